@@ -1,0 +1,38 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Sentinels that Models.Complete returns wrapped; test with errors.Is.
+var (
+	// ErrUnknownModel: the name is no alias and its first segment no provider.
+	ErrUnknownModel = errors.New("unknown model")
+	// ErrNoKey: a role names a provider that has no key.
+	ErrNoKey = errors.New("no key for this provider")
+	// ErrNoStructuredOutput: the model or server cannot do strict JSON schemas.
+	ErrNoStructuredOutput = errors.New("no structured output")
+	// ErrContextTooLong: the prompt does not fit the model.
+	ErrContextTooLong = errors.New("prompt too long for the model")
+	// ErrUnauthorized: the provider rejected the key.
+	ErrUnauthorized = errors.New("the provider rejected the key")
+	// ErrStalled: nothing came within the time; the next model may be tried.
+	ErrStalled = errors.New("the model did not answer in time")
+	// ErrUnavailable: network fault, 5xx, or an answer that is no answer
+	// (empty, truncated, not JSON); trying again may help.
+	ErrUnavailable = errors.New("the model is not available")
+)
+
+// RateLimitError is returned when the provider said 429 after the retries the
+// client makes by itself.
+type RateLimitError struct {
+	RetryAfter time.Duration // zero if the provider gave none
+	Err        error
+}
+
+func (e *RateLimitError) Error() string {
+	return fmt.Sprintf("the provider limits the rate, retry after %s: %v", e.RetryAfter, e.Err)
+}
+func (e *RateLimitError) Unwrap() error { return e.Err }

@@ -1,0 +1,51 @@
+package llm
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A Request is one question to a model.
+type Request struct {
+	Role   string // who asks: planner, reviewer, worker, …; for errors and usage
+	System string // stable part, first, so that providers can cache it
+	User   string // volatile part
+	// Schema asks for strict structured output; nil asks for free text.
+	Schema *Schema
+	// Timeout bounds the call; 0 means the provider's or two minutes.
+	Timeout time.Duration
+}
+
+// A Schema is a JSON schema in the strict dialect: every property required,
+// additionalProperties false everywhere, optional meaning nullable.
+type Schema struct {
+	Name string // "plan", "review"
+	JSON json.RawMessage
+}
+
+// A Response is a model's answer. Text is the answer alone: reasoning fields and
+// <think> blocks are taken out and kept in Reasoning.
+type Response struct {
+	Text      string
+	Reasoning string
+	Finish    string // stop | length | …, the provider's word
+	Usage     Usage
+	Exchange  Exchange
+}
+
+// Usage counts tokens and money. Cost is in the currency of [budget], from the
+// prices of the settings; 0 where they are not given.
+type Usage struct {
+	In, Out, Cached int64
+	Cost            float64
+}
+
+// An Exchange is what went over the wire, for `turn show --prompts`. It is
+// returned with errors as well, as far as there was one.
+type Exchange struct {
+	Provider string // name in the settings
+	Model    string // the provider's own model ID
+	Request  []byte // the exact body sent, without headers
+	Response []byte // the exact body received
+	Duration time.Duration
+}

@@ -1,0 +1,41 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+)
+
+// A Gate is the one policy gate; the router's policy is one.
+type Gate interface {
+	// Decide looks up the person's rights anew and answers at once.
+	Decide(q tools.Question) tools.Decision
+}
+
+// Models answers questions; *llm.Models is one.
+type Models interface {
+	// Complete asks the model of that name (an alias, "provider/model" or
+	// "offline"). Errors are those of package llm; the response's Exchange is set
+	// as far as there was one, even with an error.
+	Complete(ctx context.Context, model string, req llm.Request) (llm.Response, error)
+}
+
+// Toolbox is the registry of tools; *tools.Registry is one.
+type Toolbox interface {
+	// All lists the tools in a fixed order.
+	All() []tools.Tool
+	// Get returns the tool of that name.
+	Get(name string) (tools.Tool, bool)
+	// Check says what is wrong with args for the tool of that name: size (64 KB),
+	// depth (5), schema. The sentence goes back to the planner.
+	Check(name string, args json.RawMessage) error
+	// Run runs the tool within its timeout; a panic is a result.
+	Run(ctx context.Context, name string, call tools.Call) tools.Result
+}
+
+// Shell runs exec tasks; *tools.Exec is one.
+type Shell interface {
+	Run(ctx context.Context, cmd tools.Command) tools.Result
+}

@@ -1,0 +1,41 @@
+package tools
+
+// An Effect says what running a tool changes.
+type Effect string
+
+const (
+	EffectRead    Effect = "read"    // nothing
+	EffectWrite   Effect = "write"   // the session's workspace
+	EffectOutside Effect = "outside" // the world outside the sandbox
+)
+
+// ExecName is the name under which policies speak of exec tasks.
+const ExecName = "exec"
+
+// A Question is what the policy gate is asked before a tool is offered, when a
+// plan names it, and again when it is about to run.
+type Question struct {
+	Person  string // the person's name; role and rights are looked up anew at each question
+	Channel string // the channel's name
+	Mode    string // the session's mode: "ask" | "act"
+	Tool    string // a registry name, or ExecName
+	Effect  Effect
+	Taint   Taint // of the turn so far
+}
+
+// A Verdict is what the gate says.
+type Verdict string
+
+const (
+	Allow  Verdict = "allow"
+	Ask    Verdict = "ask" // a permitted person must approve; refused while approvals do not exist
+	Refuse Verdict = "refuse"
+)
+
+// A Decision is the gate's answer. Rule names the rule that decided, e.g.
+// "channel.tools_deny", and Reason says it in a sentence that may be shown.
+type Decision struct {
+	Verdict Verdict
+	Rule    string
+	Reason  string
+}

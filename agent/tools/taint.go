@@ -1,0 +1,17 @@
+package tools
+
+// Taint says that a text holds words of somebody who must not give orders, and
+// where they came from: "web", "file", "forwarded", "stranger", "quote". The
+// empty Taint is clean. What is derived from a tainted text inherits its taint.
+type Taint string
+
+// Clean is the taint of a text that comes from a known person or from ourselves.
+const Clean Taint = ""
+
+// Join returns t, or other when t is clean: the first source is kept.
+func (t Taint) Join(other Taint) Taint {
+	if t == Clean {
+		return other
+	}
+	return t
+}

@@ -1,0 +1,73 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// A Tool runs and has a JSON schema.
+type Tool struct {
+	Name    string          // e.g. "workspace.read"
+	Summary string          // one line
+	Page    string          // how to use it, for the planner; at most 40 lines
+	Schema  json.RawMessage // of the arguments: an object, strict
+	Effect  Effect
+	Taints  bool          // its output is text from elsewhere
+	Timeout time.Duration // 0: one minute
+	// Run does the work and returns when ctx ends. It must be safe for use by
+	// several turns at once.
+	Run func(ctx context.Context, call Call) Result
+}
+
+// A Call is one use of a tool.
+type Call struct {
+	Args      json.RawMessage // checked against the schema before Run
+	Workspace string          // absolute path of the session's folder, which exists
+	Session   Session
+}
+
+// Session is what a tool may know of where it is used.
+type Session struct {
+	ID       string // the session's key, "channel:conversation"
+	Person   string
+	Role     string // admin | user
+	Channel  string
+	Mode     string
+	TimeZone string // IANA name; empty: UTC
+	Language string
+	Model    string // the planner's model
+}
+
+// An End is how a tool's run ended.
+type End string
+
+const (
+	EndOK      End = "ok"
+	EndError   End = "error"   // it ran and failed, or crashed
+	EndRefused End = "refused" // a rule, a limit or the sandbox said no; nothing ran
+	EndTimeout End = "timeout" // it was stopped after its time
+	// EndCancelled: ctx ended first; what had been done by then is in Output.
+	EndCancelled End = "cancelled"
+)
+
+// A Result is what a tool or a command brought.
+type Result struct {
+	End    End
+	Output string // valid UTF-8, at most the output limit, with a marker line where it was cut
+	Code   string // a word for machines when End is not ok, e.g. "exit_status", "private_address", "crash"
+	Rule   string // the rule that refused
+	Hint   string // advice for the next plan
+	Taint  Taint
+}
+
+// A Command is one exec task.
+type Command struct {
+	Line      string // for /bin/sh -c
+	Workspace string // absolute path; the working folder, and the only place it may write
+	// Admin says that the person is an admin, for whom the settings may lift the
+	// confinement (admin_unconfined; sandbox = "off").
+	Admin bool
+	// Env are variables besides PATH, HOME, LANG and TZ.
+	Env []string
+}

@@ -1,0 +1,240 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+)
+
+// Causes with which the caller cancels the context of Run.
+var (
+	// ErrCancelled: a person asked to stop. Run kills what runs, writes what was
+	// done, tells the person, and ends the turn as cancelled.
+	ErrCancelled = errors.New("cancelled by a person")
+	// ErrHandBack: the engine stops or lost its lease. Run stops at once, writes
+	// nothing more, and returns ErrHandBack; the turn is resumed later.
+	ErrHandBack = errors.New("handed back")
+)
+
+// A Turn is the work on one message.
+type Turn struct {
+	ID        int64
+	Session   Session
+	Person    Person
+	Place     Place
+	Message   Incoming
+	Workspace string    // absolute path of the session's folder, which exists
+	StartedAt time.Time // when the turn first ran; turn_timeout counts from here
+}
+
+// Session is what is remembered of one conversation.
+type Session struct {
+	ID           int64
+	Key          string // "channel:conversation"
+	Summary      string
+	SummaryTaint tools.Taint
+	Mode         string // ask | act
+	Model        string // overrides the planner's model; empty: the settings'
+	Language     string
+	TimeZone     string // IANA; empty: the person's, then UTC
+}
+
+// Person is who the turn works for.
+type Person struct {
+	Name     string
+	Role     string // admin | user
+	TimeZone string
+}
+
+// Place says where the turn speaks; from Features and policy.
+type Place struct {
+	Channel string
+	Direct  bool // a chat with one person; otherwise others read along
+	MaxText int  // longest part in the platform's units; 0: no limit
+	Files   bool
+	Buttons bool
+	Rich    bool // more than plain text is shown
+}
+
+// Incoming is the message the turn answers.
+type Incoming struct {
+	ID          int64
+	Text        string
+	Author      string
+	At          time.Time
+	Taint       tools.Taint
+	Quote       string // outside text
+	Attachments []Attachment
+}
+
+// Attachment is a file that came along, by reference.
+type Attachment struct {
+	ID, Name, Type string
+	Size           int64 // bytes
+}
+
+// A Journal holds one turn's rows. The router implements it; it also renders
+// messages and commits them with their deliveries in the same transaction. A
+// commit returns ErrHandBack when the session's fence is no longer ours.
+type Journal interface {
+	// Resume reads what the turn has to know: its context and all that was
+	// committed of it so far.
+	Resume(ctx context.Context) (*State, error)
+	// Commit writes step in one transaction; all or nothing.
+	Commit(ctx context.Context, step Step) error
+}
+
+// State is what Resume returns.
+type State struct {
+	// context
+	Facts     []Fact
+	Questions []string // open questions, oldest first
+	Recent    []Line   // what was said before this turn's message, oldest first, at most 30
+	// what was committed of this turn
+	Calls []Call    // model answers, by Step
+	Plans []PlanRow // by Attempt
+	Said  []Say     // messages, in order
+}
+
+// A Fact is something remembered.
+type Fact struct {
+	Text  string
+	Taint tools.Taint
+}
+
+// A Line is one message of the conversation.
+type Line struct {
+	Author string
+	Bot    bool // we said it
+	Text   string
+	At     time.Time
+	Taint  tools.Taint
+}
+
+// A Step is what one commit adds. Zero fields add nothing.
+type Step struct {
+	// Call is a model's answer (or failure), committed before it is parsed.
+	Calls []Call
+	// Plan adds a plan with its tasks, all pending; pending tasks of earlier
+	// attempts become cancelled.
+	Plan *PlanRow
+	// Tasks change states. One that sets an exec or tool task running makes the
+	// commit durable to power loss.
+	Tasks []TaskChange
+	// Review is the verdict on one task.
+	Review *Review
+	// Say are texts for the person.
+	Say []Say
+	// End ends the turn; tasks still pending become cancelled.
+	End *End
+}
+
+// A Call is one use of a model, keyed by Step within its turn.
+type Call struct {
+	Step     string // e.g. "plan.0.1": role, attempt, position or try
+	Role     string
+	Answer   string // Response.Text; empty when Error is set
+	Error    string // what went wrong; empty: fine
+	Usage    llm.Usage
+	Exchange llm.Exchange // empty when resumed from the journal
+}
+
+// A TaskType is the kind of a task.
+type TaskType string
+
+const (
+	TaskExec TaskType = "exec"
+	TaskMsg  TaskType = "msg"
+	TaskTool TaskType = "tool"
+)
+
+// A TaskState is a state of DESIGN §2.
+type TaskState string
+
+const (
+	TaskPending     TaskState = "pending"
+	TaskRunning     TaskState = "running"
+	TaskDone        TaskState = "done"
+	TaskFailed      TaskState = "failed"
+	TaskInterrupted TaskState = "interrupted"
+	TaskCancelled   TaskState = "cancelled"
+)
+
+// A Plan is what the planner writes, in the schema's own shape.
+type Plan struct {
+	Goal    string       `json:"goal"`
+	Secrets []PlanSecret `json:"secrets"`
+	Tasks   []Task       `json:"tasks"`
+}
+
+// PlanSecret is a credential the person typed. Never stored.
+type PlanSecret struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// A Task is one step of a plan; unused fields are nil.
+type Task struct {
+	Type    TaskType `json:"type"`
+	Detail  string   `json:"detail"`
+	Tool    *string  `json:"tool"`
+	Args    *string  `json:"args"` // JSON text
+	Expect  *string  `json:"expect"`
+	Choices []string `json:"choices"`
+	Answer  *string  `json:"answer"` // ready text, on the last msg only
+}
+
+// A PlanRow is a plan as stored, with what became of its tasks.
+type PlanRow struct {
+	Attempt int // 0, then one more a replan
+	Goal    string
+	Secrets []string // names only
+	Tasks   []TaskRow
+}
+
+// A TaskRow is a task as stored.
+type TaskRow struct {
+	Task
+	Position int // from 0
+	State    TaskState
+	Result   *tools.Result // nil while it has none
+	Review   *Review       // nil while it has none
+}
+
+// A TaskChange sets a task's state; conditional on its former one.
+type TaskChange struct {
+	Attempt, Position int
+	Type              TaskType
+	State             TaskState
+	Result            *tools.Result // with done, failed and interrupted
+}
+
+// A Review is the reviewer's verdict on one task.
+type Review struct {
+	Attempt, Position int
+	Status            string // ok | replan
+	Reason            string
+	Learn             string      // becomes a pending learning; empty: nothing
+	Taint             tools.Taint // of what was reviewed; the learning inherits it
+}
+
+// A Say is a text for the person.
+type Say struct {
+	Attempt, Position int    // the msg task it comes from; Position -1 for notices
+	Notice            bool   // a fixed notice of ours, not written by a model
+	Text              string // Markdown
+	Choices           []string
+	Final             bool // the last message, and every reviewed task passed
+	Taint             tools.Taint
+}
+
+// An End is how a turn ended. Outcome is a short word: "answered", "asked",
+// "invalid_plan", "replan_limit", "repeated_strategy", "call_limit", "timeout",
+// "model_error", "cancelled", "no_model", …
+type End struct {
+	State   string // done | failed | cancelled
+	Outcome string
+}

@@ -1,0 +1,90 @@
+package channels
+
+import (
+	"context"
+	"time"
+)
+
+// A Channel is one bot account on one messaging platform. Its methods may be
+// called from several goroutines at once.
+type Channel interface {
+	// Name is the channel's name in the settings, e.g. "slack-acme"; unique in
+	// the program. Kind is the platform's, e.g. "slack".
+	Name() string
+	Kind() string
+	// Run connects, hands what the platform tells to sink in the order told, and
+	// blocks until ctx ends (nil) or the connection is lost (any other error; the
+	// caller starts Run again after a pause). ErrUnauthorized says that trying
+	// again is useless until the settings change. An event may be acknowledged to
+	// the platform only after sink took it.
+	Run(ctx context.Context, sink Sink) error
+	// Send posts one part and returns the ID the platform gave it. It does not
+	// retry. The error says what is known: *RateLimitError (surely not sent, come
+	// back later), *RefusedError (surely not sent, never will be), ErrGone (the
+	// conversation is closed to us), ErrNotConnected (surely not sent). Any other
+	// error means that nobody knows whether it was sent.
+	Send(ctx context.Context, out Outbound) (MessageID, error)
+	// Features reports what conv accepts now. It does no I/O.
+	Features(conv Conversation) Features
+}
+
+// A Sink takes what a platform told a channel; the router is one.
+type Sink interface {
+	// Accept commits batch in one transaction and returns one receipt an event,
+	// in order. When it returns nil, the events are safe and may be acknowledged;
+	// on an error none of them is and the same batch must be handed in again. An
+	// event whose key is known already is no fault: its receipt says Duplicate.
+	// Accept goes on to its end when ctx is cancelled after it began to commit.
+	Accept(ctx context.Context, batch []Event) ([]Receipt, error)
+}
+
+// Receipt says what became of one event.
+type Receipt struct {
+	Duplicate bool   // the key was known; nothing was written
+	Rejected  string // why the input was refused, for the sender to read; empty when it was taken
+	MessageID int64  // the row of the message; 0 for a rejected event
+	TurnID    int64  // the turn that will answer; 0 when none will (command, stranger, overflow)
+	Event     int64  // the message's number in its session's events; 0 without a session
+}
+
+// The abilities below are optional. Code asks both: can the adapter do it (type
+// assertion), and may it be done here (Features).
+
+// An Editor can rewrite a message it sent earlier. "Not modified" is success.
+type Editor interface {
+	Edit(ctx context.Context, conv Conversation, id MessageID, body Body) error
+}
+
+// A Drafter can show a text that grows until the final edit. Best effort.
+type Drafter interface {
+	Draft(ctx context.Context, conv Conversation, id MessageID, body Body) (MessageID, error)
+}
+
+// A Typer can show that an answer is being made. Best effort; the platform
+// forgets it after Features.TypingFor.
+type Typer interface {
+	Typing(ctx context.Context, conv Conversation) error
+}
+
+// A Finder can look up whether a part with this nonce arrived. ok is false when
+// the platform surely does not have it; an error means that it could not be asked.
+type Finder interface {
+	Find(ctx context.Context, out Outbound) (id MessageID, ok bool, err error)
+}
+
+// A Deduper's platform drops a second part with the same nonce within Window.
+type Deduper interface {
+	Window() time.Duration
+}
+
+// A Prober can ask the platform whether the connection is alive.
+type Prober interface {
+	Probe(ctx context.Context) error
+}
+
+// A Reader's clients read the session's messages themselves (terminal, web page,
+// HTTP API). Such a channel has no holder: a delivery is sent when committed,
+// and Wake tells that conv has something new. Wake never blocks.
+type Reader interface {
+	Wake(conv ConversationID)
+}

@@ -1,0 +1,41 @@
+package channels
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrUnauthorized is returned by Run, Send and Probe when the platform rejects
+	// the credentials. The channel stops until its settings change.
+	ErrUnauthorized = errors.New("the platform rejected the credentials")
+	// ErrGone is returned by Send when the conversation is closed to the bot for
+	// good: blocked, removed, deleted. Its open deliveries are dropped.
+	ErrGone = errors.New("the conversation is closed to the bot")
+	// ErrNotConnected is returned by Send when the request surely never left this
+	// machine. The channel pauses; it costs the delivery no try.
+	ErrNotConnected = errors.New("not connected to the platform")
+)
+
+// RateLimitError reports that a platform refused a call for now; nothing was sent.
+type RateLimitError struct {
+	Op         string        // the platform's method, e.g. "chat.postMessage"
+	RetryAfter time.Duration // as told by the platform; zero if it gave none
+	Channel    bool          // the whole channel is limited, not this conversation alone
+	Err        error
+}
+
+func (e *RateLimitError) Error() string {
+	return fmt.Sprintf("%s: rate limited, retry after %s: %v", e.Op, e.RetryAfter, e.Err)
+}
+func (e *RateLimitError) Unwrap() error { return e.Err }
+
+// RefusedError reports a complete error reply: the part surely was not sent.
+type RefusedError struct {
+	Op        string
+	Reason    string // the platform's words
+	Temporary bool   // the platform itself is ill (5xx); trying again may help
+}
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("%s: refused: %s", e.Op, e.Reason) }

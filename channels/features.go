@@ -1,0 +1,35 @@
+package channels
+
+import "time"
+
+// Features is what one conversation accepts now.
+type Features struct {
+	// MaxText is the longest text of one part, counted by Measure; 0: no limit.
+	MaxText int
+	// Measure counts a text in the platform's unit; nil counts runes.
+	Measure  func(string) int
+	Files    bool // files can be sent
+	Buttons  bool // choices can be buttons; otherwise they are numbered lines
+	Markdown bool // more than plain text is shown
+	// TypingFor is how long the platform shows a Typing before it forgets it.
+	TypingFor time.Duration
+	Rates     Rates
+}
+
+// Rates are the platform's sending limits; zero means no limit.
+type Rates struct {
+	PerSecond             float64 // parts a second over the whole channel
+	PerConversationSecond float64 // parts a second in one conversation
+}
+
+// Len counts text in the conversation's unit.
+func (f Features) Len(text string) int {
+	if f.Measure == nil {
+		n := 0
+		for range text {
+			n++
+		}
+		return n
+	}
+	return f.Measure(text)
+}

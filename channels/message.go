@@ -1,0 +1,111 @@
+package channels
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// A ConversationID names where messages go on a channel: a direct chat, a group,
+// or a thread in one. Unique within its channel; only the adapter that made it
+// may parse it.
+type ConversationID string
+
+// A MessageID is the platform's own ID of a message, unique within its
+// conversation; only the adapter that made it may parse it.
+type MessageID string
+
+// An EventKey names one thing a platform told us: bot account + conversation +
+// message ID for a new message; that + kind + revision or callback ID for
+// anything else. The same thing has the same key, however it came.
+type EventKey string
+
+// A ConversationKind says who can read along.
+type ConversationKind string
+
+const (
+	Direct ConversationKind = "direct" // one person and the bot
+	Group  ConversationKind = "group"  // several people
+	Thread ConversationKind = "thread" // a thread or topic in a group
+)
+
+// A Conversation is a place on a channel.
+type Conversation struct {
+	Channel string // the channel's name
+	ID      ConversationID
+	Kind    ConversationKind
+	// Place is the platform's ID of the group around a thread, as written in
+	// allow_conversations; for other kinds it equals ID.
+	Place string
+	Title string // a label for people; may be empty
+}
+
+// An EventKind says what a platform told.
+type EventKind string
+
+const (
+	EventMessage     EventKind = "message"     // somebody wrote
+	EventUndecodable EventKind = "undecodable" // the adapter could not read it; Raw and Reason are set
+)
+
+// An Event is one thing a platform told us, normalised.
+type Event struct {
+	Key          EventKey
+	Kind         EventKind
+	Conversation Conversation
+	Sender       Sender
+	Message      Message
+	At           time.Time // when the platform says it happened; zero if it did not say
+	Raw          []byte    // EventUndecodable: the bytes as they came
+	Reason       string    // EventUndecodable: what was wrong with them
+}
+
+// A Sender is who caused an event.
+type Sender struct {
+	ID    string // the platform's stable ID; handles are labels only
+	Label string // a name for people to read; outside text
+	Bot   bool   // a machine account; never answered
+	Team  string // the workspace the ID belongs to, where the platform has such
+	// Person is a person's name that the channel vouches for by itself (the
+	// terminal of this machine); empty elsewhere.
+	Person string
+}
+
+// A Message is what somebody wrote.
+type Message struct {
+	ID          MessageID
+	Text        string // as written, UTF-8; a command keeps its slash
+	ReplyTo     MessageID
+	Quote       string // text of the message replied to, where the platform tells it; outside text
+	Forwarded   bool   // written by somebody else; outside text
+	Mentioned   bool   // the bot was named or replied to
+	Attachments []Attachment
+}
+
+// An Attachment is a file that came with a message, by reference.
+type Attachment struct {
+	ID   string // the platform's reference
+	Name string
+	Type string // media type as the platform says; not trusted
+	Size int64  // bytes; 0 when unknown
+}
+
+// A Body is one rendered part: what the platform will show. Text is counted in
+// the unit of Features. Rich holds the adapter's own markup (entities, blocks),
+// which only that adapter reads; nil means plain text.
+type Body struct {
+	Text string          `json:"text"`
+	Rich json.RawMessage `json:"rich,omitempty"`
+}
+
+// An Outbound is one part on its way to a platform.
+type Outbound struct {
+	Conversation Conversation
+	Body         Body
+	ReplyTo      MessageID // empty: no reply
+	// Nonce identifies this part for good, the same at every try; adapters pass it
+	// on where the platform has a place for it.
+	Nonce string
+	// Part counts the parts of one message from 0; Last is set on the last one.
+	Part int
+	Last bool
+}

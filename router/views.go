@@ -1,0 +1,127 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"switchboard/channels"
+)
+
+// Views reads the ledger for people: commands, `turn show`, clients that read
+// for themselves. Implemented by store.
+type Views interface {
+	// Turns lists the newest turns first. State filters; empty: all.
+	Turns(ctx context.Context, state string, limit int) ([]TurnView, error)
+	// Turn shows one turn whole; prompts adds the bodies of its model calls. ErrNotFound.
+	Turn(ctx context.Context, id int64, prompts bool) (*TurnView, error)
+	// Newest is the newest turn of a session (key "channel:conversation") that is
+	// not merged, without calls. ErrNotFound.
+	Newest(ctx context.Context, session string) (*TurnView, error)
+	// Waiting counts the queued turns of a session.
+	Waiting(ctx context.Context, session string) (int, error)
+	// Events lists a session's events after number n, oldest first.
+	Events(ctx context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error)
+	// Deliveries lists the newest first. State filters; empty: all.
+	Deliveries(ctx context.Context, state string, limit int) ([]DeliveryView, error)
+	// Rejected lists what could not be read, the newest first.
+	Rejected(ctx context.Context, limit int) ([]RejectedView, error)
+}
+
+// A TurnView is a turn for people to read.
+type TurnView struct {
+	ID         int64      `json:"id,string"`
+	Session    string     `json:"session"`
+	Person     string     `json:"person"`
+	State      string     `json:"state"`
+	Outcome    string     `json:"outcome"`
+	Text       string     `json:"text"`
+	CreatedAt  time.Time  `json:"created_at"`
+	StartedAt  *time.Time `json:"started_at"`
+	FinishedAt *time.Time `json:"finished_at"`
+	Calls      int        `json:"llm_calls"`
+	TokensIn   int64      `json:"tokens_in"`
+	TokensOut  int64      `json:"tokens_out"`
+	Cost       float64    `json:"cost"`
+	// the rest is filled by Turn; Newest fills Plans
+	Plans    []PlanView    `json:"plans,omitempty"`
+	Messages []MessageView `json:"messages,omitempty"`
+	LLM      []CallView    `json:"calls,omitempty"`
+}
+
+// A PlanView is one attempt.
+type PlanView struct {
+	Attempt int        `json:"attempt"`
+	Goal    string     `json:"goal"`
+	Tasks   []TaskView `json:"tasks"`
+}
+
+// A TaskView is one task with its verdict.
+type TaskView struct {
+	Position int         `json:"position"`
+	Type     string      `json:"type"`
+	Detail   string      `json:"detail"`
+	Tool     string      `json:"tool,omitempty"`
+	Args     string      `json:"args,omitempty"`
+	Expect   string      `json:"expect,omitempty"`
+	State    string      `json:"state"`
+	Outcome  string      `json:"outcome,omitempty"` // the result's end and code
+	Output   string      `json:"output,omitempty"`
+	Taint    string      `json:"taint,omitempty"`
+	Review   *ReviewView `json:"review,omitempty"`
+}
+
+// A ReviewView is a verdict.
+type ReviewView struct {
+	Status string `json:"status"`
+	Reason string `json:"reason,omitempty"`
+	Learn  string `json:"learn,omitempty"`
+}
+
+// A MessageView is a text in or out.
+type MessageView struct {
+	channels.SessionMessage
+	Event int64     `json:"event"`
+	At    time.Time `json:"at"`
+}
+
+// A CallView is one use of a model.
+type CallView struct {
+	Step      string          `json:"step"`
+	Role      string          `json:"role"`
+	Provider  string          `json:"provider"`
+	Model     string          `json:"model"`
+	TokensIn  int64           `json:"tokens_in"`
+	TokensOut int64           `json:"tokens_out"`
+	Cost      float64         `json:"cost"`
+	Duration  string          `json:"duration"`
+	Error     string          `json:"error,omitempty"`
+	Request   json.RawMessage `json:"request,omitempty"`  // with prompts
+	Response  string          `json:"response,omitempty"` // with prompts
+}
+
+// A DeliveryView is one part on its way out.
+type DeliveryView struct {
+	ID           int64     `json:"id,string"`
+	TurnID       int64     `json:"turn_id,string"`
+	Channel      string    `json:"channel"`
+	Conversation string    `json:"conversation"`
+	State        string    `json:"state"`
+	Outcome      string    `json:"outcome"`
+	Detail       string    `json:"detail,omitempty"`
+	Part         int       `json:"part"`
+	Tries        int       `json:"tries"`
+	Repeated     bool      `json:"repeated"`
+	PlatformID   string    `json:"platform_id"`
+	Text         string    `json:"text"`
+	UpdatedAt    time.Time `json:"updated_at"`
+}
+
+// A RejectedView is an event that could not be read.
+type RejectedView struct {
+	ID      int64     `json:"id,string"`
+	Channel string    `json:"channel"`
+	Reason  string    `json:"reason"`
+	Raw     string    `json:"raw"`
+	At      time.Time `json:"at"`
+}
