@@ -1,20 +1,47 @@
 package router
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Config is the table [router].
 type Config struct {
-	Workers         int           `toml:"workers"` // turns running at once in this engine; one person holds at most a quarter
-	QueuePerSession int           `toml:"queue_per_session"`
-	IdleTimeout     time.Duration `toml:"idle_timeout"`
-	Busy            string        `toml:"busy"` // queue | steer | interrupt | collect
-	CollectWindow   time.Duration `toml:"collect_window"`
-	StopWords       []string      `toml:"stop_words"`
-	DefaultMode     string        `toml:"default_mode"` // ask | act
-	OnEdit          string        `toml:"on_edit"`      // steer | restart | ignore
-	StaleAfter      time.Duration `toml:"stale_after"`
-	RatePerson      string        `toml:"rate_person"`               // "20/m"; "off"
-	MessageLimit    int64         `toml:"message_limit" unit:"size"` // bytes
+	// Workers is how many turns run at once in this engine, at least 1; one person
+	// holds at most a quarter of them. Default 64.
+	Workers int `toml:"workers"`
+	// QueuePerSession is how many turns wait in one session before a new message is
+	// answered with a polite refusal, at least 1. Default 50.
+	QueuePerSession int `toml:"queue_per_session"`
+	// IdleTimeout is how long a session with nothing to do keeps what it holds in
+	// memory. Default 5m.
+	IdleTimeout time.Duration `toml:"idle_timeout"`
+	// Busy says what becomes of a message that arrives while a turn runs:
+	// queue | steer | interrupt | collect. Default queue.
+	Busy string `toml:"busy"`
+	// CollectWindow is how long collect waits for more; 0 waits for nothing.
+	// Default 800ms.
+	CollectWindow time.Duration `toml:"collect_window"`
+	// StopWords stop the running turn when one of them is the whole message.
+	StopWords []string `toml:"stop_words"`
+	// DefaultMode is a new session's mode: ask (nothing is changed unasked) | act.
+	// Default act.
+	DefaultMode string `toml:"default_mode"`
+	// OnEdit says what an edited message does to its turn: steer | restart | ignore.
+	// Default steer.
+	OnEdit string `toml:"on_edit"`
+	// StaleAfter is the age from which a backlog becomes one turn that offers to go
+	// on. Default 15m.
+	StaleAfter time.Duration `toml:"stale_after"`
+	// RatePerson bounds one person's messages: "N/s", "N/m", "N/h"; "off". Default
+	// 20/m.
+	RatePerson string `toml:"rate_person"`
+	// MessageLimit is the longest message taken, in bytes. Default 64KB.
+	MessageLimit int64 `toml:"message_limit" unit:"size"`
 }
 
 // DefaultConfig is [router] with nothing set.
@@ -28,18 +55,68 @@ func DefaultConfig() Config {
 	}
 }
 
+// Validate returns all that is wrong with c, joined; each error begins with the
+// key below [router] it speaks of and a colon.
+func (c Config) Validate() error {
+	var errs []error
+	fault := func(key, format string, args ...any) {
+		errs = append(errs, fmt.Errorf(key+": "+format, args...))
+	}
+	if c.Workers < 1 {
+		fault("workers", "%d is too few; at least 1 is needed", c.Workers)
+	}
+	if c.QueuePerSession < 1 {
+		fault("queue_per_session", "%d is too few; at least 1 is needed", c.QueuePerSession)
+	}
+	if c.IdleTimeout <= 0 {
+		fault("idle_timeout", "must be longer than 0, e.g. \"5m\"")
+	}
+	if c.CollectWindow < 0 {
+		fault("collect_window", "must not be negative")
+	}
+	if c.StaleAfter <= 0 {
+		fault("stale_after", "must be longer than 0, e.g. \"15m\"")
+	}
+	if c.MessageLimit < 1 {
+		fault("message_limit", "must be at least 1 byte, e.g. \"64KB\"")
+	}
+	for i, word := range c.StopWords {
+		if strings.TrimSpace(word) == "" {
+			fault(fmt.Sprintf("stop_words[%d]", i), "is empty; every blank message would stop the turn")
+		}
+	}
+	errs = append(errs,
+		oneOf("busy", c.Busy, "queue", "steer", "interrupt", "collect"),
+		oneOf("default_mode", c.DefaultMode, "ask", "act"),
+		oneOf("on_edit", c.OnEdit, "steer", "restart", "ignore"),
+		rate("rate_person", c.RatePerson, "20/m", "off"))
+	return errors.Join(errs...)
+}
+
 // ChannelConfig is the router's part of a table [channels.NAME]; the adapter owns
 // the rest.
 type ChannelConfig struct {
-	Kind               string   `toml:"kind"`
-	Enabled            bool     `toml:"enabled"`
-	DM                 string   `toml:"dm"`                  // allowlist | pairing | open | disabled
-	Groups             string   `toml:"groups"`              // allowlist | open | disabled
-	AllowConversations []string `toml:"allow_conversations"` // platform IDs of groups; empty: none
-	RequireMention     bool     `toml:"require_mention"`     // in groups
-	ToolsAllow         []string `toml:"tools_allow"`
-	ToolsDeny          []string `toml:"tools_deny"`
-	Rate               string   `toml:"rate"` // "default", "30/s", "off"
+	// Kind is the platform; it decides which other keys the table may have.
+	Kind string `toml:"kind"`
+	// Enabled false keeps the table and does not connect. Default true.
+	Enabled bool `toml:"enabled"`
+	// DM says who may write to the bot directly: allowlist (people) | pairing |
+	// open (everybody becomes a person, role user) | disabled. Default allowlist.
+	DM string `toml:"dm"`
+	// Groups says in which groups it answers: allowlist (AllowConversations) | open
+	// | disabled. Who may speak there is decided as everywhere. Default allowlist.
+	Groups string `toml:"groups"`
+	// AllowConversations are the platform's IDs of groups; empty: none.
+	AllowConversations []string `toml:"allow_conversations"`
+	// RequireMention makes the bot answer in groups only when named. Default true.
+	RequireMention bool `toml:"require_mention"`
+	// ToolsAllow and ToolsDeny are patterns of tool names, deny first. Defaults
+	// ["*"] and ["exec"].
+	ToolsAllow []string `toml:"tools_allow"`
+	ToolsDeny  []string `toml:"tools_deny"`
+	// Rate bounds what is sent, over the whole channel: "default" (the platform's
+	// own limits), "N/s", "off" (tests). Default "default".
+	Rate string `toml:"rate"`
 }
 
 // DefaultChannelConfig is a chat platform's table with nothing set.
@@ -48,4 +125,35 @@ func DefaultChannelConfig() ChannelConfig {
 		Enabled: true, DM: "allowlist", Groups: "allowlist", RequireMention: true,
 		ToolsAllow: []string{"*"}, ToolsDeny: []string{"exec"}, Rate: "default",
 	}
+}
+
+// Validate returns all that is wrong with c, joined; each error begins with the
+// key below [channels.NAME] it speaks of and a colon.
+func (c ChannelConfig) Validate() error {
+	return errors.Join(
+		oneOf("dm", c.DM, "allowlist", "pairing", "open", "disabled"),
+		oneOf("groups", c.Groups, "allowlist", "open", "disabled"),
+		rate("rate", c.Rate, "30/s", "default", "off"))
+}
+
+// oneOf returns an error unless value is one of the words.
+func oneOf(key, value string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	return fmt.Errorf("%s: %q is not one of %s", key, value, strings.Join(words, ", "))
+}
+
+// rate returns an error unless value is a rate such as the example, or one of the
+// words.
+func rate(key, value, example string, words ...string) error {
+	if slices.Contains(words, value) {
+		return nil
+	}
+	number, unit, ok := strings.Cut(value, "/")
+	n, err := strconv.ParseFloat(number, 64)
+	if !ok || err != nil || !(n > 0 && n <= 1e6) || !slices.Contains([]string{"s", "m", "h"}, unit) {
+		return fmt.Errorf("%s: %q is not a rate; write e.g. %q, or %q", key, value, example, words)
+	}
+	return nil
 }

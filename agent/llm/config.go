@@ -1,37 +1,140 @@
 package llm
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
 
 // Config is the table [llm].
 type Config struct {
+	// Providers by name, which is the first segment of a model. "offline" is built
+	// in.
 	Providers map[string]Provider `toml:"providers"`
-	Models    map[string]Model    `toml:"models"`
+	// Models by alias.
+	Models map[string]Model `toml:"models"`
 }
 
 // A Provider is one server that speaks for models.
 type Provider struct {
-	Kind    string            `toml:"kind"`     // openai | anthropic | offline
-	BaseURL string            `toml:"base_url"` // empty: the kind's own
-	APIKey  Secret            `toml:"api_key"`  // empty: the provider is inert until a role names it
+	// Kind is the protocol: openai (any compatible server) | anthropic | offline.
+	// Default openai.
+	Kind string `toml:"kind"`
+	// BaseURL is where the server is; empty: the kind's own.
+	BaseURL string `toml:"base_url"`
+	// APIKey; empty: the provider is inert until a role names it.
+	APIKey Secret `toml:"api_key"`
+	// Headers go with every request.
 	Headers map[string]string `toml:"headers"`
-	Timeout time.Duration     `toml:"timeout"` // of one call; 0: the caller's
+	// Timeout of one call; 0: the caller's. Default 0.
+	Timeout time.Duration `toml:"timeout"`
 }
 
 // A Model is an alias.
 type Model struct {
-	Model           string   `toml:"model"` // first segment names the provider, the rest is its own model ID
-	ContextTokens   int      `toml:"context_tokens"`
-	MaxOutputTokens int      `toml:"max_output_tokens"`
-	PriceIn         float64  `toml:"price_in"`    // per million tokens
-	PriceOut        float64  `toml:"price_out"`   // per million tokens
-	Temperature     *float64 `toml:"temperature"` // nil: the provider's
+	// Model is "provider/name": the first segment names the provider, the rest,
+	// which may hold more slashes, is its own model ID.
+	Model string `toml:"model"`
+	// ContextTokens bounds prompt and answer together. Default 128000.
+	ContextTokens int `toml:"context_tokens"`
+	// MaxOutputTokens bounds the answer. Default 4096.
+	MaxOutputTokens int `toml:"max_output_tokens"`
+	// PriceIn and PriceOut are per million tokens, in the currency of [budget]; 0:
+	// free, or unknown. Default 0.
+	PriceIn  float64 `toml:"price_in"`
+	PriceOut float64 `toml:"price_out"`
+	// Temperature from 0 to 2; nil: the provider's. Default nil.
+	Temperature *float64 `toml:"temperature"`
+}
+
+// DefaultProvider is a table [llm.providers.NAME] with nothing set.
+func DefaultProvider() Provider { return Provider{Kind: "openai"} }
+
+// DefaultModel is a table [llm.models.ALIAS] with nothing set.
+func DefaultModel() Model { return Model{ContextTokens: 128000, MaxOutputTokens: 4096} }
+
+// Validate returns all that is wrong with c, joined; each error begins with the
+// key below [llm] it speaks of and a colon.
+func (c Config) Validate() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		errs = append(errs, c.Providers[name].validate(name)...)
+	}
+	for _, alias := range slices.Sorted(maps.Keys(c.Models)) {
+		errs = append(errs, c.model(alias)...)
+	}
+	return errors.Join(errs...)
+}
+
+func (p Provider) validate(name string) (errs []error) {
+	key := "providers." + name
+	if strings.Contains(name, "/") {
+		errs = append(errs, fmt.Errorf("%s: the name of a provider has no slash", key))
+	}
+	if name == "offline" && p.Kind != "offline" {
+		errs = append(errs, fmt.Errorf("%s.kind: the name \"offline\" belongs to the built-in model; choose another name", key))
+	}
+	if !slices.Contains([]string{"openai", "anthropic", "offline"}, p.Kind) {
+		errs = append(errs, fmt.Errorf("%s.kind: %q is not one of openai, anthropic, offline", key, p.Kind))
+	}
+	if p.BaseURL != "" {
+		u, err := url.Parse(p.BaseURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			errs = append(errs, fmt.Errorf("%s.base_url: is not an address such as \"https://host/v1\"", key))
+		}
+	}
+	if p.Timeout < 0 {
+		errs = append(errs, fmt.Errorf("%s.timeout: must not be negative", key))
+	}
+	return errs
+}
+
+func (c Config) model(alias string) (errs []error) {
+	m, key := c.Models[alias], "models."+alias
+	if alias == "offline" || strings.Contains(alias, "/") {
+		errs = append(errs, fmt.Errorf("%s: an alias has no slash and is not \"offline\"; choose another name", key))
+	}
+	if m.Model != "offline" {
+		provider, name, _ := strings.Cut(m.Model, "/")
+		_, known := c.Providers[provider]
+		switch {
+		case provider == "" || name == "":
+			errs = append(errs, fmt.Errorf("%s.model: %q is not of the form \"provider/name\"", key, m.Model))
+		case !known && provider != "offline":
+			errs = append(errs, fmt.Errorf("%s.model: there is no table [llm.providers.%s]", key, provider))
+		}
+	}
+	if m.MaxOutputTokens < 1 {
+		errs = append(errs, fmt.Errorf("%s.max_output_tokens: must be at least 1", key))
+	} else if m.ContextTokens <= m.MaxOutputTokens {
+		errs = append(errs, fmt.Errorf("%s.context_tokens: must be more than max_output_tokens, which is %d", key, m.MaxOutputTokens))
+	}
+	if m.PriceIn < 0 {
+		errs = append(errs, fmt.Errorf("%s.price_in: must not be negative", key))
+	}
+	if m.PriceOut < 0 {
+		errs = append(errs, fmt.Errorf("%s.price_out: must not be negative", key))
+	}
+	if t := m.Temperature; t != nil && (*t < 0 || *t > 2) {
+		errs = append(errs, fmt.Errorf("%s.temperature: %g is not between 0 and 2", key, *t))
+	}
+	return errs
 }
 
 // Secret is a credential; printing, logging or encoding it yields a placeholder.
 type Secret string
 
-func (Secret) String() string               { return "[redacted]" }
-func (Secret) GoString() string             { return "[redacted]" }
+// String is the placeholder.
+func (Secret) String() string { return "[redacted]" }
+
+// GoString is the placeholder.
+func (Secret) GoString() string { return "[redacted]" }
+
+// MarshalText is the placeholder.
 func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
 
 // Reveal is the credential itself, for the request that needs it.
