@@ -89,7 +89,7 @@ func (c Config) Validate() error {
 		oneOf("busy", c.Busy, "queue", "steer", "interrupt", "collect"),
 		oneOf("default_mode", c.DefaultMode, "ask", "act"),
 		oneOf("on_edit", c.OnEdit, "steer", "restart", "ignore"),
-		rate("rate_person", c.RatePerson, "20/m", "off"))
+		checkRate("rate_person", c.RatePerson, "20/m", "off"))
 	return errors.Join(errs...)
 }
 
@@ -133,7 +133,7 @@ func (c ChannelConfig) Validate() error {
 	return errors.Join(
 		oneOf("dm", c.DM, "allowlist", "pairing", "open", "disabled"),
 		oneOf("groups", c.Groups, "allowlist", "open", "disabled"),
-		rate("rate", c.Rate, "30/s", "default", "off"))
+		checkRate("rate", c.Rate, "30/s", "default", "off"))
 }
 
 // oneOf returns an error unless value is one of the words.
@@ -144,9 +144,9 @@ func oneOf(key, value string, words ...string) error {
 	return fmt.Errorf("%s: %q is not one of %s", key, value, strings.Join(words, ", "))
 }
 
-// rate returns an error unless value is a rate such as the example, or one of the
+// checkRate returns an error unless value is a rate such as the example, or one of the
 // words.
-func rate(key, value, example string, words ...string) error {
+func checkRate(key, value, example string, words ...string) error {
 	if slices.Contains(words, value) {
 		return nil
 	}

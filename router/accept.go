@@ -1,0 +1,160 @@
+package router
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"switchboard/channels"
+)
+
+// Accept implements channels.Sink, the one way in. Each event is sorted (who is
+// speaking, may they, what is it), then all are committed in one transaction,
+// and only then does anything happen.
+func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
+	if len(batch) == 0 {
+		return nil, nil
+	}
+	if r.stopping.Load() {
+		return nil, r.waitForEnd(ctx)
+	}
+	entries := make([]Entry, len(batch))
+	for i, event := range batch {
+		entry, err := r.sort(ctx, event)
+		if err != nil {
+			r.unreserve(entries[:i])
+			return nil, err
+		}
+		entries[i] = entry
+	}
+	accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), entries)
+	if err != nil {
+		r.unreserve(entries)
+		return nil, fmt.Errorf("accept %d events: %w", len(batch), err)
+	}
+	receipts := make([]channels.Receipt, len(batch))
+	for i := range accepted {
+		receipts[i] = accepted[i].Receipt
+		r.follow(ctx, &entries[i], &accepted[i])
+	}
+	return receipts, nil
+}
+
+// waitForEnd holds a channel back while the engine stops: its connection stays
+// open for sending, and what it was told stays unacknowledged.
+func (r *Router) waitForEnd(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+	case <-r.stopped:
+	}
+	return ErrStopping
+}
+
+// sort turns one event into the entry that will be committed. The first thing
+// that settles what it is wins.
+func (r *Router) sort(ctx context.Context, event channels.Event) (Entry, error) {
+	entry := Entry{Key: eventKey(event), Event: event, Origin: "chat", QueueLimit: r.Config.QueuePerSession}
+	line := r.lines[event.Conversation.Channel]
+	if line == nil {
+		return entry, fmt.Errorf("event %q comes from channel %q, which is not attached", event.Key, event.Conversation.Channel)
+	}
+	if reason := unreadable(event); reason != "" {
+		return rejected(entry, reason), nil
+	}
+	clean(&entry.Event)
+	entry.Identity = line.kind + ":" + event.Sender.ID
+	person, fresh := r.whoIs(line, entry.Event)
+	if person == nil {
+		entry.Class = ClassStranger
+		return entry, nil
+	}
+	entry.Person, entry.NewPerson = person.Name, fresh
+	entry.Taint = taintOf(event.Message)
+	if name, args, ok := command(event.Message.Text); ok {
+		return r.control(ctx, entry, line, person, name, args)
+	}
+	if text := r.refusal(entry.Event, person); text != "" {
+		entry.Class = ClassNotice
+		entry.Reply = line.notice(entry.Event, text)
+		return entry, nil
+	}
+	entry.Class = ClassTurn
+	entry.Busy = line.notice(entry.Event, fmt.Sprintf(
+		"I am still busy with %d earlier messages of yours, so I did not take this one. Please send it again later; /status shows where I am and /cancel stops the one I am on.", r.Config.QueuePerSession))
+	entry.MayClaim = r.workers.take(person.Name)
+	return entry, nil
+}
+
+// refusal says why a message of a known person is answered with a notice instead
+// of a turn; empty: it is not.
+func (r *Router) refusal(event channels.Event, person *Person) string {
+	text := event.Message.Text
+	switch {
+	case blank(text) && len(event.Message.Attachments) == 0:
+		return "Your message is empty. Write what you would like me to do; /help shows what I can."
+	case r.Config.MessageLimit > 0 && int64(len(text)) > r.Config.MessageLimit:
+		return fmt.Sprintf("Your message is %d KB long; I take up to %d KB. Please send it in parts.",
+			(len(text)+1023)/1024, r.Config.MessageLimit/1024)
+	case event.Sender.Person == "" && !r.rates.allow(person.Name, time.Now()):
+		return fmt.Sprintf("You are faster than I am: I take %s messages of one person. Please wait a little and send this one again.", r.Config.RatePerson)
+	}
+	return ""
+}
+
+// follow does what the commit made possible.
+func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) {
+	line := r.lines[entry.Event.Conversation.Channel]
+	if entry.MayClaim && acc.Claimed == nil {
+		r.workers.give(entry.Person)
+	}
+	if acc.Rejected != "" && !acc.Duplicate {
+		r.Log.WarnContext(ctx, "event rejected", "channel", line.name, "reason", acc.Rejected)
+	}
+	if entry.NewPerson && !acc.Duplicate {
+		if err := r.Roster.Reload(ctx); err != nil {
+			r.Log.ErrorContext(ctx, "a new person is not known yet", "person", entry.Person, "error", err)
+		}
+	}
+	if acc.Claimed != nil {
+		r.begin(*acc.Claimed, entry.Person)
+	}
+	if acc.Waiting {
+		r.waiting.Store(true)
+		r.signal()
+	}
+	if acc.CancelTurn != 0 {
+		r.running.stop(acc.CancelTurn)
+		r.signal() // a queued turn that was asked to stop still has to be ended
+	}
+	if !acc.Duplicate {
+		line.committed(entry.Event.Conversation.ID)
+	}
+}
+
+// unreserve gives back the workers that sorting reserved.
+func (r *Router) unreserve(entries []Entry) {
+	for _, entry := range entries {
+		if entry.MayClaim {
+			r.workers.give(entry.Person)
+		}
+	}
+}
+
+// eventKey makes the key under which an event is remembered: a hash, so that it
+// outlives what it came with.
+func eventKey(event channels.Event) []byte {
+	h := sha256.New()
+	h.Write([]byte(event.Conversation.Channel))
+	h.Write([]byte{0})
+	h.Write([]byte(event.Key))
+	return h.Sum(nil)
+}
+
+func rejected(entry Entry, reason string) Entry {
+	entry.Class, entry.Reject = ClassRejected, reason
+	if entry.Event.Raw == nil {
+		entry.Event.Raw = []byte(entry.Event.Message.Text)
+	}
+	return entry
+}

@@ -1,0 +1,142 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"switchboard/channels"
+)
+
+var commandPattern = regexp.MustCompile(`^/([a-zA-Z][a-zA-Z_]{0,31})(?:@\S+)?(?:\s+([\s\S]*))?$`)
+
+// command reads "/name args" or "/name@bot args". A path such as /etc/hosts is
+// no command.
+func command(text string) (name, args string, ok bool) {
+	m := commandPattern.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return "", "", false
+	}
+	return strings.ToLower(m[1]), strings.TrimSpace(m[2]), true
+}
+
+const helpText = `I plan what you ask, do it step by step, check each step and answer.
+
+Just write to me. These commands work at any time:
+/status – what I am doing
+/plan – the plan I am on, or the last one
+/cancel – stop what I am doing for you
+/reset – forget this conversation
+/whoami – who you are to me
+/help – this text`
+
+// control makes the entry of a command: applied and answered in the transaction
+// that accepts it, with no turn and no worker.
+func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Person, name, args string) (Entry, error) {
+	entry.Class = ClassControl
+	var text string
+	var err error
+	switch name {
+	case "help":
+		text = helpText
+	case "start":
+		text = "Hello " + person.Name + ". " + helpText
+	case "whoami":
+		text = whoami(person, entry)
+	case "status":
+		text, err = r.status(ctx, entry.Event.Conversation)
+	case "plan":
+		text, err = r.plan(ctx, entry.Event.Conversation)
+	case "cancel":
+		entry.Effect, entry.AnyPerson = EffectCancel, person.Role == RoleAdmin
+		text = "There is nothing of yours to cancel here."
+	case "reset":
+		entry.Effect = EffectReset
+		text = "Forgotten. We start anew; what is under way goes on, /cancel stops it."
+	default:
+		text = fmt.Sprintf("I do not know /%s. /help lists the commands; anything else, write without the slash.", name)
+	}
+	if err != nil {
+		return entry, err
+	}
+	entry.Reply = l.notice(entry.Event, text)
+	return entry, nil
+}
+
+func whoami(person *Person, entry Entry) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "You are %s, role %s.", person.Name, person.Role)
+	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", entry.Identity, entry.Event.Conversation.Channel)
+	if len(person.Tools) == 0 {
+		b.WriteString("\nYou may use no tools.")
+	} else {
+		fmt.Fprintf(&b, "\nTools you may use: %s.", strings.Join(person.Tools, ", "))
+	}
+	return b.String()
+}
+
+// SessionKey is the key of the session of a conversation.
+func SessionKey(c channels.Conversation) string { return c.Channel + ":" + string(c.ID) }
+
+func (r *Router) status(ctx context.Context, c channels.Conversation) (string, error) {
+	key := SessionKey(c)
+	waiting, err := r.Ledger.Waiting(ctx, key)
+	if err != nil {
+		return "", fmt.Errorf("count waiting turns: %w", err)
+	}
+	turn, err := r.Ledger.Newest(ctx, key)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return "", fmt.Errorf("read newest turn: %w", err)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Session %s, model %s.\n", key, r.Model)
+	switch {
+	case turn == nil:
+		b.WriteString("Nothing was asked yet.")
+	case turn.State == "running":
+		fmt.Fprintf(&b, "Turn %d is running: %s", turn.ID, shorten(turn.Text, 100))
+	case turn.State == "queued":
+		fmt.Fprintf(&b, "Turn %d is queued: %s", turn.ID, shorten(turn.Text, 100))
+	default:
+		fmt.Fprintf(&b, "Idle. Turn %d ended: %s (%s).", turn.ID, turn.State, turn.Outcome)
+	}
+	if waiting > 0 {
+		fmt.Fprintf(&b, "\nWaiting: %d.", waiting)
+	}
+	return b.String(), nil
+}
+
+func (r *Router) plan(ctx context.Context, c channels.Conversation) (string, error) {
+	turn, err := r.Ledger.Newest(ctx, SessionKey(c))
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return "", fmt.Errorf("read newest turn: %w", err)
+	}
+	if turn == nil || len(turn.Plans) == 0 {
+		return "There is no plan yet.", nil
+	}
+	plan := turn.Plans[len(turn.Plans)-1]
+	var b strings.Builder
+	fmt.Fprintf(&b, "Turn %d, %s. Goal: %s", turn.ID, turn.State, plan.Goal)
+	if plan.Attempt > 0 {
+		fmt.Fprintf(&b, " (plan %d)", plan.Attempt+1)
+	}
+	for _, task := range plan.Tasks {
+		fmt.Fprintf(&b, "\n%d. [%s] %s: %s", task.Position+1, task.State, task.Type, shorten(task.Detail, 120))
+		if task.Review != nil && task.Review.Status != "ok" {
+			fmt.Fprintf(&b, " – %s", shorten(task.Review.Reason, 200))
+		}
+	}
+	return b.String(), nil
+}
+
+// shorten cuts text to n runes and says so.
+func shorten(text string, n int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return string(runes[:n-1]) + "…"
+}

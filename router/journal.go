@@ -1,0 +1,74 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"switchboard/agent"
+)
+
+// commitPatience is how long a commit is tried while the database cannot take
+// it (disk full, server gone); what was done must not be lost for a hiccup.
+const commitPatience = 2 * time.Minute
+
+// A journal writes one turn's rows for the agent: it renders what is said and
+// commits it with its deliveries in the step's own transaction.
+type journal struct {
+	router *Router
+	line   *line
+	ref    TurnRef
+	data   *TurnData
+	ended  bool
+	next   *Claimed
+	// unwritten: the last commit failed for the database's sake.
+	unwritten bool
+}
+
+// Resume implements agent.Journal.
+func (j *journal) Resume(context.Context) (*agent.State, error) {
+	return &j.data.State, nil
+}
+
+// Commit implements agent.Journal.
+func (j *journal) Commit(ctx context.Context, step agent.Step) error {
+	says := make([]Reply, len(step.Say))
+	for i, say := range step.Say {
+		says[i] = j.line.said(j.data.Conversation, j.data.ReplyTo, say)
+	}
+	next, err := j.write(ctx, step, says)
+	if errors.Is(err, ErrFenced) {
+		return agent.ErrHandBack
+	}
+	if j.unwritten = err != nil; j.unwritten {
+		return err
+	}
+	if step.End != nil {
+		j.ended, j.next = true, next
+	}
+	if len(says) > 0 || j.line.reader != nil {
+		j.line.committed(j.data.Conversation.ID)
+	}
+	if !j.router.Engine.Safe() {
+		return agent.ErrHandBack // committed, but nothing may be done outside any more
+	}
+	return nil
+}
+
+// write commits the step, again and again while the database cannot take it.
+func (j *journal) write(ctx context.Context, step agent.Step, says []Reply) (*Claimed, error) {
+	// A cancelled turn still has to be written down; only the engine's own end
+	// stops the tries.
+	ctx = context.WithoutCancel(ctx)
+	giveUp := time.Now().Add(commitPatience)
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		next, err := j.router.Ledger.Commit(ctx, j.ref, step, says)
+		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrNotFound) || time.Now().After(giveUp) {
+			return next, err
+		}
+		j.router.Log.WarnContext(ctx, "a step could not be committed, trying again", "turn_id", j.ref.TurnID, "error", err)
+		if sleep(j.router.work, pause); j.router.work.Err() != nil {
+			return nil, err
+		}
+	}
+}

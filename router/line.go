@@ -1,0 +1,147 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"switchboard/channels"
+)
+
+const (
+	reconnectMin   = 5 * time.Second
+	reconnectMax   = 5 * time.Minute
+	reconnectReset = time.Minute // a connection that lived so long was a good one
+	leaseRetry     = time.Second
+)
+
+// A line is one channel with what the router keeps for it: its settings, its
+// lease and its sender.
+type line struct {
+	router  *Router
+	name    string
+	kind    string
+	channel channels.Channel
+	reader  channels.Reader // nil: the channel sends
+	config  ChannelConfig
+	limits  *limits
+
+	mu     sync.Mutex
+	sender *sender // nil while this engine does not hold the channel
+}
+
+func newLine(r *Router, at Attached) (*line, error) {
+	limits, err := newLimits(at.Config.Rate)
+	if err != nil {
+		return nil, fmt.Errorf("channels.%s.rate: %w", at.Channel.Name(), err)
+	}
+	l := &line{
+		router: r, name: at.Channel.Name(), kind: at.Channel.Kind(),
+		channel: at.Channel, config: at.Config, limits: limits,
+	}
+	l.reader, _ = at.Channel.(channels.Reader)
+	return l, nil
+}
+
+// run keeps the channel connected until ctx ends. A channel that sends is first
+// leased, so that one engine alone holds its connection and sends for it.
+func (l *line) run(ctx context.Context) {
+	if l.reader != nil {
+		l.connect(ctx)
+		return
+	}
+	for ctx.Err() == nil {
+		hold, ok, err := l.router.Ledger.TakeChannel(ctx, l.router.Engine.ID(), l.name)
+		if err != nil || !ok {
+			if err != nil && ctx.Err() == nil {
+				l.router.Log.ErrorContext(ctx, "cannot take the channel's lease", "channel", l.name, "error", err)
+			}
+			sleep(ctx, leaseRetry)
+			continue
+		}
+		l.hold(ctx, hold)
+	}
+}
+
+// hold connects and sends under the lease, until ctx ends or the lease is lost.
+func (l *line) hold(ctx context.Context, hold Hold) {
+	holding, lost := context.WithCancel(ctx)
+	defer lost()
+	s := newSender(l, hold, lost)
+	l.setSender(s)
+	var sending sync.WaitGroup
+	sending.Go(func() { s.run(holding) })
+	l.connect(holding)
+	<-holding.Done()
+	sending.Wait()
+	l.setSender(nil)
+	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := l.router.Ledger.DropChannel(release, hold); err != nil && !errors.Is(err, ErrFenced) {
+		l.router.Log.WarnContext(ctx, "cannot release the channel's lease", "channel", l.name, "error", err)
+	}
+}
+
+// connect runs the channel, and again after a pause that grows while it fails.
+func (l *line) connect(ctx context.Context) {
+	pause := reconnectMin
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := l.channel.Run(ctx, l.router)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) >= reconnectReset {
+			pause = reconnectMin
+		}
+		if errors.Is(err, channels.ErrUnauthorized) {
+			l.router.Log.ErrorContext(ctx, "channel stopped: mend its credentials in the settings", "channel", l.name, "error", err)
+			return
+		}
+		l.router.Log.WarnContext(ctx, "channel lost its connection", "channel", l.name, "error", err, "retry_in", pause.String())
+		sleep(ctx, pause/2+rand.N(pause))
+		pause = min(2*pause, reconnectMax)
+	}
+}
+
+// committed tells whoever brings messages to conv that there is something new.
+func (l *line) committed(conv channels.ConversationID) {
+	if l.reader != nil {
+		l.reader.Wake(conv)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sender != nil {
+		l.sender.kick(conv)
+	}
+}
+
+// flush waits until what is due was sent, until deadline at most.
+func (l *line) flush(deadline time.Time) {
+	l.mu.Lock()
+	s := l.sender
+	l.mu.Unlock()
+	if s != nil {
+		s.flush(deadline)
+	}
+}
+
+func (l *line) setSender(s *sender) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sender = s
+}
+
+// sleep waits for d or the end of ctx.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

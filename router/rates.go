@@ -1,0 +1,111 @@
+package router
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ParseRate reads "20/m", "30/s", "5/h" as events a second with the number as
+// burst. "off" is no limit: zero, zero.
+func ParseRate(s string) (perSecond float64, burst int, err error) {
+	if s == "off" {
+		return 0, 0, nil
+	}
+	number, unit, ok := strings.Cut(s, "/")
+	n, err := strconv.Atoi(number)
+	per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+	if !ok || err != nil || n <= 0 || per == 0 {
+		return 0, 0, fmt.Errorf("rate %q: want a number and s, m or h, such as \"20/m\", or \"off\"", s)
+	}
+	return float64(n) / per.Seconds(), n, nil
+}
+
+// A bucket lets through so many a second, with a burst; the zero rate lets
+// everything through. What was taken and not used can be given back, which is
+// why this is not x/time/rate.
+type bucket struct {
+	rate, burst float64
+	tokens      float64
+	last        time.Time
+	until       time.Time // paused
+}
+
+func newBucket(perSecond float64, burst int, now time.Time) bucket {
+	return bucket{rate: perSecond, burst: float64(max(burst, 1)), tokens: float64(max(burst, 1)), last: now}
+}
+
+// wait is how long until one may pass; zero: now.
+func (b *bucket) wait(now time.Time) time.Duration {
+	pause := max(b.until.Sub(now), 0)
+	if b.rate == 0 {
+		return pause
+	}
+	b.tokens = min(b.burst, b.tokens+now.Sub(b.last).Seconds()*b.rate)
+	b.last = now
+	if b.tokens >= 1 {
+		return pause
+	}
+	return max(pause, time.Duration((1-b.tokens)/b.rate*float64(time.Second))+time.Microsecond)
+}
+
+func (b *bucket) take() {
+	if b.rate > 0 {
+		b.tokens--
+	}
+}
+
+func (b *bucket) giveBack() {
+	if b.rate > 0 {
+		b.tokens = min(b.burst, b.tokens+1)
+	}
+}
+
+// personRates holds how fast each person may write.
+type personRates struct {
+	rate  float64
+	burst int
+
+	mu      sync.Mutex
+	buckets map[string]*bucket
+}
+
+func newPersonRates(setting string) (*personRates, error) {
+	rate, burst, err := ParseRate(setting)
+	if err != nil {
+		return nil, fmt.Errorf("router.rate_person: %w", err)
+	}
+	return &personRates{rate: rate, burst: burst, buckets: map[string]*bucket{}}, nil
+}
+
+// allow counts one message of person and says whether it is within the rate.
+func (p *personRates) allow(person string, now time.Time) bool {
+	if p.rate == 0 {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := p.buckets[person]
+	if b == nil {
+		p.forgetIdle(now)
+		fresh := newBucket(p.rate, p.burst, now)
+		b = &fresh
+		p.buckets[person] = b
+	}
+	if b.wait(now) > 0 {
+		return false
+	}
+	b.take()
+	return true
+}
+
+// forgetIdle drops full buckets, so that the map holds only who wrote lately.
+func (p *personRates) forgetIdle(now time.Time) {
+	for person, b := range p.buckets {
+		if b.wait(now); b.tokens >= b.burst {
+			delete(p.buckets, person)
+		}
+	}
+}

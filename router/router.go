@@ -1,0 +1,169 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+)
+
+// ErrStopping is returned by Accept when the engine stops: the event was not
+// taken and must not be acknowledged.
+var ErrStopping = errors.New("the engine is stopping")
+
+// A Runner answers one turn; *agent.Agent is one.
+type Runner interface {
+	Run(ctx context.Context, turn agent.Turn, journal agent.Journal) error
+}
+
+// An Engine is this program's row among the owners.
+type Engine interface {
+	ID() int64
+	// Safe says whether the leases surely still hold, by the wall clock; asked
+	// directly before each side effect.
+	Safe() bool
+}
+
+// Ledger is what the router needs of the store.
+type Ledger interface {
+	Intake
+	Turns
+	Outbox
+	Views
+}
+
+// An Attached is a channel with the router's part of its settings.
+type Attached struct {
+	Channel channels.Channel
+	Config  ChannelConfig
+}
+
+// Deps are what a Router is made of; all are needed.
+type Deps struct {
+	Config   Config
+	Channels []Attached
+	Roster   *Roster
+	Agent    Runner
+	Engine   Engine
+	Ledger   Ledger
+	DataDir  string // workspaces are made in it
+	Model    string // the planner's model, for /status
+	Log      *slog.Logger
+	// Grace is how long turns may go on, and deliveries be flushed, after Run was
+	// told to stop; 0: ten seconds.
+	Grace time.Duration
+}
+
+// A Router brings messages from channels to the agent and answers back.
+type Router struct {
+	Deps
+	lines    map[string]*line // by channel name
+	workers  *workers
+	rates    *personRates
+	running  *runningTurns
+	wake     chan struct{} // a turn may wait for this engine
+	waiting  atomic.Bool   // some session waits for a worker
+	stopping atomic.Bool
+	stopped  chan struct{} // closed when intake is over for good
+	turns    sync.WaitGroup
+	began    time.Time // when New was called
+	// work is the context of turns and sends; it outlives Run's by the grace.
+	work     context.Context
+	handBack context.CancelCauseFunc
+}
+
+// New returns a router; I/O starts in Run.
+func New(deps Deps) (*Router, error) {
+	if deps.Grace == 0 {
+		deps.Grace = 10 * time.Second
+	}
+	rates, err := newPersonRates(deps.Config.RatePerson)
+	if err != nil {
+		return nil, err
+	}
+	r := &Router{
+		Deps:    deps,
+		lines:   map[string]*line{},
+		workers: newWorkers(deps.Config.Workers),
+		rates:   rates,
+		running: &runningTurns{cancel: map[int64]context.CancelCauseFunc{}},
+		wake:    make(chan struct{}, 1),
+		stopped: make(chan struct{}),
+		began:   time.Now(),
+	}
+	for _, at := range deps.Channels {
+		l, err := newLine(r, at)
+		if err != nil {
+			return nil, err
+		}
+		r.lines[at.Channel.Name()] = l
+	}
+	r.work, r.handBack = context.WithCancelCause(context.Background())
+	return r, nil
+}
+
+// Run serves every channel until ctx ends, then takes nothing more in, lets
+// turns finish or hands them back, flushes deliveries, all within the grace, and
+// returns when everything it started has stopped.
+func (r *Router) Run(ctx context.Context) {
+	listening, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	var lines, finder sync.WaitGroup
+	for _, l := range r.lines {
+		lines.Go(func() { l.run(listening) })
+	}
+	finder.Go(func() { r.findWork(ctx) })
+	r.signal()
+
+	<-ctx.Done()
+	r.Log.Info("stopping", "grace", r.Grace.String())
+	r.stopping.Store(true)
+	finder.Wait()
+	deadline := time.Now().Add(r.Grace)
+	if !waitUntil(&r.turns, deadline) {
+		r.handBack(agent.ErrHandBack)
+		r.turns.Wait()
+	}
+	for _, l := range r.lines {
+		l.flush(deadline)
+	}
+	r.handBack(agent.ErrHandBack)
+	close(r.stopped)
+	hangUp()
+	lines.Wait()
+}
+
+// Cancel asks an open turn to stop. ErrNotFound: there is no open turn of that id.
+func (r *Router) Cancel(ctx context.Context, turnID int64) error {
+	if err := r.Ledger.Cancel(ctx, turnID); err != nil {
+		return err
+	}
+	r.running.stop(turnID)
+	return nil
+}
+
+// signal tells findWork that a turn may wait.
+func (r *Router) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// waitUntil waits for wg, until deadline at most, and says whether it is done.
+func waitUntil(wg *sync.WaitGroup, deadline time.Time) bool {
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
