@@ -1,0 +1,68 @@
+package render
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// parser is configured once; it is safe for use by several goroutines.
+var parser = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+
+// A Document is a parsed text. It is not changed after Parse and may be rendered
+// by several goroutines at once.
+type Document struct {
+	source []byte
+	root   ast.Node
+}
+
+// Parse reads markdown. Any text is Markdown of some kind, so there is no error;
+// bytes that are not UTF-8 become U+FFFD.
+func Parse(markdown string) *Document {
+	source := []byte(strings.ToValidUTF8(markdown, "\uFFFD"))
+	return &Document{source: source, root: parser.Parse(text.NewReader(source))}
+}
+
+// unescape resolves backslash escapes and character references in one pass, so
+// that an escaped reference stays as written.
+func unescape(raw []byte) string {
+	var out strings.Builder
+	out.Grow(len(raw))
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '\\' && i+1 < len(raw) && util.IsPunct(raw[i+1]):
+			i++
+			out.WriteByte(raw[i])
+		case c == '&':
+			ref := reference(raw[i:])
+			if ref == nil {
+				out.WriteByte(c)
+				continue
+			}
+			out.Write(util.ResolveEntityNames(util.ResolveNumericReferences(ref)))
+			i += len(ref) - 1
+		default:
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
+}
+
+// reference is the character reference that raw begins with, or nil. The longest
+// name in HTML has 31 letters.
+func reference(raw []byte) []byte {
+	const longest = 33
+	for i := 1; i < min(len(raw), longest); i++ {
+		switch c := raw[i]; {
+		case c == ';':
+			return raw[:i+1]
+		case c != '#' && !util.IsAlphaNumeric(c):
+			return nil
+		}
+	}
+	return nil
+}
