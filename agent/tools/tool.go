@@ -25,6 +25,7 @@ type Call struct {
 	Args      json.RawMessage // checked against the schema before Run
 	Workspace string          // absolute path of the session's folder, which exists
 	Session   Session
+	Taint     Taint // of the turn so far; what the tool stores inherits it
 }
 
 // Session is what a tool may know of where it is used.
@@ -68,6 +69,7 @@ type Command struct {
 	// Admin says that the person is an admin, for whom the settings may lift the
 	// confinement (admin_unconfined; sandbox = "off").
 	Admin bool
-	// Env are variables besides PATH, HOME, LANG and TZ.
-	Env []string
+	// Env are variables besides PATH, HOME, LANG, TZ and TMPDIR.
+	Env   []string
+	Taint Taint // of the turn so far; the files the command writes inherit it
 }

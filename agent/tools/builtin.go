@@ -1,0 +1,108 @@
+package tools
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+//go:embed pages/*.md
+var pages embed.FS
+
+// BuiltinConfig is what the built-in tools need to know. The zero value works.
+type BuiltinConfig struct {
+	// AllowPrivate are networks that http.get may reach besides public
+	// addresses. Empty: none.
+	AllowPrivate []netip.Prefix
+	// WorkspaceLimit is the most all files of one workspace may take together,
+	// in bytes, as far as workspace.write is concerned. 0: 512 MiB.
+	WorkspaceLimit int64
+	// FileLimit is the largest file that workspace.read and workspace.write
+	// handle, in bytes. 0: 8 MiB.
+	FileLimit int64
+	// FetchLimit is the most http.get brings, in bytes. 0: 256 KiB.
+	FetchLimit int64
+	// Now is the clock of the tool time. Nil: time.Now.
+	Now func() time.Time
+}
+
+func (c BuiltinConfig) withDefaults() BuiltinConfig {
+	if c.WorkspaceLimit == 0 {
+		c.WorkspaceLimit = 512 << 20
+	}
+	if c.FileLimit == 0 {
+		c.FileLimit = 8 << 20
+	}
+	if c.FetchLimit == 0 {
+		c.FetchLimit = 256 << 10
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// Builtin returns the tools that are always there: time, workspace.list,
+// workspace.read, workspace.write, http.get and session.info.
+func Builtin(cfg BuiltinConfig) []Tool {
+	cfg = cfg.withDefaults()
+	files := files{workspaceLimit: cfg.WorkspaceLimit, fileLimit: cfg.FileLimit}
+	return withPages([]Tool{
+		{
+			Name: "time", Summary: "The date and time now, in any time zone.",
+			Effect: EffectRead, Schema: timeSchema, Run: clock(cfg.Now).run,
+		},
+		{
+			Name: "workspace.list", Summary: "The files in the session's workspace.",
+			Effect: EffectRead, Schema: listSchema, Run: files.list,
+		},
+		{
+			Name: "workspace.read", Summary: "Text of a file in the workspace, whole or some lines of it.",
+			Effect: EffectRead, Schema: readSchema, Run: files.read,
+		},
+		{
+			Name: "workspace.write", Summary: "Create, replace or append to a text file in the workspace.",
+			Effect: EffectWrite, Schema: writeSchema, Run: files.write,
+		},
+		{
+			Name: "http.get", Summary: "The text at a public web address.",
+			Effect: EffectRead, Taints: true, Schema: fetchSchema,
+			Run: newFetcher(cfg.AllowPrivate, cfg.FetchLimit).run,
+		},
+		{
+			Name: "session.info", Summary: "Who and where this session is: person, role, channel, mode, time zone, model.",
+			Effect: EffectRead, Schema: infoSchema, Run: sessionInfo,
+		},
+	})
+}
+
+// withPages gives each tool its page from the embedded folder.
+func withPages(tools []Tool) []Tool {
+	for i := range tools {
+		page, err := pages.ReadFile("pages/" + tools[i].Name + ".md")
+		if err != nil {
+			continue // NewRegistry refuses a tool without a page
+		}
+		tools[i].Page = string(page)
+	}
+	return tools
+}
+
+// decode reads arguments that were checked against the schema.
+func decode[T any](call Call) (T, *Result) {
+	var args T
+	if err := json.Unmarshal(call.Args, &args); err != nil {
+		return args, &Result{End: EndRefused, Code: "bad_arguments", Output: fmt.Sprintf("args: %v", err), Hint: "correct the arguments"}
+	}
+	return args, nil
+}
+
+func failed(code, hint, format string, a ...any) Result {
+	return Result{End: EndError, Code: code, Hint: hint, Output: fmt.Sprintf(format, a...)}
+}
+
+func refused(code, hint, format string, a ...any) Result {
+	return Result{End: EndRefused, Code: code, Hint: hint, Output: fmt.Sprintf(format, a...)}
+}

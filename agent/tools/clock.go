@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	_ "time/tzdata" // zones also where the system brings none, as in small containers
+)
+
+var timeSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"zone": {"type": ["string", "null"], "description": "IANA time zone, e.g. Asia/Tokyo; null: the session's"}
+	},
+	"required": ["zone"],
+	"additionalProperties": false
+}`)
+
+// clock is the tool "time".
+type clock func() time.Time
+
+func (now clock) run(_ context.Context, call Call) Result {
+	args, fault := decode[struct{ Zone *string }](call)
+	if fault != nil {
+		return *fault
+	}
+	name := call.Session.TimeZone
+	if args.Zone != nil {
+		name = strings.TrimSpace(*args.Zone)
+	}
+	if name == "" {
+		name = "UTC"
+	}
+	zone, err := time.LoadLocation(name)
+	// "Local" is the machine's zone, which is nobody's business.
+	if err != nil || name == "Local" {
+		return failed("unknown_zone", "use an IANA name: Continent/City with underscores, such as Asia/Tokyo or America/New_York, or UTC",
+			"%q is not a time zone", name)
+	}
+	at := now()
+	local := at.In(zone)
+	return Result{End: EndOK, Output: fmt.Sprintf(
+		"zone: %s\nlocal: %s\nweekday: %s\nutc_offset: %s\ninstant: %s\n",
+		name, local.Format("2006-01-02 15:04"), local.Weekday(), local.Format("-07:00"), at.UTC().Format(time.RFC3339),
+	)}
+}
+
+var infoSchema = json.RawMessage(`{"type": "object", "properties": {}, "required": [], "additionalProperties": false}`)
+
+// sessionInfo is the tool "session.info".
+func sessionInfo(_ context.Context, call Call) Result {
+	s := call.Session
+	zone := s.TimeZone
+	if zone == "" {
+		zone = "UTC"
+	}
+	var b strings.Builder
+	for _, line := range [][2]string{
+		{"session", s.ID},
+		{"person", s.Person},
+		{"role", s.Role},
+		{"channel", s.Channel},
+		{"mode", s.Mode},
+		{"time_zone", zone},
+		{"language", s.Language},
+		{"model", s.Model},
+	} {
+		value := line[1]
+		if value == "" {
+			value = "(not set)"
+		}
+		fmt.Fprintf(&b, "%s: %s\n", line[0], value)
+	}
+	return Result{End: EndOK, Output: b.String()}
+}

@@ -1,0 +1,117 @@
+package tools
+
+import (
+	"html"
+	"strings"
+)
+
+// skipped elements hold nothing for a reader; blocks end a line.
+var (
+	skipped = map[string]bool{"script": true, "style": true, "noscript": true, "template": true, "svg": true, "iframe": true}
+	blocks  = map[string]bool{
+		"p": true, "div": true, "br": true, "li": true, "tr": true, "h1": true, "h2": true, "h3": true, "h4": true, "h5": true, "h6": true,
+		"ul": true, "ol": true, "table": true, "section": true, "article": true, "header": true, "footer": true, "nav": true,
+		"blockquote": true, "pre": true, "hr": true, "title": true, "dt": true, "dd": true, "option": true,
+	}
+)
+
+// htmlText is what a reader sees of a page: no tags, scripts or styles, blocks
+// on lines of their own. It is for reading, not for security: the result is
+// outside text like any other.
+func htmlText(page string) string {
+	var b strings.Builder
+	for page != "" {
+		open := strings.IndexByte(page, '<')
+		if open < 0 {
+			b.WriteString(page)
+			break
+		}
+		b.WriteString(page[:open])
+		page = page[open:]
+		if strings.HasPrefix(page, "<!--") {
+			page = after(page, "-->")
+			continue
+		}
+		name, closing, rest, isTag := tag(page)
+		if !isTag {
+			b.WriteByte('<')
+			page = page[1:]
+			continue
+		}
+		page = rest
+		if skipped[name] && !closing {
+			page = afterClosing(page, name)
+		}
+		if blocks[name] {
+			b.WriteByte('\n')
+		}
+	}
+	return squeeze(html.UnescapeString(b.String()))
+}
+
+// tag reads the tag that page begins with.
+func tag(page string) (name string, closing bool, rest string, ok bool) {
+	body := page[1:]
+	if strings.HasPrefix(body, "/") {
+		body, closing = body[1:], true
+	}
+	end := strings.IndexFunc(body, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9')
+	})
+	if end <= 0 && !strings.HasPrefix(body, "!") && !strings.HasPrefix(body, "?") {
+		return "", false, "", false
+	}
+	name = strings.ToLower(body[:max(end, 0)])
+	quote := byte(0)
+	for i := max(end, 0); i < len(body); i++ {
+		switch c := body[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '>':
+			return name, closing, body[i+1:], true
+		}
+	}
+	return name, closing, "", true
+}
+
+func after(text, mark string) string {
+	_, rest, _ := strings.Cut(text, mark)
+	return rest
+}
+
+// afterClosing skips to behind the closing tag of name.
+func afterClosing(page, name string) string {
+	mark := "</" + name
+	for at := 0; ; {
+		next := strings.Index(page[at:], "</")
+		if next < 0 {
+			return ""
+		}
+		at += next
+		if len(page) >= at+len(mark) && strings.EqualFold(page[at:at+len(mark)], mark) {
+			return after(page[at:], ">")
+		}
+		at += 2
+	}
+}
+
+// squeeze makes single spaces of white space within lines and drops more than
+// one empty line in a row.
+func squeeze(text string) string {
+	var b strings.Builder
+	empty := true // no empty lines at the beginning
+	for line := range strings.Lines(text) {
+		line = strings.Join(strings.Fields(line), " ")
+		if line == "" && empty {
+			continue
+		}
+		empty = line == ""
+		b.WriteString(line)
+		b.WriteByte('\n')
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}

@@ -1,0 +1,183 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+const (
+	// MaxPageLines is the longest page of a tool.
+	MaxPageLines = 40
+	// DefaultToolTimeout is for tools that name none.
+	DefaultToolTimeout = time.Minute
+	// DefaultOutputLimit is what a tool or a command may bring, in bytes, when
+	// the settings say nothing.
+	DefaultOutputLimit = 1 << 20
+)
+
+// taintTool marks the output of a tool that taints and names no source itself.
+const taintTool Taint = "tool"
+
+// A Registry holds the tools. Its methods are safe for use by several turns at
+// once; its fields are set before the first use.
+type Registry struct {
+	// Log gets crashes of tools with their stacks. Nil: they are not logged.
+	Log *slog.Logger
+	// OutputLimit is the most a result's Output may hold, in bytes. 0:
+	// DefaultOutputLimit.
+	OutputLimit int64
+
+	tools  []Tool
+	byName map[string]entry
+}
+
+type entry struct {
+	tool   Tool
+	schema *jsonschema.Resolved
+	root   *jsonschema.Schema
+}
+
+// NewRegistry checks the tools (unique names, a summary, a page of at most
+// MaxPageLines, a strict object schema, a known effect) and returns all faults
+// joined. The order of the tools is kept.
+func NewRegistry(tools ...Tool) (*Registry, error) {
+	r := &Registry{byName: make(map[string]entry, len(tools))}
+	var errs []error
+	for _, tool := range tools {
+		if _, taken := r.byName[tool.Name]; taken {
+			errs = append(errs, fmt.Errorf("tool %q: the name is taken; names are unique", tool.Name))
+			continue
+		}
+		e, err := newEntry(tool)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("tool %q: %w", tool.Name, err))
+		}
+		r.byName[tool.Name] = e
+		r.tools = append(r.tools, tool)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func newEntry(tool Tool) (entry, error) {
+	var errs []error
+	if tool.Name == "" || tool.Name == ExecName {
+		errs = append(errs, fmt.Errorf("a tool needs a name of its own (%q means commands)", ExecName))
+	}
+	if tool.Summary == "" || strings.Contains(tool.Summary, "\n") {
+		errs = append(errs, errors.New("the summary must be one line"))
+	}
+	if n := strings.Count(strings.TrimRight(tool.Page, "\n"), "\n") + 1; tool.Page == "" || n > MaxPageLines {
+		errs = append(errs, fmt.Errorf("the page must have 1 to %d lines, not %d", MaxPageLines, n))
+	}
+	switch tool.Effect {
+	case EffectRead, EffectWrite, EffectOutside:
+	default:
+		errs = append(errs, fmt.Errorf("effect %q is not one of read, write, outside", tool.Effect))
+	}
+	if tool.Run == nil {
+		errs = append(errs, errors.New("it has nothing to run"))
+	}
+	root, resolved, err := compileSchema(tool.Schema)
+	if err != nil {
+		errs = append(errs, err)
+	}
+	return entry{tool: tool, schema: resolved, root: root}, errors.Join(errs...)
+}
+
+// All lists the tools in the order they were given. The slice is the caller's.
+func (r *Registry) All() []Tool { return append([]Tool(nil), r.tools...) }
+
+// Get returns the tool of that name.
+func (r *Registry) Get(name string) (Tool, bool) {
+	e, ok := r.byName[name]
+	return e.tool, ok
+}
+
+// Check says what is wrong with args for the tool of that name, in a sentence
+// for the planner: it names the property and says what is wanted.
+func (r *Registry) Check(name string, args json.RawMessage) error {
+	e, ok := r.byName[name]
+	if !ok {
+		return fmt.Errorf("there is no tool %q; the tools are: %s", name, strings.Join(r.names(), ", "))
+	}
+	return e.check(args)
+}
+
+func (r *Registry) names() []string {
+	names := make([]string, len(r.tools))
+	for i, tool := range r.tools {
+		names[i] = tool.Name
+	}
+	return names
+}
+
+// Run checks the arguments and runs the tool within its timeout. It returns
+// when the tool does, which is when ctx ends at the latest. A panic is a result
+// with the code "crash".
+func (r *Registry) Run(ctx context.Context, name string, call Call) Result {
+	if err := r.Check(name, call.Args); err != nil {
+		return Result{End: EndRefused, Code: "bad_arguments", Output: err.Error(), Hint: "correct the arguments"}
+	}
+	tool := r.byName[name].tool
+	timeout := tool.Timeout
+	if timeout == 0 {
+		timeout = DefaultToolTimeout
+	}
+	limited, stop := context.WithTimeout(ctx, timeout)
+	defer stop()
+	res := r.guarded(limited, tool, call)
+	if res.End != EndOK && res.End != EndRefused && limited.Err() != nil {
+		res = endedEarly(ctx, res, timeout)
+	}
+	limit := r.OutputLimit
+	if limit == 0 {
+		limit = DefaultOutputLimit
+	}
+	res.Output = limitText(res.Output, limit)
+	res.Hint = cleanText(res.Hint)
+	// Nothing foreign was fetched by a tool that refused.
+	if tool.Taints && res.End != EndRefused {
+		res.Taint = res.Taint.Join(taintTool)
+	}
+	return res
+}
+
+// endedEarly gives a run that its context stopped the right end word.
+func endedEarly(caller context.Context, res Result, timeout time.Duration) Result {
+	if caller.Err() != nil {
+		res.End, res.Code, res.Hint = EndCancelled, "cancelled", ""
+		return res
+	}
+	res.End, res.Code = EndTimeout, "timeout"
+	res.Hint = fmt.Sprintf("it was stopped after %s; ask for less at a time", timeout)
+	return res
+}
+
+func (r *Registry) guarded(ctx context.Context, tool Tool, call Call) (res Result) {
+	defer func() {
+		fault := recover()
+		if fault == nil {
+			return
+		}
+		if r.Log != nil {
+			r.Log.ErrorContext(ctx, "tool crashed", slog.String("tool", tool.Name),
+				slog.Any("error", fault), slog.String("stack", string(debug.Stack())))
+		}
+		res = Result{
+			End: EndError, Code: "crash", Output: "the tool " + tool.Name + " crashed; the log has the details",
+			Hint: "try another way; the same call will crash again",
+		}
+	}()
+	return tool.Run(ctx, call)
+}

@@ -1,0 +1,276 @@
+package tools
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxReadBytes   = 64 << 10 // one workspace.read brings at most so much text
+	maxListed      = 500      // one workspace.list shows at most so many entries
+	defaultDepth   = 3
+	binaryLookHead = 8 << 10
+)
+
+var readSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"path": {"type": "string", "description": "relative to the workspace, with slashes"},
+		"first_line": {"type": ["integer", "null"], "minimum": 1, "description": "where to begin; null: at line 1"},
+		"last_line": {"type": ["integer", "null"], "minimum": 1, "description": "where to end, included; null: at the end"}
+	},
+	"required": ["path", "first_line", "last_line"],
+	"additionalProperties": false
+}`)
+
+func (w files) read(ctx context.Context, call Call) Result {
+	args, fault := decode[struct {
+		Path      string
+		FirstLine *int `json:"first_line"`
+		LastLine  *int `json:"last_line"`
+	}](call)
+	if fault != nil {
+		return *fault
+	}
+	first, last := 1, int(^uint(0)>>1)
+	if args.FirstLine != nil {
+		first = *args.FirstLine
+	}
+	if args.LastLine != nil {
+		last = *args.LastLine
+	}
+	if first > last {
+		return refused("bad_range", "swap first_line and last_line", "line %d comes after line %d", first, last)
+	}
+	root, name, fault := enter(call.Workspace, args.Path)
+	if fault != nil {
+		return *fault
+	}
+	defer root.Close()
+	f, fault := w.open(root, name)
+	if fault != nil {
+		return *fault
+	}
+	defer f.Close()
+	text, err := readLines(ctx, f, first, last)
+	if err != nil {
+		return ioFault(name, err)
+	}
+	return Result{End: EndOK, Output: text, Taint: readLedger(root).of(name)}
+}
+
+// open opens a regular text file within the limit. A pipe or device that a
+// command left behind must neither block nor be read.
+func (w files) open(root *os.Root, name string) (*os.File, *Result) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		res := ioFault(name, err)
+		return nil, &res
+	}
+	fault := w.readable(f, name)
+	if fault != nil {
+		f.Close()
+		return nil, fault
+	}
+	return f, nil
+}
+
+func (w files) readable(f *os.File, name string) *Result {
+	info, err := f.Stat()
+	if err != nil {
+		res := ioFault(name, err)
+		return &res
+	}
+	var res Result
+	switch {
+	case info.IsDir():
+		res = refused("not_a_file", "workspace.list shows its files", "%s is a folder", name)
+	case !info.Mode().IsRegular():
+		res = refused("not_a_file", "", "%s is not a regular file", name)
+	case info.Size() > w.fileLimit:
+		res = refused("file_limit", "use exec with head, tail or grep", "%s has %d bytes; the limit is %d", name, info.Size(), w.fileLimit)
+	default:
+		head := make([]byte, binaryLookHead)
+		n, err := f.ReadAt(head, 0)
+		if err != nil && !errors.Is(err, io.EOF) {
+			res = ioFault(name, err)
+			break
+		}
+		if isBinary(head[:n]) {
+			res = refused("binary_file", "use exec with a program for this kind of file", "%s is not a text file", name)
+			break
+		}
+		return nil
+	}
+	return &res
+}
+
+// isBinary judges by the first bytes: a NUL, or no UTF-8 apart from a rune cut
+// off at the end.
+func isBinary(head []byte) bool {
+	if bytes.IndexByte(head, 0) >= 0 {
+		return true
+	}
+	for range utf8.UTFMax {
+		if utf8.Valid(head) {
+			return false
+		}
+		if len(head) < binaryLookHead-utf8.UTFMax {
+			return true
+		}
+		head = head[:len(head)-1]
+	}
+	return !utf8.Valid(head)
+}
+
+// readLines returns lines first to last, at most maxReadBytes of them, and says
+// where to go on.
+func readLines(ctx context.Context, r io.Reader, first, last int) (string, error) {
+	var b strings.Builder
+	in := bufio.NewReader(r)
+	for number := 1; number <= last; number++ {
+		if err := ctx.Err(); err != nil {
+			return b.String(), err
+		}
+		line, err := in.ReadString('\n')
+		if number >= first && line != "" {
+			if room := maxReadBytes - b.Len(); len(line) > room {
+				b.WriteString(cutHead(line, room))
+				return joinMark(b.String(), fmt.Sprintf("[truncated in line %d: go on with first_line %d, or use exec with cut for long lines]", number, number), ""), nil
+			}
+			b.WriteString(line)
+		}
+		if errors.Is(err, io.EOF) {
+			if number < first || number == first && line == "" && first > 1 {
+				return fmt.Sprintf("[the file ends before line %d]", first), nil
+			}
+			return b.String(), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return b.String(), nil
+}
+
+var listSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"path": {"type": ["string", "null"], "description": "a folder, relative to the workspace; null: the workspace itself"},
+		"depth": {"type": ["integer", "null"], "minimum": 1, "maximum": 20, "description": "how many levels down; null: 3"}
+	},
+	"required": ["path", "depth"],
+	"additionalProperties": false
+}`)
+
+func (w files) list(ctx context.Context, call Call) Result {
+	args, fault := decode[struct {
+		Path  *string
+		Depth *int
+	}](call)
+	if fault != nil {
+		return *fault
+	}
+	given, depth := ".", defaultDepth
+	if args.Path != nil && *args.Path != "" {
+		given = *args.Path
+	}
+	if args.Depth != nil {
+		depth = *args.Depth
+	}
+	root, name, fault := enter(call.Workspace, given)
+	if fault != nil {
+		return *fault
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
+	if err != nil {
+		return ioFault(name, err)
+	}
+	if !info.IsDir() {
+		return refused("not_a_folder", "workspace.read shows a file", "%s is a file", name)
+	}
+	notes := readLedger(root)
+	text, err := listing(ctx, root, name, depth, notes)
+	if err != nil {
+		return ioFault(name, err)
+	}
+	// A name may have been chosen by whoever wrote the content.
+	return Result{End: EndOK, Output: text, Taint: notes.any(name)}
+}
+
+func listing(ctx context.Context, root *os.Root, dir string, depth int, notes ledger) (string, error) {
+	var b strings.Builder
+	shown, left := 0, 0
+	err := fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return skipGone(err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if name == hidden {
+			return fs.SkipDir
+		}
+		if name == dir {
+			return nil
+		}
+		if shown == maxListed {
+			if left++; left > maxEntries {
+				return fs.SkipAll
+			}
+		} else {
+			shown++
+			b.WriteString(entryLine(name, d, notes))
+		}
+		below := strings.TrimPrefix(name, dir+"/")
+		if d.IsDir() && strings.Count(below, "/")+1 >= depth {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "[%d more entries; list a folder of it]\n", left)
+	}
+	if shown == 0 {
+		return "(empty)\n", nil
+	}
+	return b.String(), nil
+}
+
+func entryLine(name string, d fs.DirEntry, notes ledger) string {
+	shown := path.Clean(name)
+	if strings.ContainsFunc(shown, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		shown = strconv.Quote(shown)
+	}
+	info, err := d.Info()
+	switch {
+	case err != nil:
+		return shown + "\n"
+	case info.IsDir():
+		return shown + "/\n"
+	case info.Mode()&fs.ModeSymlink != 0:
+		return shown + "  (symbolic link, not followed)\n"
+	}
+	line := fmt.Sprintf("%s  %d bytes  %s", shown, info.Size(), info.ModTime().UTC().Format("2006-01-02 15:04 UTC"))
+	if taint := notes.of(name); taint != Clean {
+		line += "  from outside: " + string(taint)
+	}
+	return line + "\n"
+}
