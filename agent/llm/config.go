@@ -3,6 +3,7 @@ package llm
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/url"
 	"slices"
@@ -26,11 +27,12 @@ type Provider struct {
 	Kind string `toml:"kind"`
 	// BaseURL is where the server is; empty: the kind's own.
 	BaseURL string `toml:"base_url"`
-	// APIKey; empty: the provider is inert until a role names it.
+	// APIKey; empty: the provider is inert until a role names it, unless its
+	// BaseURL has a loopback host; NoKey: the server wants none.
 	APIKey Secret `toml:"api_key"`
 	// Headers go with every request.
 	Headers map[string]string `toml:"headers"`
-	// Timeout of one call; 0: the caller's. Default 0.
+	// Timeout of one call, in place of the caller's; 0: the caller's. Default 0.
 	Timeout time.Duration `toml:"timeout"`
 }
 
@@ -125,6 +127,9 @@ func (c Config) model(alias string) (errs []error) {
 	return errs
 }
 
+// NoKey as APIKey says that the server wants no key, so that none is sent.
+const NoKey Secret = "none"
+
 // Secret is a credential; printing, logging or encoding it yields a placeholder.
 type Secret string
 
@@ -136,6 +141,9 @@ func (Secret) GoString() string { return "[redacted]" }
 
 // MarshalText is the placeholder.
 func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
+
+// Format is the placeholder, also for the verbs that pass String by, such as %d.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]") }
 
 // Reveal is the credential itself, for the request that needs it.
 func (s Secret) Reveal() string { return string(s) }

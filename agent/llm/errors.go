@@ -8,7 +8,8 @@ import (
 
 // Sentinels that Models.Complete returns wrapped; test with errors.Is.
 var (
-	// ErrUnknownModel: the name is no alias and its first segment no provider.
+	// ErrUnknownModel: the name is no alias and its first segment no provider, or
+	// the provider does not know the model.
 	ErrUnknownModel = errors.New("unknown model")
 	// ErrNoKey: a role names a provider that has no key.
 	ErrNoKey = errors.New("no key for this provider")
@@ -20,6 +21,11 @@ var (
 	ErrUnauthorized = errors.New("the provider rejected the key")
 	// ErrStalled: nothing came within the time; the next model may be tried.
 	ErrStalled = errors.New("the model did not answer in time")
+	// ErrRefused: the provider or the model refused this very request; trying the
+	// same again does not help.
+	ErrRefused = errors.New("the request was refused")
+	// ErrNotAvailable: the settings name something this build does not have.
+	ErrNotAvailable = errors.New("not available in this build")
 	// ErrUnavailable: network fault, 5xx, or an answer that is no answer
 	// (empty, truncated, not JSON); trying again may help.
 	ErrUnavailable = errors.New("the model is not available")

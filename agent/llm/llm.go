@@ -12,7 +12,8 @@ type Request struct {
 	User   string // volatile part
 	// Schema asks for strict structured output; nil asks for free text.
 	Schema *Schema
-	// Timeout bounds the call; 0 means the provider's or two minutes.
+	// Timeout bounds the call, retries and all; 0 means two minutes. A timeout in
+	// the provider's settings stands in its place.
 	Timeout time.Duration
 }
 
@@ -46,6 +47,6 @@ type Exchange struct {
 	Provider string // name in the settings
 	Model    string // the provider's own model ID
 	Request  []byte // the exact body sent, without headers
-	Response []byte // the exact body received
+	Response []byte // the exact body received last, cut at 8 MB; a key in it is struck out
 	Duration time.Duration
 }

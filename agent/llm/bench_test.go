@@ -1,0 +1,38 @@
+package llm_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"switchboard/agent/llm"
+	"switchboard/agent/llm/llmtest"
+)
+
+// BenchmarkComplete makes calls with a prompt of 24 KB over a loopback
+// connection. cpu-µs/op is the CPU of the whole process, server included.
+func BenchmarkComplete(b *testing.B) {
+	srv := llmtest.New(b)
+	m := models(b, srv.URL())
+	run(b, m, "smart")
+}
+
+func run(b *testing.B, m *llm.Models, model string) {
+	q := question(schema)
+	q.System = strings.Repeat("A line of the prompt that says \"something\" about tools.\n", 300)
+	q.User = strings.Repeat("A line of the conversation, with a word or two.\n", 150)
+	before := cpu()
+	for b.Loop() {
+		if _, err := m.Complete(b.Context(), model, q); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-µs/op")
+}
+
+// cpu is what this process used so far, in microseconds.
+func cpu() int64 {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return (u.Utime.Sec+u.Stime.Sec)*1e6 + u.Utime.Usec + u.Stime.Usec
+}

@@ -1,0 +1,198 @@
+package llmtest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// keep is how many requests a server remembers, the newest.
+const keep = 10_000
+
+// A Server is a running model server. Its methods may be called at any time,
+// from any goroutine.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+	done     chan struct{}
+	served   sync.WaitGroup
+
+	mu       sync.Mutex // guards what follows
+	handler  func(Request) Reply
+	checks   []func(Request) error
+	key      string
+	requests []Request
+	count    int
+	faults   []string
+	expected bool
+}
+
+// Start runs a server on addr; empty means 127.0.0.1 and a free port. Close it.
+// Until Handle or Script, it answers as Agreeable does.
+func Start(addr string) (*Server, error) {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("start model server: %w", err)
+	}
+	s := &Server{listener: listener, done: make(chan struct{}), handler: Agreeable}
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
+	s.served.Go(func() { _ = s.http.Serve(listener) })
+	return s, nil
+}
+
+// New runs a server until the test ends, and fails the test when a request was
+// at fault, unless ExpectFaults was called.
+func New(t testing.TB) *Server {
+	t.Helper()
+	s, err := Start("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.expected {
+			return
+		}
+		for _, fault := range s.faults {
+			t.Errorf("a request to the model was at fault: %s", fault)
+		}
+	})
+	return s
+}
+
+// URL is the base URL for the settings; it ends in /v1.
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/v1" }
+
+// Close stops the server; requests that hang are let go. It may be called twice.
+func (s *Server) Close() {
+	s.mu.Lock()
+	select {
+	case <-s.done:
+	default:
+		close(s.done)
+	}
+	s.mu.Unlock()
+	_ = s.http.Close()
+	s.served.Wait()
+}
+
+// Handle sets the script: handler is called for each request that is in order,
+// by several goroutines at once.
+func (s *Server) Handle(handler func(Request) Reply) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler = handler
+}
+
+// Script answers with the replies one after the other; the last one stays.
+func (s *Server) Script(replies ...Reply) {
+	var mu sync.Mutex
+	s.Handle(func(Request) Reply {
+		mu.Lock()
+		defer mu.Unlock()
+		reply := replies[0]
+		if len(replies) > 1 {
+			replies = replies[1:]
+		}
+		return reply
+	})
+}
+
+// RequireKey makes the server answer 401 to every other key.
+func (s *Server) RequireKey(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.key = key
+}
+
+// Requests are the requests so far that could be read, oldest first, at most
+// the last 10,000.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Count is how many requests came, those at fault included.
+func (s *Server) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.count
+}
+
+// Faults says what was wrong with requests so far.
+func (s *Server) Faults() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.faults)
+}
+
+// ExpectFaults keeps New from failing the test for faults.
+func (s *Server) ExpectFaults() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expected = true
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+	if err != nil {
+		return
+	}
+	req, fault := parse(r, body)
+	s.mu.Lock()
+	s.count++
+	req.N = s.count
+	if fault == nil {
+		s.requests = append(s.requests, req)
+		if len(s.requests) > keep {
+			s.requests = slices.Delete(s.requests, 0, keep/10)
+		}
+	}
+	handler, checks, key := s.handler, s.checks, s.key
+	s.mu.Unlock()
+
+	if got := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); key != "" && got != key {
+		reply := Fail(http.StatusUnauthorized, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: "+got+".")
+		s.send(w, r, req, reply)
+		return
+	}
+	for _, check := range checks {
+		if fault == nil {
+			fault = check(req)
+		}
+	}
+	if fault != nil {
+		s.mu.Lock()
+		s.faults = append(s.faults, fmt.Sprintf("request %d (%s): %v", req.N, req.Role, fault))
+		s.mu.Unlock()
+		s.send(w, r, req, badRequest(fault))
+		return
+	}
+	s.send(w, r, req, handler(req))
+}
+
+// badRequest is how the real provider words a 400.
+func badRequest(fault error) Reply {
+	reply := Fail(http.StatusBadRequest, "invalid_request_error", "", fault.Error())
+	if schema, ok := errors.AsType[*schemaError](fault); ok {
+		reply.Body, _ = json.Marshal(errorBody(fault.Error(), "invalid_request_error", schema.param, ""))
+	}
+	if p, ok := errors.AsType[*pathError](fault); ok {
+		reply.Status = p.status
+	}
+	return reply
+}

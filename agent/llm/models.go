@@ -1,0 +1,148 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Offline is the name of the built-in model; no alias or provider may take it.
+const Offline = "offline"
+
+// Models knows every model of the settings. Its methods may be called from any
+// number of goroutines; all calls share one pool of connections.
+type Models struct {
+	providers map[string]*provider
+	aliases   map[string]Model
+	pool      *http.Transport
+	log       *slog.Logger
+}
+
+// New does no I/O. Its error is Config.Validate's; what a provider or an alias
+// leaves out is filled in first. The offline model answers through offline; nil leaves it out. A
+// provider without a key is no fault, see Check.
+func New(cfg Config, offline http.RoundTripper, log *slog.Logger) (*Models, error) {
+	m := &Models{
+		providers: make(map[string]*provider, len(cfg.Providers)+1),
+		aliases:   make(map[string]Model, len(cfg.Models)),
+		pool:      newPool(),
+		log:       log,
+	}
+	full := Config{Providers: map[string]Provider{Offline: {Kind: Offline}}, Models: m.aliases}
+	for name, p := range cfg.Providers {
+		p.Kind = cmp.Or(p.Kind, DefaultProvider().Kind)
+		full.Providers[name] = p
+	}
+	for alias, model := range cfg.Models {
+		m.aliases[alias] = withDefaults(model)
+	}
+	if err := full.Validate(); err != nil {
+		return nil, fmt.Errorf("settings of [llm]: %w", err)
+	}
+	for name, p := range full.Providers {
+		m.providers[name] = newProvider(name, p, m.pool, offline, log)
+	}
+	return m, nil
+}
+
+// withDefaults fills in what an alias does not say.
+func withDefaults(m Model) Model {
+	m.ContextTokens = cmp.Or(m.ContextTokens, DefaultModel().ContextTokens)
+	m.MaxOutputTokens = cmp.Or(m.MaxOutputTokens, min(DefaultModel().MaxOutputTokens, max(1, m.ContextTokens/2)))
+	return m
+}
+
+// newPool is good for some hundred calls at once to one provider: each keeps its
+// connection for the next.
+func newPool() *http.Transport {
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:     true,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		MaxIdleConnsPerHost:   256,
+		IdleConnTimeout:       90 * time.Second,
+	}
+}
+
+// Close drops the connections kept for later calls. Calls under way go on.
+func (m *Models) Close() { m.pool.CloseIdleConnections() }
+
+// A target is a name of the settings, resolved.
+type target struct {
+	provider *provider
+	id       string // the provider's own model ID
+	model    Model  // what the alias says, defaults filled in
+}
+
+func (m *Models) resolve(name string) (target, error) {
+	model, isAlias := m.aliases[name]
+	if !isAlias {
+		model = withDefaults(Model{Model: name})
+	}
+	first, id, _ := strings.Cut(model.Model, "/")
+	p, known := m.providers[first]
+	if !known || (id == "" && p.kind != Offline) {
+		return target{}, fmt.Errorf(
+			`%w %q: it is no alias of [llm.models], and there is no provider %q in [llm.providers] with a model behind it; write an alias, "provider/model" or %q`,
+			ErrUnknownModel, name, first, Offline)
+	}
+	return target{provider: p, id: cmp.Or(id, Offline), model: model}, p.usable()
+}
+
+// Check says whether every role could be served: roles maps a role to the name
+// of its model. All faults are joined, each with the role and the mend; it does
+// no I/O, so a wrong key is found by the first call only.
+func (m *Models) Check(roles map[string]string) error {
+	var faults []error
+	for _, role := range slices.Sorted(maps.Keys(roles)) {
+		if _, err := m.resolve(roles[role]); err != nil {
+			faults = append(faults, fmt.Errorf("%s: model %q: %w", role, roles[role], err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// ContextTokens is the size of the model's context, prompt and answer together;
+// 128000 for a model that no alias describes.
+func (m *Models) ContextTokens(model string) int {
+	return cmp.Or(m.aliases[model].ContextTokens, DefaultModel().ContextTokens)
+}
+
+// Complete asks the model of that name (an alias, "provider/model" or
+// "offline") and blocks until it answered, ctx ended, or the time is over.
+//
+// When ctx ended the error is its own; every other is one of this package's
+// sentinels or a *RateLimitError, and names role, provider and model. With an
+// error the Response still holds the Exchange and the Usage, as far as there
+// was one. A 429, a 5xx and a lost connection are tried again twice, as the
+// provider's Retry-After says; one that is longer than the time left is not
+// waited for.
+func (m *Models) Complete(ctx context.Context, model string, req Request) (Response, error) {
+	t, err := m.resolve(model)
+	if err != nil {
+		return Response{}, fmt.Errorf("%s: model %q: %w", req.Role, model, err)
+	}
+	resp, err := t.provider.complete(ctx, t, req)
+	level := slog.LevelDebug
+	if err != nil {
+		err = fmt.Errorf("%s: %s/%s: %w", req.Role, t.provider.name, t.id, err)
+		if ctx.Err() == nil {
+			level = slog.LevelWarn
+		}
+	}
+	m.log.LogAttrs(ctx, level, "model call",
+		slog.String("role", req.Role), slog.String("provider", t.provider.name), slog.String("model", t.id),
+		slog.Duration("duration", resp.Exchange.Duration),
+		slog.Int64("tokens_in", resp.Usage.In), slog.Int64("tokens_out", resp.Usage.Out), slog.Any("error", err))
+	return resp, err
+}

@@ -1,0 +1,101 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxBody is the longest answer that is read, in bytes.
+const maxBody = 8 << 20
+
+// A wire keeps what one call sent and received, below the SDK: the SDK drops a
+// body that it cannot decode, and of an error's keeps a part.
+type wire struct {
+	request []byte
+	status  int // of the last answer; 0: there was none
+	header  http.Header
+	body    []byte
+	whole   bool // the body was read to its end
+	err     error
+}
+
+func (w *wire) roundTrip(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	if w.request == nil && req.GetBody != nil {
+		if body, err := req.GetBody(); err == nil {
+			w.request, _, _ = readBody(body, req.ContentLength)
+		}
+	}
+	w.status, w.header, w.body, w.whole, w.err = 0, nil, nil, false, nil
+	res, err := next(req)
+	if err != nil {
+		return nil, err
+	}
+	w.status, w.header = res.StatusCode, res.Header
+	w.body, w.whole, w.err = readBody(res.Body, res.ContentLength)
+	_ = res.Body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(w.body))
+	if !worthWaiting(req.Context(), res, w.body) {
+		res.Header.Set("X-Should-Retry", "false") // the SDK's own switch
+	}
+	return res, nil
+}
+
+func readBody(from io.Reader, size int64) (body []byte, whole bool, err error) {
+	if size > 0 && size <= maxBody {
+		body = make([]byte, size)
+		n, err := io.ReadFull(from, body)
+		return body[:n], err == nil, err
+	}
+	body, err = io.ReadAll(io.LimitReader(from, maxBody+1))
+	if len(body) > maxBody {
+		return body[:maxBody], false, fmt.Errorf("longer than %d MB", maxBody>>20)
+	}
+	return body, err == nil, err
+}
+
+func (w *wire) broken() string {
+	if w.err != nil {
+		return "the answer broke off: " + w.err.Error()
+	}
+	return "not an answer"
+}
+
+// worthWaiting says whether the SDK may try again: a Retry-After must fit into
+// the time left, and a used-up quota does not come back by waiting.
+func worthWaiting(ctx context.Context, res *http.Response, body []byte) bool {
+	if res.StatusCode == http.StatusTooManyRequests && bytes.Contains(body, []byte("insufficient_quota")) {
+		return false
+	}
+	deadline, ok := ctx.Deadline()
+	return !ok || retryAfter(res.Header) < time.Until(deadline)
+}
+
+// retryAfter reads how long to wait; 0 when the provider did not say.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
+		return duration(ms, time.Millisecond)
+	}
+	value := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s >= 0 {
+		return duration(s, time.Second)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+// duration is n units, at most a day: nobody waits longer, and it cannot overflow.
+func duration(n float64, unit time.Duration) time.Duration {
+	const day = 24 * time.Hour
+	if n > float64(day/unit) {
+		return day
+	}
+	return time.Duration(n * float64(unit))
+}
