@@ -1,0 +1,186 @@
+package configs
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"switchboard/router"
+)
+
+func TestChannelTableIsSharedByRouterAndAdapter(t *testing.T) {
+	t.Parallel()
+	s := must(t, `
+[channels.home]
+kind = "pigeon"
+token = "coo"
+weight = "1KB"
+dm = "open"
+[channels.console]
+kind = "console"
+`, "SWITCHBOARD_CHANNELS__HOME__COOP=attic", "SWITCHBOARD_CHANNELS__BACK__KIND=pigeon")
+	want := map[string]Channel{
+		"home":    {ChannelConfig: router.DefaultChannelConfig(), Adapter: &pigeon{Token: "coo", Coop: "attic", Weight: 1024}},
+		"back":    {ChannelConfig: router.DefaultChannelConfig(), Adapter: &pigeon{Coop: "roof"}},
+		"console": {ChannelConfig: router.DefaultChannelConfig()},
+	}
+	for name, edit := range map[string]func(*Channel){
+		"home":    func(c *Channel) { c.Kind, c.DM = "pigeon", "open" },
+		"back":    func(c *Channel) { c.Kind = "pigeon" },
+		"console": func(c *Channel) { c.Kind, c.ToolsDeny = "console", nil },
+	} {
+		c := want[name]
+		edit(&c)
+		want[name] = c
+	}
+	if !reflect.DeepEqual(s.Channels, want) {
+		t.Errorf("channels = %+v, want %+v", s.Channels, want)
+	}
+	for _, shown := range s.Show() {
+		if shown.Key == "channels.home.token" && shown.Value != redacted {
+			t.Errorf("token is shown: %v", shown)
+		}
+	}
+}
+
+func TestKindNotInThisBuildIsOneWarning(t *testing.T) {
+	t.Parallel()
+	s, warns, err := loaded(t, `
+[channels.telegram]
+kind = "telegram"
+token = "env:TELEGRAM_BOT_TOKEN"
+mode = "polling"
+dm = "pairing"
+[[people]]
+name = "marco"
+identities = ["telegram:1"]
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Channels) != 0 {
+		t.Errorf("channels = %v", s.Channels)
+	}
+	if len(warns) != 1 || warns[0].Key != "channels.telegram" || !strings.HasSuffix(warns[0].Source, "s.toml:2") ||
+		!strings.Contains(warns[0].String(), notAvailable) {
+		t.Errorf("warnings = %v", warns)
+	}
+	_, _, err = loaded(t, "[channels.telegram]\nkind = \"telegram\"\nbot_token = \"x\"\nmode = 1\n")
+	if err == nil || !strings.Contains(err.Error(), "bot_token: unknown key") || !strings.Contains(err.Error(), "mode: needs text") {
+		t.Errorf("its keys are still judged: %v", err)
+	}
+}
+
+// promise: P6.secret-unprintable
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "key"), []byte("from-file \n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := must(t, `
+[llm.providers.a]
+api_key = "literal"
+headers = { Authorization = "Bearer literal" }
+[llm.providers.b]
+api_key = "env:SET"
+[llm.providers.c]
+api_key = "env:UNSET"
+[llm.providers.d]
+api_key = "file:`+dir+`/key"
+[store]
+url = "env:URL"
+`, "SET=from-env", "URL=postgres://u:from-env@h/d", "OPENROUTER_API_KEY=from-default")
+	for name, want := range map[string]string{"a": "literal", "b": "from-env", "c": "", "d": "from-file ", openRouter: "from-default"} {
+		if got := s.LLM.Providers[name].APIKey.Reveal(); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	shown := map[string]Shown{}
+	for _, line := range s.Show() {
+		shown[line.Key] = line
+		if strings.Contains(line.Value, "literal") || strings.Contains(line.Value, "from-") {
+			t.Errorf("a credential is shown: %+v", line)
+		}
+	}
+	if got := shown["llm.providers.c.api_key"]; got.Value != notSet || !strings.Contains(got.Source, "variable UNSET is not set") {
+		t.Errorf("missing variable shown as %+v", got)
+	}
+	if got := shown["llm.providers.b.api_key"]; got.Value != redacted || !strings.Contains(got.Source, "s.toml:6 (env:SET)") {
+		t.Errorf("variable shown as %+v", got)
+	}
+}
+
+func TestSecretFaults(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		`api_key = "secret:x"`:                           "secret:x is not available in this build",
+		`api_key = "file:missing"`:                       "the credential cannot be read",
+		`api_key = "file:` + dir + `"`:                   "is not a file",
+		"api_key = \"\"\n[store]\nurl = \"env:UNSET\"":   "store.url: is empty: variable UNSET is not set",
+		"[[server.tokens]]\nname = \"a\"":                "server.tokens[0].value: is missing",
+		"[server]\ninternal_token = \"env:UNSET\"":       "server.internal_token: is empty",
+		"api_key = [\"hunter2\"]":                        "needs text in quotes, not a list",
+		"[store]\nurl = \"mysql://u:hunter2@host/name\"": "store.url: is none of",
+	} {
+		_, _, err := loaded(t, "[llm.providers.a]\n"+text+"\n")
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+		if err != nil && strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("a fault shows the credential: %v", err)
+		}
+	}
+}
+
+func TestLaterSettingsWarn(t *testing.T) {
+	t.Parallel()
+	_, warns, err := loaded(t, `
+[heartbeat]
+enabled = true
+every = "30m"
+[budget]
+per_day = 1.5
+[router]
+busy = "steer"
+on_edit = "steer"
+[llm.providers.c]
+kind = "anthropic"
+[channels.home]
+kind = "pigeon"
+dm = "pairing"
+[[server.tokens]]
+name = "a"
+value = "b"
+`, "SWITCHBOARD_AGENT__SELF_EVOLUTION=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, w := range warns {
+		got[w.Key] = strings.Contains(w.String(), notAvailable) && w.Source != ""
+	}
+	want := map[string]bool{
+		"heartbeat.enabled": true, "budget.per_day": true, "router.busy": true, "llm.providers.c.kind": true,
+		"channels.home.dm": true, "server.tokens": true, "agent.self_evolution": true,
+	}
+	if !reflect.DeepEqual(got, want) || len(warns) != len(want) {
+		t.Errorf("warnings = %v, want %v", warns, want)
+	}
+}
+
+func TestLaterKeysExist(t *testing.T) {
+	t.Parallel()
+	for _, l := range laterKeys {
+		found := false
+		for key := range schema(reflect.TypeFor[Settings](), "") {
+			found = found || key == l.key || strings.HasPrefix(key, l.key+".") || strings.HasPrefix(key, l.key+"[")
+		}
+		if !found {
+			t.Errorf("%s is no key", l.key)
+		}
+	}
+}

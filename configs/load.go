@@ -1,0 +1,224 @@
+package configs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+)
+
+// Options say where the settings come from besides the file.
+type Options struct {
+	// File is what --config names; empty: looked for.
+	File string
+	// Env is the environment, as os.Environ gives it.
+	Env []string
+	// DataDir is what --data names; it overrides file and environment.
+	DataDir string
+	// LogLevel is what --log-level names; it overrides file and environment.
+	LogLevel string
+	// Kinds are the kinds of channel in this build.
+	Kinds map[string]Kind
+	// Dir is where relative paths of the command line begin and ./switchboard.toml
+	// is looked for; empty: the working folder.
+	Dir string
+}
+
+// maxFile bounds a settings file, in bytes.
+const maxFile = 1 << 20
+
+// Load reads the settings: defaults, then the file, then the environment, then
+// the command line. The file is the first of Options.File, $SWITCHBOARD_CONFIG,
+// ./switchboard.toml and the one in the OS configuration folder; the first two
+// must exist, and to have none is fine. An error is a Faults with everything
+// that is wrong, except where the file cannot be read at all. Load creates
+// nothing.
+func Load(opts Options) (*Settings, []Warning, error) {
+	env := newVariables(opts.Env)
+	path, err := find(opts, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	var data []byte
+	if path != "" {
+		if data, err = readFile(path); err != nil {
+			return nil, nil, err
+		}
+	}
+	return load(opts, env, path, data)
+}
+
+func load(opts Options, env variables, path string, data []byte) (*Settings, []Warning, error) {
+	root, faults := read(path, data)
+	s := Defaults()
+	s.File = path
+	b := &binder{
+		env: env, dir: filepath.Dir(path), kinds: opts.Kinds, faults: faults,
+		sources: map[string]source{}, notes: map[string]string{},
+	}
+	if len(faults) > 0 {
+		return nil, nil, sorted(faults) // the rest would be guesses
+	}
+	b.overlay(root)
+	if opts.DataDir != "" {
+		b.plant(root, []string{"data_dir"}, &node{kind: word, text: opts.DataDir, src: source{flag: "--data"}})
+	}
+	if opts.LogLevel != "" {
+		b.plant(root, []string{"log", "level"}, &node{kind: word, text: opts.LogLevel, src: source{flag: "--log-level"}})
+	}
+	b.defaultKey(s)
+	b.bindStruct(root, "", reflect.ValueOf(s).Elem())
+	b.dataDir(s, opts.Dir)
+	b.validate(s)
+	if len(b.faults) > 0 {
+		return nil, b.warns, sorted(b.faults)
+	}
+	b.later(s)
+	s.sources, s.notes = b.sources, b.notes
+	return s, b.warns, nil
+}
+
+// defaultKey gives the default provider its key from the environment.
+func (b *binder) defaultKey(s *Settings) {
+	p := s.LLM.Providers[openRouter]
+	key := "llm.providers." + openRouter + ".api_key"
+	reflect.ValueOf(&p.APIKey).Elem().SetString(b.resolve(openRouterKey, &node{}, key))
+	s.LLM.Providers[openRouter] = p
+}
+
+// find is the settings file; "" when there is none.
+func find(opts Options, env variables) (string, error) {
+	for _, given := range []struct{ path, by string }{
+		{opts.File, "--config"}, {env["SWITCHBOARD_CONFIG"], "SWITCHBOARD_CONFIG"},
+	} {
+		if given.path == "" {
+			continue
+		}
+		path := below(opts.Dir, given.path)
+		if _, err := os.Stat(path); err != nil {
+			return "", fmt.Errorf("%s: %w (write one with: switchboard init)", given.by, err)
+		}
+		return path, nil
+	}
+	places := []string{below(opts.Dir, "switchboard.toml")}
+	if dir := configDir(env); dir != "" {
+		places = append(places, filepath.Join(dir, "switchboard", "switchboard.toml"))
+	}
+	for _, path := range places {
+		_, err := os.Stat(path)
+		if err == nil {
+			return path, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err // there is one, perhaps, and running without it would surprise
+		}
+	}
+	return "", nil
+}
+
+func below(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read settings: %w", err)
+	}
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("%s: is larger than 1MB; this is no settings file", path)
+	}
+	return data, nil
+}
+
+// configDir is os.UserConfigDir over the given environment.
+func configDir(env variables) string {
+	return osDir(env, "XDG_CONFIG_HOME", ".config")
+}
+
+// osDir is the user's folder for configuration or data; "" when it is unknown.
+func osDir(env variables, xdg, unix string) string {
+	home := env["HOME"]
+	switch runtime.GOOS {
+	case "windows":
+		return env["AppData"]
+	case "darwin":
+		if home != "" {
+			return filepath.Join(home, "Library", "Application Support")
+		}
+		return ""
+	}
+	if dir := env[xdg]; filepath.IsAbs(dir) { // relative ones are to be ignored, says the XDG specification
+		return dir
+	}
+	if home != "" {
+		return filepath.Join(home, unix)
+	}
+	return ""
+}
+
+// dataDir makes Settings.DataDir absolute: a path in the file begins at the
+// file's folder, any other at the working folder.
+func (b *binder) dataDir(s *Settings, dir string) {
+	src := b.sources["data_dir"]
+	switch {
+	case s.DataDir == "":
+		base := osDir(b.env, "XDG_DATA_HOME", filepath.Join(".local", "share"))
+		if base == "" {
+			b.fault(src, "data_dir", "there is no home folder to put it in; set data_dir or --data")
+			return
+		}
+		s.DataDir = filepath.Join(base, "switchboard")
+		delete(b.sources, "data_dir")
+	case strings.HasPrefix(s.DataDir, "~"):
+		b.fault(src, "data_dir", "~ is not expanded here; write the whole path")
+		return
+	case strings.ContainsRune(s.DataDir, 0):
+		b.fault(src, "data_dir", "holds a zero byte")
+		return
+	case src.file != "":
+		s.DataDir = below(b.dir, s.DataDir)
+	default:
+		s.DataDir = below(dir, s.DataDir)
+	}
+	abs, err := filepath.Abs(s.DataDir)
+	if err != nil {
+		b.fault(src, "data_dir", "%v", err)
+		return
+	}
+	s.DataDir = abs
+}
+
+// MakeDataDir creates DataDir where it is missing, for its owner alone (0700).
+func (s *Settings) MakeDataDir() error {
+	if err := os.MkdirAll(s.DataDir, 0o700); err != nil {
+		return fmt.Errorf("make data_dir: %w (set data_dir or --data to a folder you may write)", err)
+	}
+	return nil
+}
+
+// kindNames are all kinds an identity may begin with.
+func (b *binder) kindNames() map[string]bool {
+	names := map[string]bool{}
+	for name := range maps.Keys(b.kinds) {
+		names[name] = true
+	}
+	for name := range maps.Keys(known) {
+		names[name] = true
+	}
+	return names
+}

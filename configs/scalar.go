@@ -1,0 +1,199 @@
+package configs
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (b *binder) text(n *node, key string) (string, bool) {
+	if n.kind != text && n.kind != word {
+		b.mismatch(n, key, "text in quotes")
+		return "", false
+	}
+	return n.text, true
+}
+
+func (b *binder) bindScalar(v reflect.Value, n *node, key string) {
+	switch v.Kind() {
+	case reflect.String:
+		if s, ok := b.text(n, key); ok {
+			v.SetString(s)
+		}
+	case reflect.Bool:
+		yes := strings.EqualFold(n.text, "true")
+		if n.kind != boolean && n.kind != word || !yes && !strings.EqualFold(n.text, "false") {
+			b.mismatch(n, key, "true or false")
+			return
+		}
+		v.SetBool(yes)
+	case reflect.Int, reflect.Int64:
+		base := 10
+		if n.kind == number {
+			base = 0 // as written: 0x, 0o and 0b are TOML
+		}
+		i, err := strconv.ParseInt(digits(n), base, 64)
+		switch {
+		case n.kind != number && n.kind != word, err != nil && !errors.Is(err, strconv.ErrRange):
+			b.mismatch(n, key, "a whole number")
+		case err != nil || v.OverflowInt(i):
+			b.fault(n.src, key, "%s is too large", n.text)
+		default:
+			v.SetInt(i)
+		}
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(digits(n), 64)
+		if n.kind != number && n.kind != decimal && n.kind != word || err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			b.mismatch(n, key, "a number")
+			return
+		}
+		v.SetFloat(f)
+	default:
+		b.fault(n.src, key, "cannot be set (%s)", v.Type())
+	}
+}
+
+// digits is a number without the underscores TOML allows in it.
+func digits(n *node) string {
+	return strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(n.text), "+"), "_", "")
+}
+
+func (b *binder) bindDuration(v reflect.Value, n *node, key string) {
+	d, err := time.ParseDuration(strings.TrimSpace(n.text))
+	if n.kind != text && n.kind != word || err != nil {
+		b.mismatch(n, key, `a duration such as "30s", "5m" or "2h"`)
+		return
+	}
+	v.SetInt(int64(d))
+}
+
+func (b *binder) bindSize(v reflect.Value, n *node, key string) {
+	size, ok := parseSize(digits(n))
+	if n.kind != text && n.kind != word && n.kind != number || !ok {
+		b.mismatch(n, key, `a size such as "25MB", "64KB" or a number of bytes`)
+		return
+	}
+	v.SetInt(size)
+}
+
+var units = []struct {
+	name  string
+	bytes int64
+}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}, {"B", 1}, {"", 1}}
+
+// parseSize reads bytes; a KB is 1024 of them.
+func parseSize(s string) (int64, bool) {
+	s = strings.ToUpper(strings.TrimSpace(s))
+	for _, u := range units {
+		if number, ok := strings.CutSuffix(s, u.name); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
+			return n * u.bytes, err == nil && n >= 0 && n <= math.MaxInt64/u.bytes
+		}
+	}
+	return 0, false
+}
+
+// formatSize is the shortest text that parseSize reads as n.
+func formatSize(n int64) string {
+	for _, u := range units {
+		if n >= u.bytes && n%u.bytes == 0 && u.bytes > 1 {
+			return strconv.FormatInt(n/u.bytes, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// formatDuration is d without the zeros that time.Duration writes.
+func formatDuration(d time.Duration) string {
+	if d == 0 {
+		return "0"
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
+
+// maxSecretFile bounds what "file:PATH" reads, in bytes.
+const maxSecretFile = 64 << 10
+
+// resolve is the credential that s stands for. A variable that is not set is no
+// fault here: whether the credential may be missing is for validate to say.
+func (b *binder) resolve(s string, n *node, key string) string {
+	if name, ok := strings.CutPrefix(s, "env:"); ok {
+		value := b.env[name]
+		b.notes[key] = s
+		if value == "" {
+			b.notes[key] = "variable " + name + " is not set"
+		}
+		return value
+	}
+	if name, ok := strings.CutPrefix(s, "secret:"); ok {
+		b.fault(n.src, key, "secret:%s is not available in this build; use env:NAME or file:PATH", name)
+		return ""
+	}
+	path, ok := strings.CutPrefix(s, "file:")
+	if !ok {
+		return s
+	}
+	b.notes[key] = s
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(b.dir, path)
+	}
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		b.fault(n.src, key, "%s is not a file", path)
+		return ""
+	}
+	if err == nil && info.Size() > maxSecretFile {
+		b.fault(n.src, key, "%s is larger than a credential (64KB)", path)
+		return ""
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		b.fault(n.src, key, "the credential cannot be read: %v", err)
+		return ""
+	}
+	return strings.TrimRight(string(data), "\r\n")
+}
+
+// nearest is the word that name was probably meant to be; "" when none is near.
+func nearest(name string, words []string) string {
+	best, least := "", 1+len(name)/3
+	for _, w := range words {
+		if d := distance(name, w); d <= least && d < len(name) && (best == "" || d < distance(name, best)) {
+			best = w
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, drop or change to get from a to b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

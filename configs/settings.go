@@ -1,0 +1,207 @@
+package configs
+
+import (
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+)
+
+// Settings is everything an operator sets, checked. It is read-only once loaded.
+type Settings struct {
+	// DataDir is where everything lives that is not in the database: absolute, and
+	// not necessarily there yet (see MakeDataDir). Default: the OS data folder.
+	DataDir string `toml:"data_dir"`
+
+	Server        Server              `toml:"server"`
+	Store         store.Config        `toml:"store"`
+	Log           Log                 `toml:"log"`
+	LLM           llm.Config          `toml:"llm"`
+	Agent         agent.Config        `toml:"agent"`
+	Router        router.Config       `toml:"router"`
+	Channels      map[string]Channel  `toml:"channels"` // by name; those of a kind not in this build are left out
+	People        []Person            `toml:"people"`
+	Approvals     Approvals           `toml:"approvals"`
+	Scheduler     Scheduler           `toml:"scheduler"`
+	Heartbeat     Heartbeat           `toml:"heartbeat"`
+	Budget        Budget              `toml:"budget"`
+	Memory        Memory              `toml:"memory"`
+	Embeddings    Embeddings          `toml:"embeddings"`
+	Transcription Transcription       `toml:"transcription"`
+	Files         Files               `toml:"files"`
+	Notify        map[string][]string `toml:"notify"` // kind of notice → "channel:conversation"; empty: each admin's last used direct chat
+	Retention     Retention           `toml:"retention"`
+
+	// File is the file that was read; empty when there was none.
+	File string `toml:"-"`
+
+	sources map[string]source // where each key came from; absent: the default
+	notes   map[string]string // what Show adds to a key's source
+}
+
+// Server is the table [server].
+type Server struct {
+	// Listen is HOST:PORT of the HTTP server; anything but loopback needs at least
+	// one token. Default 127.0.0.1:8484.
+	Listen string `toml:"listen"`
+	// PublicURL is how the outside reaches the server, for webhooks and links.
+	PublicURL string `toml:"public_url"`
+	// WebhookSecret signs outgoing webhooks; empty: made at first start and stored.
+	WebhookSecret channels.Secret `toml:"webhook_secret"`
+	// InternalToken opens /internal; empty: closed.
+	InternalToken channels.Secret `toml:"internal_token"`
+	// AllowPrivate are CIDRs that webhooks and http.get may reach besides public
+	// addresses. Default none.
+	AllowPrivate []string `toml:"allow_private"`
+	// Tokens open the HTTP API.
+	Tokens []Token `toml:"tokens"`
+}
+
+// A Token is one entry of [[server.tokens]].
+type Token struct {
+	// Name is written beside what the token did; unique.
+	Name string `toml:"name"`
+	// Value is the token itself.
+	Value channels.Secret `toml:"value"`
+	// Scopes: messages | read | send | admin. Default ["messages"].
+	Scopes []string `toml:"scopes"`
+	// People it may speak for; empty: any of role user. An admin must be named.
+	People []string `toml:"people"`
+}
+
+// Log is the table [log].
+type Log struct {
+	// Level is debug | info | warn | error. Default info.
+	Level string `toml:"level"`
+	// Format is auto (text on a terminal, json elsewhere) | text | json. Default
+	// auto.
+	Format string `toml:"format"`
+}
+
+// A Channel is one table [channels.NAME]: the router's part, and the adapter's.
+type Channel struct {
+	router.ChannelConfig
+	// Adapter is what Kind.Adapter made, filled; nil where the kind has no keys of
+	// its own.
+	Adapter any
+}
+
+// A Person is one entry of [[people]].
+type Person struct {
+	// Name is how commands and logs speak of the person; unique.
+	Name string `toml:"name"`
+	// Role is admin | user. Default user.
+	Role string `toml:"role"`
+	// Identities are "kind:id" or "channel:id" with the platform's stable ID.
+	Identities []string `toml:"identities"`
+	// Tools are patterns of what the person may use; empty: nothing. Default ["*"].
+	Tools []string `toml:"tools"`
+	// TimeZone is an IANA name; empty: that of [scheduler].
+	TimeZone string `toml:"timezone"`
+}
+
+// Approvals is the table [approvals].
+type Approvals struct {
+	// Deadline is how long a question waits for its answer. Default 10m.
+	Deadline time.Duration `toml:"deadline"`
+}
+
+// Scheduler is the table [scheduler].
+type Scheduler struct {
+	// Enabled false starts no jobs. Default true.
+	Enabled bool `toml:"enabled"`
+	// TimeZone is the IANA zone of jobs that name none. Default UTC.
+	TimeZone string `toml:"timezone"`
+	// Misfire says what becomes of slots that passed unseen: skip | once | all.
+	// Default once.
+	Misfire string `toml:"misfire"`
+	// MisfireGrace is the lateness up to which a slot still runs as if on time.
+	// Default 1h.
+	MisfireGrace time.Duration `toml:"misfire_grace"`
+}
+
+// Heartbeat is the table [heartbeat].
+type Heartbeat struct {
+	// Enabled lets the bot look around by itself. Default false.
+	Enabled bool `toml:"enabled"`
+	// Every is the time between two looks. Default 30m.
+	Every time.Duration `toml:"every"`
+	// ActiveHours is HH:MM-HH:MM in the scheduler's zone; empty: always. Default
+	// 08:00-22:00.
+	ActiveHours string `toml:"active_hours"`
+	// DeliverTo is channel:conversation; empty: nowhere. Default empty.
+	DeliverTo string `toml:"deliver_to"`
+}
+
+// Budget is the table [budget]. Limits are in Currency; 0: no limit, the default.
+type Budget struct {
+	// Currency is an ISO 4217 code, for what prices and limits are in. Default USD.
+	Currency     string  `toml:"currency"`
+	PerDay       float64 `toml:"per_day"`
+	PerPersonDay float64 `toml:"per_person_day"`
+	PerSession   float64 `toml:"per_session_day"`
+	PerJobRun    float64 `toml:"per_job_run"`
+}
+
+// Memory is the table [memory].
+type Memory struct {
+	// Learning false keeps nothing of what reviews teach. Default true.
+	Learning bool `toml:"learning"`
+	// DeniedCategories are never remembered. Default none.
+	DeniedCategories []string `toml:"denied_categories"`
+	// ExpireAfter forgets what was not used so long; 0: never, the default.
+	ExpireAfter time.Duration `toml:"expire_after"`
+	// MinConfidence from 0 to 1 is needed to be recalled. Default 0.5.
+	MinConfidence float64 `toml:"min_confidence"`
+}
+
+// Embeddings is the table [embeddings].
+type Embeddings struct {
+	// Model is an alias or provider/model; empty: offline hashing, the default.
+	Model string `toml:"model"`
+}
+
+// Transcription is the table [transcription].
+type Transcription struct {
+	// Model is an alias or provider/model; empty: voice is not transcribed.
+	Model string `toml:"model"`
+}
+
+// Files is the table [files].
+type Files struct {
+	// MaxSize is the largest attachment taken, in bytes. Default 25MB.
+	MaxSize int64 `toml:"max_size" unit:"size"`
+	// MaxPerMessage is how many attachments of one message are taken. Default 10.
+	MaxPerMessage int `toml:"max_per_message"`
+	// ScanCommand judges a file (its path is the last argument) by its exit status;
+	// empty: none. Default empty.
+	ScanCommand string `toml:"scan_command"`
+}
+
+// Retention is the table [retention]: how long finished rows are kept.
+type Retention struct {
+	// Turns is for finished turns and events. Default 744h (31 days), likewise
+	// Strangers and Runs.
+	Turns     time.Duration `toml:"turns"`
+	Strangers time.Duration `toml:"strangers"` // messages of strangers, rejected input
+	Runs      time.Duration `toml:"runs"`      // runs of jobs
+	// Prompts is for the exact requests and answers of models. Default 168h (7 days).
+	Prompts time.Duration `toml:"prompts"`
+	// Audit is for the audit log. Default 8760h (a year).
+	Audit time.Duration `toml:"audit"`
+}
+
+// Directory is the people as the router knows them.
+func (s *Settings) Directory() []router.Person {
+	people := make([]router.Person, 0, len(s.People))
+	for _, p := range s.People {
+		people = append(people, router.Person{
+			Name: p.Name, Role: p.Role, Identities: p.Identities,
+			Tools: p.Tools, TimeZone: p.TimeZone, Source: "config",
+		})
+	}
+	return people
+}

@@ -1,0 +1,90 @@
+package configs
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+)
+
+// Shown is one effective setting, as `config show` prints it.
+type Shown struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`  // as it would be written in the file; credentials "[redacted]" or "(not set)"
+	Source string `json:"source"` // "default", "FILE:LINE", "environment NAME", "--data"; for credentials also where they are kept
+}
+
+const (
+	redacted = "[redacted]"
+	notSet   = "(not set)"
+)
+
+// Show lists every effective setting in the order of the sample file. No
+// credential is in it.
+func (s *Settings) Show() []Shown {
+	var all []Shown
+	for l := range leaves(reflect.ValueOf(s).Elem(), "", false) {
+		from := "default"
+		if src, ok := s.sources[l.key]; ok {
+			from = src.String()
+		}
+		if note := s.notes[l.key]; note != "" {
+			from += " (" + note + ")"
+		}
+		value := format(l)
+		if strings.HasPrefix(l.key, "llm.providers.") && strings.Contains(l.key, ".headers.") {
+			value = redacted // they often carry a credential
+		}
+		all = append(all, Shown{Key: l.key, Value: value, Source: from})
+	}
+	return all
+}
+
+// format is a setting as it would be written in the file, credentials masked.
+func format(l leaf) string {
+	v := l.value
+	switch t := v.Type(); {
+	case isSecret(t):
+		if v.Len() == 0 {
+			return notSet
+		}
+		return redacted
+	case t == reflect.TypeFor[time.Duration]():
+		return quote(formatDuration(time.Duration(v.Int())))
+	case l.size:
+		return quote(formatSize(v.Int()))
+	case t.Kind() == reflect.String:
+		return quote(v.String())
+	case t.Kind() == reflect.Pointer:
+		if v.IsNil() {
+			return notSet
+		}
+		return format(leaf{l.key, v.Elem(), l.size})
+	case t.Kind() == reflect.Slice:
+		items := make([]string, v.Len())
+		for i := range items {
+			items[i] = format(leaf{l.key, v.Index(i), l.size})
+		}
+		return "[" + strings.Join(items, ", ") + "]"
+	}
+	return fmt.Sprint(v.Interface())
+}
+
+// quote writes s as TOML does; Go's own quoting knows escapes that TOML does not.
+func quote(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, "\\u%04x", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

@@ -1,0 +1,313 @@
+package configs
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// check takes what a Validate method returned: joined errors, each beginning
+// with a key below key and a colon. It finds out where that key was written.
+func (b *binder) check(key string, err error) {
+	if err == nil {
+		return
+	}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			b.check(key, e)
+		}
+		return
+	}
+	rest, text, ok := strings.Cut(err.Error(), ": ")
+	if !ok || strings.ContainsAny(rest, " \"") {
+		b.fault(b.source(key), key, "%v", err)
+		return
+	}
+	full := dot(key, rest)
+	b.fault(b.source(full), full, "%s", text)
+}
+
+// source is where key was written, or the table or list around it.
+func (b *binder) source(key string) source {
+	for key != "" {
+		if src, ok := b.sources[key]; ok {
+			return src
+		}
+		key = key[:max(strings.LastIndexAny(key, ".["), 0)]
+	}
+	return source{}
+}
+
+// says records a fault of key where wrong.
+func (b *binder) says(wrong bool, key, format string, args ...any) {
+	if wrong {
+		b.fault(b.source(key), key, format, args...)
+	}
+}
+
+func (b *binder) oneOf(key, value string, words ...string) {
+	b.says(!slices.Contains(words, value), key, "%q is not one of %s", value, strings.Join(words, ", "))
+}
+
+func (b *binder) zone(key, value string) {
+	if value == "" {
+		return
+	}
+	_, err := time.LoadLocation(value)
+	b.says(err != nil || value == "Local", key, "%q is not a time zone; write an IANA name such as \"Europe/Rome\"", value)
+}
+
+// present wants a credential that was named to be there.
+func (b *binder) present(key, value string) {
+	b.says(value == "" && b.notes[key] != "", key, "is empty: %s", b.notes[key])
+}
+
+func (b *binder) validate(s *Settings) {
+	b.server(s)
+	b.present("store.url", s.Store.URL.Reveal())
+	b.check("store", s.Store.Validate())
+	b.oneOf("log.level", s.Log.Level, "debug", "info", "warn", "error")
+	b.oneOf("log.format", s.Log.Format, "auto", "text", "json")
+	b.check("llm", s.LLM.Validate())
+	b.check("agent", s.Agent.Validate())
+	b.models(s)
+	b.check("router", s.Router.Validate())
+	b.people(s)
+	b.time(s)
+	b.rest(s)
+}
+
+func (b *binder) server(s *Settings) {
+	v := s.Server
+	host, _, err := net.SplitHostPort(v.Listen)
+	b.says(err != nil, "server.listen", "%q is not HOST:PORT, e.g. \"127.0.0.1:8484\"", v.Listen)
+	ip, ipErr := netip.ParseAddr(host)
+	loopback := host == "localhost" || ipErr == nil && ip.IsLoopback()
+	b.says(err == nil && !loopback && len(v.Tokens) == 0, "server.listen",
+		"%q can be reached from elsewhere and needs at least one [[server.tokens]]", v.Listen)
+	if v.PublicURL != "" {
+		u, err := url.Parse(v.PublicURL)
+		b.says(err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https",
+			"server.public_url", "is not an address such as \"https://bot.example.org\"")
+	}
+	b.present("server.webhook_secret", v.WebhookSecret.Reveal())
+	b.present("server.internal_token", v.InternalToken.Reveal())
+	for i, cidr := range v.AllowPrivate {
+		_, err := netip.ParsePrefix(cidr)
+		b.says(err != nil, at("server.allow_private", i), "%q is not a CIDR such as \"10.0.0.0/8\"", cidr)
+	}
+	seen := map[string]bool{}
+	for i, t := range v.Tokens {
+		key := at("server.tokens", i)
+		b.says(t.Name == "", key+".name", "is missing; it is written beside what the token did")
+		b.says(t.Name != "" && seen[t.Name], key+".name", "%q is used twice", t.Name)
+		seen[t.Name] = true
+		if b.notes[key+".value"] != "" {
+			b.present(key+".value", t.Value.Reveal())
+		} else {
+			b.says(t.Value.Reveal() == "", key+".value", "is missing")
+		}
+		for j, scope := range t.Scopes {
+			b.oneOf(at(key+".scopes", j), scope, "messages", "read", "send", "admin")
+		}
+		for j, name := range t.People {
+			known := slices.ContainsFunc(s.People, func(p Person) bool { return p.Name == name })
+			b.says(!known, at(key+".people", j), "there is nobody named %q in [[people]]", name)
+		}
+	}
+}
+
+// models checks that every role names a model there is.
+func (b *binder) models(s *Settings) {
+	a := s.Agent
+	roles := map[string]string{
+		"agent.planner": a.Planner, "agent.reviewer": a.Reviewer, "agent.worker": a.Worker,
+		"agent.summarizer": a.Summarizer, "agent.curator": a.Curator, "agent.paraphraser": a.Paraphraser,
+	}
+	for i, name := range a.Fallback {
+		roles[at("agent.fallback", i)] = name
+		b.says(name == "", at("agent.fallback", i), "names no model")
+	}
+	for _, key := range slices.Sorted(maps.Keys(roles)) {
+		name := roles[key]
+		if _, alias := s.LLM.Models[name]; alias || name == "" || name == "offline" {
+			continue
+		}
+		provider, rest, _ := strings.Cut(name, "/")
+		_, known := s.LLM.Providers[provider]
+		b.says(!known && provider != "offline" || rest == "", key,
+			"%q is no model: neither an alias in [llm.models], nor \"PROVIDER/NAME\" with a table [llm.providers.PROVIDER], nor \"offline\"", name)
+	}
+}
+
+func (b *binder) people(s *Settings) {
+	kinds := b.kindNames()
+	names, owners := map[string]string{}, map[string]string{}
+	for i, p := range s.People {
+		key := at("people", i)
+		b.says(strings.TrimSpace(p.Name) == "", key+".name", "is missing")
+		if first := names[p.Name]; first != "" && p.Name != "" {
+			b.says(true, key+".name", "%q is the name of %s too", p.Name, first)
+		}
+		names[p.Name] = key
+		b.oneOf(key+".role", p.Role, "admin", "user")
+		b.zone(key+".timezone", p.TimeZone)
+		for j, id := range p.Identities {
+			idKey := at(key+".identities", j)
+			channel, rest, ok := strings.Cut(id, ":")
+			if !ok || channel == "" || strings.TrimSpace(rest) == "" {
+				b.says(true, idKey, "%q is not of the form KIND:ID or CHANNEL:ID, e.g. \"telegram:12345\"", id)
+				continue
+			}
+			_, named := b.sources[dot("channels", channel)]
+			b.says(!kinds[channel] && !named, idKey, "%q: %q is neither a kind of channel nor a table [channels.%s]", id, channel, channel)
+			b.says(strings.HasPrefix(rest, "@"), idKey, "%q: a handle can change hands; write the platform's stable ID", id)
+			if first := owners[id]; first != "" {
+				b.says(true, idKey, "%q belongs to %s already", id, first)
+			}
+			owners[id] = key
+		}
+	}
+}
+
+var hours = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$`)
+
+func (b *binder) time(s *Settings) {
+	b.zone("scheduler.timezone", s.Scheduler.TimeZone)
+	b.says(s.Scheduler.TimeZone == "", "scheduler.timezone", "is empty; write an IANA name such as \"UTC\"")
+	b.oneOf("scheduler.misfire", s.Scheduler.Misfire, "skip", "once", "all")
+	b.says(s.Heartbeat.ActiveHours != "" && !hours.MatchString(s.Heartbeat.ActiveHours),
+		"heartbeat.active_hours", "%q is not of the form \"08:00-22:00\"", s.Heartbeat.ActiveHours)
+	for _, d := range []struct {
+		key   string
+		value time.Duration
+		zero  bool // may be 0
+	}{
+		{"approvals.deadline", s.Approvals.Deadline, false},
+		{"scheduler.misfire_grace", s.Scheduler.MisfireGrace, true},
+		{"heartbeat.every", s.Heartbeat.Every, false},
+		{"memory.expire_after", s.Memory.ExpireAfter, true},
+		{"retention.turns", s.Retention.Turns, false},
+		{"retention.strangers", s.Retention.Strangers, false},
+		{"retention.runs", s.Retention.Runs, false},
+		{"retention.prompts", s.Retention.Prompts, false},
+		{"retention.audit", s.Retention.Audit, false},
+	} {
+		b.says(d.value < 0, d.key, "must not be negative")
+		b.says(d.value == 0 && !d.zero, d.key, "must be longer than 0, e.g. \"10m\"")
+	}
+}
+
+var currency = regexp.MustCompile(`^[A-Z]{3}$`)
+
+func (b *binder) rest(s *Settings) {
+	b.says(!currency.MatchString(s.Budget.Currency), "budget.currency", "%q is not a code of three capitals such as \"USD\"", s.Budget.Currency)
+	for key, limit := range map[string]float64{
+		"budget.per_day": s.Budget.PerDay, "budget.per_person_day": s.Budget.PerPersonDay,
+		"budget.per_session_day": s.Budget.PerSession, "budget.per_job_run": s.Budget.PerJobRun,
+	} {
+		b.says(limit < 0, key, "must not be negative; 0 means no limit")
+	}
+	c := s.Memory.MinConfidence
+	b.says(c < 0 || c > 1, "memory.min_confidence", "%g is not between 0 and 1", c)
+	b.says(s.Files.MaxSize < 1, "files.max_size", "must be at least 1 byte, e.g. \"25MB\"")
+	b.says(s.Files.MaxPerMessage < 0, "files.max_per_message", "must not be negative")
+	targets := map[string]string{"heartbeat.deliver_to": s.Heartbeat.DeliverTo}
+	for kind, list := range s.Notify {
+		for i, target := range list {
+			targets[at("notify."+kind, i)] = target
+			b.says(target == "", at("notify."+kind, i), "is empty")
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(targets)) {
+		channel, conversation, _ := strings.Cut(targets[key], ":")
+		b.says(targets[key] != "" && (channel == "" || conversation == ""), key,
+			"%q is not of the form CHANNEL:CONVERSATION", targets[key])
+	}
+}
+
+// notAvailable is what a setting says that this build knows and does not use.
+const notAvailable = "not available in this build"
+
+// laterKeys are the settings that this build knows and does not use; * stands for
+// one name. With values, only those are not available.
+var laterKeys = []struct {
+	key    string
+	values []string
+}{
+	{key: "server.listen"},
+	{key: "server.public_url"},
+	{key: "server.webhook_secret"},
+	{key: "server.internal_token"},
+	{key: "server.tokens"},
+	{key: "llm.providers.*.kind", values: []string{"anthropic"}},
+	{key: "agent.summarizer"},
+	{key: "agent.curator"},
+	{key: "agent.paraphraser"},
+	{key: "agent.context_messages"},
+	{key: "agent.self_evolution"},
+	{key: "agent.lenient"},
+	{key: "agent.knowledge_max_facts"},
+	{key: "agent.summarize_threshold"},
+	{key: "router.busy"},
+	{key: "router.collect_window"},
+	{key: "router.stop_words"},
+	{key: "router.on_edit"},
+	{key: "router.stale_after"},
+	{key: "channels.*.dm", values: []string{"pairing"}},
+	{key: "approvals"},
+	{key: "scheduler"},
+	{key: "heartbeat"},
+	{key: "budget.per_day"},
+	{key: "budget.per_person_day"},
+	{key: "budget.per_session_day"},
+	{key: "budget.per_job_run"},
+	{key: "memory"},
+	{key: "embeddings"},
+	{key: "transcription"},
+	{key: "files"},
+	{key: "notify"},
+	{key: "retention.runs"},
+	{key: "retention.audit"},
+}
+
+// later warns of settings that this build knows and does not use.
+func (b *binder) later(s *Settings) {
+	defaults := map[string]string{}
+	for _, shown := range Defaults().Show() {
+		defaults[shown.Key] = shown.Value
+	}
+	warned := map[string]bool{}
+	for _, shown := range s.Show() {
+		key, _, _ := strings.Cut(shown.Key, "[")
+		for _, l := range laterKeys {
+			if !matches(l.key, key) || warned[key] || shown.Value == defaults[shown.Key] {
+				continue
+			}
+			if l.values == nil || slices.Contains(l.values, strings.Trim(shown.Value, `"`)) {
+				warned[key] = true
+				b.warn(b.source(shown.Key), key, fmt.Sprintf("%s; the setting has no effect", notAvailable))
+			}
+		}
+	}
+}
+
+// matches reports whether key is pattern or lies below it.
+func matches(pattern, key string) bool {
+	p, k := strings.Split(pattern, "."), strings.Split(key, ".")
+	if len(k) < len(p) {
+		return false
+	}
+	for i := range p {
+		if p[i] != "*" && p[i] != k[i] {
+			return false
+		}
+	}
+	return true
+}
