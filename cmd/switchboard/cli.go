@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2 // wrong usage or configuration
+)
+
+// globals are the flags of every command.
+type globals struct {
+	Config   string `help:"Settings file." placeholder:"FILE"`
+	Data     string `help:"Data folder." placeholder:"DIR"`
+	Server   string `help:"A remote engine (not available in this build)." placeholder:"URL"`
+	LogLevel string `help:"debug, info, warn or error." placeholder:"LEVEL"`
+}
+
+// cli is the command line.
+type cli struct {
+	globals
+
+	Serve    serveCmd    `cmd:"" default:"withargs" help:"Run everything that is configured (the default)."`
+	Chat     chatCmd     `cmd:"" help:"Talk in the terminal, or in a pipe: one line, one message."`
+	Init     initCmd     `cmd:"" help:"Write a commented switchboard.toml."`
+	Doctor   doctorCmd   `cmd:"" help:"Check settings, database, model, sandbox; say how to mend what fails."`
+	Settings settingsCmd `cmd:"" name:"config" help:"Check or show the settings."`
+	Turn     turnCmd     `cmd:"" help:"What was asked and how it was answered."`
+	Explain  explainCmd  `cmd:"" help:"Why a turn went as it did."`
+	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not."`
+	Person   personCmd   `cmd:"" help:"Who is let in."`
+	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
+
+	// What later versions bring answers with a clear sentence.
+	Dev        later `cmd:"" hidden:""`
+	Token      later `cmd:"" hidden:""`
+	Job        later `cmd:"" hidden:""`
+	Memory     later `cmd:"" hidden:""`
+	Skill      later `cmd:"" hidden:""`
+	Usage      later `cmd:"" hidden:""`
+	Backup     later `cmd:"" hidden:""`
+	Restore    later `cmd:"" hidden:""`
+	Secret     later `cmd:"" hidden:""`
+	Audit      later `cmd:"" hidden:""`
+	Prompt     later `cmd:"" hidden:""`
+	Completion later `cmd:"" hidden:""`
+}
+
+// streams are where a command reads and writes: results on out, everything else
+// on err.
+type streams struct {
+	in  io.Reader
+	out io.Writer
+	err io.Writer
+}
+
+// app is what every command gets.
+type app struct {
+	globals
+	streams
+	env []string
+	// ctx ends at the first SIGINT or SIGTERM; the second ends the process.
+	ctx context.Context
+}
+
+// usageError is a fault of the command line or the settings.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// errNotAvailable is what commands of later versions answer.
+var errNotAvailable = errors.New("not available in this build")
+
+// later is a command that this build does not have.
+type later struct {
+	Args []string `arg:"" optional:"" passthrough:""`
+}
+
+func (later) Run(k *kong.Context) error {
+	return fmt.Errorf("switchboard %s: %w", k.Command(), errNotAvailable)
+}
+
+// run executes a command line and returns the exit code.
+func run(args []string, std streams, env []string) int {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c, kong.Name("switchboard"),
+		kong.Description("One assistant, reachable where people already talk."),
+		kong.Writers(std.out, std.err), kong.Exit(func(code int) { exited = code }),
+		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		fmt.Fprintln(std.err, "switchboard:", err)
+		return exitFailed
+	}
+	command, err := parser.Parse(args)
+	if exited >= 0 { // --help
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintln(std.err, "switchboard:", err)
+		fmt.Fprintln(std.err, "Run \"switchboard --help\" for what there is.")
+		return exitUsage
+	}
+	ctx, stop := withSignals(context.Background(), std.err)
+	defer stop()
+	a := &app{globals: c.globals, streams: std, env: env, ctx: ctx}
+	if err := command.Run(a, command); err != nil {
+		return a.report(err)
+	}
+	return exitDone
+}
+
+// report prints an error for a person and returns the exit code it stands for.
+func (a *app) report(err error) int {
+	if errors.Is(err, context.Canceled) && a.ctx.Err() != nil {
+		return exitDone // asked to stop, and stopped
+	}
+	fmt.Fprintln(a.err, "switchboard:", err)
+	if _, ok := errors.AsType[usageError](err); ok {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// withSignals returns a context that ends at the first SIGINT or SIGTERM; the
+// second ends the process at once.
+func withSignals(parent context.Context, log io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-done:
+			return
+		case <-signals:
+			cancel()
+		}
+		select {
+		case <-done:
+		case <-signals:
+			fmt.Fprintln(log, "switchboard: second signal, stopping at once")
+			os.Exit(exitFailed)
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); close(done); cancel() }
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"switchboard/configs"
+)
+
+// settingsCmd looks at the settings.
+type settingsCmd struct {
+	Check configCheckCmd `cmd:"" help:"Say everything that is wrong with the settings, with file and line."`
+	Show  configShowCmd  `cmd:"" help:"The settings in force, secrets masked, and where each came from."`
+	Save  later          `cmd:"" hidden:""`
+}
+
+type configCheckCmd struct{}
+
+// Run implements the command.
+func (configCheckCmd) Run(a *app) error {
+	settings, warnings, err := a.load()
+	for _, w := range warnings {
+		fmt.Fprintln(a.err, "warning:", w)
+	}
+	if err != nil {
+		return err
+	}
+	file := settings.File
+	if file == "" {
+		file = "no file, defaults and environment only"
+	}
+	fmt.Fprintf(a.out, "the settings are fine (%s)\n", file)
+	return nil
+}
+
+type configShowCmd struct {
+	JSON bool `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *configShowCmd) Run(a *app) error {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(a.out, settings.Show())
+	}
+	return table(a.out, "KEY\tVALUE\tFROM", settings.Show(), func(s configs.Shown) []any {
+		return []any{s.Key, s.Value, s.Source}
+	})
+}
+
+// versionCmd prints the version.
+type versionCmd struct{}
+
+// Run implements the command.
+func (versionCmd) Run(a *app) error {
+	version, revision := "development", ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if info.Main.Version != "" && info.Main.Version != "(devel)" {
+			version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = " " + s.Value
+			}
+		}
+		version += revision + " " + info.GoVersion
+	}
+	fmt.Fprintln(a.out, "switchboard", version)
+	return nil
+}

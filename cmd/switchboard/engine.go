@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"sync"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/agent/llm/offline"
+	"switchboard/agent/tools"
+	"switchboard/channels/console"
+	"switchboard/configs"
+	"switchboard/router"
+	"switchboard/store"
+)
+
+const (
+	consoleName = "console" // the channel every engine has
+	ownerName   = "owner"   // whoever runs it on this machine
+)
+
+// An engine is the running program: everything wired together, over one database.
+type engine struct {
+	settings *configs.Settings
+	log      *slog.Logger
+	db       *store.DB
+	owner    *store.Engine
+	router   *router.Router
+	console  *console.Channel
+	local    *localServer
+}
+
+// openEngine wires an engine and takes the database; nothing runs yet. With
+// consoleOnly it serves no channel but the console. store.ErrEngineRunning says
+// that another process is the engine.
+func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logger, consoleOnly bool) (_ *engine, err error) {
+	if err := settings.MakeDataDir(); err != nil {
+		return nil, err
+	}
+	e := &engine{settings: settings, log: log}
+	defer func() {
+		if err != nil {
+			e.close()
+		}
+	}()
+	if e.db, err = store.Open(ctx, settings.Store, settings.DataDir, log); err != nil {
+		return nil, err
+	}
+	if err = e.db.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	if e.owner, err = e.db.StartEngine(ctx); err != nil {
+		return nil, err
+	}
+	if err = e.wire(ctx, consoleOnly); err != nil {
+		return nil, err
+	}
+	e.local, err = listenLocal(e)
+	return e, err
+}
+
+// wire makes the parts and gives each what it needs.
+func (e *engine) wire(ctx context.Context, consoleOnly bool) error {
+	s := e.settings
+	ledger := e.db.Router()
+	if err := ledger.SetPeople(ctx, withOwner(s.Directory())); err != nil {
+		return fmt.Errorf("write the people of the settings: %w", err)
+	}
+	roster := router.NewRoster(ledger)
+	if err := roster.Reload(ctx); err != nil {
+		return err
+	}
+	e.console = console.New(consoleName, ledger, e.log)
+	attached := []router.Attached{{Channel: e.console, Config: consoleConfig()}}
+	if !consoleOnly {
+		more, err := attach(s, e.log)
+		if err != nil {
+			return usageError{err}
+		}
+		attached = append(attached, more...)
+	}
+	rules := map[string]router.ChannelConfig{}
+	for _, at := range attached {
+		rules[at.Channel.Name()] = at.Config
+	}
+	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.log)
+	if err != nil {
+		return usageError{err}
+	}
+	e.router, err = router.New(router.Deps{
+		Config: s.Router, Channels: attached, Roster: roster, Agent: brain, Engine: e.owner,
+		Ledger: ledger, DataDir: s.DataDir, Model: s.Agent.Planner, Log: e.log,
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// newAgent makes the agent with its models, tools and shell.
+func newAgent(s *configs.Settings, gate agent.Gate, log *slog.Logger) (*agent.Agent, error) {
+	models, err := llm.New(s.LLM, offline.New(time.Now), log)
+	if err != nil {
+		return nil, err
+	}
+	if err := models.Check(s.Agent.Roles()); err != nil {
+		return nil, err
+	}
+	allow, err := prefixes(s.Server.AllowPrivate)
+	if err != nil {
+		return nil, err
+	}
+	registry, err := tools.NewRegistry(log, tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow})...)
+	if err != nil {
+		return nil, err
+	}
+	return agent.New(s.Agent, models, registry, newShell(s, log), gate, log, agent.Options{
+		DataDir: s.DataDir, ContextTokens: models.ContextTokens,
+	})
+}
+
+func newShell(s *configs.Settings, log *slog.Logger) *tools.Exec {
+	return tools.NewExec(tools.ExecConfig{
+		Timeout: s.Agent.ExecTimeout, OutputLimit: s.Agent.OutputLimit,
+		Sandbox: s.Agent.Sandbox, AdminUnconfined: s.Agent.AdminUnconfined, Log: log,
+	})
+}
+
+// run serves until ctx ends and everything has stopped.
+func (e *engine) run(ctx context.Context) error {
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var parts sync.WaitGroup
+	var lost error
+	working, cancel := context.WithCancel(ctx)
+	parts.Go(func() {
+		if err := e.owner.Run(renewing); err != nil && renewing.Err() == nil {
+			lost = fmt.Errorf("this engine lost its place: %w", err)
+			cancel()
+		}
+	})
+	parts.Go(func() { e.local.serve() })
+	e.router.Run(working)
+	e.local.close()
+	stop()
+	cancel()
+	parts.Wait()
+	return errors.Join(lost, e.close())
+}
+
+// close releases the database; safe to call on a half-made engine.
+func (e *engine) close() error {
+	var errs []error
+	if e.local != nil {
+		e.local.close()
+	}
+	if e.owner != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		errs = append(errs, e.owner.Close(ctx))
+		e.owner = nil
+	}
+	if e.db != nil {
+		errs = append(errs, e.db.Close())
+		e.db = nil
+	}
+	return errors.Join(errs...)
+}
+
+// withOwner adds whoever runs the program on this machine, unless the settings
+// say who that is.
+func withOwner(people []router.Person) []router.Person {
+	for _, p := range people {
+		if p.Name == ownerName {
+			return people
+		}
+	}
+	return append(people, router.Person{
+		Name: ownerName, Role: router.RoleAdmin, Tools: []string{"*"}, Source: "local",
+		Identities: []string{consoleName + ":" + ownerName},
+	})
+}
+
+// consoleConfig lets everybody on this machine in as the person they say they are.
+func consoleConfig() router.ChannelConfig {
+	return router.ChannelConfig{
+		Kind: consoleName, Enabled: true, DM: "allowlist", Groups: "disabled",
+		ToolsAllow: []string{"*"}, Rate: "off",
+	}
+}
+
+func prefixes(cidrs []string) ([]netip.Prefix, error) {
+	list := make([]netip.Prefix, 0, len(cidrs))
+	for _, s := range cidrs {
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return nil, fmt.Errorf("server.allow_private: %w", err)
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+
+	"switchboard/channels"
+	"switchboard/configs"
+	"switchboard/router"
+)
+
+// A kind is one row of the wiring table: how a channel of it is set and made.
+type kind struct {
+	name    string
+	config  configs.Kind
+	connect func(name string, adapter any, log *slog.Logger) (channels.Channel, error)
+}
+
+// kinds is the wiring table of adapters that are set by tables [channels.NAME].
+// The console needs no table: every engine has one.
+func kinds() []kind { return extraKinds() }
+
+func configKinds() map[string]configs.Kind {
+	table := map[string]configs.Kind{}
+	for _, k := range kinds() {
+		table[k.name] = k.config
+	}
+	return table
+}
+
+// attach makes the channels that the settings name, in the order of their names.
+func attach(settings *configs.Settings, log *slog.Logger) ([]router.Attached, error) {
+	var attached []router.Attached
+	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
+		ch := settings.Channels[name]
+		i := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == ch.Kind })
+		if i < 0 || !ch.Enabled {
+			continue
+		}
+		made, err := kinds()[i].connect(name, ch.Adapter, log)
+		if err != nil {
+			return nil, fmt.Errorf("channels.%s: %w", name, err)
+		}
+		attached = append(attached, router.Attached{Channel: made, Config: ch.ChannelConfig})
+	}
+	return attached, nil
+}

@@ -1,0 +1,5 @@
+//go:build !scripted
+
+package main
+
+func extraKinds() []kind { return nil }

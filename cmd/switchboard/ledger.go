@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"switchboard/router"
+	"switchboard/store"
+)
+
+// deliveryCmd shows what went out.
+type deliveryCmd struct {
+	List  deliveryListCmd `cmd:"" help:"The newest deliveries."`
+	Retry later           `cmd:"" hidden:""`
+	Drop  later           `cmd:"" hidden:""`
+}
+
+type deliveryListCmd struct {
+	State string `help:"Only deliveries in this state." enum:",draft,pending,sending,sent,unknown,dead,dropped" default:""`
+	Limit int    `default:"50" help:"At most so many."`
+	JSON  bool   `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *deliveryListCmd) Run(a *app) error {
+	var list []router.DeliveryView
+	query := url.Values{"state": {c.State}, "limit": {strconv.Itoa(c.Limit)}}
+	if err := a.ask("/deliveries?"+query.Encode(), &list); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(a.out, list)
+	}
+	return table(a.out, "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", list, func(d router.DeliveryView) []any {
+		return []any{d.ID, d.State, d.Outcome, d.TurnID, d.Channel, d.Conversation, d.Tries, at(d.UpdatedAt), oneLine(d.Text, 40)}
+	})
+}
+
+// personCmd shows who is let in.
+type personCmd struct {
+	List   personListCmd `cmd:"" help:"Everybody the bot knows."`
+	Add    later         `cmd:"" hidden:""`
+	Role   later         `cmd:"" hidden:""`
+	Link   later         `cmd:"" hidden:""`
+	Remove later         `cmd:"" hidden:""`
+}
+
+type personListCmd struct {
+	JSON bool `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *personListCmd) Run(a *app) error {
+	var people []router.Person
+	if err := a.ask("/people", &people); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(a.out, people)
+	}
+	return table(a.out, "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", people, func(p router.Person) []any {
+		return []any{p.Name, p.Role, strings.Join(p.Identities, ", "), strings.Join(p.Tools, ", "), p.Source}
+	})
+}
+
+// migrateCmd looks after the schema.
+type migrateCmd struct {
+	Up     migrateUpCmd     `cmd:"" help:"Bring the schema up to date (every engine does so when it starts)."`
+	Status migrateStatusCmd `cmd:"" help:"Which migrations were applied."`
+}
+
+type migrateUpCmd struct{}
+
+// Run implements the command.
+func (migrateUpCmd) Run(a *app) error {
+	return a.withDatabase(func(ctx context.Context, db *store.DB) error {
+		if err := db.Migrate(ctx); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.out, "the schema is up to date")
+		return nil
+	})
+}
+
+type migrateStatusCmd struct {
+	JSON bool `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *migrateStatusCmd) Run(a *app) error {
+	return a.withDatabase(func(ctx context.Context, db *store.DB) error {
+		list, err := db.MigrationStatus(ctx)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(a.out, list)
+		}
+		return table(a.out, "VERSION\tNAME\tAPPLIED", list, func(m store.MigrationStatus) []any {
+			applied := "no"
+			if m.Applied {
+				applied = at(m.AppliedAt)
+			}
+			return []any{m.Version, m.Name, applied}
+		})
+	})
+}
+
+// withDatabase opens the database without becoming an engine.
+func (a *app) withDatabase(use func(ctx context.Context, db *store.DB) error) (err error) {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	if err := settings.MakeDataDir(); err != nil {
+		return err
+	}
+	db, err := store.Open(a.ctx, settings.Store, settings.DataDir, a.logger(settings, quietLevel))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return use(a.ctx, db)
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"switchboard/router"
+)
+
+// turnCmd shows and stops turns.
+type turnCmd struct {
+	List   turnListCmd   `cmd:"" help:"The newest turns."`
+	Show   turnShowCmd   `cmd:"" help:"One turn whole: plans, tasks, verdicts, costs."`
+	Cancel turnCancelCmd `cmd:"" help:"Ask a turn to stop."`
+}
+
+type turnListCmd struct {
+	State string `help:"Only turns in this state." enum:",queued,running,waiting,done,failed,cancelled,merged" default:""`
+	Limit int    `default:"50" help:"At most so many."`
+	JSON  bool   `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *turnListCmd) Run(a *app) error {
+	var turns []router.TurnView
+	query := url.Values{"state": {c.State}, "limit": {strconv.Itoa(c.Limit)}}
+	if err := a.ask("/turns?"+query.Encode(), &turns); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(a.out, turns)
+	}
+	return table(a.out, "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", turns, func(t router.TurnView) []any {
+		return []any{t.ID, t.State, t.Outcome, t.Person, t.Session, at(t.CreatedAt), oneLine(t.Text, 50)}
+	})
+}
+
+type turnShowCmd struct {
+	ID      int64 `arg:"" help:"The turn's number."`
+	Prompts bool  `help:"Also the exact requests and answers of its model calls."`
+	JSON    bool  `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *turnShowCmd) Run(a *app) error {
+	path := fmt.Sprintf("/turns/%d", c.ID)
+	if c.Prompts {
+		path += "?prompts=1"
+	}
+	var turn router.TurnView
+	if err := a.ask(path, &turn); err != nil {
+		return fmt.Errorf("turn %d: %w", c.ID, err)
+	}
+	if c.JSON {
+		return printJSON(a.out, turn)
+	}
+	showTurn(a.out, &turn)
+	return nil
+}
+
+type turnCancelCmd struct {
+	ID int64 `arg:"" help:"The turn's number."`
+}
+
+// Run implements the command.
+func (c *turnCancelCmd) Run(a *app) error {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	return a.withEngine(settings, func(ctx context.Context, engine *client) error {
+		if err := engine.do(ctx, "POST", fmt.Sprintf("/turns/%d/cancel", c.ID), nil); err != nil {
+			return fmt.Errorf("turn %d: %w (only a turn that has not ended can be cancelled)", c.ID, err)
+		}
+		fmt.Fprintf(a.out, "turn %d was asked to stop\n", c.ID)
+		return nil
+	})
+}
+
+// explainCmd says why something went as it did.
+type explainCmd struct {
+	Turn turnShowCmd `cmd:"" help:"Why a turn went as it did: who asked, each plan, task, rule and verdict."`
+}
+
+// ask reads something from the engine.
+func (a *app) ask(path string, result any) error {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	return a.withEngine(settings, func(ctx context.Context, engine *client) error {
+		return engine.do(ctx, "GET", path, result)
+	})
+}
+
+func showTurn(w io.Writer, t *router.TurnView) {
+	fmt.Fprintf(w, "turn %d  %s", t.ID, t.State)
+	if t.Outcome != "" {
+		fmt.Fprintf(w, " (%s)", t.Outcome)
+	}
+	fmt.Fprintf(w, "\nsession  %s\nperson   %s\nasked    %s\n", t.Session, t.Person, at(t.CreatedAt))
+	if t.FinishedAt != nil {
+		fmt.Fprintf(w, "ended    %s, after %s\n", at(*t.FinishedAt), t.FinishedAt.Sub(t.CreatedAt).Round(time.Millisecond))
+	}
+	fmt.Fprintf(w, "cost     %d model calls, %d tokens in, %d out, %.6f\n\n", t.Calls, t.TokensIn, t.TokensOut, t.Cost)
+	indent(w, "", t.Text)
+	for _, plan := range t.Plans {
+		fmt.Fprintf(w, "\nplan %d: %s\n", plan.Attempt+1, plan.Goal)
+		for _, task := range plan.Tasks {
+			showTask(w, &task)
+		}
+	}
+	for _, m := range t.Messages {
+		if m.Direction == "out" {
+			fmt.Fprintf(w, "\nsaid%s\n", map[bool]string{true: " (final)"}[m.Final])
+			indent(w, "  ", m.Text)
+		}
+	}
+	for _, call := range t.LLM {
+		fmt.Fprintf(w, "\ncall %s  %s/%s  %s  %d in, %d out, %.6f\n", call.Step, call.Provider, call.Model, call.Duration, call.TokensIn, call.TokensOut, call.Cost)
+		if call.Error != "" {
+			fmt.Fprintf(w, "  error: %s\n", call.Error)
+		}
+		if len(call.Request) > 0 {
+			fmt.Fprintf(w, "  request:\n")
+			indent(w, "    ", string(call.Request))
+			fmt.Fprintf(w, "  answer:\n")
+			indent(w, "    ", call.Response)
+		}
+	}
+}
+
+func showTask(w io.Writer, t *router.TaskView) {
+	fmt.Fprintf(w, "  %d. [%s", t.Position+1, t.State)
+	if t.Outcome != "" {
+		fmt.Fprintf(w, ", %s", t.Outcome)
+	}
+	fmt.Fprintf(w, "] %s", t.Type)
+	if t.Tool != "" {
+		fmt.Fprintf(w, " %s %s", t.Tool, t.Args)
+	}
+	fmt.Fprintf(w, ": %s\n", oneLine(t.Detail, 300))
+	if t.Expect != "" {
+		fmt.Fprintf(w, "     expect: %s\n", oneLine(t.Expect, 300))
+	}
+	if t.Output != "" {
+		indent(w, "     | ", t.Output)
+	}
+	if t.Taint != "" {
+		fmt.Fprintf(w, "     tainted: %s\n", t.Taint)
+	}
+	if t.Review != nil {
+		fmt.Fprintf(w, "     review: %s", t.Review.Status)
+		if t.Review.Reason != "" {
+			fmt.Fprintf(w, ", %s", t.Review.Reason)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func indent(w io.Writer, by, text string) {
+	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
+		fmt.Fprintf(w, "%s%s\n", by, strings.TrimRight(line, "\n"))
+	}
+}
+
+func printJSON(w io.Writer, value any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(value)
+}
+
+// table prints rows in columns.
+func table[T any](w io.Writer, head string, rows []T, cells func(T) []any) error {
+	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(tw, head)
+	for _, row := range rows {
+		for i, cell := range cells(row) {
+			if i > 0 {
+				fmt.Fprint(tw, "\t")
+			}
+			fmt.Fprint(tw, cell)
+		}
+		fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}
+
+func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// oneLine puts text on one line of at most n runes.
+func oneLine(text string, n int) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > n {
+		return string(runes[:n-1]) + "…"
+	}
+	return string(runes)
+}
