@@ -1,6 +1,9 @@
 package llm_test
 
 import (
+	"io"
+	"log/slog"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +18,19 @@ func BenchmarkComplete(b *testing.B) {
 	srv := llmtest.New(b)
 	m := models(b, srv.URL())
 	run(b, m, "smart")
+}
+
+// BenchmarkCompleteOwn is the part that is ours and the SDK's: the transport
+// answers at once.
+func BenchmarkCompleteOwn(b *testing.B) {
+	const answer = `{"choices":[{"message":{"content":"{\"goal\":\"x\"}"},"finish_reason":"stop"}],"usage":{"prompt_tokens":10,"completion_tokens":5}}`
+	m, err := llm.New(llm.Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(answer))}, nil
+	}), slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	run(b, m, llm.Offline)
 }
 
 func run(b *testing.B, m *llm.Models, model string) {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/shared"
 )
 
 const (
@@ -97,13 +96,18 @@ func (p *provider) usable() error {
 func (p *provider) complete(ctx context.Context, t target, req Request) (Response, error) {
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(p.timeout, req.Timeout, defaultTimeout))
 	defer cancel()
+	body, err := p.encode(t, req)
+	if err != nil {
+		return Response{}, err
+	}
 	w := &wire{}
 	var raw []byte // its being bytes keeps the SDK from judging the content type
 	started := time.Now()
-	_, err := p.chat.New(limited, p.params(t, req), option.WithMiddleware(w.roundTrip), option.WithResponseBodyInto(&raw))
+	_, err = p.chat.New(limited, openai.ChatCompletionNewParams{},
+		option.WithRequestBody("application/json", body), option.WithMiddleware(w.roundTrip), option.WithResponseBodyInto(&raw))
 	resp := Response{Exchange: Exchange{
 		Provider: p.name, Model: t.id, Duration: time.Since(started),
-		Request: w.request, Response: p.clean(w.body),
+		Request: body, Response: p.clean(w.body),
 	}}
 	switch {
 	case w.status/100 == 2 && w.whole: // paid for, so taken even if ctx ended just now
@@ -122,33 +126,6 @@ func (p *provider) complete(ctx context.Context, t target, req Request) (Respons
 		err = u.Err
 	}
 	return resp, fmt.Errorf("%w: %s", ErrUnavailable, p.text(err.Error()))
-}
-
-func (p *provider) params(t target, req Request) openai.ChatCompletionNewParams {
-	params := openai.ChatCompletionNewParams{
-		Model:    t.id,
-		Messages: make([]openai.ChatCompletionMessageParamUnion, 0, 2),
-	}
-	if req.System != "" {
-		params.Messages = append(params.Messages, openai.SystemMessage(req.System))
-	}
-	params.Messages = append(params.Messages, openai.UserMessage(req.User))
-	if p.ownTokens {
-		params.MaxCompletionTokens = openai.Int(int64(t.model.MaxOutputTokens))
-	} else {
-		params.MaxTokens = openai.Int(int64(t.model.MaxOutputTokens))
-	}
-	if t.model.Temperature != nil {
-		params.Temperature = openai.Float(*t.model.Temperature)
-	}
-	if req.Schema != nil {
-		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{
-				Name: req.Schema.Name, Strict: openai.Bool(true), Schema: req.Schema.JSON,
-			},
-		}
-	}
-	return params
 }
 
 // striker replaces the provider's credentials: a server may repeat them in what

@@ -14,23 +14,17 @@ import (
 // maxBody is the longest answer that is read, in bytes.
 const maxBody = 8 << 20
 
-// A wire keeps what one call sent and received, below the SDK: the SDK drops a
-// body that it cannot decode, and of an error's keeps a part.
+// A wire keeps what one call received, below the SDK: the SDK drops a body that
+// it cannot decode, and of an error's keeps a part.
 type wire struct {
-	request []byte
-	status  int // of the last answer; 0: there was none
-	header  http.Header
-	body    []byte
-	whole   bool // the body was read to its end
-	err     error
+	status int // of the last answer; 0: there was none
+	header http.Header
+	body   []byte
+	whole  bool  // the body was read to its end
+	err    error // why it was not
 }
 
 func (w *wire) roundTrip(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	if w.request == nil && req.GetBody != nil {
-		if body, err := req.GetBody(); err == nil {
-			w.request, _, _ = readBody(body, req.ContentLength)
-		}
-	}
 	w.status, w.header, w.body, w.whole, w.err = 0, nil, nil, false, nil
 	res, err := next(req)
 	if err != nil {
