@@ -1,0 +1,171 @@
+package router
+
+import (
+	"testing"
+	"time"
+
+	"switchboard/channels"
+)
+
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, name, args string
+		ok               bool
+	}{
+		{"/help", "help", "", true},
+		{"  /Help  ", "help", "", true},
+		{"/cancel@some_bot now please", "cancel", "now please", true},
+		{"/reset\nall", "reset", "all", true},
+		{"/etc/hosts says what?", "", "", false},
+		{"/ help", "", "", false},
+		{"/", "", "", false},
+		{"//help", "", "", false},
+		{"help", "", "", false},
+		{"/2x", "", "", false},
+	} {
+		name, args, ok := command(c.text)
+		if name != c.name || args != c.args || ok != c.ok {
+			t.Errorf("command(%q) = %q, %q, %v; want %q, %q, %v", c.text, name, args, ok, c.name, c.args, c.ok)
+		}
+	}
+}
+
+func TestWhoIs(t *testing.T) {
+	t.Parallel()
+	r := &Router{Deps: Deps{Roster: rosterOf(t,
+		Person{Name: "ada", Role: RoleAdmin, Identities: []string{"scripted:1"}},
+		Person{Name: "bob", Role: RoleUser, Identities: []string{"here:2"}},
+	)}}
+	group := channels.Conversation{Channel: "here", ID: "g", Kind: channels.Group, Place: "g"}
+	direct := channels.Conversation{Channel: "here", ID: "d", Kind: channels.Direct}
+	allow := ChannelConfig{DM: "allowlist", Groups: "allowlist", AllowConversations: []string{"g"}, RequireMention: true}
+	with := func(change func(*ChannelConfig)) ChannelConfig { c := allow; change(&c); return c }
+	for _, c := range []struct {
+		name      string
+		config    ChannelConfig
+		conv      channels.Conversation
+		sender    channels.Sender
+		mentioned bool
+		want      string
+		fresh     bool
+	}{
+		{"known by kind", allow, direct, channels.Sender{ID: "1"}, false, "ada", false},
+		{"known by channel", allow, direct, channels.Sender{ID: "2"}, false, "bob", false},
+		{"unknown", allow, direct, channels.Sender{ID: "3"}, false, "", false},
+		{"without an ID", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{}, false, "", false},
+		{"empty policy lets nobody else in", with(func(c *ChannelConfig) { c.DM = "" }), direct, channels.Sender{ID: "3"}, false, "", false},
+		{"pairing lets nobody else in yet", with(func(c *ChannelConfig) { c.DM = "pairing" }), direct, channels.Sender{ID: "3"}, false, "", false},
+		{"open", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "3"}, false, "scripted:3", true},
+		{"open, known", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1"}, false, "ada", false},
+		{"disabled, known", with(func(c *ChannelConfig) { c.DM = "disabled" }), direct, channels.Sender{ID: "1"}, false, "", false},
+		{"a bot", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1", Bot: true}, false, "", false},
+		{"vouched for", allow, direct, channels.Sender{ID: "bob", Person: "bob"}, false, "bob", false},
+		{"vouched for, but nobody", allow, direct, channels.Sender{ID: "eve", Person: "eve"}, false, "", false},
+		{"group, mentioned", allow, group, channels.Sender{ID: "1"}, true, "ada", false},
+		{"group, not mentioned", allow, group, channels.Sender{ID: "1"}, false, "", false},
+		{"group, no mention needed", with(func(c *ChannelConfig) { c.RequireMention = false }), group, channels.Sender{ID: "1"}, false, "ada", false},
+		{"group, stranger", allow, group, channels.Sender{ID: "3"}, true, "", false},
+		{"group not on the list", with(func(c *ChannelConfig) { c.AllowConversations = nil }), group, channels.Sender{ID: "1"}, true, "", false},
+		{"groups disabled", with(func(c *ChannelConfig) { c.Groups = "disabled" }), group, channels.Sender{ID: "1"}, true, "", false},
+		{"open DMs open no group", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "3"}, true, "", false},
+		{"groups open", with(func(c *ChannelConfig) { c.Groups, c.AllowConversations = "open", nil }), group, channels.Sender{ID: "3"}, true, "scripted:3", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			l := &line{name: "here", kind: "scripted", config: c.config}
+			person, fresh := r.whoIs(l, channels.Event{
+				Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
+			})
+			got := ""
+			if person != nil {
+				got = person.Name
+			}
+			if got != c.want || fresh != c.fresh {
+				t.Errorf("whoIs = %q, %v; want %q, %v", got, fresh, c.want, c.fresh)
+			}
+		})
+	}
+}
+
+func TestWorkersShare(t *testing.T) {
+	t.Parallel()
+	w := newWorkers(8)
+	for i := range 2 {
+		if !w.take("ada") {
+			t.Fatalf("ada's worker %d was refused", i)
+		}
+	}
+	if w.take("ada") {
+		t.Error("ada holds more than a quarter")
+	}
+	for _, p := range []string{"b", "b", "c", "c", "d", "d"} {
+		if !w.take(p) {
+			t.Fatalf("%s got no worker", p)
+		}
+	}
+	if w.take("e") {
+		t.Error("a ninth of eight workers")
+	}
+	idle, full := w.free()
+	if idle != 0 || len(full) != 4 {
+		t.Errorf("free = %d, %v", idle, full)
+	}
+	w.give("b")
+	if !w.take("e") {
+		t.Error("a worker was given back and not found")
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_000_000, 0)
+	rates := channels.Rates{PerSecond: 2, PerConversationSecond: 1}
+	l, err := newLimits("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := l.take("a", rates, now); w != 0 {
+		t.Fatalf("the first part waits %s", w)
+	}
+	if w := l.take("a", rates, now); w < 900*time.Millisecond || w > 1100*time.Millisecond {
+		t.Errorf("the second part of one conversation waits %s, want 1s", w)
+	}
+	if w := l.take("b", rates, now); w != 0 {
+		t.Errorf("another conversation waits %s", w)
+	}
+	if w := l.take("c", rates, now); w < 400*time.Millisecond || w > 600*time.Millisecond {
+		t.Errorf("the third part of the channel waits %s, want 0.5s", w)
+	}
+	l.giveBack("b")
+	if w := l.take("c", rates, now); w != 0 {
+		t.Errorf("what was given back is lost: %s", w)
+	}
+	l.pause("d", now) // not known yet: nothing to pause
+	l.pause("a", now.Add(time.Minute))
+	if w := l.take("a", rates, now.Add(10*time.Second)); w != 50*time.Second {
+		t.Errorf("a paused conversation waits %s, want 50s", w)
+	}
+	l.pauseAll(now.Add(20 * time.Second))
+	if w := l.take("b", rates, now.Add(10*time.Second)); w != 10*time.Second {
+		t.Errorf("a paused channel waits %s, want 10s", w)
+	}
+}
+
+func TestParseRate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		in    string
+		rate  float64
+		burst int
+		ok    bool
+	}{
+		{"20/m", 20.0 / 60, 20, true}, {"30/s", 30, 30, true}, {"off", 0, 0, true},
+		{"", 0, 0, false}, {"20", 0, 0, false}, {"0/s", 0, 0, false}, {"-1/s", 0, 0, false}, {"1/day", 0, 0, false},
+	} {
+		rate, burst, err := ParseRate(c.in)
+		if rate != c.rate || burst != c.burst || (err == nil) != c.ok {
+			t.Errorf("ParseRate(%q) = %v, %v, %v", c.in, rate, burst, err)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package router
+
+import (
+	"context"
+	"testing"
+
+	"switchboard/agent/tools"
+)
+
+// peopleList is a Directory of fixed people.
+type peopleList []Person
+
+func (l peopleList) People(context.Context) ([]Person, error)  { return l, nil }
+func (l peopleList) SetPeople(context.Context, []Person) error { return nil }
+
+func rosterOf(t *testing.T, people ...Person) *Roster {
+	t.Helper()
+	r := NewRoster(peopleList(people))
+	if err := r.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// promise: P4.no-entry-no-service
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	roster := rosterOf(t,
+		Person{Name: "ada", Role: RoleAdmin, Tools: []string{"*"}},
+		Person{Name: "bob", Role: RoleUser, Tools: []string{"time", "workspace.*", "send"}},
+		Person{Name: "cyd", Role: RoleUser},
+	)
+	policy := NewPolicy(roster, map[string]ChannelConfig{
+		"console": {ToolsAllow: []string{"*"}},
+		"chat":    {ToolsAllow: []string{"*"}, ToolsDeny: []string{"exec", "http.*"}},
+		"narrow":  {ToolsAllow: []string{"time"}},
+		"empty":   {},
+	})
+	for _, c := range []struct {
+		name    string
+		q       tools.Question
+		verdict tools.Verdict
+		rule    string
+	}{
+		{"admin runs", tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "exec", Effect: tools.EffectWrite}, tools.Allow, "role.admin"},
+		{"nobody", tools.Question{Person: "eve", Channel: "console", Mode: ModeAct, Tool: "time", Effect: tools.EffectRead}, tools.Refuse, "person.unknown"},
+		{"no name", tools.Question{Channel: "console", Mode: ModeAct, Tool: "time", Effect: tools.EffectRead}, tools.Refuse, "person.unknown"},
+		{"unknown channel", tools.Question{Person: "ada", Channel: "other", Mode: ModeAct, Tool: "time", Effect: tools.EffectRead}, tools.Refuse, "channel.unknown"},
+		{"users run nothing", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "exec", Effect: tools.EffectWrite}, tools.Refuse, "role.exec"},
+		{"person's tools", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "http.get", Effect: tools.EffectRead}, tools.Refuse, "person.tools"},
+		{"no tools at all", tools.Question{Person: "cyd", Channel: "console", Mode: ModeAct, Tool: "time", Effect: tools.EffectRead}, tools.Refuse, "person.tools"},
+		{"pattern", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "workspace.write", Effect: tools.EffectWrite}, tools.Allow, "role.user"},
+		{"denied on the channel", tools.Question{Person: "ada", Channel: "chat", Mode: ModeAct, Tool: "exec", Effect: tools.EffectWrite}, tools.Refuse, "channel.tools_deny"},
+		{"denied by pattern", tools.Question{Person: "ada", Channel: "chat", Mode: ModeAct, Tool: "http.get", Effect: tools.EffectRead}, tools.Refuse, "channel.tools_deny"},
+		{"not allowed on the channel", tools.Question{Person: "ada", Channel: "narrow", Mode: ModeAct, Tool: "workspace.read", Effect: tools.EffectRead}, tools.Refuse, "channel.tools_allow"},
+		{"empty list is nothing", tools.Question{Person: "ada", Channel: "empty", Mode: ModeAct, Tool: "time", Effect: tools.EffectRead}, tools.Refuse, "channel.tools_allow"},
+		{"ask mode reads", tools.Question{Person: "ada", Channel: "console", Mode: ModeAsk, Tool: "time", Effect: tools.EffectRead}, tools.Allow, "role.admin"},
+		{"ask mode writes nothing", tools.Question{Person: "ada", Channel: "console", Mode: ModeAsk, Tool: "workspace.write", Effect: tools.EffectWrite}, tools.Refuse, "session.mode"},
+		{"ask mode runs nothing", tools.Question{Person: "ada", Channel: "console", Mode: ModeAsk, Tool: "exec", Effect: tools.EffectWrite}, tools.Refuse, "session.mode"},
+		{"no mode is ask", tools.Question{Person: "ada", Channel: "console", Tool: "workspace.write", Effect: tools.EffectWrite}, tools.Refuse, "session.mode"},
+		{"tainted and outside", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "send", Effect: tools.EffectOutside, Taint: "web"}, tools.Ask, "taint.outside"},
+		{"tainted and inside", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "workspace.write", Effect: tools.EffectWrite, Taint: "web"}, tools.Allow, "role.user"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := policy.Decide(c.q)
+			if d.Verdict != c.verdict || d.Rule != c.rule || d.Reason == "" {
+				t.Errorf("Decide(%+v) = %+v, want %s by %s with a reason", c.q, d, c.verdict, c.rule)
+			}
+		})
+	}
+}
+
+func TestPolicyLooksPersonUpAnew(t *testing.T) {
+	t.Parallel()
+	people := peopleList{{Name: "ada", Role: RoleAdmin, Tools: []string{"*"}}}
+	roster := NewRoster(people)
+	if err := roster.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	policy := NewPolicy(roster, map[string]ChannelConfig{"console": {ToolsAllow: []string{"*"}}})
+	q := tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "exec", Effect: tools.EffectWrite}
+	if d := policy.Decide(q); d.Verdict != tools.Allow {
+		t.Fatalf("an admin: %+v", d)
+	}
+	people[0].Role = RoleUser
+	if err := roster.Reload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if d := policy.Decide(q); d.Verdict != tools.Refuse {
+		t.Errorf("no admin any more: %+v", d)
+	}
+}
