@@ -1,0 +1,194 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"switchboard/agent/tools"
+)
+
+// maxRepeats is how often the same command, or tool with the same arguments, may
+// stand in a turn before it is a cycle. It catches longer cycles too: their third
+// round begins with a third use.
+const maxRepeats = 2
+
+// act does an exec or tool task, at most once: its start is committed before it
+// runs, its result as soon as it is known. On return the task has a result.
+func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
+	task := &plan.Tasks[i]
+	switch task.State {
+	case TaskPending:
+	case TaskRunning:
+		if !r.harmless(task.Task) {
+			return r.settle(ctx, plan, i, TaskInterrupted, interrupted(r.taint))
+		}
+	default:
+		return nil
+	}
+	if refused := r.refusal(plan, i); refused != nil {
+		return r.settle(ctx, plan, i, TaskFailed, refused)
+	}
+	if task.State == TaskPending {
+		if err := r.commit(ctx, change(plan, i, TaskRunning, nil)); err != nil {
+			return err
+		}
+	}
+	if err := r.halted(ctx); err != nil {
+		if handedBack(ctx) {
+			return err
+		}
+		return firstError(r.settle(ctx, plan, i, TaskCancelled, &tools.Result{End: tools.EndCancelled, Code: "cancelled"}), err)
+	}
+	result := r.perform(ctx, plan, i)
+	if handedBack(ctx) {
+		return ErrHandBack
+	}
+	result.Output, result.Hint = tidy(result.Output), tidy(result.Hint)
+	result.Taint = result.Taint.Join(r.taint) // what it was told to do derives from the turn
+	state := TaskFailed
+	switch {
+	case result.End == tools.EndOK:
+		state = TaskDone
+	case ctx.Err() != nil:
+		state = TaskCancelled
+	}
+	if err := r.settle(ctx, plan, i, state, &result); err != nil {
+		return err
+	}
+	if err := r.halted(ctx); err != nil {
+		return err // what stopped the turn is committed with the result
+	}
+	return r.flush(ctx)
+}
+
+// settle stages a task's result.
+func (r *run) settle(ctx context.Context, plan *PlanRow, i int, state TaskState, result *tools.Result) error {
+	return r.stage(ctx, change(plan, i, state, result))
+}
+
+func change(plan *PlanRow, i int, state TaskState, result *tools.Result) Step {
+	return Step{Tasks: []TaskChange{{
+		Attempt: plan.Attempt, Position: i, Type: plan.Tasks[i].Type, State: state, Result: result,
+	}}}
+}
+
+func firstError(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// perform runs the command or the tool.
+func (r *run) perform(ctx context.Context, plan *PlanRow, i int) tools.Result {
+	task := plan.Tasks[i].Task
+	if task.Type == TaskTool {
+		return r.toolbox.Run(ctx, *task.Tool, tools.Call{
+			Args: json.RawMessage(*task.Args), Workspace: r.turn.Workspace,
+			Session: tools.Session{
+				ID: r.turn.Session.Key, Person: r.turn.Person.Name, Role: r.turn.Person.Role,
+				Channel: r.turn.Place.Channel, Mode: r.turn.Session.Mode, TimeZone: r.zone(),
+				Language: r.turn.Session.Language, Model: r.modelOf(rolePlanner),
+			},
+		})
+	}
+	if err := r.writeOutputs(plan, i); err != nil {
+		return tools.Result{
+			End: tools.EndError, Code: "workspace", Output: "the command was not started: " + err.Error(),
+			Hint: "the workspace cannot be written to; nothing ran",
+		}
+	}
+	return r.shell.Run(ctx, tools.Command{
+		Line: task.Detail, Workspace: r.turn.Workspace, Admin: r.turn.Person.Role == "admin",
+	})
+}
+
+// harmless says that running the task once more changes nothing.
+func (r *run) harmless(task Task) bool {
+	if task.Type != TaskTool {
+		return false
+	}
+	tool, ok := r.toolbox.Get(*task.Tool)
+	return ok && tool.Effect == tools.EffectRead
+}
+
+// refusal is the result of a task that must not run, nil when it may. Rights are
+// asked for anew: they may have changed since the plan, and so may the taint.
+func (r *run) refusal(plan *PlanRow, i int) *tools.Result {
+	task := plan.Tasks[i].Task
+	name, effect := tools.ExecName, r.execEffect()
+	if task.Type == TaskTool {
+		tool, ok := r.toolbox.Get(*task.Tool)
+		if !ok {
+			return &tools.Result{
+				End: tools.EndRefused, Code: "unknown_tool", Rule: "registry", Taint: r.taint,
+				Hint: "this tool is no longer there; plan without it",
+			}
+		}
+		name, effect = tool.Name, tool.Effect
+	}
+	if d := r.decide(name, effect); d.Verdict != tools.Allow {
+		return &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: d.Rule, Hint: d.Reason, Taint: r.taint}
+	}
+	if n := r.uses(plan.Attempt, i); n >= maxRepeats {
+		return &tools.Result{
+			End: tools.EndRefused, Code: "cycle", Rule: "agent.cycle", Taint: r.taint,
+			Hint: fmt.Sprintf("exactly this was done %d times in this turn already; doing it again brings nothing new, so try another way", n),
+		}
+	}
+	return nil
+}
+
+// uses counts how often the turn ran the same before.
+func (r *run) uses(attempt, position int) int {
+	wanted, n := signature(r.task(attempt, position).Task), 0
+	for _, plan := range r.state.Plans {
+		for _, task := range plan.Tasks {
+			ran := task.State != TaskPending && (task.Result == nil || task.Result.End != tools.EndRefused)
+			if ran && (plan.Attempt != attempt || task.Position != position) && signature(task.Task) == wanted {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// signature is the same for tasks that do the same; empty for a msg.
+func signature(task Task) string {
+	switch task.Type {
+	case TaskExec:
+		return "exec " + strings.Join(strings.Fields(task.Detail), " ")
+	case TaskTool:
+		args := *task.Args
+		var value any
+		if json.Unmarshal([]byte(args), &value) == nil {
+			if canonical, err := json.Marshal(value); err == nil {
+				args = string(canonical)
+			}
+		}
+		return "tool " + *task.Tool + " " + args
+	}
+	return ""
+}
+
+// signatures are those of the acts of a plan, in order.
+func signatures(tasks []Task) []string {
+	var all []string
+	for _, task := range tasks {
+		all = append(all, signature(task))
+	}
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
+}
+
+// interrupted is the result of a task that a crash cut off.
+func interrupted(taint tools.Taint) *tools.Result {
+	return &tools.Result{
+		End: tools.EndError, Code: "interrupted", Taint: taint,
+		Hint: "it was cut off when the program stopped; nobody knows how far it came, so look before doing it again",
+	}
+}

@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+// Options are what New needs besides the settings.
+type Options struct {
+	// DataDir holds roles/ROLE.md, which replace the built-in prompts; empty: none do.
+	DataDir string
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+	// ContextTokens is how much the model of that name can read; 0, or a nil
+	// function: unknown, and prompts are not shortened.
+	ContextTokens func(model string) int
+}
+
+// An Agent answers turns. It holds nothing of a turn and may run many at once.
+type Agent struct {
+	cfg     Config
+	models  Models
+	toolbox Toolbox
+	shell   Shell
+	gate    Gate
+	log     *slog.Logger
+	opts    Options
+	roles   roles
+}
+
+// New checks the settings and reads the role files; it does no other I/O.
+func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log *slog.Logger, opts Options) (*Agent, error) {
+	if models == nil || toolbox == nil || shell == nil || gate == nil || log == nil {
+		return nil, errors.New("agent: models, toolbox, shell, gate and log are all needed")
+	}
+	if cfg.MaxPlanTasks < 1 || cfg.MaxLLMCalls < 1 || cfg.TurnTimeout <= 0 {
+		return nil, fmt.Errorf("agent: max_plan_tasks (%d), max_llm_calls (%d) and turn_timeout (%s) must be positive",
+			cfg.MaxPlanTasks, cfg.MaxLLMCalls, cfg.TurnTimeout)
+	}
+	roles, err := loadRoles(opts.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.ContextTokens == nil {
+		opts.ContextTokens = func(string) int { return 0 }
+	}
+	return &Agent{cfg, models, toolbox, shell, gate, log, opts, roles}, nil
+}
+
+// Run works on turn until it has ended in the journal (nil). It always goes from
+// the top and takes from the journal what was done before, so a turn that was cut
+// off is resumed by calling Run again. It blocks; what it started has stopped
+// when it returns.
+//
+// ctx cancelled with cause ErrCancelled ends the turn as cancelled (nil). With any
+// other cause, or when a commit says so, Run returns ErrHandBack and has written
+// nothing more. Any other error is the journal's: the turn stays open.
+func (a *Agent) Run(ctx context.Context, turn Turn, journal Journal) error {
+	err := a.run(ctx, turn, journal)
+	if err != nil && handedBack(ctx) {
+		return ErrHandBack
+	}
+	return err
+}
+
+func (a *Agent) run(ctx context.Context, turn Turn, journal Journal) error {
+	reading, done := steadfast(ctx)
+	state, err := journal.Resume(reading)
+	done()
+	if err != nil {
+		return fmt.Errorf("resume turn %d: %w", turn.ID, err)
+	}
+	r := newRun(a, turn, journal, state)
+
+	working, cancel := context.WithTimeoutCause(ctx, r.timeLeft(), errTurnTimeout)
+	defer cancel()
+	err = r.answer(working)
+	if end, ok := errors.AsType[*ending](err); ok {
+		return r.close(ctx, end)
+	}
+	return err
+}
+
+// answer is the whole of a turn: plan, execute, plan again.
+func (r *run) answer(ctx context.Context) error {
+	for attempt := 0; ; attempt++ {
+		plan, err := r.plan(ctx, attempt)
+		if err != nil {
+			return err
+		}
+		again, err := r.execute(ctx, plan)
+		if err != nil || !again {
+			return err
+		}
+	}
+}
+
+// execute does the plan's tasks in order. again says that a review asked for
+// another plan.
+func (r *run) execute(ctx context.Context, plan *PlanRow) (again bool, err error) {
+	for i := range plan.Tasks {
+		if err := r.halted(ctx); err != nil {
+			return false, err
+		}
+		if plan.Tasks[i].Type == TaskMsg {
+			if err := r.tell(ctx, plan, i); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if err := r.act(ctx, plan, i); err != nil {
+			return false, err
+		}
+		if ok, err := r.review(ctx, plan, i); err != nil || !ok {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,208 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"switchboard/agent/llm"
+)
+
+// rateWaits is how often one model is asked again after it said 429.
+const rateWaits = 2
+
+// A question is one step that a model answers.
+type question struct {
+	step   string // the key of its answer, e.g. "plan.0.1"
+	role   string
+	model  string // the role's; the fallbacks come after it
+	schema *llm.Schema
+	// prompt builds both parts; size is how many bytes they may have together, 0
+	// for any number.
+	prompt func(size int) (system, user string)
+}
+
+// ask returns the recorded answer to q, or asks the role's model and then the
+// fallbacks. An answer that was not recorded yet is the caller's to stage. Each
+// failed try is a recorded call of its own, which a resumed turn does not repeat.
+func (r *run) ask(ctx context.Context, q question) (Call, error) {
+	models := r.candidates(q.model)
+	var failure error
+	for i, model := range models {
+		step := q.step
+		if i > 0 {
+			step = fmt.Sprintf("%s~%d", q.step, i)
+		}
+		if call, ok := r.calls[step]; ok {
+			if call.Error == "" {
+				return call, nil
+			}
+			continue
+		}
+		call, err := r.try(ctx, q, step, model, i+1 < len(models))
+		if err == nil {
+			return call, nil
+		}
+		if call.Step == "" || handedBack(ctx) {
+			return Call{}, err
+		}
+		if err := r.stage(ctx, Step{Calls: []Call{call}}); err != nil {
+			return Call{}, err
+		}
+		if err := r.halted(ctx); err != nil {
+			return Call{}, err
+		}
+		r.log.WarnContext(ctx, "model failed", "role", q.role, "model", model, "step", step, "error", err)
+		failure = err
+	}
+	return Call{}, modelEnding(failure)
+}
+
+// candidates are the models to try, in order.
+func (r *run) candidates(model string) []string {
+	models := []string{model}
+	for _, fallback := range r.cfg.Fallback {
+		if !slices.Contains(models, fallback) {
+			models = append(models, fallback)
+		}
+	}
+	return models
+}
+
+// try asks one model, and again after a 429 that is worth waiting for. The call
+// is returned with an error too, but is empty when none was made.
+func (r *run) try(ctx context.Context, q question, step, model string, spare bool) (Call, error) {
+	for wait := 0; ; wait++ {
+		if len(r.calls) >= r.cfg.MaxLLMCalls {
+			return Call{}, &ending{state: "failed", outcome: "call_limit", text: fmt.Sprintf(
+				"I stopped: this request needed more than the %d model calls that one may take.", r.cfg.MaxLLMCalls)}
+		}
+		if err := r.flush(ctx); err != nil {
+			return Call{}, err
+		}
+		call, err := r.complete(ctx, q, step, model, spare)
+		if err == nil {
+			return call, nil
+		}
+		pause, ok := r.worthWaiting(err, spare)
+		if !ok || wait == rateWaits || ctx.Err() != nil {
+			return call, err
+		}
+		// Under a key of its own, the refused call does not stand for the step.
+		for n := 1; ; n++ {
+			call.Step = fmt.Sprintf("%s+%d", step, n)
+			if _, taken := r.calls[call.Step]; !taken {
+				break
+			}
+		}
+		if err := r.stage(ctx, Step{Calls: []Call{call}}); err != nil {
+			return Call{}, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return Call{}, r.halted(ctx)
+		}
+	}
+}
+
+// worthWaiting says how long to wait after a 429: no longer than the turn lasts,
+// and with a fallback no longer than a stalled model would be waited for.
+func (r *run) worthWaiting(err error, spare bool) (time.Duration, bool) {
+	limited, ok := errors.AsType[*llm.RateLimitError](err)
+	if !ok || limited.RetryAfter <= 0 {
+		return 0, false
+	}
+	most := r.timeLeft()
+	if spare {
+		most = min(most, r.cfg.StallTimeout)
+	}
+	return limited.RetryAfter, limited.RetryAfter < most
+}
+
+// complete makes one call. With a fallback left it waits for a stalled model only
+// stall_timeout.
+func (r *run) complete(ctx context.Context, q question, step, model string, spare bool) (Call, error) {
+	timeout := r.cfg.LLMTimeout
+	if spare && r.cfg.StallTimeout > 0 && (timeout <= 0 || r.cfg.StallTimeout < timeout) {
+		timeout = r.cfg.StallTimeout
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	system, user := q.prompt(r.promptSize(model))
+	response, err := r.models.Complete(ctx, model, llm.Request{
+		Role: q.role, System: system, User: user, Schema: q.schema, Timeout: timeout,
+	})
+	call := Call{Step: step, Role: q.role, Usage: response.Usage, Exchange: response.Exchange}
+	// A finished answer that is empty, cut off or no JSON is an answer all the
+	// same: what asked for it says what is wrong and asks again.
+	answered := errors.Is(err, llm.ErrUnavailable) && response.Finish != ""
+	if err != nil && !answered {
+		call.Error = tidy(err.Error())
+		return call, err
+	}
+	call.Answer = tidy(response.Text)
+	if q.schema == nil && response.Finish == "length" && call.Answer != "" {
+		call.Answer += " […]"
+	}
+	return call, nil
+}
+
+// promptSize is how many bytes a prompt for model may have; 0: any number. Two
+// bytes a token is fewer than any tokenizer needs for ordinary text.
+func (r *run) promptSize(model string) int {
+	return int(r.cfg.ContextCeiling * float64(r.opts.ContextTokens(model)) * 2)
+}
+
+// modelOf is the model of a role.
+func (r *run) modelOf(role string) string {
+	planner := r.cfg.Planner
+	if r.turn.Session.Model != "" {
+		planner = r.turn.Session.Model
+	}
+	switch {
+	case role == rolePlanner:
+		return planner
+	case role == roleReviewer && r.cfg.Reviewer != "":
+		return r.cfg.Reviewer
+	case role == roleWorker && r.cfg.Worker != "":
+		return r.cfg.Worker
+	}
+	return planner
+}
+
+// tidy makes text fit for every database: valid UTF-8 without NUL.
+func tidy(text string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
+}
+
+// modelEnding ends a turn for which no model answered. The person reads what it
+// means for them; the detail is in the call's row and in the log.
+func modelEnding(err error) *ending {
+	end := &ending{state: "failed", outcome: "model_error", err: err}
+	_, limited := errors.AsType[*llm.RateLimitError](err)
+	switch {
+	case errors.Is(err, llm.ErrNoKey), errors.Is(err, llm.ErrUnknownModel),
+		errors.Is(err, llm.ErrUnauthorized), errors.Is(err, llm.ErrNoStructuredOutput),
+		errors.Is(err, llm.ErrNotAvailable):
+		end.outcome = "no_model"
+		end.text = "I cannot answer: the language model is not set up properly. Whoever runs me finds the details in the log."
+	case errors.Is(err, llm.ErrContextTooLong):
+		end.text = "I cannot answer: this is more text than the language model can read. A shorter message, or /reset to start afresh, will help."
+	case errors.Is(err, llm.ErrRefused):
+		end.text = "I cannot answer: the language model declined this request."
+	case limited:
+		end.text = "I cannot answer now: the language model is overloaded. Please try again in a while."
+	default:
+		end.text = "I cannot answer now: the language model gave no answer. Please try again in a while."
+	}
+	return end
+}

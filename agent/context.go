@@ -1,0 +1,397 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools"
+)
+
+// What each role sees. The system part is stable, so that providers can cache it;
+// the user part holds the rest. Sections, in order:
+//
+//	planner   system: role file, Permitted tools
+//	          user:   Date and time, Where you speak, Known facts, Open questions,
+//	                  Summary so far, Recent messages, [Earlier attempts, Completed
+//	                  tasks, Remaining tasks, What failed], [Your last plan, Faults
+//	                  in your last plan], [Attachments], [Quoted message], New message
+//	worker    user:   Known facts, Summary so far, Outputs of earlier tasks, Task
+//	reviewer  user:   Goal, The person's request, Task, Expected, Output,
+//	                  [Faults in your last verdict]
+//
+// Nobody sees more: the worker never the conversation, the reviewer no facts.
+
+func (r *run) plannerPrompt(attempt int, retry planRetry, size int) (system, user string) {
+	system = r.plannerSystem()
+	return system, fit(room(size, system), len(r.state.Recent), func(cut cut) string {
+		return r.plannerUser(attempt, retry, cut)
+	})
+}
+
+// room is what size leaves for the user part; never 0, which means any.
+func room(size int, system string) int {
+	if size <= 0 {
+		return 0
+	}
+	return max(1, size-len(system))
+}
+
+func (r *run) plannerSystem() string {
+	var p prompt
+	p.add(r.roles[rolePlanner])
+	p.section("Permitted tools")
+	offered := 0
+	if r.decide(tools.ExecName, r.execEffect()).Verdict == tools.Allow {
+		offered++
+		p.add("### exec\nA shell command: a task of type `exec` with the command in `detail`, run by /bin/sh in the workspace, the only folder it may write to. Effect: " +
+			string(r.execEffect()) + ". Limit: " + r.cfg.ExecTimeout.String() + ".\n")
+	}
+	for _, tool := range r.toolbox.All() {
+		if r.decide(tool.Name, tool.Effect).Verdict != tools.Allow {
+			continue
+		}
+		offered++
+		p.linef("\n### %s\n%s\nEffect: %s.", tool.Name, tool.Summary, tool.Effect)
+		if page := strings.TrimSpace(tool.Page); page != "" {
+			p.add(page + "\n")
+		}
+		p.add("Arguments: " + compact(tool.Schema) + "\n")
+	}
+	if offered == 0 {
+		p.linef("None here. Plan with msg tasks only.")
+	}
+	return p.String()
+}
+
+func compact(schema json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Compact(&out, schema) != nil {
+		return string(schema)
+	}
+	return out.String()
+}
+
+func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
+	var p prompt
+	r.date(&p)
+	r.place(&p)
+	r.knowledge(&p)
+	if len(r.state.Questions) > 0 {
+		p.section("Open questions")
+		for _, question := range r.state.Questions {
+			p.item(question, tools.Clean)
+		}
+	}
+	r.summary(&p)
+	r.recent(&p, cut.lines)
+	if attempt > 0 {
+		r.history(&p, attempt, cut)
+	}
+	if len(retry.faults) > 0 {
+		p.section("Your last plan")
+		p.data(clip(retry.answer, min(cut.output, 8<<10)))
+		p.faults("Faults in your last plan", retry.faults)
+	}
+	r.message(&p)
+	return p.String()
+}
+
+// zone is where the person's clock is.
+func (r *run) zone() string {
+	for _, zone := range []string{r.turn.Session.TimeZone, r.turn.Person.TimeZone} {
+		if zone != "" {
+			return zone
+		}
+	}
+	return "UTC"
+}
+
+func (r *run) date(p *prompt) {
+	name := r.zone()
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		name, zone = "UTC", time.UTC
+	}
+	now := r.opts.Now()
+	p.section("Date and time")
+	p.linef("%s (%s)\n%s", now.In(zone).Format("Monday, 2 January 2006, 15:04:05 -07:00"), name, now.UTC().Format(time.RFC3339))
+}
+
+func (r *run) place(p *prompt) {
+	place, session := r.turn.Place, r.turn.Session
+	p.section("Where you speak")
+	where := "a group, where others read along"
+	if place.Direct {
+		where = "a direct chat"
+	}
+	p.linef("- Channel: %s, %s", oneLine(place.Channel), where)
+	p.linef("- You work for: %s (role %s)", oneLine(r.turn.Person.Name), oneLine(r.turn.Person.Role))
+	if session.Mode != "" {
+		p.linef("- Mode: %s", oneLine(session.Mode))
+	}
+	if session.Language != "" {
+		p.linef("- Language: %s", oneLine(session.Language))
+	}
+	if place.MaxText > 0 {
+		p.linef("- Longest part of a message: %d characters; longer ones are split", place.MaxText)
+	}
+	p.linef("- Formatting: %s; files: %s; buttons for choices: %s", word(place.Rich, "Markdown", "plain text"), word(place.Files, "yes", "no"), word(place.Buttons, "yes", "no (choices are numbered lines)"))
+	var withheld []string
+	ask := func(name string, effect tools.Effect) {
+		if d := r.decide(name, effect); d.Verdict != tools.Allow {
+			withheld = append(withheld, fmt.Sprintf("  - %s: %s (rule %s)", name, oneLine(d.Reason), oneLine(d.Rule)))
+		}
+	}
+	ask(tools.ExecName, r.execEffect())
+	for _, tool := range r.toolbox.All() {
+		ask(tool.Name, tool.Effect)
+	}
+	if len(withheld) > 0 {
+		p.linef("- Withheld here:\n%s", strings.Join(withheld, "\n"))
+	}
+}
+
+func word(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
+}
+
+func oneLine(text string) string { return clip(strings.Join(strings.Fields(text), " "), 300) }
+
+func (r *run) knowledge(p *prompt) {
+	if len(r.state.Facts) == 0 {
+		return
+	}
+	p.section("Known facts")
+	for _, fact := range r.state.Facts {
+		p.item(fact.Text, fact.Taint)
+	}
+}
+
+func (r *run) summary(p *prompt) {
+	if r.turn.Session.Summary == "" {
+		return
+	}
+	p.section("Summary so far")
+	p.text(r.turn.Session.Summary, r.turn.Session.SummaryTaint)
+}
+
+// recent shows the newest n lines of the conversation. What others wrote, names
+// included, is outside text.
+func (r *run) recent(p *prompt, n int) {
+	if len(r.state.Recent) == 0 {
+		return
+	}
+	p.section("Recent messages")
+	lines := r.state.Recent[len(r.state.Recent)-n:]
+	if left := len(r.state.Recent) - n; left > 0 {
+		p.linef("(%d earlier messages left out)", left)
+	}
+	for _, line := range lines {
+		author, taint := line.Author, line.Taint
+		switch {
+		case line.Bot:
+			author = "you"
+		case author != r.turn.Person.Name:
+			taint = taint.Join("stranger")
+		}
+		at := ""
+		if !line.At.IsZero() {
+			at = line.At.UTC().Format("2006-01-02 15:04") + " "
+		}
+		p.item(fmt.Sprintf("%s%s: %s", at, author, line.Text), taint)
+	}
+}
+
+// history tells a new attempt what came of those before.
+func (r *run) history(p *prompt, attempt int, cut cut) {
+	var failed *earlier
+	p.section("Earlier attempts")
+	for _, plan := range r.state.Plans {
+		p.linef("%d. %s", plan.Attempt+1, oneLine(plan.Goal))
+		for _, task := range plan.Tasks {
+			line := fmt.Sprintf("   - task %d %s", task.Position+1, label(task.Task))
+			switch {
+			case task.Review != nil && task.Review.Status == "ok":
+				line += ": ok"
+			case task.Review != nil:
+				line += ": failed"
+				failed = &earlier{Attempt: plan.Attempt + 1, Task: task.Position + 1, Type: task.Type, row: task}
+			case task.State == TaskDone:
+				line += ": done"
+			default:
+				line += ": not done"
+			}
+			p.linef("%s", line)
+			if task.Review != nil && task.Review.Reason != "" {
+				p.text(task.Review.Reason, task.Review.Taint)
+			}
+		}
+	}
+	p.section("Completed tasks")
+	done := r.earlierTasks(attempt, 0)
+	if len(done) == 0 {
+		p.linef("None.")
+	}
+	for _, task := range done {
+		p.outcome(fmt.Sprintf("Attempt %d, task %d (%s)", task.Attempt, task.Task, task.Type), task, cut.output)
+	}
+	p.section("Remaining tasks")
+	open := 0
+	for _, task := range r.planRow(attempt - 1).Tasks {
+		if task.Review == nil && task.State != TaskDone {
+			open++
+			p.item(fmt.Sprintf("task %d (%s): %s", task.Position+1, task.Type, oneLine(task.Detail)), tools.Clean)
+		}
+	}
+	if open == 0 {
+		p.linef("None.")
+	}
+	p.section("What failed")
+	if failed != nil {
+		p.outcome(fmt.Sprintf("Attempt %d, task %d (%s)", failed.Attempt, failed.Task, failed.Type), *failed, cut.output)
+		p.linef("The reviewer's reason:")
+		p.text(failed.row.Review.Reason, failed.row.Review.Taint)
+	}
+}
+
+// outcome shows a task and its fenced output.
+func (p *prompt) outcome(title string, task earlier, limit int) {
+	p.linef("### %s", title)
+	p.what(task.row.Task)
+	output := task.Output
+	if task.row.Result != nil {
+		p.how(task.row.Result)
+		if task.row.Type != TaskMsg {
+			output = task.row.Result.Output
+		}
+	}
+	p.data(clip(output, limit))
+}
+
+// what says what a task does.
+func (p *prompt) what(task Task) {
+	switch task.Type {
+	case TaskExec:
+		p.linef("Command: %s", indent(task.Detail))
+	case TaskTool:
+		p.linef("Tool: %s\nArguments: %s\nFor: %s", *task.Tool, indent(*task.Args), indent(task.Detail))
+	default:
+		p.linef("Message: %s", indent(task.Detail))
+	}
+}
+
+// how says how a task ended.
+func (p *prompt) how(result *tools.Result) {
+	line := "Ended: " + string(result.End)
+	if result.Code != "" {
+		line += " (" + oneLine(result.Code) + ")"
+	}
+	if result.Rule != "" {
+		line += "\nRule: " + oneLine(result.Rule)
+	}
+	if result.Hint != "" {
+		line += "\nHint: " + oneLine(result.Hint)
+	}
+	p.linef("%s", line)
+}
+
+func (p *prompt) faults(title string, faults []string) {
+	p.section(title)
+	for i, fault := range faults[:min(len(faults), 50)] {
+		p.linef("%d. %s", i+1, oneLine(fault))
+	}
+}
+
+// message is the last section: a clean message of the person is the instruction
+// and stands as it is; forwarded text is only data.
+func (r *run) message(p *prompt) {
+	m := r.turn.Message
+	if len(m.Attachments) > 0 {
+		p.section("Attachments")
+		var list strings.Builder
+		for _, a := range m.Attachments {
+			fmt.Fprintf(&list, "%s (%s, %d bytes)\n", oneLine(a.Name), oneLine(a.Type), a.Size)
+		}
+		p.data(list.String())
+	}
+	if m.Quote != "" {
+		p.section("Quoted message")
+		p.data(m.Quote)
+	}
+	p.section("New message")
+	if ownWords(m) {
+		p.add(tidy(m.Text))
+		return
+	}
+	p.linef("Passed on by the person, not their own words:")
+	p.data(m.Text)
+}
+
+// ownWords says that a message's text is the person's own. A quote or a file that
+// came along taints the turn, yet what the person wrote about it is theirs.
+func ownWords(m Incoming) bool {
+	switch m.Taint {
+	case tools.Clean:
+		return true
+	case "quote":
+		return m.Quote != ""
+	case "file":
+		return len(m.Attachments) > 0
+	}
+	return false
+}
+
+func (r *run) workerPrompt(plan *PlanRow, i int, size int) (system, user string) {
+	system = r.roles[roleWorker]
+	return system, fit(room(size, system), 0, func(cut cut) string {
+		var p prompt
+		r.knowledge(&p)
+		r.summary(&p)
+		if done := r.earlierTasks(plan.Attempt, i); len(done) > 0 {
+			p.section("Outputs of earlier tasks")
+			for _, task := range done {
+				title := fmt.Sprintf("Task %d (%s)", task.Task, task.Type)
+				if task.Attempt != plan.Attempt+1 {
+					title = fmt.Sprintf("Earlier attempt %d, task %d (%s)", task.Attempt, task.Task, task.Type)
+				}
+				p.outcome(title, task, cut.output)
+			}
+		}
+		p.section("Task")
+		p.add(indent(plan.Tasks[i].Detail) + "\n")
+		return p.String()
+	})
+}
+
+func (r *run) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (system, user string) {
+	system = r.roles[roleReviewer]
+	task := plan.Tasks[i]
+	return system, fit(room(size, system), 0, func(cut cut) string {
+		var p prompt
+		p.section("Goal")
+		p.add(indent(plan.Goal) + "\n")
+		p.section("The person's request")
+		if ownWords(r.turn.Message) {
+			p.add(indent(r.turn.Message.Text) + "\n")
+		} else {
+			p.data(r.turn.Message.Text)
+		}
+		p.section("Task")
+		p.what(task.Task)
+		p.section("Expected")
+		p.add(indent(*task.Expect) + "\n")
+		p.section("Output")
+		p.how(task.Result)
+		p.data(clip(task.Result.Output, cut.output))
+		if len(faults) > 0 {
+			p.faults("Faults in your last verdict", faults)
+		}
+		return p.String()
+	})
+}

@@ -1,0 +1,157 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// reviewRetries is how often a reviewer is asked again for a usable verdict.
+const reviewRetries = 3
+
+// noReason stands in for a reason that the reviewer did not give, however often
+// it was asked.
+const noReason = "the result was not what was expected (the reviewer gave no reason)"
+
+// review has a finished exec or tool task judged; ok says that the plan goes on.
+// A verdict ok rides on the next commit. A replan is committed with what the
+// person is told, or with the turn's end when there is no more to try.
+func (r *run) review(ctx context.Context, plan *PlanRow, i int) (ok bool, err error) {
+	task := &plan.Tasks[i]
+	if task.Review != nil {
+		return task.Review.Status == "ok", nil
+	}
+	v, err := r.judge(ctx, plan, i)
+	if err != nil {
+		return false, err
+	}
+	reasons := r.reasons()
+	err = r.stage(ctx, Step{Review: &Review{
+		Attempt: plan.Attempt, Position: i, Status: v.status, Reason: v.reason, Learn: v.learn, Taint: r.taint,
+	}})
+	if err != nil || v.status == "ok" {
+		return err == nil, err
+	}
+	if plan.Attempt >= r.cfg.MaxReplanDepth {
+		return false, r.giveUp("replan_limit", fmt.Sprintf("%d plans are the most I may try", r.cfg.MaxReplanDepth+1))
+	}
+	if slices.ContainsFunc(reasons, func(before string) bool { return overlap(before, v.reason) > 0.5 }) {
+		return false, r.giveUp("repeated_strategy", "it kept failing for the same reason")
+	}
+	return false, r.commit(ctx, Step{Say: []Say{{
+		Attempt: plan.Attempt, Position: -1, Notice: true, Taint: r.taint,
+		Text: fmt.Sprintf("That did not work: %s. I am trying another way.", sentence(v.reason)),
+	}}})
+}
+
+// judge asks the reviewer until the verdict is one.
+func (r *run) judge(ctx context.Context, plan *PlanRow, i int) (verdict, error) {
+	var faults []string
+	var v verdict
+	for try := 1; try <= 1+reviewRetries; try++ {
+		if err := r.halted(ctx); err != nil {
+			return verdict{}, err
+		}
+		complaints := faults
+		call, err := r.ask(ctx, question{
+			step: fmt.Sprintf("review.%d.%d.%d", plan.Attempt, i, try), role: roleReviewer, model: r.modelOf(roleReviewer),
+			schema: &ReviewSchema,
+			prompt: func(size int) (string, string) { return r.reviewerPrompt(plan, i, complaints, size) },
+		})
+		if err != nil {
+			return verdict{}, err
+		}
+		if err := r.record(ctx, call, false); err != nil {
+			return verdict{}, err
+		}
+		if v, faults = parseVerdict(call.Answer, r.cfg.Lenient); len(faults) == 0 {
+			return v, nil
+		}
+		r.log.WarnContext(ctx, "verdict has faults", "attempt", plan.Attempt, "position", i, "try", try)
+	}
+	if v.status == "replan" {
+		v.reason = noReason
+		return v, nil
+	}
+	return verdict{}, &ending{
+		state: "failed", outcome: "invalid_review",
+		text: "I stopped: I could not tell whether a step had worked, because its review was unreadable.",
+	}
+}
+
+// reasons are those of the replans so far.
+func (r *run) reasons() []string {
+	var all []string
+	for _, plan := range r.state.Plans {
+		for _, task := range plan.Tasks {
+			if task.Review != nil && task.Review.Status == "replan" {
+				all = append(all, task.Review.Reason)
+			}
+		}
+	}
+	return all
+}
+
+// tried says that an earlier attempt did exactly what plan would do.
+func (r *run) tried(plan Plan) bool {
+	acts := signatures(plan.Tasks)
+	return len(acts) > 0 && slices.ContainsFunc(r.state.Plans, func(row PlanRow) bool {
+		tasks := make([]Task, len(row.Tasks))
+		for i, task := range row.Tasks {
+			tasks[i] = task.Task
+		}
+		return slices.Equal(signatures(tasks), acts)
+	})
+}
+
+// giveUp is the honest end: what was tried, and why it failed.
+func (r *run) giveUp(outcome, why string) *ending {
+	var text strings.Builder
+	fmt.Fprintf(&text, "I did not get this done: %s\n\nWhat I tried:\n", clip(r.state.Plans[0].Goal, 300))
+	for _, plan := range r.state.Plans {
+		for _, task := range plan.Tasks {
+			if task.Review == nil {
+				continue
+			}
+			outcome := "worked"
+			if task.Review.Status != "ok" {
+				outcome = "failed: " + sentence(task.Review.Reason)
+			}
+			fmt.Fprintf(&text, "- %s %s\n", label(task.Task), outcome)
+		}
+	}
+	fmt.Fprintf(&text, "\nI stopped because %s.", why)
+	return &ending{state: "failed", outcome: outcome, text: text.String(), whole: true}
+}
+
+// sentence makes a reason fit into a sentence of ours.
+func sentence(reason string) string {
+	return strings.TrimRight(clip(strings.Join(strings.Fields(reason), " "), 500), ".!")
+}
+
+// overlap is how much of the longer text's words of four letters and more the
+// other one has, from 0 to 1.
+func overlap(a, b string) float64 {
+	first, second := words(a), words(b)
+	common := 0
+	for word := range first {
+		if second[word] {
+			common++
+		}
+	}
+	return float64(common) / float64(max(len(first), len(second), 1))
+}
+
+func words(text string) map[string]bool {
+	set := make(map[string]bool)
+	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	}) {
+		if len([]rune(word)) >= 4 {
+			set[word] = true
+		}
+	}
+	return set
+}

@@ -1,0 +1,383 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// errKilled stands for a process that is gone: nothing may happen after it.
+var errKilled = errors.New("killed")
+
+// memJournal keeps one turn's rows in memory and holds the agent to the rules of
+// a real one: states move only as DESIGN says, keys are unique, the end is last.
+type memJournal struct {
+	mu      sync.Mutex
+	context State
+	calls   []Call
+	plans   []PlanRow
+	said    []Say
+	reviews int
+	end     *End
+	steps   []Step
+	fault   func(n int, apply func()) error // called instead of applying commit n, from 0
+}
+
+func (j *memJournal) Resume(ctx context.Context) (*State, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	state := j.context
+	state.Calls, state.Said = slices.Clone(j.calls), slices.Clone(j.said)
+	for i := range state.Calls {
+		state.Calls[i].Exchange = llm.Exchange{}
+	}
+	for _, plan := range j.plans {
+		state.Plans = append(state.Plans, *clonePlan(&plan))
+	}
+	return &state, nil
+}
+
+func (j *memJournal) Commit(ctx context.Context, step Step) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := j.check(step); err != nil {
+		return err
+	}
+	n := len(j.steps)
+	j.steps = append(j.steps, step)
+	if j.fault != nil {
+		return j.fault(n, func() { j.apply(step) })
+	}
+	j.apply(step)
+	return nil
+}
+
+// check says what a real journal would refuse.
+func (j *memJournal) check(step Step) error {
+	if j.end != nil {
+		return errors.New("journal: the turn has ended")
+	}
+	for i, call := range step.Calls {
+		same := func(c Call) bool { return c.Step == call.Step }
+		if slices.ContainsFunc(j.calls, same) || slices.ContainsFunc(step.Calls[:i], same) {
+			return fmt.Errorf("journal: call %s twice", call.Step)
+		}
+	}
+	plans := slices.Clone(j.plans)
+	if step.Plan != nil {
+		if step.Plan.Attempt != len(plans) {
+			return fmt.Errorf("journal: attempt %d after %d", step.Plan.Attempt, len(plans))
+		}
+		for _, task := range step.Plan.Tasks {
+			if task.State != TaskPending {
+				return fmt.Errorf("journal: a new task is %s", task.State)
+			}
+		}
+		plans = append(plans, *step.Plan)
+	}
+	for i, change := range step.Tasks {
+		if slices.ContainsFunc(step.Tasks[:i], func(c TaskChange) bool {
+			return c.Attempt == change.Attempt && c.Position == change.Position
+		}) {
+			return fmt.Errorf("journal: task %d.%d changes twice in a step", change.Attempt, change.Position)
+		}
+		task := plans[change.Attempt].Tasks[change.Position]
+		if task.Type != change.Type {
+			return fmt.Errorf("journal: task %d.%d is no %s", change.Attempt, change.Position, change.Type)
+		}
+		if !slices.Contains(moves[task.State], change.State) {
+			return fmt.Errorf("journal: task %d.%d from %s to %s", change.Attempt, change.Position, task.State, change.State)
+		}
+	}
+	if step.Review != nil && plans[step.Review.Attempt].Tasks[step.Review.Position].Review != nil {
+		return errors.New("journal: a task is reviewed twice")
+	}
+	return nil
+}
+
+var moves = map[TaskState][]TaskState{
+	TaskPending: {TaskRunning, TaskDone, TaskFailed, TaskCancelled},
+	TaskRunning: {TaskDone, TaskFailed, TaskInterrupted, TaskCancelled},
+}
+
+func (j *memJournal) apply(step Step) {
+	j.calls = append(j.calls, step.Calls...)
+	if step.Plan != nil {
+		j.cancelPending()
+		j.plans = append(j.plans, *clonePlan(step.Plan))
+	}
+	for _, change := range step.Tasks {
+		task := &j.plans[change.Attempt].Tasks[change.Position]
+		task.State, task.Result = change.State, change.Result
+	}
+	if step.Review != nil {
+		j.reviews++
+		j.plans[step.Review.Attempt].Tasks[step.Review.Position].Review = step.Review
+	}
+	j.said = append(j.said, step.Say...)
+	if step.End != nil {
+		j.cancelPending()
+		j.end = step.End
+	}
+}
+
+func (j *memJournal) cancelPending() {
+	for _, plan := range j.plans {
+		for i := range plan.Tasks {
+			if plan.Tasks[i].State == TaskPending {
+				plan.Tasks[i].State = TaskCancelled
+			}
+		}
+	}
+}
+
+// texts are the messages the person got.
+func (j *memJournal) texts() []string {
+	var texts []string
+	for _, say := range j.said {
+		texts = append(texts, say.Text)
+	}
+	return texts
+}
+
+// world is a scripted surrounding: models, shell and gate, and what they saw.
+type world struct {
+	t       *testing.T
+	cfg     Config
+	turn    Turn
+	journal *memJournal
+	opts    Options
+	extra   []tools.Tool
+
+	mu     sync.Mutex
+	answer func(ctx context.Context, model string, req llm.Request) (llm.Response, error)
+	exec   func(ctx context.Context, cmd tools.Command) tools.Result
+	decide func(q tools.Question) tools.Decision
+	asked  []llm.Request
+	models []string
+	ran    []string
+	gated  []tools.Question
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	return &world{
+		t: t, cfg: DefaultConfig(), journal: &memJournal{},
+		opts: Options{Now: func() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }},
+		turn: Turn{
+			ID:        7,
+			Session:   Session{ID: 3, Key: "console:local", Mode: "act", TimeZone: "Europe/Rome"},
+			Person:    Person{Name: "marco", Role: "admin"},
+			Place:     Place{Channel: "console", Direct: true, Rich: true},
+			Message:   Incoming{ID: 11, Text: "how much is it?", Author: "marco"},
+			Workspace: t.TempDir(),
+			StartedAt: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC),
+		},
+	}
+}
+
+func (w *world) Complete(ctx context.Context, model string, req llm.Request) (llm.Response, error) {
+	w.mu.Lock()
+	w.asked = append(w.asked, req)
+	w.models = append(w.models, model)
+	w.mu.Unlock()
+	resp, err := w.answer(ctx, model, req)
+	if resp.Exchange.Request == nil {
+		body, _ := json.Marshal(map[string]string{"system": req.System, "user": req.User})
+		answer, _ := json.Marshal(resp.Text)
+		resp.Exchange = llm.Exchange{Provider: "test", Model: model, Request: body, Response: answer}
+	}
+	return resp, err
+}
+
+func (w *world) Run(ctx context.Context, cmd tools.Command) tools.Result {
+	w.mu.Lock()
+	w.ran = append(w.ran, cmd.Line)
+	w.mu.Unlock()
+	if w.exec != nil {
+		return w.exec(ctx, cmd)
+	}
+	return tools.Result{End: tools.EndOK, Output: "output of " + cmd.Line}
+}
+
+func (w *world) Decide(q tools.Question) tools.Decision {
+	w.mu.Lock()
+	w.gated = append(w.gated, q)
+	w.mu.Unlock()
+	if w.decide != nil {
+		return w.decide(q)
+	}
+	return tools.Decision{Verdict: tools.Allow, Rule: "test"}
+}
+
+// tool makes a tool that counts its uses in w.ran.
+func (w *world) tool(name string, effect tools.Effect, taints bool) tools.Tool {
+	return tools.Tool{
+		Name: name, Summary: "Does " + name + ".", Page: "Give it a word.", Effect: effect, Taints: taints,
+		Schema: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}},"required":["word"],"additionalProperties":false}`),
+		Run: func(_ context.Context, call tools.Call) tools.Result {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.ran = append(w.ran, name+string(call.Args))
+			return tools.Result{End: tools.EndOK, Output: "output of " + name}
+		},
+	}
+}
+
+func (w *world) agent() *Agent {
+	w.t.Helper()
+	registry, err := tools.NewRegistry(append([]tools.Tool{
+		w.tool("look", tools.EffectRead, false), w.tool("fetch", tools.EffectRead, true),
+		w.tool("post", tools.EffectOutside, false),
+	}, w.extra...)...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	a, err := New(w.cfg, w, registry, w, w, slog.New(slog.DiscardHandler), w.opts)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return a
+}
+
+// run runs the turn once and wants it to end.
+func (w *world) run() {
+	w.t.Helper()
+	if err := w.agent().Run(context.Background(), w.turn, w.journal); err != nil {
+		w.t.Fatalf("Run: %v", err)
+	}
+	if w.journal.end == nil {
+		w.t.Fatal("the turn has not ended")
+	}
+}
+
+// script answers each role with its next line; the last one is repeated.
+func (w *world) script(lines map[string][]string) {
+	var mu sync.Mutex
+	next := map[string]int{}
+	w.answer = func(_ context.Context, _ string, req llm.Request) (llm.Response, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		all := lines[req.Role]
+		if len(all) == 0 {
+			return llm.Response{}, fmt.Errorf("%w: no script for %s", llm.ErrUnavailable, req.Role)
+		}
+		i := min(next[req.Role], len(all)-1)
+		next[req.Role]++
+		return llm.Response{Text: all[i], Finish: "stop", Usage: llm.Usage{In: 10, Out: 5}}, nil
+	}
+}
+
+// requests are those of one role.
+func (w *world) requests(role string) []llm.Request {
+	var all []llm.Request
+	for _, req := range w.asked {
+		if req.Role == role {
+			all = append(all, req)
+		}
+	}
+	return all
+}
+
+func ptr(s string) *string { return &s }
+
+func planText(tasks ...Task) string {
+	body, err := json.Marshal(Plan{Goal: "reach it", Tasks: append([]Task{}, tasks...)})
+	if err != nil {
+		panic(err)
+	}
+	return string(body)
+}
+
+func execTask(line string) Task {
+	return Task{Type: TaskExec, Detail: line, Expect: ptr("it worked")}
+}
+
+func toolTask(name, word string) Task {
+	return Task{
+		Type: TaskTool, Detail: "use " + name, Tool: &name, Args: ptr(fmt.Sprintf(`{"word":%q}`, word)),
+		Expect: ptr("a word"),
+	}
+}
+
+func msgTask(detail string) Task    { return Task{Type: TaskMsg, Detail: detail} }
+func answerTask(answer string) Task { return Task{Type: TaskMsg, Detail: "answer", Answer: &answer} }
+
+func okText() string { return `{"status":"ok","reason":null,"learn":null}` }
+func replanText(reason string) string {
+	body, _ := json.Marshal(reason)
+	return `{"status":"replan","reason":` + string(body) + `,"learn":null}`
+}
+
+// golden compares got with the file, boundaries made equal.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	got = regexp.MustCompile(`data-[0-9a-f]{16}`).ReplaceAllString(got, "data-0000000000000000")
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v (run with -update to make it)", err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; run with -update and read the diff.\n%s", name, firstDifference(string(want), got))
+	}
+}
+
+func firstDifference(want, got string) string {
+	a, b := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(a), len(b)) {
+		left, right := "(end)", "(end)"
+		if i < len(a) {
+			left = a[i]
+		}
+		if i < len(b) {
+			right = b[i]
+		}
+		if left != right {
+			return fmt.Sprintf("line %d:\n- %s\n+ %s", i+1, left, right)
+		}
+	}
+	return ""
+}
+
+// wantTexts compares what the person got.
+func (w *world) wantTexts(want ...string) {
+	w.t.Helper()
+	if got := w.journal.texts(); !slices.Equal(got, want) {
+		w.t.Errorf("said %q\nwant %q", got, want)
+	}
+}
+
+func (w *world) wantEnd(state, outcome string) {
+	w.t.Helper()
+	if got := *w.journal.end; got != (End{state, outcome}) {
+		w.t.Errorf("ended %+v, want %s/%s; said %q", got, state, outcome, w.journal.texts())
+	}
+}

@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"switchboard/agent/tools"
+)
+
+// workerTries is how often the worker is asked for a text that is not empty.
+const workerTries = 2
+
+// tell writes a msg task, once. The plan's last one ends the turn in the same
+// commit.
+func (r *run) tell(ctx context.Context, plan *PlanRow, i int) error {
+	task := &plan.Tasks[i]
+	if task.State == TaskDone {
+		return nil
+	}
+	var step Step
+	text := ""
+	if task.Answer != nil {
+		text = *task.Answer
+	} else {
+		call, err := r.write(ctx, plan, i)
+		if err != nil {
+			return err
+		}
+		if _, ok := r.calls[call.Step]; !ok {
+			step.Calls = []Call{call}
+		}
+		text = call.Answer
+	}
+	step.Tasks = change(plan, i, TaskDone, &tools.Result{End: tools.EndOK, Taint: r.taint}).Tasks
+	say := Say{Attempt: plan.Attempt, Position: i, Text: text, Choices: task.Choices, Taint: r.taint}
+	if i < len(plan.Tasks)-1 {
+		step.Say = []Say{say}
+		return r.stage(ctx, step)
+	}
+	say.Final = reached(plan)
+	step.Say = []Say{say}
+	step.End = &End{State: "done", Outcome: "answered"}
+	if len(task.Choices) > 0 {
+		step.End.Outcome = "asked"
+	}
+	return r.commit(ctx, step)
+}
+
+// write has the worker write a msg. Its answer is the caller's to commit,
+// together with the message.
+func (r *run) write(ctx context.Context, plan *PlanRow, i int) (Call, error) {
+	if plan.Tasks[i].State == TaskPending {
+		if err := r.stage(ctx, change(plan, i, TaskRunning, nil)); err != nil {
+			return Call{}, err
+		}
+	}
+	for try := 1; try <= workerTries; try++ {
+		call, err := r.ask(ctx, question{
+			step: fmt.Sprintf("worker.%d.%d.%d", plan.Attempt, i, try), role: roleWorker, model: r.modelOf(roleWorker),
+			prompt: func(size int) (string, string) { return r.workerPrompt(plan, i, size) },
+		})
+		if err != nil {
+			return Call{}, err
+		}
+		if strings.TrimSpace(call.Answer) != "" {
+			return call, nil
+		}
+		if err := r.record(ctx, call, false); err != nil {
+			return Call{}, err
+		}
+		if err := r.halted(ctx); err != nil {
+			return Call{}, err
+		}
+	}
+	return Call{}, &ending{
+		state: "failed", outcome: "model_error",
+		text: "I could not write the answer: the language model returned an empty text. Please try again.",
+	}
+}
+
+// reached says that the plan shows its goal reached: every reviewed task passed.
+// After a replan, words alone show nothing: they tell of the failure, or ask.
+func reached(plan *PlanRow) bool {
+	reviewed := 0
+	for _, task := range plan.Tasks {
+		if task.Type == TaskMsg {
+			continue
+		}
+		if task.Review == nil || task.Review.Status != "ok" {
+			return false
+		}
+		reviewed++
+	}
+	return plan.Attempt == 0 || reviewed > 0
+}

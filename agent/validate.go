@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"switchboard/agent/tools"
+)
+
+// validate checks a plan of the right shape against the rules; a sentence a
+// fault, each naming the task and the field.
+func (r *run) validate(plan Plan) []string {
+	v := &validation{run: r}
+	if len(plan.Tasks) == 0 {
+		return []string{"field tasks: the list is empty; a plan has at least one task"}
+	}
+	acts := false
+	for _, task := range plan.Tasks {
+		acts = acts || task.Type != TaskMsg
+	}
+	last := len(plan.Tasks) - 1
+	for i, task := range plan.Tasks {
+		v.task = i + 1
+		switch task.Type {
+		case TaskExec:
+			v.expected(task)
+			v.only(task, TaskExec)
+			v.permitted("type", tools.ExecName, r.execEffect())
+		case TaskTool:
+			v.expected(task)
+			v.only(task, TaskTool)
+			v.tool(task)
+		case TaskMsg:
+			v.only(task, TaskMsg)
+			v.answer(task, i == last, acts)
+		default:
+			v.fault("type", "must be exec, msg or tool")
+		}
+	}
+	v.task = last + 1
+	if plan.Tasks[last].Type != TaskMsg {
+		v.fault("type", "the last task must be a msg, so that the person gets an answer")
+	}
+	return v.faults
+}
+
+// A validation collects the faults of one plan.
+type validation struct {
+	*run
+	task   int // from 1
+	faults []string
+}
+
+func (v *validation) fault(field, format string, args ...any) {
+	v.faults = append(v.faults, fmt.Sprintf("task %d, field %s: ", v.task, field)+fmt.Sprintf(format, args...))
+}
+
+func (v *validation) expected(task Task) {
+	if task.Expect == nil {
+		v.fault("expect", "missing; every exec and tool task says what a good result looks like")
+	}
+}
+
+// only checks that the fields of other types are null.
+func (v *validation) only(task Task, kind TaskType) {
+	if kind != TaskTool {
+		if task.Tool != nil {
+			v.fault("tool", "must be null on a task of type %s", kind)
+		}
+		if task.Args != nil {
+			v.fault("args", "must be null on a task of type %s", kind)
+		}
+	}
+	if kind == TaskMsg {
+		if task.Expect != nil {
+			v.fault("expect", "must be null on a msg, which nobody reviews")
+		}
+		return
+	}
+	if task.Answer != nil {
+		v.fault("answer", "must be null on a task of type %s", kind)
+	}
+	if task.Choices != nil {
+		v.fault("choices", "must be null on a task of type %s", kind)
+	}
+}
+
+// answer checks where ready text stands: it was written before anything was done.
+func (v *validation) answer(task Task, last, acts bool) {
+	switch {
+	case task.Answer == nil:
+	case !last:
+		v.fault("answer", "must be null on every task but the last msg")
+	case acts:
+		v.fault("answer", "must be null in a plan with exec or tool tasks, whose results are not known yet")
+	}
+}
+
+func (v *validation) tool(task Task) {
+	if task.Args == nil {
+		v.fault("args", "missing; write {} when the tool takes none")
+	}
+	if task.Tool == nil {
+		v.fault("tool", "missing; name a permitted tool")
+		return
+	}
+	tool, ok := v.toolbox.Get(*task.Tool)
+	if !ok {
+		v.fault("tool", "there is no tool %q", clip(*task.Tool, 60))
+		return
+	}
+	v.permitted("tool", tool.Name, tool.Effect)
+	if task.Args == nil {
+		return
+	}
+	if err := v.toolbox.Check(tool.Name, json.RawMessage(*task.Args)); err != nil {
+		v.fault("args", "%s", clip(err.Error(), 400))
+	}
+}
+
+func (v *validation) permitted(field, name string, effect tools.Effect) {
+	if d := v.decide(name, effect); d.Verdict != tools.Allow {
+		v.fault(field, "%s is not permitted here by the rule %s: %s", name, d.Rule, d.Reason)
+	}
+}
+
+// decide asks the policy gate. What it would ask a person for is refused while
+// approvals do not exist.
+func (r *run) decide(name string, effect tools.Effect) tools.Decision {
+	d := r.gate.Decide(tools.Question{
+		Person: r.turn.Person.Name, Channel: r.turn.Place.Channel, Mode: r.turn.Session.Mode,
+		Tool: name, Effect: effect, Taint: r.taint,
+	})
+	switch d.Verdict {
+	case tools.Allow:
+	case tools.Ask:
+		d.Verdict = tools.Refuse
+		d.Reason = joinSentences(d.Reason, "it would need an approval, and approvals are not available in this build")
+	default:
+		d.Verdict = tools.Refuse
+	}
+	return d
+}
+
+func joinSentences(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// execEffect is what a command may change: the workspace, or with the confinement
+// lifted anything.
+func (r *run) execEffect() tools.Effect {
+	if r.turn.Person.Role == "admin" && (r.cfg.AdminUnconfined || r.cfg.Sandbox == "off") {
+		return tools.EffectOutside
+	}
+	return tools.EffectWrite
+}
