@@ -1,0 +1,26 @@
+.PHONY: check fmt bench soak live mutate
+
+GOFUMPT = go run mvdan.cc/gofumpt@v0.12.0
+
+# What CI runs.
+check:
+	.ci/run
+
+fmt:
+	$(GOFUMPT) -w .
+
+# Figures: p50 and p99 of our own time, messages a second, CPU and fsyncs a message.
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+# Long runs that look for leaks and lost messages.
+soak:
+	go test -tags soak -run '^TestSoak' -count 1 -timeout 2h ./...
+
+# Scenarios against a real provider; without its key in the environment they are skipped.
+live:
+	go test -tags live -run '^TestLive' -count 1 -timeout 30m -v ./...
+
+# Breaks each live promise of docs/promises.md once and wants its test red.
+mutate:
+	go run ./docs/mutate -j 1
