@@ -1,0 +1,141 @@
+package store
+
+import (
+	"unicode/utf8"
+
+	"switchboard/agent"
+)
+
+// A session's events are numbered by one increasing number. Who takes numbers
+// has locked the session's row first, so that numbers appear in order.
+
+const (
+	nextEvents  = `UPDATE sessions SET next_event = next_event + ? WHERE id = ? RETURNING next_event`
+	insertEvent = `INSERT INTO events (session_id, n, kind, turn_id, message_id, data, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`
+)
+
+// maxEventData bounds the data of one event, in bytes.
+const maxEventData = 2048
+
+// An event is a row of events before it has its number.
+type event struct {
+	Kind    string `json:"kind"`
+	Turn    int64  `json:"turn"`    // 0: none
+	Message int64  `json:"message"` // 0: none
+	Data    string `json:"data"`
+}
+
+// emit numbers events and writes them; it returns the first number.
+func (t *tx) emit(session int64, events ...event) (first int64, err error) {
+	if len(events) == 0 {
+		return 0, nil
+	}
+	var last int64
+	if _, err := t.row(nextEvents, []any{len(events), session}, &last); err != nil {
+		return 0, err
+	}
+	first = last - int64(len(events)) + 1
+	for i, e := range events {
+		_, err := t.exec(insertEvent, session, first+int64(i), e.Kind, orNull(e.Turn), orNull(e.Message), e.Data, t.now)
+		if err != nil {
+			return 0, err
+		}
+	}
+	return first, nil
+}
+
+func orNull(id int64) any {
+	if id == 0 {
+		return nil
+	}
+	return id
+}
+
+// The data of each kind. Long texts are cut: they live whole in their own table.
+
+type turnData struct {
+	State   string `json:"state"`
+	Outcome string `json:"outcome,omitempty"`
+}
+
+type planData struct {
+	Attempt int            `json:"attempt"`
+	Goal    string         `json:"goal"`
+	Count   int            `json:"count"` // tasks in the plan, of which the first are listed
+	Tasks   []planDataTask `json:"tasks"`
+}
+
+type planDataTask struct {
+	Type   string `json:"type"`
+	Tool   string `json:"tool,omitempty"`
+	Detail string `json:"detail"`
+}
+
+type taskData struct {
+	Attempt  int    `json:"attempt"`
+	Position int    `json:"position"`
+	Type     string `json:"type,omitempty"`
+	State    string `json:"state"`
+	Outcome  string `json:"outcome,omitempty"`
+	Code     string `json:"code,omitempty"`
+}
+
+type reviewData struct {
+	Attempt  int    `json:"attempt"`
+	Position int    `json:"position"`
+	Status   string `json:"status"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+func turnEvent(turn int64, state, outcome string) event {
+	return event{Kind: "turn", Turn: turn, Data: jsonText(turnData{state, cut(clean(outcome), 100)})}
+}
+
+func planEvent(turn int64, p *agent.PlanRow) event {
+	d := planData{Attempt: p.Attempt, Goal: cut(clean(p.Goal), 300), Count: len(p.Tasks), Tasks: []planDataTask{}}
+	// Escapes in JSON make a text up to six times as long.
+	for long := 120; ; long /= 2 {
+		d.Tasks = d.Tasks[:0]
+		for _, task := range p.Tasks[:min(len(p.Tasks), 20)] {
+			row := planDataTask{Type: string(task.Type), Detail: cut(clean(task.Detail), long)}
+			if task.Tool != nil {
+				row.Tool = cut(clean(*task.Tool), min(long, 40))
+			}
+			d.Tasks = append(d.Tasks, row)
+		}
+		text := jsonText(d)
+		if len(text) <= maxEventData {
+			return event{Kind: "plan", Turn: turn, Data: text}
+		}
+		if long == 0 {
+			d.Goal = cut(d.Goal, 100)
+			if len(p.Tasks) > 0 {
+				p = &agent.PlanRow{Tasks: p.Tasks[:len(p.Tasks)/2]}
+			}
+		}
+	}
+}
+
+func taskEvent(turn int64, c agent.TaskChange) event {
+	d := taskData{Attempt: c.Attempt, Position: c.Position, Type: string(c.Type), State: string(c.State)}
+	if c.Result != nil {
+		d.Outcome, d.Code = string(c.Result.End), cut(clean(c.Result.Code), 100)
+	}
+	return event{Kind: "task", Turn: turn, Data: jsonText(d)}
+}
+
+func reviewEvent(turn int64, r *agent.Review) event {
+	return event{Kind: "review", Turn: turn, Data: jsonText(reviewData{r.Attempt, r.Position, r.Status, cut(clean(r.Reason), 300)})}
+}
+
+// cut shortens s to n bytes at most, at a rune, with an ellipsis where it was cut.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n-len("…"), 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n] + "…"
+}

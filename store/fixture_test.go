@@ -1,0 +1,91 @@
+package store_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// house is a database with an engine and the router's view.
+type house struct {
+	*testing.T
+	db     *store.DB
+	r      *store.Router
+	engine *store.Engine
+	ctx    context.Context
+}
+
+func newHouse(t *testing.T, db *store.DB) *house {
+	t.Helper()
+	e, err := db.StartEngine(t.Context())
+	if err != nil {
+		t.Fatalf("start engine: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Errorf("close engine: %v", err)
+		}
+	})
+	return &house{T: t, db: db, r: db.Router(), engine: e, ctx: t.Context()}
+}
+
+func (h *house) owner() int64 { return h.engine.ID() }
+
+// entry is a turn entry on channel "tg", conversation conv.
+func entry(conv, key, text string) router.Entry {
+	sum := sha256.Sum256([]byte("tg:" + key))
+	return router.Entry{
+		Class: router.ClassTurn, Key: sum[:], Identity: "tg:1", Person: "marco", Origin: "chat", QueueLimit: 50,
+		Event: channels.Event{
+			Key: channels.EventKey(key), Kind: channels.EventMessage,
+			Conversation: channels.Conversation{Channel: "tg", ID: channels.ConversationID(conv), Kind: channels.Direct, Place: conv},
+			Sender:       channels.Sender{ID: "1", Label: "Marco P."},
+			Message:      channels.Message{ID: channels.MessageID("m" + key), Text: text},
+			At:           time.Unix(1700000000, 0),
+		},
+	}
+}
+
+func claiming(e router.Entry) router.Entry {
+	e.MayClaim = true
+	return e
+}
+
+func control(e router.Entry, effect router.Effect, reply string) router.Entry {
+	e.Class, e.Effect = router.ClassControl, effect
+	e.Reply = text(reply)
+	return e
+}
+
+func text(s string) *router.Reply {
+	return &router.Reply{Text: s, Parts: []channels.Body{{Text: s}}, Notice: true}
+}
+
+// accept accepts entries and fails the test on an error.
+func (h *house) accept(entries ...router.Entry) []router.Accepted {
+	h.Helper()
+	out, err := h.r.Accept(h.ctx, h.owner(), entries)
+	if err != nil {
+		h.Fatalf("accept: %v", err)
+	}
+	return out
+}
+
+// begun accepts one entry and returns its running turn.
+func (h *house) begun(conv, key string) router.TurnRef {
+	h.Helper()
+	a := h.accept(claiming(entry(conv, key, "hello "+key)))[0]
+	if a.Claimed == nil {
+		h.Fatalf("turn of %s was not claimed: %+v", key, a)
+	}
+	return a.Claimed.TurnRef
+}

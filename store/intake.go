@@ -1,0 +1,208 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"switchboard/router"
+)
+
+// Router is the database as the router needs it. Its methods may be called from
+// several goroutines at once.
+type Router struct{ db *DB }
+
+// Router gives the router's view of the database.
+func (db *DB) Router() *Router { return &Router{db} }
+
+var (
+	_ router.Intake    = (*Router)(nil)
+	_ router.Turns     = (*Router)(nil)
+	_ router.Outbox    = (*Router)(nil)
+	_ router.Directory = (*Router)(nil)
+	_ router.Views     = (*Router)(nil)
+)
+
+const (
+	// A key that has expired is as good as unknown.
+	insertKey = `
+		INSERT INTO event_keys (key, expires_at) VALUES (?, ?)
+		ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at WHERE event_keys.expires_at <= ?
+		RETURNING 1`
+	insertRejected = `INSERT INTO rejected (channel, conversation, reason, raw, created_at) VALUES (?, ?, ?, ?, ?)`
+	insertTurn     = `
+		INSERT INTO turns (session_id, message_id, person, state, created_at) VALUES (?, ?, ?, 'queued', ?) RETURNING id`
+	answeredBy  = `UPDATE messages SET turn_id = ? WHERE id = ?`
+	countQueued = `SELECT count(*) FROM turns WHERE session_id = ? AND state = 'queued'`
+	openTurn    = `
+		SELECT id, person FROM turns WHERE session_id = ? AND state IN ('queued', 'running')
+		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, id LIMIT 1`
+	askCancel    = `UPDATE turns SET cancel_requested = TRUE WHERE id = ?`
+	resetSession = `
+		UPDATE sessions SET summary = '', summary_taint = '', reset_message = ?,
+			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0)
+		WHERE id = ?`
+)
+
+// Accept implements router.Intake.
+func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+	if len(entries) == 0 {
+		return nil, nil
+	}
+	for i := range entries {
+		if len(entries[i].Key) == 0 {
+			return nil, fmt.Errorf("accept: entry %d has no key", i)
+		}
+	}
+	var out []router.Accepted
+	err := r.db.write(ctx, full, "accept", func(t *tx) error {
+		out = make([]router.Accepted, len(entries))
+		for i := range entries {
+			if err := t.accept(owner, &entries[i], &out[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
+	var one int
+	fresh, err := t.row(insertKey, []any{e.Key, t.now + keysLive.Microseconds(), t.now}, &one)
+	if err != nil {
+		return err
+	}
+	if !fresh {
+		a.Duplicate = true
+		return nil
+	}
+	if e.Class == router.ClassRejected {
+		return t.reject(e, a)
+	}
+	conversation, err := t.conversation(e.Event.Conversation)
+	if err != nil {
+		return err
+	}
+	if e.Class == router.ClassStranger {
+		a.MessageID, err = t.incoming(e, e.Class, conversation, 0)
+		return err
+	}
+	if e.NewPerson {
+		if err := t.newPerson(e.Person, e.Identity, e.Event.Sender.Team); err != nil {
+			return err
+		}
+	}
+	session, err := t.session(conversation, e.Event.Conversation)
+	if err != nil {
+		return err
+	}
+	a.SessionID = session
+	switch e.Class {
+	case router.ClassTurn:
+		return t.acceptTurn(owner, e, a, conversation)
+	case router.ClassControl, router.ClassNotice:
+		return t.acceptAnswered(e, a, conversation)
+	default:
+		return fmt.Errorf("unknown class %q", e.Class)
+	}
+}
+
+func (t *tx) reject(e *router.Entry, a *router.Accepted) error {
+	raw := e.Event.Raw
+	if raw == nil {
+		raw = []byte{} // NULL would say something else
+	}
+	a.Rejected = e.Reject
+	c := e.Event.Conversation
+	_, err := t.exec(insertRejected, clean(c.Channel), clean(string(c.ID)), clean(e.Reject), raw, t.now)
+	return err
+}
+
+// acceptTurn queues a message as a turn, and takes the session for the owner
+// when it is idle and there is a worker.
+func (t *tx) acceptTurn(owner int64, e *router.Entry, a *router.Accepted, conversation int64) error {
+	if e.Busy != nil {
+		var queued int
+		if _, err := t.row(countQueued, []any{a.SessionID}, &queued); err != nil {
+			return err
+		}
+		if queued >= e.QueueLimit {
+			a.Busy = true
+			_, err := t.answer(e, a, conversation, router.ClassNotice, e.Busy)
+			return err
+		}
+	}
+	var err error
+	if a.MessageID, err = t.incoming(e, e.Class, conversation, a.SessionID); err != nil {
+		return err
+	}
+	if a.TurnID, err = t.insert(insertTurn, a.SessionID, a.MessageID, clean(e.Person), t.now); err != nil {
+		return err
+	}
+	if _, err = t.exec(answeredBy, a.TurnID, a.MessageID); err != nil {
+		return err
+	}
+	a.Event, err = t.emit(a.SessionID,
+		event{Kind: "message", Turn: a.TurnID, Message: a.MessageID}, turnEvent(a.TurnID, "queued", ""))
+	if err != nil {
+		return err
+	}
+	if e.MayClaim {
+		a.Claimed, err = t.claim(owner, a.SessionID, nil)
+		return err
+	}
+	held, err := t.held(leaseSession, name(a.SessionID))
+	a.Waiting = !held
+	return err
+}
+
+// acceptAnswered applies a control entry, or keeps a notice.
+func (t *tx) acceptAnswered(e *router.Entry, a *router.Accepted, conversation int64) error {
+	reply := e.Reply
+	if e.Class == router.ClassControl && e.Effect == router.EffectCancel {
+		var turn int64
+		var person string
+		found, err := t.row(openTurn, []any{a.SessionID}, &turn, &person)
+		if err != nil {
+			return err
+		}
+		if found && (e.AnyPerson || person == clean(e.Person)) {
+			if _, err := t.exec(askCancel, turn); err != nil {
+				return err
+			}
+			a.CancelTurn, reply = turn, nil
+		}
+	}
+	newest, err := t.answer(e, a, conversation, e.Class, reply)
+	if err != nil {
+		return err
+	}
+	if e.Class == router.ClassControl && e.Effect == router.EffectReset {
+		// Up to the newest message, so that the command and its reply are
+		// forgotten too.
+		_, err := t.exec(resetSession, newest, a.SessionID)
+		return err
+	}
+	return nil
+}
+
+// answer stores the message of an entry and a reply to it, which may be nil, and
+// returns the newest of the two.
+func (t *tx) answer(e *router.Entry, a *router.Accepted, conversation int64, class router.Class, reply *router.Reply) (newest int64, err error) {
+	if a.MessageID, err = t.incoming(e, class, conversation, a.SessionID); err != nil {
+		return 0, err
+	}
+	newest = a.MessageID
+	events := []event{{Kind: "message", Message: a.MessageID}}
+	if reply != nil {
+		if newest, err = t.outgoing(conversation, a.SessionID, 0, reply, nil); err != nil {
+			return 0, err
+		}
+		events = append(events, event{Kind: "message", Message: newest})
+	}
+	a.Event, err = t.emit(a.SessionID, events...)
+	return newest, err
+}

@@ -1,0 +1,212 @@
+package store_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// promise: P1.one-turn-per-event
+func TestAcceptTakesAKeyOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		e := entry("c", "1", "hello")
+		first := h.accept(e, e)
+		if first[0].Duplicate || first[0].TurnID == 0 || first[0].MessageID == 0 || first[0].Event != 1 || !first[0].Waiting {
+			t.Errorf("first: %+v", first[0])
+		}
+		if !first[1].Duplicate || first[1].TurnID != 0 {
+			t.Errorf("second in the same batch: %+v", first[1])
+		}
+		for range 5 {
+			if again := h.accept(e)[0]; !again.Duplicate || again.MessageID != 0 {
+				t.Errorf("redelivered: %+v", again)
+			}
+		}
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		fresh := 0
+		for range 8 {
+			wg.Go(func() {
+				out, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", "2", "two"), entry("d", "3", "three")})
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					t.Errorf("accept: %v", err)
+					return
+				}
+				for _, a := range out {
+					if !a.Duplicate {
+						fresh++
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if fresh != 2 {
+			t.Errorf("%d fresh events of 2", fresh)
+		}
+		if turns, err := h.r.Turns(h.ctx, "", 10); err != nil || len(turns) != 3 {
+			t.Errorf("%d turns, %v", len(turns), err)
+		}
+	})
+}
+
+// promise: P1.rejected-kept
+func TestAcceptKeepsRejectedInput(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		e := entry("c", "1", "")
+		e.Class, e.Reject, e.Event.Raw = router.ClassRejected, "unknown shape", []byte("a\x00b\xff")
+		a := h.accept(e, e, entry("c", "2", "fine"))
+		if a[0].Rejected != "unknown shape" || a[0].MessageID != 0 || !a[1].Duplicate || a[2].TurnID == 0 {
+			t.Errorf("%+v", a)
+		}
+		got, err := h.r.Rejected(h.ctx, 10)
+		if err != nil || len(got) != 1 || got[0].Channel != "tg" || got[0].Reason != "unknown shape" || got[0].Raw != "a\uFFFDb\uFFFD" {
+			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+func TestAcceptGivesAStrangerNoSession(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		e := entry("c", "1", "let me in")
+		e.Class, e.Person = router.ClassStranger, ""
+		if a := h.accept(e)[0]; a.MessageID == 0 || a.SessionID != 0 || a.TurnID != 0 || a.Event != 0 {
+			t.Errorf("%+v", a)
+		}
+		if ev, err := h.r.Events(h.ctx, "tg:c", 0, 10); err != nil || len(ev) != 0 {
+			t.Errorf("events %v, %v", ev, err)
+		}
+	})
+}
+
+// promise: P3.queue-bounded
+func TestAcceptAnswersBusy(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		busy := func(key string) router.Entry {
+			e := claiming(entry("c", key, "more"))
+			e.QueueLimit, e.Busy = 2, text("too much")
+			return e
+		}
+		a := h.accept(busy("2"), busy("3"), busy("4"))
+		if a[0].Busy || a[1].Busy || !a[2].Busy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
+			t.Errorf("%+v", a)
+		}
+		// A command takes no place and is not refused.
+		if c := h.accept(control(entry("c", "5", "/help"), router.EffectNone, "help"))[0]; c.Busy || c.MessageID == 0 {
+			t.Errorf("%+v", c)
+		}
+		ds, err := h.r.Deliveries(h.ctx, "pending", 10)
+		if err != nil || len(ds) != 2 || ds[1].Text != "too much" || ds[0].Text != "help" {
+			t.Errorf("%+v, %v", ds, err)
+		}
+		if n, err := h.r.Waiting(h.ctx, "tg:c"); err != nil || n != 2 {
+			t.Errorf("%d waiting, %v", n, err)
+		}
+	})
+}
+
+// promise: L.control-no-queue
+func TestAcceptCancel(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		none := h.accept(control(entry("c", "0", "/cancel"), router.EffectCancel, "nothing runs"))[0]
+		if none.CancelTurn != 0 {
+			t.Errorf("%+v", none)
+		}
+		ref := h.begun("c", "1")
+		h.accept(entry("c", "2", "second"))
+		other := control(entry("c", "3", "/cancel"), router.EffectCancel, "not yours")
+		other.Person = "anna"
+		if a := h.accept(other)[0]; a.CancelTurn != 0 {
+			t.Errorf("%+v", a)
+		}
+		other = control(entry("c", "4", "/cancel"), router.EffectCancel, "nothing runs")
+		other.Person, other.AnyPerson = "root", true
+		if a := h.accept(other)[0]; a.CancelTurn != ref.TurnID {
+			t.Errorf("%+v, want turn %d", a, ref.TurnID)
+		}
+		d, err := h.r.Load(h.ctx, ref)
+		if err != nil || !d.CancelRequested {
+			t.Errorf("%+v, %v", d, err)
+		}
+		ds, _ := h.r.Deliveries(h.ctx, "", 10)
+		if len(ds) != 2 || ds[0].Text != "not yours" || ds[1].Text != "nothing runs" {
+			t.Errorf("%+v", ds)
+		}
+	})
+}
+
+func TestAcceptForAReader(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		e := control(entry("c", "1", "/help"), router.EffectNone, "help")
+		e.Reply.Read = true
+		h.accept(e)
+		e = control(entry("c", "2", "/help"), router.EffectNone, "nothing")
+		e.Reply.Parts = nil
+		h.accept(e)
+		ds, err := h.r.Deliveries(h.ctx, "", 10)
+		if err != nil || len(ds) != 1 || ds[0].State != "sent" {
+			t.Errorf("%+v, %v", ds, err)
+		}
+		ev, err := h.r.Events(h.ctx, "tg:c", 0, 10)
+		if err != nil || len(ev) != 4 || ev[1].Message == nil || ev[1].Message.Text != "help" || ev[1].Message.Direction != "out" || !ev[1].Message.Notice {
+			t.Errorf("%+v, %v", ev, err)
+		}
+	})
+}
+
+func TestAcceptMakesAPerson(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		for _, key := range []string{"1", "2"} {
+			e := entry("c", key, "hi")
+			e.NewPerson, e.Person, e.Identity = true, "tg-7", "tg:7"
+			h.accept(e)
+		}
+		people, err := h.r.People(h.ctx)
+		if err != nil || len(people) != 1 || people[0].Name != "tg-7" || people[0].Role != "user" ||
+			people[0].Source != "open" || len(people[0].Identities) != 1 || people[0].Identities[0] != "tg:7" {
+			t.Errorf("%+v, %v", people, err)
+		}
+	})
+}
+
+func TestAcceptKeepsAnyText(t *testing.T) {
+	t.Parallel()
+	texts := map[string]string{
+		"long": strings.Repeat("é", 64<<10), "emoji": "👩‍👩‍👧‍👦 🇮🇹", "rtl": "שלום \u202Eעולם", "empty": "",
+		"colon": "a:b ?::? $1 'x' \\", "nul": "a\x00b", "utf8": "a\xffb",
+	}
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		for key, s := range texts {
+			e := claiming(entry(key, key, s))
+			e.Event.Message.Attachments = []channels.Attachment{{ID: "f1", Name: s, Type: "text/plain", Size: 3}}
+			a := h.accept(e)[0]
+			d, err := h.r.Load(h.ctx, a.Claimed.TurnRef)
+			want := strings.NewReplacer("\x00", "\uFFFD", "\xff", "\uFFFD").Replace(s)
+			if err != nil || d.Turn.Message.Text != want || len(d.Turn.Message.Attachments) != 1 || d.Turn.Message.Attachments[0].Name != want {
+				t.Errorf("%s: came back changed, %v", key, err)
+			}
+		}
+	})
+}

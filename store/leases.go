@@ -1,0 +1,97 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+
+	"switchboard/router"
+)
+
+// A lease gives one owner a session or a channel. Its fence grows at every take
+// and never shrinks; who writes under an older one finds that nothing happens.
+// A lease is free when nobody owns it, or its owner is dead: ended, voided, or
+// expired by the database's clock.
+
+const (
+	leaseSession = "session"
+	leaseChannel = "channel"
+)
+
+// The owner o lives. SQLite's owners do not expire; PostgreSQL's clock judges.
+const (
+	aliveSQLite   = `(o.state = 'alive')`
+	alivePostgres = `(o.state = 'alive' AND (o.expires_at IS NULL OR o.expires_at > CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)))`
+)
+
+const (
+	// takeLease takes a lease that is free; dead owners take nothing. %[1]s is alive.
+	takeLease = `
+		INSERT INTO leases (kind, name, owner, fence, taken_at)
+		SELECT ?, ?, o.id, 1, ? FROM owners o WHERE o.id = ? AND %[1]s
+		ON CONFLICT (kind, name) DO UPDATE SET owner = excluded.owner, fence = leases.fence + 1, taken_at = excluded.taken_at
+		WHERE leases.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND %[1]s)
+		RETURNING fence`
+	// takeAgain also takes what the same owner holds.
+	takeAgain = `
+		INSERT INTO leases (kind, name, owner, fence, taken_at)
+		SELECT ?, ?, o.id, 1, ? FROM owners o WHERE o.id = ? AND %[1]s
+		ON CONFLICT (kind, name) DO UPDATE SET owner = excluded.owner, fence = leases.fence + 1, taken_at = excluded.taken_at
+		WHERE leases.owner IS NULL OR leases.owner = excluded.owner
+			OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND %[1]s)
+		RETURNING fence`
+	// holdsLease does not ask for expiry: who was late but not replaced goes on.
+	holdsLease = `
+		SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+		WHERE l.kind = ? AND l.name = ? AND l.fence = ? AND o.state = 'alive'`
+	freeLease = `UPDATE leases SET owner = NULL WHERE kind = ? AND name = ? AND fence = ?`
+	leaseHeld = `
+		SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+		WHERE l.kind = ? AND l.name = ? AND %[1]s`
+)
+
+// forLeases is how durable a change of leases is. A PostgreSQL server may crash
+// and come back while we live: a fence that was given out must not be given out
+// again, and a lease that we gave back must not be ours again. SQLite loses
+// commits only together with the engine, whose leases the next start voids.
+func (db *DB) forLeases() durability { return durability(db.pg != nil) }
+
+func (t *tx) alive() string {
+	if t.pg {
+		return alivePostgres
+	}
+	return aliveSQLite
+}
+
+// take takes a lease; ok is false while a living owner holds it.
+func (t *tx) take(query, kind, name string, owner int64) (fence int64, ok bool, err error) {
+	ok, err = t.row(fmt.Sprintf(query, t.alive()), []any{kind, name, t.now, owner}, &fence)
+	return fence, ok, err
+}
+
+// fenced returns ErrFenced unless fence is the newest of a held lease. On
+// PostgreSQL the lease cannot be taken over before the transaction ends.
+func (t *tx) fenced(kind, name string, fence int64) error {
+	query := holdsLease
+	if t.pg {
+		query += ` FOR SHARE OF l`
+	}
+	var one int
+	found, err := t.row(query, []any{kind, name, fence}, &one)
+	if err == nil && !found {
+		err = router.ErrFenced
+	}
+	return err
+}
+
+func (t *tx) release(kind, name string, fence int64) error {
+	_, err := t.exec(freeLease, kind, name, fence)
+	return err
+}
+
+// held says whether a living owner has the lease.
+func (t *tx) held(kind, name string) (bool, error) {
+	var one int
+	return t.row(fmt.Sprintf(leaseHeld, t.alive()), []any{kind, name}, &one)
+}
+
+func name(id int64) string { return strconv.FormatInt(id, 10) }

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+	"switchboard/router"
+)
+
+const (
+	// loadTurn reads a turn with all that is one row, under its fence.
+	loadTurn = `
+		SELECT t.id, t.person, coalesce(t.started_at, t.created_at), t.cancel_requested, t.calls,
+			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
+			coalesce(p.role, ''), coalesce(p.timezone, ''),
+			c.channel, c.conversation, c.kind, c.place, c.title,
+			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.platform_id,
+			(SELECT count(*) FROM attachments a WHERE a.message_id = m.id),
+			(SELECT count(*) FROM plans WHERE plans.turn_id = t.id)
+		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
+		JOIN messages m ON m.id = t.message_id LEFT JOIN people p ON p.name = t.person
+		WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
+			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+			WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive')`
+	turnThere = `SELECT 1 FROM turns WHERE id = ? AND session_id = ?`
+	// loadRecent: what stood before the message, and what earlier turns answered
+	// since; newest first.
+	loadRecent = `
+		SELECT author, direction, text, taint, happened_at, created_at FROM messages
+		WHERE session_id = ? AND id > ? AND (id < ? AND (turn_id IS NULL OR turn_id > ?) OR direction = 'out' AND turn_id > ? AND turn_id < ?)
+		ORDER BY id DESC LIMIT 30`
+	loadAttachments = `SELECT platform_id, name, type, size FROM attachments WHERE message_id = ? ORDER BY position`
+	loadMemories    = `
+		SELECT kind, text, taint FROM memories
+		WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+		AND (scope = 'global' OR scope = 'person' AND person = ? OR scope = 'session' AND session_id = ?) ORDER BY id`
+	loadCalls = `
+		SELECT c.step, c.role, c.error, c.tokens_in, c.tokens_out, c.cached, c.cost, b.answer
+		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step
+		WHERE c.turn_id = ? ORDER BY c.ordinal`
+	loadSaid = `
+		SELECT attempt, position, notice, coalesce(said, text) AS text, choices, final, taint FROM messages
+		WHERE turn_id = ? AND class = 'say' ORDER BY id`
+)
+
+// Load implements router.Turns.
+func (r *Router) Load(ctx context.Context, ref router.TurnRef) (d *router.TurnData, err error) {
+	err = r.db.read(ctx, "load turn", func(t *tx) error {
+		d, err = t.load(ref)
+		return err
+	})
+	if errors.Is(err, router.ErrNotFound) {
+		return nil, fmt.Errorf("no turn %d in session %d: %w", ref.TurnID, ref.SessionID, router.ErrNotFound)
+	}
+	return d, err
+}
+
+func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
+	var (
+		d                                                  router.TurnData
+		started, happened, created                         int64
+		calls, resetMessage, resetTurn, attachments, plans int64
+	)
+	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
+	found, err := t.row(loadTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
+		&turn.ID, &turn.Person.Name, &started, &d.CancelRequested, &calls,
+		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
+		&turn.Person.Role, &turn.Person.TimeZone,
+		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
+		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &d.ReplyTo, &attachments, &plans)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
+		var one int
+		if found, err = t.row(turnThere, []any{ref.TurnID, ref.SessionID}, &one); err == nil && !found {
+			return nil, router.ErrNotFound
+		}
+		return nil, errors.Join(err, router.ErrFenced)
+	}
+	turn.StartedAt = instant(started)
+	m.At = saidAt(happened, created)
+	if attachments > 0 {
+		if m.Attachments, err = t.attachments(m.ID); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.recall(&d, resetMessage, resetTurn); err != nil {
+		return nil, err
+	}
+	return &d, t.resume(&d.State, ref.TurnID, calls > 0, plans > 0)
+}
+
+func (t *tx) attachments(message int64) ([]agent.Attachment, error) {
+	var rows []struct {
+		PlatformID string `db:"platform_id"`
+		Name, Type string
+		Size       int64
+	}
+	if err := t.all(&rows, loadAttachments, message); err != nil {
+		return nil, err
+	}
+	list := make([]agent.Attachment, len(rows))
+	for i, r := range rows {
+		list[i] = agent.Attachment{ID: r.PlatformID, Name: r.Name, Type: r.Type, Size: r.Size}
+	}
+	return list, nil
+}
+
+// saidAt is when a message was written: by the platform's word, else by ours.
+func saidAt(happened, created int64) time.Time {
+	if happened == 0 {
+		return instant(created)
+	}
+	return instant(happened)
+}
+
+// recall reads the context of a turn.
+func (t *tx) recall(d *router.TurnData, resetMessage, resetTurn int64) error {
+	turn := &d.Turn
+	var lines []struct {
+		Author, Direction, Text, Taint string
+		HappenedAt                     int64 `db:"happened_at"`
+		CreatedAt                      int64 `db:"created_at"`
+	}
+	err := t.all(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Message.ID, resetTurn, resetTurn, turn.ID)
+	if err != nil {
+		return err
+	}
+	for i := len(lines) - 1; i >= 0; i-- {
+		l := lines[i]
+		d.State.Recent = append(d.State.Recent, agent.Line{
+			Author: l.Author, Bot: l.Direction == "out", Text: l.Text, At: saidAt(l.HappenedAt, l.CreatedAt), Taint: tools.Taint(l.Taint),
+		})
+	}
+	var memories []struct{ Kind, Text, Taint string }
+	if err := t.all(&memories, loadMemories, turn.Person.Name, turn.Session.ID); err != nil {
+		return err
+	}
+	for _, m := range memories {
+		if m.Kind == "question" {
+			d.State.Questions = append(d.State.Questions, m.Text)
+		} else {
+			d.State.Facts = append(d.State.Facts, agent.Fact{Text: m.Text, Taint: tools.Taint(m.Taint)})
+		}
+	}
+	return nil
+}
+
+// resume reads what was committed of a turn; a fresh one has nothing to read.
+func (t *tx) resume(s *agent.State, turn int64, calls, plans bool) (err error) {
+	if calls {
+		if s.Calls, err = t.calls(turn); err != nil {
+			return err
+		}
+	}
+	if plans {
+		if s.Plans, err = t.plans(turn); err != nil {
+			return err
+		}
+	}
+	s.Said, err = t.said(turn)
+	return err
+}
+
+func (t *tx) calls(turn int64) ([]agent.Call, error) {
+	var rows []struct {
+		Step, Role, Error string
+		TokensIn          int64 `db:"tokens_in"`
+		TokensOut         int64 `db:"tokens_out"`
+		Cached            int64
+		Cost              float64
+		Answer            []byte
+	}
+	if err := t.all(&rows, loadCalls, turn); err != nil {
+		return nil, err
+	}
+	calls := make([]agent.Call, len(rows))
+	for i, r := range rows {
+		answer, err := unpack(r.Answer)
+		if err != nil {
+			return nil, err
+		}
+		calls[i] = agent.Call{
+			Step: r.Step, Role: r.Role, Answer: string(answer), Error: r.Error,
+			Usage: llm.Usage{In: r.TokensIn, Out: r.TokensOut, Cached: r.Cached, Cost: r.Cost},
+		}
+	}
+	return calls, nil
+}
+
+func (t *tx) said(turn int64) ([]agent.Say, error) {
+	var rows []struct {
+		Attempt, Position int
+		Notice, Final     bool
+		Text, Taint       string
+		Choices           *string
+	}
+	if err := t.all(&rows, loadSaid, turn); err != nil {
+		return nil, err
+	}
+	var says []agent.Say
+	for _, r := range rows {
+		choices, err := parseList(r.Choices)
+		if err != nil {
+			return nil, err
+		}
+		says = append(says, agent.Say{
+			Attempt: r.Attempt, Position: r.Position, Notice: r.Notice, Text: r.Text, Choices: choices,
+			Final: r.Final, Taint: tools.Taint(r.Taint),
+		})
+	}
+	return says, nil
+}

@@ -1,0 +1,97 @@
+//go:build unix
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// ErrEngineRunning is returned by StartEngine while another process is the
+// engine of the same SQLite file. The error is an *EngineRunningError.
+var ErrEngineRunning = errors.New("an engine is running on this database")
+
+// EngineRunningError names the engine that holds the lock file.
+type EngineRunningError struct {
+	PID   int   // 0: not known
+	Owner int64 // its owner row; 0: it is just starting
+}
+
+func (e *EngineRunningError) Error() string {
+	if e.PID == 0 {
+		return ErrEngineRunning.Error()
+	}
+	return fmt.Sprintf("%s: process %d, owner %d; stop it first, or talk to it", ErrEngineRunning, e.PID, e.Owner)
+}
+
+func (e *EngineRunningError) Is(target error) bool { return target == ErrEngineRunning }
+
+// A lockFile is held by a lock of the kernel, which ends with the process. The
+// file stays: to remove it would let two processes lock two files of one name.
+// A nil lockFile (PostgreSQL) holds nothing.
+type lockFile struct {
+	mu sync.Mutex
+	f  *os.File // nil once released
+}
+
+func takeLockFile(path string) (*lockFile, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock file %s: %w", path, pathCause(err))
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer f.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock file %s: %w", path, err)
+		}
+		other := &EngineRunningError{}
+		if text, err := os.ReadFile(path); err == nil {
+			_, _ = fmt.Fscan(strings.NewReader(string(text)), &other.PID, &other.Owner)
+		}
+		return nil, other
+	}
+	l := &lockFile{f: f}
+	if err := l.write(0); err != nil {
+		return nil, errors.Join(err, l.release())
+	}
+	return l, nil
+}
+
+// write tells others who holds the lock.
+func (l *lockFile) write(owner int64) error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.f.Truncate(0); err != nil {
+		return fmt.Errorf("lock file: %w", err)
+	}
+	// A full disk must not keep an engine from starting: the words are a courtesy.
+	_, _ = l.f.WriteAt(fmt.Appendf(nil, "%d %d\n", os.Getpid(), owner), 0)
+	return nil
+}
+
+func (l *lockFile) held() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.f != nil
+}
+
+func (l *lockFile) release() error {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return nil
+	}
+	f := l.f
+	l.f = nil
+	return errors.Join(f.Truncate(0), f.Close())
+}

@@ -1,0 +1,330 @@
+-- Instants are integers: microseconds since 1970 UTC, written "µs" beside the column; 0 means never unless NULL is allowed.
+-- Durations are microseconds as well. Lists and objects that nothing filters by are JSON text. The twin of this file in the
+-- other dialect has the same tables and columns; a test holds them together.
+
+CREATE TABLE owners (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	state      TEXT NOT NULL CHECK (state IN ('alive', 'ended', 'voided')),
+	host       TEXT NOT NULL DEFAULT '',
+	pid        INTEGER NOT NULL DEFAULT 0,
+	started_at INTEGER NOT NULL, -- µs
+	renewed_at INTEGER NOT NULL, -- µs, the database's clock
+	expires_at INTEGER,          -- µs, the database's clock; NULL: never (SQLite, where the lock file says who lives)
+	ended_at   INTEGER           -- µs
+) STRICT;
+CREATE INDEX owners_alive ON owners (id) WHERE state = 'alive';
+
+CREATE TABLE leases (
+	kind     TEXT NOT NULL CHECK (kind IN ('session', 'channel', 'run')),
+	name     TEXT NOT NULL,
+	owner    INTEGER REFERENCES owners (id), -- NULL: free
+	fence    INTEGER NOT NULL,               -- grows at every take
+	taken_at INTEGER NOT NULL,               -- µs
+	PRIMARY KEY (kind, name)
+) STRICT;
+CREATE INDEX leases_owner ON leases (owner) WHERE owner IS NOT NULL;
+
+CREATE TABLE people (
+	name       TEXT PRIMARY KEY,
+	role       TEXT NOT NULL CHECK (role IN ('admin', 'user')),
+	tools      TEXT NOT NULL DEFAULT '[]', -- JSON list of patterns
+	timezone   TEXT NOT NULL DEFAULT '',
+	source     TEXT NOT NULL CHECK (source IN ('config', 'open', 'local')),
+	created_at INTEGER NOT NULL, -- µs
+	updated_at INTEGER NOT NULL  -- µs
+) STRICT;
+
+CREATE TABLE identities (
+	identity   TEXT PRIMARY KEY, -- kind:id or channel:id
+	person     TEXT NOT NULL REFERENCES people (name) ON DELETE CASCADE,
+	team       TEXT NOT NULL DEFAULT '',
+	created_at INTEGER NOT NULL   -- µs
+) STRICT;
+CREATE INDEX identities_person ON identities (person);
+
+CREATE TABLE conversations (
+	id           INTEGER PRIMARY KEY AUTOINCREMENT,
+	channel      TEXT NOT NULL,
+	conversation TEXT NOT NULL,
+	kind         TEXT NOT NULL CHECK (kind IN ('', 'direct', 'group', 'thread')),
+	place        TEXT NOT NULL DEFAULT '',
+	title        TEXT NOT NULL DEFAULT '',
+	backfill     TEXT NOT NULL DEFAULT '',  -- how far the platform's history was read; the adapter's own mark
+	next_seq     INTEGER NOT NULL DEFAULT 0, -- the last delivery number given out
+	created_at   INTEGER NOT NULL, -- µs
+	UNIQUE (channel, conversation)
+) STRICT;
+
+CREATE TABLE sessions (
+	id              INTEGER PRIMARY KEY AUTOINCREMENT,
+	conversation_id INTEGER NOT NULL UNIQUE REFERENCES conversations (id),
+	key             TEXT NOT NULL UNIQUE, -- channel:conversation
+	summary         TEXT NOT NULL DEFAULT '',
+	summary_taint   TEXT NOT NULL DEFAULT '',
+	mode            TEXT NOT NULL DEFAULT '' CHECK (mode IN ('', 'ask', 'act')), -- empty: the settings'
+	model           TEXT NOT NULL DEFAULT '',
+	language        TEXT NOT NULL DEFAULT '',
+	timezone        TEXT NOT NULL DEFAULT '',
+	reset_message   INTEGER NOT NULL DEFAULT 0, -- messages up to this one are forgotten
+	reset_turn      INTEGER NOT NULL DEFAULT 0, -- so is what turns up to this one said
+	next_event      INTEGER NOT NULL DEFAULT 0, -- the last event number given out
+	created_at      INTEGER NOT NULL -- µs
+) STRICT;
+
+CREATE TABLE event_keys (
+	key        BLOB PRIMARY KEY, -- a hash; outlives the data it stands for
+	expires_at INTEGER NOT NULL    -- µs
+) STRICT;
+CREATE INDEX event_keys_expiry ON event_keys (expires_at);
+
+CREATE TABLE rejected (
+	id           INTEGER PRIMARY KEY AUTOINCREMENT,
+	channel      TEXT NOT NULL,
+	conversation TEXT NOT NULL DEFAULT '',
+	reason       TEXT NOT NULL,
+	raw          BLOB NOT NULL, -- as it came, NUL bytes and all
+	created_at   INTEGER NOT NULL -- µs
+) STRICT;
+
+CREATE TABLE messages (
+	id              INTEGER PRIMARY KEY AUTOINCREMENT,
+	conversation_id INTEGER NOT NULL REFERENCES conversations (id),
+	session_id      INTEGER REFERENCES sessions (id), -- NULL: a stranger's
+	turn_id         INTEGER, -- the turn that answers it (in) or said it (out); NULL: none
+	direction       TEXT NOT NULL CHECK (direction IN ('in', 'out')),
+	class           TEXT NOT NULL CHECK (class IN ('turn', 'control', 'notice', 'stranger', 'reply', 'say')),
+	origin          TEXT NOT NULL DEFAULT '' CHECK (origin IN ('', 'chat', 'api', 'job')),
+	person          TEXT NOT NULL DEFAULT '',
+	author          TEXT NOT NULL DEFAULT '', -- the name shown
+	identity        TEXT NOT NULL DEFAULT '',
+	platform_id     TEXT NOT NULL DEFAULT '',
+	reply_to        TEXT NOT NULL DEFAULT '', -- a platform's message ID
+	text            TEXT NOT NULL,
+	quote           TEXT NOT NULL DEFAULT '',
+	forwarded       INTEGER NOT NULL DEFAULT FALSE,
+	taint           TEXT NOT NULL DEFAULT '',
+	notice          INTEGER NOT NULL DEFAULT FALSE,
+	final           INTEGER NOT NULL DEFAULT FALSE,
+	attempt         INTEGER NOT NULL DEFAULT 0,  -- class say: the plan it comes from
+	position        INTEGER NOT NULL DEFAULT -1, -- class say: the msg task it comes from; -1: none
+	choices         TEXT, -- class say: JSON list; NULL: none
+	said            TEXT, -- class say: the agent's own words where the text differs from them
+	happened_at     INTEGER NOT NULL DEFAULT 0, -- µs, as the platform says
+	created_at      INTEGER NOT NULL -- µs
+) STRICT;
+CREATE INDEX messages_session ON messages (session_id, id);
+CREATE INDEX messages_turn ON messages (turn_id, id) WHERE turn_id IS NOT NULL;
+
+CREATE TABLE attachments (
+	id          INTEGER PRIMARY KEY AUTOINCREMENT,
+	message_id  INTEGER NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+	position    INTEGER NOT NULL,
+	platform_id TEXT NOT NULL,
+	name        TEXT NOT NULL DEFAULT '',
+	type        TEXT NOT NULL DEFAULT '',
+	size        INTEGER NOT NULL DEFAULT 0, -- bytes; 0: unknown
+	state       TEXT NOT NULL DEFAULT 'referenced' CHECK (state IN ('referenced', 'clean', 'quarantined', 'gone')),
+	blob        TEXT NOT NULL DEFAULT '', -- where the bytes are; empty: only at the platform
+	UNIQUE (message_id, position)
+) STRICT;
+
+CREATE TABLE turns (
+	id               INTEGER PRIMARY KEY AUTOINCREMENT,
+	session_id       INTEGER NOT NULL REFERENCES sessions (id),
+	message_id       INTEGER NOT NULL UNIQUE REFERENCES messages (id),
+	person           TEXT NOT NULL,
+	state            TEXT NOT NULL CHECK (state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled', 'merged')),
+	outcome          TEXT NOT NULL DEFAULT '',
+	cancel_requested INTEGER NOT NULL DEFAULT FALSE,
+	merged_into      INTEGER REFERENCES turns (id),
+	calls            INTEGER NOT NULL DEFAULT 0,
+	tokens_in        INTEGER NOT NULL DEFAULT 0,
+	tokens_out       INTEGER NOT NULL DEFAULT 0,
+	cost             REAL NOT NULL DEFAULT 0, -- in the currency of [budget]
+	created_at       INTEGER NOT NULL, -- µs
+	started_at       INTEGER, -- µs
+	finished_at      INTEGER  -- µs
+) STRICT;
+CREATE INDEX turns_open ON turns (session_id, id) WHERE state IN ('queued', 'running');
+CREATE INDEX turns_session ON turns (session_id, id);
+CREATE INDEX turns_state ON turns (state, id);
+
+CREATE TABLE plans (
+	turn_id    INTEGER NOT NULL REFERENCES turns (id),
+	attempt    INTEGER NOT NULL,
+	goal       TEXT NOT NULL,
+	secrets    TEXT NOT NULL DEFAULT '[]', -- JSON list of names; never a value
+	created_at INTEGER NOT NULL, -- µs
+	PRIMARY KEY (turn_id, attempt)
+) STRICT;
+
+CREATE TABLE tasks (
+	turn_id     INTEGER NOT NULL,
+	attempt     INTEGER NOT NULL,
+	position    INTEGER NOT NULL,
+	type        TEXT NOT NULL CHECK (type IN ('exec', 'msg', 'tool')),
+	detail      TEXT NOT NULL,
+	tool        TEXT,
+	args        TEXT,
+	expect      TEXT,
+	choices     TEXT, -- JSON list
+	answer      TEXT,
+	state       TEXT NOT NULL CHECK (state IN ('pending', 'running', 'done', 'failed', 'interrupted', 'cancelled')),
+	outcome     TEXT NOT NULL DEFAULT '' CHECK (outcome IN ('', 'ok', 'error', 'refused', 'timeout', 'cancelled')),
+	has_result  INTEGER NOT NULL DEFAULT FALSE,
+	output      TEXT NOT NULL DEFAULT '',
+	code        TEXT NOT NULL DEFAULT '',
+	rule        TEXT NOT NULL DEFAULT '',
+	hint        TEXT NOT NULL DEFAULT '',
+	taint       TEXT NOT NULL DEFAULT '',
+	created_at  INTEGER NOT NULL, -- µs
+	started_at  INTEGER, -- µs
+	finished_at INTEGER, -- µs
+	PRIMARY KEY (turn_id, attempt, position),
+	FOREIGN KEY (turn_id, attempt) REFERENCES plans (turn_id, attempt)
+) STRICT;
+CREATE INDEX tasks_open ON tasks (turn_id, attempt, position) WHERE state IN ('pending', 'running');
+
+CREATE TABLE reviews (
+	turn_id    INTEGER NOT NULL,
+	attempt    INTEGER NOT NULL,
+	position   INTEGER NOT NULL,
+	status     TEXT NOT NULL CHECK (status IN ('ok', 'replan')),
+	reason     TEXT NOT NULL DEFAULT '',
+	learn      TEXT NOT NULL DEFAULT '',
+	taint      TEXT NOT NULL DEFAULT '',
+	created_at INTEGER NOT NULL, -- µs
+	PRIMARY KEY (turn_id, attempt, position),
+	FOREIGN KEY (turn_id, attempt, position) REFERENCES tasks (turn_id, attempt, position)
+) STRICT;
+
+CREATE TABLE llm_calls (
+	turn_id    INTEGER NOT NULL REFERENCES turns (id),
+	step       TEXT NOT NULL,
+	ordinal    INTEGER NOT NULL, -- the order in which they were committed
+	role       TEXT NOT NULL,
+	provider   TEXT NOT NULL DEFAULT '',
+	model      TEXT NOT NULL DEFAULT '',
+	error      TEXT NOT NULL DEFAULT '',
+	tokens_in  INTEGER NOT NULL DEFAULT 0,
+	tokens_out INTEGER NOT NULL DEFAULT 0,
+	cached     INTEGER NOT NULL DEFAULT 0,
+	cost       REAL NOT NULL DEFAULT 0,
+	duration   INTEGER NOT NULL DEFAULT 0, -- µs
+	created_at INTEGER NOT NULL, -- µs
+	PRIMARY KEY (turn_id, step)
+) STRICT;
+
+CREATE TABLE llm_bodies (
+	turn_id    INTEGER NOT NULL,
+	step       TEXT NOT NULL,
+	answer     BLOB, -- zstd; NULL: empty
+	request    BLOB, -- zstd
+	response   BLOB, -- zstd
+	expires_at INTEGER NOT NULL, -- µs
+	PRIMARY KEY (turn_id, step),
+	FOREIGN KEY (turn_id, step) REFERENCES llm_calls (turn_id, step) ON DELETE CASCADE
+) STRICT;
+CREATE INDEX llm_bodies_expiry ON llm_bodies (expires_at);
+
+CREATE TABLE memories (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	kind       TEXT NOT NULL CHECK (kind IN ('fact', 'preference', 'rule', 'question', 'learning')),
+	scope      TEXT NOT NULL CHECK (scope IN ('global', 'person', 'session')),
+	person     TEXT NOT NULL DEFAULT '', -- scope person
+	session_id INTEGER REFERENCES sessions (id), -- scope session
+	text       TEXT NOT NULL,
+	state      TEXT NOT NULL CHECK (state IN ('pending', 'active', 'promoted', 'discarded', 'answered')),
+	outcome    TEXT NOT NULL DEFAULT '',
+	source     TEXT NOT NULL DEFAULT '',
+	confidence REAL NOT NULL DEFAULT 1,
+	taint      TEXT NOT NULL DEFAULT '',
+	turn_id    INTEGER REFERENCES turns (id),
+	created_at INTEGER NOT NULL, -- µs
+	updated_at INTEGER NOT NULL  -- µs
+) STRICT;
+CREATE INDEX memories_open ON memories (kind, scope) WHERE state IN ('pending', 'active');
+
+CREATE TABLE deliveries (
+	id              INTEGER PRIMARY KEY AUTOINCREMENT,
+	message_id      INTEGER NOT NULL REFERENCES messages (id),
+	conversation_id INTEGER NOT NULL REFERENCES conversations (id),
+	channel         TEXT NOT NULL,
+	seq             INTEGER NOT NULL, -- the order within the conversation
+	part            INTEGER NOT NULL,
+	last            INTEGER NOT NULL,
+	text            TEXT NOT NULL,
+	rich            TEXT, -- JSON in the adapter's own shape
+	reply_to        TEXT NOT NULL DEFAULT '',
+	nonce           TEXT NOT NULL UNIQUE,
+	state           TEXT NOT NULL CHECK (state IN ('draft', 'pending', 'sending', 'sent', 'unknown', 'dead', 'dropped')),
+	settled         INTEGER NOT NULL DEFAULT FALSE, -- it blocks its conversation no longer
+	outcome         TEXT NOT NULL DEFAULT '',
+	detail          TEXT NOT NULL DEFAULT '',
+	platform_id     TEXT NOT NULL DEFAULT '',
+	repeated        INTEGER NOT NULL DEFAULT FALSE,
+	tries           INTEGER NOT NULL DEFAULT 0,
+	fence           INTEGER NOT NULL DEFAULT 0, -- of the holder that began the latest send
+	next_at         INTEGER NOT NULL DEFAULT 0, -- µs, not before
+	first_try       INTEGER NOT NULL DEFAULT 0, -- µs
+	last_try        INTEGER NOT NULL DEFAULT 0, -- µs
+	created_at      INTEGER NOT NULL, -- µs
+	updated_at      INTEGER NOT NULL, -- µs
+	UNIQUE (conversation_id, seq)
+) STRICT;
+CREATE INDEX deliveries_open ON deliveries (channel, conversation_id, seq) WHERE settled = FALSE;
+CREATE INDEX deliveries_head ON deliveries (conversation_id, seq) WHERE settled = FALSE;
+CREATE INDEX deliveries_message ON deliveries (message_id, part);
+CREATE INDEX deliveries_state ON deliveries (state, id);
+
+CREATE TABLE actions (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	code       BLOB NOT NULL UNIQUE, -- hash of the button's or code's text
+	kind       TEXT NOT NULL CHECK (kind IN ('approval', 'snooze', 'choice', 'claim', 'pairing', 'link')),
+	state      TEXT NOT NULL CHECK (state IN ('proposed', 'accepted', 'rejected', 'expired', 'cancelled')),
+	outcome    TEXT NOT NULL DEFAULT '',
+	person     TEXT NOT NULL DEFAULT '', -- who may use it; empty: see kind
+	session_id INTEGER REFERENCES sessions (id),
+	turn_id    INTEGER REFERENCES turns (id),
+	message_id INTEGER REFERENCES messages (id),
+	data       TEXT NOT NULL DEFAULT '{}', -- JSON
+	used_by    TEXT NOT NULL DEFAULT '',
+	created_at INTEGER NOT NULL, -- µs
+	expires_at INTEGER NOT NULL, -- µs
+	used_at    INTEGER           -- µs
+) STRICT;
+
+CREATE TABLE events (
+	session_id INTEGER NOT NULL REFERENCES sessions (id),
+	n          INTEGER NOT NULL, -- grows by one within a session
+	kind       TEXT NOT NULL CHECK (kind IN ('message', 'turn', 'plan', 'task', 'review', 'approval', 'delivery')),
+	turn_id    INTEGER,
+	message_id INTEGER, -- kind message: where the text is
+	data       TEXT NOT NULL DEFAULT '', -- JSON, at most 2 KB
+	created_at INTEGER NOT NULL, -- µs
+	PRIMARY KEY (session_id, n)
+) STRICT;
+CREATE INDEX events_message ON events (message_id) WHERE message_id IS NOT NULL;
+
+CREATE TABLE settings_versions (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	person     TEXT NOT NULL DEFAULT '',
+	reason     TEXT NOT NULL DEFAULT '',
+	changes    TEXT NOT NULL, -- JSON
+	created_at INTEGER NOT NULL -- µs
+) STRICT;
+
+CREATE TABLE audit (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	person     TEXT NOT NULL DEFAULT '',
+	action     TEXT NOT NULL,
+	target     TEXT NOT NULL DEFAULT '',
+	rule       TEXT NOT NULL DEFAULT '',
+	outcome    TEXT NOT NULL DEFAULT '',
+	data       TEXT NOT NULL DEFAULT '{}', -- JSON
+	session_id INTEGER,
+	turn_id    INTEGER,
+	chain      BLOB, -- hash over the former row and this one
+	created_at INTEGER NOT NULL -- µs
+) STRICT;
+CREATE INDEX audit_created ON audit (created_at);

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// DB is the database, SQLite or PostgreSQL. Its methods may be called from
+// several goroutines at once.
+type DB struct {
+	log *slog.Logger
+	// now is the clock of instants in rows. Whether an owner lives is judged by
+	// the database's clock alone.
+	now func() time.Time
+
+	lite *sqlite   // nil on PostgreSQL
+	pg   *postgres // nil on SQLite
+}
+
+// ErrURL is returned by Open when [store] url is of no known form.
+var ErrURL = errors.New(`[store] url must be empty, "sqlite:PATH" or "postgres://USER@HOST/NAME"`)
+
+// Open opens the database of cfg, making the SQLite file and its folder when
+// they do not exist. dataDir is where it stands when cfg names none. Nothing is
+// migrated. On PostgreSQL the server is asked once, within ctx. An error says
+// what to do and never holds a password.
+func Open(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*DB, error) {
+	db := &DB{log: log, now: time.Now}
+	url := cfg.URL.Reveal()
+	var err error
+	switch {
+	case url == "":
+		db.lite, err = openSQLite(ctx, filepath.Join(dataDir, "switchboard.db"))
+	case strings.HasPrefix(url, "sqlite:"):
+		path := strings.TrimPrefix(url, "sqlite:")
+		if path == "" {
+			return nil, fmt.Errorf("%w: the path after \"sqlite:\" is missing", ErrURL)
+		}
+		db.lite, err = openSQLite(ctx, path)
+	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
+		db.pg, err = openPostgres(ctx, url, nil)
+	default:
+		return nil, ErrURL
+	}
+	if err != nil {
+		return nil, err
+	}
+	return db, nil
+}
+
+// Close waits for writes under way and closes the database. Writes that come
+// later return an error.
+func (db *DB) Close() error {
+	if db.lite != nil {
+		return db.lite.close()
+	}
+	return db.pg.close()
+}
+
+// Kind is "sqlite" or "postgres".
+func (db *DB) Kind() string {
+	if db.lite != nil {
+		return "sqlite"
+	}
+	return "postgres"
+}
+
+// reader is the pool for queries that write nothing.
+func (db *DB) reader() *sqlx.DB {
+	if db.lite != nil {
+		return db.lite.readers
+	}
+	return db.pg.relaxed
+}
+
+// durability says what a transaction must survive once it is committed.
+type durability bool
+
+const (
+	// full: a loss of power.
+	full durability = true
+	// rides: the death of this process; a loss of power may take it back, unless
+	// a later full transaction was committed.
+	rides durability = false
+)
+
+// write runs fn in one transaction and returns after it is committed. fn does
+// SQL only and may be run again after a conflict, so it assigns its results anew
+// each time. ctx counts until fn begins; from there the transaction runs to its
+// end. An error is one a person can act on (see problem), or what fn returned.
+func (db *DB) write(ctx context.Context, mode durability, op string, fn func(*tx) error) error {
+	var err error
+	if db.lite != nil {
+		err = db.lite.write(ctx, mode, func(q querier) error {
+			return fn(&tx{q: q, now: db.now().UnixMicro()})
+		})
+	} else {
+		err = db.pg.write(ctx, mode, func(q querier) error {
+			return fn(&tx{q: q, now: db.now().UnixMicro(), pg: true})
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, explain(err))
+	}
+	return nil
+}
+
+// read runs fn over one snapshot of the database.
+func (db *DB) read(ctx context.Context, op string, fn func(*tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	conn, err := db.reader().Connx(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, explain(err))
+	}
+	defer conn.Close()
+	t := &tx{q: poolQuerier{conn, db.pg != nil, ctx}, now: db.now().UnixMicro(), pg: db.pg != nil}
+	if err := fn(t); err != nil {
+		return fmt.Errorf("%s: %w", op, explain(err))
+	}
+	return nil
+}

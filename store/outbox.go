@@ -1,0 +1,210 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router"
+)
+
+// A delivery that is not settled blocks those behind it in its conversation:
+// pending, sending, or unknown with something still to try.
+
+const (
+	leftSending = `
+		UPDATE deliveries SET state = 'unknown', outcome = 'holder_gone', updated_at = ?
+		WHERE channel = ? AND settled = FALSE AND state = 'sending'`
+	openConversations = `
+		SELECT c.conversation FROM conversations c WHERE c.channel = ?
+		AND EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = c.id AND d.settled = FALSE)
+		ORDER BY c.id`
+	headDelivery = `
+		SELECT d.id, d.message_id, d.text, d.rich, d.reply_to, d.nonce, d.part, d.last, d.state, d.tries, d.repeated,
+			d.next_at, d.first_try, d.last_try, c.channel, c.conversation, c.kind, c.place, c.title
+		FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.settled = FALSE
+		WHERE c.channel = ? AND c.conversation = ? ORDER BY d.seq LIMIT 1`
+	setSending = `
+		UPDATE deliveries SET state = 'sending', tries = tries + 1, fence = ?, last_try = ?, updated_at = ?,
+			first_try = CASE WHEN first_try = 0 THEN ? ELSE first_try END
+		WHERE id = ?`
+	setUnknown = `UPDATE deliveries SET state = 'unknown', outcome = 'result_lost', updated_at = ? WHERE id = ?`
+	// settleOne: a free try leaves no trace, so that a pause of the channel does
+	// not age its heads.
+	settleOne = `
+		UPDATE deliveries SET state = ?, settled = ?, outcome = ?, detail = ?, updated_at = ?,
+			platform_id = CASE WHEN ? = '' THEN platform_id ELSE ? END,
+			next_at = ?, repeated = CASE WHEN ? THEN TRUE ELSE repeated END,
+			text = coalesce(?, text), rich = CASE WHEN ? THEN ? ELSE rich END,
+			first_try = CASE WHEN ? AND tries <= 1 THEN 0 ELSE first_try END,
+			tries = CASE WHEN ? AND tries > 0 THEN tries - 1 ELSE tries END
+		WHERE id = ? AND state = ? AND settled = FALSE
+		RETURNING message_id, conversation_id, part`
+	deadLater = `
+		UPDATE deliveries SET state = 'dead', settled = TRUE, outcome = 'earlier_part_dead', updated_at = ?
+		WHERE message_id = ? AND part > ? AND settled = FALSE`
+	dropOpen = `
+		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = ?, updated_at = ?
+		WHERE conversation_id = ? AND settled = FALSE`
+)
+
+// TakeChannel implements router.Outbox.
+func (r *Router) TakeChannel(ctx context.Context, owner int64, channel string) (hold router.Hold, ok bool, err error) {
+	err = r.db.write(ctx, r.db.forLeases(), "take channel", func(t *tx) error {
+		hold = router.Hold{Channel: channel, Owner: owner}
+		hold.Fence, ok, err = t.take(takeAgain, leaseChannel, clean(channel), owner)
+		if err != nil || !ok {
+			return err
+		}
+		_, err = t.exec(leftSending, t.now, clean(channel))
+		return err
+	})
+	if err != nil || !ok {
+		return router.Hold{}, false, err
+	}
+	return hold, true, nil
+}
+
+// DropChannel implements router.Outbox.
+func (r *Router) DropChannel(ctx context.Context, hold router.Hold) error {
+	return r.db.write(ctx, r.db.forLeases(), "drop channel", func(t *tx) error {
+		return t.release(leaseChannel, clean(hold.Channel), hold.Fence)
+	})
+}
+
+// Open implements router.Outbox.
+func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.ConversationID, err error) {
+	err = r.db.read(ctx, "list open conversations", func(t *tx) error {
+		var rows []struct{ Conversation string }
+		if err := t.all(&rows, openConversations, clean(hold.Channel)); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			list = append(list, channels.ConversationID(row.Conversation))
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Begin implements router.Outbox.
+func (r *Router) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (d *router.Delivery, due time.Time, err error) {
+	if r.db.lite != nil {
+		// Most looks find nothing to do, and need not wait for the writer.
+		idle := false
+		err := r.db.read(ctx, "look at conversation", func(t *tx) error {
+			if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+				return err
+			}
+			h, err := t.headOf(hold, conv)
+			idle = err == nil && (h == nil || h.waits(t.now))
+			if idle && h != nil {
+				due = instant(h.next)
+			}
+			return err
+		})
+		if err != nil || idle {
+			return nil, due, err
+		}
+	}
+	err = r.db.write(ctx, full, "begin delivery", func(t *tx) error {
+		d, due, err = t.begin(hold, conv)
+		return err
+	})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return d, due, nil
+}
+
+// head is a conversation's head with when it is due.
+type head struct {
+	router.Delivery
+	next int64 // µs
+}
+
+func (h *head) waits(now int64) bool { return h.State == router.DeliveryPending && h.next > now }
+
+func (t *tx) headOf(hold router.Hold, conv channels.ConversationID) (*head, error) {
+	var (
+		h           head
+		rich        *string
+		first, last int64
+	)
+	c := &h.Conversation
+	found, err := t.row(headDelivery, []any{clean(hold.Channel), clean(string(conv))},
+		&h.ID, &h.MessageID, &h.Body.Text, &rich, &h.ReplyTo, &h.Nonce, &h.Part, &h.Last, &h.State, &h.Tries, &h.Repeated,
+		&h.next, &first, &last, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
+	if err != nil || !found {
+		return nil, err
+	}
+	if rich != nil {
+		h.Body.Rich = []byte(*rich)
+	}
+	h.FirstTry, h.LastTry = instant(first), instant(last)
+	return &h, nil
+}
+
+func (t *tx) begin(hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+	if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+		return nil, time.Time{}, err
+	}
+	h, err := t.headOf(hold, conv)
+	if err != nil || h == nil {
+		return nil, time.Time{}, err
+	}
+	switch {
+	case h.waits(t.now):
+		return nil, instant(h.next), nil
+	case h.State == router.DeliveryPending:
+		h.State, h.Tries, h.LastTry = router.DeliverySending, h.Tries+1, instant(t.now)
+		if h.FirstTry.IsZero() {
+			h.FirstTry = h.LastTry
+		}
+		_, err = t.exec(setSending, hold.Fence, t.now, t.now, t.now, h.ID)
+	case h.State == router.DeliverySending:
+		// Ours, and its result never came to be written: nobody knows.
+		h.State = router.DeliveryUnknown
+		_, err = t.exec(setUnknown, t.now, h.ID)
+	}
+	return &h.Delivery, time.Time{}, err
+}
+
+// Settle implements router.Outbox.
+func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) error {
+	return r.db.write(ctx, rides, "settle delivery", func(t *tx) error {
+		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		return t.settle(d, &s)
+	})
+}
+
+func (t *tx) settle(d *router.Delivery, s *router.Settlement) error {
+	settled := s.State != router.DeliveryPending && (s.State != router.DeliveryUnknown || s.Final)
+	var text, rich any
+	if s.Body != nil {
+		text, rich = clean(s.Body.Text), richText(s.Body.Rich)
+	}
+	free := s.FreeTry && s.State == router.DeliveryPending
+	platform := clean(string(s.PlatformID))
+	var message, conversation int64
+	var part int
+	found, err := t.row(settleOne, []any{
+		string(s.State), settled, clean(s.Outcome), clean(s.Detail), t.now, platform, platform, micros(s.NextAt), s.Repeated,
+		text, s.Body != nil, rich, free, free, d.ID, string(d.State),
+	}, &message, &conversation, &part)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return router.ErrFenced // settled by somebody else
+	}
+	switch {
+	case s.State == router.DeliveryDead:
+		_, err = t.exec(deadLater, t.now, message, part)
+	case s.State == router.DeliveryDropped && s.Conversation:
+		_, err = t.exec(dropOpen, clean(s.Outcome), t.now, conversation)
+	}
+	return err
+}

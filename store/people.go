@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"switchboard/router"
+)
+
+const (
+	insertPerson = `
+		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, 'user', '["*"]', '', 'open', ?, ?)
+		ON CONFLICT (name) DO NOTHING`
+	insertIdentity = `
+		INSERT INTO identities (identity, person, team, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (identity) DO NOTHING`
+	listPeople     = `SELECT name, role, tools, timezone, source FROM people ORDER BY name`
+	listIdentities = `SELECT identity, person FROM identities ORDER BY person, identity`
+	upsertPerson   = `
+		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET role = excluded.role, tools = excluded.tools, timezone = excluded.timezone,
+			source = excluded.source, updated_at = excluded.updated_at`
+	moveIdentity = `
+		INSERT INTO identities (identity, person, created_at) VALUES (?, ?, ?)
+		ON CONFLICT (identity) DO UPDATE SET person = excluded.person`
+	dropIdentity = `DELETE FROM identities WHERE identity = ?`
+	dropPerson   = `DELETE FROM people WHERE name = ?`
+	// Nobody else needs a person from elsewhere whose last identity was taken.
+	dropNameless = `
+		DELETE FROM people WHERE source = 'open' AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.person = people.name)`
+)
+
+// newPerson makes an unknown sender a person where the policy is open.
+func (t *tx) newPerson(person, identity, team string) error {
+	if _, err := t.exec(insertPerson, clean(person), t.now, t.now); err != nil {
+		return err
+	}
+	_, err := t.exec(insertIdentity, clean(identity), clean(person), clean(team), t.now)
+	return err
+}
+
+// People implements router.Directory.
+func (r *Router) People(ctx context.Context) (people []router.Person, err error) {
+	err = r.db.read(ctx, "list people", func(t *tx) error {
+		people, err = t.people()
+		return err
+	})
+	return people, err
+}
+
+func (t *tx) people() ([]router.Person, error) {
+	var rows []struct{ Name, Role, Tools, Timezone, Source string }
+	if err := t.all(&rows, listPeople); err != nil {
+		return nil, err
+	}
+	var ids []struct{ Identity, Person string }
+	if err := t.all(&ids, listIdentities); err != nil {
+		return nil, err
+	}
+	owned := map[string][]string{}
+	for _, i := range ids {
+		owned[i.Person] = append(owned[i.Person], i.Identity)
+	}
+	people := make([]router.Person, len(rows))
+	for i, p := range rows {
+		people[i] = router.Person{Name: p.Name, Role: p.Role, TimeZone: p.Timezone, Source: p.Source, Identities: owned[p.Name]}
+		if err := json.Unmarshal([]byte(p.Tools), &people[i].Tools); err != nil {
+			return nil, fmt.Errorf("tools of %s: %w", p.Name, err)
+		}
+	}
+	return people, nil
+}
+
+// SetPeople implements router.Directory. A person without a source is from the
+// settings.
+func (r *Router) SetPeople(ctx context.Context, people []router.Person) error {
+	return r.db.write(ctx, full, "set people", func(t *tx) error {
+		was, err := t.people()
+		if err != nil {
+			return err
+		}
+		named := map[string]router.Person{}
+		for _, p := range people {
+			named[p.Name] = p
+		}
+		for _, p := range was {
+			to, stays := named[p.Name]
+			if err := t.forget(p, to, stays); err != nil {
+				return err
+			}
+		}
+		for _, p := range people {
+			if err := t.setPerson(p); err != nil {
+				return err
+			}
+		}
+		_, err = t.exec(dropNameless)
+		return err
+	})
+}
+
+// forget drops a person of the settings who is in them no more, or the
+// identities that are.
+func (t *tx) forget(p, to router.Person, stays bool) error {
+	switch {
+	case !stays && p.Source == "config":
+		_, err := t.exec(dropPerson, p.Name)
+		return err
+	case !stays:
+		return nil
+	}
+	keep := map[string]bool{}
+	for _, id := range to.Identities {
+		keep[id] = true
+	}
+	for _, id := range p.Identities {
+		if !keep[id] {
+			if _, err := t.exec(dropIdentity, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tx) setPerson(p router.Person) error {
+	tools := p.Tools
+	if tools == nil {
+		tools = []string{}
+	}
+	source := p.Source
+	if source == "" {
+		source = "config"
+	}
+	if _, err := t.exec(upsertPerson, clean(p.Name), p.Role, jsonText(tools), clean(p.TimeZone), source, t.now, t.now); err != nil {
+		return err
+	}
+	for _, id := range p.Identities {
+		if _, err := t.exec(moveIdentity, clean(id), clean(p.Name), t.now); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+)
+
+// postgres is a server with two pools that differ in what a commit waits for.
+type postgres struct {
+	durable *sqlx.DB // a commit is on disk when it returns
+	relaxed *sqlx.DB // synchronous_commit = off; also for reading
+	url     string
+}
+
+// poolSize bounds each pool; a server's default of 100 connections is shared by
+// several engines.
+const poolSize = 12
+
+// writeTimeout bounds a transaction that has begun, whose caller may be gone.
+const writeTimeout = 30 * time.Second
+
+// openPostgres asks the server once. dialer is nil except in tests.
+func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres, error) {
+	p := &postgres{url: raw}
+	var err error
+	if p.durable, err = postgresPool(raw, "on", dialer); err != nil {
+		return nil, err
+	}
+	if p.relaxed, err = postgresPool(raw, "off", dialer); err != nil {
+		return nil, errors.Join(err, p.durable.Close())
+	}
+	if err := p.durable.PingContext(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("PostgreSQL: %w", explain(err)), p.close())
+	}
+	return p, nil
+}
+
+func postgresPool(raw, synchronous string, dialer pq.Dialer) (*sqlx.DB, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		// The error of url.Parse holds the address with its password.
+		return nil, fmt.Errorf("%w: the address cannot be read; escape special characters in the password (%%40 for @)", ErrURL)
+	}
+	q := u.Query()
+	// Parameters go with the statement, so that one takes one round trip.
+	q.Set("binary_parameters", "yes")
+	q.Set("synchronous_commit", synchronous)
+	if q.Get("application_name") == "" {
+		q.Set("application_name", "switchboard")
+	}
+	if q.Get("connect_timeout") == "" {
+		q.Set("connect_timeout", "5")
+	}
+	if q.Get("sslmode") == "" {
+		q.Set("sslmode", "prefer")
+	}
+	u.RawQuery = q.Encode()
+	c, err := pq.NewConnector(u.String())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrURL, redacted(err, u))
+	}
+	if dialer != nil {
+		c.Dialer(dialer)
+	}
+	db := sqlx.NewDb(sql.OpenDB(c), "postgres")
+	db.SetMaxOpenConns(poolSize)
+	db.SetMaxIdleConns(poolSize)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return db, nil
+}
+
+func (p *postgres) close() error { return errors.Join(p.durable.Close(), p.relaxed.Close()) }
+
+func (p *postgres) pool(mode durability) *sqlx.DB {
+	if mode == full {
+		return p.durable
+	}
+	return p.relaxed
+}
+
+// write runs fn in one transaction, again when PostgreSQL asks for it (deadlock,
+// serialization). ctx counts until the transaction begins.
+func (p *postgres) write(ctx context.Context, mode durability, fn func(querier) error) error {
+	return p.detached(ctx, mode, func(ctx context.Context, conn *sqlx.Conn) error {
+		t, err := conn.BeginTxx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		if err := fn(pgQuerier{t, ctx}); err != nil {
+			return errors.Join(err, ignoreDone(t.Rollback()))
+		}
+		return t.Commit()
+	})
+}
+
+// detached runs fn on a connection of its own, under a context that the caller's
+// end does not reach.
+func (p *postgres) detached(ctx context.Context, mode durability, fn func(context.Context, *sqlx.Conn) error) error {
+	conn, err := p.pool(mode).Connx(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	defer stop()
+	for try := 0; ; try++ {
+		err := fn(ctx, conn)
+		if err == nil || try == 8 || !again(err) {
+			return err
+		}
+		// Two that met in a deadlock must not meet again in step.
+		select {
+		case <-time.After(time.Duration(1+rand.IntN(4<<try)) * time.Millisecond):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// again says that PostgreSQL rolled a transaction back for no fault of its own.
+func again(err error) bool {
+	pe, ok := errors.AsType[*pq.Error](err)
+	return ok && (pe.Code == "40001" || pe.Code == "40P01")
+}
+
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// pgQuerier runs the statements of one transaction.
+type pgQuerier struct {
+	t   *sqlx.Tx
+	ctx context.Context //nolint:containedctx // lives as long as the transaction
+}
+
+func (q pgQuerier) exec(query string, args ...any) (sql.Result, error) {
+	return q.t.ExecContext(q.ctx, dollars(query), args...)
+}
+
+func (q pgQuerier) query(query string, args ...any) (*sqlx.Rows, error) {
+	return q.t.QueryxContext(q.ctx, dollars(query), args...)
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/jmoiron/sqlx"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+)
+
+// sqlite is a database in one file: a pool of readers, and one writer.
+type sqlite struct {
+	path    string
+	readers *sqlx.DB
+	*writer
+}
+
+// sqliteDSN names the file with the pragmas every connection needs; an Exec
+// would reach one pooled connection only.
+func sqliteDSN(path string, pragmas ...string) string {
+	q := url.Values{"_pragma": append([]string{
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)", "foreign_keys(1)",
+		"temp_store(MEMORY)", "cache_size(-8000)",
+	}, pragmas...)}
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}
+	return u.String()
+}
+
+func openSQLite(ctx context.Context, path string) (*sqlite, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("database file: %w", err)
+	}
+	if err := makeFile(path); err != nil {
+		return nil, err
+	}
+	wdb, err := sqlx.Open("sqlite", sqliteDSN(path))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	wdb.SetMaxOpenConns(1)
+	conn, err := wdb.Connx(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, errors.Join(explain(err), wdb.Close()))
+	}
+	// The readers come after the writer, which turned the file to WAL.
+	rdb, err := sqlx.Open("sqlite", sqliteDSN(path, "query_only(1)"))
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, errors.Join(err, conn.Close(), wdb.Close()))
+	}
+	rdb.SetMaxOpenConns(8)
+	rdb.SetMaxIdleConns(8)
+	return &sqlite{path: path, readers: rdb, writer: startWriter(wdb, conn)}, nil
+}
+
+// makeFile makes the folder and the file, for its owner's eyes alone.
+func makeFile(path string) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("database folder %s cannot be made: %w; set data_dir to a folder that can be written", dir, pathCause(err))
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("database file %s cannot be written: %w; set data_dir or [store] url to a place that can", path, pathCause(err))
+	}
+	return f.Close()
+}
+
+// pathCause is the bare cause of a file error whose path was already said.
+func pathCause(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+func (s *sqlite) close() error {
+	return errors.Join(s.stop(), s.readers.Close())
+}

@@ -1,0 +1,246 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"switchboard/agent"
+	"switchboard/router"
+)
+
+const (
+	turnRuns = `SELECT 1 FROM turns WHERE id = ? AND session_id = ? AND state = 'running'`
+
+	// A call that failed may be made again under its step; one that answered stays.
+	insertCall = `
+		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, tokens_in, tokens_out, cached, cost, duration, created_at)
+		VALUES (?, ?, (SELECT count(*) FROM llm_calls WHERE turn_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (turn_id, step) DO UPDATE SET role = excluded.role, provider = excluded.provider, model = excluded.model,
+			error = excluded.error, tokens_in = llm_calls.tokens_in + excluded.tokens_in,
+			tokens_out = llm_calls.tokens_out + excluded.tokens_out, cached = llm_calls.cached + excluded.cached,
+			cost = llm_calls.cost + excluded.cost, duration = excluded.duration
+		WHERE llm_calls.error <> ''`
+	insertBody = `
+		INSERT INTO llm_bodies (turn_id, step, answer, request, response, expires_at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (turn_id, step) DO UPDATE SET answer = excluded.answer, request = excluded.request,
+			response = excluded.response, expires_at = excluded.expires_at`
+	addUsage = `
+		UPDATE turns SET calls = calls + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, cost = cost + ? WHERE id = ?`
+
+	insertPlan    = `INSERT INTO plans (turn_id, attempt, goal, secrets, created_at) VALUES (?, ?, ?, ?, ?)`
+	cancelEarlier = `
+		UPDATE tasks SET state = 'cancelled', finished_at = ? WHERE turn_id = ? AND attempt < ? AND state = 'pending'`
+	insertTask = `
+		INSERT INTO tasks (turn_id, attempt, position, type, detail, tool, args, expect, choices, answer, state, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?)`
+	// changeTask is conditional on the state the new one follows from; a ready
+	// message needs no running, nor does what was refused before it began.
+	changeTask = `
+		UPDATE tasks SET state = ?, started_at = CASE WHEN ? THEN ? ELSE started_at END,
+			finished_at = CASE WHEN ? THEN finished_at ELSE ? END
+		WHERE turn_id = ? AND attempt = ? AND position = ?
+		AND (state = ? OR state = ? OR (state = 'pending' AND type = 'msg' AND ?))`
+	setResult = `
+		UPDATE tasks SET has_result = TRUE, outcome = ?, output = ?, code = ?, rule = ?, hint = ?, taint = ?
+		WHERE turn_id = ? AND attempt = ? AND position = ?`
+	insertReview = `
+		INSERT INTO reviews (turn_id, attempt, position, status, reason, learn, taint, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	insertLearning = `
+		INSERT INTO memories (kind, scope, session_id, text, state, source, taint, turn_id, created_at, updated_at)
+		VALUES ('learning', 'session', ?, ?, 'pending', 'review', ?, ?, ?, ?)`
+
+	endTurn  = `UPDATE turns SET state = ?, outcome = ?, finished_at = ? WHERE id = ?`
+	endTasks = `
+		UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = ?
+		WHERE turn_id = ? AND state IN ('pending', 'running')`
+)
+
+// Commit implements router.Turns.
+func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (next *router.Claimed, err error) {
+	if len(says) != len(step.Say) {
+		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))
+	}
+	err = r.db.write(ctx, r.db.stepMode(step), "commit step", func(t *tx) error {
+		next, err = t.step(ref, &step, says)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// stepMode: the start of what has side effects must be on disk before it is done.
+func (db *DB) stepMode(step agent.Step) durability {
+	for _, c := range step.Tasks {
+		if c.State == agent.TaskRunning && c.Type != agent.TaskMsg {
+			return full
+		}
+	}
+	if step.End != nil {
+		return db.forLeases()
+	}
+	return rides
+}
+
+func (t *tx) step(ref router.TurnRef, step *agent.Step, says []router.Reply) (*router.Claimed, error) {
+	conversation, err := t.holding(ref)
+	if err != nil {
+		return nil, err
+	}
+	w := stepWriter{t: t, turn: ref.TurnID, session: ref.SessionID, conversation: conversation}
+	w.calls(step.Calls)
+	w.plan(step.Plan)
+	for _, c := range step.Tasks {
+		w.task(c)
+	}
+	w.review(step.Review)
+	for i := range says {
+		w.say(&step.Say[i], &says[i])
+	}
+	w.end(step.End)
+	if w.err != nil {
+		return nil, w.err
+	}
+	if _, err := t.emit(ref.SessionID, w.events...); err != nil || step.End == nil {
+		return nil, err
+	}
+	next, err := t.head(ref.SessionID, ref.Fence, nil)
+	if err == nil && next == nil {
+		err = t.release(leaseSession, name(ref.SessionID), ref.Fence)
+	}
+	return next, err
+}
+
+// holding locks the session and returns its conversation; ErrFenced unless ref's
+// lease is current and its turn runs.
+func (t *tx) holding(ref router.TurnRef) (conversation int64, err error) {
+	conversation, found, err := t.lock(ref.SessionID)
+	if err != nil {
+		return 0, err
+	}
+	if !found {
+		return 0, router.ErrFenced
+	}
+	if err := t.fenced(leaseSession, name(ref.SessionID), ref.Fence); err != nil {
+		return 0, err
+	}
+	var one int
+	found, err = t.row(turnRuns, []any{ref.TurnID, ref.SessionID}, &one)
+	if err == nil && !found {
+		// Ended already: a lease goes on from turn to turn.
+		err = router.ErrFenced
+	}
+	return conversation, err
+}
+
+// stepWriter writes the parts of a step; after the first error it does nothing.
+type stepWriter struct {
+	t                           *tx
+	turn, session, conversation int64
+	events                      []event
+	err                         error
+}
+
+// exec runs a statement and returns how many rows it touched.
+func (w *stepWriter) exec(query string, args ...any) (n int64) {
+	if w.err == nil {
+		n, w.err = w.t.exec(query, args...)
+	}
+	return n
+}
+
+func (w *stepWriter) calls(calls []agent.Call) {
+	for _, c := range calls {
+		x, u := &c.Exchange, &c.Usage
+		n := w.exec(insertCall, w.turn, clean(c.Step), w.turn, clean(c.Role), clean(x.Provider), clean(x.Model), clean(c.Error),
+			u.In, u.Out, u.Cached, u.Cost, x.Duration.Microseconds(), w.t.now)
+		if n == 0 {
+			continue // answered already, or an error that w.err holds
+		}
+		w.exec(insertBody, w.turn, clean(c.Step), pack([]byte(clean(c.Answer))), pack(x.Request), pack(x.Response),
+			w.t.now+bodiesLive.Microseconds())
+		w.exec(addUsage, 1, u.In, u.Out, u.Cost, w.turn)
+	}
+}
+
+func (w *stepWriter) plan(p *agent.PlanRow) {
+	if p == nil {
+		return
+	}
+	secrets := p.Secrets
+	if secrets == nil {
+		secrets = []string{}
+	}
+	w.exec(cancelEarlier, w.t.now, w.turn, p.Attempt)
+	w.exec(insertPlan, w.turn, p.Attempt, clean(p.Goal), jsonText(secrets), w.t.now)
+	for _, row := range p.Tasks {
+		w.exec(insertTask, w.turn, p.Attempt, row.Position, string(row.Type), clean(row.Detail), cleanPtr(row.Tool), cleanPtr(row.Args),
+			cleanPtr(row.Expect), jsonList(row.Choices), cleanPtr(row.Answer), w.t.now)
+	}
+	w.events = append(w.events, planEvent(w.turn, p))
+}
+
+// follows lists the states from which a task comes to another; early says that a
+// msg task may come from pending as well.
+func follows(to agent.TaskState) (from, or agent.TaskState, early bool) {
+	switch to {
+	case agent.TaskRunning:
+		return agent.TaskPending, agent.TaskPending, false
+	case agent.TaskDone:
+		return agent.TaskRunning, agent.TaskRunning, true
+	case agent.TaskFailed, agent.TaskCancelled:
+		return agent.TaskRunning, agent.TaskPending, false
+	case agent.TaskInterrupted:
+		return agent.TaskRunning, agent.TaskRunning, false
+	}
+	return "", "", false // nothing follows from nothing
+}
+
+func (w *stepWriter) task(c agent.TaskChange) {
+	from, or, early := follows(c.State)
+	starts := c.State == agent.TaskRunning
+	n := w.exec(changeTask, string(c.State), starts, w.t.now, starts, w.t.now, w.turn, c.Attempt, c.Position,
+		string(from), string(or), early)
+	if w.err == nil && n == 0 {
+		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, ErrConflict)
+	}
+	if r := c.Result; r != nil {
+		w.exec(setResult, string(r.End), clean(r.Output), clean(r.Code), clean(r.Rule), clean(r.Hint), clean(string(r.Taint)),
+			w.turn, c.Attempt, c.Position)
+	}
+	w.events = append(w.events, taskEvent(w.turn, c))
+}
+
+func (w *stepWriter) review(r *agent.Review) {
+	if r == nil {
+		return
+	}
+	taint := clean(string(r.Taint))
+	w.exec(insertReview, w.turn, r.Attempt, r.Position, r.Status, clean(r.Reason), clean(r.Learn), taint, w.t.now)
+	if r.Learn != "" {
+		w.exec(insertLearning, w.session, clean(r.Learn), taint, w.turn, w.t.now, w.t.now)
+	}
+	w.events = append(w.events, reviewEvent(w.turn, r))
+}
+
+func (w *stepWriter) say(s *agent.Say, r *router.Reply) {
+	if w.err != nil {
+		return
+	}
+	var id int64
+	id, w.err = w.t.outgoing(w.conversation, w.session, w.turn, r, s)
+	w.events = append(w.events, event{Kind: "message", Turn: w.turn, Message: id})
+}
+
+func (w *stepWriter) end(e *agent.End) {
+	if e == nil {
+		return
+	}
+	if e.State != "done" && e.State != "failed" && e.State != "cancelled" {
+		w.err = fmt.Errorf("a turn cannot end as %q: %w", e.State, ErrConflict)
+	}
+	w.exec(endTasks, w.t.now, w.turn)
+	w.exec(endTurn, e.State, clean(e.Outcome), w.t.now, w.turn)
+	w.events = append(w.events, turnEvent(w.turn, e.State, e.Outcome))
+}

@@ -1,0 +1,167 @@
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var errNoBinaries = errors.New("no PostgreSQL server binaries in PATH or /usr/lib/postgresql; install them or set TEST_POSTGRES_DSN")
+
+// server starts the process's one server, the first time.
+var server = sync.OnceValues(func() (string, error) {
+	if dsn := os.Getenv("TEST_POSTGRES_DSN"); dsn != "" {
+		return dsn, nil
+	}
+	bin, err := binaries()
+	if err != nil {
+		return "", err
+	}
+	return start(bin)
+})
+
+var loud sync.Once
+
+func unavailable(t testing.TB, err error) {
+	t.Helper()
+	if !errors.Is(err, errNoBinaries) || os.Getenv("CI") == "true" {
+		t.Fatalf("PostgreSQL for tests: %v", err)
+	}
+	loud.Do(func() {
+		fmt.Fprintf(os.Stderr, "\n*** HALF OF THE STORE'S TESTS IS SKIPPED: %v ***\n\n", err)
+	})
+	t.Skip("no PostgreSQL")
+}
+
+// binaries is the folder of initdb and postgres, the newest version first.
+func binaries() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		// Debian's PATH has links; postgres wants its own folder.
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			if dir := filepath.Dir(path); executable(dir) {
+				return dir, nil
+			}
+		}
+	}
+	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	version := func(dir string) int {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(dir)))
+		return n
+	}
+	slices.SortFunc(dirs, func(a, b string) int { return version(b) - version(a) })
+	for _, dir := range dirs {
+		if executable(dir) {
+			return dir, nil
+		}
+	}
+	return "", errNoBinaries
+}
+
+func executable(dir string) bool {
+	for _, name := range []string{"initdb", "postgres"} {
+		if _, err := exec.LookPath(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// watch starts the server and ends it with its folder when standard input
+// closes, which happens however this process ends.
+const watch = `
+"$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+	-c max_connections=400 -c shared_buffers=64MB -c deadlock_timeout=100ms >"$2/log" 2>&1 &
+pid=$!
+read -r _
+kill -QUIT $pid
+wait $pid
+cd / && rm -rf "$2"
+`
+
+// start makes a cluster in a temporary folder and runs it as an unprivileged
+// user, reachable by a socket in that folder alone.
+func start(bin string) (address string, err error) {
+	dir, err := os.MkdirTemp("", "switchboard-pg-")
+	if err != nil {
+		return "", err
+	}
+	attr := &syscall.SysProcAttr{Setsid: true} // an interrupt from the terminal is not for the server
+	if os.Geteuid() == 0 {
+		uid, gid, err := unprivileged()
+		if err == nil {
+			err = os.Chown(dir, uid, gid)
+		}
+		if err != nil {
+			return "", errors.Join(err, os.RemoveAll(dir))
+		}
+		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	}
+	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"),
+		"-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+	initdb.SysProcAttr, initdb.Dir = attr, dir
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return "", errors.Join(fmt.Errorf("initdb: %w: %s", err, out), os.RemoveAll(dir))
+	}
+	guard := exec.Command("/bin/sh", "-c", watch, "sh", bin, dir)
+	guard.SysProcAttr, guard.Dir = attr, dir
+	// The pipe's other end stays open as long as this process lives.
+	if _, err := guard.StdinPipe(); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := guard.Start(); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	keep = guard
+	address = "postgres://postgres@/postgres?sslmode=disable&host=" + url.QueryEscape(dir)
+	return address, ready(address, filepath.Join(dir, "log"))
+}
+
+// keep holds the pipe: a collected one would be closed.
+var keep *exec.Cmd
+
+func unprivileged() (uid, gid int, err error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, _ = strconv.Atoi(u.Uid)
+		gid, _ = strconv.Atoi(u.Gid)
+		return uid, gid, nil
+	}
+	return 0, 0, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
+}
+
+func ready(address, log string) error {
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	for {
+		err := db.PingContext(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			said, _ := os.ReadFile(log)
+			return fmt.Errorf("the server did not start: %w: %s", err, said)
+		}
+	}
+}

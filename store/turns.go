@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"switchboard/router"
+)
+
+const (
+	// headTurn is the next turn of a session: its oldest open one.
+	headTurn = `
+		SELECT id, state, person FROM turns WHERE session_id = ? AND state IN ('queued', 'running') ORDER BY id LIMIT 1`
+	setRunning = `UPDATE turns SET state = 'running', started_at = coalesce(started_at, ?) WHERE id = ? AND state IN ('queued', 'running')`
+	// claimable: heads of sessions nobody holds. %[1]s and %[2]s are the marks of
+	// channels and persons, %[3]s is alive.
+	claimable = `
+		SELECT t.session_id FROM turns t
+		JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
+		WHERE t.state IN ('queued', 'running') AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s)
+		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
+		AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND %[3]s)
+		ORDER BY t.id LIMIT ?`
+	askCancelOpen = `UPDATE turns SET cancel_requested = TRUE WHERE id = ? AND state IN ('queued', 'running', 'waiting')`
+)
+
+// claim takes a session's lease if it is free and sets its head running. It
+// returns nil when there is nothing to claim. The session is locked.
+func (t *tx) claim(owner, session int64, except []string) (*router.Claimed, error) {
+	fence, ok, err := t.take(takeLease, leaseSession, name(session), owner)
+	if err != nil || !ok {
+		return nil, err
+	}
+	c, err := t.head(session, fence, except)
+	if err == nil && c == nil {
+		err = t.release(leaseSession, name(session), fence)
+	}
+	return c, err
+}
+
+// head sets the next turn of a session running under its lease; nil when there
+// is none.
+func (t *tx) head(session, fence int64, except []string) (*router.Claimed, error) {
+	c := &router.Claimed{TurnRef: router.TurnRef{SessionID: session, Fence: fence}}
+	var state string
+	found, err := t.row(headTurn, []any{session}, &c.TurnID, &state, &c.Person)
+	if err != nil || !found || slices.Contains(except, c.Person) {
+		return nil, err
+	}
+	if _, err := t.exec(setRunning, t.now, c.TurnID); err != nil {
+		return nil, err
+	}
+	if state == "queued" {
+		_, err = t.emit(session, turnEvent(c.TurnID, "running", ""))
+	}
+	return c, err
+}
+
+// Claim implements router.Turns.
+func (r *Router) Claim(ctx context.Context, owner int64, channels, except []string, limit int) ([]router.Claimed, error) {
+	if limit <= 0 || len(channels) == 0 {
+		return nil, nil
+	}
+	sessions, err := r.claimable(ctx, channels, except, limit)
+	if err != nil || len(sessions) == 0 {
+		return nil, err
+	}
+	var out []router.Claimed
+	err = r.db.write(ctx, r.db.forLeases(), "claim turns", func(t *tx) error {
+		out = nil
+		for _, session := range sessions {
+			if _, found, err := t.lock(session); err != nil || !found {
+				return err
+			}
+			c, err := t.claim(owner, session, except)
+			if err != nil {
+				return err
+			}
+			if c != nil {
+				out = append(out, *c)
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// claimable looks without a lock; claim looks again.
+func (r *Router) claimable(ctx context.Context, channels, except []string, limit int) (sessions []int64, err error) {
+	chMarks, args := in(channels)
+	exMarks, exArgs := in(except)
+	if len(except) == 0 {
+		exMarks = "''" // no turn is for nobody
+	}
+	args = append(append(args, exArgs...), limit)
+	err = r.db.read(ctx, "find turns", func(t *tx) error {
+		rows := []struct {
+			SessionID int64 `db:"session_id"`
+		}{}
+		if err := t.all(&rows, fmt.Sprintf(claimable, chMarks, exMarks, t.alive()), args...); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			sessions = append(sessions, row.SessionID)
+		}
+		return nil
+	})
+	return sessions, err
+}
+
+// GiveBack implements router.Turns.
+func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
+	return r.db.write(ctx, r.db.forLeases(), "give session back", func(t *tx) error {
+		if _, found, err := t.lock(ref.SessionID); err != nil || !found {
+			return err
+		}
+		return t.release(leaseSession, name(ref.SessionID), ref.Fence)
+	})
+}
+
+// Cancel implements router.Turns.
+func (r *Router) Cancel(ctx context.Context, turnID int64) error {
+	err := r.db.write(ctx, full, "cancel turn", func(t *tx) error {
+		n, err := t.exec(askCancelOpen, turnID)
+		if err == nil && n == 0 {
+			err = router.ErrNotFound
+		}
+		return err
+	})
+	if errors.Is(err, router.ErrNotFound) {
+		return fmt.Errorf("no open turn %d: %w", turnID, router.ErrNotFound)
+	}
+	return err
+}

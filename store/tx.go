@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// A querier runs statements whose parameters are written "?".
+type querier interface {
+	exec(query string, args ...any) (sql.Result, error)
+	query(query string, args ...any) (*sqlx.Rows, error)
+}
+
+// tx is a transaction, or a connection to read from, with the helpers that all
+// queries of this package go through.
+type tx struct {
+	q   querier
+	pg  bool
+	now int64 // µs UTC
+}
+
+// exec runs a statement and returns how many rows it touched.
+func (t *tx) exec(query string, args ...any) (int64, error) {
+	res, err := t.q.exec(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// row scans the first row into dest, in order of columns; found is false when
+// there is none.
+func (t *tx) row(query string, args []any, dest ...any) (found bool, err error) {
+	rows, err := t.q.query(query, args...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return false, rows.Err()
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return false, err
+	}
+	// Reading on to the end brings the error of a statement that fails late.
+	for rows.Next() {
+	}
+	return true, rows.Err()
+}
+
+// all scans every row into dest, a pointer to a slice of structs with db tags.
+func (t *tx) all(dest any, query string, args ...any) error {
+	rows, err := t.q.query(query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return sqlx.StructScan(rows, dest)
+}
+
+// insert runs an INSERT … RETURNING id.
+func (t *tx) insert(query string, args ...any) (id int64, err error) {
+	found, err := t.row(query, args, &id)
+	if err == nil && !found {
+		err = fmt.Errorf("insert returned no id")
+	}
+	return id, err
+}
+
+// locked is appended to a SELECT whose rows must not change before the
+// transaction ends. SQLite has one writer and needs none.
+func (t *tx) locked(query string) string {
+	if t.pg {
+		return query + " FOR UPDATE"
+	}
+	return query
+}
+
+// in gives the marks and arguments of an IN list.
+func in[T any](list []T) (marks string, args []any) {
+	args = make([]any, len(list))
+	for i, v := range list {
+		args[i] = v
+	}
+	return strings.TrimSuffix(strings.Repeat("?,", len(list)), ","), args
+}
+
+// poolQuerier reads from one pooled connection under the caller's context.
+type poolQuerier struct {
+	conn *sqlx.Conn
+	pg   bool
+	ctx  context.Context //nolint:containedctx // lives as long as one read
+}
+
+func (p poolQuerier) exec(query string, args ...any) (sql.Result, error) {
+	return p.conn.ExecContext(p.ctx, p.bind(query), args...)
+}
+
+func (p poolQuerier) query(query string, args ...any) (*sqlx.Rows, error) {
+	return p.conn.QueryxContext(p.ctx, p.bind(query), args...)
+}
+
+func (p poolQuerier) bind(query string) string {
+	if p.pg {
+		return dollars(query)
+	}
+	return query
+}
+
+// rebound keeps the PostgreSQL form of every query of this package.
+var rebound sync.Map
+
+// dollars writes the parameters of query as $1, $2, …
+func dollars(query string) string {
+	if q, ok := rebound.Load(query); ok {
+		return q.(string)
+	}
+	q := sqlx.Rebind(sqlx.DOLLAR, query)
+	rebound.Store(query, q)
+	return q
+}

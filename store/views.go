@@ -1,0 +1,275 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router"
+)
+
+const (
+	turnColumns = `
+		SELECT t.id, s.key, t.person, t.state, t.outcome, m.text, t.created_at, t.started_at, t.finished_at,
+			t.calls, t.tokens_in, t.tokens_out, t.cost
+		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN messages m ON m.id = t.message_id `
+	listTurns    = turnColumns + `WHERE (? = '' OR t.state = ?) ORDER BY t.id DESC LIMIT ?`
+	oneTurn      = turnColumns + `WHERE t.id = ?`
+	newestTurn   = turnColumns + `WHERE s.key = ? AND t.state <> 'merged' ORDER BY t.id DESC LIMIT 1`
+	countWaiting = `
+		SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.key = ? AND t.state = 'queued'`
+	turnMessages = `
+		SELECT m.id, m.direction, m.text, m.author, m.final, m.notice, coalesce(e.n, 0) AS n, m.created_at
+		FROM messages m LEFT JOIN events e ON e.message_id = m.id WHERE m.turn_id = ? ORDER BY m.id`
+	turnCalls = `
+		SELECT c.step, c.role, c.provider, c.model, c.tokens_in, c.tokens_out, c.cost, c.duration, c.error, b.request, b.response
+		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step AND ? = TRUE
+		WHERE c.turn_id = ? ORDER BY c.ordinal`
+	listEvents = `
+		SELECT e.n, e.kind, coalesce(e.turn_id, 0) AS turn_id, e.data, e.created_at,
+			m.id AS message_id, m.direction, m.text, m.author, m.final, m.notice
+		FROM events e JOIN sessions s ON s.id = e.session_id LEFT JOIN messages m ON m.id = e.message_id
+		WHERE s.key = ? AND e.n > ? ORDER BY e.n LIMIT ?`
+	listDeliveries = `
+		SELECT d.id, coalesce(m.turn_id, 0) AS turn_id, d.channel, c.conversation, d.state, d.outcome, d.detail, d.part, d.tries,
+			d.repeated, d.platform_id, d.text, d.updated_at
+		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id
+		WHERE (? = '' OR d.state = ?) ORDER BY d.id DESC LIMIT ?`
+	listRejected = `SELECT id, channel, reason, raw, created_at FROM rejected ORDER BY id DESC LIMIT ?`
+)
+
+type turnRow struct {
+	ID                                int64
+	Key, Person, State, Outcome, Text string
+	CreatedAt                         int64  `db:"created_at"`
+	StartedAt                         *int64 `db:"started_at"`
+	FinishedAt                        *int64 `db:"finished_at"`
+	Calls                             int
+	TokensIn                          int64 `db:"tokens_in"`
+	TokensOut                         int64 `db:"tokens_out"`
+	Cost                              float64
+}
+
+func (r *turnRow) view() router.TurnView {
+	return router.TurnView{
+		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text,
+		CreatedAt: instant(r.CreatedAt), StartedAt: instantPtr(r.StartedAt), FinishedAt: instantPtr(r.FinishedAt),
+		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost,
+	}
+}
+
+// Turns implements router.Views.
+func (r *Router) Turns(ctx context.Context, state string, limit int) (views []router.TurnView, err error) {
+	err = r.db.read(ctx, "list turns", func(t *tx) error {
+		var rows []turnRow
+		if err := t.all(&rows, listTurns, state, state, limit); err != nil {
+			return err
+		}
+		for i := range rows {
+			views = append(views, rows[i].view())
+		}
+		return nil
+	})
+	return views, err
+}
+
+// Turn implements router.Views.
+func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *router.TurnView, err error) {
+	err = r.db.read(ctx, "show turn", func(t *tx) error {
+		if v, err = t.turn(oneTurn, id); err != nil {
+			return err
+		}
+		if v.Messages, err = t.messages(id); err != nil {
+			return err
+		}
+		v.LLM, err = t.callViews(id, prompts)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// Newest implements router.Views.
+func (r *Router) Newest(ctx context.Context, session string) (v *router.TurnView, err error) {
+	err = r.db.read(ctx, "newest turn", func(t *tx) error {
+		v, err = t.turn(newestTurn, clean(session))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// turn reads one turn with its plans.
+func (t *tx) turn(query string, arg any) (*router.TurnView, error) {
+	var rows []turnRow
+	if err := t.all(&rows, query, arg); err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("turn: %w", router.ErrNotFound)
+	}
+	v := rows[0].view()
+	plans, err := t.plans(v.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range plans {
+		v.Plans = append(v.Plans, planView(p))
+	}
+	return &v, nil
+}
+
+// Waiting implements router.Views.
+func (r *Router) Waiting(ctx context.Context, session string) (n int, err error) {
+	err = r.db.read(ctx, "count waiting turns", func(t *tx) error {
+		_, err := t.row(countWaiting, []any{clean(session)}, &n)
+		return err
+	})
+	return n, err
+}
+
+func (t *tx) messages(turn int64) (views []router.MessageView, err error) {
+	var rows []struct {
+		messageRow
+		N         int64
+		CreatedAt int64 `db:"created_at"`
+	}
+	if err := t.all(&rows, turnMessages, turn); err != nil {
+		return nil, err
+	}
+	for _, m := range rows {
+		views = append(views, router.MessageView{SessionMessage: m.message(), Event: m.N, At: instant(m.CreatedAt)})
+	}
+	return views, nil
+}
+
+type messageRow struct {
+	ID                      int64
+	Direction, Text, Author string
+	Final, Notice           bool
+}
+
+func (m *messageRow) message() channels.SessionMessage {
+	return channels.SessionMessage{
+		ID: m.ID, Direction: m.Direction, Text: m.Text, Author: m.Author, Final: m.Final, Notice: m.Notice,
+	}
+}
+
+func (t *tx) callViews(turn int64, prompts bool) (views []router.CallView, err error) {
+	var rows []struct {
+		Step, Role, Provider, Model, Error string
+		TokensIn                           int64 `db:"tokens_in"`
+		TokensOut                          int64 `db:"tokens_out"`
+		Cost                               float64
+		Duration                           int64
+		Request, Response                  []byte
+	}
+	if err := t.all(&rows, turnCalls, prompts, turn); err != nil {
+		return nil, err
+	}
+	for _, c := range rows {
+		v := router.CallView{
+			Step: c.Step, Role: c.Role, Provider: c.Provider, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut,
+			Cost: c.Cost, Duration: (time.Duration(c.Duration) * time.Microsecond).String(), Error: c.Error,
+		}
+		request, err := unpack(c.Request)
+		if err != nil {
+			return nil, err
+		}
+		response, err := unpack(c.Response)
+		if err != nil {
+			return nil, err
+		}
+		v.Request, v.Response = jsonOrText(request), clean(string(response))
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// Events implements router.Views.
+func (r *Router) Events(ctx context.Context, session string, n int64, limit int) (events []channels.SessionEvent, err error) {
+	err = r.db.read(ctx, "list events", func(t *tx) error {
+		var rows []struct {
+			N                       int64
+			Kind                    string
+			TurnID                  int64 `db:"turn_id"`
+			Data                    string
+			CreatedAt               int64  `db:"created_at"`
+			MessageID               *int64 `db:"message_id"`
+			Direction, Text, Author *string
+			Final, Notice           *bool
+		}
+		if err := t.all(&rows, listEvents, clean(session), n, limit); err != nil {
+			return err
+		}
+		for _, e := range rows {
+			v := channels.SessionEvent{N: e.N, Kind: e.Kind, TurnID: e.TurnID, At: instant(e.CreatedAt)}
+			if e.Data != "" {
+				v.Data = []byte(e.Data)
+			}
+			if e.MessageID != nil {
+				m := messageRow{*e.MessageID, *e.Direction, *e.Text, *e.Author, *e.Final, *e.Notice}
+				text := m.message()
+				v.Message = &text
+			}
+			events = append(events, v)
+		}
+		return nil
+	})
+	return events, err
+}
+
+// Deliveries implements router.Views.
+func (r *Router) Deliveries(ctx context.Context, state string, limit int) (views []router.DeliveryView, err error) {
+	err = r.db.read(ctx, "list deliveries", func(t *tx) error {
+		var rows []struct {
+			ID                                            int64
+			TurnID                                        int64 `db:"turn_id"`
+			Channel, Conversation, State, Outcome, Detail string
+			Part, Tries                                   int
+			Repeated                                      bool
+			PlatformID                                    string `db:"platform_id"`
+			Text                                          string
+			UpdatedAt                                     int64 `db:"updated_at"`
+		}
+		if err := t.all(&rows, listDeliveries, state, state, limit); err != nil {
+			return err
+		}
+		for _, d := range rows {
+			views = append(views, router.DeliveryView{
+				ID: d.ID, TurnID: d.TurnID, Channel: d.Channel, Conversation: d.Conversation, State: d.State, Outcome: d.Outcome,
+				Detail: d.Detail, Part: d.Part, Tries: d.Tries, Repeated: d.Repeated, PlatformID: d.PlatformID, Text: d.Text,
+				UpdatedAt: instant(d.UpdatedAt),
+			})
+		}
+		return nil
+	})
+	return views, err
+}
+
+// Rejected implements router.Views.
+func (r *Router) Rejected(ctx context.Context, limit int) (views []router.RejectedView, err error) {
+	err = r.db.read(ctx, "list rejected events", func(t *tx) error {
+		var rows []struct {
+			ID              int64
+			Channel, Reason string
+			Raw             []byte
+			CreatedAt       int64 `db:"created_at"`
+		}
+		if err := t.all(&rows, listRejected, limit); err != nil {
+			return err
+		}
+		for _, e := range rows {
+			views = append(views, router.RejectedView{
+				ID: e.ID, Channel: e.Channel, Reason: e.Reason, Raw: clean(string(e.Raw)), At: instant(e.CreatedAt),
+			})
+		}
+		return nil
+	})
+	return views, err
+}
