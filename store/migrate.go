@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"path"
 	"strconv"
@@ -54,7 +55,7 @@ func (db *DB) Migrate(ctx context.Context) error {
 }
 
 func (db *DB) migrate(ctx context.Context, list []migration) error {
-	p, done, err := db.provider(list)
+	p, done, err := db.provider(ctx, list)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
@@ -87,7 +88,7 @@ func (db *DB) MigrationStatus(ctx context.Context) ([]MigrationStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, done, err := db.provider(list)
+	p, done, err := db.provider(ctx, list)
 	if err != nil {
 		return nil, fmt.Errorf("migration status: %w", err)
 	}
@@ -132,7 +133,7 @@ func (db *DB) migrations() ([]migration, error) {
 }
 
 // provider runs migrations on connections of its own; done closes them.
-func (db *DB) provider(list []migration) (p *goose.Provider, done func(), err error) {
+func (db *DB) provider(ctx context.Context, list []migration) (p *goose.Provider, done func(), err error) {
 	opts := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(db.log)}
 	var steps []*goose.Migration
 	for _, m := range list {
@@ -142,7 +143,13 @@ func (db *DB) provider(list []migration) (p *goose.Provider, done func(), err er
 	}
 	opts = append(opts, goose.WithGoMigrations(steps...))
 	if db.pg != nil {
-		locker, err := lock.NewPostgresSessionLocker()
+		// Several programs on one schema take turns; schemas do not wait for each other.
+		var schema string
+		if err := db.pg.durable.GetContext(ctx, &schema, `SELECT coalesce(current_schema(), '')`); err != nil {
+			return nil, nil, explain(err)
+		}
+		id := int64(crc32.ChecksumIEEE([]byte("switchboard:" + schema)))
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(id), lock.WithLockTimeout(1, 300))
 		if err != nil {
 			return nil, nil, err
 		}
