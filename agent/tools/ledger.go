@@ -18,6 +18,9 @@ const hidden = ".switchboard"
 
 const ledgerName = hidden + "/taint.json"
 
+// everything is the entry that stands for all files of a workspace.
+const everything = "."
+
 // taintLost marks the files of a workspace whose ledger cannot be read: it
 // might have named any of them.
 const taintLost Taint = "file"
@@ -51,7 +54,7 @@ func (l ledger) of(name string) Taint {
 	if l.lost {
 		return taintLost
 	}
-	return l.files[name]
+	return l.files[name].Join(l.files[everything])
 }
 
 // any returns the taint of some file under dir ("." for all), or Clean.
@@ -60,7 +63,7 @@ func (l ledger) any(dir string) Taint {
 		return taintLost
 	}
 	for name, taint := range l.files {
-		if taint != Clean && (dir == "." || name == dir || strings.HasPrefix(name, dir+"/")) {
+		if taint != Clean && (dir == "." || name == everything || name == dir || strings.HasPrefix(name, dir+"/")) {
 			return taint
 		}
 	}

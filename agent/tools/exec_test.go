@@ -1,0 +1,108 @@
+package tools
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// engineEnv makes a test process play the engine that is killed.
+const engineEnv = "SWITCHBOARD_TEST_ENGINE"
+
+// newWorkspace returns a folder without symbolic links in its path.
+func newWorkspace(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(dir, "workspace")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// needSandbox skips loudly where commands cannot be confined, except in CI.
+func needSandbox(t *testing.T) {
+	t.Helper()
+	e := NewExec(ExecConfig{})
+	if res := e.Run(t.Context(), Command{Line: ":", Workspace: newWorkspace(t)}); res.End != EndOK {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("the sandbox must work in CI: %+v", res)
+		}
+		t.Skipf("SANDBOX TESTS ARE SKIPPED: %+v", res)
+	}
+}
+
+func run(t *testing.T, cfg ExecConfig, line string) Result {
+	t.Helper()
+	return NewExec(cfg).Run(t.Context(), Command{Line: line, Workspace: newWorkspace(t)})
+}
+
+func TestExecEnds(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	for _, test := range []struct {
+		name, line string
+		want       Result
+	}{
+		{"ok", "echo out; echo err >&2; echo out again", Result{End: EndOK, Output: "out\nerr\nout again\n"}},
+		{"exit status", "echo no; exit 3", Result{End: EndError, Code: "exit_status", Output: "no\nexit status 3"}},
+		{"signal", "kill -9 $$", Result{End: EndError, Code: "signal", Output: "killed by a signal: SIGKILL (killed)"}},
+		{"term", "kill $$", Result{End: EndError, Code: "signal", Output: "killed by a signal: SIGTERM (terminated)"}},
+		{"bytes", `printf 'a\000b\377c'`, Result{End: EndOK, Output: "a\uFFFDb\uFFFDc"}},
+		{"no input", "cat; echo end", Result{End: EndOK, Output: "end\n"}},
+		{"unknown program", "no-such-program-here", Result{End: EndError, Code: "exit_status", Output: "sh: 1: no-such-program-here: not found\nexit status 127"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := run(t, ExecConfig{}, test.line); got != test.want {
+				t.Errorf("got %+v, want %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestExecRefusesBadCommands(t *testing.T) {
+	t.Parallel()
+	e := NewExec(ExecConfig{})
+	workspace := newWorkspace(t)
+	for _, test := range []struct {
+		cmd  Command
+		code string
+	}{
+		{Command{Line: " ", Workspace: workspace}, "empty_command"},
+		{Command{Line: "echo \x00", Workspace: workspace}, "bad_command"},
+		{Command{Line: strings.Repeat("x", maxLine+1), Workspace: workspace}, "bad_command"},
+		{Command{Line: "echo", Workspace: workspace + "/none"}, "workspace_missing"},
+		{Command{Line: "echo", Workspace: "/"}, "workspace_missing"},
+	} {
+		if got := e.Run(t.Context(), test.cmd); got.Code != test.code {
+			t.Errorf("%.20q in %s: got %+v, want code %s", test.cmd.Line, test.cmd.Workspace, got, test.code)
+		}
+	}
+}
+
+func TestExecTimeout(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	got := run(t, ExecConfig{Timeout: 300 * time.Millisecond}, "echo first; sleep 60")
+	if got.End != EndTimeout || !strings.HasPrefix(got.Output, "first\nstopped after 300ms") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestExecCancel(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	ctx, stop := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer stop()
+	got := NewExec(ExecConfig{}).Run(ctx, Command{Line: "echo first; sleep 60", Workspace: newWorkspace(t)})
+	if got.End != EndCancelled || got.Output != "first\ncancelled" {
+		t.Errorf("got %+v", got)
+	}
+}

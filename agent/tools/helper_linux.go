@@ -1,0 +1,289 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A command runs at the end of this chain of processes, each this same program
+// under another first argument:
+//
+//	engine ─pipe─► helper ─► init (process 1 of the namespaces, if any) ─► confined ─exec─► /bin/sh -c LINE
+//
+// The names are arguments and not variables: a command sees its environment.
+const (
+	helperName   = "switchboard: command helper"
+	initName     = "switchboard: command init"
+	confinedName = "switchboard: command"
+)
+
+// File descriptors that each stage is started with.
+const (
+	specFD   = 3 // where it reads its spec; the helper's is the control pipe
+	reportFD = 4 // where it says how it went
+)
+
+// A helperSpec is what the engine tells the helper.
+type helperSpec struct {
+	Line         string
+	Workspace    string
+	Env          []string
+	Path         string // the search path
+	Confined     bool
+	Namespaces   namespaces
+	Timeout      time.Duration
+	MemoryLimit  int64
+	MaxProcesses int
+}
+
+// A stageSpec is what the stages behind the helper are told.
+type stageSpec struct {
+	Line       string
+	Workspace  string
+	Env        []string
+	Confined   bool
+	Namespaces namespaces
+	Proc       bool // /proc belongs to the command alone
+}
+
+// A stageReport is one of the things a stage says; zero fields say nothing.
+type stageReport struct {
+	Error  string           // what could not be set up; the command did not run
+	Proc   bool             // see stageSpec
+	Status *unix.WaitStatus // how the command ended, from init
+}
+
+// RunHelper turns the process into a helper when it was started as one, and
+// then never returns; otherwise it returns at once. Every main and TestMain of a
+// program that runs commands calls it before anything else.
+func RunHelper() {
+	switch os.Args[0] {
+	case helperName:
+		helperMain()
+	case initName:
+		initMain()
+	case confinedName:
+		confinedMain()
+	default:
+		return
+	}
+	os.Exit(0)
+}
+
+func helperMain() {
+	// The parent-death signal of our child is tied to the thread that starts it.
+	runtime.LockOSThread()
+	// Caught, not ignored: children would inherit that. Only the pipe ends us.
+	signal.Notify(make(chan os.Signal, 1))
+	unix.CloseOnExec(specFD)
+	unix.CloseOnExec(reportFD)
+	control, report := os.NewFile(specFD, "control"), os.NewFile(reportFD, "report")
+	o := outcome{Kind: "failed"}
+	var spec helperSpec
+	dec := json.NewDecoder(control)
+	if err := dec.Decode(&spec); err != nil {
+		os.Exit(1) // not started by an engine, or it is gone already
+	}
+	closed := make(chan struct{})
+	go func() { // ends with the process
+		_, _ = io.Copy(io.Discard, control)
+		close(closed)
+	}()
+	o, err := runTree(spec, closed)
+	if err != nil {
+		o.Kind, o.Detail = "failed", err.Error()
+	}
+	_ = json.NewEncoder(report).Encode(o)
+}
+
+// runTree runs the command and returns when nothing of it is left.
+func runTree(spec helperSpec, closed <-chan struct{}) (outcome, error) {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return outcome{}, fmt.Errorf("become a subreaper: %w", err)
+	}
+	if _, err := descendants(); err != nil {
+		return outcome{}, fmt.Errorf("look for processes: %w", err)
+	}
+	root, err := os.OpenRoot(spec.Workspace)
+	if err != nil {
+		return outcome{}, fmt.Errorf("open the workspace: %w", err)
+	}
+	temp, err := makeTemp(root)
+	if err != nil {
+		return outcome{}, fmt.Errorf("make a folder for temporary files: %w", err)
+	}
+	defer func() { _ = root.RemoveAll(temp) }()
+	stage := stageSpec{
+		Line: spec.Line, Workspace: spec.Workspace, Confined: spec.Confined, Namespaces: spec.Namespaces,
+		Env: environ(Command{Workspace: spec.Workspace, Env: spec.Env}, filepath.Join(spec.Workspace, temp), spec.Path),
+	}
+	name := confinedName
+	if spec.Namespaces != nsNone {
+		name = initName
+	}
+	t, err := startTree(name, stage)
+	if err != nil {
+		return outcome{Kind: "sandbox", Detail: err.Error()}, nil
+	}
+	return t.watch(spec, closed), nil
+}
+
+// makeTemp makes the command's TMPDIR inside the workspace, where its quota and
+// its confinement are, and returns its path there.
+func makeTemp(root *os.Root) (string, error) {
+	if info, err := root.Lstat(hidden); err == nil && !info.IsDir() {
+		if err := root.Remove(hidden); err != nil { // a command put something in its place
+			return "", err
+		}
+	}
+	temp := path.Join(hidden, "tmp-"+randomWord())
+	if err := root.MkdirAll(hidden, 0o700); err != nil {
+		return "", err
+	}
+	return temp, root.Mkdir(temp, 0o700)
+}
+
+// cloneAttr says how the next stage is started.
+func cloneAttr(ns namespaces) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if ns == nsNone {
+		return attr
+	}
+	attr.Cloneflags = unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
+	if ns == nsUser {
+		attr.Cloneflags |= unix.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+		// Kept over the exec of init, which mounts and then drops all.
+		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+	}
+	return attr
+}
+
+// startStage starts this program again under name and tells it spec. It returns
+// the process and the read end of its reports.
+func startStage(name string, spec stageSpec, attr *syscall.SysProcAttr, report *os.File) (*os.Process, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{name}, Env: []string{}, Dir: "/",
+		Stdout: os.Stdout, Stderr: os.Stderr, ExtraFiles: []*os.File{r, report}, SysProcAttr: attr,
+	}
+	err = cmd.Start()
+	r.Close()
+	if err != nil {
+		return nil, err
+	}
+	// Nobody may look into us or trace us. Only now: a process that cannot be
+	// traced cannot set its child's user mappings. The stage waits for its spec,
+	// so no command runs yet.
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, errors.Join(err, cmd.Process.Kill())
+	}
+	if err := json.NewEncoder(w).Encode(spec); err != nil {
+		return nil, errors.Join(err, cmd.Process.Kill())
+	}
+	return cmd.Process, nil
+}
+
+// readStage is how a stage begins: it dies with its parent and reads its spec.
+// It ends the process when the parent is gone already.
+func readStage() (stageSpec, *json.Encoder) {
+	runtime.LockOSThread() // what is set on a thread must be set on the one that goes on
+	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
+	unix.CloseOnExec(specFD)
+	unix.CloseOnExec(reportFD)
+	spec := stageSpec{}
+	if err := json.NewDecoder(os.NewFile(specFD, "spec")).Decode(&spec); err != nil {
+		os.Exit(1)
+	}
+	return spec, json.NewEncoder(os.NewFile(reportFD, "report"))
+}
+
+// initMain is process 1 of the command's namespaces: when it ends, by itself or
+// killed, the kernel ends all others in there.
+func initMain() {
+	spec, report := readStage()
+	signal.Notify(make(chan os.Signal, 1))
+	fail := func(err error) {
+		_ = report.Encode(stageReport{Error: err.Error()})
+		os.Exit(1)
+	}
+	firstToGo()
+	if err := lockMounts(spec.Workspace); err != nil {
+		fail(err)
+	}
+	spec.Proc = ownProc()
+	main, err := startStage(confinedName, spec, &syscall.SysProcAttr{Setsid: true}, os.NewFile(reportFD, "report"))
+	if err != nil {
+		fail(fmt.Errorf("start the command: %w", err))
+	}
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, 0, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			fail(fmt.Errorf("wait for the command: %w", err))
+		}
+		if pid == main.Pid {
+			_ = report.Encode(stageReport{Status: &status, Proc: spec.Proc})
+			os.Exit(0)
+		}
+	}
+}
+
+// firstToGo makes the kernel choose the command before the engine when memory
+// runs out.
+func firstToGo() {
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
+}
+
+// lockMounts makes all but the workspace read-only. Landlock leaves modes,
+// owners and attributes of files alone; a read-only mount does not.
+func lockMounts(workspace string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := unix.Mount(workspace, workspace, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("bind the workspace: %w", err)
+	}
+	readOnly := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, readOnly); err != nil {
+		return fmt.Errorf("make mounts read-only: %w", err)
+	}
+	writable := &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(unix.AT_FDCWD, workspace, unix.AT_RECURSIVE, writable); err != nil {
+		return fmt.Errorf("make the workspace writable: %w", err)
+	}
+	return nil
+}
+
+// ownProc mounts a /proc that shows the command's own processes. Where parts of
+// /proc are hidden, as in containers, the kernel refuses; then commands see none.
+func ownProc() bool {
+	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_RDONLY
+	return unix.Mount("proc", "/proc", "proc", flags, "") == nil
+}
+
+// signalText names a signal for people.
+func signalText(sig unix.Signal) string {
+	return strings.TrimSpace(unix.SignalName(sig) + " " + "(" + sig.String() + ")")
+}

@@ -1,0 +1,32 @@
+package tools
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	RunHelper()
+	before := runtime.NumGoroutine()
+	code := m.Run()
+	if code == 0 && os.Getenv(engineEnv) == "" {
+		code = leaked(before)
+	}
+	os.Exit(code)
+}
+
+// leaked fails the run when goroutines are left after it.
+func leaked(before int) int {
+	for range 100 {
+		if runtime.NumGoroutine() <= before {
+			return 0
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	buf := make([]byte, 1<<20)
+	fmt.Printf("goroutines are left:\n%s\n", buf[:runtime.Stack(buf, true)])
+	return 1
+}

@@ -1,0 +1,280 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	firstLook = 5 * time.Millisecond   // when a new tree is looked at first
+	lastLook  = 100 * time.Millisecond // the pause between looks grows up to this
+)
+
+// threadFactor times the process limit is the limit of threads.
+const threadFactor = 16
+
+// A tree is a running command, seen from its helper.
+type tree struct {
+	main    int                  // the process the helper started
+	ended   chan unix.WaitStatus // how main ended
+	gone    chan struct{}        // closed when the helper has no child left
+	reports chan stageReport     // what the stages said, all at once
+}
+
+func startTree(name string, spec stageSpec) (*tree, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	process, err := startStage(name, spec, cloneAttr(spec.Namespaces), w)
+	w.Close()
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	t := &tree{
+		main: process.Pid, ended: make(chan unix.WaitStatus, 1), gone: make(chan struct{}),
+		reports: make(chan stageReport, 1),
+	}
+	go t.reap() // both end before watch returns
+	go t.listen(r)
+	return t, nil
+}
+
+// reap waits for every child, the adopted ones too.
+func (t *tree) reap() {
+	defer close(t.gone)
+	for {
+		var status unix.WaitStatus
+		pid, err := unix.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return
+		case pid == t.main:
+			t.ended <- status
+		}
+	}
+}
+
+// listen joins the stages' reports until no stage is left.
+func (t *tree) listen(r *os.File) {
+	defer r.Close()
+	var all stageReport
+	for dec := json.NewDecoder(r); ; {
+		var one stageReport
+		if dec.Decode(&one) != nil {
+			break
+		}
+		if one.Error != "" {
+			all.Error = one.Error
+		}
+		if one.Status != nil {
+			all.Status = one.Status
+		}
+		all.Proc = all.Proc || one.Proc
+	}
+	t.reports <- all
+}
+
+// watch returns when nothing of the tree is left, having killed it when there
+// was a reason to.
+func (t *tree) watch(spec helperSpec, closed <-chan struct{}) outcome {
+	var status unix.WaitStatus
+	kind := ""
+	timeout := time.NewTimer(spec.Timeout)
+	defer timeout.Stop()
+	pause := firstLook
+	look := time.NewTimer(pause)
+	defer look.Stop()
+	for done := false; !done; {
+		select {
+		case status = <-t.ended:
+			done = true
+		case <-closed:
+			kind, done = "closed", true
+		case <-timeout.C:
+			kind, done = "timeout", true
+		case <-look.C:
+			kind = excess(spec)
+			done = kind != ""
+			pause = min(2*pause, lastLook)
+			look.Reset(pause)
+		}
+	}
+	t.kill()
+	said := <-t.reports
+	o := outcome{Kind: kind, Proc: said.Proc}
+	switch {
+	case kind != "":
+	case said.Error != "":
+		o.Kind, o.Detail = "sandbox", said.Error
+	case said.Status != nil:
+		o.settle(*said.Status)
+	default:
+		o.settle(status)
+	}
+	return o
+}
+
+func (o *outcome) settle(status unix.WaitStatus) {
+	if status.Signaled() {
+		o.Kind, o.Status, o.Detail = "signal", int(status.Signal()), signalText(status.Signal())
+		return
+	}
+	o.Kind, o.Status = "exit", status.ExitStatus()
+}
+
+// kill ends all descendants and returns when none is left. They are stopped
+// first, all of them, so that none can fork away from under the killing.
+func (t *tree) kill() {
+	for stopped := map[int]bool{}; ; {
+		list, err := descendants()
+		if err != nil {
+			break
+		}
+		fresh := 0
+		for _, p := range list {
+			if !stopped[p.pid] {
+				stopped[p.pid] = true
+				fresh++
+				_ = unix.Kill(p.pid, unix.SIGSTOP)
+			}
+		}
+		if fresh == 0 {
+			break
+		}
+	}
+	for {
+		list, _ := descendants()
+		for _, p := range list {
+			_ = unix.Kill(p.pid, unix.SIGKILL)
+		}
+		select {
+		case <-t.gone:
+			return
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+// excess says which limit the tree exceeds; empty: none.
+func excess(spec helperSpec) string {
+	list, err := descendants()
+	if err != nil {
+		return ""
+	}
+	processes, threads, resident := 0, 0, int64(0)
+	for _, p := range list {
+		if p.zombie {
+			continue
+		}
+		processes++
+		threads += p.threads
+		resident += p.resident
+	}
+	if spec.Namespaces != nsNone {
+		processes-- // init is ours
+	}
+	if processes > spec.MaxProcesses || threads > threadFactor*spec.MaxProcesses {
+		return "processes"
+	}
+	// Resident pages that are shared count once a process; only when that is too
+	// much does the exact and slower sum decide.
+	if resident > spec.MemoryLimit && proportional(list) > spec.MemoryLimit {
+		return "memory"
+	}
+	return ""
+}
+
+// proportional sums the memory of processes, shared pages divided among those
+// who share them.
+func proportional(list []process) int64 {
+	sum := int64(0)
+	for _, p := range list {
+		sum += p.proportional()
+	}
+	return sum
+}
+
+func (p process) proportional() int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/smaps_rollup")
+	if err != nil {
+		return p.resident
+	}
+	for line := range bytes.Lines(text) {
+		fields := strings.Fields(string(line))
+		if len(fields) >= 2 && fields[0] == "Pss:" {
+			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return p.resident
+}
+
+// A process is one line of the process table.
+type process struct {
+	pid, parent int
+	zombie      bool
+	threads     int
+	resident    int64 // bytes
+}
+
+// descendants lists all processes below this one, zombies too.
+func descendants() ([]process, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	dir.Close()
+	if err != nil {
+		return nil, err
+	}
+	children := map[int][]process{}
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if p, ok := readProcess(pid); ok {
+				children[p.parent] = append(children[p.parent], p)
+			}
+		}
+	}
+	list := children[os.Getpid()]
+	for at := 0; at < len(list); at++ {
+		list = append(list, children[list[at].pid]...)
+	}
+	return list, nil
+}
+
+// readProcess reads /proc/PID/stat; the fields after the name, which may hold
+// anything, are counted from the last parenthesis.
+//
+// Source: proc_pid_stat(5).
+func readProcess(pid int) (process, bool) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return process{}, false
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 22 {
+		return process{}, false
+	}
+	parent, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return process{}, false
+	}
+	threads, _ := strconv.Atoi(fields[17])
+	pages, _ := strconv.ParseInt(fields[21], 10, 64)
+	return process{
+		pid: pid, parent: parent, zombie: fields[0] == "Z", threads: threads,
+		resident: pages * int64(os.Getpagesize()),
+	}, true
+}
