@@ -1,0 +1,127 @@
+package scripted
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"switchboard/channels"
+)
+
+// Kind is the platform's name in the settings.
+const Kind = "scripted"
+
+// acceptPause is how long Run waits before it fetches events again that the sink
+// did not take.
+const acceptPause = 20 * time.Millisecond
+
+// Channel is an account on a scripted platform.
+type Channel struct {
+	name string
+	link Link
+	cfg  Config
+	log  *slog.Logger
+}
+
+var (
+	_ channels.Channel = (*Channel)(nil)
+	_ channels.Finder  = finding{}
+	_ channels.Deduper = deduping{}
+)
+
+// New makes a channel that reaches the platform at cfg.Addr. It does no I/O.
+func New(name string, cfg Config, log *slog.Logger) channels.Channel {
+	return Over(name, NewClient(cfg), cfg, log)
+}
+
+// Over makes a channel over link. The abilities that cfg names are on the value
+// returned.
+func Over(name string, link Link, cfg Config, log *slog.Logger) channels.Channel {
+	c := &Channel{name: name, link: link, cfg: cfg, log: log.With("channel", name)}
+	switch {
+	case cfg.Finder && cfg.Deduper:
+		return struct {
+			*Channel
+			finding
+			deduping
+		}{c, finding{c.link}, deduping{cfg.Window}}
+	case cfg.Finder:
+		return struct {
+			*Channel
+			finding
+		}{c, finding{c.link}}
+	case cfg.Deduper:
+		return struct {
+			*Channel
+			deduping
+		}{c, deduping{cfg.Window}}
+	}
+	return c
+}
+
+// Name implements channels.Channel.
+func (c *Channel) Name() string { return c.name }
+
+// Kind implements channels.Channel.
+func (c *Channel) Kind() string { return Kind }
+
+// Run implements channels.Channel. An update is confirmed by the poll after the
+// one that brought it, and only if sink took it.
+func (c *Channel) Run(ctx context.Context, sink channels.Sink) error {
+	var taken []int64
+	for {
+		updates, err := c.link.Poll(ctx, taken)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		batch, ids := c.events(updates)
+		if _, err := sink.Accept(ctx, batch); err != nil {
+			taken = nil
+			c.log.WarnContext(ctx, "events not accepted, asking for them again", "events", len(batch), "error", err)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-time.After(acceptPause):
+			}
+			continue
+		}
+		taken = ids
+	}
+}
+
+func (c *Channel) events(updates []Update) ([]channels.Event, []int64) {
+	batch := make([]channels.Event, len(updates))
+	ids := make([]int64, len(updates))
+	for i, u := range updates {
+		batch[i], ids[i] = c.event(u), u.ID
+	}
+	return batch, ids
+}
+
+// Send implements channels.Channel.
+func (c *Channel) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
+	return c.link.Post(ctx, Post{
+		Conversation: out.Conversation.ID, Text: out.Body.Text, Rich: out.Body.Rich,
+		ReplyTo: out.ReplyTo, Nonce: out.Nonce,
+	})
+}
+
+// Features implements channels.Channel.
+func (c *Channel) Features(channels.Conversation) channels.Features {
+	return channels.Features{MaxText: c.cfg.MaxText}
+}
+
+type finding struct{ link Link }
+
+// Find implements channels.Finder.
+func (f finding) Find(ctx context.Context, out channels.Outbound) (channels.MessageID, bool, error) {
+	return f.link.Find(ctx, out.Conversation.ID, out.Nonce)
+}
+
+type deduping struct{ window time.Duration }
+
+// Window implements channels.Deduper.
+func (d deduping) Window() time.Duration { return d.window }

@@ -1,0 +1,92 @@
+package scripted
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"switchboard/channels"
+)
+
+// A Link is the way to the platform. Its errors are those of channels.Channel.
+type Link interface {
+	// Poll confirms updates by their IDs, waits until there are others and returns
+	// all that are not confirmed, old ones included.
+	Poll(ctx context.Context, confirm []int64) ([]Update, error)
+	// Post shows a part in a conversation.
+	Post(ctx context.Context, post Post) (channels.MessageID, error)
+	// Find looks a part up by its nonce.
+	Find(ctx context.Context, conv channels.ConversationID, nonce string) (channels.MessageID, bool, error)
+}
+
+// An Update is one thing the platform tells, as bytes: a Message in JSON, or
+// something unreadable.
+type Update struct {
+	ID    int64  `json:"id"`    // to confirm it by; a repeated event has a new one
+	Event int64  `json:"event"` // the event's own number, the same when it is repeated
+	Data  []byte `json:"data"`
+}
+
+// A Message is what somebody wrote, as the platform tells it.
+type Message struct {
+	ID           string                `json:"id"`
+	Conversation string                `json:"conversation"`
+	Kind         string                `json:"kind,omitempty"` // direct (default) | group | thread
+	Place        string                `json:"place,omitempty"`
+	Title        string                `json:"title,omitempty"`
+	User         string                `json:"user"`
+	Label        string                `json:"label,omitempty"`
+	Bot          bool                  `json:"bot,omitempty"`
+	Text         string                `json:"text"`
+	ReplyTo      string                `json:"reply_to,omitempty"`
+	Quote        string                `json:"quote,omitempty"`
+	Forwarded    bool                  `json:"forwarded,omitempty"`
+	Mentioned    bool                  `json:"mentioned,omitempty"`
+	Attachments  []channels.Attachment `json:"attachments,omitempty"`
+	At           time.Time             `json:"at"`
+}
+
+// A Post is a part on its way to the platform.
+type Post struct {
+	Conversation channels.ConversationID `json:"conversation"`
+	Text         string                  `json:"text"`
+	Rich         json.RawMessage         `json:"rich,omitempty"`
+	ReplyTo      channels.MessageID      `json:"reply_to,omitempty"`
+	Nonce        string                  `json:"nonce"`
+}
+
+// The calls over a socket: POST with JSON, answered by a Reply. A connection that
+// ends without an answer leaves the outcome unknown.
+const (
+	PathPoll = "/poll"
+	PathPost = "/post"
+	PathFind = "/find"
+)
+
+// A PollCall is the body of PathPoll, a FindCall that of PathFind.
+type (
+	PollCall struct {
+		Confirm []int64 `json:"confirm,omitempty"`
+	}
+	FindCall struct {
+		Conversation channels.ConversationID `json:"conversation"`
+		Nonce        string                  `json:"nonce"`
+	}
+)
+
+// A Reply is the answer to every call.
+type Reply struct {
+	Updates []Update           `json:"updates,omitempty"`
+	ID      channels.MessageID `json:"id,omitempty"`
+	Found   bool               `json:"found,omitempty"`
+	Error   *Error             `json:"error,omitempty"`
+}
+
+// An Error is a refusal on the wire.
+type Error struct {
+	Code       string `json:"code"` // unauthorized | gone | rate_limited | refused
+	Reason     string `json:"reason,omitempty"`
+	RetryAfter int64  `json:"retry_after_ms,omitempty"`
+	Channel    bool   `json:"channel,omitempty"`   // rate_limited: the whole channel is
+	Temporary  bool   `json:"temporary,omitempty"` // refused: trying again may help
+}

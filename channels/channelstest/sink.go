@@ -1,0 +1,140 @@
+package channelstest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"switchboard/channels"
+)
+
+// ErrNotTaken is what Sink.Accept returns where it was told to fail.
+var ErrNotTaken = errors.New("the events were not taken")
+
+// Sink keeps what a channel hands in, as the router would: a known key is a
+// duplicate. It may be used by several goroutines at once.
+type Sink struct {
+	mu      sync.Mutex
+	changed chan struct{}
+	events  []channels.Event
+	keys    map[channels.EventKey]int64
+	handed  []channels.Event
+	fail    int
+	hold    chan struct{}
+	held    int
+}
+
+var _ channels.Sink = (*Sink)(nil)
+
+// NewSink makes an empty sink.
+func NewSink() *Sink {
+	return &Sink{changed: make(chan struct{}), keys: map[channels.EventKey]int64{}}
+}
+
+// Accept implements channels.Sink.
+func (s *Sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
+	s.mu.Lock()
+	if hold := s.hold; hold != nil {
+		s.held++
+		s.wake()
+		s.mu.Unlock()
+		select {
+		case <-hold:
+		case <-ctx.Done():
+		}
+		s.mu.Lock()
+	}
+	defer s.mu.Unlock()
+	defer s.wake()
+	s.handed = append(s.handed, batch...)
+	if s.fail > 0 {
+		s.fail--
+		return nil, ErrNotTaken
+	}
+	receipts := make([]channels.Receipt, len(batch))
+	for i, e := range batch {
+		if n, ok := s.keys[e.Key]; ok {
+			receipts[i] = channels.Receipt{Duplicate: true, MessageID: n, Event: n}
+			continue
+		}
+		s.events = append(s.events, e)
+		n := int64(len(s.events))
+		s.keys[e.Key] = n
+		receipts[i] = channels.Receipt{MessageID: n, Event: n}
+	}
+	return receipts, nil
+}
+
+func (s *Sink) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// Fail makes the next n calls of Accept fail; nothing of them is kept.
+func (s *Sink) Fail(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = n
+}
+
+// Hold makes Accept wait; release lets it go on.
+func (s *Sink) Hold() (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hold := make(chan struct{})
+	s.hold = hold
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.hold = nil
+		close(hold)
+	})
+}
+
+// Held counts the calls of Accept that Hold stopped so far.
+func (s *Sink) Held() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held
+}
+
+// Events lists what was taken, each key once, in order.
+func (s *Sink) Events() []channels.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.events)
+}
+
+// Handed lists everything that was handed in, repeated and refused ones included.
+func (s *Sink) Handed() []channels.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.handed)
+}
+
+// Texts lists the texts of Events.
+func (s *Sink) Texts() []string {
+	var texts []string
+	for _, e := range s.Events() {
+		texts = append(texts, e.Message.Text)
+	}
+	return texts
+}
+
+// Await waits until cond holds; it is asked at every change. The error is ctx's.
+func (s *Sink) Await(ctx context.Context, cond func() bool) error {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		if cond() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}

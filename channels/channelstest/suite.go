@@ -1,0 +1,191 @@
+package channelstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"switchboard/channels"
+)
+
+// Harness is one channel under test with its platform. A nil func is something the
+// platform cannot do; the cases that need it are left out.
+type Harness struct {
+	Channel channels.Channel
+	// Conversation is where the person writes and the channel may send.
+	Conversation channels.Conversation
+	// Say makes the person write; it does not wait until the channel has it.
+	Say func(text string)
+	// Garble makes the platform tell something unreadable.
+	Garble func()
+	// Repeat makes the platform tell every later event n times.
+	Repeat func(n int)
+	// Pending counts the events that the channel has not acknowledged.
+	Pending func() int
+	// Drop cuts the connection; the channel can connect again at once.
+	Drop func()
+	// Down makes the platform unreachable until it is called with false.
+	Down func(on bool)
+	// Revoke makes the platform reject the credentials.
+	Revoke func()
+	// Calls counts what the channel asked of the platform.
+	Calls func() int
+
+	// Shown lists the texts the platform shows in Conversation, in order; nil: the
+	// channel's clients read for themselves, and Send is not tested.
+	Shown func() []string
+	// LimitNext, RefuseNext, GoneNext and LoseNext set the fate of the next send:
+	// rate limited, refused, conversation closed, done with its answer lost.
+	LimitNext  func(after time.Duration, channel bool)
+	RefuseNext func(temporary bool)
+	GoneNext   func()
+	LoseNext   func()
+}
+
+// patience bounds every wait of the suite.
+const patience = 5 * time.Second
+
+// Run holds a channel to the contract of package channels. Every case makes its
+// own harness; the cases run one after the other, because they count goroutines.
+func Run(t *testing.T, make func(t *testing.T) Harness) {
+	t.Helper()
+	able := make(t)
+	for _, c := range cases {
+		if c.needs(able) {
+			t.Run(c.name, func(t *testing.T) { c.run(t, start(t, make(t))) })
+		}
+	}
+}
+
+type conformanceCase struct {
+	name  string
+	needs func(Harness) bool
+	run   func(*testing.T, *rig)
+}
+
+func always(Harness) bool { return true }
+
+var cases = append(inboundCases, outboundCases...)
+
+// rig is a harness whose channel can be run and stopped.
+type rig struct {
+	Harness
+	sink *Sink
+	stop context.CancelFunc
+	done chan error
+}
+
+func start(t *testing.T, h Harness) *rig { //nolint:thelper // the cases' common beginning
+	r := &rig{Harness: h, sink: NewSink()}
+	t.Cleanup(func() {
+		if r.stop != nil {
+			r.halt(t)
+		}
+	})
+	return r
+}
+
+// run starts the channel's Run.
+func (r *rig) run(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	r.stop, r.done = stop, done
+	go func() { done <- r.Channel.Run(ctx, r.sink) }()
+}
+
+// halt ends Run by its context and returns what it returned.
+func (r *rig) halt(t *testing.T) error {
+	t.Helper()
+	r.stop()
+	err := r.ended(t)
+	r.stop = nil
+	return err
+}
+
+// ended waits until Run returned by itself.
+func (r *rig) ended(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-r.done:
+		r.done <- err
+		return err
+	case <-time.After(patience):
+		t.Fatal("Run does not return")
+		return nil
+	}
+}
+
+// supervise runs the channel again whenever it loses its connection, as the
+// router does, until the test ends.
+func (r *rig) supervise(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	r.stop, r.done = stop, done
+	go func() {
+		for {
+			err := r.Channel.Run(ctx, r.sink)
+			if ctx.Err() != nil || errors.Is(err, channels.ErrUnauthorized) {
+				done <- err
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+}
+
+// await waits until the sink has n events.
+func (r *rig) await(t *testing.T, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := r.sink.Await(ctx, func() bool { return len(r.sink.Events()) >= n }); err != nil {
+		t.Fatalf("%d events of %d came: %q", len(r.sink.Events()), n, r.sink.Texts())
+	}
+}
+
+// eventually waits until cond holds.
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not in %s", what, patience)
+		}
+	}
+}
+
+func (r *rig) outbound(text, nonce string) channels.Outbound {
+	return channels.Outbound{
+		Conversation: r.Conversation, Body: channels.Body{Text: text}, Nonce: nonce, Last: true,
+	}
+}
+
+// send sends and expects success.
+func (r *rig) send(t *testing.T, text, nonce string) channels.MessageID {
+	t.Helper()
+	id, err := r.Channel.Send(t.Context(), r.outbound(text, nonce))
+	if err != nil {
+		t.Fatalf("send %q: %v", nonce, err)
+	}
+	if id == "" {
+		t.Fatalf("send %q returned no ID", nonce)
+	}
+	return id
+}
+
+// noLeak fails when goroutines stay that were not there before it was called.
+func noLeak(t *testing.T) (check func()) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	return func() {
+		t.Helper()
+		if err := goleak.Find(before); err != nil {
+			t.Error(fmt.Errorf("after Run returned: %w", err))
+		}
+	}
+}

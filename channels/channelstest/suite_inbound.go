@@ -1,0 +1,212 @@
+package channelstest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"switchboard/channels"
+)
+
+var inboundCases = []conformanceCase{
+	{"names", always, testNames},
+	{"receive in order", always, testReceive},
+	{"texts come as written", always, testTexts},
+	{"not accepted comes again", always, testAcceptError},
+	{"acknowledged only after accept", func(h Harness) bool { return h.Pending != nil }, testAckAfterAccept},
+	{"duplicates keep their key", func(h Harness) bool { return h.Repeat != nil }, testDuplicates},
+	{"undecodable is told and stops nothing", func(h Harness) bool { return h.Garble != nil }, testGarbled},
+	{"backlog after a pause", always, testBacklog},
+	{"connection lost", func(h Harness) bool { return h.Drop != nil }, testDrop},
+	{"unauthorized", func(h Harness) bool { return h.Revoke != nil }, testUnauthorized},
+	{"run ends with its context", always, testRunEnds},
+	{"run ends while the sink waits", always, testRunEndsInAccept},
+}
+
+func testNames(t *testing.T, r *rig) {
+	if r.Channel.Name() == "" || r.Channel.Kind() == "" {
+		t.Errorf("name %q, kind %q", r.Channel.Name(), r.Channel.Kind())
+	}
+}
+
+func testReceive(t *testing.T, r *rig) {
+	r.run(t)
+	var want []string
+	for i := range 20 {
+		want = append(want, fmt.Sprintf("text %d", i))
+		r.Say(want[i])
+		if i%5 == 0 { // some alone, some in batches
+			r.await(t, i+1)
+		}
+	}
+	r.await(t, len(want))
+	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+	for _, e := range r.sink.Events() {
+		if e.Kind != channels.EventMessage || e.Key == "" || e.Message.ID == "" || e.Sender.ID == "" {
+			t.Errorf("incomplete event %+v", e)
+		}
+		c := e.Conversation
+		if c.Channel != r.Channel.Name() || c.ID != r.Conversation.ID || c.Kind == "" || c.Place == "" {
+			t.Errorf("conversation %+v, want %+v", c, r.Conversation)
+		}
+	}
+}
+
+func testTexts(t *testing.T, r *rig) {
+	r.run(t)
+	want := []string{
+		"/help me", "two\nlines", "  spaces  ", "שלום עולם", "👩‍👩‍👧 😀", "{\"a\":\"\\u0000\"}", "*not* <b>markup</b> &amp;",
+		strings.Repeat("long ", 4000),
+	}
+	for i, text := range want {
+		r.Say(text)
+		r.await(t, i+1)
+	}
+	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func testAcceptError(t *testing.T, r *rig) {
+	r.sink.Fail(3)
+	r.supervise(t)
+	r.Say("one")
+	r.Say("two")
+	r.await(t, 2)
+	texts := r.sink.Texts()
+	slices.Sort(texts) // the harness writes both at once
+	if diff := cmp.Diff([]string{"one", "two"}, texts); diff != "" {
+		t.Error(diff)
+	}
+	if handed := r.sink.Handed(); len(handed) < 4 {
+		t.Errorf("refused events were not handed in again: %d in all", len(handed))
+	}
+}
+
+func testAckAfterAccept(t *testing.T, r *rig) {
+	release := r.sink.Hold()
+	defer release()
+	r.supervise(t)
+	r.Say("one")
+	eventually(t, "the sink is asked", func() bool { return r.sink.Held() > 0 })
+	time.Sleep(30 * time.Millisecond) // an early acknowledgement needs time to show
+	if n := r.Pending(); n != 1 {
+		t.Errorf("%d events are pending while the sink has not committed, want 1", n)
+	}
+	r.sink.Fail(2)
+	release()
+	r.await(t, 1)
+	eventually(t, "everything is acknowledged", func() bool { return r.Pending() == 0 })
+	r.Say("two")
+	r.await(t, 2)
+	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func testDuplicates(t *testing.T, r *rig) {
+	r.Repeat(5)
+	r.run(t)
+	r.Say("one")
+	r.Say("two")
+	eventually(t, "all repetitions come", func() bool { return len(r.sink.Handed()) >= 10 })
+	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func testGarbled(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("one")
+	r.await(t, 1)
+	r.Garble()
+	r.Say("two")
+	r.await(t, 3)
+	events := r.sink.Events()
+	if e := events[1]; e.Kind != channels.EventUndecodable || e.Key == "" || e.Reason == "" || len(e.Raw) == 0 {
+		t.Errorf("undecodable event %+v", e)
+	}
+	if events[2].Message.Text != "two" {
+		t.Errorf("after it came %+v", events[2])
+	}
+}
+
+func testBacklog(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("one")
+	r.await(t, 1)
+	if err := r.halt(t); err != nil {
+		t.Fatal(err)
+	}
+	r.Say("two")
+	r.run(t)
+	r.await(t, 2)
+	r.Say("three")
+	r.await(t, 3)
+	if diff := cmp.Diff([]string{"one", "two", "three"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func testDrop(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("one")
+	r.await(t, 1)
+	eventually(t, "Run ends", func() bool {
+		r.Drop() // again, when it fell between two calls
+		return len(r.done) > 0
+	})
+	if err := r.ended(t); err == nil || errors.Is(err, channels.ErrUnauthorized) {
+		t.Fatalf("Run returned %v for a lost connection", err)
+	}
+	r.Say("two")
+	r.run(t)
+	r.await(t, 2)
+}
+
+func testUnauthorized(t *testing.T, r *rig) {
+	r.Revoke()
+	r.run(t)
+	if err := r.ended(t); !errors.Is(err, channels.ErrUnauthorized) {
+		t.Errorf("Run returned %v", err)
+	}
+	if r.Shown == nil {
+		return
+	}
+	if _, err := r.Channel.Send(t.Context(), r.outbound("x", "n")); !errors.Is(err, channels.ErrUnauthorized) {
+		t.Errorf("Send returned %v", err)
+	}
+}
+
+func testRunEnds(t *testing.T, r *rig) {
+	check := noLeak(t)
+	r.run(t)
+	r.Say("one")
+	r.await(t, 1)
+	began := time.Now()
+	if err := r.halt(t); err != nil {
+		t.Errorf("Run returned %v", err)
+	}
+	if d := time.Since(began); d > time.Second {
+		t.Errorf("Run took %s to end", d)
+	}
+	check()
+}
+
+func testRunEndsInAccept(t *testing.T, r *rig) {
+	release := r.sink.Hold()
+	defer release()
+	r.run(t)
+	r.Say("one")
+	eventually(t, "the sink is asked", func() bool { return r.sink.Held() > 0 })
+	if err := r.halt(t); err != nil {
+		t.Errorf("Run returned %v", err)
+	}
+}
