@@ -88,8 +88,8 @@ func firstError(errs ...error) error {
 func (r *run) perform(ctx context.Context, plan *PlanRow, i int) tools.Result {
 	task := plan.Tasks[i].Task
 	if task.Type == TaskTool {
-		return r.toolbox.Run(ctx, *task.Tool, tools.Call{
-			Args: json.RawMessage(*task.Args), Workspace: r.turn.Workspace,
+		return r.toolbox.Run(ctx, deref(task.Tool), tools.Call{
+			Args: json.RawMessage(deref(task.Args)), Workspace: r.turn.Workspace,
 			Session: tools.Session{
 				ID: r.turn.Session.Key, Person: r.turn.Person.Name, Role: r.turn.Person.Role,
 				Channel: r.turn.Place.Channel, Mode: r.turn.Session.Mode, TimeZone: r.zone(),
@@ -113,7 +113,7 @@ func (r *run) harmless(task Task) bool {
 	if task.Type != TaskTool {
 		return false
 	}
-	tool, ok := r.toolbox.Get(*task.Tool)
+	tool, ok := r.toolbox.Get(deref(task.Tool))
 	return ok && tool.Effect == tools.EffectRead
 }
 
@@ -123,7 +123,7 @@ func (r *run) refusal(plan *PlanRow, i int) *tools.Result {
 	task := plan.Tasks[i].Task
 	name, effect := tools.ExecName, r.execEffect()
 	if task.Type == TaskTool {
-		tool, ok := r.toolbox.Get(*task.Tool)
+		tool, ok := r.toolbox.Get(deref(task.Tool))
 		if !ok {
 			return &tools.Result{
 				End: tools.EndRefused, Code: "unknown_tool", Rule: "registry", Taint: r.taint,
@@ -164,14 +164,14 @@ func signature(task Task) string {
 	case TaskExec:
 		return "exec " + strings.Join(strings.Fields(task.Detail), " ")
 	case TaskTool:
-		args := *task.Args
+		args := deref(task.Args)
 		var value any
 		if json.Unmarshal([]byte(args), &value) == nil {
 			if canonical, err := json.Marshal(value); err == nil {
 				args = string(canonical)
 			}
 		}
-		return "tool " + *task.Tool + " " + args
+		return "tool " + deref(task.Tool) + " " + args
 	}
 	return ""
 }

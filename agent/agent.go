@@ -63,7 +63,7 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 // nothing more. Any other error is the journal's: the turn stays open.
 func (a *Agent) Run(ctx context.Context, turn Turn, journal Journal) error {
 	err := a.run(ctx, turn, journal)
-	if err != nil && handedBack(ctx) {
+	if errors.Is(err, ErrHandBack) || err != nil && handedBack(ctx) {
 		return ErrHandBack
 	}
 	return err

@@ -266,7 +266,7 @@ func (p *prompt) outcome(title string, task earlier, limit int) {
 	p.what(task.row.Task)
 	output := task.Output
 	if task.row.Result != nil {
-		p.how(task.row.Result)
+		p.how(*task.row.Result)
 		if task.row.Type != TaskMsg {
 			output = task.row.Result.Output
 		}
@@ -280,14 +280,22 @@ func (p *prompt) what(task Task) {
 	case TaskExec:
 		p.linef("Command: %s", indent(task.Detail))
 	case TaskTool:
-		p.linef("Tool: %s\nArguments: %s\nFor: %s", *task.Tool, indent(*task.Args), indent(task.Detail))
+		p.linef("Tool: %s\nArguments: %s\nFor: %s", deref(task.Tool), indent(deref(task.Args)), indent(task.Detail))
 	default:
 		p.linef("Message: %s", indent(task.Detail))
 	}
 }
 
+// deref is the text, empty for nil.
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
 // how says how a task ended.
-func (p *prompt) how(result *tools.Result) {
+func (p *prompt) how(result tools.Result) {
 	line := "Ended: " + string(result.End)
 	if result.Code != "" {
 		line += " (" + oneLine(result.Code) + ")"
@@ -385,10 +393,14 @@ func (r *run) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (s
 		p.section("Task")
 		p.what(task.Task)
 		p.section("Expected")
-		p.add(indent(*task.Expect) + "\n")
+		p.add(indent(deref(task.Expect)) + "\n")
 		p.section("Output")
-		p.how(task.Result)
-		p.data(clip(task.Result.Output, cut.output))
+		var result tools.Result
+		if task.Result != nil {
+			result = *task.Result
+		}
+		p.how(result)
+		p.data(clip(result.Output, cut.output))
 		if len(faults) > 0 {
 			p.faults("Faults in your last verdict", faults)
 		}

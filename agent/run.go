@@ -102,7 +102,12 @@ func (r *run) stage(ctx context.Context, step Step) error {
 	r.mirror(step)
 	s := &r.staged
 	s.Calls = append(s.Calls, step.Calls...)
-	s.Tasks = append(s.Tasks, step.Tasks...)
+	for _, change := range step.Tasks {
+		s.Tasks = slices.DeleteFunc(s.Tasks, func(c TaskChange) bool {
+			return c.Attempt == change.Attempt && c.Position == change.Position
+		})
+		s.Tasks = append(s.Tasks, change)
+	}
 	s.Say = append(s.Say, step.Say...)
 	if step.Plan != nil {
 		s.Plan = clonePlan(step.Plan)

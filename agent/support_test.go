@@ -164,7 +164,7 @@ func (j *memJournal) texts() []string {
 
 // world is a scripted surrounding: models, shell and gate, and what they saw.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	cfg     Config
 	turn    Turn
 	journal *memJournal
@@ -181,7 +181,7 @@ type world struct {
 	gated  []tools.Question
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	return &world{
 		t: t, cfg: DefaultConfig(), journal: &memJournal{},

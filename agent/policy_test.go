@@ -1,0 +1,153 @@
+package agent
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+)
+
+// promise: P4.rights-at-run
+func TestRightsAreAskedAgainAtRun(t *testing.T) {
+	t.Parallel()
+	for _, verdict := range []tools.Verdict{tools.Refuse, tools.Ask, "nonsense"} {
+		t.Run(string(verdict), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			revoked := false
+			w.decide = func(q tools.Question) tools.Decision {
+				if q.Tool == tools.ExecName && revoked {
+					return tools.Decision{Verdict: verdict, Rule: "person.tools", Reason: "taken away"}
+				}
+				return tools.Decision{Verdict: tools.Allow}
+			}
+			w.script(map[string][]string{rolePlanner: {planText(toolTask("look", "a"), execTask("rm"), msgTask("tell"))}, roleReviewer: {okText()}, roleWorker: {"told"}})
+			w.extra = nil
+			script := w.answer
+			w.answer = func(ctx context.Context, model string, req llm.Request) (llm.Response, error) {
+				revoked = revoked || req.Role == roleReviewer
+				return script(ctx, model, req)
+			}
+			w.run()
+			if count(w.ran, "rm") != 0 {
+				t.Fatal("a command ran after the right to it was taken away")
+			}
+			got := w.journal.plans[0].Tasks[1]
+			if got.State != TaskFailed || got.Result.End != tools.EndRefused || got.Result.Rule != "person.tools" || !strings.HasPrefix(got.Result.Hint, "taken away") {
+				t.Errorf("task %+v, result %+v", got, got.Result)
+			}
+			if verdict == tools.Ask && !strings.Contains(got.Result.Hint, "approvals are not available") {
+				t.Errorf("hint %q", got.Result.Hint)
+			}
+			if review := w.requests(roleReviewer)[1].User; !strings.Contains(review, "Ended: refused (not_permitted)\nRule: person.tools\nHint: taken away") {
+				t.Errorf("the reviewer was not told:\n%s", review)
+			}
+		})
+	}
+}
+
+func TestWithheldToolsAreNotOffered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.decide = func(q tools.Question) tools.Decision {
+		if q.Tool == "post" || q.Tool == tools.ExecName {
+			return tools.Decision{Verdict: tools.Refuse, Rule: "channel.tools_deny", Reason: q.Tool + " is off here"}
+		}
+		return tools.Decision{Verdict: tools.Allow}
+	}
+	w.script(map[string][]string{rolePlanner: {planText(answerTask("hi"))}})
+	w.run()
+	req := w.requests(rolePlanner)[0]
+	for text, want := range map[string]bool{"\n### look\n": true, "\n### fetch\n": true, "\n### post\n": false, "\n### exec\n": false} {
+		if strings.Contains(req.System, text) != want {
+			t.Errorf("%q offered: %v, want %v", text, !want, want)
+		}
+	}
+	if want := "- Withheld here:\n  - exec: exec is off here (rule channel.tools_deny)\n  - post: post is off here (rule channel.tools_deny)\n"; !strings.Contains(req.User, want) {
+		t.Errorf("no %q in\n%s", want, req.User)
+	}
+	for _, q := range w.gated {
+		if q.Person != "marco" || q.Channel != "console" || q.Mode != "act" {
+			t.Fatalf("asked %+v", q)
+		}
+	}
+}
+
+func TestExecEffect(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		role, sandbox string
+		unconfined    bool
+		want          tools.Effect
+	}{
+		{"admin", "auto", false, tools.EffectWrite},
+		{"admin", "auto", true, tools.EffectOutside},
+		{"admin", "off", false, tools.EffectOutside},
+		{"user", "auto", true, tools.EffectWrite},
+		{"user", "off", true, tools.EffectWrite},
+	} {
+		w := newWorld(t)
+		w.turn.Person.Role, w.cfg.Sandbox, w.cfg.AdminUnconfined = tc.role, tc.sandbox, tc.unconfined
+		if got := newRunFor(w).execEffect(); got != tc.want {
+			t.Errorf("%+v: %s", tc, got)
+		}
+	}
+}
+
+// promise: P5.taint-inherits
+func TestTaintAccruesAndIsInherited(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.decide = func(q tools.Question) tools.Decision {
+		if q.Effect == tools.EffectOutside && q.Taint != tools.Clean {
+			return tools.Decision{Verdict: tools.Ask, Rule: "taint.outside", Reason: "the turn read a page"}
+		}
+		return tools.Decision{Verdict: tools.Allow}
+	}
+	w.script(map[string][]string{
+		rolePlanner:  {planText(msgTask("before"), toolTask("fetch", "a"), execTask("wc"), toolTask("post", "a"), msgTask("tell"))},
+		roleReviewer: {okText()}, roleWorker: {"text"},
+	})
+	w.run()
+	if count(w.ran, `post{"word":"a"}`) != 0 {
+		t.Error("a tainted turn had an effect outside")
+	}
+	tasks := w.journal.plans[0].Tasks
+	for i, want := range []bool{false, true, true, true, true} {
+		if got := tasks[i].Result.Taint != tools.Clean; got != want {
+			t.Errorf("task %d tainted: %v, want %v", i+1, got, want)
+		}
+		if review := tasks[i].Review; review != nil && review.Taint == tools.Clean {
+			t.Errorf("the review of task %d is clean", i+1)
+		}
+	}
+	if w.journal.said[0].Taint != tools.Clean || w.journal.said[1].Taint == tools.Clean {
+		t.Errorf("said %+v", w.journal.said)
+	}
+}
+
+// promise: P5.taint-inherits
+func TestTaintOfTheContext(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*world){
+		"message":    func(w *world) { w.turn.Message.Taint = "forwarded" },
+		"quote":      func(w *world) { w.turn.Message.Quote = "said" },
+		"attachment": func(w *world) { w.turn.Message.Attachments = []Attachment{{Name: "a"}} },
+		"summary":    func(w *world) { w.turn.Session.Summary, w.turn.Session.SummaryTaint = "s", "web" },
+		"fact":       func(w *world) { w.journal.context.Facts = []Fact{{Text: "f", Taint: "web"}} },
+		"recent":     func(w *world) { w.journal.context.Recent = []Line{{Text: "l", Bot: true, Taint: "web"}} },
+		"resumed task": func(w *world) {
+			w.journal.context.Plans = []PlanRow{{Tasks: []TaskRow{{Result: &tools.Result{Taint: "web"}}}}}
+		},
+	} {
+		w := newWorld(t)
+		if r := newRunFor(w); r.taint != tools.Clean {
+			t.Fatalf("tainted by nothing: %s", r.taint)
+		}
+		if change(w); newRunFor(w).taint == tools.Clean {
+			t.Errorf("%s does not taint the turn", name)
+		}
+	}
+}
