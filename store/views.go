@@ -14,9 +14,11 @@ const (
 		SELECT t.id, s.key, t.person, t.state, t.outcome, m.text, t.created_at, t.started_at, t.finished_at,
 			t.calls, t.tokens_in, t.tokens_out, t.cost
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN messages m ON m.id = t.message_id `
-	listTurns    = turnColumns + `WHERE (? = '' OR t.state = ?) ORDER BY t.id DESC LIMIT ?`
-	oneTurn      = turnColumns + `WHERE t.id = ?`
-	newestTurn   = turnColumns + `WHERE s.key = ? AND t.state <> 'merged' ORDER BY t.id DESC LIMIT 1`
+	listTurns   = turnColumns + `WHERE (? = '' OR t.state = ?) ORDER BY t.id DESC LIMIT ?`
+	oneTurn     = turnColumns + `WHERE t.id = ?`
+	currentTurn = turnColumns + `WHERE s.key = ? AND t.state <> 'merged'
+		ORDER BY CASE t.state WHEN 'running' THEN 0 WHEN 'queued' THEN 1 ELSE 2 END,
+			CASE t.state WHEN 'queued' THEN t.id ELSE -t.id END LIMIT 1`
 	countWaiting = `
 		SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.key = ? AND t.state = 'queued'`
 	turnMessages = `
@@ -92,10 +94,10 @@ func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *router.Tu
 	return v, nil
 }
 
-// Newest implements router.Views.
-func (r *Router) Newest(ctx context.Context, session string) (v *router.TurnView, err error) {
-	err = r.db.read(ctx, "newest turn", func(t *tx) error {
-		v, err = t.turn(newestTurn, clean(session))
+// Current implements router.Views.
+func (r *Router) Current(ctx context.Context, session string) (v *router.TurnView, err error) {
+	err = r.db.read(ctx, "current turn", func(t *tx) error {
+		v, err = t.turn(currentTurn, clean(session))
 		return err
 	})
 	if err != nil {

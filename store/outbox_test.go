@@ -1,0 +1,191 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// posts accepts a command whose reply has the given parts.
+func (h *house) posts(conv, key string, parts ...string) {
+	h.Helper()
+	e := control(entry(conv, key, "/help"), router.EffectNone, "help")
+	e.Reply.Parts = nil
+	for _, p := range parts {
+		e.Reply.Parts = append(e.Reply.Parts, channels.Body{Text: p})
+	}
+	h.accept(e)
+}
+
+func (h *house) hold() router.Hold {
+	h.Helper()
+	hold, ok, err := h.r.TakeChannel(h.ctx, h.owner(), "tg")
+	if err != nil || !ok {
+		h.Fatalf("take channel: %v, %v", ok, err)
+	}
+	return hold
+}
+
+func (h *house) begin(hold router.Hold, conv channels.ConversationID) *router.Delivery {
+	h.Helper()
+	d, _, err := h.r.Begin(h.ctx, hold, conv)
+	if err != nil {
+		h.Fatalf("begin: %v", err)
+	}
+	return d
+}
+
+func (h *house) settle(hold router.Hold, d *router.Delivery, s router.Settlement) {
+	h.Helper()
+	if err := h.r.Settle(h.ctx, hold, d, s); err != nil {
+		h.Fatalf("settle: %v", err)
+	}
+}
+
+func (h *house) states() (list []string) {
+	h.Helper()
+	ds, err := h.r.Deliveries(h.ctx, "", 100)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for i := len(ds) - 1; i >= 0; i-- {
+		list = append(list, fmt.Sprint(ds[i].Text, " ", ds[i].State, " ", ds[i].Outcome))
+	}
+	return list
+}
+
+// promise: P3.order-in-conversation
+func TestDeliveriesGoInOrder(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		h.posts("c", "1", "a", "b")
+		h.posts("d", "2", "x")
+		h.posts("c", "3", "c")
+		hold := h.hold()
+		if open, err := h.r.Open(h.ctx, hold); err != nil || fmt.Sprint(open) != "[c d]" {
+			t.Errorf("%v, %v", open, err)
+		}
+		nonces := map[string]bool{}
+		for _, want := range []string{"a", "b", "c"} {
+			d := h.begin(hold, "c")
+			if d == nil || d.Body.Text != want || d.State != router.DeliverySending || d.Tries != 1 || d.Last == (want == "a") || d.Conversation.Kind != channels.Direct || d.FirstTry.IsZero() {
+				t.Fatalf("want %s, got %+v", want, d)
+			}
+			nonces[d.Nonce] = true
+			h.settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: channels.MessageID(want)})
+			if err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliveryPending}); !errors.Is(err, router.ErrFenced) {
+				t.Errorf("settled twice: %v", err)
+			}
+		}
+		if d, due, err := h.r.Begin(h.ctx, hold, "c"); d != nil || !due.IsZero() || err != nil || len(nonces) != 3 {
+			t.Errorf("nothing left, yet %+v, %v, %v", d, due, err)
+		}
+		if d := h.begin(hold, "d"); d == nil || d.Body.Text != "x" {
+			t.Errorf("the other conversation: %+v", d)
+		}
+	})
+}
+
+// promise: P2.refused-retries
+func TestDeliveryComesBackLater(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		h.posts("c", "1", "a")
+		hold := h.hold()
+		d := h.begin(hold, "c")
+		at := time.Now().Add(time.Hour).Truncate(time.Microsecond).UTC()
+		h.settle(hold, d, router.Settlement{State: router.DeliveryPending, NextAt: at, Outcome: "rate_limited"})
+		if d, due, err := h.r.Begin(h.ctx, hold, "c"); d != nil || !due.Equal(at) || err != nil {
+			t.Errorf("%+v, %v, %v", d, due, err)
+		}
+		h.posts("e", "2", "b")
+		d = h.begin(hold, "e")
+		h.settle(hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true})
+		again := h.begin(hold, "e")
+		if again.Tries != 1 || !again.FirstTry.Equal(again.LastTry) || again.Nonce != d.Nonce {
+			t.Errorf("a free try counted: %+v", again)
+		}
+		h.settle(hold, again, router.Settlement{State: router.DeliveryPending})
+		if again = h.begin(hold, "e"); again.Tries != 2 || again.LastTry.Equal(again.FirstTry) {
+			t.Errorf("%+v", again)
+		}
+	})
+}
+
+// promise: P2.unknown-honest
+func TestTakeChannelMakesSendingUnknown(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		h.posts("c", "1", "a", "b")
+		old := h.hold()
+		d := h.begin(old, "c")
+		hold := h.hold()
+		if hold.Fence <= old.Fence {
+			t.Errorf("fence %d after %d", hold.Fence, old.Fence)
+		}
+		if _, _, err := h.r.Begin(h.ctx, old, "c"); !errors.Is(err, router.ErrFenced) {
+			t.Errorf("begin under an old fence: %v", err)
+		}
+		if err := h.r.Settle(h.ctx, old, d, router.Settlement{State: router.DeliverySent}); !errors.Is(err, router.ErrFenced) {
+			t.Errorf("settle under an old fence: %v", err)
+		}
+		u := h.begin(hold, "c")
+		if u == nil || u.State != router.DeliveryUnknown || u.ID != d.ID || u.Tries != 1 {
+			t.Fatalf("%+v", u)
+		}
+		if again := h.begin(hold, "c"); again == nil || again.ID != u.ID {
+			t.Errorf("an unknown head must block: %+v", again)
+		}
+		h.settle(hold, u, router.Settlement{State: router.DeliveryPending, Repeated: true, Body: &channels.Body{Text: "a (repeated)"}})
+		r := h.begin(hold, "c")
+		if !r.Repeated || r.Body.Text != "a (repeated)" || r.Tries != 2 || r.Nonce != d.Nonce {
+			t.Errorf("%+v", r)
+		}
+		h.settle(hold, r, router.Settlement{State: router.DeliveryUnknown, Final: true, Outcome: "second"})
+		if next := h.begin(hold, "c"); next == nil || next.Body.Text != "b" {
+			t.Errorf("a final unknown blocks: %+v", next)
+		}
+		// Begun and never settled: nobody knows.
+		if lost := h.begin(hold, "c"); lost == nil || lost.State != router.DeliveryUnknown {
+			t.Errorf("%+v", lost)
+		}
+		if err := h.r.DropChannel(h.ctx, hold); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := h.r.Begin(h.ctx, hold, "c"); !errors.Is(err, router.ErrFenced) {
+			t.Errorf("begin after the channel was dropped: %v", err)
+		}
+	})
+}
+
+func TestDeadAndDropped(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		h.posts("c", "1", "a", "b", "c")
+		h.posts("c", "2", "d", "e")
+		h.posts("x", "3", "f")
+		hold := h.hold()
+		d := h.begin(hold, "c")
+		h.settle(hold, d, router.Settlement{State: router.DeliverySent})
+		h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliveryDead, Outcome: "refused", Detail: "no"})
+		d = h.begin(hold, "c")
+		if d == nil || d.Body.Text != "d" {
+			t.Fatalf("the next message must go: %+v", d)
+		}
+		h.settle(hold, d, router.Settlement{State: router.DeliveryDropped, Outcome: "gone", Conversation: true})
+		want := "[a sent  b dead refused c dead earlier_part_dead d dropped gone e dropped gone f pending ]"
+		if got := fmt.Sprint(h.states()); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	})
+}

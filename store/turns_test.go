@@ -1,0 +1,204 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+func end(state, outcome string) agent.Step { return agent.Step{End: &agent.End{State: state, Outcome: outcome}} }
+
+func (h *house) commit(ref router.TurnRef, step agent.Step, says ...router.Reply) *router.Claimed {
+	h.Helper()
+	next, err := h.r.Commit(h.ctx, ref, step, says)
+	if err != nil {
+		h.Fatalf("commit: %v", err)
+	}
+	return next
+}
+
+func (h *house) claim(limit int, except ...string) []router.Claimed {
+	h.Helper()
+	list, err := h.r.Claim(h.ctx, h.owner(), []string{"tg"}, except, limit)
+	if err != nil {
+		h.Fatalf("claim: %v", err)
+	}
+	return list
+}
+
+// promise: P3.order-in-session
+func TestTurnsRunInOrder(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		second, third := h.accept(claiming(entry("c", "2", "")))[0], h.accept(entry("c", "3", ""))[0]
+		if second.Claimed != nil || second.Waiting || third.Claimed != nil || third.Waiting {
+			t.Errorf("a held session was claimed: %+v %+v", second, third)
+		}
+		if list := h.claim(10); len(list) != 0 {
+			t.Errorf("claimed %+v", list)
+		}
+		next := h.commit(ref, end("done", "answered"))
+		if next == nil || next.TurnID != second.TurnID || next.Fence != ref.Fence || next.Person != "marco" {
+			t.Fatalf("next %+v", next)
+		}
+		if _, err := h.r.Commit(h.ctx, ref, end("failed", "late"), nil); !errors.Is(err, router.ErrFenced) {
+			t.Errorf("a finished turn took a step: %v", err)
+		}
+		next = h.commit(next.TurnRef, end("cancelled", "cancelled"))
+		if next == nil || next.TurnID != third.TurnID {
+			t.Fatalf("next %+v", next)
+		}
+		if next = h.commit(next.TurnRef, end("done", "answered")); next != nil {
+			t.Fatalf("next %+v", next)
+		}
+		if a := h.accept(claiming(entry("c", "4", "")))[0]; a.Claimed == nil || a.Claimed.Fence <= ref.Fence {
+			t.Errorf("idle session: %+v", a)
+		}
+	})
+}
+
+func TestClaimTakesTheLongestWaiting(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		var ids []int64
+		for i := range 4 {
+			e := entry(fmt.Sprint("c", i), fmt.Sprint(i), "")
+			if i == 1 {
+				e.Person = "anna"
+			}
+			ids = append(ids, h.accept(e)[0].TurnID)
+		}
+		if list, err := h.r.Claim(h.ctx, h.owner(), []string{"other"}, nil, 9); err != nil || len(list) != 0 {
+			t.Errorf("another channel's: %+v, %v", list, err)
+		}
+		list := h.claim(2, "anna")
+		if len(list) != 2 || list[0].TurnID != ids[0] || list[1].TurnID != ids[2] {
+			t.Errorf("%+v, want turns %d and %d", list, ids[0], ids[2])
+		}
+		if list = h.claim(9); len(list) != 2 || list[0].TurnID != ids[1] || list[0].Person != "anna" {
+			t.Errorf("%+v", list)
+		}
+		if err := h.r.GiveBack(h.ctx, list[0].TurnRef); err != nil {
+			t.Fatal(err)
+		}
+		again := h.claim(9)
+		if len(again) != 1 || again[0].TurnID != ids[1] || again[0].Fence != list[0].Fence+1 {
+			t.Errorf("given back: %+v", again)
+		}
+		if err := h.r.GiveBack(h.ctx, list[0].TurnRef); err != nil {
+			t.Errorf("under an old fence: %v", err)
+		}
+		if list := h.claim(9); len(list) != 0 {
+			t.Errorf("an old fence released the session: %+v", list)
+		}
+	})
+}
+
+// promise: L.fence
+func TestOldFenceWritesNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		h.commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec}}}}})
+		if err := h.r.GiveBack(h.ctx, ref); err != nil {
+			t.Fatal(err)
+		}
+		fenced := func(when string) {
+			steps := map[string]agent.Step{
+				"call": {Calls: []agent.Call{{Step: "x", Role: "planner"}}}, "plan": {Plan: &agent.PlanRow{Attempt: 1}},
+				"task": {Tasks: []agent.TaskChange{{State: agent.TaskRunning, Type: agent.TaskExec}}},
+				"review": {Review: &agent.Review{Status: "ok"}}, "say": {Say: []agent.Say{{Text: "x"}}}, "end": end("done", ""),
+			}
+			for name, step := range steps {
+				if _, err := h.r.Commit(h.ctx, ref, step, make([]router.Reply, len(step.Say))); !errors.Is(err, router.ErrFenced) {
+					t.Errorf("%s, %s: %v", when, name, err)
+				}
+			}
+			if _, err := h.r.Load(h.ctx, ref); !errors.Is(err, router.ErrFenced) {
+				t.Errorf("%s, load: %v", when, err)
+			}
+		}
+		fenced("given back")
+		now := h.claim(1)[0].TurnRef
+		fenced("taken over")
+		d, err := h.r.Load(h.ctx, now)
+		if err != nil || len(d.State.Calls) != 0 || len(d.State.Said) != 0 || len(d.State.Plans) != 1 ||
+			d.State.Plans[0].Tasks[0].State != agent.TaskPending || d.State.Plans[0].Tasks[0].Review != nil {
+			t.Errorf("%+v, %v", d, err)
+		}
+		if _, err := h.r.Load(h.ctx, router.TurnRef{TurnID: 999, SessionID: 1, Fence: 1}); !errors.Is(err, router.ErrNotFound) {
+			t.Errorf("no such turn: %v", err)
+		}
+	})
+}
+
+func TestCancelTurn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		if err := h.r.Cancel(h.ctx, ref.TurnID); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := h.r.Load(h.ctx, ref); err != nil || !d.CancelRequested {
+			t.Errorf("%+v, %v", d, err)
+		}
+		h.commit(ref, end("cancelled", "cancelled"))
+		if err := h.r.Cancel(h.ctx, ref.TurnID); !errors.Is(err, router.ErrNotFound) {
+			t.Errorf("a finished turn: %v", err)
+		}
+	})
+}
+
+// Messages come in while turns end: none may be left with nobody to run it.
+func TestNoTurnIsStranded(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		const writers, each = 4, 25
+		var wg sync.WaitGroup
+		var done atomic.Int64
+		var work func(c *router.Claimed)
+		work = func(c *router.Claimed) {
+			for c != nil {
+				next, err := h.r.Commit(h.ctx, c.TurnRef, end("done", "answered"), nil)
+				if err != nil {
+					t.Errorf("commit: %v", err)
+					return
+				}
+				done.Add(1)
+				c = next
+			}
+		}
+		for w := range writers {
+			wg.Go(func() {
+				for i := range each {
+					e := claiming(entry(fmt.Sprint("c", i%2), fmt.Sprint(w, ".", i), "x"))
+					out, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e})
+					if err != nil {
+						t.Errorf("accept: %v", err)
+						return
+					}
+					if c := out[0].Claimed; c != nil {
+						wg.Go(func() { work(c) })
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if done.Load() != writers*each {
+			t.Errorf("%d turns of %d ended", done.Load(), writers*each)
+		}
+	})
+}
