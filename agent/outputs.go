@@ -27,12 +27,12 @@ type earlier struct {
 }
 
 // earlierTasks are the tasks of the plan before position that have an output, and
-// before them what earlier attempts did well.
+// before them what earlier attempts did well or said.
 func (r *run) earlierTasks(attempt, position int) []earlier {
 	var all []earlier
 	for _, plan := range r.state.Plans {
 		for _, task := range plan.Tasks {
-			passed := task.Review != nil && task.Review.Status == "ok"
+			passed := task.Review != nil && task.Review.Status == "ok" || task.Type == TaskMsg && task.State == TaskDone
 			before := plan.Attempt < attempt && passed || plan.Attempt == attempt && task.Position < position
 			if !before || task.State == TaskPending {
 				continue

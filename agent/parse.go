@@ -25,7 +25,7 @@ func parsePlan(answer string, maxTasks int, lenient bool) (Plan, []string) {
 		f.fault("secrets", "must be null")
 	}
 	var tasks []json.RawMessage
-	if err := json.Unmarshal(f.values["tasks"], &tasks); err != nil {
+	if raw, there := f.values["tasks"]; there && (isNull(raw) || json.Unmarshal(raw, &tasks) != nil) {
 		f.fault("tasks", "must be a list of tasks")
 	}
 	// Alone and before the tasks are looked at: this answer may be huge.

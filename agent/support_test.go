@@ -304,7 +304,11 @@ func (w *world) requests(role string) []llm.Request {
 func ptr(s string) *string { return &s }
 
 func planText(tasks ...Task) string {
-	body, err := json.Marshal(Plan{Goal: "reach it", Tasks: append([]Task{}, tasks...)})
+	return marshal(Plan{Goal: "reach it", Tasks: append([]Task{}, tasks...)})
+}
+
+func marshal(plan Plan) string {
+	body, err := json.Marshal(plan)
 	if err != nil {
 		panic(err)
 	}
