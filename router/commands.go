@@ -86,9 +86,9 @@ func (r *Router) status(ctx context.Context, c channels.Conversation) (string, e
 	if err != nil {
 		return "", fmt.Errorf("count waiting turns: %w", err)
 	}
-	turn, err := r.Ledger.Newest(ctx, key)
+	turn, err := r.Ledger.Current(ctx, key)
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return "", fmt.Errorf("read newest turn: %w", err)
+		return "", fmt.Errorf("read current turn: %w", err)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Session %s, model %s.\n", key, r.Model)
@@ -109,9 +109,9 @@ func (r *Router) status(ctx context.Context, c channels.Conversation) (string, e
 }
 
 func (r *Router) plan(ctx context.Context, c channels.Conversation) (string, error) {
-	turn, err := r.Ledger.Newest(ctx, SessionKey(c))
+	turn, err := r.Ledger.Current(ctx, SessionKey(c))
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return "", fmt.Errorf("read newest turn: %w", err)
+		return "", fmt.Errorf("read current turn: %w", err)
 	}
 	if turn == nil || len(turn.Plans) == 0 {
 		return "There is no plan yet.", nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -150,9 +149,7 @@ func checkRate(key, value, example string, words ...string) error {
 	if slices.Contains(words, value) {
 		return nil
 	}
-	number, unit, ok := strings.Cut(value, "/")
-	n, err := strconv.ParseFloat(number, 64)
-	if !ok || err != nil || !(n > 0 && n <= 1e6) || !slices.Contains([]string{"s", "m", "h"}, unit) {
+	if _, _, err := ParseRate(value); err != nil || value == "off" {
 		return fmt.Errorf("%s: %q is not a rate; write e.g. %q, or %q", key, value, example, words)
 	}
 	return nil

@@ -15,9 +15,10 @@ type Views interface {
 	Turns(ctx context.Context, state string, limit int) ([]TurnView, error)
 	// Turn shows one turn whole; prompts adds the bodies of its model calls. ErrNotFound.
 	Turn(ctx context.Context, id int64, prompts bool) (*TurnView, error)
-	// Newest is the newest turn of a session (key "channel:conversation") that is
-	// not merged, without calls. ErrNotFound.
-	Newest(ctx context.Context, session string) (*TurnView, error)
+	// Current is the turn somebody in the session (key "channel:conversation") means
+	// by "now": the running one, else the next queued one, else the newest, with
+	// its plans, without calls. ErrNotFound.
+	Current(ctx context.Context, session string) (*TurnView, error)
 	// Waiting counts the queued turns of a session.
 	Waiting(ctx context.Context, session string) (int, error)
 	// Events lists a session's events after number n, oldest first.
@@ -43,7 +44,7 @@ type TurnView struct {
 	TokensIn   int64      `json:"tokens_in"`
 	TokensOut  int64      `json:"tokens_out"`
 	Cost       float64    `json:"cost"`
-	// the rest is filled by Turn; Newest fills Plans
+	// the rest is filled by Turn; Current fills Plans
 	Plans    []PlanView    `json:"plans,omitempty"`
 	Messages []MessageView `json:"messages,omitempty"`
 	LLM      []CallView    `json:"calls,omitempty"`

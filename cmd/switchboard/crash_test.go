@@ -1,0 +1,307 @@
+package main_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+)
+
+const (
+	crashTurns = 200
+	crashKills = 25
+	crashUsers = 10
+)
+
+// phases in which a kill can fall.
+var phases = []string{"accept", "plan", "exec", "sending"}
+
+// promise: P1.kill-loses-nothing
+// promise: P1.ack-after-commit
+// promise: P7.done-once
+func TestCrash(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("CRASH_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("seed %d (CRASH_SEED=%d runs it again)", seed, seed)
+	c := newCrash(t, seed)
+	fell := map[string]int{}
+	for kill := range crashKills {
+		c.rig.start()
+		c.write((kill + 1) * crashTurns / crashKills)
+		time.Sleep(time.Duration(20+c.random.IntN(230)) * time.Millisecond)
+		if kill%2 == 0 { // half of the kills fall anywhere, the others look for a phase
+			c.awaitPhase(phases[kill/2%len(phases)])
+		}
+		for _, phase := range c.inFlight() {
+			fell[phase]++
+		}
+		c.rig.kill()
+	}
+	t.Logf("%d kills fell in %v", crashKills, fell)
+	for _, phase := range phases {
+		if fell[phase] == 0 {
+			t.Errorf("no kill fell in %s", phase)
+		}
+	}
+	c.rig.start()
+	c.settle()
+	c.check()
+	if code := c.rig.stop(20 * time.Second); code != 0 {
+		t.Errorf("exit %d after SIGTERM", code)
+	}
+}
+
+// A crash is one run of the crash test.
+type crash struct {
+	t        *testing.T
+	rig      *rig
+	random   *rand.Rand
+	marker   string // names the test's commands among all processes
+	written  int
+	planning atomic.Int32
+	sending  atomic.Int32
+}
+
+func newCrash(t *testing.T, seed uint64) *crash {
+	var people []string
+	for u := range crashUsers {
+		people = append(people, fmt.Sprintf("u%d", u))
+	}
+	c := &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: fmt.Sprintf("crash_%d_%d", os.Getpid(), seed)}
+	c.rig = newRig(t, people, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
+	c.rig.model.Handle(c.think)
+	c.rig.platform.OnSend(func(scripted.Post) channelstest.Fault {
+		c.sending.Add(1)
+		defer c.sending.Add(-1)
+		time.Sleep(10 * time.Millisecond)
+		return channelstest.Fault{}
+	})
+	return c
+}
+
+var jobPattern = regexp.MustCompile(`job (\d+)`)
+
+// think is the model: a third of the jobs are answered at once, the others run a
+// command that must not run twice.
+func (c *crash) think(req llmtest.Request) llmtest.Reply {
+	switch req.Role {
+	case "planner":
+		c.planning.Add(1)
+		defer c.planning.Add(-1)
+		time.Sleep(10 * time.Millisecond)
+		m := jobPattern.FindStringSubmatch(req.Section("New message"))
+		if m == nil {
+			return llmtest.Text(llmtest.Plan("?", llmtest.Answer("no job found")))
+		}
+		n, _ := strconv.Atoi(m[1])
+		done := fmt.Sprintf("done job %d", n)
+		if n%3 == 0 || req.Section("What failed") != "" {
+			return llmtest.Text(llmtest.Plan("say it", llmtest.Answer(done)))
+		}
+		// The line lands in the file at the very start, so that a second run of a
+		// cut-off command would show; the rest is time to be killed in.
+		line := fmt.Sprintf("echo %d >> log.txt; : %s; sleep 0.1", n, c.marker)
+		return llmtest.Text(llmtest.Plan("do it", llmtest.Exec(line, "exit 0"), llmtest.Msg("Say: "+done)))
+	case "reviewer":
+		if strings.Contains(req.Section("Output"), "end: ok") || strings.Contains(req.User, "end: ok") {
+			return llmtest.Text(llmtest.ReviewOK())
+		}
+		return llmtest.Text(llmtest.Replan("the command was cut off"))
+	}
+	return llmtest.Text(strings.TrimPrefix(jobText(req.Section("Task")), "Say: "))
+}
+
+func jobText(task string) string {
+	if i := strings.Index(task, "done job "); i >= 0 {
+		task = task[i:]
+	}
+	line, _, _ := strings.Cut(task, "\n")
+	return line
+}
+
+// write lets users write until n messages are written.
+func (c *crash) write(n int) {
+	for ; c.written < n; c.written++ {
+		user := fmt.Sprintf("u%d", c.written%crashUsers)
+		c.rig.platform.Say("c"+user, user, fmt.Sprintf("job %d", c.written))
+	}
+}
+
+// inFlight says in which phases something is under way.
+func (c *crash) inFlight() (in []string) {
+	if c.rig.platform.Pending() > 0 {
+		in = append(in, "accept")
+	}
+	if c.planning.Load() > 0 {
+		in = append(in, "plan")
+	}
+	if len(c.commands()) > 0 {
+		in = append(in, "exec")
+	}
+	if c.sending.Load() > 0 {
+		in = append(in, "sending")
+	}
+	return in
+}
+
+// commands lists the processes that carry the marker.
+func (c *crash) commands() (pids []string) {
+	dirs, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range dirs {
+		if line, err := os.ReadFile(path); err == nil && strings.Contains(string(line), c.marker) {
+			pids = append(pids, path)
+		}
+	}
+	return pids
+}
+
+// awaitPhase waits until phase is under way; one more message may be written for it.
+func (c *crash) awaitPhase(phase string) {
+	if phase == "accept" && c.written < crashTurns {
+		c.write(c.written + 1)
+		return
+	}
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if slices.Contains(c.inFlight(), phase) {
+			return
+		}
+	}
+}
+
+// settle waits until every turn has ended and nothing is on its way any more.
+func (c *crash) settle() {
+	c.t.Helper()
+	c.rig.await("every event has its turn, ended, and its deliveries are settled", 3*time.Minute, func() bool {
+		if c.rig.platform.Pending() > 0 {
+			return false
+		}
+		turns := c.rig.turns()
+		for _, turn := range turns {
+			if turn.State != "done" && turn.State != "failed" {
+				return false
+			}
+		}
+		for _, d := range c.rig.deliveries() {
+			if d.State == "pending" || d.State == "sending" || d.State == "unknown" && d.Outcome == "no_answer" {
+				return false
+			}
+		}
+		return len(turns) >= crashTurns
+	})
+}
+
+// check holds the promises against what the person, the platform and the ledger saw.
+func (c *crash) check() {
+	c.t.Helper()
+	byText := map[string]int{}
+	for _, turn := range c.rig.turns() {
+		byText[turn.Text]++
+		if turn.State != "done" {
+			c.t.Errorf("turn %d (%s) ended %s, %s", turn.ID, turn.Text, turn.State, turn.Outcome)
+		}
+	}
+	repeats, unknown := map[string]bool{}, map[string]bool{}
+	for _, d := range c.rig.deliveries() {
+		repeats[d.Text] = repeats[d.Text] || d.Repeated
+		unknown[d.Text] = unknown[d.Text] || d.State == "unknown"
+	}
+	ran := c.logged()
+	repeated, lost := 0, 0
+	for n := range crashTurns {
+		if got := byText[fmt.Sprintf("job %d", n)]; got != 1 {
+			c.t.Errorf("job %d has %d turns", n, got)
+		}
+		if ran[n] > 1 {
+			c.t.Errorf("the command of job %d ran %d times", n, ran[n])
+		}
+		answer := fmt.Sprintf("done job %d", n)
+		plain, marked := c.shown(n)
+		switch {
+		case plain+marked == 0 && unknown["(repeated) "+answer]:
+			lost++ // listed, as promised
+		case plain+marked == 0:
+			c.t.Errorf("job %d was never answered", n)
+		case plain > 1:
+			c.t.Errorf("job %d was answered %d times without a mark", n, plain)
+		case marked > 1:
+			c.t.Errorf("job %d was repeated %d times", n, marked)
+		case marked == 1 && !repeats["(repeated) "+answer]:
+			c.t.Errorf("the repeat of job %d is not in the ledger", n)
+		}
+		repeated += marked
+	}
+	c.t.Logf("%d turns, %d parts repeated with a mark, %d listed as unknown", len(byText), repeated, lost)
+	c.checkOrder()
+	if left := c.commands(); len(left) > 0 {
+		c.t.Errorf("commands outlived their engine: %v", left)
+	}
+}
+
+// logged counts how often each job's command ran.
+func (c *crash) logged() map[int]int {
+	ran := map[int]int{}
+	files, _ := filepath.Glob(filepath.Join(c.rig.dir, "data", "workspaces", "*", "log.txt"))
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			c.t.Error(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			n, err := strconv.Atoi(strings.TrimSpace(line))
+			if err != nil {
+				c.t.Errorf("%s holds %q", path, line)
+			}
+			ran[n]++
+		}
+	}
+	if len(ran) == 0 {
+		c.t.Error("no command ran at all")
+	}
+	return ran
+}
+
+// shown counts the answers to job n on the platform, without and with the mark.
+func (c *crash) shown(n int) (plain, marked int) {
+	for _, s := range c.rig.platform.Sent() {
+		switch strings.TrimSpace(s.Text) {
+		case fmt.Sprintf("done job %d", n):
+			plain++
+		case fmt.Sprintf("(repeated) done job %d", n):
+			marked++
+		}
+	}
+	return plain, marked
+}
+
+// checkOrder wants the answers of a conversation in the order of its messages.
+func (c *crash) checkOrder() {
+	last := map[string]int{}
+	for _, s := range c.rig.platform.Sent() {
+		m := jobPattern.FindStringSubmatch(s.Text)
+		if m == nil || !strings.Contains(s.Text, "done job") {
+			continue
+		}
+		n, _ := strconv.Atoi(m[1])
+		conv := string(s.Conversation)
+		if before, seen := last[conv]; seen && (n < before || n == before && !strings.HasPrefix(s.Text, "(repeated)")) {
+			c.t.Errorf("in %s job %d was answered after job %d", conv, n, before)
+		}
+		last[conv] = n
+	}
+}

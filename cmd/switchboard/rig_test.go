@@ -1,0 +1,233 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+	"switchboard/channels/channelstest"
+	"switchboard/router"
+)
+
+// The tests here run the real binary, built once with the scripted platform in.
+var binary struct {
+	once sync.Once
+	dir  string
+	path string
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if binary.dir != "" {
+		os.RemoveAll(binary.dir)
+	}
+	os.Exit(code)
+}
+
+func build(t testing.TB) string {
+	t.Helper()
+	binary.once.Do(func() {
+		if binary.dir, binary.err = os.MkdirTemp("", "switchboard-test-*"); binary.err != nil {
+			return
+		}
+		if binary.err = os.Chmod(binary.dir, 0o755); binary.err != nil {
+			return
+		}
+		binary.path = filepath.Join(binary.dir, "switchboard")
+		out, err := exec.Command("go", "build", "-tags", "scripted", "-o", binary.path, ".").CombinedOutput()
+		if err != nil {
+			binary.err = fmt.Errorf("build the binary: %w\n%s", err, out)
+		}
+	})
+	if binary.err != nil {
+		t.Fatal(binary.err)
+	}
+	return binary.path
+}
+
+// A rig is a data folder with settings, a model server, a platform and, while it
+// runs, the real program.
+type rig struct {
+	t        testing.TB
+	dir      string
+	config   string
+	model    *llmtest.Server
+	platform *channelstest.Platform
+	addr     string // the platform's
+	process  *exec.Cmd
+	exited   chan error
+	log      *bytes.Buffer
+}
+
+// newRig makes a rig whose settings hold extra besides the model and the platform.
+func newRig(t testing.TB, people []string, extra string) *rig {
+	t.Helper()
+	build(t)
+	dir, err := os.MkdirTemp("", "sb-*") // short: sockets live in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	r := &rig{t: t, dir: dir, config: filepath.Join(dir, "switchboard.toml"), platform: channelstest.NewPlatform(), model: llmtest.New(t), log: &bytes.Buffer{}}
+	server, err := r.platform.Listen("unix", filepath.Join(dir, "p.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	r.addr = server.Addr()
+	settings := fmt.Sprintf(`data_dir = %q
+[llm.providers.fake]
+kind = "openai"
+base_url = %q
+api_key = "test-key-not-secret"
+[channels.play]
+kind = "scripted"
+addr = %q
+tools_deny = []
+rate = "off"
+%s
+`, filepath.Join(dir, "data"), r.model.URL(), r.addr, extra)
+	var b strings.Builder
+	b.WriteString(settings)
+	for _, p := range people {
+		fmt.Fprintf(&b, "[[people]]\nname = %q\nrole = \"admin\"\nidentities = [\"scripted:%s\"]\n", p, p)
+	}
+	if err := os.WriteFile(r.config, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if r.process != nil {
+			r.kill()
+		}
+		if t.Failed() {
+			t.Logf("the program's log, its end:\n%s", tail(r.log.String(), 6000))
+		}
+	})
+	return r
+}
+
+// start runs the program.
+func (r *rig) start() {
+	r.t.Helper()
+	r.process = exec.Command(binary.path, "--config", r.config, "serve")
+	r.process.Dir = r.dir
+	r.process.Env = environ()
+	r.process.Stderr = r.log
+	r.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := r.process.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	exited := make(chan error, 1)
+	process := r.process
+	go func() { exited <- process.Wait() }()
+	r.exited = exited
+}
+
+// kill ends the program at once.
+func (r *rig) kill() {
+	r.process.Process.Kill()
+	<-r.exited
+	r.process = nil
+}
+
+// stop asks the program to end and returns its exit code.
+func (r *rig) stop(within time.Duration) int {
+	r.t.Helper()
+	process := r.process
+	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
+		r.t.Fatal(err)
+	}
+	select {
+	case <-r.exited:
+	case <-time.After(within):
+		process.Process.Kill()
+		<-r.exited
+		r.t.Fatalf("the program did not stop within %s of SIGTERM", within)
+	}
+	r.process = nil
+	return process.ProcessState.ExitCode()
+}
+
+// command runs a subcommand beside the program, or alone, and returns its output.
+func (r *rig) command(args ...string) (stdout, stderr string, code int) {
+	r.t.Helper()
+	return r.commandWith("", args...)
+}
+
+func (r *rig) commandWith(stdin string, args ...string) (stdout, stderr string, code int) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary.path, append([]string{"--config", r.config}, args...)...)
+	cmd.Dir, cmd.Env, cmd.Stdin = r.dir, environ(), strings.NewReader(stdin)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		r.t.Fatalf("switchboard %s: %v", strings.Join(args, " "), err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// list runs a subcommand that prints JSON.
+func list[T any](r *rig, args ...string) T {
+	r.t.Helper()
+	out, errs, code := r.command(args...)
+	if code != 0 {
+		r.t.Fatalf("switchboard %s: exit %d\n%s", strings.Join(args, " "), code, errs)
+	}
+	var value T
+	if err := json.Unmarshal([]byte(out), &value); err != nil {
+		r.t.Fatalf("switchboard %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return value
+}
+
+func (r *rig) turns() []router.TurnView {
+	r.t.Helper()
+	return list[[]router.TurnView](r, "turn", "list", "--json", "--limit", "100000")
+}
+
+func (r *rig) deliveries() []router.DeliveryView {
+	r.t.Helper()
+	return list[[]router.DeliveryView](r, "delivery", "list", "--json", "--limit", "100000")
+}
+
+// await waits until cond holds.
+func (r *rig) await(what string, within time.Duration, cond func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(within); !cond(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+// environ is the environment without settings of the person who runs the tests.
+func environ() []string {
+	var env []string
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "SWITCHBOARD_") {
+			env = append(env, v)
+		}
+	}
+	return env
+}
+
+func tail(s string, n int) string {
+	if len(s) > n {
+		return s[len(s)-n:]
+	}
+	return s
+}

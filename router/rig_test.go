@@ -1,0 +1,236 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// database/sql closes connections in the background.
+		goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"))
+}
+
+// A brain answers turns in place of the agent: it says what think returns.
+type brain struct {
+	think func(ctx context.Context, turn agent.Turn) (text string, err error)
+
+	mu   sync.Mutex
+	runs map[string]int // by the message's text
+}
+
+func (b *brain) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error {
+	b.mu.Lock()
+	if b.runs == nil {
+		b.runs = map[string]int{}
+	}
+	b.runs[turn.Message.Text]++
+	b.mu.Unlock()
+	state, err := j.Resume(ctx)
+	if err != nil {
+		return err
+	}
+	if len(state.Said) > 0 {
+		return errors.New("said already, and run again")
+	}
+	text, err := "re: "+turn.Message.Text, error(nil)
+	if b.think != nil {
+		text, err = b.think(ctx, turn)
+	}
+	switch {
+	case errors.Is(context.Cause(ctx), agent.ErrCancelled):
+		return j.Commit(ctx, agent.Step{
+			Say: []agent.Say{{Position: -1, Notice: true, Text: "Cancelled."}},
+			End: &agent.End{State: "cancelled", Outcome: "cancelled"},
+		})
+	case ctx.Err() != nil:
+		return agent.ErrHandBack
+	case err != nil:
+		return err
+	}
+	return j.Commit(ctx, agent.Step{
+		Say: []agent.Say{{Text: text, Final: true}},
+		End: &agent.End{State: "done", Outcome: "answered"},
+	})
+}
+
+func (b *brain) ran(text string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.runs[text]
+}
+
+// A rig is a router over a real database and a scripted platform.
+type rig struct {
+	t        *testing.T
+	db       *store.DB
+	platform *channelstest.Platform
+	brain    *brain
+	config   router.Config
+	channel  router.ChannelConfig
+	script   scripted.Config
+	people   []router.Person
+
+	engine *store.Engine
+	router *router.Router
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+func newRig(t *testing.T, db *store.DB) *rig {
+	t.Helper()
+	cfg := router.DefaultConfig()
+	cfg.RatePerson = "off"
+	channel := router.DefaultChannelConfig()
+	channel.Rate = "off"
+	return &rig{
+		t: t, db: db, platform: channelstest.NewPlatform(), brain: &brain{}, config: cfg, channel: channel,
+		script: scripted.DefaultConfig(),
+		people: []router.Person{
+			{Name: "ada", Role: router.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
+			{Name: "bob", Role: router.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
+		},
+	}
+}
+
+// start runs a router; several may be started one after the other.
+func (r *rig) start() {
+	r.t.Helper()
+	ctx := r.t.Context()
+	var err error
+	if r.engine, err = r.db.StartEngine(ctx); err != nil {
+		r.t.Fatal(err)
+	}
+	ledger := r.db.Router()
+	if err := ledger.SetPeople(ctx, r.people); err != nil {
+		r.t.Fatal(err)
+	}
+	roster := router.NewRoster(ledger)
+	if err := roster.Reload(ctx); err != nil {
+		r.t.Fatal(err)
+	}
+	r.router, err = router.New(router.Deps{
+		Config: r.config, Roster: roster, Agent: r.brain, Engine: r.engine, Ledger: ledger,
+		Channels: []router.Attached{{Channel: channelstest.Scripted("play", r.platform, r.script), Config: r.channel}},
+		DataDir:  r.t.TempDir(), Model: "test", Log: slog.New(slog.NewTextHandler(testLog{r.t}, nil)), Grace: 3 * time.Second,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	running, stop := context.WithCancel(context.Background())
+	r.stop, r.done = stop, make(chan struct{})
+	var parts sync.WaitGroup
+	renewing, stopRenewing := context.WithCancel(context.Background())
+	parts.Go(func() { r.engine.Run(renewing) })
+	engine, done := r.engine, r.done
+	go func() {
+		defer close(done)
+		r.router.Run(running)
+		stopRenewing()
+		parts.Wait()
+		engine.Close(context.Background())
+	}()
+	r.t.Cleanup(r.end)
+}
+
+// end stops the router and waits for it; calling it twice is fine.
+func (r *rig) end() {
+	if r.stop == nil {
+		return
+	}
+	r.stop()
+	select {
+	case <-r.done:
+	case <-time.After(20 * time.Second):
+		r.t.Error("the router did not stop")
+	}
+	r.stop = nil
+}
+
+// await waits until the platform shows n parts.
+func (r *rig) await(n int) []channelstest.Sent {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	defer cancel()
+	if err := r.platform.Await(ctx, func() bool { return len(r.platform.Sent()) >= n }); err != nil {
+		r.t.Fatalf("the platform shows %d parts, want %d: %v", len(r.platform.Sent()), n, texts(r.platform.Sent()))
+	}
+	return r.platform.Sent()
+}
+
+// until waits until cond holds, asking it now and then.
+func (r *rig) until(what string, cond func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+func (r *rig) turns() []router.TurnView {
+	r.t.Helper()
+	list, err := r.db.Router().Turns(r.t.Context(), "", 100_000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return list
+}
+
+func (r *rig) deliveries(state string) []router.DeliveryView {
+	r.t.Helper()
+	list, err := r.db.Router().Deliveries(r.t.Context(), state, 100_000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return list
+}
+
+func texts(sent []channelstest.Sent) []string {
+	list := make([]string, len(sent))
+	for i, s := range sent {
+		list[i] = s.Text
+	}
+	return list
+}
+
+// testLog puts the router's log into the test's.
+type testLog struct{ t *testing.T }
+
+func (l testLog) Write(p []byte) (int, error) {
+	if l.t.Context().Err() == nil {
+		l.t.Log(string(p))
+	}
+	return len(p), nil
+}
+
+// each runs f on both databases.
+func each(t *testing.T, f func(t *testing.T, r *rig)) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) { f(t, newRig(t, db)) })
+}
+
+func event(n int, conv, user, text string) channels.Event {
+	return channels.Event{
+		Key: channels.EventKey(fmt.Sprintf("k%d", n)), Kind: channels.EventMessage,
+		Conversation: channels.Conversation{Channel: "play", ID: channels.ConversationID(conv), Kind: channels.Direct, Place: conv},
+		Sender:       channels.Sender{ID: user, Label: user},
+		Message:      channels.Message{ID: channels.MessageID(fmt.Sprintf("m%d", n)), Text: text},
+		At:           time.Now(),
+	}
+}

@@ -1,0 +1,531 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+)
+
+func TestAnswer(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		sent := r.await(1)
+		if sent[0].Text != "re: hello" || sent[0].Conversation != "c1" {
+			t.Errorf("sent %+v", sent[0].Post)
+		}
+		r.until("the turn is done", func() bool { t := r.turns(); return len(t) == 1 && t[0].State == "done" })
+		r.until("the event is confirmed", func() bool { return r.platform.Pending() == 0 })
+		r.until("the delivery is sent", func() bool { return len(r.deliveries("sent")) == 1 })
+	})
+}
+
+// promise: P1.one-turn-per-event
+func TestRedeliveredEvent(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.platform.Repeat(5)
+		for i := range 5 {
+			r.platform.Say("c1", "ada", fmt.Sprintf("hello %d", i))
+		}
+		r.await(5)
+		e := event(1, "c2", "ada", "again")
+		for i := range 5 {
+			receipts, err := r.router.Accept(t.Context(), []channels.Event{e, e})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if receipts[0].Duplicate != (i > 0) || !receipts[1].Duplicate {
+				t.Errorf("redelivery %d: %+v", i, receipts)
+			}
+		}
+		r.await(6)
+		time.Sleep(50 * time.Millisecond)
+		if n := len(r.turns()); n != 6 {
+			t.Errorf("%d turns of 6 events", n)
+		}
+		if sent := r.platform.Sent(); len(sent) != 6 {
+			t.Errorf("sent %q", texts(sent))
+		}
+	})
+}
+
+// promise: P3.order-in-session
+func TestOrder(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		const n = 20
+		for i := range n {
+			for _, c := range []string{"c1", "c2", "c3"} {
+				r.platform.Say(c, "ada", fmt.Sprint(i))
+			}
+		}
+		r.start()
+		r.await(3 * n)
+		for _, c := range []string{"c1", "c2", "c3"} {
+			for i, s := range r.platform.SentIn(c) {
+				if s.Text != fmt.Sprintf("re: %d", i) {
+					t.Fatalf("%s: %q", c, texts(r.platform.SentIn(c)))
+				}
+			}
+		}
+	})
+}
+
+// promise: P3.sessions-independent
+func TestSlowSessionDelaysNoOther(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		release := make(chan struct{})
+		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+			if turn.Message.Text == "slow" {
+				select {
+				case <-release:
+				case <-ctx.Done():
+				}
+			}
+			return "re: " + turn.Message.Text, nil
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "slow")
+		r.until("slow runs", func() bool { return r.brain.ran("slow") == 1 })
+		r.platform.Say("c2", "ada", "quick")
+		if sent := r.await(1); sent[0].Text != "re: quick" {
+			t.Errorf("sent %q", texts(sent))
+		}
+		close(release)
+		r.await(2)
+	})
+}
+
+// A rate-limited conversation delays only itself.
+func TestSlowConversationDelaysNoOther(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		var first sync.Once
+		r.platform.OnSend(func(p scripted.Post) (f channelstest.Fault) {
+			if p.Conversation == "c1" {
+				first.Do(func() { f = channelstest.Fault{RateLimited: true, RetryAfter: time.Second} })
+			}
+			return f
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "limited")
+		r.until("the first try is refused", func() bool { return len(r.platform.Tries()) == 1 })
+		r.platform.Say("c2", "ada", "free")
+		if sent := r.await(1); sent[0].Text != "re: free" {
+			t.Errorf("sent %q", texts(sent))
+		}
+		r.await(2)
+	})
+}
+
+// promise: P3.queue-bounded
+func TestFullQueueSaysSo(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.QueuePerSession = 2
+		release := make(chan struct{})
+		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+			return "re: " + turn.Message.Text, nil
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "0")
+		r.until("the first runs", func() bool { return r.brain.ran("0") == 1 })
+		for i := 1; i <= 4; i++ {
+			r.platform.Say("c1", "ada", fmt.Sprint(i))
+		}
+		sent := r.await(2)
+		for _, s := range sent {
+			if !strings.Contains(s.Text, "busy with 2 earlier messages") {
+				t.Errorf("sent %q", s.Text)
+			}
+		}
+		// Commands need neither queue nor worker.
+		r.platform.Say("c1", "ada", "/status")
+		if s := r.await(3)[2]; !strings.Contains(s.Text, "running") || !strings.Contains(s.Text, "Waiting: 2") {
+			t.Errorf("status: %q", s.Text)
+		}
+		close(release)
+		r.await(6)
+	})
+}
+
+// promise: L.control-no-queue
+func TestCommandsNeedNoWorker(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.Workers = 1
+		release := make(chan struct{})
+		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+			return "re: " + turn.Message.Text, nil
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "busy")
+		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
+		r.platform.Say("c2", "bob", "waits")
+		for i, c := range []struct{ command, want string }{
+			{"/help", "/cancel"}, {"/start", "Hello bob"}, {"/whoami", "role user"}, {"/status", "queued"},
+			{"/plan", "no plan"}, {"/nonsense", "/help lists"}, {"/cancel@bot", ""},
+		} {
+			if c.want == "" {
+				continue
+			}
+			r.platform.Say("c2", "bob", c.command)
+			if s := r.await(i + 1)[i]; !strings.Contains(s.Text, c.want) {
+				t.Errorf("%s: %q", c.command, s.Text)
+			}
+		}
+		close(release)
+		r.await(8)
+	})
+}
+
+// promise: L.cancel
+func TestCancel(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+			if strings.HasPrefix(turn.Message.Text, "long") {
+				<-ctx.Done()
+			}
+			return "re: " + turn.Message.Text, nil
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "/cancel")
+		if s := r.await(1)[0]; !strings.Contains(s.Text, "nothing of yours to cancel") {
+			t.Errorf("idle: %q", s.Text)
+		}
+		r.platform.Say("c1", "ada", "long")
+		r.platform.Say("c1", "ada", "next")
+		r.until("it runs", func() bool { return r.brain.ran("long") == 1 })
+		r.platform.Say("c1", "ada", "/cancel")
+		sent := r.await(3)
+		if sent[1].Text != "Cancelled." || sent[2].Text != "re: next" {
+			t.Errorf("sent %q", texts(sent))
+		}
+		states := map[string]string{}
+		for _, turn := range r.turns() {
+			states[turn.Text] = turn.State
+		}
+		if states["long"] != "cancelled" {
+			t.Errorf("states %v", states)
+		}
+	})
+}
+
+// Somebody else's turn is only an admin's to cancel.
+func TestCancelOfAnotherPerson(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+			<-ctx.Done()
+			return "", nil
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "hers")
+		r.until("it runs", func() bool { return r.brain.ran("hers") == 1 })
+		r.platform.Say("c1", "bob", "/cancel")
+		if s := r.await(1)[0]; !strings.Contains(s.Text, "nothing of yours") {
+			t.Errorf("bob cancels ada: %q", s.Text)
+		}
+		r.platform.Say("c1", "ada", "/cancel")
+		if s := r.await(2)[1]; s.Text != "Cancelled." {
+			t.Errorf("ada cancels: %q", s.Text)
+		}
+		r.platform.Say("c1", "bob", "his")
+		r.until("it runs", func() bool { return r.brain.ran("his") == 1 })
+		r.platform.Say("c1", "ada", "/cancel")
+		if s := r.await(3)[2]; s.Text != "Cancelled." {
+			t.Errorf("an admin cancels: %q", s.Text)
+		}
+	})
+}
+
+// promise: P4.no-entry-no-service
+func TestStranger(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.platform.Say("c9", "eve", "let me in")
+		r.platform.Say("c9", "eve", "/help")
+		r.platform.Say("c1", "ada", "hello")
+		if sent := r.await(1); sent[0].Text != "re: hello" {
+			t.Errorf("sent %q", texts(sent))
+		}
+		r.until("the events are confirmed", func() bool { return r.platform.Pending() == 0 })
+		time.Sleep(50 * time.Millisecond)
+		if n := len(r.turns()); n != 1 {
+			t.Errorf("%d turns", n)
+		}
+		if sent := r.platform.Sent(); len(sent) != 1 {
+			t.Errorf("sent %q", texts(sent))
+		}
+	})
+}
+
+func TestOpenPolicyMakesPeople(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.channel.DM = "open"
+		r.start()
+		r.platform.Say("c9", "eve", "let me in")
+		r.platform.Say("c9", "eve", "/whoami")
+		sent := r.await(2)
+		all := strings.Join(texts(sent), "\n")
+		if !strings.Contains(all, "re: let me in") || !strings.Contains(all, "You are scripted:eve, role user") {
+			t.Errorf("sent %q", texts(sent))
+		}
+	})
+}
+
+// promise: P1.rejected-kept
+func TestBadInput(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.platform.Garble([]byte("{\"id\": tr\x00ue"))
+		nul := event(1, "c1", "ada", "a\x00b")
+		broken := event(2, "c1", "ada", "a\xffb")
+		noKey := event(3, "c1", "ada", "no key")
+		noKey.Key = ""
+		receipts, err := r.router.Accept(t.Context(), []channels.Event{nul, broken, noKey})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []string{"NUL", "UTF-8", "no key"} {
+			if !strings.Contains(receipts[i].Rejected, want) {
+				t.Errorf("receipt %d: %+v, want %s", i, receipts[i], want)
+			}
+		}
+		r.until("the garbled event is confirmed", func() bool { return r.platform.Pending() == 0 })
+		list, err := r.db.Router().Rejected(t.Context(), 10)
+		if err != nil || len(list) != 4 {
+			t.Errorf("rejected: %+v, %v", list, err)
+		}
+		r.platform.Say("c1", "ada", "   \n\t ")
+		r.platform.Say("c1", "ada", strings.Repeat("ä", 33<<10))
+		sent := r.await(2)
+		if !strings.Contains(sent[0].Text, "empty") || !strings.Contains(sent[1].Text, "66 KB long; I take up to 64 KB") {
+			t.Errorf("sent %q", texts(sent))
+		}
+		for i, text := range []string{"שלום עולם", "𝒳 😀 👩‍👩‍👧‍👦", strings.Repeat("x", 64<<10)} {
+			r.platform.Say("c1", "ada", text)
+			if s := r.await(i + 3)[i+2]; s.Text != "re: "+text {
+				t.Errorf("%.20s…: %.40q", text, s.Text)
+			}
+		}
+	})
+}
+
+func TestTooFast(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.RatePerson = "2/m"
+		r.start()
+		for i := range 3 {
+			r.platform.Say("c1", "ada", fmt.Sprint(i))
+			r.await(i + 1)
+		}
+		if last := r.platform.Sent()[2].Text; !strings.Contains(last, "faster than I am") {
+			t.Errorf("sent %q", last)
+		}
+	})
+}
+
+// A turn that breaks the program is tried again, then given up, and said so; it
+// takes nobody else down.
+func TestBrokenTurn(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
+			if turn.Message.Text == "panic" {
+				panic("on purpose")
+			}
+			return "re: " + turn.Message.Text, nil
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "panic")
+		r.platform.Say("c2", "bob", "fine")
+		r.await(1)
+		sent := r.await(2)
+		if sent[0].Text != "re: fine" || !strings.Contains(sent[1].Text, "broke") {
+			t.Errorf("sent %q", texts(sent))
+		}
+		if strings.Contains(sent[1].Text, "on purpose") {
+			t.Error("internal text reached a conversation")
+		}
+		if n := r.brain.ran("panic"); n != 3 {
+			t.Errorf("tried %d times", n)
+		}
+	})
+}
+
+// promise: L.shutdown
+func TestStopHandsBackAndResumes(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		release := make(chan struct{})
+		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+			select {
+			case <-release:
+			case <-ctx.Done():
+			}
+			return "re: " + turn.Message.Text, nil
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "long")
+		r.platform.Say("c1", "ada", "next")
+		r.until("it runs", func() bool { return r.brain.ran("long") == 1 })
+		first := r.router
+		r.end()
+		if _, err := first.Accept(t.Context(), []channels.Event{event(1, "c2", "ada", "late")}); err == nil {
+			t.Error("taken in after the end")
+		}
+		r.platform.Say("c1", "ada", "written while down")
+		close(release)
+		r.start()
+		sent := r.await(3)
+		if got := strings.Join(texts(sent), "|"); got != "re: long|re: next|re: written while down" {
+			t.Errorf("sent %q", got)
+		}
+	})
+}
+
+// promise: P2.unknown-honest
+func TestLostAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		finder, deduper bool
+		want            []string
+		outcome         string
+	}{
+		{"repeat, marked", false, false, []string{"re: hello", "(repeated) re: hello"}, ""},
+		{"finder", true, false, []string{"re: hello"}, "found"},
+		{"deduper", false, true, []string{"re: hello"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.script.Finder, r.script.Deduper = c.finder, c.deduper
+				if c.deduper {
+					r.platform.Dedupe(2 * time.Minute)
+				}
+				r.platform.Next(channelstest.Fault{LoseAnswer: true})
+				r.start()
+				r.platform.Say("c1", "ada", "hello")
+				r.until("it is settled", func() bool { return len(r.deliveries("sent")) == 1 })
+				if got := texts(r.platform.Sent()); fmt.Sprint(got) != fmt.Sprint(c.want) {
+					t.Errorf("shown %q, want %q", got, c.want)
+				}
+				d := r.deliveries("sent")[0]
+				if d.Repeated != (!c.finder && !c.deduper) {
+					t.Errorf("delivery %+v", d)
+				}
+			})
+		})
+	}
+}
+
+// promise: P2.second-unknown-final
+func TestSecondUnknownIsFinal(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.platform.Next(channelstest.Fault{LoseAnswer: true}, channelstest.Fault{LoseRequest: true})
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		r.until("both tries were made", func() bool { return len(r.platform.Tries()) == 2 })
+		r.platform.Say("c1", "ada", "next")
+		r.await(2)
+		unknown := r.deliveries("unknown")
+		if len(unknown) != 1 || unknown[0].Outcome != "unknown_twice" {
+			t.Errorf("unknown: %+v", unknown)
+		}
+	})
+}
+
+// promise: P2.refused-retries
+func TestRefusals(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.platform.Next(
+			channelstest.Fault{Refused: "internal error", Temporary: true},
+			channelstest.Fault{RateLimited: true, RetryAfter: 10 * time.Millisecond},
+			channelstest.Fault{RateLimited: true, RetryAfter: 10 * time.Millisecond, Channel: true},
+		)
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		if sent := r.await(1); sent[0].Text != "re: hello" {
+			t.Errorf("sent %q", texts(sent))
+		}
+		r.platform.Next(channelstest.Fault{Refused: "no such thing"})
+		r.platform.Say("c1", "ada", "refused")
+		r.until("it is dead", func() bool { return len(r.deliveries("dead")) == 1 })
+		r.platform.Next(channelstest.Fault{Gone: true})
+		r.platform.Say("c1", "ada", "gone")
+		r.until("it is dropped", func() bool { return len(r.deliveries("dropped")) == 1 })
+		r.platform.Say("c2", "ada", "elsewhere")
+		r.await(2)
+	})
+}
+
+// promise: P2.row-before-send
+func TestEveryPartIsARowBeforeItIsSent(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		var missing []string
+		var mu sync.Mutex
+		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+			list, err := r.db.Router().Deliveries(context.Background(), "sending", 1000)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				missing = append(missing, err.Error())
+				return channelstest.Fault{}
+			}
+			for _, d := range list {
+				if d.Text == p.Text && d.Conversation == string(p.Conversation) {
+					return channelstest.Fault{}
+				}
+			}
+			missing = append(missing, p.Text)
+			return channelstest.Fault{}
+		})
+		r.script.MaxText = 200
+		r.start()
+		r.platform.Say("c1", "ada", strings.Repeat("word ", 100))
+		r.platform.Say("c2", "bob", "short")
+		r.until("all is sent", func() bool { return len(r.deliveries("sent")) >= 4 && len(r.deliveries("pending")) == 0 })
+		mu.Lock()
+		defer mu.Unlock()
+		if len(missing) > 0 {
+			t.Errorf("sent with no row in state sending: %q", missing)
+		}
+		for i, s := range r.platform.SentIn("c1") {
+			if len(s.Text) > 200 {
+				t.Errorf("part %d is %d long", i, len(s.Text))
+			}
+		}
+	})
+}
+
+// A sink that cannot commit takes nothing, and the platform tells it again.
+func TestAcceptFailsWhole(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		other := event(1, "c1", "ada", "x")
+		other.Conversation.Channel = "nowhere"
+		if _, err := r.router.Accept(t.Context(), []channels.Event{event(2, "c1", "ada", "y"), other}); err == nil {
+			t.Fatal("an event of a channel that is not attached was taken")
+		}
+		if n := len(r.turns()); n != 0 {
+			t.Errorf("%d turns of a batch that failed", n)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := r.router.Accept(ctx, []channels.Event{event(3, "c1", "ada", "z")})
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled caller: %v", err)
+		}
+	})
+}
