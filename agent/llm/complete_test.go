@@ -44,7 +44,7 @@ func models(t testing.TB, url string, change ...func(*llm.Config)) *llm.Models {
 }
 
 func question(schema *llm.Schema) llm.Request {
-	return llm.Request{Role: "planner", System: "You plan. <&>", User: "## New message\nhéllo \u2028 😀", Schema: schema, Timeout: 10 * time.Second}
+	return llm.Request{Role: "planner", System: "You plan. <&>", User: "héllo \u2028 😀", Schema: schema, Timeout: 10 * time.Second}
 }
 
 func TestCompleteSendsWhatTheSettingsSay(t *testing.T) {

@@ -68,14 +68,14 @@ func (r Request) Headings() (titles []string) {
 }
 
 // lines yields each line and whether it stands in a fence: between a line
-// "<<<boundary" and a line "boundary>>>".
+// "<<<data-…" and a line "data-…>>>".
 func lines(text string) func(yield func(string, bool) bool) {
 	return func(yield func(string, bool) bool) {
 		boundary := ""
 		for line := range strings.Lines(text) {
 			line = strings.TrimRight(line, "\r\n")
 			fenced := boundary != ""
-			if open, ok := strings.CutPrefix(line, "<<<"); ok && !fenced && open != "" && !strings.ContainsAny(open, " <>") {
+			if open, ok := strings.CutPrefix(line, "<<<"); ok && !fenced && strings.HasPrefix(open, "data-") {
 				boundary, fenced = open, true
 			} else if fenced && line == boundary+">>>" {
 				boundary = ""

@@ -33,6 +33,7 @@ type Server struct {
 	count    int
 	faults   []string
 	expected bool
+	anySlice bool
 }
 
 // Start runs a server on addr; empty means 127.0.0.1 and a free port. Close it.
@@ -163,6 +164,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	handler, checks, key := s.handler, s.checks, s.key
+	if !s.anySlice {
+		checks = append([]func(Request) error{slice}, checks...)
+	}
 	s.mu.Unlock()
 
 	if got := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); key != "" && got != key {

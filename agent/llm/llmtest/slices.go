@@ -6,6 +6,33 @@ import (
 	"strings"
 )
 
+// sections are the headings that may stand in the user part of a prompt, for the
+// roles that see a fixed few: the worker never the conversation, the reviewer
+// neither facts nor history. The planner may see everything.
+var sections = map[string][]string{
+	"worker":   {"Known facts", "Summary so far", "Outputs of earlier tasks", "Task"},
+	"reviewer": {"Goal", "The person's request", "Task", "Expected", "Output", "Faults in your last verdict"},
+}
+
+// slice says which section its role must not see.
+func slice(req Request) error {
+	allowed, fixed := sections[req.Role]
+	for line, fenced := range lines(req.User) {
+		title, ok := strings.CutPrefix(line, "## ")
+		if ok && fixed && !fenced && !slices.Contains(allowed, strings.TrimSpace(title)) {
+			return fmt.Errorf("the %s must not see the section %q", req.Role, title)
+		}
+	}
+	return nil
+}
+
+// AnySlice lifts the check of sections: for prompts that are not the agent's.
+func (s *Server) AnySlice() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.anySlice = true
+}
+
 // Inspect adds a check: an error is a fault of the request, answered with 400.
 func (s *Server) Inspect(check func(Request) error) {
 	s.mu.Lock()
