@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"time"
 
 	"switchboard/agent"
@@ -113,7 +114,7 @@ type Approvals struct {
 type Scheduler struct {
 	// Enabled false starts no jobs. Default true.
 	Enabled bool `toml:"enabled"`
-	// TimeZone is the IANA zone of jobs that name none. Default UTC.
+	// TimeZone is the IANA zone of people and jobs that name none. Default UTC.
 	TimeZone string `toml:"timezone"`
 	// Misfire says what becomes of slots that passed unseen: skip | once | all.
 	// Default once.
@@ -194,13 +195,14 @@ type Retention struct {
 	Audit time.Duration `toml:"audit"`
 }
 
-// Directory is the people as the router knows them.
+// Directory is the people as the router knows them; who has no time zone gets
+// that of [scheduler].
 func (s *Settings) Directory() []router.Person {
 	people := make([]router.Person, 0, len(s.People))
 	for _, p := range s.People {
 		people = append(people, router.Person{
 			Name: p.Name, Role: p.Role, Identities: p.Identities,
-			Tools: p.Tools, TimeZone: p.TimeZone, Source: "config",
+			Tools: p.Tools, TimeZone: cmp.Or(p.TimeZone, s.Scheduler.TimeZone), Source: "config",
 		})
 	}
 	return people

@@ -1,0 +1,115 @@
+package configs
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// One line a rule: what is written, and the fault it must bring (with the key in
+// front).
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ text, want string }{
+		{"[server]\nlisten = \"8484\"", `server.listen: "8484" is not HOST:PORT`},
+		{"[server]\nlisten = \"[::]:1\"", `server.listen: "[::]:1" can be reached from elsewhere`},
+		{"[server]\nlisten = \"[::1]:1\"", ""},
+		{"[server]\nlisten = \"0.0.0.0:1\"\n[[server.tokens]]\nname = \"a\"\nvalue = \"v\"", ""},
+		{"[server]\npublic_url = \"ftp://x\"", "server.public_url: is not an address"},
+		{"[[server.tokens]]\nname = \"a\"\nvalue = \"v\"\n[[server.tokens]]\nname = \"a\"\nvalue = \"w\"", `server.tokens[1].name: "a" is used twice`},
+		{"[[server.tokens]]\nvalue = \"v\"", "server.tokens[0].name: is missing"},
+		{"[store]\nurl = \"sqlite:\"", `store.url: "sqlite:" needs a path`},
+		{"[store]\nurl = \"sqlite:/x.db\"", ""},
+		{"[store]\nurl = \"postgresql://h/d\"", ""},
+		{"[log]\nlevel = \"loud\"", `log.level: "loud" is not one of debug`},
+		{"[log]\nformat = \"xml\"", `log.format: "xml" is not one of auto`},
+		{"[llm.providers.\"a/b\"]\nkind = \"openai\"", "llm.providers.a/b: the name of a provider has no slash"},
+		{"[llm.providers.offline]\nkind = \"openai\"", "llm.providers.offline.kind: the name"},
+		{"[llm.providers.p]\nkind = \"magic\"", `llm.providers.p.kind: "magic" is not one of`},
+		{"[llm.providers.p]\nbase_url = \"host\"", "llm.providers.p.base_url: is not an address"},
+		{"[llm.providers.p]\ntimeout = \"-1s\"", "llm.providers.p.timeout: must not be negative"},
+		{"[llm.models.m]\nmodel = \"gpt\"", `llm.models.m.model: "gpt" is not of the form`},
+		{"[llm.models.m]\nmodel = \"openrouter/x\"\ncontext_tokens = 10", "llm.models.m.context_tokens: must be more than max_output_tokens"},
+		{"[llm.models.m]\nmodel = \"openrouter/x\"\nmax_output_tokens = 0", "llm.models.m.max_output_tokens: must be at least 1"},
+		{"[llm.models.m]\nmodel = \"openrouter/x\"\nprice_in = -1", "llm.models.m.price_in: must not be negative"},
+		{"[llm.models.m]\nmodel = \"openrouter/x\"\ntemperature = 3", "llm.models.m.temperature: 3 is not between"},
+		{"[llm.models.offline]\nmodel = \"openrouter/x\"", "llm.models.offline: an alias"},
+		{"[agent]\nplanner = \"\"", "agent.planner: names no model"},
+		{"[agent]\nplanner = \"openrouter/a/b\"", ""},
+		{"[agent]\nplanner = \"openrouter/\"", `agent.planner: "openrouter/" is no model`},
+		{"[agent]\nreviewer = \"nobody/x\"", `agent.reviewer: "nobody/x" is no model`},
+		{"[agent]\nfallback = [\"offline\", \"\"]", "agent.fallback[1]: names no model"},
+		{"[agent]\ncontext_ceiling = 0", "agent.context_ceiling: 0 is not above 0"},
+		{"[agent]\nmax_replan_depth = -1", "agent.max_replan_depth: -1 is too small"},
+		{"[agent]\nmax_replan_depth = 0", ""},
+		{"[agent]\nturn_timeout = \"0\"", "agent.turn_timeout: must be longer than 0"},
+		{"[agent]\noutput_limit = 1", "agent.output_limit: 1 is too small"},
+		{"[agent]\nsandbox = \"on\"", `agent.sandbox: "on" is not one of auto, off`},
+		{"[router]\nworkers = 0", "router.workers: 0 is too few"},
+		{"[router]\nqueue_per_session = 0", "router.queue_per_session: 0 is too few"},
+		{"[router]\nidle_timeout = \"0s\"", "router.idle_timeout: must be longer than 0"},
+		{"[router]\ncollect_window = \"-1s\"", "router.collect_window: must not be negative"},
+		{"[router]\nstale_after = \"0\"", "router.stale_after: must be longer than 0"},
+		{"[router]\nmessage_limit = 0", "router.message_limit: must be at least 1 byte"},
+		{"[router]\nstop_words = [\" \"]", "router.stop_words[0]: is empty"},
+		{"[router]\ndefault_mode = \"do\"", `router.default_mode: "do" is not one of ask, act`},
+		{"[router]\non_edit = \"cry\"", `router.on_edit: "cry" is not one of`},
+		{"[router]\nrate_person = \"20\"", `router.rate_person: "20" is not a rate`},
+		{"[router]\nrate_person = \"0/m\"", `router.rate_person: "0/m" is not a rate`},
+		{"[router]\nrate_person = \"default\"", `router.rate_person: "default" is not a rate`},
+		{"[router]\nrate_person = \"off\"", ""},
+		{"[channels.home]\nkind = \"pigeon\"\nrate = \"default\"", ""},
+		{"[channels.home]\nkind = \"pigeon\"\nrate = \"30/s\"", ""},
+		{"[channels.home]\nkind = \"pigeon\"\nrate = \"fast\"", `channels.home.rate: "fast" is not a rate`},
+		{"[channels.home]\nkind = \"pigeon\"\ngroups = \"all\"", `channels.home.groups: "all" is not one of`},
+		{"[channels.\"a:b\"]\nkind = \"pigeon\"", "channels.a:b: the name of a channel holds only letters"},
+		{"[channels.home]\nkind = 1", "channels.home.kind: needs text"},
+		{"[channels]\nhome = 1", "channels.home: needs a table, not a number"},
+		{"[[people]]\nrole = \"user\"", "people[0].name: is missing"},
+		{"[[people]]\nname = \"a\"\nidentities = [\"pigeon:1\"]", ""},
+		{"[[people]]\nname = \"a\"\nidentities = [\"home:1\"]\n[channels.home]\nkind = \"pigeon\"", ""},
+		{"[[people]]\nname = \"a\"\ntimezone = \"Local\"", `people[0].timezone: "Local" is not a time zone`},
+		{"people = 3", "people: needs a list of tables [[people]], not a number"},
+		{"[scheduler]\ntimezone = \"\"", "scheduler.timezone: is empty"},
+		{"[scheduler]\nmisfire_grace = \"-1s\"", "scheduler.misfire_grace: must not be negative"},
+		{"[heartbeat]\nactive_hours = \"8-22\"", `heartbeat.active_hours: "8-22" is not of the form`},
+		{"[heartbeat]\ndeliver_to = \"home\"", `heartbeat.deliver_to: "home" is not of the form`},
+		{"[approvals]\ndeadline = \"0\"", "approvals.deadline: must be longer than 0"},
+		{"[budget]\nper_day = -1", "budget.per_day: must not be negative"},
+		{"[budget]\ncurrency = \"euro\"", `budget.currency: "euro" is not a code`},
+		{"[memory]\nmin_confidence = 2", "memory.min_confidence: 2 is not between"},
+		{"[files]\nmax_size = \"0\"", "files.max_size: must be at least 1 byte"},
+		{"[files]\nmax_size = \"-1\"", "files.max_size: needs a size"},
+		{"[files]\nmax_size = \"99999999999GB\"", "files.max_size: needs a size"},
+		{"[files]\nmax_per_message = -1", "files.max_per_message: must not be negative"},
+		{"[notify]\ndown = [\"x\"]", `notify.down[0]: "x" is not of the form`},
+		{"[retention]\nturns = \"0\"", "retention.turns: must be longer than 0"},
+	} {
+		_, _, err := loaded(t, c.text+"\n")
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%q: %v", c.text, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), ": "+c.want)):
+			t.Errorf("%q:\n got %v\nwant %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestDurationsAndSizesAreShownAsWritten(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"0", "800ms", "60s", "15m", "1h", "1h30m", "90m30s"} {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := formatDuration(d)
+		if back, err := time.ParseDuration(shown); err != nil || back != d || strings.Contains(shown, "m0s") {
+			t.Errorf("%s is shown as %s", text, shown)
+		}
+	}
+	for text, bytes := range map[string]int64{"25MB": 25 << 20, "64KB": 64 << 10, "1000": 1000, "3GB": 3 << 30, "0": 0} {
+		if got, ok := parseSize(text); !ok || got != bytes || formatSize(bytes) != text {
+			t.Errorf("%s is read as %d and shown as %s", text, got, formatSize(bytes))
+		}
+	}
+}
