@@ -1,0 +1,209 @@
+package docs_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "switchboard"
+
+// A pkg is what `go list` says of one package of ours; imports are without the
+// module's name and only our own.
+type pkg struct {
+	ImportPath string
+	Dir        string
+	Name       string
+	Imports    []string
+	CgoFiles   []string
+	Standard   bool
+}
+
+// list asks the go command, which sees build constraints as a build does.
+func list(t *testing.T, args ...string) (all []pkg) {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Dir,Name,Imports,CgoFiles,Standard"}, args...)...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		stderr := ""
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			stderr = string(exit.Stderr)
+		}
+		t.Fatalf("go list: %v\n%s", err, stderr)
+	}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// ours is the path of one of our packages below the module; ok is false for others.
+func ours(importPath string) (string, bool) { return strings.CutPrefix(importPath, module+"/") }
+
+// support says of a package that is there for tests, such as
+// channels/channelstest and all below it, whose tests those are: channels.
+func support(name string) (parent string, ok bool) {
+	for dir := name; dir != "."; dir = path.Dir(dir) {
+		if strings.HasSuffix(dir, "test") {
+			return path.Dir(dir), true
+		}
+	}
+	return "", false
+}
+
+// arrows says for each of our packages which others it may import; a name that
+// ends in / stands for everything below. The first row that fits counts.
+var arrows = []struct {
+	from string
+	to   []string
+}{
+	{"channels", nil},
+	{"channels/render", []string{"channels"}},
+	{"channels/web", []string{"channels", "channels/render", "router", "agent", "agent/", "scheduler"}},
+	{"channels/", []string{"channels", "channels/render"}},
+	{"scheduler", nil},
+	{"agent/llm", nil},
+	{"agent/llm/", nil},
+	{"agent/tools", nil},
+	{"agent/skills", nil},
+	{"agent/memory", []string{"agent/llm", "agent/tools"}},
+	{"agent", []string{"agent/"}},
+	{"router", []string{"channels", "channels/render", "agent", "agent/"}},
+	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router"}},
+	{"configs", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "store"}},
+	{"cmd/", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "store", "configs"}},
+	{"docs/promises", nil},
+	{"docs/", []string{"docs/promises"}},
+}
+
+func fits(pattern, name string) bool {
+	return pattern == name || strings.HasSuffix(pattern, "/") && strings.HasPrefix(name, pattern)
+}
+
+// mayImport says why from must not import to; "" when it may.
+func mayImport(from, to string) string {
+	_, toSupport := support(to)
+	parent, fromSupport := support(from)
+	switch {
+	case toSupport && !fromSupport:
+		return "only tests import what is there for tests"
+	case fromSupport && (toSupport || to == parent):
+		return ""
+	case fromSupport: // it may import what its parent may
+		from = parent
+	}
+	for _, a := range arrows {
+		if !fits(a.from, from) {
+			continue
+		}
+		if slices.ContainsFunc(a.to, func(p string) bool { return fits(p, to) }) {
+			return ""
+		}
+		return "there is no arrow"
+	}
+	return "the package has no row in the list of arrows"
+}
+
+func TestArrows(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "./...") {
+		from, _ := ours(p.ImportPath)
+		for _, imported := range p.Imports {
+			if to, ok := ours(imported); ok {
+				if why := mayImport(from, to); why != "" {
+					t.Errorf("%s imports %s: %s", from, to, why)
+				}
+			}
+		}
+	}
+}
+
+// The scripted channel is for tests of the real binary, so cmd may import it, but
+// only under its tag.
+func TestArrowsOfTheScriptedBuild(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "-tags", "scripted", "./...") {
+		from, _ := ours(p.ImportPath)
+		for _, imported := range p.Imports {
+			to, ok := ours(imported)
+			if !ok || from == "cmd/switchboard" && strings.HasPrefix(to, "channels/channelstest") {
+				continue
+			}
+			if why := mayImport(from, to); why != "" {
+				t.Errorf("with tag scripted %s imports %s: %s", from, to, why)
+			}
+		}
+	}
+}
+
+func TestLeavesDependOnNothingOfOurs(t *testing.T) {
+	t.Parallel()
+	for _, leaf := range []string{"channels", "scheduler", "agent/llm", "agent/llm/offline", "agent/tools"} {
+		for _, p := range list(t, "-deps", "./"+leaf) {
+			if name, ok := ours(p.ImportPath); ok && name != leaf {
+				t.Errorf("%s depends on %s", leaf, name)
+			}
+		}
+	}
+}
+
+func TestPlatformLibrariesStayInTheirAdapters(t *testing.T) {
+	t.Parallel()
+	// Prefix of an import → the package that may have it, with what lies below; ""
+	// for tests alone.
+	libraries := map[string]string{
+		"github.com/go-telegram/":       "channels/telegram",
+		"github.com/slack-go/":          "channels/slack",
+		"github.com/bwmarrin/":          "channels/discord",
+		"github.com/jmoiron/sqlx":       "store",
+		"modernc.org/sqlite":            "store",
+		"github.com/lib/pq":             "store",
+		"github.com/pressly/goose/":     "store",
+		"database/sql":                  "store",
+		"github.com/openai/":            "agent/llm",
+		"github.com/alecthomas/kong":    "cmd",
+		"github.com/pelletier/go-toml/": "configs",
+		"github.com/landlock-lsm/":      "agent/tools",
+		"github.com/robfig/cron":        "scheduler",
+		"github.com/yuin/goldmark":      "channels",
+		"go.uber.org/goleak":            "",
+		"testing":                       "",
+		"pgregory.net/rapid":            "",
+	}
+	for _, p := range list(t, "./...") {
+		from, _ := ours(p.ImportPath)
+		if _, ok := support(from); ok || strings.HasPrefix(from, "docs/") {
+			continue
+		}
+		for _, imported := range p.Imports {
+			for prefix, home := range libraries {
+				hit := imported == prefix || strings.HasSuffix(prefix, "/") && strings.HasPrefix(imported, prefix) ||
+					strings.HasPrefix(imported, prefix+"/")
+				if hit && (home == "" || from != home && !strings.HasPrefix(from, home+"/")) {
+					t.Errorf("%s imports %s, which belongs to %s", from, imported, cmp.Or(home, "tests"))
+				}
+			}
+		}
+	}
+}
+
+func TestBinaryIsStatic(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "-deps", "./cmd/switchboard") {
+		if len(p.CgoFiles) > 0 && !p.Standard {
+			t.Errorf("%s needs C; the Dockerfile builds without", p.ImportPath)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package docs_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+
+	"switchboard/configs"
+)
+
+// one is the only match of a pattern in a file of the repository.
+func one(t *testing.T, name, pattern string) string {
+	t.Helper()
+	all := regexp.MustCompile(`(?m)`+pattern).FindAllStringSubmatch(read(t, name), -1)
+	if len(all) != 1 {
+		t.Fatalf("%s: %d lines match %s, want one", name, len(all), pattern)
+	}
+	return all[0][1]
+}
+
+func TestImageIsBuiltAsTheCodeIs(t *testing.T) {
+	t.Parallel()
+	version := one(t, "go.mod", `^go (\d+\.\d+)`)
+	if image := one(t, "Dockerfile", `^FROM golang:(\d+\.\d+)`); image != version {
+		t.Errorf("the image builds with Go %s, go.mod wants %s", image, version)
+	}
+	path := one(t, "Dockerfile", `CGO_ENABLED=0 go build .* (\./\S+)$`)
+	if _, err := os.Stat(filepath.Join(root, path, "main.go")); err != nil {
+		t.Errorf("the image builds %s: %v", path, err)
+	}
+	if build := one(t, "compose.yaml", `^    build: (\S+)$`); build != "." {
+		t.Errorf("compose builds %s", build)
+	}
+	if user := one(t, "Dockerfile", `^USER (\d+:\d+)$`); strings.HasPrefix(user, "0") {
+		t.Errorf("the image runs as %s", user)
+	}
+}
+
+func TestVolumeIsTheDataDir(t *testing.T) {
+	t.Parallel()
+	volume := one(t, "Dockerfile", `^VOLUME (\S+)$`)
+	if dir := one(t, "Dockerfile", `SWITCHBOARD_DATA_DIR=(\S+)`); dir != volume {
+		t.Errorf("data_dir is %s, the volume %s", dir, volume)
+	}
+	if mount := one(t, "compose.yaml", `^      - data:(\S+)$`); mount != volume {
+		t.Errorf("compose mounts the data at %s, the volume is %s", mount, volume)
+	}
+}
+
+func TestPortIsPublishedWhenSomethingListens(t *testing.T) {
+	t.Parallel()
+	_, port, err := net.SplitHostPort(configs.Defaults().Server.Listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, warnings, err := configs.Load(configs.Options{Dir: t.TempDir(), Env: []string{"HOME=/", "SWITCHBOARD_SERVER__LISTEN=127.0.0.1:1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listens := true
+	for _, w := range warnings {
+		listens = listens && w.Key != "server.listen"
+	}
+	exposed := regexp.MustCompile(`(?m)^EXPOSE (\S+)$`).FindStringSubmatch(read(t, "Dockerfile"))
+	published := regexp.MustCompile(`(?m)^      - "?(?:[0-9.]+:)?\d+:(\d+)"?$`).FindStringSubmatch(read(t, "compose.yaml"))
+	if (exposed != nil) != listens || (published != nil) != listens {
+		t.Errorf("server.listen is live: %v; exposed %v, published %v", listens, exposed, published)
+	}
+	for _, p := range [][]string{exposed, published} {
+		if p != nil && p[1] != port {
+			t.Errorf("port %s, but the program listens on %s", p[1], port)
+		}
+	}
+}
+
+func TestContainersSetOnlyKnownVariables(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"Dockerfile", "compose.yaml", "README.md"} {
+		for _, name := range regexp.MustCompile(`\bSWITCHBOARD_[A-Z_]+`).FindAllString(read(t, file), -1) {
+			_, _, err := configs.Load(configs.Options{Dir: t.TempDir(), Env: []string{"HOME=/", name + "=x"}})
+			if err != nil && strings.Contains(err.Error(), "unknown key") {
+				t.Errorf("%s sets %s: %v", file, name, err)
+			}
+			if !strings.Contains(name, "__") && name != "SWITCHBOARD_DATA_DIR" {
+				t.Errorf("%s sets %s, which is no setting", file, name)
+			}
+		}
+	}
+	for _, image := range []string{"SWITCHBOARD_STORE__URL: postgres://", "condition: service_healthy", "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:?"} {
+		if !strings.Contains(read(t, "compose.yaml"), image) {
+			t.Errorf("compose.yaml does not say %q", image)
+		}
+	}
+}
+
+// The command of the health check is run for real, where no engine is alive.
+func TestHealthCheckIsACommandOfTheProgram(t *testing.T) {
+	t.Parallel()
+	for file, pattern := range map[string]string{
+		"Dockerfile": `^HEALTHCHECK .*CMD \["switchboard", (.+)\]$`, "compose.yaml": `^      test: \["CMD", "switchboard", (.+)\]$`,
+	} {
+		if got := one(t, file, pattern); got != `"doctor", "--alive"` {
+			t.Errorf("%s checks %s", file, got)
+		}
+	}
+	if got := one(t, "Dockerfile", `^ENTRYPOINT (.+)$`) + one(t, "Dockerfile", `^CMD (.+)$`); got != `["switchboard"]["serve"]` {
+		t.Errorf("the image starts %s", got)
+	}
+	binary := filepath.Join(t.TempDir(), "switchboard")
+	if runtime.GOOS == "windows" {
+		binary += ".exe"
+	}
+	build := exec.Command("go", "build", "-o", binary, "./cmd/switchboard")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	check := exec.Command(binary, "doctor", "--alive", "--data", t.TempDir())
+	check.Dir = t.TempDir()
+	out, err := check.CombinedOutput()
+	if code := check.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("with no engine it exits %d (%v), want 1:\n%s", code, err, out)
+	}
+}

@@ -1,0 +1,239 @@
+// Package docs_test holds the repository to its own rules: what lies where, who
+// imports whom, what is documented, which promises are kept by which tests, and
+// that the container files say what the code does.
+package docs_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// root is the repository's folder, seen from this test.
+const root = ".."
+
+// read is a file of the repository.
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// goFiles are all Go files of the repository, from its root.
+func goFiles(t *testing.T) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "data") {
+			return filepath.SkipDir
+		}
+		if !d.IsDir() && strings.HasSuffix(name, ".go") {
+			rel, err := filepath.Rel(root, path)
+			files = append(files, filepath.ToSlash(rel))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func isTest(file string) bool { return strings.HasSuffix(file, "_test.go") }
+
+func TestRootHoldsOnlyWhatBelongsThere(t *testing.T) {
+	t.Parallel()
+	want := strings.Fields(`channels router agent scheduler store configs cmd docs go.mod go.sum
+		Dockerfile compose.yaml Makefile README.md CHANGELOG.md LICENSE`)
+	var ignored []string // what running the program leaves, as .gitignore says
+	for line := range strings.Lines(read(t, ".gitignore")) {
+		ignored = append(ignored, strings.Trim(strings.TrimSpace(line), "/"))
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have []string
+	for _, e := range entries {
+		name := e.Name()
+		have = append(have, name)
+		known := slices.Contains(want, name) || strings.HasPrefix(name, ".") ||
+			slices.ContainsFunc(ignored, func(p string) bool { ok, _ := filepath.Match(p, name); return ok })
+		if !known {
+			t.Errorf("%s does not belong at the root", name)
+		}
+	}
+	for _, name := range want {
+		if !slices.Contains(have, name) {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	if !strings.Contains(read(t, "LICENSE"), "Apache License\n                           Version 2.0, January 2004") {
+		t.Error("LICENSE is not Apache-2.0")
+	}
+}
+
+func TestReadmeAndCISayTheSameCommands(t *testing.T) {
+	t.Parallel()
+	readme := read(t, "README.md")
+	for _, command := range []string{"go run ./cmd/switchboard", "go test ./..."} {
+		if !strings.Contains(readme, command) {
+			t.Errorf("README.md does not say %q", command)
+		}
+	}
+	if ci := read(t, ".ci/run"); !regexp.MustCompile(`(?m)^CI=true go test \./\.\.\.$`).MatchString(ci) {
+		t.Error(".ci/run does not call exactly: CI=true go test ./...")
+	}
+	if !regexp.MustCompile(`(?m)^check:\n\t\.ci/run$`).MatchString(read(t, "Makefile")) {
+		t.Error("make check is not what CI runs")
+	}
+}
+
+func TestFilesStayShort(t *testing.T) {
+	t.Parallel()
+	offline := 0
+	for _, file := range goFiles(t) {
+		lines := strings.Count(read(t, file), "\n")
+		if lines > 500 {
+			t.Errorf("%s has %d lines; split it by topic before 500", file, lines)
+		}
+		if strings.HasPrefix(file, "agent/llm/offline/") && !isTest(file) {
+			offline += lines
+		}
+	}
+	if offline > 600 {
+		t.Errorf("the offline model has %d lines, more than 600", offline)
+	}
+}
+
+func TestEverythingExportedIsDocumented(t *testing.T) {
+	t.Parallel()
+	packages := map[string]bool{} // folder → has a package comment
+	for _, file := range goFiles(t) {
+		if isTest(file) {
+			continue
+		}
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, filepath.Join(root, file), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		dir := filepath.Dir(file)
+		packages[dir] = packages[dir] || f.Doc != nil
+		for _, decl := range f.Decls {
+			for _, name := range undocumented(decl) {
+				t.Errorf("%s: %s has no doc comment", file, name)
+			}
+		}
+	}
+	for dir, documented := range packages {
+		if !documented {
+			t.Errorf("%s has no package comment", dir)
+		}
+	}
+}
+
+// wellKnown methods do what their interface says; a comment would repeat it.
+var wellKnown = strings.Fields(`String GoString Error Unwrap Is As MarshalText UnmarshalText MarshalJSON
+	UnmarshalJSON Close Read Write Len Less Swap Scan Value ServeHTTP RoundTrip`)
+
+// undocumented lists the exported names that decl declares without a comment. In
+// a block of constants, its comment or that of their type speaks for them.
+func undocumented(decl ast.Decl) (names []string) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Doc != nil || !d.Name.IsExported() || d.Recv != nil && slices.Contains(wellKnown, d.Name.Name) {
+			return nil
+		}
+		if d.Recv != nil && !receiver(d.Recv.List[0].Type) {
+			return nil
+		}
+		return []string{d.Name.Name}
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch s := spec.(type) {
+			case *ast.TypeSpec:
+				if s.Name.IsExported() && s.Doc == nil && (d.Doc == nil || d.Lparen.IsValid()) {
+					names = append(names, s.Name.Name)
+				}
+			case *ast.ValueSpec:
+				if d.Doc != nil || s.Doc != nil || s.Comment != nil || d.Tok == token.CONST && s.Type != nil {
+					continue
+				}
+				for _, n := range s.Names {
+					if n.IsExported() {
+						names = append(names, n.Name)
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+// receiver reports whether a method of that receiver can be seen from outside.
+func receiver(e ast.Expr) bool {
+	switch x := e.(type) {
+	case *ast.StarExpr:
+		return receiver(x.X)
+	case *ast.IndexExpr:
+		return receiver(x.X)
+	case *ast.Ident:
+		return x.IsExported()
+	}
+	return true
+}
+
+func TestCoreNamesNoPlatform(t *testing.T) {
+	t.Parallel()
+	// Where a platform may be named: its adapter, and these, each with its reason.
+	allowed := []*regexp.Regexp{
+		regexp.MustCompile(`^channels/(telegram|slack|discord)/`),
+		regexp.MustCompile(`^cmd/switchboard/kinds[a-z_]*\.go$`), // the wiring table
+		regexp.MustCompile(`^cmd/switchboard/(init|dev)\.go$`),   // examples for people; the fake platforms
+		regexp.MustCompile(`^configs/(channel|validate)\.go$`),   // the table of known kinds; an example in a sentence
+		regexp.MustCompile(`^docs/`),
+	}
+	words := regexp.MustCompile(`(?i)\b(telegram|slack|discord)\b`)
+	names := regexp.MustCompile(`(?i)telegram|discord|^slack`) // slack is a word of English too
+	for _, file := range goFiles(t) {
+		if isTest(file) || slices.ContainsFunc(allowed, func(r *regexp.Regexp) bool { return r.MatchString(file) }) {
+			continue
+		}
+		files := token.NewFileSet()
+		f, err := parser.ParseFile(files, file, bytes.NewBufferString(read(t, file)), parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BasicLit:
+				if n.Kind == token.STRING && words.MatchString(n.Value) {
+					t.Errorf("%s: %s names a platform; that is a missing ability or feature", files.Position(n.Pos()), n.Value)
+				}
+			case *ast.Ident:
+				if names.MatchString(n.Name) {
+					t.Errorf("%s: %s names a platform; that is a missing ability or feature", files.Position(n.Pos()), n.Name)
+				}
+			}
+			return true
+		})
+	}
+}
