@@ -57,6 +57,7 @@ type stageSpec struct {
 	Confined   bool
 	Namespaces namespaces
 	Proc       bool // /proc belongs to the command alone
+	MaxThreads int
 }
 
 // A stageReport is one of the things a stage says; zero fields say nothing.
@@ -128,7 +129,8 @@ func runTree(spec helperSpec, closed <-chan struct{}) (outcome, error) {
 	defer func() { _ = root.RemoveAll(temp) }()
 	stage := stageSpec{
 		Line: spec.Line, Workspace: spec.Workspace, Confined: spec.Confined, Namespaces: spec.Namespaces,
-		Env: environ(Command{Workspace: spec.Workspace, Env: spec.Env}, filepath.Join(spec.Workspace, temp), spec.Path),
+		MaxThreads: threadFactor * spec.MaxProcesses,
+		Env:        environ(Command{Workspace: spec.Workspace, Env: spec.Env}, filepath.Join(spec.Workspace, temp), spec.Path),
 	}
 	name := confinedName
 	if spec.Namespaces != nsNone {

@@ -20,9 +20,13 @@ const (
 // threadFactor times the process limit is the limit of threads.
 const threadFactor = 16
 
+// maxStopped bounds how long kill tries to stop a tree before it kills it.
+const maxStopped = 20_000
+
 // A tree is a running command, seen from its helper.
 type tree struct {
 	main    int                  // the process the helper started
+	boxed   bool                 // main is process 1 of a namespace: with it all others die
 	ended   chan unix.WaitStatus // how main ended
 	gone    chan struct{}        // closed when the helper has no child left
 	reports chan stageReport     // what the stages said, all at once
@@ -40,7 +44,7 @@ func startTree(name string, spec stageSpec) (*tree, error) {
 		return nil, err
 	}
 	t := &tree{
-		main: process.Pid, ended: make(chan unix.WaitStatus, 1), gone: make(chan struct{}),
+		main: process.Pid, boxed: spec.Namespaces != nsNone, ended: make(chan unix.WaitStatus, 1), gone: make(chan struct{}),
 		reports: make(chan stageReport, 1),
 	}
 	go t.reap() // both end before watch returns
@@ -132,20 +136,17 @@ func (o *outcome) settle(status unix.WaitStatus) {
 	o.Kind, o.Status = "exit", status.ExitStatus()
 }
 
-// kill ends all descendants and returns when none is left. They are stopped
-// first, all of them, so that none can fork away from under the killing.
+// kill ends all descendants and returns when none is left.
 func (t *tree) kill() {
-	for stopped := map[int]bool{}; ; {
-		list, err := descendants()
-		if err != nil {
-			break
-		}
+	// Of those that fork faster than they can be listed, each one stopped stays
+	// below the limit of processes and forks no more. Those that are in one group,
+	// as everything a plain shell starts, are all stopped by the first signal.
+	for stopped := map[int]bool{}; !t.boxed && len(stopped) < maxStopped; {
 		fresh := 0
-		for _, p := range list {
-			if !stopped[p.pid] {
+		for _, p := range signalTree(unix.SIGSTOP, stopped) {
+			if !stopped[p.pid] && !p.zombie {
 				stopped[p.pid] = true
 				fresh++
-				_ = unix.Kill(p.pid, unix.SIGSTOP)
 			}
 		}
 		if fresh == 0 {
@@ -153,16 +154,35 @@ func (t *tree) kill() {
 		}
 	}
 	for {
-		list, _ := descendants()
-		for _, p := range list {
-			_ = unix.Kill(p.pid, unix.SIGKILL)
-		}
+		signalTree(unix.SIGKILL, nil)
 		select {
 		case <-t.gone:
 			return
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
+}
+
+// signalTree signals all descendants but those in except, by whole groups,
+// which no fork escapes, and returns them. Where process 1 of a namespace is
+// among them, killing it kills all others at once.
+func signalTree(sig unix.Signal, except map[int]bool) []process {
+	list, err := descendants()
+	if err != nil {
+		return nil
+	}
+	done := map[int]bool{unix.Getpgrp(): true}
+	for _, p := range list {
+		if except[p.pid] {
+			continue
+		}
+		if !done[p.group] {
+			done[p.group] = true
+			_ = unix.Kill(-p.group, sig)
+		}
+		_ = unix.Kill(p.pid, sig)
+	}
+	return list
 }
 
 // excess says which limit the tree exceeds; empty: none.
@@ -223,13 +243,17 @@ func (p process) proportional() int64 {
 // A process is one line of the process table.
 type process struct {
 	pid, parent int
+	group       int
 	zombie      bool
 	threads     int
 	resident    int64 // bytes
 }
 
 // descendants lists all processes below this one, zombies too.
-func descendants() ([]process, error) {
+func descendants() ([]process, error) { return below(os.Getpid()) }
+
+// below lists all processes below the one of that id.
+func below(pid int) ([]process, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -241,13 +265,13 @@ func descendants() ([]process, error) {
 	}
 	children := map[int][]process{}
 	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil {
-			if p, ok := readProcess(pid); ok {
+		if id, err := strconv.Atoi(name); err == nil {
+			if p, ok := readProcess(id); ok {
 				children[p.parent] = append(children[p.parent], p)
 			}
 		}
 	}
-	list := children[os.Getpid()]
+	list := children[pid]
 	for at := 0; at < len(list); at++ {
 		list = append(list, children[list[at].pid]...)
 	}
@@ -271,10 +295,11 @@ func readProcess(pid int) (process, bool) {
 	if err != nil {
 		return process{}, false
 	}
+	group, _ := strconv.Atoi(fields[2])
 	threads, _ := strconv.Atoi(fields[17])
 	pages, _ := strconv.ParseInt(fields[21], 10, 64)
 	return process{
-		pid: pid, parent: parent, zombie: fields[0] == "Z", threads: threads,
+		pid: pid, parent: parent, group: group, zombie: fields[0] == "Z", threads: threads,
 		resident: pages * int64(os.Getpagesize()),
 	}, true
 }

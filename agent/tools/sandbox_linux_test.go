@@ -1,0 +1,329 @@
+package tools
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// eachWay runs test once for each way of confining that this machine allows.
+func eachWay(t *testing.T, test func(t *testing.T, way namespaces)) {
+	t.Helper()
+	needSandbox(t)
+	ways := []namespaces{nsUser, nsNone}
+	if os.Geteuid() == 0 {
+		ways = append(ways, nsPlain)
+	}
+	for _, way := range ways {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			if res := execIn(way, ExecConfig{}).Run(t.Context(), Command{Line: ":", Workspace: newWorkspace(t)}); res.Code == "sandbox_unavailable" && way != nsNone {
+				t.Skipf("NAMESPACES (%s) ARE NOT TESTED: %s", way, res.Output)
+			}
+			test(t, way)
+		})
+	}
+}
+
+// execIn returns an Exec that confines in that way, without probing.
+func execIn(way namespaces, cfg ExecConfig) *Exec {
+	e := NewExec(cfg)
+	e.layers = &layers{namespaces: way}
+	return e
+}
+
+func TestFilesOutsideAreClosed(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way namespaces) {
+		workspace := newWorkspace(t)
+		secret := filepath.Join(filepath.Dir(workspace), "secret")
+		if err := os.WriteFile(secret, []byte("the secret"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(secret, filepath.Join(workspace, "link")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("/etc", filepath.Join(workspace, "etc")); err != nil {
+			t.Fatal(err)
+		}
+		res := execIn(way, ExecConfig{}).Run(t.Context(), Command{Workspace: workspace, Line: fmt.Sprintf(`
+			secret=%q
+			cat "$secret" link; ls ..; cat etc/shadow etc/hostname
+			(echo x > "$secret"); (echo x >> link); (: > "$secret"); truncate -s 0 "$secret"; rm -f "$secret"
+			mv "$secret" here; ln "$secret" here; cp /etc/shadow here; cat < "$secret" > here2
+			chmod 777 "$secret"; chmod 777 link; touch -d 2001-01-01 "$secret"
+			echo x > ../beside; echo x > /tmp/switchboard-outside; mkdir ../folder
+			cat /proc/sys/kernel/core_pattern > /dev/null; echo x > /proc/sys/kernel/core_pattern
+			mount -t tmpfs none . ; unshare -Urm true
+			echo kept > own; mkdir -p a/b; echo x > "$TMPDIR/file"; cat own; echo end`, secret)})
+		if !strings.HasSuffix(res.Output, "kept\nend\n") || strings.Contains(res.Output, "the secret") || strings.Contains(res.Output, "root:") {
+			t.Errorf("got %+v", res)
+		}
+		if text, err := os.ReadFile(secret); err != nil || string(text) != "the secret" {
+			t.Errorf("the file outside is %q, %v", text, err)
+		}
+		if info, err := os.Stat(secret); err != nil || info.Mode().Perm() != 0o644 {
+			t.Errorf("the mode outside is %v, %v", info.Mode(), err)
+		}
+		for _, path := range []string{"../beside", "../folder", "/tmp/switchboard-outside", "here"} {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(workspace, path)
+			}
+			if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+				t.Errorf("%s was made", path)
+			}
+		}
+		if left, _ := filepath.Glob(workspace + "/.switchboard/tmp-*"); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+		if info, err := os.Stat(workspace + "/own"); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("own: %v %v", info, err)
+		}
+	})
+}
+
+func TestNetworkIsClosed(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way namespaces) {
+		workspace := newWorkspace(t)
+		copyFile(t, "/proc/self/exe", workspace+"/dial")
+		socket := filepath.Join(filepath.Dir(workspace), "s")
+		var arrived atomic.Int32
+		targets := []string{
+			"tcp=" + listen(t, "tcp", "127.0.0.1:0", &arrived),
+			"unix=" + listen(t, "unix", socket, &arrived),
+			"udp=" + listenUDP(t, &arrived),
+		}
+		env := []string{dialEnv + "=" + strings.Join(targets, ",")}
+		res := execIn(way, ExecConfig{}).Run(t.Context(), Command{Line: "./dial; getent hosts example.org; echo end", Workspace: workspace, Env: env})
+		if !strings.HasSuffix(res.Output, "pair: true <nil>\nend\n") || strings.Count(res.Output, "operation not permitted") < len(targets) {
+			t.Errorf("got %+v", res)
+		}
+		if n := arrived.Load(); n != 0 {
+			t.Errorf("%d messages arrived from inside", n)
+		}
+		// The same program, not confined, does arrive: the test can fail.
+		free := execIn(way, ExecConfig{Sandbox: "off"})
+		res = free.Run(t.Context(), Command{Line: "./dial", Workspace: workspace, Env: env, Admin: true})
+		for deadline := time.Now().Add(5 * time.Second); arrived.Load() < 3; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("only %d arrived unconfined: %+v", arrived.Load(), res)
+			}
+		}
+	})
+}
+
+func listen(t *testing.T, network, address string, arrived *atomic.Int32) string {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { l.Close(); <-done })
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			arrived.Add(1)
+			conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+func listenUDP(t *testing.T, arrived *atomic.Int32) string {
+	t.Helper()
+	l, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { l.Close(); <-done })
+	go func() {
+		defer close(done)
+		for buf := make([]byte, 100); ; {
+			if _, _, err := l.ReadFrom(buf); err != nil {
+				return
+			}
+			arrived.Add(1)
+		}
+	}()
+	return l.LocalAddr().String()
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEnvironmentIsClean(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way namespaces) {
+		workspace := newWorkspace(t)
+		res := execIn(way, ExecConfig{}).Run(t.Context(), Command{
+			Workspace: workspace, Env: []string{"EXTRA=1", "TZ=Asia/Tokyo"},
+			Line: fmt.Sprintf(`env | sed 's/=.*//' | sort | tr '\n' ' '; cat /proc/*/environ /proc/$PPID/environ /proc/%d/environ 2>/dev/null | tr '\0' '\n'
+				ls /proc/self/fd 2>/dev/null | tr '\n' ' '; date +%%Z; umask; ulimit -c; id -u`, os.Getpid()),
+		})
+		if strings.Contains(res.Output, secretValue) {
+			t.Errorf("the secret is visible: %s", res.Output)
+		}
+		if !strings.HasPrefix(res.Output, "EXTRA HOME LANG PATH PWD TMPDIR TZ ") {
+			t.Errorf("the environment is not clean: %s", res.Output)
+		}
+		if !strings.HasSuffix(res.Output, fmt.Sprintf("JST\n0077\n0\n%d\n", os.Geteuid())) {
+			t.Errorf("got %q", res.Output)
+		}
+	})
+}
+
+func TestHelperIsOutOfReach(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way namespaces) {
+		res := execIn(way, ExecConfig{}).Run(t.Context(), Command{Workspace: newWorkspace(t), Line: fmt.Sprintf(
+			`for sig in KILL STOP TERM; do kill -$sig $PPID; kill -$sig %d; kill -$sig -%d; done 2>/dev/null
+			sleep 60 & kill -9 $! && echo "own killed"; echo survived`, os.Getpid(), os.Getpid())})
+		if res.End != EndOK || !strings.Contains(res.Output, "own killed") || !strings.HasSuffix(res.Output, "survived\n") {
+			t.Errorf("got %+v", res)
+		}
+	})
+}
+
+// promise: P4.fail-closed-sandbox
+func TestRefusesWhatCannotBeConfined(t *testing.T) {
+	t.Parallel()
+	workspace := newWorkspace(t)
+	made := filepath.Join(workspace, "made")
+	// A helper that cannot be started stands for any layer that fails.
+	e := NewExec(ExecConfig{HelperPath: "/bin/false"})
+	res := e.Run(t.Context(), Command{Line: "touch made", Workspace: workspace})
+	if res.End != EndRefused || res.Code != "sandbox_unavailable" || res.Hint == "" || !strings.Contains(res.Output, "Landlock") {
+		t.Errorf("got %+v", res)
+	}
+	// Neither does a stage that finds one of its locks open run anything.
+	for _, spec := range []stageSpec{
+		{Line: "touch made", Workspace: "/usr", Confined: true, Namespaces: nsNone},
+		{Line: "touch " + made, Workspace: "/", Confined: true, Namespaces: nsNone},
+	} {
+		o, text := NewExec(ExecConfig{}).supervise(t.Context(), helperSpec{
+			Line: spec.Line, Workspace: spec.Workspace, Confined: true, Namespaces: nsNone,
+			Timeout: 10 * time.Second, MemoryLimit: 1 << 30, MaxProcesses: 10,
+		})
+		if o.Kind == "exit" {
+			t.Errorf("%+v ran: %+v %s", spec, o, text)
+		}
+	}
+	if _, err := os.Stat(made); err == nil {
+		t.Error("the command ran")
+	}
+	for _, layer := range e.Layers(t.Context()) {
+		if layer.Name == "commands" && (layer.Works || layer.Mend == "") {
+			t.Errorf("doctor is told %+v", layer)
+		}
+	}
+}
+
+func TestOnlySettingsLiftTheConfinement(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	for _, test := range []struct {
+		cfg    ExecConfig
+		admin  bool
+		lifted bool
+	}{
+		{ExecConfig{}, false, false},
+		{ExecConfig{}, true, false},
+		{ExecConfig{Sandbox: "off"}, false, false},
+		{ExecConfig{AdminUnconfined: true}, false, false},
+		{ExecConfig{Sandbox: "off"}, true, true},
+		{ExecConfig{AdminUnconfined: true}, true, true},
+	} {
+		workspace := newWorkspace(t)
+		res := NewExec(test.cfg).Run(t.Context(), Command{Line: "touch ../beside && env", Workspace: workspace, Admin: test.admin})
+		if _, err := os.Stat(workspace + "/../beside"); (err == nil) != test.lifted {
+			t.Errorf("%+v, admin %v: got %+v", test.cfg, test.admin, res)
+		}
+		if strings.Contains(res.Output, secretValue) {
+			t.Errorf("%+v, admin %v: the environment is not clean", test.cfg, test.admin)
+		}
+	}
+}
+
+func TestForbiddenCallsWithoutNamespaces(t *testing.T) {
+	t.Parallel()
+	old := forbidden(nsNone, scopeABI-1)
+	for _, call := range []uint32{unix.SYS_SOCKET, unix.SYS_IO_URING_SETUP, unix.SYS_FCHMODAT, unix.SYS_KILL, unix.SYS_PIDFD_SEND_SIGNAL} {
+		if !slices.Contains(old, call) {
+			t.Errorf("call %d is permitted on an old kernel", call)
+		}
+	}
+	if slices.Contains(forbidden(nsNone, scopeABI), unix.SYS_KILL) {
+		t.Error("signals are refused where Landlock guards them")
+	}
+	if len(old) > 200 {
+		t.Errorf("%d calls are too many for a jump of 8 bits", len(old))
+	}
+}
+
+func TestLayersAreShown(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	names := ""
+	for _, layer := range NewExec(ExecConfig{}).Layers(t.Context()) {
+		names += layer.Name + " "
+		if layer.Works == (layer.Mend != "") || layer.Detail == "" {
+			t.Errorf("%+v", layer)
+		}
+	}
+	if names != "commands files network namespaces " {
+		t.Errorf("layers: %s", names)
+	}
+}
+
+// TestUnprivileged runs the tests of commands once more as nobody.
+func TestUnprivileged(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("the tests run unprivileged already")
+	}
+	const nobody = 65534
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^(TestExec|TestFilesOutside|TestNetwork|TestEnvironment|TestHelper|TestTree|TestRefuses|TestOnly|TestLayers)", "-test.timeout=2m", "-test.v")
+	cmd.Env = []string{"CI=" + os.Getenv("CI"), "PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + os.TempDir()}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("as nobody: %v\n%s", err, out)
+	}
+	if strings.Contains(string(out), "--- SKIP") {
+		t.Logf("skipped as nobody:\n%s", out)
+	}
+}
