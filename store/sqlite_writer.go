@@ -33,6 +33,7 @@ type writer struct {
 	queue   chan *job
 	closing chan struct{}
 	once    sync.Once
+	stopped error // what closing said
 	done    sync.WaitGroup
 }
 
@@ -87,15 +88,18 @@ func (w *writer) write(ctx context.Context, mode durability, fn func(querier) er
 	return j.err
 }
 
+// stop is safe to call again; it then returns what it returned.
 func (w *writer) stop() error {
-	w.once.Do(func() { close(w.closing) })
-	w.done.Wait()
-	var errs []error
-	for _, s := range w.stmts {
-		errs = append(errs, s.Close())
-	}
-	w.stmts = nil
-	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
+	w.once.Do(func() {
+		close(w.closing)
+		w.done.Wait()
+		var errs []error
+		for _, s := range w.stmts {
+			errs = append(errs, s.Close())
+		}
+		w.stopped = errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
+	})
+	return w.stopped
 }
 
 func (w *writer) run() {

@@ -13,7 +13,9 @@ import (
 	"switchboard/store/storetest"
 )
 
-func end(state, outcome string) agent.Step { return agent.Step{End: &agent.End{State: state, Outcome: outcome}} }
+func end(state, outcome string) agent.Step {
+	return agent.Step{End: &agent.End{State: state, Outcome: outcome}}
+}
 
 func (h *house) commit(ref router.TurnRef, step agent.Step, says ...router.Reply) *router.Claimed {
 	h.Helper()
@@ -117,7 +119,7 @@ func TestOldFenceWritesNothing(t *testing.T) {
 		fenced := func(when string) {
 			steps := map[string]agent.Step{
 				"call": {Calls: []agent.Call{{Step: "x", Role: "planner"}}}, "plan": {Plan: &agent.PlanRow{Attempt: 1}},
-				"task": {Tasks: []agent.TaskChange{{State: agent.TaskRunning, Type: agent.TaskExec}}},
+				"task":   {Tasks: []agent.TaskChange{{State: agent.TaskRunning, Type: agent.TaskExec}}},
 				"review": {Review: &agent.Review{Status: "ok"}}, "say": {Say: []agent.Say{{Text: "x"}}}, "end": end("done", ""),
 			}
 			for name, step := range steps {

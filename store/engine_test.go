@@ -1,0 +1,194 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// promise: L.one-engine
+func TestOneEngineOnSQLite(t *testing.T) {
+	t.Parallel()
+	db := storetest.SQLite(t)
+	e, err := db.StartEngine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.StartEngine(t.Context())
+	running, ok := errors.AsType[*store.EngineRunningError](err)
+	if !ok || !errors.Is(err, store.ErrEngineRunning) || running.PID != os.Getpid() || running.Owner != e.ID() {
+		t.Errorf("second engine: %v", err)
+	}
+	if !e.Safe() {
+		t.Error("the engine is not safe")
+	}
+	e.Aged(time.Hour)
+	if !e.Safe() {
+		t.Error("SQLite's owner does not expire")
+	}
+	if err := e.Close(t.Context()); err != nil || e.Safe() {
+		t.Errorf("close: %v, safe %v", err, e.Safe())
+	}
+	e, err = db.StartEngine(t.Context())
+	if err != nil {
+		t.Fatalf("after the first was closed: %v", err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// promise: L.start-voids-owners
+func TestStartVoidsOlderOwners(t *testing.T) {
+	t.Parallel()
+	db := storetest.SQLite(t)
+	old, err := db.StartEngine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{T: t, db: db, r: db.Router(), engine: old, ctx: t.Context()}
+	ref, hold := h.begun("c", "1"), h.hold()
+	if err := old.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	h = newHouse(t, db)
+	if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+		t.Errorf("the old engine commits: %v", err)
+	}
+	if _, _, err := h.r.Begin(h.ctx, hold, "c"); !errors.Is(err, router.ErrFenced) {
+		t.Errorf("the old engine sends: %v", err)
+	}
+	list := h.claim(5)
+	if len(list) != 1 || list[0].TurnID != ref.TurnID || list[0].Fence <= ref.Fence || h.hold().Fence <= hold.Fence {
+		t.Errorf("claimed %+v", list)
+	}
+	if waited := time.Since(begun); waited > 5*time.Second {
+		t.Errorf("waited %s for former leases", waited)
+	}
+}
+
+func TestExpiredOwnerOnPostgres(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	old, now := newHouse(t, db), newHouse(t, db)
+	ref, hold := old.begun("c", "1"), old.hold()
+	if list := now.claim(5); len(list) != 0 {
+		t.Fatalf("a living owner's session was claimed: %+v", list)
+	}
+	if _, ok, err := now.r.TakeChannel(now.ctx, now.owner(), "tg"); ok || err != nil {
+		t.Fatalf("a living owner's channel was taken: %v", err)
+	}
+	expire := func() {
+		if err := db.Write(t.Context(), true, "UPDATE owners SET expires_at = 1 WHERE id = (SELECT min(id) FROM owners)"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expire()
+	// Late but not replaced: it goes on, but takes nothing new.
+	old.commit(ref, agent.Step{})
+	if a := old.accept(claiming(entry("d", "2", "")))[0]; a.Claimed != nil {
+		t.Errorf("an expired owner claimed: %+v", a)
+	}
+	if err := old.engine.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if list := now.claim(5); len(list) != 1 || list[0].SessionID == ref.SessionID {
+		t.Errorf("after a renewal: %+v", list)
+	}
+	expire()
+	if list := now.claim(5); len(list) != 1 || list[0].TurnID != ref.TurnID || list[0].Fence != ref.Fence+1 {
+		t.Errorf("from an expired owner: %+v", list)
+	}
+	if h := now.hold(); h.Fence != hold.Fence+1 {
+		t.Errorf("channel: %+v after %+v", h, hold)
+	}
+	if _, err := old.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+		t.Errorf("a replaced engine commits: %v", err)
+	}
+}
+
+func TestSafetyDeadlineOnPostgres(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	h := newHouse(t, db)
+	if !h.engine.Safe() {
+		t.Error("not safe after the start")
+	}
+	h.engine.Aged(11 * time.Second)
+	if !h.engine.Safe() {
+		t.Error("not safe 4 s before expiry")
+	}
+	h.engine.Aged(time.Second)
+	if h.engine.Safe() {
+		t.Error("safe 3 s before expiry")
+	}
+	if err := h.engine.Renew(t.Context()); err != nil || !h.engine.Safe() {
+		t.Errorf("after a renewal: %v", err)
+	}
+	if err := db.Write(t.Context(), true, "UPDATE owners SET state = 'voided'"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.engine.Renew(t.Context()); !errors.Is(err, store.ErrEngineLost) || h.engine.Safe() {
+		t.Errorf("a voided owner: %v", err)
+	}
+}
+
+func TestCloseGivesLeasesBack(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		e, err := db.StartEngine(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := &house{T: t, db: db, r: db.Router(), engine: e, ctx: t.Context()}
+		ref := h.begun("c", "1")
+		h.hold()
+		if err := e.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		h = newHouse(t, db)
+		if list := h.claim(1); len(list) != 1 || list[0].TurnID != ref.TurnID {
+			t.Errorf("%+v", list)
+		}
+		h.hold()
+	})
+}
+
+func TestRunSweepsAndStops(t *testing.T) {
+	t.Parallel()
+	db := storetest.SQLite(t)
+	h := newHouse(t, db)
+	ref := h.begun("c", "1")
+	h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "open", Answer: "a"}}})
+	done := h.begun("d", "2")
+	step := end("done", "answered")
+	step.Calls = []agent.Call{{Step: "closed", Answer: "b"}}
+	h.commit(done, step)
+	db.SetNow(func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
+	if err := db.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := db.Count(t.Context(), "SELECT count(*) FROM llm_bodies"); n != 1 || err != nil {
+		t.Errorf("%d bodies after 8 days, %v", n, err)
+	}
+	if a := h.accept(entry("c", "1", "again"))[0]; !a.Duplicate {
+		t.Errorf("key forgotten after 8 days: %+v", a)
+	}
+	db.SetNow(func() time.Time { return time.Now().Add(31 * 24 * time.Hour) })
+	if a := h.accept(entry("c", "1", "again"))[0]; a.Duplicate {
+		t.Errorf("key kept for 31 days: %+v", a)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := h.engine.Run(ctx); err != nil {
+		t.Errorf("run: %v", err)
+	}
+}

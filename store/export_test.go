@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/lib/pq"
+)
+
+// OpenDialed opens PostgreSQL through a dialer.
+func OpenDialed(ctx context.Context, url string, d pq.Dialer, log *slog.Logger) (*DB, error) {
+	pg, err := openPostgres(ctx, url, d)
+	if err != nil {
+		return nil, err
+	}
+	return &DB{log: log, now: time.Now, pg: pg}, nil
+}
+
+// Write runs statements in one transaction.
+func (db *DB) Write(ctx context.Context, full bool, statements ...string) error {
+	return db.WriteFunc(ctx, full, func(exec func(string) error) error {
+		for _, s := range statements {
+			if err := exec(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// WriteFunc runs fn in one transaction.
+func (db *DB) WriteFunc(ctx context.Context, full bool, fn func(exec func(string) error) error) error {
+	return db.write(ctx, durability(full), "test", func(t *tx) error {
+		return fn(func(s string) error {
+			_, err := t.exec(s)
+			return err
+		})
+	})
+}
+
+// Count runs a query that gives one number.
+func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = db.read(ctx, "count", func(t *tx) error {
+		_, err := t.row(query, args, &n)
+		return err
+	})
+	return n, err
+}
+
+// MigrateAlso migrates with one migration more.
+func (db *DB) MigrateAlso(ctx context.Context, script string) error {
+	list, err := db.migrations()
+	if err != nil {
+		return err
+	}
+	return db.migrate(ctx, append(list, migration{9999, "extra", script}))
+}
+
+// SetNow replaces the clock of instants in rows.
+func (db *DB) SetNow(now func() time.Time) { db.now = now }
+
+// Renew renews the owner once.
+func (e *Engine) Renew(ctx context.Context) error { return e.renew(ctx) }
+
+// Aged pretends that the latest renewal was begun that long ago.
+func (e *Engine) Aged(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.renewed = e.renewed.Add(-d)
+}
+
+// Abandon lets go of the lock file as a killed process does.
+func (e *Engine) Abandon() error {
+	if e.lock == nil {
+		return nil
+	}
+	return e.lock.f.Close()
+}
+
+// Columns lists table.column of the schema.
+func (db *DB) Columns(ctx context.Context) (list []string, err error) {
+	query := `SELECT m.name || '.' || c.name AS c FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY 1`
+	if db.pg != nil {
+		query = `SELECT table_name || '.' || column_name AS c FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1`
+	}
+	err = db.read(ctx, "columns", func(t *tx) error {
+		var rows []struct{ C string }
+		if err := t.all(&rows, query); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			list = append(list, r.C)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Queued counts the transactions that wait for the SQLite writer.
+func (db *DB) Queued() int { return len(db.lite.queue) }
