@@ -42,7 +42,7 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request) error {
 	if len(c.Error) > 0 && !bytes.Equal(c.Error, []byte("null")) {
 		var e apiError
 		_ = json.Unmarshal(c.Error, &e)
-		return p.fault(e.status(), w.header, w.body, t, req)
+		return p.fault(e.status(), w.header, resp.Exchange.Response, t, req)
 	}
 	if len(c.Choices) == 0 {
 		return fmt.Errorf("%w: its answer is empty (no choices)", ErrUnavailable)

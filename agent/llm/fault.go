@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// fault names what an error answer means for the caller.
+// fault names what an error answer means for the caller; body is clean.
 func (p *provider) fault(status int, header http.Header, body []byte, t target, req Request) error {
-	said := p.text(complaint(body))
+	said := complaint(body)
 	low := strings.ToLower(said)
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -24,7 +24,7 @@ func (p *provider) fault(status int, header http.Header, body []byte, t target, 
 			p.name, t.id, ErrNoStructuredOutput, status, said)
 	case status == http.StatusNotFound:
 		return fmt.Errorf("%w %q (%d: %s); check the model's name and llm.providers.%s.base_url", ErrUnknownModel, t.id, status, said, p.name)
-	case status >= http.StatusInternalServerError, status == http.StatusRequestTimeout,
+	case status >= http.StatusInternalServerError, status < http.StatusBadRequest, status == http.StatusRequestTimeout,
 		status == http.StatusConflict, status == http.StatusTooEarly:
 		return fmt.Errorf("%w (%d: %s)", ErrUnavailable, status, said)
 	}

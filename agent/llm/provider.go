@@ -114,18 +114,22 @@ func (p *provider) complete(ctx context.Context, t target, req Request) (Respons
 		return resp, p.read(&resp, w, t, req)
 	case ctx.Err() != nil:
 		return resp, ctx.Err()
-	case w.status >= http.StatusBadRequest:
-		return resp, p.fault(w.status, w.header, w.body, t, req)
-	case limited.Err() != nil:
+	case w.status >= http.StatusMultipleChoices:
+		return resp, p.fault(w.status, w.header, resp.Exchange.Response, t, req)
+	case limited.Err() != nil && w.err == nil:
 		return resp, fmt.Errorf("%w (%s)", ErrStalled, time.Since(started).Round(time.Millisecond))
-	case w.status != 0:
-		return resp, fmt.Errorf("%w: status %d, %s", ErrUnavailable, w.status, w.broken())
+	case w.err != nil:
+		err = w.err // the SDK's own may be that it had no time left to try again
 	}
 	// url.Error would show the whole address, which may hold a credential.
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}
-	return resp, fmt.Errorf("%w: %s", ErrUnavailable, p.text(err.Error()))
+	what := "no answer"
+	if w.status != 0 {
+		what = fmt.Sprintf("its answer (status %d) broke off", w.status)
+	}
+	return resp, fmt.Errorf("%w: %s: %s", ErrUnavailable, what, p.text(fmt.Sprint(err)))
 }
 
 // striker replaces the provider's credentials: a server may repeat them in what

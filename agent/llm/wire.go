@@ -21,17 +21,20 @@ type wire struct {
 	header http.Header
 	body   []byte
 	whole  bool  // the body was read to its end
-	err    error // why it was not
+	err    error // why there is no answer or not all of it; nil when the time was over
 }
 
 func (w *wire) roundTrip(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	w.status, w.header, w.body, w.whole, w.err = 0, nil, nil, false, nil
 	res, err := next(req)
 	if err != nil {
+		w.note(req, err)
 		return nil, err
 	}
 	w.status, w.header = res.StatusCode, res.Header
-	w.body, w.whole, w.err = readBody(res.Body, res.ContentLength)
+	w.body, err = readBody(res.Body, res.ContentLength)
+	w.whole = err == nil
+	w.note(req, err)
 	_ = res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(w.body))
 	if !worthWaiting(req.Context(), res, w.body) {
@@ -40,24 +43,24 @@ func (w *wire) roundTrip(req *http.Request, next func(*http.Request) (*http.Resp
 	return res, nil
 }
 
-func readBody(from io.Reader, size int64) (body []byte, whole bool, err error) {
-	if size > 0 && size <= maxBody {
-		body = make([]byte, size)
-		n, err := io.ReadFull(from, body)
-		return body[:n], err == nil, err
+// note keeps why an attempt failed, unless its time was over.
+func (w *wire) note(req *http.Request, err error) {
+	if req.Context().Err() == nil {
+		w.err = err
 	}
-	body, err = io.ReadAll(io.LimitReader(from, maxBody+1))
-	if len(body) > maxBody {
-		return body[:maxBody], false, fmt.Errorf("longer than %d MB", maxBody>>20)
-	}
-	return body, err == nil, err
 }
 
-func (w *wire) broken() string {
-	if w.err != nil {
-		return "the answer broke off: " + w.err.Error()
+func readBody(from io.Reader, size int64) ([]byte, error) {
+	if size > 0 && size <= maxBody {
+		body := make([]byte, size)
+		n, err := io.ReadFull(from, body)
+		return body[:n], err
 	}
-	return "not an answer"
+	body, err := io.ReadAll(io.LimitReader(from, maxBody+1))
+	if len(body) > maxBody {
+		return body[:maxBody], fmt.Errorf("longer than %d MB", maxBody>>20)
+	}
+	return body, err
 }
 
 // worthWaiting says whether the SDK may try again: a Retry-After must fit into

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -24,6 +25,7 @@ type Server struct {
 	http     *http.Server
 	done     chan struct{}
 	served   sync.WaitGroup
+	conns    atomic.Int64
 
 	mu       sync.Mutex // guards what follows
 	handler  func(Request) Reply
@@ -48,6 +50,11 @@ func Start(addr string) (*Server, error) {
 	}
 	s := &Server{listener: listener, done: make(chan struct{}), handler: Agreeable}
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
+	s.http.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.conns.Add(1)
+		}
+	}
 	s.served.Go(func() { _ = s.http.Serve(listener) })
 	return s, nil
 }
@@ -133,6 +140,9 @@ func (s *Server) Count() int {
 	defer s.mu.Unlock()
 	return s.count
 }
+
+// Connections is how many connections clients made.
+func (s *Server) Connections() int { return int(s.conns.Load()) }
 
 // Faults says what was wrong with requests so far.
 func (s *Server) Faults() []string {
