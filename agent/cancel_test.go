@@ -101,6 +101,36 @@ func TestHandBackWritesNothing(t *testing.T) {
 	}
 }
 
+func TestHandBackDuringAModelCall(t *testing.T) {
+	t.Parallel()
+	for _, role := range []string{rolePlanner, roleReviewer, roleWorker} {
+		w := newWorld(t)
+		w.script(map[string][]string{rolePlanner: {planText(execTask("ls"), msgTask("tell"))}, roleReviewer: {okText()}, roleWorker: {"told"}})
+		script := w.answer
+		ctx, cancel := context.WithCancelCause(context.Background())
+		commits := 0
+		w.answer = func(ctx context.Context, model string, req llm.Request) (llm.Response, error) {
+			if req.Role == role {
+				commits = len(w.journal.steps)
+				cancel(ErrHandBack)
+			}
+			return script(ctx, model, req) // it answers all the same
+		}
+		if err := w.agent().Run(ctx, w.turn, w.journal); !errors.Is(err, ErrHandBack) {
+			t.Errorf("%s: Run returned %v", role, err)
+		}
+		if len(w.journal.steps) != commits {
+			t.Errorf("%s: wrote %+v after the hand-back", role, w.journal.steps[commits:])
+		}
+		w.answer = script
+		w.run()
+		w.wantTexts("told")
+		if count(w.ran, "ls") != 1 {
+			t.Errorf("%s: ran %q", role, w.ran)
+		}
+	}
+}
+
 func TestJournalErrors(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []error{ErrHandBack, errors.New("disk full")} {

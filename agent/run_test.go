@@ -81,6 +81,14 @@ func TestExecReplanAnswer(t *testing.T) {
 			t.Errorf("the replan's commit has no notice: %+v", step)
 		}
 	}
+	// An answer is committed before anything follows from it.
+	for i, step := range w.journal.steps {
+		for _, call := range step.Calls {
+			if call.Role != roleWorker && (step.Plan != nil || step.Review != nil || len(step.Tasks) > 0) {
+				t.Errorf("commit %d holds %s and what follows from it", i, call.Step)
+			}
+		}
+	}
 	if calls := len(w.journal.calls); calls != 5 {
 		t.Errorf("%d calls recorded, want 5", calls)
 	}
