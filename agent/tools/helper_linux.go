@@ -146,13 +146,8 @@ func runTree(spec helperSpec, closed <-chan struct{}) (outcome, error) {
 // makeTemp makes the command's TMPDIR inside the workspace, where its quota and
 // its confinement are, and returns its path there.
 func makeTemp(root *os.Root) (string, error) {
-	if info, err := root.Lstat(hidden); err == nil && !info.IsDir() {
-		if err := root.Remove(hidden); err != nil { // a command put something in its place
-			return "", err
-		}
-	}
 	temp := path.Join(hidden, "tmp-"+randomWord())
-	if err := root.MkdirAll(hidden, 0o700); err != nil {
+	if err := makeHidden(root); err != nil {
 		return "", err
 	}
 	return temp, root.Mkdir(temp, 0o700)

@@ -44,24 +44,18 @@ func readLedger(root *os.Root) ledger {
 	}
 	l := ledger{files: map[string]Taint{}}
 	if err != nil || json.Unmarshal(text, &l.files) != nil || l.files == nil {
-		return ledger{files: map[string]Taint{}, lost: true}
+		return ledger{files: map[string]Taint{everything: taintLost}, lost: true}
 	}
 	return l
 }
 
 // of returns the taint of the file at name, a cleaned slash path.
 func (l ledger) of(name string) Taint {
-	if l.lost {
-		return taintLost
-	}
 	return l.files[name].Join(l.files[everything])
 }
 
 // any returns the taint of some file under dir ("." for all), or Clean.
 func (l ledger) any(dir string) Taint {
-	if l.lost {
-		return taintLost
-	}
 	for name, taint := range l.files {
 		if taint != Clean && (dir == "." || name == everything || name == dir || strings.HasPrefix(name, dir+"/")) {
 			return taint
@@ -71,21 +65,29 @@ func (l ledger) any(dir string) Taint {
 }
 
 // changeLedger lets change edit the workspace's ledger and stores it when it
-// differs. A lost ledger stays lost: only emptying the workspace by hand ends that.
+// differs. In place of a lost ledger comes one that suspects everything.
 func changeLedger(root *os.Root, change func(files map[string]Taint)) error {
 	ledgerLock.Lock()
 	defer ledgerLock.Unlock()
 	l := readLedger(root)
-	if l.lost {
-		return nil
-	}
 	before := maps.Clone(l.files)
 	change(l.files)
 	maps.DeleteFunc(l.files, func(_ string, taint Taint) bool { return taint == Clean })
-	if maps.Equal(before, l.files) {
+	if !l.lost && maps.Equal(before, l.files) {
 		return nil
 	}
 	return storeLedger(root, l.files)
+}
+
+// makeHidden makes the hidden folder, also where a command put something else in
+// its place.
+func makeHidden(root *os.Root) error {
+	if info, err := root.Lstat(hidden); err == nil && !info.IsDir() {
+		if err := root.Remove(hidden); err != nil {
+			return err
+		}
+	}
+	return root.MkdirAll(hidden, 0o700)
 }
 
 func storeLedger(root *os.Root, files map[string]Taint) error {
@@ -93,8 +95,10 @@ func storeLedger(root *os.Root, files map[string]Taint) error {
 	if err != nil {
 		return fmt.Errorf("encode the taint ledger: %w", err)
 	}
-	if err := root.MkdirAll(hidden, 0o700); err != nil {
-		return fmt.Errorf("store the taint ledger: %w", err)
+	if info, err := root.Lstat(ledgerName); err == nil && info.IsDir() {
+		if err := root.RemoveAll(ledgerName); err != nil {
+			return fmt.Errorf("store the taint ledger: %w", err)
+		}
 	}
 	if err := writeAtomically(root, ledgerName, text, 0o600); err != nil {
 		return fmt.Errorf("store the taint ledger: %w", err)
@@ -105,7 +109,7 @@ func storeLedger(root *os.Root, files map[string]Taint) error {
 // writeAtomically replaces the file at name, whose folder exists: a reader sees
 // the old bytes or the new ones, also after a crash.
 func writeAtomically(root *os.Root, name string, data []byte, perm fs.FileMode) error {
-	if err := root.MkdirAll(hidden, 0o700); err != nil {
+	if err := makeHidden(root); err != nil {
 		return err
 	}
 	temp := path.Join(hidden, "new-"+randomWord())

@@ -21,7 +21,7 @@ type trace struct {
 }
 
 // clockSlack is how far a file's time of change may be behind the clock.
-const clockSlack = 50 * time.Millisecond
+const clockSlack = 20 * time.Millisecond
 
 func beginTrace(cmd Command) (*trace, error) {
 	root, err := os.OpenRoot(cmd.Workspace)
@@ -43,9 +43,6 @@ func beginTrace(cmd Command) (*trace, error) {
 // output. The ledger as it was before counts, whatever the command did to it.
 func (t *trace) end() (Taint, error) {
 	defer t.root.Close()
-	if t.before.lost {
-		return t.output, nil
-	}
 	want := maps.Clone(t.before.files)
 	if t.taint != Clean {
 		if err := t.inherit(want); err != nil {
