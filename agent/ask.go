@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -162,21 +163,11 @@ func (r *run) promptSize(model string) int {
 	return int(r.cfg.ContextCeiling * float64(r.opts.ContextTokens(model)) * 2)
 }
 
-// modelOf is the model of a role.
+// modelOf is the model of a role; the session may have a planner of its own.
 func (r *run) modelOf(role string) string {
-	planner := r.cfg.Planner
-	if r.turn.Session.Model != "" {
-		planner = r.turn.Session.Model
-	}
-	switch {
-	case role == rolePlanner:
-		return planner
-	case role == roleReviewer && r.cfg.Reviewer != "":
-		return r.cfg.Reviewer
-	case role == roleWorker && r.cfg.Worker != "":
-		return r.cfg.Worker
-	}
-	return planner
+	cfg := r.cfg
+	cfg.Planner = cmp.Or(r.turn.Session.Model, cfg.Planner)
+	return cfg.Roles()[role]
 }
 
 // tidy makes text fit for every database: valid UTF-8 without NUL.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -71,6 +72,18 @@ func DefaultConfig() Config {
 		OutputLimit: 1 << 20, Sandbox: "auto",
 		KnowledgeMaxFacts: 50, SummarizeThreshold: 30,
 	}
+}
+
+// Roles maps each role that asks a model in this build to the name of its model,
+// and each fallback, as "fallback 1", to itself.
+func (c Config) Roles() map[string]string {
+	roles := map[string]string{
+		rolePlanner: c.Planner, roleReviewer: cmp.Or(c.Reviewer, c.Planner), roleWorker: cmp.Or(c.Worker, c.Planner),
+	}
+	for i, model := range c.Fallback {
+		roles[fmt.Sprintf("fallback %d", i+1)] = model
+	}
+	return roles
 }
 
 // Validate returns all that is wrong with c, joined; each error begins with the

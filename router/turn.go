@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,6 +159,7 @@ func (r *Router) tryTurn(ctx context.Context, cancel context.CancelCauseFunc, re
 	}
 	turn := data.Turn
 	turn.Place = line.place(data.Conversation)
+	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.Config.DefaultMode)
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
 	}

@@ -115,10 +115,11 @@ func newAgent(s *configs.Settings, gate agent.Gate, log *slog.Logger) (*agent.Ag
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(log, tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow})...)
 	if err != nil {
 		return nil, err
 	}
+	registry.Log = log
 	return agent.New(s.Agent, models, registry, newShell(s, log), gate, log, agent.Options{
 		DataDir: s.DataDir, ContextTokens: models.ContextTokens,
 	})
