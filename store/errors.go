@@ -87,6 +87,8 @@ func explainPostgres(pe *pq.Error, err error) error {
 		return &problem{ErrUnavailable, "", err}
 	case code == "42P01", code == "42703", code == "42883":
 		return &problem{ErrNotMigrated, "", err}
+	case code == "SB001": // raised by a function of ours, in words for people
+		return &problem{ErrConflict, pe.Message + ": " + ErrConflict.Error(), err}
 	case strings.HasPrefix(code, "23"):
 		return &problem{ErrConflict, "", err}
 	default:

@@ -87,6 +87,21 @@ type reviewData struct {
 	Reason   string `json:"reason,omitempty"`
 }
 
+// stepEvents are the events of a step before those of its messages and its end.
+func stepEvents(turn int64, step *agent.Step) []event {
+	events := []event{}
+	if step.Plan != nil {
+		events = append(events, planEvent(turn, step.Plan))
+	}
+	for _, c := range step.Tasks {
+		events = append(events, taskEvent(turn, c))
+	}
+	if step.Review != nil {
+		events = append(events, reviewEvent(turn, step.Review))
+	}
+	return events
+}
+
 func turnEvent(turn int64, state, outcome string) event {
 	return event{Kind: "turn", Turn: turn, Data: jsonText(turnData{state, cut(clean(outcome), 100)})}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"switchboard/router"
@@ -49,9 +50,12 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry
 		return nil, nil
 	}
 	for i := range entries {
-		if len(entries[i].Key) == 0 {
-			return nil, fmt.Errorf("accept: entry %d has no key", i)
+		if err := acceptable(&entries[i]); err != nil {
+			return nil, fmt.Errorf("accept: entry %d: %w", i, err)
 		}
+	}
+	if r.db.pg != nil {
+		return r.db.callAccept(ctx, owner, entries)
 	}
 	var out []router.Accepted
 	err := r.db.write(ctx, full, "accept", func(t *tx) error {
@@ -67,6 +71,18 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry
 		return nil, err
 	}
 	return out, nil
+}
+
+// acceptable says what the router did wrong.
+func acceptable(e *router.Entry) error {
+	if len(e.Key) == 0 {
+		return errors.New("it has no key")
+	}
+	switch e.Class {
+	case router.ClassTurn, router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassRejected:
+		return nil
+	}
+	return fmt.Errorf("unknown class %q", e.Class)
 }
 
 func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
@@ -100,14 +116,10 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 		return err
 	}
 	a.SessionID = session
-	switch e.Class {
-	case router.ClassTurn:
+	if e.Class == router.ClassTurn {
 		return t.acceptTurn(owner, e, a, conversation)
-	case router.ClassControl, router.ClassNotice:
-		return t.acceptAnswered(e, a, conversation)
-	default:
-		return fmt.Errorf("unknown class %q", e.Class)
 	}
+	return t.acceptAnswered(e, a, conversation)
 }
 
 func (t *tx) reject(e *router.Entry, a *router.Accepted) error {

@@ -68,15 +68,10 @@ func (t *tx) take(query, kind, name string, owner int64) (fence int64, ok bool, 
 	return fence, ok, err
 }
 
-// fenced returns ErrFenced unless fence is the newest of a held lease. On
-// PostgreSQL the lease cannot be taken over before the transaction ends.
+// fenced returns ErrFenced unless fence is the newest of a held lease.
 func (t *tx) fenced(kind, name string, fence int64) error {
-	query := holdsLease
-	if t.pg {
-		query += ` FOR SHARE OF l`
-	}
 	var one int
-	found, err := t.row(query, []any{kind, name, fence}, &one)
+	found, err := t.row(holdsLease, []any{kind, name, fence}, &one)
 	if err == nil && !found {
 		err = router.ErrFenced
 	}

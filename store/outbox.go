@@ -89,23 +89,24 @@ func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.Co
 
 // Begin implements router.Outbox.
 func (r *Router) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (d *router.Delivery, due time.Time, err error) {
-	if r.db.lite != nil {
-		// Most looks find nothing to do, and need not wait for the writer.
-		idle := false
-		err := r.db.read(ctx, "look at conversation", func(t *tx) error {
-			if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
-				return err
-			}
-			h, err := t.headOf(hold, conv)
-			idle = err == nil && (h == nil || h.waits(t.now))
-			if idle && h != nil {
-				due = instant(h.next)
-			}
+	if r.db.pg != nil {
+		return r.db.callBegin(ctx, hold, conv)
+	}
+	// Most looks find nothing to do, and need not wait for the writer.
+	idle := false
+	err = r.db.read(ctx, "look at conversation", func(t *tx) error {
+		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
-		})
-		if err != nil || idle {
-			return nil, due, err
 		}
+		h, err := t.headOf(hold, conv)
+		idle = err == nil && (h == nil || h.waits(t.now))
+		if idle && h != nil {
+			due = instant(h.next)
+		}
+		return err
+	})
+	if err != nil || idle {
+		return nil, due, err
 	}
 	err = r.db.write(ctx, full, "begin delivery", func(t *tx) error {
 		d, due, err = t.begin(hold, conv)
@@ -172,6 +173,9 @@ func (t *tx) begin(hold router.Hold, conv channels.ConversationID) (*router.Deli
 
 // Settle implements router.Outbox.
 func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) error {
+	if r.db.pg != nil {
+		return r.db.callSettle(ctx, hold, d, &s)
+	}
 	return r.db.write(ctx, rides, "settle delivery", func(t *tx) error {
 		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
@@ -180,8 +184,12 @@ func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Deliver
 	})
 }
 
+// settles says whether the delivery blocks its conversation no longer.
+func settles(s *router.Settlement) bool {
+	return s.State != router.DeliveryPending && (s.State != router.DeliveryUnknown || s.Final)
+}
+
 func (t *tx) settle(d *router.Delivery, s *router.Settlement) error {
-	settled := s.State != router.DeliveryPending && (s.State != router.DeliveryUnknown || s.Final)
 	var text, rich any
 	if s.Body != nil {
 		text, rich = clean(s.Body.Text), richText(s.Body.Rich)
@@ -191,7 +199,7 @@ func (t *tx) settle(d *router.Delivery, s *router.Settlement) error {
 	var message, conversation int64
 	var part int
 	found, err := t.row(settleOne, []any{
-		string(s.State), settled, clean(s.Outcome), clean(s.Detail), t.now, platform, platform, micros(s.NextAt), s.Repeated,
+		string(s.State), settles(s), clean(s.Outcome), clean(s.Detail), t.now, platform, platform, micros(s.NextAt), s.Repeated,
 		text, s.Body != nil, rich, free, free, d.ID, string(d.State),
 	}, &message, &conversation, &part)
 	if err != nil {

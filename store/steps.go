@@ -60,6 +60,12 @@ func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 	if len(says) != len(step.Say) {
 		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))
 	}
+	if e := step.End; e != nil && e.State != "done" && e.State != "failed" && e.State != "cancelled" {
+		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ErrConflict)
+	}
+	if r.db.pg != nil {
+		return r.db.callStep(ctx, ref, &step, says)
+	}
 	err = r.db.write(ctx, r.db.stepMode(step), "commit step", func(t *tx) error {
 		next, err = t.step(ref, &step, says)
 		return err
@@ -88,7 +94,7 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, says []router.Reply) (*r
 	if err != nil {
 		return nil, err
 	}
-	w := stepWriter{t: t, turn: ref.TurnID, session: ref.SessionID, conversation: conversation}
+	w := stepWriter{t: t, turn: ref.TurnID, session: ref.SessionID, conversation: conversation, events: stepEvents(ref.TurnID, step)}
 	w.calls(step.Calls)
 	w.plan(step.Plan)
 	for _, c := range step.Tasks {
@@ -178,7 +184,6 @@ func (w *stepWriter) plan(p *agent.PlanRow) {
 		w.exec(insertTask, w.turn, p.Attempt, row.Position, string(row.Type), clean(row.Detail), cleanPtr(row.Tool), cleanPtr(row.Args),
 			cleanPtr(row.Expect), jsonList(row.Choices), cleanPtr(row.Answer), w.t.now)
 	}
-	w.events = append(w.events, planEvent(w.turn, p))
 }
 
 // follows lists the states from which a task comes to another; early says that a
@@ -209,7 +214,6 @@ func (w *stepWriter) task(c agent.TaskChange) {
 		w.exec(setResult, string(r.End), clean(r.Output), clean(r.Code), clean(r.Rule), clean(r.Hint), clean(string(r.Taint)),
 			w.turn, c.Attempt, c.Position)
 	}
-	w.events = append(w.events, taskEvent(w.turn, c))
 }
 
 func (w *stepWriter) review(r *agent.Review) {
@@ -221,7 +225,6 @@ func (w *stepWriter) review(r *agent.Review) {
 	if r.Learn != "" {
 		w.exec(insertLearning, w.session, clean(r.Learn), taint, w.turn, w.t.now, w.t.now)
 	}
-	w.events = append(w.events, reviewEvent(w.turn, r))
 }
 
 func (w *stepWriter) say(s *agent.Say, r *router.Reply) {
@@ -236,9 +239,6 @@ func (w *stepWriter) say(s *agent.Say, r *router.Reply) {
 func (w *stepWriter) end(e *agent.End) {
 	if e == nil {
 		return
-	}
-	if e.State != "done" && e.State != "failed" && e.State != "cancelled" {
-		w.err = fmt.Errorf("a turn cannot end as %q: %w", e.State, ErrConflict)
 	}
 	w.exec(endTasks, w.t.now, w.turn)
 	w.exec(endTurn, e.State, clean(e.Outcome), w.t.now, w.turn)

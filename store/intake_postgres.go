@@ -1,0 +1,169 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+)
+
+// What sb_accept takes and gives; []byte is base64 in JSON.
+type (
+	acceptArg struct {
+		Class        string          `json:"class"`
+		Key          []byte          `json:"key"`
+		KeyExpires   int64           `json:"key_expires"`
+		Channel      string          `json:"channel"`
+		Conversation string          `json:"conversation"`
+		Kind         string          `json:"kind"`
+		Place        string          `json:"place"`
+		Title        string          `json:"title"`
+		Session      string          `json:"session"`
+		NewPerson    bool            `json:"new_person"`
+		Person       string          `json:"person"`
+		Identity     string          `json:"identity"`
+		Team         string          `json:"team"`
+		Origin       string          `json:"origin"`
+		Author       string          `json:"author"`
+		PlatformID   string          `json:"platform_id"`
+		ReplyTo      string          `json:"reply_to"`
+		Text         string          `json:"text"`
+		Quote        string          `json:"quote"`
+		Forwarded    bool            `json:"forwarded"`
+		Taint        string          `json:"taint"`
+		HappenedAt   int64           `json:"happened_at"`
+		Attachments  []attachmentArg `json:"attachments"`
+		Reject       string          `json:"reject"`
+		Raw          []byte          `json:"raw"`
+		Reply        *replyArg       `json:"reply"`
+		Busy         *replyArg       `json:"busy"`
+		QueueLimit   int             `json:"queue_limit"`
+		Effect       string          `json:"effect"`
+		AnyPerson    bool            `json:"any_person"`
+		MayClaim     bool            `json:"may_claim"`
+	}
+	attachmentArg struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+		Type string `json:"type"`
+		Size int64  `json:"size"`
+	}
+	replyArg struct {
+		Class    string    `json:"class"`
+		Author   string    `json:"author"`
+		ReplyTo  string    `json:"reply_to"`
+		Text     string    `json:"text"`
+		Taint    string    `json:"taint"`
+		Notice   bool      `json:"notice"`
+		Final    bool      `json:"final"`
+		Read     bool      `json:"read"`
+		Attempt  int       `json:"attempt"`
+		Position int       `json:"position"`
+		Choices  any       `json:"choices"` // JSON text, or nil
+		Said     any       `json:"said"`
+		Parts    []partArg `json:"parts"`
+	}
+	partArg struct {
+		Text  string `json:"text"`
+		Rich  any    `json:"rich"` // JSON text, or nil
+		Nonce string `json:"nonce"`
+	}
+	claimedArg struct {
+		Turn    int64  `json:"turn"`
+		Session int64  `json:"session"`
+		Fence   int64  `json:"fence"`
+		Person  string `json:"person"`
+	}
+	acceptedArg struct {
+		Duplicate bool        `json:"duplicate"`
+		Rejected  string      `json:"rejected"`
+		Message   int64       `json:"message"`
+		Turn      int64       `json:"turn"`
+		Event     int64       `json:"event"`
+		Session   int64       `json:"session"`
+		Busy      bool        `json:"busy"`
+		Waiting   bool        `json:"waiting"`
+		Cancel    int64       `json:"cancel"`
+		Claimed   *claimedArg `json:"claimed"`
+	}
+)
+
+func (db *DB) callAccept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+	now := db.now().UnixMicro()
+	args := make([]acceptArg, len(entries))
+	for i := range entries {
+		args[i] = acceptArgOf(&entries[i], now)
+	}
+	var got []acceptedArg
+	if err := db.call(ctx, full, "accept", &got, callAccept, owner, now, jsonText(args)); err != nil {
+		return nil, err
+	}
+	out := make([]router.Accepted, len(got))
+	for i, g := range got {
+		out[i] = router.Accepted{
+			Receipt: channels.Receipt{
+				Duplicate: g.Duplicate, Rejected: g.Rejected, MessageID: g.Message, TurnID: g.Turn, Event: g.Event,
+			},
+			SessionID: g.Session, Busy: g.Busy, Waiting: g.Waiting, CancelTurn: g.Cancel, Claimed: g.Claimed.claimed(),
+		}
+		if g.Rejected != "" {
+			out[i].Rejected = entries[i].Reject
+		}
+	}
+	return out, nil
+}
+
+func (c *claimedArg) claimed() *router.Claimed {
+	if c == nil {
+		return nil
+	}
+	return &router.Claimed{TurnRef: router.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}, Person: c.Person}
+}
+
+func acceptArgOf(e *router.Entry, now int64) acceptArg {
+	c, m := cleanConversation(e.Event.Conversation), &e.Event.Message
+	arg := acceptArg{
+		Class: string(e.Class), Key: e.Key, KeyExpires: now + keysLive.Microseconds(),
+		Channel: c.Channel, Conversation: string(c.ID), Kind: string(c.Kind), Place: c.Place, Title: c.Title,
+		Session: sessionKey(c.Channel, c.ID), NewPerson: e.NewPerson, Person: clean(e.Person), Identity: clean(e.Identity),
+		Team: clean(e.Event.Sender.Team), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
+		PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)), Text: clean(m.Text), Quote: clean(m.Quote),
+		Forwarded: m.Forwarded, Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
+		Reject: clean(e.Reject), Raw: e.Event.Raw, Reply: replyArgOf(e.Reply, nil), Busy: replyArgOf(e.Busy, nil),
+		QueueLimit: e.QueueLimit, AnyPerson: e.AnyPerson, MayClaim: e.MayClaim,
+	}
+	if e.Class == router.ClassControl {
+		arg.Effect = string(e.Effect)
+	}
+	if arg.Raw == nil {
+		arg.Raw = []byte{} // NULL would say something else
+	}
+	for _, a := range m.Attachments {
+		arg.Attachments = append(arg.Attachments, attachmentArg{clean(a.ID), clean(a.Name), clean(a.Type), a.Size})
+	}
+	return arg
+}
+
+// replyArgOf is outgoing's message as an argument; nil stays nil.
+func replyArgOf(r *router.Reply, say *agent.Say) *replyArg {
+	if r == nil {
+		return nil
+	}
+	arg := &replyArg{
+		Class: "reply", Author: botAuthor, ReplyTo: clean(string(r.ReplyTo)), Text: clean(r.Text), Taint: clean(string(r.Taint)),
+		Notice: r.Notice, Final: r.Final, Read: r.Read, Position: -1, Parts: make([]partArg, len(r.Parts)),
+	}
+	for i, p := range r.Parts {
+		arg.Parts[i] = partArg{Text: clean(p.Text), Rich: richText(p.Rich), Nonce: rand.Text()}
+	}
+	if say != nil {
+		arg.Class, arg.Attempt, arg.Position, arg.Choices = "say", say.Attempt, say.Position, jsonList(say.Choices)
+		if say.Text != r.Text {
+			arg.Said = clean(say.Text)
+		}
+	}
+	return arg
+}

@@ -1,0 +1,396 @@
+-- The transactions that every message goes through, each as one function and so one round trip; see
+-- docs/decisions/0001-hot-transactions.md. They do what accept, step, begin and settle of this package do statement by
+-- statement on SQLite; the conformance suite holds the two together. All texts come cleaned and cut.
+
+CREATE FUNCTION sb_alive(o owners) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+	SELECT o.state = 'alive' AND (o.expires_at IS NULL OR o.expires_at > CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint))
+$$;
+
+-- sb_holds says whether p_fence is the newest of a held lease, which then stays so to the end of the transaction: a
+-- channel's by a lock, a session's because the session's row is locked by whoever changes it.
+CREATE FUNCTION sb_holds(p_kind text, p_name text, p_fence bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	IF p_kind = 'channel' THEN
+		PERFORM 1 FROM leases l JOIN owners o ON o.id = l.owner
+		WHERE l.kind = p_kind AND l.name = p_name AND l.fence = p_fence AND o.state = 'alive' FOR SHARE OF l;
+	ELSE
+		PERFORM 1 FROM leases l JOIN owners o ON o.id = l.owner
+		WHERE l.kind = p_kind AND l.name = p_name AND l.fence = p_fence AND o.state = 'alive';
+	END IF;
+	RETURN FOUND;
+END $$;
+
+-- sb_emit numbers the events of a locked session and returns the first number.
+CREATE FUNCTION sb_emit(p_session bigint, p_events jsonb, p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	v_first bigint;
+BEGIN
+	IF jsonb_array_length(p_events) = 0 THEN
+		RETURN 0;
+	END IF;
+	UPDATE sessions SET next_event = next_event + jsonb_array_length(p_events) WHERE id = p_session
+	RETURNING next_event - jsonb_array_length(p_events) + 1 INTO v_first;
+	INSERT INTO events (session_id, n, kind, turn_id, message_id, data, created_at)
+	SELECT p_session, v_first + i - 1, e ->> 'kind', nullif(CAST(e ->> 'turn' AS bigint), 0), nullif(CAST(e ->> 'message' AS bigint), 0),
+		coalesce(e ->> 'data', ''), p_now
+	FROM jsonb_array_elements(p_events) WITH ORDINALITY AS x (e, i);
+	RETURN v_first;
+END $$;
+
+-- sb_head sets the next turn of a locked session running; NULL when there is none.
+CREATE FUNCTION sb_head(p_session bigint, p_fence bigint, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_turn turns%ROWTYPE;
+BEGIN
+	SELECT * INTO v_turn FROM turns WHERE session_id = p_session AND state IN ('queued', 'running') ORDER BY id LIMIT 1;
+	IF NOT FOUND THEN
+		RETURN NULL;
+	END IF;
+	UPDATE turns SET state = 'running', started_at = coalesce(started_at, p_now) WHERE id = v_turn.id;
+	IF v_turn.state = 'queued' THEN
+		PERFORM sb_emit(p_session, jsonb_build_array(jsonb_build_object('kind', 'turn', 'turn', v_turn.id, 'data', '{"state":"running"}')), p_now);
+	END IF;
+	RETURN jsonb_build_object('turn', v_turn.id, 'session', p_session, 'fence', p_fence, 'person', v_turn.person);
+END $$;
+
+-- sb_claim takes the lease of a locked session if it is free and sets its head running.
+CREATE FUNCTION sb_claim(p_owner bigint, p_session bigint, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_fence bigint;
+	v_head jsonb;
+BEGIN
+	INSERT INTO leases (kind, name, owner, fence, taken_at)
+	SELECT 'session', CAST(p_session AS text), o.id, 1, p_now FROM owners o WHERE o.id = p_owner AND sb_alive(o)
+	ON CONFLICT (kind, name) DO UPDATE SET owner = excluded.owner, fence = leases.fence + 1, taken_at = excluded.taken_at
+	WHERE leases.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND sb_alive(o))
+	RETURNING fence INTO v_fence;
+	IF v_fence IS NULL THEN
+		RETURN NULL;
+	END IF;
+	v_head := sb_head(p_session, v_fence, p_now);
+	IF v_head IS NULL THEN
+		UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(p_session AS text) AND fence = v_fence;
+	END IF;
+	RETURN v_head;
+END $$;
+
+-- sb_incoming stores what somebody wrote; p_session is NULL for a stranger.
+CREATE FUNCTION sb_incoming(p_conversation bigint, p_session bigint, p_class text, p_entry jsonb, p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	v_id bigint;
+BEGIN
+	INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, platform_id,
+		reply_to, text, quote, forwarded, taint, happened_at, created_at)
+	VALUES (p_conversation, p_session, 'in', p_class, p_entry ->> 'origin', p_entry ->> 'person', p_entry ->> 'author',
+		p_entry ->> 'identity', p_entry ->> 'platform_id', p_entry ->> 'reply_to', p_entry ->> 'text', p_entry ->> 'quote',
+		CAST(p_entry ->> 'forwarded' AS boolean), p_entry ->> 'taint', CAST(p_entry ->> 'happened_at' AS bigint), p_now)
+	RETURNING id INTO v_id;
+	INSERT INTO attachments (message_id, position, platform_id, name, type, size)
+	SELECT v_id, i - 1, a ->> 'id', a ->> 'name', a ->> 'type', CAST(a ->> 'size' AS bigint)
+	FROM jsonb_array_elements(p_entry -> 'attachments') WITH ORDINALITY AS x (a, i);
+	RETURN v_id;
+END $$;
+
+-- sb_outgoing stores a message of ours with its deliveries.
+CREATE FUNCTION sb_outgoing(p_conversation bigint, p_session bigint, p_turn bigint, p_reply jsonb, p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	v_id bigint;
+	v_last bigint;
+	v_channel text;
+	v_count bigint := jsonb_array_length(p_reply -> 'parts');
+	v_read boolean := CAST(p_reply ->> 'read' AS boolean);
+BEGIN
+	INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, author, reply_to, text, taint, notice, final,
+		attempt, position, choices, said, created_at)
+	VALUES (p_conversation, p_session, p_turn, 'out', p_reply ->> 'class', p_reply ->> 'author', p_reply ->> 'reply_to', p_reply ->> 'text',
+		p_reply ->> 'taint', CAST(p_reply ->> 'notice' AS boolean), CAST(p_reply ->> 'final' AS boolean),
+		CAST(p_reply ->> 'attempt' AS bigint), CAST(p_reply ->> 'position' AS bigint), p_reply ->> 'choices', p_reply ->> 'said', p_now)
+	RETURNING id INTO v_id;
+	IF v_count = 0 THEN
+		RETURN v_id;
+	END IF;
+	UPDATE conversations SET next_seq = next_seq + v_count WHERE id = p_conversation RETURNING next_seq, channel INTO v_last, v_channel;
+	INSERT INTO deliveries (message_id, conversation_id, channel, seq, part, last, text, rich, reply_to, nonce, state, settled, created_at, updated_at)
+	SELECT v_id, p_conversation, v_channel, v_last - v_count + i, i - 1, i = v_count, p ->> 'text', p ->> 'rich', p_reply ->> 'reply_to',
+		p ->> 'nonce', CASE WHEN v_read THEN 'sent' ELSE 'pending' END, v_read, p_now, p_now
+	FROM jsonb_array_elements(p_reply -> 'parts') WITH ORDINALITY AS x (p, i);
+	RETURN v_id;
+END $$;
+
+-- sb_answer stores an entry's message and a reply to it (JSON null: none).
+CREATE FUNCTION sb_answer(p_conversation bigint, p_session bigint, p_class text, p_entry jsonb, p_reply jsonb, p_now bigint,
+	OUT message bigint, OUT newest bigint, OUT event bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	v_events jsonb;
+BEGIN
+	message := sb_incoming(p_conversation, p_session, p_class, p_entry, p_now);
+	newest := message;
+	v_events := jsonb_build_array(jsonb_build_object('kind', 'message', 'message', message));
+	IF jsonb_typeof(p_reply) = 'object' THEN
+		newest := sb_outgoing(p_conversation, p_session, NULL, p_reply, p_now);
+		v_events := v_events || jsonb_build_object('kind', 'message', 'message', newest);
+	END IF;
+	event := sb_emit(p_session, v_events, p_now);
+END $$;
+
+CREATE FUNCTION sb_accept_one(p_owner bigint, e jsonb, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_class text := e ->> 'class';
+	v_conversation conversations%ROWTYPE;
+	v_session bigint;
+	v_message bigint;
+	v_turn bigint;
+	v_event bigint;
+	v_newest bigint;
+	v_open turns%ROWTYPE;
+	v_reply jsonb;
+	v_cancel bigint := 0;
+	v_claim jsonb;
+	v_waiting boolean := FALSE;
+BEGIN
+	INSERT INTO event_keys (key, expires_at) VALUES (decode(e ->> 'key', 'base64'), CAST(e ->> 'key_expires' AS bigint))
+	ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at WHERE event_keys.expires_at <= p_now;
+	IF NOT FOUND THEN
+		RETURN '{"duplicate":true}';
+	END IF;
+	IF v_class = 'rejected' THEN
+		INSERT INTO rejected (channel, conversation, reason, raw, created_at)
+		VALUES (e ->> 'channel', e ->> 'conversation', e ->> 'reject', decode(e ->> 'raw', 'base64'), p_now);
+		RETURN jsonb_build_object('rejected', e ->> 'reject');
+	END IF;
+
+	SELECT * INTO v_conversation FROM conversations WHERE channel = e ->> 'channel' AND conversation = e ->> 'conversation';
+	IF NOT FOUND THEN
+		INSERT INTO conversations (channel, conversation, kind, place, title, created_at)
+		VALUES (e ->> 'channel', e ->> 'conversation', e ->> 'kind', e ->> 'place', e ->> 'title', p_now)
+		ON CONFLICT (channel, conversation) DO NOTHING;
+		SELECT * INTO v_conversation FROM conversations WHERE channel = e ->> 'channel' AND conversation = e ->> 'conversation';
+	ELSIF v_conversation.kind <> e ->> 'kind' OR v_conversation.place <> e ->> 'place'
+		OR (e ->> 'title' <> '' AND v_conversation.title <> e ->> 'title') THEN
+		UPDATE conversations SET kind = e ->> 'kind', place = e ->> 'place', title = coalesce(nullif(e ->> 'title', ''), title)
+		WHERE id = v_conversation.id;
+	END IF;
+	IF v_class = 'stranger' THEN
+		RETURN jsonb_build_object('message', sb_incoming(v_conversation.id, NULL, v_class, e, p_now));
+	END IF;
+	IF CAST(e ->> 'new_person' AS boolean) THEN
+		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
+		VALUES (e ->> 'person', 'user', '["*"]', '', 'open', p_now, p_now) ON CONFLICT (name) DO NOTHING;
+		INSERT INTO identities (identity, person, team, created_at)
+		VALUES (e ->> 'identity', e ->> 'person', e ->> 'team', p_now) ON CONFLICT (identity) DO NOTHING;
+	END IF;
+
+	SELECT id INTO v_session FROM sessions WHERE conversation_id = v_conversation.id FOR UPDATE;
+	IF NOT FOUND THEN
+		INSERT INTO sessions (conversation_id, key, created_at) VALUES (v_conversation.id, e ->> 'session', p_now)
+		ON CONFLICT (conversation_id) DO NOTHING;
+		SELECT id INTO v_session FROM sessions WHERE conversation_id = v_conversation.id FOR UPDATE;
+	END IF;
+
+	IF v_class = 'turn' THEN
+		IF jsonb_typeof(e -> 'busy') = 'object' AND (SELECT count(*) FROM turns WHERE session_id = v_session AND state = 'queued')
+			>= CAST(e ->> 'queue_limit' AS bigint) THEN
+			SELECT a.message, a.event INTO v_message, v_event FROM sb_answer(v_conversation.id, v_session, 'notice', e, e -> 'busy', p_now) a;
+			RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'busy', TRUE);
+		END IF;
+		v_message := sb_incoming(v_conversation.id, v_session, v_class, e, p_now);
+		INSERT INTO turns (session_id, message_id, person, state, created_at)
+		VALUES (v_session, v_message, e ->> 'person', 'queued', p_now) RETURNING id INTO v_turn;
+		UPDATE messages SET turn_id = v_turn WHERE id = v_message;
+		v_event := sb_emit(v_session, jsonb_build_array(
+			jsonb_build_object('kind', 'message', 'turn', v_turn, 'message', v_message),
+			jsonb_build_object('kind', 'turn', 'turn', v_turn, 'data', '{"state":"queued"}')), p_now);
+		IF CAST(e ->> 'may_claim' AS boolean) THEN
+			v_claim := sb_claim(p_owner, v_session, p_now);
+		ELSE
+			v_waiting := NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+				WHERE l.kind = 'session' AND l.name = CAST(v_session AS text) AND sb_alive(o));
+		END IF;
+		RETURN jsonb_build_object('message', v_message, 'turn', v_turn, 'event', v_event, 'session', v_session,
+			'claimed', v_claim, 'waiting', v_waiting);
+	END IF;
+
+	v_reply := e -> 'reply';
+	IF e ->> 'effect' = 'cancel' THEN
+		SELECT * INTO v_open FROM turns WHERE session_id = v_session AND state IN ('queued', 'running')
+		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, id LIMIT 1;
+		IF FOUND AND (CAST(e ->> 'any_person' AS boolean) OR v_open.person = e ->> 'person') THEN
+			UPDATE turns SET cancel_requested = TRUE WHERE id = v_open.id;
+			v_cancel := v_open.id;
+			v_reply := NULL;
+		END IF;
+	END IF;
+	SELECT a.message, a.newest, a.event INTO v_message, v_newest, v_event
+	FROM sb_answer(v_conversation.id, v_session, v_class, e, v_reply, p_now) a;
+	IF e ->> 'effect' = 'reset' THEN
+		UPDATE sessions SET summary = '', summary_taint = '', reset_message = v_newest,
+			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = v_session), 0)
+		WHERE id = v_session;
+	END IF;
+	RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'cancel', v_cancel);
+END $$;
+
+CREATE FUNCTION sb_accept(p_owner bigint, p_now bigint, p_entries jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_entry jsonb;
+	v_out jsonb := '[]';
+BEGIN
+	FOR v_entry IN SELECT x FROM jsonb_array_elements(p_entries) AS x LOOP
+		v_out := v_out || jsonb_build_array(sb_accept_one(p_owner, v_entry, p_now));
+	END LOOP;
+	RETURN v_out;
+END $$;
+
+CREATE FUNCTION sb_step(p_turn bigint, p_session bigint, p_fence bigint, p_now bigint, p_step jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_conversation bigint;
+	v_events jsonb := p_step -> 'events';
+	v_x jsonb;
+	v_next jsonb;
+BEGIN
+	SELECT conversation_id INTO v_conversation FROM sessions WHERE id = p_session FOR UPDATE;
+	IF NOT FOUND OR NOT sb_holds('session', CAST(p_session AS text), p_fence)
+		OR NOT EXISTS (SELECT 1 FROM turns WHERE id = p_turn AND session_id = p_session AND state = 'running') THEN
+		RETURN '{"fenced":true}';
+	END IF;
+
+	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'calls') AS x LOOP
+		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, tokens_in, tokens_out, cached, cost, duration, created_at)
+		VALUES (p_turn, v_x ->> 'step', (SELECT count(*) FROM llm_calls WHERE turn_id = p_turn), v_x ->> 'role', v_x ->> 'provider',
+			v_x ->> 'model', v_x ->> 'error', CAST(v_x ->> 'in' AS bigint), CAST(v_x ->> 'out' AS bigint), CAST(v_x ->> 'cached' AS bigint),
+			CAST(v_x ->> 'cost' AS double precision), CAST(v_x ->> 'duration' AS bigint), p_now)
+		ON CONFLICT (turn_id, step) DO UPDATE SET role = excluded.role, provider = excluded.provider, model = excluded.model,
+			error = excluded.error, tokens_in = llm_calls.tokens_in + excluded.tokens_in,
+			tokens_out = llm_calls.tokens_out + excluded.tokens_out, cached = llm_calls.cached + excluded.cached,
+			cost = llm_calls.cost + excluded.cost, duration = excluded.duration
+		WHERE llm_calls.error <> '';
+		CONTINUE WHEN NOT FOUND;
+		INSERT INTO llm_bodies (turn_id, step, answer, request, response, expires_at)
+		VALUES (p_turn, v_x ->> 'step', decode(v_x ->> 'answer', 'base64'), decode(v_x ->> 'request', 'base64'),
+			decode(v_x ->> 'response', 'base64'), CAST(p_step ->> 'expires' AS bigint))
+		ON CONFLICT (turn_id, step) DO UPDATE SET answer = excluded.answer, request = excluded.request,
+			response = excluded.response, expires_at = excluded.expires_at;
+		UPDATE turns SET calls = calls + 1, tokens_in = tokens_in + CAST(v_x ->> 'in' AS bigint),
+			tokens_out = tokens_out + CAST(v_x ->> 'out' AS bigint), cost = cost + CAST(v_x ->> 'cost' AS double precision)
+		WHERE id = p_turn;
+	END LOOP;
+
+	v_x := p_step -> 'plan';
+	IF jsonb_typeof(v_x) = 'object' THEN
+		UPDATE tasks SET state = 'cancelled', finished_at = p_now
+		WHERE turn_id = p_turn AND attempt < CAST(v_x ->> 'attempt' AS bigint) AND state = 'pending';
+		INSERT INTO plans (turn_id, attempt, goal, secrets, created_at)
+		VALUES (p_turn, CAST(v_x ->> 'attempt' AS bigint), v_x ->> 'goal', v_x ->> 'secrets', p_now);
+		INSERT INTO tasks (turn_id, attempt, position, type, detail, tool, args, expect, choices, answer, state, created_at)
+		SELECT p_turn, CAST(v_x ->> 'attempt' AS bigint), CAST(t ->> 'position' AS bigint), t ->> 'type', t ->> 'detail', t ->> 'tool',
+			t ->> 'args', t ->> 'expect', t ->> 'choices', t ->> 'answer', 'pending', p_now
+		FROM jsonb_array_elements(v_x -> 'tasks') AS t;
+	END IF;
+
+	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'changes') AS x LOOP
+		UPDATE tasks SET state = v_x ->> 'state',
+			started_at = CASE WHEN v_x ->> 'state' = 'running' THEN p_now ELSE started_at END,
+			finished_at = CASE WHEN v_x ->> 'state' = 'running' THEN finished_at ELSE p_now END
+		WHERE turn_id = p_turn AND attempt = CAST(v_x ->> 'attempt' AS bigint) AND position = CAST(v_x ->> 'position' AS bigint)
+		AND (state = v_x ->> 'from' OR state = v_x ->> 'or' OR (state = 'pending' AND type = 'msg' AND CAST(v_x ->> 'early' AS boolean)));
+		IF NOT FOUND THEN
+			RAISE EXCEPTION 'task % of attempt % cannot become % now', v_x ->> 'position', v_x ->> 'attempt', v_x ->> 'state'
+				USING ERRCODE = 'SB001';
+		END IF;
+		IF jsonb_typeof(v_x -> 'result') = 'object' THEN
+			UPDATE tasks SET has_result = TRUE, outcome = v_x -> 'result' ->> 'end', output = v_x -> 'result' ->> 'output',
+				code = v_x -> 'result' ->> 'code', rule = v_x -> 'result' ->> 'rule', hint = v_x -> 'result' ->> 'hint',
+				taint = v_x -> 'result' ->> 'taint'
+			WHERE turn_id = p_turn AND attempt = CAST(v_x ->> 'attempt' AS bigint) AND position = CAST(v_x ->> 'position' AS bigint);
+		END IF;
+	END LOOP;
+
+	v_x := p_step -> 'review';
+	IF jsonb_typeof(v_x) = 'object' THEN
+		INSERT INTO reviews (turn_id, attempt, position, status, reason, learn, taint, created_at)
+		VALUES (p_turn, CAST(v_x ->> 'attempt' AS bigint), CAST(v_x ->> 'position' AS bigint), v_x ->> 'status', v_x ->> 'reason',
+			v_x ->> 'learn', v_x ->> 'taint', p_now);
+		IF v_x ->> 'learn' <> '' THEN
+			INSERT INTO memories (kind, scope, session_id, text, state, source, taint, turn_id, created_at, updated_at)
+			VALUES ('learning', 'session', p_session, v_x ->> 'learn', 'pending', 'review', v_x ->> 'taint', p_turn, p_now, p_now);
+		END IF;
+	END IF;
+
+	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'says') AS x LOOP
+		v_events := v_events || jsonb_build_object('kind', 'message', 'turn', p_turn,
+			'message', sb_outgoing(v_conversation, p_session, p_turn, v_x, p_now));
+	END LOOP;
+
+	v_x := p_step -> 'end';
+	IF jsonb_typeof(v_x) <> 'object' THEN
+		PERFORM sb_emit(p_session, v_events, p_now);
+		RETURN '{}';
+	END IF;
+	UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = p_now
+	WHERE turn_id = p_turn AND state IN ('pending', 'running');
+	UPDATE turns SET state = v_x ->> 'state', outcome = v_x ->> 'outcome', finished_at = p_now WHERE id = p_turn;
+	PERFORM sb_emit(p_session, v_events || (v_x -> 'event'), p_now);
+	v_next := sb_head(p_session, p_fence, p_now);
+	IF v_next IS NULL THEN
+		UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(p_session AS text) AND fence = p_fence;
+	END IF;
+	RETURN jsonb_build_object('next', v_next);
+END $$;
+
+CREATE FUNCTION sb_begin(p_channel text, p_fence bigint, p_conversation text, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_c conversations%ROWTYPE;
+	v_d deliveries%ROWTYPE;
+BEGIN
+	IF NOT sb_holds('channel', p_channel, p_fence) THEN
+		RETURN '{"fenced":true}';
+	END IF;
+	SELECT * INTO v_c FROM conversations WHERE channel = p_channel AND conversation = p_conversation;
+	SELECT * INTO v_d FROM deliveries WHERE conversation_id = v_c.id AND settled = FALSE ORDER BY seq LIMIT 1;
+	IF NOT FOUND THEN
+		RETURN '{}';
+	END IF;
+	IF v_d.state = 'pending' AND v_d.next_at > p_now THEN
+		RETURN jsonb_build_object('due', v_d.next_at);
+	END IF;
+	IF v_d.state = 'pending' THEN
+		UPDATE deliveries SET state = 'sending', tries = tries + 1, fence = p_fence, last_try = p_now, updated_at = p_now,
+			first_try = CASE WHEN first_try = 0 THEN p_now ELSE first_try END
+		WHERE id = v_d.id RETURNING * INTO v_d;
+	ELSIF v_d.state = 'sending' THEN
+		UPDATE deliveries SET state = 'unknown', outcome = 'result_lost', updated_at = p_now WHERE id = v_d.id RETURNING * INTO v_d;
+	END IF;
+	RETURN jsonb_build_object('id', v_d.id, 'message', v_d.message_id, 'text', v_d.text, 'rich', v_d.rich, 'reply_to', v_d.reply_to,
+		'nonce', v_d.nonce, 'part', v_d.part, 'last', v_d.last, 'state', v_d.state, 'tries', v_d.tries, 'repeated', v_d.repeated,
+		'first_try', v_d.first_try, 'last_try', v_d.last_try, 'kind', v_c.kind, 'place', v_c.place, 'title', v_c.title);
+END $$;
+
+CREATE FUNCTION sb_settle(p_channel text, p_fence bigint, p_now bigint, s jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_d deliveries%ROWTYPE;
+	v_free boolean := CAST(s ->> 'free' AS boolean);
+	v_body boolean := jsonb_typeof(s -> 'body') = 'object';
+BEGIN
+	IF NOT sb_holds('channel', p_channel, p_fence) THEN
+		RETURN 'false';
+	END IF;
+	UPDATE deliveries SET state = s ->> 'state', settled = CAST(s ->> 'settled' AS boolean), outcome = s ->> 'outcome', detail = s ->> 'detail',
+		updated_at = p_now, platform_id = coalesce(nullif(s ->> 'platform_id', ''), platform_id), next_at = CAST(s ->> 'next_at' AS bigint),
+		repeated = repeated OR CAST(s ->> 'repeated' AS boolean),
+		text = CASE WHEN v_body THEN s -> 'body' ->> 'text' ELSE text END, rich = CASE WHEN v_body THEN s -> 'body' ->> 'rich' ELSE rich END,
+		first_try = CASE WHEN v_free AND tries <= 1 THEN 0 ELSE first_try END,
+		tries = CASE WHEN v_free AND tries > 0 THEN tries - 1 ELSE tries END
+	WHERE id = CAST(s ->> 'id' AS bigint) AND state = s ->> 'was' AND settled = FALSE
+	RETURNING * INTO v_d;
+	IF NOT FOUND THEN
+		RETURN 'false';
+	END IF;
+	IF s ->> 'state' = 'dead' THEN
+		UPDATE deliveries SET state = 'dead', settled = TRUE, outcome = 'earlier_part_dead', updated_at = p_now
+		WHERE message_id = v_d.message_id AND part > v_d.part AND settled = FALSE;
+	ELSIF s ->> 'state' = 'dropped' AND CAST(s ->> 'conversation' AS boolean) THEN
+		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = s ->> 'outcome', updated_at = p_now
+		WHERE conversation_id = v_d.conversation_id AND settled = FALSE;
+	END IF;
+	RETURN 'true';
+END $$;

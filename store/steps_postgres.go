@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"switchboard/agent"
+	"switchboard/router"
+)
+
+// What sb_step takes and gives.
+type (
+	stepArg struct {
+		Calls   []callArg   `json:"calls"`
+		Expires int64       `json:"expires"` // of the calls' bodies
+		Plan    *planArg    `json:"plan"`
+		Changes []changeArg `json:"changes"`
+		Review  *reviewArg  `json:"review"`
+		Says    []*replyArg `json:"says"`
+		End     *endArg     `json:"end"`
+		Events  []event     `json:"events"`
+	}
+	callArg struct {
+		Step     string  `json:"step"`
+		Role     string  `json:"role"`
+		Provider string  `json:"provider"`
+		Model    string  `json:"model"`
+		Error    string  `json:"error"`
+		In       int64   `json:"in"`
+		Out      int64   `json:"out"`
+		Cached   int64   `json:"cached"`
+		Cost     float64 `json:"cost"`
+		Duration int64   `json:"duration"`
+		Answer   []byte  `json:"answer"`
+		Request  []byte  `json:"request"`
+		Response []byte  `json:"response"`
+	}
+	planArg struct {
+		Attempt int       `json:"attempt"`
+		Goal    string    `json:"goal"`
+		Secrets string    `json:"secrets"`
+		Tasks   []taskArg `json:"tasks"`
+	}
+	taskArg struct {
+		Position int    `json:"position"`
+		Type     string `json:"type"`
+		Detail   string `json:"detail"`
+		Tool     any    `json:"tool"`
+		Args     any    `json:"args"`
+		Expect   any    `json:"expect"`
+		Choices  any    `json:"choices"`
+		Answer   any    `json:"answer"`
+	}
+	changeArg struct {
+		Attempt  int        `json:"attempt"`
+		Position int        `json:"position"`
+		State    string     `json:"state"`
+		From     string     `json:"from"`
+		Or       string     `json:"or"`
+		Early    bool       `json:"early"`
+		Result   *resultArg `json:"result"`
+	}
+	resultArg struct {
+		End    string `json:"end"`
+		Output string `json:"output"`
+		Code   string `json:"code"`
+		Rule   string `json:"rule"`
+		Hint   string `json:"hint"`
+		Taint  string `json:"taint"`
+	}
+	reviewArg struct {
+		Attempt  int    `json:"attempt"`
+		Position int    `json:"position"`
+		Status   string `json:"status"`
+		Reason   string `json:"reason"`
+		Learn    string `json:"learn"`
+		Taint    string `json:"taint"`
+	}
+	endArg struct {
+		State   string `json:"state"`
+		Outcome string `json:"outcome"`
+		Event   event  `json:"event"`
+	}
+	steppedArg struct {
+		Fenced bool        `json:"fenced"`
+		Next   *claimedArg `json:"next"`
+	}
+)
+
+func (db *DB) callStep(ctx context.Context, ref router.TurnRef, step *agent.Step, says []router.Reply) (*router.Claimed, error) {
+	now := db.now().UnixMicro()
+	var got steppedArg
+	err := db.call(ctx, db.stepMode(*step), "commit step", &got, callStep,
+		ref.TurnID, ref.SessionID, ref.Fence, now, jsonText(stepArgOf(ref.TurnID, step, says, now)))
+	if err == nil && got.Fenced {
+		err = fmt.Errorf("commit step: %w", router.ErrFenced)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return got.Next.claimed(), nil
+}
+
+func stepArgOf(turn int64, step *agent.Step, says []router.Reply, now int64) stepArg {
+	arg := stepArg{
+		Calls: []callArg{}, Expires: now + bodiesLive.Microseconds(), Plan: planArgOf(step.Plan),
+		Changes: []changeArg{}, Says: []*replyArg{}, Events: stepEvents(turn, step),
+	}
+	for _, c := range step.Calls {
+		x, u := &c.Exchange, &c.Usage
+		arg.Calls = append(arg.Calls, callArg{
+			clean(c.Step), clean(c.Role), clean(x.Provider), clean(x.Model), clean(c.Error), u.In, u.Out, u.Cached, u.Cost,
+			x.Duration.Microseconds(), pack([]byte(clean(c.Answer))), pack(x.Request), pack(x.Response),
+		})
+	}
+	for _, c := range step.Tasks {
+		from, or, early := follows(c.State)
+		change := changeArg{c.Attempt, c.Position, string(c.State), string(from), string(or), early, nil}
+		if r := c.Result; r != nil {
+			change.Result = &resultArg{
+				string(r.End), clean(r.Output), clean(r.Code), clean(r.Rule), clean(r.Hint), clean(string(r.Taint)),
+			}
+		}
+		arg.Changes = append(arg.Changes, change)
+	}
+	if r := step.Review; r != nil {
+		arg.Review = &reviewArg{r.Attempt, r.Position, r.Status, clean(r.Reason), clean(r.Learn), clean(string(r.Taint))}
+	}
+	for i := range says {
+		arg.Says = append(arg.Says, replyArgOf(&says[i], &step.Say[i]))
+	}
+	if e := step.End; e != nil {
+		arg.End = &endArg{e.State, clean(e.Outcome), turnEvent(turn, e.State, e.Outcome)}
+	}
+	return arg
+}
+
+func planArgOf(p *agent.PlanRow) *planArg {
+	if p == nil {
+		return nil
+	}
+	arg := &planArg{p.Attempt, clean(p.Goal), "[]", make([]taskArg, len(p.Tasks))}
+	if p.Secrets != nil {
+		arg.Secrets = jsonText(p.Secrets)
+	}
+	for i, t := range p.Tasks {
+		arg.Tasks[i] = taskArg{
+			t.Position, string(t.Type), clean(t.Detail), cleanPtr(t.Tool), cleanPtr(t.Args), cleanPtr(t.Expect),
+			jsonList(t.Choices), cleanPtr(t.Answer),
+		}
+	}
+	return arg
+}
