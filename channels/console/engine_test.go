@@ -1,0 +1,202 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"switchboard/channels"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// engine is the little that a console needs of one: it keeps messages and events
+// in memory, and reply decides what becomes of each text.
+type engine struct {
+	channel *Channel
+	client  *http.Client
+	base    string
+	reply   func(text string, turn *turn)
+
+	mu     sync.Mutex
+	events map[string][]channels.SessionEvent
+	keys   map[channels.EventKey]channels.Receipt
+	texts  []string
+	rows   int64
+	broken int // Accept fails that often
+	work   sync.WaitGroup
+}
+
+// turn lets reply answer.
+type turn struct {
+	e       *engine
+	conv    channels.ConversationID
+	id      int64
+	receipt *channels.Receipt
+}
+
+func newEngine(t *testing.T, reply func(text string, turn *turn)) *engine {
+	t.Helper()
+	e := &engine{reply: reply, events: map[string][]channels.SessionEvent{}, keys: map[channels.EventKey]channels.Receipt{}}
+	e.channel = New("console", e, slog.New(slog.DiscardHandler))
+	path := filepath.Join(t.TempDir(), "engine.sock")
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(e.channel.Handler())
+	_ = server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}}
+	e.client = &http.Client{Transport: transport}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := e.channel.Run(ctx, e); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		e.work.Wait()
+		transport.CloseIdleConnections()
+		server.Close()
+	})
+	return e
+}
+
+// Accept implements channels.Sink.
+func (e *engine) Accept(_ context.Context, batch []channels.Event) ([]channels.Receipt, error) {
+	var receipts []channels.Receipt
+	for _, event := range batch {
+		e.mu.Lock()
+		if e.broken > 0 {
+			e.broken--
+			e.mu.Unlock()
+			return nil, errors.New("the disk is full")
+		}
+		if known, ok := e.keys[event.Key]; ok {
+			known.Duplicate = true
+			receipts = append(receipts, known)
+			e.mu.Unlock()
+			continue
+		}
+		e.rows++
+		got := channels.Receipt{MessageID: e.rows, TurnID: 100 + e.rows}
+		e.texts = append(e.texts, event.Message.Text)
+		e.mu.Unlock()
+		next := &turn{e: e, conv: event.Conversation.ID, id: got.TurnID, receipt: &got}
+		switch {
+		case strings.HasPrefix(event.Message.Text, "/"):
+			got.TurnID, next.id = 0, 0
+			got.Event = next.emit("message", nil, &channels.SessionMessage{ID: got.MessageID, Direction: "in", Text: event.Message.Text, Author: event.Sender.Person})
+			e.reply(event.Message.Text, next)
+		case strings.Contains(event.Message.Text, "\x00"):
+			got = channels.Receipt{Rejected: "the message holds a NUL byte"}
+		case event.Sender.Person == "stranger":
+			got = channels.Receipt{MessageID: got.MessageID}
+		default:
+			got.Event = next.emit("message", nil, &channels.SessionMessage{ID: got.MessageID, Direction: "in", Text: event.Message.Text, Author: event.Sender.Person})
+			next.state("running")
+			e.work.Go(func() { e.reply(event.Message.Text, next) })
+		}
+		e.mu.Lock()
+		e.keys[event.Key] = got
+		e.mu.Unlock()
+		receipts = append(receipts, got)
+	}
+	return receipts, nil
+}
+
+// Events implements SessionReader.
+func (e *engine) Events(_ context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var found []channels.SessionEvent
+	for _, event := range e.events[session] {
+		if event.N > n && len(found) < limit {
+			found = append(found, event)
+		}
+	}
+	return found, nil
+}
+
+func (e *engine) said() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.texts)
+}
+
+func (u *turn) emit(kind string, data any, m *channels.SessionMessage) int64 {
+	u.e.mu.Lock()
+	session := "console:" + string(u.conv)
+	event := channels.SessionEvent{N: int64(len(u.e.events[session]) + 1), Kind: kind, TurnID: u.id, At: time.Now().UTC(), Message: m}
+	if data != nil {
+		raw, err := json.Marshal(data)
+		if err != nil {
+			panic(err)
+		}
+		event.Data = raw
+	}
+	u.e.events[session] = append(u.e.events[session], event)
+	u.e.mu.Unlock()
+	u.e.channel.Wake(u.conv)
+	return event.N
+}
+
+func (u *turn) say(text string, final, notice bool) {
+	u.e.mu.Lock()
+	u.e.rows++
+	id := u.e.rows
+	u.e.mu.Unlock()
+	u.emit("message", nil, &channels.SessionMessage{ID: id, Direction: "out", Text: text, Author: "bot", Final: final, Notice: notice})
+}
+
+func (u *turn) state(state string) { u.emit("turn", map[string]string{"state": state}, nil) }
+
+// answer is a whole simple turn.
+func (u *turn) answer(text string) {
+	u.say(text, true, false)
+	u.state("done")
+}
+
+// raw emits an event with data in JSON, so that tests hold the names.
+func (u *turn) raw(kind, data string) { u.emit(kind, json.RawMessage(data), nil) }
+
+// echo answers everything.
+func echo(text string, turn *turn) {
+	if turn.id == 0 {
+		turn.say("command "+text, false, false)
+		return
+	}
+	turn.answer("**you** said: " + text)
+}
+
+func planned(text string, turn *turn) {
+	turn.raw("plan", `{"attempt":0,"goal":"look","count":3,"tasks":[{"type":"exec","detail":"ls -l"},{"type":"tool","tool":"time","detail":"ask"}]}`)
+	turn.raw("task", `{"attempt":0,"position":0,"type":"exec","state":"running"}`)
+	turn.raw("task", `{"attempt":0,"position":0,"type":"exec","state":"failed","outcome":"error","code":"exit_1"}`)
+	turn.raw("review", `{"attempt":0,"position":0,"status":"replan","reason":"no such\nfolder"}`)
+	turn.say("I try another way, because *there is no such folder*.", false, true)
+	turn.raw("plan", `{"attempt":1,"goal":"look again","count":1,"tasks":[{"type":"msg","detail":"say"}]}`)
+	turn.raw("unknown", `[]`)
+	turn.raw("task", `{"position":99,"state":"running"}`)
+	turn.answer(fmt.Sprintf("There is nothing in %s.", text))
+}

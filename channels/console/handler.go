@@ -1,0 +1,174 @@
+package console
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"switchboard/channels"
+)
+
+const (
+	// startWait is how long a call waits for the engine to be ready.
+	startWait = 2 * time.Second
+	// pollEvery is how often a stream looks for events that nobody woke it for.
+	pollEvery = time.Second
+	// maxBody bounds a call's body; JSON may write a byte as six.
+	maxBody = 6*maxLine + 4096
+	// page is how many events are read at once.
+	page = 200
+)
+
+// Handler serves local clients under /console/. Who reaches it is trusted.
+func (c *Channel) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+PathMessages, c.message)
+	mux.HandleFunc("GET "+PathEvents, c.events)
+	return mux
+}
+
+func (c *Channel) message(w http.ResponseWriter, r *http.Request) {
+	var call postCall
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&call); err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			refuse(w, http.StatusRequestEntityTooLarge, "the message is too long")
+			return
+		}
+		refuse(w, http.StatusBadRequest, "the call is not readable: "+err.Error())
+		return
+	}
+	conv, err := conversationID(call.Person, call.Session)
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if call.Key == "" {
+		call.Key = rand.Text()
+	}
+	run, leave, ok := c.wait(w, r)
+	if !ok {
+		return
+	}
+	defer leave()
+	ctx, cancel := joined(r.Context(), run.ctx)
+	defer cancel()
+	receipts, err := run.sink.Accept(ctx, []channels.Event{{
+		Key: eventKey(c.name, conv, call.Key), Kind: channels.EventMessage,
+		Conversation: channels.Conversation{Channel: c.name, ID: conv, Kind: channels.Direct, Place: string(conv)},
+		Sender:       channels.Sender{ID: call.Person, Label: call.Person, Person: call.Person},
+		Message:      channels.Message{ID: channels.MessageID(call.Key), Text: call.Text},
+		At:           time.Now().UTC(),
+	}})
+	if err != nil || len(receipts) != 1 {
+		c.log.ErrorContext(ctx, "message not accepted", "conversation_id", conv, "error", err)
+		refuse(w, http.StatusServiceUnavailable, "the message could not be stored; try again")
+		return
+	}
+	got := receipts[0]
+	answer(w, http.StatusOK, receipt{
+		MessageID: got.MessageID, TurnID: got.TurnID, Event: got.Event,
+		Duplicate: got.Duplicate, Rejected: got.Rejected,
+	})
+}
+
+// wait joins the run, or answers that there is none.
+func (c *Channel) wait(w http.ResponseWriter, r *http.Request) (*run, func(), bool) {
+	ctx, cancel := context.WithTimeout(r.Context(), startWait)
+	defer cancel()
+	run, leave, ok := c.enter(ctx)
+	if !ok {
+		refuse(w, http.StatusServiceUnavailable, "the engine is not ready")
+	}
+	return run, leave, ok
+}
+
+// joined is ctx, ended by other too.
+func joined(ctx, other context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(other, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+func (c *Channel) events(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	conv, err := conversationID(query.Get("person"), query.Get("session"))
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	run, leave, ok := c.wait(w, r)
+	if !ok {
+		return
+	}
+	defer leave()
+	ctx, cancel := joined(r.Context(), run.ctx)
+	defer cancel()
+	wake, stop := c.subscribe(conv)
+	defer stop()
+	session := c.name + ":" + string(conv)
+	var after int64
+	if text := query.Get("after"); text != "" {
+		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
+			refuse(w, http.StatusBadRequest, fmt.Sprintf("after: %.40q is not an event's number", text))
+			return
+		}
+	} else if after, err = c.last(ctx, session); err != nil {
+		c.log.ErrorContext(ctx, "events not readable", "conversation_id", conv, "error", err)
+		refuse(w, http.StatusServiceUnavailable, "the events could not be read; try again")
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("X-After", strconv.FormatInt(after, 10))
+	out := http.NewResponseController(w)
+	_ = out.SetWriteDeadline(time.Time{}) // a stream has no end; not every writer has a deadline
+	if err := c.stream(ctx, w, out, session, after, wake); err != nil && ctx.Err() == nil {
+		c.log.WarnContext(ctx, "event stream ended", "conversation_id", conv, "error", err)
+	}
+}
+
+// stream writes the events after number after as they come, until ctx ends.
+func (c *Channel) stream(ctx context.Context, w http.ResponseWriter, out *http.ResponseController, session string, after int64, wake <-chan struct{}) error {
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	encoder := json.NewEncoder(w)
+	for {
+		events, err := c.reader.Events(ctx, session, after, page)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := encoder.Encode(e); err != nil {
+				return err
+			}
+			after = e.N
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+		if len(events) == page {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake:
+		case <-poll.C:
+		}
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, why string) { answer(w, status, fault{Error: why}) }
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the client left: nobody to tell
+}

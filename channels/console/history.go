@@ -1,0 +1,88 @@
+package console
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// historyLines is how many lines are remembered.
+const historyLines = 1000
+
+// history keeps the lines written, the newest first, in a file that only its owner
+// can read. It implements term.History. It is used by one goroutine.
+type history struct {
+	lines []string // oldest first
+	file  *os.File // nil: not kept
+}
+
+// openHistory reads the file at path and keeps it open for more; an empty path
+// keeps nothing. On an error the history works in memory.
+func openHistory(path string) (*history, error) {
+	h := &history{}
+	if path == "" {
+		return h, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return h, fmt.Errorf("keep the history: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return h, fmt.Errorf("keep the history: %w", err)
+	}
+	if err := file.Chmod(0o600); err != nil {
+		return h, fmt.Errorf("keep the history: %w", keep(err, file))
+	}
+	in := bufio.NewReader(file)
+	for {
+		text, err := in.ReadString('\n')
+		if text = strings.TrimRight(text, "\n"); text != "" {
+			h.lines = append(h.lines, sanitize(text))
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return h, fmt.Errorf("read the history: %w", keep(err, file))
+		}
+	}
+	if excess := len(h.lines) - historyLines; excess > 0 {
+		h.lines = slices.Clone(h.lines[excess:])
+	}
+	h.file = file
+	return h, nil
+}
+
+func keep(err error, file *os.File) error {
+	_ = file.Close()
+	return err
+}
+
+// Add implements term.History.
+func (h *history) Add(entry string) {
+	if strings.TrimSpace(entry) == "" || (len(h.lines) > 0 && h.lines[len(h.lines)-1] == entry) {
+		return
+	}
+	if h.lines = append(h.lines, entry); len(h.lines) > historyLines {
+		h.lines = h.lines[1:]
+	}
+	if h.file != nil {
+		_, _ = h.file.WriteString(entry + "\n") // a full disk costs the history, not the talk
+	}
+}
+
+// Len implements term.History.
+func (h *history) Len() int { return len(h.lines) }
+
+// At implements term.History.
+func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
+
+func (h *history) close() {
+	if h.file != nil {
+		_ = h.file.Close()
+	}
+}

@@ -1,0 +1,64 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"switchboard/channels"
+)
+
+// maxPerson bounds a person's name, in bytes.
+const maxPerson = 128
+
+var sessionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// conversationID makes the ID of person's conversation called session.
+func conversationID(person, session string) (channels.ConversationID, error) {
+	if !sessionName.MatchString(session) {
+		return "", fmt.Errorf("session %.140q: use 1 to 128 letters, digits, dots, underscores or dashes", session)
+	}
+	if err := checkPerson(person); err != nil {
+		return "", err
+	}
+	return channels.ConversationID(person + "/" + session), nil
+}
+
+// parseConversationID undoes conversationID. A session name has no slash.
+func parseConversationID(id channels.ConversationID) (person, session string, err error) {
+	slash := strings.LastIndexByte(string(id), '/')
+	if slash < 0 {
+		return "", "", fmt.Errorf("conversation %.300q: not person/session", id)
+	}
+	person, session = string(id[:slash]), string(id[slash+1:])
+	made, err := conversationID(person, session)
+	if err != nil {
+		return "", "", err
+	}
+	if made != id {
+		return "", "", fmt.Errorf("conversation %.300q: not person/session", id)
+	}
+	return person, session, nil
+}
+
+func checkPerson(person string) error {
+	switch {
+	case person == "":
+		return errors.New("person: name who is writing")
+	case len(person) > maxPerson:
+		return fmt.Errorf("person: the name is longer than %d bytes", maxPerson)
+	case !utf8.ValidString(person) || strings.ContainsFunc(person, unicode.IsControl):
+		return errors.New("person: the name has characters that cannot be shown")
+	}
+	return nil
+}
+
+// eventKey names a message by the key its sender gave it. Neither a person's
+// length nor a slash in it can make two messages one, because the conversation has
+// a fixed shape.
+func eventKey(account string, conv channels.ConversationID, key string) channels.EventKey {
+	return channels.EventKey(fmt.Sprintf("%s:%s:%s", account, conv, key))
+}

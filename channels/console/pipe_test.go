@@ -1,0 +1,232 @@
+package console
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// buffer can be read while it is written.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// inPipe runs Chat over input.
+func inPipe(t *testing.T, e *engine, input string, change func(*Options)) (out, errs string, err error) {
+	t.Helper()
+	var stdout, stderr buffer
+	o := Options{Session: "default", Person: "ada", In: strings.NewReader(input), Out: &stdout, Err: &stderr}
+	if change != nil {
+		change(&o)
+	}
+	err = Chat(t.Context(), e.client, o)
+	return stdout.String(), stderr.String(), err
+}
+
+func TestPipe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply     func(string, *turn)
+		in        string
+		out, errs string
+		failed    bool
+	}{
+		"empty":           {echo, "", "", "", false},
+		"one by one":      {echo, "a\nb\n\n  \nc", "you said: a\nyou said: b\nyou said: c\n", "", false},
+		"windows lines":   {echo, "a\r\nb\r\n", "you said: a\nyou said: b\n", "", false},
+		"command":         {echo, "/help\nb\n", "command /help\nyou said: b\n", "", false},
+		"unicode":         {echo, "👩‍👩‍👧 שלום\n", "you said: 👩‍👩‍👧 שלום\n", "", false},
+		"plan is told":    {planned, "x\n", "There is nothing in x.\n", "plan: look\n  1. exec: ls -l\n  2. time: ask\n  … and 1 more\n  1. running exec: ls -l\n  1. failed (exit_1)\n  1. review: replan, no such folder\nI try another way, because there is no such folder.\nplan 2: look again\n  1. msg: say\n", false},
+		"failed turn":     {func(_ string, u *turn) { u.say("I could not.", false, true); u.state("failed") }, "x\n", "I could not.\n", "failed\n", false},
+		"several answers": {func(_ string, u *turn) { u.say("one", false, false); u.say("wait", false, true); u.answer("two") }, "x\n", "one\ntwo\n", "wait\n", false},
+		"silent turn":     {func(_ string, u *turn) { u.state("cancelled") }, "x\ny\n", "", "cancelled\ncancelled\n", false},
+		"invalid UTF-8":   {echo, "a\xff\nb\n", "you said: b\n", "message 1: it was not sent: it is not valid UTF-8\n", true},
+		"NUL":             {echo, "a\x00\nb\n", "you said: b\n", "message 1: it was refused: the message holds a NUL byte\n", true},
+		"long line":       {func(s string, u *turn) { u.answer(strings.Repeat("y", len(s)>>20)) }, strings.Repeat("x", 3<<20) + "\nb\n", "yyy\n\n", "", false},
+		"too long a line": {echo, strings.Repeat("x", maxLine+5) + "\nb\n", "you said: b\n", "message 1: it was not sent: it is longer than 8 MB\n", true},
+		"escape sequence": {func(_ string, u *turn) { u.answer("a\x1b[31mred\x1b]0;title\x07 &#27;[2Jb") }, "x\n", "ared b\n", "", false},
+		"words of others": {func(_ string, u *turn) {
+			other := &turn{e: u.e, conv: u.conv, id: 7}
+			other.answer("a reminder")
+			u.answer("mine")
+		}, "x\n", "a reminder\nmine\n", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, errs, err := inPipe(t, newEngine(t, c.reply), c.in, nil)
+			if diff := cmp.Diff(c.out, out); diff != "" {
+				t.Errorf("stdout: %s", diff)
+			}
+			if diff := cmp.Diff(c.errs, errs); diff != "" {
+				t.Errorf("stderr: %s", diff)
+			}
+			if failed := errors.Is(err, ErrUnanswered); failed != c.failed || (err != nil && !failed) {
+				t.Errorf("Chat returned %v", err)
+			}
+		})
+	}
+}
+
+func TestPipeJSON(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, echo)
+	out, _, err := inPipe(t, e, "a\n/b\n", func(o *Options) { o.JSON = true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("%q", out)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
+		t.Fatal(err)
+	}
+	delete(got, "at")
+	want := map[string]any{
+		"id": "2", "direction": "out", "text": "**you** said: a", "author": "bot", "final": true, "notice": false,
+		"event": 3.0, "turn_id": "101",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPipeStranger(t *testing.T) {
+	t.Parallel()
+	_, errs, err := inPipe(t, newEngine(t, echo), "a\n", func(o *Options) { o.Person = "stranger" })
+	if !errors.Is(err, ErrUnanswered) || !strings.Contains(errs, "nobody will answer") {
+		t.Errorf("%v, %q", err, errs)
+	}
+}
+
+func TestPipeBadName(t *testing.T) {
+	t.Parallel()
+	_, _, err := inPipe(t, newEngine(t, echo), "a\n", func(o *Options) { o.Session = "a/b" })
+	if err == nil || errors.Is(err, ErrUnanswered) {
+		t.Errorf("Chat returned %v", err)
+	}
+}
+
+func TestPipeLingers(t *testing.T) {
+	t.Parallel()
+	var later sync.WaitGroup
+	e := newEngine(t, func(text string, u *turn) {
+		u.answer("yes")
+		later.Go(func() {
+			time.Sleep(30 * time.Millisecond)
+			(&turn{e: u.e, conv: u.conv, id: 9}).say("a reminder", true, false)
+		})
+	})
+	defer later.Wait()
+	out, _, err := inPipe(t, e, "a\n", func(o *Options) { o.Linger = 500 * time.Millisecond })
+	if err != nil || out != "yes\na reminder\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// What was said before Chat began is not repeated.
+func TestPipeBeginsNow(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, echo)
+	for _, want := range []string{"you said: a\n", "you said: b\n"} {
+		out, _, err := inPipe(t, e, strings.TrimPrefix(strings.TrimSpace(want), "you said: "), nil)
+		if err != nil || out != want {
+			t.Errorf("%q, %v", out, err)
+		}
+	}
+}
+
+// A message is taken once, however often the engine fails to store it.
+func TestPipeTriesAgain(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, echo)
+	e.broken = 3
+	out, _, err := inPipe(t, e, "a\n", nil)
+	if err != nil || out != "you said: a\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	if diff := cmp.Diff([]string{"a"}, e.said()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadLine(t *testing.T) {
+	t.Parallel()
+	in := bufio.NewReaderSize(strings.NewReader("a\n\nb\xff\n"+strings.Repeat("x", 70_000)+"\nlast"), 16)
+	var got []int
+	for {
+		l, err := readLine(in)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := len(l.text)
+		if l.refused != nil {
+			n = -1
+		}
+		got = append(got, n)
+	}
+	if diff := cmp.Diff([]int{1, 0, -1, 70_000, 4}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzSanitize(f *testing.F) {
+	for _, s := range []string{"a\x1b[31mb", "\x1b]0;t\x07x", "\x1b]0;unended", "\u009b2J", "\x1b", "a\r\nb\tc", "\x1bPq\x1b\\z", "\x1b\x1b[m"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := sanitize(s)
+		for _, r := range got {
+			if r != '\n' && r != '\t' && (r < 0x20 || r >= 0x7f && r < 0xa0) {
+				t.Errorf("sanitize(%q) = %q", s, got)
+			}
+		}
+		if again := sanitize(got); again != got {
+			t.Errorf("sanitize(%q) = %q, then %q", s, got, again)
+		}
+	})
+}
+
+func TestSanitize(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"plain\ttext\n":               "plain\ttext\n",
+		"a\x1b[1;31mb\x1b[0mc":        "abc",
+		"\x1b]0;owned\x07x":           "x",
+		"\x1b]8;;http://x\x1b\\l":     "l",
+		"\x1b]52;no end\nsecond line": "52;no end\nsecond line",
+		"a\rb\x08\x7f":                "ab",
+		"\u009b31mred":                "red",
+		"\x1bcreset":                  "reset",
+		"👩‍👩‍👧 שלום":                   "👩‍👩‍👧 שלום",
+	} {
+		if got := sanitize(in); got != want {
+			t.Errorf("sanitize(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package console
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// seat is a person at a terminal.
+type seat struct {
+	t      *testing.T
+	engine *engine
+	keys   *os.File
+	screen buffer
+	done   chan error
+}
+
+func sit(t *testing.T, e *engine, change func(*Options)) *seat {
+	t.Helper()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: 200}); err != nil {
+		t.Fatal(err)
+	}
+	s := &seat{t: t, engine: e, keys: master, done: make(chan error, 1)}
+	o := Options{Session: "default", Person: "ada", In: tty, Out: tty, Err: tty, Terminal: true, NoColor: true}
+	if change != nil {
+		change(&o)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		chunk := make([]byte, 4096)
+		for {
+			n, err := master.Read(chunk)
+			_, _ = s.screen.Write(chunk[:n])
+			if err != nil {
+				return
+			}
+		}
+	}()
+	go func() { s.done <- Chat(t.Context(), e.client, o) }()
+	t.Cleanup(func() {
+		_ = tty.Close()
+		_ = master.Close()
+		<-read
+	})
+	s.await("> ")
+	return s
+}
+
+func (s *seat) press(keys string) {
+	s.t.Helper()
+	if _, err := s.keys.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// await waits until the screen shows want.
+func (s *seat) await(want string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(s.screen.String(), want); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the screen never shows %q:\n%q", want, s.screen.String())
+		}
+	}
+}
+
+func (s *seat) left() {
+	s.t.Helper()
+	select {
+	case err := <-s.done:
+		if err != nil {
+			s.t.Errorf("Chat returned %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		s.t.Fatalf("Chat does not end:\n%q", s.screen.String())
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "data", "history")
+	s := sit(t, newEngine(t, echo), func(o *Options) { o.HistoryFile = file })
+	s.press("hallo\x7f\x7fXX\r") // a mistake is mended
+	s.await("you said: halXX\r\n")
+	s.press("\x1b[A!\r") // the last line again, with more
+	s.await("you said: halXX!\r\n")
+	s.press("/help\r")
+	s.await("command /help\r\n")
+	s.press("\x04")
+	s.left()
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("history: %v, %v", info, err)
+	}
+	kept, err := os.ReadFile(file)
+	if err != nil || string(kept) != "halXX\nhalXX!\n/help\n" {
+		t.Errorf("history: %q, %v", kept, err)
+	}
+	again := sit(t, newEngine(t, echo), func(o *Options) { o.HistoryFile = file })
+	again.press("\x1b[A\x1b[A\r")
+	again.await("you said: halXX!\r\n")
+	again.press("\x04")
+	again.left()
+}
+
+func TestTerminalShowsProgress(t *testing.T) {
+	t.Parallel()
+	s := sit(t, newEngine(t, planned), nil)
+	s.press("x\r")
+	s.await("There is nothing in x.")
+	last := -1
+	for _, want := range []string{"plan: look", "1. exec: ls -l", "1. running exec", "1. failed (exit_1)", "review: replan, no such folder", "I try another way", "plan 2: look again", "There is nothing"} {
+		at := strings.Index(s.screen.String(), want)
+		if at <= last {
+			t.Errorf("%q is missing or out of order:\n%s", want, s.screen.String())
+		}
+		last = at
+	}
+	s.press("\x04")
+	s.left()
+}
+
+func TestTerminalInterrupt(t *testing.T) {
+	t.Parallel()
+	stop := make(chan struct{})
+	s := sit(t, newEngine(t, func(text string, u *turn) {
+		if text == "/cancel" {
+			close(stop)
+			return
+		}
+		<-stop
+		u.say("Stopped.", false, true)
+		u.state("cancelled")
+	}), nil)
+	s.press("\x03")
+	s.await("Ctrl-D leaves")
+	s.press("long\r")
+	time.Sleep(100 * time.Millisecond) // the turn's start has to be seen first
+	s.press("half a li\x03")
+	s.await("cancelling")
+	s.await("Stopped.")
+	s.await("cancelled")
+	if got := strings.Join(s.engine.said(), ","); got != "long,/cancel" {
+		t.Errorf("sent %s", got)
+	}
+	s.press("\x03")
+	time.Sleep(20 * time.Millisecond)
+	s.press("\x03")
+	s.left()
+}
+
+func TestTerminalPaste(t *testing.T) {
+	t.Parallel()
+	s := sit(t, newEngine(t, echo), nil)
+	s.press("\x1b[200~one\rtwo\x1b[201~\r")
+	s.await("you said: one\r\ntwo\r\n")
+	s.press("\x04")
+	s.left()
+	if got := s.engine.said(); len(got) != 1 || got[0] != "one\ntwo" {
+		t.Errorf("sent %q", got)
+	}
+}
+
+func TestTerminalIsNotCommanded(t *testing.T) {
+	t.Parallel()
+	s := sit(t, newEngine(t, func(_ string, u *turn) {
+		u.raw("plan", `{"goal":"\u001b]0;owned\u0007 goal","tasks":[{"type":"exec","detail":"\u001b[2J"}]}`)
+		u.answer("safe \x1b]52;c;b3duZWQ=\x07&#27;[2J end\r\x08")
+	}), nil)
+	s.press("x\r")
+	s.await("safe ")
+	s.await(" end")
+	for _, bad := range []string{"\x1b]0;", "\x1b]52;", "\x1b[2J", "\x07", "\x08"} {
+		if strings.Contains(s.screen.String(), bad) {
+			t.Errorf("the screen got %q", bad)
+		}
+	}
+	s.press("\x04")
+	s.left()
+}
+
+func TestTerminalColor(t *testing.T) {
+	for _, off := range []string{"", "1"} {
+		t.Setenv("NO_COLOR", off)
+		t.Setenv("TERM", "xterm")
+		s := sit(t, newEngine(t, planned), func(o *Options) { o.NoColor = false })
+		s.press("x\r")
+		s.await("There is nothing")
+		if got := strings.Contains(s.screen.String(), "\x1b[2m"); got == (off != "") {
+			t.Errorf("NO_COLOR=%q, colours: %v", off, got)
+		}
+		s.press("\x04")
+		s.left()
+	}
+}
