@@ -3,6 +3,7 @@ package tools
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"testing"
 	"time"
@@ -13,6 +14,10 @@ func TestMain(m *testing.M) {
 	actInstead()
 	// Commands must not see this.
 	os.Setenv(secretEnv, secretValue)
+	// Package os/signal keeps one goroutine, which a fuzz run starts.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt)
+	signal.Stop(signals)
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	if code == 0 {

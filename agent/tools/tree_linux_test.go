@@ -138,7 +138,7 @@ func TestTreeDiesWithTheHelper(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, way namespaces) {
 		if way == nsNone {
-			t.Skip("without namespaces only the command itself dies with its helper")
+			return // only the command itself dies with its helper then
 		}
 		marker := newMarker()
 		got := make(chan Result)
@@ -187,6 +187,9 @@ func helperOf(t *testing.T, marker string) int {
 // should not take the machine along.
 const bomb = `b() { if [ "$1" -gt 0 ]; then b $(($1 - 1)) & b $(($1 - 1)) & fi; sleep 20; }; b 9`
 
+// scattered is a bomb whose every process is in a session of its own.
+const scattered = `echo 'if [ "$1" -gt 0 ]; then setsid sh b $(($1 - 1)) & setsid sh b $(($1 - 1)) & fi; exec sleep 20' > b; sh b 9`
+
 func TestTreeLimits(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, way namespaces) {
@@ -195,6 +198,7 @@ func TestTreeLimits(t *testing.T) {
 			cfg              ExecConfig
 		}{
 			{"fork bomb", bomb, "process_limit", ExecConfig{MaxProcesses: 40}},
+			{"scattered bomb", scattered, "process_limit", ExecConfig{MaxProcesses: 40}},
 			{"memory hog", "head -c 400000000 /dev/zero | tail -c 300000000 | sleep 60", "memory_limit", ExecConfig{MemoryLimit: 64 << 20}},
 			{"flood", "yes", "output_flood", ExecConfig{OutputLimit: 1 << 10}},
 		} {
