@@ -79,8 +79,14 @@ func TestConversationID(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ person, session string }{
-		{"", "default"}, {"ada", ""}, {"ada", "a b"}, {"ada", "a/b"}, {"ada", strings.Repeat("s", 129)},
-		{"a\nb", "default"}, {"\xff", "default"}, {strings.Repeat("p", 129), "default"},
+		{"", "default"},
+		{"ada", ""},
+		{"ada", "a b"},
+		{"ada", "a/b"},
+		{"ada", strings.Repeat("s", 129)},
+		{"a\nb", "default"},
+		{"\xff", "default"},
+		{strings.Repeat("p", 129), "default"},
 	} {
 		if id, err := conversationID(c.person, c.session); err == nil {
 			t.Errorf("%q, %q made %q", c.person, c.session, id)

@@ -38,6 +38,7 @@ type engine struct {
 	rows   int64
 	broken int // Accept fails that often
 	work   sync.WaitGroup
+	stop   func()
 }
 
 // turn lets reply answer.
@@ -65,21 +66,32 @@ func newEngine(t *testing.T, reply func(text string, turn *turn)) *engine {
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}}
 	e.client = &http.Client{Transport: transport}
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() {
-		if err := e.channel.Run(ctx, e); err != nil {
-			t.Error(err)
-		}
-	})
+	e.start(t)
 	t.Cleanup(func() {
-		cancel()
-		running.Wait()
 		e.work.Wait()
+		e.stop()
 		transport.CloseIdleConnections()
 		server.Close()
 	})
 	return e
+}
+
+func (e *engine) start(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := e.channel.Run(ctx, e); err != nil {
+			t.Error(err)
+		}
+	}()
+	e.stop = func() { cancel(); <-done }
+}
+
+// restart ends Run, and with it every stream, and begins anew.
+func (e *engine) restart(t *testing.T) {
+	e.stop()
+	e.start(t)
 }
 
 // Accept implements channels.Sink.

@@ -3,6 +3,7 @@ package console
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -223,10 +224,36 @@ func TestSanitize(t *testing.T) {
 		"a\rb\x08\x7f":                "ab",
 		"\u009b31mred":                "red",
 		"\x1bcreset":                  "reset",
-		"👩‍👩‍👧 שלום":                   "👩‍👩‍👧 שלום",
+		"👩‍👩‍👧 שלום":                  "👩‍👩‍👧 שלום",
 	} {
 		if got := sanitize(in); got != want {
 			t.Errorf("sanitize(%q) = %q, want %q", in, got, want)
 		}
+	}
+}
+
+// The engine goes away while a turn runs and comes back: the answer is shown once.
+func TestPipeOutlivesTheEngine(t *testing.T) {
+	t.Parallel()
+	var e *engine
+	e = newEngine(t, func(text string, u *turn) {
+		u.say("first", false, false)
+		e.restart(t)
+		u.answer("second")
+	})
+	out, _, err := inPipe(t, e, "a\n", nil)
+	if err != nil || out != "first\nsecond\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+}
+
+func TestChatEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, func(string, *turn) {}) // never answers
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	o := Options{Session: "s", Person: "ada", In: strings.NewReader("a\n"), Out: io.Discard, Err: io.Discard}
+	if err := Chat(ctx, e.client, o); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Chat returned %v", err)
 	}
 }
