@@ -32,7 +32,10 @@ func (e *ending) Unwrap() error { return e.err }
 // close ends the turn in one commit: what is staged, the tasks that were still
 // running, the notice, the end.
 func (r *run) close(ctx context.Context, end *ending) error {
-	if end.state == "failed" {
+	switch {
+	case end.outcome == "no_model": // every turn fails until somebody mends the settings
+		r.log.ErrorContext(ctx, "turn failed", "outcome", end.outcome, "error", end)
+	case end.state == "failed":
 		r.log.WarnContext(ctx, "turn failed", "outcome", end.outcome, "error", end)
 	}
 	step := Step{Tasks: r.leftRunning(), End: &End{State: end.state, Outcome: end.outcome}}

@@ -1,0 +1,161 @@
+package agent
+
+import (
+	"fmt"
+
+	"switchboard/agent/tools"
+)
+
+func (r *run) workerPrompt(plan *PlanRow, i int, size int) (system, user string) {
+	system = r.roles[roleWorker]
+	return system, fit(room(size, system), 0, func(cut cut) string {
+		var p prompt
+		r.knowledge(&p)
+		r.summary(&p)
+		if done := r.earlierTasks(plan.Attempt, i); len(done) > 0 {
+			p.section("Outputs of earlier tasks")
+			for _, task := range done {
+				title := fmt.Sprintf("Task %d (%s)", task.Task, task.Type)
+				if task.Attempt != plan.Attempt+1 {
+					title = fmt.Sprintf("Earlier attempt %d, task %d (%s)", task.Attempt, task.Task, task.Type)
+				}
+				p.outcome(title, task, cut.output)
+			}
+		}
+		p.section("Task")
+		p.add(indent(plan.Tasks[i].Detail) + "\n")
+		return p.String()
+	})
+}
+
+func (r *run) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (system, user string) {
+	system = r.roles[roleReviewer]
+	task := plan.Tasks[i]
+	return system, fit(room(size, system), 0, func(cut cut) string {
+		var p prompt
+		p.section("Goal")
+		p.add(indent(plan.Goal) + "\n")
+		p.section("The person's request")
+		if ownWords(r.turn.Message) {
+			p.add(indent(r.turn.Message.Text) + "\n")
+		} else {
+			p.data(r.turn.Message.Text)
+		}
+		p.section("Task")
+		p.what(task.Task)
+		p.section("Expected")
+		p.add(indent(deref(task.Expect)) + "\n")
+		p.section("Output")
+		var result tools.Result
+		if task.Result != nil {
+			result = *task.Result
+		}
+		p.how(result)
+		p.data(clip(result.Output, cut.output))
+		if len(faults) > 0 {
+			p.faults("Faults in your last verdict", faults)
+		}
+		return p.String()
+	})
+}
+
+// history tells a new attempt what came of those before.
+func (r *run) history(p *prompt, attempt int, cut cut) {
+	var failed *earlier
+	p.section("Earlier attempts")
+	for _, plan := range r.state.Plans {
+		p.linef("%d. %s", plan.Attempt+1, oneLine(plan.Goal))
+		for _, task := range plan.Tasks {
+			line := fmt.Sprintf("   - task %d %s", task.Position+1, label(task.Task))
+			switch {
+			case task.Review != nil && task.Review.Status == "ok":
+				line += ": ok"
+			case task.Review != nil:
+				line += ": failed"
+				failed = &earlier{Attempt: plan.Attempt + 1, Task: task.Position + 1, Type: task.Type, row: task}
+			case task.State == TaskDone:
+				line += ": done"
+			default:
+				line += ": not done"
+			}
+			p.linef("%s", line)
+			if task.Review != nil && task.Review.Reason != "" {
+				p.text(task.Review.Reason, task.Review.Taint)
+			}
+		}
+	}
+	p.section("Completed tasks")
+	done := r.earlierTasks(attempt, 0)
+	if len(done) == 0 {
+		p.linef("None.")
+	}
+	for _, task := range done {
+		p.outcome(fmt.Sprintf("Attempt %d, task %d (%s)", task.Attempt, task.Task, task.Type), task, cut.output)
+	}
+	p.section("Remaining tasks")
+	open := 0
+	for _, task := range r.planRow(attempt - 1).Tasks {
+		if task.Review == nil && task.State != TaskDone {
+			open++
+			p.item(fmt.Sprintf("task %d (%s): %s", task.Position+1, task.Type, oneLine(task.Detail)), tools.Clean)
+		}
+	}
+	if open == 0 {
+		p.linef("None.")
+	}
+	p.section("What failed")
+	if failed != nil {
+		p.outcome(fmt.Sprintf("Attempt %d, task %d (%s)", failed.Attempt, failed.Task, failed.Type), *failed, cut.output)
+		p.linef("The reviewer's reason:")
+		p.text(failed.row.Review.Reason, failed.row.Review.Taint)
+	}
+}
+
+// outcome shows a task and its fenced output.
+func (p *prompt) outcome(title string, task earlier, limit int) {
+	p.linef("### %s", title)
+	p.what(task.row.Task)
+	output := task.Output
+	if task.row.Result != nil {
+		p.how(*task.row.Result)
+		if task.row.Type != TaskMsg {
+			output = task.row.Result.Output
+		}
+	}
+	p.data(clip(output, limit))
+}
+
+// what says what a task does.
+func (p *prompt) what(task Task) {
+	switch task.Type {
+	case TaskExec:
+		p.linef("Command: %s", indent(task.Detail))
+	case TaskTool:
+		p.linef("Tool: %s\nArguments: %s\nFor: %s", deref(task.Tool), indent(deref(task.Args)), indent(task.Detail))
+	default:
+		p.linef("Message: %s", indent(task.Detail))
+	}
+}
+
+// deref is the text, empty for nil.
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// how says how a task ended.
+func (p *prompt) how(result tools.Result) {
+	line := "Ended: " + string(result.End)
+	if result.Code != "" {
+		line += " (" + oneLine(result.Code) + ")"
+	}
+	if result.Rule != "" {
+		line += "\nRule: " + oneLine(result.Rule)
+	}
+	if result.Hint != "" {
+		line += "\nHint: " + oneLine(result.Hint)
+	}
+	p.linef("%s", line)
+}
