@@ -12,7 +12,8 @@ type Batch struct {
 type batchLog struct {
 	mu   sync.Mutex
 	ring [1024]Batch
-	n    int // ever added
+	n    int   // ever added
+	full int64 // of them durable to power loss
 }
 
 func (l *batchLog) add(b Batch) {
@@ -20,6 +21,21 @@ func (l *batchLog) add(b Batch) {
 	defer l.mu.Unlock()
 	l.ring[l.n%len(l.ring)] = b
 	l.n++
+	if b.Full {
+		l.full++
+	}
+}
+
+// FullCommits counts the group commits so far that were synced to the disk; 0 on
+// PostgreSQL.
+func (db *DB) FullCommits() int64 {
+	if db.lite == nil {
+		return 0
+	}
+	l := &db.lite.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.full
 }
 
 // Batches lists the latest group commits of the SQLite writer, at most 1024,

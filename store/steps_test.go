@@ -186,9 +186,10 @@ func TestEventsAreNumberedAndTerse(t *testing.T) {
 		h := newHouse(t, db)
 		ref := h.begun("c", "1")
 		long := strings.Repeat("\x01\"é👍", 20000)
+		tool := long[:1000]
 		plan := &agent.PlanRow{Goal: long}
 		for i := range 500 {
-			plan.Tasks = append(plan.Tasks, agent.TaskRow{Position: i, Task: agent.Task{Type: agent.TaskTool, Detail: long[:2000], Tool: &long}})
+			plan.Tasks = append(plan.Tasks, agent.TaskRow{Position: i, Task: agent.Task{Type: agent.TaskTool, Detail: long[:2000], Tool: &tool}})
 		}
 		step := end("done", long)
 		step.Plan = plan

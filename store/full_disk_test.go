@@ -1,0 +1,122 @@
+//go:build linux
+
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/router"
+	"switchboard/store"
+)
+
+// The disk becomes full between two events: what was accepted stays, what was
+// not says so, and with space everything goes on without a restart.
+//
+// promise: P1.ack-after-commit
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=3m"); err != nil {
+		fmt.Fprintf(os.Stderr, "\n*** THE FULL DISK IS NOT TESTED: a small tmpfs needs root: %v ***\n\n", err)
+		t.Skip("no tmpfs")
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	db, err := store.Open(t.Context(), store.Config{URL: store.Secret("sqlite:" + filepath.Join(dir, "db"))}, "", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e, err := db.StartEngine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close(t.Context()) })
+	h := &house{T: t, db: db, r: db.Router(), engine: e, ctx: t.Context()}
+	ref := h.begun("c", "first")
+
+	ballast := filepath.Join(dir, "ballast")
+	if err := fill(ballast); err != nil {
+		t.Fatal(err)
+	}
+	accepted, text := 1, strings.Repeat("x", 8<<10)
+	for i := range 200 {
+		if _, err = h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", fmt.Sprint(i), text)}); err != nil {
+			break
+		}
+		accepted++
+	}
+	if !errors.Is(err, store.ErrFull) && !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("on a full disk: %v", err)
+	}
+	if !strings.Contains(err.Error(), "full") {
+		t.Errorf("the error must say it: %v", err)
+	}
+	for range 3 { // again and again; each is refused whole
+		if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", "late", text)}); err == nil {
+			t.Error("accepted on a full disk")
+		}
+		if _, err := h.r.Commit(h.ctx, ref, agent.Step{Calls: []agent.Call{{Step: "a", Answer: random(100 << 10)}}}, nil); err == nil {
+			t.Error("committed on a full disk")
+		}
+	}
+	count := func() int64 {
+		n, err := db.Count(h.ctx, "SELECT count(*) FROM turns")
+		if err != nil {
+			t.Errorf("reading on a full disk: %v", err)
+		}
+		return n
+	}
+	if n := count(); n != int64(accepted) {
+		t.Errorf("%d turns, accepted %d", n, accepted)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if a := h.accept(entry("c", "late", text))[0]; a.Duplicate || a.TurnID == 0 {
+		t.Errorf("with space again: %+v", a)
+	}
+	h.commit(ref, end("done", "answered"))
+	if n := count(); n != int64(accepted)+1 {
+		t.Errorf("%d turns, accepted %d", n, accepted+1)
+	}
+}
+
+// fill leaves some 64 KB of a file system.
+func fill(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	block := make([]byte, 4096)
+	for {
+		if _, err := f.Write(block); err != nil {
+			break
+		}
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return f.Truncate(info.Size() - 64<<10)
+}
+
+// random is a text that does not compress.
+func random(n int) string {
+	var b strings.Builder
+	for x := uint64(1); b.Len() < n; {
+		x = x*6364136223846793005 + 1442695040888963407
+		fmt.Fprintf(&b, "%x", x)
+	}
+	return b.String()
+}

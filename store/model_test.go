@@ -1,0 +1,259 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"switchboard/agent"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// machine drives a store as engines do, among them some that die, and checks
+// after each step what must always be true.
+type machine struct {
+	db     *store.DB
+	r      *store.Router
+	ctx    context.Context
+	engine *store.Engine
+
+	accepted map[string]int64         // key → turn
+	order    map[string][]int64       // conversation → turns in order of acceptance
+	where    map[int64]string         // turn → conversation
+	done     map[string]int           // conversation → how many of order have ended
+	running  map[int64]router.TurnRef // session → what this engine runs
+	stale    []router.TurnRef
+	woken    bool // somebody was told, or knows, that a turn waits
+}
+
+func (m *machine) start(t *rapid.T) {
+	e, err := m.db.StartEngine(m.ctx)
+	if err != nil {
+		t.Fatalf("start engine: %v", err)
+	}
+	m.engine, m.running, m.woken = e, map[int64]router.TurnRef{}, true
+}
+
+func (m *machine) took(t *rapid.T, c *router.Claimed) {
+	conv := m.where[c.TurnID]
+	if want := m.order[conv][m.done[conv]]; c.TurnID != want {
+		t.Fatalf("claimed turn %d of %s, its head is %d", c.TurnID, conv, want)
+	}
+	if ref, ok := m.running[c.SessionID]; ok && ref != (router.TurnRef{}) {
+		t.Fatalf("session %d claimed twice: %+v and %+v", c.SessionID, ref, c)
+	}
+	m.running[c.SessionID] = c.TurnRef
+}
+
+func (m *machine) Accept(t *rapid.T) {
+	var batch []router.Entry
+	for range rapid.IntRange(1, 3).Draw(t, "batch") {
+		conv := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "conversation")
+		e := entry(conv, fmt.Sprint(conv, rapid.IntRange(1, 12).Draw(t, "key")), "x")
+		e.MayClaim = rapid.Bool().Draw(t, "may claim")
+		batch = append(batch, e)
+	}
+	out, err := m.r.Accept(m.ctx, m.engine.ID(), batch)
+	if err != nil {
+		t.Fatalf("accept: %v", err)
+	}
+	for i, a := range out {
+		key, conv := string(batch[i].Event.Key), string(batch[i].Event.Conversation.ID)
+		if _, known := m.accepted[key]; known != a.Duplicate {
+			t.Fatalf("key %s: known %v, %+v", key, known, a)
+		}
+		if a.Duplicate {
+			continue
+		}
+		m.accepted[key], m.where[a.TurnID] = a.TurnID, conv
+		m.order[conv] = append(m.order[conv], a.TurnID)
+		m.woken = m.woken || a.Waiting
+		if a.Claimed != nil {
+			m.took(t, a.Claimed)
+		}
+	}
+}
+
+func (m *machine) Claim(t *rapid.T) {
+	limit := rapid.IntRange(1, 3).Draw(t, "limit")
+	list, err := m.r.Claim(m.ctx, m.engine.ID(), []string{"tg"}, nil, limit)
+	if err != nil {
+		t.Fatalf("claim: %v", err)
+	}
+	for i := range list {
+		m.took(t, &list[i])
+	}
+	m.woken = m.woken && len(list) == limit
+}
+
+func (m *machine) pick(t *rapid.T) router.TurnRef {
+	if len(m.running) == 0 {
+		t.Skip("nothing runs")
+	}
+	var refs []router.TurnRef
+	for _, ref := range m.running {
+		refs = append(refs, ref)
+	}
+	slices.SortFunc(refs, func(a, b router.TurnRef) int { return int(a.TurnID - b.TurnID) })
+	return rapid.SampledFrom(refs).Draw(t, "turn")
+}
+
+func (m *machine) Commit(t *rapid.T) {
+	ref := m.pick(t)
+	if rapid.Bool().Draw(t, "only a step") {
+		step := agent.Step{Calls: []agent.Call{{Step: fmt.Sprint(ref.Fence)}}}
+		if _, err := m.r.Commit(m.ctx, ref, step, nil); err != nil {
+			t.Fatalf("commit: %v", err)
+		}
+		return
+	}
+	next, err := m.r.Commit(m.ctx, ref, end("done", "answered"), nil)
+	if err != nil {
+		t.Fatalf("commit: %v", err)
+	}
+	m.done[m.where[ref.TurnID]]++
+	delete(m.running, ref.SessionID)
+	m.stale = append(m.stale, ref)
+	if next != nil {
+		m.took(t, next)
+	}
+}
+
+func (m *machine) GiveBack(t *rapid.T) {
+	ref := m.pick(t)
+	if err := m.r.GiveBack(m.ctx, ref); err != nil {
+		t.Fatalf("give back: %v", err)
+	}
+	delete(m.running, ref.SessionID)
+	m.stale, m.woken = append(m.stale, ref), true
+}
+
+func (m *machine) Stale(t *rapid.T) {
+	if len(m.stale) == 0 {
+		t.Skip("nothing is stale")
+	}
+	ref := rapid.SampledFrom(m.stale).Draw(t, "stale")
+	if _, err := m.r.Commit(m.ctx, ref, end("failed", "stale"), nil); !errors.Is(err, router.ErrFenced) {
+		t.Fatalf("a stale commit of %+v: %v", ref, err)
+	}
+	if err := m.r.GiveBack(m.ctx, ref); err != nil {
+		t.Fatalf("a stale give back: %v", err)
+	}
+}
+
+// Die leaves everything as kill -9 does, and starts anew.
+func (m *machine) Die(t *rapid.T) {
+	if m.db.Kind() == "sqlite" {
+		if err := m.engine.Abandon(); err != nil {
+			t.Fatal(err)
+		}
+	} else if err := m.db.Write(m.ctx, true, "UPDATE owners SET expires_at = 1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, ref := range m.running {
+		m.stale = append(m.stale, ref)
+	}
+	was := m.stale
+	m.start(t)
+	if m.db.Kind() == "postgres" {
+		// Expired is not replaced: the fence holds until somebody takes over.
+		m.Claim(t)
+		m.woken = true
+		m.stale = slices.DeleteFunc(was, func(ref router.TurnRef) bool {
+			now, ok := m.running[ref.SessionID]
+			return !ok || now.Fence == ref.Fence
+		})
+	}
+}
+
+func (m *machine) Check(t *rapid.T) {
+	turns, err := m.r.Turns(m.ctx, "", 1000)
+	if err != nil {
+		t.Fatalf("list turns: %v", err)
+	}
+	if len(turns) != len(m.accepted) {
+		t.Fatalf("%d turns for %d keys", len(turns), len(m.accepted))
+	}
+	for _, v := range turns {
+		conv := m.where[v.ID]
+		ended := slices.Index(m.order[conv], v.ID) < m.done[conv]
+		if ended != (v.State == "done") {
+			t.Fatalf("turn %d is %s, ended %v", v.ID, v.State, ended)
+		}
+		if !ended && len(m.running) == 0 && !m.woken {
+			t.Fatalf("turn %d is stranded", v.ID)
+		}
+	}
+}
+
+// drain runs everything to its end; what is left was lost.
+func (m *machine) drain(t *rapid.T) {
+	for {
+		for _, ref := range m.running {
+			for {
+				next, err := m.r.Commit(m.ctx, ref, end("done", "answered"), nil)
+				if err != nil {
+					t.Fatalf("drain: %v", err)
+				}
+				m.done[m.where[ref.TurnID]]++
+				if next == nil {
+					break
+				}
+				ref = next.TurnRef
+			}
+			delete(m.running, ref.SessionID)
+		}
+		list, err := m.r.Claim(m.ctx, m.engine.ID(), []string{"tg"}, nil, 10)
+		if err != nil {
+			t.Fatalf("drain: %v", err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		for i := range list {
+			m.took(t, &list[i])
+		}
+	}
+	for conv, order := range m.order {
+		if m.done[conv] != len(order) {
+			t.Fatalf("conversation %s: %d of %d turns ended", conv, m.done[conv], len(order))
+		}
+	}
+}
+
+// promise: P1.kill-loses-nothing
+func TestModel(t *testing.T) {
+	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+		t.Run(kind, func(t *testing.T) {
+			checks := map[string]string{"sqlite": "25", "postgres": "5"}[kind]
+			if err := flag.Set("rapid.checks", checks); err != nil {
+				t.Fatal(err)
+			}
+			rapid.Check(t, func(rt *rapid.T) {
+				db := open(t)
+				m := &machine{
+					db: db, r: db.Router(), ctx: t.Context(), accepted: map[string]int64{}, order: map[string][]int64{},
+					where: map[int64]string{}, done: map[string]int{},
+				}
+				m.start(rt)
+				rt.Repeat(map[string]func(*rapid.T){
+					"accept": m.Accept, "claim": m.Claim, "commit": m.Commit, "give back": m.GiveBack, "stale": m.Stale, "die": m.Die, "": m.Check,
+				})
+				m.drain(rt)
+				if err := m.engine.Close(context.Background()); err != nil {
+					rt.Fatal(err)
+				}
+				if err := db.Close(); err != nil {
+					rt.Fatal(err)
+				}
+			})
+		})
+	}
+}

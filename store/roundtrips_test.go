@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// countingDialer counts what is written to the server: lib/pq writes once before
+// it waits for an answer.
+type countingDialer struct{ writes atomic.Int64 }
+
+func (d *countingDialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialTimeout(network, address, 0)
+}
+
+func (d *countingDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	c, err := net.DialTimeout(network, address, timeout)
+	return countingConn{c, d}, err
+}
+
+type countingConn struct {
+	net.Conn
+	d *countingDialer
+}
+
+func (c countingConn) Write(b []byte) (int, error) {
+	c.d.writes.Add(1)
+	return c.Conn.Write(b)
+}
+
+func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	url := storetest.PostgresURL(t)
+	d := &countingDialer{}
+	db, err := store.OpenDialed(t.Context(), url, d, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := newHouse(t, db)
+	// One connection of each pool is open before anything is counted.
+	ref := h.begun("warm", "0")
+	h.commit(ref, agent.Step{})
+	hold := h.hold()
+	once := func(what string, want int64, do func()) {
+		t.Helper()
+		before := d.writes.Load()
+		do()
+		if got := d.writes.Load() - before; got != want {
+			t.Errorf("%s: %d round trips, want %d", what, got, want)
+		}
+	}
+	once("accept", 1, func() {
+		h.accept(claiming(entry("c", "1", "hello")), entry("d", "2", "x"), control(entry("c", "3", "/help"), router.EffectNone, "help"))
+	})
+	ref = h.begun("e", "4")
+	expect := "x"
+	full := agent.Step{
+		Calls: []agent.Call{{Step: "plan", Role: "planner", Answer: "{}", Exchange: llm.Exchange{Request: make([]byte, 100000)}}},
+		Plan:  &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Expect: &expect}}}},
+		Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}},
+	}
+	once("commit, durable", 1, func() { h.commit(ref, full) })
+	last := end("done", "answered")
+	last.Say = []agent.Say{{Text: "there"}}
+	once("commit, end", 1, func() {
+		h.commit(ref, last, router.Reply{Text: "there", Parts: []channels.Body{{Text: "th"}, {Text: "ere"}}})
+	})
+	var out *router.Delivery
+	once("begin", 1, func() { out = h.begin(hold, "e") })
+	once("settle", 1, func() { h.settle(hold, out, router.Settlement{State: router.DeliverySent}) })
+	once("begin with nothing to do", 1, func() { h.begin(hold, "nowhere") })
+}
