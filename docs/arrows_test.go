@@ -207,3 +207,40 @@ func TestBinaryIsStatic(t *testing.T) {
 		}
 	}
 }
+
+func TestMayImport(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		from, to string
+		want     bool
+	}{
+		{"cmd/switchboard", "store", true},
+		{"cmd/switchboard", "channels/channelstest", false},
+		{"cmd/switchboard", "docs/promises", false},
+		{"router", "agent/tools", true},
+		{"router", "store", false},
+		{"router", "channels/console", false},
+		{"agent", "agent/llm", true},
+		{"agent", "router", false},
+		{"agent/llm", "agent/tools", false},
+		{"agent/llm/offline", "agent/llm", false},
+		{"channels", "channels/render", false},
+		{"channels/render", "channels", true},
+		{"channels/telegram", "channels/slack", false},
+		{"channels/telegram", "router", false},
+		{"channels/web", "router", true},
+		{"channels/web", "store", false},
+		{"store", "router", true},
+		{"store", "configs", false},
+		{"configs", "store", true},
+		{"configs", "cmd/switchboard", false},
+		{"channels/channelstest", "channels", true},
+		{"channels/channelstest/scripted", "channels/channelstest", true},
+		{"channels/channelstest/scripted", "router", false},
+		{"nowhere", "channels", false},
+	} {
+		if why := mayImport(c.from, c.to); (why == "") != c.want {
+			t.Errorf("%s → %s: %q, want allowed %v", c.from, c.to, why, c.want)
+		}
+	}
+}

@@ -154,7 +154,8 @@ var wellKnown = strings.Fields(`String GoString Error Unwrap Is As MarshalText U
 	UnmarshalJSON Close Read Write Len Less Swap Scan Value ServeHTTP RoundTrip`)
 
 // undocumented lists the exported names that decl declares without a comment. In
-// a block of constants, its comment or that of their type speaks for them.
+// a block of constants, its comment or that of their type speaks for them; in a
+// block of types, its comment for those it names.
 func undocumented(decl ast.Decl) (names []string) {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
@@ -169,7 +170,8 @@ func undocumented(decl ast.Decl) (names []string) {
 		for _, spec := range d.Specs {
 			switch s := spec.(type) {
 			case *ast.TypeSpec:
-				if s.Name.IsExported() && s.Doc == nil && (d.Doc == nil || d.Lparen.IsValid()) {
+				byGroup := d.Doc != nil && (!d.Lparen.IsValid() || strings.Contains(d.Doc.Text(), s.Name.Name))
+				if s.Name.IsExported() && s.Doc == nil && !byGroup {
 					names = append(names, s.Name.Name)
 				}
 			case *ast.ValueSpec:
