@@ -69,7 +69,7 @@ func TestCancelledBeforeTheResume(t *testing.T) {
 	if err := w.agent().Run(ctx, w.turn, w.journal); err != nil {
 		t.Fatal(err)
 	}
-	w.wantTexts("Cancelled. Done: nothing; stopped midway: `cut off`; not done: nothing.")
+	w.wantTexts("Cancelled. Done: nothing; stopped midway: `cut off`.")
 	if got := w.journal.plans[0].Tasks[0]; got.State != TaskInterrupted || got.Result.Code != "interrupted" || len(w.ran) > 0 {
 		t.Errorf("task %+v, ran %q", got, w.ran)
 	}

@@ -91,19 +91,17 @@ func (r *run) account() string {
 	if len(done)+len(stopped)+len(open) == 0 {
 		return ""
 	}
-	parts := []string{"Done: " + enumerate(done)}
+	if len(done) == 0 {
+		done = []string{"nothing"}
+	}
+	text := " Done: " + strings.Join(done, ", ")
 	if len(stopped) > 0 {
-		parts = append(parts, "stopped midway: "+enumerate(stopped))
+		text += "; stopped midway: " + strings.Join(stopped, ", ")
 	}
-	parts = append(parts, "not done: "+enumerate(open))
-	return " " + strings.Join(parts, "; ") + "."
-}
-
-func enumerate(labels []string) string {
-	if len(labels) == 0 {
-		return "nothing"
+	if len(open) > 0 {
+		text += "; not done: " + strings.Join(open, ", ")
 	}
-	return strings.Join(labels, ", ")
+	return text + "."
 }
 
 // label names a task in a line for people.
