@@ -82,7 +82,8 @@ func (r *Router) sort(ctx context.Context, event channels.Event) (Entry, error) 
 	entry.Class = ClassTurn
 	entry.Busy = line.notice(entry.Event, fmt.Sprintf(
 		"I am still busy with %d earlier messages of yours, so I did not take this one. Please send it again later; /status shows where I am and /cancel stops the one I am on.", r.Config.QueuePerSession))
-	entry.MayClaim = r.workers.take(person.Name)
+	// While others wait for a worker, a newcomer queues behind them.
+	entry.MayClaim = !r.waiting.Load() && r.workers.take(person.Name)
 	return entry, nil
 }
 

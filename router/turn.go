@@ -56,26 +56,30 @@ func (r *Router) findWork(ctx context.Context) {
 	}
 }
 
-// claimAll claims one session after the other while there are workers; more says
-// that some may still wait.
+// claimAll claims sessions while there are workers; more says that some may still
+// wait.
 func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, err error) {
 	for ctx.Err() == nil {
 		idle, full := r.workers.free()
 		if idle <= 0 {
 			return true, nil
 		}
-		claimed, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, 1)
-		if err != nil || len(claimed) == 0 {
-			r.waiting.Store(len(full) > 0)
-			return len(full) > 0, err
+		r.waiting.Store(false) // whoever comes to wait after the look sets it again
+		claimed, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, idle)
+		if err != nil {
+			return true, err
 		}
 		for _, c := range claimed {
-			if !r.workers.take(c.Person) {
+			if r.workers.take(c.Person) {
+				r.begin(c, c.Person)
+			} else { // a person's share ran out within this claim
 				r.giveBack(c.TurnRef)
-				return true, nil
 			}
-			r.begin(c, c.Person)
 		}
+		if len(claimed) < idle {
+			return len(full) > 0, nil
+		}
+		r.waiting.Store(true) // there may be more than were asked for
 	}
 	return false, nil
 }

@@ -82,7 +82,7 @@ func (a *app) withEngine(settings *configs.Settings, use func(ctx context.Contex
 		if err == nil {
 			return use(a.ctx, c)
 		}
-		e, err := openEngine(a.ctx, settings, a.logger(settings, quietLevel), true)
+		e, err := openEngine(a.ctx, settings, a.logger(settings, quietLevel), nil)
 		if err == nil {
 			return runWith(a.ctx, e, use)
 		}

@@ -22,6 +22,8 @@ import (
 const (
 	consoleName = "console" // the channel every engine has
 	ownerName   = "owner"   // whoever runs it on this machine
+
+	sweepEvery = time.Hour
 )
 
 // An engine is the running program: everything wired together, over one database.
@@ -35,10 +37,13 @@ type engine struct {
 	local    *localServer
 }
 
-// openEngine wires an engine and takes the database; nothing runs yet. With
-// consoleOnly it serves no channel but the console. store.ErrEngineRunning says
-// that another process is the engine.
-func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logger, consoleOnly bool) (_ *engine, err error) {
+// A channelMaker makes the channels an engine serves besides the console.
+type channelMaker func(*configs.Settings, *slog.Logger) ([]router.Attached, error)
+
+// openEngine wires an engine and takes the database; nothing runs yet. With no
+// maker it serves the console alone. store.ErrEngineRunning says that another
+// process is the engine.
+func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logger, others channelMaker) (_ *engine, err error) {
 	if err := settings.MakeDataDir(); err != nil {
 		return nil, err
 	}
@@ -57,7 +62,7 @@ func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logge
 	if e.owner, err = e.db.StartEngine(ctx); err != nil {
 		return nil, err
 	}
-	if err = e.wire(ctx, consoleOnly); err != nil {
+	if err = e.wire(ctx, others); err != nil {
 		return nil, err
 	}
 	e.local, err = listenLocal(e)
@@ -65,7 +70,7 @@ func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logge
 }
 
 // wire makes the parts and gives each what it needs.
-func (e *engine) wire(ctx context.Context, consoleOnly bool) error {
+func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	s := e.settings
 	ledger := e.db.Router()
 	if err := ledger.SetPeople(ctx, withOwner(s.Directory())); err != nil {
@@ -77,8 +82,8 @@ func (e *engine) wire(ctx context.Context, consoleOnly bool) error {
 	}
 	e.console = console.New(consoleName, ledger, e.log)
 	attached := []router.Attached{{Channel: e.console, Config: consoleConfig()}}
-	if !consoleOnly {
-		more, err := attach(s, e.log)
+	if others != nil {
+		more, err := others(s, e.log)
 		if err != nil {
 			return usageError{err}
 		}
@@ -144,13 +149,31 @@ func (e *engine) run(ctx context.Context) error {
 			cancel()
 		}
 	})
-	parts.Go(func() { e.local.serve() })
+	parts.Go(e.local.serve)
+	parts.Go(func() { e.sweep(working) })
 	e.router.Run(working)
 	e.local.close()
 	stop()
 	cancel()
 	parts.Wait()
 	return errors.Join(lost, e.close())
+}
+
+// sweep deletes what has had its time, now and then, until ctx ends.
+func (e *engine) sweep(ctx context.Context) {
+	next := time.NewTimer(time.Minute) // a start has better things to do
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+		}
+		if err := e.db.Sweep(ctx); err != nil && ctx.Err() == nil {
+			e.log.WarnContext(ctx, "old rows could not be deleted", "error", err)
+		}
+		next.Reset(sweepEvery)
+	}
 }
 
 // close releases the database; safe to call on a half-made engine.

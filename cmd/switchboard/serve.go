@@ -33,7 +33,7 @@ func (serveCmd) Run(a *app) error {
 	for _, w := range warnings {
 		log.Warn("settings", "warning", w.String())
 	}
-	e, err := openEngine(a.ctx, settings, log, false)
+	e, err := openEngine(a.ctx, settings, log, attach)
 	if errors.Is(err, store.ErrEngineRunning) {
 		return fmt.Errorf("%w; \"switchboard chat\" talks to it", err)
 	} else if err != nil {

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/configs"
+	"switchboard/router"
+)
+
+// The figures of docs/performance.md: the whole program in one process, on the
+// scripted channel, with the built-in model, which answers at once through the
+// same client as any other.
+
+func BenchmarkOneUser(b *testing.B)         { benchUsers(b, 1) }
+func BenchmarkFiftyUsers(b *testing.B)      { benchUsers(b, 50) }
+func BenchmarkTwoHundredUsers(b *testing.B) { benchUsers(b, 200) }
+
+// benchUsers lets users write b.N messages in all, each waiting for the answer to
+// the one before.
+func benchUsers(b *testing.B, users int) {
+	platform := channelstest.NewPlatform()
+	answered := make([]chan struct{}, users)
+	for i := range answered {
+		answered[i] = make(chan struct{}, 1)
+	}
+	platform.OnSend(func(p scripted.Post) channelstest.Fault {
+		var u int
+		if _, err := fmt.Sscanf(string(p.Conversation), "c%d", &u); err == nil {
+			answered[u] <- struct{}{}
+		}
+		return channelstest.Fault{}
+	})
+	e := benchEngine(b, platform, users)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	db := e.db
+	go func() { done <- e.run(ctx) }()
+	ask(platform, answered, 0) // everything is warm once
+
+	took := make([][]time.Duration, users)
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	batches, cpu := db.FullCommits(), cpuTime()
+	b.ResetTimer()
+	var all sync.WaitGroup
+	for u := range users {
+		all.Go(func() {
+			for left.Add(-1) >= 0 {
+				began := time.Now()
+				ask(platform, answered, u)
+				took[u] = append(took[u], time.Since(began))
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	report(b, slices.Concat(took...), cpuTime()-cpu, db.FullCommits()-batches)
+	stop()
+	if err := <-done; err != nil {
+		b.Fatal(err)
+	}
+}
+
+func ask(platform *channelstest.Platform, answered []chan struct{}, u int) {
+	platform.Say(fmt.Sprintf("c%d", u), fmt.Sprintf("u%d", u), "hello")
+	<-answered[u]
+}
+
+func report(b *testing.B, took []time.Duration, cpu time.Duration, fsyncs int64) {
+	slices.Sort(took)
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	b.ReportMetric(ms(took[len(took)/2]), "p50-ms")
+	b.ReportMetric(ms(took[len(took)*99/100]), "p99-ms")
+	b.ReportMetric(float64(len(took))/b.Elapsed().Seconds(), "msg/s")
+	b.ReportMetric(ms(cpu)/float64(len(took)), "cpu-ms/msg")
+	b.ReportMetric(float64(fsyncs)/float64(len(took)), "fsync/msg")
+}
+
+func benchEngine(b *testing.B, platform *channelstest.Platform, users int) *engine {
+	b.Helper()
+	dir := b.TempDir()
+	settings, _, err := configs.Load(configs.Options{Dir: dir, DataDir: dir, Env: []string{"HOME=" + dir}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	settings.Router.RatePerson = "off"
+	for u := range users {
+		name := fmt.Sprintf("u%d", u)
+		settings.People = append(settings.People, configs.Person{
+			Name: name, Role: router.RoleUser, Tools: []string{"*"}, Identities: []string{"scripted:" + name},
+		})
+	}
+	e, err := openEngine(context.Background(), settings, slog.New(slog.DiscardHandler), func(_ *configs.Settings, log *slog.Logger) ([]router.Attached, error) {
+		cfg := router.DefaultChannelConfig()
+		cfg.Rate = "off"
+		return []router.Attached{{Channel: channelstest.Scripted("play", platform, scripted.DefaultConfig()), Config: cfg}}, nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return e
+}
+
+func cpuTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		panic(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
