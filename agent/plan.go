@@ -74,7 +74,7 @@ func (r *run) record(ctx context.Context, call Call, ride bool) error {
 // refuseSecrets ends the turn in one commit that holds nothing of the answer.
 func (r *run) refuseSecrets(ctx context.Context, call Call) error {
 	if _, ok := r.calls[call.Step]; !ok {
-		if err := r.stage(ctx, Step{Calls: []Call{blank(call)}}); err != nil {
+		if err := r.stage(ctx, Step{Calls: []Call{blank(call)}, Redact: r.secretsIn(call.Answer)}); err != nil {
 			return err
 		}
 	}

@@ -109,6 +109,7 @@ func (r *run) stage(ctx context.Context, step Step) error {
 		s.Tasks = append(s.Tasks, change)
 	}
 	s.Say = append(s.Say, step.Say...)
+	s.Redact = append(s.Redact, step.Redact...)
 	if step.Plan != nil {
 		s.Plan = clonePlan(step.Plan)
 	}

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"switchboard/agent/llm"
@@ -28,6 +30,46 @@ func holdsSecrets(answer string) bool {
 		}
 	}
 	return false
+}
+
+// secretsIn are the credentials in a planner's answer as the person typed them,
+// the longest first, so that none leaves a rest of another. Where they cannot be
+// told from the rest, it is the whole message.
+func (r *run) secretsIn(answer string) []string {
+	var top map[string]any
+	var values []string
+	if json.Unmarshal([]byte(answer), &top) == nil {
+		for key, value := range top {
+			if strings.EqualFold(key, "secrets") {
+				values = append(values, texts(value)...)
+			}
+		}
+	}
+	values = slices.DeleteFunc(values, func(v string) bool { return strings.TrimSpace(v) == "" })
+	if len(values) == 0 {
+		return []string{r.turn.Message.Text}
+	}
+	slices.SortFunc(values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return slices.Compact(values)
+}
+
+// texts are the texts in a JSON value, but for the names under "key".
+func texts(value any) (all []string) {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, item := range v {
+			all = append(all, texts(item)...)
+		}
+	case map[string]any:
+		for key, item := range v {
+			if !strings.EqualFold(key, "key") {
+				all = append(all, texts(item)...)
+			}
+		}
+	}
+	return all
 }
 
 // blank takes everything out of a call that might hold a credential: the answer,

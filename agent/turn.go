@@ -128,6 +128,10 @@ type Step struct {
 	Review *Review
 	// Say are texts for the person.
 	Say []Say
+	// Redact are credentials that the person typed: wherever the turn's rows hold
+	// them (the message itself, earlier prompts), they are replaced in the same
+	// transaction. The step's own parts hold none.
+	Redact []string
 	// End ends the turn; tasks still pending become cancelled.
 	End *End
 }

@@ -238,6 +238,16 @@ func TestSecretsLeaveNoTrace(t *testing.T) {
 			w.script(map[string][]string{rolePlanner: {answer}})
 			w.run()
 			w.wantEnd("failed", "not_available")
+			message := w.turn.Message.Text
+			for i, step := range w.journal.steps {
+				for _, secret := range step.Redact {
+					message = strings.ReplaceAll(message, secret, "")
+				}
+				w.journal.steps[i].Redact = nil // what is replaced is not stored
+			}
+			if strings.Contains(message, value) {
+				t.Errorf("the message would keep %q", message)
+			}
 			rows, err := json.Marshal(w.journal.steps)
 			if err != nil {
 				t.Fatal(err)
