@@ -56,17 +56,16 @@ func cleanConversation(c channels.Conversation) channels.Conversation {
 	return c
 }
 
-// session finds or makes a conversation's session and locks it.
+// session finds or makes a conversation's session.
 func (t *tx) session(conversation int64, c channels.Conversation) (id int64, err error) {
-	find := t.locked(findSession)
-	found, err := t.row(find, []any{conversation}, &id)
+	found, err := t.row(findSession, []any{conversation}, &id)
 	if err != nil || found {
 		return id, err
 	}
 	if _, err := t.exec(insertSession, conversation, sessionKey(c.Channel, c.ID), t.now); err != nil {
 		return 0, err
 	}
-	_, err = t.row(find, []any{conversation}, &id)
+	_, err = t.row(findSession, []any{conversation}, &id)
 	return id, err
 }
 

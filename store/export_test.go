@@ -14,7 +14,9 @@ func OpenDialed(ctx context.Context, url string, d pq.Dialer, log *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	return &DB{log: log, now: time.Now, pg: pg}, nil
+	db := &DB{log: log, now: time.Now, pg: pg}
+	db.startReading()
+	return db, nil
 }
 
 // Write runs statements in one transaction.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"switchboard/agent"
@@ -21,7 +22,9 @@ const (
 			c.channel, c.conversation, c.kind, c.place, c.title,
 			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.platform_id,
 			(SELECT count(*) FROM attachments a WHERE a.message_id = m.id),
-			(SELECT count(*) FROM plans WHERE plans.turn_id = t.id)
+			(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
+			(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
+			(SELECT count(*) FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active'))
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
 		JOIN messages m ON m.id = t.message_id LEFT JOIN people p ON p.name = t.person
 		WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
@@ -62,9 +65,9 @@ func (r *Router) Load(ctx context.Context, ref router.TurnRef) (d *router.TurnDa
 
 func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 	var (
-		d                                                  router.TurnData
-		started, happened, created                         int64
-		calls, resetMessage, resetTurn, attachments, plans int64
+		d                                                                  router.TurnData
+		started, happened, created                                         int64
+		calls, resetMessage, resetTurn, attachments, plans, says, memories int64
 	)
 	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
 	found, err := t.row(loadTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
@@ -72,7 +75,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
-		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &d.ReplyTo, &attachments, &plans)
+		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &d.ReplyTo, &attachments, &plans, &says, &memories)
 	if err != nil {
 		return nil, err
 	}
@@ -90,10 +93,29 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 			return nil, err
 		}
 	}
-	if err := t.recall(&d, resetMessage, resetTurn); err != nil {
+	if d.State.Recent, err = t.recent(turn, resetMessage, resetTurn); err != nil {
 		return nil, err
 	}
-	return &d, t.resume(&d.State, ref.TurnID, calls > 0, plans > 0)
+	if memories > 0 {
+		if err := t.recall(&d); err != nil {
+			return nil, err
+		}
+	}
+	// A fresh turn has nothing to resume, and costs two queries in all.
+	if calls > 0 {
+		if d.State.Calls, err = t.calls(ref.TurnID); err != nil {
+			return nil, err
+		}
+	}
+	if plans > 0 {
+		if d.State.Plans, err = t.plans(ref.TurnID); err != nil {
+			return nil, err
+		}
+	}
+	if says > 0 {
+		d.State.Said, err = t.said(ref.TurnID)
+	}
+	return &d, err
 }
 
 func (t *tx) attachments(message int64) ([]agent.Attachment, error) {
@@ -120,26 +142,26 @@ func saidAt(happened, created int64) time.Time {
 	return instant(happened)
 }
 
-// recall reads the context of a turn.
-func (t *tx) recall(d *router.TurnData, resetMessage, resetTurn int64) error {
-	turn := &d.Turn
+// recent reads what was said before a turn's message, oldest first.
+func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []agent.Line, err error) {
 	var lines []struct {
 		Author, Direction, Text, Taint string
 		HappenedAt                     int64 `db:"happened_at"`
 		CreatedAt                      int64 `db:"created_at"`
 	}
-	err := t.all(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Message.ID, resetTurn, resetTurn, turn.ID)
-	if err != nil {
-		return err
-	}
-	for i := len(lines) - 1; i >= 0; i-- {
-		l := lines[i]
-		d.State.Recent = append(d.State.Recent, agent.Line{
+	err = t.all(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Message.ID, resetTurn, resetTurn, turn.ID)
+	for _, l := range slices.Backward(lines) {
+		recent = append(recent, agent.Line{
 			Author: l.Author, Bot: l.Direction == "out", Text: l.Text, At: saidAt(l.HappenedAt, l.CreatedAt), Taint: tools.Taint(l.Taint),
 		})
 	}
+	return recent, err
+}
+
+// recall reads the memories that concern a turn.
+func (t *tx) recall(d *router.TurnData) error {
 	var memories []struct{ Kind, Text, Taint string }
-	if err := t.all(&memories, loadMemories, turn.Person.Name, turn.Session.ID); err != nil {
+	if err := t.all(&memories, loadMemories, d.Turn.Person.Name, d.Turn.Session.ID); err != nil {
 		return err
 	}
 	for _, m := range memories {
@@ -150,22 +172,6 @@ func (t *tx) recall(d *router.TurnData, resetMessage, resetTurn int64) error {
 		}
 	}
 	return nil
-}
-
-// resume reads what was committed of a turn; a fresh one has nothing to read.
-func (t *tx) resume(s *agent.State, turn int64, calls, plans bool) (err error) {
-	if calls {
-		if s.Calls, err = t.calls(turn); err != nil {
-			return err
-		}
-	}
-	if plans {
-		if s.Plans, err = t.plans(turn); err != nil {
-			return err
-		}
-	}
-	s.Said, err = t.said(turn)
-	return err
 }
 
 func (t *tx) calls(turn int64) ([]agent.Call, error) {

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 )
 
 // DB is the database, SQLite or PostgreSQL. Its methods may be called from
@@ -22,6 +20,8 @@ type DB struct {
 
 	lite *sqlite   // nil on PostgreSQL
 	pg   *postgres // nil on SQLite
+
+	reader reader
 }
 
 // ErrURL is returned by Open when [store] url is of no known form.
@@ -52,7 +52,16 @@ func Open(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*D
 	if err != nil {
 		return nil, err
 	}
+	db.startReading()
 	return db, nil
+}
+
+func (db *DB) startReading() {
+	if db.lite != nil {
+		db.reader.pool = db.lite.readers
+		return
+	}
+	db.reader.pool, db.reader.pg = db.pg.relaxed, true
 }
 
 // Close waits for writes under way and closes the database. Writes that come
@@ -70,14 +79,6 @@ func (db *DB) Kind() string {
 		return "sqlite"
 	}
 	return "postgres"
-}
-
-// reader is the pool for queries that write nothing.
-func (db *DB) reader() *sqlx.DB {
-	if db.lite != nil {
-		return db.lite.readers
-	}
-	return db.pg.relaxed
 }
 
 // durability says what a transaction must survive once it is committed.
@@ -107,23 +108,6 @@ func (db *DB) write(ctx context.Context, mode durability, op string, fn func(*tx
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", op, explain(err))
-	}
-	return nil
-}
-
-// read runs fn over one snapshot of the database.
-func (db *DB) read(ctx context.Context, op string, fn func(*tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	conn, err := db.reader().Connx(ctx)
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, explain(err))
-	}
-	defer conn.Close()
-	t := &tx{q: poolQuerier{conn, db.pg != nil, ctx}, now: db.now().UnixMicro(), pg: db.pg != nil}
-	if err := fn(t); err != nil {
 		return fmt.Errorf("%s: %w", op, explain(err))
 	}
 	return nil

@@ -114,7 +114,12 @@ func (r *Router) claimable(ctx context.Context, channels, except []string, limit
 // GiveBack implements router.Turns.
 func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
 	return r.db.write(ctx, r.db.forLeases(), "give session back", func(t *tx) error {
-		if _, found, err := t.lock(ref.SessionID); err != nil || !found {
+		_, err := t.holding(ref)
+		if errors.Is(err, router.ErrFenced) {
+			// Taken over, or ended: under the same lease the next turn may run.
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		return t.release(leaseSession, name(ref.SessionID), ref.Fence)

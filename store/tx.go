@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"strings"
@@ -88,28 +87,6 @@ func in[T any](list []T) (marks string, args []any) {
 		args[i] = v
 	}
 	return strings.TrimSuffix(strings.Repeat("?,", len(list)), ","), args
-}
-
-// poolQuerier reads from one pooled connection under the caller's context.
-type poolQuerier struct {
-	conn *sqlx.Conn
-	pg   bool
-	ctx  context.Context //nolint:containedctx // lives as long as one read
-}
-
-func (p poolQuerier) exec(query string, args ...any) (sql.Result, error) {
-	return p.conn.ExecContext(p.ctx, p.bind(query), args...)
-}
-
-func (p poolQuerier) query(query string, args ...any) (*sqlx.Rows, error) {
-	return p.conn.QueryxContext(p.ctx, p.bind(query), args...)
-}
-
-func (p poolQuerier) bind(query string) string {
-	if p.pg {
-		return dollars(query)
-	}
-	return query
 }
 
 // rebound keeps the PostgreSQL form of every query of this package.

@@ -1,0 +1,99 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// BenchmarkMessage is the whole way of one message through the store: Accept
+// with the claim, Load, Commit of a plan with a ready answer, Begin, Settle. On
+// SQLite the fsyncs are the disk's own; PostgreSQL's are off here.
+func BenchmarkMessage(b *testing.B) {
+	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
+		for _, users := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/users=%d", kind, users), func(b *testing.B) {
+				db := open(b)
+				e, err := db.StartEngine(b.Context())
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer e.Close(context.Background())
+				r := db.Router()
+				hold, _, err := r.TakeChannel(b.Context(), e.ID(), "tg")
+				if err != nil {
+					b.Fatal(err)
+				}
+				var n atomic.Int64
+				run := func() error {
+					i := n.Add(1)
+					return message(b.Context(), r, e.ID(), hold, i)
+				}
+				b.ResetTimer()
+				if users == 1 {
+					for b.Loop() {
+						if err := run(); err != nil {
+							b.Fatal(err)
+						}
+					}
+				} else {
+					b.SetParallelism(users / 2)
+					b.RunParallel(func(pb *testing.PB) {
+						for pb.Next() {
+							if err := run(); err != nil {
+								b.Error(err)
+								return
+							}
+						}
+					})
+				}
+				if batches := db.Batches(); len(batches) > 0 {
+					fulls := 0
+					for _, batch := range batches {
+						if batch.Full {
+							fulls++
+						}
+					}
+					b.ReportMetric(float64(fulls)/float64(len(batches)), "full/batch")
+				}
+			})
+		}
+	}
+}
+
+var prompt = make([]byte, 8<<10)
+
+func message(ctx context.Context, r *store.Router, owner int64, hold router.Hold, i int64) error {
+	conv := fmt.Sprint("c", i)
+	out, err := r.Accept(ctx, owner, []router.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
+	if err != nil {
+		return err
+	}
+	ref := out[0].Claimed.TurnRef
+	if _, err := r.Load(ctx, ref); err != nil {
+		return err
+	}
+	answer := "It is late."
+	step := agent.Step{
+		Calls: []agent.Call{{Step: "plan.0.0", Role: "planner", Answer: answer, Exchange: llm.Exchange{Request: prompt, Response: prompt[:1024]}}},
+		Plan:  &agent.PlanRow{Goal: "answer", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg, Detail: "answer", Answer: &answer}}}},
+		Tasks: []agent.TaskChange{{Type: agent.TaskMsg, State: agent.TaskDone}},
+		Say:   []agent.Say{{Text: answer, Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
+	}
+	if _, err := r.Commit(ctx, ref, step, []router.Reply{{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}}}); err != nil {
+		return err
+	}
+	d, _, err := r.Begin(ctx, hold, channels.ConversationID(conv))
+	if err != nil {
+		return err
+	}
+	return r.Settle(ctx, hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "p"})
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// maxPrepared bounds the statements kept for reading; lists of varying length
+// make a statement each.
+const maxPrepared = 256
+
+// A reader is a pool to read from, with its statements compiled once a
+// connection: planning would cost more than running them.
+type reader struct {
+	pool  *sqlx.DB
+	pg    bool
+	stmts sync.Map // query → *sqlx.Stmt
+	kept  atomic.Int64
+}
+
+// read runs fn's queries. They see what is committed when each of them begins,
+// not one snapshot.
+func (db *DB) read(ctx context.Context, op string, fn func(*tx) error) error {
+	r := &db.reader
+	if err := fn(&tx{q: reading{r, ctx}, now: db.now().UnixMicro(), pg: r.pg}); err != nil {
+		return fmt.Errorf("%s: %w", op, explain(err))
+	}
+	return nil
+}
+
+// reading is a reader under one caller's context.
+type reading struct {
+	r   *reader
+	ctx context.Context //nolint:containedctx // lives as long as one read
+}
+
+func (q reading) exec(string, ...any) (sql.Result, error) {
+	panic("a read wrote") // a fault of ours, which SQLite's query_only would refuse
+}
+
+func (q reading) query(query string, args ...any) (*sqlx.Rows, error) {
+	if s, ok := q.r.stmts.Load(query); ok {
+		return s.(*sqlx.Stmt).QueryxContext(q.ctx, args...)
+	}
+	text := query
+	if q.r.pg {
+		text = dollars(query)
+	}
+	if q.r.kept.Load() >= maxPrepared {
+		return q.r.pool.QueryxContext(q.ctx, text, args...)
+	}
+	s, err := q.r.pool.PreparexContext(q.ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	if won, loaded := q.r.stmts.LoadOrStore(query, s); loaded {
+		_ = s.Close()
+		s = won.(*sqlx.Stmt)
+	} else {
+		q.r.kept.Add(1)
+	}
+	return s.QueryxContext(q.ctx, args...)
+}
