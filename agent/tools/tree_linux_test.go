@@ -65,7 +65,7 @@ func TestTreeDiesWithTheCommand(t *testing.T) {
 			want        End
 		}{
 			{name: "end", after: "sleep 0.2; echo done", want: EndOK},
-			{name: "timeout", after: "sleep 60", cfg: ExecConfig{Timeout: 700 * time.Millisecond}, want: EndTimeout},
+			{name: "timeout", after: "sleep 60", cfg: ExecConfig{Timeout: time.Second}, want: EndTimeout},
 			{name: "cancel", after: "sleep 60", cancel: true, want: EndCancelled},
 		} {
 			t.Run(test.name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestTreeDiesWithTheCommand(t *testing.T) {
 					got <- execIn(way, test.cfg).Run(ctx, Command{Line: stubborn(marker) + test.after, Workspace: workspace})
 				}()
 				if test.cancel {
-					waitFor(t, "started", 5*time.Second, func() bool { return len(marked(t, marker)) == 4 })
+					waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
 					stop()
 				}
 				res := <-got
@@ -108,7 +108,7 @@ func TestTreeDiesWithTheEngine(t *testing.T) {
 		if err := engine.Start(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "started", 5*time.Second, func() bool { return len(marked(t, marker)) == 4 })
+		waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
 		tree, err := below(engine.Process.Pid)
 		if err != nil || len(tree) < 6 {
 			t.Fatalf("the engine's tree is %v, %v", tree, err)
@@ -146,7 +146,7 @@ func TestTreeDiesWithTheHelper(t *testing.T) {
 		go func() {
 			got <- execIn(way, ExecConfig{}).Run(t.Context(), Command{Line: stubborn(marker) + "sleep 60", Workspace: workspace})
 		}()
-		waitFor(t, "started", 5*time.Second, func() bool { return len(marked(t, marker)) == 4 })
+		waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
 		if err := syscall.Kill(helperOf(t, marker), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -183,12 +183,12 @@ func helperOf(t *testing.T, marker string) int {
 	return 0
 }
 
-// bomb doubles until it is stopped, or at 1024 processes: a test that fails
+// bomb doubles until it is stopped, or at 512 processes: a test that fails
 // should not take the machine along.
-const bomb = `b() { if [ "$1" -gt 0 ]; then b $(($1 - 1)) & b $(($1 - 1)) & fi; sleep 20; }; b 9`
+const bomb = `b() { if [ "$1" -gt 0 ]; then b $(($1 - 1)) & b $(($1 - 1)) & fi; sleep 20; }; b 8`
 
 // scattered is a bomb whose every process is in a session of its own.
-const scattered = `echo 'if [ "$1" -gt 0 ]; then setsid sh b $(($1 - 1)) & setsid sh b $(($1 - 1)) & fi; exec sleep 20' > b; sh b 9`
+const scattered = `echo 'if [ "$1" -gt 0 ]; then setsid sh b $(($1 - 1)) & setsid sh b $(($1 - 1)) & fi; exec sleep 20' > b; sh b 8`
 
 func TestTreeLimits(t *testing.T) {
 	t.Parallel()
