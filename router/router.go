@@ -68,6 +68,7 @@ type Router struct {
 	running  *runningTurns
 	wake     chan struct{} // a turn may wait for this engine
 	waiting  atomic.Bool   // some session waits for a worker
+	shares   atomic.Bool   // some session may wait for its person's share of workers
 	stopping atomic.Bool
 	stopped  chan struct{} // closed when intake is over for good
 	turns    sync.WaitGroup

@@ -77,6 +77,7 @@ func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, er
 			}
 		}
 		if len(claimed) < idle {
+			r.shares.Store(len(full) > 0)
 			return len(full) > 0, nil
 		}
 		r.waiting.Store(true) // there may be more than were asked for
@@ -88,8 +89,12 @@ func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, er
 // for whom a worker was taken.
 func (r *Router) begin(c Claimed, worker string) {
 	r.turns.Go(func() {
-		defer r.signal()
-		defer r.workers.give(worker)
+		defer func() {
+			r.workers.give(worker)
+			if r.waiting.Load() || r.shares.Load() {
+				r.signal()
+			}
+		}()
 		for {
 			next := r.runTurn(c)
 			if next == nil {
@@ -98,6 +103,7 @@ func (r *Router) begin(c Claimed, worker string) {
 			// Others may have waited longer than this session's next turn.
 			if r.stopping.Load() || r.waiting.Load() || next.Person != worker {
 				r.giveBack(next.TurnRef)
+				r.shares.Store(true) // whoever looks finds it
 				return
 			}
 			c = *next
