@@ -95,6 +95,7 @@ func (r *run) perform(ctx context.Context, plan *PlanRow, i int) tools.Result {
 				Channel: r.turn.Place.Channel, Mode: r.turn.Session.Mode, TimeZone: r.zone(),
 				Language: r.turn.Session.Language, Model: r.modelOf(rolePlanner),
 			},
+			Taint: r.taint,
 		})
 	}
 	if err := r.writeOutputs(plan, i); err != nil {
@@ -105,6 +106,7 @@ func (r *run) perform(ctx context.Context, plan *PlanRow, i int) tools.Result {
 	}
 	return r.shell.Run(ctx, tools.Command{
 		Line: task.Detail, Workspace: r.turn.Workspace, Admin: r.turn.Person.Role == "admin",
+		Taint: r.taint,
 	})
 }
 

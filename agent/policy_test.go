@@ -110,7 +110,15 @@ func TestTaintAccruesAndIsInherited(t *testing.T) {
 		rolePlanner:  {planText(msgTask("before"), toolTask("fetch", "a"), execTask("wc"), toolTask("post", "a"), msgTask("tell"))},
 		roleReviewer: {okText()}, roleWorker: {"text"},
 	})
+	var commandTaint tools.Taint
+	w.exec = func(_ context.Context, cmd tools.Command) tools.Result {
+		commandTaint = cmd.Taint
+		return tools.Result{End: tools.EndOK}
+	}
 	w.run()
+	if commandTaint != "web" {
+		t.Errorf("the command runs with taint %q: the files it writes would be clean", commandTaint)
+	}
 	if count(w.ran, `post{"word":"a"}`) != 0 {
 		t.Error("a tainted turn had an effect outside")
 	}
