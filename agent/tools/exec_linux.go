@@ -24,7 +24,7 @@ func (e *Exec) run(ctx context.Context, cmd Command, confined bool) Result {
 		Env: cmd.Env, Path: systemPath,
 	}
 	if confined {
-		found, err := e.probe(ctx)
+		found, err := e.probe(ctx, cmd.Workspace)
 		if err != nil {
 			return e.unavailable(err.Error())
 		}

@@ -99,7 +99,9 @@ func TestExecCancel(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	workspace, done := newWorkspace(t), make(chan Result)
-	go func() { done <- NewExec(ExecConfig{}).Run(ctx, Command{Line: "echo first; touch begun; sleep 60", Workspace: workspace}) }()
+	go func() {
+		done <- NewExec(ExecConfig{}).Run(ctx, Command{Line: "echo first; touch begun; sleep 60", Workspace: workspace})
+	}()
 	for {
 		if _, err := os.Stat(workspace + "/begun"); err == nil {
 			break

@@ -11,8 +11,9 @@ import (
 
 // probe finds out once how commands can be confined here, by running one in
 // each way, the strictest first. Success is kept; a failure is tried again at
-// the next use, since its cause may have been mended.
-func (e *Exec) probe(ctx context.Context) (*layers, error) {
+// the next use, since its cause may have been mended. It runs in the workspace of
+// the command that needs it, or, when that is empty, in a folder of its own.
+func (e *Exec) probe(ctx context.Context, workspace string) (*layers, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.layers != nil {
@@ -21,11 +22,14 @@ func (e *Exec) probe(ctx context.Context) (*layers, error) {
 	// What is learned serves other turns too, so the caller's end is not ours.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer stop()
-	folder, err := os.MkdirTemp("", "switchboard-probe-")
-	if err != nil {
-		return nil, fmt.Errorf("probe the sandbox: %w", err)
+	if workspace == "" {
+		folder, err := os.MkdirTemp("", "switchboard-probe-")
+		if err != nil {
+			return nil, fmt.Errorf("probe the sandbox: %w", err)
+		}
+		defer os.RemoveAll(folder)
+		workspace = folder
 	}
-	defer os.RemoveAll(folder)
 	ways := []namespaces{nsUser, nsNone}
 	if os.Geteuid() == 0 {
 		ways = []namespaces{nsPlain, nsUser, nsNone}
@@ -33,7 +37,7 @@ func (e *Exec) probe(ctx context.Context) (*layers, error) {
 	var errs []error
 	for _, way := range ways {
 		o, text := e.supervise(ctx, helperSpec{
-			Line: ":", Workspace: folder, Confined: true, Namespaces: way,
+			Line: ":", Workspace: workspace, Confined: true, Namespaces: way,
 			Timeout: 10 * time.Second, MemoryLimit: e.cfg.MemoryLimit, MaxProcesses: e.cfg.MaxProcesses,
 		})
 		if o.Kind == "exit" && o.Status == 0 {
@@ -59,7 +63,7 @@ func oneLine(err error) error {
 // Layers says which parts of the confinement work on this machine. It runs the
 // probe when there was none yet.
 func (e *Exec) Layers(ctx context.Context) []Layer {
-	found, err := e.probe(ctx)
+	found, err := e.probe(ctx, "")
 	if err != nil {
 		return []Layer{
 			{Name: "files", Works: landlockABI() >= minABI, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI()), Mend: mendSandbox},
