@@ -29,7 +29,6 @@ var laterKeys = []struct {
 	{key: "agent.knowledge_max_facts"},
 	{key: "agent.summarize_threshold"},
 	{key: "router.idle_timeout"},
-	{key: "router.default_mode"},
 	{key: "router.busy"},
 	{key: "router.collect_window"},
 	{key: "router.stop_words"},

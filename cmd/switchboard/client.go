@@ -76,7 +76,7 @@ func (c *client) do(ctx context.Context, method, path string, result any) error 
 // withEngine finds the running engine or, where none runs, becomes one that
 // serves the console alone while use runs.
 func (a *app) withEngine(settings *configs.Settings, use func(ctx context.Context, c *client) error) error {
-	giveUp := time.Now().Add(5 * time.Second)
+	giveUp := time.Now().Add(enginePatience)
 	for {
 		c, err := dialEngine(a.ctx, settings)
 		if err == nil {
@@ -90,11 +90,24 @@ func (a *app) withEngine(settings *configs.Settings, use func(ctx context.Contex
 		if !errors.Is(err, store.ErrEngineRunning) || time.Now().After(giveUp) {
 			return err
 		}
-		select {
-		case <-a.ctx.Done():
-			return a.ctx.Err()
-		case <-time.After(50 * time.Millisecond):
+		if err := pause(a.ctx); err != nil {
+			return err
 		}
+	}
+}
+
+// enginePatience is how long a command waits for an engine that starts or ends.
+const enginePatience = 5 * time.Second
+
+// pause waits a moment, or returns ctx's error.
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(50 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }
 

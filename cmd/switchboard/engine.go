@@ -73,7 +73,7 @@ func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logge
 func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	s := e.settings
 	ledger := e.db.Router()
-	if err := ledger.SetPeople(ctx, withOwner(s.Directory())); err != nil {
+	if err := ledger.SetPeople(ctx, withOwner(s.Directory(), s.Scheduler.TimeZone)); err != nil {
 		return fmt.Errorf("write the people of the settings: %w", err)
 	}
 	roster := router.NewRoster(ledger)
@@ -197,14 +197,14 @@ func (e *engine) close() error {
 
 // withOwner adds whoever runs the program on this machine, unless the settings
 // say who that is.
-func withOwner(people []router.Person) []router.Person {
+func withOwner(people []router.Person, zone string) []router.Person {
 	for _, p := range people {
 		if p.Name == ownerName {
 			return people
 		}
 	}
 	return append(people, router.Person{
-		Name: ownerName, Role: router.RoleAdmin, Tools: []string{"*"}, Source: "local",
+		Name: ownerName, Role: router.RoleAdmin, Tools: []string{"*"}, TimeZone: zone, Source: "local",
 		Identities: []string{consoleName + ":" + ownerName},
 	})
 }

@@ -33,10 +33,8 @@ func (serveCmd) Run(a *app) error {
 	for _, w := range warnings {
 		log.Warn("settings", "warning", w.String())
 	}
-	e, err := openEngine(a.ctx, settings, log, attach)
-	if errors.Is(err, store.ErrEngineRunning) {
-		return fmt.Errorf("%w; \"switchboard chat\" talks to it", err)
-	} else if err != nil {
+	e, err := a.becomeEngine(settings, log)
+	if err != nil {
 		return err
 	}
 	log.Info("ready", "data_dir", settings.DataDir, "database", e.db.Kind(), "planner", settings.Agent.Planner,
@@ -48,6 +46,24 @@ func (serveCmd) Run(a *app) error {
 	return runWith(a.ctx, e, func(ctx context.Context, c *client) error {
 		return a.chat(ctx, c, settings, &chatCmd{Session: "default", As: ownerName})
 	})
+}
+
+// becomeEngine opens the engine. A database that is held by nobody who answers is
+// waited for a little: a killed engine's lock may outlive it for a moment.
+func (a *app) becomeEngine(settings *configs.Settings, log *slog.Logger) (*engine, error) {
+	giveUp := time.Now().Add(enginePatience)
+	for {
+		e, err := openEngine(a.ctx, settings, log, attach)
+		if !errors.Is(err, store.ErrEngineRunning) {
+			return e, err
+		}
+		if _, dialled := dialEngine(a.ctx, settings); dialled == nil || time.Now().After(giveUp) {
+			return nil, fmt.Errorf("%w; \"switchboard chat\" talks to it", err)
+		}
+		if err := pause(a.ctx); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // greet says what runs, before the prompt.

@@ -1,0 +1,126 @@
+package router_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+)
+
+// promise: P2.unknown-honest
+func TestLostAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		finder, deduper bool
+		want            []string
+		outcome         string
+	}{
+		{"repeat, marked", false, false, []string{"re: hello", "(repeated) re: hello"}, ""},
+		{"finder", true, false, []string{"re: hello"}, "found"},
+		{"deduper", false, true, []string{"re: hello"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.script.Finder, r.script.Deduper = c.finder, c.deduper
+				if c.deduper {
+					r.platform.Dedupe(2 * time.Minute)
+				}
+				r.platform.Next(channelstest.Fault{LoseAnswer: true})
+				r.start()
+				r.platform.Say("c1", "ada", "hello")
+				r.until("it is settled", func() bool { return len(r.deliveries("sent")) == 1 })
+				if got := texts(r.platform.Sent()); fmt.Sprint(got) != fmt.Sprint(c.want) {
+					t.Errorf("shown %q, want %q", got, c.want)
+				}
+				d := r.deliveries("sent")[0]
+				if d.Repeated != (!c.finder && !c.deduper) {
+					t.Errorf("delivery %+v", d)
+				}
+			})
+		})
+	}
+}
+
+// promise: P2.second-unknown-final
+func TestSecondUnknownIsFinal(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.platform.Next(channelstest.Fault{LoseAnswer: true}, channelstest.Fault{LoseRequest: true})
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		r.until("both tries were made", func() bool { return len(r.platform.Tries()) == 2 })
+		r.platform.Say("c1", "ada", "next")
+		r.await(2)
+		unknown := r.deliveries("unknown")
+		if len(unknown) != 1 || unknown[0].Outcome != "unknown_twice" {
+			t.Errorf("unknown: %+v", unknown)
+		}
+	})
+}
+
+// promise: P2.refused-retries
+func TestRefusals(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.platform.Next(
+			channelstest.Fault{Refused: "internal error", Temporary: true},
+			channelstest.Fault{RateLimited: true, RetryAfter: 10 * time.Millisecond},
+			channelstest.Fault{RateLimited: true, RetryAfter: 10 * time.Millisecond, Channel: true},
+		)
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		if sent := r.await(1); sent[0].Text != "re: hello" {
+			t.Errorf("sent %q", texts(sent))
+		}
+		r.platform.Next(channelstest.Fault{Refused: "no such thing"})
+		r.platform.Say("c1", "ada", "refused")
+		r.until("it is dead", func() bool { return len(r.deliveries("dead")) == 1 })
+		r.platform.Next(channelstest.Fault{Gone: true})
+		r.platform.Say("c1", "ada", "gone")
+		r.until("it is dropped", func() bool { return len(r.deliveries("dropped")) == 1 })
+		r.platform.Say("c2", "ada", "elsewhere")
+		r.await(2)
+	})
+}
+
+// promise: P2.row-before-send
+func TestEveryPartIsARowBeforeItIsSent(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		var missing []string
+		var mu sync.Mutex
+		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+			list, err := r.db.Router().Deliveries(context.Background(), "sending", 1000)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				missing = append(missing, err.Error())
+				return channelstest.Fault{}
+			}
+			for _, d := range list {
+				if d.Text == p.Text && d.Conversation == string(p.Conversation) {
+					return channelstest.Fault{}
+				}
+			}
+			missing = append(missing, p.Text)
+			return channelstest.Fault{}
+		})
+		r.script.MaxText = 200
+		r.start()
+		r.platform.Say("c1", "ada", strings.Repeat("word ", 100))
+		r.platform.Say("c2", "bob", "short")
+		r.until("all is sent", func() bool { return len(r.deliveries("sent")) >= 4 && len(r.deliveries("pending")) == 0 })
+		mu.Lock()
+		defer mu.Unlock()
+		if len(missing) > 0 {
+			t.Errorf("sent with no row in state sending: %q", missing)
+		}
+		for i, s := range r.platform.SentIn("c1") {
+			if len(s.Text) > 200 {
+				t.Errorf("part %d is %d long", i, len(s.Text))
+			}
+		}
+	})
+}
