@@ -124,7 +124,7 @@ func newAgent(s *configs.Settings, gate agent.Gate, log *slog.Logger) (*agent.Ag
 	if err != nil {
 		return nil, err
 	}
-	registry.Log = log
+	registry.Log, registry.OutputLimit = log, s.Agent.OutputLimit
 	return agent.New(s.Agent, models, registry, newShell(s, log), gate, log, agent.Options{
 		DataDir: s.DataDir, ContextTokens: models.ContextTokens,
 	})
