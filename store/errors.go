@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	sqldriver "database/sql/driver"
 	"errors"
+	"io"
 	"net"
 	"net/url"
 	"strings"
@@ -53,14 +55,17 @@ func explain(err error) error {
 	if _, ok := errors.AsType[*problem](err); ok {
 		return err
 	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
 	if pe, ok := errors.AsType[*pq.Error](err); ok {
 		return explainPostgres(pe, err)
 	}
 	if se, ok := errors.AsType[*driver.Error](err); ok {
 		return explainSQLite(se, err)
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return err
+	if errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &problem{ErrUnavailable, "the server closed the connection", err}
 	}
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return &problem{ErrUnavailable, "the server does not answer (" + netCause(err) + "); is it running, and is the address in [store] url right?", err}
@@ -83,7 +88,7 @@ func explainPostgres(pe *pq.Error, err error) error {
 		return &problem{ErrUnavailable, "the server refused the user or password of [store] url", err}
 	case code == "3D000":
 		return &problem{ErrUnavailable, "the server has no database of the name in [store] url; create it first", err}
-	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57P"), strings.HasPrefix(code, "53"):
+	case strings.HasPrefix(code, "08"), strings.HasPrefix(code, "57"), strings.HasPrefix(code, "53"):
 		return &problem{ErrUnavailable, "", err}
 	case code == "42P01", code == "42703", code == "42883":
 		return &problem{ErrNotMigrated, "", err}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -102,13 +103,25 @@ func (p *postgres) write(ctx context.Context, mode durability, fn func(querier) 
 }
 
 // detached runs fn on a connection of its own, under a context that the caller's
-// end does not reach.
+// end does not reach. A connection that turns out to be dead before anything was
+// sent on it (the server was restarted) is replaced by another.
 func (p *postgres) detached(ctx context.Context, mode durability, fn func(context.Context, *sqlx.Conn) error) error {
-	conn, err := p.pool(mode).Connx(ctx)
-	if err != nil {
-		return err
+	for try := 0; ; try++ {
+		conn, err := p.pool(mode).Connx(ctx)
+		if err != nil {
+			return err
+		}
+		err = retried(ctx, conn, fn)
+		// A connection that is known to be bad is closed here, not pooled again.
+		_ = conn.Close()
+		if !errors.Is(err, driver.ErrBadConn) || try == poolSize {
+			return err
+		}
 	}
-	defer conn.Close()
+}
+
+// retried runs fn again when PostgreSQL asks for it.
+func retried(ctx context.Context, conn *sqlx.Conn, fn func(context.Context, *sqlx.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,7 +17,21 @@ import (
 
 // countingDialer counts what is written to the server: lib/pq writes once before
 // it waits for an answer.
-type countingDialer struct{ writes atomic.Int64 }
+type countingDialer struct {
+	writes atomic.Int64
+	mu     sync.Mutex
+	conns  []net.Conn
+}
+
+// cut closes every connection made so far.
+func (d *countingDialer) cut() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.conns {
+		_ = c.Close()
+	}
+	d.conns = nil
+}
 
 func (d *countingDialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialTimeout(network, address, 0)
@@ -24,7 +39,13 @@ func (d *countingDialer) Dial(network, address string) (net.Conn, error) {
 
 func (d *countingDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	c, err := net.DialTimeout(network, address, timeout)
-	return countingConn{c, d}, err
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.conns = append(d.conns, c)
+	return countingConn{c, d}, nil
 }
 
 type countingConn struct {
@@ -82,4 +103,33 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 	once("begin", 1, func() { out = h.begin(hold, "e") })
 	once("settle", 1, func() { h.settle(hold, out, router.Settlement{State: router.DeliverySent}) })
 	once("begin with nothing to do", 1, func() { h.begin(hold, "nowhere") })
+}
+
+// Every connection is cut, as by a restart of the server: the next transactions go
+// over new ones.
+func TestLostConnectionsAreReplaced(t *testing.T) {
+	t.Parallel()
+	url := storetest.PostgresURL(t)
+	d := &countingDialer{}
+	db, err := store.OpenDialed(t.Context(), url, d, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := newHouse(t, db)
+	ref := h.begun("c", "1")
+	h.commit(ref, agent.Step{})
+	d.cut()
+	h.accept(entry("c", "2", "again"))
+	d.cut()
+	h.commit(ref, agent.Step{})
+	d.cut()
+	if _, err := h.r.Load(h.ctx, ref); err != nil {
+		t.Errorf("load: %v", err)
+	}
+	d.cut()
+	h.hold()
 }

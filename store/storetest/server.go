@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/exec"
@@ -78,16 +79,24 @@ func executable(dir string) bool {
 	return true
 }
 
-// watch starts the server and ends it with its folder when standard input
-// closes, which happens however this process ends.
+// watch starts the server when it is told that the cluster is made, and ends it
+// with its folder when standard input closes, which happens however this process
+// ends. An initdb that outlives this process fails when its folder goes.
 const watch = `
-"$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off -c full_page_writes=off \
-	-c max_connections=400 -c shared_buffers=64MB -c deadlock_timeout=100ms >"$2/log" 2>&1 &
-pid=$!
-read -r _
-kill -QUIT $pid
-wait $pid
-cd / && rm -rf "$2"
+if read -r _; then
+	"$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+		-c max_connections=400 -c shared_buffers=64MB -c deadlock_timeout=100ms >"$2/log" 2>&1 &
+	pid=$!
+	read -r _
+	kill -QUIT $pid
+	wait $pid
+fi
+cd /
+for i in 1 2 3 4 5 6 7 8 9 10; do
+	rm -rf "$2" 2>/dev/null
+	sleep 0.2
+	[ -e "$2" ] || break
+done
 `
 
 // start makes a cluster in a temporary folder and runs it as an unprivileged
@@ -108,28 +117,32 @@ func start(bin string) (address string, err error) {
 		}
 		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
+	guard := exec.Command("/bin/sh", "-c", watch, "sh", bin, dir)
+	guard.SysProcAttr, guard.Dir = attr, dir
+	// The pipe's other end stays open as long as this process lives.
+	pipe, err := guard.StdinPipe()
+	if err == nil {
+		err = guard.Start()
+	}
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	keep = pipe
 	initdb := exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"),
 		"-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 	initdb.SysProcAttr, initdb.Dir = attr, dir
 	if out, err := initdb.CombinedOutput(); err != nil {
-		return "", errors.Join(fmt.Errorf("initdb: %w: %s", err, out), os.RemoveAll(dir))
+		return "", errors.Join(fmt.Errorf("initdb: %w: %s", err, out), pipe.Close())
 	}
-	guard := exec.Command("/bin/sh", "-c", watch, "sh", bin, dir)
-	guard.SysProcAttr, guard.Dir = attr, dir
-	// The pipe's other end stays open as long as this process lives.
-	if _, err := guard.StdinPipe(); err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir))
+	if _, err := io.WriteString(pipe, "go\n"); err != nil {
+		return "", fmt.Errorf("start the server: %w", err)
 	}
-	if err := guard.Start(); err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir))
-	}
-	keep = guard
 	address = "postgres://postgres@/postgres?sslmode=disable&host=" + url.QueryEscape(dir)
 	return address, ready(address, filepath.Join(dir, "log"))
 }
 
 // keep holds the pipe: a collected one would be closed.
-var keep *exec.Cmd
+var keep io.Closer
 
 func unprivileged() (uid, gid int, err error) {
 	for _, name := range []string{"postgres", "nobody"} {
