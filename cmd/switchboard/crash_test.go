@@ -119,7 +119,7 @@ func (c *crash) think(req llmtest.Request) llmtest.Reply {
 		line := fmt.Sprintf("echo %d >> log.txt; : %s; sleep 0.1", n, c.marker)
 		return llmtest.Text(llmtest.Plan("do it", llmtest.Exec(line, "exit 0"), llmtest.Msg("Say: "+done)))
 	case "reviewer":
-		if strings.Contains(req.Section("Output"), "end: ok") || strings.Contains(req.User, "end: ok") {
+		if strings.Contains(req.Section("Output"), "Ended: ok") {
 			return llmtest.Text(llmtest.ReviewOK())
 		}
 		return llmtest.Text(llmtest.Replan("the command was cut off"))
