@@ -67,7 +67,7 @@ type rig struct {
 	addr     string // the platform's
 	process  *exec.Cmd
 	exited   chan error
-	log      *bytes.Buffer
+	log      *logBuffer
 }
 
 // newRig makes a rig whose settings hold extra besides the model and the platform.
@@ -79,7 +79,7 @@ func newRig(t testing.TB, people []string, extra string) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	r := &rig{t: t, dir: dir, config: filepath.Join(dir, "switchboard.toml"), platform: channelstest.NewPlatform(), model: llmtest.New(t), log: &bytes.Buffer{}}
+	r := &rig{t: t, dir: dir, config: filepath.Join(dir, "switchboard.toml"), platform: channelstest.NewPlatform(), model: llmtest.New(t), log: &logBuffer{}}
 	server, err := r.platform.Listen("unix", filepath.Join(dir, "p.sock"))
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,207 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+)
+
+// promise: L.helper-kills-tree
+func TestKilledEngineLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	mark := marker()
+	script := fmt.Sprintf("setsid sh -c 'sleep 60; : %[1]s' & nohup sh -c 'sleep 60; : %[1]s' >/dev/null 2>&1 & echo began > began.txt; sleep 60; : %[1]s", mark)
+	r := plannedBy(t, "", doing(script), "u1")
+	r.up()
+	r.platform.Say("cu1", "u1", "go")
+	// The shell that was given the script, and the two it started.
+	r.await("the command and its children run", 15*time.Second, func() bool {
+		began, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "began.txt"))
+		return len(began) == 1 && len(marked(mark)) >= 3
+	})
+	r.kill()
+	r.await("all of them are gone", 3*time.Second, func() bool { return len(marked(mark)) == 0 })
+	r.up()
+	r.await("the person is told", 15*time.Second, func() bool { return slices.Contains(r.shown("u1"), "It was cut off.") })
+	turn := r.turnOf("go")
+	if turn.State != "done" || turn.Plans[0].Tasks[0].State != "interrupted" {
+		t.Errorf("the turn ended %s, its command %s", turn.State, turn.Plans[0].Tasks[0].State)
+	}
+	if left := marked(mark); len(left) > 0 {
+		t.Errorf("the command ran again: %v", left)
+	}
+}
+
+// promise: L.cancel
+// promise: L.control-no-queue
+func TestCancelOfARunningCommand(t *testing.T) {
+	t.Parallel()
+	mark := marker()
+	r := newRig(t, []string{"u1"}, "[router]\nrate_person = \"off\"\nworkers = 1\n[agent]\nplanner = \"fake/model\"\n")
+	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+		if said(req) == "still there?" {
+			return echo(req)
+		}
+		return doing(fmt.Sprintf("setsid sh -c 'sleep 60; : %[1]s' & echo half > half.txt; sleep 60; : %[1]s", mark))(req)
+	})
+	r.up()
+	r.platform.Say("cu1", "u1", "go")
+	r.await("the command runs", 15*time.Second, func() bool { return len(marked(mark)) >= 2 })
+	if text := r.ask("u1", "/cancel", 10*time.Second); !strings.Contains(strings.ToLower(text), "cancel") {
+		t.Errorf("/cancel is answered %q", text)
+	}
+	r.await("the whole tree is gone", 3*time.Second, func() bool { return len(marked(mark)) == 0 })
+	r.await("the turn is over", 10*time.Second, func() bool { return r.turnOf("go").State == "cancelled" })
+	r.await("the person is told what was done", 5*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.shown("u1"), "\n"), "stopped midway: `setsid sh")
+	})
+	turn := r.turnOf("go")
+	if task := turn.Plans[0].Tasks[0]; task.State != "interrupted" && task.State != "cancelled" {
+		t.Errorf("the command is %s", task.State)
+	}
+	if last := turn.Plans[0].Tasks[1]; last.State != "cancelled" {
+		t.Errorf("the message behind it is %s", last.State)
+	}
+	if got := r.ask("u1", "still there?", 10*time.Second); got != "heard: still there?" {
+		t.Errorf("afterwards: %q", got)
+	}
+}
+
+// A command that prints a gigabyte costs time, not memory.
+func TestCommandPrintingAGigabyte(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", doing("yes 0123456789abcdef0123456789abcdef | head -c 1073741824"), "u1")
+	r.up()
+	before, _ := r.memory()
+	began := time.Now()
+	r.platform.Say("cu1", "u1", "go")
+	r.await("an answer", 60*time.Second, func() bool { return len(r.shown("u1")) > 0 })
+	most, _ := r.memory()
+	t.Logf("%s; at most %d MB, %d MB before", time.Since(began).Round(10*time.Millisecond), most>>10, before>>10)
+	if most > 160<<10 {
+		t.Errorf("the engine grew to %d MB", most>>10)
+	}
+	turn := r.turnOf("go")
+	task := turn.Plans[0].Tasks[0]
+	if turn.State != "done" || task.State != "done" {
+		t.Errorf("the turn ended %s, the command %s", turn.State, task.State)
+	}
+	if len(task.Output) > 2<<20 || len(task.Output) < 100<<10 {
+		t.Errorf("%d KB of output are kept, the limit is 1 MB", len(task.Output)>>10)
+	}
+	if size := r.fileSizes(); size > 20<<20 {
+		t.Errorf("the database takes %d MB", size>>20)
+	}
+}
+
+func (r *rig) fileSizes() (size int64) {
+	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "switchboard.db*"))
+	for _, path := range files {
+		if info, err := os.Stat(path); err == nil {
+			size += info.Size()
+		}
+	}
+	return size
+}
+
+// tiny mounts a small file system as the rig's data folder.
+func (r *rig) tiny(t *testing.T, size string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(r.dir, "data")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size+",mode=0700"); err != nil {
+		fmt.Fprintf(os.Stderr, "\n*** THE FULL DISK IS NOT TESTED: a small tmpfs needs root: %v ***\n\n", err)
+		if os.Getenv("CI") == "true" {
+			t.Fatal("no tmpfs")
+		}
+		t.Skip("no tmpfs")
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// fillDisk writes until nothing fits any more.
+func fillDisk(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := make([]byte, 1<<16); len(block) > 0; {
+		if _, err := f.Write(block); err != nil {
+			block = block[:len(block)/2]
+		}
+	}
+}
+
+// promise: P1.ack-after-commit
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", echo, "u1", "u2")
+	dir := r.tiny(t, "6m")
+	r.up()
+	if got := r.ask("u1", "before", 10*time.Second); got != "heard: before" {
+		t.Errorf("answer %q", got)
+	}
+	ballast := filepath.Join(dir, "ballast")
+	fillDisk(t, ballast)
+	const n = 40
+	for i := range n { // each 4 KB, so that they cannot all fit into what SQLite has left
+		user := fmt.Sprintf("u%d", 1+i%2)
+		r.platform.Say("c"+user, user, fmt.Sprintf("message %d %s", i, strings.Repeat("x", 8<<10)))
+	}
+	r.await("the log says that the disk is full", 20*time.Second, func() bool { return strings.Contains(r.log.String(), "full") })
+	time.Sleep(time.Second) // refused again and again
+	if r.platform.Pending() == 0 {
+		t.Error("everything was confirmed on a full disk; it was not full enough")
+	}
+	out, errs, code := r.commandWith("a line\n", "chat")
+	if code == 0 && strings.TrimSpace(out) == "" || code != 0 && !strings.Contains(errs, "could not be stored") {
+		t.Errorf("chat on a full disk: exit %d, stdout %q\n%s", code, out, errs)
+	}
+	if _, errs, code := r.command("turn", "list"); code != 0 {
+		t.Errorf("turn list on a full disk: exit %d\n%s", code, errs)
+	}
+	r.kill()
+	r.start() // a start on a full disk may fail, but says why
+	select {
+	case <-r.exited:
+		r.process = nil
+		if !strings.Contains(tail(r.log.String(), 500), "full") {
+			t.Errorf("a start on a full disk says\n%s", tail(r.log.String(), 500))
+		}
+	case <-time.After(time.Second):
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if r.process == nil {
+		r.up()
+	}
+	r.await("everything is answered with space again", 40*time.Second, func() bool {
+		return r.platform.Pending() == 0 && len(r.shown("u1"))+len(r.shown("u2")) >= n+1
+	})
+	seen := map[string]int{}
+	for _, s := range r.platform.Sent() {
+		seen[strings.SplitN(strings.TrimSpace(s.Text), " x", 2)[0]]++
+	}
+	for i := range n {
+		plain, marked := seen[fmt.Sprintf("heard: message %d", i)], seen[fmt.Sprintf("(repeated) heard: message %d", i)]
+		if plain+marked == 0 || plain > 1 || marked > 1 {
+			t.Errorf("message %d was answered %d times, and %d times marked as a repeat", i, plain, marked)
+		}
+	}
+	if got := r.ask("u1", "after", 10*time.Second); got != "heard: after" {
+		t.Errorf("answer %q", got)
+	}
+}

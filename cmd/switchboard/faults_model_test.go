@@ -1,0 +1,140 @@
+package main_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+)
+
+// A model that fails in every way it can: the person gets an honest sentence, the
+// turn fails, and the next message works.
+func TestModelFaults(t *testing.T) {
+	t.Parallel()
+	answer := llmtest.Plan("answer", llmtest.Answer("this never arrives"))
+	cut := llmtest.Text(answer)
+	cut.CutAt = 40
+	short := llmtest.Text(answer[:len(answer)/2])
+	short.Finish = "length"
+	const noAnswer, noPlan, busy = "gave no answer", "could not work out a valid plan", "overloaded"
+	cases := []struct {
+		name  string
+		reply llmtest.Reply
+		want  string // in what the person reads
+	}{
+		{"garbage", llmtest.Garbage(), noAnswer},
+		{"empty", llmtest.Empty(), noAnswer},
+		{"nothing", llmtest.Text(""), noPlan},
+		{"nochoices", llmtest.Reply{NoChoices: true}, noAnswer},
+		{"prose", llmtest.Text("Sure! Here is my plan: I will do it."), noPlan},
+		{"wrongshape", llmtest.Text(`{"goal": 7, "tasks": "all"}`), noPlan},
+		{"cutconnection", cut, noAnswer},
+		{"truncated", short, noPlan},
+		{"error500", llmtest.Fail(http.StatusInternalServerError, "server_error", "", "boom"), noAnswer},
+		{"always429", llmtest.RateLimited(time.Second), busy},
+		{"bare429", llmtest.RateLimited(0), busy},
+		{"hanging", llmtest.Hang(), noAnswer},
+		{"refusal", llmtest.Reply{Refusal: "I will not."}, "declined"},
+	}
+	var people []string
+	replies := map[string]llmtest.Reply{}
+	for _, c := range cases {
+		people = append(people, c.name)
+		replies["fault "+c.name] = c.reply
+	}
+	r := plannedBy(t, "llm_timeout = \"2s\"\n", func(req llmtest.Request) llmtest.Reply {
+		if reply, ok := replies[said(req)]; ok {
+			return reply
+		}
+		return echo(req)
+	}, people...)
+	r.up()
+	began := time.Now()
+	for _, c := range cases {
+		r.platform.Say("c"+c.name, c.name, "fault "+c.name)
+		r.platform.Say("c"+c.name, c.name, "and now?")
+	}
+	for _, c := range cases {
+		r.await("both messages of "+c.name+" answered", 40*time.Second, func() bool { return len(r.shown(c.name)) >= 2 })
+		got := r.shown(c.name)
+		if len(got) != 2 || !strings.Contains(got[0], c.want) || got[1] != "heard: and now?" {
+			t.Errorf("%s: the person reads %q, want %q first", c.name, got, c.want)
+		}
+		turn := r.turnOf("fault " + c.name)
+		if turn.State != "failed" {
+			t.Errorf("%s: the turn ended %s (%s)", c.name, turn.State, turn.Outcome)
+		}
+		if len(turn.LLM) == 0 {
+			t.Errorf("%s: no call is in the ledger", c.name)
+		}
+	}
+	t.Logf("all faults answered after %s", time.Since(began).Round(10*time.Millisecond))
+}
+
+// A 429 that says how long is waited for, and then the answer comes.
+func TestRateLimitedModelIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+		if calls.Add(1) == 1 {
+			return llmtest.RateLimited(2 * time.Second)
+		}
+		return echo(req)
+	}, "u1")
+	r.up()
+	began := time.Now()
+	if got := r.ask("u1", "patience", 20*time.Second); got != "heard: patience" {
+		t.Errorf("answer %q", got)
+	}
+	if took := time.Since(began); took < 2*time.Second {
+		t.Errorf("asked again after %s, Retry-After was 2 s", took)
+	}
+	turn := r.turnOf("patience")
+	if turn.State != "done" || calls.Load() != 2 {
+		t.Errorf("the turn ended %s after %d calls", turn.State, calls.Load())
+	}
+}
+
+// A model that stalls is given up for the next one, in every role.
+func TestFallbackAfterAStall(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked := map[string]int{}
+	r := plannedBy(t, "fallback = [\"fake/spare\"]\nstall_timeout = \"1s\"\n", func(req llmtest.Request) llmtest.Reply {
+		mu.Lock()
+		asked[req.Model+" "+req.Role]++
+		mu.Unlock()
+		if req.Model != "spare" {
+			return llmtest.Hang()
+		}
+		return doing("echo ok")(req)
+	}, "u1")
+	r.up()
+	if got := r.ask("u1", "go", 30*time.Second); got != "It is done." {
+		t.Errorf("answer %q", got)
+	}
+	turn := r.turnOf("go")
+	if turn.State != "done" {
+		t.Errorf("the turn ended %s (%s)", turn.State, turn.Outcome)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, role := range []string{"planner", "reviewer", "worker"} {
+		if asked["model "+role] != 1 || asked["spare "+role] != 1 {
+			t.Errorf("%s: each model should be asked once: %v", role, asked)
+		}
+	}
+	failed := 0
+	for _, call := range turn.LLM {
+		if call.Error != "" {
+			failed++
+		}
+	}
+	if failed != 3 || len(turn.LLM) != 6 {
+		t.Errorf("%d calls, %d failed; want 6 and 3", len(turn.LLM), failed)
+	}
+}

@@ -1,0 +1,205 @@
+package main_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // to look into the file from outside
+
+	"switchboard/agent/llm/llmtest"
+	"switchboard/router"
+)
+
+// A logBuffer takes what the program writes while a test reads it.
+type logBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+// plannedBy is a rig whose planner is the fake model, and whose people are admins.
+func plannedBy(t *testing.T, extra string, think func(llmtest.Request) llmtest.Reply, people ...string) *rig {
+	t.Helper()
+	r := newRig(t, people, "[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n"+extra)
+	r.model.Handle(think)
+	return r
+}
+
+// up starts the program and waits until it answers on its socket.
+func (r *rig) up() {
+	r.t.Helper()
+	r.start()
+	r.await("the engine is up", 20*time.Second, func() bool { return len(r.log.String()) > 0 && r.alive() })
+}
+
+// alive says whether an engine listens in the data folder.
+func (r *rig) alive() bool {
+	sockets, _ := filepath.Glob(filepath.Join(r.dir, "data", "run", "*.sock"))
+	for _, path := range sockets {
+		if conn, err := net.Dial("unix", path); err == nil {
+			conn.Close()
+			return true
+		}
+	}
+	return false
+}
+
+// shown are the texts the platform shows in user's conversation.
+func (r *rig) shown(user string) (texts []string) {
+	for _, s := range r.platform.SentIn("c" + user) {
+		texts = append(texts, strings.TrimSpace(s.Text))
+	}
+	return texts
+}
+
+// ask lets user write and returns the next text that the platform shows them.
+func (r *rig) ask(user, text string, within time.Duration) string {
+	r.t.Helper()
+	before := len(r.shown(user))
+	r.platform.Say("c"+user, user, text)
+	r.await("an answer to "+text, within, func() bool { return len(r.shown(user)) > before })
+	return r.shown(user)[before]
+}
+
+// turnOf is the only turn with that text.
+func (r *rig) turnOf(text string) router.TurnView {
+	r.t.Helper()
+	var found []router.TurnView
+	for _, turn := range r.turns() {
+		if turn.Text == text {
+			found = append(found, turn)
+		}
+	}
+	if len(found) != 1 {
+		r.t.Fatalf("%d turns say %q", len(found), text)
+	}
+	return list[router.TurnView](r, "turn", "show", fmt.Sprint(found[0].ID), "--json")
+}
+
+// count asks the database file for one number.
+func (r *rig) count(query string, args ...any) (n int) {
+	r.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "data", "switchboard.db")+"?mode=ro&_pragma=busy_timeout(5000)")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRow(query, args...).Scan(&n); err != nil {
+		r.t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// holds lists the files of the database (its log included) in which text stands.
+func (r *rig) holds(text string) (files []string) {
+	r.t.Helper()
+	all, err := filepath.Glob(filepath.Join(r.dir, "data", "switchboard.db*"))
+	if err != nil || len(all) == 0 {
+		r.t.Fatalf("no database: %v", err)
+	}
+	for _, path := range all {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(text)) {
+			files = append(files, filepath.Base(path))
+		}
+	}
+	return files
+}
+
+// marked lists the processes with marker in their command line.
+func marked(marker string) (pids []int) {
+	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range paths {
+		if line, err := os.ReadFile(path); err == nil && strings.Contains(string(line), marker) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+var markers struct {
+	sync.Mutex
+	n int
+}
+
+// marker names a test's commands among all processes.
+func marker() string {
+	markers.Lock()
+	defer markers.Unlock()
+	markers.n++
+	return fmt.Sprintf("mark_%d_%d_%d", os.Getpid(), time.Now().UnixNano(), markers.n)
+}
+
+var statusLine = regexp.MustCompile(`(?m)^(VmHWM|VmRSS):\s+(\d+) kB$`)
+
+// memory is the program's memory in KB: the most it ever had, and what it has.
+func (r *rig) memory() (most, now int) {
+	r.t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.process.Process.Pid))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, m := range statusLine.FindAllStringSubmatch(string(data), -1) {
+		n, _ := strconv.Atoi(m[2])
+		if m[1] == "VmHWM" {
+			most = n
+		} else {
+			now = n
+		}
+	}
+	return most, now
+}
+
+// said is what the person wrote, as the planner sees it, without the fence.
+func said(req llmtest.Request) string {
+	var lines []string
+	for line := range strings.Lines(req.Section("New message")) {
+		if !strings.HasPrefix(line, "<<<data-") && !strings.HasPrefix(line, "data-") {
+			lines = append(lines, strings.TrimRight(line, "\n"))
+		}
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+// doing plans command at first; reviews ok what ended well, and after a replan, or
+// as worker, tells how it went.
+func doing(command string) func(llmtest.Request) llmtest.Reply {
+	return func(req llmtest.Request) llmtest.Reply {
+		switch {
+		case req.Role == "planner" && req.Section("What failed") != "":
+			return llmtest.Text(llmtest.Plan("be honest", llmtest.Answer("It was cut off.")))
+		case req.Role == "planner":
+			return llmtest.Text(llmtest.Plan("run it", llmtest.Exec(command, "it ends well"), llmtest.Msg("Say that it is done.")))
+		case req.Role == "reviewer" && strings.Contains(req.Section("Output"), "Ended: ok"):
+			return llmtest.Text(llmtest.ReviewOK())
+		case req.Role == "reviewer":
+			return llmtest.Text(llmtest.Replan("it did not end well"))
+		}
+		return llmtest.Text("It is done.")
+	}
+}
