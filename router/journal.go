@@ -40,9 +40,11 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	if errors.Is(err, ErrFenced) {
 		return agent.ErrHandBack
 	}
-	if j.unwritten = err != nil; j.unwritten {
+	if err != nil {
+		j.unwritten = !errors.Is(err, ErrConflict)
 		return err
 	}
+	j.unwritten = false
 	if step.End != nil {
 		j.ended, j.next = true, next
 	}
@@ -63,7 +65,7 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply) (*Cl
 	giveUp := time.Now().Add(commitPatience)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		next, err := j.router.Ledger.Commit(ctx, j.ref, step, says)
-		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrNotFound) || time.Now().After(giveUp) {
+		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) || time.Now().After(giveUp) {
 			return next, err
 		}
 		j.router.Log.WarnContext(ctx, "a step could not be committed, trying again", "turn_id", j.ref.TurnID, "error", err)

@@ -17,6 +17,10 @@ import (
 // another engine took the session or channel over, and nothing was written.
 var ErrFenced = errors.New("the lease was taken over")
 
+// ErrConflict is returned by writes that contradict what is stored, and changed
+// nothing: what the caller knows is out of date, so it has to load anew.
+var ErrConflict = errors.New("it contradicts what is stored")
+
 // ErrNotFound is returned where a row asked for does not exist.
 var ErrNotFound = errors.New("not found")
 

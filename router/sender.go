@@ -80,6 +80,7 @@ func (s *sender) kick(conv channels.ConversationID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ch := s.kicked[conv]; ch != nil {
+		delete(s.idle, conv) // now, not when it wakes: flush may look before
 		select {
 		case ch <- struct{}{}:
 		default:
@@ -133,7 +134,7 @@ func (s *sender) leave(conv channels.ConversationID, kick chan struct{}) bool {
 func (s *sender) setIdle(conv channels.ConversationID, idle bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if idle {
+	if idle && len(s.kicked[conv]) == 0 {
 		s.idle[conv] = true
 	} else {
 		delete(s.idle, conv)

@@ -48,10 +48,11 @@ type Engine struct {
 	lost    bool
 }
 
-// StartEngine makes this program an engine. On SQLite it takes the lock file
-// beside the database (ErrEngineRunning while another process has it) and voids
-// all older owners at once, so that a restart never waits for its own leases. On
-// PostgreSQL the owner lives 15 s unless Run renews it. The caller closes it.
+// StartEngine makes this program an engine and brings the schema up to date. On
+// SQLite it first takes the lock file beside the database (ErrEngineRunning while
+// another process has it), and it voids all older owners at once, so that a
+// restart never waits for its own leases. On PostgreSQL the owner lives 15 s
+// unless Run renews it. The caller closes it.
 func (db *DB) StartEngine(ctx context.Context) (*Engine, error) {
 	e := &Engine{db: db, log: db.log}
 	if db.lite != nil {
@@ -59,6 +60,10 @@ func (db *DB) StartEngine(ctx context.Context) (*Engine, error) {
 		if e.lock, err = takeLockFile(db.lite.path + ".lock"); err != nil {
 			return nil, err
 		}
+	}
+	// Under the lock, so that nobody changes the schema below a running engine.
+	if err := db.Migrate(ctx); err != nil {
+		return nil, errors.Join(err, e.lock.release())
 	}
 	host, _ := os.Hostname() // a label only
 	begun := time.Now()

@@ -24,7 +24,7 @@ var (
 	ErrUnavailable = errors.New("the database cannot be reached")
 	// ErrConflict is returned by writes that contradict what is stored: a row
 	// that is there already, a state that does not follow from the present one.
-	ErrConflict = errors.New("it contradicts what is stored")
+	ErrConflict = router.ErrConflict
 	// ErrNotMigrated is returned when a table or column is missing.
 	ErrNotMigrated = errors.New("the database has not been migrated to this version; run: switchboard migrate up")
 )

@@ -93,11 +93,12 @@ func stepEvents(turn int64, step *agent.Step) []event {
 	if step.Plan != nil {
 		events = append(events, planEvent(turn, step.Plan))
 	}
-	for _, c := range step.Tasks {
-		events = append(events, taskEvent(turn, c))
-	}
+	// A verdict rides with the start of the task behind the one it is on.
 	if step.Review != nil {
 		events = append(events, reviewEvent(turn, step.Review))
+	}
+	for _, c := range step.Tasks {
+		events = append(events, taskEvent(turn, c))
 	}
 	return events
 }

@@ -101,3 +101,11 @@ func (db *DB) Columns(ctx context.Context) (list []string, err error) {
 
 // Queued counts the transactions that wait for the SQLite writer.
 func (db *DB) Queued() int { return len(db.lite.queue) }
+
+// Path is the SQLite file; empty on PostgreSQL.
+func (db *DB) Path() string {
+	if db.lite == nil {
+		return ""
+	}
+	return db.lite.path
+}

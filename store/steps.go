@@ -63,7 +63,7 @@ func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 	if e := step.End; e != nil && e.State != "done" && e.State != "failed" && e.State != "cancelled" {
 		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ErrConflict)
 	}
-	if r.db.pg != nil {
+	if r.db.pg != nil && len(step.Redact) == 0 { // redaction is rare, and many statements
 		return r.db.callStep(ctx, ref, &step, says)
 	}
 	err = r.db.write(ctx, r.db.stepMode(step), "commit step", func(t *tx) error {
@@ -72,6 +72,11 @@ func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 	})
 	if err != nil {
 		return nil, err
+	}
+	if len(step.Redact) > 0 && r.db.lite != nil {
+		if err := r.db.lite.forget(ctx); err != nil {
+			r.db.log.WarnContext(ctx, "a credential may stand in the write-ahead log until it is overwritten", "error", err)
+		}
 	}
 	return next, nil
 }
@@ -95,6 +100,11 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, says []router.Reply) (*r
 		return nil, err
 	}
 	w := stepWriter{t: t, turn: ref.TurnID, session: ref.SessionID, conversation: conversation, events: stepEvents(ref.TurnID, step)}
+	if len(step.Redact) > 0 {
+		if err := t.redact(ref.TurnID, step.Redact); err != nil {
+			return nil, err
+		}
+	}
 	w.calls(step.Calls)
 	w.plan(step.Plan)
 	for _, c := range step.Tasks {

@@ -207,7 +207,7 @@ func TestEventsAreNumberedAndTerse(t *testing.T) {
 				t.Errorf("event %d: n %d, %d bytes: %s", i, e.N, len(e.Data), e.Data)
 			}
 		}
-		if got := strings.Join(kinds, " "); got != "message turn turn plan task task review turn" {
+		if got := strings.Join(kinds, " "); got != "message turn turn plan review task task turn" {
 			t.Error(got)
 		}
 		if after, err := h.r.Events(h.ctx, "tg:c", 7, 100); err != nil || len(after) != 1 || after[0].N != 8 {

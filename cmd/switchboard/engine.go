@@ -22,8 +22,6 @@ import (
 const (
 	consoleName = "console" // the channel every engine has
 	ownerName   = "owner"   // whoever runs it on this machine
-
-	sweepEvery = time.Hour
 )
 
 // An engine is the running program: everything wired together, over one database.
@@ -54,9 +52,6 @@ func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logge
 		}
 	}()
 	if e.db, err = store.Open(ctx, settings.Store, settings.DataDir, log); err != nil {
-		return nil, err
-	}
-	if err = e.db.Migrate(ctx); err != nil {
 		return nil, err
 	}
 	if e.owner, err = e.db.StartEngine(ctx); err != nil {
@@ -150,30 +145,12 @@ func (e *engine) run(ctx context.Context) error {
 		}
 	})
 	parts.Go(e.local.serve)
-	parts.Go(func() { e.sweep(working) })
 	e.router.Run(working)
 	e.local.close()
 	stop()
 	cancel()
 	parts.Wait()
 	return errors.Join(lost, e.close())
-}
-
-// sweep deletes what has had its time, now and then, until ctx ends.
-func (e *engine) sweep(ctx context.Context) {
-	next := time.NewTimer(time.Minute) // a start has better things to do
-	defer next.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-next.C:
-		}
-		if err := e.db.Sweep(ctx); err != nil && ctx.Err() == nil {
-			e.log.WarnContext(ctx, "old rows could not be deleted", "error", err)
-		}
-		next.Reset(sweepEvery)
-	}
 }
 
 // close releases the database; safe to call on a half-made engine.

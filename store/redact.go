@@ -1,0 +1,115 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// blot stands where a credential stood.
+const blot = "[redacted]"
+
+// blots are the statements that put blot into every text of a turn's rows; each
+// takes the credential for every ? but the last, which is the turn.
+var blots = []string{
+	blotOut("messages", "turn_id = ?", "text", "quote", "said", "choices"),
+	blotOut("deliveries", "message_id IN (SELECT id FROM messages WHERE turn_id = ?)", "text", "rich", "detail"),
+	blotOut("plans", "turn_id = ?", "goal", "secrets"),
+	blotOut("tasks", "turn_id = ?", "detail", "args", "expect", "choices", "answer", "output", "hint"),
+	blotOut("reviews", "turn_id = ?", "reason", "learn"),
+	blotOut("memories", "turn_id = ?", "text"),
+	blotOut("llm_calls", "turn_id = ?", "error"),
+	blotOut("events", "turn_id = ?", "data"),
+}
+
+func blotOut(table, where string, columns ...string) string {
+	for i, c := range columns {
+		columns[i] = c + " = replace(" + c + ", ?, '" + blot + "')"
+	}
+	return "UPDATE " + table + " SET " + strings.Join(columns, ", ") + " WHERE " + where
+}
+
+const (
+	selectBodies = `SELECT step, answer, request, response FROM llm_bodies WHERE turn_id = ?`
+	updateBody   = `UPDATE llm_bodies SET answer = ?, request = ?, response = ? WHERE turn_id = ? AND step = ?`
+)
+
+// redact replaces credentials in everything that is stored of a turn.
+func (t *tx) redact(turn int64, secrets []string) error {
+	if !t.pg {
+		// Overwrite what is deleted, not only unlink it.
+		if _, err := t.exec("PRAGMA secure_delete = ON"); err != nil {
+			return err
+		}
+		defer func() { _, _ = t.exec("PRAGMA secure_delete = OFF") }()
+	}
+	forms := writtenForms(secrets)
+	for _, form := range forms {
+		for _, query := range blots {
+			args := slices.Repeat([]any{form}, strings.Count(query, "?")-1)
+			if _, err := t.exec(query, append(args, turn)...); err != nil {
+				return err
+			}
+		}
+	}
+	return t.redactBodies(turn, forms)
+}
+
+// redactBodies does the same inside the compressed requests and answers.
+func (t *tx) redactBodies(turn int64, forms []string) error {
+	var rows []struct {
+		Step                      string
+		Answer, Request, Response []byte
+	}
+	if err := t.all(&rows, selectBodies, turn); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		for _, body := range []*[]byte{&row.Answer, &row.Request, &row.Response} {
+			text, err := unpack(*body)
+			if err != nil {
+				return err
+			}
+			for _, form := range forms {
+				text = bytes.ReplaceAll(text, []byte(form), []byte(blot))
+			}
+			*body = pack(text)
+		}
+		if _, err := t.exec(updateBody, row.Answer, row.Request, row.Response, turn, row.Step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writtenForms are the ways a credential is written in rows: as it is, and inside
+// JSON.
+func writtenForms(secrets []string) []string {
+	var forms []string
+	for _, s := range secrets {
+		if s = clean(s); s == "" {
+			continue
+		}
+		escaped := jsonText(s)
+		forms = append(forms, s, escaped[1:len(escaped)-1])
+	}
+	return slices.Compact(forms)
+}
+
+// forget empties the write-ahead log, which may still hold what was overwritten
+// in the database. It waits for readers under way.
+func (s *sqlite) forget(ctx context.Context) error {
+	db, err := sqlx.Open("sqlite", sqliteDSN(s.path))
+	if err != nil {
+		return fmt.Errorf("empty the write-ahead log: %w", err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		return fmt.Errorf("empty the write-ahead log: %w", explain(err))
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// promise: P6.secrets-refused
+func TestRedactLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	const secret = `hunter2 "quoted" <tag>`
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		e := claiming(entry("c", "1", "log in with "+secret))
+		e.Event.Message.Quote = "they said " + secret
+		ref := h.accept(e)[0].Claimed.TurnRef
+		request, err := json.Marshal(map[string]string{"content": "the person wrote " + secret})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.commit(ref, agent.Step{Calls: []agent.Call{{
+			Step: "plan.0.1", Role: "planner", Answer: "use " + secret, Exchange: llm.Exchange{Request: request, Response: []byte(secret)},
+		}}})
+		args := string(request)
+		h.commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "log in with " + secret, Tasks: []agent.TaskRow{
+			{Task: agent.Task{Type: agent.TaskExec, Detail: "login " + secret, Args: &args, Choices: []string{secret}}},
+		}}})
+		h.commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}}})
+		h.commit(ref, agent.Step{Tasks: []agent.TaskChange{{
+			Type: agent.TaskExec, State: agent.TaskFailed, Result: &tools.Result{End: tools.EndError, Output: secret, Hint: secret},
+		}}})
+		h.commit(ref, agent.Step{
+			Review: &agent.Review{Status: "replan", Reason: secret + " is wrong", Learn: secret},
+			Say:    []agent.Say{{Position: -1, Text: "tried " + secret}},
+		}, router.Reply{Text: "tried " + secret, Parts: []channels.Body{{Text: "tried " + secret, Rich: request}}})
+		h.commit(ref, agent.Step{Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"}})
+
+		turn, err := h.r.Turn(h.ctx, ref.TurnID, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, err := json.Marshal(turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := h.r.Events(h.ctx, "tg:c", 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliveries, err := h.r.Deliveries(h.ctx, "", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rest, err := json.Marshal(map[string]any{"events": events, "deliveries": deliveries})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{string(shown), string(rest)} {
+			if strings.Contains(text, "hunter2") || !strings.Contains(text, "[redacted]") {
+				t.Errorf("the credential is shown, or nothing stands for it: %s", text)
+			}
+		}
+		if path := db.Path(); path != "" {
+			checkFiles(t, path, "hunter2")
+		}
+	})
+}
+
+// checkFiles wants no trace of text in the database's files.
+func checkFiles(t *testing.T, path, text string) {
+	t.Helper()
+	files, err := filepath.Glob(path + "*")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files at %s: %v", path, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(text)) {
+			t.Errorf("%s holds %q", filepath.Base(file), text)
+		}
+	}
+}
