@@ -20,6 +20,9 @@ const (
 	idleSender = 2 * time.Second
 )
 
+// never is when a conversation with nothing to send has something to do.
+var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // A sender sends a channel's deliveries under its lease: in order within a
 // conversation, conversations independent of each other.
 type sender struct {
@@ -29,7 +32,7 @@ type sender struct {
 
 	mu      sync.Mutex
 	kicked  map[channels.ConversationID]chan struct{} // one a conversation at work
-	idle    map[channels.ConversationID]bool          // waiting with nothing due
+	idle    map[channels.ConversationID]time.Time     // has nothing to do before then
 	started bool
 	ctx     context.Context // of run
 	working sync.WaitGroup
@@ -40,7 +43,7 @@ func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
 	return &sender{
 		line: l, hold: hold, lost: lost,
 		kicked: map[channels.ConversationID]chan struct{}{},
-		idle:   map[channels.ConversationID]bool{},
+		idle:   map[channels.ConversationID]time.Time{},
 	}
 }
 
@@ -101,8 +104,13 @@ func (s *sender) work(ctx context.Context, conv channels.ConversationID, kick ch
 		if wait == 0 && more {
 			continue
 		}
-		s.setIdle(conv, !more)
-		timer := time.NewTimer(orElse(wait, idleSender))
+		pause := orElse(wait, idleSender)
+		until := time.Now().Add(pause)
+		if !more {
+			until = never
+		}
+		s.rest(conv, until)
+		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
 		case <-kick:
@@ -113,7 +121,7 @@ func (s *sender) work(ctx context.Context, conv channels.ConversationID, kick ch
 			}
 		}
 		timer.Stop()
-		s.setIdle(conv, false)
+		s.wakeUp(conv)
 	}
 	s.leave(conv, kick)
 }
@@ -131,14 +139,19 @@ func (s *sender) leave(conv channels.ConversationID, kick chan struct{}) bool {
 	return true
 }
 
-func (s *sender) setIdle(conv channels.ConversationID, idle bool) {
+// rest says that conv has nothing to do before then, unless it was just kicked.
+func (s *sender) rest(conv channels.ConversationID, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if idle && len(s.kicked[conv]) == 0 {
-		s.idle[conv] = true
-	} else {
-		delete(s.idle, conv)
+	if len(s.kicked[conv]) == 0 {
+		s.idle[conv] = until
 	}
+}
+
+func (s *sender) wakeUp(conv channels.ConversationID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.idle, conv)
 }
 
 // next handles the conversation's head. more says that there is one; wait, how
@@ -274,17 +287,23 @@ func (s *sender) channelFailed() time.Duration {
 	return pause
 }
 
-// flush waits until no conversation has anything due, until deadline at most.
+// flush waits until no conversation has anything to do before deadline, and until
+// deadline at most.
 func (s *sender) flush(deadline time.Time) {
-	for time.Now().Before(deadline) {
-		s.mu.Lock()
-		busy := len(s.kicked) - len(s.idle)
-		s.mu.Unlock()
-		if busy <= 0 {
-			return
-		}
+	for time.Now().Before(deadline) && s.busyBefore(deadline) {
 		time.Sleep(10 * time.Millisecond)
 	}
+}
+
+func (s *sender) busyBefore(deadline time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for conv := range s.kicked {
+		if until, ok := s.idle[conv]; !ok || until.Before(deadline) {
+			return true
+		}
+	}
+	return false
 }
 
 // orElse returns d, or other when d is zero.

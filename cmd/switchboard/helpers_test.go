@@ -50,7 +50,15 @@ func plannedBy(t *testing.T, extra string, think func(llmtest.Request) llmtest.R
 func (r *rig) up() {
 	r.t.Helper()
 	r.start()
-	r.await("the engine is up", 20*time.Second, func() bool { return len(r.log.String()) > 0 && r.alive() })
+	r.await("the engine is up", 20*time.Second, func() bool {
+		select {
+		case err := <-r.exited:
+			r.process = nil
+			r.t.Fatalf("the program ended: %v\n%s", err, tail(r.log.String(), 500))
+		default:
+		}
+		return r.alive()
+	})
 }
 
 // alive says whether an engine listens in the data folder.

@@ -1,0 +1,213 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+)
+
+// timedStop sends SIGTERM and returns the exit code and how long it took.
+func (r *rig) timedStop(within time.Duration) (code int, took time.Duration) {
+	r.t.Helper()
+	began := time.Now()
+	code = r.stop(within)
+	return code, time.Since(began)
+}
+
+// written are the words in the file that commands write into.
+func (r *rig) written() (lines []string) {
+	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "log.txt"))
+	for _, path := range files {
+		data, _ := os.ReadFile(path)
+		lines = append(lines, strings.Fields(string(data))...)
+	}
+	return lines
+}
+
+// promise: L.shutdown
+func TestStopLetsAShortTurnFinish(t *testing.T) {
+	t.Parallel()
+	mark := marker()
+	r := plannedBy(t, "", doing("echo began >> log.txt; sleep 1; echo ended >> log.txt; : "+mark), "u1")
+	r.up()
+	r.platform.Say("cu1", "u1", "go")
+	r.await("the command runs", 15*time.Second, func() bool { return len(r.written()) == 1 })
+	code, took := r.timedStop(20 * time.Second)
+	if code != 0 || took > 8*time.Second {
+		t.Errorf("exit %d after %s", code, took)
+	}
+	if got := r.written(); !slices.Equal(got, []string{"began", "ended"}) {
+		t.Errorf("the command wrote %q", got)
+	}
+	if got := r.shown("u1"); !slices.Equal(got, []string{"It is done."}) {
+		t.Errorf("the person reads %q; deliveries: %+v", got, r.deliveries())
+	}
+	if turn := r.turnOf("go"); turn.State != "done" {
+		t.Errorf("the turn ended %s (%s)", turn.State, turn.Outcome)
+	}
+}
+
+// promise: L.shutdown
+func TestStopHandsALongTurnBack(t *testing.T) {
+	t.Parallel()
+	mark := marker()
+	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+		if said(req) == "while it stops" {
+			return echo(req)
+		}
+		return doing("echo began >> log.txt; sleep 120; : " + mark)(req)
+	}, "u1", "u2")
+	r.up()
+	r.platform.Say("cu1", "u1", "go")
+	r.await("the command runs", 15*time.Second, func() bool { return len(r.written()) == 1 })
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		time.Sleep(time.Second)
+		r.platform.Say("cu2", "u2", "while it stops") // not taken, so not lost
+	}()
+	code, took := r.timedStop(20 * time.Second)
+	<-stopped
+	if code != 0 || took > 14*time.Second {
+		t.Errorf("exit %d after %s; the grace is 10 s", code, took)
+	}
+	if left := marked(mark); len(left) > 0 {
+		t.Errorf("the command lives on: %v", left)
+	}
+	if r.platform.Pending() == 0 {
+		t.Error("a message written while the engine stops was confirmed")
+	}
+	began := time.Now()
+	r.up()
+	r.await("both are answered", 15*time.Second, func() bool {
+		return slices.Contains(r.shown("u1"), "It was cut off.") && len(r.shown("u2")) > 0
+	})
+	t.Logf("stopped after %s, both answered %s after the restart", took, time.Since(began))
+	if got := r.written(); len(got) != 1 {
+		t.Errorf("the command wrote %q", got)
+	}
+}
+
+// promise: L.shutdown
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	mark := marker()
+	r := plannedBy(t, "", doing("echo began >> log.txt; sleep 120; : "+mark), "u1")
+	r.up()
+	r.platform.Say("cu1", "u1", "go")
+	r.await("the command runs", 15*time.Second, func() bool { return len(r.written()) == 1 })
+	process := r.process.Process
+	process.Signal(syscall.SIGTERM)
+	r.await("it is stopping", 5*time.Second, func() bool { return strings.Contains(r.log.String(), "stopping") })
+	second := time.Now()
+	process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-r.exited:
+		if err == nil {
+			t.Error("exit 0 although work was broken off")
+		}
+		r.process = nil
+	case <-time.After(3 * time.Second):
+		t.Fatal("it still runs 3 s after the second signal")
+	}
+	t.Logf("ended after %s", time.Since(second))
+	r.await("its command is gone", 3*time.Second, func() bool { return len(marked(mark)) == 0 })
+	r.up()
+	r.await("the person is told", 15*time.Second, func() bool { return slices.Contains(r.shown("u1"), "It was cut off.") })
+}
+
+// promise: P1.kill-loses-nothing
+// promise: L.shutdown
+func TestStopWithDeliveriesOnASlowPlatform(t *testing.T) {
+	t.Parallel()
+	var people []string
+	for u := range 4 {
+		people = append(people, fmt.Sprintf("u%d", u))
+	}
+	r := plannedBy(t, "", echo, people...)
+	var slow atomic.Bool
+	slow.Store(true)
+	r.platform.OnSend(func(post scripted.Post) channelstest.Fault {
+		if !slow.Load() {
+			return channelstest.Fault{}
+		}
+		if post.Conversation == "cu0" {
+			return channelstest.Fault{RateLimited: true, RetryAfter: time.Minute}
+		}
+		return channelstest.Fault{Delay: 3 * time.Second}
+	})
+	r.up()
+	const each = 5
+	for n := range each {
+		for _, u := range people {
+			r.platform.Say("c"+u, u, fmt.Sprintf("%s %d", u, n))
+		}
+	}
+	r.await("all are answered, most of them on their way", 20*time.Second, func() bool { return len(r.deliveries()) == each*len(people) })
+	code, took := r.timedStop(25 * time.Second)
+	if code != 0 || took > 16*time.Second {
+		t.Errorf("exit %d after %s", code, took)
+	}
+	states := map[string]int{}
+	for _, d := range r.deliveries() {
+		states[d.State]++
+	}
+	t.Logf("stopped after %s with deliveries %v", took, states)
+	if states["sent"] == 0 || states["pending"] == 0 || states["sent"]+states["pending"] != each*len(people) {
+		t.Errorf("deliveries after the stop: %v; each of %d must be sent or pending", states, each*len(people))
+	}
+	slow.Store(false)
+	began := time.Now()
+	r.up()
+	r.await("the rest is sent", 10*time.Second, func() bool { return len(r.platform.Sent()) >= each*len(people)-each }) // cu0 waits its minute
+	for _, u := range people[1:] {
+		var want []string
+		for n := range each {
+			want = append(want, fmt.Sprintf("heard: %s %d", u, n))
+		}
+		r.await("all answers of "+u, 10*time.Second, func() bool { return len(r.shown(u)) >= each })
+		if got := r.shown(u); !slices.Equal(got, want) {
+			t.Errorf("%s reads %q", u, got)
+		}
+	}
+	t.Logf("the rest was sent %s after the restart", time.Since(began))
+	if code, took := r.timedStop(20 * time.Second); code != 0 || took > 5*time.Second {
+		t.Errorf("exit %d after %s, with nothing to send but what has to wait a minute", code, took)
+	}
+	for _, d := range r.deliveries() {
+		if d.Conversation == "cu0" && d.State != "pending" && d.State != "sent" {
+			t.Errorf("delivery %d of the rate-limited chat is %s", d.ID, d.State)
+		}
+	}
+}
+
+// promise: L.start-voids-owners
+func TestRestartIsImmediate(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", echo, "u1")
+	for i := range 6 {
+		began := time.Now()
+		r.up()
+		if got, want := r.ask("u1", fmt.Sprint("round ", i), 10*time.Second), fmt.Sprint("heard: round ", i); got != want {
+			t.Errorf("answer %q", got)
+		}
+		if took := time.Since(began); took > 4*time.Second { // leases last 15 s
+			t.Errorf("the answer of start %d came after %s", i, took)
+		}
+		if i%2 == 0 {
+			r.kill()
+		} else if code := r.stop(20 * time.Second); code != 0 {
+			t.Errorf("exit %d", code)
+		}
+	}
+}
