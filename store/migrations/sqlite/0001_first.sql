@@ -146,7 +146,7 @@ CREATE TABLE turns (
 	finished_at      INTEGER  -- µs
 ) STRICT;
 CREATE INDEX turns_open ON turns (session_id, id) WHERE state IN ('queued', 'running');
-CREATE INDEX turns_session ON turns (session_id, id);
+CREATE INDEX turns_session ON turns (session_id, state, id); -- so that turns_open is what finds a head
 CREATE INDEX turns_state ON turns (state, id);
 
 CREATE TABLE plans (
