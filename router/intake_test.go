@@ -160,8 +160,14 @@ func TestParseRate(t *testing.T) {
 		burst int
 		ok    bool
 	}{
-		{"20/m", 20.0 / 60, 20, true}, {"30/s", 30, 30, true}, {"off", 0, 0, true},
-		{"", 0, 0, false}, {"20", 0, 0, false}, {"0/s", 0, 0, false}, {"-1/s", 0, 0, false}, {"1/day", 0, 0, false},
+		{"20/m", 20.0 / 60, 20, true},
+		{"30/s", 30, 30, true},
+		{"off", 0, 0, true},
+		{"", 0, 0, false},
+		{"20", 0, 0, false},
+		{"0/s", 0, 0, false},
+		{"-1/s", 0, 0, false},
+		{"1/day", 0, 0, false},
 	} {
 		rate, burst, err := ParseRate(c.in)
 		if rate != c.rate || burst != c.burst || (err == nil) != c.ok {

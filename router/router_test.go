@@ -177,8 +177,13 @@ func TestCommandsNeedNoWorker(t *testing.T) {
 		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
 		r.platform.Say("c2", "bob", "waits")
 		for i, c := range []struct{ command, want string }{
-			{"/help", "/cancel"}, {"/start", "Hello bob"}, {"/whoami", "role user"}, {"/status", "queued"},
-			{"/plan", "no plan"}, {"/nonsense", "/help lists"}, {"/cancel@bot", ""},
+			{"/help", "/cancel"},
+			{"/start", "Hello bob"},
+			{"/whoami", "role user"},
+			{"/status", "queued"},
+			{"/plan", "no plan"},
+			{"/nonsense", "/help lists"},
+			{"/cancel@bot", ""},
 		} {
 			if c.want == "" {
 				continue
