@@ -2,6 +2,8 @@ package store
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"strings"
 )
 
@@ -37,6 +39,9 @@ func (Secret) GoString() string { return "[redacted]" }
 
 // MarshalText is the placeholder.
 func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
+
+// Format is the placeholder, also for the verbs that pass String by, such as %d.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]") }
 
 // Reveal is the setting itself.
 func (s Secret) Reveal() string { return string(s) }

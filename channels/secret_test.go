@@ -1,0 +1,32 @@
+package channels_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"switchboard/channels"
+)
+
+// promise: P6.secret-unprintable
+func TestSecretCannotBePrinted(t *testing.T) {
+	t.Parallel()
+	secret := channels.Secret("hunter2")
+	held := struct{ Token channels.Secret }{secret}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%10.3s"} {
+		for _, value := range []any{secret, held, &held, []channels.Secret{secret}} {
+			got := fmt.Sprintf(verb, value)
+			if strings.Contains(got, "hunter2") || strings.Contains(strings.ToLower(got), "68756e746572") || strings.Contains(got, "hun") {
+				t.Errorf("%s of %T shows %q", verb, value, got)
+			}
+		}
+	}
+	encoded, err := json.Marshal(held)
+	if err != nil || strings.Contains(string(encoded), "hunter2") {
+		t.Errorf("JSON: %s, %v", encoded, err)
+	}
+	if secret.Reveal() != "hunter2" {
+		t.Error("Reveal does not")
+	}
+}
