@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -89,7 +90,7 @@ type later struct {
 }
 
 func (later) Run(k *kong.Context) error {
-	return fmt.Errorf("switchboard %s: %w", k.Command(), errNotAvailable)
+	return fmt.Errorf("switchboard %s: %w", strings.TrimSuffix(k.Command(), " <args>"), errNotAvailable)
 }
 
 // run executes a command line and returns the exit code.

@@ -1,0 +1,344 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/router"
+)
+
+func TestLaterCommandsSaySo(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	for _, line := range []string{
+		"dev telegram", "dev slack --listen 127.0.0.1:0", "config save",
+		"person add ann", "person role ann admin", "person link ann telegram:1", "person remove ann",
+		"token create ci", "token list", "token revoke ci",
+		"job list", "job add --every 5m hello", "job run 1", "job pause 1", "job remove 1", "job history 1",
+		"delivery retry 1", "delivery drop 1",
+		"memory list", "memory add x", "memory forget 1", "memory export", "memory erase",
+		"skill list", "skill add x", "skill remove x", "usage", "usage --json",
+		"backup file", "restore file", "secret set NAME", "secret list", "secret remove NAME",
+		"audit verify", "audit export", "prompt list", "prompt diff", "prompt reset", "completion bash",
+	} {
+		out, errs, code := r.command(strings.Fields(line)...)
+		if code != 1 || out != "" || !strings.Contains(errs, "not available in this build") || strings.Contains(errs, "<args>") {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", line, code, out, errs)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "data")); err == nil {
+		t.Error("a command that this build lacks made the data folder")
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	for line, want := range map[string]string{
+		"nonsense":                              "nonsense",
+		"turn":                                  "list",
+		"turn show":                             "id",
+		"turn show one":                         "one",
+		"turn list --state bored":               "bored",
+		"turn list --nope":                      "--nope",
+		"chat too many":                         "too",
+		"--server http://127.0.0.1:1 turn list": "not available in this build",
+		"--log-level loud turn list":            "loud",
+		"--config /nowhere/at/all.toml doctor --alive": "switchboard init",
+	} {
+		out, errs, code := r.command(strings.Fields(line)...)
+		if code != 2 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", line, code, out, errs)
+		}
+	}
+	for line, want := range map[string]string{
+		"turn show 99":        "turn 99: not found",
+		"explain turn 99":     "turn 99: not found",
+		"turn cancel 99":      "turn 99: not found",
+		"doctor --alive":      "no engine is running",
+		"chat --as stranger":  `"stranger" is not among the people`,
+		"chat --session a/b":  "letters, digits",
+		"--data /proc/x chat": "set data_dir or --data",
+	} {
+		out, errs, code := r.commandWith("hello\n", strings.Fields(line)...)
+		if code != 1 || out != "" || !strings.Contains(errs, want) {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q", line, code, out, errs)
+		}
+	}
+}
+
+func TestFaultySettings(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	text := "data_dir = \"x\"\ntypo = 1\n[agent]\nplanner = \"nowhere/model\"\nexec_timeout = \"soon\"\n[router]\nworkers = 0\nrate_person = \"fast\"\n[channels.x]\nkind = \"carrier-pigeon\"\n"
+	if err := os.WriteFile(r.config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"config check", "serve", "chat", "turn list", "config show"} {
+		out, errs, code := r.command(strings.Fields(line)...)
+		if code != 2 || out != "" {
+			t.Errorf("%s: exit %d, stdout %q", line, code, out)
+		}
+		for _, at := range []string{":2", ":5", ":7", ":8"} {
+			if !strings.Contains(errs, "switchboard.toml"+at) {
+				t.Errorf("%s does not name line %s:\n%s", line, at, errs)
+			}
+		}
+	}
+}
+
+func TestConfigShowMasksSecrets(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, []string{"u1"}, "[store]\nurl = \"postgres://me:pg-password-9@127.0.0.1:1/x\"\n[agent]\nplanner = \"fake/model\"\n")
+	for _, args := range [][]string{{"config", "show"}, {"config", "show", "--json"}, {"doctor"}, {"doctor", "--json"}, {"turn", "list"}} {
+		out, errs, _ := r.command(args...)
+		if args[0] == "config" && !strings.Contains(out, "fake") {
+			t.Errorf("%v shows nothing:\n%s%s", args, out, errs)
+		}
+		for _, secret := range []string{"test-key-not-secret", "pg-password-9"} {
+			if strings.Contains(out+errs, secret) {
+				t.Errorf("%v shows %s", args, secret)
+			}
+		}
+	}
+}
+
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", echo, "u1")
+	type line struct {
+		Check, Text, Mend string
+		OK                bool
+	}
+	report := func() string {
+		out, _, code := r.command("doctor", "--json")
+		failed := strings.Contains(out, `"ok": false`)
+		if failed != (code == 1) || code > 1 {
+			t.Errorf("exit %d with\n%s", code, out)
+		}
+		return out
+	}
+	if out := report(); !strings.Contains(out, "not running") {
+		t.Errorf("beside no engine:\n%s", out)
+	}
+	if _, _, code := r.command("doctor", "--alive"); code != 1 {
+		t.Errorf("--alive beside no engine: exit %d", code)
+	}
+	r.up()
+	if out, _, code := r.command("doctor", "--alive"); code != 0 || out != "" {
+		t.Errorf("--alive beside an engine: exit %d, %q", code, out)
+	}
+	var checks []string
+	for _, l := range list[[]line](&rig{t: t, dir: r.dir, config: r.config}, "doctor", "--json") {
+		if l.Text == "" || !l.OK && l.Mend == "" {
+			t.Errorf("a line that does not help: %+v", l)
+		}
+		if l.Check == "engine" && l.Text != "running" {
+			t.Errorf("engine: %+v", l)
+		}
+		checks = append(checks, l.Check)
+	}
+	for _, want := range []string{"settings", "data", "database", "engine", "model", "sandbox", "people", "channel"} {
+		if !slices.Contains(checks, want) {
+			t.Errorf("doctor says nothing of %s", want)
+		}
+	}
+	r.kill() // a socket stays behind, and nobody answers it
+	if _, _, code := r.command("doctor", "--alive"); code != 1 {
+		t.Errorf("--alive after kill -9: exit %d", code)
+	}
+}
+
+func TestLedgerCommands(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", doing("echo fine; sleep 30"), "u1")
+	r.up()
+	r.platform.Say("cu1", "u1", "go")
+	r.await("it runs", 10*time.Second, func() bool {
+		turns := r.turns()
+		return len(turns) == 1 && turns[0].State == "running"
+	})
+	if out, errs, code := r.command("turn", "cancel", "1"); code != 0 || !strings.Contains(out, "asked to stop") {
+		t.Errorf("turn cancel: exit %d, %q, %s", code, out, errs)
+	}
+	r.await("it is cancelled", 10*time.Second, func() bool { return r.turns()[0].State == "cancelled" })
+	if _, _, code := r.command("turn", "cancel", "1"); code != 1 {
+		t.Errorf("cancelling twice: exit %d", code)
+	}
+	r.await("the person is told", 10*time.Second, func() bool { return len(r.shown("u1")) == 1 })
+	for line, want := range map[string]string{
+		"turn list":                  "cancelled",
+		"turn list --state queued":   "ID ",
+		"turn show 1":                "echo fine",
+		"explain turn 1":             "plan 1: run it",
+		"delivery list":              "Cancelled.",
+		"delivery list --state sent": "Cancelled.",
+		"person list":                "scripted:u1",
+		"migrate status":             "first",
+		"migrate up":                 "up to date",
+		"version":                    "switchboard ",
+		"config check":               "are fine",
+		"--help":                     "chat",
+	} {
+		out, errs, code := r.command(strings.Fields(line)...)
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit %d, %q lacks %q, %s", line, code, out, want, errs)
+		}
+	}
+	if people := list[[]router.Person](r, "person", "list", "--json"); len(people) != 2 {
+		t.Errorf("people: %+v", people)
+	}
+	if states := list[[]struct{ Version int64 }](r, "migrate", "status", "--json"); len(states) == 0 {
+		t.Error("no migrations")
+	}
+}
+
+func TestInit(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	r.config = filepath.Join(r.dir, "new", "my.toml")
+	out, errs, code := r.command("init")
+	if code != 0 || !strings.Contains(out, r.config) {
+		t.Fatalf("exit %d, %q, %s", code, out, errs)
+	}
+	written, err := os.ReadFile(r.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := os.Stat(r.config); info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v", info.Mode())
+	}
+	if _, errs, code := r.command("init"); code != 1 || !strings.Contains(errs, "already") {
+		t.Errorf("a second init: exit %d, %s", code, errs)
+	}
+	if again, _ := os.ReadFile(r.config); !bytes.Equal(written, again) {
+		t.Error("a second init changed the file")
+	}
+	if out, errs, code := r.command("config", "check"); code != 0 || !strings.Contains(out, "fine") || errs != "" {
+		t.Errorf("config check of the new file: exit %d, %q, %s", code, out, errs)
+	}
+}
+
+// promise: L.one-engine
+func TestSecondEngineSaysThatOneRuns(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", echo, "u1")
+	r.up()
+	began := time.Now()
+	out, errs, code := r.command("serve")
+	if code != 1 || out != "" || !strings.Contains(errs, "running") || !strings.Contains(errs, "switchboard chat") {
+		t.Errorf("a second serve: exit %d, %q, %s", code, out, errs)
+	}
+	t.Logf("after %s: %s", time.Since(began), errs)
+	out, errs, code = r.commandWith("hello\n", "chat") // beside it, through it
+	if code != 0 || out != "heard: hello\n" {
+		t.Errorf("chat beside an engine: exit %d, %q, %s", code, out, errs)
+	}
+	if got := r.ask("u1", "still yours?", 10*time.Second); got != "heard: still yours?" {
+		t.Errorf("the first engine says %q", got)
+	}
+	r.kill()
+	out, errs, code = r.commandWith("alone\n", "chat") // becomes the engine
+	if code != 0 || out != "heard: alone\n" {
+		t.Errorf("chat beside none: exit %d, %q, %s", code, out, errs)
+	}
+}
+
+func TestVeryLongDataFolder(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	long := filepath.Join(r.dir, strings.Repeat("a-long-name/", 15), "data")
+	if err := os.WriteFile(r.config, []byte(fmt.Sprintf("data_dir = %q\n", long)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.log = &logBuffer{}
+	r.start()
+	t.Cleanup(func() {
+		if r.process != nil {
+			r.kill()
+		}
+	})
+	r.await("the engine is up", 20*time.Second, func() bool { _, _, code := r.command("doctor", "--alive"); return code == 0 })
+	if out, errs, code := r.commandWith("/whoami\n", "chat"); code != 0 || !strings.Contains(out, "owner") {
+		t.Errorf("beside: exit %d, %q, %s", code, out, errs)
+	}
+	if code := r.stop(15 * time.Second); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if out, errs, code := r.commandWith("/whoami\n", "chat"); code != 0 || !strings.Contains(out, "owner") {
+		t.Errorf("alone: exit %d, %q, %s", code, out, errs)
+	}
+}
+
+// promise: P4.rights-at-run
+func TestUserRunsNoCommand(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	settings, err := os.ReadFile(r.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings = append(settings, "[[people]]\nname = \"ann\"\nrole = \"user\"\n"...)
+	if err := os.WriteFile(r.config, settings, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code := r.commandWith("run touch proof.txt\n/whoami\n", "chat", "--as", "ann")
+	if code != 0 || !strings.Contains(out, "You are ann, role user.") {
+		t.Errorf("exit %d, %q, %s", code, out, errs)
+	}
+	if proof, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "proof.txt")); len(proof) > 0 {
+		t.Error("a user's command ran")
+	}
+	for _, turn := range r.turns() {
+		whole := list[router.TurnView](r, "turn", "show", fmt.Sprint(turn.ID), "--json")
+		for _, plan := range whole.Plans {
+			for _, task := range plan.Tasks {
+				if task.Type == "exec" && !strings.Contains(task.Outcome, "refused") {
+					t.Errorf("an exec task ended %s", task.Outcome)
+				}
+			}
+		}
+	}
+}
+
+// Whoever reads the answers may leave early, as head does.
+func TestClosedOutputDoesNotHang(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	cmd := exec.Command(binary.path, "--config", r.config, "chat")
+	cmd.Dir, cmd.Env = r.dir, environ()
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := time.AfterFunc(15*time.Second, func() { cmd.Process.Kill(); t.Error("it hangs after its output was closed") })
+	defer ended.Stop()
+	for range 5 {
+		io.WriteString(stdin, "/whoami\n")
+	}
+	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || !strings.Contains(line, "owner") {
+		t.Errorf("first line %q: %v", line, err)
+	}
+	stdout.Close()
+	io.WriteString(stdin, "/whoami\n") // the input stays open: the output alone has to end it
+	if err := cmd.Wait(); err == nil {
+		t.Error("exit 0 although nobody read the answers")
+	}
+	stdin.Close()
+}

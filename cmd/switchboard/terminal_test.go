@@ -1,0 +1,123 @@
+package main_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// A screen is the program on a terminal.
+type screen struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	tty    interface{ WriteString(string) (int, error) }
+	shown  logBuffer
+	exited chan error
+}
+
+// onTerminal runs the program with args as a person would.
+func onTerminal(t *testing.T, r *rig, env []string, args ...string) *screen {
+	t.Helper()
+	cmd := exec.Command(binary.path, append([]string{"--config", r.config}, args...)...)
+	cmd.Dir, cmd.Env = r.dir, append(environ(), append([]string{"TERM=xterm"}, env...)...)
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{t: t, cmd: cmd, tty: tty, exited: make(chan error, 1)}
+	go func() {
+		buf := make([]byte, 4096)
+		for {
+			n, err := tty.Read(buf)
+			s.shown.Write(buf[:n])
+			if err != nil {
+				s.exited <- cmd.Wait()
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Kill() // no harm to one that has ended
+		tty.Close()
+	})
+	return s
+}
+
+// await waits until want is on the screen, after what was there at mark.
+func (s *screen) await(mark int, want string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); !strings.Contains(s.shown.String()[mark:], want); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("%q does not appear:\n%q", want, s.shown.String()[mark:])
+		}
+	}
+}
+
+// press types keys and returns the mark from which to look.
+func (s *screen) press(keys string) (mark int) {
+	s.t.Helper()
+	mark = len(s.shown.String())
+	if _, err := s.tty.WriteString(keys); err != nil {
+		s.t.Fatal(err)
+	}
+	return mark
+}
+
+// leaves waits for the end and wants exit 0.
+func (s *screen) leaves() {
+	s.t.Helper()
+	select {
+	case err := <-s.exited:
+		if err != nil {
+			s.t.Errorf("it ended with %v:\n%q", err, tail(s.shown.String(), 1000))
+		}
+	case <-time.After(15 * time.Second):
+		s.t.Fatalf("it did not end:\n%q", tail(s.shown.String(), 1000))
+	}
+}
+
+const (
+	ctrlC = "\x03"
+	ctrlD = "\x04"
+	faint = "\x1b[2m"
+)
+
+func TestServeOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := onTerminal(t, bare(t), []string{"NO_COLOR="})
+	s.await(0, "/help shows the commands")
+	s.await(0, "> ")
+	s.await(s.press("what time is it in Tokyo?\r"), faint+"  1. review: ok")
+	s.await(s.press("/help\r"), "/cancel")
+	s.await(s.press("run sleep 60\r"), "running exec")
+	mark := s.press(ctrlC)
+	s.await(mark, "cancelling")
+	s.await(mark, "Cancelled.")
+	s.await(s.press("half a line"+ctrlC), "Ctrl-C again or Ctrl-D leaves")
+	s.await(s.press("/whoami\r"), "You are owner")
+	s.press(ctrlD)
+	s.leaves()
+	if strings.Contains(s.shown.String(), `"level"`) {
+		t.Errorf("log lines in JSON on a terminal:\n%s", s.shown.String())
+	}
+}
+
+func TestChatOnATerminalWithoutColor(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	s := onTerminal(t, r, []string{"NO_COLOR=1"}, "chat")
+	s.await(0, "> ")
+	s.await(s.press("what time is it in Tokyo?\r"), "review: ok")
+	s.await(s.press("/whoami\r"), "You are owner")
+	s.await(s.press("hello\r"), "Hello!") // after the turn before it has ended
+	s.await(s.press("/whoami\r"), "You are owner")
+	s.await(s.press(ctrlC), "Ctrl-C again or Ctrl-D leaves")
+	s.press(ctrlC)
+	s.leaves()
+	if strings.Contains(s.shown.String(), faint) || strings.Contains(s.shown.String(), "\x1b[3") {
+		t.Errorf("colours in spite of NO_COLOR:\n%q", s.shown.String())
+	}
+}
