@@ -1,0 +1,88 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"switchboard/store/storetest"
+)
+
+// onPostgres is a rig whose store is an empty schema of a real server.
+func onPostgres(t *testing.T, people ...string) *rig {
+	t.Helper()
+	url := storetest.PostgresURL(t)
+	r := newRig(t, people, fmt.Sprintf("[store]\nurl = %q\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n", url))
+	return r
+}
+
+// promise: P10.same-on-both
+func TestPostgresThreeLines(t *testing.T) {
+	t.Parallel()
+	r := onPostgres(t)
+	r.model.Handle(echo)
+	out, errs, code := r.commandWith("one\ntwo\nthree\n", "chat")
+	if want := "heard: one\nheard: two\nheard: three\n"; code != 0 || out != want {
+		t.Errorf("exit %d, stdout %q, want %q\n%s", code, out, want, errs)
+	}
+	if turns := r.turns(); len(turns) != 3 {
+		t.Errorf("%d turns", len(turns))
+	}
+	files, err := os.ReadDir(r.dir + "/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.Name() == "switchboard.db" {
+			t.Error("a SQLite file beside PostgreSQL")
+		}
+	}
+}
+
+// An engine that was killed is declared dead when its row expires, 15 s after its
+// last renewal, or sooner when its lock is found free; then the next one goes on.
+//
+// promise: P1.kill-loses-nothing
+// promise: P10.same-on-both
+func TestPostgresKilledEngineIsFollowed(t *testing.T) {
+	t.Parallel()
+	r := onPostgres(t, "u1", "u2")
+	mark := marker()
+	r.model.Handle(doing("echo began >> log.txt; sleep 60; : " + mark))
+	r.up()
+	r.platform.Say("cu1", "u1", "go")
+	r.await("the command runs", 20*time.Second, func() bool { return len(r.written()) == 1 })
+	r.kill()
+	began := time.Now()
+	r.model.Handle(doing("echo other >> log.txt"))
+	r.platform.Say("cu2", "u2", "a new one")
+	r.up()
+	ready := time.Since(began)
+	r.await("the new message is answered", 25*time.Second, func() bool { return slices.Contains(r.shown("u2"), "It is done.") })
+	fresh := time.Since(began)
+	r.await("the broken turn goes on", 25*time.Second, func() bool { return slices.Contains(r.shown("u1"), "It was cut off.") })
+	took := time.Since(began)
+	t.Logf("after kill -9: ready in %s, a new message answered after %s, the broken turn after %s", ready, fresh, took)
+	if took > 25*time.Second {
+		t.Errorf("the broken turn was answered %s after the kill", took)
+	}
+	if turn := r.turnOf("go"); turn.State != "done" || turn.Plans[0].Tasks[0].State != "interrupted" {
+		t.Errorf("the turn ended %s, its command %s", turn.State, turn.Plans[0].Tasks[0].State)
+	}
+	if left := marked(mark); len(left) > 0 {
+		t.Errorf("the command lives on: %v", left)
+	}
+	began = time.Now()
+	if code := r.stop(20 * time.Second); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	r.up() // an orderly end leaves nothing to wait for
+	if got := r.ask("u2", "once more", 10*time.Second); got != "It is done." {
+		t.Errorf("answer %q", got)
+	}
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("stop, start and answer took %s", took)
+	}
+}
