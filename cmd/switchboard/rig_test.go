@@ -167,7 +167,7 @@ func (r *rig) command(args ...string) (stdout, stderr string, code int) {
 
 func (r *rig) commandWith(stdin string, args ...string) (stdout, stderr string, code int) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary.path, append([]string{"--config", r.config}, args...)...)
 	cmd.Dir, cmd.Env, cmd.Stdin = r.dir, environ(), strings.NewReader(stdin)
