@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -116,7 +115,7 @@ func (c *crash) think(req llmtest.Request) llmtest.Reply {
 		}
 		// The line lands in the file at the very start, so that a second run of a
 		// cut-off command would show; the rest is time to be killed in.
-		line := fmt.Sprintf("echo %d >> log.txt; : %s; sleep 0.1", n, c.marker)
+		line := fmt.Sprintf("echo %d >> log.txt; : %s; sleep 0.2", n, c.marker)
 		return llmtest.Text(llmtest.Plan("do it", llmtest.Exec(line, "exit 0"), llmtest.Msg("Say: "+done)))
 	case "reviewer":
 		if strings.Contains(req.Section("Output"), "Ended: ok") {
@@ -143,32 +142,28 @@ func (c *crash) write(n int) {
 	}
 }
 
-// inFlight says in which phases something is under way.
+// inFlight says in which phases something is under way. The look at all processes
+// takes longest and comes first, so that the rest is still true when the kill falls.
 func (c *crash) inFlight() (in []string) {
-	if c.rig.platform.Pending() > 0 {
-		in = append(in, "accept")
-	}
-	if c.planning.Load() > 0 {
-		in = append(in, "plan")
-	}
-	if len(c.commands()) > 0 {
-		in = append(in, "exec")
-	}
-	if c.sending.Load() > 0 {
-		in = append(in, "sending")
+	for _, phase := range []string{"exec", "accept", "plan", "sending"} {
+		if c.under(phase) {
+			in = append(in, phase)
+		}
 	}
 	return in
 }
 
-// commands lists the processes that carry the marker.
-func (c *crash) commands() (pids []string) {
-	dirs, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	for _, path := range dirs {
-		if line, err := os.ReadFile(path); err == nil && strings.Contains(string(line), c.marker) {
-			pids = append(pids, path)
-		}
+// under says whether something is in that phase.
+func (c *crash) under(phase string) bool {
+	switch phase {
+	case "accept":
+		return c.rig.platform.Pending() > 0
+	case "plan":
+		return c.planning.Load() > 0
+	case "exec":
+		return len(marked(c.marker)) > 0
 	}
-	return pids
+	return c.sending.Load() > 0
 }
 
 // awaitPhase waits until phase is under way; one more message may be written for it.
@@ -178,7 +173,7 @@ func (c *crash) awaitPhase(phase string) {
 		return
 	}
 	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if slices.Contains(c.inFlight(), phase) {
+		if c.under(phase) {
 			return
 		}
 	}
@@ -248,7 +243,7 @@ func (c *crash) check() {
 	}
 	c.t.Logf("%d turns, %d parts repeated with a mark, %d listed as unknown", len(byText), repeated, lost)
 	c.checkOrder()
-	if left := c.commands(); len(left) > 0 {
+	if left := marked(c.marker); len(left) > 0 {
 		c.t.Errorf("commands outlived their engine: %v", left)
 	}
 }
