@@ -147,16 +147,24 @@ func fillDisk(t *testing.T, path string) {
 // promise: P1.ack-after-commit
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", echo, "u1", "u2")
+	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+		reply := echo(req)
+		if said(req) == "under way" {
+			reply.Delay = time.Second
+		}
+		return reply
+	}, "u1", "u2", "u3")
 	dir := r.tiny(t, "6m")
 	r.up()
 	if got := r.ask("u1", "before", 10*time.Second); got != "heard: before" {
 		t.Errorf("answer %q", got)
 	}
+	r.platform.Say("cu3", "u3", "under way")
+	r.await("the model was asked", 5*time.Second, func() bool { return r.model.Count() == 2 })
 	ballast := filepath.Join(dir, "ballast")
 	fillDisk(t, ballast)
 	const n = 40
-	for i := range n { // each 4 KB, so that they cannot all fit into what SQLite has left
+	for i := range n { // each 8 KB, so that they cannot all fit into what SQLite has left
 		user := fmt.Sprintf("u%d", 1+i%2)
 		r.platform.Say("c"+user, user, fmt.Sprintf("message %d %s", i, strings.Repeat("x", 8<<10)))
 	}
@@ -200,6 +208,10 @@ func TestFullDisk(t *testing.T) {
 		if plain+marked == 0 || plain > 1 || marked > 1 {
 			t.Errorf("message %d was answered %d times, and %d times marked as a repeat", i, plain, marked)
 		}
+	}
+	r.await("the turn that was under way is answered", 10*time.Second, func() bool { return len(r.shown("u3")) > 0 })
+	if got := r.shown("u3")[0]; strings.TrimPrefix(got, "(repeated) ") != "heard: under way" {
+		t.Errorf("the turn that was under way says %q", got)
 	}
 	if got := r.ask("u1", "after", 10*time.Second); got != "heard: after" {
 		t.Errorf("answer %q", got)
