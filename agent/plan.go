@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // plan returns the plan of that attempt: the recorded one, or a new one that
@@ -37,12 +38,12 @@ func (r *run) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 		if len(faults) == 0 {
 			return r.adopt(ctx, attempt, plan)
 		}
-		r.log.WarnContext(ctx, "plan has faults", "attempt", attempt, "try", try, "faults", len(faults))
+		r.log.WarnContext(ctx, "plan has faults", "attempt", attempt, "try", try, "faults", clip(strings.Join(faults, "; "), 500))
 		retry = planRetry{answer: call.Answer, faults: faults}
 	}
 	return nil, &ending{
 		state: "failed", outcome: "invalid_plan",
-		text: fmt.Sprintf("I could not work out a valid plan for this, after %d tries. Putting it differently may help.", 1+r.cfg.MaxValidationRetries),
+		text: fmt.Sprintf("I could not work out a valid plan for this, after %d tries. Asking in another way may help; if it happens often, the language model is not up to it and another one should be set.", 1+r.cfg.MaxValidationRetries),
 	}
 }
 

@@ -42,7 +42,7 @@ func (r *run) review(ctx context.Context, plan *PlanRow, i int) (ok bool, err er
 	}
 	return false, r.commit(ctx, Step{Say: []Say{{
 		Attempt: plan.Attempt, Position: -1, Notice: true, Taint: r.taint,
-		Text: fmt.Sprintf("That did not work: %s. I am trying another way.", sentence(v.reason)),
+		Text: fmt.Sprintf("That did not work: %s. I am planning again.", sentence(v.reason)),
 	}}})
 }
 
@@ -69,7 +69,8 @@ func (r *run) judge(ctx context.Context, plan *PlanRow, i int) (verdict, error) 
 		if v, faults = parseVerdict(call.Answer, r.cfg.Lenient); len(faults) == 0 {
 			return v, nil
 		}
-		r.log.WarnContext(ctx, "verdict has faults", "attempt", plan.Attempt, "position", i, "try", try)
+		r.log.WarnContext(ctx, "verdict has faults", "attempt", plan.Attempt, "position", i, "try", try,
+			"faults", clip(strings.Join(faults, "; "), 500))
 	}
 	if v.status == "replan" {
 		v.reason = noReason

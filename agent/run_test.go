@@ -55,7 +55,7 @@ func TestExecReplanAnswer(t *testing.T) {
 		return tools.Result{End: tools.EndOK, Output: "fine"}
 	}
 	w.run()
-	w.wantTexts("That did not work: the file is missing. I am trying another way.", "It is done.")
+	w.wantTexts("That did not work: the file is missing. I am planning again.", "It is done.")
 	w.wantEnd("done", "answered")
 	if !w.journal.said[0].Notice || w.journal.said[0].Final || !w.journal.said[1].Final {
 		t.Errorf("said %+v", w.journal.said)

@@ -41,8 +41,11 @@ func (r *run) tell(ctx context.Context, plan *PlanRow, i int) error {
 	say.Final = reached(plan)
 	step.Say = []Say{say}
 	step.End = &End{State: "done", Outcome: "answered"}
-	if len(task.Choices) > 0 {
+	switch {
+	case len(task.Choices) > 0:
 		step.End.Outcome = "asked"
+	case !say.Final:
+		step.End.Outcome = "not_reached"
 	}
 	return r.commit(ctx, step)
 }

@@ -68,7 +68,7 @@ func (b *binder) channel(v reflect.Value, n *node, key string) {
 	if fault := badName(name); fault != "" {
 		b.fault(n.src, key, "%s", fault)
 	}
-	all := slices.Sorted(maps.Keys(b.kinds))
+	all := kindNames(b.kinds)
 	kindNode := n.fields["kind"]
 	if kindNode == nil {
 		b.fault(n.src, dot(key, "kind"), "is missing; write one of %s", strings.Join(all, ", "))
@@ -132,4 +132,11 @@ func badName(name string) string {
 		return "a channel needs a name"
 	}
 	return ""
+}
+
+// kindNames are the kinds a table may name: those of this build and those of others.
+func kindNames(built map[string]Kind) []string {
+	all := maps.Clone(known)
+	maps.Copy(all, built)
+	return slices.Sorted(maps.Keys(all))
 }

@@ -31,7 +31,6 @@ var laterKeys = []struct {
 	{key: "router.idle_timeout"},
 	{key: "router.busy"},
 	{key: "router.collect_window"},
-	{key: "router.stop_words"},
 	{key: "router.on_edit"},
 	{key: "router.stale_after"},
 	{key: "channels.*.dm", values: []string{"pairing"}},

@@ -74,6 +74,11 @@ func (r *Router) sort(ctx context.Context, event channels.Event) (Entry, error) 
 	if name, args, ok := command(event.Message.Text); ok {
 		return r.control(ctx, entry, line, person, name, args)
 	}
+	if stops, err := r.stops(ctx, entry.Event); err != nil {
+		return entry, err
+	} else if stops {
+		return r.control(ctx, entry, line, person, "cancel", "")
+	}
 	if text := r.refusal(entry.Event, person); text != "" {
 		entry.Class = ClassNotice
 		entry.Reply = line.notice(entry.Event, text)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"switchboard/channels"
@@ -20,6 +21,23 @@ func command(text string) (name, args string, ok bool) {
 		return "", "", false
 	}
 	return strings.ToLower(m[1]), strings.TrimSpace(m[2]), true
+}
+
+// stops says that a message is a bare stop word while something is under way in
+// its session; it is then the command /cancel. With nothing to stop it is a message
+// like any other.
+func (r *Router) stops(ctx context.Context, event channels.Event) (bool, error) {
+	word := strings.ToLower(strings.Trim(event.Message.Text, " \t\r\n.!"))
+	if !slices.Contains(r.Config.StopWords, word) {
+		return false, nil
+	}
+	turn, err := r.Ledger.Current(ctx, SessionKey(event.Conversation))
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("read current turn: %w", err)
+	}
+	return turn.State == "running" || turn.State == "queued", nil
 }
 
 const helpText = `I plan what you ask, do it step by step, check each step and answer.

@@ -150,7 +150,7 @@ func checkRate(key, value, example string, words ...string) error {
 		return nil
 	}
 	if _, _, err := ParseRate(value); err != nil || value == "off" {
-		return fmt.Errorf("%s: %q is not a rate; write e.g. %q, or %q", key, value, example, words)
+		return fmt.Errorf("%s: %q is not a rate; write e.g. %q, or \"%s\"", key, value, example, strings.Join(words, `" or "`))
 	}
 	return nil
 }

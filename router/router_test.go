@@ -230,6 +230,28 @@ func TestCancel(t *testing.T) {
 	})
 }
 
+func TestStopWord(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+			if turn.Message.Text == "long" {
+				<-ctx.Done()
+			}
+			return "re: " + turn.Message.Text, nil
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "stop")
+		if s := r.await(1)[0]; s.Text != "re: stop" {
+			t.Errorf("with nothing to stop: %q", s.Text)
+		}
+		r.platform.Say("c1", "ada", "long")
+		r.until("it runs", func() bool { return r.brain.ran("long") == 1 })
+		r.platform.Say("c1", "ada", " STOP! ")
+		if s := r.await(2)[1]; s.Text != "Cancelled." {
+			t.Errorf("sent %q", s.Text)
+		}
+	})
+}
+
 // Somebody else's turn is only an admin's to cancel.
 func TestCancelOfAnotherPerson(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {

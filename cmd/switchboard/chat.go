@@ -16,7 +16,7 @@ type chatCmd struct {
 	As      string        `default:"owner" help:"Be this person instead of the owner." placeholder:"PERSON"`
 	Linger  time.Duration `help:"In a pipe: keep listening that long for later messages."`
 	JSON    bool          `name:"json" help:"In a pipe: one JSON object a line."`
-	Yolo    bool          `help:"Approve everything that asks (no effect in this build: nothing asks)."`
+	Yolo    bool          `hidden:""` // nothing asks in this build
 }
 
 // Run implements the command.
@@ -29,18 +29,18 @@ func (c *chatCmd) Run(a *app) error {
 		fmt.Fprintln(a.err, "switchboard: warning:", w)
 	}
 	return a.withEngine(settings, func(ctx context.Context, engine *client) error {
-		if isTerminal(a.in) && isTerminal(a.out) {
-			a.greet(settings)
-		}
 		return a.chat(ctx, engine, settings, c)
 	})
 }
 
 // chat talks to an engine until the input ends.
 func (a *app) chat(ctx context.Context, engine *client, settings *configs.Settings, c *chatCmd) error {
+	if a.onTerminal() {
+		a.greet(settings)
+	}
 	return console.Chat(ctx, engine.http, console.Options{
 		BaseURL: "http://engine", Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON,
-		In: a.in, Out: a.out, Err: a.err, Terminal: isTerminal(a.in) && isTerminal(a.out),
+		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(),
 		HistoryFile: filepath.Join(settings.DataDir, "history"),
 	})
 }

@@ -24,8 +24,10 @@ const (
 type globals struct {
 	Config   string `help:"Settings file." placeholder:"FILE"`
 	Data     string `help:"Data folder." placeholder:"DIR"`
-	Server   string `help:"A remote engine (not available in this build)." placeholder:"URL"`
+	Server   string `hidden:"" placeholder:"URL"`
 	LogLevel string `help:"debug, info, warn or error." placeholder:"LEVEL"`
+
+	ShowVersion versionFlag `name:"version" help:"Print the version."`
 }
 
 // cli is the command line.
@@ -38,7 +40,6 @@ type cli struct {
 	Doctor   doctorCmd   `cmd:"" help:"Check settings, database, model, sandbox; say how to mend what fails."`
 	Settings settingsCmd `cmd:"" name:"config" help:"Check or show the settings."`
 	Turn     turnCmd     `cmd:"" help:"What was asked and how it was answered."`
-	Explain  explainCmd  `cmd:"" help:"Why a turn went as it did."`
 	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not."`
 	Person   personCmd   `cmd:"" help:"Who is let in."`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
@@ -46,6 +47,7 @@ type cli struct {
 
 	// What later versions bring answers with a clear sentence.
 	Dev        later `cmd:"" hidden:""`
+	Explain    later `cmd:"" hidden:""`
 	Token      later `cmd:"" hidden:""`
 	Job        later `cmd:"" hidden:""`
 	Memory     later `cmd:"" hidden:""`

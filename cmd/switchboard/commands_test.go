@@ -60,9 +60,14 @@ func TestWrongUsage(t *testing.T) {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q", line, code, out, errs)
 		}
 	}
+	if _, errs, code := r.command("turn", "list"); code != 1 || !strings.Contains(errs, "there is nothing in") {
+		t.Errorf("turn list without a database: exit %d, %q", code, errs)
+	}
+	if out, errs, code := r.commandWith("hello\n", "chat"); code != 0 {
+		t.Fatalf("chat: exit %d, %q, %q", code, out, errs)
+	}
 	for line, want := range map[string]string{
 		"turn show 99":        "turn 99: not found",
-		"explain turn 99":     "turn 99: not found",
 		"turn cancel 99":      "turn 99: not found",
 		"doctor --alive":      "no engine is running",
 		"chat --as stranger":  `"stranger" is not among the people`,
@@ -179,13 +184,13 @@ func TestLedgerCommands(t *testing.T) {
 		"turn list":                  "cancelled",
 		"turn list --state queued":   "ID ",
 		"turn show 1":                "echo fine",
-		"explain turn 1":             "plan 1: run it",
 		"delivery list":              "Cancelled.",
 		"delivery list --state sent": "Cancelled.",
 		"person list":                "scripted:u1",
 		"migrate status":             "first",
 		"migrate up":                 "up to date",
 		"version":                    "switchboard ",
+		"--version":                  "switchboard ",
 		"config check":               "are fine",
 		"--help":                     "chat",
 	} {

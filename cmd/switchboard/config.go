@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"runtime/debug"
+
+	"github.com/alecthomas/kong"
 
 	"switchboard/configs"
 )
@@ -24,6 +27,9 @@ func (configCheckCmd) Run(a *app) error {
 	}
 	if err != nil {
 		return err
+	}
+	if _, err := newModels(settings, slog.New(slog.DiscardHandler)); err != nil {
+		return usageError{err}
 	}
 	file := settings.File
 	if file == "" {
@@ -56,6 +62,21 @@ type versionCmd struct{}
 
 // Run implements the command.
 func (versionCmd) Run(a *app) error {
+	fmt.Fprintln(a.out, version())
+	return nil
+}
+
+// versionFlag is --version.
+type versionFlag bool
+
+// BeforeReset prints the version and ends the command line.
+func (versionFlag) BeforeReset(k *kong.Kong) error {
+	fmt.Fprintln(k.Stdout, version())
+	k.Exit(exitDone)
+	return nil
+}
+
+func version() string {
 	version, revision := "development", ""
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if info.Main.Version != "" && info.Main.Version != "(devel)" {
@@ -68,6 +89,5 @@ func (versionCmd) Run(a *app) error {
 		}
 		version += revision + " " + info.GoVersion
 	}
-	fmt.Fprintln(a.out, "switchboard", version)
-	return nil
+	return "switchboard " + version
 }

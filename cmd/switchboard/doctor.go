@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -12,8 +13,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"switchboard/agent"
 	"switchboard/agent/llm"
-	"switchboard/agent/llm/offline"
 	"switchboard/configs"
 	"switchboard/store"
 )
@@ -28,6 +29,7 @@ type doctorCmd struct {
 type finding struct {
 	Check string `json:"check"`
 	OK    bool   `json:"ok"`
+	Warn  bool   `json:"warn,omitempty"` // fine, but worth a second look
 	Text  string `json:"text"`
 	Mend  string `json:"mend,omitempty"` // what to do when it is not OK
 }
@@ -40,7 +42,7 @@ func (c *doctorCmd) Run(a *app) error {
 	settings, warnings, err := a.load()
 	if c.Alive {
 		if err == nil {
-			_, err = dialEngine(a.ctx, settings)
+			err = engineAlive(a.ctx, settings)
 		}
 		return err
 	}
@@ -70,10 +72,13 @@ func (c *doctorCmd) Run(a *app) error {
 func printFindings(a *app, findings []finding) {
 	for _, f := range findings {
 		mark := "ok  "
-		if !f.OK {
+		switch {
+		case !f.OK:
 			mark = "FAIL"
+		case f.Warn:
+			mark = "WARN"
 		}
-		fmt.Fprintf(a.out, "%s  %-10s %s\n", mark, f.Check, f.Text)
+		fmt.Fprintf(a.out, "%s  %-10s %s\n", mark, f.Check, strings.ReplaceAll(f.Text, "\n", "\n                 "))
 		if !f.OK && f.Mend != "" {
 			fmt.Fprintf(a.out, "      %-10s mend: %s\n", "", f.Mend)
 		}
@@ -82,7 +87,7 @@ func printFindings(a *app, findings []finding) {
 
 func checkSettings(settings *configs.Settings, warnings []configs.Warning, err error) []finding {
 	if err != nil {
-		return []finding{{"settings", false, err.Error(), "correct the lines named"}}
+		return []finding{{Check: "settings", Text: err.Error(), Mend: "correct what is named; \"switchboard config check\" says it again"}}
 	}
 	file := settings.File
 	if file == "" {
@@ -90,7 +95,7 @@ func checkSettings(settings *configs.Settings, warnings []configs.Warning, err e
 	}
 	findings := []finding{{Check: "settings", OK: true, Text: file}}
 	for _, w := range warnings {
-		findings = append(findings, finding{Check: "settings", OK: true, Text: w.String()})
+		findings = append(findings, finding{Check: "settings", OK: true, Warn: true, Text: w.String()})
 	}
 	return findings
 }
@@ -98,9 +103,10 @@ func checkSettings(settings *configs.Settings, warnings []configs.Warning, err e
 // examine checks everything that valid settings let it check.
 func (a *app) examine(settings *configs.Settings) []finding {
 	if err := settings.MakeDataDir(); err != nil {
-		return []finding{{"data", false, err.Error(), "choose another folder with --data or data_dir"}}
+		return []finding{{Check: "data", Text: err.Error(), Mend: "choose another folder with --data or data_dir"}}
 	}
-	findings := []finding{checkDisk(settings), a.checkDatabase(settings), a.checkEngine(settings), checkModels(a, settings)}
+	findings := []finding{checkDisk(settings), a.checkDatabase(settings), a.checkEngine(settings)}
+	findings = append(findings, a.checkModels(settings)...)
 	findings = append(findings, a.checkSandbox(settings)...)
 	findings = append(findings, checkPeople(settings))
 	return append(findings, checkChannels(settings)...)
@@ -127,10 +133,13 @@ func checkDisk(settings *configs.Settings) finding {
 }
 
 func (a *app) checkDatabase(settings *configs.Settings) finding {
-	f := finding{Check: "database", Mend: "see [store] url; \"switchboard migrate up\" brings the schema up to date"}
+	if err := hasLedger(settings); err != nil {
+		return finding{Check: "database", OK: true, Text: "none yet; the first start makes it"}
+	}
+	f := finding{Check: "database", Mend: "see [store] url, and whether the file or the server is whole; a damaged file has to come back from a backup"}
 	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
 	defer cancel()
-	db, err := store.Open(ctx, settings.Store, settings.DataDir, a.logger(settings, quietLevel))
+	db, err := store.Open(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
 	if err != nil {
 		f.Text = err.Error()
 		return f
@@ -155,7 +164,7 @@ func (a *app) checkDatabase(settings *configs.Settings) finding {
 }
 
 func (a *app) checkEngine(settings *configs.Settings) finding {
-	_, err := dialEngine(a.ctx, settings)
+	err := engineAlive(a.ctx, settings)
 	switch {
 	case err == nil:
 		return finding{Check: "engine", OK: true, Text: "running"}
@@ -165,29 +174,68 @@ func (a *app) checkEngine(settings *configs.Settings) finding {
 	return finding{Check: "engine", Text: err.Error(), Mend: "see whether its process still lives"}
 }
 
-func checkModels(a *app, settings *configs.Settings) finding {
-	f := finding{Check: "model", Mend: "see [llm] and [agent] in the settings"}
-	models, err := llm.New(settings.LLM, offline.New(time.Now), a.logger(settings, quietLevel))
-	if err == nil {
-		err = models.Check(settings.Agent.Roles())
-	}
+// checkModels asks every model that a role names one small question in the strict
+// form that plans need: a wrong key, a dead server or a model that cannot keep to a
+// schema shows here and not in the first conversation.
+func (a *app) checkModels(settings *configs.Settings) []finding {
+	const mend = "see [llm] and [agent] in the settings"
+	models, err := newModels(settings, slog.New(slog.DiscardHandler))
 	if err != nil {
-		f.Text = err.Error()
-		return f
+		return []finding{{Check: "model", Text: err.Error(), Mend: mend}}
 	}
-	f.OK, f.Text = true, "planner "+settings.Agent.Planner
-	if settings.Agent.Planner == "offline" {
-		f.Text += " (help, time, files and commands only; set a language model for the rest)"
+	defer models.Close()
+	byModel := map[string][]string{}
+	for role, model := range settings.Agent.Roles() {
+		byModel[model] = append(byModel[model], role)
 	}
-	return f
-}
-
-func (a *app) checkSandbox(settings *configs.Settings) []finding {
 	var findings []finding
-	for _, layer := range newShell(settings, a.logger(settings, quietLevel)).Layers(a.ctx) {
-		findings = append(findings, finding{"sandbox", layer.Works, layer.Name + ": " + layer.Detail, layer.Mend})
+	for _, model := range slices.Sorted(maps.Keys(byModel)) {
+		slices.Sort(byModel[model])
+		f := finding{Check: "model", Text: fmt.Sprintf("%s (%s)", model, strings.Join(byModel[model], ", "))}
+		if model == llm.Offline {
+			f.OK, f.Text = true, f.Text+": help, time, files and commands only; set a language model for the rest"
+		} else if took, err := a.tryModel(models, model); err != nil {
+			f.Text, f.Mend = f.Text+": "+err.Error(), mend
+		} else {
+			f.OK, f.Text = true, fmt.Sprintf("%s: answered in %s", f.Text, took.Round(time.Millisecond))
+		}
+		findings = append(findings, f)
 	}
 	return findings
+}
+
+func (a *app) tryModel(models *llm.Models, model string) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(a.ctx, 30*time.Second)
+	defer cancel()
+	began := time.Now()
+	_, err := models.Complete(ctx, model, llm.Request{
+		Role: "reviewer", System: "You test a connection.", Timeout: 30 * time.Second, Schema: &agent.ReviewSchema,
+		User: "## Goal\n\nTest the connection.\n\n## Output\n\nEnded: ok\n\nAnswer with status ok, reason null and learn null.",
+	})
+	return time.Since(began), err
+}
+
+// checkSandbox says which layers work, and where the settings lift them.
+func (a *app) checkSandbox(settings *configs.Settings) []finding {
+	var findings []finding
+	for _, layer := range newShell(settings, slog.New(slog.DiscardHandler)).Layers(a.ctx) {
+		findings = append(findings, finding{Check: "sandbox", OK: layer.Works, Text: layer.Name + ": " + layer.Detail, Mend: layer.Mend})
+	}
+	if why := unconfined(settings); why != "" {
+		findings = append(findings, finding{Check: "sandbox", OK: true, Warn: true, Text: "commands of admins are NOT confined: " + why})
+	}
+	return findings
+}
+
+// unconfined says which setting lets commands of admins run with no sandbox.
+func unconfined(settings *configs.Settings) string {
+	switch {
+	case settings.Agent.Sandbox == "off":
+		return `agent.sandbox = "off"`
+	case settings.Agent.AdminUnconfined:
+		return "agent.admin_unconfined = true"
+	}
+	return ""
 }
 
 func checkPeople(settings *configs.Settings) finding {

@@ -88,6 +88,9 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	for _, at := range attached {
 		rules[at.Channel.Name()] = at.Config
 	}
+	if why := unconfined(s); why != "" {
+		e.log.WarnContext(ctx, "commands of admins are not confined", "setting", why)
+	}
 	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.log)
 	if err != nil {
 		return usageError{err}
@@ -104,11 +107,8 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 
 // newAgent makes the agent with its models, tools and shell.
 func newAgent(s *configs.Settings, gate agent.Gate, log *slog.Logger) (*agent.Agent, error) {
-	models, err := llm.New(s.LLM, offline.New(time.Now), log)
+	models, err := newModels(s, log)
 	if err != nil {
-		return nil, err
-	}
-	if err := models.Check(s.Agent.Roles()); err != nil {
 		return nil, err
 	}
 	allow, err := prefixes(s.Server.AllowPrivate)
@@ -123,6 +123,18 @@ func newAgent(s *configs.Settings, gate agent.Gate, log *slog.Logger) (*agent.Ag
 	return agent.New(s.Agent, models, registry, newShell(s, log), gate, log, agent.Options{
 		DataDir: s.DataDir, ContextTokens: models.ContextTokens,
 	})
+}
+
+// newModels makes the models and makes sure that each role could be served.
+func newModels(s *configs.Settings, log *slog.Logger) (*llm.Models, error) {
+	models, err := llm.New(s.LLM, offline.New(time.Now), log)
+	if err != nil {
+		return nil, err
+	}
+	if err := models.Check(s.Agent.Roles()); err != nil {
+		return nil, err
+	}
+	return models, nil
 }
 
 func newShell(s *configs.Settings, log *slog.Logger) *tools.Exec {

@@ -77,7 +77,7 @@ type migrateUpCmd struct{}
 
 // Run implements the command.
 func (migrateUpCmd) Run(a *app) error {
-	return a.withDatabase(func(ctx context.Context, db *store.DB) error {
+	return a.withDatabase(true, func(ctx context.Context, db *store.DB) error {
 		if err := db.Migrate(ctx); err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ type migrateStatusCmd struct {
 
 // Run implements the command.
 func (c *migrateStatusCmd) Run(a *app) error {
-	return a.withDatabase(func(ctx context.Context, db *store.DB) error {
+	return a.withDatabase(false, func(ctx context.Context, db *store.DB) error {
 		list, err := db.MigrationStatus(ctx)
 		if err != nil {
 			return err
@@ -110,16 +110,22 @@ func (c *migrateStatusCmd) Run(a *app) error {
 	})
 }
 
-// withDatabase opens the database without becoming an engine.
-func (a *app) withDatabase(use func(ctx context.Context, db *store.DB) error) (err error) {
+// withDatabase opens the database without becoming an engine; create makes it
+// where there is none.
+func (a *app) withDatabase(create bool, use func(ctx context.Context, db *store.DB) error) (err error) {
 	settings, _, err := a.load()
 	if err != nil {
 		return err
 	}
-	if err := settings.MakeDataDir(); err != nil {
+	if create {
+		err = settings.MakeDataDir()
+	} else {
+		err = hasLedger(settings)
+	}
+	if err != nil {
 		return err
 	}
-	db, err := store.Open(a.ctx, settings.Store, settings.DataDir, a.logger(settings, quietLevel))
+	db, err := store.Open(a.ctx, settings.Store, settings.DataDir, a.logger(settings))
 	if err != nil {
 		return err
 	}

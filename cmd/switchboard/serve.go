@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,9 +9,6 @@ import (
 	"switchboard/configs"
 	"switchboard/store"
 )
-
-// quietLevel is for engines that only serve the command at hand.
-const quietLevel = slog.LevelWarn
 
 // serveCmd runs everything that is configured.
 type serveCmd struct{}
@@ -24,16 +20,20 @@ func (serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	terminal := isTerminal(a.in) && isTerminal(a.out)
-	quietest := slog.LevelInfo
+	terminal := a.onTerminal()
+	log := a.logger(settings)
 	if terminal {
-		quietest = quietLevel
+		file, err := openLog(settings)
+		if err != nil {
+			return err
+		}
+		defer file.close(a.err)
+		log = file.log
 	}
-	log := a.logger(settings, quietest)
 	for _, w := range warnings {
 		log.Warn("settings", "warning", w.String())
 	}
-	e, err := a.becomeEngine(settings, log)
+	e, err := a.waitForEngine(settings, log)
 	if err != nil {
 		return err
 	}
@@ -42,22 +42,27 @@ func (serveCmd) Run(a *app) error {
 	if !terminal {
 		return e.run(a.ctx)
 	}
-	a.greet(settings)
-	return runWith(a.ctx, e, func(ctx context.Context, c *client) error {
-		return a.chat(ctx, c, settings, &chatCmd{Session: "default", As: ownerName})
-	})
+	l := &link{app: a, settings: settings, log: log}
+	l.start(e)
+	err = a.chat(a.ctx, l.client(), settings, &chatCmd{Session: "default", As: ownerName})
+	return errors.Join(err, l.close())
 }
 
-// becomeEngine opens the engine. A database that is held by nobody who answers is
-// waited for a little: a killed engine's lock may outlive it for a moment.
-func (a *app) becomeEngine(settings *configs.Settings, log *slog.Logger) (*engine, error) {
+// waitForEngine opens the engine with all its channels. A database that is held by
+// nobody who answers is waited for a little: a killed engine's lock may outlive it
+// for a moment.
+func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engine, error) {
 	giveUp := time.Now().Add(enginePatience)
 	for {
 		e, err := openEngine(a.ctx, settings, log, attach)
 		if !errors.Is(err, store.ErrEngineRunning) {
 			return e, err
 		}
-		if _, dialled := dialEngine(a.ctx, settings); dialled == nil || time.Now().After(giveUp) {
+		conn, dialled := dialEngine(a.ctx, settings)
+		if dialled == nil {
+			conn.Close()
+		}
+		if dialled == nil || time.Now().After(giveUp) {
 			return nil, fmt.Errorf("%w; \"switchboard chat\" talks to it", err)
 		}
 		if err := pause(a.ctx); err != nil {

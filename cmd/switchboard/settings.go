@@ -25,16 +25,9 @@ func (a *app) load() (*configs.Settings, []configs.Warning, error) {
 	return settings, warnings, nil
 }
 
-// logger writes to standard error: text on a terminal, JSON elsewhere. quietest
-// is the lowest level written unless the settings name one of their own.
-func (a *app) logger(settings *configs.Settings, quietest slog.Level) *slog.Logger {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(settings.Log.Level)); err != nil {
-		level = slog.LevelInfo
-	}
-	if level == slog.LevelInfo && a.LogLevel == "" {
-		level = max(level, quietest)
-	}
+// logger writes to standard error: text on a terminal, JSON elsewhere.
+func (a *app) logger(settings *configs.Settings) *slog.Logger {
+	level := levelOf(settings)
 	if settings.Log.Format == "text" || settings.Log.Format == "auto" && isTerminal(a.err) {
 		return slog.New(tint.NewHandler(a.err, &tint.Options{
 			Level: level, TimeFormat: "15:04:05", NoColor: !isTerminal(a.err) || os.Getenv("NO_COLOR") != "",
@@ -42,6 +35,17 @@ func (a *app) logger(settings *configs.Settings, quietest slog.Level) *slog.Logg
 	}
 	return slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level}))
 }
+
+func levelOf(settings *configs.Settings) slog.Level {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(settings.Log.Level)); err != nil {
+		return slog.LevelInfo
+	}
+	return level
+}
+
+// onTerminal says whether a person sits in front of this command.
+func (a *app) onTerminal() bool { return isTerminal(a.in) && isTerminal(a.out) }
 
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)

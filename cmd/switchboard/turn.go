@@ -75,6 +75,9 @@ func (c *turnCancelCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if err := hasLedger(settings); err != nil {
+		return err
+	}
 	return a.withEngine(settings, func(ctx context.Context, engine *client) error {
 		if err := engine.do(ctx, "POST", fmt.Sprintf("/turns/%d/cancel", c.ID), nil); err != nil {
 			return fmt.Errorf("turn %d: %w (only a turn that has not ended can be cancelled)", c.ID, err)
@@ -84,15 +87,13 @@ func (c *turnCancelCmd) Run(a *app) error {
 	})
 }
 
-// explainCmd says why something went as it did.
-type explainCmd struct {
-	Turn turnShowCmd `cmd:"" help:"Why a turn went as it did: who asked, each plan, task, rule and verdict."`
-}
-
 // ask reads something from the engine.
 func (a *app) ask(path string, result any) error {
 	settings, _, err := a.load()
 	if err != nil {
+		return err
+	}
+	if err := hasLedger(settings); err != nil {
 		return err
 	}
 	return a.withEngine(settings, func(ctx context.Context, engine *client) error {

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"switchboard/configs"
+	"switchboard/store"
+)
+
+// enginePatience is how long a command waits for an engine that starts or ends.
+const enginePatience = 5 * time.Second
+
+// A link reaches the engine of a data folder, whichever it is at each connection:
+// the one that runs, or, where none does, one that this process becomes, with the
+// console alone. So a client outlives the engine it began with.
+type link struct {
+	app      *app
+	settings *configs.Settings
+	log      *slog.Logger // of the engine this process may become
+
+	mu   sync.Mutex // held while an engine is sought or opened
+	own  *engine    // nil: this process is not the engine
+	stop context.CancelFunc
+	end  chan error // of the own engine
+}
+
+// withEngine lets use talk to the engine.
+func (a *app) withEngine(settings *configs.Settings, use func(ctx context.Context, c *client) error) error {
+	file, err := openLog(settings)
+	if err != nil {
+		return err
+	}
+	defer file.close(a.err)
+	l := &link{app: a, settings: settings, log: file.log}
+	conn, err := l.dial(a.ctx) // what is wrong is said at once, not tried again
+	if err != nil {
+		return errors.Join(err, l.close())
+	}
+	conn.Close()
+	return errors.Join(use(a.ctx, l.client()), l.close())
+}
+
+func (l *link) client() *client { return newClient(l.dial) }
+
+// dial connects to the engine.
+func (l *link) dial(ctx context.Context) (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	giveUp := time.Now().Add(enginePatience)
+	for {
+		if l.own != nil && l.ended() == nil {
+			return dialUnix(ctx, filepath.Dir(l.own.local.path), filepath.Base(l.own.local.path))
+		}
+		if conn, err := dialEngine(ctx, l.settings); err == nil {
+			return conn, nil
+		}
+		e, err := openEngine(ctx, l.settings, l.log, nil)
+		switch {
+		case err == nil:
+			l.start(e)
+			continue
+		case !errors.Is(err, store.ErrEngineRunning) || time.Now().After(giveUp):
+			return nil, err
+		}
+		// Another engine holds the database and its socket is not there yet, or
+		// not any more.
+		if err := pause(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// start runs e as the own engine.
+func (l *link) start(e *engine) {
+	ctx, stop := context.WithCancel(context.WithoutCancel(l.app.ctx))
+	l.own, l.stop, l.end = e, stop, make(chan error, 1)
+	end := l.end
+	go func() { end <- e.run(ctx) }()
+}
+
+// ended forgets the own engine if it has broken, and says how.
+func (l *link) ended() error {
+	select {
+	case err := <-l.end:
+		l.stop()
+		l.own = nil
+		return errors.Join(errors.New("the engine ended"), err)
+	default:
+		return nil
+	}
+}
+
+// close stops the own engine, if there is one, and says so when that takes time.
+func (l *link) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.own == nil {
+		return nil
+	}
+	l.stop()
+	l.own = nil
+	patience := time.NewTimer(500 * time.Millisecond)
+	defer patience.Stop()
+	select {
+	case err := <-l.end:
+		return err
+	case <-patience.C:
+		fmt.Fprintln(l.app.err, "switchboard: finishing what is under way; Ctrl-C leaves at once, and the rest goes on next time")
+	}
+	var hurry <-chan struct{} // after a first signal, the second ends the process anyway
+	if l.app.ctx.Err() == nil {
+		hurry = l.app.ctx.Done()
+	}
+	select {
+	case err := <-l.end:
+		return err
+	case <-hurry:
+		os.Exit(exitDone) // as safe as being killed
+		return nil
+	}
+}
+
+// pause waits a moment, or returns ctx's error.
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(50 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// hasLedger says whether there is anything to read: a command that only reads must
+// not make a new data folder out of a typing error.
+func hasLedger(settings *configs.Settings) error {
+	if settings.Store.URL != "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(settings.DataDir, "switchboard.db")); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is nothing in %s yet; \"switchboard chat\" begins, --data names another folder", settings.DataDir)
+	}
+	return nil
+}
