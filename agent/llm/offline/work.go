@@ -89,7 +89,7 @@ func block(text string, limit int) string {
 
 func clip(text string, limit int) string {
 	if r := []rune(text); len(r) > limit {
-		return string(r[:limit]) + "…"
+		return fmt.Sprintf("%s… (%d characters more)", string(r[:limit]), len(r)-limit)
 	}
 	return text
 }
