@@ -66,8 +66,9 @@ func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 	if r.db.pg != nil && len(step.Redact) == 0 { // redaction is rare, and many statements
 		return r.db.callStep(ctx, ref, &step, says)
 	}
+	bodies := packCalls(step.Calls) // here, and not while everybody waits for the writer
 	err = r.db.write(ctx, r.db.stepMode(step), "commit step", func(t *tx) error {
-		next, err = t.step(ref, &step, says)
+		next, err = t.step(ref, &step, bodies, says)
 		return err
 	})
 	if err != nil {
@@ -94,7 +95,7 @@ func (db *DB) stepMode(step agent.Step) durability {
 	return rides
 }
 
-func (t *tx) step(ref router.TurnRef, step *agent.Step, says []router.Reply) (*router.Claimed, error) {
+func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []router.Reply) (*router.Claimed, error) {
 	conversation, err := t.holding(ref)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, says []router.Reply) (*r
 			return nil, err
 		}
 	}
-	w.calls(step.Calls)
+	w.calls(step.Calls, bodies)
 	w.plan(step.Plan)
 	for _, c := range step.Tasks {
 		w.task(c)
@@ -166,16 +167,27 @@ func (w *stepWriter) exec(query string, args ...any) (n int64) {
 	return n
 }
 
-func (w *stepWriter) calls(calls []agent.Call) {
-	for _, c := range calls {
+// A body is what went over the wire of one call, compressed.
+type body struct{ answer, request, response []byte }
+
+func packCalls(calls []agent.Call) []body {
+	bodies := make([]body, len(calls))
+	for i, c := range calls {
+		bodies[i] = body{pack([]byte(clean(c.Answer))), pack(c.Exchange.Request), pack(c.Exchange.Response)}
+	}
+	return bodies
+}
+
+func (w *stepWriter) calls(calls []agent.Call, bodies []body) {
+	for i, c := range calls {
 		x, u := &c.Exchange, &c.Usage
 		n := w.exec(insertCall, w.turn, clean(c.Step), w.turn, clean(c.Role), clean(x.Provider), clean(x.Model), clean(c.Error),
 			u.In, u.Out, u.Cached, u.Cost, x.Duration.Microseconds(), w.t.now)
 		if n == 0 {
 			continue // answered already, or an error that w.err holds
 		}
-		w.exec(insertBody, w.turn, clean(c.Step), pack([]byte(clean(c.Answer))), pack(x.Request), pack(x.Response),
-			w.t.now+bodiesLive.Microseconds())
+		b := &bodies[i]
+		w.exec(insertBody, w.turn, clean(c.Step), b.answer, b.request, b.response, w.t.now+bodiesLive.Microseconds())
 		w.exec(addUsage, 1, u.In, u.Out, u.Cost, w.turn)
 	}
 }

@@ -106,11 +106,12 @@ func stepArgOf(turn int64, step *agent.Step, says []router.Reply, now int64) ste
 		Calls: []callArg{}, Expires: now + bodiesLive.Microseconds(), Plan: planArgOf(step.Plan),
 		Changes: []changeArg{}, Says: []*replyArg{}, Events: stepEvents(turn, step),
 	}
-	for _, c := range step.Calls {
+	bodies := packCalls(step.Calls)
+	for i, c := range step.Calls {
 		x, u := &c.Exchange, &c.Usage
 		arg.Calls = append(arg.Calls, callArg{
 			clean(c.Step), clean(c.Role), clean(x.Provider), clean(x.Model), clean(c.Error), u.In, u.Out, u.Cached, u.Cost,
-			x.Duration.Microseconds(), pack([]byte(clean(c.Answer))), pack(x.Request), pack(x.Response),
+			x.Duration.Microseconds(), bodies[i].answer, bodies[i].request, bodies[i].response,
 		})
 	}
 	for _, c := range step.Tasks {
