@@ -33,8 +33,8 @@ func holdsSecrets(answer string) bool {
 }
 
 // secretsIn are the credentials in a planner's answer as the person typed them,
-// the longest first, so that none leaves a rest of another. Where they cannot be
-// told from the rest, it is the whole message.
+// the longest first, so that none leaves a rest of another. Where one does not
+// stand in the message as the model copied it, it is the whole message.
 func (r *run) secretsIn(answer string) []string {
 	var top map[string]any
 	var values []string
@@ -46,8 +46,11 @@ func (r *run) secretsIn(answer string) []string {
 		}
 	}
 	values = slices.DeleteFunc(values, func(v string) bool { return strings.TrimSpace(v) == "" })
-	if len(values) == 0 {
-		return []string{r.turn.Message.Text}
+	typed := func(value string) bool {
+		return strings.Contains(r.turn.Message.Text, value) || strings.Contains(r.turn.Message.Quote, value)
+	}
+	if len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return !typed(v) }) {
+		values = append(values, r.turn.Message.Text)
 	}
 	slices.SortFunc(values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(values)

@@ -216,6 +216,42 @@ func TestGarbageFailsLoudly(t *testing.T) {
 	}
 }
 
+// What the model did not copy letter by letter takes the whole message with it.
+//
+// promise: P6.secrets-refused
+func TestSecretsCopiedLoosely(t *testing.T) {
+	t.Parallel()
+	for typed, copied := range map[string]string{
+		"use this key:\r\nTOPSECRETAAAA\r\nTOPSECRETBBBB": "use this key:\nTOPSECRETAAAA\nTOPSECRETBBBB",
+		"my password is TOPSECRETAAAA_x!":                 "TopSecretAAAA_x!",
+		"my password is TOPSECRETAAAA rest":               "TOPSECRET****",
+		"TOPSECRETAAAA and SECONDSECRET":                  "SECONDSECRET2",
+	} {
+		w := newWorld(t)
+		w.turn.Message.Text = typed
+		answer := fmt.Sprintf(`{"goal":"g","secrets":[{"key":"k","value":%s}],"tasks":[]}`, jsonString(t, copied))
+		w.script(map[string][]string{rolePlanner: {answer}})
+		w.run()
+		w.wantEnd("failed", "not_available")
+		message := typed
+		for _, secret := range w.journal.steps[0].Redact {
+			message = strings.ReplaceAll(message, secret, "")
+		}
+		if strings.Contains(message, "SECRET") {
+			t.Errorf("%q, copied as %q, would keep %q", typed, copied, message)
+		}
+	}
+}
+
+func jsonString(t *testing.T, s string) string {
+	t.Helper()
+	data, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
 // promise: P6.secrets-refused
 func TestSecretsLeaveNoTrace(t *testing.T) {
 	t.Parallel()

@@ -162,5 +162,11 @@ func rejected(entry Entry, reason string) Entry {
 	if entry.Event.Raw == nil {
 		entry.Event.Raw = []byte(entry.Event.Message.Text)
 	}
+	// Besides the raw bytes only what labels them is kept, and that made readable.
+	c := entry.Event.Conversation
+	id := []rune(readable(string(c.ID)))
+	entry.Event.Conversation = channels.Conversation{
+		Channel: c.Channel, ID: channels.ConversationID(id[:min(len(id), 200)]), Kind: channels.Direct,
+	}
 	return entry
 }

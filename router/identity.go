@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -68,14 +69,26 @@ func unreadable(event channels.Event) string {
 		return "this kind of event is not known here"
 	case event.Key == "":
 		return "the event has no key"
-	case event.Conversation.ID == "" || !utf8.ValidString(string(event.Conversation.ID)) || strings.ContainsRune(string(event.Conversation.ID), 0):
+	case !readableID(string(event.Conversation.ID)):
 		return "the conversation has no readable ID"
+	case !readableID(cmp.Or(event.Sender.ID, "-")) || !readableID(cmp.Or(string(event.Message.ID), "-")):
+		return "the sender or the message has no readable ID"
+	case !slices.Contains([]channels.ConversationKind{channels.Direct, channels.Group, channels.Thread}, event.Conversation.Kind):
+		return "this kind of conversation is not known here"
 	case !utf8.ValidString(text):
 		return "the message is not valid UTF-8; send it as plain text in UTF-8"
 	case strings.ContainsRune(text, 0):
 		return "the message holds a NUL byte; send it as plain text"
 	}
 	return ""
+}
+
+// longestID is the longest ID taken, in bytes; platforms' own are far shorter, and
+// what is longer would not fit an index.
+const longestID = 1024
+
+func readableID(id string) bool {
+	return id != "" && len(id) <= longestID && utf8.ValidString(id) && !strings.ContainsRune(id, 0)
 }
 
 // clean mends what only labels the event, so that no stray byte in a name makes
@@ -85,12 +98,16 @@ func clean(event *channels.Event) {
 		&event.Sender.ID, &event.Sender.Label, &event.Sender.Team, &event.Conversation.Title,
 		&event.Conversation.Place, &event.Message.Quote,
 	} {
-		*s = strings.ReplaceAll(strings.ToValidUTF8(*s, "\uFFFD"), "\x00", "")
+		*s = readable(*s)
 	}
 	for i := range event.Message.Attachments {
 		a := &event.Message.Attachments[i]
-		a.Name = strings.ReplaceAll(strings.ToValidUTF8(a.Name, "\uFFFD"), "\x00", "")
+		a.Name = readable(a.Name)
 	}
+}
+
+func readable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }
 
 func blank(text string) bool { return strings.TrimSpace(text) == "" }

@@ -323,18 +323,21 @@ func TestBadInput(t *testing.T) {
 		broken := event(2, "c1", "ada", "a\xffb")
 		noKey := event(3, "c1", "ada", "no key")
 		noKey.Key = ""
-		receipts, err := r.router.Accept(t.Context(), []channels.Event{nul, broken, noKey})
+		longID := event(4, strings.Repeat("x", 5000), "ada", "long ID")
+		oddKind := event(5, "c1", "ada", "odd kind")
+		oddKind.Conversation.Kind = "odd\x00\xff"
+		receipts, err := r.router.Accept(t.Context(), []channels.Event{nul, broken, noKey, longID, oddKind})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, want := range []string{"NUL", "UTF-8", "no key"} {
+		for i, want := range []string{"NUL", "UTF-8", "no key", "readable ID", "kind of conversation"} {
 			if !strings.Contains(receipts[i].Rejected, want) {
 				t.Errorf("receipt %d: %+v, want %s", i, receipts[i], want)
 			}
 		}
 		r.until("the garbled event is confirmed", func() bool { return r.platform.Pending() == 0 })
 		list, err := r.db.Router().Rejected(t.Context(), 10)
-		if err != nil || len(list) != 4 {
+		if err != nil || len(list) != 6 {
 			t.Errorf("rejected: %+v, %v", list, err)
 		}
 		r.platform.Say("c1", "ada", "   \n\t ")
