@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 )
@@ -32,7 +34,7 @@ func TestConformance(t *testing.T) {
 		server := httptest.NewServer(channel.Handler())
 		c := &client{
 			http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-			base: server.URL, session: "default", person: "ada",
+			base: server.URL, session: "default", person: "ada", link: &link{patience: patience},
 		}
 		// The person writes as Chat does: a line, and the next when it was taken.
 		ctx, cancel := context.WithCancel(context.Background())
@@ -111,6 +113,7 @@ func TestHandlerRefuses(t *testing.T) {
 		"no person":     {"POST", PathMessages, `{"session":"s","text":"x"}`, 400, "person"},
 		"bad session":   {"POST", PathMessages, `{"session":"a b","person":"ada","text":"x"}`, 400, "session"},
 		"bad after":     {"GET", PathEvents + "?session=s&person=ada&after=x", "", 400, "after"},
+		"bad until":     {"GET", PathEvents + "?session=s&person=ada&until=-2", "", 400, "until"},
 		"events, no id": {"GET", PathEvents, "", 400, "session"},
 		"wrong method":  {"GET", PathMessages, "", 405, ""},
 		"too long":      {"POST", PathMessages, `{"session":"s","person":"ada","text":"` + strings.Repeat("x", maxBody) + `"}`, 413, "too long"},
@@ -158,8 +161,12 @@ func TestReceipt(t *testing.T) {
 		if err := json.Unmarshal(raw, &got); err != nil {
 			t.Fatal(err)
 		}
-		if got["message_id"] != "1" || got["turn_id"] != "101" || got["event"] != 1.0 || got["duplicate"] != duplicate {
-			t.Errorf("%s", raw)
+		want := map[string]any{"message_id": "1", "turn_id": "101", "event": 1.0, "duplicate": false}
+		if duplicate {
+			want = map[string]any{"event": 0.0, "duplicate": true}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
 		}
 	}
 }

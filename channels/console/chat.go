@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -29,6 +30,12 @@ type Options struct {
 	Terminal bool
 	// HistoryFile keeps the lines written on a terminal, mode 0600; empty: none.
 	HistoryFile string
+	// SeenFile keeps, mode 0600, how much of each conversation was shown, so that a
+	// terminal begins with what was said since; empty: none.
+	SeenFile string
+	// Commands are the commands that the Tab key completes, each with its slash;
+	// empty: those every engine has. What Chat itself does is always among them.
+	Commands []string
 	// NoColor writes no colours on a terminal; so does the variable NO_COLOR.
 	NoColor bool
 }
@@ -39,29 +46,76 @@ var ErrUnanswered = errors.New("not everything was answered")
 
 // Chat talks to an engine's console until the input ends: in a pipe one line is
 // one message, on a terminal the person leaves. A turn that failed has been
-// answered, by the notice that says so. It returns ctx's error when ctx ends.
+// answered, by the notice that says so. An engine that goes away is waited for: its
+// successor is whoever engine's transport connects to; the error is an ErrNoEngine
+// when that took too long, and ctx's error when ctx ends.
 //
-// A read of Options.In that is blocked when Chat returns early stays blocked until
-// its input ends.
+// A read of Options.In that is blocked when Chat returns stays blocked until its
+// input ends.
 func Chat(ctx context.Context, engine *http.Client, o Options) error {
-	if _, err := conversationID(o.Person, o.Session); err != nil {
-		return err
-	}
-	c := &client{http: engine, base: baseURL(o.BaseURL), session: o.Session, person: o.Person}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, after, err := c.open(ctx, -1)
+	conv, err := conversationID(o.Person, o.Session)
 	if err != nil {
 		return err
+	}
+	o.Err = &shared{out: o.Err}
+	c := newClient(engine, o)
+	c.link.telling(func(text string) { _, _ = fmt.Fprintln(o.Err, text) })
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, last, err := c.open(ctx, -1)
+	if err != nil {
+		return err
+	}
+	seen := openSeen(o.SeenFile, string(conv), last)
+	// The stream is open, so that nothing is lost in between.
+	talk, err := begin(ctx, c, o, seen, last)
+	if err != nil {
+		return errors.Join(err, stream.Close())
 	}
 	events := make(chan channels.SessionEvent)
 	lost := make(chan error, 1)
 	var following sync.WaitGroup
-	following.Go(func() { lost <- c.follow(ctx, stream, after, events) })
+	following.Go(func() { lost <- c.follow(ctx, stream, last, events) })
 	defer following.Wait()
 	defer cancel()
+	return talk(ctx, events, lost)
+}
+
+// talker runs a conversation over its events until it ends; lost has the error when
+// there are no more.
+type talker func(ctx context.Context, events <-chan channels.SessionEvent, lost <-chan error) error
+
+// begin catches up on the events up to number last.
+func begin(ctx context.Context, c *client, o Options, seen *seen, last int64) (talker, error) {
 	if o.Terminal {
-		return newTerminal(c, o).run(ctx, events, lost)
+		t := newTerminal(c, o, seen)
+		return t.run, t.catchUp(ctx, last)
 	}
-	return newPipe(c, o).run(ctx, events, lost)
+	whole := true
+	if seen.n < last {
+		err := c.between(ctx, seen.n, last, func(e channels.SessionEvent) bool {
+			whole = e.Message == nil || e.Message.Direction != "out"
+			return whole
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if whole {
+		seen.advance(last)
+	}
+	return newPipe(c, o, seen, whole).run, nil
+}
+
+// shared lets several goroutines write.
+type shared struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// Write implements io.Writer.
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.Write(p)
 }

@@ -17,24 +17,32 @@ import (
 	"switchboard/channels"
 )
 
-const (
-	// patience is how long an engine may be unreachable before Chat gives up; it
-	// covers a restart.
-	patience = 10 * time.Second
-	// retryPause is the wait between two tries.
-	retryPause = 100 * time.Millisecond
-)
+// postTry bounds one try to send a message; an engine that hangs is asked again.
+const postTry = 15 * time.Second
 
 // refusedError is a complete answer that is no success; trying again is useless.
 type refusedError struct{ why string }
 
 func (e *refusedError) Error() string { return e.why }
 
+// faultError is the answer of an engine that is there and cannot do what it should.
+type faultError struct{ why string }
+
+func (e *faultError) Error() string { return e.why }
+
 // client is one conversation of one person, seen from outside the engine.
 type client struct {
 	http            *http.Client
 	base            string
 	session, person string
+	link            *link
+}
+
+func newClient(engine *http.Client, o Options) *client {
+	return &client{
+		http: engine, base: baseURL(o.BaseURL), session: o.Session, person: o.Person,
+		link: &link{patience: patience},
+	}
 }
 
 // post sends a message.
@@ -51,6 +59,8 @@ func (c *client) postAs(ctx context.Context, key, text string) (receipt, error) 
 	}
 	var got receipt
 	err = c.persist(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, postTry)
+		defer cancel()
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+PathMessages, bytes.NewReader(body))
 		if err != nil {
 			return &refusedError{err.Error()}
@@ -83,56 +93,82 @@ func (c *client) do(request *http.Request) (*http.Response, error) {
 	if json.NewDecoder(io.LimitReader(response.Body, 64<<10)).Decode(&said) != nil || said.Error == "" {
 		said.Error = response.Status
 	}
-	if response.StatusCode >= http.StatusInternalServerError {
+	switch {
+	case response.StatusCode == http.StatusInternalServerError:
+		return nil, &faultError{said.Error}
+	case response.StatusCode > http.StatusInternalServerError: // it begins or ends
 		return nil, errors.New(said.Error)
 	}
 	return nil, &refusedError{said.Error}
 }
 
-// persist repeats f until it succeeds, is refused, or failed for the whole of
-// patience.
+// persist repeats f until it succeeds or is refused, or all patience is at an end.
 func (c *client) persist(ctx context.Context, f func() error) error {
-	for began := time.Now(); ; {
+	var faulty time.Time // since when the engine answers that it cannot
+	for wait := retryPause; ; wait = min(2*wait, retryMost) {
 		err := f()
-		if err == nil {
+		switch {
+		case err == nil:
+			c.link.works()
 			return nil
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		if _, refused := errors.AsType[*refusedError](err); refused || time.Since(began) > patience {
+		if _, refused := errors.AsType[*refusedError](err); refused {
+			c.link.works()
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(retryPause):
+		if _, fault := errors.AsType[*faultError](err); fault {
+			c.link.works()
+			if faulty.IsZero() {
+				faulty = time.Now()
+			}
+			if time.Since(faulty) > faultPatience {
+				return err
+			}
+		} else {
+			faulty = time.Time{}
+			if c.link.failed() {
+				return noEngine(err)
+			}
 		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// pause waits, or returns ctx's error.
+func pause(ctx context.Context, wait time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(wait):
+		return nil
 	}
 }
 
 // open starts the stream of events after number after, or from now on if after is
 // negative; it returns the number the stream begins behind.
 func (c *client) open(ctx context.Context, after int64) (io.ReadCloser, int64, error) {
-	query := url.Values{"session": {c.session}, "person": {c.person}}
+	query := url.Values{}
 	if after >= 0 {
 		query.Set("after", strconv.FormatInt(after, 10))
 	}
 	var stream io.ReadCloser
 	err := c.persist(ctx, func() error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+PathEvents+"?"+query.Encode(), nil)
-		if err != nil {
-			return &refusedError{err.Error()}
-		}
-		response, err := c.do(request)
+		response, err := c.get(ctx, query)
 		if err != nil {
 			return err
 		}
-		stream = response.Body
+		begins := after
 		if after < 0 {
-			after, err = strconv.ParseInt(response.Header.Get("X-After"), 10, 64)
+			if begins, err = strconv.ParseInt(response.Header.Get("X-After"), 10, 64); err != nil {
+				return errors.Join(err, response.Body.Close())
+			}
 		}
-		return err
+		stream, after = response.Body, begins
+		return nil
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("follow the conversation: %w", err)
@@ -140,8 +176,50 @@ func (c *client) open(ctx context.Context, after int64) (io.ReadCloser, int64, e
 	return stream, after, nil
 }
 
+func (c *client) get(ctx context.Context, query url.Values) (*http.Response, error) {
+	query.Set("session", c.session)
+	query.Set("person", c.person)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+PathEvents+"?"+query.Encode(), nil)
+	if err != nil {
+		return nil, &refusedError{err.Error()}
+	}
+	return c.do(request)
+}
+
+// between hands over the events after number after up to number until, or fewer if
+// more says no.
+func (c *client) between(ctx context.Context, after, until int64, more func(channels.SessionEvent) bool) error {
+	err := c.persist(ctx, func() error {
+		response, err := c.get(ctx, url.Values{
+			"after": {strconv.FormatInt(after, 10)}, "until": {strconv.FormatInt(until, 10)},
+		})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = response.Body.Close() }()
+		decoder := json.NewDecoder(response.Body)
+		for {
+			var e channels.SessionEvent
+			switch err := decoder.Decode(&e); {
+			case errors.Is(err, io.EOF):
+				return nil
+			case err != nil:
+				return err
+			}
+			after = e.N
+			if !more(e) {
+				return nil
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("read what was said: %w", err)
+	}
+	return nil
+}
+
 // follow hands the events of stream and of those after it to events, connecting
-// again when a stream ends, until ctx ends or the engine stays away.
+// again when a stream ends, until ctx ends or no engine comes back.
 func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, events chan<- channels.SessionEvent) error {
 	for {
 		decoder := json.NewDecoder(stream)
@@ -161,10 +239,12 @@ func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, 
 			}
 		}
 		_ = stream.Close() // it has ended already
-		select {
-		case <-ctx.Done():
+		if ctx.Err() != nil {
 			return ctx.Err()
-		case <-time.After(retryPause):
+		}
+		c.link.failed()
+		if err := pause(ctx, retryPause); err != nil {
+			return err
 		}
 		var err error
 		if stream, _, err = c.open(ctx, after); err != nil {

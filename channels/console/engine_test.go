@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,10 +34,12 @@ type engine struct {
 
 	mu     sync.Mutex
 	events map[string][]channels.SessionEvent
-	keys   map[channels.EventKey]channels.Receipt
+	keys   map[channels.EventKey]bool
 	texts  []string
 	rows   int64
 	broken int // Accept fails that often
+	mute   int // so many answers to messages are lost
+	away   atomic.Bool
 	work   sync.WaitGroup
 	stop   func()
 }
@@ -51,18 +54,21 @@ type turn struct {
 
 func newEngine(t *testing.T, reply func(text string, turn *turn)) *engine {
 	t.Helper()
-	e := &engine{reply: reply, events: map[string][]channels.SessionEvent{}, keys: map[channels.EventKey]channels.Receipt{}}
+	e := &engine{reply: reply, events: map[string][]channels.SessionEvent{}, keys: map[channels.EventKey]bool{}}
 	e.channel = New("console", e, slog.New(slog.DiscardHandler))
 	path := filepath.Join(t.TempDir(), "engine.sock")
 	listener, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(e.channel.Handler())
+	server := httptest.NewUnstartedServer(e.losing(e.channel.Handler()))
 	_ = server.Listener.Close()
 	server.Listener = listener
 	server.Start()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		if e.away.Load() {
+			return nil, errors.New("nobody is there")
+		}
 		return (&net.Dialer{}).DialContext(ctx, "unix", path)
 	}}
 	e.client = &http.Client{Transport: transport}
@@ -74,6 +80,24 @@ func newEngine(t *testing.T, reply func(text string, turn *turn)) *engine {
 		server.Close()
 	})
 	return e
+}
+
+// losing takes messages and loses the first answers.
+func (e *engine) losing(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.mu.Lock()
+		lose := r.Method == http.MethodPost && e.mute > 0
+		if lose {
+			e.mute--
+		}
+		e.mu.Unlock()
+		if !lose {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	})
 }
 
 func (e *engine) start(t *testing.T) {
@@ -104,9 +128,8 @@ func (e *engine) Accept(_ context.Context, batch []channels.Event) ([]channels.R
 			e.mu.Unlock()
 			return nil, errors.New("the disk is full")
 		}
-		if known, ok := e.keys[event.Key]; ok {
-			known.Duplicate = true
-			receipts = append(receipts, known)
+		if e.keys[event.Key] {
+			receipts = append(receipts, channels.Receipt{Duplicate: true}) // it knows no more, as the store
 			e.mu.Unlock()
 			continue
 		}
@@ -130,7 +153,7 @@ func (e *engine) Accept(_ context.Context, batch []channels.Event) ([]channels.R
 			e.work.Go(func() { e.reply(event.Message.Text, next) })
 		}
 		e.mu.Lock()
-		e.keys[event.Key] = got
+		e.keys[event.Key] = true
 		e.mu.Unlock()
 		receipts = append(receipts, got)
 	}
@@ -186,7 +209,7 @@ func (u *turn) state(state string) { u.emit("turn", map[string]string{"state": s
 // answer is a whole simple turn.
 func (u *turn) answer(text string) {
 	u.say(text, true, false)
-	u.state("done")
+	u.raw("turn", `{"state":"done","outcome":"answered"}`)
 }
 
 // raw emits an event with data in JSON, so that tests hold the names.
@@ -202,13 +225,18 @@ func echo(text string, turn *turn) {
 }
 
 func planned(text string, turn *turn) {
-	turn.raw("plan", `{"attempt":0,"goal":"look","count":3,"tasks":[{"type":"exec","detail":"ls -l"},{"type":"tool","tool":"time","detail":"ask"}]}`)
+	turn.raw("plan", `{"attempt":0,"goal":"look","count":3,"tasks":[{"type":"exec","detail":"ls -l"},{"type":"tool","tool":"time","detail":"ask"},{"type":"msg","detail":"tell"}]}`)
 	turn.raw("task", `{"attempt":0,"position":0,"type":"exec","state":"running"}`)
 	turn.raw("task", `{"attempt":0,"position":0,"type":"exec","state":"failed","outcome":"error","code":"exit_1"}`)
 	turn.raw("review", `{"attempt":0,"position":0,"status":"replan","reason":"no such\nfolder"}`)
+	turn.raw("task", `{"attempt":0,"position":1,"type":"tool","state":"cancelled"}`)
 	turn.say("I try another way, because *there is no such folder*.", false, true)
-	turn.raw("plan", `{"attempt":1,"goal":"look again","count":1,"tasks":[{"type":"msg","detail":"say"}]}`)
+	turn.raw("plan", `{"attempt":1,"goal":"look again","count":2,"tasks":[{"type":"tool","tool":"time","detail":"ask"},{"type":"msg","detail":"say"}]}`)
 	turn.raw("unknown", `[]`)
+	turn.raw("task", `{"attempt":1,"position":0,"type":"tool","state":"running"}`)
+	turn.raw("task", `{"attempt":1,"position":0,"type":"tool","state":"done","outcome":"ok"}`)
+	turn.raw("review", `{"attempt":1,"position":0,"status":"ok","reason":"it is fine"}`)
 	turn.raw("task", `{"position":99,"state":"running"}`)
+	turn.raw("task", `{"position":1,"type":"msg","state":"done"}`)
 	turn.answer(fmt.Sprintf("There is nothing in %s.", text))
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -66,7 +67,7 @@ func (c *Channel) message(w http.ResponseWriter, r *http.Request) {
 	}})
 	if err != nil || len(receipts) != 1 {
 		c.log.ErrorContext(ctx, "message not accepted", "conversation_id", conv, "error", err)
-		refuse(w, http.StatusServiceUnavailable, "the message could not be stored; try again")
+		refuse(w, http.StatusInternalServerError, "the message could not be stored; try again")
 		return
 	}
 	got := receipts[0]
@@ -114,47 +115,76 @@ func (c *Channel) events(w http.ResponseWriter, r *http.Request) {
 	wake, stop := c.subscribe(conv)
 	defer stop()
 	session := c.name + ":" + string(conv)
-	var after int64
-	if text := query.Get("after"); text != "" {
-		if after, err = strconv.ParseInt(text, 10, 64); err != nil || after < 0 {
-			refuse(w, http.StatusBadRequest, fmt.Sprintf("after: %.40q is not an event's number", text))
+	after, err := number(query, "after")
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	until, err := number(query, "until")
+	if err != nil {
+		refuse(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	if after < 0 {
+		if after, err = c.last(ctx, session); err != nil {
+			c.log.ErrorContext(ctx, "events not readable", "conversation_id", conv, "error", err)
+			refuse(w, http.StatusInternalServerError, "the events could not be read; try again")
 			return
 		}
-	} else if after, err = c.last(ctx, session); err != nil {
-		c.log.ErrorContext(ctx, "events not readable", "conversation_id", conv, "error", err)
-		refuse(w, http.StatusServiceUnavailable, "the events could not be read; try again")
-		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("X-After", strconv.FormatInt(after, 10))
 	out := http.NewResponseController(w)
 	_ = out.SetWriteDeadline(time.Time{}) // a stream has no end; not every writer has a deadline
-	if err := c.stream(ctx, w, out, session, after, wake); err != nil && ctx.Err() == nil {
+	if err := c.stream(ctx, w, out, session, span{after, until}, wake); err != nil && ctx.Err() == nil {
 		c.log.WarnContext(ctx, "event stream ended", "conversation_id", conv, "error", err)
 	}
 }
 
-// stream writes the events after number after as they come, until ctx ends.
-func (c *Channel) stream(ctx context.Context, w http.ResponseWriter, out *http.ResponseController, session string, after int64, wake <-chan struct{}) error {
+// number reads an event's number from a query; -1: it is not there.
+func number(query url.Values, name string) (int64, error) {
+	text := query.Get(name)
+	if text == "" {
+		return -1, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%s: %.40q is not an event's number", name, text)
+	}
+	return n, nil
+}
+
+// span is the events after one number, up to another; -1: without end.
+type span struct{ after, until int64 }
+
+// stream writes a span of events as they come, until ctx ends. A span with an end
+// waits for nothing.
+func (c *Channel) stream(ctx context.Context, w http.ResponseWriter, out *http.ResponseController, session string, s span, wake <-chan struct{}) error {
 	poll := time.NewTicker(pollEvery)
 	defer poll.Stop()
 	encoder := json.NewEncoder(w)
 	for {
-		events, err := c.reader.Events(ctx, session, after, page)
+		events, err := c.reader.Events(ctx, session, s.after, page)
 		if err != nil {
 			return err
 		}
 		for _, e := range events {
+			if s.until >= 0 && e.N > s.until {
+				return nil
+			}
 			if err := encoder.Encode(e); err != nil {
 				return err
 			}
-			after = e.N
+			s.after = e.N
 		}
 		if err := out.Flush(); err != nil {
 			return err
 		}
 		if len(events) == page {
 			continue
+		}
+		if s.until >= 0 {
+			return nil
 		}
 		select {
 		case <-ctx.Done():

@@ -13,8 +13,11 @@ import (
 // historyLines is how many lines are remembered.
 const historyLines = 1000
 
-// history keeps the lines written, the newest first, in a file that only its owner
-// can read. It implements term.History. It is used by one goroutine.
+// lineBreak stands for a line break within an entry of the file: U+2028.
+const lineBreak = "\u2028"
+
+// history keeps what was written in a file that only its owner can read. It is used
+// by one goroutine.
 type history struct {
 	lines []string // oldest first
 	file  *os.File // nil: not kept
@@ -41,7 +44,7 @@ func openHistory(path string) (*history, error) {
 	for {
 		text, err := in.ReadString('\n')
 		if text = strings.TrimRight(text, "\n"); text != "" {
-			h.lines = append(h.lines, sanitize(text))
+			h.lines = append(h.lines, strings.ReplaceAll(Printable(text), lineBreak, "\n"))
 		}
 		if err == io.EOF {
 			break
@@ -62,8 +65,8 @@ func keep(err error, file *os.File) error {
 	return err
 }
 
-// Add implements term.History.
-func (h *history) Add(entry string) {
+// add remembers a line, unless it repeats the last one.
+func (h *history) add(entry string) {
 	if strings.TrimSpace(entry) == "" || (len(h.lines) > 0 && h.lines[len(h.lines)-1] == entry) {
 		return
 	}
@@ -71,15 +74,10 @@ func (h *history) Add(entry string) {
 		h.lines = h.lines[1:]
 	}
 	if h.file != nil {
-		_, _ = h.file.WriteString(entry + "\n") // a full disk costs the history, not the talk
+		// A full disk costs the history, not the talk.
+		_, _ = h.file.WriteString(strings.ReplaceAll(entry, "\n", lineBreak) + "\n")
 	}
 }
-
-// Len implements term.History.
-func (h *history) Len() int { return len(h.lines) }
-
-// At implements term.History.
-func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
 
 func (h *history) close() {
 	if h.file != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,41 +23,52 @@ type pipe struct {
 	client   *client
 	o        Options
 	progress *progress
+	seen     *seen
+	whole    bool // everything up to now was shown, here or before
 
-	waiting *receipt // the message being answered; nil: none
-	held    *spoken  // the newest message of the turn, if it is a notice
-	timeout <-chan time.Time
-	failed  int
-	total   int
+	waiting   *receipt // the message being answered; nil: none
+	sent      string   // its text
+	held      *spoken  // the turn's newest message, while it matters whether it is the last
+	timeout   <-chan time.Time
+	lingering <-chan time.Time // set while later messages are listened for
+	failed    int
+	total     int
 }
 
 // spoken is a message with its event, as --json writes it.
 type spoken struct {
 	channels.SessionMessage
 	Event  int64     `json:"event"`
-	TurnID int64     `json:"turn_id,string,omitempty"`
+	TurnID *string   `json:"turn_id"` // null: it belongs to no turn, as a command's answer
 	At     time.Time `json:"at"`
+	// Of the turn that this message ended; else they are left out.
+	State   string `json:"state,omitempty"`
+	Outcome string `json:"outcome,omitempty"`
 }
 
-func newPipe(c *client, o Options) *pipe {
-	return &pipe{client: c, o: o, progress: newProgress()}
+func newPipe(c *client, o Options, seen *seen, whole bool) *pipe {
+	return &pipe{client: c, o: o, progress: newProgress(false), seen: seen, whole: whole}
 }
 
 // run sends line by line and returns when all are answered and Linger is over.
 func (p *pipe) run(ctx context.Context, events <-chan channels.SessionEvent, lost <-chan error) error {
+	defer func() {
+		if err := p.seen.save(); err != nil {
+			p.note(err.Error())
+		}
+	}()
 	input, readErr := p.read(ctx)
-	var lingering <-chan time.Time
 	ended := false
 	for {
 		next := input
 		if p.waiting != nil || ended {
 			next = nil
 		}
-		if ended && p.waiting == nil && lingering == nil {
+		if ended && p.waiting == nil && p.lingering == nil {
 			if p.o.Linger <= 0 {
 				return errors.Join(<-readErr, p.verdict())
 			}
-			lingering = time.After(p.o.Linger)
+			p.lingering = time.After(p.o.Linger)
 		}
 		select {
 		case <-ctx.Done():
@@ -76,8 +88,12 @@ func (p *pipe) run(ctx context.Context, events <-chan channels.SessionEvent, los
 				return err
 			}
 		case <-p.timeout:
+			if p.client.link.down() { // the answer may be there, and cannot come
+				p.timeout = time.After(answerWait)
+				continue
+			}
 			p.fail("no answer came")
-		case <-lingering:
+		case <-p.lingering:
 			return errors.Join(<-readErr, p.verdict())
 		}
 	}
@@ -130,10 +146,10 @@ func (p *pipe) send(ctx context.Context, l line) error {
 		return err
 	case got.Rejected != "":
 		p.fail("it was refused: " + got.Rejected)
-	case got.Event == 0:
+	case got.Event == 0 && !got.Duplicate:
 		p.fail(fmt.Sprintf("nobody will answer it: %q is not among the people who are let in", p.client.person))
 	default:
-		p.waiting = &got
+		p.waiting, p.sent = &got, l.text
 		if got.TurnID == 0 {
 			p.timeout = time.After(answerWait)
 		}
@@ -157,68 +173,132 @@ func (p *pipe) verdict() error {
 
 // event shows what happened and ends the wait when it was the answer.
 func (p *pipe) event(e channels.SessionEvent) error {
-	mine := p.waiting != nil && e.N > p.waiting.Event && e.TurnID == p.waiting.TurnID
-	if e.Message != nil {
-		if e.Message.Direction != "out" {
-			return nil
-		}
-		return p.message(e, mine)
+	p.recognize(e)
+	shown, err := p.show(e)
+	if err != nil {
+		return err
 	}
-	if mine && e.Kind != "turn" {
-		p.drop() // the turn goes on
+	p.whole = p.whole && shown
+	if p.whole && p.held == nil {
+		p.seen.advance(e.N)
+	}
+	return nil
+}
+
+// recognize finds the message being answered by its text when an engine went away
+// before it answered: another try's receipt only says that the message is known.
+func (p *pipe) recognize(e channels.SessionEvent) {
+	w := p.waiting
+	if w == nil || w.Event != 0 || e.Message == nil || e.Message.Direction != "in" || e.Message.Text != p.sent {
+		return
+	}
+	if w.Event, w.TurnID = e.N, e.TurnID; w.TurnID != 0 {
+		p.timeout = nil
+	}
+}
+
+// mine says whether an event belongs to the message being answered. What a command
+// is answered by is committed right behind it.
+func (p *pipe) mine(e channels.SessionEvent) bool {
+	w := p.waiting
+	if w == nil || w.Event == 0 || e.N <= w.Event || e.TurnID != w.TurnID {
+		return false
+	}
+	return w.TurnID != 0 || e.N == w.Event+1
+}
+
+// show says whether there is nothing in the event that has still to be shown, to
+// somebody else or later.
+func (p *pipe) show(e channels.SessionEvent) (shown bool, err error) {
+	mine := p.mine(e)
+	switch {
+	case e.Message != nil && e.Message.Direction != "out":
+		return true, nil
+	case e.Message != nil && mine:
+		return true, p.message(e)
+	case e.Message != nil && p.lingering != nil:
+		return true, p.write(newSpoken(e))
+	case e.Message != nil:
+		return false, nil
+	case mine:
+		return true, p.step(e)
+	}
+	d := readData(e)
+	if w := p.waiting; e.Kind == "turn" && over(d.State) && w != nil && w.TurnID == 0 && w.Event != 0 && e.N > w.Event {
+		// A command to cancel is answered by the end of the turn, which is not ours.
+		p.note(d.State)
+		return true, p.done(eventData{})
+	}
+	return true, nil
+}
+
+// step shows what a turn does, and ends the wait with it.
+func (p *pipe) step(e channels.SessionEvent) error {
+	if e.Kind != "turn" {
+		if err := p.flush(); err != nil {
+			return err
+		}
 	}
 	for _, l := range p.progress.lines(e) {
 		p.note(l)
 	}
-	if e.Kind != "turn" || !over(readData(e).State) {
-		return nil
-	}
-	if mine {
-		return p.done()
-	}
-	if p.waiting != nil && p.waiting.TurnID == 0 && e.N > p.waiting.Event {
-		return p.done() // a command to cancel is answered by the end of the turn
+	if d := readData(e); e.Kind == "turn" && over(d.State) {
+		return p.done(d)
 	}
 	return nil
 }
 
 // message writes answers to stdout. A notice within a turn is progress, unless it
 // turns out to be the turn's last word.
-func (p *pipe) message(e channels.SessionEvent, mine bool) error {
-	said := &spoken{SessionMessage: *e.Message, Event: e.N, TurnID: e.TurnID, At: e.At}
-	p.drop()
+func (p *pipe) message(e channels.SessionEvent) error {
+	if err := p.flush(); err != nil {
+		return err
+	}
+	said := newSpoken(e)
 	switch {
-	case mine && e.TurnID == 0:
+	case e.TurnID == 0:
 		if err := p.write(said); err != nil {
 			return err
 		}
-		return p.done()
-	case mine && said.Notice:
+		return p.done(eventData{})
+	case said.Notice || p.o.JSON:
 		p.held = said
-		return nil
-	case said.Notice && e.TurnID != 0:
-		p.note(show(said.Text))
 		return nil
 	}
 	return p.write(said)
 }
 
-// drop turns a held notice into progress: it was not the last word.
-func (p *pipe) drop() {
-	if p.held != nil {
-		p.note(show(p.held.Text))
-		p.held = nil
+// flush lets go of a held message: it was not the last word.
+func (p *pipe) flush() error {
+	held := p.held
+	p.held = nil
+	switch {
+	case held == nil:
+		return nil
+	case held.Notice:
+		p.note(show(held.Text))
+		return nil
 	}
+	return p.write(held)
 }
 
-// done ends the wait; a held notice is the answer.
-func (p *pipe) done() error {
+// done ends the wait; a held message was the turn's last word.
+func (p *pipe) done(turn eventData) error {
 	held := p.held
 	p.waiting, p.held, p.timeout = nil, nil, nil
 	if held == nil {
 		return nil
 	}
+	held.State, held.Outcome = turn.State, turn.Outcome
 	return p.write(held)
+}
+
+func newSpoken(e channels.SessionEvent) *spoken {
+	said := &spoken{SessionMessage: *e.Message, Event: e.N, At: e.At}
+	if e.TurnID != 0 {
+		said.TurnID = new(strconv.FormatInt(e.TurnID, 10))
+	}
+	return said
 }
 
 func (p *pipe) write(said *spoken) error {

@@ -58,7 +58,7 @@ func TestPipe(t *testing.T) {
 		"windows lines":   {echo, "a\r\nb\r\n", "you said: a\nyou said: b\n", "", false},
 		"command":         {echo, "/help\nb\n", "command /help\nyou said: b\n", "", false},
 		"unicode":         {echo, "👩‍👩‍👧 שלום\n", "you said: 👩‍👩‍👧 שלום\n", "", false},
-		"plan is told":    {planned, "x\n", "There is nothing in x.\n", "plan: look\n  1. exec: ls -l\n  2. time: ask\n  … and 1 more\n  1. running exec: ls -l\n  1. failed (exit_1)\n  1. review: replan, no such folder\nI try another way, because there is no such folder.\nplan 2: look again\n  1. msg: say\n", false},
+		"plan is told":    {planned, "x\n", "There is nothing in x.\n", "goal: look\nfailed 1. run a command: ls -l: exit_1\nplanning again: no such folder\nI try another way, because there is no such folder.\nnew plan: look again\nok 1. time: ask\n", false},
 		"failed turn":     {func(_ string, u *turn) { u.say("I could not.", false, true); u.state("failed") }, "x\n", "I could not.\n", "failed\n", false},
 		"several answers": {func(_ string, u *turn) { u.say("one", false, false); u.say("wait", false, true); u.answer("two") }, "x\n", "one\ntwo\n", "wait\n", false},
 		"silent turn":     {func(_ string, u *turn) { u.state("cancelled") }, "x\ny\n", "", "cancelled\ncancelled\n", false},
@@ -71,7 +71,17 @@ func TestPipe(t *testing.T) {
 			other := &turn{e: u.e, conv: u.conv, id: 7}
 			other.answer("a reminder")
 			u.answer("mine")
-		}, "x\n", "a reminder\nmine\n", "", false},
+		}, "x\n", "mine\n", "", false},
+		"work of others": {func(_ string, u *turn) {
+			other := &turn{e: u.e, conv: u.conv, id: 7}
+			other.state("running")
+			planned("y", other)
+			u.answer("mine")
+		}, "x\n", "mine\n", "", false},
+		"answer to another's command": {func(_ string, u *turn) {
+			(&turn{e: u.e, conv: u.conv}).say("not mine", false, false)
+			u.answer("mine")
+		}, "x\n", "mine\n", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,23 +101,45 @@ func TestPipe(t *testing.T) {
 
 func TestPipeJSON(t *testing.T) {
 	t.Parallel()
-	e := newEngine(t, echo)
-	out, _, err := inPipe(t, e, "a\n/b\n", func(o *Options) { o.JSON = true })
+	e := newEngine(t, func(text string, u *turn) {
+		if text != "c" {
+			echo(text, u)
+			return
+		}
+		u.say("I begin.", false, false)
+		u.say("I could not.", false, true)
+		u.raw("turn", `{"state":"failed","outcome":"stalled"}`)
+	})
+	out, _, err := inPipe(t, e, "a\n/b\nc\n", func(o *Options) { o.JSON = true })
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if len(lines) != 2 {
-		t.Fatalf("%q", out)
+	var got []map[string]any
+	for line := range strings.Lines(out) {
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			t.Fatal(err)
+		}
+		delete(object, "at")
+		got = append(got, object)
 	}
-	var got map[string]any
-	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
-		t.Fatal(err)
-	}
-	delete(got, "at")
-	want := map[string]any{
-		"id": "2", "direction": "out", "text": "**you** said: a", "author": "bot", "final": true, "notice": false,
-		"event": 3.0, "turn_id": "101",
+	want := []map[string]any{
+		{
+			"id": "2", "direction": "out", "text": "**you** said: a", "author": "bot", "final": true, "notice": false,
+			"event": 3.0, "turn_id": "101", "state": "done", "outcome": "answered",
+		},
+		{
+			"id": "4", "direction": "out", "text": "command /b", "author": "bot", "final": false, "notice": false,
+			"event": 6.0, "turn_id": nil,
+		},
+		{
+			"id": "6", "direction": "out", "text": "I begin.", "author": "bot", "final": false, "notice": false,
+			"event": 9.0, "turn_id": "105",
+		},
+		{
+			"id": "7", "direction": "out", "text": "I could not.", "author": "bot", "final": false, "notice": true,
+			"event": 10.0, "turn_id": "105", "state": "failed", "outcome": "stalled",
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -196,24 +228,24 @@ func TestReadLine(t *testing.T) {
 	}
 }
 
-func FuzzSanitize(f *testing.F) {
+func FuzzPrintable(f *testing.F) {
 	for _, s := range []string{"a\x1b[31mb", "\x1b]0;t\x07x", "\x1b]0;unended", "\u009b2J", "\x1b", "a\r\nb\tc", "\x1bPq\x1b\\z", "\x1b\x1b[m"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := sanitize(s)
+		got := Printable(s)
 		for _, r := range got {
 			if r != '\n' && r != '\t' && (r < 0x20 || r >= 0x7f && r < 0xa0) {
-				t.Errorf("sanitize(%q) = %q", s, got)
+				t.Errorf("Printable(%q) = %q", s, got)
 			}
 		}
-		if again := sanitize(got); again != got {
-			t.Errorf("sanitize(%q) = %q, then %q", s, got, again)
+		if again := Printable(got); again != got {
+			t.Errorf("Printable(%q) = %q, then %q", s, got, again)
 		}
 	})
 }
 
-func TestSanitize(t *testing.T) {
+func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"plain\ttext\n":               "plain\ttext\n",
@@ -226,24 +258,9 @@ func TestSanitize(t *testing.T) {
 		"\x1bcreset":                  "reset",
 		"👩‍👩‍👧 שלום":                  "👩‍👩‍👧 שלום",
 	} {
-		if got := sanitize(in); got != want {
-			t.Errorf("sanitize(%q) = %q, want %q", in, got, want)
+		if got := Printable(in); got != want {
+			t.Errorf("Printable(%q) = %q, want %q", in, got, want)
 		}
-	}
-}
-
-// The engine goes away while a turn runs and comes back: the answer is shown once.
-func TestPipeOutlivesTheEngine(t *testing.T) {
-	t.Parallel()
-	var e *engine
-	e = newEngine(t, func(text string, u *turn) {
-		u.say("first", false, false)
-		e.restart(t)
-		u.answer("second")
-	})
-	out, _, err := inPipe(t, e, "a\n", nil)
-	if err != nil || out != "first\nsecond\n" {
-		t.Errorf("%q, %v", out, err)
 	}
 }
 

@@ -4,11 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"switchboard/channels"
 )
 
-// detailWidth is how much of a task's detail is shown.
+// detailWidth is how much of a task's detail is shown, in runes.
 const detailWidth = 100
 
 // planTask is one task of an event of kind plan.
@@ -30,7 +31,6 @@ type eventData struct {
 	State    string     `json:"state"`
 	Outcome  string     `json:"outcome"`
 	Code     string     `json:"code"`
-	Detail   string     `json:"detail"`
 	Status   string     `json:"status"`
 	Reason   string     `json:"reason"`
 }
@@ -50,11 +50,22 @@ func over(state string) bool {
 	return false
 }
 
-// progress words the course of a turn. It remembers the plans of open turns, so
-// that a task can be named by its detail.
-type progress struct{ plans map[int64][]planTask }
+// progress words the course of a turn: what it is after, each thing it did, and
+// what went wrong. What only speaks is not told, since its answer is seen. It
+// remembers the plans of open turns, so that a task can be named by its detail.
+type progress struct {
+	plans      map[int64][]planTask
+	ok, failed string // how a task's line begins
+}
 
-func newProgress() *progress { return &progress{plans: map[int64][]planTask{}} }
+// newProgress words with signs, or with words alone.
+func newProgress(signs bool) *progress {
+	p := &progress{plans: map[int64][]planTask{}, ok: "ok", failed: "failed"}
+	if signs {
+		p.ok, p.failed = "✓", "✗"
+	}
+	return p
+}
 
 // lines words an event, for people; none for what need not be told.
 func (p *progress) lines(e channels.SessionEvent) []string {
@@ -65,14 +76,9 @@ func (p *progress) lines(e channels.SessionEvent) []string {
 	case "task":
 		return p.task(e.TurnID, d)
 	case "review":
-		if p.simple(e.TurnID) {
-			return nil
+		if d.Status == "replan" {
+			return []string{"planning again: " + oneLine(d.Reason, 4*detailWidth)}
 		}
-		line := fmt.Sprintf("  %d. review: %s", d.Position+1, oneLine(d.Status, detailWidth))
-		if d.Reason != "" {
-			line += ", " + oneLine(d.Reason, 4*detailWidth)
-		}
-		return []string{line}
 	case "turn":
 		if over(d.State) {
 			delete(p.plans, e.TurnID)
@@ -86,66 +92,51 @@ func (p *progress) lines(e channels.SessionEvent) []string {
 
 func (p *progress) plan(turn int64, d eventData) []string {
 	p.plans[turn] = d.Tasks
-	if d.Attempt == 0 && p.simple(turn) {
-		return nil // a ready answer: nothing happens on the way to it
+	acts := d.Count > len(d.Tasks) || slices.ContainsFunc(d.Tasks, func(t planTask) bool { return t.Type != "msg" })
+	if !acts {
+		return nil
 	}
-	title := "plan: "
+	title := "goal: "
 	if d.Attempt > 0 {
-		title = fmt.Sprintf("plan %d: ", d.Attempt+1)
+		title = "new plan: "
 	}
-	lines := []string{title + oneLine(d.Goal, 4*detailWidth)}
-	for i, task := range d.Tasks {
-		lines = append(lines, fmt.Sprintf("  %d. %s: %s", i+1, task.name(), oneLine(task.Detail, detailWidth)))
-	}
-	if more := d.Count - len(d.Tasks); more > 0 {
-		lines = append(lines, fmt.Sprintf("  … and %d more", more))
-	}
-	return lines
-}
-
-// simple says whether a plan only speaks.
-func (p *progress) simple(turn int64) bool {
-	tasks, known := p.plans[turn]
-	for _, t := range tasks {
-		if t.Type != "msg" {
-			return false
-		}
-	}
-	return known && len(tasks) == 1
+	return []string{title + oneLine(d.Goal, 4*detailWidth)}
 }
 
 func (p *progress) task(turn int64, d eventData) []string {
-	if d.State == "" || d.State == "pending" || p.simple(turn) {
+	task := planTask{Type: d.Type}
+	if tasks := p.plans[turn]; d.Position >= 0 && d.Position < len(tasks) {
+		task = tasks[d.Position]
+	}
+	if task.Type == "msg" {
 		return nil
 	}
-	line := fmt.Sprintf("  %d. %s", d.Position+1, oneLine(d.State, detailWidth))
-	if d.State == "running" {
-		task := planTask{Type: d.Type, Detail: d.Detail}
-		if tasks := p.plans[turn]; d.Position >= 0 && d.Position < len(tasks) {
-			task = tasks[d.Position]
-		}
-		line += " " + task.name()
-		if detail := cmp.Or(d.Detail, task.Detail); detail != "" {
-			line += ": " + oneLine(detail, detailWidth)
-		}
-		return []string{line}
+	line := fmt.Sprintf("%d. %s", d.Position+1, task.words())
+	switch d.State {
+	case "done":
+		return []string{p.ok + " " + line}
+	case "failed", "interrupted":
+		return []string{p.failed + " " + line + ": " + oneLine(cmp.Or(d.Code, d.Outcome, d.State), detailWidth)}
 	}
-	return []string{line + because(cmp.Or(d.Code, d.Outcome), d.State, "ok")}
+	return nil
 }
 
-func (t planTask) name() string {
-	if t.Tool != "" {
-		return oneLine(t.Tool, detailWidth)
+// words says what a task does.
+func (t planTask) words() string {
+	name := cmp.Or(t.Tool, t.Type, "task")
+	if t.Type == "exec" {
+		name = "run a command"
 	}
-	return oneLine(cmp.Or(t.Type, "task"), detailWidth)
+	if t.Detail == "" {
+		return oneLine(name, detailWidth)
+	}
+	return oneLine(name, detailWidth) + ": " + oneLine(t.Detail, detailWidth)
 }
 
 // because is outcome in parentheses, unless it says nothing new.
-func because(outcome string, known ...string) string {
-	for _, k := range append(known, "") {
-		if outcome == k {
-			return ""
-		}
+func because(outcome, state string) string {
+	if outcome == "" || outcome == state {
+		return ""
 	}
 	return " (" + oneLine(outcome, detailWidth) + ")"
 }

@@ -6,39 +6,81 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"sync"
+	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
 	"switchboard/channels"
 )
 
-const prompt = "> "
+const (
+	// armedFor is how soon a second Ctrl-C leaves.
+	armedFor = 2 * time.Second
+	// keyWait is how long an ESC may be the beginning of a longer key.
+	keyWait = 50 * time.Millisecond
+	// sendMost is how many messages may wait for an engine.
+	sendMost = 100
+	// leaveWait is how long leaving waits for what was just written to be taken.
+	leaveWait = 2 * time.Second
+)
+
+// usualCommands are what every engine has.
+var usualCommands = []string{"/cancel", "/help", "/plan", "/reset", "/start", "/status", "/whoami"}
+
+const keysHelp = "In this terminal: Ctrl-C clears the line, or cancels what runs; Ctrl-D, /quit and /exit leave; " +
+	"Tab completes commands, Ctrl-R searches what you wrote, Alt-Enter begins a new line."
 
 // terminal talks to a person who edits lines, while answers and progress appear
-// above the line being written.
+// above the line being written. One goroutine does all but reading and sending.
 type terminal struct {
 	client   *client
 	o        Options
 	progress *progress
+	seen     *seen
+	missed   *missed
 	color    bool
-	screen   *term.Terminal
-	keys     *keys
-	running  map[int64]bool // turns that have begun or wait
-	armed    bool           // Ctrl-C was pressed; the next one leaves
+	screen   *screen
+	editor   *editor
+	decoder  decoder
+
+	running  map[int64]bool // turns that wait or run
+	last     int64          // the number of the newest event that came
+	sending  int            // messages that no engine has taken yet
+	outbox   chan string
+	sent     chan posted
+	armed    <-chan time.Time // set: Ctrl-C was pressed, and the next one leaves
+	helped   bool             // help was asked for
+	unseen   bool             // that the file of what was seen cannot be written was told
+	splitKey <-chan time.Time // ends the wait for the rest of a key
 }
 
-func newTerminal(c *client, o Options) *terminal {
+// posted is what became of a message.
+type posted struct {
+	got receipt
+	err error
+}
+
+func newTerminal(c *client, o Options, seen *seen) *terminal {
+	color := !o.NoColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	return &terminal{
-		client: c, o: o, progress: newProgress(), running: map[int64]bool{},
-		color: !o.NoColor && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		client: c, o: o, progress: newProgress(color), seen: seen, missed: newMissed(seen.n), color: color,
+		running: map[int64]bool{}, outbox: make(chan string, sendMost), sent: make(chan posted),
+		screen: newScreen(o.Out),
 	}
 }
 
-// typed is what the person did: a text to send, or leaving.
-type typed struct {
-	text string
-	err  error // io.EOF: they left
+// catchUp reads what was said up to event number last, and learns which turns run.
+func (t *terminal) catchUp(ctx context.Context, last int64) error {
+	return t.client.between(ctx, max(0, t.seen.n-lookBack), last, func(e channels.SessionEvent) bool {
+		t.missed.add(e)
+		t.track(e)
+		t.progress.lines(e) // it learns the plans
+		return true
+	})
 }
 
 // run talks until the person leaves.
@@ -48,43 +90,96 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 		return err
 	}
 	defer restore()
-	defer func() { _, _ = io.WriteString(t.o.Out, "\r\n") }() // leave the prompt's line
 	past, err := openHistory(t.o.HistoryFile)
 	defer past.close()
-	t.keys = &keys{in: t.o.In, interrupt: make(chan struct{}, 2)}
-	t.screen = term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{t.keys, t.o.Out}, prompt)
-	t.screen.History = past
-	t.screen.SetBracketedPasteMode(true)
-	defer t.screen.SetBracketedPasteMode(false)
-	if err != nil {
-		t.note(err.Error())
-	}
+	t.editor = newEditor(past, t.commands())
+	news := t.begin(ctx, err)
+	defer t.end()
+
+	var working sync.WaitGroup
+	defer working.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	working.Go(func() { t.post(ctx) })
+	resized := make(chan os.Signal, 1)
+	signal.Notify(resized, syscall.SIGWINCH)
+	defer signal.Stop(resized)
 	inputs := make(chan typed)
-	go t.edit(ctx, inputs)
+	reading := func() { read(ctx, t.o.In, inputs) }
+	if _, device := t.o.In.(interface{ Fd() uintptr }); device {
+		working.Go(reading)
+	} else {
+		go reading() // stays until its input ends
+	}
 	for {
-		t.resize()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-lost:
 			return err
-		case <-t.keys.interrupt:
-			if t.interrupted(ctx) {
-				return nil
-			}
+		case text := <-news:
+			t.note(text)
+		case <-resized:
+			t.draw("")
+		case <-t.armed:
+			t.armed = nil
 		case in := <-inputs:
 			if in.err != nil {
+				t.farewell()
 				return left(in.err)
 			}
-			t.armed = false
-			t.send(ctx, in.text)
+			if t.typed(t.decoder.feed(in.keys)) {
+				t.farewell()
+				return nil
+			}
+		case <-t.splitKey:
+			t.typed(t.decoder.flush())
+		case p := <-t.sent:
+			t.posted(p)
 		case e := <-events:
 			t.event(e)
 		}
 	}
+}
+
+// begin draws the first screen, with what was missed, and returns what the link has
+// to tell from now on.
+func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
+	news := make(chan string, 16)
+	t.client.link.telling(func(text string) {
+		select {
+		case news <- text:
+		case <-ctx.Done():
+		}
+	})
+	_, _ = io.WriteString(t.o.Out, "\x1b[?2004h") // pastes are marked
+	t.resize()
+	for _, l := range t.missed.lines() {
+		t.print(l)
+	}
+	if trouble != nil {
+		t.note(trouble.Error())
+	}
+	t.shown()
+	t.draw("")
+	return news
+}
+
+func (t *terminal) end() {
+	if t.editor.empty() {
+		t.screen.remove()
+	} else {
+		t.screen.finish()
+	}
+	_, _ = io.WriteString(t.o.Out, "\x1b[?2004l")
+}
+
+func (t *terminal) commands() []string {
+	commands := t.o.Commands
+	if commands == nil {
+		commands = usualCommands
+	}
+	return append([]string{"/exit", "/quit"}, commands...)
 }
 
 func left(err error) error {
@@ -94,147 +189,224 @@ func left(err error) error {
 	return fmt.Errorf("read the terminal: %w", err)
 }
 
-// edit reads what the person writes. Lines pasted together are one message, sent
-// by the key that ends the last of them.
-func (t *terminal) edit(ctx context.Context, inputs chan<- typed) {
-	var pasted []string
+// post sends what was written, in order, until ctx ends.
+func (t *terminal) post(ctx context.Context) {
 	for {
-		text, err := t.screen.ReadLine()
-		if errors.Is(err, term.ErrPasteIndicator) {
-			pasted = append(pasted, text)
-			continue
-		}
-		text = strings.Join(append(pasted, text), "\n")
-		pasted = nil
-		if err == nil && strings.TrimSpace(text) == "" {
-			continue
-		}
 		select {
 		case <-ctx.Done():
 			return
-		case inputs <- typed{text, err}:
-		}
-		if err != nil {
-			return
+		case text := <-t.outbox:
+			got, err := t.client.post(ctx, text)
+			select {
+			case <-ctx.Done():
+				return
+			case t.sent <- posted{got, err}:
+			}
 		}
 	}
 }
 
-// interrupted handles Ctrl-C and says whether to leave: the first one cancels what
-// runs, a second one leaves.
-func (t *terminal) interrupted(ctx context.Context) (leave bool) {
-	if t.armed {
-		return true
+// typed does what the keys say, and tells whether to leave.
+func (t *terminal) typed(keys []key) (leave bool) {
+	for _, k := range keys {
+		if k.name != "ctrl-c" {
+			t.armed = nil
+		}
+		if t.key(k) {
+			return true
+		}
 	}
-	t.armed = true
-	if len(t.running) == 0 {
-		t.note("Ctrl-C again or Ctrl-D leaves")
-		return false
+	t.splitKey = nil
+	if t.decoder.waiting() {
+		t.splitKey = time.After(keyWait)
 	}
-	t.note("cancelling; Ctrl-C again leaves")
-	t.send(ctx, "/cancel")
+	t.draw("")
 	return false
 }
 
-func (t *terminal) send(ctx context.Context, text string) {
-	got, err := t.client.post(ctx, strings.ToValidUTF8(text, "\uFFFD"))
+func (t *terminal) key(k key) (leave bool) {
+	switch k.name {
+	case "ctrl-c":
+		return t.interrupted()
+	case "ctrl-d":
+		if t.editor.empty() {
+			return true
+		}
+		t.editor.press(k)
+	case "enter":
+		return t.enter()
+	case "tab":
+		if choices := t.editor.complete(); choices != nil {
+			t.note(strings.Join(choices, "  "))
+		}
+	case "ctrl-l":
+		t.clear()
+	default:
+		t.editor.press(k)
+	}
+	return false
+}
+
+// enter sends what is written.
+func (t *terminal) enter() (leave bool) {
+	t.editor.found()
+	t.editor.at = len(t.editor.text)
+	t.draw("")
+	text := t.editor.submit()
+	if strings.TrimSpace(text) == "" {
+		return false
+	}
+	t.screen.finish()
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "/quit", "/exit":
+		return true
+	case "/help":
+		t.helped = true
+	}
+	t.send(text)
+	return false
+}
+
+// interrupted handles Ctrl-C: it clears what is written; where nothing is, it
+// cancels what runs, and a second one leaves.
+func (t *terminal) interrupted() (leave bool) {
 	switch {
-	case err != nil:
-		t.note("not sent: " + sanitize(err.Error()))
-	case got.Rejected != "":
-		t.note("refused: " + sanitize(got.Rejected))
-	case got.Event == 0:
-		t.note(fmt.Sprintf("nobody will answer: %q is not among the people who are let in", t.client.person))
+	case !t.editor.empty():
+		t.editor.clear()
+		t.armed = nil
+		return false
+	case t.armed != nil:
+		return true
+	}
+	t.armed = time.After(armedFor)
+	if t.busy() {
+		t.note("cancelling; Ctrl-C again leaves")
+		t.send("/cancel")
+	} else {
+		t.note("Ctrl-C again, Ctrl-D or /quit leaves")
+	}
+	return false
+}
+
+func (t *terminal) busy() bool { return len(t.running) > 0 || t.sending > 0 }
+
+func (t *terminal) send(text string) {
+	select {
+	case t.outbox <- strings.ToValidUTF8(text, "\uFFFD"):
+		t.sending++
+	default:
+		t.note("not sent: too much waits to be sent already")
 	}
 }
 
-func (t *terminal) event(e channels.SessionEvent) {
-	if e.Kind == "turn" && e.TurnID != 0 {
-		if t.running[e.TurnID] = !over(readData(e).State); !t.running[e.TurnID] {
-			delete(t.running, e.TurnID)
-			t.armed = false
-		}
+func (t *terminal) posted(p posted) {
+	t.sending--
+	got := p.got
+	switch {
+	case p.err != nil:
+		t.note("not sent: " + Printable(p.err.Error()))
+	case got.Rejected != "":
+		t.note("refused: " + Printable(got.Rejected))
+	case got.Event == 0 && !got.Duplicate:
+		t.note(fmt.Sprintf("nobody will answer: %q is not among the people who are let in", t.client.person))
+	case got.TurnID != 0 && t.last < got.Event:
+		t.running[got.TurnID] = true // its events are on their way
 	}
+}
+
+// farewell says what leaving leaves behind.
+func (t *terminal) farewell() {
+	giveUp := time.After(leaveWait)
+	for t.sending > 0 {
+		select {
+		case p := <-t.sent:
+			t.posted(p)
+			continue
+		case <-giveUp:
+			t.note("what you wrote last may not have been taken: no engine has confirmed it")
+		}
+		break
+	}
+	switch {
+	case len(t.running) == 0:
+	case t.o.SeenFile == "":
+		t.note("still working on it")
+	default:
+		t.note("still working on it; the answer will be here next time")
+	}
+	t.save()
+}
+
+func (t *terminal) event(e channels.SessionEvent) {
+	t.track(e)
 	for _, l := range t.progress.lines(e) {
 		t.note(l)
 	}
 	if m := e.Message; m != nil && m.Direction == "out" {
 		t.print(show(m.Text))
+		if t.helped && e.TurnID == 0 {
+			t.helped = false
+			t.print(keysHelp)
+		}
+	}
+	t.shown()
+}
+
+// track learns from an event which turns run.
+func (t *terminal) track(e channels.SessionEvent) {
+	t.last = max(t.last, e.N)
+	if e.Kind != "turn" || e.TurnID == 0 {
+		return
+	}
+	if over(readData(e).State) {
+		delete(t.running, e.TurnID)
+	} else {
+		t.running[e.TurnID] = true
+	}
+}
+
+// shown notes that all that came is on the screen. A window may be closed at any
+// time, so it is written down at once.
+func (t *terminal) shown() {
+	t.seen.advance(t.last)
+	t.save()
+}
+
+func (t *terminal) save() {
+	if err := t.seen.save(); err != nil && !t.unseen {
+		t.unseen = true
+		t.note(err.Error())
 	}
 }
 
 // print writes text above the prompt.
-func (t *terminal) print(text string) { _, _ = io.WriteString(t.screen, text+"\n") }
+func (t *terminal) print(text string) { t.draw(wrap(text, t.screen.width) + "\n") }
 
 // note writes progress, dimmed.
 func (t *terminal) note(text string) {
+	text = wrap(Printable(text), t.screen.width)
 	if t.color {
 		text = "\x1b[2m" + text + "\x1b[0m"
 	}
-	t.print(text)
+	t.draw(text + "\n")
 }
 
-// resize follows the window's width.
+func (t *terminal) draw(above string) {
+	t.resize()
+	before, text, at := t.editor.view()
+	t.screen.draw(above, before, text, at)
+}
+
+func (t *terminal) clear() {
+	_, _ = io.WriteString(t.o.Out, "\x1b[H\x1b[2J")
+	t.screen.rows, t.screen.cursor = nil, place{}
+}
+
+// resize follows the window.
 func (t *terminal) resize() {
 	if out, ok := t.o.Out.(interface{ Fd() uintptr }); ok {
-		if width, height, err := term.GetSize(int(out.Fd())); err == nil && width > 0 {
-			_ = t.screen.SetSize(width, height)
+		if width, height, err := term.GetSize(int(out.Fd())); err == nil && width > 0 && height > 0 {
+			t.screen.width, t.screen.height = width, height
 		}
 	}
-}
-
-// makeRaw lets us read single keys, until restore is called. An input that is no
-// device is taken as it is.
-func makeRaw(in io.Reader) (restore func(), err error) {
-	device, ok := in.(interface{ Fd() uintptr })
-	if !ok || !term.IsTerminal(int(device.Fd())) {
-		return func() {}, nil
-	}
-	fd := int(device.Fd())
-	before, err := term.MakeRaw(fd)
-	if err != nil {
-		return nil, fmt.Errorf("prepare the terminal: %w", err)
-	}
-	return func() { _ = term.Restore(fd, before) }, nil
-}
-
-// Keys as a raw terminal sends them.
-const (
-	keyInterrupt  = 0x03 // Ctrl-C
-	keyLineEnd    = 0x05 // Ctrl-E
-	keyEraseLine  = 0x15 // Ctrl-U
-	interruptKeys = string(rune(keyLineEnd)) + string(rune(keyEraseLine))
-)
-
-// keys passes on what is typed. For Ctrl-C, which the line editor would take for
-// the end, it signals interrupt and clears the line.
-type keys struct {
-	in        io.Reader
-	interrupt chan struct{}
-	rest      []byte
-}
-
-// Read implements io.Reader.
-func (k *keys) Read(p []byte) (int, error) {
-	if len(k.rest) == 0 {
-		typed := make([]byte, len(p))
-		n, err := k.in.Read(typed)
-		for _, b := range typed[:n] {
-			if b != keyInterrupt {
-				k.rest = append(k.rest, b)
-				continue
-			}
-			k.rest = append(k.rest, interruptKeys...)
-			select {
-			case k.interrupt <- struct{}{}:
-			default: // two are pending, which is all that counts
-			}
-		}
-		if err != nil && n == 0 {
-			return 0, err
-		}
-	}
-	n := copy(p, k.rest)
-	k.rest = k.rest[n:]
-	return n, nil
 }

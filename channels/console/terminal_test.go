@@ -15,6 +15,8 @@ type seat struct {
 	t      *testing.T
 	engine *engine
 	keys   *os.File
+	tty    *os.File
+	width  int
 	screen buffer
 	done   chan error
 }
@@ -28,7 +30,7 @@ func sit(t *testing.T, e *engine, change func(*Options)) *seat {
 	if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: 200}); err != nil {
 		t.Fatal(err)
 	}
-	s := &seat{t: t, engine: e, keys: master, done: make(chan error, 1)}
+	s := &seat{t: t, engine: e, keys: master, tty: tty, width: 200, done: make(chan error, 1)}
 	o := Options{Session: "default", Person: "ada", In: tty, Out: tty, Err: tty, Terminal: true, NoColor: true}
 	if change != nil {
 		change(&o)
@@ -117,7 +119,7 @@ func TestTerminalShowsProgress(t *testing.T) {
 	s.press("x\r")
 	s.await("There is nothing in x.")
 	last := -1
-	for _, want := range []string{"plan: look", "1. exec: ls -l", "1. running exec", "1. failed (exit_1)", "review: replan, no such folder", "I try another way", "plan 2: look again", "There is nothing"} {
+	for _, want := range []string{"goal: look", "failed 1. run a command: ls -l: exit_1", "planning again: no such folder", "I try another way", "new plan: look again", "ok 1. time: ask", "There is nothing"} {
 		at := strings.Index(s.screen.String(), want)
 		if at <= last {
 			t.Errorf("%q is missing or out of order:\n%s", want, s.screen.String())
@@ -141,16 +143,18 @@ func TestTerminalInterrupt(t *testing.T) {
 		u.state("cancelled")
 	}), nil)
 	s.press("\x03")
-	s.await("Ctrl-D leaves")
+	s.await("Ctrl-D or /quit leaves")
 	s.press("long\r")
 	time.Sleep(100 * time.Millisecond) // the turn's start has to be seen first
-	s.press("half a li\x03")
+	s.press("half a li\x03")           // clears the line
+	s.press("\x03")
 	s.await("cancelling")
 	s.await("Stopped.")
 	s.await("cancelled")
 	if got := strings.Join(s.engine.said(), ","); got != "long,/cancel" {
 		t.Errorf("sent %s", got)
 	}
+	s.press("a\x7f") // any key takes back the Ctrl-C before
 	s.press("\x03")
 	time.Sleep(20 * time.Millisecond)
 	s.press("\x03")

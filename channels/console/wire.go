@@ -6,7 +6,8 @@ const (
 	PathMessages = "/console/messages"
 	// PathEvents streams channels.SessionEvent, one JSON object a line, until the
 	// client leaves or the engine stops. Query: session, person, and after=N for
-	// the events after number N; without after, those from now on.
+	// the events after number N; without after, those from now on. With until=N the
+	// stream ends behind number N, or behind the last event there is.
 	PathEvents = "/console/events"
 )
 

@@ -8,11 +8,12 @@ import (
 
 // show is Markdown as it may be printed. Answers quote text from outside, which
 // could hold sequences that command the terminal.
-func show(markdown string) string { return sanitize(render.Parse(markdown).Plain()) }
+func show(markdown string) string { return Printable(render.Parse(markdown).Plain()) }
 
-// sanitize removes control characters but line breaks and tabs, and escape
-// sequences whole where their end can be found.
-func sanitize(s string) string {
+// Printable is s without control characters but line breaks and tabs, and without
+// escape sequences, whole where their end can be found: nothing in it commands a
+// terminal. What is no UTF-8 becomes U+FFFD.
+func Printable(s string) string {
 	var out strings.Builder
 	out.Grow(len(s))
 	runes := []rune(s)
@@ -74,7 +75,7 @@ func csiLen(rest []rune) int {
 
 // oneLine is s on one line, cut to limit runes.
 func oneLine(s string, limit int) string {
-	s = strings.Join(strings.Fields(sanitize(s)), " ")
+	s = strings.Join(strings.Fields(Printable(s)), " ")
 	if runes := []rune(s); len(runes) > limit {
 		return string(runes[:limit-1]) + "…"
 	}

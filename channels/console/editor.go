@@ -1,0 +1,219 @@
+package console
+
+import (
+	"slices"
+	"strings"
+)
+
+const prompt = "> "
+
+// editor is the line a person writes: a draft, the lines written before, and a
+// search in them.
+type editor struct {
+	draft
+	past     *history
+	recalled int    // which line of past is in the draft; their number: none
+	kept     string // the draft that was left to look at past
+	erased   string // for Ctrl-Y
+	search   *search
+	commands []string
+}
+
+// search is a search in past, from its newest line backwards.
+type search struct {
+	query string
+	found int // the line of past; -1: none
+}
+
+func newEditor(past *history, commands []string) *editor {
+	return &editor{past: past, recalled: len(past.lines), commands: commands}
+}
+
+// view is what is seen of it: what stands before the text, the text, the cursor.
+func (e *editor) view() (before, text string, at int) {
+	if e.search == nil {
+		return prompt, e.text, e.at
+	}
+	before = "(search) " + e.search.query + ": "
+	if e.search.found < 0 {
+		return before, "", 0
+	}
+	text = e.past.lines[e.search.found]
+	return before, text, max(0, strings.Index(text, e.search.query))
+}
+
+// empty says whether nothing is written.
+func (e *editor) empty() bool { return e.text == "" && e.search == nil }
+
+// clear throws away what is written.
+func (e *editor) clear() {
+	e.set("")
+	e.search, e.recalled = nil, len(e.past.lines)
+}
+
+// submit takes the text, and remembers it.
+func (e *editor) submit() string {
+	e.found()
+	text := e.text
+	e.past.add(text)
+	e.clear()
+	return text
+}
+
+// press does what a key says. What it does not know it leaves alone.
+func (e *editor) press(k key) {
+	if e.search != nil && e.searching(k) {
+		return
+	}
+	switch k.name {
+	case "", "paste":
+		e.insert(k.text)
+	case "newline":
+		e.insert("\n")
+	case "left", "ctrl-b":
+		e.at = e.before()
+	case "right", "ctrl-f":
+		e.at = e.after()
+	case "word-left":
+		e.at = e.wordBefore()
+	case "word-right":
+		e.at = e.wordAfter()
+	case "home", "ctrl-a":
+		e.at = e.lineBegin()
+	case "end", "ctrl-e":
+		e.at = e.lineEnd()
+	case "up", "ctrl-p":
+		e.recall(e.recalled - 1)
+	case "down", "ctrl-n":
+		e.recall(e.recalled + 1)
+	case "ctrl-r":
+		e.search = &search{found: -1}
+	default:
+		e.erase(k.name)
+	}
+}
+
+// erase is press for the keys that take text away, and for the one that puts it
+// back.
+func (e *editor) erase(name string) {
+	switch name {
+	case "backspace":
+		e.cut(e.before())
+	case "delete", "ctrl-d":
+		e.cut(e.after())
+	case "delete-word":
+		e.erased = e.cut(e.wordAfter())
+	case "ctrl-w":
+		e.erased = e.cut(e.wordBefore())
+	case "ctrl-u":
+		e.erased = e.cut(0)
+	case "ctrl-k":
+		e.erased = e.cut(e.lineEnd())
+	case "ctrl-y":
+		e.insert(e.erased)
+	}
+}
+
+// recall brings line i of past into the draft.
+func (e *editor) recall(i int) {
+	if i < 0 || i > len(e.past.lines) {
+		return
+	}
+	if e.recalled == len(e.past.lines) {
+		e.kept = e.text
+	}
+	if e.recalled = i; i == len(e.past.lines) {
+		e.set(e.kept)
+		return
+	}
+	e.set(e.past.lines[i])
+}
+
+// searching is press during a search; what is no part of one ends it, and is then
+// done to the line that was found.
+func (e *editor) searching(k key) (done bool) {
+	s := e.search
+	switch k.name {
+	case "", "paste":
+		s.query += strings.ReplaceAll(k.text, "\n", " ")
+		e.seek(s.found)
+	case "ctrl-r":
+		if s.found > 0 {
+			before := s.found
+			if e.seek(s.found - 1); s.found < 0 {
+				s.found = before // it was the oldest
+			}
+		}
+	case "backspace":
+		query := draft{}
+		query.set(s.query)
+		query.cut(query.before())
+		s.query = query.text
+		e.seek(-1)
+	case "ctrl-g":
+		e.search = nil
+	case "esc":
+		e.found()
+	default:
+		e.found()
+		return false
+	}
+	return true
+}
+
+// seek finds the newest line that holds the query, from line i backwards; -1: from
+// the newest.
+func (e *editor) seek(i int) {
+	if i < 0 {
+		i = len(e.past.lines) - 1
+	}
+	for ; i >= 0 && e.search.query != ""; i-- {
+		if strings.Contains(e.past.lines[i], e.search.query) {
+			e.search.found = i
+			return
+		}
+	}
+	e.search.found = -1
+}
+
+// found ends a search with what it found.
+func (e *editor) found() {
+	if e.search == nil {
+		return
+	}
+	if i := e.search.found; i >= 0 {
+		e.set(e.past.lines[i])
+		e.recalled = i
+	}
+	e.search = nil
+}
+
+// complete finishes a command's name, as far as that is clear, and lists the names
+// there are where it is not.
+func (e *editor) complete() (choices []string) {
+	e.found()
+	if !strings.HasPrefix(e.text, "/") || e.at != len(e.text) || strings.ContainsAny(e.text, " \n") {
+		return nil
+	}
+	for _, c := range e.commands {
+		if strings.HasPrefix(c, e.text) {
+			choices = append(choices, c)
+		}
+	}
+	switch len(choices) {
+	case 0:
+		return nil
+	case 1:
+		e.set(choices[0] + " ")
+		return nil
+	}
+	common := choices[0]
+	for slices.ContainsFunc(choices, func(c string) bool { return !strings.HasPrefix(c, common) }) {
+		common = common[:len(common)-1]
+	}
+	if common != e.text {
+		e.set(common)
+		return nil
+	}
+	return choices
+}

@@ -1,0 +1,146 @@
+package console
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+)
+
+// A key is what a person pressed, by name, or text that they typed.
+type key struct {
+	name string // empty: text was typed
+	text string // also what was pasted, with the name paste
+}
+
+const (
+	escape     = 0x1b
+	pasteBegin = "\x1b[200~"
+	pasteEnd   = "\x1b[201~"
+)
+
+// sequences names the keys that terminals send as control sequences, by what
+// follows ESC [ or ESC O. Source: xterm, "Control Sequences", PC-style function keys.
+var sequences = map[string]string{
+	"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end",
+	"1~": "home", "7~": "home", "4~": "end", "8~": "end", "3~": "delete",
+	"1;5C": "word-right", "1;3C": "word-right", "1;5D": "word-left", "1;3D": "word-left", "3;5~": "delete-word",
+}
+
+// alternates names what follows a lone ESC, as the Alt key sends it.
+var alternates = map[byte]string{
+	'b': "word-left", 'f': "word-right", 'd': "delete-word", 0x7f: "ctrl-w", 0x08: "ctrl-w", '\r': "newline",
+}
+
+// decoder turns the bytes of a raw terminal into keys. Its zero value is ready.
+type decoder struct {
+	rest    []byte // not a whole key yet
+	pasting bool
+	pasted  []byte
+}
+
+// feed takes bytes as they come and returns the keys that they complete.
+func (d *decoder) feed(chunk []byte) []key {
+	d.rest = append(d.rest, chunk...)
+	var keys []key
+	for len(d.rest) > 0 {
+		if d.pasting {
+			k, done := d.paste()
+			if !done {
+				break
+			}
+			keys = append(keys, k)
+			continue
+		}
+		if bytes.HasPrefix(d.rest, []byte(pasteBegin)) {
+			d.pasting, d.rest = true, d.rest[len(pasteBegin):]
+			continue
+		}
+		k, n := next(d.rest)
+		if n == 0 {
+			break
+		}
+		d.rest = d.rest[n:]
+		if k != (key{}) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// waiting says whether there is the beginning of a key, which may be all of it.
+func (d *decoder) waiting() bool { return len(d.rest) > 0 && !d.pasting }
+
+// flush ends the wait for the rest of a key.
+func (d *decoder) flush() []key {
+	alone := len(d.rest) == 1 && d.rest[0] == escape
+	d.rest = nil
+	if alone {
+		return []key{{name: "esc"}}
+	}
+	return nil
+}
+
+// paste collects what is pasted until its end is there.
+func (d *decoder) paste() (key, bool) {
+	end := bytes.Index(d.rest, []byte(pasteEnd))
+	if end < 0 {
+		// The end's own beginning may be here already.
+		n := max(0, len(d.rest)-len(pasteEnd)+1)
+		d.pasted, d.rest = append(d.pasted, d.rest[:n]...), d.rest[n:]
+		return key{}, false
+	}
+	text := string(append(d.pasted, d.rest[:end]...))
+	d.rest, d.pasted, d.pasting = d.rest[end+len(pasteEnd):], nil, false
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	return key{name: "paste", text: Printable(text)}, true
+}
+
+// next is the first key in b and how many bytes it takes; 0: it is not whole. An
+// unknown key has no name and no text.
+func next(b []byte) (key, int) {
+	switch c := b[0]; {
+	case c == escape:
+		return sequence(b)
+	case c == '\r' || c == '\n':
+		return key{name: "enter"}, 1
+	case c == '\t':
+		return key{name: "tab"}, 1
+	case c == 0x7f || c == 0x08:
+		return key{name: "backspace"}, 1
+	case c == 0 || c >= 0x1c && c < 0x20:
+		return key{}, 1
+	case c < 0x20:
+		return key{name: "ctrl-" + string(rune('a'+c-1))}, 1
+	}
+	n := 0
+	for n < len(b) && b[n] >= 0x20 && b[n] != 0x7f && utf8.FullRune(b[n:]) {
+		_, size := utf8.DecodeRune(b[n:])
+		n += size
+	}
+	return key{text: Printable(string(b[:n]))}, n
+}
+
+// sequence is next for what begins with ESC.
+func sequence(b []byte) (key, int) {
+	if len(b) == 1 {
+		return key{}, 0
+	}
+	switch b[1] {
+	case escape:
+		return key{name: "esc"}, 1
+	case '[', 'O':
+		for i := 2; i < len(b); i++ {
+			if c := b[i]; c >= 0x40 && c <= 0x7e {
+				return key{name: sequences[string(b[2:i+1])]}, i + 1
+			} else if c < 0x20 || c > 0x3f {
+				return key{}, i // no sequence after all
+			}
+		}
+		return key{}, 0
+	}
+	if !utf8.FullRune(b[1:]) {
+		return key{}, 0
+	}
+	_, size := utf8.DecodeRune(b[1:])
+	return key{name: alternates[b[1]]}, 1 + size
+}
