@@ -46,9 +46,11 @@ func (s *screen) draw(above, before, text string, at int) {
 		out.WriteString(row)
 		s.rows = append(s.rows, width(row))
 	}
-	move(&out, len(rows)-1-cursor.row, 'A')
-	out.WriteByte('\r')
-	move(&out, cursor.column, 'C')
+	if end := (place{len(rows) - 1, s.rows[len(rows)-1]}); cursor != end {
+		move(&out, end.row-cursor.row, 'A')
+		out.WriteByte('\r')
+		move(&out, cursor.column, 'C')
+	}
 	s.cursor = cursor
 	_, _ = io.WriteString(s.out, out.String()) // the terminal is gone: reading from it says so
 }

@@ -22,10 +22,6 @@ const (
 	armedFor = 2 * time.Second
 	// keyWait is how long an ESC may be the beginning of a longer key.
 	keyWait = 50 * time.Millisecond
-	// sendMost is how many messages may wait for an engine.
-	sendMost = 100
-	// leaveWait is how long leaving waits for what was just written to be taken.
-	leaveWait = 2 * time.Second
 )
 
 // usualCommands are what every engine has.
@@ -56,12 +52,6 @@ type terminal struct {
 	helped   bool             // help was asked for
 	unseen   bool             // that the file of what was seen cannot be written was told
 	splitKey <-chan time.Time // ends the wait for the rest of a key
-}
-
-// posted is what became of a message.
-type posted struct {
-	got receipt
-	err error
 }
 
 func newTerminal(c *client, o Options, seen *seen) *terminal {
@@ -189,23 +179,6 @@ func left(err error) error {
 	return fmt.Errorf("read the terminal: %w", err)
 }
 
-// post sends what was written, in order, until ctx ends.
-func (t *terminal) post(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case text := <-t.outbox:
-			got, err := t.client.post(ctx, text)
-			select {
-			case <-ctx.Done():
-				return
-			case t.sent <- posted{got, err}:
-			}
-		}
-	}
-}
-
 // typed does what the keys say, and tells whether to leave.
 func (t *terminal) typed(keys []key) (leave bool) {
 	for _, k := range keys {
@@ -283,59 +256,12 @@ func (t *terminal) interrupted() (leave bool) {
 		t.note("cancelling; Ctrl-C again leaves")
 		t.send("/cancel")
 	} else {
-		t.note("Ctrl-C again, Ctrl-D or /quit leaves")
+		t.note("Ctrl-C again or Ctrl-D leaves; so does /quit")
 	}
 	return false
 }
 
 func (t *terminal) busy() bool { return len(t.running) > 0 || t.sending > 0 }
-
-func (t *terminal) send(text string) {
-	select {
-	case t.outbox <- strings.ToValidUTF8(text, "\uFFFD"):
-		t.sending++
-	default:
-		t.note("not sent: too much waits to be sent already")
-	}
-}
-
-func (t *terminal) posted(p posted) {
-	t.sending--
-	got := p.got
-	switch {
-	case p.err != nil:
-		t.note("not sent: " + Printable(p.err.Error()))
-	case got.Rejected != "":
-		t.note("refused: " + Printable(got.Rejected))
-	case got.Event == 0 && !got.Duplicate:
-		t.note(fmt.Sprintf("nobody will answer: %q is not among the people who are let in", t.client.person))
-	case got.TurnID != 0 && t.last < got.Event:
-		t.running[got.TurnID] = true // its events are on their way
-	}
-}
-
-// farewell says what leaving leaves behind.
-func (t *terminal) farewell() {
-	giveUp := time.After(leaveWait)
-	for t.sending > 0 {
-		select {
-		case p := <-t.sent:
-			t.posted(p)
-			continue
-		case <-giveUp:
-			t.note("what you wrote last may not have been taken: no engine has confirmed it")
-		}
-		break
-	}
-	switch {
-	case len(t.running) == 0:
-	case t.o.SeenFile == "":
-		t.note("still working on it")
-	default:
-		t.note("still working on it; the answer will be here next time")
-	}
-	t.save()
-}
 
 func (t *terminal) event(e channels.SessionEvent) {
 	t.track(e)
