@@ -110,3 +110,28 @@ func TestClientTakesARefusalForAnAnswer(t *testing.T) {
 		t.Error("it was tried again")
 	}
 }
+
+func TestLinkTellsOnce(t *testing.T) {
+	t.Parallel()
+	var told []string
+	l := &link{} // without patience
+	l.telling(func(text string) { told = append(told, text) })
+	l.works()
+	for range 2 {
+		if l.failed() {
+			t.Error("the first failure gives up")
+		}
+		if !l.failed() || !l.down() {
+			t.Error("the second failure does not give up")
+		}
+		l.works()
+		l.works()
+		if l.down() {
+			t.Error("it is down after a success")
+		}
+	}
+	lost, again := "connection to the engine lost, reconnecting…", "connected again"
+	if diff := cmp.Diff([]string{lost, again, lost, again}, told); diff != "" {
+		t.Error(diff)
+	}
+}
