@@ -131,7 +131,7 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) {
 	}
 	if acc.CancelTurn != 0 {
 		r.running.stop(acc.CancelTurn)
-		r.signal() // a queued turn that was asked to stop still has to be ended
+		r.signal() // one that nobody runs now still has to be ended
 	}
 	if !acc.Duplicate {
 		line.committed(entry.Event.Conversation.ID)

@@ -69,6 +69,7 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 		text, err = r.plan(ctx, entry.Event.Conversation)
 	case "cancel":
 		entry.Effect, entry.AnyPerson = EffectCancel, person.Role == RoleAdmin
+		entry.Dropped = l.notice(entry.Event, "Cancelled before it began.")
 		text = "There is nothing of yours to cancel here."
 	case "reset":
 		entry.Effect = EffectReset

@@ -46,9 +46,12 @@ const (
 type Effect string
 
 const (
-	EffectNone   Effect = ""
-	EffectCancel Effect = "cancel" // ask the open turn to stop; Reply only when there is none
-	EffectReset  Effect = "reset"  // forget the conversation so far
+	EffectNone Effect = ""
+	// EffectCancel asks the person's open turn to stop: the one that runs, else the
+	// next. One that has not begun ends at once, answered by Dropped; with none,
+	// Reply answers.
+	EffectCancel Effect = "cancel"
+	EffectReset  Effect = "reset" // forget the conversation so far
 )
 
 // An Entry is one sorted event, ready to be committed.
@@ -66,6 +69,9 @@ type Entry struct {
 	Reject    string // ClassRejected: why
 	// Reply answers control and notice entries in the same transaction.
 	Reply *Reply
+	// Dropped answers EffectCancel in place of Reply when it ended a turn that had
+	// not begun.
+	Dropped *Reply
 	// Busy answers a turn entry instead of queueing it when QueueLimit turns wait
 	// in the session already.
 	Busy       *Reply
@@ -99,7 +105,8 @@ type Accepted struct {
 	Claimed   *Claimed // a turn to run now, under a lease taken by this entry
 	// Waiting: a turn was queued and nobody claimed it because MayClaim was false.
 	Waiting bool
-	// CancelTurn is the open turn that was asked to stop; 0: none.
+	// CancelTurn is the turn that was asked to stop; 0: none, or it had not begun
+	// and ended at once.
 	CancelTurn int64
 }
 
@@ -130,8 +137,9 @@ type Turns interface {
 	// GiveBack releases a session's lease; a running turn stays running, to be
 	// claimed by anybody. ErrFenced is no error here.
 	GiveBack(ctx context.Context, ref TurnRef) error
-	// Cancel asks an open turn to stop. ErrNotFound: no open turn of that id.
-	Cancel(ctx context.Context, turnID int64) error
+	// Cancel asks an open turn to stop, and ends one that has not begun at once. It
+	// returns Channel and ID of the conversation. ErrNotFound: no open turn of that id.
+	Cancel(ctx context.Context, turnID int64) (channels.Conversation, error)
 }
 
 // TurnData is a turn with its session, message and what was committed of it.

@@ -140,10 +140,15 @@ func (r *Router) Run(ctx context.Context) {
 
 // Cancel asks an open turn to stop. ErrNotFound: there is no open turn of that id.
 func (r *Router) Cancel(ctx context.Context, turnID int64) error {
-	if err := r.Ledger.Cancel(ctx, turnID); err != nil {
+	c, err := r.Ledger.Cancel(ctx, turnID)
+	if err != nil {
 		return err
 	}
 	r.running.stop(turnID)
+	r.signal() // one that nobody runs now still has to be ended
+	if line := r.lines[c.Channel]; line != nil {
+		line.committed(c.ID)
+	}
 	return nil
 }
 

@@ -34,10 +34,11 @@ const (
 		INSERT INTO turns (session_id, message_id, person, state, created_at) VALUES (?, ?, ?, 'queued', ?) RETURNING id`
 	answeredBy  = `UPDATE messages SET turn_id = ? WHERE id = ?`
 	countQueued = `SELECT count(*) FROM turns WHERE session_id = ? AND state = 'queued'`
-	openTurn    = `
-		SELECT id, person FROM turns WHERE session_id = ? AND state IN ('queued', 'running')
+	// openTurn is what a person means by "cancel": the turn that runs, else the one
+	// that is next.
+	openTurn = `
+		SELECT id FROM turns WHERE session_id = ? AND state IN ('queued', 'running') AND (? OR person = ?)
 		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, id LIMIT 1`
-	askCancel    = `UPDATE turns SET cancel_requested = TRUE WHERE id = ?`
 	resetSession = `
 		UPDATE sessions SET summary = '', summary_taint = '', reset_message = ?,
 			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0)
@@ -173,22 +174,10 @@ func (t *tx) acceptTurn(owner int64, e *router.Entry, a *router.Accepted, conver
 
 // acceptAnswered applies a control entry, or keeps a notice.
 func (t *tx) acceptAnswered(e *router.Entry, a *router.Accepted, conversation int64) error {
-	reply := e.Reply
 	if e.Class == router.ClassControl && e.Effect == router.EffectCancel {
-		var turn int64
-		var person string
-		found, err := t.row(openTurn, []any{a.SessionID}, &turn, &person)
-		if err != nil {
-			return err
-		}
-		if found && (e.AnyPerson || person == clean(e.Person)) {
-			if _, err := t.exec(askCancel, turn); err != nil {
-				return err
-			}
-			a.CancelTurn, reply = turn, nil
-		}
+		return t.acceptCancel(e, a, conversation)
 	}
-	newest, err := t.answer(e, a, conversation, e.Class, reply)
+	newest, err := t.answer(e, a, conversation, e.Class, e.Reply)
 	if err != nil {
 		return err
 	}
@@ -199,6 +188,32 @@ func (t *tx) acceptAnswered(e *router.Entry, a *router.Accepted, conversation in
 		return err
 	}
 	return nil
+}
+
+// acceptCancel ends the open turn when it has not begun, and asks it to stop when
+// it has.
+func (t *tx) acceptCancel(e *router.Entry, a *router.Accepted, conversation int64) error {
+	var turn int64
+	var ended bool
+	reply := e.Reply
+	found, err := t.row(openTurn, []any{a.SessionID, e.AnyPerson, clean(e.Person)}, &turn)
+	if err == nil && found {
+		reply = nil
+		if ended, err = t.cancel(turn); ended {
+			reply = e.Dropped
+		} else {
+			a.CancelTurn = turn
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := t.answer(e, a, conversation, e.Class, reply); err != nil || !ended {
+		return err
+	}
+	// Behind the command's own event, from which a client reads on.
+	_, err = t.emit(a.SessionID, turnEvent(turn, "cancelled", cancelled))
+	return err
 }
 
 // answer stores the message of an entry and a reply to it, which may be nil, and

@@ -40,6 +40,7 @@ type (
 		Raw          []byte          `json:"raw"`
 		Reply        *replyArg       `json:"reply"`
 		Busy         *replyArg       `json:"busy"`
+		Dropped      *replyArg       `json:"dropped"`
 		QueueLimit   int             `json:"queue_limit"`
 		Effect       string          `json:"effect"`
 		AnyPerson    bool            `json:"any_person"`
@@ -132,7 +133,7 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 		Team: clean(e.Event.Sender.Team), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
 		PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)), Text: clean(m.Text), Quote: clean(m.Quote),
 		Forwarded: m.Forwarded, Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
-		Reject: clean(e.Reject), Raw: e.Event.Raw, Reply: replyArgOf(e.Reply, nil), Busy: replyArgOf(e.Busy, nil),
+		Reject: clean(e.Reject), Raw: e.Event.Raw, Reply: replyArgOf(e.Reply, nil), Busy: replyArgOf(e.Busy, nil), Dropped: replyArgOf(e.Dropped, nil),
 		QueueLimit: e.QueueLimit, AnyPerson: e.AnyPerson, MayClaim: e.MayClaim,
 	}
 	if e.Class == router.ClassControl {

@@ -1,10 +1,12 @@
 package store_test
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
 
+	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
@@ -148,6 +150,79 @@ func TestAcceptCancel(t *testing.T) {
 		ds, _ := h.r.Deliveries(h.ctx, "", 10)
 		if len(ds) != 2 || ds[0].Text != "not yours" || ds[1].Text != "nothing runs" {
 			t.Errorf("%+v", ds)
+		}
+	})
+}
+
+// A turn that nobody has begun needs nobody to end it.
+//
+// promise: L.control-no-queue
+func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		n := 0
+		cancel := func(person string) router.Accepted {
+			n++
+			e := control(entry("c", fmt.Sprint("cancel", n), "/cancel"), router.EffectCancel, "nothing to cancel")
+			e.Person, e.Dropped = person, text("dropped")
+			return h.accept(e)[0]
+		}
+		said := func(want string) {
+			t.Helper()
+			if ds, err := h.r.Deliveries(h.ctx, "", 1); err != nil || len(ds) != 1 || ds[0].Text != want {
+				t.Errorf("said %+v, %v; want %q", ds, err, want)
+			}
+		}
+		waiting := h.accept(entry("c", "1", "waits for a worker"))[0]
+		if a := cancel("anna"); a.CancelTurn != 0 {
+			t.Errorf("another person's turn: %+v", a)
+		}
+		said("nothing to cancel")
+		a := cancel("marco")
+		if a.CancelTurn != 0 || a.Event == 0 {
+			t.Errorf("%+v", a)
+		}
+		said("dropped")
+		h.ended(waiting.TurnID, a.Event+2) // behind the command and its reply
+		cancel("marco")
+		said("nothing to cancel")
+		if list := h.claim(5); len(list) != 0 {
+			t.Errorf("an ended turn was claimed: %+v", list)
+		}
+
+		// Set running behind another turn, and given back for want of a worker.
+		ref := h.begun("c", "2")
+		given := h.accept(entry("c", "3", "next"))[0]
+		if err := h.r.GiveBack(h.ctx, h.commit(ref, end("done", "answered")).TurnRef); err != nil {
+			t.Fatal(err)
+		}
+		a = cancel("marco")
+		said("dropped")
+		h.ended(given.TurnID, a.Event+2)
+
+		// One's own in the queue, not the one of somebody else that runs.
+		ref = h.begun("c", "4")
+		e := entry("c", "5", "mine")
+		e.Person = "anna"
+		mine := h.accept(e)[0]
+		a = cancel("anna")
+		h.ended(mine.TurnID, a.Event+2)
+		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested {
+			t.Errorf("the other turn: %+v, %v", d, err)
+		}
+
+		// What was begun says itself what it did, whoever runs it next.
+		h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
+		if err := h.r.GiveBack(h.ctx, ref); err != nil {
+			t.Fatal(err)
+		}
+		if a = cancel("marco"); a.CancelTurn != ref.TurnID {
+			t.Errorf("a turn under way: %+v", a)
+		}
+		said("dropped") // anna's: this one is left for the turn to answer
+		if list := h.claim(5); len(list) != 1 || list[0].TurnID != ref.TurnID {
+			t.Errorf("claimed %+v", list)
 		}
 	})
 }

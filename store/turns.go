@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"switchboard/channels"
 	"switchboard/router"
 )
 
@@ -24,8 +25,23 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND %[3]s)
 		ORDER BY t.id LIMIT ?`
-	askCancelOpen = `UPDATE turns SET cancel_requested = TRUE WHERE id = ? AND state IN ('queued', 'running', 'waiting')`
+	askCancel = `UPDATE turns SET cancel_requested = TRUE WHERE id = ?`
+	// cancelUnbegun ends a turn of which nothing was done: it is queued, or was set
+	// running by somebody who then gave it back (or died) before the first model
+	// call was committed. %[1]s is alive.
+	cancelUnbegun = `
+		UPDATE turns SET state = 'cancelled', outcome = ?, finished_at = ?
+		WHERE id = ? AND (state = 'queued' OR state = 'running' AND calls = 0 AND NOT EXISTS (
+			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+			WHERE l.kind = 'session' AND l.name = CAST(turns.session_id AS text) AND %[1]s))`
+	whereTurn = `
+		SELECT t.session_id, c.channel, c.conversation FROM turns t
+		JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id WHERE t.id = ?`
+	turnOpen = `SELECT 1 FROM turns WHERE id = ? AND state IN ('queued', 'running', 'waiting')`
 )
+
+// cancelled is the outcome of a turn that was cancelled.
+const cancelled = "cancelled"
 
 // claim takes a session's lease if it is free and sets its head running. It
 // returns nil when there is nothing to claim. The session is locked.
@@ -60,11 +76,11 @@ func (t *tx) head(session, fence int64, except []string) (*router.Claimed, error
 }
 
 // Claim implements router.Turns.
-func (r *Router) Claim(ctx context.Context, owner int64, channels, except []string, limit int) ([]router.Claimed, error) {
-	if limit <= 0 || len(channels) == 0 {
+func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]router.Claimed, error) {
+	if limit <= 0 || len(of) == 0 {
 		return nil, nil
 	}
-	sessions, err := r.claimable(ctx, channels, except, limit)
+	sessions, err := r.claimable(ctx, of, except, limit)
 	if err != nil || len(sessions) == 0 {
 		return nil, err
 	}
@@ -89,8 +105,8 @@ func (r *Router) Claim(ctx context.Context, owner int64, channels, except []stri
 }
 
 // claimable looks without a lock; claim looks again.
-func (r *Router) claimable(ctx context.Context, channels, except []string, limit int) (sessions []int64, err error) {
-	chMarks, args := in(channels)
+func (r *Router) claimable(ctx context.Context, of, except []string, limit int) (sessions []int64, err error) {
+	chMarks, args := in(of)
 	exMarks, exArgs := in(except)
 	if len(except) == 0 {
 		exMarks = "''" // no turn is for nobody
@@ -126,17 +142,42 @@ func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
 	})
 }
 
+// cancel ends an open turn when it has not begun, and else asks it to stop. Its
+// session is locked; the event of the end is left for the caller.
+func (t *tx) cancel(turn int64) (ended bool, err error) {
+	n, err := t.exec(fmt.Sprintf(cancelUnbegun, t.alive()), cancelled, t.now, turn)
+	if err == nil && n == 0 {
+		_, err = t.exec(askCancel, turn)
+	}
+	return n > 0, err
+}
+
 // Cancel implements router.Turns.
-func (r *Router) Cancel(ctx context.Context, turnID int64) error {
-	err := r.db.write(ctx, full, "cancel turn", func(t *tx) error {
-		n, err := t.exec(askCancelOpen, turnID)
-		if err == nil && n == 0 {
-			err = router.ErrNotFound
+func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversation, err error) {
+	err = r.db.write(ctx, full, "cancel turn", func(t *tx) error {
+		var session int64
+		var one int
+		if found, err := t.row(whereTurn, []any{turnID}, &session, &c.Channel, &c.ID); err != nil {
+			return err
+		} else if !found {
+			return router.ErrNotFound
+		}
+		if _, _, err := t.lock(session); err != nil {
+			return err
+		}
+		if found, err := t.row(turnOpen, []any{turnID}, &one); err != nil {
+			return err
+		} else if !found {
+			return router.ErrNotFound
+		}
+		ended, err := t.cancel(turnID)
+		if err == nil && ended {
+			_, err = t.emit(session, turnEvent(turnID, "cancelled", cancelled))
 		}
 		return err
 	})
 	if errors.Is(err, router.ErrNotFound) {
-		return fmt.Errorf("no open turn %d: %w", turnID, router.ErrNotFound)
+		return c, fmt.Errorf("no open turn %d: %w", turnID, router.ErrNotFound)
 	}
-	return err
+	return c, err
 }

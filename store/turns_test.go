@@ -154,17 +154,42 @@ func TestCancelTurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		ref := h.begun("c", "1")
-		if err := h.r.Cancel(h.ctx, ref.TurnID); err != nil {
-			t.Fatal(err)
+		if c, err := h.r.Cancel(h.ctx, ref.TurnID); err != nil || c.Channel != "tg" || c.ID != "c" {
+			t.Fatalf("%+v, %v", c, err)
 		}
 		if d, err := h.r.Load(h.ctx, ref); err != nil || !d.CancelRequested {
 			t.Errorf("%+v, %v", d, err)
 		}
 		h.commit(ref, end("cancelled", "cancelled"))
-		if err := h.r.Cancel(h.ctx, ref.TurnID); !errors.Is(err, router.ErrNotFound) {
-			t.Errorf("a finished turn: %v", err)
+		for what, id := range map[string]int64{"a finished turn": ref.TurnID, "no turn": 999} {
+			if _, err := h.r.Cancel(h.ctx, id); !errors.Is(err, router.ErrNotFound) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		first, second := h.begun("d", "2"), h.accept(entry("d", "3", "queued"))[0]
+		if _, err := h.r.Cancel(h.ctx, second.TurnID); err != nil {
+			t.Fatal(err)
+		}
+		h.ended(second.TurnID, second.Event+2)
+		if next := h.commit(first, end("done", "answered")); next != nil {
+			t.Errorf("a cancelled turn runs: %+v", next)
 		}
 	})
+}
+
+// ended wants a turn that was cancelled before it began, with its event n.
+func (h *house) ended(turn, n int64) {
+	h.Helper()
+	v, err := h.r.Turn(h.ctx, turn, false)
+	if err != nil || v.State != "cancelled" || v.Outcome != "cancelled" || v.FinishedAt == nil {
+		h.Errorf("turn %d: %+v, %v", turn, v, err)
+		return
+	}
+	events, err := h.r.Events(h.ctx, v.Session, n-1, 1)
+	if err != nil || len(events) != 1 || events[0].Kind != "turn" || events[0].TurnID != turn ||
+		string(events[0].Data) != `{"state":"cancelled","outcome":"cancelled"}` {
+		h.Errorf("event %d: %+v, %v", n, events, err)
+	}
 }
 
 // Messages come in while turns end: none may be left with nobody to run it.

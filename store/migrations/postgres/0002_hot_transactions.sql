@@ -142,7 +142,8 @@ DECLARE
 	v_turn bigint;
 	v_event bigint;
 	v_newest bigint;
-	v_open turns%ROWTYPE;
+	v_open bigint;
+	v_dropped boolean := FALSE;
 	v_reply jsonb;
 	v_cancel bigint := 0;
 	v_claim jsonb;
@@ -212,16 +213,30 @@ BEGIN
 
 	v_reply := e -> 'reply';
 	IF e ->> 'effect' = 'cancel' THEN
-		SELECT * INTO v_open FROM turns WHERE session_id = v_session AND state IN ('queued', 'running')
+		SELECT id INTO v_open FROM turns WHERE session_id = v_session AND state IN ('queued', 'running')
+			AND (CAST(e ->> 'any_person' AS boolean) OR person = e ->> 'person')
 		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, id LIMIT 1;
-		IF FOUND AND (CAST(e ->> 'any_person' AS boolean) OR v_open.person = e ->> 'person') THEN
-			UPDATE turns SET cancel_requested = TRUE WHERE id = v_open.id;
-			v_cancel := v_open.id;
-			v_reply := NULL;
+		IF FOUND THEN
+			UPDATE turns SET state = 'cancelled', outcome = 'cancelled', finished_at = p_now
+			WHERE id = v_open AND (state = 'queued' OR state = 'running' AND calls = 0 AND NOT EXISTS (
+				SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+				WHERE l.kind = 'session' AND l.name = CAST(v_session AS text) AND sb_alive(o)));
+			v_dropped := FOUND;
+			IF v_dropped THEN
+				v_reply := e -> 'dropped';
+			ELSE
+				UPDATE turns SET cancel_requested = TRUE WHERE id = v_open;
+				v_cancel := v_open;
+				v_reply := NULL;
+			END IF;
 		END IF;
 	END IF;
 	SELECT a.message, a.newest, a.event INTO v_message, v_newest, v_event
 	FROM sb_answer(v_conversation.id, v_session, v_class, e, v_reply, p_now) a;
+	IF v_dropped THEN
+		PERFORM sb_emit(v_session, jsonb_build_array(jsonb_build_object('kind', 'turn', 'turn', v_open,
+			'data', '{"state":"cancelled","outcome":"cancelled"}')), p_now);
+	END IF;
 	IF e ->> 'effect' = 'reset' THEN
 		UPDATE sessions SET summary = '', summary_taint = '', reset_message = v_newest,
 			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = v_session), 0)
