@@ -135,7 +135,8 @@ func (c *Channel) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("X-After", strconv.FormatInt(after, 10))
 	out := http.NewResponseController(w)
-	_ = out.SetWriteDeadline(time.Time{}) // a stream has no end; not every writer has a deadline
+	// A client that reads no more must not hold the engine's end up.
+	defer context.AfterFunc(ctx, func() { _ = out.SetWriteDeadline(time.Now()) })()
 	if err := c.stream(ctx, w, out, session, span{after, until}, wake); err != nil && ctx.Err() == nil {
 		c.log.WarnContext(ctx, "event stream ended", "conversation_id", conv, "error", err)
 	}
@@ -154,6 +155,10 @@ func number(query url.Values, name string) (int64, error) {
 	return n, nil
 }
 
+// writePatience is how long a client may leave what was sent unread; it can come
+// back and go on where it was.
+const writePatience = 5 * time.Second
+
 // span is the events after one number, up to another; -1: without end.
 type span struct{ after, until int64 }
 
@@ -168,6 +173,10 @@ func (c *Channel) stream(ctx context.Context, w http.ResponseWriter, out *http.R
 		if err != nil {
 			return err
 		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		_ = out.SetWriteDeadline(time.Now().Add(writePatience)) // not every writer has one
 		for _, e := range events {
 			if s.until >= 0 && e.N > s.until {
 				return nil

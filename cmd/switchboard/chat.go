@@ -42,5 +42,6 @@ func (a *app) chat(ctx context.Context, engine *client, settings *configs.Settin
 		BaseURL: "http://engine", Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON,
 		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(),
 		HistoryFile: filepath.Join(settings.DataDir, "history"),
+		SeenFile:    filepath.Join(settings.DataDir, "seen.json"),
 	})
 }

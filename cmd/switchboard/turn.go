@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"switchboard/channels/console"
 	"switchboard/router"
 )
 
@@ -61,8 +62,10 @@ func (c *turnShowCmd) Run(a *app) error {
 	if c.JSON {
 		return printJSON(a.out, turn)
 	}
-	showTurn(a.out, &turn)
-	return nil
+	var text strings.Builder
+	showTurn(&text, &turn)
+	_, err := io.WriteString(a.out, console.Printable(text.String())) // models and outputs may hold anything
+	return err
 }
 
 type turnCancelCmd struct {
@@ -199,7 +202,7 @@ func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
 // oneLine puts text on one line of at most n runes.
 func oneLine(text string, n int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
+	runes := []rune(strings.Join(strings.Fields(console.Printable(text)), " "))
 	if len(runes) > n {
 		return string(runes[:n-1]) + "…"
 	}
