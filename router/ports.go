@@ -149,6 +149,9 @@ type TurnData struct {
 	Conversation    channels.Conversation
 	ReplyTo         channels.MessageID // the message the turn answers
 	CancelRequested bool
+	// Resumed counts how often the turn was taken over from an engine that died,
+	// since its latest committed step.
+	Resumed int
 }
 
 // Outbox holds deliveries.

@@ -22,6 +22,10 @@ const (
 	pollIdle = 15 * time.Second
 	// maxFaults is how often a turn may break the program before it is given up.
 	maxFaults = 3
+	// maxResumes is how often a turn may be taken over from an engine that died, with
+	// no step committed in between, before it is given up: it may be what kills
+	// them.
+	maxResumes = 20
 )
 
 // errBroken marks a fault of the program, not of the database: after maxFaults of
@@ -174,6 +178,10 @@ func (r *Router) tryTurn(ctx context.Context, cancel context.CancelCauseFunc, re
 		return nil, err
 	}
 	j := &journal{router: r, line: line, ref: ref, data: data}
+	if data.Resumed > maxResumes {
+		r.Log.ErrorContext(ctx, "a turn is given up: engine after engine died with it", "turn_id", ref.TurnID, "times", data.Resumed)
+		giveUp = true
+	}
 	if giveUp {
 		err = j.Commit(r.work, brokenEnd())
 	} else {

@@ -43,8 +43,9 @@ const (
 	holdsLease = `
 		SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 		WHERE l.kind = ? AND l.name = ? AND l.fence = ? AND o.state = 'alive'`
-	freeLease = `UPDATE leases SET owner = NULL WHERE kind = ? AND name = ? AND fence = ?`
-	leaseHeld = `
+	freeLease  = `UPDATE leases SET owner = NULL WHERE kind = ? AND name = ? AND fence = ?`
+	leaseOwned = `SELECT 1 FROM leases WHERE kind = ? AND name = ? AND owner IS NOT NULL`
+	leaseHeld  = `
 		SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 		WHERE l.kind = ? AND l.name = ? AND %[1]s`
 )

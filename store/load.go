@@ -16,7 +16,7 @@ import (
 const (
 	// loadTurn reads a turn with all that is one row, under its fence.
 	loadTurn = `
-		SELECT t.id, t.person, coalesce(t.started_at, t.created_at), t.cancel_requested, t.calls,
+		SELECT t.id, t.person, coalesce(t.started_at, t.created_at), t.cancel_requested, t.resumed, t.calls,
 			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
 			coalesce(p.role, ''), coalesce(p.timezone, ''),
 			c.channel, c.conversation, c.kind, c.place, c.title,
@@ -71,7 +71,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 	)
 	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
 	found, err := t.row(loadTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
-		&turn.ID, &turn.Person.Name, &started, &d.CancelRequested, &calls,
+		&turn.ID, &turn.Person.Name, &started, &d.CancelRequested, &d.Resumed, &calls,
 		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,

@@ -49,6 +49,8 @@ const (
 		INSERT INTO memories (kind, scope, session_id, text, state, source, taint, turn_id, created_at, updated_at)
 		VALUES ('learning', 'session', ?, ?, 'pending', 'review', ?, ?, ?, ?)`
 
+	madeProgress = `UPDATE turns SET resumed = 0 WHERE id = ? AND resumed > 0`
+
 	endTurn  = `UPDATE turns SET state = ?, outcome = ?, finished_at = ? WHERE id = ?`
 	endTasks = `
 		UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = ?
@@ -106,6 +108,7 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []ro
 			return nil, err
 		}
 	}
+	w.exec(madeProgress, ref.TurnID)
 	w.calls(step.Calls, bodies)
 	w.plan(step.Plan)
 	for _, c := range step.Tasks {
@@ -122,7 +125,7 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []ro
 	if _, err := t.emit(ref.SessionID, w.events...); err != nil || step.End == nil {
 		return nil, err
 	}
-	next, err := t.head(ref.SessionID, ref.Fence, nil)
+	next, err := t.head(ref.SessionID, ref.Fence, false, nil)
 	if err == nil && next == nil {
 		err = t.release(leaseSession, name(ref.SessionID), ref.Fence)
 	}

@@ -14,7 +14,10 @@ const (
 	// headTurn is the next turn of a session: its oldest open one.
 	headTurn = `
 		SELECT id, state, person FROM turns WHERE session_id = ? AND state IN ('queued', 'running') ORDER BY id LIMIT 1`
-	setRunning = `UPDATE turns SET state = 'running', started_at = coalesce(started_at, ?) WHERE id = ? AND state IN ('queued', 'running')`
+	setRunning = `
+		UPDATE turns SET state = 'running', started_at = coalesce(started_at, ?),
+			resumed = CASE WHEN state = 'running' AND ? THEN resumed + 1 ELSE resumed END
+		WHERE id = ? AND state IN ('queued', 'running')`
 	// claimable: heads of sessions nobody holds. %[1]s and %[2]s are the marks of
 	// channels and persons, %[3]s is alive.
 	claimable = `
@@ -46,11 +49,18 @@ const cancelled = "cancelled"
 // claim takes a session's lease if it is free and sets its head running. It
 // returns nil when there is nothing to claim. The session is locked.
 func (t *tx) claim(owner, session int64, except []string) (*router.Claimed, error) {
+	// Who gives a session back leaves its lease without an owner; a dead one's name
+	// is still on it.
+	var one int
+	left, err := t.row(leaseOwned, []any{leaseSession, name(session)}, &one)
+	if err != nil {
+		return nil, err
+	}
 	fence, ok, err := t.take(takeLease, leaseSession, name(session), owner)
 	if err != nil || !ok {
 		return nil, err
 	}
-	c, err := t.head(session, fence, except)
+	c, err := t.head(session, fence, left, except)
 	if err == nil && c == nil {
 		err = t.release(leaseSession, name(session), fence)
 	}
@@ -58,15 +68,16 @@ func (t *tx) claim(owner, session int64, except []string) (*router.Claimed, erro
 }
 
 // head sets the next turn of a session running under its lease; nil when there
-// is none.
-func (t *tx) head(session, fence int64, except []string) (*router.Claimed, error) {
+// is none. left says that the holder before died, and is counted on a turn that
+// it left running.
+func (t *tx) head(session, fence int64, left bool, except []string) (*router.Claimed, error) {
 	c := &router.Claimed{TurnRef: router.TurnRef{SessionID: session, Fence: fence}}
 	var state string
 	found, err := t.row(headTurn, []any{session}, &c.TurnID, &state, &c.Person)
 	if err != nil || !found || slices.Contains(except, c.Person) {
 		return nil, err
 	}
-	if _, err := t.exec(setRunning, t.now, c.TurnID); err != nil {
+	if _, err := t.exec(setRunning, t.now, left, c.TurnID); err != nil {
 		return nil, err
 	}
 	if state == "queued" {

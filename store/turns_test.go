@@ -192,6 +192,79 @@ func (h *house) ended(turn, n int64) {
 	}
 }
 
+// doomed is a house whose engine is never closed.
+func doomed(t *testing.T, db *store.DB) *house {
+	t.Helper()
+	e, err := db.StartEngine(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Abandon() }) // once more, for most
+	return &house{T: t, db: db, r: db.Router(), engine: e, ctx: t.Context()}
+}
+
+// died kills the engine and gives the house another.
+func (h *house) died() *house {
+	h.Helper()
+	var err error
+	if h.db.Kind() == "sqlite" {
+		err = h.engine.Abandon()
+	} else {
+		err = h.db.Write(h.ctx, true, "UPDATE owners SET expires_at = 1")
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+	return doomed(h.T, h.db)
+}
+
+func TestTakeoversFromTheDeadAreCounted(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := doomed(t, db)
+		ref := h.begun("c", "1")
+		h.accept(entry("c", "2", "next"))
+		want := func(n int) {
+			t.Helper()
+			if d, err := h.r.Load(h.ctx, ref); err != nil || d.Resumed != n {
+				t.Errorf("resumed %+v, %v; want %d", d, err, n)
+			}
+		}
+		take := func() {
+			t.Helper()
+			list := h.claim(5)
+			if len(list) != 1 || list[0].TurnID != ref.TurnID {
+				t.Fatalf("claimed %+v", list)
+			}
+			ref = list[0].TurnRef
+		}
+		want(0)
+		h = h.died()
+		take()
+		want(1)
+		if err := h.r.GiveBack(h.ctx, ref); err != nil { // in good order: nobody died
+			t.Fatal(err)
+		}
+		take()
+		want(1)
+		h = h.died() // and this time a message brings the takeover
+		a := h.accept(claiming(entry("c", "3", "")))[0]
+		if a.Claimed == nil || a.Claimed.TurnID != ref.TurnID {
+			t.Fatalf("%+v", a)
+		}
+		ref = a.Claimed.TurnRef
+		want(2)
+		h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
+		want(0)
+		// The next turn did not kill anybody.
+		h = h.died()
+		take()
+		want(1)
+		ref = h.commit(ref, end("done", "answered")).TurnRef
+		want(0)
+	})
+}
+
 // Messages come in while turns end: none may be left with nobody to run it.
 func TestNoTurnIsStranded(t *testing.T) {
 	t.Parallel()

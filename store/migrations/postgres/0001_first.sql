@@ -136,6 +136,7 @@ CREATE TABLE turns (
 	state            text NOT NULL CHECK (state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled', 'merged')),
 	outcome          text NOT NULL DEFAULT '',
 	cancel_requested boolean NOT NULL DEFAULT FALSE,
+	resumed          bigint NOT NULL DEFAULT 0, -- takeovers from a dead owner since the last committed step
 	merged_into      bigint REFERENCES turns (id),
 	calls            bigint NOT NULL DEFAULT 0,
 	tokens_in        bigint NOT NULL DEFAULT 0,

@@ -37,8 +37,8 @@ BEGIN
 	RETURN v_first;
 END $$;
 
--- sb_head sets the next turn of a locked session running; NULL when there is none.
-CREATE FUNCTION sb_head(p_session bigint, p_fence bigint, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- sb_head sets the next turn of a locked session running; NULL when there is none. p_left says that the holder before died.
+CREATE FUNCTION sb_head(p_session bigint, p_fence bigint, p_left boolean, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_turn turns%ROWTYPE;
 BEGIN
@@ -46,7 +46,9 @@ BEGIN
 	IF NOT FOUND THEN
 		RETURN NULL;
 	END IF;
-	UPDATE turns SET state = 'running', started_at = coalesce(started_at, p_now) WHERE id = v_turn.id;
+	UPDATE turns SET state = 'running', started_at = coalesce(started_at, p_now),
+		resumed = CASE WHEN state = 'running' AND p_left THEN resumed + 1 ELSE resumed END
+	WHERE id = v_turn.id;
 	IF v_turn.state = 'queued' THEN
 		PERFORM sb_emit(p_session, jsonb_build_array(jsonb_build_object('kind', 'turn', 'turn', v_turn.id, 'data', '{"state":"running"}')), p_now);
 	END IF;
@@ -56,9 +58,11 @@ END $$;
 -- sb_claim takes the lease of a locked session if it is free and sets its head running.
 CREATE FUNCTION sb_claim(p_owner bigint, p_session bigint, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
+	v_left boolean;
 	v_fence bigint;
 	v_head jsonb;
 BEGIN
+	v_left := EXISTS (SELECT 1 FROM leases WHERE kind = 'session' AND name = CAST(p_session AS text) AND owner IS NOT NULL);
 	INSERT INTO leases (kind, name, owner, fence, taken_at)
 	SELECT 'session', CAST(p_session AS text), o.id, 1, p_now FROM owners o WHERE o.id = p_owner AND sb_alive(o)
 	ON CONFLICT (kind, name) DO UPDATE SET owner = excluded.owner, fence = leases.fence + 1, taken_at = excluded.taken_at
@@ -67,7 +71,7 @@ BEGIN
 	IF v_fence IS NULL THEN
 		RETURN NULL;
 	END IF;
-	v_head := sb_head(p_session, v_fence, p_now);
+	v_head := sb_head(p_session, v_fence, v_left, p_now);
 	IF v_head IS NULL THEN
 		UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(p_session AS text) AND fence = v_fence;
 	END IF;
@@ -268,6 +272,7 @@ BEGIN
 		OR NOT EXISTS (SELECT 1 FROM turns WHERE id = p_turn AND session_id = p_session AND state = 'running') THEN
 		RETURN '{"fenced":true}';
 	END IF;
+	UPDATE turns SET resumed = 0 WHERE id = p_turn AND resumed > 0;
 
 	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'calls') AS x LOOP
 		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, tokens_in, tokens_out, cached, cost, duration, created_at)
@@ -345,7 +350,7 @@ BEGIN
 	WHERE turn_id = p_turn AND state IN ('pending', 'running');
 	UPDATE turns SET state = v_x ->> 'state', outcome = v_x ->> 'outcome', finished_at = p_now WHERE id = p_turn;
 	PERFORM sb_emit(p_session, v_events || (v_x -> 'event'), p_now);
-	v_next := sb_head(p_session, p_fence, p_now);
+	v_next := sb_head(p_session, p_fence, FALSE, p_now);
 	IF v_next IS NULL THEN
 		UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(p_session AS text) AND fence = p_fence;
 	END IF;

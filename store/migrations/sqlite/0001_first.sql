@@ -136,6 +136,7 @@ CREATE TABLE turns (
 	state            TEXT NOT NULL CHECK (state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled', 'merged')),
 	outcome          TEXT NOT NULL DEFAULT '',
 	cancel_requested INTEGER NOT NULL DEFAULT FALSE,
+	resumed          INTEGER NOT NULL DEFAULT 0, -- takeovers from a dead owner since the last committed step
 	merged_into      INTEGER REFERENCES turns (id),
 	calls            INTEGER NOT NULL DEFAULT 0,
 	tokens_in        INTEGER NOT NULL DEFAULT 0,

@@ -1,0 +1,44 @@
+package router_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"switchboard/router"
+)
+
+// deadly is a ledger whose turns were taken over from so many dead engines.
+type deadly struct {
+	router.Ledger
+	resumed int
+}
+
+func (d deadly) Load(ctx context.Context, ref router.TurnRef) (*router.TurnData, error) {
+	data, err := d.Ledger.Load(ctx, ref)
+	if err == nil {
+		data.Resumed = d.resumed
+	}
+	return data, err
+}
+
+// A turn that takes the whole program down each time is not tried for ever.
+func TestTurnThatKillsEnginesIsGivenUp(t *testing.T) {
+	for resumed, want := range map[int]string{20: "done answered", 21: "failed crash"} {
+		t.Run(want, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.ledger = func(l router.Ledger) router.Ledger { return deadly{l, resumed} }
+				r.start()
+				r.platform.Say("c1", "ada", "boom")
+				said := r.await(1)[0].Text
+				r.until("it ended", func() bool { return r.turns()[0].FinishedAt != nil })
+				if turn := r.turns()[0]; turn.State+" "+turn.Outcome != want {
+					t.Errorf("the turn ended %s (%s), want %s", turn.State, turn.Outcome, want)
+				}
+				if gaveUp := resumed > 20; gaveUp != strings.Contains(said, "gave it up") || gaveUp == (r.brain.ran("boom") == 1) {
+					t.Errorf("it ran %d times and says %q", r.brain.ran("boom"), said)
+				}
+			})
+		})
+	}
+}
