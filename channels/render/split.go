@@ -25,7 +25,7 @@ func Split(text string, limit int, measure func(string) int) []string {
 	if limit <= 0 || measure(text) <= limit {
 		return []string{text}
 	}
-	s := splitter{limit: limit, measure: measure, guess: limit}
+	s := splitter{limit: limit, measure: measure, guess: min(limit, len(text))}
 	var parts []string
 	for rest := text; rest != ""; {
 		part, after := s.next(rest)
@@ -46,25 +46,30 @@ const blank = " \t\r\n"
 type splitter struct {
 	limit   int
 	measure func(string) int
-	guess   int // bytes that the last part took
+	guess   int   // bytes that the last part took
+	ends    []int // of the last window; kept for its memory
 }
 
-// next takes one part off text and returns what is left.
+// next takes one part off text and returns what is left. Its work is bounded by the
+// length of the part, whatever the characters and whatever the measure.
 func (s *splitter) next(text string) (part, rest string) {
 	ends := s.window(text)
-	for n := len(ends); n > 0; {
-		cut, resume := len(text), len(text)
-		if ends[n-1] < len(text) {
-			cut, resume = choose(text, ends[:n])
-		}
-		// A measure need not grow with its text; the limit holds all the same.
-		if part = trim(text, ends[:n], cut); s.measure(part) <= s.limit {
-			s.guess = cut
-			return part, text[resume:]
-		}
-		n--
+	if len(ends) == 0 {
+		return s.force(text)
 	}
-	return s.force(text)
+	last := ends[len(ends)-1]
+	cut, resume := last, last
+	if last < len(text) {
+		cut, resume = choose(text, ends)
+	}
+	part = trim(text, ends, cut)
+	// A measure need not grow with its text; the limit holds all the same. What the
+	// window ends with is known to fit.
+	if s.measure(part) > s.limit {
+		part, cut, resume = text[:last], last, last
+	}
+	s.guess = cut
+	return part, text[resume:]
 }
 
 // trim is text up to cut without the white space at its end. It goes by whole
@@ -84,27 +89,39 @@ func trim(text string, ends []int, cut int) string {
 	return text[:cut]
 }
 
-// window lists the ends of the leading characters of text that fit together.
+// window lists the ends of the leading characters of text that fit together. It
+// looks no further than about twice what fits: a character may be as long as the
+// text, and must not be walked through again for every part cut off it.
 func (s *splitter) window(text string) []int {
-	var ends []int
 	bound := 2*s.guess + 64
-	end := 0
-	for seg := graphemes.FromString(text); ; {
-		more := false
-		for more = seg.Next(); more; more = seg.Next() {
-			end += len(seg.Value())
-			ends = append(ends, end)
-			if end >= bound {
-				break
-			}
-		}
-		if !more || s.measure(text[:end]) > s.limit {
-			break
-		}
+	for bound < len(text) && s.measure(text[:runeEnd(text, bound)]) <= s.limit {
 		bound *= 2
 	}
-	fit := sort.Search(len(ends), func(i int) bool { return s.measure(text[:ends[i]]) > s.limit })
-	return ends[:fit]
+	bound = runeEnd(text, bound)
+	s.ends = s.ends[:0]
+	end := 0
+	for seg := graphemes.FromString(text[:bound]); seg.Next(); {
+		end += len(seg.Value())
+		s.ends = append(s.ends, end)
+	}
+	if bound < len(text) && len(s.ends) > 0 { // the last one may go on
+		s.ends = s.ends[:len(s.ends)-1]
+	}
+	return s.ends[:s.fit(text, s.ends)]
+}
+
+// fit is how many of the prefixes of text that end at ends are within the limit.
+// The last one counted has been measured itself.
+func (s *splitter) fit(text string, ends []int) int {
+	return sort.Search(len(ends), func(i int) bool { return s.measure(text[:ends[i]]) > s.limit })
+}
+
+// runeEnd is the end of the rune that byte i of text is in, at most len(text).
+func runeEnd(text string, i int) int {
+	for i < len(text) && !utf8.RuneStart(text[i]) {
+		i++
+	}
+	return min(i, len(text))
 }
 
 // choose finds the best place to cut text within ends, and where the next part
@@ -207,13 +224,20 @@ func skip(text string, i int) int {
 
 // force takes at least one rune off text where not one whole character fits.
 func (s *splitter) force(text string) (part, rest string) {
-	_, end := utf8.DecodeRuneInString(text)
-	for end < len(text) {
-		_, size := utf8.DecodeRuneInString(text[end:])
-		if s.measure(text[:end+size]) > s.limit {
-			break
+	bound := 64
+	for bound < len(text) && s.measure(text[:runeEnd(text, bound)]) <= s.limit {
+		bound *= 2
+	}
+	ends := s.ends[:0]
+	for i := range text[:runeEnd(text, bound)] {
+		if i > 0 {
+			ends = append(ends, i)
 		}
-		end += size
+	}
+	s.ends = ends
+	_, end := utf8.DecodeRuneInString(text)
+	if n := s.fit(text, ends); n > 0 {
+		end = ends[n-1]
 	}
 	return text[:end], text[end:]
 }
