@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -239,13 +240,29 @@ func TestWorkspaceFilesInheritTaint(t *testing.T) {
 	}
 }
 
+func TestNewFoldersInheritTaint(t *testing.T) {
+	t.Parallel()
+	workspace, call := builtin(t, BuiltinConfig{})
+	for _, taint := range []Taint{"web", Clean} {
+		if got := call("workspace.write", write("d/e/f", "x", "replace"), taint); got.End != EndOK {
+			t.Fatal(got)
+		}
+	}
+	if got := readLedger(workspace); !maps.Equal(got, ledger{"d": "web", "d/e": "web"}) {
+		t.Errorf("the ledger is %q", got)
+	}
+	if got := call("workspace.list", `{"path":"d/e","depth":null}`); got.Taint != "web" {
+		t.Errorf("list: %+v", got)
+	}
+}
+
 func TestLostLedgerTaintsAll(t *testing.T) {
 	t.Parallel()
 	workspace, call := builtin(t, BuiltinConfig{})
 	if got := call("workspace.write", write("f", "x", "create"), "web"); got.End != EndOK {
 		t.Fatal(got)
 	}
-	if err := os.WriteFile(filepath.Join(workspace, ledgerName), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(workspace+ledgerSuffix, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := call("workspace.read", read("f")); got.Taint != taintLost {

@@ -86,12 +86,16 @@ func (e *Exec) Run(ctx context.Context, cmd Command) Result {
 	if ctx.Err() != nil {
 		return Result{End: EndCancelled, Code: "cancelled"}
 	}
-	trace, err := beginTrace(cmd)
+	trace, err := beginTrace(ctx, cmd)
 	if err != nil {
-		return failed("workspace_missing", "", "the workspace cannot be used: %v", plain(err))
+		if ctx.Err() != nil {
+			return Result{End: EndCancelled, Code: "cancelled"}
+		}
+		e.cfg.Log.ErrorContext(ctx, "command not started", slog.Any("error", err))
+		return ioFault("the workspace", err)
 	}
 	res := e.run(ctx, cmd, !e.lifted(cmd))
-	res.Taint, err = trace.end()
+	res.Taint, err = trace.end(ctx)
 	if err != nil {
 		e.cfg.Log.ErrorContext(ctx, "taint of workspace files not stored", slog.Any("error", err))
 		res.Taint = res.Taint.Join(taintLost)

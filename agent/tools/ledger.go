@@ -1,132 +1,161 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
-	"path"
+	"path/filepath"
+	"strconv"
 	"strings"
-	"sync"
 )
 
-// hidden is the folder in each workspace that is ours: tools neither list nor
-// read nor write it.
-const hidden = ".switchboard"
+// ledgerSuffix makes the name of a workspace's ledger from the workspace's own:
+// it stands beside the folder, where no confined command can reach it.
+const ledgerSuffix = ".taint.json"
 
-const ledgerName = hidden + "/taint.json"
+// maxLedger bounds a ledger, in bytes. One that would be longer suspects all
+// files instead of naming them.
+const maxLedger = 8 << 20
 
-// everything is the entry that stands for all files of a workspace.
+// everything is the entry that stands for all files of a workspace. It goes when
+// a command leaves the workspace empty.
 const everything = "."
 
 // taintLost marks the files of a workspace whose ledger cannot be read: it
 // might have named any of them.
 const taintLost Taint = "file"
 
-// ledgerLock makes read-change-write of ledgers atomic within the engine. Turns
-// of one session run one at a time, so it is all but never waited for; one lock
-// for all workspaces spares a table of locks.
-var ledgerLock sync.Mutex
+// A ledger says which files and folders of a workspace hold, or are named by,
+// words from elsewhere: path → taint. Nil is one that names none.
+type ledger map[string]Taint
 
-// A ledger says which files of a workspace hold words from elsewhere: path →
-// taint. It is a file in the workspace's hidden folder.
-type ledger struct {
-	files map[string]Taint
-	lost  bool // the file was there and could not be understood
+// ledgerFile returns where the ledger of a workspace is.
+func ledgerFile(workspace string) string {
+	if real, err := filepath.EvalSymlinks(workspace); err == nil {
+		workspace = real
+	}
+	return filepath.Clean(workspace) + ledgerSuffix
 }
 
-func readLedger(root *os.Root) ledger {
-	text, err := root.ReadFile(ledgerName)
-	if errors.Is(err, fs.ErrNotExist) {
-		return ledger{files: map[string]Taint{}}
-	}
-	l := ledger{files: map[string]Taint{}}
-	if err != nil || json.Unmarshal(text, &l.files) != nil || l.files == nil {
-		return ledger{files: map[string]Taint{everything: taintLost}, lost: true}
+// readLedger never fails: a ledger that cannot be understood suspects all files.
+func readLedger(workspace string) ledger {
+	l, err := parseLedger(ledgerFile(workspace))
+	if err != nil {
+		return ledger{everything: taintLost}
 	}
 	return l
 }
 
-// of returns the taint of the file at name, a cleaned slash path.
-func (l ledger) of(name string) Taint {
-	return l.files[name].Join(l.files[everything])
+func parseLedger(file string) (ledger, error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ledger{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxLedger+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxLedger {
+		return nil, errors.New("the taint ledger is too long")
+	}
+	quoted := ledger{}
+	if err := json.Unmarshal(text, &quoted); err != nil {
+		return nil, err
+	}
+	l := make(ledger, len(quoted))
+	for name, taint := range quoted {
+		// Names are bytes and JSON is UTF-8, so they are stored quoted.
+		if name, err = strconv.Unquote(name); err != nil {
+			return nil, err
+		}
+		l[name] = taint
+	}
+	return l, nil
 }
 
-// any returns the taint of some file under dir ("." for all), or Clean.
+// encode returns the ledger's text, at most maxLedger long.
+func (l ledger) encode() ([]byte, error) {
+	quoted := make(ledger, len(l))
+	for name, taint := range l {
+		quoted[strconv.Quote(name)] = taint
+	}
+	text, err := json.Marshal(quoted)
+	if err == nil && len(text) > maxLedger {
+		return ledger{everything: l[everything].Join(l.any("."))}.encode()
+	}
+	return text, err
+}
+
+// of returns the taint of the file at name, a cleaned slash path.
+func (l ledger) of(name string) Taint {
+	return l[name].Join(l[everything])
+}
+
+// any returns the taint of dir ("." for all), of something in it, or of a folder
+// that it is in, or Clean.
 func (l ledger) any(dir string) Taint {
-	for name, taint := range l.files {
-		if taint != Clean && (dir == "." || name == everything || name == dir || strings.HasPrefix(name, dir+"/")) {
+	for name, taint := range l {
+		if taint != Clean && (dir == "." || name == everything || name == dir || within(name, dir) || within(dir, name)) {
 			return taint
 		}
 	}
 	return Clean
 }
 
+func within(name, dir string) bool { return strings.HasPrefix(name, dir+"/") }
+
 // changeLedger lets change edit the workspace's ledger and stores it when it
-// differs. In place of a lost ledger comes one that suspects everything.
-func changeLedger(root *os.Root, change func(files map[string]Taint)) error {
-	ledgerLock.Lock()
-	defer ledgerLock.Unlock()
-	l := readLedger(root)
-	before := maps.Clone(l.files)
-	change(l.files)
-	maps.DeleteFunc(l.files, func(_ string, taint Taint) bool { return taint == Clean })
-	if !l.lost && maps.Equal(before, l.files) {
+// differs. It waits for others who change the same ledger, until ctx ends.
+func changeLedger(ctx context.Context, workspace string, change func(l ledger)) error {
+	file := ledgerFile(workspace)
+	release, err := ledgerLocks.take(ctx, file)
+	if err != nil {
+		return fmt.Errorf("store the taint ledger: %w", err)
+	}
+	defer release()
+	l, lost := parseLedger(file)
+	if lost != nil {
+		l = ledger{everything: taintLost}
+	}
+	before := maps.Clone(l)
+	change(l)
+	maps.DeleteFunc(l, func(_ string, taint Taint) bool { return taint == Clean })
+	if lost == nil && maps.Equal(before, l) {
 		return nil
 	}
-	return storeLedger(root, l.files)
-}
-
-// makeHidden makes the hidden folder, also where a command put something else in
-// its place.
-func makeHidden(root *os.Root) error {
-	if info, err := root.Lstat(hidden); err == nil && !info.IsDir() {
-		if err := root.Remove(hidden); err != nil {
-			return err
-		}
-	}
-	return root.MkdirAll(hidden, 0o700)
-}
-
-func storeLedger(root *os.Root, files map[string]Taint) error {
-	text, err := json.Marshal(files)
-	if err != nil {
-		return fmt.Errorf("encode the taint ledger: %w", err)
-	}
-	if info, err := root.Lstat(ledgerName); err == nil && info.IsDir() {
-		if err := root.RemoveAll(ledgerName); err != nil {
-			return fmt.Errorf("store the taint ledger: %w", err)
-		}
-	}
-	if err := writeAtomically(root, ledgerName, text, 0o600); err != nil {
+	if err := l.store(file); err != nil {
 		return fmt.Errorf("store the taint ledger: %w", err)
 	}
 	return nil
 }
 
-// writeAtomically replaces the file at name, whose folder exists: a reader sees
-// the old bytes or the new ones, also after a crash.
-func writeAtomically(root *os.Root, name string, data []byte, perm fs.FileMode) error {
-	if err := makeHidden(root); err != nil {
-		return err
-	}
-	temp := path.Join(hidden, "new-"+randomWord())
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+// store replaces the file: a reader sees the old ledger or the new one, also
+// after a crash. The caller holds its lock.
+func (l ledger) store(file string) error {
+	text, err := l.encode()
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	temp := file + ".new"
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
 	if err == nil {
 		err = f.Sync()
 	}
-	err = errors.Join(err, f.Close())
-	if err == nil {
-		err = root.Rename(temp, name)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(temp, file)
 	}
-	if err != nil {
-		return errors.Join(err, root.Remove(temp))
-	}
-	return nil
+	return err
 }

@@ -1,7 +1,7 @@
 package tools
 
 import (
-	"errors"
+	"context"
 	"io/fs"
 	"maps"
 	"os"
@@ -9,85 +9,119 @@ import (
 )
 
 // A trace carries taint over a command: what a command writes in a tainted
-// turn, or could have copied from a tainted file, is tainted afterwards, and a
-// tainted file that it renames stays tainted.
+// turn, or could have copied from a tainted file, is tainted afterwards, names
+// of files and folders too, and a tainted file that it renames stays tainted.
+//
+// While such a command runs, all of its workspace counts as tainted. So it stays
+// when the engine dies meanwhile, or when the command leaves more than can be
+// looked through.
 type trace struct {
-	root   *os.Root
-	before ledger
-	inodes map[uint64]Taint // of the tainted files
-	taint  Taint            // what the command's files inherit
-	output Taint            // what its output inherits: it may have printed a tainted file
-	start  time.Time
+	workspace string
+	root      *os.Root
+	before    ledger
+	inodes    map[uint64]Taint // of the tainted files and folders
+	taint     Taint            // what the command's files inherit
+	output    Taint            // what its output inherits: it may have printed a tainted file
+	start     time.Time        // by the clock of the files
 }
 
-// clockSlack is how far a file's time of change may be behind the clock.
-const clockSlack = 20 * time.Millisecond
+// traceTime is how long looking through a workspace may take, before and after
+// a command each.
+const traceTime = 5 * time.Second
 
-func beginTrace(cmd Command) (*trace, error) {
+// outputsName is what the agent writes anew before each command of a turn, so no
+// taint of it outlasts the command.
+const outputsName = hidden + "/outputs.json"
+
+// beginTrace marks the workspace as tainted when the command's files will be. The
+// caller calls end.
+func beginTrace(ctx context.Context, cmd Command) (*trace, error) {
 	root, err := os.OpenRoot(cmd.Workspace)
 	if err != nil {
 		return nil, err
 	}
-	before := readLedger(root)
-	t := &trace{root: root, before: before, inodes: map[uint64]Taint{}, output: before.any("."), start: time.Now().Add(-clockSlack)}
+	before := readLedger(cmd.Workspace)
+	t := &trace{workspace: cmd.Workspace, root: root, before: before, inodes: map[uint64]Taint{}, output: before.any(".")}
 	t.taint = cmd.Taint.Join(t.output)
-	for name, taint := range before.files {
-		if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() && inode(info) != 0 {
-			t.inodes[inode(info)] = taint
-		}
+	if t.taint == Clean {
+		return t, nil
+	}
+	if err := t.mark(ctx); err != nil {
+		t.close()
+		return nil, err
 	}
 	return t, nil
 }
 
-// end stores what the command's files inherited and returns the taint of its
-// output. The ledger as it was before counts, whatever the command did to it.
-func (t *trace) end() (Taint, error) {
-	defer t.root.Close()
-	want := maps.Clone(t.before.files)
-	if t.taint != Clean {
-		if err := t.inherit(want); err != nil {
-			// More than can be looked through: then all of it is suspect.
-			want[everything] = want[everything].Join(t.taint)
+func (t *trace) mark(ctx context.Context) error {
+	enough := time.Now().Add(traceTime)
+	for name, taint := range t.before {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if time.Now().After(enough) {
+			t.before[everything] = t.output
+			break
+		}
+		if info, err := t.root.Lstat(name); err == nil && name != everything && inode(info) != 0 {
+			t.inodes[inode(info)] = taint
 		}
 	}
-	maps.DeleteFunc(want, func(name string, _ Taint) bool {
-		_, err := t.root.Lstat(name)
-		return errors.Is(err, fs.ErrNotExist)
-	})
-	ledgerLock.Lock()
-	defer ledgerLock.Unlock()
-	if now := readLedger(t.root); !now.lost && maps.Equal(now.files, want) {
-		return t.output, nil
+	err := changeLedger(ctx, t.workspace, func(l ledger) { l[everything] = l[everything].Join(t.taint) })
+	if err != nil {
+		return err
 	}
-	return t.output, storeLedger(t.root, want)
+	// The ledger lies beside the workspace: its time is by the same clock.
+	info, err := os.Stat(ledgerFile(t.workspace))
+	if err != nil {
+		return err
+	}
+	t.start = changeTime(info)
+	return nil
 }
 
-// inherit adds the files that changed since the start, and those that are
-// tainted ones under another name.
-func (t *trace) inherit(want map[string]Taint) error {
-	entries := 0
-	return fs.WalkDir(t.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+func (t *trace) close() { _ = t.root.Close() }
+
+// end stores what the command's files inherited and returns the taint of its
+// output. It does so also when ctx has ended, in bounded time.
+func (t *trace) end(ctx context.Context) (Taint, error) {
+	defer t.close()
+	if t.taint == Clean {
+		return Clean, nil
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), traceTime)
+	defer stop()
+	want, err := t.inherit(ctx)
+	if err != nil {
+		return t.output, nil //nolint:nilerr // what cannot be looked through stays tainted as a whole
+	}
+	return t.output, changeLedger(ctx, t.workspace, func(l ledger) {
+		for name, taint := range l {
+			if name != everything && t.before[name] != taint { // noted while the command ran
+				want[name] = want[name].Join(taint)
+			}
 		}
-		if name == hidden {
-			return fs.SkipDir
+		clear(l)
+		maps.Copy(l, want)
+	})
+}
+
+// inherit returns the ledger as it has to be: what was tainted before and is
+// still there, what changed since the start, and what is a tainted file under
+// another name.
+func (t *trace) inherit(ctx context.Context) (ledger, error) {
+	want := ledger{}
+	err := walk(ctx, t.root, ".", func(name string, info fs.FileInfo) error {
+		if name == hidden && info.IsDir() || name == outputsName && info.Mode().IsRegular() {
+			return nil
 		}
-		if entries++; entries > maxEntries {
-			return errTooMany
+		want[everything] = t.before[everything]
+		taint := t.before[name].Join(t.inodes[inode(info)])
+		if !changeTime(info).Before(t.start) {
+			taint = taint.Join(t.taint)
 		}
-		info, err := d.Info()
-		if err != nil || info.IsDir() {
-			return err
-		}
-		if known := t.inodes[inode(info)]; known != Clean && info.Mode().IsRegular() {
-			want[name] = want[name].Join(known)
-		}
-		if changeTime(info).After(t.start) {
-			want[name] = want[name].Join(t.taint)
-		}
+		want[name] = taint
 		return nil
 	})
+	return want, err
 }
-
-var errTooMany = errors.New("too many files in the workspace")

@@ -1,9 +1,17 @@
 package tools
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 )
 
 // promise: P5.taint-inherits
@@ -25,10 +33,11 @@ func TestCommandsCarryTaint(t *testing.T) {
 		{name: "copied", line: "cp theirs copy", output: "web", file: "copy", want: "web"},
 		{name: "moved", line: "mkdir d && mv theirs d/x && touch -d 2001-01-01 d/x; sleep 0.1", output: "web", file: "d/x", want: "web"},
 		{name: "its folder renamed", line: "mv d e", output: "web", file: "e/x", want: "web"},
-		{name: "ledger removed", line: "rm -rf .switchboard; true", output: "web", file: "copy", want: "web"},
-		{name: "ledger forged", line: "echo '{}' > .switchboard/taint.json", output: "web", file: "copy", want: "web"},
-		{name: "ledger replaced", line: "rm -rf .switchboard; ln -s /etc .switchboard", output: "web", file: "copy", want: "web"},
-		{name: "ledger blocked", line: "rm -rf .switchboard/taint.json; mkdir -p .switchboard/taint.json/x", output: "web", file: "copy", want: "web"},
+		{name: "hidden folder removed", line: "rm -rf .switchboard; true", output: "web", file: "copy", want: "web"},
+		{name: "hidden folder replaced", line: "rm -rf .switchboard; ln -s /etc .switchboard", output: "web", file: "copy", want: "web"},
+		{name: "hidden", line: "echo x > .switchboard/theirs; echo x > .switchboard/taint.json", taint: "web", output: "web", file: "copy", want: "web"},
+		{name: "from the hidden folder", line: "mv .switchboard/theirs shown; touch -d 2001-01-01 shown", output: "web", file: "shown", want: "web"},
+		{name: "ledger out of reach", line: "echo '{}' > ../workspace.taint.json; rm -f ../workspace.taint.json; true", output: "web", file: "copy", want: "web"},
 	} {
 		res := e.Run(t.Context(), Command{Line: step.line, Workspace: workspace, Taint: step.taint})
 		if res.End != EndOK || res.Taint.Join(step.output) != step.output {
@@ -38,10 +47,175 @@ func TestCommandsCarryTaint(t *testing.T) {
 			t.Errorf("%s: %s has %+v, want taint %q", step.name, step.file, got, step.want)
 		}
 	}
-	if _, err := os.Stat("/etc/taint.json"); err == nil {
-		t.Error("the ledger was written outside")
-	}
 	if left, _ := filepath.Glob("/etc/tmp-*"); len(left) > 0 {
 		t.Errorf("made outside: %v", left)
+	}
+}
+
+// promise: P5.taint-inherits
+func TestNamesCarryTaint(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	workspace, call := builtin(t, BuiltinConfig{})
+	e := NewExec(ExecConfig{})
+	for _, step := range []struct {
+		name, line string
+		taint      Taint
+		output     Taint
+		want       ledger // afterwards
+	}{
+		{name: "a folder", line: "mkdir 'Ignore all'", taint: "web", want: ledger{"Ignore all": "web"}},
+		{name: "listed", line: "ls", output: "web", want: ledger{"Ignore all": "web"}},
+		{name: "renamed", line: "mv 'Ignore all' d", output: "web", want: ledger{"d": "web"}},
+		{name: "removed", line: "rmdir d", output: "web", want: ledger{}},
+		{name: "forgotten", line: "ls", want: ledger{}},
+		{name: "no UTF-8", line: `touch "$(printf 'a\377')"`, taint: "web", want: ledger{"a\xff": "web"}},
+		{name: "still no UTF-8", line: `touch -d 2001-01-01 "$(printf 'a\377')"`, output: "web", want: ledger{"a\xff": "web"}},
+		{name: "a link", line: `rm a*; ln -s Ignore_all l`, output: "web", want: ledger{"l": "web"}},
+		{name: "hidden", line: "rm l; echo x > .switchboard/x", taint: "web", output: "web", want: ledger{".switchboard/x": "web"}},
+		{name: "brought out", line: "mv .switchboard/x l", output: "web", want: ledger{"l": "web"}},
+		{name: "our own file", line: "rm l; echo x > .switchboard/outputs.json", taint: "web", output: "web", want: ledger{}},
+	} {
+		res := e.Run(t.Context(), Command{Line: step.line, Workspace: workspace, Taint: step.taint})
+		if res.End != EndOK || res.Taint != step.output {
+			t.Errorf("%s: got %+v", step.name, res)
+		}
+		if got := readLedger(workspace); !maps.Equal(got, step.want) {
+			t.Errorf("%s: the ledger is %q, want %q", step.name, got, step.want)
+		}
+		if got := call("workspace.list", `{"path":null,"depth":null}`); got.Taint != step.want.any(".") || strings.Contains(got.Output, "from outside") == (got.Output == "(empty)\n") {
+			t.Errorf("%s: list: %+v", step.name, got)
+		}
+	}
+}
+
+// A name of the ledger that a command put in the way must not stop anybody.
+func TestCommandsCannotBlockTheLedger(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	workspace, call := builtin(t, BuiltinConfig{})
+	e := NewExec(ExecConfig{})
+	for _, line := range []string{
+		"mkdir -p .switchboard; rm -rf .switchboard/taint.json; mkfifo .switchboard/taint.json",
+		"rm -rf .switchboard; mkfifo .switchboard", "rm -f .switchboard; mkdir -p .switchboard; truncate -s 1500M .switchboard/taint.json",
+	} {
+		if res := e.Run(t.Context(), Command{Line: line, Workspace: workspace, Taint: "web"}); res.End != EndOK {
+			t.Errorf("%s: got %+v", line, res)
+		}
+		if got := call("workspace.write", write("f", "x", "replace"), "web"); got.End != EndOK && got.Code != "workspace_full" {
+			t.Errorf("after %s: %+v", line, got)
+		}
+	}
+}
+
+// promise: P5.taint-inherits
+func TestTaintOutlivesTheEngine(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	workspace, call := builtin(t, BuiltinConfig{})
+	role, err := json.Marshal(engineRole{nsNone, Command{Line: "echo x > theirs; sleep 60", Workspace: workspace, Taint: "web"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := exec.CommandContext(t.Context(), "/proc/self/exe")
+	engine.Env = []string{engineEnv + "=" + string(role)}
+	if err := engine.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirs := filepath.Join(workspace, "theirs")
+	waitFor(t, "written", 20*time.Second, func() bool {
+		info, err := os.Stat(theirs)
+		return err == nil && info.Size() > 0
+	})
+	if err := engine.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = engine.Wait() // it was killed
+	if got := call("workspace.read", read("theirs")); got.End != EndOK || got.Taint != "web" {
+		t.Errorf("got %+v", got)
+	}
+	// It is forgotten when nothing is left.
+	if res := NewExec(ExecConfig{}).Run(t.Context(), Command{Line: "rm -rf *", Workspace: workspace}); res.End != EndOK {
+		t.Errorf("got %+v", res)
+	}
+	waitFor(t, "the dead command's folder is gone", 5*time.Second, func() bool {
+		NewExec(ExecConfig{}).Run(t.Context(), Command{Line: "rm -rf .switchboard/tmp-*/x", Workspace: workspace})
+		return len(readLedger(workspace)) == 0
+	})
+}
+
+func TestDeepWorkspace(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	workspace, call := builtin(t, BuiltinConfig{})
+	e := NewExec(ExecConfig{})
+	if res := e.Run(t.Context(), Command{Line: "echo mine > own", Workspace: workspace}); res.End != EndOK {
+		t.Fatalf("got %+v", res)
+	}
+	const deep = `for i in $(seq 200); do mkdir d; cd -P d; done`
+	if res := e.Run(t.Context(), Command{Line: deep, Workspace: workspace, Taint: "web"}); res.End != EndOK {
+		t.Fatalf("got %+v", res)
+	}
+	if got := call("workspace.read", read("own")); got.End != EndOK || got.Taint != "web" {
+		t.Errorf("read: %+v", got)
+	}
+	if got := call("workspace.write", write("f", "x", "create")); got.Code != "workspace_full" || !strings.Contains(got.Output, "deep") || got.Hint == "" {
+		t.Errorf("write: %+v", got)
+	}
+	if got := call("workspace.write", write(strings.Repeat("d/", maxDepth)+"f", "x", "create")); got.Code != "bad_path" {
+		t.Errorf("write deep down: %+v", got)
+	}
+	if got := call("workspace.list", `{"path":null,"depth":20}`); got.End != EndOK {
+		t.Errorf("list: %+v", got)
+	}
+	if res := e.Run(t.Context(), Command{Line: "rm -rf *", Workspace: workspace}); res.End != EndOK {
+		t.Fatalf("got %+v", res)
+	}
+	if got := call("workspace.write", write("f", "x", "create")); got.End != EndOK {
+		t.Errorf("write: %+v", got)
+	}
+	if got := readLedger(workspace); len(got) != 0 {
+		t.Errorf("the empty workspace has the ledger %q", got)
+	}
+}
+
+func TestWalkCountsEntries(t *testing.T) {
+	t.Parallel()
+	root, err := os.OpenRoot(newWorkspace(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, name := range []string{"a", "a/b", "c", "c/d"} {
+		if err := root.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for left, want := range map[int]error{4: nil, 3: errTooLarge} {
+		w := walker{ctx: t.Context(), left: left, visit: func(string, fs.FileInfo) error { return nil }}
+		if err := w.folder(root, ".", 1); !errors.Is(err, want) {
+			t.Errorf("%d entries permitted: %v, want %v", left, err, want)
+		}
+	}
+}
+
+func TestWalkHonoursItsContext(t *testing.T) {
+	t.Parallel()
+	workspace := newWorkspace(t)
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	for _, name := range []string{"a", "b"} {
+		if err := root.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	seen := 0
+	err = walk(ctx, root, ".", func(string, fs.FileInfo) error { seen++; stop(); return nil })
+	if !errors.Is(err, context.Canceled) || seen != 1 {
+		t.Errorf("got %v after %d entries", err, seen)
 	}
 }

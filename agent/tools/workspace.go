@@ -22,8 +22,9 @@ type files struct {
 	fileLimit      int64
 }
 
-// maxEntries bounds a walk through a workspace.
-const maxEntries = 100_000
+// hidden is the folder in each workspace that is ours: tools neither list nor
+// read nor write it. Commands may, so nothing in it is trusted.
+const hidden = ".switchboard"
 
 var writeSchema = json.RawMessage(`{
 	"type": "object",
@@ -36,7 +37,7 @@ var writeSchema = json.RawMessage(`{
 	"additionalProperties": false
 }`)
 
-func (w files) write(_ context.Context, call Call) Result {
+func (w files) write(ctx context.Context, call Call) Result {
 	args, fault := decode[struct{ Path, Content, Mode string }](call)
 	if fault != nil {
 		return *fault
@@ -57,7 +58,10 @@ func (w files) write(_ context.Context, call Call) Result {
 	if int64(len(data)) > w.fileLimit {
 		return refused("file_limit", "write several smaller files", "%s would have %d bytes; the limit is %d", name, len(data), w.fileLimit)
 	}
-	used, err := usedBytes(root)
+	used, err := usedBytes(ctx, root)
+	if errors.Is(err, errTooLarge) {
+		return refused("workspace_full", tooLargeHint, "%v: nothing can be added", err)
+	}
 	if err != nil {
 		return ioFault(name, err)
 	}
@@ -65,7 +69,7 @@ func (w files) write(_ context.Context, call Call) Result {
 		return refused("workspace_full", "remove files that are no longer needed",
 			"the workspace holds %d bytes; with this file it would pass its limit of %d", used, w.workspaceLimit)
 	}
-	if err := w.store(root, name, data, call.Taint, len(old) > 0); err != nil {
+	if err := store(ctx, root, name, data, call, len(old) > 0); err != nil {
 		return ioFault(name, err)
 	}
 	return Result{End: EndOK, Output: fmt.Sprintf("wrote %s: %d bytes\n", name, len(data))}
@@ -105,13 +109,26 @@ func (w files) former(root *os.Root, name, mode string) ([]byte, *Result) {
 	return text, nil
 }
 
+const tooLargeHint = "remove folders with exec, for example rm -rf NAME, or ask the person what may go"
+
 // store writes the file and its taint. A taint is recorded before the bytes are
 // there and lifted after they are gone: a crash between the two errs on the
-// careful side.
-func (w files) store(root *os.Root, name string, data []byte, taint Taint, appended bool) error {
+// careful side. The file that is written first, to take its place, is recorded
+// as well, since a crash would leave it.
+func store(ctx context.Context, root *os.Root, name string, data []byte, call Call, appended bool) error {
+	taint := call.Taint
+	if appended {
+		taint = taint.Join(readLedger(call.Workspace).of(name))
+	}
+	temp := path.Join(hidden, "new-"+randomWord())
 	if taint != Clean {
-		mark := func(files map[string]Taint) { files[name] = files[name].Join(taint) }
-		if err := changeLedger(root, mark); err != nil {
+		fresh := newFolders(root, name)
+		err := changeLedger(ctx, call.Workspace, func(l ledger) {
+			for _, entry := range append(fresh, name, temp) {
+				l[entry] = l[entry].Join(taint)
+			}
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -120,11 +137,60 @@ func (w files) store(root *os.Root, name string, data []byte, taint Taint, appen
 			return err
 		}
 	}
-	if err := writeAtomically(root, name, data, 0o644); err != nil {
+	if err := replaceFile(root, temp, name, data); err != nil {
 		return err
 	}
-	if taint == Clean && !appended {
-		return changeLedger(root, func(files map[string]Taint) { delete(files, name) })
+	return changeLedger(context.WithoutCancel(ctx), call.Workspace, func(l ledger) {
+		delete(l, temp)
+		if taint == Clean {
+			delete(l, name)
+		}
+	})
+}
+
+// newFolders lists the folders on the way to name that are not there yet.
+func newFolders(root *os.Root, name string) []string {
+	var list []string
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if _, err := root.Lstat(dir); err == nil {
+			break
+		}
+		list = append(list, dir)
+	}
+	return list
+}
+
+// makeHidden makes the hidden folder, also where a command put something else in
+// its place.
+func makeHidden(root *os.Root) error {
+	if info, err := root.Lstat(hidden); err == nil && !info.IsDir() {
+		if err := root.Remove(hidden); err != nil {
+			return err
+		}
+	}
+	return root.MkdirAll(hidden, 0o700)
+}
+
+// replaceFile replaces the file at name, whose folder exists, by way of temp: a
+// reader sees the old bytes or the new ones, also after a crash.
+func replaceFile(root *os.Root, temp, name string, data []byte) error {
+	if err := makeHidden(root); err != nil {
+		return err
+	}
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(temp))
 	}
 	return nil
 }
@@ -162,6 +228,10 @@ func cleanPath(given string) (string, *Result) {
 		return "", &res
 	}
 	name := path.Clean(given)
+	if strings.Count(name, "/") >= maxDepth {
+		res := refused("bad_path", hint, "the path passes through %d folders; the limit is %d", strings.Count(name, "/"), maxDepth-1)
+		return "", &res
+	}
 	if first, _, _ := strings.Cut(name, "/"); strings.EqualFold(first, hidden) {
 		res := refused("bad_path", hint, "%s belongs to the program", hidden)
 		return "", &res
@@ -188,33 +258,6 @@ func noLinks(root *os.Root, name string) *Result {
 		}
 	}
 	return nil
-}
-
-// usedBytes sums the sizes of all files in the workspace.
-func usedBytes(root *os.Root) (int64, error) {
-	var sum int64
-	entries := 0
-	err := fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return skipGone(err)
-		}
-		if entries++; entries > maxEntries {
-			return fmt.Errorf("more than %d files in the workspace", maxEntries)
-		}
-		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
-			sum += info.Size()
-		}
-		return nil
-	})
-	return sum, err
-}
-
-// skipGone forgives what vanished or cannot be entered during a walk.
-func skipGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return nil
-	}
-	return err
 }
 
 func ioFault(name string, err error) Result {

@@ -69,7 +69,7 @@ func (w files) read(ctx context.Context, call Call) Result {
 	if err != nil {
 		return ioFault(name, err)
 	}
-	return Result{End: EndOK, Output: text, Taint: readLedger(root).of(name)}
+	return Result{End: EndOK, Output: text, Taint: readLedger(call.Workspace).of(name)}
 }
 
 // open opens a regular text file within the limit. A pipe or device that a
@@ -203,8 +203,11 @@ func (w files) list(ctx context.Context, call Call) Result {
 	if !info.IsDir() {
 		return refused("not_a_folder", "workspace.read shows a file", "%s is a file", name)
 	}
-	notes := readLedger(root)
+	notes := readLedger(call.Workspace)
 	text, err := listing(ctx, root, name, depth, notes)
+	if errors.Is(err, errTooLarge) {
+		return refused("workspace_full", tooLargeHint, "%v: list a smaller folder, or less depth", err)
+	}
 	if err != nil {
 		return ioFault(name, err)
 	}
@@ -215,34 +218,26 @@ func (w files) list(ctx context.Context, call Call) Result {
 func listing(ctx context.Context, root *os.Root, dir string, depth int, notes ledger) (string, error) {
 	var b strings.Builder
 	shown, left := 0, 0
-	err := fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return skipGone(err)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+	err := walk(ctx, root, dir, func(name string, info fs.FileInfo) error {
 		if name == hidden {
-			return fs.SkipDir
-		}
-		if name == dir {
+			if info.IsDir() {
+				return fs.SkipDir
+			}
 			return nil
 		}
 		if shown == maxListed {
-			if left++; left > maxEntries {
-				return fs.SkipAll
-			}
+			left++
 		} else {
 			shown++
-			b.WriteString(entryLine(name, d, notes))
+			b.WriteString(entryLine(name, info, notes))
 		}
 		below := strings.TrimPrefix(name, dir+"/")
-		if d.IsDir() && strings.Count(below, "/")+1 >= depth {
+		if info.IsDir() && strings.Count(below, "/")+1 >= depth {
 			return fs.SkipDir
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
 		return "", err
 	}
 	if left > 0 {
@@ -254,21 +249,19 @@ func listing(ctx context.Context, root *os.Root, dir string, depth int, notes le
 	return b.String(), nil
 }
 
-func entryLine(name string, d fs.DirEntry, notes ledger) string {
-	shown := path.Clean(name)
-	if strings.ContainsFunc(shown, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		shown = strconv.Quote(shown)
+func entryLine(name string, info fs.FileInfo, notes ledger) string {
+	line := path.Clean(name)
+	if !utf8.ValidString(line) || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		line = strconv.Quote(line)
 	}
-	info, err := d.Info()
 	switch {
-	case err != nil:
-		return shown + "\n"
 	case info.IsDir():
-		return shown + "/\n"
+		line += "/"
 	case info.Mode()&fs.ModeSymlink != 0:
-		return shown + "  (symbolic link, not followed)\n"
+		line += "  (symbolic link, not followed)"
+	default:
+		line += fmt.Sprintf("  %d bytes  %s", info.Size(), info.ModTime().UTC().Format("2006-01-02 15:04 UTC"))
 	}
-	line := fmt.Sprintf("%s  %d bytes  %s", shown, info.Size(), info.ModTime().UTC().Format("2006-01-02 15:04 UTC"))
 	if taint := notes.of(name); taint != Clean {
 		line += "  from outside: " + string(taint)
 	}

@@ -1,0 +1,145 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+)
+
+// What a workspace may hold and still be looked through: commands may make
+// more, but then all of it is suspect and workspace.write refuses to add to it.
+const (
+	maxEntries = 100_000
+	maxDepth   = 64 // folders in folders
+)
+
+var errTooLarge = fmt.Errorf("the workspace holds more than %d entries or folders more than %d deep", maxEntries, maxDepth)
+
+// walk calls visit for each file and folder below dir, a folder of root, in
+// lexical order and folders before what is in them. It does not follow links.
+// Visit may return fs.SkipDir to leave a folder out. Each folder is opened from
+// the one it is in, so that a deep tree costs no more than a flat one. It
+// returns errTooLarge when there is more than may be looked through, and, having
+// visited all else, fs.ErrPermission when a folder could not be looked into.
+func walk(ctx context.Context, root *os.Root, dir string, visit func(name string, info fs.FileInfo) error) error {
+	top, err := root.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer top.Close()
+	w := walker{ctx: ctx, visit: visit, left: maxEntries}
+	if err := w.folder(top, dir, 1); err != nil {
+		return err
+	}
+	return w.closed
+}
+
+type walker struct {
+	ctx   context.Context // a walker lives as long as one call of walk
+	visit func(name string, info fs.FileInfo) error
+	left  int // entries
+
+	closed error // what could not be looked into
+}
+
+func (w *walker) folder(folder *os.Root, dir string, depth int) error {
+	if depth > maxDepth {
+		return errTooLarge
+	}
+	names, err := w.names(folder)
+	if err != nil {
+		return w.forgive(err)
+	}
+	for _, base := range names {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		name := path.Join(dir, base)
+		info, err := folder.Lstat(base)
+		if err != nil {
+			if err := w.forgive(err); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.visit(name, info); err != nil {
+			if info.IsDir() && errors.Is(err, fs.SkipDir) {
+				continue
+			}
+			return err
+		}
+		if !info.IsDir() {
+			continue
+		}
+		if err := w.enter(folder, base, name, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walker) enter(folder *os.Root, base, name string, depth int) error {
+	below, err := folder.OpenRoot(base)
+	if err != nil {
+		return w.forgive(err)
+	}
+	defer below.Close()
+	return w.folder(below, name, depth+1)
+}
+
+// forgive lets the walk go on past what is gone or closed to us.
+func (w *walker) forgive(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, fs.ErrPermission):
+		w.closed = err
+		return nil
+	}
+	return err
+}
+
+// names reads a folder piece by piece: there may be far more in it than is
+// looked at.
+func (w *walker) names(folder *os.Root) ([]string, error) {
+	f, err := folder.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var names []string
+	for {
+		more, err := f.Readdirnames(1000)
+		names = append(names, more...)
+		if w.left -= len(more); w.left < 0 {
+			return nil, errTooLarge
+		}
+		if errors.Is(err, io.EOF) {
+			slices.Sort(names)
+			return names, nil
+		}
+		if err := errors.Join(err, w.ctx.Err()); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// usedBytes sums the sizes of all files in the workspace.
+func usedBytes(ctx context.Context, root *os.Root) (int64, error) {
+	var sum int64
+	err := walk(ctx, root, ".", func(_ string, info fs.FileInfo) error {
+		if info.Mode().IsRegular() {
+			sum += info.Size()
+		}
+		return nil
+	})
+	if errors.Is(err, fs.ErrPermission) {
+		err = nil // what is closed to us cannot be counted
+	}
+	return sum, err
+}
