@@ -3,15 +3,10 @@ package render
 import (
 	"strings"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
-
-// parser is configured once; it is safe for use by several goroutines.
-var parser = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 
 // A Document is a parsed text. It is not changed after Parse and may be rendered
 // by several goroutines at once.
@@ -21,10 +16,11 @@ type Document struct {
 }
 
 // Parse reads markdown. Any text is Markdown of some kind, so there is no error;
-// bytes that are not UTF-8 become U+FFFD.
+// bytes that are not UTF-8 become U+FFFD. Time and memory grow with the length of
+// the text and no faster: markup beyond what people write is left as it stands.
 func Parse(markdown string) *Document {
-	source := []byte(strings.ToValidUTF8(markdown, "\uFFFD"))
-	return &Document{source: source, root: parser.Parse(text.NewReader(source))}
+	source := squeeze([]byte(strings.ToValidUTF8(markdown, "\uFFFD")))
+	return &Document{source: source, root: gfm.Parse(text.NewReader(source))}
 }
 
 // unescape resolves backslash escapes and character references in one pass, so

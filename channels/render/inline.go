@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -11,12 +12,12 @@ import (
 // struck-out text keep theirs, because without them they would mean something
 // else.
 func (p *plain) inline(n ast.Node) string {
-	var out strings.Builder
+	var out bytes.Buffer
 	p.inlineTo(&out, n)
-	return strings.TrimRight(out.String(), "\n")
+	return string(bytes.TrimRight(out.Bytes(), "\n"))
 }
 
-func (p *plain) inlineTo(out *strings.Builder, parent ast.Node) {
+func (p *plain) inlineTo(out *bytes.Buffer, parent ast.Node) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Text:
@@ -26,9 +27,9 @@ func (p *plain) inlineTo(out *strings.Builder, parent ast.Node) {
 		case *ast.CodeSpan:
 			p.codeSpan(out, n)
 		case *ast.Link:
-			p.link(out, n, string(n.Destination))
+			p.link(out, n, n.Destination, n.Reference != nil)
 		case *ast.Image:
-			p.link(out, n, string(n.Destination))
+			p.link(out, n, n.Destination, n.Reference != nil)
 		case *ast.AutoLink:
 			out.Write(n.Label(p.source))
 		case *ast.RawHTML:
@@ -49,7 +50,7 @@ func (p *plain) inlineTo(out *strings.Builder, parent ast.Node) {
 	}
 }
 
-func (p *plain) text(out *strings.Builder, n *ast.Text) {
+func (p *plain) text(out *bytes.Buffer, n *ast.Text) {
 	value := n.Segment.Value(p.source)
 	if n.IsRaw() {
 		out.Write(value)
@@ -62,7 +63,7 @@ func (p *plain) text(out *strings.Builder, n *ast.Text) {
 	}
 }
 
-func (p *plain) codeSpan(out *strings.Builder, n *ast.CodeSpan) {
+func (p *plain) codeSpan(out *bytes.Buffer, n *ast.CodeSpan) {
 	var code strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if t, ok := c.(*ast.Text); ok {
@@ -79,24 +80,45 @@ func (p *plain) codeSpan(out *strings.Builder, n *ast.CodeSpan) {
 }
 
 // link writes "text (address)", and the address alone when the text says no more.
-func (p *plain) link(out *strings.Builder, n ast.Node, destination string) {
-	var label strings.Builder
-	p.inlineTo(&label, n)
-	address := unescape([]byte(destination))
-	switch text := label.String(); {
-	case address == "" || text == address || "mailto:"+text == address:
-		out.WriteString(text)
-	case strings.TrimSpace(text) == "":
+func (p *plain) link(out *bytes.Buffer, n ast.Node, destination []byte, reference bool) {
+	start := out.Len()
+	p.inlineTo(out, n)
+	label := out.Bytes()[start:]
+	if reference && !p.show(destination) && len(bytes.TrimSpace(label)) > 0 {
+		return
+	}
+	address := unescape(destination)
+	switch {
+	case address == "" || string(label) == address ||
+		strings.HasPrefix(address, "mailto:") && string(label) == address[len("mailto:"):]:
+	case len(bytes.TrimSpace(label)) == 0:
+		out.Truncate(start)
 		out.WriteString(address)
 	default:
-		out.WriteString(text)
 		out.WriteString(" (")
 		out.WriteString(address)
 		out.WriteByte(')')
 	}
 }
 
-func (p *plain) rawHTML(out *strings.Builder, n *ast.RawHTML) {
+// show says whether the address of a definition is written here. One that stands
+// above already is left out when there is no room for it: a long one can be
+// referred to in three letters.
+func (p *plain) show(destination []byte) bool {
+	if len(destination) == 0 {
+		return true
+	}
+	if p.shown[&destination[0]] {
+		return p.again(len(destination))
+	}
+	if p.shown == nil {
+		p.shown = map[*byte]bool{}
+	}
+	p.shown[&destination[0]] = true
+	return true
+}
+
+func (p *plain) rawHTML(out *bytes.Buffer, n *ast.RawHTML) {
 	var tag strings.Builder
 	for i := range n.Segments.Len() {
 		segment := n.Segments.At(i)

@@ -37,6 +37,19 @@ type plain struct {
 	indent string // what every line begins with here
 	lead   string // what the next line begins with: indent, or a list mark not written yet
 	depth  int
+
+	shown    map[*byte]bool // addresses of definitions, by where they stand in the source
+	repeated int            // bytes written that had been written before
+}
+
+// again says whether there is room to write size bytes that are written elsewhere
+// too, and takes it. Without the bound a short text could grow with its square.
+func (p *plain) again(size int) bool {
+	if p.repeated+size > 4096+8*len(p.source) {
+		return false
+	}
+	p.repeated += size
+	return true
 }
 
 // line writes one line; s holds no line break.

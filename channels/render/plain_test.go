@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 
 	"pgregory.net/rapid"
@@ -124,32 +123,6 @@ func TestPlainKeepsEveryWord(t *testing.T) {
 			t.Fatalf("%q is lost or out of order:\n%s", want[0], Parse(source.String()).Plain())
 		}
 	})
-}
-
-func TestPlainIsBounded(t *testing.T) {
-	t.Parallel()
-	const n = 12000
-	for name, source := range map[string]string{
-		"quotes, lazy lines": strings.Repeat(">", n) + "a\n" + strings.Repeat("b\n", n),
-		"lists in one line":  strings.Repeat("- ", n) + "a\n" + strings.Repeat("b\n", n),
-		"brackets":           strings.Repeat("[", n) + "a" + strings.Repeat("](b)", n),
-		"stars":              strings.Repeat("*a ", n),
-		"ticks":              strings.Repeat("`", n) + "a",
-		"table":              "|" + strings.Repeat("a|", 500) + "\n|" + strings.Repeat("-|", 500) + "\n" + strings.Repeat("|b\n", 500),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			start := time.Now()
-			got := Parse(source).Plain()
-			if len(got) > 40*len(source) {
-				t.Errorf("%d bytes became %d", len(source), len(got))
-			}
-			if d := time.Since(start); d > 20*time.Second {
-				t.Errorf("took %s", d)
-			}
-			t.Log(len(source), len(got), time.Since(start))
-		})
-	}
 }
 
 func FuzzPlain(f *testing.F) {

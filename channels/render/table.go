@@ -59,11 +59,21 @@ func (p *plain) row(n ast.Node) []string {
 // records writes every row as lines "column: value" with a blank line between
 // rows. Empty cells are left out: a parsed row is filled up to the header's length,
 // so that a short text could grow without bound. A table of a header alone shows
-// its header.
+// its header, and so does one whose header would outgrow everything else, each row
+// on a line of its own.
 func (p *plain) records(rows [][]string) {
 	header := rows[0]
 	if len(rows) == 1 {
 		p.line(strings.Join(header, " | "))
+		return
+	}
+	if !p.again(names(rows)) {
+		for _, row := range rows {
+			for len(row) > 0 && row[len(row)-1] == "" {
+				row = row[:len(row)-1]
+			}
+			p.line(strings.Join(row, " | "))
+		}
 		return
 	}
 	for r, row := range rows[1:] {
@@ -80,6 +90,19 @@ func (p *plain) records(rows [][]string) {
 			}
 		}
 	}
+}
+
+// names is how many bytes the header's cells take when each names its values.
+func names(rows [][]string) int {
+	size := 0
+	for _, row := range rows[1:] {
+		for i, value := range row {
+			if value != "" && i < len(rows[0]) {
+				size += len(rows[0][i])
+			}
+		}
+	}
+	return size
 }
 
 func columns(row []string, widths []int, alignments []extast.Alignment) string {
