@@ -102,6 +102,9 @@ func (db *DB) Columns(ctx context.Context) (list []string, err error) {
 // Queued counts the transactions that wait for the SQLite writer.
 func (db *DB) Queued() int { return len(db.lite.queue) }
 
+// Checkpoint moves the write-ahead log into the SQLite file and empties it.
+func (db *DB) Checkpoint(ctx context.Context) error { return db.lite.forget(ctx) }
+
 // Path is the SQLite file; empty on PostgreSQL.
 func (db *DB) Path() string {
 	if db.lite == nil {

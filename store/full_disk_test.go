@@ -22,20 +22,7 @@ import (
 // promise: P1.ack-after-commit
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=3m"); err != nil {
-		fmt.Fprintf(os.Stderr, "\n*** THE FULL DISK IS NOT TESTED: a small tmpfs needs root: %v ***\n\n", err)
-		t.Skip("no tmpfs")
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	db, err := store.Open(t.Context(), store.Config{URL: store.Secret("sqlite:" + filepath.Join(dir, "db"))}, "", quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db, dir := tinyDisk(t, "3m")
 	e, err := db.StartEngine(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -89,6 +76,58 @@ func TestFullDisk(t *testing.T) {
 	if n := count(); n != int64(accepted)+1 {
 		t.Errorf("%d turns, accepted %d", n, accepted+1)
 	}
+}
+
+// The log has eaten the last of the disk, and there is room in the database for
+// all that stands in the log: nobody needs to free anything.
+func TestFullDiskIsRelievedByACheckpoint(t *testing.T) {
+	t.Parallel()
+	db, dir := tinyDisk(t, "6m")
+	row := func(i int) string {
+		return fmt.Sprintf("INSERT INTO rejected (channel, reason, raw, created_at) VALUES ('tg', '%d', randomblob(20000), 0)", i)
+	}
+	write := func(statement string) {
+		t.Helper()
+		if err := db.Write(t.Context(), true, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 60 {
+		write(row(i))
+	}
+	write("DELETE FROM rejected")
+	if err := db.Checkpoint(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(filepath.Join(dir, "ballast")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 50 { // a megabyte, where 64 KB are free
+		write(row(i))
+	}
+	if n, err := db.Count(t.Context(), "SELECT count(*) FROM rejected"); err != nil || n != 50 {
+		t.Errorf("%d rows of 50, %v", n, err)
+	}
+}
+
+// tinyDisk is a migrated database on a file system of its own.
+func tinyDisk(t *testing.T, size string) (db *store.DB, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		fmt.Fprintf(os.Stderr, "\n*** THE FULL DISK IS NOT TESTED: a small tmpfs needs root: %v ***\n\n", err)
+		t.Skip("no tmpfs")
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	db, err := store.Open(t.Context(), store.Config{URL: store.Secret("sqlite:" + filepath.Join(dir, "db"))}, "", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return db, dir
 }
 
 // fill leaves some 64 KB of a file system.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -29,6 +30,7 @@ type writer struct {
 	stmts map[string]*sqlx.Stmt
 	mode  durability // of the connection now
 	log   batchLog
+	tight time.Time // when a full disk could last not be relieved
 
 	queue   chan *job
 	closing chan struct{}
@@ -144,9 +146,20 @@ func (w *writer) commit(batch []*job) {
 	for _, j := range batch {
 		mode = mode || j.mode
 	}
-	if err := w.group(batch, mode); err != nil {
+	err := w.group(batch, mode)
+	if err != nil {
 		// Nothing of the group is in the database, whatever its parts said.
 		_, _ = w.exec("ROLLBACK")
+		if errors.Is(explain(err), ErrFull) && w.relieve() {
+			for _, j := range batch {
+				j.err = nil
+			}
+			if err = w.group(batch, mode); err != nil {
+				_, _ = w.exec("ROLLBACK")
+			}
+		}
+	}
+	if err != nil {
 		for _, j := range batch {
 			if j.err == nil {
 				j.err = err
@@ -157,6 +170,26 @@ func (w *writer) commit(batch []*job) {
 	for _, j := range batch {
 		close(j.ready)
 	}
+}
+
+// relieve makes room on a full disk: it moves the write-ahead log into the
+// database file, which may have free pages, so that the next commit overwrites the
+// log instead of adding to it. SQLite itself looks at that only after a commit
+// that worked, of which there may be none any more.
+func (w *writer) relieve() bool {
+	if time.Since(w.tight) < time.Second {
+		return false // it did not help a moment ago, and it is much to write
+	}
+	rows, err := w.query("PRAGMA wal_checkpoint(PASSIVE)")
+	if err == nil {
+		var busy, frames, moved int
+		if rows.Next() && rows.Scan(&busy, &frames, &moved) == nil && busy == 0 && frames == moved {
+			return rows.Close() == nil
+		}
+		_ = rows.Close()
+	}
+	w.tight = time.Now()
+	return false
 }
 
 // group is one transaction of the database. An error means that it was not
