@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/agent/tools"
@@ -144,14 +143,11 @@ func TestLenientRepairs(t *testing.T) {
 	}
 }
 
-func TestTenThousandTasksAreAFaultFast(t *testing.T) {
+// Ten thousand tasks are one fault, told before any of them is looked at.
+func TestTenThousandTasksAreOneFault(t *testing.T) {
 	t.Parallel()
 	answer := planText(slices.Repeat([]Task{execTask("ls")}, 10_000)...)
-	start := time.Now()
 	_, faults := parsePlan(answer, 20, false)
-	if took := time.Since(start); took > time.Second {
-		t.Errorf("took %s", took)
-	}
 	if len(faults) != 1 || faults[0] != "field tasks: 10000 tasks, at most 20 are allowed" {
 		t.Errorf("faults %q", faults)
 	}
