@@ -19,7 +19,13 @@ const (
 	// dialEnv makes a copy of the test binary, inside a command, try to reach
 	// the addresses it holds.
 	dialEnv = "SWITCHBOARD_TEST_DIAL"
+	// probeEnv makes a copy of the test binary, inside a command, do what its
+	// value names.
+	probeEnv = "SWITCHBOARD_TEST_PROBE"
 )
+
+// probes are what probeEnv may name.
+var probes = map[string]func(){}
 
 // An engineRole is the value of engineEnv.
 type engineRole struct {
@@ -37,6 +43,10 @@ func actInstead() {
 		e := NewExec(ExecConfig{})
 		e.layers = &layers{namespaces: role.Namespaces}
 		fmt.Printf("%+v\n", e.Run(context.Background(), role.Command))
+		os.Exit(0)
+	}
+	if probe := probes[os.Getenv(probeEnv)]; probe != nil {
+		probe()
 		os.Exit(0)
 	}
 	if list := os.Getenv(dialEnv); list != "" {

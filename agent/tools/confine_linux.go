@@ -13,7 +13,7 @@ import (
 
 const (
 	maxFileSize  = 2 << 30 // bytes, of one file a command writes
-	maxOpenFiles = 4096
+	maxOpenFiles = 256     // of one process; pipes and sockets hold memory that is no process's
 	niceness     = 5
 )
 

@@ -28,7 +28,9 @@ type ExecConfig struct {
 	// AdminUnconfined lifts the confinement for admins.
 	AdminUnconfined bool
 	// MemoryLimit is the most all processes of a command may hold together, in
-	// bytes. 0: 2 GiB.
+	// bytes. In namespaces each socket counts as much as its buffers could hold;
+	// without them only the limits of open files and processes bound those. Pipes
+	// are not counted: the kernel bounds a user's. 0: 2 GiB.
 	MemoryLimit int64
 	// MaxProcesses is the most a command may have at once. 0: 256.
 	MaxProcesses int

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -189,6 +190,89 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
+func TestNamespacesAreClosed(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way namespaces) {
+		workspace := newWorkspace(t)
+		copyFile(t, "/proc/self/exe", workspace+"/probe")
+		env := []string{probeEnv + "=namespaces"}
+		res := execIn(way, ExecConfig{}).Run(t.Context(), Command{Line: "./probe", Workspace: workspace, Env: env})
+		if strings.Count(res.Output, "operation not permitted\n") != 7 || !strings.HasSuffix(res.Output, "clone3: function not implemented\n") {
+			t.Errorf("got %+v", res)
+		}
+	})
+}
+
+func TestSocketsCountAsMemory(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way namespaces) {
+		if way == nsNone {
+			return // there they are bounded by the limit of open files alone
+		}
+		workspace := newWorkspace(t)
+		copyFile(t, "/proc/self/exe", workspace+"/probe")
+		const line = "./probe & ./probe & ./probe & ./probe & ./probe & sleep 20"
+		e := execIn(way, ExecConfig{MemoryLimit: 190 << 20, Timeout: 30 * time.Second})
+		res := e.Run(t.Context(), Command{Line: line, Workspace: workspace, Env: []string{probeEnv + "=sockets"}})
+		if res.Code != "memory_limit" || strings.Contains(res.Output, "grew") {
+			t.Errorf("got %+v", res)
+		}
+	})
+}
+
+func TestResourceLimits(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way namespaces) {
+		res := execIn(way, ExecConfig{}).Run(t.Context(), Command{
+			Workspace: newWorkspace(t),
+			Line:      "(truncate -s 3G big); wc -c < big; ulimit -n; ulimit -c; nice",
+		})
+		if !strings.HasSuffix(res.Output, "\n0\n256\n0\n5\n") {
+			t.Errorf("got %+v", res)
+		}
+	})
+}
+
+// The processes between the engine and the command must be closed to others of
+// the same user, and all but the helper be the first to go when memory runs out.
+func TestHelperCannotBeTraced(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way namespaces) {
+		marker := newMarker()
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan Result)
+		workspace := newWorkspace(t)
+		go func() {
+			done <- execIn(way, ExecConfig{}).Run(ctx, Command{Line: "sleep " + marker + "; true", Workspace: workspace})
+		}()
+		defer func() { stop(); <-done }()
+		waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 1 })
+		helper := helperOf(t, marker)
+		tree, err := below(helper)
+		if err != nil || len(tree) < 2 {
+			t.Fatalf("below the helper: %v, %v", tree, err)
+		}
+		for _, p := range tree {
+			score, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", p.pid))
+			if err != nil || string(score) != "1000\n" {
+				t.Errorf("process %d goes at %q, %v", p.pid, score, err)
+			}
+		}
+		ours := []int{helper}
+		if way != nsNone {
+			ours = append(ours, tree[0].pid) // init
+		}
+		for _, pid := range ours {
+			// The kernel gives what must not be looked into to root; root's own cannot
+			// be told apart, but TestUnprivileged runs this too.
+			var stat unix.Stat_t
+			if err := unix.Stat(fmt.Sprintf("/proc/%d/maps", pid), &stat); err != nil || stat.Uid != 0 {
+				t.Errorf("process %d is open to user %d, %v", pid, stat.Uid, err)
+			}
+		}
+	})
+}
+
 func TestEnvironmentIsClean(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, way namespaces) {
@@ -339,7 +423,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Skip("the tests run unprivileged already")
 	}
 	const nobody = 65534
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^(TestExec|TestFilesOutside|TestNetwork|TestEnvironment|TestHelper|TestTree|TestRefuses|TestOnly|TestLayers)", "-test.timeout=2m", "-test.v")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^(TestExec|TestFilesOutside|TestNetwork|TestEnvironment|TestHelper|TestNamespaces|TestResource|TestSockets|TestTree|TestRefuses|TestOnly|TestLayers)", "-test.timeout=2m", "-test.v")
 	cmd.Env = []string{"CI=" + os.Getenv("CI"), "PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + os.TempDir()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()

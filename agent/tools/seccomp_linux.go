@@ -44,14 +44,23 @@ func forbidden(ns namespaces, abi int) []uint32 {
 	return list
 }
 
+// newNamespaces are the flags of clone(2) that make namespaces.
+const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
+
 // Offsets in struct seccomp_data.
 const (
-	offsetCall = 0
-	offsetArch = 4
+	offsetCall  = 0
+	offsetArch  = 4
+	offsetFlags = 16 // lower half of the first argument, on these little-endian machines
+	offsetThird = 32 // lower half of the third
 )
 
-// filterCalls makes the kernel answer EPERM to the listed system calls, and to
-// every call of another architecture, whose numbers mean something else.
+// filterCalls makes the kernel answer EPERM to the listed system calls, to every
+// call of another architecture, whose numbers mean something else, and to clone
+// when it would make namespaces. Clone3 has its flags in memory, where a filter
+// cannot look: it is said not to exist, and libraries use clone instead. Sockets
+// keep the buffers they are made with, whose size bufferRoom counts on.
 //
 // Source: seccomp(2), SECCOMP_SET_MODE_FILTER.
 func filterCalls(calls []uint32) error {
@@ -64,21 +73,30 @@ func filterCalls(calls []uint32) error {
 	answer := func(k uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k}
 	}
-	// The refusal is the last instruction; each test jumps over the rest to it.
-	last := 4 + len(calls) + 1
+	// The answers stand at the end; each test jumps over the rest to one of them.
+	rest := 4 + len(calls)
+	allow, refuse, missing := rest+8, rest+9, rest+10
 	program := []unix.SockFilter{
 		load(offsetArch),
-		jump(unix.BPF_JEQ, auditArch, 0, last-2),
+		jump(unix.BPF_JEQ, auditArch, 0, refuse-2),
 		load(offsetCall),
-		jump(unix.BPF_JGE, foreignCalls, last-4, 0),
+		jump(unix.BPF_JGE, foreignCalls, refuse-4, 0),
 	}
 	for i, call := range calls {
-		at := 4 + i
-		program = append(program, jump(unix.BPF_JEQ, call, last-at-1, 0))
+		program = append(program, jump(unix.BPF_JEQ, call, refuse-(4+i)-1, 0))
 	}
 	program = append(program,
+		jump(unix.BPF_JEQ, unix.SYS_CLONE3, missing-rest-1, 0),
+		jump(unix.BPF_JEQ, unix.SYS_SETSOCKOPT, 3, 0),
+		jump(unix.BPF_JEQ, unix.SYS_CLONE, 0, allow-rest-3),
+		load(offsetFlags),
+		jump(unix.BPF_JSET, newNamespaces, refuse-rest-5, allow-rest-5),
+		load(offsetThird),
+		jump(unix.BPF_JEQ, unix.SO_SNDBUF, refuse-rest-7, 0),
+		jump(unix.BPF_JEQ, unix.SO_SNDBUFFORCE, refuse-rest-8, 0),
 		answer(unix.SECCOMP_RET_ALLOW),
 		answer(unix.SECCOMP_RET_ERRNO|uint32(unix.EPERM)),
+		answer(unix.SECCOMP_RET_ERRNO|uint32(unix.ENOSYS)),
 	)
 	prog := unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0); err != nil {

@@ -107,7 +107,7 @@ func (t *tree) watch(spec helperSpec, closed <-chan struct{}) outcome {
 		case <-timeout.C:
 			kind, done = "timeout", true
 		case <-look.C:
-			kind = excess(spec)
+			kind = t.excess(spec)
 			done = kind != ""
 			pause = min(2*pause, lastLook)
 			look.Reset(pause)
@@ -186,7 +186,7 @@ func signalTree(sig unix.Signal, except map[int]bool) []process {
 }
 
 // excess says which limit the tree exceeds; empty: none.
-func excess(spec helperSpec) string {
+func (t *tree) excess(spec helperSpec) string {
 	list, err := descendants()
 	if err != nil {
 		return ""
@@ -208,7 +208,8 @@ func excess(spec helperSpec) string {
 	}
 	// Resident pages that are shared count once a process; only when that is too
 	// much does the exact and slower sum decide.
-	if resident > spec.MemoryLimit && proportional(list) > spec.MemoryLimit {
+	buffers := t.bufferRoom()
+	if resident+buffers > spec.MemoryLimit && proportional(list)+buffers > spec.MemoryLimit {
 		return "memory"
 	}
 	return ""
