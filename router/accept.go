@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,7 +30,9 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 		entries[i] = entry
 	}
 	accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), entries)
-	if err != nil {
+	if isRefused(err) {
+		return r.acceptEach(ctx, entries)
+	} else if err != nil {
 		r.unreserve(entries)
 		return nil, fmt.Errorf("accept %d events: %w", len(batch), err)
 	}
@@ -37,6 +40,30 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 	for i := range accepted {
 		receipts[i] = accepted[i].Receipt
 		r.follow(ctx, &entries[i], &accepted[i])
+	}
+	return receipts, nil
+}
+
+// acceptEach commits the entries of a refused batch one by one and keeps raw the
+// one that the database refuses, so that it does not make its channel deaf.
+func (r *Router) acceptEach(ctx context.Context, entries []Entry) ([]channels.Receipt, error) {
+	receipts := make([]channels.Receipt, len(entries))
+	for i := range entries {
+		entry := &entries[i]
+		accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), []Entry{*entry})
+		if isRefused(err) {
+			r.Log.ErrorContext(ctx, "the database refuses an event", "channel", entry.Event.Conversation.Channel, "error", err)
+			r.unreserve(entries[i : i+1])
+			*entry = refused(*entry)
+			accepted, err = r.Ledger.Accept(ctx, r.Engine.ID(), []Entry{*entry})
+		}
+		if err != nil {
+			r.unreserve(entries[i:])
+			// What was committed before it is told again, and known then.
+			return nil, fmt.Errorf("accept %d events one by one: %w", len(entries), err)
+		}
+		receipts[i] = accepted[0].Receipt
+		r.follow(ctx, entry, &accepted[0])
 	}
 	return receipts, nil
 }
@@ -155,6 +182,18 @@ func eventKey(event channels.Event) []byte {
 	h.Write([]byte{0})
 	h.Write([]byte(event.Key))
 	return h.Sum(nil)
+}
+
+// isRefused says that err is the fault of what stands in an entry, and not of a
+// database that cannot take anything now.
+func isRefused(err error) bool {
+	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict)
+}
+
+// refused is the entry of an event that the database refused.
+func refused(entry Entry) Entry {
+	entry.MayClaim, entry.NewPerson = false, false // nothing of it was done
+	return rejected(entry, "the database refuses it")
 }
 
 func rejected(entry Entry, reason string) Entry {

@@ -21,13 +21,18 @@ var ErrFenced = errors.New("the lease was taken over")
 // nothing: what the caller knows is out of date, so it has to load anew.
 var ErrConflict = errors.New("it contradicts what is stored")
 
+// ErrRefused is returned by writes with a value that the database does not take,
+// and would not another time; nothing was written.
+var ErrRefused = errors.New("the database does not take such a value")
+
 // ErrNotFound is returned where a row asked for does not exist.
 var ErrNotFound = errors.New("not found")
 
 // Intake commits what came in.
 type Intake interface {
 	// Accept commits all entries in one transaction, durable to power loss, and
-	// returns one result an entry, in order.
+	// returns one result an entry, in order. ErrRefused, ErrConflict: it
+	// is the fault of an entry.
 	Accept(ctx context.Context, owner int64, entries []Entry) ([]Accepted, error)
 }
 

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 // A brain answers turns in place of the agent: it says what think returns.
 type brain struct {
 	think func(ctx context.Context, turn agent.Turn) (text string, err error)
+	step  func(agent.Journal) error // nil: no step before the last
 
 	mu   sync.Mutex
 	runs map[string]int // by the message's text
@@ -47,6 +48,11 @@ func (b *brain) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error
 	}
 	if len(state.Said) > 0 {
 		return errors.New("said already, and run again")
+	}
+	if b.step != nil {
+		if err := b.step(j); err != nil {
+			return err
+		}
 	}
 	text, err := "re: "+turn.Message.Text, error(nil)
 	if b.think != nil {

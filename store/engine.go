@@ -106,8 +106,12 @@ func (e *Engine) Safe() bool {
 		return e.lock.held()
 	}
 	now := time.Now()
-	ran := now.Sub(e.renewed)
-	wall := now.Round(0).Sub(e.renewed.Round(0))
+	return safeAfter(now.Sub(e.renewed), now.Round(0).Sub(e.renewed.Round(0)))
+}
+
+// safeAfter says whether an owner is safe when this process ran for so long since
+// its renewal, and so much passed by the wall clock.
+func safeAfter(ran, wall time.Duration) bool {
 	const limit = ownerExpires - safetyMargin
 	return ran < limit && wall < limit && wall > -time.Second
 }

@@ -141,6 +141,27 @@ func TestSafetyDeadlineOnPostgres(t *testing.T) {
 	}
 }
 
+func TestClocksThatLeap(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name      string
+		ran, wall time.Duration
+		want      bool
+	}{
+		{"as it should be", 5 * time.Second, 5 * time.Second, true},
+		{"late", 12 * time.Second, 12 * time.Second, false},
+		{"the machine slept", time.Second, time.Hour, false},
+		{"set forward, a little", time.Second, 3 * time.Second, true},
+		{"set back a little", time.Second, -500 * time.Millisecond, true},
+		{"set back", time.Second, -time.Hour, false},
+		{"set back just so far that nothing seems to have passed", 13 * time.Second, 0, false},
+	} {
+		if got := store.SafeAfter(c.ran, c.wall); got != c.want {
+			t.Errorf("%s: safe is %v", c.name, got)
+		}
+	}
+}
+
 func TestCloseGivesLeasesBack(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -96,6 +96,8 @@ func explainPostgres(pe *pq.Error, err error) error {
 		return &problem{ErrConflict, pe.Message + ": " + ErrConflict.Error(), err}
 	case strings.HasPrefix(code, "23"):
 		return &problem{ErrConflict, "", err}
+	case strings.HasPrefix(code, "22"), strings.HasPrefix(code, "54"): // a value it does not take, or is too long for an index
+		return &problem{router.ErrRefused, "", err}
 	default:
 		return &problem{errInternal, "", err}
 	}
@@ -108,6 +110,8 @@ func explainSQLite(se *driver.Error, err error) error {
 	switch se.Code() & 0xff {
 	case sqlitelib.SQLITE_FULL:
 		return &problem{ErrFull, "", err}
+	case sqlitelib.SQLITE_TOOBIG, sqlitelib.SQLITE_MISMATCH:
+		return &problem{router.ErrRefused, "", err}
 	case sqlitelib.SQLITE_CONSTRAINT:
 		return &problem{ErrConflict, "", err}
 	case sqlitelib.SQLITE_BUSY, sqlitelib.SQLITE_LOCKED:

@@ -72,6 +72,9 @@ func (e *Engine) Aged(d time.Duration) {
 	e.renewed = e.renewed.Add(-d)
 }
 
+// SafeAfter is the rule of Safe on PostgreSQL.
+var SafeAfter = safeAfter
+
 // Abandon lets go of the lock file as a killed process does.
 func (e *Engine) Abandon() error {
 	if e.lock == nil {

@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"crypto/sha256"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,4 +90,14 @@ func (h *house) begun(conv, key string) router.TurnRef {
 		h.Fatalf("turn of %s was not claimed: %+v", key, a)
 	}
 	return a.Claimed.TurnRef
+}
+
+// random is a text that does not compress.
+func random(n int) string {
+	var b strings.Builder
+	for x := uint64(1); b.Len() < n; {
+		x = x*6364136223846793005 + 1442695040888963407
+		fmt.Fprintf(&b, "%x", x)
+	}
+	return b.String()
 }

@@ -149,13 +149,3 @@ func fill(path string) error {
 	}
 	return f.Truncate(info.Size() - 64<<10)
 }
-
-// random is a text that does not compress.
-func random(n int) string {
-	var b strings.Builder
-	for x := uint64(1); b.Len() < n; {
-		x = x*6364136223846793005 + 1442695040888963407
-		fmt.Fprintf(&b, "%x", x)
-	}
-	return b.String()
-}

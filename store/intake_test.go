@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -74,6 +75,38 @@ func TestAcceptKeepsRejectedInput(t *testing.T) {
 		got, err := h.r.Rejected(h.ctx, 10)
 		if err != nil || len(got) != 1 || got[0].Channel != "tg" || got[0].Reason != "unknown shape" || got[0].Raw != "a\uFFFDb\uFFFD" {
 			t.Errorf("%+v, %v", got, err)
+		}
+	})
+}
+
+// PostgreSQL has no room in an index for what does not compress below a third of
+// a page. Which of a batch it is about, the caller finds out; kept raw, it goes in.
+//
+// promise: P1.rejected-kept
+func TestAcceptSaysWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		long := entry(random(12_000), "1", "hello")
+		_, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", "2", "fine"), long})
+		if db.Kind() == "sqlite" {
+			if err != nil {
+				t.Errorf("SQLite takes it: %v", err)
+			}
+			long = entry("c", "3", "odd kind")
+			long.Event.Conversation.ID, long.Event.Conversation.Kind = "new", "odd"
+			if _, err = h.r.Accept(h.ctx, h.owner(), []router.Entry{long}); !errors.Is(err, router.ErrConflict) {
+				t.Errorf("a value that the table does not take: %v", err)
+			}
+		} else if !errors.Is(err, router.ErrRefused) {
+			t.Errorf("PostgreSQL refuses it: %v", err)
+		}
+		long.Class, long.Event.Raw = router.ClassRejected, []byte("as it came")
+		if a := h.accept(long)[0]; a.Duplicate {
+			t.Errorf("%+v", a)
+		}
+		if list, err := h.r.Rejected(h.ctx, 5); err != nil || len(list) != 1 || list[0].Raw != "as it came" {
+			t.Errorf("%+v, %v", list, err)
 		}
 	})
 }

@@ -1,0 +1,40 @@
+package main_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Who may open the socket is the owner, and what people wrote is in the files.
+func TestOnlyTheOwnerMayOpenWhatTheEngineKeeps(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", echo, "u1")
+	if out, errs, code := r.commandWith("alone\n", "chat"); code != 0 { // an engine of its own, which keeps a log file
+		t.Errorf("exit %d, %q\n%s", code, out, errs)
+	}
+	r.up()
+	if got := r.ask("u1", "hello", 10*time.Second); got != "heard: hello" {
+		t.Errorf("answer %q", got)
+	}
+	data := filepath.Join(r.dir, "data")
+	for pattern, want := range map[string]fs.FileMode{
+		"": 0o700, "run": 0o700, "run/*.sock": 0o600, "switchboard.db": 0o600, "switchboard.db-wal": 0o600, "switchboard.db.lock": 0o600, "switchboard.log": 0o600,
+		"workspaces": 0o700, "workspaces/*": 0o700,
+	} {
+		paths, err := filepath.Glob(filepath.Join(data, pattern))
+		if err != nil || len(paths) == 0 {
+			t.Errorf("no %s in the data folder, %v", pattern, err)
+		}
+		for _, path := range paths {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Error(err)
+			} else if got := info.Mode().Perm(); got != want {
+				t.Errorf("%s has the mode %o, want %o", path, got, want)
+			}
+		}
+	}
+}
