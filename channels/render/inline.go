@@ -118,13 +118,16 @@ func (p *plain) show(destination []byte) bool {
 	return true
 }
 
+// tagFiller takes out what "<br>" may be written with.
+var tagFiller = strings.NewReplacer(" ", "", "/", "")
+
 func (p *plain) rawHTML(out *bytes.Buffer, n *ast.RawHTML) {
 	var tag strings.Builder
 	for i := range n.Segments.Len() {
 		segment := n.Segments.At(i)
 		tag.Write(segment.Value(p.source))
 	}
-	switch strings.ToLower(strings.NewReplacer(" ", "", "/", "").Replace(tag.String())) {
+	switch strings.ToLower(tagFiller.Replace(tag.String())) {
 	case "<br>":
 		out.WriteByte('\n')
 	default:

@@ -1,0 +1,7 @@
+//go:build race
+
+package render
+
+// slow is how much longer things may take. The race detector also drops what the
+// library pools, so that allocations say nothing.
+const slow = 6
