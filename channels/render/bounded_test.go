@@ -43,6 +43,7 @@ func bounded(t *testing.T, work func()) {
 	t.Logf("%s, %d MB", took.Round(time.Millisecond), allocated>>20)
 }
 
+// promise: P8.bounded-render
 func TestSplitIsBounded(t *testing.T) {
 	marks := strings.Repeat("\u0301", 400_000)
 	zero := func(string) int { return 0 }
@@ -102,6 +103,7 @@ func bare(s string) string {
 	return strings.NewReplacer(" ", "", "\n", "", "\r", "", "\t", "").Replace(s)
 }
 
+// promise: P8.bounded-render
 func TestPlainIsBounded(t *testing.T) {
 	repeat := strings.Repeat
 	table := func(n int) string {
