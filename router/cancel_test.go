@@ -14,16 +14,7 @@ import (
 func TestCancelOfAQueuedTurnNeedsNoWorker(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.Workers = 1
-		release := make(chan struct{})
-		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
-			if turn.Message.Text == "busy" {
-				select {
-				case <-release:
-				case <-ctx.Done():
-				}
-			}
-			return "re: " + turn.Message.Text, nil
-		}
+		release := r.brain.held("busy")
 		r.start()
 		r.platform.Say("c1", "ada", "busy")
 		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
@@ -51,7 +42,7 @@ func TestCancelOfAQueuedTurnNeedsNoWorker(t *testing.T) {
 		if got := state("by the operator"); got != "cancelled cancelled" {
 			t.Errorf("the turn is %s", got)
 		}
-		close(release)
+		release()
 		r.platform.Say("c2", "bob", "after")
 		sent := r.await(3)
 		if r.brain.ran("by command")+r.brain.ran("by the operator") > 0 || len(sent) != 3 {

@@ -120,13 +120,13 @@ func (l *line) committed(conv channels.ConversationID) {
 	}
 }
 
-// flush waits until what is due was sent, until deadline at most.
-func (l *line) flush(deadline time.Time) {
+// flush waits until what is due was sent, until ctx ends at most.
+func (l *line) flush(ctx context.Context) {
 	l.mu.Lock()
 	s := l.sender
 	l.mu.Unlock()
 	if s != nil {
-		s.flush(deadline)
+		s.flush(ctx)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -73,6 +74,22 @@ func (b *brain) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error
 		Say: []agent.Say{{Text: text, Final: true}},
 		End: &agent.End{State: "done", Outcome: "answered"},
 	})
+}
+
+// held makes the brain hold turns back until release is called: those with these
+// texts, or all.
+func (b *brain) held(texts ...string) (release func()) {
+	released := make(chan struct{})
+	b.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+		if len(texts) == 0 || slices.Contains(texts, turn.Message.Text) {
+			select {
+			case <-released:
+			case <-ctx.Done():
+			}
+		}
+		return "re: " + turn.Message.Text, nil
+	}
+	return sync.OnceFunc(func() { close(released) })
 }
 
 func (b *brain) ran(text string) int {

@@ -129,9 +129,11 @@ func (r *Router) Run(ctx context.Context) {
 		r.handBack(agent.ErrHandBack)
 		r.turns.Wait()
 	}
+	flushing, flushed := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	for _, l := range r.lines {
-		l.flush(deadline)
+		l.flush(flushing)
 	}
+	flushed()
 	r.handBack(agent.ErrHandBack)
 	close(r.stopped)
 	hangUp()

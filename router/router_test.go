@@ -83,16 +83,7 @@ func TestOrder(t *testing.T) {
 // promise: P3.sessions-independent
 func TestSlowSessionDelaysNoOther(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		release := make(chan struct{})
-		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
-			if turn.Message.Text == "slow" {
-				select {
-				case <-release:
-				case <-ctx.Done():
-				}
-			}
-			return "re: " + turn.Message.Text, nil
-		}
+		release := r.brain.held("slow")
 		r.start()
 		r.platform.Say("c1", "ada", "slow")
 		r.until("slow runs", func() bool { return r.brain.ran("slow") == 1 })
@@ -100,7 +91,7 @@ func TestSlowSessionDelaysNoOther(t *testing.T) {
 		if sent := r.await(1); sent[0].Text != "re: quick" {
 			t.Errorf("sent %q", texts(sent))
 		}
-		close(release)
+		release()
 		r.await(2)
 	})
 }
@@ -130,14 +121,7 @@ func TestSlowConversationDelaysNoOther(t *testing.T) {
 func TestFullQueueSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.QueuePerSession = 2
-		release := make(chan struct{})
-		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
-			select {
-			case <-release:
-			case <-ctx.Done():
-			}
-			return "re: " + turn.Message.Text, nil
-		}
+		release := r.brain.held()
 		r.start()
 		r.platform.Say("c1", "ada", "0")
 		r.until("the first runs", func() bool { return r.brain.ran("0") == 1 })
@@ -155,7 +139,7 @@ func TestFullQueueSaysSo(t *testing.T) {
 		if s := r.await(3)[2]; !strings.Contains(s.Text, "running") || !strings.Contains(s.Text, "Waiting: 2") {
 			t.Errorf("status: %q", s.Text)
 		}
-		close(release)
+		release()
 		r.await(6)
 	})
 }
@@ -164,14 +148,7 @@ func TestFullQueueSaysSo(t *testing.T) {
 func TestCommandsNeedNoWorker(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.Workers = 1
-		release := make(chan struct{})
-		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
-			select {
-			case <-release:
-			case <-ctx.Done():
-			}
-			return "re: " + turn.Message.Text, nil
-		}
+		release := r.brain.held()
 		r.start()
 		r.platform.Say("c1", "ada", "busy")
 		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
@@ -193,7 +170,7 @@ func TestCommandsNeedNoWorker(t *testing.T) {
 				t.Errorf("%s: %q", c.command, s.Text)
 			}
 		}
-		close(release)
+		release()
 		r.await(8)
 	})
 }
@@ -399,14 +376,7 @@ func TestBrokenTurn(t *testing.T) {
 // promise: L.shutdown
 func TestStopHandsBackAndResumes(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		release := make(chan struct{})
-		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
-			select {
-			case <-release:
-			case <-ctx.Done():
-			}
-			return "re: " + turn.Message.Text, nil
-		}
+		release := r.brain.held()
 		r.start()
 		r.platform.Say("c1", "ada", "long")
 		r.platform.Say("c1", "ada", "next")
@@ -417,7 +387,7 @@ func TestStopHandsBackAndResumes(t *testing.T) {
 			t.Error("taken in after the end")
 		}
 		r.platform.Say("c1", "ada", "written while down")
-		close(release)
+		release()
 		r.start()
 		sent := r.await(3)
 		if got := strings.Join(texts(sent), "|"); got != "re: long|re: next|re: written while down" {

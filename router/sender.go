@@ -287,11 +287,12 @@ func (s *sender) channelFailed() time.Duration {
 	return pause
 }
 
-// flush waits until no conversation has anything to do before deadline, and until
-// deadline at most.
-func (s *sender) flush(deadline time.Time) {
-	for time.Now().Before(deadline) && s.busyBefore(deadline) {
-		time.Sleep(10 * time.Millisecond)
+// flush waits until no conversation has anything to do before the end of ctx, which
+// has a deadline, and until then at most.
+func (s *sender) flush(ctx context.Context) {
+	deadline, _ := ctx.Deadline()
+	for ctx.Err() == nil && s.busyBefore(deadline) {
+		sleep(ctx, 10*time.Millisecond)
 	}
 }
 
