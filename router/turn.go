@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,10 +37,7 @@ var errBroken = errors.New("broken")
 // findWork claims sessions whose turns nobody runs (queued while all workers were
 // busy, or left by a dead engine), until ctx ends.
 func (r *Router) findWork(ctx context.Context) {
-	names := make([]string, 0, len(r.lines))
-	for name := range r.lines {
-		names = append(names, name)
-	}
+	names := slices.Collect(maps.Keys(r.lines))
 	for {
 		more, err := r.claimAll(ctx, names)
 		if err != nil && ctx.Err() == nil {

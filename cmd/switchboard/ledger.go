@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"switchboard/router"
@@ -27,15 +25,7 @@ type deliveryListCmd struct {
 
 // Run implements the command.
 func (c *deliveryListCmd) Run(a *app) error {
-	var list []router.DeliveryView
-	query := url.Values{"state": {c.State}, "limit": {strconv.Itoa(c.Limit)}}
-	if err := a.ask("/deliveries?"+query.Encode(), &list); err != nil {
-		return err
-	}
-	if c.JSON {
-		return printJSON(a.out, list)
-	}
-	return table(a.out, "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", list, func(d router.DeliveryView) []any {
+	return list(a, "/deliveries?"+query(c.State, c.Limit), c.JSON, "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d router.DeliveryView) []any {
 		return []any{d.ID, d.State, d.Outcome, d.TurnID, d.Channel, d.Conversation, d.Tries, at(d.UpdatedAt), oneLine(d.Text, 40)}
 	})
 }
@@ -55,14 +45,7 @@ type personListCmd struct {
 
 // Run implements the command.
 func (c *personListCmd) Run(a *app) error {
-	var people []router.Person
-	if err := a.ask("/people", &people); err != nil {
-		return err
-	}
-	if c.JSON {
-		return printJSON(a.out, people)
-	}
-	return table(a.out, "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", people, func(p router.Person) []any {
+	return list(a, "/people", c.JSON, "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p router.Person) []any {
 		return []any{p.Name, p.Role, strings.Join(p.Identities, ", "), strings.Join(p.Tools, ", "), p.Source}
 	})
 }

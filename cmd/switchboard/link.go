@@ -20,17 +20,19 @@ import (
 const enginePatience = 5 * time.Second
 
 // A link reaches the engine of a data folder, whichever it is at each connection:
-// the one that runs, or, where none does, one that this process becomes, with the
-// console alone. So a client outlives the engine it began with.
+// the one that runs, or, where none does, one that this process becomes. So a client
+// outlives the engine it began with.
 type link struct {
 	app      *app
 	settings *configs.Settings
 	log      *slog.Logger // of the engine this process may become
+	others   channelMaker // of that engine; nil: the console alone
 
-	mu   sync.Mutex // held while an engine is sought or opened
-	own  *engine    // nil: this process is not the engine
-	stop context.CancelFunc
-	end  chan error // of the own engine
+	mu     sync.Mutex // held while an engine is sought or opened
+	closed bool       // nobody needs an engine any more
+	own    *engine    // nil: this process is not the engine
+	stop   context.CancelFunc
+	end    chan error // of the own engine
 }
 
 // withEngine lets use talk to the engine.
@@ -57,13 +59,16 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	defer l.mu.Unlock()
 	giveUp := time.Now().Add(enginePatience)
 	for {
-		if l.own != nil && l.ended() == nil {
+		if l.closed {
+			return nil, errNoEngine
+		}
+		if l.running() {
 			return dialUnix(ctx, filepath.Dir(l.own.local.path), filepath.Base(l.own.local.path))
 		}
 		if conn, err := dialEngine(ctx, l.settings); err == nil {
 			return conn, nil
 		}
-		e, err := openEngine(ctx, l.settings, l.log, nil)
+		e, err := openEngine(ctx, l.settings, l.log, l.others)
 		switch {
 		case err == nil:
 			l.start(e)
@@ -87,15 +92,20 @@ func (l *link) start(e *engine) {
 	go func() { end <- e.run(ctx) }()
 }
 
-// ended forgets the own engine if it has broken, and says how.
-func (l *link) ended() error {
+// running says whether this process is the engine; one that has broken is
+// forgotten.
+func (l *link) running() bool {
+	if l.own == nil {
+		return false
+	}
 	select {
 	case err := <-l.end:
+		l.log.Error("the engine ended, another one is opened", "error", err)
 		l.stop()
 		l.own = nil
-		return errors.Join(errors.New("the engine ended"), err)
+		return false
 	default:
-		return nil
+		return true
 	}
 }
 
@@ -103,6 +113,7 @@ func (l *link) ended() error {
 func (l *link) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closed = true
 	if l.own == nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ func (serveCmd) Run(a *app) error {
 	if !terminal {
 		return e.run(a.ctx)
 	}
-	l := &link{app: a, settings: settings, log: log}
+	l := &link{app: a, settings: settings, log: log, others: attach}
 	l.start(e)
 	err = a.chat(a.ctx, l.client(), settings, &chatCmd{Session: "default", As: ownerName})
 	return errors.Join(err, l.close())

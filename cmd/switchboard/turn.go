@@ -30,15 +30,7 @@ type turnListCmd struct {
 
 // Run implements the command.
 func (c *turnListCmd) Run(a *app) error {
-	var turns []router.TurnView
-	query := url.Values{"state": {c.State}, "limit": {strconv.Itoa(c.Limit)}}
-	if err := a.ask("/turns?"+query.Encode(), &turns); err != nil {
-		return err
-	}
-	if c.JSON {
-		return printJSON(a.out, turns)
-	}
-	return table(a.out, "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", turns, func(t router.TurnView) []any {
+	return list(a, "/turns?"+query(c.State, c.Limit), c.JSON, "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", func(t router.TurnView) []any {
 		return []any{t.ID, t.State, t.Outcome, t.Person, t.Session, at(t.CreatedAt), oneLine(t.Text, 50)}
 	})
 }
@@ -88,6 +80,23 @@ func (c *turnCancelCmd) Run(a *app) error {
 		fmt.Fprintf(a.out, "turn %d was asked to stop\n", c.ID)
 		return nil
 	})
+}
+
+// list reads rows from the engine and prints them, as a table or as JSON.
+func list[T any](a *app, path string, asJSON bool, head string, cells func(T) []any) error {
+	var rows []T
+	if err := a.ask(path, &rows); err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(a.out, rows)
+	}
+	return table(a.out, head, rows, cells)
+}
+
+// query asks for the newest rows in one state.
+func query(state string, limit int) string {
+	return url.Values{"state": {state}, "limit": {strconv.Itoa(limit)}}.Encode()
 }
 
 // ask reads something from the engine.
