@@ -53,11 +53,19 @@ type Engine struct {
 // another process has it), and it voids all older owners at once, so that a
 // restart never waits for its own leases. On PostgreSQL the owner lives 15 s
 // unless Run renews it. The caller closes it.
-func (db *DB) StartEngine(ctx context.Context) (*Engine, error) {
+func (db *DB) StartEngine(ctx context.Context) (*Engine, error) { return db.startEngine(ctx, false) }
+
+// StartPassingEngine is StartEngine for a program that will end by itself in a
+// moment; others that find the database held learn it from EngineRunningError.
+func (db *DB) StartPassingEngine(ctx context.Context) (*Engine, error) {
+	return db.startEngine(ctx, true)
+}
+
+func (db *DB) startEngine(ctx context.Context, passing bool) (*Engine, error) {
 	e := &Engine{db: db, log: db.log}
 	if db.lite != nil {
 		var err error
-		if e.lock, err = takeLockFile(db.lite.path + ".lock"); err != nil {
+		if e.lock, err = takeLockFile(db.lite.path+".lock", passing); err != nil {
 			return nil, err
 		}
 	}

@@ -17,8 +17,9 @@ var ErrEngineRunning = errors.New("an engine is running on this database")
 
 // EngineRunningError names the engine that holds the lock file.
 type EngineRunningError struct {
-	PID   int   // 0: not known
-	Owner int64 // its owner row; 0: it is just starting
+	PID     int   // 0: not known
+	Owner   int64 // its owner row; 0: it is just starting
+	Passing bool  // it will end by itself in a moment
 }
 
 func (e *EngineRunningError) Error() string {
@@ -34,11 +35,12 @@ func (e *EngineRunningError) Is(target error) bool { return target == ErrEngineR
 // file stays: to remove it would let two processes lock two files of one name.
 // A nil lockFile (PostgreSQL) holds nothing.
 type lockFile struct {
-	mu sync.Mutex
-	f  *os.File // nil once released
+	mu      sync.Mutex
+	f       *os.File // nil once released
+	passing bool     // told to whoever finds the file locked
 }
 
-func takeLockFile(path string) (*lockFile, error) {
+func takeLockFile(path string, passing bool) (*lockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock file %s: %w", path, pathCause(err))
@@ -50,11 +52,11 @@ func takeLockFile(path string) (*lockFile, error) {
 		}
 		other := &EngineRunningError{}
 		if text, err := os.ReadFile(path); err == nil {
-			_, _ = fmt.Fscan(strings.NewReader(string(text)), &other.PID, &other.Owner)
+			_, _ = fmt.Fscan(strings.NewReader(string(text)), &other.PID, &other.Owner, &other.Passing)
 		}
 		return nil, other
 	}
-	l := &lockFile{f: f}
+	l := &lockFile{f: f, passing: passing}
 	if err := l.write(0); err != nil {
 		return nil, errors.Join(err, l.release())
 	}
@@ -72,7 +74,7 @@ func (l *lockFile) write(owner int64) error {
 		return fmt.Errorf("lock file: %w", err)
 	}
 	// A full disk must not keep an engine from starting: the words are a courtesy.
-	_, _ = l.f.WriteAt(fmt.Appendf(nil, "%d %d\n", os.Getpid(), owner), 0)
+	_, _ = l.f.WriteAt(fmt.Appendf(nil, "%d %d %t\n", os.Getpid(), owner, l.passing), 0)
 	return nil
 }
 

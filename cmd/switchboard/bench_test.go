@@ -15,6 +15,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/configs"
 	"switchboard/router"
+	"switchboard/store"
 )
 
 // The figures of docs/performance.md: the whole program in one process, on the
@@ -100,11 +101,11 @@ func benchEngine(b *testing.B, platform *channelstest.Platform, users int) *engi
 			Name: name, Role: router.RoleUser, Tools: []string{"*"}, Identities: []string{"scripted:" + name},
 		})
 	}
-	e, err := openEngine(context.Background(), settings, slog.New(slog.DiscardHandler), func(_ *configs.Settings, log *slog.Logger) ([]router.Attached, error) {
+	e, err := takeEngine(context.Background(), settings, slog.New(slog.DiscardHandler), func(_ *configs.Settings, log *slog.Logger) ([]router.Attached, error) {
 		cfg := router.DefaultChannelConfig()
 		cfg.Rate = "off"
 		return []router.Attached{{Channel: channelstest.Scripted("play", platform, scripted.DefaultConfig()), Config: cfg}}, nil
-	})
+	}, (*store.DB).StartEngine)
 	if err != nil {
 		b.Fatal(err)
 	}

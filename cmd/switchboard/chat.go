@@ -28,7 +28,11 @@ func (c *chatCmd) Run(a *app) error {
 	for _, w := range warnings {
 		fmt.Fprintln(a.err, "switchboard: warning:", w)
 	}
-	return a.withEngine(settings, func(ctx context.Context, engine *client) error {
+	open := openPassing // a pipe ends
+	if a.onTerminal() {
+		open = openConsole
+	}
+	return a.withEngine(settings, open, func(ctx context.Context, engine *client) error {
 		return a.chat(ctx, engine, settings, c)
 	})
 }

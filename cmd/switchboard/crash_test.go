@@ -58,7 +58,7 @@ func TestCrash(t *testing.T) {
 			t.Errorf("no kill fell in %s", phase)
 		}
 	}
-	c.rig.start()
+	c.rig.up()
 	c.settle()
 	c.check()
 	if code := c.rig.stop(20 * time.Second); code != 0 {

@@ -38,10 +38,26 @@ type engine struct {
 // A channelMaker makes the channels an engine serves besides the console.
 type channelMaker func(*configs.Settings, *slog.Logger) ([]router.Attached, error)
 
-// openEngine wires an engine and takes the database; nothing runs yet. With no
+// openEngine opens the engine with everything that is configured.
+func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logger) (*engine, error) {
+	return takeEngine(ctx, settings, log, attach, (*store.DB).StartEngine)
+}
+
+// openConsole opens an engine that serves the console alone.
+func openConsole(ctx context.Context, settings *configs.Settings, log *slog.Logger) (*engine, error) {
+	return takeEngine(ctx, settings, log, nil, (*store.DB).StartEngine)
+}
+
+// openPassing opens an engine that serves the console alone and ends with the
+// command that needed it.
+func openPassing(ctx context.Context, settings *configs.Settings, log *slog.Logger) (*engine, error) {
+	return takeEngine(ctx, settings, log, nil, (*store.DB).StartPassingEngine)
+}
+
+// takeEngine wires an engine and takes the database; nothing runs yet. With no
 // maker it serves the console alone. store.ErrEngineRunning says that another
 // process is the engine.
-func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logger, others channelMaker) (_ *engine, err error) {
+func takeEngine(ctx context.Context, settings *configs.Settings, log *slog.Logger, others channelMaker, start func(*store.DB, context.Context) (*store.Engine, error)) (_ *engine, err error) {
 	if err := settings.MakeDataDir(); err != nil {
 		return nil, err
 	}
@@ -54,7 +70,7 @@ func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logge
 	if e.db, err = store.Open(ctx, settings.Store, settings.DataDir, log); err != nil {
 		return nil, err
 	}
-	if e.owner, err = e.db.StartEngine(ctx); err != nil {
+	if e.owner, err = start(e.db, ctx); err != nil {
 		return nil, err
 	}
 	if err = e.wire(ctx, others); err != nil {

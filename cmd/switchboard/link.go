@@ -26,7 +26,7 @@ type link struct {
 	app      *app
 	settings *configs.Settings
 	log      *slog.Logger // of the engine this process may become
-	others   channelMaker // of that engine; nil: the console alone
+	open     engineOpener // makes that engine
 
 	mu     sync.Mutex // held while an engine is sought or opened
 	closed bool       // nobody needs an engine any more
@@ -35,14 +35,19 @@ type link struct {
 	end    chan error // of the own engine
 }
 
-// withEngine lets use talk to the engine.
-func (a *app) withEngine(settings *configs.Settings, use func(ctx context.Context, c *client) error) error {
+// An engineOpener opens an engine of one kind: everything that is configured, the
+// console alone, or the console alone for a moment.
+type engineOpener func(context.Context, *configs.Settings, *slog.Logger) (*engine, error)
+
+// withEngine lets use talk to the engine; open is how this process becomes it when
+// there is none.
+func (a *app) withEngine(settings *configs.Settings, open engineOpener, use func(ctx context.Context, c *client) error) error {
 	file, err := openLog(settings)
 	if err != nil {
 		return err
 	}
 	defer file.close(a.err)
-	l := &link{app: a, settings: settings, log: file.log}
+	l := &link{app: a, settings: settings, log: file.log, open: open}
 	conn, err := l.dial(a.ctx) // what is wrong is said at once, not tried again
 	if err != nil {
 		return errors.Join(err, l.close())
@@ -68,7 +73,7 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 		if conn, err := dialEngine(ctx, l.settings); err == nil {
 			return conn, nil
 		}
-		e, err := openEngine(ctx, l.settings, l.log, l.others)
+		e, err := l.open(ctx, l.settings, l.log)
 		switch {
 		case err == nil:
 			l.start(e)

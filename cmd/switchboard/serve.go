@@ -42,27 +42,34 @@ func (serveCmd) Run(a *app) error {
 	if !terminal {
 		return e.run(a.ctx)
 	}
-	l := &link{app: a, settings: settings, log: log, others: attach}
+	l := &link{app: a, settings: settings, log: log, open: openEngine}
 	l.start(e)
 	err = a.chat(a.ctx, l.client(), settings, &chatCmd{Session: "default", As: ownerName})
 	return errors.Join(err, l.close())
 }
 
+// passingPatience is how long serve waits for a command that is the engine just now.
+const passingPatience = time.Minute
+
 // waitForEngine opens the engine with all its channels. A database that is held by
-// nobody who answers is waited for a little: a killed engine's lock may outlive it
-// for a moment.
+// nobody who answers is waited for a little, since a killed engine's lock may
+// outlive it for a moment; one that a command holds is waited for until it ends.
 func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engine, error) {
-	giveUp := time.Now().Add(enginePatience)
+	began := time.Now()
 	for {
-		e, err := openEngine(a.ctx, settings, log, attach)
-		if !errors.Is(err, store.ErrEngineRunning) {
+		e, err := openEngine(a.ctx, settings, log)
+		other, held := errors.AsType[*store.EngineRunningError](err)
+		if !held {
 			return e, err
 		}
-		conn, dialled := dialEngine(a.ctx, settings)
-		if dialled == nil {
+		patience := enginePatience
+		if other.Passing {
+			patience = passingPatience
+		} else if conn, err := dialEngine(a.ctx, settings); err == nil {
 			conn.Close()
+			patience = 0
 		}
-		if dialled == nil || time.Now().After(giveUp) {
+		if time.Since(began) >= patience {
 			return nil, fmt.Errorf("%w; \"switchboard chat\" talks to it", err)
 		}
 		if err := pause(a.ctx); err != nil {

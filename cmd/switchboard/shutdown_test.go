@@ -211,3 +211,25 @@ func TestRestartIsImmediate(t *testing.T) {
 		}
 	}
 }
+
+// A command that found no engine is one for a moment; serve must not give up on it.
+func TestServeWaitsForAPassingCommand(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, []string{"u1"}, "")
+	lingering := make(chan struct{})
+	go func() {
+		defer close(lingering)
+		r.commandWith("hello\n", "chat", "--linger", "2s")
+	}()
+	lock := filepath.Join(r.dir, "data", "switchboard.db.lock")
+	r.await("the command is the engine", 15*time.Second, func() bool {
+		words, _ := os.ReadFile(lock)
+		return strings.HasSuffix(string(words), " true\n")
+	})
+	r.start()
+	r.await("serve is the engine", 20*time.Second, func() bool { return strings.Contains(r.log.String(), `"ready"`) })
+	<-lingering
+	if code := r.stop(20 * time.Second); code != 0 {
+		t.Errorf("serve ended with exit %d", code)
+	}
+}

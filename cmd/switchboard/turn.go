@@ -73,7 +73,7 @@ func (c *turnCancelCmd) Run(a *app) error {
 	if err := hasLedger(settings); err != nil {
 		return err
 	}
-	return a.withEngine(settings, func(ctx context.Context, engine *client) error {
+	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *client) error {
 		if err := engine.do(ctx, "POST", fmt.Sprintf("/turns/%d/cancel", c.ID), nil); err != nil {
 			return fmt.Errorf("turn %d: %w (only a turn that has not ended can be cancelled)", c.ID, err)
 		}
@@ -108,7 +108,7 @@ func (a *app) ask(path string, result any) error {
 	if err := hasLedger(settings); err != nil {
 		return err
 	}
-	return a.withEngine(settings, func(ctx context.Context, engine *client) error {
+	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *client) error {
 		return engine.do(ctx, "GET", path, result)
 	})
 }
