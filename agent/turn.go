@@ -17,6 +17,13 @@ var (
 	// ErrHandBack: the engine stops or lost its lease. Run stops at once, writes
 	// nothing more, and returns ErrHandBack; the turn is resumed later.
 	ErrHandBack = errors.New("handed back")
+	// ErrInterrupted is ErrCancelled because the person wrote something newer that
+	// goes first. Run ends the turn as cancelled, and says so.
+	ErrInterrupted = errors.New("interrupted by a newer message")
+	// ErrRestart: the person changed the message. Run kills what runs, writes that it
+	// was cancelled, and returns ErrRestart; run again, it absorbs the new text and
+	// plans anew, keeping what was done.
+	ErrRestart = errors.New("the message was changed")
 )
 
 // A Turn is the work on one message.
@@ -72,8 +79,11 @@ type Incoming struct {
 
 // Attachment is a file that came along, by reference.
 type Attachment struct {
-	ID, Name, Type string
-	Size           int64 // bytes
+	ID   string // as tools and "attachment:ID" links name it
+	Kind string // document | photo | audio | video | voice
+	Name string
+	Type string // media type, not trusted
+	Size int64  // bytes; 0: not known
 }
 
 // A Journal holds one turn's rows. The router implements it; it also renders
@@ -85,6 +95,16 @@ type Journal interface {
 	Resume(ctx context.Context) (*State, error)
 	// Commit writes step in one transaction; all or nothing.
 	Commit(ctx context.Context, step Step) error
+	// Absorb merges what the person sent meanwhile, and may steer this turn, into it:
+	// in one transaction they become messages of this turn, to be heeded from attempt
+	// from on. Asked at each task boundary. Usually there is nothing.
+	Absorb(ctx context.Context, from int) ([]Incoming, error)
+}
+
+// An Added is a message that was merged into a running turn.
+type Added struct {
+	Incoming
+	From int // the first attempt that heeds it
 }
 
 // State is what Resume returns.
@@ -97,6 +117,7 @@ type State struct {
 	Calls []Call    // model answers, by Step
 	Plans []PlanRow // by Attempt
 	Said  []Say     // messages, in order
+	Added []Added   // messages merged since the turn began, in order
 }
 
 // A Fact is something remembered.

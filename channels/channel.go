@@ -2,6 +2,7 @@ package channels
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -14,8 +15,10 @@ type Channel interface {
 	Kind() string
 	// Run connects, hands what the platform tells to sink in the order told, and
 	// blocks until ctx ends (nil) or the connection is lost (any other error; the
-	// caller starts Run again after a pause). ErrUnauthorized says that trying
-	// again is useless until the settings change. An event may be acknowledged to
+	// caller starts Run again after a pause). ErrUnauthorized and ErrNoCredentials
+	// say that trying again is useless until the credentials change; then Run does
+	// no I/O while they are the same. ErrElsewhere says that another program takes
+	// this bot's events. An event may be acknowledged to
 	// the platform only after sink took it.
 	Run(ctx context.Context, sink Sink) error
 	// Send posts one part and returns the ID the platform gave it. It does not
@@ -36,6 +39,9 @@ type Sink interface {
 	// event whose key is known already is no fault: its receipt says Duplicate.
 	// Accept goes on to its end when ctx is cancelled after it began to commit.
 	Accept(ctx context.Context, batch []Event) ([]Receipt, error)
+	// Heard says that the platform spoke on the connection that events come by,
+	// be it to say that there are none: it is up. It never blocks.
+	Heard()
 }
 
 // Receipt says what became of one event.
@@ -45,6 +51,7 @@ type Receipt struct {
 	MessageID int64  // the row of the message; 0 for a rejected event
 	TurnID    int64  // the turn that will answer; 0 when none will (command, stranger, overflow)
 	Event     int64  // the message's number in its session's events; 0 without a session
+	Toast     string // EventAction: what to show whoever pressed the button, in a line; may be empty
 }
 
 // The abilities below are optional. Code asks both: can the adapter do it (type
@@ -58,6 +65,49 @@ type Editor interface {
 // A Drafter can show a text that grows until the final edit. Best effort.
 type Drafter interface {
 	Draft(ctx context.Context, conv Conversation, id MessageID, body Body) (MessageID, error)
+}
+
+// A Deleter can take back a message it sent. One that is gone already is success.
+type Deleter interface {
+	Delete(ctx context.Context, conv Conversation, id MessageID) error
+}
+
+// A Reactor can put a sign on somebody's message; an empty emoji takes it off.
+// Best effort.
+type Reactor interface {
+	React(ctx context.Context, conv Conversation, id MessageID, emoji string) error
+}
+
+// An Unbuttoner can take the buttons off a message it sent. Best effort.
+type Unbuttoner interface {
+	RemoveButtons(ctx context.Context, conv Conversation, id MessageID) error
+}
+
+// A Fetcher can bring the bytes of an attachment. It streams them to w and returns
+// when they are complete; *RefusedError says that the platform will not hand them
+// out (too large, expired).
+type Fetcher interface {
+	Fetch(ctx context.Context, file Attachment, w io.Writer) error
+}
+
+// A Commander's platform offers the bot's commands in a menu. SetCommands changes
+// what differs from sets and nothing else.
+type Commander interface {
+	SetCommands(ctx context.Context, sets []CommandSet) error
+}
+
+// A CommandSet is the menu of one audience in one language.
+type CommandSet struct {
+	Kind     ConversationKind // Direct or Group: everybody there
+	Sender   string           // with Direct: this sender's own chat alone (Sender.ID); empty: everybody's
+	Language string           // two letters; empty: whoever has no set of their own
+	Commands []Command
+}
+
+// A Command is one line of a menu.
+type Command struct {
+	Name  string // without the slash
+	About string // what it does, in a few words
 }
 
 // A Typer can show that an answer is being made. Best effort; the platform
@@ -80,6 +130,13 @@ type Deduper interface {
 // A Prober can ask the platform whether the connection is alive.
 type Prober interface {
 	Probe(ctx context.Context) error
+}
+
+// A Pulse's connection is never silent for longer than Silence while it is well:
+// Heard is called at least so often. When it was not, the channel is probed, called
+// deaf and connected anew.
+type Pulse interface {
+	Silence() time.Duration
 }
 
 // A Reader's clients read the session's messages themselves (terminal, web page,

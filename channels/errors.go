@@ -10,6 +10,12 @@ var (
 	// ErrUnauthorized is returned by Run, Send and Probe when the platform rejects
 	// the credentials. The channel stops until its settings change.
 	ErrUnauthorized = errors.New("the platform rejected the credentials")
+	// ErrNoCredentials is returned by Run while the settings name none, or a file or
+	// variable that is not there. The channel waits for them.
+	ErrNoCredentials = errors.New("no credentials are set")
+	// ErrElsewhere is returned by Run when another program receives this bot's
+	// events, so that the platform refuses ours.
+	ErrElsewhere = errors.New("another program receives this bot's messages")
 	// ErrGone is returned by Send when the conversation is closed to the bot for
 	// good: blocked, removed, deleted. Its open deliveries are dropped.
 	ErrGone = errors.New("the conversation is closed to the bot")

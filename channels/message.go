@@ -2,6 +2,7 @@ package channels
 
 import (
 	"encoding/json"
+	"io"
 	"time"
 )
 
@@ -44,6 +45,12 @@ type EventKind string
 
 const (
 	EventMessage     EventKind = "message"     // somebody wrote
+	EventEdited      EventKind = "edited"      // somebody changed what they wrote; Message is its new state, whole
+	EventDeleted     EventKind = "deleted"     // somebody took back what they wrote; of Message only ID is set
+	EventAction      EventKind = "action"      // somebody pressed a button; Action is set
+	EventReaction    EventKind = "reaction"    // somebody reacted to a message; Reaction is set
+	EventMember      EventKind = "member"      // the bot was let in or put out; Member is set
+	EventMoved       EventKind = "moved"       // the conversation has a new ID; Former is the old one
 	EventUndecodable EventKind = "undecodable" // the adapter could not read it; Raw and Reason are set
 )
 
@@ -54,9 +61,13 @@ type Event struct {
 	Conversation Conversation
 	Sender       Sender
 	Message      Message
-	At           time.Time // when the platform says it happened; zero if it did not say
-	Raw          []byte    // EventUndecodable: the bytes as they came
-	Reason       string    // EventUndecodable: what was wrong with them
+	Action       Action         // EventAction
+	Reaction     Reaction       // EventReaction
+	Member       Membership     // EventMember
+	Former       ConversationID // EventMoved
+	At           time.Time      // when the platform says it happened; zero if it did not say
+	Raw          []byte         // EventUndecodable: the bytes as they came
+	Reason       string         // EventUndecodable: what was wrong with them
 }
 
 // A Sender is who caused an event.
@@ -77,24 +88,83 @@ type Message struct {
 	ReplyTo     MessageID
 	Quote       string // text of the message replied to, where the platform tells it; outside text
 	Forwarded   bool   // written by somebody else; outside text
-	Mentioned   bool   // the bot was named or replied to
+	Origin      string // of a forwarded message: who wrote it, as the platform labels them; outside text
+	Mentioned   bool   // the bot was named, replied to or commanded by name
+	Elsewhere   bool   // it is a command for another bot by name
+	Mentions    []Mention
 	Attachments []Attachment
+}
+
+// A Mention is somebody named in a message, the bot itself excepted.
+type Mention struct {
+	ID    string // the platform's stable ID; empty where it tells the handle alone
+	Label string // as it stands in the text
 }
 
 // An Attachment is a file that came with a message, by reference.
 type Attachment struct {
-	ID   string // the platform's reference
+	ID   string // the platform's reference, as its Fetcher takes it
+	Kind AttachmentKind
 	Name string
 	Type string // media type as the platform says; not trusted
 	Size int64  // bytes; 0 when unknown
 }
 
-// A Body is one rendered part: what the platform will show. Text is counted in
-// the unit of Features. Rich holds the adapter's own markup (entities, blocks),
-// which only that adapter reads; nil means plain text.
+// An AttachmentKind is what a person would call the file.
+type AttachmentKind string
+
+const (
+	Document AttachmentKind = "document"
+	Photo    AttachmentKind = "photo"
+	Audio    AttachmentKind = "audio"
+	Video    AttachmentKind = "video"
+	Voice    AttachmentKind = "voice" // spoken into the phone just now
+)
+
+// An Action is a button that somebody pressed.
+type Action struct {
+	Code      string    // the Button's
+	MessageID MessageID // the message it stood under
+}
+
+// A Reaction is a sign that somebody put on a message, or took off.
+type Reaction struct {
+	MessageID MessageID
+	Added     []string // emoji, or the platform's names of its own signs
+	Removed   []string
+}
+
+// A Membership is what became of the bot in a conversation.
+type Membership string
+
+const (
+	Joined Membership = "joined" // it may speak there
+	Left   Membership = "left"   // it was removed or blocked
+)
+
+// A Body is one rendered part: what the platform will show. It has text, or files
+// and no text. Text is counted in the unit of Features. Rich holds the adapter's
+// own markup (entities, blocks), which only that adapter reads; nil means plain
+// text.
 type Body struct {
-	Text string          `json:"text"`
-	Rich json.RawMessage `json:"rich,omitempty"`
+	Text    string          `json:"text"`
+	Rich    json.RawMessage `json:"rich,omitempty"`
+	Files   []File          `json:"files,omitempty"`   // at most Features.FilesPerPart
+	Buttons []Button        `json:"buttons,omitempty"` // under the text, one a line
+}
+
+// A File goes out with a part; its bytes are read with Outbound.Open.
+type File struct {
+	Blob string `json:"blob"` // where the bytes are, for Outbound.Open alone
+	Name string `json:"name"`
+	Type string `json:"type"` // media type, found by content
+	Size int64  `json:"size"` // bytes
+}
+
+// A Button yields an EventAction with its code when pressed.
+type Button struct {
+	Label string `json:"label"`
+	Code  string `json:"code"` // at most 64 bytes of ASCII
 }
 
 // An Outbound is one part on its way to a platform.
@@ -108,4 +178,6 @@ type Outbound struct {
 	// Part counts the parts of one message from 0; Last is set on the last one.
 	Part int
 	Last bool
+	// Open reads a file of Body; the caller closes it. Nil when Body has no files.
+	Open func(File) (io.ReadCloser, error)
 }

@@ -57,6 +57,15 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	return nil
 }
 
+// Absorb implements agent.Journal.
+func (j *journal) Absorb(ctx context.Context, from int) ([]agent.Incoming, error) {
+	added, err := j.router.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
+	if errors.Is(err, ErrFenced) {
+		return nil, agent.ErrHandBack
+	}
+	return added, err
+}
+
 // write commits the step, again and again while the database cannot take it.
 func (j *journal) write(ctx context.Context, step agent.Step, says []Reply) (*Claimed, error) {
 	// A cancelled turn still has to be written down; only the engine's own end

@@ -90,7 +90,7 @@ func (l *line) connect(ctx context.Context) {
 	pause := reconnectMin
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := l.channel.Run(ctx, l.router)
+		err := l.channel.Run(ctx, ear{l})
 		if ctx.Err() != nil {
 			return
 		}
@@ -145,3 +145,14 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	}
 }
+
+// An ear is what a channel tells its events to.
+type ear struct{ line *line }
+
+// Accept implements channels.Sink.
+func (e ear) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
+	return e.line.router.Accept(ctx, batch)
+}
+
+// Heard implements channels.Sink.
+func (e ear) Heard() {}

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"switchboard/agent"
@@ -45,7 +46,54 @@ const (
 	ClassNotice   Class = "notice"   // kept and answered by Reply alone (empty, too long, too fast)
 	ClassStranger Class = "stranger" // kept for audit: no session, no turn
 	ClassRejected Class = "rejected" // kept raw; nothing else
+	ClassEdited   Class = "edited"   // a message's new state: see Entry.OnEdit and Edited
+	ClassDeleted  Class = "deleted"  // a message was taken back: its queued turn ends, its running one is asked to stop, its text is forgotten
+	ClassAction   Class = "action"   // a button or its typed number: see ActionState
+	ClassNote     Class = "note"     // kept in the session for the next turns to read: no turn, no reply
+	ClassMember   Class = "member"   // the conversation is closed to us (Left) or open again (Joined); no message
+	ClassMoved    Class = "moved"    // the conversation got a new ID everywhere; no message
 )
+
+// An Edited says what an edit did.
+type Edited string
+
+const (
+	EditSame     Edited = "same"     // text and attachments are as they were; nothing was written but the key
+	EditNew      Edited = "new"      // the message was never taken; it is queued as a turn like any other
+	EditReplaced Edited = "replaced" // its turn had not begun; it will answer the new text
+	EditSteers   Edited = "steers"   // its turn runs; a turn was queued that Absorb merges into it
+	EditRestarts Edited = "restarts" // the same, and what runs is to be broken off for it
+	EditRevised  Edited = "revised"  // its turn is over, or on_edit says ignore: the new text is kept, marked as a revision
+)
+
+// An ActionState is a state of DESIGN §2.
+type ActionState string
+
+const (
+	ActionProposed  ActionState = "proposed"
+	ActionAccepted  ActionState = "accepted"
+	ActionRejected  ActionState = "rejected"
+	ActionExpired   ActionState = "expired"
+	ActionCancelled ActionState = "cancelled" // another answer to the same question was given
+)
+
+// ActionChoice is the kind of an action that answers a question with a ready text:
+// used, it becomes a turn whose message is that text.
+const ActionChoice = "choice"
+
+// An Action is a one-use button or code to be stored with the reply it stands
+// under.
+type Action struct {
+	Code   []byte // HashCode of the Button's code
+	Kind   string // ActionChoice
+	Person string // who may use it
+	// Text is what a choice says, and Number is its place from 1, by which it can be
+	// typed.
+	Text   string
+	Number int
+	// ExpiresAt: used later, it is expired.
+	ExpiresAt time.Time
+}
 
 // An Effect is what a control entry does in its transaction.
 type Effect string
@@ -84,6 +132,21 @@ type Entry struct {
 	Effect     Effect
 	// AnyPerson lets EffectCancel stop another person's turn (admins).
 	AnyPerson bool
+	// OnEdit (ClassEdited) says what an edit does to a running turn: steer | restart |
+	// ignore. An edit that turns out to be a new message is committed as ClassTurn,
+	// with Busy, QueueLimit, Mode and MayClaim as given.
+	OnEdit string
+	// Mode (ClassTurn) says what it does beside a running turn of the same person in
+	// the session: queue | steer (Absorb may merge it) | interrupt (that turn is asked
+	// to stop) | collect (merged into the person's queued turn if that is the newest
+	// in the session, which waits CollectWindow longer).
+	Mode          string
+	CollectWindow time.Duration
+	// Action (ClassAction) is HashCode of the button's code. With ActionNumber instead
+	// the newest open question of the session for Person is meant, if Message.Text is
+	// the number of one of its choices; otherwise the entry is a ClassTurn.
+	Action       []byte
+	ActionNumber bool
 	// MayClaim: this engine has a worker for it. If the session is idle, its lease
 	// is taken and its next turn set running in the same transaction.
 	MayClaim bool
@@ -100,6 +163,11 @@ type Reply struct {
 	// sent when committed.
 	Read    bool
 	ReplyTo channels.MessageID
+	// Actions are stored with the message; their buttons are in Parts.
+	Actions []Action
+	// Draft is the turn's open draft that the first part takes the place of, so that
+	// what is shown already is edited; 0: none.
+	Draft int64
 }
 
 // Accepted is what became of an entry.
@@ -113,6 +181,15 @@ type Accepted struct {
 	// CancelTurn is the turn that was asked to stop; 0: none, or it had not begun
 	// and ended at once.
 	CancelTurn int64
+	Edited     Edited      // ClassEdited
+	Action     ActionState // ClassAction: accepted, or why not; empty: no such code
+	NotYours   bool        // ClassAction: the action is for another person
+	// Steers is the running turn that this one may be merged into; 0: none.
+	Steers int64
+	// Merged: the message was merged into the queued turn TurnID.
+	Merged bool
+	// NotBefore: the turn waits until then for more to be collected; zero: it does not.
+	NotBefore time.Time
 }
 
 // TurnRef names a turn and the lease under which it runs.
@@ -139,6 +216,16 @@ type Turns interface {
 	// turn ends, and either the session's next queued turn is set running under the
 	// same lease and returned, or the lease is released. ErrFenced.
 	Commit(ctx context.Context, ref TurnRef, step agent.Step, says []Reply) (next *Claimed, err error)
+	// Absorb merges the queued turns that may steer this one (same session, same
+	// person) into it, in one transaction, oldest first, and returns their messages.
+	// From is the attempt that is to heed them. With none it writes nothing. ErrFenced.
+	Absorb(ctx context.Context, ref TurnRef, from int) ([]agent.Incoming, error)
+	// Draft commits an empty message of the turn with one delivery in state draft,
+	// which blocks nothing, and returns it. A turn has one open draft at most.
+	// ErrFenced.
+	Draft(ctx context.Context, ref TurnRef, body channels.Body) (*Draft, error)
+	// Drafted records what the platform shows of the draft: its ID and text. ErrFenced.
+	Drafted(ctx context.Context, ref TurnRef, d *Draft) error
 	// GiveBack releases a session's lease; a running turn stays running, to be
 	// claimed by anybody. ErrFenced is no error here.
 	GiveBack(ctx context.Context, ref TurnRef) error
@@ -154,9 +241,18 @@ type TurnData struct {
 	Conversation    channels.Conversation
 	ReplyTo         channels.MessageID // the message the turn answers
 	CancelRequested bool
+	// Draft is the turn's open draft; nil: none.
+	Draft *Draft
 	// Resumed counts how often the turn was taken over from an engine that died,
 	// since its latest committed step.
 	Resumed int
+}
+
+// A Draft is a delivery that grows until the message it becomes is final.
+type Draft struct {
+	Delivery   int64
+	PlatformID channels.MessageID // empty: nothing is known to be shown
+	Text       string             // as last recorded
 }
 
 // Outbox holds deliveries.
@@ -176,7 +272,72 @@ type Outbox interface {
 	Begin(ctx context.Context, hold Hold, conv channels.ConversationID) (d *Delivery, due time.Time, err error)
 	// Settle records what became of a delivery that Begin returned. ErrFenced.
 	Settle(ctx context.Context, hold Hold, d *Delivery, s Settlement) error
+	// Gone notes that conv is closed to us; first says that this was not known. It is
+	// forgotten when something comes from there again.
+	Gone(ctx context.Context, hold Hold, conv channels.ConversationID) (first bool, err error)
+	// AdminChats lists each admin's last used direct conversation, on any channel.
+	AdminChats(ctx context.Context) ([]channels.Conversation, error)
+	// Notify commits a message of ours to a conversation outside any turn. A key that
+	// is known already makes it nothing: told is false.
+	Notify(ctx context.Context, key []byte, conv channels.Conversation, reply Reply) (told bool, err error)
 }
+
+// Files holds what is known of attachments, in and out.
+type Files interface {
+	// Attachment reads one that belongs to the session (key "channel:conversation").
+	// ErrNotFound.
+	Attachment(ctx context.Context, session string, id int64) (*Attachment, error)
+	// SetAttachment records state, blob, type and size.
+	SetAttachment(ctx context.Context, a *Attachment) error
+	// AddAttachment stores one that the session made itself, and its ID in a.
+	AddAttachment(ctx context.Context, session string, a *Attachment) error
+	// Forget marks attachments older than before as gone, at most limit of them, and
+	// returns the blobs that nothing refers to any more.
+	Forget(ctx context.Context, before time.Time, limit int) (blobs []string, err error)
+	// Referred says whether any attachment or open delivery refers to blob.
+	Referred(ctx context.Context, blob string) (bool, error)
+}
+
+// States of attachments.
+const (
+	AttachmentReferenced  = "referenced"  // at the platform alone
+	AttachmentClean       = "clean"       // the bytes are here and passed every check
+	AttachmentQuarantined = "quarantined" // the bytes are here and may not be handed out
+	AttachmentGone        = "gone"        // the bytes are nowhere any more
+)
+
+// An Attachment is a file by reference.
+type Attachment struct {
+	ID         int64
+	Channel    string // of the message it came with
+	PlatformID string // the platform's reference; empty: made here
+	Kind       channels.AttachmentKind
+	Name       string
+	Type       string // found by content once it is here; before, as the platform says
+	Size       int64  // bytes; 0: not known
+	State      string
+	Reason     string // quarantined: why
+	Blob       string // where the bytes are; empty: not here
+	Taint      tools.Taint
+}
+
+// Blobs holds the bytes of attachments, each under a name made of its content.
+type Blobs interface {
+	// Put stores what fill writes, at most limit bytes (0: no limit; more is
+	// ErrTooLarge), and returns its name and size. What is there already is kept once.
+	Put(ctx context.Context, limit int64, fill func(w io.Writer) error) (blob string, size int64, err error)
+	// Open reads a blob. ErrNotFound.
+	Open(blob string) (io.ReadSeekCloser, error)
+	// Path is where the blob is on this machine's disk, for a scanner to read.
+	Path(blob string) string
+	// Remove deletes a blob; one that is not there is no error.
+	Remove(blob string) error
+	// List names the blobs last used before then.
+	List(before time.Time) ([]string, error)
+}
+
+// ErrTooLarge is returned by Blobs.Put; nothing was kept.
+var ErrTooLarge = errors.New("it is larger than the limit")
 
 // Hold is a channel's lease.
 type Hold struct {
@@ -205,6 +366,7 @@ type Delivery struct {
 	Conversation channels.Conversation
 	Body         channels.Body
 	ReplyTo      channels.MessageID
+	PlatformID   channels.MessageID // of the draft it takes the place of: edit that; empty: send
 	Nonce        string
 	Part         int
 	Last         bool
@@ -230,6 +392,9 @@ type Settlement struct {
 	// Final, with unknown: a second unknown, or one nobody may resend; it no
 	// longer blocks its conversation.
 	Final bool
+	// Unedit, with pending: the message to edit is not there any more, so that the
+	// next try sends a new one.
+	Unedit bool
 	// Conversation, with dropped: all open deliveries of the conversation go with it.
 	Conversation bool
 }

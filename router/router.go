@@ -34,6 +34,7 @@ type Ledger interface {
 	Intake
 	Turns
 	Outbox
+	Files
 	Views
 }
 

@@ -25,6 +25,9 @@ type Views interface {
 	Events(ctx context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error)
 	// Deliveries lists the newest first. State filters; empty: all.
 	Deliveries(ctx context.Context, state string, limit int) ([]DeliveryView, error)
+	// Shown is the text of the message, in or out, that the platform knows by that ID
+	// in a conversation. ErrNotFound.
+	Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID) (string, error)
 	// Rejected lists what could not be read, the newest first.
 	Rejected(ctx context.Context, limit int) ([]RejectedView, error)
 }

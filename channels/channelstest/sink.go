@@ -23,6 +23,7 @@ type Sink struct {
 	fail    int
 	hold    chan struct{}
 	held    int
+	heard   int
 }
 
 var _ channels.Sink = (*Sink)(nil)
@@ -64,6 +65,21 @@ func (s *Sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.R
 		receipts[i] = channels.Receipt{MessageID: n, Event: n}
 	}
 	return receipts, nil
+}
+
+// Heard implements channels.Sink.
+func (s *Sink) Heard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.heard++
+	s.wake()
+}
+
+// Frames counts the calls of Heard.
+func (s *Sink) Frames() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heard
 }
 
 func (s *Sink) wake() {

@@ -118,6 +118,9 @@ func (e *engine) restart(t *testing.T) {
 	e.start(t)
 }
 
+// Heard implements channels.Sink.
+func (e *engine) Heard() {}
+
 // Accept implements channels.Sink.
 func (e *engine) Accept(_ context.Context, batch []channels.Event) ([]channels.Receipt, error) {
 	var receipts []channels.Receipt

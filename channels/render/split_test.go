@@ -151,7 +151,7 @@ func TestParts(t *testing.T) {
 	}
 	for in, want := range map[string]string{"": "", "[1]: https://x.test": "[1]: https://x.test"} {
 		if got := Parts(in, f); len(got) != 1 || got[0].Text != want {
-			t.Errorf("Parts(%q) = %q", in, got)
+			t.Errorf("Parts(%q) = %+v", in, got)
 		}
 	}
 }
