@@ -19,6 +19,12 @@ var (
 	// ErrGone is returned by Send when the conversation is closed to the bot for
 	// good: blocked, removed, deleted. Its open deliveries are dropped.
 	ErrGone = errors.New("the conversation is closed to the bot")
+	// ErrNoMessage is returned by Edit and Draft when the message is not there any
+	// more. A part that was to take its place is sent as a new message.
+	ErrNoMessage = errors.New("the message to edit is not there any more")
+	// ErrMoved is returned by Send and Edit when the conversation has a new ID, which
+	// an EventMoved tells; surely not sent. It is tried again, under the new ID then.
+	ErrMoved = errors.New("the conversation has a new ID")
 	// ErrNotConnected is returned by Send when the request surely never left this
 	// machine. The channel pauses; it costs the delivery no try.
 	ErrNotConnected = errors.New("not connected to the platform")
