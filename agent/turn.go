@@ -75,6 +75,10 @@ type Incoming struct {
 	Taint       tools.Taint
 	Quote       string // outside text
 	Attachments []Attachment
+	// Replaces is the message (Incoming.ID) that this is the new state of, text and
+	// attachments, because the person edited it: of an Added that came by an edit, the
+	// row of the message as first taken. 0: it is a message of its own.
+	Replaces int64
 }
 
 // Attachment is a file that came along, by reference.
@@ -133,6 +137,9 @@ type Line struct {
 	Text   string
 	At     time.Time
 	Taint  tools.Taint
+	// Attachments came with it (or went out with it), so that a later turn can name
+	// them.
+	Attachments []Attachment
 }
 
 // A Step is what one commit adds. Zero fields add nothing.
