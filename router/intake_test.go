@@ -2,7 +2,6 @@ package router
 
 import (
 	"testing"
-	"time"
 
 	"switchboard/channels"
 )
@@ -114,41 +113,6 @@ func TestWorkersShare(t *testing.T) {
 	w.give("b")
 	if !w.take("e") {
 		t.Error("a worker was given back and not found")
-	}
-}
-
-func TestLimits(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_000_000, 0)
-	rates := channels.Rates{PerSecond: 2, PerConversationSecond: 1}
-	l, err := newLimits("default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := l.take("a", rates, now); w != 0 {
-		t.Fatalf("the first part waits %s", w)
-	}
-	if w := l.take("a", rates, now); w < 900*time.Millisecond || w > 1100*time.Millisecond {
-		t.Errorf("the second part of one conversation waits %s, want 1s", w)
-	}
-	if w := l.take("b", rates, now); w != 0 {
-		t.Errorf("another conversation waits %s", w)
-	}
-	if w := l.take("c", rates, now); w < 400*time.Millisecond || w > 600*time.Millisecond {
-		t.Errorf("the third part of the channel waits %s, want 0.5s", w)
-	}
-	l.giveBack("b")
-	if w := l.take("c", rates, now); w != 0 {
-		t.Errorf("what was given back is lost: %s", w)
-	}
-	l.pause("d", now) // not known yet: nothing to pause
-	l.pause("a", now.Add(time.Minute))
-	if w := l.take("a", rates, now.Add(10*time.Second)); w != 50*time.Second {
-		t.Errorf("a paused conversation waits %s, want 50s", w)
-	}
-	l.pauseAll(now.Add(20 * time.Second))
-	if w := l.take("b", rates, now.Add(10*time.Second)); w != 10*time.Second {
-		t.Errorf("a paused channel waits %s, want 10s", w)
 	}
 }
 

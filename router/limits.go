@@ -1,25 +1,39 @@
 package router
 
 import (
+	"math"
 	"sync"
 	"time"
 
 	"switchboard/channels"
 )
 
-// limits is the one limiter of a channel: over the whole channel and for each
-// conversation, fed by Features.Rates and by what the platform refuses.
+// limits is the one limiter of a channel: of sends, edits and drafts alike, over the
+// whole channel and for each conversation, fed by Features.Rates and by what the
+// platform refuses.
+//
+// What only shows that something is being done (drafts) takes spare budget alone: it
+// leaves half of what a window lets through to the parts, waits where a part waits,
+// and the one place it takes in a conversation's second is lent: a part that comes
+// meanwhile goes beside it.
 type limits struct {
 	off      bool    // the settings say so; refusals still count
 	override float64 // parts a second over the channel, from the settings; 0: Features
 
 	mu    sync.Mutex
-	whole *bucket
-	convs map[channels.ConversationID]*bucket
+	whole window
+	convs map[channels.ConversationID]*convLimits
+}
+
+// convLimits is one conversation's share of the limiter.
+type convLimits struct {
+	second, minute window
+	draft          time.Time // when the latest draft went
+	waits          bool      // a part waits for its turn
 }
 
 func newLimits(setting string) (*limits, error) {
-	l := &limits{convs: map[channels.ConversationID]*bucket{}}
+	l := &limits{convs: map[channels.ConversationID]*convLimits{}}
 	switch setting {
 	case "", "default":
 	case "off":
@@ -34,39 +48,89 @@ func newLimits(setting string) (*limits, error) {
 	return l, nil
 }
 
-// take takes the right to send one part in conv. When there is none yet it takes
-// nothing and says how long to wait.
+// take takes the right to send or edit one part in conv. When there is none yet it
+// takes nothing and says how long to wait.
 func (l *limits) take(conv channels.ConversationID, rates channels.Rates, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.off {
-		rates = channels.Rates{}
-	} else if l.override > 0 {
-		rates.PerSecond = l.override
+	c := l.of(conv, rates)
+	second := c.second.wait(now)
+	if c.draft.After(now.Add(-c.second.per)) {
+		second = c.second.waitLent(now)
 	}
-	if l.whole == nil {
-		l.whole = fresh(rates.PerSecond, now)
+	wait = max(l.whole.wait(now), second, c.minute.wait(now))
+	c.waits = wait > 0
+	if wait == 0 {
+		l.whole.take(now)
+		c.second.take(now)
+		c.minute.take(now)
 	}
-	c := l.convs[conv]
-	if c == nil {
-		c = fresh(rates.PerConversationSecond, now)
-		l.convs[conv] = c
-	}
-	if wait := max(l.whole.wait(now), c.wait(now)); wait > 0 {
-		return wait
-	}
-	l.whole.take()
-	c.take()
-	return 0
+	return wait
 }
 
-// giveBack returns what take took and nobody used.
+// spare takes the right to show one draft in conv, or takes nothing and says that
+// there is no budget to spare.
+func (l *limits) spare(conv channels.ConversationID, rates channels.Rates, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.of(conv, rates)
+	if c.waits || !l.whole.half(now) || !c.minute.half(now) || c.second.used(now) > 0 || c.second.wait(now) > 0 {
+		return false
+	}
+	l.whole.take(now)
+	c.second.take(now)
+	c.minute.take(now)
+	c.draft = now
+	return true
+}
+
+// spareOf is spare for what counts over the whole channel alone (typing).
+func (l *limits) spareOf(rates channels.Rates, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rate(rates)
+	if !l.whole.half(now) {
+		return false
+	}
+	l.whole.take(now)
+	return true
+}
+
+// of is the conversation's limits with the rates as they are now.
+func (l *limits) of(conv channels.ConversationID, rates channels.Rates) *convLimits {
+	l.rate(rates)
+	c := l.convs[conv]
+	if c == nil {
+		c = &convLimits{}
+		l.convs[conv] = c
+	}
+	if l.off {
+		rates = channels.Rates{}
+	}
+	c.second.set(rates.PerConversationSecond, time.Second)
+	c.minute.set(rates.PerConversationMinute, time.Minute)
+	return c
+}
+
+func (l *limits) rate(rates channels.Rates) {
+	switch {
+	case l.off:
+		l.whole.set(0, time.Second)
+	case l.override > 0:
+		l.whole.set(l.override, time.Second)
+	default:
+		l.whole.set(rates.PerSecond, time.Second)
+	}
+}
+
+// giveBack returns what the latest take took and nobody used.
 func (l *limits) giveBack(conv channels.ConversationID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.whole.giveBack()
 	if c := l.convs[conv]; c != nil {
-		c.giveBack()
+		c.second.giveBack()
+		c.minute.giveBack()
 	}
 }
 
@@ -74,16 +138,14 @@ func (l *limits) giveBack(conv channels.ConversationID) {
 func (l *limits) pauseAll(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.whole != nil && until.After(l.whole.until) {
-		l.whole.until = until
-	}
+	l.whole.pause(until)
 }
 
 func (l *limits) pause(conv channels.ConversationID, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c := l.convs[conv]; c != nil && until.After(c.until) {
-		c.until = until
+	if c := l.convs[conv]; c != nil {
+		c.second.pause(until)
 	}
 }
 
@@ -91,13 +153,79 @@ func (l *limits) pause(conv channels.ConversationID, until time.Time) {
 func (l *limits) forget(conv channels.ConversationID, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c := l.convs[conv]; c != nil && c.wait(now) == 0 && (c.rate == 0 || c.tokens >= c.burst) {
+	if c := l.convs[conv]; c != nil && c.second.idle(now) && c.minute.idle(now) {
 		delete(l.convs, conv)
 	}
 }
 
-// fresh is a bucket whose burst is one second's worth.
-func fresh(rate float64, now time.Time) *bucket {
-	b := newBucket(rate, int(rate), now)
-	return &b
+// slack is added to a window, because what was sent evenly does not arrive evenly.
+const slack = 50 * time.Millisecond
+
+// A window lets most things through in any span of per; the zero window lets
+// everything through. Unlike a bucket with a burst it never lets through more, as
+// platforms count. What was taken and not used can be given back.
+type window struct {
+	most  int // 0: no limit
+	per   time.Duration
+	taken []time.Time // within per, oldest first
+	until time.Time   // paused
 }
+
+// set makes the window one of rate things in unit; less than one is one in a longer
+// time.
+func (w *window) set(rate float64, unit time.Duration) {
+	w.most, w.per = 0, 0
+	if rate > 0 {
+		w.most = max(1, int(rate))
+		w.per = time.Duration(math.Ceil(float64(w.most)/rate*float64(unit))) + slack
+	}
+}
+
+// used counts what was taken within per.
+func (w *window) used(now time.Time) int {
+	n := 0
+	for n < len(w.taken) && !w.taken[n].After(now.Add(-w.per)) {
+		n++
+	}
+	w.taken = w.taken[n:]
+	return len(w.taken)
+}
+
+// wait is how long until one more may pass; zero: now.
+func (w *window) wait(now time.Time) time.Duration { return w.waitFor(now, w.most) }
+
+// waitLent is wait with one place more.
+func (w *window) waitLent(now time.Time) time.Duration { return w.waitFor(now, w.most+1) }
+
+func (w *window) waitFor(now time.Time, most int) time.Duration {
+	pause := max(w.until.Sub(now), 0)
+	if w.most == 0 || w.used(now) < most {
+		return pause
+	}
+	return max(pause, w.taken[len(w.taken)-most].Add(w.per).Sub(now))
+}
+
+// half says whether one more leaves half of the window free.
+func (w *window) half(now time.Time) bool {
+	return w.until.Sub(now) <= 0 && (w.most == 0 || 2*(w.used(now)+1) <= w.most)
+}
+
+func (w *window) take(now time.Time) {
+	if w.most > 0 {
+		w.taken = append(w.taken, now)
+	}
+}
+
+func (w *window) giveBack() {
+	if n := len(w.taken); n > 0 {
+		w.taken = w.taken[:n-1]
+	}
+}
+
+func (w *window) pause(until time.Time) {
+	if until.After(w.until) {
+		w.until = until
+	}
+}
+
+func (w *window) idle(now time.Time) bool { return w.used(now) == 0 && !w.until.After(now) }

@@ -23,14 +23,11 @@ func ParseRate(s string) (perSecond float64, burst int, err error) {
 	return float64(n) / per.Seconds(), n, nil
 }
 
-// A bucket lets through so many a second, with a burst; the zero rate lets
-// everything through. What was taken and not used can be given back, which is
-// why this is not x/time/rate.
+// A bucket lets through so many a second, with a burst.
 type bucket struct {
 	rate, burst float64
 	tokens      float64
 	last        time.Time
-	until       time.Time // paused
 }
 
 func newBucket(perSecond float64, burst int, now time.Time) bucket {
@@ -39,29 +36,15 @@ func newBucket(perSecond float64, burst int, now time.Time) bucket {
 
 // wait is how long until one may pass; zero: now.
 func (b *bucket) wait(now time.Time) time.Duration {
-	pause := max(b.until.Sub(now), 0)
-	if b.rate == 0 {
-		return pause
-	}
 	b.tokens = min(b.burst, b.tokens+now.Sub(b.last).Seconds()*b.rate)
 	b.last = now
 	if b.tokens >= 1 {
-		return pause
+		return 0
 	}
-	return max(pause, time.Duration((1-b.tokens)/b.rate*float64(time.Second))+time.Microsecond)
+	return time.Duration((1-b.tokens)/b.rate*float64(time.Second)) + time.Microsecond
 }
 
-func (b *bucket) take() {
-	if b.rate > 0 {
-		b.tokens--
-	}
-}
-
-func (b *bucket) giveBack() {
-	if b.rate > 0 {
-		b.tokens = min(b.burst, b.tokens+1)
-	}
-}
+func (b *bucket) take() { b.tokens-- }
 
 // personRates holds how fast each person may write.
 type personRates struct {
