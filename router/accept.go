@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"switchboard/agent"
 	"switchboard/channels"
 )
 
@@ -38,8 +39,7 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 	}
 	receipts := make([]channels.Receipt, len(batch))
 	for i := range accepted {
-		receipts[i] = accepted[i].Receipt
-		r.follow(ctx, &entries[i], &accepted[i])
+		receipts[i] = r.follow(ctx, &entries[i], &accepted[i])
 	}
 	return receipts, nil
 }
@@ -62,8 +62,7 @@ func (r *Router) acceptEach(ctx context.Context, entries []Entry) ([]channels.Re
 			// What was committed before it is told again, and known then.
 			return nil, fmt.Errorf("accept %d events one by one: %w", len(entries), err)
 		}
-		receipts[i] = accepted[0].Receipt
-		r.follow(ctx, entry, &accepted[0])
+		receipts[i] = r.follow(ctx, entry, &accepted[0])
 	}
 	return receipts, nil
 }
@@ -81,7 +80,7 @@ func (r *Router) waitForEnd(ctx context.Context) error {
 // sort turns one event into the entry that will be committed. The first thing
 // that settles what it is wins.
 func (r *Router) sort(ctx context.Context, event channels.Event) (Entry, error) {
-	entry := Entry{Key: eventKey(event), Event: event, Origin: "chat", QueueLimit: r.Config.QueuePerSession}
+	entry := Entry{Key: eventKey(event), Event: event, Origin: "chat"}
 	line := r.lines[event.Conversation.Channel]
 	if line == nil {
 		return entry, fmt.Errorf("event %q comes from channel %q, which is not attached", event.Key, event.Conversation.Channel)
@@ -91,14 +90,45 @@ func (r *Router) sort(ctx context.Context, event channels.Event) (Entry, error) 
 	}
 	clean(&entry.Event)
 	entry.Identity = line.kind + ":" + event.Sender.ID
+	if class := aboutPlaces(event.Kind); class != "" {
+		entry.Class = class
+		return entry, nil
+	}
 	person, fresh := r.whoIs(line, entry.Event)
 	if person == nil {
 		entry.Class = ClassStranger
 		return entry, nil
 	}
 	entry.Person, entry.NewPerson = person.Name, fresh
-	entry.Taint = taintOf(event.Message)
-	if name, args, ok := command(event.Message.Text); ok {
+	entry.Taint = taintOf(entry.Event.Message)
+	switch event.Kind {
+	case channels.EventEdited:
+		return r.edit(ctx, entry, line, person)
+	case channels.EventAction:
+		return r.press(entry, line, person), nil
+	case channels.EventReaction:
+		return r.reaction(ctx, entry)
+	}
+	return r.message(ctx, entry, line, person)
+}
+
+// aboutPlaces is the class of what the platform itself says about conversations
+// and messages, whoever caused it; empty for what somebody wants of us.
+func aboutPlaces(kind channels.EventKind) Class {
+	switch kind {
+	case channels.EventMember:
+		return ClassMember
+	case channels.EventMoved:
+		return ClassMoved
+	case channels.EventDeleted:
+		return ClassDeleted
+	}
+	return ""
+}
+
+// message makes the entry of what a known person wrote.
+func (r *Router) message(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
+	if name, args, ok := command(entry.Event.Message.Text); ok {
 		return r.control(ctx, entry, line, person, name, args)
 	}
 	if stops, err := r.stops(ctx, entry.Event); err != nil {
@@ -106,37 +136,65 @@ func (r *Router) sort(ctx context.Context, event channels.Event) (Entry, error) 
 	} else if stops {
 		return r.control(ctx, entry, line, person, "cancel", "")
 	}
-	if text := r.refusal(entry.Event, person); text != "" {
-		entry.Class = ClassNotice
-		entry.Reply = line.notice(entry.Event, text)
-		return entry, nil
+	r.trim(&entry)
+	if text := r.refusal(&entry, person); text != "" {
+		return line.noticed(entry, text), nil
 	}
+	r.queue(&entry, line, person)
 	entry.Class = ClassTurn
+	if isNumber(entry.Event.Message) {
+		entry.Class, entry.ActionNumber = ClassAction, true
+	}
+	return entry, nil
+}
+
+// queue fills what an entry needs that becomes a turn, or may become one.
+func (r *Router) queue(entry *Entry, line *line, person *Person) {
+	entry.Mode, entry.QueueLimit = r.Config.Busy, r.Config.QueuePerSession
+	if entry.Mode == modeCollect {
+		entry.CollectWindow = r.Config.CollectWindow
+	}
 	entry.Busy = line.notice(entry.Event, fmt.Sprintf(
 		"I am still busy with %d earlier messages of yours, so I did not take this one. Please send it again later; /status shows where I am and /cancel stops the one I am on.", r.Config.QueuePerSession))
-	// While others wait for a worker, a newcomer queues behind them.
-	entry.MayClaim = !r.waiting.Load() && r.workers.take(person.Name)
-	return entry, nil
+	// What waits for more is not run now. While others wait for a worker, a newcomer
+	// queues behind them.
+	entry.MayClaim = entry.CollectWindow == 0 && !r.waiting.Load() && r.workers.take(person.Name)
 }
 
 // refusal says why a message of a known person is answered with a notice instead
 // of a turn; empty: it is not.
-func (r *Router) refusal(event channels.Event, person *Person) string {
-	text := event.Message.Text
+func (r *Router) refusal(entry *Entry, person *Person) string {
+	text, files := entry.Event.Message.Text, entry.Event.Message.Attachments
 	switch {
-	case blank(text) && len(event.Message.Attachments) == 0:
+	case blank(text) && len(files) == 0 && entry.aside != "":
+		return entry.aside // nothing else is left of it
+	case blank(text) && len(files) == 0:
 		return "Your message is empty. Write what you would like me to do; /help shows what I can."
+	case blank(text) && onlyVoice(files):
+		return "I cannot listen to voice messages yet. Please write to me what you said."
 	case r.Config.MessageLimit > 0 && int64(len(text)) > r.Config.MessageLimit:
 		return fmt.Sprintf("Your message is %d KB long; I take up to %d KB. Please send it in parts.",
 			(len(text)+1023)/1024, r.Config.MessageLimit/1024)
-	case event.Sender.Person == "" && !r.rates.allow(person.Name, time.Now()):
+	case r.tooFast(entry.Event, person):
 		return fmt.Sprintf("You are faster than I am: I take %s messages of one person. Please wait a little and send this one again.", r.Config.RatePerson)
 	}
 	return ""
 }
 
+// tooFast counts one thing that a person wants of us, and says whether it is one too
+// many.
+func (r *Router) tooFast(event channels.Event, person *Person) bool {
+	return event.Sender.Person == "" && !r.rates.allow(person.Name, time.Now())
+}
+
+// noticed makes an entry one that is kept and answered by text alone.
+func (l *line) noticed(entry Entry, text string) Entry {
+	entry.Class, entry.Reply, entry.aside = ClassNotice, l.notice(entry.Event, text), ""
+	return entry
+}
+
 // follow does what the commit made possible.
-func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) {
+func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) channels.Receipt {
 	line := r.lines[entry.Event.Conversation.Channel]
 	if entry.MayClaim && acc.Claimed == nil {
 		r.workers.give(entry.Person)
@@ -149,20 +207,34 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) {
 			r.Log.ErrorContext(ctx, "a new person is not known yet", "person", entry.Person, "error", err)
 		}
 	}
+	r.tellAside(ctx, entry, acc)
 	if acc.Claimed != nil {
 		r.begin(*acc.Claimed, entry.Person)
 	}
-	if acc.Waiting {
-		r.waiting.Store(true)
-		r.signal()
-	}
+	r.followQueue(entry, acc)
 	if acc.CancelTurn != 0 {
-		r.running.stop(acc.CancelTurn)
+		r.running.stop(acc.CancelTurn, causeOf(entry))
 		r.signal() // one that nobody runs now still has to be ended
+	}
+	if entry.Class == ClassMoved {
+		r.moves.add(line.name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
 	}
 	if !acc.Duplicate {
 		line.committed(entry.Event.Conversation.ID)
 	}
+	receipt := acc.Receipt
+	if entry.Event.Kind == channels.EventAction && !acc.Duplicate {
+		receipt.Toast = line.pressed(entry, acc)
+	}
+	return receipt
+}
+
+// causeOf says why an entry that stops a turn does so.
+func causeOf(entry *Entry) error {
+	if entry.Class == ClassControl || entry.Class == ClassDeleted {
+		return agent.ErrCancelled
+	}
+	return agent.ErrInterrupted
 }
 
 // unreserve gives back the workers that sorting reserved.

@@ -24,11 +24,11 @@ func command(text string) (name, args string, ok bool) {
 }
 
 // stops says that a message is a bare stop word while something is under way in
-// its session; it is then the command /cancel. With nothing to stop it is a message
-// like any other.
+// its session; it is then the command /cancel. With nothing to stop, or with a file
+// beside it, it is a message like any other.
 func (r *Router) stops(ctx context.Context, event channels.Event) (bool, error) {
 	word := strings.ToLower(strings.Trim(event.Message.Text, " \t\r\n.!"))
-	if !slices.Contains(r.Config.StopWords, word) {
+	if len(event.Message.Attachments) > 0 || !slices.Contains(r.Config.StopWords, word) {
 		return false, nil
 	}
 	turn, err := r.Ledger.Current(ctx, SessionKey(event.Conversation))

@@ -14,7 +14,7 @@ import (
 // was written; fresh says that the policy is open and this is their first
 // message. nil is a stranger, or somebody who did not mean us.
 func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh bool) {
-	if event.Sender.Bot {
+	if event.Sender.Bot || event.Message.Elsewhere {
 		return nil, false
 	}
 	if event.Sender.Person != "" {
@@ -22,11 +22,11 @@ func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh boo
 	}
 	open := l.config.DM == "open"
 	if event.Conversation.Kind != channels.Direct {
-		if l.config.RequireMention && !event.Message.Mentioned && !strings.HasPrefix(event.Message.Text, "/") {
+		if event.Kind == channels.EventMessage && !l.addressed(event) {
 			return nil, false
 		}
 		open = l.config.Groups == "open"
-		if l.config.Groups == "disabled" || !open && !slices.Contains(l.config.AllowConversations, event.Conversation.Place) {
+		if l.config.Groups == "disabled" || !open && !r.allows(l, event.Conversation.Place) {
 			return nil, false
 		}
 	} else if l.config.DM == "disabled" {
@@ -39,10 +39,32 @@ func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh boo
 	if person := r.Roster.Identified(l.name+":"+event.Sender.ID, byKind); person != nil {
 		return person, false
 	}
-	if !open {
+	// Only who writes becomes a person.
+	writes := event.Kind == channels.EventMessage || event.Kind == channels.EventEdited
+	if !open || !writes {
 		return nil, false
 	}
 	return &Person{Name: byKind, Role: RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: "open"}, true
+}
+
+// addressed says whether a message is meant for us where others read along: it names
+// or answers us, or is a command. An edit of a message that was taken needs neither,
+// nor does a button.
+func (l *line) addressed(event channels.Event) bool {
+	if event.Conversation.Kind == channels.Direct || !l.config.RequireMention || event.Message.Mentioned {
+		return true
+	}
+	_, _, ok := command(event.Message.Text)
+	return ok
+}
+
+// allows says whether a place is one of allow_conversations, by the ID it has or one
+// it had.
+func (r *Router) allows(l *line, place string) bool {
+	return slices.Contains(l.config.AllowConversations, place) ||
+		slices.ContainsFunc(r.moves.former(l.name, place), func(id string) bool {
+			return slices.Contains(l.config.AllowConversations, id)
+		})
 }
 
 // taintOf says whether somebody else's words came in a message.
@@ -65,7 +87,7 @@ func unreadable(event channels.Event) string {
 	switch {
 	case event.Kind == channels.EventUndecodable && event.Reason != "":
 		return event.Reason
-	case event.Kind != channels.EventMessage:
+	case !slices.Contains(kinds, event.Kind):
 		return "this kind of event is not known here"
 	case event.Key == "":
 		return "the event has no key"
@@ -75,12 +97,38 @@ func unreadable(event channels.Event) string {
 		return "the sender or the message has no readable ID"
 	case !slices.Contains([]channels.ConversationKind{channels.Direct, channels.Group, channels.Thread}, event.Conversation.Kind):
 		return "this kind of conversation is not known here"
+	case incomplete(event):
+		return "the event does not say what it is about"
 	case !utf8.ValidString(text):
 		return "the message is not valid UTF-8; send it as plain text in UTF-8"
 	case strings.ContainsRune(text, 0):
 		return "the message holds a NUL byte; send it as plain text"
 	}
 	return ""
+}
+
+// kinds are the kinds of events that can be read.
+var kinds = []channels.EventKind{
+	channels.EventMessage, channels.EventEdited, channels.EventDeleted, channels.EventAction,
+	channels.EventReaction, channels.EventMember, channels.EventMoved,
+}
+
+// incomplete says that an event lacks what its kind is about.
+func incomplete(event channels.Event) bool {
+	switch event.Kind {
+	case channels.EventEdited, channels.EventDeleted:
+		return event.Message.ID == ""
+	case channels.EventAction:
+		return event.Action.Code == ""
+	case channels.EventReaction:
+		signs := len(event.Reaction.Added) + len(event.Reaction.Removed)
+		return signs == 0 || !readableID(string(event.Reaction.MessageID))
+	case channels.EventMember:
+		return event.Member != channels.Joined && event.Member != channels.Left
+	case channels.EventMoved:
+		return !readableID(string(event.Former)) || event.Former == event.Conversation.ID
+	}
+	return false
 }
 
 // longestID is the longest ID taken, in bytes; platforms' own are far shorter, and
@@ -94,16 +142,34 @@ func readableID(id string) bool {
 // clean mends what only labels the event, so that no stray byte in a name makes
 // a whole message unreadable.
 func clean(event *channels.Event) {
-	for _, s := range []*string{
+	m := &event.Message
+	labels := []*string{
 		&event.Sender.ID, &event.Sender.Label, &event.Sender.Team, &event.Conversation.Title,
-		&event.Conversation.Place, &event.Message.Quote,
-	} {
+		&event.Conversation.Place, &m.Quote, &m.Origin, (*string)(&m.ReplyTo), (*string)(&event.Action.MessageID),
+	}
+	for i := range m.Attachments {
+		a := &m.Attachments[i]
+		labels = append(labels, &a.ID, (*string)(&a.Kind), &a.Name, &a.Type)
+	}
+	for i := range m.Mentions {
+		labels = append(labels, &m.Mentions[i].ID, &m.Mentions[i].Label)
+	}
+	for _, s := range labels {
 		*s = readable(*s)
 	}
-	for i := range event.Message.Attachments {
-		a := &event.Message.Attachments[i]
-		a.Name = readable(a.Name)
+	event.Reaction.Added = signs(event.Reaction.Added)
+	event.Reaction.Removed = signs(event.Reaction.Removed)
+}
+
+// signs makes the names of signs short and few: they are words that a platform lets
+// people choose.
+func signs(names []string) []string {
+	names = names[:min(len(names), 8)]
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = shorten(readable(name), 32)
 	}
+	return out
 }
 
 func readable(s string) string {

@@ -74,7 +74,7 @@ func TestWhoIs(t *testing.T) {
 			t.Parallel()
 			l := &line{name: "here", kind: "scripted", config: c.config}
 			person, fresh := r.whoIs(l, channels.Event{
-				Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
+				Kind: channels.EventMessage, Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
 			})
 			got := ""
 			if person != nil {

@@ -150,6 +150,8 @@ type Entry struct {
 	// MayClaim: this engine has a worker for it. If the session is idle, its lease
 	// is taken and its next turn set running in the same transaction.
 	MayClaim bool
+	// aside is told the person besides, once, in a message of its own.
+	aside string
 }
 
 // A Reply is a message of ours with its rendered parts.

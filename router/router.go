@@ -52,9 +52,11 @@ type Deps struct {
 	Agent    Runner
 	Engine   Engine
 	Ledger   Ledger
-	DataDir  string // workspaces are made in it
-	Model    string // the planner's model, for /status
-	Log      *slog.Logger
+	// FileLimits bound the attachments of a message that comes in.
+	FileLimits FileLimits
+	DataDir    string // workspaces are made in it
+	Model      string // the planner's model, for /status
+	Log        *slog.Logger
 	// Grace is how long turns may go on, and deliveries be flushed, after Run was
 	// told to stop; 0: ten seconds.
 	Grace time.Duration
@@ -67,6 +69,8 @@ type Router struct {
 	workers  *workers
 	rates    *personRates
 	running  *runningTurns
+	due      *dueTimers
+	moves    moves
 	wake     chan struct{} // a turn may wait for this engine
 	waiting  atomic.Bool   // some session waits for a worker
 	shares   atomic.Bool   // some session may wait for its person's share of workers
@@ -93,7 +97,7 @@ func New(deps Deps) (*Router, error) {
 		lines:   map[string]*line{},
 		workers: newWorkers(deps.Config.Workers),
 		rates:   rates,
-		running: &runningTurns{cancel: map[int64]context.CancelCauseFunc{}},
+		running: &runningTurns{turns: map[int64]*runningTurn{}},
 		wake:    make(chan struct{}, 1),
 		stopped: make(chan struct{}),
 		began:   time.Now(),
@@ -105,6 +109,7 @@ func New(deps Deps) (*Router, error) {
 		}
 		r.lines[at.Channel.Name()] = l
 	}
+	r.due = newDueTimers(func() { r.waiting.Store(true); r.signal() })
 	r.work, r.handBack = context.WithCancelCause(context.Background())
 	return r, nil
 }
@@ -147,7 +152,7 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) error {
 	if err != nil {
 		return err
 	}
-	r.running.stop(turnID)
+	r.running.stop(turnID, agent.ErrCancelled)
 	r.signal() // one that nobody runs now still has to be ended
 	if line := r.lines[c.Channel]; line != nil {
 		line.committed(c.ID)

@@ -38,6 +38,8 @@ var errBroken = errors.New("broken")
 // busy, or left by a dead engine), until ctx ends.
 func (r *Router) findWork(ctx context.Context) {
 	names := slices.Collect(maps.Keys(r.lines))
+	defer r.due.stop()
+	r.due.in(0, r.Config.CollectWindow) // for what an engine before this one collected
 	for {
 		more, err := r.claimAll(ctx, names)
 		if err != nil && ctx.Err() == nil {
@@ -126,32 +128,36 @@ func (r *Router) giveBack(ref TurnRef) {
 // runTurn brings one turn to its end, or gives its session back. It returns the
 // session's next turn, already claimed, if there is one.
 func (r *Router) runTurn(c Claimed) *Claimed {
-	ctx, cancel := context.WithCancelCause(r.work)
-	defer cancel(nil)
-	r.running.add(c.TurnID, cancel)
+	r.running.add(c.TurnID)
 	defer r.running.remove(c.TurnID)
 
 	faults := 0
 	for tries := 1; ; tries++ {
-		next, err := r.tryTurn(ctx, cancel, c.TurnRef, faults >= maxFaults)
+		next, err := r.tryTurn(c.TurnRef, faults >= maxFaults)
 		switch {
 		case err == nil:
 			return next
 		case errors.Is(err, agent.ErrHandBack) || r.work.Err() != nil:
 			r.giveBack(c.TurnRef)
 			return nil
-		}
-		if errors.Is(err, errBroken) {
+		case errors.Is(err, errBroken):
 			faults++
+		case errors.Is(err, agent.ErrRestart):
+			r.Log.InfoContext(r.work, "a turn begins anew, its message was changed", "turn_id", c.TurnID)
+			tries = 0
+			continue
 		}
-		r.Log.ErrorContext(ctx, "a turn broke off", "turn_id", c.TurnID, "tries", tries, "error", err)
+		r.Log.ErrorContext(r.work, "a turn broke off", "turn_id", c.TurnID, "tries", tries, "error", err)
 		sleep(r.work, min(time.Second<<min(tries-1, 6), time.Minute))
 	}
 }
 
 // tryTurn loads the turn and lets the agent run it. With giveUp it ends the turn
-// as failed instead, and says so to the person.
-func (r *Router) tryTurn(ctx context.Context, cancel context.CancelCauseFunc, ref TurnRef, giveUp bool) (next *Claimed, err error) {
+// as failed instead, and says so to the person. ErrRestart: it is to be run again at
+// once.
+func (r *Router) tryTurn(ref TurnRef, giveUp bool) (next *Claimed, err error) {
+	ctx, done := r.running.try(r.work, ref.TurnID)
+	defer done()
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("%w: panic: %v\n%s", errBroken, fault, debug.Stack())
@@ -168,7 +174,7 @@ func (r *Router) tryTurn(ctx context.Context, cancel context.CancelCauseFunc, re
 		return nil, fmt.Errorf("turn %d belongs to channel %q, which is not attached: %w", ref.TurnID, data.Conversation.Channel, agent.ErrHandBack)
 	}
 	if data.CancelRequested {
-		cancel(agent.ErrCancelled)
+		r.running.stop(ref.TurnID, agent.ErrCancelled)
 	}
 	turn := data.Turn
 	turn.Place = line.place(data.Conversation)
@@ -189,6 +195,8 @@ func (r *Router) tryTurn(ctx context.Context, cancel context.CancelCauseFunc, re
 	switch {
 	case err == nil && !j.ended:
 		err = fmt.Errorf("%w: the agent returned without ending the turn", errBroken)
+	case errors.Is(err, agent.ErrRestart) && errors.Is(context.Cause(ctx), agent.ErrRestart):
+		// Asked for, and no fault.
 	case err != nil && !errors.Is(err, agent.ErrHandBack) && !j.unwritten:
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}

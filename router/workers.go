@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"switchboard/agent"
@@ -55,27 +56,61 @@ func (w *workers) free() (idle int, full []string) {
 
 // runningTurns knows how to stop the turns of this engine.
 type runningTurns struct {
-	mu     sync.Mutex
-	cancel map[int64]context.CancelCauseFunc
+	mu    sync.Mutex
+	turns map[int64]*runningTurn
 }
 
-func (t *runningTurns) add(id int64, cancel context.CancelCauseFunc) {
+// A runningTurn is run once, and again after an ErrRestart or a fault.
+type runningTurn struct {
+	cancel  context.CancelCauseFunc // of the present try; nil between two
+	stopped error                   // why it is to end, for this try and all later ones
+}
+
+func (t *runningTurns) add(id int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.cancel[id] = cancel
+	t.turns[id] = &runningTurn{}
 }
 
 func (t *runningTurns) remove(id int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.cancel, id)
+	delete(t.turns, id)
 }
 
-// stop cancels the turn if it runs here.
-func (t *runningTurns) stop(id int64) {
+// try makes the context of one run of a turn that was added; done ends it. A stop
+// between two tries holds for the next.
+func (t *runningTurns) try(ctx context.Context, id int64) (trying context.Context, done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if cancel := t.cancel[id]; cancel != nil {
-		cancel(agent.ErrCancelled)
+	trying, cancel := context.WithCancelCause(ctx)
+	turn := t.turns[id]
+	turn.cancel = cancel
+	if turn.stopped != nil {
+		cancel(turn.stopped)
+	}
+	return trying, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		turn.cancel = nil
+		cancel(nil)
+	}
+}
+
+// stop breaks the turn off, if it runs here. With ErrRestart as cause what is
+// under way ends and the turn goes on: between two tries there is nothing to break
+// off, and the next one finds the new text.
+func (t *runningTurns) stop(id int64, cause error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn := t.turns[id]
+	if turn == nil {
+		return
+	}
+	if !errors.Is(cause, agent.ErrRestart) && turn.stopped == nil {
+		turn.stopped = cause
+	}
+	if turn.cancel != nil {
+		turn.cancel(cause)
 	}
 }

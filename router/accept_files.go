@@ -1,0 +1,92 @@
+package router
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+
+	"switchboard/channels"
+)
+
+// onlyVoice says that all that came was spoken.
+func onlyVoice(attachments []channels.Attachment) bool {
+	for _, a := range attachments {
+		if a.Kind != channels.Voice {
+			return false
+		}
+	}
+	return len(attachments) > 0
+}
+
+// FileLimits are the settings about files that matter when a message comes in.
+type FileLimits struct {
+	MaxSize       int64 // bytes of one file; 0: no limit
+	MaxPerMessage int   // files with one message; 0: no limit
+}
+
+// trim takes off a message the attachments that are too many or too large, and
+// has the person told so besides; the rest is worked on.
+func (r *Router) trim(entry *Entry) {
+	limits := r.FileLimits
+	var kept []channels.Attachment
+	var large []string
+	many := 0
+	for _, a := range entry.Event.Message.Attachments {
+		switch {
+		case limits.MaxSize > 0 && a.Size > limits.MaxSize:
+			large = append(large, nameOf(a))
+		case limits.MaxPerMessage > 0 && len(kept) == limits.MaxPerMessage:
+			many++
+		default:
+			kept = append(kept, a)
+		}
+	}
+	var said []string
+	if len(large) > 0 {
+		said = append(said, fmt.Sprintf("I take files of up to %s; larger, and left out: %s.", size(limits.MaxSize), strings.Join(large, ", ")))
+	}
+	if many > 0 {
+		said = append(said, fmt.Sprintf("I take up to %d files with one message; left out: the last %d.", limits.MaxPerMessage, many))
+	}
+	if said == nil {
+		return
+	}
+	entry.Event.Message.Attachments = kept
+	entry.aside = strings.Join(said, " ")
+}
+
+// tellAside tells what an entry has to say besides becoming a turn. A key of its own
+// makes that happen once, also when the event is told again because this engine
+// died in between.
+func (r *Router) tellAside(ctx context.Context, entry *Entry, acc *Accepted) {
+	if entry.aside == "" || acc.Busy || acc.Edited == EditSame {
+		return
+	}
+	notice := r.lines[entry.Event.Conversation.Channel].notice(entry.Event, entry.aside)
+	key := sha256.Sum256(append([]byte("aside:"), entry.Key...))
+	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), key[:], entry.Event.Conversation, *notice); err != nil {
+		r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", entry.Event.Conversation.Channel, "error", err)
+	}
+}
+
+// nameOf is what a person would call an attachment.
+func nameOf(a channels.Attachment) string {
+	if blank(a.Name) {
+		return "a " + string(a.Kind)
+	}
+	return shorten(a.Name, 60)
+}
+
+// size is n bytes for people to read.
+func size(n int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1 << 30, "GB"}, {1 << 20, "MB"}, {1 << 10, "KB"}} {
+		if n >= unit.bytes {
+			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

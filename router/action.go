@@ -1,0 +1,84 @@
+package router
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+)
+
+// numberPattern is what a choice can be typed by.
+var numberPattern = regexp.MustCompile(`^[1-9][0-9]?$`)
+
+// isNumber says that a message may be the number of a choice and nothing else.
+// Whether there is a question it answers is known in the transaction.
+func isNumber(m channels.Message) bool {
+	return len(m.Attachments) == 0 && !m.Forwarded && numberPattern.MatchString(strings.TrimSpace(m.Text))
+}
+
+// press makes the entry of a button that a known person pressed.
+func (r *Router) press(entry Entry, line *line, person *Person) Entry {
+	// The message is ours, and the person wrote none.
+	entry.Event.Message = channels.Message{}
+	entry.Action = HashCode(entry.Event.Action.Code)
+	if r.tooFast(entry.Event, person) {
+		return line.noticed(entry, "You are faster than I am: I take "+r.Config.RatePerson+" messages of one person. Please wait a little and press again.")
+	}
+	r.queue(&entry, line, person)
+	entry.Class = ClassAction
+	return entry
+}
+
+// Toasts: what whoever pressed a button is shown.
+const (
+	toastAnswered  = "That question was answered already."
+	toastNotYours  = "This is not for you."
+	toastExpired   = "This choice has expired."
+	toastUnknown   = "This button does not work any more."
+	toastBusy      = "I am busy. Please press again later."
+	toastTooFast   = "Slow down a little, please, and press again."
+	buttonPatience = 10 * time.Second
+)
+
+// pressed says what to show whoever pressed a button, and takes the buttons away
+// that can do nothing any more.
+func (l *line) pressed(entry *Entry, acc *Accepted) (toast string) {
+	switch {
+	case entry.Class == ClassRejected:
+		return toastUnknown
+	case entry.Class == ClassStranger, acc.NotYours:
+		return toastNotYours
+	case entry.Class == ClassNotice:
+		return toastTooFast
+	case acc.Busy:
+		return toastBusy
+	case acc.TurnID != 0:
+		toast = ""
+	case acc.Action == "":
+		toast = toastUnknown
+	case acc.Action == ActionExpired || acc.Action == ActionProposed:
+		toast = toastExpired
+	default:
+		toast = toastAnswered
+	}
+	l.unbutton(entry.Event.Conversation, entry.Event.Action.MessageID)
+	return toast
+}
+
+// unbutton takes the buttons off a message of ours, best effort and in the
+// background: the platform waits for an answer to the press.
+func (l *line) unbutton(conv channels.Conversation, id channels.MessageID) {
+	unbuttoner, ok := l.channel.(channels.Unbuttoner)
+	if !ok || id == "" {
+		return
+	}
+	l.router.turns.Go(func() {
+		ctx, cancel := context.WithTimeout(l.router.work, buttonPatience)
+		defer cancel()
+		if err := unbuttoner.RemoveButtons(ctx, conv, id); err != nil {
+			l.router.Log.DebugContext(ctx, "buttons stay", "channel", l.name, "conversation_id", conv.ID, "error", err)
+		}
+	})
+}

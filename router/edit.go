@@ -1,0 +1,83 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+)
+
+// edit makes the entry of a message's new state. What it does is decided where the
+// message's turn is known: in the transaction that commits it.
+func (r *Router) edit(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
+	event := entry.Event
+	former, err := r.Ledger.Shown(ctx, event.Conversation, event.Message.ID)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return entry, fmt.Errorf("read the edited message: %w", err)
+	}
+	known := err == nil
+	if !known && !line.addressed(event) {
+		entry.Class, entry.Person, entry.NewPerson = ClassStranger, "", false
+		return entry, nil
+	}
+	r.trim(&entry)
+	// Platforms tell an edit for less than a new text; that is free.
+	if !known || former != event.Message.Text {
+		if text := r.refusal(&entry, person); text != "" {
+			entry = line.noticed(entry, text+kept(known))
+			entry.Event.Message.ID = "" // it stays the ID of the message as it was
+			return entry, nil
+		}
+	}
+	r.queue(&entry, line, person)
+	entry.Class, entry.OnEdit = ClassEdited, r.Config.OnEdit
+	return entry, nil
+}
+
+// kept says what becomes of a message whose edit is refused.
+func kept(known bool) string {
+	if !known {
+		return ""
+	}
+	return " Until then I go by the message as it was before you changed it."
+}
+
+// reaction makes the entry of a sign that a known person put on a message or took
+// off: a note for later turns, which nobody answers.
+func (r *Router) reaction(ctx context.Context, entry Entry) (Entry, error) {
+	event := entry.Event
+	text, err := r.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID)
+	switch {
+	case errors.Is(err, ErrNotFound) && event.Conversation.Kind == channels.Direct:
+		text = ""
+	case errors.Is(err, ErrNotFound): // on what others wrote to each other
+		entry.Class, entry.Person, entry.NewPerson = ClassStranger, "", false
+		return entry, nil
+	case err != nil:
+		return entry, fmt.Errorf("read the message reacted to: %w", err)
+	}
+	entry.Class = ClassNote
+	entry.Event.Message.Text = noteOf(event.Reaction, text)
+	if text != "" {
+		entry.Taint = entry.Taint.Join(tools.Taint("quote"))
+	}
+	return entry, nil
+}
+
+// noteWords is how much of a message a note about it repeats, in runes.
+const noteWords = 80
+
+// noteOf is a reaction in words. Text is the message it is about; empty: not known.
+func noteOf(reaction channels.Reaction, text string) string {
+	about := "an earlier message"
+	if !blank(text) {
+		about = "“" + shorten(text, noteWords) + "”"
+	}
+	if len(reaction.Added) > 0 {
+		return "(reacted with " + strings.Join(reaction.Added, " ") + " to: " + about + ")"
+	}
+	return "(took the reaction " + strings.Join(reaction.Removed, " ") + " back from: " + about + ")"
+}
