@@ -1,0 +1,95 @@
+package telegramtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// A Bot is an account for a program. The fields may be read at any time.
+type Bot struct {
+	User  User
+	Token string
+
+	revoked  bool
+	privacy  bool // gets only what concerns it in groups
+	queue    []update
+	allowed  []string // nil: the default
+	poll     int64    // number of the newest getUpdates
+	hook     *webhook
+	commands map[scopeKey][]Command
+	pressed  map[string]*press
+	typing   map[chatKey]time.Time
+}
+
+// An update waits until the bot confirms it.
+type update struct {
+	id  int64
+	raw json.RawMessage
+	at  time.Time
+}
+
+// AddBot makes another bot; the name is its username.
+func (s *Server) AddBot(name string) *Bot {
+	b := &Bot{commands: map[scopeKey][]Command{}, pressed: map[string]*press{}, typing: map[chatKey]time.Time{}}
+	s.change(func() {
+		id := int64(7_000_000_001 + len(s.bots))
+		b.User = User{ID: id, IsBot: true, FirstName: name, Username: name}
+		b.Token = fmt.Sprintf("%d:AAfake-telegram-without-account-%04d", id, len(s.bots))
+		s.bots = append(s.bots, b)
+		s.users[id] = &b.User
+	})
+	return b
+}
+
+// Bot is the first bot.
+func (s *Server) Bot() *Bot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bots[0]
+}
+
+// Revoke makes the bot's token invalid, or valid again.
+func (s *Server) Revoke(b *Bot, revoked bool) { s.change(func() { b.revoked = revoked }) }
+
+// SetPrivacy switches the bot's privacy mode; it is off at first. When it is on, the
+// bot is told in groups only of commands, replies to it and messages that name it.
+//
+// Source: https://core.telegram.org/bots/features#privacy-mode
+func (s *Server) SetPrivacy(b *Bot, on bool) { s.change(func() { b.privacy = on }) }
+
+// byToken finds a bot.
+func (s *Server) byToken(token string) *Bot {
+	for _, b := range s.bots {
+		if b.Token == token && !b.revoked {
+			return b
+		}
+	}
+	return nil
+}
+
+// botByID finds a bot; nil: it is a person, or unknown.
+func (s *Server) botByID(id int64) *Bot {
+	for _, b := range s.bots {
+		if b.User.ID == id {
+			return b
+		}
+	}
+	return nil
+}
+
+// getMe answers with more than other places tell of a bot.
+func (s *Server) getMe(b *Bot, _ *params) (any, *Rejection) {
+	return struct {
+		User
+		CanJoinGroups   bool `json:"can_join_groups"`
+		CanReadAll      bool `json:"can_read_all_group_messages"`
+		SupportsInline  bool `json:"supports_inline_queries"`
+		CanBusiness     bool `json:"can_connect_to_business"`
+		HasMainWebApp   bool `json:"has_main_web_app"`
+		HasTopicsInChat bool `json:"has_topics_enabled"`
+	}{User: b.User, CanJoinGroups: true, CanReadAll: !b.privacy}, nil
+}
+
+// logOut and close would stop a bot's session elsewhere; there is none.
+func (s *Server) logOut(*Bot, *params) (any, *Rejection) { return true, nil }

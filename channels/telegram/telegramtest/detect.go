@@ -1,0 +1,51 @@
+package telegramtest
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What the platform finds in a text by itself.
+//
+// Source: https://core.telegram.org/bots/api#messageentity, types
+var detected = []struct {
+	typ string
+	re  *regexp.Regexp
+}{
+	{"url", regexp.MustCompile(`https?://[^\s<>"]*[^\s<>".,;:!?)\]}]`)},
+	{"email", regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)},
+	{"bot_command", regexp.MustCompile(`/[A-Za-z0-9_]{1,32}(?:@[A-Za-z0-9_]{3,32})?`)},
+	{"mention", regexp.MustCompile(`@[A-Za-z][A-Za-z0-9_]{3,31}`)},
+	{"hashtag", regexp.MustCompile(`#[\p{L}_][\p{L}\p{N}_]*`)},
+}
+
+// detect adds to entities what the platform finds in text where they leave room.
+func detect(text string, entities []Entity) []Entity {
+	found := slices.Clone(entities)
+	for _, d := range detected {
+		for _, at := range d.re.FindAllStringIndex(text, -1) {
+			before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
+			if at[0] > 0 && (unicode.IsLetter(before) || unicode.IsDigit(before) || before == '/' || before == '@' || before == '_') {
+				continue
+			}
+			after, _ := utf8.DecodeRuneInString(text[at[1]:])
+			if d.typ == "bot_command" && at[1] < len(text) && (after == '/' || unicode.IsLetter(after) || unicode.IsDigit(after)) {
+				continue
+			}
+			e := Entity{Type: d.typ, Offset: Units(text[:at[0]]), Length: Units(text[at[0]:at[1]])}
+			free := !slices.ContainsFunc(found, func(o Entity) bool {
+				return o.Offset < e.end() && e.Offset < o.end() && (rank(o) == 2 || clash(o, e) != "" && clash(e, o) != "")
+			})
+			if free {
+				found = append(found, e)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Entity) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Length, a.Length))
+	})
+	return found
+}

@@ -1,0 +1,224 @@
+package telegramtest
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Post is what somebody writes, to be given to Server.Post. Chat and From are IDs;
+// everything else may be left empty.
+type Post struct {
+	Chat     int64 // a direct chat's ID is the user's
+	From     int64 // empty: the user of the direct chat
+	Bot      *Bot  // whose direct chat; nil: the first bot's
+	Thread   int64 // the topic
+	Text     string
+	Entities []Entity // nil: as the platform finds them (commands, mentions, links)
+	ReplyTo  int64
+	Quote    string // a part of the message replied to
+	Forward  *Origin
+	Files    []File // several become one media group, each its own message; Text is the first one's caption
+	Location *Location
+	Contact  *Contact
+}
+
+// Say makes a user write text to the first bot in a direct chat and returns the
+// message.
+func (s *Server) Say(user int64, text string) Message {
+	return s.Post(Post{Chat: user, Text: text})[0]
+}
+
+// SayIn makes a user write text in a group.
+func (s *Server) SayIn(chatID, user int64, text string) Message {
+	return s.Post(Post{Chat: chatID, From: user, Text: text})[0]
+}
+
+// Post makes somebody write and returns the messages: one, or those of a media group.
+// It panics when the chat or the user is not there, for that is a mistake of the test.
+func (s *Server) Post(p Post) (messages []Message) {
+	s.change(func() {
+		c := s.mustChat(p.Bot, p.Chat)
+		if p.From == 0 {
+			p.From = p.Chat
+		}
+		if s.users[p.From] == nil && c.Type != "channel" {
+			panic(detail("telegramtest: there is no user %d", p.From))
+		}
+		group := ""
+		if len(p.Files) > 1 {
+			group = s.id()
+		}
+		for i := range max(1, len(p.Files)) {
+			r := &record{Message: Message{MediaGroupID: group}, by: p.From}
+			s.fill(c, r, p, i)
+			s.post(c, r)
+			s.announce(c, r, false)
+			messages = append(messages, r.Message)
+		}
+	})
+	return messages
+}
+
+// fill puts what p says about its message i into r.
+func (s *Server) fill(c *chat, r *record, p Post, i int) {
+	entities := p.Entities
+	if entities == nil {
+		entities = detect(p.Text, nil)
+	}
+	switch {
+	case len(p.Files) == 0:
+		r.Text, r.Entities = p.Text, entities
+	case i == 0:
+		r.Caption, r.CaptionEntities = p.Text, entities
+	}
+	if len(p.Files) > 0 {
+		s.attach(&r.Message, p.Files[i])
+	}
+	r.Location, r.Contact, r.ForwardOrigin = p.Location, p.Contact, p.Forward
+	if o := r.ForwardOrigin; o != nil && o.Date == 0 {
+		o.Date = s.now().Unix() - 60
+	}
+	if p.ReplyTo != 0 {
+		if to := c.byID(p.ReplyTo); to != nil {
+			r.reply(&to.Message)
+		}
+	}
+	if p.Quote != "" && r.ReplyTo != nil {
+		before, _, _ := strings.Cut(r.ReplyTo.Text+r.ReplyTo.Caption, p.Quote)
+		r.Quote = &TextQuote{Text: p.Quote, Position: Units(before), IsManual: true}
+	}
+	c.place(r, p.Thread)
+}
+
+// reply makes r an answer to m, which is told without what m itself answers to.
+func (r *record) reply(m *Message) {
+	to := *m
+	to.ReplyTo = nil
+	r.ReplyTo = &to
+}
+
+// place puts r into a topic, or into the thread of what it answers to. In a topic
+// whatever answers to nothing answers to the message that made the topic; in a
+// supergroup without topics answers have a message_thread_id too.
+func (c *chat) place(r *record, thread int64) {
+	switch {
+	case c.IsForum && thread != 0:
+		r.ThreadID, r.IsTopicMessage = thread, true
+		if first := c.byID(thread); r.ReplyTo == nil && first != nil {
+			r.reply(&first.Message)
+		}
+	case c.Type == "supergroup" && !c.IsForum && r.ReplyTo != nil:
+		r.ThreadID = r.ReplyTo.ID
+		if r.ReplyTo.ThreadID != 0 {
+			r.ThreadID = r.ReplyTo.ThreadID
+		}
+	}
+}
+
+// post gives r its number, date and author and puts it at the end of the chat.
+func (s *Server) post(c *chat, r *record) *record {
+	*c.next++
+	r.ID, r.Date, r.Chat, r.at = *c.next, s.now().Unix(), c.Chat, len(c.records)
+	if u := s.users[r.by]; c.Type == "channel" {
+		channel := c.Chat
+		r.SenderChat = &channel
+	} else if u != nil {
+		author := *u
+		r.From = &author
+	}
+	c.records = append(c.records, r)
+	return r
+}
+
+// announce tells the bots in the chat of a message or of its new state.
+func (s *Server) announce(c *chat, r *record, edited bool) {
+	for _, b := range s.bots {
+		if r.by == b.User.ID || !c.present(b) || b.privacy && !s.concerns(b, c, r) {
+			continue
+		}
+		m := r.Message
+		switch channel := c.Type == "channel"; {
+		case channel && edited:
+			s.tell(b, Update{EditedChannelPost: &m})
+		case channel:
+			s.tell(b, Update{ChannelPost: &m})
+		case edited:
+			s.tell(b, Update{EditedMessage: &m})
+		default:
+			s.tell(b, Update{Message: &m})
+		}
+	}
+}
+
+// present reports whether a bot reads the chat.
+func (c *chat) present(b *Bot) bool {
+	if c.key.bot != 0 && c.key.bot != b.User.ID {
+		return false
+	}
+	status := c.members[b.User.ID]
+	return status != "" && status != "left" && status != "kicked"
+}
+
+// concerns says what a bot in privacy mode is told.
+func (s *Server) concerns(b *Bot, c *chat, r *record) bool {
+	if c.Type == "private" || c.Type == "channel" || c.members[b.User.ID] == "administrator" || r.Text+r.Caption == "" {
+		return true
+	}
+	if r.ReplyTo != nil && r.ReplyTo.From != nil && r.ReplyTo.From.ID == b.User.ID {
+		return true
+	}
+	text, name := r.Text+r.Caption, "@"+b.User.Username
+	return slices.ContainsFunc(slices.Concat(r.Entities, r.CaptionEntities), func(e Entity) bool {
+		word := cut(text, e.Offset, e.Length)
+		_, to, named := strings.Cut(word, "@")
+		return e.Type == "mention" && strings.EqualFold(word, name) ||
+			e.Type == "bot_command" && (!named || strings.EqualFold("@"+to, name)) ||
+			e.Type == "text_mention" && e.User != nil && e.User.ID == b.User.ID
+	})
+}
+
+// Edit makes the author change the text of a message, or the caption of one with a
+// file, and returns its new state.
+func (s *Server) Edit(chatID, id int64, text string) (m Message) {
+	s.change(func() {
+		c := s.mustChat(nil, chatID)
+		r := c.byID(id)
+		if r == nil {
+			panic(detail("telegramtest: there is no message %d", id))
+		}
+		r.remember()
+		if r.Text != "" {
+			r.Text, r.Entities = text, detect(text, nil)
+		} else {
+			r.Caption, r.CaptionEntities = text, detect(text, nil)
+		}
+		r.EditDate = s.now().Unix()
+		s.announce(c, r, true)
+		m = r.Message
+	})
+	return m
+}
+
+// Reannounce tells the bots of an edit that changes nothing, as the platform does
+// when a link got its preview.
+func (s *Server) Reannounce(chatID, id int64) {
+	s.change(func() {
+		c := s.mustChat(nil, chatID)
+		if r := c.byID(id); r != nil {
+			r.EditDate = s.now().Unix()
+			s.announce(c, r, true)
+		}
+	})
+}
+
+// remember keeps the state that r had.
+func (r *record) remember() { r.history = append(r.history, r.Message) }
+
+// Delete takes a message back. The platform does not tell bots of it.
+func (s *Server) Delete(chatID, id int64) {
+	s.change(func() {
+		if r := s.mustChat(nil, chatID).byID(id); r != nil {
+			r.deleted = true
+		}
+	})
+}

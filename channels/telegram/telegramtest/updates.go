@@ -1,0 +1,178 @@
+package telegramtest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// keepUpdates is how long an update waits for its bot.
+//
+// Source: https://core.telegram.org/bots/api#getting-updates
+const keepUpdates = 24 * time.Hour
+
+// byRequest are the kinds of updates that a bot gets only when it asks for them.
+//
+// Source: https://core.telegram.org/bots/api#getupdates, allowed_updates
+var byRequest = []string{"chat_member", "message_reaction", "message_reaction_count"}
+
+const pageUpdates = "getupdates"
+
+// getUpdates waits for updates; unlike other methods it is called without the lock.
+func (s *Server) getUpdates(ctx context.Context, b *Bot, p *params) ([]json.RawMessage, *Rejection) {
+	offset, limit, timeout := p.int("offset"), p.int("limit"), p.int("timeout")
+	allowed, given := p.allowed()
+	if p.wrong != nil {
+		return nil, p.wrong
+	}
+	if limit <= 0 || limit > 100 {
+		limit = 100
+	}
+	timeout = min(max(timeout, 0), 50)
+	deadline := time.NewTimer(time.Duration(timeout) * time.Second)
+	defer deadline.Stop()
+
+	s.mu.Lock()
+	if b.hook != nil {
+		s.mu.Unlock()
+		return nil, conflict(pageUpdates, "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
+	}
+	if given {
+		b.allowed = allowed
+	}
+	b.poll++
+	me := b.poll
+	b.confirm(offset, s.now())
+	s.wake() // an older poll notices that there is a newer one
+	for over := false; ; {
+		if b.poll != me {
+			s.mu.Unlock()
+			return nil, conflict(pageUpdates, "terminated by other getUpdates request; make sure that only one bot instance is running")
+		}
+		if b.hook != nil {
+			s.mu.Unlock()
+			return nil, conflict(pageUpdates, "terminated by setWebhook request")
+		}
+		if s.byToken(b.Token) == nil {
+			s.mu.Unlock()
+			return nil, unauthorized()
+		}
+		if s.deaf {
+			s.mu.Unlock()
+			select {
+			case <-ctx.Done():
+			case <-s.ctx.Done():
+			}
+			return nil, nil
+		}
+		if ready := b.ready(limit); len(ready) > 0 || over {
+			s.mu.Unlock()
+			return ready, nil
+		}
+		changed := s.changed
+		s.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, nil
+		case <-changed:
+		case <-deadline.C:
+			over = true
+		}
+		s.mu.Lock()
+	}
+}
+
+// confirm forgets updates below offset, and those that nobody fetched in time. A
+// negative offset keeps so many of the newest.
+func (b *Bot) confirm(offset int64, now time.Time) {
+	if n := len(b.queue); offset < 0 && int64(n) > -offset {
+		b.queue = b.queue[n+int(offset):]
+	}
+	b.queue = slices.DeleteFunc(b.queue, func(u update) bool {
+		return offset > 0 && u.id < offset || now.Sub(u.at) > keepUpdates
+	})
+}
+
+func (b *Bot) ready(limit int64) []json.RawMessage {
+	ready := []json.RawMessage{}
+	for _, u := range b.queue[:min(int(limit), len(b.queue))] {
+		ready = append(ready, u.raw)
+	}
+	return ready
+}
+
+// allowed reads allowed_updates; given is false when the former ones go on.
+func (p *params) allowed() (kinds []string, given bool) {
+	given = p.decode("allowed_updates", pageUpdates, &kinds)
+	return kinds, given
+}
+
+// wants reports whether the bot is told of this kind now.
+func (b *Bot) wants(kind string) bool {
+	if len(b.allowed) == 0 {
+		return !slices.Contains(byRequest, kind)
+	}
+	return slices.Contains(b.allowed, kind)
+}
+
+// tell queues an update for a bot, unless it does not want such.
+func (s *Server) tell(b *Bot, u Update) {
+	if !b.wants(u.kind()) {
+		return
+	}
+	u.ID = s.nextUpdate()
+	raw, err := json.Marshal(u)
+	if err != nil {
+		panic(err) // only our own types come here
+	}
+	b.queue = append(b.queue, update{id: u.ID, raw: raw, at: s.now()})
+	s.wake()
+}
+
+func (s *Server) nextUpdate() int64 {
+	s.ids.update++
+	return s.ids.update
+}
+
+// Inject queues an update for the first bot as it is given. raw must hold the text
+// "UPDATE_ID" where the number belongs; nothing else is looked at, so that it need not
+// even be JSON (then the whole answer to getUpdates is not). It returns the number.
+func (s *Server) Inject(raw string) (id int64) {
+	s.change(func() {
+		id = s.nextUpdate()
+		b := s.bots[0]
+		b.queue = append(b.queue, update{id: id, raw: rawUpdate(raw, id), at: s.now()})
+	})
+	return id
+}
+
+// Repeat puts the newest n updates of the first bot once more into its queue, with
+// new numbers: the same things told twice.
+func (s *Server) Repeat(n int) {
+	s.change(func() {
+		b := s.bots[0]
+		for _, u := range slices.Clone(b.queue[max(0, len(b.queue)-n):]) {
+			fresh := s.nextUpdate()
+			b.queue = append(b.queue, update{id: fresh, raw: renumber(u.raw, fresh), at: u.at})
+		}
+	})
+}
+
+// Pending are the updates that the first bot has not confirmed, oldest first.
+func (s *Server) Pending() []json.RawMessage {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bots[0].ready(int64(len(s.bots[0].queue)))
+}
+
+// Age makes all waiting updates older by d.
+func (s *Server) Age(d time.Duration) {
+	s.change(func() {
+		for _, b := range s.bots {
+			for i := range b.queue {
+				b.queue[i].at = b.queue[i].at.Add(-d)
+			}
+		}
+	})
+}
