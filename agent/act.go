@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,7 +41,9 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 		if handedBack(ctx) {
 			return err
 		}
-		return firstError(r.settle(ctx, plan, i, TaskCancelled, &tools.Result{End: tools.EndCancelled, Code: "cancelled"}), err)
+		return firstError(r.settle(ctx, plan, i, TaskCancelled, &tools.Result{
+			End: tools.EndCancelled, Code: "cancelled", Hint: "it was not begun", Taint: r.taint,
+		}), err)
 	}
 	result := r.perform(ctx, plan, i)
 	if handedBack(ctx) {
@@ -54,6 +57,9 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 		state = TaskDone
 	case ctx.Err() != nil:
 		state = TaskCancelled
+		if errors.Is(context.Cause(ctx), ErrRestart) {
+			result.Hint = changedHint
+		}
 	}
 	if err := r.settle(ctx, plan, i, state, &result); err != nil {
 		return err
@@ -63,6 +69,9 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 	}
 	return r.flush(ctx)
 }
+
+// changedHint is what the next plan is told of a task that an edit broke off.
+const changedHint = "stopped because the message was changed; it may have done a part of its work, so look before doing it again"
 
 // settle stages a task's result.
 func (r *run) settle(ctx context.Context, plan *PlanRow, i int, state TaskState, result *tools.Result) error {

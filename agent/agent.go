@@ -58,13 +58,18 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 // off is resumed by calling Run again. It blocks; what it started has stopped
 // when it returns.
 //
-// ctx cancelled with cause ErrCancelled ends the turn as cancelled (nil). With any
-// other cause, or when a commit says so, Run returns ErrHandBack and has written
-// nothing more. Any other error is the journal's: the turn stays open.
+// ctx cancelled with cause ErrCancelled or ErrInterrupted ends the turn as
+// cancelled (nil). With ErrRestart, Run returns ErrRestart when what ran is written
+// down as broken off, and is to be called again. With any other cause, or when a
+// commit says so, it returns ErrHandBack and has written nothing more. Any other
+// error is the journal's: the turn stays open.
 func (a *Agent) Run(ctx context.Context, turn Turn, journal Journal) error {
 	err := a.run(ctx, turn, journal)
-	if errors.Is(err, ErrHandBack) || err != nil && handedBack(ctx) {
+	switch {
+	case errors.Is(err, ErrHandBack) || err != nil && handedBack(ctx):
 		return ErrHandBack
+	case errors.Is(err, ErrRestart):
+		return ErrRestart
 	}
 	return err
 }
@@ -84,12 +89,18 @@ func (a *Agent) run(ctx context.Context, turn Turn, journal Journal) error {
 	if end, ok := errors.AsType[*ending](err); ok {
 		return r.close(ctx, end)
 	}
+	if errors.Is(err, ErrRestart) {
+		return r.restart(ctx)
+	}
 	return err
 }
 
 // answer is the whole of a turn: plan, execute, plan again.
 func (r *run) answer(ctx context.Context) error {
 	for attempt := 0; ; attempt++ {
+		if err := r.gather(ctx, attempt); err != nil {
+			return err
+		}
 		plan, err := r.plan(ctx, attempt)
 		if err != nil {
 			return err
@@ -101,12 +112,15 @@ func (r *run) answer(ctx context.Context) error {
 	}
 }
 
-// execute does the plan's tasks in order. again says that a review asked for
-// another plan.
+// execute does the plan's tasks in order. again says that another plan is needed: a
+// review asked for it, or the person said more.
 func (r *run) execute(ctx context.Context, plan *PlanRow) (again bool, err error) {
 	for i := range plan.Tasks {
 		if err := r.halted(ctx); err != nil {
 			return false, err
+		}
+		if aside, err := r.setAside(ctx, plan, i); err != nil || aside {
+			return aside, err
 		}
 		if plan.Tasks[i].Type == TaskMsg {
 			if err := r.tell(ctx, plan, i); err != nil {

@@ -50,6 +50,9 @@ func (r *run) ask(ctx context.Context, q question) (Call, error) {
 		if call.Step == "" || handedBack(ctx) {
 			return Call{}, err
 		}
+		if errors.Is(context.Cause(ctx), ErrRestart) {
+			call.Step = r.spareKey(step) // the step itself is asked again
+		}
 		if err := r.stage(ctx, Step{Calls: []Call{call}}); err != nil {
 			return Call{}, err
 		}
@@ -92,13 +95,7 @@ func (r *run) try(ctx context.Context, q question, step, model string, spare boo
 		if !ok || wait == rateWaits || ctx.Err() != nil {
 			return call, err
 		}
-		// Under a key of its own, the refused call does not stand for the step.
-		for n := 1; ; n++ {
-			call.Step = fmt.Sprintf("%s+%d", step, n)
-			if _, taken := r.calls[call.Step]; !taken {
-				break
-			}
-		}
+		call.Step = r.spareKey(step)
 		if err := r.stage(ctx, Step{Calls: []Call{call}}); err != nil {
 			return Call{}, err
 		}
@@ -108,6 +105,16 @@ func (r *run) try(ctx context.Context, q question, step, model string, spare boo
 		case <-ctx.Done():
 			timer.Stop()
 			return Call{}, r.halted(ctx)
+		}
+	}
+}
+
+// spareKey is a key for a call that does not stand for its step.
+func (r *run) spareKey(step string) string {
+	for n := 1; ; n++ {
+		key := fmt.Sprintf("%s+%d", step, n)
+		if _, taken := r.calls[key]; !taken {
+			return key
 		}
 	}
 }

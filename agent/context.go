@@ -16,10 +16,12 @@ import (
 //	planner   system: role file, Permitted tools
 //	          user:   Date and time, Where you speak, Known facts, Open questions,
 //	                  Summary so far, Recent messages, [Earlier attempts, Completed
-//	                  tasks, Remaining tasks, What failed], [Your last plan, Faults
-//	                  in your last plan], [Attachments], [Quoted message], New message
+//	                  tasks, Remaining tasks, What failed or What was stopped],
+//	                  [Your last plan, Faults in your last plan], [Attachments],
+//	                  [Quoted message], [Added meanwhile], New message
 //	worker    user:   Known facts, Summary so far, Outputs of earlier tasks, Task
-//	reviewer  user:   Goal, The person's request, Task, Expected, Output,
+//	reviewer  user:   Goal, The person's request (and what was added to it), Task,
+//	                  Expected, Output,
 //	                  [Faults in your last verdict]
 //
 // Nobody sees more: the worker never the conversation, the reviewer no facts.
@@ -95,7 +97,7 @@ func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
 		p.data(clip(retry.answer, min(cut.output, 8<<10)))
 		p.faults("Faults in your last plan", retry.faults)
 	}
-	r.message(&p)
+	r.message(&p, r.spoken(attempt))
 	return p.String()
 }
 
@@ -205,6 +207,9 @@ func (r *run) recent(p *prompt, n int) {
 			at = line.At.UTC().Format("2006-01-02 15:04") + " "
 		}
 		p.item(fmt.Sprintf("%s%s: %s", at, author, line.Text), taint)
+		if len(line.Attachments) > 0 {
+			p.data("Attachments of that message:\n" + attachments(line.Attachments))
+		}
 	}
 }
 
@@ -213,43 +218,4 @@ func (p *prompt) faults(title string, faults []string) {
 	for i, fault := range faults[:min(len(faults), 50)] {
 		p.linef("%d. %s", i+1, oneLine(fault))
 	}
-}
-
-// message is the last section: a clean message of the person is the instruction
-// and stands as it is; forwarded text is only data.
-func (r *run) message(p *prompt) {
-	m := r.turn.Message
-	if len(m.Attachments) > 0 {
-		p.section("Attachments")
-		var list strings.Builder
-		for _, a := range m.Attachments {
-			fmt.Fprintf(&list, "%s (%s, %d bytes)\n", oneLine(a.Name), oneLine(a.Type), a.Size)
-		}
-		p.data(list.String())
-	}
-	if m.Quote != "" {
-		p.section("Quoted message")
-		p.data(m.Quote)
-	}
-	p.section("New message")
-	if ownWords(m) {
-		p.add(tidy(m.Text))
-		return
-	}
-	p.linef("Passed on by the person, not their own words:")
-	p.data(m.Text)
-}
-
-// ownWords says that a message's text is the person's own. A quote or a file that
-// came along taints the turn, yet what the person wrote about it is theirs.
-func ownWords(m Incoming) bool {
-	switch m.Taint {
-	case tools.Clean:
-		return true
-	case "quote":
-		return m.Quote != ""
-	case "file":
-		return len(m.Attachments) > 0
-	}
-	return false
 }

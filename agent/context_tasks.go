@@ -36,10 +36,15 @@ func (r *run) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (s
 		p.section("Goal")
 		p.add(indent(plan.Goal) + "\n")
 		p.section("The person's request")
-		if ownWords(r.turn.Message) {
-			p.add(indent(r.turn.Message.Text) + "\n")
-		} else {
-			p.data(r.turn.Message.Text)
+		for i, m := range r.spoken(plan.Attempt) {
+			if i > 0 {
+				p.linef("Added meanwhile:")
+			}
+			if ownWords(m.Incoming) {
+				p.add(indent(m.Text) + "\n")
+			} else {
+				p.data(m.Text)
+			}
 		}
 		p.section("Task")
 		p.what(task.Task)
@@ -61,10 +66,13 @@ func (r *run) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (s
 
 // history tells a new attempt what came of those before.
 func (r *run) history(p *prompt, attempt int, cut cut) {
-	var failed *earlier
+	var failed, stopped *earlier // in the plan before
 	p.section("Earlier attempts")
 	for _, plan := range r.state.Plans {
 		p.linef("%d. %s", plan.Attempt+1, oneLine(plan.Goal))
+		if !plan.failed() {
+			p.linef("   (it was set aside, not failed: the person added or changed something)")
+		}
 		for _, task := range plan.Tasks {
 			line := fmt.Sprintf("   - task %d %s", task.Position+1, label(task.Task))
 			switch {
@@ -75,6 +83,9 @@ func (r *run) history(p *prompt, attempt int, cut cut) {
 				failed = &earlier{Attempt: plan.Attempt + 1, Task: task.Position + 1, Type: task.Type, row: task}
 			case task.State == TaskDone:
 				line += ": done"
+			case task.State == TaskCancelled && task.Result != nil:
+				line += ": broken off"
+				stopped = &earlier{Attempt: plan.Attempt + 1, Task: task.Position + 1, Type: task.Type, row: task}
 			default:
 				line += ": not done"
 			}
@@ -103,11 +114,19 @@ func (r *run) history(p *prompt, attempt int, cut cut) {
 	if open == 0 {
 		p.linef("None.")
 	}
-	p.section("What failed")
-	if failed != nil {
-		p.outcome(fmt.Sprintf("Attempt %d, task %d (%s)", failed.Attempt, failed.Task, failed.Type), *failed, cut.output)
-		p.linef("The reviewer's reason:")
-		p.text(failed.row.Review.Reason, failed.row.Review.Taint)
+	for _, end := range []struct {
+		title string
+		task  *earlier
+	}{{"What failed", failed}, {"What was stopped", stopped}} {
+		if end.task == nil || end.task.Attempt != attempt {
+			continue
+		}
+		p.section(end.title)
+		p.outcome(fmt.Sprintf("Attempt %d, task %d (%s)", end.task.Attempt, end.task.Task, end.task.Type), *end.task, cut.output)
+		if review := end.task.row.Review; review != nil {
+			p.linef("The reviewer's reason:")
+			p.text(review.Reason, review.Taint)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ func (r *run) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 			return nil, err
 		}
 		call, err := r.ask(ctx, question{
-			step: fmt.Sprintf("plan.%d.%d", attempt, try), role: rolePlanner, model: r.modelOf(rolePlanner),
+			step: r.planStep(attempt, try), role: rolePlanner, model: r.modelOf(rolePlanner),
 			schema: &PlanSchema,
 			prompt: func(size int) (string, string) { return r.plannerPrompt(attempt, retry, size) },
 		})

@@ -34,7 +34,7 @@ func (r *run) review(ctx context.Context, plan *PlanRow, i int) (ok bool, err er
 	if err != nil || v.status == "ok" {
 		return err == nil, err
 	}
-	if plan.Attempt >= r.cfg.MaxReplanDepth {
+	if len(reasons) >= r.cfg.MaxReplanDepth { // plans that gave way to an addition do not count
 		return false, r.giveUp("replan_limit", fmt.Sprintf("%d plans are the most I may try", r.cfg.MaxReplanDepth+1))
 	}
 	if slices.ContainsFunc(reasons, func(before string) bool { return overlap(before, v.reason) > 0.5 }) {
@@ -95,15 +95,25 @@ func (r *run) reasons() []string {
 	return all
 }
 
-// tried says that an earlier attempt did exactly what plan would do.
+// tried says that an earlier attempt failed with exactly what plan would do.
 func (r *run) tried(plan Plan) bool {
 	acts := signatures(plan.Tasks)
 	return len(acts) > 0 && slices.ContainsFunc(r.state.Plans, func(row PlanRow) bool {
+		if !row.failed() {
+			return false
+		}
 		tasks := make([]Task, len(row.Tasks))
 		for i, task := range row.Tasks {
 			tasks[i] = task.Task
 		}
 		return slices.Equal(signatures(tasks), acts)
+	})
+}
+
+// failed says that a review asked for another plan.
+func (p *PlanRow) failed() bool {
+	return slices.ContainsFunc(p.Tasks, func(task TaskRow) bool {
+		return task.Review != nil && task.Review.Status == "replan"
 	})
 }
 

@@ -36,7 +36,7 @@ type run struct {
 
 func newRun(a *Agent, turn Turn, journal Journal, resumed *State) *run {
 	state := *resumed // the mirror is ours, the journal's state is not
-	state.Plans, state.Said = nil, slices.Clone(resumed.Said)
+	state.Plans, state.Said, state.Added = nil, slices.Clone(resumed.Said), slices.Clone(resumed.Added)
 	for _, plan := range resumed.Plans {
 		state.Plans = append(state.Plans, *clonePlan(&plan))
 	}
@@ -62,12 +62,9 @@ func newRun(a *Agent, turn Turn, journal Journal, resumed *State) *run {
 
 // contextTaint is the taint of what the planner reads: its plan derives from it.
 func contextTaint(turn Turn, state *State) tools.Taint {
-	taint := turn.Message.Taint
-	if turn.Message.Quote != "" {
-		taint = taint.Join("quote")
-	}
-	if len(turn.Message.Attachments) > 0 {
-		taint = taint.Join("file")
+	taint := incomingTaint(turn.Message)
+	for _, added := range state.Added {
+		taint = taint.Join(incomingTaint(added.Incoming))
 	}
 	if turn.Session.Summary != "" {
 		taint = taint.Join(turn.Session.SummaryTaint)
@@ -77,6 +74,9 @@ func contextTaint(turn Turn, state *State) tools.Taint {
 	}
 	for _, line := range state.Recent {
 		taint = taint.Join(line.Taint)
+		if len(line.Attachments) > 0 { // their names are outside text
+			taint = taint.Join("file")
+		}
 	}
 	return taint
 }
@@ -211,6 +211,10 @@ func (r *run) halted(ctx context.Context) error {
 		return ErrHandBack
 	case errors.Is(context.Cause(ctx), ErrCancelled):
 		return &ending{state: "cancelled", outcome: "cancelled", text: "Cancelled."}
+	case errors.Is(context.Cause(ctx), ErrInterrupted):
+		return &ending{state: "cancelled", outcome: "interrupted", text: "Stopped for your newer message."}
+	case errors.Is(context.Cause(ctx), ErrRestart):
+		return ErrRestart
 	default:
 		return &ending{state: "failed", outcome: "timeout", text: fmt.Sprintf(
 			"I stopped: this took longer than the %s that one request may take.", r.cfg.TurnTimeout)}
@@ -223,11 +227,13 @@ func handedBack(ctx context.Context) bool {
 		return false
 	}
 	cause := context.Cause(ctx)
-	return !errors.Is(cause, ErrCancelled) && !errors.Is(cause, errTurnTimeout)
+	return !slices.ContainsFunc([]error{ErrCancelled, ErrInterrupted, ErrRestart, errTurnTimeout}, func(known error) bool {
+		return errors.Is(cause, known)
+	})
 }
 
-// steadfast returns a context for the journal: it outlives a person's cancel and
-// the turn's timeout, so that neither tears a commit, but not a hand-back.
+// steadfast returns a context for the journal: it outlives a person's cancel, what
+// else people stop a turn for, and the turn's timeout, so that neither tears a commit, but not a hand-back.
 func steadfast(ctx context.Context) (context.Context, context.CancelFunc) {
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	stop := context.AfterFunc(ctx, func() {

@@ -34,7 +34,7 @@ func holdsSecrets(answer string) bool {
 
 // secretsIn are the credentials in a planner's answer as the person typed them,
 // the longest first, so that none leaves a rest of another. Where one does not
-// stand in the message as the model copied it, it is the whole message.
+// stand in what the person said as the model copied it, it is all of that.
 func (r *run) secretsIn(answer string) []string {
 	var top map[string]any
 	var values []string
@@ -45,16 +45,27 @@ func (r *run) secretsIn(answer string) []string {
 			}
 		}
 	}
-	values = slices.DeleteFunc(values, func(v string) bool { return strings.TrimSpace(v) == "" })
+	values = slices.DeleteFunc(values, blankText)
+	said := []Incoming{r.turn.Message}
+	for _, added := range r.state.Added {
+		said = append(said, added.Incoming)
+	}
 	typed := func(value string) bool {
-		return strings.Contains(r.turn.Message.Text, value) || strings.Contains(r.turn.Message.Quote, value)
+		return slices.ContainsFunc(said, func(m Incoming) bool {
+			return strings.Contains(m.Text, value) || strings.Contains(m.Quote, value)
+		})
 	}
 	if len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return !typed(v) }) {
-		values = append(values, r.turn.Message.Text)
+		for _, m := range said {
+			values = append(values, m.Text)
+		}
+		values = slices.DeleteFunc(values, blankText)
 	}
 	slices.SortFunc(values, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(values)
 }
+
+func blankText(text string) bool { return strings.TrimSpace(text) == "" }
 
 // texts are the texts in a JSON value, but for the names under "key".
 func texts(value any) (all []string) {

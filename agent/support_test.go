@@ -37,6 +37,54 @@ type memJournal struct {
 	end     *End
 	steps   []Step
 	fault   func(n int, apply func()) error // called instead of applying commit n, from 0
+	waiting []Incoming                      // sent and not merged yet
+	added   []Added
+	asked   int // how often Absorb was called
+}
+
+// send queues a message that may be merged into the turn, once.
+func (j *memJournal) send(m Incoming) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	known := slices.ContainsFunc(j.added, func(a Added) bool { return a.ID == m.ID }) ||
+		slices.ContainsFunc(j.waiting, func(w Incoming) bool { return w.ID == m.ID })
+	if !known {
+		j.waiting = append(j.waiting, m)
+	}
+}
+
+// Absorb counts as a commit when there is something to merge.
+func (j *memJournal) Absorb(ctx context.Context, from int) ([]Incoming, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.asked++
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(j.waiting) == 0 {
+		return nil, nil
+	}
+	switch {
+	case j.end != nil:
+		return nil, errors.New("journal: absorbed after the end")
+	case from < len(j.plans):
+		return nil, fmt.Errorf("journal: to be heeded from attempt %d, which is made already", from)
+	case len(j.added) > 0 && from < j.added[len(j.added)-1].From:
+		return nil, fmt.Errorf("journal: to be heeded from attempt %d, after one from %d", from, j.added[len(j.added)-1].From)
+	}
+	messages, n := j.waiting, len(j.steps)
+	j.steps = append(j.steps, Step{})
+	apply := func() {
+		for _, m := range messages {
+			j.added = append(j.added, Added{Incoming: m, From: from})
+		}
+		j.waiting = nil
+	}
+	if j.fault != nil {
+		return messages, j.fault(n, apply)
+	}
+	apply()
+	return messages, nil
 }
 
 func (j *memJournal) Resume(ctx context.Context) (*State, error) {
@@ -46,7 +94,7 @@ func (j *memJournal) Resume(ctx context.Context) (*State, error) {
 		return nil, err
 	}
 	state := j.context
-	state.Calls, state.Said = slices.Clone(j.calls), slices.Clone(j.said)
+	state.Calls, state.Said, state.Added = slices.Clone(j.calls), slices.Clone(j.said), slices.Clone(j.added)
 	for i := range state.Calls {
 		state.Calls[i].Exchange = llm.Exchange{}
 	}
@@ -175,6 +223,7 @@ type world struct {
 	answer func(ctx context.Context, model string, req llm.Request) (llm.Response, error)
 	exec   func(ctx context.Context, cmd tools.Command) tools.Result
 	decide func(q tools.Question) tools.Decision
+	stop   context.CancelCauseFunc // set by restarted
 	asked  []llm.Request
 	models []string
 	ran    []string
@@ -385,5 +434,3 @@ func (w *world) wantEnd(state, outcome string) {
 		w.t.Errorf("ended %+v, want %s/%s; said %q", got, state, outcome, w.journal.texts())
 	}
 }
-
-func (j *memJournal) Absorb(context.Context, int) ([]Incoming, error) { return nil, nil }

@@ -38,7 +38,7 @@ func (r *run) tell(ctx context.Context, plan *PlanRow, i int) error {
 		step.Say = []Say{say}
 		return r.stage(ctx, step)
 	}
-	say.Final = reached(plan)
+	say.Final = r.reached(plan)
 	step.Say = []Say{say}
 	step.End = &End{State: "done", Outcome: "answered"}
 	switch {
@@ -83,8 +83,8 @@ func (r *run) write(ctx context.Context, plan *PlanRow, i int) (Call, error) {
 }
 
 // reached says that the plan shows its goal reached: every reviewed task passed.
-// After a replan, words alone show nothing: they tell of the failure, or ask.
-func reached(plan *PlanRow) bool {
+// After a failure, words alone show nothing: they tell of it, or ask.
+func (r *run) reached(plan *PlanRow) bool {
 	reviewed := 0
 	for _, task := range plan.Tasks {
 		if task.Type == TaskMsg {
@@ -95,5 +95,5 @@ func reached(plan *PlanRow) bool {
 		}
 		reviewed++
 	}
-	return plan.Attempt == 0 || reviewed > 0
+	return len(r.reasons()) == 0 || reviewed > 0
 }

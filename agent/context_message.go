@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"switchboard/agent/tools"
+)
+
+// message shows what the person said. The turn's message is the last section, as it
+// reads now: a clean one is the instruction and stands as it is; forwarded text is
+// only data.
+func (r *run) message(p *prompt, all []spoken) {
+	m := all[0]
+	p.attached(all)
+	if m.Quote != "" {
+		p.section("Quoted message")
+		p.data(m.Quote)
+	}
+	p.added(all)
+	p.section("New message")
+	if ownWords(m.Incoming) {
+		p.add(tidy(m.Text))
+		return
+	}
+	p.linef("%s", notTheirs)
+	p.data(m.Text)
+}
+
+const notTheirs = "Passed on by the person, not their own words:"
+
+// ownWords says that a message's text is the person's own. A quote or a file that
+// came along taints the turn, yet what the person wrote about it is theirs.
+func ownWords(m Incoming) bool {
+	switch m.Taint {
+	case tools.Clean:
+		return true
+	case "quote":
+		return m.Quote != ""
+	case "file":
+		return len(m.Attachments) > 0
+	}
+	return false
+}
+
+// words shows the text of a message in the middle of a prompt.
+func (p *prompt) words(m Incoming) {
+	switch {
+	case strings.TrimSpace(m.Text) == "":
+		p.linef("(no text)")
+	case ownWords(m):
+		p.add("- " + indent(tidy(m.Text)) + "\n")
+	default:
+		p.linef("%s", notTheirs)
+		p.data(m.Text)
+	}
+}
+
+// added shows what was said after the turn began, in the order said.
+func (p *prompt) added(all []spoken) {
+	first, more := all[0], all[1:]
+	if len(first.former)+len(more) == 0 {
+		return
+	}
+	p.section("Added meanwhile")
+	if n := len(first.former); n > 0 {
+		p.linef("The person changed their message while you were at it. Under New message it stands as it reads now, and only that counts. Before, it read:")
+		p.words(first.former[n-1])
+	}
+	if len(more) > 0 {
+		p.linef("The person wrote more while you were at it, in their own words unless it says otherwise. It counts as much as the new message; where they disagree, what was said last counts.")
+	}
+	for _, m := range more {
+		title := "### " + m.At.UTC().Format("15:04:05 UTC")
+		switch {
+		case len(m.former) > 0:
+			title += ", changed since"
+		case m.Replaces != 0:
+			title += ", the new text of a message that they changed"
+		}
+		p.linef("%s", title)
+		if m.Quote != "" {
+			p.linef("It answers this message:")
+			p.data(m.Quote)
+		}
+		p.words(m.Incoming)
+	}
+}
+
+// attached lists the files that came along, and how to get at them.
+func (p *prompt) attached(all []spoken) {
+	var list []Attachment
+	for _, m := range all {
+		list = append(list, m.Attachments...)
+	}
+	if len(list) == 0 {
+		return
+	}
+	p.section("Attachments")
+	p.linef("By its id, attachment.read shows the text of one and attachment.save puts one into the workspace.")
+	if slices.ContainsFunc(list, func(a Attachment) bool { return a.Kind == "voice" }) {
+		p.linef("A voice message cannot be listened to in this build. Where it matters what it says, tell the person so and ask them to write.")
+	}
+	p.data(attachments(list))
+}
+
+// attachments is a line an attachment. Its names and types are outside text.
+func attachments(list []Attachment) string {
+	var out strings.Builder
+	for _, a := range list {
+		size := "size unknown"
+		if a.Size > 0 {
+			size = fmt.Sprintf("%d bytes", a.Size)
+		}
+		about := slices.DeleteFunc([]string{oneLine(a.Kind), oneLine(a.Type), size}, func(s string) bool { return s == "" })
+		fmt.Fprintf(&out, "id %s: %q (%s)\n", oneLine(a.ID), oneLine(a.Name), strings.Join(about, ", "))
+	}
+	return out.String()
+}
