@@ -2,7 +2,6 @@ package channelstest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -40,6 +39,7 @@ type Platform struct {
 	dropped  int // counts Drop: a call that began before one is cut
 	messages int64
 	servers  []*Server
+	people
 }
 
 var _ scripted.Link = (*Platform)(nil)
@@ -52,7 +52,9 @@ type Sent struct {
 }
 
 // NewPlatform makes an empty platform.
-func NewPlatform() *Platform { return &Platform{changed: make(chan struct{}), repeat: 1} }
+func NewPlatform() *Platform {
+	return &Platform{changed: make(chan struct{}), repeat: 1, people: newPeople()}
+}
 
 // Scripted is a channel (kind "scripted") on p in this process. Its abilities are
 // those that cfg names; cfg.Addr is not used.
@@ -67,31 +69,6 @@ func (p *Platform) change(f func()) {
 	f()
 	close(p.changed)
 	p.changed = make(chan struct{})
-}
-
-// Say makes user write text in the direct conversation conv and returns the
-// message's ID.
-func (p *Platform) Say(conv, user, text string) string {
-	return p.Write(scripted.Message{Conversation: conv, User: user, Text: text})
-}
-
-// Write makes somebody write m; ID and At are filled when empty.
-func (p *Platform) Write(m scripted.Message) string {
-	p.change(func() {
-		p.messages++
-		if m.ID == "" {
-			m.ID = "m" + strconv.FormatInt(p.messages, 10)
-		}
-		if m.At.IsZero() {
-			m.At = time.Now().UTC()
-		}
-		data, err := json.Marshal(m)
-		if err != nil {
-			panic(err) // a Message always encodes
-		}
-		p.tell(data)
-	})
-	return m.ID
 }
 
 // Garble tells the bot something that may not be readable.

@@ -25,6 +25,7 @@ type Channel struct {
 
 var (
 	_ channels.Channel = (*Channel)(nil)
+	_ channels.Fetcher = (*Channel)(nil)
 	_ channels.Finder  = finding{}
 	_ channels.Deduper = deduping{}
 )
@@ -77,8 +78,10 @@ func (c *Channel) Run(ctx context.Context, sink channels.Sink) error {
 		if err != nil {
 			return err
 		}
+		sink.Heard()
 		batch, ids := c.events(updates)
-		if _, err := sink.Accept(ctx, batch); err != nil {
+		receipts, err := sink.Accept(ctx, batch)
+		if err != nil {
 			taken = nil
 			c.log.WarnContext(ctx, "events not accepted, asking for them again", "events", len(batch), "error", err)
 			select {
@@ -89,6 +92,7 @@ func (c *Channel) Run(ctx context.Context, sink channels.Sink) error {
 			continue
 		}
 		taken = ids
+		c.answerPresses(ctx, updates, batch, receipts)
 	}
 }
 
@@ -105,7 +109,7 @@ func (c *Channel) events(updates []Update) ([]channels.Event, []int64) {
 func (c *Channel) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
 	return c.link.Post(ctx, Post{
 		Conversation: out.Conversation.ID, Text: out.Body.Text, Rich: out.Body.Rich,
-		ReplyTo: out.ReplyTo, Nonce: out.Nonce,
+		Buttons: out.Body.Buttons, ReplyTo: out.ReplyTo, Nonce: out.Nonce,
 	})
 }
 

@@ -2,9 +2,11 @@ package scripted
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"unicode/utf8"
 
 	"switchboard/channels"
@@ -20,20 +22,43 @@ func (c *Channel) event(u Update) channels.Event {
 			Conversation: channels.Conversation{Channel: c.name}, Raw: u.Data, Reason: err.Error(),
 		}
 	}
-	kind := cmp.Or(channels.ConversationKind(m.Kind), channels.Direct)
-	return channels.Event{
-		Key: messageKey(c.name, m.Conversation, m.ID), Kind: channels.EventMessage,
+	event := channels.Event{
+		Key: eventKey(c.name, u, m), Kind: cmp.Or(m.Event, channels.EventMessage),
 		Conversation: channels.Conversation{
-			Channel: c.name, ID: channels.ConversationID(m.Conversation), Kind: kind,
+			Channel: c.name, ID: channels.ConversationID(m.Conversation),
+			Kind:  cmp.Or(channels.ConversationKind(m.Kind), channels.Direct),
 			Place: cmp.Or(m.Place, m.Conversation), Title: m.Title,
 		},
 		Sender: channels.Sender{ID: m.User, Label: cmp.Or(m.Label, m.User), Bot: m.Bot},
-		Message: channels.Message{
-			ID: channels.MessageID(m.ID), Text: m.Text, ReplyTo: channels.MessageID(m.ReplyTo),
-			Quote: m.Quote, Forwarded: m.Forwarded, Mentioned: m.Mentioned, Attachments: m.Attachments,
-		},
-		At: m.At,
+		Member: m.Membership, Former: channels.ConversationID(m.Former), At: m.At,
 	}
+	switch event.Kind {
+	case channels.EventAction:
+		event.Action = channels.Action{Code: m.Code, MessageID: channels.MessageID(m.ID)}
+	case channels.EventReaction:
+		event.Reaction = channels.Reaction{MessageID: channels.MessageID(m.ID), Added: m.Added, Removed: m.Removed}
+	case channels.EventDeleted:
+		event.Message.ID = channels.MessageID(m.ID)
+	case channels.EventMessage, channels.EventEdited:
+		event.Message = channels.Message{
+			ID: channels.MessageID(m.ID), Text: m.Text, ReplyTo: channels.MessageID(m.ReplyTo),
+			Quote: m.Quote, Forwarded: m.Forwarded, Origin: m.Origin, Mentioned: m.Mentioned,
+			Elsewhere: m.Elsewhere, Mentions: m.Mentions, Attachments: m.Attachments,
+		}
+	}
+	return event
+}
+
+// needs says which of a message's fields an event cannot be without.
+var needs = map[channels.EventKind]func(Message) bool{
+	"":                     func(m Message) bool { return m.ID != "" && m.User != "" },
+	channels.EventMessage:  func(m Message) bool { return m.ID != "" && m.User != "" },
+	channels.EventEdited:   func(m Message) bool { return m.ID != "" && m.User != "" && m.Revision > 0 },
+	channels.EventDeleted:  func(m Message) bool { return m.ID != "" },
+	channels.EventAction:   func(m Message) bool { return m.User != "" && m.Callback != "" && m.Code != "" },
+	channels.EventReaction: func(m Message) bool { return m.ID != "" && m.User != "" },
+	channels.EventMember:   func(m Message) bool { return m.Membership != "" },
+	channels.EventMoved:    func(m Message) bool { return m.Former != "" },
 }
 
 func decode(data []byte) (Message, error) {
@@ -49,8 +74,38 @@ func decode(data []byte) (Message, error) {
 	default:
 		return m, fmt.Errorf("unknown kind of conversation %q", m.Kind)
 	}
-	if m.ID == "" || m.Conversation == "" || m.User == "" {
-		return m, errors.New("id, conversation or user is missing")
+	complete, known := needs[m.Event]
+	if !known {
+		return m, fmt.Errorf("unknown kind of event %q", m.Event)
+	}
+	if m.Conversation == "" || !complete(m) {
+		return m, errors.New("id, conversation, user or what it is about is missing")
 	}
 	return m, nil
+}
+
+// answerPresses tells whoever pressed a button what became of it.
+func (c *Channel) answerPresses(ctx context.Context, updates []Update, batch []channels.Event, receipts []channels.Receipt) {
+	for i, event := range batch {
+		if event.Kind != channels.EventAction {
+			continue
+		}
+		m, err := decode(updates[i].Data)
+		if err == nil {
+			err = c.link.Toast(ctx, m.Callback, receipts[i].Toast)
+		}
+		if err != nil {
+			c.log.DebugContext(ctx, "a press is not answered", "error", err)
+		}
+	}
+}
+
+// Fetch implements channels.Fetcher.
+func (c *Channel) Fetch(ctx context.Context, file channels.Attachment, w io.Writer) error {
+	data, err := c.link.Fetch(ctx, file.ID)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
 }

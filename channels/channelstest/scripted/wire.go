@@ -3,7 +3,6 @@ package scripted
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"switchboard/channels"
 )
@@ -17,6 +16,10 @@ type Link interface {
 	Post(ctx context.Context, post Post) (channels.MessageID, error)
 	// Find looks a part up by its nonce.
 	Find(ctx context.Context, conv channels.ConversationID, nonce string) (channels.MessageID, bool, error)
+	// Toast answers a press: it shows text, which may be empty, to who pressed.
+	Toast(ctx context.Context, callback, text string) error
+	// Fetch reads the bytes of an attachment by its ID.
+	Fetch(ctx context.Context, id string) ([]byte, error)
 }
 
 // An Update is one thing the platform tells, as bytes: a Message in JSON, or
@@ -27,30 +30,12 @@ type Update struct {
 	Data  []byte `json:"data"`
 }
 
-// A Message is what somebody wrote, as the platform tells it.
-type Message struct {
-	ID           string                `json:"id"`
-	Conversation string                `json:"conversation"`
-	Kind         string                `json:"kind,omitempty"` // direct (default) | group | thread
-	Place        string                `json:"place,omitempty"`
-	Title        string                `json:"title,omitempty"`
-	User         string                `json:"user"`
-	Label        string                `json:"label,omitempty"`
-	Bot          bool                  `json:"bot,omitempty"`
-	Text         string                `json:"text"`
-	ReplyTo      string                `json:"reply_to,omitempty"`
-	Quote        string                `json:"quote,omitempty"`
-	Forwarded    bool                  `json:"forwarded,omitempty"`
-	Mentioned    bool                  `json:"mentioned,omitempty"`
-	Attachments  []channels.Attachment `json:"attachments,omitempty"`
-	At           time.Time             `json:"at"`
-}
-
 // A Post is a part on its way to the platform.
 type Post struct {
 	Conversation channels.ConversationID `json:"conversation"`
 	Text         string                  `json:"text"`
 	Rich         json.RawMessage         `json:"rich,omitempty"`
+	Buttons      []channels.Button       `json:"buttons,omitempty"`
 	ReplyTo      channels.MessageID      `json:"reply_to,omitempty"`
 	Nonce        string                  `json:"nonce"`
 }
@@ -61,9 +46,12 @@ const (
 	PathPoll = "/poll"
 	PathPost = "/post"
 	PathFind = "/find"
+	// of what people do
+	PathToast = "/toast"
+	PathFetch = "/fetch"
 )
 
-// A PollCall is the body of PathPoll, a FindCall that of PathFind.
+// Bodies of the calls.
 type (
 	PollCall struct {
 		Confirm []int64 `json:"confirm,omitempty"`
@@ -72,6 +60,13 @@ type (
 		Conversation channels.ConversationID `json:"conversation"`
 		Nonce        string                  `json:"nonce"`
 	}
+	ToastCall struct {
+		Callback string `json:"callback"`
+		Text     string `json:"text"`
+	}
+	FetchCall struct {
+		ID string `json:"id"`
+	}
 )
 
 // A Reply is the answer to every call.
@@ -79,6 +74,7 @@ type Reply struct {
 	Updates []Update           `json:"updates,omitempty"`
 	ID      channels.MessageID `json:"id,omitempty"`
 	Found   bool               `json:"found,omitempty"`
+	Data    []byte             `json:"data,omitempty"`
 	Error   *Error             `json:"error,omitempty"`
 }
 
