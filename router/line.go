@@ -4,19 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"switchboard/channels"
 )
 
-const (
-	reconnectMin   = 5 * time.Second
-	reconnectMax   = 5 * time.Minute
-	reconnectReset = time.Minute // a connection that lived so long was a good one
-	leaseRetry     = time.Second
-)
+// leaseRetry is how often a channel is asked for that another engine holds.
+const leaseRetry = time.Second
 
 // A line is one channel with what the router keeps for it: its settings, its
 // lease and its sender.
@@ -28,6 +23,8 @@ type line struct {
 	reader  channels.Reader // nil: the channel sends
 	config  ChannelConfig
 	limits  *limits
+	health  *health
+	trouble trouble // connect's alone
 
 	mu     sync.Mutex
 	sender *sender // nil while this engine does not hold the channel
@@ -40,7 +37,7 @@ func newLine(r *Router, at Attached) (*line, error) {
 	}
 	l := &line{
 		router: r, name: at.Channel.Name(), kind: at.Channel.Kind(),
-		channel: at.Channel, config: at.Config, limits: limits,
+		channel: at.Channel, config: at.Config, limits: limits, health: newHealth(),
 	}
 	l.reader, _ = at.Channel.(channels.Reader)
 	return l, nil
@@ -56,8 +53,12 @@ func (l *line) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		hold, ok, err := l.router.Ledger.TakeChannel(ctx, l.router.Engine.ID(), l.name)
 		if err != nil || !ok {
-			if err != nil && ctx.Err() == nil {
-				l.router.Log.ErrorContext(ctx, "cannot take the channel's lease", "channel", l.name, "error", err)
+			reason := "another engine holds the channel"
+			if err != nil {
+				reason = "the database does not lease the channel: " + err.Error()
+			}
+			if ctx.Err() == nil {
+				l.setState(ctx, channels.StateWaiting, reason)
 			}
 			sleep(ctx, leaseRetry)
 			continue
@@ -82,28 +83,6 @@ func (l *line) hold(ctx context.Context, hold Hold) {
 	defer cancel()
 	if err := l.router.Ledger.DropChannel(release, hold); err != nil && !errors.Is(err, ErrFenced) {
 		l.router.Log.WarnContext(ctx, "cannot release the channel's lease", "channel", l.name, "error", err)
-	}
-}
-
-// connect runs the channel, and again after a pause that grows while it fails.
-func (l *line) connect(ctx context.Context) {
-	pause := reconnectMin
-	for ctx.Err() == nil {
-		began := time.Now()
-		err := l.channel.Run(ctx, ear{l})
-		if ctx.Err() != nil {
-			return
-		}
-		if time.Since(began) >= reconnectReset {
-			pause = reconnectMin
-		}
-		if errors.Is(err, channels.ErrUnauthorized) {
-			l.router.Log.ErrorContext(ctx, "channel stopped: mend its credentials in the settings", "channel", l.name, "error", err)
-			return
-		}
-		l.router.Log.WarnContext(ctx, "channel lost its connection", "channel", l.name, "error", err, "retry_in", pause.String())
-		sleep(ctx, pause/2+rand.N(pause))
-		pause = min(2*pause, reconnectMax)
 	}
 }
 
@@ -145,14 +124,3 @@ func sleep(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	}
 }
-
-// An ear is what a channel tells its events to.
-type ear struct{ line *line }
-
-// Accept implements channels.Sink.
-func (e ear) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
-	return e.line.router.Accept(ctx, batch)
-}
-
-// Heard implements channels.Sink.
-func (e ear) Heard() {}

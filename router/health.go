@@ -1,0 +1,317 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"switchboard/channels"
+)
+
+const (
+	reconnectMin   = 5 * time.Second
+	reconnectMax   = 5 * time.Minute
+	reconnectReset = time.Minute // a connection that spoke for so long was a good one
+	probeTimeout   = 10 * time.Second
+)
+
+// Statuses tells how each channel's connection is, in the order of their names.
+func (r *Router) Statuses() []channels.Status {
+	list := make([]channels.Status, 0, len(r.lines))
+	for _, l := range r.lines {
+		list = append(list, l.health.status(l))
+	}
+	slices.SortFunc(list, func(a, b channels.Status) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// health is what is known of a channel's connection.
+type health struct {
+	mu        sync.Mutex
+	state     channels.State
+	since     time.Time
+	reason    string
+	lastFrame time.Time
+	lastEvent time.Time
+	first     time.Time     // when the present connection first spoke; zero: it did not
+	over      bool          // the present connection is being ended: what it still says is no sign of life
+	up        chan struct{} // closed at the first frame of all
+}
+
+func newHealth() *health {
+	return &health{state: channels.StateWaiting, since: time.Now(), up: make(chan struct{})}
+}
+
+func (h *health) status(l *line) channels.Status {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return channels.Status{
+		Name: l.name, Kind: l.kind, State: h.state, Since: h.since, Reason: h.reason,
+		LastFrame: h.lastFrame, LastEvent: h.lastEvent,
+	}
+}
+
+// set changes the state, and says whether that is news.
+func (h *health) set(state channels.State, reason string) (news bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if news = h.state != state; news {
+		h.state, h.since = state, time.Now()
+	}
+	news = news || h.reason != reason
+	h.reason = reason
+	return news
+}
+
+// began notes that a new connection is made.
+func (h *health) began() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.first, h.over = time.Time{}, false
+}
+
+// ends notes that the present connection is being ended.
+func (h *health) ends() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+}
+
+// heard notes that the platform spoke, and says whether the channel was not
+// connected before.
+func (h *health) heard(event bool) (up bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	h.lastFrame = now
+	if event {
+		h.lastEvent = now
+	}
+	if h.first.IsZero() && !h.over {
+		h.first = now
+		if h.state != channels.StateConnected {
+			h.state, h.since, h.reason, up = channels.StateConnected, now, "", true
+		}
+	}
+	select {
+	case <-h.up:
+	default:
+		close(h.up)
+	}
+	return up
+}
+
+// spoke says whether the platform spoke on the present connection.
+func (h *health) spoke() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.first.IsZero()
+}
+
+// alive is how long the present connection has spoken.
+func (h *health) alive() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.first.IsZero() {
+		return 0
+	}
+	return h.lastFrame.Sub(h.first)
+}
+
+// silentSince is when the platform last spoke on a connection made then.
+func (h *health) silentSince(made time.Time) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lastFrame.After(made) {
+		return h.lastFrame
+	}
+	return made
+}
+
+// trouble is a row of connections on which the platform never spoke.
+type trouble struct {
+	fault error // how the latest connection ended
+	times int
+	since time.Time
+}
+
+// note adds how a connection ended; spoke says that the platform had spoken on it.
+func (t *trouble) note(fault error, spoke bool) {
+	if t.fault = fault; spoke {
+		t.times = 0
+		return
+	}
+	if t.times == 0 {
+		t.since = time.Now()
+	}
+	t.times++
+}
+
+// String says what the trouble is and how long it lasts; empty: there is none.
+func (t *trouble) String() string {
+	switch {
+	case t.fault == nil:
+		return ""
+	case t.times > 1 && !useless(t.fault):
+		return fmt.Sprintf("%v (%d times since %s)", t.fault, t.times, t.since.UTC().Format("2006-01-02 15:04:05Z"))
+	}
+	return t.fault.Error()
+}
+
+// connect runs the channel, and again after a pause that grows while it fails.
+func (l *line) connect(ctx context.Context) {
+	pause := reconnectMin
+	for ctx.Err() == nil {
+		l.health.began()
+		if !useless(l.trouble.fault) {
+			l.health.set(channels.StateConnecting, l.trouble.String())
+		}
+		if l.reader != nil {
+			ear{l}.Heard() // its clients are as near as this program
+		}
+		err := l.listen(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = errEnded
+		}
+		if l.health.alive() >= reconnectReset {
+			pause = reconnectMin
+		}
+		wait := jittered(pause)
+		if useless(err) {
+			wait, pause = reconnectMin, reconnectMin // Run asks nobody while the credential is the same
+		} else {
+			pause = min(2*pause, reconnectMax)
+		}
+		l.judge(ctx, err)
+		sleep(ctx, wait)
+	}
+}
+
+// useless says that connecting anew makes no sense before the settings change.
+func useless(err error) bool {
+	return errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrNoCredentials)
+}
+
+// jittered is pause, a fifth more or less, so that what broke at once does not come
+// back at once.
+func jittered(pause time.Duration) time.Duration {
+	return min(max(pause*4/5+rand.N(pause*2/5), reconnectMin), reconnectMax)
+}
+
+var (
+	// errDeaf ends a connection on which nothing comes any more.
+	errDeaf  = errors.New("nothing came on the connection")
+	errEnded = errors.New("the connection ended")
+)
+
+// listen runs the channel once, and ends it when it is silent for longer than it
+// can be while it is well.
+func (l *line) listen(ctx context.Context) error {
+	pulse, ok := l.channel.(channels.Pulse)
+	if !ok || pulse.Silence() <= 0 {
+		return l.channel.Run(ctx, ear{l})
+	}
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var watching sync.WaitGroup
+	watching.Go(func() { l.watch(running, end, pulse.Silence()) })
+	err := l.channel.Run(running, ear{l})
+	cause := context.Cause(running)
+	end(nil)
+	watching.Wait()
+	if errors.Is(cause, errDeaf) {
+		return cause
+	}
+	return err
+}
+
+// watch waits until the connection has been silent for too long, asks the platform
+// whether it lives, for the record, and ends the connection whatever it says.
+func (l *line) watch(ctx context.Context, end context.CancelCauseFunc, silence time.Duration) {
+	made := time.Now()
+	for ctx.Err() == nil {
+		rest := time.Until(l.health.silentSince(made).Add(silence))
+		if rest > 0 {
+			sleep(ctx, rest)
+			continue
+		}
+		state, reason := channels.StateDeaf, "nothing came for "+silence.String()
+		if prober, ok := l.channel.(channels.Prober); ok {
+			probing, cancel := context.WithTimeout(ctx, probeTimeout)
+			err := prober.Probe(probing)
+			cancel()
+			if ctx.Err() != nil {
+				return // it ended by itself
+			}
+			if err != nil {
+				state, reason = channels.StateError, reason+", and the platform does not answer: "+err.Error()
+			} else {
+				reason += ", though the platform answers"
+			}
+		}
+		l.health.ends()
+		l.setState(ctx, state, reason+"; connecting anew")
+		end(errDeaf)
+		return
+	}
+}
+
+// judge says what the end of a connection means for the channel's state.
+func (l *line) judge(ctx context.Context, err error) {
+	spoke := l.health.spoke()
+	l.trouble.note(err, spoke)
+	reason := l.trouble.String()
+	switch {
+	case errors.Is(err, errDeaf): // watch said it
+	case errors.Is(err, channels.ErrNoCredentials):
+		l.setState(ctx, channels.StateWaiting, reason)
+	case spoke && !useless(err) && !errors.Is(err, channels.ErrElsewhere):
+		l.setState(ctx, channels.StateConnecting, "the connection was lost: "+reason)
+	default:
+		l.setState(ctx, channels.StateError, reason)
+	}
+}
+
+// setState changes the channel's state, and logs what is news.
+func (l *line) setState(ctx context.Context, state channels.State, reason string) {
+	if !l.health.set(state, reason) {
+		return
+	}
+	log := l.router.Log.With("channel", l.name, "state", string(state))
+	switch state {
+	case channels.StateDeaf:
+		log.WarnContext(ctx, "channel is deaf", "reason", reason)
+	case channels.StateError:
+		log.WarnContext(ctx, "channel is not connected", "reason", reason)
+	case channels.StateWaiting:
+		log.InfoContext(ctx, "channel waits", "reason", reason)
+	default:
+		log.WarnContext(ctx, "channel connects anew", "reason", reason)
+	}
+}
+
+// An ear is what a channel tells its events to.
+type ear struct{ line *line }
+
+// Accept implements channels.Sink.
+func (e ear) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
+	e.heard(ctx, len(batch) > 0)
+	return e.line.router.Accept(ctx, batch)
+}
+
+// Heard implements channels.Sink.
+func (e ear) Heard() { e.heard(context.Background(), false) }
+
+func (e ear) heard(ctx context.Context, event bool) {
+	if e.line.health.heard(event) {
+		e.line.router.Log.InfoContext(ctx, "channel is connected", "channel", e.line.name)
+	}
+}
