@@ -18,14 +18,14 @@ import (
 // Markdown that shows nothing (a link definition alone) is sent as it is written,
 // because a platform refuses an empty message.
 func Parts(markdown string, f channels.Features) []channels.Body {
-	text := Parse(markdown).Plain()
-	if strings.TrimSpace(text) == "" {
-		text = strings.TrimSpace(markdown)
+	t := Parse(markdown).Lay(&plainStyle)
+	if strings.TrimSpace(t.Text) == "" && len(t.Spans) == 0 {
+		t = Text{Text: strings.TrimSpace(markdown)}
 	}
-	parts := Split(text, f.MaxText, f.Len)
-	bodies := make([]channels.Body, len(parts))
-	for i, part := range parts {
-		bodies[i].Text = part
+	var p plainer
+	var bodies []channels.Body
+	for _, piece := range t.Split(f.MaxText, func(t Text) int { return f.Len(p.text(t)) }) {
+		bodies = append(bodies, channels.Body{Text: p.text(piece)})
 	}
 	return bodies
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
@@ -13,6 +14,7 @@ import (
 type Document struct {
 	source []byte
 	root   ast.Node
+	notes  map[string]string // see Annotate
 }
 
 // Parse reads markdown. Any text is Markdown of some kind, so there is no error;
@@ -20,32 +22,32 @@ type Document struct {
 // the text and no faster: markup beyond what people write is left as it stands.
 func Parse(markdown string) *Document {
 	source := squeeze([]byte(strings.ToValidUTF8(markdown, "\uFFFD")))
-	return &Document{source: source, root: gfm.Parse(text.NewReader(source))}
+	pc := parser.NewContext()
+	findNotes(source, pc)
+	return &Document{source: source, root: gfm.Parse(text.NewReader(source), parser.WithContext(pc))}
 }
 
-// unescape resolves backslash escapes and character references in one pass, so
-// that an escaped reference stays as written.
-func unescape(raw []byte) string {
-	var out strings.Builder
-	out.Grow(len(raw))
+// unescape adds raw to out with backslash escapes and character references resolved
+// in one pass, so that an escaped reference stays as written.
+func unescape(out, raw []byte) []byte {
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
 		case c == '\\' && i+1 < len(raw) && util.IsPunct(raw[i+1]):
 			i++
-			out.WriteByte(raw[i])
+			out = append(out, raw[i])
 		case c == '&':
 			ref := reference(raw[i:])
 			if ref == nil {
-				out.WriteByte(c)
+				out = append(out, c)
 				continue
 			}
-			out.Write(util.ResolveEntityNames(util.ResolveNumericReferences(ref)))
+			out = append(out, util.ResolveEntityNames(util.ResolveNumericReferences(ref))...)
 			i += len(ref) - 1
 		default:
-			out.WriteByte(c)
+			out = append(out, c)
 		}
 	}
-	return out.String()
+	return out
 }
 
 // reference is the character reference that raw begins with, or nil. The longest

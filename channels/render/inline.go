@@ -8,129 +8,143 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// inline writes the text inside a block. Emphasis loses its marks; code and
-// struck-out text keep theirs, because without them they would mean something
-// else.
-func (p *plain) inline(n ast.Node) string {
-	var out bytes.Buffer
-	p.inlineTo(&out, n)
-	return string(bytes.TrimRight(out.Bytes(), "\n"))
-}
-
-func (p *plain) inlineTo(out *bytes.Buffer, parent ast.Node) {
+// inline writes the text inside a block.
+func (l *layout) inline(parent ast.Node) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Text:
-			p.text(out, n)
+			l.plain(n)
 		case *ast.String:
-			out.Write(n.Value)
-		case *ast.CodeSpan:
-			p.codeSpan(out, n)
-		case *ast.Link:
-			p.link(out, n, n.Destination, n.Reference != nil)
-		case *ast.Image:
-			p.link(out, n, n.Destination, n.Reference != nil)
-		case *ast.AutoLink:
-			out.Write(n.Label(p.source))
-		case *ast.RawHTML:
-			p.rawHTML(out, n)
-		case *extast.Strikethrough:
-			out.WriteString("~~")
-			p.inlineTo(out, n)
-			out.WriteString("~~")
-		case *extast.TaskCheckBox:
-			if n.IsChecked {
-				out.WriteString("[x] ")
-			} else {
-				out.WriteString("[ ] ")
+			l.write(n.Value)
+		case *ast.Emphasis:
+			kind := Italic
+			if n.Level > 1 {
+				kind = Bold
 			}
+			l.in(Span{Kind: kind}, func() { l.inline(n) })
+		case *extast.Strikethrough:
+			l.in(Span{Kind: Strike}, func() { l.inline(n) })
+		case *spoiler:
+			l.in(Span{Kind: Spoiler}, func() { l.inline(n) })
+		case *ast.CodeSpan:
+			l.codeSpan(n)
+		case *ast.Link:
+			l.link(n, n.Destination, n.Reference != nil)
+		case *ast.Image:
+			l.link(n, n.Destination, n.Reference != nil)
+		case *ast.AutoLink:
+			l.autoLink(n)
+		case *ast.RawHTML:
+			l.rawHTML(n)
+		case *extast.TaskCheckBox: // it is the item's mark
 		default:
-			p.inlineTo(out, n)
+			l.inline(n)
 		}
 	}
 }
 
-func (p *plain) text(out *bytes.Buffer, n *ast.Text) {
-	value := n.Segment.Value(p.source)
-	if n.IsRaw() {
-		out.Write(value)
-	} else {
-		out.WriteString(unescape(value))
+func (l *layout) plain(n *ast.Text) {
+	value := n.Segment.Value(l.source)
+	if !n.IsRaw() && bytes.ContainsAny(value, `\&`) {
+		l.scratch = unescape(l.scratch[:0], value)
+		value = l.scratch
 	}
+	l.write(value)
 	// A line break in the source stays one: in a chat it was meant.
 	if n.SoftLineBreak() || n.HardLineBreak() {
-		out.WriteByte('\n')
+		l.newline()
 	}
 }
 
-func (p *plain) codeSpan(out *bytes.Buffer, n *ast.CodeSpan) {
-	var code strings.Builder
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		if t, ok := c.(*ast.Text); ok {
-			code.Write(t.Segment.Value(p.source))
+func (l *layout) codeSpan(n *ast.CodeSpan) {
+	l.in(Span{Kind: Code}, func() {
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			if t, ok := c.(*ast.Text); ok {
+				l.write(bytes.ReplaceAll(t.Segment.Value(l.source), []byte{'\n'}, []byte{' '}))
+			}
 		}
-	}
-	fence := "`"
-	for strings.Contains(code.String(), fence) && len(fence) < 8 {
-		fence += "`"
-	}
-	out.WriteString(fence)
-	out.WriteString(strings.ReplaceAll(code.String(), "\n", " "))
-	out.WriteString(fence)
+	})
 }
 
-// link writes "text (address)", and the address alone when the text says no more.
-func (p *plain) link(out *bytes.Buffer, n ast.Node, destination []byte, reference bool) {
-	start := out.Len()
-	p.inlineTo(out, n)
-	label := out.Bytes()[start:]
-	if reference && !p.show(destination) && len(bytes.TrimSpace(label)) > 0 {
+// link writes a link, or its text with the address behind it in parentheses where
+// there can be no link, or the address alone when the text says no more. An
+// attachment's is a place on no platform and never shown.
+func (l *layout) link(n ast.Node, destination []byte, reference bool) {
+	if id, ok := attachment(destination); ok {
+		l.attached(n, id)
 		return
 	}
-	address := unescape(destination)
-	switch {
-	case address == "" || string(label) == address ||
-		strings.HasPrefix(address, "mailto:") && string(label) == address[len("mailto:"):]:
-	case len(bytes.TrimSpace(label)) == 0:
-		out.Truncate(start)
-		out.WriteString(address)
-	default:
-		out.WriteString(" (")
-		out.WriteString(address)
-		out.WriteByte(')')
+	if len(destination) == 0 || reference && !l.show(destination) {
+		l.inline(n)
+		return
 	}
+	address := string(unescape(nil, destination))
+	s := Span{Kind: Link}
+	if l.style.Link != nil && l.style.Link(address) {
+		s.Value = address
+	}
+	l.in(s, func() {
+		switch before := len(l.buf); {
+		case !l.label(n):
+			l.write([]byte(address))
+		case s.Value != "" || l.says(before, address):
+		default:
+			l.write([]byte(" (" + address + ")"))
+		}
+	})
+}
+
+// label writes the text of a link, and says whether there is any.
+func (l *layout) label(n ast.Node) bool {
+	before := len(l.buf)
+	l.inline(n)
+	return len(l.buf) > before
+}
+
+// says whether what was written since before is the address itself.
+func (l *layout) says(before int, address string) bool {
+	label := bytes.TrimLeft(l.buf[before:], blank)
+	return string(label) == strings.TrimPrefix(address, "mailto:") || string(label) == address
 }
 
 // show says whether the address of a definition is written here. One that stands
 // above already is left out when there is no room for it: a long one can be
 // referred to in three letters.
-func (p *plain) show(destination []byte) bool {
-	if len(destination) == 0 {
-		return true
+func (l *layout) show(destination []byte) bool {
+	if l.shown[&destination[0]] {
+		return l.again(len(destination))
 	}
-	if p.shown[&destination[0]] {
-		return p.again(len(destination))
+	if l.shown == nil {
+		l.shown = map[*byte]bool{}
 	}
-	if p.shown == nil {
-		p.shown = map[*byte]bool{}
-	}
-	p.shown[&destination[0]] = true
+	l.shown[&destination[0]] = true
 	return true
+}
+
+func (l *layout) autoLink(n *ast.AutoLink) {
+	if id, ok := attachment(n.URL(l.source)); ok {
+		l.attached(n, id)
+		return
+	}
+	s := Span{Kind: Link}
+	if address := string(n.URL(l.source)); l.style.Link != nil && l.style.Link(address) {
+		s.Value = address
+	}
+	l.in(s, func() { l.write(n.Label(l.source)) })
 }
 
 // tagFiller takes out what "<br>" may be written with.
 var tagFiller = strings.NewReplacer(" ", "", "/", "")
 
-func (p *plain) rawHTML(out *bytes.Buffer, n *ast.RawHTML) {
-	var tag strings.Builder
+func (l *layout) rawHTML(n *ast.RawHTML) {
+	var tag bytes.Buffer
 	for i := range n.Segments.Len() {
 		segment := n.Segments.At(i)
-		tag.Write(segment.Value(p.source))
+		tag.Write(segment.Value(l.source))
 	}
-	switch strings.ToLower(tagFiller.Replace(tag.String())) {
-	case "<br>":
-		out.WriteByte('\n')
-	default:
-		out.WriteString(tag.String())
+	if strings.EqualFold(tagFiller.Replace(tag.String()), "<br>") {
+		l.newline()
+	} else {
+		l.write(tag.Bytes())
 	}
 }

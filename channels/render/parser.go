@@ -52,11 +52,13 @@ var gfm = parser.NewParser(
 	parser.WithInlineParsers(
 		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
 		util.Prioritized(codeSpans{parser.NewCodeSpanParser()}, 100),
+		util.Prioritized(notes{}, 199),
 		util.Prioritized(links{parser.NewLinkParser()}, 200),
 		util.Prioritized(marks{parser.NewAutoLinkParser(), 1}, 300),
 		util.Prioritized(marks{parser.NewRawHTMLParser(), tagCost}, 400),
 		util.Prioritized(marks{parser.NewEmphasisParser(), 1}, 500),
 		util.Prioritized(marks{extension.NewStrikethroughParser(), 1}, 500),
+		util.Prioritized(spoilers{}, 500),
 		util.Prioritized(bareLinks{extension.NewLinkifyParser()}, 999),
 	),
 	parser.WithParagraphTransformers(
@@ -79,7 +81,7 @@ func (c container) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.
 	return c.BlockParser.Open(parent, r, pc)
 }
 
-// definitions leaves a paragraph of too many link definitions alone.
+// definitions leaves a paragraph alone that defines too many links, or footnotes.
 type definitions struct{ parser.ParagraphTransformer }
 
 func (d definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
@@ -88,7 +90,7 @@ func (d definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Contex
 		segment := p.Lines().At(i)
 		n += bytes.Count(segment.Value(r.Source()), []byte("]:"))
 	}
-	if n > 0 && n <= maxDefinitions {
+	if n > 0 && n <= maxDefinitions && !definesNotes(p, r.Source()) {
 		d.ParagraphTransformer.Transform(p, r, pc)
 	}
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -9,72 +10,156 @@ import (
 )
 
 // Split cuts text into parts that measure at most limit each; measure counts in
-// the platform's unit, and nil counts runes. It cuts at a blank line if it can,
-// else at a line break, at a space, and last between two characters as people see
-// them. White space at a cut is dropped, everything else is kept in order, and no
-// part is blank unless the whole text is. A limit of 0 or less means one part.
-//
-// A single character as people see it that is longer than the limit is cut
-// between its runes; a single rune longer than the limit is a part of its own,
-// the one case where a part measures more. Bytes that are not UTF-8 become U+FFFD.
+// the platform's unit, and nil counts runes. It is Text.Split for a text that means
+// nothing but its characters. Bytes that are not UTF-8 become U+FFFD.
 func Split(text string, limit int, measure func(string) int) []string {
 	if measure == nil {
 		measure = utf8.RuneCountInString
 	}
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if limit <= 0 || measure(text) <= limit {
-		return []string{text}
-	}
-	s := splitter{limit: limit, measure: measure, guess: min(limit, len(text))}
-	var parts []string
-	for rest := text; rest != ""; {
-		part, after := s.next(rest)
-		if strings.Trim(part, blank) != "" {
-			parts = append(parts, part)
-		}
-		rest = after
-	}
-	if len(parts) == 0 {
-		return []string{""}
+	whole := Text{Text: strings.ToValidUTF8(text, "\uFFFD")}
+	pieces := whole.Split(limit, func(t Text) int { return measure(t.Text) })
+	parts := make([]string, len(pieces))
+	for i, piece := range pieces {
+		parts[i] = piece.Text
 	}
 	return parts
+}
+
+// Split cuts t into pieces of which size is at most limit each: what the emitter
+// makes of a piece, marks and all, in the platform's unit. It cuts at a blank line if
+// it can, else at a line break, at a space, and last between two characters as people
+// see them. A span of a kind below Quote is not cut if it fits a piece by itself. The
+// spans that are cut go on in the next piece, Continued. White space at a cut is
+// dropped, everything else is kept in order, and no piece is blank unless the whole
+// text is. A limit of 0 or less means one piece.
+//
+// Spans whose marks would take more than half of a piece are left out of it. A single
+// character as people see it that is longer than the limit is cut between its runes;
+// a single rune longer than the limit is a piece of its own, the one case where a
+// piece measures more.
+func (t Text) Split(limit int, size func(Text) int) []Text {
+	if limit <= 0 || size(t) <= limit {
+		return []Text{t}
+	}
+	s := splitter{limit: limit, size: size, text: t.Text, spans: t.Spans, guess: min(limit, len(t.Text))}
+	var pieces []Text
+	for s.start < len(s.text) {
+		if piece := s.next(); strings.Trim(piece.Text, blank) != "" {
+			pieces = append(pieces, piece)
+		}
+	}
+	if len(pieces) == 0 {
+		return []Text{{}}
+	}
+	return pieces
 }
 
 // blank is the white space that may be dropped at a cut.
 const blank = " \t\r\n"
 
 type splitter struct {
-	limit   int
-	measure func(string) int
-	guess   int   // bytes that the last part took
-	ends    []int // of the last window; kept for its memory
+	limit int
+	size  func(Text) int
+	text  string
+
+	start int    // what is left of text begins here
+	open  []Span // those that began before start and go on behind it
+	spans []Span // those that begin at start or later
+	bare  bool   // this piece has no spans
+
+	guess int    // bytes that the last piece took
+	ends  []int  // of the last window; kept for its memory
+	room  []Span // of the last piece that was measured; kept for its memory
 }
 
-// next takes one part off text and returns what is left. Its work is bounded by the
-// length of the part, whatever the characters and whatever the measure.
-func (s *splitter) next(text string) (part, rest string) {
-	ends := s.window(text)
-	if len(ends) == 0 {
-		return s.force(text)
+// next takes one piece off the text. Its work is bounded by the length of the piece,
+// whatever the characters and whatever the measure.
+func (s *splitter) next() Text {
+	s.bare = s.marksTakeAll()
+	ends := s.window(s.start)
+	if len(ends) == 0 && !s.bare {
+		s.bare = true
+		ends = s.window(s.start)
 	}
+	if len(ends) == 0 {
+		return s.take(s.force(), 0)
+	}
+	text := s.text[s.start:]
 	last := ends[len(ends)-1]
 	cut, resume := last, last
 	if last < len(text) {
-		cut, resume = choose(text, ends)
+		ends = s.whole(ends)
+		last = ends[len(ends)-1]
+		cut, resume = s.choose(text, ends)
 	}
-	part = trim(text, ends, cut)
+	cut = trim(text, ends, cut)
 	// A measure need not grow with its text; the limit holds all the same. What the
 	// window ends with is known to fit.
-	if s.measure(part) > s.limit {
-		part, cut, resume = text[:last], last, last
+	if !s.fits(s.start, cut) {
+		cut, resume = last, last
 	}
-	s.guess = cut
-	return part, text[resume:]
+	s.guess = max(cut, 1)
+	return s.take(cut, resume)
 }
 
-// trim is text up to cut without the white space at its end. It goes by whole
-// characters: a space may be part of one.
-func trim(text string, ends []int, cut int) string {
+// take makes a piece of the next cut bytes, and goes on after resume, or cut.
+func (s *splitter) take(cut, resume int) Text {
+	piece := s.piece(s.start, cut)
+	piece.Spans = slices.Clone(piece.Spans)
+	end := s.start + cut
+	s.start += max(cut, resume)
+	s.open = slices.DeleteFunc(s.open, func(o Span) bool { return o.End <= s.start })
+	for len(s.spans) > 0 {
+		o := s.spans[0]
+		if o.Start >= s.start && (o.Start != o.End || o.Start > end) {
+			break
+		}
+		if o.End > s.start {
+			s.open = append(s.open, o)
+		}
+		s.spans = s.spans[1:]
+	}
+	return piece
+}
+
+// piece is the length bytes from start on; its spans are valid until the next one.
+func (s *splitter) piece(start, length int) Text {
+	t := Text{Text: s.text[start : start+length]}
+	if s.bare {
+		return t
+	}
+	s.room = s.room[:0]
+	for _, o := range s.open {
+		if o, ok := o.clip(start, start+length); ok {
+			s.room = append(s.room, o)
+		}
+	}
+	for _, o := range s.spans {
+		if o.Start > start+length {
+			break
+		}
+		if o, ok := o.clip(start, start+length); ok {
+			s.room = append(s.room, o)
+		}
+	}
+	t.Spans = s.room
+	return t
+}
+
+func (s *splitter) fits(start, length int) bool { return s.size(s.piece(start, length)) <= s.limit }
+
+// marksTakeAll says whether the marks around the next character take more than half
+// of a piece. A few marks repeated in every piece could outgrow the text.
+func (s *splitter) marksTakeAll() bool {
+	s.bare = false
+	_, n := utf8.DecodeRuneInString(s.text[s.start:])
+	t := s.piece(s.start, n)
+	return len(t.Spans) > 0 && s.size(t)-s.size(Text{Text: t.Text}) > s.limit/2
+}
+
+// trim is the length of text up to cut without the white space at its end. It goes
+// by whole characters: a space may be part of one.
+func trim(text string, ends []int, cut int) int {
 	i := sort.SearchInts(ends, cut)
 	for ; i >= 0; i-- {
 		start := 0
@@ -86,15 +171,16 @@ func trim(text string, ends []int, cut int) string {
 		}
 		cut = start
 	}
-	return text[:cut]
+	return cut
 }
 
-// window lists the ends of the leading characters of text that fit together. It
-// looks no further than about twice what fits: a character may be as long as the
-// text, and must not be walked through again for every part cut off it.
-func (s *splitter) window(text string) []int {
+// window lists the ends of the characters from start on that fit together. It looks
+// no further than about twice what fits: a character may be as long as the text, and
+// must not be walked through again for every piece cut off it.
+func (s *splitter) window(start int) []int {
+	text := s.text[start:]
 	bound := 2*s.guess + 64
-	for bound < len(text) && s.measure(text[:runeEnd(text, bound)]) <= s.limit {
+	for bound < len(text) && s.fits(start, runeEnd(text, bound)) {
 		bound *= 2
 	}
 	bound = runeEnd(text, bound)
@@ -107,13 +193,34 @@ func (s *splitter) window(text string) []int {
 	if bound < len(text) && len(s.ends) > 0 { // the last one may go on
 		s.ends = s.ends[:len(s.ends)-1]
 	}
-	return s.ends[:s.fit(text, s.ends)]
+	return s.ends[:s.fit(start, s.ends)]
 }
 
-// fit is how many of the prefixes of text that end at ends are within the limit.
-// The last one counted has been measured itself.
-func (s *splitter) fit(text string, ends []int) int {
-	return sort.Search(len(ends), func(i int) bool { return s.measure(text[:ends[i]]) > s.limit })
+// fit is how many of the lengths in ends fit, from start on. The last one counted
+// has been measured itself.
+func (s *splitter) fit(start int, ends []int) int {
+	return sort.Search(len(ends), func(i int) bool { return !s.fits(start, ends[i]) })
+}
+
+// whole takes off ends what lies behind the beginning of a span that is cut there
+// and need not be, because it fits the next piece whole.
+func (s *splitter) whole(ends []int) []int {
+	if s.bare {
+		return ends
+	}
+	last := s.start + ends[len(ends)-1]
+	for _, o := range s.spans {
+		if o.Start >= last {
+			break
+		}
+		if o.Start <= s.start || o.End <= last || !o.Kind.whole() || !s.fits(o.Start, o.End-o.Start) {
+			continue
+		}
+		if n := sort.SearchInts(ends, o.Start-s.start+1); n > 0 && strings.Trim(s.text[s.start:o.Start], blank) != "" {
+			return ends[:n]
+		}
+	}
+	return ends
 }
 
 // runeEnd is the end of the rune that byte i of text is in, at most len(text).
@@ -124,120 +231,23 @@ func runeEnd(text string, i int) int {
 	return min(i, len(text))
 }
 
-// choose finds the best place to cut text within ends, and where the next part
-// begins. A break in the first quarter counts only when there is no later one of
-// any kind, because it would leave a stub.
-func choose(text string, ends []int) (cut, resume int) {
-	last := ends[len(ends)-1]
-	for _, least := range []int{last / 4, 0} {
-		for _, find := range []func(string, []int) int{lastBlankLine, lastNewline, lastSpace} {
-			if at := find(text, ends); at > least {
-				return at, skip(text, at)
-			}
-		}
-	}
-	return last, last
-}
-
-// The finders return where the last break of their kind begins, or 0. The
-// character after the window counts too: a break there costs nothing.
-
-func lastBlankLine(text string, ends []int) int {
-	newlines := 0
-	for i := len(ends) - 1; i >= 0; i-- {
-		switch at := ends[i]; {
-		case breakAt(text, at) > 0:
-			if newlines++; newlines == 2 {
-				return at
-			}
-		case at < len(text) && (text[at] == ' ' || text[at] == '\t'):
-		default:
-			newlines = 0
-		}
-	}
-	return 0
-}
-
-func lastNewline(text string, ends []int) int {
-	for i := len(ends) - 1; i >= 0; i-- {
-		if breakAt(text, ends[i]) > 0 {
-			return ends[i]
-		}
-	}
-	return 0
-}
-
-func lastSpace(text string, ends []int) int {
-	for i := len(ends) - 1; i >= 0; i-- {
-		if spaceAt(text, ends[i]) {
-			return ends[i]
-		}
-	}
-	return 0
-}
-
-// breakAt is the length of the line break at byte i, or 0.
-func breakAt(text string, i int) int {
-	switch {
-	case strings.HasPrefix(text[i:], "\r\n"):
-		return 2
-	case strings.HasPrefix(text[i:], "\n"):
-		return 1
-	}
-	return 0
-}
-
-// spaceAt says whether a space or tab stands at byte i that is a whole character:
-// one followed by a combining mark is not.
-func spaceAt(text string, i int) bool {
-	if i >= len(text) || (text[i] != ' ' && text[i] != '\t') {
-		return false
-	}
-	next := i + 1
-	if next >= len(text) || text[next] < utf8.RuneSelf {
-		return true
-	}
-	seg := graphemes.FromString(text[i:min(len(text), i+64)])
-	return seg.Next() && len(seg.Value()) == 1
-}
-
-// skip returns where the text goes on after the white space at byte i. Spaces
-// that indent the line it goes on with are kept.
-func skip(text string, i int) int {
-	line := -1
-	for i < len(text) {
-		if n := breakAt(text, i); n > 0 {
-			i += n
-			line = i
-			continue
-		}
-		if !spaceAt(text, i) {
-			break
-		}
-		i++
-	}
-	if line >= 0 && i < len(text) {
-		return line
-	}
-	return i
-}
-
-// force takes at least one rune off text where not one whole character fits.
-func (s *splitter) force(text string) (part, rest string) {
+// force is the length of as many runes as fit, at least one, where not one whole
+// character does.
+func (s *splitter) force() int {
+	text := s.text[s.start:]
 	bound := 64
-	for bound < len(text) && s.measure(text[:runeEnd(text, bound)]) <= s.limit {
+	for bound < len(text) && s.fits(s.start, runeEnd(text, bound)) {
 		bound *= 2
 	}
-	ends := s.ends[:0]
+	s.ends = s.ends[:0]
 	for i := range text[:runeEnd(text, bound)] {
 		if i > 0 {
-			ends = append(ends, i)
+			s.ends = append(s.ends, i)
 		}
 	}
-	s.ends = ends
-	_, end := utf8.DecodeRuneInString(text)
-	if n := s.fit(text, ends); n > 0 {
-		end = ends[n-1]
+	if n := s.fit(s.start, s.ends); n > 0 {
+		return s.ends[n-1]
 	}
-	return text[:end], text[end:]
+	_, end := utf8.DecodeRuneInString(text)
+	return end
 }

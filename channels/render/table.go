@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mattn/go-runewidth"
@@ -16,44 +17,98 @@ var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 func width(s string) int { return cells.StringWidth(s) }
 
 // table writes a table in columns, or its rows as blocks of "column: value" when
-// the columns take more than tableWidth.
-func (p *plain) table(n *extast.Table) {
-	var rows [][]string
+// the columns are too wide, or hold links, which are none in columns.
+func (l *layout) table(n *extast.Table) {
+	var rows [][]Text
+	live := false
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
-		rows = append(rows, p.row(r))
+		var row []Text
+		for c := r.FirstChild(); c != nil; c = c.NextSibling() {
+			cell := l.cell(c)
+			live = live || linked(cell)
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
 	}
-	if len(rows) == 0 {
+	if len(rows) == 0 || len(rows[0]) == 0 {
 		return
 	}
-	widths := make([]int, len(rows[0]))
-	total := 3 * (len(widths) - 1)
-	for i := range widths {
-		for _, row := range rows {
-			if i < len(row) {
-				widths[i] = max(widths[i], width(row[i]))
-			}
-		}
-		widths[i] = max(widths[i], 1)
-		total += widths[i]
-	}
-	if total+width(p.indent) > tableWidth {
-		p.records(rows)
-		return
-	}
-	for i, row := range rows {
-		p.line(columns(row, widths, n.Alignments))
-		if i == 0 {
-			p.line(rule(widths))
-		}
+	if live || !l.columns(rows, n.Alignments) {
+		l.records(rows)
 	}
 }
 
-func (p *plain) row(n ast.Node) []string {
-	var row []string
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		row = append(row, strings.Join(strings.Fields(p.inline(c)), " "))
+// cell is the text of one cell, in one line.
+func (l *layout) cell(n ast.Node) Text {
+	if l.cells == nil {
+		l.cells = &layout{style: l.style, source: l.source, notes: l.notes, budget: l.budget, oneLine: true}
 	}
-	return row
+	c := l.cells
+	c.buf, c.spans, c.space, c.started = c.buf[:0], c.spans[:0], c.space[:0], false
+	c.inline(n)
+	return Text{string(c.buf), slices.Clone(c.spans)}
+}
+
+// cellText is how a cell is written in columns.
+func (l *layout) cellText(t Text) string {
+	if l.style.Cell == nil {
+		return t.Text
+	}
+	return l.style.Cell(t)
+}
+
+// linked says whether t holds a link.
+func linked(t Text) bool {
+	for _, s := range t.Spans {
+		if s.Kind == Link && s.Value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// columns writes rows in columns, if they are narrow enough.
+func (l *layout) columns(rows [][]Text, alignments []extast.Alignment) bool {
+	widths := make([]int, len(rows[0]))
+	lines := make([][]string, len(rows))
+	for i, row := range rows {
+		for c, cell := range row {
+			s := strings.Join(strings.Fields(l.cellText(cell)), " ")
+			lines[i] = append(lines[i], s)
+			if c < len(widths) {
+				widths[c] = max(widths[c], width(s), 1)
+			}
+		}
+	}
+	total := 3 * (len(widths) - 1)
+	for _, w := range widths {
+		total += max(w, 1)
+	}
+	for _, at := range l.open {
+		total += max(l.spans[at].Indent, 2)
+	}
+	if total > l.style.TableWidth {
+		return false
+	}
+	l.enter(Span{Kind: Table})
+	for i, row := range lines {
+		l.tableLine(columns(row, widths, alignments))
+		if i == 0 {
+			l.tableLine(rule(widths))
+		}
+	}
+	l.leave(false)
+	return true
+}
+
+// tableLine writes a line whose spaces count.
+func (l *layout) tableLine(s string) {
+	l.space = l.space[:0]
+	if l.waiting == 0 {
+		l.lines = 1
+	}
+	l.begin()
+	l.buf = append(l.buf, s...)
 }
 
 // records writes every row as lines "column: value" with a blank line between
@@ -61,49 +116,64 @@ func (p *plain) row(n ast.Node) []string {
 // so that a short text could grow without bound. A table of a header alone shows
 // its header, and so does one whose header would outgrow everything else, each row
 // on a line of its own.
-func (p *plain) records(rows [][]string) {
+func (l *layout) records(rows [][]Text) {
 	header := rows[0]
-	if len(rows) == 1 {
-		p.line(strings.Join(header, " | "))
-		return
-	}
-	if !p.again(names(rows)) {
+	if len(rows) == 1 || !l.again(names(rows)) {
 		for _, row := range rows {
-			for len(row) > 0 && row[len(row)-1] == "" {
-				row = row[:len(row)-1]
-			}
-			p.line(strings.Join(row, " | "))
+			l.flat(row)
 		}
 		return
 	}
 	for r, row := range rows[1:] {
 		if r > 0 {
-			p.line("")
+			l.apart(2)
 		}
 		for i, value := range row {
-			switch {
-			case value == "":
-			case i < len(header) && header[i] != "":
-				p.line(header[i] + ": " + value)
-			default:
-				p.line(value)
+			if value.Text == "" {
+				continue
 			}
+			if i < len(header) && header[i].Text != "" {
+				l.in(Span{Kind: Bold}, func() { l.put(header[i]) })
+				l.write([]byte(": "))
+			}
+			l.put(value)
+			l.apart(1)
 		}
 	}
 }
 
+// flat writes a row in one line.
+func (l *layout) flat(row []Text) {
+	for len(row) > 0 && row[len(row)-1].Text == "" {
+		row = row[:len(row)-1]
+	}
+	for i, cell := range row {
+		if i > 0 {
+			l.write([]byte(" | "))
+		}
+		l.put(cell)
+	}
+	l.apart(1)
+}
+
 // names is how many bytes the header's cells take when each names its values.
-func names(rows [][]string) int {
+func names(rows [][]Text) int {
 	size := 0
 	for _, row := range rows[1:] {
 		for i, value := range row {
-			if value != "" && i < len(rows[0]) {
-				size += len(rows[0][i])
+			if value.Text != "" && i < len(rows[0]) {
+				size += len(rows[0][i].Text)
+				for _, s := range rows[0][i].Spans {
+					size += len(s.Value) + spanCost
+				}
 			}
 		}
 	}
 	return size
 }
+
+// spanCost is what a span repeated counts against the bound, besides its value.
+const spanCost = 16
 
 func columns(row []string, widths []int, alignments []extast.Alignment) string {
 	out := make([]string, len(widths))
@@ -112,7 +182,7 @@ func columns(row []string, widths []int, alignments []extast.Alignment) string {
 		if i < len(row) {
 			value = row[i]
 		}
-		left, right := 0, w-width(value)
+		left, right := 0, max(w, 1)-width(value)
 		if i < len(alignments) {
 			switch alignments[i] {
 			case extast.AlignRight:
@@ -130,7 +200,7 @@ func columns(row []string, widths []int, alignments []extast.Alignment) string {
 func rule(widths []int) string {
 	out := make([]string, len(widths))
 	for i, w := range widths {
-		out[i] = strings.Repeat("-", w)
+		out[i] = strings.Repeat("-", max(w, 1))
 	}
 	return strings.Join(out, "-+-")
 }

@@ -1,0 +1,75 @@
+package render
+
+import (
+	"bytes"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// Footnotes stay where they are written: "[^a]" is shown as "[a]" where a line
+// "[^a]: …" of the text defines it. Anything else that looks so (an expression, say)
+// is left alone.
+
+const maxNote = 64
+
+var notesKey = parser.NewContextKey()
+
+// findNotes collects the names that lines of source define.
+func findNotes(source []byte, pc parser.Context) {
+	if !bytes.Contains(source, []byte("[^")) {
+		return
+	}
+	names := map[string]bool{}
+	for line := range bytes.Lines(source) {
+		line = bytes.TrimLeft(line, " >")
+		if name := noteName(line); name != nil && bytes.HasPrefix(line[len(name)+3:], []byte(":")) {
+			names[string(name)] = true
+		}
+	}
+	pc.Set(notesKey, names)
+}
+
+// noteName is the a of a line that begins with "[^a]", or nil.
+func noteName(line []byte) []byte {
+	if !bytes.HasPrefix(line, []byte("[^")) {
+		return nil
+	}
+	line = line[2:min(len(line), maxNote)]
+	end := bytes.IndexByte(line, ']')
+	if end <= 0 || bytes.ContainsAny(line[:end], " \t[^") {
+		return nil
+	}
+	return line[:end]
+}
+
+// notes reads references to footnotes, and the marks of the notes themselves.
+type notes struct{}
+
+func (notes) Trigger() []byte { return []byte{'['} }
+
+func (notes) Parse(_ ast.Node, r text.Reader, pc parser.Context) ast.Node {
+	line, _ := r.PeekLine()
+	name := noteName(line)
+	if name == nil {
+		return nil
+	}
+	if names, _ := pc.Get(notesKey).(map[string]bool); !names[string(name)] {
+		return nil
+	}
+	r.Advance(len(name) + 3)
+	return ast.NewString([]byte("[" + string(name) + "]"))
+}
+
+// definesNotes says whether a line of p defines a footnote. The library would take
+// it for the definition of a link, and hide it.
+func definesNotes(p *ast.Paragraph, source []byte) bool {
+	for i := range p.Lines().Len() {
+		segment := p.Lines().At(i)
+		if noteName(bytes.TrimLeft(segment.Value(source), " ")) != nil {
+			return true
+		}
+	}
+	return false
+}

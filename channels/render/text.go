@@ -1,0 +1,151 @@
+package render
+
+import "slices"
+
+// A Kind says what a Span means.
+type Kind uint8
+
+const (
+	Bold    Kind = iota + 1
+	Italic       // stressed
+	Strike       // struck out
+	Spoiler      // hidden until touched
+	Code         // a few words of code within a line
+	Link         // Value is the address; empty when it stands in the text, or is not to be shown
+	Heading      // Level says of which order, from 1
+	Pre          // lines of code; Value is the language, may be empty
+	Table        // lines in columns, for a face whose characters are equally wide
+	Quote        // whole lines
+	Item         // of a list, whole lines; Value is its mark, e.g. "3. "
+	kinds
+)
+
+// Block says whether spans of this kind begin and end with lines.
+func (k Kind) Block() bool { return k >= Heading }
+
+// lines says whether every line of such a span has something in front of it.
+func (k Kind) lines() bool { return k == Quote || k == Item }
+
+// whole says whether such a span is better not cut. A heading is, too: its text
+// belongs together.
+func (k Kind) whole() bool { return k <= Table }
+
+// A Span is what a stretch of a Text means.
+type Span struct {
+	Start, End int // bytes of Text.Text
+	Kind       Kind
+	Value      string // see Kind
+	Level      int    // Heading: its order; Item, Quote: how many of these it stands in
+	Indent     int    // Item: how far its further lines stand in, in characters
+	Continued  bool   // it began in an earlier piece
+}
+
+// A Text is a laid out document, or a piece of one: the characters people read, and
+// what stretches of them mean. There is no markup in it, and nothing in front of
+// lines: the marks of items and the way quotes are shown are the emitter's.
+//
+// Spans are sorted by Start and contain one another or lie apart; the outer one
+// comes first. No span begins or ends with white space, those of kind Pre and Table
+// excepted. None is empty but an Item or Pre without text. No span of a kind below
+// Heading holds another of its kind, and none holds a block.
+type Text struct {
+	Text  string
+	Spans []Span
+}
+
+// An Emitter is told a Text in order; see Text.Emit.
+type Emitter interface {
+	// Open and Close begin and end a span that stands in the spans in, the outermost
+	// first. An Item or Quote opens where a line begins.
+	Open(s Span, in []Span)
+	Close(s Span, in []Span)
+	// Line ends a line, and begins another one in the spans in.
+	Line(in []Span)
+	// Write adds characters, without a line break.
+	Write(s string)
+}
+
+// Emit tells e what t holds. The emitter must not keep the slices it is given.
+func (t Text) Emit(e Emitter) {
+	var room [24]Span
+	open := room[:0]
+	spans, at := t.Spans, 0
+	for {
+		for len(open) > 0 && open[len(open)-1].End <= at && !holdsNext(open[len(open)-1], spans) {
+			e.Close(open[len(open)-1], open[:len(open)-1])
+			open = open[:len(open)-1]
+		}
+		if len(spans) > 0 && spans[0].Start <= at {
+			e.Open(spans[0], open)
+			open, spans = append(open, spans[0]), spans[1:]
+			continue
+		}
+		if at >= len(t.Text) {
+			return
+		}
+		end := len(t.Text)
+		if len(spans) > 0 {
+			end = min(end, spans[0].Start)
+		}
+		if len(open) > 0 {
+			end = min(end, open[len(open)-1].End)
+		}
+		at = emitLines(t.Text, at, end, e, open)
+	}
+}
+
+// holdsNext says whether the next span is an empty block at the end of s.
+func holdsNext(s Span, next []Span) bool {
+	return s.Kind.Block() && len(next) > 0 && next[0].Start == s.End && next[0].End == s.End
+}
+
+func emitLines(text string, at, end int, e Emitter, open []Span) int {
+	for at < end {
+		if text[at] == '\n' {
+			e.Line(open)
+			at++
+			continue
+		}
+		start := at
+		for at < end && text[at] != '\n' {
+			at++
+		}
+		e.Write(text[start:at])
+	}
+	return end
+}
+
+// slice is t from start to end. Spans that lie across an edge are cut there.
+func (t Text) slice(start, end int) Text {
+	piece := Text{Text: t.Text[start:end]}
+	for _, s := range t.Spans {
+		if s.Start > end {
+			break
+		}
+		if s, ok := s.clip(start, end); ok {
+			piece.Spans = append(piece.Spans, s)
+		}
+	}
+	return piece
+}
+
+// clip is what is left of s between start and end, counted from start.
+func (s Span) clip(start, end int) (Span, bool) {
+	if s.Start == s.End {
+		if s.Start < start || s.Start > end {
+			return Span{}, false
+		}
+	} else if s.Start >= end || s.End <= start {
+		return Span{}, false
+	}
+	if s.Start < start {
+		s.Continued = true
+	}
+	s.Start, s.End = max(s.Start, start)-start, min(s.End, end)-start
+	return s, true
+}
+
+// within says whether one of spans is of kind k.
+func within(k Kind, spans []Span) bool {
+	return slices.ContainsFunc(spans, func(s Span) bool { return s.Kind == k })
+}
