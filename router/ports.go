@@ -35,6 +35,15 @@ type Intake interface {
 	// returns one result an entry, in order. ErrRefused, ErrConflict: it
 	// is the fault of an entry.
 	Accept(ctx context.Context, owner int64, entries []Entry) ([]Accepted, error)
+	// Moved lists every conversation that got a new ID, in order, so that settings
+	// written with a former one (allow_conversations) go on to mean it.
+	Moved(ctx context.Context) ([]Moved, error)
+}
+
+// A Moved is a conversation by a former ID and its present one.
+type Moved struct {
+	Channel         string
+	Former, Current channels.ConversationID
 }
 
 // A Class says what an entry becomes.

@@ -5,11 +5,13 @@ import (
 )
 
 const (
-	findConversation   = `SELECT id, kind, place, title FROM conversations WHERE channel = ? AND conversation = ?`
+	findConversation   = `SELECT id, kind, place, title, gone_at <> 0 OR gone_told FROM conversations WHERE channel = ? AND conversation = ?`
+	findMoved          = `
+		SELECT c.id, c.conversation FROM moved m JOIN conversations c ON c.id = m.conversation_id WHERE m.channel = ? AND m.former = ?`
 	insertConversation = `
 		INSERT INTO conversations (channel, conversation, kind, place, title, created_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (channel, conversation) DO NOTHING`
-	updateConversation = `UPDATE conversations SET kind = ?, place = ?, title = ? WHERE id = ?`
+	updateConversation = `UPDATE conversations SET kind = ?, place = ?, title = ?, gone_at = 0, gone_told = FALSE WHERE id = ?`
 	findSession        = `SELECT id FROM sessions WHERE conversation_id = ?`
 	insertSession      = `
 		INSERT INTO sessions (conversation_id, key, created_at) VALUES (?, ?, ?)
@@ -23,31 +25,53 @@ func sessionKey(channel string, id channels.ConversationID) string {
 	return clean(channel + ":" + string(id))
 }
 
-// conversation finds or makes a conversation and keeps its labels fresh.
-func (t *tx) conversation(c channels.Conversation) (id int64, err error) {
+// conversation finds or makes the conversation something comes from, keeps its
+// labels fresh, and notes that it is open to us.
+func (t *tx) conversation(c channels.Conversation) (id int64, key string, err error) {
 	c = cleanConversation(c)
-	var was channels.Conversation
-	find := func() (bool, error) {
-		return t.row(findConversation, []any{c.Channel, string(c.ID)}, &id, &was.Kind, &was.Place, &was.Title)
-	}
-	found, err := find()
-	if err == nil && !found {
-		if _, err := t.exec(insertConversation, c.Channel, string(c.ID), string(c.Kind), c.Place, c.Title, t.now); err != nil {
-			return 0, err
-		}
-		_, err = find()
-		return id, err
-	}
-	if err != nil {
-		return 0, err
+	p, err := t.place(c)
+	if err != nil || p.fresh {
+		return p.id, p.key, err
 	}
 	if c.Title == "" {
-		c.Title = was.Title
+		c.Title = p.was.Title
 	}
-	if was.Kind != c.Kind || was.Place != c.Place || was.Title != c.Title {
-		_, err = t.exec(updateConversation, string(c.Kind), c.Place, c.Title, id)
+	if p.gone || p.was.Kind != c.Kind || p.was.Place != c.Place || p.was.Title != c.Title {
+		_, err = t.exec(updateConversation, string(c.Kind), c.Place, c.Title, p.id)
 	}
-	return id, err
+	return p.id, p.key, err
+}
+
+// place is a conversation as stored.
+type place struct {
+	id    int64
+	key   string // of its session
+	was   channels.Conversation
+	gone  bool
+	fresh bool // made just now, or found by a former ID, so that the labels are not its own
+}
+
+// place finds or makes a conversation, whose labels are clean. One that has moved
+// is found by its former ID too.
+func (t *tx) place(c channels.Conversation) (p place, err error) {
+	p.key = sessionKey(c.Channel, c.ID)
+	find := func() (bool, error) {
+		return t.row(findConversation, []any{c.Channel, string(c.ID)}, &p.id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.gone)
+	}
+	if found, err := find(); err != nil || found {
+		return p, err
+	}
+	p.fresh = true
+	var current channels.ConversationID
+	if moved, err := t.row(findMoved, []any{c.Channel, string(c.ID)}, &p.id, &current); err != nil || moved {
+		p.key = sessionKey(c.Channel, current)
+		return p, err
+	}
+	if _, err := t.exec(insertConversation, c.Channel, string(c.ID), string(c.Kind), c.Place, c.Title, t.now); err != nil {
+		return p, err
+	}
+	_, err = find()
+	return p, err
 }
 
 func cleanConversation(c channels.Conversation) channels.Conversation {
@@ -56,16 +80,17 @@ func cleanConversation(c channels.Conversation) channels.Conversation {
 	return c
 }
 
-// session finds or makes a conversation's session.
-func (t *tx) session(conversation int64, c channels.Conversation) (id int64, err error) {
-	found, err := t.row(findSession, []any{conversation}, &id)
+// session finds or makes a conversation's session, and locks it.
+func (t *tx) session(conversation int64, key string) (id int64, err error) {
+	find := t.locked(findSession)
+	found, err := t.row(find, []any{conversation}, &id)
 	if err != nil || found {
 		return id, err
 	}
-	if _, err := t.exec(insertSession, conversation, sessionKey(c.Channel, c.ID), t.now); err != nil {
+	if _, err := t.exec(insertSession, conversation, key, t.now); err != nil {
 		return 0, err
 	}
-	_, err = t.row(findSession, []any{conversation}, &id)
+	_, err = t.row(find, []any{conversation}, &id)
 	return id, err
 }
 

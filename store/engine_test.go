@@ -204,7 +204,13 @@ func TestRunSweepsAndStops(t *testing.T) {
 		t.Errorf("key forgotten after 8 days: %+v", a)
 	}
 	db.SetNow(func() time.Time { return time.Now().Add(31 * 24 * time.Hour) })
-	if a := h.accept(entry("c", "1", "again"))[0]; a.Duplicate {
+	again := entry("c", "1", "again")
+	if a := h.accept(again)[0]; !a.Duplicate {
+		t.Errorf("the message is there still, by the platform's ID: %+v", a)
+	}
+	db.SetNow(func() time.Time { return time.Now().Add(62 * 24 * time.Hour) })
+	again.Event.Message.ID = ""
+	if a := h.accept(again)[0]; a.Duplicate {
 		t.Errorf("key kept for 31 days: %+v", a)
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
+	"switchboard/channels"
 	"switchboard/router"
 )
 
@@ -20,6 +22,7 @@ var (
 	_ router.Turns     = (*Router)(nil)
 	_ router.Outbox    = (*Router)(nil)
 	_ router.Directory = (*Router)(nil)
+	_ router.Files     = (*Router)(nil)
 	_ router.Views     = (*Router)(nil)
 )
 
@@ -31,7 +34,8 @@ const (
 		RETURNING 1`
 	insertRejected = `INSERT INTO rejected (channel, conversation, reason, raw, created_at) VALUES (?, ?, ?, ?, ?)`
 	insertTurn     = `
-		INSERT INTO turns (session_id, message_id, person, state, created_at) VALUES (?, ?, ?, 'queued', ?) RETURNING id`
+		INSERT INTO turns (session_id, message_id, person, state, absorb, not_before, created_at)
+		VALUES (?, ?, ?, 'queued', ?, ?, ?) RETURNING id`
 	answeredBy  = `UPDATE messages SET turn_id = ? WHERE id = ?`
 	countQueued = `SELECT count(*) FROM turns WHERE session_id = ? AND state = 'queued'`
 	// openTurn is what a person means by "cancel": the turn that runs, else the one
@@ -55,12 +59,12 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry
 			return nil, fmt.Errorf("accept: entry %d: %w", i, err)
 		}
 	}
-	if r.db.pg != nil {
+	if r.db.pg != nil && !slices.ContainsFunc(entries, unusual) {
 		return r.db.callAccept(ctx, owner, entries)
 	}
 	var out []router.Accepted
 	err := r.db.write(ctx, full, "accept", func(t *tx) error {
-		out = make([]router.Accepted, len(entries))
+		out = make([]router.Accepted, len(entries)) // anew when PostgreSQL asks for another try
 		for i := range entries {
 			if err := t.accept(owner, &entries[i], &out[i]); err != nil {
 				return err
@@ -80,11 +84,49 @@ func acceptable(e *router.Entry) error {
 		return errors.New("it has no key")
 	}
 	switch e.Class {
-	case router.ClassTurn, router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassRejected:
-		return nil
+	case router.ClassTurn, router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassRejected, router.ClassNote:
+	case router.ClassEdited, router.ClassDeleted:
+		if e.Event.Message.ID == "" {
+			return errors.New("it does not say which message it is about")
+		}
+	case router.ClassAction:
+		if (len(e.Action) > 0) == e.ActionNumber {
+			return errors.New("it must have the code of an action, or a number in its text")
+		}
+	case router.ClassMember:
+		if m := e.Event.Member; m != channels.Joined && m != channels.Left {
+			return fmt.Errorf("unknown membership %q", m)
+		}
+	case router.ClassMoved:
+		if e.Event.Former == "" || e.Event.Conversation.ID == "" {
+			return errors.New("it does not say which conversation moved where")
+		}
+	default:
+		return fmt.Errorf("unknown class %q", e.Class)
 	}
-	return fmt.Errorf("unknown class %q", e.Class)
+	if !slices.Contains([]string{"", modeQueue, modeSteer, modeInterrupt, modeCollect}, e.Mode) {
+		return fmt.Errorf("unknown mode %q", e.Mode)
+	}
+	if !slices.Contains([]string{"", onEditSteer, onEditRestart, onEditIgnore}, e.OnEdit) {
+		return fmt.Errorf("on_edit is %q, which is not known", e.OnEdit)
+	}
+	return nil
 }
+
+// unusual entries take a transaction of several round trips on PostgreSQL; the
+// others one.
+func unusual(e router.Entry) bool {
+	switch e.Class {
+	case router.ClassTurn:
+		return e.Mode != "" && e.Mode != modeQueue || e.Busy != nil && special(*e.Busy)
+	case router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassRejected, router.ClassNote:
+		return e.Reply != nil && special(*e.Reply) || e.Dropped != nil && special(*e.Dropped)
+	}
+	return true
+}
+
+// special says that a reply has more than text in parts.
+func special(r router.Reply) bool { return r.Draft != 0 || len(r.Actions) > 0 }
 
 func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 	var one int
@@ -96,29 +138,40 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 		a.Duplicate = true
 		return nil
 	}
-	if e.Class == router.ClassRejected {
+	switch e.Class {
+	case router.ClassRejected:
 		return t.reject(e, a)
+	case router.ClassMoved:
+		return t.acceptMoved(e, a)
 	}
-	conversation, err := t.conversation(e.Event.Conversation)
+	conversation, key, err := t.conversation(e.Event.Conversation)
 	if err != nil {
 		return err
 	}
-	if e.Class == router.ClassStranger {
+	switch e.Class {
+	case router.ClassStranger:
 		a.MessageID, err = t.incoming(e, e.Class, conversation, 0)
 		return err
+	case router.ClassMember:
+		return t.acceptMember(e, conversation)
 	}
 	if e.NewPerson {
 		if err := t.newPerson(e.Person, e.Identity, e.Event.Sender.Team); err != nil {
 			return err
 		}
 	}
-	session, err := t.session(conversation, e.Event.Conversation)
-	if err != nil {
+	if a.SessionID, err = t.session(conversation, key); err != nil {
 		return err
 	}
-	a.SessionID = session
-	if e.Class == router.ClassTurn {
-		return t.acceptTurn(owner, e, a, conversation)
+	switch e.Class {
+	case router.ClassTurn:
+		return t.acceptTurn(owner, e, a, conversation, letter{class: string(router.ClassTurn)})
+	case router.ClassEdited:
+		return t.acceptEdited(owner, e, a, conversation)
+	case router.ClassDeleted:
+		return t.acceptDeleted(e, a, conversation)
+	case router.ClassAction:
+		return t.acceptAction(owner, e, a, conversation)
 	}
 	return t.acceptAnswered(e, a, conversation)
 }
@@ -136,7 +189,12 @@ func (t *tx) reject(e *router.Entry, a *router.Accepted) error {
 
 // acceptTurn queues a message as a turn, and takes the session for the owner
 // when it is idle and there is a worker.
-func (t *tx) acceptTurn(owner int64, e *router.Entry, a *router.Accepted, conversation int64) error {
+func (t *tx) acceptTurn(owner int64, e *router.Entry, a *router.Accepted, conversation int64, l letter) error {
+	if e.Mode == modeCollect {
+		if merged, err := t.collect(e, a, conversation, l); err != nil || merged {
+			return err
+		}
+	}
 	if e.Busy != nil {
 		var queued int
 		if _, err := t.row(countQueued, []any{a.SessionID}, &queued); err != nil {
@@ -148,14 +206,27 @@ func (t *tx) acceptTurn(owner int64, e *router.Entry, a *router.Accepted, conver
 			return err
 		}
 	}
-	var err error
-	if a.MessageID, err = t.incoming(e, e.Class, conversation, a.SessionID); err != nil {
+	return t.queueTurn(owner, e, a, conversation, l)
+}
+
+func (t *tx) queueTurn(owner int64, e *router.Entry, a *router.Accepted, conversation int64, l letter) (err error) {
+	var taken bool
+	if a.MessageID, taken, err = t.untaken(e, l, conversation, a.SessionID); err != nil {
 		return err
 	}
-	if a.TurnID, err = t.insert(insertTurn, a.SessionID, a.MessageID, clean(e.Person), t.now); err != nil {
+	if taken {
+		*a = router.Accepted{Receipt: channels.Receipt{Duplicate: true}}
+		return nil
+	}
+	notBefore := t.until(e)
+	a.NotBefore = instant(notBefore)
+	if a.TurnID, err = t.insert(insertTurn, a.SessionID, a.MessageID, clean(e.Person), e.Mode == modeSteer, notBefore, t.now); err != nil {
 		return err
 	}
 	if _, err = t.exec(answeredBy, a.TurnID, a.MessageID); err != nil {
+		return err
+	}
+	if err = t.meet(e, a); err != nil {
 		return err
 	}
 	a.Event, err = t.emit(a.SessionID,
@@ -168,7 +239,7 @@ func (t *tx) acceptTurn(owner int64, e *router.Entry, a *router.Accepted, conver
 		return err
 	}
 	held, err := t.held(leaseSession, name(a.SessionID))
-	a.Waiting = !held
+	a.Waiting = !held && notBefore == 0
 	return err
 }
 

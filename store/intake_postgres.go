@@ -21,7 +21,6 @@ type (
 		Kind         string          `json:"kind"`
 		Place        string          `json:"place"`
 		Title        string          `json:"title"`
-		Session      string          `json:"session"`
 		NewPerson    bool            `json:"new_person"`
 		Person       string          `json:"person"`
 		Identity     string          `json:"identity"`
@@ -47,10 +46,12 @@ type (
 		MayClaim     bool            `json:"may_claim"`
 	}
 	attachmentArg struct {
-		ID   string `json:"id"`
-		Name string `json:"name"`
-		Type string `json:"type"`
-		Size int64  `json:"size"`
+		ID    string `json:"id"`
+		Kind  string `json:"kind"`
+		Name  string `json:"name"`
+		Type  string `json:"type"`
+		Size  int64  `json:"size"`
+		Taint string `json:"taint"`
 	}
 	replyArg struct {
 		Class    string    `json:"class"`
@@ -69,7 +70,8 @@ type (
 	}
 	partArg struct {
 		Text  string `json:"text"`
-		Rich  any    `json:"rich"` // JSON text, or nil
+		Rich  any    `json:"rich"`  // JSON text, or nil
+		Extra any    `json:"extra"` // the same
 		Nonce string `json:"nonce"`
 	}
 	claimedArg struct {
@@ -129,7 +131,7 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 	arg := acceptArg{
 		Class: string(e.Class), Key: e.Key, KeyExpires: now + keysLive.Microseconds(),
 		Channel: c.Channel, Conversation: string(c.ID), Kind: string(c.Kind), Place: c.Place, Title: c.Title,
-		Session: sessionKey(c.Channel, c.ID), NewPerson: e.NewPerson, Person: clean(e.Person), Identity: clean(e.Identity),
+		NewPerson: e.NewPerson, Person: clean(e.Person), Identity: clean(e.Identity),
 		Team: clean(e.Event.Sender.Team), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
 		PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)), Text: clean(m.Text), Quote: clean(m.Quote),
 		Forwarded: m.Forwarded, Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
@@ -143,7 +145,7 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 		arg.Raw = []byte{} // NULL would say something else
 	}
 	for _, a := range m.Attachments {
-		arg.Attachments = append(arg.Attachments, attachmentArg{clean(a.ID), clean(a.Name), clean(a.Type), a.Size})
+		arg.Attachments = append(arg.Attachments, attachmentArg{clean(a.ID), string(a.Kind), clean(a.Name), clean(a.Type), a.Size, arg.Taint})
 	}
 	return arg
 }
@@ -158,7 +160,7 @@ func replyArgOf(r *router.Reply, say *agent.Say) *replyArg {
 		Notice: r.Notice, Final: r.Final, Read: r.Read, Position: -1, Parts: make([]partArg, len(r.Parts)),
 	}
 	for i, p := range r.Parts {
-		arg.Parts[i] = partArg{Text: clean(p.Text), Rich: richText(p.Rich), Nonce: rand.Text()}
+		arg.Parts[i] = partArg{Text: clean(p.Text), Rich: richText(p.Rich), Extra: extraText(&p), Nonce: rand.Text()}
 	}
 	if say != nil {
 		arg.Class, arg.Attempt, arg.Position, arg.Choices = "say", say.Attempt, say.Position, jsonList(say.Choices)

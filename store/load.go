@@ -20,8 +20,9 @@ const (
 			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
 			coalesce(p.role, ''), coalesce(p.timezone, ''),
 			c.channel, c.conversation, c.kind, c.place, c.title,
-			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.platform_id,
-			(SELECT count(*) FROM attachments a WHERE a.message_id = m.id),
+			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.platform_id, coalesce(m.replaces, 0),
+			m.attachments, coalesce(t.draft_id, 0),
+			(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 			(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
 			(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
 			(SELECT count(*) FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active'))
@@ -32,13 +33,13 @@ const (
 			WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive')`
 	turnThere = `SELECT 1 FROM turns WHERE id = ? AND session_id = ?`
 	// loadRecent: what stood before the message, and what earlier turns answered
-	// since; newest first.
+	// or was noted since; newest first.
 	loadRecent = `
-		SELECT author, direction, text, taint, happened_at, created_at FROM messages
-		WHERE session_id = ? AND id > ? AND (id < ? AND (turn_id IS NULL OR turn_id > ?) OR direction = 'out' AND turn_id > ? AND turn_id < ?)
+		SELECT id, author, direction, class, text, taint, attachments AS count, happened_at, created_at FROM messages
+		WHERE session_id = ? AND id > ? AND (id < ? AND (turn_id IS NULL OR turn_id > ?) OR direction = 'out' AND turn_id > ? AND turn_id < ?
+			OR turn_id IS NULL AND class IN ('note', 'revision'))
 		ORDER BY id DESC LIMIT 30`
-	loadAttachments = `SELECT platform_id, name, type, size FROM attachments WHERE message_id = ? ORDER BY position`
-	loadMemories    = `
+	loadMemories = `
 		SELECT kind, text, taint FROM memories
 		WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
 		AND (scope = 'global' OR scope = 'person' AND person = ? OR scope = 'session' AND session_id = ?) ORDER BY id`
@@ -68,6 +69,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 		d                                                                  router.TurnData
 		started, happened, created                                         int64
 		calls, resetMessage, resetTurn, attachments, plans, says, memories int64
+		draft, merged                                                      int64
 	)
 	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
 	found, err := t.row(loadTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
@@ -75,7 +77,8 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
-		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &d.ReplyTo, &attachments, &plans, &says, &memories)
+		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &d.ReplyTo, &m.Replaces,
+		&attachments, &draft, &merged, &plans, &says, &memories)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +92,19 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 	turn.StartedAt = instant(started)
 	m.At = saidAt(happened, created)
 	if attachments > 0 {
-		if m.Attachments, err = t.attachments(m.ID); err != nil {
+		files, err := t.attachments(m.ID)
+		if err != nil {
+			return nil, err
+		}
+		m.Attachments = files[m.ID]
+	}
+	if merged > 0 {
+		if err := t.merge(&d); err != nil {
+			return nil, err
+		}
+	}
+	if draft != 0 {
+		if d.Draft, err = t.draft(draft); err != nil {
 			return nil, err
 		}
 	}
@@ -118,22 +133,6 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 	return &d, err
 }
 
-func (t *tx) attachments(message int64) ([]agent.Attachment, error) {
-	var rows []struct {
-		PlatformID string `db:"platform_id"`
-		Name, Type string
-		Size       int64
-	}
-	if err := t.all(&rows, loadAttachments, message); err != nil {
-		return nil, err
-	}
-	list := make([]agent.Attachment, len(rows))
-	for i, r := range rows {
-		list[i] = agent.Attachment{ID: r.PlatformID, Name: r.Name, Type: r.Type, Size: r.Size}
-	}
-	return list, nil
-}
-
 // saidAt is when a message was written: by the platform's word, else by ours.
 func saidAt(happened, created int64) time.Time {
 	if happened == 0 {
@@ -145,18 +144,45 @@ func saidAt(happened, created int64) time.Time {
 // recent reads what was said before a turn's message, oldest first.
 func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []agent.Line, err error) {
 	var lines []struct {
-		Author, Direction, Text, Taint string
-		HappenedAt                     int64 `db:"happened_at"`
-		CreatedAt                      int64 `db:"created_at"`
+		ID                                    int64
+		Author, Direction, Class, Text, Taint string
+		Count                                 int
+		HappenedAt                            int64 `db:"happened_at"`
+		CreatedAt                             int64 `db:"created_at"`
 	}
 	err = t.all(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Message.ID, resetTurn, resetTurn, turn.ID)
+	if err != nil {
+		return nil, err
+	}
+	var with []int64
+	for _, l := range lines {
+		if l.Count > 0 {
+			with = append(with, l.ID)
+		}
+	}
+	var files map[int64][]agent.Attachment
+	if len(with) > 0 {
+		if files, err = t.attachments(with...); err != nil {
+			return nil, err
+		}
+	}
 	for _, l := range slices.Backward(lines) {
+		if l.Text == "" && len(files[l.ID]) == 0 {
+			continue // taken back
+		}
+		if l.Class == "revision" {
+			l.Text = revised + l.Text
+		}
 		recent = append(recent, agent.Line{
 			Author: l.Author, Bot: l.Direction == "out", Text: l.Text, At: saidAt(l.HappenedAt, l.CreatedAt), Taint: tools.Taint(l.Taint),
+			Attachments: files[l.ID],
 		})
 	}
-	return recent, err
+	return recent, nil
 }
+
+// revised opens a line that is the new text of an earlier one.
+const revised = "(edited earlier message) "
 
 // recall reads the memories that concern a turn.
 func (t *tx) recall(d *router.TurnData) error {

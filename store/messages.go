@@ -1,51 +1,92 @@
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
+	"encoding/json"
+	"fmt"
 
 	"switchboard/agent"
+	"switchboard/channels"
 	"switchboard/router"
 )
 
 const (
-	insertIncoming = `
+	incomingColumns = `
 		INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, platform_id,
-			reply_to, text, quote, forwarded, taint, happened_at, created_at)
-		VALUES (?, ?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+			reply_to, text, said, replaces, quote, forwarded, taint, attachments, happened_at, created_at) `
+	insertIncoming = incomingColumns + `VALUES (?, ?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	// insertUntaken stores nothing when the message is there already, because an
+	// edit was told before the message itself.
+	insertUntaken = incomingColumns + `
+		SELECT ?, ?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE ? = '' OR NOT EXISTS (
+			SELECT 1 FROM messages WHERE conversation_id = ? AND direction = 'in' AND platform_id = ? AND platform_id <> '')
+		RETURNING id`
 	insertAttachment = `
-		INSERT INTO attachments (message_id, position, platform_id, name, type, size) VALUES (?, ?, ?, ?, ?, ?)`
+		INSERT INTO attachments (message_id, session_id, position, platform_id, kind, name, type, size, taint, created_at, used_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertOutgoing = `
 		INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, author, reply_to, text, taint, notice, final,
 			attempt, position, choices, said, created_at)
 		VALUES (?, ?, ?, 'out', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	nextSeqs       = `UPDATE conversations SET next_seq = next_seq + ? WHERE id = ? RETURNING next_seq, channel`
 	insertDelivery = `
-		INSERT INTO deliveries (message_id, conversation_id, channel, seq, part, last, text, rich, reply_to, nonce,
+		INSERT INTO deliveries (message_id, conversation_id, channel, seq, part, last, text, rich, extra, reply_to, nonce,
 			state, settled, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
 // botAuthor is who our own messages are by.
 const botAuthor = "switchboard"
 
+// A letter says how a message is kept that is not simply what was written.
+type letter struct {
+	class    string // empty: the entry's
+	typed    any    // what was typed, where the text is another; nil: the text
+	replaces int64  // the message that it is the new state of; 0: none
+}
+
 // incoming stores what somebody wrote.
 func (t *tx) incoming(e *router.Entry, class router.Class, conversation, session int64) (id int64, err error) {
-	m, author := &e.Event.Message, e.Person
-	if author == "" {
-		author = e.Event.Sender.Label
+	id, _, err = t.store(insertIncoming, e, letter{class: string(class)}, conversation, session)
+	return id, err
+}
+
+// untaken is incoming for a message that is to become a turn; taken says that it
+// is there already.
+func (t *tx) untaken(e *router.Entry, l letter, conversation, session int64) (id int64, taken bool, err error) {
+	if l.replaces != 0 {
+		id, _, err = t.store(insertIncoming, e, l, conversation, session)
+		return id, false, err
 	}
-	id, err = t.insert(insertIncoming, conversation, orNull(session), string(class), clean(e.Origin), clean(e.Person), clean(author),
-		clean(e.Identity), clean(string(m.ID)), clean(string(m.ReplyTo)), clean(m.Text), clean(m.Quote), m.Forwarded,
-		clean(string(e.Taint)), micros(e.Event.At), t.now)
-	if err != nil {
-		return 0, err
+	platform := clean(string(e.Event.Message.ID))
+	id, stored, err := t.store(insertUntaken, e, l, conversation, session, platform, conversation, platform)
+	return id, !stored, err
+}
+
+func (t *tx) store(query string, e *router.Entry, l letter, conversation, session int64, more ...any) (id int64, stored bool, err error) {
+	m, author := &e.Event.Message, cmp.Or(e.Person, e.Event.Sender.Label)
+	stored, err = t.row(query, append([]any{
+		conversation, orNull(session), l.class, clean(e.Origin), clean(e.Person), clean(author), clean(e.Identity), clean(string(m.ID)),
+		clean(string(m.ReplyTo)), clean(m.Text), l.typed, orNull(l.replaces), clean(m.Quote), m.Forwarded, clean(string(e.Taint)),
+		len(m.Attachments), micros(e.Event.At), t.now,
+	}, more...), &id)
+	if err != nil || !stored {
+		return 0, false, err
 	}
-	for i, a := range m.Attachments {
-		if _, err := t.exec(insertAttachment, id, i, clean(a.ID), clean(a.Name), clean(a.Type), a.Size); err != nil {
-			return 0, err
+	return id, true, t.attach(e, id, session)
+}
+
+// attach stores the attachments of a message.
+func (t *tx) attach(e *router.Entry, message, session int64) error {
+	for i, a := range e.Event.Message.Attachments {
+		_, err := t.exec(insertAttachment, message, orNull(session), i, clean(a.ID), string(a.Kind), clean(a.Name), clean(a.Type), a.Size,
+			clean(string(e.Taint)), t.now, t.now)
+		if err != nil {
+			return err
 		}
 	}
-	return id, nil
+	return nil
 }
 
 // outgoing stores a message of ours with its deliveries: say is the agent's text
@@ -61,6 +102,9 @@ func (t *tx) outgoing(conversation, session, turn int64, r *router.Reply, say *a
 	}
 	id, err = t.insert(insertOutgoing, conversation, session, orNull(turn), class, botAuthor, clean(string(r.ReplyTo)), clean(r.Text),
 		clean(string(r.Taint)), r.Notice, r.Final, attempt, position, choices, said, t.now)
+	if err == nil {
+		err = t.propose(session, turn, id, r.Actions)
+	}
 	if err != nil || len(r.Parts) == 0 {
 		return id, err
 	}
@@ -75,7 +119,14 @@ func (t *tx) outgoing(conversation, session, turn int64, r *router.Reply, say *a
 	}
 	for i, p := range r.Parts {
 		seq := last - int64(len(r.Parts)-1-i)
-		_, err := t.exec(insertDelivery, id, conversation, channel, seq, i, i == len(r.Parts)-1, clean(p.Text), richText(p.Rich),
+		if i == 0 && r.Draft != 0 {
+			if took, err := t.takeDraft(turn, id, seq, r, state); err != nil {
+				return 0, err
+			} else if took {
+				continue
+			}
+		}
+		_, err := t.exec(insertDelivery, id, conversation, channel, seq, i, i == len(r.Parts)-1, clean(p.Text), richText(p.Rich), extraText(&p),
 			clean(string(r.ReplyTo)), rand.Text(), string(state), r.Read, t.now, t.now)
 		if err != nil {
 			return 0, err
@@ -89,4 +140,30 @@ func richText(rich []byte) any {
 		return nil
 	}
 	return clean(string(rich))
+}
+
+// extra is what a part has besides text.
+type extra struct {
+	Files   []channels.File   `json:"files,omitempty"`
+	Buttons []channels.Button `json:"buttons,omitempty"`
+}
+
+func extraText(b *channels.Body) any {
+	if len(b.Files) == 0 && len(b.Buttons) == 0 {
+		return nil
+	}
+	return jsonText(extra{b.Files, b.Buttons})
+}
+
+// parseExtra reads extraText back into b.
+func parseExtra(text *string, b *channels.Body) error {
+	if text == nil {
+		return nil
+	}
+	var x extra
+	if err := json.Unmarshal([]byte(*text), &x); err != nil {
+		return fmt.Errorf("stored files and buttons of a part: %w", err)
+	}
+	b.Files, b.Buttons = x.Files, x.Buttons
+	return nil
 }

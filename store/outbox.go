@@ -20,7 +20,7 @@ const (
 		AND EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = c.id AND d.settled = FALSE)
 		ORDER BY c.id`
 	headDelivery = `
-		SELECT d.id, d.message_id, d.text, d.rich, d.reply_to, d.nonce, d.part, d.last, d.state, d.tries, d.repeated,
+		SELECT d.id, d.message_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.nonce, d.part, d.last, d.state, d.tries, d.repeated,
 			d.next_at, d.first_try, d.last_try, c.channel, c.conversation, c.kind, c.place, c.title
 		FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.settled = FALSE
 		WHERE c.channel = ? AND c.conversation = ? ORDER BY d.seq LIMIT 1`
@@ -33,9 +33,10 @@ const (
 	// not age its heads.
 	settleOne = `
 		UPDATE deliveries SET state = ?, settled = ?, outcome = ?, detail = ?, updated_at = ?,
-			platform_id = CASE WHEN ? = '' THEN platform_id ELSE ? END,
+			platform_id = CASE WHEN ? THEN '' WHEN ? = '' THEN platform_id ELSE ? END,
 			next_at = ?, repeated = CASE WHEN ? THEN TRUE ELSE repeated END,
 			text = coalesce(?, text), rich = CASE WHEN ? THEN ? ELSE rich END,
+			extra = CASE WHEN ? THEN ? ELSE extra END,
 			first_try = CASE WHEN ? AND tries <= 1 THEN 0 ELSE first_try END,
 			tries = CASE WHEN ? AND tries > 0 THEN tries - 1 ELSE tries END
 		WHERE id = ? AND state = ? AND settled = FALSE
@@ -129,12 +130,12 @@ func (h *head) waits(now int64) bool { return h.State == router.DeliveryPending 
 func (t *tx) headOf(hold router.Hold, conv channels.ConversationID) (*head, error) {
 	var (
 		h           head
-		rich        *string
+		rich, extra *string
 		first, last int64
 	)
 	c := &h.Conversation
 	found, err := t.row(headDelivery, []any{clean(hold.Channel), clean(string(conv))},
-		&h.ID, &h.MessageID, &h.Body.Text, &rich, &h.ReplyTo, &h.Nonce, &h.Part, &h.Last, &h.State, &h.Tries, &h.Repeated,
+		&h.ID, &h.MessageID, &h.Body.Text, &rich, &extra, &h.ReplyTo, &h.PlatformID, &h.Nonce, &h.Part, &h.Last, &h.State, &h.Tries, &h.Repeated,
 		&h.next, &first, &last, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
 	if err != nil || !found {
 		return nil, err
@@ -143,7 +144,7 @@ func (t *tx) headOf(hold router.Hold, conv channels.ConversationID) (*head, erro
 		h.Body.Rich = []byte(*rich)
 	}
 	h.FirstTry, h.LastTry = instant(first), instant(last)
-	return &h, nil
+	return &h, parseExtra(extra, &h.Body)
 }
 
 func (t *tx) begin(hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
@@ -190,17 +191,17 @@ func settles(s *router.Settlement) bool {
 }
 
 func (t *tx) settle(d *router.Delivery, s *router.Settlement) error {
-	var text, rich any
+	var text, rich, extra any
 	if s.Body != nil {
-		text, rich = clean(s.Body.Text), richText(s.Body.Rich)
+		text, rich, extra = clean(s.Body.Text), richText(s.Body.Rich), extraText(s.Body)
 	}
 	free := s.FreeTry && s.State == router.DeliveryPending
 	platform := clean(string(s.PlatformID))
 	var message, conversation int64
 	var part int
 	found, err := t.row(settleOne, []any{
-		string(s.State), settles(s), clean(s.Outcome), clean(s.Detail), t.now, platform, platform, micros(s.NextAt), s.Repeated,
-		text, s.Body != nil, rich, free, free, d.ID, string(d.State),
+		string(s.State), settles(s), clean(s.Outcome), clean(s.Detail), t.now, s.Unedit, platform, platform, micros(s.NextAt), s.Repeated,
+		text, s.Body != nil, rich, s.Body != nil, extra, free, free, d.ID, string(d.State),
 	}, &message, &conversation, &part)
 	if err != nil {
 		return err

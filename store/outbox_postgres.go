@@ -18,6 +18,8 @@ type (
 		Message  int64   `json:"message"`
 		Text     string  `json:"text"`
 		Rich     *string `json:"rich"`
+		Extra    *string `json:"extra"`
+		Platform string  `json:"platform_id"`
 		ReplyTo  string  `json:"reply_to"`
 		Nonce    string  `json:"nonce"`
 		Part     int     `json:"part"`
@@ -41,6 +43,7 @@ type (
 		PlatformID   string   `json:"platform_id"`
 		NextAt       int64    `json:"next_at"`
 		Repeated     bool     `json:"repeated"`
+		Unedit       bool     `json:"unedit"`
 		Free         bool     `json:"free"`
 		Conversation bool     `json:"conversation"`
 		Body         *partArg `json:"body"`
@@ -68,20 +71,21 @@ func (db *DB) callBegin(ctx context.Context, hold router.Hold, conv channels.Con
 		Nonce: got.Nonce, Part: got.Part, Last: got.Last, State: router.DeliveryState(got.State), Tries: got.Tries,
 		Repeated: got.Repeated, FirstTry: instant(got.FirstTry), LastTry: instant(got.LastTry),
 	}
+	d.PlatformID = channels.MessageID(got.Platform)
 	if got.Rich != nil {
 		d.Body.Rich = []byte(*got.Rich)
 	}
-	return d, time.Time{}, nil
+	return d, time.Time{}, parseExtra(got.Extra, &d.Body)
 }
 
 func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delivery, s *router.Settlement) error {
 	arg := settleArg{
 		ID: d.ID, Was: string(d.State), State: string(s.State), Settled: settles(s), Outcome: clean(s.Outcome), Detail: clean(s.Detail),
-		PlatformID: clean(string(s.PlatformID)), NextAt: micros(s.NextAt), Repeated: s.Repeated,
+		PlatformID: clean(string(s.PlatformID)), NextAt: micros(s.NextAt), Repeated: s.Repeated, Unedit: s.Unedit,
 		Free: s.FreeTry && s.State == router.DeliveryPending, Conversation: s.Conversation,
 	}
 	if s.Body != nil {
-		arg.Body = &partArg{Text: clean(s.Body.Text), Rich: richText(s.Body.Rich)}
+		arg.Body = &partArg{Text: clean(s.Body.Text), Rich: richText(s.Body.Rich), Extra: extraText(s.Body)}
 	}
 	var done bool
 	err := db.call(ctx, rides, "settle delivery", &done, callSettle, clean(hold.Channel), hold.Fence, db.now().UnixMicro(), jsonText(arg))

@@ -144,7 +144,8 @@ func retried(ctx context.Context, conn *sqlx.Conn, fn func(context.Context, *sql
 // again says that PostgreSQL rolled a transaction back for no fault of its own.
 func again(err error) bool {
 	pe, ok := errors.AsType[*pq.Error](err)
-	return ok && (pe.Code == "40001" || pe.Code == "40P01")
+	// A foreign key fails where a conversation was merged into another meanwhile.
+	return ok && (pe.Code == "40001" || pe.Code == "40P01" || pe.Code == "23503")
 }
 
 func ignoreDone(err error) error {

@@ -17,7 +17,8 @@ const blot = "[redacted]"
 // takes the credential for every ? but the last, which is the turn.
 var blots = []string{
 	blotOut("messages", "turn_id = ?", "text", "quote", "said", "choices"),
-	blotOut("deliveries", "message_id IN (SELECT id FROM messages WHERE turn_id = ?)", "text", "rich", "detail"),
+	blotOut("deliveries", "message_id IN (SELECT id FROM messages WHERE turn_id = ?)", "text", "rich", "extra", "detail"),
+	blotOut("actions", "turn_id = ?", "text"),
 	blotOut("plans", "turn_id = ?", "goal", "secrets"),
 	blotOut("tasks", "turn_id = ?", "detail", "args", "expect", "choices", "answer", "output", "hint"),
 	blotOut("reviews", "turn_id = ?", "reason", "learn"),

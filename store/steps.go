@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"switchboard/agent"
 	"switchboard/router"
@@ -51,7 +52,7 @@ const (
 
 	madeProgress = `UPDATE turns SET resumed = 0 WHERE id = ? AND resumed > 0`
 
-	endTurn  = `UPDATE turns SET state = ?, outcome = ?, finished_at = ? WHERE id = ?`
+	endTurn  = `UPDATE turns SET state = ?, outcome = ?, finished_at = ? WHERE id = ? RETURNING coalesce(draft_id, 0)`
 	endTasks = `
 		UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = ?
 		WHERE turn_id = ? AND state IN ('pending', 'running')`
@@ -65,7 +66,7 @@ func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 	if e := step.End; e != nil && e.State != "done" && e.State != "failed" && e.State != "cancelled" {
 		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ErrConflict)
 	}
-	if r.db.pg != nil && len(step.Redact) == 0 { // redaction is rare, and many statements
+	if r.db.pg != nil && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) { // what is rare, and many statements
 		return r.db.callStep(ctx, ref, &step, says)
 	}
 	bodies := packCalls(step.Calls) // here, and not while everybody waits for the writer
@@ -266,6 +267,12 @@ func (w *stepWriter) end(e *agent.End) {
 		return
 	}
 	w.exec(endTasks, w.t.now, w.turn)
-	w.exec(endTurn, e.State, clean(e.Outcome), w.t.now, w.turn)
+	if w.err != nil {
+		return
+	}
+	var draft int64
+	if _, w.err = w.t.row(endTurn, []any{e.State, clean(e.Outcome), w.t.now, w.turn}, &draft); draft != 0 {
+		w.exec(dropDraft, w.t.now, draft)
+	}
 	w.events = append(w.events, turnEvent(w.turn, e.State, e.Outcome))
 }

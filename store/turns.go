@@ -13,7 +13,7 @@ import (
 const (
 	// headTurn is the next turn of a session: its oldest open one.
 	headTurn = `
-		SELECT id, state, person FROM turns WHERE session_id = ? AND state IN ('queued', 'running') ORDER BY id LIMIT 1`
+		SELECT id, state, person, not_before FROM turns WHERE session_id = ? AND state IN ('queued', 'running') ORDER BY id LIMIT 1`
 	setRunning = `
 		UPDATE turns SET state = 'running', started_at = coalesce(started_at, ?),
 			resumed = CASE WHEN state = 'running' AND ? THEN resumed + 1 ELSE resumed END
@@ -23,7 +23,7 @@ const (
 	claimable = `
 		SELECT t.session_id FROM turns t
 		JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
-		WHERE t.state IN ('queued', 'running') AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s)
+		WHERE t.state IN ('queued', 'running') AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s) AND t.not_before <= ?
 		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
 		AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND %[3]s)
@@ -68,13 +68,14 @@ func (t *tx) claim(owner, session int64, except []string) (*router.Claimed, erro
 }
 
 // head sets the next turn of a session running under its lease; nil when there
-// is none. left says that the holder before died, and is counted on a turn that
+// is none, or it waits for more to be collected. left says that the holder before died, and is counted on a turn that
 // it left running.
 func (t *tx) head(session, fence int64, left bool, except []string) (*router.Claimed, error) {
 	c := &router.Claimed{TurnRef: router.TurnRef{SessionID: session, Fence: fence}}
 	var state string
-	found, err := t.row(headTurn, []any{session}, &c.TurnID, &state, &c.Person)
-	if err != nil || !found || slices.Contains(except, c.Person) {
+	var notBefore int64
+	found, err := t.row(headTurn, []any{session}, &c.TurnID, &state, &c.Person, &notBefore)
+	if err != nil || !found || notBefore > t.now || slices.Contains(except, c.Person) {
 		return nil, err
 	}
 	if _, err := t.exec(setRunning, t.now, left, c.TurnID); err != nil {
@@ -122,12 +123,12 @@ func (r *Router) claimable(ctx context.Context, of, except []string, limit int) 
 	if len(except) == 0 {
 		exMarks = "''" // no turn is for nobody
 	}
-	args = append(append(args, exArgs...), limit)
+	args = append(args, exArgs...)
 	err = r.db.read(ctx, "find turns", func(t *tx) error {
 		rows := []struct {
 			SessionID int64 `db:"session_id"`
 		}{}
-		if err := t.all(&rows, fmt.Sprintf(claimable, chMarks, exMarks, t.alive()), args...); err != nil {
+		if err := t.all(&rows, fmt.Sprintf(claimable, chMarks, exMarks, t.alive()), append(args, t.now, limit)...); err != nil {
 			return err
 		}
 		for _, row := range rows {

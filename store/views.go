@@ -23,7 +23,7 @@ const (
 		SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.key = ? AND t.state = 'queued'`
 	turnMessages = `
 		SELECT m.id, m.direction, m.text, m.author, m.final, m.notice, coalesce(e.n, 0) AS n, m.created_at
-		FROM messages m LEFT JOIN events e ON e.message_id = m.id WHERE m.turn_id = ? ORDER BY m.id`
+		FROM messages m LEFT JOIN events e ON e.message_id = m.id WHERE m.turn_id = ? AND m.class <> 'draft' ORDER BY m.id`
 	turnCalls = `
 		SELECT c.step, c.role, c.provider, c.model, c.tokens_in, c.tokens_out, c.cost, c.duration, c.error, b.request, b.response
 		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step AND ? = TRUE
@@ -38,6 +38,14 @@ const (
 			d.repeated, d.platform_id, d.text, d.updated_at
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id
 		WHERE (? = '' OR d.state = ?) ORDER BY d.id DESC LIMIT ?`
+	shownIncoming = `
+		SELECT coalesce(m.said, m.text) FROM conversations c JOIN messages m ON m.conversation_id = c.id
+		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
+		ORDER BY m.id DESC LIMIT 1`
+	// shownOutgoing looks at the latest parts alone: nobody means those long before.
+	shownOutgoing = `
+		SELECT d.text FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
 	listRejected = `SELECT id, channel, reason, raw, created_at FROM rejected ORDER BY id DESC LIMIT ?`
 )
 
@@ -252,6 +260,21 @@ func (r *Router) Deliveries(ctx context.Context, state string, limit int) (views
 		return nil
 	})
 	return views, err
+}
+
+// Shown implements router.Views. Of what we said, it knows the latest thousand
+// parts.
+func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID) (text string, err error) {
+	err = r.db.read(ctx, "find message", func(t *tx) error {
+		for _, query := range []string{shownIncoming, shownOutgoing} {
+			found, err := t.row(query, []any{clean(conv.Channel), clean(string(conv.ID)), clean(string(id))}, &text)
+			if err != nil || found {
+				return err
+			}
+		}
+		return fmt.Errorf("message: %w", router.ErrNotFound)
+	})
+	return text, err
 }
 
 // Rejected implements router.Views.

@@ -43,7 +43,7 @@ DECLARE
 	v_turn turns%ROWTYPE;
 BEGIN
 	SELECT * INTO v_turn FROM turns WHERE session_id = p_session AND state IN ('queued', 'running') ORDER BY id LIMIT 1;
-	IF NOT FOUND THEN
+	IF NOT FOUND OR v_turn.not_before > p_now THEN
 		RETURN NULL;
 	END IF;
 	UPDATE turns SET state = 'running', started_at = coalesce(started_at, p_now),
@@ -84,13 +84,14 @@ DECLARE
 	v_id bigint;
 BEGIN
 	INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, platform_id,
-		reply_to, text, quote, forwarded, taint, happened_at, created_at)
+		reply_to, text, quote, forwarded, taint, attachments, happened_at, created_at)
 	VALUES (p_conversation, p_session, 'in', p_class, p_entry ->> 'origin', p_entry ->> 'person', p_entry ->> 'author',
 		p_entry ->> 'identity', p_entry ->> 'platform_id', p_entry ->> 'reply_to', p_entry ->> 'text', p_entry ->> 'quote',
-		CAST(p_entry ->> 'forwarded' AS boolean), p_entry ->> 'taint', CAST(p_entry ->> 'happened_at' AS bigint), p_now)
+		CAST(p_entry ->> 'forwarded' AS boolean), p_entry ->> 'taint', jsonb_array_length(p_entry -> 'attachments'), CAST(p_entry ->> 'happened_at' AS bigint), p_now)
 	RETURNING id INTO v_id;
-	INSERT INTO attachments (message_id, position, platform_id, name, type, size)
-	SELECT v_id, i - 1, a ->> 'id', a ->> 'name', a ->> 'type', CAST(a ->> 'size' AS bigint)
+	INSERT INTO attachments (message_id, session_id, position, platform_id, kind, name, type, size, taint, created_at, used_at)
+	SELECT v_id, p_session, i - 1, a ->> 'id', a ->> 'kind', a ->> 'name', a ->> 'type', CAST(a ->> 'size' AS bigint),
+		a ->> 'taint', p_now, p_now
 	FROM jsonb_array_elements(p_entry -> 'attachments') WITH ORDINALITY AS x (a, i);
 	RETURN v_id;
 END $$;
@@ -114,8 +115,9 @@ BEGIN
 		RETURN v_id;
 	END IF;
 	UPDATE conversations SET next_seq = next_seq + v_count WHERE id = p_conversation RETURNING next_seq, channel INTO v_last, v_channel;
-	INSERT INTO deliveries (message_id, conversation_id, channel, seq, part, last, text, rich, reply_to, nonce, state, settled, created_at, updated_at)
-	SELECT v_id, p_conversation, v_channel, v_last - v_count + i, i - 1, i = v_count, p ->> 'text', p ->> 'rich', p_reply ->> 'reply_to',
+	INSERT INTO deliveries (message_id, conversation_id, channel, seq, part, last, text, rich, extra, reply_to, nonce, state, settled,
+		created_at, updated_at)
+	SELECT v_id, p_conversation, v_channel, v_last - v_count + i, i - 1, i = v_count, p ->> 'text', p ->> 'rich', p ->> 'extra', p_reply ->> 'reply_to',
 		p ->> 'nonce', CASE WHEN v_read THEN 'sent' ELSE 'pending' END, v_read, p_now, p_now
 	FROM jsonb_array_elements(p_reply -> 'parts') WITH ORDINALITY AS x (p, i);
 	RETURN v_id;
@@ -141,6 +143,7 @@ CREATE FUNCTION sb_accept_one(p_owner bigint, e jsonb, p_now bigint) RETURNS jso
 DECLARE
 	v_class text := e ->> 'class';
 	v_conversation conversations%ROWTYPE;
+	v_former boolean := FALSE;
 	v_session bigint;
 	v_message bigint;
 	v_turn bigint;
@@ -166,13 +169,19 @@ BEGIN
 
 	SELECT * INTO v_conversation FROM conversations WHERE channel = e ->> 'channel' AND conversation = e ->> 'conversation';
 	IF NOT FOUND THEN
+		SELECT c.* INTO v_conversation FROM moved m JOIN conversations c ON c.id = m.conversation_id
+		WHERE m.channel = e ->> 'channel' AND m.former = e ->> 'conversation';
+		v_former := FOUND;
+	END IF;
+	IF v_conversation.id IS NULL THEN
 		INSERT INTO conversations (channel, conversation, kind, place, title, created_at)
 		VALUES (e ->> 'channel', e ->> 'conversation', e ->> 'kind', e ->> 'place', e ->> 'title', p_now)
 		ON CONFLICT (channel, conversation) DO NOTHING;
 		SELECT * INTO v_conversation FROM conversations WHERE channel = e ->> 'channel' AND conversation = e ->> 'conversation';
-	ELSIF v_conversation.kind <> e ->> 'kind' OR v_conversation.place <> e ->> 'place'
-		OR (e ->> 'title' <> '' AND v_conversation.title <> e ->> 'title') THEN
-		UPDATE conversations SET kind = e ->> 'kind', place = e ->> 'place', title = coalesce(nullif(e ->> 'title', ''), title)
+	ELSIF NOT v_former AND (v_conversation.kind <> e ->> 'kind' OR v_conversation.place <> e ->> 'place'
+		OR (e ->> 'title' <> '' AND v_conversation.title <> e ->> 'title') OR v_conversation.gone_at <> 0 OR v_conversation.gone_told) THEN
+		UPDATE conversations SET kind = e ->> 'kind', place = e ->> 'place', title = coalesce(nullif(e ->> 'title', ''), title),
+			gone_at = 0, gone_told = FALSE
 		WHERE id = v_conversation.id;
 	END IF;
 	IF v_class = 'stranger' THEN
@@ -187,7 +196,7 @@ BEGIN
 
 	SELECT id INTO v_session FROM sessions WHERE conversation_id = v_conversation.id FOR UPDATE;
 	IF NOT FOUND THEN
-		INSERT INTO sessions (conversation_id, key, created_at) VALUES (v_conversation.id, e ->> 'session', p_now)
+		INSERT INTO sessions (conversation_id, key, created_at) VALUES (v_conversation.id, v_conversation.channel || ':' || v_conversation.conversation, p_now)
 		ON CONFLICT (conversation_id) DO NOTHING;
 		SELECT id INTO v_session FROM sessions WHERE conversation_id = v_conversation.id FOR UPDATE;
 	END IF;
@@ -197,6 +206,11 @@ BEGIN
 			>= CAST(e ->> 'queue_limit' AS bigint) THEN
 			SELECT a.message, a.event INTO v_message, v_event FROM sb_answer(v_conversation.id, v_session, 'notice', e, e -> 'busy', p_now) a;
 			RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'busy', TRUE);
+		END IF;
+		-- An edit was told before the message itself.
+		IF e ->> 'platform_id' <> '' AND EXISTS (SELECT 1 FROM messages WHERE conversation_id = v_conversation.id
+			AND direction = 'in' AND platform_id = e ->> 'platform_id' AND platform_id <> '') THEN
+			RETURN '{"duplicate":true}';
 		END IF;
 		v_message := sb_incoming(v_conversation.id, v_session, v_class, e, p_now);
 		INSERT INTO turns (session_id, message_id, person, state, created_at)
@@ -266,6 +280,7 @@ DECLARE
 	v_events jsonb := p_step -> 'events';
 	v_x jsonb;
 	v_next jsonb;
+	v_draft bigint;
 BEGIN
 	SELECT conversation_id INTO v_conversation FROM sessions WHERE id = p_session FOR UPDATE;
 	IF NOT FOUND OR NOT sb_holds('session', CAST(p_session AS text), p_fence)
@@ -348,7 +363,10 @@ BEGIN
 	END IF;
 	UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = p_now
 	WHERE turn_id = p_turn AND state IN ('pending', 'running');
-	UPDATE turns SET state = v_x ->> 'state', outcome = v_x ->> 'outcome', finished_at = p_now WHERE id = p_turn;
+	UPDATE turns SET state = v_x ->> 'state', outcome = v_x ->> 'outcome', finished_at = p_now WHERE id = p_turn RETURNING draft_id INTO v_draft;
+	IF v_draft IS NOT NULL THEN
+		UPDATE deliveries SET state = 'dropped', outcome = 'not_needed', updated_at = p_now WHERE id = v_draft AND state = 'draft';
+	END IF;
 	PERFORM sb_emit(p_session, v_events || (v_x -> 'event'), p_now);
 	v_next := sb_head(p_session, p_fence, FALSE, p_now);
 	IF v_next IS NULL THEN
@@ -380,7 +398,8 @@ BEGIN
 	ELSIF v_d.state = 'sending' THEN
 		UPDATE deliveries SET state = 'unknown', outcome = 'result_lost', updated_at = p_now WHERE id = v_d.id RETURNING * INTO v_d;
 	END IF;
-	RETURN jsonb_build_object('id', v_d.id, 'message', v_d.message_id, 'text', v_d.text, 'rich', v_d.rich, 'reply_to', v_d.reply_to,
+	RETURN jsonb_build_object('id', v_d.id, 'message', v_d.message_id, 'text', v_d.text, 'rich', v_d.rich, 'extra', v_d.extra,
+		'reply_to', v_d.reply_to, 'platform_id', v_d.platform_id,
 		'nonce', v_d.nonce, 'part', v_d.part, 'last', v_d.last, 'state', v_d.state, 'tries', v_d.tries, 'repeated', v_d.repeated,
 		'first_try', v_d.first_try, 'last_try', v_d.last_try, 'kind', v_c.kind, 'place', v_c.place, 'title', v_c.title);
 END $$;
@@ -395,9 +414,11 @@ BEGIN
 		RETURN 'false';
 	END IF;
 	UPDATE deliveries SET state = s ->> 'state', settled = CAST(s ->> 'settled' AS boolean), outcome = s ->> 'outcome', detail = s ->> 'detail',
-		updated_at = p_now, platform_id = coalesce(nullif(s ->> 'platform_id', ''), platform_id), next_at = CAST(s ->> 'next_at' AS bigint),
+		platform_id = CASE WHEN CAST(s ->> 'unedit' AS boolean) THEN '' ELSE coalesce(nullif(s ->> 'platform_id', ''), platform_id) END,
+		updated_at = p_now, next_at = CAST(s ->> 'next_at' AS bigint),
 		repeated = repeated OR CAST(s ->> 'repeated' AS boolean),
 		text = CASE WHEN v_body THEN s -> 'body' ->> 'text' ELSE text END, rich = CASE WHEN v_body THEN s -> 'body' ->> 'rich' ELSE rich END,
+		extra = CASE WHEN v_body THEN s -> 'body' ->> 'extra' ELSE extra END,
 		first_try = CASE WHEN v_free AND tries <= 1 THEN 0 ELSE first_try END,
 		tries = CASE WHEN v_free AND tries > 0 THEN tries - 1 ELSE tries END
 	WHERE id = CAST(s ->> 'id' AS bigint) AND state = s ->> 'was' AND settled = FALSE

@@ -51,9 +51,21 @@ CREATE TABLE conversations (
 	title        TEXT NOT NULL DEFAULT '',
 	backfill     TEXT NOT NULL DEFAULT '',  -- how far the platform's history was read; the adapter's own mark
 	next_seq     INTEGER NOT NULL DEFAULT 0, -- the last delivery number given out
+	gone_at      INTEGER NOT NULL DEFAULT 0, -- µs, since when it is closed to us; 0: it is open
+	gone_told    INTEGER NOT NULL DEFAULT FALSE, -- a delivery has failed of it since
 	created_at   INTEGER NOT NULL, -- µs
 	UNIQUE (channel, conversation)
 ) STRICT;
+
+-- Under which IDs a conversation was known before its platform gave it another.
+CREATE TABLE moved (
+	channel         TEXT NOT NULL,
+	former          TEXT NOT NULL,
+	conversation_id INTEGER NOT NULL REFERENCES conversations (id),
+	moved_at        INTEGER NOT NULL, -- µs
+	PRIMARY KEY (channel, former)
+) STRICT;
+CREATE INDEX moved_conversation ON moved (conversation_id);
 
 CREATE TABLE sessions (
 	id              INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -92,7 +104,7 @@ CREATE TABLE messages (
 	session_id      INTEGER REFERENCES sessions (id), -- NULL: a stranger's
 	turn_id         INTEGER, -- the turn that answers it (in) or said it (out); NULL: none
 	direction       TEXT NOT NULL CHECK (direction IN ('in', 'out')),
-	class           TEXT NOT NULL CHECK (class IN ('turn', 'control', 'notice', 'stranger', 'reply', 'say')),
+	class           TEXT NOT NULL CHECK (class IN ('turn', 'control', 'notice', 'stranger', 'note', 'revision', 'reply', 'say', 'draft')),
 	origin          TEXT NOT NULL DEFAULT '' CHECK (origin IN ('', 'chat', 'api', 'job')),
 	person          TEXT NOT NULL DEFAULT '',
 	author          TEXT NOT NULL DEFAULT '', -- the name shown
@@ -108,25 +120,36 @@ CREATE TABLE messages (
 	attempt         INTEGER NOT NULL DEFAULT 0,  -- class say: the plan it comes from
 	position        INTEGER NOT NULL DEFAULT -1, -- class say: the msg task it comes from; -1: none
 	choices         TEXT, -- class say: JSON list; NULL: none
-	said            TEXT, -- class say: the agent's own words where the text differs from them
+	said            TEXT, -- class say: the agent's own words, direction in: what was typed, where the text differs from them
+	replaces        INTEGER, -- class revision: the message as first taken
+	attachments     INTEGER NOT NULL DEFAULT 0, -- how many came with it
 	happened_at     INTEGER NOT NULL DEFAULT 0, -- µs, as the platform says
 	created_at      INTEGER NOT NULL -- µs
 ) STRICT;
 CREATE INDEX messages_session ON messages (session_id, id);
+CREATE INDEX messages_platform ON messages (conversation_id, platform_id) WHERE direction = 'in' AND platform_id <> '';
 CREATE INDEX messages_turn ON messages (turn_id, id) WHERE turn_id IS NOT NULL;
 
 CREATE TABLE attachments (
 	id          INTEGER PRIMARY KEY AUTOINCREMENT,
-	message_id  INTEGER NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
-	position    INTEGER NOT NULL,
-	platform_id TEXT NOT NULL,
+	message_id  INTEGER REFERENCES messages (id) ON DELETE CASCADE, -- NULL: made here
+	session_id  INTEGER REFERENCES sessions (id), -- NULL: a stranger's
+	position    INTEGER NOT NULL DEFAULT 0,
+	platform_id TEXT NOT NULL DEFAULT '', -- empty: made here
+	kind        TEXT NOT NULL DEFAULT '' CHECK (kind IN ('', 'document', 'photo', 'audio', 'video', 'voice')),
 	name        TEXT NOT NULL DEFAULT '',
 	type        TEXT NOT NULL DEFAULT '',
 	size        INTEGER NOT NULL DEFAULT 0, -- bytes; 0: unknown
 	state       TEXT NOT NULL DEFAULT 'referenced' CHECK (state IN ('referenced', 'clean', 'quarantined', 'gone')),
+	reason      TEXT NOT NULL DEFAULT '', -- quarantined: why
 	blob        TEXT NOT NULL DEFAULT '', -- where the bytes are; empty: only at the platform
+	taint       TEXT NOT NULL DEFAULT '',
+	created_at  INTEGER NOT NULL, -- µs
+	used_at     INTEGER NOT NULL, -- µs, when its bytes were last fetched or made
 	UNIQUE (message_id, position)
 ) STRICT;
+CREATE INDEX attachments_blob ON attachments (blob) WHERE blob <> '';
+CREATE INDEX attachments_used ON attachments (used_at) WHERE state <> 'gone';
 
 CREATE TABLE turns (
 	id               INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -138,6 +161,10 @@ CREATE TABLE turns (
 	cancel_requested INTEGER NOT NULL DEFAULT FALSE,
 	resumed          INTEGER NOT NULL DEFAULT 0, -- takeovers from a dead owner since the last committed step
 	merged_into      INTEGER REFERENCES turns (id),
+	merged_from      INTEGER, -- the first attempt that heeds it; -1: it was collected before the turn began; NULL: not merged
+	absorb           INTEGER NOT NULL DEFAULT FALSE, -- it may be merged into the person's running turn
+	not_before       INTEGER NOT NULL DEFAULT 0, -- µs, it waits until then for more to be collected
+	draft_id         INTEGER, -- the delivery that is its open draft
 	calls            INTEGER NOT NULL DEFAULT 0,
 	tokens_in        INTEGER NOT NULL DEFAULT 0,
 	tokens_out       INTEGER NOT NULL DEFAULT 0,
@@ -148,6 +175,7 @@ CREATE TABLE turns (
 ) STRICT;
 CREATE INDEX turns_open ON turns (session_id, id) WHERE state IN ('queued', 'running');
 CREATE INDEX turns_session ON turns (session_id, state, id); -- so that turns_open is what finds a head
+CREATE INDEX turns_merged ON turns (merged_into, id) WHERE merged_into IS NOT NULL;
 CREATE INDEX turns_state ON turns (state, id);
 
 CREATE TABLE plans (
@@ -251,11 +279,12 @@ CREATE TABLE deliveries (
 	message_id      INTEGER NOT NULL REFERENCES messages (id),
 	conversation_id INTEGER NOT NULL REFERENCES conversations (id),
 	channel         TEXT NOT NULL,
-	seq             INTEGER NOT NULL, -- the order within the conversation
+	seq             INTEGER CHECK (seq IS NOT NULL OR state IN ('draft', 'dropped')), -- the order within the conversation; NULL: a draft
 	part            INTEGER NOT NULL,
 	last            INTEGER NOT NULL,
 	text            TEXT NOT NULL,
 	rich            TEXT, -- JSON in the adapter's own shape
+	extra           TEXT, -- JSON: files and buttons; NULL: none
 	reply_to        TEXT NOT NULL DEFAULT '',
 	nonce           TEXT NOT NULL UNIQUE,
 	state           TEXT NOT NULL CHECK (state IN ('draft', 'pending', 'sending', 'sent', 'unknown', 'dead', 'dropped')),
@@ -288,12 +317,17 @@ CREATE TABLE actions (
 	session_id INTEGER REFERENCES sessions (id),
 	turn_id    INTEGER REFERENCES turns (id),
 	message_id INTEGER REFERENCES messages (id),
+	text       TEXT NOT NULL DEFAULT '', -- kind choice: what it says
+	number     INTEGER NOT NULL DEFAULT 0,  -- kind choice: its place from 1, by which it can be typed
 	data       TEXT NOT NULL DEFAULT '{}', -- JSON
 	used_by    TEXT NOT NULL DEFAULT '',
 	created_at INTEGER NOT NULL, -- µs
 	expires_at INTEGER NOT NULL, -- µs
 	used_at    INTEGER           -- µs
 ) STRICT;
+CREATE INDEX actions_open ON actions (session_id, message_id) WHERE state = 'proposed';
+CREATE INDEX actions_message ON actions (message_id);
+CREATE INDEX actions_turn ON actions (turn_id);
 
 CREATE TABLE events (
 	session_id INTEGER NOT NULL REFERENCES sessions (id),

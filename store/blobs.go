@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/router"
+)
+
+// Blobs holds the bytes of attachments as files, each under the SHA-256 of its
+// content. Its methods may be called from several goroutines, and several programs
+// may use one folder, at once.
+type Blobs struct {
+	dir string
+	now func() time.Time
+	mu  sync.Mutex // held while a name is given to bytes or taken from them
+}
+
+var _ router.Blobs = (*Blobs)(nil)
+
+// NewBlobs keeps the bytes in dir, which is made when first needed, for its owner's
+// eyes alone.
+func NewBlobs(dir string) *Blobs { return &Blobs{dir: dir, now: time.Now} }
+
+const (
+	// partial opens the names of files that are not whole.
+	partial = ".part-"
+	// partialLives is after how long such a file is one that a killed program left.
+	partialLives = 24 * time.Hour
+)
+
+// Put implements router.Blobs. On any error nothing is left behind.
+func (b *Blobs) Put(_ context.Context, limit int64, fill func(w io.Writer) error) (blob string, size int64, err error) {
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return "", 0, fmt.Errorf("folder of attachments: %w", err)
+	}
+	f, err := os.CreateTemp(b.dir, partial)
+	if err != nil {
+		return "", 0, fmt.Errorf("store attachment: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	w := &bounded{to: f, sum: sha256.New(), limit: limit}
+	if err := fill(w); err != nil {
+		return "", 0, fmt.Errorf("store attachment: %w", err)
+	}
+	if w.err != nil { // which fill may have kept to itself
+		return "", 0, fmt.Errorf("store attachment: %w", w.err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return "", 0, fmt.Errorf("store attachment: %w", err)
+	}
+	blob = hex.EncodeToString(w.sum.Sum(nil))
+	if err := b.name(f.Name(), blob); err != nil {
+		return "", 0, fmt.Errorf("store attachment: %w", err)
+	}
+	return blob, w.size, nil
+}
+
+// name gives a whole file its place. The same bytes, where they are already, are
+// replaced, so that they count as used now.
+func (b *Blobs) name(file, blob string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	folder := filepath.Join(b.dir, blob[:2])
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	if err := os.Rename(file, filepath.Join(folder, blob)); err != nil {
+		return err
+	}
+	return errors.Join(syncFolder(folder), syncFolder(b.dir))
+}
+
+// syncFolder makes new names in a folder durable.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Open implements router.Blobs. What is open stays readable when it is removed.
+func (b *Blobs) Open(blob string) (io.ReadSeekCloser, error) {
+	path := b.Path(blob)
+	if path == "" {
+		return nil, fmt.Errorf("attachment's bytes: %w", router.ErrNotFound)
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("attachment's bytes: %w", router.ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("attachment's bytes: %w", err)
+	}
+	now := b.now()
+	_ = os.Chtimes(path, now, now) // best effort: List goes by it
+	return f, nil
+}
+
+// Path implements router.Blobs; empty: it is no blob's name.
+func (b *Blobs) Path(blob string) string {
+	if !isBlob(blob) {
+		return ""
+	}
+	return filepath.Join(b.dir, blob[:2], blob)
+}
+
+// Remove implements router.Blobs.
+func (b *Blobs) Remove(blob string) error {
+	path := b.Path(blob)
+	if path == "" {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove attachment: %w", err)
+	}
+	return nil
+}
+
+// List implements router.Blobs. On its way it clears what killed programs left
+// half written.
+func (b *Blobs) List(before time.Time) (blobs []string, err error) {
+	err = filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // gone meanwhile, or the folder was never needed
+		}
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil //nolint:nilerr // gone meanwhile
+		}
+		switch name := d.Name(); {
+		case strings.HasPrefix(name, partial) && b.now().Sub(info.ModTime()) > partialLives:
+			_ = os.Remove(path)
+		case isBlob(name) && info.ModTime().Before(before):
+			blobs = append(blobs, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list attachments: %w", err)
+	}
+	return blobs, nil
+}
+
+// isBlob says whether name is one that Put gives.
+func isBlob(name string) bool {
+	return len(name) == 2*sha256.Size && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// bounded counts and hashes what goes through it, up to a limit.
+type bounded struct {
+	to          io.Writer
+	sum         hash.Hash
+	size, limit int64
+	err         error // the first, which stays
+}
+
+func (w *bounded) Write(p []byte) (n int, err error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	if w.limit > 0 && int64(len(p)) > w.limit-w.size {
+		w.err = router.ErrTooLarge
+		return 0, w.err
+	}
+	n, w.err = w.to.Write(p)
+	w.sum.Write(p[:n])
+	w.size += int64(n)
+	return n, w.err
+}

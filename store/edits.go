@@ -1,0 +1,189 @@
+package store
+
+import (
+	"slices"
+
+	"switchboard/channels"
+	"switchboard/router"
+)
+
+// What an edit does to a running turn: Entry.OnEdit.
+const (
+	onEditSteer   = "steer"
+	onEditRestart = "restart"
+	onEditIgnore  = "ignore"
+)
+
+const (
+	// shownMessages are the states of one message of a platform, the newest first.
+	shownMessages = `
+		SELECT m.id, m.class, coalesce(m.said, m.text) AS text, coalesce(m.replaces, m.id) AS first, m.attachments AS count,
+			coalesce(t.id, 0) AS turn_id, coalesce(t.state, '') AS state, coalesce(t.person, '') AS person,
+			coalesce(t.message_id, 0) AS opens
+		FROM messages m LEFT JOIN turns t ON t.id = m.turn_id
+		WHERE m.conversation_id = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> '' ORDER BY m.id DESC`
+	storedFiles = `SELECT platform_id, kind, name, type, size FROM attachments WHERE message_id = ? ORDER BY position`
+	replaceText = `
+		UPDATE messages SET text = ?, said = NULL, quote = ?, forwarded = ?, taint = ?, attachments = ? WHERE id = ?`
+	deleteFiles   = `DELETE FROM attachments WHERE message_id = ?`
+	forgetText    = `UPDATE messages SET text = '', said = NULL, quote = '', attachments = 0 WHERE id = ?`
+	forgetFiles   = `UPDATE attachments SET state = 'gone', name = '', blob = '' WHERE message_id = ?`
+	countMessages = `SELECT count(*) FROM messages WHERE turn_id = ? AND direction = 'in' AND (text <> '' OR attachments > 0)`
+)
+
+// shown is one state of a message, with the turn that answers it.
+type shown struct {
+	ID          int64
+	Class, Text string
+	First       int64 // the row of the message as first taken
+	Count       int
+	TurnID      int64 `db:"turn_id"` // 0: none
+	State       string
+	Person      string
+	Opens       int64 // the turn's own message
+}
+
+func (t *tx) shown(conversation int64, id channels.MessageID) (states []shown, err error) {
+	err = t.all(&states, shownMessages, conversation, clean(string(id)))
+	return states, err
+}
+
+// acceptEdited decides what the new state of a message does. The session is locked,
+// so that its turns stay as they are.
+func (t *tx) acceptEdited(owner int64, e *router.Entry, a *router.Accepted, conversation int64) error {
+	states, err := t.shown(conversation, e.Event.Message.ID)
+	if err != nil {
+		return err
+	}
+	if len(states) == 0 {
+		a.Edited = router.EditNew
+		return t.acceptTurn(owner, e, a, conversation, letter{class: string(router.ClassTurn)})
+	}
+	now := &states[0]
+	same, err := t.same(now, &e.Event.Message)
+	if err != nil {
+		return err
+	}
+	if same {
+		a.Edited, a.MessageID = router.EditSame, now.ID
+		return nil
+	}
+	if now.Class == string(router.ClassStranger) {
+		a.Edited = router.EditRevised
+		a.MessageID, err = t.incoming(e, router.ClassStranger, conversation, 0)
+		return err
+	}
+	// The newest state that belongs to a turn: a revision after its end does not.
+	of := now
+	if i := slices.IndexFunc(states, func(s shown) bool { return s.TurnID != 0 }); i >= 0 {
+		of = &states[i]
+	}
+	revision := letter{class: "revision", replaces: now.First}
+	switch {
+	case of.State == "queued" && of == now:
+		a.Edited, a.MessageID, a.TurnID = router.EditReplaced, now.ID, of.TurnID
+		return t.replace(e, now.ID, a.SessionID)
+	case of.State == "running" && of.Person == clean(e.Person) && e.OnEdit != onEditIgnore && e.OnEdit != "":
+		steering := *e
+		steering.Mode = modeSteer
+		a.Edited = router.EditSteers
+		if e.OnEdit == onEditRestart {
+			a.Edited = router.EditRestarts
+		}
+		return t.queueTurn(owner, &steering, a, conversation, revision)
+	}
+	a.Edited = router.EditRevised
+	if a.MessageID, _, err = t.untaken(e, revision, conversation, a.SessionID); err != nil {
+		return err
+	}
+	a.Event, err = t.emit(a.SessionID, event{Kind: "message", Message: a.MessageID})
+	return err
+}
+
+// same says that an edit changed neither text nor attachments.
+func (t *tx) same(was *shown, m *channels.Message) (bool, error) {
+	if was.Text != clean(m.Text) || was.Count != len(m.Attachments) {
+		return false, nil
+	}
+	if was.Count == 0 {
+		return true, nil
+	}
+	var files []struct {
+		PlatformID       string `db:"platform_id"`
+		Kind, Name, Type string
+		Size             int64
+	}
+	if err := t.all(&files, storedFiles, was.ID); err != nil {
+		return false, err
+	}
+	return slices.EqualFunc(files, m.Attachments, func(f struct {
+		PlatformID       string `db:"platform_id"`
+		Kind, Name, Type string
+		Size             int64
+	}, a channels.Attachment,
+	) bool {
+		// A platform may give one file another reference each time it tells of it.
+		return f.PlatformID == clean(a.ID) || a.Size > 0 && f.Size == a.Size && f.Kind == string(a.Kind) && f.Name == clean(a.Name) && f.Type == clean(a.Type)
+	}), nil
+}
+
+// replace gives a message that waits its new state.
+func (t *tx) replace(e *router.Entry, id, session int64) error {
+	m := &e.Event.Message
+	_, err := t.exec(replaceText, clean(m.Text), clean(m.Quote), m.Forwarded, clean(string(e.Taint)), len(m.Attachments), id)
+	if err == nil {
+		_, err = t.exec(deleteFiles, id)
+	}
+	if err != nil {
+		return err
+	}
+	return t.attach(e, id, session)
+}
+
+// acceptDeleted forgets a message that was taken back, and stops the work on it.
+func (t *tx) acceptDeleted(e *router.Entry, a *router.Accepted, conversation int64) error {
+	states, err := t.shown(conversation, e.Event.Message.ID)
+	if err != nil {
+		return err
+	}
+	var stopped []int64
+	for i := range states {
+		s := &states[i]
+		if _, err := t.exec(forgetText, s.ID); err != nil {
+			return err
+		}
+		if _, err := t.exec(forgetFiles, s.ID); err != nil {
+			return err
+		}
+		if s.State != "queued" && s.State != "running" || slices.Contains(stopped, s.TurnID) {
+			continue
+		}
+		stopped = append(stopped, s.TurnID)
+		if err := t.takeBack(s, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeBack ends the turn of a message that was taken back, when nothing else is
+// left of it to answer, or asks it to stop.
+func (t *tx) takeBack(s *shown, a *router.Accepted) error {
+	if s.State == "queued" {
+		var left int
+		if _, err := t.row(countMessages, []any{s.TurnID}, &left); err != nil || left > 0 {
+			return err
+		}
+	}
+	a.TurnID = s.TurnID
+	ended, err := t.cancel(s.TurnID)
+	if err != nil {
+		return err
+	}
+	if !ended {
+		a.CancelTurn = s.TurnID
+		return nil
+	}
+	_, err = t.emit(a.SessionID, turnEvent(s.TurnID, "cancelled", cancelled))
+	return err
+}

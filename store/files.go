@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"switchboard/router"
+)
+
+const (
+	oneAttachment = `
+		SELECT a.id, c.channel, a.platform_id, a.kind, a.name, a.type, a.size, a.state, a.reason, a.blob, a.taint
+		FROM attachments a JOIN sessions s ON s.id = a.session_id JOIN conversations c ON c.id = s.conversation_id
+		WHERE s.key = ? AND a.id = ?`
+	setAttachment = `
+		UPDATE attachments SET state = ?, reason = ?, blob = ?, type = ?, size = ?, used_at = ? WHERE id = ?`
+	addAttachment = `
+		INSERT INTO attachments (session_id, kind, name, type, size, state, reason, blob, taint, created_at, used_at)
+		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE key = ? RETURNING id`
+	oldAttachments = `
+		SELECT id, blob FROM attachments WHERE used_at < ? AND state <> 'gone' ORDER BY used_at LIMIT ?`
+	forgetAttachment = `UPDATE attachments SET state = 'gone', blob = '' WHERE id = ?`
+	blobUsed         = `SELECT 1 FROM attachments WHERE blob = ? AND blob <> '' LIMIT 1`
+	blobLeaving      = `SELECT 1 FROM deliveries WHERE settled = FALSE AND extra LIKE ? LIMIT 1`
+)
+
+// Attachment implements router.Files.
+func (r *Router) Attachment(ctx context.Context, session string, id int64) (*router.Attachment, error) {
+	var a router.Attachment
+	err := r.db.read(ctx, "find attachment", func(t *tx) error {
+		found, err := t.row(oneAttachment, []any{clean(session), id},
+			&a.ID, &a.Channel, &a.PlatformID, &a.Kind, &a.Name, &a.Type, &a.Size, &a.State, &a.Reason, &a.Blob, &a.Taint)
+		if err == nil && !found {
+			err = fmt.Errorf("attachment %d: %w", id, router.ErrNotFound)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// SetAttachment implements router.Files.
+func (r *Router) SetAttachment(ctx context.Context, a *router.Attachment) error {
+	return r.db.write(ctx, rides, "set attachment", func(t *tx) error {
+		n, err := t.exec(setAttachment, a.State, clean(a.Reason), clean(a.Blob), clean(a.Type), a.Size, t.now, a.ID)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("attachment %d: %w", a.ID, router.ErrNotFound)
+		}
+		return err
+	})
+}
+
+// AddAttachment implements router.Files. ErrNotFound: there is no such session.
+func (r *Router) AddAttachment(ctx context.Context, session string, a *router.Attachment) error {
+	var id int64
+	err := r.db.write(ctx, rides, "add attachment", func(t *tx) error {
+		found, err := t.row(addAttachment, []any{
+			string(a.Kind), clean(a.Name), clean(a.Type), a.Size, a.State, clean(a.Reason), clean(a.Blob), clean(string(a.Taint)), t.now, t.now,
+			clean(session),
+		}, &id)
+		if err == nil && !found {
+			err = fmt.Errorf("session %s: %w", session, router.ErrNotFound)
+		}
+		return err
+	})
+	if err == nil {
+		a.ID = id
+	}
+	return err
+}
+
+// Forget implements router.Files.
+func (r *Router) Forget(ctx context.Context, before time.Time, limit int) (blobs []string, err error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	err = r.db.write(ctx, rides, "forget attachments", func(t *tx) error {
+		blobs = nil
+		var old []struct {
+			ID   int64
+			Blob string
+		}
+		if err := t.all(&old, oldAttachments, micros(before), limit); err != nil {
+			return err
+		}
+		had := map[string]bool{}
+		for _, a := range old {
+			if _, err := t.exec(forgetAttachment, a.ID); err != nil {
+				return err
+			}
+			had[a.Blob] = a.Blob != ""
+		}
+		for _, a := range old { // in order, each once
+			if !had[a.Blob] {
+				continue
+			}
+			had[a.Blob] = false
+			if used, err := t.referred(a.Blob); err != nil {
+				return err
+			} else if !used {
+				blobs = append(blobs, a.Blob)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return blobs, nil
+}
+
+// Referred implements router.Files.
+func (r *Router) Referred(ctx context.Context, blob string) (used bool, err error) {
+	err = r.db.read(ctx, "look for references", func(t *tx) error {
+		used, err = t.referred(clean(blob))
+		return err
+	})
+	return used, err
+}
+
+func (t *tx) referred(blob string) (bool, error) {
+	var one int
+	if !isBlob(blob) {
+		return false, nil
+	}
+	if used, err := t.row(blobUsed, []any{blob}, &one); err != nil || used {
+		return used, err
+	}
+	return t.row(blobLeaving, []any{"%" + jsonText(blob) + "%"}, &one)
+}

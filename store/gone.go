@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+
+	"switchboard/channels"
+	"switchboard/router"
+)
+
+const (
+	// setLeft does not say that somebody was told: a delivery that fails of it is
+	// told once all the same.
+	setLeft = `UPDATE conversations SET gone_at = ? WHERE id = ? AND gone_at = 0`
+	setGone = `
+		UPDATE conversations SET gone_at = CASE WHEN gone_at = 0 THEN ? ELSE gone_at END, gone_told = TRUE
+		WHERE channel = ? AND conversation = ? AND gone_told = FALSE RETURNING id`
+	// adminChats: the latest word in each direct conversation says whose it is, and
+	// which of several an admin used last.
+	adminChats = `
+		SELECT c.channel, c.conversation, c.kind, c.place, c.title, m.person
+		FROM conversations c JOIN sessions s ON s.conversation_id = c.id
+		JOIN messages m ON m.id = (SELECT max(x.id) FROM messages x WHERE x.session_id = s.id AND x.direction = 'in' AND x.person <> '')
+		JOIN people p ON p.name = m.person AND p.role = 'admin'
+		WHERE c.kind = 'direct' AND c.gone_at = 0 ORDER BY m.id DESC`
+)
+
+// acceptMember notes that a conversation is closed to us; that it is open was noted
+// with its labels.
+func (t *tx) acceptMember(e *router.Entry, conversation int64) error {
+	if e.Event.Member != channels.Left {
+		return nil
+	}
+	_, err := t.exec(setLeft, t.now, conversation)
+	return err
+}
+
+// Gone implements router.Outbox.
+func (r *Router) Gone(ctx context.Context, hold router.Hold, conv channels.ConversationID) (first bool, err error) {
+	err = r.db.write(ctx, rides, "note closed conversation", func(t *tx) error {
+		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		var id int64
+		first, err = t.row(setGone, []any{t.now, clean(hold.Channel), clean(string(conv))}, &id)
+		return err
+	})
+	return first && err == nil, err
+}
+
+// AdminChats implements router.Outbox.
+func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, err error) {
+	err = r.db.read(ctx, "list admins' chats", func(t *tx) error {
+		var rows []struct {
+			Channel, Conversation, Kind, Place, Title, Person string
+		}
+		if err := t.all(&rows, adminChats); err != nil {
+			return err
+		}
+		seen := map[string]bool{}
+		for _, c := range rows {
+			if seen[c.Person] {
+				continue
+			}
+			seen[c.Person] = true
+			list = append(list, channels.Conversation{
+				Channel: c.Channel, ID: channels.ConversationID(c.Conversation), Kind: channels.ConversationKind(c.Kind), Place: c.Place, Title: c.Title,
+			})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Notify implements router.Outbox.
+func (r *Router) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply router.Reply) (told bool, err error) {
+	err = r.db.write(ctx, full, "notify", func(t *tx) error {
+		told, err = t.notify(key, conv, &reply)
+		return err
+	})
+	return told && err == nil, err
+}
+
+func (t *tx) notify(key []byte, conv channels.Conversation, reply *router.Reply) (told bool, err error) {
+	var one int
+	told, err = t.row(insertKey, []any{key, t.now + keysLive.Microseconds(), t.now}, &one)
+	if err != nil || !told {
+		return false, err
+	}
+	p, err := t.place(cleanConversation(conv))
+	if err != nil {
+		return false, err
+	}
+	session, err := t.session(p.id, p.key)
+	if err != nil {
+		return false, err
+	}
+	message, err := t.outgoing(p.id, session, 0, reply, nil)
+	if err == nil {
+		_, err = t.emit(session, event{Kind: "message", Message: message})
+	}
+	return err == nil, err
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router"
+)
+
+const (
+	columnsIncoming = `m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.platform_id,
+			coalesce(m.replaces, 0) AS replaces, m.attachments AS count`
+	// loadMerged: merged_from is -1 where a message was collected before the turn
+	// began.
+	loadMerged = `SELECT y.merged_from, ` + columnsIncoming + `
+		FROM turns y JOIN messages m ON m.id = y.message_id WHERE y.merged_into = ? ORDER BY y.id`
+	loadOwn = `SELECT -1 AS merged_from, ` + columnsIncoming + `
+		FROM messages m WHERE m.turn_id = ? AND m.direction = 'in' ORDER BY m.id`
+	loadAttachments = `
+		SELECT id, message_id, kind, name, type, size FROM attachments WHERE message_id IN (%s) ORDER BY message_id, position`
+	loadDraft = `SELECT id, platform_id, text FROM deliveries WHERE id = ? AND state = 'draft'`
+)
+
+// incomingRow is a message of a person with what came along.
+type incomingRow struct {
+	MergedFrom          int `db:"merged_from"`
+	ID                  int64
+	Text, Author, Quote string
+	HappenedAt          int64 `db:"happened_at"`
+	CreatedAt           int64 `db:"created_at"`
+	Taint               tools.Taint
+	PlatformID          channels.MessageID `db:"platform_id"`
+	Replaces            int64
+	Count               int
+	attachments         []agent.Attachment
+}
+
+func (r *incomingRow) incoming() agent.Incoming {
+	return agent.Incoming{
+		ID: r.ID, Text: r.Text, Author: r.Author, At: saidAt(r.HappenedAt, r.CreatedAt), Taint: r.Taint, Quote: r.Quote,
+		Attachments: r.attachments, Replaces: r.Replaces,
+	}
+}
+
+// incomings reads messages with their attachments; what was taken back is left out.
+func (t *tx) incomings(query string, turn int64) (rows []incomingRow, err error) {
+	var all []incomingRow
+	if err := t.all(&all, query, turn); err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		if r.Count > 0 {
+			files, err := t.attachments(r.ID)
+			if err != nil {
+				return nil, err
+			}
+			r.attachments = files[r.ID]
+		}
+		if r.Text != "" || r.Quote != "" || len(r.attachments) > 0 {
+			rows = append(rows, r)
+		}
+	}
+	return rows, nil
+}
+
+// attachments reads what came with messages, by message.
+func (t *tx) attachments(messages ...int64) (map[int64][]agent.Attachment, error) {
+	var rows []struct {
+		ID              int64
+		MessageID       int64 `db:"message_id"`
+		Kind, Name, Type string
+		Size            int64
+	}
+	marks, args := in(messages)
+	if err := t.all(&rows, fmt.Sprintf(loadAttachments, marks), args...); err != nil {
+		return nil, err
+	}
+	files := map[int64][]agent.Attachment{}
+	for _, r := range rows {
+		files[r.MessageID] = append(files[r.MessageID], agent.Attachment{
+			ID: strconv.FormatInt(r.ID, 10), Kind: r.Kind, Name: r.Name, Type: r.Type, Size: r.Size,
+		})
+	}
+	return files, nil
+}
+
+// merge adds to a turn what was merged into it: collected messages become one with
+// its own, absorbed ones stand by themselves.
+func (t *tx) merge(d *router.TurnData) error {
+	rows, err := t.incomings(loadMerged, d.Turn.ID)
+	if err != nil {
+		return err
+	}
+	m := &d.Turn.Message
+	texts, quotes := []string{m.Text}, []string{m.Quote}
+	for i := range rows {
+		r := &rows[i]
+		if r.MergedFrom >= 0 {
+			d.State.Added = append(d.State.Added, agent.Added{Incoming: r.incoming(), From: r.MergedFrom})
+			continue
+		}
+		texts, quotes = append(texts, r.Text), append(quotes, r.Quote)
+		m.Attachments = append(m.Attachments, r.attachments...)
+		m.Taint = m.Taint.Join(r.Taint)
+		if r.PlatformID != "" {
+			d.ReplyTo = r.PlatformID // the latest: the answer is to all of them
+		}
+	}
+	m.Text, m.Quote = paragraphs(texts), paragraphs(quotes)
+	return nil
+}
+
+// paragraphs joins texts by blank lines.
+func paragraphs(texts []string) string {
+	var b strings.Builder
+	for _, s := range texts {
+		if s == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(s)
+	}
+	return b.String()
+}
+
+func (t *tx) draft(id int64) (*router.Draft, error) {
+	var d router.Draft
+	found, err := t.row(loadDraft, []any{id}, &d.Delivery, &d.PlatformID, &d.Text)
+	if err != nil || !found {
+		return nil, err
+	}
+	return &d, nil
+}

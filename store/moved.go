@@ -1,0 +1,228 @@
+package store
+
+import (
+	"cmp"
+	"context"
+
+	"switchboard/channels"
+	"switchboard/router"
+)
+
+// A conversation that moved keeps its row, and with it session, history, order and
+// everything open; only its ID changes. Where something came from the new ID first,
+// there are two of each: the younger is emptied into the elder, behind what is there.
+
+const (
+	conversationRow = `SELECT id, conversation FROM conversations WHERE channel = ? AND conversation = ?`
+	rename          = `
+		UPDATE conversations SET conversation = ?, kind = ?, place = ?, title = CASE WHEN ? = '' THEN title ELSE ? END,
+			gone_at = 0, gone_told = FALSE
+		WHERE id = ?`
+	renameSession = `UPDATE sessions SET key = ? WHERE conversation_id = ?`
+	// Threads in what moved name the group around them.
+	renamePlaces = `UPDATE conversations SET place = ? WHERE channel = ? AND place = ?`
+	insertMoved  = `
+		INSERT INTO moved (channel, former, conversation_id, moved_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (channel, former) DO UPDATE SET conversation_id = excluded.conversation_id, moved_at = excluded.moved_at`
+	forgetMoved = `DELETE FROM moved WHERE channel = ? AND former = ?`
+	listMoved   = `
+		SELECT m.channel, m.former, c.conversation FROM moved m JOIN conversations c ON c.id = m.conversation_id
+		ORDER BY m.moved_at, m.former`
+)
+
+// The platform counts messages anew under the new ID: the IDs of those before would
+// name others.
+var forgetPlatformIDs = []string{
+	`UPDATE messages SET platform_id = '', reply_to = '' WHERE conversation_id = ?`,
+	`UPDATE deliveries SET platform_id = '', reply_to = '' WHERE conversation_id = ?`,
+}
+
+// mergeConversation and mergeSession empty one row into another; the arguments are
+// the elder and the younger.
+var (
+	mergeConversation = []string{
+		`UPDATE messages SET conversation_id = ? WHERE conversation_id = ?`,
+		`UPDATE moved SET conversation_id = ? WHERE conversation_id = ?`,
+	}
+	mergeSession = []string{
+		`UPDATE messages SET session_id = ? WHERE session_id = ?`,
+		`UPDATE attachments SET session_id = ? WHERE session_id = ?`,
+		`UPDATE turns SET session_id = ? WHERE session_id = ?`,
+		`UPDATE memories SET session_id = ? WHERE session_id = ?`,
+		`UPDATE actions SET session_id = ? WHERE session_id = ?`,
+		`UPDATE audit SET session_id = ? WHERE session_id = ?`,
+	}
+)
+
+const (
+	moveDeliveries = `
+		UPDATE deliveries SET conversation_id = ?, seq = seq + (SELECT next_seq FROM conversations WHERE id = ?) WHERE conversation_id = ?`
+	addSeqs = `
+		UPDATE conversations SET next_seq = next_seq + (SELECT y.next_seq FROM conversations y WHERE y.id = ?) WHERE id = ?`
+	moveEvents = `
+		UPDATE events SET session_id = ?, n = n + (SELECT next_event FROM sessions WHERE id = ?) WHERE session_id = ?`
+	addEvents = `
+		UPDATE sessions SET next_event = next_event + (SELECT y.next_event FROM sessions y WHERE y.id = ?) WHERE id = ?`
+	// Whoever runs a turn of the younger session finds that its lease is gone, and
+	// the turn is taken up where it now belongs.
+	voidLease          = `UPDATE leases SET owner = NULL, fence = fence + 1 WHERE kind = 'session' AND name = ?`
+	deleteSession      = `DELETE FROM sessions WHERE id = ?`
+	deleteConversation = `DELETE FROM conversations WHERE id = ?`
+	moveSession        = `UPDATE sessions SET conversation_id = ? WHERE id = ?`
+	someQueued         = `SELECT 1 FROM turns WHERE session_id = ? AND state IN ('queued', 'running') LIMIT 1`
+)
+
+// acceptMoved gives a conversation its new ID. Repeating it changes nothing.
+func (t *tx) acceptMoved(e *router.Entry, a *router.Accepted) error {
+	c := cleanConversation(e.Event.Conversation)
+	former := channels.ConversationID(clean(string(e.Event.Former)))
+	if former == c.ID {
+		return nil
+	}
+	elder, found, err := t.known(c.Channel, former)
+	if err != nil {
+		return err
+	}
+	younger, both, err := t.known(c.Channel, c.ID)
+	switch {
+	case err != nil:
+		return err
+	case found && both && elder != younger:
+		err = t.mergeInto(elder, younger, a)
+	case !found && both:
+		elder = younger
+	case !found: // nothing of it is known but that it moved, which the settings have to know
+		elder, _, err = t.conversation(c)
+	}
+	if err != nil {
+		return err
+	}
+	if found {
+		for _, query := range forgetPlatformIDs {
+			if both && elder != younger {
+				break // done before the two became one
+			}
+			if _, err := t.exec(query, elder); err != nil {
+				return err
+			}
+		}
+	}
+	return t.renameTo(elder, c, former)
+}
+
+// known finds a conversation by exactly this ID.
+func (t *tx) known(channel string, id channels.ConversationID) (row int64, found bool, err error) {
+	var is string
+	found, err = t.row(conversationRow, []any{channel, string(id)}, &row, &is)
+	return row, found, err
+}
+
+func (t *tx) renameTo(id int64, c channels.Conversation, former channels.ConversationID) error {
+	place := cmp.Or(c.Place, string(c.ID))
+	for _, s := range []struct {
+		query string
+		args  []any
+	}{
+		{rename, []any{string(c.ID), string(c.Kind), place, c.Title, c.Title, id}},
+		{renameSession, []any{sessionKey(c.Channel, c.ID), id}},
+		{renamePlaces, []any{place, c.Channel, string(former)}},
+		{forgetMoved, []any{c.Channel, string(c.ID)}},
+		{insertMoved, []any{c.Channel, string(former), id, t.now}},
+	} {
+		if _, err := t.exec(s.query, s.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeInto empties the younger conversation into the elder.
+func (t *tx) mergeInto(elder, younger int64, a *router.Accepted) error {
+	for _, query := range forgetPlatformIDs { // the elder's alone: the younger's are those of the new ID
+		if _, err := t.exec(query, elder); err != nil {
+			return err
+		}
+	}
+	if err := t.mergeSessions(elder, younger, a); err != nil {
+		return err
+	}
+	for _, query := range mergeConversation {
+		if _, err := t.exec(query, elder, younger); err != nil {
+			return err
+		}
+	}
+	for _, s := range []struct {
+		query string
+		args  []any
+	}{
+		{moveDeliveries, []any{elder, elder, younger}},
+		{addSeqs, []any{younger, elder}},
+		{deleteConversation, []any{younger}},
+	} {
+		if _, err := t.exec(s.query, s.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeSessions does the same with their sessions, of which there may be one or
+// none.
+func (t *tx) mergeSessions(elder, younger int64, a *router.Accepted) error {
+	var into, from int64
+	find := t.locked(findSession)
+	found, err := t.row(find, []any{elder}, &into)
+	if err != nil {
+		return err
+	}
+	some, err := t.row(find, []any{younger}, &from)
+	if err != nil || !some {
+		return err
+	}
+	if !found {
+		_, err := t.exec(moveSession, elder, from)
+		return err
+	}
+	for _, query := range mergeSession {
+		if _, err := t.exec(query, into, from); err != nil {
+			return err
+		}
+	}
+	for _, s := range []struct {
+		query string
+		args  []any
+	}{
+		{moveEvents, []any{into, into, from}},
+		{addEvents, []any{from, into}},
+		{voidLease, []any{name(from)}},
+		{deleteSession, []any{from}},
+	} {
+		if _, err := t.exec(s.query, s.args...); err != nil {
+			return err
+		}
+	}
+	var one int
+	if some, err = t.row(someQueued, []any{into}, &one); err != nil || !some {
+		return err
+	}
+	held, err := t.held(leaseSession, name(into))
+	a.SessionID, a.Waiting = into, !held
+	return err
+}
+
+// Moved implements router.Intake.
+func (r *Router) Moved(ctx context.Context) (list []router.Moved, err error) {
+	err = r.db.read(ctx, "list moved conversations", func(t *tx) error {
+		var rows []struct{ Channel, Former, Conversation string }
+		if err := t.all(&rows, listMoved); err != nil {
+			return err
+		}
+		for _, m := range rows {
+			list = append(list, router.Moved{
+				Channel: m.Channel, Former: channels.ConversationID(m.Former), Current: channels.ConversationID(m.Conversation),
+			})
+		}
+		return nil
+	})
+	return list, err
+}
