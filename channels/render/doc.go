@@ -17,10 +17,13 @@ import (
 // Parts renders markdown as plain text in parts that f accepts, at least one.
 // Markdown that shows nothing (a link definition alone) is sent as it is written,
 // because a platform refuses an empty message.
-func Parts(markdown string, f channels.Features) []channels.Body {
-	t := Parse(markdown).Lay(&plainStyle)
+func Parts(markdown string, f channels.Features) []channels.Body { return Parse(markdown).Parts(f) }
+
+// Parts is Parts of a document.
+func (d *Document) Parts(f channels.Features) []channels.Body {
+	t := d.Lay(&plainStyle)
 	if strings.TrimSpace(t.Text) == "" && len(t.Spans) == 0 {
-		t = Text{Text: strings.TrimSpace(markdown)}
+		t = Text{Text: strings.TrimSpace(string(d.source))}
 	}
 	var p plainer
 	var bodies []channels.Body
