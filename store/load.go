@@ -54,7 +54,7 @@ const (
 
 // Load implements router.Turns.
 func (r *Router) Load(ctx context.Context, ref router.TurnRef) (d *router.TurnData, err error) {
-	err = r.db.read(ctx, "load turn", func(t *tx) error {
+	err = r.db.look(ctx, "load turn", func(t *tx) error {
 		d, err = t.load(ref)
 		return err
 	})

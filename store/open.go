@@ -57,11 +57,9 @@ func Open(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*D
 }
 
 func (db *DB) startReading() {
-	if db.lite != nil {
-		db.reader.pool = db.lite.readers
-		return
+	if db.pg != nil {
+		db.reader.pool = db.pg.relaxed
 	}
-	db.reader.pool, db.reader.pg = db.pg.relaxed, true
 }
 
 // Close waits for writes under way and closes the database. Writes that come

@@ -93,22 +93,6 @@ func (r *Router) Begin(ctx context.Context, hold router.Hold, conv channels.Conv
 	if r.db.pg != nil {
 		return r.db.callBegin(ctx, hold, conv)
 	}
-	// Most looks find nothing to do, and need not wait for the writer.
-	idle := false
-	err = r.db.read(ctx, "look at conversation", func(t *tx) error {
-		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
-			return err
-		}
-		h, err := t.headOf(hold, conv)
-		idle = err == nil && (h == nil || h.waits(t.now))
-		if idle && h != nil {
-			due = instant(h.next)
-		}
-		return err
-	})
-	if err != nil || idle {
-		return nil, due, err
-	}
 	err = r.db.write(ctx, full, "begin delivery", func(t *tx) error {
 		d, due, err = t.begin(hold, conv)
 		return err

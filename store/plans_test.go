@@ -21,7 +21,7 @@ func TestHeadReadsOpenTurnsOnly(t *testing.T) {
 	}
 	var id, parent, unused int
 	var plan string
-	row := s.readers.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+headTurn, 1)
+	row := s.pool.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN "+headTurn, 1)
 	if err := row.Scan(&id, &parent, &unused, &plan); err != nil {
 		t.Fatal(err)
 	}

@@ -165,6 +165,10 @@ func (q pgQuerier) exec(query string, args ...any) (sql.Result, error) {
 	return q.t.ExecContext(q.ctx, dollars(query), args...)
 }
 
-func (q pgQuerier) query(query string, args ...any) (*sqlx.Rows, error) {
-	return q.t.QueryxContext(q.ctx, dollars(query), args...)
+func (q pgQuerier) query(query string, args ...any) (rows, error) {
+	r, err := q.t.QueryxContext(q.ctx, dollars(query), args...)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }

@@ -14,11 +14,10 @@ import (
 // make a statement each.
 const maxPrepared = 256
 
-// A reader is a pool to read from, with its statements compiled once a
+// A reader is a PostgreSQL pool to read from, with its statements compiled once a
 // connection: planning would cost more than running them.
 type reader struct {
 	pool  *sqlx.DB
-	pg    bool
 	stmts sync.Map // query → *sqlx.Stmt
 	kept  atomic.Int64
 }
@@ -26,11 +25,26 @@ type reader struct {
 // read runs fn's queries. They see what is committed when each of them begins,
 // not one snapshot.
 func (db *DB) read(ctx context.Context, op string, fn func(*tx) error) error {
-	r := &db.reader
-	if err := fn(&tx{q: reading{r, ctx}, now: db.now().UnixMicro(), pg: r.pg}); err != nil {
+	var err error
+	if db.lite != nil {
+		err = db.lite.read(ctx, func(q querier) error { return fn(&tx{q: q, now: db.now().UnixMicro()}) })
+	} else {
+		err = fn(&tx{q: reading{&db.reader, ctx}, now: db.now().UnixMicro(), pg: true})
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", op, explain(err))
 	}
 	return nil
+}
+
+// look is read for what is read with every message. On SQLite it runs in the
+// writer's queue: its connection alone still has in memory what it just wrote. It
+// sees one snapshot there, and fn may run twice.
+func (db *DB) look(ctx context.Context, op string, fn func(*tx) error) error {
+	if db.lite != nil {
+		return db.write(ctx, rides, op, fn)
+	}
+	return db.read(ctx, op, fn)
 }
 
 // reading is a reader under one caller's context.
@@ -43,18 +57,22 @@ func (q reading) exec(string, ...any) (sql.Result, error) {
 	panic("a read wrote") // a fault of ours, which SQLite's query_only would refuse
 }
 
-func (q reading) query(query string, args ...any) (*sqlx.Rows, error) {
+func (q reading) query(query string, args ...any) (rows, error) {
+	r, err := q.run(query, args)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (q reading) run(query string, args []any) (*sqlx.Rows, error) {
 	if s, ok := q.r.stmts.Load(query); ok {
 		return s.(*sqlx.Stmt).QueryxContext(q.ctx, args...)
 	}
-	text := query
-	if q.r.pg {
-		text = dollars(query)
-	}
 	if q.r.kept.Load() >= maxPrepared {
-		return q.r.pool.QueryxContext(q.ctx, text, args...)
+		return q.r.pool.QueryxContext(q.ctx, dollars(query), args...)
 	}
-	s, err := q.r.pool.PreparexContext(q.ctx, text)
+	s, err := q.r.pool.PreparexContext(q.ctx, dollars(query))
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,8 @@ import (
 
 // sqlite is a database in one file: a pool of readers, and one writer.
 type sqlite struct {
-	path    string
-	readers *sqlx.DB
+	path string
+	*readers
 	*writer
 }
 
@@ -53,9 +53,7 @@ func openSQLite(ctx context.Context, path string) (*sqlite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, errors.Join(err, conn.Close(), wdb.Close()))
 	}
-	rdb.SetMaxOpenConns(8)
-	rdb.SetMaxIdleConns(8)
-	return &sqlite{path: path, readers: rdb, writer: startWriter(wdb, conn)}, nil
+	return &sqlite{path: path, readers: newReaders(rdb), writer: startWriter(wdb, conn)}, nil
 }
 
 // makeFile makes the folder and the file, for its owner's eyes alone.
@@ -80,5 +78,5 @@ func pathCause(err error) error {
 }
 
 func (s *sqlite) close() error {
-	return errors.Join(s.stop(), s.readers.Close())
+	return errors.Join(s.stop(), s.readers.close())
 }

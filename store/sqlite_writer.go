@@ -2,14 +2,18 @@ package store
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	sqlite3 "modernc.org/sqlite"
+
+	"switchboard/router"
 )
 
 // errClosed is returned by writes after Close.
@@ -20,23 +24,26 @@ var errClosed = errors.New("the database is closed")
 const maxBatch = 256
 
 // A writer is the only one to write to a SQLite file. It commits in groups: all
-// transactions that are queued when it looks go into one BEGIN … COMMIT, each
-// behind a savepoint of its own, so that many of them pay for one fsync and a
-// failing one takes no other with it. Everything runs under the writer's own
-// context: a caller's that ends inside a statement would roll back the group.
+// transactions that are queued when it looks go into one BEGIN … COMMIT, so that
+// many of them pay for one fsync, and a failing one takes no other with it.
+//
+// It has no goroutine: the caller who finds nobody at work does the work of all
+// who wait, which saves the one who is alone two changes of goroutine. No
+// statement knows a caller's context: one that ends inside a statement would roll
+// back the group.
 type writer struct {
 	db    *sqlx.DB
 	conn  *sqlx.Conn
-	stmts map[string]*sqlx.Stmt
+	lite  *liteConn
 	mode  durability // of the connection now
 	log   batchLog
 	tight time.Time // when a full disk could last not be relieved
 
 	queue   chan *job
+	token   chan struct{} // whoever took it writes
 	closing chan struct{}
 	once    sync.Once
 	stopped error // what closing said
-	done    sync.WaitGroup
 }
 
 // A job is one transaction that waits for the writer.
@@ -45,23 +52,34 @@ type job struct {
 	mode  durability
 	fn    func(querier) error
 	taken atomic.Bool // by the writer, or by a caller who went away
+	wrote bool        // it began to change something
 	err   error
 	ready chan struct{}
 }
 
 func startWriter(db *sqlx.DB, conn *sqlx.Conn) *writer {
 	w := &writer{
-		db: db, conn: conn, stmts: map[string]*sqlx.Stmt{},
-		queue: make(chan *job, maxBatch), closing: make(chan struct{}),
+		db: db, conn: conn, lite: &liteConn{stmts: map[string]*liteStmt{}},
+		queue: make(chan *job, maxBatch), token: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
-	w.done.Go(w.run)
+	w.token <- struct{}{}
 	return w
 }
 
-// write hands fn to the writer and waits. When ctx ends before fn began, fn is
-// never run.
+// write runs fn in a transaction and waits for its commit. When ctx ends before
+// fn began, fn is never run. It may be run twice, the second time with nothing
+// left of the first.
 func (w *writer) write(ctx context.Context, mode durability, fn func(querier) error) error {
-	j := &job{ctx: ctx, mode: mode, fn: fn, ready: make(chan struct{})}
+	return w.enqueue(ctx, &job{ctx: ctx, mode: mode, fn: fn, ready: make(chan struct{})}, 0)
+}
+
+// writeSoon is write for what nobody waits for: it lets up to patience go by, so
+// that it can share the commit of somebody who is in a hurry.
+func (w *writer) writeSoon(ctx context.Context, patience time.Duration, fn func(querier) error) error {
+	return w.enqueue(ctx, &job{ctx: ctx, mode: rides, fn: fn, ready: make(chan struct{})}, patience)
+}
+
+func (w *writer) enqueue(ctx context.Context, j *job, patience time.Duration) error {
 	select {
 	case <-w.closing:
 		return errClosed
@@ -74,67 +92,78 @@ func (w *writer) write(ctx context.Context, mode durability, fn func(querier) er
 	case <-w.closing:
 		return errClosed
 	}
-	select {
-	case <-j.ready:
-		return j.err
-	case <-ctx.Done():
-		if j.taken.CompareAndSwap(false, true) {
-			return ctx.Err()
-		}
-	case <-w.closing:
-		if j.taken.CompareAndSwap(false, true) {
-			return errClosed
+	if patience > 0 {
+		timer := time.NewTimer(patience)
+		defer timer.Stop()
+		select {
+		case <-j.ready:
+			return j.err
+		case <-timer.C:
+		case <-ctx.Done():
+		case <-w.closing:
 		}
 	}
-	<-j.ready
-	return j.err
+	for {
+		select {
+		case <-j.ready:
+			return j.err
+		case <-w.token:
+			w.commit(w.gather())
+			w.token <- struct{}{}
+		case <-ctx.Done():
+			if j.taken.CompareAndSwap(false, true) {
+				return ctx.Err()
+			}
+			<-j.ready
+			return j.err
+		case <-w.closing:
+			if j.taken.CompareAndSwap(false, true) {
+				return errClosed
+			}
+			<-j.ready
+			return j.err
+		}
+	}
 }
 
 // stop is safe to call again; it then returns what it returned.
 func (w *writer) stop() error {
 	w.once.Do(func() {
 		close(w.closing)
-		w.done.Wait()
-		var errs []error
-		for _, s := range w.stmts {
-			errs = append(errs, s.Close())
-		}
-		w.stopped = errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
+		<-w.token // for good
+		w.stopped = errors.Join(w.raw(func() error { return w.lite.forgetStmts() }), w.conn.Close(), w.db.Close())
 	})
 	return w.stopped
 }
 
-func (w *writer) run() {
-	for {
-		select {
-		case j := <-w.queue:
-			w.commit(w.gather(j))
-		case <-w.closing:
-			return
-		}
-	}
+// raw runs fn while the connection is the writer's.
+func (w *writer) raw(fn func() error) error {
+	return w.conn.Raw(func(c any) error {
+		w.lite.raw = c.(driver.Conn)
+		return fn()
+	})
 }
 
-// gather takes what else is queued, without waiting for more.
-func (w *writer) gather(first *job) []*job {
+// gather takes what is queued, without waiting for more.
+func (w *writer) gather() []*job {
 	batch := make([]*job, 0, 8)
-	for j := first; ; {
-		// A caller whose time is over has given up or is about to.
-		if j.ctx.Err() == nil && j.taken.CompareAndSwap(false, true) {
-			batch = append(batch, j)
-		} else if j.taken.CompareAndSwap(false, true) {
-			j.err = j.ctx.Err()
-			close(j.ready)
-		}
-		if len(batch) == maxBatch {
-			return batch
-		}
+	for len(batch) < maxBatch {
 		select {
-		case j = <-w.queue:
+		case j := <-w.queue:
+			// A caller whose time is over has given up or is about to.
+			if gone := j.ctx.Err(); !j.taken.CompareAndSwap(false, true) {
+				continue
+			} else if gone != nil {
+				j.err = gone
+				close(j.ready)
+				continue
+			}
+			batch = append(batch, j)
 		default:
 			return batch
 		}
 	}
+	return batch
 }
 
 // commit runs a group and answers each of its jobs.
@@ -146,31 +175,51 @@ func (w *writer) commit(batch []*job) {
 	for _, j := range batch {
 		mode = mode || j.mode
 	}
-	err := w.group(batch, mode)
-	if err != nil {
-		// Nothing of the group is in the database, whatever its parts said.
-		_, _ = w.exec("ROLLBACK")
-		if errors.Is(explain(err), ErrFull) && w.relieve() {
-			for _, j := range batch {
-				j.err = nil
-			}
-			if err = w.group(batch, mode); err != nil {
-				_, _ = w.exec("ROLLBACK")
-			}
+	err := w.raw(func() error { return w.attempt(batch, mode) })
+	writers := 0
+	for _, j := range batch {
+		if j.err == nil {
+			j.err = err
+		}
+		if j.wrote {
+			writers++
 		}
 	}
-	if err != nil {
-		for _, j := range batch {
-			if j.err == nil {
-				j.err = err
-			}
-		}
+	if writers > 0 {
+		w.log.add(Batch{Full: bool(mode), Transactions: writers})
 	}
-	w.log.add(Batch{Full: bool(mode), Transactions: len(batch)})
 	for _, j := range batch {
 		close(j.ready)
 	}
 }
+
+// attempt commits the group. It does so without savepoints, which cost as much as
+// a short transaction, and goes back to them when one of its parts fails.
+func (w *writer) attempt(batch []*job, mode durability) error {
+	err := w.group(batch, mode, false)
+	if err == nil {
+		return nil
+	}
+	w.rollback()
+	if len(batch) == 1 && isConclusive(batch[0].err) {
+		return batch[0].err // there is nobody to be saved from it
+	}
+	for again := true; ; again = false {
+		for _, j := range batch {
+			j.err = nil
+		}
+		if err = w.group(batch, mode, true); err == nil {
+			return nil
+		}
+		// Nothing of the group is in the database, whatever its parts said.
+		w.rollback()
+		if !again || !errors.Is(explain(err), ErrFull) || !w.relieve() {
+			return err
+		}
+	}
+}
+
+func (w *writer) rollback() { _, _ = w.lite.exec("ROLLBACK") }
 
 // relieve makes room on a full disk: it moves the write-ahead log into the
 // database file, which may have free pages, so that the next commit overwrites the
@@ -180,7 +229,7 @@ func (w *writer) relieve() bool {
 	if time.Since(w.tight) < time.Second {
 		return false // it did not help a moment ago, and it is much to write
 	}
-	rows, err := w.query("PRAGMA wal_checkpoint(PASSIVE)")
+	rows, err := w.lite.query("PRAGMA wal_checkpoint(PASSIVE)")
 	if err == nil {
 		var busy, frames, moved int
 		if rows.Next() && rows.Scan(&busy, &frames, &moved) == nil && busy == 0 && frames == moved {
@@ -192,68 +241,83 @@ func (w *writer) relieve() bool {
 	return false
 }
 
+// errFailed says that a part of a group failed, and that the others have to be
+// run again without it.
+var errFailed = errors.New("another transaction of the same commit failed")
+
 // group is one transaction of the database. An error means that it was not
 // committed.
-func (w *writer) group(batch []*job, mode durability) error {
+func (w *writer) group(batch []*job, mode durability, savepoints bool) error {
 	if mode != w.mode {
 		pragma := "PRAGMA synchronous = NORMAL"
 		if mode == full {
 			pragma = "PRAGMA synchronous = FULL"
 		}
-		if _, err := w.exec(pragma); err != nil {
+		if _, err := w.lite.exec(pragma); err != nil {
 			return err
 		}
 		w.mode = mode
 	}
-	if _, err := w.exec("BEGIN IMMEDIATE"); err != nil {
+	// Deferred, so that who only looks locks nothing: nobody else writes.
+	begin := "BEGIN"
+	if savepoints {
+		begin = "BEGIN IMMEDIATE"
+	}
+	if _, err := w.lite.exec(begin); err != nil {
 		return err
 	}
 	for _, j := range batch {
-		if _, err := w.exec("SAVEPOINT one"); err != nil {
-			return err
-		}
-		j.err = j.fn(w)
-		if j.err != nil {
-			// A full disk rolls everything back by itself; then there is no
-			// savepoint any more, and the group is lost.
-			if _, err := w.exec("ROLLBACK TO one"); err != nil {
-				return fmt.Errorf("another transaction of the same commit failed: %w", j.err)
-			}
-		}
-		if _, err := w.exec("RELEASE one"); err != nil {
+		if err := w.part(j, savepoints); err != nil {
 			return err
 		}
 	}
-	_, err := w.exec("COMMIT")
+	_, err := w.lite.exec("COMMIT")
 	return err
 }
 
-// exec and query make the writer the querier of its own transactions. Statements
-// are compiled once; there are as many as this package has queries.
-func (w *writer) exec(query string, args ...any) (sql.Result, error) {
-	s, err := w.prepared(query)
-	if err != nil {
-		return nil, err
+// part runs one job. An error means that the group is lost.
+func (w *writer) part(j *job, savepoint bool) error {
+	if !savepoint {
+		j.err = w.run(j)
+		if j.err == nil || !j.wrote && isConclusive(j.err) {
+			return nil // what only looked leaves nothing to take back
+		}
+		return errFailed
 	}
-	return s.Exec(args...)
+	if _, err := w.lite.exec("SAVEPOINT one"); err != nil {
+		return err
+	}
+	j.err = w.run(j)
+	if j.err != nil {
+		// A full disk rolls everything back by itself; then there is no
+		// savepoint any more, and the group is lost.
+		if _, err := w.lite.exec("ROLLBACK TO one"); err != nil {
+			return fmt.Errorf("%w: %w", errFailed, j.err)
+		}
+	}
+	_, err := w.lite.exec("RELEASE one")
+	return err
 }
 
-func (w *writer) query(query string, args ...any) (*sqlx.Rows, error) {
-	s, err := w.prepared(query)
-	if err != nil {
-		return nil, err
-	}
-	return s.Queryx(args...)
+// run calls the job's function. A panic of it is its own error: it must not end
+// another caller, in whose goroutine it may be, nor keep the writer.
+func (w *writer) run(j *job) (err error) {
+	w.lite.wrote = false
+	defer func() {
+		j.wrote = w.lite.wrote
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+		}
+	}()
+	return j.fn(w.lite)
 }
 
-func (w *writer) prepared(query string) (*sqlx.Stmt, error) {
-	if s, ok := w.stmts[query]; ok {
-		return s, nil
+// isConclusive says of a job's error that the job itself is its cause, and not the
+// state of the disk or of the connection.
+func isConclusive(err error) bool {
+	if err == nil {
+		return false
 	}
-	s, err := w.conn.PreparexContext(context.Background(), query)
-	if err != nil {
-		return nil, err
-	}
-	w.stmts[query] = s
-	return s, nil
+	_, theirs := errors.AsType[*sqlite3.Error](err)
+	return !theirs || errors.Is(explain(err), ErrConflict) || errors.Is(explain(err), router.ErrRefused)
 }

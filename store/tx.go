@@ -12,7 +12,16 @@ import (
 // A querier runs statements whose parameters are written "?".
 type querier interface {
 	exec(query string, args ...any) (sql.Result, error)
-	query(query string, args ...any) (*sqlx.Rows, error)
+	query(query string, args ...any) (rows, error)
+}
+
+// rows are what a query gives: *sqlx.Rows, or a driver's own.
+type rows interface {
+	Columns() ([]string, error)
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close() error
 }
 
 // tx is a transaction, or a connection to read from, with the helpers that all
