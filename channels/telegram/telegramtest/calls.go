@@ -32,8 +32,37 @@ var methods = map[string]method{
 	"logout": (*Server).logOut,
 	"close":  (*Server).logOut,
 
-	"sendmessage": (*Server).sendMessage,
-	"getfile":     (*Server).getFile,
+	"setwebhook":     (*Server).setWebhook,
+	"deletewebhook":  (*Server).deleteWebhook,
+	"getwebhookinfo": (*Server).getWebhookInfo,
+
+	"sendmessage":         (*Server).sendMessage,
+	"sendmessagedraft":    (*Server).sendMessageDraft,
+	"sendchataction":      (*Server).sendChatAction,
+	"setmessagereaction":  (*Server).setMessageReaction,
+	"answercallbackquery": (*Server).answerCallbackQuery,
+
+	"editmessagetext":        (*Server).editMessageText,
+	"editmessagecaption":     (*Server).editMessageCaption,
+	"editmessagereplymarkup": (*Server).editMessageReplyMarkup,
+	"deletemessage":          (*Server).deleteMessage,
+	"deletemessages":         (*Server).deleteMessages,
+
+	"senddocument":   sendFile("document"),
+	"sendphoto":      sendFile("photo"),
+	"sendaudio":      sendFile("audio"),
+	"sendvideo":      sendFile("video"),
+	"sendvoice":      sendFile("voice"),
+	"sendmediagroup": (*Server).sendMediaGroup,
+	"getfile":        (*Server).getFile,
+
+	"setmycommands":    (*Server).setMyCommands,
+	"getmycommands":    (*Server).getMyCommands,
+	"deletemycommands": (*Server).deleteMyCommands,
+
+	"getchat":       (*Server).getChat,
+	"getchatmember": (*Server).getChatMember,
+	"leavechat":     (*Server).leaveChat,
 }
 
 // serveCall serves /bot<token>/<method>.

@@ -92,7 +92,8 @@ func (s *Server) keep(c *chat) *chat {
 	return c
 }
 
-// AddGroup makes a basic group of the first bot and these people.
+// AddGroup makes a basic group of the first bot and these people; the first of them
+// made it. The bot is told with my_chat_member, here as with the others below.
 func (s *Server) AddGroup(title string, members ...User) Chat {
 	return s.addChat("group", title, false, members)
 }
@@ -121,10 +122,6 @@ func (s *Server) addChat(typ, title string, forum bool, members []User) Chat {
 			id = -1_000_000_000_000 - s.ids.group%1_000_000_000_000
 		}
 		c = &chat{Chat: Chat{ID: id, Type: typ, Title: title, IsForum: forum}, key: chatKey{0, id}, members: map[int64]string{}}
-		c.members[s.bots[0].User.ID] = "member"
-		if typ == "channel" {
-			c.members[s.bots[0].User.ID] = "administrator"
-		}
 		for i, m := range members {
 			c.members[m.ID] = "member"
 			if i == 0 {
@@ -132,6 +129,11 @@ func (s *Server) addChat(typ, title string, forum bool, members []User) Chat {
 			}
 		}
 		s.keep(c)
+		status := "member"
+		if typ == "channel" {
+			status = "administrator"
+		}
+		s.become(s.bots[0], c, s.somebody(c), status)
 	})
 	return c.Chat
 }
@@ -140,7 +142,7 @@ func (s *Server) addChat(typ, title string, forum bool, members []User) Chat {
 func (s *Server) AddTopic(chatID int64, name string) (thread int64) {
 	s.change(func() {
 		c := s.mustChat(nil, chatID)
-		m := s.post(c, &record{Message: Message{ForumTopicCreated: &TopicCreated{Name: name, IconColor: 7322096}}, by: c.anybody()})
+		m := s.post(c, &record{Message: Message{ForumTopicCreated: &TopicCreated{Name: name, IconColor: 7322096}}, by: s.somebody(c).ID})
 		thread = m.ID
 		c.topics[thread] = name
 		m.ThreadID, m.IsTopicMessage = thread, true
@@ -154,18 +156,15 @@ func (s *Server) CloseTopic(chatID, thread int64, closed bool) {
 	s.change(func() { s.mustChat(nil, chatID).closed[thread] = closed })
 }
 
-// anybody is a member that is no bot; the first by number.
-func (c *chat) anybody() int64 {
-	var ids []int64
-	for id, status := range c.members {
-		if id < 7_000_000_000 && status != "left" && status != "kicked" {
-			ids = append(ids, id)
+// somebody is a member who is no bot, the first by number; in a chat without such,
+// the first bot.
+func (s *Server) somebody(c *chat) User {
+	for _, id := range slices.Sorted(maps.Keys(c.members)) {
+		if status := c.members[id]; s.botByID(id) == nil && status != "left" && status != "kicked" {
+			return *s.users[id]
 		}
 	}
-	if len(ids) == 0 {
-		return 0
-	}
-	return slices.Min(ids)
+	return s.bots[0].User
 }
 
 // find is the chat that a bot calls by this ID; nil: there is none.

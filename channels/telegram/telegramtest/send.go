@@ -224,6 +224,27 @@ func (s *Server) sendMessage(b *Bot, p *params) (any, *Rejection) {
 	return sent[0].Message, nil
 }
 
+// sendMessageDraft shows a text that is being written; this platform looks at it and
+// shows nothing.
+func (s *Server) sendMessageDraft(b *Bot, p *params) (any, *Rejection) {
+	const page = "sendmessagedraft"
+	c, rejected := s.target(b, p)
+	if rejected != nil {
+		return nil, rejected
+	}
+	id := p.int("draft_id")
+	if _, _, rejected := p.formatted("text", "entities", maxText); rejected != nil {
+		return nil, rejected
+	}
+	switch {
+	case c.Type != "private":
+		return nil, bad(page, "drafts are for private chats")
+	case id == 0:
+		return nil, bad(page, "draft_id must be non-zero")
+	}
+	return true, nil
+}
+
 // same reports whether two lists of entities are equal.
 func same(a, b []Entity) bool {
 	return slices.EqualFunc(a, b, func(x, y Entity) bool {

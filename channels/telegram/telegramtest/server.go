@@ -22,6 +22,7 @@ type Server struct {
 	wg       sync.WaitGroup
 
 	mu      sync.Mutex
+	closed  bool
 	changed chan struct{} // closed and replaced at every change
 	now     func() time.Time
 	bots    []*Bot
@@ -105,6 +106,7 @@ func newServer() *Server {
 
 // Close ends all connections and waits until everything has stopped.
 func (s *Server) Close() {
+	s.change(func() { s.closed = true })
 	s.stop()
 	_ = s.http.Close()
 	s.wg.Wait()
@@ -120,6 +122,10 @@ func (s *Server) Token() string { return s.Bot().Token }
 func (s *Server) handler() http.Handler {
 	page := s.page()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.enter() {
+			return
+		}
+		defer s.wg.Done()
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/bot"):
 			s.serveCall(w, r)
@@ -129,6 +135,16 @@ func (s *Server) handler() http.Handler {
 			page.ServeHTTP(w, r)
 		}
 	})
+}
+
+// enter counts a request, that Close may wait for it; false: it comes too late.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.wg.Add(1)
+	}
+	return !s.closed
 }
 
 // change runs f under the lock and wakes everybody who waits.

@@ -1,0 +1,167 @@
+package telegramtest
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// A scope says who sees a list of commands.
+//
+// Source: https://core.telegram.org/bots/api#botcommandscope
+type scope struct {
+	Type   string `json:"type"`
+	ChatID any    `json:"chat_id"`
+	UserID int64  `json:"user_id"`
+}
+
+// A scopeKey names one list of commands.
+type scopeKey struct {
+	typ        string
+	chat, user int64
+	language   string
+}
+
+var (
+	commandName  = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+	languageCode = regexp.MustCompile(`^[a-z]{2}$`)
+	chatScopes   = []string{"chat", "chat_administrators", "chat_member"}
+	plainScopes  = []string{"default", "all_private_chats", "all_group_chats", "all_chat_administrators"}
+)
+
+// scope reads which list a call is about.
+func (s *Server) scope(b *Bot, p *params) (scopeKey, *Rejection) {
+	const page = "botcommandscope"
+	sc := scope{Type: "default"}
+	p.decode("scope", page, &sc)
+	key := scopeKey{typ: sc.Type, language: p.values["language_code"]}
+	switch {
+	case p.wrong != nil:
+		return key, p.wrong
+	case key.language != "" && !languageCode.MatchString(key.language):
+		return key, bad("setmycommands", "invalid language code specified")
+	case slices.Contains(plainScopes, sc.Type):
+		return key, nil
+	case !slices.Contains(chatScopes, sc.Type):
+		return key, bad(page, "can't parse BotCommandScope: Unsupported type specified")
+	}
+	switch id := sc.ChatID.(type) {
+	case float64:
+		key.chat = int64(id)
+	case string:
+		key.chat, _ = strconv.ParseInt(id, 10, 64)
+	}
+	if s.find(b, key.chat) == nil {
+		return key, bad(page, "chat not found")
+	}
+	if sc.Type == "chat_member" {
+		if key.user = sc.UserID; s.users[key.user] == nil {
+			return key, bad(page, "user not found")
+		}
+	}
+	return key, nil
+}
+
+func (s *Server) setMyCommands(b *Bot, p *params) (any, *Rejection) {
+	const page = "setmycommands"
+	key, rejected := s.scope(b, p)
+	if rejected != nil {
+		return nil, rejected
+	}
+	var commands []Command
+	if !p.decode("commands", page, &commands) && p.wrong == nil {
+		return nil, bad(page, "can't parse commands: expected an Array of BotCommand")
+	}
+	if p.wrong != nil {
+		return nil, p.wrong
+	}
+	if len(commands) > 100 {
+		return nil, bad(page, "BOT_COMMANDS_TOO_MUCH")
+	}
+	for _, c := range commands {
+		if !commandName.MatchString(c.Command) {
+			return nil, bad("botcommand", "BOT_COMMAND_INVALID")
+		}
+		if n := Units(c.Description); n < 1 || n > 256 {
+			return nil, bad("botcommand", "BOT_COMMAND_DESCRIPTION_INVALID")
+		}
+	}
+	b.commands[key] = commands
+	return true, nil
+}
+
+func (s *Server) getMyCommands(b *Bot, p *params) (any, *Rejection) {
+	key, rejected := s.scope(b, p)
+	if rejected != nil {
+		return nil, rejected
+	}
+	return append([]Command{}, b.commands[key]...), nil
+}
+
+func (s *Server) deleteMyCommands(b *Bot, p *params) (any, *Rejection) {
+	key, rejected := s.scope(b, p)
+	if rejected != nil {
+		return nil, rejected
+	}
+	delete(b.commands, key)
+	return true, nil
+}
+
+// A Menu is a list of commands that the first bot set. Chat and User are set with the
+// scopes that name them.
+type Menu struct {
+	Scope      string // the type of BotCommandScope
+	Chat, User int64
+	Language   string
+	Commands   []Command
+}
+
+// Menus are the lists of commands that are set, in no particular order.
+func (s *Server) Menus() []Menu {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var menus []Menu
+	for key, commands := range s.bots[0].commands {
+		menus = append(menus, Menu{Scope: key.typ, Chat: key.chat, User: key.user, Language: key.language, Commands: commands})
+	}
+	return menus
+}
+
+// Menu is what a user sees in a chat: the narrowest list that is set, in the user's
+// language if there is one.
+//
+// Source: https://core.telegram.org/bots/api#determining-list-of-commands
+func (s *Server) Menu(chatID, user int64) []Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.menu(s.bots[0], s.mustChat(nil, chatID), user)
+}
+
+func (s *Server) menu(b *Bot, c *chat, user int64) []Command {
+	narrowing := []scopeKey{{typ: "chat", chat: c.ID}, {typ: "all_private_chats"}, {typ: "default"}}
+	if c.Type != "private" {
+		narrowing = []scopeKey{{typ: "chat_member", chat: c.ID, user: user}}
+		status := c.members[user]
+		admin := status == "administrator" || status == "creator"
+		if admin {
+			narrowing = append(narrowing, scopeKey{typ: "chat_administrators", chat: c.ID})
+		}
+		narrowing = append(narrowing, scopeKey{typ: "chat", chat: c.ID})
+		if admin {
+			narrowing = append(narrowing, scopeKey{typ: "all_chat_administrators"})
+		}
+		narrowing = append(narrowing, scopeKey{typ: "all_group_chats"}, scopeKey{typ: "default"})
+	}
+	language := ""
+	if u := s.users[user]; u != nil {
+		language = u.LanguageCode
+	}
+	for _, key := range narrowing {
+		for _, key.language = range []string{language, ""} {
+			if commands := b.commands[key]; len(commands) > 0 {
+				return commands
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package telegramtest
+
+import "maps"
+
+// info is what getChat tells, of a chat that the bot is or was in.
+func (s *Server) getChat(b *Bot, p *params) (any, *Rejection) {
+	c, rejected := s.target(b, p)
+	if rejected != nil {
+		return nil, rejected
+	}
+	return struct {
+		Chat
+		AccentColorID int `json:"accent_color_id"`
+		MaxReactions  int `json:"max_reaction_count"`
+	}{Chat: c.Chat, MaxReactions: 11}, nil
+}
+
+func (s *Server) getChatMember(b *Bot, p *params) (any, *Rejection) {
+	c, rejected := s.target(b, p)
+	if rejected != nil {
+		return nil, rejected
+	}
+	id := p.int("user_id")
+	u := s.users[id]
+	switch {
+	case p.wrong != nil:
+		return nil, p.wrong
+	case u == nil:
+		return nil, bad("getchatmember", "PARTICIPANT_ID_INVALID")
+	}
+	return c.member(*u), nil
+}
+
+func (c *chat) member(u User) Member {
+	m := Member{User: u, Status: c.members[u.ID]}
+	if m.Status == "" || m.Status == "deactivated" {
+		m.Status = "left"
+	}
+	if m.Status == "kicked" {
+		m.UntilDate = new(int64)
+	}
+	return m
+}
+
+func (s *Server) leaveChat(b *Bot, p *params) (any, *Rejection) {
+	c, rejected := s.target(b, p)
+	if rejected != nil {
+		return nil, rejected
+	}
+	if c.Type == "private" {
+		return nil, bad("leavechat", "chat member status can't be changed in private chats")
+	}
+	s.become(b, c, b.User, "left")
+	return true, nil
+}
+
+// become changes the bot's place in a chat and tells it so.
+func (s *Server) become(b *Bot, c *chat, by User, status string) {
+	before := c.member(b.User)
+	if before.Status == status {
+		return
+	}
+	c.members[b.User.ID] = status
+	s.tell(b, Update{MyChatMember: &MemberChange{
+		Chat: c.Chat, From: by, Date: s.now().Unix(), Old: before, New: c.member(b.User),
+	}})
+}
+
+// actor finds a chat and somebody in it who acts.
+func (s *Server) actor(chatID int64) (*chat, User) {
+	c := s.mustChat(nil, chatID)
+	return c, s.somebody(c)
+}
+
+// Block makes a user block the first bot, or unblock it.
+func (s *Server) Block(user int64, blocked bool) {
+	s.change(func() {
+		c, u := s.actor(user)
+		status := "member"
+		if blocked {
+			status = "kicked"
+		}
+		s.become(s.bots[0], c, u, status)
+	})
+}
+
+// Deactivate makes a user's account cease to be.
+func (s *Server) Deactivate(user int64) {
+	s.change(func() { s.mustChat(nil, user).members[user] = "deactivated" })
+}
+
+// Kick puts the first bot out of a group.
+func (s *Server) Kick(chatID int64) {
+	s.change(func() {
+		c, u := s.actor(chatID)
+		s.become(s.bots[0], c, u, "kicked")
+	})
+}
+
+// Invite lets the first bot into a group again.
+func (s *Server) Invite(chatID int64) {
+	s.change(func() {
+		c, u := s.actor(chatID)
+		s.become(s.bots[0], c, u, "member")
+	})
+}
+
+// Promote makes the first bot an administrator of a group.
+func (s *Server) Promote(chatID int64) {
+	s.change(func() {
+		c, u := s.actor(chatID)
+		s.become(s.bots[0], c, u, "administrator")
+	})
+}
+
+// Join lets somebody into a group, which tells of it.
+func (s *Server) Join(chatID int64, u User) {
+	s.change(func() {
+		c := s.mustChat(nil, chatID)
+		c.members[u.ID] = "member"
+		s.announce(c, s.post(c, &record{Message: Message{NewChatMembers: []User{u}}, by: u.ID}), false)
+	})
+}
+
+// Leave makes somebody leave a group, which tells of it.
+func (s *Server) Leave(chatID int64, u User) {
+	s.change(func() {
+		c := s.mustChat(nil, chatID)
+		c.members[u.ID] = "left"
+		s.announce(c, s.post(c, &record{Message: Message{LeftChatMember: &u}, by: u.ID}), false)
+	})
+}
+
+// Migrate upgrades a group to a supergroup, which it returns: the group tells its new
+// ID, the supergroup its old one, and the group takes no messages any more.
+//
+// Source: https://core.telegram.org/bots/api#message, migrate_to_chat_id
+func (s *Server) Migrate(chatID int64) (upgraded Chat) {
+	s.change(func() {
+		c, u := s.actor(chatID)
+		id := -1_000_000_000_000 + c.ID
+		fresh := &chat{
+			Chat: Chat{ID: id, Type: "supergroup", Title: c.Title}, key: chatKey{0, id},
+			members: maps.Clone(c.members),
+		}
+		s.keep(fresh)
+		s.announce(c, s.post(c, &record{Message: Message{MigrateToChatID: id}, by: u.ID}), false)
+		s.announce(fresh, s.post(fresh, &record{Message: Message{MigrateFromChatID: c.ID}, by: u.ID}), false)
+		c.moved = id
+		upgraded = fresh.Chat
+	})
+	return upgraded
+}

@@ -1,0 +1,200 @@
+package telegramtest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// typingFor is how long a chat shows that a bot is typing.
+//
+// Source: https://core.telegram.org/bots/api#sendchataction
+const typingFor = 5 * time.Second
+
+var actions = strings.Fields(`typing upload_photo record_video upload_video record_voice upload_voice upload_document
+	choose_sticker find_location record_video_note upload_video_note`)
+
+func (s *Server) sendChatAction(b *Bot, p *params) (any, *Rejection) {
+	c, rejected := s.target(b, p)
+	if rejected != nil {
+		return nil, rejected
+	}
+	if _, rejected := p.thread(c); rejected != nil {
+		return nil, rejected
+	}
+	switch {
+	case p.wrong != nil:
+		return nil, p.wrong
+	case !slices.Contains(actions, p.values["action"]):
+		return nil, bad("sendchataction", "wrong parameter action in request")
+	}
+	b.typing[c.key] = s.now()
+	return true, nil
+}
+
+// Typing reports whether a chat shows now that the first bot is typing.
+func (s *Server) Typing(chatID int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.typing(s.bots[0], s.mustChat(nil, chatID))
+}
+
+func (s *Server) typing(b *Bot, c *chat) bool {
+	at, ok := b.typing[c.key]
+	return ok && s.now().Sub(at) < typingFor
+}
+
+// A press is a button that somebody pressed.
+type press struct {
+	Answer
+	at time.Time
+}
+
+// An Answer is what came back to whoever pressed a button.
+type Answer struct {
+	Done  bool   // the bot answered; until then the button shows that it waits
+	Text  string // a line at the top of the chat, or a window with Alert
+	Alert bool
+}
+
+// answerWithin is how long a press may be answered.
+const answerWithin = 15 * time.Minute
+
+// Press makes a user press the button with this text or callback_data under a
+// message. It returns the callback's ID; empty when there is no such button.
+func (s *Server) Press(chatID, user, messageID int64, button string) (id string) {
+	s.change(func() { id = s.press(s.mustChat(nil, chatID), user, messageID, button) })
+	return id
+}
+
+func (s *Server) press(c *chat, user, messageID int64, button string) string {
+	r, u := c.byID(messageID), s.users[user]
+	if r == nil || u == nil || r.ReplyMarkup == nil {
+		return ""
+	}
+	b := s.botByID(r.by)
+	for _, key := range slices.Concat(r.ReplyMarkup.Rows...) {
+		if b == nil || key.CallbackData == "" || key.Text != button && key.CallbackData != button {
+			continue
+		}
+		return s.callback(b, c, *u, r, key.CallbackData)
+	}
+	return ""
+}
+
+// PressStale makes a user press a button that the message does not show any more, as
+// a slow client can.
+func (s *Server) PressStale(chatID, user, messageID int64, data string) (id string) {
+	s.change(func() {
+		c := s.mustChat(nil, chatID)
+		if r := c.byID(messageID); r != nil && s.botByID(r.by) != nil {
+			id = s.callback(s.botByID(r.by), c, *s.users[user], r, data)
+		}
+	})
+	return id
+}
+
+func (s *Server) callback(b *Bot, c *chat, u User, r *record, data string) string {
+	s.ids.other++
+	id := strconv.FormatInt(u.ID<<20+s.ids.other, 10)
+	m := r.Message
+	b.pressed[id] = &press{at: s.now()}
+	s.tell(b, Update{CallbackQuery: &Callback{
+		ID: id, From: u, Message: &m, Data: data, ChatInstance: strconv.FormatInt(-c.ID*7+1, 10),
+	}})
+	return id
+}
+
+// Answered says what came back to a press of one of the first bot's buttons.
+func (s *Server) Answered(callbackID string) Answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.bots[0].pressed[callbackID]; p != nil {
+		return p.Answer
+	}
+	return Answer{}
+}
+
+func (s *Server) answerCallbackQuery(b *Bot, p *params) (any, *Rejection) {
+	const page = "answercallbackquery"
+	pressed := b.pressed[p.values["callback_query_id"]]
+	alert := p.bool("show_alert")
+	switch {
+	case p.wrong != nil:
+		return nil, p.wrong
+	case pressed == nil || pressed.Done || s.now().Sub(pressed.at) > answerWithin:
+		return nil, bad(page, "query is too old and response timeout expired or query ID is invalid")
+	case Units(p.values["text"]) > 200:
+		return nil, bad(page, "MESSAGE_TOO_LONG")
+	}
+	pressed.Answer = Answer{Done: true, Text: p.values["text"], Alert: alert}
+	return true, nil
+}
+
+// reactions are the emoji that can be put on a message.
+//
+// Source: https://core.telegram.org/bots/api#reactiontypeemoji
+var reactions = strings.Fields(`❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨
+	😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡`)
+
+func (s *Server) setMessageReaction(b *Bot, p *params) (any, *Rejection) {
+	const page = "setmessagereaction"
+	c, rejected := s.target(b, p)
+	if rejected != nil {
+		return nil, rejected
+	}
+	var wanted []Reaction
+	p.decode("reaction", page, &wanted)
+	id := p.int("message_id")
+	p.bool("is_big")
+	r := c.byID(id)
+	switch {
+	case p.wrong != nil:
+		return nil, p.wrong
+	case r == nil:
+		return nil, bad(page, "message to react not found")
+	case len(wanted) > 1: // "bots can set up to one reaction per message"
+		return nil, bad(page, "REACTIONS_TOO_MANY")
+	}
+	for _, w := range wanted {
+		if w.Type != "emoji" || !slices.Contains(reactions, w.Emoji) {
+			return nil, bad(page, "REACTION_INVALID")
+		}
+	}
+	c.react(id, b.User.ID, wanted)
+	return true, nil
+}
+
+func (c *chat) react(id, who int64, wanted []Reaction) (before []Reaction) {
+	if c.reacted[id] == nil {
+		c.reacted[id] = map[int64][]Reaction{}
+	}
+	before = c.reacted[id][who]
+	c.reacted[id][who] = wanted
+	return before
+}
+
+// React makes a user's reactions to a message these, none for none at all. A bot is
+// told of it in direct chats and where it is an administrator, when it asked for such
+// updates.
+//
+// Source: https://core.telegram.org/bots/api#update, message_reaction
+func (s *Server) React(chatID, user, messageID int64, emoji ...string) {
+	s.change(func() {
+		c := s.mustChat(nil, chatID)
+		wanted := []Reaction{}
+		for _, e := range emoji {
+			wanted = append(wanted, Reaction{Type: "emoji", Emoji: e})
+		}
+		before := c.react(messageID, user, wanted)
+		for _, b := range s.bots {
+			if c.present(b) && (c.Type == "private" || c.members[b.User.ID] == "administrator") {
+				s.tell(b, Update{MessageReaction: &ReactionChange{
+					Chat: c.Chat, MessageID: messageID, User: s.users[user], Date: s.now().Unix(),
+					Old: append([]Reaction{}, before...), New: wanted,
+				}})
+			}
+		}
+	})
+}
