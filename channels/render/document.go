@@ -64,3 +64,6 @@ func reference(raw []byte) []byte {
 	}
 	return nil
 }
+
+// Source is what was parsed, as valid UTF-8.
+func (d *Document) Source() string { return string(d.source) }

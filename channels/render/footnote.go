@@ -62,14 +62,23 @@ func (notes) Parse(_ ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	return ast.NewString([]byte("[" + string(name) + "]"))
 }
 
-// definesNotes says whether a line of p defines a footnote. The library would take
-// it for the definition of a link, and hide it.
-func definesNotes(p *ast.Paragraph, source []byte) bool {
+// noteLine is the first line of p that defines a footnote, or -1. The library would
+// take it for the definition of a link, and hide it.
+func noteLine(p *ast.Paragraph, source []byte) int {
 	for i := range p.Lines().Len() {
 		segment := p.Lines().At(i)
 		if noteName(bytes.TrimLeft(segment.Value(source), " ")) != nil {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
+}
+
+// splitNotes moves the lines of p from line i on to a paragraph of their own.
+func splitNotes(p *ast.Paragraph, i int) {
+	notes := ast.NewParagraph()
+	lines := p.Lines()
+	notes.Lines().AppendAll(lines.Sliced(i, lines.Len()))
+	lines.SetSliced(0, i)
+	p.Parent().InsertAfter(p.Parent(), p, notes)
 }

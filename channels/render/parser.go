@@ -81,7 +81,8 @@ func (c container) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.
 	return c.BlockParser.Open(parent, r, pc)
 }
 
-// definitions leaves a paragraph alone that defines too many links, or footnotes.
+// definitions leaves a paragraph alone that defines too many links. Footnotes are no
+// definitions of links.
 type definitions struct{ parser.ParagraphTransformer }
 
 func (d definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Context) {
@@ -90,9 +91,20 @@ func (d definitions) Transform(p *ast.Paragraph, r text.Reader, pc parser.Contex
 		segment := p.Lines().At(i)
 		n += bytes.Count(segment.Value(r.Source()), []byte("]:"))
 	}
-	if n > 0 && n <= maxDefinitions && !definesNotes(p, r.Source()) {
-		d.ParagraphTransformer.Transform(p, r, pc)
+	if n == 0 || n > maxDefinitions {
+		return
 	}
+	switch note := noteLine(p, r.Source()); {
+	case note == 0:
+		return
+	case note > 0:
+		first := p.Lines().At(0)
+		if !bytes.HasPrefix(bytes.TrimLeft(first.Value(r.Source()), " "), []byte{'['}) {
+			return
+		}
+		splitNotes(p, note)
+	}
+	d.ParagraphTransformer.Transform(p, r, pc)
 }
 
 // tables leaves a table alone that would have more cells than its text has bytes:

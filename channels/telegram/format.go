@@ -1,0 +1,170 @@
+package telegram
+
+import (
+	"encoding/json"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"switchboard/channels"
+	"switchboard/channels/render"
+)
+
+// formatMaxEntities is how many entities one message may have. The documentation
+// names no number; the servers keep the first hundred and drop the others silently.
+const formatMaxEntities = 100
+
+// formatMaxURL is the longest address that is made a link. A longer one is written
+// out, where it counts against the length of the text.
+const formatMaxURL = 2048
+
+// formatStyle is made for a telephone: a table of more than 40 columns would wrap.
+var formatStyle = render.Style{
+	Bullets:    []string{"• ", "◦ ", "▪ "},
+	Done:       "☑ ",
+	Open:       "☐ ",
+	Rule:       "———",
+	TableWidth: 40,
+	Link:       formatLinkable,
+}
+
+// A formatEntity marks a stretch of a text; Offset and Length count UTF-16 code
+// units.
+//
+// Source: https://core.telegram.org/bots/api#messageentity
+type formatEntity struct {
+	Type     string `json:"type"`
+	Offset   int    `json:"offset"`
+	Length   int    `json:"length"`
+	URL      string `json:"url,omitempty"`      // text_link
+	Language string `json:"language,omitempty"` // pre
+}
+
+// format renders doc in parts of at most f.MaxText units and formatMaxEntities
+// entities, at least one. Body.Rich is a list of MessageEntity, or nil where the
+// part has none: what is shown and what it means travel apart, so that there is
+// nothing to escape and nothing a server could fail to parse. No entity mentions
+// anybody.
+//
+// Source: https://core.telegram.org/bots/api#sendmessage "text", "entities".
+func format(doc *render.Document, f channels.Features) []channels.Body {
+	bodies := formatText(doc.Lay(&formatStyle), f)
+	if len(bodies) == 0 { // nothing to see, like a definition alone
+		bodies = formatText(render.Text{Text: strings.TrimSpace(doc.Source())}, f)
+	}
+	if len(bodies) == 0 {
+		bodies = []channels.Body{{Text: "…"}}
+	}
+	return bodies
+}
+
+func formatText(t render.Text, f channels.Features) []channels.Body {
+	var e formatEmitter
+	limit := f.MaxText
+	if limit <= 0 {
+		limit = 1 << 30
+	}
+	size := func(t render.Text) int {
+		text, entities := e.emit(t)
+		if len(entities) > formatMaxEntities {
+			return limit + len(entities)
+		}
+		return f.Len(text)
+	}
+	var bodies []channels.Body
+	for _, piece := range t.Split(limit, size) {
+		text, entities := e.emit(piece)
+		if !formatVisible(text) {
+			continue
+		}
+		bodies = append(bodies, channels.Body{Text: text, Rich: formatRich(text, entities)})
+	}
+	return bodies
+}
+
+// mark puts a mark in front of a part.
+func mark(body channels.Body, mark string) channels.Body {
+	body.Text = mark + body.Text
+	var entities []formatEntity
+	if body.Rich == nil || json.Unmarshal(body.Rich, &entities) != nil {
+		body.Rich = nil
+		return body
+	}
+	for i := range entities {
+		entities[i].Offset += formatUnits(mark)
+	}
+	body.Rich = formatJSON(entities)
+	return body
+}
+
+// formatRich writes entities, whose offsets are bytes of text, as the platform
+// counts.
+func formatRich(text string, entities []formatEntity) json.RawMessage {
+	if len(entities) == 0 {
+		return nil
+	}
+	counted := make([]formatEntity, len(entities))
+	at, units := 0, 0
+	for i, e := range entities {
+		units += formatUnits(text[at:e.Offset])
+		at = e.Offset
+		e.Length = formatUnits(text[e.Offset : e.Offset+e.Length])
+		e.Offset = units
+		counted[i] = e
+	}
+	return formatJSON(counted)
+}
+
+// formatJSON cannot fail: an entity holds strings and numbers.
+func formatJSON(entities []formatEntity) json.RawMessage {
+	rich, _ := json.Marshal(entities)
+	return rich
+}
+
+// formatUnits counts text in UTF-16 code units.
+func formatUnits(text string) int {
+	n := 0
+	for _, r := range text {
+		if n++; r > 0xFFFF {
+			n++
+		}
+	}
+	return n
+}
+
+// formatLinkable says whether text may be a link to address. The platform refuses
+// the whole message when it dislikes one: a host without a dot, an odd character in
+// it, another protocol. tg: would be accepted, and can mention a person.
+//
+// Source: https://core.telegram.org/bots/api#formatting-options.
+func formatLinkable(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || len(address) > formatMaxURL || u.User != nil {
+		return false
+	}
+	if scheme := strings.ToLower(u.Scheme); scheme != "http" && scheme != "https" {
+		return false
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return false
+		}
+	}
+	odd := func(r rune) bool {
+		return r < 0x80 && r != '.' && r != '-' && !('0' <= r && r <= '9') && !('a' <= r && r <= 'z') && !('A' <= r && r <= 'Z')
+	}
+	host := u.Hostname()
+	return strings.Contains(strings.Trim(host, "."), ".") && !strings.Contains(host, "..") &&
+		!strings.HasPrefix(host, ".") && !strings.ContainsFunc(host, odd) &&
+		!strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+}
+
+// formatVisible says whether there is anything to see. A message that looks empty is
+// refused.
+func formatVisible(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
+			!unicode.Is(unicode.Variation_Selector, r) && r != '\u2800'
+	})
+}

@@ -1,0 +1,249 @@
+package telegram
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"switchboard/channels/render"
+)
+
+// A formatEmitter writes a text the way people see it and notes the entities over
+// it. It is reused for the memory it holds.
+type formatEmitter struct {
+	out      []byte
+	start    int // of the line, behind what stands in front of it
+	entities []formatEntity
+	open     []formatOpen
+}
+
+// A formatOpen is an entity that has no end yet.
+type formatOpen struct {
+	formatEntity // Offset: in bytes of out
+
+	paused bool // it goes on behind the code it contains
+	void   bool // what it would say is said already, or cannot be said here
+}
+
+// emit returns the text of t and its entities, with offsets in bytes, sorted as the
+// platform wants them. They are valid until the next call.
+func (e *formatEmitter) emit(t render.Text) (string, []formatEntity) {
+	e.out, e.start, e.entities, e.open = e.out[:0], 0, e.entities[:0], e.open[:0]
+	t.Emit(e)
+	slices.SortStableFunc(e.entities, func(a, b formatEntity) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Length, a.Length), cmp.Compare(formatRank(a), formatRank(b)))
+	})
+	text := string(bytes.TrimRightFunc(e.out, unicode.IsSpace))
+	short := strings.TrimLeftFunc(text, unicode.IsSpace)
+	if by := len(text) - len(short); by > 0 && !e.coded() {
+		text = short
+		e.shift(by, len(text))
+	}
+	return text, e.entities
+}
+
+// coded says whether the text begins with code, where white space is not trimmed.
+func (e *formatEmitter) coded() bool {
+	return slices.ContainsFunc(e.entities, func(en formatEntity) bool {
+		return en.Offset == 0 && (en.Type == "pre" || en.Type == "code")
+	})
+}
+
+// shift moves the entities by bytes to the front of a text of size bytes.
+func (e *formatEmitter) shift(by, size int) {
+	for i := range e.entities {
+		en := &e.entities[i]
+		end := min(en.Offset+en.Length-by, size)
+		en.Offset = max(en.Offset-by, 0)
+		en.Length = end - en.Offset
+	}
+	e.entities = slices.DeleteFunc(e.entities, func(en formatEntity) bool { return en.Length <= 0 })
+}
+
+// formatRank orders entities over the same stretch, outer ones first.
+func formatRank(en formatEntity) int {
+	switch en.Type {
+	case "blockquote":
+		return 0
+	case "code", "pre", "text_link":
+		return 2
+	}
+	return 1
+}
+
+// formatTypes are the entities that say the same as a span.
+var formatTypes = map[render.Kind]string{
+	render.Bold: "bold", render.Heading: "bold", render.Italic: "italic", render.Strike: "strikethrough",
+	render.Spoiler: "spoiler", render.Code: "code", render.Pre: "pre", render.Table: "pre",
+	render.Link: "text_link", render.Quote: "blockquote",
+}
+
+// Open begins a span. Bold, italic, struck-out and hidden text may hold each other
+// and links but neither hold code nor stand in it; they pause for it. Quotes do not
+// nest: an inner one is marked by hand.
+//
+// Source: https://core.telegram.org/bots/api#formatting-options.
+func (e *formatEmitter) Open(s render.Span, in []render.Span) {
+	typ := formatTypes[s.Kind]
+	void := e.has(typ)
+	switch s.Kind {
+	case render.Item:
+		if !s.Continued {
+			e.front(s.Value)
+		} else if len(e.out) > 0 {
+			e.front(formatIndent)
+		}
+	case render.Quote:
+		if void {
+			e.front(formatInner)
+		} else {
+			e.ownLine()
+		}
+	case render.Pre, render.Table:
+		e.ownLine()
+	case render.Code:
+		void = void || e.has("text_link")
+	case render.Link:
+		void = void || s.Value == ""
+	default:
+	}
+	en := formatOpen{void: void || typ == ""}
+	en.Type, en.Offset = typ, len(e.out)
+	switch {
+	case en.void:
+	case typ == "pre" && s.Kind == render.Pre:
+		en.Language = s.Value
+	case typ == "text_link":
+		en.URL = s.Value
+	}
+	if !en.void && (typ == "pre" || typ == "code") {
+		e.pause()
+	}
+	e.open = append(e.open, en)
+}
+
+// formatIndent stands in front of an item's further lines, formatInner in front of
+// the lines of a quote in a quote.
+const (
+	formatIndent = "    "
+	formatInner  = "> "
+)
+
+func (e *formatEmitter) Close(render.Span, []render.Span) {
+	last := e.open[len(e.open)-1]
+	e.open = e.open[:len(e.open)-1]
+	e.end(last)
+	if !last.void && (last.Type == "pre" || last.Type == "code") {
+		for i := range e.open {
+			if e.open[i].paused {
+				e.open[i].paused, e.open[i].Offset = false, len(e.out)
+			}
+		}
+	}
+}
+
+// pause ends the entities that may not hold code.
+func (e *formatEmitter) pause() {
+	for i, en := range e.open {
+		if !en.void && formatRank(en.formatEntity) == 1 {
+			e.end(en)
+			e.open[i].paused = true
+		}
+	}
+}
+
+// end notes an entity that ends here. Styles leave out the white space around them.
+func (e *formatEmitter) end(en formatOpen) {
+	if en.void || en.paused || en.Offset >= len(e.out) {
+		return
+	}
+	marked := bytes.TrimRightFunc(e.out[en.Offset:], unicode.IsSpace)
+	if formatRank(en.formatEntity) == 1 {
+		short := bytes.TrimLeftFunc(marked, unicode.IsSpace)
+		en.Offset += len(marked) - len(short)
+		marked = short
+	}
+	if en.Length = len(marked); en.Length > 0 {
+		e.entities = append(e.entities, en.formatEntity)
+	}
+}
+
+// has says whether an entity of this type is open.
+func (e *formatEmitter) has(typ string) bool {
+	return slices.ContainsFunc(e.open, func(o formatOpen) bool { return !o.void && o.Type == typ })
+}
+
+// Line begins another line. Code has nothing in front: it would be copied along.
+func (e *formatEmitter) Line(in []render.Span) {
+	code := e.has("pre")
+	if !code {
+		e.trim()
+	}
+	e.out = append(e.out, '\n')
+	e.start = len(e.out)
+	if code {
+		return
+	}
+	// What a quote stands in is to the left of it, not in its lines.
+	if i := slices.IndexFunc(in, func(s render.Span) bool { return s.Kind == render.Quote }); i >= 0 {
+		in = in[i+1:]
+	}
+	for _, s := range in {
+		switch s.Kind {
+		case render.Item:
+			e.front(formatIndent)
+		case render.Quote:
+			e.front(formatInner)
+		default:
+		}
+	}
+}
+
+// front writes what stands in front of a line.
+func (e *formatEmitter) front(s string) {
+	e.out = append(e.out, s...)
+	e.start = len(e.out)
+}
+
+// trim takes the spaces off a line that has nothing but marks in front.
+func (e *formatEmitter) trim() {
+	if e.start != len(e.out) {
+		return
+	}
+	e.out = bytes.TrimRight(e.out, " ")
+	e.start = len(e.out)
+	for i := range e.open {
+		e.open[i].Offset = min(e.open[i].Offset, len(e.out))
+	}
+}
+
+// ownLine makes sure that a block which the platform shows as such has its line for
+// itself.
+func (e *formatEmitter) ownLine() {
+	e.trim()
+	if len(e.out) > 0 && e.out[len(e.out)-1] != '\n' {
+		e.out = append(e.out, '\n')
+		e.start = len(e.out)
+	}
+}
+
+// Write adds characters but for those the platform takes out, as it would have to
+// move the entities.
+func (e *formatEmitter) Write(s string) {
+	for i := range len(s) {
+		if formatDropped(s[i]) {
+			s = strings.Map(func(r rune) rune {
+				if r < 0x80 && formatDropped(byte(r)) {
+					return -1
+				}
+				return r
+			}, s)
+			break
+		}
+	}
+	e.out = append(e.out, s...)
+}
+
+func formatDropped(c byte) bool { return c < ' ' && c != '\t' || c == 0x7F }
