@@ -1,0 +1,89 @@
+package telegram
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-telegram/bot"
+
+	"switchboard/channels"
+)
+
+const (
+	// maxToast is the longest notice that a pressed button shows.
+	//
+	// Source: https://core.telegram.org/bots/api#answercallbackquery "text".
+	maxToast = 200
+	// pressesAtOnce and pressTimeout bound the answers under way: they are a courtesy.
+	pressesAtOnce = 16
+	pressTimeout  = 5 * time.Second
+)
+
+// presses are the answers to buttons that are under way.
+type presses struct {
+	wg   sync.WaitGroup
+	once sync.Once
+	free chan struct{}
+}
+
+func (p *presses) wait() { p.wg.Wait() }
+
+// answer tells the platform that a press was taken, so that the button stops turning,
+// and shows toast to whoever pressed it. It does not wait for that.
+func (c *Client) answer(ctx context.Context, s *session, query, toast string) {
+	p := &s.presses
+	p.once.Do(func() { p.free = make(chan struct{}, pressesAtOnce) })
+	select {
+	case p.free <- struct{}{}:
+	default:
+		c.log.DebugContext(ctx, "too many buttons are pressed at once to answer each")
+		return
+	}
+	p.wg.Go(func() {
+		defer func() { <-p.free }()
+		_, err := c.exchange(ctx, "answerCallbackQuery", 0, pressTimeout, func(ctx context.Context, lib *bot.Bot) error {
+			_, err := lib.AnswerCallbackQuery(ctx, &bot.AnswerCallbackQueryParams{CallbackQueryID: query, Text: clip(toast, maxToast)})
+			return err
+		})
+		if err != nil {
+			c.log.DebugContext(ctx, "the press of a button was not answered", "error", err)
+		}
+	})
+}
+
+// A keyboard is rows of buttons under a message. The library's type for buttons sends
+// fields that are not set.
+//
+// Source: https://core.telegram.org/bots/api#inlinekeyboardmarkup.
+type keyboard struct {
+	Rows [][]key `json:"inline_keyboard"`
+}
+
+type key struct {
+	Text string `json:"text"`
+	Data string `json:"callback_data"`
+}
+
+// markup is the buttons of a body, one a row; nil: none.
+func markup(buttons []channels.Button) any {
+	if len(buttons) == 0 {
+		return nil
+	}
+	k := keyboard{Rows: make([][]key, len(buttons))}
+	for i, b := range buttons {
+		k.Rows[i] = []key{{Text: b.Label, Data: b.Code}}
+	}
+	return k
+}
+
+// clip cuts text to at most limit UTF-16 units.
+func clip(text string, limit int) string {
+	n := 0
+	for i, r := range text {
+		if n += utf16RuneLen(r); n > limit {
+			return text[:i]
+		}
+	}
+	return text
+}

@@ -1,0 +1,68 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+
+	"switchboard/channels"
+)
+
+// Kind is the platform's name in the settings.
+const Kind = "telegram"
+
+// The modes of a channel.
+const (
+	ModePolling = "polling"
+	ModeWebhook = "webhook"
+)
+
+// Config is the adapter's part of a table [channels.NAME] of kind "telegram".
+type Config struct {
+	// Token is what @BotFather gave for the bot. Without it the channel waits.
+	Token channels.Credential `toml:"token"`
+	// Mode says how updates come: polling (the bot asks) | webhook (the platform
+	// calls). Default polling.
+	Mode string `toml:"mode"`
+	// WebhookSecret is what the platform sends along with each call in mode webhook,
+	// 1 to 256 letters, digits, "_" and "-".
+	WebhookSecret channels.Secret `toml:"webhook_secret"`
+	// APIURL is where the Bot API is; empty: the platform's own. A Bot API server of
+	// one's own may be reached without TLS; the token is in every request.
+	APIURL string `toml:"api_url"`
+	// WebhookURL is where the platform reaches Handler. Whoever serves Handler sets
+	// it; while it is empty, mode webhook is not available.
+	WebhookURL string `toml:"-"`
+}
+
+// DefaultConfig is the table with nothing set.
+func DefaultConfig() Config { return Config{Mode: ModePolling} }
+
+// Source: https://core.telegram.org/bots/api#setwebhook "secret_token".
+var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+
+// Validate returns all that is wrong, joined; each error begins with the key below
+// [channels.NAME] it speaks of and a colon.
+func (c Config) Validate() error {
+	var errs []error
+	switch c.Mode {
+	case ModePolling:
+	case ModeWebhook:
+		if c.WebhookSecret.Reveal() == "" {
+			errs = append(errs, errors.New("webhook_secret: is needed with mode = \"webhook\"; make one up, e.g. with: openssl rand -hex 32"))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("mode: %q is not one of polling, webhook", c.Mode))
+	}
+	if secret := c.WebhookSecret.Reveal(); secret != "" && !secretShape.MatchString(secret) {
+		errs = append(errs, errors.New("webhook_secret: has 1 to 256 letters, digits, \"_\" and \"-\""))
+	}
+	if c.APIURL != "" {
+		u, err := url.Parse(c.APIURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			errs = append(errs, errors.New("api_url: is not an address such as \"http://127.0.0.1:8081\""))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,143 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/channels"
+)
+
+// goneWords are what the platform says, besides 403, of a chat that is closed to the
+// bot for good. Its documentation lists no descriptions; these are its server's.
+//
+// Source: https://github.com/tdlib/telegram-bot-api, Client.cpp.
+var goneWords = []string{
+	"chat not found", "peer_id_invalid", "group chat was deactivated", "group chat was deleted",
+	"user is deactivated", "message thread not found", "topic_deleted", "bot was kicked", "bot is not a member",
+}
+
+// missingWords are what it says of a message that cannot be edited any more.
+var missingWords = []string{"message to edit not found", "message can't be edited", "message_id_invalid"}
+
+// refusal is a complete error reply as the program knows it.
+func (c *Client) refusal(op string, x *exchange) error {
+	r := x.reply
+	words := c.scrub(r.Description)
+	low := strings.ToLower(words)
+	says := func(list []string) bool {
+		return slices.ContainsFunc(list, func(w string) bool { return strings.Contains(low, w) })
+	}
+	switch {
+	case r.ErrorCode == http.StatusTooManyRequests:
+		after := time.Duration(r.Parameters.RetryAfter) * time.Second
+		return &channels.RateLimitError{
+			Op: op, RetryAfter: after, Channel: c.crowded.add(x.chat, after, time.Now()), Err: errors.New(words),
+		}
+	case r.ErrorCode == http.StatusUnauthorized,
+		r.ErrorCode == http.StatusNotFound && low == "not found": // a token that never was one
+		return fmt.Errorf("%s: %w: %s", op, channels.ErrUnauthorized, words)
+	case r.ErrorCode == http.StatusConflict:
+		return fmt.Errorf("%s: %w: %s", op, channels.ErrElsewhere, words)
+	case r.Parameters.MigrateToChatID != 0:
+		return fmt.Errorf("%s: %w: %s", op, channels.ErrMoved, words)
+	case r.ErrorCode == http.StatusForbidden || r.ErrorCode == http.StatusBadRequest && says(goneWords):
+		return fmt.Errorf("%s: %w: %s", op, channels.ErrGone, words)
+	case r.ErrorCode == http.StatusBadRequest && says(missingWords):
+		return fmt.Errorf("%s: %w: %s", op, channels.ErrNoMessage, words)
+	}
+	return &channels.RefusedError{Op: op, Reason: words, Temporary: r.ErrorCode >= http.StatusInternalServerError}
+}
+
+// said reports whether err is a refusal in such words.
+func said(err error, words string) bool {
+	refused, ok := errors.AsType[*channels.RefusedError](err)
+	return ok && strings.Contains(strings.ToLower(refused.Reason), words)
+}
+
+// outcome is what became of a call, of which the library says err.
+func (c *Client) outcome(op string, x *exchange, err error) error {
+	switch {
+	case x.reply != nil && x.reply.OK:
+		return nil // whatever the library makes of the result: it is done
+	case x.reply != nil:
+		return c.refusal(op, x)
+	case !x.left.Load():
+		return &scrubbed{fmt.Sprintf("%s: %s", op, c.scrub(fmt.Sprint(err))), []error{channels.ErrNotConnected, err}}
+	}
+	return &scrubbed{fmt.Sprintf("%s: no complete answer: %s", op, c.scrub(fmt.Sprint(err))), []error{err}}
+}
+
+// scrubbed is an error whose text holds no token, with what it can be asked for.
+type scrubbed struct {
+	text string
+	errs []error
+}
+
+func (e *scrubbed) Error() string { return e.text }
+
+// Is reports whether one of the errors behind it is target. They are not handed out:
+// their texts may hold the token.
+func (e *scrubbed) Is(target error) bool {
+	return slices.ContainsFunc(e.errs, func(err error) bool { return errors.Is(err, target) })
+}
+
+// scrub takes the token out of a text, as it is and as it stands in addresses.
+func (c *Client) scrub(text string) string {
+	secret, err := c.cfg.Token.Read()
+	c.mu.Lock()
+	known := []string{c.account.secret.Reveal()}
+	c.mu.Unlock()
+	if err == nil {
+		known = append(known, secret.Reveal())
+	}
+	for _, token := range known {
+		if token == "" {
+			continue
+		}
+		text = strings.ReplaceAll(text, token, "[redacted]")
+		text = strings.ReplaceAll(text, strings.ReplaceAll(token, ":", "%3A"), "[redacted]")
+		if _, key, ok := strings.Cut(token, ":"); ok && len(key) > 8 {
+			text = strings.ReplaceAll(text, key, "[redacted]")
+		}
+	}
+	return text
+}
+
+// crowdFrom is in how many chats at once sends must be limited for the whole bot to
+// count as limited. The platform does not say which limit was met; two busy groups
+// are no reason to let everybody wait.
+const crowdFrom = 3
+
+// A crowd knows which chats are limited now.
+type crowd struct {
+	mu    sync.Mutex
+	until map[int64]time.Time
+}
+
+// add notes that a call about chat was limited, and says whether the whole bot is.
+func (l *crowd) add(chat int64, after time.Duration, now time.Time) bool {
+	if chat == 0 {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.until == nil {
+		l.until = map[int64]time.Time{}
+	}
+	for other, until := range l.until {
+		if !until.After(now) {
+			delete(l.until, other)
+		}
+	}
+	l.until[chat] = now.Add(max(after, time.Second))
+	return len(l.until) >= crowdFrom
+}
+
+// ended says that err is ctx's own end and not the platform's doing.
+func ended(ctx context.Context, err error) bool { return ctx.Err() != nil && err != nil }

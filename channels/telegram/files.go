@@ -1,0 +1,240 @@
+package telegram
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"switchboard/channels"
+)
+
+// pictures are the types that the platform shows as photos.
+//
+// Source: https://core.telegram.org/bots/api#sendphoto.
+var pictures = []string{"image/jpeg", "image/png", "image/webp"}
+
+func isPicture(f channels.File) bool { return f.Size <= maxPhoto && slices.Contains(pictures, f.Type) }
+
+// sendFiles sends the files of a part: one as a photo or document, several as an
+// album. Pictures that the platform takes for no photo (by their sides) go as
+// documents.
+func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
+	files := out.Body.Files
+	asPhotos := !slices.ContainsFunc(files, func(f channels.File) bool { return !isPicture(f) })
+	id, err := c.upload(ctx, out, asPhotos)
+	if asPhotos && (said(err, "photo_") || said(err, "image_process_failed") || said(err, "wrong type of the web page")) {
+		id, err = c.upload(ctx, out, false)
+	}
+	return id, err
+}
+
+// upload opens the files and makes one call with them.
+func (c *Client) upload(ctx context.Context, out channels.Outbound, asPhotos bool) (channels.MessageID, error) {
+	op := "sendDocument"
+	switch {
+	case len(out.Body.Files) > 1:
+		op = "sendMediaGroup"
+	case asPhotos:
+		op = "sendPhoto"
+	}
+	at, err := placeOf(op, out.Conversation)
+	if err != nil {
+		return "", err
+	}
+	list, err := entities(op, out.Body)
+	if err != nil {
+		return "", err
+	}
+	if len(out.Body.Files) > maxAlbum {
+		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("it has more than %d files", maxAlbum)}
+	}
+	streams, err := open(out)
+	defer func() {
+		for _, s := range streams {
+			_ = s.Close()
+		}
+	}()
+	if err != nil {
+		return "", &channels.RefusedError{Op: op, Reason: err.Error()}
+	}
+	x, err := c.exchange(ctx, op, at.chat, uploadTimeout, func(ctx context.Context, lib *bot.Bot) error {
+		return post(ctx, lib, op, at, out, list, streams, asPhotos)
+	})
+	for _, s := range streams {
+		if failed := s.failed(); failed != nil && (x.reply == nil || !x.reply.OK) {
+			return "", &channels.RefusedError{Op: op, Reason: failed.Error()} // a body without its end is not taken
+		}
+	}
+	if err != nil {
+		return "", c.defect(ctx, out.Body, list, err)
+	}
+	return sentID(op, x)
+}
+
+// post makes the call op.
+func post(ctx context.Context, lib *bot.Bot, op string, at place, out channels.Outbound, list []models.MessageEntity, streams []*stream, asPhotos bool) (err error) {
+	body, reply := out.Body, replying(out.ReplyTo)
+	switch op {
+	case "sendPhoto":
+		_, err = lib.SendPhoto(ctx, &bot.SendPhotoParams{
+			ChatID: at.chat, MessageThreadID: at.topic, Photo: streams[0].input(), Caption: body.Text,
+			CaptionEntities: list, ReplyParameters: reply, ReplyMarkup: markup(body.Buttons),
+		})
+	case "sendDocument":
+		_, err = lib.SendDocument(ctx, &bot.SendDocumentParams{
+			ChatID: at.chat, MessageThreadID: at.topic, Document: streams[0].input(), Caption: body.Text,
+			CaptionEntities: list, ReplyParameters: reply, ReplyMarkup: markup(body.Buttons),
+			DisableContentTypeDetection: true,
+		})
+	default:
+		media := make([]models.InputMedia, len(streams))
+		for i, s := range streams {
+			media[i] = s.media(asPhotos, i, body.Text, list)
+		}
+		_, err = lib.SendMediaGroup(ctx, &bot.SendMediaGroupParams{
+			ChatID: at.chat, MessageThreadID: at.topic, Media: media, ReplyParameters: reply,
+		})
+	}
+	return err
+}
+
+// A stream is a file on its way out.
+type stream struct {
+	io.ReadCloser
+	name string // unique in its message, and plain: it is also a part's name in the form
+	err  atomic.Pointer[error]
+}
+
+// open opens all files of a part before anything of it leaves.
+func open(out channels.Outbound) (streams []*stream, err error) {
+	if out.Open == nil {
+		return nil, errors.New("its files cannot be opened")
+	}
+	names := map[string]bool{}
+	for _, f := range out.Body.Files {
+		r, err := out.Open(f)
+		if err != nil {
+			return streams, fmt.Errorf("open %q: %w", f.Name, err)
+		}
+		s := &stream{ReadCloser: r, name: plainName(f.Name)}
+		for n := 2; names[s.name]; n++ {
+			ext := path.Ext(s.name)
+			s.name = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(plainName(f.Name), ext), n, ext)
+		}
+		names[s.name] = true
+		streams = append(streams, s)
+	}
+	return streams, nil
+}
+
+// Read notes a fault of the file itself.
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("read %q: %w", s.name, err)
+		s.err.Store(&err)
+	}
+	return n, err
+}
+
+func (s *stream) failed() error {
+	if err := s.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+func (s *stream) input() models.InputFile {
+	return &models.InputFileUpload{Filename: s.name, Data: s}
+}
+
+// media is the file as the i-th of an album; the first one bears the text.
+func (s *stream) media(photo bool, i int, caption string, list []models.MessageEntity) models.InputMedia {
+	if i > 0 {
+		caption, list = "", nil
+	}
+	if photo {
+		return &models.InputMediaPhoto{Media: "attach://" + s.name, Caption: caption, CaptionEntities: list, MediaAttachment: s}
+	}
+	return &models.InputMediaDocument{
+		Media: "attach://" + s.name, Caption: caption, CaptionEntities: list,
+		DisableContentTypeDetection: true, MediaAttachment: s,
+	}
+}
+
+// plainName is a file's name with what a form or a folder might take amiss replaced.
+func plainName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || strings.ContainsRune("/\\\"<>|:*?\u2028\u2029\ufffd", r) {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(name, "_"))
+	return cmp.Or(strings.Trim(name, ". "), "file")
+}
+
+// Fetch implements channels.Fetcher. The platform hands out files of up to 20 MB.
+//
+// Source: https://core.telegram.org/bots/api#getfile.
+func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Writer) error {
+	type place struct {
+		Path string `json:"file_path"`
+	}
+	at, err := ask(ctx, c, "getFile", func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.GetFile(ctx, &bot.GetFileParams{FileID: file.ID})
+		return err
+	}, decode[place])
+	if err != nil {
+		return err
+	}
+	const op = "download"
+	if at.Path == "" || strings.HasPrefix(at.Path, "/") {
+		return &channels.RefusedError{Op: op, Reason: "the platform names no path to load it from (a Bot API server in local mode keeps files on its own disk)"}
+	}
+	acc, err := c.open()
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	parts := strings.Split(at.Path, "/")
+	for i, p := range parts {
+		parts[i] = url.PathEscape(p)
+	}
+	address := c.api + "/file/bot" + acc.secret.Reveal() + "/" + strings.Join(parts, "/")
+	return c.download(ctx, op, address, w)
+}
+
+func (c *Client) download(ctx context.Context, op, address string, w io.Writer) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return &scrubbed{op + ": " + c.scrub(err.Error()), nil}
+	}
+	resp, err := c.wire.transport.RoundTrip(req)
+	if err != nil {
+		return &scrubbed{op + ": " + c.scrub(err.Error()), []error{err}}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch {
+	case resp.StatusCode == http.StatusOK:
+	case resp.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("%s: %w", op, channels.ErrUnauthorized)
+	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:
+		return fmt.Errorf("%s: the answer is %s", op, resp.Status)
+	default:
+		return &channels.RefusedError{Op: op, Reason: "the answer is " + resp.Status}
+	}
+	if _, err := io.Copy(w, resp.Body); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}

@@ -1,0 +1,308 @@
+package telegram
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+)
+
+// An update is one thing the platform told.
+type update struct {
+	id    int64              // 0: it cannot be read
+	event *channels.Event    // nil: nothing of ours; it is confirmed like the others
+	chat  int64              // 0: unknown
+	album string             // the album that the message belongs to; empty: none
+	query string             // of a button: what to answer
+	also  []int64            // numbers of the other updates that event is made of
+	parts []channels.Message // what an album was made of
+}
+
+// decode reads one update. What cannot be read becomes EventUndecodable.
+func (c *Client) decode(bot int64, raw []byte) update {
+	u := update{id: updateID(raw)}
+	err := c.fill(&u, bot, raw)
+	if err != nil {
+		return update{id: u.id, event: &channels.Event{
+			Key: undecodableKey(bot, u.id, raw), Kind: channels.EventUndecodable,
+			Conversation: channels.Conversation{Channel: c.name}, Raw: bytes.Clone(raw), Reason: err.Error(),
+		}}
+	}
+	if c.albums.late(u) {
+		u.event = c.albums.edit(albumKey{u.chat, u.album}, u.event)
+		u.album = ""
+		u.event.Kind = channels.EventEdited
+		u.event.Key = editKey(bot, u.event.Conversation.ID, u.event.Message.ID, u.event.At, u.event.Message)
+	}
+	return u
+}
+
+var idPattern = regexp.MustCompile(`"update_id"\s*:\s*([0-9]{1,18})\b`)
+
+// updateID reads an update's number, whatever else is in it; 0: it has none.
+func updateID(raw []byte) int64 {
+	var head struct {
+		ID int64 `json:"update_id"`
+	}
+	if json.Unmarshal(raw, &head) == nil {
+		return head.ID
+	}
+	found := idPattern.FindSubmatch(raw)
+	if found == nil {
+		return 0
+	}
+	id, err := strconv.ParseInt(string(found[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// fill makes the event of an update.
+func (c *Client) fill(u *update, bot int64, raw []byte) error {
+	if holdsNUL(raw) {
+		return errors.New("it holds a NUL")
+	}
+	w, err := decode[wireUpdate](raw)
+	if err != nil {
+		return fmt.Errorf("it is no update as documented: %w", err)
+	}
+	switch {
+	case w.Message != nil:
+		return c.message(u, bot, w.Message)
+	case w.EditedMessage != nil:
+		return c.edited(u, bot, w.EditedMessage)
+	case w.CallbackQuery != nil:
+		return c.pressed(u, bot, w.CallbackQuery)
+	case w.MyChatMember != nil:
+		return c.member(u, bot, w.MyChatMember)
+	case w.Reaction != nil:
+		return c.reacted(u, bot, w.Reaction)
+	}
+	return nil // of a kind that was not asked for
+}
+
+// message makes EventMessage of what somebody wrote, EventMoved of a group that
+// became a supergroup, and nothing of other notices of the platform.
+func (c *Client) message(u *update, bot int64, m *wireMessage) error {
+	conv, err := c.conversation(m)
+	if err != nil {
+		return err
+	}
+	u.chat = m.Chat.ID
+	switch {
+	case m.Chat.Type == "channel":
+		return nil
+	case m.MigrateTo != 0:
+		event := c.movedEvent(bot, wireChat{ID: m.MigrateTo, Type: "supergroup", Title: m.Chat.Title}, m.Chat.ID, m.MigrateTo)
+		event.At = instant(m.Date)
+		u.event = &event
+		return nil
+	case m.MigrateFrom != 0:
+		event := c.movedEvent(bot, m.Chat, m.MigrateFrom, m.Chat.ID)
+		event.At = instant(m.Date)
+		u.event = &event
+		return nil
+	}
+	sender, err := senderOf(m)
+	if err != nil {
+		return err
+	}
+	content, ok := c.content(m)
+	if !ok {
+		return nil
+	}
+	u.album = m.MediaGroupID
+	u.event = &channels.Event{
+		Key: messageKey(bot, conv.ID, m.ID), Kind: channels.EventMessage,
+		Conversation: conv, Sender: sender, Message: content, At: instant(m.Date),
+	}
+	return nil
+}
+
+// edited makes EventEdited of a message's new state. Of an album that came in this
+// process the other pictures are known, and belong to it.
+func (c *Client) edited(u *update, bot int64, m *wireMessage) error {
+	if err := c.message(u, bot, m); err != nil || u.event == nil || u.event.Kind != channels.EventMessage {
+		u.event = nil
+		return err
+	}
+	if m.MediaGroupID != "" {
+		u.event = c.albums.edit(albumKey{u.chat, m.MediaGroupID}, u.event)
+		u.album = ""
+	}
+	e := u.event
+	e.Kind, e.At = channels.EventEdited, instant(cmp.Or(m.EditDate, m.Date))
+	e.Key = editKey(bot, e.Conversation.ID, e.Message.ID, e.At, e.Message)
+	return nil
+}
+
+// pressed makes EventAction of a button. Buttons that are not ours have no data.
+func (c *Client) pressed(u *update, bot int64, q *wireQuery) error {
+	if q.ID == "" || q.From.ID == 0 {
+		return errors.New("the button's press has no ID or nobody did it")
+	}
+	u.query = q.ID
+	if q.Message == nil || q.Data == "" {
+		return nil
+	}
+	conv, err := c.conversation(q.Message)
+	if err != nil {
+		return err
+	}
+	u.chat = q.Message.Chat.ID
+	u.event = &channels.Event{
+		Key: actionKey(bot, conv.ID, q.Message.ID, q.ID), Kind: channels.EventAction,
+		Conversation: conv, Sender: senderUser(&q.From),
+		Action: channels.Action{Code: q.Data, MessageID: messageID(q.Message.ID)},
+	}
+	return nil
+}
+
+// member makes EventMember where the bot may speak now and could not before, or the
+// reverse.
+func (c *Client) member(u *update, bot int64, m *wireMember) error {
+	conv, err := c.conversation(&wireMessage{ID: 1, Chat: m.Chat})
+	if err != nil {
+		return err
+	}
+	if m.Chat.Type == "channel" || m.Old.in() == m.New.in() {
+		return nil
+	}
+	became := channels.Left
+	if m.New.in() {
+		became = channels.Joined
+	}
+	u.chat = m.Chat.ID
+	u.event = &channels.Event{
+		Key: memberKey(bot, conv.ID, u.id), Kind: channels.EventMember,
+		Conversation: conv, Sender: senderUser(&m.From), Member: became, At: instant(m.Date),
+	}
+	return nil
+}
+
+// in says whether the bot may speak.
+func (s wireStatus) in() bool {
+	switch s.Status {
+	case "creator", "administrator", "member":
+		return true
+	case "restricted":
+		return s.IsMember && s.CanSend
+	}
+	return false
+}
+
+// reacted makes EventReaction of what was added and taken off.
+func (c *Client) reacted(u *update, bot int64, r *wireReaction) error {
+	conv, err := c.conversation(&wireMessage{ID: r.MessageID, Chat: r.Chat})
+	if err != nil {
+		return err
+	}
+	sender, err := senderOf(&wireMessage{From: r.User, SenderChat: r.ActorChat})
+	if err != nil {
+		return err
+	}
+	reaction := channels.Reaction{
+		MessageID: messageID(r.MessageID), Added: signs(r.New, r.Old), Removed: signs(r.Old, r.New),
+	}
+	if r.Chat.Type == "channel" || len(reaction.Added)+len(reaction.Removed) == 0 {
+		return nil
+	}
+	u.chat = r.Chat.ID
+	u.event = &channels.Event{
+		Key: reactionKey(bot, conv.ID, r.MessageID, u.id), Kind: channels.EventReaction,
+		Conversation: conv, Sender: sender, Reaction: reaction, At: instant(r.Date),
+	}
+	return nil
+}
+
+// signs are those of list that are not in other.
+func signs(list, other []wireSign) (names []string) {
+	for _, s := range list {
+		known := false
+		for _, o := range other {
+			known = known || o == s
+		}
+		if name := cmp.Or(s.Emoji, s.ID, s.Type); !known && name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// movedEvent says that the conversation from has the new ID to.
+func (c *Client) movedEvent(bot int64, chat wireChat, from, to int64) channels.Event {
+	id := conversationID(to, 0)
+	return channels.Event{
+		Key: movedKey(bot, from, to), Kind: channels.EventMoved, Former: conversationID(from, 0),
+		Conversation: channels.Conversation{Channel: c.name, ID: id, Kind: channels.Group, Place: string(id), Title: chat.Title},
+	}
+}
+
+// conversation is where m stands. A message thread counts only if is_topic_message
+// says that it is a topic: in other groups it is a chain of replies.
+//
+// Source: https://core.telegram.org/bots/api#message "message_thread_id".
+func (c *Client) conversation(m *wireMessage) (channels.Conversation, error) {
+	if m.Chat.ID == 0 || m.ID <= 0 {
+		return channels.Conversation{}, errors.New("it names no chat or no message")
+	}
+	topic := 0
+	if m.IsTopicMessage {
+		topic = max(m.ThreadID, 0)
+	}
+	id := conversationID(m.Chat.ID, topic)
+	conv := channels.Conversation{Channel: c.name, ID: id, Place: string(id), Title: m.Chat.Title}
+	switch m.Chat.Type {
+	case "private":
+		conv.Kind, conv.Title = channels.Direct, label(m.Chat.FirstName, m.Chat.LastName, m.Chat.Username)
+	case "group", "supergroup", "channel":
+		conv.Kind = channels.Group
+		if topic != 0 {
+			conv.Kind, conv.Place = channels.Thread, strconv.FormatInt(m.Chat.ID, 10)
+		}
+	default:
+		return conv, fmt.Errorf("%.40q is no kind of chat that is known here", m.Chat.Type)
+	}
+	return conv, nil
+}
+
+// senderOf is who wrote m. Who writes in the name of a chat (an anonymous admin, a
+// channel) cannot be told apart from others, so such a sender counts as a machine and
+// is never served.
+//
+// Source: https://core.telegram.org/bots/api#message "sender_chat".
+func senderOf(m *wireMessage) (channels.Sender, error) {
+	if chat := m.SenderChat; chat != nil && chat.ID != 0 {
+		return channels.Sender{ID: strconv.FormatInt(chat.ID, 10), Label: cmp.Or(chat.Title, chat.Username), Bot: true}, nil
+	}
+	if m.From == nil || m.From.ID == 0 {
+		return channels.Sender{}, errors.New("nobody is named as its sender")
+	}
+	return senderUser(m.From), nil
+}
+
+func senderUser(u *wireUser) channels.Sender {
+	return channels.Sender{ID: strconv.FormatInt(u.ID, 10), Label: u.label(), Bot: u.IsBot}
+}
+
+func (u *wireUser) label() string { return label(u.FirstName, u.LastName, u.Username) }
+
+func label(first, last, username string) string {
+	return cmp.Or(strings.TrimSpace(first+" "+last), username)
+}
+
+// instant reads Unix seconds; zero is unknown.
+func instant(seconds int64) time.Time {
+	if seconds <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}

@@ -1,0 +1,193 @@
+package telegram
+
+import "encoding/json"
+
+// The shapes below are what we need of the platform's objects and no more: a field
+// that nobody here reads cannot make an update unreadable, and a kind the library
+// does not know yet does not either.
+//
+// Source: https://core.telegram.org/bots/api#available-types.
+
+type wireUpdate struct {
+	Message       *wireMessage  `json:"message"`
+	EditedMessage *wireMessage  `json:"edited_message"`
+	CallbackQuery *wireQuery    `json:"callback_query"`
+	MyChatMember  *wireMember   `json:"my_chat_member"`
+	Reaction      *wireReaction `json:"message_reaction"`
+}
+
+type wireUser struct {
+	ID        int64  `json:"id"`
+	IsBot     bool   `json:"is_bot"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	Username  string `json:"username"`
+	// of getMe alone
+	CanJoinGroups           bool `json:"can_join_groups"`
+	CanReadAllGroupMessages bool `json:"can_read_all_group_messages"`
+}
+
+type wireChat struct {
+	ID        int64  `json:"id"`
+	Type      string `json:"type"` // private | group | supergroup | channel
+	Title     string `json:"title"`
+	Username  string `json:"username"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+}
+
+type wireMessage struct {
+	ID              int          `json:"message_id"`
+	ThreadID        int          `json:"message_thread_id"`
+	IsTopicMessage  bool         `json:"is_topic_message"`
+	From            *wireUser    `json:"from"`
+	SenderChat      *wireChat    `json:"sender_chat"`
+	Date            int64        `json:"date"`
+	EditDate        int64        `json:"edit_date"`
+	Chat            wireChat     `json:"chat"`
+	ForwardOrigin   *wireOrigin  `json:"forward_origin"`
+	IsAutoForward   bool         `json:"is_automatic_forward"`
+	ReplyTo         *wireMessage `json:"reply_to_message"`
+	Quote           *wireQuote   `json:"quote"`
+	ViaBot          *wireUser    `json:"via_bot"`
+	MediaGroupID    string       `json:"media_group_id"`
+	Text            string       `json:"text"`
+	Entities        []wireEntity `json:"entities"`
+	Caption         string       `json:"caption"`
+	CaptionEntities []wireEntity `json:"caption_entities"`
+
+	Photo     []wireFile    `json:"photo"`
+	Document  *wireFile     `json:"document"`
+	Voice     *wireFile     `json:"voice"`
+	Audio     *wireFile     `json:"audio"`
+	Video     *wireFile     `json:"video"`
+	VideoNote *wireFile     `json:"video_note"`
+	Animation *wireFile     `json:"animation"`
+	Sticker   *wireSticker  `json:"sticker"`
+	Location  *wireLocation `json:"location"`
+	Venue     *wireVenue    `json:"venue"`
+	Contact   *wireContact  `json:"contact"`
+	Poll      *wirePoll     `json:"poll"`
+	Dice      *wireDice     `json:"dice"`
+
+	// What people send that is not read here; only its presence counts.
+	Story     json.RawMessage `json:"story"`
+	Checklist json.RawMessage `json:"checklist"`
+	Game      json.RawMessage `json:"game"`
+	Invoice   json.RawMessage `json:"invoice"`
+	PaidMedia json.RawMessage `json:"paid_media"`
+	Giveaway  json.RawMessage `json:"giveaway"`
+
+	MigrateTo    int64           `json:"migrate_to_chat_id"`
+	MigrateFrom  int64           `json:"migrate_from_chat_id"`
+	TopicCreated json.RawMessage `json:"forum_topic_created"`
+}
+
+type wireEntity struct {
+	Type   string    `json:"type"`
+	Offset int       `json:"offset"` // in UTF-16 code units
+	Length int       `json:"length"`
+	User   *wireUser `json:"user"`
+}
+
+type wireQuote struct {
+	Text string `json:"text"`
+}
+
+type wireOrigin struct {
+	Type           string    `json:"type"` // user | hidden_user | chat | channel
+	SenderUser     *wireUser `json:"sender_user"`
+	SenderUserName string    `json:"sender_user_name"`
+	SenderChat     *wireChat `json:"sender_chat"`
+	Chat           *wireChat `json:"chat"`
+	Signature      string    `json:"author_signature"`
+}
+
+// wireFile is any kind of file: all name their fields alike.
+type wireFile struct {
+	ID     string `json:"file_id"`
+	Name   string `json:"file_name"`
+	Type   string `json:"mime_type"`
+	Size   int64  `json:"file_size"`
+	Width  int    `json:"width"`
+	Height int    `json:"height"`
+	Title  string `json:"title"`
+}
+
+type wireSticker struct {
+	Emoji string `json:"emoji"`
+	Set   string `json:"set_name"`
+}
+
+type wireLocation struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+}
+
+type wireVenue struct {
+	Location wireLocation `json:"location"`
+	Title    string       `json:"title"`
+	Address  string       `json:"address"`
+}
+
+type wireContact struct {
+	Phone     string `json:"phone_number"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+}
+
+type wirePoll struct {
+	Question string `json:"question"`
+	Options  []struct {
+		Text string `json:"text"`
+	} `json:"options"`
+}
+
+type wireDice struct {
+	Emoji string `json:"emoji"`
+	Value int    `json:"value"`
+}
+
+type wireQuery struct {
+	ID      string       `json:"id"`
+	From    wireUser     `json:"from"`
+	Message *wireMessage `json:"message"` // may be inaccessible: then chat and ID alone
+	Data    string       `json:"data"`
+}
+
+type wireMember struct {
+	Chat wireChat   `json:"chat"`
+	From wireUser   `json:"from"`
+	Date int64      `json:"date"`
+	Old  wireStatus `json:"old_chat_member"`
+	New  wireStatus `json:"new_chat_member"`
+}
+
+type wireStatus struct {
+	Status   string `json:"status"` // creator | administrator | member | restricted | left | kicked
+	IsMember bool   `json:"is_member"`
+	CanSend  bool   `json:"can_send_messages"`
+}
+
+type wireReaction struct {
+	Chat      wireChat   `json:"chat"`
+	MessageID int        `json:"message_id"`
+	User      *wireUser  `json:"user"`
+	ActorChat *wireChat  `json:"actor_chat"`
+	Date      int64      `json:"date"`
+	Old       []wireSign `json:"old_reaction"`
+	New       []wireSign `json:"new_reaction"`
+}
+
+type wireSign struct {
+	Type  string `json:"type"` // emoji | custom_emoji | paid
+	Emoji string `json:"emoji"`
+	ID    string `json:"custom_emoji_id"`
+}
+
+// decode reads a result as T.
+func decode[T any](raw []byte) (T, error) {
+	var v T
+	err := json.Unmarshal(raw, &v)
+	return v, err
+}

@@ -1,0 +1,239 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"switchboard/channels"
+)
+
+// Pages behind links are not shown: the platform would fetch them, and a link may
+// hold what nobody but the reader should learn.
+var noPreview = &models.LinkPreviewOptions{IsDisabled: bot.True()}
+
+// A place is a conversation as calls name it.
+type place struct {
+	chat  int64
+	topic int
+}
+
+func placeOf(op string, conv channels.Conversation) (place, error) {
+	chat, topic, err := parseConversation(conv.ID)
+	if err != nil {
+		return place{}, &channels.RefusedError{Op: op, Reason: err.Error()}
+	}
+	return place{chat, topic}, nil
+}
+
+// message is a message that a call names.
+func (c *Client) target(op string, conv channels.Conversation, id channels.MessageID) (place, int, error) {
+	at, err := placeOf(op, conv)
+	if err != nil {
+		return at, 0, err
+	}
+	n, err := parseMessage(id)
+	if err != nil {
+		return at, 0, &channels.RefusedError{Op: op, Reason: err.Error()}
+	}
+	return at, n, nil
+}
+
+// entities are the markup of a body, as format made it.
+func entities(op string, body channels.Body) (list []models.MessageEntity, err error) {
+	if len(body.Rich) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(body.Rich, &list); err != nil {
+		return nil, &channels.RefusedError{Op: op, Reason: "its entities cannot be read: " + err.Error()}
+	}
+	return list, nil
+}
+
+// Send implements channels.Channel. A part that answers a message which is gone is
+// sent all the same.
+func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
+	if len(out.Body.Files) > 0 {
+		return c.sendFiles(ctx, out)
+	}
+	return c.sendText(ctx, out.Conversation, out.Body, out.ReplyTo, false)
+}
+
+func (c *Client) sendText(ctx context.Context, conv channels.Conversation, body channels.Body, replyTo channels.MessageID, silent bool) (channels.MessageID, error) {
+	const op = "sendMessage"
+	at, err := placeOf(op, conv)
+	if err != nil {
+		return "", err
+	}
+	list, err := entities(op, body)
+	if err != nil {
+		return "", err
+	}
+	x, err := c.exchange(ctx, op, at.chat, callTimeout, func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.SendMessage(ctx, &bot.SendMessageParams{
+			ChatID: at.chat, MessageThreadID: at.topic, Text: body.Text, Entities: list,
+			LinkPreviewOptions: noPreview, DisableNotification: silent,
+			ReplyParameters: replying(replyTo), ReplyMarkup: markup(body.Buttons),
+		})
+		return err
+	})
+	if err != nil {
+		return "", c.defect(ctx, body, list, err)
+	}
+	return sentID(op, x)
+}
+
+// replying names the message to answer; nil: none.
+func replying(to channels.MessageID) *models.ReplyParameters {
+	id, err := parseMessage(to)
+	if err != nil {
+		return nil
+	}
+	return &models.ReplyParameters{MessageID: id, AllowSendingWithoutReply: true}
+}
+
+// sentID reads the number that a message got; of several, the first one's.
+func sentID(op string, x *exchange) (channels.MessageID, error) {
+	type sent struct {
+		ID int `json:"message_id"`
+	}
+	result := x.reply.Result
+	one, err := decode[sent](result)
+	if err != nil {
+		var many []sent
+		if many, err = decode[[]sent](result); err == nil && len(many) > 0 {
+			one = many[0]
+		}
+	}
+	if err != nil || one.ID <= 0 {
+		return "", fmt.Errorf("%s: it was sent, and the answer names no message", op)
+	}
+	return messageID(one.ID), nil
+}
+
+// defect counts a text that the platform could not parse: that is our fault.
+func (c *Client) defect(ctx context.Context, body channels.Body, list []models.MessageEntity, err error) error {
+	if said(err, "can't parse") || said(err, "entity_") {
+		c.defects.Add(1)
+		c.log.ErrorContext(ctx, "the platform cannot parse a text of ours", "units", formatUnits(body.Text), "entities", shape(list), "error", err)
+	}
+	return err
+}
+
+// shape is entities without what they say.
+func shape(list []models.MessageEntity) string {
+	var out strings.Builder
+	for _, e := range list {
+		fmt.Fprintf(&out, "%s[%d+%d] ", e.Type, e.Offset, e.Length)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// Edit implements channels.Editor. Buttons that body has not are taken off.
+func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
+	const op = "editMessageText"
+	at, n, err := c.target(op, conv, id)
+	if err != nil {
+		return err
+	}
+	list, err := entities(op, body)
+	if err != nil {
+		return err
+	}
+	err = c.do(ctx, op, at.chat, func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.EditMessageText(ctx, &bot.EditMessageTextParams{
+			ChatID: at.chat, MessageID: n, Text: body.Text, Entities: list,
+			LinkPreviewOptions: noPreview, ReplyMarkup: markup(body.Buttons),
+		})
+		return err
+	})
+	return c.defect(ctx, body, list, unlessSaid(err, "message is not modified"))
+}
+
+// unlessSaid is err, or nil where it is a refusal in such words.
+func unlessSaid(err error, words string) error {
+	if said(err, words) {
+		return nil
+	}
+	return err
+}
+
+// Draft implements channels.Drafter: a message that makes no sound, then edits of it.
+func (c *Client) Draft(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) (channels.MessageID, error) {
+	if id == "" {
+		return c.sendText(ctx, conv, body, "", true)
+	}
+	return id, c.Edit(ctx, conv, id, body)
+}
+
+// Delete implements channels.Deleter.
+func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
+	const op = "deleteMessage"
+	at, n, err := c.target(op, conv, id)
+	if err != nil {
+		return err
+	}
+	err = c.do(ctx, op, at.chat, func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.DeleteMessage(ctx, &bot.DeleteMessageParams{ChatID: at.chat, MessageID: n})
+		return err
+	})
+	if errors.Is(err, channels.ErrNoMessage) {
+		return nil
+	}
+	return unlessSaid(err, "message to delete not found")
+}
+
+// RemoveButtons implements channels.Unbuttoner.
+func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
+	const op = "editMessageReplyMarkup"
+	at, n, err := c.target(op, conv, id)
+	if err != nil {
+		return err
+	}
+	err = c.do(ctx, op, at.chat, func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.EditMessageReplyMarkup(ctx, &bot.EditMessageReplyMarkupParams{ChatID: at.chat, MessageID: n})
+		return err
+	})
+	return unlessSaid(err, "message is not modified")
+}
+
+// React implements channels.Reactor. The platform takes only emoji of its own list.
+//
+// Source: https://core.telegram.org/bots/api#reactiontypeemoji.
+func (c *Client) React(ctx context.Context, conv channels.Conversation, id channels.MessageID, emoji string) error {
+	const op = "setMessageReaction"
+	at, n, err := c.target(op, conv, id)
+	if err != nil {
+		return err
+	}
+	var reaction []models.ReactionType
+	if emoji != "" {
+		reaction = []models.ReactionType{{
+			Type: models.ReactionTypeTypeEmoji, ReactionTypeEmoji: &models.ReactionTypeEmoji{Emoji: emoji},
+		}}
+	}
+	return c.do(ctx, op, at.chat, func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.SetMessageReaction(ctx, &bot.SetMessageReactionParams{ChatID: at.chat, MessageID: n, Reaction: reaction})
+		return err
+	})
+}
+
+// Typing implements channels.Typer.
+func (c *Client) Typing(ctx context.Context, conv channels.Conversation) error {
+	const op = "sendChatAction"
+	at, err := placeOf(op, conv)
+	if err != nil {
+		return err
+	}
+	return c.do(ctx, op, at.chat, func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.SendChatAction(ctx, &bot.SendChatActionParams{
+			ChatID: at.chat, MessageThreadID: at.topic, Action: models.ChatActionTyping,
+		})
+		return err
+	})
+}

@@ -1,0 +1,118 @@
+package telegram
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// splitUpdates cuts the answer to getUpdates into its updates. What is inside one is
+// not looked at, so that a bad one does not cost the others.
+func splitUpdates(x *exchange) ([][]byte, error) {
+	if x.reply != nil {
+		var raws []json.RawMessage
+		if json.Unmarshal(x.reply.Result, &raws) == nil {
+			out := make([][]byte, len(raws))
+			for i, raw := range raws {
+				out[i] = raw
+			}
+			return out, nil
+		}
+	}
+	if raws, ok := elements(x.body); ok {
+		return raws, nil
+	}
+	if raws := pieces(x.body); len(raws) > 0 {
+		return raws, nil
+	}
+	return nil, errors.New("the answer is no list of updates")
+}
+
+// elements cuts the array "result" of an object that is not quite JSON, by brackets
+// and quotes alone: strings may hold control characters. ok is false where it has no
+// end.
+func elements(body []byte) (list [][]byte, ok bool) {
+	at := bytes.Index(body, []byte(`"result"`))
+	if at < 0 {
+		return nil, false
+	}
+	rest := bytes.TrimLeft(body[at+len(`"result"`):], " \t\r\n")
+	if len(rest) == 0 || rest[0] != ':' {
+		return nil, false
+	}
+	if rest = bytes.TrimLeft(rest[1:], " \t\r\n"); len(rest) == 0 || rest[0] != '[' {
+		return nil, false
+	}
+	depth, start, quoted := 0, 0, false
+	for i := 1; i < len(rest); i++ {
+		switch c := rest[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			if depth == 0 {
+				start = i
+			}
+			depth++
+		case c == ']' && depth == 0:
+			return list, true
+		case c == '}' || c == ']':
+			if depth--; depth < 0 {
+				return nil, false
+			}
+			if depth == 0 {
+				list = append(list, rest[start:i+1])
+			}
+		}
+	}
+	return nil, false
+}
+
+// pieces cuts a list in which brackets or quotes do not match where an update begins:
+// inside a text its quotes would be escaped. An answer that was cut off looks alike,
+// so the last piece counts only if it is whole, or alone.
+func pieces(body []byte) (list [][]byte) {
+	body = bytes.TrimRight(body, " \t\r\n")
+	if !bytes.HasSuffix(body, []byte("]}")) {
+		return nil
+	}
+	begin := []byte(`{"update_id"`)
+	at := bytes.Index(body, begin)
+	for at >= 0 {
+		end := len(body) - len("]}")
+		next := bytes.Index(body[at+len(begin):], begin)
+		if next >= 0 {
+			next += at + len(begin)
+			end = next
+		}
+		list = append(list, bytes.TrimRight(body[at:max(at, end)], ", \t\r\n"))
+		at = next
+	}
+	if n := len(list); n > 1 && !json.Valid(list[n-1]) {
+		list = list[:n-1]
+	}
+	return list
+}
+
+// holdsNUL says whether a JSON text has a NUL in it, as such or escaped. No database
+// of ours takes one in a text.
+func holdsNUL(raw []byte) bool {
+	if bytes.IndexByte(raw, 0) >= 0 {
+		return true
+	}
+	escape := []byte(`\u0000`)
+	for at := 0; ; {
+		i := bytes.Index(raw[at:], escape)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before := len(raw[:at]) - len(bytes.TrimRight(raw[:at], `\`))
+		if before%2 == 0 { // an odd one would escape this backslash
+			return true
+		}
+		at += len(escape)
+	}
+}
