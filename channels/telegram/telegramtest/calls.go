@@ -123,7 +123,7 @@ func (s *Server) carryOut(r *http.Request, b *Bot, name string, p *params) ([]by
 		if rejected != nil {
 			return nil, rejected
 		}
-		return success(updates), nil
+		return slices.Concat([]byte(`{"ok":true,"result":[`), joined(updates), []byte(`]}`)), nil
 	}
 	do := methods[name]
 	if do == nil {

@@ -1,6 +1,9 @@
 package telegramtest
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Sections of the documentation that speak of keyboards.
 const (
@@ -13,6 +16,10 @@ var buttonKinds = []string{
 	"callback_data", "url", "web_app", "login_url", "switch_inline_query", "switch_inline_query_current_chat",
 	"switch_inline_query_chosen_chat", "copy_text", "callback_game", "pay",
 }
+
+// noKind are values that the platform takes for none; the library sends an empty
+// copy_text with every button.
+var noKind = []string{"", `""`, "null", "false", `{"text":""}`}
 
 // keyboard reads reply_markup; nil: none. Keyboards other than inline ones are taken
 // and not shown.
@@ -51,11 +58,10 @@ func button(fields map[string]json.RawMessage) (b Button, rejected *Rejection) {
 	}
 	kinds := 0
 	for _, kind := range buttonKinds {
-		if _, ok := fields[kind]; ok {
+		if !slices.Contains(noKind, string(fields[kind])) {
 			kinds++
 		}
 	}
-	_, calls := fields["callback_data"]
 	switch {
 	case err != nil:
 		return b, bad(pageButton, "can't parse inline keyboard button: %v", err)
@@ -65,7 +71,7 @@ func button(fields map[string]json.RawMessage) (b Button, rejected *Rejection) {
 		return b, bad(pageButton, "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard")
 	case kinds > 1:
 		return b, bad(pageButton, "can't parse inline keyboard button: exactly one of the optional fields must be used")
-	case calls && (b.CallbackData == "" || len(b.CallbackData) > 64):
+	case len(b.CallbackData) > 64:
 		r := bad(pageButton, "BUTTON_DATA_INVALID")
 		r.Detail = detail("callback_data of %d bytes, 1 to 64 are allowed", len(b.CallbackData))
 		return b, r

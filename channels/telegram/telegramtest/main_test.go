@@ -2,6 +2,10 @@ package telegramtest_test
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,4 +33,27 @@ func soon(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// call posts a body as it is and returns status and answer.
+func call(t *testing.T, s *telegramtest.Server, token, method, typ, body string) (code int, answer string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(soon(t), http.MethodPost, s.URL()+"/bot"+token+"/"+method, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", typ)
+	req.Close = true
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(data)
 }

@@ -19,3 +19,12 @@ func renumber(raw json.RawMessage, id int64) json.RawMessage {
 	}
 	return raw
 }
+
+// joined are updates as they are, be they JSON or not.
+func joined(updates []json.RawMessage) []byte {
+	all := make([][]byte, len(updates))
+	for i, u := range updates {
+		all[i] = u
+	}
+	return bytes.Join(all, []byte(","))
+}

@@ -1,0 +1,318 @@
+package telegramtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"switchboard/channels/telegram/telegramtest"
+)
+
+type told struct {
+	ID      int64                 `json:"update_id"`
+	Message *telegramtest.Message `json:"message"`
+}
+
+// poll calls getUpdates once.
+func poll(t *testing.T, s *telegramtest.Server, query string) (updates []told) {
+	t.Helper()
+	code, answer := call(t, s, s.Token(), "getUpdates?"+query, "", "")
+	var decoded struct{ Result []told }
+	if err := json.Unmarshal([]byte(answer), &decoded); err != nil || code != http.StatusOK {
+		t.Fatalf("%d %s: %v", code, answer, err)
+	}
+	return decoded.Result
+}
+
+func TestUpdatesWaitUntilTheyAreConfirmed(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	ada := s.AddUser("Ada")
+	for _, text := range []string{"one", "two", "three"} {
+		s.Say(ada.ID, text)
+	}
+	first := poll(t, s, "limit=2")
+	if len(first) != 2 || first[0].Message.Text != "one" || first[1].ID != first[0].ID+1 {
+		t.Fatalf("%+v", first)
+	}
+	if again := poll(t, s, ""); len(again) != 3 {
+		t.Errorf("without an offset %d are told again, want 3", len(again))
+	}
+	if rest := poll(t, s, fmt.Sprintf("offset=%d", first[1].ID+1)); len(rest) != 1 || rest[0].Message.Text != "three" {
+		t.Errorf("after two: %+v", rest)
+	}
+	if back := poll(t, s, fmt.Sprintf("offset=%d", first[0].ID)); len(back) != 1 {
+		t.Error("what was confirmed came back")
+	}
+	s.Say(ada.ID, "four")
+	if last := poll(t, s, "offset=-1"); len(last) != 1 || last[0].Message.Text != "four" {
+		t.Errorf("a negative offset: %+v", last)
+	}
+	s.Say(ada.ID, "old")
+	s.Age(24*time.Hour + time.Second)
+	s.Say(ada.ID, "new")
+	if left := poll(t, s, ""); len(left) != 1 || left[0].Message.Text != "new" {
+		t.Errorf("after a day: %+v", left)
+	}
+}
+
+func TestPollWaits(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	ada := s.AddUser("Ada")
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	wg.Go(func() {
+		_ = s.Await(soon(t), func() bool { return len(s.Calls("getUpdates")) == 1 })
+		s.Say(ada.ID, "hi")
+	})
+	if got := poll(t, s, "timeout=9"); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+	began := time.Now()
+	if got := poll(t, s, "timeout=1&offset=9999999999"); len(got) != 0 || time.Since(began) < time.Second {
+		t.Errorf("an empty poll: %+v after %v", got, time.Since(began))
+	}
+}
+
+func TestSecondPollerEndsTheFirst(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	first := make(chan string, 1)
+	go func() {
+		code, answer := call(t, s, s.Token(), "getUpdates?timeout=9", "", "")
+		first <- fmt.Sprint(code, answer)
+	}()
+	if err := s.Await(soon(t), func() bool { return len(s.Calls("getUpdates")) == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	// The first is counted before it waits; it ends the second if it comes later.
+	for range 2 {
+		poll(t, s, "timeout=0")
+	}
+	if got := <-first; !strings.HasPrefix(got, "409") || !strings.Contains(got, "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running") {
+		t.Errorf("the first poller got %s", got)
+	}
+}
+
+func TestAllowedUpdates(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	ada := s.AddUser("Ada")
+	poll(t, s, `allowed_updates=["message"]`)
+	m := s.Say(ada.ID, "hi")
+	s.Edit(ada.ID, m.ID, "hello")
+	if got := poll(t, s, ""); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+	poll(t, s, "allowed_updates=[]")
+	s.Edit(ada.ID, m.ID, "hello!")
+	if got := poll(t, s, ""); len(got) != 2 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPrivacy(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	ada := s.AddUser("Ada")
+	group := s.AddGroup("Friends", ada)
+	s.SetPrivacy(s.Bot(), true)
+	before := len(s.Pending())
+	s.SayIn(group.ID, ada.ID, "nobody in particular")
+	s.SayIn(group.ID, ada.ID, "/start@other_bot")
+	if n := len(s.Pending()); n != before {
+		t.Errorf("told of %d messages", n-before)
+	}
+	s.SayIn(group.ID, ada.ID, "hello @Switchboard_dev_bot")
+	s.SayIn(group.ID, ada.ID, "/help@switchboard_dev_bot me")
+	if n := len(s.Pending()); n != before+2 {
+		t.Errorf("told of %d messages, want 2", n-before)
+	}
+	if me := must[*models.User](t)(client(t, s).GetMe(soon(t))); me.CanReadAllGroupMessages {
+		t.Error("getMe does not say that privacy is on")
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	ada := s.AddUser("Ada")
+	var mu sync.Mutex
+	var texts []string
+	failing := 2
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var u told
+		data, _ := io.ReadAll(r.Body)
+		if err := json.Unmarshal(data, &u); err != nil || r.Header.Get("X-Telegram-Bot-Api-Secret-Token") != "s3cret" {
+			t.Errorf("delivered %s, %v", data, r.Header)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if failing--; failing >= 0 {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		texts = append(texts, u.Message.Text)
+	}))
+	defer hook.Close()
+	b, ctx := client(t, s), soon(t)
+	_, err := b.SetWebhook(ctx, &bot.SetWebhookParams{URL: "https://example.org/"})
+	refused(t, err, "reaches only 127.0.0.1")
+	_, err = b.SetWebhook(ctx, &bot.SetWebhookParams{URL: hook.URL, SecretToken: "not allowed"})
+	refused(t, err, "unallowed characters")
+	s.Say(ada.ID, "one")
+	must[bool](t)(b.SetWebhook(ctx, &bot.SetWebhookParams{URL: hook.URL, SecretToken: "s3cret"}))
+	if code, answer := call(t, s, s.Token(), "getUpdates", "", ""); code != 409 || !strings.Contains(answer, "webhook is active") {
+		t.Errorf("getUpdates beside a webhook: %d %s", code, answer)
+	}
+	s.Say(ada.ID, "two")
+	if err := s.Await(ctx, func() bool { return len(s.Pending()) == 0 }); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	if strings.Join(texts, " ") != "one two" {
+		t.Errorf("delivered %v", texts)
+	}
+	mu.Unlock()
+	if info := must[*models.WebhookInfo](t)(b.GetWebhookInfo(ctx)); info.URL != hook.URL || !strings.Contains(info.LastErrorMessage, "500") {
+		t.Errorf("info %+v", info)
+	}
+	must[bool](t)(b.DeleteWebhook(ctx, &bot.DeleteWebhookParams{}))
+	s.Say(ada.ID, "three")
+	must[bool](t)(b.DeleteWebhook(ctx, &bot.DeleteWebhookParams{DropPendingUpdates: true}))
+	if len(s.Pending()) != 0 {
+		t.Error("drop_pending_updates kept something")
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	ada := s.AddUser("Ada")
+	s.Say(ada.ID, "hi")
+	b := client(t, s, bot.WithHTTPClient(time.Second, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}))
+	send := func(text string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		_, err := b.SendMessage(ctx, &bot.SendMessageParams{ChatID: ada.ID, Text: text})
+		return err
+	}
+	for _, c := range []struct {
+		name    string
+		fault   telegramtest.Fault
+		want    string // part of the error; empty: none
+		arrives bool
+	}{
+		{name: "cut", fault: telegramtest.Fault{Cut: true}, want: "EOF"},
+		{name: "lost", fault: telegramtest.Fault{Lost: true}, want: "EOF", arrives: true},
+		{name: "half", fault: telegramtest.Fault{Half: true}, want: "EOF", arrives: true},
+		{name: "silent", fault: telegramtest.Fault{Silent: true}, want: "deadline"},
+		{name: "mute", fault: telegramtest.Fault{Mute: true}, want: "deadline", arrives: true},
+		{name: "slow", fault: telegramtest.Fault{Slow: 50 * time.Millisecond}, arrives: true},
+		{name: "delay", fault: telegramtest.Fault{Delay: 20 * time.Millisecond}, arrives: true},
+		{name: "page", fault: telegramtest.BadGateway(1), want: "invalid character '<'"},
+		{name: "flood", fault: telegramtest.Fault{Rejected: telegramtest.TooMany(7)}, want: "retry_after 7"},
+		{name: "other method", fault: telegramtest.Fault{Method: "getMe", Cut: true}, arrives: true},
+		{name: "other text", fault: telegramtest.Fault{When: func(c telegramtest.Call) bool { return c.Values["text"] == "x" }, Cut: true}, arrives: true},
+		{name: "skipped", fault: telegramtest.Fault{Skip: 1, Cut: true}, arrives: true},
+	} {
+		before := len(s.FromBot(ada.ID))
+		s.Break(c.fault)
+		err := send(c.name)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+		if arrived := len(s.FromBot(ada.ID)) > before; arrived != c.arrives {
+			t.Errorf("%s: arrived %v, want %v", c.name, arrived, c.arrives)
+		}
+		s.Mend()
+	}
+}
+
+func TestDeaf(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	ada := s.AddUser("Ada")
+	s.Deaf(true)
+	s.Say(ada.ID, "hi")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	req := must[*http.Request](t)(http.NewRequestWithContext(ctx, http.MethodGet, s.URL()+"/bot"+s.Token()+"/getUpdates", nil))
+	if resp, err := http.DefaultClient.Do(req); err == nil {
+		resp.Body.Close()
+		t.Error("a deaf server answered")
+	}
+	client(t, s) // asks getMe
+	s.Deaf(false)
+	if got := poll(t, s, ""); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPoison(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	ada := s.AddUser("Ada")
+	id := s.Inject(`{"update_id":UPDATE_ID,"message":{"message_id":"no number","text":"a\u0000b"}}`)
+	s.Say(ada.ID, "hi")
+	s.Repeat(1)
+	pending := s.Pending()
+	if len(pending) != 3 || !strings.HasPrefix(string(pending[0]), fmt.Sprintf(`{"update_id":%d,"message":{"message_id":"no`, id)) {
+		t.Fatalf("%s", pending)
+	}
+	var first, second told
+	if json.Unmarshal(pending[1], &first) != nil || json.Unmarshal(pending[2], &second) != nil || second.ID != first.ID+1 || second.Message.ID != first.Message.ID {
+		t.Errorf("not the same thing twice: %s, %s", pending[1], pending[2])
+	}
+	s.Inject("{\x00")
+	if code, answer := call(t, s, s.Token(), "getUpdates", "", ""); code != 200 || !strings.Contains(answer, "},{\x00]}") {
+		t.Errorf("%d %q", code, answer)
+	}
+}
+
+func TestRates(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	now := time.Now()
+	s.SetClock(func() time.Time { return now })
+	ada, bob := s.AddUser("Ada"), s.AddUser("Bob")
+	s.Say(ada.ID, "hi")
+	s.Say(bob.ID, "hi")
+	group := s.AddGroup("Friends", ada, bob)
+	b := client(t, s)
+	send := func(chat int64) error {
+		_, err := b.SendMessage(soon(t), &bot.SendMessageParams{ChatID: chat, Text: "x"})
+		return err
+	}
+	s.Limit(telegramtest.Rates{PerChat: 1, GroupMinute: 2, PerSecond: 3})
+	if err := send(ada.ID); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, send(ada.ID), "retry_after 1")
+	if err := send(bob.ID); err != nil {
+		t.Error(err)
+	}
+	if err := send(group.ID); err != nil {
+		t.Error(err)
+	}
+	s.SetClock(func() time.Time { return now.Add(time.Second) })
+	if err := send(group.ID); err != nil {
+		t.Error(err)
+	}
+	s.SetClock(func() time.Time { return now.Add(2 * time.Second) })
+	refused(t, send(group.ID), "retry_after 58")
+	if s.Refused() != 2 {
+		t.Errorf("%d were refused", s.Refused())
+	}
+}
