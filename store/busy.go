@@ -63,7 +63,7 @@ func (t *tx) collect(e *router.Entry, a *router.Accepted, conversation int64, l 
 		return false, err
 	}
 	if taken {
-		a.Duplicate, a.SessionID = true, 0
+		*a = duplicate
 		return true, nil
 	}
 	own, err := t.insert(insertCollected, a.SessionID, message, clean(e.Person), into, t.now, t.now)

@@ -5,8 +5,8 @@ import (
 )
 
 const (
-	findConversation   = `SELECT id, kind, place, title, gone_at <> 0 OR gone_told FROM conversations WHERE channel = ? AND conversation = ?`
-	findMoved          = `
+	findConversation = `SELECT id, kind, place, title, gone_at <> 0 OR gone_told FROM conversations WHERE channel = ? AND conversation = ?`
+	findMoved        = `
 		SELECT c.id, c.conversation FROM moved m JOIN conversations c ON c.id = m.conversation_id WHERE m.channel = ? AND m.former = ?`
 	insertConversation = `
 		INSERT INTO conversations (channel, conversation, kind, place, title, created_at) VALUES (?, ?, ?, ?, ?, ?)

@@ -9,15 +9,19 @@ import (
 )
 
 const (
+	// sessionByKey also finds one whose conversation moved while its turn ran.
+	sessionByKey = `
+		SELECT coalesce((SELECT id FROM sessions WHERE key = ?), (SELECT x.id FROM moved v
+			JOIN sessions x ON x.conversation_id = v.conversation_id WHERE v.channel || ':' || v.former = ?))`
 	oneAttachment = `
 		SELECT a.id, c.channel, a.platform_id, a.kind, a.name, a.type, a.size, a.state, a.reason, a.blob, a.taint
 		FROM attachments a JOIN sessions s ON s.id = a.session_id JOIN conversations c ON c.id = s.conversation_id
-		WHERE s.key = ? AND a.id = ?`
+		WHERE s.id = (` + sessionByKey + `) AND a.id = ?`
 	setAttachment = `
 		UPDATE attachments SET state = ?, reason = ?, blob = ?, type = ?, size = ?, used_at = ? WHERE id = ?`
 	addAttachment = `
 		INSERT INTO attachments (session_id, kind, name, type, size, state, reason, blob, taint, created_at, used_at)
-		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE key = ? RETURNING id`
+		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE id = (` + sessionByKey + `) RETURNING id`
 	oldAttachments = `
 		SELECT id, blob FROM attachments WHERE used_at < ? AND state <> 'gone' ORDER BY used_at LIMIT ?`
 	forgetAttachment = `UPDATE attachments SET state = 'gone', blob = '' WHERE id = ?`
@@ -29,7 +33,7 @@ const (
 func (r *Router) Attachment(ctx context.Context, session string, id int64) (*router.Attachment, error) {
 	var a router.Attachment
 	err := r.db.read(ctx, "find attachment", func(t *tx) error {
-		found, err := t.row(oneAttachment, []any{clean(session), id},
+		found, err := t.row(oneAttachment, []any{clean(session), clean(session), id},
 			&a.ID, &a.Channel, &a.PlatformID, &a.Kind, &a.Name, &a.Type, &a.Size, &a.State, &a.Reason, &a.Blob, &a.Taint)
 		if err == nil && !found {
 			err = fmt.Errorf("attachment %d: %w", id, router.ErrNotFound)
@@ -59,7 +63,7 @@ func (r *Router) AddAttachment(ctx context.Context, session string, a *router.At
 	err := r.db.write(ctx, rides, "add attachment", func(t *tx) error {
 		found, err := t.row(addAttachment, []any{
 			string(a.Kind), clean(a.Name), clean(a.Type), a.Size, a.State, clean(a.Reason), clean(a.Blob), clean(string(a.Taint)), t.now, t.now,
-			clean(session),
+			clean(session), clean(session),
 		}, &id)
 		if err == nil && !found {
 			err = fmt.Errorf("session %s: %w", session, router.ErrNotFound)

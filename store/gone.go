@@ -24,13 +24,16 @@ const (
 		WHERE c.kind = 'direct' AND c.gone_at = 0 ORDER BY m.id DESC`
 )
 
-// acceptMember notes that a conversation is closed to us; that it is open was noted
-// with its labels.
-func (t *tx) acceptMember(e *router.Entry, conversation int64) error {
-	if e.Event.Member != channels.Left {
-		return nil
+// acceptMember notes whether a conversation is open to us.
+func (t *tx) acceptMember(e *router.Entry) error {
+	if e.Event.Member == channels.Joined {
+		_, _, err := t.conversation(e.Event.Conversation)
+		return err
 	}
-	_, err := t.exec(setLeft, t.now, conversation)
+	p, err := t.place(cleanConversation(e.Event.Conversation))
+	if err == nil {
+		_, err = t.exec(setLeft, t.now, p.id)
+	}
 	return err
 }
 

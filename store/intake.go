@@ -143,17 +143,16 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 		return t.reject(e, a)
 	case router.ClassMoved:
 		return t.acceptMoved(e, a)
+	case router.ClassMember:
+		return t.acceptMember(e)
 	}
 	conversation, key, err := t.conversation(e.Event.Conversation)
 	if err != nil {
 		return err
 	}
-	switch e.Class {
-	case router.ClassStranger:
+	if e.Class == router.ClassStranger {
 		a.MessageID, err = t.incoming(e, e.Class, conversation, 0)
 		return err
-	case router.ClassMember:
-		return t.acceptMember(e, conversation)
 	}
 	if e.NewPerson {
 		if err := t.newPerson(e.Person, e.Identity, e.Event.Sender.Team); err != nil {
@@ -215,7 +214,7 @@ func (t *tx) queueTurn(owner int64, e *router.Entry, a *router.Accepted, convers
 		return err
 	}
 	if taken {
-		*a = router.Accepted{Receipt: channels.Receipt{Duplicate: true}}
+		*a = duplicate
 		return nil
 	}
 	notBefore := t.until(e)

@@ -70,10 +70,10 @@ func (t *tx) incomings(query string, turn int64) (rows []incomingRow, err error)
 // attachments reads what came with messages, by message.
 func (t *tx) attachments(messages ...int64) (map[int64][]agent.Attachment, error) {
 	var rows []struct {
-		ID              int64
-		MessageID       int64 `db:"message_id"`
+		ID               int64
+		MessageID        int64 `db:"message_id"`
 		Kind, Name, Type string
-		Size            int64
+		Size             int64
 	}
 	marks, args := in(messages)
 	if err := t.all(&rows, fmt.Sprintf(loadAttachments, marks), args...); err != nil {

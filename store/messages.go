@@ -52,6 +52,9 @@ func (t *tx) incoming(e *router.Entry, class router.Class, conversation, session
 	return id, err
 }
 
+// duplicate is what becomes of a message that is there already.
+var duplicate = router.Accepted{Receipt: channels.Receipt{Duplicate: true}}
+
 // untaken is incoming for a message that is to become a turn; taken says that it
 // is there already.
 func (t *tx) untaken(e *router.Entry, l letter, conversation, session int64) (id int64, taken bool, err error) {

@@ -1,0 +1,384 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+func mode(e router.Entry, mode string) router.Entry {
+	e.Mode = mode
+	return e
+}
+
+func by(e router.Entry, person string) router.Entry {
+	e.Person, e.Identity = person, "tg:"+person
+	return e
+}
+
+// one accepts one entry.
+func (h *house) one(e router.Entry) router.Accepted {
+	h.Helper()
+	return h.accept(e)[0]
+}
+
+func (h *house) load(ref router.TurnRef) *router.TurnData {
+	h.Helper()
+	d, err := h.r.Load(h.ctx, ref)
+	if err != nil {
+		h.Fatalf("load: %v", err)
+	}
+	return d
+}
+
+// is wants a turn in that state.
+func (h *house) is(turn int64, state string) {
+	h.Helper()
+	if v, err := h.r.Turn(h.ctx, turn, false); err != nil || v.State != state {
+		h.Errorf("turn %d: %+v, %v, want %s", turn, v, err, state)
+	}
+}
+
+func (h *house) absorb(ref router.TurnRef, from int) []agent.Incoming {
+	h.Helper()
+	list, err := h.r.Absorb(h.ctx, ref, from)
+	if err != nil {
+		h.Fatalf("absorb: %v", err)
+	}
+	return list
+}
+
+func texts(list []agent.Incoming) string {
+	var all []string
+	for _, m := range list {
+		all = append(all, m.Text)
+	}
+	return strings.Join(all, "|")
+}
+
+// promise: L.merged-at-boundary
+func TestSteeringMessagesAreAbsorbed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		if list := h.absorb(ref, 0); list != nil {
+			t.Errorf("absorbed %+v", list)
+		}
+		ordinary := h.one(mode(entry("c", "2", "ordinary"), "queue"))
+		others := h.one(mode(by(entry("c", "3", "anna's"), "anna"), "steer"))
+		photo := mode(entry("c", "4", "look"), "steer")
+		photo.Taint, photo.Event.Message.Attachments = "file", []channels.Attachment{{ID: "p1", Kind: channels.Photo, Name: "a.png", Type: "image/png", Size: 7}}
+		first, second := h.one(photo), h.one(mode(entry("c", "5", "and this"), "steer"))
+		if first.Steers != ref.TurnID || second.Steers != ref.TurnID || others.Steers != 0 || ordinary.Steers != 0 || first.TurnID == 0 || first.Merged {
+			t.Errorf("%+v %+v %+v %+v", first, second, others, ordinary)
+		}
+		list := h.absorb(ref, 2)
+		if texts(list) != "look|and this" || list[0].Taint != "file" || len(list[0].Attachments) != 1 || list[0].ID != first.MessageID {
+			t.Fatalf("%+v", list)
+		}
+		if a := list[0].Attachments[0]; a.Kind != "photo" || a.Name != "a.png" || a.Type != "image/png" || a.Size != 7 || a.ID == "" || a.ID == "p1" {
+			t.Errorf("%+v", a)
+		}
+		h.is(first.TurnID, "merged")
+		h.is(second.TurnID, "merged")
+		h.is(ordinary.TurnID, "queued")
+		h.is(others.TurnID, "queued")
+		if again := h.absorb(ref, 3); again != nil {
+			t.Errorf("absorbed again: %+v", again)
+		}
+		third := h.one(mode(entry("c", "6", "late"), "steer"))
+		h.absorb(ref, 3)
+		d := h.load(ref)
+		if len(d.State.Added) != 3 || d.State.Added[0].Text != "look" || d.State.Added[0].From != 2 || d.State.Added[2].From != 3 ||
+			d.State.Added[2].ID != third.MessageID || d.Turn.Message.Text != "hello 1" || len(d.State.Added[0].Attachments) != 1 {
+			t.Errorf("%+v", d.State.Added)
+		}
+		// What the turn's rows hold, its redaction reaches.
+		h.commit(ref, agent.Step{Redact: []string{"and this"}})
+		if v, err := h.r.Turn(h.ctx, ref.TurnID, false); err != nil || len(v.Messages) != 4 || v.Messages[2].Text != "[redacted]" {
+			t.Errorf("%+v, %v", v, err)
+		}
+		next := h.commit(ref, end("done", "answered"))
+		if next == nil || next.TurnID != ordinary.TurnID {
+			t.Errorf("next %+v", next)
+		}
+	})
+}
+
+// promise: L.fence
+func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		a := h.one(mode(entry("c", "2", "x"), "steer"))
+		if err := h.r.GiveBack(h.ctx, ref); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if _, err := h.r.Absorb(h.ctx, ref, 0); !errors.Is(err, router.ErrFenced) {
+				t.Errorf("absorb: %v", err)
+			}
+			if _, err := h.r.Draft(h.ctx, ref, channels.Body{Text: "x"}); !errors.Is(err, router.ErrFenced) {
+				t.Errorf("draft: %v", err)
+			}
+			if err := h.r.Drafted(h.ctx, ref, &router.Draft{Delivery: 1}); !errors.Is(err, router.ErrFenced) {
+				t.Errorf("drafted: %v", err)
+			}
+			h.is(a.TurnID, "queued")
+			h.claim(1)
+		}
+	})
+}
+
+// A message that steers comes while the turn ends: it is absorbed or runs by
+// itself, and never both nor neither.
+//
+// promise: L.merged-at-boundary
+func TestSteeringAtTheEndIsNeverLost(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		for i := range 12 {
+			conv := fmt.Sprint("c", i)
+			ref := h.begun(conv, conv+"first")
+			var a []router.Accepted
+			var absorbed []agent.Incoming
+			var next *router.Claimed
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				var err error
+				if a, err = h.r.Accept(h.ctx, h.owner(), []router.Entry{mode(claiming(entry(conv, conv+"second", "too")), "steer")}); err != nil {
+					t.Errorf("accept: %v", err)
+				}
+			})
+			wg.Go(func() {
+				var err error
+				if absorbed, err = h.r.Absorb(h.ctx, ref, 1); err != nil {
+					t.Errorf("absorb: %v", err)
+				}
+				if next, err = h.r.Commit(h.ctx, ref, end("done", "answered"), nil); err != nil {
+					t.Errorf("commit: %v", err)
+				}
+			})
+			wg.Wait()
+			if t.Failed() {
+				return
+			}
+			ways := 0
+			if len(absorbed) == 1 {
+				ways++
+				h.is(a[0].TurnID, "merged")
+			}
+			if next != nil {
+				ways++
+			}
+			if a[0].Claimed != nil {
+				ways++
+			}
+			if ways != 1 {
+				t.Errorf("taken %d times: absorbed %+v, next %+v, accepted %+v", ways, absorbed, next, a[0])
+			}
+		}
+	})
+}
+
+func TestInterruptAsksTheRunningTurnToStop(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		if a := h.one(mode(by(entry("c", "2", "anna's"), "anna"), "interrupt")); a.CancelTurn != 0 {
+			t.Errorf("another person's turn was interrupted: %+v", a)
+		}
+		if d := h.load(ref); d.CancelRequested {
+			t.Error("asked to stop")
+		}
+		a := h.one(mode(entry("c", "3", "stop"), "interrupt"))
+		if a.CancelTurn != ref.TurnID || a.TurnID == 0 || a.Steers != 0 {
+			t.Errorf("%+v", a)
+		}
+		if d := h.load(ref); !d.CancelRequested {
+			t.Error("not asked to stop")
+		}
+		h.is(a.TurnID, "queued")
+	})
+}
+
+func TestCollectedMessagesAreOneTurn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		now := time.Now().Truncate(time.Microsecond)
+		db.SetNow(func() time.Time { return now })
+		collect := func(e router.Entry) router.Entry {
+			e.Mode, e.CollectWindow, e.MayClaim = "collect", 2*time.Second, true
+			return e
+		}
+		first := h.one(collect(entry("c", "1", "one")))
+		if first.Claimed != nil || first.Waiting || first.Merged || !first.NotBefore.Equal(now.Add(2*time.Second)) {
+			t.Errorf("%+v", first)
+		}
+		now = now.Add(1500 * time.Millisecond)
+		two := collect(entry("c", "2", "two"))
+		two.Taint, two.Event.Message.Attachments = "file", []channels.Attachment{{ID: "f", Kind: channels.Document, Name: "b.txt"}}
+		second := h.one(two)
+		if !second.Merged || second.TurnID != first.TurnID || second.MessageID == first.MessageID || !second.NotBefore.Equal(now.Add(2*time.Second)) {
+			t.Errorf("%+v", second)
+		}
+		if a := h.one(two); !a.Duplicate {
+			t.Errorf("told again: %+v", a)
+		}
+		anna := h.one(by(collect(entry("c", "3", "anna's")), "anna"))
+		third := h.one(collect(entry("c", "4", "not the newest any more")))
+		if anna.Merged || third.Merged || third.TurnID == first.TurnID {
+			t.Errorf("%+v %+v", anna, third)
+		}
+		now = now.Add(1999 * time.Millisecond)
+		if list := h.claim(9); len(list) != 0 {
+			t.Errorf("claimed before its time: %+v", list)
+		}
+		if a := h.one(by(claiming(entry("c", "5", "another")), "otto")); a.Claimed != nil {
+			t.Errorf("claimed before its time: %+v", a)
+		}
+		now = now.Add(time.Millisecond)
+		list := h.claim(9)
+		if len(list) != 1 || list[0].TurnID != first.TurnID {
+			t.Fatalf("%+v", list)
+		}
+		d := h.load(list[0].TurnRef)
+		m := d.Turn.Message
+		if m.Text != "one\n\ntwo" || m.ID != first.MessageID || m.Taint != "file" || len(m.Attachments) != 1 || m.Attachments[0].Name != "b.txt" ||
+			d.ReplyTo != "m2" || len(d.State.Added) != 0 {
+			t.Errorf("%+v, reply to %s, added %+v", m, d.ReplyTo, d.State.Added)
+		}
+		if a := h.one(collect(entry("c", "6", "while it runs"))); a.TurnID == first.TurnID {
+			t.Errorf("collected into a running turn: %+v", a)
+		}
+		// The next one waits as well: the lease is given up meanwhile.
+		if next := h.commit(list[0].TurnRef, end("done", "answered")); next == nil || next.TurnID != anna.TurnID {
+			t.Errorf("next %+v", next)
+		}
+	})
+}
+
+func TestAWaitingHeadLetsTheLeaseGo(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		e := mode(entry("c", "2", "later"), "collect")
+		e.CollectWindow = time.Hour
+		a := h.one(e)
+		if next := h.commit(ref, end("done", "answered")); next != nil {
+			t.Errorf("next %+v", next)
+		}
+		if list := h.claim(9); len(list) != 0 {
+			t.Errorf("claimed %+v", list)
+		}
+		db.SetNow(func() time.Time { return time.Now().Add(time.Hour + time.Second) })
+		if list := h.claim(9); len(list) != 1 || list[0].TurnID != a.TurnID {
+			t.Errorf("claimed %+v", list)
+		}
+		none := mode(entry("d", "3", "no window"), "collect")
+		none.MayClaim = true
+		if a := h.one(none); a.Claimed == nil || !a.NotBefore.IsZero() {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// What was collected into a turn that then steers another is heeded with it.
+func TestCollectedIntoASteeringTurn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		if a := h.accept(entry("c", "1", "1"), mode(entry("c", "2", "2"), "collect"), mode(entry("c", "3", "3"), "collect")); !a[1].Merged || !a[2].Merged {
+			t.Errorf("%+v", a)
+		}
+		ref := h.claim(1)[0].TurnRef
+		if d := h.load(ref); d.Turn.Message.Text != "1\n\n2\n\n3" {
+			t.Errorf("%q", d.Turn.Message.Text)
+		}
+		steering := h.one(mode(entry("c", "4", "4"), "steer"))
+		if a := h.one(mode(entry("c", "5", "5"), "collect")); a.Merged {
+			t.Errorf("collected into a turn that steers: %+v", a)
+		}
+		if list := h.absorb(ref, 1); texts(list) != "4" {
+			t.Errorf("%+v", list)
+		}
+		h.is(steering.TurnID, "merged")
+		if d := h.load(ref); d.Turn.Message.Text != "1\n\n2\n\n3" || len(d.State.Added) != 1 {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+// An engine dies between absorbing and heeding: the next one finds what was
+// merged, and nothing is answered twice.
+//
+// promise: L.merged-at-boundary
+func TestAbsorbedSurvivesTheEngine(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := doomed(t, db)
+		ref := h.begun("c", "1")
+		h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.0", Role: "planner", Answer: "{}"}}})
+		h.one(mode(entry("c", "2", "absorbed"), "steer"))
+		h.absorb(ref, 1)
+		late := h.one(mode(entry("c", "3", "late"), "steer"))
+		h = h.died()
+		ref = h.claim(1)[0].TurnRef
+		if d := h.load(ref); len(d.State.Added) != 1 || d.State.Added[0].Text != "absorbed" || d.State.Added[0].From != 1 {
+			t.Errorf("%+v", d.State.Added)
+		}
+		if list := h.absorb(ref, 2); texts(list) != "late" {
+			t.Errorf("%+v", list)
+		}
+		h.is(late.TurnID, "merged")
+		if next := h.commit(ref, end("done", "answered")); next != nil {
+			t.Errorf("next %+v", next)
+		}
+	})
+}
+
+func TestAcceptSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		class := func(c router.Class, change func(*router.Entry)) router.Entry {
+			e := entry("c", "1", "1")
+			e.Class = c
+			if change != nil {
+				change(&e)
+			}
+			return e
+		}
+		for want, e := range map[string]router.Entry{
+			"unknown mode":               mode(entry("c", "1", ""), "stear"),
+			"on_edit is":                 class(router.ClassEdited, func(e *router.Entry) { e.OnEdit = "cry" }),
+			"which message":              class(router.ClassDeleted, func(e *router.Entry) { e.Event.Message.ID = "" }),
+			"code of an action":          class(router.ClassAction, nil),
+			"unknown membership":         class(router.ClassMember, nil),
+			"which conversation moved":   class(router.ClassMoved, nil),
+			`unknown class "somersault"`: class("somersault", nil),
+		} {
+			if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", "2", "fine"), e}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 1") {
+				t.Errorf("%s: %v", want, err)
+			}
+		}
+		if turns, err := h.r.Turns(h.ctx, "", 9); len(turns) != 0 || err != nil {
+			t.Errorf("%+v, %v", turns, err)
+		}
+	})
+}
