@@ -19,10 +19,16 @@ type journal struct {
 	line   *line
 	ref    TurnRef
 	data   *TurnData
+	shown  *progress
 	ended  bool
 	next   *Claimed
 	// unwritten: the last commit failed for the database's sake.
 	unwritten bool
+}
+
+// journalOf begins to write a turn, and to show that it is worked on.
+func journalOf(l *line, ref TurnRef, data *TurnData) *journal {
+	return &journal{router: l.router, line: l, ref: ref, data: data, shown: showProgress(l, ref, data)}
 }
 
 // Resume implements agent.Journal.
@@ -34,7 +40,10 @@ func (j *journal) Resume(context.Context) (*agent.State, error) {
 func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	says := make([]Reply, len(step.Say))
 	for i, say := range step.Say {
-		says[i] = j.line.said(j.data.Conversation, j.data.ReplyTo, say)
+		says[i] = j.line.said(ctx, j.data, say)
+	}
+	if len(says) > 0 {
+		says[0].Draft = j.shown.take()
 	}
 	next, err := j.write(ctx, step, says)
 	if errors.Is(err, ErrFenced) {
@@ -47,6 +56,9 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	j.unwritten = false
 	if step.End != nil {
 		j.ended, j.next = true, next
+		j.shown.finish()
+	} else {
+		j.shown.note(step)
 	}
 	if len(says) > 0 || j.line.reader != nil {
 		j.line.committed(j.data.Conversation.ID)

@@ -75,6 +75,7 @@ func (l *line) hold(ctx context.Context, hold Hold) {
 	l.setSender(s)
 	var sending sync.WaitGroup
 	sending.Go(func() { s.run(holding) })
+	sending.Go(func() { l.keepMenu(holding) })
 	l.connect(holding)
 	<-holding.Done()
 	sending.Wait()
@@ -97,6 +98,13 @@ func (l *line) committed(conv channels.ConversationID) {
 	if l.sender != nil {
 		l.sender.kick(conv)
 	}
+}
+
+// holds says whether this engine sends for the channel.
+func (l *line) holds() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sender != nil
 }
 
 // flush waits until what is due was sent, until ctx ends at most.

@@ -1,8 +1,11 @@
 package router
 
 import (
+	"context"
+	"crypto/rand"
 	"fmt"
 	"strings"
+	"time"
 
 	"switchboard/agent"
 	"switchboard/channels"
@@ -15,6 +18,9 @@ type Formatter interface {
 	Format(doc *render.Document, f channels.Features) []channels.Body
 }
 
+// choiceDeadline is how long a question can be answered by a button.
+const choiceDeadline = 24 * time.Hour
+
 // notice renders a fixed text of ours as the answer to an event.
 func (l *line) notice(event channels.Event, text string) *Reply {
 	reply := l.reply(event.Conversation, text)
@@ -24,30 +30,67 @@ func (l *line) notice(event channels.Event, text string) *Reply {
 }
 
 // said renders what the agent says in a turn.
-func (l *line) said(conv channels.Conversation, to channels.MessageID, say agent.Say) Reply {
+func (l *line) said(ctx context.Context, data *TurnData, say agent.Say) Reply {
+	conv := data.Conversation
+	features := l.features(conv)
 	text := say.Text
-	if len(say.Choices) > 0 && !l.channel.Features(conv).Buttons {
+	if len(say.Choices) > 0 && !features.Buttons {
 		text += "\n\n" + numbered(say.Choices)
 	}
-	reply := l.reply(conv, text)
-	reply.Notice, reply.Final, reply.Taint = say.Notice, say.Final, say.Taint
-	reply.ReplyTo = l.replyTo(conv, to)
+	doc := render.Parse(text)
+	files, notes := l.files(ctx, data.Turn.Session.Key, doc.Attachments(), features)
+	if len(notes) > 0 {
+		doc = doc.Annotate(notes)
+	}
+	reply := Reply{
+		Text: text, Parts: l.parts(doc, features), Read: l.reader != nil,
+		Notice: say.Notice, Final: say.Final, Taint: say.Taint, ReplyTo: l.replyTo(conv, data.ReplyTo),
+	}
+	if len(say.Choices) > 0 {
+		reply.offer(say.Choices, data.Turn.Person.Name, features.Buttons)
+	}
+	for n := max(features.FilesPerPart, 1); len(files) > 0; files = files[min(n, len(files)):] {
+		reply.Parts = append(reply.Parts, channels.Body{Files: files[:min(n, len(files))]})
+	}
 	return reply
+}
+
+// offer adds the actions by which the person can answer, and their buttons under
+// the last part, which is text still.
+func (r *Reply) offer(choices []string, person string, buttons bool) {
+	last := &r.Parts[len(r.Parts)-1]
+	deadline := time.Now().Add(choiceDeadline)
+	for i, choice := range choices {
+		code := rand.Text()
+		r.Actions = append(r.Actions, Action{
+			Code: HashCode(code), Kind: ActionChoice, Person: person, Text: choice, Number: i + 1, ExpiresAt: deadline,
+		})
+		if buttons {
+			last.Buttons = append(last.Buttons, channels.Button{Label: choice, Code: code})
+		}
+	}
 }
 
 // reply renders Markdown for a conversation.
 func (l *line) reply(conv channels.Conversation, markdown string) Reply {
+	return Reply{Text: markdown, Read: l.reader != nil, Parts: l.parts(render.Parse(markdown), l.features(conv))}
+}
+
+func (l *line) parts(doc *render.Document, features channels.Features) []channels.Body {
+	if f, ok := l.channel.(Formatter); ok {
+		return f.Format(doc, features)
+	}
+	return doc.Parts(features)
+}
+
+// features is what a conversation accepts of a text, so that a repeat of it fits as
+// well.
+func (l *line) features(conv channels.Conversation) channels.Features {
 	features := l.channel.Features(conv)
 	if features.MaxText > 0 {
-		features.MaxText -= features.Len(repeatedMark) // so that a repeat fits as well
+		features.MaxText -= features.Len(repeatedMark)
 	}
-	reply := Reply{Text: markdown, Read: l.reader != nil}
-	if f, ok := l.channel.(Formatter); ok {
-		reply.Parts = f.Format(render.Parse(markdown), features)
-	} else {
-		reply.Parts = render.Parts(markdown, features)
-	}
-	return reply
+	return features
 }
 
 // replyTo is the message to hang an answer on: in a group, where others may have
@@ -70,11 +113,18 @@ func numbered(choices []string) string {
 // repeatedMark opens the one repeat of a part that may have arrived before.
 const repeatedMark = "(repeated) "
 
-// repeated marks a part as the repeat. The mark is plain text in front, which
-// leaves the adapter's own markup in Rich to its Marker, where it has one.
+// repeated marks a part as the repeat. The mark is plain text in front, or in front
+// of the first file's name, which leaves the adapter's own markup in Rich to its
+// Marker, where it has one.
 func (l *line) repeated(body channels.Body) channels.Body {
 	if m, ok := l.channel.(Marker); ok {
 		return m.Mark(body, repeatedMark)
+	}
+	if body.Text == "" && len(body.Files) > 0 {
+		files := append([]channels.File(nil), body.Files...)
+		files[0].Name = repeatedMark + files[0].Name
+		body.Files = files
+		return body
 	}
 	body.Text = repeatedMark + body.Text
 	return body

@@ -1,8 +1,11 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 )
 
@@ -44,6 +47,11 @@ func (r *Roster) Reload(ctx context.Context) error {
 
 // Named returns the person of that name, or nil.
 func (r *Roster) Named(name string) *Person { return r.snap.Load().byName[name] }
+
+// Everybody lists the people in the order of their names.
+func (r *Roster) Everybody() []*Person {
+	return slices.SortedFunc(maps.Values(r.snap.Load().byName), func(a, b *Person) int { return cmp.Compare(a.Name, b.Name) })
+}
 
 // Identified returns the person who owns the first of these identities that
 // anybody owns, or nil.

@@ -52,6 +52,7 @@ type Deps struct {
 	Agent    Runner
 	Engine   Engine
 	Ledger   Ledger
+	Files    Attachments // what messages send along; nil: nothing
 	// FileLimits bound the attachments of a message that comes in.
 	FileLimits FileLimits
 	DataDir    string // workspaces are made in it
@@ -77,7 +78,8 @@ type Router struct {
 	stopping atomic.Bool
 	stopped  chan struct{} // closed when intake is over for good
 	turns    sync.WaitGroup
-	began    time.Time // when New was called
+	asides   sync.WaitGroup // what is shown beside turns and deliveries, best effort
+	began    time.Time      // when New was called
 	// work is the context of turns and sends; it outlives Run's by the grace.
 	work     context.Context
 	handBack context.CancelCauseFunc
@@ -144,6 +146,7 @@ func (r *Router) Run(ctx context.Context) {
 	close(r.stopped)
 	hangUp()
 	lines.Wait()
+	r.asides.Wait()
 }
 
 // Cancel asks an open turn to stop. ErrNotFound: there is no open turn of that id.

@@ -182,7 +182,8 @@ func (r *Router) tryTurn(ref TurnRef, giveUp bool) (next *Claimed, err error) {
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
 	}
-	j := &journal{router: r, line: line, ref: ref, data: data}
+	j := journalOf(line, ref, data)
+	defer j.shown.stop()
 	if data.Resumed > maxResumes {
 		r.Log.ErrorContext(ctx, "a turn is given up: engine after engine died with it", "turn_id", ref.TurnID, "times", data.Resumed)
 		giveUp = true

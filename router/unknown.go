@@ -11,11 +11,14 @@ import (
 // block its conversation.
 const unknownAtMost = 30 * time.Second
 
-// inquire decides about a part whose send was cut off. Which way is an ability of
-// the channel: a Deduper is sent the same nonce again while its window lasts, a
+// inquire decides about a part whose send was cut off. An edit is made again, which
+// changes nothing the second time. Otherwise the way is an ability of the channel: a Deduper is sent the same nonce again while its window lasts, a
 // Finder is asked, and with neither the part is sent once more, marked.
 func (l *line) inquire(ctx context.Context, d *Delivery) (Settlement, time.Duration) {
 	now := time.Now()
+	if d.PlatformID != "" {
+		return Settlement{State: DeliveryPending, Outcome: "edit_again"}, 0
+	}
 	if deduper, ok := l.channel.(channels.Deduper); ok && now.Sub(d.FirstTry) < deduper.Window() {
 		return Settlement{State: DeliveryPending, Outcome: "same_nonce"}, 0
 	}
@@ -32,10 +35,7 @@ func (l *line) inquire(ctx context.Context, d *Delivery) (Settlement, time.Durat
 func (l *line) find(ctx context.Context, finder channels.Finder, d *Delivery, now time.Time) (Settlement, time.Duration) {
 	asking, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	id, found, err := finder.Find(asking, channels.Outbound{
-		Conversation: d.Conversation, Body: d.Body, ReplyTo: d.ReplyTo,
-		Nonce: d.Nonce, Part: d.Part, Last: d.Last,
-	})
+	id, found, err := finder.Find(asking, l.outbound(d))
 	switch {
 	case err == nil && found:
 		return Settlement{State: DeliverySent, Outcome: "found", PlatformID: id}, 0

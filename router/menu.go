@@ -1,0 +1,115 @@
+package router
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+)
+
+const (
+	menuTimeout  = time.Minute
+	menuRetry    = time.Minute // doubling
+	menuRetryMax = time.Hour
+)
+
+// keepMenu brings the menu to the platform once it was heard, and again after a
+// pause while it does not take it.
+func (l *line) keepMenu(ctx context.Context) {
+	commander, ok := l.channel.(channels.Commander)
+	if !ok {
+		return
+	}
+	select {
+	case <-ctx.Done():
+		return
+	case <-l.health.up:
+	}
+	for pause := menuRetry; ctx.Err() == nil; pause = min(2*pause, menuRetryMax) {
+		setting, cancel := context.WithTimeout(ctx, menuTimeout)
+		err := commander.SetCommands(setting, l.menu())
+		cancel()
+		if err == nil {
+			return
+		}
+		l.router.Log.DebugContext(ctx, "the menu of commands was not set", "channel", l.name, "error", err)
+		sleep(ctx, pause)
+	}
+}
+
+// menu is the commands of each audience in each language: of everybody in a direct
+// chat, of everybody in a group, and of each admin in their own chat.
+func (l *line) menu() []channels.CommandSet {
+	var sets []channels.CommandSet
+	add := func(kind channels.ConversationKind, sender string, admin bool) {
+		for _, language := range slices.Sorted(maps.Keys(menuTexts)) {
+			sets = append(sets, channels.CommandSet{Kind: kind, Sender: sender, Language: language, Commands: commandsIn(language, admin)})
+		}
+	}
+	add(channels.Direct, "", false)
+	add(channels.Group, "", false)
+	for _, admin := range l.admins() {
+		add(channels.Direct, admin, true)
+	}
+	return sets
+}
+
+// admins lists the admins' IDs on this channel.
+func (l *line) admins() (ids []string) {
+	for _, p := range l.router.Roster.Everybody() {
+		if p.Role != RoleAdmin {
+			continue
+		}
+		for _, identity := range p.Identities {
+			for _, of := range []string{l.name, l.kind} {
+				if id, ok := strings.CutPrefix(identity, of+":"); ok && !slices.Contains(ids, id) {
+					ids = append(ids, id)
+				}
+			}
+		}
+	}
+	return ids
+}
+
+// menuNames are the commands a menu offers, in its order.
+var menuNames = [...]string{"status", "plan", "cancel", "reset", "whoami", "help"}
+
+// menuTexts say what each of menuNames does, by language; the empty one is for
+// whoever's language is none of them. The last text is an admin's /cancel.
+var menuTexts = map[string][len(menuNames) + 1]string{
+	"": {
+		"what I am doing", "the plan I am on, or the last one", "stop what I am doing for you",
+		"forget this conversation", "who you are to me", "what I can do", "stop what I am doing here, for anybody",
+	},
+	"de": {
+		"was ich gerade tue", "der Plan, an dem ich bin, oder der letzte", "abbrechen, was ich für dich tue",
+		"dieses Gespräch vergessen", "wer du für mich bist", "was ich kann", "abbrechen, was ich hier tue, für wen auch immer",
+	},
+	"es": {
+		"qué estoy haciendo", "el plan en curso, o el último", "parar lo que hago para ti",
+		"olvidar esta conversación", "quién eres para mí", "qué sé hacer", "parar lo que hago aquí, para quien sea",
+	},
+	"fr": {
+		"ce que je fais", "le plan en cours, ou le dernier", "arrêter ce que je fais pour vous",
+		"oublier cette conversation", "qui vous êtes pour moi", "ce que je sais faire", "arrêter ce que je fais ici, pour qui que ce soit",
+	},
+	"it": {
+		"che cosa sto facendo", "il piano in corso, o l'ultimo", "fermare ciò che faccio per te",
+		"dimenticare questa conversazione", "chi sei per me", "che cosa so fare", "fermare ciò che faccio qui, per chiunque",
+	},
+}
+
+func commandsIn(language string, admin bool) []channels.Command {
+	texts := menuTexts[language]
+	list := make([]channels.Command, len(menuNames))
+	for i, name := range menuNames {
+		list[i] = channels.Command{Name: name, About: texts[i]}
+		if admin && name == "cancel" {
+			list[i].About = texts[len(menuNames)]
+		}
+	}
+	return list
+}

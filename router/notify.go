@@ -1,0 +1,113 @@
+package router
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"switchboard/channels"
+)
+
+// tellGone tells the admins, once, that the conversation of a delivery is closed to
+// us. An admin's own closed chat is no news to anybody, and so no alert ever
+// concerns an alert.
+func (s *sender) tellGone(ctx context.Context, d *Delivery) {
+	r, conv := s.line.router, d.Conversation
+	chats, own, err := s.adminChats(ctx, conv)
+	if err == nil {
+		var first bool
+		err = s.insist(ctx, "note a closed conversation", func(ctx context.Context) (err error) {
+			first, err = r.Ledger.Gone(ctx, s.hold, conv.ID)
+			return err
+		})
+		if !first || own {
+			return
+		}
+	}
+	for _, chat := range chats {
+		to := r.lines[chat.Channel]
+		if to == nil || err != nil {
+			continue
+		}
+		err = s.insist(ctx, "tell an admin", func(ctx context.Context) error {
+			_, err := r.Ledger.Notify(ctx, noticeKey("gone", d.ID, chat), chat, to.alert(chat, goneText(conv)))
+			return err
+		})
+		to.committed(chat.ID)
+	}
+	if err != nil && ctx.Err() == nil {
+		r.Log.ErrorContext(ctx, "the admins do not know of a closed conversation", "channel", conv.Channel, "conversation_id", conv.ID, "error", err)
+	}
+}
+
+// adminChats lists where the admins are told, and says whether conv is an admin's
+// own chat. It is asked before conv is known to be closed.
+func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
+	r := s.line.router
+	err = s.insist(ctx, "look for the admins' chats", func(ctx context.Context) (err error) {
+		chats, err = r.Ledger.AdminChats(ctx)
+		return err
+	})
+	if err != nil || conv.Kind != channels.Direct {
+		return chats, false, err
+	}
+	for _, chat := range chats {
+		own = own || chat.Channel == conv.Channel && chat.ID == conv.ID
+	}
+	isAdmin := func(p *Person) bool { return p != nil && p.Role == RoleAdmin }
+	if own || isAdmin(r.Roster.Identified(s.line.name+":"+string(conv.ID), s.line.kind+":"+string(conv.ID))) {
+		return chats, true, nil
+	}
+	turn, err := r.Ledger.Current(ctx, SessionKey(conv))
+	if errors.Is(err, ErrNotFound) {
+		return chats, false, nil
+	}
+	return chats, err == nil && isAdmin(r.Roster.Named(turn.Person)), err
+}
+
+// alert is a notice of ours to an admin.
+func (l *line) alert(conv channels.Conversation, text string) Reply {
+	reply := l.reply(conv, text)
+	reply.Notice = true
+	return reply
+}
+
+func goneText(conv channels.Conversation) string {
+	name := conv.Title
+	if name == "" {
+		name = string(conv.ID)
+	}
+	return fmt.Sprintf("I cannot write to %s on %s any more: the platform says that I was blocked or removed there, or that it is gone. "+
+		"What was still to be sent there is dropped. I say this once, until somebody writes to me from there again.",
+		escape(shorten(name, progressName)), escape(conv.Channel))
+}
+
+// noticeKey is under what it is remembered that somebody was told about a delivery.
+func noticeKey(kind string, delivery int64, to channels.Conversation) []byte {
+	h := sha256.New()
+	for _, s := range []string{"notice", kind, strconv.FormatInt(delivery, 10), to.Channel, string(to.ID)} {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	return h.Sum(nil)
+}
+
+// insist does something in the database, again and again for a while when that
+// cannot take it.
+func (s *sender) insist(ctx context.Context, what string, do func(context.Context) error) error {
+	working := context.WithoutCancel(ctx)
+	giveUp := time.Now().Add(commitPatience)
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := do(working)
+		if err == nil || s.isLost(err) || isRefused(err) || errors.Is(err, ErrNotFound) || ctx.Err() != nil || time.Now().After(giveUp) {
+			if err != nil {
+				err = fmt.Errorf("%s: %w", what, err)
+			}
+			return err
+		}
+		sleep(ctx, pause)
+	}
+}
