@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"switchboard/channels"
 )
 
 // A binder fills Settings from a tree and gathers what is wrong. A value that
@@ -35,6 +37,10 @@ func (b *binder) bind(v reflect.Value, n *node, key string, size bool) {
 	switch {
 	case t == reflect.TypeFor[Channel]():
 		b.channel(v, n, key)
+	case t == reflect.TypeFor[channels.Credential]():
+		if s, ok := b.text(n, key); ok {
+			v.Set(reflect.ValueOf(b.credential(s, n, key)))
+		}
 	case t.Kind() == reflect.Struct:
 		b.bindStruct(n, key, v)
 	case t.Kind() == reflect.Map:

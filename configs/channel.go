@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/telegram"
 	"switchboard/router"
 )
 
@@ -25,19 +27,12 @@ type Kind struct {
 // known are the kinds of this program that a build may lack, with the keys their
 // tables have, so that a file written for another build is still judged.
 var known = map[string]Kind{
-	"telegram": {Adapter: func() any { return new(telegramTable) }},
+	"telegram": {Adapter: func() any { cfg := telegram.DefaultConfig(); return &cfg }},
 	"slack":    {Adapter: func() any { return new(slackTable) }},
 	"discord":  {Adapter: func() any { return new(discordTable) }},
 	"web":      {},
 	"api":      {},
 	"console":  {},
-}
-
-type telegramTable struct {
-	Token         channels.Secret `toml:"token"`
-	Mode          string          `toml:"mode"` // polling | webhook
-	APIURL        string          `toml:"api_url"`
-	WebhookSecret channels.Secret `toml:"webhook_secret"`
 }
 
 type slackTable struct {
@@ -106,7 +101,28 @@ func (b *binder) channel(v reflect.Value, n *node, key string) {
 		b.warn(n.src, key, "channels of kind \""+word+"\" are not available in this build; the table has no effect")
 		return
 	}
+	if ch.Enabled {
+		b.waiting(ch.Adapter, key)
+	}
 	v.Set(reflect.ValueOf(ch))
+}
+
+// waiting warns of the credentials that an enabled channel will wait for.
+func (b *binder) waiting(adapter any, key string) {
+	if adapter == nil {
+		return
+	}
+	v := reflect.ValueOf(adapter).Elem()
+	for f := range fieldsOf(v.Type()) {
+		credential, ok := v.FieldByIndex(f.index).Interface().(channels.Credential)
+		if !ok {
+			continue
+		}
+		if _, err := credential.Read(); err != nil {
+			name := dot(key, f.key)
+			b.warn(b.source(name), name, fmt.Sprintf("%v; the channel waits for it", err))
+		}
+	}
 }
 
 func (b *binder) kind(name string) (Kind, bool) {

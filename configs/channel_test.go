@@ -1,12 +1,16 @@
 package configs
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"switchboard/channels"
+	"switchboard/channels/telegram"
 	"switchboard/router"
 )
 
@@ -181,6 +185,67 @@ func TestLaterKeysExist(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s is no key", l.key)
+		}
+	}
+}
+
+// promise: P6.secret-unprintable
+func TestCredentialsAreReadAtEachUse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "token")
+	text := func(name, token string) string {
+		return "[channels." + name + "]\nkind = \"telegram\"\ntoken = \"" + token + "\"\n"
+	}
+	opts := Options{File: filepath.Join(dir, "s.toml"), Env: []string{"HOME=/nowhere", "SET=1:from-env"}, Kinds: map[string]Kind{"telegram": known["telegram"]}}
+	if err := os.WriteFile(opts.File, []byte(text("a", "1:literal")+text("b", "env:SET")+text("c", "env:UNSET")+
+		text("d", "file:token")+"[channels.e]\nkind = \"telegram\"\n"+text("off", "env:UNSET")+"enabled = false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, warns, err := Load(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := func(name string) (string, error) {
+		secret, err := s.Channels[name].Adapter.(*telegram.Config).Token.Read()
+		return secret.Reveal(), err
+	}
+	for name, want := range map[string]string{"a": "1:literal", "b": "1:from-env", "c": "", "d": "", "e": ""} {
+		got, err := token(name)
+		if got != want || (want == "") != errors.Is(err, channels.ErrNoCredentials) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	var waited []string
+	for _, w := range warns {
+		if strings.Contains(w.Text, "waits for it") {
+			waited = append(waited, w.Key)
+		}
+	}
+	slices.Sort(waited)
+	if want := []string{"channels.c.token", "channels.d.token", "channels.e.token"}; !slices.Equal(waited, want) {
+		t.Errorf("warnings of %v, want %v: %v", waited, want, warns)
+	}
+	for _, content := range []string{"1:first\n", "1:second"} { // it comes while the program runs, and changes
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := token("d"); err != nil || got != strings.TrimSpace(content) {
+			t.Errorf("file: %q, %v", got, err)
+		}
+	}
+	for _, line := range s.Show() {
+		if strings.Contains(line.Value+line.Source, "1:literal") || strings.Contains(line.Value+line.Source, "1:from") || strings.Contains(line.Value+line.Source, "1:second") {
+			t.Errorf("a credential is shown: %+v", line)
+		}
+		if want, ok := map[string]string{"channels.a.token": redacted, "channels.c.token": notSet, "channels.e.token": notSet}[line.Key]; ok && line.Value != want {
+			t.Errorf("%s is shown as %s, want %s", line.Key, line.Value, want)
+		}
+	}
+	_, _, err = loaded(t, text("x", "secret:y")+"mode = \"carrier\"\napi_url = \"127.0.0.1:80\"\nwebhook_secret = \"a b\"\n")
+	for _, want := range []string{"secret:y is not available", "mode: \"carrier\" is not one of", "api_url: is not an address", "webhook_secret: has 1 to 256"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
 		}
 	}
 }

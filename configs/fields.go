@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"switchboard/channels"
 )
 
 // A field is one key of a table, as the struct that takes it declares it.
@@ -60,6 +62,8 @@ func walk(v reflect.Value, key string, size bool, yield func(leaf) bool) bool {
 			return false
 		}
 		return ch.Adapter == nil || walk(reflect.ValueOf(ch.Adapter).Elem(), key, false, yield)
+	case t == reflect.TypeFor[channels.Credential]():
+		return yield(leaf{key, v, size})
 	case t.Kind() == reflect.Struct:
 		for f := range fieldsOf(t) {
 			if !walk(v.FieldByIndex(f.index), dot(key, f.key), f.size, yield) {

@@ -34,6 +34,7 @@ var laterKeys = []struct {
 	{key: "router.on_edit"},
 	{key: "router.stale_after"},
 	{key: "channels.*.dm", values: []string{"pairing"}},
+	{key: "channels.*.mode", values: []string{"webhook"}},
 	{key: "approvals"},
 	{key: "scheduler.enabled"},
 	{key: "scheduler.misfire"},

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"switchboard/channels"
 )
 
 func (b *binder) text(n *node, key string) (string, bool) {
@@ -137,33 +140,86 @@ func (b *binder) resolve(s string, n *node, key string) string {
 		}
 		return value
 	}
-	if name, ok := strings.CutPrefix(s, "secret:"); ok {
-		b.fault(n.src, key, "secret:%s is not available in this build; use env:NAME or file:PATH", name)
+	path, ok := b.secretFile(s, n, key)
+	if !ok {
 		return ""
 	}
-	path, ok := strings.CutPrefix(s, "file:")
-	if !ok {
+	if path == "" {
 		return s
+	}
+	value, err := readSecret(path)
+	if err != nil {
+		b.fault(n.src, key, "%v", err)
+	}
+	return value
+}
+
+// credential is s as one that is read at each use. That it is missing is no fault:
+// what needs it waits for it.
+func (b *binder) credential(s string, n *node, key string) channels.Credential {
+	if name, ok := strings.CutPrefix(s, "env:"); ok {
+		value := b.env[name] // the environment of a process stays as it is
+		b.notes[key] = s
+		return channels.NewCredential(func() (channels.Secret, error) {
+			if value == "" {
+				return "", fmt.Errorf("%w: variable %s is not set", channels.ErrNoCredentials, name)
+			}
+			return channels.Secret(value), nil
+		})
+	}
+	path, ok := b.secretFile(s, n, key)
+	if !ok {
+		return channels.Credential{}
+	}
+	return channels.NewCredential(func() (channels.Secret, error) {
+		if path == "" {
+			return channels.Secret(s), nil
+		}
+		value, err := readSecret(path)
+		if err == nil && value == "" {
+			err = fmt.Errorf("%s is empty", path)
+		}
+		if err != nil {
+			return "", fmt.Errorf("%w: %w", channels.ErrNoCredentials, err)
+		}
+		return channels.Secret(value), nil
+	})
+}
+
+// secretFile is the path that "file:PATH" names; empty for a literal. ok is false
+// where s names a place that is not known, with a fault.
+func (b *binder) secretFile(s string, n *node, key string) (path string, ok bool) {
+	if name, found := strings.CutPrefix(s, "secret:"); found {
+		b.fault(n.src, key, "secret:%s is not available in this build; use env:NAME or file:PATH", name)
+		return "", false
+	}
+	path, found := strings.CutPrefix(s, "file:")
+	if !found {
+		return "", true
 	}
 	b.notes[key] = s
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(b.dir, path)
 	}
+	return path, true
+}
+
+// readSecret reads a credential's file, without line breaks at its end.
+func readSecret(path string) (string, error) {
 	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		b.fault(n.src, key, "%s is not a file", path)
-		return ""
-	}
-	if err == nil && info.Size() > maxSecretFile {
-		b.fault(n.src, key, "%s is larger than a credential (64KB)", path)
-		return ""
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the credential cannot be read: %w", err)
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s is not a file", path)
+	case info.Size() > maxSecretFile:
+		return "", fmt.Errorf("%s is larger than a credential (64KB)", path)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		b.fault(n.src, key, "the credential cannot be read: %v", err)
-		return ""
+		return "", fmt.Errorf("the credential cannot be read: %w", err)
 	}
-	return strings.TrimRight(string(data), "\r\n")
+	return strings.TrimRight(string(data), "\r\n"), nil
 }
 
 // nearest is the word that name was probably meant to be; "" when none is near.

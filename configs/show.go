@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"switchboard/channels"
 )
 
 // Shown is one effective setting, as `config show` prints it.
@@ -44,6 +46,11 @@ func (s *Settings) Show() []Shown {
 func format(l leaf) string {
 	v := l.value
 	switch t := v.Type(); {
+	case t == reflect.TypeFor[channels.Credential]():
+		if _, err := v.Interface().(channels.Credential).Read(); err != nil {
+			return notSet
+		}
+		return redacted
 	case isSecret(t):
 		if v.Len() == 0 {
 			return notSet

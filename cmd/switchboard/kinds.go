@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"switchboard/channels"
+	"switchboard/channels/telegram"
 	"switchboard/configs"
 	"switchboard/router"
 )
@@ -20,7 +21,18 @@ type kind struct {
 
 // kinds is the wiring table of adapters that are set by tables [channels.NAME].
 // The console needs no table: every engine has one.
-func kinds() []kind { return extraKinds() }
+func kinds() []kind {
+	return append([]kind{{
+		name: telegram.Kind,
+		config: configs.Kind{Adapter: func() any {
+			cfg := telegram.DefaultConfig()
+			return &cfg
+		}},
+		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
+			return telegram.New(name, *adapter.(*telegram.Config), log), nil
+		},
+	}}, extraKinds()...)
+}
 
 func configKinds() map[string]configs.Kind {
 	table := map[string]configs.Kind{}
