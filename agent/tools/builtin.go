@@ -26,6 +26,8 @@ type BuiltinConfig struct {
 	FetchLimit int64
 	// Now is the clock of the tool time. Nil: time.Now.
 	Now func() time.Time
+	// Files are the attachments. Nil: there are no tools for them.
+	Files Files
 }
 
 func (c BuiltinConfig) withDefaults() BuiltinConfig {
@@ -45,11 +47,12 @@ func (c BuiltinConfig) withDefaults() BuiltinConfig {
 }
 
 // Builtin returns the tools that are always there: time, workspace.list,
-// workspace.read, workspace.write, http.get and session.info.
+// workspace.read, workspace.write, http.get and session.info; with Files also
+// attachment.read, attachment.save and workspace.publish.
 func Builtin(cfg BuiltinConfig) []Tool {
 	cfg = cfg.withDefaults()
 	files := files{workspaceLimit: cfg.WorkspaceLimit, fileLimit: cfg.FileLimit}
-	return withPages([]Tool{
+	list := []Tool{
 		{
 			Name: "time", Summary: "The date and time now, in any time zone.",
 			Effect: EffectRead, Schema: timeSchema, Run: clock(cfg.Now).run,
@@ -75,7 +78,11 @@ func Builtin(cfg BuiltinConfig) []Tool {
 			Name: "session.info", Summary: "Who and where this session is: person, role, channel, mode, time zone, model.",
 			Effect: EffectRead, Schema: infoSchema, Run: sessionInfo,
 		},
-	})
+	}
+	if cfg.Files != nil {
+		list = append(list, attachments{files, cfg.Files}.tools()...)
+	}
+	return withPages(list)
 }
 
 // withPages gives each tool its page from the embedded folder.

@@ -1,11 +1,13 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -58,21 +60,31 @@ func (w files) write(ctx context.Context, call Call) Result {
 	if int64(len(data)) > w.fileLimit {
 		return refused("file_limit", "write several smaller files", "%s would have %d bytes; the limit is %d", name, len(data), w.fileLimit)
 	}
-	used, err := usedBytes(ctx, root)
-	if errors.Is(err, errTooLarge) {
-		return refused("workspace_full", tooLargeHint, "%v: nothing can be added", err)
+	if fault := w.room(ctx, root, name, int64(len(data))); fault != nil {
+		return *fault
 	}
-	if err != nil {
-		return ioFault(name, err)
-	}
-	if used+int64(len(data)) > w.workspaceLimit {
-		return refused("workspace_full", "remove files that are no longer needed",
-			"the workspace holds %d bytes; with this file it would pass its limit of %d", used, w.workspaceLimit)
-	}
-	if err := store(ctx, root, name, data, call, len(old) > 0); err != nil {
+	if err := store(ctx, root, name, bytes.NewReader(data), call, len(old) > 0); err != nil {
 		return ioFault(name, err)
 	}
 	return Result{End: EndOK, Output: fmt.Sprintf("wrote %s: %d bytes\n", name, len(data))}
+}
+
+// room refuses what the workspace has no room for.
+func (w files) room(ctx context.Context, root *os.Root, name string, size int64) *Result {
+	used, err := usedBytes(ctx, root)
+	var res Result
+	switch {
+	case errors.Is(err, errTooLarge):
+		res = refused("workspace_full", tooLargeHint, "%v: nothing can be added", err)
+	case err != nil:
+		res = ioFault(name, err)
+	case used+size > w.workspaceLimit:
+		res = refused("workspace_full", "remove files that are no longer needed",
+			"the workspace holds %d bytes; with this file it would pass its limit of %d", used, w.workspaceLimit)
+	default:
+		return nil
+	}
+	return &res
 }
 
 // former returns what the new content is appended to, and refuses what must not
@@ -115,7 +127,7 @@ const tooLargeHint = "remove folders with exec, for example rm -rf NAME, or ask 
 // there and lifted after they are gone: a crash between the two errs on the
 // careful side. The file that is written first, to take its place, is recorded
 // as well, since a crash would leave it.
-func store(ctx context.Context, root *os.Root, name string, data []byte, call Call, appended bool) error {
+func store(ctx context.Context, root *os.Root, name string, data io.Reader, call Call, appended bool) error {
 	taint := call.Taint
 	if appended {
 		taint = taint.Join(readLedger(call.Workspace).of(name))
@@ -173,7 +185,7 @@ func makeHidden(root *os.Root) error {
 
 // replaceFile replaces the file at name, whose folder exists, by way of temp: a
 // reader sees the old bytes or the new ones, also after a crash.
-func replaceFile(root *os.Root, temp, name string, data []byte) error {
+func replaceFile(root *os.Root, temp, name string, data io.Reader) error {
 	if err := makeHidden(root); err != nil {
 		return err
 	}
@@ -181,7 +193,7 @@ func replaceFile(root *os.Root, temp, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	_, err = io.Copy(f, data)
 	if err == nil {
 		err = f.Sync()
 	}

@@ -72,34 +72,46 @@ func (w files) read(ctx context.Context, call Call) Result {
 	return Result{End: EndOK, Output: text, Taint: readLedger(call.Workspace).of(name)}
 }
 
-// open opens a regular text file within the limit. A pipe or device that a
-// command left behind must neither block nor be read.
+// open opens a regular text file within the limit.
 func (w files) open(root *os.Root, name string) (*os.File, *Result) {
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		res := ioFault(name, err)
-		return nil, &res
-	}
-	fault := w.readable(f, name)
+	f, info, fault := openRegular(root, name)
 	if fault != nil {
+		return nil, fault
+	}
+	if fault := w.readable(f, info, name); fault != nil {
 		f.Close()
 		return nil, fault
 	}
 	return f, nil
 }
 
-func (w files) readable(f *os.File, name string) *Result {
-	info, err := f.Stat()
+// openRegular opens a regular file. A pipe or device that a command left behind
+// must neither block nor be read.
+func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, *Result) {
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		res := ioFault(name, err)
-		return &res
+		return nil, nil, &res
 	}
 	var res Result
+	info, err := f.Stat()
 	switch {
+	case err != nil:
+		res = ioFault(name, err)
 	case info.IsDir():
 		res = refused("not_a_file", "workspace.list shows its files", "%s is a folder", name)
 	case !info.Mode().IsRegular():
 		res = refused("not_a_file", "", "%s is not a regular file", name)
+	default:
+		return f, info, nil
+	}
+	f.Close()
+	return nil, nil, &res
+}
+
+func (w files) readable(f *os.File, info fs.FileInfo, name string) *Result {
+	var res Result
+	switch {
 	case info.Size() > w.fileLimit:
 		res = refused("file_limit", "use exec with head, tail or grep", "%s has %d bytes; the limit is %d", name, info.Size(), w.fileLimit)
 	default:

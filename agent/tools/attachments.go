@@ -1,0 +1,237 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+)
+
+// attachments are the tools attachment.read, attachment.save and workspace.publish.
+type attachments struct {
+	files
+	Files
+}
+
+// taintFile marks what is read from a file that a person sent: nobody knows who
+// wrote it.
+const taintFile Taint = "file"
+
+// attachmentTimeout leaves time to bring a file here and have it scanned.
+const attachmentTimeout = 3 * time.Minute
+
+func (w attachments) tools() []Tool {
+	return []Tool{
+		{
+			Name: "attachment.read", Summary: "Text of a file that a person sent.",
+			Effect: EffectRead, Taints: true, Timeout: attachmentTimeout, Schema: attachmentReadSchema, Run: w.readAttachment,
+		},
+		{
+			Name: "attachment.save", Summary: "Put a file that a person sent into the workspace.",
+			Effect: EffectWrite, Taints: true, Timeout: attachmentTimeout, Schema: attachmentSaveSchema, Run: w.save,
+		},
+		{
+			Name: "workspace.publish", Summary: "Make a file of the workspace one that a message can send.",
+			Effect: EffectWrite, Timeout: attachmentTimeout, Schema: publishSchema, Run: w.publish,
+		},
+	}
+}
+
+var attachmentReadSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"id": {"type": "string", "description": "of the attachment, as listed under Attachments"},
+		"offset": {"type": ["integer", "null"], "minimum": 0, "description": "where to begin, in bytes; null: at the beginning"},
+		"limit": {"type": ["integer", "null"], "minimum": 16, "maximum": 65536, "description": "how much to read, in bytes; null: 65536"}
+	},
+	"required": ["id", "offset", "limit"],
+	"additionalProperties": false
+}`)
+
+func (w attachments) readAttachment(ctx context.Context, call Call) Result {
+	args, fault := decode[struct {
+		ID     string
+		Offset *int64
+		Limit  *int
+	}](call)
+	if fault != nil {
+		return *fault
+	}
+	file, body, err := w.Open(ctx, call.Session, args.ID)
+	if err != nil {
+		return fileFault(args.ID, err)
+	}
+	defer body.Close()
+	res := readPiece(file, body, deref(args.Offset, 0), deref(args.Limit, maxReadBytes))
+	res.Taint = file.Taint.Join(taintFile) // its name is outside text as well
+	return res
+}
+
+func deref[T any](p *T, absent T) T {
+	if p == nil {
+		return absent
+	}
+	return *p
+}
+
+// readPiece reads limit bytes of a text from offset on, in whole characters, and
+// says where to go on.
+func readPiece(file File, body io.Reader, offset int64, limit int) Result {
+	start := make([]byte, binaryLookHead)
+	n, err := io.ReadFull(body, start)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return failed("io", "", "attachment %s: %v", file.ID, plain(err))
+	}
+	start = start[:n]
+	as := encodingOf(start)
+	if as == nil {
+		return refused("not_text", "say so; where exec is permitted, attachment.save and a program for this kind of file may help",
+			"%q is %s (%s, %d bytes)", file.Name, kindOf(file.Type), file.Type, file.Size)
+	}
+	offset = as.align(offset)
+	if offset >= file.Size && offset > 0 {
+		return Result{End: EndOK, Output: fmt.Sprintf("[the file ends before offset %d: it has %d bytes]\n", offset, file.Size)}
+	}
+	text := io.MultiReader(bytes.NewReader(start), body)
+	if _, err := io.CopyN(io.Discard, text, offset); err != nil && !errors.Is(err, io.EOF) {
+		return failed("io", "", "attachment %s: %v", file.ID, plain(err))
+	}
+	raw, err := io.ReadAll(io.LimitReader(text, int64(limit)+1))
+	if err != nil {
+		return failed("io", "", "attachment %s: %v", file.ID, plain(err))
+	}
+	more := len(raw) > limit
+	if more {
+		raw = raw[:as.whole(raw[:limit])]
+	}
+	out := as.decode(raw, offset == 0)
+	if more {
+		next := offset + int64(len(raw))
+		out = joinMark(out, fmt.Sprintf("[%d bytes more: go on with offset %d]", file.Size-next, next), "")
+	}
+	return Result{End: EndOK, Output: out}
+}
+
+// kindOf says what a file is that cannot be read as text.
+func kindOf(mediaType string) string {
+	major, _, _ := strings.Cut(mediaType, "/")
+	switch {
+	case mediaType == "application/pdf":
+		return "a PDF document; its text cannot be read here"
+	case major == "image":
+		return "an image; what it shows cannot be read here"
+	case major == "audio":
+		return "a sound recording; it cannot be listened to here"
+	case major == "video":
+		return "a video; it cannot be watched here"
+	case strings.Contains(mediaType, "officedocument"), strings.Contains(mediaType, "opendocument"), strings.Contains(mediaType, "ms-"), mediaType == "application/msword":
+		return "an office document; its text cannot be read here"
+	case strings.Contains(mediaType, "zip"), strings.Contains(mediaType, "compressed"), mediaType == "application/x-tar":
+		return "an archive; what is in it cannot be read here"
+	}
+	return "not a text"
+}
+
+var attachmentSaveSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"id": {"type": "string", "description": "of the attachment, as listed under Attachments"},
+		"path": {"type": "string", "description": "where to put it, with its name: relative to the workspace, with slashes"},
+		"mode": {"type": "string", "enum": ["create", "replace"], "description": "create refuses an existing file"}
+	},
+	"required": ["id", "path", "mode"],
+	"additionalProperties": false
+}`)
+
+func (w attachments) save(ctx context.Context, call Call) Result {
+	args, fault := decode[struct{ ID, Path, Mode string }](call)
+	if fault != nil {
+		return *fault
+	}
+	root, name, fault := enter(call.Workspace, args.Path)
+	if fault != nil {
+		return *fault
+	}
+	defer root.Close()
+	if name == "." {
+		return refused("bad_path", "name a file", "the path names the workspace itself")
+	}
+	if _, fault := w.former(root, name, args.Mode); fault != nil {
+		return *fault
+	}
+	file, body, err := w.Open(ctx, call.Session, args.ID)
+	if err != nil {
+		return fileFault(args.ID, err)
+	}
+	defer body.Close()
+	if fault := w.room(ctx, root, name, file.Size); fault != nil {
+		return *fault
+	}
+	call.Taint = file.Taint.Join(taintFile)
+	if err := store(ctx, root, name, body, call, false); err != nil {
+		return ioFault(name, err)
+	}
+	return Result{End: EndOK, Taint: call.Taint, Output: fmt.Sprintf("saved %s: %d bytes, %s\n", name, file.Size, file.Type)}
+}
+
+var publishSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"path": {"type": "string", "description": "of the file, relative to the workspace, with slashes"}
+	},
+	"required": ["path"],
+	"additionalProperties": false
+}`)
+
+func (w attachments) publish(ctx context.Context, call Call) Result {
+	args, fault := decode[struct{ Path string }](call)
+	if fault != nil {
+		return *fault
+	}
+	root, name, fault := enter(call.Workspace, args.Path)
+	if fault != nil {
+		return *fault
+	}
+	defer root.Close()
+	body, _, fault := openRegular(root, name)
+	if fault != nil {
+		return *fault
+	}
+	defer body.Close()
+	taint := readLedger(call.Workspace).of(name)
+	file, err := w.Publish(ctx, call.Session, path.Base(name), taint, body)
+	if err != nil {
+		res := fileFault(name, err)
+		res.Taint = taint
+		return res
+	}
+	return Result{End: EndOK, Taint: taint, Output: fmt.Sprintf(
+		"published %s as attachment %s: %d bytes, %s\nA msg sends it with this link: [%s](attachment:%s)\n",
+		name, file.ID, file.Size, file.Type, linkText.Replace(file.Name), file.ID)}
+}
+
+// linkText keeps a name from ending the link's text.
+var linkText = strings.NewReplacer(`\`, `\\`, `[`, `\[`, `]`, `\]`, "`", "\\`", "\n", " ")
+
+// fileFault is the result of a file that was not handed out. Why may be said in
+// words of others.
+func fileFault(id string, err error) Result {
+	var res Result
+	switch {
+	case errors.Is(err, ErrNoFile):
+		return refused("no_attachment", "use an id that stands under Attachments", "there is no attachment %q here", id)
+	case errors.Is(err, ErrFileRefused):
+		res = refused("file_refused", "tell the person why; asking again will not help", "%s: %v", id, err)
+	case errors.Is(err, ErrFileGone):
+		res = failed("file_gone", "ask the person to send it again", "%s: %v", id, err)
+	default: // the details are the operator's
+		res = failed("unavailable", "try once more, then tell the person", "%s: the file could not be brought here just now", id)
+	}
+	res.Taint = taintFile
+	return res
+}
