@@ -17,12 +17,12 @@ const (
 		WHERE channel = ? AND settled = FALSE AND state = 'sending'`
 	openConversations = `
 		SELECT c.conversation FROM conversations c WHERE c.channel = ?
-		AND EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = c.id AND d.settled = FALSE)
+		AND EXISTS (SELECT 1 FROM deliveries d WHERE d.channel = c.channel AND d.conversation_id = c.id AND d.settled = FALSE)
 		ORDER BY c.id`
 	headDelivery = `
 		SELECT d.id, d.message_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.nonce, d.part, d.last, d.state, d.tries, d.repeated,
 			d.next_at, d.first_try, d.last_try, c.channel, c.conversation, c.kind, c.place, c.title
-		FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.settled = FALSE
+		FROM conversations c JOIN deliveries d ON d.channel = c.channel AND d.conversation_id = c.id AND d.settled = FALSE
 		WHERE c.channel = ? AND c.conversation = ? ORDER BY d.seq LIMIT 1`
 	setSending = `
 		UPDATE deliveries SET state = 'sending', tries = tries + 1, fence = ?, last_try = ?, updated_at = ?,

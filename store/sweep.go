@@ -14,8 +14,8 @@ const (
 	sweepKeys = `DELETE FROM event_keys WHERE expires_at <= ?`
 	// A turn that is not finished still needs its answers.
 	sweepBodies = `
-		DELETE FROM llm_bodies WHERE expires_at <= ? AND turn_id IN
-			(SELECT id FROM turns WHERE state IN ('done', 'failed', 'cancelled', 'merged'))`
+		DELETE FROM llm_bodies WHERE expires_at <= ? AND EXISTS (
+			SELECT 1 FROM turns t WHERE t.id = llm_bodies.turn_id AND t.state IN ('done', 'failed', 'cancelled', 'merged'))`
 )
 
 // Sweep deletes event keys after 30 days and the bodies of model calls after 7.

@@ -384,7 +384,7 @@ BEGIN
 		RETURN '{"fenced":true}';
 	END IF;
 	SELECT * INTO v_c FROM conversations WHERE channel = p_channel AND conversation = p_conversation;
-	SELECT * INTO v_d FROM deliveries WHERE conversation_id = v_c.id AND settled = FALSE ORDER BY seq LIMIT 1;
+	SELECT * INTO v_d FROM deliveries WHERE channel = v_c.channel AND conversation_id = v_c.id AND settled = FALSE ORDER BY seq LIMIT 1;
 	IF NOT FOUND THEN
 		RETURN '{}';
 	END IF;
