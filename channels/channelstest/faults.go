@@ -19,6 +19,8 @@ type Fault struct {
 	Refused     string        // a complete error reply with these words
 	Temporary   bool          // with Refused
 	Gone        bool
+	Moved       bool // the conversation has a new ID
+	NoMessage   bool // of a change: the message is not there any more
 	LoseRequest bool // the connection ends before the send took effect
 	LoseAnswer  bool // the connection ends after the send took effect
 }
@@ -35,6 +37,10 @@ func (f Fault) refusal() error {
 		return &channels.RefusedError{Op: opPost, Reason: f.Refused, Temporary: f.Temporary}
 	case f.Gone:
 		return channels.ErrGone
+	case f.Moved:
+		return channels.ErrMoved
+	case f.NoMessage:
+		return channels.ErrNoMessage
 	case f.LoseRequest:
 		return errLost
 	}

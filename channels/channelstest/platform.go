@@ -40,6 +40,7 @@ type Platform struct {
 	messages int64
 	servers  []*Server
 	people
+	outside
 }
 
 var _ scripted.Link = (*Platform)(nil)
@@ -47,13 +48,15 @@ var _ scripted.Link = (*Platform)(nil)
 // Sent is a part that the platform shows.
 type Sent struct {
 	scripted.Post
-	ID channels.MessageID
-	At time.Time
+	ID    channels.MessageID
+	At    time.Time
+	Draft bool // it grows still
+	Edits int  // how often it was changed
 }
 
 // NewPlatform makes an empty platform.
 func NewPlatform() *Platform {
-	return &Platform{changed: make(chan struct{}), repeat: 1, people: newPeople()}
+	return &Platform{changed: make(chan struct{}), repeat: 1, people: newPeople(), outside: outside{beat: time.Second}}
 }
 
 // Scripted is a channel (kind "scripted") on p in this process. Its abilities are
@@ -143,10 +146,14 @@ func (p *Platform) Poll(ctx context.Context, confirm []int64) ([]scripted.Update
 			p.pending = slices.DeleteFunc(p.pending, func(u scripted.Update) bool { return slices.Contains(confirm, u.ID) })
 		})
 	}
+	n, beat, done := p.pollBegins()
+	defer done()
+	idle := false
 	for {
 		p.mu.Lock()
 		changed, updates := p.changed, slices.Clone(p.pending)
-		ready := len(updates) > 0 && !p.deaf
+		deaf := p.deaf || n <= p.muted
+		ready := (len(updates) > 0 || idle) && !deaf
 		cut, revoked := p.dropped != began, p.revoked
 		if p.reorder {
 			slices.Reverse(updates)
@@ -164,6 +171,8 @@ func (p *Platform) Poll(ctx context.Context, confirm []int64) ([]scripted.Update
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-changed:
+		case <-beat:
+			idle = true
 		}
 	}
 }

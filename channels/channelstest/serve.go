@@ -55,6 +55,7 @@ func (s *Server) start() error {
 	mux.HandleFunc("POST "+scripted.PathPoll, s.poll)
 	mux.HandleFunc("POST "+scripted.PathPost, s.post)
 	mux.HandleFunc("POST "+scripted.PathFind, s.find)
+	mux.HandleFunc("POST "+scripted.PathChange, s.change)
 	mux.HandleFunc("POST "+scripted.PathToast, s.toast)
 	mux.HandleFunc("POST "+scripted.PathFetch, s.fetch)
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

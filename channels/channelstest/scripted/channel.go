@@ -40,6 +40,8 @@ func New(name string, cfg Config, log *slog.Logger) channels.Channel {
 func Over(name string, link Link, cfg Config, log *slog.Logger) channels.Channel {
 	c := &Channel{name: name, link: link, cfg: cfg, log: log.With("channel", name)}
 	switch {
+	case cfg.Rich:
+		return richly(c)
 	case cfg.Finder && cfg.Deduper:
 		return struct {
 			*Channel
@@ -58,6 +60,36 @@ func Over(name string, link Link, cfg Config, log *slog.Logger) channels.Channel
 		}{c, deduping{cfg.Window}}
 	}
 	return c
+}
+
+// richly is Over for what is rich besides.
+func richly(c *Channel) channels.Channel {
+	r := rich{link: c.link, silence: c.cfg.Silence}
+	switch {
+	case c.cfg.Finder && c.cfg.Deduper:
+		return struct {
+			*Channel
+			rich
+			finding
+			deduping
+		}{c, r, finding{c.link}, deduping{c.cfg.Window}}
+	case c.cfg.Finder:
+		return struct {
+			*Channel
+			rich
+			finding
+		}{c, r, finding{c.link}}
+	case c.cfg.Deduper:
+		return struct {
+			*Channel
+			rich
+			deduping
+		}{c, r, deduping{c.cfg.Window}}
+	}
+	return struct {
+		*Channel
+		rich
+	}{c, r}
 }
 
 // Name implements channels.Channel.
@@ -79,6 +111,10 @@ func (c *Channel) Run(ctx context.Context, sink channels.Sink) error {
 			return err
 		}
 		sink.Heard()
+		if len(updates) == 0 {
+			taken = nil
+			continue
+		}
 		batch, ids := c.events(updates)
 		receipts, err := sink.Accept(ctx, batch)
 		if err != nil {
@@ -103,19 +139,6 @@ func (c *Channel) events(updates []Update) ([]channels.Event, []int64) {
 		batch[i], ids[i] = c.event(u), u.ID
 	}
 	return batch, ids
-}
-
-// Send implements channels.Channel.
-func (c *Channel) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
-	return c.link.Post(ctx, Post{
-		Conversation: out.Conversation.ID, Text: out.Body.Text, Rich: out.Body.Rich,
-		Buttons: out.Body.Buttons, ReplyTo: out.ReplyTo, Nonce: out.Nonce,
-	})
-}
-
-// Features implements channels.Channel.
-func (c *Channel) Features(channels.Conversation) channels.Features {
-	return channels.Features{MaxText: c.cfg.MaxText}
 }
 
 type finding struct{ link Link }

@@ -91,6 +91,10 @@ func (e *Error) err(op string) error {
 		return fmt.Errorf("%s: %w", op, channels.ErrUnauthorized)
 	case "gone":
 		return fmt.Errorf("%s: %w", op, channels.ErrGone)
+	case "no_message":
+		return fmt.Errorf("%s: %w", op, channels.ErrNoMessage)
+	case "moved":
+		return fmt.Errorf("%s: %w", op, channels.ErrMoved)
 	case "rate_limited":
 		return &channels.RateLimitError{
 			Op: op, RetryAfter: time.Duration(e.RetryAfter) * time.Millisecond,
@@ -116,6 +120,10 @@ func Encode(err error) *Error {
 		return &Error{Code: "unauthorized"}
 	case errors.Is(err, channels.ErrGone):
 		return &Error{Code: "gone"}
+	case errors.Is(err, channels.ErrNoMessage):
+		return &Error{Code: "no_message"}
+	case errors.Is(err, channels.ErrMoved):
+		return &Error{Code: "moved"}
 	}
 	return nil
 }

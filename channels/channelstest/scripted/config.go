@@ -18,6 +18,22 @@ type Config struct {
 	Window time.Duration `toml:"window"`
 	// MaxText is the longest text of one part in runes; 0: no limit.
 	MaxText int `toml:"max_text"`
+	// Buttons says that choices can be buttons.
+	Buttons bool `toml:"buttons"`
+	// Files is how many files one part may have; 0: none can be sent.
+	Files int `toml:"files"`
+	// Rich adds editing, drafts, deleting, typing, a menu, a probe and a pulse.
+	Rich bool `toml:"rich"`
+	// Silence, with Rich, is how long a connection that is well may be silent; 0: for
+	// ever.
+	Silence time.Duration `toml:"silence"`
+	// TypingFor and DraftEvery are those of channels.Features.
+	TypingFor  time.Duration `toml:"typing_for"`
+	DraftEvery time.Duration `toml:"draft_every"`
+	// The platform's sending limits, as in channels.Rates; it does not watch over them.
+	PerSecond             float64 `toml:"per_second"`
+	PerConversationSecond float64 `toml:"per_conversation_second"`
+	PerConversationMinute float64 `toml:"per_conversation_minute"`
 }
 
 // DefaultConfig is the table with nothing set.

@@ -14,6 +14,9 @@ type Link interface {
 	Poll(ctx context.Context, confirm []int64) ([]Update, error)
 	// Post shows a part in a conversation.
 	Post(ctx context.Context, post Post) (channels.MessageID, error)
+	// Change does something besides showing a new part, and returns the ID of the
+	// message it was about, if it was about one.
+	Change(ctx context.Context, change Change) (channels.MessageID, error)
 	// Find looks a part up by its nonce.
 	Find(ctx context.Context, conv channels.ConversationID, nonce string) (channels.MessageID, bool, error)
 	// Toast answers a press: it shows text, which may be empty, to who pressed.
@@ -36,6 +39,7 @@ type Post struct {
 	Text         string                  `json:"text"`
 	Rich         json.RawMessage         `json:"rich,omitempty"`
 	Buttons      []channels.Button       `json:"buttons,omitempty"`
+	Files        []File                  `json:"files,omitempty"`
 	ReplyTo      channels.MessageID      `json:"reply_to,omitempty"`
 	Nonce        string                  `json:"nonce"`
 }
@@ -80,7 +84,7 @@ type Reply struct {
 
 // An Error is a refusal on the wire.
 type Error struct {
-	Code       string `json:"code"` // unauthorized | gone | rate_limited | refused
+	Code       string `json:"code"` // unauthorized | gone | no_message | moved | rate_limited | refused
 	Reason     string `json:"reason,omitempty"`
 	RetryAfter int64  `json:"retry_after_ms,omitempty"`
 	Channel    bool   `json:"channel,omitempty"`   // rate_limited: the whole channel is

@@ -1,0 +1,114 @@
+package scripted
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"switchboard/channels"
+)
+
+// Send implements channels.Channel.
+func (c *Channel) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
+	post := Post{
+		Conversation: out.Conversation.ID, Text: out.Body.Text, Rich: out.Body.Rich,
+		Buttons: out.Body.Buttons, ReplyTo: out.ReplyTo, Nonce: out.Nonce,
+	}
+	for _, f := range out.Body.Files {
+		data, err := readFile(out, f)
+		if err != nil { // nothing left this machine
+			return "", &channels.RefusedError{Op: PathPost, Reason: err.Error()}
+		}
+		post.Files = append(post.Files, File{Name: f.Name, Type: f.Type, Data: data})
+	}
+	return c.link.Post(ctx, post)
+}
+
+func readFile(out channels.Outbound, f channels.File) ([]byte, error) {
+	r, err := out.Open(f)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", f.Name, err)
+	}
+	defer func() { _ = r.Close() }()
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", f.Name, err)
+	}
+	return data, nil
+}
+
+// Features implements channels.Channel.
+func (c *Channel) Features(channels.Conversation) channels.Features {
+	return channels.Features{
+		MaxText: c.cfg.MaxText, Buttons: c.cfg.Buttons, Files: c.cfg.Files > 0, FilesPerPart: c.cfg.Files,
+		TypingFor: c.cfg.TypingFor, DraftEvery: c.cfg.DraftEvery,
+		Rates: channels.Rates{
+			PerSecond: c.cfg.PerSecond, PerConversationSecond: c.cfg.PerConversationSecond,
+			PerConversationMinute: c.cfg.PerConversationMinute,
+		},
+	}
+}
+
+// rich is what a channel can do whose Config says Rich.
+type rich struct {
+	link    Link
+	silence time.Duration
+}
+
+var (
+	_ channels.Editor     = rich{}
+	_ channels.Drafter    = rich{}
+	_ channels.Deleter    = rich{}
+	_ channels.Unbuttoner = rich{}
+	_ channels.Typer      = rich{}
+	_ channels.Commander  = rich{}
+	_ channels.Prober     = rich{}
+	_ channels.Pulse      = rich{}
+)
+
+// Edit implements channels.Editor.
+func (r rich) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
+	_, err := r.link.Change(ctx, Change{
+		Op: OpEdit, Conversation: conv.ID, ID: id, Text: body.Text, Rich: body.Rich, Buttons: body.Buttons,
+	})
+	return err
+}
+
+// Draft implements channels.Drafter.
+func (r rich) Draft(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) (channels.MessageID, error) {
+	return r.link.Change(ctx, Change{Op: OpDraft, Conversation: conv.ID, ID: id, Text: body.Text, Rich: body.Rich})
+}
+
+// Delete implements channels.Deleter.
+func (r rich) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
+	_, err := r.link.Change(ctx, Change{Op: OpDelete, Conversation: conv.ID, ID: id})
+	return err
+}
+
+// RemoveButtons implements channels.Unbuttoner.
+func (r rich) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
+	_, err := r.link.Change(ctx, Change{Op: OpUnbutton, Conversation: conv.ID, ID: id})
+	return err
+}
+
+// Typing implements channels.Typer.
+func (r rich) Typing(ctx context.Context, conv channels.Conversation) error {
+	_, err := r.link.Change(ctx, Change{Op: OpTyping, Conversation: conv.ID})
+	return err
+}
+
+// SetCommands implements channels.Commander.
+func (r rich) SetCommands(ctx context.Context, sets []channels.CommandSet) error {
+	_, err := r.link.Change(ctx, Change{Op: OpCommands, Commands: sets})
+	return err
+}
+
+// Probe implements channels.Prober.
+func (r rich) Probe(ctx context.Context) error {
+	_, err := r.link.Change(ctx, Change{Op: OpProbe})
+	return err
+}
+
+// Silence implements channels.Pulse.
+func (r rich) Silence() time.Duration { return r.silence }
