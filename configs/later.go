@@ -47,7 +47,6 @@ var laterKeys = []struct {
 	{key: "memory"},
 	{key: "embeddings"},
 	{key: "transcription"},
-	{key: "files"},
 	{key: "notify"},
 	{key: "retention"},
 }
