@@ -16,6 +16,8 @@ type Bot struct {
 	queue    []update
 	allowed  []string // nil: the default
 	poll     int64    // number of the newest getUpdates
+	polling  int      // getUpdates that wait
+	polled   time.Time
 	hook     *webhook
 	commands map[scopeKey][]Command
 	pressed  map[string]*press

@@ -36,10 +36,10 @@ type record struct {
 // A Shown is a message as the chat shows it, with what it was before.
 type Shown struct {
 	Message
-	Deleted   bool
-	Bot       bool      // written by a bot
-	Before    []Message // its former states, oldest first
-	Reactions []Reaction
+	Deleted   bool       `json:"deleted,omitempty"`
+	Bot       bool       `json:"bot,omitempty"`    // written by a bot
+	Before    []Message  `json:"before,omitempty"` // its former states, oldest first
+	Reactions []Reaction `json:"reactions,omitempty"`
 }
 
 // AddUser makes a person; name may be "First Last". The username is made of it.

@@ -53,9 +53,9 @@ type press struct {
 
 // An Answer is what came back to whoever pressed a button.
 type Answer struct {
-	Done  bool   // the bot answered; until then the button shows that it waits
-	Text  string // a line at the top of the chat, or a window with Alert
-	Alert bool
+	Done  bool   `json:"done"` // the bot answered; until then the button shows that it waits
+	Text  string `json:"text"` // a line at the top of the chat, or a window with Alert
+	Alert bool   `json:"alert"`
 }
 
 // answerWithin is how long a press may be answered.

@@ -43,6 +43,8 @@ func (s *Server) getUpdates(ctx context.Context, b *Bot, p *params) ([]json.RawM
 	}
 	b.poll++
 	me := b.poll
+	b.polling++
+	defer s.change(func() { b.polling, b.polled = b.polling-1, s.now() })
 	b.confirm(offset, s.now())
 	s.wake() // an older poll notices that there is a newer one
 	for over := false; ; {

@@ -1,0 +1,76 @@
+"use strict";
+
+// formatted returns nodes that show text with its entities. Offsets count UTF-16
+// units, as JavaScript's strings do. Everything from outside becomes text nodes.
+function formatted(text, entities) {
+  const rank = (e) => e.type.endsWith("blockquote") ? 0 : ["code", "pre"].includes(e.type) ? 2 : 1;
+  const sorted = [...(entities || [])].sort((a, b) =>
+    a.offset - b.offset || b.length - a.length || rank(a) - rank(b));
+  const build = (from, to, list) => {
+    const out = document.createDocumentFragment();
+    let at = from;
+    for (let i = 0; i < list.length;) {
+      const e = list[i];
+      const end = Math.min(e.offset + e.length, to);
+      let next = i + 1;
+      while (next < list.length && list[next].offset < end) next++;
+      out.append(text.slice(at, e.offset));
+      const node = shell(e, text.slice(e.offset, end));
+      (node.querySelector("code") || node).append(build(e.offset, end, list.slice(i + 1, next)));
+      out.append(node);
+      at = end;
+      i = next;
+    }
+    out.append(text.slice(at, to));
+    return out;
+  };
+  return build(0, text.length, sorted);
+}
+
+// shell is the element of an entity, without what stands in it.
+function shell(e, inside) {
+  const make = (tag, cls) => {
+    const node = document.createElement(tag);
+    if (cls) node.className = cls;
+    return node;
+  };
+  const link = (href) => {
+    const node = make("a");
+    if (/^(https?|mailto|tel|tg):/i.test(href)) {
+      node.href = href;
+      node.target = "_blank";
+      node.rel = "noopener noreferrer";
+    }
+    node.title = href;
+    return node;
+  };
+  switch (e.type) {
+    case "bold": return make("strong");
+    case "italic": return make("em");
+    case "underline": return make("u");
+    case "strikethrough": return make("s");
+    case "code": return make("code");
+    case "blockquote": return make("blockquote");
+    case "expandable_blockquote": {
+      const node = make("blockquote", "folded");
+      node.addEventListener("click", () => node.classList.toggle("folded"));
+      return node;
+    }
+    case "spoiler": {
+      const node = make("span", "spoiler");
+      node.tabIndex = 0;
+      node.addEventListener("click", () => node.classList.add("open"));
+      return node;
+    }
+    case "pre": {
+      const node = make("pre");
+      if (e.language) node.dataset.language = e.language;
+      node.append(make("code"));
+      return node;
+    }
+    case "text_link": return link(e.url);
+    case "url": return link(/^[a-z]+:/i.test(inside) ? inside : "https://" + inside);
+    case "email": return link("mailto:" + inside);
+    default: return make("span", "named"); // mention, hashtag, bot_command, …
+  }
+}
