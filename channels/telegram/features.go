@@ -60,7 +60,9 @@ func (c *Client) Features(conv channels.Conversation) channels.Features {
 }
 
 // Format implements the router's Formatter.
-func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Body { return format(doc, f) }
+func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Body {
+	return format(doc, f)
+}
 
 // Mark implements the router's Marker.
 func (c *Client) Mark(body channels.Body, text string) channels.Body { return mark(body, text) }

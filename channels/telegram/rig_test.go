@@ -1,0 +1,214 @@
+package telegram
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/telegram/telegramtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds every wait.
+const patience = 5 * time.Second
+
+// quick is a pace for tests.
+var quick = pace{
+	poll: 2 * time.Second, silence: time.Second,
+	acceptFirst: time.Millisecond, acceptMost: 10 * time.Millisecond,
+	conflict:   200 * time.Millisecond,
+	albumQuiet: 40 * time.Millisecond, albumMost: 200 * time.Millisecond, albumLook: 5 * time.Millisecond,
+	check: 10 * time.Millisecond,
+}
+
+func literal(token string) channels.Credential {
+	return channels.NewCredential(func() (channels.Secret, error) { return channels.Secret(token), nil })
+}
+
+// client is a channel on a Bot API at api, at a quick pace.
+func client(api, token string) *Client {
+	c := New("tg", Config{Token: literal(token), Mode: ModePolling, APIURL: api}, slog.New(slog.DiscardHandler))
+	c.pace = quick
+	return c
+}
+
+// rig is a channel on a fake platform, with its sink.
+type rig struct {
+	*telegramtest.Server
+	c    *Client
+	sink *channelstest.Sink
+	ada  telegramtest.User
+	stop context.CancelFunc
+	done chan error
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	s := telegramtest.New(t)
+	r := &rig{Server: s, c: client(s.URL(), s.Token()), sink: channelstest.NewSink(), ada: s.AddUser("Ada Lovelace"), done: make(chan error, 1)}
+	t.Cleanup(r.c.wire.transport.CloseIdleConnections)
+	return r
+}
+
+// run starts Run until the test ends.
+func (r *rig) run(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	r.stop = stop
+	go func() { r.done <- r.c.Run(ctx, r.sink) }()
+	t.Cleanup(func() {
+		stop()
+		r.ended(t)
+	})
+}
+
+// ended waits until Run returned.
+func (r *rig) ended(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-r.done:
+		r.done <- err
+		return err
+	case <-time.After(patience):
+		t.Fatal("Run does not return")
+		return nil
+	}
+}
+
+// await waits until the sink has n events and returns them.
+func (r *rig) await(t *testing.T, n int) []channels.Event {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := r.sink.Await(ctx, func() bool { return len(r.sink.Events()) >= n }); err != nil {
+		t.Fatalf("%d events of %d came: %+v", len(r.sink.Events()), n, r.sink.Events())
+	}
+	return r.sink.Events()
+}
+
+// settled waits until the platform keeps nothing for the bot.
+func (r *rig) settled(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := r.Await(ctx, func() bool { return len(r.Pending()) == 0 }); err != nil {
+		t.Fatalf("%d updates are not confirmed", len(r.Pending()))
+	}
+}
+
+// direct is Ada's own chat.
+func (r *rig) direct() channels.Conversation { return conv(r.ada.ID, channels.Direct) }
+
+func conv(chat int64, kind channels.ConversationKind) channels.Conversation {
+	id := strconv.FormatInt(chat, 10)
+	return channels.Conversation{Channel: "tg", ID: channels.ConversationID(id), Kind: kind, Place: id}
+}
+
+func outbound(c channels.Conversation, text string) channels.Outbound {
+	return channels.Outbound{Conversation: c, Body: channels.Body{Text: text}, Nonce: "n", Last: true}
+}
+
+// A proxy stands between a channel and its platform, so that connections can be cut
+// and refused.
+type proxy struct {
+	to   string
+	addr string
+
+	mu       sync.Mutex
+	listener net.Listener
+	conns    map[net.Conn]bool
+	wg       sync.WaitGroup
+}
+
+func newProxy(t *testing.T, to string) *proxy {
+	t.Helper()
+	p := &proxy{to: strings.TrimPrefix(to, "http://"), addr: "127.0.0.1:0", conns: map[net.Conn]bool{}}
+	p.up(t)
+	t.Cleanup(func() {
+		p.down()
+		p.wg.Wait()
+	})
+	return p
+}
+
+func (p *proxy) url() string { return "http://" + p.addr }
+
+func (p *proxy) up(t *testing.T) {
+	t.Helper()
+	listener, err := net.Listen("tcp", p.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.listener, p.addr = listener, listener.Addr().String()
+	p.mu.Unlock()
+	p.wg.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			p.wg.Go(func() { p.carry(conn) })
+		}
+	})
+}
+
+func (p *proxy) carry(near net.Conn) {
+	defer near.Close()
+	far, err := net.Dial("tcp", p.to)
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	p.mu.Lock()
+	p.conns[near], p.conns[far] = true, true
+	p.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
+		wg.Go(func() {
+			_, _ = io.Copy(way[0], way[1])
+			_ = near.Close()
+			_ = far.Close()
+		})
+	}
+	wg.Wait()
+	p.mu.Lock()
+	delete(p.conns, near)
+	delete(p.conns, far)
+	p.mu.Unlock()
+}
+
+// cut ends all connections.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for conn := range p.conns {
+		_ = conn.Close()
+	}
+}
+
+func (p *proxy) down() {
+	p.mu.Lock()
+	_ = p.listener.Close()
+	p.mu.Unlock()
+	p.cut()
+	time.Sleep(5 * time.Millisecond) // a kept connection is known to be closed only then
+}
+
+// open counts the connections.
+func (p *proxy) open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns) / 2
+}
