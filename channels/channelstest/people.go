@@ -15,6 +15,7 @@ import (
 // people is what the platform keeps of what people do.
 type people struct {
 	written map[writtenID]scripted.Message // the present state of each message
+	newest  map[writer]string              // the newest message of each
 	presses int64
 	toasts  []Toast
 	files   map[string][]byte // by attachment ID
@@ -22,8 +23,12 @@ type people struct {
 
 type writtenID struct{ conversation, id string }
 
+type writer struct{ conversation, user string }
+
 func newPeople() people {
-	return people{written: map[writtenID]scripted.Message{}, files: map[string][]byte{}}
+	return people{
+		written: map[writtenID]scripted.Message{}, newest: map[writer]string{}, files: map[string][]byte{},
+	}
 }
 
 // A Toast is what somebody who pressed a button was shown.
@@ -44,9 +49,17 @@ func (p *Platform) Write(m scripted.Message) string {
 		p.messages++
 		m.ID = cmp.Or(m.ID, "m"+strconv.FormatInt(p.messages, 10))
 		p.keep(m)
+		p.newest[writer{m.Conversation, m.User}] = m.ID
 		p.happen(m)
 	})
 	return m.ID
+}
+
+// Newest is the ID of the newest message that user wrote in conv; empty: none.
+func (p *Platform) Newest(conv, user string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.newest[writer{conv, user}]
 }
 
 // Edit makes the author of the message id in conv change its text.

@@ -24,6 +24,7 @@ type Sink struct {
 	hold    chan struct{}
 	held    int
 	heard   int
+	toast   string
 }
 
 var _ channels.Sink = (*Sink)(nil)
@@ -63,6 +64,9 @@ func (s *Sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.R
 		n := int64(len(s.events))
 		s.keys[e.Key] = n
 		receipts[i] = channels.Receipt{MessageID: n, Event: n}
+		if e.Kind == channels.EventAction {
+			receipts[i].Toast = s.toast
+		}
 	}
 	return receipts, nil
 }
@@ -92,6 +96,13 @@ func (s *Sink) Fail(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fail = n
+}
+
+// Toast is what later presses of buttons are answered with.
+func (s *Sink) Toast(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.toast = text
 }
 
 // Hold makes Accept wait; release lets it go on.

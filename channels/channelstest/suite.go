@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // Harness is one channel under test with its platform. A nil func is something the
-// platform cannot do; the cases that need it are left out.
+// platform cannot do; the cases that need it are left out, and Run logs their names.
 type Harness struct {
 	Channel channels.Channel
 	// Conversation is where the person writes and the channel may send.
@@ -34,6 +35,11 @@ type Harness struct {
 	Revoke func()
 	// Calls counts what the channel asked of the platform.
 	Calls func() int
+	// Restart makes another channel of the same account, as after a restart of the
+	// program; the former one runs no more. nil: the channel itself is run again.
+	Restart func() channels.Channel
+	// People is what the person can do besides Say.
+	People
 
 	// Shown lists the texts the platform shows in Conversation, in order; nil: the
 	// channel's clients read for themselves, and Send is not tested.
@@ -55,9 +61,11 @@ func Run(t *testing.T, make func(t *testing.T) Harness) {
 	t.Helper()
 	able := make(t)
 	for _, c := range cases {
-		if c.needs(able) {
-			t.Run(c.name, func(t *testing.T) { c.run(t, start(t, make(t))) })
+		if !c.needs(able) {
+			t.Logf("left out, the platform or the channel cannot do it: %s", c.name)
+			continue
 		}
+		t.Run(c.name, func(t *testing.T) { c.run(t, start(t, make(t))) })
 	}
 }
 
@@ -69,7 +77,7 @@ type conformanceCase struct {
 
 func always(Harness) bool { return true }
 
-var cases = append(inboundCases, outboundCases...)
+var cases = slices.Concat(inboundCases, editCases, peopleCases, outboundCases)
 
 // rig is a harness whose channel can be run and stopped.
 type rig struct {

@@ -21,7 +21,9 @@ var inboundCases = []conformanceCase{
 	{"acknowledged only after accept", func(h Harness) bool { return h.Pending != nil }, testAckAfterAccept},
 	{"duplicates keep their key", func(h Harness) bool { return h.Repeat != nil }, testDuplicates},
 	{"undecodable is told and stops nothing", func(h Harness) bool { return h.Garble != nil }, testGarbled},
+	{"poison among others stops nothing", func(h Harness) bool { return h.Garble != nil && h.Pending != nil }, testPoison},
 	{"backlog after a pause", always, testBacklog},
+	{"restart with a backlog", always, testRestart},
 	{"connection lost", func(h Harness) bool { return h.Drop != nil }, testDrop},
 	{"unauthorized", func(h Harness) bool { return h.Revoke != nil }, testUnauthorized},
 	{"run ends with its context", always, testRunEnds},
@@ -135,6 +137,60 @@ func testGarbled(t *testing.T, r *rig) {
 	}
 	if events[2].Message.Text != "two" {
 		t.Errorf("after it came %+v", events[2])
+	}
+}
+
+// What cannot be read stands among others in one batch, and is confirmed as they are.
+func testPoison(t *testing.T, r *rig) {
+	want := []string{"one", "two", "", "three", "", "four"}
+	for _, text := range want {
+		if text == "" {
+			r.Garble()
+		} else {
+			r.Say(text)
+		}
+	}
+	r.run(t)
+	r.await(t, len(want))
+	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+	eventually(t, "everything is acknowledged", func() bool { return r.Pending() == 0 })
+	if events := r.sink.Events(); events[2].Key == events[4].Key {
+		t.Errorf("two unreadable events have the key %q", events[2].Key)
+	}
+}
+
+// testRestart ends the channel with events in hand that were not taken, and begins
+// again with more of them than come at once.
+func testRestart(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("text 0")
+	r.await(t, 1)
+	release := r.sink.Hold()
+	defer release()
+	const n = 150
+	for i := range n {
+		r.Say(fmt.Sprintf("text %d", i+1))
+	}
+	eventually(t, "the sink is asked", func() bool { return r.sink.Held() > 0 })
+	r.sink.Fail(1) // what it was asked to take is lost with the process
+	if err := r.halt(t); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	r.sink.Fail(0)
+	if r.Restart != nil {
+		r.Channel = r.Restart()
+	}
+	r.run(t)
+	r.await(t, n+1)
+	var want []string
+	for i := range n + 1 {
+		want = append(want, fmt.Sprintf("text %d", i))
+	}
+	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -46,6 +46,59 @@ func harness(t *testing.T, p *channelstest.Platform, channel channels.Channel) c
 		RefuseNext: func(temporary bool) { p.Next(channelstest.Fault{Refused: "no", Temporary: temporary}) },
 		GoneNext:   func() { p.Next(channelstest.Fault{Gone: true}) },
 		LoseNext:   func() { p.Next(channelstest.Fault{LoseAnswer: true}) },
+		People:     people(p),
+	}
+}
+
+// people is what u1 does besides saying something.
+func people(p *channelstest.Platform) channelstest.People {
+	group := "g1"
+	inGroup := func(m scripted.Message) {
+		m.User = "u1"
+		p.Write(m)
+	}
+	return channelstest.People{
+		Edit:   func(text string) { p.Edit("c1", p.Newest("c1", "u1"), text) },
+		Touch:  func() { p.Rewrite("c1", p.Newest("c1", "u1"), func(*scripted.Message) {}) },
+		Delete: func() { p.Delete("c1", p.Newest("c1", "u1")) },
+		Attach: func(text string, files ...channelstest.Upload) {
+			m := scripted.Message{Conversation: "c1", User: "u1", Text: text}
+			for _, f := range files {
+				m.Attachments = append(m.Attachments, p.Upload(channels.Attachment{Kind: f.Kind, Name: f.Name}, f.Data))
+			}
+			p.Write(m)
+		},
+		SayInGroup: func(text string, mention bool) {
+			inGroup(scripted.Message{Conversation: group, Kind: "group", Text: text, Mentioned: mention})
+		},
+		SayElsewhere: func() {
+			inGroup(scripted.Message{Conversation: group, Kind: "group", Text: "/help@other", Elsewhere: true})
+		},
+		SayInTopic: func(topic, text string) {
+			inGroup(scripted.Message{Conversation: group + "/" + topic, Kind: "thread", Place: group, Text: text})
+		},
+		Press: func(label string) { p.Press("c1", "u1", label) },
+		Toasts: func() (texts []string) {
+			for _, toast := range p.Toasts() {
+				texts = append(texts, toast.Text)
+			}
+			return texts
+		},
+		React: func(emoji string, off bool) channels.MessageID {
+			sent := p.SentIn("c1")
+			id := sent[len(sent)-1].ID
+			p.React("c1", "u1", string(id), emoji, off)
+			return id
+		},
+		Member: func(what channels.Membership) {
+			p.Happen(scripted.Message{Event: channels.EventMember, Conversation: group, Kind: "group", User: "u1", Membership: what})
+		},
+		Move: func() (former, now channels.ConversationID) {
+			former, now = channels.ConversationID(group), channels.ConversationID(group+"-moved")
+			group = string(now)
+			p.Move(string(former), group)
+			return former, now
+		},
 	}
 }
 
@@ -53,7 +106,7 @@ var abilities = map[string]scripted.Config{
 	"bare":    {MaxText: 500},
 	"finder":  {Finder: true},
 	"deduper": {Deduper: true, Window: time.Minute},
-	"both":    {Finder: true, Deduper: true, Window: time.Minute},
+	"both":    {Finder: true, Deduper: true, Window: time.Minute, Buttons: true},
 }
 
 // promise: P1.ack-after-commit

@@ -1,0 +1,145 @@
+package channelstest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"switchboard/channels"
+)
+
+func edits(h Harness) bool { return h.Edit != nil }
+
+// editCases are what the rules about edits rest on: an edit is told as the message's
+// whole new state, under a key of its own, and never as a message.
+var editCases = []conformanceCase{
+	{"edit: the whole new state", edits, testEdit},
+	{"edit: each has its key", edits, testEditKeys},
+	{"edit: told twice, one key", func(h Harness) bool { return edits(h) && h.Repeat != nil }, testEditRepeated},
+	{"edit: that changes nothing", func(h Harness) bool { return edits(h) && h.Touch != nil }, testTouch},
+	{"edit: into a command", edits, testEditCommand},
+	{"edit: keeps the files", func(h Harness) bool { return edits(h) && h.Attach != nil }, testEditAttached},
+	{"edit: not accepted comes again", edits, testEditRefused},
+	{"edit: after its message", edits, testEditOrder},
+	{"edit: made while away", edits, testEditBacklog},
+}
+
+// same fails unless e is an edit of the message that wrote is, to text.
+func same(t *testing.T, wrote, e channels.Event, text string) {
+	t.Helper()
+	if e.Kind != channels.EventEdited || e.Key == wrote.Key || e.Key == "" {
+		t.Errorf("the edit of %s is told as %s under key %q", wrote.Key, e.Kind, e.Key)
+	}
+	if e.Message.ID != wrote.Message.ID || e.Message.Text != text || e.Conversation.ID != wrote.Conversation.ID || e.Sender.ID != wrote.Sender.ID {
+		t.Errorf("the edit of %+v to %q is %+v", wrote, text, e)
+	}
+}
+
+func testEdit(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("one")
+	r.await(t, 1)
+	r.Edit("one, *changed* <b>")
+	r.await(t, 2)
+	same(t, r.sink.Events()[0], r.sink.Events()[1], "one, *changed* <b>")
+}
+
+func testEditKeys(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("one")
+	r.await(t, 1)
+	keys := map[channels.EventKey]bool{}
+	for i, text := range []string{"two", "three", "one", "two"} { // back and forth
+		r.Edit(text)
+		r.await(t, i+2)
+		e := r.sink.Events()[i+1]
+		keys[e.Key] = true
+		same(t, r.sink.Events()[0], e, text)
+	}
+	if len(keys) != 4 {
+		t.Errorf("four edits have %d keys", len(keys))
+	}
+}
+
+func testEditRepeated(t *testing.T, r *rig) {
+	r.Repeat(3)
+	r.run(t)
+	r.Say("one")
+	r.Edit("two")
+	eventually(t, "all repetitions come", func() bool { return len(r.sink.Handed()) >= 6 })
+	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func testTouch(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("one")
+	r.await(t, 1)
+	r.Touch()
+	r.Say("two")
+	eventually(t, "the next message comes", func() bool { e := r.sink.Events(); return e[len(e)-1].Message.Text == "two" })
+	events := r.sink.Events()
+	if len(events) == 3 { // told, as it may be: then as an edit with the same text
+		same(t, events[0], events[1], "one")
+	}
+}
+
+func testEditCommand(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("help me")
+	r.await(t, 1)
+	r.Edit("/help me")
+	r.await(t, 2)
+	same(t, r.sink.Events()[0], r.sink.Events()[1], "/help me")
+}
+
+func testEditAttached(t *testing.T, r *rig) {
+	r.run(t)
+	r.Attach("see this", uploads[0])
+	r.await(t, 1)
+	r.Edit("look at this")
+	r.await(t, 2)
+	wrote, edited := r.sink.Events()[0], r.sink.Events()[1]
+	same(t, wrote, edited, "look at this")
+	if a := edited.Message.Attachments; len(a) != 1 || a[0].Name != uploads[0].Name {
+		t.Errorf("the edit has the files %+v, the message %+v", a, wrote.Message.Attachments)
+	}
+}
+
+func testEditRefused(t *testing.T, r *rig) {
+	r.supervise(t)
+	r.Say("one")
+	r.await(t, 1)
+	r.sink.Fail(2)
+	r.Edit("two")
+	r.await(t, 2)
+	same(t, r.sink.Events()[0], r.sink.Events()[1], "two")
+}
+
+// Where the original is not committed yet, its edit must not overtake it.
+func testEditOrder(t *testing.T, r *rig) {
+	release := r.sink.Hold()
+	defer release()
+	r.supervise(t)
+	r.Say("one")
+	eventually(t, "the sink is asked", func() bool { return r.sink.Held() > 0 })
+	r.Edit("two")
+	release()
+	r.await(t, 2)
+	same(t, r.sink.Events()[0], r.sink.Events()[1], "two")
+}
+
+func testEditBacklog(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("one")
+	r.await(t, 1)
+	if err := r.halt(t); err != nil {
+		t.Fatal(err)
+	}
+	r.Edit("two")
+	r.Say("three")
+	r.run(t)
+	r.await(t, 3)
+	same(t, r.sink.Events()[0], r.sink.Events()[1], "two")
+}
