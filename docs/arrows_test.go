@@ -92,11 +92,17 @@ func fits(pattern, name string) bool {
 	return pattern == name || strings.HasSuffix(pattern, "/") && strings.HasPrefix(name, pattern)
 }
 
+// fakes are platforms for tests that `switchboard dev` shows to people; of cmd only
+// dev.go may import them.
+var fakes = []string{"channels/telegram/telegramtest"}
+
 // mayImport says why from must not import to; "" when it may.
 func mayImport(from, to string) string {
 	_, toSupport := support(to)
 	parent, fromSupport := support(from)
 	switch {
+	case from == "cmd/switchboard" && slices.Contains(fakes, to):
+		return ""
 	case toSupport && !fromSupport:
 		return "only tests import what is there for tests"
 	case fromSupport && (toSupport || to == parent):
@@ -143,6 +149,20 @@ func TestArrowsOfTheScriptedBuild(t *testing.T) {
 			}
 			if why := mayImport(from, to); why != "" {
 				t.Errorf("with tag scripted %s imports %s: %s", from, to, why)
+			}
+		}
+	}
+}
+
+func TestOnlyDevImportsFakes(t *testing.T) {
+	t.Parallel()
+	for _, file := range goFiles(t) {
+		if isTest(file) || file == "cmd/switchboard/dev.go" || !strings.HasPrefix(file, "cmd/") {
+			continue
+		}
+		for _, fake := range fakes {
+			if strings.Contains(read(t, file), `"`+module+"/"+fake+`"`) {
+				t.Errorf("%s imports %s, which is for dev.go", file, fake)
 			}
 		}
 	}
@@ -216,6 +236,8 @@ func TestMayImport(t *testing.T) {
 	}{
 		{"cmd/switchboard", "store", true},
 		{"cmd/switchboard", "channels/channelstest", false},
+		{"cmd/switchboard", "channels/telegram/telegramtest", true},
+		{"channels/telegram", "channels/telegram/telegramtest", false},
 		{"cmd/switchboard", "docs/promises", false},
 		{"router", "agent/tools", true},
 		{"router", "store", false},

@@ -43,10 +43,10 @@ type cli struct {
 	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not."`
 	Person   personCmd   `cmd:"" help:"Who is let in."`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
+	Dev      devCmd      `cmd:"" help:"A fake platform with a page, to try a channel with no account."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 
 	// What later versions bring answers with a clear sentence.
-	Dev        later `cmd:"" hidden:""`
 	Explain    later `cmd:"" hidden:""`
 	Token      later `cmd:"" hidden:""`
 	Job        later `cmd:"" hidden:""`

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"switchboard/channels/telegram/telegramtest"
+)
+
+// devCmd are fake platforms, to try a channel with no account.
+type devCmd struct {
+	Telegram devTelegramCmd `cmd:"" help:"A fake Telegram on this machine, with a page to chat on."`
+	Slack    later          `cmd:"" hidden:""`
+	Discord  later          `cmd:"" hidden:""`
+}
+
+// devTelegramCmd runs a fake Telegram until it is stopped.
+type devTelegramCmd struct {
+	Listen      string `help:"Where the fake platform and its page are." default:"127.0.0.1:8081" placeholder:"ADDR"`
+	WriteConfig string `help:"Settings file to write for the bot; \"-\" prints it." default:"dev-telegram.toml" placeholder:"FILE"`
+}
+
+// devMark begins a settings file that this command wrote and may write again.
+const devMark = "# Written by \"switchboard dev telegram\""
+
+// devSettings are what the bot needs to serve the fake platform: its address, the
+// bot's token, the data folder, the first person's ID there.
+const devSettings = devMark + `, which writes it again at each start.
+# To keep changes, take this line and the one above away, or copy the file.
+data_dir = %[3]q
+
+[agent]
+planner = "offline"
+
+[channels.telegram]
+kind = "telegram"
+api_url = %[1]q
+token = %[2]q
+dm = "open"       # everybody on the fake platform may write
+groups = "open"
+
+[[people]]
+name = "ada"
+role = "admin"    # everybody else comes in as a user
+identities = ["telegram:%[4]d"]
+`
+
+// Run implements the command.
+func (c devTelegramCmd) Run(a *app) error {
+	server, err := telegramtest.Start(c.Listen)
+	if err != nil {
+		return fmt.Errorf("%w; --listen 127.0.0.1:0 takes a free port", err)
+	}
+	defer server.Close()
+	ada := server.Furnish()
+
+	name := "dev-telegram"
+	if c.WriteConfig != "-" {
+		name = strings.TrimSuffix(filepath.Base(c.WriteConfig), filepath.Ext(c.WriteConfig))
+	}
+	dir, err := filepath.Abs(filepath.Dir(c.WriteConfig))
+	if err != nil {
+		return fmt.Errorf("--write-config: %w", err)
+	}
+	text := fmt.Sprintf(devSettings, server.URL(), server.Token(), filepath.Join(dir, name+"-data"), ada.ID)
+	if c.WriteConfig == "-" {
+		fmt.Fprint(a.out, text)
+	} else if err := rewrite(c.WriteConfig, text); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "A fake Telegram is on this machine at %s\n\n", server.URL())
+	if c.WriteConfig != "-" {
+		fmt.Fprintf(a.err, "1. The bot, in a second terminal:  %s --config %s\n", self(), c.WriteConfig)
+		fmt.Fprintf(a.err, "2. You, in a browser:              %s/\n\n", server.URL())
+	}
+	fmt.Fprintln(a.err, "It forgets everything when it stops (Ctrl-C).")
+	<-a.ctx.Done()
+	return nil
+}
+
+// rewrite writes a settings file, unless there is one that somebody else wrote.
+func rewrite(path, text string) error {
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if err == nil && !strings.HasPrefix(string(old), devMark) {
+		return fmt.Errorf("%s is not of this command's making; name another file with --write-config, or \"-\"", path)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write the settings: %w", err)
+	}
+	return nil
+}
+
+// self is how this program was called.
+func self() string {
+	if exe, err := os.Executable(); err != nil || strings.Contains(exe, "go-build") {
+		return "go run ./cmd/switchboard"
+	}
+	return os.Args[0]
+}
