@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -178,15 +179,29 @@ func (s *FileService) fetch(ctx context.Context, a *Attachment) error {
 	}
 	var head head
 	blob, size, err := s.Blobs.Put(ctx, s.MaxSize, func(w io.Writer) error {
-		return fetcher.Fetch(ctx, channels.Attachment{
+		kept := &keeping{to: w}
+		err := fetcher.Fetch(ctx, channels.Attachment{
 			ID: a.PlatformID, Kind: a.Kind, Name: a.Name, Type: a.Type, Size: a.Size,
-		}, io.MultiWriter(w, &head))
+		}, io.MultiWriter(kept, &head))
+		return cmp.Or(kept.err, err) // whatever the adapter makes of our error
 	})
 	if err != nil {
 		return s.unfetched(ctx, a, err)
 	}
 	a.Blob, a.Size, a.Type = blob, size, contentType(a.Name, head.bytes)
 	return s.keep(ctx, a, runnable(a.Name, head.bytes), s.Ledger.SetAttachment)
+}
+
+// keeping remembers the error that ended it.
+type keeping struct {
+	to  io.Writer
+	err error
+}
+
+func (k *keeping) Write(p []byte) (n int, err error) {
+	n, err = k.to.Write(p)
+	k.err = cmp.Or(k.err, err)
+	return n, err
 }
 
 // unfetched says what a failed fetch means to who asked.

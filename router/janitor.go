@@ -19,8 +19,8 @@ const (
 	orphanAge = time.Hour
 	// forgetBatch bounds what one transaction forgets, forgetRounds the transactions
 	// of one sweep: others want to write as well.
-	forgetBatch  = 200
-	forgetRounds = 100
+	forgetBatch  = 500
+	forgetRounds = 50
 )
 
 // Run is the janitor: it forgets old attachments and removes their bytes, at once

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -31,6 +32,7 @@ type engine struct {
 	db       *store.DB
 	owner    *store.Engine
 	router   *router.Router
+	files    *router.FileService
 	console  *console.Channel
 	local    *localServer
 }
@@ -107,13 +109,18 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	if why := unconfined(s); why != "" {
 		e.log.WarnContext(ctx, "commands of admins are not confined", "setting", why)
 	}
-	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.log)
+	e.files = router.NewFileService(router.FileDeps{
+		Ledger: ledger, Blobs: store.NewBlobs(filepath.Join(s.DataDir, "attachments")), Channels: attached,
+		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
+	})
+	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.files, e.log)
 	if err != nil {
 		return usageError{err}
 	}
 	e.router, err = router.New(router.Deps{
 		Config: s.Router, Channels: attached, Roster: roster, Agent: brain, Engine: e.owner,
-		Ledger: ledger, DataDir: s.DataDir, Model: s.Agent.Planner, Log: e.log,
+		Ledger: ledger, Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Log: e.log,
+		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
 	})
 	if err != nil {
 		return usageError{err}
@@ -122,7 +129,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 }
 
 // newAgent makes the agent with its models, tools and shell.
-func newAgent(s *configs.Settings, gate agent.Gate, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, log *slog.Logger) (*agent.Agent, error) {
 	models, err := newModels(s, log)
 	if err != nil {
 		return nil, err
@@ -131,7 +138,7 @@ func newAgent(s *configs.Settings, gate agent.Gate, log *slog.Logger) (*agent.Ag
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: files})...)
 	if err != nil {
 		return nil, err
 	}
@@ -173,6 +180,7 @@ func (e *engine) run(ctx context.Context) error {
 		}
 	})
 	parts.Go(e.local.serve)
+	parts.Go(func() { e.files.Run(working) })
 	e.router.Run(working)
 	e.local.close()
 	stop()
