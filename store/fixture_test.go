@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -101,3 +102,5 @@ func random(n int) string {
 	}
 	return b.String()
 }
+
+func nameOf(id int64) string { return strconv.FormatInt(id, 10) }

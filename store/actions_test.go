@@ -1,0 +1,223 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// question is a reply that asks marco, with a button for each choice.
+func question(name string, expires time.Time, choices ...string) router.Reply {
+	r := router.Reply{Text: name + "?"}
+	body := channels.Body{Text: r.Text}
+	for i, c := range choices {
+		code := fmt.Sprint(name, i+1)
+		body.Buttons = append(body.Buttons, channels.Button{Label: c, Code: code})
+		r.Actions = append(r.Actions, router.Action{
+			Code: router.HashCode(code), Kind: router.ActionChoice, Person: "marco", Text: c, Number: i + 1, ExpiresAt: expires,
+		})
+	}
+	r.Parts = []channels.Body{body}
+	return r
+}
+
+// asks says questions in a turn of the conversation, which then ends.
+func (h *house) asks(conv, key string, questions ...router.Reply) {
+	h.Helper()
+	step := end("done", "asked")
+	for _, q := range questions {
+		step.Say = append(step.Say, agent.Say{Text: q.Text, Position: -1, Taint: q.Taint})
+	}
+	h.commit(h.begun(conv, key), step, questions...)
+}
+
+func press(conv, key, code string) router.Entry {
+	e := entry(conv, "press"+key, "")
+	e.Class, e.Event.Kind, e.Event.Message, e.Action = router.ClassAction, channels.EventAction, channels.Message{}, router.HashCode(code)
+	return e
+}
+
+func typed(conv, key, text string) router.Entry {
+	e := entry(conv, key, text)
+	e.Class, e.ActionNumber = router.ClassAction, true
+	return e
+}
+
+func tomorrow() time.Time { return time.Now().Add(24 * time.Hour) }
+
+func TestButtonAnswersOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		q := question("tea", tomorrow(), "green", "black")
+		q.Taint = "web"
+		h.asks("c", "1", q, question("milk", tomorrow(), "yes"))
+		d := h.begin(h.hold(), "c")
+		if d == nil || len(d.Body.Buttons) != 2 || d.Body.Buttons[1] != (channels.Button{Label: "black", Code: "tea2"}) || d.Body.Text != "tea?" {
+			t.Fatalf("%+v", d)
+		}
+		for what, e := range map[string]router.Entry{
+			"no such code": press("c", "1", "tea9"), "from elsewhere": press("d", "2", "tea1"),
+		} {
+			if a := h.one(e); a.Action != "" || a.TurnID != 0 || a.NotYours {
+				t.Errorf("%s: %+v", what, a)
+			}
+		}
+		if a := h.one(by(press("c", "3", "tea1"), "anna")); !a.NotYours || a.TurnID != 0 || a.Action != router.ActionProposed {
+			t.Errorf("another person: %+v", a)
+		}
+		full := press("c", "4", "tea2")
+		full.Busy, full.QueueLimit = text("full"), 0
+		if a := h.one(full); !a.Busy || a.TurnID != 0 {
+			t.Errorf("queue full: %+v", a)
+		}
+		first := press("c", "5", "tea2")
+		first.MayClaim = true
+		a := h.one(first)
+		if a.Action != router.ActionAccepted || a.Claimed == nil {
+			t.Fatalf("%+v", a)
+		}
+		if again := h.one(first); !again.Duplicate {
+			t.Errorf("told twice: %+v", again)
+		}
+		m := h.load(a.Claimed.TurnRef).Turn.Message
+		if m.Text != "black" || m.Taint != "web" || m.Author != "marco" {
+			t.Errorf("%+v", m)
+		}
+		for i, code := range []string{"tea2", "tea1"} {
+			if a := h.one(press("c", fmt.Sprint("late", i), code)); a.Action != router.ActionCancelled || a.TurnID != 0 {
+				t.Errorf("%s once more: %+v", code, a)
+			}
+		}
+		if a := h.one(press("c", "6", "milk1")); a.Action != router.ActionAccepted || a.TurnID == 0 {
+			t.Errorf("another question: %+v", a)
+		}
+	})
+}
+
+func TestButtonExpires(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		h.asks("c", "1", question("tea", time.Now().Add(-time.Second), "green"))
+		for i := range 2 {
+			if a := h.one(press("c", fmt.Sprint(i), "tea1")); a.Action != router.ActionExpired || a.TurnID != 0 {
+				t.Errorf("%+v", a)
+			}
+		}
+		if a := h.one(typed("c", "2", "1")); a.Action != "" || a.TurnID == 0 {
+			t.Errorf("a number after the deadline is a message: %+v", a)
+		}
+	})
+}
+
+func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		if a := h.one(typed("c", "0", "2")); a.TurnID == 0 || a.Action != "" {
+			t.Errorf("no question is open: %+v", a)
+		}
+		h.commit(h.claim(1)[0].TurnRef, end("done", "answered"))
+		h.asks("c", "1", question("tea", tomorrow(), "green", "black", "none"))
+		h.asks("c", "2", question("milk", tomorrow(), "yes", "no"))
+		if a := h.one(by(typed("c", "3", "2"), "anna")); a.Action != "" || a.TurnID == 0 || a.NotYours {
+			t.Errorf("another person's number is a message: %+v", a)
+		}
+		for i, text := range []string{"3", "0", "-1", "two", "2 please"} {
+			if a := h.one(typed("c", fmt.Sprint("n", i), text)); a.Action != "" || a.TurnID == 0 {
+				t.Errorf("%q answers nothing: %+v", text, a)
+			}
+		}
+		a := h.one(typed("c", "4", " 2 "))
+		if a.Action != router.ActionAccepted || a.TurnID == 0 {
+			t.Errorf("%+v", a)
+		}
+		if v, err := h.r.Turn(h.ctx, a.TurnID, false); err != nil || v.Text != "no" {
+			t.Errorf("%+v, %v", v, err)
+		}
+		// What was typed is what the platform shows, and what an edit is compared with.
+		if text, err := h.r.Shown(h.ctx, channels.Conversation{Channel: "tg", ID: "c"}, "m4"); err != nil || text != " 2 " {
+			t.Errorf("%q, %v", text, err)
+		}
+		if a := h.one(edited("c", "4", "e4", " 2 ", "steer")); a.Edited != router.EditSame {
+			t.Errorf("%+v", a)
+		}
+		// The question before it is the newest open one now.
+		if a := h.one(typed("c", "5", "3")); a.Action != router.ActionAccepted {
+			t.Errorf("%+v", a)
+		}
+		if a := h.one(typed("c", "6", "1")); a.Action != "" || a.TurnID == 0 {
+			t.Errorf("everything is answered: %+v", a)
+		}
+		if a := h.one(typed("c", "6", "1")); !a.Duplicate {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+// promise: P1.one-turn-per-event
+func TestTwoAnswersAtOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		for round := range 5 {
+			name := fmt.Sprint("q", round)
+			conv := "c" + name
+			h.asks(conv, conv, question(name, tomorrow(), "a", "b", "c"))
+			var mu sync.Mutex
+			var wg sync.WaitGroup
+			states := map[router.ActionState]int{}
+			for i := range 6 {
+				wg.Go(func() {
+					e := press(conv, fmt.Sprint(conv, i), fmt.Sprint(name, i%3+1))
+					if i == 5 {
+						e = typed(conv, fmt.Sprint(conv, "typed"), "3")
+					}
+					a, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e})
+					mu.Lock()
+					defer mu.Unlock()
+					if err != nil {
+						t.Errorf("accept: %v", err)
+						return
+					}
+					states[a[0].Action]++
+				})
+			}
+			wg.Wait()
+			if states[router.ActionAccepted] != 1 {
+				t.Errorf("round %d: %v", round, states)
+			}
+			if n, err := db.Count(h.ctx, "SELECT count(*) FROM actions WHERE state = 'proposed'"); n != 0 || err != nil {
+				t.Errorf("%d still open, %v", n, err)
+			}
+		}
+	})
+}
+
+func TestActionsUnderReplies(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		e := control(entry("c", "1", "/menu"), router.EffectNone, "")
+		q := question("menu", tomorrow(), "help")
+		e.Reply = &q
+		h.accept(e)
+		if a := h.one(press("c", "1", "menu1")); a.Action != router.ActionAccepted || a.TurnID == 0 {
+			t.Errorf("%+v", a)
+		}
+		// A code is given out once.
+		twice := control(entry("c", "2", "/menu"), router.EffectNone, "")
+		twice.Reply = &q
+		if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{twice}); err == nil {
+			t.Error("the same code twice")
+		}
+	})
+}

@@ -1,0 +1,333 @@
+package store_test
+
+import (
+	"sync"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// edited is an edit of the message that entry(conv, of, …) stands for.
+func edited(conv, of, key, text, onEdit string) router.Entry {
+	e := entry(conv, key, text)
+	e.Class, e.OnEdit, e.Event.Kind = router.ClassEdited, onEdit, channels.EventEdited
+	e.Event.Message.ID = channels.MessageID("m" + of)
+	return e
+}
+
+func deleted(conv, of, key string) router.Entry {
+	e := edited(conv, of, key, "", "")
+	e.Class, e.Event.Kind = router.ClassDeleted, channels.EventDeleted
+	return e
+}
+
+func withFile(e router.Entry, id string, size int64) router.Entry {
+	e.Event.Message.Attachments = []channels.Attachment{{ID: id, Kind: channels.Photo, Name: "p.png", Type: "image/png", Size: size}}
+	return e
+}
+
+// promise: P1.one-turn-per-event
+func TestEditOfAMessageNeverTaken(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		first := h.one(claiming(edited("c", "1", "e1", "new text", "steer")))
+		if first.Edited != router.EditNew || first.Claimed == nil || first.MessageID == 0 {
+			t.Fatalf("%+v", first)
+		}
+		if a := h.one(edited("c", "1", "e1", "new text", "steer")); !a.Duplicate {
+			t.Errorf("the same edit told twice: %+v", a)
+		}
+		// The message itself comes after its edit, by whichever path.
+		for _, m := range []string{"queue", "steer", "collect"} {
+			if a := h.one(mode(entry("c", "1", "old text"), m)); !a.Duplicate || a.TurnID != 0 || a.SessionID != 0 {
+				t.Errorf("the original as %s: %+v", m, a)
+			}
+		}
+		if d := h.load(first.Claimed.TurnRef); d.Turn.Message.Text != "new text" || d.Turn.Message.Replaces != 0 {
+			t.Errorf("%+v", d.Turn.Message)
+		}
+		if a := h.one(entry("other", "1x", "the same number elsewhere")); a.Duplicate {
+			t.Errorf("%+v", a)
+		}
+		full := edited("c", "9", "e9", "too many", "steer")
+		full.Busy, full.QueueLimit = text("full"), 0
+		if a := h.one(full); !a.Busy || a.Edited != router.EditNew || a.TurnID != 0 {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
+func TestEditThatChangesNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		a := h.one(withFile(entry("c", "1", "look"), "ref1", 7))
+		for i, e := range []router.Entry{
+			withFile(edited("c", "1", "e1", "look", "steer"), "ref1", 7),
+			withFile(edited("c", "1", "e2", "look", "steer"), "another reference to the same", 7),
+		} {
+			if got := h.one(e); got.Edited != router.EditSame || got.MessageID != a.MessageID || got.TurnID != 0 || got.Event != 0 {
+				t.Errorf("%d: %+v", i, got)
+			}
+		}
+		for i, e := range []router.Entry{
+			withFile(edited("c", "1", "e3", "look", "steer"), "ref2", 8),
+			withFile(edited("c", "1", "e4", "look", "steer"), "ref3", 0),
+			edited("c", "1", "e5", "look", "steer"),
+		} {
+			if got := h.one(e); got.Edited != router.EditReplaced {
+				t.Errorf("%d: %+v", i, got)
+			}
+		}
+		if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages"); n != 1 || err != nil {
+			t.Errorf("%d messages, %v", n, err)
+		}
+	})
+}
+
+func TestEditBeforeItsTurn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		h.accept(entry("c", "1", "one"), mode(withFile(entry("c", "2", "two"), "old", 3), "collect"))
+		e := withFile(edited("c", "2", "e1", "zwei", "ignore"), "new", 4)
+		e.Taint, e.Event.Message.Quote = "file", "said before"
+		if a := h.one(e); a.Edited != router.EditReplaced || a.TurnID == 0 || a.Steers != 0 {
+			t.Errorf("%+v", a)
+		}
+		if a := h.one(edited("c", "1", "e2", "uno", "steer")); a.Edited != router.EditReplaced {
+			t.Errorf("%+v", a)
+		}
+		if a := h.one(edited("c", "1", "e3", "eins", "restart")); a.Edited != router.EditReplaced {
+			t.Errorf("twice in a row: %+v", a)
+		}
+		m := h.load(h.claim(1)[0].TurnRef).Turn.Message
+		if m.Text != "eins\n\nzwei" || m.Taint != "file" || m.Quote != "said before" || len(m.Attachments) != 1 || m.Attachments[0].Size != 4 {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// promise: L.merged-at-boundary
+func TestEditWhileItsTurnRuns(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		original := h.load(ref).Turn.Message.ID
+		a := h.one(edited("c", "1", "e1", "better", "steer"))
+		if a.Edited != router.EditSteers || a.Steers != ref.TurnID || a.TurnID == ref.TurnID || a.TurnID == 0 {
+			t.Fatalf("%+v", a)
+		}
+		// Changed again before the turn came to a boundary: one text to heed.
+		if again := h.one(edited("c", "1", "e2", "best", "restart")); again.Edited != router.EditReplaced || again.TurnID != a.TurnID {
+			t.Errorf("%+v", again)
+		}
+		list := h.absorb(ref, 1)
+		if texts(list) != "best" || list[0].Replaces != original {
+			t.Errorf("%+v", list)
+		}
+		// And again after it, now of what was merged.
+		last := h.one(edited("c", "1", "e3", "the very best", "restart"))
+		if last.Edited != router.EditRestarts || last.Steers != ref.TurnID {
+			t.Errorf("%+v", last)
+		}
+		if list = h.absorb(ref, 2); texts(list) != "the very best" || list[0].Replaces != original {
+			t.Errorf("%+v", list)
+		}
+		if a := h.one(edited("c", "1", "e4", "never mind", "ignore")); a.Edited != router.EditRevised || a.TurnID != 0 {
+			t.Errorf("%+v", a)
+		}
+		if d := h.load(ref); len(d.State.Added) != 2 || d.State.Added[1].Replaces != original || d.Turn.Message.Text != "hello 1" {
+			t.Errorf("%+v", d.State.Added)
+		}
+		if next := h.commit(ref, end("done", "answered")); next != nil {
+			t.Errorf("next %+v", next)
+		}
+	})
+}
+
+// What was to steer and came too late runs by itself, and says what it is.
+func TestEditTooLateToSteerRunsByItself(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		original := h.load(ref).Turn.Message.ID
+		a := h.one(edited("c", "1", "e1", "late", "steer"))
+		next := h.commit(ref, end("done", "answered"))
+		if next == nil || next.TurnID != a.TurnID {
+			t.Fatalf("next %+v", next)
+		}
+		if m := h.load(next.TurnRef).Turn.Message; m.Text != "late" || m.Replaces != original {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+func TestEditAfterItsTurn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		h.commit(h.begun("c", "1"), end("done", "answered"))
+		for i, text := range []string{"one", "two", "one"} {
+			a := h.one(withFile(edited("c", "1", "e"+text+string(rune('0'+i)), text, "steer"), "f", int64(i+1)))
+			if a.Edited != router.EditRevised || a.TurnID != 0 || a.MessageID == 0 || a.Event == 0 {
+				t.Errorf("%+v", a)
+			}
+		}
+		d := h.load(h.begun("c", "2"))
+		recent := d.State.Recent
+		if len(recent) != 4 || recent[0].Text != "hello 1" || recent[1].Text != "(edited earlier message) one" ||
+			recent[3].Text != "(edited earlier message) one" || len(recent[2].Attachments) != 1 || recent[2].Attachments[0].Size != 2 {
+			t.Errorf("%+v", recent)
+		}
+		// One that is revised while another turn runs, or waits, is seen by it when it
+		// is taken up.
+		h.one(edited("c", "1", "late", "three", "restart"))
+		if d := h.load(router.TurnRef{TurnID: d.Turn.ID, SessionID: d.Turn.Session.ID, Fence: 2}); len(d.State.Recent) != 5 {
+			t.Errorf("%+v", d.State.Recent)
+		}
+	})
+}
+
+// promise: P4.no-entry-no-service
+func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		stranger := entry("c", "1", "let me in")
+		stranger.Class, stranger.Person = router.ClassStranger, ""
+		notice := entry("c", "3", "")
+		notice.Class, notice.Reply = router.ClassNotice, text("empty")
+		h.accept(stranger, control(entry("c", "2", "/help"), router.EffectNone, "help"), notice)
+		for of, key := range map[string]string{"1": "e1", "2": "e2", "3": "e3"} {
+			if a := h.one(edited("c", of, key, "do it", "restart")); a.Edited != router.EditRevised || a.TurnID != 0 || a.MessageID == 0 {
+				t.Errorf("%s: %+v", of, a)
+			}
+		}
+		if n, err := db.Count(h.ctx, "SELECT count(*) FROM turns"); n != 0 || err != nil {
+			t.Errorf("%d turns, %v", n, err)
+		}
+		for _, l := range h.load(h.begun("c", "9")).State.Recent {
+			if l.Text == "let me in" || l.Text == "(edited earlier message) do it" && l.Author == "Marco P." {
+				t.Errorf("a stranger's text is in the session: %+v", l)
+			}
+		}
+		if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages WHERE class = 'stranger' AND session_id IS NULL"); n != 2 || err != nil {
+			t.Errorf("%d messages of strangers, %v", n, err)
+		}
+	})
+}
+
+// An edit races with the start of its turn: it is in the text, or steers.
+func TestEditRacingWithTheStart(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		for _, conv := range []string{"a", "b", "c", "d", "e", "f"} {
+			h.one(entry(conv, conv, "old"))
+			var a []router.Accepted
+			var list []router.Claimed
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				var err error
+				if a, err = h.r.Accept(h.ctx, h.owner(), []router.Entry{edited(conv, conv, conv+"e", "new", "steer")}); err != nil {
+					t.Errorf("accept: %v", err)
+				}
+			})
+			wg.Go(func() {
+				var err error
+				if list, err = h.r.Claim(h.ctx, h.owner(), []string{"tg"}, nil, 1); err != nil {
+					t.Errorf("claim: %v", err)
+				}
+			})
+			wg.Wait()
+			if t.Failed() || len(list) != 1 {
+				t.Fatalf("claimed %+v", list)
+			}
+			text, more := h.load(list[0].TurnRef).Turn.Message.Text, texts(h.absorb(list[0].TurnRef, 1))
+			switch a[0].Edited {
+			case router.EditReplaced:
+				if text != "new" || more != "" {
+					t.Errorf("replaced: %q, %q", text, more)
+				}
+			case router.EditSteers:
+				if text != "old" || more != "new" {
+					t.Errorf("steers: %q, %q", text, more)
+				}
+			default:
+				t.Errorf("%+v", a[0])
+			}
+			h.commit(list[0].TurnRef, end("done", "answered"))
+		}
+	})
+}
+
+func TestDeletedMessages(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		if a := h.one(deleted("c", "0", "d0")); a.TurnID != 0 || a.MessageID != 0 {
+			t.Errorf("never taken: %+v", a)
+		}
+		ref := h.begun("c", "1")
+		queued := h.one(withFile(entry("c", "2", "two"), "f", 1))
+		if a := h.one(deleted("c", "2", "d2")); a.TurnID != queued.TurnID || a.CancelTurn != 0 {
+			t.Errorf("queued: %+v", a)
+		}
+		h.is(queued.TurnID, "cancelled")
+		if a := h.one(deleted("c", "1", "d1")); a.TurnID != ref.TurnID || a.CancelTurn != ref.TurnID {
+			t.Errorf("running: %+v", a)
+		}
+		if d := h.load(ref); !d.CancelRequested || d.Turn.Message.Text != "" {
+			t.Errorf("%+v", d)
+		}
+		h.commit(ref, end("cancelled", "cancelled"))
+		if a := h.one(deleted("c", "1", "again")); a.TurnID != 0 {
+			t.Errorf("%+v", a)
+		}
+
+		// Of collected messages one is taken back: the others are answered.
+		collected := h.accept(entry("c", "3", "three"), mode(entry("c", "4", "four"), "collect"))
+		if a := h.one(deleted("c", "3", "d3")); a.TurnID != 0 {
+			t.Errorf("%+v", a)
+		}
+		next := h.claim(1)[0].TurnRef
+		if d := h.load(next); d.Turn.Message.Text != "four" || next.TurnID != collected[0].TurnID || len(d.State.Recent) != 0 {
+			t.Errorf("%+v", d)
+		}
+		h.commit(next, end("done", "answered"))
+		both := h.accept(entry("c", "5", "five"), mode(entry("c", "6", "six"), "collect"), deleted("c", "5", "d5"), deleted("c", "6", "d6"))
+		h.is(both[0].TurnID, "cancelled")
+		if n, err := db.Count(h.ctx, "SELECT count(*) FROM attachments WHERE state <> 'gone' OR name <> ''"); n != 0 || err != nil {
+			t.Errorf("%d attachments, %v", n, err)
+		}
+	})
+}
+
+func TestNotesAreReadByLaterTurns(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		waiting := h.one(entry("c", "1", "first"))
+		note := entry("c", "2", "reacted with 👍")
+		note.Class, note.Event.Message.ID = router.ClassNote, ""
+		a := h.one(note)
+		if a.TurnID != 0 || a.MessageID == 0 || a.Event != 3 || a.SessionID != waiting.SessionID {
+			t.Errorf("%+v", a)
+		}
+		ref := h.claim(1)[0].TurnRef
+		if d := h.load(ref); len(d.State.Recent) != 1 || d.State.Recent[0].Text != "reacted with 👍" || d.State.Recent[0].Author != "marco" {
+			t.Errorf("%+v", d.State.Recent)
+		}
+		if next := h.commit(ref, agent.Step{End: &agent.End{State: "done"}}); next != nil {
+			t.Errorf("next %+v", next)
+		}
+	})
+}

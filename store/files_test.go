@@ -1,0 +1,178 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+func atoi(t *testing.T, s string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func blobName(c string) string { return strings.Repeat(c, 64) }
+
+func TestAttachments(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		e := withFile(claiming(entry("c", "1", "look")), "ref", 5)
+		e.Taint = "file"
+		ref := h.one(e).Claimed.TurnRef
+		id := atoi(t, h.load(ref).Turn.Message.Attachments[0].ID)
+		a, err := h.r.Attachment(h.ctx, "tg:c", id)
+		want := router.Attachment{
+			ID: id, Channel: "tg", PlatformID: "ref", Kind: channels.Photo, Name: "p.png", Type: "image/png", Size: 5,
+			State: router.AttachmentReferenced, Taint: "file",
+		}
+		if err != nil || *a != want {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		h.one(entry("d", "2", "another session"))
+		for session, n := range map[string]int64{"tg:d": id, "tg:nowhere": id, "tg:c": id + 99} {
+			if _, err := h.r.Attachment(h.ctx, session, n); !errors.Is(err, router.ErrNotFound) {
+				t.Errorf("%s, %d: %v", session, n, err)
+			}
+		}
+		a.State, a.Reason, a.Blob, a.Type, a.Size = router.AttachmentQuarantined, "it runs", blobName("a"), "application/x-elf", 6
+		if err := h.r.SetAttachment(h.ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.r.Attachment(h.ctx, "tg:c", id); err != nil || *got != *a {
+			t.Errorf("%+v, %v", got, err)
+		}
+		bad := *a
+		bad.State = "odd"
+		if err := h.r.SetAttachment(h.ctx, &bad); !errors.Is(err, router.ErrConflict) {
+			t.Errorf("an unknown state: %v", err)
+		}
+		if bad = *a; bad.ID > 0 {
+			bad.ID = 999
+		}
+		if err := h.r.SetAttachment(h.ctx, &bad); !errors.Is(err, router.ErrNotFound) {
+			t.Errorf("no such attachment: %v", err)
+		}
+
+		made := router.Attachment{Kind: channels.Document, Name: "out.csv", Type: "text/csv", Size: 3, State: router.AttachmentClean, Blob: blobName("b"), Taint: "web"}
+		if err := h.r.AddAttachment(h.ctx, "tg:nowhere", &made); !errors.Is(err, router.ErrNotFound) || made.ID != 0 {
+			t.Errorf("%v", err)
+		}
+		if err := h.r.AddAttachment(h.ctx, "tg:c", &made); err != nil || made.ID == 0 {
+			t.Fatalf("%+v, %v", made, err)
+		}
+		made.Channel = "tg"
+		if got, err := h.r.Attachment(h.ctx, "tg:c", made.ID); err != nil || *got != made {
+			t.Errorf("%+v, %v", got, err)
+		}
+		// A turn that runs while its conversation moves still finds its files.
+		h.accept(moves("c", "c2", "1"))
+		for _, session := range []string{"tg:c", "tg:c2"} {
+			if _, err := h.r.Attachment(h.ctx, session, made.ID); err != nil {
+				t.Errorf("%s: %v", session, err)
+			}
+			if err := h.r.AddAttachment(h.ctx, session, &made); err != nil {
+				t.Errorf("%s: %v", session, err)
+			}
+		}
+		// Of a stranger's file nobody may have the bytes.
+		s := withFile(entry("s", "3", "virus"), "ref", 5)
+		s.Class, s.Person = router.ClassStranger, ""
+		h.accept(s)
+		if _, err := h.r.Attachment(h.ctx, "tg:s", made.ID+1); !errors.Is(err, router.ErrNotFound) {
+			t.Errorf("a stranger's: %v", err)
+		}
+	})
+}
+
+func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		start := time.Now()
+		at := start
+		db.SetNow(func() time.Time { return at })
+		ref := h.begun("c", "1")
+		add := func(blob string) int64 {
+			a := router.Attachment{Name: blob, State: router.AttachmentClean, Blob: blob}
+			if blob == "" {
+				a.State = router.AttachmentReferenced
+			}
+			if err := h.r.AddAttachment(h.ctx, "tg:c", &a); err != nil {
+				t.Fatal(err)
+			}
+			return a.ID
+		}
+		old := add(blobName("a")) // only here
+		add(blobName("a"))
+		add(blobName("b")) // younger elsewhere
+		add(blobName("c")) // on its way out
+		add("")            // never fetched
+		used := add(blobName("d"))
+		step := agent.Step{Say: []agent.Say{{Text: "x", Position: -1}}}
+		h.commit(ref, step, router.Reply{Text: "x", Parts: []channels.Body{{Files: []channels.File{{Blob: blobName("c"), Name: "c"}}}}})
+		at = start.Add(2 * time.Hour)
+		add(blobName("b"))
+		a, err := h.r.Attachment(h.ctx, "tg:c", used)
+		if err != nil || h.r.SetAttachment(h.ctx, a) != nil {
+			t.Fatal(err)
+		}
+
+		if blobs, err := h.r.Forget(h.ctx, start.Add(time.Hour), 0); err != nil || blobs != nil {
+			t.Errorf("none: %v, %v", blobs, err)
+		}
+		blobs, err := h.r.Forget(h.ctx, start.Add(time.Hour), 1)
+		if err != nil || len(blobs) != 0 {
+			t.Errorf("the same bytes elsewhere: %v, %v", blobs, err)
+		}
+		if a, err := h.r.Attachment(h.ctx, "tg:c", old); err != nil || a.State != router.AttachmentGone || a.Blob != "" || a.Name == "" {
+			t.Errorf("%+v, %v", a, err)
+		}
+		if blobs, err = h.r.Forget(h.ctx, start.Add(time.Hour), 100); err != nil || !slices.Equal(blobs, []string{blobName("a")}) {
+			t.Errorf("%v, %v", blobs, err)
+		}
+		if blobs, err = h.r.Forget(h.ctx, start.Add(time.Hour), 100); err != nil || len(blobs) != 0 {
+			t.Errorf("again: %v, %v", blobs, err)
+		}
+		for blob, want := range map[string]bool{
+			blobName("a"): false, blobName("b"): true, blobName("c"): true, blobName("d"): true, "": false, "%": false, "odd": false,
+		} {
+			if got, err := h.r.Referred(h.ctx, blob); err != nil || got != want {
+				t.Errorf("%s: %v, %v", blob, got, err)
+			}
+		}
+		hold := h.hold()
+		h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliverySent})
+		if got, err := h.r.Referred(h.ctx, blobName("c")); err != nil || got {
+			t.Errorf("sent: %v, %v", got, err)
+		}
+	})
+}
+
+func TestRecentLinesNameTheirFiles(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.one(withFile(claiming(entry("c", "1", "")), "ref", 5)).Claimed.TurnRef
+		own := h.load(ref).Turn.Message.Attachments
+		h.commit(ref, end("done", "answered"))
+		recent := h.load(h.begun("c", "2")).State.Recent
+		if len(recent) != 1 || fmt.Sprint(recent[0].Attachments) != fmt.Sprint(own) || recent[0].Attachments[0].Kind != "photo" {
+			t.Errorf("%+v, want %+v", recent, own)
+		}
+	})
+}

@@ -1,0 +1,146 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+func member(conv, key string, m channels.Membership) router.Entry {
+	e := entry(conv, "member"+key, "")
+	e.Class, e.Event.Kind, e.Event.Member, e.Event.Message = router.ClassMember, channels.EventMember, m, channels.Message{}
+	return e
+}
+
+func (h *house) gone(hold router.Hold, conv channels.ConversationID) bool {
+	h.Helper()
+	first, err := h.r.Gone(h.ctx, hold, conv)
+	if err != nil {
+		h.Fatalf("gone: %v", err)
+	}
+	return first
+}
+
+func TestGoneIsFirstOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.hold()
+		h.one(entry("c", "1", "one"))
+		want := func(want bool, when string) {
+			t.Helper()
+			if first := h.gone(hold, "c"); first != want {
+				t.Errorf("%s: first is %v", when, first)
+			}
+			if h.gone(hold, "c") {
+				t.Errorf("%s: first twice", when)
+			}
+		}
+		want(true, "closed")
+		h.one(entry("c", "2", "open again"))
+		want(true, "closed again")
+		h.one(member("c", "1", channels.Left))
+		want(false, "told so by the platform afterwards")
+		h.one(member("c", "2", channels.Joined))
+		h.one(member("c", "3", channels.Left))
+		want(true, "told so by the platform before any delivery failed")
+		stranger := entry("c", "3", "anybody there?")
+		stranger.Class, stranger.Person = router.ClassStranger, ""
+		h.accept(stranger)
+		want(true, "after a stranger's word")
+		h.accept(mode(entry("c", "4", "by the other path"), "steer"))
+		want(true, "after that")
+		if h.gone(hold, "nowhere") {
+			t.Error("what is not known is not closed")
+		}
+		h.accept(member("fresh", "4", channels.Left), member("fresh2", "5", channels.Joined))
+		old := hold
+		if hold = h.hold(); hold.Fence == old.Fence {
+			t.Fatal("the fence did not grow")
+		}
+		if _, err := h.r.Gone(h.ctx, old, "c"); !errors.Is(err, router.ErrFenced) {
+			t.Errorf("under an old fence: %v", err)
+		}
+	})
+}
+
+func TestAdminChats(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		err := h.r.SetPeople(h.ctx, []router.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := func(want string) {
+			t.Helper()
+			list, err := h.r.AdminChats(h.ctx)
+			var got []channels.ConversationID
+			for _, c := range list {
+				got = append(got, c.ID)
+			}
+			if err != nil || fmt.Sprint(got) != want {
+				t.Errorf("%v, %v; want %s", got, err, want)
+			}
+		}
+		want("[]")
+		group := entry("group", "1", "in a group")
+		group.Event.Conversation.Kind = channels.Group
+		h.accept(entry("m1", "2", "first"), entry("m2", "3", "then here"), by(entry("a1", "4", "hello"), "anna"), by(entry("o1", "5", "hello"), "otto"), group)
+		want("[a1 m2]")
+		h.posts("m1", "6", "help")
+		want("[m1 a1]")
+		h.gone(h.hold(), "m1")
+		want("[a1 m2]")
+		list, err := h.r.AdminChats(h.ctx)
+		if err != nil || list[0] != (channels.Conversation{Channel: "tg", ID: "a1", Kind: channels.Direct, Place: "a1"}) {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
+
+func TestNotifyTellsOnce(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.hold()
+		conv := channels.Conversation{Channel: "tg", ID: "a", Kind: channels.Direct, Place: "a"}
+		for i, want := range []bool{true, false} {
+			if told, err := h.r.Notify(h.ctx, []byte("gone c"), conv, *text("c is closed")); err != nil || told != want {
+				t.Errorf("%d: %v, %v", i, told, err)
+			}
+		}
+		out := h.begin(hold, "a")
+		if out == nil || out.Body.Text != "c is closed" || out.Conversation != conv {
+			t.Fatalf("%+v", out)
+		}
+		h.settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "p9"})
+		if out = h.begin(hold, "a"); out != nil {
+			t.Errorf("told twice: %+v", out)
+		}
+		if e, err := h.r.Events(h.ctx, "tg:a", 0, 9); err != nil || len(e) != 1 || e[0].Message.Text != "c is closed" || !e[0].Message.Notice {
+			t.Errorf("%+v, %v", e, err)
+		}
+		// It opens nothing: only the other side does.
+		h.gone(hold, "a")
+		if told, err := h.r.Notify(h.ctx, []byte("more"), conv, *text("more")); err != nil || !told {
+			t.Errorf("%v, %v", told, err)
+		}
+		if h.gone(hold, "a") {
+			t.Error("our own message opened the conversation")
+		}
+		if got, err := h.r.Shown(h.ctx, conv, "p9"); err != nil || got != "c is closed" {
+			t.Errorf("%q, %v", got, err)
+		}
+		for _, id := range []channels.MessageID{"", "p10"} {
+			if _, err := h.r.Shown(h.ctx, conv, id); !errors.Is(err, router.ErrNotFound) {
+				t.Errorf("%q: %v", id, err)
+			}
+		}
+	})
+}
