@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 		}
 		// The person writes as Chat does: a line, and the next when it was taken.
 		ctx, cancel := context.WithCancel(context.Background())
-		said := make(chan string, 100)
+		said := make(chan string, 1000)
 		var pending, repeat atomic.Int64
 		repeat.Store(1)
 		var writing sync.WaitGroup
