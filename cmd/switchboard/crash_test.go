@@ -13,8 +13,6 @@ import (
 	"time"
 
 	"switchboard/agent/llm/llmtest"
-	"switchboard/channels/channelstest"
-	"switchboard/channels/channelstest/scripted"
 )
 
 const (
@@ -30,6 +28,19 @@ var phases = []string{"accept", "plan", "exec", "sending"}
 // promise: P1.ack-after-commit
 // promise: P7.done-once
 func TestCrash(t *testing.T) {
+	crashTest(t, func(r *rig) place { return newScriptedPlace(r.platform) })
+}
+
+// promise: P1.kill-loses-nothing
+// promise: P2.repeated-marked
+func TestCrashTelegram(t *testing.T) {
+	crashTest(t, func(r *rig) place { return newTelegramPlace(r.t) })
+}
+
+// crashTest has users write 200 messages while the program is killed 25 times, and
+// holds what the person saw, the platform and the ledger against the promises.
+func crashTest(t *testing.T, place func(*rig) place) {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("CRASH_SEED"); s != "" {
 		var err error
@@ -38,7 +49,7 @@ func TestCrash(t *testing.T) {
 		}
 	}
 	t.Logf("seed %d (CRASH_SEED=%d runs it again)", seed, seed)
-	c := newCrash(t, seed)
+	c := newCrash(t, seed, place)
 	fell := map[string]int{}
 	for kill := range crashKills {
 		c.rig.start()
@@ -70,27 +81,19 @@ func TestCrash(t *testing.T) {
 type crash struct {
 	t        *testing.T
 	rig      *rig
+	place    place
 	random   *rand.Rand
 	marker   string // names the test's commands among all processes
 	written  int
 	planning atomic.Int32
-	sending  atomic.Int32
 }
 
-func newCrash(t *testing.T, seed uint64) *crash {
-	var people []string
-	for u := range crashUsers {
-		people = append(people, fmt.Sprintf("u%d", u))
-	}
+func newCrash(t *testing.T, seed uint64, place func(*rig) place) *crash {
 	c := &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: fmt.Sprintf("crash_%d_%d", os.Getpid(), seed)}
-	c.rig = newRig(t, people, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
+	c.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
+	c.place = place(c.rig)
+	c.rig.append(c.place.settings())
 	c.rig.model.Handle(c.think)
-	c.rig.platform.OnSend(func(scripted.Post) channelstest.Fault {
-		c.sending.Add(1)
-		defer c.sending.Add(-1)
-		time.Sleep(10 * time.Millisecond)
-		return channelstest.Fault{}
-	})
 	return c
 }
 
@@ -137,8 +140,7 @@ func jobText(task string) string {
 // write lets users write until n messages are written.
 func (c *crash) write(n int) {
 	for ; c.written < n; c.written++ {
-		user := fmt.Sprintf("u%d", c.written%crashUsers)
-		c.rig.platform.Say("c"+user, user, fmt.Sprintf("job %d", c.written))
+		c.place.say(c.written%crashUsers, fmt.Sprintf("job %d", c.written))
 	}
 }
 
@@ -157,13 +159,13 @@ func (c *crash) inFlight() (in []string) {
 func (c *crash) under(phase string) bool {
 	switch phase {
 	case "accept":
-		return c.rig.platform.Pending() > 0
+		return c.place.pending()
 	case "plan":
 		return c.planning.Load() > 0
 	case "exec":
 		return len(marked(c.marker)) > 0
 	}
-	return c.sending.Load() > 0
+	return c.place.sending()
 }
 
 // awaitPhase waits until phase is under way; one more message may be written for it.
@@ -183,7 +185,7 @@ func (c *crash) awaitPhase(phase string) {
 func (c *crash) settle() {
 	c.t.Helper()
 	c.rig.await("every event has its turn, ended, and its deliveries are settled", 3*time.Minute, func() bool {
-		if c.rig.platform.Pending() > 0 {
+		if c.place.pending() {
 			return false
 		}
 		turns := c.rig.turns()
@@ -273,8 +275,8 @@ func (c *crash) logged() map[int]int {
 
 // shown counts the answers to job n on the platform, without and with the mark.
 func (c *crash) shown(n int) (plain, marked int) {
-	for _, s := range c.rig.platform.Sent() {
-		switch strings.TrimSpace(s.Text) {
+	for _, text := range c.place.shown(n % crashUsers) {
+		switch strings.TrimSpace(text) {
 		case fmt.Sprintf("done job %d", n):
 			plain++
 		case fmt.Sprintf("(repeated) done job %d", n):
@@ -286,17 +288,21 @@ func (c *crash) shown(n int) (plain, marked int) {
 
 // checkOrder wants the answers of a conversation in the order of its messages.
 func (c *crash) checkOrder() {
-	last := map[string]int{}
-	for _, s := range c.rig.platform.Sent() {
-		m := jobPattern.FindStringSubmatch(s.Text)
-		if m == nil || !strings.Contains(s.Text, "done job") {
-			continue
+	for user := range crashUsers {
+		last := -1
+		for _, text := range c.place.shown(user) {
+			m := jobPattern.FindStringSubmatch(text)
+			if m == nil || !strings.Contains(text, "done job") {
+				continue
+			}
+			n, _ := strconv.Atoi(m[1])
+			if n%crashUsers != user {
+				c.t.Errorf("user %d reads the answer to job %d", user, n)
+			}
+			if n < last || n == last && !strings.HasPrefix(text, "(repeated)") {
+				c.t.Errorf("user %d: job %d was answered after job %d", user, n, last)
+			}
+			last = n
 		}
-		n, _ := strconv.Atoi(m[1])
-		conv := string(s.Conversation)
-		if before, seen := last[conv]; seen && (n < before || n == before && !strings.HasPrefix(s.Text, "(repeated)")) {
-			c.t.Errorf("in %s job %d was answered after job %d", conv, n, before)
-		}
-		last[conv] = n
 	}
 }

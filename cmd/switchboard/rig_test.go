@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -115,6 +116,19 @@ rate = "off"
 		}
 	})
 	return r
+}
+
+// append adds tables to the settings.
+func (r *rig) append(tables string) {
+	r.t.Helper()
+	f, err := os.OpenFile(r.config, os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(tables)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // start runs the program.

@@ -1,0 +1,110 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/channels/telegram/telegramtest"
+)
+
+// A place is the platform of a crash test: users write in their direct chats and
+// see what the bot answers. Its sends take a while, to be killed in.
+type place interface {
+	// settings are the tables of the channel and of its people.
+	settings() string
+	say(user int, text string)
+	// pending says that something was written and is not confirmed.
+	pending() bool
+	// sending says that a send is under way.
+	sending() bool
+	// shown are the texts of the bot in the user's chat, in the order shown.
+	shown(user int) []string
+}
+
+// sendTime is how long a send takes.
+const sendTime = 10 * time.Millisecond
+
+// scriptedPlace is the rig's own platform.
+type scriptedPlace struct {
+	platform *channelstest.Platform
+	now      atomic.Int32
+}
+
+func newScriptedPlace(platform *channelstest.Platform) *scriptedPlace {
+	p := &scriptedPlace{platform: platform}
+	platform.OnSend(func(scripted.Post) channelstest.Fault {
+		p.now.Add(1)
+		defer p.now.Add(-1)
+		time.Sleep(sendTime)
+		return channelstest.Fault{}
+	})
+	return p
+}
+
+func (p *scriptedPlace) settings() string {
+	var b strings.Builder
+	for u := range crashUsers {
+		fmt.Fprintf(&b, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"scripted:u%d\"]\n", u, u)
+	}
+	return b.String()
+}
+
+func (p *scriptedPlace) say(user int, text string) {
+	p.platform.Say(fmt.Sprintf("cu%d", user), fmt.Sprintf("u%d", user), text)
+}
+func (p *scriptedPlace) pending() bool { return p.platform.Pending() > 0 }
+func (p *scriptedPlace) sending() bool { return p.now.Load() > 0 }
+
+func (p *scriptedPlace) shown(user int) (texts []string) {
+	for _, s := range p.platform.SentIn(fmt.Sprintf("cu%d", user)) {
+		texts = append(texts, s.Text)
+	}
+	return texts
+}
+
+// telegramPlace speaks the Bot API.
+type telegramPlace struct {
+	server *telegramtest.Server
+	users  [crashUsers]telegramtest.User
+	until  atomic.Int64 // when the latest send is over, in Unix microseconds
+}
+
+func newTelegramPlace(t telegramtest.TB) *telegramPlace {
+	p := &telegramPlace{server: telegramtest.New(t)}
+	for u := range p.users {
+		p.users[u] = p.server.AddUser(fmt.Sprintf("User%d", u))
+	}
+	p.server.Break(telegramtest.Fault{
+		Method: "sendMessage", Times: -1, Delay: sendTime,
+		When: func(telegramtest.Call) bool {
+			p.until.Store(time.Now().Add(sendTime).UnixMicro())
+			return true
+		},
+	})
+	return p
+}
+
+func (p *telegramPlace) settings() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[channels.telegram]\nkind = \"telegram\"\ntoken = %q\napi_url = %q\ntools_deny = []\nrate = \"off\"\n",
+		p.server.Token(), p.server.URL())
+	for u, user := range p.users {
+		fmt.Fprintf(&b, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"telegram:%d\"]\n", u, user.ID)
+	}
+	return b.String()
+}
+
+func (p *telegramPlace) say(user int, text string) { p.server.Say(p.users[user].ID, text) }
+func (p *telegramPlace) pending() bool             { return len(p.server.Pending()) > 0 }
+func (p *telegramPlace) sending() bool             { return time.Now().UnixMicro() < p.until.Load() }
+
+func (p *telegramPlace) shown(user int) (texts []string) {
+	for _, m := range p.server.FromBot(p.users[user].ID) {
+		texts = append(texts, m.Text)
+	}
+	return texts
+}

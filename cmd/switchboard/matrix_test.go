@@ -1,0 +1,165 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/channels/console"
+)
+
+var update = flag.Bool("update", false, "rewrite the channel matrix in README.md")
+
+const (
+	matrixBegin = "<!-- channel matrix: made by go test ./cmd/switchboard -run TestReadmeMatrix -update -->\n"
+	matrixEnd   = "<!-- end of channel matrix -->\n"
+)
+
+// TestReadmeMatrix holds the README's table of channels to what the channels say of
+// themselves.
+func TestReadmeMatrix(t *testing.T) {
+	t.Parallel()
+	const readme = "../../README.md"
+	data, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, begins := strings.Cut(string(data), matrixBegin)
+	old, after, ends := strings.Cut(rest, matrixEnd)
+	if !begins || !ends {
+		t.Fatalf("README.md does not hold the lines %q and %q", matrixBegin, matrixEnd)
+	}
+	table := matrix(t)
+	if old == table {
+		return
+	}
+	if !*update {
+		t.Fatalf("the channel matrix in README.md is out of date; run this test with -update. It should be:\n%s", table)
+	}
+	if err := os.WriteFile(readme, []byte(before+matrixBegin+table+matrixEnd+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A column of the matrix is one kind of channel, in a direct chat and in a group.
+type column struct {
+	name          string
+	channel       channels.Channel
+	direct, group channels.Features
+}
+
+func columns(t *testing.T) (list []column) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	made := []channels.Channel{console.New("terminal", nil, log)}
+	for _, k := range kinds() {
+		ch, err := k.connect(k.name, k.config.Adapter(), log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, ch)
+	}
+	for _, ch := range made {
+		c := column{name: ch.Name(), channel: ch}
+		c.name = strings.ToUpper(c.name[:1]) + c.name[1:]
+		c.direct = ch.Features(channels.Conversation{Channel: ch.Name(), ID: "1", Kind: channels.Direct})
+		c.group = ch.Features(channels.Conversation{Channel: ch.Name(), ID: "-1", Kind: channels.Group})
+		list = append(list, c)
+	}
+	return list
+}
+
+// rows are the lines of the matrix; each says one thing of a channel.
+var rows = []struct {
+	what string
+	say  func(column) string
+}{
+	{"longest part of an answer", func(c column) string {
+		if c.direct.MaxText == 0 {
+			return "any length"
+		}
+		return strconv.Itoa(c.direct.MaxText) + " characters"
+	}},
+	{"formatting", func(c column) string { return yes(c.direct.Markdown) }},
+	{"files out", func(c column) string {
+		if !c.direct.Files {
+			return "by name"
+		}
+		return fmt.Sprintf("to %d MB, %d in one message", c.direct.MaxFile>>20, max(1, c.direct.FilesPerPart))
+	}},
+	{"files in", func(c column) string { return able[channels.Fetcher](c) }},
+	{"choices", func(c column) string {
+		if c.direct.Buttons {
+			return "buttons, or the number typed"
+		}
+		return "the number typed"
+	}},
+	{"progress while it works", func(c column) string {
+		if _, reads := c.channel.(channels.Reader); reads {
+			return "live"
+		}
+		if c.direct.DraftEvery == 0 {
+			return "no"
+		}
+		return fmt.Sprintf("edited every %s, %s in groups", c.direct.DraftEvery, c.group.DraftEvery)
+	}},
+	{"typing is shown", func(c column) string { return able[channels.Typer](c) }},
+	{"menu of commands", func(c column) string { return able[channels.Commander](c) }},
+	{"sending limits", func(c column) string {
+		d, g := c.direct.Rates, c.group.Rates
+		if d == (channels.Rates{}) {
+			return "none"
+		}
+		return fmt.Sprintf("%g/s in all, %g/s in a chat, %g/min in a group", d.PerSecond, d.PerConversationSecond, g.PerConversationMinute)
+	}},
+	{"a send whose answer was lost", func(c column) string {
+		if _, reads := c.channel.(channels.Reader); reads {
+			return "cannot be: clients read the ledger"
+		}
+		if d, ok := c.channel.(channels.Deduper); ok {
+			return "sent again, dropped by the platform within " + d.Window().Round(time.Second).String()
+		}
+		if _, ok := c.channel.(channels.Finder); ok {
+			return "looked up, sent again if absent"
+		}
+		return `sent once more, marked "(repeated)"`
+	}},
+}
+
+func able[A any](c column) string {
+	_, ok := c.channel.(A)
+	return yes(ok)
+}
+
+func yes(ok bool) string {
+	if ok {
+		return "yes"
+	}
+	return "no"
+}
+
+// matrix is the table in Markdown.
+func matrix(t *testing.T) string {
+	t.Helper()
+	list := columns(t)
+	var b strings.Builder
+	line := func(first string, say func(column) string) {
+		b.WriteString("| " + first + " |")
+		for _, c := range list {
+			b.WriteString(" " + say(c) + " |")
+		}
+		b.WriteByte('\n')
+	}
+	line("", func(c column) string { return c.name })
+	line("---", func(column) string { return "---" })
+	for _, row := range rows {
+		line(row.what, row.say)
+	}
+	return b.String()
+}
