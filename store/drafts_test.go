@@ -139,7 +139,7 @@ func TestDraftSentWhileItsPlaceIsTaken(t *testing.T) {
 	})
 }
 
-// promise: L.resumed-stream
+// promise: L.draft-row-first
 func TestResumedTurnGoesOnWithItsDraft(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

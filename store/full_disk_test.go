@@ -3,8 +3,10 @@
 package store_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -107,6 +109,33 @@ func TestFullDiskIsRelievedByACheckpoint(t *testing.T) {
 	}
 	if n, err := db.Count(t.Context(), "SELECT count(*) FROM rejected"); err != nil || n != 50 {
 		t.Errorf("%d rows of 50, %v", n, err)
+	}
+}
+
+// A full disk leaves nothing of a file behind, and is no harm to those that are
+// there.
+func TestFullDiskAndBlobs(t *testing.T) {
+	t.Parallel()
+	_, dir := tinyDisk(t, "3m")
+	b := store.NewBlobs(filepath.Join(dir, "attachments"))
+	small, _, err := b.Put(t.Context(), 0, filling("small"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fill(filepath.Join(dir, "ballast")); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		blob, _, err := b.Put(t.Context(), 0, func(w io.Writer) error {
+			_, err := io.CopyN(w, rand.Reader, 1<<20)
+			return err
+		})
+		if !errors.Is(err, syscall.ENOSPC) || blob != "" {
+			t.Fatalf("on a full disk: %s, %v", blob, err)
+		}
+	}
+	if list := left(t, filepath.Join(dir, "attachments")); len(list) != 1 || list[0] != small {
+		t.Errorf("left behind: %v", list)
 	}
 }
 

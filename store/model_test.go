@@ -31,6 +31,19 @@ type machine struct {
 	running  map[int64]router.TurnRef // session → what this engine runs
 	stale    []router.TurnRef
 	woken    bool // somebody was told, or knows, that a turn waits
+
+	rows   int             // turns there must be, merged ones included
+	taken  int             // messages that turns answer
+	begun  map[int64]bool  // turns that ran
+	steers map[int64]bool  // turns that may be absorbed
+	merged map[int64]bool  // turns that were absorbed
+	of     map[int64]int64 // message → the turn it was queued as
+	edits  int
+}
+
+// queued says whether a turn of the conversation waits for its beginning.
+func (m *machine) queued(conv string, turn int64) bool {
+	return !m.begun[turn] && slices.Contains(m.order[conv][m.done[conv]:], turn)
 }
 
 func (m *machine) start(t *rapid.T) {
@@ -50,6 +63,29 @@ func (m *machine) took(t *rapid.T, c *router.Claimed) {
 		t.Fatalf("session %d claimed twice: %+v and %+v", c.SessionID, ref, c)
 	}
 	m.running[c.SessionID] = c.TurnRef
+	m.begun[c.TurnID] = true
+}
+
+// collects says whether a message that may be collected is.
+func (m *machine) collects(conv string) bool {
+	open := m.order[conv][m.done[conv]:]
+	return len(open) > 0 && !m.begun[open[len(open)-1]] && !m.steers[open[len(open)-1]]
+}
+
+// keep notes what became of a message.
+func (m *machine) keep(t *rapid.T, key, conv string, e *router.Entry, a *router.Accepted) {
+	m.rows++
+	m.taken++
+	m.accepted[key], m.of[a.MessageID] = a.TurnID, a.TurnID
+	if a.Merged {
+		return
+	}
+	m.where[a.TurnID], m.steers[a.TurnID] = conv, e.Mode == "steer" || a.Edited == router.EditSteers
+	m.order[conv] = append(m.order[conv], a.TurnID)
+	m.woken = m.woken || a.Waiting
+	if a.Claimed != nil {
+		m.took(t, a.Claimed)
+	}
 }
 
 func (m *machine) Accept(t *rapid.T) {
@@ -58,6 +94,7 @@ func (m *machine) Accept(t *rapid.T) {
 		conv := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "conversation")
 		e := entry(conv, fmt.Sprint(conv, rapid.IntRange(1, 12).Draw(t, "key")), "x")
 		e.MayClaim = rapid.Bool().Draw(t, "may claim")
+		e.Mode = rapid.SampledFrom([]string{"", "steer", "collect"}).Draw(t, "mode")
 		batch = append(batch, e)
 	}
 	out, err := m.r.Accept(m.ctx, m.engine.ID(), batch)
@@ -72,11 +109,64 @@ func (m *machine) Accept(t *rapid.T) {
 		if a.Duplicate {
 			continue
 		}
-		m.accepted[key], m.where[a.TurnID] = a.TurnID, conv
-		m.order[conv] = append(m.order[conv], a.TurnID)
-		m.woken = m.woken || a.Waiting
-		if a.Claimed != nil {
-			m.took(t, a.Claimed)
+		if want := batch[i].Mode == "collect" && m.collects(conv); a.Merged != want {
+			t.Fatalf("key %s: collected %v, want %v", key, a.Merged, want)
+		}
+		m.keep(t, key, conv, &batch[i], &a)
+	}
+}
+
+// Edit changes a message, which may never have been taken.
+func (m *machine) Edit(t *rapid.T) {
+	conv := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "conversation")
+	key := fmt.Sprint(conv, rapid.IntRange(1, 12).Draw(t, "key"))
+	m.edits++
+	e := edited(conv, key, fmt.Sprint("edit", m.edits), fmt.Sprint("x", m.edits), "steer")
+	e.MayClaim = rapid.Bool().Draw(t, "may claim")
+	turn, known := m.accepted[key]
+	want := router.EditRevised
+	switch {
+	case !known:
+		want = router.EditNew
+	case m.queued(conv, turn):
+		want = router.EditReplaced
+	case slices.Contains(m.order[conv][m.done[conv]:], turn):
+		want = router.EditSteers
+	}
+	out, err := m.r.Accept(m.ctx, m.engine.ID(), []router.Entry{e})
+	if err != nil || out[0].Edited != want || out[0].Duplicate {
+		t.Fatalf("edit of %s: %+v, %v; want %s", key, out, err, want)
+	}
+	if want == router.EditNew || want == router.EditSteers {
+		m.keep(t, key, conv, &e, &out[0])
+	}
+}
+
+// Absorb merges what may steer a running turn into it.
+func (m *machine) Absorb(t *rapid.T) {
+	ref := m.pick(t)
+	conv := m.where[ref.TurnID]
+	list, err := m.r.Absorb(m.ctx, ref, 1)
+	if err != nil {
+		t.Fatalf("absorb: %v", err)
+	}
+	got := map[int64]bool{}
+	for _, l := range list {
+		got[m.of[l.ID]] = true
+	}
+	m.order[conv] = slices.DeleteFunc(m.order[conv], func(turn int64) bool {
+		may := turn != ref.TurnID && m.steers[turn] && m.queued(conv, turn)
+		if may != got[turn] {
+			t.Fatalf("turn %d may steer %d: %v, absorbed %v", turn, ref.TurnID, may, got[turn])
+		}
+		return may
+	})
+	for turn := range got {
+		m.merged[turn] = true
+		for key, of := range m.accepted {
+			if of == turn {
+				m.accepted[key] = ref.TurnID
+			}
 		}
 	}
 }
@@ -178,11 +268,17 @@ func (m *machine) Check(t *rapid.T) {
 	if err != nil {
 		t.Fatalf("list turns: %v", err)
 	}
-	if len(turns) != len(m.accepted) {
-		t.Fatalf("%d turns for %d keys", len(turns), len(m.accepted))
+	if len(turns) != m.rows {
+		t.Fatalf("%d turns, want %d", len(turns), m.rows)
 	}
 	for _, v := range turns {
-		conv := m.where[v.ID]
+		conv, own := m.where[v.ID]
+		if !own || m.merged[v.ID] {
+			if v.State != "merged" {
+				t.Fatalf("turn %d is %s, want merged", v.ID, v.State)
+			}
+			continue
+		}
 		ended := slices.Index(m.order[conv], v.ID) < m.done[conv]
 		if ended != (v.State == "done") {
 			t.Fatalf("turn %d is %s, ended %v", v.ID, v.State, ended)
@@ -226,9 +322,14 @@ func (m *machine) drain(t *rapid.T) {
 			t.Fatalf("conversation %s: %d of %d turns ended", conv, m.done[conv], len(order))
 		}
 	}
+	answered, err := m.db.Count(m.ctx, `SELECT count(*) FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.direction = 'in' AND t.state = 'done'`)
+	if err != nil || answered != int64(m.taken) {
+		t.Fatalf("%d messages of %d are answered, %v", answered, m.taken, err)
+	}
 }
 
 // promise: P1.kill-loses-nothing
+// promise: P1.one-turn-per-event
 func TestModel(t *testing.T) {
 	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
 		t.Run(kind, func(t *testing.T) {
@@ -240,11 +341,12 @@ func TestModel(t *testing.T) {
 				db := open(t)
 				m := &machine{
 					db: db, r: db.Router(), ctx: t.Context(), accepted: map[string]int64{}, order: map[string][]int64{},
-					where: map[int64]string{}, done: map[string]int{},
+					where: map[int64]string{}, done: map[string]int{}, begun: map[int64]bool{}, steers: map[int64]bool{},
+					merged: map[int64]bool{}, of: map[int64]int64{},
 				}
 				m.start(rt)
 				rt.Repeat(map[string]func(*rapid.T){
-					"accept": m.Accept, "claim": m.Claim, "commit": m.Commit, "give back": m.GiveBack, "stale": m.Stale, "die": m.Die, "": m.Check,
+					"accept": m.Accept, "edit": m.Edit, "absorb": m.Absorb, "claim": m.Claim, "commit": m.Commit, "give back": m.GiveBack, "stale": m.Stale, "die": m.Die, "": m.Check,
 				})
 				m.drain(rt)
 				if err := m.engine.Close(context.Background()); err != nil {
