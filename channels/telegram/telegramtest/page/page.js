@@ -6,7 +6,7 @@ let view = null;      // what the server told last
 let events = null;
 let context = null;   // {kind: "reply" | "edit", message}
 let shown = new Map(); // message id → [its JSON, its element]
-const pressed = new Map(); // callback id → button text, until it was answered
+const pressed = new Map(); // callback id → button, until the bot answered
 
 function el(tag, props, ...children) {
   const node = Object.assign(document.createElement(tag), props || {});
@@ -63,12 +63,18 @@ function show() {
   showMessages();
   $("typing").textContent = view.typing ? "typing…" : "";
   $("block").textContent = view.blocked ? "Unblock the bot" : "Block the bot";
-  for (const [id, label] of pressed) {
+  showAnswers();
+}
+
+// showAnswers shows what came back to presses; it may come before the press's ID.
+function showAnswers() {
+  for (const [id, button] of pressed) {
     const answer = view.answers[id];
     if (!answer || !answer.done) continue;
     pressed.delete(id);
-    if (answer.text) toast(answer.text);
-    for (const b of document.querySelectorAll("button.waiting")) if (b.textContent === label) b.classList.remove("waiting");
+    button.classList.remove("waiting");
+    if (answer.alert) window.alert(answer.text);
+    else if (answer.text) toast(answer.text);
   }
 }
 
@@ -200,7 +206,9 @@ function keyboard(m) {
         if (key.url) return void window.open(/^https?:/i.test(key.url) ? key.url : "about:blank", "_blank", "noopener");
         b.classList.add("waiting");
         const id = await act("press", { message: m.message_id, text: key.callback_data });
-        if (id) pressed.set(id, key.text);
+        if (!id) return void b.classList.remove("waiting");
+        pressed.set(id, b);
+        showAnswers();
       });
       line.append(b);
     }
