@@ -33,14 +33,16 @@ func (r *Router) press(entry Entry, line *line, person *Person) Entry {
 
 // Toasts: what whoever pressed a button is shown.
 const (
-	toastAnswered  = "That question was answered already."
-	toastNotYours  = "This is not for you."
-	toastExpired   = "This choice has expired."
-	toastUnknown   = "This button does not work any more."
-	toastBusy      = "I am busy. Please press again later."
-	toastTooFast   = "Slow down a little, please, and press again."
-	buttonPatience = 10 * time.Second
+	toastAnswered = "That question was answered already."
+	toastNotYours = "This is not for you."
+	toastExpired  = "This choice has expired."
+	toastUnknown  = "This button does not work any more."
+	toastBusy     = "I am busy. Please press again later."
+	toastTooFast  = "Slow down a little, please, and press again."
 )
+
+// buttonPatience is how long taking buttons off may wait for budget to spare.
+const buttonPatience = 10 * time.Second
 
 // pressed says what to show whoever pressed a button, and takes the buttons away
 // that can do nothing any more.
@@ -58,7 +60,7 @@ func (l *line) pressed(entry *Entry, acc *Accepted) (toast string) {
 		toast = ""
 	case acc.Action == "":
 		toast = toastUnknown
-	case acc.Action == ActionExpired || acc.Action == ActionProposed:
+	case acc.Action == ActionExpired:
 		toast = toastExpired
 	default:
 		toast = toastAnswered
@@ -74,9 +76,14 @@ func (l *line) unbutton(conv channels.Conversation, id channels.MessageID) {
 	if !ok || id == "" {
 		return
 	}
-	l.router.turns.Go(func() {
+	l.router.asides.Go(func() {
 		ctx, cancel := context.WithTimeout(l.router.work, buttonPatience)
 		defer cancel()
+		for !l.limits.spareOf(l.channel.Features(conv).Rates, time.Now()) {
+			if sleep(ctx, time.Second); ctx.Err() != nil {
+				return
+			}
+		}
 		if err := unbuttoner.RemoveButtons(ctx, conv, id); err != nil {
 			l.router.Log.DebugContext(ctx, "buttons stay", "channel", l.name, "conversation_id", conv.ID, "error", err)
 		}

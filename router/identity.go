@@ -58,15 +58,6 @@ func (l *line) addressed(event channels.Event) bool {
 	return ok
 }
 
-// allows says whether a place is one of allow_conversations, by the ID it has or one
-// it had.
-func (r *Router) allows(l *line, place string) bool {
-	return slices.Contains(l.config.AllowConversations, place) ||
-		slices.ContainsFunc(r.moves.former(l.name, place), func(id string) bool {
-			return slices.Contains(l.config.AllowConversations, id)
-		})
-}
-
 // taintOf says whether somebody else's words came in a message.
 func taintOf(m channels.Message) tools.Taint {
 	switch {

@@ -1,37 +1,66 @@
 package router
 
-import "sync"
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
 
-// moves knows under which IDs places were known before their platform gave them
-// others: the settings may still name one of those. The zero value knows of none.
+// moves knows which places their platform gave new IDs: the settings may still name
+// a former one. The zero value knows of none.
 type moves struct {
-	mu      sync.Mutex
-	formers map[movedPlace]string
+	mu  sync.Mutex
+	now map[movedPlace]string // the present ID
 }
 
-// A movedPlace is a place of a channel by the ID it has now.
-type movedPlace struct{ channel, id string }
+// A movedPlace is a place of a channel by an ID it had.
+type movedPlace struct{ channel, former string }
 
-func (m *moves) add(channel, former, id string) {
+func (m *moves) add(channel, former, now string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.formers == nil {
-		m.formers = map[movedPlace]string{}
+	if m.now == nil {
+		m.now = map[movedPlace]string{}
 	}
-	m.formers[movedPlace{channel, id}] = former
-}
-
-// former lists the IDs that a place had, the latest first.
-func (m *moves) former(channel, id string) (ids []string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	// A place that moved back and forth does not turn for ever.
-	for range len(m.formers) {
-		former, ok := m.formers[movedPlace{channel, id}]
-		if !ok {
-			break
+	for place, id := range m.now { // what moved there before has moved on
+		if place.channel == channel && id == former {
+			m.now[place] = now
 		}
-		ids, id = append(ids, former), former
 	}
-	return ids
+	m.now[movedPlace{channel, former}] = now
+	delete(m.now, movedPlace{channel, now})
+}
+
+// present is the ID that a place has by now.
+func (m *moves) present(channel, id string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now, ok := m.now[movedPlace{channel, id}]; ok {
+		return now
+	}
+	return id
+}
+
+// allows says whether a place is one of allow_conversations, by the ID it has or one
+// it had.
+func (r *Router) allows(l *line, place string) bool {
+	return slices.ContainsFunc(l.config.AllowConversations, func(id string) bool {
+		return id == place || r.moves.present(l.name, id) == place
+	})
+}
+
+// loadMoves reads what moved while other engines ran, before anything is taken in.
+func (r *Router) loadMoves(ctx context.Context) {
+	for ctx.Err() == nil {
+		moved, err := r.Ledger.Moved(ctx)
+		if err == nil {
+			for _, m := range moved {
+				r.moves.add(m.Channel, string(m.Former), string(m.Current))
+			}
+			return
+		}
+		r.Log.ErrorContext(ctx, "cannot read which conversations moved", "error", err)
+		sleep(ctx, time.Second)
+	}
 }

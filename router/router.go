@@ -120,6 +120,7 @@ func New(deps Deps) (*Router, error) {
 // turns finish or hands them back, flushes deliveries, all within the grace, and
 // returns when everything it started has stopped.
 func (r *Router) Run(ctx context.Context) {
+	r.loadMoves(ctx)
 	listening, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	var lines, finder sync.WaitGroup
 	for _, l := range r.lines {

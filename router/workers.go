@@ -64,6 +64,7 @@ type runningTurns struct {
 type runningTurn struct {
 	cancel  context.CancelCauseFunc // of the present try; nil between two
 	stopped error                   // why it is to end, for this try and all later ones
+	changed bool                    // ErrRestart came between two tries
 }
 
 func (t *runningTurns) add(id int64) {
@@ -86,9 +87,13 @@ func (t *runningTurns) try(ctx context.Context, id int64) (trying context.Contex
 	trying, cancel := context.WithCancelCause(ctx)
 	turn := t.turns[id]
 	turn.cancel = cancel
-	if turn.stopped != nil {
+	switch {
+	case turn.stopped != nil:
 		cancel(turn.stopped)
+	case turn.changed:
+		cancel(agent.ErrRestart)
 	}
+	turn.changed = false
 	return trying, func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
@@ -97,9 +102,8 @@ func (t *runningTurns) try(ctx context.Context, id int64) (trying context.Contex
 	}
 }
 
-// stop breaks the turn off, if it runs here. With ErrRestart as cause what is
-// under way ends and the turn goes on: between two tries there is nothing to break
-// off, and the next one finds the new text.
+// stop breaks the turn off, if it runs here. After ErrRestart it goes on, with the
+// new text.
 func (t *runningTurns) stop(id int64, cause error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -107,10 +111,13 @@ func (t *runningTurns) stop(id int64, cause error) {
 	if turn == nil {
 		return
 	}
-	if !errors.Is(cause, agent.ErrRestart) && turn.stopped == nil {
+	again := errors.Is(cause, agent.ErrRestart)
+	if !again && turn.stopped == nil {
 		turn.stopped = cause
 	}
 	if turn.cancel != nil {
 		turn.cancel(cause)
+	} else if again {
+		turn.changed = true
 	}
 }
