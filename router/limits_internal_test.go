@@ -122,7 +122,7 @@ func TestLimitsPause(t *testing.T) {
 	})
 }
 
-// promise: L.spare-budget
+// promise: L.drafts-yield
 func TestDraftsTakeSpareBudgetOnly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

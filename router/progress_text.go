@@ -35,18 +35,31 @@ func acts(plan *agent.PlanRow) bool {
 // with their states, never what they yielded.
 func planText(plan *agent.PlanRow) string {
 	lines := []string{"**" + escape(shorten(plan.Goal, 2*progressName)) + "**", ""}
-	for i, task := range plan.Tasks {
-		if i == progressSteps {
-			lines = append(lines, "…")
-			break
-		}
+	from, to := stepsShown(plan.Tasks)
+	if from > 0 {
+		lines = append(lines, `…\`)
+	}
+	for _, task := range plan.Tasks[from:to] {
 		name := "write the answer"
 		if task.Type != agent.TaskMsg {
 			name = shorten(task.Detail, progressName)
 		}
 		lines = append(lines, taskSigns[task.State]+" "+escape(name)+`\`)
 	}
+	if to < len(plan.Tasks) {
+		lines = append(lines, "…")
+	}
 	return strings.TrimSuffix(strings.Join(lines, "\n"), `\`)
+}
+
+// stepsShown is the range of a long plan's steps around the one it is at.
+func stepsShown(tasks []agent.TaskRow) (from, to int) {
+	at := 0
+	for at < len(tasks) && tasks[at].State != agent.TaskPending && tasks[at].State != agent.TaskRunning {
+		at++
+	}
+	from = max(0, min(at-progressSteps/2, len(tasks)-progressSteps))
+	return from, min(from+progressSteps, len(tasks))
 }
 
 // escape makes any text mean itself in Markdown.

@@ -110,6 +110,8 @@ type rig struct {
 	people   []router.Person
 	ledger   func(router.Ledger) router.Ledger // nil: the database's
 	safe     func() bool                       // nil: the engine's
+	agent    router.Runner                     // nil: the brain
+	files    router.Attachments
 
 	engine *store.Engine
 	router *router.Router
@@ -153,8 +155,12 @@ func (r *rig) start() {
 	if r.ledger != nil {
 		through = r.ledger(ledger)
 	}
+	var runner router.Runner = r.brain
+	if r.agent != nil {
+		runner = r.agent
+	}
 	r.router, err = router.New(router.Deps{
-		Config: r.config, Roster: roster, Agent: r.brain, Engine: doubtful{r.engine, r.safe}, Ledger: through,
+		Config: r.config, Roster: roster, Agent: runner, Files: r.files, Engine: doubtful{r.engine, r.safe}, Ledger: through,
 		Channels: []router.Attached{{Channel: channelstest.Scripted("play", r.platform, r.script), Config: r.channel}},
 		DataDir:  r.t.TempDir(), Model: "test", Log: slog.New(slog.NewTextHandler(testLog{r.t}, nil)), Grace: 3 * time.Second,
 	})

@@ -111,11 +111,11 @@ func (c *Channel) Run(ctx context.Context, sink channels.Sink) error {
 			return err
 		}
 		sink.Heard()
-		if len(updates) == 0 {
-			taken = nil
+		batch, ids := c.events(updates)
+		if len(batch) == 0 {
+			taken = ids
 			continue
 		}
-		batch, ids := c.events(updates)
 		receipts, err := sink.Accept(ctx, batch)
 		if err != nil {
 			taken = nil
