@@ -3,6 +3,7 @@ package telegramtest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -31,12 +32,13 @@ type update struct {
 	at  time.Time
 }
 
-// AddBot makes another bot; the name is its username.
+// AddBot makes another bot; the name is its username, which has Latin letters.
 func (s *Server) AddBot(name string) *Bot {
 	b := &Bot{commands: map[scopeKey][]Command{}, pressed: map[string]*press{}, typing: map[chatKey]time.Time{}}
 	s.change(func() {
 		id := int64(7_000_000_001 + len(s.bots))
-		b.User = User{ID: id, IsBot: true, FirstName: name, Username: name}
+		first, _, _ := strings.Cut(name, "_")
+		b.User = User{ID: id, IsBot: true, FirstName: strings.ToUpper(first[:1]) + first[1:], Username: name}
 		b.Token = fmt.Sprintf("%d:AAfake-telegram-without-account-%04d", id, len(s.bots))
 		s.bots = append(s.bots, b)
 		s.users[id] = &b.User

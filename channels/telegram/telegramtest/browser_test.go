@@ -130,6 +130,7 @@ func TestPageInBrowser(t *testing.T) {
 	p.do(`last("mine").querySelector("[title='React with 👍']").click()`)
 	p.await("the reaction", `last("mine").querySelector(".reaction").textContent === "👍"`)
 
+	p.shoot("direct")
 	p.do(`document.querySelector("#chats .group").click()`)
 	p.await("the group", `document.getElementById("title").textContent === "Friends"`)
 	p.do(`document.getElementById("mention").click()`)
@@ -146,9 +147,7 @@ func TestPageInBrowser(t *testing.T) {
 	p.do(`[...document.querySelectorAll("#chats .topic")].find((b) => b.textContent === "Repairs").click()`)
 	p.say("in a topic")
 	p.await("the topic", `last("mine").textContent.includes("in a topic")`)
-	if dir := os.Getenv("TELEGRAMTEST_SHOTS"); dir != "" {
-		p.shoot(filepath.Join(dir, "page.png"))
-	}
+	p.shoot("topic")
 }
 
 // A page is the page in the browser.
@@ -203,13 +202,18 @@ func (p page) say(text string) {
 	p.run(chromedp.SendKeys("#text", text+kb.Enter))
 }
 
-func (p page) shoot(path string) {
+// shoot keeps a picture of the page in the folder of the variable, to be looked at.
+func (p page) shoot(name string) {
 	p.t.Helper()
+	dir := os.Getenv("TELEGRAMTEST_SHOTS")
+	if dir == "" {
+		return
+	}
 	data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, name+".png"), data, 0o600); err != nil {
 		p.t.Fatal(err)
 	}
 }

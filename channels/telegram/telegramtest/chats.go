@@ -54,6 +54,11 @@ func (s *Server) AddUser(name string) User {
 	return *u
 }
 
+// SetLanguage makes language the one of a user's app, two letters; it is "en" at first.
+func (s *Server) SetLanguage(user int64, language string) {
+	s.change(func() { s.users[user].LanguageCode = language })
+}
+
 // username is name in the letters that are allowed.
 func username(name string, id int64) string {
 	kept := strings.Map(func(r rune) rune {

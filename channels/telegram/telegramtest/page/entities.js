@@ -18,7 +18,8 @@ function formatted(text, entities) {
       const node = shell(e, text.slice(e.offset, end));
       (node.querySelector("code") || node).append(build(e.offset, end, list.slice(i + 1, next)));
       out.append(node);
-      at = end;
+      const block = e.type === "pre" || e.type.endsWith("blockquote");
+      at = block && text[end] === "\n" ? end + 1 : end; // a block ends its line by itself
       i = next;
     }
     out.append(text.slice(at, to));

@@ -306,6 +306,7 @@ $("text").addEventListener("keydown", (e) => {
     if (last) setContext({ kind: "edit", message: last });
   }
 });
+$("text").addEventListener("keypress", (e) => { if (e.key === "Enter" && !e.shiftKey) e.preventDefault(); });
 $("attach").addEventListener("click", () => $("file").click());
 $("file").addEventListener("change", picked);
 $("commands").addEventListener("click", toggleMenu);
