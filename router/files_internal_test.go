@@ -3,17 +3,13 @@ package router
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,197 +19,6 @@ import (
 )
 
 const home = "play:home"
-
-// fileRows are the rows of attachments in memory.
-type fileRows struct {
-	mu      sync.Mutex
-	rows    map[int64]Attachment
-	session map[int64]string
-	sets    int
-	old     []string // what the next Forget returns
-	used    []string // blobs that something refers to besides
-}
-
-func (f *fileRows) add(session string, a Attachment) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.rows == nil {
-		f.rows, f.session = map[int64]Attachment{}, map[int64]string{}
-	}
-	a.ID = int64(len(f.rows) + 1)
-	f.rows[a.ID], f.session[a.ID] = a, session
-	return fmt.Sprint(a.ID)
-}
-
-func (f *fileRows) Attachment(_ context.Context, session string, id int64) (*Attachment, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	a, ok := f.rows[id]
-	if !ok || f.session[id] != session {
-		return nil, ErrNotFound
-	}
-	return &a, nil
-}
-
-func (f *fileRows) SetAttachment(_ context.Context, a *Attachment) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.rows[a.ID] = *a
-	f.sets++
-	return nil
-}
-
-func (f *fileRows) AddAttachment(_ context.Context, session string, a *Attachment) error {
-	f.add(session, *a)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	a.ID = int64(len(f.rows))
-	f.rows[a.ID] = *a
-	return nil
-}
-
-func (f *fileRows) Forget(context.Context, time.Time, int) ([]string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	blobs := f.old
-	f.old = nil
-	return blobs, nil
-}
-
-func (f *fileRows) Referred(_ context.Context, blob string) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, a := range f.rows {
-		if a.Blob == blob && a.State != AttachmentGone {
-			return true, nil
-		}
-	}
-	return strings.Contains(strings.Join(f.used, " "), blob), nil
-}
-
-func (f *fileRows) row(id string) Attachment {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for n, a := range f.rows {
-		if fmt.Sprint(n) == id {
-			return a
-		}
-	}
-	return Attachment{}
-}
-
-// folder keeps bytes in files named by their hash.
-type folder struct{ dir string }
-
-func (d folder) Put(_ context.Context, limit int64, fill func(io.Writer) error) (string, int64, error) {
-	f, err := os.CreateTemp(d.dir, "new-*")
-	if err != nil {
-		return "", 0, err
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	w := &bounded{w: f, left: limit, bounded: limit > 0}
-	hash := sha256.New()
-	err = fill(io.MultiWriter(w, hash))
-	if w.full {
-		return "", 0, ErrTooLarge
-	}
-	if err != nil {
-		return "", 0, err
-	}
-	name := hex.EncodeToString(hash.Sum(nil))
-	return name, w.n, os.Rename(f.Name(), d.Path(name))
-}
-
-type bounded struct {
-	w             io.Writer
-	n, left       int64
-	bounded, full bool
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.bounded && int64(len(p)) > b.left {
-		b.full = true
-		return 0, ErrTooLarge
-	}
-	b.left -= int64(len(p))
-	b.n += int64(len(p))
-	return b.w.Write(p)
-}
-
-func (d folder) Open(blob string) (io.ReadSeekCloser, error) {
-	f, err := os.Open(d.Path(blob))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, ErrNotFound
-	}
-	return f, err
-}
-
-func (d folder) Path(blob string) string  { return filepath.Join(d.dir, blob) }
-func (d folder) Remove(blob string) error { return os.RemoveAll(d.Path(blob)) }
-
-func (d folder) List(before time.Time) (names []string, err error) {
-	entries, err := os.ReadDir(d.dir)
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.ModTime().Before(before) {
-			names = append(names, e.Name())
-		}
-	}
-	return names, err
-}
-
-// A shelf is a channel that brings files.
-type shelf struct {
-	channels.Channel
-	fetch   func(ctx context.Context, file channels.Attachment, w io.Writer) error
-	fetched atomic.Int64
-}
-
-func (*shelf) Name() string { return "play" }
-
-func (s *shelf) Fetch(ctx context.Context, file channels.Attachment, w io.Writer) error {
-	s.fetched.Add(1)
-	return s.fetch(ctx, file, w)
-}
-
-type fileRig struct {
-	*FileService
-	rows  *fileRows
-	shelf *shelf
-	dir   string
-}
-
-func newFileRig(t *testing.T, content string, scan string) *fileRig {
-	t.Helper()
-	rig := &fileRig{rows: &fileRows{}, dir: t.TempDir(), shelf: &shelf{
-		fetch: func(_ context.Context, _ channels.Attachment, w io.Writer) error {
-			_, err := io.WriteString(w, content)
-			return err
-		},
-	}}
-	rig.FileService = NewFileService(FileDeps{
-		Ledger: rig.rows, Blobs: folder{rig.dir}, Channels: []Attached{{Channel: rig.shelf}},
-		MaxSize: 1 << 20, ScanCommand: scan, Log: slog.New(slog.DiscardHandler),
-	})
-	return rig
-}
-
-// came is a file that a person sent.
-func (r *fileRig) came(name string) string {
-	return r.rows.add(home, Attachment{
-		Channel: "play", PlatformID: "P1", Kind: channels.Document, Name: name, Type: "application/x-lie", Size: 3, State: AttachmentReferenced,
-	})
-}
-
-func (r *fileRig) read(id string) (tools.File, string, error) {
-	file, bytes, err := r.Open(context.Background(), tools.Session{ID: home}, id)
-	if err != nil {
-		return file, "", err
-	}
-	defer bytes.Close()
-	text, err := io.ReadAll(bytes)
-	return file, string(text), err
-}
 
 func TestAttachmentIsFetchedWhenWanted(t *testing.T) {
 	t.Parallel()
@@ -252,7 +57,7 @@ func TestAttachmentIsFetchedWhenWanted(t *testing.T) {
 	}
 }
 
-// promise: P4.attachment-of-the-session
+// promise: P4.own-files
 func TestAttachmentOfAnotherSession(t *testing.T) {
 	t.Parallel()
 	r := newFileRig(t, "secret", "")
@@ -309,7 +114,7 @@ func TestTwoWantOneAttachmentAtOnce(t *testing.T) {
 	})
 }
 
-// promise: P5.files-bounded
+// promise: P4.files-bounded
 func TestAttachmentThatIsTooLarge(t *testing.T) {
 	t.Parallel()
 	told := newFileRig(t, "never", "")
@@ -476,123 +281,3 @@ func TestPublish(t *testing.T) {
 type failing struct{ error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.error }
-
-// promise: P4.files-checked
-func TestScanner(t *testing.T) {
-	t.Parallel()
-	script := func(body string) string {
-		file := filepath.Join(t.TempDir(), "scan")
-		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		return file
-	}
-	looks := script("grep -q EVIL \"$2\" || exit 0\necho\necho \"$1: Evil.Test\tFOUND\"; echo more >&2; exit 1\n")
-	for name, tc := range map[string]struct {
-		command, content, why string
-	}{
-		"clean":        {looks + " --quick", "good", ""},
-		"found":        {looks + " --quick", "EVIL", "the scanner says: --quick: Evil.Test FOUND"},
-		"silent":       {script("exit 3"), "x", "without a word (exit status 3)"},
-		"killed":       {script("kill -9 $$"), "x", "without a word (signal: killed)"},
-		"missing":      {"/nowhere/scan", "x", "could not be run"},
-		"no shell":     {"/bin/true;exit", "x", "could not be run"},
-		"hangs":        {script("sleep 60 & sleep 60"), "x", "did not come to an end within 300ms"},
-		"no variables": {script(`test -z "$(env | grep -v -E '^(PATH|HOME|LANG|TZ|TMPDIR|PWD|OLDPWD|SHLVL|_)=')"`), "x", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newFileRig(t, tc.content, tc.command)
-			if name == "hangs" {
-				r.scanner.timeout = 300 * time.Millisecond
-			}
-			id := r.came("a.txt")
-			began := time.Now()
-			_, text, err := r.read(id)
-			if time.Since(began) > 10*time.Second {
-				t.Errorf("took %s", time.Since(began))
-			}
-			if tc.why == "" {
-				if err != nil || text != tc.content {
-					t.Errorf("read %q, %v", text, err)
-				}
-				return
-			}
-			if !errors.Is(err, tools.ErrFileRefused) || !strings.Contains(err.Error(), tc.why) {
-				t.Errorf("read: %v, want %q", err, tc.why)
-			}
-			if a := r.rows.row(id); a.State != AttachmentQuarantined || !strings.Contains(a.Reason, tc.why) {
-				t.Errorf("row %+v", a)
-			}
-			if _, err := r.Publish(context.Background(), tools.Session{ID: home}, "a", "", strings.NewReader(tc.content)); !errors.Is(err, tools.ErrFileRefused) {
-				t.Errorf("published: %v", err)
-			}
-		})
-	}
-}
-
-// A stop of the engine says nothing of the file.
-func TestScanBrokenOff(t *testing.T) {
-	t.Parallel()
-	r := newFileRig(t, "x", "/bin/sleep 60")
-	r.scanner.command = []string{"/bin/sh", "-c", "sleep 60"}
-	id := r.came("a.txt")
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
-	defer cancel()
-	if _, _, err := r.Open(ctx, tools.Session{ID: home}, id); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("read: %v", err)
-	}
-	if a := r.rows.row(id); a.State != AttachmentReferenced {
-		t.Errorf("row %+v", a)
-	}
-}
-
-func TestJanitor(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		r := newFileRig(t, "", "")
-		r.dir, r.FileService.Blobs = dir, folder{dir}
-		put := func(content string, age time.Duration) string {
-			blob, _, err := r.Blobs.Put(context.Background(), 0, func(w io.Writer) error {
-				_, err := io.WriteString(w, content)
-				return err
-			})
-			at := time.Now().Add(-age)
-			if err := errors.Join(err, os.Chtimes(r.Blobs.Path(blob), at, at)); err != nil {
-				t.Fatal(err)
-			}
-			return blob
-		}
-		old, shared, sent := put("old", 0), put("shared", 0), put("sent", 48*time.Hour)
-		orphan, fresh, kept := put("orphan", 2*time.Hour), put("fresh", time.Minute), put("kept", 48*time.Hour)
-		r.rows.add(home, Attachment{State: AttachmentClean, Blob: kept})
-		r.rows.add(home, Attachment{State: AttachmentClean, Blob: shared}) // came again since
-		r.rows.old, r.rows.used = []string{old, shared}, []string{sent}
-		ctx, cancel := context.WithCancel(context.Background())
-		var wg sync.WaitGroup
-		wg.Go(func() { r.Run(ctx) })
-		synctest.Wait()
-		there := func(blob string) bool {
-			_, err := os.Stat(r.Blobs.Path(blob))
-			return err == nil
-		}
-		for blob, want := range map[string]bool{old: false, shared: true, sent: true, orphan: false, fresh: true, kept: true} {
-			text, _ := os.ReadFile(r.Blobs.Path(blob))
-			if there(blob) != want {
-				t.Errorf("%s (%s) is there: %v, want %v", blob, text, !want, want)
-			}
-		}
-		late := put("late", 0)
-		r.rows.mu.Lock()
-		r.rows.old = []string{late}
-		r.rows.mu.Unlock()
-		time.Sleep(sweepEvery + time.Second)
-		synctest.Wait()
-		if there(late) {
-			t.Error("an hour later nobody swept")
-		}
-		cancel()
-		wg.Wait()
-	})
-}
