@@ -13,10 +13,12 @@ const (
 		SELECT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 				WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive'),
 			EXISTS (SELECT 1 FROM turns q JOIN turns t ON t.id = ?
-				WHERE q.session_id = ? AND q.state = 'queued' AND q.absorb = TRUE AND q.person = t.person)`
+				WHERE q.session_id = ? AND q.id > t.id AND q.state IN ('queued', 'running') AND q.state = 'queued' AND q.absorb = TRUE
+				AND q.person = t.person)`
 	queuedToAbsorb = `
 		SELECT q.id FROM turns q JOIN turns t ON t.id = ?
-		WHERE q.session_id = ? AND q.state = 'queued' AND q.absorb = TRUE AND q.person = t.person ORDER BY q.id`
+		WHERE q.session_id = ? AND q.id > t.id AND q.state IN ('queued', 'running') AND q.state = 'queued' AND q.absorb = TRUE
+		AND q.person = t.person ORDER BY q.id`
 	// What was collected into an absorbed turn goes with it.
 	absorbTurn = `
 		UPDATE turns SET state = 'merged', outcome = 'absorbed', merged_into = ?, merged_from = ?, finished_at = ?

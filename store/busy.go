@@ -11,8 +11,10 @@ const (
 )
 
 const (
-	runningTurn = `SELECT id FROM turns WHERE session_id = ? AND state = 'running' AND person = ? ORDER BY id LIMIT 1`
-	newestOpen  = `
+	runningTurn = `
+		SELECT id FROM turns WHERE session_id = ? AND state IN ('queued', 'running') AND state = 'running' AND person = ?
+		ORDER BY id LIMIT 1`
+	newestOpen = `
 		SELECT id, state, person, absorb FROM turns WHERE session_id = ? AND state IN ('queued', 'running')
 		ORDER BY id DESC LIMIT 1`
 	insertCollected = `

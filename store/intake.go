@@ -36,12 +36,15 @@ const (
 	insertTurn     = `
 		INSERT INTO turns (session_id, message_id, person, state, absorb, not_before, created_at)
 		VALUES (?, ?, ?, 'queued', ?, ?, ?) RETURNING id`
-	answeredBy  = `UPDATE messages SET turn_id = ? WHERE id = ?`
-	countQueued = `SELECT count(*) FROM turns WHERE session_id = ? AND state = 'queued'`
+	answeredBy = `UPDATE messages SET turn_id = ? WHERE id = ?`
+	// countQueued, like all that is asked often of open turns, is worded so that
+	// SQLite reads the index of these alone, and not a session's whole history.
+	countQueued = `
+		SELECT count(*) FROM turns WHERE session_id = ? AND id > 0 AND state IN ('queued', 'running') AND state = 'queued'`
 	// openTurn is what a person means by "cancel": the turn that runs, else the one
 	// that is next.
 	openTurn = `
-		SELECT id FROM turns WHERE session_id = ? AND state IN ('queued', 'running') AND (? OR person = ?)
+		SELECT id FROM turns WHERE session_id = ? AND id > 0 AND state IN ('queued', 'running') AND (? OR person = ?)
 		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, id LIMIT 1`
 	resetSession = `
 		UPDATE sessions SET summary = '', summary_taint = '', reset_message = ?,

@@ -69,7 +69,7 @@ const (
 	deleteSession      = `DELETE FROM sessions WHERE id = ?`
 	deleteConversation = `DELETE FROM conversations WHERE id = ?`
 	moveSession        = `UPDATE sessions SET conversation_id = ? WHERE id = ?`
-	someQueued         = `SELECT 1 FROM turns WHERE session_id = ? AND state IN ('queued', 'running') LIMIT 1`
+	someQueued         = `SELECT 1 FROM turns WHERE session_id = ? AND id > 0 AND state IN ('queued', 'running') LIMIT 1`
 )
 
 // acceptMoved gives a conversation its new ID. Repeating it changes nothing.

@@ -18,16 +18,17 @@ const (
 		UPDATE turns SET state = 'running', started_at = coalesce(started_at, ?),
 			resumed = CASE WHEN state = 'running' AND ? THEN resumed + 1 ELSE resumed END
 		WHERE id = ? AND state IN ('queued', 'running')`
-	// claimable: heads of sessions nobody holds. %[1]s and %[2]s are the marks of
+	// claimable: heads of sessions nobody holds. CROSS and +, so that SQLite
+	// goes through the open turns and not through all. %[1]s and %[2]s are the marks of
 	// channels and persons, %[3]s is alive.
 	claimable = `
-		SELECT t.session_id FROM turns t
-		JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
+		SELECT t.session_id FROM turns t CROSS JOIN sessions s CROSS JOIN conversations c
 		WHERE t.state IN ('queued', 'running') AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s) AND t.not_before <= ?
+		AND s.id = t.session_id AND c.id = s.conversation_id
 		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
 		AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND %[3]s)
-		ORDER BY t.id LIMIT ?`
+		ORDER BY +t.id LIMIT ?`
 	askCancel = `UPDATE turns SET cancel_requested = TRUE WHERE id = ?`
 	// cancelUnbegun ends a turn of which nothing was done: it is queued, or was set
 	// running by somebody who then gave it back (or died) before the first model

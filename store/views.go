@@ -20,7 +20,8 @@ const (
 		ORDER BY CASE t.state WHEN 'running' THEN 0 WHEN 'queued' THEN 1 ELSE 2 END,
 			CASE t.state WHEN 'queued' THEN t.id ELSE -t.id END LIMIT 1`
 	countWaiting = `
-		SELECT count(*) FROM turns t JOIN sessions s ON s.id = t.session_id WHERE s.key = ? AND t.state = 'queued'`
+		SELECT count(*) FROM sessions s JOIN turns t ON t.session_id = s.id AND t.id > 0
+		WHERE s.key = ? AND t.state IN ('queued', 'running') AND t.state = 'queued'`
 	turnMessages = `
 		SELECT m.id, m.direction, m.text, m.author, m.final, m.notice, coalesce(e.n, 0) AS n, m.created_at
 		FROM messages m LEFT JOIN events e ON e.message_id = m.id WHERE m.turn_id = ? AND m.class <> 'draft' ORDER BY m.id`

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What every message asks must not become slower with the years of history that
+// stand behind it: SQLite finds it by an index of what is open, or by a key.
+func TestFrequentQueriesReadNoHistory(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), Config{URL: Secret("sqlite:" + filepath.Join(t.TempDir(), "x.db"))}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		headTurn:       "turns USING INDEX turns_open",
+		countQueued:    "turns USING INDEX turns_open",
+		openTurn:       "turns USING INDEX turns_open",
+		newestOpen:     "turns USING INDEX turns_open",
+		runningTurn:    "turns USING INDEX turns_open",
+		absorbable:     "q USING INDEX turns_open",
+		queuedToAbsorb: "q USING INDEX turns_open",
+		countWaiting:   "t USING INDEX turns_open",
+		insertUntaken:  "messages USING COVERING INDEX messages_platform",
+		shownMessages:  "m USING INDEX messages_platform",
+		loadMerged:     "y USING INDEX turns_merged",
+		headDelivery:   "d USING INDEX deliveries_open",
+		numbered:       "a USING INDEX actions_open",
+		blobUsed:       "attachments USING COVERING INDEX attachments_blob",
+		fmt.Sprintf(claimable, "?", "''", aliveSQLite): "t USING INDEX turns_open",
+	} {
+		args := make([]any, strings.Count(query, "?"))
+		var rows []struct {
+			ID, Parent, Notused int
+			Detail              string
+		}
+		var plan strings.Builder
+		err := db.read(t.Context(), "explain", func(t *tx) error { return t.all(&rows, "EXPLAIN QUERY PLAN "+query, args...) })
+		for _, r := range rows {
+			plan.WriteString(r.Detail + "\n")
+		}
+		if err != nil || !strings.Contains(plan.String(), want) {
+			t.Errorf("want %s in\n%s%v of %s", want, plan.String(), err, query)
+		}
+	}
+}
