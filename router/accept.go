@@ -218,6 +218,7 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) channe
 	}
 	if entry.Class == ClassMoved {
 		r.moves.add(line.name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
+		line.moved(entry.Event.Former, entry.Event.Conversation.ID)
 	}
 	if !acc.Duplicate {
 		line.committed(entry.Event.Conversation.ID)

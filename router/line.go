@@ -100,6 +100,15 @@ func (l *line) committed(conv channels.ConversationID) {
 	}
 }
 
+// moved says that a conversation has a new ID.
+func (l *line) moved(former, now channels.ConversationID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sender != nil {
+		l.sender.moved(former, now)
+	}
+}
+
 // holds says whether this engine sends for the channel.
 func (l *line) holds() bool {
 	l.mu.Lock()

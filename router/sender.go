@@ -1,7 +1,6 @@
 package router
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -34,6 +33,7 @@ type sender struct {
 	mu      sync.Mutex
 	kicked  map[channels.ConversationID]chan struct{} // one a conversation at work
 	idle    map[channels.ConversationID]time.Time     // has nothing to do before then
+	gates   map[channels.ConversationID]gate          // one a conversation at work, or that moved
 	started bool
 	ctx     context.Context // of run
 	working sync.WaitGroup
@@ -45,7 +45,32 @@ func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
 		line: l, hold: hold, lost: lost,
 		kicked: map[channels.ConversationID]chan struct{}{},
 		idle:   map[channels.ConversationID]time.Time{},
+		gates:  map[channels.ConversationID]gate{},
 	}
+}
+
+// A gate lets one part of a conversation be sent at a time. Under its former ID and
+// its new one a conversation has the same gate.
+type gate chan struct{}
+
+func (s *sender) gate(conv channels.ConversationID) gate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.gates[conv]
+	if g == nil {
+		g = make(gate, 1)
+		s.gates[conv] = g
+	}
+	return g
+}
+
+// moved says that a conversation has a new ID: what is on its way under the former
+// one is awaited before anything goes out under the new one.
+func (s *sender) moved(former, now channels.ConversationID) {
+	g := s.gate(former)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gates[now] = g
 }
 
 // run sends what was left open, then what it is told of, until ctx ends.
@@ -101,7 +126,10 @@ func (s *sender) kick(conv channels.ConversationID) {
 // work sends a conversation's deliveries until there has been nothing for a while.
 func (s *sender) work(ctx context.Context, conv channels.ConversationID, kick chan struct{}) {
 	for ctx.Err() == nil {
+		g := s.gate(conv)
+		g <- struct{}{}
 		wait, more := s.next(ctx, conv)
+		<-g
 		if wait == 0 && more {
 			continue
 		}
@@ -136,6 +164,7 @@ func (s *sender) leave(conv channels.ConversationID, kick chan struct{}) bool {
 	}
 	delete(s.kicked, conv)
 	delete(s.idle, conv)
+	delete(s.gates, conv)
 	s.line.limits.forget(conv, time.Now())
 	return true
 }
@@ -189,109 +218,6 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID) (wait t
 	return wait, true
 }
 
-// settlement sends the part, or finds out about one of which nobody knows.
-func (s *sender) settlement(ctx context.Context, d *Delivery) (Settlement, time.Duration) {
-	if d.State == DeliveryUnknown {
-		return s.line.inquire(ctx, d)
-	}
-	// A send under way is not broken off by the channel's end: what became of it
-	// would be unknown for no need.
-	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
-	defer cancel()
-	if d.PlatformID != "" {
-		return s.edit(sending, d)
-	}
-	id, err := s.line.channel.Send(sending, s.line.outbound(d))
-	if err == nil {
-		s.succeeded()
-		return Settlement{State: DeliverySent, PlatformID: id}, 0
-	}
-	return s.failed(d, err, time.Now())
-}
-
-// edit makes the part take the place of what is shown. Where that cannot be, it is
-// sent as a message of its own.
-func (s *sender) edit(ctx context.Context, d *Delivery) (Settlement, time.Duration) {
-	anew := func(outcome, detail string) (Settlement, time.Duration) {
-		return Settlement{State: DeliveryPending, Outcome: outcome, Detail: detail, Unedit: true, FreeTry: true}, 0
-	}
-	editor, ok := s.line.channel.(channels.Editor)
-	if !ok || len(d.Body.Files) > 0 {
-		return anew("no_edit", "")
-	}
-	err := editor.Edit(ctx, d.Conversation, d.PlatformID, d.Body)
-	if err == nil {
-		s.succeeded()
-		return Settlement{State: DeliverySent, PlatformID: d.PlatformID}, 0
-	}
-	if errors.Is(err, channels.ErrNoMessage) {
-		return anew("message_gone", err.Error())
-	}
-	if refused, ok := errors.AsType[*channels.RefusedError](err); ok && !refused.Temporary {
-		return anew("edit_refused", err.Error())
-	}
-	settlement, wait := s.failed(d, err, time.Now())
-	if settlement.State == DeliveryUnknown {
-		now := time.Now()
-		settlement = s.again(d, now.Add(retryAfter(d)), err.Error(), now)
-		settlement.Outcome = cmp.Or(settlement.Outcome, "edit_again")
-	}
-	return settlement, wait
-}
-
-// outbound is the part as the channel sends it.
-func (l *line) outbound(d *Delivery) channels.Outbound {
-	return channels.Outbound{
-		Conversation: d.Conversation, Body: d.Body, ReplyTo: d.ReplyTo,
-		Nonce: d.Nonce, Part: d.Part, Last: d.Last, Open: l.openFile(d.Body),
-	}
-}
-
-// retryAfter is how long a conversation's head waits for its next try.
-func retryAfter(d *Delivery) time.Duration {
-	return min(retryMin<<min(max(d.Tries-1, 0), 6), retryMax)
-}
-
-// failed says what a send's error means for the part.
-func (s *sender) failed(d *Delivery, err error, now time.Time) (Settlement, time.Duration) {
-	limits := s.line.limits
-	detail := err.Error()
-	retry := retryAfter(d)
-	if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
-		pause := orElse(limited.RetryAfter, retry)
-		if limited.Channel {
-			limits.pauseAll(now.Add(pause))
-			return Settlement{State: DeliveryPending, FreeTry: true, Detail: detail}, 0
-		}
-		limits.pause(d.Conversation.ID, now.Add(pause))
-		return s.again(d, now.Add(pause), detail, now), 0
-	}
-	if refused, ok := errors.AsType[*channels.RefusedError](err); ok && !refused.Temporary {
-		return Settlement{State: DeliveryDead, Outcome: "refused", Detail: detail}, 0
-	} else if ok || errors.Is(err, channels.ErrNotConnected) || errors.Is(err, channels.ErrUnauthorized) {
-		limits.pauseAll(now.Add(s.channelFailed()))
-		return Settlement{State: DeliveryPending, FreeTry: true, Detail: detail}, 0
-	}
-	if errors.Is(err, channels.ErrMoved) { // what tells the new ID kicks it there
-		return s.again(d, now.Add(retry), detail, now), 0
-	}
-	if errors.Is(err, channels.ErrGone) {
-		return Settlement{State: DeliveryDropped, Outcome: "gone", Detail: detail, Conversation: true}, 0
-	}
-	if d.Repeated {
-		return Settlement{State: DeliveryUnknown, Outcome: "unknown_twice", Detail: detail, Final: true}, 0
-	}
-	return Settlement{State: DeliveryUnknown, Outcome: "no_answer", Detail: detail}, 0
-}
-
-// again puts a part back, unless it has blocked its conversation for too long.
-func (s *sender) again(d *Delivery, at time.Time, detail string, now time.Time) Settlement {
-	if now.Sub(d.FirstTry) >= blockAtMost {
-		return Settlement{State: DeliveryDead, Outcome: "blocked_too_long", Detail: detail}
-	}
-	return Settlement{State: DeliveryPending, NextAt: at, Detail: detail}
-}
-
 // settle records what became of the part, again and again while the database
 // cannot take it: until then the conversation stands still.
 func (s *sender) settle(ctx context.Context, d *Delivery, settlement Settlement) {
@@ -320,21 +246,6 @@ func (s *sender) isLost(err error) bool {
 		return true
 	}
 	return false
-}
-
-func (s *sender) succeeded() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fails = 0
-}
-
-// channelFailed counts a failure of the whole channel and says how long to pause.
-func (s *sender) channelFailed() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	pause := min(retryMin<<min(s.fails, 6), retryMax)
-	s.fails++
-	return pause
 }
 
 // flush waits until no conversation has anything to do before the end of ctx, which

@@ -1,0 +1,299 @@
+package router_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+)
+
+// asks is an agent that asks one question with choices, and answers anything else.
+func asks(text string, choices ...string) acting {
+	return func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
+		say := agent.Say{Text: "re: " + turn.Message.Text, Final: true}
+		outcome := "answered"
+		if turn.Message.Text == "ask" {
+			say, outcome = agent.Say{Text: text, Choices: choices}, "asked"
+		}
+		return j.Commit(ctx, agent.Step{Say: []agent.Say{say}, End: &agent.End{State: "done", Outcome: outcome}})
+	}
+}
+
+func TestChoicesAreButtons(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Rich, r.script.Buttons, r.script.MaxText = true, true, 100
+		r.agent = asks(strings.Repeat("Which of these? ", 10), "tea", "coffee")
+		r.start()
+		r.platform.Say("c1", "ada", "ask")
+		sent := r.await(2)
+		last := sent[len(sent)-1]
+		if len(sent[0].Buttons) != 0 || len(last.Buttons) != 2 || last.Buttons[1].Label != "coffee" {
+			t.Fatalf("sent %+v", sent)
+		}
+		if a, b := last.Buttons[0].Code, last.Buttons[1].Code; a == b || len(a) > 64 || len(a) < 20 {
+			t.Errorf("codes %q and %q", a, b)
+		}
+		if strings.Contains(last.Text, "1. tea") {
+			t.Errorf("numbered as well: %q", last.Text)
+		}
+		r.platform.Press("c1", "ada", "coffee")
+		r.until("the choice is answered", func() bool {
+			return slices.Contains(texts(r.platform.Sent()), "re: coffee")
+		})
+		r.until("the buttons are gone", func() bool {
+			return !slices.ContainsFunc(r.platform.Sent(), func(s channelstest.Sent) bool { return len(s.Buttons) > 0 })
+		})
+	})
+}
+
+func TestChoicesAreNumbersWhereThereAreNoButtons(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.agent = asks("Which?", "tea", "coffee")
+		r.start()
+		r.platform.Say("c1", "ada", "ask")
+		if sent := r.await(1); sent[0].Text != "Which?\n\n1. tea\n2. coffee" || len(sent[0].Buttons) != 0 {
+			t.Fatalf("sent %+v", sent)
+		}
+		r.platform.Say("c1", "ada", "2")
+		if sent := r.await(2); sent[1].Text != "re: coffee" {
+			t.Errorf("sent %q", texts(sent))
+		}
+	})
+}
+
+// shelf hands out files from memory.
+type shelf map[string]string
+
+func (s shelf) Outgoing(_ context.Context, session, id string) (channels.File, error) {
+	data, ok := s[id]
+	if !ok || session != "play:c1" {
+		return channels.File{}, tools.ErrNoFile
+	}
+	return channels.File{Blob: "blob-" + id, Name: id + ".txt", Type: "text/plain", Size: int64(len(data))}, nil
+}
+
+func (s shelf) Bytes(f channels.File) (io.ReadCloser, error) {
+	data, ok := s[strings.TrimPrefix(f.Blob, "blob-")]
+	if !ok {
+		return nil, router.ErrNotFound
+	}
+	return io.NopCloser(bytes.NewReader([]byte(data))), nil
+}
+
+func TestFilesGoAlong(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Files = 2
+		r.files = shelf{"1": "one", "2": "two", "3": "three"}
+		r.brain.think = func(context.Context, agent.Turn) (string, error) {
+			return "Here: [first](attachment:1), ![second](attachment:2), [third](attachment:3), [fourth](attachment:4) and [again](attachment:1).", nil
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "files")
+		sent := r.await(3)
+		if want := "Here: first, second, third, fourth (file not available) and again."; sent[0].Text != want {
+			t.Errorf("text %q, want %q", sent[0].Text, want)
+		}
+		var got []string
+		for _, s := range sent[1:] {
+			names := fmt.Sprint(len(s.Text))
+			for _, f := range s.Files {
+				names += " " + f.Name + "=" + string(f.Data)
+			}
+			got = append(got, names)
+		}
+		if want := []string{"0 1.txt=one 2.txt=two", "0 3.txt=three"}; !slices.Equal(got, want) {
+			t.Errorf("files %q, want %q", got, want)
+		}
+	})
+}
+
+func TestFilesWhereNoneCanBeSent(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.files = shelf{"1": "one"}
+		r.brain.think = func(context.Context, agent.Turn) (string, error) { return "[it](attachment:1)", nil }
+		r.start()
+		r.platform.Say("c1", "ada", "files")
+		if sent := r.await(1); sent[0].Text != "it (1.txt)" {
+			t.Errorf("sent %q", texts(sent))
+		}
+	})
+}
+
+// promise: L.alerts-about-alerts
+func TestAdminsAreToldOnceOfAClosedConversation(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Rich = true
+		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+			return channelstest.Fault{Gone: p.Conversation == "bobs" || p.Conversation == "closed"}
+		})
+		r.start()
+		r.platform.Say("adas", "ada", "hello")
+		r.await(1)
+		for i := range 3 {
+			r.platform.Say("bobs", "bob", fmt.Sprint("anybody there ", i))
+			r.until("it is dropped", func() bool { return len(r.deliveries("dropped")) == i+1 })
+			r.await(2 + i) // each message of bob's opens it again
+		}
+		time.Sleep(100 * time.Millisecond)
+		sent := r.platform.Sent()
+		if len(sent) != 4 {
+			t.Errorf("sent %q", texts(sent))
+		}
+		for _, s := range sent[1:] {
+			if s.Conversation != "adas" || !strings.Contains(s.Text, "cannot write to bobs on play") {
+				t.Errorf("told %q in %s", s.Text, s.Conversation)
+			}
+		}
+
+		// An admin's own chat is closed: nobody is told, and no alert about the alert.
+		before := len(r.platform.Sent())
+		r.platform.Say("closed", "ada", "me too")
+		r.until("it is dropped", func() bool { return len(r.deliveries("dropped")) == 4 })
+		time.Sleep(200 * time.Millisecond)
+		if sent := r.platform.Sent(); len(sent) != before {
+			t.Errorf("told %q", texts(sent[before:]))
+		}
+	})
+}
+
+// Several parts on their way to a closed conversation are one piece of news.
+func TestPartsOfAClosedConversationAreDropped(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.MaxText = 60
+		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+			return channelstest.Fault{Gone: p.Conversation == "bobs"}
+		})
+		r.start()
+		r.platform.Say("adas", "ada", "hello")
+		r.await(1)
+		r.platform.Say("bobs", "bob", strings.Repeat("many words ", 30))
+		r.until("all is dropped", func() bool { return len(r.deliveries("dropped")) >= 5 && len(r.deliveries("pending")) == 0 })
+		r.until("ada is told", func() bool { return len(r.platform.SentIn("adas")) > 1 })
+		tries := 0
+		for _, p := range r.platform.Tries() {
+			if p.Conversation == "bobs" {
+				tries++
+			}
+		}
+		if tries != 1 {
+			t.Errorf("%d tries to send to a closed conversation", tries)
+		}
+	})
+}
+
+// A send that finds that the conversation moved is made again under its new ID.
+func TestMovedConversationGetsWhatWasOnItsWay(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.channel.AllowConversations = []string{"g", "g2"}
+		r.channel.RequireMention = false
+		moved := make(chan struct{})
+		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+			if p.Conversation != "g" {
+				return channelstest.Fault{}
+			}
+			select {
+			case <-moved:
+			default:
+				close(moved)
+			}
+			return channelstest.Fault{Moved: true}
+		})
+		r.start()
+		r.platform.Write(scripted.Message{Conversation: "g", Kind: "group", User: "ada", Text: "hello"})
+		<-moved
+		r.platform.Move("g", "g2")
+		if sent := r.await(1); sent[0].Conversation != "g2" || sent[0].Text != "re: hello" {
+			t.Errorf("sent %+v", sent)
+		}
+	})
+}
+
+func TestMenu(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Rich = true
+		r.start()
+		r.until("the menu is set", func() bool { return len(r.platform.Commands()) > 0 })
+		seen := map[string]bool{}
+		for _, set := range r.platform.Commands() {
+			key := fmt.Sprintf("%s/%s/%s", set.Kind, set.Sender, set.Language)
+			if seen[key] || len(set.Commands) < 5 {
+				t.Errorf("set %s: %+v", key, set.Commands)
+			}
+			seen[key] = true
+			for _, c := range set.Commands {
+				if c.Name == "" || c.About == "" || strings.HasPrefix(c.Name, "/") {
+					t.Errorf("%s: %+v", key, c)
+				}
+			}
+		}
+		for _, key := range []string{"direct//", "direct//de", "group//", "group//fr", "direct/ada/", "direct/ada/it", "direct/ada/es"} {
+			if !seen[key] {
+				t.Errorf("no set %s", key)
+			}
+		}
+		if seen["direct/bob/"] {
+			t.Error("a user has an admin's menu")
+		}
+	})
+}
+
+// promise: L.never-deaf
+func TestDeafPlatformIsFoundOnOneSocket(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.script.Silence = 40 * time.Second
+		r.platform.Beat(25 * time.Second)
+		r.start()
+		r.platform.Say("c1", "ada", "one")
+		r.await(1)
+		time.Sleep(10 * time.Minute)
+		if s := r.router.Statuses()[0]; s.State != channels.StateConnected || s.LastEvent.IsZero() || r.platform.MostPolls() != 1 {
+			t.Fatalf("%+v", s)
+		}
+		r.platform.Mute()
+		r.platform.Say("c1", "ada", "two")
+		began := time.Now()
+		for r.router.Statuses()[0].State == channels.StateConnected {
+			time.Sleep(time.Second)
+		}
+		if d := time.Since(began); d > time.Minute {
+			t.Errorf("found after %s", d)
+		}
+		if s := r.router.Statuses()[0]; s.State != channels.StateDeaf || s.Reason == "" {
+			t.Errorf("%+v", s)
+		}
+		r.await(2)
+		if s := r.router.Statuses()[0]; s.State != channels.StateConnected || r.platform.MostPolls() != 1 {
+			t.Errorf("%+v, %d sockets", s, r.platform.MostPolls())
+		}
+	})
+}
+
+// One engine holds the channel; the other says that it waits.
+func TestChannelOfAnotherEngineWaits(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.ledger = func(l router.Ledger) router.Ledger { return taken{l} }
+		r.start()
+		time.Sleep(5 * time.Second)
+		if s := r.router.Statuses()[0]; s.State != channels.StateWaiting || !strings.Contains(s.Reason, "another engine") || time.Since(s.Since) < 4*time.Second {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// taken is a ledger whose channels are another engine's.
+type taken struct{ router.Ledger }
+
+func (taken) TakeChannel(context.Context, int64, string) (router.Hold, bool, error) {
+	return router.Hold{}, false, nil
+}
