@@ -158,8 +158,8 @@ func (l *limits) forget(conv channels.ConversationID, now time.Time) {
 	}
 }
 
-// slack is added to a window, because what was sent evenly does not arrive evenly.
-const slack = 50 * time.Millisecond
+// leeway is added to a window, because what was sent evenly does not arrive evenly.
+const leeway = 50 * time.Millisecond
 
 // A window lets most things through in any span of per; the zero window lets
 // everything through. Unlike a bucket with a burst it never lets through more, as
@@ -177,7 +177,7 @@ func (w *window) set(rate float64, unit time.Duration) {
 	w.most, w.per = 0, 0
 	if rate > 0 {
 		w.most = max(1, int(rate))
-		w.per = time.Duration(math.Ceil(float64(w.most)/rate*float64(unit))) + slack
+		w.per = time.Duration(math.Ceil(float64(w.most)/rate*float64(unit))) + leeway
 	}
 }
 
