@@ -260,6 +260,27 @@ func TestDeaf(t *testing.T) {
 	}
 }
 
+func TestDrop(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	ended := make(chan error, 1)
+	go func() {
+		resp, err := http.Get(s.URL() + "/bot" + s.Token() + "/getUpdates?timeout=9")
+		if err == nil {
+			resp.Body.Close()
+		}
+		ended <- err
+	}()
+	if err := s.Await(soon(t), func() bool { return len(s.Calls("getUpdates")) == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	s.Drop()
+	if err := <-ended; err == nil {
+		t.Error("the poll was answered")
+	}
+	client(t, s)
+}
+
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)

@@ -23,6 +23,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	closed  bool
+	conns   map[net.Conn]bool
 	changed chan struct{} // closed and replaced at every change
 	now     func() time.Time
 	bots    []*Bot
@@ -78,6 +79,7 @@ func Start(addr string) (*Server, error) {
 		Handler:           s.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return s.ctx },
+		ConnState:         s.track,
 	}
 	s.wg.Go(func() {
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -90,7 +92,7 @@ func Start(addr string) (*Server, error) {
 func newServer() *Server {
 	s := &Server{
 		changed: make(chan struct{}), now: time.Now,
-		users: map[int64]*User{}, chats: map[chatKey]*chat{}, files: map[string]*file{},
+		users: map[int64]*User{}, chats: map[chatKey]*chat{}, files: map[string]*file{}, conns: map[net.Conn]bool{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	// Numbers depend on the time, so that a bot that kept its memory of an earlier
@@ -110,6 +112,27 @@ func (s *Server) Close() {
 	s.stop()
 	_ = s.http.Close()
 	s.wg.Wait()
+}
+
+// track keeps the open connections.
+func (s *Server) track(c net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch state {
+	case http.StateNew:
+		s.conns[c] = true
+	case http.StateClosed, http.StateHijacked:
+		delete(s.conns, c)
+	}
+}
+
+// Drop cuts all connections there are, as when a network fails; new ones are taken.
+func (s *Server) Drop() {
+	s.change(func() {
+		for c := range s.conns {
+			_ = c.Close()
+		}
+	})
 }
 
 // URL is where the Bot API is: "http://127.0.0.1:PORT".
