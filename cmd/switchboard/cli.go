@@ -41,6 +41,7 @@ type cli struct {
 	Settings settingsCmd `cmd:"" name:"config" help:"Check or show the settings."`
 	Turn     turnCmd     `cmd:"" help:"What was asked and how it was answered."`
 	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not."`
+	Channel  channelCmd  `cmd:"" help:"How the channels are."`
 	Person   personCmd   `cmd:"" help:"Who is let in."`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
 	Dev      devCmd      `cmd:"" help:"A fake platform with a page, to try a channel with no account."`

@@ -109,7 +109,8 @@ func (a *app) examine(settings *configs.Settings) []finding {
 	findings = append(findings, a.checkModels(settings)...)
 	findings = append(findings, a.checkSandbox(settings)...)
 	findings = append(findings, checkPeople(settings))
-	return append(findings, checkChannels(settings)...)
+	findings = append(findings, checkChannels(settings)...)
+	return append(findings, a.checkStatuses(settings)...)
 }
 
 func checkDisk(settings *configs.Settings) finding {

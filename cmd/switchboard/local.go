@@ -86,6 +86,7 @@ func (s *localServer) routes() http.Handler {
 		list, err := ledger.Rejected(r.Context(), limit(r))
 		reply(w, list, err)
 	})
+	mux.HandleFunc("GET /channels", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.engine.statuses(), nil) })
 	mux.HandleFunc("GET /people", func(w http.ResponseWriter, r *http.Request) {
 		list, err := ledger.People(r.Context())
 		reply(w, list, err)

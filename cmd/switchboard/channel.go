@@ -1,0 +1,131 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/configs"
+)
+
+// channelCmd shows how the channels are.
+type channelCmd struct {
+	List channelListCmd `cmd:"" help:"Each channel's state, since when and why."`
+}
+
+type channelListCmd struct {
+	JSON bool `name:"json" help:"As JSON."`
+}
+
+// stateUnknown is what a channel is while no engine runs that could tell.
+const stateUnknown channels.State = "unknown"
+
+// Run implements the command. It never becomes the engine: a channel of an engine
+// that runs for this command alone would say nothing about yours.
+func (c *channelListCmd) Run(a *app) error {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	list, err := channelStatuses(a.ctx, settings)
+	if errors.Is(err, errNoEngine) {
+		fmt.Fprintln(a.err, "switchboard: no engine is running, so nothing is connected; \"switchboard serve\" starts one")
+		list = unknownChannels(settings)
+	} else if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(a.out, list)
+	}
+	return table(a.out, "NAME\tKIND\tSTATE\tSINCE\tLAST HEARD\tLAST EVENT\tREASON", list, func(s channels.Status) []any {
+		return []any{s.Name, s.Kind, s.State, when(s.Since), when(s.LastFrame), when(s.LastEvent), oneLine(s.Reason, 100)}
+	})
+}
+
+// when is at, or a dash for never.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return at(t)
+}
+
+// channelStatuses asks the running engine. errNoEngine: there is none.
+func channelStatuses(ctx context.Context, settings *configs.Settings) (list []channels.Status, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	conn, err := dialEngine(ctx, settings)
+	if err != nil {
+		return nil, err
+	}
+	conn.Close()
+	c := newClient(func(ctx context.Context) (net.Conn, error) { return dialEngine(ctx, settings) })
+	defer c.http.CloseIdleConnections()
+	return list, c.do(ctx, http.MethodGet, "/channels", &list)
+}
+
+// statuses are the engine's channels with those that it does not run.
+func (e *engine) statuses() []channels.Status {
+	list := e.router.Statuses()
+	for _, s := range unknownChannels(e.settings) {
+		if !slices.ContainsFunc(list, func(known channels.Status) bool { return known.Name == s.Name }) {
+			list = append(list, s)
+		}
+	}
+	slices.SortFunc(list, func(a, b channels.Status) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// unknownChannels are the channels of the settings with no engine to tell of them.
+func unknownChannels(settings *configs.Settings) []channels.Status {
+	list := []channels.Status{{Name: consoleName, Kind: consoleName, State: stateUnknown, Reason: "no engine runs it"}}
+	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
+		ch := settings.Channels[name]
+		s := channels.Status{Name: name, Kind: ch.Kind, State: stateUnknown, Reason: "no engine runs it"}
+		if !ch.Enabled {
+			s.State, s.Reason = channels.StateDisabled, "enabled = false"
+		} else if !slices.ContainsFunc(kinds(), func(k kind) bool { return k.name == ch.Kind }) {
+			s.State, s.Reason = channels.StateDisabled, "this build has no "+ch.Kind
+		}
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b channels.Status) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// checkStatuses says how each channel of the running engine is; nothing where none
+// runs.
+func (a *app) checkStatuses(settings *configs.Settings) (findings []finding) {
+	list, err := channelStatuses(a.ctx, settings)
+	if errors.Is(err, errNoEngine) {
+		return nil
+	} else if err != nil {
+		return []finding{{Check: "channel", Text: "the engine does not say how its channels are: " + err.Error(), Mend: "restart it; an older version may be running"}}
+	}
+	for _, s := range list {
+		f := finding{Check: "channel", Text: fmt.Sprintf("%s is %s", s.Name, s.State)}
+		if !s.Since.IsZero() {
+			f.Text += " since " + at(s.Since)
+		}
+		if s.Reason != "" {
+			f.Text += ": " + s.Reason
+		}
+		switch s.State {
+		case channels.StateError, channels.StateDeaf:
+			f.Mend = "see the reason; \"switchboard channel list\" says when it is well again"
+		case channels.StateWaiting, channels.StateConnecting:
+			f.OK, f.Warn = true, true
+		default:
+			f.OK = true
+		}
+		findings = append(findings, f)
+	}
+	return findings
+}

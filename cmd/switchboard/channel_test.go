@@ -1,0 +1,50 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+)
+
+func TestChannelList(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", echo, "u1")
+	r.append("[channels.off]\nkind = \"scripted\"\nenabled = false\naddr = \"/nowhere.sock\"\n")
+	states := func() map[string]channels.Status {
+		byName := map[string]channels.Status{}
+		for _, s := range list[[]channels.Status](r, "channel", "list", "--json") {
+			byName[s.Name] = s
+		}
+		return byName
+	}
+
+	out, errs, code := r.command("channel", "list")
+	if code != 0 || !strings.Contains(errs, "no engine is running") || !strings.Contains(out, "unknown") {
+		t.Errorf("beside no engine: exit %d, %q, %q", code, out, errs)
+	}
+	if s := states(); len(s) != 3 || s["play"].State != "unknown" || s["off"].State != channels.StateDisabled {
+		t.Errorf("beside no engine: %+v", s)
+	}
+	if r.alive() {
+		t.Error("the command became the engine")
+	}
+
+	r.up()
+	r.await("play is connected", 10*time.Second, func() bool { return states()["play"].State == channels.StateConnected })
+	s := states()
+	if s["console"].State != channels.StateConnected || s["off"].State != channels.StateDisabled || s["play"].Since.IsZero() || s["play"].LastFrame.IsZero() {
+		t.Errorf("beside an engine: %+v", s)
+	}
+	if out, errs, code := r.command("channel", "list"); code != 0 || !strings.Contains(out, "connected") {
+		t.Errorf("exit %d, %q, %q", code, out, errs)
+	}
+
+	r.platform.Revoke(true)
+	r.await("the refusal is seen", 10*time.Second, func() bool { return states()["play"].State == channels.StateError })
+	out, _, code = r.command("doctor")
+	if code != 1 || !strings.Contains(out, "play is error") || !strings.Contains(out, "credentials") {
+		t.Errorf("doctor: exit %d\n%s", code, out)
+	}
+}
