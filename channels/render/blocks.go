@@ -128,7 +128,7 @@ func (l *layout) code(n ast.Node, language []byte) {
 	}
 	l.raw(&body, n)
 	l.enter(Span{Kind: Pre, Value: string(language)})
-	if s := trimBlankLines(body.Bytes()); len(s) > 0 {
+	if s := trimBlankLines(l.printable(body.Bytes())); len(s) > 0 {
 		l.begin()
 		l.buf = append(l.buf, s...)
 	}

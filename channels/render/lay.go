@@ -16,6 +16,9 @@ type Style struct {
 	// TableWidth is the widest table drawn in columns, in cells. Wider ones become
 	// lines "column: value".
 	TableWidth int
+	// Controls leaves control characters as they are; platforms drop them, and what is
+	// counted would be wrong.
+	Controls bool
 	// Link says whether text can be a link to address. Otherwise, and when it is nil,
 	// the address is written behind the text.
 	Link func(address string) bool
@@ -167,6 +170,7 @@ func (l *layout) write(s []byte) {
 
 func (l *layout) words(s []byte) {
 	const blanks = " \t\r"
+	s = l.printable(s)
 	body := bytes.TrimLeft(s, blanks)
 	if l.waiting == 0 || !l.block() {
 		l.space = append(l.space, s[:len(s)-len(body)]...)
@@ -178,6 +182,20 @@ func (l *layout) words(s []byte) {
 	end := len(bytes.TrimRight(body, blanks))
 	l.buf = append(l.buf, body[:end]...)
 	l.space = append(l.space, body[end:]...)
+}
+
+// printable is s without control characters.
+func (l *layout) printable(s []byte) []byte {
+	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7F }
+	if l.style.Controls || bytes.IndexFunc(s, control) < 0 {
+		return s
+	}
+	return bytes.Map(func(r rune) rune {
+		if control(r) {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // put adds a text that was laid out by itself.

@@ -12,6 +12,7 @@ var plainStyle = Style{
 	Open:       "- [ ] ",
 	Rule:       "---",
 	Underline:  true,
+	Controls:   true,
 	TableWidth: 78,
 	Cell:       func(t Text) string { return new(plainer).text(t) },
 }

@@ -43,8 +43,8 @@ func (t Text) Split(limit int, size func(Text) int) []Text {
 	}
 	s := splitter{limit: limit, size: size, text: t.Text, spans: t.Spans, guess: min(limit, len(t.Text))}
 	var pieces []Text
-	for s.start < len(s.text) {
-		if piece := s.next(); strings.Trim(piece.Text, blank) != "" {
+	for s.start < len(s.text) || len(s.spans) > 0 {
+		if piece := s.next(); strings.Trim(piece.Text, blank) != "" || slices.ContainsFunc(piece.Spans, empty) {
 			pieces = append(pieces, piece)
 		}
 	}
@@ -76,6 +76,10 @@ type splitter struct {
 // whatever the characters and whatever the measure.
 func (s *splitter) next() Text {
 	s.bare = s.marksTakeAll()
+	if s.start == len(s.text) { // an empty item is left
+		s.bare = !s.fits(s.start, 0)
+		return s.take(0, 0)
+	}
 	ends := s.window(s.start)
 	if len(ends) == 0 && !s.bare {
 		s.bare = true
@@ -92,7 +96,8 @@ func (s *splitter) next() Text {
 		last = ends[len(ends)-1]
 		cut, resume = s.choose(text, ends)
 	}
-	cut = trim(text, ends, cut)
+	before, behind := s.empties(cut)
+	cut, resume = max(trim(text, ends, cut), before), min(resume, behind)
 	// A measure need not grow with its text; the limit holds all the same. What the
 	// window ends with is known to fit.
 	if !s.fits(s.start, cut) {
@@ -111,7 +116,7 @@ func (s *splitter) take(cut, resume int) Text {
 	s.open = slices.DeleteFunc(s.open, func(o Span) bool { return o.End <= s.start })
 	for len(s.spans) > 0 {
 		o := s.spans[0]
-		if o.Start >= s.start && (o.Start != o.End || o.Start > end) {
+		if o.Start >= s.start && (!empty(o) || o.Start > end) {
 			break
 		}
 		if o.End > s.start {
@@ -146,6 +151,25 @@ func (s *splitter) piece(start, length int) Text {
 	return t
 }
 
+// empty says whether s has no text.
+func empty(s Span) bool { return s.Start == s.End }
+
+// empties says where the last empty span up to cut stands, and the first one behind.
+// They are to be seen: no white space around them is dropped.
+func (s *splitter) empties(cut int) (before, behind int) {
+	for _, o := range s.spans {
+		if at := o.Start - s.start; at > cut {
+			if empty(o) {
+				return before, at
+			}
+			break
+		} else if empty(o) {
+			before = at
+		}
+	}
+	return before, len(s.text)
+}
+
 func (s *splitter) fits(start, length int) bool { return s.size(s.piece(start, length)) <= s.limit }
 
 // marksTakeAll says whether the marks around the next character take more than half
@@ -175,31 +199,63 @@ func trim(text string, ends []int, cut int) int {
 }
 
 // window lists the ends of the characters from start on that fit together. It looks
-// no further than about twice what fits: a character may be as long as the text, and
-// must not be walked through again for every piece cut off it.
+// no further than about a quarter beyond what fits: a character may be as long as the
+// text, and must not be walked through again for every piece cut off it.
 func (s *splitter) window(start int) []int {
 	text := s.text[start:]
-	bound := 2*s.guess + 64
-	for bound < len(text) && s.fits(start, runeEnd(text, bound)) {
-		bound *= 2
+	for bound := s.guess + s.guess/4 + 64; ; bound *= 2 {
+		bound = runeEnd(text, bound)
+		s.ends = characters(s.ends[:0], text[:bound])
+		if bound < len(text) && len(s.ends) > 0 { // the last one may go on
+			s.ends = s.ends[:len(s.ends)-1]
+		}
+		n := s.fit(start, s.ends)
+		if bound == len(text) || n < len(s.ends) || !s.fits(start, bound) {
+			return s.ends[:n]
+		}
 	}
-	bound = runeEnd(text, bound)
-	s.ends = s.ends[:0]
-	end := 0
-	for seg := graphemes.FromString(text[:bound]); seg.Next(); {
-		end += len(seg.Value())
-		s.ends = append(s.ends, end)
+}
+
+// characters adds the ends of the characters of text, as people see them, to ends.
+func characters(ends []int, text string) []int {
+	ends = slices.Grow(ends, len(text))
+	for at := 0; at < len(text); {
+		if text[at] < utf8.RuneSelf && text[at] != '\r' && (at+1 == len(text) || text[at+1] < utf8.RuneSelf) {
+			at++
+		} else {
+			seg := graphemes.FromString(text[at:])
+			seg.Next()
+			at += len(seg.Value())
+		}
+		ends = append(ends, at)
 	}
-	if bound < len(text) && len(s.ends) > 0 { // the last one may go on
-		s.ends = s.ends[:len(s.ends)-1]
-	}
-	return s.ends[:s.fit(start, s.ends)]
+	return ends
 }
 
 // fit is how many of the lengths in ends fit, from start on. The last one counted
-// has been measured itself.
+// has been measured itself. Sizes grow about evenly with the length, so that the
+// first steps go where the end ought to be; the others halve what is left.
 func (s *splitter) fit(start int, ends []int) int {
-	return sort.Search(len(ends), func(i int) bool { return !s.fits(start, ends[i]) })
+	const guesses = 5
+	low, high := 0, len(ends)+1 // so many fit; so many do not
+	n := min(sort.SearchInts(ends, s.guess)+1, len(ends))
+	for step := 1; high-low > 1; step++ {
+		size := s.size(s.piece(start, ends[n-1]))
+		if size <= s.limit {
+			low = n
+		} else {
+			high = n
+		}
+		if size == s.limit {
+			return low
+		}
+		if step < guesses && size > 0 {
+			n = min(max(n+(s.limit-size)*n/size, low+1), high-1)
+		} else {
+			n = (low + high) / 2
+		}
+	}
+	return low
 }
 
 // whole takes off ends what lies behind the beginning of a span that is cut there

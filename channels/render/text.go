@@ -1,6 +1,10 @@
 package render
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"sync"
+)
 
 // A Kind says what a Span means.
 type Kind uint8
@@ -45,9 +49,9 @@ type Span struct {
 // lines: the marks of items and the way quotes are shown are the emitter's.
 //
 // Spans are sorted by Start and contain one another or lie apart; the outer one
-// comes first. No span begins or ends with white space, those of kind Pre and Table
-// excepted. None is empty but an Item or Pre without text. No span of a kind below
-// Heading holds another of its kind, and none holds a block.
+// comes first. In a whole document no span of a kind up to Heading begins or ends with
+// white space, holds another of its kind, or holds a block; and none is empty but an
+// Item or Pre without text, and what holds nothing else.
 type Text struct {
 	Text  string
 	Spans []Span
@@ -65,10 +69,18 @@ type Emitter interface {
 	Write(s string)
 }
 
+// stacks keeps the memory of Emit, which a splitter calls a dozen times a piece.
+var stacks = sync.Pool{New: func() any { return new([]Span) }}
+
 // Emit tells e what t holds. The emitter must not keep the slices it is given.
 func (t Text) Emit(e Emitter) {
-	var room [24]Span
-	open := room[:0]
+	if len(t.Spans) == 0 {
+		emitLines(t.Text, 0, len(t.Text), e, nil)
+		return
+	}
+	room := stacks.Get().(*[]Span)
+	open := (*room)[:0]
+	defer func() { *room = open; stacks.Put(room) }()
 	spans, at := t.Spans, 0
 	for {
 		for len(open) > 0 && open[len(open)-1].End <= at && !holdsNext(open[len(open)-1], spans) {
@@ -101,16 +113,17 @@ func holdsNext(s Span, next []Span) bool {
 
 func emitLines(text string, at, end int, e Emitter, open []Span) int {
 	for at < end {
-		if text[at] == '\n' {
+		n := strings.IndexByte(text[at:end], '\n')
+		if n < 0 {
+			n = end - at
+		}
+		if n > 0 {
+			e.Write(text[at : at+n])
+		}
+		if at += n; at < end {
 			e.Line(open)
 			at++
-			continue
 		}
-		start := at
-		for at < end && text[at] != '\n' {
-			at++
-		}
-		e.Write(text[start:at])
 	}
 	return end
 }
@@ -131,11 +144,11 @@ func (t Text) slice(start, end int) Text {
 
 // clip is what is left of s between start and end, counted from start.
 func (s Span) clip(start, end int) (Span, bool) {
-	if s.Start == s.End {
+	if empty(s) {
 		if s.Start < start || s.Start > end {
 			return Span{}, false
 		}
-	} else if s.Start >= end || s.End <= start {
+	} else if s.Start >= end || s.End <= start || start == end {
 		return Span{}, false
 	}
 	if s.Start < start {

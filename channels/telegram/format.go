@@ -65,20 +65,24 @@ func formatText(t render.Text, f channels.Features) []channels.Body {
 	if limit <= 0 {
 		limit = 1 << 30
 	}
-	size := func(t render.Text) int {
-		text, entities := e.emit(t)
-		if len(entities) > formatMaxEntities {
+	var text string
+	var entities []formatEntity
+	tries := 0
+	pieces := t.Split(limit, func(t render.Text) int {
+		tries++
+		if text, entities = e.emit(t); len(entities) > formatMaxEntities {
 			return limit + len(entities)
 		}
 		return f.Len(text)
-	}
+	})
 	var bodies []channels.Body
-	for _, piece := range t.Split(limit, size) {
-		text, entities := e.emit(piece)
-		if !formatVisible(text) {
-			continue
+	for _, piece := range pieces {
+		if tries != 1 { // else it fits as a whole, and was written just now
+			text, entities = e.emit(piece)
 		}
-		bodies = append(bodies, channels.Body{Text: text, Rich: formatRich(text, entities)})
+		if formatVisible(text) {
+			bodies = append(bodies, channels.Body{Text: text, Rich: formatRich(text, entities)})
+		}
 	}
 	return bodies
 }

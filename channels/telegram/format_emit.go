@@ -14,7 +14,8 @@ import (
 // it. It is reused for the memory it holds.
 type formatEmitter struct {
 	out      []byte
-	start    int // of the line, behind what stands in front of it
+	start    int  // of the line, behind what stands in front of it
+	code     bool // this is code: nothing is put in front of lines
 	entities []formatEntity
 	open     []formatOpen
 }
@@ -30,7 +31,8 @@ type formatOpen struct {
 // emit returns the text of t and its entities, with offsets in bytes, sorted as the
 // platform wants them. They are valid until the next call.
 func (e *formatEmitter) emit(t render.Text) (string, []formatEntity) {
-	e.out, e.start, e.entities, e.open = e.out[:0], 0, e.entities[:0], e.open[:0]
+	e.out, e.start, e.code, e.entities, e.open = e.out[:0], 0, false, e.entities[:0], e.open[:0]
+	e.out = slices.Grow(e.out, len(t.Text)+len(t.Text)/16)
 	t.Emit(e)
 	slices.SortStableFunc(e.entities, func(a, b formatEntity) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Length, a.Length), cmp.Compare(formatRank(a), formatRank(b)))
@@ -74,10 +76,10 @@ func formatRank(en formatEntity) int {
 }
 
 // formatTypes are the entities that say the same as a span.
-var formatTypes = map[render.Kind]string{
+var formatTypes = [...]string{
 	render.Bold: "bold", render.Heading: "bold", render.Italic: "italic", render.Strike: "strikethrough",
 	render.Spoiler: "spoiler", render.Code: "code", render.Pre: "pre", render.Table: "pre",
-	render.Link: "text_link", render.Quote: "blockquote",
+	render.Link: "text_link", render.Quote: "blockquote", render.Item: "",
 }
 
 // Open begins a span. Bold, italic, struck-out and hidden text may hold each other
@@ -120,6 +122,7 @@ func (e *formatEmitter) Open(s render.Span, in []render.Span) {
 	}
 	if !en.void && (typ == "pre" || typ == "code") {
 		e.pause()
+		e.code = typ == "pre"
 	}
 	e.open = append(e.open, en)
 }
@@ -136,6 +139,7 @@ func (e *formatEmitter) Close(render.Span, []render.Span) {
 	e.open = e.open[:len(e.open)-1]
 	e.end(last)
 	if !last.void && (last.Type == "pre" || last.Type == "code") {
+		e.code = false
 		for i := range e.open {
 			if e.open[i].paused {
 				e.open[i].paused, e.open[i].Offset = false, len(e.out)
@@ -177,15 +181,13 @@ func (e *formatEmitter) has(typ string) bool {
 
 // Line begins another line. Code has nothing in front: it would be copied along.
 func (e *formatEmitter) Line(in []render.Span) {
-	code := e.has("pre")
-	if !code {
-		e.trim()
-	}
-	e.out = append(e.out, '\n')
-	e.start = len(e.out)
-	if code {
+	if e.code {
+		e.out = append(e.out, '\n')
 		return
 	}
+	e.trim()
+	e.out = append(e.out, '\n')
+	e.start = len(e.out)
 	// What a quote stands in is to the left of it, not in its lines.
 	if i := slices.IndexFunc(in, func(s render.Span) bool { return s.Kind == render.Quote }); i >= 0 {
 		in = in[i+1:]
@@ -229,21 +231,5 @@ func (e *formatEmitter) ownLine() {
 	}
 }
 
-// Write adds characters but for those the platform takes out, as it would have to
-// move the entities.
-func (e *formatEmitter) Write(s string) {
-	for i := range len(s) {
-		if formatDropped(s[i]) {
-			s = strings.Map(func(r rune) rune {
-				if r < 0x80 && formatDropped(byte(r)) {
-					return -1
-				}
-				return r
-			}, s)
-			break
-		}
-	}
-	e.out = append(e.out, s...)
-}
-
-func formatDropped(c byte) bool { return c < ' ' && c != '\t' || c == 0x7F }
+// Write adds characters.
+func (e *formatEmitter) Write(s string) { e.out = append(e.out, s...) }

@@ -12,6 +12,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/render/rendertest"
 	"switchboard/channels/telegram/telegramtest"
 )
 
@@ -119,5 +120,113 @@ func TestFormatGolden(t *testing.T) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, want)
 			}
 		})
+	}
+}
+
+// promise: P8.bounded-render
+func TestFormatIsBounded(t *testing.T) {
+	for name, c := range rendertest.Hard() {
+		t.Run(name, func(t *testing.T) {
+			for _, limit := range []int{4096, 100} {
+				var bodies []channels.Body
+				rendertest.Bounded(t, func() { bodies = formatted(c.Source, limit) })
+				size := 0
+				for _, b := range bodies {
+					size += len(b.Text) + len(b.Rich)
+				}
+				// An entity takes fifty bytes; what it marks may take one.
+				if most := 64*len(c.Source) + 1<<16; size > most {
+					t.Errorf("%d bytes became %d", len(c.Source), size)
+				}
+				checkFormat(t, bodies, limit)
+			}
+		})
+	}
+}
+
+func TestFormatLinkable(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]bool{
+		"https://x.test":                                      true,
+		"HTTP://X.test:8080/a?b=c#d":                          true,
+		"https://münchen.example/ä":                           true,
+		"https://192.0.2.1/":                                  true,
+		"https://x.test/" + strings.Repeat("a", 9):            true,
+		"https://x.test/" + strings.Repeat("a", formatMaxURL): false,
+		"http://localhost:8080":                               false,
+		"http://x.test:0":                                     false,
+		"http://x.test:99999":                                 false,
+		"http://.test":                                        false,
+		"http://a..test":                                      false,
+		"http://a_b.test":                                     false,
+		"http://user@x.test":                                  false,
+		"https://[2001:db8::1]/":                              false,
+		"https://x.test/a b":                                  false,
+		"https://x.test/\u2028":                               false,
+		"ftp://x.test":                                        false,
+		"tg://user?id=1":                                      false,
+		"tg:user?id=1":                                        false,
+		"mailto:a@x.test":                                     false,
+		"javascript:alert(1)//a.b":                            false,
+		"//x.test":                                            false,
+		"x.test":                                              false,
+		"":                                                    false,
+		"%":                                                   false,
+	} {
+		if got := formatLinkable(address); got != want {
+			t.Errorf("%.60q: %v", address, got)
+		}
+	}
+}
+
+func TestFormatNothingToSee(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                         "…",
+		" \n":                      "…",
+		"&#8203;":                  "&#8203;", // a space without width: its source can be seen
+		"\u200b\u2060\ufe0f\u2800": "…",
+		"\x01":                     "…",
+		"[1]: https://x.test":      "[1]: https://x.test",
+		"![](attachment:1)":        "📎",
+		"-":                        "•",
+		"**&nbsp;**":               "**&nbsp;**",
+	} {
+		bodies := formatted(in, 4096)
+		checkFormat(t, bodies, 4096)
+		if len(bodies) != 1 || bodies[0].Text != want {
+			t.Errorf("%q is shown as %+v, not %q", in, bodies, want)
+		}
+	}
+}
+
+func TestFormatLimits(t *testing.T) {
+	t.Parallel()
+	many := strings.Repeat("**a** *b* ", 120) // 240 entities
+	bodies := formatted(many, 4096)
+	if all := checkFormat(t, bodies, 4096); len(all) != 3 || len(all[0]) != formatMaxEntities {
+		t.Errorf("%d parts, the first with %d entities", len(all), len(all[0]))
+	}
+	emoji := strings.Repeat("😀", 3000) // two units each
+	if bodies := formatted(emoji, 4096); len(bodies) != 2 || formatUnits(bodies[0].Text) != 4096 {
+		t.Errorf("%d parts", len(bodies))
+	}
+	if bodies := format(render.Parse(strings.Repeat("a ", 9000)), channels.Features{}); len(bodies) != 1 {
+		t.Errorf("without a limit there are %d parts", len(bodies))
+	}
+}
+
+func TestMark(t *testing.T) {
+	t.Parallel()
+	body := formatted("a **b**", 4096)[0]
+	got := mark(body, "😀 ")
+	if got.Text != "😀 a b" || string(got.Rich) != `[{"type":"bold","offset":5,"length":1}]` {
+		t.Errorf("%q %s", got.Text, got.Rich)
+	}
+	if string(body.Rich) != `[{"type":"bold","offset":2,"length":1}]` {
+		t.Errorf("the original has changed: %s", body.Rich)
+	}
+	if got := mark(channels.Body{Text: "a", Rich: json.RawMessage(`{`)}, "b "); got.Text != "b a" || got.Rich != nil {
+		t.Errorf("what cannot be read became %+v", got)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build race
 
-package render
+package rendertest
 
 // slow is how much longer things may take. The race detector also drops what the
 // library pools, so that allocations say nothing.
