@@ -50,6 +50,9 @@ type Harness struct {
 	RefuseNext func(temporary bool)
 	GoneNext   func()
 	LoseNext   func()
+	// Looks is what is shown besides, Health what becomes of the connection.
+	Looks
+	Health
 }
 
 // patience bounds every wait of the suite.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,9 @@ import (
 
 func sends(h Harness) bool { return h.Shown != nil }
 
-var outboundCases = []conformanceCase{
+var outboundCases = slices.Concat(sendCases, shownCases, healthCases)
+
+var sendCases = []conformanceCase{
 	{"features without I/O", always, testFeatures},
 	{"send returns an ID", sends, testSend},
 	{"sends keep their order", sends, testSendOrder},

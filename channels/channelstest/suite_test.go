@@ -47,6 +47,35 @@ func harness(t *testing.T, p *channelstest.Platform, channel channels.Channel) c
 		GoneNext:   func() { p.Next(channelstest.Fault{Gone: true}) },
 		LoseNext:   func() { p.Next(channelstest.Fault{LoseAnswer: true}) },
 		People:     people(p),
+		Looks:      looks(p),
+		Health:     channelstest.Health{Mute: p.Mute, Connections: p.MostPolls},
+	}
+}
+
+// looks is what the platform shows in c1.
+func looks(p *channelstest.Platform) channelstest.Looks {
+	return channelstest.Looks{
+		Look: func() (list []channelstest.Look) {
+			for _, s := range p.SentIn("c1") {
+				l := channelstest.Look{ID: s.ID, Text: s.Text}
+				for _, b := range s.Buttons {
+					l.Buttons = append(l.Buttons, b.Label)
+				}
+				for _, f := range s.Files {
+					if l.Files == nil {
+						l.Files = map[string][]byte{}
+					}
+					l.Files[f.Name] = f.Data
+				}
+				list = append(list, l)
+			}
+			return list
+		},
+		LimitNextEdit: func(after time.Duration) {
+			p.NextChange(channelstest.Fault{RateLimited: true, RetryAfter: after})
+		},
+		LoseNextEdit: func() { p.NextChange(channelstest.Fault{LoseAnswer: true}) },
+		Typings:      func() int { return len(p.Changes(scripted.OpTyping)) },
 	}
 }
 
@@ -107,6 +136,7 @@ var abilities = map[string]scripted.Config{
 	"finder":  {Finder: true},
 	"deduper": {Deduper: true, Window: time.Minute},
 	"both":    {Finder: true, Deduper: true, Window: time.Minute, Buttons: true},
+	"rich":    {Rich: true, Files: 3, Buttons: true, MaxText: 500, Silence: 40 * time.Second},
 }
 
 // promise: P1.ack-after-commit
@@ -116,7 +146,16 @@ func TestScriptedInProcess(t *testing.T) {
 			channelstest.Run(t, func(t *testing.T) channelstest.Harness {
 				p := channelstest.NewPlatform()
 				p.Dedupe(cfg.Window)
-				return harness(t, p, channelstest.Scripted("test", p, cfg))
+				h := harness(t, p, channelstest.Scripted("test", p, cfg))
+				if cfg.Rich {
+					p.Beat(50 * time.Millisecond)
+					h.Hurry = func() channels.Channel {
+						quick := cfg
+						quick.Silence = 200 * time.Millisecond
+						return channelstest.Scripted("test", p, quick)
+					}
+				}
+				return h
 			})
 		})
 	}
@@ -129,6 +168,7 @@ func TestScriptedOverSocket(t *testing.T) {
 			channelstest.Run(t, func(t *testing.T) channelstest.Harness {
 				p := channelstest.NewPlatform()
 				cfg := abilities["both"]
+				cfg.Rich, cfg.Files = true, 3
 				p.Dedupe(cfg.Window)
 				address := "127.0.0.1:0"
 				if network == "unix" {
