@@ -115,6 +115,11 @@ func TestPageInBrowser(t *testing.T) {
 	p.do(`last("bot").querySelectorAll(".keyboard button")[1].click()`)
 	p.await("what came back", `document.getElementById("toast").textContent === "you chose r"`)
 
+	p.say("try /help")
+	p.await("a command in a text", `last("mine").querySelector(".command")`)
+	p.do(`last("mine").querySelector(".command").click()`)
+	p.await("the command", `last("bot").textContent.includes("You said: /help")`)
+
 	p.say("wait")
 	p.await("typing", `document.getElementById("typing").textContent === "typing…"`)
 

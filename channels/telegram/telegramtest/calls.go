@@ -71,7 +71,7 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 	p, err := parse(r)
 	rejected, isRejection := errors.AsType[*Rejection](err)
 	if err != nil && !isRejection {
-		return // the caller went away in the middle
+		panic(http.ErrAbortHandler) // the caller went away in the middle
 	}
 	if p == nil {
 		p = &params{}
@@ -110,7 +110,7 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 	}
 	s.change(func() { s.calls[at].Rejected = call.Rejected })
 	if r.Context().Err() != nil {
-		return
+		panic(http.ErrAbortHandler) // an empty answer would be one
 	}
 	w.Header().Set("Content-Type", "application/json")
 	fault.answer(w, r, code, answer)

@@ -77,7 +77,7 @@ func (f *Fault) before(w http.ResponseWriter, r *http.Request) bool {
 		select {
 		case <-time.After(f.Delay):
 		case <-r.Context().Done():
-			return false
+			panic(http.ErrAbortHandler)
 		}
 	}
 	switch {
@@ -85,7 +85,7 @@ func (f *Fault) before(w http.ResponseWriter, r *http.Request) bool {
 		panic(http.ErrAbortHandler)
 	case f.Silent:
 		<-r.Context().Done()
-		return false
+		panic(http.ErrAbortHandler)
 	case f.Rejected != nil:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(f.Rejected.Code)
@@ -110,7 +110,7 @@ func (f *Fault) answer(w http.ResponseWriter, r *http.Request, code int, data []
 		panic(http.ErrAbortHandler)
 	case f.Mute:
 		<-r.Context().Done()
-		return
+		panic(http.ErrAbortHandler)
 	case f.Half:
 		w.WriteHeader(code)
 		_, _ = w.Write(data[:len(data)/2])
@@ -136,7 +136,7 @@ func (f *Fault) slowly(w http.ResponseWriter, r *http.Request, code int, data []
 		select {
 		case <-time.After(f.Slow / (pieces - 1)):
 		case <-r.Context().Done():
-			return
+			panic(http.ErrAbortHandler)
 		}
 	}
 }

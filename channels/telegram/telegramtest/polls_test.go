@@ -281,6 +281,36 @@ func TestDrop(t *testing.T) {
 	client(t, s)
 }
 
+func TestCloseAnswersNothing(t *testing.T) {
+	t.Parallel()
+	s := must[*telegramtest.Server](t)(telegramtest.Start("127.0.0.1:0"))
+	ended := make(chan error, 1)
+	go func() {
+		resp, err := http.Get(s.URL() + "/bot" + s.Token() + "/getUpdates?timeout=9")
+		if err == nil {
+			resp.Body.Close()
+		}
+		ended <- err
+	}()
+	if err := s.Await(soon(t), func() bool { return len(s.Calls("getUpdates")) == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if err := <-ended; err == nil {
+		t.Error("the poll was answered")
+	}
+}
+
+func TestStartRefusesOtherAddresses(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"0.0.0.0:0", ":0", "192.0.2.1:80", "nowhere"} {
+		if s, err := telegramtest.Start(addr); err == nil {
+			s.Close()
+			t.Errorf("it listens on %s", addr)
+		}
+	}
+}
+
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)

@@ -146,7 +146,7 @@ func (s *Server) handler() http.Handler {
 	page := s.page()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.enter() {
-			return
+			panic(http.ErrAbortHandler)
 		}
 		defer s.wg.Done()
 		switch {

@@ -72,6 +72,7 @@ function shell(e, inside) {
     case "text_link": return link(e.url);
     case "url": return link(/^[a-z]+:/i.test(inside) ? inside : "https://" + inside);
     case "email": return link("mailto:" + inside);
-    default: return make("span", "named"); // mention, hashtag, bot_command, …
+    case "bot_command": return make("span", "named command");
+    default: return make("span", "named"); // mention, hashtag, …
   }
 }

@@ -293,6 +293,9 @@ function toggleMenu() {
   if (!commands.length) menu.textContent = "The bot has set no commands.";
 }
 
+$("messages").addEventListener("click", (e) => {
+  if (e.target.matches(".command")) act("send", { text: e.target.textContent });
+});
 $("composer").addEventListener("submit", (e) => { e.preventDefault(); send(); });
 $("text").addEventListener("input", grow);
 $("text").addEventListener("keydown", (e) => {
