@@ -42,6 +42,7 @@ api_url = %[1]q
 token = %[2]q
 dm = "open"       # everybody on the fake platform may write
 groups = "open"
+# tools_deny = []   # lets admins have commands run from here, in the sandbox
 
 [[people]]
 name = "ada"
