@@ -52,6 +52,7 @@ func typed(conv, key, text string) router.Entry {
 
 func tomorrow() time.Time { return time.Now().Add(24 * time.Hour) }
 
+// promise: L.action-once
 func TestButtonAnswersOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -163,7 +164,7 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 	})
 }
 
-// promise: P1.one-turn-per-event
+// promise: L.action-once
 func TestTwoAnswersAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -215,6 +215,7 @@ func TestInterruptAsksTheRunningTurnToStop(t *testing.T) {
 	})
 }
 
+// promise: L.collected-as-one
 func TestCollectedMessagesAreOneTurn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

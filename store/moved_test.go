@@ -37,6 +37,7 @@ func (h *house) wantMoved(want ...router.Moved) {
 	}
 }
 
+// promise: L.moved-as-one
 func TestMovedConversationGoesOn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -126,8 +127,7 @@ func TestMovedConversationThatIsNotKnown(t *testing.T) {
 // Messages of the new ID came before it was told that it is the old one's: both
 // become one, with everything of both.
 //
-// promise: P1.kill-loses-nothing
-// promise: P3.order-in-conversation
+// promise: L.moved-as-one
 func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
