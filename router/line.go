@@ -28,6 +28,9 @@ type line struct {
 
 	mu     sync.Mutex
 	sender *sender // nil while this engine does not hold the channel
+	// newIDs are the conversations that moved while this engine ran: a turn that began
+	// before knows the former ID.
+	newIDs map[channels.ConversationID]channels.ConversationID
 }
 
 func newLine(r *Router, at Attached) (*line, error) {
@@ -95,6 +98,13 @@ func (l *line) committed(conv channels.ConversationID) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for range len(l.newIDs) { // a place that moved back and forth does not turn for ever
+		now, ok := l.newIDs[conv]
+		if !ok {
+			break
+		}
+		conv = now
+	}
 	if l.sender != nil {
 		l.sender.kick(conv)
 	}
@@ -104,6 +114,11 @@ func (l *line) committed(conv channels.ConversationID) {
 func (l *line) moved(former, now channels.ConversationID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.newIDs == nil {
+		l.newIDs = map[channels.ConversationID]channels.ConversationID{}
+	}
+	l.newIDs[former] = now
+	delete(l.newIDs, now) // it is the present ID, even if it moved away from it before
 	if l.sender != nil {
 		l.sender.moved(former, now)
 	}

@@ -219,6 +219,28 @@ func TestMovedConversationGetsWhatWasOnItsWay(t *testing.T) {
 	})
 }
 
+// A turn that began before its conversation moved is answered where it is now.
+func TestTurnOutlivesTheMoveOfItsConversation(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.channel.AllowConversations = []string{"g", "g2"}
+		r.channel.RequireMention = false
+		release := r.brain.held("hello")
+		r.start()
+		r.platform.Write(scripted.Message{Conversation: "g", Kind: "group", User: "ada", Text: "hello"})
+		r.until("it runs", func() bool { return r.brain.ran("hello") == 1 })
+		r.platform.Move("g", "g2")
+		r.until("the move is taken", func() bool { return r.platform.Pending() == 0 })
+		began := time.Now()
+		release()
+		if sent := r.await(1); sent[0].Conversation != "g2" {
+			t.Errorf("sent %+v", sent)
+		}
+		if d := time.Since(began); d > 5*time.Second {
+			t.Errorf("found after %s, by a look that only mends lost wakes", d)
+		}
+	})
+}
+
 func TestMenu(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich = true
