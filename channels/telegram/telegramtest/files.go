@@ -127,6 +127,10 @@ func (s *Server) File(fileID string) (f File, ok bool) {
 	return File{}, false
 }
 
+// Publish lets the platform fetch f when a bot sends the URL instead of bytes; it
+// reaches nothing else.
+func (s *Server) Publish(url string, f File) { s.change(func() { s.remote[url] = f }) }
+
 // Forget makes the platform lose a file: the bot is told that the file_id is wrong.
 func (s *Server) Forget(fileID string) { s.change(func() { delete(s.files, fileID) }) }
 

@@ -54,7 +54,11 @@ func (s *Server) take(kind, value string, u upload, given bool, p *params, page 
 	case value == "":
 		return nil, bad(page, "there is no %s in the request", kind)
 	case strings.HasPrefix(value, "http://") || strings.HasPrefix(value, "https://"):
-		return nil, bad("sending-files", "failed to get HTTP URL content") // this platform reaches nobody
+		f, ok := s.remote[value]
+		if !ok {
+			return nil, bad("sending-files", "failed to get HTTP URL content")
+		}
+		return s.uploaded(kind, upload{name: path.Base(value), data: f.Data}, page)
 	}
 	f := s.files[strings.TrimSuffix(value, "s")]
 	if f == nil {

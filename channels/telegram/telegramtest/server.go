@@ -30,6 +30,7 @@ type Server struct {
 	users   map[int64]*User
 	chats   map[chatKey]*chat
 	files   map[string]*file
+	remote  map[string]File // by URL
 	calls   []Call
 	faults  []*Fault
 	limits  *limiter
@@ -92,7 +93,7 @@ func Start(addr string) (*Server, error) {
 func newServer() *Server {
 	s := &Server{
 		changed: make(chan struct{}), now: time.Now,
-		users: map[int64]*User{}, chats: map[chatKey]*chat{}, files: map[string]*file{}, conns: map[net.Conn]bool{},
+		users: map[int64]*User{}, chats: map[chatKey]*chat{}, files: map[string]*file{}, remote: map[string]File{}, conns: map[net.Conn]bool{},
 	}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	// Numbers depend on the time, so that a bot that kept its memory of an earlier
