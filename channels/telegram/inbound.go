@@ -260,7 +260,11 @@ func (c *Client) conversation(m *wireMessage) (channels.Conversation, error) {
 	}
 	id := conversationID(m.Chat.ID, topic)
 	conv := channels.Conversation{Channel: c.name, ID: id, Place: string(id), Title: m.Chat.Title}
-	switch m.Chat.Type {
+	kind := m.Chat.Type
+	if kind == "" && m.Chat.ID > 0 { // as in the platform's own examples
+		kind = "private"
+	}
+	switch kind {
 	case "private":
 		conv.Kind, conv.Title = channels.Direct, label(m.Chat.FirstName, m.Chat.LastName, m.Chat.Username)
 	case "group", "supergroup", "channel":

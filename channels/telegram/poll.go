@@ -65,6 +65,7 @@ type poller struct {
 	gather  gatherer
 	end     context.CancelCauseFunc
 	first   bool      // nothing was answered yet
+	doubted []byte    // an answer that may have been cut off
 	quarrel time.Time // when the platform began to name another poller; zero: it does not
 }
 
@@ -157,11 +158,15 @@ func (p *poller) fetch(req *http.Request) ([][]byte, error) {
 	case x.reply != nil && !x.reply.OK:
 		return nil, p.refused(ctx, x)
 	}
-	p.first, p.quarrel = false, time.Time{}
-	raws, err := splitUpdates(x)
-	if err != nil {
+	raws, doubtful, err := splitUpdates(x)
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", op, err)
+	case doubtful && !bytes.Equal(x.body, p.doubted):
+		p.doubted = x.body
+		return nil, fmt.Errorf("%s: %w: the answer looks cut off", op, errAgain)
 	}
+	p.first, p.quarrel, p.doubted = false, time.Time{}, nil
 	return raws, nil
 }
 

@@ -7,25 +7,25 @@ import (
 )
 
 // splitUpdates cuts the answer to getUpdates into its updates. What is inside one is
-// not looked at, so that a bad one does not cost the others.
-func splitUpdates(x *exchange) ([][]byte, error) {
+// not looked at, so that a bad one does not cost the others. doubtful says that the
+// answer may as well have been cut off: it counts only if it comes a second time.
+func splitUpdates(x *exchange) (raws [][]byte, doubtful bool, err error) {
 	if x.reply != nil {
-		var raws []json.RawMessage
-		if json.Unmarshal(x.reply.Result, &raws) == nil {
-			out := make([][]byte, len(raws))
-			for i, raw := range raws {
-				out[i] = raw
+		var list []json.RawMessage
+		if json.Unmarshal(x.reply.Result, &list) == nil {
+			for _, raw := range list {
+				raws = append(raws, raw)
 			}
-			return out, nil
+			return raws, false, nil
 		}
 	}
 	if raws, ok := elements(x.body); ok {
-		return raws, nil
+		return raws, false, nil
 	}
-	if raws := pieces(x.body); len(raws) > 0 {
-		return raws, nil
+	if raws, doubtful := pieces(x.body); len(raws) > 0 {
+		return raws, doubtful, nil
 	}
-	return nil, errors.New("the answer is no list of updates")
+	return nil, false, errors.New("the answer is no list of updates")
 }
 
 // elements cuts the array "result" of an object that is not quite JSON, by brackets
@@ -72,11 +72,12 @@ func elements(body []byte) (list [][]byte, ok bool) {
 
 // pieces cuts a list in which brackets or quotes do not match where an update begins:
 // inside a text its quotes would be escaped. An answer that was cut off looks alike,
-// so the last piece counts only if it is whole, or alone.
-func pieces(body []byte) (list [][]byte) {
+// so the last piece is left for the next answer unless it is whole; alone, it is
+// doubtful.
+func pieces(body []byte) (list [][]byte, doubtful bool) {
 	body = bytes.TrimRight(body, " \t\r\n")
 	if !bytes.HasSuffix(body, []byte("]}")) {
-		return nil
+		return nil, false
 	}
 	begin := []byte(`{"update_id"`)
 	at := bytes.Index(body, begin)
@@ -91,9 +92,9 @@ func pieces(body []byte) (list [][]byte) {
 		at = next
 	}
 	if n := len(list); n > 1 && !json.Valid(list[n-1]) {
-		list = list[:n-1]
+		return list[:n-1], false
 	}
-	return list
+	return list, len(list) == 1
 }
 
 // holdsNUL says whether a JSON text has a NUL in it, as such or escaped. No database

@@ -1,0 +1,381 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"switchboard/channels"
+	"switchboard/channels/telegram/telegramtest"
+)
+
+func (r *rig) texts() []string { return r.sink.Texts() }
+
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not in %s", what, patience)
+		}
+	}
+}
+
+// What a poll asks for: the first answers at once, so that the channel is known to be
+// up; each later one confirms what was committed.
+func TestPollsAskAsTheyShould(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	eventually(t, "the platform is heard", func() bool { return r.sink.Frames() > 0 })
+	r.Say(r.ada.ID, "one")
+	r.await(t, 1)
+	r.settled(t)
+	calls := r.Calls("getUpdates")
+	if first := calls[0].Values; first["timeout"] != "0" || first["offset"] != "1" {
+		t.Errorf("the first poll is %v", first)
+	}
+	second := calls[1].Values
+	if second["timeout"] != "2" || second["allowed_updates"] != `["message","edited_message","callback_query","my_chat_member","message_reaction"]` {
+		t.Errorf("the second poll is %v", second)
+	}
+	if me := r.c.me(); me.username != r.Bot().User.Username || me.id != r.Bot().User.ID {
+		t.Errorf("the bot takes itself for %+v", me)
+	}
+}
+
+// promise: P1.ack-after-commit
+func TestNothingIsConfirmedBeforeItIsCommitted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	release := r.sink.Hold()
+	defer release()
+	r.sink.Fail(3)
+	for i := range 5 {
+		r.Say(r.ada.ID, fmt.Sprint(i))
+	}
+	r.run(t)
+	eventually(t, "the sink is asked", func() bool { return r.sink.Held() > 0 })
+	time.Sleep(20 * time.Millisecond) // an early confirmation needs time to show
+	if n := len(r.Pending()); n != 5 {
+		t.Errorf("%d updates wait while nothing is committed", n)
+	}
+	if n := len(r.Calls("getUpdates")); n != 1 {
+		t.Errorf("%d polls while the first batch is not committed", n)
+	}
+	release()
+	r.await(t, 5)
+	r.settled(t)
+	if handed := len(r.sink.Handed()); handed != 20 {
+		t.Errorf("%d events handed in, want the whole batch four times", handed)
+	}
+	if diff := cmp.Diff([]string{"0", "1", "2", "3", "4"}, r.texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// promise: P1.rejected-kept
+func TestOneBadUpdateStopsNoOther(t *testing.T) {
+	t.Parallel()
+	for name, raw := range map[string]string{
+		"another type":       `{"update_id":UPDATE_ID,"message":{"message_id":{"number":7}}}`,
+		"escaped NUL":        `{"update_id":UPDATE_ID,"message":{"message_id":7,"text":"a\u0000b"}}`,
+		"a NUL as such":      "{\"update_id\":UPDATE_ID,\"message\":{\"message_id\":7,\"text\":\"a\x00b\"}}",
+		"no JSON":            `{"update_id":UPDATE_ID,"message":oops}`,
+		"brackets open":      `{"update_id":UPDATE_ID,"message":{"text":"x"`,
+		"too many brackets":  `{"update_id":UPDATE_ID,"message":{"text":"x"}}}}]`,
+		"a quote that opens": `{"update_id":UPDATE_ID,"message":{"text":"x}}`,
+		"an array":           `[{"update_id":UPDATE_ID}]`,
+		"a huge number":      `{"update_id":UPDATE_ID,"message":{"message_id":99999999999999999999999}}`,
+		"no chat":            `{"update_id":UPDATE_ID,"message":{"message_id":7,"text":"x"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.Say(r.ada.ID, "before")
+			id := r.Inject(raw)
+			r.Say(r.ada.ID, "after")
+			r.Say(r.ada.ID, "much later")
+			r.run(t)
+			events := r.await(t, 4)
+			bad := events[1]
+			if bad.Kind != channels.EventUndecodable || bad.Reason == "" || !bytes.Contains(bad.Raw, fmt.Append(nil, id)) || bad.Conversation.Channel != "tg" {
+				t.Errorf("%+v with %q", bad, bad.Raw)
+			}
+			if diff := cmp.Diff([]string{"before", "", "after", "much later"}, r.texts()); diff != "" {
+				t.Error(diff)
+			}
+			r.settled(t)
+		})
+	}
+}
+
+// Alone in its answer, what no bracket ends is believed when it comes again.
+func TestABadUpdateAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Inject(`{"update_id":UPDATE_ID,"message":{"text":"x"`)
+	r.run(t)
+	if e := r.await(t, 1)[0]; e.Kind != channels.EventUndecodable {
+		t.Errorf("%+v", e)
+	}
+	r.settled(t)
+	r.Say(r.ada.ID, "one")
+	r.await(t, 2)
+}
+
+// An answer that breaks off is no list of bad updates: what it may hold is asked for
+// again.
+func TestHalfAnAnswerIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]telegramtest.Fault{
+		"half":     {Method: "getUpdates", Half: true},
+		"cut":      {Method: "getUpdates", Cut: true},
+		"page":     telegramtest.BadGateway(1),
+		"5xx":      {Method: "getUpdates", Rejected: &telegramtest.Rejection{Code: 500, Description: "Internal Server Error"}},
+		"empty":    {Method: "getUpdates", Status: 200, Body: ""},
+		"not ours": {Method: "getUpdates", Status: 200, Body: `{"hello":"world"}`},
+		"no list":  {Method: "getUpdates", Status: 200, Body: `{"ok":true,"result":{"a":1}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.Say(r.ada.ID, "one")
+			fault.Method = "getUpdates"
+			r.Break(fault)
+			if err := r.c.Run(t.Context(), r.sink); err == nil || errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrElsewhere) {
+				t.Fatalf("Run returned %v", err)
+			}
+			if len(r.sink.Handed()) != 0 || len(r.Pending()) != 1 {
+				t.Errorf("%d events came, %d wait", len(r.sink.Handed()), len(r.Pending()))
+			}
+			r.run(t)
+			r.await(t, 1)
+		})
+	}
+}
+
+// A cut answer may look like a bad update at its end.
+func TestAnswerThatLooksCutOffIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	m := r.Say(r.ada.ID, "one")
+	r.Break(telegramtest.Fault{Method: "getUpdates", Status: 200, Body: fmt.Sprintf(`{"ok":true,"result":[{"update_id":%d,"message":{"message_id":%d,"entities":[]}`, time.Now().Unix()+100, m.ID)})
+	r.run(t)
+	if events := r.await(t, 1); events[0].Message.Text != "one" {
+		t.Errorf("%+v", events)
+	}
+	r.settled(t)
+}
+
+func TestPollsWaitAsAsked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Break(telegramtest.Fault{Method: "getUpdates", Rejected: telegramtest.TooMany(1)})
+	r.Say(r.ada.ID, "one")
+	began := time.Now()
+	r.run(t)
+	r.await(t, 1)
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("asked again after %s", took)
+	}
+}
+
+// promise: P6.secret-unprintable
+func TestRefusedTokenIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	token := new(atomic.Value)
+	token.Store(r.Token())
+	r.c.cfg.Token = channels.NewCredential(func() (channels.Secret, error) {
+		if token.Load() == "" {
+			return "", channels.ErrNoCredentials
+		}
+		return channels.Secret(token.Load().(string)), nil
+	})
+	other := r.AddBot("other_bot")
+	r.Revoke(r.Bot(), true)
+	if err := r.c.Run(t.Context(), r.sink); !errors.Is(err, channels.ErrUnauthorized) {
+		t.Fatalf("Run returned %v", err)
+	}
+	calls := len(r.Calls())
+	for value, want := range map[string]error{
+		token.Load().(string): channels.ErrUnauthorized, "": channels.ErrNoCredentials,
+		"no token at all": channels.ErrUnauthorized, "1/../../x": channels.ErrUnauthorized, "99999999999999999999:abc": channels.ErrUnauthorized,
+	} {
+		token.Store(value)
+		if err := r.c.Run(t.Context(), r.sink); !errors.Is(err, want) || value != "" && strings.Contains(err.Error(), value) {
+			t.Errorf("with %q Run returned %v", value, err)
+		}
+	}
+	if n := len(r.Calls()); n != calls {
+		t.Errorf("the platform was asked %d times more", n-calls)
+	}
+	token.Store(other.Token)
+	r.run(t)
+	eventually(t, "it connects with the new one", func() bool { return r.sink.Frames() > 0 })
+}
+
+// promise: P6.secret-unprintable
+func TestTokenIsInNoErrorAndNoLog(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	s := telegramtest.New(t)
+	p := newProxy(t, s.URL())
+	c := New("tg", Config{Token: literal(s.Token()), Mode: ModePolling, APIURL: p.url()}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	c.pace = quick
+	t.Cleanup(c.wire.transport.CloseIdleConnections)
+	_, key, _ := strings.Cut(s.Token(), ":")
+	var errs []error
+	note := func(err error) { errs = append(errs, err) }
+	ada := s.AddUser("Ada")
+	try := func() {
+		_, err := c.Send(t.Context(), outbound(conv(ada.ID, channels.Direct), "x"))
+		note(err)
+		note(c.Probe(t.Context()))
+		note(c.Fetch(t.Context(), channels.Attachment{ID: "x"}, new(bytes.Buffer)))
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		note(c.Run(ctx, newRig(t).sink))
+	}
+	for _, fault := range []telegramtest.Fault{
+		{Cut: true}, {Half: true}, {Lost: true},
+		{Rejected: &telegramtest.Rejection{Code: 400, Description: "Bad Request: the token " + s.Token() + " is " + key}},
+		{Status: 502, Body: "<html>" + s.Token() + "</html>"}, {Status: 302, Body: "<html>elsewhere</html>"},
+	} {
+		fault.Times = -1
+		s.Break(fault)
+		try()
+		s.Mend()
+	}
+	p.down()
+	try()
+	p.up(t)
+	for _, err := range errs {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+			if text := fmt.Sprintf(verb, err); verb != "%#v" && strings.Contains(text, key) {
+				t.Errorf("%s shows the token: %s", verb, text)
+			}
+		}
+		for e := err; e != nil; e = errors.Unwrap(e) {
+			if strings.Contains(e.Error(), key) {
+				t.Errorf("%T shows the token: %v", e, e)
+			}
+		}
+	}
+	if strings.Contains(log.String(), key) {
+		t.Errorf("the log shows the token: %s", log.String())
+	}
+	if len(errs) < 20 || slices.ContainsFunc(errs[:3], func(err error) bool { return err == nil }) {
+		t.Errorf("the faults made no errors: %v", errs)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// A channel that polls takes a webhook away, and what waited for it comes.
+func TestPollingDropsAWebhook(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	hook := New("hook", Config{Token: literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/hook", WebhookSecret: "s"}, slog.New(slog.DiscardHandler))
+	hook.pace = quick
+	t.Cleanup(hook.wire.transport.CloseIdleConnections)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := hook.Run(ctx, r.sink); err != nil {
+		t.Fatal(err)
+	}
+	r.Say(r.ada.ID, "while nobody could be called")
+	r.run(t)
+	r.await(t, 1)
+	if drops := r.Calls("deleteWebhook"); len(drops) != 1 || drops[0].Values["drop_pending_updates"] == "true" {
+		t.Errorf("the webhook was deleted by %+v", drops)
+	}
+}
+
+func TestAnotherPollerIsNamed(t *testing.T) {
+	t.Parallel()
+	conflict := &telegramtest.Rejection{Code: 409, Description: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"}
+	r := newRig(t)
+	r.Break(telegramtest.Fault{Method: "getUpdates", Times: 2, Rejected: conflict})
+	r.Say(r.ada.ID, "our former poll is still dying")
+	r.run(t)
+	r.await(t, 1)
+	other := newRig(t)
+	other.Break(telegramtest.Fault{Method: "getUpdates", Times: -1, Rejected: conflict})
+	if err := other.c.Run(t.Context(), other.sink); !errors.Is(err, channels.ErrElsewhere) {
+		t.Errorf("Run returned %v", err)
+	}
+	if other.sink.Frames() != 0 {
+		t.Error("a platform that refuses to tell anything counts as heard")
+	}
+}
+
+// promise: L.never-deaf
+func TestADeafConnectionIsSilentAndClosed(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	p := newProxy(t, s.URL())
+	r := newRig(t)
+	r.c = client(p.url(), s.Token())
+	t.Cleanup(r.c.wire.transport.CloseIdleConnections)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { r.done <- r.c.Run(ctx, r.sink) }()
+	eventually(t, "the second poll hangs", func() bool { return len(s.Calls("getUpdates")) == 2 })
+	s.Deaf(true)
+	ada := s.AddUser("Ada")
+	s.Say(ada.ID, "do you hear me?")
+	heard := r.sink.Frames()
+	if err := r.c.Probe(t.Context()); err != nil {
+		t.Errorf("the probe says %v", err)
+	}
+	if r.sink.Frames() != heard || len(r.sink.Handed()) != 0 {
+		t.Error("something came over a deaf connection")
+	}
+	if silence := r.c.Silence(); silence != 3*time.Second || New("x", Config{}, slog.New(slog.DiscardHandler)).Silence() != 40*time.Second {
+		t.Errorf("a poll may be silent for %s", silence)
+	}
+	stop()
+	if err := r.ended(t); err != nil {
+		t.Errorf("Run returned %v", err)
+	}
+	eventually(t, "its connections are closed", func() bool { return p.open() == 0 })
+	s.Deaf(false)
+	again := make(chan error, 1)
+	ctx, stop = context.WithCancel(t.Context())
+	defer stop()
+	go func() { again <- r.c.Run(ctx, r.sink) }()
+	r.await(t, 1)
+	for _, call := range s.Calls("getUpdates") {
+		if call.Rejected != nil && len(s.Calls("getUpdates")) > 3 {
+			t.Errorf("our own poll met %v", call.Rejected)
+		}
+	}
+	stop()
+	<-again
+}
