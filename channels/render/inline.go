@@ -45,7 +45,7 @@ func (l *layout) inline(parent ast.Node) {
 
 func (l *layout) plain(n *ast.Text) {
 	value := n.Segment.Value(l.source)
-	if !n.IsRaw() && bytes.ContainsAny(value, `\&`) {
+	if !n.IsRaw() && (bytes.IndexByte(value, '\\') >= 0 || bytes.IndexByte(value, '&') >= 0) {
 		l.scratch = unescape(l.scratch[:0], value)
 		value = l.scratch
 	}

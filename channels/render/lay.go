@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/yuin/goldmark/ast"
 )
@@ -37,6 +38,7 @@ const maxNesting = 10
 func (d *Document) Lay(style *Style) Text {
 	l := &layout{style: style, source: d.source, notes: d.notes, budget: &budget{room: 4096 + 8*len(d.source)}}
 	l.buf = make([]byte, 0, len(d.source)+len(d.source)/8)
+	l.spans = make([]Span, 0, len(d.source)/64)
 	l.blocks(d.root)
 	return l.text()
 }
@@ -169,34 +171,36 @@ func (l *layout) write(s []byte) {
 }
 
 func (l *layout) words(s []byte) {
-	const blanks = " \t\r"
 	s = l.printable(s)
-	body := bytes.TrimLeft(s, blanks)
-	if l.waiting == 0 || !l.block() {
-		l.space = append(l.space, s[:len(s)-len(body)]...)
+	from, to := 0, len(s)
+	for from < to && blankByte(s[from]) {
+		from++
 	}
-	if len(body) == 0 {
+	for to > from && blankByte(s[to-1]) {
+		to--
+	}
+	if l.waiting == 0 || !l.block() {
+		l.space = append(l.space, s[:from]...)
+	}
+	if from == to {
 		return
 	}
 	l.begin()
-	end := len(bytes.TrimRight(body, blanks))
-	l.buf = append(l.buf, body[:end]...)
-	l.space = append(l.space, body[end:]...)
+	l.buf = append(l.buf, s[from:to]...)
+	l.space = append(l.space, s[to:]...)
 }
+
+func blankByte(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // printable is s without control characters.
 func (l *layout) printable(s []byte) []byte {
-	control := func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7F }
-	if l.style.Controls || bytes.IndexFunc(s, control) < 0 {
+	if l.style.Controls || !slices.ContainsFunc(s, control) {
 		return s
 	}
-	return bytes.Map(func(r rune) rune {
-		if control(r) {
-			return -1
-		}
-		return r
-	}, s)
+	return slices.DeleteFunc(slices.Clone(s), control)
 }
+
+func control(c byte) bool { return c < ' ' && c != '\t' && c != '\n' || c == 0x7F }
 
 // put adds a text that was laid out by itself.
 func (l *layout) put(t Text) {
