@@ -55,23 +55,27 @@ const (
 	PathFetch = "/fetch"
 )
 
-// Bodies of the calls.
-type (
-	PollCall struct {
-		Confirm []int64 `json:"confirm,omitempty"`
-	}
-	FindCall struct {
-		Conversation channels.ConversationID `json:"conversation"`
-		Nonce        string                  `json:"nonce"`
-	}
-	ToastCall struct {
-		Callback string `json:"callback"`
-		Text     string `json:"text"`
-	}
-	FetchCall struct {
-		ID string `json:"id"`
-	}
-)
+// A PollCall is the body of PathPoll.
+type PollCall struct {
+	Confirm []int64 `json:"confirm,omitempty"`
+}
+
+// A FindCall is the body of PathFind.
+type FindCall struct {
+	Conversation channels.ConversationID `json:"conversation"`
+	Nonce        string                  `json:"nonce"`
+}
+
+// A ToastCall is the body of PathToast.
+type ToastCall struct {
+	Callback string `json:"callback"`
+	Text     string `json:"text"`
+}
+
+// A FetchCall is the body of PathFetch.
+type FetchCall struct {
+	ID string `json:"id"`
+}
 
 // A Reply is the answer to every call.
 type Reply struct {
