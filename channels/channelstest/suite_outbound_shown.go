@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
-	"switchboard/channels/render"
 )
 
 // Looks is what a harness shows and breaks besides texts and sends. A nil func is
@@ -27,6 +26,9 @@ type Looks struct {
 	LoseNextEdit  func()
 	// Typings counts how often typing was shown in Conversation.
 	Typings func() int
+	// Format renders an answer in Markdown into parts for Conversation, as the router
+	// does; nil: as plain text.
+	Format func(markdown string) []channels.Body
 }
 
 // A Look is one message of ours as the platform shows it.
@@ -229,11 +231,6 @@ func testFiles(t *testing.T, r *rig) {
 	}
 }
 
-// A formatter is the router's Formatter.
-type formatter interface {
-	Format(doc *render.Document, f channels.Features) []channels.Body
-}
-
 // testLongAnswer sends an answer as the router does: parts within the limit, in order,
 // nothing lost.
 func testLongAnswer(t *testing.T, r *rig) {
@@ -245,10 +242,9 @@ func testLongAnswer(t *testing.T, r *rig) {
 		answer.WriteString(words[i])
 		answer.WriteString([]string{" ", " ", " ", "\n\n"}[i%4])
 	}
-	doc := render.Parse(answer.String())
-	parts := doc.Parts(features)
-	if f, ok := r.Channel.(formatter); ok {
-		parts = f.Format(doc, features)
+	parts := plainParts(words, features)
+	if r.Format != nil {
+		parts = r.Format(answer.String())
 	}
 	if features.MaxText > 0 && len(parts) < 3 {
 		t.Fatalf("%d parts", len(parts))
@@ -270,4 +266,17 @@ func testLongAnswer(t *testing.T, r *rig) {
 	if !slices.Equal(shown, words) {
 		t.Errorf("%d words are shown of %d", len(shown), len(words))
 	}
+}
+
+// plainParts puts as many words into each part as fit.
+func plainParts(words []string, f channels.Features) (parts []channels.Body) {
+	text := ""
+	for _, word := range words {
+		if longer := text + " " + word; text == "" || f.MaxText == 0 || f.Len(longer) <= f.MaxText {
+			text = strings.TrimSpace(longer)
+			continue
+		}
+		parts, text = append(parts, channels.Body{Text: text}), word
+	}
+	return append(parts, channels.Body{Text: text})
 }
