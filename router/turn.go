@@ -74,16 +74,18 @@ func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, er
 		if err != nil {
 			return true, err
 		}
+		shared := len(full) > 0
 		for _, c := range claimed {
 			if r.workers.take(c.Person) {
 				r.begin(c, c.Person)
 			} else { // a person's share ran out within this claim
 				r.giveBack(c.TurnRef)
+				shared = true
 			}
 		}
 		if len(claimed) < idle {
-			r.shares.Store(len(full) > 0)
-			return len(full) > 0, nil
+			r.shares.Store(shared)
+			return shared, nil
 		}
 		r.waiting.Store(true) // there may be more than were asked for
 	}

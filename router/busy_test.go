@@ -1,0 +1,202 @@
+package router_test
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/router"
+)
+
+// Two more places where a second message can meet a turn.
+const (
+	atQueue = "queue" // it has not begun
+	atEnd   = "end"   // it is over
+)
+
+var boundaries = []string{atQueue, atPlan, atFirst, atReview, atSecond, atWorker, atEnd}
+
+// meetings says what is answered to want-a and then want-b, by the mode and the
+// boundary that want-b meets want-a's turn at; the rest are as the mode's "".
+var meetings = map[string]map[string]string{
+	"queue": {"": "re: want-a|re: want-b"},
+	"steer": {
+		"":       "re: want-a want-b",
+		atWorker: "re: want-a|re: want-b", // no boundary follows
+		atEnd:    "re: want-a|re: want-b",
+	},
+	"interrupt": {
+		atQueue:  "re: want-a|re: want-b",
+		atPlan:   "Stopped for your newer message.|re: want-b",
+		atFirst:  "Stopped for your newer message. Done: nothing; stopped midway: `first`; not done: `second`.|re: want-b",
+		atReview: "Stopped for your newer message. Done: `first`; not done: `second`.|re: want-b",
+		atSecond: "Stopped for your newer message. Done: `first`; stopped midway: `second`.|re: want-b",
+		atWorker: "Stopped for your newer message. Done: `first`, `second`.|re: want-b",
+		atEnd:    "re: want-a|re: want-b",
+	},
+	"collect": {
+		"":      "re: want-a|re: want-b",
+		atQueue: "re: want-a want-b",
+	},
+}
+
+// meeting is what is answered, also when the program dies with the acceptance of
+// want-b: of an interrupted turn the ledger knows that it was to stop, and no more.
+func meeting(mode, boundary string, death bool) string {
+	want := cmp.Or(meetings[mode][boundary], meetings[mode][""])
+	if death {
+		want = strings.ReplaceAll(want, "Stopped for your newer message.", "Cancelled.")
+	}
+	return want
+}
+
+// promise: L.merged-at-boundary
+func TestBusyModesAtEachBoundary(t *testing.T) {
+	t.Parallel()
+	for mode := range meetings {
+		for _, death := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/death=%v", mode, death), func(t *testing.T) {
+				each(t, func(t *testing.T, r *rig) {
+					s := newScene(t, r, mode)
+					for _, boundary := range boundaries {
+						s.meet(boundary, "want-a", death, func(conv, _ string) { r.platform.Say(conv, "ada", "want-b") })
+						if got, want := s.answers(boundary), meeting(mode, boundary, death); got != want {
+							t.Errorf("%s: answered %q, want %q", boundary, got, want)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// A scene is a rig with a mind, in which a turn is met at its boundaries. Each
+// boundary has its own conversation.
+type scene struct {
+	*rig
+	mind  *mind
+	death *death
+}
+
+func newScene(t *testing.T, r *rig, busy string) *scene {
+	t.Helper()
+	s := &scene{rig: r, mind: newMind(t), death: &death{}}
+	r.agent = s.mind
+	r.ledger = func(l router.Ledger) router.Ledger { return mortal{l, s.death} }
+	r.config.Busy, r.config.CollectWindow = busy, 100*time.Millisecond
+	r.config.Workers = 4 // one a person
+	r.start()
+	return s
+}
+
+func (s *scene) conv(boundary string) string { return "c-" + boundary }
+
+// meet has ada say first in the boundary's conversation, does then, which says
+// want-b, when the boundary is reached, and waits until all turns are over. With
+// death the program dies with the acceptance of want-b, and another is started.
+func (s *scene) meet(boundary, first string, death bool, then func(conv, id string)) {
+	s.t.Helper()
+	conv, release := s.conv(boundary), func() {}
+	before := s.mind.reached(boundary)
+	var id string
+	switch boundary {
+	case atQueue:
+		before = s.mind.reached(atPlan)
+		release = s.mind.hold(atPlan)
+		s.platform.Say("c-other", "ada", "quick-other")
+		s.until("her worker is taken", func() bool { return s.mind.reached(atPlan) > before })
+		id = s.platform.Say(conv, "ada", first)
+		s.until("it is queued", func() bool { return s.state(conv, first) == "queued" })
+	case atEnd:
+		id = s.platform.Say(conv, "ada", first)
+		s.until("it is answered", func() bool { return s.state(conv, first) == "done" })
+	default:
+		release = s.mind.hold(boundary)
+		id = s.platform.Say(conv, "ada", first)
+		s.until("it is there", func() bool { return s.mind.reached(boundary) > before })
+	}
+	if death {
+		s.death.at("want-b")
+	}
+	then(conv, id)
+	if death {
+		s.until("the program dies", s.death.over)
+		s.mind.die()
+		s.end()
+		s.death.at("")
+		s.start()
+	} else {
+		s.until("it is accepted", func() bool { return s.platform.Pending() == 0 })
+	}
+	release()
+	began := time.Now()
+	s.settle()
+	if took := time.Since(began); took > 10*time.Second {
+		s.t.Errorf("%s: found after %s, by the slow look alone", boundary, took)
+	}
+}
+
+// settle waits until nothing is left to do.
+func (s *scene) settle() {
+	s.t.Helper()
+	s.until("everything is confirmed, answered and sent", func() bool {
+		for _, turn := range s.turns() {
+			if turn.State == "queued" || turn.State == "running" {
+				return false
+			}
+		}
+		return s.platform.Pending() == 0 && len(s.deliveries("pending")) == 0 && len(s.deliveries("sending")) == 0
+	})
+}
+
+func (s *scene) answers(boundary string) string {
+	return strings.Join(texts(s.platform.SentIn(s.conv(boundary))), "|")
+}
+
+// state is that of the turn with this text in conv.
+func (s *scene) state(conv, text string) string {
+	for _, turn := range s.turns() {
+		if turn.Session == "play:"+conv && turn.Text == text {
+			return turn.State
+		}
+	}
+	return ""
+}
+
+// Collected messages run as one turn when the window after the newest is over, also
+// when the engine was started meanwhile.
+func TestCollectWindow(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.config.Busy, r.config.CollectWindow = "collect", 4*time.Second
+		r.start()
+		for _, restart := range []bool{false, true} {
+			conv := fmt.Sprintf("c-%v", restart)
+			said := time.Now()
+			for i, text := range []string{"quick-a", "quick-b", "quick-c"} {
+				said = time.Now()
+				id := r.platform.Say(conv, "ada", text)
+				r.until("it is accepted", func() bool { return r.platform.Pending() == 0 })
+				if i == 1 {
+					r.platform.Edit(conv, id, "quick-d")
+					said = time.Now()
+				}
+				time.Sleep(2 * time.Second)
+			}
+			if restart {
+				r.end()
+				said = time.Now()
+				r.start()
+			}
+			r.until("it is answered", func() bool { return len(r.platform.SentIn(conv)) > 0 })
+			took := time.Since(said)
+			if got := strings.Join(texts(r.platform.SentIn(conv)), "|"); got != "re: quick-a\n\nquick-d\n\nquick-c" {
+				t.Errorf("answered %q", got)
+			}
+			if took < 2*time.Second && !restart || took > 5*time.Second {
+				t.Errorf("restart %v: answered %s after the newest", restart, took)
+			}
+		}
+	})
+}
