@@ -110,6 +110,7 @@ func (a *app) examine(settings *configs.Settings) []finding {
 	findings = append(findings, a.checkSandbox(settings)...)
 	findings = append(findings, checkPeople(settings))
 	findings = append(findings, checkChannels(settings)...)
+	findings = append(findings, a.checkPlatforms(settings)...)
 	return append(findings, a.checkStatuses(settings)...)
 }
 
