@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"switchboard/agent"
@@ -10,9 +12,18 @@ import (
 // has locked the session's row first, so that numbers appear in order.
 
 const (
-	nextEvents  = `UPDATE sessions SET next_event = next_event + ? WHERE id = ? RETURNING next_event`
-	insertEvent = `INSERT INTO events (session_id, n, kind, turn_id, message_id, data, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`
+	nextEvents = `UPDATE sessions SET next_event = next_event + ? WHERE id = ? RETURNING next_event`
+	eventRow   = `(?, ?, ?, ?, ?, ?, ?)`
 )
+
+// insertEvents is how many events are written by one statement: its place and one.
+var insertEvents = func() (list [8]string) {
+	for i := range list {
+		list[i] = `INSERT INTO events (session_id, n, kind, turn_id, message_id, data, created_at) VALUES ` +
+			strings.Repeat(eventRow+", ", i) + eventRow
+	}
+	return list
+}()
 
 // maxEventData bounds the data of one event, in bytes.
 const maxEventData = 2048
@@ -35,9 +46,14 @@ func (t *tx) emit(session int64, events ...event) (first int64, err error) {
 		return 0, err
 	}
 	first = last - int64(len(events)) + 1
-	for i, e := range events {
-		_, err := t.exec(insertEvent, session, first+int64(i), e.Kind, orNull(e.Turn), orNull(e.Message), e.Data, t.now)
-		if err != nil {
+	n := first
+	for some := range slices.Chunk(events, len(insertEvents)) {
+		args := make([]any, 0, 7*len(some))
+		for _, e := range some {
+			args = append(args, session, n, e.Kind, orNull(e.Turn), orNull(e.Message), e.Data, t.now)
+			n++
+		}
+		if _, err := t.exec(insertEvents[len(some)-1], args...); err != nil {
 			return 0, err
 		}
 	}

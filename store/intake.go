@@ -179,17 +179,21 @@ func (t *tx) queueTurn(owner int64, e *router.Entry, a *router.Accepted, convers
 	if err = t.meet(e, a); err != nil {
 		return err
 	}
-	a.Event, err = t.emit(a.SessionID,
-		event{Kind: "message", Turn: a.TurnID, Message: a.MessageID}, turnEvent(a.TurnID, "queued", ""))
-	if err != nil {
-		return err
-	}
+	events := []event{{Kind: "message", Turn: a.TurnID, Message: a.MessageID}, turnEvent(a.TurnID, "queued", "")}
 	if e.MayClaim {
-		a.Claimed, err = t.claim(owner, a.SessionID, nil)
-		return err
+		var began []event
+		if a.Claimed, began, err = t.claim(owner, a.SessionID, nil); err != nil {
+			return err
+		}
+		events = append(events, began...)
+	} else {
+		held, err := t.held(leaseSession, name(a.SessionID))
+		if err != nil {
+			return err
+		}
+		a.Waiting = !held && notBefore == 0
 	}
-	held, err := t.held(leaseSession, name(a.SessionID))
-	a.Waiting = !held && notBefore == 0
+	a.Event, err = t.emit(a.SessionID, events...)
 	return err
 }
 

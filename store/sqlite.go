@@ -53,7 +53,7 @@ func openSQLite(ctx context.Context, path string) (*sqlite, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, errors.Join(err, conn.Close(), wdb.Close()))
 	}
-	return &sqlite{path: path, readers: newReaders(rdb), writer: startWriter(wdb, conn)}, nil
+	return &sqlite{path: path, readers: newReaders(rdb), writer: startWriter(wdb, conn, path)}, nil
 }
 
 // makeFile makes the folder and the file, for its owner's eyes alone.

@@ -177,3 +177,33 @@ func TestManyStatements(t *testing.T) {
 		t.Errorf("a caller who is gone: %v", err)
 	}
 }
+
+// A durable commit is one that was synced; when the disk refuses, it says so, and
+// the others do not care.
+func TestDurableCommitsAreSynced(t *testing.T) {
+	t.Parallel()
+	db := liteDB(t)
+	add := func(mode durability) error {
+		return db.write(t.Context(), mode, "add", func(tx *tx) error {
+			_, err := tx.exec("INSERT INTO x (s) VALUES ('')")
+			return err
+		})
+	}
+	if err := add(rides); err != nil || db.lite.wal.f != nil {
+		t.Errorf("%v, log opened: %v", err, db.lite.wal.f != nil)
+	}
+	if err := add(full); err != nil || db.lite.wal.f == nil {
+		t.Fatalf("%v, log opened: %v", err, db.lite.wal.f != nil)
+	}
+	if info, err := db.lite.wal.f.Stat(); err != nil || info.Size() == 0 {
+		t.Errorf("what is synced is not the log: %v", err)
+	}
+	_ = db.lite.wal.f.Close()
+	if err := add(full); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("unsynced: %v", err)
+	}
+	if err := add(rides); err != nil {
+		t.Errorf("%v", err)
+	}
+	db.lite.wal.f = nil
+}

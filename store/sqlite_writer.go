@@ -35,7 +35,7 @@ type writer struct {
 	db    *sqlx.DB
 	conn  *sqlx.Conn
 	lite  *liteConn
-	mode  durability // of the connection now
+	wal   syncer
 	log   batchLog
 	tight time.Time // when a full disk could last not be relieved
 
@@ -57,9 +57,9 @@ type job struct {
 	ready chan struct{}
 }
 
-func startWriter(db *sqlx.DB, conn *sqlx.Conn) *writer {
+func startWriter(db *sqlx.DB, conn *sqlx.Conn, path string) *writer {
 	w := &writer{
-		db: db, conn: conn, lite: &liteConn{stmts: map[string]*liteStmt{}},
+		db: db, conn: conn, lite: &liteConn{stmts: map[string]*liteStmt{}}, wal: syncer{path: path + "-wal"},
 		queue: make(chan *job, maxBatch), token: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	w.token <- struct{}{}
@@ -131,7 +131,7 @@ func (w *writer) stop() error {
 	w.once.Do(func() {
 		close(w.closing)
 		<-w.token // for good
-		w.stopped = errors.Join(w.raw(func() error { return w.lite.forgetStmts() }), w.conn.Close(), w.db.Close())
+		w.stopped = errors.Join(w.raw(func() error { return w.lite.forgetStmts() }), w.wal.close(), w.conn.Close(), w.db.Close())
 	})
 	return w.stopped
 }
@@ -175,7 +175,7 @@ func (w *writer) commit(batch []*job) {
 	for _, j := range batch {
 		mode = mode || j.mode
 	}
-	err := w.raw(func() error { return w.attempt(batch, mode) })
+	err := w.raw(func() error { return w.attempt(batch) })
 	writers := 0
 	for _, j := range batch {
 		if j.err == nil {
@@ -187,16 +187,34 @@ func (w *writer) commit(batch []*job) {
 	}
 	if writers > 0 {
 		w.log.add(Batch{Full: bool(mode), Transactions: writers})
+		if mode == full && err == nil {
+			w.sync(batch)
+		}
 	}
 	for _, j := range batch {
 		close(j.ready)
 	}
 }
 
+// sync makes what was committed survive a loss of power. When that fails, all is in
+// the database, but whoever wanted to be sure is told that it is not: what they do
+// bears being done again, as it does after a crash here.
+func (w *writer) sync(batch []*job) {
+	err := w.wal.sync()
+	if err == nil {
+		return
+	}
+	for _, j := range batch {
+		if j.mode == full && j.err == nil {
+			j.err = &problem{ErrUnavailable, "the disk of the database reports an error", err}
+		}
+	}
+}
+
 // attempt commits the group. It does so without savepoints, which cost as much as
 // a short transaction, and goes back to them when one of its parts fails.
-func (w *writer) attempt(batch []*job, mode durability) error {
-	err := w.group(batch, mode, false)
+func (w *writer) attempt(batch []*job) error {
+	err := w.group(batch, false)
 	if err == nil {
 		return nil
 	}
@@ -208,7 +226,7 @@ func (w *writer) attempt(batch []*job, mode durability) error {
 		for _, j := range batch {
 			j.err = nil
 		}
-		if err = w.group(batch, mode, true); err == nil {
+		if err = w.group(batch, true); err == nil {
 			return nil
 		}
 		// Nothing of the group is in the database, whatever its parts said.
@@ -247,17 +265,7 @@ var errFailed = errors.New("another transaction of the same commit failed")
 
 // group is one transaction of the database. An error means that it was not
 // committed.
-func (w *writer) group(batch []*job, mode durability, savepoints bool) error {
-	if mode != w.mode {
-		pragma := "PRAGMA synchronous = NORMAL"
-		if mode == full {
-			pragma = "PRAGMA synchronous = FULL"
-		}
-		if _, err := w.lite.exec(pragma); err != nil {
-			return err
-		}
-		w.mode = mode
-	}
+func (w *writer) group(batch []*job, savepoints bool) error {
 	// Deferred, so that who only looks locks nothing: nobody else writes.
 	begin := "BEGIN"
 	if savepoints {

@@ -6,11 +6,19 @@ import (
 	"slices"
 
 	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
 	"switchboard/router"
 )
 
 const (
 	turnRuns = `SELECT 1 FROM turns WHERE id = ? AND session_id = ? AND state = 'running'`
+	// holdsTurn is a session's conversation if its lease is held and its turn runs:
+	// lockSession, holdsLease and turnRuns in one, where nothing has to be locked.
+	holdsTurn = `
+		SELECT s.conversation_id FROM sessions s JOIN leases l ON l.kind = 'session' AND l.name = ? AND l.fence = ?
+		JOIN owners o ON o.id = l.owner AND o.state = 'alive'
+		JOIN turns t ON t.id = ? AND t.session_id = s.id AND t.state = 'running' WHERE s.id = ?`
 
 	// A call that failed may be made again under its step; one that answered stays.
 	insertCall = `
@@ -25,15 +33,18 @@ const (
 		INSERT INTO llm_bodies (turn_id, step, answer, request, response, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (turn_id, step) DO UPDATE SET answer = excluded.answer, request = excluded.request,
 			response = excluded.response, expires_at = excluded.expires_at`
+	// Each committed step is progress: whoever dies from now on is counted anew.
 	addUsage = `
-		UPDATE turns SET calls = calls + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, cost = cost + ? WHERE id = ?`
+		UPDATE turns SET resumed = 0, calls = calls + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, cost = cost + ?
+		WHERE id = ?`
 
 	insertPlan    = `INSERT INTO plans (turn_id, attempt, goal, secrets, created_at) VALUES (?, ?, ?, ?, ?)`
 	cancelEarlier = `
 		UPDATE tasks SET state = 'cancelled', finished_at = ? WHERE turn_id = ? AND attempt < ? AND state = 'pending'`
 	insertTask = `
-		INSERT INTO tasks (turn_id, attempt, position, type, detail, tool, args, expect, choices, answer, state, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', ?)`
+		INSERT INTO tasks (turn_id, attempt, position, type, detail, tool, args, expect, choices, answer, created_at,
+			state, finished_at, has_result, outcome, output, code, rule, hint, taint)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	// changeTask is conditional on the state the new one follows from; a ready
 	// message needs no running, nor does what was refused before it began.
 	changeTask = `
@@ -52,7 +63,9 @@ const (
 
 	madeProgress = `UPDATE turns SET resumed = 0 WHERE id = ? AND resumed > 0`
 
-	endTurn  = `UPDATE turns SET state = ?, outcome = ?, finished_at = ? WHERE id = ? RETURNING coalesce(draft_id, 0)`
+	endTurn = `
+		UPDATE turns SET resumed = 0, calls = calls + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, cost = cost + ?,
+			state = ?, outcome = ?, finished_at = ? WHERE id = ? RETURNING coalesce(draft_id, 0)`
 	endTasks = `
 		UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = ?
 		WHERE turn_id = ? AND state IN ('pending', 'running')`
@@ -109,10 +122,8 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []ro
 			return nil, err
 		}
 	}
-	w.exec(madeProgress, ref.TurnID)
 	w.calls(step.Calls, bodies)
-	w.plan(step.Plan)
-	for _, c := range step.Tasks {
+	for _, c := range w.plan(step.Plan, step.Tasks) {
 		w.task(c)
 	}
 	w.review(step.Review)
@@ -123,12 +134,17 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []ro
 	if w.err != nil {
 		return nil, w.err
 	}
-	if _, err := t.emit(ref.SessionID, w.events...); err != nil || step.End == nil {
-		return nil, err
+	var next *router.Claimed
+	if step.End != nil {
+		var began []event
+		next, began, err = t.head(ref.SessionID, ref.Fence, false, nil)
+		if err == nil && next == nil {
+			err = t.release(leaseSession, name(ref.SessionID), ref.Fence)
+		}
+		w.events = append(w.events, began...)
 	}
-	next, err := t.head(ref.SessionID, ref.Fence, false, nil)
-	if err == nil && next == nil {
-		err = t.release(leaseSession, name(ref.SessionID), ref.Fence)
+	if err == nil {
+		_, err = t.emit(ref.SessionID, w.events...)
 	}
 	return next, err
 }
@@ -136,6 +152,13 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []ro
 // holding locks the session and returns its conversation; ErrFenced unless ref's
 // lease is current and its turn runs.
 func (t *tx) holding(ref router.TurnRef) (conversation int64, err error) {
+	if !t.pg {
+		found, err := t.row(holdsTurn, []any{name(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &conversation)
+		if err == nil && !found {
+			err = router.ErrFenced
+		}
+		return conversation, err
+	}
 	conversation, found, err := t.lock(ref.SessionID)
 	if err != nil {
 		return 0, err
@@ -160,7 +183,14 @@ type stepWriter struct {
 	t                           *tx
 	turn, session, conversation int64
 	events                      []event
+	used                        usage
 	err                         error
+}
+
+// usage is what the calls of a step add to their turn.
+type usage struct {
+	calls int
+	llm.Usage
 }
 
 // exec runs a statement and returns how many rows it touched.
@@ -192,24 +222,46 @@ func (w *stepWriter) calls(calls []agent.Call, bodies []body) {
 		}
 		b := &bodies[i]
 		w.exec(insertBody, w.turn, clean(c.Step), b.answer, b.request, b.response, w.t.now+bodiesLive.Microseconds())
-		w.exec(addUsage, 1, u.In, u.Out, u.Cost, w.turn)
+		w.used.calls++
+		w.used.In, w.used.Out, w.used.Cost = w.used.In+u.In, w.used.Out+u.Out, w.used.Cost+u.Cost
 	}
 }
 
-func (w *stepWriter) plan(p *agent.PlanRow) {
+// plan writes a plan with its tasks, each in the state that the step brings it to
+// if that is final; it returns the changes that are left to do.
+func (w *stepWriter) plan(p *agent.PlanRow, changes []agent.TaskChange) []agent.TaskChange {
 	if p == nil {
-		return
+		return changes
 	}
 	secrets := p.Secrets
 	if secrets == nil {
 		secrets = []string{}
 	}
-	w.exec(cancelEarlier, w.t.now, w.turn, p.Attempt)
-	w.exec(insertPlan, w.turn, p.Attempt, clean(p.Goal), jsonText(secrets), w.t.now)
-	for _, row := range p.Tasks {
-		w.exec(insertTask, w.turn, p.Attempt, row.Position, string(row.Type), clean(row.Detail), cleanPtr(row.Tool), cleanPtr(row.Args),
-			cleanPtr(row.Expect), jsonList(row.Choices), cleanPtr(row.Answer), w.t.now)
+	if p.Attempt > 0 {
+		w.exec(cancelEarlier, w.t.now, w.turn, p.Attempt)
 	}
+	w.exec(insertPlan, w.turn, p.Attempt, clean(p.Goal), jsonText(secrets), w.t.now)
+	left := changes
+	for _, row := range p.Tasks {
+		state, finished, given, result := agent.TaskPending, any(nil), false, tools.Result{}
+		if len(left) > 0 && ready(&left[0], p.Attempt, &row) {
+			state, finished = agent.TaskDone, w.t.now
+			if given = left[0].Result != nil; given {
+				result = *left[0].Result
+			}
+			left = left[1:]
+		}
+		w.exec(insertTask, w.turn, p.Attempt, row.Position, string(row.Type), clean(row.Detail), cleanPtr(row.Tool), cleanPtr(row.Args),
+			cleanPtr(row.Expect), jsonList(row.Choices), cleanPtr(row.Answer), w.t.now,
+			string(state), finished, given, string(result.End), clean(result.Output), clean(result.Code),
+			clean(result.Rule), clean(result.Hint), clean(string(result.Taint)))
+	}
+	return left
+}
+
+// ready says that a change is the end of a message that was there with its plan.
+func ready(c *agent.TaskChange, attempt int, row *agent.TaskRow) bool {
+	return c.State == agent.TaskDone && row.Type == agent.TaskMsg && c.Attempt == attempt && c.Position == row.Position
 }
 
 // follows lists the states from which a task comes to another; early says that a
@@ -263,7 +315,13 @@ func (w *stepWriter) say(s *agent.Say, r *router.Reply) {
 }
 
 func (w *stepWriter) end(e *agent.End) {
+	u := &w.used
 	if e == nil {
+		if u.calls > 0 {
+			w.exec(addUsage, u.calls, u.In, u.Out, u.Cost, w.turn)
+		} else {
+			w.exec(madeProgress, w.turn)
+		}
 		return
 	}
 	w.exec(endTasks, w.t.now, w.turn)
@@ -271,7 +329,8 @@ func (w *stepWriter) end(e *agent.End) {
 		return
 	}
 	var draft int64
-	if _, w.err = w.t.row(endTurn, []any{e.State, clean(e.Outcome), w.t.now, w.turn}, &draft); draft != 0 {
+	args := []any{u.calls, u.In, u.Out, u.Cost, e.State, clean(e.Outcome), w.t.now, w.turn}
+	if _, w.err = w.t.row(endTurn, args, &draft); draft != 0 {
 		w.exec(dropDraft, w.t.now, draft)
 	}
 	w.events = append(w.events, turnEvent(w.turn, e.State, e.Outcome))

@@ -48,44 +48,43 @@ const (
 const cancelled = "cancelled"
 
 // claim takes a session's lease if it is free and sets its head running. It
-// returns nil when there is nothing to claim. The session is locked.
-func (t *tx) claim(owner, session int64, except []string) (*router.Claimed, error) {
+// returns nil when there is nothing to claim. The session is locked; the event of
+// the beginning is left for the caller.
+func (t *tx) claim(owner, session int64, except []string) (*router.Claimed, []event, error) {
 	// Who gives a session back leaves its lease without an owner; a dead one's name
 	// is still on it.
 	var one int
 	left, err := t.row(leaseOwned, []any{leaseSession, name(session)}, &one)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	fence, ok, err := t.take(takeLease, leaseSession, name(session), owner)
 	if err != nil || !ok {
-		return nil, err
+		return nil, nil, err
 	}
-	c, err := t.head(session, fence, left, except)
+	c, began, err := t.head(session, fence, left, except)
 	if err == nil && c == nil {
 		err = t.release(leaseSession, name(session), fence)
 	}
-	return c, err
+	return c, began, err
 }
 
 // head sets the next turn of a session running under its lease; nil when there
-// is none, or it waits for more to be collected. left says that the holder before died, and is counted on a turn that
-// it left running.
-func (t *tx) head(session, fence int64, left bool, except []string) (*router.Claimed, error) {
+// is none, or it waits for more to be collected. left says that the holder before
+// died, and is counted on a turn that it left running. The event of the beginning
+// is left for the caller.
+func (t *tx) head(session, fence int64, left bool, except []string) (*router.Claimed, []event, error) {
 	c := &router.Claimed{TurnRef: router.TurnRef{SessionID: session, Fence: fence}}
 	var state string
 	var notBefore int64
 	found, err := t.row(headTurn, []any{session}, &c.TurnID, &state, &c.Person, &notBefore)
 	if err != nil || !found || notBefore > t.now || slices.Contains(except, c.Person) {
-		return nil, err
+		return nil, nil, err
 	}
-	if _, err := t.exec(setRunning, t.now, left, c.TurnID); err != nil {
-		return nil, err
+	if _, err := t.exec(setRunning, t.now, left, c.TurnID); err != nil || state != "queued" {
+		return c, nil, err
 	}
-	if state == "queued" {
-		_, err = t.emit(session, turnEvent(c.TurnID, "running", ""))
-	}
-	return c, err
+	return c, []event{turnEvent(c.TurnID, "running", "")}, nil
 }
 
 // Claim implements router.Turns.
@@ -104,7 +103,10 @@ func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, li
 			if _, found, err := t.lock(session); err != nil || !found {
 				return err
 			}
-			c, err := t.claim(owner, session, except)
+			c, began, err := t.claim(owner, session, except)
+			if err == nil {
+				_, err = t.emit(session, began...)
+			}
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,32 @@
+package store
+
+import "os"
+
+// A syncer brings the write-ahead log to the disk. The writer's connection commits
+// with synchronous = NORMAL, which leaves that for checkpoints; syncing the log
+// after the COMMIT is what FULL does besides. Changing the pragma between commits
+// instead would compile a statement each time.
+//
+// SQLite keeps using the same file for as long as a connection is open.
+type syncer struct {
+	path string
+	f    *os.File // opened when it is first needed, since it is there then
+}
+
+func (s *syncer) sync() error {
+	if s.f == nil {
+		f, err := os.OpenFile(s.path, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		s.f = f
+	}
+	return datasync(s.f)
+}
+
+func (s *syncer) close() error {
+	if s.f == nil {
+		return nil
+	}
+	return s.f.Close()
+}
