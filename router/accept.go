@@ -91,7 +91,9 @@ func (r *Router) sort(ctx context.Context, event channels.Event) (Entry, error) 
 	clean(&entry.Event)
 	entry.Identity = line.kind + ":" + event.Sender.ID
 	if class := aboutPlaces(event.Kind); class != "" {
-		entry.Class = class
+		if entry.Class = class; class == ClassMoved { // at once, for the rest of the batch
+			r.moves.add(line.name, string(event.Former), string(event.Conversation.ID))
+		}
 		return entry, nil
 	}
 	person, fresh := r.whoIs(line, entry.Event)

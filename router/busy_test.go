@@ -139,15 +139,18 @@ func (s *scene) meet(boundary, first string, death bool, then func(conv, id stri
 }
 
 // settle waits until nothing is left to do.
-func (s *scene) settle() {
-	s.t.Helper()
-	s.until("everything is confirmed, answered and sent", func() bool {
-		for _, turn := range s.turns() {
+func (r *rig) settle() {
+	r.t.Helper()
+	r.until("everything is confirmed, answered and sent", func() bool {
+		if r.platform.Pending() > 0 {
+			return false
+		}
+		for _, turn := range r.turns() {
 			if turn.State == "queued" || turn.State == "running" {
 				return false
 			}
 		}
-		return s.platform.Pending() == 0 && len(s.deliveries("pending")) == 0 && len(s.deliveries("sending")) == 0
+		return len(r.deliveries("pending")) == 0 && len(r.deliveries("sending")) == 0
 	})
 }
 

@@ -112,6 +112,7 @@ type rig struct {
 	safe     func() bool                       // nil: the engine's
 	agent    router.Runner                     // nil: the brain
 	files    router.Attachments
+	limits   router.FileLimits
 
 	engine *store.Engine
 	router *router.Router
@@ -160,7 +161,7 @@ func (r *rig) start() {
 		runner = r.agent
 	}
 	r.router, err = router.New(router.Deps{
-		Config: r.config, Roster: roster, Agent: runner, Files: r.files, Engine: doubtful{r.engine, r.safe}, Ledger: through,
+		Config: r.config, Roster: roster, Agent: runner, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe}, Ledger: through,
 		Channels: []router.Attached{{Channel: channelstest.Scripted("play", r.platform, r.script), Config: r.channel}},
 		DataDir:  r.t.TempDir(), Model: "test", Log: slog.New(slog.NewTextHandler(testLog{r.t}, nil)), Grace: 3 * time.Second,
 	})

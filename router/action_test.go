@@ -1,0 +1,245 @@
+package router_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/channelstest/scripted"
+)
+
+// asking answers "ask" with a question and everything else by repeating it.
+func asking() acting {
+	return func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
+		p := play{j, ctx}
+		if !strings.HasPrefix(turn.Message.Text, "ask") {
+			return p.answer("re: " + turn.Message.Text)
+		}
+		return j.Commit(ctx, agent.Step{
+			Say: []agent.Say{{Text: "Which way?", Choices: []string{"Left", "Right"}}},
+			End: &agent.End{State: "done", Outcome: "asked"},
+		})
+	}
+}
+
+// choosing is a rig in which ada was asked something in c1.
+func choosing(r *rig) {
+	r.agent, r.script.Rich, r.script.Buttons = asking(), true, true
+	r.start()
+	r.platform.Say("c1", "ada", "ask")
+	r.await(1)
+}
+
+// toast is what a press is answered with.
+func (r *rig) toast(callback string) string {
+	r.t.Helper()
+	var text string
+	r.until("the press is answered", func() bool {
+		for _, toast := range r.platform.Toasts() {
+			if toast.Callback == callback {
+				text = toast.Text
+				return true
+			}
+		}
+		return false
+	})
+	return text
+}
+
+// code is that of a button that was shown, be it there or not any more.
+func (r *rig) code(label string) (id, code string) {
+	for _, try := range r.platform.Tries() {
+		for _, b := range try.Buttons {
+			if b.Label == label {
+				return string(r.platform.SentIn("c1")[0].ID), b.Code
+			}
+		}
+	}
+	r.t.Fatalf("no button %s was shown", label)
+	return "", ""
+}
+
+func (r *rig) pressAgain(user, label string) string {
+	r.t.Helper()
+	id, code := r.code(label)
+	return r.toast(r.platform.PressCode("c1", user, id, code))
+}
+
+// promise: L.choice-once
+func TestPress(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		choosing(r)
+		if got := r.toast(r.platform.Press("c1", "bob", "Left")); got != "This is not for you." {
+			t.Errorf("bob is shown %q", got)
+		}
+		if got := r.toast(r.platform.Press("c1", "eve", "Left")); got != "This is not for you." {
+			t.Errorf("a stranger is shown %q", got)
+		}
+		if got := r.toast(r.platform.Press("c1", "ada", "Right")); got != "" {
+			t.Errorf("ada is shown %q", got)
+		}
+		if sent := r.await(2); sent[1].Text != "re: Right" {
+			t.Errorf("sent %q", texts(sent))
+		}
+		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) == 1 })
+		for _, label := range []string{"Right", "Left"} {
+			if got := r.pressAgain("ada", label); got != "That question was answered already." {
+				t.Errorf("%s again: %q", label, got)
+			}
+		}
+		if got := r.toast(r.platform.PressCode("c1", "ada", "m1", "made-up")); got != "This button does not work any more." {
+			t.Errorf("a code of nobody: %q", got)
+		}
+		if n := len(r.turns()); n != 2 {
+			t.Errorf("%d turns", n)
+		}
+	})
+}
+
+// promise: L.choice-once
+func TestPressedTwiceAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		choosing(r)
+		_, left := r.code("Left")
+		_, right := r.code("Right")
+		receipts := make([][]channels.Receipt, 8)
+		var pressing sync.WaitGroup
+		for i := range receipts {
+			pressing.Go(func() {
+				e := event(i, "c1", "ada", "")
+				e.Kind, e.Message = channels.EventAction, channels.Message{}
+				e.Action = channels.Action{Code: [...]string{left, right}[i%2]}
+				var err error
+				if receipts[i], err = r.router.Accept(t.Context(), []channels.Event{e}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		pressing.Wait()
+		accepted := 0
+		for _, list := range receipts {
+			if list[0].TurnID != 0 {
+				accepted++
+			} else if list[0].Toast != "That question was answered already." {
+				t.Errorf("%+v", list[0])
+			}
+		}
+		r.await(2)
+		if accepted != 1 || len(r.turns()) != 2 {
+			t.Errorf("%d presses were accepted, %d turns", accepted, len(r.turns()))
+		}
+	})
+}
+
+func TestTypedNumber(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		choosing(r)
+		r.platform.Say("c1", "ada", "3")
+		r.platform.Say("c1", "bob", "1")
+		r.platform.Say("c1", "ada", " 2 ")
+		r.platform.Say("c1", "ada", "2")
+		sent := r.await(5)
+		if got := strings.Join(texts(sent[1:]), "|"); got != "re: 3|re: 1|re: Right|re: 2" {
+			t.Errorf("sent %q", got)
+		}
+		if got := r.pressAgain("ada", "Left"); got != "That question was answered already." {
+			t.Errorf("pressed after it was typed: %q", got)
+		}
+	})
+}
+
+// A question outlives the engine that asked it.
+func TestPressAfterRestart(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		choosing(r)
+		r.end()
+		callback := r.platform.Press("c1", "ada", "Left")
+		r.start()
+		if got := r.toast(callback); got != "" {
+			t.Errorf("ada is shown %q", got)
+		}
+		if sent := r.await(2); sent[1].Text != "re: Left" {
+			t.Errorf("sent %q", texts(sent))
+		}
+	})
+}
+
+func TestPressTooLate(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		choosing(r)
+		time.Sleep(24*time.Hour + time.Second)
+		if got := r.toast(r.platform.Press("c1", "ada", "Left")); got != "This choice has expired." {
+			t.Errorf("ada is shown %q", got)
+		}
+		r.platform.Say("c1", "ada", "1")
+		if sent := r.await(2); sent[1].Text != "re: 1" {
+			t.Errorf("sent %q", texts(sent))
+		}
+	})
+}
+
+// A press that is one too many uses nothing up.
+func TestPressTooFast(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.RatePerson = "1/h"
+		choosing(r)
+		if got := r.toast(r.platform.Press("c1", "ada", "Left")); !strings.Contains(got, "Slow down") {
+			t.Errorf("ada is shown %q", got)
+		}
+		if sent := r.await(2); !strings.Contains(sent[1].Text, "faster than I am") || len(r.turns()) != 1 {
+			t.Errorf("sent %q", texts(sent))
+		}
+		if n := len(r.platform.Changes(scripted.OpUnbutton)); n != 0 {
+			t.Error("the buttons are gone")
+		}
+	})
+}
+
+// In every mode a press ends in an answer, beside a turn that runs too.
+func TestPressWhileBusy(t *testing.T) {
+	for _, mode := range []string{"queue", "steer", "interrupt", "collect"} {
+		t.Run(mode, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.config.Busy, r.config.CollectWindow = mode, 20*time.Millisecond
+				answer, began := asking(), make(chan struct{})
+				release := make(chan struct{})
+				r.agent, r.script.Rich, r.script.Buttons = acting(func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
+					if turn.Message.Text != "long" {
+						return answer(ctx, turn, j)
+					}
+					close(began)
+					select {
+					case <-release:
+					case <-ctx.Done():
+					}
+					if context.Cause(ctx) != nil {
+						return j.Commit(context.WithoutCancel(ctx), agent.Step{End: &agent.End{State: "cancelled", Outcome: context.Cause(ctx).Error()}})
+					}
+					return play{j, ctx}.answer("re: long")
+				}), true, true
+				r.start()
+				r.platform.Say("c1", "ada", "ask")
+				r.await(1)
+				r.platform.Say("c1", "ada", "long")
+				<-began
+				if got := r.toast(r.platform.Press("c1", "ada", "Left")); got != "" {
+					t.Errorf("ada is shown %q", got)
+				}
+				close(release)
+				r.until("the choice is answered", func() bool { return slices.Contains(texts(r.platform.Sent()), "re: Left") })
+				if mode == "interrupt" {
+					for _, turn := range r.turns() {
+						if turn.Text == "long" && turn.Outcome != agent.ErrInterrupted.Error() {
+							t.Errorf("the running turn ended %s (%s)", turn.State, turn.Outcome)
+						}
+					}
+				}
+			})
+		})
+	}
+}
