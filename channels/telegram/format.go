@@ -108,6 +108,7 @@ func formatRich(text string, entities []formatEntity) json.RawMessage {
 	if len(entities) == 0 {
 		return nil
 	}
+	formatSort(entities)
 	counted := make([]formatEntity, len(entities))
 	at, units := 0, 0
 	for i, e := range entities {

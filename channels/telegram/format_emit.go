@@ -28,15 +28,12 @@ type formatOpen struct {
 	void   bool // what it would say is said already, or cannot be said here
 }
 
-// emit returns the text of t and its entities, with offsets in bytes, sorted as the
-// platform wants them. They are valid until the next call.
+// emit returns the text of t and its entities, with offsets in bytes and as they
+// ended. They are valid until the next call.
 func (e *formatEmitter) emit(t render.Text) (string, []formatEntity) {
 	e.out, e.start, e.code, e.entities, e.open = e.out[:0], 0, false, e.entities[:0], e.open[:0]
 	e.out = slices.Grow(e.out, len(t.Text)+len(t.Text)/16)
 	t.Emit(e)
-	slices.SortStableFunc(e.entities, func(a, b formatEntity) int {
-		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Length, a.Length), cmp.Compare(formatRank(a), formatRank(b)))
-	})
 	text := string(bytes.TrimRightFunc(e.out, unicode.IsSpace))
 	short := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if by := len(text) - len(short); by > 0 && !e.coded() {
@@ -62,6 +59,13 @@ func (e *formatEmitter) shift(by, size int) {
 		en.Length = end - en.Offset
 	}
 	e.entities = slices.DeleteFunc(e.entities, func(en formatEntity) bool { return en.Length <= 0 })
+}
+
+// formatSort puts entities in the order the platform tells them in, outer ones first.
+func formatSort(entities []formatEntity) {
+	slices.SortStableFunc(entities, func(a, b formatEntity) int {
+		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Length, a.Length), cmp.Compare(formatRank(a), formatRank(b)))
+	})
 }
 
 // formatRank orders entities over the same stretch, outer ones first.
