@@ -48,19 +48,18 @@ type Client struct {
 }
 
 var (
-	_ channels.Channel             = (*Client)(nil)
-	_ channels.Prober              = (*Client)(nil)
-	_ channels.Pulse               = (*Client)(nil)
-	_ channels.Editor              = (*Client)(nil)
-	_ channels.Drafter             = (*Client)(nil)
-	_ channels.Deleter             = (*Client)(nil)
-	_ channels.Reactor             = (*Client)(nil)
-	_ channels.Unbuttoner          = (*Client)(nil)
-	_ channels.Fetcher             = (*Client)(nil)
-	_ channels.Commander           = (*Client)(nil)
-	_ channels.Typer               = (*Client)(nil)
-	_ channels.Examiner            = (*Client)(nil)
-	_ interface{ Defects() int64 } = (*Client)(nil)
+	_ channels.Channel    = (*Client)(nil)
+	_ channels.Prober     = (*Client)(nil)
+	_ channels.Pulse      = (*Client)(nil)
+	_ channels.Editor     = (*Client)(nil)
+	_ channels.Drafter    = (*Client)(nil)
+	_ channels.Deleter    = (*Client)(nil)
+	_ channels.Reactor    = (*Client)(nil)
+	_ channels.Unbuttoner = (*Client)(nil)
+	_ channels.Fetcher    = (*Client)(nil)
+	_ channels.Commander  = (*Client)(nil)
+	_ channels.Typer      = (*Client)(nil)
+	_ channels.Examiner   = (*Client)(nil)
 )
 
 // account is a credential with the library's client for it.

@@ -1,0 +1,77 @@
+package telegram
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/channels"
+)
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	for want, edit := range map[string]func(*Config){
+		"":                     func(*Config) {},
+		"mode: \"push\"":       func(c *Config) { c.Mode = "push" },
+		"webhook_secret: is":   func(c *Config) { c.Mode = ModeWebhook },
+		"webhook_secret: has":  func(c *Config) { c.Mode, c.WebhookSecret = ModeWebhook, "a b" },
+		"api_url: is not an ":  func(c *Config) { c.APIURL = "ftp://127.0.0.1" },
+		"api_url: is not an a": func(c *Config) { c.APIURL = "http://user:pass@127.0.0.1" },
+	} {
+		c := DefaultConfig()
+		edit(&c)
+		if err := c.Validate(); (err == nil) != (want == "") || err != nil && !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+	for _, good := range []string{"http://127.0.0.1:8081", "https://bots.example.org/api/"} {
+		c := Config{Mode: ModeWebhook, WebhookSecret: "s", APIURL: good, Token: literal("1:hunter2")}
+		if err := c.Validate(); err != nil {
+			t.Error(err)
+		}
+		if text := fmt.Sprintf("%v %+v", c, &c); strings.Contains(text, "hunter2") {
+			t.Errorf("the token is shown: %s", text)
+		}
+	}
+}
+
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	c := knowing()
+	direct, group := c.Features(conv(1, channels.Direct)), c.Features(conv(-1, channels.Thread))
+	if direct.Len("a😀") != 3 || direct.MaxText != 4096 || direct.Rates.PerConversationMinute != 0 || group.Rates.PerConversationMinute != 20 || group.DraftEvery <= direct.DraftEvery {
+		t.Errorf("%+v\n%+v", direct, group)
+	}
+}
+
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	for _, id := range []channels.ConversationID{"5", "-100123", "-100123/7"} {
+		chat, topic, err := parseConversation(id)
+		if err != nil || conversationID(chat, topic) != id {
+			t.Errorf("%s: %d/%d, %v", id, chat, topic, err)
+		}
+	}
+	for _, id := range []channels.ConversationID{"", "x", "0", "5/", "5/0", "5/-1", "5/6/7", "5 "} {
+		if _, _, err := parseConversation(id); err == nil {
+			t.Errorf("%q is taken for a conversation", id)
+		}
+	}
+	for _, id := range []channels.MessageID{"", "0", "-3", "x", "1.5"} {
+		if _, err := parseMessage(id); err == nil {
+			t.Errorf("%q is taken for a message", id)
+		}
+	}
+	m := channels.Message{Text: "x"}
+	keys := []channels.EventKey{
+		messageKey(1, "5", 7), messageKey(1, "5/7", 7), messageKey(2, "5", 7), actionKey(1, "5", 7, "q"),
+		reactionKey(1, "5", 7, 9), memberKey(1, "5", 9), movedKey(1, 5, 7), undecodableKey(1, 9, nil),
+		undecodableKey(1, 0, []byte("a")), undecodableKey(1, 0, []byte("b")),
+		editKey(1, "5", "7", instant(1), m), editKey(1, "5", "7", instant(2), m), editKey(1, "5", "7", instant(1), channels.Message{Text: "y"}),
+		editKey(1, "5", "7", instant(1), channels.Message{Text: "x", Attachments: []channels.Attachment{{ID: "f"}}}),
+	}
+	if sorted := slices.Sorted(slices.Values(keys)); len(slices.Compact(sorted)) != len(keys) {
+		t.Errorf("two of them are alike: %q", keys)
+	}
+}
