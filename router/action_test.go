@@ -70,7 +70,7 @@ func (r *rig) pressAgain(user, label string) string {
 	return r.toast(r.platform.PressCode("c1", user, id, code))
 }
 
-// promise: L.choice-once
+// promise: L.action-once
 func TestPress(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)
@@ -101,7 +101,7 @@ func TestPress(t *testing.T) {
 	})
 }
 
-// promise: L.choice-once
+// promise: L.action-once
 func TestPressedTwiceAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)

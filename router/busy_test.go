@@ -170,6 +170,8 @@ func (s *scene) state(conv, text string) string {
 
 // Collected messages run as one turn when the window after the newest is over, also
 // when the engine was started meanwhile.
+//
+// promise: L.collected-as-one
 func TestCollectWindow(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.config.Busy, r.config.CollectWindow = "collect", 4*time.Second

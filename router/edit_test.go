@@ -54,6 +54,8 @@ func TestEditsAtEachBoundary(t *testing.T) {
 }
 
 // An edit breaks the running command off at once; what was done stays done.
+//
+// promise: L.merged-at-boundary
 func TestRestartKeepsWhatWasDone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.OnEdit = "restart"

@@ -111,6 +111,8 @@ func TestEditInAGroup(t *testing.T) {
 
 // A group that the settings allow by its former ID stays allowed, also after a
 // restart, and its session goes on.
+//
+// promise: L.moved-as-one
 func TestMovedGroupStaysAllowed(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		ear := &listener{}
