@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ const notAvailable = "not available in this build"
 var laterKeys = []struct {
 	key    string
 	values []string
+	then   string // what becomes of it; empty: the setting has no effect
 }{
 	{key: "server.listen"},
 	{key: "server.public_url"},
@@ -31,7 +33,7 @@ var laterKeys = []struct {
 	{key: "router.idle_timeout"},
 	{key: "router.stale_after"},
 	{key: "channels.*.dm", values: []string{"pairing"}},
-	{key: "channels.*.mode", values: []string{"webhook"}},
+	{key: "channels.*.mode", values: []string{"webhook"}, then: "the channel does not connect"},
 	{key: "approvals"},
 	{key: "scheduler.enabled"},
 	{key: "scheduler.misfire"},
@@ -63,7 +65,7 @@ func (b *binder) later(s *Settings) {
 			}
 			if l.values == nil || slices.Contains(l.values, strings.Trim(shown.Value, `"`)) {
 				warned[key] = true
-				b.warn(b.source(shown.Key), key, fmt.Sprintf("%s; the setting has no effect", notAvailable))
+				b.warn(b.source(shown.Key), key, fmt.Sprintf("%s; %s", notAvailable, cmp.Or(l.then, "the setting has no effect")))
 			}
 		}
 	}

@@ -125,11 +125,15 @@ func TestGatherer(t *testing.T) {
 	step(2*time.Second, "8", 8, u(8, 10, "b"), u(9, 10, "c"))
 	step(2*time.Second+10*time.Millisecond, "", 0, u(9, 10, "c"))
 	step(3*time.Second, "9", 9, u(9, 10, "c"))
+	// An album that is done lies around one that is not: it is confirmed as a whole, later.
+	step(4*time.Second, "", 0, u(10, 10, "e"), u(12, 10, "e"))
+	step(4*time.Second+50*time.Millisecond, "10+12", 0, u(10, 10, "e"), u(11, 20, "f"), u(12, 10, "e"))
+	step(5*time.Second, "11", 12, u(10, 10, "e"), u(11, 20, "f"), u(12, 10, "e"))
 	// One that grows for ever is handed in after albumMost.
 	var grown []update
 	for i := range 6 {
-		grown = append(grown, u(int64(10+i), 10, "d"))
-		batch := g.sort(grown, now.Add(5*time.Second+time.Duration(i)*39*time.Millisecond))
+		grown = append(grown, u(int64(20+i), 10, "d"))
+		batch := g.sort(grown, now.Add(6*time.Second+time.Duration(i)*39*time.Millisecond))
 		if whole := i*39 >= 200; whole != (len(batch) == 1) {
 			t.Errorf("after %d pictures: %q", i+1, names(batch))
 		}
