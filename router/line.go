@@ -124,11 +124,12 @@ func (l *line) moved(former, now channels.ConversationID) {
 	}
 }
 
-// holds says whether this engine sends for the channel.
-func (l *line) holds() bool {
+// quiet says that this engine sends for the channel and has nothing to send in conv.
+func (l *line) quiet(conv channels.ConversationID) bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sender != nil
+	s := l.sender
+	l.mu.Unlock()
+	return s != nil && s.quiet(conv)
 }
 
 // flush waits until what is due was sent, until ctx ends at most.

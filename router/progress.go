@@ -197,8 +197,10 @@ func (p *progress) run() {
 	}
 }
 
-// maySpeak says whether this engine may send on the channel just now.
-func (p *progress) maySpeak() bool { return p.line.holds() && p.line.router.Engine.Safe() }
+// maySpeak says whether a draft may be shown just now: this engine sends for the
+// channel, and nothing said before is still on its way, for the answer will stand
+// where the draft does.
+func (p *progress) maySpeak() bool { return p.line.quiet(p.conv.ID) && p.line.router.Engine.Safe() }
 
 // news is the text that is to be shown; false when it is shown already, or nothing
 // is to be.

@@ -257,6 +257,14 @@ func (s *sender) flush(ctx context.Context) {
 	}
 }
 
+// quiet says that there is nothing to send in conv.
+func (s *sender) quiet(conv channels.ConversationID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until, rests := s.idle[conv]
+	return s.started && (s.kicked[conv] == nil || rests && until.Equal(never))
+}
+
 func (s *sender) busyBefore(deadline time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
