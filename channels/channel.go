@@ -62,9 +62,10 @@ type Editor interface {
 	Edit(ctx context.Context, conv Conversation, id MessageID, body Body) error
 }
 
-// A Drafter can show a text that grows until the final edit. Best effort.
+// A Drafter can show a text that grows until the final edit. Best effort. With an
+// empty id it is shown first, as a reply to the message to if that is not empty.
 type Drafter interface {
-	Draft(ctx context.Context, conv Conversation, id MessageID, body Body) (MessageID, error)
+	Draft(ctx context.Context, conv Conversation, id, to MessageID, body Body) (MessageID, error)
 }
 
 // A Deleter can take back a message it sent. One that is gone already is success.

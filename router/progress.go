@@ -35,6 +35,7 @@ type progress struct {
 	line     *line
 	ref      TurnRef
 	conv     channels.Conversation
+	replyTo  channels.MessageID // what the answer will hang on
 	began    time.Time
 	drafter  channels.Drafter // nil: no drafts here
 	every    time.Duration
@@ -60,7 +61,7 @@ type progress struct {
 func showProgress(l *line, ref TurnRef, data *TurnData) *progress {
 	features := l.channel.Features(data.Conversation)
 	p := &progress{
-		line: l, ref: ref, conv: data.Conversation, began: data.Turn.StartedAt, every: features.DraftEvery,
+		line: l, ref: ref, conv: data.Conversation, replyTo: l.replyTo(data.Conversation, data.ReplyTo), began: data.Turn.StartedAt, every: features.DraftEvery,
 		changed: make(chan struct{}, 1), writing: make(chan struct{}, 1), draft: data.Draft,
 	}
 	p.ctx, p.end = context.WithCancel(l.router.work)
@@ -221,7 +222,7 @@ func (p *progress) show(text string) error {
 	if err != nil || draft == nil {
 		return err
 	}
-	id, err := p.drafter.Draft(ctx, p.conv, draft.PlatformID, body)
+	id, err := p.drafter.Draft(ctx, p.conv, draft.PlatformID, p.replyTo, body)
 	p.writing <- struct{}{}
 	defer func() { <-p.writing }()
 	ended := p.called(text, id, err)

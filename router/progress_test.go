@@ -232,41 +232,6 @@ func TestProgressIsSlowAndTheLatestWins(t *testing.T) {
 	})
 }
 
-// A draft stands where the answer will, so it must not overtake an earlier answer
-// that is still on its way.
-//
-// promise: P3.order-in-conversation
-func TestProgressWaitsForWhatWasSaidBefore(t *testing.T) {
-	inTime(t, func(t *testing.T, r *rig) {
-		slow := 1
-		r.platform.OnSend(func(scripted.Post) channelstest.Fault {
-			if slow--; slow == 0 {
-				return channelstest.Fault{Delay: 6 * time.Second}
-			}
-			return channelstest.Fault{}
-		})
-		first := true
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
-			if first {
-				first = false
-				return p.answer("one")
-			}
-			return errors.Join(p.plan(0, "Second", "sweep"), p.work(0, 0, 12*time.Second), p.answer("two"))
-		})
-		r.start()
-		r.platform.Say("c1", "ada", "first")
-		r.platform.Say("c1", "ada", "second")
-		r.settled(2)
-		if got := texts(r.platform.Sent()); fmt.Sprint(got) != "[one two]" {
-			t.Errorf("shown %q", got)
-		}
-		if len(drafted(r)) == 0 {
-			t.Error("no progress was shown at all")
-		}
-	})
-}
-
 // A message on the way takes the draft's place; what goes on after it grows below.
 func TestProgressGoesOnBelowAMessage(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {

@@ -127,7 +127,7 @@ func testEditLimited(t *testing.T, r *rig) {
 func testDraft(t *testing.T, r *rig) {
 	var id channels.MessageID
 	for _, text := range []string{"w", "work", "working"} {
-		now, err := r.Channel.(channels.Drafter).Draft(t.Context(), r.Conversation, id, channels.Body{Text: text})
+		now, err := r.Channel.(channels.Drafter).Draft(t.Context(), r.Conversation, id, "", channels.Body{Text: text})
 		if err != nil || now == "" || id != "" && now != id {
 			t.Fatalf("Draft of %q returned %q, %v", id, now, err)
 		}

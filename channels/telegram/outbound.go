@@ -164,9 +164,9 @@ func unlessSaid(err error, words string) error {
 }
 
 // Draft implements channels.Drafter: a message that makes no sound, then edits of it.
-func (c *Client) Draft(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) (channels.MessageID, error) {
+func (c *Client) Draft(ctx context.Context, conv channels.Conversation, id, to channels.MessageID, body channels.Body) (channels.MessageID, error) {
 	if id == "" {
-		return c.sendText(ctx, conv, body, "", true)
+		return c.sendText(ctx, conv, body, to, true)
 	}
 	return id, c.Edit(ctx, conv, id, body)
 }

@@ -76,8 +76,10 @@ func (r rich) Edit(ctx context.Context, conv channels.Conversation, id channels.
 }
 
 // Draft implements channels.Drafter.
-func (r rich) Draft(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) (channels.MessageID, error) {
-	return r.link.Change(ctx, Change{Op: OpDraft, Conversation: conv.ID, ID: id, Text: body.Text, Rich: body.Rich})
+func (r rich) Draft(ctx context.Context, conv channels.Conversation, id, to channels.MessageID, body channels.Body) (channels.MessageID, error) {
+	return r.link.Change(ctx, Change{
+		Op: OpDraft, Conversation: conv.ID, ID: id, ReplyTo: to, Text: body.Text, Rich: body.Rich,
+	})
 }
 
 // Delete implements channels.Deleter.

@@ -27,6 +27,7 @@ type Change struct {
 	Op           Op                      `json:"op"`
 	Conversation channels.ConversationID `json:"conversation,omitempty"`
 	ID           channels.MessageID      `json:"id,omitempty"`
+	ReplyTo      channels.MessageID      `json:"reply_to,omitempty"` // of a draft that is shown first
 	Text         string                  `json:"text,omitempty"`
 	Rich         json.RawMessage         `json:"rich,omitempty"`
 	Buttons      []channels.Button       `json:"buttons,omitempty"`
