@@ -31,7 +31,7 @@ func TestExamine(t *testing.T) {
 	hook.pace = quick
 	t.Cleanup(hook.wire.transport.CloseIdleConnections)
 	go func() { r.done <- hook.Run(t.Context(), r.sink) }()
-	eventually(t, "the webhook is set", func() bool { return len(r.Calls("getWebhookInfo")) > 2 })
+	eventually(t, "the webhook is set", func() bool { return len(r.Calls("setWebhook")) > 0 })
 	says(r.c, "a webhook is set (127.0.0.1:1)", true, true)
 	r.Revoke(r.Bot(), true)
 	says(r.c, "rejected", false, false)
