@@ -75,18 +75,14 @@ func forget(t *testing.T, s *telegramtest.Server) {
 func (st *stage) harness() channelstest.Harness {
 	t, s := st.t, st.s
 	p := newProxy(t, s.URL())
-	connect := func() channels.Channel {
-		st.c = client(p.url(), s.Token())
-		t.Cleanup(st.c.wire.transport.CloseIdleConnections)
-		return st.c
-	}
 	here := conv(st.ada.ID, channels.Direct)
 	fail := func(times int, r *telegramtest.Rejection) {
 		s.Break(telegramtest.Fault{Method: "sendMessage", Times: times, Rejected: r})
 	}
 	return channelstest.Harness{
-		Channel: connect(), Conversation: here, Restart: connect,
-		Say: func(text string) { st.told("message", s.Say(st.ada.ID, text)) },
+		Channel: st.connect(p), Conversation: here,
+		Restart: func() channels.Channel { return st.connect(p) },
+		Say:     func(text string) { st.told("message", s.Say(st.ada.ID, text)) },
 		Garble: func() {
 			s.Inject(`{"update_id":UPDATE_ID,"message":{"message_id":7,"text":["not","text"]}}`)
 		},
@@ -102,7 +98,7 @@ func (st *stage) harness() channelstest.Harness {
 		},
 		Revoke: func() { s.Revoke(s.Bot(), true) },
 		Calls:  func() int { return len(s.Calls()) },
-		People: st.people(),
+		People: st.people(), Looks: st.looks(), Health: st.health(p),
 		Shown: func() (texts []string) {
 			for _, m := range s.FromBot(st.ada.ID) {
 				texts = append(texts, m.Text)
@@ -133,6 +129,13 @@ func (st *stage) harness() channelstest.Harness {
 		},
 		LoseNext: func() { s.Break(telegramtest.Fault{Method: "sendMessage", Lost: true}) },
 	}
+}
+
+// connect makes a channel of the bot.
+func (st *stage) connect(p *proxy) *Client {
+	st.c = client(p.url(), st.s.Token())
+	st.t.Cleanup(st.c.wire.transport.CloseIdleConnections)
+	return st.c
 }
 
 // told notes the newest message and tells it again as often as is wanted.

@@ -2,12 +2,8 @@ package telegram
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"net"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -117,98 +113,4 @@ func conv(chat int64, kind channels.ConversationKind) channels.Conversation {
 
 func outbound(c channels.Conversation, text string) channels.Outbound {
 	return channels.Outbound{Conversation: c, Body: channels.Body{Text: text}, Nonce: "n", Last: true}
-}
-
-// A proxy stands between a channel and its platform, so that connections can be cut
-// and refused.
-type proxy struct {
-	to   string
-	addr string
-
-	mu       sync.Mutex
-	listener net.Listener
-	conns    map[net.Conn]bool
-	wg       sync.WaitGroup
-}
-
-func newProxy(t *testing.T, to string) *proxy {
-	t.Helper()
-	p := &proxy{to: strings.TrimPrefix(to, "http://"), addr: "127.0.0.1:0", conns: map[net.Conn]bool{}}
-	p.up(t)
-	t.Cleanup(func() {
-		p.down()
-		p.wg.Wait()
-	})
-	return p
-}
-
-func (p *proxy) url() string { return "http://" + p.addr }
-
-func (p *proxy) up(t *testing.T) {
-	t.Helper()
-	listener, err := net.Listen("tcp", p.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.mu.Lock()
-	p.listener, p.addr = listener, listener.Addr().String()
-	p.mu.Unlock()
-	p.wg.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			p.wg.Go(func() { p.carry(conn) })
-		}
-	})
-}
-
-func (p *proxy) carry(near net.Conn) {
-	defer near.Close()
-	far, err := net.Dial("tcp", p.to)
-	if err != nil {
-		return
-	}
-	defer far.Close()
-	p.mu.Lock()
-	p.conns[near], p.conns[far] = true, true
-	p.mu.Unlock()
-	var wg sync.WaitGroup
-	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
-		wg.Go(func() {
-			_, _ = io.Copy(way[0], way[1])
-			_ = near.Close()
-			_ = far.Close()
-		})
-	}
-	wg.Wait()
-	p.mu.Lock()
-	delete(p.conns, near)
-	delete(p.conns, far)
-	p.mu.Unlock()
-}
-
-// cut ends all connections.
-func (p *proxy) cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for conn := range p.conns {
-		_ = conn.Close()
-	}
-}
-
-func (p *proxy) down() {
-	p.mu.Lock()
-	_ = p.listener.Close()
-	p.mu.Unlock()
-	p.cut()
-	time.Sleep(5 * time.Millisecond) // a kept connection is known to be closed only then
-}
-
-// open counts the connections.
-func (p *proxy) open() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.conns) / 2
 }
