@@ -216,6 +216,7 @@ func TestFormatLimits(t *testing.T) {
 	}
 }
 
+// promise: P2.repeated-marked
 func TestMark(t *testing.T) {
 	t.Parallel()
 	body := formatted("a **b**", 4096)[0]
