@@ -8,15 +8,14 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// choose finds the best place to cut text within ends, and where the next piece
-// begins. A break in the first quarter counts only when there is no later one of
-// any kind, because it would leave a stub.
-func (s *splitter) choose(text string, ends []int) (cut, resume int) {
-	last := ends[len(ends)-1]
+// choose finds the best place to cut text up to byte last, the end of a character,
+// and where the next piece begins. A break in the first quarter counts only when there
+// is no later one of any kind, because it would leave a stub.
+func (s *splitter) choose(text string, last int) (cut, resume int) {
 	taken := s.inside(last)
 	for _, least := range []int{last / 4, 0} {
-		for _, find := range []func(string, []int, []interval) int{lastBlankLine, lastNewline, lastSpace} {
-			if at := find(text, ends, taken); at > least {
+		for _, find := range []func(string, int, []interval) int{lastBlankLine, lastNewline, lastSpace} {
+			if at := find(text, last, taken); at > least {
 				return at, skip(text, at)
 			}
 		}
@@ -24,19 +23,19 @@ func (s *splitter) choose(text string, ends []int) (cut, resume int) {
 	return last, last
 }
 
-// The finders return where the last break of their kind begins that is not taken by
-// a span which is to stay whole, or 0. The character after the window counts too: a
-// break there costs nothing.
+// The finders return where the last break of their kind up to byte last begins that
+// is not taken by a span which is to stay whole, or 0. The character behind counts too:
+// a break there costs nothing.
 
-func lastBlankLine(text string, ends []int, taken []interval) int {
+func lastBlankLine(text string, last int, taken []interval) int {
 	newlines := 0
-	for i := len(ends) - 1; i >= 0; i-- {
-		switch at := ends[i]; {
+	for at := last; at > 0; at-- {
+		switch {
 		case breakAt(text, at) > 0:
 			if newlines++; newlines >= 2 && free(at, taken) {
 				return at
 			}
-		case at < len(text) && (text[at] == ' ' || text[at] == '\t'):
+		case at < len(text) && strings.IndexByte(blank, text[at]) >= 0:
 		default:
 			newlines = 0
 		}
@@ -44,19 +43,19 @@ func lastBlankLine(text string, ends []int, taken []interval) int {
 	return 0
 }
 
-func lastNewline(text string, ends []int, taken []interval) int {
-	for i := len(ends) - 1; i >= 0; i-- {
-		if breakAt(text, ends[i]) > 0 && free(ends[i], taken) {
-			return ends[i]
+func lastNewline(text string, last int, taken []interval) int {
+	for at := last; at > 0; at-- {
+		if breakAt(text, at) > 0 && free(at, taken) {
+			return at
 		}
 	}
 	return 0
 }
 
-func lastSpace(text string, ends []int, taken []interval) int {
-	for i := len(ends) - 1; i >= 0; i-- {
-		if spaceAt(text, ends[i]) && free(ends[i], taken) {
-			return ends[i]
+func lastSpace(text string, last int, taken []interval) int {
+	for at := last; at > 0; at-- {
+		if spaceAt(text, at) && free(at, taken) && !joined(text, at) {
+			return at
 		}
 	}
 	return 0
@@ -102,12 +101,12 @@ func free(at int, taken []interval) bool {
 	return i == len(taken) || taken[i].from >= at
 }
 
-// breakAt is the length of the line break at byte i, or 0.
+// breakAt is the length of the line break that begins at byte i, or 0.
 func breakAt(text string, i int) int {
 	switch {
 	case strings.HasPrefix(text[i:], "\r\n"):
 		return 2
-	case strings.HasPrefix(text[i:], "\n"):
+	case strings.HasPrefix(text[i:], "\n") && (i == 0 || text[i-1] != '\r'):
 		return 1
 	}
 	return 0
@@ -146,4 +145,50 @@ func skip(text string, i int) int {
 		return line
 	}
 	return i
+}
+
+// trim is the length of text up to cut, the end of a character, without the white
+// space at its end. A space may be part of a character, and is no white space then.
+func trim(text string, cut int) int {
+	for cut > 0 && strings.IndexByte(blank, text[cut-1]) >= 0 && !joined(text, cut-1) {
+		cut--
+	}
+	return cut
+}
+
+// joined says whether the white space at byte i is part of the character before it:
+// some scripts have signs that precede what they belong to.
+func joined(text string, i int) bool {
+	if i == 0 || text[i-1] < utf8.RuneSelf {
+		return false
+	}
+	_, n := utf8.DecodeLastRuneInString(text[:i])
+	seg := graphemes.FromString(text[i-n : i+1])
+	return seg.Next() && len(seg.Value()) > n
+}
+
+// boundary is the last end of a character, as people see them, up to byte at, which
+// begins a rune. Where a character ends is told by what stands before and by the next
+// rune, so that it looks no further.
+func boundary(text string, at int) int {
+	from := at
+	for from > 0 && from < len(text) && !apart(text, from) {
+		from--
+	}
+	if from == at {
+		return at
+	}
+	end := from
+	for seg := graphemes.FromString(text[from:runeEnd(text, at+1)]); seg.Next(); {
+		if end+len(seg.Value()) > at {
+			break
+		}
+		end += len(seg.Value())
+	}
+	return end
+}
+
+// apart says whether byte i certainly begins a character.
+func apart(text string, i int) bool {
+	return text[i-1] < utf8.RuneSelf && text[i] < utf8.RuneSelf && (text[i-1] != '\r' || text[i] != '\n')
 }

@@ -42,16 +42,7 @@ func (t Text) Split(limit int, size func(Text) int) []Text {
 		return []Text{t}
 	}
 	s := splitter{limit: limit, size: size, text: t.Text, spans: t.Spans, guess: min(limit, len(t.Text))}
-	var pieces []Text
-	for s.start < len(s.text) || len(s.spans) > 0 {
-		if piece := s.next(); strings.Trim(piece.Text, blank) != "" || slices.ContainsFunc(piece.Spans, empty) {
-			pieces = append(pieces, piece)
-		}
-	}
-	if len(pieces) == 0 {
-		return []Text{{}}
-	}
-	return pieces
+	return slices.Collect(s.pieces)
 }
 
 // blank is the white space that may be dropped at a cut.
@@ -60,6 +51,7 @@ const blank = " \t\r\n"
 type splitter struct {
 	limit int
 	size  func(Text) int
+	gauge Gauge // what size tells, or nil
 	text  string
 
 	start int    // what is left of text begins here
@@ -68,8 +60,36 @@ type splitter struct {
 	bare  bool   // this piece has no spans
 
 	guess int    // bytes that the last piece took
+	told  told   // what the gauge holds
+	ahead int    // how far the first piece may reach, if known; see reach
 	ends  []int  // of the last window; kept for its memory
 	room  []Span // of the last piece that was measured; kept for its memory
+}
+
+// A told is a piece that was measured.
+type told struct {
+	start, end int
+	bare       bool
+}
+
+// untold is none.
+var untold = told{end: -1}
+
+func (s *splitter) pieces(yield func(Text) bool) {
+	some := false
+	for s.start < len(s.text) || len(s.spans) > 0 {
+		piece := s.next()
+		if strings.Trim(piece.Text, blank) == "" && !slices.ContainsFunc(piece.Spans, empty) {
+			continue
+		}
+		if some = true; !yield(piece) {
+			return
+		}
+	}
+	if !some {
+		s.size(Text{})
+		yield(Text{})
+	}
 }
 
 // next takes one piece off the text. Its work is bounded by the length of the piece,
@@ -80,6 +100,9 @@ func (s *splitter) next() Text {
 		s.bare = !s.fits(s.start, 0)
 		return s.take(0, 0)
 	}
+	if cut, resume, ok := s.poured(); ok {
+		return s.take(cut, resume)
+	}
 	ends := s.window(s.start)
 	if len(ends) == 0 && !s.bare {
 		s.bare = true
@@ -88,16 +111,8 @@ func (s *splitter) next() Text {
 	if len(ends) == 0 {
 		return s.take(s.force(), 0)
 	}
-	text := s.text[s.start:]
 	last := ends[len(ends)-1]
-	cut, resume := last, last
-	if last < len(text) {
-		ends = s.whole(ends)
-		last = ends[len(ends)-1]
-		cut, resume = s.choose(text, ends)
-	}
-	before, behind := s.empties(cut)
-	cut, resume = max(trim(text, ends, cut), before), min(resume, behind)
+	cut, resume := s.place(last)
 	// A measure need not grow with its text; the limit holds all the same. What the
 	// window ends with is known to fit.
 	if !s.fits(s.start, cut) {
@@ -107,8 +122,24 @@ func (s *splitter) next() Text {
 	return s.take(cut, resume)
 }
 
+// place is where to cut off a piece of at most last bytes, the end of a character,
+// and where the text goes on.
+func (s *splitter) place(last int) (cut, resume int) {
+	text := s.text[s.start:]
+	cut, resume = last, last
+	if last < len(text) {
+		last = s.whole(last)
+		cut, resume = s.choose(text, last)
+	}
+	before, behind := s.empties(cut)
+	return max(trim(text, cut), before), min(resume, behind)
+}
+
 // take makes a piece of the next cut bytes, and goes on after resume, or cut.
 func (s *splitter) take(cut, resume int) Text {
+	if s.gauge != nil && s.told != (told{s.start, s.start + cut, s.bare}) {
+		s.measure(s.start, cut)
+	}
 	piece := s.piece(s.start, cut)
 	piece.Spans = slices.Clone(piece.Spans)
 	end := s.start + cut
@@ -170,7 +201,13 @@ func (s *splitter) empties(cut int) (before, behind int) {
 	return before, len(s.text)
 }
 
-func (s *splitter) fits(start, length int) bool { return s.size(s.piece(start, length)) <= s.limit }
+func (s *splitter) fits(start, length int) bool { return s.measure(start, length) <= s.limit }
+
+// measure is the size of the length bytes from start on.
+func (s *splitter) measure(start, length int) int {
+	s.told = told{start, start + length, s.bare}
+	return s.size(s.piece(start, length))
+}
 
 // marksTakeAll says whether the marks around the next character take more than half
 // of a piece. A few marks repeated in every piece could outgrow the text.
@@ -178,24 +215,11 @@ func (s *splitter) marksTakeAll() bool {
 	s.bare = false
 	_, n := utf8.DecodeRuneInString(s.text[s.start:])
 	t := s.piece(s.start, n)
-	return len(t.Spans) > 0 && s.size(t)-s.size(Text{Text: t.Text}) > s.limit/2
-}
-
-// trim is the length of text up to cut without the white space at its end. It goes
-// by whole characters: a space may be part of one.
-func trim(text string, ends []int, cut int) int {
-	i := sort.SearchInts(ends, cut)
-	for ; i >= 0; i-- {
-		start := 0
-		if i > 0 {
-			start = ends[i-1]
-		}
-		if strings.Trim(text[start:ends[i]], blank) != "" {
-			break
-		}
-		cut = start
+	if len(t.Spans) == 0 {
+		return false
 	}
-	return cut
+	s.told = untold
+	return s.size(t)-s.size(Text{Text: t.Text}) > s.limit/2
 }
 
 // window lists the ends of the characters from start on that fit together. It looks
@@ -240,7 +264,7 @@ func (s *splitter) fit(start int, ends []int) int {
 	low, high := 0, len(ends)+1 // so many fit; so many do not
 	n := min(sort.SearchInts(ends, s.guess)+1, len(ends))
 	for step := 1; high-low > 1; step++ {
-		size := s.size(s.piece(start, ends[n-1]))
+		size := s.measure(start, ends[n-1])
 		if size <= s.limit {
 			low = n
 		} else {
@@ -258,25 +282,25 @@ func (s *splitter) fit(start int, ends []int) int {
 	return low
 }
 
-// whole takes off ends what lies behind the beginning of a span that is cut there
-// and need not be, because it fits the next piece whole.
-func (s *splitter) whole(ends []int) []int {
+// whole is last, or the last end of a character before a span that is cut there and
+// need not be, because it fits the next piece whole.
+func (s *splitter) whole(last int) int {
 	if s.bare {
-		return ends
+		return last
 	}
-	last := s.start + ends[len(ends)-1]
+	end := s.start + last
 	for _, o := range s.spans {
-		if o.Start >= last {
+		if o.Start >= end {
 			break
 		}
-		if o.Start <= s.start || o.End <= last || !o.Kind.whole() || !s.fits(o.Start, o.End-o.Start) {
+		if o.Start <= s.start || o.End <= end || !o.Kind.whole() || !s.fits(o.Start, o.End-o.Start) {
 			continue
 		}
-		if n := sort.SearchInts(ends, o.Start-s.start+1); n > 0 && strings.Trim(s.text[s.start:o.Start], blank) != "" {
-			return ends[:n]
+		if n := boundary(s.text[s.start:], o.Start-s.start); n > 0 && strings.Trim(s.text[s.start:o.Start], blank) != "" {
+			return n
 		}
 	}
-	return ends
+	return last
 }
 
 // runeEnd is the end of the rune that byte i of text is in, at most len(text).

@@ -74,15 +74,21 @@ var stacks = sync.Pool{New: func() any { return new([]Span) }}
 
 // Emit tells e what t holds. The emitter must not keep the slices it is given.
 func (t Text) Emit(e Emitter) {
+	never := false
+	t.emit(e, &never)
+}
+
+// emit is Emit until stop is set.
+func (t Text) emit(e Emitter, stop *bool) {
 	if len(t.Spans) == 0 {
-		emitLines(t.Text, 0, len(t.Text), e, nil)
+		emitLines(t.Text, 0, len(t.Text), e, nil, stop)
 		return
 	}
 	room := stacks.Get().(*[]Span)
 	open := (*room)[:0]
 	defer func() { *room = open; stacks.Put(room) }()
 	spans, at := t.Spans, 0
-	for {
+	for !*stop {
 		for len(open) > 0 && open[len(open)-1].End <= at && !holdsNext(open[len(open)-1], spans) {
 			e.Close(open[len(open)-1], open[:len(open)-1])
 			open = open[:len(open)-1]
@@ -102,7 +108,7 @@ func (t Text) Emit(e Emitter) {
 		if len(open) > 0 {
 			end = min(end, open[len(open)-1].End)
 		}
-		at = emitLines(t.Text, at, end, e, open)
+		at = emitLines(t.Text, at, end, e, open, stop)
 	}
 }
 
@@ -111,8 +117,8 @@ func holdsNext(s Span, next []Span) bool {
 	return s.Kind.Block() && len(next) > 0 && next[0].Start == s.End && next[0].End == s.End
 }
 
-func emitLines(text string, at, end int, e Emitter, open []Span) int {
-	for at < end {
+func emitLines(text string, at, end int, e Emitter, open []Span, stop *bool) int {
+	for at < end && !*stop {
 		n := strings.IndexByte(text[at:end], '\n')
 		if n < 0 {
 			n = end - at
@@ -125,7 +131,7 @@ func emitLines(text string, at, end int, e Emitter, open []Span) int {
 			at++
 		}
 	}
-	return end
+	return at
 }
 
 // slice is t from start to end. Spans that lie across an edge are cut there.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"switchboard/channels"
 	"switchboard/channels/render"
@@ -60,28 +61,11 @@ func format(doc *render.Document, f channels.Features) []channels.Body {
 }
 
 func formatText(t render.Text, f channels.Features) []channels.Body {
-	var e formatEmitter
-	limit := f.MaxText
-	if limit <= 0 {
-		limit = 1 << 30
-	}
-	var text string
-	var entities []formatEntity
-	tries := 0
-	pieces := t.Split(limit, func(t render.Text) int {
-		tries++
-		if text, entities = e.emit(t); len(entities) > formatMaxEntities {
-			return limit + len(entities)
-		}
-		return f.Len(text)
-	})
+	e := formatEmitter{limit: f.MaxText}
 	var bodies []channels.Body
-	for _, piece := range pieces {
-		if tries != 1 { // else it fits as a whole, and was written just now
-			text, entities = e.emit(piece)
-		}
-		if formatVisible(text) {
-			bodies = append(bodies, channels.Body{Text: text, Rich: formatRich(text, entities)})
+	for range t.Pieces(f.MaxText, &e) {
+		if text, entities := e.end(); formatVisible(text) {
+			bodies = append(bodies, channels.Body{Text: text, Rich: formatRich(entities)})
 		}
 	}
 	return bodies
@@ -102,23 +86,13 @@ func mark(body channels.Body, mark string) channels.Body {
 	return body
 }
 
-// formatRich writes entities, whose offsets are bytes of text, as the platform
-// counts.
-func formatRich(text string, entities []formatEntity) json.RawMessage {
+// formatRich writes the entities of a body.
+func formatRich(entities []formatEntity) json.RawMessage {
 	if len(entities) == 0 {
 		return nil
 	}
 	formatSort(entities)
-	counted := make([]formatEntity, len(entities))
-	at, units := 0, 0
-	for i, e := range entities {
-		units += formatUnits(text[at:e.Offset])
-		at = e.Offset
-		e.Length = formatUnits(text[e.Offset : e.Offset+e.Length])
-		e.Offset = units
-		counted[i] = e
-	}
-	return formatJSON(counted)
+	return formatJSON(entities)
 }
 
 // formatJSON writes entities as encoding/json would, in a tenth of its time: that is
@@ -152,7 +126,10 @@ func formatField(out []byte, name, value string) []byte {
 // formatUnits counts text in UTF-16 code units.
 func formatUnits(text string) int {
 	n := 0
-	for _, r := range text {
+	for n < len(text) && text[n] < utf8.RuneSelf {
+		n++
+	}
+	for _, r := range text[n:] {
 		if n++; r > 0xFFFF {
 			n++
 		}

@@ -6,39 +6,57 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"switchboard/channels/render"
 )
 
 // A formatEmitter writes a text the way people see it and notes the entities over
-// it. It is reused for the memory it holds.
+// it. It is a render.Gauge.
 type formatEmitter struct {
+	limit int // of a message
+
 	out      []byte
+	units    int  // of out
 	start    int  // of the line, behind what stands in front of it
 	code     bool // this is code: nothing is put in front of lines
 	entities []formatEntity
 	open     []formatOpen
+	live     int // how many of open are neither paused nor void
 }
 
 // A formatOpen is an entity that has no end yet.
 type formatOpen struct {
-	formatEntity // Offset: in bytes of out
+	formatEntity
+	at int // where it begins in out
 
 	paused bool // it goes on behind the code it contains
 	void   bool // what it would say is said already, or cannot be said here
 }
 
-// emit returns the text of t and its entities, with offsets in bytes and as they
-// ended. They are valid until the next call.
-func (e *formatEmitter) emit(t render.Text) (string, []formatEntity) {
-	e.out, e.start, e.code, e.entities, e.open = e.out[:0], 0, false, e.entities[:0], e.open[:0]
-	e.out = slices.Grow(e.out, len(t.Text)+len(t.Text)/16)
-	t.Emit(e)
+var _ render.Gauge = (*formatEmitter)(nil)
+
+// Reset implements render.Gauge.
+func (e *formatEmitter) Reset() {
+	e.out, e.units, e.start, e.code, e.entities, e.open, e.live = e.out[:0], 0, 0, false, e.entities[:0], e.open[:0], 0
+}
+
+// Size implements render.Gauge. White space that is dropped in the end counts. Too many
+// entities are as bad as too long a text.
+func (e *formatEmitter) Size() int {
+	if n := len(e.entities) + e.live; n > formatMaxEntities && e.limit > 0 {
+		return max(e.units, e.limit+n)
+	}
+	return e.units
+}
+
+// end returns the text and its entities, as they ended. They are valid until Reset.
+func (e *formatEmitter) end() (string, []formatEntity) {
 	text := string(bytes.TrimRightFunc(e.out, unicode.IsSpace))
 	short := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if by := len(text) - len(short); by > 0 && !e.coded() {
+		e.shift(formatUnits(text[:by]))
 		text = short
-		e.shift(by, len(text))
 	}
 	return text, e.entities
 }
@@ -50,11 +68,11 @@ func (e *formatEmitter) coded() bool {
 	})
 }
 
-// shift moves the entities by bytes to the front of a text of size bytes.
-func (e *formatEmitter) shift(by, size int) {
+// shift moves the entities by units to the front.
+func (e *formatEmitter) shift(by int) {
 	for i := range e.entities {
 		en := &e.entities[i]
-		end := min(en.Offset+en.Length-by, size)
+		end := en.Offset + en.Length - by
 		en.Offset = max(en.Offset-by, 0)
 		en.Length = end - en.Offset
 	}
@@ -115,8 +133,8 @@ func (e *formatEmitter) Open(s render.Span, in []render.Span) {
 		void = void || s.Value == ""
 	default:
 	}
-	en := formatOpen{void: void || typ == ""}
-	en.Type, en.Offset = typ, len(e.out)
+	en := formatOpen{at: len(e.out), void: void || typ == ""}
+	en.Type, en.Offset = typ, e.units
 	switch {
 	case en.void:
 	case typ == "pre" && s.Kind == render.Pre:
@@ -127,6 +145,9 @@ func (e *formatEmitter) Open(s render.Span, in []render.Span) {
 	if !en.void && (typ == "pre" || typ == "code") {
 		e.pause()
 		e.code = typ == "pre"
+	}
+	if !en.void {
+		e.live++
 	}
 	e.open = append(e.open, en)
 }
@@ -141,12 +162,13 @@ const (
 func (e *formatEmitter) Close(render.Span, []render.Span) {
 	last := e.open[len(e.open)-1]
 	e.open = e.open[:len(e.open)-1]
-	e.end(last)
+	e.note(last)
 	if !last.void && (last.Type == "pre" || last.Type == "code") {
 		e.code = false
 		for i := range e.open {
 			if e.open[i].paused {
-				e.open[i].paused, e.open[i].Offset = false, len(e.out)
+				e.open[i].paused, e.open[i].at, e.open[i].Offset = false, len(e.out), e.units
+				e.live++
 			}
 		}
 	}
@@ -156,24 +178,26 @@ func (e *formatEmitter) Close(render.Span, []render.Span) {
 func (e *formatEmitter) pause() {
 	for i, en := range e.open {
 		if !en.void && formatRank(en.formatEntity) == 1 {
-			e.end(en)
+			e.note(en)
 			e.open[i].paused = true
 		}
 	}
 }
 
-// end notes an entity that ends here. Styles leave out the white space around them.
-func (e *formatEmitter) end(en formatOpen) {
-	if en.void || en.paused || en.Offset >= len(e.out) {
+// note notes an entity that ends here. Styles leave out the white space around them.
+func (e *formatEmitter) note(en formatOpen) {
+	if en.void || en.paused {
 		return
 	}
-	marked := bytes.TrimRightFunc(e.out[en.Offset:], unicode.IsSpace)
+	e.live--
+	all := e.out[min(en.at, len(e.out)):]
+	marked := bytes.TrimRightFunc(all, unicode.IsSpace)
+	end := e.units - utf8.RuneCount(all[len(marked):]) // no white space has two units
 	if formatRank(en.formatEntity) == 1 {
 		short := bytes.TrimLeftFunc(marked, unicode.IsSpace)
-		en.Offset += len(marked) - len(short)
-		marked = short
+		en.Offset += utf8.RuneCount(marked[:len(marked)-len(short)])
 	}
-	if en.Length = len(marked); en.Length > 0 {
+	if en.Length = end - en.Offset; en.Length > 0 {
 		e.entities = append(e.entities, en.formatEntity)
 	}
 }
@@ -186,12 +210,11 @@ func (e *formatEmitter) has(typ string) bool {
 // Line begins another line. Code has nothing in front: it would be copied along.
 func (e *formatEmitter) Line(in []render.Span) {
 	if e.code {
-		e.out = append(e.out, '\n')
+		e.Write("\n")
 		return
 	}
 	e.trim()
-	e.out = append(e.out, '\n')
-	e.start = len(e.out)
+	e.front("\n")
 	// What a quote stands in is to the left of it, not in its lines.
 	if i := slices.IndexFunc(in, func(s render.Span) bool { return s.Kind == render.Quote }); i >= 0 {
 		in = in[i+1:]
@@ -209,7 +232,7 @@ func (e *formatEmitter) Line(in []render.Span) {
 
 // front writes what stands in front of a line.
 func (e *formatEmitter) front(s string) {
-	e.out = append(e.out, s...)
+	e.Write(s)
 	e.start = len(e.out)
 }
 
@@ -219,9 +242,10 @@ func (e *formatEmitter) trim() {
 		return
 	}
 	e.out = bytes.TrimRight(e.out, " ")
+	e.units -= e.start - len(e.out)
 	e.start = len(e.out)
 	for i := range e.open {
-		e.open[i].Offset = min(e.open[i].Offset, len(e.out))
+		e.open[i].at, e.open[i].Offset = min(e.open[i].at, len(e.out)), min(e.open[i].Offset, e.units)
 	}
 }
 
@@ -230,10 +254,12 @@ func (e *formatEmitter) trim() {
 func (e *formatEmitter) ownLine() {
 	e.trim()
 	if len(e.out) > 0 && e.out[len(e.out)-1] != '\n' {
-		e.out = append(e.out, '\n')
-		e.start = len(e.out)
+		e.front("\n")
 	}
 }
 
 // Write adds characters.
-func (e *formatEmitter) Write(s string) { e.out = append(e.out, s...) }
+func (e *formatEmitter) Write(s string) {
+	e.out = append(e.out, s...)
+	e.units += formatUnits(s)
+}

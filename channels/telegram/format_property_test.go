@@ -42,7 +42,8 @@ func letters(s string) string {
 func checkKept(t formatFatal, markdown string, bodies []channels.Body) {
 	t.Helper()
 	var e formatEmitter
-	whole, _ := e.emit(render.Parse(markdown).Lay(&formatStyle))
+	render.Parse(markdown).Lay(&formatStyle).Emit(&e)
+	whole, _ := e.end()
 	var all strings.Builder
 	for _, b := range bodies {
 		all.WriteString(b.Text)
