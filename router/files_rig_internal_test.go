@@ -26,7 +26,8 @@ type fileRows struct {
 	rows    map[int64]Attachment
 	session map[int64]string
 	sets    int
-	old     []string // what the next Forget returns
+	bare    int      // how many rows without bytes of their own Forget marks first
+	old     []string // what Forget returns then
 	used    []string // blobs that something refers to besides
 }
 
@@ -68,12 +69,16 @@ func (f *fileRows) AddAttachment(_ context.Context, session string, a *Attachmen
 	return nil
 }
 
-func (f *fileRows) Forget(context.Context, time.Time, int) ([]string, error) {
+func (f *fileRows) Forget(_ context.Context, _ time.Time, limit int) ([]string, int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	blobs := f.old
-	f.old = nil
-	return blobs, nil
+	if f.bare >= limit {
+		f.bare -= limit
+		return nil, limit, nil
+	}
+	blobs, marked := f.old, f.bare+len(f.old)
+	f.bare, f.old = 0, nil
+	return blobs, marked, nil
 }
 
 func (f *fileRows) Referred(_ context.Context, blob string) (bool, error) {

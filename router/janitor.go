@@ -48,15 +48,15 @@ func (s *FileService) Run(ctx context.Context) {
 // nothing else refers to.
 func (s *FileService) forget(ctx context.Context, before time.Time) error {
 	for range forgetRounds {
-		blobs, err := s.Ledger.Forget(ctx, before, forgetBatch)
+		blobs, marked, err := s.Ledger.Forget(ctx, before, forgetBatch)
 		if err != nil {
 			return fmt.Errorf("forget attachments: %w", err)
 		}
-		if len(blobs) == 0 {
-			return nil
-		}
 		if err := s.remove(ctx, blobs); err != nil {
 			return err
+		}
+		if marked < forgetBatch {
+			return nil
 		}
 	}
 	return nil

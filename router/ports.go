@@ -302,9 +302,9 @@ type Files interface {
 	SetAttachment(ctx context.Context, a *Attachment) error
 	// AddAttachment stores one that the session made itself, and its ID in a.
 	AddAttachment(ctx context.Context, session string, a *Attachment) error
-	// Forget marks attachments older than before as gone, at most limit of them, and
-	// returns the blobs that nothing refers to any more.
-	Forget(ctx context.Context, before time.Time, limit int) (blobs []string, err error)
+	// Forget marks attachments older than before as gone, at most limit of them. It
+	// returns how many it marked, and the blobs that nothing refers to any more.
+	Forget(ctx context.Context, before time.Time, limit int) (blobs []string, marked int, err error)
 	// Referred says whether any attachment or open delivery refers to blob.
 	Referred(ctx context.Context, blob string) (bool, error)
 }

@@ -77,9 +77,9 @@ func (r *Router) AddAttachment(ctx context.Context, session string, a *router.At
 }
 
 // Forget implements router.Files.
-func (r *Router) Forget(ctx context.Context, before time.Time, limit int) (blobs []string, err error) {
+func (r *Router) Forget(ctx context.Context, before time.Time, limit int) (blobs []string, marked int, err error) {
 	if limit <= 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	err = r.db.write(ctx, rides, "forget attachments", func(t *tx) error {
 		blobs = nil
@@ -90,6 +90,7 @@ func (r *Router) Forget(ctx context.Context, before time.Time, limit int) (blobs
 		if err := t.all(&old, oldAttachments, micros(before), limit); err != nil {
 			return err
 		}
+		marked = len(old)
 		had := map[string]bool{}
 		for _, a := range old {
 			if _, err := t.exec(forgetAttachment, a.ID); err != nil {
@@ -111,9 +112,9 @@ func (r *Router) Forget(ctx context.Context, before time.Time, limit int) (blobs
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return blobs, nil
+	return blobs, marked, nil
 }
 
 // Referred implements router.Files.

@@ -132,21 +132,21 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		if blobs, err := h.r.Forget(h.ctx, start.Add(time.Hour), 0); err != nil || blobs != nil {
+		if blobs, n, err := h.r.Forget(h.ctx, start.Add(time.Hour), 0); err != nil || blobs != nil || n != 0 {
 			t.Errorf("none: %v, %v", blobs, err)
 		}
-		blobs, err := h.r.Forget(h.ctx, start.Add(time.Hour), 1)
-		if err != nil || len(blobs) != 0 {
-			t.Errorf("the same bytes elsewhere: %v, %v", blobs, err)
+		blobs, n, err := h.r.Forget(h.ctx, start.Add(time.Hour), 1)
+		if err != nil || len(blobs) != 0 || n != 1 {
+			t.Errorf("the same bytes elsewhere: %v, %d, %v", blobs, n, err)
 		}
 		if a, err := h.r.Attachment(h.ctx, "tg:c", old); err != nil || a.State != router.AttachmentGone || a.Blob != "" || a.Name == "" {
 			t.Errorf("%+v, %v", a, err)
 		}
-		if blobs, err = h.r.Forget(h.ctx, start.Add(time.Hour), 100); err != nil || !slices.Equal(blobs, []string{blobName("a")}) {
-			t.Errorf("%v, %v", blobs, err)
+		if blobs, n, err = h.r.Forget(h.ctx, start.Add(time.Hour), 100); err != nil || !slices.Equal(blobs, []string{blobName("a")}) || n != 4 {
+			t.Errorf("%v, %d, %v", blobs, n, err)
 		}
-		if blobs, err = h.r.Forget(h.ctx, start.Add(time.Hour), 100); err != nil || len(blobs) != 0 {
-			t.Errorf("again: %v, %v", blobs, err)
+		if blobs, n, err = h.r.Forget(h.ctx, start.Add(time.Hour), 100); err != nil || len(blobs) != 0 || n != 0 {
+			t.Errorf("again: %v, %d, %v", blobs, n, err)
 		}
 		for blob, want := range map[string]bool{
 			blobName("a"): false, blobName("b"): true, blobName("c"): true, blobName("d"): true, "": false, "%": false, "odd": false,
