@@ -204,6 +204,9 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) channe
 	if acc.Rejected != "" && !acc.Duplicate {
 		r.Log.WarnContext(ctx, "event rejected", "channel", line.name, "reason", acc.Rejected)
 	}
+	if entry.Class == ClassStranger && !acc.Duplicate {
+		r.logStranger(ctx, &entry.Event, entry.Identity)
+	}
 	if entry.NewPerson && !acc.Duplicate {
 		if err := r.Roster.Reload(ctx); err != nil {
 			r.Log.ErrorContext(ctx, "a new person is not known yet", "person", entry.Person, "error", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -113,6 +114,7 @@ type rig struct {
 	agent    router.Runner                     // nil: the brain
 	files    router.Attachments
 	limits   router.FileLimits
+	log      io.Writer
 
 	engine *store.Engine
 	router *router.Router
@@ -128,7 +130,7 @@ func newRig(t *testing.T, db *store.DB) *rig {
 	channel.Rate = "off"
 	return &rig{
 		t: t, db: db, platform: channelstest.NewPlatform(), brain: &brain{}, config: cfg, channel: channel,
-		script: scripted.DefaultConfig(),
+		script: scripted.DefaultConfig(), log: testLog{t},
 		people: []router.Person{
 			{Name: "ada", Role: router.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
 			{Name: "bob", Role: router.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
@@ -163,7 +165,7 @@ func (r *rig) start() {
 	r.router, err = router.New(router.Deps{
 		Config: r.config, Roster: roster, Agent: runner, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe}, Ledger: through,
 		Channels: []router.Attached{{Channel: channelstest.Scripted("play", r.platform, r.script), Config: r.channel}},
-		DataDir:  r.t.TempDir(), Model: "test", Log: slog.New(slog.NewTextHandler(testLog{r.t}, nil)), Grace: 3 * time.Second,
+		DataDir:  r.t.TempDir(), Model: "test", Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})
 	if err != nil {
 		r.t.Fatal(err)

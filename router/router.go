@@ -66,20 +66,21 @@ type Deps struct {
 // A Router brings messages from channels to the agent and answers back.
 type Router struct {
 	Deps
-	lines    map[string]*line // by channel name
-	workers  *workers
-	rates    *personRates
-	running  *runningTurns
-	due      *dueTimers
-	moves    moves
-	wake     chan struct{} // a turn may wait for this engine
-	waiting  atomic.Bool   // some session waits for a worker
-	shares   atomic.Bool   // some session may wait for its person's share of workers
-	stopping atomic.Bool
-	stopped  chan struct{} // closed when intake is over for good
-	turns    sync.WaitGroup
-	asides   sync.WaitGroup // what is shown beside turns and deliveries, best effort
-	began    time.Time      // when New was called
+	lines     map[string]*line // by channel name
+	workers   *workers
+	rates     *personRates
+	running   *runningTurns
+	due       *dueTimers
+	moves     moves
+	strangers strangers     // who was logged as such
+	wake      chan struct{} // a turn may wait for this engine
+	waiting   atomic.Bool   // some session waits for a worker
+	shares    atomic.Bool   // some session may wait for its person's share of workers
+	stopping  atomic.Bool
+	stopped   chan struct{} // closed when intake is over for good
+	turns     sync.WaitGroup
+	asides    sync.WaitGroup // what is shown beside turns and deliveries, best effort
+	began     time.Time      // when New was called
 	// work is the context of turns and sends; it outlives Run's by the grace.
 	work     context.Context
 	handBack context.CancelCauseFunc

@@ -1,0 +1,69 @@
+package router_test
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/store/storetest"
+)
+
+// logLines is a log that may be read while it is written.
+type logLines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logLines) count(words ...string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.buf.String()) {
+		has := true
+		for _, w := range words {
+			has = has && strings.Contains(line, w)
+		}
+		if has {
+			n++
+		}
+	}
+	return n
+}
+
+// The operator learns once how a stranger is called; nobody else learns anything.
+func TestStrangersAreLoggedOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, storetest.SQLite(t))
+	log := &logLines{}
+	r.log = log
+	r.start()
+	for range 3 {
+		r.platform.Say("c9", "mallory", "let me in")
+	}
+	r.platform.Write(scripted.Message{Conversation: "g9", Kind: "group", User: "mallory", Text: "hey bot", Mentioned: true})
+	r.platform.Write(scripted.Message{Conversation: "g9", Kind: "group", User: "trent", Text: "talk among people"})
+	for deadline := time.Now().Add(10 * time.Second); r.platform.Pending() > 0 && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	r.end()
+	if n := log.count("a stranger wrote", "scripted:mallory", "kind=direct"); n != 1 {
+		t.Errorf("the direct chat is logged %d times", n)
+	}
+	if n := log.count("a stranger wrote", "scripted:mallory", "conversation=g9"); n != 1 {
+		t.Errorf("the group is logged %d times", n)
+	}
+	if n := log.count("a stranger wrote", "trent"); n != 0 {
+		t.Error("who did not mean the bot is logged")
+	}
+	if sent := r.platform.Sent(); len(sent) != 0 {
+		t.Errorf("a stranger reads %+v", sent)
+	}
+}
