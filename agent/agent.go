@@ -29,6 +29,7 @@ type Agent struct {
 	log     *slog.Logger
 	opts    Options
 	roles   roles
+	systems *systems
 }
 
 // New checks the settings and reads the role files; it does no other I/O.
@@ -50,7 +51,7 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 	if opts.ContextTokens == nil {
 		opts.ContextTokens = func(string) int { return 0 }
 	}
-	return &Agent{cfg, models, toolbox, shell, gate, log, opts, roles}, nil
+	return &Agent{cfg, models, toolbox, shell, gate, log, opts, roles, &systems{}}, nil
 }
 
 // Run works on turn until it has ended in the journal (nil). It always goes from

@@ -42,30 +42,33 @@ func room(size int, system string) int {
 }
 
 func (r *run) plannerSystem() string {
-	var p prompt
-	p.add(r.roles[rolePlanner])
-	p.section("Permitted tools")
-	offered := 0
-	if r.decide(tools.ExecName, r.execEffect()).Verdict == tools.Allow {
-		offered++
-		p.add("### exec\nA shell command: a task of type `exec` with the command in `detail`, run by /bin/sh in the workspace, the only folder it may write to. Effect: " +
-			string(r.execEffect()) + ". Limit: " + r.cfg.ExecTimeout.String() + ".\n")
-	}
+	exec, effect := r.decide(tools.ExecName, r.execEffect()).Verdict == tools.Allow, r.execEffect()
+	var offered []tools.Tool
 	for _, tool := range r.toolbox.All() {
-		if r.decide(tool.Name, tool.Effect).Verdict != tools.Allow {
-			continue
+		if r.decide(tool.Name, tool.Effect).Verdict == tools.Allow {
+			offered = append(offered, tool)
 		}
-		offered++
-		p.linef("\n### %s\n%s\nEffect: %s.", tool.Name, tool.Summary, tool.Effect)
-		if page := strings.TrimSpace(tool.Page); page != "" {
-			p.add(page + "\n")
+	}
+	return r.systems.of(exec, effect, offered, func() string {
+		var p prompt
+		p.add(r.roles[rolePlanner])
+		p.section("Permitted tools")
+		if exec {
+			p.add("### exec\nA shell command: a task of type `exec` with the command in `detail`, run by /bin/sh in the workspace, the only folder it may write to. Effect: " +
+				string(effect) + ". Limit: " + r.cfg.ExecTimeout.String() + ".\n")
 		}
-		p.add("Arguments: " + compact(tool.Schema) + "\n")
-	}
-	if offered == 0 {
-		p.linef("None here. Plan with msg tasks only.")
-	}
-	return p.String()
+		for _, tool := range offered {
+			p.linef("\n### %s\n%s\nEffect: %s.", tool.Name, tool.Summary, tool.Effect)
+			if page := strings.TrimSpace(tool.Page); page != "" {
+				p.add(page + "\n")
+			}
+			p.add("Arguments: " + compact(tool.Schema) + "\n")
+		}
+		if !exec && len(offered) == 0 {
+			p.linef("None here. Plan with msg tasks only.")
+		}
+		return p.String()
+	})
 }
 
 func compact(schema json.RawMessage) string {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/openai/openai-go/v3"
@@ -40,6 +41,9 @@ type provider struct {
 	ownTokens bool
 	chat      openai.ChatCompletionService
 	strike    *strings.Replacer // takes credentials out of a text; nil: there are none
+
+	framing sync.Mutex
+	frames  []*frame // the latest made last
 }
 
 // newProvider takes a valid cfg.

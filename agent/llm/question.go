@@ -31,12 +31,70 @@ type strictly struct {
 	} `json:"json_schema"`
 }
 
+// A frame is a question without what the person says: the same for every call of
+// a role, and most of a request.
+type frame struct {
+	target     target
+	system     string
+	schema     *Schema
+	head, tail []byte // before and behind the user's text
+}
+
+// maxFrames bounds how many are kept of a provider.
+const maxFrames = 16
+
+// emptyUser stands in a question without the user's text, and nowhere else: inside
+// a text its quotes would be escaped.
+const emptyUser = `{"role":"user","content":""}`
+
 func (p *provider) encode(t target, req Request) ([]byte, error) {
+	f, err := p.frame(t, req)
+	if err != nil {
+		return nil, fmt.Errorf("encode the question: %w", err)
+	}
+	body := bytes.NewBuffer(make([]byte, 0, len(f.head)+len(req.User)+len(req.User)/8+len(f.tail)+64))
+	body.Write(f.head)
+	if err := encodeTo(body, req.User); err != nil {
+		return nil, fmt.Errorf("encode the question: %w", err)
+	}
+	body.Truncate(body.Len() - 1) // the encoder's newline
+	body.Write(f.tail)
+	return body.Bytes(), nil
+}
+
+func (p *provider) frame(t target, req Request) (*frame, error) {
+	p.framing.Lock()
+	defer p.framing.Unlock()
+	for _, f := range p.frames {
+		if f.target == t && f.system == req.System && sameSchema(f.schema, req.Schema) {
+			return f, nil
+		}
+	}
+	f := &frame{target: t, system: req.System, schema: req.Schema}
+	whole := bytes.NewBuffer(make([]byte, 0, len(req.System)+len(req.System)/8+4096))
+	if err := encodeTo(whole, p.question(t, req)); err != nil {
+		return nil, err
+	}
+	at := bytes.Index(whole.Bytes(), []byte(emptyUser)) + len(emptyUser) - len(`""}`)
+	f.head, f.tail = whole.Bytes()[:at], whole.Bytes()[at+len(`""`):]
+	if len(p.frames) == maxFrames {
+		p.frames = p.frames[1:]
+	}
+	p.frames = append(p.frames, f)
+	return f, nil
+}
+
+func sameSchema(a, b *Schema) bool {
+	return a == b || a != nil && b != nil && a.Name == b.Name && bytes.Equal(a.JSON, b.JSON)
+}
+
+// question is req without the user's text.
+func (p *provider) question(t target, req Request) question {
 	q := question{Model: t.id, Messages: make([]turn, 0, 2), Temperature: t.model.Temperature}
 	if req.System != "" {
 		q.Messages = append(q.Messages, turn{"system", req.System})
 	}
-	q.Messages = append(q.Messages, turn{"user", req.User})
+	q.Messages = append(q.Messages, turn{Role: "user"})
 	if p.ownTokens {
 		q.MaxCompletionTokens = t.model.MaxOutputTokens
 	} else {
@@ -47,11 +105,11 @@ func (p *provider) encode(t target, req Request) ([]byte, error) {
 		format := &q.ResponseFormat.JSONSchema
 		format.Name, format.Strict, format.Schema = req.Schema.Name, true, req.Schema.JSON
 	}
-	body := bytes.NewBuffer(make([]byte, 0, len(req.System)+len(req.User)+(len(req.System)+len(req.User))/8+4096))
+	return q
+}
+
+func encodeTo(body *bytes.Buffer, v any) error {
 	enc := json.NewEncoder(body)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(q); err != nil {
-		return nil, fmt.Errorf("encode the question: %w", err)
-	}
-	return body.Bytes(), nil
+	return enc.Encode(v)
 }

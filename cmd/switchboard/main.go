@@ -12,5 +12,6 @@ import (
 
 func main() {
 	tools.RunHelper() // does not return where this process is a command's keeper
+	tuneMemory()
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.Environ()))
 }
