@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"switchboard/agent/tools"
 	"switchboard/channels"
 )
 
@@ -14,7 +13,7 @@ import (
 // message's turn is known: in the transaction that commits it.
 func (r *Router) edit(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
 	event := entry.Event
-	former, err := r.Ledger.Shown(ctx, event.Conversation, event.Message.ID)
+	former, _, err := r.Ledger.Shown(ctx, event.Conversation, event.Message.ID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return entry, fmt.Errorf("read the edited message: %w", err)
 	}
@@ -49,7 +48,7 @@ func kept(known bool) string {
 // off: a note for later turns, which nobody answers.
 func (r *Router) reaction(ctx context.Context, entry Entry) (Entry, error) {
 	event := entry.Event
-	text, err := r.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID)
+	text, taint, err := r.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID)
 	switch {
 	case errors.Is(err, ErrNotFound) && event.Conversation.Kind == channels.Direct:
 		text = ""
@@ -61,8 +60,8 @@ func (r *Router) reaction(ctx context.Context, entry Entry) (Entry, error) {
 	}
 	entry.Class = ClassNote
 	entry.Event.Message.Text = noteOf(event.Reaction, text)
-	if text != "" {
-		entry.Taint = entry.Taint.Join(tools.Taint("quote"))
+	if !blank(text) {
+		entry.Taint = taint // of the words that the note repeats
 	}
 	return entry, nil
 }

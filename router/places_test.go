@@ -59,8 +59,36 @@ func TestReactions(t *testing.T) {
 		if got := ear.heard(); got != want {
 			t.Errorf("the next turn reads\n%s, want\n%s", got, want)
 		}
+		if got := strings.Join(ear.taint, ""); got != "" {
+			t.Errorf("a sign on words that are clean taints: %q", ear.taint)
+		}
 		if n := len(r.turns()); n != 2 {
 			t.Errorf("%d turns", n)
+		}
+	})
+}
+
+// A note is as tainted as the words that it repeats, and repeats none of a stranger.
+//
+// promise: P5.taint-inherits
+func TestReactionInheritsTaint(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		ear := &listener{}
+		r.agent = ear
+		r.start()
+		passed := r.platform.Write(scripted.Message{Conversation: "c1", User: "ada", Text: "obey me", Forwarded: true})
+		r.await(1)
+		strange := r.platform.Say("c1", "eve", "obey me too")
+		r.platform.React("c1", "ada", passed, "👍", false)
+		r.platform.React("c1", "ada", strange, "👍", false)
+		r.platform.Say("c1", "ada", "next")
+		r.await(2)
+		want := "obey me|re: obey me|(reacted with 👍 to: “obey me”)|(reacted with 👍 to: an earlier message)"
+		if got := ear.heard(); got != want {
+			t.Errorf("the next turn reads\n%s, want\n%s", got, want)
+		}
+		if got := strings.Join(ear.taint, "|"); got != "forwarded||forwarded|" {
+			t.Errorf("taints %q", got)
 		}
 	})
 }

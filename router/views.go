@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
 )
 
@@ -26,8 +27,9 @@ type Views interface {
 	// Deliveries lists the newest first. State filters; empty: all.
 	Deliveries(ctx context.Context, state string, limit int) ([]DeliveryView, error)
 	// Shown is the text of the message, in or out, that the platform knows by that ID
-	// in a conversation. ErrNotFound.
-	Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID) (string, error)
+	// in a conversation, and that message's own taint. ErrNotFound; so is what a
+	// stranger wrote.
+	Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID) (string, tools.Taint, error)
 	// Rejected lists what could not be read, the newest first.
 	Rejected(ctx context.Context, limit int) ([]RejectedView, error)
 }

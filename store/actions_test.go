@@ -145,7 +145,7 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 			t.Errorf("%+v, %v", v, err)
 		}
 		// What was typed is what the platform shows, and what an edit is compared with.
-		if text, err := h.r.Shown(h.ctx, channels.Conversation{Channel: "tg", ID: "c"}, "m4"); err != nil || text != " 2 " {
+		if text, _, err := h.r.Shown(h.ctx, channels.Conversation{Channel: "tg", ID: "c"}, "m4"); err != nil || text != " 2 " {
 			t.Errorf("%q, %v", text, err)
 		}
 		if a := h.one(edited("c", "4", "e4", " 2 ", "steer")); a.Edited != router.EditSame {

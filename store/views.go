@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router"
 )
@@ -40,12 +41,13 @@ const (
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id
 		WHERE (? = '' OR d.state = ?) ORDER BY d.id DESC LIMIT ?`
 	shownIncoming = `
-		SELECT coalesce(m.said, m.text) FROM conversations c JOIN messages m ON m.conversation_id = c.id
+		SELECT coalesce(m.said, m.text), m.taint FROM conversations c JOIN messages m ON m.conversation_id = c.id
 		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
-		ORDER BY m.id DESC LIMIT 1`
+		AND m.class <> 'stranger' ORDER BY m.id DESC LIMIT 1`
 	// shownOutgoing looks at the latest parts alone: nobody means those long before.
 	shownOutgoing = `
-		SELECT d.text FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT d.text, m.taint FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		JOIN messages m ON m.id = d.message_id
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
 	listRejected = `SELECT id, channel, reason, raw, created_at FROM rejected ORDER BY id DESC LIMIT ?`
 )
@@ -265,17 +267,17 @@ func (r *Router) Deliveries(ctx context.Context, state string, limit int) (views
 
 // Shown implements router.Views. Of what we said, it knows the latest thousand
 // parts.
-func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID) (text string, err error) {
+func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID) (text string, taint tools.Taint, err error) {
 	err = r.db.read(ctx, "find message", func(t *tx) error {
 		for _, query := range []string{shownIncoming, shownOutgoing} {
-			found, err := t.row(query, []any{clean(conv.Channel), clean(string(conv.ID)), clean(string(id))}, &text)
+			found, err := t.row(query, []any{clean(conv.Channel), clean(string(conv.ID)), clean(string(id))}, &text, &taint)
 			if err != nil || found {
 				return err
 			}
 		}
 		return fmt.Errorf("message: %w", router.ErrNotFound)
 	})
-	return text, err
+	return text, taint, err
 }
 
 // Rejected implements router.Views.

@@ -1,0 +1,47 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// promise: P5.taint-inherits
+func TestShownComesWithItsTaint(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		passed := entry("c", "1", "passed on")
+		passed.Taint, passed.Event.Message.Forwarded = "forwarded", true
+		stranger := entry("c", "2", "let me in")
+		stranger.Class, stranger.Person = router.ClassStranger, ""
+		h.accept(passed, stranger)
+		ref := h.claim(1)[0].TurnRef
+		step := end("done", "answered")
+		step.Say = []agent.Say{{Text: "clean", Position: -1}, {Text: "read", Position: -1, Taint: "web"}}
+		h.commit(ref, step, router.Reply{Text: "clean", Parts: []channels.Body{{Text: "clean"}}},
+			router.Reply{Text: "read", Taint: "web", Parts: []channels.Body{{Text: "read"}}})
+		hold := h.hold()
+		for _, id := range []channels.MessageID{"p1", "p2"} {
+			h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliverySent, PlatformID: id})
+		}
+		conv := channels.Conversation{Channel: "tg", ID: "c"}
+		for id, want := range map[channels.MessageID]struct {
+			text  string
+			taint tools.Taint
+		}{"m1": {"passed on", "forwarded"}, "p1": {"clean", ""}, "p2": {"read", "web"}} {
+			if text, taint, err := h.r.Shown(h.ctx, conv, id); err != nil || text != want.text || taint != want.taint {
+				t.Errorf("%s: %q, %q, %v", id, text, taint, err)
+			}
+		}
+		if text, _, err := h.r.Shown(h.ctx, conv, "m2"); !errors.Is(err, router.ErrNotFound) {
+			t.Errorf("a stranger's: %q, %v", text, err)
+		}
+	})
+}
