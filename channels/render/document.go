@@ -22,9 +22,23 @@ type Document struct {
 // the text and no faster: markup beyond what people write is left as it stands.
 func Parse(markdown string) *Document {
 	source := squeeze([]byte(strings.ToValidUTF8(markdown, "\uFFFD")))
+	alone, targets := addresses(source)
+	if !alone {
+		if d, links := parsed(source, gfm); links == targets {
+			return d
+		}
+	}
+	d, _ := parsed(source, gfmAddressed)
+	return d
+}
+
+// parsed is what p reads, and how many links to the Web are in it.
+func parsed(source []byte, p parser.Parser) (*Document, int) {
 	pc := parser.NewContext()
 	findNotes(source, pc)
-	return &Document{source: source, root: gfm.Parse(text.NewReader(source), parser.WithContext(pc))}
+	links := 0
+	pc.Set(linksKey, &links)
+	return &Document{source: source, root: p.Parse(text.NewReader(source), parser.WithContext(pc))}, links
 }
 
 // unescape adds raw to out with backslash escapes and character references resolved

@@ -194,10 +194,15 @@ func blankByte(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // printable is s without control characters.
 func (l *layout) printable(s []byte) []byte {
-	if l.style.Controls || !slices.ContainsFunc(s, control) {
+	if l.style.Controls {
 		return s
 	}
-	return slices.DeleteFunc(slices.Clone(s), control)
+	for i := range s {
+		if control(s[i]) {
+			return slices.DeleteFunc(slices.Clone(s), control)
+		}
+	}
+	return s
 }
 
 func control(c byte) bool { return c < ' ' && c != '\t' && c != '\n' || c == 0x7F }

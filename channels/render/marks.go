@@ -68,7 +68,9 @@ func (l links) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node
 	if line[0] == '!' && (len(line) < 2 || line[1] != '[') {
 		return nil
 	}
-	return marks{l.InlineParser, 1}.Parse(parent, r, pc)
+	n := marks{l.InlineParser, 1}.Parse(parent, r, pc)
+	countLink(n, pc)
+	return n
 }
 
 // CloseBlock lets the parser turn the brackets left open into text.

@@ -35,40 +35,49 @@ const (
 	maxBlank = 4096
 )
 
-// gfm is configured once; it is safe for use by several goroutines.
-var gfm = parser.NewParser(
-	parser.WithBlockParsers(
-		util.Prioritized(parser.NewSetextHeadingParser(), 100),
-		util.Prioritized(parser.NewThematicBreakParser(), 200),
-		util.Prioritized(container{parser.NewListParser()}, 300),
-		util.Prioritized(parser.NewListItemParser(), 400),
-		util.Prioritized(parser.NewCodeBlockParser(), 500),
-		util.Prioritized(parser.NewATXHeadingParser(), 600),
-		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(container{parser.NewBlockquoteParser()}, 800),
-		util.Prioritized(parser.NewHTMLBlockParser(), 900),
-		util.Prioritized(parser.NewParagraphParser(), 1000),
-	),
-	parser.WithInlineParsers(
-		util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-		util.Prioritized(codeSpans{parser.NewCodeSpanParser()}, 100),
-		util.Prioritized(notes{}, 199),
-		util.Prioritized(links{parser.NewLinkParser()}, 200),
-		util.Prioritized(marks{parser.NewAutoLinkParser(), 1}, 300),
-		util.Prioritized(marks{parser.NewRawHTMLParser(), tagCost}, 400),
-		util.Prioritized(marks{parser.NewEmphasisParser(), 1}, 500),
-		util.Prioritized(marks{extension.NewStrikethroughParser(), 1}, 500),
-		util.Prioritized(spoilers{}, 500),
-		util.Prioritized(bareLinks{extension.NewLinkifyParser()}, 999),
-	),
-	parser.WithParagraphTransformers(
-		util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100),
-		util.Prioritized(tables{extension.NewTableParagraphTransformer()}, 200),
-	),
-	parser.WithASTTransformers(
-		util.Prioritized(extension.NewTableASTTransformer(), 0),
-	),
+// Both are configured once, and safe for use by several goroutines. The one that looks
+// for bare addresses stops at every word, which takes a third of its time. It is left to
+// texts that have some.
+var (
+	gfm          = newParser()
+	gfmAddressed = newParser(util.Prioritized(bareLinks{extension.NewLinkifyParser()}, 999))
 )
+
+func newParser(more ...util.PrioritizedValue) parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(container{parser.NewListParser()}, 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(container{parser.NewBlockquoteParser()}, 800),
+			util.Prioritized(parser.NewHTMLBlockParser(), 900),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(
+			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(codeSpans{parser.NewCodeSpanParser()}, 100),
+			util.Prioritized(notes{}, 199),
+			util.Prioritized(links{parser.NewLinkParser()}, 200),
+			util.Prioritized(marks{parser.NewAutoLinkParser(), 1}, 300),
+			util.Prioritized(marks{parser.NewRawHTMLParser(), tagCost}, 400),
+			util.Prioritized(marks{parser.NewEmphasisParser(), 1}, 500),
+			util.Prioritized(marks{extension.NewStrikethroughParser(), 1}, 500),
+			util.Prioritized(spoilers{}, 500),
+		),
+		parser.WithInlineParsers(more...),
+		parser.WithParagraphTransformers(
+			util.Prioritized(definitions{parser.LinkReferenceParagraphTransformer}, 100),
+			util.Prioritized(tables{extension.NewTableParagraphTransformer()}, 200),
+		),
+		parser.WithASTTransformers(
+			util.Prioritized(extension.NewTableASTTransformer(), 0),
+		),
+	)
+}
 
 // container opens no block inside too many others.
 type container struct{ parser.BlockParser }
