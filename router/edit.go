@@ -19,8 +19,7 @@ func (r *Router) edit(ctx context.Context, entry Entry, line *line, person *Pers
 	}
 	known := err == nil
 	if !known && !line.addressed(event) {
-		entry.Class, entry.Person, entry.NewPerson = ClassStranger, "", false
-		return entry, nil
+		return overheard(entry), nil
 	}
 	r.trim(&entry)
 	// Platforms tell an edit for less than a new text; that is free.
@@ -53,8 +52,7 @@ func (r *Router) reaction(ctx context.Context, entry Entry) (Entry, error) {
 	case errors.Is(err, ErrNotFound) && event.Conversation.Kind == channels.Direct:
 		text = ""
 	case errors.Is(err, ErrNotFound): // on what others wrote to each other
-		entry.Class, entry.Person, entry.NewPerson = ClassStranger, "", false
-		return entry, nil
+		return overheard(entry), nil
 	case err != nil:
 		return entry, fmt.Errorf("read the message reacted to: %w", err)
 	}

@@ -12,9 +12,9 @@ import (
 
 // whoIs finds the person an event comes from, if that person is served where it
 // was written; fresh says that the policy is open and this is their first
-// message. nil is a stranger, or somebody who did not mean us.
+// message. nil is a stranger.
 func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh bool) {
-	if event.Sender.Bot || event.Message.Elsewhere {
+	if event.Sender.Bot {
 		return nil, false
 	}
 	if event.Sender.Person != "" {
@@ -22,9 +22,6 @@ func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh boo
 	}
 	open := l.config.DM == "open"
 	if event.Conversation.Kind != channels.Direct {
-		if event.Kind == channels.EventMessage && !l.addressed(event) {
-			return nil, false
-		}
 		open = l.config.Groups == "open"
 		if l.config.Groups == "disabled" || !open && !r.allows(l, event.Conversation.Place) {
 			return nil, false
@@ -56,6 +53,12 @@ func (l *line) addressed(event channels.Event) bool {
 	}
 	_, _, ok := command(event.Message.Text)
 	return ok
+}
+
+// overheard makes the entry of what somebody who is served did not say to us.
+func overheard(entry Entry) Entry {
+	entry.Class, entry.Person, entry.NewPerson = ClassOverheard, "", false
+	return entry
 }
 
 // taintOf says whether somebody else's words came in a message.

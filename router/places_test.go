@@ -9,6 +9,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
 )
 
 // A listener keeps what each turn is told of the conversation so far, and answers.
@@ -133,6 +134,40 @@ func TestEditInAGroup(t *testing.T) {
 		sent := r.await(2)
 		if got := strings.Join(texts(sent), "|"); got != "re: now for the bot|re: /help@elsewhere" {
 			t.Errorf("sent %q", got)
+		}
+	})
+}
+
+// What somebody who is served said to others is taken once an edit names the bot,
+// once; what a stranger wrote stays a stranger's, even when they are known by then.
+//
+// promise: P4.no-entry-no-service
+func TestEditAddsTheMention(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.channel.AllowConversations = []string{"g1"}
+		r.start()
+		told := func(kind channels.EventKind, id, user, text string, mentioned bool, revision int64) {
+			r.platform.Happen(scripted.Message{
+				Event: kind, ID: id, Conversation: "g1", Kind: "group", User: user, Text: text, Mentioned: mentioned, Revision: revision,
+			})
+		}
+		told(channels.EventMessage, "m-ada", "ada", "they talk", false, 0)
+		told(channels.EventMessage, "m-eve", "eve", "let me in", true, 0)
+		told(channels.EventEdited, "m-ada", "ada", "they talk on", false, 1)
+		told(channels.EventEdited, "m-ada", "ada", "bot, answer", true, 2)
+		told(channels.EventEdited, "m-eve", "eve", "bot, answer me", true, 1)
+		r.await(1)
+		r.settle()
+		r.end()
+		r.people = append(r.people, router.Person{
+			Name: "eve", Role: router.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config",
+		})
+		r.start()
+		told(channels.EventEdited, "m-eve", "eve", "bot, answer me now", true, 2)
+		told(channels.EventEdited, "m-ada", "ada", "bot, answer again", true, 3) // a revision
+		told(channels.EventMessage, "m-last", "ada", "next", true, 0)
+		if got := strings.Join(texts(r.await(2)), "|"); got != "re: bot, answer|re: next" || len(r.turns()) != 2 {
+			t.Errorf("sent %q in %d turns", got, len(r.turns()))
 		}
 	})
 }

@@ -50,17 +50,18 @@ type Moved struct {
 type Class string
 
 const (
-	ClassTurn     Class = "turn"     // a message that is queued as a turn
-	ClassControl  Class = "control"  // a command: applied at once, answered by Reply
-	ClassNotice   Class = "notice"   // kept and answered by Reply alone (empty, too long, too fast)
-	ClassStranger Class = "stranger" // kept for audit: no session, no turn
-	ClassRejected Class = "rejected" // kept raw; nothing else
-	ClassEdited   Class = "edited"   // a message's new state: see Entry.OnEdit and Edited
-	ClassDeleted  Class = "deleted"  // a message was taken back: its queued turn ends, its running one is asked to stop, its text is forgotten
-	ClassAction   Class = "action"   // a button or its typed number: see ActionState
-	ClassNote     Class = "note"     // kept in the session for the next turns to read: no turn, no reply
-	ClassMember   Class = "member"   // the conversation is closed to us (Left) or open again (Joined); no message
-	ClassMoved    Class = "moved"    // the conversation got a new ID everywhere; no message
+	ClassTurn      Class = "turn"      // a message that is queued as a turn
+	ClassControl   Class = "control"   // a command: applied at once, answered by Reply
+	ClassNotice    Class = "notice"    // kept and answered by Reply alone (empty, too long, too fast)
+	ClassStranger  Class = "stranger"  // kept for audit: no session, no turn
+	ClassOverheard Class = "overheard" // kept like a stranger's: somebody who is served did not mean us; an edit may yet do
+	ClassRejected  Class = "rejected"  // kept raw; nothing else
+	ClassEdited    Class = "edited"    // a message's new state: see Entry.OnEdit and Edited
+	ClassDeleted   Class = "deleted"   // a message was taken back: its queued turn ends, its running one is asked to stop, its text is forgotten
+	ClassAction    Class = "action"    // a button or its typed number: see ActionState
+	ClassNote      Class = "note"      // kept in the session for the next turns to read: no turn, no reply
+	ClassMember    Class = "member"    // the conversation is closed to us (Left) or open again (Joined); no message
+	ClassMoved     Class = "moved"     // the conversation got a new ID everywhere; no message
 )
 
 // An Edited says what an edit did.
@@ -122,7 +123,7 @@ type Entry struct {
 	Key      []byte // hash of channel and event key
 	Event    channels.Event
 	Identity string // "kind:id" of the sender
-	Person   string // the person's name; empty for strangers and rejected
+	Person   string // the person's name; empty for strangers, overheard and rejected
 	// NewPerson says that Person is created by this entry, role user, with
 	// Identity (policy "open").
 	NewPerson bool

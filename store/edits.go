@@ -55,9 +55,12 @@ func (t *tx) acceptEdited(owner int64, e *router.Entry, a *router.Accepted, conv
 	if err != nil {
 		return err
 	}
+	// What was overheard was not taken; the first state that is meant for us is new.
+	seen := len(states) > 0
+	states = slices.DeleteFunc(states, func(s shown) bool { return s.Class == string(router.ClassOverheard) })
 	if len(states) == 0 {
 		a.Edited = router.EditNew
-		return t.acceptTurn(owner, e, a, conversation, letter{class: string(router.ClassTurn)})
+		return t.acceptTurn(owner, e, a, conversation, letter{class: string(router.ClassTurn), known: seen})
 	}
 	now := &states[0]
 	same, err := t.same(now, &e.Event.Message)

@@ -62,6 +62,49 @@ func TestEditOfAMessageNeverTaken(t *testing.T) {
 	})
 }
 
+// What was said to others is taken once an edit means us, and never twice, also when
+// it is told behind its edit.
+//
+// promise: P1.one-turn-per-event
+func TestEditOfAnOverheardMessage(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		overheard := func(of, key string) router.Entry {
+			e := entry("c", key, "they talk")
+			e.Event.Message.ID = channels.MessageID("m" + of)
+			e.Class, e.Person = router.ClassOverheard, ""
+			return e
+		}
+		if a := h.one(overheard("1", "1")); a.SessionID != 0 || a.TurnID != 0 || a.MessageID == 0 {
+			t.Errorf("%+v", a)
+		}
+		h.one(overheard("1", "still others"))
+		first := h.one(claiming(edited("c", "1", "e1", "they talk", "steer")))
+		if first.Edited != router.EditNew || first.Claimed == nil {
+			t.Fatalf("%+v", first)
+		}
+		if d := h.load(first.Claimed.TurnRef); d.Turn.Message.Text != "they talk" || d.Turn.Message.Replaces != 0 {
+			t.Errorf("%+v", d.Turn.Message)
+		}
+		h.one(overheard("1", "late"))
+		if a := h.one(edited("c", "1", "e2", "they talk", "steer")); a.Edited != router.EditSame {
+			t.Errorf("the same text once more: %+v", a)
+		}
+		if a := h.one(edited("c", "1", "e3", "another", "steer")); a.Edited != router.EditSteers || a.Steers != first.TurnID {
+			t.Errorf("changed again: %+v", a)
+		}
+		collected := mode(edited("c", "2", "e4", "collected", "steer"), "collect")
+		h.accept(overheard("2", "2"), mode(entry("c", "3", "waits"), "collect"))
+		if a := h.one(collected); a.Edited != router.EditNew || !a.Merged {
+			t.Errorf("%+v", a)
+		}
+		if a := h.one(entry("c", "2", "told as a message")); !a.Duplicate {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
 func TestEditThatChangesNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -101,7 +101,7 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 	if err != nil {
 		return err
 	}
-	if e.Class == router.ClassStranger {
+	if e.Class == router.ClassStranger || e.Class == router.ClassOverheard {
 		a.MessageID, err = t.incoming(e, e.Class, conversation, 0)
 		return err
 	}

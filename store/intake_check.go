@@ -15,7 +15,8 @@ func acceptable(e *router.Entry) error {
 		return errors.New("it has no key")
 	}
 	switch e.Class {
-	case router.ClassTurn, router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassRejected, router.ClassNote:
+	case router.ClassTurn, router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassOverheard, router.ClassRejected,
+		router.ClassNote:
 	case router.ClassEdited, router.ClassDeleted:
 		if e.Event.Message.ID == "" {
 			return errors.New("it does not say which message it is about")
@@ -50,7 +51,7 @@ func unusual(e router.Entry) bool {
 	switch e.Class {
 	case router.ClassTurn:
 		return e.Mode != "" && e.Mode != modeQueue || e.Busy != nil && special(*e.Busy)
-	case router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassRejected, router.ClassNote:
+	case router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassOverheard, router.ClassRejected, router.ClassNote:
 		return e.Reply != nil && special(*e.Reply) || e.Dropped != nil && special(*e.Dropped)
 	}
 	return true

@@ -44,6 +44,7 @@ type letter struct {
 	class    string // empty: the entry's
 	typed    any    // what was typed, where the text is another; nil: the text
 	replaces int64  // the message that it is the new state of; 0: none
+	known    bool   // it is there already, and may be taken all the same
 }
 
 // incoming stores what somebody wrote.
@@ -58,7 +59,7 @@ var duplicate = router.Accepted{Receipt: channels.Receipt{Duplicate: true}}
 // untaken is incoming for a message that is to become a turn; taken says that it
 // is there already.
 func (t *tx) untaken(e *router.Entry, l letter, conversation, session int64) (id int64, taken bool, err error) {
-	if l.replaces != 0 {
+	if l.replaces != 0 || l.known {
 		id, _, err = t.store(insertIncoming, e, l, conversation, session)
 		return id, false, err
 	}

@@ -43,7 +43,7 @@ const (
 	shownIncoming = `
 		SELECT coalesce(m.said, m.text), m.taint FROM conversations c JOIN messages m ON m.conversation_id = c.id
 		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
-		AND m.class <> 'stranger' ORDER BY m.id DESC LIMIT 1`
+		AND m.class NOT IN ('stranger', 'overheard') ORDER BY m.id DESC LIMIT 1`
 	// shownOutgoing looks at the latest parts alone: nobody means those long before.
 	shownOutgoing = `
 		SELECT d.text, m.taint FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000

@@ -184,7 +184,7 @@ BEGIN
 			gone_at = 0, gone_told = FALSE
 		WHERE id = v_conversation.id;
 	END IF;
-	IF v_class = 'stranger' THEN
+	IF v_class IN ('stranger', 'overheard') THEN
 		RETURN jsonb_build_object('message', sb_incoming(v_conversation.id, NULL, v_class, e, p_now));
 	END IF;
 	IF CAST(e ->> 'new_person' AS boolean) THEN

@@ -103,10 +103,10 @@ CREATE TABLE rejected (
 CREATE TABLE messages (
 	id              INTEGER PRIMARY KEY AUTOINCREMENT,
 	conversation_id INTEGER NOT NULL REFERENCES conversations (id),
-	session_id      INTEGER REFERENCES sessions (id), -- NULL: a stranger's
+	session_id      INTEGER REFERENCES sessions (id), -- NULL: of class stranger or overheard
 	turn_id         INTEGER, -- the turn that answers it (in) or said it (out); NULL: none
 	direction       TEXT NOT NULL CHECK (direction IN ('in', 'out')),
-	class           TEXT NOT NULL CHECK (class IN ('turn', 'control', 'notice', 'stranger', 'note', 'revision', 'reply', 'say', 'draft')),
+	class           TEXT NOT NULL CHECK (class IN ('turn', 'control', 'notice', 'stranger', 'overheard', 'note', 'revision', 'reply', 'say', 'draft')),
 	origin          TEXT NOT NULL DEFAULT '' CHECK (origin IN ('', 'chat', 'api', 'job')),
 	person          TEXT NOT NULL DEFAULT '',
 	author          TEXT NOT NULL DEFAULT '', -- the name shown
