@@ -164,6 +164,10 @@ func (s *splitter) piece(start, length int) Text {
 	if s.bare {
 		return t
 	}
+	if length == len(s.text) { // nothing to clip
+		t.Spans = s.spans
+		return t
+	}
 	s.room = s.room[:0]
 	for _, o := range s.open {
 		if o, ok := o.clip(start, start+length); ok {

@@ -61,7 +61,12 @@ func format(doc *render.Document, f channels.Features) []channels.Body {
 }
 
 func formatText(t render.Text, f channels.Features) []channels.Body {
-	e := formatEmitter{limit: f.MaxText}
+	e := formatEmitter{
+		limit:    f.MaxText,
+		out:      make([]byte, 0, formatRoom(len(t.Text)+len(t.Text)/16, 4*f.MaxText)),
+		entities: make([]formatEntity, 0, formatRoom(len(t.Spans), formatMaxEntities)),
+		open:     make([]formatOpen, 0, 8),
+	}
 	var bodies []channels.Body
 	for range t.Pieces(f.MaxText, &e) {
 		if text, entities := e.end(); formatVisible(text) {
@@ -69,6 +74,15 @@ func formatText(t render.Text, f channels.Features) []channels.Body {
 		}
 	}
 	return bodies
+}
+
+// formatRoom is how much room to make at once where size is expected, and most is the
+// most one part has, if it is limited.
+func formatRoom(size, most int) int {
+	if most <= 0 {
+		return size
+	}
+	return min(size, most)
 }
 
 // mark puts a mark in front of a part.
