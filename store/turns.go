@@ -127,7 +127,8 @@ func (r *Router) claimable(ctx context.Context, of, except []string, limit int) 
 		exMarks = "''" // no turn is for nobody
 	}
 	args = append(args, exArgs...)
-	err = r.db.read(ctx, "find turns", func(t *tx) error {
+	err = r.db.look(ctx, "find turns", func(t *tx) error {
+		sessions = nil
 		rows := []struct {
 			SessionID int64 `db:"session_id"`
 		}{}
