@@ -51,27 +51,33 @@ type place struct {
 	fresh bool // made just now, or found by a former ID, so that the labels are not its own
 }
 
-// place finds or makes a conversation, whose labels are clean. One that has moved
-// is found by its former ID too.
+// place finds or makes a conversation, whose labels are clean.
 func (t *tx) place(c channels.Conversation) (p place, err error) {
-	p.key = sessionKey(c.Channel, c.ID)
-	find := func() (bool, error) {
-		return t.row(findConversation, []any{c.Channel, string(c.ID)}, &p.id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.gone)
-	}
-	if found, err := find(); err != nil || found {
-		return p, err
-	}
-	p.fresh = true
-	var current channels.ConversationID
-	if moved, err := t.row(findMoved, []any{c.Channel, string(c.ID)}, &p.id, &current); err != nil || moved {
-		p.key = sessionKey(c.Channel, current)
+	p, found, err := t.find(c)
+	if err != nil || found {
 		return p, err
 	}
 	if _, err := t.exec(insertConversation, c.Channel, string(c.ID), string(c.Kind), c.Place, c.Title, t.now); err != nil {
 		return p, err
 	}
-	_, err = find()
+	p, _, err = t.find(c)
+	p.fresh = true
 	return p, err
+}
+
+// find finds a conversation, whose labels are clean. One that has moved is found by
+// its former ID too.
+func (t *tx) find(c channels.Conversation) (p place, found bool, err error) {
+	p.key = sessionKey(c.Channel, c.ID)
+	found, err = t.row(findConversation, []any{c.Channel, string(c.ID)}, &p.id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.gone)
+	if err != nil || found {
+		return p, found, err
+	}
+	var current channels.ConversationID
+	if found, err = t.row(findMoved, []any{c.Channel, string(c.ID)}, &p.id, &current); found {
+		p.key, p.fresh = sessionKey(c.Channel, current), true
+	}
+	return p, found, err
 }
 
 func cleanConversation(c channels.Conversation) channels.Conversation {

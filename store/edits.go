@@ -144,7 +144,18 @@ func (t *tx) replace(e *router.Entry, id, session int64) error {
 }
 
 // acceptDeleted forgets a message that was taken back, and stops the work on it.
-func (t *tx) acceptDeleted(e *router.Entry, a *router.Accepted, conversation int64) error {
+// Where nothing is known it makes nothing.
+func (t *tx) acceptDeleted(e *router.Entry, a *router.Accepted) error {
+	if _, known, err := t.find(cleanConversation(e.Event.Conversation)); err != nil || !known {
+		return err
+	}
+	conversation, _, err := t.conversation(e.Event.Conversation)
+	if err != nil {
+		return err
+	}
+	if _, err := t.row(t.locked(findSession), []any{conversation}, &a.SessionID); err != nil {
+		return err
+	}
 	states, err := t.shown(conversation, e.Event.Message.ID)
 	if err != nil {
 		return err

@@ -312,6 +312,38 @@ func TestEditRacingWithTheStart(t *testing.T) {
 	})
 }
 
+// What the platform tells of places where nobody is served opens no session; what a
+// stranger took back is forgotten all the same.
+func TestPlacesOfNobodyHaveNoSession(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		stranger := entry("s", "1", "let me in")
+		stranger.Class, stranger.Person = router.ClassStranger, ""
+		joined, left := entry("j", "j", ""), entry("l", "l", "")
+		joined.Class, joined.Event.Member = router.ClassMember, channels.Joined
+		left.Class, left.Event.Member = router.ClassMember, channels.Left
+		for i, e := range []router.Entry{
+			stranger, deleted("s", "1", "d1"), deleted("nowhere", "1", "d2"), joined, left, moves("j", "k", "1"), moves("x", "y", "2"),
+			deleted("j", "1", "d3"), deleted("x", "1", "d4"),
+		} {
+			if a := h.one(e); a.SessionID != 0 || a.TurnID != 0 || a.Duplicate {
+				t.Errorf("%d: %+v", i, a)
+			}
+		}
+		for query, want := range map[string]int{
+			"SELECT count(*) FROM sessions":                                     0,
+			"SELECT count(*) FROM conversations WHERE conversation = 'nowhere'": 0,
+			"SELECT count(*) FROM messages WHERE text <> ''":                    0,
+			"SELECT count(*) FROM messages":                                     1,
+		} {
+			if n, err := db.Count(h.ctx, query); int(n) != want || err != nil {
+				t.Errorf("%s: %d, %v", query, n, err)
+			}
+		}
+	})
+}
+
 func TestDeletedMessages(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

@@ -96,6 +96,8 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 		return t.acceptMoved(e, a)
 	case router.ClassMember:
 		return t.acceptMember(e)
+	case router.ClassDeleted:
+		return t.acceptDeleted(e, a)
 	}
 	conversation, key, err := t.conversation(e.Event.Conversation)
 	if err != nil {
@@ -118,8 +120,6 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 		return t.acceptTurn(owner, e, a, conversation, letter{class: string(router.ClassTurn)})
 	case router.ClassEdited:
 		return t.acceptEdited(owner, e, a, conversation)
-	case router.ClassDeleted:
-		return t.acceptDeleted(e, a, conversation)
 	case router.ClassAction:
 		return t.acceptAction(owner, e, a, conversation)
 	}
