@@ -49,9 +49,11 @@ type TurnView struct {
 	TokensIn   int64      `json:"tokens_in"`
 	TokensOut  int64      `json:"tokens_out"`
 	Cost       float64    `json:"cost"`
+	// MergedInto is the turn that answers this one's message; 0: it does itself.
+	MergedInto int64 `json:"merged_into,string,omitempty"`
 	// the rest is filled by Turn; Current fills Plans
 	Plans    []PlanView    `json:"plans,omitempty"`
-	Messages []MessageView `json:"messages,omitempty"`
+	Messages []MessageView `json:"messages,omitempty"` // in: its own, and those merged into it
 	LLM      []CallView    `json:"calls,omitempty"`
 }
 
@@ -89,6 +91,7 @@ type MessageView struct {
 	channels.SessionMessage
 	Event int64     `json:"event"`
 	At    time.Time `json:"at"`
+	Turn  int64     `json:"turn,string,omitempty"` // in: the turn that it was to be
 }
 
 // A CallView is one use of a model.

@@ -105,8 +105,25 @@ func TestSteeringMessagesAreAbsorbed(t *testing.T) {
 		}
 		// What the turn's rows hold, its redaction reaches.
 		h.commit(ref, agent.Step{Redact: []string{"and this"}})
-		if v, err := h.r.Turn(h.ctx, ref.TurnID, false); err != nil || len(v.Messages) != 4 || v.Messages[2].Text != "[redacted]" {
+		v, err := h.r.Turn(h.ctx, ref.TurnID, false)
+		if err != nil || len(v.Messages) != 4 || v.Messages[2].Text != "[redacted]" {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		// Which message was which turn's is shown on both sides.
+		for i, turn := range []int64{ref.TurnID, first.TurnID, second.TurnID, third.TurnID} {
+			if v.Messages[i].Turn != turn {
+				t.Errorf("message %d is of turn %d, want %d", i, v.Messages[i].Turn, turn)
+			}
+		}
+		if v.MergedInto != 0 {
+			t.Errorf("%+v", v)
+		}
+		if v, err := h.r.Turn(h.ctx, first.TurnID, false); err != nil || v.MergedInto != ref.TurnID || v.Text != "look" {
 			t.Errorf("%+v, %v", v, err)
+		}
+		merged, err := h.r.Turns(h.ctx, "merged", 10)
+		if err != nil || len(merged) != 3 || merged[0].MergedInto != ref.TurnID {
+			t.Errorf("%+v, %v", merged, err)
 		}
 		next := h.commit(ref, end("done", "answered"))
 		if next == nil || next.TurnID != ordinary.TurnID {

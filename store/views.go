@@ -13,7 +13,7 @@ import (
 const (
 	turnColumns = `
 		SELECT t.id, s.key, t.person, t.state, t.outcome, m.text, t.created_at, t.started_at, t.finished_at,
-			t.calls, t.tokens_in, t.tokens_out, t.cost
+			t.calls, t.tokens_in, t.tokens_out, t.cost, coalesce(t.merged_into, 0) AS merged_into
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN messages m ON m.id = t.message_id `
 	listTurns   = turnColumns + `WHERE (? = '' OR t.state = ?) ORDER BY t.id DESC LIMIT ?`
 	oneTurn     = turnColumns + `WHERE t.id = ?`
@@ -24,8 +24,8 @@ const (
 		SELECT count(*) FROM sessions s JOIN turns t ON t.session_id = s.id AND t.id > 0
 		WHERE s.key = ? AND t.state IN ('queued', 'running') AND t.state = 'queued'`
 	turnMessages = `
-		SELECT m.id, m.direction, m.text, m.author, m.final, m.notice, coalesce(e.n, 0) AS n, m.created_at
-		FROM messages m LEFT JOIN events e ON e.message_id = m.id WHERE m.turn_id = ? AND m.class <> 'draft' ORDER BY m.id`
+		SELECT m.id, m.direction, m.text, m.author, m.final, m.notice, coalesce(e.n, 0) AS n, m.created_at, coalesce(y.id, 0) AS turn
+		FROM messages m LEFT JOIN events e ON e.message_id = m.id LEFT JOIN turns y ON y.message_id = m.id WHERE m.turn_id = ? AND m.class <> 'draft' ORDER BY m.id`
 	turnCalls = `
 		SELECT c.step, c.role, c.provider, c.model, c.tokens_in, c.tokens_out, c.cost, c.duration, c.error, b.request, b.response
 		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step AND ? = TRUE
@@ -62,6 +62,7 @@ type turnRow struct {
 	TokensIn                          int64 `db:"tokens_in"`
 	TokensOut                         int64 `db:"tokens_out"`
 	Cost                              float64
+	MergedInto                        int64 `db:"merged_into"`
 }
 
 func (r *turnRow) view() router.TurnView {
@@ -69,6 +70,7 @@ func (r *turnRow) view() router.TurnView {
 		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text,
 		CreatedAt: instant(r.CreatedAt), StartedAt: instantPtr(r.StartedAt), FinishedAt: instantPtr(r.FinishedAt),
 		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost,
+		MergedInto: r.MergedInto,
 	}
 }
 
@@ -149,14 +151,14 @@ func (r *Router) Waiting(ctx context.Context, session string) (n int, err error)
 func (t *tx) messages(turn int64) (views []router.MessageView, err error) {
 	var rows []struct {
 		messageRow
-		N         int64
+		N, Turn   int64
 		CreatedAt int64 `db:"created_at"`
 	}
 	if err := t.all(&rows, turnMessages, turn); err != nil {
 		return nil, err
 	}
 	for _, m := range rows {
-		views = append(views, router.MessageView{SessionMessage: m.message(), Event: m.N, At: instant(m.CreatedAt)})
+		views = append(views, router.MessageView{SessionMessage: m.message(), Event: m.N, At: instant(m.CreatedAt), Turn: m.Turn})
 	}
 	return views, nil
 }

@@ -119,11 +119,20 @@ func showTurn(w io.Writer, t *router.TurnView) {
 		fmt.Fprintf(w, " (%s)", t.Outcome)
 	}
 	fmt.Fprintf(w, "\nsession  %s\nperson   %s\nasked    %s\n", t.Session, t.Person, at(t.CreatedAt))
+	if t.MergedInto != 0 {
+		fmt.Fprintf(w, "merged   into turn %d, which answers it\n", t.MergedInto)
+	}
 	if t.FinishedAt != nil {
 		fmt.Fprintf(w, "ended    %s, after %s\n", at(*t.FinishedAt), t.FinishedAt.Sub(t.CreatedAt).Round(time.Millisecond))
 	}
 	fmt.Fprintf(w, "cost     %d model calls, %d tokens in, %d out, %.6f\n\n", t.Calls, t.TokensIn, t.TokensOut, t.Cost)
 	indent(w, "", t.Text)
+	for _, m := range t.Messages {
+		if m.Direction == "in" && m.Turn != 0 && m.Turn != t.ID {
+			fmt.Fprintf(w, "\nadded %s, as turn %d\n", at(m.At), m.Turn)
+			indent(w, "  ", m.Text)
+		}
+	}
 	for _, plan := range t.Plans {
 		fmt.Fprintf(w, "\nplan %d: %s\n", plan.Attempt+1, plan.Goal)
 		for _, task := range plan.Tasks {
