@@ -42,6 +42,11 @@ func (s *Server) revise(c *chat, r *record, page string, change func(m *Message)
 	if rejected := s.limit(c, 1); rejected != nil {
 		return nil, rejected
 	}
+	for _, b := range s.bots {
+		if b.User.ID == r.by {
+			delete(b.typing, c.key)
+		}
+	}
 	r.remember()
 	fresh.EditDate = s.now().Unix()
 	r.Message = fresh

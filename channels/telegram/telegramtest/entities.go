@@ -2,8 +2,10 @@ package telegramtest
 
 import (
 	"cmp"
+	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -133,22 +135,39 @@ func checkEntity(e Entity, i int, units []int) *Rejection {
 	return nil
 }
 
-// linkable reports whether the platform keeps a link to it.
+// linkable reports whether the platform keeps a link exactly as it is: http, https or
+// tg://. The documentation shows these only. For what has no scheme the platform guesses
+// one, and the servers refuse other schemes, hosts without a dot and odd ones.
+//
+// Source: https://core.telegram.org/bots/api#formatting-options, whose examples are
+// http://www.example.com/ and tg://user?id=123456789.
 func linkable(link string) bool {
 	u, err := url.Parse(link)
-	if err != nil {
+	if err != nil || strings.ContainsFunc(link, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return false
 	}
+	host := u.Hostname()
 	switch strings.ToLower(u.Scheme) {
-	case "": // the platform puts http:// in front of what looks like a host
-		host, _, _ := strings.Cut(link, "/")
-		return strings.Contains(strings.Trim(host, "."), ".") && !strings.ContainsAny(host, " \n\t?#")
-	case "http", "https", "ftp":
-		return u.Host != "" && !strings.ContainsAny(link, " \n\t")
-	case "tg", "ton", "tonsite", "mailto", "tel":
-		return u.Host != "" || u.Opaque != ""
+	case "tg":
+		return host != "" && u.Port() == "" && u.User == nil && !strings.ContainsFunc(host, oddInHost)
+	case "http", "https":
+		if port := u.Port(); port != "" {
+			if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+				return false
+			}
+		}
+		if address, err := netip.ParseAddr(host); err == nil && address.Is6() {
+			return true
+		}
+		return strings.Contains(strings.Trim(host, "."), ".") && !strings.Contains(host, "..") &&
+			!strings.HasPrefix(host, ".") && !strings.ContainsFunc(host, oddInHost)
 	}
 	return false
+}
+
+// oddInHost says whether the name of a host cannot have r.
+func oddInHost(r rune) bool {
+	return r < 0x80 && !strings.ContainsRune(".-_", r) && (r < '0' || '9' < r) && (r < 'a' || 'z' < r) && (r < 'A' || 'Z' < r)
 }
 
 // checkNesting holds the rules of formatting-options: two entities with common

@@ -90,3 +90,42 @@ func TestCheckText(t *testing.T) {
 		})
 	}
 }
+
+func TestCheckTextLinks(t *testing.T) {
+	t.Parallel()
+	for link, want := range map[string]bool{
+		"http://www.example.com/":       true,
+		"HTTPS://Example.org:8443/a?b":  true,
+		"https://m\u00fcnchen.example/": true,
+		"https://192.0.2.1/":            true,
+		"https://[2001:db8::1]/":        true,
+		"tg://user?id=123456789":        true,
+		"":                              false,
+		"example.org":                   false, // the platform would put http:// in front
+		"//example.org":                 false,
+		"http://":                       false,
+		"http://localhost:8080/":        false,
+		"http://.org":                   false,
+		"http://a..org":                 false,
+		"http://exa$mple.org":           false,
+		"http://example.org:0":          false,
+		"http://example.org:99999":      false,
+		"http://example.org/a b":        false,
+		"http://example.org/\u2028":     false,
+		"tg:user?id=1":                  false,
+		"tg://":                         false,
+		"tg://user:80?id=1":             false,
+		"ftp://example.org/":            false,
+		"mailto:ada@example.org":        false,
+		"tel:+12025550123":              false,
+		"ton://transfer":                false,
+		"file:///etc/hosts":             false,
+		"javascript:alert(1)//a.b":      false,
+		"%":                             false,
+	} {
+		entity := telegramtest.Entity{Type: "text_link", Length: 4, URL: link}
+		if err := telegramtest.CheckText("abcd", []telegramtest.Entity{entity}, 4096); (err == nil) != want {
+			t.Errorf("%q: %v", link, err)
+		}
+	}
+}

@@ -466,6 +466,16 @@ func TestTypingAndClock(t *testing.T) {
 	if !s.Typing(ada.ID) {
 		t.Error("typing is not shown")
 	}
+	said := must[*models.Message](t)(b.SendMessage(ctx, &bot.SendMessageParams{ChatID: ada.ID, Text: "a draft"}))
+	if s.Typing(ada.ID) {
+		t.Error("typing is shown beside the message")
+	}
+	must[bool](t)(b.SendChatAction(ctx, &bot.SendChatActionParams{ChatID: ada.ID, Action: models.ChatActionTyping}))
+	must[*models.Message](t)(b.EditMessageText(ctx, &bot.EditMessageTextParams{ChatID: ada.ID, MessageID: said.ID, Text: "the answer"}))
+	if s.Typing(ada.ID) {
+		t.Error("typing is shown beside the edit")
+	}
+	must[bool](t)(b.SendChatAction(ctx, &bot.SendChatActionParams{ChatID: ada.ID, Action: models.ChatActionTyping}))
 	s.SetClock(func() time.Time { return now.Add(5 * time.Second) })
 	if s.Typing(ada.ID) {
 		t.Error("typing is shown for longer than 5 s")
