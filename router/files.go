@@ -34,7 +34,7 @@ type FileService struct {
 	FileDeps
 	fetchers map[string]channels.Fetcher // by channel name
 	scanner  scanner
-	one      attachmentLocks
+	one      tools.Locks[int64]
 	// settling keeps the janitor from removing a blob between the arrival of its
 	// bytes and the commit of the row that refers to it.
 	settling sync.Mutex
@@ -44,7 +44,7 @@ type FileService struct {
 func NewFileService(deps FileDeps) *FileService {
 	s := &FileService{
 		FileDeps: deps, fetchers: map[string]channels.Fetcher{},
-		scanner: newScanner(deps.ScanCommand), one: attachmentLocks{held: map[int64]*attachmentLock{}},
+		scanner: newScanner(deps.ScanCommand),
 	}
 	for _, at := range deps.Channels {
 		if f, ok := at.Channel.(channels.Fetcher); ok {
@@ -128,7 +128,7 @@ func (s *FileService) bring(ctx context.Context, session, id string) (*Attachmen
 	if err != nil || number < 1 {
 		return nil, nil, tools.ErrNoFile
 	}
-	release, err := s.one.take(ctx, number)
+	release, err := s.one.Take(ctx, number)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -153,14 +153,11 @@ func (w attachments) save(ctx context.Context, call Call) Result {
 	if fault != nil {
 		return *fault
 	}
-	root, name, fault := enter(call.Workspace, args.Path)
+	root, name, fault := enterFile(call.Workspace, args.Path)
 	if fault != nil {
 		return *fault
 	}
 	defer root.Close()
-	if name == "." {
-		return refused("bad_path", "name a file", "the path names the workspace itself")
-	}
 	if _, fault := w.former(root, name, args.Mode); fault != nil {
 		return *fault
 	}

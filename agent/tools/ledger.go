@@ -117,7 +117,7 @@ func within(name, dir string) bool { return strings.HasPrefix(name, dir+"/") }
 // differs. It waits for others who change the same ledger, until ctx ends.
 func changeLedger(ctx context.Context, workspace string, change func(l ledger)) error {
 	file := ledgerFile(workspace)
-	release, err := ledgerLocks.take(ctx, file)
+	release, err := ledgerLocks.Take(ctx, file)
 	if err != nil {
 		return fmt.Errorf("store the taint ledger: %w", err)
 	}

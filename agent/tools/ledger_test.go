@@ -52,7 +52,7 @@ func TestLedgerIsBounded(t *testing.T) {
 func TestLedgerWaitsUnderItsContext(t *testing.T) {
 	t.Parallel()
 	mine, other := newWorkspace(t), newWorkspace(t)
-	release, err := ledgerLocks.take(t.Context(), ledgerFile(mine))
+	release, err := ledgerLocks.Take(t.Context(), ledgerFile(mine))
 	if err != nil {
 		t.Fatal(err)
 	}

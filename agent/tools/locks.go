@@ -6,27 +6,32 @@ import (
 )
 
 // ledgerLocks makes read-change-write of a ledger atomic within the engine.
-var ledgerLocks = locks{held: map[string]*lock{}}
+var ledgerLocks Locks[string]
 
-// locks is a lock for each name. Only those in use take memory.
-type locks struct {
+// Locks is a lock for each key. Only those in use take memory. The zero Locks is
+// ready for use by several goroutines.
+type Locks[K comparable] struct {
 	mu   sync.Mutex
-	held map[string]*lock
+	held map[K]*lock
 }
 
 // A lock is held by whoever's token is in the channel.
 type lock struct {
 	token chan struct{}
-	users int // who hold it or wait for it; guarded by locks.mu
+	users int // who hold it or wait for it; guarded by Locks.mu
 }
 
-// take waits for the lock of that name until ctx ends. The caller releases it.
-func (l *locks) take(ctx context.Context, name string) (release func(), err error) {
+// Take waits for the lock of that key until ctx ends, whose error it then returns.
+// The caller releases it.
+func (l *Locks[K]) Take(ctx context.Context, key K) (release func(), err error) {
 	l.mu.Lock()
-	one := l.held[name]
+	if l.held == nil {
+		l.held = map[K]*lock{}
+	}
+	one := l.held[key]
 	if one == nil {
 		one = &lock{token: make(chan struct{}, 1)}
-		l.held[name] = one
+		l.held[key] = one
 	}
 	one.users++
 	l.mu.Unlock()
@@ -34,18 +39,18 @@ func (l *locks) take(ctx context.Context, name string) (release func(), err erro
 	case one.token <- struct{}{}:
 		return func() {
 			<-one.token
-			l.leave(name, one)
+			l.leave(key, one)
 		}, nil
 	case <-ctx.Done():
-		l.leave(name, one)
+		l.leave(key, one)
 		return nil, ctx.Err()
 	}
 }
 
-func (l *locks) leave(name string, one *lock) {
+func (l *Locks[K]) leave(key K, one *lock) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if one.users--; one.users == 0 {
-		delete(l.held, name)
+		delete(l.held, key)
 	}
 }

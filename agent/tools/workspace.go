@@ -44,14 +44,11 @@ func (w files) write(ctx context.Context, call Call) Result {
 	if fault != nil {
 		return *fault
 	}
-	root, name, fault := enter(call.Workspace, args.Path)
+	root, name, fault := enterFile(call.Workspace, args.Path)
 	if fault != nil {
 		return *fault
 	}
 	defer root.Close()
-	if name == "." {
-		return refused("bad_path", "name a file", "the path names the workspace itself")
-	}
 	old, fault := w.former(root, name, args.Mode)
 	if fault != nil {
 		return *fault
@@ -224,6 +221,17 @@ func enter(workspace, given string) (*os.Root, string, *Result) {
 		return nil, "", fault
 	}
 	return root, name, nil
+}
+
+// enterFile is enter for a path that must not name the workspace itself.
+func enterFile(workspace, given string) (*os.Root, string, *Result) {
+	root, name, fault := enter(workspace, given)
+	if fault == nil && name == "." {
+		root.Close()
+		res := refused("bad_path", "name a file", "the path names the workspace itself")
+		return nil, "", &res
+	}
+	return root, name, fault
 }
 
 func cleanPath(given string) (string, *Result) {
