@@ -42,16 +42,8 @@ var meetings = map[string]map[string]string{
 	},
 }
 
-// meeting is what is answered, also when the program dies with the acceptance of
-// want-b: of an interrupted turn the ledger knows that it was to stop, and no more.
-func meeting(mode, boundary string, death bool) string {
-	want := cmp.Or(meetings[mode][boundary], meetings[mode][""])
-	if death {
-		want = strings.ReplaceAll(want, "Stopped for your newer message.", "Cancelled.")
-	}
-	return want
-}
-
+// Also when the program dies with the acceptance of want-b.
+//
 // promise: L.merged-at-boundary
 func TestBusyModesAtEachBoundary(t *testing.T) {
 	t.Parallel()
@@ -62,7 +54,7 @@ func TestBusyModesAtEachBoundary(t *testing.T) {
 					s := newScene(t, r, mode)
 					for _, boundary := range boundaries {
 						s.meet(boundary, "want-a", death, func(conv, _ string) { r.platform.Say(conv, "ada", "want-b") })
-						if got, want := s.answers(boundary), meeting(mode, boundary, death); got != want {
+						if got, want := s.answers(boundary), cmp.Or(meetings[mode][boundary], meetings[mode][""]); got != want {
 							t.Errorf("%s: answered %q, want %q", boundary, got, want)
 						}
 					}

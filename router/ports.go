@@ -252,12 +252,32 @@ type TurnData struct {
 	State           agent.State
 	Conversation    channels.Conversation
 	ReplyTo         channels.MessageID // the message the turn answers
-	CancelRequested bool
+	CancelRequested Stop
 	// Draft is the turn's open draft; nil: none.
 	Draft *Draft
 	// Resumed counts how often the turn was taken over from an engine that died,
 	// since its latest committed step.
 	Resumed int
+}
+
+// A Stop says why a turn was asked to stop, as the first who asked had it.
+type Stop string
+
+const (
+	StopNone        Stop = "" // nobody asked
+	StopCancelled   Stop = "cancelled"
+	StopInterrupted Stop = "interrupted" // by the person's newer message
+)
+
+// cause is what the turn's context is cancelled with; nil: nothing.
+func (s Stop) cause() error {
+	switch s {
+	case StopNone:
+		return nil
+	case StopInterrupted:
+		return agent.ErrInterrupted
+	}
+	return agent.ErrCancelled
 }
 
 // A Draft is a delivery that grows until the message it becomes is final.

@@ -175,8 +175,8 @@ func (r *Router) tryTurn(ref TurnRef, giveUp bool) (next *Claimed, err error) {
 	if line == nil {
 		return nil, fmt.Errorf("turn %d belongs to channel %q, which is not attached: %w", ref.TurnID, data.Conversation.Channel, agent.ErrHandBack)
 	}
-	if data.CancelRequested {
-		r.running.stop(ref.TurnID, agent.ErrCancelled)
+	if cause := data.CancelRequested.cause(); cause != nil {
+		r.running.stop(ref.TurnID, cause)
 	}
 	turn := data.Turn
 	turn.Place = line.place(data.Conversation)

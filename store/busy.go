@@ -46,7 +46,7 @@ func (t *tx) meet(e *router.Entry, a *router.Accepted) error {
 		return nil
 	}
 	a.CancelTurn = running
-	_, err = t.exec(askCancel, running)
+	_, err = t.exec(askCancel, string(router.StopInterrupted), running)
 	return err
 }
 

@@ -218,15 +218,22 @@ func TestInterruptAsksTheRunningTurnToStop(t *testing.T) {
 		if a := h.one(mode(by(entry("c", "2", "anna's"), "anna"), "interrupt")); a.CancelTurn != 0 {
 			t.Errorf("another person's turn was interrupted: %+v", a)
 		}
-		if d := h.load(ref); d.CancelRequested {
+		if d := h.load(ref); d.CancelRequested != router.StopNone {
 			t.Error("asked to stop")
 		}
 		a := h.one(mode(entry("c", "3", "stop"), "interrupt"))
 		if a.CancelTurn != ref.TurnID || a.TurnID == 0 || a.Steers != 0 {
 			t.Errorf("%+v", a)
 		}
-		if d := h.load(ref); !d.CancelRequested {
-			t.Error("not asked to stop")
+		if d := h.load(ref); d.CancelRequested != router.StopInterrupted {
+			t.Errorf("asked to stop: %q", d.CancelRequested)
+		}
+		// Why is what was asked first, whatever is asked besides.
+		if a := h.one(control(entry("c", "4", "/cancel"), router.EffectCancel, "nothing")); a.CancelTurn != ref.TurnID {
+			t.Errorf("%+v", a)
+		}
+		if d := h.load(ref); d.CancelRequested != router.StopInterrupted {
+			t.Errorf("asked to stop: %q", d.CancelRequested)
 		}
 		h.is(a.TurnID, "queued")
 	})

@@ -360,7 +360,7 @@ func TestDeletedMessages(t *testing.T) {
 		if a := h.one(deleted("c", "1", "d1")); a.TurnID != ref.TurnID || a.CancelTurn != ref.TurnID {
 			t.Errorf("running: %+v", a)
 		}
-		if d := h.load(ref); !d.CancelRequested || d.Turn.Message.Text != "" {
+		if d := h.load(ref); d.CancelRequested != router.StopCancelled || d.Turn.Message.Text != "" {
 			t.Errorf("%+v", d)
 		}
 		h.commit(ref, end("cancelled", "cancelled"))

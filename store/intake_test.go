@@ -178,7 +178,7 @@ func TestAcceptCancel(t *testing.T) {
 			t.Errorf("%+v, want turn %d", a, ref.TurnID)
 		}
 		d, err := h.r.Load(h.ctx, ref)
-		if err != nil || !d.CancelRequested {
+		if err != nil || d.CancelRequested != router.StopCancelled {
 			t.Errorf("%+v, %v", d, err)
 		}
 		ds, _ := h.r.Deliveries(h.ctx, "", 10)
@@ -242,7 +242,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		mine := h.accept(e)[0]
 		a = cancel("anna")
 		h.ended(mine.TurnID, a.Event+2)
-		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested {
+		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested != router.StopNone {
 			t.Errorf("the other turn: %+v, %v", d, err)
 		}
 

@@ -29,7 +29,8 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND %[3]s)
 		ORDER BY +t.id LIMIT ?`
-	askCancel = `UPDATE turns SET cancel_requested = TRUE WHERE id = ?`
+	// askCancel keeps what was asked first.
+	askCancel = `UPDATE turns SET cancel_requested = ? WHERE id = ? AND cancel_requested = ''`
 	// cancelUnbegun ends a turn of which nothing was done: it is queued, or was set
 	// running by somebody who then gave it back (or died) before the first model
 	// call was committed. %[1]s is alive.
@@ -163,7 +164,7 @@ func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
 func (t *tx) cancel(turn int64) (ended bool, err error) {
 	n, err := t.exec(fmt.Sprintf(cancelUnbegun, t.alive()), cancelled, t.now, turn)
 	if err == nil && n == 0 {
-		_, err = t.exec(askCancel, turn)
+		_, err = t.exec(askCancel, string(router.StopCancelled), turn)
 	}
 	return n > 0, err
 }

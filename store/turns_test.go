@@ -157,7 +157,7 @@ func TestCancelTurn(t *testing.T) {
 		if c, err := h.r.Cancel(h.ctx, ref.TurnID); err != nil || c.Channel != "tg" || c.ID != "c" {
 			t.Fatalf("%+v, %v", c, err)
 		}
-		if d, err := h.r.Load(h.ctx, ref); err != nil || !d.CancelRequested {
+		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested != router.StopCancelled {
 			t.Errorf("%+v, %v", d, err)
 		}
 		h.commit(ref, end("cancelled", "cancelled"))

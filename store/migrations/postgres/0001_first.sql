@@ -157,7 +157,7 @@ CREATE TABLE turns (
 	person           text NOT NULL,
 	state            text NOT NULL CHECK (state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled', 'merged')),
 	outcome          text NOT NULL DEFAULT '',
-	cancel_requested boolean NOT NULL DEFAULT FALSE,
+	cancel_requested text NOT NULL DEFAULT '' CHECK (cancel_requested IN ('', 'cancelled', 'interrupted')), -- why; empty: it is not
 	resumed          bigint NOT NULL DEFAULT 0, -- takeovers from a dead owner since the last committed step
 	merged_into      bigint REFERENCES turns (id),
 	merged_from      bigint, -- the first attempt that heeds it; -1: it was collected before the turn began; NULL: not merged

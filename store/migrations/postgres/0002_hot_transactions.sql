@@ -243,7 +243,7 @@ BEGIN
 			IF v_dropped THEN
 				v_reply := e -> 'dropped';
 			ELSE
-				UPDATE turns SET cancel_requested = TRUE WHERE id = v_open;
+				UPDATE turns SET cancel_requested = 'cancelled' WHERE id = v_open AND cancel_requested = '';
 				v_cancel := v_open;
 				v_reply := NULL;
 			END IF;

@@ -160,7 +160,7 @@ CREATE TABLE turns (
 	person           TEXT NOT NULL,
 	state            TEXT NOT NULL CHECK (state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled', 'merged')),
 	outcome          TEXT NOT NULL DEFAULT '',
-	cancel_requested INTEGER NOT NULL DEFAULT FALSE,
+	cancel_requested TEXT NOT NULL DEFAULT '' CHECK (cancel_requested IN ('', 'cancelled', 'interrupted')), -- why; empty: it is not
 	resumed          INTEGER NOT NULL DEFAULT 0, -- takeovers from a dead owner since the last committed step
 	merged_into      INTEGER REFERENCES turns (id),
 	merged_from      INTEGER, -- the first attempt that heeds it; -1: it was collected before the turn began; NULL: not merged
