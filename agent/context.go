@@ -205,11 +205,14 @@ func (r *run) recent(p *prompt, n int) {
 		case author != r.turn.Person.Name:
 			taint = taint.Join("stranger")
 		}
+		if line.ForwardedFrom != "" {
+			taint = taint.Join("forwarded")
+		}
 		at := ""
 		if !line.At.IsZero() {
 			at = line.At.UTC().Format("2006-01-02 15:04") + " "
 		}
-		p.item(fmt.Sprintf("%s%s: %s", at, author, line.Text), taint)
+		p.item(fmt.Sprintf("%s%s: %s", at, author, forwarded(line.ForwardedFrom, line.Text)), taint)
 		if len(line.Attachments) > 0 {
 			p.data("Attachments of that message:\n" + attachments(line.Attachments))
 		}

@@ -24,8 +24,7 @@ func (r *run) message(p *prompt, all []spoken) {
 		p.add(tidy(m.Text))
 		return
 	}
-	p.linef("%s", notTheirs)
-	p.data(m.Text)
+	p.passedOn(m.Incoming)
 }
 
 const notTheirs = "Passed on by the person, not their own words:"
@@ -52,9 +51,23 @@ func (p *prompt) words(m Incoming) {
 	case ownWords(m):
 		p.add("- " + indent(tidy(m.Text)) + "\n")
 	default:
-		p.linef("%s", notTheirs)
-		p.data(m.Text)
+		p.passedOn(m)
 	}
+}
+
+// passedOn shows a text that is not the person's own, and who wrote it.
+func (p *prompt) passedOn(m Incoming) {
+	p.linef("%s", notTheirs)
+	p.data(forwarded(m.ForwardedFrom, m.Text))
+}
+
+// forwarded is a text with who wrote it in front, where a platform says so; both are
+// outside text.
+func forwarded(from, text string) string {
+	if from == "" {
+		return text
+	}
+	return "(forwarded from " + oneLine(from) + ") " + text
 }
 
 // added shows what was said after the turn began, in the order said.

@@ -68,13 +68,14 @@ type Place struct {
 
 // Incoming is the message the turn answers.
 type Incoming struct {
-	ID          int64
-	Text        string
-	Author      string
-	At          time.Time
-	Taint       tools.Taint
-	Quote       string // outside text
-	Attachments []Attachment
+	ID            int64
+	Text          string
+	Author        string
+	At            time.Time
+	Taint         tools.Taint
+	Quote         string // outside text
+	ForwardedFrom string // who wrote a forwarded message, as the platform labels them; outside text
+	Attachments   []Attachment
 	// Replaces is the message (Incoming.ID) that this is the new state of, text and
 	// attachments, because the person edited it: of an Added that came by an edit, the
 	// row of the message as first taken. 0: it is a message of its own.
@@ -132,11 +133,12 @@ type Fact struct {
 
 // A Line is one message of the conversation.
 type Line struct {
-	Author string
-	Bot    bool // we said it
-	Text   string
-	At     time.Time
-	Taint  tools.Taint
+	Author        string
+	Bot           bool // we said it
+	Text          string
+	ForwardedFrom string // as in Incoming
+	At            time.Time
+	Taint         tools.Taint
 	// Attachments came with it (or went out with it), so that a later turn can name
 	// them.
 	Attachments []Attachment

@@ -24,9 +24,10 @@ const (
 		WHERE m.conversation_id = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> '' ORDER BY m.id DESC`
 	storedFiles = `SELECT platform_id, kind, name, type, size FROM attachments WHERE message_id = ? ORDER BY position`
 	replaceText = `
-		UPDATE messages SET text = ?, said = NULL, quote = ?, forwarded = ?, taint = ?, attachments = ? WHERE id = ?`
+		UPDATE messages SET text = ?, said = NULL, quote = ?, forwarded = ?, forwarded_from = ?,
+			taint = ?, attachments = ? WHERE id = ?`
 	deleteFiles   = `DELETE FROM attachments WHERE message_id = ?`
-	forgetText    = `UPDATE messages SET text = '', said = NULL, quote = '', attachments = 0 WHERE id = ?`
+	forgetText    = `UPDATE messages SET text = '', said = NULL, quote = '', forwarded_from = '', attachments = 0 WHERE id = ?`
 	forgetFiles   = `UPDATE attachments SET state = 'gone', name = '', blob = '' WHERE message_id = ?`
 	countMessages = `SELECT count(*) FROM messages WHERE turn_id = ? AND direction = 'in' AND (text <> '' OR attachments > 0)`
 )
@@ -133,7 +134,7 @@ func (t *tx) same(was *shown, m *channels.Message) (bool, error) {
 // replace gives a message that waits its new state.
 func (t *tx) replace(e *router.Entry, id, session int64) error {
 	m := &e.Event.Message
-	_, err := t.exec(replaceText, clean(m.Text), clean(m.Quote), m.Forwarded, clean(string(e.Taint)), len(m.Attachments), id)
+	_, err := t.exec(replaceText, clean(m.Text), clean(m.Quote), m.Forwarded, clean(m.Origin), clean(string(e.Taint)), len(m.Attachments), id)
 	if err == nil {
 		_, err = t.exec(deleteFiles, id)
 	}

@@ -32,6 +32,7 @@ type (
 		Text         string          `json:"text"`
 		Quote        string          `json:"quote"`
 		Forwarded    bool            `json:"forwarded"`
+		From         string          `json:"forwarded_from"`
 		Taint        string          `json:"taint"`
 		HappenedAt   int64           `json:"happened_at"`
 		Attachments  []attachmentArg `json:"attachments"`
@@ -134,7 +135,7 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 		NewPerson: e.NewPerson, Person: clean(e.Person), Identity: clean(e.Identity),
 		Team: clean(e.Event.Sender.Team), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
 		PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)), Text: clean(m.Text), Quote: clean(m.Quote),
-		Forwarded: m.Forwarded, Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
+		Forwarded: m.Forwarded, From: clean(m.Origin), Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
 		Reject: clean(e.Reject), Raw: e.Event.Raw, Reply: replyArgOf(e.Reply, nil), Busy: replyArgOf(e.Busy, nil), Dropped: replyArgOf(e.Dropped, nil),
 		QueueLimit: e.QueueLimit, AnyPerson: e.AnyPerson, MayClaim: e.MayClaim,
 	}

@@ -20,7 +20,7 @@ const (
 			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
 			coalesce(p.role, ''), coalesce(p.timezone, ''),
 			c.channel, c.conversation, c.kind, c.place, c.title,
-			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.platform_id, coalesce(m.replaces, 0),
+			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
 			m.attachments, coalesce(t.draft_id, 0),
 			(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 			(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
@@ -35,7 +35,7 @@ const (
 	// loadRecent: what stood before the message, and what earlier turns answered
 	// or was noted since; newest first.
 	loadRecent = `
-		SELECT id, author, direction, class, text, taint, attachments AS count, happened_at, created_at FROM messages
+		SELECT id, author, direction, class, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
 		WHERE session_id = ? AND id > ? AND (id < ? AND (turn_id IS NULL OR turn_id > ?) OR direction = 'out' AND turn_id > ? AND turn_id < ?
 			OR turn_id IS NULL AND class IN ('note', 'revision'))
 		ORDER BY id DESC LIMIT 30`
@@ -77,7 +77,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
-		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &d.ReplyTo, &m.Replaces,
+		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &m.ForwardedFrom, &d.ReplyTo, &m.Replaces,
 		&attachments, &draft, &merged, &plans, &says, &memories)
 	if err != nil {
 		return nil, err
@@ -146,6 +146,7 @@ func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []a
 	var lines []struct {
 		ID                                    int64
 		Author, Direction, Class, Text, Taint string
+		From                                  string `db:"forwarded_from"`
 		Count                                 int
 		HappenedAt                            int64 `db:"happened_at"`
 		CreatedAt                             int64 `db:"created_at"`
@@ -174,7 +175,7 @@ func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []a
 			l.Text = revised + l.Text
 		}
 		recent = append(recent, agent.Line{
-			Author: l.Author, Bot: l.Direction == "out", Text: l.Text, At: saidAt(l.HappenedAt, l.CreatedAt), Taint: tools.Taint(l.Taint),
+			Author: l.Author, Bot: l.Direction == "out", Text: l.Text, ForwardedFrom: l.From, At: saidAt(l.HappenedAt, l.CreatedAt), Taint: tools.Taint(l.Taint),
 			Attachments: files[l.ID],
 		})
 	}

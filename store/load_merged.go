@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 )
 
 const (
-	columnsIncoming = `m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.platform_id,
+	columnsIncoming = `m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.forwarded_from, m.platform_id,
 			coalesce(m.replaces, 0) AS replaces, m.attachments AS count`
 	// loadMerged: merged_from is -1 where a message was collected before the turn
 	// began.
@@ -30,8 +31,9 @@ type incomingRow struct {
 	MergedFrom          int `db:"merged_from"`
 	ID                  int64
 	Text, Author, Quote string
-	HappenedAt          int64 `db:"happened_at"`
-	CreatedAt           int64 `db:"created_at"`
+	From                string `db:"forwarded_from"`
+	HappenedAt          int64  `db:"happened_at"`
+	CreatedAt           int64  `db:"created_at"`
 	Taint               tools.Taint
 	PlatformID          channels.MessageID `db:"platform_id"`
 	Replaces            int64
@@ -41,7 +43,7 @@ type incomingRow struct {
 
 func (r *incomingRow) incoming() agent.Incoming {
 	return agent.Incoming{
-		ID: r.ID, Text: r.Text, Author: r.Author, At: saidAt(r.HappenedAt, r.CreatedAt), Taint: r.Taint, Quote: r.Quote,
+		ID: r.ID, Text: r.Text, Author: r.Author, At: saidAt(r.HappenedAt, r.CreatedAt), Taint: r.Taint, Quote: r.Quote, ForwardedFrom: r.From,
 		Attachments: r.attachments, Replaces: r.Replaces,
 	}
 }
@@ -96,14 +98,14 @@ func (t *tx) merge(d *router.TurnData) error {
 		return err
 	}
 	m := &d.Turn.Message
-	texts, quotes := []string{m.Text}, []string{m.Quote}
+	texts, quotes, from := []string{m.Text}, []string{m.Quote}, []string{m.ForwardedFrom}
 	for i := range rows {
 		r := &rows[i]
 		if r.MergedFrom >= 0 {
 			d.State.Added = append(d.State.Added, agent.Added{Incoming: r.incoming(), From: r.MergedFrom})
 			continue
 		}
-		texts, quotes = append(texts, r.Text), append(quotes, r.Quote)
+		texts, quotes, from = append(texts, r.Text), append(quotes, r.Quote), append(from, r.From)
 		m.Attachments = append(m.Attachments, r.attachments...)
 		m.Taint = m.Taint.Join(r.Taint)
 		if r.PlatformID != "" {
@@ -111,6 +113,7 @@ func (t *tx) merge(d *router.TurnData) error {
 		}
 	}
 	m.Text, m.Quote = paragraphs(texts), paragraphs(quotes)
+	m.ForwardedFrom = strings.Join(slices.Compact(slices.DeleteFunc(from, func(s string) bool { return s == "" })), ", ")
 	return nil
 }
 

@@ -113,6 +113,7 @@ CREATE TABLE messages (
 	text            text NOT NULL,
 	quote           text NOT NULL DEFAULT '',
 	forwarded       boolean NOT NULL DEFAULT FALSE,
+	forwarded_from  text NOT NULL DEFAULT '', -- who wrote it, as the platform labels them
 	taint           text NOT NULL DEFAULT '',
 	notice          boolean NOT NULL DEFAULT FALSE,
 	final           boolean NOT NULL DEFAULT FALSE,

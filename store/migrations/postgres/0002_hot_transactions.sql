@@ -84,10 +84,10 @@ DECLARE
 	v_id bigint;
 BEGIN
 	INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, platform_id,
-		reply_to, text, quote, forwarded, taint, attachments, happened_at, created_at)
+		reply_to, text, quote, forwarded, forwarded_from, taint, attachments, happened_at, created_at)
 	VALUES (p_conversation, p_session, 'in', p_class, p_entry ->> 'origin', p_entry ->> 'person', p_entry ->> 'author',
 		p_entry ->> 'identity', p_entry ->> 'platform_id', p_entry ->> 'reply_to', p_entry ->> 'text', p_entry ->> 'quote',
-		CAST(p_entry ->> 'forwarded' AS boolean), p_entry ->> 'taint', jsonb_array_length(p_entry -> 'attachments'), CAST(p_entry ->> 'happened_at' AS bigint), p_now)
+		CAST(p_entry ->> 'forwarded' AS boolean), p_entry ->> 'forwarded_from', p_entry ->> 'taint', jsonb_array_length(p_entry -> 'attachments'), CAST(p_entry ->> 'happened_at' AS bigint), p_now)
 	RETURNING id INTO v_id;
 	INSERT INTO attachments (message_id, session_id, position, platform_id, kind, name, type, size, taint, created_at, used_at)
 	SELECT v_id, p_session, i - 1, a ->> 'id', a ->> 'kind', a ->> 'name', a ->> 'type', CAST(a ->> 'size' AS bigint),

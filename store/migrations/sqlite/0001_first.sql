@@ -116,6 +116,7 @@ CREATE TABLE messages (
 	text            TEXT NOT NULL,
 	quote           TEXT NOT NULL DEFAULT '',
 	forwarded       INTEGER NOT NULL DEFAULT FALSE,
+	forwarded_from  TEXT NOT NULL DEFAULT '', -- who wrote it, as the platform labels them
 	taint           TEXT NOT NULL DEFAULT '',
 	notice          INTEGER NOT NULL DEFAULT FALSE,
 	final           INTEGER NOT NULL DEFAULT FALSE,
