@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/go-telegram/bot"
@@ -53,6 +55,9 @@ func browser(t *testing.T, url string) context.Context {
 // styled is a message with many entities.
 const styled = `<b>Bold <i>both</i></b> <s>gone</s> <tg-spoiler>secret</tg-spoiler> <a href="https://example.org/x">link</a>
 <pre><code class="language-go">a &lt; b</code></pre><blockquote>quoted</blockquote>
+end
+<blockquote>again</blockquote>
+
 end`
 
 // parrot is a trivial bot: it echoes texts and files; "style" and "choose" make it
@@ -109,6 +114,8 @@ func TestPageInBrowser(t *testing.T) {
 	p.await("styles", `(() => { const m = last("bot").querySelector(".text");
 		return m.querySelector("strong em").textContent === "both" && m.querySelector("s") && m.querySelector("blockquote").textContent === "quoted" &&
 			m.querySelector("pre[data-language=go] code").textContent === "a < b" && m.querySelector("a").href === "https://example.org/x" && m.querySelector(".spoiler") })()`)
+	p.await("one line break swallowed by a block, no more", `(() => { const m = last("bot").querySelector(".text");
+		return m.querySelector("blockquote").nextSibling.textContent === "end\n" && m.querySelectorAll("blockquote")[1].nextSibling.textContent === "\nend" })()`)
 
 	p.say("choose")
 	p.await("buttons", `last("bot").querySelectorAll(".keyboard button").length === 2`)
@@ -134,6 +141,11 @@ func TestPageInBrowser(t *testing.T) {
 
 	p.do(`last("mine").querySelector("[title='React with 👍']").click()`)
 	p.await("the reaction", `last("mine").querySelector(".reaction").textContent === "👍"`)
+	p.await("its picture", `last("mine").querySelector(".reaction svg").getBoundingClientRect().width > 5`)
+
+	p.run(chromedp.EmulateViewport(390, 844))
+	p.await("room on a telephone", `document.documentElement.scrollWidth <= 390 && document.getElementById("send").getBoundingClientRect().right <= 390`)
+	p.run(chromedp.EmulateReset())
 
 	p.shoot("direct")
 	p.do(`document.querySelector("#chats .group").click()`)
@@ -207,18 +219,36 @@ func (p page) say(text string) {
 	p.run(chromedp.SendKeys("#text", text+kb.Enter))
 }
 
-// shoot keeps a picture of the page in the folder of the variable, to be looked at.
+// shoot keeps pictures of the page in the folder of the variable, to be looked at: by
+// day, by night, and on a telephone.
 func (p page) shoot(name string) {
 	p.t.Helper()
 	dir := os.Getenv("TELEGRAMTEST_SHOTS")
 	if dir == "" {
 		return
 	}
-	data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		p.t.Fatal(err)
+	for _, look := range []struct {
+		name, scheme string
+		width        int64
+	}{{"day", "light", 1200}, {"night", "dark", 1200}, {"phone", "light", 390}, {"phone-night", "dark", 390}} {
+		p.run(chromedp.EmulateViewport(look.width, 844), scheme(look.scheme))
+		data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+look.name+".png"), data, 0o600); err != nil {
+			p.t.Fatal(err)
+		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), data, 0o600); err != nil {
-		p.t.Fatal(err)
-	}
+	p.run(chromedp.EmulateReset(), scheme(""))
+}
+
+// scheme is the one of colours that a person prefers.
+func scheme(name string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+		})
+		return err
+	})
 }

@@ -14,7 +14,7 @@ function formatted(text, entities) {
       const end = Math.min(e.offset + e.length, to);
       let next = i + 1;
       while (next < list.length && list[next].offset < end) next++;
-      out.append(text.slice(at, e.offset));
+      out.append(signs(text.slice(at, e.offset)));
       const node = shell(e, text.slice(e.offset, end));
       (node.querySelector("code") || node).append(build(e.offset, end, list.slice(i + 1, next)));
       out.append(node);
@@ -22,7 +22,7 @@ function formatted(text, entities) {
       at = block && text[end] === "\n" ? end + 1 : end; // a block ends its line by itself
       i = next;
     }
-    out.append(text.slice(at, to));
+    out.append(signs(text.slice(at, to)));
     return out;
   };
   return build(0, text.length, sorted);

@@ -148,6 +148,7 @@ function messageRow(m) {
   const text = m.text || m.caption;
   if (text) bubble.append(el("div", { className: "text" }, formatted(text, m.text ? m.entities : m.caption_entities)));
   bubble.append(footer(m));
+  row.tabIndex = -1; // a touch shows the tools
   row.append(bubble);
   if (m.reply_markup) row.append(keyboard(m));
   row.append(tools(m, mine));
@@ -174,8 +175,8 @@ function attachments(m) {
     out.push(el("a", { className: "file", href: url(f), download: f.file_name || "" },
       el("b", { textContent: f.file_name || "file" }), el("small", { textContent: size(f.file_size || 0) })));
   }
-  if (m.location) out.push(el("div", { textContent: `📍 ${m.location.latitude}, ${m.location.longitude}` }));
-  if (m.contact) out.push(el("div", { textContent: `👤 ${m.contact.first_name} ${m.contact.phone_number}` }));
+  if (m.location) out.push(el("div", {}, icon("place"), ` ${m.location.latitude}, ${m.location.longitude}`));
+  if (m.contact) out.push(el("div", {}, icon("person"), ` ${m.contact.first_name} ${m.contact.phone_number}`));
   return out;
 }
 
@@ -186,7 +187,7 @@ function size(n) {
 function footer(m) {
   const at = new Date(m.date * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   const foot = el("footer");
-  for (const r of m.reactions || []) foot.append(el("span", { className: "reaction", textContent: r.emoji }));
+  for (const r of m.reactions || []) foot.append(el("span", { className: "reaction" }, signs(r.emoji)));
   if (m.before) {
     const before = el("details", { className: "before" }, el("summary", { textContent: "edited" }));
     for (const b of m.before) before.append(el("p", { textContent: b.text || b.caption || "" }));
@@ -219,21 +220,21 @@ function keyboard(m) {
 
 function tools(m, mine) {
   const box = el("div", { className: "tools" });
-  const tool = (text, title, f) => {
-    const b = el("button", { type: "button", textContent: text, title, ariaLabel: title });
+  const tool = (face, title, f) => {
+    const b = el("button", { type: "button", title, ariaLabel: title }, face);
     b.addEventListener("click", f);
     box.append(b);
   };
-  tool("↩", "Reply", () => setContext({ kind: "reply", message: m }));
+  tool(icon("reply"), "Reply", () => setContext({ kind: "reply", message: m }));
   for (const emoji of ["👍", "❤", "😁", "👀"]) {
-    tool(emoji, "React with " + emoji, () => {
+    tool(signs(emoji), "React with " + emoji, () => {
       const on = (m.reactions || []).some((r) => r.emoji === emoji);
       act("react", { message: m.message_id, text: on ? "" : emoji });
     });
   }
   if (mine) {
-    tool("✎", "Edit", () => setContext({ kind: "edit", message: m }));
-    tool("🗑", "Delete", () => act("delete", { message: m.message_id }));
+    tool(icon("edit"), "Edit", () => setContext({ kind: "edit", message: m }));
+    tool(icon("delete"), "Delete", () => act("delete", { message: m.message_id }));
   }
   return box;
 }
@@ -328,6 +329,13 @@ $("add").addEventListener("click", async () => {
   if (u) go({ user: u.id, chat: u.id });
 });
 $("block").addEventListener("click", () => act("block", { text: view.blocked ? "false" : "true" }));
+// Who sees the newest message goes on seeing it when the window or a keyboard changes.
+let tall = 0;
+new ResizeObserver(([of]) => {
+  const list = $("messages"), was = tall;
+  tall = of.contentRect.height;
+  if (list.scrollHeight - list.scrollTop - was < 120) list.scrollTop = list.scrollHeight;
+}).observe($("messages"));
 document.addEventListener("dragover", (e) => e.preventDefault());
 document.addEventListener("drop", (e) => {
   e.preventDefault();
