@@ -101,7 +101,7 @@ func (r *Router) sort(ctx context.Context, event channels.Event) (Entry, error) 
 		entry.Class = ClassStranger
 		return entry, nil
 	}
-	if event.Message.Elsewhere || event.Kind == channels.EventMessage && !line.addressed(event) {
+	if !line.meant(event) {
 		return overheard(entry), nil
 	}
 	entry.Person, entry.NewPerson = person.Name, fresh

@@ -44,6 +44,11 @@ func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh boo
 	return &Person{Name: byKind, Role: RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: "open"}, true
 }
 
+// meant says whether an event is for us at all, as far as it shows by itself.
+func (l *line) meant(event channels.Event) bool {
+	return !event.Message.Elsewhere && (event.Kind != channels.EventMessage || l.addressed(event))
+}
+
 // addressed says whether a message is meant for us where others read along: it names
 // or answers us, or is a command. An edit of a message that was taken needs neither,
 // nor does a button.

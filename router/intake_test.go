@@ -62,7 +62,9 @@ func TestWhoIs(t *testing.T) {
 		{"vouched for", allow, direct, channels.Sender{ID: "bob", Person: "bob"}, false, "bob", false},
 		{"vouched for, but nobody", allow, direct, channels.Sender{ID: "eve", Person: "eve"}, false, "", false},
 		{"group, mentioned", allow, group, channels.Sender{ID: "1"}, true, "ada", false},
-		{"group, not mentioned", allow, group, channels.Sender{ID: "1"}, false, "", false},
+		{"group, not mentioned", allow, group, channels.Sender{ID: "1"}, false, "(overheard) ada", false},
+		{"group open, not mentioned", with(func(c *ChannelConfig) { c.Groups = "open" }), group, channels.Sender{ID: "3"}, false, "(overheard) scripted:3", true},
+		{"group, stranger, not mentioned", allow, group, channels.Sender{ID: "3"}, false, "", false},
 		{"group, no mention needed", with(func(c *ChannelConfig) { c.RequireMention = false }), group, channels.Sender{ID: "1"}, false, "ada", false},
 		{"group, stranger", allow, group, channels.Sender{ID: "3"}, true, "", false},
 		{"group not on the list", with(func(c *ChannelConfig) { c.AllowConversations = nil }), group, channels.Sender{ID: "1"}, true, "", false},
@@ -73,12 +75,20 @@ func TestWhoIs(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			l := &line{name: "here", kind: "scripted", config: c.config}
-			person, fresh := r.whoIs(l, channels.Event{
+			event := channels.Event{
 				Kind: channels.EventMessage, Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
-			})
+			}
+			person, fresh := r.whoIs(l, event)
 			got := ""
 			if person != nil {
 				got = person.Name
+			}
+			if got != "" && !l.meant(event) {
+				got = "(overheard) " + got
+			}
+			event.Message.Elsewhere = true
+			if l.meant(event) {
+				t.Error("a command for another bot is meant for us")
 			}
 			if got != c.want || fresh != c.fresh {
 				t.Errorf("whoIs = %q, %v; want %q, %v", got, fresh, c.want, c.fresh)
