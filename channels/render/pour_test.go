@@ -1,0 +1,104 @@
+package render
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"switchboard/channels/render/rendertest"
+)
+
+// A tally writes a mark where a span begins and ends. One that lies says less than it
+// holds until it is told the end.
+type tally struct {
+	out   strings.Builder
+	open  int
+	lies  bool
+	tells int // bytes it was told in all
+}
+
+func (y *tally) Reset() { y.out.Reset(); y.open = 0 }
+
+func (y *tally) Size() int {
+	n := utf16Len(y.out.String()) + y.open
+	if y.lies && y.open > 0 {
+		return n / 2
+	}
+	return n
+}
+
+func (y *tally) Open(s Span, _ []Span)  { y.open++; y.out.WriteString("{" + s.Value) }
+func (y *tally) Close(_ Span, _ []Span) { y.open--; y.out.WriteString("}") }
+func (y *tally) Line([]Span)            { y.tells++; y.out.WriteString("\n") }
+func (y *tally) Write(s string)         { y.tells += len(s); y.out.WriteString(s) }
+
+// promise: P8.split-by-measure
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	piece := rapid.SampledFrom([]string{
+		"word", "two words ", " ", "\n", "\n\n", "**", "_", "`", "```\n", "# ", "> ", "\n- ", "\n1. ",
+		"[a](", "](https://x.test)", "😀", "👩‍👩‍👧", "e\u0301", "日本", "\u0301", "\u0600", "\r\n",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		source := strings.Join(rapid.SliceOfN(piece, 0, 60).Draw(t, "source"), "")
+		limit := rapid.IntRange(0, 60).Draw(t, "limit")
+		y := tally{lies: rapid.Bool().Draw(t, "lies")}
+		x := Parse(source).Lay(&linkedStyle)
+		var all strings.Builder
+		for piece := range x.Pieces(limit, &y) {
+			checkText(t, piece, false)
+			held, size := y.out.String(), y.Size()
+			if size > limit && limit > 0 && utf8.RuneCountInString(piece.Text) > 1 {
+				t.Fatalf("a piece of %q measures %d, not %d: %q", source, size, limit, piece.Text)
+			}
+			var again tally
+			if piece.Emit(&again); again.out.String() != held {
+				t.Fatalf("the gauge holds %q, not %q", held, again.out.String())
+			}
+			all.WriteString(piece.Text)
+		}
+		if bare(all.String()) != bare(x.Text) {
+			t.Fatalf("%q became %q", x.Text, all.String())
+		}
+	})
+}
+
+func TestPiecesAreToldTwice(t *testing.T) {
+	t.Parallel()
+	x := Text{Text: strings.Repeat("Some text that goes on for a while, in lines.\n", 900)}
+	for limit, most := range map[int]int{1 << 20: len(x.Text), 4096: 3 * len(x.Text)} {
+		var y tally
+		for range x.Pieces(limit, &y) { //nolint:revive // what counts is what was told
+		}
+		if y.tells > most {
+			t.Errorf("limit %d: %d bytes were told for %d", limit, y.tells, len(x.Text))
+		}
+	}
+}
+
+// promise: P8.bounded-render
+func TestPiecesAreBounded(t *testing.T) {
+	for name, c := range rendertest.Hard() {
+		t.Run(name, func(t *testing.T) {
+			x := Parse(c.Source).Lay(&linkedStyle)
+			for _, limit := range []int{100, 4096} {
+				rendertest.Bounded(t, func() {
+					for range x.Pieces(limit, &counter{}) { //nolint:revive // only the time counts
+					}
+				})
+			}
+		})
+	}
+}
+
+// A counter only counts.
+type counter struct{ n int }
+
+func (c *counter) Reset()             { c.n = 0 }
+func (c *counter) Size() int          { return c.n }
+func (c *counter) Open(Span, []Span)  { c.n++ }
+func (c *counter) Close(Span, []Span) { c.n++ }
+func (c *counter) Line([]Span)        { c.n++ }
+func (c *counter) Write(s string)     { c.n += len(s) }
