@@ -110,16 +110,3 @@ func (db *DB) write(ctx context.Context, mode durability, op string, fn func(*tx
 	}
 	return nil
 }
-
-// writeSoon is write in mode rides that nobody waits for: on SQLite it lets up to
-// patience go by to share the commit of somebody in a hurry.
-func (db *DB) writeSoon(ctx context.Context, patience time.Duration, op string, fn func(*tx) error) error {
-	if db.lite == nil {
-		return db.write(ctx, rides, op, fn)
-	}
-	err := db.lite.writeSoon(ctx, patience, func(q querier) error { return fn(&tx{q: q, now: db.now().UnixMicro()}) })
-	if err != nil {
-		return fmt.Errorf("%s: %w", op, explain(err))
-	}
-	return nil
-}

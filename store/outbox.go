@@ -156,17 +156,12 @@ func (t *tx) begin(hold router.Hold, conv channels.ConversationID) (*router.Deli
 	return &h.Delivery, time.Time{}, err
 }
 
-// settlePatience is how long what became of a send may wait for somebody else's
-// commit: a fraction of the time that the send itself took, during which a crash
-// leaves the same doubt.
-const settlePatience = 2 * time.Millisecond
-
 // Settle implements router.Outbox.
 func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) error {
 	if r.db.pg != nil {
 		return r.db.callSettle(ctx, hold, d, &s)
 	}
-	return r.db.writeSoon(ctx, settlePatience, "settle delivery", func(t *tx) error {
+	return r.db.write(ctx, rides, "settle delivery", func(t *tx) error {
 		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}

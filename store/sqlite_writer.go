@@ -70,16 +70,7 @@ func startWriter(db *sqlx.DB, conn *sqlx.Conn, path string) *writer {
 // fn began, fn is never run. It may be run twice, the second time with nothing
 // left of the first.
 func (w *writer) write(ctx context.Context, mode durability, fn func(querier) error) error {
-	return w.enqueue(ctx, &job{ctx: ctx, mode: mode, fn: fn, ready: make(chan struct{})}, 0)
-}
-
-// writeSoon is write for what nobody waits for: it lets up to patience go by, so
-// that it can share the commit of somebody who is in a hurry.
-func (w *writer) writeSoon(ctx context.Context, patience time.Duration, fn func(querier) error) error {
-	return w.enqueue(ctx, &job{ctx: ctx, mode: rides, fn: fn, ready: make(chan struct{})}, patience)
-}
-
-func (w *writer) enqueue(ctx context.Context, j *job, patience time.Duration) error {
+	j := &job{ctx: ctx, mode: mode, fn: fn, ready: make(chan struct{})}
 	select {
 	case <-w.closing:
 		return errClosed
@@ -91,17 +82,6 @@ func (w *writer) enqueue(ctx context.Context, j *job, patience time.Duration) er
 		return ctx.Err()
 	case <-w.closing:
 		return errClosed
-	}
-	if patience > 0 {
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
-		select {
-		case <-j.ready:
-			return j.err
-		case <-timer.C:
-		case <-ctx.Done():
-		case <-w.closing:
-		}
 	}
 	for {
 		select {
