@@ -45,6 +45,9 @@ type Client struct {
 	crowded crowd
 	albums  albums
 	defects atomic.Int64
+	// foreign: the last Run ended because somebody else polls, and no long poll has
+	// been well since.
+	foreign atomic.Bool
 }
 
 var (

@@ -166,6 +166,9 @@ func (p *poller) fetch(req *http.Request) ([][]byte, error) {
 		p.doubted = x.body
 		return nil, fmt.Errorf("%s: %w: the answer looks cut off", op, errAgain)
 	}
+	if !p.first { // the first waits for nothing, so that nobody can cut it short
+		p.c.foreign.Store(false)
+	}
 	p.first, p.quarrel, p.doubted = false, time.Time{}, nil
 	return raws, nil
 }
@@ -202,7 +205,8 @@ func (p *poller) refused(ctx context.Context, x *exchange) error {
 	if p.quarrel.IsZero() {
 		p.quarrel = time.Now()
 	}
-	if time.Since(p.quarrel) >= p.c.pace.conflict {
+	if p.c.foreign.Load() || time.Since(p.quarrel) >= p.c.pace.conflict {
+		p.c.foreign.Store(true)
 		return err
 	}
 	p.c.log.DebugContext(ctx, "another poll is open; perhaps our own former one", "error", err)

@@ -333,6 +333,19 @@ func TestAnotherPollerIsNamed(t *testing.T) {
 	if other.sink.Frames() != 0 {
 		t.Error("a platform that refuses to tell anything counts as heard")
 	}
+	// The next Run waits for no former poll of ours: there is none.
+	other.c.pace.conflict = time.Hour
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := other.c.Run(ctx, other.sink); !errors.Is(err, channels.ErrElsewhere) {
+		t.Errorf("run again, it returned %v", err)
+	}
+	other.Mend()
+	other.run(t)
+	eventually(t, "a long poll was well", func() bool { return other.sink.Frames() > 1 })
+	other.Break(telegramtest.Fault{Method: "getUpdates", Times: 2, Rejected: conflict})
+	other.Say(other.ada.ID, "nobody else is there any more")
+	other.await(t, 1)
 }
 
 // promise: L.never-deaf
