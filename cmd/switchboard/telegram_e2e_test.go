@@ -20,8 +20,10 @@ func TestTelegramPlaces(t *testing.T) {
 	ada, bob := r.bot.AddUser("Ada"), r.bot.AddUser("Bob")
 	group, forum := r.bot.AddGroup("Engines", ada, bob), r.bot.AddForum("Forum", ada)
 	moving, closed := r.bot.AddGroup("Moving", ada), r.bot.AddGroup("Closed", ada)
+	late := r.bot.AddGroup("Late", ada)
+	name := "@" + r.bot.Bot().User.Username
 	r.admit("user", ada, bob)
-	r.channel("telegram", r.bot, r.bot.Token(), fmt.Sprintf("allow_conversations = [\"%d\", \"%d\", \"%d\"]", group.ID, forum.ID, moving.ID))
+	r.channel("telegram", r.bot, r.bot.Token(), fmt.Sprintf("allow_conversations = [\"%d\", \"%d\", \"%d\", \"%d\"]", group.ID, forum.ID, moving.ID, late.ID))
 
 	// What waits before the start comes in one batch.
 	r.bot.Say(r.chief.ID, "first")
@@ -38,7 +40,6 @@ func TestTelegramPlaces(t *testing.T) {
 	})
 	t.Run("a group", func(t *testing.T) {
 		r := r.in(t)
-		name := "@" + r.bot.Bot().User.Username
 		say := func(text string) { r.bot.SayIn(group.ID, ada.ID, text) }
 		say("nobody is meant")
 		say(name + " one")
@@ -58,7 +59,6 @@ func TestTelegramPlaces(t *testing.T) {
 	})
 	t.Run("topics", func(t *testing.T) {
 		r := r.in(t)
-		name := "@" + r.bot.Bot().User.Username
 		topic := r.bot.AddTopic(forum.ID, "Ideas")
 		release := r.mind.hold(t, whilePlanning, "slow")
 		r.bot.Post(telegramtest.Post{Chat: forum.ID, From: ada.ID, Thread: topic, Text: name + " slow"})
@@ -74,7 +74,6 @@ func TestTelegramPlaces(t *testing.T) {
 	})
 	t.Run("a group becomes a supergroup while an answer waits", func(t *testing.T) {
 		r := r.in(t)
-		name := "@" + r.bot.Bot().User.Username
 		release := r.mind.hold(t, whilePlanning, "move me")
 		r.bot.SayIn(moving.ID, ada.ID, name+" move me")
 		r.await("the turn runs", 10*time.Second, r.mind.thinks(whilePlanning, "move me"))
@@ -109,7 +108,22 @@ func TestTelegramPlaces(t *testing.T) {
 		r.bot.Say(bob.ID, "I am back")
 		r.expect(bob.ID, "heard: I am back")
 	})
+	var now telegramtest.Chat
+	t.Run("only a refused send says that a group moved", func(t *testing.T) {
+		r := r.in(t)
+		release := r.mind.hold(t, whilePlanning, "late")
+		r.bot.SayIn(late.ID, ada.ID, name+" late")
+		r.await("the turn runs", 10*time.Second, r.mind.thinks(whilePlanning, "late"))
+		r.taken()
+		r.bot.Deaf(true)
+		now = r.bot.Migrate(late.ID)
+		release()
+		r.await("the answer is there", 10*time.Second, func() bool { return len(r.answers(now.ID)) == 1 })
+		r.bot.Deaf(false)
+	})
 	r.menus(ada)
+	r.bot.SayIn(now.ID, ada.ID, name+" moved")
+	r.expect(now.ID, "heard: late", "heard: moved")
 }
 
 // menus looks at the menus, and that a restart sets none again.
