@@ -65,6 +65,22 @@ func TestPieces(t *testing.T) {
 	})
 }
 
+// A gauge that holds more in the end than it said costs a search, and the limit holds.
+func TestPiecesOfALiar(t *testing.T) {
+	t.Parallel()
+	words := strings.TrimSpace(strings.Repeat("word ", 100))
+	x := Text{Text: words, Spans: []Span{{End: len(words), Kind: Quote}}}
+	y, n := tally{lies: true}, 0
+	for piece := range x.Pieces(40, &y) {
+		if n++; y.Size() > 40 {
+			t.Errorf("a piece measures %d: %q", y.Size(), piece.Text)
+		}
+	}
+	if want := (len(words) + 37) / 35; n > want {
+		t.Errorf("%d pieces, not %d", n, want)
+	}
+}
+
 func TestPiecesAreToldTwice(t *testing.T) {
 	t.Parallel()
 	x := Text{Text: strings.Repeat("Some text that goes on for a while, in lines.\n", 900)}
