@@ -40,11 +40,15 @@ func TestAddressesAreFound(t *testing.T) {
 		"a", "x.test", " ", "\n", "*", "_", "~", "(", ")", "](", "[", "`", "<", ">", "\\", "|", "/", "!",
 		"http:", "https://", "ftp://", "www.", "@", "word", "[a](https://x.test/*b*)", "[a](<http://x.test>)",
 	})
-	rapid.Check(t, func(t *rapid.T) {
-		source := strings.Join(rapid.SliceOfN(piece, 0, 20).Draw(t, "source"), "")
+	check := func(t interface{ Fatalf(string, ...any) }, source string) {
 		full, _ := parsed([]byte(source), gfmAddressed)
 		if got, want := bracketed(Parse(source).Lay(&linkedStyle)), bracketed(full.Lay(&linkedStyle)); got != want {
 			t.Fatalf("%q is read as %s, not %s", source, got, want)
 		}
+	}
+	check(t, `\[a](https://x.test/*b*)`)
+	check(t, "`[a](https://x.test)` [b](https://x.test/*c*")
+	rapid.Check(t, func(t *rapid.T) {
+		check(t, strings.Join(rapid.SliceOfN(piece, 0, 20).Draw(t, "source"), ""))
 	})
 }

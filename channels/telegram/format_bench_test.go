@@ -14,7 +14,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// benchmarked are answers: dense with marks, ordinary, and too long for one message.
+// benchmarked are answers: dense with marks, ordinary, with a bare address, and too
+// long for one message.
 func benchmarked(b *testing.B) map[string]string {
 	b.Helper()
 	dense, err := os.ReadFile("testdata/format/answer.md")
@@ -22,10 +23,12 @@ func benchmarked(b *testing.B) map[string]string {
 		b.Fatal(err)
 	}
 	prose := strings.Repeat("An **ordinary** paragraph of an answer, with a [link](https://x.test/a) and some `code` in it, that goes on for about three lines as people and models write them, and ends.\n\n", 12)
+	long := strings.Repeat(prose+"```go\n"+strings.Repeat("if err := run(ctx); err != nil {\n\treturn err\n}\n", 20)+"```\n\n", 8)
+	const address = "See https://x.test/b.\n"
 	return map[string]string{
 		"dense": string(dense),
-		"prose": prose,
-		"long":  strings.Repeat(prose+"```go\n"+strings.Repeat("if err := run(ctx); err != nil {\n\treturn err\n}\n", 20)+"```\n\n", 8),
+		"prose": prose, "prose, address": prose + address,
+		"long": long, "long, address": long + address,
 	}
 }
 
