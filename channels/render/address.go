@@ -11,12 +11,18 @@ import (
 // begins are what a bare address of the Web begins with.
 var begins = [][]byte{[]byte("http:"), []byte("https:"), []byte("ftp:"), []byte("www.")}
 
-// addresses looks for addresses: whether there may be one that stands alone, and how
-// many are the targets of links if those are links. It says alone too often rather than
-// too seldom.
-func addresses(source []byte) (alone bool, targets int) {
+// found is what kinds of addresses a text may have: of the Web and of mail, standing
+// alone, and how many are the targets of links if those are links. It holds too much
+// rather than too little.
+type found struct {
+	web, mail bool
+	targets   int
+}
+
+func addresses(source []byte) found {
+	f := found{mail: mailed(source)}
 	for _, begin := range begins {
-		for at := 0; ; at += len(begin) {
+		for at := 0; !f.web; at += len(begin) {
 			n := bytes.Index(source[at:], begin)
 			if n < 0 {
 				break
@@ -25,23 +31,44 @@ func addresses(source []byte) (alone bool, targets int) {
 			switch {
 			case at > 0 && util.IsAlphaNumeric(source[at-1]): // within a word
 			case bytes.HasSuffix(source[:at], []byte("](")):
-				targets++
+				f.targets++
 			default:
-				return true, 0
+				f.web = true
 			}
 		}
 	}
+	return f
+}
+
+// mailed says whether source may have an address of mail.
+func mailed(source []byte) bool {
 	for at := 0; ; at++ {
 		n := bytes.IndexByte(source[at:], '@')
 		if n < 0 {
-			return false, targets
+			return false
 		}
 		at += n
 		if at > 0 && !util.IsSpace(source[at-1]) && at+1 < len(source) && util.IsAlphaNumeric(source[at+1]) {
-			return true, 0
+			return true
 		}
 	}
 }
+
+// beginsAddress says whether line begins with an address of the Web.
+func beginsAddress(line []byte) bool {
+	if len(line) == 0 || line[0] != 'h' && line[0] != 'f' && line[0] != 'w' {
+		return false
+	}
+	for _, begin := range begins {
+		if bytes.HasPrefix(line, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// foundKey is what a text may have.
+var foundKey = parser.NewContextKey()
 
 var linksKey = parser.NewContextKey()
 

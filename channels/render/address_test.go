@@ -4,31 +4,33 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/util"
 	"pgregory.net/rapid"
 )
 
+// gfmFull looks for addresses as the library does.
+var gfmFull = newParser(util.Prioritized(extension.NewLinkifyParser(), 999))
+
 func TestAddresses(t *testing.T) {
 	t.Parallel()
-	for source, want := range map[string]struct {
-		alone   bool
-		targets int
-	}{
+	for source, want := range map[string]found{
 		"":                                       {},
 		"a word":                                 {},
 		"[a](https://x.test/b) ![](http://y.te)": {targets: 2},
-		"[a](https://x.test) http://y.test":      {alone: true},
+		"[a](https://x.test) http://y.test":      {web: true},
 		"[a](https://x.test":                     {targets: 1},
-		"https://x.test":                         {alone: true},
-		"(www.x.test)":                           {alone: true},
-		"**http://x.test**":                      {alone: true},
-		"`a`ftp://x.test":                        {alone: true},
+		"https://x.test":                         {web: true},
+		"(www.x.test)":                           {web: true},
+		"**http://x.test**":                      {web: true},
+		"`a`ftp://x.test":                        {web: true},
 		"awww.x.test":                            {},
-		"a@x.test":                               {alone: true},
+		"a@x.test":                               {mail: true},
 		"@everyone, a @ b":                       {},
 		"a@":                                     {},
 	} {
-		if alone, targets := addresses([]byte(source)); alone != want.alone || targets != want.targets {
-			t.Errorf("%q: %v, %d", source, alone, targets)
+		if got := addresses([]byte(source)); got != want {
+			t.Errorf("%q: %+v", source, got)
 		}
 	}
 }
@@ -41,7 +43,7 @@ func TestAddressesAreFound(t *testing.T) {
 		"http:", "https://", "ftp://", "www.", "@", "word", "[a](https://x.test/*b*)", "[a](<http://x.test>)",
 	})
 	check := func(t interface{ Fatalf(string, ...any) }, source string) {
-		full, _ := parsed([]byte(source), gfmAddressed)
+		full, _ := parsed([]byte(source), gfmFull, found{})
 		if got, want := bracketed(Parse(source).Lay(&linkedStyle)), bracketed(full.Lay(&linkedStyle)); got != want {
 			t.Fatalf("%q is read as %s, not %s", source, got, want)
 		}

@@ -22,22 +22,23 @@ type Document struct {
 // the text and no faster: markup beyond what people write is left as it stands.
 func Parse(markdown string) *Document {
 	source := squeeze([]byte(strings.ToValidUTF8(markdown, "\uFFFD")))
-	alone, targets := addresses(source)
-	if !alone {
-		if d, links := parsed(source, gfm); links == targets {
+	f := addresses(source)
+	if !f.web && !f.mail {
+		if d, links := parsed(source, gfm, f); links == f.targets {
 			return d
 		}
 	}
-	d, _ := parsed(source, gfmAddressed)
+	d, _ := parsed(source, gfmAddressed, f)
 	return d
 }
 
 // parsed is what p reads, and how many links to the Web are in it.
-func parsed(source []byte, p parser.Parser) (*Document, int) {
+func parsed(source []byte, p parser.Parser, f found) (*Document, int) {
 	pc := parser.NewContext()
 	findNotes(source, pc)
 	links := 0
 	pc.Set(linksKey, &links)
+	pc.Set(foundKey, f)
 	return &Document{source: source, root: p.Parse(text.NewReader(source), parser.WithContext(pc))}, links
 }
 

@@ -86,9 +86,13 @@ type bareLinks struct{ parser.InlineParser }
 
 func (b bareLinks) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
 	line, _ := r.PeekLine()
+	here := beginsAddress(line)
+	if f, _ := pc.Get(foundKey).(found); !here && !f.mail && !beginsAddress(line[1:]) {
+		return nil
+	}
 	if c := line[0]; c != '(' && !util.IsSpace(c) && !util.IsSpaceRune(r.PrecendingCharacter()) {
 		cost := 1
-		if bytes.HasPrefix(line, []byte("www.")) || bytes.HasPrefix(line, []byte("http")) || bytes.HasPrefix(line, []byte("ftp:")) {
+		if here {
 			cost = addressCost
 		}
 		if !leafOf(parent, pc).spend(cost) {
