@@ -13,11 +13,25 @@ import (
 
 	"switchboard/channels"
 	"switchboard/configs"
+	"switchboard/router"
 )
 
 // channelCmd shows how the channels are.
 type channelCmd struct {
-	List channelListCmd `cmd:"" help:"Each channel's state, since when and why."`
+	List     channelListCmd     `cmd:"" help:"Each channel's state, since when and why."`
+	Rejected channelRejectedCmd `cmd:"" help:"What came in and could not be read, kept as it was."`
+}
+
+type channelRejectedCmd struct {
+	Limit int  `default:"50" help:"At most so many."`
+	JSON  bool `name:"json" help:"As JSON, with all of it."`
+}
+
+// Run implements the command.
+func (c *channelRejectedCmd) Run(a *app) error {
+	return list(a, "/rejected?"+query("", c.Limit), c.JSON, "ID\tCHANNEL\tWHEN\tREASON\tRAW", func(r router.RejectedView) []any {
+		return []any{r.ID, r.Channel, at(r.At), oneLine(r.Reason, 60), oneLine(r.Raw, 80)}
+	})
 }
 
 type channelListCmd struct {
