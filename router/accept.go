@@ -147,8 +147,12 @@ func (r *Router) message(ctx context.Context, entry Entry, line *line, person *P
 	}
 	r.queue(&entry, line, person)
 	entry.Class = ClassTurn
-	if isNumber(entry.Event.Message) {
+	switch m := entry.Event.Message; {
+	case !ownText(m):
+	case isNumber(m.Text):
 		entry.Class, entry.ActionNumber = ClassAction, true
+	default:
+		entry.ActionText = true
 	}
 	return entry, nil
 }
@@ -232,8 +236,11 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) channe
 		line.committed(entry.Event.Conversation.ID)
 	}
 	receipt := acc.Receipt
-	if entry.Event.Kind == channels.EventAction && !acc.Duplicate {
+	switch {
+	case entry.Event.Kind == channels.EventAction && !acc.Duplicate:
 		receipt.Toast = line.pressed(entry, acc)
+	case acc.Action == ActionAccepted: // typed
+		line.unbutton(entry.Event.Conversation, acc.Question)
 	}
 	return receipt
 }

@@ -12,11 +12,12 @@ import (
 // numberPattern is what a choice can be typed by.
 var numberPattern = regexp.MustCompile(`^[1-9][0-9]?$`)
 
-// isNumber says that a message may be the number of a choice and nothing else.
-// Whether there is a question it answers is known in the transaction.
-func isNumber(m channels.Message) bool {
-	return len(m.Attachments) == 0 && !m.Forwarded && numberPattern.MatchString(strings.TrimSpace(m.Text))
-}
+// ownText says that a message is what the person typed and nothing else, so that it
+// may be a choice. Whether there is a question it answers is known in the transaction.
+func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Forwarded }
+
+// isNumber says that a text may be the number of a choice.
+func isNumber(text string) bool { return numberPattern.MatchString(strings.TrimSpace(text)) }
 
 // press makes the entry of a button that a known person pressed.
 func (r *Router) press(entry Entry, line *line, person *Person) Entry {

@@ -33,6 +33,7 @@ func choosing(r *rig) {
 	r.start()
 	r.platform.Say("c1", "ada", "ask")
 	r.await(1)
+	r.until("it is known to be sent", func() bool { return len(r.deliveries("sent")) == 1 })
 }
 
 // toast is what a press is answered with.
@@ -147,9 +148,27 @@ func TestTypedNumber(t *testing.T) {
 		if got := strings.Join(texts(sent[1:]), "|"); got != "re: 3|re: 1|re: Right|re: 2" {
 			t.Errorf("sent %q", got)
 		}
+		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) == 1 })
 		if got := r.pressAgain("ada", "Left"); got != "That question was answered already." {
 			t.Errorf("pressed after it was typed: %q", got)
 		}
+	})
+}
+
+// The words of a choice are as good as its button.
+func TestTypedLabel(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		choosing(r)
+		r.platform.Say("c1", "bob", "left")
+		r.platform.Write(scripted.Message{Conversation: "c1", User: "ada", Text: "left", Forwarded: true})
+		r.platform.Say("c1", "ada", "left or right?")
+		r.platform.Say("c1", "ada", " LEFT ")
+		r.platform.Say("c1", "ada", "right")
+		sent := r.await(6)
+		if got := strings.Join(texts(sent[1:]), "|"); got != "re: left|re: left|re: left or right?|re: Left|re: right" {
+			t.Errorf("sent %q", got)
+		}
+		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) == 1 })
 	})
 }
 

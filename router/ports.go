@@ -157,6 +157,10 @@ type Entry struct {
 	// the number of one of its choices; otherwise the entry is a ClassTurn.
 	Action       []byte
 	ActionNumber bool
+	// ActionText (ClassTurn): Message.Text may be the label of a choice. If exactly one
+	// open question of the session for Person has it, but for case and the space around
+	// it, the entry is taken like its number.
+	ActionText bool
 	// MayClaim: this engine has a worker for it. If the session is idle, its lease
 	// is taken and its next turn set running in the same transaction.
 	MayClaim bool
@@ -194,8 +198,11 @@ type Accepted struct {
 	// and ended at once.
 	CancelTurn int64
 	Edited     Edited      // ClassEdited
-	Action     ActionState // ClassAction: accepted, or why not; empty: no such code
+	Action     ActionState // ClassAction, ActionText: accepted, or why not; empty: no such code or choice
 	NotYours   bool        // ClassAction: the action is for another person
+	// Question, with Action accepted, is the message of ours that has the buttons; empty:
+	// it has none, or is not known to be shown.
+	Question channels.MessageID
 	// Steers is the running turn that this one may be merged into; 0: none.
 	Steers int64
 	// Merged: the message was merged into the queued turn TurnID.

@@ -13,14 +13,17 @@ const (
 		INSERT INTO actions (code, kind, state, person, session_id, turn_id, message_id, text, number, created_at, expires_at)
 		VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, ?, ?)`
 	actionColumns = `
-		SELECT a.id, a.kind, a.state, a.person, a.message_id, a.text, a.expires_at, m.taint
+		SELECT a.id, a.state, a.person, a.message_id, a.text, a.number, a.expires_at, m.taint
 		FROM actions a JOIN messages m ON m.id = a.message_id `
 	actionOf = actionColumns + `WHERE a.code = ? AND a.session_id = ?`
-	// numbered is the choice of that number in the newest open question.
-	numbered = actionColumns + `
+	// openChoices are those of all open questions, the newest question first.
+	openChoices = actionColumns + `
 		WHERE a.session_id = ? AND a.state = 'proposed' AND a.kind = 'choice' AND (a.person = '' OR a.person = ?) AND a.expires_at > ?
-		ORDER BY a.message_id DESC, CASE WHEN a.number = ? THEN 0 ELSE 1 END, a.id LIMIT 1`
-	numberOf       = `SELECT number FROM actions WHERE id = ?`
+		ORDER BY a.message_id DESC, a.id`
+	// buttonsOf is where the buttons of a message are shown: under its last text.
+	buttonsOf = `
+		SELECT platform_id FROM deliveries WHERE message_id = ? AND state = 'sent' AND extra LIKE '{"buttons":%'
+		ORDER BY part DESC LIMIT 1`
 	setAction      = `UPDATE actions SET state = ?, outcome = ?, used_by = ?, used_at = ? WHERE id = ? AND state = 'proposed'`
 	cancelSiblings = `
 		UPDATE actions SET state = 'cancelled', outcome = 'answered', used_at = ?
@@ -28,13 +31,13 @@ const (
 )
 
 type actionRow struct {
-	ID          int64
-	Kind, State string
-	Person      string
-	MessageID   int64 `db:"message_id"`
-	Text        string
-	ExpiresAt   int64 `db:"expires_at"`
-	Taint       tools.Taint
+	ID            int64
+	State, Person string
+	MessageID     int64 `db:"message_id"`
+	Text          string
+	Number        int
+	ExpiresAt     int64 `db:"expires_at"`
+	Taint         tools.Taint
 }
 
 // propose stores the actions that stand under a message of ours.
@@ -49,15 +52,16 @@ func (t *tx) propose(session, turn, message int64, actions []router.Action) erro
 	return nil
 }
 
-// acceptAction uses an action, once: what it says becomes a turn. A number that
+// acceptAction uses an action, once: what it says becomes a turn. What was typed and
 // answers no open question is a message like any other.
 func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conversation int64) error {
-	row, found, err := t.action(e, a.SessionID)
+	row, err := t.action(e, a.SessionID)
 	if err != nil {
 		return err
 	}
-	if !found {
-		if e.ActionNumber {
+	typed := e.ActionNumber || e.ActionText
+	if row == nil {
+		if typed {
 			return t.acceptTurn(owner, e, a, conversation, letter{class: string(router.ClassTurn)})
 		}
 		return nil
@@ -80,7 +84,7 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conv
 	chosen, l := *e, letter{class: string(router.ClassTurn)}
 	chosen.Event.Message.Text = row.Text
 	chosen.Taint = e.Taint.Join(row.Taint)
-	if e.ActionNumber {
+	if typed {
 		l.typed = clean(e.Event.Message.Text)
 	}
 	if err := t.acceptTurn(owner, &chosen, a, conversation, l); err != nil || a.Busy || a.Duplicate {
@@ -90,25 +94,58 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conv
 	if _, err := t.exec(setAction, string(router.ActionAccepted), "used", clean(e.Person), t.now, row.ID); err != nil {
 		return err
 	}
-	_, err = t.exec(cancelSiblings, t.now, row.MessageID, row.ID)
+	if _, err := t.exec(cancelSiblings, t.now, row.MessageID, row.ID); err != nil {
+		return err
+	}
+	_, err = t.row(buttonsOf, []any{row.MessageID}, &a.Question)
 	return err
 }
 
-// action finds the action that an entry means.
-func (t *tx) action(e *router.Entry, session int64) (row actionRow, found bool, err error) {
-	query, args := actionOf, []any{e.Action, session}
-	number := 0
-	if e.ActionNumber {
-		if number, err = strconv.Atoi(strings.TrimSpace(e.Event.Message.Text)); err != nil || number < 1 {
-			return row, false, nil
+// action finds the action that an entry means; nil: none.
+func (t *tx) action(e *router.Entry, session int64) (*actionRow, error) {
+	var rows []actionRow
+	if len(e.Action) > 0 {
+		if err := t.all(&rows, actionOf, e.Action, session); err != nil || len(rows) == 0 {
+			return nil, err
 		}
-		query, args = numbered, []any{session, clean(e.Person), t.now, number}
+		return &rows[0], nil
 	}
-	found, err = t.row(query, args, &row.ID, &row.Kind, &row.State, &row.Person, &row.MessageID, &row.Text, &row.ExpiresAt, &row.Taint)
-	if err != nil || !found || !e.ActionNumber {
-		return row, found, err
+	if err := t.all(&rows, openChoices, session, clean(e.Person), t.now); err != nil || len(rows) == 0 {
+		return nil, err
 	}
-	var is int
-	found, err = t.row(numberOf, []any{row.ID}, &is)
-	return row, found && is == number, err
+	text, number := strings.TrimSpace(e.Event.Message.Text), 0
+	if e.ActionNumber {
+		number, _ = strconv.Atoi(text)
+	}
+	return typedChoice(rows, text, number), nil
+}
+
+// typedChoice is the choice that a text means, of all that are open, the newest
+// question first; nil: none. A label counts where no second question has it. A number
+// above 0 is also a place in the newest question, where a label goes before it all the
+// same, for labels may be numbers.
+func typedChoice(open []actionRow, text string, number int) *actionRow {
+	var labelled, numbered *actionRow
+	alone := true
+	for i := range open {
+		row := &open[i]
+		switch {
+		case strings.EqualFold(strings.TrimSpace(row.Text), text):
+			if labelled == nil {
+				labelled = row
+			}
+			alone = alone && row.MessageID == labelled.MessageID
+		case number > 0 && row.Number == number && row.MessageID == open[0].MessageID:
+			numbered = row
+		}
+	}
+	switch {
+	case labelled != nil && labelled.MessageID == open[0].MessageID && number > 0:
+		return labelled
+	case numbered != nil:
+		return numbered
+	case labelled != nil && alone:
+		return labelled
+	}
+	return nil
 }

@@ -164,6 +164,93 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 	})
 }
 
+// A label is typed like its number, and only where it cannot be another question's.
+//
+// promise: L.action-once
+func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		n := 0
+		says := func(text string) router.Entry {
+			n++
+			e := entry("c", fmt.Sprint("says", n), text)
+			e.ActionText = true
+			return e
+		}
+		number := func(text string) router.Entry {
+			n++
+			return typed("c", fmt.Sprint("types", n), text)
+		}
+		h.asks("c", "1", question("tea", tomorrow(), "Grün ", "none"), question("late", time.Now().Add(-time.Second), "gone"))
+		h.asks("c", "2", question("milk", tomorrow(), "yes", "None"))
+		h.asks("c", "3", question("nights", tomorrow(), "3", "1", "2", "12"))
+		message := func(what string, e router.Entry) {
+			t.Helper()
+			if a := h.one(e); a.Action != "" || a.TurnID == 0 || a.Question != "" {
+				t.Errorf("%s is a message: %+v", what, a)
+			}
+		}
+		message("a label of two questions", says("none"))
+		message("more than a label", says("yes please"))
+		message("another person's", by(says("yes"), "anna"))
+		message("a label that has expired", says("gone"))
+		full := says("yes")
+		full.Busy, full.QueueLimit = text("full"), 0
+		if a := h.one(full); !a.Busy || a.TurnID != 0 || a.Action == router.ActionAccepted {
+			t.Errorf("queue full: %+v", a)
+		}
+		for _, c := range []struct {
+			e    router.Entry
+			want string
+		}{
+			{claiming(says("  grüN")), "Grün "},
+			{number("3"), "3"}, // the label, and not what stands third
+			{number("1"), "yes"},
+		} {
+			a := h.one(c.e)
+			if a.Action != router.ActionAccepted || a.TurnID == 0 {
+				t.Fatalf("%q: %+v", c.want, a)
+			}
+			if v, err := h.r.Turn(h.ctx, a.TurnID, false); err != nil || v.Text != c.want {
+				t.Errorf("%+v, %v, want %q", v, err, c.want)
+			}
+			if again := h.one(c.e); !again.Duplicate {
+				t.Errorf("told twice: %+v", again)
+			}
+		}
+		message("an answered question's", says("none"))
+		if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages WHERE said = '  grüN'"); n != 1 || err != nil {
+			t.Errorf("what was typed is kept %d times, %v", n, err)
+		}
+	})
+}
+
+// What is typed says where the buttons are that it made worthless.
+func TestTypedChoiceNamesTheQuestion(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		long := question("tea", tomorrow(), "green")
+		long.Parts = append([]channels.Body{{Text: "a long story"}}, long.Parts...)
+		long.Parts = append(long.Parts, channels.Body{Files: []channels.File{{Blob: blobName("a"), Name: `{"buttons":`}}})
+		plain := question("plain", tomorrow(), "numbered line")
+		plain.Parts[0].Buttons = nil
+		h.asks("c", "1", long, plain, question("unsent", tomorrow(), "not yet"))
+		hold := h.hold()
+		for i := range 4 {
+			h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliverySent, PlatformID: channels.MessageID(fmt.Sprint("p", i))})
+		}
+		for label, want := range map[string]channels.MessageID{"green": "p1", "numbered line": "", "not yet": ""} {
+			e := entry("c", label, label)
+			e.ActionText = true
+			if a := h.one(e); a.Action != router.ActionAccepted || a.Question != want {
+				t.Errorf("%s: %+v, want %q", label, a, want)
+			}
+		}
+	})
+}
+
 // promise: L.action-once
 func TestTwoAnswersAtOnce(t *testing.T) {
 	t.Parallel()
@@ -179,7 +266,11 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 			for i := range 6 {
 				wg.Go(func() {
 					e := press(conv, fmt.Sprint(conv, i), fmt.Sprint(name, i%3+1))
-					if i == 5 {
+					switch i {
+					case 4:
+						e = entry(conv, fmt.Sprint(conv, "said"), "B")
+						e.ActionText = true
+					case 5:
 						e = typed(conv, fmt.Sprint(conv, "typed"), "3")
 					}
 					a, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e})

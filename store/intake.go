@@ -61,7 +61,9 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry
 		}
 	}
 	if r.db.pg != nil && !slices.ContainsFunc(entries, unusual) {
-		return r.db.callAccept(ctx, owner, entries)
+		if out, err := r.db.callAccept(ctx, owner, entries); !isOpenQuestion(err) {
+			return out, err
+		}
 	}
 	var out []router.Accepted
 	err := r.db.write(ctx, full, "accept", func(t *tx) error {
@@ -117,6 +119,9 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 	}
 	switch e.Class {
 	case router.ClassTurn:
+		if e.ActionText {
+			return t.acceptAction(owner, e, a, conversation)
+		}
 		return t.acceptTurn(owner, e, a, conversation, letter{class: string(router.ClassTurn)})
 	case router.ClassEdited:
 		return t.acceptEdited(owner, e, a, conversation)

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
+
+	"github.com/lib/pq"
 
 	"switchboard/agent"
 	"switchboard/channels"
@@ -44,6 +47,7 @@ type (
 		QueueLimit   int             `json:"queue_limit"`
 		Effect       string          `json:"effect"`
 		AnyPerson    bool            `json:"any_person"`
+		ActionText   bool            `json:"action_text"`
 		MayClaim     bool            `json:"may_claim"`
 	}
 	attachmentArg struct {
@@ -120,6 +124,13 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []router.Entr
 	return out, nil
 }
 
+// isOpenQuestion says that sb_accept did nothing, because a text may answer a question:
+// that is looked into in several round trips.
+func isOpenQuestion(err error) bool {
+	pe, ok := errors.AsType[*pq.Error](err)
+	return ok && pe.Code == "SB002"
+}
+
 func (c *claimedArg) claimed() *router.Claimed {
 	if c == nil {
 		return nil
@@ -137,7 +148,7 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 		PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)), Text: clean(m.Text), Quote: clean(m.Quote),
 		Forwarded: m.Forwarded, From: clean(m.Origin), Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
 		Reject: clean(e.Reject), Raw: e.Event.Raw, Reply: replyArgOf(e.Reply, nil), Busy: replyArgOf(e.Busy, nil), Dropped: replyArgOf(e.Dropped, nil),
-		QueueLimit: e.QueueLimit, AnyPerson: e.AnyPerson, MayClaim: e.MayClaim,
+		QueueLimit: e.QueueLimit, AnyPerson: e.AnyPerson, ActionText: e.ActionText, MayClaim: e.MayClaim,
 	}
 	if e.Class == router.ClassControl {
 		arg.Effect = string(e.Effect)

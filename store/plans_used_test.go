@@ -34,7 +34,8 @@ func TestFrequentQueriesReadNoHistory(t *testing.T) {
 		shownMessages:  "m USING INDEX messages_platform",
 		loadMerged:     "y USING INDEX turns_merged",
 		headDelivery:   "d USING INDEX deliveries_open",
-		numbered:       "a USING INDEX actions_open",
+		openChoices:    "a USING INDEX actions_open",
+		buttonsOf:      "deliveries USING INDEX deliveries_message",
 		blobUsed:       "attachments USING COVERING INDEX attachments_blob",
 		fmt.Sprintf(claimable, "?", "''", aliveSQLite): "t USING INDEX turns_open",
 	} {

@@ -84,7 +84,9 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 		}
 	}
 	once("accept", 1, func() {
-		h.accept(claiming(entry("c", "1", "hello")), entry("d", "2", "x"), control(entry("c", "3", "/help"), router.EffectNone, "help"))
+		first := claiming(entry("c", "1", "hello"))
+		first.ActionText = true // with no question open
+		h.accept(first, entry("d", "2", "x"), control(entry("c", "3", "/help"), router.EffectNone, "help"))
 	})
 	ref = h.begun("e", "4")
 	expect := "x"

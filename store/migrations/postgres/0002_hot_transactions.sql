@@ -202,6 +202,11 @@ BEGIN
 	END IF;
 
 	IF v_class = 'turn' THEN
+		-- The text may answer a question; whether it does is not decided here.
+		IF CAST(e ->> 'action_text' AS boolean) AND EXISTS (SELECT 1 FROM actions WHERE session_id = v_session AND state = 'proposed'
+			AND kind = 'choice' AND (person = '' OR person = e ->> 'person') AND expires_at > p_now) THEN
+			RAISE EXCEPTION 'a question is open' USING ERRCODE = 'SB002';
+		END IF;
 		IF jsonb_typeof(e -> 'busy') = 'object' AND (SELECT count(*) FROM turns WHERE session_id = v_session AND state = 'queued')
 			>= CAST(e ->> 'queue_limit' AS bigint) THEN
 			SELECT a.message, a.event INTO v_message, v_event FROM sb_answer(v_conversation.id, v_session, 'notice', e, e -> 'busy', p_now) a;
