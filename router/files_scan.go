@@ -63,6 +63,13 @@ func (s scanner) judge(ctx context.Context, path string) (reason string, err err
 	}
 }
 
+// TryScanner has a scan command, as written in the settings, judge the file at path in
+// the way of those that come in. Reason says what keeps the file back; empty: nothing
+// does. The error is ctx's.
+func TryScanner(ctx context.Context, command, path string) (reason string, err error) {
+	return newScanner(command).judge(ctx, path)
+}
+
 // firstLine keeps the first line that is not blank, as far as a person reads.
 type firstLine struct{ kept []byte }
 

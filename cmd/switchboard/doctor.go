@@ -108,6 +108,7 @@ func (a *app) examine(settings *configs.Settings) []finding {
 	findings := []finding{checkDisk(settings), a.checkDatabase(settings), a.checkEngine(settings)}
 	findings = append(findings, a.checkModels(settings)...)
 	findings = append(findings, a.checkSandbox(settings)...)
+	findings = append(findings, a.checkScanner(settings)...)
 	findings = append(findings, checkPeople(settings))
 	findings = append(findings, checkChannels(settings)...)
 	findings = append(findings, a.checkPlatforms(settings)...)
