@@ -1,6 +1,10 @@
 package store
 
-import "os"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
 
 // A syncer brings the write-ahead log to the disk. The writer's connection commits
 // with synchronous = NORMAL, which leaves that for checkpoints; syncing the log
@@ -18,6 +22,10 @@ func (s *syncer) sync() error {
 		f, err := os.OpenFile(s.path, os.O_RDWR, 0)
 		if err != nil {
 			return err
+		}
+		// The log may be new: its name has to be on the disk as well.
+		if err := syncFolder(filepath.Dir(s.path)); err != nil {
+			return errors.Join(err, f.Close())
 		}
 		s.f = f
 	}
