@@ -142,7 +142,7 @@ func (r *Router) message(ctx context.Context, entry Entry, line *line, person *P
 		return r.control(ctx, entry, line, person, "cancel", "")
 	}
 	r.trim(&entry)
-	if text := r.refusal(&entry, person); text != "" {
+	if text, refused := r.refusal(&entry, person); refused {
 		return line.noticed(entry, text), nil
 	}
 	r.queue(&entry, line, person)
@@ -170,35 +170,46 @@ func (r *Router) queue(entry *Entry, line *line, person *Person) {
 	entry.MayClaim = entry.CollectWindow == 0 && !r.waiting.Load() && r.workers.take(person.Name)
 }
 
-// refusal says why a message of a known person is answered with a notice instead
-// of a turn; empty: it is not.
-func (r *Router) refusal(entry *Entry, person *Person) string {
+// refusal says why a message of a known person becomes a notice instead of a turn.
+// With no text the person is not told: they were, a moment ago.
+func (r *Router) refusal(entry *Entry, person *Person) (reason string, refused bool) {
 	text, files := entry.Event.Message.Text, entry.Event.Message.Attachments
 	switch {
 	case blank(text) && len(files) == 0 && entry.aside != "":
-		return entry.aside // nothing else is left of it
+		return entry.aside, true // nothing else is left of it
 	case blank(text) && len(files) == 0:
-		return "Your message is empty. Write what you would like me to do; /help shows what I can."
+		return "Your message is empty. Write what you would like me to do; /help shows what I can.", true
 	case blank(text) && onlyVoice(files):
-		return "I cannot listen to voice messages yet. Please write to me what you said."
+		return "I cannot listen to voice messages yet. Please write to me what you said.", true
 	case r.Config.MessageLimit > 0 && int64(len(text)) > r.Config.MessageLimit:
 		return fmt.Sprintf("Your message is %d KB long; I take up to %d KB. Please send it in parts.",
-			(len(text)+1023)/1024, r.Config.MessageLimit/1024)
-	case r.tooFast(entry.Event, person):
-		return fmt.Sprintf("You are faster than I am: I take %s messages of one person. Please wait a little and send this one again.", r.Config.RatePerson)
+			(len(text)+1023)/1024, r.Config.MessageLimit/1024), true
 	}
-	return ""
+	tooFast, tell := r.tooFast(entry.Event, person)
+	if tell {
+		reason = fmt.Sprintf("You are faster than I am: I take %s messages of one person. "+
+			"Please wait a little, then send this one again, and what you send until then.", r.Config.RatePerson)
+	}
+	return reason, tooFast
 }
 
 // tooFast counts one thing that a person wants of us, and says whether it is one too
-// many.
-func (r *Router) tooFast(event channels.Event, person *Person) bool {
-	return event.Sender.Person == "" && !r.rates.allow(person.Name, time.Now())
+// many, and whether to tell the person so.
+func (r *Router) tooFast(event channels.Event, person *Person) (tooFast, tell bool) {
+	if event.Sender.Person != "" {
+		return false, false
+	}
+	ok, tell := r.rates.allow(person.Name, time.Now())
+	return !ok, tell
 }
 
-// noticed makes an entry one that is kept and answered by text alone.
+// noticed makes an entry one that is kept and answered by text alone; with no text
+// it is only kept.
 func (l *line) noticed(entry Entry, text string) Entry {
-	entry.Class, entry.Reply, entry.aside = ClassNotice, l.notice(entry.Event, text), ""
+	entry.Class, entry.aside = ClassNotice, ""
+	if text != "" {
+		entry.Reply = l.notice(entry.Event, text)
+	}
 	return entry
 }
 
@@ -253,9 +264,13 @@ func causeOf(entry *Entry) error {
 	return agent.ErrInterrupted
 }
 
-// unreserve gives back the workers that sorting reserved.
+// unreserve gives back the workers that sorting reserved, and forgets who would have
+// been told of being too fast.
 func (r *Router) unreserve(entries []Entry) {
 	for _, entry := range entries {
+		if entry.Class == ClassNotice {
+			r.rates.untold(entry.Person)
+		}
 		if entry.MayClaim {
 			r.workers.give(entry.Person)
 		}

@@ -24,8 +24,12 @@ func (r *Router) press(entry Entry, line *line, person *Person) Entry {
 	// The message is ours, and the person wrote none.
 	entry.Event.Message = channels.Message{}
 	entry.Action = HashCode(entry.Event.Action.Code)
-	if r.tooFast(entry.Event, person) {
-		return line.noticed(entry, "You are faster than I am: I take "+r.Config.RatePerson+" messages of one person. Please wait a little and press again.")
+	if tooFast, tell := r.tooFast(entry.Event, person); tooFast {
+		text := ""
+		if tell {
+			text = "You are faster than I am: I take " + r.Config.RatePerson + " messages of one person. Please wait a little and press again."
+		}
+		return line.noticed(entry, text)
 	}
 	r.queue(&entry, line, person)
 	entry.Class = ClassAction

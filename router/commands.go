@@ -60,7 +60,7 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 	case "help":
 		text = helpText
 	case "start":
-		text = "Hello " + person.Name + ". " + helpText
+		text = "Hello " + calledBy(person, entry) + ". " + helpText
 	case "whoami":
 		text = whoami(person, entry)
 	case "status":
@@ -84,9 +84,19 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 	return entry, nil
 }
 
+// calledBy is what to call a person: by their name, or, where that is only an
+// identity, because nobody gave them one, by what the platform calls them.
+func calledBy(person *Person, entry Entry) string {
+	label := shorten(entry.Event.Sender.Label, progressName)
+	if person.Source == "open" && label != "" {
+		return escape(label)
+	}
+	return person.Name
+}
+
 func whoami(person *Person, entry Entry) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "You are %s, role %s.", person.Name, person.Role)
+	fmt.Fprintf(&b, "You are %s, role %s.", calledBy(person, entry), person.Role)
 	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", entry.Identity, entry.Event.Conversation.Channel)
 	if len(person.Tools) == 0 {
 		b.WriteString("\nYou may use no tools.")

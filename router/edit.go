@@ -24,8 +24,11 @@ func (r *Router) edit(ctx context.Context, entry Entry, line *line, person *Pers
 	r.trim(&entry)
 	// Platforms tell an edit for less than a new text; that is free.
 	if !known || former != event.Message.Text {
-		if text := r.refusal(&entry, person); text != "" {
-			entry = line.noticed(entry, text+kept(known))
+		if text, refused := r.refusal(&entry, person); refused {
+			if text != "" {
+				text += kept(known)
+			}
+			entry = line.noticed(entry, text)
 			entry.Event.Message.ID = "" // it stays the ID of the message as it was
 			return entry, nil
 		}

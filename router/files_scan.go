@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 	"unicode"
 )
@@ -41,8 +40,7 @@ func (s scanner) judge(ctx context.Context, path string) (reason string, err err
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	endAll(cmd)
 	cmd.WaitDelay = 2 * time.Second
 	var out firstLine
 	cmd.Stdout, cmd.Stderr = &out, &out

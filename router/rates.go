@@ -46,13 +46,22 @@ func (b *bucket) wait(now time.Time) time.Duration {
 
 func (b *bucket) take() { b.tokens-- }
 
+// tooFastQuiet is for how long a person who was told of being too fast is not told
+// again, unless a message was taken meanwhile.
+const tooFastQuiet = time.Minute
+
 // personRates holds how fast each person may write.
 type personRates struct {
 	rate  float64
 	burst int
 
 	mu      sync.Mutex
-	buckets map[string]*bucket
+	buckets map[string]*personBucket
+}
+
+type personBucket struct {
+	bucket
+	told time.Time // when the person was told of being too fast; zero: not since the last message that was taken
 }
 
 func newPersonRates(setting string) (*personRates, error) {
@@ -60,28 +69,42 @@ func newPersonRates(setting string) (*personRates, error) {
 	if err != nil {
 		return nil, fmt.Errorf("router.rate_person: %w", err)
 	}
-	return &personRates{rate: rate, burst: burst, buckets: map[string]*bucket{}}, nil
+	return &personRates{rate: rate, burst: burst, buckets: map[string]*personBucket{}}, nil
 }
 
-// allow counts one message of person and says whether it is within the rate.
-func (p *personRates) allow(person string, now time.Time) bool {
+// allow counts one message of person and says whether it is within the rate, and
+// where it is not, whether to tell the person, who is not told of each.
+func (p *personRates) allow(person string, now time.Time) (ok, tell bool) {
 	if p.rate == 0 {
-		return true
+		return true, false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.buckets[person]
 	if b == nil {
 		p.forgetIdle(now)
-		fresh := newBucket(p.rate, p.burst, now)
-		b = &fresh
+		b = &personBucket{bucket: newBucket(p.rate, p.burst, now)}
 		p.buckets[person] = b
 	}
-	if b.wait(now) > 0 {
-		return false
+	if b.wait(now) == 0 {
+		b.take()
+		b.told = time.Time{}
+		return true, false
 	}
-	b.take()
-	return true
+	if !b.told.IsZero() && now.Sub(b.told) < tooFastQuiet {
+		return false, false
+	}
+	b.told = now
+	return false, true
+}
+
+// untold takes back that person was told: it could not be committed.
+func (p *personRates) untold(person string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b := p.buckets[person]; b != nil {
+		b.told = time.Time{}
+	}
 }
 
 // forgetIdle drops full buckets, so that the map holds only who wrote lately.

@@ -282,11 +282,17 @@ func TestOpenPolicyMakesPeople(t *testing.T) {
 		r.channel.DM = "open"
 		r.start()
 		r.platform.Say("c9", "eve", "let me in")
-		r.platform.Say("c9", "eve", "/whoami")
-		sent := r.await(2)
+		r.await(1)
+		// Nobody gave them a name but the platform; ada has one of ours.
+		r.platform.Write(scripted.Message{Conversation: "c9", User: "eve", Label: "Eve Ex", Text: "/start"})
+		r.platform.Write(scripted.Message{Conversation: "c9", User: "eve", Label: "Eve Ex", Text: "/whoami"})
+		r.platform.Write(scripted.Message{Conversation: "c1", User: "ada", Label: "Lady Lovelace", Text: "/start"})
+		sent := r.await(4)
 		all := strings.Join(texts(sent), "\n")
-		if !strings.Contains(all, "re: let me in") || !strings.Contains(all, "You are scripted:eve, role user") {
-			t.Errorf("sent %q", texts(sent))
+		for _, want := range []string{"re: let me in", "Hello Eve Ex.", "You are Eve Ex, role user", "You speak as scripted:eve", "Hello ada."} {
+			if !strings.Contains(all, want) {
+				t.Errorf("nobody says %q: %q", want, texts(sent))
+			}
 		}
 	})
 }
@@ -342,6 +348,14 @@ func TestTooFast(t *testing.T) {
 		}
 		if last := r.platform.Sent()[2].Text; !strings.Contains(last, "faster than I am") {
 			t.Errorf("sent %q", last)
+		}
+		for range 3 { // kept, and not told of each
+			r.platform.Say("c1", "ada", "more")
+		}
+		r.until("all is taken", func() bool { return r.platform.Pending() == 0 })
+		r.platform.Say("c2", "bob", "hello") // behind them
+		if sent := r.await(4); sent[3].Text != "re: hello" {
+			t.Errorf("sent %q", texts(sent))
 		}
 	})
 }

@@ -32,15 +32,44 @@ func (s *strangers) first(key string) bool {
 }
 
 // logStranger tells the operator, once each, who wrote to the bot and was not let
-// in, and by which words the settings would let them in. The stranger gets no answer.
+// in, and by which words the settings would let them in. They get no answer.
 func (r *Router) logStranger(ctx context.Context, event *channels.Event, identity string) {
 	conv := event.Conversation
 	meant := conv.Kind == channels.Direct || event.Message.Mentioned
 	if event.Kind != channels.EventMessage || event.Sender.Bot || event.Sender.ID == "" || !meant {
 		return
 	}
-	if r.strangers.first(conv.Channel + "\x00" + identity + "\x00" + conv.Place) {
-		r.Log.InfoContext(ctx, "a stranger wrote and got no answer; [[people]] identities and allow_conversations let somebody in",
-			"channel", conv.Channel, "identity", identity, "conversation", conv.Place, "kind", string(conv.Kind))
+	if !r.strangers.first(conv.Channel + "\x00" + identity + "\x00" + conv.Place) {
+		return
 	}
+	l := r.lines[conv.Channel]
+	person := r.Roster.Identified(l.name+":"+event.Sender.ID, identity)
+	log := r.Log.With("channel", conv.Channel, "identity", identity, "conversation", conv.Place, "kind", string(conv.Kind))
+	if person == nil {
+		log.InfoContext(ctx, "a stranger wrote and got no answer", "setting", r.missing(l, conv, false))
+		return
+	}
+	log.InfoContext(ctx, "somebody known wrote where they are not served and got no answer", "person", person.Name,
+		"setting", r.missing(l, conv, true))
+}
+
+// missing says which settings keep somebody out of a conversation.
+func (r *Router) missing(l *line, conv channels.Conversation, known bool) string {
+	table := "[channels." + l.name + "]"
+	var place string // what keeps everybody out
+	switch {
+	case conv.Kind == channels.Direct && l.config.DM == "disabled":
+		place = `dm = "disabled" in ` + table
+	case conv.Kind != channels.Direct && l.config.Groups == "disabled":
+		place = `groups = "disabled" in ` + table
+	case conv.Kind != channels.Direct && l.config.Groups != "open" && !r.allows(l, conv.Place):
+		place = "this conversation is not in allow_conversations of " + table
+	}
+	switch {
+	case known:
+		return place
+	case place == "":
+		return "the identity is not in [[people]]"
+	}
+	return "the identity is not in [[people]], and " + place
 }

@@ -50,6 +50,7 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 	}
 	r.platform.Write(scripted.Message{Conversation: "g9", Kind: "group", User: "mallory", Text: "hey bot", Mentioned: true})
 	r.platform.Write(scripted.Message{Conversation: "g9", Kind: "group", User: "trent", Text: "talk among people"})
+	r.platform.Write(scripted.Message{Conversation: "g9", Kind: "group", User: "ada", Text: "hey bot", Mentioned: true})
 	for deadline := time.Now().Add(10 * time.Second); r.platform.Pending() > 0 && time.Now().Before(deadline); {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -59,6 +60,15 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 	}
 	if n := log.count("a stranger wrote", "scripted:mallory", "conversation=g9"); n != 1 {
 		t.Errorf("the group is logged %d times", n)
+	}
+	if n := log.count("a stranger wrote", "kind=direct", "setting=\"the identity is not in [[people]]\""); n != 1 {
+		t.Error("what would let the stranger in is not said")
+	}
+	if n := log.count("a stranger wrote", "kind=group", "not in [[people]], and this conversation is not in allow_conversations of [channels.play]"); n != 1 {
+		t.Error("what would let the stranger in is not said of the group")
+	}
+	if n := log.count("scripted:ada"); n != 1 || log.count("somebody known", "person=ada", "setting=\"this conversation is not in allow_conversations of [channels.play]\"") != 1 {
+		t.Errorf("somebody known in a group that is not allowed is logged %d times", n)
 	}
 	if n := log.count("a stranger wrote", "trent"); n != 0 {
 		t.Error("who did not mean the bot is logged")
