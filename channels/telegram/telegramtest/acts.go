@@ -1,14 +1,18 @@
 package telegramtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 )
 
 func escapeName(name string) string {
@@ -36,6 +40,9 @@ var errDeed = errors.New("that cannot be done here")
 var acts = map[string]func(s *Server, d deed) (any, error){
 	"send": (*Server).actSend,
 	"edit": func(s *Server, d deed) (any, error) {
+		if Units(d.Text) > maxText {
+			return nil, fmt.Errorf("one message has at most %d characters", maxText)
+		}
 		if !s.wrote(d) {
 			return nil, errDeed
 		}
@@ -123,7 +130,7 @@ func (s *Server) wrote(d deed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.find(s.bots[0], d.Chat)
-	if c == nil || strings.TrimSpace(d.Text) == "" && d.Text != "" || Units(d.Text) > maxText {
+	if c == nil || strings.TrimSpace(d.Text) == "" && d.Text != "" {
 		return false
 	}
 	r := c.byID(d.Message)
@@ -142,11 +149,10 @@ func (s *Server) groupsOf(user int64) (ids []int64) {
 	return ids
 }
 
-// actSend writes a message as the platform's apps do: long texts in several, pictures
+// actSend writes as the platform's apps do: long texts in several messages, pictures
 // as photos. Whoever blocked the bot unblocks it by writing.
 func (s *Server) actSend(d deed) (any, error) {
-	text, _ := trim(d.Text, nil)
-	p := Post{Chat: d.Chat, From: d.User, Thread: d.Thread, Text: text, ReplyTo: d.Message}
+	p := Post{Chat: d.Chat, From: d.User, Thread: d.Thread, ReplyTo: d.Message}
 	for _, h := range d.Files {
 		f, err := read(h)
 		if err != nil {
@@ -154,13 +160,49 @@ func (s *Server) actSend(d deed) (any, error) {
 		}
 		p.Files = append(p.Files, f)
 	}
-	if text == "" && len(p.Files) == 0 || Units(text) > maxText || len(p.Files) > 10 {
-		return nil, errors.New("a message has 1 to 4096 characters, or up to 10 files")
+	texts := pieces(d.Text)
+	switch n := len(p.Files); {
+	case n > 10:
+		return nil, errors.New("at most 10 files go at once")
+	case n > 0 && (len(texts) > 1 || len(texts) == 1 && Units(texts[0]) > maxCaption):
+		return nil, fmt.Errorf("a text that comes with files has at most %d characters; send it on its own", maxCaption)
+	case n > 0 && len(texts) == 0:
+		texts = []string{""}
+	case len(texts) == 0:
+		return nil, errors.New("the message is empty")
 	}
 	if d.Chat == d.User {
 		s.Block(d.User, false)
 	}
-	return s.Post(p), nil
+	var sent []Message
+	for _, p.Text = range texts {
+		sent = append(sent, s.Post(p)...)
+		p.ReplyTo = 0
+	}
+	return sent, nil
+}
+
+// pieces cuts a text into messages, at the end of a line if there is one, else of a
+// word, else anywhere.
+func pieces(text string) (parts []string) {
+	for text = strings.TrimSpace(text); text != ""; {
+		end, line, word, units := len(text), 0, 0, 0
+		for i, r := range text {
+			if units += utf16.RuneLen(r); units > maxText {
+				end = cmp.Or(line, word, i)
+				break
+			}
+			switch {
+			case r == '\n':
+				line = i
+			case unicode.IsSpace(r):
+				word = i
+			}
+		}
+		parts = append(parts, strings.TrimRightFunc(text[:end], unicode.IsSpace))
+		text = strings.TrimLeftFunc(text[end:], unicode.IsSpace)
+	}
+	return parts
 }
 
 // read takes an uploaded file; what it is shown as goes by its content.

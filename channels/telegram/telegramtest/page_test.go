@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,8 @@ func TestPageRefusesWhatPeopleCannotDo(t *testing.T) {
 		"/page/send":   {"user": {itoa(eve.ID)}, "chat": {itoa(secret.ID)}, "text": {"let me in"}},
 		"/page/edit":   {"user": {itoa(ada.ID)}, "chat": {itoa(secret.ID)}, "message": {itoa(said.ID + 1)}, "text": {"x"}},
 		"/page/delete": {"user": {itoa(s.Bot().User.ID)}, "chat": {itoa(secret.ID)}, "message": {itoa(said.ID)}},
+		"/page/send?2": {"user": {itoa(ada.ID)}, "chat": {itoa(secret.ID)}, "text": {" \r\n "}},
+		"/page/edit?2": {"user": {itoa(ada.ID)}, "chat": {itoa(secret.ID)}, "message": {itoa(said.ID)}, "text": {strings.Repeat("x", 4097)}},
 		"/page/person": {"user": {itoa(ada.ID)}, "text": {" "}},
 		"/page/press":  {"user": {"12"}, "text": {"x"}},
 	} {
@@ -80,11 +83,44 @@ func TestPageRefusesWhatPeopleCannotDo(t *testing.T) {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
 		}
 	}
-	if resp, body := ask(t, s, http.MethodPost, "/page/send", "user="+itoa(ada.ID)+"&chat="+itoa(ada.ID)+"&text="+strings.Repeat("x", 4097)); resp.StatusCode != http.StatusBadRequest {
-		t.Errorf("a text that is too long: %d %s", resp.StatusCode, body)
-	}
 	if got := s.Messages(secret.ID); len(got) != 1 || got[0].Text != "mine" {
 		t.Errorf("the group shows %+v", got)
+	}
+}
+
+// As in the platform's apps, a text of any length can be sent.
+func TestPageSendsLongTextsInSeveral(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		text string
+		want []string
+	}{
+		"fits":     {strings.Repeat("x", 4096), []string{strings.Repeat("x", 4096)}},
+		"lines":    {"a b\n" + strings.Repeat("x", 4090) + "\r\n\r\nlast one", []string{"a b\n" + strings.Repeat("x", 4090), "last one"}},
+		"words":    {"a " + strings.Repeat("x", 4096), []string{"a", strings.Repeat("x", 4096)}},
+		"one word": {strings.Repeat("😀", 4097), []string{strings.Repeat("😀", 2048), strings.Repeat("😀", 2048), "😀"}},
+		"blank":    {"a\n" + strings.Repeat(" ", 9000) + "b", []string{"a", "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := telegramtest.New(t)
+			ada := s.AddUser("Ada")
+			first := s.Say(ada.ID, "first")
+			form := url.Values{"user": {itoa(ada.ID)}, "chat": {itoa(ada.ID)}, "message": {itoa(first.ID)}, "text": {tt.text}}
+			if resp, body := ask(t, s, http.MethodPost, "/page/send", form.Encode()); resp.StatusCode != http.StatusOK {
+				t.Fatalf("%d %s", resp.StatusCode, body)
+			}
+			var got []string
+			for i, m := range s.Messages(ada.ID)[1:] {
+				got = append(got, m.Text)
+				if (m.ReplyTo != nil) != (i == 0) {
+					t.Errorf("message %d answers to %v", i, m.ReplyTo)
+				}
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("%d messages: %.50q, want %d", len(got), got, len(tt.want))
+			}
+		})
 	}
 }
 

@@ -89,19 +89,20 @@ function showChats() {
   for (const c of view.chats || []) {
     const direct = c.type === "private";
     const row = (title, thread, cls) => {
-      const current = c.id === here.chat && (thread || 0) === here.thread;
+      const current = c.id === here.chat && thread === here.thread;
       const b = el("button", { type: "button", className: cls + (current ? " current" : ""), textContent: title });
-      b.addEventListener("click", () => go({ chat: c.id, thread: thread || 0 }));
+      // The direct chat is that of whoever one is by then.
+      b.addEventListener("click", () => go({ chat: direct ? here.user : c.id, thread }));
       if (current) $("title").textContent = title;
-      rows.push(b);
+      rows.push([[c.id, thread, b.className, title], b]);
     };
     row(direct ? "@" + view.bot.username : c.title, 0, direct ? "direct" : "group");
     for (const t of c.topics || []) row(t.name, t.id, "topic");
   }
-  const nav = $("chats");
-  if (JSON.stringify(rows.map((r) => [r.className, r.textContent])) !== nav.dataset.rows) {
-    nav.dataset.rows = JSON.stringify(rows.map((r) => [r.className, r.textContent]));
-    nav.replaceChildren(...rows);
+  const nav = $("chats"), now = JSON.stringify(rows.map(([key]) => key));
+  if (now !== nav.dataset.rows) {
+    nav.dataset.rows = now;
+    nav.replaceChildren(...rows.map(([, b]) => b));
   }
   $("mention").hidden = here.chat === here.user;
 }
@@ -234,7 +235,10 @@ function tools(m, mine) {
   }
   if (mine) {
     tool(icon("edit"), "Edit", () => setContext({ kind: "edit", message: m }));
-    tool(icon("delete"), "Delete", () => act("delete", { message: m.message_id }));
+    tool(icon("delete"), "Delete", async () => {
+      const gone = await act("delete", { message: m.message_id });
+      if (gone) toast("Deleted here. The platform does not tell bots of it: the bot keeps the message.");
+    });
   }
   return box;
 }
