@@ -40,6 +40,7 @@ type health struct {
 	lastEvent time.Time
 	first     time.Time     // when the present connection first spoke; zero: it did not
 	over      bool          // the present connection is being ended: what it still says is no sign of life
+	next      time.Time     // when a new connection is made; zero: one is there, or none is to be
 	up        chan struct{} // closed at the first frame of all
 }
 
@@ -50,8 +51,12 @@ func newHealth() *health {
 func (h *health) status(l *line) channels.Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	reason := h.reason
+	if wait := time.Until(h.next); wait > 0 {
+		reason += fmt.Sprintf("; next try in %s", max(wait.Round(time.Second), time.Second))
+	}
 	return channels.Status{
-		Name: l.name, Kind: l.kind, State: h.state, Since: h.since, Reason: h.reason,
+		Name: l.name, Kind: l.kind, State: h.state, Since: h.since, Reason: reason,
 		LastFrame: h.lastFrame, LastEvent: h.lastEvent,
 	}
 }
@@ -72,7 +77,14 @@ func (h *health) set(state channels.State, reason string) (news bool) {
 func (h *health) began() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.first, h.over = time.Time{}, false
+	h.first, h.over, h.next = time.Time{}, false, time.Time{}
+}
+
+// rests notes that the next connection is made after so long.
+func (h *health) rests(wait time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.next = time.Now().Add(wait)
 }
 
 // ends notes that the present connection is being ended.
@@ -189,6 +201,7 @@ func (l *line) connect(ctx context.Context) {
 			wait, pause = reconnectMin, reconnectMin // Run asks nobody while the credential is the same
 		} else {
 			pause = min(2*pause, reconnectMax)
+			l.health.rests(wait)
 		}
 		l.judge(ctx, err)
 		sleep(ctx, wait)

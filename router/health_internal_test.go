@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -111,8 +112,21 @@ func TestConnectBacksOffAndForgives(t *testing.T) {
 			t.Errorf("a connection that never spoke reset the pause: %s", got)
 		}
 		s := r.Statuses()[0]
-		if s.State != channels.StateError || s.Reason == "" || s.LastFrame.IsZero() {
+		if s.State != channels.StateError || s.LastFrame.IsZero() {
 			t.Errorf("%+v", s)
+		}
+		_, wait, found := strings.Cut(s.Reason, "the line is cut (")
+		_, wait, _ = strings.Cut(wait, "; next try in ")
+		rest, err := time.ParseDuration(wait)
+		if !found || err != nil || rest <= 0 {
+			t.Errorf("%q, %v", s.Reason, err)
+		}
+		made := len(w.at)
+		w.mu.Unlock()
+		time.Sleep(rest + time.Second)
+		w.mu.Lock()
+		if len(w.at) != made+1 {
+			t.Errorf("%d connections when the next was to be made", len(w.at)-made)
 		}
 	})
 }
@@ -138,7 +152,7 @@ func TestUselessConnectionsAreTriedGently(t *testing.T) {
 				began := r.Statuses()[0]
 				time.Sleep(time.Hour)
 				s := r.Statuses()[0]
-				if s.State != want || s.Reason == "" || !s.Since.Equal(began.Since) {
+				if s.State != want || s.Reason != "getMe: "+fault.Error() || !s.Since.Equal(began.Since) { // nobody is asked again
 					t.Errorf("%+v, and at first %+v", s, began)
 				}
 				if n := w.runs.Load(); n > 721 {
@@ -163,7 +177,7 @@ func TestAnotherPollerIsNamed(t *testing.T) {
 		}}
 		r := connected(t, w)
 		time.Sleep(time.Hour)
-		if s := r.Statuses()[0]; s.State != channels.StateError || s.Reason != "getUpdates: "+channels.ErrElsewhere.Error() {
+		if s := r.Statuses()[0]; s.State != channels.StateError || !strings.HasPrefix(s.Reason, "getUpdates: "+channels.ErrElsewhere.Error()+"; next try in ") {
 			t.Errorf("%+v", s)
 		}
 		if n := w.runs.Load(); n > 20 {

@@ -184,6 +184,8 @@ func (c *Client) Probe(ctx context.Context) error { return c.meet(ctx) }
 // Source: https://core.telegram.org/bots/api#authorizing-your-bot.
 var tokenShape = regexp.MustCompile(`^[0-9]{1,19}:[A-Za-z0-9_-]+$`)
 
+var errTokenShape = errors.New("it does not look like 123456:ABC…, as @BotFather gives it")
+
 // open reads the credential and makes the library's client where it changed. It does
 // no I/O besides reading the credential.
 func (c *Client) open() (account, error) {
@@ -197,7 +199,7 @@ func (c *Client) open() (account, error) {
 		return c.account, nil
 	}
 	if !tokenShape.MatchString(secret.Reveal()) {
-		return account{}, fmt.Errorf("token: %w: it does not look like 123456:ABC…, as @BotFather gives it", channels.ErrUnauthorized)
+		return account{}, fmt.Errorf("token: %w: %w", channels.ErrUnauthorized, errTokenShape)
 	}
 	number, _, _ := strings.Cut(secret.Reveal(), ":")
 	id, err := strconv.ParseInt(number, 10, 64)

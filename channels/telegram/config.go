@@ -39,6 +39,15 @@ type Config struct {
 // DefaultConfig is the table with nothing set.
 func DefaultConfig() Config { return Config{Mode: ModePolling} }
 
+// CheckCredential says what is wrong with the shape of the credential that key names,
+// for settings that hold it literally. The text does not repeat it.
+func (c Config) CheckCredential(key string, s channels.Secret) error {
+	if key == "token" && !tokenShape.MatchString(s.Reveal()) {
+		return errTokenShape
+	}
+	return nil
+}
+
 // Source: https://core.telegram.org/bots/api#setwebhook "secret_token".
 var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 

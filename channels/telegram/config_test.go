@@ -36,6 +36,24 @@ func TestConfig(t *testing.T) {
 	}
 }
 
+func TestTokenShape(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{"1:x", "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "9223372036854775807:a-b_" + strings.Repeat("c", 200)} {
+		if err := DefaultConfig().CheckCredential("token", channels.Secret(good)); err != nil {
+			t.Errorf("%s: %v", good, err)
+		}
+	}
+	for _, bad := range []string{"hello", "hunter2:x", "1:", ":x", "1:a b", "1:a/../b", "1:x\n"} {
+		err := DefaultConfig().CheckCredential("token", channels.Secret(bad))
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	if err := DefaultConfig().CheckCredential("webhook_secret", "hello"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	c := knowing()
