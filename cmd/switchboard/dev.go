@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"switchboard/channels/telegram"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/configs"
 )
 
 // devCmd are fake platforms, to try a channel with no account.
@@ -30,7 +32,7 @@ const devMark = "# Written by \"switchboard dev telegram\""
 // devSettings are what the bot needs to serve the fake platform: its address, the
 // bot's token, the data folder, the first person's ID there.
 const devSettings = devMark + `, which writes it again at each start.
-# To keep changes, take this line and the one above away, or copy the file.
+# To keep changes, take this line and the one above away: then it is left alone.
 data_dir = %[3]q
 
 [agent]
@@ -67,13 +69,18 @@ func (c devTelegramCmd) Run(a *app) error {
 	if err != nil {
 		return fmt.Errorf("--write-config: %w", err)
 	}
+	keeps := false
 	text := fmt.Sprintf(devSettings, server.URL(), server.Token(), filepath.Join(dir, name+"-data"), ada.ID)
 	if c.WriteConfig == "-" {
 		fmt.Fprint(a.out, text)
-	} else if err := rewrite(c.WriteConfig, text); err != nil {
+	} else if keeps, err = rewrite(c.WriteConfig, text); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "A fake Telegram is on this machine at %s\n\n", server.URL())
+	if keeps {
+		fmt.Fprintf(a.err, "%s is not of this command's writing, or was made yours: it was left alone.\n%s\n",
+			c.WriteConfig, a.reaches(c.WriteConfig, server))
+	}
 	if c.WriteConfig != "-" {
 		fmt.Fprintf(a.err, "1. The bot, in a second terminal:  %s --config %s\n", self(), c.WriteConfig)
 		fmt.Fprintf(a.err, "2. You, in a browser:              %s/\n\n", server.URL())
@@ -83,19 +90,38 @@ func (c devTelegramCmd) Run(a *app) error {
 	return nil
 }
 
-// rewrite writes a settings file, unless there is one that somebody else wrote.
-func rewrite(path, text string) error {
+// rewrite writes a settings file, unless there is one that somebody else wrote or made
+// theirs: that one it keeps.
+func rewrite(path, text string) (keeps bool, err error) {
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("read %s: %w", path, err)
+		return false, fmt.Errorf("read %s: %w", path, err)
 	}
 	if err == nil && !strings.HasPrefix(string(old), devMark) {
-		return fmt.Errorf("%s is not of this command's making; name another file with --write-config, or \"-\"", path)
+		return true, nil
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return fmt.Errorf("write the settings: %w", err)
+		return false, fmt.Errorf("write the settings: %w", err)
 	}
-	return nil
+	return false, nil
+}
+
+// reaches says what to change in a settings file before a bot with it reaches the
+// server; nothing when one does.
+func (a *app) reaches(path string, server *telegramtest.Server) string {
+	settings, _, err := configs.Load(configs.Options{File: path, Env: a.env, Kinds: configKinds()})
+	if err != nil {
+		return fmt.Sprintf("A bot cannot start with it: %v\n", err)
+	}
+	for _, channel := range settings.Channels {
+		if cfg, ok := channel.Adapter.(*telegram.Config); ok && strings.TrimRight(cfg.APIURL, "/") == server.URL() {
+			if token, err := cfg.Token.Read(); err == nil && token.Reveal() == server.Token() {
+				return ""
+			}
+		}
+	}
+	return fmt.Sprintf("No channel in it reaches this platform, which takes\n\n[channels.telegram]\nkind = \"telegram\"\napi_url = %q\ntoken = %q\n",
+		server.URL(), server.Token())
 }
 
 // self is how this program was called.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -64,20 +65,69 @@ func TestDevTelegram(t *testing.T) {
 	}
 }
 
+// A settings file that somebody else wrote, or took the first lines of away, stays as
+// it is, and the platform starts all the same.
 func TestDevTelegramKeepsYourFiles(t *testing.T) {
 	t.Parallel()
-	r := bare(t)
-	before, err := os.ReadFile(r.config)
+	dir := t.TempDir()
+	written := filepath.Join(dir, "dev-telegram.toml")
+	log := run(t, dir, "dev", "telegram", "--listen", "127.0.0.1:0")
+	until(t, "the settings are written", func() bool { return strings.Contains(log.String(), "It forgets everything") })
+	text, err := os.ReadFile(written)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, errs, code := r.command("dev", "telegram", "--listen", "127.0.0.1:0", "--write-config", r.config)
-	if code != 1 || out != "" || !strings.Contains(errs, "not of this command's making") {
-		t.Errorf("exit %d, stdout %q, stderr %q", code, out, errs)
+	_, mine, _ := strings.Cut(string(text), "\n")
+	_, mine, _ = strings.Cut(mine, "\n")
+	at := regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	for name, tt := range map[string]struct {
+		text, says string
+		fits       bool
+	}{
+		"with this server":    {mine, "", true},
+		"with another server": {at.ReplaceAllString(mine, "127.0.0.1:1"), "No channel in it reaches this platform", false},
+		"with another token":  {regexp.MustCompile(`token = "\d+`).ReplaceAllString(mine, `token = "1`), "No channel in it reaches this platform", false},
+		"with no channel":     {"data_dir = \"data\"\n", "[channels.telegram]", false},
+		"that is broken":      {"what = is this", "A bot cannot start with it", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, free := t.TempDir(), freeAddress(t)
+			yours := filepath.Join(dir, "yours.toml")
+			text := strings.ReplaceAll(tt.text, at.FindString(mine), free)
+			if err := os.WriteFile(yours, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			log := run(t, dir, "dev", "telegram", "--listen", free, "--write-config", "yours.toml")
+			until(t, "the fake platform is there", func() bool { return strings.Contains(log.String(), "It forgets everything") })
+			if after, err := os.ReadFile(yours); err != nil || string(after) != text {
+				t.Errorf("the settings are %q, %v", after, err)
+			}
+			said := log.String()
+			if !strings.Contains(said, "was left alone") || !strings.Contains(said, tt.says) || strings.Contains(said, "No channel in it") && tt.fits {
+				t.Errorf("it says\n%s", said)
+			}
+			if strings.Contains(said, "[channels.telegram]") && !strings.Contains(said, `api_url = "http://`+free+`"`) {
+				t.Errorf("it does not say what the settings should be:\n%s", said)
+			}
+		})
 	}
-	if after, err := os.ReadFile(r.config); err != nil || string(after) != string(before) {
-		t.Errorf("the settings are %q, %v", after, err)
+}
+
+// freeAddress is one on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestDevTelegramListensHereOnly(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
 	for listen, want := range map[string]string{
 		"0.0.0.0:0": "only this machine", "nowhere": "missing port", strings.TrimPrefix(busy(t), "http://"): "takes a free port",
 	} {
