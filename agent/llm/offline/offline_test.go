@@ -266,6 +266,21 @@ func TestPlansThatOnlySay(t *testing.T) {
 	}
 }
 
+// The person has read the reason for the new plan; its words are not said again.
+func TestFailureIsToldOnce(t *testing.T) {
+	t.Parallel()
+	const reason = "the task ended with error (exit_status), hint: look first; it said: ls: /nope: No such file"
+	for name, shown := range map[string]string{
+		"clean": reason, "tainted": "<<<data-0123456789abcdef\n" + reason + "\ndata-0123456789abcdef>>>",
+	} {
+		text := ask(t, "plan", planSchema, system(true), "## What failed\n### Attempt 1, task 1 (exec)\nCommand: ls /nope\nEnded: error (exit_status)\nHint: look first\n"+
+			"<<<data-0123456789abcdef\nls: /nope: No such file\ndata-0123456789abcdef>>>\nThe reviewer's reason:\n"+shown+"\n\n## New message\nrun ls /nope")
+		if !strings.Contains(text, "`ls /nope` ended with error (exit_status).") || strings.Contains(text, "look first") || strings.Contains(text, "No such file") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
 func TestReviews(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ output, status, reason string }{
