@@ -103,8 +103,7 @@ func respond(r *http.Request, status int, v any) *http.Response {
 	body := encode(v)
 	return &http.Response{
 		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header:        http.Header{"Content-Type": {"application/json"}},
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
 		ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
 	}
 }

@@ -26,18 +26,14 @@ func judge(p prompt) map[string]any {
 	return map[string]any{"status": "replan", "reason": reason, "learn": nil}
 }
 
-// failure tells what failed, as the section "What failed" shows it, less what the
-// person has just read as the reason for this plan.
+// failure tells what failed, but not again what the person read as reason for this plan.
 func failure(s section) string {
 	what, ended := cmp.Or(s.field("Command"), s.field("Tool")), s.field("Ended")
 	if what == "" || ended == "" {
 		return "I could not do that: " + clip(s.said(), 300)
 	}
 	text := fmt.Sprintf("I could not do that: `%s` ended with %s.", clip(what, 200), ended)
-	_, told, _ := strings.Cut(s.text(), "The reviewer's reason:")
-	if len(s.fences) > 1 { // tainted, it stands behind the output
-		told += s.fences[1]
-	}
+	_, told, _ := strings.Cut(s.text()+strings.Join(s.fences[min(1, len(s.fences)):], ""), "The reviewer's reason:")
 	if hint := s.field("Hint"); hint != "" && !strings.Contains(told, hint) {
 		text += " Advice: " + strings.TrimSuffix(hint, ".") + "."
 	}
