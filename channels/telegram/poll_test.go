@@ -248,9 +248,12 @@ func TestTokenIsInNoErrorAndNoLog(t *testing.T) {
 		note(c.Run(ctx, newRig(t).sink))
 	}
 	for _, fault := range []telegramtest.Fault{
-		{Cut: true}, {Half: true}, {Lost: true},
+		{Cut: true},
+		{Half: true},
+		{Lost: true},
 		{Rejected: &telegramtest.Rejection{Code: 400, Description: "Bad Request: the token " + s.Token() + " is " + key}},
-		{Status: 502, Body: "<html>" + s.Token() + "</html>"}, {Status: 302, Body: "<html>elsewhere</html>"},
+		{Status: 502, Body: "<html>" + s.Token() + "</html>"},
+		{Status: 302, Body: "<html>elsewhere</html>"},
 	} {
 		fault.Times = -1
 		s.Break(fault)
