@@ -20,6 +20,7 @@ type binder struct {
 	warns   []Warning
 	sources map[string]source
 	notes   map[string]string
+	refs    map[string]string
 }
 
 func (b *binder) fault(at source, key, format string, args ...any) {

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -27,13 +28,17 @@ type Kind struct {
 // known are the kinds of this program that a build may lack, with the keys their
 // tables have, so that a file written for another build is still judged.
 var known = map[string]Kind{
-	"telegram": {Adapter: func() any { cfg := telegram.DefaultConfig(); return &cfg }},
-	"slack":    {Adapter: func() any { return new(slackTable) }},
-	"discord":  {Adapter: func() any { return new(discordTable) }},
-	"web":      {},
-	"api":      {},
-	"console":  {},
+	telegram.Kind: {Adapter: func() any { cfg := telegram.DefaultConfig(); return &cfg }},
+	"slack":       {Adapter: func() any { return new(slackTable) }},
+	"discord":     {Adapter: func() any { return new(discordTable) }},
+	"web":         {},
+	"api":         {},
+	"console":     {},
 }
+
+// KindOf is how the tables of one of the program's own kinds are read; the zero Kind
+// for a name that is none. Options.Kinds holds those that a build has.
+func KindOf(name string) Kind { return known[name] }
 
 type slackTable struct {
 	BotToken      channels.Secret `toml:"bot_token"`
@@ -63,10 +68,9 @@ func (b *binder) channel(v reflect.Value, n *node, key string) {
 	if fault := badName(name); fault != "" {
 		b.fault(n.src, key, "%s", fault)
 	}
-	all := kindNames(b.kinds)
 	kindNode := n.fields["kind"]
 	if kindNode == nil {
-		b.fault(n.src, dot(key, "kind"), "is missing; write one of %s", strings.Join(all, ", "))
+		b.fault(n.src, dot(key, "kind"), "is missing; write one of %s", b.kindList())
 		return
 	}
 	word, ok := b.text(kindNode, dot(key, "kind"))
@@ -76,7 +80,7 @@ func (b *binder) channel(v reflect.Value, n *node, key string) {
 	kind, built := b.kinds[word]
 	if !built {
 		if kind, ok = known[word]; !ok {
-			b.fault(kindNode.src, dot(key, "kind"), "%q is not one of %s", word, strings.Join(all, ", "))
+			b.fault(kindNode.src, dot(key, "kind"), "%q is not one of %s", word, b.kindList())
 			return
 		}
 	}
@@ -94,6 +98,7 @@ func (b *binder) channel(v reflect.Value, n *node, key string) {
 	}
 	b.bindStruct(n, key, parts...)
 	b.check(key, ch.Validate())
+	b.credentials(ch.Adapter, key)
 	if judge, ok := ch.Adapter.(interface{ Validate() error }); ok {
 		b.check(key, judge.Validate())
 	}
@@ -107,20 +112,75 @@ func (b *binder) channel(v reflect.Value, n *node, key string) {
 	v.Set(reflect.ValueOf(ch))
 }
 
-// waiting warns of the credentials that an enabled channel will wait for.
-func (b *binder) waiting(adapter any, key string) {
-	if adapter == nil {
-		return
+// credentialsOf yields the credentials among the keys of an adapter's part.
+func credentialsOf(adapter any) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		if adapter == nil {
+			return
+		}
+		v := reflect.ValueOf(adapter).Elem()
+		for f := range fieldsOf(v.Type()) {
+			if f.typ == reflect.TypeFor[channels.Credential]() && !yield(f.key, v.FieldByIndex(f.index)) {
+				return
+			}
+		}
 	}
-	v := reflect.ValueOf(adapter).Elem()
-	for f := range fieldsOf(v.Type()) {
-		credential, ok := v.FieldByIndex(f.index).Interface().(channels.Credential)
-		if !ok {
+}
+
+// credentials has the adapter judge its credentials that are written literally. One
+// that is not written at all says, when it is read, how to write it.
+func (b *binder) credentials(adapter any, key string) {
+	judge, ok := adapter.(interface {
+		CheckCredential(key string, s channels.Secret) error
+	})
+	for name, v := range credentialsOf(adapter) {
+		full := dot(key, name)
+		if _, written := b.sources[full]; !written {
+			v.Set(reflect.ValueOf(b.credential("", nil, full)))
+		}
+		secret, err := v.Interface().(channels.Credential).Read()
+		if !ok || err != nil || b.refs[full] != "" {
 			continue
 		}
-		if _, err := credential.Read(); err != nil {
-			name := dot(key, f.key)
-			b.warn(b.source(name), name, fmt.Sprintf("%v; the channel waits for it", err))
+		if err := judge.CheckCredential(name, secret); err != nil {
+			b.fault(b.source(full), full, "%v", err)
+		}
+	}
+}
+
+// waiting warns of the credentials that an enabled channel will wait for.
+func (b *binder) waiting(adapter any, key string) {
+	for name, v := range credentialsOf(adapter) {
+		if _, err := v.Interface().(channels.Credential).Read(); err != nil {
+			full := dot(key, name)
+			b.warn(b.source(full), full, fmt.Sprintf("%v; the channel waits for it", err))
+		}
+	}
+}
+
+// accounts wants each channel to have an account of its own: two that share one take
+// each other's messages. What cannot be read now is known by where it is kept.
+func (b *binder) accounts(s *Settings) {
+	owners := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(s.Channels)) {
+		ch := s.Channels[name]
+		if !ch.Enabled {
+			continue
+		}
+		for key, v := range credentialsOf(ch.Adapter) {
+			full := "channels." + name + "." + key
+			account := b.refs[full]
+			if secret, err := v.Interface().(channels.Credential).Read(); err == nil {
+				account = "=" + secret.Reveal()
+			}
+			if account == "" {
+				continue
+			}
+			account = ch.Kind + " " + key + " " + account
+			if first := owners[account]; first != "" {
+				b.fault(b.source(full), full, "is the same as that of [channels.%s]: two channels cannot share one account; take one table away, or set enabled = false in it", first)
+			}
+			owners[account] = name
 		}
 	}
 }
@@ -150,9 +210,14 @@ func badName(name string) string {
 	return ""
 }
 
-// kindNames are the kinds a table may name: those of this build and those of others.
-func kindNames(built map[string]Kind) []string {
-	all := maps.Clone(known)
-	maps.Copy(all, built)
-	return slices.Sorted(maps.Keys(all))
+// kindList names the kinds a table may have: those of this build, and apart those
+// that are known and not in it.
+func (b *binder) kindList() string {
+	built := slices.Sorted(maps.Keys(b.kinds))
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(known)), func(name string) bool { return slices.Contains(built, name) })
+	text := strings.Join(built, ", ")
+	if len(others) > 0 {
+		text += " (known, not in this build: " + strings.Join(others, ", ") + ")"
+	}
+	return strings.TrimSpace(text)
 }

@@ -2,6 +2,7 @@ package configs
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -122,7 +123,7 @@ func TestSecretFaults(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]string{
 		`api_key = "secret:x"`:                           "secret:x is not available in this build",
-		`api_key = "file:missing"`:                       "the credential cannot be read",
+		`api_key = "file:missing"`:                       "there is no file /",
 		`api_key = "file:` + dir + `"`:                   "is not a file",
 		"api_key = \"\"\n[store]\nurl = \"env:UNSET\"":   "store.url: is empty: variable UNSET is not set",
 		"[[server.tokens]]\nname = \"a\"":                "server.tokens[0].value: is missing",
@@ -189,6 +190,59 @@ func TestLaterKeysExist(t *testing.T) {
 }
 
 // promise: P6.secret-unprintable
+func TestChannelsDoNotShareAnAccount(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "there"), []byte("1:hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, a, b, more string
+		shared           bool
+	}{
+		{"twice", "1:hunter2", "1:hunter2", "", true},
+		{"by different ways", "env:SET", "file:there", "", true},
+		{"not there yet", "file:later", "file:./later", "", true},
+		{"a variable not set", "env:UNSET", "env:UNSET", "", true},
+		{"two accounts", "1:hunter2", "2:hunter2", "", false},
+		{"not there yet, two", "file:later", "env:UNSET", "", false},
+		{"none", "", "", "", false},
+		{"one is off", "env:SET", "env:SET", "enabled = false\n", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "s.toml")
+			text := fmt.Sprintf("[channels.first]\nkind = \"telegram\"\ntoken = %q\n[channels.other]\nkind = \"telegram\"\ntoken = %q\n%s", c.a, c.b, c.more)
+			text = strings.ReplaceAll(text, "file:", "file:"+dir+"/")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := Load(Options{File: file, Env: []string{"HOME=/nowhere", "SET=1:hunter2"}, Kinds: map[string]Kind{"telegram": KindOf("telegram")}})
+			if (err != nil) != c.shared {
+				t.Fatal(err)
+			}
+			if err != nil && (!strings.Contains(err.Error(), "s.toml:6: channels.other.token: is the same as that of [channels.first]") || strings.Contains(err.Error(), "hunter2")) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What can never be a credential is a fault where it is written, and no fault where it
+// may change.
+func TestShapeOfLiteralCredentials(t *testing.T) {
+	t.Parallel()
+	for token, want := range map[string]string{
+		"hunter2": "s.toml:3: channels.telegram.token: it does not look like 123456:ABC", "1:hunter2": "", "env:SET": "", "env:UNSET": "", "": "",
+	} {
+		_, _, err := loaded(t, fmt.Sprintf("[channels.telegram]\nkind = \"telegram\"\ntoken = %q\n", token), "SET=hunter2")
+		if (err != nil) != (want != "") || err != nil && (!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: %v", token, err)
+		}
+	}
+}
+
+// promise: P6.secret-unprintable
 func TestCredentialsAreReadAtEachUse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -219,6 +273,12 @@ func TestCredentialsAreReadAtEachUse(t *testing.T) {
 	for _, w := range warns {
 		if strings.Contains(w.Text, "waits for it") {
 			waited = append(waited, w.Key)
+		}
+		if want := map[string]string{
+			"channels.c.token": "variable UNSET is not set", "channels.d.token": "there is no file " + path + ";",
+			"channels.e.token": `write token = "env:NAME" with that variable set, or token = "file:PATH"`,
+		}[w.Key]; !strings.Contains(w.Text, want) {
+			t.Errorf("%s does not say %q", w, want)
 		}
 	}
 	slices.Sort(waited)

@@ -60,7 +60,7 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	s.File = path
 	b := &binder{
 		env: env, dir: filepath.Dir(path), kinds: opts.Kinds, faults: faults,
-		sources: map[string]source{}, notes: map[string]string{},
+		sources: map[string]source{}, notes: map[string]string{}, refs: map[string]string{},
 	}
 	if len(faults) > 0 {
 		return nil, nil, sorted(faults) // the rest would be guesses
@@ -80,7 +80,7 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 		return nil, b.warns, sorted(b.faults)
 	}
 	b.later(s)
-	s.sources, s.notes = b.sources, b.notes
+	s.sources, s.notes, s.refs = b.sources, b.notes, b.refs
 	return s, b.warns, nil
 }
 

@@ -3,6 +3,7 @@ package configs
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -134,7 +135,7 @@ const maxSecretFile = 64 << 10
 func (b *binder) resolve(s string, n *node, key string) string {
 	if name, ok := strings.CutPrefix(s, "env:"); ok {
 		value := b.env[name]
-		b.notes[key] = s
+		b.notes[key], b.refs[key] = s, s
 		if value == "" {
 			b.notes[key] = "variable " + name + " is not set"
 		}
@@ -155,11 +156,11 @@ func (b *binder) resolve(s string, n *node, key string) string {
 }
 
 // credential is s as one that is read at each use. That it is missing is no fault:
-// what needs it waits for it.
+// what needs it waits for it. Empty says that none is written.
 func (b *binder) credential(s string, n *node, key string) channels.Credential {
 	if name, ok := strings.CutPrefix(s, "env:"); ok {
 		value := b.env[name] // the environment of a process stays as it is
-		b.notes[key] = s
+		b.notes[key], b.refs[key] = s, s
 		return channels.NewCredential(func() (channels.Secret, error) {
 			if value == "" {
 				return "", fmt.Errorf("%w: variable %s is not set", channels.ErrNoCredentials, name)
@@ -172,6 +173,10 @@ func (b *binder) credential(s string, n *node, key string) channels.Credential {
 		return channels.Credential{}
 	}
 	return channels.NewCredential(func() (channels.Secret, error) {
+		if s == "" {
+			name := key[strings.LastIndexByte(key, '.')+1:]
+			return "", fmt.Errorf("%w: write %s = \"env:NAME\" with that variable set, or %s = \"file:PATH\"", channels.ErrNoCredentials, name, name)
+		}
 		if path == "" {
 			return channels.Secret(s), nil
 		}
@@ -201,6 +206,10 @@ func (b *binder) secretFile(s string, n *node, key string) (path string, ok bool
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(b.dir, path)
 	}
+	if abs, err := filepath.Abs(path); err == nil { // so that people see where it was looked for
+		path = abs
+	}
+	b.refs[key] = "file:" + path
 	return path, true
 }
 
@@ -208,6 +217,8 @@ func (b *binder) secretFile(s string, n *node, key string) (path string, ok bool
 func readSecret(path string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("there is no file %s", path)
 	case err != nil:
 		return "", fmt.Errorf("the credential cannot be read: %w", err)
 	case !info.Mode().IsRegular():

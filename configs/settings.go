@@ -41,6 +41,7 @@ type Settings struct {
 
 	sources map[string]source // where each key came from; absent: the default
 	notes   map[string]string // what Show adds to a key's source
+	refs    map[string]string // where credentials are kept: "env:NAME", "file:PATH", absolute
 }
 
 // Server is the table [server].

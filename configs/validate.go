@@ -77,6 +77,7 @@ func (b *binder) validate(s *Settings) {
 	b.check("agent", s.Agent.Validate())
 	b.models(s)
 	b.check("router", s.Router.Validate())
+	b.accounts(s)
 	b.people(s)
 	b.time(s)
 	b.rest(s)

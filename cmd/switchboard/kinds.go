@@ -23,11 +23,8 @@ type kind struct {
 // The console needs no table: every engine has one.
 func kinds() []kind {
 	return append([]kind{{
-		name: telegram.Kind,
-		config: configs.Kind{Adapter: func() any {
-			cfg := telegram.DefaultConfig()
-			return &cfg
-		}},
+		name:   telegram.Kind,
+		config: configs.KindOf(telegram.Kind),
 		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
 			return telegram.New(name, *adapter.(*telegram.Config), log), nil
 		},
