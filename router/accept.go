@@ -243,7 +243,8 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) channe
 		r.moves.add(line.name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
 		line.moved(entry.Event.Former, entry.Event.Conversation.ID)
 	}
-	if !acc.Duplicate {
+	queued := entry.Class == ClassTurn && !acc.Busy && acc.Action == "" // there is nothing to send yet
+	if !acc.Duplicate && (!queued || line.reader != nil) {
 		line.committed(entry.Event.Conversation.ID)
 	}
 	receipt := acc.Receipt

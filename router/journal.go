@@ -42,10 +42,13 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	for i, say := range step.Say {
 		says[i] = j.line.said(ctx, j.data, say)
 	}
+	var opened *opened
 	if len(says) > 0 {
 		says[0].Draft = j.shown.take()
+		opened = j.line.open(j.data.Conversation.ID)
+		defer opened.close()
 	}
-	next, err := j.write(ctx, step, says)
+	next, err := j.write(ctx, step, says, opened)
 	if errors.Is(err, ErrFenced) {
 		return agent.ErrHandBack
 	}
@@ -60,7 +63,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	} else {
 		j.shown.note(step)
 	}
-	if len(says) > 0 || j.line.reader != nil {
+	if began := opened.close(); !began && len(says) > 0 || j.line.reader != nil {
 		j.line.committed(j.data.Conversation.ID)
 	}
 	if !j.router.Engine.Safe() {
@@ -78,14 +81,22 @@ func (j *journal) Absorb(ctx context.Context, from int) ([]agent.Incoming, error
 	return added, err
 }
 
-// write commits the step, again and again while the database cannot take it.
-func (j *journal) write(ctx context.Context, step agent.Step, says []Reply) (*Claimed, error) {
+// write commits the step, again and again while the database cannot take it. Only the
+// first try begins what it says: the conversation is not to wait for the others.
+func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, opened *opened) (*Claimed, error) {
+	if opened != nil {
+		says[0].Open = &opened.Opening
+	}
 	// A cancelled turn still has to be written down; only the engine's own end
 	// stops the tries.
 	ctx = context.WithoutCancel(ctx)
 	giveUp := time.Now().Add(commitPatience)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		next, err := j.router.Ledger.Commit(ctx, j.ref, step, says)
+		if err != nil && opened != nil {
+			opened.Begun, says[0].Open = nil, nil
+			opened.close()
+		}
 		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) || time.Now().After(giveUp) {
 			return next, err
 		}

@@ -184,6 +184,20 @@ type Reply struct {
 	// Draft is the turn's open draft that the first part takes the place of, so that
 	// what is shown already is edited; 0: none.
 	Draft int64
+	// Open (Commit, in the first of its replies) asks for the first part to be begun at
+	// once; nil: it waits for Outbox.Begin.
+	Open *Opening
+}
+
+// An Opening asks that the transaction that stores a message begins its first part as
+// well: what Outbox.Begin would do next, in one commit. It is done under Hold, if that
+// is current, and only if nothing else is open in the conversation.
+type Opening struct {
+	Hold         Hold
+	Conversation channels.ConversationID
+	// Begun is set by Commit: the part, in state sending and durable to power loss;
+	// nil: it was not begun, and is pending like any other.
+	Begun *Delivery
 }
 
 // Accepted is what became of an entry.

@@ -33,7 +33,7 @@ type sender struct {
 	mu      sync.Mutex
 	kicked  map[channels.ConversationID]chan struct{} // one a conversation at work
 	idle    map[channels.ConversationID]time.Time     // has nothing to do before then
-	gates   map[channels.ConversationID]gate          // one a conversation at work, or that moved
+	gates   map[channels.ConversationID]*gate         // one a conversation at work, or that moved
 	started bool
 	ctx     context.Context // of run
 	working sync.WaitGroup
@@ -45,20 +45,21 @@ func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
 		line: l, hold: hold, lost: lost,
 		kicked: map[channels.ConversationID]chan struct{}{},
 		idle:   map[channels.ConversationID]time.Time{},
-		gates:  map[channels.ConversationID]gate{},
+		gates:  map[channels.ConversationID]*gate{},
 	}
 }
 
-// A gate lets one part of a conversation be sent at a time. Under its former ID and
-// its new one a conversation has the same gate.
-type gate chan struct{}
-
-func (s *sender) gate(conv channels.ConversationID) gate {
+func (s *sender) gate(conv channels.ConversationID) *gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.gateOf(conv)
+}
+
+// gateOf is gate under the lock.
+func (s *sender) gateOf(conv channels.ConversationID) *gate {
 	g := s.gates[conv]
 	if g == nil {
-		g = make(gate, 1)
+		g = newGate()
 		s.gates[conv] = g
 	}
 	return g
@@ -127,9 +128,9 @@ func (s *sender) kick(conv channels.ConversationID) {
 func (s *sender) work(ctx context.Context, conv channels.ConversationID, kick chan struct{}) {
 	for ctx.Err() == nil {
 		g := s.gate(conv)
-		g <- struct{}{}
-		wait, more := s.next(ctx, conv)
-		<-g
+		g.enter()
+		wait, more := s.next(ctx, conv, g)
+		g.leave()
 		if wait == 0 && more {
 			continue
 		}
@@ -152,14 +153,15 @@ func (s *sender) work(ctx context.Context, conv channels.ConversationID, kick ch
 		timer.Stop()
 		s.wakeUp(conv)
 	}
+	s.handBack(s.gate(conv))
 	s.leave(conv, kick)
 }
 
-// leave ends a conversation's sender unless somebody just kicked it.
+// leave ends a conversation's sender unless somebody just kicked it, or is about to.
 func (s *sender) leave(conv channels.ConversationID, kick chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(kick) > 0 && s.ctx.Err() == nil {
+	if s.ctx.Err() == nil && (len(kick) > 0 || !s.gateOf(conv).deserted()) {
 		return false
 	}
 	delete(s.kicked, conv)
@@ -184,11 +186,19 @@ func (s *sender) wakeUp(conv channels.ConversationID) {
 	delete(s.idle, conv)
 }
 
-// next handles the conversation's head. more says that there is one; wait, how
-// long until it can be looked at again.
-func (s *sender) next(ctx context.Context, conv channels.ConversationID) (wait time.Duration, more bool) {
+// next handles the conversation's head, inside its gate. more says that there is one;
+// wait, how long until it can be looked at again.
+func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate) (wait time.Duration, more bool) {
 	l := s.line
-	if !l.router.Engine.Safe() {
+	safe := l.router.Engine.Safe()
+	if d := g.take(); d != nil {
+		if !safe || ctx.Err() != nil {
+			s.unsent(ctx, d)
+			return time.Second, true
+		}
+		return s.bring(ctx, d), true
+	}
+	if !safe {
 		return time.Second, true
 	}
 	features := l.channel.Features(channels.Conversation{Channel: l.name, ID: conv})
@@ -210,12 +220,18 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID) (wait t
 	case d == nil:
 		return max(time.Until(due), time.Millisecond), true
 	}
+	return s.bring(ctx, d), true
+}
+
+// bring sends a part that was begun, or finds out about it, and records what became
+// of it. wait is how long the conversation's head is to wait now.
+func (s *sender) bring(ctx context.Context, d *Delivery) (wait time.Duration) {
 	settlement, wait := s.settlement(ctx, d)
 	s.settle(ctx, d, settlement)
 	if settlement.Conversation {
 		s.tellGone(ctx, d)
 	}
-	return wait, true
+	return wait
 }
 
 // settle records what became of the part, again and again while the database
@@ -261,8 +277,13 @@ func (s *sender) flush(ctx context.Context) {
 func (s *sender) quiet(conv channels.ConversationID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.started && s.restsNow(conv)
+}
+
+// restsNow says that nobody is at work in conv, or knows of anything to do there.
+func (s *sender) restsNow(conv channels.ConversationID) bool {
 	until, rests := s.idle[conv]
-	return s.started && (s.kicked[conv] == nil || rests && until.Equal(never))
+	return s.kicked[conv] == nil || rests && until.Equal(never)
 }
 
 func (s *sender) busyBefore(deadline time.Time) bool {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/lib/pq"
@@ -114,4 +115,15 @@ func (db *DB) Path() string {
 		return ""
 	}
 	return db.lite.path
+}
+
+// BreakSync makes every sync of the SQLite log fail until mend is called. Nobody may be
+// writing.
+func (db *DB) BreakSync() (mend func()) {
+	f, _ := os.Open(os.DevNull)
+	_ = f.Close()
+	wal := &db.lite.wal
+	was := wal.f
+	wal.f = f
+	return func() { wal.f = was }
 }

@@ -72,6 +72,12 @@ type (
 		Choices  any       `json:"choices"` // JSON text, or nil
 		Said     any       `json:"said"`
 		Parts    []partArg `json:"parts"`
+		Open     *openArg  `json:"open"`
+	}
+	openArg struct {
+		Channel      string `json:"channel"`
+		Fence        int64  `json:"fence"`
+		Conversation string `json:"conversation"`
 	}
 	partArg struct {
 		Text  string `json:"text"`
@@ -173,6 +179,10 @@ func replyArgOf(r *router.Reply, say *agent.Say) *replyArg {
 	}
 	for i, p := range r.Parts {
 		arg.Parts[i] = partArg{Text: clean(p.Text), Rich: richText(p.Rich), Extra: extraText(&p), Nonce: rand.Text()}
+	}
+	if o := r.Open; o != nil {
+		o.Begun = nil // of an earlier try
+		arg.Open = &openArg{clean(o.Hold.Channel), o.Hold.Fence, clean(string(o.Conversation))}
 	}
 	if say != nil {
 		arg.Class, arg.Attempt, arg.Position, arg.Choices = "say", say.Attempt, say.Position, jsonList(say.Choices)

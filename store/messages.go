@@ -136,7 +136,7 @@ func (t *tx) outgoing(conversation, session, turn int64, r *router.Reply, say *a
 			return 0, err
 		}
 	}
-	return id, nil
+	return id, t.open(r.Open, id)
 }
 
 func richText(rich []byte) any {

@@ -143,17 +143,50 @@ func (t *tx) begin(hold router.Hold, conv channels.ConversationID) (*router.Deli
 	case h.waits(t.now):
 		return nil, instant(h.next), nil
 	case h.State == router.DeliveryPending:
-		h.State, h.Tries, h.LastTry = router.DeliverySending, h.Tries+1, instant(t.now)
-		if h.FirstTry.IsZero() {
-			h.FirstTry = h.LastTry
-		}
-		_, err = t.exec(setSending, hold.Fence, t.now, t.now, t.now, h.ID)
+		err = t.sending(h, hold.Fence)
 	case h.State == router.DeliverySending:
 		// Ours, and its result never came to be written: nobody knows.
 		h.State = router.DeliveryUnknown
 		_, err = t.exec(setUnknown, t.now, h.ID)
 	}
 	return &h.Delivery, time.Time{}, err
+}
+
+// sending sets a pending head sending.
+func (t *tx) sending(h *head, fence int64) error {
+	h.State, h.Tries, h.LastTry = router.DeliverySending, h.Tries+1, instant(t.now)
+	if h.FirstTry.IsZero() {
+		h.FirstTry = h.LastTry
+	}
+	_, err := t.exec(setSending, fence, t.now, t.now, t.now, h.ID)
+	return err
+}
+
+// open begins the first part of a message that this transaction stores, as its
+// Opening asks; nil asks for nothing.
+func (t *tx) open(o *router.Opening, message int64) error {
+	if o == nil {
+		return nil
+	}
+	o.Begun = nil // of an earlier try
+	var one int
+	query := holdsLease
+	if t.pg { // as sb_holds does
+		query += " FOR SHARE OF l"
+	}
+	held, err := t.row(query, []any{leaseChannel, clean(o.Hold.Channel), o.Hold.Fence}, &one)
+	if err != nil || !held {
+		return err
+	}
+	h, err := t.headOf(o.Hold, o.Conversation)
+	if err != nil || h == nil || h.MessageID != message || h.State != router.DeliveryPending {
+		return err
+	}
+	if err := t.sending(h, o.Hold.Fence); err != nil {
+		return err
+	}
+	o.Begun = &h.Delivery
+	return nil
 }
 
 // Settle implements router.Outbox.

@@ -62,20 +62,25 @@ func (db *DB) callBegin(ctx context.Context, hold router.Hold, conv channels.Con
 	case got.ID == 0:
 		return nil, instant(got.Due), nil
 	}
+	d, err := got.delivery(hold.Channel, conv)
+	return d, time.Time{}, err
+}
+
+func (g *begunArg) delivery(channel string, conv channels.ConversationID) (*router.Delivery, error) {
 	d := &router.Delivery{
-		ID: got.ID, MessageID: got.Message, Body: channels.Body{Text: got.Text}, ReplyTo: channels.MessageID(got.ReplyTo),
+		ID: g.ID, MessageID: g.Message, Body: channels.Body{Text: g.Text}, ReplyTo: channels.MessageID(g.ReplyTo),
 		Conversation: channels.Conversation{
-			Channel: clean(hold.Channel), ID: channels.ConversationID(clean(string(conv))), Kind: channels.ConversationKind(got.Kind),
-			Place: got.Place, Title: got.Title,
+			Channel: clean(channel), ID: channels.ConversationID(clean(string(conv))), Kind: channels.ConversationKind(g.Kind),
+			Place: g.Place, Title: g.Title,
 		},
-		Nonce: got.Nonce, Part: got.Part, Last: got.Last, State: router.DeliveryState(got.State), Tries: got.Tries,
-		Repeated: got.Repeated, FirstTry: instant(got.FirstTry), LastTry: instant(got.LastTry),
+		Nonce: g.Nonce, Part: g.Part, Last: g.Last, State: router.DeliveryState(g.State), Tries: g.Tries,
+		Repeated: g.Repeated, FirstTry: instant(g.FirstTry), LastTry: instant(g.LastTry),
 	}
-	d.PlatformID = channels.MessageID(got.Platform)
-	if got.Rich != nil {
-		d.Body.Rich = []byte(*got.Rich)
+	d.PlatformID = channels.MessageID(g.Platform)
+	if g.Rich != nil {
+		d.Body.Rich = []byte(*g.Rich)
 	}
-	return d, time.Time{}, parseExtra(got.Extra, &d.Body)
+	return d, parseExtra(g.Extra, &d.Body)
 }
 
 func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delivery, s *router.Settlement) error {

@@ -101,6 +101,12 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 	once("commit, end", 1, func() {
 		h.commit(ref, last, router.Reply{Text: "there", Parts: []channels.Body{{Text: "th"}, {Text: "ere"}}})
 	})
+	ref = h.begun("f", "5")
+	once("commit, end, begun", 1, func() {
+		if h.opens(ref, hold, "f", 0) == nil {
+			t.Error("not begun")
+		}
+	})
 	var out *router.Delivery
 	once("begin", 1, func() { out = h.begin(hold, "e") })
 	once("settle", 1, func() { h.settle(hold, out, router.Settlement{State: router.DeliverySent}) })

@@ -19,6 +19,9 @@ import (
 // errClosed is returned by writes after Close.
 var errClosed = errors.New("the database is closed")
 
+// errUnsynced says that all is committed, and a loss of power may take it away.
+var errUnsynced = errors.New("it was committed and could not be synced")
+
 // maxBatch bounds how many transactions share one commit, and so how long the
 // first of them waits.
 const maxBatch = 256
@@ -186,7 +189,7 @@ func (w *writer) sync(batch []*job) {
 	}
 	for _, j := range batch {
 		if j.mode == full && j.err == nil {
-			j.err = &problem{ErrUnavailable, "the disk of the database reports an error", err}
+			j.err = &problem{ErrUnavailable, "the disk of the database reports an error", fmt.Errorf("%w: %w", errUnsynced, err)}
 		}
 	}
 }

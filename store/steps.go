@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -83,10 +84,14 @@ func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 		return r.db.callStep(ctx, ref, &step, says)
 	}
 	bodies := packCalls(step.Calls) // here, and not while everybody waits for the writer
-	err = r.db.write(ctx, r.db.stepMode(step), "commit step", func(t *tx) error {
+	err = r.db.write(ctx, r.db.stepMode(step, says), "commit step", func(t *tx) error {
 		next, err = t.step(ref, &step, bodies, says)
 		return err
 	})
+	if errors.Is(err, errUnsynced) && r.db.stepMode(step, nil) == rides {
+		r.unopen(ctx, says)
+		err = nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +103,27 @@ func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 	return next, nil
 }
 
+// unopen takes a part back that was begun and is not surely on the disk, so that it may
+// not be sent. The step itself is committed, and needed no more than that.
+func (r *Router) unopen(ctx context.Context, says []router.Reply) {
+	for _, say := range says {
+		o := say.Open
+		if o == nil || o.Begun == nil {
+			continue
+		}
+		d := o.Begun
+		o.Begun = nil
+		if err := r.Settle(ctx, o.Hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true}); err != nil {
+			r.db.log.ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
+		}
+	}
+}
+
 // stepMode: the start of what has side effects must be on disk before it is done.
-func (db *DB) stepMode(step agent.Step) durability {
+func (db *DB) stepMode(step agent.Step, says []router.Reply) durability {
+	if slices.ContainsFunc(says, func(r router.Reply) bool { return r.Open != nil }) {
+		return full
+	}
 	for _, c := range step.Tasks {
 		if c.State == agent.TaskRunning && c.Type != agent.TaskMsg {
 			return full

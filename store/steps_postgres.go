@@ -84,19 +84,27 @@ type (
 	steppedArg struct {
 		Fenced bool        `json:"fenced"`
 		Next   *claimedArg `json:"next"`
+		Begun  *begunArg   `json:"begun"`
 	}
 )
 
+// callStep lets the first message alone open its conversation, as the router asks.
 func (db *DB) callStep(ctx context.Context, ref router.TurnRef, step *agent.Step, says []router.Reply) (*router.Claimed, error) {
 	now := db.now().UnixMicro()
 	var got steppedArg
-	err := db.call(ctx, db.stepMode(*step), "commit step", &got, callStep,
+	err := db.call(ctx, db.stepMode(*step, says), "commit step", &got, callStep,
 		ref.TurnID, ref.SessionID, ref.Fence, now, jsonText(stepArgOf(ref.TurnID, step, says, now)))
 	if err == nil && got.Fenced {
 		err = fmt.Errorf("commit step: %w", router.ErrFenced)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if b := got.Begun; b != nil && b.ID != 0 {
+		o := says[0].Open
+		if o.Begun, err = b.delivery(o.Hold.Channel, o.Conversation); err != nil {
+			return nil, err
+		}
 	}
 	return got.Next.claimed(), nil
 }

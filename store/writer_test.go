@@ -47,9 +47,11 @@ func TestCommitModes(t *testing.T) {
 	mode("start of tool", true, step(task(1, agent.TaskTool, agent.TaskRunning)))
 	mode("start of msg", false, step(task(2, agent.TaskMsg, agent.TaskRunning)))
 	mode("end of turn", false, step(end("done", "answered")))
-	h.posts("c", "2", "a")
 	var hold router.Hold
 	mode("take channel", false, func() { hold = h.hold() })
+	ref = h.begun("o", "3")
+	mode("end that begins a part", true, func() { h.opens(ref, hold, "o", 0) })
+	h.posts("c", "2", "a")
 	var d *router.Delivery
 	mode("sending", true, func() { d = h.begin(hold, "c") })
 	mode("sent", false, func() { h.settle(hold, d, router.Settlement{State: router.DeliverySent}) })

@@ -286,6 +286,8 @@ DECLARE
 	v_x jsonb;
 	v_next jsonb;
 	v_draft bigint;
+	v_message bigint;
+	v_begun jsonb;
 BEGIN
 	SELECT conversation_id INTO v_conversation FROM sessions WHERE id = p_session FOR UPDATE;
 	IF NOT FOUND OR NOT sb_holds('session', CAST(p_session AS text), p_fence)
@@ -357,14 +359,18 @@ BEGIN
 	END IF;
 
 	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'says') AS x LOOP
-		v_events := v_events || jsonb_build_object('kind', 'message', 'turn', p_turn,
-			'message', sb_outgoing(v_conversation, p_session, p_turn, v_x, p_now));
+		v_message := sb_outgoing(v_conversation, p_session, p_turn, v_x, p_now);
+		v_events := v_events || jsonb_build_object('kind', 'message', 'turn', p_turn, 'message', v_message);
+		IF jsonb_typeof(v_x -> 'open') = 'object' THEN
+			v_begun := sb_begin(v_x -> 'open' ->> 'channel', CAST(v_x -> 'open' ->> 'fence' AS bigint), v_x -> 'open' ->> 'conversation',
+				p_now, v_message);
+		END IF;
 	END LOOP;
 
 	v_x := p_step -> 'end';
 	IF jsonb_typeof(v_x) <> 'object' THEN
 		PERFORM sb_emit(p_session, v_events, p_now);
-		RETURN '{}';
+		RETURN jsonb_build_object('begun', v_begun);
 	END IF;
 	UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = p_now
 	WHERE turn_id = p_turn AND state IN ('pending', 'running');
@@ -377,10 +383,12 @@ BEGIN
 	IF v_next IS NULL THEN
 		UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(p_session AS text) AND fence = p_fence;
 	END IF;
-	RETURN jsonb_build_object('next', v_next);
+	RETURN jsonb_build_object('next', v_next, 'begun', v_begun);
 END $$;
 
-CREATE FUNCTION sb_begin(p_channel text, p_fence bigint, p_conversation text, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- With p_message, sb_begin begins a part of that message alone: one that this transaction stores.
+CREATE FUNCTION sb_begin(p_channel text, p_fence bigint, p_conversation text, p_now bigint, p_message bigint DEFAULT NULL)
+RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_c conversations%ROWTYPE;
 	v_d deliveries%ROWTYPE;
@@ -390,7 +398,7 @@ BEGIN
 	END IF;
 	SELECT * INTO v_c FROM conversations WHERE channel = p_channel AND conversation = p_conversation;
 	SELECT * INTO v_d FROM deliveries WHERE channel = v_c.channel AND conversation_id = v_c.id AND settled = FALSE ORDER BY seq LIMIT 1;
-	IF NOT FOUND THEN
+	IF NOT FOUND OR v_d.message_id <> p_message THEN
 		RETURN '{}';
 	END IF;
 	IF v_d.state = 'pending' AND v_d.next_at > p_now THEN

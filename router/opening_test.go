@@ -1,0 +1,248 @@
+package router_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/router"
+)
+
+// A witness is a ledger that tells what it is asked for, and steps in after a commit.
+type witness struct {
+	router.Ledger
+	begins *atomic.Int32                                    // looks at conversations
+	opened *atomic.Int32                                    // parts begun by commits
+	before func(says []router.Reply)                        // nil: nothing
+	after  func(hold router.Hold, d *router.Delivery) error // of a commit that began d; nil: nothing
+}
+
+func newWitness() *witness { return &witness{begins: new(atomic.Int32), opened: new(atomic.Int32)} }
+
+func (w *witness) of(l router.Ledger) router.Ledger {
+	seen := *w
+	seen.Ledger = l
+	return &seen
+}
+
+func (w *witness) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+	w.begins.Add(1)
+	return w.Ledger.Begin(ctx, hold, conv)
+}
+
+func (w *witness) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (*router.Claimed, error) {
+	if w.before != nil {
+		w.before(says)
+	}
+	next, err := w.Ledger.Commit(ctx, ref, step, says)
+	for _, say := range says {
+		if o := say.Open; err == nil && o != nil && o.Begun != nil {
+			w.opened.Add(1)
+			if w.after != nil {
+				err = w.after(o.Hold, o.Begun)
+			}
+		}
+	}
+	return next, err
+}
+
+func TestAnswersAreBegunByTheirCommit(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		w := newWitness()
+		r.ledger = w.of
+		r.start()
+		r.until("the channel is held", func() bool { return r.held() })
+		for i, text := range []string{"one", "two", "three"} {
+			r.platform.Say("c1", "ada", text)
+			if sent := r.await(i + 1); sent[i].Text != "re: "+text {
+				t.Fatalf("sent %q", texts(sent))
+			}
+			r.until("it is settled", func() bool { return len(r.deliveries("sent")) == i+1 })
+		}
+		r.end()
+		if n := w.opened.Load(); n < 2 { // the first may come before the channel is held
+			t.Errorf("%d of 3 answers were begun by their commit", n)
+		}
+	})
+}
+
+// The program dies with the commit as its last deed.
+//
+// promise: P2.unknown-honest
+// promise: P1.kill-loses-nothing
+func TestDeathWithTheCommitThatBegins(t *testing.T) {
+	for _, finder := range []bool{true, false} {
+		t.Run(map[bool]string{true: "finder", false: "repeat, marked"}[finder], func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.script.Finder = finder
+				w := newWitness()
+				died := make(chan struct{})
+				w.after = func(router.Hold, *router.Delivery) error {
+					close(died)
+					return errDead
+				}
+				r.ledger = w.of
+				r.start()
+				r.until("the channel is held", func() bool { return r.held() })
+				r.platform.Say("c1", "ada", "hello")
+				select {
+				case <-died:
+				case <-time.After(20 * time.Second):
+					t.Fatal("no commit began a part")
+				}
+				r.end()
+				if n := len(r.platform.Tries()); n != 0 {
+					t.Fatalf("the dead sent %d parts", n)
+				}
+				r.ledger = nil
+				r.start()
+				want := map[bool]string{true: "re: hello", false: "(repeated) re: hello"}[finder]
+				r.until("it is settled", func() bool { return len(r.deliveries("sent")) == 1 })
+				if sent := texts(r.platform.Sent()); !slices.Equal(sent, []string{want}) {
+					t.Errorf("sent %q, want %q", sent, want)
+				}
+			})
+		})
+	}
+}
+
+// Between the commit and the send it shows that another engine may have taken over:
+// nothing is sent, and the part is as good as never begun.
+//
+// promise: P2.refused-retries
+func TestDoubtBetweenCommitAndSend(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		var doubt atomic.Bool
+		r.safe = func() bool { return !doubt.Load() }
+		w := newWitness()
+		w.after = func(router.Hold, *router.Delivery) error {
+			doubt.Store(true)
+			return nil
+		}
+		r.ledger = w.of
+		r.start()
+		r.until("the channel is held", func() bool { return r.held() })
+		r.platform.Say("c1", "ada", "hello")
+		r.until("it was begun and taken back", func() bool { return w.opened.Load() == 1 && len(r.deliveries("pending")) == 1 })
+		if d := r.deliveries("pending")[0]; d.Tries != 0 || len(r.platform.Tries()) != 0 {
+			t.Errorf("%+v, %d sends", d, len(r.platform.Tries()))
+		}
+		doubt.Store(false)
+		if sent := r.await(1); sent[0].Text != "re: hello" {
+			t.Errorf("sent %q", texts(sent))
+		}
+	})
+}
+
+// The channel's lease goes away between the commit and the send, and what was begun is
+// given back, so that nobody has to ask about it.
+func TestHoldingEndsBetweenCommitAndSend(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		w := newWitness()
+		fenced := &fencing{witness: w}
+		var once sync.Once
+		w.after = func(router.Hold, *router.Delivery) error {
+			once.Do(func() {
+				fenced.on.Store(true)
+				r.platform.Say("c2", "bob", "/help")
+				r.until("the sender heard that its lease is gone", fenced.told.Load)
+				time.Sleep(20 * time.Millisecond)
+			})
+			return nil
+		}
+		r.ledger = fenced.of
+		r.start()
+		r.until("the channel is held", func() bool { return r.held() })
+		r.platform.Say("c1", "ada", "hello")
+		r.until("both are sent", func() bool { return len(r.deliveries("sent")) == 2 })
+		for _, d := range r.deliveries("sent") {
+			if d.Repeated || d.Tries != 1 {
+				t.Errorf("%+v", d)
+			}
+		}
+		if n := len(r.platform.Tries()); n != 2 {
+			t.Errorf("%d sends: %q", n, texts(r.platform.Sent()))
+		}
+	})
+}
+
+// fencing is a ledger that says once, when it is on, that the channel's lease is gone.
+type fencing struct {
+	*witness
+	on, told atomic.Bool
+}
+
+func (f *fencing) of(l router.Ledger) router.Ledger {
+	f.witness = f.witness.of(l).(*witness)
+	return f
+}
+
+func (f *fencing) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+	if f.on.CompareAndSwap(true, false) {
+		defer f.told.Store(true)
+		return nil, time.Time{}, router.ErrFenced
+	}
+	return f.witness.Begin(ctx, hold, conv)
+}
+
+// What the limiter granted and the commit did not use is given back: the part does not
+// wait for a second place.
+func TestUnusedPlaceIsGivenBack(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.channel.Rate = "6/m" // one in ten seconds
+		w := newWitness()
+		asked := make(chan struct{}, 10)
+		w.before = func(says []router.Reply) {
+			if len(says) > 0 && says[0].Open != nil {
+				says[0].Open = nil
+				asked <- struct{}{}
+			}
+		}
+		r.ledger = w.of
+		r.start()
+		r.until("the channel is held", func() bool { return r.held() })
+		r.platform.Say("c1", "ada", "hello")
+		began := time.Now()
+		r.await(1)
+		if took := time.Since(began); took > 5*time.Second || len(asked) != 1 {
+			t.Errorf("sent after %s, %d commits were asked to begin it", took, len(asked))
+		}
+		r.platform.Say("c2", "ada", "hello")
+		r.until("it waits", func() bool { return len(r.deliveries("pending")) == 1 })
+		if len(asked) != 1 {
+			t.Error("a commit was asked to begin a part that the limiter does not let through")
+		}
+	})
+}
+
+// A head waits for its time: what is said meanwhile is not begun before it.
+//
+// promise: P3.order-in-conversation
+func TestNothingIsBegunBesideAnOpenHead(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		w := newWitness()
+		r.ledger = w.of
+		r.start()
+		r.until("the channel is held", func() bool { return r.held() })
+		r.platform.Next(channelstest.Fault{RateLimited: true, RetryAfter: time.Second})
+		r.platform.Say("c1", "ada", "/help")
+		r.until("the head waits", func() bool { return len(r.platform.Tries()) == 1 && len(r.deliveries("pending")) == 1 })
+		r.platform.Say("c1", "ada", "hello")
+		r.until("the answer is there", func() bool { return len(r.deliveries("pending")) == 2 })
+		sent := r.await(2)
+		if sent[1].Text != "re: hello" || w.opened.Load() != 0 {
+			t.Errorf("sent %q, %d begun by a commit", texts(sent), w.opened.Load())
+		}
+	})
+}
+
+// held says that the engine sends for the channel.
+func (r *rig) held() bool {
+	return r.router.Statuses()[0].State == channels.StateConnected
+}

@@ -1,0 +1,131 @@
+package router
+
+import (
+	"context"
+	"time"
+
+	"switchboard/channels"
+)
+
+// A gate lets one part of a conversation be sent at a time. Under its former ID and
+// its new one a conversation has the same gate.
+type gate struct {
+	place chan struct{} // holds one while somebody is in
+	// begun was begun by the commit that stored it and waits to be sent. It belongs to
+	// who is in, and comes before everything else.
+	begun *Delivery
+}
+
+func newGate() *gate { return &gate{place: make(chan struct{}, 1)} }
+
+// try goes in if nobody is.
+func (g *gate) try() bool {
+	select {
+	case g.place <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g *gate) enter() { g.place <- struct{}{} }
+func (g *gate) leave() { <-g.place }
+
+// take hands over what waits to be sent; nil: nothing. Called inside.
+func (g *gate) take() *Delivery {
+	d := g.begun
+	g.begun = nil
+	return d
+}
+
+// deserted says that nobody is in and nothing waits.
+func (g *gate) deserted() bool {
+	if !g.try() {
+		return false
+	}
+	defer g.leave()
+	return g.begun == nil
+}
+
+// An opened conversation has nothing to send, and its gate and its place in the
+// limiter are held for a commit that begins the first part of what it stores. Who
+// opened it closes it.
+type opened struct {
+	Opening
+	sender *sender
+	gate   *gate
+	closed bool
+}
+
+// open opens a conversation, if its next part may be sent at once; otherwise nil,
+// and the part has to wait for its turn.
+func (l *line) open(conv channels.ConversationID) *opened {
+	l.mu.Lock()
+	s := l.sender
+	_, moved := l.newIDs[conv]
+	l.mu.Unlock()
+	if s == nil || moved || !l.router.Engine.Safe() {
+		println("DBG", s == nil, moved)
+	}
+	if s == nil || moved || !l.router.Engine.Safe() {
+		return nil
+	}
+	return s.open(conv)
+}
+
+func (s *sender) open(conv channels.ConversationID) *opened {
+	rates := s.line.channel.Features(channels.Conversation{Channel: s.line.name, ID: conv}).Rates
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.started || s.ctx.Err() != nil || !s.restsNow(conv) {
+		println("DBG rests", s.started, s.restsNow(conv), s.kicked[conv] == nil)
+		return nil
+	}
+	g := s.gateOf(conv)
+	if !g.try() {
+		return nil
+	}
+	if s.line.limits.take(conv, rates, time.Now()) > 0 {
+		g.leave()
+		return nil
+	}
+	s.working.Add(1) // the lease is not dropped before it is closed
+	return &opened{Opening: Opening{Hold: s.hold, Conversation: conv}, sender: s, gate: g}
+}
+
+// close hands the part that was begun to the conversation's sender, or gives back
+// what was held for it; began says which. Closing again, or nil, does nothing.
+func (o *opened) close() (began bool) {
+	if o == nil || o.closed {
+		return false
+	}
+	o.closed = true
+	s := o.sender
+	defer s.working.Done()
+	if o.Begun == nil {
+		s.line.limits.giveBack(o.Conversation)
+		o.gate.leave()
+		return false
+	}
+	o.gate.begun = o.Begun
+	o.gate.leave()
+	s.kick(o.Conversation)
+	if s.ctx.Err() != nil { // there may be nobody any more who heard it
+		s.handBack(o.gate)
+	}
+	return true
+}
+
+// handBack makes a part pending again that was begun and never sent.
+func (s *sender) handBack(g *gate) {
+	g.enter()
+	defer g.leave()
+	if d := g.take(); d != nil {
+		s.unsent(s.ctx, d)
+	}
+}
+
+func (s *sender) unsent(ctx context.Context, d *Delivery) {
+	s.line.limits.giveBack(d.Conversation.ID)
+	s.settle(ctx, d, Settlement{State: DeliveryPending, FreeTry: true})
+}

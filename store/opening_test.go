@@ -1,0 +1,137 @@
+package store_test
+
+import (
+	"reflect"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// opens commits an answer that is to begin at once, and returns what was begun.
+func (h *house) opens(ref router.TurnRef, hold router.Hold, conv channels.ConversationID, draft int64) *router.Delivery {
+	h.Helper()
+	step, reply := said("found", draft, true)
+	reply.Open = &router.Opening{Hold: hold, Conversation: conv}
+	h.commit(ref, step, reply)
+	return reply.Open.Begun
+}
+
+// begunAs checks that d is what Begin would have returned of a fresh part: the row is
+// taken back, and begun once more.
+func (h *house) begunAs(hold router.Hold, d *router.Delivery) {
+	h.Helper()
+	h.settle(hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true})
+	again := h.begin(hold, d.Conversation.ID)
+	again.FirstTry, again.LastTry = d.FirstTry, d.LastTry
+	if !reflect.DeepEqual(d, again) || d.FirstTry.IsZero() || d.Tries != 1 {
+		h.Errorf("begun with the commit: %+v\nbegun after it:        %+v", d, again)
+	}
+}
+
+// promise: P2.row-before-send
+func TestCommitBeginsWhatItStores(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.hold()
+		d := h.opens(h.begun("c", "1"), hold, "c", 0)
+		if d == nil || d.State != router.DeliverySending || d.Body.Text != "found1" || len(d.Body.Buttons) != 1 || d.Last {
+			t.Fatalf("%+v", d)
+		}
+		h.begunAs(hold, d)
+		h.settle(hold, d, router.Settlement{State: router.DeliverySent})
+		if d = h.begin(hold, "c"); d == nil || d.Body.Text != "found2" || d.Tries != 1 {
+			t.Errorf("the second part: %+v", d)
+		}
+		h.settle(hold, d, router.Settlement{State: router.DeliverySent})
+
+		ref := h.begun("c", "2")
+		draft := h.draft(ref, "working")
+		h.drafted(ref, &router.Draft{Delivery: draft.Delivery, PlatformID: "77", Text: "working"})
+		d = h.opens(ref, hold, "c", draft.Delivery)
+		if d == nil || d.ID != draft.Delivery || d.PlatformID != "77" || d.Body.Text != "found1" {
+			t.Fatalf("in a draft's place: %+v", d)
+		}
+		h.begunAs(hold, d)
+	})
+}
+
+// Begun with the commit and nothing more: whoever looks next finds that nobody knows
+// whether it was sent.
+//
+// promise: P2.unknown-honest
+func TestBegunByACommitThatWasTheLast(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.hold()
+		d := h.opens(h.begun("c", "1"), hold, "c", 0)
+		if d == nil {
+			t.Fatal("not begun")
+		}
+		hold = h.hold()
+		if u := h.begin(hold, "c"); u == nil || u.ID != d.ID || u.State != router.DeliveryUnknown || u.Tries != 1 {
+			t.Errorf("%+v", u)
+		}
+	})
+}
+
+// promise: P3.order-in-conversation
+func TestCommitBeginsNothingOutOfTurn(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		old := h.hold()
+		hold := h.hold()
+		pending := func(what, conv, key string, hold router.Hold) {
+			t.Helper()
+			ref := h.begun(conv, key)
+			if d := h.opens(ref, hold, channels.ConversationID(conv), 0); d != nil {
+				t.Errorf("%s: begun %+v", what, d)
+			}
+		}
+		pending("under a lease that was lost", "a", "1", old)
+		if d := h.begin(hold, "a"); d == nil || d.Body.Text != "found1" || d.State != router.DeliverySending || d.Tries != 1 {
+			t.Errorf("it must wait like any other: %+v", d)
+		}
+		pending("behind one on its way", "a", "2", hold)
+		h.posts("b", "3", "help")
+		pending("behind one that waits", "b", "4", hold)
+		if d := h.begin(hold, "b"); d == nil || d.Body.Text != "help" || d.State != router.DeliverySending {
+			t.Errorf("%+v", d)
+		}
+		ref := h.begun("x", "5")
+		if d := h.opens(ref, hold, "y", 0); d != nil {
+			t.Errorf("for another conversation: %+v", d)
+		}
+	})
+}
+
+// The disk cannot sync: what was committed is committed, and is not sent on the
+// strength of it.
+//
+// promise: P2.row-before-send
+func TestNothingIsBegunWithoutASync(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, storetest.SQLite(t))
+	hold := h.hold()
+	ref := h.begun("c", "1")
+	h.begun("d", "2")
+	defer h.db.BreakSync()()
+	step, reply := said("found", 0, true)
+	reply.Open = &router.Opening{Hold: hold, Conversation: "c"}
+	if _, err := h.r.Commit(h.ctx, ref, step, []router.Reply{reply}); err != nil || reply.Open.Begun != nil {
+		t.Errorf("%v, begun %+v", err, reply.Open.Begun)
+	}
+	if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); err == nil {
+		t.Error("the turn did not end")
+	}
+	n, err := h.db.Count(h.ctx, "SELECT count(*) FROM deliveries WHERE state = 'pending' AND tries = 0")
+	if err != nil || n != 2 {
+		t.Errorf("%d parts wait, %v", n, err)
+	}
+}
