@@ -148,6 +148,18 @@ func (b *binder) credentials(adapter any, key string) {
 	}
 }
 
+// addressOf is the api_url of an adapter's part: elsewhere is another platform, with
+// accounts of its own.
+func addressOf(adapter any) string {
+	v := reflect.ValueOf(adapter).Elem()
+	for f := range fieldsOf(v.Type()) {
+		if f.key == "api_url" {
+			return v.FieldByIndex(f.index).String()
+		}
+	}
+	return ""
+}
+
 // waiting warns of the credentials that an enabled channel will wait for.
 func (b *binder) waiting(adapter any, key string) {
 	for name, v := range credentialsOf(adapter) {
@@ -176,7 +188,7 @@ func (b *binder) accounts(s *Settings) {
 			if account == "" {
 				continue
 			}
-			account = ch.Kind + " " + key + " " + account
+			account = strings.Join([]string{ch.Kind, addressOf(ch.Adapter), key, account}, " ")
 			if first := owners[account]; first != "" {
 				b.fault(b.source(full), full, "is the same as that of [channels.%s]: two channels cannot share one account; take one table away, or set enabled = false in it", first)
 			}

@@ -207,6 +207,7 @@ func TestChannelsDoNotShareAnAccount(t *testing.T) {
 		{"two accounts", "1:hunter2", "2:hunter2", "", false},
 		{"not there yet, two", "file:later", "env:UNSET", "", false},
 		{"none", "", "", "", false},
+		{"two platforms", "1:hunter2", "1:hunter2", "api_url = \"http://127.0.0.1:8081\"\n", false},
 		{"one is off", "env:SET", "env:SET", "enabled = false\n", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

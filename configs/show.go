@@ -14,6 +14,9 @@ type Shown struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`  // as it would be written in the file; credentials "[redacted]" or "(not set)"
 	Source string `json:"source"` // "default", "FILE:LINE", "environment NAME", "--data"; for credentials also where they are kept
+	// Kept is where a credential is kept: "env:NAME" or "file:PATH", absolute; empty for
+	// one that is written literally.
+	Kept string `json:"kept,omitempty"`
 }
 
 const (
@@ -37,7 +40,7 @@ func (s *Settings) Show() []Shown {
 		if strings.HasPrefix(l.key, "llm.providers.") && strings.Contains(l.key, ".headers.") {
 			value = redacted // they often carry a credential
 		}
-		all = append(all, Shown{Key: l.key, Value: value, Source: from})
+		all = append(all, Shown{Key: l.key, Value: value, Source: from, Kept: s.refs[l.key]})
 	}
 	return all
 }

@@ -26,6 +26,8 @@ type Options struct {
 
 	In       io.Reader
 	Out, Err io.Writer
+	// Notes are shown above the line being written, as they come. On a terminal only.
+	Notes <-chan string
 	// Terminal: In and Out are a terminal, on which people edit lines.
 	Terminal bool
 	// HistoryFile keeps the lines written on a terminal, mode 0600; empty: none.

@@ -109,6 +109,8 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 			return err
 		case text := <-news:
 			t.note(text)
+		case text := <-t.o.Notes:
+			t.note(text)
 		case <-resized:
 			t.draw("")
 		case <-t.armed:

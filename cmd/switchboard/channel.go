@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
-	"net/http"
 	"slices"
 	"time"
 
@@ -59,8 +57,25 @@ func (c *channelListCmd) Run(a *app) error {
 		return printJSON(a.out, list)
 	}
 	return table(a.out, "NAME\tKIND\tSTATE\tSINCE\tLAST HEARD\tLAST EVENT\tREASON", list, func(s channels.Status) []any {
-		return []any{s.Name, s.Kind, s.State, when(s.Since), when(s.LastFrame), when(s.LastEvent), oneLine(s.Reason, 100)}
+		return []any{s.Name, s.Kind, s.State, when(s.Since), when(s.LastFrame), when(s.LastEvent), oneLine(s.Reason, len(s.Reason)+1)} // the last column: whole
 	})
+}
+
+// howItIs says in a line how a channel is, since when, and why.
+func howItIs(s channels.Status) string {
+	is := map[channels.State]string{
+		channels.StateConnected: "has been connected", channels.StateConnecting: "has been connecting",
+		channels.StateWaiting: "has been waiting", channels.StateError: "has not been connected",
+		channels.StateDeaf: "has heard nothing", channels.StateDisabled: "is switched off",
+	}[s.State]
+	text := s.Name + " " + cmp.Or(is, "is "+string(s.State))
+	if !s.Since.IsZero() {
+		text += " since " + at(s.Since)
+	}
+	if s.Reason != "" {
+		text += ": " + s.Reason
+	}
+	return text
 }
 
 // when is at, or a dash for never.
@@ -73,16 +88,8 @@ func when(t time.Time) string {
 
 // channelStatuses asks the running engine. errNoEngine: there is none.
 func channelStatuses(ctx context.Context, settings *configs.Settings) (list []channels.Status, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	conn, err := dialEngine(ctx, settings)
-	if err != nil {
-		return nil, err
-	}
-	conn.Close()
-	c := newClient(func(ctx context.Context) (net.Conn, error) { return dialEngine(ctx, settings) })
-	defer c.http.CloseIdleConnections()
-	return list, c.do(ctx, http.MethodGet, "/channels", &list)
+	err = askEngine(ctx, settings, "/channels", &list)
+	return list, err
 }
 
 // statuses are the engine's channels with those that it does not run.
@@ -115,8 +122,8 @@ func unknownChannels(settings *configs.Settings) []channels.Status {
 }
 
 // checkStatuses says how each channel of the running engine is; nothing where none
-// runs.
-func (a *app) checkStatuses(settings *configs.Settings) (findings []finding) {
+// runs. Mends are what is known by name to help one that is not well.
+func (a *app) checkStatuses(settings *configs.Settings, mends map[string]string) (findings []finding) {
 	list, err := channelStatuses(a.ctx, settings)
 	if errors.Is(err, errNoEngine) {
 		return nil
@@ -124,16 +131,10 @@ func (a *app) checkStatuses(settings *configs.Settings) (findings []finding) {
 		return []finding{{Check: "channel", Text: "the engine does not say how its channels are: " + err.Error(), Mend: "restart it; an older version may be running"}}
 	}
 	for _, s := range list {
-		f := finding{Check: "channel", Text: fmt.Sprintf("%s is %s", s.Name, s.State)}
-		if !s.Since.IsZero() {
-			f.Text += " since " + at(s.Since)
-		}
-		if s.Reason != "" {
-			f.Text += ": " + s.Reason
-		}
+		f := finding{Check: "channel", Text: howItIs(s)}
 		switch s.State {
 		case channels.StateError, channels.StateDeaf:
-			f.Mend = "see the reason; \"switchboard channel list\" says when it is well again"
+			f.Mend = cmp.Or(mends[s.Name], "\"switchboard channel list\" says when it is well again")
 		case channels.StateWaiting, channels.StateConnecting:
 			f.OK, f.Warn = true, true
 		default:

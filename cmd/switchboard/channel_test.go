@@ -1,6 +1,9 @@
 package main_test
 
 import (
+	"fmt"
+	"net"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +47,40 @@ func TestChannelList(t *testing.T) {
 	r.platform.Revoke(true)
 	r.await("the refusal is seen", 10*time.Second, func() bool { return states()["play"].State == channels.StateError })
 	out, _, code = r.command("doctor")
-	if code != 1 || !strings.Contains(out, "play is error") || !strings.Contains(out, "credentials") {
+	if code != 1 || !strings.Contains(out, "play has not been connected since ") || !strings.Contains(out, "credentials") {
+		t.Errorf("doctor: exit %d\n%s", code, out)
+	}
+}
+
+// A platform that is not there is told in words for people, whole, with the next try,
+// and the doctor gives the same advice for the engine's channel as for its own question.
+func TestUnreachablePlatformIsSaidPlainly(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := "http://" + listener.Addr().String()
+	listener.Close()
+	r := bare(t)
+	r.append(fmt.Sprintf("[channels.tg]\nkind = \"telegram\"\ntoken = \"1:x\"\napi_url = %q\n", gone))
+	r.log = &logBuffer{}
+	t.Cleanup(func() {
+		if r.process != nil {
+			r.kill()
+		}
+	})
+	r.up()
+	var out string
+	r.await("the reason is told", 10*time.Second, func() bool {
+		out, _, _ = r.command("channel", "list")
+		return strings.Contains(out, "error")
+	})
+	if !regexp.MustCompile(`(?m)  cannot reach ` + regexp.QuoteMeta(gone) + `: connection refused; next try in \d+s$`).MatchString(out) {
+		t.Errorf("channel list:\n%s", out)
+	}
+	out, _, code := r.command("doctor")
+	if code != 1 || strings.Count(out, "mend: see whether this machine reaches the platform") != 2 || strings.Contains(out, "see the reason") {
 		t.Errorf("doctor: exit %d\n%s", code, out)
 	}
 }

@@ -33,18 +33,18 @@ func (c *chatCmd) Run(a *app) error {
 		open = openConsole
 	}
 	return a.withEngine(settings, open, func(ctx context.Context, engine *client) error {
-		return a.chat(ctx, engine, settings, c)
+		if a.onTerminal() {
+			a.greet(settings)
+		}
+		return a.chat(ctx, engine, settings, c, nil)
 	})
 }
 
-// chat talks to an engine until the input ends.
-func (a *app) chat(ctx context.Context, engine *client, settings *configs.Settings, c *chatCmd) error {
-	if a.onTerminal() {
-		a.greet(settings)
-	}
+// chat talks to an engine until the input ends; notes are shown on a terminal.
+func (a *app) chat(ctx context.Context, engine *client, settings *configs.Settings, c *chatCmd, notes <-chan string) error {
 	return console.Chat(ctx, engine.http, console.Options{
 		BaseURL: "http://engine", Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON,
-		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(),
+		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(), Notes: notes,
 		HistoryFile: filepath.Join(settings.DataDir, "history"),
 		SeenFile:    filepath.Join(settings.DataDir, "seen.json"),
 	})

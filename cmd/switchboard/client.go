@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"time"
@@ -45,11 +46,16 @@ func dialEngine(ctx context.Context, settings *configs.Settings) (net.Conn, erro
 
 // engineAlive asks the running engine whether it answers.
 func engineAlive(ctx context.Context, settings *configs.Settings) error {
+	return askEngine(ctx, settings, "/alive", nil)
+}
+
+// askEngine asks the engine that runs, and starts none. errNoEngine: there is none.
+func askEngine(ctx context.Context, settings *configs.Settings, path string, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	c := newClient(func(ctx context.Context) (net.Conn, error) { return dialEngine(ctx, settings) })
 	defer c.http.CloseIdleConnections()
-	return c.do(ctx, http.MethodGet, "/alive", nil)
+	return c.do(ctx, http.MethodGet, path, result)
 }
 
 // do calls the engine and decodes its answer into result, unless that is nil.
@@ -59,7 +65,12 @@ func (c *client) do(ctx context.Context, method, path string, result any) error 
 		return fmt.Errorf("ask the engine: %w", err)
 	}
 	resp, err := c.http.Do(req)
-	if err != nil {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // it names a method and an address that mean nothing to people
+	}
+	if errors.Is(err, errNoEngine) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("ask the engine: %w", err)
 	}
 	defer resp.Body.Close()

@@ -79,6 +79,9 @@ func TestWrongUsage(t *testing.T) {
 			t.Errorf("%s: exit %d, stdout %q, stderr %q", line, code, out, errs)
 		}
 	}
+	if _, errs, _ := r.command("doctor", "--alive"); errs != "switchboard: no engine is running\n" {
+		t.Errorf("doctor --alive says more than there is: %q", errs)
+	}
 }
 
 func TestFaultySettings(t *testing.T) {

@@ -106,13 +106,15 @@ func (a *app) examine(settings *configs.Settings) []finding {
 		return []finding{{Check: "data", Text: err.Error(), Mend: "choose another folder with --data or data_dir"}}
 	}
 	findings := []finding{checkDisk(settings), a.checkDatabase(settings), a.checkEngine(settings)}
+	findings = append(findings, a.checkRunning(settings)...)
 	findings = append(findings, a.checkModels(settings)...)
 	findings = append(findings, a.checkSandbox(settings)...)
 	findings = append(findings, a.checkScanner(settings)...)
-	findings = append(findings, checkPeople(settings))
+	findings = append(findings, a.checkPeople(settings))
 	findings = append(findings, checkChannels(settings)...)
-	findings = append(findings, a.checkPlatforms(settings)...)
-	return append(findings, a.checkStatuses(settings)...)
+	platforms, mends := a.checkPlatforms(settings)
+	findings = append(findings, platforms...)
+	return append(findings, a.checkStatuses(settings, mends)...)
 }
 
 func checkDisk(settings *configs.Settings) finding {
@@ -187,13 +189,9 @@ func (a *app) checkModels(settings *configs.Settings) []finding {
 		return []finding{{Check: "model", Text: err.Error(), Mend: mend}}
 	}
 	defer models.Close()
-	byModel := map[string][]string{}
-	for role, model := range settings.Agent.Roles() {
-		byModel[model] = append(byModel[model], role)
-	}
+	byModel := rolesByModel(settings)
 	var findings []finding
 	for _, model := range slices.Sorted(maps.Keys(byModel)) {
-		slices.Sort(byModel[model])
 		f := finding{Check: "model", Text: fmt.Sprintf("%s (%s)", model, strings.Join(byModel[model], ", "))}
 		if model == llm.Offline {
 			f.OK, f.Text = true, f.Text+": help, time, files and commands only; set a language model for the rest"
@@ -239,14 +237,6 @@ func unconfined(settings *configs.Settings) string {
 		return "agent.admin_unconfined = true"
 	}
 	return ""
-}
-
-func checkPeople(settings *configs.Settings) finding {
-	names := []string{ownerName + " (admin, this machine)"}
-	for _, p := range settings.People {
-		names = append(names, fmt.Sprintf("%s (%s: %s)", p.Name, p.Role, strings.Join(p.Identities, ", ")))
-	}
-	return finding{Check: "people", OK: true, Text: strings.Join(names, "; ")}
 }
 
 func checkChannels(settings *configs.Settings) []finding {

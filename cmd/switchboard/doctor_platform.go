@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -17,13 +18,13 @@ import (
 const platformTimeout = 15 * time.Second
 
 // checkPlatforms asks each channel's platform what it knows of the bot, and says where
-// nobody is let in.
-func (a *app) checkPlatforms(settings *configs.Settings) []finding {
+// nobody is let in. Mends are, by channel, what helps where something is wrong.
+func (a *app) checkPlatforms(settings *configs.Settings) (findings []finding, mends map[string]string) {
 	attached, err := attach(settings, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return []finding{{Check: "channel", Text: err.Error(), Mend: "see [channels] in the settings"}}
+		return []finding{{Check: "channel", Text: err.Error(), Mend: "see [channels] in the settings"}}, nil
 	}
-	var findings []finding
+	mends = map[string]string{}
 	for _, at := range attached {
 		name := at.Channel.Name()
 		if nobody(settings, name, at.Config) {
@@ -36,11 +37,14 @@ func (a *app) checkPlatforms(settings *configs.Settings) []finding {
 		}
 		ctx, cancel := context.WithTimeout(a.ctx, platformTimeout)
 		for _, f := range examiner.Examine(ctx) {
+			if !f.OK {
+				mends[name] = cmp.Or(mends[name], f.Mend)
+			}
 			findings = append(findings, finding{Check: "channel", OK: f.OK, Warn: f.Warn, Text: name + ": " + f.Text, Mend: f.Mend})
 		}
 		cancel()
 	}
-	return findings
+	return findings, mends
 }
 
 // nobody says whether a channel's policies let nobody write.

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -154,10 +157,24 @@ func newModels(s *configs.Settings, log *slog.Logger) (*llm.Models, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := models.Check(s.Agent.Roles()); err != nil {
+	roles := map[string]string{} // what is wrong with a model is said once for all its roles
+	for model, names := range rolesByModel(s) {
+		roles[strings.Join(names, ", ")] = model
+	}
+	if err := models.Check(roles); err != nil {
 		return nil, err
 	}
 	return models, nil
+}
+
+// rolesByModel are the roles that each model has, in order.
+func rolesByModel(s *configs.Settings) map[string][]string {
+	roles := s.Agent.Roles()
+	byModel := map[string][]string{}
+	for _, role := range slices.Sorted(maps.Keys(roles)) {
+		byModel[roles[role]] = append(byModel[roles[role]], role)
+	}
+	return byModel
 }
 
 func newShell(s *configs.Settings, log *slog.Logger) *tools.Exec {

@@ -26,7 +26,11 @@ type deliveryListCmd struct {
 // Run implements the command.
 func (c *deliveryListCmd) Run(a *app) error {
 	return list(a, "/deliveries?"+query(c.State, c.Limit), c.JSON, "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d router.DeliveryView) []any {
-		return []any{d.ID, d.State, d.Outcome, d.TurnID, d.Channel, d.Conversation, d.Tries, at(d.UpdatedAt), oneLine(d.Text, 40)}
+		turn := any("-") // of a command, say
+		if d.TurnID != 0 {
+			turn = d.TurnID
+		}
+		return []any{d.ID, d.State, d.Outcome, turn, d.Channel, d.Conversation, d.Tries, at(d.UpdatedAt), oneLine(d.Text, 40)}
 	})
 }
 

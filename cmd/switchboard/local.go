@@ -87,6 +87,7 @@ func (s *localServer) routes() http.Handler {
 		reply(w, list, err)
 	})
 	mux.HandleFunc("GET /channels", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.engine.statuses(), nil) })
+	mux.HandleFunc("GET /settings", func(w http.ResponseWriter, _ *http.Request) { reply(w, runningSettings(s.engine.settings), nil) })
 	mux.HandleFunc("GET /people", func(w http.ResponseWriter, r *http.Request) {
 		list, err := ledger.People(r.Context())
 		reply(w, list, err)

@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
+
+	"github.com/lmittmann/tint"
 
 	"switchboard/configs"
 )
@@ -23,7 +26,8 @@ type logFile struct {
 	warnings atomic.Int64
 }
 
-// openLog opens the file, readable by its owner alone.
+// openLog opens the file, readable by its owner alone; text where log.format asks for
+// it, else JSON.
 func openLog(settings *configs.Settings) (*logFile, error) {
 	if err := settings.MakeDataDir(); err != nil {
 		return nil, err
@@ -38,15 +42,15 @@ func openLog(settings *configs.Settings) (*logFile, error) {
 	if l.file, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 		return nil, fmt.Errorf("open the log file: %w", err)
 	}
-	l.log = slog.New(slog.NewJSONHandler(l.file, &slog.HandlerOptions{
-		Level: levelOf(settings),
+	l.log = newLog(l.file, settings.Log.Format, tint.Options{
+		Level: levelOf(settings), TimeFormat: time.DateTime, NoColor: true,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			if level, ok := a.Value.Any().(slog.Level); ok && len(groups) == 0 && a.Key == slog.LevelKey && level >= slog.LevelWarn {
 				l.warnings.Add(1)
 			}
 			return a
 		},
-	}))
+	})
 	return l, nil
 }
 

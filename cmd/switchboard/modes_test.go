@@ -3,7 +3,9 @@ package main_test
 import (
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -36,5 +38,29 @@ func TestOnlyTheOwnerMayOpenWhatTheEngineKeeps(t *testing.T) {
 				t.Errorf("%s has the mode %o, want %o", path, got, want)
 			}
 		}
+	}
+}
+
+// Lines in a pipe to the engine itself would vanish; it says who answers them.
+func TestServeSaysThatItReadsNoInput(t *testing.T) {
+	t.Parallel()
+	const told = "standard input is not read"
+	r := bare(t)
+	r.log = &logBuffer{}
+	r.up() // with no input
+	if code := r.stop(10 * time.Second); code != 0 || strings.Contains(r.log.String(), told) {
+		t.Errorf("with no input: exit %d\n%s", code, r.log)
+	}
+	cmd := exec.Command(binary.path, "--config", r.config, "serve")
+	cmd.Dir, cmd.Env, cmd.Stderr, cmd.Stdin = r.dir, environ(), r.log, strings.NewReader("hello?\n")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	r.await("it says so", 15*time.Second, func() bool { return strings.Contains(r.log.String(), "switchboard chat") })
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || strings.Count(r.log.String(), told) != 1 {
+		t.Errorf("%v\n%s", err, r.log)
 	}
 }

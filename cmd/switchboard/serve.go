@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/configs"
 	"switchboard/store"
 )
@@ -22,9 +26,9 @@ func (serveCmd) Run(a *app) error {
 	}
 	terminal := a.onTerminal()
 	log := a.logger(settings)
+	var file *logFile
 	if terminal {
-		file, err := openLog(settings)
-		if err != nil {
+		if file, err = openLog(settings); err != nil {
 			return err
 		}
 		defer file.close(a.err)
@@ -40,12 +44,65 @@ func (serveCmd) Run(a *app) error {
 	log.Info("ready", "data_dir", settings.DataDir, "database", e.db.Kind(), "planner", settings.Agent.Planner,
 		"channels", len(settings.Channels), "duration", time.Since(began).String())
 	if !terminal {
+		if isFed(a.in) {
+			log.Warn("standard input is not read; lines are answered by \"switchboard chat\"")
+		}
 		return e.run(a.ctx)
+	}
+	a.greet(settings)
+	fmt.Fprintf(a.err, "The log is in %s.\n", file.path)
+	return a.serveTerminal(settings, log, e)
+}
+
+// serveTerminal runs e and talks to it until the person leaves.
+func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *engine) error {
+	if names := e.platforms(); len(names) > 0 {
+		fmt.Fprintf(a.err, "%s: connecting; \"switchboard channel list\" says more.\n", strings.Join(names, ", "))
 	}
 	l := &link{app: a, settings: settings, log: log, open: openEngine}
 	l.start(e)
-	err = a.chat(a.ctx, l.client(), settings, &chatCmd{Session: "default", As: ownerName})
+	ctx, cancel := context.WithCancel(a.ctx)
+	notes := make(chan string)
+	var watching sync.WaitGroup
+	watching.Go(func() { e.tellTrouble(ctx, notes) })
+	err := a.chat(a.ctx, l.client(), settings, &chatCmd{Session: "default", As: ownerName}, notes)
+	cancel()
+	watching.Wait()
 	return errors.Join(err, l.close())
+}
+
+// troubleTime is for how long after the start a person on the terminal is told that a
+// channel does not connect; later the log and `channel list` tell.
+const troubleTime = 15 * time.Second
+
+// tellTrouble tells notes, once each, which channels do not connect at the start.
+func (e *engine) tellTrouble(ctx context.Context, notes chan<- string) {
+	ctx, cancel := context.WithTimeout(ctx, troubleTime)
+	defer cancel()
+	told := map[string]bool{consoleName: true}
+	for pause(ctx) == nil {
+		for _, s := range e.router.Statuses() {
+			trouble := s.State == channels.StateError || s.State == channels.StateDeaf || s.State == channels.StateWaiting && s.Reason != ""
+			if !trouble || told[s.Name] {
+				continue
+			}
+			told[s.Name] = true
+			select {
+			case notes <- howItIs(s):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// platforms are the names of the engine's channels besides the console.
+func (e *engine) platforms() (names []string) {
+	for _, s := range e.router.Statuses() {
+		if s.Name != consoleName {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 // passingPatience is how long serve waits for a command that is the engine just now.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
@@ -27,13 +29,21 @@ func (a *app) load() (*configs.Settings, []configs.Warning, error) {
 
 // logger writes to standard error: text on a terminal, JSON elsewhere.
 func (a *app) logger(settings *configs.Settings) *slog.Logger {
-	level := levelOf(settings)
-	if settings.Log.Format == "text" || settings.Log.Format == "auto" && isTerminal(a.err) {
-		return slog.New(tint.NewHandler(a.err, &tint.Options{
-			Level: level, TimeFormat: "15:04:05", NoColor: !isTerminal(a.err) || os.Getenv("NO_COLOR") != "",
-		}))
+	terminal := isTerminal(a.err)
+	format := settings.Log.Format
+	if format == "auto" && terminal {
+		format = "text"
 	}
-	return slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: level}))
+	options := tint.Options{Level: levelOf(settings), TimeFormat: time.TimeOnly, NoColor: !terminal || os.Getenv("NO_COLOR") != ""}
+	return newLog(a.err, format, options)
+}
+
+// newLog writes text where format says so, and JSON otherwise.
+func newLog(w io.Writer, format string, options tint.Options) *slog.Logger {
+	if format == "text" {
+		return slog.New(tint.NewHandler(w, &options))
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: options.Level, ReplaceAttr: options.ReplaceAttr}))
 }
 
 func levelOf(settings *configs.Settings) slog.Level {
@@ -46,6 +56,17 @@ func levelOf(settings *configs.Settings) slog.Level {
 
 // onTerminal says whether a person sits in front of this command.
 func (a *app) onTerminal() bool { return isTerminal(a.in) && isTerminal(a.out) }
+
+// isFed says that somebody else's output or a file is the input: neither a terminal
+// nor a device such as /dev/null.
+func isFed(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}
 
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)

@@ -1,7 +1,11 @@
 package main_test
 
 import (
+	"fmt"
+	"net"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -106,6 +110,45 @@ func TestServeOnATerminal(t *testing.T) {
 	s.leaves()
 	if strings.Contains(s.shown.String(), `"level"`) {
 		t.Errorf("log lines in JSON on a terminal:\n%s", s.shown.String())
+	}
+	if strings.Contains(s.shown.String(), "connecting") {
+		t.Errorf("channels are told of where there are none:\n%s", s.shown.String())
+	}
+}
+
+// The person on the terminal learns where the log is and, once, that a channel does
+// not connect; the log has the form that was asked for.
+func TestServeOnATerminalTellsOfItsChannels(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{"auto": `{"time":"`, "text": "INF ready"} {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone := "http://" + listener.Addr().String()
+			listener.Close()
+			r := bare(t)
+			r.append(fmt.Sprintf("[log]\nformat = %q\n[channels.tg]\nkind = \"telegram\"\ntoken = \"1:x\"\napi_url = %q\n", format, gone))
+			s := onTerminal(t, r, []string{"NO_COLOR=1"})
+			path := filepath.Join(r.dir, "data", "switchboard.log")
+			s.await(0, "The log is in "+path)
+			s.await(0, `tg: connecting; "switchboard channel list" says more.`)
+			s.await(0, "> ")
+			s.await(0, "tg has not been connected since ")
+			s.await(0, "connection refused")
+			s.await(s.press("/whoami\r"), "You are owner")
+			s.press(ctrlD)
+			s.leaves()
+			log, err := os.ReadFile(path)
+			if err != nil || !strings.Contains(string(log), want) || strings.Contains(string(log), "\x1b") {
+				t.Errorf("%v\n%s", err, log)
+			}
+			if strings.Count(s.shown.String(), "tg has not been connected") != 1 || !strings.Contains(s.shown.String(), "warnings are in "+path) {
+				t.Errorf("told:\n%s", s.shown.String())
+			}
+		})
 	}
 }
 

@@ -43,6 +43,10 @@ type turnShowCmd struct {
 
 // Run implements the command.
 func (c *turnShowCmd) Run(a *app) error {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
 	path := fmt.Sprintf("/turns/%d", c.ID)
 	if c.Prompts {
 		path += "?prompts=1"
@@ -55,8 +59,8 @@ func (c *turnShowCmd) Run(a *app) error {
 		return printJSON(a.out, turn)
 	}
 	var text strings.Builder
-	showTurn(&text, &turn)
-	_, err := io.WriteString(a.out, console.Printable(text.String())) // models and outputs may hold anything
+	showTurn(&text, &turn, settings.Budget.Currency)
+	_, err = io.WriteString(a.out, console.Printable(text.String())) // models and outputs may hold anything
 	return err
 }
 
@@ -113,7 +117,7 @@ func (a *app) ask(path string, result any) error {
 	})
 }
 
-func showTurn(w io.Writer, t *router.TurnView) {
+func showTurn(w io.Writer, t *router.TurnView, currency string) {
 	fmt.Fprintf(w, "turn %d  %s", t.ID, t.State)
 	if t.Outcome != "" {
 		fmt.Fprintf(w, " (%s)", t.Outcome)
@@ -125,7 +129,7 @@ func showTurn(w io.Writer, t *router.TurnView) {
 	if t.FinishedAt != nil {
 		fmt.Fprintf(w, "ended    %s, after %s\n", at(*t.FinishedAt), t.FinishedAt.Sub(t.CreatedAt).Round(time.Millisecond))
 	}
-	fmt.Fprintf(w, "cost     %d model calls, %d tokens in, %d out, %.6f\n\n", t.Calls, t.TokensIn, t.TokensOut, t.Cost)
+	fmt.Fprintf(w, "cost     %d model calls, %d tokens in, %d out%s\n\n", t.Calls, t.TokensIn, t.TokensOut, price(t.Cost, currency))
 	indent(w, "", t.Text)
 	for _, m := range t.Messages {
 		if m.Direction == "in" && m.Turn != 0 && m.Turn != t.ID {
@@ -146,7 +150,7 @@ func showTurn(w io.Writer, t *router.TurnView) {
 		}
 	}
 	for _, call := range t.LLM {
-		fmt.Fprintf(w, "\ncall %s  %s/%s  %s  %d in, %d out, %.6f\n", call.Step, call.Provider, call.Model, call.Duration, call.TokensIn, call.TokensOut, call.Cost)
+		fmt.Fprintf(w, "\ncall %s  %s/%s  %s  %d in, %d out%s\n", call.Step, call.Provider, call.Model, call.Duration, call.TokensIn, call.TokensOut, price(call.Cost, currency))
 		if call.Error != "" {
 			fmt.Fprintf(w, "  error: %s\n", call.Error)
 		}
@@ -157,6 +161,14 @@ func showTurn(w io.Writer, t *router.TurnView) {
 			indent(w, "    ", call.Response)
 		}
 	}
+}
+
+// price is what something cost, as the end of a list; nothing where no price is known.
+func price(cost float64, currency string) string {
+	if cost == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %.6f %s", cost, currency)
 }
 
 func showTask(w io.Writer, t *router.TaskView) {

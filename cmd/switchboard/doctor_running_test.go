@@ -1,0 +1,67 @@
+package main_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Beside an engine the doctor tells of the engine, and says that the file is ahead.
+//
+// promise: P6.secret-unprintable
+func TestDoctorComparesWithTheEngine(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", echo, "u1")
+	r.up()
+	const ahead = "count after a restart"
+	if out, errs, _ := r.command("doctor"); strings.Contains(out, ahead) || !strings.Contains(out, "u1 (admin: scripted:u1)") {
+		t.Errorf("nothing changed:\n%s%s", out, errs)
+	}
+	if out, errs, _ := r.command("--log-level", "warn", "doctor"); strings.Contains(out, ahead) {
+		t.Errorf("what counts for one command is no change:\n%s%s", out, errs)
+	}
+	text, err := os.ReadFile(r.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), "tools_deny = []", "tools_deny = [\"exec\"]", 1)
+	changed = strings.Replace(changed, "\"test-key-not-secret\"", "\"env:SOME_KEY\"", 1)
+	changed = "# a line more moves all others\n" + changed + "[[people]]\nname = \"late\"\nidentities = [\"scripted:u2\"]\n"
+	if err := os.WriteFile(r.config, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, _ := r.command("doctor")
+	if want := "WARN  engine     the settings changed since it started, and " + ahead + ": channels.play.tools_deny, llm.providers.fake.api_key, people[1]\n"; !strings.Contains(out, want) {
+		t.Errorf("it does not say %q:\n%s%s", want, out, errs)
+	}
+	if strings.Contains(out, "late") || !strings.Contains(out, "u1 (admin: scripted:u1)") {
+		t.Errorf("people whom the engine does not know are shown as let in:\n%s", out)
+	}
+	if strings.Contains(out+errs, "test-key-not-secret") {
+		t.Error("the key is shown")
+	}
+	copied := r.config + ".copy.toml"
+	if err := os.WriteFile(copied, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, errs, _ = r.command("--config", copied, "doctor"); !strings.Contains(out, "it runs with the settings of "+r.config+", and this command has read "+copied) {
+		t.Errorf("another file:\n%s%s", out, errs)
+	}
+	r.kill()
+	if out, errs, _ = r.command("doctor"); strings.Contains(out, ahead) || !strings.Contains(out, "late (user: scripted:u2)") {
+		t.Errorf("beside no engine the file is what there is:\n%s%s", out, errs)
+	}
+}
+
+// What is wrong with a model is said once, with all roles it concerns.
+func TestModelWithoutAKeyIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	r.append("[agent]\nplanner = \"openrouter/some/model\"\n")
+	for _, args := range [][]string{{"doctor"}, {"config", "check"}} {
+		out, errs, code := r.command(args...)
+		if all := out + errs; code == 0 || strings.Count(all, "some/model") != 1 || !strings.Contains(all, `planner, reviewer, worker: model "openrouter/some/model"`) {
+			t.Errorf("%v: exit %d\n%s%s", args, code, out, errs)
+		}
+	}
+}
