@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -29,5 +30,34 @@ func TestTurnShowTellsOfMergedTurns(t *testing.T) {
 	}
 	if out, errs, _ = r.command("turn", "list", "--json"); strings.Count(out, `"merged_into"`) != 1 || !strings.Contains(out, fmt.Sprintf(`"merged_into": "%d"`, first.ID)) {
 		t.Errorf("turn list --json: %s%s", out, errs)
+	}
+}
+
+// What costs nothing names no price, and what does names its currency; a command has
+// no turn.
+func TestCostsAreShownWithTheirCurrency(t *testing.T) {
+	t.Parallel()
+	const priced = "[budget]\ncurrency = \"EUR\"\n[llm.models.dear]\nmodel = \"fake/model\"\nprice_in = 1000.0\nprice_out = 1000.0\n"
+	for name, c := range map[string]struct {
+		planner, want string
+	}{"free": {"fake/model", `out\n`}, "priced": {"dear", `out, \d+\.\d{6} EUR\n`}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, []string{"u1"}, fmt.Sprintf("%s[agent]\nplanner = %q\n", priced, c.planner))
+			r.model.Handle(echo)
+			r.up()
+			r.ask("u1", "/help", 10*time.Second)
+			r.ask("u1", "hello", 10*time.Second)
+			out, errs, _ := r.command("turn", "show", fmt.Sprint(r.turnOf("hello").ID), "--prompts")
+			for _, line := range []string{`cost     \d+ model calls, \d+ tokens in, \d+ `, `call .*, \d+ `} {
+				if !regexp.MustCompile(`(?m)^` + line + c.want).MatchString(out) {
+					t.Errorf("no line is like %s%s\n%s%s", line, c.want, out, errs)
+				}
+			}
+			out, errs, _ = r.command("delivery", "list")
+			if !regexp.MustCompile(`(?m)^\d+ +sent .* - +play .* I plan what you ask`).MatchString(out) || regexp.MustCompile(` 0 +play `).MatchString(out) {
+				t.Errorf("delivery list:\n%s%s", out, errs)
+			}
+		})
 	}
 }
