@@ -17,10 +17,11 @@ import (
 // A witness is a ledger that tells what it is asked for, and steps in after a commit.
 type witness struct {
 	router.Ledger
-	begins *atomic.Int32                                    // looks at conversations
-	opened *atomic.Int32                                    // parts begun by commits
-	before func(says []router.Reply)                        // nil: nothing
-	after  func(hold router.Hold, d *router.Delivery) error // of a commit that began d; nil: nothing
+	begins  *atomic.Int32                                    // looks at conversations
+	opened  *atomic.Int32                                    // parts begun by commits
+	before  func(says []router.Reply)                        // nil: nothing
+	after   func(hold router.Hold, d *router.Delivery) error // of a commit that began d; nil: nothing
+	settled func()                                           // after a Settle, before it is known; nil: nothing
 }
 
 func newWitness() *witness { return &witness{begins: new(atomic.Int32), opened: new(atomic.Int32)} }
@@ -52,6 +53,41 @@ func (w *witness) Commit(ctx context.Context, ref router.TurnRef, step agent.Ste
 	return next, err
 }
 
+func (w *witness) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) (bool, error) {
+	more, err := w.Ledger.Settle(ctx, hold, d, s)
+	if w.settled != nil {
+		w.settled()
+	}
+	return more, err
+}
+
+// Settle found nothing more, and then something came: it does not wait for the next
+// look at everything.
+func TestWhatComesAfterALastSettleIsSent(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		w := newWitness()
+		var once sync.Once
+		w.settled = func() {
+			once.Do(func() {
+				r.platform.Say("c1", "ada", "/help")
+				r.until("the reply is there", func() bool { return len(r.deliveries("pending")) == 1 })
+				time.Sleep(10 * time.Millisecond)
+			})
+		}
+		r.ledger = w.of
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		r.await(1)
+		began := time.Now()
+		if r.await(2); time.Since(began) > idleSender {
+			t.Errorf("it was sent after %s", time.Since(began))
+		}
+	})
+}
+
+// idleSender is how long a sender waits for more by itself.
+const idleSender = 2 * time.Second
+
 func TestAnswersAreBegunByTheirCommit(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		w := newWitness()
@@ -64,10 +100,11 @@ func TestAnswersAreBegunByTheirCommit(t *testing.T) {
 				t.Fatalf("sent %q", texts(sent))
 			}
 			r.until("it is settled", func() bool { return len(r.deliveries("sent")) == i+1 })
+			time.Sleep(10 * time.Millisecond) // for the sender to hear of it
 		}
 		r.end()
-		if n := w.opened.Load(); n < 2 { // the first may come before the channel is held
-			t.Errorf("%d of 3 answers were begun by their commit", n)
+		if n, looks := w.opened.Load(), w.begins.Load(); n != 3 || looks != 0 {
+			t.Errorf("%d of 3 answers were begun by their commit, %d looks for more", n, looks)
 		}
 	})
 }

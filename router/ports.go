@@ -323,8 +323,9 @@ type Outbox interface {
 	// returned as it is. With nothing to do it returns nil, and when the head will
 	// be due (zero: there is none). ErrFenced.
 	Begin(ctx context.Context, hold Hold, conv channels.ConversationID) (d *Delivery, due time.Time, err error)
-	// Settle records what became of a delivery that Begin returned. ErrFenced.
-	Settle(ctx context.Context, hold Hold, d *Delivery, s Settlement) error
+	// Settle records what became of a delivery that was begun. More says that the
+	// conversation has deliveries open still, this one among them if it is. ErrFenced.
+	Settle(ctx context.Context, hold Hold, d *Delivery, s Settlement) (more bool, err error)
 	// Gone notes that conv is closed to us; first says that this was not known. It is
 	// forgotten when something comes from there again.
 	Gone(ctx context.Context, hold Hold, conv channels.ConversationID) (first bool, err error)

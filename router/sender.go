@@ -196,7 +196,7 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate
 			s.unsent(ctx, d)
 			return time.Second, true
 		}
-		return s.bring(ctx, d), true
+		return s.bring(ctx, d)
 	}
 	if !safe {
 		return time.Second, true
@@ -220,31 +220,33 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate
 	case d == nil:
 		return max(time.Until(due), time.Millisecond), true
 	}
-	return s.bring(ctx, d), true
+	return s.bring(ctx, d)
 }
 
 // bring sends a part that was begun, or finds out about it, and records what became
-// of it. wait is how long the conversation's head is to wait now.
-func (s *sender) bring(ctx context.Context, d *Delivery) (wait time.Duration) {
+// of it. It returns what next does.
+func (s *sender) bring(ctx context.Context, d *Delivery) (wait time.Duration, more bool) {
 	settlement, wait := s.settlement(ctx, d)
-	s.settle(ctx, d, settlement)
+	more = s.settle(ctx, d, settlement)
 	if settlement.Conversation {
 		s.tellGone(ctx, d)
 	}
-	return wait
+	return wait, more
 }
 
 // settle records what became of the part, again and again while the database
-// cannot take it: until then the conversation stands still.
-func (s *sender) settle(ctx context.Context, d *Delivery, settlement Settlement) {
+// cannot take it: until then the conversation stands still. more says that something
+// is open there, as far as it is known.
+func (s *sender) settle(ctx context.Context, d *Delivery, settlement Settlement) (more bool) {
 	l := s.line
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := l.router.Ledger.Settle(context.WithoutCancel(ctx), s.hold, d, settlement)
+		var err error
+		more, err = l.router.Ledger.Settle(context.WithoutCancel(ctx), s.hold, d, settlement)
 		if err == nil {
 			break
 		}
 		if s.isLost(err) || ctx.Err() != nil {
-			return // the next holder finds it sending, and asks the platform
+			return true // the next holder finds it sending, and asks the platform
 		}
 		l.router.Log.WarnContext(ctx, "a delivery could not be settled, trying again", "channel", l.name, "delivery_id", d.ID, "error", err)
 		sleep(ctx, pause)
@@ -253,6 +255,7 @@ func (s *sender) settle(ctx context.Context, d *Delivery, settlement Settlement)
 		l.router.Log.WarnContext(ctx, "delivery not sent", "channel", l.name, "delivery_id", d.ID,
 			"state", string(settlement.State), "outcome", settlement.Outcome, "detail", settlement.Detail)
 	}
+	return more
 }
 
 // isLost says whether err means that the lease is gone, and ends the holding.

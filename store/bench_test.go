@@ -15,7 +15,7 @@ import (
 )
 
 // BenchmarkMessage is the whole way of one message through the store: Accept
-// with the claim, Load, Commit of a plan with a ready answer, Begin, Settle. On
+// with the claim, Load, Commit of a plan with a ready answer that is begun with it, Settle. On
 // SQLite the fsyncs are the disk's own; PostgreSQL's are off here.
 func BenchmarkMessage(b *testing.B) {
 	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
@@ -88,12 +88,11 @@ func message(ctx context.Context, r *store.Router, owner int64, hold router.Hold
 		Tasks: []agent.TaskChange{{Type: agent.TaskMsg, State: agent.TaskDone}},
 		Say:   []agent.Say{{Text: answer, Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
 	}
-	if _, err := r.Commit(ctx, ref, step, []router.Reply{{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}}}); err != nil {
+	open := &router.Opening{Hold: hold, Conversation: channels.ConversationID(conv)}
+	reply := router.Reply{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}, Open: open}
+	if _, err := r.Commit(ctx, ref, step, []router.Reply{reply}); err != nil {
 		return err
 	}
-	d, _, err := r.Begin(ctx, hold, channels.ConversationID(conv))
-	if err != nil {
-		return err
-	}
-	return r.Settle(ctx, hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "p"})
+	_, err = r.Settle(ctx, hold, open.Begun, router.Settlement{State: router.DeliverySent, PlatformID: "p"})
+	return err
 }

@@ -40,7 +40,8 @@ const (
 			first_try = CASE WHEN ? AND tries <= 1 THEN 0 ELSE first_try END,
 			tries = CASE WHEN ? AND tries > 0 THEN tries - 1 ELSE tries END
 		WHERE id = ? AND state = ? AND settled = FALSE
-		RETURNING message_id, conversation_id, part`
+		RETURNING message_id, conversation_id, channel, part`
+	anyOpen   = `SELECT 1 FROM deliveries WHERE channel = ? AND conversation_id = ? AND settled = FALSE LIMIT 1`
 	deadLater = `
 		UPDATE deliveries SET state = 'dead', settled = TRUE, outcome = 'earlier_part_dead', updated_at = ?
 		WHERE message_id = ? AND part > ? AND settled = FALSE`
@@ -190,16 +191,18 @@ func (t *tx) open(o *router.Opening, message int64) error {
 }
 
 // Settle implements router.Outbox.
-func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) error {
+func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) (more bool, err error) {
 	if r.db.pg != nil {
 		return r.db.callSettle(ctx, hold, d, &s)
 	}
-	return r.db.write(ctx, rides, "settle delivery", func(t *tx) error {
+	err = r.db.write(ctx, rides, "settle delivery", func(t *tx) error {
 		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
-		return t.settle(d, &s)
+		more, err = t.settle(d, &s)
+		return err
 	})
+	return more, err
 }
 
 // settles says whether the delivery blocks its conversation no longer.
@@ -207,7 +210,7 @@ func settles(s *router.Settlement) bool {
 	return s.State != router.DeliveryPending && (s.State != router.DeliveryUnknown || s.Final)
 }
 
-func (t *tx) settle(d *router.Delivery, s *router.Settlement) error {
+func (t *tx) settle(d *router.Delivery, s *router.Settlement) (more bool, err error) {
 	var text, rich, extra any
 	if s.Body != nil {
 		text, rich, extra = clean(s.Body.Text), richText(s.Body.Rich), extraText(s.Body)
@@ -215,16 +218,17 @@ func (t *tx) settle(d *router.Delivery, s *router.Settlement) error {
 	free := s.FreeTry && s.State == router.DeliveryPending
 	platform := clean(string(s.PlatformID))
 	var message, conversation int64
+	var channel string
 	var part int
 	found, err := t.row(settleOne, []any{
 		string(s.State), settles(s), clean(s.Outcome), clean(s.Detail), t.now, s.Unedit, platform, platform, micros(s.NextAt), s.Repeated,
 		text, s.Body != nil, rich, s.Body != nil, extra, free, free, d.ID, string(d.State),
-	}, &message, &conversation, &part)
+	}, &message, &conversation, &channel, &part)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !found {
-		return router.ErrFenced // settled by somebody else
+		return false, router.ErrFenced // settled by somebody else
 	}
 	switch {
 	case s.State == router.DeliveryDead:
@@ -232,5 +236,9 @@ func (t *tx) settle(d *router.Delivery, s *router.Settlement) error {
 	case s.State == router.DeliveryDropped && s.Conversation:
 		_, err = t.exec(dropOpen, clean(s.Outcome), t.now, conversation)
 	}
-	return err
+	if err != nil || !settles(s) {
+		return true, err
+	}
+	var one int
+	return t.row(anyOpen, []any{channel, conversation}, &one)
 }

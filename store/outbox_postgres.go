@@ -9,7 +9,7 @@ import (
 	"switchboard/router"
 )
 
-// What sb_begin gives and sb_settle takes.
+// What sb_begin gives, and sb_settle takes and gives.
 type (
 	begunArg struct {
 		Fenced   bool    `json:"fenced"`
@@ -48,6 +48,10 @@ type (
 		Conversation bool     `json:"conversation"`
 		Body         *partArg `json:"body"`
 	}
+	settledArg struct {
+		Done bool `json:"done"` // false: fenced
+		More bool `json:"more"`
+	}
 )
 
 func (db *DB) callBegin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
@@ -83,7 +87,7 @@ func (g *begunArg) delivery(channel string, conv channels.ConversationID) (*rout
 	return d, parseExtra(g.Extra, &d.Body)
 }
 
-func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delivery, s *router.Settlement) error {
+func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delivery, s *router.Settlement) (more bool, err error) {
 	arg := settleArg{
 		ID: d.ID, Was: string(d.State), State: string(s.State), Settled: settles(s), Outcome: clean(s.Outcome), Detail: clean(s.Detail),
 		PlatformID: clean(string(s.PlatformID)), NextAt: micros(s.NextAt), Repeated: s.Repeated, Unedit: s.Unedit,
@@ -92,10 +96,10 @@ func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delive
 	if s.Body != nil {
 		arg.Body = &partArg{Text: clean(s.Body.Text), Rich: richText(s.Body.Rich), Extra: extraText(s.Body)}
 	}
-	var done bool
-	err := db.call(ctx, rides, "settle delivery", &done, callSettle, clean(hold.Channel), hold.Fence, db.now().UnixMicro(), jsonText(arg))
-	if err == nil && !done {
+	var got settledArg
+	err = db.call(ctx, rides, "settle delivery", &got, callSettle, clean(hold.Channel), hold.Fence, db.now().UnixMicro(), jsonText(arg))
+	if err == nil && !got.Done {
 		err = fmt.Errorf("settle delivery: %w", router.ErrFenced)
 	}
-	return err
+	return got.More, err
 }

@@ -43,7 +43,7 @@ func (h *house) begin(hold router.Hold, conv channels.ConversationID) *router.De
 
 func (h *house) settle(hold router.Hold, d *router.Delivery, s router.Settlement) {
 	h.Helper()
-	if err := h.r.Settle(h.ctx, hold, d, s); err != nil {
+	if _, err := h.r.Settle(h.ctx, hold, d, s); err != nil {
 		h.Fatalf("settle: %v", err)
 	}
 }
@@ -80,7 +80,7 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 			}
 			nonces[d.Nonce] = true
 			h.settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: channels.MessageID(want)})
-			if err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliveryPending}); !errors.Is(err, router.ErrFenced) {
+			if _, err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliveryPending}); !errors.Is(err, router.ErrFenced) {
 				t.Errorf("settled twice: %v", err)
 			}
 		}
@@ -89,6 +89,32 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 		}
 		if d := h.begin(hold, "d"); d == nil || d.Body.Text != "x" {
 			t.Errorf("the other conversation: %+v", d)
+		}
+	})
+}
+
+// Settle says whether its conversation needs another look.
+func TestSettleSaysWhetherThereIsMore(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.hold()
+		h.posts("c", "1", "a", "b")
+		h.posts("d", "2", "x")
+		for i, c := range []struct {
+			conv   channels.ConversationID
+			settle router.Settlement
+			more   bool
+		}{
+			{"c", router.Settlement{State: router.DeliverySent}, true},    // b
+			{"c", router.Settlement{State: router.DeliveryPending}, true}, // itself
+			{"c", router.Settlement{State: router.DeliveryUnknown}, true}, // itself
+			{"c", router.Settlement{State: router.DeliveryUnknown, Final: true}, false},
+			{"d", router.Settlement{State: router.DeliveryDropped, Conversation: true}, false},
+		} {
+			if more, err := h.r.Settle(h.ctx, hold, h.begin(hold, c.conv), c.settle); err != nil || more != c.more {
+				t.Errorf("%d: %+v: more %v, %v; want %v", i, c.settle, more, err, c.more)
+			}
 		}
 	})
 }
@@ -135,7 +161,7 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 		if _, _, err := h.r.Begin(h.ctx, old, "c"); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("begin under an old fence: %v", err)
 		}
-		if err := h.r.Settle(h.ctx, old, d, router.Settlement{State: router.DeliverySent}); !errors.Is(err, router.ErrFenced) {
+		if _, err := h.r.Settle(h.ctx, old, d, router.Settlement{State: router.DeliverySent}); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("settle under an old fence: %v", err)
 		}
 		u := h.begin(hold, "c")

@@ -113,7 +113,7 @@ func (r *Router) unopen(ctx context.Context, says []router.Reply) {
 		}
 		d := o.Begun
 		o.Begun = nil
-		if err := r.Settle(ctx, o.Hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true}); err != nil {
+		if _, err := r.Settle(ctx, o.Hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true}); err != nil {
 			r.db.log.ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
 		}
 	}

@@ -424,7 +424,7 @@ DECLARE
 	v_body boolean := jsonb_typeof(s -> 'body') = 'object';
 BEGIN
 	IF NOT sb_holds('channel', p_channel, p_fence) THEN
-		RETURN 'false';
+		RETURN '{}';
 	END IF;
 	UPDATE deliveries SET state = s ->> 'state', settled = CAST(s ->> 'settled' AS boolean), outcome = s ->> 'outcome', detail = s ->> 'detail',
 		platform_id = CASE WHEN CAST(s ->> 'unedit' AS boolean) THEN '' ELSE coalesce(nullif(s ->> 'platform_id', ''), platform_id) END,
@@ -437,7 +437,7 @@ BEGIN
 	WHERE id = CAST(s ->> 'id' AS bigint) AND state = s ->> 'was' AND settled = FALSE
 	RETURNING * INTO v_d;
 	IF NOT FOUND THEN
-		RETURN 'false';
+		RETURN '{}';
 	END IF;
 	IF s ->> 'state' = 'dead' THEN
 		UPDATE deliveries SET state = 'dead', settled = TRUE, outcome = 'earlier_part_dead', updated_at = p_now
@@ -446,5 +446,6 @@ BEGIN
 		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = s ->> 'outcome', updated_at = p_now
 		WHERE conversation_id = v_d.conversation_id AND settled = FALSE;
 	END IF;
-	RETURN 'true';
+	RETURN jsonb_build_object('done', TRUE, 'more', NOT CAST(s ->> 'settled' AS boolean) OR EXISTS (
+		SELECT 1 FROM deliveries WHERE channel = v_d.channel AND conversation_id = v_d.conversation_id AND settled = FALSE));
 END $$;
