@@ -56,7 +56,7 @@ func crashTest(t *testing.T, place func(*rig) place) {
 		c.write((kill + 1) * crashTurns / crashKills)
 		time.Sleep(time.Duration(20+c.random.IntN(230)) * time.Millisecond)
 		if kill%2 == 0 { // half of the kills fall anywhere, the others look for a phase
-			c.awaitPhase(phases[kill/2%len(phases)])
+			c.awaitPhase(c.wanted(fell, kill/2))
 		}
 		for _, phase := range c.inFlight() {
 			fell[phase]++
@@ -168,13 +168,23 @@ func (c *crash) under(phase string) bool {
 	return c.place.sending()
 }
 
+// wanted is a phase in which no kill fell yet, or else each in turn.
+func (c *crash) wanted(fell map[string]int, turn int) string {
+	for i := range phases {
+		if phase := phases[(turn+i)%len(phases)]; fell[phase] == 0 {
+			return phase
+		}
+	}
+	return phases[turn%len(phases)]
+}
+
 // awaitPhase waits until phase is under way; one more message may be written for it.
 func (c *crash) awaitPhase(phase string) {
 	if phase == "accept" && c.written < crashTurns {
 		c.write(c.written + 1)
 		return
 	}
-	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if c.under(phase) {
 			return
 		}
