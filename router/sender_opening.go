@@ -65,7 +65,6 @@ func (l *line) open(conv channels.ConversationID) *opened {
 	_, moved := l.newIDs[conv]
 	l.mu.Unlock()
 	if s == nil || moved || !l.router.Engine.Safe() {
-		println("DBG", s == nil, moved)
 	}
 	if s == nil || moved || !l.router.Engine.Safe() {
 		return nil
@@ -78,7 +77,6 @@ func (s *sender) open(conv channels.ConversationID) *opened {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.started || s.ctx.Err() != nil || !s.restsNow(conv) {
-		println("DBG rests", s.started, s.restsNow(conv), s.kicked[conv] == nil)
 		return nil
 	}
 	g := s.gateOf(conv)
