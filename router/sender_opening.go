@@ -65,8 +65,6 @@ func (l *line) open(conv channels.ConversationID) *opened {
 	_, moved := l.newIDs[conv]
 	l.mu.Unlock()
 	if s == nil || moved || !l.router.Engine.Safe() {
-	}
-	if s == nil || moved || !l.router.Engine.Safe() {
 		return nil
 	}
 	return s.open(conv)
