@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
@@ -8,12 +9,23 @@ import (
 
 func TestEveryZoneExists(t *testing.T) {
 	t.Parallel()
-	if len(byCity()) < 250 {
-		t.Errorf("only %d places", len(byCity()))
-	}
-	for place, zone := range byCity() {
-		if _, err := time.LoadLocation(zone); err != nil || zone == "" {
-			t.Errorf("%s: %v", place, err)
+	seen := make(map[string]string)
+	for line := range strings.Lines(cities) {
+		zone, places, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if _, err := time.LoadLocation(zone); err != nil || zone == "" || !ok {
+			t.Errorf("%s: %v", line, err)
 		}
+		for place := range strings.SplitSeq(places, ", ") {
+			if seen[place] != "" || place == "" {
+				t.Errorf("%q is in %s and %s", place, seen[place], zone)
+			}
+			seen[place] = zone
+			if name, found := findZone(strings.ToLower(place)); found != zone || name != strings.TrimPrefix(place, "The ") {
+				t.Errorf("%s is found as %s in %s", place, name, found)
+			}
+		}
+	}
+	if len(seen) < 250 {
+		t.Errorf("only %d places", len(seen))
 	}
 }

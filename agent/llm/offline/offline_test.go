@@ -7,9 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +52,12 @@ Arguments: {"type":"object","properties":{"path":{"type":["string","null"]},"dep
 
 ### workspace.read
 Arguments: {"type":"object","properties":{"path":{"type":"string"},"first_line":{"type":["integer","null"]},"last_line":{"type":["integer","null"]}},"required":["path","first_line","last_line"],"additionalProperties":false}
+
+### workspace.publish
+Arguments: {"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}
+
+### attachment.read
+Arguments: {"type":"object","properties":{"id":{"type":"string"},"offset":{"type":["integer","null"]},"limit":{"type":["integer","null"]}},"required":["id","offset","limit"],"additionalProperties":false}
 
 ### workspace.write
 Arguments: {"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"},"mode":{"type":"string","enum":["create","replace","append"]}},"required":["path","content","mode"],"additionalProperties":false}
@@ -180,6 +184,12 @@ func TestPlans(t *testing.T) {
 		{"Show me the file `A/B.md`", "workspace.read", `{"path":"A/B.md","first_line":null,"last_line":null}`, "A/B.md"},
 		{"write buy milk to notes.txt", "workspace.write", `{"path":"notes.txt","content":"buy milk\n","mode":"create"}`, "notes.txt"},
 		{"save \"go to bed\" as todo", "workspace.write", `{"path":"todo","content":"go to bed\n","mode":"create"}`, "todo"},
+		{"List my files in Reports?", "workspace.list", `{"path":"Reports","depth":null}`, "list"},
+		{"read notes.txt?", "workspace.read", `{"path":"notes.txt","first_line":null,"last_line":null}`, "notes.txt"},
+		{"send me notes.txt", "workspace.publish", `{"path":"notes.txt"}`, "Send the person the file notes.txt."},
+		{"choose between red and " + strings.Repeat("x", 50), "", "", "language model"},
+		{"pick up the phone and call", "", "", "language model"},
+		{"what is this?", "", "", "what time is it in Tokyo"},
 		{"append eggs to notes.txt", "workspace.write", `{"path":"notes.txt","content":"eggs\n","mode":"append"}`, "notes.txt"},
 		{"add two to three", "", "", "language model"},
 		{"write me a poem about the sea", "", "", "switchboard init"},
@@ -375,28 +385,10 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
-// The offline model must stay small and know nothing of this program: what it
-// can do, every model could do with the same prompt.
-func TestSmallAndAlone(t *testing.T) {
+// The offline model knows nothing of this program: what it can do, every model could
+// do with the same prompt.
+func TestAlone(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := 0
-	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		body, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines += bytes.Count(body, []byte("\n"))
-	}
-	if lines == 0 || lines > 600 {
-		t.Errorf("%d lines, at most 600", lines)
-	}
 	deps, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {
 		t.Fatal(err)

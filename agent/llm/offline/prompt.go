@@ -1,60 +1,61 @@
 package offline
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// A prompt is a text of sections "## Title". What stands in a fence (between a
-// line "<<<data-…" and a line "data-…>>>") is data and makes no structure. The
-// section "New message" goes to the end, whatever the person wrote.
-type prompt []section
+// A prompt is a text of sections "## Title", here by title. What stands in a fence
+// (between a line "<<<data-…" and a line "data-…>>>") is data and makes no structure.
+// The section "New message" goes to the end, whatever the person wrote.
+type prompt map[string]section
 
 type section struct {
-	title  string
 	lines  []string // outside of fences
 	fences []string // texts in fences
+	last   string   // the last line or fence
 }
 
 func read(text string) prompt {
-	p := prompt{{}}
+	p, title := make(prompt), ""
 	boundary, fenced := "", []string(nil)
 	for rest := text; rest != ""; {
 		var line string
 		line, rest, _ = strings.Cut(rest, "\n")
-		last := &p[len(p)-1]
+		s := p[title]
 		switch open, opens := strings.CutPrefix(line, "<<<"); {
 		case boundary != "" && line == boundary+">>>":
-			last.fences = append(last.fences, strings.Trim(strings.Join(fenced, "\n"), "\n"))
+			s.last = strings.Trim(strings.Join(fenced, "\n"), "\n")
+			s.fences = append(s.fences, s.last)
 			boundary, fenced = "", nil
 		case boundary != "":
 			fenced = append(fenced, line)
 		case opens && strings.HasPrefix(open, "data-"):
 			boundary = open
 		case strings.HasPrefix(line, "## New message"):
-			return append(p, section{title: "New message", lines: []string{rest}})
+			p["New message"] = section{lines: []string{rest}}
+			return p
 		case strings.HasPrefix(line, "## "):
-			p = append(p, section{title: strings.TrimSpace(line[3:])})
+			title = strings.TrimSpace(line[3:])
+			s = p[title]
 		default:
-			last.lines = append(last.lines, line)
+			s.lines = append(s.lines, line)
+			s.last = cmp.Or(line, s.last)
 		}
+		p[title] = s
 	}
 	return p
 }
 
-// get is the section of that title, or an empty one.
-func (p prompt) get(title string) section {
-	if i := slices.IndexFunc(p, func(s section) bool { return s.title == title }); i >= 0 {
-		return p[i]
-	}
-	return section{}
-}
-
 func (s section) text() string { return strings.TrimSpace(strings.Join(s.lines, "\n")) }
 
-// said is the section's own text in one line.
-func (s section) said() string { return strings.Join(strings.Fields(s.text()), " ") }
+// output is the first text in a fence.
+func (s section) output() string { return strings.TrimSpace(append(s.fences, "")[0]) }
 
 // field is the value of the last line "name: value".
 func (s section) field(name string) string {
@@ -70,7 +71,7 @@ func (s section) field(name string) string {
 // arguments ("Arguments: {…}"); exec has none.
 func (p prompt) tools() map[string]json.RawMessage {
 	permitted, name := make(map[string]json.RawMessage), ""
-	for _, line := range p.get("Permitted tools").lines {
+	for _, line := range p["Permitted tools"].lines {
 		if title, ok := strings.CutPrefix(line, "### "); ok {
 			name = strings.TrimSpace(title)
 			permitted[name] = nil
@@ -81,40 +82,53 @@ func (p prompt) tools() map[string]json.RawMessage {
 	return permitted
 }
 
-// fill makes the smallest value that fits a strict schema; known holds values for
-// properties of the root by name.
+// A file is an attachment: id 2: "in.csv" (document, text/csv, 25 bytes).
+type file struct{ id, name, about string }
+
+var (
+	fileLine = regexp.MustCompile(`(?m)^id (\S+): (".*") \((.*)\)$`)
+	noText   = regexp.MustCompile(`^(?:photo|audio|video|voice)\b|\b(?:image|audio|video|font)/|/pdf|zip|compressed|office|opendocument|ms-|msword`)
+)
+
+// files are those that a section lists.
+func (s section) files() (list []file) {
+	for _, fence := range s.fences {
+		for _, m := range fileLine.FindAllStringSubmatch(fence, -1) {
+			name, err := strconv.Unquote(m[2])
+			if err == nil && (strings.HasPrefix(fence, "id ") || strings.HasPrefix(fence, "Attachments of that message:\n")) {
+				list = append(list, file{m[1], name, m[3]})
+			}
+		}
+	}
+	return list
+}
+
+// fill makes the smallest value that fits a strict schema; known holds
+// properties of the root, "" where there is nothing to say.
 func fill(schema json.RawMessage, known map[string]any) any {
 	var s struct {
-		Type       any                        `json:"type"`
-		Enum       []any                      `json:"enum"`
-		AnyOf      []json.RawMessage          `json:"anyOf"`
-		Properties map[string]json.RawMessage `json:"properties"`
+		Type       any
+		Enum       []any
+		AnyOf      []json.RawMessage
+		Properties map[string]json.RawMessage
 	}
-	if json.Unmarshal(schema, &s) != nil {
-		return known
-	}
-	types, several := s.Type.([]any)
+	_ = json.Unmarshal(schema, &s) // what cannot be read has no type
+	kinds := strings.Fields(strings.Trim(fmt.Sprint(s.Type), "[]"))
 	switch {
-	case slices.Contains(types, any("null")):
+	case slices.Contains(kinds, "null"):
 		return nil
 	case len(s.Enum) > 0:
 		return s.Enum[0]
 	case len(s.AnyOf) > 0:
 		return fill(s.AnyOf[len(s.AnyOf)-1], nil)
-	case several && len(types) > 0:
-		s.Type = types[0]
-	}
-	if s.Type != "object" {
-		kind, _ := s.Type.(string)
-		return map[string]any{"array": []any{}, "string": "", "integer": 0, "number": 0, "boolean": false}[kind]
+	case !slices.Contains(kinds, "object"):
+		return map[string]any{"array": []any{}, "string": "", "integer": 0, "number": 0, "boolean": false}[append(kinds, "")[0]]
 	}
 	object := make(map[string]any, len(s.Properties))
 	for name, property := range s.Properties {
-		value, ok := known[name]
-		if !ok {
-			value = fill(property, nil)
+		if object[name] = known[name]; object[name] == nil || object[name] == "" {
+			object[name] = fill(property, nil)
 		}
-		object[name] = value
 	}
 	return object
 }

@@ -2,11 +2,11 @@ package offline
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -20,71 +20,75 @@ type transport struct{ now func() time.Time }
 
 // A request is what is read of a chat completion's request.
 type request struct {
-	Model    string `json:"model"`
-	Messages []struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
-	} `json:"messages"`
+	Model          string
+	Messages       []struct{ Role, Content string }
 	ResponseFormat struct {
 		JSONSchema struct {
-			Name   string          `json:"name"`
-			Schema json.RawMessage `json:"schema"`
+			Name   string
+			Schema json.RawMessage
 		} `json:"json_schema"`
 	} `json:"response_format"`
-	Stream bool `json:"stream"`
+	Stream bool
 }
 
 // RoundTrip answers like a server for chat completions.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body bytes.Buffer
+	var err error
 	if r.Body != nil {
 		defer r.Body.Close() //nolint:errcheck // it was read or is of no use
+		_, err = body.ReadFrom(r.Body)
 	}
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	if r.Body == nil || r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions") {
-		return refuse(r, http.StatusNotFound, "the offline model knows POST /chat/completions only"), nil
-	}
-	var body bytes.Buffer
-	body.Grow(int(max(0, min(r.ContentLength, 1<<20))))
-	if _, err := body.ReadFrom(r.Body); err != nil {
+	if err = cmp.Or(r.Context().Err(), err); err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
+	status, said := t.serve(r, body.Bytes())
+	text := encode(said)
+	return &http.Response{
+		Status: fmt.Sprint(status, " ", http.StatusText(status)), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
+		ContentLength: int64(len(text)), Body: io.NopCloser(strings.NewReader(text)),
+	}, nil
+}
+
+func (t transport) serve(r *http.Request, body []byte) (status int, said map[string]any) {
 	var q request
-	if json.Unmarshal(body.Bytes(), &q) != nil || q.Stream {
-		return refuse(r, http.StatusBadRequest, "the request is not JSON, or wants a stream"), nil
+	switch {
+	case r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions"):
+		return http.StatusNotFound, fault("the offline model knows POST /chat/completions only")
+	case json.Unmarshal(body, &q) != nil || q.Stream:
+		return http.StatusBadRequest, fault("the request is not JSON, or wants a stream")
 	}
 	text := q.answer()
-	in, out := body.Len()/4, len(text)/4+1
-	return respond(r, http.StatusOK, map[string]any{
+	in, out := len(body)/4, len(text)/4+1
+	return http.StatusOK, map[string]any{
 		"id": "chatcmpl-offline", "object": "chat.completion", "created": t.now().Unix(), "model": q.Model,
-		"choices": []any{map[string]any{
-			"index": 0, "message": map[string]any{"role": "assistant", "content": text}, "finish_reason": "stop",
-		}},
-		"usage": map[string]any{"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out},
-	}), nil
+		"choices": []any{map[string]any{"index": 0, "message": map[string]any{"role": "assistant", "content": text}, "finish_reason": "stop"}},
+		"usage":   map[string]any{"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out},
+	}
+}
+
+func fault(message string) map[string]any {
+	return map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error"}}
 }
 
 // answer plays the role that the schema tells.
 func (q request) answer() string {
-	var system, user string
+	texts := make(map[string]string)
 	for _, m := range q.Messages {
-		if m.Role == "user" {
-			user += m.Content
-		} else {
-			system += m.Content
-		}
+		texts[m.Role] += m.Content
 	}
-	prompt := read(user)
-	switch q.ResponseFormat.JSONSchema.Name {
+	user := read(texts["user"])
+	switch schema := q.ResponseFormat.JSONSchema; schema.Name {
 	case "":
-		return work(prompt)
+		return work(user)
 	case "plan":
-		return encode(makePlan(read(system), prompt))
+		return encode(makePlan(read(texts["system"]+texts["developer"]), user))
 	case "review":
-		return encode(judge(prompt))
+		return encode(judge(user))
+	default:
+		return encode(fill(schema.Schema, nil))
 	}
-	return encode(fill(q.ResponseFormat.JSONSchema.Schema, nil))
 }
 
 func encode(v any) string {
@@ -93,17 +97,4 @@ func encode(v any) string {
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(v) // nothing we encode can fail
 	return strings.TrimSuffix(out.String(), "\n")
-}
-
-func refuse(r *http.Request, status int, message string) *http.Response {
-	return respond(r, status, map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error"}})
-}
-
-func respond(r *http.Request, status int, v any) *http.Response {
-	body := encode(v)
-	return &http.Response{
-		Status: strconv.Itoa(status) + " " + http.StatusText(status), StatusCode: status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
-		ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)),
-	}
 }

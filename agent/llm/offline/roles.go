@@ -1,0 +1,174 @@
+package offline
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+)
+
+const (
+	needsModel = "This needs a language model, and none is set: run `switchboard init`, or write a table " +
+		"`[llm.providers.NAME]` with `base_url` and `api_key` into the settings and name a model as `planner` under `[agent]`."
+	whichOne = "Which one do you choose?"
+)
+
+// A plan or a task is the JSON of the schema "plan".
+type (
+	plan map[string]any
+	task map[string]any
+)
+
+// planned is a plan of these tasks.
+func planned(goal string, tasks ...task) plan {
+	for _, t := range tasks {
+		all := task{"tool": nil, "args": nil, "expect": nil, "choices": nil, "answer": nil}
+		maps.Copy(all, t)
+		maps.Copy(t, all)
+	}
+	return plan{"goal": goal, "secrets": nil, "tasks": tasks}
+}
+
+// ready is a plan of one message with its text.
+func ready(goal, answer string) plan {
+	return planned(goal, task{"type": "msg", "detail": "Answer.", "answer": strings.TrimSpace(answer)})
+}
+
+type planner struct {
+	tools          map[string]json.RawMessage
+	place          section
+	files, earlier []file // that came along, now and before
+}
+
+// makePlan plans for what the person wrote.
+func makePlan(system, user prompt) plan {
+	recent, text := user["Recent messages"], user["New message"].text()
+	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files()}
+	if faults := user["Faults in your last plan"].text(); faults != "" {
+		return ready("say that the plan was not accepted", "I could not make a plan for this that passes the checks: "+clip(faults, 300))
+	}
+	if failed, ok := user["What failed"]; ok {
+		// What the workspace does not have may have been sent earlier.
+		f, ok := named(p.earlier, unquote(matched(readWords, text)["name"]))
+		if ok && strings.Contains(failed.field("Ended"), "not_found") {
+			made, _ := p.show(f)
+			return made
+		}
+		return ready("say what failed", failure(failed))
+	}
+	for _, phrase := range phrases {
+		if m := matched(phrase.words, text); m != nil {
+			if made, ok := phrase.plan(p, m); ok {
+				return made
+			}
+		}
+	}
+	if said := bare(text); len(said) <= 60 && strings.HasSuffix(recent.last, " you: "+whichOne) {
+		return ready("answer the choice", "You chose "+said+".")
+	}
+	return ready("say what this needs", needsModel)
+}
+
+// act is a plan that does something and tells what came of it; without the right to
+// it, one that says why it is withheld: "- name: reason (rule NAME)".
+func (p planner) act(goal, tell string, steps ...task) plan {
+	for _, step := range steps {
+		name, what := "exec", "run commands"
+		if tool, ok := step["tool"].(string); ok {
+			name, what = tool, "use the tool `"+tool+"`"
+		}
+		if _, ok := p.tools[name]; !ok {
+			return ready("say that this is not permitted", strings.TrimRight("I may not "+what+" here: "+p.place.field(name), ": ")+".")
+		}
+	}
+	return planned(goal, append(steps, task{"type": "msg", "detail": tell})...)
+}
+
+func (p planner) use(name, detail string, known map[string]any) task {
+	return task{"type": "tool", "detail": detail, "tool": name, "args": encode(fill(p.tools[name], known)), "expect": "It ended well."}
+}
+
+// look is a plan that looks something up with one tool and shows it.
+func (p planner) look(tool, what string, known map[string]any) (plan, bool) {
+	return p.act("show "+what, "Show the person "+what+".", p.use(tool, "Look up "+what+".", known)), true
+}
+
+// judge believes the word with which the task ended: "Ended: ok".
+func judge(p prompt) map[string]any {
+	out := p["Output"]
+	end := out.field("Ended")
+	if end == "" || end == "ok" {
+		return map[string]any{"status": "ok", "reason": nil, "learn": nil}
+	}
+	reason := "the task ended with " + end
+	if hint := out.field("Hint"); hint != "" {
+		reason += ", hint: " + hint
+	}
+	if said := out.output(); said != "" {
+		reason += "; it said: " + clip(said[strings.LastIndexByte(said, '\n')+1:], 200)
+	}
+	return map[string]any{"status": "replan", "reason": reason, "learn": nil}
+}
+
+// failure tells what failed, but not again what the person read as reason for this plan.
+func failure(s section) string {
+	what, ended := cmp.Or(s.field("Command"), s.field("Tool")), s.field("Ended")
+	if what == "" || ended == "" {
+		return "I could not do that: " + clip(s.text(), 300)
+	}
+	text := fmt.Sprintf("I could not do that: `%s` ended with %s.", clip(what, 200), ended)
+	_, told, _ := strings.Cut(s.text()+strings.Join(s.fences[min(1, len(s.fences)):], ""), "The reviewer's reason:")
+	if hint := s.field("Hint"); hint != "" && !strings.Contains(told, hint) {
+		text += " Advice: " + strings.TrimSuffix(hint, ".") + "."
+	}
+	if said := s.output(); said != "" && !strings.Contains(told, said) {
+		text += "\n\n" + block(said, 1000)
+	}
+	return text
+}
+
+// work restates the last task's output.
+func work(p prompt) string {
+	fences, detail := p["Outputs of earlier tasks"].fences, p["Task"].text()
+	if len(fences) == 0 {
+		return needsModel
+	}
+	text := fences[len(fences)-1]
+	if link := aLink.FindStringSubmatch(text); link != nil && strings.HasPrefix(detail, "Send the person ") {
+		return "Here it is: " + link[1]
+	}
+	if text == "" {
+		return "Done; there was no output."
+	}
+	return cmp.Or(tellTime(text, detail), block(text, 8000))
+}
+
+// tellTime makes a sentence of what the tool "time" brings.
+func tellTime(text, detail string) string {
+	values := section{lines: strings.Split(text, "\n")}
+	zone := values.field("zone")
+	at, err := time.Parse("2006-01-02 15:04", values.field("local"))
+	if err != nil || zone == "" {
+		return ""
+	}
+	_, where, _ := strings.Cut(strings.TrimSuffix(detail, "."), "the date and time")
+	return at.Format("It is 15:04 on Monday, 2 January 2006") + cmp.Or(where, " ("+zone+")") + "."
+}
+
+// block is text as a code block, whatever backticks it holds.
+func block(text string, limit int) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + clip(text, limit) + "\n" + fence
+}
+
+func clip(text string, limit int) string {
+	if r := []rune(text); len(r) > limit {
+		return fmt.Sprintf("%s… (%d characters more)", string(r[:limit]), len(r)-limit)
+	}
+	return text
+}
