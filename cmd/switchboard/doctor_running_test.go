@@ -11,7 +11,7 @@ import (
 // promise: P6.secret-unprintable
 func TestDoctorComparesWithTheEngine(t *testing.T) {
 	t.Parallel()
-	r := plannedBy(t, "", echo, "u1")
+	r := plannedBy(t, "[llm.providers.other]\nbase_url = \"http://127.0.0.1:1\"\napi_key = \"env:NOT_SET\"\n", echo, "u1")
 	r.up()
 	const ahead = "count after a restart"
 	if out, errs, _ := r.command("doctor"); strings.Contains(out, ahead) || !strings.Contains(out, "u1 (admin: scripted:u1)") {
@@ -26,12 +26,13 @@ func TestDoctorComparesWithTheEngine(t *testing.T) {
 	}
 	changed := strings.Replace(string(text), "tools_deny = []", "tools_deny = [\"exec\"]", 1)
 	changed = strings.Replace(changed, "\"test-key-not-secret\"", "\"env:SOME_KEY\"", 1)
+	changed = strings.Replace(changed, "env:NOT_SET", "env:NOT_SET_EITHER", 1)
 	changed = "# a line more moves all others\n" + changed + "[[people]]\nname = \"late\"\nidentities = [\"scripted:u2\"]\n"
 	if err := os.WriteFile(r.config, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, errs, _ := r.command("doctor")
-	if want := "WARN  engine     the settings changed since it started, and " + ahead + ": channels.play.tools_deny, llm.providers.fake.api_key, people[1]\n"; !strings.Contains(out, want) {
+	if want := "WARN  engine     the settings changed since it started, and " + ahead + ": channels.play.tools_deny, llm.providers.fake.api_key, llm.providers.other.api_key, people[1]\n"; !strings.Contains(out, want) {
 		t.Errorf("it does not say %q:\n%s%s", want, out, errs)
 	}
 	if strings.Contains(out, "late") || !strings.Contains(out, "u1 (admin: scripted:u1)") {

@@ -138,6 +138,7 @@ func TestServeOnATerminalTellsOfItsChannels(t *testing.T) {
 			s.await(0, "> ")
 			s.await(0, "tg has not been connected since ")
 			s.await(0, "connection refused")
+			time.Sleep(200 * time.Millisecond) // four looks more
 			s.await(s.press("/whoami\r"), "You are owner")
 			s.press(ctrlD)
 			s.leaves()
