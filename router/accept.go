@@ -30,6 +30,7 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 		}
 		entries[i] = entry
 	}
+	stops := r.running.stops()
 	accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), entries)
 	if isRefused(err) {
 		return r.acceptEach(ctx, entries)
@@ -39,7 +40,7 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 	}
 	receipts := make([]channels.Receipt, len(batch))
 	for i := range accepted {
-		receipts[i] = r.follow(ctx, &entries[i], &accepted[i])
+		receipts[i] = r.follow(ctx, &entries[i], &accepted[i], stops)
 	}
 	return receipts, nil
 }
@@ -50,6 +51,7 @@ func (r *Router) acceptEach(ctx context.Context, entries []Entry) ([]channels.Re
 	receipts := make([]channels.Receipt, len(entries))
 	for i := range entries {
 		entry := &entries[i]
+		stops := r.running.stops()
 		accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), []Entry{*entry})
 		if isRefused(err) {
 			r.Log.ErrorContext(ctx, "the database refuses an event", "channel", entry.Event.Conversation.Channel, "error", err)
@@ -62,7 +64,7 @@ func (r *Router) acceptEach(ctx context.Context, entries []Entry) ([]channels.Re
 			// What was committed before it is told again, and known then.
 			return nil, fmt.Errorf("accept %d events one by one: %w", len(entries), err)
 		}
-		receipts[i] = r.follow(ctx, entry, &accepted[0])
+		receipts[i] = r.follow(ctx, entry, &accepted[0], stops)
 	}
 	return receipts, nil
 }
@@ -213,8 +215,9 @@ func (l *line) noticed(entry Entry, text string) Entry {
 	return entry
 }
 
-// follow does what the commit made possible.
-func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) channels.Receipt {
+// follow does what the commit made possible. stops is how many stops had met nobody
+// before it.
+func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted, stops int64) channels.Receipt {
 	line := r.lines[entry.Event.Conversation.Channel]
 	if entry.MayClaim && acc.Claimed == nil {
 		r.workers.give(entry.Person)
@@ -232,6 +235,7 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted) channe
 	}
 	r.tellAside(ctx, entry, acc)
 	if acc.Claimed != nil {
+		acc.Claimed.stops = stops
 		r.begin(*acc.Claimed, entry.Person)
 	}
 	r.followQueue(entry, acc)

@@ -234,6 +234,11 @@ type TurnRef struct {
 type Claimed struct {
 	TurnRef
 	Person string
+	// Data is what Load would have said as the turn was claimed; nil: it was not read
+	// along.
+	Data *TurnData
+	// stops is how many stops had met nobody before Data was read.
+	stops int64
 }
 
 // Turns runs sessions.

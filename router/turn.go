@@ -135,7 +135,7 @@ func (r *Router) runTurn(c Claimed) *Claimed {
 
 	faults := 0
 	for tries := 1; ; tries++ {
-		next, err := r.tryTurn(c.TurnRef, faults >= maxFaults)
+		next, err := r.tryTurn(&c, faults >= maxFaults)
 		switch {
 		case err == nil:
 			return next
@@ -157,7 +157,8 @@ func (r *Router) runTurn(c Claimed) *Claimed {
 // tryTurn loads the turn and lets the agent run it. With giveUp it ends the turn
 // as failed instead, and says so to the person. ErrRestart: it is to be run again at
 // once.
-func (r *Router) tryTurn(ref TurnRef, giveUp bool) (next *Claimed, err error) {
+func (r *Router) tryTurn(c *Claimed, giveUp bool) (next *Claimed, err error) {
+	ref := c.TurnRef
 	ctx, done := r.running.try(r.work, ref.TurnID)
 	defer done()
 	defer func() {
@@ -165,7 +166,7 @@ func (r *Router) tryTurn(ref TurnRef, giveUp bool) (next *Claimed, err error) {
 			err = fmt.Errorf("%w: panic: %v\n%s", errBroken, fault, debug.Stack())
 		}
 	}()
-	data, err := r.Ledger.Load(r.work, ref)
+	data, err := r.load(c)
 	if errors.Is(err, ErrFenced) {
 		return nil, agent.ErrHandBack
 	} else if err != nil {
@@ -204,6 +205,16 @@ func (r *Router) tryTurn(ref TurnRef, giveUp bool) (next *Claimed, err error) {
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return j.next, err
+}
+
+// load gives what is known of a turn. What was read as it was claimed is as good for
+// the first try, unless somebody was asked to stop before they ran.
+func (r *Router) load(c *Claimed) (*TurnData, error) {
+	data := c.Data
+	if c.Data = nil; data != nil && c.stops == r.running.stops() {
+		return data, nil
+	}
+	return r.Ledger.Load(r.work, c.TurnRef)
 }
 
 // brokenEnd ends a turn that breaks the program each time it is tried.

@@ -58,6 +58,14 @@ func (w *workers) free() (idle int, full []string) {
 type runningTurns struct {
 	mu    sync.Mutex
 	turns map[int64]*runningTurn
+	lost  int64 // stops that met nobody
+}
+
+// stops counts the stops of turns that did not run here, or not yet.
+func (t *runningTurns) stops() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lost
 }
 
 // A runningTurn is run once, and again after an ErrRestart or a fault.
@@ -109,6 +117,7 @@ func (t *runningTurns) stop(id int64, cause error) {
 	defer t.mu.Unlock()
 	turn := t.turns[id]
 	if turn == nil {
+		t.lost++
 		return
 	}
 	again := errors.Is(cause, agent.ErrRestart)

@@ -191,6 +191,10 @@ func (t *tx) queueTurn(owner int64, e *router.Entry, a *router.Accepted, convers
 			return err
 		}
 		events = append(events, began...)
+		if c := a.Claimed; c != nil {
+			// What cannot be read now is read, and complained of, by who runs the turn.
+			c.Data, _ = t.load(c.TurnRef)
+		}
 	} else {
 		held, err := t.held(leaseSession, name(a.SessionID))
 		if err != nil {

@@ -1,0 +1,71 @@
+package router_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"switchboard/router"
+)
+
+// A reading is a ledger that counts loads, and steps in after a turn was claimed with
+// its message.
+type reading struct {
+	router.Ledger
+	loads   *atomic.Int32
+	claimed func(turn int64) // nil: nothing
+}
+
+func (w reading) Load(ctx context.Context, ref router.TurnRef) (*router.TurnData, error) {
+	w.loads.Add(1)
+	return w.Ledger.Load(ctx, ref)
+}
+
+func (w reading) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+	list, err := w.Ledger.Accept(ctx, owner, entries)
+	for _, a := range list {
+		if a.Claimed != nil && w.claimed != nil {
+			w.claimed(a.Claimed.TurnID)
+		}
+	}
+	return list, err
+}
+
+func TestFreshTurnsAreNotLoadedAgain(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		w := reading{loads: new(atomic.Int32)}
+		r.ledger = func(l router.Ledger) router.Ledger { w.Ledger = l; return w }
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		if sent := r.await(1); sent[0].Text != "re: hello" {
+			t.Errorf("sent %q", texts(sent))
+		}
+		want := map[string]int32{"sqlite": 0, "postgres": 1}[r.db.Kind()]
+		if n := w.loads.Load(); n != want {
+			t.Errorf("%d loads, want %d", n, want)
+		}
+	})
+}
+
+// A turn is asked to stop after it was claimed and before it runs: what was read with
+// the claim does not know of it.
+func TestStopBetweenClaimAndRun(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		w := reading{loads: new(atomic.Int32)}
+		var once sync.Once
+		w.claimed = func(turn int64) {
+			once.Do(func() {
+				if err := r.router.Cancel(t.Context(), turn); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		r.ledger = func(l router.Ledger) router.Ledger { w.Ledger = l; return w }
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		if sent := r.await(1); sent[0].Text != "Cancelled." {
+			t.Errorf("sent %q", texts(sent))
+		}
+	})
+}
