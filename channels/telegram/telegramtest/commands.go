@@ -1,7 +1,6 @@
 package telegramtest
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 )
@@ -23,8 +22,8 @@ type scopeKey struct {
 }
 
 var (
-	commandName  = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
-	languageCode = regexp.MustCompile(`^[a-z]{2}$`)
+	commandName  = pattern(`^[a-z0-9_]{1,32}$`)
+	languageCode = pattern(`^[a-z]{2}$`)
 	chatScopes   = []string{"chat", "chat_administrators", "chat_member"}
 	plainScopes  = []string{"default", "all_private_chats", "all_group_chats", "all_chat_administrators"}
 )
@@ -38,7 +37,7 @@ func (s *Server) scope(b *Bot, p *params) (scopeKey, *Rejection) {
 	switch {
 	case p.wrong != nil:
 		return key, p.wrong
-	case key.language != "" && !languageCode.MatchString(key.language):
+	case key.language != "" && !languageCode().MatchString(key.language):
 		return key, bad("setmycommands", "invalid language code specified")
 	case slices.Contains(plainScopes, sc.Type):
 		return key, nil
@@ -79,7 +78,7 @@ func (s *Server) setMyCommands(b *Bot, p *params) (any, *Rejection) {
 		return nil, bad(page, "BOT_COMMANDS_TOO_MUCH")
 	}
 	for _, c := range commands {
-		if !commandName.MatchString(c.Command) {
+		if !commandName().MatchString(c.Command) {
 			return nil, bad("botcommand", "BOT_COMMAND_INVALID")
 		}
 		if n := Units(c.Description); n < 1 || n > 256 {

@@ -13,20 +13,20 @@ import (
 // Source: https://core.telegram.org/bots/api#messageentity, types
 var detected = []struct {
 	typ string
-	re  *regexp.Regexp
+	re  func() *regexp.Regexp
 }{
-	{"url", regexp.MustCompile(`https?://[^\s<>"]*[^\s<>".,;:!?)\]}]`)},
-	{"email", regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)},
-	{"bot_command", regexp.MustCompile(`/[A-Za-z0-9_]{1,32}(?:@[A-Za-z0-9_]{3,32})?`)},
-	{"mention", regexp.MustCompile(`@[A-Za-z][A-Za-z0-9_]{3,31}`)},
-	{"hashtag", regexp.MustCompile(`#[\p{L}_][\p{L}\p{N}_]*`)},
+	{"url", pattern(`https?://[^\s<>"]*[^\s<>".,;:!?)\]}]`)},
+	{"email", pattern(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)},
+	{"bot_command", pattern(`/[A-Za-z0-9_]{1,32}(?:@[A-Za-z0-9_]{3,32})?`)},
+	{"mention", pattern(`@[A-Za-z][A-Za-z0-9_]{3,31}`)},
+	{"hashtag", pattern(`#[\p{L}_][\p{L}\p{N}_]*`)},
 }
 
 // detect adds to entities what the platform finds in text where they leave room.
 func detect(text string, entities []Entity) []Entity {
 	found := slices.Clone(entities)
 	for _, d := range detected {
-		for _, at := range d.re.FindAllStringIndex(text, -1) {
+		for _, at := range d.re().FindAllStringIndex(text, -1) {
 			before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
 			if at[0] > 0 && (unicode.IsLetter(before) || unicode.IsDigit(before) || before == '/' || before == '@' || before == '_') {
 				continue

@@ -2,7 +2,6 @@ package telegramtest
 
 import (
 	"html"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,9 +14,9 @@ var htmlTags = map[string]string{
 }
 
 var (
-	htmlTag       = regexp.MustCompile(`^<(/?)([A-Za-z-]+)((?:\s+[A-Za-z-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"']+))?)*)\s*>`)
-	htmlAttribute = regexp.MustCompile(`([A-Za-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?`)
-	htmlEntity    = regexp.MustCompile(`^&(?:lt|gt|amp|quot|#[0-9]+|#x[0-9A-Fa-f]+);`)
+	htmlTag       = pattern(`^<(/?)([A-Za-z-]+)((?:\s+[A-Za-z-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"']+))?)*)\s*>`)
+	htmlAttribute = pattern(`([A-Za-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?`)
+	htmlEntity    = pattern(`^&(?:lt|gt|amp|quot|#[0-9]+|#x[0-9A-Fa-f]+);`)
 )
 
 // parseHTML reads HTML style.
@@ -29,7 +28,7 @@ func parseHTML(text string) (string, []Entity, *Rejection) {
 		rest := text[at:]
 		switch {
 		case rest[0] == '<':
-			m := htmlTag.FindStringSubmatch(rest)
+			m := htmlTag().FindStringSubmatch(rest)
 			if m == nil {
 				return "", nil, unparsed("html-style", detail("Unsupported start tag at byte offset %d", at))
 			}
@@ -38,8 +37,8 @@ func parseHTML(text string) (string, []Entity, *Rejection) {
 				return "", nil, rejected
 			}
 			at += len(m[0])
-		case rest[0] == '&' && htmlEntity.MatchString(rest):
-			m := htmlEntity.FindString(rest)
+		case rest[0] == '&' && htmlEntity().MatchString(rest):
+			m := htmlEntity().FindString(rest)
 			b.text(html.UnescapeString(m))
 			at += len(m)
 		default:
@@ -68,7 +67,7 @@ func (b *builder) html(closing bool, tag, rest string, at int) *Rejection {
 	}
 	typ := htmlTags[tag]
 	attributes := map[string]string{}
-	for _, m := range htmlAttribute.FindAllStringSubmatch(rest, -1) {
+	for _, m := range htmlAttribute().FindAllStringSubmatch(rest, -1) {
 		attributes[strings.ToLower(m[1])] = html.UnescapeString(m[2] + m[3] + m[4])
 	}
 	if typ == "" || tag == "span" && attributes["class"] != "tg-spoiler" {

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"time"
 )
 
@@ -22,7 +21,7 @@ const (
 	retryMost  = 2 * time.Second
 )
 
-var secretToken = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+var secretToken = pattern(`^[A-Za-z0-9_-]{1,256}$`)
 
 // A webhook is where updates are delivered.
 type webhook struct {
@@ -46,7 +45,7 @@ func (s *Server) setWebhook(b *Bot, p *params) (any, *Rejection) {
 			return nil, bad(pageWebhook, "bad webhook: invalid webhook URL specified")
 		case !loopback(u.Hostname()):
 			return nil, bad(pageWebhook, "bad webhook: this platform reaches only 127.0.0.1, not %s", u.Hostname())
-		case secret != "" && !secretToken.MatchString(secret):
+		case secret != "" && !secretToken().MatchString(secret):
 			return nil, bad(pageWebhook, "secret token contains unallowed characters")
 		case most < 0 || most > 100:
 			return nil, bad(pageWebhook, "max_connections must be between 1 and 100")
