@@ -188,6 +188,7 @@ func TestPlans(t *testing.T) {
 		{"read notes.txt?", "workspace.read", `{"path":"notes.txt","first_line":null,"last_line":null}`, "notes.txt"},
 		{"send me notes.txt", "workspace.publish", `{"path":"notes.txt"}`, "Send the person the file notes.txt."},
 		{"choose between red and " + strings.Repeat("x", 50), "", "", "language model"},
+		{"choose between tea, coffee and Tea", "", "", "language model"},
 		{"pick up the phone and call", "", "", "language model"},
 		{"what is this?", "", "", "what time is it in Tokyo"},
 		{"append eggs to notes.txt", "workspace.write", `{"path":"notes.txt","content":"eggs\n","mode":"append"}`, "notes.txt"},

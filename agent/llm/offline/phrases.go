@@ -92,8 +92,9 @@ func (p planner) clock(m map[string]string) (plan, bool) {
 }
 
 func (p planner) choose(m map[string]string) (plan, bool) {
-	choices := between.Split(bare(m["of"]+m["or"]), -1)
-	if len(choices) < 2 || len(choices) > 5 || slices.ContainsFunc(choices, func(c string) bool { return c == "" || len([]rune(c)) > 40 }) {
+	said := bare(m["of"] + m["or"])
+	choices, different := between.Split(said, -1), slices.Sorted(slices.Values(between.Split(strings.ToLower(said), -1)))
+	if len(slices.Compact(different)) < len(choices) || len(choices) < 2 || len(choices) > 5 || slices.ContainsFunc(choices, func(c string) bool { return c == "" || len([]rune(c)) > 40 }) {
 		return plan{}, false
 	}
 	return planned("let the person choose", task{"type": "msg", "detail": "Ask.", "choices": choices, "answer": whichOne}), true

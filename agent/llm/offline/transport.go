@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// New returns the transport. Any number of requests may use it at once; it
-// answers at once, and with the context's error when that has ended. now dates
-// the answers, nothing else.
+// New returns the transport, for any number of requests at once. It does not wait;
+// the error of a context that ended is its own. now dates the answers, nothing else.
 func New(now func() time.Time) http.RoundTripper { return transport{now} }
 
 type transport struct{ now func() time.Time }
