@@ -16,8 +16,10 @@ type Channel interface {
 	// Run connects, hands what the platform tells to sink in the order told, and
 	// blocks until ctx ends (nil) or the connection is lost (any other error; the
 	// caller starts Run again after a pause). ErrUnauthorized and ErrNoCredentials
-	// say that trying again is useless until the credentials change; then Run does
-	// no I/O while they are the same. ErrElsewhere says that another program takes
+	// say that trying again is of little use until the credentials change; then Run
+	// returns at once, with no I/O, while they are the same. After ErrUnauthorized it
+	// may try them again, seldom (minutes; sooner for ones that worked before), as a
+	// platform that is ill rejects good ones too. ErrElsewhere says that another program takes
 	// this bot's events. An event may be acknowledged to
 	// the platform only after sink took it.
 	Run(ctx context.Context, sink Sink) error

@@ -8,7 +8,8 @@ import (
 
 var (
 	// ErrUnauthorized is returned by Run, Send and Probe when the platform rejects
-	// the credentials. The channel stops until its settings change.
+	// the credentials. The channel is down until its settings change or, tried again
+	// seldom, they are taken after all.
 	ErrUnauthorized = errors.New("the platform rejected the credentials")
 	// ErrNoCredentials is returned by Run while the settings name none, or a file or
 	// variable that is not there. The channel waits for them.

@@ -102,7 +102,7 @@ func TestGatherer(t *testing.T) {
 	g := newGatherer()
 	step := func(at time.Duration, wantBatch string, wantConfirm int64, list ...update) {
 		t.Helper()
-		batch := g.sort(list, now.Add(at))
+		batch := g.sort(list, false, now.Add(at))
 		if got := names(batch); got != wantBatch {
 			t.Errorf("at %s: handed in %q, want %q", at, got, wantBatch)
 		}
@@ -133,7 +133,7 @@ func TestGatherer(t *testing.T) {
 	var grown []update
 	for i := range 6 {
 		grown = append(grown, u(int64(20+i), 10, "d"))
-		batch := g.sort(grown, now.Add(6*time.Second+time.Duration(i)*39*time.Millisecond))
+		batch := g.sort(grown, false, now.Add(6*time.Second+time.Duration(i)*39*time.Millisecond))
 		if whole := i*39 >= 200; whole != (len(batch) == 1) {
 			t.Errorf("after %d pictures: %q", i+1, names(batch))
 		}
@@ -147,7 +147,7 @@ func TestUpdatesWithoutANumber(t *testing.T) {
 	g := newGatherer()
 	list := []update{u(5, 1, ""), u(0, 0, ""), u(9, 1, ""), u(0, 0, "")}
 	list[1].event.Message.Text, list[3].event.Message.Text = "bad", "worse"
-	batch := g.sort(list, time.Now())
+	batch := g.sort(list, false, time.Now())
 	g.took(batch)
 	if got := g.confirm(list); names(batch) != "5 bad 9 worse" || got != 10 {
 		t.Errorf("%q, confirmed %d", names(batch), got)

@@ -35,11 +35,13 @@ type Client struct {
 	api  string // address of the Bot API, without a slash at its end
 	wire *wire  // for every call but polls
 	pace pace
+	// maxPoll bounds what the platform may answer to a poll, in bytes.
+	maxPoll int64
 
-	mu       sync.Mutex
-	account  account         // of the credential as it was last read
-	rejected channels.Secret // the credential that the platform rejected; empty: none
-	running  *session        // while Run runs
+	mu      sync.Mutex
+	account account   // of the credential as it was last read
+	refused rejection // of the credential that the platform rejected
+	running *session  // while Run runs
 
 	self    atomic.Pointer[self]
 	crowded crowd
@@ -89,7 +91,7 @@ type session struct {
 func New(name string, cfg Config, log *slog.Logger) *Client {
 	return &Client{
 		name: name, cfg: cfg, log: log.With("channel", name),
-		api: strings.TrimRight(cmp.Or(cfg.APIURL, platformURL), "/"), wire: newWire(connections), pace: defaultPace,
+		api: strings.TrimRight(cmp.Or(cfg.APIURL, platformURL), "/"), wire: newWire(connections), pace: defaultPace, maxPoll: maxAnswer,
 	}
 }
 
@@ -109,20 +111,15 @@ func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	refused := c.rejected == acc.secret
-	c.mu.Unlock()
-	if refused {
-		return fmt.Errorf("%w; it is tried again when the token changes", channels.ErrUnauthorized)
+	if err := c.rests(acc.secret, time.Now()); err != nil {
+		return err
 	}
 	err = c.connect(ctx, acc, sink)
 	if ended(ctx, err) {
 		return nil
 	}
 	if errors.Is(err, channels.ErrUnauthorized) {
-		c.mu.Lock()
-		c.rejected = acc.secret
-		c.mu.Unlock()
+		c.rejected(acc.secret, err, time.Now())
 	}
 	return err
 }
@@ -134,6 +131,7 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 	if err := c.meet(ctx); err != nil {
 		return err
 	}
+	c.greeted(acc.secret)
 	s := &session{sink: sink, account: acc}
 	defer s.presses.wait()
 	c.mu.Lock()

@@ -40,7 +40,7 @@ func (c *Client) refusal(op string, x *exchange) error {
 	}
 	switch {
 	case r.ErrorCode == http.StatusTooManyRequests:
-		after := time.Duration(r.Parameters.RetryAfter) * time.Second
+		after := r.retryAfter()
 		return &channels.RateLimitError{
 			Op: op, RetryAfter: after, Channel: c.crowded.add(x.chat, after, time.Now()), Err: errors.New(words),
 		}

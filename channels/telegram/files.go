@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"unicode"
 
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
@@ -173,15 +174,27 @@ func (s *stream) media(photo bool, i int, caption string, list []models.MessageE
 	}
 }
 
-// plainName is a file's name with what a form or a folder might take amiss replaced.
+// mostName is how long a file's name may be, in bytes, its extension included.
+const mostName = 200
+
+// plainName is a file's name with what a form, a folder or a reader might take amiss
+// replaced, and no longer than mostName.
 func plainName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || strings.ContainsRune("/\\\"<>|:*?\u2028\u2029\ufffd", r) {
+		if !unicode.IsGraphic(r) || strings.ContainsRune("/\\\"<>|:*?\ufffd", r) {
 			return '_'
 		}
 		return r
 	}, strings.ToValidUTF8(name, "_"))
-	return cmp.Or(strings.Trim(name, ". "), "file")
+	name = cmp.Or(strings.Trim(name, ". "), "file")
+	if len(name) <= mostName {
+		return name
+	}
+	ext := path.Ext(name)
+	if len(ext) > mostName/4 {
+		ext = ""
+	}
+	return strings.TrimRight(strings.ToValidUTF8(name[:mostName-len(ext)], ""), ". ") + ext
 }
 
 // Fetch implements channels.Fetcher. The platform hands out files of up to 20 MB.
@@ -229,9 +242,9 @@ func (c *Client) download(ctx context.Context, op, address string, w io.Writer) 
 	case resp.StatusCode == http.StatusUnauthorized:
 		return fmt.Errorf("%s: %w", op, channels.ErrUnauthorized)
 	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:
-		return fmt.Errorf("%s: the answer is %s", op, resp.Status)
+		return fmt.Errorf("%s: the answer is %d", op, resp.StatusCode) // its words may repeat the address
 	default:
-		return &channels.RefusedError{Op: op, Reason: "the answer is " + resp.Status}
+		return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("the answer is %d", resp.StatusCode)}
 	}
 	if _, err := io.Copy(w, resp.Body); err != nil {
 		return fmt.Errorf("%s: %w", op, err)

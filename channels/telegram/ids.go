@@ -51,6 +51,11 @@ func messageKey(bot int64, conv channels.ConversationID, message int) channels.E
 	return channels.EventKey(fmt.Sprintf("%d:message:%s:%d", bot, conv, message))
 }
 
+// siblingKey is the key of another message in the conversation of one with key.
+func siblingKey(key channels.EventKey, message channels.MessageID) channels.EventKey {
+	return key[:strings.LastIndexByte(string(key), ':')+1] + channels.EventKey(message)
+}
+
 // editKey tells two edits of one second apart by what they say.
 func editKey(bot int64, conv channels.ConversationID, message channels.MessageID, at time.Time, m channels.Message) channels.EventKey {
 	h := sha256.New()

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,39 +21,43 @@ type update struct {
 	event *channels.Event    // nil: nothing of ours; it is confirmed like the others
 	chat  int64              // 0: unknown
 	album string             // the album that the message belongs to; empty: none
+	edits string             // the album of which a message was edited; empty: none
 	query string             // of a button: what to answer
 	also  []int64            // numbers of the other updates that event is made of
-	parts []channels.Message // what an album was made of
+	parts []channels.Message // the pictures of an album
+	bot   int64
 }
 
 // decode reads one update. What cannot be read becomes EventUndecodable.
 func (c *Client) decode(bot int64, raw []byte) update {
-	u := update{id: updateID(raw)}
-	err := c.fill(&u, bot, raw)
-	if err != nil {
-		return update{id: u.id, event: &channels.Event{
-			Key: undecodableKey(bot, u.id, raw), Kind: channels.EventUndecodable,
-			Conversation: channels.Conversation{Channel: c.name}, Raw: bytes.Clone(raw), Reason: err.Error(),
-		}}
-	}
-	if c.albums.late(u) {
-		u.event = c.albums.edit(albumKey{u.chat, u.album}, u.event)
-		u.album = ""
-		u.event.Kind = channels.EventEdited
-		u.event.Key = editKey(bot, u.event.Conversation.ID, u.event.Message.ID, u.event.At, u.event.Message)
+	u := update{id: updateID(raw), bot: bot}
+	if err := c.fill(&u, bot, raw); err != nil {
+		return c.undecodable(bot, u.id, raw, err)
 	}
 	return u
 }
 
+// undecodable is an update that cannot be read.
+func (c *Client) undecodable(bot, id int64, raw []byte, why error) update {
+	return update{id: id, event: &channels.Event{
+		Key: undecodableKey(bot, id, raw), Kind: channels.EventUndecodable,
+		Conversation: channels.Conversation{Channel: c.name}, Raw: bytes.Clone(raw), Reason: why.Error(),
+	}}
+}
+
 var idPattern = regexp.MustCompile(`"update_id"\s*:\s*([0-9]{1,18})\b`)
 
-// updateID reads an update's number, whatever else is in it; 0: it has none.
+// updateID reads an update's number, whatever else is in it; 0: it has none. Numbers
+// have 32 bits; to confirm a larger one could confirm everything to come.
+//
+// Source: https://core.telegram.org/bots/api#update, and TQueue::EventId of
+// https://github.com/tdlib/td.
 func updateID(raw []byte) int64 {
 	var head struct {
 		ID int64 `json:"update_id"`
 	}
 	if json.Unmarshal(raw, &head) == nil {
-		return head.ID
+		return plausible(head.ID)
 	}
 	found := idPattern.FindSubmatch(raw)
 	if found == nil {
@@ -60,6 +65,13 @@ func updateID(raw []byte) int64 {
 	}
 	id, err := strconv.ParseInt(string(found[1]), 10, 64)
 	if err != nil {
+		return 0
+	}
+	return plausible(id)
+}
+
+func plausible(id int64) int64 {
+	if id < 0 || id > math.MaxInt32 {
 		return 0
 	}
 	return id
@@ -127,17 +139,14 @@ func (c *Client) message(u *update, bot int64, m *wireMessage) error {
 	return nil
 }
 
-// edited makes EventEdited of a message's new state. Of an album that came in this
-// process the other pictures are known, and belong to it.
+// edited makes EventEdited of a message's new state. In an album it is that of one
+// picture; see albums.
 func (c *Client) edited(u *update, bot int64, m *wireMessage) error {
 	if err := c.message(u, bot, m); err != nil || u.event == nil || u.event.Kind != channels.EventMessage {
 		u.event = nil
 		return err
 	}
-	if m.MediaGroupID != "" {
-		u.event = c.albums.edit(albumKey{u.chat, m.MediaGroupID}, u.event)
-		u.album = ""
-	}
+	u.album, u.edits = "", m.MediaGroupID
 	e := u.event
 	e.Kind, e.At = channels.EventEdited, instant(cmp.Or(m.EditDate, m.Date))
 	e.Key = editKey(bot, e.Conversation.ID, e.Message.ID, e.At, e.Message)

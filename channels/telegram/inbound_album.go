@@ -3,7 +3,6 @@ package telegram
 import (
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -42,7 +41,10 @@ func (g *gatherer) waits() bool { return len(g.albums) > 0 }
 
 // sort returns what is to be handed in now, in order; albums as one. It gives numbers
 // to updates whose own cannot be read.
-func (g *gatherer) sort(updates []update, now time.Time) (batch []update) {
+//
+// full says that there may be more updates behind these: then an album is looked at
+// only when it stands first, because what is behind it might be of it too.
+func (g *gatherer) sort(updates []update, full bool, now time.Time) (batch []update) {
 	g.number(updates)
 	var parts [][]update
 	albums := map[albumKey]int{}
@@ -72,7 +74,7 @@ func (g *gatherer) sort(updates []update, now time.Time) (batch []update) {
 		first := part[0]
 		switch {
 		case first.chat != 0 && held[first.chat]:
-		case first.album != "" && !g.whole(albumKey{first.chat, first.album}, len(part), now):
+		case first.album != "" && (!g.whole(first.ofAlbum(), len(part), now) || full && first.id != updates[0].id):
 			held[first.chat] = true
 		default:
 			batch = append(batch, join(part))
@@ -82,7 +84,8 @@ func (g *gatherer) sort(updates []update, now time.Time) (batch []update) {
 }
 
 // number gives an update without a readable number the one that its place suggests:
-// never more than the platform has told.
+// never more than the platform has told, and no less than its own where one with a
+// number stands behind it.
 func (g *gatherer) number(updates []update) {
 	for i := range updates {
 		if updates[i].id != 0 {
@@ -93,6 +96,12 @@ func (g *gatherer) number(updates []update) {
 			before = updates[i-1].id
 		}
 		updates[i].id = before + 1
+		for j, later := range updates[i+1:] {
+			if later.id != 0 {
+				updates[i].id = max(later.id-int64(j)-1, before+1)
+				break
+			}
+		}
 	}
 }
 
@@ -164,113 +173,21 @@ func (g *gatherer) confirm(updates []update) int64 {
 	return last
 }
 
-// join makes one update of an album's.
-func join(part []update) update {
-	u := part[0]
-	if len(part) == 1 {
-		return u
-	}
-	event := *u.event
-	messages := make([]channels.Message, len(part))
-	for i, p := range part {
-		messages[i] = p.event.Message
+// join makes one update of an album's. A picture that is told twice is in it once.
+func join(list []update) update {
+	u := list[0]
+	for i, p := range list {
 		if i > 0 {
 			u.also = append(u.also, p.id)
 		}
-	}
-	event.Message = merge(messages)
-	u.event, u.parts = &event, messages
-	return u
-}
-
-// merge is an album as one message: the first one's, with the texts and files of all.
-func merge(messages []channels.Message) channels.Message {
-	whole := messages[0]
-	whole.Attachments = slices.Clone(whole.Attachments)
-	whole.Mentions = slices.Clone(whole.Mentions)
-	for _, m := range messages[1:] {
-		switch {
-		case whole.Text == "":
-			whole.Text = m.Text
-		case m.Text != "":
-			whole.Text += "\n\n" + m.Text
+		if !slices.ContainsFunc(u.parts, func(m channels.Message) bool { return m.ID == p.event.Message.ID }) && u.album != "" {
+			u.parts = append(u.parts, p.event.Message)
 		}
-		whole.Attachments = append(whole.Attachments, m.Attachments...)
-		whole.Mentions = append(whole.Mentions, m.Mentions...)
-		whole.Mentioned = whole.Mentioned || m.Mentioned
-		whole.Elsewhere = whole.Elsewhere || m.Elsewhere
 	}
-	return whole
-}
-
-// rememberAlbums is how many albums are known at most, the newest.
-const rememberAlbums = 256
-
-// albums are those that came in this process, so that what changes one picture of an
-// album tells the whole new state of its message.
-type albums struct {
-	mu    sync.Mutex
-	known map[albumKey]*album
-	order []albumKey
-}
-
-type album struct {
-	first channels.Event     // of the message that it became
-	parts []channels.Message // one a picture
-}
-
-// remember keeps an album that was handed in.
-func (a *albums) remember(u update) {
-	if u.album == "" || u.event == nil || u.event.Kind != channels.EventMessage {
-		return
+	if len(u.parts) > 1 {
+		event := *u.event
+		event.Message = merge(u.parts)
+		u.event = &event
 	}
-	parts := u.parts
-	if parts == nil {
-		parts = []channels.Message{u.event.Message}
-	}
-	key := albumKey{u.chat, u.album}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.known[key] != nil {
-		return
-	}
-	if a.known == nil {
-		a.known = map[albumKey]*album{}
-	}
-	if len(a.order) == rememberAlbums {
-		delete(a.known, a.order[0])
-		a.order = a.order[1:]
-	}
-	a.known[key], a.order = &album{*u.event, slices.Clone(parts)}, append(a.order, key)
-}
-
-// edit is the event of an album with one picture's message changed or added; the
-// event as it came where the album is not known.
-func (a *albums) edit(key albumKey, event *channels.Event) *channels.Event {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	known := a.known[key]
-	if known == nil {
-		return event
-	}
-	i := slices.IndexFunc(known.parts, func(m channels.Message) bool { return m.ID == event.Message.ID })
-	if i < 0 {
-		known.parts = append(known.parts, event.Message)
-	} else {
-		known.parts[i] = event.Message
-	}
-	whole := *event
-	whole.Message = merge(known.parts)
-	return &whole
-}
-
-// late says whether u is a picture of an album that was handed in without it.
-func (a *albums) late(u update) bool {
-	if u.album == "" {
-		return false
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	known := a.known[albumKey{u.chat, u.album}]
-	return known != nil && !slices.ContainsFunc(known.parts, func(m channels.Message) bool { return m.ID == u.event.Message.ID })
+	return u
 }

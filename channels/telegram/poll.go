@@ -38,6 +38,14 @@ type pace struct {
 	albumQuiet, albumMost, albumLook time.Duration
 	// check is the time between two looks at a webhook.
 	check time.Duration
+	// rejected is the time after which a credential that was rejected is tried again;
+	// of one that the platform knew, rejectedKnown are the first ones.
+	rejected      time.Duration
+	rejectedKnown []time.Duration
+	// idleFirst and idleMost bound the pauses after answers that bring nothing new and
+	// did not wait for it; idleFrom is how long an answer without updates takes that
+	// did wait.
+	idleFrom, idleFirst, idleMost time.Duration
 }
 
 var defaultPace = pace{
@@ -45,7 +53,9 @@ var defaultPace = pace{
 	acceptFirst: 50 * time.Millisecond, acceptMost: 5 * time.Second,
 	conflict:   10 * time.Second,
 	albumQuiet: 500 * time.Millisecond, albumMost: 2 * time.Second, albumLook: 100 * time.Millisecond,
-	check: 30 * time.Second,
+	check:    30 * time.Second,
+	rejected: 5 * time.Minute, rejectedKnown: []time.Duration{15 * time.Second, 30 * time.Second},
+	idleFrom: 500 * time.Millisecond, idleFirst: time.Second, idleMost: 5 * time.Second,
 }
 
 // Silence implements channels.Pulse.
@@ -65,6 +75,9 @@ type poller struct {
 	gather  gatherer
 	end     context.CancelCauseFunc
 	first   bool      // nothing was answered yet
+	limit   int       // how many updates to ask for; 0: as many as there may be
+	former  []byte    // the answer before, if it had updates
+	idle    int       // how many answers in a row brought nothing new, at once
 	doubted []byte    // an answer that may have been cut off
 	quarrel time.Time // when the platform began to name another poller; zero: it does not
 }
@@ -75,6 +88,7 @@ func (c *Client) poll(ctx context.Context, s *session) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	p := &poller{c: c, s: s, wire: newWire(1), gather: gatherer{pace: c.pace}, end: end, first: true}
+	p.wire.most = c.maxPoll
 	defer p.wire.transport.CloseIdleConnections()
 	nothing := func(context.Context, *bot.Bot, *models.Update) {}
 	lib, err := c.library(s.account.secret, c.pace.poll+time.Second, p, bot.WithAllowedUpdates(allowedUpdates),
@@ -116,125 +130,90 @@ func confirm(req *http.Request, last int64) *http.Response {
 // next fetches updates, hands them in and returns the newest one to confirm; 0: none.
 func (p *poller) next(req *http.Request) (int64, error) {
 	ctx := req.Context()
-	if p.gather.waits() && !sleep(ctx, p.c.pace.albumLook) {
+	if !p.pause(ctx) {
 		_ = req.Body.Close()
 		return 0, ctx.Err()
 	}
-	raws, err := p.fetch(req)
+	asked := time.Now()
+	got, err := p.fetch(req)
 	if err != nil {
 		return 0, err
 	}
 	p.s.sink.Heard()
-	updates := make([]update, len(raws))
-	for i, raw := range raws {
-		updates[i] = p.c.decode(p.s.account.id, raw)
-	}
-	if err := p.accept(ctx, p.gather.sort(updates, time.Now())); err != nil {
+	last, err := p.settle(ctx, got.updates, got.full)
+	if err != nil {
 		return 0, err
 	}
-	last := p.gather.confirm(updates)
-	if last == 0 && len(updates) > 0 && !p.gather.waits() {
-		return 0, fmt.Errorf("getUpdates: nothing of %d updates can be confirmed", len(updates))
-	}
+	p.judge(got, time.Since(asked))
 	return last, nil
 }
 
-// fetch asks the platform once.
-func (p *poller) fetch(req *http.Request) ([][]byte, error) {
-	const op = "getUpdates"
-	ctx := req.Context()
-	x := &exchange{}
-	if p.first {
-		if err := hurry(req, p.c.pace.poll); err != nil {
-			return nil, err
-		}
-	}
-	resp, err := p.wire.Do(req.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
+// pause waits before the platform is asked where asking at once would be of no use;
+// false when ctx ended.
+func (p *poller) pause(ctx context.Context) bool {
 	switch {
-	case err != nil:
-		return nil, p.c.outcome(op, x, err)
-	case x.reply == nil && resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%s: the answer is %d and not of the platform", op, resp.StatusCode)
-	case x.reply != nil && !x.reply.OK:
-		return nil, p.refused(ctx, x)
+	case p.gather.waits():
+		return sleep(ctx, p.c.pace.albumLook)
+	case p.idle > 0:
+		return sleep(ctx, min(p.c.pace.idleFirst<<min(p.idle-1, 10), p.c.pace.idleMost))
 	}
-	raws, doubtful, err := splitUpdates(x)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", op, err)
-	case doubtful && !bytes.Equal(x.body, p.doubted):
-		p.doubted = x.body
-		return nil, fmt.Errorf("%s: %w: the answer looks cut off", op, errAgain)
-	}
-	if !p.first { // the first waits for nothing, so that nobody can cut it short
-		p.c.foreign.Store(false)
-	}
-	p.first, p.quarrel, p.doubted = false, time.Time{}, nil
-	return raws, nil
+	return true
 }
 
-// hurry makes the first poll of a Run answer at once, so that it is known whether the
-// platform is there. The library has no other way to say so than in the form it made.
-func hurry(req *http.Request, poll time.Duration) error {
-	form, err := io.ReadAll(io.LimitReader(req.Body, wholeBody))
-	_ = req.Body.Close()
-	if err != nil {
-		return err
+// judge counts the answers that bring nothing new though nobody waited for them: an
+// update whose number cannot be read stays until one behind it can be confirmed, and
+// what stands before the platform may answer anything.
+func (p *poller) judge(got answer, took time.Duration) {
+	var old bool
+	if len(got.updates) == 0 {
+		old = !got.first && took < p.c.pace.idleFrom
+	} else {
+		old = !p.gather.waits() && bytes.Equal(got.body, p.former)
 	}
-	const field = "name=\"timeout\"\r\n\r\n"
-	full := fmt.Appendf(nil, "%s%d\r\n", field, int(poll.Seconds()))
-	setBody(req, bytes.Replace(form, full, []byte(field+"0\r\n"), 1))
+	if p.former = nil; len(got.updates) > 0 {
+		p.former = got.body
+	}
+	if p.idle++; !old {
+		p.idle = 0
+	}
+}
+
+// settle hands in what is whole of the updates told and returns the newest one to
+// confirm; 0: none. full says that there may be more behind them.
+func (p *poller) settle(ctx context.Context, updates []update, full bool) (int64, error) {
+	if err := p.accept(ctx, p.gather.sort(updates, full, time.Now())); err != nil {
+		return 0, err
+	}
+	return p.gather.confirm(updates), nil
+}
+
+// accept hands a batch in until it is taken, album by album and what lies between
+// them at once. What is nothing of ours is taken as it is.
+func (p *poller) accept(ctx context.Context, batch []update) error {
+	for from := 0; from < len(batch); {
+		to := from + 1
+		for batch[from].ofAlbum() == (albumKey{}) && to < len(batch) && batch[to].ofAlbum() == (albumKey{}) {
+			to++
+		}
+		if err := p.take(ctx, batch[from:to], batch[to:]); err != nil {
+			return err
+		}
+		from = to
+	}
 	return nil
 }
 
-// refused sorts what the platform answers a poll besides updates.
-func (p *poller) refused(ctx context.Context, x *exchange) error {
-	err := p.c.refusal("getUpdates", x)
-	if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
-		p.s.sink.Heard()
-		p.c.log.WarnContext(ctx, "polls are rate limited", "duration", limited.RetryAfter)
-		sleep(ctx, min(limited.RetryAfter, time.Minute))
-		return fmt.Errorf("%w: %w", errAgain, err)
-	}
-	if !errors.Is(err, channels.ErrElsewhere) {
+// take hands in updates of no album, or one that is of an album; later is what the
+// platform told behind it.
+func (p *poller) take(ctx context.Context, list, later []update) error {
+	if u := list[0]; u.ofAlbum() != (albumKey{}) {
+		err := p.c.albums.take(u, later, func(events []channels.Event) ([]channels.Receipt, error) { return p.handIn(ctx, events) })
+		if err == nil {
+			p.gather.took(list)
+		}
 		return err
 	}
-	if strings.Contains(strings.ToLower(x.reply.Description), "webhook") {
-		return p.dropWebhook(ctx, err)
-	}
-	if p.quarrel.IsZero() {
-		p.quarrel = time.Now()
-	}
-	if p.c.foreign.Load() || time.Since(p.quarrel) >= p.c.pace.conflict {
-		p.c.foreign.Store(true)
-		return err
-	}
-	p.c.log.DebugContext(ctx, "another poll is open; perhaps our own former one", "error", err)
-	return fmt.Errorf("%w: %w", errAgain, err)
-}
-
-// dropWebhook takes away the webhook that keeps updates from being polled; what waits
-// for it is kept. Only a channel that has told nothing yet does so: a webhook that is
-// set while it runs is somebody else's.
-func (p *poller) dropWebhook(ctx context.Context, err error) error {
-	if !p.first {
-		return err
-	}
-	drop := p.c.do(ctx, "deleteWebhook", 0, func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
-		return err
-	})
-	if drop != nil {
-		return errors.Join(err, drop)
-	}
-	p.c.log.InfoContext(ctx, "deleted the webhook that was set, to poll instead")
-	return fmt.Errorf("%w: %w", errAgain, err)
-}
-
-// accept hands a batch in until it is taken. What is nothing of ours is taken as it
-// is.
-func (p *poller) accept(ctx context.Context, batch []update) error {
-	ours := slices.DeleteFunc(slices.Clone(batch), func(u update) bool { return u.event == nil })
+	ours := slices.DeleteFunc(slices.Clone(list), func(u update) bool { return u.event == nil })
 	events := make([]channels.Event, len(ours))
 	for i, u := range ours {
 		events[i] = *u.event
@@ -243,14 +222,13 @@ func (p *poller) accept(ctx context.Context, batch []update) error {
 	if err != nil {
 		return err
 	}
-	p.gather.took(batch)
+	p.gather.took(list)
 	for i, u := range ours {
-		p.c.albums.remember(u)
 		if u.query != "" && i < len(receipts) {
 			p.c.answer(ctx, p.s, u.query, receipts[i].Toast)
 		}
 	}
-	for _, u := range batch {
+	for _, u := range list {
 		if u.event == nil && u.query != "" {
 			p.c.answer(ctx, p.s, u.query, "")
 		}

@@ -25,7 +25,9 @@ var quick = pace{
 	acceptFirst: time.Millisecond, acceptMost: 10 * time.Millisecond,
 	conflict:   200 * time.Millisecond,
 	albumQuiet: 40 * time.Millisecond, albumMost: 200 * time.Millisecond, albumLook: 5 * time.Millisecond,
-	check: 10 * time.Millisecond,
+	check:    10 * time.Millisecond,
+	rejected: time.Hour, rejectedKnown: []time.Duration{time.Hour},
+	idleFrom: 20 * time.Millisecond, idleFirst: 50 * time.Millisecond, idleMost: 100 * time.Millisecond,
 }
 
 func literal(token string) channels.Credential {

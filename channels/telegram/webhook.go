@@ -66,11 +66,14 @@ func (c *Client) called(ctx context.Context, raw []byte) error {
 	if u.event == nil {
 		return nil
 	}
-	receipts, err := s.sink.Accept(ctx, []channels.Event{*u.event})
+	accept := func(events []channels.Event) ([]channels.Receipt, error) { return s.sink.Accept(ctx, events) }
+	if u = join([]update{u}); u.ofAlbum() != (albumKey{}) {
+		return c.albums.take(u, nil, accept)
+	}
+	receipts, err := accept([]channels.Event{*u.event})
 	if err != nil {
 		return err
 	}
-	c.albums.remember(u)
 	if u.query != "" && len(receipts) == 1 {
 		c.answer(context.WithoutCancel(ctx), s, u.query, receipts[0].Toast)
 	}
@@ -108,6 +111,7 @@ func (c *Client) beCalled(ctx context.Context, s *session) error {
 			return fmt.Errorf("%w: its webhook is set to another address", channels.ErrElsewhere)
 		}
 		s.sink.Heard()
+		c.served(s.account.secret)
 		if since := time.Since(instant(info.ErrorDate)); info.LastError != "" && since < 2*c.pace.check {
 			c.log.WarnContext(ctx, "the platform cannot call", "error", c.scrub(info.LastError), "pending", info.Pending)
 		}

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strconv"
 	"sync/atomic"
 	"time"
 )
@@ -20,6 +22,8 @@ const (
 	wholeBody = 64 << 10
 	// maxAnswer bounds what the platform may answer, in bytes.
 	maxAnswer = 64 << 20
+	// beginning is how much of a longer answer is kept, in bytes.
+	beginning = 4 << 10
 	// idleConnection is shorter than servers keep one, so that a send seldom meets one
 	// that was just closed.
 	idleConnection = 30 * time.Second
@@ -37,15 +41,27 @@ type reply struct {
 	ErrorCode   int             `json:"error_code"`
 	Description string          `json:"description"`
 	Parameters  struct {
-		RetryAfter      int   `json:"retry_after"`
-		MigrateToChatID int64 `json:"migrate_to_chat_id"`
+		RetryAfter      json.RawMessage `json:"retry_after"`
+		MigrateToChatID int64           `json:"migrate_to_chat_id"`
 	} `json:"parameters"`
+}
+
+// mostWait bounds what the platform may ask to wait.
+const mostWait = time.Hour
+
+// retryAfter is how long the platform asks to wait, within reason; 0: it does not say.
+func (r *reply) retryAfter() time.Duration {
+	seconds, err := strconv.ParseFloat(string(bytes.Trim(r.Parameters.RetryAfter, `"`)), 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(seconds) {
+		return 0
+	}
+	return time.Duration(min(max(seconds, 0), mostWait.Seconds()) * float64(time.Second))
 }
 
 // An exchange is what is known of one call, whatever the library makes of it.
 type exchange struct {
 	left  atomic.Bool // bytes of it may have left this machine
-	body  []byte      // of the answer, complete
+	body  []byte      // of the answer, complete; of one that is too long the beginning
 	reply *reply      // nil: no answer, or not a complete one of the platform
 	chat  int64       // whom it is about; 0: nobody
 }
@@ -54,12 +70,15 @@ type exchangeKey struct{}
 
 // A wire carries the library's requests. It follows no redirects and keeps addresses
 // out of errors, because the token is in every address.
-type wire struct{ transport *http.Transport }
+type wire struct {
+	transport *http.Transport
+	most      int64 // bytes of an answer
+}
 
 func newWire(connections int) *wire {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true) // one call a connection: closing it surely ends the call
-	return &wire{transport: &http.Transport{
+	return &wire{most: maxAnswer, transport: &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 10 * time.Second,
@@ -89,9 +108,9 @@ func (w *wire) Do(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
-	if err == nil && len(body) > maxAnswer {
-		err = errTooLong
+	body, err := io.ReadAll(io.LimitReader(resp.Body, w.most+1))
+	if err == nil && int64(len(body)) > w.most {
+		x.body, err = bytes.Clone(body[:min(len(body), beginning)]), errTooLong
 	}
 	if err != nil {
 		return nil, err

@@ -1,0 +1,181 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-telegram/bot"
+
+	"switchboard/channels"
+)
+
+// mostUpdates is how many updates one answer has at most.
+//
+// Source: https://core.telegram.org/bots/api#getupdates "limit".
+const mostUpdates = 100
+
+// An answer is what the platform told at once.
+type answer struct {
+	updates []update
+	body    []byte
+	full    bool // there may be more behind them
+	first   bool // of its Run, asked for without waiting
+}
+
+// fetch asks the platform once.
+func (p *poller) fetch(req *http.Request) (answer, error) {
+	const op = "getUpdates"
+	ctx := req.Context()
+	x := &exchange{}
+	if p.first || p.limit != 0 {
+		if err := p.rewrite(req); err != nil {
+			return answer{}, err
+		}
+	}
+	resp, err := p.wire.Do(req.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
+	switch {
+	case errors.Is(err, errTooLong):
+		return p.tooLong(ctx, x)
+	case err != nil:
+		return answer{}, p.c.outcome(op, x, err)
+	case x.reply == nil && resp.StatusCode != http.StatusOK:
+		return answer{}, fmt.Errorf("%s: the answer is %d and not of the platform", op, resp.StatusCode)
+	case x.reply != nil && !x.reply.OK:
+		return answer{}, p.refused(ctx, x)
+	}
+	raws, doubtful, err := splitUpdates(x)
+	switch {
+	case err != nil:
+		return answer{}, fmt.Errorf("%s: %w", op, err)
+	case doubtful && !bytes.Equal(x.body, p.doubted):
+		p.doubted = x.body
+		return answer{}, fmt.Errorf("%s: %w: the answer looks cut off", op, errAgain)
+	}
+	got := answer{body: x.body, first: p.first, full: len(raws) >= orMost(p.limit)}
+	for _, raw := range raws {
+		got.updates = append(got.updates, p.c.decode(p.s.account.id, raw))
+	}
+	p.told()
+	return got, nil
+}
+
+// told notes that the platform told what there is.
+func (p *poller) told() {
+	if p.first {
+		p.c.served(p.s.account.secret)
+	} else { // the first waits for nothing, so that nobody can cut it short
+		p.c.foreign.Store(false)
+	}
+	if p.limit *= 4; p.limit >= mostUpdates {
+		p.limit = 0
+	}
+	p.first, p.quarrel, p.doubted = false, time.Time{}, nil
+}
+
+func orMost(limit int) int {
+	if limit == 0 {
+		return mostUpdates
+	}
+	return limit
+}
+
+// tooLong asks for fewer updates. One that is too long alone is told of by its
+// beginning.
+func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
+	p.s.sink.Heard()
+	if p.limit != 1 {
+		p.limit = max(orMost(p.limit)/4, 1)
+		p.c.log.WarnContext(ctx, "updates are too long to be read at once; fewer are asked for", "limit", p.limit)
+		return answer{}, fmt.Errorf("getUpdates: %w: %w", errAgain, errTooLong)
+	}
+	got := answer{body: x.body, first: p.first, full: true}
+	raw := x.body
+	if at := bytes.Index(raw, []byte(`"update_id"`)); at > 0 {
+		raw = raw[at-1:]
+	}
+	got.updates = []update{p.c.undecodable(p.s.account.id, updateID(raw), raw,
+		fmt.Errorf("it is longer than %d bytes; this is its beginning", p.wire.most))}
+	p.told()
+	return got, nil
+}
+
+// rewrite changes what a poll asks for; the library has no way to say so other than in
+// the form it made. The first poll of a Run shall answer at once, so that it is known
+// whether the platform is there.
+func (p *poller) rewrite(req *http.Request) error {
+	form, err := io.ReadAll(io.LimitReader(req.Body, wholeBody))
+	_ = req.Body.Close()
+	if err != nil {
+		return err
+	}
+	const field = "name=\"timeout\"\r\n\r\n"
+	timeout := int(p.c.pace.poll.Seconds())
+	full, fresh := fmt.Appendf(nil, "%s%d\r\n", field, timeout), new(bytes.Buffer)
+	if p.first {
+		timeout = 0
+	}
+	fmt.Fprintf(fresh, "%s%d\r\n", field, timeout)
+	if _, params, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err == nil && p.limit != 0 {
+		fmt.Fprintf(fresh, "--%s\r\nContent-Disposition: form-data; name=\"limit\"\r\n\r\n%d\r\n", params["boundary"], p.limit)
+	}
+	setBody(req, bytes.Replace(form, full, fresh.Bytes(), 1))
+	return nil
+}
+
+// refused sorts what the platform answers a poll besides updates.
+func (p *poller) refused(ctx context.Context, x *exchange) error {
+	err := p.c.refusal("getUpdates", x)
+	if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
+		p.s.sink.Heard()
+		p.c.log.WarnContext(ctx, "polls are rate limited", "duration", limited.RetryAfter)
+		p.rest(ctx, min(limited.RetryAfter, time.Minute))
+		return fmt.Errorf("%w: %w", errAgain, err)
+	}
+	if !errors.Is(err, channels.ErrElsewhere) {
+		return err
+	}
+	if strings.Contains(strings.ToLower(x.reply.Description), "webhook") {
+		return p.dropWebhook(ctx, err)
+	}
+	if p.quarrel.IsZero() {
+		p.quarrel = time.Now()
+	}
+	if p.c.foreign.Load() || time.Since(p.quarrel) >= p.c.pace.conflict {
+		p.c.foreign.Store(true)
+		return err
+	}
+	p.c.log.DebugContext(ctx, "another poll is open; perhaps our own former one", "error", err)
+	return fmt.Errorf("%w: %w", errAgain, err)
+}
+
+// dropWebhook takes away the webhook that keeps updates from being polled; what waits
+// for it is kept. Only a channel that has told nothing yet does so: a webhook that is
+// set while it runs is somebody else's.
+func (p *poller) dropWebhook(ctx context.Context, err error) error {
+	if !p.first {
+		return err
+	}
+	drop := p.c.do(ctx, "deleteWebhook", 0, func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
+		return err
+	})
+	if drop != nil {
+		return errors.Join(err, drop)
+	}
+	p.c.log.InfoContext(ctx, "deleted the webhook that was set, to poll instead")
+	return fmt.Errorf("%w: %w", errAgain, err)
+}
+
+// rest waits as the platform asked for. That is no silence of its.
+func (p *poller) rest(ctx context.Context, d time.Duration) {
+	for step := p.c.Silence() / 4; d > 0 && sleep(ctx, min(d, step)); d -= step {
+		p.s.sink.Heard()
+	}
+}

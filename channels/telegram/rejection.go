@@ -1,0 +1,64 @@
+package telegram
+
+import (
+	"fmt"
+	"time"
+
+	"switchboard/channels"
+)
+
+// A rejection is how the platform rejected a credential. That may pass: a platform
+// that is ill, or a proxy before it, rejects one that is good. So it is tried again,
+// seldom, and asked nothing in between.
+type rejection struct {
+	secret channels.Secret
+	known  bool      // the platform greeted the bot with it once: then it is tried sooner
+	err    error     // of the latest rejection; nil: there is none
+	times  int       // since updates came last
+	next   time.Time // when it is tried again
+}
+
+// rests is the error that Run returns at once, without I/O, because the platform
+// rejected the credential lately.
+func (c *Client) rests(secret channels.Secret, now time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := &c.refused
+	if r.secret != secret || r.err == nil || !now.Before(r.next) {
+		return nil
+	}
+	return fmt.Errorf("%w; it is tried again when the token changes, and every %s", r.err, c.pace.rejected)
+}
+
+// rejected notes that the platform rejected the credential.
+func (c *Client) rejected(secret channels.Secret, err error, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := &c.refused
+	if r.secret != secret {
+		*r = rejection{secret: secret}
+	}
+	wait := c.pace.rejected
+	if r.known && r.times < len(c.pace.rejectedKnown) {
+		wait = c.pace.rejectedKnown[r.times]
+	}
+	r.err, r.times, r.next = err, r.times+1, now.Add(wait)
+}
+
+// greeted notes that the platform knows the credential.
+func (c *Client) greeted(secret channels.Secret) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused.secret != secret {
+		c.refused = rejection{secret: secret}
+	}
+	c.refused.known = true
+}
+
+// served notes that the platform tells updates for the credential: an earlier
+// rejection is over.
+func (c *Client) served(secret channels.Secret) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = rejection{secret: secret, known: true}
+}
