@@ -48,6 +48,9 @@ func acceptable(e *router.Entry) error {
 // unusual entries take a transaction of several round trips on PostgreSQL; the
 // others one.
 func unusual(e router.Entry) bool {
+	if e.NewPerson { // once in their life
+		return true
+	}
 	switch e.Class {
 	case router.ClassTurn:
 		return e.Mode != "" && e.Mode != modeQueue || e.Busy != nil && special(*e.Busy)

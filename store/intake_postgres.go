@@ -24,10 +24,8 @@ type (
 		Kind         string          `json:"kind"`
 		Place        string          `json:"place"`
 		Title        string          `json:"title"`
-		NewPerson    bool            `json:"new_person"`
 		Person       string          `json:"person"`
 		Identity     string          `json:"identity"`
-		Team         string          `json:"team"`
 		Origin       string          `json:"origin"`
 		Author       string          `json:"author"`
 		PlatformID   string          `json:"platform_id"`
@@ -149,8 +147,7 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 	arg := acceptArg{
 		Class: string(e.Class), Key: e.Key, KeyExpires: now + keysLive.Microseconds(),
 		Channel: c.Channel, Conversation: string(c.ID), Kind: string(c.Kind), Place: c.Place, Title: c.Title,
-		NewPerson: e.NewPerson, Person: clean(e.Person), Identity: clean(e.Identity),
-		Team: clean(e.Event.Sender.Team), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
+		Person: clean(e.Person), Identity: clean(e.Identity), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
 		PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)), Text: clean(m.Text), Quote: clean(m.Quote),
 		Forwarded: m.Forwarded, From: clean(m.Origin), Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
 		Reject: clean(e.Reject), Raw: e.Event.Raw, Reply: replyArgOf(e.Reply, nil), Busy: replyArgOf(e.Busy, nil), Dropped: replyArgOf(e.Dropped, nil),

@@ -11,7 +11,8 @@ import (
 const (
 	insertPerson = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, 'user', '["*"]', '', 'open', ?, ?)
-		ON CONFLICT (name) DO NOTHING`
+		ON CONFLICT (name) DO NOTHING RETURNING 1`
+	ownsIdentity   = `SELECT 1 FROM identities WHERE identity = ? AND person = ?`
 	insertIdentity = `
 		INSERT INTO identities (identity, person, team, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (identity) DO NOTHING`
 	listPeople     = `SELECT name, role, tools, timezone, source FROM people ORDER BY name`
@@ -30,12 +31,21 @@ const (
 		DELETE FROM people WHERE source = 'open' AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.person = people.name)`
 )
 
-// newPerson makes an unknown sender a person where the policy is open.
+// newPerson makes an unknown sender a person where the policy is open. ErrConflict:
+// somebody else has that name, whose rights are not theirs.
 func (t *tx) newPerson(person, identity, team string) error {
-	if _, err := t.exec(insertPerson, clean(person), t.now, t.now); err != nil {
+	var one int
+	fresh, err := t.row(insertPerson, []any{clean(person), t.now, t.now}, &one)
+	if err != nil {
 		return err
 	}
-	_, err := t.exec(insertIdentity, clean(identity), clean(person), clean(team), t.now)
+	if !fresh { // another engine may have been first
+		if owns, err := t.row(ownsIdentity, []any{clean(identity), clean(person)}, &one); err != nil || owns {
+			return err
+		}
+		return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, ErrConflict)
+	}
+	_, err = t.exec(insertIdentity, clean(identity), clean(person), clean(team), t.now)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"reflect"
 	"testing"
 
@@ -40,5 +41,27 @@ func TestSetPeople(t *testing.T) {
 		check(anna, open)
 		set()
 		check(open)
+	})
+}
+
+// Whom an open policy lets in never gets the rights of somebody who has that name.
+//
+// promise: P4.no-entry-no-service
+func TestNewPersonTakesNoName(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		admin := router.Person{Name: "tg:7", Role: "admin", Identities: []string{"tg:1"}, Tools: []string{"*"}, Source: "config"}
+		if err := h.r.SetPeople(h.ctx, []router.Person{admin}); err != nil {
+			t.Fatal(err)
+		}
+		e := entry("c", "1", "hi")
+		e.NewPerson, e.Person, e.Identity = true, "tg:7", "tg:7"
+		if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e}); !errors.Is(err, router.ErrConflict) {
+			t.Errorf("accepted: %v", err)
+		}
+		if people, err := h.r.People(h.ctx); err != nil || !reflect.DeepEqual(people, []router.Person{admin}) {
+			t.Errorf("%+v, %v", people, err)
+		}
 	})
 }
