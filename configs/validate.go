@@ -152,6 +152,7 @@ func (b *binder) people(s *Settings) {
 	for i, p := range s.People {
 		key := at("people", i)
 		b.says(strings.TrimSpace(p.Name) == "", key+".name", "is missing")
+		b.says(strings.Contains(p.Name, ":"), key+".name", "%q holds a colon, as only the names of those do whom an open policy lets in", p.Name)
 		if first := names[p.Name]; first != "" && p.Name != "" {
 			b.says(true, key+".name", "%q is the name of %s too", p.Name, first)
 		}

@@ -69,6 +69,7 @@ func TestRules(t *testing.T) {
 		{"[[people]]\nname = \"a\"\nidentities = [\"pigeon:1\"]", ""},
 		{"[[people]]\nname = \"a\"\nidentities = [\"home:1\"]\n[channels.home]\nkind = \"pigeon\"", ""},
 		{"[[people]]\nname = \"a\"\ntimezone = \"Local\"", `people[0].timezone: "Local" is not a time zone`},
+		{"[[people]]\nname = \"telegram:5\"\nrole = \"admin\"", `people[0].name: "telegram:5" holds a colon`},
 		{"people = 3", "people: needs a list of tables [[people]], not a number"},
 		{"[scheduler]\ntimezone = \"\"", "scheduler.timezone: is empty"},
 		{"[scheduler]\nmisfire_grace = \"-1s\"", "scheduler.misfire_grace: must not be negative"},
