@@ -13,11 +13,19 @@ import (
 // blot stands where a credential stood.
 const blot = "[redacted]"
 
+// readBy are the messages of a turn, and those of its session that belong to none: what
+// was edited after its answer, notes, and replies to commands, which all repeat what was
+// typed and are read by later turns.
+const readBy = `
+	SELECT m.id FROM turns t JOIN messages m ON m.session_id = t.session_id AND (m.turn_id IS NULL OR m.turn_id = t.id)
+	WHERE t.id = ?`
+
 // blots are the statements that put blot into every text of a turn's rows; each
 // takes the credential for every ? but the last, which is the turn.
 var blots = []string{
-	blotOut("messages", "turn_id = ?", "text", "quote", "said", "choices"),
-	blotOut("deliveries", "message_id IN (SELECT id FROM messages WHERE turn_id = ?)", "text", "rich", "extra", "detail"),
+	blotOut("messages", "id IN ("+readBy+")", "text", "quote", "said", "choices"),
+	blotOut("attachments", "message_id IN ("+readBy+")", "name"),
+	blotOut("deliveries", "message_id IN ("+readBy+")", "text", "rich", "extra", "detail"),
 	blotOut("actions", "turn_id = ?", "text"),
 	blotOut("plans", "turn_id = ?", "goal", "secrets"),
 	blotOut("tasks", "turn_id = ?", "detail", "args", "expect", "choices", "answer", "output", "hint"),

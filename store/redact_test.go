@@ -78,6 +78,42 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 	})
 }
 
+// What was typed is also in the name of a file, and in what belongs to no turn but is
+// read by later ones: a message that was edited after its answer, and what repeats it.
+//
+// promise: P6.secrets-refused
+func TestRedactReachesBesideTheTurn(t *testing.T) {
+	t.Parallel()
+	const secret = "hunter2-xyz"
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		h.commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
+		if a := h.one(edited("c", "1", "e1", "it is "+secret, "steer")); a.Edited != router.EditRevised {
+			t.Fatalf("%+v", a)
+		}
+		h.accept(control(entry("c", "2", "/status"), router.EffectNone, "running: "+secret))
+		h.one(entry("d", "3", "of another session: "+secret))
+		e := claiming(withFile(entry("c", "4", "read it"), "ref", 7))
+		e.Event.Message.Attachments[0].Name = secret + ".txt"
+		h.commit(h.accept(e)[0].Claimed.TurnRef, agent.Step{
+			Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"},
+		})
+		for query, want := range map[string]int{
+			"SELECT count(*) FROM messages WHERE text LIKE '%hunter2%'":          1, // the other session's
+			"SELECT count(*) FROM messages WHERE text LIKE '%[redacted]'":        2,
+			"SELECT count(*) FROM attachments WHERE name LIKE '%hunter2%'":       0,
+			"SELECT count(*) FROM attachments WHERE name = '[redacted].txt'":     1,
+			"SELECT count(*) FROM deliveries WHERE text LIKE '%hunter2%'":        0,
+			"SELECT count(*) FROM deliveries WHERE text = 'running: [redacted]'": 1,
+		} {
+			if n, err := db.Count(h.ctx, query); err != nil || int(n) != want {
+				t.Errorf("%s: %d, %v, want %d", query, n, err, want)
+			}
+		}
+	})
+}
+
 // checkFiles wants no trace of text in the database's files.
 func checkFiles(t *testing.T, path, text string) {
 	t.Helper()
