@@ -32,7 +32,7 @@ var PlanSchema = llm.Schema{Name: "plan", JSON: json.RawMessage(`{
           "tool": {"type": ["string", "null"], "description": "tool: its name; otherwise null"},
           "args": {"type": ["string", "null"], "description": "tool: its arguments as JSON text; otherwise null"},
           "expect": {"type": ["string", "null"], "description": "exec and tool: what a good result looks like; msg: null"},
-          "choices": {"type": ["array", "null"], "items": {"type": "string"}, "description": "msg that asks: answers to choose from; otherwise null"},
+          "choices": {"type": ["array", "null"], "items": {"type": "string"}, "description": "msg that asks: at most 10 different answers to choose from, each of 1 to 64 characters; otherwise null"},
           "answer": {"type": ["string", "null"], "description": "last msg of a plan of messages only: the finished text; otherwise null"}
         },
         "required": ["type", "detail", "tool", "args", "expect", "choices", "answer"],

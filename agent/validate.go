@@ -3,6 +3,9 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"switchboard/agent/tools"
 )
@@ -33,6 +36,7 @@ func (r *run) validate(plan Plan) []string {
 		case TaskMsg:
 			v.only(task, TaskMsg)
 			v.answer(task, i == last, acts)
+			v.choices(task.Choices)
 		default:
 			v.fault("type", "must be exec, msg or tool")
 		}
@@ -95,6 +99,54 @@ func (v *validation) answer(task Task, last, acts bool) {
 		v.fault("answer", "must be null in a plan with exec or tool tasks, whose results are not known yet")
 	}
 }
+
+// Choices are buttons, and what a person may type.
+const (
+	maxChoices    = 10
+	longestChoice = 64 // in characters
+)
+
+func (v *validation) choices(choices []string) {
+	if len(choices) > maxChoices {
+		v.fault("choices", "%d choices, at most %d are allowed", len(choices), maxChoices)
+		return
+	}
+	seen := map[string]int{}
+	for i, choice := range choices {
+		shown := shownAs(choice)
+		switch n := utf8.RuneCountInString(choice); {
+		case shown == "":
+			v.fault("choices", "choice %d shows nothing that a person can read", i+1)
+		case n > longestChoice:
+			v.fault("choices", "choice %d has %d characters, at most %d are allowed", i+1, n, longestChoice)
+		case seen[shown] > 0:
+			v.fault("choices", "choice %d says the same as choice %d", i+1, seen[shown])
+		}
+		seen[shown] = i + 1
+	}
+}
+
+// shownAs is what tells a choice from others where a person reads it, case aside; empty:
+// there is nothing to be seen.
+func shownAs(choice string) string {
+	visible := false
+	shown := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.Is(unicode.Cf, r), strings.ContainsRune(blanks, r):
+			return -1
+		case unicode.IsLetter(r), unicode.IsNumber(r), unicode.IsPunct(r), unicode.IsSymbol(r):
+			visible = true
+		}
+		return r
+	}, choice)
+	if !visible {
+		return ""
+	}
+	return strings.ToLower(strings.Join(strings.Fields(shown), " "))
+}
+
+// blanks count as letters and symbols in Unicode and show nothing.
+const blanks = "\u115f\u1160\u2800\u3164\uffa0"
 
 func (v *validation) tool(task Task) {
 	if task.Args == nil {

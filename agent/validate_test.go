@@ -84,6 +84,13 @@ func TestPlanFaults(t *testing.T) {
 		{"answer before results", planText(execTask("ls"), answerTask("a")), []string{"task 2, field answer: must be null in a plan with exec or tool"}},
 		{"choices on exec", planText(with(execTask("ls"), func(t *Task) { t.Choices = []string{"a"} }), end), []string{"task 1, field choices: must be null"}},
 		{"blank choice", planText(with(end, func(t *Task) { t.Choices = []string{"a", " "} })), []string{"task 1, field choices: choice 2 is blank"}},
+		{"ten choices", planText(with(end, func(t *Task) { t.Choices = strings.Split("1 2 3 4 5 6 7 8 9 👩‍👧", " ") })), nil},
+		{"too many choices", planText(with(end, func(t *Task) { t.Choices = strings.Split("1 2 3 4 5 6 7 8 9 10 11", " ") })), []string{"task 1, field choices: 11 choices, at most 10"}},
+		{"choices that show nothing", planText(with(end, func(t *Task) { t.Choices = []string{"a", "\u200b\u2060", "\u3164", "\ufe0f"} })), []string{
+			"task 1, field choices: choice 2 shows nothing", "task 1, field choices: choice 3 shows nothing", "task 1, field choices: choice 4 shows nothing",
+		}},
+		{"long choice", planText(with(end, func(t *Task) { t.Choices = []string{strings.Repeat("é", 64), strings.Repeat("é", 65)} })), []string{"task 1, field choices: choice 2 has 65 characters, at most 64"}},
+		{"equal choices", planText(with(end, func(t *Task) { t.Choices = []string{"For two", "no", "for\u200b  TWO"} })), []string{"task 1, field choices: choice 3 says the same as choice 1"}},
 		{"tool on exec", planText(with(execTask("ls"), func(t *Task) { t.Tool = ptr("look") }), end), []string{"task 1, field tool: must be null"}},
 		{"args on msg", planText(with(end, func(t *Task) { t.Args = ptr("{}") })), []string{"task 1, field args: must be null"}},
 		{"tool without name and args", planText(Task{Type: TaskTool, Detail: "d", Expect: ptr("x")}, end), []string{"task 1, field args: missing", "task 1, field tool: missing"}},
