@@ -235,7 +235,7 @@ func FuzzPrintable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		got := Printable(s)
 		for _, r := range got {
-			if r != '\n' && r != '\t' && (r < 0x20 || r >= 0x7f && r < 0xa0) {
+			if r != '\n' && r != '\t' && (r < 0x20 || r >= 0x7f && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069) {
 				t.Errorf("Printable(%q) = %q", s, got)
 			}
 		}
@@ -248,15 +248,17 @@ func FuzzPrintable(f *testing.F) {
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"plain\ttext\n":               "plain\ttext\n",
-		"a\x1b[1;31mb\x1b[0mc":        "abc",
-		"\x1b]0;owned\x07x":           "x",
-		"\x1b]8;;http://x\x1b\\l":     "l",
-		"\x1b]52;no end\nsecond line": "52;no end\nsecond line",
-		"a\rb\x08\x7f":                "ab",
-		"\u009b31mred":                "red",
-		"\x1bcreset":                  "reset",
-		"👩‍👩‍👧 שלום":                  "👩‍👩‍👧 שלום",
+		"plain\ttext\n":                "plain\ttext\n",
+		"a\x1b[1;31mb\x1b[0mc":         "abc",
+		"\x1b]0;owned\x07x":            "x",
+		"\x1b]8;;http://x\x1b\\l":      "l",
+		"\x1b]52;no end\nsecond line":  "52;no end\nsecond line",
+		"a\rb\x08\x7f":                 "ab",
+		"\u009b31mred":                 "red",
+		"\x1bcreset":                   "reset",
+		"👩‍👩‍👧 שלום":                   "👩‍👩‍👧 שלום",
+		"a\u202eb\u202cc\u2066d\u2069": "abcd",
+		"mark\u200f":                   "mark\u200f",
 	} {
 		if got := Printable(in); got != want {
 			t.Errorf("Printable(%q) = %q, want %q", in, got, want)

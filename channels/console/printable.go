@@ -2,6 +2,7 @@ package console
 
 import (
 	"strings"
+	"unicode"
 
 	"switchboard/channels/render"
 )
@@ -12,7 +13,7 @@ func show(markdown string) string { return Printable(render.Parse(markdown).Plai
 
 // Printable is s without control characters but line breaks and tabs, and without
 // escape sequences, whole where their end can be found: nothing in it commands a
-// terminal. What is no UTF-8 becomes U+FFFD.
+// terminal. Nor does it hold what turns the direction of the text beside it. What is no UTF-8 becomes U+FFFD.
 func Printable(s string) string {
 	var out strings.Builder
 	out.Grow(len(s))
@@ -25,7 +26,7 @@ func Printable(s string) string {
 			i += csiLen(runes[i+1:])
 		case r == '\n' || r == '\t':
 			out.WriteRune(r)
-		case r < 0x20 || r >= 0x7f && r < 0xa0:
+		case r < 0x20 || r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) && r >= 0x202a:
 		default:
 			out.WriteRune(r)
 		}
