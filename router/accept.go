@@ -135,7 +135,7 @@ func aboutPlaces(kind channels.EventKind) Class {
 
 // message makes the entry of what a known person wrote.
 func (r *Router) message(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
-	if name, args, ok := command(entry.Event.Message.Text); ok {
+	if name, args, ok := command(entry.Event.Message); ok {
 		return r.control(ctx, entry, line, person, name, args)
 	}
 	if stops, err := r.stops(ctx, entry.Event); err != nil {
@@ -187,7 +187,13 @@ func (r *Router) refusal(entry *Entry, person *Person) (reason string, refused b
 		return fmt.Sprintf("Your message is %d KB long; I take up to %d KB. Please send it in parts.",
 			(len(text)+1023)/1024, r.Config.MessageLimit/1024), true
 	}
-	tooFast, tell := r.tooFast(entry.Event, person)
+	return r.hurried(entry.Event, person)
+}
+
+// hurried counts a message of a known person, and says, like refusal, that it is one
+// too many.
+func (r *Router) hurried(event channels.Event, person *Person) (reason string, refused bool) {
+	tooFast, tell := r.tooFast(event, person)
 	if tell {
 		reason = fmt.Sprintf("You are faster than I am: I take %s messages of one person. "+
 			"Please wait a little, then send this one again, and what you send until then.", r.Config.RatePerson)

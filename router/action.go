@@ -13,7 +13,8 @@ import (
 var numberPattern = regexp.MustCompile(`^[1-9][0-9]?$`)
 
 // ownText says that a message is what the person typed and nothing else, so that it
-// may be a choice. Whether there is a question it answers is known in the transaction.
+// may be a command, a stop word or a choice. Whether there is a question it answers is
+// known in the transaction.
 func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Forwarded }
 
 // isNumber says that a text may be the number of a choice.
@@ -64,13 +65,14 @@ func (l *line) pressed(entry *Entry, acc *Accepted) (toast string) {
 	case acc.TurnID != 0:
 		toast = ""
 	case acc.Action == "":
-		toast = toastUnknown
+		return toastUnknown // anybody can make up a code
 	case acc.Action == ActionExpired:
 		toast = toastExpired
 	default:
 		toast = toastAnswered
 	}
-	l.unbutton(entry.Event.Conversation, entry.Event.Action.MessageID)
+	// Not of the message that the press names: that too can be made up.
+	l.unbutton(entry.Event.Conversation, acc.Question)
 	return toast
 }
 

@@ -137,6 +137,39 @@ func TestPressedTwiceAtOnce(t *testing.T) {
 	})
 }
 
+// Only buttons that are used up are taken away, whatever message a press names.
+func TestMadeUpPress(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		choosing(r)
+		first, used := r.code("Left")
+		for _, user := range []string{"ada", "bob"} {
+			if got := r.toast(r.platform.PressCode("c1", user, first, "made-up")); got != "This button does not work any more." {
+				t.Errorf("%s is shown %q", user, got)
+			}
+		}
+		if got := r.toast(r.platform.Press("c1", "ada", "Left")); got != "" {
+			t.Errorf("ada is shown %q", got)
+		}
+		r.await(2)
+		r.platform.Say("c1", "ada", "ask")
+		second := string(r.await(3)[2].ID)
+		r.until("it is known to be sent", func() bool { return len(r.deliveries("sent")) == 3 })
+		if got := r.toast(r.platform.PressCode("c1", "ada", second, used)); got != "That question was answered already." {
+			t.Errorf("ada is shown %q", got)
+		}
+		r.end() // waits for what goes on beside
+		changes := r.platform.Changes(scripted.OpUnbutton)
+		for _, change := range changes {
+			if string(change.ID) != first {
+				t.Errorf("the buttons of %s were taken away, of %d in all", change.ID, len(changes))
+			}
+		}
+		if len(changes) == 0 {
+			t.Error("the buttons that are used up stay")
+		}
+	})
+}
+
 func TestTypedNumber(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)

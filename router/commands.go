@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"switchboard/channels"
 )
@@ -14,21 +15,22 @@ import (
 var commandPattern = regexp.MustCompile(`^/([a-zA-Z][a-zA-Z_]{0,31})(?:@\S+)?(?:\s+([\s\S]*))?$`)
 
 // command reads "/name args" or "/name@bot args". A path such as /etc/hosts is
-// no command.
-func command(text string) (name, args string, ok bool) {
-	m := commandPattern.FindStringSubmatch(strings.TrimSpace(text))
-	if m == nil {
+// no command, nor is what somebody else wrote, nor what came with a file: that would
+// be lost.
+func command(message channels.Message) (name, args string, ok bool) {
+	m := commandPattern.FindStringSubmatch(strings.TrimSpace(message.Text))
+	if m == nil || !ownText(message) {
 		return "", "", false
 	}
 	return strings.ToLower(m[1]), strings.TrimSpace(m[2]), true
 }
 
 // stops says that a message is a bare stop word while something is under way in
-// its session; it is then the command /cancel. With nothing to stop, or with a file
-// beside it, it is a message like any other.
+// its session; it is then the command /cancel. With nothing to stop, forwarded, or
+// with a file beside it, it is a message like any other.
 func (r *Router) stops(ctx context.Context, event channels.Event) (bool, error) {
 	word := strings.ToLower(strings.Trim(event.Message.Text, " \t\r\n.!"))
-	if len(event.Message.Attachments) > 0 || !slices.Contains(r.Config.StopWords, word) {
+	if !ownText(event.Message) || !slices.Contains(r.Config.StopWords, word) {
 		return false, nil
 	}
 	turn, err := r.Ledger.Current(ctx, SessionKey(event.Conversation))
@@ -53,6 +55,11 @@ Just write to me. These commands work at any time:
 // control makes the entry of a command: applied and answered in the transaction
 // that accepts it, with no turn and no worker.
 func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Person, name, args string) (Entry, error) {
+	if name != "cancel" {
+		if reason, refused := r.hurried(entry.Event, person); refused {
+			return l.noticed(entry, reason), nil
+		}
+	}
 	entry.Class = ClassControl
 	var text string
 	var err error
@@ -70,10 +77,15 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 	case "cancel":
 		entry.Effect, entry.AnyPerson = EffectCancel, person.Role == RoleAdmin
 		entry.Dropped = l.notice(entry.Event, "Cancelled before it began.")
-		text = "There is nothing of yours to cancel here."
+		if text = "There is nothing of yours to cancel here."; !r.saysNothingToCancel(entry.Event, person) {
+			return entry, nil
+		}
 	case "reset":
+		if text = forgotten; !mayReset(entry.Event.Conversation, person) {
+			text = "Others talk with me here too, so only an admin can make me forget this conversation."
+			break
+		}
 		entry.Effect = EffectReset
-		text = "Forgotten. We start anew; what is under way goes on, /cancel stops it."
 	default:
 		text = fmt.Sprintf("I do not know /%s. /help lists the commands; anything else, write without the slash.", name)
 	}
@@ -82,6 +94,25 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 	}
 	entry.Reply = l.notice(entry.Event, text)
 	return entry, nil
+}
+
+const forgotten = "Forgotten. We start anew; what is under way goes on, /cancel stops it."
+
+// mayReset says whether person may have a conversation forgotten: where others take
+// part it is theirs as well.
+func mayReset(c channels.Conversation, person *Person) bool {
+	return c.Kind == channels.Direct || person.Role == RoleAdmin
+}
+
+// saysNothingToCancel says whether a /cancel that meets nothing is answered: each one
+// is obeyed, but a flood of them is not answered one by one. It has a rate of its own,
+// so that stopping something uses up nothing.
+func (r *Router) saysNothingToCancel(event channels.Event, person *Person) bool {
+	if event.Sender.Person != "" {
+		return true
+	}
+	ok, tell := r.rates.allow(person.Name+"\x00cancel", time.Now())
+	return ok || tell
 }
 
 // calledBy is what to call a person: by their name, or, where that is only an

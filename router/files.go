@@ -125,7 +125,7 @@ func (a *Attachment) file() tools.File {
 // is being fetched waits for it.
 func (s *FileService) bring(ctx context.Context, session, id string) (*Attachment, io.ReadSeekCloser, error) {
 	number, err := strconv.ParseInt(id, 10, 64)
-	if err != nil || number < 1 {
+	if err != nil || number < 1 || strconv.FormatInt(number, 10) != id { // one name for one file
 		return nil, nil, tools.ErrNoFile
 	}
 	release, err := s.one.Take(ctx, number)

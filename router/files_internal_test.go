@@ -75,6 +75,21 @@ func TestAttachmentOfAnotherSession(t *testing.T) {
 	}
 }
 
+// One file has one name, so that a message does not send it twice.
+func TestAttachmentHasOneID(t *testing.T) {
+	t.Parallel()
+	r := newFileRig(t, "words", "")
+	id := r.rows.add(home, Attachment{Channel: "play", PlatformID: "P1", State: AttachmentReferenced})
+	for _, other := range []string{"0" + id, "+" + id, "-" + id, " " + id} {
+		if _, err := r.Outgoing(context.Background(), home, other); !errors.Is(err, tools.ErrNoFile) {
+			t.Errorf("id %q: %v", other, err)
+		}
+	}
+	if _, err := r.Outgoing(context.Background(), home, id); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTwoWantOneAttachmentAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

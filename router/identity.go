@@ -34,6 +34,9 @@ func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh boo
 	}
 	byKind := l.kind + ":" + event.Sender.ID
 	if person := r.Roster.Identified(l.name+":"+event.Sender.ID, byKind); person != nil {
+		if person.Source == "open" && !open {
+			return nil, false // let in elsewhere, or while it was open here
+		}
 		return person, false
 	}
 	// Only who writes becomes a person.
@@ -56,7 +59,7 @@ func (l *line) addressed(event channels.Event) bool {
 	if event.Conversation.Kind == channels.Direct || !l.config.RequireMention || event.Message.Mentioned {
 		return true
 	}
-	_, _, ok := command(event.Message.Text)
+	_, _, ok := command(event.Message)
 	return ok
 }
 

@@ -23,18 +23,28 @@ func TestCommand(t *testing.T) {
 		{"help", "", "", false},
 		{"/2x", "", "", false},
 	} {
-		name, args, ok := command(c.text)
+		name, args, ok := command(channels.Message{Text: c.text})
 		if name != c.name || args != c.args || ok != c.ok {
 			t.Errorf("command(%q) = %q, %q, %v; want %q, %q, %v", c.text, name, args, ok, c.name, c.args, c.ok)
 		}
 	}
+	for _, m := range []channels.Message{
+		{Text: "/reset", Forwarded: true},
+		{Text: "/summarize this", Attachments: []channels.Attachment{{ID: "f"}}},
+	} {
+		if name, _, ok := command(m); ok {
+			t.Errorf("%+v is the command %s", m, name)
+		}
+	}
 }
 
+// promise: P4.no-entry-no-service
 func TestWhoIs(t *testing.T) {
 	t.Parallel()
 	r := &Router{Deps: Deps{Roster: rosterOf(t,
 		Person{Name: "ada", Role: RoleAdmin, Identities: []string{"scripted:1"}},
 		Person{Name: "bob", Role: RoleUser, Identities: []string{"here:2"}},
+		Person{Name: "scripted:4", Role: RoleUser, Identities: []string{"scripted:4"}, Source: "open"},
 	)}}
 	group := channels.Conversation{Channel: "here", ID: "g", Kind: channels.Group, Place: "g"}
 	direct := channels.Conversation{Channel: "here", ID: "d", Kind: channels.Direct}
@@ -70,6 +80,11 @@ func TestWhoIs(t *testing.T) {
 		{"group not on the list", with(func(c *ChannelConfig) { c.AllowConversations = nil }), group, channels.Sender{ID: "1"}, true, "", false},
 		{"groups disabled", with(func(c *ChannelConfig) { c.Groups = "disabled" }), group, channels.Sender{ID: "1"}, true, "", false},
 		{"open DMs open no group", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "3"}, true, "", false},
+		{"let in before, closed now", allow, direct, channels.Sender{ID: "4"}, false, "", false},
+		{"let in before, closed group", allow, group, channels.Sender{ID: "4"}, true, "", false},
+		{"let in by open groups", with(func(c *ChannelConfig) { c.Groups = "open" }), direct, channels.Sender{ID: "4"}, false, "", false},
+		{"let in by open DMs", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "4"}, true, "", false},
+		{"let in before, open still", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "4"}, false, "scripted:4", false},
 		{"groups open", with(func(c *ChannelConfig) { c.Groups, c.AllowConversations = "open", nil }), group, channels.Sender{ID: "3"}, true, "scripted:3", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

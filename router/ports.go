@@ -214,8 +214,8 @@ type Accepted struct {
 	Edited     Edited      // ClassEdited
 	Action     ActionState // ClassAction, ActionText: accepted, or why not; empty: no such code or choice
 	NotYours   bool        // ClassAction: the action is for another person
-	// Question, with Action accepted, is the message of ours that has the buttons; empty:
-	// it has none, or is not known to be shown.
+	// Question, with an Action that was or is used up, is the message of ours that has its
+	// buttons; empty: it has none, or is not known to be shown.
 	Question channels.MessageID
 	// Steers is the running turn that this one may be merged into; 0: none.
 	Steers int64

@@ -45,7 +45,7 @@ func (r *Router) logStranger(ctx context.Context, event *channels.Event, identit
 	l := r.lines[conv.Channel]
 	person := r.Roster.Identified(l.name+":"+event.Sender.ID, identity)
 	log := r.Log.With("channel", conv.Channel, "identity", identity, "conversation", conv.Place, "kind", string(conv.Kind))
-	if person == nil {
+	if person == nil || person.Source == "open" { // no setting names them
 		log.InfoContext(ctx, "a stranger wrote and got no answer", "setting", r.missing(l, conv, false))
 		return
 	}

@@ -73,13 +73,15 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conv
 		return nil
 	case a.Action == router.ActionAccepted:
 		a.Action = router.ActionCancelled // the answer was given before
-		return nil
+		return t.question(row, a)
 	case a.Action != router.ActionProposed:
-		return nil
+		return t.question(row, a)
 	case row.ExpiresAt <= t.now:
 		a.Action = router.ActionExpired
-		_, err := t.exec(setAction, string(router.ActionExpired), "late", clean(e.Person), t.now, row.ID)
-		return err
+		if _, err := t.exec(setAction, string(router.ActionExpired), "late", clean(e.Person), t.now, row.ID); err != nil {
+			return err
+		}
+		return t.question(row, a)
 	}
 	chosen, l := *e, letter{class: string(router.ClassTurn)}
 	chosen.Event.Message.Text = row.Text
@@ -97,7 +99,12 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conv
 	if _, err := t.exec(cancelSiblings, t.now, row.MessageID, row.ID); err != nil {
 		return err
 	}
-	_, err = t.row(buttonsOf, []any{row.MessageID}, &a.Question)
+	return t.question(row, a)
+}
+
+// question says where the buttons of an action are shown that can be used no more.
+func (t *tx) question(row *actionRow, a *router.Accepted) error {
+	_, err := t.row(buttonsOf, []any{row.MessageID}, &a.Question)
 	return err
 }
 

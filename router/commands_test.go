@@ -1,0 +1,101 @@
+package router_test
+
+import (
+	"strings"
+	"testing"
+
+	"switchboard/channels"
+	"switchboard/channels/channelstest/scripted"
+)
+
+// Commands are as fast as messages may be, but for what stops a turn, which always does;
+// a flood of that is not answered one by one either.
+func TestCommandsTooFast(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.RatePerson = "3/h"
+		release := r.brain.held("long")
+		defer release()
+		r.start()
+		r.platform.Say("c1", "bob", "long")
+		r.until("it runs", func() bool { return r.brain.ran("long") == 1 })
+		for range 6 {
+			r.platform.Say("c1", "bob", "/help")
+		}
+		for _, stop := range []string{"stop", "/cancel"} {
+			r.platform.Say("c1", "bob", stop)
+		}
+		r.until("it is cancelled", func() bool { return r.turns()[0].State == "cancelled" })
+		for range 9 {
+			r.platform.Say("c1", "bob", "/cancel")
+		}
+		r.until("all is taken", func() bool { return r.platform.Pending() == 0 })
+		r.until("all is sent", func() bool { return len(r.deliveries("sent")) == len(r.deliveries("")) })
+		said := map[string]int{}
+		for _, text := range texts(r.platform.Sent()) {
+			said[text[:min(len(text), 12)]]++
+		}
+		if said["I plan what "] != 2 || said["You are fast"] != 1 || said["Cancelled."] != 1 || said["There is not"] > 4 {
+			t.Errorf("sent %v", said)
+		}
+	})
+}
+
+// What somebody else wrote is not obeyed, and a file is not lost to a command.
+func TestOnlyOwnWordsAreCommands(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		release := r.brain.held("long")
+		defer release()
+		r.start()
+		r.platform.Say("c1", "ada", "long")
+		r.until("it runs", func() bool { return r.brain.ran("long") == 1 })
+		for _, text := range []string{"stop", "/cancel", "/reset"} {
+			r.platform.Write(scripted.Message{Conversation: "c1", User: "ada", Text: text, Forwarded: true})
+		}
+		r.platform.Write(scripted.Message{
+			Conversation: "c1", User: "ada", Text: "/whoami please read this",
+			Attachments: []channels.Attachment{{ID: "f1", Kind: channels.Document, Name: "a.txt", Type: "text/plain", Size: 1}},
+		})
+		r.until("all is taken", func() bool { return r.platform.Pending() == 0 })
+		release()
+		if got := strings.Join(texts(r.await(5)), "|"); got != "re: long|re: stop|re: /cancel|re: /reset|re: /whoami please read this" {
+			t.Errorf("sent %q", got)
+		}
+	})
+}
+
+// Where others take part, a conversation is not one person's to have forgotten.
+func TestResetInAGroup(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		ear := &listener{}
+		r.agent = ear
+		r.channel.Groups = "open"
+		r.start()
+		say := func(user, text string) {
+			r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: user, Text: text, Mentioned: true})
+		}
+		say("ada", "remember")
+		r.await(1)
+		r.settle()
+		say("eve", "/reset")
+		if last := r.await(2)[1].Text; !strings.Contains(last, "only an admin") {
+			t.Errorf("eve reads %q", last)
+		}
+		say("bob", "next")
+		r.await(3)
+		r.settle()
+		if got := ear.heard(); !strings.Contains(got, "remember") {
+			t.Errorf("the next turn reads %q", got)
+		}
+		say("ada", "/reset")
+		r.await(4)
+		say("bob", "last")
+		r.await(5)
+		if got := ear.heard(); got != "" {
+			t.Errorf("the last turn reads %q", got)
+		}
+		r.platform.Say("c2", "bob", "/reset") // alone
+		if last := r.await(6)[5].Text; !strings.Contains(last, "Forgotten") {
+			t.Errorf("bob reads %q", last)
+		}
+	})
+}
