@@ -65,13 +65,13 @@ func (l *line) pressed(entry *Entry, acc *Accepted) (toast string) {
 	case acc.TurnID != 0:
 		toast = ""
 	case acc.Action == "":
-		return toastUnknown // anybody can make up a code
+		toast = toastUnknown
 	case acc.Action == ActionExpired:
 		toast = toastExpired
 	default:
 		toast = toastAnswered
 	}
-	// Not of the message that the press names: that too can be made up.
+	// What the press says can be made up, so that only buttons known to be used up go.
 	l.unbutton(entry.Event.Conversation, acc.Question)
 	return toast
 }
