@@ -60,6 +60,7 @@ func (c devTelegramCmd) Run(a *app) error {
 	}
 	defer server.Close()
 	ada := server.Furnish()
+	server.SetToken(server.Bot(), a.formerToken(c.WriteConfig, server))
 
 	name := "dev-telegram"
 	if c.WriteConfig != "-" {
@@ -104,6 +105,35 @@ func rewrite(path, text string) (keeps bool, err error) {
 		return false, fmt.Errorf("write the settings: %w", err)
 	}
 	return false, nil
+}
+
+// formerToken is the token that a settings file has for the server, which a bot with
+// that file goes on to use; empty: none. What everybody knows is kept in no file of
+// this command's.
+func (a *app) formerToken(path string, server *telegramtest.Server) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	settings, _, err := configs.Load(configs.Options{File: path, Env: a.env, Kinds: configKinds()})
+	if err != nil {
+		return ""
+	}
+	for _, channel := range settings.Channels {
+		cfg, ok := channel.Adapter.(*telegram.Config)
+		if !ok || strings.TrimRight(cfg.APIURL, "/") != server.URL() {
+			continue
+		}
+		token, err := cfg.Token.Read()
+		own := fmt.Sprintf("%d:", server.Bot().User.ID)
+		if err != nil || cfg.CheckCredential("token", token) != nil || !strings.HasPrefix(token.Reveal(), own) {
+			continue
+		}
+		if token.Reveal() != server.Token() || !strings.HasPrefix(string(text), devMark) {
+			return token.Reveal()
+		}
+	}
+	return ""
 }
 
 // reaches says what to change in a settings file before a bot with it reaches the

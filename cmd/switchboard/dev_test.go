@@ -65,6 +65,36 @@ func TestDevTelegram(t *testing.T) {
 	}
 }
 
+// The token is the settings file's alone: nobody can guess it, and a bot that runs
+// with the file finds the platform that is started anew.
+func TestDevTelegramKeepsItsToken(t *testing.T) {
+	t.Parallel()
+	tokenOf := func(dir string) string {
+		text, _ := os.ReadFile(filepath.Join(dir, "dev-telegram.toml"))
+		return string(regexp.MustCompile(`token = "\d+:[^"]+`).Find(text))
+	}
+	start := func(t *testing.T, dir, listen string) string {
+		t.Helper()
+		log := run(t, dir, "dev", "telegram", "--listen", listen)
+		until(t, "the settings are written", func() bool { return strings.Contains(log.String(), "It forgets everything") })
+		return tokenOf(dir)
+	}
+	one, other := t.TempDir(), t.TempDir()
+	free := freeAddress(t)
+	known := fmt.Sprintf("# Written by \"switchboard dev telegram\"\n[channels.telegram]\nkind = \"telegram\"\napi_url = %q\ntoken = \"7000000001:AAfake-telegram-without-account-0000\"\n", "http://"+free)
+	if err := os.WriteFile(filepath.Join(one, "dev-telegram.toml"), []byte(known), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var first string
+	t.Run("first", func(t *testing.T) { first = start(t, one, free) })
+	if second := start(t, other, "127.0.0.1:0"); len(first) < 40 || first == second || strings.Contains(first, "AAfake") {
+		t.Errorf("the tokens are %q and %q", first, second)
+	}
+	if again := start(t, one, free); again != first {
+		t.Errorf("started anew, the token is %q, was %q", again, first)
+	}
+}
+
 // A settings file that somebody else wrote, or took the first lines of away, stays as
 // it is, and the platform starts all the same.
 func TestDevTelegramKeepsYourFiles(t *testing.T) {

@@ -1,6 +1,8 @@
 package telegramtest
 
 import (
+	"cmp"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -55,6 +57,12 @@ func (s *Server) Bot() *Bot {
 
 // Revoke makes the bot's token invalid, or valid again.
 func (s *Server) Revoke(b *Bot, revoked bool) { s.change(func() { b.revoked = revoked }) }
+
+// SetToken gives the bot another token, one of its own that begins with its ID; empty:
+// a new one that nobody can guess. The former one is good no more.
+func (s *Server) SetToken(b *Bot, token string) {
+	s.change(func() { b.Token = cmp.Or(token, fmt.Sprintf("%d:%s", b.User.ID, rand.Text())) })
+}
 
 // SetPrivacy switches the bot's privacy mode; it is off at first. When it is on, the
 // bot is told in groups only of commands, replies to it and messages that name it.

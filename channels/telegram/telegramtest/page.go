@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -34,11 +33,7 @@ func (s *Server) page() http.Handler {
 	}
 	protected := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = r.Host
-		}
-		if !loopback(host) {
+		if !here(r) {
 			http.Error(w, "this page is at 127.0.0.1 only", http.StatusForbidden)
 			return
 		}

@@ -141,3 +141,49 @@ func TestPageHandsOutFilesAsDownloads(t *testing.T) {
 		t.Errorf("nothing: %d", resp.StatusCode)
 	}
 }
+
+// A page in a browser drives no bot, though it knows the token.
+func TestTheAPIIsForProgramsOnly(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	for _, path := range []string{"/bot" + s.Token() + "/getMe", "/file/bot" + s.Token() + "/x"} {
+		for _, headers := range [][]string{
+			{"Host", "evil.example:80"},
+			{"Host", "127.0.0.1.evil.example"},
+			{"Origin", "https://evil.example"},
+			{"Origin", "null"},
+			{"Origin", s.URL()},
+			{"Sec-Fetch-Site", "cross-site"},
+			{"Sec-Fetch-Site", "same-site"},
+		} {
+			if resp, _ := ask(t, s, http.MethodGet, path, "", headers...); resp.StatusCode != http.StatusForbidden {
+				t.Errorf("%s with %v: %d", path, headers, resp.StatusCode)
+			}
+		}
+	}
+	if len(s.Calls()) != 0 {
+		t.Errorf("calls came through: %+v", s.Calls())
+	}
+	for _, headers := range [][]string{nil, {"Sec-Fetch-Site", "none"}, {"Host", "localhost"}, {"Host", "[::1]:1"}} {
+		if resp, body := ask(t, s, http.MethodGet, "/bot"+s.Token()+"/getMe", "", headers...); resp.StatusCode != http.StatusOK {
+			t.Errorf("with %v: %d %s", headers, resp.StatusCode, body)
+		}
+	}
+}
+
+func TestATokenIsChanged(t *testing.T) {
+	t.Parallel()
+	s := telegramtest.New(t)
+	former := s.Token()
+	s.SetToken(s.Bot(), "")
+	if resp, _ := ask(t, s, http.MethodGet, "/bot"+former+"/getMe", ""); resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the former one: %d", resp.StatusCode)
+	}
+	first := s.Token()
+	if resp, _ := ask(t, s, http.MethodGet, "/bot"+first+"/getMe", ""); resp.StatusCode != http.StatusOK {
+		t.Errorf("the new one: %d", resp.StatusCode)
+	}
+	if s.SetToken(s.Bot(), ""); s.Token() == first || !strings.HasPrefix(first, itoa(s.Bot().User.ID)+":") {
+		t.Errorf("%q, then %q", first, s.Token())
+	}
+}

@@ -139,7 +139,7 @@ func (s *Server) Drop() {
 // URL is where the Bot API is: "http://127.0.0.1:PORT".
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
-// Token is the first bot's.
+// Token is the first bot's. It is the same in every server, until SetToken.
 func (s *Server) Token() string { return s.Bot().Token }
 
 // handler sends the calls of bots, downloads and the page their ways.
@@ -150,7 +150,10 @@ func (s *Server) handler() http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		defer s.wg.Done()
+		api := strings.HasPrefix(r.URL.Path, "/bot") || strings.HasPrefix(r.URL.Path, "/file/bot")
 		switch {
+		case api && foreign(r):
+			http.Error(w, "programs on this machine may call, pages in a browser may not", http.StatusForbidden)
 		case strings.HasPrefix(r.URL.Path, "/bot"):
 			s.serveCall(w, r)
 		case strings.HasPrefix(r.URL.Path, "/file/bot"):
@@ -159,6 +162,22 @@ func (s *Server) handler() http.Handler {
 			page.ServeHTTP(w, r)
 		}
 	})
+}
+
+// foreign says that r was made by a page in a browser, or under another name for this
+// address, as such a page may give it.
+func foreign(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return !here(r) || r.Header.Get("Origin") != "" || site != "" && site != "none" && site != "same-origin"
+}
+
+// here says whether r was made under this machine's own names.
+func here(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	return loopback(strings.Trim(host, "[]"))
 }
 
 // enter counts a request, that Close may wait for it; false: it comes too late.
