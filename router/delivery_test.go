@@ -33,13 +33,16 @@ func TestLostAnswer(t *testing.T) {
 				r.platform.Next(channelstest.Fault{LoseAnswer: true})
 				r.start()
 				r.platform.Say("c1", "ada", "hello")
-				r.until("it is settled", func() bool { return len(r.deliveries("sent")) == 1 })
-				if got := texts(r.platform.Sent()); fmt.Sprint(got) != fmt.Sprint(c.want) {
+				r.until("it was tried", func() bool { return len(r.platform.Tries()) == 1 })
+				r.platform.Say("c2", "bob", "hello") // shows that the platform takes messages
+				r.until("both are settled", func() bool { return len(r.deliveries("sent")) == 2 })
+				if got := texts(r.platform.SentIn("c1")); fmt.Sprint(got) != fmt.Sprint(c.want) {
 					t.Errorf("shown %q, want %q", got, c.want)
 				}
-				d := r.deliveries("sent")[0]
-				if d.Repeated != (!c.finder && !c.deduper) {
-					t.Errorf("delivery %+v", d)
+				for _, d := range r.deliveries("sent") {
+					if d.Repeated != (d.Conversation == "c1" && !c.finder && !c.deduper) {
+						t.Errorf("delivery %+v", d)
+					}
 				}
 			})
 		})
@@ -49,10 +52,14 @@ func TestLostAnswer(t *testing.T) {
 // promise: P2.second-unknown-final
 func TestSecondUnknownIsFinal(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.platform.Next(channelstest.Fault{LoseAnswer: true}, channelstest.Fault{LoseRequest: true})
+		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+			return channelstest.Fault{LoseRequest: strings.HasSuffix(p.Text, "re: hello")}
+		})
 		r.start()
 		r.platform.Say("c1", "ada", "hello")
-		r.until("both tries were made", func() bool { return len(r.platform.Tries()) == 2 })
+		r.until("it was tried", func() bool { return len(r.platform.Tries()) == 1 })
+		r.platform.Say("c2", "bob", "other")
+		r.until("both tries were made", func() bool { return len(r.platform.Tries()) == 3 })
 		r.platform.Say("c1", "ada", "next")
 		r.await(2)
 		unknown := r.deliveries("unknown")

@@ -22,6 +22,7 @@ type limits struct {
 
 	mu    sync.Mutex
 	whole window
+	ill   illness
 	convs map[channels.ConversationID]*convLimits
 }
 
@@ -58,9 +59,10 @@ func (l *limits) take(conv channels.ConversationID, rates channels.Rates, now ti
 	if c.draft.After(now.Add(-c.second.per)) {
 		second = c.second.waitLent(now)
 	}
-	wait = max(l.whole.wait(now), second, c.minute.wait(now))
+	wait = max(l.whole.wait(now), l.ill.wait(now), second, c.minute.wait(now))
 	c.waits = wait > 0
 	if wait == 0 {
+		l.ill.take(now)
 		l.whole.take(now)
 		c.second.take(now)
 		c.minute.take(now)
@@ -74,7 +76,7 @@ func (l *limits) spare(conv channels.ConversationID, rates channels.Rates, now t
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.of(conv, rates)
-	if c.waits || !l.whole.half(now) || !c.minute.half(now) || c.second.used(now) > 0 || c.second.wait(now) > 0 {
+	if c.waits || l.ill.pauses > 0 || !l.whole.half(now) || !c.minute.half(now) || c.second.used(now) > 0 || c.second.wait(now) > 0 {
 		return false
 	}
 	l.whole.take(now)
@@ -89,7 +91,7 @@ func (l *limits) spareOf(rates channels.Rates, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rate(rates)
-	if !l.whole.half(now) {
+	if l.ill.pauses > 0 || !l.whole.half(now) {
 		return false
 	}
 	l.whole.take(now)
@@ -123,8 +125,9 @@ func (l *limits) rate(rates channels.Rates) {
 	}
 }
 
-// giveBack returns what the latest take took and nobody used.
-func (l *limits) giveBack(conv channels.ConversationID) {
+// giveBack returns what the latest take took and nobody used; news says that others
+// wait to hear what became of it.
+func (l *limits) giveBack(conv channels.ConversationID) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.whole.giveBack()
@@ -132,18 +135,21 @@ func (l *limits) giveBack(conv channels.ConversationID) {
 		c.second.giveBack()
 		c.minute.giveBack()
 	}
+	return l.ill.over()
 }
 
 // pauseAll stops the whole channel until then; pause stops one conversation.
 func (l *limits) pauseAll(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.ill.over()
 	l.whole.pause(until)
 }
 
 func (l *limits) pause(conv channels.ConversationID, until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.ill.over()
 	if c := l.convs[conv]; c != nil {
 		c.second.pause(until)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"switchboard/channels"
@@ -43,6 +44,48 @@ func (s *sender) tellGone(ctx context.Context, d *Delivery) {
 	}
 }
 
+// deadLead begins what is said of a part that was given up. What holds it is never
+// said anything of: a refused notice has no notice of its own.
+const deadLead = "One part of my answer could not be shown here"
+
+// tellDead says in the conversation, once for a message, that a part of it was given
+// up, so that it does not disappear without a word.
+func (s *sender) tellDead(ctx context.Context, d *Delivery, outcome string) {
+	if strings.Contains(d.Body.Text, deadLead) {
+		return
+	}
+	l, conv := s.line, d.Conversation
+	err := s.insist(ctx, "tell of a part that was given up", func(ctx context.Context) error {
+		_, err := l.router.Ledger.Notify(ctx, noticeKey("dead", d.MessageID, conv), conv, l.alert(conv, deadText(d, outcome)))
+		return err
+	})
+	l.committed(conv.ID)
+	if err != nil && ctx.Err() == nil {
+		l.router.Log.ErrorContext(ctx, "nobody knows of a part that was given up", "channel", conv.Channel, "delivery_id", d.ID, "error", err)
+	}
+}
+
+func deadText(d *Delivery, outcome string) string {
+	reason := "the platform refused it"
+	if len(d.Body.Files) > 0 {
+		name := escape(shorten(d.Body.Files[0].Name, progressName))
+		reason = "the platform refused the file " + name
+		if n := len(d.Body.Files); n > 1 {
+			reason += fmt.Sprintf(" or another of the %d that came with it", n)
+		}
+		if d.Body.Files[0].Size == 0 {
+			reason = "the file " + name + " is empty"
+		}
+	}
+	if outcome == "blocked_too_long" {
+		reason = fmt.Sprintf("the platform did not take it for %.0f minutes", blockAtMost.Minutes())
+	}
+	if !d.Last {
+		reason += ", and so what came after it is missing as well"
+	}
+	return deadLead + ": " + reason + "."
+}
+
 // adminChats lists where the admins are told, and says whether conv is an admin's
 // own chat. It is asked before conv is known to be closed.
 func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
@@ -68,7 +111,7 @@ func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (ch
 	return chats, err == nil && isAdmin(r.Roster.Named(turn.Person)), err
 }
 
-// alert is a notice of ours to an admin.
+// alert is a notice of ours.
 func (l *line) alert(conv channels.Conversation, text string) Reply {
 	reply := l.reply(conv, text)
 	reply.Notice = true
@@ -85,10 +128,11 @@ func goneText(conv channels.Conversation) string {
 		escape(shorten(name, progressName)), escape(conv.Channel))
 }
 
-// noticeKey is under what it is remembered that somebody was told about a delivery.
-func noticeKey(kind string, delivery int64, to channels.Conversation) []byte {
+// noticeKey is under what it is remembered that somebody was told about a delivery, or
+// a message.
+func noticeKey(kind string, id int64, to channels.Conversation) []byte {
 	h := sha256.New()
-	for _, s := range []string{"notice", kind, strconv.FormatInt(delivery, 10), to.Channel, string(to.ID)} {
+	for _, s := range []string{"notice", kind, strconv.FormatInt(id, 10), to.Channel, string(to.ID)} {
 		h.Write([]byte(s))
 		h.Write([]byte{0})
 	}

@@ -37,15 +37,25 @@ type sender struct {
 	started bool
 	ctx     context.Context // of run
 	working sync.WaitGroup
-	fails   int // sends in a row that failed for the whole channel
+	// failing is forgotten with the lease: a doubt that was left behind is decided at once.
+	failing   map[channels.ConversationID]*stuckHead
+	answered  time.Time                        // when the latest send began that the platform answered
+	waiting   map[channels.ConversationID]bool // for their turn
+	latestIll int64                            // the delivery that the platform could not take, the latest
+
+	probing chan struct{} // its one place is taken while the platform is asked whether it lives
+	probed  time.Time     // when it was, the latest
+	alive   bool          // and what it said
 }
 
 func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
 	return &sender{
 		line: l, hold: hold, lost: lost,
-		kicked: map[channels.ConversationID]chan struct{}{},
-		idle:   map[channels.ConversationID]time.Time{},
-		gates:  map[channels.ConversationID]*gate{},
+		kicked:  map[channels.ConversationID]chan struct{}{},
+		idle:    map[channels.ConversationID]time.Time{},
+		gates:   map[channels.ConversationID]*gate{},
+		failing: map[channels.ConversationID]*stuckHead{},
+		waiting: map[channels.ConversationID]bool{}, probing: make(chan struct{}, 1),
 	}
 }
 
@@ -167,6 +177,8 @@ func (s *sender) leave(conv channels.ConversationID, kick chan struct{}) bool {
 	delete(s.kicked, conv)
 	delete(s.idle, conv)
 	delete(s.gates, conv)
+	delete(s.failing, conv)
+	delete(s.waiting, conv)
 	s.line.limits.forget(conv, time.Now())
 	return true
 }
@@ -201,13 +213,18 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate
 	if !safe {
 		return time.Second, true
 	}
-	features := l.channel.Features(channels.Conversation{Channel: l.name, ID: conv})
-	if wait := l.limits.take(conv, features.Rates, time.Now()); wait > 0 {
+	s.waitsForTurn(conv, true)
+	wait, doubt := s.patience(ctx, conv)
+	if !doubt { // to decide about one is no send
+		wait = l.limits.take(conv, l.channel.Features(channels.Conversation{Channel: l.name, ID: conv}).Rates, time.Now())
+	}
+	if wait > 0 {
 		return wait, true
 	}
+	s.waitsForTurn(conv, false)
 	d, due, err := l.router.Ledger.Begin(ctx, s.hold, conv)
-	if err != nil || d == nil {
-		l.limits.giveBack(conv)
+	if !doubt && (err != nil || d == nil) && l.limits.giveBack(conv) {
+		s.kickOthers(conv)
 	}
 	switch {
 	case err != nil:
@@ -228,8 +245,11 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate
 func (s *sender) bring(ctx context.Context, d *Delivery) (wait time.Duration, more bool) {
 	settlement, wait := s.settlement(ctx, d)
 	more = s.settle(ctx, d, settlement)
-	if settlement.Conversation {
+	switch {
+	case settlement.Conversation:
 		s.tellGone(ctx, d)
+	case settlement.State == DeliveryDead:
+		s.tellDead(ctx, d, settlement.Outcome)
 	}
 	return wait, more
 }

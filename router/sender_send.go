@@ -12,7 +12,11 @@ import (
 // settlement sends the part, or finds out about one of which nobody knows.
 func (s *sender) settlement(ctx context.Context, d *Delivery) (Settlement, time.Duration) {
 	if d.State == DeliveryUnknown {
-		return s.line.inquire(ctx, d)
+		settlement, wait := s.line.inquire(ctx, d)
+		if settlement.State != DeliveryUnknown || settlement.Final {
+			s.decided(d.Conversation.ID)
+		}
+		return settlement, wait
 	}
 	// A send under way is not broken off by the channel's end: what became of it
 	// would be unknown for no need.
@@ -21,12 +25,28 @@ func (s *sender) settlement(ctx context.Context, d *Delivery) (Settlement, time.
 	if d.PlatformID != "" {
 		return s.edit(sending, d)
 	}
+	began := time.Now()
 	id, err := s.line.channel.Send(sending, s.line.outbound(d))
+	if isAnswer(err) {
+		s.noteAnswer(d, began)
+	}
 	if err == nil {
-		s.succeeded()
 		return Settlement{State: DeliverySent, PlatformID: id}, 0
 	}
-	return s.failed(d, err, time.Now())
+	now := time.Now()
+	settlement, wait := s.failed(d, err, began, now)
+	if settlement.State == DeliveryUnknown && !settlement.Final {
+		s.doubt(d, now)
+	}
+	return settlement, wait
+}
+
+// isAnswer says that what came back from a send or an edit shows that the platform does
+// its work, even if it refused this one.
+func isAnswer(err error) bool {
+	refused, ok := errors.AsType[*channels.RefusedError](err)
+	return err == nil || ok && !refused.Temporary ||
+		errors.Is(err, channels.ErrGone) || errors.Is(err, channels.ErrMoved) || errors.Is(err, channels.ErrNoMessage)
 }
 
 // edit makes the part take the place of what is shown. Where that cannot be, it is
@@ -39,9 +59,12 @@ func (s *sender) edit(ctx context.Context, d *Delivery) (Settlement, time.Durati
 	if !ok || len(d.Body.Files) > 0 {
 		return anew("no_edit", "")
 	}
+	began := time.Now()
 	err := editor.Edit(ctx, d.Conversation, d.PlatformID, d.Body)
+	if isAnswer(err) {
+		s.noteAnswer(d, began)
+	}
 	if err == nil {
-		s.succeeded()
 		return Settlement{State: DeliverySent, PlatformID: d.PlatformID}, 0
 	}
 	if errors.Is(err, channels.ErrNoMessage) {
@@ -50,9 +73,9 @@ func (s *sender) edit(ctx context.Context, d *Delivery) (Settlement, time.Durati
 	if refused, ok := errors.AsType[*channels.RefusedError](err); ok && !refused.Temporary {
 		return anew("edit_refused", err.Error())
 	}
-	settlement, wait := s.failed(d, err, time.Now())
+	now := time.Now()
+	settlement, wait := s.failed(d, err, began, now)
 	if settlement.State == DeliveryUnknown {
-		now := time.Now()
 		settlement = s.again(d, now.Add(retryAfter(d)), err.Error(), now)
 		settlement.Outcome = cmp.Or(settlement.Outcome, "edit_again")
 	}
@@ -72,8 +95,8 @@ func retryAfter(d *Delivery) time.Duration {
 	return min(retryMin<<min(max(d.Tries-1, 0), 6), retryMax)
 }
 
-// failed says what a send's error means for the part.
-func (s *sender) failed(d *Delivery, err error, now time.Time) (Settlement, time.Duration) {
+// failed says what the error of a send that began then means for the part.
+func (s *sender) failed(d *Delivery, err error, began, now time.Time) (Settlement, time.Duration) {
 	limits := s.line.limits
 	detail := err.Error()
 	retry := retryAfter(d)
@@ -88,9 +111,11 @@ func (s *sender) failed(d *Delivery, err error, now time.Time) (Settlement, time
 	}
 	if refused, ok := errors.AsType[*channels.RefusedError](err); ok && !refused.Temporary {
 		return Settlement{State: DeliveryDead, Outcome: "refused", Detail: detail}, 0
-	} else if ok || errors.Is(err, channels.ErrNotConnected) || errors.Is(err, channels.ErrUnauthorized) {
-		limits.pauseAll(now.Add(s.channelFailed()))
-		return Settlement{State: DeliveryPending, FreeTry: true, Detail: detail}, 0
+	} else if ok {
+		return s.ill(d, detail, began, now)
+	} else if errors.Is(err, channels.ErrNotConnected) || errors.Is(err, channels.ErrUnauthorized) {
+		at := s.pauseChannel(d, began, now)
+		return Settlement{State: DeliveryPending, FreeTry: true, NextAt: at, Detail: detail}, max(at.Sub(now), 0)
 	}
 	if errors.Is(err, channels.ErrMoved) { // what tells the new ID kicks it there
 		return s.again(d, now.Add(retry), detail, now), 0
@@ -98,10 +123,27 @@ func (s *sender) failed(d *Delivery, err error, now time.Time) (Settlement, time
 	if errors.Is(err, channels.ErrGone) {
 		return Settlement{State: DeliveryDropped, Outcome: "gone", Detail: detail, Conversation: true}, 0
 	}
+	s.pauseChannel(d, began, now)
 	if d.Repeated {
 		return Settlement{State: DeliveryUnknown, Outcome: "unknown_twice", Detail: detail, Final: true}, 0
 	}
 	return Settlement{State: DeliveryUnknown, Outcome: "no_answer", Detail: detail}, 0
+}
+
+// ill says what it means for the part that the platform could not take it. One that
+// always fails must neither hold up the others nor stay for ever.
+func (s *sender) ill(d *Delivery, detail string, began, now time.Time) (Settlement, time.Duration) {
+	whose, pause := s.blame(d, now)
+	at := now.Add(pause)
+	if whose == faultChannel {
+		at = s.pauseChannel(d, began, now)
+	} else if s.line.limits.noAnswer() {
+		s.kickOthers(d.Conversation.ID)
+	}
+	if whose == faultOwn {
+		return s.again(d, at, detail, now), 0
+	}
+	return Settlement{State: DeliveryPending, FreeTry: true, NextAt: at, Detail: detail}, max(at.Sub(now), 0)
 }
 
 // again puts a part back, unless it has blocked its conversation for too long.
@@ -110,19 +152,4 @@ func (s *sender) again(d *Delivery, at time.Time, detail string, now time.Time) 
 		return Settlement{State: DeliveryDead, Outcome: "blocked_too_long", Detail: detail}
 	}
 	return Settlement{State: DeliveryPending, NextAt: at, Detail: detail}
-}
-
-func (s *sender) succeeded() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fails = 0
-}
-
-// channelFailed counts a failure of the whole channel and says how long to pause.
-func (s *sender) channelFailed() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	pause := min(retryMin<<min(s.fails, 6), retryMax)
-	s.fails++
-	return pause
 }

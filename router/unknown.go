@@ -7,9 +7,16 @@ import (
 	"switchboard/channels"
 )
 
-// unknownAtMost is how long a part of which nobody knows whether it arrived may
-// block its conversation.
-const unknownAtMost = 30 * time.Second
+const (
+	// unknownAtMost is how long a part of which nobody knows whether it arrived may
+	// block its conversation.
+	unknownAtMost = 30 * time.Second
+	// repeatAtMost is how long its one repeat waits for a sign that the platform takes
+	// messages again, and probeAfter when it begins to ask for one.
+	repeatAtMost = 25 * time.Second
+	probeAfter   = 8 * time.Second
+	probeEvery   = 2 * time.Second
+)
 
 // inquire decides about a part whose send was cut off. An edit is made again, which
 // changes nothing the second time. Otherwise the way is an ability of the channel: a Deduper is sent the same nonce again while its window lasts, a
@@ -30,6 +37,49 @@ func (l *line) inquire(ctx context.Context, d *Delivery) (Settlement, time.Durat
 	}
 	body := l.repeated(d.Body)
 	return Settlement{State: DeliveryPending, Outcome: "repeat", Repeated: true, Body: &body}, 0
+}
+
+// patience is how long to wait before the doubt in conv is decided; doubt is false when
+// there is none. There is one repeat: made at once it would fail of what the first try
+// failed of. So it waits until another send was answered, and after a while until the
+// platform says that it lives. To look a part up, or to send its nonce again, costs
+// nothing and needs no sign.
+func (s *sender) patience(ctx context.Context, conv channels.ConversationID) (wait time.Duration, doubt bool) {
+	s.mu.Lock()
+	f, answered := s.failing[conv], s.answered
+	s.mu.Unlock()
+	if f == nil || !f.doubt {
+		return 0, false
+	}
+	_, finder := s.line.channel.(channels.Finder)
+	_, deduper := s.line.channel.(channels.Deduper)
+	since := time.Since(f.at)
+	if finder || deduper || answered.After(f.at) || since >= repeatAtMost {
+		return 0, true
+	}
+	prober, ok := s.line.channel.(channels.Prober)
+	switch {
+	case !ok:
+		return repeatAtMost - since, true
+	case since < probeAfter:
+		return probeAfter - since, true
+	case s.lives(ctx, prober):
+		return 0, true
+	}
+	return min(probeEvery, repeatAtMost-since), true
+}
+
+// lives asks the platform whether it lives, once in a while for all conversations.
+func (s *sender) lives(ctx context.Context, prober channels.Prober) bool {
+	s.probing <- struct{}{}
+	defer func() { <-s.probing }()
+	if time.Since(s.probed) >= probeEvery {
+		asking, cancel := context.WithTimeout(ctx, probeEvery)
+		defer cancel()
+		s.alive = prober.Probe(asking) == nil
+		s.probed = time.Now()
+	}
+	return s.alive
 }
 
 func (l *line) find(ctx context.Context, finder channels.Finder, d *Delivery, now time.Time) (Settlement, time.Duration) {

@@ -1,0 +1,217 @@
+package router_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+)
+
+// within waits until cond holds, and fails when that takes longer than d.
+func (r *rig) within(d time.Duration, what string, cond func() bool) {
+	r.t.Helper()
+	for began := time.Now(); !cond(); time.Sleep(100 * time.Millisecond) {
+		if time.Since(began) > d {
+			all, _ := r.db.Router().Deliveries(r.t.Context(), "", 100)
+			r.t.Fatalf("not within %s: %s; %q of %+v", d, what, texts(r.platform.Sent()), all)
+		}
+	}
+}
+
+// For a while no send is answered: what was sent then is not repeated into the same
+// failure, and what was not is not sent.
+//
+// promise: P2.repeat-waits
+func TestBurstOfSilence(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		probes bool
+		ill    time.Duration
+		within time.Duration // of the first send
+		lost   int
+	}{
+		{"short", true, 4 * time.Second, 10 * time.Second, 0},
+		{"short, nobody to ask", false, 4 * time.Second, 27 * time.Second, 0},
+		{"sends alone, longer than it may block", true, 2 * time.Minute, 4 * time.Minute, 6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, r *rig) {
+				const n = 10
+				r.script.Rich = c.probes
+				var ill atomic.Bool
+				ill.Store(true)
+				r.platform.OnSend(func(scripted.Post) channelstest.Fault { return channelstest.Fault{LoseRequest: ill.Load()} })
+				r.start()
+				for i := range n {
+					r.platform.Say(fmt.Sprint("c", i), "ada", "hello")
+				}
+				end := time.AfterFunc(c.ill, func() { ill.Store(false) })
+				defer end.Stop()
+				var doubt [n]time.Duration // how long a head was in doubt
+				r.within(c.within, "all is settled", func() bool {
+					for _, d := range r.deliveries("unknown") {
+						if d.Outcome == "no_answer" {
+							i := int(d.Conversation[1] - '0')
+							doubt[i] += 100 * time.Millisecond
+						}
+					}
+					return len(r.deliveries("sent")) >= n-c.lost && len(r.deliveries("pending"))+len(r.deliveries("sending")) == 0 &&
+						!slices.Contains(outcomes(r), "no_answer")
+				})
+				for i, d := range doubt {
+					if d > 30*time.Second {
+						t.Errorf("c%d was blocked for %s", i, d)
+					}
+				}
+				if lost := len(r.deliveries("unknown")); lost > c.lost {
+					t.Errorf("%d of %d answers are lost", lost, n)
+				}
+				if n := len(r.platform.Tries()); n > 40 {
+					t.Errorf("%d sends", n)
+				}
+			})
+		})
+	}
+}
+
+func outcomes(r *rig) (list []string) {
+	for _, d := range r.deliveries("unknown") {
+		list = append(list, d.Outcome)
+	}
+	return list
+}
+
+// What is in doubt does not hold up the others, and goes on when they show that it can.
+func TestDoubtWaitsForAnotherSend(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.script.Rich = false
+		r.platform.Next(channelstest.Fault{LoseRequest: true})
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		r.within(time.Second, "it is in doubt", func() bool { return len(r.deliveries("unknown")) == 1 })
+		time.Sleep(3 * time.Second)
+		if n := len(r.platform.Tries()); n != 1 {
+			t.Fatalf("%d sends", n)
+		}
+		r.platform.Say("c2", "bob", "hello")
+		r.within(time.Second, "both are sent", func() bool { return len(r.deliveries("sent")) == 2 })
+		if got := texts(r.platform.Sent()); !slices.Equal(got, []string{"re: hello", "(repeated) re: hello"}) {
+			t.Errorf("sent %q", got)
+		}
+	})
+}
+
+// Many sends that fail at once are one failure of the channel.
+func TestFailuresAtOncePauseOnce(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		var ill atomic.Bool
+		ill.Store(true)
+		r.platform.OnSend(func(scripted.Post) channelstest.Fault {
+			if ill.Load() {
+				return channelstest.Fault{Refused: "bad gateway", Temporary: true, Delay: 100 * time.Millisecond}
+			}
+			return channelstest.Fault{}
+		})
+		r.start()
+		for i := range 10 {
+			r.platform.Say(fmt.Sprint("c", i), "ada", "hello")
+		}
+		time.Sleep(2 * time.Second)
+		ill.Store(false)
+		r.within(6*time.Second, "all is sent", func() bool { return len(r.deliveries("sent")) == 10 })
+		if n := len(r.platform.Tries()); n > 10+10+3 {
+			t.Errorf("%d sends", n)
+		}
+	})
+}
+
+// One message that the platform can never take is given up in the end, its conversation
+// learns of it, and others do not wait for it.
+//
+// promise: P3.poison-alone
+func TestPoisonDelaysNoOther(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		var mu sync.Mutex
+		poisoned := 0
+		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+			mu.Lock()
+			defer mu.Unlock()
+			if strings.Contains(p.Text, "poison") {
+				poisoned++
+				return channelstest.Fault{Refused: "internal error", Temporary: true}
+			}
+			return channelstest.Fault{}
+		})
+		r.start()
+		r.platform.Say("c1", "bob", "poison")
+		r.platform.Say("c1", "bob", "and then")
+		slow := 0
+		for i := range 250 {
+			began := time.Now()
+			r.platform.Say("c2", "ada", fmt.Sprint(i))
+			r.within(3*time.Second, "ada is answered", func() bool { return len(r.platform.SentIn("c2")) == i+1 })
+			if time.Since(began) > 200*time.Millisecond {
+				slow++
+			}
+			time.Sleep(4 * time.Second)
+		}
+		if slow > 1 {
+			t.Errorf("ada waited %d times", slow)
+		}
+		want := []string{"re: and then", "One part of my answer could not be shown here: the platform did not take it for 15 minutes."}
+		if got := texts(r.platform.SentIn("c1")); !slices.Equal(got, want) {
+			t.Errorf("bob reads %q", got)
+		}
+		if d := r.deliveries("dead"); len(d) != 1 || d[0].Outcome != "blocked_too_long" || poisoned > 30 {
+			t.Errorf("dead %+v after %d tries", d, poisoned)
+		}
+	})
+}
+
+// promise: P1.dead-is-told
+func TestRefusedPartIsTold(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.script.MaxText, r.script.Files = 200, 2
+		r.files = shelf{"1": ""}
+		all := false
+		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+			if all || len(p.Files) > 0 || strings.HasPrefix(p.Text, "re: long") {
+				return channelstest.Fault{Refused: "bad request"}
+			}
+			return channelstest.Fault{}
+		})
+		r.brain.think = nil
+		r.start()
+		r.platform.Say("c1", "ada", "[it](attachment:1)")
+		r.settledAs("dead", 1)
+		r.platform.Say("c1", "ada", "long "+strings.Repeat("many words ", 30))
+		r.within(10*time.Second, "it is told", func() bool { return len(r.platform.SentIn("c1")) == 3 })
+		want := []string{
+			"re: it",
+			"One part of my answer could not be shown here: the file 1.txt is empty.",
+			"One part of my answer could not be shown here: the platform refused it, and so what came after it is missing as well.",
+		}
+		if got := texts(r.platform.SentIn("c1")); !slices.Equal(got, want) {
+			t.Errorf("ada reads %q", got)
+		}
+		// A refused notice is no news.
+		all = true
+		before := len(r.deliveries("dead"))
+		r.platform.Say("c1", "ada", "short")
+		time.Sleep(10 * time.Second)
+		if n := len(r.deliveries("dead")); n != before+2 {
+			t.Errorf("%d parts are dead, want the answer and one notice", n-before)
+		}
+	})
+}
+
+func (r *rig) settledAs(state string, n int) {
+	r.t.Helper()
+	r.within(10*time.Second, fmt.Sprintf("%d are %s", n, state), func() bool { return len(r.deliveries(state)) == n })
+}
