@@ -195,11 +195,15 @@ func (w attachments) publish(ctx context.Context, call Call) Result {
 		return *fault
 	}
 	defer root.Close()
-	body, _, fault := openRegular(root, name)
+	body, info, fault := openRegular(root, name)
 	if fault != nil {
 		return *fault
 	}
 	defer body.Close()
+	if info.Size() == 0 {
+		return refused("empty_file", "write something into it first, or say in words that there is nothing in it",
+			"%s is empty, and a message cannot send an empty file", name)
+	}
 	taint := readLedger(call.Workspace).of(name)
 	file, err := w.Publish(ctx, call.Session, path.Base(name), taint, body)
 	if err != nil {

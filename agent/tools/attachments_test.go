@@ -188,7 +188,7 @@ func TestAttachmentFaults(t *testing.T) {
 	} {
 		d, run, workspace := newDrawer(t)
 		d.fault = fault
-		if err := os.WriteFile(filepath.Join(workspace, "a"), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(workspace, "a"), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		for tool, args := range map[string]string{
@@ -248,6 +248,12 @@ func TestAttachmentSaveAndPublish(t *testing.T) {
 	}
 	res = run("workspace.publish", `{"path":"./a [1].txt"}`)
 	if res.End != EndOK || res.Taint != Clean || !strings.Contains(res.Output, `[a \[1\].txt](attachment:77)`) {
+		t.Errorf("published: %+v", res)
+	}
+	if err := os.WriteFile(filepath.Join(workspace, "empty"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if res := run("workspace.publish", `{"path":"empty"}`); res.Code != "empty_file" || res.Hint == "" {
 		t.Errorf("published: %+v", res)
 	}
 	if len(d.published) != 2 || d.published[1] != "play:home a [1].txt: ours" || d.taints[0] != "file" || d.taints[1] != Clean {
