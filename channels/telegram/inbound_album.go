@@ -42,8 +42,8 @@ func (g *gatherer) waits() bool { return len(g.albums) > 0 }
 // sort returns what is to be handed in now, in order; albums as one. It gives numbers
 // to updates whose own cannot be read.
 //
-// full says that there may be more updates behind these: then an album is looked at
-// only when it stands first, because what is behind it might be of it too.
+// full says that there may be more updates behind these: then an album is whole only
+// when it stands first, because what is behind these might be of it too.
 func (g *gatherer) sort(updates []update, full bool, now time.Time) (batch []update) {
 	g.number(updates)
 	var parts [][]update
@@ -70,11 +70,11 @@ func (g *gatherer) sort(updates []update, full bool, now time.Time) (batch []upd
 		}
 	}
 	held := map[int64]bool{}
-	for _, part := range parts {
+	for i, part := range parts {
 		first := part[0]
 		switch {
 		case first.chat != 0 && held[first.chat]:
-		case first.album != "" && (!g.whole(first.ofAlbum(), len(part), now) || full && first.id != updates[0].id):
+		case first.album != "" && (!g.whole(first.ofAlbum(), len(part), now) || full && i > 0):
 			held[first.chat] = true
 		default:
 			batch = append(batch, join(part))

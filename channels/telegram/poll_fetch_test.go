@@ -1,0 +1,182 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/channels/telegram/telegramtest"
+)
+
+// promise: L.never-deaf
+func TestUpdatesThatAreTooLongAtOnceComeOneByOne(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.maxPoll = 20 << 10
+	text := func(n, long int) string {
+		return fmt.Sprintf(`{"update_id":UPDATE_ID,"message":{"message_id":%d,"date":1,"text":"%s","from":{"id":%d},"chat":{"id":%d,"type":"private"}}}`,
+			n, strings.Repeat("x", long), r.ada.ID, r.ada.ID)
+	}
+	for n := range 7 {
+		r.Inject(text(10+n, 6<<10))
+	}
+	huge := r.Inject(text(20, 40<<10))
+	r.Say(r.ada.ID, "after")
+	r.run(t)
+	events := r.await(t, 9)
+	if e := events[7]; e.Kind != channels.EventUndecodable || len(e.Raw) == 0 || len(e.Raw) > beginning ||
+		!strings.Contains(e.Reason, "longer than 20480") || !strings.HasSuffix(string(e.Key), fmt.Sprint(huge)) {
+		t.Errorf("the one that is too long is %s, %q, %d bytes", e.Key, e.Reason, len(e.Raw))
+	}
+	if events[8].Message.Text != "after" {
+		t.Errorf("the last is %+v", events[8])
+	}
+	r.settled(t)
+	r.Say(r.ada.ID, "later")
+	r.await(t, 10)
+	r.settled(t)
+	eventually(t, "as many as there are are asked for", func() bool {
+		calls := r.Calls("getUpdates")
+		return calls[len(calls)-1].Values["limit"] == ""
+	})
+}
+
+// Answers that bring nothing, or nothing new, at once are no reason to hurry.
+func TestNothingNewIsNoHurry(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ body, raw string }{
+		"null":      {body: `{"ok":true,"result":null}`},
+		"empty":     {body: `{"ok":true,"result":[]}`},
+		"no number": {raw: `{"message":{"message_id":6,"text":"x","from":{"id":5},"chat":{"id":5,"type":"private"}}}`},
+		"negative":  {raw: `{"update_id":-5,"message":{"message_id":6,"text":"x","from":{"id":5},"chat":{"id":5,"type":"private"}}}`},
+		"too large": {raw: `{"update_id":9223372036854775807,"message":{"message_id":6,"text":"x","from":{"id":5},"chat":{"id":5,"type":"private"}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			if test.raw != "" {
+				r.Inject(test.raw)
+			} else {
+				r.Break(telegramtest.Fault{Method: "getUpdates", Times: -1, Status: 200, Body: test.body})
+			}
+			r.run(t)
+			time.Sleep(300 * time.Millisecond)
+			if n := len(r.Calls("getUpdates")); n < 2 || n > 12 {
+				t.Errorf("%d polls in 0.3 s", n)
+			}
+			r.Mend()
+			r.Say(r.ada.ID, "good")
+			eventually(t, "what stands behind comes", func() bool { texts := r.texts(); return len(texts) > 0 && texts[len(texts)-1] == "good" })
+			r.settled(t)
+		})
+	}
+}
+
+// While the platform asks to wait, it is not silent.
+func TestALimitedPollIsNotDeaf(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.pace.poll, r.c.pace.silence = 0, 200*time.Millisecond
+	r.Break(telegramtest.Fault{Method: "getUpdates", Times: -1, Rejected: telegramtest.TooMany(58)})
+	r.run(t)
+	eventually(t, "the platform is heard, again and again", func() bool { return r.sink.Frames() > 8 })
+	if n := len(r.Calls("getUpdates")); n != 1 {
+		t.Errorf("%d polls", n)
+	}
+}
+
+func TestWaitsAreBounded(t *testing.T) {
+	t.Parallel()
+	for says, want := range map[string]time.Duration{
+		"": 0, "null": 0, "0": 0, "-5": 0, `"5"`: 5 * time.Second, "1.5": 1500 * time.Millisecond, "59": 59 * time.Second, "{}": 0,
+		"9300000000": time.Hour, "9223372036854775807": time.Hour, "1e400": time.Hour, "-1e400": 0, `"NaN"`: 0,
+	} {
+		body := fmt.Sprintf(`{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":%s}}`, says)
+		if says == "" {
+			body = `{"ok":false,"error_code":429,"description":"Too Many Requests"}`
+		}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = io.WriteString(w, body)
+		}))
+		c := client(server.URL, "1:x")
+		_, err := c.Send(t.Context(), outbound(conv(5, channels.Direct), "x"))
+		limited, ok := errors.AsType[*channels.RateLimitError](err)
+		if !ok || limited.RetryAfter != want {
+			t.Errorf("retry_after %s: %v", says, err)
+		}
+		c.wire.transport.CloseIdleConnections()
+		server.Close()
+	}
+}
+
+// promise: P6.secret-unprintable
+func TestTokenIsInNoStatusLine(t *testing.T) {
+	t.Parallel()
+	const token = "123456:AAsecretsecretsecretsecretsecretsecr"
+	var code atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "getFile") {
+			_, _ = io.WriteString(w, `{"ok":true,"result":{"file_id":"x","file_path":"a/b.txt"}}`)
+			return
+		}
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "HTTP/1.1 %d nothing at %s\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", code.Load(), r.URL.Path)
+	}))
+	defer server.Close()
+	c := client(server.URL, token)
+	defer c.wire.transport.CloseIdleConnections()
+	for _, n := range []int64{404, 429, 502} {
+		code.Store(n)
+		_, sent := c.Send(context.Background(), outbound(conv(5, channels.Direct), "x"))
+		for _, err := range []error{c.Fetch(t.Context(), channels.Attachment{ID: "x"}, io.Discard), c.Probe(t.Context()), sent} {
+			if err == nil || strings.Contains(err.Error(), "AAsecret") {
+				t.Errorf("%d: %v", n, err)
+			}
+		}
+	}
+}
+
+func TestPlainNames(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 3000)
+	for name, want := range map[string]string{
+		"report.pdf": "report.pdf", "Über uns 日本.txt": "Über uns 日本.txt", "..": "file", "": "file", "a/b": "a_b",
+		"a\u202egpj.exe": "a_gpj.exe", "a\u0085b.txt": "a_b.txt", "\u200b.txt": "_.txt", "a\u2066b\u2069.txt": "a_b_.txt",
+		"a\r\nb": "a__b", "a\ufeffb": "a_b", "a\xffb": "a_b",
+		long + ".txt": strings.Repeat("é", 98) + ".txt", "x." + long: "x." + strings.Repeat("é", 99),
+	} {
+		if got := plainName(name); got != want || len(got) > mostName {
+			t.Errorf("%.40q is %.60q, want %.60q", name, got, want)
+		}
+	}
+}
+
+func TestAPIAddresses(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{"http://127.0.0.1:8081", "https://api.example.org", "https://example.org:443/bots/", "http://[::1]:1"} {
+		if !isAddress(good) {
+			t.Errorf("%s is refused", good)
+		}
+	}
+	for _, bad := range []string{
+		"http://127.0.0.1:99999", "http://127.0.0.1:0", "http://127.0.0.1:", "http://:8081", "http://a b", "http://a/ b", " http://a",
+		"http://a\u00a0b", "http://a\u200bb", "ftp://a", "a:80", "http://u:p@a", "http://a?b", "http://a#b", "http://a:x", "http://a:-1",
+	} {
+		if isAddress(bad) {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
