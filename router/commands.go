@@ -59,6 +59,9 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 		if reason, refused := r.hurried(entry.Event, person); refused {
 			return l.noticed(entry, reason), nil
 		}
+		if entry.Event.Conversation.Kind != channels.Direct && entry.Event.Sender.Person == "" {
+			r.rates.more(person.Name) // its answer keeps others waiting for theirs
+		}
 	}
 	entry.Class = ClassControl
 	var text string

@@ -40,6 +40,23 @@ func TestCommandsTooFast(t *testing.T) {
 	})
 }
 
+// One person's commands leave others in a group the room to be answered.
+func TestCommandsWeighMoreInAGroup(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.RatePerson = "4/h"
+		r.channel.AllowConversations = []string{"g1"}
+		r.start()
+		for range 6 {
+			r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "bob", Text: "/help", Mentioned: true})
+		}
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "hello", Mentioned: true})
+		sent := texts(r.await(4))
+		if len(sent) != 4 || !strings.HasPrefix(sent[1], "I plan") || !strings.HasPrefix(sent[2], "You are faster") || sent[3] != "re: hello" {
+			t.Errorf("sent %q", sent)
+		}
+	})
+}
+
 // What somebody else wrote is not obeyed, and a file is not lost to a command.
 func TestOnlyOwnWordsAreCommands(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {

@@ -98,6 +98,15 @@ func (p *personRates) allow(person string, now time.Time) (ok, tell bool) {
 	return false, true
 }
 
+// more counts what was allowed once more: it weighs more than a message.
+func (p *personRates) more(person string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b := p.buckets[person]; b != nil {
+		b.take()
+	}
+}
+
 // untold takes back that person was told: it could not be committed.
 func (p *personRates) untold(person string) {
 	p.mu.Lock()
