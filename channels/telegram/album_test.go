@@ -153,3 +153,21 @@ func TestUpdatesWithoutANumber(t *testing.T) {
 		t.Errorf("%q, confirmed %d", names(batch), got)
 	}
 }
+
+// An answer that is full may end inside an album: unless the album stands first, it
+// waits until what is before it is confirmed.
+func TestGathererOfAFullAnswer(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	g := newGatherer()
+	g.sort([]update{u(2, 10, "a")}, true, now) // seen, and quiet for long
+	list := []update{u(1, 20, ""), u(2, 10, "a")}
+	for i, want := range []string{"1", "2+3"} {
+		batch := g.sort(list, true, now.Add(time.Duration(i+1)*time.Second))
+		g.took(batch)
+		if got := g.confirm(list); names(batch) != want || got != int64(1+2*i) {
+			t.Errorf("look %d: %q, want %q; confirmed %d", i, names(batch), want, got)
+		}
+		list = []update{u(2, 10, "a"), u(3, 10, "a")}
+	}
+}
