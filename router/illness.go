@@ -93,6 +93,7 @@ func (s *sender) noteAnswer(d *Delivery, began time.Time) {
 	conv := d.Conversation.ID
 	s.mu.Lock()
 	delete(s.failing, conv)
+	s.latestIll = 0
 	if began.After(s.answered) {
 		s.answered = began
 	}
@@ -117,7 +118,7 @@ func (s *sender) pauseChannel(d *Delivery, began, now time.Time) time.Time {
 type fault int
 
 const (
-	faultChannel fault = iota // the whole channel's, as far as is known
+	faultChannel fault = iota // the whole channel's: another part failed as well, and none was answered since
 	faultLikely               // likely the part's: nothing else fails
 	faultOwn                  // the part's: others were answered since it failed before
 )
@@ -139,12 +140,12 @@ func (s *sender) blame(d *Delivery, now time.Time) (whose fault, pause time.Dura
 	f.at = now
 	pause = min(retryMin<<min(f.times, 6), retryMax)
 	f.times++
-	again := s.latestIll == d.ID
+	only := s.latestIll == 0 || s.latestIll == d.ID
 	s.latestIll = d.ID
 	switch {
 	case others || f.alone >= ownAfter:
 		return faultOwn, pause
-	case f.alone > 0, again:
+	case f.alone > 0, only:
 		return faultLikely, pause
 	}
 	return faultChannel, pause

@@ -161,7 +161,7 @@ func TestPoisonDelaysNoOther(t *testing.T) {
 			}
 			time.Sleep(4 * time.Second)
 		}
-		if slow > 1 {
+		if slow > 0 {
 			t.Errorf("ada waited %d times", slow)
 		}
 		want := []string{"re: and then", "One part of my answer could not be shown here: the platform did not take it for 15 minutes."}

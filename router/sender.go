@@ -41,7 +41,7 @@ type sender struct {
 	failing   map[channels.ConversationID]*stuckHead
 	answered  time.Time                        // when the latest send began that the platform answered
 	waiting   map[channels.ConversationID]bool // for their turn
-	latestIll int64                            // the delivery that the platform could not take, the latest
+	latestIll int64                            // the delivery that the platform could not take, since it answered one
 
 	probing chan struct{} // its one place is taken while the platform is asked whether it lives
 	probed  time.Time     // when it was, the latest
