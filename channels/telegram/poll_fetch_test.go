@@ -57,6 +57,7 @@ func TestNothingNewIsNoHurry(t *testing.T) {
 		"empty":     {body: `{"ok":true,"result":[]}`},
 		"no number": {raw: `{"message":{"message_id":6,"text":"x","from":{"id":5},"chat":{"id":5,"type":"private"}}}`},
 		"negative":  {raw: `{"update_id":-5,"message":{"message_id":6,"text":"x","from":{"id":5},"chat":{"id":5,"type":"private"}}}`},
+		"a lie":     {raw: `{"update_id":4398046511104,"message":{"message_id":6,"text":"x","from":{"id":5},"chat":{"id":5,"type":"private"}}}`},
 		"too large": {raw: `{"update_id":9223372036854775807,"message":{"message_id":6,"text":"x","from":{"id":5},"chat":{"id":5,"type":"private"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
