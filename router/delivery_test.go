@@ -85,11 +85,12 @@ func TestRefusals(t *testing.T) {
 		r.platform.Next(channelstest.Fault{Refused: "no such thing"})
 		r.platform.Say("c1", "ada", "refused")
 		r.until("it is dead", func() bool { return len(r.deliveries("dead")) == 1 })
+		r.await(2) // it is told
 		r.platform.Next(channelstest.Fault{Gone: true})
 		r.platform.Say("c1", "ada", "gone")
 		r.until("it is dropped", func() bool { return len(r.deliveries("dropped")) == 1 })
 		r.platform.Say("c2", "ada", "elsewhere")
-		r.await(2)
+		r.await(3)
 	})
 }
 
