@@ -19,11 +19,20 @@ func seenFile(t *testing.T) (file string, with func(*Options)) {
 	return file, func(o *Options) { o.SeenFile = file }
 }
 
-// said is what a terminal shows before its first prompt.
-func (s *seat) greeting() string {
+// greets waits until the terminal shows want and nothing else.
+func (s *seat) greets(want string) {
 	s.t.Helper()
-	lines, _ := picture(s.screen.String(), s.width)
-	return strings.Join(lines, "\n")
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		lines, _ := picture(s.screen.String(), s.width)
+		diff := cmp.Diff(want, strings.Join(lines, "\n"))
+		if diff == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Error(diff)
+			return
+		}
+	}
 }
 
 // Who leaves while a turn runs finds its answer next time, once.
@@ -41,15 +50,11 @@ func TestMissedAnswer(t *testing.T) {
 	u.say("I try another way.", false, true)
 	u.answer("Three hours.")
 	s = sit(t, e, with)
-	if diff := cmp.Diff("while you were away:\n> how long?\nThree hours.\n>", s.greeting()); diff != "" {
-		t.Error(diff)
-	}
+	s.greets("while you were away:\n> how long?\nThree hours.\n>")
 	s.press("\x04")
 	s.left()
 	s = sit(t, e, with)
-	if diff := cmp.Diff(">", s.greeting()); diff != "" {
-		t.Error(diff)
-	}
+	s.greets(">")
 	s.press("\x04")
 	s.left()
 	info, err := os.Stat(file)
@@ -127,9 +132,7 @@ func TestPipeAdvancesTheMark(t *testing.T) {
 	}
 	s := sit(t, e, with)
 	want := "while you were away:\na reminder\n> disturb\nre disturb\n> c\nre c\n>"
-	if diff := cmp.Diff(want, s.greeting()); diff != "" {
-		t.Error(diff)
-	}
+	s.greets(want)
 	s.press("\x04")
 	s.left()
 }
