@@ -17,6 +17,8 @@ type Options struct {
 	// ContextTokens is how much the model of that name can read; 0, or a nil
 	// function: unknown, and prompts are not shortened.
 	ContextTokens func(model string) int
+	// Guard bounds what changes anything outside; nil: nothing does.
+	Guard Guard
 }
 
 // An Agent answers turns. It holds nothing of a turn and may run many at once.

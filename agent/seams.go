@@ -35,6 +35,14 @@ type Toolbox interface {
 	Run(ctx context.Context, name string, call tools.Call) tools.Result
 }
 
+// A Guard bounds side effects by the engine's leases; *store.Engine is one.
+type Guard interface {
+	// Guard returns a context for one side effect, which ends with the cause
+	// tools.ErrUnsafe before the leases could be somebody else's. The caller calls the
+	// function when the effect is over.
+	Guard(ctx context.Context) (context.Context, context.CancelFunc)
+}
+
 // Shell runs exec tasks; *tools.Exec is one.
 type Shell interface {
 	Run(ctx context.Context, cmd tools.Command) tools.Result

@@ -54,6 +54,8 @@ func (j *memJournal) send(m Incoming) {
 }
 
 // Absorb counts as a commit when there is something to merge.
+func (j *memJournal) Stream(string) {}
+
 func (j *memJournal) Absorb(ctx context.Context, from int) ([]Incoming, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -104,6 +104,10 @@ type Journal interface {
 	// in one transaction they become messages of this turn, to be heeded from attempt
 	// from on. Asked at each task boundary. Usually there is nothing.
 	Absorb(ctx context.Context, from int) ([]Incoming, error)
+	// Stream shows text (Markdown), the whole of what the turn's next message says so
+	// far. It is best effort and never blocks: what is shown may lag behind, or nothing
+	// be shown at all. Empty takes back what was streamed; the next message replaces it.
+	Stream(text string)
 }
 
 // An Added is a message that was merged into a running turn.

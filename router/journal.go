@@ -81,6 +81,9 @@ func (j *journal) Absorb(ctx context.Context, from int) ([]agent.Incoming, error
 	return added, err
 }
 
+// Stream implements agent.Journal.
+func (j *journal) Stream(string) {}
+
 // write commits the step, again and again while the database cannot take it. Only the
 // first try begins what it says: the conversation is not to wait for the others.
 func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, opened *opened) (*Claimed, error) {

@@ -267,9 +267,18 @@ type Turns interface {
 	// GiveBack releases a session's lease; a running turn stays running, to be
 	// claimed by anybody. ErrFenced is no error here.
 	GiveBack(ctx context.Context, ref TurnRef) error
+	// Held lists the sessions that owner has the lease of and that have open turns.
+	Held(ctx context.Context, owner int64) ([]Held, error)
 	// Cancel asks an open turn to stop, and ends one that has not begun at once. It
 	// returns Channel and ID of the conversation. ErrNotFound: no open turn of that id.
 	Cancel(ctx context.Context, turnID int64) (channels.Conversation, error)
+}
+
+// Held is a session under a lease, with its next turn.
+type Held struct {
+	TurnRef
+	Running bool // the turn has begun
+	Stop    Stop // why it was asked to stop
 }
 
 // TurnData is a turn with its session, message and what was committed of it.

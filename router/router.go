@@ -27,6 +27,10 @@ type Engine interface {
 	// Safe says whether the leases surely still hold, by the wall clock; asked
 	// directly before each side effect.
 	Safe() bool
+	// Guard returns a context for one side effect, which ends with the cause
+	// tools.ErrUnsafe before the leases could be somebody else's. The caller calls the
+	// function when the effect is over.
+	Guard(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // Ledger is what the router needs of the store.
@@ -52,6 +56,7 @@ type Deps struct {
 	Agent    Runner
 	Engine   Engine
 	Ledger   Ledger
+	Wakes    Wakes       // nil: no other engine shares the database
 	Files    Attachments // what messages send along; nil: nothing
 	// FileLimits bound the attachments of a message that comes in.
 	FileLimits FileLimits

@@ -15,6 +15,10 @@ type Request struct {
 	// Timeout bounds the call, retries and all; 0 means two minutes. A timeout in
 	// the provider's settings stands in its place.
 	Timeout time.Duration
+	// Stream is called with the whole of the answer so far each time there is more of
+	// it, one call at a time and none after Complete returned. An answer that is begun
+	// anew is shorter than before. Nil: the answer comes as one.
+	Stream func(text string)
 }
 
 // A Schema is a JSON schema in the strict dialect: every property required,

@@ -1,0 +1,36 @@
+package router
+
+import (
+	"context"
+
+	"switchboard/channels"
+)
+
+// Wakes tells the engines on one database of each other's commits. It only wakes:
+// whatever it says is in the ledger too, and polls find it when a wake is lost.
+type Wakes interface {
+	// Wake tells the other engines, after the commit. It never blocks.
+	Wake(w Wake)
+	// Listen hands what other engines tell to hear, one at a time, until ctx ends.
+	// When something may have been missed it says WakeAll.
+	Listen(ctx context.Context, hear func(Wake))
+}
+
+// A WakeKind says what to look at.
+type WakeKind string
+
+const (
+	WakeAll      WakeKind = "all"      // anything: look at everything
+	WakeTurn     WakeKind = "turn"     // a turn of Channel waits for an engine
+	WakeStop     WakeKind = "stop"     // turn Turn is asked to stop, or to begin anew
+	WakeDelivery WakeKind = "delivery" // something is to be sent or shown in Channel, Conversation
+	WakeEvents   WakeKind = "events"   // clients that read Channel, Conversation find something new
+)
+
+// A Wake names what to look at; ids only.
+type Wake struct {
+	Kind         WakeKind                `json:"k"`
+	Channel      string                  `json:"c,omitempty"`
+	Conversation channels.ConversationID `json:"v,omitempty"`
+	Turn         int64                   `json:"t,omitempty"`
+}

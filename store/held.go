@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+
+	"switchboard/router"
+)
+
+// heldSessions goes through the heads of the sessions with open turns, which are few.
+const heldSessions = `
+	SELECT t.session_id, l.fence, t.id, t.state = 'running' AS running, t.cancel_requested
+	FROM turns t JOIN leases l ON l.kind = 'session' AND l.name = CAST(t.session_id AS text)
+	WHERE t.state IN ('queued', 'running') AND l.owner = ?
+	AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
+	ORDER BY t.id`
+
+// Held implements router.Turns.
+func (r *Router) Held(ctx context.Context, owner int64) (list []router.Held, err error) {
+	err = r.db.look(ctx, "list held sessions", func(t *tx) error {
+		list = nil
+		var rows []struct {
+			SessionID int64 `db:"session_id"`
+			Fence, ID int64
+			Running   bool
+			Cancel    string `db:"cancel_requested"`
+		}
+		if err := t.all(&rows, heldSessions, owner); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			list = append(list, router.Held{
+				TurnRef: router.TurnRef{TurnID: row.ID, SessionID: row.SessionID, Fence: row.Fence},
+				Running: row.Running, Stop: router.Stop(row.Cancel),
+			})
+		}
+		return nil
+	})
+	return list, err
+}
