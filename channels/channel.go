@@ -148,3 +148,12 @@ type Pulse interface {
 type Reader interface {
 	Wake(conv ConversationID)
 }
+
+// A Streamer is a Reader whose clients can show a text that grows. It is given
+// the whole text, in Markdown, that turn's next message in conv has so far; empty
+// takes it back. The message itself ends it: it comes as every message does. A
+// client that connects in between is shown what was given last, whole. Best
+// effort: Stream never blocks, and what it shows has no number in the events.
+type Streamer interface {
+	Stream(conv ConversationID, turn int64, text string)
+}
