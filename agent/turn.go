@@ -64,6 +64,7 @@ type Place struct {
 	Files   bool
 	Buttons bool
 	Rich    bool // more than plain text is shown
+	Streams bool // a text can be shown while it is written
 }
 
 // Incoming is the message the turn answers.
