@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -31,6 +32,8 @@ var probes = map[string]func(){}
 type engineRole struct {
 	Namespaces namespaces
 	Command    Command
+	// Lease is how long the command may run since the engine last ran itself; 0: for ever.
+	Lease time.Duration
 }
 
 // actInstead plays one of the roles above, if this process has one, and ends.
@@ -40,9 +43,14 @@ func actInstead() {
 		if err := json.Unmarshal([]byte(text), &role); err != nil {
 			panic(err)
 		}
-		e := NewExec(ExecConfig{})
+		cfg := ExecConfig{}
+		if role.Lease > 0 {
+			cfg.SafeUntil = renewing(role.Lease)
+		}
+		e := NewExec(cfg)
 		e.layers = &layers{namespaces: role.Namespaces}
-		fmt.Printf("%+v\n", e.Run(context.Background(), role.Command))
+		res := e.Run(context.Background(), role.Command)
+		fmt.Printf("%s %s %s\n", res.End, res.Code, res.Hint)
 		os.Exit(0)
 	}
 	if probe := probes[os.Getenv(probeEnv)]; probe != nil {
@@ -58,6 +66,19 @@ func actInstead() {
 		fmt.Printf("pair: %v %v\n", pair[0] > 0, err)
 		os.Exit(0)
 	}
+}
+
+// renewing is a SafeUntil that grows as long as this process runs.
+func renewing(by time.Duration) func() time.Time {
+	var until atomic.Int64
+	renew := func() { until.Store(time.Now().Add(by).UnixMicro()) }
+	renew()
+	go func() { // ends with the process
+		for range time.Tick(by / 4) {
+			renew()
+		}
+	}()
+	return func() time.Time { return time.UnixMicro(until.Load()) }
 }
 
 func dial(network, address string) error {

@@ -34,6 +34,11 @@ type ExecConfig struct {
 	MemoryLimit int64
 	// MaxProcesses is the most a command may have at once. 0: 256.
 	MaxProcesses int
+	// SafeUntil says until when, by the wall clock, commands may run unless it says
+	// later: the helper is told and kills its command when that instant passes, though
+	// this program may be stopped by then. Zero, or nil: there is no such instant. The
+	// context of Run ends with the cause ErrUnsafe no later than it passes.
+	SafeUntil func() time.Time
 	// HelperPath is the program that is started as the helper; its main calls
 	// RunHelper first. Empty: this program.
 	HelperPath string
@@ -77,8 +82,9 @@ type Layer struct {
 }
 
 // Run runs the command and returns when no process of it is left. It ends it
-// early when ctx ends. A command that has to be confined and cannot be is
-// refused with the code "sandbox_unavailable"; it never runs bare.
+// early when ctx ends; with the cause ErrUnsafe the result has the code
+// CodeInterrupted. A command that has to be confined and cannot be is refused with
+// the code "sandbox_unavailable"; it never runs bare.
 func (e *Exec) Run(ctx context.Context, cmd Command) Result {
 	workspace, fault := checkCommand(cmd)
 	if fault != nil {
@@ -86,12 +92,12 @@ func (e *Exec) Run(ctx context.Context, cmd Command) Result {
 	}
 	cmd.Workspace = workspace
 	if ctx.Err() != nil {
-		return Result{End: EndCancelled, Code: "cancelled"}
+		return notBegun(ctx)
 	}
 	trace, err := beginTrace(ctx, cmd)
 	if err != nil {
 		if ctx.Err() != nil {
-			return Result{End: EndCancelled, Code: "cancelled"}
+			return notBegun(ctx)
 		}
 		e.cfg.Log.ErrorContext(ctx, "command not started", slog.Any("error", err))
 		return ioFault("the workspace", err)
@@ -155,7 +161,7 @@ const systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 // An outcome is how the helper says that a command ended.
 type outcome struct {
-	Kind   string // exit | signal | timeout | memory | processes | closed | sandbox | failed
+	Kind   string // exit | signal | timeout | memory | processes | lease | closed | sandbox | failed
 	Status int    // exit status or signal number
 	Detail string
 	Proc   bool // the command had a /proc of its own
@@ -189,6 +195,8 @@ func (e *Exec) result(o outcome, text string) Result {
 		res.Hint = "write to a file, or filter the output"
 	case "cancelled":
 		res.End, res.Code, last = EndCancelled, "cancelled", "cancelled"
+	case "lease":
+		res.Code, res.Hint, last = CodeInterrupted, hintUnsafe, "stopped midway"
 	case "sandbox":
 		return e.unavailable(o.Detail)
 	default:

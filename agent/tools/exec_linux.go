@@ -32,6 +32,9 @@ func (e *Exec) run(ctx context.Context, cmd Command, confined bool) Result {
 	} else if own := os.Getenv("PATH"); own != "" {
 		spec.Path = own
 	}
+	if spec.Lease = e.lease(); ctx.Err() != nil { // asked last: what it says is not newer than ctx
+		return notBegun(ctx)
+	}
 	o, text := e.supervise(ctx, spec)
 	if o.Kind == "sandbox" && !confined {
 		o.Kind = "failed"
@@ -59,18 +62,7 @@ func (e *Exec) supervise(ctx context.Context, spec helperSpec) (outcome, string)
 		_ = h.report.SetReadDeadline(soon)
 		close(exited)
 	})
-	ended := ""
-	stuck := time.NewTimer(spec.Timeout + killGrace)
-	defer stuck.Stop()
-	select {
-	case <-exited:
-	case <-ctx.Done():
-		ended = "cancelled"
-	case <-flood:
-		ended = "flood"
-	case <-stuck.C:
-		ended = "timeout"
-	}
+	ended := e.follow(ctx, h, spec, exited, flood)
 	h.control.Close()
 	select {
 	case <-exited:
@@ -90,6 +82,35 @@ func (e *Exec) supervise(ctx context.Context, spec helperSpec) (outcome, string)
 		o.Kind = ended
 	}
 	return o, kept.text()
+}
+
+// follow returns when the helper has exited, or with the reason to end it. While
+// its command runs, the helper hears how long it may.
+func (e *Exec) follow(ctx context.Context, h *helper, spec helperSpec, exited, flood <-chan struct{}) string {
+	stuck := time.NewTimer(spec.Timeout + killGrace)
+	defer stuck.Stop()
+	news := time.NewTicker(leaseNews)
+	defer news.Stop()
+	if spec.Lease.forEver() {
+		news.Stop()
+	}
+	for {
+		select {
+		case <-exited:
+			return ""
+		case <-ctx.Done():
+			return stopKind(ctx)
+		case <-flood:
+			return "flood"
+		case <-stuck.C:
+			return "timeout"
+		case <-news.C:
+			if next := e.lease(); next.Wall != spec.Lease.Wall && ctx.Err() == nil {
+				spec.Lease = next
+				_ = json.NewEncoder(h.control).Encode(next) // a helper that is gone is seen above
+			}
+		}
+	}
 }
 
 // drain reads to the end, so that a command never waits for us, and reports

@@ -33,7 +33,7 @@ func (e *Exec) run(ctx context.Context, cmd Command, confined bool) Result {
 	exit, exited := errors.AsType[*exec.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
-		o.Kind = "cancelled"
+		o.Kind = stopKind(ctx)
 	case limited.Err() != nil:
 		o.Kind = "timeout"
 	case exited:

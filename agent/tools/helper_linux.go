@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -47,6 +46,7 @@ type helperSpec struct {
 	Timeout      time.Duration
 	MemoryLimit  int64
 	MaxProcesses int
+	Lease        lease // what comes after the spec on the control pipe are newer ones
 }
 
 // A stageSpec is what the stages behind the helper are told.
@@ -99,11 +99,18 @@ func helperMain() {
 		os.Exit(1) // not started by an engine, or it is gone already
 	}
 	closed := make(chan struct{})
+	until := &deadline{lease: spec.Lease}
 	go func() { // ends with the process
-		_, _ = io.Copy(io.Discard, control)
-		close(closed)
+		defer close(closed)
+		for {
+			var news lease
+			if dec.Decode(&news) != nil {
+				return
+			}
+			until.set(news)
+		}
 	}()
-	o, err := runTree(spec, closed)
+	o, err := runTree(spec, until, closed)
 	if err != nil {
 		o.Kind, o.Detail = "failed", err.Error()
 	}
@@ -111,7 +118,7 @@ func helperMain() {
 }
 
 // runTree runs the command and returns when nothing of it is left.
-func runTree(spec helperSpec, closed <-chan struct{}) (outcome, error) {
+func runTree(spec helperSpec, until *deadline, closed <-chan struct{}) (outcome, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return outcome{}, fmt.Errorf("become a subreaper: %w", err)
 	}
@@ -136,11 +143,14 @@ func runTree(spec helperSpec, closed <-chan struct{}) (outcome, error) {
 	if spec.Namespaces != nsNone {
 		name = initName
 	}
+	if until.passed() {
+		return outcome{Kind: "lease"}, nil
+	}
 	t, err := startTree(name, stage)
 	if err != nil {
 		return outcome{Kind: "sandbox", Detail: err.Error()}, nil
 	}
-	return t.watch(spec, closed), nil
+	return t.watch(spec, until, closed), nil
 }
 
 // makeTemp makes the command's TMPDIR inside the workspace, where its quota and

@@ -123,8 +123,8 @@ func (r *Registry) names() []string {
 }
 
 // Run checks the arguments and runs the tool within its timeout. It returns
-// when the tool does, which is when ctx ends at the latest. A panic is a result
-// with the code "crash".
+// when the tool does, which is when ctx ends at the latest; with the cause ErrUnsafe
+// the result has the code CodeInterrupted. A panic is a result with the code "crash".
 func (r *Registry) Run(ctx context.Context, name string, call Call) Result {
 	if err := r.Check(name, call.Args); err != nil {
 		return Result{End: EndRefused, Code: "bad_arguments", Output: err.Error(), Hint: "correct the arguments"}
@@ -155,7 +155,11 @@ func (r *Registry) Run(ctx context.Context, name string, call Call) Result {
 
 // endedEarly gives a run that its context stopped the right end word.
 func endedEarly(caller context.Context, res Result, timeout time.Duration) Result {
-	if caller.Err() != nil {
+	switch {
+	case errors.Is(context.Cause(caller), ErrUnsafe):
+		res.End, res.Code, res.Hint = EndError, CodeInterrupted, hintUnsafe
+		return res
+	case caller.Err() != nil:
 		res.End, res.Code, res.Hint = EndCancelled, "cancelled", ""
 		return res
 	}

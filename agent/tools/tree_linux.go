@@ -90,7 +90,7 @@ func (t *tree) listen(r *os.File) {
 
 // watch returns when nothing of the tree is left, having killed it when there
 // was a reason to.
-func (t *tree) watch(spec helperSpec, closed <-chan struct{}) outcome {
+func (t *tree) watch(spec helperSpec, until *deadline, closed <-chan struct{}) outcome {
 	var status unix.WaitStatus
 	kind := ""
 	timeout := time.NewTimer(spec.Timeout)
@@ -107,7 +107,9 @@ func (t *tree) watch(spec helperSpec, closed <-chan struct{}) outcome {
 		case <-timeout.C:
 			kind, done = "timeout", true
 		case <-look.C:
-			kind = t.excess(spec)
+			if kind = t.excess(spec); until.passed() {
+				kind = "lease"
+			}
 			done = kind != ""
 			pause = min(2*pause, lastLook)
 			look.Reset(pause)

@@ -99,7 +99,7 @@ func TestTreeDiesWithTheEngine(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, way namespaces) {
 		marker := newMarker()
-		role, err := json.Marshal(engineRole{way, Command{Line: stubborn(marker) + "sleep 60", Workspace: newWorkspace(t)}})
+		role, err := json.Marshal(engineRole{Namespaces: way, Command: Command{Line: stubborn(marker) + "sleep 60", Workspace: newWorkspace(t)}})
 		if err != nil {
 			t.Fatal(err)
 		}
