@@ -150,10 +150,16 @@ type Reader interface {
 }
 
 // A Streamer is a Reader whose clients can show a text that grows. It is given
-// the whole text, in Markdown, that turn's next message in conv has so far; empty
-// takes it back. The message itself ends it: it comes as every message does. A
-// client that connects in between is shown what was given last, whole. Best
-// effort: Stream never blocks, and what it shows has no number in the events.
+// the whole text, in Markdown, that turn's next message in conv has so far. A
+// client that connects in between is shown what was given last, whole. Shown says
+// that a client of conv is connected to this engine; if none is, the text goes to
+// the other engines.
+//
+// The message itself ends it: Wake says that it is there, and Stream with an empty
+// text follows. Whoever reads what is new before showing what grows sees one take
+// the other's place. With no message before, an empty text takes back what was
+// shown. Best effort: Stream never blocks, and what it shows has no number in the
+// events.
 type Streamer interface {
-	Stream(conv ConversationID, turn int64, text string)
+	Stream(conv ConversationID, turn int64, text string) (shown bool)
 }
