@@ -29,11 +29,16 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 	default:
 		return nil
 	}
-	if refused := r.refusal(plan, i); refused != nil {
+	rule, refused := r.allowed(plan, i)
+	if refused != nil {
 		return r.settle(ctx, plan, i, TaskFailed, refused)
 	}
+	doing, over := r.guard(ctx, task.Task)
+	defer over()
 	if task.State == TaskPending {
-		if err := r.commit(ctx, change(plan, i, TaskRunning, nil)); err != nil {
+		start := change(plan, i, TaskRunning, nil)
+		start.Tasks[0].AllowedBy = rule
+		if err := r.commit(ctx, start); err != nil {
 			return err
 		}
 	}
@@ -45,7 +50,7 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 			End: tools.EndCancelled, Code: "cancelled", Hint: "it was not begun", Taint: r.taint,
 		}), err)
 	}
-	result := r.perform(ctx, plan, i)
+	result := r.perform(doing, plan, i)
 	if handedBack(ctx) {
 		return ErrHandBack
 	}
@@ -55,6 +60,8 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 	switch {
 	case result.End == tools.EndOK:
 		state = TaskDone
+	case result.Code == tools.CodeInterrupted:
+		state = TaskInterrupted
 	case ctx.Err() != nil:
 		state = TaskCancelled
 		if errors.Is(context.Cause(ctx), ErrRestart) {
@@ -93,9 +100,12 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// perform runs the command or the tool.
+// perform runs the command or the tool under what guard returned.
 func (r *run) perform(ctx context.Context, plan *PlanRow, i int) tools.Result {
 	task := plan.Tasks[i].Task
+	if r.opts.Guard != nil && !r.harmless(task) && (!r.opts.Guard.Safe() || ctx.Err() != nil) {
+		return tools.Result{End: tools.EndError, Code: tools.CodeInterrupted, Hint: notBegun}
+	}
 	if task.Type == TaskTool {
 		return r.toolbox.Run(ctx, deref(task.Tool), tools.Call{
 			Args: json.RawMessage(deref(task.Args)), Workspace: r.turn.Workspace,
@@ -128,31 +138,32 @@ func (r *run) harmless(task Task) bool {
 	return ok && tool.Effect == tools.EffectRead
 }
 
-// refusal is the result of a task that must not run, nil when it may. Rights are
-// asked for anew: they may have changed since the plan, and so may the taint.
-func (r *run) refusal(plan *PlanRow, i int) *tools.Result {
+// allowed is the rule that lets a task run, or the result of one that must not. Rights
+// are asked for anew: they may have changed since the plan, and so may the taint.
+func (r *run) allowed(plan *PlanRow, i int) (rule string, refused *tools.Result) {
 	task := plan.Tasks[i].Task
 	name, effect := tools.ExecName, r.execEffect()
 	if task.Type == TaskTool {
 		tool, ok := r.toolbox.Get(deref(task.Tool))
 		if !ok {
-			return &tools.Result{
+			return "", &tools.Result{
 				End: tools.EndRefused, Code: "unknown_tool", Rule: "registry", Taint: r.taint,
 				Hint: "this tool is no longer there; plan without it",
 			}
 		}
 		name, effect = tool.Name, tool.Effect
 	}
-	if d := r.decide(name, effect); d.Verdict != tools.Allow {
-		return &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: d.Rule, Hint: d.Reason, Taint: r.taint}
+	d := r.decide(name, effect)
+	if d.Verdict != tools.Allow {
+		return "", &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: d.Rule, Hint: d.Reason, Taint: r.taint}
 	}
 	if n := r.uses(plan.Attempt, i); n >= maxRepeats {
-		return &tools.Result{
+		return "", &tools.Result{
 			End: tools.EndRefused, Code: "cycle", Rule: "agent.cycle", Taint: r.taint,
 			Hint: fmt.Sprintf("exactly this was done %d times in this turn already; doing it again brings nothing new, so try another way", n),
 		}
 	}
-	return nil
+	return d.Rule, nil
 }
 
 // uses counts how often the turn ran the same before.
@@ -199,7 +210,7 @@ func signatures(tasks []Task) []string {
 // interrupted is the result of a task that a crash cut off.
 func interrupted(taint tools.Taint) *tools.Result {
 	return &tools.Result{
-		End: tools.EndError, Code: "interrupted", Taint: taint,
+		End: tools.EndError, Code: tools.CodeInterrupted, Taint: taint,
 		Hint: "it was cut off when the program stopped; nobody knows how far it came, so look before doing it again",
 	}
 }

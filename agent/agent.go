@@ -17,7 +17,7 @@ type Options struct {
 	// ContextTokens is how much the model of that name can read; 0, or a nil
 	// function: unknown, and prompts are not shortened.
 	ContextTokens func(model string) int
-	// Guard bounds what changes anything outside; nil: nothing does.
+	// Guard bounds what commands and tools change; nil: nothing does.
 	Guard Guard
 }
 

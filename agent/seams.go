@@ -41,6 +41,9 @@ type Guard interface {
 	// tools.ErrUnsafe before the leases could be somebody else's. The caller calls the
 	// function when the effect is over.
 	Guard(ctx context.Context) (context.Context, context.CancelFunc)
+	// Safe says whether a side effect may begin now; it answers at once. The context
+	// of a Guard from before the leases ran out has ended by the time Safe is true again.
+	Safe() bool
 }
 
 // Shell runs exec tasks; *tools.Exec is one.

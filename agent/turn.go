@@ -248,6 +248,7 @@ type TaskChange struct {
 	Attempt, Position int
 	Type              TaskType
 	State             TaskState
+	AllowedBy         string        // with running: the gate's rule that let it run
 	Result            *tools.Result // with done, failed and interrupted
 }
 

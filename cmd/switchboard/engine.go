@@ -116,7 +116,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		Ledger: ledger, Blobs: store.NewBlobs(filepath.Join(s.DataDir, "attachments")), Channels: attached,
 		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
 	})
-	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.files, e.log)
+	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.files, e.owner, e.log)
 	if err != nil {
 		return usageError{err}
 	}
@@ -132,7 +132,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 }
 
 // newAgent makes the agent with its models, tools and shell.
-func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, owner *store.Engine, log *slog.Logger) (*agent.Agent, error) {
 	models, err := newModels(s, log)
 	if err != nil {
 		return nil, err
@@ -146,8 +146,8 @@ func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, log *slog
 		return nil, err
 	}
 	registry.Log, registry.OutputLimit = log, s.Agent.OutputLimit
-	return agent.New(s.Agent, models, registry, newShell(s, log), gate, log, agent.Options{
-		DataDir: s.DataDir, ContextTokens: models.ContextTokens,
+	return agent.New(s.Agent, models, registry, newShell(s, owner.SafeUntil, log), gate, log, agent.Options{
+		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: owner,
 	})
 }
 
@@ -177,8 +177,11 @@ func rolesByModel(s *configs.Settings) map[string][]string {
 	return byModel
 }
 
-func newShell(s *configs.Settings, log *slog.Logger) *tools.Exec {
+// newShell makes what runs commands. A nil safeUntil: they may run for as long as
+// this program.
+func newShell(s *configs.Settings, safeUntil func() time.Time, log *slog.Logger) *tools.Exec {
 	return tools.NewExec(tools.ExecConfig{
+		SafeUntil: safeUntil,
 		Timeout: s.Agent.ExecTimeout, OutputLimit: s.Agent.OutputLimit,
 		Sandbox: s.Agent.Sandbox, AdminUnconfined: s.Agent.AdminUnconfined, Log: log,
 	})
