@@ -98,7 +98,8 @@ func (r *Router) sort(ctx context.Context, event channels.Event) (Entry, error) 
 		}
 		return entry, nil
 	}
-	person, fresh := r.whoIs(line, entry.Event)
+	person, fresh, rule := r.whoIs(line, entry.Event)
+	entry.Rule = rule
 	if person == nil {
 		entry.Class = ClassStranger
 		return entry, nil

@@ -12,39 +12,46 @@ import (
 
 // whoIs finds the person an event comes from, if that person is served where it
 // was written; fresh says that the policy is open and this is their first
-// message. nil is a stranger.
-func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh bool) {
+// message. nil is a stranger. rule says why they were let in or kept out.
+func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh bool, rule string) {
 	if event.Sender.Bot {
-		return nil, false
+		return nil, false, ruleBot
 	}
 	if event.Sender.Person != "" {
-		return r.Roster.Named(event.Sender.Person), false
+		if person = r.Roster.Named(event.Sender.Person); person == nil {
+			return nil, false, ruleNoPerson
+		}
+		return person, false, ruleMachine
 	}
-	open := l.config.DM == "open"
+	open, rule := l.config.DM == "open", rulePeople
 	if event.Conversation.Kind != channels.Direct {
-		open = l.config.Groups == "open"
-		if l.config.Groups == "disabled" || !open && !r.allows(l, event.Conversation.Place) {
-			return nil, false
+		open, rule = l.config.Groups == "open", rulePeopleHere
+		if l.config.Groups == "disabled" {
+			return nil, false, ruleGroupsDisabled
+		} else if !open && !r.allows(l, event.Conversation.Place) {
+			return nil, false, ruleNotAllowed
 		}
 	} else if l.config.DM == "disabled" {
-		return nil, false
+		return nil, false, ruleDMDisabled
 	}
 	if event.Sender.ID == "" {
-		return nil, false
+		return nil, false, ruleUnnamed
 	}
 	byKind := l.kind + ":" + event.Sender.ID
 	if person := r.Roster.Identified(l.name+":"+event.Sender.ID, byKind); person != nil {
-		if person.Source == "open" && !open {
-			return nil, false // let in elsewhere, or while it was open here
+		if person.Source != "open" {
+			return person, false, rule
+		} else if !open {
+			return nil, false, ruleNoLonger // let in elsewhere, or while it was open here
 		}
-		return person, false
+		return person, false, ruleOpen
 	}
 	// Only who writes becomes a person.
 	writes := event.Kind == channels.EventMessage || event.Kind == channels.EventEdited
 	if !open || !writes {
-		return nil, false
+		return nil, false, ruleUnknown
 	}
-	return &Person{Name: byKind, Role: RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: "open"}, true
+	return &Person{Name: byKind, Role: RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: "open"}, true, ruleOpen
 }
 
 // meant says whether an event is for us at all, as far as it shows by itself.
@@ -65,7 +72,7 @@ func (l *line) addressed(event channels.Event) bool {
 
 // overheard makes the entry of what somebody who is served did not say to us.
 func overheard(entry Entry) Entry {
-	entry.Class, entry.Person, entry.NewPerson = ClassOverheard, "", false
+	entry.Class, entry.Person, entry.NewPerson, entry.Rule = ClassOverheard, "", false, ruleNotMeant
 	return entry
 }
 

@@ -58,34 +58,35 @@ func TestWhoIs(t *testing.T) {
 		mentioned bool
 		want      string
 		fresh     bool
+		rule      string
 	}{
-		{"known by kind", allow, direct, channels.Sender{ID: "1"}, false, "ada", false},
-		{"known by channel", allow, direct, channels.Sender{ID: "2"}, false, "bob", false},
-		{"unknown", allow, direct, channels.Sender{ID: "3"}, false, "", false},
-		{"without an ID", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{}, false, "", false},
-		{"empty policy lets nobody else in", with(func(c *ChannelConfig) { c.DM = "" }), direct, channels.Sender{ID: "3"}, false, "", false},
-		{"pairing lets nobody else in yet", with(func(c *ChannelConfig) { c.DM = "pairing" }), direct, channels.Sender{ID: "3"}, false, "", false},
-		{"open", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "3"}, false, "scripted:3", true},
-		{"open, known", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1"}, false, "ada", false},
-		{"disabled, known", with(func(c *ChannelConfig) { c.DM = "disabled" }), direct, channels.Sender{ID: "1"}, false, "", false},
-		{"a bot", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1", Bot: true}, false, "", false},
-		{"vouched for", allow, direct, channels.Sender{ID: "bob", Person: "bob"}, false, "bob", false},
-		{"vouched for, but nobody", allow, direct, channels.Sender{ID: "eve", Person: "eve"}, false, "", false},
-		{"group, mentioned", allow, group, channels.Sender{ID: "1"}, true, "ada", false},
-		{"group, not mentioned", allow, group, channels.Sender{ID: "1"}, false, "(overheard) ada", false},
-		{"group open, not mentioned", with(func(c *ChannelConfig) { c.Groups = "open" }), group, channels.Sender{ID: "3"}, false, "(overheard) scripted:3", true},
-		{"group, stranger, not mentioned", allow, group, channels.Sender{ID: "3"}, false, "", false},
-		{"group, no mention needed", with(func(c *ChannelConfig) { c.RequireMention = false }), group, channels.Sender{ID: "1"}, false, "ada", false},
-		{"group, stranger", allow, group, channels.Sender{ID: "3"}, true, "", false},
-		{"group not on the list", with(func(c *ChannelConfig) { c.AllowConversations = nil }), group, channels.Sender{ID: "1"}, true, "", false},
-		{"groups disabled", with(func(c *ChannelConfig) { c.Groups = "disabled" }), group, channels.Sender{ID: "1"}, true, "", false},
-		{"open DMs open no group", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "3"}, true, "", false},
-		{"let in before, closed now", allow, direct, channels.Sender{ID: "4"}, false, "", false},
-		{"let in before, closed group", allow, group, channels.Sender{ID: "4"}, true, "", false},
-		{"let in by open groups", with(func(c *ChannelConfig) { c.Groups = "open" }), direct, channels.Sender{ID: "4"}, false, "", false},
-		{"let in by open DMs", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "4"}, true, "", false},
-		{"let in before, open still", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "4"}, false, "scripted:4", false},
-		{"groups open", with(func(c *ChannelConfig) { c.Groups, c.AllowConversations = "open", nil }), group, channels.Sender{ID: "3"}, true, "scripted:3", true},
+		{"known by kind", allow, direct, channels.Sender{ID: "1"}, false, "ada", false, rulePeople},
+		{"known by channel", allow, direct, channels.Sender{ID: "2"}, false, "bob", false, rulePeople},
+		{"unknown", allow, direct, channels.Sender{ID: "3"}, false, "", false, ruleUnknown},
+		{"without an ID", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{}, false, "", false, ruleUnnamed},
+		{"empty policy lets nobody else in", with(func(c *ChannelConfig) { c.DM = "" }), direct, channels.Sender{ID: "3"}, false, "", false, ruleUnknown},
+		{"pairing lets nobody else in yet", with(func(c *ChannelConfig) { c.DM = "pairing" }), direct, channels.Sender{ID: "3"}, false, "", false, ruleUnknown},
+		{"open", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "3"}, false, "scripted:3", true, ruleOpen},
+		{"open, known", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1"}, false, "ada", false, rulePeople},
+		{"disabled, known", with(func(c *ChannelConfig) { c.DM = "disabled" }), direct, channels.Sender{ID: "1"}, false, "", false, ruleDMDisabled},
+		{"a bot", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1", Bot: true}, false, "", false, ruleBot},
+		{"vouched for", allow, direct, channels.Sender{ID: "bob", Person: "bob"}, false, "bob", false, ruleMachine},
+		{"vouched for, but nobody", allow, direct, channels.Sender{ID: "eve", Person: "eve"}, false, "", false, ruleNoPerson},
+		{"group, mentioned", allow, group, channels.Sender{ID: "1"}, true, "ada", false, rulePeopleHere},
+		{"group, not mentioned", allow, group, channels.Sender{ID: "1"}, false, "(overheard) ada", false, rulePeopleHere},
+		{"group open, not mentioned", with(func(c *ChannelConfig) { c.Groups = "open" }), group, channels.Sender{ID: "3"}, false, "(overheard) scripted:3", true, ruleOpen},
+		{"group, stranger, not mentioned", allow, group, channels.Sender{ID: "3"}, false, "", false, ruleUnknown},
+		{"group, no mention needed", with(func(c *ChannelConfig) { c.RequireMention = false }), group, channels.Sender{ID: "1"}, false, "ada", false, rulePeopleHere},
+		{"group, stranger", allow, group, channels.Sender{ID: "3"}, true, "", false, ruleUnknown},
+		{"group not on the list", with(func(c *ChannelConfig) { c.AllowConversations = nil }), group, channels.Sender{ID: "1"}, true, "", false, ruleNotAllowed},
+		{"groups disabled", with(func(c *ChannelConfig) { c.Groups = "disabled" }), group, channels.Sender{ID: "1"}, true, "", false, ruleGroupsDisabled},
+		{"open DMs open no group", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "3"}, true, "", false, ruleUnknown},
+		{"let in before, closed now", allow, direct, channels.Sender{ID: "4"}, false, "", false, ruleNoLonger},
+		{"let in before, closed group", allow, group, channels.Sender{ID: "4"}, true, "", false, ruleNoLonger},
+		{"let in by open groups", with(func(c *ChannelConfig) { c.Groups = "open" }), direct, channels.Sender{ID: "4"}, false, "", false, ruleNoLonger},
+		{"let in by open DMs", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "4"}, true, "", false, ruleNoLonger},
+		{"let in before, open still", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "4"}, false, "scripted:4", false, ruleOpen},
+		{"groups open", with(func(c *ChannelConfig) { c.Groups, c.AllowConversations = "open", nil }), group, channels.Sender{ID: "3"}, true, "scripted:3", true, ruleOpen},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +94,7 @@ func TestWhoIs(t *testing.T) {
 			event := channels.Event{
 				Kind: channels.EventMessage, Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
 			}
-			person, fresh := r.whoIs(l, event)
+			person, fresh, rule := r.whoIs(l, event)
 			got := ""
 			if person != nil {
 				got = person.Name
@@ -105,8 +106,8 @@ func TestWhoIs(t *testing.T) {
 			if l.meant(event) {
 				t.Error("a command for another bot is meant for us")
 			}
-			if got != c.want || fresh != c.fresh {
-				t.Errorf("whoIs = %q, %v; want %q, %v", got, fresh, c.want, c.fresh)
+			if got != c.want || fresh != c.fresh || rule != c.rule {
+				t.Errorf("whoIs = %q, %v, %s; want %q, %v, %s", got, fresh, rule, c.want, c.fresh, c.rule)
 			}
 		})
 	}

@@ -123,6 +123,7 @@ type Entry struct {
 	Key      []byte // hash of channel and event key
 	Event    channels.Event
 	Identity string // "kind:id" of the sender
+	Rule     string // the rule by which the sender was let in or kept out; see rules.go
 	Person   string // the person's name; empty for strangers, overheard and rejected
 	// NewPerson says that Person is created by this entry, role user, with
 	// Identity (policy "open").

@@ -26,6 +26,7 @@ type (
 		Title        string          `json:"title"`
 		Person       string          `json:"person"`
 		Identity     string          `json:"identity"`
+		Rule         string          `json:"rule"`
 		Origin       string          `json:"origin"`
 		Author       string          `json:"author"`
 		PlatformID   string          `json:"platform_id"`
@@ -147,7 +148,7 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 	arg := acceptArg{
 		Class: string(e.Class), Key: e.Key, KeyExpires: now + keysLive.Microseconds(),
 		Channel: c.Channel, Conversation: string(c.ID), Kind: string(c.Kind), Place: c.Place, Title: c.Title,
-		Person: clean(e.Person), Identity: clean(e.Identity), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
+		Person: clean(e.Person), Identity: clean(e.Identity), Rule: clean(e.Rule), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
 		PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)), Text: clean(m.Text), Quote: clean(m.Quote),
 		Forwarded: m.Forwarded, From: clean(m.Origin), Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
 		Reject: clean(e.Reject), Raw: e.Event.Raw, Reply: replyArgOf(e.Reply, nil), Busy: replyArgOf(e.Busy, nil), Dropped: replyArgOf(e.Dropped, nil),

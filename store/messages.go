@@ -13,13 +13,13 @@ import (
 
 const (
 	incomingColumns = `
-		INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, platform_id,
+		INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, rule, platform_id,
 			reply_to, text, said, replaces, quote, forwarded, forwarded_from, taint, attachments, happened_at, created_at) `
-	insertIncoming = incomingColumns + `VALUES (?, ?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	insertIncoming = incomingColumns + `VALUES (?, ?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	// insertUntaken stores nothing when the message is there already, because an
 	// edit was told before the message itself.
 	insertUntaken = incomingColumns + `
-		SELECT ?, ?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE ? = '' OR NOT EXISTS (
+		SELECT ?, ?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE ? = '' OR NOT EXISTS (
 			SELECT 1 FROM messages WHERE conversation_id = ? AND direction = 'in' AND platform_id = ? AND platform_id <> '')
 		RETURNING id`
 	insertAttachment = `
@@ -71,7 +71,7 @@ func (t *tx) untaken(e *router.Entry, l letter, conversation, session int64) (id
 func (t *tx) store(query string, e *router.Entry, l letter, conversation, session int64, more ...any) (id int64, stored bool, err error) {
 	m, author := &e.Event.Message, cmp.Or(e.Person, e.Event.Sender.Label)
 	stored, err = t.row(query, append([]any{
-		conversation, orNull(session), l.class, clean(e.Origin), clean(e.Person), clean(author), clean(e.Identity), clean(string(m.ID)),
+		conversation, orNull(session), l.class, clean(e.Origin), clean(e.Person), clean(author), clean(e.Identity), clean(e.Rule), clean(string(m.ID)),
 		clean(string(m.ReplyTo)), clean(m.Text), l.typed, orNull(l.replaces), clean(m.Quote), m.Forwarded, clean(m.Origin), clean(string(e.Taint)),
 		len(m.Attachments), micros(e.Event.At), t.now,
 	}, more...), &id)

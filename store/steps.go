@@ -49,7 +49,7 @@ const (
 	// changeTask is conditional on the state the new one follows from; a ready
 	// message needs no running, nor does what was refused before it began.
 	changeTask = `
-		UPDATE tasks SET state = ?, started_at = CASE WHEN ? THEN ? ELSE started_at END,
+		UPDATE tasks SET state = ?, started_at = CASE WHEN ? THEN ? ELSE started_at END, allowed_by = CASE WHEN ? THEN ? ELSE allowed_by END,
 			finished_at = CASE WHEN ? THEN finished_at ELSE ? END
 		WHERE turn_id = ? AND attempt = ? AND position = ?
 		AND (state = ? OR state = ? OR (state = 'pending' AND type = 'msg' AND ?))`
@@ -307,7 +307,7 @@ func follows(to agent.TaskState) (from, or agent.TaskState, early bool) {
 func (w *stepWriter) task(c agent.TaskChange) {
 	from, or, early := follows(c.State)
 	starts := c.State == agent.TaskRunning
-	n := w.exec(changeTask, string(c.State), starts, w.t.now, starts, w.t.now, w.turn, c.Attempt, c.Position,
+	n := w.exec(changeTask, string(c.State), starts, w.t.now, starts, clean(c.AllowedBy), starts, w.t.now, w.turn, c.Attempt, c.Position,
 		string(from), string(or), early)
 	if w.err == nil && n == 0 {
 		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, ErrConflict)

@@ -58,6 +58,7 @@ type (
 		From     string     `json:"from"`
 		Or       string     `json:"or"`
 		Early    bool       `json:"early"`
+		Allowed  string     `json:"allowed_by"`
 		Result   *resultArg `json:"result"`
 	}
 	resultArg struct {
@@ -124,7 +125,7 @@ func stepArgOf(turn int64, step *agent.Step, says []router.Reply, now int64) ste
 	}
 	for _, c := range step.Tasks {
 		from, or, early := follows(c.State)
-		change := changeArg{c.Attempt, c.Position, string(c.State), string(from), string(or), early, nil}
+		change := changeArg{c.Attempt, c.Position, string(c.State), string(from), string(or), early, clean(c.AllowedBy), nil}
 		if r := c.Result; r != nil {
 			change.Result = &resultArg{
 				string(r.End), clean(r.Output), clean(r.Code), clean(r.Rule), clean(r.Hint), clean(string(r.Taint)),

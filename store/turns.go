@@ -16,7 +16,9 @@ const (
 		SELECT id, state, person, not_before FROM turns WHERE session_id = ? AND state IN ('queued', 'running') ORDER BY id LIMIT 1`
 	setRunning = `
 		UPDATE turns SET state = 'running', started_at = coalesce(started_at, ?),
-			resumed = CASE WHEN state = 'running' AND ? THEN resumed + 1 ELSE resumed END
+			resumed = CASE WHEN state = 'running' AND ? THEN resumed + 1 ELSE resumed END,
+			holders = CASE WHEN length(holders) < 1000 THEN holders ELSE '…' || substr(holders, 500) END || ' ' || (SELECT coalesce(owner, 0)
+				FROM leases WHERE kind = 'session' AND name = CAST(turns.session_id AS text)) || CAST(? AS text)
 		WHERE id = ? AND state IN ('queued', 'running')`
 	// claimable: heads of sessions nobody holds. CROSS and +, so that SQLite
 	// goes through the open turns and not through all. %[1]s and %[2]s are the marks of
@@ -82,7 +84,7 @@ func (t *tx) head(session, fence int64, left bool, except []string) (*router.Cla
 	if err != nil || !found || notBefore > t.now || slices.Contains(except, c.Person) {
 		return nil, nil, err
 	}
-	if _, err := t.exec(setRunning, t.now, left, c.TurnID); err != nil || state != "queued" {
+	if _, err := t.exec(setRunning, t.now, left, fmt.Sprintf(":%d:%d", fence, t.now), c.TurnID); err != nil || state != "queued" {
 		return c, nil, err
 	}
 	return c, []event{turnEvent(c.TurnID, "running", "")}, nil

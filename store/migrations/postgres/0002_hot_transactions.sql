@@ -47,7 +47,9 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	UPDATE turns SET state = 'running', started_at = coalesce(started_at, p_now),
-		resumed = CASE WHEN state = 'running' AND p_left THEN resumed + 1 ELSE resumed END
+		resumed = CASE WHEN state = 'running' AND p_left THEN resumed + 1 ELSE resumed END,
+		holders = CASE WHEN length(holders) < 1000 THEN holders ELSE '…' || substr(holders, 500) END || ' ' || (SELECT coalesce(owner, 0)
+			FROM leases WHERE kind = 'session' AND name = CAST(p_session AS text)) || ':' || p_fence || ':' || p_now
 	WHERE id = v_turn.id;
 	IF v_turn.state = 'queued' THEN
 		PERFORM sb_emit(p_session, jsonb_build_array(jsonb_build_object('kind', 'turn', 'turn', v_turn.id, 'data', '{"state":"running"}')), p_now);
@@ -83,10 +85,10 @@ CREATE FUNCTION sb_incoming(p_conversation bigint, p_session bigint, p_class tex
 DECLARE
 	v_id bigint;
 BEGIN
-	INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, platform_id,
+	INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, rule, platform_id,
 		reply_to, text, quote, forwarded, forwarded_from, taint, attachments, happened_at, created_at)
 	VALUES (p_conversation, p_session, 'in', p_class, p_entry ->> 'origin', p_entry ->> 'person', p_entry ->> 'author',
-		p_entry ->> 'identity', p_entry ->> 'platform_id', p_entry ->> 'reply_to', p_entry ->> 'text', p_entry ->> 'quote',
+		p_entry ->> 'identity', p_entry ->> 'rule', p_entry ->> 'platform_id', p_entry ->> 'reply_to', p_entry ->> 'text', p_entry ->> 'quote',
 		CAST(p_entry ->> 'forwarded' AS boolean), p_entry ->> 'forwarded_from', p_entry ->> 'taint', jsonb_array_length(p_entry -> 'attachments'), CAST(p_entry ->> 'happened_at' AS bigint), p_now)
 	RETURNING id INTO v_id;
 	INSERT INTO attachments (message_id, session_id, position, platform_id, kind, name, type, size, taint, created_at, used_at)
@@ -332,6 +334,7 @@ BEGIN
 	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'changes') AS x LOOP
 		UPDATE tasks SET state = v_x ->> 'state',
 			started_at = CASE WHEN v_x ->> 'state' = 'running' THEN p_now ELSE started_at END,
+			allowed_by = CASE WHEN v_x ->> 'state' = 'running' THEN v_x ->> 'allowed_by' ELSE allowed_by END,
 			finished_at = CASE WHEN v_x ->> 'state' = 'running' THEN finished_at ELSE p_now END
 		WHERE turn_id = p_turn AND attempt = CAST(v_x ->> 'attempt' AS bigint) AND position = CAST(v_x ->> 'position' AS bigint)
 		AND (state = v_x ->> 'from' OR state = v_x ->> 'or' OR (state = 'pending' AND type = 'msg' AND CAST(v_x ->> 'early' AS boolean)));

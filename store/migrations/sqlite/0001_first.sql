@@ -111,6 +111,7 @@ CREATE TABLE messages (
 	person          TEXT NOT NULL DEFAULT '',
 	author          TEXT NOT NULL DEFAULT '', -- the name shown
 	identity        TEXT NOT NULL DEFAULT '',
+	rule            TEXT NOT NULL DEFAULT '', -- direction in: the rule by which it was let in or kept out
 	platform_id     TEXT NOT NULL DEFAULT '',
 	reply_to        TEXT NOT NULL DEFAULT '', -- a platform's message ID
 	text            TEXT NOT NULL,
@@ -132,6 +133,7 @@ CREATE TABLE messages (
 CREATE INDEX messages_session ON messages (session_id, id);
 CREATE INDEX messages_platform ON messages (conversation_id, platform_id) WHERE direction = 'in' AND platform_id <> '';
 CREATE INDEX messages_turn ON messages (turn_id, id) WHERE turn_id IS NOT NULL;
+CREATE INDEX messages_strangers ON messages (created_at) WHERE session_id IS NULL;
 
 CREATE TABLE attachments (
 	id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -163,6 +165,7 @@ CREATE TABLE turns (
 	outcome          TEXT NOT NULL DEFAULT '',
 	cancel_requested TEXT NOT NULL DEFAULT '' CHECK (cancel_requested IN ('', 'cancelled', 'interrupted')), -- why; empty: it is not
 	resumed          INTEGER NOT NULL DEFAULT 0, -- takeovers from a dead owner since the last committed step
+	holders          TEXT NOT NULL DEFAULT '', -- OWNER:FENCE:µs of each engine that set it running, in order, a space between
 	merged_into      INTEGER REFERENCES turns (id),
 	merged_from      INTEGER, -- the first attempt that heeds it; -1: it was collected before the turn began; NULL: not merged
 	absorb           INTEGER NOT NULL DEFAULT FALSE, -- it may be merged into the person's running turn
@@ -206,6 +209,7 @@ CREATE TABLE tasks (
 	output      TEXT NOT NULL DEFAULT '',
 	code        TEXT NOT NULL DEFAULT '',
 	rule        TEXT NOT NULL DEFAULT '',
+	allowed_by  TEXT NOT NULL DEFAULT '', -- exec, tool: the rule by which it was let run
 	hint        TEXT NOT NULL DEFAULT '',
 	taint       TEXT NOT NULL DEFAULT '',
 	created_at  INTEGER NOT NULL, -- µs
@@ -274,6 +278,7 @@ CREATE TABLE memories (
 	updated_at INTEGER NOT NULL  -- µs
 ) STRICT;
 CREATE INDEX memories_open ON memories (kind, scope) WHERE state IN ('pending', 'active');
+CREATE INDEX memories_turn ON memories (turn_id) WHERE turn_id IS NOT NULL;
 
 CREATE TABLE deliveries (
 	id              INTEGER PRIMARY KEY AUTOINCREMENT,
