@@ -182,7 +182,7 @@ func rolesByModel(s *configs.Settings) map[string][]string {
 func newShell(s *configs.Settings, safeUntil func() time.Time, log *slog.Logger) *tools.Exec {
 	return tools.NewExec(tools.ExecConfig{
 		SafeUntil: safeUntil,
-		Timeout: s.Agent.ExecTimeout, OutputLimit: s.Agent.OutputLimit,
+		Timeout:   s.Agent.ExecTimeout, OutputLimit: s.Agent.OutputLimit,
 		Sandbox: s.Agent.Sandbox, AdminUnconfined: s.Agent.AdminUnconfined, Log: log,
 	})
 }
