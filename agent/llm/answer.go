@@ -14,14 +14,30 @@ type completion struct {
 	Choices []struct {
 		FinishReason string  `json:"finish_reason"`
 		Message      message `json:"message"`
+		Delta        message `json:"delta"` // of a stream: what is new
 	} `json:"choices"`
-	Usage struct {
+	Usage *struct {
 		In      int64 `json:"prompt_tokens"`
 		Out     int64 `json:"completion_tokens"`
 		Details struct {
 			Cached int64 `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
 	} `json:"usage"`
+}
+
+// fault is the error that an answer is in place of one; nil: none.
+func (c completion) fault() json.RawMessage {
+	if bytes.Equal(c.Error, []byte("null")) {
+		return nil
+	}
+	return c.Error
+}
+
+func (c completion) usage() Usage {
+	if c.Usage == nil {
+		return Usage{}
+	}
+	return Usage{In: c.Usage.In, Out: c.Usage.Out, Cached: c.Usage.Details.Cached}
 }
 
 type message struct {
@@ -31,37 +47,62 @@ type message struct {
 	ReasoningContent json.RawMessage `json:"reasoning_content"`
 }
 
+// A said is what a model said, however it came.
+type said struct {
+	text, thoughts  string // as sent: there may be thoughts in the text
+	refusal, finish string
+	usage           Usage
+	fault           json.RawMessage // an error in place of an answer; nil: none
+	nothing         bool            // there is no choice at all
+}
+
 // read fills resp from a 2xx answer.
 func (p *provider) read(resp *Response, w *wire, t target, req Request) error {
-	var c completion
-	if err := json.Unmarshal(w.body, &c); err != nil {
+	s, err := w.said()
+	if err != nil {
 		return fmt.Errorf("%w: its answer is not JSON: %s", ErrUnavailable, p.text(err.Error()))
 	}
-	resp.Usage = Usage{In: c.Usage.In, Out: c.Usage.Out, Cached: c.Usage.Details.Cached}
-	resp.Usage.Cost = (float64(c.Usage.In)*t.model.PriceIn + float64(c.Usage.Out)*t.model.PriceOut) / 1e6
-	if len(c.Error) > 0 && !bytes.Equal(c.Error, []byte("null")) {
+	resp.Usage = s.usage
+	resp.Usage.Cost = (float64(s.usage.In)*t.model.PriceIn + float64(s.usage.Out)*t.model.PriceOut) / 1e6
+	if len(s.fault) > 0 {
 		var e apiError
-		_ = json.Unmarshal(c.Error, &e)
-		return p.fault(e.status(), w.header, resp.Exchange.Response, t, req)
+		_ = json.Unmarshal(s.fault, &e)
+		return p.fault(e.status(), w.header, p.clean(w.complaint(s.fault)), t, req)
 	}
-	if len(c.Choices) == 0 {
+	if s.nothing {
 		return fmt.Errorf("%w: its answer is empty (no choices)", ErrUnavailable)
 	}
-	choice := c.Choices[0]
-	text, thoughts := choice.Message.split()
-	text, more := withoutThoughts(text, req.Schema != nil)
-	resp.Text, resp.Reasoning, resp.Finish = text, join(thoughts, more), choice.FinishReason
+	text, more := withoutThoughts(s.text, req.Schema != nil)
+	resp.Text, resp.Reasoning, resp.Finish = text, join(s.thoughts, more), s.finish
 	switch {
-	case choice.FinishReason == "length":
+	case s.finish == "length":
 		return fmt.Errorf("%w: its answer was cut off at %d tokens; raise max_output_tokens of the model", ErrUnavailable, t.model.MaxOutputTokens)
-	case text == "" && choice.Message.Refusal != "":
-		return fmt.Errorf("%w by the model: %s", ErrRefused, p.text(choice.Message.Refusal))
+	case text == "" && s.refusal != "":
+		return fmt.Errorf("%w by the model: %s", ErrRefused, p.text(s.refusal))
 	case text == "":
-		return fmt.Errorf("%w: its answer is empty (%s)", ErrUnavailable, choice.FinishReason)
+		return fmt.Errorf("%w: its answer is empty (%s)", ErrUnavailable, s.finish)
 	case req.Schema != nil && !json.Valid([]byte(text)):
 		return fmt.Errorf("%w: its answer is not the JSON that was asked for", ErrUnavailable)
 	}
 	return nil
+}
+
+// said reads an answer whose body is there to its end.
+func (w *wire) said() (said, error) {
+	if w.events != nil {
+		return w.events.said(), nil
+	}
+	var c completion
+	if err := json.Unmarshal(w.body, &c); err != nil {
+		return said{}, err
+	}
+	s := said{usage: c.usage(), fault: c.fault(), nothing: len(c.Choices) == 0}
+	if !s.nothing {
+		choice := c.Choices[0]
+		s.text, s.thoughts = choice.Message.split()
+		s.refusal, s.finish = choice.Message.Refusal, choice.FinishReason
+	}
+	return s, nil
 }
 
 // split takes the answer and the reasoning out of a message's fields.

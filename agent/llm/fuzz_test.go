@@ -58,3 +58,58 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// However a stream is cut into pieces, it says the same.
+func FuzzStream(f *testing.F) {
+	for _, body := range []string{
+		"data: {\"choices\":[{\"delta\":{\"content\":\"<think>a</think>b\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+		": x\r\n\r\ndata:{\"choices\":[{\"delta\":\r\ndata: {\"reasoning\":\"a\",\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}}]}\r\n\r\n",
+		"data: {\"error\":{\"code\":429}}\n\n", "event: error\ndata: {}\n\n", "data: {\"usage\":{\"prompt_tokens\":3}}\ndata: [DONE]", "{}", ":",
+	} {
+		f.Add(body, 3, false)
+		f.Add(body, 40, true)
+	}
+	f.Fuzz(func(t *testing.T, body string, size int, structured bool) {
+		ask := func(from io.Reader) (string, string, bool) {
+			m, err := llm.New(llm.Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r, Body: io.NopCloser(from)}, nil
+			}), slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var s shown
+			q := s.question(nil)
+			if structured {
+				q.Schema = schema
+			}
+			resp, err := m.Complete(t.Context(), llm.Offline, q)
+			if string(resp.Exchange.Response) != body {
+				t.Errorf("kept %q", resp.Exchange.Response)
+			}
+			if err == nil && (resp.Text == "" || structured && !json.Valid([]byte(resp.Text))) {
+				t.Errorf("taken for an answer: %q", resp.Text)
+			}
+			return resp.Text, resp.Reasoning, err == nil
+		}
+		text, reasoning, ok := ask(strings.NewReader(body))
+		text2, reasoning2, ok2 := ask(&pieces{body, max(1, size%50)})
+		if text != text2 || reasoning != reasoning2 || ok != ok2 {
+			t.Errorf("whole: %q %q %v; in pieces: %q %q %v", text, reasoning, ok, text2, reasoning2, ok2)
+		}
+	})
+}
+
+// Pieces gives size bytes at a time.
+type pieces struct {
+	left string
+	size int
+}
+
+func (p *pieces) Read(into []byte) (int, error) {
+	if p.left == "" {
+		return 0, io.EOF
+	}
+	n := copy(into, p.left[:min(p.size, len(p.left))])
+	p.left = p.left[n:]
+	return n, nil
+}

@@ -15,9 +15,14 @@ type Request struct {
 	// Timeout bounds the call, retries and all; 0 means two minutes. A timeout in
 	// the provider's settings stands in its place.
 	Timeout time.Duration
+	// Stall is how long nothing new of the answer may come; 0: only Timeout bounds it.
+	// An answer that comes as one has to come within it.
+	Stall time.Duration
 	// Stream is called with the whole of the answer so far each time there is more of
-	// it, one call at a time and none after Complete returned. An answer that is begun
-	// anew is shorter than before. Nil: the answer comes as one.
+	// it, in the goroutine of Complete. It is the Response's Text, or a beginning of it,
+	// unless the answer turns out to be none; one that is begun anew, or of which a part
+	// was a thought after all, is shorter than before. A server that cannot stream is
+	// asked for its answer as one; then nothing is called. Nil: the same.
 	Stream func(text string)
 }
 

@@ -44,6 +44,8 @@ type provider struct {
 
 	framing sync.Mutex
 	frames  []*frame // the latest made last
+
+	asOne sync.Map // IDs of models that are asked for their answer as one
 }
 
 // newProvider takes a valid cfg.
@@ -96,15 +98,45 @@ func (p *provider) usable() error {
 	return nil
 }
 
-// complete makes one call, with the SDK's retries.
+// complete makes one call. A server that refuses to stream is asked again for its
+// answer as one, now and from now on.
 func (p *provider) complete(ctx context.Context, t target, req Request) (Response, error) {
-	limited, cancel := context.WithTimeout(ctx, cmp.Or(p.timeout, req.Timeout, defaultTimeout))
+	if _, known := p.asOne.Load(t.id); known {
+		req.Stream = nil
+	}
+	limit := cmp.Or(p.timeout, req.Timeout, defaultTimeout)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if req.Stream != nil {
+		w := &wire{follower: &follower{show: req.Stream, structured: req.Schema != nil, stall: cmp.Or(req.Stall, limit)}}
+		w.follower.quiet = time.AfterFunc(w.follower.stall, cancel)
+		defer w.follower.quiet.Stop()
+		resp, err := p.call(ctx, limited, w, t, req)
+		switch {
+		case err != nil && refusesStreams(w.status, complaint(w.body)):
+			p.asOne.Store(t.id, true)
+			req.Stream = nil
+		case err == nil && w.events != nil && w.events.usage == nil && t.model.PriceIn+t.model.PriceOut > 0:
+			p.asOne.Store(t.id, true) // what it costs could not be told
+			return resp, nil
+		default:
+			return resp, err
+		}
+	}
+	if req.Stall > 0 {
+		var stop context.CancelFunc
+		limited, stop = context.WithTimeout(limited, req.Stall)
+		defer stop()
+	}
+	return p.call(ctx, limited, &wire{}, t, req)
+}
+
+// call makes one call within limited, which ends with ctx, with the SDK's retries.
+func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Request) (Response, error) {
 	body, err := p.encode(t, req)
 	if err != nil {
 		return Response{}, err
 	}
-	w := &wire{}
 	var raw []byte // its being bytes keeps the SDK from judging the content type
 	started := time.Now()
 	_, err = p.chat.New(limited, openai.ChatCompletionNewParams{},

@@ -15,6 +15,12 @@ type question struct {
 	MaxCompletionTokens int       `json:"max_completion_tokens,omitzero"`
 	Temperature         *float64  `json:"temperature,omitempty"`
 	ResponseFormat      *strictly `json:"response_format,omitempty"`
+	Stream              bool      `json:"stream,omitzero"`
+	StreamOptions       *options  `json:"stream_options,omitempty"`
+}
+
+type options struct {
+	IncludeUsage bool `json:"include_usage"`
 }
 
 type turn struct {
@@ -37,6 +43,7 @@ type frame struct {
 	target     target
 	system     string
 	schema     *Schema
+	stream     bool
 	head, tail []byte // before and behind the user's text
 }
 
@@ -66,11 +73,11 @@ func (p *provider) frame(t target, req Request) (*frame, error) {
 	p.framing.Lock()
 	defer p.framing.Unlock()
 	for _, f := range p.frames {
-		if f.target == t && f.system == req.System && sameSchema(f.schema, req.Schema) {
+		if f.target == t && f.system == req.System && f.stream == (req.Stream != nil) && sameSchema(f.schema, req.Schema) {
 			return f, nil
 		}
 	}
-	f := &frame{target: t, system: req.System, schema: req.Schema}
+	f := &frame{target: t, system: req.System, schema: req.Schema, stream: req.Stream != nil}
 	whole := bytes.NewBuffer(make([]byte, 0, len(req.System)+len(req.System)/8+4096))
 	if err := encodeTo(whole, p.question(t, req)); err != nil {
 		return nil, err
@@ -104,6 +111,9 @@ func (p *provider) question(t target, req Request) question {
 		q.ResponseFormat = &strictly{Type: "json_schema"}
 		format := &q.ResponseFormat.JSONSchema
 		format.Name, format.Strict, format.Schema = req.Schema.Name, true, req.Schema.JSON
+	}
+	if req.Stream != nil {
+		q.Stream, q.StreamOptions = true, &options{IncludeUsage: true}
 	}
 	return q
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,22 +23,29 @@ type wire struct {
 	body   []byte
 	whole  bool  // the body was read to its end
 	err    error // why there is no answer or not all of it; nil when the time was over
+
+	follower *follower // of an answer that is wanted as a stream; nil: as one
+	events   *events   // the answer, where it is a stream; nil: body holds it
 }
 
 func (w *wire) roundTrip(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	w.status, w.header, w.body, w.whole, w.err = 0, nil, nil, false, nil
+	w.status, w.header, w.body, w.whole, w.err, w.events = 0, nil, nil, false, nil, nil
 	res, err := next(req)
 	if err != nil {
 		w.note(req, err)
 		return nil, err
 	}
 	w.status, w.header = res.StatusCode, res.Header
-	w.body, err = readBody(res.Body, res.ContentLength)
+	if w.follower != nil && res.StatusCode/100 == 2 {
+		err = w.follow(res.Body)
+	} else {
+		w.body, err = readBody(res.Body, res.ContentLength)
+	}
 	w.whole = err == nil
 	w.note(req, err)
 	_ = res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(w.body))
-	if !worthWaiting(req.Context(), res, w.body) {
+	if !w.worthWaiting(req.Context(), res) {
 		res.Header.Set("X-Should-Retry", "false") // the SDK's own switch
 	}
 	return res, nil
@@ -58,19 +66,34 @@ func readBody(from io.Reader, size int64) ([]byte, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(from, maxBody+1))
 	if len(body) > maxBody {
-		return body[:maxBody], fmt.Errorf("longer than %d MB", maxBody>>20)
+		return body[:maxBody], errTooLong(maxBody)
 	}
 	return body, err
 }
 
+func errTooLong(limit int) error { return fmt.Errorf("longer than %d MB", limit>>20) }
+
 // worthWaiting says whether the SDK may try again: a Retry-After must fit into
 // the time left, and a used-up quota does not come back by waiting.
-func worthWaiting(ctx context.Context, res *http.Response, body []byte) bool {
-	if res.StatusCode == http.StatusTooManyRequests && bytes.Contains(body, []byte("insufficient_quota")) {
+func (w *wire) worthWaiting(ctx context.Context, res *http.Response) bool {
+	if res.StatusCode == http.StatusTooManyRequests && bytes.Contains(w.body, []byte("insufficient_quota")) {
+		return false
+	}
+	wait := retryAfter(res.Header)
+	if w.follower != nil && wait >= w.follower.stall {
 		return false
 	}
 	deadline, ok := ctx.Deadline()
-	return !ok || retryAfter(res.Header) < time.Until(deadline)
+	return !ok || wait < time.Until(deadline)
+}
+
+// complaint is the body of an error answer: all of the answer, or, in a stream, the
+// event that broke it off.
+func (w *wire) complaint(fault []byte) []byte {
+	if w.events == nil {
+		return w.body
+	}
+	return slices.Concat([]byte(`{"error":`), fault, []byte("}"))
 }
 
 // retryAfter reads how long to wait; 0 when the provider did not say.

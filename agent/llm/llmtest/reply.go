@@ -3,10 +3,8 @@ package llmtest
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -25,6 +23,14 @@ type Reply struct {
 
 	Delay time.Duration // before anything is sent
 	Hang  bool          // nothing is sent until the client leaves
+
+	// Of an answer that is wanted as a stream:
+	Pieces  []string      // what Text comes in; nil: its words
+	Pause   time.Duration // before each piece but the first
+	HangAt  int           // after that many pieces nothing more comes until the client leaves; 0: never
+	AsOne   bool          // it comes as one all the same
+	NoUsage bool          // what it used is not told
+	NoEnd   bool          // the connection ends without a word after the last piece
 
 	Status      int               // 0: 200
 	Header      map[string]string // besides the usual ones
@@ -116,16 +122,8 @@ func mustJSON(v any) []byte {
 }
 
 func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply Reply) {
-	if reply.Delay > 0 {
-		timer := time.NewTimer(reply.Delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-r.Context().Done():
-			return
-		case <-s.done:
-			return
-		}
+	if reply.Delay > 0 && !s.wait(r, reply.Delay) {
+		return
 	}
 	if reply.Hang {
 		select {
@@ -138,10 +136,11 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply
 		reply.Text = string(mustJSON(reply.JSON))
 	}
 	body, kind := reply.Body, "application/json"
+	var events [][]byte
 	switch {
 	case body != nil:
-	case req.Stream:
-		body, kind = reply.stream(req), "text/event-stream; charset=utf-8"
+	case req.Stream && !reply.AsOne:
+		events, kind = reply.stream(req), "text/event-stream; charset=utf-8"
 	default:
 		body = mustJSON(reply.completion(req))
 	}
@@ -157,6 +156,10 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply
 	h.Set("X-Request-Id", "req_"+strconv.Itoa(req.N))
 	for key, value := range reply.Header {
 		h.Set(key, value)
+	}
+	if events != nil {
+		s.sendEvents(w, r, reply, events)
+		return
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if reply.Status != 0 {
@@ -212,25 +215,4 @@ func (r Reply) frame(req Request, object string, choices []any) map[string]any {
 		"id": "chatcmpl-" + strconv.Itoa(req.N), "object": object, "created": req.At.Unix(),
 		"model": req.Model, "choices": choices, "service_tier": "default", "system_fingerprint": "fp_llmtest",
 	}
-}
-
-// stream is the answer as server-sent events, a few words each.
-func (r Reply) stream(req Request) []byte {
-	var out strings.Builder
-	event := func(delta map[string]any, finish any, extra map[string]any) {
-		frame := r.frame(req, "chat.completion.chunk", []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}})
-		maps.Copy(frame, extra)
-		fmt.Fprintf(&out, "data: %s\n\n", mustJSON(frame))
-	}
-	event(map[string]any{"role": "assistant", "content": ""}, nil, nil)
-	if r.ReasoningContent != "" {
-		event(map[string]any{"reasoning_content": r.ReasoningContent}, nil, nil)
-	}
-	for word := range strings.SplitAfterSeq(r.Text, " ") {
-		event(map[string]any{"content": word}, nil, nil)
-	}
-	event(map[string]any{}, r.finish(), nil)
-	event(map[string]any{}, nil, map[string]any{"choices": []any{}, "usage": r.usage(req)})
-	out.WriteString("data: [DONE]\n\n")
-	return []byte(out.String())
 }

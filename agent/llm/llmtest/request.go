@@ -25,6 +25,7 @@ type Request struct {
 	MaxTokens   int64
 	Temperature *float64
 	Stream      bool
+	StreamUsage bool // the stream is to tell what was used
 }
 
 // Has says whether the prompt holds text.
@@ -139,6 +140,10 @@ func parse(r *http.Request, body []byte) (Request, error) {
 	}
 	req.Model, req.Temperature, req.Stream = wire.Model, wire.Temperature, wire.Stream
 	req.MaxTokens = max(wire.MaxTokens, wire.MaxCompletionTokens)
+	if wire.StreamOptions != nil && !wire.Stream {
+		return req, says("The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+	}
+	req.StreamUsage = wire.StreamOptions["include_usage"] == true
 	if wire.Model == "" {
 		return req, says("you must provide a model parameter")
 	}

@@ -353,7 +353,7 @@ func TestOtherSchemas(t *testing.T) {
 
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{"", "nonsense", `{"stream":true}`, `{"messages":3}`} {
+	for _, body := range []string{"", "nonsense", `{"stream":3}`, `{"messages":3}`} {
 		if status, answer := post(t, body); status != http.StatusBadRequest || !strings.Contains(answer, `"error"`) {
 			t.Errorf("%q: status %d, %s", body, status, answer)
 		}

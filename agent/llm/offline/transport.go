@@ -41,34 +41,55 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err = cmp.Or(r.Context().Err(), err); err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
-	status, said := t.serve(r, body.Bytes())
-	text := encode(said)
-	return &http.Response{
-		Status: fmt.Sprint(status, " ", http.StatusText(status)), StatusCode: status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{"Content-Type": {"application/json"}},
-		ContentLength: int64(len(text)), Body: io.NopCloser(strings.NewReader(text)),
-	}, nil
-}
-
-func (t transport) serve(r *http.Request, body []byte) (status int, said map[string]any) {
+	answer := &http.Response{
+		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}},
+	}
 	var q request
+	var text string
 	switch {
 	case r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions"):
-		return http.StatusNotFound, fault("the offline model knows POST /chat/completions only")
-	case json.Unmarshal(body, &q) != nil || q.Stream:
-		return http.StatusBadRequest, fault("the request is not JSON, or wants a stream")
+		answer.StatusCode, text = http.StatusNotFound, fault("the offline model knows POST /chat/completions only")
+	case json.Unmarshal(body.Bytes(), &q) != nil:
+		answer.StatusCode, text = http.StatusBadRequest, fault("the request is not JSON")
+	case q.Stream:
+		answer.Header.Set("Content-Type", "text/event-stream")
+		answer.ContentLength, answer.Body = -1, io.NopCloser(&events{t.stream(q, body.Len())})
+	default:
+		text = encode(t.completion(q, body.Len()))
 	}
-	text := q.answer()
-	in, out := len(body)/4, len(text)/4+1
-	return http.StatusOK, map[string]any{
-		"id": "chatcmpl-offline", "object": "chat.completion", "created": t.now().Unix(), "model": q.Model,
-		"choices": []any{map[string]any{"index": 0, "message": map[string]any{"role": "assistant", "content": text}, "finish_reason": "stop"}},
-		"usage":   map[string]any{"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out},
+	if answer.Body == nil {
+		answer.ContentLength, answer.Body = int64(len(text)), io.NopCloser(strings.NewReader(text))
+	}
+	answer.Status = fmt.Sprint(answer.StatusCode, " ", http.StatusText(answer.StatusCode))
+	return answer, nil
+}
+
+// frame is what an answer and each event of a stream have in common.
+func (t transport) frame(q request, object string, choices ...any) map[string]any {
+	return map[string]any{
+		"id": "chatcmpl-offline", "object": object, "created": t.now().Unix(), "model": q.Model,
+		"choices": append([]any{}, choices...),
 	}
 }
 
-func fault(message string) map[string]any {
-	return map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error"}}
+// usage takes four bytes for a token.
+func usage(asked, said int) map[string]any {
+	in, out := asked/4, said/4+1
+	return map[string]any{"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out}
+}
+
+func (t transport) completion(q request, asked int) map[string]any {
+	text := q.answer()
+	said := t.frame(q, "chat.completion", map[string]any{
+		"index": 0, "message": map[string]any{"role": "assistant", "content": text}, "finish_reason": "stop",
+	})
+	said["usage"] = usage(asked, len(text))
+	return said
+}
+
+func fault(message string) string {
+	return encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error"}})
 }
 
 // answer plays the role that the schema tells.
