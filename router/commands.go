@@ -47,6 +47,7 @@ const helpText = `I plan what you ask, do it step by step, check each step and a
 Just write to me. These commands work at any time:
 /status – what I am doing
 /plan – the plan I am on, or the last one
+/why – why it went as it did, step by step
 /cancel – stop what I am doing for you
 /reset – forget this conversation
 /whoami – who you are to me
@@ -77,6 +78,8 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 		text, err = r.status(ctx, entry.Event.Conversation)
 	case "plan":
 		text, err = r.plan(ctx, entry.Event.Conversation)
+	case "why":
+		return r.why(ctx, entry, l, args)
 	case "cancel":
 		entry.Effect, entry.AnyPerson = EffectCancel, person.Role == RoleAdmin
 		entry.Dropped = l.notice(entry.Event, "Cancelled before it began.")

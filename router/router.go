@@ -40,6 +40,7 @@ type Ledger interface {
 	Outbox
 	Files
 	Views
+	Reasons
 }
 
 // An Attached is a channel with the router's part of its settings.

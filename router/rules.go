@@ -1,7 +1,7 @@
 package router
 
 // The rules by which a sender is let in or kept out, as they stand beside the message
-// in the ledger; admission says each in words.
+// in the ledger; Admission says each in words.
 const (
 	rulePeople     = "people"           // the identity is somebody's
 	rulePeopleHere = "people.group"     // the same, in a group that is allowed
@@ -19,10 +19,11 @@ const (
 	ruleGroupsDisabled = "channel.groups_disabled"
 )
 
-// admission says in a sentence what a rule says of who wrote as identity on channel;
-// empty: the message is older than rules are kept.
-func admission(rule, identity, channel string) string {
-	switch rule {
+// Admission says in words why a message was taken or not; empty: the message is older
+// than rules are kept.
+func Admission(m *AskedView) string {
+	identity, channel := m.Identity, m.Channel
+	switch m.Rule {
 	case rulePeople:
 		return "let in, because the identity " + identity + " belongs to them in [[people]]"
 	case rulePeopleHere:

@@ -36,7 +36,7 @@ const (
 		FROM events e JOIN sessions s ON s.id = e.session_id LEFT JOIN messages m ON m.id = e.message_id
 		WHERE s.key = ? AND e.n > ? ORDER BY e.n LIMIT ?`
 	listDeliveries = `
-		SELECT d.id, coalesce(m.turn_id, 0) AS turn_id, d.channel, c.conversation, d.state, d.outcome, d.detail, d.part, d.tries,
+		SELECT d.id, d.message_id, coalesce(m.turn_id, 0) AS turn_id, d.channel, c.conversation, d.state, d.outcome, d.detail, d.part, d.tries,
 			d.repeated, d.platform_id, d.text, d.updated_at
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id
 		WHERE (? = '' OR d.state = ?) ORDER BY d.id DESC LIMIT ?`
@@ -242,25 +242,12 @@ func (r *Router) Events(ctx context.Context, session string, n int64, limit int)
 // Deliveries implements router.Views.
 func (r *Router) Deliveries(ctx context.Context, state string, limit int) (views []router.DeliveryView, err error) {
 	err = r.db.read(ctx, "list deliveries", func(t *tx) error {
-		var rows []struct {
-			ID                                            int64
-			TurnID                                        int64 `db:"turn_id"`
-			Channel, Conversation, State, Outcome, Detail string
-			Part, Tries                                   int
-			Repeated                                      bool
-			PlatformID                                    string `db:"platform_id"`
-			Text                                          string
-			UpdatedAt                                     int64 `db:"updated_at"`
-		}
+		var rows []deliveryRow
 		if err := t.all(&rows, listDeliveries, state, state, limit); err != nil {
 			return err
 		}
-		for _, d := range rows {
-			views = append(views, router.DeliveryView{
-				ID: d.ID, TurnID: d.TurnID, Channel: d.Channel, Conversation: d.Conversation, State: d.State, Outcome: d.Outcome,
-				Detail: d.Detail, Part: d.Part, Tries: d.Tries, Repeated: d.Repeated, PlatformID: d.PlatformID, Text: d.Text,
-				UpdatedAt: instant(d.UpdatedAt),
-			})
+		for i := range rows {
+			views = append(views, rows[i].view())
 		}
 		return nil
 	})

@@ -40,6 +40,7 @@ type cli struct {
 	Doctor   doctorCmd   `cmd:"" help:"Check settings, database, model, sandbox; say how to mend what fails."`
 	Settings settingsCmd `cmd:"" name:"config" help:"Check or show the settings."`
 	Turn     turnCmd     `cmd:"" help:"What was asked and how it was answered."`
+	Explain  explainCmd  `cmd:"" help:"Why it was answered so."`
 	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not."`
 	Channel  channelCmd  `cmd:"" help:"How the channels are."`
 	Person   personCmd   `cmd:"" help:"Who is let in."`
@@ -48,7 +49,6 @@ type cli struct {
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 
 	// What later versions bring answers with a clear sentence.
-	Explain    later `cmd:"" hidden:""`
 	Token      later `cmd:"" hidden:""`
 	Job        later `cmd:"" hidden:""`
 	Memory     later `cmd:"" hidden:""`

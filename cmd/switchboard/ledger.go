@@ -36,11 +36,12 @@ func (c *deliveryListCmd) Run(a *app) error {
 
 // personCmd shows who is let in.
 type personCmd struct {
-	List   personListCmd `cmd:"" help:"Everybody the bot knows."`
-	Add    later         `cmd:"" hidden:""`
-	Role   later         `cmd:"" hidden:""`
-	Link   later         `cmd:"" hidden:""`
-	Remove later         `cmd:"" hidden:""`
+	List    personListCmd    `cmd:"" help:"Everybody the bot knows."`
+	Refused personRefusedCmd `cmd:"" help:"Who wrote and was not served, and by which rule."`
+	Add     later            `cmd:"" hidden:""`
+	Role    later            `cmd:"" hidden:""`
+	Link    later            `cmd:"" hidden:""`
+	Remove  later            `cmd:"" hidden:""`
 }
 
 type personListCmd struct {

@@ -75,6 +75,14 @@ func (s *localServer) routes() http.Handler {
 		turn, err := ledger.Turn(r.Context(), id(r), r.FormValue("prompts") != "")
 		reply(w, turn, err)
 	})
+	mux.HandleFunc("GET /turns/{id}/explain", func(w http.ResponseWriter, r *http.Request) {
+		explanation, err := ledger.Explain(r.Context(), id(r))
+		reply(w, explanation, err)
+	})
+	mux.HandleFunc("GET /refused", func(w http.ResponseWriter, r *http.Request) {
+		list, err := ledger.KeptOut(r.Context(), limit(r))
+		reply(w, list, err)
+	})
 	mux.HandleFunc("POST /turns/{id}/cancel", func(w http.ResponseWriter, r *http.Request) {
 		reply(w, struct{}{}, s.engine.router.Cancel(r.Context(), id(r)))
 	})

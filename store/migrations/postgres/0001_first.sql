@@ -364,3 +364,4 @@ CREATE TABLE audit (
 	created_at bigint NOT NULL -- µs
 );
 CREATE INDEX audit_created ON audit (created_at);
+CREATE INDEX audit_turn ON audit (turn_id) WHERE turn_id IS NOT NULL;

@@ -367,3 +367,4 @@ CREATE TABLE audit (
 	created_at INTEGER NOT NULL -- µs
 ) STRICT;
 CREATE INDEX audit_created ON audit (created_at);
+CREATE INDEX audit_turn ON audit (turn_id) WHERE turn_id IS NOT NULL;

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"switchboard/channels/console"
+	"switchboard/router"
+)
+
+// explainCmd says why something went as it did.
+type explainCmd struct {
+	Turn explainTurnCmd `cmd:"" help:"Who was let in and why, who worked on it, each step with the rule that decided and its cost, what became of the answer."`
+}
+
+type explainTurnCmd struct {
+	ID   int64 `arg:"" help:"The turn's number."`
+	JSON bool  `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *explainTurnCmd) Run(a *app) error {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	var e router.Explanation
+	if err := a.ask(fmt.Sprintf("/turns/%d/explain", c.ID), &e); err != nil {
+		return fmt.Errorf("turn %d: %w", c.ID, err)
+	}
+	if c.JSON {
+		return printJSON(a.out, e)
+	}
+	_, err = io.WriteString(a.out, console.Printable(e.Text(settings.Budget.Currency, time.Local))) // models and outputs may hold anything
+	return err
+}
+
+type personRefusedCmd struct {
+	Limit int  `default:"50" help:"At most so many."`
+	JSON  bool `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *personRefusedCmd) Run(a *app) error {
+	return list(a, "/refused?"+query("", c.Limit), c.JSON, "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m router.KeptOutView) []any {
+		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(m.Author, 30), m.Rule, oneLine(m.Text, 60)}
+	})
+}

@@ -1,0 +1,80 @@
+package main_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/router"
+)
+
+// Why a turn went as it did is told from rows alone: the same with an engine beside it
+// and with none.
+//
+// promise: P12.explained
+func TestExplainTurn(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", doing("echo hi"), "u1")
+	r.up()
+	r.platform.Say("cu9", "u9", "let me in")
+	r.ask("u1", "run it", 20*time.Second)
+	id := fmt.Sprint(r.turnOf("run it").ID)
+	r.await("the answer is settled", 10*time.Second, func() bool {
+		for _, d := range r.deliveries() {
+			if d.State != "sent" {
+				return false
+			}
+		}
+		return true
+	})
+	check := func() string {
+		t.Helper()
+		out, errs, code := r.command("explain", "turn", id)
+		if code != 0 || errs != "" {
+			t.Fatalf("exit %d: %s", code, errs)
+		}
+		for _, line := range []string{
+			`Turn ` + id + `: done \(answered\), .+ after it was asked`,
+			`  .* u1 \(scripted:u1\) in play:cu1`,
+			`    u1: let in, because the identity scripted:u1 belongs to them in \[\[people\]\] \(rule people\)`,
+			`  .* engine \d+ \(host .+, process \d+\), .+ after it was asked`,
+			`Plan 1: run it`,
+			`  planner asked fake/model: .+, \d+ tokens in, \d+ out`,
+			`  1\. exec: echo hi`,
+			`    done after .+, allowed by rule role\.admin`,
+			`    reviewer asked fake/model: .*`,
+			`    review: ok.*`,
+			`  2\. msg: Say that it is done\.`,
+			`    part 1 \(delivery \d+\): sent`,
+			`Cost: 3 model calls, \d+ tokens in, \d+ out`,
+		} {
+			if !regexp.MustCompile(`(?m)^` + line + `$`).MatchString(out) {
+				t.Errorf("no line is like %q:\n%s", line, out)
+			}
+		}
+		return out
+	}
+	beside := check()
+	e := list[router.Explanation](r, "explain", "turn", id, "--json")
+	if len(e.Attempts) != 1 || e.Attempts[0].Steps[0].Rule != "role.admin" || e.Asked[0].Rule != "people" || len(e.Holders) != 1 {
+		t.Errorf("as JSON: %+v", e)
+	}
+	kept := list[[]router.KeptOutView](r, "person", "refused", "--json")
+	if len(kept) != 1 || kept[0].Rule != "people.unknown" || kept[0].Text != "let me in" {
+		t.Errorf("who was refused: %+v", kept)
+	}
+	if code := r.stop(20 * time.Second); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if alone := check(); alone != beside {
+		t.Errorf("with no engine it says\n%s\nbeside one\n%s", alone, beside)
+	}
+	if out, errs, code := r.command("explain", "turn", "999"); code != 1 || out != "" || !strings.Contains(errs, "turn 999: not found") {
+		t.Errorf("exit %d, %q, %q", code, out, errs)
+	}
+	if _, _, code := r.command("explain", "turn"); code != 2 {
+		t.Errorf("with no number: exit %d", code)
+	}
+}

@@ -1,0 +1,237 @@
+package router
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Text tells an operator why a turn went as it did: what was asked and why it was
+// taken, who worked on it, each step with the rule that decided about it and what it
+// cost, and what became of each message. Currency is what costs are in, zone where the
+// reader is. What people, models and tools wrote stands in it as it is.
+func (e *Explanation) Text(currency string, zone *time.Location) string {
+	t := &telling{currency: currency, zone: zone}
+	t.line(0, "Turn %d: %s", e.ID, e.ended())
+	t.asked(e)
+	t.holders(e)
+	for i := range e.Attempts {
+		t.attempt(&e.Attempts[i])
+	}
+	t.said(e)
+	if len(e.Audit) > 0 {
+		t.line(0, "\nDone by hand")
+		for _, a := range e.Audit {
+			t.line(1, "%s  %s: %s %s, now %s (rule %s)", t.at(a.At), a.Person, a.Action, a.Target, a.Outcome, a.Rule)
+		}
+	}
+	t.line(0, "\nCost: %s", t.cost(e.Calls, e.TokensIn, e.TokensOut, e.Cost))
+	return t.String()
+}
+
+// telling is a text in the making.
+type telling struct {
+	strings.Builder
+	currency string
+	zone     *time.Location
+}
+
+func (t *telling) line(depth int, format string, args ...any) {
+	t.WriteString(strings.Repeat("  ", depth))
+	fmt.Fprintf(t, format, args...)
+	t.WriteByte('\n')
+}
+
+func (t *telling) at(when time.Time) string { return when.In(t.zone).Format("2006-01-02 15:04:05") }
+
+// cost says what model calls cost; a price only where one is known.
+func (t *telling) cost(calls int, in, out int64, cost float64) string {
+	text := fmt.Sprintf("%s, %d tokens in, %d out", counted(calls, "model call"), in, out)
+	if cost > 0 {
+		text += fmt.Sprintf(", %.6f %s", cost, t.currency)
+	}
+	return text
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// ended says how the turn stands.
+func (e *Explanation) ended() string {
+	text := e.State
+	if e.Outcome != "" {
+		text += " (" + e.Outcome + ")"
+	}
+	if e.MergedInto != 0 {
+		text += fmt.Sprintf(", turn %d answers it", e.MergedInto)
+	}
+	if e.FinishedAt != nil {
+		text += ", " + e.FinishedAt.Sub(e.CreatedAt).Round(time.Millisecond).String() + " after it was asked"
+	}
+	return text
+}
+
+func (t *telling) asked(e *Explanation) {
+	t.line(0, "\nAsked")
+	for i := range e.Asked {
+		m := &e.Asked[i]
+		added := ""
+		if i > 0 {
+			added = ", added"
+		}
+		t.line(1, "%s%s  %s (%s) in %s:%s", t.at(m.At), added, m.Author, m.Identity, m.Channel, m.Conversation)
+		t.line(2, "%s", shorten(m.Text, 300))
+		if m.Why != "" {
+			t.line(2, "%s: %s (rule %s)", m.Person, m.Why, m.Rule)
+		}
+		if m.Taint != "" {
+			t.line(2, "it brought text from elsewhere (%s), which may not give orders", m.Taint)
+		}
+	}
+}
+
+func (t *telling) holders(e *Explanation) {
+	if len(e.Holders) == 0 {
+		t.line(0, "\nNo engine has worked on it.")
+		return
+	}
+	t.line(0, "\nWorked on by")
+	if e.HoldersCut {
+		t.line(1, "earlier engines, which are left out")
+	}
+	for i, h := range e.Holders {
+		waited := ""
+		if i == 0 && !e.HoldersCut {
+			waited = ", " + max(h.From.Sub(e.CreatedAt), 0).Round(time.Millisecond).String() + " after it was asked"
+		}
+		t.line(1, "%s  %s%s", t.at(h.From), engineName(&h), waited)
+	}
+}
+
+func engineName(h *HolderView) string {
+	if h.PID == 0 {
+		return fmt.Sprintf("engine %d", h.Engine)
+	}
+	return fmt.Sprintf("engine %d (host %s, process %d)", h.Engine, h.Host, h.PID)
+}
+
+func (t *telling) attempt(a *AttemptView) {
+	if a.Goal == "" {
+		t.line(0, "\nPlan %d: none that was valid", a.Attempt+1)
+	} else {
+		t.line(0, "\nPlan %d: %s", a.Attempt+1, shorten(a.Goal, 300))
+	}
+	for i := range a.Calls {
+		t.call(1, &a.Calls[i])
+	}
+	for i := range a.Steps {
+		s := &a.Steps[i]
+		t.line(1, "%d. %s", s.Position+1, s.what())
+		t.line(2, "%s", s.became())
+		for j := range s.Calls {
+			t.call(2, &s.Calls[j])
+		}
+		if s.Review != nil {
+			t.line(2, "review: %s", s.verdict())
+		}
+	}
+}
+
+func (t *telling) call(depth int, c *CallView) {
+	text := fmt.Sprintf("%s asked %s/%s: %s, %d tokens in, %d out", c.Role, c.Provider, c.Model, c.Duration, c.TokensIn, c.TokensOut)
+	if c.Cost > 0 {
+		text += fmt.Sprintf(", %.6f %s", c.Cost, t.currency)
+	}
+	if c.Error != "" {
+		text += "; it failed: " + shorten(c.Error, 300)
+	}
+	t.line(depth, "%s", text)
+}
+
+// what names a step.
+func (s *StepView) what() string {
+	text := s.Type
+	if s.Tool != "" {
+		text += " " + s.Tool
+	}
+	if s.Args != "" {
+		text += " " + shorten(s.Args, 200)
+	}
+	if s.Detail != "" {
+		text += ": " + shorten(s.Detail, 300)
+	}
+	return text
+}
+
+// became says what became of a step, and which rule decided about it.
+func (s *StepView) became() string {
+	text := s.State
+	if s.Outcome != "" && s.Outcome != "ok" {
+		text += " (" + s.Outcome + ")"
+	}
+	if s.StartedAt != nil && s.FinishedAt != nil {
+		text += " after " + s.FinishedAt.Sub(*s.StartedAt).Round(time.Millisecond).String()
+	}
+	switch {
+	case s.Rule != "" && strings.HasPrefix(s.Outcome, "refused"):
+		text += ", refused by rule " + s.Rule
+	case s.Rule != "":
+		text += ", allowed by rule " + s.Rule
+	}
+	if s.Reason != "" {
+		text += ": " + shorten(s.Reason, 300)
+	}
+	if s.Taint != "" {
+		text += "; it brought text from elsewhere (" + s.Taint + ")"
+	}
+	return text
+}
+
+// verdict is the reviewer's word.
+func (s *StepView) verdict() string {
+	if s.Review.Reason == "" {
+		return s.Review.Status
+	}
+	return s.Review.Status + ", " + shorten(s.Review.Reason, 300)
+}
+
+func (t *telling) said(e *Explanation) {
+	if len(e.Said) == 0 {
+		t.line(0, "\nNothing was said.")
+		return
+	}
+	t.line(0, "\nSaid")
+	for i := range e.Said {
+		m := &e.Said[i]
+		kind := ""
+		if m.Notice {
+			kind = " (a fixed notice)"
+		}
+		t.line(1, "%s%s  %s", t.at(m.At), kind, shorten(m.Text, 300))
+		for j := range m.Parts {
+			t.line(2, "%s", m.Parts[j].became())
+		}
+	}
+}
+
+// became says what became of a part.
+func (d *DeliveryView) became() string {
+	text := fmt.Sprintf("part %d (delivery %d): %s", d.Part+1, d.ID, d.State)
+	if d.Outcome != "" {
+		text += " (" + d.Outcome + ")"
+	}
+	if d.Tries > 1 {
+		text += fmt.Sprintf(" after %d tries", d.Tries)
+	}
+	if d.Repeated {
+		text += ", marked as a repeat"
+	}
+	if d.Detail != "" && d.State != string(DeliverySent) {
+		text += ": " + shorten(d.Detail, 300)
+	}
+	return text
+}

@@ -1,0 +1,93 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"switchboard/agent/tools"
+)
+
+// why answers /why: about the newest turn of the conversation, the one whose message is
+// replied to, or the one of that number, in short.
+func (r *Router) why(ctx context.Context, entry Entry, l *line, args string) (Entry, error) {
+	conv := entry.Event.Conversation
+	var id int64
+	var err error
+	if args == "" {
+		id, err = r.Ledger.TurnOf(ctx, conv, entry.Event.Message.ReplyTo)
+	} else if id, err = strconv.ParseInt(strings.TrimPrefix(args, "#"), 10, 64); err != nil {
+		entry.Reply = l.notice(entry.Event, "Write /why, /why and a turn's number, or reply with /why to a message.")
+		return entry, nil
+	}
+	var e *Explanation
+	if err == nil {
+		e, err = r.Ledger.Explain(ctx, id)
+	}
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && e.Session != SessionKey(conv): // others' turns are theirs
+		entry.Reply = l.notice(entry.Event, "There is no such turn in this conversation.")
+	case err != nil:
+		return entry, fmt.Errorf("explain: %w", err)
+	default:
+		entry.Reply = l.notice(entry.Event, e.brief())
+		entry.Reply.Taint = e.taint() // of the words it repeats
+	}
+	return entry, nil
+}
+
+// taint is what the turn read of others.
+func (e *Explanation) taint() (t tools.Taint) {
+	for i := range e.Asked {
+		t = t.Join(tools.Taint(e.Asked[i].Taint))
+	}
+	for i := range e.Attempts {
+		for j := range e.Attempts[i].Steps {
+			t = t.Join(tools.Taint(e.Attempts[i].Steps[j].Taint))
+		}
+	}
+	return t
+}
+
+// briefSteps is how many steps of one plan /why tells of.
+const briefSteps = 20
+
+// brief tells the person in the chat, in Markdown.
+func (e *Explanation) brief() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**Turn %d**, %s.", e.ID, escape(e.ended()))
+	if len(e.Asked) > 0 {
+		m := &e.Asked[0]
+		fmt.Fprintf(&b, "\n%s asked: %s", escape(m.Author), escape(shorten(m.Text, 100)))
+		if m.Why != "" {
+			fmt.Fprintf(&b, "\n%s was %s.", escape(m.Person), escape(m.Why))
+		}
+	}
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		if a.Goal == "" {
+			fmt.Fprintf(&b, "\n\nPlan %d: none that was valid.", a.Attempt+1)
+			continue
+		}
+		fmt.Fprintf(&b, "\n\nPlan %d: %s", a.Attempt+1, escape(shorten(a.Goal, 200)))
+		for j := range a.Steps[:min(len(a.Steps), briefSteps)] {
+			s := &a.Steps[j]
+			fmt.Fprintf(&b, "\n%d\\. %s – %s", s.Position+1, escape(shorten(s.what(), 150)), escape(s.became()))
+			if s.Review != nil && s.Review.Status != "ok" {
+				fmt.Fprintf(&b, "; review: %s", escape(s.verdict()))
+			}
+		}
+	}
+	t := telling{}
+	fmt.Fprintf(&b, "\n\nCost: %s.", escape(t.cost(e.Calls, e.TokensIn, e.TokensOut, 0)))
+	for i := range e.Said {
+		for j := range e.Said[i].Parts {
+			if d := &e.Said[i].Parts[j]; d.State != string(DeliverySent) || d.Repeated {
+				fmt.Fprintf(&b, "\nOf what I said, %s.", escape(d.became()))
+			}
+		}
+	}
+	return b.String()
+}

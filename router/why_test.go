@@ -1,0 +1,42 @@
+package router_test
+
+import (
+	"strings"
+	"testing"
+
+	"switchboard/channels/channelstest/scripted"
+)
+
+// promise: P12.explained
+func TestWhy(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.platform.Say("c1", "ada", "/why")
+		if s := r.await(1)[0]; s.Text != "There is no such turn in this conversation." {
+			t.Errorf("with no turn: %q", s.Text)
+		}
+		r.platform.Say("c1", "ada", "one")
+		answer := r.await(2)[1]
+		r.platform.Say("c1", "ada", "two")
+		r.await(3)
+		r.platform.Say("c2", "bob", "mine")
+		r.await(4)
+		ask := func(m scripted.Message, want ...string) {
+			t.Helper()
+			n := len(r.platform.Sent())
+			r.platform.Write(m)
+			got := r.await(n + 1)[n].Text
+			for _, w := range want {
+				if !strings.Contains(got, w) {
+					t.Errorf("%q, in reply to %q: %q is not in\n%s", m.Text, m.ReplyTo, w, got)
+				}
+			}
+		}
+		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why"},
+			"ada asked: two", "let in, because the identity scripted:ada belongs to them", "done (answered)", "0 model calls")
+		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why", ReplyTo: string(answer.ID)}, "ada asked: one")
+		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why 1"}, "ada asked: one")
+		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why 3"}, "no such turn in this conversation") // bob's
+		ask(scripted.Message{Conversation: "c1", User: "ada", Text: "/why not"}, "Write /why")
+	})
+}

@@ -1,0 +1,171 @@
+package store_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// promise: P12.explained
+func TestExplainReadsEveryDecision(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		asked := claiming(entry("c1", "1", "run it"))
+		asked.Rule, asked.Taint = "people", "forwarded"
+		ref := h.accept(asked)[0].Claimed.TurnRef
+		call := func(step, role string) agent.Call {
+			return agent.Call{Step: step, Role: role, Answer: "{}", Usage: llm.Usage{In: 10, Out: 2, Cost: 0.5}, Exchange: llm.Exchange{Provider: "fake", Model: "m", Duration: time.Second}}
+		}
+		expect := "it ends well"
+		h.commit(ref, agent.Step{
+			Calls: []agent.Call{call("plan.0.1", "planner")},
+			Plan: &agent.PlanRow{Goal: "run it", Tasks: []agent.TaskRow{
+				{Task: agent.Task{Type: agent.TaskExec, Detail: "echo hi", Expect: &expect}, Position: 0},
+				{Task: agent.Task{Type: agent.TaskExec, Detail: "rm -r /", Expect: &expect}, Position: 1},
+				{Task: agent.Task{Type: agent.TaskMsg, Detail: "say it"}, Position: 2},
+			}},
+		})
+		change := func(position int, state agent.TaskState, result *tools.Result) []agent.TaskChange {
+			return []agent.TaskChange{{Position: position, Type: agent.TaskExec, State: state, Result: result}}
+		}
+		start := change(0, agent.TaskRunning, nil)
+		start[0].AllowedBy = "role.admin"
+		h.commit(ref, agent.Step{Tasks: start})
+		h.commit(ref, agent.Step{
+			Tasks: change(0, agent.TaskDone, &tools.Result{End: tools.EndOK, Output: "hi"}),
+			Calls: []agent.Call{call("review.0.0.1", "reviewer")}, Review: &agent.Review{Status: "ok", Reason: "as expected"},
+		})
+		h.commit(ref, agent.Step{Tasks: change(1, agent.TaskFailed, &tools.Result{
+			End: tools.EndRefused, Code: "not_permitted", Rule: "channel.tools_deny", Hint: "exec is switched off",
+		})})
+		h.commit(ref, agent.Step{
+			Calls: []agent.Call{call("plan.1.1", "planner")},
+			Say:   []agent.Say{{Position: -1, Text: "Half of it.", Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
+		}, *text("Half of it."))
+
+		e, err := h.r.Explain(h.ctx, ref.TurnID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(e.Asked) != 1 || e.Asked[0].Rule != "people" || !strings.Contains(e.Asked[0].Why, "tg:1 belongs to them") || e.Asked[0].Taint != "forwarded" {
+			t.Errorf("asked: %+v", e.Asked)
+		}
+		host, _ := os.Hostname()
+		if len(e.Holders) != 1 || e.Holders[0].Engine != h.owner() || e.Holders[0].Fence != ref.Fence || e.Holders[0].PID != os.Getpid() ||
+			e.Holders[0].Host != host || e.Holders[0].From.IsZero() {
+			t.Errorf("holders: %+v", e.Holders)
+		}
+		if len(e.Attempts) != 2 || len(e.Attempts[0].Calls) != 1 || len(e.Attempts[0].Steps) != 3 || e.Attempts[1].Goal != "" || len(e.Attempts[1].Calls) != 1 {
+			t.Fatalf("attempts: %+v", e.Attempts)
+		}
+		done, refused := e.Attempts[0].Steps[0], e.Attempts[0].Steps[1]
+		if done.Rule != "role.admin" || done.StartedAt == nil || done.FinishedAt == nil || len(done.Calls) != 1 || done.Review == nil {
+			t.Errorf("what was done: %+v", done)
+		}
+		if refused.Rule != "channel.tools_deny" || refused.Reason != "exec is switched off" || refused.StartedAt != nil {
+			t.Errorf("what was refused: %+v", refused)
+		}
+		if len(e.Said) != 1 || len(e.Said[0].Parts) != 1 || e.Said[0].Parts[0].State != "pending" || e.Cost != 1.5 {
+			t.Errorf("said: %+v, cost %v", e.Said, e.Cost)
+		}
+		told := e.Text("EUR", time.UTC)
+		for _, want := range []string{
+			"done (answered)", "marco: let in, because the identity tg:1 belongs to them in [[people]] (rule people)", "(forwarded)",
+			"engine " + nameOf(h.owner()) + " (host " + host, "Plan 1: run it", "planner asked fake/m: 1s, 10 tokens in, 2 out, 0.500000 EUR",
+			"allowed by rule role.admin", "review: ok, as expected", "failed (refused not_permitted), refused by rule channel.tools_deny: exec is switched off",
+			"Plan 2: none that was valid", "Half of it.", "): pending", "Cost: 3 model calls, 30 tokens in, 6 out, 1.500000 EUR",
+		} {
+			if !strings.Contains(told, want) {
+				t.Errorf("the text lacks %q:\n%s", want, told)
+			}
+		}
+		if _, err := h.r.Explain(h.ctx, ref.TurnID+7); !errors.Is(err, router.ErrNotFound) {
+			t.Errorf("a turn that is not there: %v", err)
+		}
+	})
+}
+
+// Every engine that held a turn is in its row, in order; of very many the latest.
+func TestHoldersAreKept(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c1", "1")
+		const times = 60
+		for range times {
+			if err := h.r.GiveBack(h.ctx, ref); err != nil {
+				t.Fatal(err)
+			}
+			got := h.claim(1)
+			if len(got) != 1 || got[0].TurnID != ref.TurnID {
+				t.Fatalf("claimed: %+v", got)
+			}
+			ref = got[0].TurnRef
+		}
+		e, err := h.r.Explain(h.ctx, ref.TurnID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(e.Holders); !e.HoldersCut || n < 15 || n > times {
+			t.Fatalf("%d holders, cut: %v", n, e.HoldersCut)
+		}
+		for i, holder := range e.Holders {
+			want := ref.Fence - int64(len(e.Holders)-1-i)
+			if holder.Engine != h.owner() || holder.Fence != want || holder.From.Before(time.Now().Add(-time.Hour)) {
+				t.Errorf("holder %d of %d: %+v, want fence %d", i, len(e.Holders), holder, want)
+			}
+		}
+		if !strings.Contains(e.Text("", time.UTC), "earlier engines, which are left out") {
+			t.Error("the text does not say that engines are left out")
+		}
+	})
+}
+
+func TestTurnOf(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		first := h.begun("c1", "1")
+		conv := entry("c1", "1", "").Event.Conversation
+		h.commit(first, agent.Step{Say: []agent.Say{{Position: -1, Text: "one"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("one"))
+		hold := h.hold()
+		d := h.begin(hold, conv.ID)
+		if _, err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "p1"}); err != nil {
+			t.Fatal(err)
+		}
+		second := h.begun("c1", "2")
+		for id, want := range map[string]int64{"m1": first.TurnID, "p1": first.TurnID, "m2": second.TurnID, "": second.TurnID, "nobody's": 0} {
+			got, err := h.r.TurnOf(h.ctx, conv, channels.MessageID(id))
+			if got != want || (want == 0) != errors.Is(err, router.ErrNotFound) {
+				t.Errorf("TurnOf(%q) = %d, %v; want %d", id, got, err, want)
+			}
+		}
+	})
+}
+
+// Who was kept out is listed with the rule.
+func TestKeptOut(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		eve := entry("c9", "9", "let me in")
+		eve.Class, eve.Person, eve.Identity, eve.Rule = router.ClassStranger, "", "tg:9", "people.unknown"
+		h.accept(eve, entry("c1", "1", "hello"))
+		list, err := h.r.KeptOut(h.ctx, 10)
+		if err != nil || len(list) != 1 || list[0].Rule != "people.unknown" || list[0].Text != "let me in" || list[0].Class != "stranger" ||
+			!strings.Contains(list[0].Why, "tg:9 belongs to nobody") {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
