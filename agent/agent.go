@@ -93,6 +93,7 @@ func (a *Agent) run(ctx context.Context, turn Turn, journal Journal) error {
 		return r.close(ctx, end)
 	}
 	if errors.Is(err, ErrRestart) {
+		r.takeBack(ctx)
 		return r.restart(ctx)
 	}
 	return err
@@ -123,6 +124,7 @@ func (r *run) execute(ctx context.Context, plan *PlanRow) (again bool, err error
 			return false, err
 		}
 		if aside, err := r.setAside(ctx, plan, i); err != nil || aside {
+			r.takeBack(ctx)
 			return aside, err
 		}
 		if plan.Tasks[i].Type == TaskMsg {

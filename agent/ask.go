@@ -24,6 +24,9 @@ type question struct {
 	// prompt builds both parts; size is how many bytes they may have together, 0
 	// for any number.
 	prompt func(size int) (system, user string)
+	// partial makes what reads the answer while it comes, one for each call; nil:
+	// nothing does.
+	partial func() partial
 }
 
 // ask returns the recorded answer to q, or asks the role's model and then the
@@ -133,27 +136,33 @@ func (r *run) worthWaiting(err error, spare bool) (time.Duration, bool) {
 	return limited.RetryAfter, limited.RetryAfter < most
 }
 
-// complete makes one call. With a fallback left it waits for a stalled model only
-// stall_timeout.
+// complete makes one call. With a fallback left it waits for a silent model only
+// stall_timeout: for its answer, or, where that is streamed, for each piece.
 func (r *run) complete(ctx context.Context, q question, step, model string, spare bool) (Call, error) {
-	timeout := r.cfg.LLMTimeout
-	if spare && r.cfg.StallTimeout > 0 && (timeout <= 0 || r.cfg.StallTimeout < timeout) {
-		timeout = r.cfg.StallTimeout
+	req := llm.Request{Role: q.role, Schema: q.schema, Timeout: r.cfg.LLMTimeout}
+	if spare {
+		req.Stall = r.cfg.StallTimeout
 	}
-	if timeout > 0 {
+	if q.partial != nil && r.turn.Place.Streams {
+		read := q.partial()
+		req.Stream = func(answer string) { r.stream(ctx, read(answer)) }
+	} else if req.Stall > 0 && (req.Timeout <= 0 || req.Stall < req.Timeout) {
+		req.Timeout = req.Stall
+	}
+	limited := ctx
+	if req.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
+		limited, cancel = context.WithTimeout(ctx, req.Timeout)
 		defer cancel()
 	}
-	system, user := q.prompt(r.promptSize(model))
-	response, err := r.models.Complete(ctx, model, llm.Request{
-		Role: q.role, System: system, User: user, Schema: q.schema, Timeout: timeout,
-	})
+	req.System, req.User = q.prompt(r.promptSize(model))
+	response, err := r.models.Complete(limited, model, req)
 	call := Call{Step: step, Role: q.role, Usage: response.Usage, Exchange: response.Exchange}
 	// A finished answer that is empty, cut off or no JSON is an answer all the
 	// same: what asked for it says what is wrong and asks again.
 	answered := errors.Is(err, llm.ErrUnavailable) && response.Finish != ""
 	if err != nil && !answered {
+		r.takeBack(ctx)
 		call.Error = tidy(err.Error())
 		return call, err
 	}

@@ -19,18 +19,23 @@ func (r *run) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 		}
 		call, err := r.ask(ctx, question{
 			step: r.planStep(attempt, try), role: rolePlanner, model: r.modelOf(rolePlanner),
-			schema: &PlanSchema,
-			prompt: func(size int) (string, string) { return r.plannerPrompt(attempt, retry, size) },
+			schema:  &PlanSchema,
+			prompt:  func(size int) (string, string) { return r.plannerPrompt(attempt, retry, size) },
+			partial: r.readyAnswer,
 		})
 		if err != nil {
 			return nil, err
 		}
 		if holdsSecrets(call.Answer) {
+			r.takeBack(ctx)
 			return nil, r.refuseSecrets(ctx, call)
 		}
 		plan, faults := parsePlan(call.Answer, r.cfg.MaxPlanTasks, r.cfg.Lenient)
 		if len(faults) == 0 {
 			faults = r.validate(plan)
+		}
+		if len(faults) > 0 {
+			r.takeBack(ctx)
 		}
 		if err := r.record(ctx, call, len(faults) == 0 && ready(plan)); err != nil {
 			return nil, err

@@ -32,6 +32,8 @@ type run struct {
 	// staged rides on the next commit. Nothing in it may be lost by a crash that
 	// could not be had again from what is committed.
 	staged Step
+
+	streamed string // what the person sees of the next message already
 }
 
 func newRun(a *Agent, turn Turn, journal Journal, resumed *State) *run {
@@ -143,6 +145,9 @@ func (r *run) flush(ctx context.Context) error {
 	defer done()
 	if err := r.journal.Commit(writing, s); err != nil {
 		return fmt.Errorf("commit turn %d: %w", r.turn.ID, err)
+	}
+	if len(s.Say) > 0 {
+		r.streamed = "" // the message stands in its place
 	}
 	r.staged = Step{}
 	return nil

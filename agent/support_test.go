@@ -40,6 +40,8 @@ type memJournal struct {
 	waiting []Incoming                      // sent and not merged yet
 	added   []Added
 	asked   int // how often Absorb was called
+	// what Stream was given
+	streamed []string
 }
 
 // send queues a message that may be merged into the turn, once.
@@ -53,9 +55,16 @@ func (j *memJournal) send(m Incoming) {
 	}
 }
 
-// Absorb counts as a commit when there is something to merge.
-func (j *memJournal) Stream(string) {}
+func (j *memJournal) Stream(text string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.streamed = append(j.streamed, text)
+	if j.end != nil {
+		panic("journal: streamed after the end")
+	}
+}
 
+// Absorb counts as a commit when there is something to merge.
 func (j *memJournal) Absorb(ctx context.Context, from int) ([]Incoming, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

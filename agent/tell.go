@@ -61,7 +61,8 @@ func (r *run) write(ctx context.Context, plan *PlanRow, i int) (Call, error) {
 	for try := 1; try <= workerTries; try++ {
 		call, err := r.ask(ctx, question{
 			step: fmt.Sprintf("worker.%d.%d.%d", plan.Attempt, i, try), role: roleWorker, model: r.modelOf(roleWorker),
-			prompt: func(size int) (string, string) { return r.workerPrompt(plan, i, size) },
+			prompt:  func(size int) (string, string) { return r.workerPrompt(plan, i, size) },
+			partial: asWritten,
 		})
 		if err != nil {
 			return Call{}, err
