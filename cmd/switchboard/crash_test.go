@@ -41,15 +41,7 @@ func TestCrashTelegram(t *testing.T) {
 // holds what the person saw, the platform and the ledger against the promises.
 func crashTest(t *testing.T, place func(*rig) place) {
 	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("CRASH_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("seed %d (CRASH_SEED=%d runs it again)", seed, seed)
-	c := newCrash(t, seed, place)
+	c := newCrash(t, crashSeed(t), place, "")
 	fell := map[string]int{}
 	for kill := range crashKills {
 		c.rig.start()
@@ -77,6 +69,20 @@ func crashTest(t *testing.T, place func(*rig) place) {
 	}
 }
 
+// crashSeed is the seed of this run, or the one that is asked for.
+func crashSeed(t *testing.T) uint64 {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if s := os.Getenv("CRASH_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("seed %d (CRASH_SEED=%d runs it again)", seed, seed)
+	return seed
+}
+
 // A crash is one run of the crash test.
 type crash struct {
 	t        *testing.T
@@ -88,9 +94,10 @@ type crash struct {
 	planning atomic.Int32
 }
 
-func newCrash(t *testing.T, seed uint64, place func(*rig) place) *crash {
+// newCrash adds to the table [router] what router holds.
+func newCrash(t *testing.T, seed uint64, place func(*rig) place, router string) *crash {
 	c := &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: fmt.Sprintf("crash_%d_%d", os.Getpid(), seed)}
-	c.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
+	c.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"+router)
 	c.place = place(c.rig)
 	c.rig.append(c.place.settings())
 	c.rig.model.Handle(c.think)

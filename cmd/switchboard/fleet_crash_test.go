@@ -1,0 +1,99 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/store/storetest"
+)
+
+// Two engines on one PostgreSQL, one of which is killed at any instant and started
+// again, 25 times: the promises of TestCrash hold, and both did their share.
+//
+// promise: P1.kill-loses-nothing
+// promise: P7.done-once
+func TestTwoEngines(t *testing.T) {
+	t.Parallel()
+	crashTwo(t, func(r *rig) place { return newScriptedPlace(r.platform) })
+}
+
+// The same over the Bot API: its updates are polled by one engine at a time.
+//
+// promise: P2.repeated-marked
+func TestTwoEnginesTelegram(t *testing.T) {
+	t.Parallel()
+	var telegram *telegramPlace
+	crashTwo(t, func(r *rig) place {
+		telegram = newTelegramPlace(r.t)
+		return telegram
+	})
+	polls := 0
+	for _, call := range telegram.server.Calls("getUpdates") {
+		polls++
+		if call.Rejected != nil && strings.Contains(call.Rejected.Error(), "Conflict") {
+			t.Errorf("two pollers met at %s: %v", call.At, call.Rejected)
+		}
+	}
+	t.Logf("%d polls", polls)
+}
+
+// crashTwo is crashTest with two engines, each killed at random.
+func crashTwo(t *testing.T, place func(*rig) place) {
+	t.Helper()
+	seed := crashSeed(t)
+	url := storetest.PostgresURL(t)
+	c := newCrash(t, seed, place, "workers = 4\n")
+	f := newFleet(c.rig, url, "one", "two")
+	f.up()
+	for kill := range crashKills {
+		c.write((kill + 1) * crashTurns / crashKills)
+		time.Sleep(time.Duration(20+c.random.IntN(230)) * time.Millisecond)
+		victim := f.engines[c.random.IntN(2)]
+		victim.kill()
+		f.other(victim).mustLive()
+		if kill%2 == 0 {
+			time.Sleep(time.Duration(c.random.IntN(500)) * time.Millisecond) // the other is alone
+		}
+		victim.up()
+	}
+	for _, m := range f.engines {
+		m.kill()
+	}
+	f.up()
+	c.settle()
+	c.check()
+	f.shared()
+	f.stop()
+}
+
+// A channel goes to the other engine when its holder is killed and stays away.
+//
+// promise: P1.kill-loses-nothing
+func TestTakeover(t *testing.T) {
+	t.Parallel()
+	f := twoEngines(t, "", "u1")
+	f.model.Handle(echo)
+	f.up()
+	if got := f.ask("u1", "first", 20*time.Second); got != "heard: first" {
+		t.Errorf("answer %q", got)
+	}
+	for _, text := range []string{"second", "third"} {
+		holder := f.holder("play")
+		if holder == nil {
+			t.Fatal("nobody holds the channel")
+		}
+		holder.kill()
+		began := time.Now()
+		if got := f.ask("u1", text, 30*time.Second); got != "heard: "+text {
+			t.Errorf("answer %q", got)
+		}
+		t.Logf("answered %s after the kill", time.Since(began).Round(time.Millisecond))
+		began = time.Now()
+		holder.up()
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("the killed engine was ready %s after its start: it must wait for nothing of its own", took)
+		}
+	}
+	f.stop()
+}

@@ -1,0 +1,252 @@
+package main_test
+
+import (
+	"database/sql"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"switchboard/store/storetest"
+)
+
+// A fleet is several engines on one database and one data folder, beside a platform
+// and a model: the processes a crowd of machines would run.
+type fleet struct {
+	*rig
+	url     string // of the database, for the test's own looks
+	engines []*member
+}
+
+// A member is one engine of a fleet, started again and again as another process.
+type member struct {
+	fleet  *fleet
+	name   string
+	env    []string // settings of this engine alone
+	cmd    *exec.Cmd
+	exited chan struct{}
+	log    *logBuffer
+	pids   []int // of all its processes so far
+}
+
+// newFleet makes engines over r, whose settings name no store yet. They run when
+// they are started.
+func newFleet(r *rig, url string, names ...string) *fleet {
+	r.t.Helper()
+	r.append(fmt.Sprintf("[store]\nurl = %q\n", url))
+	f := &fleet{rig: r, url: url}
+	for _, name := range names {
+		f.engines = append(f.engines, &member{fleet: f, name: name, log: &logBuffer{}})
+	}
+	r.t.Cleanup(func() {
+		for _, m := range f.engines {
+			if m.cmd != nil {
+				m.thaw()
+				m.kill()
+			}
+			if r.t.Failed() {
+				r.t.Logf("engine %s, the end of its log:\n%s", m.name, tail(m.log.String(), 4000))
+			}
+		}
+	})
+	return f
+}
+
+// twoEngines is a fleet of two on an empty schema, whose planner is the fake model
+// and whose people are admins.
+func twoEngines(t *testing.T, extra string, people ...string) *fleet {
+	t.Helper()
+	url := storetest.PostgresURL(t)
+	return newFleet(newRig(t, people, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"+extra), url, "one", "two")
+}
+
+// start runs the engine.
+func (m *member) start() {
+	m.fleet.t.Helper()
+	m.cmd = exec.Command(binary.path, "--config", m.fleet.config, "serve")
+	m.cmd.Dir, m.cmd.Env = m.fleet.dir, append(environ(), m.env...)
+	m.cmd.Stderr = m.log
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := m.cmd.Start(); err != nil {
+		m.fleet.t.Fatal(err)
+	}
+	m.exited = make(chan struct{})
+	cmd, exited := m.cmd, m.exited
+	go func() { cmd.Wait(); close(exited) }()
+	m.pids = append(m.pids, cmd.Process.Pid)
+}
+
+// up runs the engine and waits until it says that it is ready.
+func (m *member) up() {
+	m.fleet.t.Helper()
+	before := strings.Count(m.log.String(), `"ready"`)
+	m.start()
+	m.fleet.await("engine "+m.name+" is ready", 30*time.Second, func() bool {
+		m.mustLive()
+		return strings.Count(m.log.String(), `"ready"`) > before
+	})
+}
+
+// mustLive fails the test when the engine ended by itself.
+func (m *member) mustLive() {
+	m.fleet.t.Helper()
+	select {
+	case <-m.exited:
+		ended := m.cmd.ProcessState
+		m.cmd = nil
+		m.fleet.t.Fatalf("engine %s ended by itself: %s", m.name, ended)
+	default:
+	}
+}
+
+func (m *member) kill() {
+	m.cmd.Process.Kill()
+	<-m.exited
+	m.cmd = nil
+}
+
+// freeze stops the process where it stands; its commands and helpers run on.
+func (m *member) freeze() { m.cmd.Process.Signal(syscall.SIGSTOP) }
+func (m *member) thaw()   { m.cmd.Process.Signal(syscall.SIGCONT) }
+
+// stop asks the engine to end and wants it to end well.
+func (m *member) stop() {
+	m.fleet.t.Helper()
+	cmd := m.cmd
+	cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-m.exited:
+	case <-time.After(20 * time.Second):
+		m.fleet.t.Fatalf("engine %s did not end within 20 s of SIGTERM", m.name)
+	}
+	m.cmd = nil
+	if code := cmd.ProcessState.ExitCode(); code != 0 {
+		m.fleet.t.Errorf("engine %s: exit %d after SIGTERM", m.name, code)
+	}
+}
+
+func (f *fleet) up() {
+	f.t.Helper()
+	for _, m := range f.engines {
+		m.up()
+	}
+}
+
+func (f *fleet) stop() {
+	f.t.Helper()
+	for _, m := range f.engines {
+		m.stop()
+	}
+}
+
+// query asks the database for rows of texts.
+func (f *fleet) query(query string, args ...any) (list [][]string) {
+	f.t.Helper()
+	db, err := sql.Open("postgres", f.url+"&connect_timeout=5")
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(query, args...)
+	if err != nil {
+		f.t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	for rows.Next() {
+		row, into := make([]string, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			f.t.Fatalf("%s: %v", query, err)
+		}
+		list = append(list, row)
+	}
+	if err := rows.Err(); err != nil {
+		f.t.Fatalf("%s: %v", query, err)
+	}
+	return list
+}
+
+// count asks the database for one number.
+func (f *fleet) count(query string, args ...any) int {
+	f.t.Helper()
+	n, err := strconv.Atoi(f.query(query, args...)[0][0])
+	if err != nil {
+		f.t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// owners maps the owners of all processes so far to their engines.
+func (f *fleet) owners() map[string]*member {
+	f.t.Helper()
+	list := map[string]*member{}
+	for _, row := range f.query("SELECT id, pid FROM owners") {
+		for _, m := range f.engines {
+			if pid, _ := strconv.Atoi(row[1]); slices.Contains(m.pids, pid) {
+				list[row[0]] = m
+			}
+		}
+	}
+	return list
+}
+
+// holder is the engine that holds the channel now; nil: none of them.
+func (f *fleet) holder(channel string) *member {
+	f.t.Helper()
+	rows := f.query("SELECT owner FROM leases WHERE kind = 'channel' AND name = $1 AND owner IS NOT NULL", channel)
+	if len(rows) == 0 {
+		return nil
+	}
+	return f.owners()[rows[0][0]]
+}
+
+// other is an engine that is not m.
+func (f *fleet) other(m *member) *member {
+	return f.engines[(slices.Index(f.engines, m)+1)%len(f.engines)]
+}
+
+// finished counts the ended turns by the engine that held them last.
+func (f *fleet) finished() map[string]int {
+	f.t.Helper()
+	owners, n := f.owners(), map[string]int{}
+	for _, row := range f.query("SELECT holders FROM turns WHERE state IN ('done', 'failed')") {
+		words := strings.Fields(row[0])
+		if len(words) == 0 {
+			f.t.Fatal("a turn ended that nobody held")
+		}
+		owner, _, _ := strings.Cut(words[len(words)-1], ":")
+		m := owners[owner]
+		if m == nil {
+			f.t.Fatalf("owner %s is none of the engines", owner)
+		}
+		n[m.name]++
+	}
+	return n
+}
+
+// shared wants each engine to have finished a fifth of the turns at least.
+func (f *fleet) shared() {
+	f.t.Helper()
+	n := f.finished()
+	all := 0
+	for n := range maps.Values(n) {
+		all += n
+	}
+	for _, m := range f.engines {
+		if 5*n[m.name] < all {
+			f.t.Errorf("engine %s finished %d of %d turns, less than a fifth", m.name, n[m.name], all)
+		}
+	}
+	f.t.Logf("finished by engine: %v", n)
+}
