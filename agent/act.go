@@ -33,6 +33,11 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 	if refused != nil {
 		return r.settle(ctx, plan, i, TaskFailed, refused)
 	}
+	if task.State == TaskPending {
+		if result := r.doneBefore(plan, i); result != nil {
+			return r.settle(ctx, plan, i, TaskDone, result)
+		}
+	}
 	doing, over := r.guard(ctx, task.Task)
 	defer over()
 	if task.State == TaskPending {

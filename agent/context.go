@@ -15,7 +15,7 @@ import (
 //
 //	planner   system: role file, Permitted tools
 //	          user:   Date and time, Where you speak, Known facts, Open questions,
-//	                  Summary so far, Recent messages, [Earlier attempts, Completed
+//	                  Summary so far, Recent messages, [Tried before], [Earlier attempts, Completed
 //	                  tasks, Remaining tasks, What failed or What was stopped],
 //	                  [Your last plan, Faults in your last plan], [Attachments],
 //	                  [Quoted message], [Added meanwhile], New message
@@ -92,6 +92,7 @@ func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
 	}
 	r.summary(&p)
 	r.recent(&p, cut.lines)
+	r.former(&p, cut)
 	if attempt > 0 {
 		r.history(&p, attempt, cut)
 	}

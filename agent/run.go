@@ -53,7 +53,7 @@ func newRun(a *Agent, turn Turn, journal Journal, resumed *State) *run {
 	for _, call := range state.Calls {
 		r.calls[call.Step] = call
 	}
-	r.taint = contextTaint(turn, &state)
+	r.taint = contextTaint(turn, &state).Join(formerTaint(state.Former))
 	for _, plan := range state.Plans {
 		for _, task := range plan.Tasks {
 			r.inherit(task.Result)

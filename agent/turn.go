@@ -128,6 +128,9 @@ type State struct {
 	Plans []PlanRow // by Attempt
 	Said  []Say     // messages, in order
 	Added []Added   // messages merged since the turn began, in order
+	// Former are the turns whose work this one is to do again, oldest first: the first is
+	// the one whose message Turn.Message is.
+	Former []Former
 }
 
 // A Fact is something remembered.
