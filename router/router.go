@@ -41,6 +41,7 @@ type Ledger interface {
 	Files
 	Views
 	Reasons
+	Mending
 }
 
 // An Attached is a channel with the router's part of its settings.

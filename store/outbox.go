@@ -236,6 +236,9 @@ func (t *tx) settle(d *router.Delivery, s *router.Settlement) (more bool, err er
 	case s.State == router.DeliveryDropped && s.Conversation:
 		_, err = t.exec(dropOpen, clean(s.Outcome), t.now, conversation)
 	}
+	if err == nil {
+		err = t.tell(message, d, s)
+	}
 	if err != nil || !settles(s) {
 		return true, err
 	}

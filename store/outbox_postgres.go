@@ -46,6 +46,7 @@ type (
 		Unedit       bool     `json:"unedit"`
 		Free         bool     `json:"free"`
 		Conversation bool     `json:"conversation"`
+		Event        string   `json:"event"` // its data; empty: none
 		Body         *partArg `json:"body"`
 	}
 	settledArg struct {
@@ -92,6 +93,9 @@ func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delive
 		ID: d.ID, Was: string(d.State), State: string(s.State), Settled: settles(s), Outcome: clean(s.Outcome), Detail: clean(s.Detail),
 		PlatformID: clean(string(s.PlatformID)), NextAt: micros(s.NextAt), Repeated: s.Repeated, Unedit: s.Unedit,
 		Free: s.FreeTry && s.State == router.DeliveryPending, Conversation: s.Conversation,
+	}
+	if telling(d, s) {
+		arg.Event = deliveryEvent(0, d.ID, d.Part, s.State, s.Outcome).Data
 	}
 	if s.Body != nil {
 		arg.Body = &partArg{Text: clean(s.Body.Text), Rich: richText(s.Body.Rich), Extra: extraText(s.Body)}

@@ -24,7 +24,6 @@ func TestLaterCommandsSaySo(t *testing.T) {
 		"person add ann", "person role ann admin", "person link ann telegram:1", "person remove ann",
 		"token create ci", "token list", "token revoke ci",
 		"job list", "job add --every 5m hello", "job run 1", "job pause 1", "job remove 1", "job history 1",
-		"delivery retry 1", "delivery drop 1",
 		"memory list", "memory add x", "memory forget 1", "memory export", "memory erase",
 		"skill list", "skill add x", "skill remove x", "usage", "usage --json",
 		"backup file", "restore file", "secret set NAME", "secret list", "secret remove NAME",

@@ -12,9 +12,9 @@ import (
 
 // deliveryCmd shows what went out.
 type deliveryCmd struct {
-	List  deliveryListCmd `cmd:"" help:"The newest deliveries."`
-	Retry later           `cmd:"" hidden:""`
-	Drop  later           `cmd:"" hidden:""`
+	List  deliveryListCmd  `cmd:"" help:"The newest deliveries."`
+	Retry deliveryRetryCmd `cmd:"" help:"Send a dead part again, with those that died with it; find out anew about an unknown one."`
+	Drop  deliveryDropCmd  `cmd:"" help:"Give a part up that is pending, unknown or dead."`
 }
 
 type deliveryListCmd struct {

@@ -90,6 +90,14 @@ func (s *localServer) routes() http.Handler {
 		list, err := ledger.Deliveries(r.Context(), r.FormValue("state"), limit(r))
 		reply(w, list, err)
 	})
+	mux.HandleFunc("POST /deliveries/{id}/retry", func(w http.ResponseWriter, r *http.Request) {
+		d, err := s.engine.router.RetryDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
+		reply(w, d, err)
+	})
+	mux.HandleFunc("POST /deliveries/{id}/drop", func(w http.ResponseWriter, r *http.Request) {
+		d, err := s.engine.router.DropDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
+		reply(w, d, err)
+	})
 	mux.HandleFunc("GET /rejected", func(w http.ResponseWriter, r *http.Request) {
 		list, err := ledger.Rejected(r.Context(), limit(r))
 		reply(w, list, err)

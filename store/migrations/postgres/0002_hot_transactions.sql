@@ -425,6 +425,8 @@ DECLARE
 	v_d deliveries%ROWTYPE;
 	v_free boolean := CAST(s ->> 'free' AS boolean);
 	v_body boolean := jsonb_typeof(s -> 'body') = 'object';
+	v_session bigint;
+	v_turn bigint;
 BEGIN
 	IF NOT sb_holds('channel', p_channel, p_fence) THEN
 		RETURN '{}';
@@ -448,6 +450,10 @@ BEGIN
 	ELSIF s ->> 'state' = 'dropped' AND CAST(s ->> 'conversation' AS boolean) THEN
 		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = s ->> 'outcome', updated_at = p_now
 		WHERE conversation_id = v_d.conversation_id AND settled = FALSE;
+	END IF;
+	IF s ->> 'event' <> '' THEN
+		SELECT m.session_id, m.turn_id INTO STRICT v_session, v_turn FROM messages m WHERE m.id = v_d.message_id;
+		PERFORM sb_emit(v_session, jsonb_build_array(jsonb_build_object('kind', 'delivery', 'turn', v_turn, 'data', s ->> 'event')), p_now);
 	END IF;
 	RETURN jsonb_build_object('done', TRUE, 'more', NOT CAST(s ->> 'settled' AS boolean) OR EXISTS (
 		SELECT 1 FROM deliveries WHERE channel = v_d.channel AND conversation_id = v_d.conversation_id AND settled = FALSE));

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"switchboard/router"
+)
+
+type deliveryRetryCmd struct {
+	ID   int64 `arg:"" help:"The delivery's number."`
+	JSON bool  `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *deliveryRetryCmd) Run(a *app) error {
+	return a.mend(c.ID, "retry", c.JSON, func(d *router.MendedDelivery) string {
+		switch {
+		case d.State == router.DeliveryUnknown:
+			return "it is asked once more what became of it; where nobody can tell, it is sent once more, marked"
+		case d.Was == router.DeliveryUnknown:
+			return "it is sent once more, marked"
+		case d.With == 1:
+			return "it is sent again, with another part of its message that died with it"
+		case d.With > 1:
+			return fmt.Sprintf("it is sent again, with %d other parts of its message that died with it", d.With)
+		}
+		return "it is sent again"
+	})
+}
+
+type deliveryDropCmd struct {
+	ID   int64 `arg:"" help:"The delivery's number."`
+	JSON bool  `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *deliveryDropCmd) Run(a *app) error {
+	return a.mend(c.ID, "drop", c.JSON, func(d *router.MendedDelivery) string {
+		return fmt.Sprintf("it was %s and is given up", d.Was)
+	})
+}
+
+// mend changes a delivery by hand and says what becomes of it.
+func (a *app) mend(id int64, how string, asJSON bool, say func(*router.MendedDelivery) string) error {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	if err := hasLedger(settings); err != nil {
+		return err
+	}
+	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *client) error {
+		var d router.MendedDelivery
+		if err := engine.do(ctx, "POST", fmt.Sprintf("/deliveries/%d/%s", id, how), &d); err != nil {
+			return fmt.Errorf("delivery %s %d: %w", how, id, err)
+		}
+		if asJSON {
+			return printJSON(a.out, d)
+		}
+		fmt.Fprintf(a.out, "delivery %d: %s\n", id, say(&d))
+		return nil
+	})
+}

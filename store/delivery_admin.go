@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"switchboard/router"
+)
+
+const (
+	deliveryChannel = `SELECT channel FROM deliveries WHERE id = ?`
+	// holdStill keeps the channel's holder from beginning or settling a send before the
+	// transaction ends: both lock this row to share it.
+	holdStill = `SELECT fence FROM leases WHERE kind = 'channel' AND name = ?`
+	oneByHand = `
+		SELECT d.message_id, d.part, d.state, d.settled, d.outcome, d.tries, d.repeated, c.channel, c.conversation,
+			coalesce(m.session_id, 0), coalesce(m.turn_id, 0)
+		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id WHERE d.id = ?`
+	// retryDead takes up the parts that died with it as well. The 15 minutes that a head
+	// may block its conversation begin anew; that it was tried before stays known.
+	retryDead = `
+		UPDATE deliveries SET state = 'pending', settled = FALSE, outcome = 'by_hand', detail = '', next_at = 0, first_try = 0,
+			tries = CASE WHEN tries = 0 THEN 1 ELSE tries END, updated_at = ?
+		WHERE message_id = ? AND state = 'dead'`
+	// askAgain opens the question anew, and gives it the time that the first one had.
+	askAgain = `
+		UPDATE deliveries SET state = 'unknown', settled = FALSE, outcome = 'by_hand', last_try = ?, updated_at = ? WHERE id = ?`
+	// sendMarked: it was sent once more already, and its text is marked.
+	sendMarked = `
+		UPDATE deliveries SET state = 'pending', settled = FALSE, outcome = 'by_hand', next_at = 0, first_try = 0, updated_at = ?
+		WHERE id = ?`
+	dropByHand = `
+		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = 'by_hand', updated_at = ? WHERE id = ?`
+)
+
+var _ router.Mending = (*Router)(nil)
+
+// byHand is a delivery that somebody wants to change.
+type byHand struct {
+	id, message   int64
+	part, tries   int
+	state         router.DeliveryState
+	settled       bool
+	outcome       string
+	repeated      bool
+	channel, conv string
+	session, turn int64
+}
+
+// RetryDelivery implements router.Mending.
+func (r *Router) RetryDelivery(ctx context.Context, id int64, by router.Hand) (*router.MendedDelivery, error) {
+	return r.byHand(ctx, "delivery.retry", id, by, func(t *tx, d *byHand) (router.DeliveryState, int, error) {
+		switch {
+		case d.state == router.DeliveryDead:
+			n, err := t.exec(retryDead, t.now, d.message)
+			return router.DeliveryPending, int(n) - 1, err
+		case d.state == router.DeliveryUnknown && !d.settled:
+			return "", 0, refusal(d, "it is being found out just now what became of it")
+		case d.state == router.DeliveryUnknown && d.repeated:
+			_, err := t.exec(sendMarked, t.now, d.id)
+			return router.DeliveryPending, 0, err
+		case d.state == router.DeliveryUnknown:
+			_, err := t.exec(askAgain, t.now, t.now, d.id)
+			return router.DeliveryUnknown, 0, err
+		case d.state == router.DeliveryPending:
+			return "", 0, refusal(d, "it is waiting to be sent already")
+		case d.state == router.DeliverySending:
+			return "", 0, refusal(d, "it is being sent just now")
+		case d.state == router.DeliverySent:
+			return "", 0, refusal(d, "it was sent, and would be there twice")
+		case d.state == router.DeliveryDraft:
+			return "", 0, refusal(d, "it shows what a turn is doing and goes on with it")
+		}
+		return "", 0, refusal(d, "it was given up for good; ask for the answer anew")
+	})
+}
+
+// DropDelivery implements router.Mending.
+func (r *Router) DropDelivery(ctx context.Context, id int64, by router.Hand) (*router.MendedDelivery, error) {
+	return r.byHand(ctx, "delivery.drop", id, by, func(t *tx, d *byHand) (router.DeliveryState, int, error) {
+		switch d.state {
+		case router.DeliveryPending, router.DeliveryUnknown, router.DeliveryDead:
+			_, err := t.exec(dropByHand, t.now, d.id)
+			return router.DeliveryDropped, 0, err
+		case router.DeliverySending:
+			return "", 0, refusal(d, "it is being sent just now; what becomes of that is known in a moment")
+		case router.DeliverySent:
+			return "", 0, refusal(d, "it was sent, and cannot be taken back")
+		case router.DeliveryDraft:
+			return "", 0, refusal(d, "it shows what a turn is doing; \"switchboard turn cancel\" ends both")
+		}
+		return "", 0, refusal(d, "it was given up already")
+	})
+}
+
+func refusal(d *byHand, why string) error {
+	return &router.StateError{Sentence: fmt.Sprintf("delivery %d is %s: %s", d.id, d.state, why)}
+}
+
+// byHand changes a delivery with nobody beginning or settling a send meanwhile.
+func (r *Router) byHand(ctx context.Context, action string, id int64, by router.Hand,
+	change func(*tx, *byHand) (now router.DeliveryState, with int, err error),
+) (m *router.MendedDelivery, err error) {
+	err = r.db.write(ctx, full, action, func(t *tx) error {
+		d := byHand{id: id}
+		if err := t.still(&d); err != nil {
+			return err
+		}
+		state, with, err := change(t, &d)
+		if err != nil {
+			return err
+		}
+		m = &router.MendedDelivery{ID: id, Was: d.state, State: state, With: with, Channel: d.channel, Conversation: d.conv}
+		if d.session != 0 {
+			if _, err := t.emit(d.session, deliveryEvent(d.turn, id, d.part, state, "by_hand")); err != nil {
+				return err
+			}
+		}
+		return t.audit(by, audited{
+			action: action, target: "delivery " + name(id), outcome: string(state), session: d.session, turn: d.turn,
+			data: map[string]any{"was": d.state, "outcome": d.outcome, "tries": d.tries, "with": with},
+		})
+	})
+	if refused, ok := errors.AsType[*router.StateError](err); ok {
+		return nil, refused // it says all there is to say
+	} else if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// still reads a delivery that stays as it is to the end of the transaction.
+func (t *tx) still(d *byHand) error {
+	var fence int64
+	if found, err := t.row(deliveryChannel, []any{d.id}, &d.channel); err != nil {
+		return err
+	} else if !found {
+		return router.ErrNotFound
+	}
+	if _, err := t.row(t.locked(holdStill), []any{d.channel}, &fence); err != nil {
+		return err
+	}
+	found, err := t.row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
+		&d.channel, &d.conv, &d.session, &d.turn)
+	if err == nil && !found {
+		err = router.ErrNotFound
+	}
+	return err
+}

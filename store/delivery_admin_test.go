@@ -1,0 +1,228 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+var byOwner = router.OwnerHand("owner")
+
+// part are the states of a conversation's deliveries, oldest first.
+func (h *house) parts() (states []string) {
+	h.Helper()
+	list, err := h.r.Deliveries(h.ctx, "", 100)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for _, d := range slices.Backward(list) {
+		states = append(states, d.State+" "+d.Outcome)
+	}
+	return states
+}
+
+// says lets a turn of conversation c1 say a message in so many parts, and ends it.
+func (h *house) says(key string, parts ...string) int64 {
+	h.Helper()
+	ref := h.begun("c1", key)
+	reply := router.Reply{Text: key}
+	for _, p := range parts {
+		reply.Parts = append(reply.Parts, channels.Body{Text: p})
+	}
+	h.commit(ref, agent.Step{Say: []agent.Say{{Position: -1, Text: key}}, End: &agent.End{State: "done", Outcome: "answered"}}, reply)
+	return ref.TurnID
+}
+
+func (h *house) become(hold router.Hold, s router.Settlement) *router.Delivery {
+	h.Helper()
+	d := h.begin(hold, "c1")
+	if d == nil {
+		h.Fatal("nothing to send")
+	}
+	if _, err := h.r.Settle(h.ctx, hold, d, s); err != nil {
+		h.Fatal(err)
+	}
+	return d
+}
+
+var (
+	dead   = router.Settlement{State: router.DeliveryDead, Outcome: "refused"}
+	sent   = router.Settlement{State: router.DeliverySent, PlatformID: "p"}
+	doubt  = router.Settlement{State: router.DeliveryUnknown, Outcome: "no_answer"}
+	lost   = router.Settlement{State: router.DeliveryUnknown, Outcome: "cannot_ask", Final: true}
+	repeat = router.Settlement{State: router.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &channels.Body{Text: "(repeated) a"}}
+)
+
+// promise: L.mended-by-hand
+func TestRetryOfADeadPart(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.hold()
+		turn := h.says("1", "a", "b", "c")
+		h.become(hold, sent)
+		first := h.become(hold, dead)
+		h.says("2", "later")
+		if got := h.parts(); !slices.Equal(got, []string{"sent ", "dead refused", "dead earlier_part_dead", "pending "}) {
+			t.Fatalf("before: %q", got)
+		}
+		m, err := h.r.RetryDelivery(h.ctx, first.ID+1, byOwner) // the one that died with it stands for both
+		if err != nil || m.With != 1 || m.Was != router.DeliveryDead || m.State != router.DeliveryPending || m.Conversation != "c1" {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		if got := h.parts(); !slices.Equal(got, []string{"sent ", "pending by_hand", "pending by_hand", "pending "}) {
+			t.Errorf("after: %q", got)
+		}
+		var order []string
+		for range 3 {
+			order = append(order, h.become(hold, sent).Body.Text)
+		}
+		if !slices.Equal(order, []string{"b", "c", "later"}) {
+			t.Errorf("sent in the order %q", order)
+		}
+		e, err := h.r.Explain(h.ctx, turn)
+		if err != nil || len(e.Audit) != 1 || e.Audit[0].Action != "delivery.retry" || e.Audit[0].Person != "owner" ||
+			e.Audit[0].Rule != "machine" || e.Audit[0].Outcome != "pending" || e.Audit[0].Target != "delivery "+nameOf(first.ID+1) {
+			t.Errorf("audit: %+v, %v", e.Audit, err)
+		}
+		// What a client saw die, it sees live again.
+		if got := h.told("c1"); !slices.Equal(got, []string{"dead refused", "pending by_hand", "sent", "sent"}) {
+			t.Errorf("events: %q", got)
+		}
+	})
+}
+
+// told are the session's events about deliveries.
+func (h *house) told(conv string) (list []string) {
+	h.Helper()
+	events, err := h.r.Events(h.ctx, "tg:"+conv, 0, 1000)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Kind != "delivery" {
+			continue
+		}
+		var d struct{ State, Outcome string }
+		if err := json.Unmarshal(e.Data, &d); err != nil {
+			h.Fatal(err)
+		}
+		list = append(list, strings.TrimSpace(d.State+" "+d.Outcome))
+	}
+	return list
+}
+
+// promise: L.mended-by-hand
+func TestRetryOfAnUnknownPart(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.hold()
+		h.says("1", "a")
+		d := h.become(hold, doubt)
+		if _, err := h.r.RetryDelivery(h.ctx, d.ID, byOwner); !isState(err) {
+			t.Errorf("while it is being found out: %v", err)
+		}
+		h.become(hold, lost)
+		m, err := h.r.RetryDelivery(h.ctx, d.ID, byOwner)
+		if err != nil || m.State != router.DeliveryUnknown {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		asked := h.begin(hold, "c1")
+		if asked == nil || asked.State != router.DeliveryUnknown || asked.Repeated {
+			t.Fatalf("it is not asked about again: %+v", asked)
+		}
+		// With nobody to ask it is sent once more, marked, and marked once only.
+		if _, err := h.r.Settle(h.ctx, hold, asked, repeat); err != nil {
+			t.Fatal(err)
+		}
+		h.become(hold, lost)
+		if m, err = h.r.RetryDelivery(h.ctx, d.ID, byOwner); err != nil || m.State != router.DeliveryPending {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		again := h.become(hold, sent)
+		if again.Body.Text != "(repeated) a" || !again.Repeated || again.Tries != 3 {
+			t.Errorf("sent: %+v", again)
+		}
+	})
+}
+
+// promise: L.mended-by-hand
+func TestDropByHand(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.hold()
+		h.says("1", "a", "b")
+		h.says("2", "c")
+		ids := func(text string) int64 {
+			list, _ := h.r.Deliveries(h.ctx, "", 100)
+			for _, d := range list {
+				if d.Text == text {
+					return d.ID
+				}
+			}
+			return 0
+		}
+		drop := func(text string, want bool) {
+			t.Helper()
+			m, err := h.r.DropDelivery(h.ctx, ids(text), byOwner)
+			if want && (err != nil || m.State != router.DeliveryDropped) || !want && !isState(err) {
+				t.Errorf("drop %s: %+v, %v", text, m, err)
+			}
+		}
+		sending := h.begin(hold, "c1")
+		drop("a", false)
+		if _, err := h.r.Settle(h.ctx, hold, sending, sent); err != nil {
+			t.Fatal(err)
+		}
+		drop("a", false)
+		drop("b", true)
+		drop("b", false)
+		if d := h.become(hold, dead); d.Body.Text != "c" {
+			t.Errorf("after the head was dropped, %q is sent", d.Body.Text)
+		}
+		drop("c", true)
+		if _, err := h.r.RetryDelivery(h.ctx, ids("c"), byOwner); !isState(err) {
+			t.Errorf("retry of what was given up: %v", err)
+		}
+		for _, mend := range []func() error{
+			func() error { _, err := h.r.RetryDelivery(h.ctx, 9999, byOwner); return err },
+			func() error { _, err := h.r.DropDelivery(h.ctx, 9999, byOwner); return err },
+		} {
+			if err := mend(); !errors.Is(err, router.ErrNotFound) {
+				t.Errorf("one that is not there: %v", err)
+			}
+		}
+	})
+}
+
+func isState(err error) bool {
+	_, ok := errors.AsType[*router.StateError](err)
+	return ok
+}
+
+// A first try that is sent costs no event; what went another way has one.
+func TestDeliveryEvents(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.hold()
+		h.says("1", "a", "b", "c")
+		h.become(hold, sent)
+		h.become(hold, doubt)
+		h.become(hold, router.Settlement{State: router.DeliverySent, Outcome: "found"})
+		h.become(hold, router.Settlement{State: router.DeliveryDropped, Outcome: "gone", Conversation: true})
+		if got := h.told("c1"); !slices.Equal(got, []string{"unknown no_answer", "sent found", "dropped gone"}) {
+			t.Errorf("events: %q", got)
+		}
+	})
+}

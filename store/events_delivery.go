@@ -1,0 +1,45 @@
+package store
+
+import "switchboard/router"
+
+type deliveryData struct {
+	Delivery int64  `json:"delivery,string"`
+	Part     int    `json:"part"`
+	State    string `json:"state"`
+	Outcome  string `json:"outcome,omitempty"`
+}
+
+// deliveryEvent says what became of a part.
+func deliveryEvent(turn, delivery int64, part int, state router.DeliveryState, outcome string) event {
+	return event{Kind: "delivery", Turn: turn, Data: jsonText(deliveryData{delivery, part, string(state), cut(clean(outcome), 100)})}
+}
+
+// telling says whether a settlement is worth an event. What was sent at the first try is
+// not: the event of its message told of it, and every message would pay for one more.
+func telling(d *router.Delivery, s *router.Settlement) bool {
+	switch s.State {
+	case router.DeliverySent:
+		return d.Tries > 1 || d.Repeated || d.State == router.DeliveryUnknown
+	case router.DeliveryUnknown:
+		return s.Final || d.State != router.DeliveryUnknown
+	case router.DeliveryDead, router.DeliveryDropped:
+		return true
+	}
+	return false
+}
+
+// messageOf finds where an event about a message's part belongs.
+const messageOf = `SELECT coalesce(session_id, 0), coalesce(turn_id, 0) FROM messages WHERE id = ?`
+
+// tell writes the event of a settlement.
+func (t *tx) tell(message int64, d *router.Delivery, s *router.Settlement) error {
+	if !telling(d, s) {
+		return nil
+	}
+	var session, turn int64
+	if _, err := t.row(messageOf, []any{message}, &session, &turn); err != nil || session == 0 {
+		return err
+	}
+	_, err := t.emit(session, deliveryEvent(turn, d.ID, d.Part, s.State, s.Outcome))
+	return err
+}
