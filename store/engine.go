@@ -15,22 +15,32 @@ const (
 	renewEvery   = 5 * time.Second
 	ownerExpires = 15 * time.Second
 	safetyMargin = 3 * time.Second
-	sweepEvery   = time.Hour
+	// onTime is the longest that two renewals of a steady owner lie apart: one that
+	// fails is tried again each second.
+	onTime     = 8 * time.Second
+	sweepEvery = time.Hour
 )
 
-// ErrEngineLost is returned by Engine.Run when the owner row is not alive any
-// more: somebody declared this engine dead. It must stop.
-var ErrEngineLost = errors.New("this engine was declared dead; stop and start it again")
+// ErrEngineLost is returned by Engine.Run when the owner row is not there any more:
+// somebody ended it. The engine must stop.
+var ErrEngineLost = errors.New("this engine's row in the database was ended; stop and start it again")
 
 const (
 	insertOwner = `INSERT INTO owners (state, host, pid, started_at, renewed_at) VALUES ('alive', ?, ?, ?, ?) RETURNING id`
+	// insertKnown: the number was drawn before, so that nobody sees the row without
+	// the locks that go with it.
+	insertKnown = `
+		INSERT INTO owners (id, state, host, pid, started_at, renewed_at, expires_at, steady_since)
+		VALUES (?, 'alive', ?, ?, ?, sb_clock(), sb_clock() + ?, sb_clock())`
+	drawOwner = `SELECT nextval(pg_get_serial_sequence('owners', 'id'))`
 	// On SQLite the lock file says that nobody else runs.
 	voidOwners = `UPDATE owners SET state = 'voided', ended_at = ? WHERE state = 'alive' AND id < ?`
+	// renewOwner says whether others had found the owner dead.
 	renewOwner = `
-		UPDATE owners SET
-			renewed_at = CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint),
-			expires_at = CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) + ?
-		WHERE id = ? AND state = 'alive'`
+		UPDATE owners o SET renewed_at = sb_clock(), expires_at = sb_clock() + ?, declared_at = NULL,
+			steady_since = CASE WHEN was.declared_at IS NOT NULL OR was.renewed_at < sb_clock() - ? THEN sb_clock() ELSE o.steady_since END
+		FROM (SELECT id, declared_at, renewed_at FROM owners WHERE id = ? AND state = 'alive' FOR UPDATE) was
+		WHERE o.id = was.id RETURNING was.declared_at IS NOT NULL`
 	endOwner  = `UPDATE owners SET state = 'ended', ended_at = ? WHERE id = ? AND state = 'alive'`
 	freeOwned = `UPDATE leases SET owner = NULL WHERE owner = ?`
 )
@@ -41,18 +51,29 @@ type Engine struct {
 	db   *DB
 	log  *slog.Logger
 	id   int64
-	lock *lockFile // SQLite only
+	lock *lockFile  // SQLite only
+	file *ownerFile // nil without a data folder
+
+	seen     map[int64]suspect // Run's own, see look
+	unlocked chan struct{}     // the lock connection was lost
+	watchers sync.WaitGroup    // of lock connections
 
 	mu      sync.Mutex
 	renewed time.Time // when the latest renewal that succeeded was begun
 	lost    bool
+	conn    *lockConn // PostgreSQL: holds the advisory lock; nil: nobody does
+	lostAt  time.Time // since when the lock was not held and renewed under; zero: it is
+	guards  map[*guard]struct{}
+	watch   *time.Timer // ends the guards in time; nil while there are none
 }
 
 // StartEngine makes this program an engine and brings the schema up to date. On
 // SQLite it first takes the lock file beside the database (ErrEngineRunning while
 // another process has it), and it voids all older owners at once, so that a
 // restart never waits for its own leases. On PostgreSQL the owner lives 15 s
-// unless Run renews it. The caller closes it.
+// unless Run renews it; owners whose process is surely gone are declared dead at
+// once, and a data folder that is not the database's is ErrCluster. The caller
+// closes it.
 func (db *DB) StartEngine(ctx context.Context) (*Engine, error) { return db.startEngine(ctx, false) }
 
 // StartPassingEngine is StartEngine for a program that will end by itself in a
@@ -61,73 +82,93 @@ func (db *DB) StartPassingEngine(ctx context.Context) (*Engine, error) {
 	return db.startEngine(ctx, true)
 }
 
-func (db *DB) startEngine(ctx context.Context, passing bool) (*Engine, error) {
-	e := &Engine{db: db, log: db.log}
+func (db *DB) startEngine(ctx context.Context, passing bool) (_ *Engine, err error) {
+	e := &Engine{
+		db: db, log: db.log, seen: map[int64]suspect{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
+	}
 	if db.lite != nil {
-		var err error
 		if e.lock, err = takeLockFile(db.lite.path+".lock", passing); err != nil {
 			return nil, err
 		}
 	}
 	// Under the lock, so that nobody changes the schema below a running engine.
-	if err := db.Migrate(ctx); err != nil {
+	if err = db.Migrate(ctx); err != nil {
 		return nil, errors.Join(err, e.lock.release())
 	}
 	host, _ := os.Hostname() // a label only
-	begun := time.Now()
-	err := db.write(ctx, full, "start engine", func(t *tx) error {
-		id, err := t.insert(insertOwner, clean(host), os.Getpid(), t.now, t.now)
+	if db.lite != nil {
+		err = e.enlist(ctx, clean(host))
+	} else if err = db.checkCluster(ctx); err == nil {
+		err = e.enlistShared(ctx, clean(host))
+	}
+	if err == nil {
+		err = e.lock.write(e.id)
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.Close(context.WithoutCancel(ctx)))
+	}
+	e.clear(ctx)
+	return e, nil
+}
+
+// enlist makes the row of SQLite's one engine and voids all before it.
+func (e *Engine) enlist(ctx context.Context, host string) error {
+	err := e.db.write(ctx, full, "start engine", func(t *tx) error {
+		id, err := t.insert(insertOwner, host, os.Getpid(), t.now, t.now)
 		if err != nil {
 			return err
 		}
 		e.id = id
-		if t.pg {
-			_, err = t.exec(renewOwner, ownerExpires.Microseconds(), id)
-			return err
-		}
 		_, err = t.exec(voidOwners, t.now, id)
 		return err
 	})
+	if err == nil {
+		e.renewed = time.Now()
+		e.holdFile(ctx)
+	}
+	return err
+}
+
+// enlistShared makes the row of an engine among several, with its locks taken
+// before anybody can see it.
+func (e *Engine) enlistShared(ctx context.Context, host string) error {
+	err := e.db.read(ctx, "number engine", func(t *tx) error {
+		_, err := t.row(drawOwner, nil, &e.id)
+		return err
+	})
 	if err != nil {
-		return nil, errors.Join(err, e.lock.release())
+		return err
 	}
-	e.renewed = begun
-	if err := e.lock.write(e.id); err != nil {
-		return nil, errors.Join(err, e.Close(context.WithoutCancel(ctx)))
+	e.holdFile(ctx)
+	if err := e.takeLock(false); err != nil {
+		return fmt.Errorf("lock engine %d: %w", e.id, explain(err))
 	}
-	return e, nil
+	begun := time.Now()
+	err = e.db.write(ctx, full, "start engine", func(t *tx) error {
+		_, err := t.exec(insertKnown, e.id, host, os.Getpid(), t.now, ownerExpires.Microseconds())
+		return err
+	})
+	if err == nil {
+		e.begin(begun)
+	}
+	return err
 }
 
 // ID names the owner row in leases.
 func (e *Engine) ID() int64 { return e.id }
 
-// Safe says whether a side effect may begin now. On PostgreSQL it is false from
-// 3 s before the owner expires until a renewal succeeds, judged by the wall clock
-// and by the time this process ran: a machine that slept is not safe.
-func (e *Engine) Safe() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.lost {
-		return false
-	}
-	if e.db.lite != nil {
-		return e.lock.held()
-	}
-	now := time.Now()
-	return safeAfter(now.Sub(e.renewed), now.Round(0).Sub(e.renewed.Round(0)))
-}
-
-// safeAfter says whether an owner is safe when this process ran for so long since
-// its renewal, and so much passed by the wall clock.
-func safeAfter(ran, wall time.Duration) bool {
-	const limit = ownerExpires - safetyMargin
-	return ran < limit && wall < limit && wall > -time.Second
-}
-
-// Run renews the owner and clears away what has expired, until ctx ends (nil) or
-// the owner is not alive any more (ErrEngineLost). It keeps trying while the
+// Run renews the owner, finds dead ones and clears away what has expired, until ctx
+// ends (nil) or the owner's row is ended (ErrEngineLost). It keeps trying while the
 // database is away; Safe is false then.
 func (e *Engine) Run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer stop()
+	if e.db.pg != nil {
+		parts.Go(func() { e.keepLock(ctx) })
+		parts.Go(func() { e.keepLooking(ctx) })
+	}
 	renew := time.NewTicker(renewEvery)
 	defer renew.Stop()
 	sweep := time.NewTicker(sweepEvery)
@@ -157,6 +198,8 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 }
 
+// renew makes the owner live 15 s from now. Whoever was declared dead and comes back
+// goes on with what was not taken over.
 func (e *Engine) renew(ctx context.Context) error {
 	if e.db.lite != nil {
 		return nil
@@ -164,38 +207,47 @@ func (e *Engine) renew(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, renewEvery)
 	defer stop()
 	begun := time.Now()
-	var n int64
+	var found, declared bool
 	// Durable: an owner must not seem younger after the server's crash.
 	err := e.db.write(ctx, full, "renew engine", func(t *tx) (err error) {
-		n, err = t.exec(renewOwner, ownerExpires.Microseconds(), e.id)
+		found, err = t.row(renewOwner, []any{ownerExpires.Microseconds(), onTime.Microseconds(), e.id}, &declared)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if n == 0 {
-		e.lost = true
+	if !found {
+		e.lose()
 		return ErrEngineLost
 	}
-	e.renewed = begun
+	e.begin(begun)
+	if declared {
+		e.log.WarnContext(ctx, "other engines had found this one dead; it goes on with what they left")
+	}
 	return nil
 }
 
-// Close ends the owner and gives its leases back. Run must have returned.
+// Close ends the owner, gives its leases back and tells the other engines. Run must
+// have returned.
 func (e *Engine) Close(ctx context.Context) error {
-	e.mu.Lock()
-	e.lost = true
-	e.mu.Unlock()
-	err := e.db.write(ctx, full, "end engine", func(t *tx) error {
-		if _, err := t.exec(freeOwned, e.id); err != nil {
+	e.lose()
+	var err error
+	if e.id != 0 {
+		err = e.db.write(ctx, full, "end engine", func(t *tx) error {
+			if _, err := t.exec(freeOwned, e.id); err != nil {
+				return err
+			}
+			_, err := t.exec(endOwner, t.now, e.id)
 			return err
-		}
-		_, err := t.exec(endOwner, t.now, e.id)
-		return err
-	})
-	if err := errors.Join(err, e.lock.release()); err != nil {
+		})
+	}
+	if err == nil {
+		e.db.wakeAll(ctx)
+	}
+	// Where the row could not be ended the file stays, unlocked: others see by it
+	// that this process is gone.
+	e.dropLock()
+	if err := errors.Join(err, e.file.release(err == nil), e.lock.release()); err != nil {
 		return fmt.Errorf("engine %d: %w", e.id, err)
 	}
 	return nil

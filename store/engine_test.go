@@ -75,10 +75,13 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 	}
 }
 
+// promise: L.owner-expires
 func TestExpiredOwnerOnPostgres(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	old, now := newHouse(t, db), newHouse(t, db)
+	oldServer(t, db)
+	steady(t, db)
 	ref, hold := old.begun("c", "1"), old.hold()
 	if list := now.claim(5); len(list) != 0 {
 		t.Fatalf("a living owner's session was claimed: %+v", list)

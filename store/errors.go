@@ -129,9 +129,13 @@ func explainSQLite(se *driver.Error, err error) error {
 	return &problem{errInternal, "", err}
 }
 
-// redacted is err without the password of u.
-func redacted(err error, u *url.URL) string {
+// redacted is err without the password of address.
+func redacted(err error, address string) string {
 	text := err.Error()
+	u, parse := url.Parse(address)
+	if parse != nil {
+		return "the address cannot be read"
+	}
 	if pw, ok := u.User.Password(); ok && pw != "" {
 		text = strings.ReplaceAll(text, pw, "[redacted]")
 	}

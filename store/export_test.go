@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"time"
@@ -76,12 +77,55 @@ func (e *Engine) Aged(d time.Duration) {
 // SafeAfter is the rule of Safe on PostgreSQL.
 var SafeAfter = safeAfter
 
-// Abandon lets go of the lock file as a killed process does.
+// Abandon lets go of every lock as a killed process does.
 func (e *Engine) Abandon() error {
-	if e.lock == nil {
-		return nil
+	e.lose()
+	e.dropLock()
+	err := e.file.release(false)
+	if e.lock != nil {
+		err = errors.Join(err, e.lock.f.Close())
 	}
-	return e.lock.f.Close()
+	return err
+}
+
+// Die lets go of every lock as a killed process does, and lets others find it dead.
+func (e *Engine) Die(ctx context.Context) error {
+	if err := e.Abandon(); err != nil || e.db.pg == nil {
+		return err
+	}
+	return e.db.write(ctx, full, "die", func(t *tx) error {
+		_, err := t.exec("UPDATE owners SET declared_at = sb_clock() WHERE id = ?", e.id)
+		return err
+	})
+}
+
+// Look looks once for dead engines.
+func (e *Engine) Look(ctx context.Context) error {
+	_, err := e.look(ctx)
+	return err
+}
+
+// Looked pretends that the latest look was that long ago.
+func (e *Engine) Looked(d time.Duration) {
+	for id, s := range e.seen {
+		s.since = s.since.Add(-d)
+		e.seen[id] = s
+	}
+}
+
+// CutLock ends the lock connection on the server's side, as an administrator does.
+func (e *Engine) CutLock(ctx context.Context) error {
+	return e.db.write(ctx, full, "cut", func(t *tx) error {
+		_, err := t.exec("SELECT pg_terminate_backend(l) FROM sb_lockers(?) l", e.id)
+		return err
+	})
+}
+
+// LostFor pretends that the lock was lost that long ago.
+func (e *Engine) LostFor(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lostAt = time.Now().Add(-d)
 }
 
 // Columns lists table.column of the schema.

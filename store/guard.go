@@ -7,6 +7,64 @@ import (
 	"switchboard/agent/tools"
 )
 
+const (
+	// safeFor is how long a renewal allows side effects.
+	safeFor = ownerExpires - safetyMargin
+	// lockGrace is how long what was begun may go on without the advisory lock: others
+	// wait for 6 s before they believe that it is free for good.
+	lockGrace = lookAgain - safetyMargin
+	// watchEvery bounds how late a leap of the wall clock is seen while side effects
+	// are under way.
+	watchEvery = 500 * time.Millisecond
+)
+
+// A guard is a side effect under way.
+type guard struct{ end context.CancelCauseFunc }
+
+// Safe says whether a side effect may begin now. On PostgreSQL it is false from
+// 3 s before the owner expires until a renewal succeeds, judged by the wall clock
+// and by the time this process ran: a machine that slept is not safe. It is false
+// too from when the connection with the advisory lock is lost until the lock was
+// taken again and the owner renewed under it.
+func (e *Engine) Safe() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.safe(time.Now())
+}
+
+func (e *Engine) safe(now time.Time) bool {
+	if e.lost {
+		return false
+	}
+	if e.db.lite != nil {
+		return e.lock.held()
+	}
+	return e.lostAt.IsZero() && e.goesOn(now)
+}
+
+// goesOn says whether what was begun may go on.
+func (e *Engine) goesOn(now time.Time) bool {
+	return !e.lost && safeAfter(since(e.renewed, now)) &&
+		(e.lostAt.IsZero() || now.Sub(e.lostAt) < lockGrace && now.Round(0).Sub(e.lostAt.Round(0)) < lockGrace)
+}
+
+// since is how long this process ran from then to now, and how much passed by the
+// wall clock.
+func since(then, now time.Time) (ran, wall time.Duration) {
+	return now.Sub(then), now.Round(0).Sub(then.Round(0))
+}
+
+// safeAfter says whether an owner is safe when this process ran for so long since
+// its renewal, and so much passed by the wall clock.
+func safeAfter(ran, wall time.Duration) bool {
+	return ran < safeFor && wall < safeFor && wall > -time.Second
+}
+
+// leapt says whether the wall clock leapt while this process ran for so long.
+func leapt(ran, wall time.Duration) bool {
+	return wall-ran > safetyMargin || wall-ran < -time.Second
+}
+
 // SafeUntil is until when, by the wall clock, side effects may go on unless the
 // owner is renewed before; zero: for as long as this program runs (SQLite).
 func (e *Engine) SafeUntil() time.Time {
@@ -15,35 +73,91 @@ func (e *Engine) SafeUntil() time.Time {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.renewed.Add(ownerExpires - safetyMargin).Round(0)
+	return e.until().Round(0)
+}
+
+func (e *Engine) until() time.Time {
+	until := e.renewed.Add(safeFor)
+	if !e.lostAt.IsZero() && e.lostAt.Add(lockGrace).Before(until) {
+		until = e.lostAt.Add(lockGrace)
+	}
+	return until
 }
 
 // Guard returns a context for one side effect. It ends with ctx, and with the cause
-// tools.ErrUnsafe 3 s before the owner could expire, unless it is renewed before.
-// The caller calls the function when the effect is over.
+// tools.ErrUnsafe 3 s before the owner could be taken for dead, unless it is renewed
+// before; where Safe is false it has ended already. Once Safe is true again every
+// context that was given out before has ended. The caller calls the function when
+// the effect is over.
 func (e *Engine) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
 	guarded, cancel := context.WithCancelCause(ctx)
-	if e.db.lite != nil {
-		return guarded, func() { cancel(nil) }
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := time.Now()
+	if !e.safe(now) {
+		cancel(tools.ErrUnsafe)
+		return guarded, func() {}
 	}
-	stop := make(chan struct{})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for {
-			wait := time.Until(e.SafeUntil())
-			if wait <= 0 || !e.Safe() {
-				cancel(tools.ErrUnsafe)
-				return
-			}
-			timer := time.NewTimer(wait)
-			select {
-			case <-timer.C:
-			case <-stop:
-				timer.Stop()
-				return
-			}
-		}
-	}()
-	return guarded, func() { close(stop); <-done; cancel(nil) }
+	g := &guard{cancel}
+	e.guards[g] = struct{}{}
+	if e.watch == nil && e.db.pg != nil {
+		e.watch = time.AfterFunc(e.nextWatch(now), e.watched)
+	}
+	return guarded, func() {
+		cancel(nil)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.guards, g)
+	}
+}
+
+func (e *Engine) nextWatch(now time.Time) time.Duration {
+	return max(0, min(e.until().Sub(now), watchEvery))
+}
+
+// watched ends the guards when they may not go on, and looks again otherwise.
+func (e *Engine) watched() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := time.Now()
+	if !e.goesOn(now) {
+		e.endGuards()
+	}
+	if len(e.guards) == 0 {
+		e.watch = nil
+		return
+	}
+	e.watch.Reset(e.nextWatch(now))
+}
+
+func (e *Engine) endGuards() {
+	for g := range e.guards {
+		g.end(tools.ErrUnsafe)
+	}
+	clear(e.guards)
+}
+
+// begin notes a renewal that succeeded and was begun then. What was begun under a
+// former one that ran out ends before anything is safe again.
+func (e *Engine) begin(begun time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.lost || !begun.After(e.renewed) {
+		return
+	}
+	if !e.renewed.IsZero() && (!e.goesOn(time.Now()) || leapt(since(e.renewed, begun))) {
+		e.endGuards()
+	}
+	e.renewed = begun
+	if e.conn != nil && !e.conn.taken.After(begun) {
+		e.lostAt = time.Time{}
+	}
+}
+
+// lose ends everything for good.
+func (e *Engine) lose() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lost = true
+	e.endGuards()
 }

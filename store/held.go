@@ -6,11 +6,12 @@ import (
 	"switchboard/router"
 )
 
-// heldSessions goes through the heads of the sessions with open turns, which are few.
+// heldSessions goes through the heads of the sessions with open turns, which are few:
+// CROSS, so that SQLite does not go through all leases.
 const heldSessions = `
 	SELECT t.session_id, l.fence, t.id, t.state = 'running' AS running, t.cancel_requested
-	FROM turns t JOIN leases l ON l.kind = 'session' AND l.name = CAST(t.session_id AS text)
-	WHERE t.state IN ('queued', 'running') AND l.owner = ?
+	FROM turns t CROSS JOIN leases l
+	WHERE t.state IN ('queued', 'running') AND l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND l.owner = ?
 	AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
 	ORDER BY t.id`
 

@@ -240,11 +240,7 @@ func (m *machine) Stale(t *rapid.T) {
 
 // Die leaves everything as kill -9 does, and starts anew.
 func (m *machine) Die(t *rapid.T) {
-	if m.db.Kind() == "sqlite" {
-		if err := m.engine.Abandon(); err != nil {
-			t.Fatal(err)
-		}
-	} else if err := m.db.Write(m.ctx, true, "UPDATE owners SET expires_at = 1"); err != nil {
+	if err := m.engine.Die(m.ctx); err != nil {
 		t.Fatal(err)
 	}
 	for _, ref := range m.running {
@@ -253,7 +249,7 @@ func (m *machine) Die(t *rapid.T) {
 	was := m.stale
 	m.start(t)
 	if m.db.Kind() == "postgres" {
-		// Expired is not replaced: the fence holds until somebody takes over.
+		// Dead is not replaced: the fence holds until somebody takes over.
 		m.Claim(t)
 		m.woken = true
 		m.stale = slices.DeleteFunc(was, func(ref router.TurnRef) bool {

@@ -20,6 +20,8 @@ type DB struct {
 
 	lite *sqlite   // nil on PostgreSQL
 	pg   *postgres // nil on SQLite
+	// dataDir is the folder that every engine on this database shares; empty: none.
+	dataDir string
 
 	reader reader
 }
@@ -28,11 +30,12 @@ type DB struct {
 var ErrURL = errors.New(`[store] url must be empty, "sqlite:PATH" or "postgres://USER@HOST/NAME"`)
 
 // Open opens the database of cfg, making the SQLite file and its folder when
-// they do not exist. dataDir is where it stands when cfg names none. Nothing is
+// they do not exist. dataDir is where it stands when cfg names none, and where
+// engines keep the files of theirs that others look at; empty: nowhere. Nothing is
 // migrated. On PostgreSQL the server is asked once, within ctx. An error says
 // what to do and never holds a password.
 func Open(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*DB, error) {
-	db := &DB{log: log, now: time.Now}
+	db := &DB{log: log, now: time.Now, dataDir: dataDir}
 	url := cfg.URL.Reveal()
 	var err error
 	switch {

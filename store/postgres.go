@@ -45,28 +45,13 @@ func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres,
 }
 
 func postgresPool(raw, synchronous string, dialer pq.Dialer) (*sqlx.DB, error) {
-	u, err := url.Parse(raw)
+	address, err := postgresAddress(raw, synchronous, "switchboard")
 	if err != nil {
-		// The error of url.Parse holds the address with its password.
-		return nil, fmt.Errorf("%w: the address cannot be read; escape special characters in the password (%%40 for @)", ErrURL)
+		return nil, err
 	}
-	q := u.Query()
-	// Parameters go with the statement, so that one takes one round trip.
-	q.Set("binary_parameters", "yes")
-	q.Set("synchronous_commit", synchronous)
-	if q.Get("application_name") == "" {
-		q.Set("application_name", "switchboard")
-	}
-	if q.Get("connect_timeout") == "" {
-		q.Set("connect_timeout", "5")
-	}
-	if q.Get("sslmode") == "" {
-		q.Set("sslmode", "prefer")
-	}
-	u.RawQuery = q.Encode()
-	c, err := pq.NewConnector(u.String())
+	c, err := pq.NewConnector(address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrURL, redacted(err, u))
+		return nil, fmt.Errorf("%w: %s", ErrURL, redacted(err, address))
 	}
 	if dialer != nil {
 		c.Dialer(dialer)
@@ -76,6 +61,30 @@ func postgresPool(raw, synchronous string, dialer pq.Dialer) (*sqlx.DB, error) {
 	db.SetMaxIdleConns(poolSize)
 	db.SetConnMaxIdleTime(5 * time.Minute)
 	return db, nil
+}
+
+// postgresAddress adds to the settings' address what it leaves open.
+func postgresAddress(raw, synchronous, program string) (string, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		// The error of url.Parse holds the address with its password.
+		return "", fmt.Errorf("%w: the address cannot be read; escape special characters in the password (%%40 for @)", ErrURL)
+	}
+	q := u.Query()
+	// Parameters go with the statement, so that one takes one round trip.
+	q.Set("binary_parameters", "yes")
+	q.Set("synchronous_commit", synchronous)
+	if q.Get("application_name") == "" {
+		q.Set("application_name", program)
+	}
+	if q.Get("connect_timeout") == "" {
+		q.Set("connect_timeout", "5")
+	}
+	if q.Get("sslmode") == "" {
+		q.Set("sslmode", "prefer")
+	}
+	u.RawQuery = q.Encode()
+	return u.String(), nil
 }
 
 func (p *postgres) close() error { return errors.Join(p.durable.Close(), p.relaxed.Close()) }

@@ -8,6 +8,7 @@ import (
 const (
 	keysLive   = 30 * 24 * time.Hour
 	bodiesLive = 7 * 24 * time.Hour
+	ownersLive = 90 * 24 * time.Hour
 )
 
 const (
@@ -16,15 +17,27 @@ const (
 	sweepBodies = `
 		DELETE FROM llm_bodies WHERE expires_at <= ? AND EXISTS (
 			SELECT 1 FROM turns t WHERE t.id = llm_bodies.turn_id AND t.state IN ('done', 'failed', 'cancelled', 'merged'))`
+	// An owner that died may be named by leases that nobody wanted since.
+	ownersOver  = `SELECT id FROM owners WHERE coalesce(ended_at, expires_at) <= ?`
+	sweepLeases = `UPDATE leases SET owner = NULL WHERE owner IN (` + ownersOver + `)`
+	sweepOwners = `DELETE FROM owners WHERE id IN (` + ownersOver + `)`
 )
 
-// Sweep deletes event keys after 30 days and the bodies of model calls after 7.
+// Sweep deletes event keys after 30 days, the bodies of model calls after 7, and
+// what is known of engines that ended or died 90 days ago.
 func (db *DB) Sweep(ctx context.Context) error {
 	return db.write(ctx, rides, "sweep", func(t *tx) error {
 		if _, err := t.exec(sweepKeys, t.now); err != nil {
 			return err
 		}
-		_, err := t.exec(sweepBodies, t.now)
+		if _, err := t.exec(sweepBodies, t.now); err != nil {
+			return err
+		}
+		before := t.now - ownersLive.Microseconds()
+		if _, err := t.exec(sweepLeases, before); err != nil {
+			return err
+		}
+		_, err := t.exec(sweepOwners, before)
 		return err
 	})
 }

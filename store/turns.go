@@ -22,7 +22,7 @@ const (
 		WHERE id = ? AND state IN ('queued', 'running')`
 	// claimable: heads of sessions nobody holds. CROSS and +, so that SQLite
 	// goes through the open turns and not through all. %[1]s and %[2]s are the marks of
-	// channels and persons, %[3]s is alive.
+	// channels and persons, %[3]s says that an owner keeps its leases from the taker.
 	claimable = `
 		SELECT t.session_id FROM turns t CROSS JOIN sessions s CROSS JOIN conversations c
 		WHERE t.state IN ('queued', 'running') AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s) AND t.not_before <= ?
@@ -54,10 +54,7 @@ const cancelled = "cancelled"
 // returns nil when there is nothing to claim. The session is locked; the event of
 // the beginning is left for the caller.
 func (t *tx) claim(owner, session int64, except []string) (*router.Claimed, []event, error) {
-	// Who gives a session back leaves its lease without an owner; a dead one's name
-	// is still on it.
-	var one int
-	left, err := t.row(leaseOwned, []any{leaseSession, name(session)}, &one)
+	left, err := t.left(leaseSession, name(session))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +92,7 @@ func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, li
 	if limit <= 0 || len(of) == 0 {
 		return nil, nil
 	}
-	sessions, err := r.claimable(ctx, of, except, limit)
+	sessions, err := r.claimable(ctx, owner, of, except, limit)
 	if err != nil || len(sessions) == 0 {
 		return nil, err
 	}
@@ -123,19 +120,22 @@ func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, li
 }
 
 // claimable looks without a lock; claim looks again.
-func (r *Router) claimable(ctx context.Context, of, except []string, limit int) (sessions []int64, err error) {
+func (r *Router) claimable(ctx context.Context, owner int64, of, except []string, limit int) (sessions []int64, err error) {
 	chMarks, args := in(of)
 	exMarks, exArgs := in(except)
 	if len(except) == 0 {
 		exMarks = "''" // no turn is for nobody
 	}
-	args = append(args, exArgs...)
+	args = append(append(args, exArgs...), r.db.now().UnixMicro())
+	if r.db.pg != nil {
+		args = append(args, owner)
+	}
 	err = r.db.look(ctx, "find turns", func(t *tx) error {
 		sessions = nil
 		rows := []struct {
 			SessionID int64 `db:"session_id"`
 		}{}
-		if err := t.all(&rows, fmt.Sprintf(claimable, chMarks, exMarks, t.alive()), append(args, t.now, limit)...); err != nil {
+		if err := t.all(&rows, fmt.Sprintf(claimable, chMarks, exMarks, t.keeps("?")), append(args, limit)...); err != nil {
 			return err
 		}
 		for _, row := range rows {

@@ -206,13 +206,7 @@ func doomed(t *testing.T, db *store.DB) *house {
 // died kills the engine and gives the house another.
 func (h *house) died() *house {
 	h.Helper()
-	var err error
-	if h.db.Kind() == "sqlite" {
-		err = h.engine.Abandon()
-	} else {
-		err = h.db.Write(h.ctx, true, "UPDATE owners SET expires_at = 1")
-	}
-	if err != nil {
+	if err := h.engine.Die(h.ctx); err != nil {
 		h.Fatal(err)
 	}
 	return doomed(h.T, h.db)

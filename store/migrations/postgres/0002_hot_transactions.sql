@@ -2,8 +2,55 @@
 -- docs/decisions/0001-hot-transactions.md. They do what accept, step, begin and settle of this package do statement by
 -- statement on SQLite; the conformance suite holds the two together. All texts come cleaned and cut.
 
+-- sb_clock is the database's clock, in µs.
+CREATE FUNCTION sb_clock() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+	SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)
+$$;
+
+-- sb_started is when this server was started, in µs.
+CREATE FUNCTION sb_started() RETURNS bigint LANGUAGE sql STABLE AS $$
+	SELECT CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS bigint)
+$$;
+
+-- sb_young says that this server was started less than 15 s ago, so that nobody is to blame for not having renewed.
+CREATE FUNCTION sb_young() RETURNS boolean LANGUAGE sql VOLATILE AS $$
+	SELECT sb_started() > sb_clock() - 15000000
+$$;
+
 CREATE FUNCTION sb_alive(o owners) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-	SELECT o.state = 'alive' AND (o.expires_at IS NULL OR o.expires_at > CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint))
+	SELECT o.state = 'alive' AND o.declared_at IS NULL AND (o.expires_at IS NULL OR o.expires_at > sb_clock() OR sb_young())
+$$;
+
+-- sb_steady says that an owner's renewals came in time for 10 s.
+CREATE FUNCTION sb_steady(p_owner bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+	SELECT EXISTS (SELECT 1 FROM owners o WHERE o.id = p_owner AND o.steady_since <= sb_clock() - 10000000)
+$$;
+
+-- sb_keeps says whether the owner o keeps its leases from p_taker: it lives, or has merely expired and the taker was late
+-- itself, so that neither may be to blame.
+CREATE FUNCTION sb_keeps(o owners, p_taker bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+	SELECT sb_alive(o) OR (o.state = 'alive' AND o.declared_at IS NULL AND NOT sb_steady(p_taker))
+$$;
+
+-- sb_dead says that whoever has a lease is gone for sure, and not only late.
+CREATE FUNCTION sb_dead(o owners) RETURNS boolean LANGUAGE sql STABLE AS $$
+	SELECT o.state <> 'alive' OR o.declared_at IS NOT NULL
+$$;
+
+-- sb_lock takes the advisory lock of an owner for this connection; sb_locked says whether anybody has it. The number of
+-- the table keeps the owners of two schemas of one database apart.
+CREATE FUNCTION sb_lock(p_owner bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+	SELECT pg_try_advisory_lock(CAST(CAST(CAST('owners' AS regclass) AS oid) AS integer), CAST(p_owner AS integer))
+$$;
+
+CREATE FUNCTION sb_lockers(p_owner bigint) RETURNS SETOF integer LANGUAGE sql VOLATILE AS $$
+	SELECT l.pid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2
+	AND l.classid = CAST(CAST('owners' AS regclass) AS oid) AND l.objid = CAST(p_owner AS oid)
+	AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database())
+$$;
+
+CREATE FUNCTION sb_locked(p_owner bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+	SELECT EXISTS (SELECT 1 FROM sb_lockers(p_owner))
 $$;
 
 -- sb_holds says whether p_fence is the newest of a held lease, which then stays so to the end of the transaction: a
@@ -57,40 +104,65 @@ BEGIN
 	RETURN jsonb_build_object('turn', v_turn.id, 'session', p_session, 'fence', p_fence, 'person', v_turn.person);
 END $$;
 
--- sb_claim takes the lease of a locked session if it is free and sets its head running.
-CREATE FUNCTION sb_claim(p_owner bigint, p_session bigint, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
-DECLARE
-	v_left boolean;
-	v_fence bigint;
-	v_head jsonb;
+-- sb_take takes the lease of a locked session if it is free. left_over says that its holder before died.
+CREATE FUNCTION sb_take(p_owner bigint, p_session bigint, p_now bigint, OUT taken bigint, OUT left_over boolean) LANGUAGE plpgsql AS $$
 BEGIN
-	v_left := EXISTS (SELECT 1 FROM leases WHERE kind = 'session' AND name = CAST(p_session AS text) AND owner IS NOT NULL);
+	left_over := FALSE;
+	UPDATE leases l SET owner = p_owner, fence = l.fence + 1, taken_at = p_now
+	WHERE l.kind = 'session' AND l.name = CAST(p_session AS text) AND l.owner IS NULL
+	AND EXISTS (SELECT 1 FROM owners o WHERE o.id = p_owner AND sb_alive(o))
+	RETURNING l.fence INTO taken;
+	IF FOUND THEN
+		RETURN;
+	END IF;
+	left_over := EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+		WHERE l.kind = 'session' AND l.name = CAST(p_session AS text) AND sb_dead(o));
 	INSERT INTO leases (kind, name, owner, fence, taken_at)
 	SELECT 'session', CAST(p_session AS text), o.id, 1, p_now FROM owners o WHERE o.id = p_owner AND sb_alive(o)
 	ON CONFLICT (kind, name) DO UPDATE SET owner = excluded.owner, fence = leases.fence + 1, taken_at = excluded.taken_at
-	WHERE leases.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND sb_alive(o))
-	RETURNING fence INTO v_fence;
-	IF v_fence IS NULL THEN
+	WHERE leases.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND sb_keeps(o, excluded.owner))
+	RETURNING fence INTO taken;
+END $$;
+
+-- sb_run sets the head of a locked session running under its lease, or gives that back where there is none. No fence, no lease.
+CREATE FUNCTION sb_run(p_session bigint, p_fence bigint, p_left boolean, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_head jsonb;
+BEGIN
+	IF p_fence IS NULL THEN
 		RETURN NULL;
 	END IF;
-	v_head := sb_head(p_session, v_fence, v_left, p_now);
+	v_head := sb_head(p_session, p_fence, p_left, p_now);
 	IF v_head IS NULL THEN
-		UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(p_session AS text) AND fence = v_fence;
+		UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(p_session AS text) AND fence = p_fence;
 	END IF;
 	RETURN v_head;
 END $$;
 
--- sb_incoming stores what somebody wrote; p_session is NULL for a stranger.
-CREATE FUNCTION sb_incoming(p_conversation bigint, p_session bigint, p_class text, p_entry jsonb, p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+-- sb_claim takes the lease of a locked session if it is free and sets its head running.
+CREATE FUNCTION sb_claim(p_owner bigint, p_session bigint, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_fence bigint;
+	v_left boolean;
+BEGIN
+	SELECT taken, left_over INTO v_fence, v_left FROM sb_take(p_owner, p_session, p_now);
+	RETURN sb_run(p_session, v_fence, v_left, p_now);
+END $$;
+
+-- sb_incoming stores what somebody wrote; p_session is NULL for a stranger, p_turn where nothing is to answer it.
+CREATE FUNCTION sb_incoming(p_conversation bigint, p_session bigint, p_turn bigint, p_class text, p_entry jsonb, p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	v_id bigint;
 BEGIN
-	INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, rule, platform_id,
+	INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, origin, person, author, identity, rule, platform_id,
 		reply_to, text, quote, forwarded, forwarded_from, taint, attachments, happened_at, created_at)
-	VALUES (p_conversation, p_session, 'in', p_class, p_entry ->> 'origin', p_entry ->> 'person', p_entry ->> 'author',
+	VALUES (p_conversation, p_session, p_turn, 'in', p_class, p_entry ->> 'origin', p_entry ->> 'person', p_entry ->> 'author',
 		p_entry ->> 'identity', p_entry ->> 'rule', p_entry ->> 'platform_id', p_entry ->> 'reply_to', p_entry ->> 'text', p_entry ->> 'quote',
 		CAST(p_entry ->> 'forwarded' AS boolean), p_entry ->> 'forwarded_from', p_entry ->> 'taint', jsonb_array_length(p_entry -> 'attachments'), CAST(p_entry ->> 'happened_at' AS bigint), p_now)
 	RETURNING id INTO v_id;
+	IF jsonb_array_length(p_entry -> 'attachments') = 0 THEN
+		RETURN v_id;
+	END IF;
 	INSERT INTO attachments (message_id, session_id, position, platform_id, kind, name, type, size, taint, created_at, used_at)
 	SELECT v_id, p_session, i - 1, a ->> 'id', a ->> 'kind', a ->> 'name', a ->> 'type', CAST(a ->> 'size' AS bigint),
 		a ->> 'taint', p_now, p_now
@@ -98,12 +170,14 @@ BEGIN
 	RETURN v_id;
 END $$;
 
--- sb_outgoing stores a message of ours with its deliveries.
-CREATE FUNCTION sb_outgoing(p_conversation bigint, p_session bigint, p_turn bigint, p_reply jsonb, p_now bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+-- sb_outgoing stores a message of ours with its deliveries. Where the reply says so, its first part is begun, as by sb_begin,
+-- unless its conversation waits for something.
+CREATE FUNCTION sb_outgoing(p_conversation bigint, p_session bigint, p_turn bigint, p_reply jsonb, p_now bigint,
+	OUT message bigint, OUT begun jsonb) LANGUAGE plpgsql AS $$
 DECLARE
-	v_id bigint;
-	v_last bigint;
-	v_channel text;
+	v_c conversations%ROWTYPE;
+	v_open jsonb := p_reply -> 'open';
+	v_fence bigint; -- of the channel, when the first part is begun here
 	v_count bigint := jsonb_array_length(p_reply -> 'parts');
 	v_read boolean := CAST(p_reply ->> 'read' AS boolean);
 BEGIN
@@ -112,17 +186,31 @@ BEGIN
 	VALUES (p_conversation, p_session, p_turn, 'out', p_reply ->> 'class', p_reply ->> 'author', p_reply ->> 'reply_to', p_reply ->> 'text',
 		p_reply ->> 'taint', CAST(p_reply ->> 'notice' AS boolean), CAST(p_reply ->> 'final' AS boolean),
 		CAST(p_reply ->> 'attempt' AS bigint), CAST(p_reply ->> 'position' AS bigint), p_reply ->> 'choices', p_reply ->> 'said', p_now)
-	RETURNING id INTO v_id;
+	RETURNING id INTO message;
 	IF v_count = 0 THEN
-		RETURN v_id;
+		RETURN;
 	END IF;
-	UPDATE conversations SET next_seq = next_seq + v_count WHERE id = p_conversation RETURNING next_seq, channel INTO v_last, v_channel;
-	INSERT INTO deliveries (message_id, conversation_id, channel, seq, part, last, text, rich, extra, reply_to, nonce, state, settled,
-		created_at, updated_at)
-	SELECT v_id, p_conversation, v_channel, v_last - v_count + i, i - 1, i = v_count, p ->> 'text', p ->> 'rich', p ->> 'extra', p_reply ->> 'reply_to',
-		p ->> 'nonce', CASE WHEN v_read THEN 'sent' ELSE 'pending' END, v_read, p_now, p_now
-	FROM jsonb_array_elements(p_reply -> 'parts') WITH ORDINALITY AS x (p, i);
-	RETURN v_id;
+	UPDATE conversations SET next_seq = next_seq + v_count WHERE id = p_conversation RETURNING * INTO v_c;
+	-- Behind the lock of the conversation, in which nobody else adds a part now.
+	IF v_open ->> 'channel' = v_c.channel AND v_open ->> 'conversation' = v_c.conversation AND NOT v_read
+		AND sb_holds('channel', v_c.channel, CAST(v_open ->> 'fence' AS bigint))
+		AND NOT EXISTS (SELECT 1 FROM deliveries WHERE channel = v_c.channel AND conversation_id = v_c.id AND settled = FALSE) THEN
+		v_fence := v_open ->> 'fence';
+	END IF;
+	WITH made AS (
+		INSERT INTO deliveries (message_id, conversation_id, channel, seq, part, last, text, rich, extra, reply_to, nonce, state, settled,
+			tries, fence, first_try, last_try, created_at, updated_at)
+		SELECT message, v_c.id, v_c.channel, v_c.next_seq - v_count + i, i - 1, i = v_count, p ->> 'text', p ->> 'rich', p ->> 'extra',
+			p_reply ->> 'reply_to', p ->> 'nonce', CASE WHEN v_read THEN 'sent' WHEN begins THEN 'sending' ELSE 'pending' END, v_read,
+			CAST(begins AS integer), CASE WHEN begins THEN v_fence ELSE 0 END, CASE WHEN begins THEN p_now ELSE 0 END,
+			CASE WHEN begins THEN p_now ELSE 0 END, p_now, p_now
+		FROM jsonb_array_elements(p_reply -> 'parts') WITH ORDINALITY AS x (p, i), LATERAL (SELECT v_fence IS NOT NULL AND i = 1 AS begins) AS y
+		RETURNING id, part, state, last, text, rich, extra, nonce
+	)
+	SELECT jsonb_build_object('id', id, 'message', message, 'text', text, 'rich', rich, 'extra', extra, 'reply_to', p_reply ->> 'reply_to',
+		'nonce', nonce, 'part', part, 'last', last, 'state', state, 'tries', 1, 'first_try', p_now, 'last_try', p_now, 'written', p_now,
+		'kind', v_c.kind, 'place', v_c.place, 'title', v_c.title)
+	INTO begun FROM made WHERE state = 'sending';
 END $$;
 
 -- sb_answer stores an entry's message and a reply to it (JSON null: none).
@@ -131,11 +219,11 @@ CREATE FUNCTION sb_answer(p_conversation bigint, p_session bigint, p_class text,
 DECLARE
 	v_events jsonb;
 BEGIN
-	message := sb_incoming(p_conversation, p_session, p_class, p_entry, p_now);
+	message := sb_incoming(p_conversation, p_session, NULL, p_class, p_entry, p_now);
 	newest := message;
 	v_events := jsonb_build_array(jsonb_build_object('kind', 'message', 'message', message));
 	IF jsonb_typeof(p_reply) = 'object' THEN
-		newest := sb_outgoing(p_conversation, p_session, NULL, p_reply, p_now);
+		SELECT o.message INTO newest FROM sb_outgoing(p_conversation, p_session, NULL, p_reply, p_now) o;
 		v_events := v_events || jsonb_build_object('kind', 'message', 'message', newest);
 	END IF;
 	event := sb_emit(p_session, v_events, p_now);
@@ -155,6 +243,11 @@ DECLARE
 	v_dropped boolean := FALSE;
 	v_reply jsonb;
 	v_cancel bigint := 0;
+	v_queued bigint;
+	v_known boolean;
+	v_fence bigint;
+	v_left boolean;
+	v_events jsonb;
 	v_claim jsonb;
 	v_waiting boolean := FALSE;
 BEGIN
@@ -187,7 +280,7 @@ BEGIN
 		WHERE id = v_conversation.id;
 	END IF;
 	IF v_class IN ('stranger', 'overheard') THEN
-		RETURN jsonb_build_object('message', sb_incoming(v_conversation.id, NULL, v_class, e, p_now));
+		RETURN jsonb_build_object('message', sb_incoming(v_conversation.id, NULL, NULL, v_class, e, p_now));
 	END IF;
 	IF CAST(e ->> 'new_person' AS boolean) THEN
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
@@ -209,28 +302,40 @@ BEGIN
 			AND kind = 'choice' AND (person = '' OR person = e ->> 'person') AND expires_at > p_now) THEN
 			RAISE EXCEPTION 'a question is open' USING ERRCODE = 'SB002';
 		END IF;
-		IF jsonb_typeof(e -> 'busy') = 'object' AND (SELECT count(*) FROM turns WHERE session_id = v_session AND state = 'queued')
-			>= CAST(e ->> 'queue_limit' AS bigint) THEN
+		SELECT count(*), count(*) FILTER (WHERE state = 'queued'), e ->> 'platform_id' <> '' AND EXISTS (
+			SELECT 1 FROM messages WHERE conversation_id = v_conversation.id
+			AND direction = 'in' AND platform_id = e ->> 'platform_id' AND platform_id <> '')
+		INTO v_open, v_queued, v_known FROM turns WHERE session_id = v_session AND state IN ('queued', 'running');
+		IF jsonb_typeof(e -> 'busy') = 'object' AND v_queued >= CAST(e ->> 'queue_limit' AS bigint) THEN
 			SELECT a.message, a.event INTO v_message, v_event FROM sb_answer(v_conversation.id, v_session, 'notice', e, e -> 'busy', p_now) a;
 			RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'busy', TRUE);
 		END IF;
 		-- An edit was told before the message itself.
-		IF e ->> 'platform_id' <> '' AND EXISTS (SELECT 1 FROM messages WHERE conversation_id = v_conversation.id
-			AND direction = 'in' AND platform_id = e ->> 'platform_id' AND platform_id <> '') THEN
+		IF v_known THEN
 			RETURN '{"duplicate":true}';
 		END IF;
-		v_message := sb_incoming(v_conversation.id, v_session, v_class, e, p_now);
-		INSERT INTO turns (session_id, message_id, person, state, created_at)
-		VALUES (v_session, v_message, e ->> 'person', 'queued', p_now) RETURNING id INTO v_turn;
-		UPDATE messages SET turn_id = v_turn WHERE id = v_message;
-		v_event := sb_emit(v_session, jsonb_build_array(
-			jsonb_build_object('kind', 'message', 'turn', v_turn, 'message', v_message),
-			jsonb_build_object('kind', 'turn', 'turn', v_turn, 'data', '{"state":"queued"}')), p_now);
+		v_turn := nextval('turns_id_seq');
+		v_message := sb_incoming(v_conversation.id, v_session, v_turn, v_class, e, p_now);
+		v_events := jsonb_build_array(jsonb_build_object('kind', 'message', 'turn', v_turn, 'message', v_message),
+			jsonb_build_object('kind', 'turn', 'turn', v_turn, 'data', '{"state":"queued"}'));
 		IF CAST(e ->> 'may_claim' AS boolean) THEN
-			v_claim := sb_claim(p_owner, v_session, p_now);
+			SELECT taken, left_over INTO v_fence, v_left FROM sb_take(p_owner, v_session, p_now);
 		ELSE
 			v_waiting := NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 				WHERE l.kind = 'session' AND l.name = CAST(v_session AS text) AND sb_alive(o));
+		END IF;
+		IF v_fence IS NOT NULL AND v_open = 0 THEN
+			INSERT INTO turns (id, session_id, message_id, person, state, holders, asked_at, created_at, started_at)
+			VALUES (v_turn, v_session, v_message, e ->> 'person', 'running', ' ' || p_owner || ':' || v_fence || ':' || p_now,
+				CAST(e ->> 'asked_at' AS bigint), p_now, p_now);
+			v_claim := jsonb_build_object('turn', v_turn, 'session', v_session, 'fence', v_fence, 'person', e ->> 'person');
+			v_events := v_events || jsonb_build_object('kind', 'turn', 'turn', v_turn, 'data', '{"state":"running"}');
+			v_event := sb_emit(v_session, v_events, p_now);
+		ELSE
+			INSERT INTO turns (id, session_id, message_id, person, state, asked_at, created_at)
+			VALUES (v_turn, v_session, v_message, e ->> 'person', 'queued', CAST(e ->> 'asked_at' AS bigint), p_now);
+			v_event := sb_emit(v_session, v_events, p_now);
+			v_claim := sb_run(v_session, v_fence, v_left, p_now);
 		END IF;
 		RETURN jsonb_build_object('message', v_message, 'turn', v_turn, 'event', v_event, 'session', v_session,
 			'claimed', v_claim, 'waiting', v_waiting);
@@ -290,13 +395,21 @@ DECLARE
 	v_draft bigint;
 	v_message bigint;
 	v_begun jsonb;
+	v_resumed bigint;
+	v_calls bigint := 0;
+	v_in bigint := 0;
+	v_out bigint := 0;
+	v_cost double precision := 0;
 BEGIN
 	SELECT conversation_id INTO v_conversation FROM sessions WHERE id = p_session FOR UPDATE;
-	IF NOT FOUND OR NOT sb_holds('session', CAST(p_session AS text), p_fence)
-		OR NOT EXISTS (SELECT 1 FROM turns WHERE id = p_turn AND session_id = p_session AND state = 'running') THEN
+	-- Behind the lock, which may have been waited for.
+	SELECT t.resumed INTO v_resumed FROM turns t
+	JOIN leases l ON l.kind = 'session' AND l.name = CAST(p_session AS text) AND l.fence = p_fence
+	JOIN owners o ON o.id = l.owner AND o.state = 'alive'
+	WHERE t.id = p_turn AND t.session_id = p_session AND t.state = 'running';
+	IF NOT FOUND THEN
 		RETURN '{"fenced":true}';
 	END IF;
-	UPDATE turns SET resumed = 0 WHERE id = p_turn AND resumed > 0;
 
 	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'calls') AS x LOOP
 		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, tokens_in, tokens_out, cached, cost, duration, created_at)
@@ -314,21 +427,27 @@ BEGIN
 			decode(v_x ->> 'response', 'base64'), CAST(p_step ->> 'expires' AS bigint))
 		ON CONFLICT (turn_id, step) DO UPDATE SET answer = excluded.answer, request = excluded.request,
 			response = excluded.response, expires_at = excluded.expires_at;
-		UPDATE turns SET calls = calls + 1, tokens_in = tokens_in + CAST(v_x ->> 'in' AS bigint),
-			tokens_out = tokens_out + CAST(v_x ->> 'out' AS bigint), cost = cost + CAST(v_x ->> 'cost' AS double precision)
-		WHERE id = p_turn;
+		v_calls := v_calls + 1;
+		v_in := v_in + CAST(v_x ->> 'in' AS bigint);
+		v_out := v_out + CAST(v_x ->> 'out' AS bigint);
+		v_cost := v_cost + CAST(v_x ->> 'cost' AS double precision);
 	END LOOP;
 
 	v_x := p_step -> 'plan';
 	IF jsonb_typeof(v_x) = 'object' THEN
-		UPDATE tasks SET state = 'cancelled', finished_at = p_now
-		WHERE turn_id = p_turn AND attempt < CAST(v_x ->> 'attempt' AS bigint) AND state = 'pending';
+		IF v_x ->> 'attempt' <> '0' THEN
+			UPDATE tasks SET state = 'cancelled', finished_at = p_now
+			WHERE turn_id = p_turn AND attempt < CAST(v_x ->> 'attempt' AS bigint) AND state = 'pending';
+		END IF;
 		INSERT INTO plans (turn_id, attempt, goal, secrets, created_at)
 		VALUES (p_turn, CAST(v_x ->> 'attempt' AS bigint), v_x ->> 'goal', v_x ->> 'secrets', p_now);
-		INSERT INTO tasks (turn_id, attempt, position, type, detail, tool, args, expect, choices, answer, state, created_at)
+		INSERT INTO tasks (turn_id, attempt, position, type, detail, tool, args, expect, choices, answer, created_at,
+			state, finished_at, has_result, outcome, output, code, rule, hint, taint)
 		SELECT p_turn, CAST(v_x ->> 'attempt' AS bigint), CAST(t ->> 'position' AS bigint), t ->> 'type', t ->> 'detail', t ->> 'tool',
-			t ->> 'args', t ->> 'expect', t ->> 'choices', t ->> 'answer', 'pending', p_now
-		FROM jsonb_array_elements(v_x -> 'tasks') AS t;
+			t ->> 'args', t ->> 'expect', t ->> 'choices', t ->> 'answer', p_now,
+			t ->> 'state', CASE t ->> 'state' WHEN 'pending' THEN NULL ELSE p_now END, jsonb_typeof(r) = 'object', coalesce(r ->> 'end', ''),
+			coalesce(r ->> 'output', ''), coalesce(r ->> 'code', ''), coalesce(r ->> 'rule', ''), coalesce(r ->> 'hint', ''), coalesce(r ->> 'taint', '')
+		FROM jsonb_array_elements(v_x -> 'tasks') AS t, LATERAL (SELECT t -> 'result' AS r) AS given;
 	END IF;
 
 	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'changes') AS x LOOP
@@ -362,36 +481,36 @@ BEGIN
 	END IF;
 
 	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'says') AS x LOOP
-		v_message := sb_outgoing(v_conversation, p_session, p_turn, v_x, p_now);
+		SELECT o.message, coalesce(o.begun, v_begun) INTO v_message, v_begun FROM sb_outgoing(v_conversation, p_session, p_turn, v_x, p_now) o;
 		v_events := v_events || jsonb_build_object('kind', 'message', 'turn', p_turn, 'message', v_message);
-		IF jsonb_typeof(v_x -> 'open') = 'object' THEN
-			v_begun := sb_begin(v_x -> 'open' ->> 'channel', CAST(v_x -> 'open' ->> 'fence' AS bigint), v_x -> 'open' ->> 'conversation',
-				p_now, v_message);
-		END IF;
 	END LOOP;
 
 	v_x := p_step -> 'end';
 	IF jsonb_typeof(v_x) <> 'object' THEN
+		-- Each committed step is progress: whoever dies from now on is counted anew.
+		IF v_calls > 0 OR v_resumed > 0 THEN
+			UPDATE turns SET resumed = 0, calls = calls + v_calls, tokens_in = tokens_in + v_in, tokens_out = tokens_out + v_out, cost = cost + v_cost
+			WHERE id = p_turn;
+		END IF;
 		PERFORM sb_emit(p_session, v_events, p_now);
 		RETURN jsonb_build_object('begun', v_begun);
 	END IF;
-	UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = p_now
-	WHERE turn_id = p_turn AND state IN ('pending', 'running');
-	UPDATE turns SET state = v_x ->> 'state', outcome = v_x ->> 'outcome', finished_at = p_now WHERE id = p_turn RETURNING draft_id INTO v_draft;
+	IF CAST(v_x ->> 'open_tasks' AS boolean) THEN
+		UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = p_now
+		WHERE turn_id = p_turn AND state IN ('pending', 'running');
+	END IF;
+	UPDATE turns SET state = v_x ->> 'state', outcome = v_x ->> 'outcome', finished_at = p_now,
+		resumed = 0, calls = calls + v_calls, tokens_in = tokens_in + v_in, tokens_out = tokens_out + v_out, cost = cost + v_cost
+	WHERE id = p_turn RETURNING draft_id INTO v_draft;
 	IF v_draft IS NOT NULL THEN
 		UPDATE deliveries SET state = 'dropped', outcome = 'not_needed', updated_at = p_now WHERE id = v_draft AND state = 'draft';
 	END IF;
 	PERFORM sb_emit(p_session, v_events || (v_x -> 'event'), p_now);
-	v_next := sb_head(p_session, p_fence, FALSE, p_now);
-	IF v_next IS NULL THEN
-		UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(p_session AS text) AND fence = p_fence;
-	END IF;
+	v_next := sb_run(p_session, p_fence, FALSE, p_now);
 	RETURN jsonb_build_object('next', v_next, 'begun', v_begun);
 END $$;
 
--- With p_message, sb_begin begins a part of that message alone: one that this transaction stores.
-CREATE FUNCTION sb_begin(p_channel text, p_fence bigint, p_conversation text, p_now bigint, p_message bigint DEFAULT NULL)
-RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION sb_begin(p_channel text, p_fence bigint, p_conversation text, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_c conversations%ROWTYPE;
 	v_d deliveries%ROWTYPE;
@@ -401,7 +520,7 @@ BEGIN
 	END IF;
 	SELECT * INTO v_c FROM conversations WHERE channel = p_channel AND conversation = p_conversation;
 	SELECT * INTO v_d FROM deliveries WHERE channel = v_c.channel AND conversation_id = v_c.id AND settled = FALSE ORDER BY seq LIMIT 1;
-	IF NOT FOUND OR v_d.message_id <> p_message THEN
+	IF NOT FOUND THEN
 		RETURN '{}';
 	END IF;
 	IF v_d.state = 'pending' AND v_d.next_at > p_now THEN
@@ -417,7 +536,7 @@ BEGIN
 	RETURN jsonb_build_object('id', v_d.id, 'message', v_d.message_id, 'text', v_d.text, 'rich', v_d.rich, 'extra', v_d.extra,
 		'reply_to', v_d.reply_to, 'platform_id', v_d.platform_id,
 		'nonce', v_d.nonce, 'part', v_d.part, 'last', v_d.last, 'state', v_d.state, 'tries', v_d.tries, 'repeated', v_d.repeated,
-		'first_try', v_d.first_try, 'last_try', v_d.last_try, 'kind', v_c.kind, 'place', v_c.place, 'title', v_c.title);
+		'first_try', v_d.first_try, 'last_try', v_d.last_try, 'written', v_d.created_at, 'kind', v_c.kind, 'place', v_c.place, 'title', v_c.title);
 END $$;
 
 CREATE FUNCTION sb_settle(p_channel text, p_fence bigint, p_now bigint, s jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$

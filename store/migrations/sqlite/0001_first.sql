@@ -6,16 +6,25 @@
 -- touched in; so an index must be worth it to a query that is asked often.
 
 CREATE TABLE owners (
-	id         INTEGER PRIMARY KEY AUTOINCREMENT,
-	state      TEXT NOT NULL CHECK (state IN ('alive', 'ended', 'voided')),
-	host       TEXT NOT NULL DEFAULT '',
-	pid        INTEGER NOT NULL DEFAULT 0,
-	started_at INTEGER NOT NULL, -- µs
-	renewed_at INTEGER NOT NULL, -- µs, the database's clock
-	expires_at INTEGER,          -- µs, the database's clock; NULL: never (SQLite, where the lock file says who lives)
-	ended_at   INTEGER           -- µs
+	id           INTEGER PRIMARY KEY AUTOINCREMENT,
+	state        TEXT NOT NULL CHECK (state IN ('alive', 'ended', 'voided')),
+	host         TEXT NOT NULL DEFAULT '',
+	pid          INTEGER NOT NULL DEFAULT 0,
+	started_at   INTEGER NOT NULL, -- µs
+	renewed_at   INTEGER NOT NULL, -- µs, the database's clock
+	expires_at   INTEGER,          -- µs, the database's clock; NULL: never (SQLite, where the lock file says who lives)
+	declared_at  INTEGER,          -- µs, the database's clock: when others found it dead; a renewal takes it back
+	steady_since INTEGER NOT NULL DEFAULT 0, -- µs, the database's clock: since when its renewals come in time
+	ended_at     INTEGER           -- µs
 ) STRICT;
 CREATE INDEX owners_alive ON owners (id) WHERE state = 'alive';
+
+-- What the data folder of every engine on this database must say, in its file of the same name.
+CREATE TABLE cluster (
+	one        INTEGER PRIMARY KEY DEFAULT 1 CHECK (one = 1),
+	id         TEXT NOT NULL,
+	created_at INTEGER NOT NULL -- µs
+) STRICT;
 
 CREATE TABLE leases (
 	kind     TEXT NOT NULL CHECK (kind IN ('session', 'channel', 'run')),
@@ -171,6 +180,10 @@ CREATE TABLE turns (
 	absorb           INTEGER NOT NULL DEFAULT FALSE, -- it may be merged into the person's running turn
 	not_before       INTEGER NOT NULL DEFAULT 0, -- µs, it waits until then for more to be collected
 	draft_id         INTEGER, -- the delivery that is its open draft
+	retry_of         INTEGER, -- the turn whose work it does again, the first of all its retries; NULL: none. It may be gone
+	asked_at         INTEGER NOT NULL DEFAULT 0, -- µs, since when it waits for an answer, where that is before created_at; 0: it is not
+	away             INTEGER NOT NULL DEFAULT 0, -- µs in all that nobody worked on it after it had begun, in pauses longer than stale_after
+	resumed_at       INTEGER NOT NULL DEFAULT 0, -- µs, the end of the latest such pause; 0: none
 	calls            INTEGER NOT NULL DEFAULT 0,
 	tokens_in        INTEGER NOT NULL DEFAULT 0,
 	tokens_out       INTEGER NOT NULL DEFAULT 0,
@@ -182,6 +195,7 @@ CREATE TABLE turns (
 CREATE INDEX turns_open ON turns (session_id, id) WHERE state IN ('queued', 'running');
 CREATE INDEX turns_session ON turns (session_id, message_id); -- not by id, so that turns_open is what finds a head
 CREATE INDEX turns_merged ON turns (merged_into, id) WHERE merged_into IS NOT NULL;
+CREATE INDEX turns_retry ON turns (retry_of, id) WHERE retry_of IS NOT NULL;
 
 CREATE TABLE plans (
 	turn_id    INTEGER NOT NULL REFERENCES turns (id),

@@ -1,0 +1,137 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// ErrCluster is returned by StartEngine on PostgreSQL when the data folder is not
+// the one that belongs to the database. The error's text says what to do.
+var ErrCluster = errors.New("the data folder and the database do not belong together")
+
+const (
+	readCluster   = `SELECT id FROM cluster`
+	insertCluster = `INSERT INTO cluster (one, id, created_at) VALUES (TRUE, ?, ?) ON CONFLICT (one) DO NOTHING`
+)
+
+// checkCluster makes sure that every engine on the database has the same data
+// folder: sessions are rows, but their workspaces and files are in the folder. The
+// first engine gives both the same name, in the row first meant and then written:
+// a start that is cut off between leaves the folder with a file that says which
+// name it was about to have.
+func (db *DB) checkCluster(ctx context.Context) error {
+	if db.dataDir == "" {
+		return nil
+	}
+	path := filepath.Join(db.dataDir, "cluster")
+	folder, err := readName(path)
+	if err != nil {
+		return err
+	}
+	row, err := db.clusterRow(ctx)
+	if err != nil {
+		return err
+	}
+	if row == "" && folder == "" {
+		if row, folder, err = db.found(ctx, path); err != nil {
+			return err
+		}
+	} else if folder == "" {
+		// The start that made the row may have been this folder's.
+		if folder, err = adopt(path, row); err != nil {
+			return err
+		}
+	}
+	switch {
+	case row == folder:
+		return nil
+	case folder == "":
+		return fmt.Errorf("%w: this database is used with another data folder than %s; engines on one database share one, so mount that one here. "+
+			"If it is lost, or this is a copy of it, accept this folder by writing %s into %s", ErrCluster, db.dataDir, row, path)
+	case row == "":
+		return fmt.Errorf("%w: the database of [store] url is new, and the data folder %s holds files of another one (%s); "+
+			"check [store] url, or set data_dir to an empty folder. To use the folder with this database all the same, remove %s",
+			ErrCluster, db.dataDir, folder, path)
+	}
+	return fmt.Errorf("%w: the database is %s, and the data folder %s belongs to %s; check [store] url and data_dir. "+
+		"If one of them was restored and they do belong together, write %s into %s", ErrCluster, row, db.dataDir, folder, row, path)
+}
+
+func (db *DB) clusterRow(ctx context.Context) (id string, err error) {
+	err = db.read(ctx, "read cluster", func(t *tx) error {
+		_, err := t.row(readCluster, nil, &id)
+		return err
+	})
+	return id, err
+}
+
+// found names a new database and the folder at once. Of several that do it together
+// in one folder all mean the same name; one in another folder is told so.
+func (db *DB) found(ctx context.Context, path string) (row, folder string, err error) {
+	id, err := meantName(path + ".new")
+	if err != nil {
+		return "", "", err
+	}
+	err = db.write(ctx, full, "name database", func(t *tx) error {
+		_, err := t.exec(insertCluster, id, t.now)
+		return err
+	})
+	if err == nil {
+		row, err = db.clusterRow(ctx)
+	}
+	if err == nil {
+		folder, err = adopt(path, row)
+	}
+	return row, folder, err
+}
+
+// meantName is the name in a file that is made with a new one unless it is there. It
+// is never seen half written.
+func meantName(path string) (string, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".cluster-*") // mode 0600
+	if err != nil {
+		return "", fmt.Errorf("name the data folder: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = fmt.Fprintln(f, strings.ToLower(rand.Text()))
+	if err = errors.Join(err, f.Close()); err == nil {
+		if err = os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
+			err = nil
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("name the data folder: %w", err)
+	}
+	return readName(path)
+}
+
+// adopt gives the folder the row's name if that is what it was about to get.
+func adopt(path, row string) (folder string, err error) {
+	meant, err := readName(path + ".new")
+	if err != nil {
+		return "", err
+	}
+	if meant != row {
+		// Another engine may have done it meanwhile.
+		return readName(path)
+	}
+	if err := os.Rename(path+".new", path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("name the data folder: %w", err)
+	}
+	return readName(path)
+}
+
+// readName reads a file that holds a name; empty: there is none.
+func readName(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the name of the data folder: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}

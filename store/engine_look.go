@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// An engine looks every 5 s whether another one has died, so that nobody has to
+// wait for an owner to expire. It says so in the row; whoever was taken for dead and
+// is not renews, and goes on with what was not taken over.
+
+const (
+	lookEvery = 5 * time.Second
+	// lookAgain is how long a lock must have been free, with no renewal between.
+	lookAgain = 6 * time.Second
+)
+
+const (
+	// others lists the owners that are not known to be dead. Sure: if one does not come
+	// forward it is its own fault, and not the server's or ours.
+	others = `
+		SELECT o.id, o.host, o.pid, o.renewed_at, NOT sb_locked(o.id) AS free, sb_steady(?) AND NOT sb_young() AS sure
+		FROM owners o WHERE o.state = 'alive' AND o.declared_at IS NULL AND o.id <> ?`
+	declareDead = `
+		UPDATE owners SET declared_at = sb_clock()
+		WHERE id = ? AND state = 'alive' AND declared_at IS NULL AND renewed_at = ? AND NOT sb_locked(id)`
+)
+
+type other struct {
+	ID, PID    int64
+	Host       string
+	RenewedAt  int64 `db:"renewed_at"`
+	Free, Sure bool
+}
+
+// A suspect is an owner whose lock was found free.
+type suspect struct {
+	since     time.Time
+	renewedAt int64
+}
+
+// keepLooking looks every 5 s, and sooner when a suspect's time is over.
+func (e *Engine) keepLooking(ctx context.Context) {
+	timer := time.NewTimer(lookEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			if _, err := e.look(ctx); err != nil && ctx.Err() == nil {
+				e.log.DebugContext(ctx, "looking for dead engines failed", "error", err)
+			}
+			timer.Reset(e.nextLook(time.Now()))
+		}
+	}
+}
+
+func (e *Engine) nextLook(now time.Time) time.Duration {
+	next := lookEvery
+	for _, s := range e.seen {
+		next = min(next, lookAgain-now.Sub(s.since))
+	}
+	return max(next, 50*time.Millisecond)
+}
+
+// look declares dead whose process is surely gone, and whose lock stayed free. It
+// returns the owners whose lock is held.
+func (e *Engine) look(ctx context.Context) (held map[int64]bool, err error) {
+	ctx, stop := context.WithTimeout(ctx, lookEvery)
+	defer stop()
+	var list []other
+	err = e.db.read(ctx, "look for dead engines", func(t *tx) error {
+		list = nil
+		return t.all(&list, others, e.id, e.id)
+	})
+	if err != nil {
+		clear(e.seen) // what was not looked at may have been there
+		return nil, err
+	}
+	now := time.Now()
+	held, seen := map[int64]bool{}, map[int64]suspect{}
+	for _, o := range list {
+		if !o.Free {
+			held[o.ID] = true
+			continue
+		}
+		gone := e.file.gone(o.ID)
+		before, known := e.seen[o.ID]
+		if o.Sure && (!known || before.renewedAt != o.RenewedAt) {
+			before, known = suspect{now, o.RenewedAt}, true
+		}
+		if gone || o.Sure && now.Sub(before.since) >= lookAgain {
+			if err := e.declare(ctx, o, gone); err != nil {
+				return held, err
+			}
+		} else if o.Sure && known {
+			seen[o.ID] = before
+		}
+	}
+	e.seen = seen
+	return held, nil
+}
+
+// declare says in the row that an owner is dead, unless it came forward meanwhile.
+func (e *Engine) declare(ctx context.Context, o other, gone bool) error {
+	var n int64
+	err := e.db.write(ctx, full, "declare engine dead", func(t *tx) (err error) {
+		n, err = t.exec(declareDead, o.ID, o.RenewedAt)
+		return err
+	})
+	if err != nil || n == 0 {
+		return err
+	}
+	e.log.InfoContext(ctx, "an engine has died; its work goes on elsewhere",
+		"owner", o.ID, "host", o.Host, "pid", o.PID, "process_gone", gone,
+		"renewed_ago", time.Since(instant(o.RenewedAt)).Round(time.Millisecond))
+	if gone {
+		e.file.discard(ctx, o.ID, e.log)
+	}
+	e.db.wakeAll(ctx)
+	return nil
+}
+
+// clear declares dead at once whose process is surely gone, and removes what such
+// processes left in the data folder.
+func (e *Engine) clear(ctx context.Context) {
+	var held map[int64]bool
+	if e.db.pg != nil {
+		var err error
+		if held, err = e.look(ctx); err != nil {
+			e.log.WarnContext(ctx, "looking for dead engines failed", "error", err)
+			return
+		}
+	}
+	for _, owner := range e.file.others() {
+		if !held[owner] && e.file.gone(owner) {
+			e.file.discard(ctx, owner, e.log)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// oldServer makes it seem long ago that the server was started.
+func oldServer(t *testing.T, db *store.DB) {
+	t.Helper()
+	run(t, db, "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT CAST(0 AS bigint)'")
+}
+
+// steady makes it seem that all engines have renewed in time for long.
+func steady(t *testing.T, db *store.DB) {
+	t.Helper()
+	run(t, db, "UPDATE owners SET steady_since = 0")
+}
+
+func run(t *testing.T, db *store.DB, statements ...string) {
+	t.Helper()
+	if err := db.Write(t.Context(), true, statements...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// opened is another handle on a database, as another process has it.
+func opened(t *testing.T, url, dir string, log *slog.Logger) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Config{URL: store.Secret(url)}, dir, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// two are two engines on one database, with a folder in common.
+func two(t *testing.T) (a, b *house, dir string) {
+	t.Helper()
+	url, dir := storetest.PostgresURL(t), t.TempDir()
+	a = newHouse(t, opened(t, url, dir, quiet))
+	oldServer(t, a.db)
+	b = newHouse(t, opened(t, url, dir, quiet))
+	return a, b, dir
+}
+
+func expire(t *testing.T, h *house) {
+	t.Helper()
+	run(t, h.db, "UPDATE owners SET expires_at = 1, renewed_at = 1 WHERE id = "+nameOf(h.owner()))
+}
+
+// taken says whether the engine gets the session of ref and the channel "tg".
+func (h *house) taken(ref router.TurnRef) bool {
+	h.Helper()
+	list := h.claim(5)
+	_, ok, err := h.r.TakeChannel(h.ctx, h.owner(), "tg")
+	if err != nil {
+		h.Fatal(err)
+	}
+	if got := len(list) == 1 && list[0].TurnID == ref.TurnID; got != ok || len(list) == 1 != ok {
+		h.Fatalf("session %v, channel %v", list, ok)
+	}
+	return ok
+}
+
+func (h *house) look() {
+	h.Helper()
+	if err := h.engine.Look(h.ctx); err != nil {
+		h.Fatal(err)
+	}
+}
+
+func (h *house) renew() {
+	h.Helper()
+	if err := h.engine.Renew(h.ctx); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// A server that was just started is to blame itself, and so is an engine that was
+// cut off as long as the other one.
+//
+// promise: L.owner-expires
+func TestNobodyIsBuriedAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	a, b, _ := two(t)
+	ref := a.begun("c", "1")
+	a.hold()
+	expire(t, a)
+	expire(t, b)
+	steady(t, b.db)
+	b.renew() // the first to come back
+	if b.taken(ref) {
+		t.Error("an engine that was late itself took over")
+	}
+	run(t, b.db, "UPDATE owners SET steady_since = steady_since - 10000000")
+	run(t, b.db, "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT sb_clock() - 14000000'")
+	if b.taken(ref) {
+		t.Error("taken over on a server that was just started")
+	}
+	oldServer(t, b.db)
+	if !b.taken(ref) {
+		t.Fatal("a steady engine got nothing from one that expired")
+	}
+	// It was late, not dead: nothing is held against its turn, and it goes on.
+	d := b.load(router.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1})
+	if d.Resumed != 0 {
+		t.Errorf("resumed %d times from an engine that was late", d.Resumed)
+	}
+	a.renew()
+	if got := a.begun("d", "3"); got.Fence != 1 {
+		t.Errorf("%+v", got)
+	}
+	if _, err := a.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+		t.Errorf("an old fence: %v", err)
+	}
+}
+
+// The lock of a dead engine is free at two looks 6 s apart, and it has not renewed.
+//
+// promise: L.owner-expires
+func TestDeadEngineIsFoundByItsLock(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t) // and no data folder
+	a, b := newHouse(t, db), newHouse(t, db)
+	oldServer(t, db)
+	ref := a.begun("c", "1")
+	a.hold()
+	b.look()
+	b.engine.Looked(time.Minute)
+	b.look()
+	if b.taken(ref) {
+		t.Fatal("taken from an engine with its lock")
+	}
+	if err := a.engine.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	b.look()
+	b.engine.Looked(time.Minute)
+	b.look()
+	if b.taken(ref) {
+		t.Fatal("found dead by an engine that may have been cut off itself")
+	}
+	steady(t, db)
+	b.look()
+	b.engine.Looked(5 * time.Second)
+	b.look()
+	if b.taken(ref) {
+		t.Fatal("found dead after 5 s")
+	}
+	run(t, db, "UPDATE owners SET renewed_at = renewed_at + 1 WHERE id = "+nameOf(a.owner()))
+	b.engine.Looked(time.Second)
+	b.look()
+	if b.taken(ref) {
+		t.Fatal("found dead though it renewed between the looks")
+	}
+	b.engine.Looked(6 * time.Second)
+	b.look()
+	if !b.taken(ref) {
+		t.Fatal("its lock was free for 6 s")
+	}
+	if d := b.load(router.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 1 {
+		t.Errorf("resumed %d times from a dead engine", d.Resumed)
+	}
+}
+
+// Whoever was found dead and is not goes on with what was not taken over.
+func TestFoundDeadAndAlive(t *testing.T) {
+	t.Parallel()
+	a, b, _ := two(t)
+	lost, kept := a.begun("c", "1"), a.begun("d", "2")
+	run(t, a.db, "UPDATE owners SET declared_at = 1 WHERE id = "+nameOf(a.owner()))
+	if list := b.claim(1); len(list) != 1 || list[0].TurnID != lost.TurnID {
+		t.Fatalf("%+v", list)
+	}
+	if e := a.accept(claiming(entry("e", "3", "")))[0]; e.Claimed != nil {
+		t.Error("a dead engine claimed")
+	}
+	a.renew()
+	if list := b.claim(5); len(list) != 1 || list[0].TurnID == kept.TurnID {
+		t.Errorf("after it came back: %+v", list)
+	}
+	a.commit(kept, agent.Step{})
+	if _, err := a.r.Commit(t.Context(), lost, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+		t.Errorf("what was taken over: %v", err)
+	}
+	held, err := a.r.Held(t.Context(), a.owner())
+	if err != nil || len(held) != 1 || held[0].TurnRef != kept || !held[0].Running {
+		t.Errorf("held %+v, %v", held, err)
+	}
+}
+
+// A process that is gone for sure is dead at once, be the server young and the
+// finder new; what it left in the data folder goes.
+//
+// promise: L.owner-expires
+func TestGoneProcessIsFoundAtOnce(t *testing.T) {
+	t.Parallel()
+	url, dir := storetest.PostgresURL(t), t.TempDir()
+	db := opened(t, url, dir, quiet)
+	a := doomed(t, db)
+	ref := a.begun("c", "1")
+	a.hold()
+	socket := filepath.Join(dir, "run", nameOf(a.owner())+".sock")
+	if err := os.WriteFile(socket, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// A process that only lost its connection is there.
+	if err := a.engine.CutLock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the lock is gone", func() bool { return !a.engine.Safe() })
+	b := newHouse(t, opened(t, url, dir, quiet))
+	if b.taken(ref) {
+		t.Fatal("a process that lives was found dead")
+	}
+	if _, err := os.Stat(socket); err != nil {
+		t.Errorf("the socket of a living process: %v", err)
+	}
+	if err := a.engine.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	c := newHouse(t, opened(t, url, dir, quiet))
+	if !c.taken(ref) {
+		t.Error("a start waits for its former leases")
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "run", nameOf(a.owner())+".*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+func wait(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !done(); {
+		if time.Now().After(end) {
+			t.Fatalf("10 s and not: %s", what)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// runs runs the house's engine until the test or stop ends it.
+func (h *house) runs() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := h.engine.Run(ctx); err != nil {
+			h.Errorf("run: %v", err)
+		}
+	})
+	stop = sync.OnceFunc(func() { cancel(); done.Wait() })
+	h.Cleanup(stop)
+	return stop
+}
+
+// notes is a log to look at.
+type notes struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (n *notes) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(p)
+}
+
+func (n *notes) count(word string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Count(n.text.String(), word)
+}
+
+// promise: L.lock-connection
+func TestLostLockConnection(t *testing.T) {
+	t.Parallel()
+	var log notes
+	h := newHouse(t, opened(t, storetest.PostgresURL(t), t.TempDir(), slog.New(slog.NewTextHandler(&log, nil))))
+	guarded, done := h.engine.Guard(t.Context())
+	defer done()
+	if err := h.engine.CutLock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the lock is missed", func() bool { return !h.engine.Safe() })
+	// Neither a renewal without the lock nor the lock without a renewal is enough.
+	h.renew()
+	if h.engine.Safe() {
+		t.Error("safe without the lock")
+	}
+	late, over := h.engine.Guard(t.Context())
+	defer over()
+	if late.Err() == nil {
+		t.Error("something was begun without the lock")
+	}
+	h.runs()
+	wait(t, "the lock is back", h.engine.Safe)
+	if guarded.Err() != nil {
+		t.Error("what was under way was ended by a moment without the lock")
+	}
+	if n, err := h.db.Count(t.Context(), "SELECT count(*) FROM sb_lockers(?)", h.owner()); n != 1 || err != nil {
+		t.Errorf("%d hold the lock, %v", n, err)
+	}
+	if log.count("WARN") != 1 || log.count("has its lock again") != 1 {
+		t.Errorf("log:\n%s", log.text.String())
+	}
+}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"switchboard/router"
+)
+
+// recentEngines is how long an engine that is gone is listed.
+const recentEngines = 24 * time.Hour
+
+const (
+	// listEngines: alive, clock and lock differ. An engine that ended or was found dead
+	// long ago is of no interest.
+	listEngines = `
+		SELECT o.id, o.host, o.pid, o.started_at, o.renewed_at, o.steady_since, o.ended_at, o.state,
+			%[1]s AS alive, o.declared_at IS NOT NULL AS declared, %[2]s AS clock, %[3]s AS locked,
+			(SELECT count(*) FROM leases l WHERE l.owner = o.id AND l.kind = 'session') AS sessions
+		FROM owners o WHERE coalesce(o.ended_at, o.declared_at, %[4]s) > ? ORDER BY o.id DESC LIMIT 100`
+	listHolds = `SELECT owner, name FROM leases WHERE kind = 'channel' AND owner IS NOT NULL ORDER BY name`
+)
+
+type engineRow struct {
+	ID, PID     int64
+	Host, State string
+	StartedAt   int64  `db:"started_at"`
+	RenewedAt   int64  `db:"renewed_at"`
+	SteadySince int64  `db:"steady_since"`
+	EndedAt     *int64 `db:"ended_at"`
+	Alive       bool
+	Declared    bool
+	Clock       int64
+	Locked      bool
+	Sessions    int
+}
+
+// Engines lists the engines on the database that live, or were there within a day,
+// the newest first.
+func (db *DB) Engines(ctx context.Context) (list []router.EngineView, err error) {
+	// On SQLite the lock file says who lives, and a start voids the others.
+	query := fmt.Sprintf(listEngines, aliveSQLite, "0", aliveSQLite, "CASE o.state WHEN 'alive' THEN 9223372036854775807 ELSE 0 END")
+	if db.pg != nil {
+		query = fmt.Sprintf(listEngines, alivePostgres, "sb_clock()", "sb_locked(o.id)", "greatest(o.renewed_at, o.expires_at)")
+	}
+	err = db.read(ctx, "list engines", func(t *tx) error {
+		list = nil
+		var rows []engineRow
+		var holds []struct {
+			Owner int64
+			Name  string
+		}
+		if err := t.all(&rows, query, t.now-recentEngines.Microseconds()); err != nil {
+			return err
+		}
+		if err := t.all(&holds, listHolds); err != nil {
+			return err
+		}
+		channels := map[int64][]string{}
+		for _, h := range holds {
+			channels[h.Owner] = append(channels[h.Owner], h.Name)
+		}
+		for _, r := range rows {
+			v := r.view(t.pg)
+			v.Channels = channels[r.ID]
+			list = append(list, v)
+		}
+		return nil
+	})
+	return list, err
+}
+
+func (r *engineRow) view(shared bool) router.EngineView {
+	v := router.EngineView{
+		ID: r.ID, Host: r.Host, PID: int(r.PID), StartedAt: instant(r.StartedAt), State: r.State,
+		Locked: r.Locked, Sessions: r.Sessions, Renewed: -1, Steady: -1,
+	}
+	if shared {
+		v.Renewed = time.Duration(r.Clock-r.RenewedAt) * time.Microsecond
+		v.Steady = time.Duration(r.Clock-r.SteadySince) * time.Microsecond
+	}
+	if r.EndedAt != nil {
+		at := instant(*r.EndedAt)
+		v.EndedAt = &at
+	}
+	switch {
+	case r.State == "voided", r.State == "alive" && r.Declared:
+		v.State = "dead"
+	case r.State == "alive" && !r.Alive:
+		v.State = "late"
+	}
+	return v
+}
+
+// ClockDifference is how far the database's clock is ahead of this program's, within
+// the time that asking took, which is returned too; zero on SQLite.
+func (db *DB) ClockDifference(ctx context.Context) (ahead, within time.Duration, err error) {
+	if db.pg == nil {
+		return 0, 0, nil
+	}
+	var clock int64
+	begun := time.Now()
+	err = db.read(ctx, "ask for the time", func(t *tx) error {
+		begun = time.Now()
+		_, err := t.row(`SELECT sb_clock()`, nil, &clock)
+		return err
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	within = time.Since(begun)
+	return instant(clock).Sub(begun.Add(within / 2)), within, nil
+}
