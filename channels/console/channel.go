@@ -28,7 +28,9 @@ type Channel struct {
 	mu      sync.Mutex
 	run     *run          // nil while Run is not running
 	changed chan struct{} // closed and replaced when run changes
-	wakes   map[channels.ConversationID]map[chan struct{}]bool
+
+	followers map[channels.ConversationID]map[*follower]bool
+	live      map[channels.ConversationID]growing
 }
 
 // run is one call of Run.
@@ -39,15 +41,16 @@ type run struct {
 }
 
 var (
-	_ channels.Channel = (*Channel)(nil)
-	_ channels.Reader  = (*Channel)(nil)
+	_ channels.Channel  = (*Channel)(nil)
+	_ channels.Reader   = (*Channel)(nil)
+	_ channels.Streamer = (*Channel)(nil)
 )
 
 // New makes the channel. It does no I/O.
 func New(name string, reader SessionReader, log *slog.Logger) *Channel {
 	return &Channel{
 		name: name, reader: reader, log: log.With("channel", name), changed: make(chan struct{}),
-		wakes: map[channels.ConversationID]map[chan struct{}]bool{},
+		followers: map[channels.ConversationID]map[*follower]bool{}, live: map[channels.ConversationID]growing{},
 	}
 }
 
@@ -111,29 +114,25 @@ func (c *Channel) Features(channels.Conversation) channels.Features {
 func (c *Channel) Wake(conv channels.ConversationID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for wake := range c.wakes[conv] {
-		select {
-		case wake <- struct{}{}:
-		default: // it is awake already
-		}
+	for each := range c.followers[conv] {
+		rouse(each.wake)
 	}
 }
 
-// subscribe returns a channel that Wake signals for conv, until stop is called.
-func (c *Channel) subscribe(conv channels.ConversationID) (wake chan struct{}, stop func()) {
-	wake = make(chan struct{}, 1)
+// subscribe has f told of what is new in conv, until stop is called.
+func (c *Channel) subscribe(conv channels.ConversationID, f *follower) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.wakes[conv] == nil {
-		c.wakes[conv] = map[chan struct{}]bool{}
+	if c.followers[conv] == nil {
+		c.followers[conv] = map[*follower]bool{}
 	}
-	c.wakes[conv][wake] = true
-	return wake, func() {
+	c.followers[conv][f] = true
+	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		delete(c.wakes[conv], wake)
-		if len(c.wakes[conv]) == 0 {
-			delete(c.wakes, conv)
+		delete(c.followers[conv], f)
+		if len(c.followers[conv]) == 0 {
+			delete(c.followers, conv)
 		}
 	}
 }

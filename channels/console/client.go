@@ -35,13 +35,14 @@ type client struct {
 	http            *http.Client
 	base            string
 	session, person string
+	live            bool // texts that grow are wanted too
 	link            *link
 }
 
 func newClient(engine *http.Client, o Options) *client {
 	return &client{
 		http: engine, base: baseURL(o.BaseURL), session: o.Session, person: o.Person,
-		link: &link{patience: patience},
+		live: o.Terminal, link: &link{patience: patience},
 	}
 }
 
@@ -155,6 +156,9 @@ func (c *client) open(ctx context.Context, after int64) (io.ReadCloser, int64, e
 	if after >= 0 {
 		query.Set("after", strconv.FormatInt(after, 10))
 	}
+	if c.live {
+		query.Set("live", "1")
+	}
 	var stream io.ReadCloser
 	err := c.persist(ctx, func() error {
 		response, err := c.get(ctx, query)
@@ -219,19 +223,23 @@ func (c *client) between(ctx context.Context, after, until int64, more func(chan
 }
 
 // follow hands the events of stream and of those after it to events, connecting
-// again when a stream ends, until ctx ends or no engine comes back.
+// again when a stream ends, until ctx ends or no engine comes back. What a lost engine
+// showed of a text is gone with it.
 func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, events chan<- channels.SessionEvent) error {
 	for {
 		decoder := json.NewDecoder(stream)
-		for {
+		for lost := false; !lost; {
 			var e channels.SessionEvent
-			if decoder.Decode(&e) != nil {
-				break
+			if lost = decoder.Decode(&e) != nil; lost {
+				e = channels.SessionEvent{Kind: kindDelta, Data: json.RawMessage("{}")}
 			}
-			if e.N <= after {
+			switch {
+			case e.Kind == kindDelta:
+			case e.N <= after:
 				continue
+			default:
+				after = e.N
 			}
-			after = e.N
 			select {
 			case <-ctx.Done():
 				return errors.Join(ctx.Err(), stream.Close())

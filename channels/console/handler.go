@@ -112,8 +112,8 @@ func (c *Channel) events(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	ctx, cancel := joined(r.Context(), run.ctx)
 	defer cancel()
-	wake, stop := c.subscribe(conv)
-	defer stop()
+	f := newFollower(query.Get("live") != "")
+	defer c.subscribe(conv, f)()
 	session := c.name + ":" + string(conv)
 	after, err := number(query, "after")
 	if err != nil {
@@ -137,7 +137,8 @@ func (c *Channel) events(w http.ResponseWriter, r *http.Request) {
 	out := http.NewResponseController(w)
 	// A client that reads no more must not hold the engine's end up.
 	defer context.AfterFunc(ctx, func() { _ = out.SetWriteDeadline(time.Now()) })()
-	if err := c.stream(ctx, w, out, session, span{after, until}, wake); err != nil && ctx.Err() == nil {
+	sent := &feed{c: c, w: w, out: out, conv: conv, session: session, span: span{after, until}, follower: f}
+	if err := sent.run(ctx); err != nil && ctx.Err() == nil {
 		c.log.WarnContext(ctx, "event stream ended", "conversation_id", conv, "error", err)
 	}
 }
@@ -161,48 +162,6 @@ const writePatience = 5 * time.Second
 
 // span is the events after one number, up to another; -1: without end.
 type span struct{ after, until int64 }
-
-// stream writes a span of events as they come, until ctx ends. A span with an end
-// waits for nothing.
-func (c *Channel) stream(ctx context.Context, w http.ResponseWriter, out *http.ResponseController, session string, s span, wake <-chan struct{}) error {
-	poll := time.NewTicker(pollEvery)
-	defer poll.Stop()
-	encoder := json.NewEncoder(w)
-	for {
-		events, err := c.reader.Events(ctx, session, s.after, page)
-		if err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return nil
-		}
-		_ = out.SetWriteDeadline(time.Now().Add(writePatience)) // not every writer has one
-		for _, e := range events {
-			if s.until >= 0 && e.N > s.until {
-				return nil
-			}
-			if err := encoder.Encode(e); err != nil {
-				return err
-			}
-			s.after = e.N
-		}
-		if err := out.Flush(); err != nil {
-			return err
-		}
-		if len(events) == page {
-			continue
-		}
-		if s.until >= 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-wake:
-		case <-poll.C:
-		}
-	}
-}
 
 func refuse(w http.ResponseWriter, status int, why string) { answer(w, status, fault{Error: why}) }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"switchboard/channels"
@@ -17,6 +18,8 @@ type planTask struct {
 	Type   string `json:"type"`
 	Tool   string `json:"tool"`
 	Detail string `json:"detail"`
+
+	state string
 }
 
 // eventData is what the events of the kinds plan, task, review and turn hold;
@@ -52,17 +55,18 @@ func over(state string) bool {
 
 // progress words the course of a turn: what it is after, each thing it did, and
 // what went wrong. What only speaks is not told, since its answer is seen. It
-// remembers the plans of open turns, so that a task can be named by its detail.
+// remembers the plans of open turns, so that a task can be named by its detail, and
+// what is ahead be told.
 type progress struct {
-	plans      map[int64][]planTask
-	ok, failed string // how a task's line begins
+	plans                  map[int64][]planTask
+	ok, failed, now, later string // how a task's line begins
 }
 
 // newProgress words with signs, or with words alone.
 func newProgress(signs bool) *progress {
-	p := &progress{plans: map[int64][]planTask{}, ok: "ok", failed: "failed"}
+	p := &progress{plans: map[int64][]planTask{}, ok: "ok", failed: "failed", now: "now", later: "then"}
 	if signs {
-		p.ok, p.failed = "✓", "✗"
+		p.ok, p.failed, p.now, p.later = "✓", "✗", "▸", "·"
 	}
 	return p
 }
@@ -106,6 +110,7 @@ func (p *progress) plan(turn int64, d eventData) []string {
 func (p *progress) task(turn int64, d eventData) []string {
 	task := planTask{Type: d.Type}
 	if tasks := p.plans[turn]; d.Position >= 0 && d.Position < len(tasks) {
+		tasks[d.Position].state = d.State
 		task = tasks[d.Position]
 	}
 	if task.Type == "msg" {
@@ -119,6 +124,32 @@ func (p *progress) task(turn int64, d eventData) []string {
 		return []string{p.failed + " " + line + ": " + oneLine(cmp.Or(d.Code, d.Outcome, d.State), detailWidth)}
 	}
 	return nil
+}
+
+// aheadMost is how many tasks are told that are not over.
+const aheadMost = 6
+
+// ahead words what open turns do now, and will do then.
+func (p *progress) ahead() (lines []string) {
+	for _, turn := range slices.Sorted(maps.Keys(p.plans)) {
+		for i, task := range p.plans[turn] {
+			sign := ""
+			switch {
+			case task.Type == "msg":
+			case task.state == "running":
+				sign = p.now
+			case task.state == "" || task.state == "pending":
+				sign = p.later
+			}
+			if sign != "" {
+				lines = append(lines, fmt.Sprintf("%s %d. %s", sign, i+1, task.words()))
+			}
+		}
+	}
+	if more := len(lines) - aheadMost; more > 0 {
+		lines = append(lines[:aheadMost], fmt.Sprintf("(%d more)", more))
+	}
+	return lines
 }
 
 // words says what a task does.

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -12,48 +13,94 @@ const (
 	usualHeight = 24
 )
 
-// screen draws the line being written, and prints above it. It is used by one
-// goroutine. Its output is for a raw terminal: lines end with CR LF.
+// screen draws the line being written below what may still change, and prints above
+// them. It is used by one goroutine. Its output is for a raw terminal: lines end with
+// CR LF. A row that stands there already is left alone, so that nothing flickers.
 type screen struct {
 	out           io.Writer
 	width, height int
 
-	rows   []int // how wide the rows are that stand there
-	cursor place // where it was left in them
+	rows   []string // that stand there
+	cursor place    // where it was left in them
+	drawn  int      // how wide the window was
 }
 
 func newScreen(out io.Writer) *screen {
 	return &screen{out: out, width: usualWidth, height: usualHeight}
 }
 
-// draw replaces what stands there by a prompt and a text, with the cursor at byte
-// at of the text, behind above, which stays.
-func (s *screen) draw(above, before, text string, at int) {
-	var out strings.Builder
-	s.erase(&out)
-	out.WriteString(strings.ReplaceAll(above, "\n", "\r\n"))
-	rows, cursor := layout(before, text, at, s.width)
-	if most := max(1, s.height-1); len(rows) > most { // what scrolled off cannot be erased
+// A scene is what stands there: rows that may change with the next one, and below
+// them a prompt and a text, with the cursor at byte at of the text.
+type scene struct {
+	live         []string // no wider than the window; the last ones, if not all have room
+	before, text string
+	at           int
+}
+
+// draw replaces what stands there by a scene, behind above, which stays.
+func (s *screen) draw(above string, now scene) {
+	rows, cursor := layout(now.before, now.text, now.at, s.width)
+	most := max(1, s.height-1)
+	if len(rows) > most { // what scrolled off cannot be erased
 		first := max(0, cursor.row-most+1)
 		rows = rows[first:min(len(rows), first+most)]
 		cursor.row -= first
 	}
-	s.rows = s.rows[:0]
-	for i, row := range rows {
-		if i > 0 {
-			out.WriteString("\r\n")
-		}
-		out.WriteString(row)
-		s.rows = append(s.rows, width(row))
+	live := now.live[max(0, len(now.live)-(most-len(rows))):]
+	cursor.row += len(live)
+	rows = slices.Concat(live, rows)
+
+	var out strings.Builder
+	if s.drawn != s.width { // the rows may stand on more lines than they were drawn on
+		s.erase(&out)
 	}
-	if end := (place{len(rows) - 1, s.rows[len(rows)-1]}); cursor != end {
+	fresh := rows
+	if above != "" {
+		fresh = append(strings.Split(strings.TrimSuffix(above, "\n"), "\n"), rows...)
+	}
+	s.paint(&out, fresh)
+	if end := (place{len(rows) - 1, width(rows[len(rows)-1])}); cursor != end {
 		move(&out, end.row-cursor.row, 'A')
 		out.WriteByte('\r')
 		move(&out, cursor.column, 'C')
 	}
-	s.cursor = cursor
+	s.rows, s.cursor, s.drawn = rows, cursor, s.width
 	_, _ = io.WriteString(s.out, out.String()) // the terminal is gone: reading from it says so
 }
+
+// paint writes rows where others stand, from the first that differs, and leaves the
+// cursor behind the last.
+func (s *screen) paint(out *strings.Builder, rows []string) {
+	same := 0
+	for same < min(len(rows)-1, len(s.rows)) && rows[same] == s.rows[same] {
+		same++
+	}
+	if same == len(s.rows) && same > 0 { // there is a row more
+		move(out, same-1-s.cursor.row, 'B')
+		out.WriteString("\r\n")
+	} else {
+		move(out, s.cursor.row-same, 'A')
+		move(out, same-s.cursor.row, 'B')
+		out.WriteByte('\r')
+	}
+	for i, row := range rows[same:] {
+		if i > 0 {
+			out.WriteString("\r\n")
+		}
+		if old := same + i; old < len(s.rows) && !strings.HasPrefix(row, s.rows[old]) {
+			out.WriteString("\x1b[K")
+		}
+		out.WriteString(row)
+	}
+	if len(rows) < len(s.rows) {
+		out.WriteString("\x1b[J")
+	}
+}
+
+// How a row is dimmed, and measured when it is.
+const dim, bright = "\x1b[2m", "\x1b[0m"
+
+var undimmed = strings.NewReplacer(dim, "", bright, "")
 
 // finish leaves what stands there and goes on below it.
 func (s *screen) finish() {
@@ -68,19 +115,25 @@ func (s *screen) finish() {
 func (s *screen) remove() {
 	var out strings.Builder
 	s.erase(&out)
-	s.rows, s.cursor = nil, place{}
 	_, _ = io.WriteString(s.out, out.String())
+}
+
+// clear begins again on an empty window.
+func (s *screen) clear() {
+	s.rows, s.cursor = nil, place{}
+	_, _ = io.WriteString(s.out, "\x1b[H\x1b[2J")
 }
 
 // erase takes away what stands there. In a window that became narrower the rows
 // take more lines than they were drawn on.
 func (s *screen) erase(out *strings.Builder) {
 	up := s.cursor.column / s.width
-	for _, w := range s.rows[:min(s.cursor.row, len(s.rows))] {
-		up += max(1, (w+s.width-1)/s.width)
+	for _, row := range s.rows[:min(s.cursor.row, len(s.rows))] {
+		up += max(1, (width(undimmed.Replace(row))+s.width-1)/s.width)
 	}
 	move(out, up, 'A')
 	out.WriteString("\r\x1b[J")
+	s.rows, s.cursor = nil, place{}
 }
 
 func move(out *strings.Builder, n int, direction byte) {

@@ -36,6 +36,7 @@ type terminal struct {
 	client   *client
 	o        Options
 	progress *progress
+	live     growing // the answer that is being written
 	seen     *seen
 	missed   *missed
 	color    bool
@@ -49,6 +50,7 @@ type terminal struct {
 	outbox   chan string
 	sent     chan posted
 	armed    <-chan time.Time // set: Ctrl-C was pressed, and the next one leaves
+	stopping bool             // what runs was cancelled, and has not ended
 	helped   bool             // help was asked for
 	unseen   bool             // that the file of what was seen cannot be written was told
 	splitKey <-chan time.Time // ends the wait for the rest of a key
@@ -161,6 +163,7 @@ func (t *terminal) end() {
 	if t.editor.empty() {
 		t.screen.remove()
 	} else {
+		t.screen.draw("", t.line())
 		t.screen.finish()
 	}
 	_, _ = io.WriteString(t.o.Out, "\x1b[?2004l")
@@ -215,7 +218,7 @@ func (t *terminal) key(k key) (leave bool) {
 			t.note(strings.Join(choices, "  "))
 		}
 	case "ctrl-l":
-		t.clear()
+		t.screen.clear()
 	default:
 		t.editor.press(k)
 	}
@@ -225,13 +228,13 @@ func (t *terminal) key(k key) (leave bool) {
 // enter sends what is written.
 func (t *terminal) enter() (leave bool) {
 	t.editor.found()
-	t.editor.at = len(t.editor.text)
-	t.draw("")
+	written := t.line()
 	text := t.editor.submit()
 	if strings.TrimSpace(text) == "" {
 		return false
 	}
-	t.screen.finish()
+	rows, _ := layout(written.before, written.text, 0, t.screen.width)
+	t.draw(strings.Join(rows, "\n") + "\n")
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "/quit", "/exit":
 		return true
@@ -243,18 +246,20 @@ func (t *terminal) enter() (leave bool) {
 }
 
 // interrupted handles Ctrl-C: it clears what is written; where nothing is, it
-// cancels what runs, and a second one leaves.
+// cancels what runs, and a second one leaves: at once, or as long as what was
+// cancelled has not ended.
 func (t *terminal) interrupted() (leave bool) {
 	switch {
 	case !t.editor.empty():
 		t.editor.clear()
 		t.armed = nil
 		return false
-	case t.armed != nil:
+	case t.armed != nil, t.stopping:
 		return true
 	}
 	t.armed = time.After(armedFor)
 	if t.busy() {
+		t.stopping = true
 		t.note("cancelling; Ctrl-C again leaves")
 		t.send("/cancel")
 	} else {
@@ -266,12 +271,18 @@ func (t *terminal) interrupted() (leave bool) {
 func (t *terminal) busy() bool { return len(t.running) > 0 || t.sending > 0 }
 
 func (t *terminal) event(e channels.SessionEvent) {
+	if e.Kind == kindDelta {
+		t.live.add(e)
+		t.draw("")
+		return
+	}
+	t.live.ended(e)
 	t.track(e)
 	for _, l := range t.progress.lines(e) {
 		t.note(l)
 	}
 	if m := e.Message; m != nil && m.Direction == "out" {
-		t.print(show(m.Text))
+		t.print(rendered(m.Text))
 		if t.helped && e.TurnID == 0 {
 			t.helped = false
 			t.print(keysHelp)
@@ -288,6 +299,7 @@ func (t *terminal) track(e channels.SessionEvent) {
 	}
 	if over(readData(e).State) {
 		delete(t.running, e.TurnID)
+		t.stopping = false
 	} else {
 		t.running[e.TurnID] = true
 	}
@@ -312,22 +324,43 @@ func (t *terminal) print(text string) { t.draw(wrap(text, t.screen.width) + "\n"
 
 // note writes progress, dimmed.
 func (t *terminal) note(text string) {
-	text = wrap(Printable(text), t.screen.width)
-	if t.color {
-		text = "\x1b[2m" + text + "\x1b[0m"
-	}
-	t.draw(text + "\n")
+	t.draw(strings.Join(t.dimmed(text), "\n") + "\n")
 }
 
+// dimmed is text on rows that say that it is no answer.
+func (t *terminal) dimmed(text string) []string {
+	rows := strings.Split(wrap(Printable(text), t.screen.width), "\n")
+	if t.color {
+		for i, row := range rows {
+			rows[i] = dim + row + bright
+		}
+	}
+	return rows
+}
+
+// draw shows above, and below it what goes on and the line being written.
 func (t *terminal) draw(above string) {
 	t.resize()
-	before, text, at := t.editor.view()
-	t.screen.draw(above, before, text, at)
+	now := t.line()
+	now.live = t.goingOn()
+	t.screen.draw(above, now)
 }
 
-func (t *terminal) clear() {
-	_, _ = io.WriteString(t.o.Out, "\x1b[H\x1b[2J")
-	t.screen.rows, t.screen.cursor = nil, place{}
+// line is the line being written.
+func (t *terminal) line() scene {
+	before, text, at := t.editor.view()
+	return scene{before: before, text: text, at: at}
+}
+
+// goingOn is what is still to be done, and what there is of the answer.
+func (t *terminal) goingOn() (rows []string) {
+	for _, step := range t.progress.ahead() {
+		rows = append(rows, t.dimmed(step)...)
+	}
+	if t.live.text != "" {
+		rows = append(rows, strings.Split(wrap(rendered(t.live.text), t.screen.width), "\n")...)
+	}
+	return rows
 }
 
 // resize follows the window.

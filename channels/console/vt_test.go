@@ -10,6 +10,7 @@ import (
 // picture is what a terminal of the given width shows after output, line by line,
 // and where its cursor stands. It knows the sequences that screen uses.
 func picture(output string, limit int) (lines []string, cursor place) {
+	output = undimmed.Replace(output)
 	var rows [][]string // cells; the second one of a wide character is "\x00"
 	at := place{}
 	row := func() []string {
@@ -32,6 +33,8 @@ func picture(output string, limit int) (lines []string, cursor place) {
 				at.row += max(1, n)
 			case 'C':
 				at.column = min(limit-1, at.column+max(1, n))
+			case 'K':
+				rows[at.row] = row()[:at.column]
 			case 'J':
 				row()
 				rows = rows[:at.row+1]

@@ -7,7 +7,8 @@ const (
 	// PathEvents streams channels.SessionEvent, one JSON object a line, until the
 	// client leaves or the engine stops. Query: session, person, and after=N for
 	// the events after number N; without after, those from now on. With until=N the
-	// stream ends behind number N, or behind the last event there is.
+	// stream ends behind number N, or behind the last event there is. With live=1 there
+	// come events of kind delta too, without a number: see delta.
 	PathEvents = "/console/events"
 )
 

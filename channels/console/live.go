@@ -1,0 +1,224 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"switchboard/channels"
+)
+
+// kindDelta is the kind of an event without a number: a piece of a text that grows.
+const kindDelta = "delta"
+
+// deltaEvery is how often a client is told more of a text that grows.
+const deltaEvery = 40 * time.Millisecond
+
+// A delta is the data of such an event: the text of the turn's next message is what
+// stood before byte From of what the client knows, and Text behind it. No text at
+// all: there is none to be seen any more.
+type delta struct {
+	From int    `json:"from"`
+	Text string `json:"text"`
+}
+
+// growing is the text that a turn's next message has so far.
+type growing struct {
+	turn int64
+	text string
+}
+
+// add takes a delta that a client was sent.
+func (g *growing) add(e channels.SessionEvent) {
+	var d delta
+	if json.Unmarshal(e.Data, &d) != nil || d.From > 0 && (e.TurnID != g.turn || d.From > len(g.text)) {
+		return // of a text that is not known; the next one that is begun anew is whole
+	}
+	*g = growing{e.TurnID, g.text[:d.From] + d.Text}
+}
+
+// ended says that e is a message, or the end of a turn, in whose place there may have
+// been a text; that text is forgotten.
+func (g *growing) ended(e channels.SessionEvent) bool {
+	said := e.Message != nil && e.Message.Direction == "out"
+	if e.TurnID == 0 || !said && (e.Kind != "turn" || !over(readData(e).State)) {
+		return false
+	}
+	if g.turn == e.TurnID {
+		*g = growing{}
+	}
+	return true
+}
+
+// since is what turns known into g; none: they are the same.
+func (g growing) since(known growing) (event channels.SessionEvent, some bool) {
+	if g == known {
+		return event, false
+	}
+	d := delta{Text: g.text}
+	if g.turn == known.turn {
+		for d.From < min(len(g.text), len(known.text)) && g.text[d.From] == known.text[d.From] {
+			d.From++
+		}
+		for d.From > 0 && d.From < len(g.text) && !utf8.RuneStart(g.text[d.From]) {
+			d.From--
+		}
+		d.Text = g.text[d.From:]
+	}
+	turn := g.turn
+	if turn == 0 {
+		turn = known.turn
+	}
+	data, err := json.Marshal(d)
+	return channels.SessionEvent{Kind: kindDelta, TurnID: turn, Data: data, At: time.Now().UTC()}, err == nil
+}
+
+// Stream implements channels.Streamer.
+func (c *Channel) Stream(conv channels.ConversationID, turn int64, text string) (shown bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if text == "" {
+		delete(c.live, conv)
+	} else {
+		c.live[conv] = growing{turn, text}
+	}
+	for each := range c.followers[conv] {
+		if each.live {
+			shown = true
+			rouse(each.grown)
+		}
+	}
+	return shown
+}
+
+// growing is the text in conv that grows; empty: there is none.
+func (c *Channel) growing(conv channels.ConversationID) growing {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.live[conv]
+}
+
+// A follower is a client that is sent the events of a conversation.
+type follower struct {
+	live  bool // texts that grow as well
+	wake  chan struct{}
+	grown chan struct{}
+}
+
+func newFollower(live bool) *follower {
+	return &follower{live: live, wake: make(chan struct{}, 1), grown: make(chan struct{}, 1)}
+}
+
+// rouse wakes whoever waits for it; it may be awake already.
+func rouse(wake chan struct{}) {
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+}
+
+// A feed is what one client is sent.
+type feed struct {
+	c       *Channel
+	w       http.ResponseWriter
+	out     *http.ResponseController
+	conv    channels.ConversationID
+	session string
+	span
+	follower *follower
+	known    growing // what the client knows of the text that grows
+	past     growing // what grew when its message came, and may still stand there
+}
+
+// run writes a span of events as they come, until ctx ends. A span with an end waits
+// for nothing.
+func (f *feed) run(ctx context.Context) error {
+	poll := time.NewTicker(pollEvery)
+	defer poll.Stop()
+	grown := f.follower.grown
+	var pace <-chan time.Time // set: it is too early for more of a text that grows
+	for {
+		whole, err := f.events(ctx)
+		if err != nil || ctx.Err() != nil || whole && f.until >= 0 {
+			return err
+		}
+		if !whole {
+			continue
+		}
+		for look := false; !look; {
+			now := f.c.growing(f.conv)
+			if f.woken() { // the message before the end of the text that grew into it
+				break
+			}
+			if pace == nil && f.follower.live {
+				wrote, err := f.delta(now)
+				if err != nil {
+					return err
+				}
+				if wrote {
+					grown, pace = nil, time.After(deltaEvery)
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-f.follower.wake:
+				look = true
+			case <-poll.C:
+				look = true
+			case <-pace:
+				grown, pace = f.follower.grown, nil
+			case <-grown:
+			}
+		}
+	}
+}
+
+// woken says whether there may be events.
+func (f *feed) woken() bool {
+	select {
+	case <-f.follower.wake:
+		return true
+	default:
+		return false
+	}
+}
+
+// events writes the next page of events. whole: there are no more now.
+func (f *feed) events(ctx context.Context) (whole bool, err error) {
+	events, err := f.c.reader.Events(ctx, f.session, f.after, page)
+	if err != nil || ctx.Err() != nil {
+		return true, err
+	}
+	_ = f.out.SetWriteDeadline(time.Now().Add(writePatience)) // not every writer has one
+	encoder := json.NewEncoder(f.w)
+	for _, e := range events {
+		if f.until >= 0 && e.N > f.until {
+			return true, nil
+		}
+		if err := encoder.Encode(e); err != nil {
+			return true, err
+		}
+		f.after = e.N
+		if f.known.ended(e) {
+			f.past = f.c.growing(f.conv)
+		}
+	}
+	return len(events) < page, f.out.Flush()
+}
+
+// delta writes what is new of the text that grows.
+func (f *feed) delta(now growing) (wrote bool, err error) {
+	event, some := now.since(f.known)
+	if !some || now == f.past {
+		return false, nil
+	}
+	_ = f.out.SetWriteDeadline(time.Now().Add(writePatience))
+	if err := json.NewEncoder(f.w).Encode(event); err != nil {
+		return true, err
+	}
+	f.known = now
+	return true, f.out.Flush()
+}
