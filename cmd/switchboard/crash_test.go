@@ -216,7 +216,7 @@ func (c *crash) settle() {
 				return false
 			}
 		}
-		return len(turns) >= crashTurns
+		return len(turns) >= c.written
 	})
 }
 
@@ -237,7 +237,7 @@ func (c *crash) check() {
 	}
 	ran := c.logged()
 	repeated, lost := 0, 0
-	for n := range crashTurns {
+	for n := range c.written {
 		if got := byText[fmt.Sprintf("job %d", n)]; got != 1 {
 			c.t.Errorf("job %d has %d turns", n, got)
 		}

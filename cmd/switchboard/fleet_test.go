@@ -235,6 +235,16 @@ func (f *fleet) finished() map[string]int {
 	return n
 }
 
+// ownersIn lists the owners in a turn's holders, each once.
+func ownersIn(holders string) (list []string) {
+	for _, word := range strings.Fields(holders) {
+		if owner, _, _ := strings.Cut(word, ":"); !slices.Contains(list, owner) {
+			list = append(list, owner)
+		}
+	}
+	return list
+}
+
 // shared wants each engine to have finished a fifth of the turns at least.
 func (f *fleet) shared() {
 	f.t.Helper()

@@ -1,0 +1,147 @@
+package main_test
+
+import (
+	"testing"
+	"time"
+
+	"switchboard/channels/channelstest"
+	"switchboard/store/storetest"
+)
+
+// An outage is a crash test whose database is broken instead of an engine: two
+// engines work on jobs, at most of one user each second, while it happens.
+type outage struct {
+	*crash
+	fleet    *fleet
+	server   *storetest.Server
+	platform *channelstest.Platform
+}
+
+// newOutage runs two engines, each behind a proxy of its own if way is not nil.
+func newOutage(t *testing.T, proxies ...**storetest.Proxy) *outage {
+	t.Helper()
+	server := storetest.NewServer(t)
+	c := newCrash(t, crashSeed(t), func(r *rig) place { return newScriptedPlace(r.platform) }, "workers = 4\n")
+	o := &outage{crash: c, fleet: newFleet(c.rig, server.URL(), "one", "two"), server: server, platform: c.rig.platform}
+	for i, p := range proxies {
+		*p = storetest.NewProxy(t, server.Addr())
+		m := o.fleet.engines[i]
+		m.env = append(m.env, "SWITCHBOARD_STORE__URL="+server.URLAt((*p).Addr()))
+	}
+	o.fleet.up()
+	return o
+}
+
+// load lets users write n messages, evenly over that time.
+func (o *outage) load(n int, during time.Duration) {
+	for range n {
+		o.write(o.written + 1)
+		time.Sleep(during / time.Duration(n))
+	}
+}
+
+// healed wants everything answered, and the engines to be the ones that were there
+// before: none was declared dead or ended.
+func (o *outage) healed() {
+	o.t.Helper()
+	o.settle()
+	o.check()
+	o.unharmed()
+	o.fleet.stop()
+}
+
+// unharmed wants both engines to live as the owners they were at first.
+func (o *outage) unharmed() {
+	o.t.Helper()
+	for _, m := range o.fleet.engines {
+		m.mustLive()
+	}
+	if n := o.fleet.count("SELECT count(*) FROM owners"); n != 2 {
+		o.t.Errorf("%d owners for two engines", n)
+	}
+	if rows := o.fleet.query("SELECT id, state, expires_at FROM owners WHERE state <> 'alive'"); len(rows) > 0 {
+		o.t.Errorf("a healthy engine was declared dead: %v", rows)
+	}
+}
+
+
+// promise: P1.kill-loses-nothing
+func TestDatabaseRestartedUnderLoad(t *testing.T) {
+	t.Parallel()
+	o := newOutage(t)
+	for range 2 {
+		o.load(10, time.Second)
+		o.server.Stop()
+		o.load(5, time.Second/2)
+		o.server.Start()
+		o.load(10, time.Second)
+		o.server.Kill()
+		o.load(5, time.Second/2)
+		o.server.Start()
+	}
+	o.load(5, time.Second)
+	o.healed()
+}
+
+// promise: P1.kill-loses-nothing
+func TestDatabaseGoneForHalfAMinute(t *testing.T) {
+	t.Parallel()
+	o := newOutage(t)
+	o.load(10, time.Second)
+	o.server.Stop()
+	o.load(10, 30*time.Second)
+	o.server.Start()
+	began := time.Now()
+	o.load(5, time.Second)
+	o.settle()
+	t.Logf("all is answered %s after the database is back", time.Since(began).Round(10*time.Millisecond))
+	o.healed()
+}
+
+// The database answers nobody for half a minute, and refuses nobody either.
+//
+// promise: P1.kill-loses-nothing
+func TestDatabaseStallsForEverybody(t *testing.T) {
+	t.Parallel()
+	o := newOutage(t)
+	o.load(10, time.Second)
+	o.server.Freeze()
+	o.load(10, 30*time.Second)
+	o.server.Thaw()
+	began := time.Now()
+	o.load(5, time.Second)
+	o.settle()
+	t.Logf("all is answered %s after the database is back", time.Since(began).Round(10*time.Millisecond))
+	o.healed()
+}
+
+// The engine that holds the channel is cut off from the database for half a minute:
+// the other goes on for both, and when the way is free again, nothing was done twice.
+//
+// promise: P1.kill-loses-nothing
+// promise: P7.done-once
+func TestDatabaseStallsForOneEngine(t *testing.T) {
+	t.Parallel()
+	var ways [2]*storetest.Proxy
+	o := newOutage(t, &ways[0], &ways[1])
+	o.load(10, time.Second)
+	holder := o.fleet.holder("play")
+	way := ways[0]
+	if holder == o.fleet.engines[1] {
+		way = ways[1]
+	}
+	way.Stall()
+	began := time.Now()
+	o.load(5, time.Second)
+	o.fleet.await("the other engine holds the channel", 30*time.Second, func() bool { return o.fleet.holder("play") == o.fleet.other(holder) })
+	t.Logf("taken over %s after the stall", time.Since(began).Round(10*time.Millisecond))
+	o.load(10, max(0, 30*time.Second-time.Since(began)))
+	way.Flow()
+	o.load(10, 2*time.Second)
+	o.settle()
+	o.check()
+	for _, m := range o.fleet.engines {
+		m.mustLive()
+	}
+	o.fleet.stop()
+}
