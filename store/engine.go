@@ -17,8 +17,7 @@ const (
 	safetyMargin = 3 * time.Second
 	// onTime is the longest that two renewals of a steady owner lie apart: one that
 	// fails is tried again each second.
-	onTime     = 8 * time.Second
-	sweepEvery = time.Hour
+	onTime = 8 * time.Second
 )
 
 // ErrEngineLost is returned by Engine.Run when the owner row is not there any more:
@@ -54,15 +53,16 @@ type Engine struct {
 	lock *lockFile  // SQLite only
 	file *ownerFile // nil without a data folder
 
+	clock    func() moment
 	seen     map[int64]suspect // Run's own, see look
 	unlocked chan struct{}     // the lock connection was lost
 	watchers sync.WaitGroup    // of lock connections
 
 	mu      sync.Mutex
-	renewed time.Time // when the latest renewal that succeeded was begun
+	renewed moment // when the latest renewal that succeeded was begun
 	lost    bool
 	conn    *lockConn // PostgreSQL: holds the advisory lock; nil: nobody does
-	lostAt  time.Time // since when the lock was not held and renewed under; zero: it is
+	lostAt  moment    // since when the lock was not held and renewed under
 	guards  map[*guard]struct{}
 	watch   *time.Timer // ends the guards in time; nil while there are none
 }
@@ -84,7 +84,7 @@ func (db *DB) StartPassingEngine(ctx context.Context) (*Engine, error) {
 
 func (db *DB) startEngine(ctx context.Context, passing bool) (_ *Engine, err error) {
 	e := &Engine{
-		db: db, log: db.log, seen: map[int64]suspect{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
+		db: db, log: db.log, clock: now, seen: map[int64]suspect{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
 	}
 	if db.lite != nil {
 		if e.lock, err = takeLockFile(db.lite.path+".lock", passing); err != nil {
@@ -123,7 +123,7 @@ func (e *Engine) enlist(ctx context.Context, host string) error {
 		return err
 	})
 	if err == nil {
-		e.renewed = time.Now()
+		e.renewed = e.clock()
 		e.holdFile(ctx)
 	}
 	return err
@@ -143,7 +143,7 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 	if err := e.takeLock(false); err != nil {
 		return fmt.Errorf("lock engine %d: %w", e.id, explain(err))
 	}
-	begun := time.Now()
+	begun := e.clock()
 	err = e.db.write(ctx, full, "start engine", func(t *tx) error {
 		_, err := t.exec(insertKnown, e.id, host, os.Getpid(), t.now, ownerExpires.Microseconds())
 		return err
@@ -171,16 +171,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	}
 	renew := time.NewTicker(renewEvery)
 	defer renew.Stop()
-	sweep := time.NewTicker(sweepEvery)
-	defer sweep.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-sweep.C:
-			if err := e.db.Sweep(ctx); err != nil && ctx.Err() == nil {
-				e.log.WarnContext(ctx, "clearing expired rows failed", "error", err)
-			}
 		case <-renew.C:
 			err := e.renew(ctx)
 			switch {
@@ -206,7 +200,7 @@ func (e *Engine) renew(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(ctx, renewEvery)
 	defer stop()
-	begun := time.Now()
+	begun := e.clock()
 	var found, declared bool
 	// Durable: an owner must not seem younger after the server's crash.
 	err := e.db.write(ctx, full, "renew engine", func(t *tx) (err error) {

@@ -81,7 +81,7 @@ func (e *Engine) takeLock(again bool) error {
 		c.close()
 		return ErrEngineLost
 	}
-	c.taken = time.Now()
+	c.taken = e.clock().ran
 	e.conn = c
 	e.watchers.Go(func() {
 		for range c.notes {
@@ -99,11 +99,11 @@ func (e *Engine) lockLost(c *lockConn) {
 		return
 	}
 	e.conn = nil
-	if e.lostAt.IsZero() {
-		e.lostAt = time.Now()
+	if e.lostAt.never() {
+		e.lostAt = e.clock()
 	}
 	if e.watch != nil {
-		e.watch.Reset(e.nextWatch(time.Now()))
+		e.watch.Reset(e.nextWatch())
 	}
 	select {
 	case e.unlocked <- struct{}{}:

@@ -71,11 +71,26 @@ func (e *Engine) Renew(ctx context.Context) error { return e.renew(ctx) }
 func (e *Engine) Aged(d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.renewed = e.renewed.Add(-d)
+	e.renewed = e.renewed.ago(d)
 }
 
-// SafeAfter is the rule of Safe on PostgreSQL.
-var SafeAfter = safeAfter
+// Slept pretends that the wall clock went on by so much while this process did not run.
+func (e *Engine) Slept(d time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	clock := e.clock
+	e.clock = func() moment {
+		m := clock()
+		m.wall = m.wall.Add(d)
+		return m
+	}
+}
+
+// The rules of Safe on PostgreSQL.
+var (
+	SafeAfter = safeAfter
+	Leapt     = leapt
+)
 
 // Abandon lets go of every lock as a killed process does.
 func (e *Engine) Abandon() error {
@@ -125,8 +140,10 @@ func (e *Engine) CutLock(ctx context.Context) error {
 func (e *Engine) LostFor(d time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.lostAt = time.Now().Add(-d)
+	e.lostAt = e.clock().ago(d)
 }
+
+func (m moment) ago(d time.Duration) moment { return moment{m.ran.Add(-d), m.wall.Add(-d)} }
 
 // Columns lists table.column of the schema.
 func (db *DB) Columns(ctx context.Context) (list []string, err error) {

@@ -18,6 +18,23 @@ const (
 	watchEvery = 500 * time.Millisecond
 )
 
+// A moment is an instant by both clocks: time.Now's, which stands still while the
+// machine sleeps and never leaps, and the wall's. The zero moment is none.
+type moment struct{ ran, wall time.Time }
+
+func now() moment {
+	t := time.Now()
+	return moment{t, t.Round(0)}
+}
+
+func (m moment) never() bool { return m.wall.IsZero() }
+
+// since is how long this process ran from then to m, and how much passed by the
+// wall clock.
+func (m moment) since(then moment) (ran, wall time.Duration) {
+	return m.ran.Sub(then.ran), m.wall.Sub(then.wall)
+}
+
 // A guard is a side effect under way.
 type guard struct{ end context.CancelCauseFunc }
 
@@ -29,29 +46,23 @@ type guard struct{ end context.CancelCauseFunc }
 func (e *Engine) Safe() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.safe(time.Now())
+	return e.safe(e.clock())
 }
 
-func (e *Engine) safe(now time.Time) bool {
+func (e *Engine) safe(now moment) bool {
 	if e.lost {
 		return false
 	}
 	if e.db.lite != nil {
 		return e.lock.held()
 	}
-	return e.lostAt.IsZero() && e.goesOn(now)
+	return e.lostAt.never() && e.goesOn(now)
 }
 
 // goesOn says whether what was begun may go on.
-func (e *Engine) goesOn(now time.Time) bool {
-	return !e.lost && safeAfter(since(e.renewed, now)) &&
-		(e.lostAt.IsZero() || now.Sub(e.lostAt) < lockGrace && now.Round(0).Sub(e.lostAt.Round(0)) < lockGrace)
-}
-
-// since is how long this process ran from then to now, and how much passed by the
-// wall clock.
-func since(then, now time.Time) (ran, wall time.Duration) {
-	return now.Sub(then), now.Round(0).Sub(then.Round(0))
+func (e *Engine) goesOn(now moment) bool {
+	ran, wall := now.since(e.lostAt)
+	return !e.lost && safeAfter(now.since(e.renewed)) && (e.lostAt.never() || ran < lockGrace && wall < lockGrace)
 }
 
 // safeAfter says whether an owner is safe when this process ran for so long since
@@ -73,13 +84,9 @@ func (e *Engine) SafeUntil() time.Time {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.until().Round(0)
-}
-
-func (e *Engine) until() time.Time {
-	until := e.renewed.Add(safeFor)
-	if !e.lostAt.IsZero() && e.lostAt.Add(lockGrace).Before(until) {
-		until = e.lostAt.Add(lockGrace)
+	until := e.renewed.wall.Add(safeFor)
+	if lost := e.lostAt.wall.Add(lockGrace); !e.lostAt.never() && lost.Before(until) {
+		until = lost
 	}
 	return until
 }
@@ -93,15 +100,14 @@ func (e *Engine) Guard(ctx context.Context) (context.Context, context.CancelFunc
 	guarded, cancel := context.WithCancelCause(ctx)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := time.Now()
-	if !e.safe(now) {
+	if !e.safe(e.clock()) {
 		cancel(tools.ErrUnsafe)
 		return guarded, func() {}
 	}
 	g := &guard{cancel}
 	e.guards[g] = struct{}{}
 	if e.watch == nil && e.db.pg != nil {
-		e.watch = time.AfterFunc(e.nextWatch(now), e.watched)
+		e.watch = time.AfterFunc(e.nextWatch(), e.watched)
 	}
 	return guarded, func() {
 		cancel(nil)
@@ -111,23 +117,30 @@ func (e *Engine) Guard(ctx context.Context) (context.Context, context.CancelFunc
 	}
 }
 
-func (e *Engine) nextWatch(now time.Time) time.Duration {
-	return max(0, min(e.until().Sub(now), watchEvery))
+// nextWatch is how long the guards go on for sure.
+func (e *Engine) nextWatch() time.Duration {
+	now := e.clock()
+	ran, _ := now.since(e.renewed)
+	next := min(safeFor-ran, watchEvery)
+	if !e.lostAt.never() {
+		ran, _ = now.since(e.lostAt)
+		next = min(next, lockGrace-ran)
+	}
+	return max(0, next)
 }
 
 // watched ends the guards when they may not go on, and looks again otherwise.
 func (e *Engine) watched() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := time.Now()
-	if !e.goesOn(now) {
+	if !e.goesOn(e.clock()) {
 		e.endGuards()
 	}
 	if len(e.guards) == 0 {
 		e.watch = nil
 		return
 	}
-	e.watch.Reset(e.nextWatch(now))
+	e.watch.Reset(e.nextWatch())
 }
 
 func (e *Engine) endGuards() {
@@ -139,18 +152,18 @@ func (e *Engine) endGuards() {
 
 // begin notes a renewal that succeeded and was begun then. What was begun under a
 // former one that ran out ends before anything is safe again.
-func (e *Engine) begin(begun time.Time) {
+func (e *Engine) begin(begun moment) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.lost || !begun.After(e.renewed) {
+	if e.lost || !begun.ran.After(e.renewed.ran) {
 		return
 	}
-	if !e.renewed.IsZero() && (!e.goesOn(time.Now()) || leapt(since(e.renewed, begun))) {
+	if !e.renewed.never() && (!e.goesOn(e.clock()) || leapt(begun.since(e.renewed))) {
 		e.endGuards()
 	}
 	e.renewed = begun
-	if e.conn != nil && !e.conn.taken.After(begun) {
-		e.lostAt = time.Time{}
+	if e.conn != nil && !e.conn.taken.After(begun.ran) {
+		e.lostAt = moment{}
 	}
 }
 

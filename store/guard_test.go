@@ -1,0 +1,132 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+func over(ctx context.Context) bool {
+	return errors.Is(context.Cause(ctx), tools.ErrUnsafe)
+}
+
+// promise: L.effects-end-before-lease
+func TestGuardEndsBeforeTheLease(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, storetest.Postgres(t))
+	guarded, done := h.engine.Guard(t.Context())
+	defer done()
+	h.engine.Aged(11 * time.Second)
+	if until := time.Until(h.engine.SafeUntil()); until <= 0 || until > time.Second {
+		t.Errorf("safe for %s more", until)
+	}
+	time.Sleep(50 * time.Millisecond)
+	if guarded.Err() != nil {
+		t.Fatal("ended 4 s before the lease")
+	}
+	select {
+	case <-guarded.Done():
+	case <-time.After(5 * time.Second):
+		t.Fatal("it goes on")
+	}
+	if !over(guarded) || h.engine.Safe() {
+		t.Errorf("cause %v, safe %v", context.Cause(guarded), h.engine.Safe())
+	}
+	late, stop := h.engine.Guard(t.Context())
+	defer stop()
+	if !over(late) {
+		t.Error("begun too late")
+	}
+	h.renew()
+	again, stop := h.engine.Guard(t.Context())
+	defer stop()
+	if again.Err() != nil || !h.engine.Safe() {
+		t.Errorf("after a renewal: %v", context.Cause(again))
+	}
+	// A renewal in time keeps it going.
+	h.engine.Aged(11 * time.Second)
+	h.renew()
+	time.Sleep(1200 * time.Millisecond)
+	if again.Err() != nil {
+		t.Errorf("renewed in time: %v", context.Cause(again))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	own, stop := h.engine.Guard(ctx)
+	cancel()
+	if !errors.Is(context.Cause(own), context.Canceled) {
+		t.Errorf("the caller's end: %v", context.Cause(own))
+	}
+	stop()
+}
+
+// A process that was stopped finds its timers late: what was begun before is over
+// when anything is safe again.
+//
+// promise: L.effects-end-before-lease
+func TestGuardOfAnOldRenewalIsOverFirst(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, storetest.Postgres(t))
+	for _, stopped := range []struct {
+		name string
+		do   func()
+	}{
+		{"not renewed", func() { h.engine.Aged(12 * time.Second) }},
+		{"the machine slept", func() { h.engine.Slept(time.Minute) }},
+		{"the clock leapt forward", func() { h.engine.Slept(4 * time.Second) }},
+		{"the clock was set back", func() { h.engine.Slept(-2 * time.Second) }},
+		{"without the lock", func() { h.engine.LostFor(3 * time.Second) }},
+	} {
+		guarded, done := h.engine.Guard(t.Context())
+		if guarded.Err() != nil {
+			t.Fatalf("before %s: %v", stopped.name, context.Cause(guarded))
+		}
+		stopped.do()
+		h.renew()
+		if !h.engine.Safe() || !over(guarded) {
+			t.Errorf("%s: safe %v, and what was begun before ended by %v", stopped.name, h.engine.Safe(), context.Cause(guarded))
+		}
+		done()
+	}
+	guarded, done := h.engine.Guard(t.Context())
+	defer done()
+	if err := h.engine.Abandon(); err != nil || !over(guarded) {
+		t.Errorf("at the end: %v, %v", context.Cause(guarded), err)
+	}
+}
+
+func TestGuardOnSQLite(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, storetest.SQLite(t))
+	guarded, done := h.engine.Guard(t.Context())
+	h.engine.Aged(time.Hour)
+	if guarded.Err() != nil || !h.engine.SafeUntil().IsZero() {
+		t.Errorf("%v, until %s", context.Cause(guarded), h.engine.SafeUntil())
+	}
+	done()
+	if !errors.Is(guarded.Err(), context.Canceled) {
+		t.Errorf("after its end: %v", guarded.Err())
+	}
+}
+
+func TestLeaps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ran, wall time.Duration
+		want      bool
+	}{
+		{5 * time.Second, 5 * time.Second, false},
+		{5 * time.Second, 8 * time.Second, false},
+		{5 * time.Second, 9 * time.Second, true},
+		{5 * time.Second, 4500 * time.Millisecond, false},
+		{5 * time.Second, 3 * time.Second, true},
+	} {
+		if got := store.Leapt(c.ran, c.wall); got != c.want {
+			t.Errorf("ran %s, wall clock %s: %v", c.ran, c.wall, got)
+		}
+	}
+}

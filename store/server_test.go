@@ -1,0 +1,103 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/router"
+	"switchboard/store/storetest"
+)
+
+// A server that is away for longer than owners live, and comes back: everybody goes
+// on with what was theirs, and nobody is taken for dead.
+//
+// promise: L.owner-expires
+// promise: L.lock-connection
+func TestServerComesBack(t *testing.T) {
+	t.Parallel()
+	s, dir := storetest.NewServer(t), t.TempDir()
+	a := newHouse(t, opened(t, s.URL(), dir, quiet))
+	b := newHouse(t, opened(t, s.URL(), dir, quiet))
+	ref := a.begun("c", "1")
+	hold := a.hold()
+	a.runs()
+	b.runs()
+	guarded, done := a.engine.Guard(t.Context())
+	defer done()
+	s.Stop()
+	wait(t, "they miss their locks", func() bool { return !a.engine.Safe() && !b.engine.Safe() })
+	if guarded.Err() != nil {
+		t.Error("a side effect was ended at once")
+	}
+	wait(t, "side effects are ended", func() bool { return over(guarded) })
+	time.Sleep(13 * time.Second)
+	s.Start()
+	begun := time.Now()
+	for time.Since(begun) < 8*time.Second {
+		if _, ok, err := b.r.TakeChannel(t.Context(), b.owner(), "tg"); ok {
+			t.Fatalf("taken over after %s: %v", time.Since(begun), err)
+		}
+		if list, err := b.r.Claim(t.Context(), b.owner(), []string{"tg"}, nil, 5); len(list) != 0 {
+			t.Fatalf("taken over after %s: %+v, %v", time.Since(begun), list, err)
+		}
+		if took := time.Since(begun); took > 3*time.Second && (!a.engine.Safe() || !b.engine.Safe()) {
+			t.Fatalf("not safe after %s: %v %v", took, a.engine.Safe(), b.engine.Safe())
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	a.commit(ref, agent.Step{})
+	if _, _, err := a.r.Begin(t.Context(), hold, "c"); err != nil {
+		t.Errorf("its channel: %v", err)
+	}
+	list, err := a.db.Engines(t.Context())
+	if err != nil || len(list) != 2 || list[0].State != "alive" || list[1].State != "alive" {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
+
+// An engine whose network stalls stops its side effects before another one takes
+// over, and finds itself replaced when it comes back. It was late, not dead.
+//
+// promise: L.owner-expires
+// promise: L.effects-end-before-lease
+func TestStalledEngineIsReplaced(t *testing.T) {
+	t.Parallel()
+	s, dir := storetest.NewServer(t), t.TempDir()
+	proxy := storetest.NewProxy(t, s.Addr())
+	a := newHouse(t, opened(t, s.URLAt(proxy.Addr()), dir, quiet))
+	b := newHouse(t, opened(t, s.URL(), dir, quiet))
+	oldServer(t, b.db)
+	a.runs()
+	b.runs()
+	ref := a.begun("c", "1")
+	guarded, done := a.engine.Guard(t.Context())
+	defer done()
+	begun := time.Now()
+	proxy.Stall()
+	var list []router.Claimed
+	for len(list) == 0 {
+		ended := over(guarded)
+		if list = b.claim(5); len(list) > 0 && !ended {
+			t.Error("taken over while a side effect was under way")
+		}
+		if time.Since(begun) > 20*time.Second {
+			t.Fatal("nobody took over")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	took := time.Since(begun)
+	if took < 9*time.Second || list[0].TurnID != ref.TurnID || a.engine.Safe() {
+		t.Errorf("taken over after %s: %+v, safe %v", took, list, a.engine.Safe())
+	}
+	if d := b.load(list[0].TurnRef); d.Resumed != 0 {
+		t.Errorf("resumed %d times from one that is late", d.Resumed)
+	}
+	proxy.Flow()
+	wait(t, "it is back", a.engine.Safe)
+	if _, err := a.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+		t.Errorf("what was taken over: %v", err)
+	}
+	b.commit(list[0].TurnRef, end("done", "answered"))
+}

@@ -1,0 +1,148 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// ear keeps what an engine is told.
+type ear struct {
+	router.Wakes
+	mu    sync.Mutex
+	heard []router.Wake
+	stop  func()
+}
+
+func listening(t *testing.T, db *store.DB, owner int64) *ear {
+	t.Helper()
+	e := &ear{Wakes: db.Wakes(owner)}
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		e.Listen(ctx, func(w router.Wake) {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.heard = append(e.heard, w)
+		})
+	})
+	e.stop = sync.OnceFunc(func() { cancel(); done.Wait() })
+	t.Cleanup(e.stop)
+	// What was missed before is told first.
+	wait(t, "it listens", func() bool { return slices.Contains(e.all(), router.Wake{Kind: router.WakeAll}) })
+	e.forget()
+	return e
+}
+
+func (e *ear) all() []router.Wake {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.heard)
+}
+
+func (e *ear) forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.heard = nil
+}
+
+// promise: L.wakes
+func TestEnginesWakeEachOther(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	a, b := listening(t, db, 1), listening(t, db, 2)
+	mute := listening(t, storetest.Postgres(t), 3) // in another schema of the same database
+	want := []router.Wake{
+		{Kind: router.WakeTurn, Channel: "tg"},
+		{Kind: router.WakeStop, Turn: 7},
+		{Kind: router.WakeDelivery, Channel: "tg", Conversation: `c "1"`},
+	}
+	for _, w := range want {
+		a.Wake(w)
+		a.Wake(w)
+	}
+	wait(t, "b heard", func() bool { return len(b.all()) >= len(want) })
+	for range 50 { // coalesced: thousands are few
+		for turn := range int64(20) {
+			a.Wake(router.Wake{Kind: router.WakeStop, Turn: 100 + turn})
+		}
+	}
+	a.Wake(router.Wake{Kind: router.WakeTurn, Channel: "last"})
+	wait(t, "b heard the last", func() bool { return slices.Contains(b.all(), router.Wake{Kind: router.WakeTurn, Channel: "last"}) })
+	if got := b.all(); !slices.Equal(got[:len(want)], want) || len(got) > 500 {
+		t.Errorf("b heard %d: %+v", len(got), got)
+	}
+	if got := append(a.all(), mute.all()...); len(got) != 0 {
+		t.Errorf("heard by those it is not for: %+v", got)
+	}
+}
+
+// promise: L.wakes
+func TestLostWakesAreMadeUpFor(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	a, b := listening(t, db, 1), listening(t, db, 2)
+	run(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'switchboard listen' AND query LIKE '%switchboard_' || CAST(CAST('owners' AS regclass) AS oid) || '%'")
+	for _, e := range []*ear{a, b} {
+		wait(t, "everything is looked at", func() bool { return slices.Contains(e.all(), router.Wake{Kind: router.WakeAll}) })
+		e.forget()
+	}
+	a.Wake(router.Wake{Kind: router.WakeTurn, Channel: "tg"})
+	wait(t, "it is heard again", func() bool { return slices.Equal(b.all(), []router.Wake{{Kind: router.WakeTurn, Channel: "tg"}}) })
+	b.forget()
+	// More than a payload holds is told as everything.
+	for i := range 200 {
+		a.Wake(router.Wake{Kind: router.WakeDelivery, Channel: "tg", Conversation: channels.ConversationID(strings.Repeat("x", 400) + fmt.Sprint(i))})
+	}
+	wait(t, "too much is everything", func() bool { return slices.Contains(b.all(), router.Wake{Kind: router.WakeAll}) })
+}
+
+// What is to be told at the end still goes out, and nobody waits long for the end.
+func TestWakesAtTheEnd(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	a, b := listening(t, db, 1), listening(t, db, 2)
+	for range 100 {
+		a.Wake(router.Wake{Kind: router.WakeTurn, Channel: "tg"})
+	}
+	a.Wake(router.Wake{Kind: router.WakeStop, Turn: 9})
+	begun := time.Now()
+	a.stop()
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("the end took %s", took)
+	}
+	wait(t, "the last is heard", func() bool { return slices.Contains(b.all(), router.Wake{Kind: router.WakeStop, Turn: 9}) })
+	if w := storetest.SQLite(t).Wakes(1); w != nil {
+		t.Errorf("%v on SQLite", w)
+	}
+}
+
+// An engine that stops frees what it has and tells the others at once.
+func TestCloseTellsTheOthers(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	a := doomed(t, db)
+	b := newHouse(t, db)
+	ref := a.begun("c", "1")
+	a.hold()
+	e := listening(t, db, b.owner())
+	if err := a.engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the others look", func() bool { return slices.Contains(e.all(), router.Wake{Kind: router.WakeAll}) })
+	if !b.taken(ref) {
+		t.Error("its leases are not free")
+	}
+	if d := b.load(router.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 0 {
+		t.Errorf("resumed %d times from an engine that stopped", d.Resumed)
+	}
+}
