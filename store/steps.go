@@ -290,11 +290,14 @@ func ready(c *agent.TaskChange, attempt int, row *agent.TaskRow) bool {
 
 // follows lists the states from which a task comes to another; early says that a
 // msg task may come from pending as well.
-func follows(to agent.TaskState) (from, or agent.TaskState, early bool) {
-	switch to {
+func follows(c *agent.TaskChange) (from, or agent.TaskState, early bool) {
+	switch c.State {
 	case agent.TaskRunning:
 		return agent.TaskPending, agent.TaskPending, false
 	case agent.TaskDone:
+		if r := c.Result; r != nil && r.Code == agent.CodeDoneBefore {
+			return agent.TaskPending, agent.TaskPending, false // it is not run
+		}
 		return agent.TaskRunning, agent.TaskRunning, true
 	case agent.TaskFailed, agent.TaskCancelled:
 		return agent.TaskRunning, agent.TaskPending, false
@@ -305,7 +308,7 @@ func follows(to agent.TaskState) (from, or agent.TaskState, early bool) {
 }
 
 func (w *stepWriter) task(c agent.TaskChange) {
-	from, or, early := follows(c.State)
+	from, or, early := follows(&c)
 	starts := c.State == agent.TaskRunning
 	n := w.exec(changeTask, string(c.State), starts, w.t.now, starts, clean(c.AllowedBy), starts, w.t.now, w.turn, c.Attempt, c.Position,
 		string(from), string(or), early)

@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"switchboard/agent"
+	"switchboard/agent/tools"
 	"switchboard/router"
 )
 
@@ -42,14 +44,16 @@ type (
 		Tasks   []taskArg `json:"tasks"`
 	}
 	taskArg struct {
-		Position int    `json:"position"`
-		Type     string `json:"type"`
-		Detail   string `json:"detail"`
-		Tool     any    `json:"tool"`
-		Args     any    `json:"args"`
-		Expect   any    `json:"expect"`
-		Choices  any    `json:"choices"`
-		Answer   any    `json:"answer"`
+		Position int        `json:"position"`
+		Type     string     `json:"type"`
+		Detail   string     `json:"detail"`
+		Tool     any        `json:"tool"`
+		Args     any        `json:"args"`
+		Expect   any        `json:"expect"`
+		Choices  any        `json:"choices"`
+		Answer   any        `json:"answer"`
+		State    string     `json:"state"`
+		Result   *resultArg `json:"result"`
 	}
 	changeArg struct {
 		Attempt  int        `json:"attempt"`
@@ -81,6 +85,8 @@ type (
 		State   string `json:"state"`
 		Outcome string `json:"outcome"`
 		Event   event  `json:"event"`
+		// OpenTasks: there may be tasks that are not over.
+		OpenTasks bool `json:"open_tasks"`
 	}
 	steppedArg struct {
 		Fenced bool        `json:"fenced"`
@@ -112,9 +118,11 @@ func (db *DB) callStep(ctx context.Context, ref router.TurnRef, step *agent.Step
 
 func stepArgOf(turn int64, step *agent.Step, says []router.Reply, now int64) stepArg {
 	arg := stepArg{
-		Calls: []callArg{}, Expires: now + bodiesLive.Microseconds(), Plan: planArgOf(step.Plan),
+		Calls: []callArg{}, Expires: now + bodiesLive.Microseconds(),
 		Changes: []changeArg{}, Says: []*replyArg{}, Events: stepEvents(turn, step),
 	}
+	var changes []agent.TaskChange
+	arg.Plan, changes = planArgOf(step.Plan, step.Tasks)
 	bodies := packCalls(step.Calls)
 	for i, c := range step.Calls {
 		x, u := &c.Exchange, &c.Usage
@@ -123,15 +131,11 @@ func stepArgOf(turn int64, step *agent.Step, says []router.Reply, now int64) ste
 			x.Duration.Microseconds(), bodies[i].answer, bodies[i].request, bodies[i].response,
 		})
 	}
-	for _, c := range step.Tasks {
-		from, or, early := follows(c.State)
-		change := changeArg{c.Attempt, c.Position, string(c.State), string(from), string(or), early, clean(c.AllowedBy), nil}
-		if r := c.Result; r != nil {
-			change.Result = &resultArg{
-				string(r.End), clean(r.Output), clean(r.Code), clean(r.Rule), clean(r.Hint), clean(string(r.Taint)),
-			}
-		}
-		arg.Changes = append(arg.Changes, change)
+	for _, c := range changes {
+		from, or, early := follows(&c)
+		arg.Changes = append(arg.Changes, changeArg{
+			c.Attempt, c.Position, string(c.State), string(from), string(or), early, clean(c.AllowedBy), resultArgOf(c.Result),
+		})
 	}
 	if r := step.Review; r != nil {
 		arg.Review = &reviewArg{r.Attempt, r.Position, r.Status, clean(r.Reason), clean(r.Learn), clean(string(r.Taint))}
@@ -140,14 +144,16 @@ func stepArgOf(turn int64, step *agent.Step, says []router.Reply, now int64) ste
 		arg.Says = append(arg.Says, replyArgOf(&says[i], &step.Say[i]))
 	}
 	if e := step.End; e != nil {
-		arg.End = &endArg{e.State, clean(e.Outcome), turnEvent(turn, e.State, e.Outcome)}
+		arg.End = &endArg{e.State, clean(e.Outcome), turnEvent(turn, e.State, e.Outcome), mayHaveOpen(arg.Plan)}
 	}
 	return arg
 }
 
-func planArgOf(p *agent.PlanRow) *planArg {
+// planArgOf is a plan with its tasks, each in the state that the step brings it to
+// if that is final, and the changes that are left to do.
+func planArgOf(p *agent.PlanRow, changes []agent.TaskChange) (*planArg, []agent.TaskChange) {
 	if p == nil {
-		return nil
+		return nil, changes
 	}
 	arg := &planArg{p.Attempt, clean(p.Goal), "[]", make([]taskArg, len(p.Tasks))}
 	if p.Secrets != nil {
@@ -156,8 +162,25 @@ func planArgOf(p *agent.PlanRow) *planArg {
 	for i, t := range p.Tasks {
 		arg.Tasks[i] = taskArg{
 			t.Position, string(t.Type), clean(t.Detail), cleanPtr(t.Tool), cleanPtr(t.Args), cleanPtr(t.Expect),
-			jsonList(t.Choices), cleanPtr(t.Answer),
+			jsonList(t.Choices), cleanPtr(t.Answer), string(agent.TaskPending), nil,
+		}
+		if len(changes) > 0 && ready(&changes[0], p.Attempt, &t) {
+			arg.Tasks[i].State, arg.Tasks[i].Result = string(agent.TaskDone), resultArgOf(changes[0].Result)
+			changes = changes[1:]
 		}
 	}
-	return arg
+	return arg, changes
+}
+
+func resultArgOf(r *tools.Result) *resultArg {
+	if r == nil {
+		return nil
+	}
+	return &resultArg{string(r.End), clean(r.Output), clean(r.Code), clean(r.Rule), clean(r.Hint), clean(string(r.Taint))}
+}
+
+// mayHaveOpen says that a turn may have tasks that are not over after the plan and
+// the changes to it that a step holds.
+func mayHaveOpen(p *planArg) bool {
+	return p == nil || p.Attempt > 0 || slices.ContainsFunc(p.Tasks, func(t taskArg) bool { return t.State == string(agent.TaskPending) })
 }
