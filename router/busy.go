@@ -20,12 +20,10 @@ func (r *Router) followQueue(entry *Entry, acc *Accepted) {
 		// is due by then.
 		r.due.in(acc.SessionID, entry.CollectWindow)
 	case acc.Waiting:
-		r.waiting.Store(true)
-		r.signal()
+		r.somebodyWaits()
 	}
 	if acc.Edited == EditRestarts && acc.Steers != 0 {
-		r.running.stop(acc.Steers, agent.ErrRestart)
-		r.signal() // one that nobody runs now still has to be run
+		r.stop(acc.Steers, agent.ErrRestart)
 	}
 }
 

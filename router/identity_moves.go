@@ -50,6 +50,16 @@ func (r *Router) allows(l *line, place string) bool {
 	})
 }
 
+// loadPeople reads who has become a person on other engines.
+func (r *Router) loadPeople(ctx context.Context) {
+	if r.Wakes == nil {
+		return
+	}
+	if err := r.Roster.Reload(ctx); err != nil && ctx.Err() == nil {
+		r.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
+	}
+}
+
 // loadMoves reads what moved while other engines ran, before anything is taken in.
 func (r *Router) loadMoves(ctx context.Context) {
 	for ctx.Err() == nil {

@@ -24,6 +24,7 @@ type line struct {
 	config  ChannelConfig
 	limits  *limits
 	health  *health
+	pace    pace    // of the platform's clock
 	trouble trouble // connect's alone
 
 	mu     sync.Mutex
@@ -66,6 +67,12 @@ func (l *line) run(ctx context.Context) {
 			sleep(ctx, leaseRetry)
 			continue
 		}
+		// Whoever held it before and does not know yet, learns it; and what it learned
+		// of the channel is learned from the ledger.
+		l.router.tell(Wake{Kind: WakeDelivery, Channel: l.name})
+		l.router.loadMoves(ctx)
+		l.router.loadPeople(ctx)
+		l.router.signal() // what it ran may wait as well
 		l.hold(ctx, hold)
 	}
 }
@@ -90,11 +97,24 @@ func (l *line) hold(ctx context.Context, hold Hold) {
 	}
 }
 
-// committed tells whoever brings messages to conv that there is something new.
+// committed tells whoever brings messages to conv that there is something new: here,
+// or at another engine.
 func (l *line) committed(conv channels.ConversationID) {
+	brought := l.heard(conv)
+	switch {
+	case l.reader != nil: // its clients may be anywhere
+		l.router.tell(Wake{Kind: WakeEvents, Channel: l.name, Conversation: conv})
+	case !brought:
+		l.router.tell(Wake{Kind: WakeDelivery, Channel: l.name, Conversation: conv})
+	}
+}
+
+// heard says that there is something new in conv (empty: anywhere) for whoever brings
+// it there from this engine; false: nobody does.
+func (l *line) heard(conv channels.ConversationID) (brought bool) {
 	if l.reader != nil {
 		l.reader.Wake(conv)
-		return
+		return true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,9 +125,15 @@ func (l *line) committed(conv channels.ConversationID) {
 		}
 		conv = now
 	}
-	if l.sender != nil {
+	switch {
+	case l.sender == nil:
+		return false
+	case conv == "":
+		l.sender.look()
+	default:
 		l.sender.kick(conv)
 	}
+	return true
 }
 
 // moved says that a conversation has a new ID.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"switchboard/agent"
@@ -90,24 +91,32 @@ func TestBatchThatCannotBeSortedLeaksNoWorker(t *testing.T) {
 // promise: L.fence
 func TestUnsafeEngineDoesNothingOutside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.safe = func() bool { return false }
-		r.start()
-		r.platform.Say("c1", "ada", "/help")
-		r.until("the reply is committed", func() bool { return len(r.deliveries("pending")) == 1 })
+		var safe atomic.Bool
+		safe.Store(true)
+		r.safe = safe.Load
 		stepped := make(chan error, 10)
 		r.brain.step = func(j agent.Journal) error {
+			safe.Store(false)
 			err := j.Commit(t.Context(), agent.Step{Calls: []agent.Call{{Step: "plan"}}})
 			stepped <- err
 			return err
 		}
+		r.start()
 		r.platform.Say("c2", "bob", "do something outside")
 		if err := <-stepped; !errors.Is(err, agent.ErrHandBack) {
 			t.Errorf("the agent may go on: %v", err)
 		}
 		r.until("the step is there", func() bool { return r.turns()[0].Calls == 1 })
+		r.platform.Say("c1", "ada", "/help")
+		r.until("the reply is committed", func() bool { return len(r.deliveries("pending")) == 1 })
+		r.platform.Say("c3", "ada", "begin nothing")
+		r.until("it is queued", func() bool { return len(r.turns()) == 2 })
 		r.end() // flushes what may be sent
 		if tries := r.platform.Tries(); len(tries) != 0 {
 			t.Errorf("sent %+v", tries)
+		}
+		if r.brain.ran("begin nothing") > 0 || r.brain.ran("do something outside") != 1 {
+			t.Error("a turn was begun")
 		}
 	})
 }

@@ -78,11 +78,13 @@ type Router struct {
 	rates     *personRates
 	running   *runningTurns
 	due       *dueTimers
+	leased    *leased
 	moves     moves
 	strangers strangers     // who was logged as such
 	wake      chan struct{} // a turn may wait for this engine
 	waiting   atomic.Bool   // some session waits for a worker
 	shares    atomic.Bool   // some session may wait for its person's share of workers
+	untold    atomic.Bool   // other engines do not know of something that waits
 	stopping  atomic.Bool
 	stopped   chan struct{} // closed when intake is over for good
 	turns     sync.WaitGroup
@@ -108,6 +110,7 @@ func New(deps Deps) (*Router, error) {
 		workers: newWorkers(deps.Config.Workers),
 		rates:   rates,
 		running: &runningTurns{turns: map[int64]*runningTurn{}},
+		leased:  newLeased(),
 		wake:    make(chan struct{}, 1),
 		stopped: make(chan struct{}),
 		began:   time.Now(),
@@ -119,7 +122,7 @@ func New(deps Deps) (*Router, error) {
 		}
 		r.lines[at.Channel.Name()] = l
 	}
-	r.due = newDueTimers(func() { r.waiting.Store(true); r.signal() })
+	r.due = newDueTimers(r.somebodyWaits)
 	r.work, r.handBack = context.WithCancelCause(context.Background())
 	return r, nil
 }
@@ -130,11 +133,15 @@ func New(deps Deps) (*Router, error) {
 func (r *Router) Run(ctx context.Context) {
 	r.loadMoves(ctx)
 	listening, hangUp := context.WithCancel(context.WithoutCancel(ctx))
-	var lines, finder sync.WaitGroup
+	var lines, finder, watchers sync.WaitGroup
 	for _, l := range r.lines {
 		lines.Go(func() { l.run(listening) })
 	}
 	finder.Go(func() { r.findWork(ctx) })
+	watchers.Go(func() { r.watchLeases(listening) })
+	if r.Wakes != nil {
+		watchers.Go(func() { r.Wakes.Listen(listening, r.hear) })
+	}
 	r.signal()
 
 	<-ctx.Done()
@@ -155,6 +162,7 @@ func (r *Router) Run(ctx context.Context) {
 	close(r.stopped)
 	hangUp()
 	lines.Wait()
+	watchers.Wait()
 	r.asides.Wait()
 }
 
@@ -164,12 +172,27 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) error {
 	if err != nil {
 		return err
 	}
-	r.running.stop(turnID, agent.ErrCancelled)
-	r.signal() // one that nobody runs now still has to be ended
+	r.stop(turnID, agent.ErrCancelled)
 	if line := r.lines[c.Channel]; line != nil {
 		line.committed(c.ID)
 	}
 	return nil
+}
+
+// stop breaks an open turn off, wherever it runs.
+func (r *Router) stop(turnID int64, cause error) {
+	if !r.running.stop(turnID, cause) {
+		r.tell(Wake{Kind: WakeStop, Turn: turnID})
+	}
+	r.signal() // one that nobody runs now still has to be ended, or run
+}
+
+// somebodyWaits makes findWork look for a turn that is in the ledger and that nobody
+// runs. What it has no worker for, other engines are told of.
+func (r *Router) somebodyWaits() {
+	r.waiting.Store(true)
+	r.untold.Store(true)
+	r.signal()
 }
 
 // signal tells findWork that a turn may wait.

@@ -35,6 +35,7 @@ type sender struct {
 	idle    map[channels.ConversationID]time.Time     // has nothing to do before then
 	gates   map[channels.ConversationID]*gate         // one a conversation at work, or that moved
 	started bool
+	looks   chan struct{}   // ask run to look at everything
 	ctx     context.Context // of run
 	working sync.WaitGroup
 	// failing is forgotten with the lease: a doubt that was left behind is decided at once.
@@ -55,7 +56,7 @@ func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
 		idle:    map[channels.ConversationID]time.Time{},
 		gates:   map[channels.ConversationID]*gate{},
 		failing: map[channels.ConversationID]*stuckHead{},
-		waiting: map[channels.ConversationID]bool{}, probing: make(chan struct{}, 1),
+		waiting: map[channels.ConversationID]bool{}, probing: make(chan struct{}, 1), looks: make(chan struct{}, 1),
 	}
 }
 
@@ -98,6 +99,7 @@ func (s *sender) run(ctx context.Context) {
 		s.kick(conv)
 	}
 	for ctx.Err() == nil {
+		safe := s.line.router.Engine.Safe()
 		open, err := s.line.router.Ledger.Open(ctx, s.hold)
 		if err == nil {
 			for _, conv := range open {
@@ -106,13 +108,41 @@ func (s *sender) run(ctx context.Context) {
 		} else if s.isLost(err) {
 			break
 		}
+		if !safe || err != nil {
+			// Until one look was made while the lease surely held, another engine may have
+			// taken it, and with it the connection.
+			sleep(ctx, pollBusy)
+			continue
+		}
 		// Nothing here needs this look again; it is the net under a lost kick.
-		sleep(ctx, pollIdle)
+		s.rest(ctx)
 	}
 	s.mu.Lock()
 	s.started = false
 	s.mu.Unlock()
 	s.working.Wait()
+}
+
+// rest waits for the next look: until it is asked for, or the leases are in doubt, and
+// not for long.
+func (s *sender) rest(ctx context.Context) {
+	guarded, done := s.line.router.Engine.Guard(ctx)
+	defer done()
+	timer := time.NewTimer(pollIdle)
+	defer timer.Stop()
+	select {
+	case <-guarded.Done():
+	case <-s.looks:
+	case <-timer.C:
+	}
+}
+
+// look asks run to look at everything that is open, and whether the lease still holds.
+func (s *sender) look() {
+	select {
+	case s.looks <- struct{}{}:
+	default:
+	}
 }
 
 // kick says that conv has something to send.
@@ -149,7 +179,7 @@ func (s *sender) work(ctx context.Context, conv channels.ConversationID, kick ch
 		if !more {
 			until = never
 		}
-		s.rest(conv, until)
+		s.resting(conv, until)
 		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
@@ -183,8 +213,8 @@ func (s *sender) leave(conv channels.ConversationID, kick chan struct{}) bool {
 	return true
 }
 
-// rest says that conv has nothing to do before then, unless it was just kicked.
-func (s *sender) rest(conv channels.ConversationID, until time.Time) {
+// resting says that conv has nothing to do before then, unless it was just kicked.
+func (s *sender) resting(conv channels.ConversationID, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.kicked[conv]) == 0 {
@@ -202,15 +232,14 @@ func (s *sender) wakeUp(conv channels.ConversationID) {
 // wait, how long until it can be looked at again.
 func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate) (wait time.Duration, more bool) {
 	l := s.line
-	safe := l.router.Engine.Safe()
 	if d := g.take(); d != nil {
-		if !safe || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			s.unsent(ctx, d)
 			return time.Second, true
 		}
 		return s.bring(ctx, d)
 	}
-	if !safe {
+	if !l.router.Engine.Safe() {
 		return time.Second, true
 	}
 	s.waitsForTurn(conv, true)
@@ -243,6 +272,10 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate
 // bring sends a part that was begun, or finds out about it, and records what became
 // of it. It returns what next does.
 func (s *sender) bring(ctx context.Context, d *Delivery) (wait time.Duration, more bool) {
+	if d.State == DeliverySending && !s.line.router.Engine.Safe() { // since it was begun
+		s.unsent(ctx, d)
+		return time.Second, true
+	}
 	settlement, wait := s.settlement(ctx, d)
 	more = s.settle(ctx, d, settlement)
 	switch {

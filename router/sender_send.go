@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
 )
 
@@ -19,9 +20,11 @@ func (s *sender) settlement(ctx context.Context, d *Delivery) (Settlement, time.
 		return settlement, wait
 	}
 	// A send under way is not broken off by the channel's end: what became of it
-	// would be unknown for no need.
+	// would be unknown for no need. It is by a lease that may be somebody else's soon.
 	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
 	defer cancel()
+	sending, done := s.line.router.Engine.Guard(sending)
+	defer done()
 	if d.PlatformID != "" {
 		return s.edit(sending, d)
 	}
@@ -34,12 +37,16 @@ func (s *sender) settlement(ctx context.Context, d *Delivery) (Settlement, time.
 		return Settlement{State: DeliverySent, PlatformID: id}, 0
 	}
 	now := time.Now()
-	settlement, wait := s.failed(d, err, began, now)
-	if settlement.State == DeliveryUnknown && !settlement.Final {
+	settlement, wait := s.failed(sending, d, err, began, now)
+	if settlement.State == DeliveryUnknown && !settlement.Final && settlement.Outcome != brokenOff {
 		s.doubt(d, now)
 	}
 	return settlement, wait
 }
+
+// brokenOff is the outcome of a send that we ended ourselves, because the channel's
+// lease could no longer be counted on.
+const brokenOff = "lease_in_doubt"
 
 // isAnswer says that what came back from a send or an edit shows that the platform does
 // its work, even if it refused this one.
@@ -60,7 +67,7 @@ func (s *sender) edit(ctx context.Context, d *Delivery) (Settlement, time.Durati
 		return anew("no_edit", "")
 	}
 	began := time.Now()
-	err := editor.Edit(ctx, d.Conversation, d.PlatformID, d.Body)
+	err := editor.Edit(ctx, d.Conversation, d.PlatformID, s.line.timely(d))
 	if isAnswer(err) {
 		s.noteAnswer(d, began)
 	}
@@ -74,7 +81,7 @@ func (s *sender) edit(ctx context.Context, d *Delivery) (Settlement, time.Durati
 		return anew("edit_refused", err.Error())
 	}
 	now := time.Now()
-	settlement, wait := s.failed(d, err, began, now)
+	settlement, wait := s.failed(ctx, d, err, began, now)
 	if settlement.State == DeliveryUnknown {
 		settlement = s.again(d, now.Add(retryAfter(d)), err.Error(), now)
 		settlement.Outcome = cmp.Or(settlement.Outcome, "edit_again")
@@ -85,7 +92,7 @@ func (s *sender) edit(ctx context.Context, d *Delivery) (Settlement, time.Durati
 // outbound is the part as the channel sends it.
 func (l *line) outbound(d *Delivery) channels.Outbound {
 	return channels.Outbound{
-		Conversation: d.Conversation, Body: d.Body, ReplyTo: d.ReplyTo,
+		Conversation: d.Conversation, Body: l.timely(d), ReplyTo: d.ReplyTo,
 		Nonce: d.Nonce, Part: d.Part, Last: d.Last, Open: l.openFile(d.Body),
 	}
 }
@@ -95,8 +102,9 @@ func retryAfter(d *Delivery) time.Duration {
 	return min(retryMin<<min(max(d.Tries-1, 0), 6), retryMax)
 }
 
-// failed says what the error of a send that began then means for the part.
-func (s *sender) failed(d *Delivery, err error, began, now time.Time) (Settlement, time.Duration) {
+// failed says what the error of a send that began then means for the part. sending is
+// the context that it had.
+func (s *sender) failed(sending context.Context, d *Delivery, err error, began, now time.Time) (Settlement, time.Duration) {
 	limits := s.line.limits
 	detail := err.Error()
 	retry := retryAfter(d)
@@ -123,9 +131,15 @@ func (s *sender) failed(d *Delivery, err error, began, now time.Time) (Settlemen
 	if errors.Is(err, channels.ErrGone) {
 		return Settlement{State: DeliveryDropped, Outcome: "gone", Detail: detail, Conversation: true}, 0
 	}
-	s.pauseChannel(d, began, now)
+	unsafe := errors.Is(context.Cause(sending), tools.ErrUnsafe)
+	if !unsafe {
+		s.pauseChannel(d, began, now)
+	}
 	if d.Repeated {
 		return Settlement{State: DeliveryUnknown, Outcome: "unknown_twice", Detail: detail, Final: true}, 0
+	}
+	if unsafe { // the platform is well, for all that is known
+		return Settlement{State: DeliveryUnknown, Outcome: brokenOff, Detail: detail}, 0
 	}
 	return Settlement{State: DeliveryUnknown, Outcome: "no_answer", Detail: detail}, 0
 }

@@ -21,9 +21,9 @@ type WakeKind string
 
 const (
 	WakeAll      WakeKind = "all"      // anything: look at everything
-	WakeTurn     WakeKind = "turn"     // a turn of Channel waits for an engine
+	WakeTurn     WakeKind = "turn"     // a turn of Channel (empty: of some channel) waits for an engine
 	WakeStop     WakeKind = "stop"     // turn Turn is asked to stop, or to begin anew
-	WakeDelivery WakeKind = "delivery" // something is to be sent or shown in Channel, Conversation
+	WakeDelivery WakeKind = "delivery" // something is to be sent or shown in Channel, Conversation (empty: look at all)
 	WakeEvents   WakeKind = "events"   // clients that read Channel, Conversation find something new
 )
 
@@ -33,4 +33,44 @@ type Wake struct {
 	Channel      string                  `json:"c,omitempty"`
 	Conversation channels.ConversationID `json:"v,omitempty"`
 	Turn         int64                   `json:"t,omitempty"`
+}
+
+// tell wakes the other engines, if there are any.
+func (r *Router) tell(w Wake) {
+	if r.Wakes != nil {
+		r.Wakes.Wake(w)
+	}
+}
+
+// hear does what another engine's commit made possible here. It never blocks.
+func (r *Router) hear(w Wake) {
+	if w.Kind == WakeStop {
+		r.leased.ask(w.Turn)
+		return
+	}
+	if w.Kind == WakeAll {
+		r.turnWaits()
+		r.leased.ask(0)
+		for _, l := range r.lines {
+			l.heard("")
+		}
+		return
+	}
+	l := r.lines[w.Channel]
+	switch {
+	case w.Kind == WakeTurn && (l != nil || w.Channel == ""):
+		r.turnWaits()
+	case w.Kind == WakeTurn || l == nil: // of a channel that runs elsewhere
+	default:
+		l.heard(w.Conversation)
+	}
+}
+
+// turnWaits looks for a turn that another engine cannot run, now or with the next
+// worker that is free.
+func (r *Router) turnWaits() {
+	if idle, _ := r.workers.free(); idle <= 0 {
+		r.waiting.Store(true)
+	}
+	r.signal()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"switchboard/agent"
 )
@@ -15,10 +16,39 @@ type workers struct {
 	mu       sync.Mutex
 	busy     int
 	byPerson map[string]int
+	given    chan struct{} // closed when a worker is given back; nil: nobody waits for that
 }
 
 func newWorkers(total int) *workers {
 	return &workers{total: total, each: max(1, total/4), byPerson: map[string]int{}}
+}
+
+// await reserves a worker for person as soon as there is one, within patience.
+func (w *workers) await(ctx context.Context, person string, patience time.Duration) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	for {
+		given := w.nextGiven()
+		if w.take(person) {
+			return true
+		}
+		select {
+		case <-given:
+		case <-timer.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (w *workers) nextGiven() chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.given == nil {
+		w.given = make(chan struct{})
+	}
+	return w.given
 }
 
 // take reserves a worker for person, or says that there is none.
@@ -39,6 +69,10 @@ func (w *workers) give(person string) {
 	w.busy--
 	if w.byPerson[person]--; w.byPerson[person] == 0 {
 		delete(w.byPerson, person)
+	}
+	if w.given != nil {
+		close(w.given)
+		w.given = nil
 	}
 }
 
@@ -70,15 +104,46 @@ func (t *runningTurns) stops() int64 {
 
 // A runningTurn is run once, and again after an ErrRestart or a fault.
 type runningTurn struct {
+	ref     TurnRef
 	cancel  context.CancelCauseFunc // of the present try; nil between two
 	stopped error                   // why it is to end, for this try and all later ones
 	changed bool                    // ErrRestart came between two tries
 }
 
-func (t *runningTurns) add(id int64) {
+func (t *runningTurns) add(ref TurnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.turns[id] = &runningTurn{}
+	t.turns[ref.TurnID] = &runningTurn{ref: ref}
+}
+
+// any says whether any turn runs.
+func (t *runningTurns) any() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.turns) > 0
+}
+
+// sessions are those whose turns run, each with its turn and lease.
+func (t *runningTurns) sessions() map[int64]TurnRef {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	list := make(map[int64]TurnRef, len(t.turns))
+	for _, turn := range t.turns {
+		list[turn.ref.SessionID] = turn.ref
+	}
+	return list
+}
+
+// runs says whether a turn of the session runs under that fence.
+func (t *runningTurns) runs(session, fence int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, turn := range t.turns {
+		if turn.ref.SessionID == session && turn.ref.Fence == fence {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *runningTurns) remove(id int64) {
@@ -110,15 +175,15 @@ func (t *runningTurns) try(ctx context.Context, id int64) (trying context.Contex
 	}
 }
 
-// stop breaks the turn off, if it runs here. After ErrRestart it goes on, with the
-// new text.
-func (t *runningTurns) stop(id int64, cause error) {
+// stop breaks the turn off, and says whether it runs here. After ErrRestart it goes
+// on, with the new text.
+func (t *runningTurns) stop(id int64, cause error) (here bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	turn := t.turns[id]
 	if turn == nil {
 		t.lost++
-		return
+		return false
 	}
 	again := errors.Is(cause, agent.ErrRestart)
 	if !again && turn.stopped == nil {
@@ -129,4 +194,5 @@ func (t *runningTurns) stop(id int64, cause error) {
 	} else if again {
 		turn.changed = true
 	}
+	return true
 }
