@@ -36,6 +36,7 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 		return r.acceptEach(ctx, entries)
 	} else if err != nil {
 		r.unreserve(entries)
+		r.leased.soon() // it may be committed all the same
 		return nil, fmt.Errorf("accept %d events: %w", len(batch), err)
 	}
 	receipts := make([]channels.Receipt, len(batch))
@@ -61,6 +62,7 @@ func (r *Router) acceptEach(ctx context.Context, entries []Entry) ([]channels.Re
 		}
 		if err != nil {
 			r.unreserve(entries[i:])
+			r.leased.soon()
 			// What was committed before it is told again, and known then.
 			return nil, fmt.Errorf("accept %d events one by one: %w", len(entries), err)
 		}
@@ -170,7 +172,7 @@ func (r *Router) queue(entry *Entry, line *line, person *Person) {
 		"I am still busy with %d earlier messages of yours, so I did not take this one. Please send it again later; /status shows where I am and /cancel stops the one I am on.", r.Config.QueuePerSession))
 	// What waits for more is not run now. While others wait for a worker, a newcomer
 	// queues behind them.
-	entry.MayClaim = entry.CollectWindow == 0 && !r.waiting.Load() && r.workers.take(person.Name)
+	entry.MayClaim = entry.CollectWindow == 0 && !r.waiting.Load() && r.Engine.Safe() && r.workers.take(person.Name)
 }
 
 // refusal says why a message of a known person becomes a notice instead of a turn.
@@ -247,8 +249,7 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted, stops 
 	}
 	r.followQueue(entry, acc)
 	if acc.CancelTurn != 0 {
-		r.running.stop(acc.CancelTurn, causeOf(entry))
-		r.signal() // one that nobody runs now still has to be ended
+		r.stop(acc.CancelTurn, causeOf(entry))
 	}
 	if entry.Class == ClassMoved {
 		r.moves.add(line.name, string(entry.Event.Former), string(entry.Event.Conversation.ID))

@@ -24,6 +24,8 @@ type journal struct {
 	next   *Claimed
 	// unwritten: the last commit failed for the database's sake.
 	unwritten bool
+	// unclear: it, or an earlier one, may have been committed and its answer lost.
+	unclear bool
 }
 
 // journalOf begins to write a turn, and to show that it is worked on.
@@ -50,6 +52,9 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	}
 	next, err := j.write(ctx, step, says, opened)
 	if errors.Is(err, ErrFenced) {
+		if j.unclear && len(says) > 0 {
+			j.line.committed(j.data.Conversation.ID)
+		}
 		return agent.ErrHandBack
 	}
 	if err != nil {
@@ -103,6 +108,7 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) || time.Now().After(giveUp) {
 			return next, err
 		}
+		j.unclear = true
 		j.router.Log.WarnContext(ctx, "a step could not be committed, trying again", "turn_id", j.ref.TurnID, "error", err)
 		if sleep(j.router.work, pause); j.router.work.Err() != nil {
 			return nil, err

@@ -22,6 +22,14 @@ const (
 	// with turns waiting and without.
 	pollBusy = time.Second
 	pollIdle = 15 * time.Second
+	// pollShared stands for pollIdle beside other engines: what one left that died is
+	// told by nobody.
+	pollShared = 5 * time.Second
+	// nextPatience is how long a session's next turn waits for a worker before the
+	// session is given back, and claimsAtOnce how many sessions one transaction takes:
+	// the first of them need not wait for the last.
+	nextPatience = 200 * time.Millisecond
+	claimsAtOnce = 16
 	// maxFaults is how often a turn may break the program before it is given up.
 	maxFaults = 3
 	// maxResumes is how often a turn may be taken over from an engine that died, with
@@ -46,8 +54,11 @@ func (r *Router) findWork(ctx context.Context) {
 			r.Log.ErrorContext(ctx, "cannot look for waiting turns", "error", err)
 		}
 		pause := pollIdle
-		if more || err != nil {
+		switch {
+		case more || err != nil:
 			pause = pollBusy
+		case r.Wakes != nil:
+			pause = pollShared
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -65,13 +76,19 @@ func (r *Router) findWork(ctx context.Context) {
 // wait.
 func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, err error) {
 	for ctx.Err() == nil {
+		if !r.Engine.Safe() {
+			return true, nil
+		}
 		idle, full := r.workers.free()
 		if idle <= 0 {
+			r.passOn()
 			return true, nil
 		}
 		r.waiting.Store(false) // whoever comes to wait after the look sets it again
-		claimed, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, idle)
+		limit := min(idle, claimsAtOnce)
+		claimed, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, limit)
 		if err != nil {
+			r.leased.soon() // it may be committed all the same
 			return true, err
 		}
 		shared := len(full) > 0
@@ -83,8 +100,11 @@ func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, er
 				shared = true
 			}
 		}
-		if len(claimed) < idle {
+		if len(claimed) < limit {
 			r.shares.Store(shared)
+			if shared {
+				r.passOn()
+			}
 			return shared, nil
 		}
 		r.waiting.Store(true) // there may be more than were asked for
@@ -92,30 +112,67 @@ func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, er
 	return false, nil
 }
 
+// passOn tells the other engines, once, of turns that wait and have no worker here.
+func (r *Router) passOn() {
+	if r.untold.Swap(false) {
+		r.tell(Wake{Kind: WakeTurn})
+	}
+}
+
 // begin runs a claimed session in a goroutine of its own. worker is the person
 // for whom a worker was taken.
 func (r *Router) begin(c Claimed, worker string) {
 	r.turns.Go(func() {
-		defer func() {
-			r.workers.give(worker)
-			if r.waiting.Load() || r.shares.Load() {
-				r.signal()
-			}
-		}()
 		for {
 			next := r.runTurn(c)
 			if next == nil {
+				r.release(worker)
 				return
 			}
-			// Others may have waited longer than this session's next turn.
-			if r.stopping.Load() || r.waiting.Load() || next.Person != worker {
-				r.giveBack(next.TurnRef)
-				r.shares.Store(true) // whoever looks finds it
+			if !r.goesOn(worker, next) {
 				return
 			}
-			c = *next
+			c, worker = *next, next.Person
 		}
 	})
+}
+
+// release gives a worker back, and lets those look who wait for one.
+func (r *Router) release(worker string) {
+	r.workers.give(worker)
+	if r.waiting.Load() || r.shares.Load() {
+		r.signal()
+	}
+}
+
+// goesOn exchanges the worker of a session's former turn for one for its next turn,
+// which is claimed. Where there is none, or others have waited longer, neither worker
+// nor session is kept.
+func (r *Router) goesOn(worker string, next *Claimed) bool {
+	if ends := r.stopping.Load() || r.waiting.Load() || !r.Engine.Safe(); !ends && next.Person == worker {
+		return true
+	} else if ends {
+		r.putBack(next.TurnRef)
+		r.release(worker)
+		return false
+	}
+	r.release(worker)
+	if r.workers.await(r.work, next.Person, nextPatience) {
+		return true
+	}
+	r.putBack(next.TurnRef)
+	return false
+}
+
+// putBack gives a session back whose next turn waits, and lets whoever has a worker
+// for it find it.
+func (r *Router) putBack(ref TurnRef) {
+	r.giveBack(ref)
+	if r.stopping.Load() {
+		r.tell(Wake{Kind: WakeTurn})
+		return
+	}
+	r.somebodyWaits()
 }
 
 // giveBack releases a session's lease, so that anybody may go on with it.
@@ -123,14 +180,15 @@ func (r *Router) giveBack(ref TurnRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.Ledger.GiveBack(ctx, ref); err != nil {
-		r.Log.ErrorContext(ctx, "cannot give a session back", "turn_id", ref.TurnID, "error", err)
+		r.Log.ErrorContext(ctx, "cannot give a session back, trying again", "turn_id", ref.TurnID, "error", err)
+		r.leased.leave(ref)
 	}
 }
 
 // runTurn brings one turn to its end, or gives its session back. It returns the
 // session's next turn, already claimed, if there is one.
 func (r *Router) runTurn(c Claimed) *Claimed {
-	r.running.add(c.TurnID)
+	r.running.add(c.TurnRef)
 	defer r.running.remove(c.TurnID)
 
 	faults := 0
@@ -140,7 +198,7 @@ func (r *Router) runTurn(c Claimed) *Claimed {
 		case err == nil:
 			return next
 		case errors.Is(err, agent.ErrHandBack) || r.work.Err() != nil:
-			r.giveBack(c.TurnRef)
+			r.handOver(c.TurnRef)
 			return nil
 		case errors.Is(err, errBroken):
 			faults++
@@ -152,6 +210,16 @@ func (r *Router) runTurn(c Claimed) *Claimed {
 		r.Log.ErrorContext(r.work, "a turn broke off", "turn_id", c.TurnID, "tries", tries, "error", err)
 		sleep(r.work, min(time.Second<<min(tries-1, 6), time.Minute))
 	}
+}
+
+// handOver gives back a session whose turn is not brought to its end here. If that was
+// ended by a commit whose answer was lost, the next one is leased instead, and nobody
+// knows.
+func (r *Router) handOver(ref TurnRef) {
+	r.giveBack(ref)
+	r.leased.leave(ref)
+	r.tell(Wake{Kind: WakeTurn})
+	r.signal()
 }
 
 // tryTurn loads the turn and lets the agent run it. With giveUp it ends the turn
@@ -197,7 +265,9 @@ func (r *Router) tryTurn(c *Claimed, giveUp bool) (next *Claimed, err error) {
 		err = r.Agent.Run(ctx, turn, j)
 	}
 	switch {
-	case err == nil && !j.ended:
+	case j.ended: // whatever became of the agent afterwards
+		err = nil
+	case err == nil:
 		err = fmt.Errorf("%w: the agent returned without ending the turn", errBroken)
 	case errors.Is(err, agent.ErrRestart) && errors.Is(context.Cause(ctx), agent.ErrRestart):
 		// Asked for, and no fault.
