@@ -138,7 +138,9 @@ func aboutPlaces(kind channels.EventKind) Class {
 
 // message makes the entry of what a known person wrote.
 func (r *Router) message(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
-	if name, args, ok := command(entry.Event.Message); ok {
+	if name, args, ok := command(entry.Event.Message); ok && name == "retry" {
+		return r.retry(entry, line, person), nil
+	} else if ok {
 		return r.control(ctx, entry, line, person, name, args)
 	}
 	if stops, err := r.stops(ctx, entry.Event); err != nil {
@@ -164,6 +166,7 @@ func (r *Router) message(ctx context.Context, entry Entry, line *line, person *P
 
 // queue fills what an entry needs that becomes a turn, or may become one.
 func (r *Router) queue(entry *Entry, line *line, person *Person) {
+	entry.Tell, entry.Asked = line.tell, line.asked(entry.Event.At)
 	entry.Mode, entry.QueueLimit = r.Config.Busy, r.Config.QueuePerSession
 	if entry.Mode == modeCollect {
 		entry.CollectWindow = r.Config.CollectWindow
@@ -255,7 +258,7 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted, stops 
 		r.moves.add(line.name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
 		line.moved(entry.Event.Former, entry.Event.Conversation.ID)
 	}
-	queued := entry.Class == ClassTurn && !acc.Busy && acc.Action == "" // there is nothing to send yet
+	queued := entry.Class == ClassTurn && !acc.Busy && !acc.Told && acc.Action == "" // there is nothing to send yet
 	if !acc.Duplicate && (!queued || line.reader != nil) {
 		line.committed(entry.Event.Conversation.ID)
 	}

@@ -62,7 +62,7 @@ func (l *line) pressed(entry *Entry, acc *Accepted) (toast string) {
 		return toastTooFast
 	case acc.Busy:
 		return toastBusy
-	case acc.TurnID != 0:
+	case acc.TurnID != 0 || acc.Told:
 		toast = ""
 	case acc.Action == "":
 		toast = toastUnknown

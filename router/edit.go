@@ -33,6 +33,9 @@ func (r *Router) edit(ctx context.Context, entry Entry, line *line, person *Pers
 			return entry, nil
 		}
 	}
+	if name, _, ok := command(event.Message); ok && name == "retry" {
+		entry.Retry = &Retry{} // as it was
+	}
 	r.queue(&entry, line, person)
 	entry.Class, entry.OnEdit = ClassEdited, r.Config.OnEdit
 	return entry, nil

@@ -26,6 +26,8 @@ type journal struct {
 	unwritten bool
 	// unclear: it, or an earlier one, may have been committed and its answer lost.
 	unclear bool
+	// merge are the turns of a backlog that are offered with this one; nil: nothing is.
+	merge []int64
 }
 
 // journalOf begins to write a turn, and to show that it is worked on.
@@ -100,7 +102,7 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 	ctx = context.WithoutCancel(ctx)
 	giveUp := time.Now().Add(commitPatience)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		next, err := j.router.Ledger.Commit(ctx, j.ref, step, says)
+		next, err := j.commit(ctx, step, says)
 		if err != nil && opened != nil {
 			opened.Begun, says[0].Open = nil, nil
 			opened.close()

@@ -101,6 +101,7 @@ type Action struct {
 	// typed.
 	Text   string
 	Number int
+	Does   Does
 	// ExpiresAt: used later, it is expired.
 	ExpiresAt time.Time
 }
@@ -162,6 +163,15 @@ type Entry struct {
 	// open question of the session for Person has it, but for case and the space around
 	// it, the entry is taken like its number.
 	ActionText bool
+	// Retry (ClassTurn) makes it a turn that does the work of another again, or a notice
+	// (Accepted.Told) where there is none.
+	Retry *Retry
+	// Tell renders what is said where only the transaction knows that it is to be said;
+	// needed with Retry, Action, ActionNumber and ActionText.
+	Tell func(channels.Event, Situation) *Reply
+	// Asked is since when the person waits for the answer, where that is before now; zero:
+	// it is not.
+	Asked time.Time
 	// MayClaim: this engine has a worker for it. If the session is idle, its lease
 	// is taken and its next turn set running in the same transaction.
 	MayClaim bool
@@ -206,6 +216,7 @@ type Accepted struct {
 	channels.Receipt
 	SessionID int64
 	Busy      bool     // answered by Entry.Busy
+	Told      bool     // answered by Entry.Tell
 	Claimed   *Claimed // a turn to run now, under a lease taken by this entry
 	// Waiting: a turn was queued and nobody claimed it because MayClaim was false.
 	Waiting bool
@@ -268,6 +279,16 @@ type Turns interface {
 	// GiveBack releases a session's lease; a running turn stays running, to be
 	// claimed by anybody. ErrFenced is no error here.
 	GiveBack(ctx context.Context, ref TurnRef) error
+	// Backlog lists what is to be offered anew, in place of the turn's answer: its own
+	// message first. It is empty unless the turn had waited for longer than stale as it
+	// began, with nobody at work on its session. ErrFenced.
+	Backlog(ctx context.Context, ref TurnRef, stale time.Duration) ([]Waiting, error)
+	// Offer is Commit of a step that ends the turn, into which it first merges the turns
+	// merge. ErrFenced; ErrConflict: one of them is not queued any more.
+	Offer(ctx context.Context, ref TurnRef, merge []int64, step agent.Step, say Reply) (next *Claimed, err error)
+	// Resume notes that a turn is worked on again, and returns for how long in all nobody
+	// did, in pauses longer than stale. ErrFenced.
+	Resume(ctx context.Context, ref TurnRef, stale time.Duration) (away time.Duration, err error)
 	// Held lists the sessions that owner has the lease of and that have open turns.
 	Held(ctx context.Context, owner int64) ([]Held, error)
 	// Cancel asks an open turn to stop, and ends one that has not begun at once. It
@@ -291,6 +312,15 @@ type TurnData struct {
 	CancelRequested Stop
 	// Draft is the turn's open draft; nil: none.
 	Draft *Draft
+	// Retry: it does the work of another turn again, whose message and doings are in
+	// Turn.Message and State.Former. An empty message was taken back, or is kept no more.
+	Retry bool
+	// Asked is since when the person waits for the answer.
+	Asked time.Time
+	// Away is for how long nobody worked on the turn after it had begun; it is in
+	// Turn.StartedAt, so that turn_timeout does not count it.
+	Away time.Duration
+	lateSaid bool
 	// Resumed counts how often the turn was taken over from an engine that died,
 	// since its latest committed step.
 	Resumed int
@@ -444,6 +474,7 @@ type Delivery struct {
 	Repeated     bool          // the send is the one marked repeat
 	FirstTry     time.Time     // when the first send began
 	LastTry      time.Time     // when the latest send began
+	Written      time.Time     // when it was committed
 }
 
 // A Settlement is what became of a delivery.

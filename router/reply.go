@@ -33,7 +33,7 @@ func (l *line) notice(event channels.Event, text string) *Reply {
 func (l *line) said(ctx context.Context, data *TurnData, say agent.Say) Reply {
 	conv := data.Conversation
 	features := l.features(conv)
-	text := say.Text
+	text := data.lateLine(l.router.Config.StaleAfter) + say.Text
 	if len(say.Choices) > 0 && !features.Buttons {
 		text += "\n\n" + numbered(say.Choices)
 	}
@@ -88,7 +88,7 @@ func (l *line) parts(doc *render.Document, features channels.Features) []channel
 func (l *line) features(conv channels.Conversation) channels.Features {
 	features := l.channel.Features(conv)
 	if features.MaxText > 0 {
-		features.MaxText -= features.Len(repeatedMark)
+		features.MaxText -= features.Len(repeatedMark) + features.Len(lateMarkRoom)
 	}
 	return features
 }
@@ -116,17 +116,19 @@ const repeatedMark = "(repeated) "
 // repeated marks a part as the repeat. The mark is plain text in front, or in front
 // of the first file's name, which leaves the adapter's own markup in Rich to its
 // Marker, where it has one.
-func (l *line) repeated(body channels.Body) channels.Body {
+func (l *line) repeated(body channels.Body) channels.Body { return l.marked(body, repeatedMark) }
+
+func (l *line) marked(body channels.Body, mark string) channels.Body {
 	if m, ok := l.channel.(Marker); ok {
-		return m.Mark(body, repeatedMark)
+		return m.Mark(body, mark)
 	}
 	if body.Text == "" && len(body.Files) > 0 {
 		files := append([]channels.File(nil), body.Files...)
-		files[0].Name = repeatedMark + files[0].Name
+		files[0].Name = mark + files[0].Name
 		body.Files = files
 		return body
 	}
-	body.Text = repeatedMark + body.Text
+	body.Text = mark + body.Text
 	return body
 }
 

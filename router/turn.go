@@ -247,6 +247,11 @@ func (r *Router) tryTurn(c *Claimed, giveUp bool) (next *Claimed, err error) {
 	if cause := data.CancelRequested.cause(); cause != nil {
 		r.running.stop(ref.TurnID, cause)
 	}
+	if err := r.lateness(ref, data); errors.Is(err, ErrFenced) {
+		return nil, agent.ErrHandBack
+	} else if err != nil {
+		return nil, fmt.Errorf("turn %d: %w", ref.TurnID, err)
+	}
 	turn := data.Turn
 	turn.Place = line.place(data.Conversation)
 	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.Config.DefaultMode)
@@ -262,7 +267,7 @@ func (r *Router) tryTurn(c *Claimed, giveUp bool) (next *Claimed, err error) {
 	if giveUp {
 		err = j.Commit(r.work, brokenEnd())
 	} else {
-		err = r.Agent.Run(ctx, turn, j)
+		err = j.answer(ctx, turn)
 	}
 	switch {
 	case j.ended: // whatever became of the agent afterwards

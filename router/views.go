@@ -51,6 +51,8 @@ type TurnView struct {
 	Cost       float64    `json:"cost"`
 	// MergedInto is the turn that answers this one's message; 0: it does itself.
 	MergedInto int64 `json:"merged_into,string,omitempty"`
+	// RetryOf is the turn whose work this one did again; 0: none.
+	RetryOf int64 `json:"retry_of,string,omitempty"`
 	// the rest is filled by Turn; Current fills Plans
 	Plans    []PlanView    `json:"plans,omitempty"`
 	Messages []MessageView `json:"messages,omitempty"` // in: its own, and those merged into it

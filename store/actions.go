@@ -1,6 +1,8 @@
 package store
 
 import (
+	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -10,10 +12,10 @@ import (
 
 const (
 	insertAction = `
-		INSERT INTO actions (code, kind, state, person, session_id, turn_id, message_id, text, number, created_at, expires_at)
-		VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, ?, ?)`
+		INSERT INTO actions (code, kind, state, person, session_id, turn_id, message_id, text, number, data, created_at, expires_at)
+		VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	actionColumns = `
-		SELECT a.id, a.state, a.person, a.message_id, a.text, a.number, a.expires_at, m.taint
+		SELECT a.id, a.state, a.person, a.message_id, coalesce(a.turn_id, 0) AS turn_id, a.text, a.number, a.data, a.expires_at, m.taint
 		FROM actions a JOIN messages m ON m.id = a.message_id `
 	actionOf = actionColumns + `WHERE a.code = ? AND a.session_id = ?`
 	// openChoices are those of all open questions, the newest question first.
@@ -34,17 +36,24 @@ type actionRow struct {
 	ID            int64
 	State, Person string
 	MessageID     int64 `db:"message_id"`
+	TurnID        int64 `db:"turn_id"` // of the message; 0: none
 	Text          string
 	Number        int
+	Data          string
 	ExpiresAt     int64 `db:"expires_at"`
 	Taint         tools.Taint
+}
+
+// actionData is what is kept of an action besides columns.
+type actionData struct {
+	Does router.Does `json:"does,omitempty"`
 }
 
 // propose stores the actions that stand under a message of ours.
 func (t *tx) propose(session, turn, message int64, actions []router.Action) error {
 	for _, a := range actions {
 		_, err := t.exec(insertAction, a.Code, clean(a.Kind), clean(a.Person), orNull(session), orNull(turn), message,
-			clean(a.Text), a.Number, t.now, micros(a.ExpiresAt))
+			clean(a.Text), a.Number, jsonText(actionData{a.Does}), t.now, micros(a.ExpiresAt))
 		if err != nil {
 			return err
 		}
@@ -89,7 +98,7 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conv
 	if typed {
 		l.typed = clean(e.Event.Message.Text)
 	}
-	if err := t.acceptTurn(owner, &chosen, a, conversation, l); err != nil || a.Busy || a.Duplicate {
+	if err := t.choose(owner, row, &chosen, a, conversation, l); err != nil || a.Busy || a.Duplicate {
 		return err // it may be used later
 	}
 	a.Action = router.ActionAccepted
@@ -100,6 +109,22 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conv
 		return err
 	}
 	return t.question(row, a)
+}
+
+// choose does what a choice does; its text is the message of the entry.
+func (t *tx) choose(owner int64, row *actionRow, chosen *router.Entry, a *router.Accepted, conversation int64, l letter) error {
+	var data actionData
+	if err := json.Unmarshal([]byte(row.Data), &data); err != nil {
+		return fmt.Errorf("stored action %d: %w", row.ID, err)
+	}
+	switch data.Does {
+	case router.DoesRetry:
+		chosen.Retry = &router.Retry{Turn: row.TurnID}
+		return t.acceptRetry(owner, chosen, a, conversation, l, row.MessageID)
+	case router.DoesLeave:
+		return t.told(chosen, a, conversation, l, router.ChoiceLeft)
+	}
+	return t.acceptTurn(owner, chosen, a, conversation, l)
 }
 
 // question says where the buttons of an action are shown that can be used no more.

@@ -18,8 +18,8 @@ const (
 		SELECT id, state, person, absorb FROM turns WHERE session_id = ? AND state IN ('queued', 'running')
 		ORDER BY id DESC LIMIT 1`
 	insertCollected = `
-		INSERT INTO turns (session_id, message_id, person, state, outcome, merged_into, merged_from, created_at, finished_at)
-		VALUES (?, ?, ?, 'merged', 'collected', ?, -1, ?, ?) RETURNING id`
+		INSERT INTO turns (session_id, message_id, person, state, outcome, merged_into, merged_from, asked_at, created_at, finished_at)
+		VALUES (?, ?, ?, 'merged', 'collected', ?, -1, ?, ?, ?) RETURNING id`
 	waitLonger = `UPDATE turns SET not_before = ? WHERE id = ?`
 )
 
@@ -68,7 +68,7 @@ func (t *tx) collect(e *router.Entry, a *router.Accepted, conversation int64, l 
 		*a = duplicate
 		return true, nil
 	}
-	own, err := t.insert(insertCollected, a.SessionID, message, clean(e.Person), into, t.now, t.now)
+	own, err := t.insert(insertCollected, a.SessionID, message, clean(e.Person), into, micros(e.Asked), t.now, t.now)
 	if err != nil {
 		return false, err
 	}

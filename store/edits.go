@@ -135,6 +135,9 @@ func (t *tx) same(was *shown, m *channels.Message) (bool, error) {
 func (t *tx) replace(e *router.Entry, id, session int64) error {
 	m := &e.Event.Message
 	_, err := t.exec(replaceText, clean(m.Text), clean(m.Quote), m.Forwarded, clean(m.Origin), clean(string(e.Taint)), len(m.Attachments), id)
+	if err == nil && e.Retry == nil {
+		_, err = t.exec(forgetRetry, id) // it says something of its own now
+	}
 	if err == nil {
 		_, err = t.exec(deleteFiles, id)
 	}
@@ -170,7 +173,13 @@ func (t *tx) acceptDeleted(e *router.Entry, a *router.Accepted) error {
 		if _, err := t.exec(forgetFiles, s.ID); err != nil {
 			return err
 		}
-		if s.State != "queued" && s.State != "running" || slices.Contains(stopped, s.TurnID) {
+		if s.TurnID == 0 || slices.Contains(stopped, s.TurnID) {
+			continue
+		}
+		if s.State != "queued" && s.State != "running" {
+			if err := t.takeBackRetry(s.TurnID, a); err != nil {
+				return err
+			}
 			continue
 		}
 		stopped = append(stopped, s.TurnID)

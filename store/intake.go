@@ -32,8 +32,8 @@ const (
 		RETURNING 1`
 	insertRejected = `INSERT INTO rejected (channel, conversation, reason, raw, created_at) VALUES (?, ?, ?, ?, ?)`
 	insertTurn     = `
-		INSERT INTO turns (session_id, message_id, person, state, absorb, not_before, created_at)
-		VALUES (?, ?, ?, 'queued', ?, ?, ?) RETURNING id`
+		INSERT INTO turns (session_id, message_id, person, state, absorb, not_before, asked_at, retry_of, created_at)
+		VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?) RETURNING id`
 	answeredBy = `UPDATE messages SET turn_id = ? WHERE id = ?`
 	// countQueued, like all that is asked often of open turns, is worded so that
 	// SQLite reads the index of these alone, and not a session's whole history.
@@ -119,6 +119,9 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 	}
 	switch e.Class {
 	case router.ClassTurn:
+		if e.Retry != nil {
+			return t.acceptRetry(owner, e, a, conversation, letter{class: string(router.ClassTurn)}, 0)
+		}
 		if e.ActionText {
 			return t.acceptAction(owner, e, a, conversation)
 		}
@@ -175,7 +178,8 @@ func (t *tx) queueTurn(owner int64, e *router.Entry, a *router.Accepted, convers
 	}
 	notBefore := t.until(e)
 	a.NotBefore = instant(notBefore)
-	if a.TurnID, err = t.insert(insertTurn, a.SessionID, a.MessageID, clean(e.Person), e.Mode == modeSteer, notBefore, t.now); err != nil {
+	if a.TurnID, err = t.insert(insertTurn, a.SessionID, a.MessageID, clean(e.Person), e.Mode == modeSteer, notBefore,
+		micros(e.Asked), orNull(l.retryOf), t.now); err != nil {
 		return err
 	}
 	if _, err = t.exec(answeredBy, a.TurnID, a.MessageID); err != nil {

@@ -39,6 +39,9 @@ func acceptable(e *router.Entry) error {
 	if !slices.Contains([]string{"", modeQueue, modeSteer, modeInterrupt, modeCollect}, e.Mode) {
 		return fmt.Errorf("unknown mode %q", e.Mode)
 	}
+	if e.Retry != nil && e.Tell == nil {
+		return errors.New("a retry with nothing to say where there is none")
+	}
 	if !slices.Contains([]string{"", onEditSteer, onEditRestart, onEditIgnore}, e.OnEdit) {
 		return fmt.Errorf("on_edit is %q, which is not known", e.OnEdit)
 	}
@@ -53,7 +56,7 @@ func unusual(e router.Entry) bool {
 	}
 	switch e.Class {
 	case router.ClassTurn:
-		return e.Mode != "" && e.Mode != modeQueue || e.Busy != nil && special(*e.Busy)
+		return e.Retry != nil || e.Mode != "" && e.Mode != modeQueue || e.Busy != nil && special(*e.Busy)
 	case router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassOverheard, router.ClassRejected, router.ClassNote:
 		return e.Reply != nil && special(*e.Reply) || e.Dropped != nil && special(*e.Dropped)
 	}

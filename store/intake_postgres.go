@@ -37,6 +37,7 @@ type (
 		From         string          `json:"forwarded_from"`
 		Taint        string          `json:"taint"`
 		HappenedAt   int64           `json:"happened_at"`
+		AskedAt      int64           `json:"asked_at"`
 		Attachments  []attachmentArg `json:"attachments"`
 		Reject       string          `json:"reject"`
 		Raw          []byte          `json:"raw"`
@@ -85,10 +86,11 @@ type (
 		Nonce string `json:"nonce"`
 	}
 	claimedArg struct {
-		Turn    int64  `json:"turn"`
-		Session int64  `json:"session"`
-		Fence   int64  `json:"fence"`
-		Person  string `json:"person"`
+		Turn    int64     `json:"turn"`
+		Session int64     `json:"session"`
+		Fence   int64     `json:"fence"`
+		Person  string    `json:"person"`
+		Data    *alongArg `json:"data"`
 	}
 	acceptedArg struct {
 		Duplicate bool        `json:"duplicate"`
@@ -140,7 +142,8 @@ func (c *claimedArg) claimed() *router.Claimed {
 	if c == nil {
 		return nil
 	}
-	return &router.Claimed{TurnRef: router.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}, Person: c.Person}
+	ref := router.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}
+	return &router.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
 }
 
 func acceptArgOf(e *router.Entry, now int64) acceptArg {
@@ -150,7 +153,7 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 		Channel: c.Channel, Conversation: string(c.ID), Kind: string(c.Kind), Place: c.Place, Title: c.Title,
 		Person: clean(e.Person), Identity: clean(e.Identity), Rule: clean(e.Rule), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
 		PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)), Text: clean(m.Text), Quote: clean(m.Quote),
-		Forwarded: m.Forwarded, From: clean(m.Origin), Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
+		Forwarded: m.Forwarded, From: clean(m.Origin), Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), AskedAt: micros(e.Asked), Attachments: []attachmentArg{},
 		Reject: clean(e.Reject), Raw: e.Event.Raw, Reply: replyArgOf(e.Reply, nil), Busy: replyArgOf(e.Busy, nil), Dropped: replyArgOf(e.Dropped, nil),
 		QueueLimit: e.QueueLimit, AnyPerson: e.AnyPerson, ActionText: e.ActionText, MayClaim: e.MayClaim,
 	}

@@ -17,6 +17,7 @@ const (
 	// loadTurn reads a turn with all that is one row, under its fence.
 	loadTurn = `
 		SELECT t.id, t.person, coalesce(t.started_at, t.created_at), t.cancel_requested, t.resumed, t.calls,
+			coalesce(t.retry_of, 0), ` + askedAt + `, t.away,
 			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
 			coalesce(p.role, ''), coalesce(p.timezone, ''),
 			c.channel, c.conversation, c.kind, c.place, c.title,
@@ -69,11 +70,11 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 		d                                                                  router.TurnData
 		started, happened, created                                         int64
 		calls, resetMessage, resetTurn, attachments, plans, says, memories int64
-		draft, merged                                                      int64
+		draft, merged, retryOf, asked, away                                int64
 	)
 	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
 	found, err := t.row(loadTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
-		&turn.ID, &turn.Person.Name, &started, &d.CancelRequested, &d.Resumed, &calls,
+		&turn.ID, &turn.Person.Name, &started, &d.CancelRequested, &d.Resumed, &calls, &retryOf, &asked, &away,
 		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
@@ -89,7 +90,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 		}
 		return nil, errors.Join(err, router.ErrFenced)
 	}
-	turn.StartedAt = instant(started)
+	turn.StartedAt, d.Asked, d.Away = instant(started+away), instant(asked), instant(away).Sub(instant(0))
 	m.At = saidAt(happened, created)
 	if attachments > 0 {
 		files, err := t.attachments(m.ID)
@@ -97,6 +98,10 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 			return nil, err
 		}
 		m.Attachments = files[m.ID]
+	}
+	if retryOf != 0 { // its own text only asks for it
+		own := *m
+		*m = agent.Incoming{ID: own.ID, Author: own.Author, At: own.At}
 	}
 	if merged > 0 {
 		if err := t.merge(&d); err != nil {
@@ -110,6 +115,11 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 	}
 	if d.State.Recent, err = t.recent(turn, resetMessage, resetTurn); err != nil {
 		return nil, err
+	}
+	if retryOf != 0 {
+		if err := t.again(&d, retryOf); err != nil {
+			return nil, err
+		}
 	}
 	if memories > 0 {
 		if err := t.recall(&d); err != nil {

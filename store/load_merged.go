@@ -49,9 +49,9 @@ func (r *incomingRow) incoming() agent.Incoming {
 }
 
 // incomings reads messages with their attachments; what was taken back is left out.
-func (t *tx) incomings(query string, turn int64) (rows []incomingRow, err error) {
+func (t *tx) incomings(query string, args ...any) (rows []incomingRow, err error) {
 	var all []incomingRow
-	if err := t.all(&all, query, turn); err != nil {
+	if err := t.all(&all, query, args...); err != nil {
 		return nil, err
 	}
 	for _, r := range all {
@@ -97,14 +97,25 @@ func (t *tx) merge(d *router.TurnData) error {
 	if err != nil {
 		return err
 	}
-	m := &d.Turn.Message
-	texts, quotes, from := []string{m.Text}, []string{m.Quote}, []string{m.ForwardedFrom}
+	var collected []incomingRow
 	for i := range rows {
 		r := &rows[i]
 		if r.MergedFrom >= 0 {
 			d.State.Added = append(d.State.Added, agent.Added{Incoming: r.incoming(), From: r.MergedFrom})
 			continue
 		}
+		collected = append(collected, *r)
+	}
+	join(d, collected)
+	return nil
+}
+
+// join adds messages to a turn's own, so that they are one.
+func join(d *router.TurnData, rows []incomingRow) {
+	m := &d.Turn.Message
+	texts, quotes, from := []string{m.Text}, []string{m.Quote}, []string{m.ForwardedFrom}
+	for i := range rows {
+		r := &rows[i]
 		texts, quotes, from = append(texts, r.Text), append(quotes, r.Quote), append(from, r.From)
 		m.Attachments = append(m.Attachments, r.attachments...)
 		m.Taint = m.Taint.Join(r.Taint)
@@ -114,7 +125,6 @@ func (t *tx) merge(d *router.TurnData) error {
 	}
 	m.Text, m.Quote = paragraphs(texts), paragraphs(quotes)
 	m.ForwardedFrom = strings.Join(slices.Compact(slices.DeleteFunc(from, func(s string) bool { return s == "" })), ", ")
-	return nil
 }
 
 // paragraphs joins texts by blank lines.

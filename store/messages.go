@@ -45,6 +45,7 @@ type letter struct {
 	typed    any    // what was typed, where the text is another; nil: the text
 	replaces int64  // the message that it is the new state of; 0: none
 	known    bool   // it is there already, and may be taken all the same
+	retryOf  int64  // the turn whose work it asks to be done again; 0: none
 }
 
 // incoming stores what somebody wrote.

@@ -21,7 +21,7 @@ const (
 		ORDER BY c.id`
 	headDelivery = `
 		SELECT d.id, d.message_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.nonce, d.part, d.last, d.state, d.tries, d.repeated,
-			d.next_at, d.first_try, d.last_try, c.channel, c.conversation, c.kind, c.place, c.title
+			d.next_at, d.first_try, d.last_try, d.created_at, c.channel, c.conversation, c.kind, c.place, c.title
 		FROM conversations c JOIN deliveries d ON d.channel = c.channel AND d.conversation_id = c.id AND d.settled = FALSE
 		WHERE c.channel = ? AND c.conversation = ? ORDER BY d.seq LIMIT 1`
 	setSending = `
@@ -117,18 +117,19 @@ func (t *tx) headOf(hold router.Hold, conv channels.ConversationID) (*head, erro
 		h           head
 		rich, extra *string
 		first, last int64
+		written     int64
 	)
 	c := &h.Conversation
 	found, err := t.row(headDelivery, []any{clean(hold.Channel), clean(string(conv))},
 		&h.ID, &h.MessageID, &h.Body.Text, &rich, &extra, &h.ReplyTo, &h.PlatformID, &h.Nonce, &h.Part, &h.Last, &h.State, &h.Tries, &h.Repeated,
-		&h.next, &first, &last, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
+		&h.next, &first, &last, &written, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
 	if err != nil || !found {
 		return nil, err
 	}
 	if rich != nil {
 		h.Body.Rich = []byte(*rich)
 	}
-	h.FirstTry, h.LastTry = instant(first), instant(last)
+	h.FirstTry, h.LastTry, h.Written = instant(first), instant(last), instant(written)
 	return &h, parseExtra(extra, &h.Body)
 }
 

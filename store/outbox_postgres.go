@@ -29,6 +29,7 @@ type (
 		Repeated bool    `json:"repeated"`
 		FirstTry int64   `json:"first_try"`
 		LastTry  int64   `json:"last_try"`
+		Written  int64   `json:"written"`
 		Kind     string  `json:"kind"`
 		Place    string  `json:"place"`
 		Title    string  `json:"title"`
@@ -80,6 +81,7 @@ func (g *begunArg) delivery(channel string, conv channels.ConversationID) (*rout
 		},
 		Nonce: g.Nonce, Part: g.Part, Last: g.Last, State: router.DeliveryState(g.State), Tries: g.Tries,
 		Repeated: g.Repeated, FirstTry: instant(g.FirstTry), LastTry: instant(g.LastTry),
+		Written: instant(g.Written),
 	}
 	d.PlatformID = channels.MessageID(g.Platform)
 	if g.Rich != nil {

@@ -56,7 +56,22 @@ func (t *tx) redact(turn int64, secrets []string) error {
 		}
 		defer func() { _, _ = t.exec("PRAGMA secure_delete = OFF") }()
 	}
+	// What a turn answers that is tried again was said in the turns it retries.
+	var former []struct{ ID int64 }
+	if err := t.all(&former, retriesOf, turn); err != nil {
+		return err
+	}
 	forms := writtenForms(secrets)
+	for _, f := range append(former, struct{ ID int64 }{turn}) {
+		if err := t.blot(f.ID, forms); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blot puts blot in the place of each form in the rows of one turn.
+func (t *tx) blot(turn int64, forms []string) error {
 	for _, form := range forms {
 		for _, query := range blots {
 			args := slices.Repeat([]any{form}, strings.Count(query, "?")-1)

@@ -13,7 +13,7 @@ import (
 const (
 	turnColumns = `
 		SELECT t.id, s.key, t.person, t.state, t.outcome, m.text, t.created_at, t.started_at, t.finished_at,
-			t.calls, t.tokens_in, t.tokens_out, t.cost, coalesce(t.merged_into, 0) AS merged_into
+			t.calls, t.tokens_in, t.tokens_out, t.cost, coalesce(t.merged_into, 0) AS merged_into, coalesce(t.retry_of, 0) AS retry_of
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN messages m ON m.id = t.message_id `
 	listTurns   = turnColumns + `WHERE (? = '' OR t.state = ?) ORDER BY t.id DESC LIMIT ?`
 	oneTurn     = turnColumns + `WHERE t.id = ?`
@@ -63,6 +63,7 @@ type turnRow struct {
 	TokensOut                         int64 `db:"tokens_out"`
 	Cost                              float64
 	MergedInto                        int64 `db:"merged_into"`
+	RetryOf                           int64 `db:"retry_of"`
 }
 
 func (r *turnRow) view() router.TurnView {
@@ -70,7 +71,7 @@ func (r *turnRow) view() router.TurnView {
 		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text,
 		CreatedAt: instant(r.CreatedAt), StartedAt: instantPtr(r.StartedAt), FinishedAt: instantPtr(r.FinishedAt),
 		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost,
-		MergedInto: r.MergedInto,
+		MergedInto: r.MergedInto, RetryOf: r.RetryOf,
 	}
 }
 

@@ -84,13 +84,58 @@ BEGIN
 	RETURN v_first;
 END $$;
 
--- sb_head sets the next turn of a locked session running; NULL when there is none. p_left says that the holder before died.
-CREATE FUNCTION sb_head(p_session bigint, p_fence bigint, p_left boolean, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- sb_load reads a running turn along with what set it running, as load does, column by column in the same order; a test
+-- compares the two texts. What is not plain is left for load.
+CREATE FUNCTION sb_load(p_turn bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_turn jsonb;
+	v_recent jsonb;
+	v_known jsonb;
+	v_session bigint;
+	v_message bigint;
+	v_person text;
+	v_reset_message bigint;
+	v_reset_turn bigint;
+BEGIN
+	SELECT jsonb_build_array(t.id, t.person, coalesce(t.started_at, t.created_at), t.cancel_requested, t.resumed, t.calls,
+		coalesce(t.retry_of, 0), CASE WHEN t.asked_at > 0 THEN t.asked_at ELSE t.created_at END, t.away,
+		s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
+		coalesce(p.role, ''), coalesce(p.timezone, ''),
+		c.channel, c.conversation, c.kind, c.place, c.title,
+		m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
+		m.attachments, coalesce(t.draft_id, 0),
+		(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
+		(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
+		(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
+		(SELECT count(*) FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active'))), s.id, m.id, t.person, s.reset_message, s.reset_turn
+	INTO v_turn, v_session, v_message, v_person, v_reset_message, v_reset_turn
+	FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
+	JOIN messages m ON m.id = t.message_id LEFT JOIN people p ON p.name = t.person
+	WHERE t.id = p_turn AND t.calls = 0 AND t.retry_of IS NULL AND t.draft_id IS NULL AND m.attachments = 0;
+	IF NOT FOUND THEN
+		RETURN NULL;
+	END IF;
+	SELECT jsonb_agg(jsonb_build_array(x.id, x.author, x.direction, x.class, x.text, x.forwarded_from, x.taint, x.count, x.happened_at, x.created_at)
+		ORDER BY x.id DESC) INTO v_recent
+	FROM (SELECT id, author, direction, class, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
+		WHERE session_id = v_session AND id > v_reset_message AND (id < v_message AND (turn_id IS NULL OR turn_id > v_reset_turn) OR direction = 'out' AND turn_id > v_reset_turn AND turn_id < p_turn
+		OR turn_id IS NULL AND class IN ('note', 'revision'))
+		ORDER BY id DESC LIMIT 30) AS x;
+	SELECT jsonb_agg(jsonb_build_array(x.kind, x.text, x.taint)) INTO v_known
+	FROM (SELECT kind, text, taint FROM memories
+		WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+		AND (scope = 'global' OR scope = 'person' AND person = v_person OR scope = 'session' AND session_id = v_session) ORDER BY id) AS x;
+	RETURN jsonb_build_object('turn', v_turn, 'recent', v_recent, 'memories', v_known);
+END $$;
+
+-- sb_head sets the next turn of a locked session running; NULL when there is none, or none but for persons in p_except. p_left
+-- says that the holder before died.
+CREATE FUNCTION sb_head(p_session bigint, p_fence bigint, p_left boolean, p_except jsonb, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_turn turns%ROWTYPE;
 BEGIN
 	SELECT * INTO v_turn FROM turns WHERE session_id = p_session AND state IN ('queued', 'running') ORDER BY id LIMIT 1;
-	IF NOT FOUND OR v_turn.not_before > p_now THEN
+	IF NOT FOUND OR v_turn.not_before > p_now OR p_except ? v_turn.person THEN
 		RETURN NULL;
 	END IF;
 	UPDATE turns SET state = 'running', started_at = coalesce(started_at, p_now),
@@ -101,7 +146,7 @@ BEGIN
 	IF v_turn.state = 'queued' THEN
 		PERFORM sb_emit(p_session, jsonb_build_array(jsonb_build_object('kind', 'turn', 'turn', v_turn.id, 'data', '{"state":"running"}')), p_now);
 	END IF;
-	RETURN jsonb_build_object('turn', v_turn.id, 'session', p_session, 'fence', p_fence, 'person', v_turn.person);
+	RETURN jsonb_build_object('turn', v_turn.id, 'session', p_session, 'fence', p_fence, 'person', v_turn.person, 'data', sb_load(v_turn.id));
 END $$;
 
 -- sb_take takes the lease of a locked session if it is free. left_over says that its holder before died.
@@ -125,28 +170,39 @@ BEGIN
 END $$;
 
 -- sb_run sets the head of a locked session running under its lease, or gives that back where there is none. No fence, no lease.
-CREATE FUNCTION sb_run(p_session bigint, p_fence bigint, p_left boolean, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION sb_run(p_session bigint, p_fence bigint, p_left boolean, p_except jsonb, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_head jsonb;
 BEGIN
 	IF p_fence IS NULL THEN
 		RETURN NULL;
 	END IF;
-	v_head := sb_head(p_session, p_fence, p_left, p_now);
+	v_head := sb_head(p_session, p_fence, p_left, p_except, p_now);
 	IF v_head IS NULL THEN
 		UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(p_session AS text) AND fence = p_fence;
 	END IF;
 	RETURN v_head;
 END $$;
 
--- sb_claim takes the lease of a locked session if it is free and sets its head running.
-CREATE FUNCTION sb_claim(p_owner bigint, p_session bigint, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- sb_claim takes the leases of sessions that are free and sets the head of each running, none for persons in p_except.
+CREATE FUNCTION sb_claim(p_owner bigint, p_now bigint, p_sessions jsonb, p_except jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
+	v_session bigint;
 	v_fence bigint;
 	v_left boolean;
+	v_head jsonb;
+	v_out jsonb := '[]';
 BEGIN
-	SELECT taken, left_over INTO v_fence, v_left FROM sb_take(p_owner, p_session, p_now);
-	RETURN sb_run(p_session, v_fence, v_left, p_now);
+	FOR v_session IN SELECT CAST(x AS bigint) FROM jsonb_array_elements(p_sessions) AS x LOOP
+		PERFORM 1 FROM sessions WHERE id = v_session FOR UPDATE;
+		CONTINUE WHEN NOT FOUND;
+		SELECT taken, left_over INTO v_fence, v_left FROM sb_take(p_owner, v_session, p_now);
+		v_head := sb_run(v_session, v_fence, v_left, p_except, p_now);
+		IF v_head IS NOT NULL THEN
+			v_out := v_out || jsonb_build_array(v_head);
+		END IF;
+	END LOOP;
+	RETURN v_out;
 END $$;
 
 -- sb_incoming stores what somebody wrote; p_session is NULL for a stranger, p_turn where nothing is to answer it.
@@ -331,11 +387,12 @@ BEGIN
 			v_claim := jsonb_build_object('turn', v_turn, 'session', v_session, 'fence', v_fence, 'person', e ->> 'person');
 			v_events := v_events || jsonb_build_object('kind', 'turn', 'turn', v_turn, 'data', '{"state":"running"}');
 			v_event := sb_emit(v_session, v_events, p_now);
+			v_claim := v_claim || jsonb_build_object('data', sb_load(v_turn));
 		ELSE
 			INSERT INTO turns (id, session_id, message_id, person, state, asked_at, created_at)
 			VALUES (v_turn, v_session, v_message, e ->> 'person', 'queued', CAST(e ->> 'asked_at' AS bigint), p_now);
 			v_event := sb_emit(v_session, v_events, p_now);
-			v_claim := sb_run(v_session, v_fence, v_left, p_now);
+			v_claim := sb_run(v_session, v_fence, v_left, NULL, p_now);
 		END IF;
 		RETURN jsonb_build_object('message', v_message, 'turn', v_turn, 'event', v_event, 'session', v_session,
 			'claimed', v_claim, 'waiting', v_waiting);
@@ -506,7 +563,7 @@ BEGIN
 		UPDATE deliveries SET state = 'dropped', outcome = 'not_needed', updated_at = p_now WHERE id = v_draft AND state = 'draft';
 	END IF;
 	PERFORM sb_emit(p_session, v_events || (v_x -> 'event'), p_now);
-	v_next := sb_run(p_session, p_fence, FALSE, p_now);
+	v_next := sb_run(p_session, p_fence, FALSE, NULL, p_now);
 	RETURN jsonb_build_object('next', v_next, 'begun', v_begun);
 END $$;
 
@@ -577,3 +634,10 @@ BEGIN
 	RETURN jsonb_build_object('done', TRUE, 'more', NOT CAST(s ->> 'settled' AS boolean) OR EXISTS (
 		SELECT 1 FROM deliveries WHERE channel = v_d.channel AND conversation_id = v_d.conversation_id AND settled = FALSE));
 END $$;
+
+-- What these read hardly depends on their arguments: plans are made once a connection, and not five times and more.
+ALTER FUNCTION sb_accept SET plan_cache_mode = force_generic_plan;
+ALTER FUNCTION sb_claim SET plan_cache_mode = force_generic_plan;
+ALTER FUNCTION sb_step SET plan_cache_mode = force_generic_plan;
+ALTER FUNCTION sb_begin SET plan_cache_mode = force_generic_plan;
+ALTER FUNCTION sb_settle SET plan_cache_mode = force_generic_plan;

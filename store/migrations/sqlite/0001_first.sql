@@ -142,7 +142,6 @@ CREATE TABLE messages (
 CREATE INDEX messages_session ON messages (session_id, id);
 CREATE INDEX messages_platform ON messages (conversation_id, platform_id) WHERE direction = 'in' AND platform_id <> '';
 CREATE INDEX messages_turn ON messages (turn_id, id) WHERE turn_id IS NOT NULL;
-CREATE INDEX messages_strangers ON messages (created_at) WHERE session_id IS NULL;
 
 CREATE TABLE attachments (
 	id          INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,0 +1,255 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+)
+
+const (
+	// backlogSettles is how long after the newest message of a backlog it is taken to be
+	// all of it: platforms tell it one by one.
+	backlogSettles = 750 * time.Millisecond
+	// backlogPatience is how long a backlog is waited for that does not end.
+	backlogPatience = 10 * time.Second
+	// offerShows is how many messages of a backlog an offer shows, offerWords how much of
+	// each, in runes.
+	offerShows = 8
+	offerWords = 100
+	// clockNoise is how far two clocks may be apart before it is taken to be more than
+	// the way a message takes.
+	clockNoise = time.Minute
+)
+
+// The choices under an offer.
+const (
+	choiceGoOn  = "Go on"
+	choiceLeave = "Leave it"
+)
+
+// A Waiting is a message that nobody answered in time.
+type Waiting struct {
+	Turn     int64
+	Asked    time.Time // since when the person waits for its answer
+	Received time.Time // when it was committed
+	// Text, Files (how many) and Taint are those of its messages; of the turn that runs the
+	// caller knows them.
+	Text  string
+	Files int
+	Taint tools.Taint
+}
+
+// lateness judges how late a turn is: it notes the time that nobody worked on one that
+// had begun.
+func (r *Router) lateness(ref TurnRef, data *TurnData) error {
+	if time.Since(data.Turn.StartedAt) <= r.Config.StaleAfter {
+		return nil
+	}
+	away, err := r.Ledger.Resume(r.work, ref, r.Config.StaleAfter)
+	if err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	data.Turn.StartedAt = data.Turn.StartedAt.Add(away - data.Away)
+	data.Away = away
+	return nil
+}
+
+// untouched says that nothing was done for the turn yet.
+func (d *TurnData) untouched() bool {
+	s := &d.State
+	return len(s.Calls)+len(s.Plans)+len(s.Said)+len(s.Added) == 0
+}
+
+// answer lets the agent answer the turn, unless it waited for so long that the person is
+// first asked whether they still want it.
+func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
+	if j.data.lost() {
+		return j.Commit(ctx, lostEnd())
+	}
+	if offered, err := j.offer(ctx); offered || err != nil {
+		return err
+	}
+	return j.router.Agent.Run(ctx, turn, j)
+}
+
+// offer makes one offer of the session's stale backlog, if that is what the turn is, and
+// ends the turn with it. No model is asked.
+func (j *journal) offer(ctx context.Context) (offered bool, err error) {
+	stale := j.router.Config.StaleAfter
+	if !j.data.untouched() || time.Since(j.data.Asked) <= stale {
+		return false, nil
+	}
+	for since := time.Now(); ; {
+		backlog, err := j.router.Ledger.Backlog(context.WithoutCancel(ctx), j.ref, stale)
+		if errors.Is(err, ErrFenced) {
+			return false, agent.ErrHandBack
+		} else if err != nil {
+			return false, fmt.Errorf("read the backlog: %w", err)
+		}
+		if len(backlog) == 0 {
+			return false, nil
+		}
+		wait := backlogSettles
+		for _, w := range backlog {
+			wait = min(wait, time.Since(w.Received))
+		}
+		if wait = backlogSettles - max(wait, 0); wait > 0 && time.Since(since) < backlogPatience {
+			if sleep(ctx, wait); ctx.Err() == nil {
+				continue
+			}
+		}
+		if ctx.Err() != nil {
+			return false, nil // the agent knows what to say of that
+		}
+		m := &j.data.Turn.Message
+		backlog[0].Text, backlog[0].Files, backlog[0].Taint = m.Text, len(m.Attachments), m.Taint
+		j.merge = []int64{}
+		for _, w := range backlog[1:] {
+			j.merge = append(j.merge, w.Turn)
+		}
+		err = j.Commit(ctx, offerOf(backlog, time.Now()))
+		j.merge = nil
+		if errors.Is(err, ErrConflict) && time.Since(since) < backlogPatience {
+			continue // somebody cancelled one of them
+		}
+		return true, err
+	}
+}
+
+// commit writes a step as the ledger takes it: an offer merges what it is made for, and
+// its choices do more than say something.
+func (j *journal) commit(ctx context.Context, step agent.Step, says []Reply) (*Claimed, error) {
+	if j.merge == nil {
+		return j.router.Ledger.Commit(ctx, j.ref, step, says)
+	}
+	for i, does := range []Does{DoesRetry, DoesLeave} {
+		says[0].Actions[i].Does = does
+	}
+	return j.router.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
+}
+
+// offerOf asks whether to go on with a backlog.
+func offerOf(backlog []Waiting, now time.Time) agent.Step {
+	var b strings.Builder
+	if len(backlog) == 1 {
+		w := backlog[0]
+		fmt.Fprintf(&b, "You wrote this %s ago, and I could not begin it until now:\n\n- %s\n\nShall I go on with it?", span(now.Sub(w.Asked)), w.shown())
+	} else {
+		fmt.Fprintf(&b, "You wrote these %d messages, and I could not begin them until now:\n\n", len(backlog))
+		for _, w := range backlog[:min(len(backlog), offerShows)] {
+			fmt.Fprintf(&b, "- %s ago: %s\n", span(now.Sub(w.Asked)), w.shown())
+		}
+		if more := len(backlog) - offerShows; more > 0 {
+			fmt.Fprintf(&b, "- and %d more\n", more)
+		}
+		b.WriteString("\nShall I go on with them?")
+	}
+	var taint tools.Taint
+	for _, w := range backlog {
+		taint = taint.Join(w.Taint)
+	}
+	return agent.Step{
+		Say: []agent.Say{{Position: -1, Notice: true, Taint: taint, Text: b.String(), Choices: []string{choiceGoOn, choiceLeave}}},
+		End: &agent.End{State: "done", Outcome: "stale"},
+	}
+}
+
+// shown is the message in a line.
+func (w *Waiting) shown() string {
+	text := escape(shorten(w.Text, offerWords))
+	switch {
+	case w.Files == 0:
+		return "“" + text + "”"
+	case blank(text):
+		return counted(w.Files, "file")
+	}
+	return "“" + text + "”, with " + counted(w.Files, "file")
+}
+
+// span is a duration in words.
+func span(d time.Duration) string {
+	minutes := int(d.Round(time.Minute) / time.Minute)
+	switch {
+	case minutes < 1:
+		return "less than a minute"
+	case minutes < 90:
+		return counted(minutes, "minute")
+	case minutes < 48*60:
+		return counted((minutes+30)/60, "hour")
+	}
+	return counted((minutes+12*60)/(24*60), "day")
+}
+
+// lateLine opens what a turn says first after nobody worked on it for long; empty: that
+// was not so, or is said.
+func (d *TurnData) lateLine(stale time.Duration) string {
+	if d.Away <= stale || d.lateSaid {
+		return ""
+	}
+	d.lateSaid = true
+	return "This comes " + span(d.Away) + " late.\n\n"
+}
+
+// lateMarkRoom is the longest mark of a part that is late.
+const lateMarkRoom = "(99 minutes late) "
+
+// timely is what is sent of a part: one that was written long before it could be sent for
+// the first time says so. The row keeps it as it was written.
+func (l *line) timely(d *Delivery) channels.Body {
+	late := d.FirstTry.Sub(d.Written)
+	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= l.router.Config.StaleAfter {
+		return d.Body
+	}
+	return l.marked(d.Body, "("+span(min(late, 99*24*time.Hour))+" late) ")
+}
+
+// A pace knows how far the clock of a platform is from ours, as far as events show it
+// that were told while we listened.
+type pace struct {
+	mu     sync.Mutex
+	known  bool
+	behind time.Duration // what the fastest of them took; negative: its clock is ahead
+}
+
+// heard takes an event of the time at, told now; live: we had listened since before it.
+// It returns when that was by our own clock.
+func (p *pace) heard(at, now time.Time, live bool) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	took := now.Sub(at)
+	if live && (!p.known || took < p.behind) {
+		p.known, p.behind = true, took
+	}
+	if p.known && p.behind.Abs() > clockNoise {
+		at = at.Add(p.behind)
+	}
+	return at
+}
+
+// asked is since when somebody waits who wrote at that time, by the platform's clock;
+// zero: since now.
+func (l *line) asked(at time.Time) time.Time {
+	if at.IsZero() || l.reader != nil {
+		return time.Time{}
+	}
+	now := time.Now()
+	asked := l.pace.heard(at, now, l.health.listenedSince(at))
+	if !asked.Before(now) {
+		return time.Time{}
+	}
+	return asked
+}
+
+// listenedSince says that the channel has been connected since before then.
+func (h *health) listenedSince(then time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.state == channels.StateConnected && h.since.Before(then)
+}

@@ -1,0 +1,259 @@
+package store
+
+import (
+	"slices"
+
+	"switchboard/agent"
+	"switchboard/router"
+)
+
+const (
+	// newestTurn is what a person means by "again".
+	newestTurn = `
+		SELECT id, coalesce(retry_of, 0) AS retry_of, state, person FROM turns
+		WHERE session_id = ? AND message_id > 0 AND person = ? AND state <> 'merged' ORDER BY message_id DESC LIMIT 1`
+	// meantTurn: what was merged is answered by the turn it was merged into.
+	meantTurn = `
+		SELECT y.id, coalesce(y.retry_of, 0) AS retry_of, y.state, y.person
+		FROM turns t JOIN turns y ON y.id = coalesce(t.merged_into, t.id) WHERE t.id = ? AND t.session_id = ?`
+	repliedIncoming = `
+		SELECT turn_id FROM messages WHERE conversation_id = ? AND direction = 'in' AND platform_id = ? AND platform_id <> ''
+		AND turn_id IS NOT NULL ORDER BY id DESC LIMIT 1`
+	// repliedOutgoing looks at the latest parts alone, like shownOutgoing.
+	repliedOutgoing = `
+		SELECT m.turn_id FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		JOIN messages m ON m.id = d.message_id
+		WHERE c.id = ? AND d.platform_id = ? AND d.platform_id <> '' AND m.turn_id IS NOT NULL ORDER BY d.seq DESC LIMIT 1`
+	openRetry = `SELECT 1 FROM turns WHERE retry_of = ? AND state IN ('queued', 'running', 'waiting') LIMIT 1`
+	resetAt   = `SELECT reset_message, reset_turn FROM sessions WHERE id = ?`
+	// formerTurns are a turn and its retries before the turn of the last ?.
+	formerTurns = `
+		SELECT id, state, outcome, asked_at, created_at FROM turns WHERE (id = ? OR retry_of = ?) AND id < ? ORDER BY id`
+	// loadOriginal is what the person asked in a turn: not a message that only asked for
+	// a retry.
+	loadOriginal = `SELECT -1 AS merged_from, ` + columnsIncoming + `
+		FROM messages m WHERE m.turn_id = ? AND m.direction = 'in' AND NOT EXISTS (
+			SELECT 1 FROM turns t WHERE t.message_id = m.id AND t.retry_of IS NOT NULL)
+		ORDER BY m.id`
+	// loadRevised are the new texts of a message that was edited after its answer.
+	loadRevised = `SELECT -1 AS merged_from, ` + columnsIncoming + `
+		FROM messages m WHERE m.session_id = (SELECT session_id FROM messages WHERE id = ?) AND m.id > ? AND m.class = 'revision'
+		AND m.turn_id IS NULL AND m.replaces = ? ORDER BY m.id`
+	// retryOpen is the retry of a turn that is not ended, if nothing else is left of what
+	// that turn was asked.
+	retryOpen = `
+		SELECT t.id FROM turns t WHERE t.retry_of = ? AND t.state IN ('queued', 'running') AND NOT EXISTS (
+			SELECT 1 FROM messages m WHERE m.turn_id = t.retry_of AND m.direction = 'in' AND (m.text <> '' OR m.attachments > 0))
+		ORDER BY t.id LIMIT 1`
+	// retriesOf are the turns whose messages a turn answers as well: the one that it
+	// retries, and that one's other retries.
+	retriesOf = `
+		SELECT y.id FROM turns t JOIN turns y ON y.id = t.retry_of OR y.retry_of = t.retry_of AND y.id < t.id WHERE t.id = ?`
+	forgetRetry = `UPDATE turns SET retry_of = NULL WHERE message_id = ? AND retry_of IS NOT NULL AND state = 'queued'`
+)
+
+// meant is a turn that somebody wants to be done again.
+type meant struct {
+	ID            int64
+	RetryOf       int64 `db:"retry_of"`
+	State, Person string
+}
+
+// first is the turn whose work it does.
+func (m *meant) first() int64 {
+	if m.RetryOf != 0 {
+		return m.RetryOf
+	}
+	return m.ID
+}
+
+// acceptRetry queues a turn that does the work of another again, or says why not.
+// offered is the message of ours that offered it; 0: the person asked by themselves.
+func (t *tx) acceptRetry(owner int64, e *router.Entry, a *router.Accepted, conversation int64, l letter, offered int64) error {
+	m, why, err := t.meant(e, a.SessionID, conversation)
+	if err == nil && m != nil {
+		why, err = t.unretryable(m, e, a.SessionID, offered)
+	}
+	if err != nil {
+		return err
+	}
+	if why != "" {
+		return t.told(e, a, conversation, l, why)
+	}
+	l.retryOf = m.first()
+	alone := *e // it is not its text that counts, so it is not merged
+	if alone.Mode != modeInterrupt {
+		alone.Mode, alone.CollectWindow = modeQueue, 0
+	}
+	return t.acceptTurn(owner, &alone, a, conversation, l)
+}
+
+// told keeps a message that becomes no turn, and answers it by a fixed text.
+func (t *tx) told(e *router.Entry, a *router.Accepted, conversation int64, l letter, why router.Situation) error {
+	a.Told = true
+	kept := *e
+	if typed, ok := l.typed.(string); ok {
+		kept.Event.Message.Text = typed
+	}
+	_, err := t.answer(&kept, a, conversation, router.ClassControl, e.Tell(e.Event, why))
+	return err
+}
+
+// meant finds the turn that is to be done again; nil: why says that there is none.
+func (t *tx) meant(e *router.Entry, session, conversation int64) (m *meant, why router.Situation, err error) {
+	query, args, why := newestTurn, []any{session, clean(e.Person)}, router.RetryNone
+	switch of := clean(string(e.Retry.Of)); {
+	case e.Retry.Turn != 0:
+		query, args, why = meantTurn, []any{e.Retry.Turn, session}, router.RetryForgotten
+	case of != "":
+		var turn int64
+		found, err := t.row(repliedIncoming, []any{conversation, of}, &turn)
+		if err == nil && !found {
+			_, err = t.row(repliedOutgoing, []any{conversation, of}, &turn)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		query, args, why = meantTurn, []any{turn, session}, router.RetryUnclear
+	}
+	var rows []meant
+	if err := t.all(&rows, query, args...); err != nil || len(rows) == 0 {
+		return nil, why, err
+	}
+	return &rows[0], "", nil
+}
+
+// unretryable says why a turn cannot be done again; empty: it can.
+func (t *tx) unretryable(m *meant, e *router.Entry, session, offered int64) (router.Situation, error) {
+	if m.Person != clean(e.Person) {
+		return router.RetryNotYours, nil
+	}
+	var one int
+	open, err := slices.Contains([]string{"queued", "running", "waiting"}, m.State), error(nil)
+	if !open {
+		open, err = t.row(openRetry, []any{m.first()}, &one)
+	}
+	if err != nil || open {
+		return router.RetryOpen, err
+	}
+	var message, turn int64
+	if _, err := t.row(resetAt, []any{session}, &message, &turn); err != nil {
+		return "", err
+	}
+	forgotten := m.ID <= turn
+	if offered != 0 { // an offer that was made since is as good as the message
+		forgotten = offered <= message
+	}
+	if forgotten && e.Retry.Turn == 0 && e.Retry.Of == "" {
+		return router.RetryNone, nil
+	}
+	if forgotten {
+		return router.RetryForgotten, nil
+	}
+	rows, err := t.original(m.first(), []int64{m.first()})
+	if err == nil && len(rows) == 0 {
+		return router.RetryForgotten, nil
+	}
+	return "", err
+}
+
+// original reads what was asked in turns, the first of them before all, each message
+// as it reads now. Without anything of the first there is nothing.
+func (t *tx) original(first int64, turns []int64) (rows []incomingRow, err error) {
+	for _, turn := range turns {
+		more, err := t.incomings(loadOriginal, turn)
+		if err != nil || turn == first && len(more) == 0 {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	var now []incomingRow
+	for _, row := range rows {
+		revised, err := t.incomings(loadRevised, row.ID, row.ID, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		former := slices.IndexFunc(now, func(r incomingRow) bool { return r.ID == row.Replaces })
+		if former < 0 {
+			now, former = append(now, row), len(now)
+		} else {
+			now[former].revise(row)
+		}
+		for _, r := range revised {
+			now[former].revise(r)
+		}
+	}
+	return now, nil
+}
+
+// revise gives a message its new state; it stays in its place.
+func (r *incomingRow) revise(by incomingRow) {
+	by.ID, by.Replaces, by.PlatformID = r.ID, r.Replaces, r.PlatformID
+	*r = by
+}
+
+// again gives a turn the message of the turn whose work it does, as it reads now, and
+// what was done for it before. What was collected while it waited comes behind.
+func (t *tx) again(d *router.TurnData, first int64) error {
+	d.Retry = true
+	turns, err := t.former(d, first)
+	if err != nil {
+		return err
+	}
+	rows, err := t.original(first, turns)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	collected, replyTo := d.Turn.Message, d.ReplyTo
+	d.Turn.Message = rows[0].incoming()
+	d.ReplyTo = rows[0].PlatformID
+	join(d, rows[1:])
+	join(d, []incomingRow{{
+		Text: collected.Text, Quote: collected.Quote, From: collected.ForwardedFrom, Taint: collected.Taint,
+		PlatformID: replyTo, attachments: collected.Attachments,
+	}})
+	return nil
+}
+
+// former reads what was done in a turn and its retries before this one.
+func (t *tx) former(d *router.TurnData, first int64) (turns []int64, err error) {
+	var rows []struct {
+		ID             int64
+		State, Outcome string
+		AskedAt        int64 `db:"asked_at"`
+		CreatedAt      int64 `db:"created_at"`
+	}
+	if err := t.all(&rows, formerTurns, first, first, d.Turn.ID); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		plans, err := t.plans(row.ID)
+		if err != nil {
+			return nil, err
+		}
+		turns = append(turns, row.ID)
+		d.State.Former = append(d.State.Former, agent.Former{
+			AskedAt: saidAt(row.AskedAt, row.CreatedAt), State: row.State, Outcome: row.Outcome, Plans: plans,
+		})
+	}
+	return turns, nil
+}
+
+// takeBackRetry stops the retry of a turn of which all was taken back that was asked.
+func (t *tx) takeBackRetry(first int64, a *router.Accepted) error {
+	var turn int64
+	if found, err := t.row(retryOpen, []any{first}, &turn); err != nil || !found {
+		return err
+	}
+	a.TurnID = turn
+	ended, err := t.cancel(turn)
+	if err != nil {
+		return err
+	}
+	if !ended {
+		a.CancelTurn = turn
+		return nil
+	}
+	_, err = t.emit(a.SessionID, turnEvent(turn, "cancelled", cancelled))
+	return err
+}

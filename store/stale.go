@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/router"
+)
+
+const (
+	// askedAt is since when the person of turn t waits.
+	askedAt = `CASE WHEN t.asked_at > 0 THEN t.asked_at ELSE t.created_at END`
+	// begunTurn is when a turn was asked for and begun, under its fence.
+	begunTurn = `
+		SELECT t.message_id, t.person, coalesce(t.started_at, t.created_at), t.created_at, t.resumed_at, t.away, ` + askedAt + `
+		FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
+			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+			WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive')`
+	// workedLast is the session's latest turn before that somebody worked on: not one that
+	// was only offered, or cancelled before anything was done.
+	workedLast = `
+		SELECT coalesce(finished_at, 0), resumed_at, away FROM turns WHERE session_id = ? AND message_id > 0 AND message_id < ?
+		AND state IN ('done', 'failed', 'cancelled') AND started_at IS NOT NULL AND (state <> 'cancelled' OR calls > 0)
+		AND outcome NOT IN ('stale', 'nothing_to_retry') ORDER BY message_id DESC LIMIT 1`
+	// waitingLong are the queued turns of a person that may become one with another. A
+	// retry may not: it is not its text that counts.
+	waitingLong = `
+		SELECT t.id, t.created_at, ` + askedAt + ` AS asked_at FROM turns t
+		WHERE t.session_id = ? AND t.state IN ('queued', 'running') AND t.state = 'queued' AND t.id > ? AND t.person = ?
+		AND t.retry_of IS NULL AND ` + askedAt + ` < ? ORDER BY t.id`
+	mergeStale = `
+		UPDATE turns SET state = 'merged', outcome = 'stale', merged_into = ?, merged_from = -1, finished_at = ? WHERE id = ? AND state = 'queued'`
+	// What was collected into a merged turn goes with it.
+	mergeAlong = `UPDATE turns SET merged_into = ? WHERE merged_into = ?`
+	// lastDone is when the latest of a turn's rows was written.
+	lastDone = `
+		SELECT coalesce((SELECT max(created_at) FROM llm_calls WHERE turn_id = ?), 0),
+			coalesce((SELECT max(coalesce(finished_at, started_at)) FROM tasks WHERE turn_id = ?), 0),
+			coalesce((SELECT max(created_at) FROM messages WHERE turn_id = ? AND direction = 'out'), 0)`
+	setAway = `UPDATE turns SET away = ?, resumed_at = ? WHERE id = ?`
+)
+
+// begun is when a turn was asked for, and when it was worked on; in µs.
+type begun struct {
+	message                                int64
+	person                                 string
+	started, created, resumed, away, asked int64
+}
+
+func (t *tx) begun(ref router.TurnRef) (b begun, err error) {
+	found, err := t.row(begunTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
+		&b.message, &b.person, &b.started, &b.created, &b.resumed, &b.away, &b.asked)
+	if err == nil && !found {
+		err = router.ErrFenced
+	}
+	return b, err
+}
+
+// Backlog implements router.Turns.
+func (r *Router) Backlog(ctx context.Context, ref router.TurnRef, stale time.Duration) (list []router.Waiting, err error) {
+	err = r.db.look(ctx, "read backlog", func(t *tx) error {
+		list, err = t.backlog(ref, stale.Microseconds())
+		return err
+	})
+	return list, err
+}
+
+func (t *tx) backlog(ref router.TurnRef, stale int64) ([]router.Waiting, error) {
+	b, err := t.begun(ref)
+	if err != nil {
+		return nil, err
+	}
+	before, err := t.leftAlone(ref.SessionID, b, stale)
+	if err != nil || b.asked >= before {
+		return nil, err
+	}
+	list := []router.Waiting{{Turn: ref.TurnID, Asked: instant(b.asked), Received: instant(b.created)}}
+	var rows []struct {
+		ID        int64
+		CreatedAt int64 `db:"created_at"`
+		AskedAt   int64 `db:"asked_at"`
+	}
+	if err := t.all(&rows, waitingLong, ref.SessionID, ref.TurnID, b.person, before); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		w := router.Waiting{Turn: row.ID, Asked: instant(row.AskedAt), Received: instant(row.CreatedAt)}
+		messages, err := t.incomings(loadOwn, row.ID)
+		if err != nil {
+			return nil, err
+		}
+		texts := make([]string, len(messages))
+		for i, m := range messages {
+			texts[i] = m.Text
+			w.Files += len(m.attachments)
+			w.Taint = w.Taint.Join(m.Taint)
+		}
+		w.Text = paragraphs(texts)
+		list = append(list, w)
+	}
+	return list, nil
+}
+
+// leftAlone is the instant before which whatever was asked waited for longer than stale
+// with nobody at work on the session: since the turn before ended, or while that one
+// itself was left alone.
+func (t *tx) leftAlone(session int64, b begun, stale int64) (before int64, err error) {
+	var ended, resumed, away int64
+	if _, err := t.row(workedLast, []any{session, b.message}, &ended, &resumed, &away); err != nil {
+		return 0, err
+	}
+	if before = b.started - stale; ended <= before {
+		return before, nil
+	}
+	if away > stale {
+		return resumed - stale, nil
+	}
+	return 0, nil
+}
+
+// Offer implements router.Turns.
+func (r *Router) Offer(ctx context.Context, ref router.TurnRef, merge []int64, step agent.Step, say router.Reply) (next *router.Claimed, err error) {
+	says := []router.Reply{say}
+	if len(step.Say) != 1 || step.End == nil {
+		return nil, fmt.Errorf("offer: %d messages, and the turn has to end: %w", len(step.Say), ErrConflict)
+	}
+	err = r.db.write(ctx, r.db.stepMode(step, says), "offer backlog", func(t *tx) error {
+		if _, err := t.holding(ref); err != nil {
+			return err
+		}
+		for _, turn := range merge {
+			if err := t.mergeStale(ref, turn); err != nil {
+				return err
+			}
+		}
+		next, err = t.step(ref, &step, nil, says)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+func (t *tx) mergeStale(ref router.TurnRef, turn int64) error {
+	n, err := t.exec(mergeStale, ref.TurnID, t.now, turn)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return fmt.Errorf("turn %d is not queued any more: %w", turn, ErrConflict)
+	}
+	if _, err := t.exec(mergeAlong, ref.TurnID, turn); err != nil {
+		return err
+	}
+	if _, err := t.exec(absorbMessages, ref.TurnID, turn); err != nil {
+		return err
+	}
+	_, err = t.emit(ref.SessionID, turnEvent(turn, "merged", "stale"))
+	return err
+}
+
+// Resume implements router.Turns.
+func (r *Router) Resume(ctx context.Context, ref router.TurnRef, stale time.Duration) (away time.Duration, err error) {
+	err = r.db.write(ctx, rides, "resume turn", func(t *tx) error {
+		if _, err := t.holding(ref); err != nil {
+			return err
+		}
+		b, err := t.begun(ref)
+		if err != nil {
+			return err
+		}
+		var calls, tasks, said int64
+		if _, err := t.row(lastDone, []any{ref.TurnID, ref.TurnID, ref.TurnID}, &calls, &tasks, &said); err != nil {
+			return err
+		}
+		if pause := t.now - max(b.started, b.resumed, calls, tasks, said); pause > stale.Microseconds() {
+			b.away += pause
+			_, err = t.exec(setAway, b.away, t.now, ref.TurnID)
+		}
+		away = time.Duration(b.away) * time.Microsecond
+		return err
+	})
+	return away, err
+}
