@@ -66,12 +66,14 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	j.unwritten = false
 	if step.End != nil {
 		j.ended, j.next = true, next
-		j.shown.finish()
 	} else {
 		j.shown.note(step)
 	}
 	if began := opened.close(); !began && len(says) > 0 || j.line.reader != nil {
 		j.line.committed(j.data.Conversation.ID)
+	}
+	if len(says) > 0 || step.End != nil {
+		j.shown.committed(step.End != nil)
 	}
 	if !j.router.Engine.Safe() {
 		return agent.ErrHandBack // committed, but nothing may be done outside any more
@@ -89,7 +91,7 @@ func (j *journal) Absorb(ctx context.Context, from int) ([]agent.Incoming, error
 }
 
 // Stream implements agent.Journal.
-func (j *journal) Stream(string) {}
+func (j *journal) Stream(text string) { j.shown.stream(text) }
 
 // write commits the step, again and again while the database cannot take it. Only the
 // first try begins what it says: the conversation is not to wait for the others.

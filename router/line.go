@@ -22,6 +22,7 @@ type line struct {
 	channel channels.Channel
 	reader  channels.Reader // nil: the channel sends
 	config  ChannelConfig
+	relay   *relay // nil: nothing is relayed
 	limits  *limits
 	health  *health
 	pace    pace    // of the platform's clock
@@ -44,6 +45,7 @@ func newLine(r *Router, at Attached) (*line, error) {
 		channel: at.Channel, config: at.Config, limits: limits, health: newHealth(),
 	}
 	l.reader, _ = at.Channel.(channels.Reader)
+	l.relay = newRelay(l)
 	return l, nil
 }
 
@@ -51,7 +53,12 @@ func newLine(r *Router, at Attached) (*line, error) {
 // leased, so that one engine alone holds its connection and sends for it.
 func (l *line) run(ctx context.Context) {
 	if l.reader != nil {
+		var relaying sync.WaitGroup
+		if l.relay != nil {
+			relaying.Go(func() { l.relay.run(ctx) })
+		}
 		l.connect(ctx)
+		relaying.Wait()
 		return
 	}
 	for ctx.Err() == nil {
@@ -85,6 +92,7 @@ func (l *line) hold(ctx context.Context, hold Hold) {
 	l.setSender(s)
 	var sending sync.WaitGroup
 	sending.Go(func() { s.run(holding) })
+	sending.Go(func() { s.shows.run(holding) })
 	sending.Go(func() { l.keepMenu(holding) })
 	l.connect(holding)
 	<-holding.Done()
@@ -156,6 +164,13 @@ func (l *line) quiet(conv channels.ConversationID) bool {
 	s := l.sender
 	l.mu.Unlock()
 	return s != nil && s.quiet(conv)
+}
+
+// holding is the sender by which this engine sends for the channel; nil: it does not.
+func (l *line) holding() *sender {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sender
 }
 
 // flush waits until what is due was sent, until ctx ends at most.

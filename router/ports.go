@@ -270,12 +270,6 @@ type Turns interface {
 	// person) into it, in one transaction, oldest first, and returns their messages.
 	// From is the attempt that is to heed them. With none it writes nothing. ErrFenced.
 	Absorb(ctx context.Context, ref TurnRef, from int) ([]agent.Incoming, error)
-	// Draft commits an empty message of the turn with one delivery in state draft,
-	// which blocks nothing, and returns it. A turn has one open draft at most.
-	// ErrFenced.
-	Draft(ctx context.Context, ref TurnRef, body channels.Body) (*Draft, error)
-	// Drafted records what the platform shows of the draft: its ID and text. ErrFenced.
-	Drafted(ctx context.Context, ref TurnRef, d *Draft) error
 	// GiveBack releases a session's lease; a running turn stays running, to be
 	// claimed by anybody. ErrFenced is no error here.
 	GiveBack(ctx context.Context, ref TurnRef) error
@@ -310,8 +304,8 @@ type TurnData struct {
 	Conversation    channels.Conversation
 	ReplyTo         channels.MessageID // the message the turn answers
 	CancelRequested Stop
-	// Draft is the turn's open draft; nil: none.
-	Draft *Draft
+	// Draft is the delivery that is the turn's open draft; 0: none.
+	Draft int64
 	// Retry: it does the work of another turn again, whose message and doings are in
 	// Turn.Message and State.Former. An empty message was taken back, or is kept no more.
 	Retry bool
@@ -344,13 +338,6 @@ func (s Stop) cause() error {
 		return agent.ErrInterrupted
 	}
 	return agent.ErrCancelled
-}
-
-// A Draft is a delivery that grows until the message it becomes is final.
-type Draft struct {
-	Delivery   int64
-	PlatformID channels.MessageID // empty: nothing is known to be shown
-	Text       string             // as last recorded
 }
 
 // Outbox holds deliveries.

@@ -3,16 +3,15 @@ package router
 import (
 	"context"
 	"errors"
-	"sync"
-	"time"
-
 	"switchboard/agent"
 	"switchboard/channels"
+	"sync"
+	"time"
 )
 
 const (
-	// draftAfter is how long a turn works before it shows its plan: what is answered
-	// sooner needs none.
+	// draftAfter is how long a turn works before it shows its plan or its text: what is
+	// answered sooner needs none.
 	draftAfter = 1500 * time.Millisecond
 	// draftSettle is how long a change waits for the next one, or for the message that
 	// would overtake it on the way.
@@ -21,62 +20,69 @@ const (
 	draftTimeout = 10 * time.Second
 	// draftRetry is how soon a draft looks for spare budget again.
 	draftRetry = 500 * time.Millisecond
+	// draftRowEvery is the least time between two texts of a draft in the ledger, for
+	// another engine to show.
+	draftRowEvery = time.Second
 )
 
-// A progress shows of a turn that it is worked on, and its plan while it is carried
-// out. All of it is best effort, done beside the turn: neither the turn nor a
-// delivery ever waits for a platform because of it.
+// A progress is what a turn shows while it is worked on: its plan while that is
+// carried out, its text while it is written. All of it is best effort, done beside the
+// turn: neither the turn nor a delivery waits for a platform because of it.
 //
-// The plan is a message that grows (a draft). It has a row before it is first sent,
-// and the next thing the turn says takes its place. Where a call is under way just
-// then, or broke off, nobody knows what it will still do to the message shown, so
-// that what is said goes out anew and the draft is left behind.
+// It is a message that grows (a draft). It has a row before it is first shown, and the
+// next thing the turn says takes its place. The channel's holder shows it (shows):
+// told in memory, or by the row where that is another engine. A Reader's clients are
+// shown the text by the channel itself, and by the row where they are connected to
+// another engine.
 type progress struct {
 	line     *line
 	ref      TurnRef
 	conv     channels.Conversation
 	replyTo  channels.MessageID // what the answer will hang on
 	began    time.Time
-	drafter  channels.Drafter // nil: no drafts here
-	every    time.Duration
-	ctx      context.Context // ends with the turn
+	drafts   bool              // there can be drafts here
+	streamer channels.Streamer // nil: the channel is none
+	ctx      context.Context   // ends with the turn
 	end      context.CancelFunc
 	changed  chan struct{}
 	writing  chan struct{} // its one place is taken while the draft's row is written
 	hesitate *time.Timer   // until typing is shown
 
-	mu      sync.Mutex
-	plan    *agent.PlanRow // as it is now; nil: none yet
-	started bool           // run was started
-	over    bool           // nothing more is shown
-	ended   bool           // and the turn is written down
-	shown   string         // the text shown, or taken back by a message
-	draft   *Draft         // nil: none is open
-	cut     context.CancelFunc
-	doubt   bool // a call about the draft broke off: it may still change what is shown
-	off     bool // drafts failed, and are not tried again
+	mu       sync.Mutex
+	plan     *agent.PlanRow // as it is now; nil: none yet
+	text     string         // of the next message so far
+	started  bool           // run was started
+	over     bool           // nothing more is shown
+	seen     string         // what was there when a message took the place of it
+	draft    int64          // the open draft's delivery; 0: none
+	streamed bool           // the channel's clients are shown a text
+	away     bool           // the channel's clients are not connected here
+	written  string         // the text in the row, for another engine
+	show     *show          // by which this engine shows it; nil: it does not
+	stale    bool           // who shows drafts has to look at the row
 }
 
 // showProgress begins to show that a turn is worked on.
 func showProgress(l *line, ref TurnRef, data *TurnData) *progress {
 	features := l.channel.Features(data.Conversation)
 	p := &progress{
-		line: l, ref: ref, conv: data.Conversation, replyTo: l.replyTo(data.Conversation, data.ReplyTo), began: data.Turn.StartedAt, every: features.DraftEvery,
-		changed: make(chan struct{}, 1), writing: make(chan struct{}, 1), draft: data.Draft,
+		line: l, ref: ref, conv: data.Conversation, replyTo: l.replyTo(data.Conversation, data.ReplyTo), began: data.Turn.StartedAt,
+		drafts: l.drafts(features), changed: make(chan struct{}, 1), writing: make(chan struct{}, 1), draft: data.Draft,
 	}
 	p.ctx, p.end = context.WithCancel(l.router.work)
-	if _, ok := l.channel.(channels.Editor); ok && p.every > 0 {
-		p.drafter, _ = l.channel.(channels.Drafter)
-	}
-	if p.draft != nil {
-		p.shown = p.draft.Text
-		p.off = p.draft.PlatformID == "" // it may be shown where nobody can find it
-	}
+	p.streamer, _ = l.channel.(channels.Streamer)
 	if plans := data.State.Plans; len(plans) > 0 {
 		p.note(agent.Step{Plan: &plans[len(plans)-1]})
 	}
 	p.typing(features.TypingFor)
 	return p
+}
+
+// drafts says whether a conversation with these features is shown what grows.
+func (l *line) drafts(features channels.Features) bool {
+	_, drafts := l.channel.(channels.Drafter)
+	_, edits := l.channel.(channels.Editor)
+	return drafts && edits && features.DraftEvery > 0
 }
 
 // note follows what was committed of the turn.
@@ -88,7 +94,7 @@ func (p *progress) note(step agent.Step) {
 		plan.Tasks = append([]agent.TaskRow(nil), plan.Tasks...)
 		p.plan = &plan
 	}
-	if p.plan == nil || p.over {
+	if p.plan == nil {
 		return
 	}
 	for _, c := range step.Tasks {
@@ -96,71 +102,108 @@ func (p *progress) note(step agent.Step) {
 			p.plan.Tasks[c.Position].State = c.State
 		}
 	}
-	if p.drafter == nil || p.off || !acts(p.plan) {
+	if p.drafts && acts(p.plan) {
+		p.start()
+	}
+}
+
+// stream shows text, the whole of what the turn's next message says so far.
+func (p *progress) stream(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		return
+	}
+	p.text = text
+	switch {
+	case p.streamer != nil:
+		p.away = !p.streamer.Stream(p.conv.ID, p.ref.TurnID, text)
+		p.streamed = text != ""
+		if p.away && p.line.router.Wakes != nil {
+			p.start()
+		}
+	case p.drafts:
+		p.start()
+	}
+}
+
+// start has run look at what is to be shown. Called under the lock.
+func (p *progress) start() {
+	if p.over {
 		return
 	}
 	if !p.started {
 		p.started = true
 		p.line.router.asides.Go(p.run)
 	}
-	select {
-	case p.changed <- struct{}{}:
-	default:
-	}
+	poke(p.changed)
 }
 
 // take hands over the draft for a message that is about to be committed, which is
-// to edit it; 0: there is none, or it is better left alone.
+// to edit what is shown; 0: there is none.
 func (p *progress) take() (delivery int64) {
 	p.writing <- struct{}{} // a row that is being written is waited for, a platform is not
 	defer func() { <-p.writing }()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cut != nil {
-		p.cut()
-		p.doubt = true
+	p.text = ""
+	if p.seen = ""; p.plan != nil && acts(p.plan) {
+		p.seen = planText(p.plan) // what follows the message is news
 	}
-	if p.plan != nil {
-		p.shown = planText(p.plan) // what follows the message is news
-	}
-	if p.draft == nil || p.doubt {
-		p.off = p.off || p.doubt
-		return 0
-	}
-	delivery, p.draft = p.draft.Delivery, nil
+	delivery = p.draft
+	p.leave()
 	return delivery
 }
 
-// finish takes back what is shown of a turn that ended without any use for it.
-func (p *progress) finish() {
-	p.stop()
+// leave has nothing more shown in the draft. Called under the lock.
+func (p *progress) leave() {
+	if p.show != nil {
+		p.show.shows.close(p.show)
+	}
+	p.stale = p.stale || p.draft != 0
+	p.draft, p.show, p.written = 0, nil, ""
+}
+
+// committed follows a commit that said something, or ended the turn; clients were
+// told of it.
+func (p *progress) committed(ended bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ended = true
-	if p.draft != nil && p.cut == nil {
-		p.remove(p.draft.PlatformID)
+	if ended {
+		p.leave()
+	}
+	p.unstream()
+	if p.stale {
+		p.stale = false
+		p.tell()
 	}
 }
 
-// remove takes a message of ours back, in the background.
-func (p *progress) remove(id channels.MessageID) {
-	deleter, ok := p.line.channel.(channels.Deleter)
-	if id == "" || !ok {
-		return
+// unstream ends what the channel's clients are shown. Called under the lock.
+func (p *progress) unstream() {
+	if p.streamed {
+		p.streamed = false
+		p.streamer.Stream(p.conv.ID, p.ref.TurnID, "")
 	}
-	p.line.router.asides.Go(func() {
-		ctx, cancel := context.WithTimeout(p.line.router.work, draftTimeout)
-		defer cancel()
-		if err := deleter.Delete(ctx, p.conv, id); err != nil {
-			p.line.router.Log.DebugContext(ctx, "a draft stays", "channel", p.line.name, "turn_id", p.ref.TurnID, "error", err)
-		}
-	})
+}
+
+// tell has whoever shows the draft look at its row.
+func (p *progress) tell() {
+	if s := p.line.holding(); s != nil {
+		s.shows.lookAgain()
+	} else if wakes := p.line.router.Wakes; wakes != nil {
+		wakes.Wake(Wake{Kind: WakeDraft, Channel: p.line.name, Conversation: p.conv.ID})
+	}
 }
 
 // stop shows nothing more; it does not wait for a platform.
 func (p *progress) stop() {
 	p.mu.Lock()
 	p.over = true
+	if p.show != nil {
+		p.show.shows.close(p.show)
+	}
+	p.unstream()
 	p.mu.Unlock()
 	if p.hesitate != nil {
 		p.hesitate.Stop()
@@ -168,140 +211,132 @@ func (p *progress) stop() {
 	p.end()
 }
 
-// run shows the plan and every change of it, the latest alone and no faster than
-// the channel likes.
+// run brings the latest of what is to be shown to whoever shows it.
 func (p *progress) run() {
 	sleep(p.ctx, time.Until(p.began.Add(draftAfter)))
-	var last time.Time
 	for p.ctx.Err() == nil {
-		text, news := p.news()
-		if !news {
-			select {
-			case <-p.ctx.Done():
-			case <-p.changed:
-				sleep(p.ctx, draftSettle)
-			}
-			continue
+		again, err := p.bring()
+		if err != nil && p.ctx.Err() == nil {
+			p.line.router.Log.DebugContext(p.ctx, "a draft was not written", "channel", p.line.name, "turn_id", p.ref.TurnID, "error", err)
 		}
-		if wait := time.Until(last.Add(p.every)); wait > 0 {
-			sleep(p.ctx, wait)
-			continue
+		timer := time.NewTimer(again)
+		select {
+		case <-p.ctx.Done():
+		case <-timer.C:
+		case <-p.changed:
+			sleep(p.ctx, draftSettle)
 		}
-		if !p.maySpeak() || !p.line.limits.spare(p.conv.ID, p.line.channel.Features(p.conv).Rates, time.Now()) {
-			sleep(p.ctx, draftRetry)
-			continue
-		}
-		last = time.Now()
-		if err := p.show(text); err != nil && p.ctx.Err() == nil {
-			p.line.router.Log.DebugContext(p.ctx, "a draft was not shown", "channel", p.line.name, "turn_id", p.ref.TurnID, "error", err)
-		}
+		timer.Stop()
 	}
 }
 
-// maySpeak says whether a draft may be shown just now: this engine sends for the
-// channel, and nothing said before is still on its way, for the answer will stand
-// where the draft does.
-func (p *progress) maySpeak() bool { return p.line.quiet(p.conv.ID) && p.line.router.Engine.Safe() }
+// bring has what is new shown by this engine, or by another; again says when to see
+// whether that is done still.
+func (p *progress) bring() (again time.Duration, err error) {
+	text, news := p.news()
+	s := p.line.holding()
+	switch {
+	case !news:
+		return pollIdle, nil
+	case s != nil && p.streamer == nil:
+		return draftRowEvery, p.bringHere(s)
+	case p.line.router.Wakes != nil:
+		return draftRowEvery, p.bringAway(text)
+	}
+	return draftRetry, nil // nobody shows anything now
+}
 
-// news is the text that is to be shown; false when it is shown already, or nothing
-// is to be.
+// news is the text that is to be shown; false when nothing is to be.
 func (p *progress) news() (text string, news bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.off || p.plan == nil || !acts(p.plan) {
-		return "", false
-	}
-	text = planText(p.plan)
-	return text, text != p.shown
-}
-
-// show brings one text to the platform.
-func (p *progress) show(text string) error {
-	body := p.line.reply(p.conv, text).Parts[0]
-	draft, ctx, err := p.open(body)
-	if err != nil || draft == nil {
-		return err
-	}
-	id, err := p.drafter.Draft(ctx, p.conv, draft.PlatformID, p.replyTo, body)
-	p.writing <- struct{}{}
-	defer func() { <-p.writing }()
-	ended := p.called(text, id, err)
-	if err != nil || ended {
-		return err
-	}
-	recorded := &Draft{Delivery: draft.Delivery, PlatformID: id, Text: text}
-	err = p.line.router.Ledger.Drafted(context.WithoutCancel(p.ctx), p.ref, recorded)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.draft = recorded
-	if err != nil { // what takes its place would not know what to edit
-		p.off, p.doubt = true, true
-	}
-	return err
-}
-
-// called notes the end of a call, and takes back what it showed of a turn that ended
-// meanwhile.
-func (p *progress) called(text string, id channels.MessageID, err error) (ended bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut()
-	p.cut = nil
-	if err != nil {
-		p.failed(err)
-		id = p.draft.PlatformID
-	} else {
-		p.shown = text
-	}
-	if p.ended {
-		p.remove(id)
-	}
-	return p.ended
-}
-
-// open makes sure that the draft has a row and notes that a call about it begins;
-// nil when there is nothing to show any more.
-func (p *progress) open(body channels.Body) (*Draft, context.Context, error) {
-	p.writing <- struct{}{}
-	defer func() { <-p.writing }()
-	p.mu.Lock()
-	draft := p.draft
-	p.mu.Unlock()
-	if draft == nil && p.ctx.Err() == nil {
-		var err error
-		if draft, err = p.line.router.Ledger.Draft(p.ctx, p.ref, body); err != nil {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.off = true
-			return nil, nil, err
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.draft = draft
-	if p.over || p.off {
-		return nil, nil, nil
-	}
-	ctx, cut := context.WithTimeout(p.ctx, draftTimeout)
-	p.cut = cut
-	return draft, ctx, nil
-}
-
-// failed says what the end of a call means for the draft. Called under the lock.
-func (p *progress) failed(err error) {
-	now := time.Now()
-	limited, isLimited := errors.AsType[*channels.RateLimitError](err)
-	_, refused := errors.AsType[*channels.RefusedError](err)
 	switch {
-	case isLimited && limited.Channel:
-		p.line.limits.pauseAll(now.Add(orElse(limited.RetryAfter, retryMin)))
-	case isLimited:
-		p.line.limits.pause(p.conv.ID, now.Add(orElse(limited.RetryAfter, retryMin)))
-	case errors.Is(err, channels.ErrNotConnected):
-	case refused, errors.Is(err, channels.ErrNoMessage), errors.Is(err, channels.ErrGone),
-		errors.Is(err, channels.ErrMoved), errors.Is(err, channels.ErrUnauthorized):
-		p.off = true
-	default: // no answer
-		p.off, p.doubt = true, true
+	case p.streamer != nil:
+		return p.text, p.away && p.text != p.written
+	case p.text != "":
+		text = p.text
+	case p.plan != nil && acts(p.plan):
+		text = planText(p.plan)
+	case p.draft != 0: // what was shown is taken back
+		text = "…"
 	}
+	return text, text != "" && text != p.seen
+}
+
+// bringHere has this engine show the draft. Its text is taken from memory, so that the
+// row holds none.
+func (p *progress) bringHere(s *sender) error {
+	p.mu.Lock()
+	show := p.show
+	p.mu.Unlock()
+	if show != nil && show.shows == s.shows {
+		poke(show.fresh)
+		return nil
+	}
+	delivery, err := p.write(channels.Body{})
+	if err != nil || delivery == 0 {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over || p.draft != delivery {
+		return nil
+	}
+	p.written = ""
+	p.show = s.shows.show(Draft{Delivery: delivery, Turn: p.ref.TurnID, Conversation: p.conv, ReplyTo: p.replyTo}, true, p.body)
+	return nil
+}
+
+// body is what is to be shown now.
+func (p *progress) body() (channels.Body, bool) {
+	text, news := p.news()
+	if !news {
+		return channels.Body{}, false
+	}
+	return p.line.draftBody(p.conv, text), true
+}
+
+// bringAway writes the text for another engine to show.
+func (p *progress) bringAway(text string) error {
+	p.mu.Lock()
+	same := text == p.written
+	p.mu.Unlock()
+	if same {
+		return nil
+	}
+	body := channels.Body{Text: text} // a Streamer's clients are shown Markdown
+	if p.streamer == nil {
+		body = p.line.draftBody(p.conv, text)
+	}
+	delivery, err := p.write(body)
+	if err != nil || delivery == 0 {
+		return err
+	}
+	p.mu.Lock()
+	p.written, p.show = text, nil
+	p.mu.Unlock()
+	p.tell()
+	sleep(p.ctx, draftRowEvery)
+	return nil
+}
+
+// write makes sure that the draft has a row with this body; 0 when nothing is to be
+// shown any more.
+func (p *progress) write(body channels.Body) (delivery int64, err error) {
+	p.writing <- struct{}{}
+	defer func() { <-p.writing }()
+	if _, news := p.news(); !news || p.ctx.Err() != nil {
+		return 0, nil
+	}
+	delivery, err = p.line.router.Ledger.Draft(p.ctx, p.ref, p.replyTo, body)
+	if err != nil {
+		if errors.Is(err, ErrFenced) {
+			p.end()
+		}
+		return 0, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.draft = delivery
+	return delivery, nil
 }

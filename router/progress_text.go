@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"switchboard/agent"
+	"switchboard/channels"
 )
 
 // taskSigns stand before a step, by its state.
@@ -20,6 +21,25 @@ const (
 	progressName  = 80 // runes of a goal or a step's name shown
 	progressSteps = 12 // steps shown
 )
+
+// moreMark opens a draft whose text is longer than one message: what is shown is its
+// end.
+const moreMark = "… "
+
+// draftBody is a text that grows, as one message: its first part, and when it is
+// longer its last one.
+func (l *line) draftBody(conv channels.Conversation, markdown string) channels.Body {
+	parts := l.reply(conv, markdown).Parts
+	body := parts[len(parts)-1]
+	if len(parts) == 1 {
+		return body
+	}
+	if m, ok := l.channel.(Marker); ok {
+		return m.Mark(body, moreMark)
+	}
+	body.Text = moreMark + body.Text
+	return body
+}
 
 // acts says whether a plan does something that takes time, besides talking.
 func acts(plan *agent.PlanRow) bool {

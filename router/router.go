@@ -38,6 +38,7 @@ type Ledger interface {
 	Intake
 	Turns
 	Outbox
+	Drafts
 	Files
 	Views
 	Reasons

@@ -44,13 +44,14 @@ type sender struct {
 	waiting   map[channels.ConversationID]bool // for their turn
 	latestIll int64                            // the delivery that the platform could not take, since it answered one
 
+	shows   *shows
 	probing chan struct{} // its one place is taken while the platform is asked whether it lives
 	probed  time.Time     // when it was, the latest
 	alive   bool          // and what it said
 }
 
 func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
-	return &sender{
+	s := &sender{
 		line: l, hold: hold, lost: lost,
 		kicked:  map[channels.ConversationID]chan struct{}{},
 		idle:    map[channels.ConversationID]time.Time{},
@@ -58,6 +59,8 @@ func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
 		failing: map[channels.ConversationID]*stuckHead{},
 		waiting: map[channels.ConversationID]bool{}, probing: make(chan struct{}, 1), looks: make(chan struct{}, 1),
 	}
+	s.shows = newShows(s)
+	return s
 }
 
 func (s *sender) gate(conv channels.ConversationID) *gate {

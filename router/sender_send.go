@@ -25,6 +25,11 @@ func (s *sender) settlement(ctx context.Context, d *Delivery) (Settlement, time.
 	defer cancel()
 	sending, done := s.line.router.Engine.Guard(sending)
 	defer done()
+	if !s.shows.end(d.ID) && d.PlatformID != "" {
+		if err := s.abandon(ctx, d); err != nil {
+			return Settlement{State: DeliveryPending, FreeTry: true, NextAt: time.Now().Add(retryMin), Detail: err.Error()}, retryMin
+		}
+	}
 	if d.PlatformID != "" {
 		return s.edit(sending, d)
 	}
@@ -54,6 +59,17 @@ func isAnswer(err error) bool {
 	refused, ok := errors.AsType[*channels.RefusedError](err)
 	return err == nil || ok && !refused.Temporary ||
 		errors.Is(err, channels.ErrGone) || errors.Is(err, channels.ErrMoved) || errors.Is(err, channels.ErrNoMessage)
+}
+
+// abandon leaves behind what is shown in the part's place, because a call about it
+// broke off and may yet change it: the part is sent anew.
+func (s *sender) abandon(ctx context.Context, d *Delivery) error {
+	if err := s.line.router.Ledger.Abandon(context.WithoutCancel(ctx), s.hold, d.ID); err != nil {
+		return err
+	}
+	d.PlatformID = ""
+	s.shows.lookAgain()
+	return nil
 }
 
 // edit makes the part take the place of what is shown. Where that cannot be, it is

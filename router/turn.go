@@ -318,8 +318,9 @@ func (r *Router) workspace(session int64) (string, error) {
 // place says where a turn speaks.
 func (l *line) place(c channels.Conversation) agent.Place {
 	f := l.channel.Features(c)
+	_, streams := l.channel.(channels.Streamer)
 	return agent.Place{
 		Channel: l.name, Direct: c.Kind == channels.Direct,
-		MaxText: f.MaxText, Files: f.Files, Buttons: f.Buttons, Rich: f.Markdown,
+		MaxText: f.MaxText, Files: f.Files, Buttons: f.Buttons, Rich: f.Markdown, Streams: streams || l.drafts(f),
 	}
 }

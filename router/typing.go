@@ -2,9 +2,8 @@ package router
 
 import (
 	"context"
-	"time"
-
 	"switchboard/channels"
+	"time"
 )
 
 const (
@@ -37,12 +36,36 @@ func (p *progress) typing(lasts time.Duration) {
 }
 
 func (p *progress) keepTyping(typer channels.Typer, every time.Duration) {
+	l := p.line
 	for p.ctx.Err() == nil {
-		if p.maySpeak() && p.line.limits.spareOf(p.line.channel.Features(p.conv).Rates, time.Now()) {
-			ctx, cancel := context.WithTimeout(p.ctx, every)
-			_ = typer.Typing(ctx, p.conv) // the next one may succeed
-			cancel()
+		if l.holding() != nil {
+			l.typeOnce(p.ctx, typer, p.conv)
+		} else if l.router.Wakes != nil {
+			l.router.Wakes.Wake(Wake{Kind: WakeTyping, Channel: l.name, Conversation: p.conv.ID})
 		}
 		sleep(p.ctx, every)
+	}
+}
+
+// typeOnce shows typing, if there is budget to spare and nothing said before is still
+// on its way.
+func (l *line) typeOnce(ctx context.Context, typer channels.Typer, conv channels.Conversation) {
+	if !l.quiet(conv.ID) || !l.router.Engine.Safe() || !l.limits.spareOf(l.channel.Features(conv).Rates, time.Now()) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, typingEvery)
+	defer cancel()
+	_ = typer.Typing(ctx, conv) // the next one may succeed
+}
+
+// typing shows typing for a turn of another engine.
+func (s *shows) typing(conv channels.ConversationID) {
+	l := s.sender.line
+	typer, ok := l.channel.(channels.Typer)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ok && s.runs() {
+		ctx := s.ctx
+		s.work.Go(func() { l.typeOnce(ctx, typer, channels.Conversation{Channel: l.name, ID: conv}) })
 	}
 }

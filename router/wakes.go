@@ -24,6 +24,8 @@ const (
 	WakeTurn     WakeKind = "turn"     // a turn of Channel (empty: of some channel) waits for an engine
 	WakeStop     WakeKind = "stop"     // turn Turn is asked to stop, or to begin anew
 	WakeDelivery WakeKind = "delivery" // something is to be sent or shown in Channel, Conversation (empty: look at all)
+	WakeDraft    WakeKind = "draft"    // what is shown beside messages in Channel, Conversation changed
+	WakeTyping   WakeKind = "typing"   // an answer is being made in Channel, Conversation
 	WakeEvents   WakeKind = "events"   // clients that read Channel, Conversation find something new
 )
 
@@ -48,7 +50,12 @@ func (r *Router) hear(w Wake) {
 		r.leased.ask(w.Turn)
 		return
 	}
+	if w.Kind == WakeDraft || w.Kind == WakeTyping {
+		r.hearShown(w)
+		return
+	}
 	if w.Kind == WakeAll {
+		r.hearShown(w)
 		r.turnWaits()
 		r.leased.ask(0)
 		for _, l := range r.lines {

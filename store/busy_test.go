@@ -146,11 +146,8 @@ func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
 			if _, err := h.r.Absorb(h.ctx, ref, 0); !errors.Is(err, router.ErrFenced) {
 				t.Errorf("absorb: %v", err)
 			}
-			if _, err := h.r.Draft(h.ctx, ref, channels.Body{Text: "x"}); !errors.Is(err, router.ErrFenced) {
+			if _, err := h.r.Draft(h.ctx, ref, "", channels.Body{Text: "x"}); !errors.Is(err, router.ErrFenced) {
 				t.Errorf("draft: %v", err)
-			}
-			if err := h.r.Drafted(h.ctx, ref, &router.Draft{Delivery: 1}); !errors.Is(err, router.ErrFenced) {
-				t.Errorf("drafted: %v", err)
 			}
 			h.is(a.TurnID, "queued")
 			h.claim(1)

@@ -3,84 +3,228 @@ package store
 import (
 	"context"
 	"crypto/rand"
-
+	"fmt"
 	"switchboard/channels"
 	"switchboard/router"
 )
 
 // A draft is a delivery of a message of its own, class draft, until a message that
-// is said takes the delivery over.
+// is said takes the delivery over. Its column draft says how far its showing has come
+// (router.DraftStage); a delivery that is shown nowhere as a draft has none.
 
 const (
 	openDraft = `
-		SELECT d.id, d.platform_id, d.text FROM turns t JOIN deliveries d ON d.id = t.draft_id AND d.state = 'draft' WHERE t.id = ?`
+		SELECT d.id FROM turns t JOIN deliveries d ON d.id = t.draft_id AND d.state = 'draft' WHERE t.id = ?`
 	insertDraftMessage = `
 		INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, author, text, created_at)
 		VALUES (?, ?, ?, 'out', 'draft', ?, '', ?) RETURNING id`
 	insertDraft = `
-		INSERT INTO deliveries (message_id, conversation_id, channel, part, last, text, rich, extra, nonce, state, settled,
+		INSERT INTO deliveries (message_id, conversation_id, channel, part, last, text, rich, extra, reply_to, nonce, state, settled, draft,
 			created_at, updated_at)
-		SELECT ?, id, channel, 0, TRUE, ?, ?, ?, ?, 'draft', TRUE, ?, ? FROM conversations WHERE id = ? RETURNING id`
-	setDraft = `UPDATE turns SET draft_id = ? WHERE id = ?`
-	// A draft that was sent while its place was taken gives its ID to what took it,
-	// as long as that was not sent itself.
+		SELECT ?, id, channel, 0, TRUE, ?, ?, ?, ?, ?, 'draft', TRUE, 'open', ?, ? FROM conversations WHERE id = ? RETURNING id`
+	setDraft     = `UPDATE turns SET draft_id = ? WHERE id = ?`
+	setDraftBody = `UPDATE deliveries SET text = ?, rich = ?, extra = ?, updated_at = ? WHERE id = ? AND state = 'draft'`
+
+	// What a message left for doubtful is to be taken back like a draft.
+	listDrafts = `
+		SELECT d.id, m.turn_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.draft, d.fence, d.updated_at,
+			c.channel, c.conversation, c.kind, c.place, c.title
+		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id
+		WHERE d.channel = ? AND d.draft <> '' AND (d.state = 'draft' OR d.draft = 'leave') ORDER BY d.id`
+	draftStage = `SELECT conversation_id, channel, platform_id, draft, fence FROM deliveries WHERE id = ? AND state = 'draft'`
+	// beginDraft is conditional, for a message may take the draft's place just now.
+	beginDraft = `
+		UPDATE deliveries SET draft = 'begun', fence = ?, updated_at = ? WHERE id = ? AND state = 'draft' AND draft = 'open'`
+	// recordDraft asks for no lease but the mark of who began: where a message stands is
+	// true whoever holds the channel now.
 	recordDraft = `
-		UPDATE deliveries SET text = CASE WHEN state = 'draft' THEN ? ELSE text END,
-			platform_id = CASE WHEN ? = '' THEN platform_id ELSE ? END, updated_at = ?
-		WHERE id = ? AND message_id IN (SELECT id FROM messages WHERE turn_id = ?)
-		AND (state = 'draft' OR state = 'pending' AND tries = 0 AND platform_id = '')`
+		UPDATE deliveries SET platform_id = ?, updated_at = ?,
+			draft = CASE WHEN state = 'draft' THEN ? WHEN ? = '' THEN '' ELSE 'leave' END,
+			outcome = CASE WHEN state = 'dropped' THEN 'not_needed' ELSE outcome END
+		WHERE id = ? AND draft = 'begun' AND fence = ? RETURNING draft`
+	abandonShown = `
+		INSERT INTO deliveries (message_id, conversation_id, channel, part, last, text, nonce, state, settled, outcome, platform_id, draft,
+			created_at, updated_at)
+		SELECT message_id, conversation_id, channel, part, last, '', ?, 'dropped', TRUE, 'in_doubt', platform_id, 'leave', ?, ?
+		FROM deliveries WHERE id = ? AND state = 'sending' AND platform_id <> '' RETURNING id`
+	sendAnew  = `UPDATE deliveries SET platform_id = '', updated_at = ? WHERE id = ?`
+	takenBack = `UPDATE deliveries SET draft = '', outcome = ?, updated_at = ? WHERE id = ? AND draft = 'leave'`
+
 	draftMessage = `SELECT message_id FROM deliveries WHERE id = ? AND state = 'draft'`
-	takeDraft    = `
+	// takeDraft leaves alone what was begun and is nowhere known to be shown: the call
+	// may yet end, and show the draft beside the message.
+	takeDraft = `
 		UPDATE deliveries SET message_id = ?, seq = ?, part = 0, last = ?, text = ?, rich = ?, extra = ?, reply_to = ?,
-			state = ?, settled = ?, created_at = ?, updated_at = ?
-		WHERE id = ?`
+			state = ?, settled = ?, draft = '', fence = 0, created_at = ?, updated_at = ?
+		WHERE id = ? AND state = 'draft' AND draft <> 'begun'`
 	deleteMessage = `DELETE FROM messages WHERE id = ?`
 	leaveDraft    = `UPDATE turns SET draft_id = NULL WHERE id = ? AND draft_id = ?`
-	dropDraft     = `UPDATE deliveries SET state = 'dropped', outcome = 'not_needed', updated_at = ? WHERE id = ? AND state = 'draft'`
+	// dropDraft also stands in sb_step. One that was begun stays so: if its ID comes to
+	// be known it is taken back, and else it is left.
+	dropDraft = `
+		UPDATE deliveries SET state = 'dropped', outcome = CASE draft WHEN 'begun' THEN 'left' ELSE 'not_needed' END,
+			draft = CASE draft WHEN 'begun' THEN 'begun' WHEN 'shown' THEN 'leave' ELSE '' END, updated_at = ?
+		WHERE id = ? AND state = 'draft'`
 )
 
-// Draft implements router.Turns.
-func (r *Router) Draft(ctx context.Context, ref router.TurnRef, body channels.Body) (*router.Draft, error) {
-	var d router.Draft
-	err := r.db.write(ctx, rides, "begin draft", func(t *tx) error {
+// Draft implements router.Drafts.
+func (r *Router) Draft(ctx context.Context, ref router.TurnRef, to channels.MessageID, body channels.Body) (delivery int64, err error) {
+	err = r.db.write(ctx, rides, "write draft", func(t *tx) error {
 		conversation, err := t.holding(ref)
 		if err != nil {
 			return err
 		}
-		if found, err := t.row(openDraft, []any{ref.TurnID}, &d.Delivery, &d.PlatformID, &d.Text); err != nil || found {
+		text, rich, extra := clean(body.Text), richText(body.Rich), extraText(&body)
+		if found, err := t.row(openDraft, []any{ref.TurnID}, &delivery); err != nil {
+			return err
+		} else if found {
+			_, err = t.exec(setDraftBody, text, rich, extra, t.now, delivery)
 			return err
 		}
 		message, err := t.insert(insertDraftMessage, conversation, ref.SessionID, ref.TurnID, botAuthor, t.now)
 		if err != nil {
 			return err
 		}
-		d.Text = clean(body.Text)
-		d.Delivery, err = t.insert(insertDraft, message, d.Text, richText(body.Rich), extraText(&body), rand.Text(), t.now, t.now, conversation)
+		delivery, err = t.insert(insertDraft, message, text, rich, extra, clean(string(to)), rand.Text(), t.now, t.now, conversation)
 		if err == nil {
-			_, err = t.exec(setDraft, d.Delivery, ref.TurnID)
+			_, err = t.exec(setDraft, delivery, ref.TurnID)
 		}
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return &d, nil
+	return delivery, nil
 }
 
-// Drafted implements router.Turns.
-func (r *Router) Drafted(ctx context.Context, ref router.TurnRef, d *router.Draft) error {
-	return r.db.write(ctx, rides, "record draft", func(t *tx) error {
-		if _, err := t.holding(ref); err != nil {
+// Drafts implements router.Drafts.
+func (r *Router) Drafts(ctx context.Context, channel string) (list []router.Draft, err error) {
+	err = r.db.look(ctx, "list drafts", func(t *tx) error {
+		list = nil
+		var rows []struct {
+			ID, Fence                                 int64
+			TurnID                                    int64 `db:"turn_id"`
+			Text, Draft                               string
+			Rich, Extra                               *string
+			ReplyTo                                   string `db:"reply_to"`
+			PlatformID                                string `db:"platform_id"`
+			UpdatedAt                                 int64  `db:"updated_at"`
+			Channel, Conversation, Kind, Place, Title string
+		}
+		if err := t.all(&rows, listDrafts, clean(channel)); err != nil {
 			return err
 		}
-		platform := clean(string(d.PlatformID))
-		_, err := t.exec(recordDraft, clean(d.Text), platform, platform, t.now, d.Delivery, ref.TurnID)
+		for _, row := range rows {
+			d := router.Draft{
+				Delivery: row.ID, Turn: row.TurnID, ReplyTo: channels.MessageID(row.ReplyTo), PlatformID: channels.MessageID(row.PlatformID),
+				Body: channels.Body{Text: row.Text}, Stage: router.DraftStage(row.Draft), Fence: row.Fence, Since: instant(row.UpdatedAt),
+				Conversation: channels.Conversation{
+					Channel: row.Channel, ID: channels.ConversationID(row.Conversation), Kind: channels.ConversationKind(row.Kind),
+					Place: row.Place, Title: row.Title,
+				},
+			}
+			if row.Rich != nil {
+				d.Body.Rich = []byte(*row.Rich)
+			}
+			if err := parseExtra(row.Extra, &d.Body); err != nil {
+				return err
+			}
+			list = append(list, d)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// BeginDraft implements router.Drafts.
+func (r *Router) BeginDraft(ctx context.Context, hold router.Hold, delivery int64) (id channels.MessageID, ready bool, err error) {
+	err = r.db.write(ctx, rides, "begin draft", func(t *tx) error {
+		id, ready = "", false
+		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		var (
+			conversation, fence      int64
+			channel, platform, stage string
+		)
+		found, err := t.row(draftStage, []any{delivery}, &conversation, &channel, &platform, &stage, &fence)
+		if err != nil {
+			return err
+		}
+		begun := router.DraftStage(stage) == router.DraftBegun
+		switch {
+		case !found || begun && fence != hold.Fence:
+			return fmt.Errorf("draft %d: %w", delivery, ErrConflict)
+		case begun: // by us: the answer to this was lost
+			ready = true
+			return nil
+		case router.DraftStage(stage) == router.DraftShown:
+			id, ready = channels.MessageID(platform), true
+			return nil
+		}
+		var one int
+		if open, err := t.row(anyOpen, []any{channel, conversation}, &one); err != nil || open {
+			return err
+		}
+		n, err := t.exec(beginDraft, hold.Fence, t.now, delivery)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("draft %d: %w", delivery, ErrConflict)
+		}
+		ready = err == nil
+		return err
+	})
+	if err != nil {
+		return "", false, err
+	}
+	return id, ready, nil
+}
+
+// Drafted implements router.Drafts.
+func (r *Router) Drafted(ctx context.Context, hold router.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
+	err = r.db.write(ctx, rides, "record draft", func(t *tx) error {
+		platform, stage := clean(string(id)), router.DraftShown
+		if platform == "" {
+			stage = router.DraftOpen
+		}
+		var now string
+		_, err := t.row(recordDraft, []any{platform, t.now, string(stage), platform, delivery, hold.Fence}, &now)
+		late = router.DraftStage(now) == router.DraftLeave
+		return err
+	})
+	return late && err == nil, err
+}
+
+// Abandon implements router.Drafts.
+func (r *Router) Abandon(ctx context.Context, hold router.Hold, delivery int64) error {
+	return r.db.write(ctx, rides, "abandon draft", func(t *tx) error {
+		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		var left int64
+		found, err := t.row(abandonShown, []any{rand.Text(), t.now, t.now, delivery}, &left)
+		if err == nil && !found {
+			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, ErrConflict)
+		}
+		if err == nil {
+			_, err = t.exec(sendAnew, t.now, delivery)
+		}
+		return err
+	})
+}
+
+// TakenBack implements router.Drafts.
+func (r *Router) TakenBack(ctx context.Context, hold router.Hold, delivery int64, outcome string) error {
+	return r.db.write(ctx, rides, "end draft", func(t *tx) error {
+		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		_, err := t.exec(takenBack, clean(outcome), t.now, delivery)
 		return err
 	})
 }
 
 // takeDraft gives the draft's place to the first part of a message; took is false
-// when it is no open draft.
+// when there is none to give, and what is there is dropped.
 func (t *tx) takeDraft(turn, message, seq int64, r *router.Reply, state router.DeliveryState) (took bool, err error) {
 	n, err := t.exec(leaveDraft, turn, r.Draft)
 	if err != nil || n == 0 {
@@ -92,8 +236,13 @@ func (t *tx) takeDraft(turn, message, seq int64, r *router.Reply, state router.D
 		return false, err
 	}
 	p := &r.Parts[0]
-	if _, err = t.exec(takeDraft, message, seq, len(r.Parts) == 1, clean(p.Text), richText(p.Rich), extraText(p), clean(string(r.ReplyTo)),
-		string(state), r.Read, t.now, t.now, r.Draft); err != nil {
+	n, err = t.exec(takeDraft, message, seq, len(r.Parts) == 1, clean(p.Text), richText(p.Rich), extraText(p), clean(string(r.ReplyTo)),
+		string(state), r.Read, t.now, t.now, r.Draft)
+	if err != nil {
+		return false, err
+	}
+	if n == 0 {
+		_, err = t.exec(dropDraft, t.now, r.Draft)
 		return false, err
 	}
 	_, err = t.exec(deleteMessage, former)

@@ -14,20 +14,74 @@ import (
 	"switchboard/store/storetest"
 )
 
-func (h *house) draft(ref router.TurnRef, text string) *router.Draft {
+func (h *house) draft(ref router.TurnRef, text string) (delivery int64) {
 	h.Helper()
-	d, err := h.r.Draft(h.ctx, ref, channels.Body{Text: text})
+	delivery, err := h.r.Draft(h.ctx, ref, "m1", channels.Body{Text: text})
 	if err != nil {
 		h.Fatalf("draft: %v", err)
 	}
-	return d
+	return delivery
 }
 
-func (h *house) drafted(ref router.TurnRef, d *router.Draft) {
+// calls begins the first call about a draft.
+func (h *house) calls(hold router.Hold, delivery int64) {
 	h.Helper()
-	if err := h.r.Drafted(h.ctx, ref, d); err != nil {
+	if id, ready, err := h.r.BeginDraft(h.ctx, hold, delivery); err != nil || !ready || id != "" {
+		h.Fatalf("begin draft: %q, %t, %v", id, ready, err)
+	}
+}
+
+// called ends it.
+func (h *house) called(hold router.Hold, delivery int64, id channels.MessageID) (late bool) {
+	h.Helper()
+	late, err := h.r.Drafted(h.ctx, hold, delivery, id)
+	if err != nil {
 		h.Fatalf("drafted: %v", err)
 	}
+	return late
+}
+
+func (h *house) shown(hold router.Hold, delivery int64, id channels.MessageID) {
+	h.Helper()
+	h.calls(hold, delivery)
+	if h.called(hold, delivery, id) {
+		h.Fatal("it is late already")
+	}
+}
+
+// drafts lists the drafts of the channel by their stages.
+func (h *house) drafts(want ...router.DraftStage) []router.Draft {
+	h.Helper()
+	list, err := h.r.Drafts(h.ctx, "tg")
+	if err != nil {
+		h.Fatal(err)
+	}
+	var got []router.DraftStage
+	for _, d := range list {
+		got = append(got, d.Stage)
+	}
+	if !reflect.DeepEqual(got, want) {
+		h.Errorf("drafts are %q, want %q", got, want)
+	}
+	return list
+}
+
+// dropped says that the draft became nothing, and how.
+func (h *house) dropped(delivery int64, outcome string) {
+	h.Helper()
+	list, err := h.r.Deliveries(h.ctx, "dropped", 100)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for _, d := range list {
+		if d.ID == delivery {
+			if d.Outcome != outcome {
+				h.Errorf("%+v, want %s", d, outcome)
+			}
+			return
+		}
+	}
+	h.Errorf("delivery %d is not dropped", delivery)
 }
 
 // said is a step that says one text in two parts, and ends the turn if it is so.
@@ -49,8 +103,12 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		hold := h.hold()
 		ref := h.begun("c", "1")
 		d := h.draft(ref, "working")
-		if again := h.draft(ref, "another"); *again != *d || d.Delivery == 0 || d.Text != "working" {
-			t.Errorf("%+v, then %+v", d, again)
+		if again := h.draft(ref, "another"); again != d || d == 0 {
+			t.Errorf("%d, then %d", d, again)
+		}
+		open := h.drafts(router.DraftOpen)[0]
+		if open.Delivery != d || open.Turn != ref.TurnID || open.Body.Text != "another" || open.ReplyTo != "m1" || open.Conversation.ID != "c" {
+			t.Errorf("%+v", open)
 		}
 		if out := h.begin(hold, "c"); out != nil {
 			t.Errorf("a draft is sent like a part: %+v", out)
@@ -58,7 +116,10 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if list, err := h.r.Open(h.ctx, hold); err != nil || len(list) != 0 {
 			t.Errorf("%v, %v", list, err)
 		}
-		h.drafted(ref, &router.Draft{Delivery: d.Delivery, PlatformID: "77", Text: "still working"})
+		h.shown(hold, d, "77")
+		if id, ready, err := h.r.BeginDraft(h.ctx, hold, d); id != "77" || !ready || err != nil {
+			t.Errorf("begun again: %q, %t, %v", id, ready, err)
+		}
 		// It blocks nothing.
 		h.posts("c", "2", "help")
 		out := h.begin(hold, "c")
@@ -66,27 +127,31 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 			t.Fatalf("%+v", out)
 		}
 		h.settle(hold, out, router.Settlement{State: router.DeliverySent})
-		if got := h.load(ref).Draft; got == nil || *got != (router.Draft{Delivery: d.Delivery, PlatformID: "77", Text: "still working"}) {
-			t.Errorf("%+v", got)
+		if got := h.load(ref).Draft; got != d {
+			t.Errorf("%d", got)
 		}
 
-		step, reply := said("found", d.Delivery, false)
+		step, reply := said("found", d, false)
 		h.commit(ref, step, reply)
-		if got := h.load(ref); got.Draft != nil || len(got.State.Said) != 1 || got.State.Said[0].Text != "found" {
+		h.drafts()
+		if got := h.load(ref); got.Draft != 0 || len(got.State.Said) != 1 || got.State.Said[0].Text != "found" {
 			t.Errorf("%+v", got)
 		}
-		h.drafted(ref, &router.Draft{Delivery: d.Delivery, PlatformID: "other", Text: "too late"})
+		if _, _, err := h.r.BeginDraft(h.ctx, hold, d); !errors.Is(err, router.ErrConflict) {
+			t.Errorf("a message is begun as a draft: %v", err)
+		}
+		h.called(hold, d, "other") // of a call that nobody began
 		next := h.draft(ref, "more work")
-		if next.Delivery == d.Delivery {
+		if next == d {
 			t.Error("a draft that became a message is a draft still")
 		}
 		out = h.begin(hold, "c")
-		if out == nil || out.ID != d.Delivery || out.PlatformID != "77" || out.Body.Text != "found1" || out.Part != 0 || out.Last ||
+		if out == nil || out.ID != d || out.PlatformID != "77" || out.Body.Text != "found1" || out.Part != 0 || out.Last ||
 			!reflect.DeepEqual(out.Body.Buttons, reply.Parts[0].Buttons) || string(out.Body.Rich) != `{"b":1}` {
 			t.Fatalf("%+v", out)
 		}
 		h.settle(hold, out, router.Settlement{State: router.DeliveryPending, Unedit: true, FreeTry: true, NextAt: time.Now()})
-		if out = h.begin(hold, "c"); out == nil || out.ID != d.Delivery || out.PlatformID != "" {
+		if out = h.begin(hold, "c"); out == nil || out.ID != d || out.PlatformID != "" {
 			t.Fatalf("after the message was gone: %+v", out)
 		}
 		h.settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "78"})
@@ -97,15 +162,14 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 
 		// What nothing took is dropped with the turn's end, or with the next answer
 		// taking another.
-		step, reply = said("done", d.Delivery, true)
+		step, reply = said("done", d, true)
 		h.commit(ref, step, reply)
 		if out = h.begin(hold, "c"); out == nil || out.PlatformID != "" || out.Body.Text != "done1" {
 			t.Errorf("%+v", out)
 		}
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM deliveries WHERE state = 'dropped' AND settled = TRUE AND id = "+nameOf(next.Delivery)); n != 1 || err != nil {
-			t.Errorf("%d dropped, %v", n, err)
-		}
-		if _, err := h.r.Draft(h.ctx, ref, channels.Body{}); !errors.Is(err, router.ErrFenced) {
+		h.dropped(next, "not_needed")
+		h.drafts()
+		if _, err := h.r.Draft(h.ctx, ref, "", channels.Body{}); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("a draft of a finished turn: %v", err)
 		}
 		v, err := h.r.Turn(h.ctx, ref.TurnID, false)
@@ -115,26 +179,160 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 	})
 }
 
-// The draft's message was sent while its place was being taken: what took it edits
-// that, and nothing is shown twice.
-func TestDraftSentWhileItsPlaceIsTaken(t *testing.T) {
+// While the first call is under way, or if it broke off, a message does not take the
+// draft's place. Where its ID comes to be known it is taken back; where it does not,
+// the row says that it was left.
+//
+// promise: L.draft-row-first
+func TestDraftBegunWhenTheTurnSpeaks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		ends bool // the turn ends without a word
+		id   channels.MessageID
+		late bool
+		want string
+	}{
+		{"shown", false, "77", true, "not_needed"},
+		{"shown, no word", true, "77", true, "not_needed"},
+		{"surely not shown", false, "", false, "not_needed"},
+		{"never known", false, "never", false, "left"},
+		{"never known, no word", true, "never", false, "left"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			storetest.Each(t, func(t *testing.T, db *store.DB) {
+				h := newHouse(t, db)
+				hold := h.hold()
+				ref := h.begun("c", "1")
+				d := h.draft(ref, "working")
+				h.calls(hold, d)
+				if c.ends {
+					h.commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
+				} else {
+					step, reply := said("whole", d, true)
+					h.commit(ref, step, reply)
+					if out := h.begin(hold, "c"); out == nil || out.ID == d || out.PlatformID != "" || out.Body.Text != "whole1" {
+						t.Errorf("%+v", out)
+					}
+				}
+				h.dropped(d, "left")
+				h.drafts()
+				if c.id != "never" {
+					if late := h.called(hold, d, c.id); late != c.late {
+						t.Errorf("late: %t", late)
+					}
+				}
+				h.dropped(d, c.want)
+				if !c.late {
+					h.drafts()
+					return
+				}
+				h.drafts(router.DraftLeave)
+				if err := h.r.TakenBack(h.ctx, hold, d, "taken_back"); err != nil {
+					t.Error(err)
+				}
+				h.dropped(d, "taken_back")
+				h.drafts()
+			})
+		})
+	}
+}
+
+// A draft that was begun by a holder that is gone is begun by nobody else: it may be
+// shown where nobody can find it. What that holder comes to know late is true all the
+// same.
+//
+// promise: L.draft-row-first
+func TestDraftBegunByAnotherHolder(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		former := h.hold()
+		ref := h.begun("c", "1")
+		d := h.draft(ref, "working")
+		h.calls(former, d)
+		h.calls(former, d) // the answer to the mark was lost
+		hold := h.hold()
+		if hold.Fence == former.Fence {
+			t.Fatal("the hold is the same")
+		}
+		if _, _, err := h.r.BeginDraft(h.ctx, hold, d); !errors.Is(err, router.ErrConflict) {
+			t.Errorf("begun by two: %v", err)
+		}
+		if _, _, err := h.r.BeginDraft(h.ctx, former, d); !errors.Is(err, router.ErrFenced) {
+			t.Errorf("begun by a former holder: %v", err)
+		}
+		if h.called(hold, d, "66"); h.drafts(router.DraftBegun)[0].PlatformID != "" {
+			t.Error("the ID came from who began nothing")
+		}
+		h.called(former, d, "77")
+		if id, ready, err := h.r.BeginDraft(h.ctx, hold, d); id != "77" || !ready || err != nil {
+			t.Errorf("%q, %t, %v", id, ready, err)
+		}
+		step, reply := said("whole", d, true)
+		h.commit(ref, step, reply)
+		if out := h.begin(hold, "c"); out == nil || out.ID != d || out.PlatformID != "77" {
+			t.Errorf("%+v", out)
+		}
+	})
+}
+
+// promise: P3.order-in-conversation
+func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.hold()
+		h.posts("c", "2", "help")
+		d := h.draft(h.begun("c", "1"), "working")
+		if _, ready, err := h.r.BeginDraft(h.ctx, hold, d); ready || err != nil {
+			t.Errorf("%t, %v", ready, err)
+		}
+		h.drafts(router.DraftOpen)
+		h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliverySent})
+		h.calls(hold, d)
+	})
+}
+
+// A part whose place may yet be overwritten is sent anew, and what is shown stays in the
+// ledger until it is taken back.
+func TestAbandonedDraft(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		hold := h.hold()
 		ref := h.begun("c", "1")
 		d := h.draft(ref, "working")
-		step, reply := said("found", d.Delivery, false)
+		h.shown(hold, d, "77")
+		if err := h.r.Abandon(h.ctx, hold, d); !errors.Is(err, router.ErrConflict) {
+			t.Errorf("a draft is no part: %v", err)
+		}
+		step, reply := said("whole", d, true)
 		h.commit(ref, step, reply)
-		h.drafted(ref, &router.Draft{Delivery: d.Delivery, PlatformID: "77", Text: "working"})
 		out := h.begin(hold, "c")
-		if out == nil || out.PlatformID != "77" || out.Body.Text != "found1" {
+		if err := h.r.Abandon(h.ctx, hold, d); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.r.Abandon(h.ctx, hold, d); !errors.Is(err, router.ErrConflict) {
+			t.Errorf("twice: %v", err)
+		}
+		left := h.drafts(router.DraftLeave)[0]
+		if left.PlatformID != "77" || left.Delivery == d || left.Conversation.ID != "c" {
+			t.Errorf("%+v", left)
+		}
+		h.dropped(left.Delivery, "in_doubt")
+		h.settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "78"})
+		if out = h.begin(hold, "c"); out == nil || out.Body.Text != "whole2" {
 			t.Errorf("%+v", out)
 		}
-		h.drafted(ref, &router.Draft{Delivery: d.Delivery, PlatformID: "99", Text: "working"})
-		h.settle(hold, out, router.Settlement{State: router.DeliveryUnknown})
-		if out = h.begin(hold, "c"); out == nil || out.PlatformID != "77" || out.State != router.DeliveryUnknown {
-			t.Errorf("%+v", out)
+		former := hold
+		h.hold()
+		if err := h.r.TakenBack(h.ctx, former, left.Delivery, "taken_back"); !errors.Is(err, router.ErrFenced) {
+			t.Errorf("taken back by a former holder: %v", err)
+		}
+		if err := h.r.Abandon(h.ctx, former, out.ID); !errors.Is(err, router.ErrFenced) {
+			t.Errorf("abandoned by a former holder: %v", err)
 		}
 	})
 }
@@ -147,14 +345,13 @@ func TestResumedTurnGoesOnWithItsDraft(t *testing.T) {
 		ref := h.begun("c", "1")
 		d := h.draft(ref, "working")
 		h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.0"}}})
-		h.drafted(ref, &router.Draft{Delivery: d.Delivery, PlatformID: "77", Text: "half"})
+		h.shown(h.hold(), d, "77")
 		h = h.died()
 		ref = h.claim(1)[0].TurnRef
-		got := h.load(ref).Draft
-		if got == nil || got.Delivery != d.Delivery || got.PlatformID != "77" || got.Text != "half" {
-			t.Fatalf("%+v", got)
+		if got := h.load(ref).Draft; got != d {
+			t.Fatalf("%d, want %d", got, d)
 		}
-		step, reply := said("whole", got.Delivery, true)
+		step, reply := said("whole", d, true)
 		h.commit(ref, step, reply)
 		if out := h.begin(h.hold(), "c"); out == nil || out.PlatformID != "77" || out.Body.Text != "whole1" {
 			t.Errorf("%+v", out)

@@ -109,9 +109,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 		}
 	}
 	if draft != 0 {
-		if d.Draft, err = t.draft(draft); err != nil {
-			return nil, err
-		}
+		d.Draft = draft
 	}
 	if d.State.Recent, err = t.recent(turn, resetMessage, resetTurn); err != nil {
 		return nil, err

@@ -23,7 +23,6 @@ const (
 		FROM messages m WHERE m.turn_id = ? AND m.direction = 'in' ORDER BY m.id`
 	loadAttachments = `
 		SELECT id, message_id, kind, name, type, size FROM attachments WHERE message_id IN (%s) ORDER BY message_id, position`
-	loadDraft = `SELECT id, platform_id, text FROM deliveries WHERE id = ? AND state = 'draft'`
 )
 
 // incomingRow is a message of a person with what came along.
@@ -140,13 +139,4 @@ func paragraphs(texts []string) string {
 		b.WriteString(s)
 	}
 	return b.String()
-}
-
-func (t *tx) draft(id int64) (*router.Draft, error) {
-	var d router.Draft
-	found, err := t.row(loadDraft, []any{id}, &d.Delivery, &d.PlatformID, &d.Text)
-	if err != nil || !found {
-		return nil, err
-	}
-	return &d, nil
 }

@@ -51,9 +51,9 @@ func TestCommitBeginsWhatItStores(t *testing.T) {
 
 		ref := h.begun("c", "2")
 		draft := h.draft(ref, "working")
-		h.drafted(ref, &router.Draft{Delivery: draft.Delivery, PlatformID: "77", Text: "working"})
-		d = h.opens(ref, hold, "c", draft.Delivery)
-		if d == nil || d.ID != draft.Delivery || d.PlatformID != "77" || d.Body.Text != "found1" {
+		h.shown(hold, draft, "77")
+		d = h.opens(ref, hold, "c", draft)
+		if d == nil || d.ID != draft || d.PlatformID != "77" || d.Body.Text != "found1" {
 			t.Fatalf("in a draft's place: %+v", d)
 		}
 		h.begunAs(hold, d)

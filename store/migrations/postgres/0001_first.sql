@@ -307,6 +307,7 @@ CREATE TABLE deliveries (
 	settled         boolean NOT NULL DEFAULT FALSE, -- it blocks its conversation no longer
 	outcome         text NOT NULL DEFAULT '',
 	detail          text NOT NULL DEFAULT '',
+	draft           text NOT NULL DEFAULT '' CHECK (draft IN ('', 'open', 'begun', 'shown', 'leave')), -- how far the showing of a draft has come
 	platform_id     text NOT NULL DEFAULT '',
 	repeated        boolean NOT NULL DEFAULT FALSE,
 	tries           bigint NOT NULL DEFAULT 0,
@@ -319,6 +320,7 @@ CREATE TABLE deliveries (
 	UNIQUE (conversation_id, seq)
 );
 CREATE INDEX deliveries_open ON deliveries (channel, conversation_id, seq) WHERE settled = FALSE;
+CREATE INDEX deliveries_drafts ON deliveries (channel, id) WHERE draft <> '' AND (state = 'draft' OR draft = 'leave');
 CREATE INDEX deliveries_message ON deliveries (message_id, part);
 
 CREATE TABLE actions (

@@ -560,7 +560,9 @@ BEGIN
 		resumed = 0, calls = calls + v_calls, tokens_in = tokens_in + v_in, tokens_out = tokens_out + v_out, cost = cost + v_cost
 	WHERE id = p_turn RETURNING draft_id INTO v_draft;
 	IF v_draft IS NOT NULL THEN
-		UPDATE deliveries SET state = 'dropped', outcome = 'not_needed', updated_at = p_now WHERE id = v_draft AND state = 'draft';
+		UPDATE deliveries SET state = 'dropped', outcome = CASE draft WHEN 'begun' THEN 'left' ELSE 'not_needed' END,
+			draft = CASE draft WHEN 'begun' THEN 'begun' WHEN 'shown' THEN 'leave' ELSE '' END, updated_at = p_now
+		WHERE id = v_draft AND state = 'draft';
 	END IF;
 	PERFORM sb_emit(p_session, v_events || (v_x -> 'event'), p_now);
 	v_next := sb_run(p_session, p_fence, FALSE, NULL, p_now);

@@ -310,6 +310,7 @@ CREATE TABLE deliveries (
 	settled         INTEGER NOT NULL DEFAULT FALSE, -- it blocks its conversation no longer
 	outcome         TEXT NOT NULL DEFAULT '',
 	detail          TEXT NOT NULL DEFAULT '',
+	draft           TEXT NOT NULL DEFAULT '' CHECK (draft IN ('', 'open', 'begun', 'shown', 'leave')), -- how far the showing of a draft has come
 	platform_id     TEXT NOT NULL DEFAULT '',
 	repeated        INTEGER NOT NULL DEFAULT FALSE,
 	tries           INTEGER NOT NULL DEFAULT 0,
@@ -322,6 +323,7 @@ CREATE TABLE deliveries (
 	UNIQUE (conversation_id, seq)
 ) STRICT;
 CREATE INDEX deliveries_open ON deliveries (channel, conversation_id, seq) WHERE settled = FALSE;
+CREATE INDEX deliveries_drafts ON deliveries (channel, id) WHERE draft <> '' AND (state = 'draft' OR draft = 'leave');
 CREATE INDEX deliveries_message ON deliveries (message_id, part);
 
 CREATE TABLE actions (

@@ -1,0 +1,74 @@
+package router
+
+import (
+	"context"
+	"switchboard/channels"
+)
+
+// A relay shows the clients that are connected to this engine what turns on other
+// engines write, as the ledger has it.
+type relay struct {
+	line     *line
+	streamer channels.Streamer
+	again    chan struct{} // the ledger is to be looked at
+	shown    map[int64]channels.ConversationID
+}
+
+// newRelay returns nil where there is nothing to relay.
+func newRelay(l *line) *relay {
+	streamer, ok := l.channel.(channels.Streamer)
+	if !ok || l.router.Wakes == nil {
+		return nil
+	}
+	return &relay{line: l, streamer: streamer, again: make(chan struct{}, 1), shown: map[int64]channels.ConversationID{}}
+}
+
+func (r *relay) run(ctx context.Context) { r.line.watchDrafts(ctx, r.again, r.heed) }
+
+func (r *relay) heed(list []Draft) {
+	open := map[int64]bool{}
+	for i := range list {
+		d := &list[i]
+		if d.Body.Text == "" || r.line.router.running.has(d.Turn) {
+			continue // the turn itself shows it, or nothing
+		}
+		open[d.Turn] = true
+		r.shown[d.Turn] = d.Conversation.ID
+		r.streamer.Stream(d.Conversation.ID, d.Turn, d.Body.Text)
+	}
+	for turn, conv := range r.shown {
+		if open[turn] {
+			continue
+		}
+		delete(r.shown, turn)
+		if !r.line.router.running.has(turn) {
+			r.streamer.Stream(conv, turn, "")
+		}
+	}
+}
+
+// hearShown heeds a wake about what is shown beside messages: WakeDraft, WakeTyping,
+// WakeAll. It does not block.
+func (r *Router) hearShown(w Wake) {
+	for _, l := range r.lines {
+		if w.Kind != WakeAll && w.Channel != l.name {
+			continue
+		}
+		s := l.holding()
+		switch {
+		case l.relay != nil && w.Kind != WakeTyping:
+			poke(l.relay.again)
+		case s != nil && w.Kind == WakeTyping:
+			s.shows.typing(w.Conversation)
+		case s != nil:
+			s.shows.lookAgain()
+		}
+	}
+}
+
+// has says whether the turn runs on this engine.
+func (t *runningTurns) has(id int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.turns[id] != nil
+}
