@@ -135,6 +135,9 @@ func (p *Platform) Await(ctx context.Context, cond func() bool) error {
 	}
 }
 
+// pollAtMost is how many updates one poll is answered with.
+const pollAtMost = 1000
+
 // Poll implements scripted.Link.
 func (p *Platform) Poll(ctx context.Context, confirm []int64) ([]scripted.Update, error) {
 	began, err := p.enter()
@@ -142,8 +145,12 @@ func (p *Platform) Poll(ctx context.Context, confirm []int64) ([]scripted.Update
 		return nil, err
 	}
 	if len(confirm) > 0 {
+		confirmed := map[int64]bool{}
+		for _, id := range confirm {
+			confirmed[id] = true
+		}
 		p.change(func() {
-			p.pending = slices.DeleteFunc(p.pending, func(u scripted.Update) bool { return slices.Contains(confirm, u.ID) })
+			p.pending = slices.DeleteFunc(p.pending, func(u scripted.Update) bool { return confirmed[u.ID] })
 		})
 	}
 	n, beat, done := p.pollBegins()
@@ -159,6 +166,7 @@ func (p *Platform) Poll(ctx context.Context, confirm []int64) ([]scripted.Update
 			slices.Reverse(updates)
 		}
 		p.mu.Unlock()
+		updates = updates[:min(len(updates), pollAtMost)]
 		switch {
 		case revoked:
 			return nil, channels.ErrUnauthorized

@@ -10,7 +10,7 @@ import (
 // A Link is the way to the platform. Its errors are those of channels.Channel.
 type Link interface {
 	// Poll confirms updates by their IDs, waits until there are others and returns
-	// all that are not confirmed, old ones included.
+	// those that are not confirmed, the oldest first and old ones included.
 	Poll(ctx context.Context, confirm []int64) ([]Update, error)
 	// Post shows a part in a conversation.
 	Post(ctx context.Context, post Post) (channels.MessageID, error)
