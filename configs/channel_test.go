@@ -149,8 +149,6 @@ enabled = true
 every = "30m"
 [budget]
 per_day = 1.5
-[router]
-stale_after = "1h"
 [llm.providers.c]
 kind = "anthropic"
 [channels.home]
@@ -168,7 +166,7 @@ value = "b"
 		got[w.Key] = strings.Contains(w.String(), notAvailable) && w.Source != ""
 	}
 	want := map[string]bool{
-		"heartbeat.enabled": true, "budget.per_day": true, "router.stale_after": true, "llm.providers.c.kind": true,
+		"heartbeat.enabled": true, "budget.per_day": true, "llm.providers.c.kind": true,
 		"channels.home.dm": true, "server.tokens": true, "agent.self_evolution": true,
 	}
 	if !reflect.DeepEqual(got, want) || len(warns) != len(want) {

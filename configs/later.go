@@ -31,7 +31,6 @@ var laterKeys = []struct {
 	{key: "agent.knowledge_max_facts"},
 	{key: "agent.summarize_threshold"},
 	{key: "router.idle_timeout"},
-	{key: "router.stale_after"},
 	{key: "channels.*.dm", values: []string{"pairing"}},
 	{key: "channels.*.mode", values: []string{"webhook"}, then: "the channel does not connect"},
 	{key: "approvals"},
@@ -47,7 +46,7 @@ var laterKeys = []struct {
 	{key: "embeddings"},
 	{key: "transcription"},
 	{key: "notify"},
-	{key: "retention"},
+	{key: "retention.runs"},
 }
 
 // later warns of settings that this build knows and does not use.

@@ -49,6 +49,7 @@ Just write to me. These commands work at any time:
 /plan – the plan I am on, or the last one
 /why – why it went as it did, step by step
 /cancel – stop what I am doing for you
+/retry – try your latest message again, or the one you reply to
 /reset – forget this conversation
 /whoami – who you are to me
 /help – this text`

@@ -75,29 +75,29 @@ func (l *line) admins() (ids []string) {
 }
 
 // menuNames are the commands a menu offers, in its order.
-var menuNames = [...]string{"status", "plan", "why", "cancel", "reset", "whoami", "help"}
+var menuNames = [...]string{"status", "plan", "why", "cancel", "retry", "reset", "whoami", "help"}
 
 // menuTexts say what each of menuNames does, by language; the empty one is for
 // whoever's language is none of them. The last text is an admin's /cancel.
 var menuTexts = map[string][len(menuNames) + 1]string{
 	"": {
-		"what I am doing", "the plan I am on, or the last one", "why it went as it did, step by step", "stop what I am doing for you",
+		"what I am doing", "the plan I am on, or the last one", "why it went as it did, step by step", "stop what I am doing for you", "try your latest message again",
 		"forget this conversation", "who you are to me", "what I can do", "stop what I am doing here, for anybody",
 	},
 	"de": {
-		"was ich gerade tue", "der Plan, an dem ich bin, oder der letzte", "warum es so kam, Schritt für Schritt", "abbrechen, was ich für dich tue",
+		"was ich gerade tue", "der Plan, an dem ich bin, oder der letzte", "warum es so kam, Schritt für Schritt", "abbrechen, was ich für dich tue", "deine letzte Nachricht noch einmal versuchen",
 		"dieses Gespräch vergessen", "wer du für mich bist", "was ich kann", "abbrechen, was ich hier tue, für wen auch immer",
 	},
 	"es": {
-		"qué estoy haciendo", "el plan en curso, o el último", "por qué fue así, paso a paso", "parar lo que hago para ti",
+		"qué estoy haciendo", "el plan en curso, o el último", "por qué fue así, paso a paso", "parar lo que hago para ti", "intentar de nuevo tu último mensaje",
 		"olvidar esta conversación", "quién eres para mí", "qué sé hacer", "parar lo que hago aquí, para quien sea",
 	},
 	"fr": {
-		"ce que je fais", "le plan en cours, ou le dernier", "pourquoi cela s'est passé ainsi, pas à pas", "arrêter ce que je fais pour vous",
+		"ce que je fais", "le plan en cours, ou le dernier", "pourquoi cela s'est passé ainsi, pas à pas", "arrêter ce que je fais pour vous", "réessayer votre dernier message",
 		"oublier cette conversation", "qui vous êtes pour moi", "ce que je sais faire", "arrêter ce que je fais ici, pour qui que ce soit",
 	},
 	"it": {
-		"che cosa sto facendo", "il piano in corso, o l'ultimo", "perché è andata così, passo per passo", "fermare ciò che faccio per te",
+		"che cosa sto facendo", "il piano in corso, o l'ultimo", "perché è andata così, passo per passo", "fermare ciò che faccio per te", "riprovare il tuo ultimo messaggio",
 		"dimenticare questa conversazione", "chi sei per me", "che cosa so fare", "fermare ciò che faccio qui, per chiunque",
 	},
 }

@@ -1,0 +1,202 @@
+package router_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels/channelstest/scripted"
+)
+
+// trier is an agent that does one task for each turn and fails where it is told to. It
+// notes what it was given.
+type trier struct {
+	mu     sync.Mutex
+	turns  []agent.Turn
+	states []agent.State
+	fail   bool
+	hold   chan struct{} // nil: nothing is held
+}
+
+func (b *trier) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error {
+	state, err := j.Resume(ctx)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.turns, b.states = append(b.turns, turn), append(b.states, *state)
+	fail, hold := b.fail, b.hold
+	b.mu.Unlock()
+	if hold != nil {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return agent.ErrHandBack
+		}
+	}
+	text := "make it"
+	plan := agent.PlanRow{Goal: "do it", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Detail: text}}}}
+	task := agent.TaskChange{Type: agent.TaskExec, State: agent.TaskRunning}
+	if err := j.Commit(ctx, agent.Step{Plan: &plan, Tasks: []agent.TaskChange{task}}); err != nil {
+		return err
+	}
+	task.State, task.Result = agent.TaskDone, &tools.Result{End: tools.EndOK, Output: "made"}
+	end := agent.End{State: "done", Outcome: "answered"}
+	if fail {
+		end = agent.End{State: "failed", Outcome: "model_error"}
+	}
+	return j.Commit(ctx, agent.Step{
+		Tasks: []agent.TaskChange{task}, Say: []agent.Say{{Text: "re: " + turn.Message.Text, Final: !fail}}, End: &end,
+	})
+}
+
+func (b *trier) latest() (agent.Turn, agent.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.turns[len(b.turns)-1], b.states[len(b.states)-1]
+}
+
+// A retry is a turn on the same message, which knows what was done before. A retry of a
+// retry reaches the first.
+func TestRetry(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		brain := &trier{fail: true}
+		r.agent = brain
+		r.start()
+		r.platform.Say("c1", "ada", "do it")
+		r.await(1)
+		r.allEnded()
+		for try := 1; try <= 2; try++ {
+			r.platform.Say("c1", "ada", "/retry")
+			if got := r.await(try + 1)[try].Text; got != "re: do it" {
+				t.Fatalf("try %d answers %q", try, got)
+			}
+			r.allEnded()
+			turn, state := brain.latest()
+			if turn.Message.Text != "do it" || turn.Message.Author != "ada" || len(state.Former) != try {
+				t.Fatalf("try %d is given %+v and %d former turns", try, turn.Message, len(state.Former))
+			}
+			former := state.Former[try-1]
+			if former.Outcome != "model_error" || len(former.Plans) != 1 || former.Plans[0].Tasks[0].Result.Output != "made" {
+				t.Errorf("of what was done it is told %+v", former)
+			}
+		}
+		turns := r.turns()
+		if turns[0].RetryOf != turns[2].ID || turns[1].RetryOf != turns[2].ID || turns[2].RetryOf != 0 {
+			t.Errorf("the turns are linked to %d, %d, %d", turns[0].RetryOf, turns[1].RetryOf, turns[2].RetryOf)
+		}
+	})
+}
+
+// Only what ended can be tried again, and only by whoever asked for it.
+func TestRetryOfNothing(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		brain := &trier{hold: make(chan struct{})}
+		r.agent = brain
+		r.channel.AllowConversations = []string{"g1"}
+		r.start()
+		say := func(user, text, replyTo, want string) {
+			t.Helper()
+			n := len(r.platform.Sent())
+			r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: user, Text: text, ReplyTo: replyTo})
+			if got := r.await(n + 1)[n].Text; !strings.Contains(got, want) {
+				t.Errorf("%s by %s is answered %q, want %q", text, user, got, want)
+			}
+		}
+		say("ada", "/retry", "", "nothing of yours")
+		first := r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "ada", Text: "do it"})
+		r.until("it runs", func() bool { brain.mu.Lock(); defer brain.mu.Unlock(); return len(brain.turns) == 1 })
+		say("ada", "/retry", "", "still on it")
+		say("bob", "/retry", first, "Somebody else asked")
+		say("bob", "/retry", "", "nothing of yours")
+		say("ada", "/retry", "nobody-knows", "do not know what")
+		close(brain.hold)
+		r.allEnded()
+		r.await(6)
+		answer := r.platform.Sent()[5]
+		say("bob", "/retry", string(answer.ID), "Somebody else asked")
+		say("ada", "/retry please", string(answer.ID), "re: do it")
+		r.allEnded()
+		say("ada", "/reset", "", "Forgotten")
+		say("ada", "/retry", "", "nothing of yours")
+		say("ada", "/retry", first, "no longer have")
+		if n := len(r.turns()); n != 2 {
+			t.Errorf("%d turns: %q", n, r.outcomes())
+		}
+	})
+}
+
+// A message that was edited since counts as it reads now; one that was taken back is
+// not tried again.
+func TestRetryOfAnEditedMessage(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		brain := &trier{}
+		r.agent = brain
+		r.start()
+		id := r.platform.Say("c1", "ada", "do it")
+		r.await(1)
+		r.allEnded()
+		r.platform.Edit("c1", id, "do that")
+		r.platform.Edit("c1", id, "do this")
+		r.platform.Say("c1", "ada", "/retry")
+		if got := r.await(2)[1].Text; got != "re: do this" {
+			t.Errorf("answered %q", got)
+		}
+		r.allEnded()
+		r.platform.Delete("c1", id)
+		r.platform.Say("c1", "ada", "/retry")
+		if got := r.await(3)[2].Text; !strings.Contains(got, "no longer have") {
+			t.Errorf("answered %q", got)
+		}
+	})
+}
+
+// A retry that is killed is resumed like any turn.
+func TestRetryIsResumed(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		brain := &trier{}
+		r.agent = brain
+		r.start()
+		r.platform.Say("c1", "ada", "do it")
+		r.await(1)
+		r.allEnded()
+		brain.mu.Lock()
+		brain.hold = make(chan struct{})
+		brain.mu.Unlock()
+		r.platform.Say("c1", "ada", "/retry")
+		r.until("it runs", func() bool { brain.mu.Lock(); defer brain.mu.Unlock(); return len(brain.turns) == 2 })
+		r.end()
+		close(brain.hold)
+		r.start()
+		r.await(2)
+		if turn, state := brain.latest(); turn.Message.Text != "do it" || len(state.Former) != 1 {
+			t.Errorf("it goes on with %q and %d former turns", turn.Message.Text, len(state.Former))
+		}
+	})
+}
+
+// Capitals alone stop nothing: only a stop word does, and only alone.
+func TestStopWords(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		release := r.brain.held("busy")
+		r.start()
+		r.platform.Say("c1", "ada", "busy")
+		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
+		for _, text := range []string{"DO IT NOW", "PLEASE STOP IT", "STOP THAT", "NON-STOP"} {
+			r.platform.Say("c1", "ada", text)
+		}
+		r.until("all wait", func() bool { return len(r.turns()) == 5 })
+		if state := r.turns()[4].State; state != "running" {
+			t.Errorf("shouting made the turn %s", state)
+		}
+		r.platform.Say("c1", "ada", "STOP!")
+		if got := r.await(1)[0].Text; got != "Cancelled." {
+			t.Errorf("a stop word is answered %q", got)
+		}
+		release()
+		r.await(5)
+	})
+}

@@ -1,0 +1,254 @@
+package router_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+)
+
+// old is what user wrote in conv so long ago, as the platform says.
+func old(conv, user, text string, ago time.Duration) scripted.Message {
+	return scripted.Message{Conversation: conv, User: user, Text: text, At: time.Now().Add(-ago)}
+}
+
+// outcomes are the texts of all turns with what became of them, oldest first.
+func (r *rig) outcomes() []string {
+	list := []string{}
+	for _, turn := range slices.Backward(r.turns()) {
+		list = append(list, turn.Text+": "+turn.State+" "+turn.Outcome)
+	}
+	return list
+}
+
+func (r *rig) allEnded() {
+	r.t.Helper()
+	r.until("all turns ended", func() bool {
+		return !slices.ContainsFunc(r.turns(), func(t router.TurnView) bool { return t.FinishedAt == nil })
+	})
+}
+
+func (r *rig) same(what string, got, want []string) {
+	r.t.Helper()
+	if !slices.Equal(got, want) {
+		r.t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
+
+// What was asked hours ago, and nobody worked on, is not answered as if nothing had
+// been: the person is asked, once for all of it, and no model is.
+//
+// promise: P3.never-late-unsaid
+// promise: P1.one-turn-per-event
+func TestStaleBacklogIsOffered(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Rich, r.script.Buttons = true, true
+		r.platform.Write(old("c1", "ada", "first", 3*time.Hour))
+		r.platform.Write(old("c1", "ada", "second _one_", 2*time.Hour))
+		r.platform.Write(old("c2", "bob", "only", 40*time.Minute))
+		r.start()
+		r.await(2)
+		r.allEnded()
+		r.same("the turns", r.outcomes(), []string{"first: done stale", "second _one_: merged stale", "only: done stale"})
+		offer := r.platform.SentIn("c1")
+		if len(offer) != 1 || !strings.Contains(offer[0].Text, "3 hours ago: “first”") ||
+			!strings.Contains(offer[0].Text, "2 hours ago: “second _one_”") || !strings.Contains(offer[0].Text, "Shall I go on with them?") {
+			t.Errorf("offered %q", texts(offer))
+		}
+		if one := r.platform.SentIn("c2")[0].Text; !strings.Contains(one, "You wrote this 40 minutes ago") {
+			t.Errorf("offered %q", one)
+		}
+		if n := r.brain.ran("first") + r.brain.ran("only"); n != 0 {
+			t.Errorf("the agent was asked %d times", n)
+		}
+		// In time again, all is as ever.
+		r.platform.Say("c1", "ada", "now")
+		if got := r.await(3)[2].Text; got != "re: now" {
+			t.Errorf("answered %q", got)
+		}
+		if got := r.toast(r.platform.Press("c1", "bob", "Go on")); got != "This is not for you." {
+			t.Errorf("bob is shown %q", got)
+		}
+		if got := r.toast(r.platform.Press("c1", "ada", "Go on")); got != "" {
+			t.Errorf("ada is shown %q", got)
+		}
+		if got := r.await(4)[3].Text; got != "re: first\n\nsecond one" {
+			t.Errorf("going on answers %q", got)
+		}
+		if got := r.pressAgain("ada", "Go on"); got != "That question was answered already." {
+			t.Errorf("a second press shows %q", got)
+		}
+		r.toast(r.platform.Press("c2", "bob", "Leave it"))
+		if got := r.await(5)[4].Text; got != "All right, I leave it." {
+			t.Errorf("leaving says %q", got)
+		}
+		r.allEnded()
+		r.same("the turns", r.outcomes(), []string{
+			"first: done stale", "second _one_: merged stale", "only: done stale", "now: done answered", "Go on: done answered",
+		})
+	})
+}
+
+// A choice can be typed as well; an offer that a reset came after is forgotten.
+func TestStaleOfferTypedAndForgotten(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.platform.Write(old("c1", "ada", "first", 3*time.Hour))
+		r.platform.Write(old("c2", "bob", "second", 3*time.Hour))
+		r.start()
+		r.await(2)
+		r.allEnded()
+		r.platform.Say("c1", "ada", "go on")
+		if got := r.await(3)[2].Text; got != "re: first" {
+			t.Errorf("going on answers %q", got)
+		}
+		r.platform.Say("c2", "bob", "/reset")
+		r.await(4)
+		r.platform.Say("c2", "bob", "1")
+		r.await(5)
+		if got := r.platform.SentIn("c2"); !strings.Contains(texts(got)[len(got)-1], "no longer have that message") {
+			t.Errorf("after the reset: %q", texts(got))
+		}
+		r.allEnded()
+		if n := len(r.turns()); n != 3 {
+			t.Errorf("%d turns: %q", n, r.outcomes())
+		}
+	})
+}
+
+// Commands of a backlog are applied at once; what they concern is not offered, and the
+// rest still is.
+func TestStaleCommands(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.platform.Write(old("c1", "ada", "never mind", 3*time.Hour))
+		r.platform.Write(old("c1", "ada", "/cancel", 3*time.Hour-time.Minute))
+		r.platform.Write(old("c1", "ada", "but this", 2*time.Hour))
+		r.start()
+		r.await(2)
+		r.allEnded()
+		sent := texts(r.platform.Sent())
+		if r.brain.ran("but this") != 0 || len(sent) != 2 || strings.Contains(sent[1], "never mind") || !strings.Contains(sent[1], "but this") {
+			t.Errorf("sent %q, turns %q", sent, r.outcomes())
+		}
+	})
+}
+
+// In a group each person is asked for their own.
+func TestStaleInAGroup(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		for _, m := range []scripted.Message{
+			old("g1", "ada", "one", 3*time.Hour), old("g1", "bob", "two", 3*time.Hour), old("g1", "ada", "three", 3*time.Hour),
+		} {
+			m.Kind, m.Mentioned = "group", true
+			r.platform.Write(m)
+		}
+		r.channel.AllowConversations = []string{"g1"}
+		r.start()
+		r.await(2)
+		r.allEnded()
+		r.same("the turns", r.outcomes(), []string{"one: done stale", "two: done stale", "three: merged stale"})
+	})
+}
+
+// A session that was only busy is not stale.
+func TestBusyIsNotStale(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.StaleAfter = 300 * time.Millisecond
+		release := r.brain.held("busy")
+		r.start()
+		r.platform.Say("c1", "ada", "busy")
+		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
+		r.platform.Say("c1", "ada", "waits")
+		time.Sleep(500 * time.Millisecond)
+		release()
+		r.same("the answers", texts(r.await(2)), []string{"re: busy", "re: waits"})
+	})
+}
+
+// The clock of a platform may be wrong: what it tells while we listen is no older than
+// that.
+func TestStaleByAWrongClock(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.platform.Write(old("c1", "ada", "from tomorrow", -24*time.Hour))
+		if got := r.await(1)[0].Text; got != "re: from tomorrow" {
+			t.Errorf("answered %q", got)
+		}
+	})
+}
+
+// A turn that was cut off and taken up long after says so, and the time it lay there
+// does not count against it.
+//
+// promise: P3.never-late-unsaid
+func TestLateAnswerSaysSo(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.StaleAfter = 400 * time.Millisecond
+		began := make(chan struct{}, 1)
+		var started time.Time
+		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+			began <- struct{}{}
+			started = turn.StartedAt
+			<-ctx.Done()
+			return "", agent.ErrHandBack
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "long")
+		<-began
+		r.end()
+		first := started
+		time.Sleep(700 * time.Millisecond)
+		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
+			started = turn.StartedAt
+			return "here", nil
+		}
+		r.start()
+		if got := r.await(1)[0].Text; got != "This comes less than a minute late.\n\nhere" {
+			t.Errorf("answered %q", got)
+		}
+		if away := started.Sub(first); away < 600*time.Millisecond {
+			t.Errorf("its time began %s later", away)
+		}
+	})
+}
+
+// A part that could not be sent for long says that it is late.
+//
+// promise: P3.never-late-unsaid
+func TestLatePartSaysSo(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.StaleAfter = 200 * time.Millisecond
+		r.ledger = func(l router.Ledger) router.Ledger { return lateLedger{l} }
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		if got := r.await(1)[0].Text; got != "(20 minutes late) re: hello" {
+			t.Errorf("sent %q", got)
+		}
+		if d := r.deliveries("")[0]; d.Text != "re: hello" {
+			t.Errorf("kept %q", d.Text)
+		}
+	})
+}
+
+// lateLedger finds every part written long ago.
+type lateLedger struct{ router.Ledger }
+
+func (l lateLedger) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (*router.Claimed, error) {
+	for i := range says {
+		says[i].Open = nil
+	}
+	return l.Ledger.Commit(ctx, ref, step, says)
+}
+
+func (l lateLedger) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+	d, due, err := l.Ledger.Begin(ctx, hold, conv)
+	if d != nil {
+		d.Written = d.Written.Add(-20 * time.Minute)
+	}
+	return d, due, err
+}
