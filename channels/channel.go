@@ -144,7 +144,7 @@ type Pulse interface {
 
 // A Reader's clients read the session's messages themselves (terminal, web page,
 // HTTP API). Such a channel has no holder: a delivery is sent when committed,
-// and Wake tells that conv has something new. Wake never blocks.
+// and Wake tells that conv (empty: any) has something new. Wake never blocks.
 type Reader interface {
 	Wake(conv ConversationID)
 }

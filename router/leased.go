@@ -9,8 +9,9 @@ import (
 )
 
 // heldEvery is how often the leases are compared with what runs here, while anything
-// does. What two looks so far apart agree on is no matter of an answer under way.
-const heldEvery = 5 * time.Second
+// does. What two looks so far apart agree on is no matter of an answer under way. Tests
+// are in more of a hurry.
+var heldEvery = 5 * time.Second
 
 // leased compares the sessions that this engine has leased with the turns that it
 // runs. An answer of the database that was lost (Accept, Claim, Commit), or a session
@@ -90,30 +91,27 @@ func (l *leased) again(asked map[int64]bool, left map[int64]int64) {
 	}
 }
 
-// watchLeases looks until ctx ends.
+// watchLeases looks until ctx ends: often while anything runs or is in doubt.
 func (r *Router) watchLeases(ctx context.Context) {
-	pause := pollIdle
+	ticker := time.NewTicker(heldEvery)
+	defer ticker.Stop()
+	var latest time.Time
 	for {
-		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		case <-r.leased.look:
-		case <-timer.C:
+		case <-ticker.C:
+			if !r.running.any() && len(r.leased.unrun) == 0 && time.Since(latest) < pollIdle {
+				continue
+			}
 		}
-		timer.Stop()
-		switch err := r.compareLeases(ctx); {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
+		if err := r.compareLeases(ctx); err != nil && ctx.Err() == nil {
 			r.Log.WarnContext(ctx, "cannot look at the leases of this engine", "error", err)
-			pause = pollBusy
-		case r.running.any() || len(r.leased.unrun) > 0:
-			pause = heldEvery
-		default:
-			pause = pollIdle
+			sleep(ctx, pollBusy)
+			r.leased.soon()
 		}
+		latest = time.Now()
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	router.CompareLeasesEvery(2 * time.Second)
 	goleak.VerifyTestMain(m,
 		// database/sql closes connections in the background.
 		goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"))
@@ -115,6 +116,10 @@ type rig struct {
 	files    router.Attachments
 	limits   router.FileLimits
 	log      io.Writer
+	name     string                                                      // of the channel
+	wakes    func(int64) router.Wakes                                    // by the engine's id; nil: the database's own
+	guard    func(context.Context) (context.Context, context.CancelFunc) // nil: the engine's
+	readers  []router.Attached                                           // channels besides the platform's
 
 	engine *store.Engine
 	router *router.Router
@@ -130,7 +135,7 @@ func newRig(t *testing.T, db *store.DB) *rig {
 	channel.Rate = "off"
 	return &rig{
 		t: t, db: db, platform: channelstest.NewPlatform(), brain: &brain{}, config: cfg, channel: channel,
-		script: scripted.DefaultConfig(), log: testLog{t},
+		script: scripted.DefaultConfig(), log: testLog{t}, name: "play", wakes: db.Wakes,
 		people: []router.Person{
 			{Name: "ada", Role: router.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
 			{Name: "bob", Role: router.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
@@ -163,8 +168,9 @@ func (r *rig) start() {
 		runner = r.agent
 	}
 	r.router, err = router.New(router.Deps{
-		Config: r.config, Roster: roster, Agent: runner, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe}, Ledger: through,
-		Channels: []router.Attached{{Channel: channelstest.Scripted("play", r.platform, r.script), Config: r.channel}},
+		Config: r.config, Roster: roster, Agent: runner, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
+		Channels: append([]router.Attached{{Channel: channelstest.Scripted(r.name, r.platform, r.script), Config: r.channel}}, r.readers...),
+		Wakes:    r.wakes(r.engine.ID()),
 		DataDir:  r.t.TempDir(), Model: "test", Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})
 	if err != nil {
@@ -250,7 +256,15 @@ func texts(sent []channelstest.Sent) []string {
 // doubtful is an engine that may say otherwise whether it is safe.
 type doubtful struct {
 	router.Engine
-	safe func() bool
+	safe  func() bool
+	guard func(context.Context) (context.Context, context.CancelFunc)
+}
+
+func (d doubtful) Guard(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d.guard != nil {
+		return d.guard(ctx)
+	}
+	return d.Engine.Guard(ctx)
 }
 
 func (d doubtful) Safe() bool {

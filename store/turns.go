@@ -47,6 +47,9 @@ const (
 	turnOpen = `SELECT 1 FROM turns WHERE id = ? AND state IN ('queued', 'running', 'waiting')`
 )
 
+// claimRounds is how often Claim looks for more where others were faster.
+const claimRounds = 4
+
 // cancelled is the outcome of a turn that was cancelled.
 const cancelled = "cancelled"
 
@@ -96,12 +99,17 @@ func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, li
 	if err != nil || len(sessions) == 0 {
 		return nil, err
 	}
+	if r.db.pg != nil {
+		return r.db.callClaim(ctx, owner, sessions, except)
+	}
 	var out []router.Claimed
-	err = r.db.write(ctx, r.db.forLeases(), "claim turns", func(t *tx) error {
+	err = r.db.write(ctx, rides, "claim turns", func(t *tx) error {
 		out = nil
 		for _, session := range sessions {
-			if _, found, err := t.lock(session); err != nil || !found {
+			if free, err := t.lockFree(session); err != nil {
 				return err
+			} else if !free {
+				continue
 			}
 			c, began, err := t.claim(owner, session, except)
 			if err == nil {

@@ -114,8 +114,13 @@ func (c *Channel) Features(channels.Conversation) channels.Features {
 func (c *Channel) Wake(conv channels.ConversationID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for each := range c.followers[conv] {
-		rouse(each.wake)
+	for of, followers := range c.followers {
+		if of != conv && conv != "" {
+			continue
+		}
+		for each := range followers {
+			rouse(each.wake)
+		}
 	}
 }
 

@@ -1,0 +1,429 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// twins are two rigs on one PostgreSQL database and one platform, each with a
+// connection pool and an engine of its own. Whoever is started first holds the channel.
+func twins(t *testing.T) (a, b *rig) {
+	t.Helper()
+	address := storetest.PostgresURL(t)
+	open := func() *rig {
+		db, err := store.Open(t.Context(), store.Config{URL: store.Secret(address)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return newRig(t, db)
+	}
+	a, b = open(), open()
+	b.platform = a.platform
+	return a, b
+}
+
+// startBoth starts a, which takes the channel, and then b.
+func startBoth(a, b *rig) {
+	a.t.Helper()
+	a.start()
+	a.until("the channel is held", a.connected)
+	b.start()
+}
+
+// connected says that this rig's engine holds the channel and speaks with the platform.
+func (r *rig) connected() bool {
+	return slices.ContainsFunc(r.router.Statuses(), func(s channels.Status) bool {
+		return s.Name == r.name && s.State == channels.StateConnected
+	})
+}
+
+// deaf are wakes that all get lost.
+func deaf(int64) router.Wakes { return lostWakes{} }
+
+type lostWakes struct{}
+
+func (lostWakes) Wake(router.Wake)                                {}
+func (lostWakes) Listen(ctx context.Context, _ func(router.Wake)) { <-ctx.Done() }
+
+// promise: L.wakes
+func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	a.config.Workers = 1
+	release := a.brain.held("long")
+	defer release()
+	startBoth(a, b)
+	a.platform.Say("c1", "ada", "long")
+	a.until("the only worker is busy", func() bool { return a.brain.ran("long") == 1 })
+	began := time.Now()
+	a.platform.Say("c2", "bob", "hello")
+	if sent := a.await(1); sent[0].Text != "re: hello" || b.brain.ran("hello") != 1 {
+		t.Errorf("sent %q, the other engine ran it %d times", texts(sent), b.brain.ran("hello"))
+	}
+	if took := time.Since(began); took > 900*time.Millisecond {
+		t.Errorf("after %s: it was polled for", took)
+	}
+	release()
+	a.await(2)
+}
+
+// promise: L.cancel-of-the-dead
+func TestCancelFromAnotherEngine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		wakes  func(*store.DB) func(int64) router.Wakes
+		within time.Duration
+	}{
+		{"told", func(db *store.DB) func(int64) router.Wakes { return db.Wakes }, 2 * time.Second},
+		{"the wake is lost", func(*store.DB) func(int64) router.Wakes { return deaf }, 4 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a, b := twins(t)
+			a.wakes, b.wakes = c.wakes(a.db), c.wakes(b.db)
+			defer a.brain.held("long")()
+			startBoth(a, b)
+			a.platform.Say("c1", "ada", "long")
+			a.until("it runs", func() bool { return a.brain.ran("long") == 1 })
+			began := time.Now()
+			if err := b.router.Cancel(t.Context(), a.turns()[0].ID); err != nil {
+				t.Fatal(err)
+			}
+			if sent := a.await(1); sent[0].Text != "Cancelled." || b.brain.ran("long") != 0 {
+				t.Errorf("sent %q; it ran again %d times", texts(sent), b.brain.ran("long"))
+			}
+			if took := time.Since(began); took > c.within {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+// The next turn of a group is for somebody whose share of workers is used up here: the
+// session is given back, and another engine goes on with it.
+//
+// promise: L.session-given-back
+func TestSessionIsGivenBack(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	a.config.Workers = 4 // one for each person
+	release := a.brain.held("ada's own", "first")
+	defer release()
+	startBoth(a, b)
+	group := func(n int, user, text string) {
+		e := event(n, "group", user, text)
+		if _, err := a.router.Accept(t.Context(), []channels.Event{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.platform.Say("c1", "ada", "ada's own")
+	a.until("ada's share is used", func() bool { return a.brain.ran("ada's own") == 1 })
+	goOn := make(chan struct{})
+	inner := a.brain.think
+	a.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+		if turn.Message.Text == "bob's" {
+			<-goOn
+		}
+		return inner(ctx, turn)
+	}
+	group(1, "bob", "bob's")
+	a.until("bob's runs", func() bool { return a.brain.ran("bob's") == 1 })
+	group(2, "ada", "ada's in the group")
+	group(3, "bob", "bob's second")
+	began := time.Now()
+	close(goOn)
+	sent := a.await(3)
+	if took := time.Since(began); took < 150*time.Millisecond || took > 900*time.Millisecond {
+		t.Errorf("the session was given back after %s", took)
+	}
+	if got := texts(sent); !slices.Equal(got, []string{"re: bob's", "re: ada's in the group", "re: bob's second"}) || b.brain.ran("ada's in the group") != 1 {
+		t.Errorf("sent %q; the other engine ran it %d times", got, b.brain.ran("ada's in the group"))
+	}
+}
+
+// Where the worker comes within the patience, the session stays.
+func TestSessionIsKeptForAMoment(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	a.config.Workers = 4
+	release := a.brain.held("ada's own")
+	startBoth(a, b)
+	a.platform.Say("c1", "ada", "ada's own")
+	a.until("ada's share is used", func() bool { return a.brain.ran("ada's own") == 1 })
+	hold, inner := make(chan struct{}), a.brain.think
+	a.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+		if turn.Message.Text == "bob's" {
+			<-hold
+			time.AfterFunc(50*time.Millisecond, release)
+		}
+		return inner(ctx, turn)
+	}
+	for i, e := range []channels.Event{event(1, "group", "bob", "bob's"), event(2, "group", "ada", "ada's")} {
+		if _, err := a.router.Accept(t.Context(), []channels.Event{e}); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	close(hold)
+	a.await(3)
+	if a.brain.ran("ada's") != 1 || b.brain.ran("ada's") != 0 {
+		t.Errorf("here %d, there %d", a.brain.ran("ada's"), b.brain.ran("ada's"))
+	}
+}
+
+// promise: L.own-channels-only
+func TestEnginesClaimTheirOwnChannelsOnly(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	b.name, b.platform = "other", channelstest.NewPlatform()
+	var stopped atomic.Bool
+	a.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+		if turn.Message.Text == "long" && !stopped.Load() {
+			<-ctx.Done()
+		}
+		return "re: " + turn.Message.Text, nil
+	}
+	a.start()
+	a.until("the channel is held", a.connected)
+	b.start()
+	a.platform.Say("c1", "ada", "long")
+	a.until("it runs", func() bool { return a.brain.ran("long") == 1 })
+	stopped.Store(true)
+	a.end()
+	time.Sleep(1500 * time.Millisecond) // it is free, and b was told of it and polls
+	if b.brain.ran("long") != 0 {
+		t.Fatal("another channel's turn was claimed")
+	}
+	a.start()
+	if sent := a.await(1); sent[0].Text != "re: long" || b.brain.ran("long") != 0 {
+		t.Errorf("sent %q", texts(sent))
+	}
+}
+
+// A losing ledger loses the answer of one call of each kind, after it was committed.
+type losing struct {
+	router.Ledger
+	mu   sync.Mutex
+	lose map[string]int
+	lost map[string]int
+}
+
+var errAnswerLost = errors.New("the connection was lost")
+
+func (l *losing) gone(call string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lose[call] == 0 {
+		return false
+	}
+	l.lose[call]--
+	l.lost[call]++
+	return true
+}
+
+func (l *losing) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+	list, err := l.Ledger.Accept(ctx, owner, entries)
+	if err == nil && l.gone("accept") {
+		return nil, errAnswerLost
+	}
+	return list, err
+}
+
+func (l *losing) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]router.Claimed, error) {
+	list, err := l.Ledger.Claim(ctx, owner, of, except, limit)
+	if len(list) > 0 && l.gone("claim") {
+		return nil, errAnswerLost
+	}
+	return list, err
+}
+
+func (l *losing) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (*router.Claimed, error) {
+	next, err := l.Ledger.Commit(ctx, ref, step, says)
+	if err == nil && next != nil && l.gone("commit") {
+		return nil, errAnswerLost
+	}
+	return next, err
+}
+
+func (l *losing) GiveBack(ctx context.Context, ref router.TurnRef) error {
+	if l.gone("give back") {
+		return errAnswerLost
+	}
+	return l.Ledger.GiveBack(ctx, ref)
+}
+
+// What the database committed and could not say leaves no session behind that is leased
+// and that nobody runs.
+//
+// promise: L.session-given-back
+func TestLostAnswersLeaveNoSessionBehind(t *testing.T) {
+	for _, c := range []struct {
+		lost   string
+		within time.Duration
+	}{{"accept", 7 * time.Second}, {"claim", 7 * time.Second}, {"commit", 3 * time.Second}, {"give back", 5 * time.Second}} {
+		t.Run(c.lost, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.config.Workers = 4
+				l := &losing{lose: map[string]int{}, lost: map[string]int{}}
+				r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+				release := r.brain.held("elsewhere")
+				both, stuck := make(chan struct{}), r.brain.think
+				r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+					if turn.Message.Text == "one" && (c.lost == "commit" || c.lost == "give back") {
+						<-both
+					}
+					return stuck(ctx, turn)
+				}
+				r.start()
+				if c.lost == "give back" || c.lost == "claim" {
+					r.platform.Say("c0", "ada", "elsewhere") // ada's share
+					r.until("it runs", func() bool { return r.brain.ran("elsewhere") == 1 })
+				}
+				began := time.Now()
+				l.mu.Lock()
+				l.lose[c.lost] = 1
+				l.mu.Unlock()
+				want := 2
+				switch c.lost {
+				case "accept":
+					r.platform.Say("c1", "ada", "one")
+					r.platform.Say("c1", "ada", "two")
+				case "claim":
+					r.platform.Say("c1", "ada", "one") // waits for ada's worker
+					r.until("it waits", func() bool { return len(r.turns()) == 2 })
+					release()
+				default:
+					for i, user := range []string{"bob", "ada"} {
+						if i == 1 {
+							want++
+						}
+						e := event(i, "group", user, []string{"one", "two"}[i])
+						if _, err := r.router.Accept(t.Context(), []channels.Event{e}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					close(both)
+					time.AfterFunc(time.Second, release)
+					want = map[bool]int{true: 2, false: 3}[c.lost == "commit"]
+				}
+				sent := r.await(want)
+				if took := time.Since(began); took > c.within {
+					t.Errorf("it took %s", took)
+				}
+				for _, text := range []string{"one", "two"} {
+					if n := r.brain.ran(text); n > 1 {
+						t.Errorf("%q ran %d times", text, n)
+					}
+				}
+				if l.lost[c.lost] != 1 {
+					t.Error("no answer was lost")
+				}
+				if len(sent) != want {
+					t.Errorf("sent %q", texts(sent))
+				}
+			})
+		})
+	}
+}
+
+// One person's turns are stuck in as many sessions as they may hold, on both engines;
+// others are served at once.
+//
+// promise: P3.sessions-independent
+func TestStuckPersonDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	stuck := make([]string, 40)
+	for i := range stuck {
+		stuck[i] = fmt.Sprint("stuck ", i)
+	}
+	releaseA, releaseB := a.brain.held(stuck...), b.brain.held(stuck...)
+	defer releaseA()
+	defer releaseB()
+	startBoth(a, b)
+	for i, text := range stuck {
+		a.platform.Say(fmt.Sprint("s", i), "ada", text)
+	}
+	running := func() (n int) {
+		for _, turn := range a.turns() {
+			if turn.State == "running" {
+				n++
+			}
+		}
+		return n
+	}
+	a.until("both engines hold ada's share", func() bool { return running() == 32 })
+	for i := range 20 {
+		began := time.Now()
+		a.platform.Say(fmt.Sprint("b", i), "bob", "hello")
+		a.await(i + 1)
+		if took := time.Since(began); took > 700*time.Millisecond {
+			t.Errorf("bob waited %s", took)
+		}
+	}
+	if n := running(); n != 32 {
+		t.Errorf("%d of ada's turns run", n)
+	}
+	releaseA()
+	releaseB()
+	a.await(20 + len(stuck))
+}
+
+// Two engines share the work; nothing runs twice, and each conversation reads its
+// answers in order.
+//
+// promise: L.leases-not-rows
+func TestTwoEnginesShareTheWork(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	a.config.Workers, b.config.Workers = 8, 8
+	for _, r := range []*rig{a, b} {
+		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
+			time.Sleep(20 * time.Millisecond) // the model
+			return "re: " + turn.Message.Text, nil
+		}
+	}
+	startBoth(a, b)
+	const convs, each = 12, 6
+	for i := range each {
+		for c := range convs {
+			a.platform.Say(fmt.Sprint("c", c), []string{"ada", "bob"}[c%2], fmt.Sprintf("%d.%d", c, i))
+		}
+	}
+	a.await(convs * each)
+	ran := [2]int{}
+	for c := range convs {
+		var want []string
+		for i := range each {
+			text := fmt.Sprintf("%d.%d", c, i)
+			want = append(want, "re: "+text)
+			if n := a.brain.ran(text) + b.brain.ran(text); n != 1 {
+				t.Errorf("%s ran %d times", text, n)
+			}
+			ran[0] += a.brain.ran(text)
+			ran[1] += b.brain.ran(text)
+		}
+		if got := texts(a.platform.SentIn(fmt.Sprint("c", c))); !slices.Equal(got, want) {
+			t.Errorf("c%d reads %q", c, got)
+		}
+	}
+	if ran[0] < 10 || ran[1] < 10 {
+		t.Errorf("the engines ran %v turns", ran)
+	}
+}
