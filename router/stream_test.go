@@ -1,0 +1,286 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+)
+
+// write streams a text word by word, so long after each other, and returns it.
+func (p play) write(text string, each time.Duration) string {
+	var soFar string
+	for _, word := range strings.SplitAfter(text, " ") {
+		soFar += word
+		p.Stream(soFar)
+		pause(p.ctx, each)
+	}
+	return soFar
+}
+
+// numbered is a text of n words.
+func numbered(n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = fmt.Sprintf("w%d", i)
+	}
+	return strings.Join(words, " ")
+}
+
+// The text is shown while it grows, no faster than the channel likes, in one message
+// that becomes the answer.
+//
+// promise: L.draft-row-first
+func TestStreamGrowsIntoTheAnswer(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		var at []time.Time
+		var rows []string
+		r.platform.OnChange(func(c scripted.Change) channelstest.Fault {
+			if c.Op != scripted.OpDraft {
+				return channelstest.Fault{}
+			}
+			at = append(at, time.Now())
+			if list := r.drafts(); len(list) != 1 {
+				t.Errorf("shown with no row: %q", c.Text)
+			} else {
+				rows = append(rows, string(list[0].Stage)+" "+string(list[0].PlatformID))
+			}
+			return channelstest.Fault{Delay: 100 * time.Millisecond}
+		})
+		text := numbered(30)
+		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+			p := play{j, ctx}
+			return p.answer(p.write(text, 250*time.Millisecond))
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "count")
+		r.settled(1)
+		sent := r.platform.Sent()
+		if len(sent) != 1 || sent[0].Text != text || sent[0].Draft || sent[0].Edits == 0 {
+			t.Fatalf("shown %+v", sent)
+		}
+		drafts := drafted(r)
+		if len(drafts) < 5 || len(drafts) > 8 {
+			t.Errorf("%d drafts in 7.5 s", len(drafts))
+		}
+		for i, d := range drafts {
+			if !strings.HasPrefix(text, d) || i > 0 && len(d) <= len(drafts[i-1]) {
+				t.Errorf("draft %d does not grow: %q", i, d)
+			}
+			if i > 0 && at[i].Sub(at[i-1]) < time.Second {
+				t.Errorf("draft %d came %s after the one before", i, at[i].Sub(at[i-1]))
+			}
+			if want := "shown " + string(sent[0].ID); i > 0 && rows[i] != want || rows[0] != "begun " {
+				t.Errorf("draft %d is %q in the ledger, want %q", i, rows[i], want)
+			}
+		}
+		if left := r.drafts(); len(left) != 0 {
+			t.Errorf("left: %+v", left)
+		}
+	})
+}
+
+// The text stands where the plan stood, and what is taken back gives way to it again.
+func TestStreamReplacesThePlan(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+			p := play{j, ctx}
+			err := errors.Join(p.plan(0, "Tidy", "sweep"), p.work(0, 0, 3*time.Second))
+			p.Stream("It is")
+			pause(ctx, 3*time.Second)
+			p.Stream("") // refused
+			pause(ctx, 3*time.Second)
+			p.Stream("Now it")
+			pause(ctx, 3*time.Second)
+			return errors.Join(err, p.answer("Now it is clean"))
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "tidy")
+		r.settled(1)
+		var got []string
+		for _, d := range drafted(r) {
+			if strings.Contains(d, "sweep") {
+				d = "plan"
+			}
+			if len(got) == 0 || got[len(got)-1] != d {
+				got = append(got, d)
+			}
+		}
+		if want := "[plan It is plan Now it]"; fmt.Sprint(got) != want {
+			t.Errorf("shown %q, want %s", got, want)
+		}
+		if sent := r.platform.Sent(); len(sent) != 1 || sent[0].Text != "Now it is clean" {
+			t.Errorf("shown %+v", sent)
+		}
+	})
+}
+
+// With no plan to go back to, a text that was taken back leaves no trace of itself.
+func TestStreamIsTakenBack(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+			p := play{j, ctx}
+			p.Stream("a mistake")
+			pause(ctx, 3*time.Second)
+			p.Stream("")
+			pause(ctx, 3*time.Second)
+			if sent := r.platform.Sent(); len(sent) != 1 || sent[0].Text != "…" {
+				t.Errorf("shown %+v", sent)
+			}
+			return p.answer("right")
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "ask")
+		r.settled(1)
+		if sent := r.platform.Sent(); len(sent) != 1 || sent[0].Text != "right" {
+			t.Errorf("shown %+v", sent)
+		}
+	})
+}
+
+// Of a text that is longer than one message its end is shown; the answer has all of it.
+func TestLongStreamShowsItsEnd(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.script.MaxText = 120
+		text := numbered(60)
+		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+			p := play{j, ctx}
+			return p.answer(p.write(text, 200*time.Millisecond))
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "count")
+		r.until("it is answered", func() bool { return len(r.platform.Sent()) > 1 && !r.platform.Sent()[0].Draft })
+		r.settled(len(r.platform.Sent()))
+		turned := false
+		for _, d := range drafted(r) {
+			words := strings.Fields(strings.TrimPrefix(d, "… "))
+			if !strings.Contains(text, strings.Join(words, " ")) || len(d) > 125 {
+				t.Errorf("draft %q", d)
+			}
+			turned = turned || strings.HasPrefix(d, "… ")
+			if turned != strings.HasPrefix(d, "… ") || turned == strings.Contains(d+" ", "w0 ") {
+				t.Errorf("draft %q does not follow the text", d)
+			}
+		}
+		if got := strings.Join(texts(r.platform.Sent()), " "); !turned || got != text {
+			t.Errorf("shown %q, turned %t", got, turned)
+		}
+	})
+}
+
+// An answer within a second and a half is not shown before it is there.
+func TestQuickStreamIsNotShown(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+			p := play{j, ctx}
+			return p.answer(p.write(numbered(10), 120*time.Millisecond))
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "count")
+		r.settled(1)
+		if d := drafted(r); len(d) != 0 || len(r.deliveries("dropped")) != 0 {
+			t.Errorf("drafts %q", d)
+		}
+	})
+}
+
+// A call about the draft is under way when the answer is there: the answer waits a
+// moment for it and takes its place; a call that takes longer is cut off, what it may
+// change is taken back, and the answer goes out anew.
+//
+// promise: L.drafts-yield
+func TestAnswerMeetsACallUnderWay(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		nth    int // the draft call that is slow
+		takes  time.Duration
+		within time.Duration
+		edits  int
+		stays  bool   // what it showed is not found
+		row    string // outcome of the draft left behind; empty: none is
+	}{
+		{"an edit, soon over", 2, 200 * time.Millisecond, 300 * time.Millisecond, 2, false, ""},
+		{"an edit that hangs", 2, time.Hour, 400 * time.Millisecond, 0, false, "taken_back"},
+		{"the first call, over later", 1, 3 * time.Second, 100 * time.Millisecond, 0, false, "taken_back"},
+		{"the first call, hanging", 1, time.Hour, 100 * time.Millisecond, 0, false, "left"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, r *rig) {
+				n := 0
+				slow := make(chan struct{}, 1)
+				r.platform.OnChange(func(ch scripted.Change) channelstest.Fault {
+					if ch.Op != scripted.OpDraft {
+						return channelstest.Fault{}
+					}
+					if n++; n == c.nth {
+						slow <- struct{}{}
+						return channelstest.Fault{Delay: c.takes}
+					}
+					return channelstest.Fault{}
+				})
+				var said time.Time
+				r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+					p := play{j, ctx}
+					p.Stream("the")
+					pause(ctx, 2*time.Second)
+					p.Stream("the answer")
+					<-slow
+					pause(ctx, 50*time.Millisecond)
+					said = time.Now()
+					return p.answer("the answer is")
+				})
+				if c.nth == 1 {
+					r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+						p := play{j, ctx}
+						p.Stream("the")
+						<-slow
+						said = time.Now()
+						return p.answer("the answer is")
+					})
+				}
+				var shown time.Duration
+				r.start()
+				r.platform.Say("c1", "ada", "ask")
+				r.until("it is answered", func() bool {
+					for _, s := range r.platform.Sent() {
+						if s.Text == "the answer is" {
+							shown = time.Since(said)
+							return true
+						}
+					}
+					return false
+				})
+				time.Sleep(20 * time.Second)
+				if shown > c.within {
+					t.Errorf("the answer came after %s", shown)
+				}
+				sent := r.platform.Sent()
+				if len(sent) != 1 || sent[0].Text != "the answer is" || (sent[0].Edits > 0) != (c.edits > 0) {
+					t.Errorf("shown %+v", sent)
+				}
+				dropped := r.deliveries("dropped")
+				if c.row == "" && len(dropped) > 0 || c.row != "" && (len(dropped) != 1 || dropped[0].Outcome != c.row) {
+					t.Errorf("dropped %+v, want %q", dropped, c.row)
+				}
+				r.end()
+			})
+		})
+	}
+}
+
+// drafts are the drafts of the channel that something is to be done about.
+func (r *rig) drafts() []router.Draft {
+	r.t.Helper()
+	list, err := r.db.Router().Drafts(r.t.Context(), r.name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return list
+}
