@@ -186,7 +186,7 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 	})
 }
 
-func TestRunSweepsAndStops(t *testing.T) {
+func TestSweepAndRun(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
 	h := newHouse(t, db)
@@ -197,7 +197,8 @@ func TestRunSweepsAndStops(t *testing.T) {
 	step.Calls = []agent.Call{{Step: "closed", Answer: "b"}}
 	h.commit(done, step)
 	db.SetNow(func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
-	if err := db.Sweep(t.Context()); err != nil {
+	week := store.Retention{Turns: 100 * 24 * time.Hour, Strangers: time.Hour, Prompts: 7 * 24 * time.Hour, Audit: time.Hour}
+	if _, err := h.engine.Sweep(t.Context(), week); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := db.Count(t.Context(), "SELECT count(*) FROM llm_bodies"); n != 1 || err != nil {

@@ -15,7 +15,7 @@ const (
 		SELECT m.id, m.class, c.channel, c.conversation, c.kind, m.person, m.author, m.identity, m.rule, m.origin, m.taint, m.text, m.created_at
 		FROM messages m JOIN conversations c ON c.id = m.conversation_id `
 	explainAsked   = askedColumns + `WHERE m.turn_id = ? AND m.direction = 'in' ORDER BY m.id`
-	listKeptOut    = askedColumns + `WHERE m.session_id IS NULL ORDER BY m.created_at DESC, m.id DESC LIMIT ?`
+	listKeptOut    = askedColumns + `WHERE m.session_id IS NULL ORDER BY m.id DESC LIMIT ?`
 	explainHolders = `SELECT holders FROM turns WHERE id = ?`
 	explainOwners  = `SELECT id, host, pid FROM owners WHERE id IN (%s)`
 	explainSteps   = `

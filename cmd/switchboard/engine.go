@@ -201,12 +201,18 @@ func (e *engine) run(ctx context.Context) error {
 	})
 	parts.Go(e.local.serve)
 	parts.Go(func() { e.files.Run(working) })
+	parts.Go(func() { e.owner.Retain(working, retention(e.settings)) })
 	e.router.Run(working)
 	e.local.close()
 	stop()
 	cancel()
 	parts.Wait()
 	return errors.Join(lost, e.close())
+}
+
+func retention(s *configs.Settings) store.Retention {
+	r := s.Retention
+	return store.Retention{Turns: r.Turns, Strangers: r.Strangers, Prompts: r.Prompts, Audit: r.Audit}
 }
 
 // close releases the database; safe to call on a half-made engine.

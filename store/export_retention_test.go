@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// SweepQueries are the statements of a sweep, by a name.
+func SweepQueries() map[string]string {
+	all := map[string]string{
+		"events": oldSessions, "delete events": deleteEvents, "turns": oldTurns, "messages": oldMessages, "strangers": deleteStrangers,
+		"rejected": deleteRejected, "bodies": oldBodies, "delete bodies": deleteBodies, "keys": deleteKeys, "audit": deleteAudit, "made": oldMade,
+	}
+	for name, list := range map[string][]string{"turn": deleteTurns, "message": deleteMessages} {
+		for i, query := range list {
+			all[fmt.Sprintf("%s %d", name, i)] = query
+		}
+	}
+	return all
+}
+
+// Plan is how the database would run a query whose parameters are numbers, one step a
+// line. PostgreSQL is told to prefer any index to none.
+func (db *DB) Plan(ctx context.Context, query string) (plan []string, err error) {
+	query = strings.ReplaceAll(query, "?", "1")
+	err = db.write(ctx, rides, "explain", func(t *tx) error {
+		plan = nil
+		if t.pg {
+			if _, err := t.exec("SET LOCAL enable_seqscan = off"); err != nil {
+				return err
+			}
+			var rows []struct {
+				Line string `db:"QUERY PLAN"`
+			}
+			err := t.all(&rows, "EXPLAIN "+query)
+			for _, r := range rows {
+				plan = append(plan, r.Line)
+			}
+			return err
+		}
+		var rows []struct {
+			ID, Parent, Notused int64
+			Detail              string
+		}
+		err := t.all(&rows, "EXPLAIN QUERY PLAN "+query)
+		for _, r := range rows {
+			plan = append(plan, r.Detail)
+		}
+		return err
+	})
+	return plan, err
+}

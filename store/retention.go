@@ -1,0 +1,223 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Retention says how long rows are kept that nothing needs any more. Who finds a row
+// to be gone knows it only from its number. Event keys live 30 days whatever it says.
+type Retention struct {
+	Turns     time.Duration // turns since they ended, with all that is theirs; messages without one; events
+	Strangers time.Duration // messages of those who were kept out, rejected input
+	Prompts   time.Duration // exact requests to models and their answers
+	Audit     time.Duration
+}
+
+const (
+	retainEvery = time.Hour
+	retainFirst = time.Minute // after the start, which has better things to do
+	leaseRun    = "run"
+	retaining   = "retention" // the name of the lease, so that one engine alone does it
+)
+
+// A batch touches some hundred rows, so that nobody waits for it, and is followed by a
+// pause that is a multiple of what it took.
+const (
+	batchTurns = 50
+	batchRows  = 500
+	pauseLeast = 20 * time.Millisecond
+	pauseTimes = 4
+)
+
+const retainedAt = `SELECT taken_at FROM leases WHERE kind = 'run' AND name = 'retention'`
+
+// Retain clears away what is older than keep says, a minute after the start and then
+// hourly, until ctx ends. Of several engines one does it, with the others' hour counted.
+func (e *Engine) Retain(ctx context.Context, keep Retention) {
+	timer := time.NewTimer(retainFirst)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if err := e.retainOnce(ctx, keep); err != nil && ctx.Err() == nil {
+			e.log.WarnContext(ctx, "clearing old rows away failed, it is tried again later", "error", err)
+		}
+		timer.Reset(retainEvery)
+	}
+}
+
+// retainOnce sweeps unless somebody did within the hour.
+func (e *Engine) retainOnce(ctx context.Context, keep Retention) error {
+	var taken int64
+	err := e.db.read(ctx, "look when rows were cleared away", func(t *tx) error {
+		_, err := t.row(retainedAt, nil, &taken)
+		return err
+	})
+	if err != nil || e.db.now().Sub(instant(taken)) < retainEvery-retainFirst {
+		return err
+	}
+	began := time.Now()
+	n, err := e.Sweep(ctx, keep)
+	if n > 0 {
+		e.log.InfoContext(ctx, "old rows were cleared away", "rows", n, "duration", time.Since(began).String())
+	}
+	return err
+}
+
+// Sweep clears away at once what is older than keep says, in small batches with pauses,
+// and returns how many rows it was told of (those that go with a turn are not counted).
+// While another engine does so, it does nothing.
+func (e *Engine) Sweep(ctx context.Context, keep Retention) (rows int64, err error) {
+	s := &sweeper{db: e.db, keep: keep}
+	var ok bool
+	err = e.db.write(ctx, e.db.forLeases(), "begin to clear away", func(t *tx) error {
+		s.fence, ok, err = t.take(takeLease, leaseRun, retaining, e.id)
+		return err
+	})
+	if err != nil || !ok {
+		return 0, err
+	}
+	defer func() {
+		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		over := e.db.write(giving, e.db.forLeases(), "end clearing away", func(t *tx) error {
+			return t.release(leaseRun, retaining, s.fence)
+		})
+		if err == nil {
+			err = over
+		}
+	}()
+	for _, part := range []func(context.Context) error{
+		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.engines,
+	} {
+		if err := part(ctx); err != nil {
+			return s.rows, err
+		}
+	}
+	return s.rows, nil
+}
+
+// sweeper is one pass under the lease. What is to go is found beside the writer, and
+// deleted by number.
+type sweeper struct {
+	db    *DB
+	keep  Retention
+	fence int64
+	rows  int64
+}
+
+// before is the instant up to which what is kept for d is old.
+func (s *sweeper) before(d time.Duration) int64 { return s.db.now().Add(-d).UnixMicro() }
+
+// batch deletes in one transaction, and then lets others work.
+func (s *sweeper) batch(ctx context.Context, fn func(*tx) (int64, error)) (n int64, err error) {
+	began := time.Now()
+	err = s.db.write(ctx, rides, "clear away", func(t *tx) error {
+		if err := t.fenced(leaseRun, retaining, s.fence); err != nil {
+			return err
+		}
+		n, err = fn(t)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	s.rows += n
+	pause := time.NewTimer(max(pauseLeast, pauseTimes*time.Since(began)))
+	defer pause.Stop()
+	select {
+	case <-ctx.Done():
+		return n, ctx.Err()
+	case <-pause.C:
+	}
+	return n, nil
+}
+
+// until repeats a batch of one statement until it finds less than it may.
+func (s *sweeper) until(ctx context.Context, query string, args ...any) error {
+	for {
+		n, err := s.batch(ctx, func(t *tx) (int64, error) { return t.exec(query, args...) })
+		if err != nil || n < batchRows {
+			return err
+		}
+	}
+}
+
+// A page is a row on the way through a table by its number: whether it is old enough
+// for those behind it to be looked at, and whether it can go.
+type page struct {
+	ID    int64
+	Young bool
+	Ready bool
+}
+
+// walk goes through a table from its oldest row, limit rows at a time, and lets remove
+// delete those that can go, until it meets a young one. What cannot be deleted keeps
+// nothing else from it.
+func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any, remove func(t *tx, ids []int64) (int64, error)) error {
+	var faults []error
+	for after := int64(0); ; {
+		var rows []page
+		err := s.db.read(ctx, "look for what is old", func(t *tx) error {
+			rows = nil
+			return t.all(&rows, query, append(slices.Clone(args), after, limit)...)
+		})
+		if err != nil {
+			return err
+		}
+		var ids []int64
+		young := false
+		for _, r := range rows {
+			if young = r.Young; young {
+				break
+			}
+			if after = r.ID; r.Ready {
+				ids = append(ids, r.ID)
+			}
+		}
+		if len(ids) > 0 {
+			_, err := s.batch(ctx, func(t *tx) (int64, error) { return remove(t, ids) })
+			if err != nil && !errors.Is(err, ErrConflict) {
+				return err
+			} else if err != nil {
+				faults = append(faults, err)
+			}
+		}
+		if young || len(rows) < limit {
+			return errors.Join(faults...)
+		}
+	}
+}
+
+// padded are the arguments of a list of n marks: one statement for lists of any length.
+func padded(ids []int64, n int) []any {
+	args := make([]any, n)
+	for i := range args {
+		args[i] = ids[min(i, len(ids)-1)]
+	}
+	return args
+}
+
+// marked writes n marks in place of %s, which may be there several times.
+func marked(query string, n int) string {
+	return strings.ReplaceAll(query, "%s", strings.TrimSuffix(strings.Repeat("?,", n), ","))
+}
+
+// each runs statements that each take one list of numbers, and counts what the last one
+// touched.
+func (t *tx) each(queries []string, args []any) (n int64, err error) {
+	for _, query := range queries {
+		if n, err = t.exec(query, args...); err != nil {
+			return 0, fmt.Errorf("%s: %w", query, err)
+		}
+	}
+	return n, nil
+}

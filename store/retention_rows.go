@@ -1,0 +1,226 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+const (
+	keysLive   = 30 * 24 * time.Hour
+	bodiesLive = 7 * 24 * time.Hour // what a row says; [retention] prompts is counted from there
+	ownersLive = 90 * 24 * time.Hour
+)
+
+// What goes, table by table. The queries that look go through an index from its old end;
+// a test holds them to it on both databases.
+const (
+	oldSessions = `
+		SELECT s.id, coalesce((SELECT e.created_at FROM events e WHERE e.session_id = s.id ORDER BY e.n LIMIT 1) <= ?, FALSE) AS ready,
+			FALSE AS young
+		FROM sessions s WHERE s.id > ? ORDER BY s.id LIMIT ?`
+	deleteEvents = `
+		DELETE FROM events WHERE session_id = ? AND n IN (
+			SELECT x.n FROM (SELECT n, created_at, turn_id FROM events WHERE session_id = ? ORDER BY n LIMIT 500) x
+			WHERE x.created_at <= ? AND NOT EXISTS (
+				SELECT 1 FROM turns t WHERE t.id = x.turn_id AND t.state IN ('queued', 'running', 'waiting')))`
+	// oldTurns: a merged turn goes with the one that answers it, and nothing goes that is
+	// open, still on its way out, or the model of an open retry.
+	oldTurns = `
+		SELECT t.id, t.created_at > ? AS young,
+			t.state IN ('done', 'failed', 'cancelled') AND t.finished_at <= ? AND t.merged_into IS NULL
+			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.merged_into = t.id AND (y.finished_at IS NULL OR y.finished_at > ?))
+			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.retry_of = t.id AND y.state IN ('queued', 'running', 'waiting'))
+			AND NOT EXISTS (SELECT 1 FROM messages m JOIN deliveries d ON d.message_id = m.id WHERE m.turn_id = t.id AND d.settled = FALSE)
+			AS ready
+		FROM turns t WHERE t.id > ? ORDER BY t.id LIMIT ?`
+	// oldMessages are commands, notices, notes and whatever else no turn answers.
+	oldMessages = `
+		SELECT m.id, m.created_at > ? AS young,
+			m.turn_id IS NULL AND m.session_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.message_id = m.id)
+			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.message_id = m.id AND d.settled = FALSE) AS ready
+		FROM messages m WHERE m.id > ? ORDER BY m.id LIMIT ?`
+	deleteStrangers = `
+		DELETE FROM messages WHERE id IN (
+			SELECT x.id FROM (SELECT id, created_at FROM messages WHERE session_id IS NULL ORDER BY id LIMIT 500) x WHERE x.created_at <= ?)`
+	deleteRejected = `
+		DELETE FROM rejected WHERE id IN (
+			SELECT x.id FROM (SELECT id, created_at FROM rejected WHERE id > 0 ORDER BY id LIMIT 500) x WHERE x.created_at <= ?)`
+	// oldBodies: a turn that is not finished still needs its answers.
+	oldBodies = `
+		SELECT b.turn_id AS id FROM llm_bodies b JOIN turns t ON t.id = b.turn_id
+		WHERE b.expires_at <= ? AND t.state IN ('done', 'failed', 'cancelled', 'merged') ORDER BY b.expires_at LIMIT 500`
+	deleteKeys = `
+		DELETE FROM event_keys WHERE key IN (SELECT key FROM event_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT 500)`
+	deleteAudit = `
+		DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE created_at <= ? ORDER BY created_at LIMIT 500)`
+	// oldMade are files made here whose bytes are gone. Those that came go with their
+	// message.
+	oldMade = `
+		SELECT a.id, a.created_at > ? AS young, a.message_id IS NULL AND a.state = 'gone' AS ready
+		FROM attachments a WHERE a.id > ? ORDER BY a.id LIMIT ?`
+	// What is known of engines is kept for as long as somebody may ask who did something.
+	// One that died may be named by leases that nobody wanted since.
+	oldOwners    = `SELECT id FROM owners WHERE coalesce(ended_at, expires_at) <= ? ORDER BY id LIMIT 500`
+	forgetOwner  = `UPDATE leases SET owner = NULL WHERE owner IN (%s)`
+	deleteOwners = `DELETE FROM owners WHERE id IN (%s)`
+)
+
+// deleteTurns delete turns with all that is theirs, in an order that leaves no row
+// without the one it names; deleteMessages and deleteBodies likewise.
+var (
+	deleteTurns = ofMany(batchTurns,
+		`DELETE FROM reviews WHERE turn_id IN (%s)`,
+		`DELETE FROM tasks WHERE turn_id IN (%s)`,
+		`DELETE FROM plans WHERE turn_id IN (%s)`,
+		`DELETE FROM llm_bodies WHERE turn_id IN (%s)`,
+		`DELETE FROM llm_calls WHERE turn_id IN (%s)`,
+		`UPDATE memories SET turn_id = NULL WHERE turn_id IN (%s)`,
+		`DELETE FROM actions WHERE turn_id IN (%s)`,
+		`DELETE FROM actions WHERE message_id IN (SELECT id FROM messages WHERE turn_id IN (%s))`,
+		`DELETE FROM deliveries WHERE message_id IN (SELECT id FROM messages WHERE turn_id IN (%s))`,
+		`DELETE FROM turns WHERE merged_into IN (%s)`,
+		`DELETE FROM turns WHERE id IN (%s)`,
+		`DELETE FROM messages WHERE turn_id IN (%s)`,
+	)
+	deleteMessages = ofMany(batchRows,
+		`DELETE FROM actions WHERE message_id IN (%s)`,
+		`DELETE FROM deliveries WHERE message_id IN (%s)`,
+		`DELETE FROM messages WHERE id IN (%s)`,
+	)
+	deleteMade    = ofMany(batchRows, `DELETE FROM attachments WHERE id IN (%s)`)
+	deleteEngines = ofMany(batchRows, forgetOwner, deleteOwners)
+	deleteBodies  = marked(`DELETE FROM llm_bodies WHERE turn_id IN (%s) AND expires_at <= ?`, batchRows)
+)
+
+func ofMany(n int, queries ...string) []string {
+	for i := range queries {
+		queries[i] = marked(queries[i], n)
+	}
+	return queries
+}
+
+// events deletes the oldest events of each session. They are numbered within it, so
+// that the old ones are the first.
+func (s *sweeper) events(ctx context.Context) error {
+	before := s.before(s.keep.Turns)
+	var old []int64
+	after := int64(0)
+	for {
+		var rows []page
+		err := s.db.read(ctx, "look for old events", func(t *tx) error {
+			rows = nil
+			return t.all(&rows, oldSessions, before, after, batchRows)
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if after = r.ID; r.Ready {
+				old = append(old, r.ID)
+			}
+		}
+		if len(rows) < batchRows {
+			break
+		}
+	}
+	for _, session := range old {
+		if err := s.until(ctx, deleteEvents, session, session, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *sweeper) turns(ctx context.Context) error {
+	before := s.before(s.keep.Turns)
+	return s.walk(ctx, oldTurns, batchTurns, []any{before, before, before}, func(t *tx, ids []int64) (int64, error) {
+		if _, err := t.each(deleteTurns, padded(ids, batchTurns)); err != nil {
+			return 0, err
+		}
+		return int64(len(ids)), nil
+	})
+}
+
+// messages deletes those that no turn answers, and files that nobody sent.
+func (s *sweeper) messages(ctx context.Context) error {
+	before := []any{s.before(s.keep.Turns)}
+	err := s.walk(ctx, oldMessages, batchRows, before, func(t *tx, ids []int64) (int64, error) {
+		return t.each(deleteMessages, padded(ids, batchRows))
+	})
+	if err != nil {
+		return err
+	}
+	return s.walk(ctx, oldMade, batchRows, before, func(t *tx, ids []int64) (int64, error) {
+		return t.each(deleteMade, padded(ids, batchRows))
+	})
+}
+
+func (s *sweeper) strangers(ctx context.Context) error {
+	before := s.before(s.keep.Strangers)
+	if err := s.until(ctx, deleteStrangers, before); err != nil {
+		return err
+	}
+	return s.until(ctx, deleteRejected, before)
+}
+
+// bodies deletes what was said to models and by them. Rows say when they expire by
+// bodiesLive, so that what is kept longer or shorter is counted from there.
+func (s *sweeper) bodies(ctx context.Context) error {
+	before := s.before(s.keep.Prompts) + bodiesLive.Microseconds()
+	for {
+		var rows []struct{ ID int64 }
+		err := s.db.read(ctx, "look for old prompts", func(t *tx) error {
+			rows = nil
+			return t.all(&rows, oldBodies, before)
+		})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		var ids []int64
+		for _, r := range rows {
+			ids = append(ids, r.ID)
+		}
+		slices.Sort(ids)
+		ids = slices.Compact(ids)
+		if _, err := s.batch(ctx, func(t *tx) (int64, error) {
+			return t.exec(deleteBodies, append(padded(ids, batchRows), before)...)
+		}); err != nil {
+			return err
+		}
+	}
+}
+
+// plain deletes what needs no thought.
+func (s *sweeper) plain(ctx context.Context) error {
+	for _, d := range []struct {
+		query  string
+		before int64
+	}{
+		{deleteKeys, s.before(0)},
+		{deleteAudit, s.before(s.keep.Audit)},
+	} {
+		if err := s.until(ctx, d.query, d.before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// engines forgets engines that ended or died long ago.
+func (s *sweeper) engines(ctx context.Context) error {
+	var rows []struct{ ID int64 }
+	err := s.db.read(ctx, "look for old engines", func(t *tx) error {
+		rows = nil
+		return t.all(&rows, oldOwners, s.before(max(ownersLive, s.keep.Turns)))
+	})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	var ids []int64
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	_, err = s.batch(ctx, func(t *tx) (int64, error) { return t.each(deleteEngines, padded(ids, batchRows)) })
+	return err
+}

@@ -1,0 +1,221 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+const day = 24 * time.Hour
+
+var keepADay = store.Retention{Turns: day, Strangers: day, Prompts: day, Audit: day}
+
+// later makes the database's clock of rows so much later.
+func (h *house) later(by time.Duration) {
+	h.db.SetNow(func() time.Time { return time.Now().Add(by) })
+}
+
+func (h *house) sweep(keep store.Retention) int64 {
+	h.Helper()
+	n, err := h.engine.Sweep(h.ctx, keep)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return n
+}
+
+// counts are how many rows each table has.
+func (h *house) counts(tables ...string) string {
+	h.Helper()
+	var b strings.Builder
+	for _, table := range tables {
+		n, err := h.db.Count(h.ctx, "SELECT count(*) FROM "+table)
+		if err != nil {
+			h.Fatal(err)
+		}
+		fmt.Fprintf(&b, "%s %d\n", table, n)
+	}
+	return b.String()
+}
+
+// full makes a finished turn with a row in every table that a turn can have one in, and
+// all it said sent.
+func (h *house) whole(conv, key string) router.TurnRef {
+	h.Helper()
+	e := claiming(entry(conv, key, "hello "+key))
+	e.Event.Message.Attachments = []channels.Attachment{{ID: "f", Kind: channels.Document}}
+	ref := h.accept(e)[0].Claimed.TurnRef
+	h.commit(ref, agent.Step{
+		Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "{}"}},
+		Plan:  &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Detail: "x"}}}},
+	})
+	h.commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}}})
+	h.commit(ref, agent.Step{
+		Tasks:  []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskDone, Result: &tools.Result{End: tools.EndOK}}},
+		Review: &agent.Review{Status: "ok", Learn: "something"},
+	})
+	reply := *text("answer")
+	reply.Actions = []router.Action{{Code: router.HashCode(key), Kind: router.ActionChoice, Text: "yes", Number: 1, ExpiresAt: time.Now().Add(time.Hour)}}
+	reply.Read = true
+	h.commit(ref, agent.Step{Say: []agent.Say{{Position: -1, Text: "answer"}}, End: &agent.End{State: "done", Outcome: "answered"}}, reply)
+	return ref
+}
+
+// promise: L.retention
+func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		for i := range 120 { // more than two batches
+			h.whole("c1", fmt.Sprint("old", i))
+		}
+		e := control(entry("c1", "help", "/help"), router.EffectNone, "help")
+		e.Reply.Read = true
+		eve := entry("c9", "eve", "let me in")
+		eve.Class, eve.Person = router.ClassStranger, ""
+		bad := entry("c9", "bad", "")
+		bad.Class, bad.Reject, bad.Event.Raw = router.ClassRejected, "no", []byte("x")
+		h.accept(e, eve, bad)
+		h.later(2 * day)
+		young := h.whole("c1", "young")
+		if n := h.sweep(keepADay); n < 240 {
+			t.Errorf("%d rows were cleared away", n)
+		}
+		want := "turns 1\nmessages 2\nattachments 1\ndeliveries 1\nplans 1\ntasks 1\nreviews 1\nllm_calls 1\nllm_bodies 1\nactions 1\nrejected 0\n"
+		if got := h.counts("turns", "messages", "attachments", "deliveries", "plans", "tasks", "reviews", "llm_calls", "llm_bodies", "actions", "rejected"); got != want {
+			t.Errorf("what is left:\n%swant\n%s", got, want)
+		}
+		if got := h.counts("memories", "sessions", "event_keys"); got != "memories 121\nsessions 1\nevent_keys 124\n" {
+			t.Errorf("what is kept: %s", got) // what was learned stays, and so do the keys
+		}
+		if e, err := h.r.Explain(h.ctx, young.TurnID); err != nil || len(e.Attempts) != 1 || len(e.Said) != 1 {
+			t.Errorf("the young one: %+v, %v", e, err)
+		}
+		events, err := h.r.Events(h.ctx, "tg:c1", 0, 1000)
+		if err != nil || len(events) == 0 || events[0].TurnID != young.TurnID {
+			t.Errorf("events: %+v, %v", events, err)
+		}
+		// What was taken once is not taken again because its row is gone.
+		if a := h.accept(entry("c1", "old3", "hello old3"))[0]; !a.Duplicate {
+			t.Errorf("an old event is new: %+v", a)
+		}
+		h.later(31 * day)
+		h.sweep(keepADay)
+		if got := h.counts("event_keys"); got != "event_keys 1\n" {
+			t.Errorf("keys after 30 days: %s", got)
+		}
+	})
+}
+
+// promise: L.retention
+func TestSweepLeavesWhatIsOpen(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		running := h.begun("c1", "1")
+		h.accept(entry("c1", "2", "queued"))
+		sending := h.begun("c2", "3")
+		over := agent.Step{Say: []agent.Say{{Position: -1, Text: "a"}}, End: &agent.End{State: "done", Outcome: "answered"}}
+		h.commit(sending, over, *text("on its way"))
+		model := h.whole("c3", "4")
+		retry := h.begun("c3", "5")
+		if err := db.Write(h.ctx, true, fmt.Sprintf("UPDATE turns SET retry_of = %d WHERE id = %d", model.TurnID, retry.TurnID)); err != nil {
+			t.Fatal(err)
+		}
+		collected := entry("c4", "6", "one half")
+		collected.Mode, collected.CollectWindow = "collect", time.Minute
+		other := collected
+		other.Key, other.Event.Message.ID, other.Event.Message.Text = []byte("k"), "m7", "the other"
+		if a := h.accept(collected, other); !a[1].Merged {
+			t.Fatalf("%+v", a)
+		}
+		tables := []string{"turns", "messages", "deliveries", "plans", "llm_calls"}
+		before := h.counts(tables...)
+		h.later(2 * day)
+		h.sweep(keepADay)
+		if got := h.counts(tables...); got != before {
+			t.Errorf("what is open or on its way has gone:\n%swas\n%s", got, before)
+		}
+		// Once it is over and as old as that, it goes.
+		hold := h.hold()
+		d := h.begin(hold, "c2")
+		if _, err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliverySent}); err != nil {
+			t.Fatal(err)
+		}
+		for _, ref := range []router.TurnRef{running, retry} {
+			for next := (&router.Claimed{TurnRef: ref}); next != nil; {
+				next = h.commit(next.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
+			}
+		}
+		for _, c := range h.claim(9) {
+			h.commit(c.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
+		}
+		h.later(4 * day)
+		h.sweep(keepADay)
+		if got := h.counts(tables...); got != "turns 0\nmessages 0\ndeliveries 0\nplans 0\nllm_calls 0\n" {
+			t.Errorf("what is left:\n%s", got)
+		}
+	})
+}
+
+// While one engine sweeps, another does not; who lost its lease stops.
+func TestOneEngineSweeps(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	h := newHouse(t, db)
+	other, err := db.StartEngine(h.ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(context.Background())
+	h.whole("c1", "1")
+	h.later(2 * day)
+	if err := db.Write(h.ctx, true, "INSERT INTO leases (kind, name, owner, fence, taken_at) VALUES ('run', 'retention', "+nameOf(other.ID())+", 1, 0)"); err != nil {
+		t.Fatal(err)
+	}
+	if n := h.sweep(keepADay); n != 0 {
+		t.Errorf("%d rows cleared away beside another engine", n)
+	}
+	if n, err := other.Sweep(h.ctx, keepADay); n != 0 || err != nil {
+		t.Errorf("under a lease that it has already: %d, %v", n, err)
+	}
+	if err := other.Close(h.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := h.sweep(keepADay); n == 0 {
+		t.Error("nothing was cleared away after the other engine ended")
+	}
+}
+
+// Each query of a sweep that looks for what is old goes through an index, so that an
+// engine is as fast with a million rows as with none.
+//
+// promise: L.retention
+func TestSweepGoesThroughIndexes(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		for name, query := range store.SweepQueries() {
+			plan, err := db.Plan(h.ctx, query)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, line := range plan {
+				if db.Kind() == "sqlite" && strings.HasPrefix(line, "SCAN") && !strings.Contains(line, "INDEX") && !strings.HasPrefix(line, "SCAN x") ||
+					strings.Contains(line, "Seq Scan") || strings.Contains(line, "TEMP B-TREE FOR ORDER BY") {
+					t.Errorf("%s:\n%s", name, strings.Join(plan, "\n"))
+					break
+				}
+			}
+		}
+	})
+}
