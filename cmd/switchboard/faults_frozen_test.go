@@ -1,0 +1,134 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+)
+
+// ticking is a command that says when it lives, in Unix nanoseconds.
+const ticking = "echo began >> log.txt; for i in $(seq 1 1000); do date +%s%N >> ticks.txt; sleep 0.2; done; : "
+
+// ticks are the instants at which commands lived.
+func (r *rig) ticks() (list []time.Time) {
+	r.t.Helper()
+	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "ticks.txt"))
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			r.t.Error(err)
+		}
+		for _, word := range strings.Fields(string(data)) {
+			if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+				list = append(list, time.Unix(0, n))
+			}
+		}
+	}
+	return list
+}
+
+// The engine that holds the channel stands still for a minute, in the middle of a
+// send and with a command that runs on beside it. The other engine goes on for it;
+// the command has ended before that, and when the first one wakes up, it does
+// nothing that the other did.
+//
+// promise: P7.done-once
+func TestEngineFrozenForAMinute(t *testing.T) {
+	t.Parallel()
+	f := twoEngines(t, "", "u1", "u2", "u3")
+	mark := marker()
+	f.model.Handle(func(req llmtest.Request) llmtest.Reply {
+		if said(req) == "go" || req.Role != "planner" {
+			return doing(ticking + mark)(req)
+		}
+		return echo(req)
+	})
+	sending := make(chan struct{}, 100)
+	f.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+		if p.Conversation != "cu2" || strings.HasPrefix(p.Text, "(repeated)") {
+			return channelstest.Fault{}
+		}
+		sending <- struct{}{}
+		return channelstest.Fault{Delay: 2 * time.Second}
+	})
+	f.up()
+	f.platform.Say("cu1", "u1", "go")
+	f.await("the command runs", 20*time.Second, func() bool { return len(f.ticks()) > 0 })
+	holder := f.holder("play")
+	if turn := f.query("SELECT holders FROM turns"); len(turn) != 1 || f.owners()[ownersIn(turn[0][0])[0]] != holder {
+		t.Fatalf("the command runs elsewhere: %v", turn)
+	}
+	f.platform.Say("cu2", "u2", "hello")
+	<-sending
+	holder.freeze()
+	frozen := time.Now()
+	f.platform.Say("cu3", "u3", "anybody?")
+	f.await("u3 is answered by the other engine", 30*time.Second, func() bool { return slices.Contains(f.shown("u3"), "heard: anybody?") })
+	t.Logf("u3 answered %s after the freeze", time.Since(frozen).Round(10*time.Millisecond))
+	f.await("u1 is told", 30*time.Second, func() bool { return slices.Contains(f.shown("u1"), "It was cut off.") })
+	t.Logf("u1 told %s after the freeze", time.Since(frozen).Round(10*time.Millisecond))
+	time.Sleep(time.Until(frozen.Add(time.Minute)))
+	holder.thaw()
+	time.Sleep(5 * time.Second) // whatever it still wants to do
+
+	ticks := f.ticks()
+	last := slices.MaxFunc(ticks, time.Time.Compare)
+	taken := f.takenOver("go")
+	t.Logf("the command lived for %s of the freeze; its turn was taken over after %s", last.Sub(frozen).Round(10*time.Millisecond), taken.Sub(frozen).Round(10*time.Millisecond))
+	if last.After(taken) {
+		t.Errorf("the command lived %s beside the other holder of its turn", last.Sub(taken))
+	}
+	if left := marked(mark); len(left) > 0 {
+		t.Errorf("the command lives on: %v", left)
+	}
+	if got := f.written(); len(got) != 1 {
+		t.Errorf("the command began %d times", len(got))
+	}
+	replan := "That did not work: it did not end well. I am planning again."
+	if got := f.shown("u1"); !slices.Equal(got, []string{replan, "It was cut off."}) {
+		t.Errorf("u1 reads %q", got)
+	}
+	// It had reached the platform; nobody knew.
+	if got := f.shown("u2"); !slices.Equal(got, []string{"heard: hello", "(repeated) heard: hello"}) {
+		t.Errorf("u2 reads %q", got)
+	}
+	if got := f.shown("u3"); !slices.Equal(got, []string{"heard: anybody?"}) {
+		t.Errorf("u3 reads %q", got)
+	}
+	if n := f.count("SELECT count(*) FROM turns WHERE state <> 'done'"); n > 0 {
+		t.Errorf("%d turns are not done", n)
+	}
+
+	holder.mustLive()
+	f.other(holder).kill() // who was frozen serves again
+	if got := f.ask("u3", "and now?", 30*time.Second); got != "heard: and now?" {
+		t.Errorf("answer %q", got)
+	}
+	holder.stop()
+}
+
+// takenOver is when the turn with that text was set running by its second holder.
+func (f *fleet) takenOver(text string) time.Time {
+	f.t.Helper()
+	rows := f.query("SELECT t.holders FROM turns t JOIN messages m ON m.turn_id = t.id WHERE m.direction = 'in' AND m.text = $1", text)
+	if len(rows) != 1 {
+		f.t.Fatalf("%d turns say %q", len(rows), text)
+	}
+	words := strings.Fields(rows[0][0])
+	if len(words) != 2 {
+		f.t.Fatalf("the turn %q was held by %q", text, words)
+	}
+	micros, err := strconv.ParseInt(words[1][strings.LastIndex(words[1], ":")+1:], 10, 64)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return time.UnixMicro(micros)
+}
