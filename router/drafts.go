@@ -2,8 +2,9 @@ package router
 
 import (
 	"context"
-	"switchboard/channels"
 	"time"
+
+	"switchboard/channels"
 )
 
 // Drafts holds what is shown of messages before they are there. The turn writes under

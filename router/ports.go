@@ -313,7 +313,7 @@ type TurnData struct {
 	Asked time.Time
 	// Away is for how long nobody worked on the turn after it had begun; it is in
 	// Turn.StartedAt, so that turn_timeout does not count it.
-	Away time.Duration
+	Away     time.Duration
 	lateSaid bool
 	// Resumed counts how often the turn was taken over from an engine that died,
 	// since its latest committed step.

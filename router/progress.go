@@ -3,10 +3,11 @@ package router
 import (
 	"context"
 	"errors"
-	"switchboard/agent"
-	"switchboard/channels"
 	"sync"
 	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
 )
 
 const (

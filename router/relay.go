@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+
 	"switchboard/channels"
 )
 

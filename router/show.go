@@ -3,10 +3,11 @@ package router
 import (
 	"context"
 	"errors"
-	"switchboard/channels"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"switchboard/channels"
 )
 
 // A show brings one draft to the platform: the latest text alone, no faster than the

@@ -5,9 +5,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"switchboard/channels"
 	"sync"
 	"time"
+
+	"switchboard/channels"
 )
 
 const (

@@ -2,8 +2,9 @@ package router
 
 import (
 	"context"
-	"switchboard/channels"
 	"time"
+
+	"switchboard/channels"
 )
 
 const (

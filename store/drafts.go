@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+
 	"switchboard/channels"
 	"switchboard/router"
 )
