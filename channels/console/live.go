@@ -212,7 +212,7 @@ func (f *feed) events(ctx context.Context) (whole bool, err error) {
 // delta writes what is new of the text that grows.
 func (f *feed) delta(now growing) (wrote bool, err error) {
 	event, some := now.since(f.known)
-	if !some || now == f.past {
+	if !some || now.text != "" && now == f.past {
 		return false, nil
 	}
 	_ = f.out.SetWriteDeadline(time.Now().Add(writePatience))

@@ -46,7 +46,13 @@ func (s *screen) draw(above string, now scene) {
 		rows = rows[first:min(len(rows), first+most)]
 		cursor.row -= first
 	}
-	live := now.live[max(0, len(now.live)-(most-len(rows))):]
+	live := now.live
+	if room := most - len(rows); len(live) > room {
+		live = slices.Clone(live[len(live)-room:])
+		for i := range min(1, room) {
+			live[i] = "…"
+		}
+	}
 	cursor.row += len(live)
 	rows = slices.Concat(live, rows)
 
@@ -87,7 +93,11 @@ func (s *screen) paint(out *strings.Builder, rows []string) {
 		if i > 0 {
 			out.WriteString("\r\n")
 		}
-		if old := same + i; old < len(s.rows) && !strings.HasPrefix(row, s.rows[old]) {
+		old := same + i
+		if i < len(rows)-same-1 && old < len(s.rows) && row == s.rows[old] {
+			continue
+		}
+		if old < len(s.rows) && !strings.HasPrefix(row, s.rows[old]) {
 			out.WriteString("\x1b[K")
 		}
 		out.WriteString(row)

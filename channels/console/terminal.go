@@ -288,6 +288,7 @@ func (t *terminal) event(e channels.SessionEvent) {
 			t.print(keysHelp)
 		}
 	}
+	t.draw("")
 	t.shown()
 }
 

@@ -1,0 +1,411 @@
+package console
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/creack/pty"
+
+	"switchboard/channels"
+)
+
+// grow shows text as the router does.
+func (u *turn) grow(text string) bool { return u.e.channel.Stream(u.conv, u.id, text) }
+
+// ends answers as the router does: the message, then the end of what grew.
+func (u *turn) ends(text string) {
+	u.say(text, true, false)
+	u.grow("")
+	u.raw("turn", `{"state":"done","outcome":"answered"}`)
+}
+
+// shows waits until the screen is what ok wants.
+func (s *seat) shows(what string, ok func(lines []string) bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		lines, _ := picture(s.screen.String(), s.width)
+		if ok(lines) {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the screen never shows %s:\n%s", what, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// standing waits until the screen is these lines, whole.
+func (s *seat) standing(want ...string) {
+	s.t.Helper()
+	s.shows(fmt.Sprintf("%q", want), func(lines []string) bool { return slices.Equal(lines, want) })
+}
+
+// promise: L.readers-see-it-grow
+func TestTerminalShowsAnAnswerGrow(t *testing.T) {
+	t.Parallel()
+	next := make(chan string)
+	s := sit(t, newEngine(t, func(_ string, u *turn) {
+		for text := range next {
+			if text == "." {
+				break
+			}
+			u.grow(text)
+		}
+		u.ends("Title\n\nalpha **beta** gamma\n\ndelta")
+	}), nil)
+	s.press("go\r")
+	next <- "Ti"
+	s.standing("> go", "Ti", ">")
+	next <- "Title\n\nalpha **be"
+	s.standing("> go", "Title", "", "alpha **be", ">")
+	s.press("half a ")
+	next <- "Title\n\nalpha **beta** gamma\n\nde"
+	s.standing("> go", "Title", "", "alpha beta gamma", "", "de", "> half a")
+	next <- "."
+	s.standing("> go", "Title", "", "alpha beta gamma", "", "delta", "> half a")
+	if n := strings.Count(s.screen.String(), "gamma"); n != 1 {
+		t.Errorf("a row that stood there was drawn %d times:\n%q", n, s.screen.String())
+	}
+	s.press("line")
+	s.standing("> go", "Title", "", "alpha beta gamma", "", "delta", "> half a line")
+	s.press("\x15\x04")
+	s.left()
+}
+
+func TestTextThatIsTakenBackIsGone(t *testing.T) {
+	t.Parallel()
+	step := make(chan struct{})
+	s := sit(t, newEngine(t, func(_ string, u *turn) {
+		u.grow("one two three")
+		<-step
+		u.grow("")
+		<-step
+		u.grow("one too")
+		<-step
+		u.ends("one too many")
+	}), nil)
+	s.press("go\r")
+	s.standing("> go", "one two three", ">")
+	step <- struct{}{}
+	s.standing("> go", ">")
+	step <- struct{}{}
+	s.standing("> go", "one too", ">")
+	step <- struct{}{}
+	s.standing("> go", "one too many", ">")
+	s.press("\x04")
+	s.left()
+}
+
+// What is sent while a text grows stands above it, and the text below both.
+func TestWritingWhileATextGrows(t *testing.T) {
+	t.Parallel()
+	step := make(chan struct{})
+	s := sit(t, newEngine(t, func(text string, u *turn) {
+		if text != "go" {
+			return
+		}
+		u.grow("one")
+		<-step
+		u.grow("one two")
+		<-step
+		u.ends("one two three")
+	}), nil)
+	s.press("go\r")
+	s.standing("> go", "one", ">")
+	s.press("and more\r")
+	s.standing("> go", "> and more", "one", ">")
+	step <- struct{}{}
+	s.standing("> go", "> and more", "one two", ">")
+	step <- struct{}{}
+	s.standing("> go", "> and more", "one two three", ">")
+	s.press("\x03")
+	s.await("cancelling") // "and more" still runs
+	s.press("\x03")
+	s.left()
+}
+
+// On any window, with characters of any width, the text grows as it will stand there,
+// and the message takes its place without a trace.
+func TestTextGrowsOnAnyWindow(t *testing.T) {
+	t.Parallel()
+	const text = "日本語のテキスト and **words** 👨‍👩‍👧 é\n\n- item with more words\n- 2\n\n```\nlong long code line\n```\nend"
+	for _, columns := range []int{7, 10, 23, 60} {
+		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+			t.Parallel()
+			steps := make(chan string)
+			s := sit(t, newEngine(t, func(_ string, u *turn) {
+				for part := range steps {
+					u.grow(part)
+				}
+				u.ends(text)
+			}), nil)
+			s.resize(columns)
+			s.press("go\r")
+			s.standing("> go", ">")
+			at := func(text string) []string {
+				rows := []string{"> go"}
+				for row := range strings.SplitSeq(wrap(rendered(text), columns), "\n") {
+					rows = append(rows, strings.TrimRight(row, " "))
+				}
+				return append(rows, ">")
+			}
+			for i := range text {
+				if i%9 == 4 {
+					steps <- text[:i]
+					s.standing(at(text[:i])...)
+				}
+			}
+			close(steps)
+			s.standing(at(text)...)
+			s.press("\x04")
+			s.left()
+		})
+	}
+}
+
+// Of a text higher than the window its end is seen, and all of the message.
+func TestTextHigherThanTheWindow(t *testing.T) {
+	t.Parallel()
+	var lines []string
+	for i := range 30 {
+		lines = append(lines, fmt.Sprintf("line %d", i))
+	}
+	text := strings.Join(lines, "\n\n")
+	step := make(chan struct{})
+	s := sit(t, newEngine(t, func(_ string, u *turn) {
+		u.grow(text[:strings.Index(text, "line 20")+3])
+		<-step
+		u.ends(text)
+	}), nil)
+	if err := pty.Setsize(s.tty, &pty.Winsize{Rows: 8, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	s.width = 80
+	s.press("go\r")
+	s.standing("> go", "…", "line 18", "", "line 19", "", "lin", ">")
+	step <- struct{}{}
+	s.shows("all", func(shown []string) bool {
+		return len(shown) == 61 && shown[1] == "line 0" && shown[59] == "line 29" && shown[60] == ">" && !slices.Contains(shown, "…")
+	})
+	s.press("\x04")
+	s.left()
+}
+
+// Who comes while a text grows sees all of it, and so does who comes back.
+func TestTextIsWholeForWhoConnects(t *testing.T) {
+	t.Parallel()
+	step := make(chan struct{})
+	e := newEngine(t, func(_ string, u *turn) {
+		if u.grow("one") {
+			<-step
+		}
+		<-step
+		u.grow("one two")
+		<-step
+		u.ends("one two three")
+	})
+	first := sit(t, e, nil)
+	first.press("go\r")
+	first.standing("> go", "one", ">")
+	second := sit(t, e, nil)
+	second.shows("the text", func(lines []string) bool { return slices.Contains(lines, "one") })
+	step <- struct{}{}
+	e.restart(t)
+	first.await("connected again")
+	step <- struct{}{}
+	for _, s := range []*seat{first, second} {
+		s.shows("more of it", func(lines []string) bool { return slices.Contains(lines, "one two") && !slices.Contains(lines, "one") })
+	}
+	step <- struct{}{}
+	for _, s := range []*seat{first, second} {
+		s.shows("the message", func(lines []string) bool {
+			return slices.Contains(lines, "one two three") && !slices.Contains(lines, "one two")
+		})
+		s.press("\x04")
+		s.left()
+	}
+}
+
+// promise: L.readers-see-it-grow
+func TestNothingOfATextReachesAPipe(t *testing.T) {
+	t.Parallel()
+	var seen, unseen bool
+	e := newEngine(t, func(_ string, u *turn) {
+		unseen = u.grow("never to be seen")
+		time.Sleep(3 * deltaEvery)
+		u.ends("answer")
+	})
+	var out, errs buffer
+	if err := Chat(t.Context(), e.client, Options{Session: "default", Person: "ada", In: strings.NewReader("go\n"), Out: &out, Err: &errs}); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "answer\n" || strings.Contains(errs.String(), "never") {
+		t.Errorf("out %q, err %q", out.String(), errs.String())
+	}
+	conv, _ := conversationID("ada", "default")
+	if unseen || e.channel.Stream("somebody", 1, "x") || e.channel.Stream("somebody", 1, "") {
+		t.Error("a text is said to be shown where nobody looks")
+	}
+	s := sit(t, e, nil)
+	for range 1000 { // until the stream of events is there
+		if seen = e.channel.Stream(conv, 1, "x"); seen {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if !seen {
+		t.Error("a text is said not to be shown where somebody looks")
+	}
+	s.press("\x04")
+	s.left()
+}
+
+// A client is told of a message before the end of the text that it takes the place of,
+// whenever it is told; then of nothing more.
+//
+// promise: L.readers-see-it-grow
+func TestMessageTakesTheTextsPlace(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, echo)
+	conv, err := conversationID("ada", "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://engine"+PathEvents+"?session=default&person=ada&after=0&live=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := e.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	const rounds = 40
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := range rounds {
+			u := &turn{e: e, conv: conv, id: int64(1 + i)}
+			u.grow("some")
+			time.Sleep(time.Duration(i) * 2 * time.Millisecond)
+			u.grow("some text")
+			u.say("some text", true, false)
+			if i%3 == 1 {
+				time.Sleep(deltaEvery + 20*time.Millisecond) // the end of the text is late
+			}
+			u.grow("")
+		}
+	})
+	text, said, lines := growing{}, 0, bufio.NewScanner(response.Body)
+	for said < rounds && lines.Scan() {
+		var event channels.SessionEvent
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case event.Kind != kindDelta:
+			said++
+			if text.turn == event.TurnID && text.text != "some" && text.text != "some text" {
+				t.Errorf("turn %d: %q stands there when its message comes", event.TurnID, text.text)
+			}
+			text.ended(event)
+		case event.N != 0:
+			t.Errorf("a delta has the number %d", event.N)
+		default:
+			if text.add(event); text.text == "" || event.TurnID <= int64(said) {
+				t.Errorf("after %d messages turn %d shows %q", said, event.TurnID, text.text)
+			}
+		}
+	}
+	writing.Wait()
+	if said < rounds {
+		t.Errorf("%d messages, error %v", said, lines.Err())
+	}
+}
+
+func TestTerminalShowsWhatIsAhead(t *testing.T) {
+	t.Parallel()
+	step := make(chan struct{})
+	s := sit(t, newEngine(t, func(_ string, u *turn) {
+		u.raw("plan", `{"attempt":0,"goal":"look","count":3,"tasks":[{"type":"exec","detail":"ls -l"},{"type":"tool","tool":"time","detail":"ask"},{"type":"msg","detail":"tell"}]}`)
+		<-step
+		u.raw("task", `{"attempt":0,"position":0,"type":"exec","state":"running"}`)
+		<-step
+		u.raw("task", `{"attempt":0,"position":0,"type":"exec","state":"done"}`)
+		u.raw("task", `{"attempt":0,"position":1,"type":"tool","state":"running"}`)
+		<-step
+		u.raw("task", `{"attempt":0,"position":1,"type":"tool","state":"failed","code":"nope"}`)
+		u.grow("It did")
+		<-step
+		u.ends("It did not work.")
+	}), nil)
+	s.press("go\r")
+	s.standing("> go", "goal: look", "then 1. run a command: ls -l", "then 2. time: ask", ">")
+	step <- struct{}{}
+	s.standing("> go", "goal: look", "now 1. run a command: ls -l", "then 2. time: ask", ">")
+	step <- struct{}{}
+	s.standing("> go", "goal: look", "ok 1. run a command: ls -l", "now 2. time: ask", ">")
+	step <- struct{}{}
+	s.standing("> go", "goal: look", "ok 1. run a command: ls -l", "failed 2. time: ask: nope", "It did", ">")
+	step <- struct{}{}
+	s.standing("> go", "goal: look", "ok 1. run a command: ls -l", "failed 2. time: ask: nope", "It did not work.", ">")
+	s.press("\x04")
+	s.left()
+}
+
+// As long as what was cancelled has not ended a second Ctrl-C leaves, however late.
+func TestSecondInterruptLeaves(t *testing.T) {
+	t.Parallel()
+	stop := make(chan struct{})
+	defer close(stop)
+	s := sit(t, newEngine(t, func(text string, _ *turn) {
+		if text != "/cancel" {
+			<-stop
+		}
+	}), nil)
+	s.press("long\r")
+	time.Sleep(100 * time.Millisecond) // the turn's start has to be seen first
+	s.press("\x03")
+	s.await("cancelling")
+	time.Sleep(armedFor + 100*time.Millisecond)
+	s.press("\x03")
+	s.left()
+}
+
+// What a client makes of the deltas is what was to be shown.
+func FuzzDeltas(f *testing.F) {
+	f.Add("one", "one two", int64(1), int64(1))
+	f.Add("é", "è", int64(1), int64(1))
+	f.Add("日本", "日", int64(1), int64(2))
+	f.Add("x", "", int64(1), int64(0))
+	f.Fuzz(func(t *testing.T, before, after string, one, two int64) {
+		if !utf8.ValidString(before) || !utf8.ValidString(after) {
+			t.Skip("the router gives valid text")
+		}
+		known, now := growing{one, before}, growing{two, after}
+		event, some := now.since(known)
+		if some == (known == now) {
+			t.Errorf("%+v to %+v: some is %v", known, now, some)
+		}
+		if !some {
+			return
+		}
+		raw, err := json.Marshal(event)
+		var read channels.SessionEvent
+		if err != nil || json.Unmarshal(raw, &read) != nil {
+			t.Fatal(err)
+		}
+		if known.add(read); known.text != after {
+			t.Errorf("shows %q, want %q, after %s", known.text, after, raw)
+		}
+	})
+}
