@@ -13,6 +13,7 @@ import (
 const (
 	callAccept = `SELECT sb_accept($1, $2, $3)`
 	callStep   = `SELECT sb_step($1, $2, $3, $4, $5)`
+	callClaim  = `SELECT sb_claim($1, $2, $3, $4)`
 	callBegin  = `SELECT sb_begin($1, $2, $3, $4)`
 	callSettle = `SELECT sb_settle($1, $2, $3, $4)`
 )
