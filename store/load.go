@@ -90,7 +90,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 		}
 		return nil, errors.Join(err, router.ErrFenced)
 	}
-	turn.StartedAt, d.Asked, d.Away = instant(started+away), instant(asked), instant(away).Sub(instant(0))
+	turn.StartedAt, d.Asked, d.Away = instant(started+away), instant(asked), time.Duration(away)*time.Microsecond
 	m.At = saidAt(happened, created)
 	if attachments > 0 {
 		files, err := t.attachments(m.ID)

@@ -1,0 +1,289 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// retry is /retry; of is the message replied to.
+func retry(conv, key, of string) router.Entry {
+	e := entry(conv, key, "/retry")
+	e.Retry, e.Tell = &router.Retry{Of: channels.MessageID(of)}, telling
+	return e
+}
+
+func telling(_ channels.Event, s router.Situation) *router.Reply { return text(string(s)) }
+
+// answers are the replies to a session's commands.
+func (h *house) answers(conv string) (list []string) {
+	h.Helper()
+	events, err := h.r.Events(h.ctx, "tg:"+conv, 0, 1000)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Message != nil && e.Message.Direction == "out" {
+			list = append(list, e.Message.Text)
+		}
+	}
+	return list
+}
+
+// A retry loads what was asked, as it reads now, with all that was merged into it, and
+// what was done; its own message only asks for it.
+func TestRetryLoadsTheOriginal(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.accept(claiming(withFile(entry("c", "1", "one"), "f", 7)))[0].Claimed.TurnRef
+		h.one(mode(entry("c", "2", "two"), "steer"))
+		h.absorb(ref, 0)
+		h.one(edited("c", "1", "e0", "one, while it ran", "steer"))
+		h.absorb(ref, 0)
+		h.commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Detail: "pay"}}}}})
+		h.commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}}})
+		h.commit(ref, agent.Step{
+			Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskDone, Result: &tools.Result{End: tools.EndOK, Output: "paid"}}},
+			End:   &agent.End{State: "failed", Outcome: "timeout"},
+		})
+		h.one(edited("c", "2", "e1", "two, changed", "steer"))
+		a := h.one(claiming(retry("c", "3", "m2")))
+		if a.Claimed == nil || a.Told {
+			t.Fatalf("%+v", a)
+		}
+		again := a.Claimed.TurnRef
+		// A message that comes while a retry waits or runs is not lost either.
+		d := h.load(again)
+		m := d.Turn.Message
+		if !d.Retry || m.Text != "one, while it ran\n\ntwo, changed" || m.Author != "marco" || d.ReplyTo != "m3" {
+			t.Errorf("it answers %+v to %s", m, d.ReplyTo)
+		}
+		if len(d.State.Former) != 1 || d.State.Former[0].Outcome != "timeout" || d.State.Former[0].Plans[0].Tasks[0].Result.Output != "paid" {
+			t.Errorf("what was done: %+v", d.State.Former)
+		}
+		// A task that was done before comes to its end without having run.
+		h.commit(again, agent.Step{
+			Plan:  &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Detail: "pay"}}}},
+			Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskDone, Result: &tools.Result{End: tools.EndOK, Code: agent.CodeDoneBefore, Output: "paid"}}},
+		})
+		if row := h.load(again).State.Plans[0].Tasks[0]; row.State != agent.TaskDone || row.Result.Code != agent.CodeDoneBefore {
+			t.Errorf("the task is %+v", row)
+		}
+		if a := h.one(retry("c", "4", "")); !a.Told || a.TurnID != 0 {
+			t.Errorf("beside an open retry: %+v", a)
+		}
+		h.commit(again, end("done", "answered"))
+		a = h.one(claiming(retry("c", "5", "")))
+		if d := h.load(a.Claimed.TurnRef); d.Turn.Message.Text != m.Text || len(d.State.Former) != 2 {
+			t.Errorf("a retry of a retry answers %q after %d", d.Turn.Message.Text, len(d.State.Former))
+		}
+		if v, err := h.r.Turn(h.ctx, a.TurnID, false); err != nil || v.RetryOf != ref.TurnID {
+			t.Errorf("linked to %+v, %v", v, err)
+		}
+		if got := h.answers("c"); !slices.Equal(got, []string{"retry_open"}) {
+			t.Errorf("said %q", got)
+		}
+	})
+}
+
+// A credential that is found when a message is tried again goes from where it was
+// typed.
+//
+// promise: P6.secrets-refused
+func TestRetryRedactsTheOriginal(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.accept(claiming(entry("c", "1", "it is hunter2")))[0].Claimed.TurnRef
+		h.commit(ref, agent.Step{
+			Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "hunter2?"}},
+			Plan:  &agent.PlanRow{Goal: "hunter2", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg, Detail: "say hunter2"}}}},
+			End:   &agent.End{State: "failed", Outcome: "model_error"},
+		})
+		again := h.one(claiming(retry("c", "2", ""))).Claimed.TurnRef
+		h.commit(again, agent.Step{Redact: []string{"hunter2"}, End: &agent.End{State: "failed", Outcome: "not_available"}})
+		for _, query := range []string{
+			"SELECT count(*) FROM messages WHERE text LIKE '%hunter2%'", "SELECT count(*) FROM plans WHERE goal LIKE '%hunter2%'",
+			"SELECT count(*) FROM tasks WHERE detail LIKE '%hunter2%'",
+		} {
+			if n, err := db.Count(h.ctx, query); err != nil || n != 0 {
+				t.Errorf("%s: %d, %v", query, n, err)
+			}
+		}
+		a := h.one(claiming(retry("c", "3", "")))
+		if d := h.load(a.Claimed.TurnRef); d.Turn.Message.Text != "it is [redacted]" || strings.Contains(fmt.Sprint(d.State.Former), "hunter2") {
+			t.Errorf("tried again: %+v", d)
+		}
+	})
+}
+
+// An edit of a waiting /retry makes it a message like any other, and an original that is
+// taken back, or kept no more, leaves nothing to do again.
+func TestRetryThatLosesItsSense(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		for i, conv := range []string{"edited", "deleted", "gone"} {
+			h.commit(h.begun(conv, fmt.Sprint("a", i)), end("done", "answered"))
+		}
+		again := h.one(retry("edited", "r0", ""))
+		h.one(edited("edited", "r0", "e0", "something else", "steer"))
+		list := h.claim(1)
+		if len(list) != 1 || list[0].TurnID != again.TurnID {
+			t.Fatalf("claimed %+v", list)
+		}
+		if d := h.load(list[0].TurnRef); d.Retry || d.Turn.Message.Text != "something else" {
+			t.Errorf("edited, it answers %q (retry %v)", d.Turn.Message.Text, d.Retry)
+		}
+		again = h.one(retry("deleted", "r1", ""))
+		h.one(deleted("deleted", "a1", "d1"))
+		h.is(again.TurnID, "cancelled")
+
+		running := h.one(claiming(retry("gone", "r2", ""))).Claimed.TurnRef
+		former := h.load(running)
+		if former.Turn.Message.Text == "" {
+			t.Fatal("nothing to begin with")
+		}
+		if err := db.Write(h.ctx, true,
+			"UPDATE messages SET turn_id = NULL WHERE direction = 'in' AND text = 'hello a2'",
+		); err != nil {
+			t.Fatal(err)
+		}
+		if d := h.load(running); !d.Retry || d.Turn.Message.Text != "" {
+			t.Errorf("without the original it answers %q", d.Turn.Message.Text)
+		}
+	})
+}
+
+// A retry is merged into nothing; what is collected behind it is answered with it.
+func TestRetryIsNotMerged(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		first := h.begun("c", "1")
+		h.commit(first, end("done", "answered"))
+		running := h.begun("c", "2")
+		again := h.one(mode(retry("c", "3", "m1"), "steer"))
+		if list := h.absorb(running, 0); len(list) != 0 {
+			t.Errorf("absorbed %q", texts(list))
+		}
+		if a := h.one(mode(entry("c", "4", "and this"), "collect")); !a.Merged || a.TurnID != again.TurnID {
+			t.Errorf("collected %+v", a)
+		}
+		next := h.commit(running, end("done", "answered"))
+		if d := h.load(next.TurnRef); d.Turn.Message.Text != "hello 1\n\nand this" || d.ReplyTo != "m4" {
+			t.Errorf("it answers %q to %s", d.Turn.Message.Text, d.ReplyTo)
+		}
+	})
+}
+
+// asked is an entry that its person wrote so long ago.
+func askedAgo(e router.Entry, ago time.Duration) router.Entry {
+	e.Asked = time.Now().Add(-ago)
+	return e
+}
+
+func (h *house) backlog(ref router.TurnRef) (turns []int64) {
+	h.Helper()
+	list, err := h.r.Backlog(h.ctx, ref, 15*time.Minute)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for _, w := range list {
+		turns = append(turns, w.Turn)
+	}
+	return turns
+}
+
+// What waited while the session was left alone is a backlog; what waited because it was
+// busy is none.
+//
+// promise: P3.never-late-unsaid
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		stale := h.accept(
+			claiming(askedAgo(entry("c", "1", "one"), 3*time.Hour)), askedAgo(entry("c", "2", "two"), 2*time.Hour),
+			by(askedAgo(entry("c", "3", "another's"), 2*time.Hour), "ann"), entry("c", "4", "just now"),
+		)
+		ref := stale[0].Claimed.TurnRef
+		if got, want := h.backlog(ref), []int64{ref.TurnID, stale[1].TurnID}; !slices.Equal(got, want) {
+			t.Errorf("the backlog is %v, want %v", got, want)
+		}
+		step := agent.Step{Say: []agent.Say{{Notice: true, Text: "shall I?"}}, End: &agent.End{State: "done", Outcome: "stale"}}
+		next, err := h.r.Offer(h.ctx, ref, []int64{stale[1].TurnID}, step, *text("shall I?"))
+		if err != nil || next == nil || next.TurnID != stale[2].TurnID {
+			t.Fatalf("offered: %+v, %v", next, err)
+		}
+		h.is(stale[1].TurnID, "merged")
+		if got := h.backlog(next.TurnRef); !slices.Equal(got, []int64{stale[2].TurnID}) {
+			t.Errorf("an offer to another person counts as work: %v", got)
+		}
+		if _, err := h.r.Offer(h.ctx, next.TurnRef, []int64{stale[1].TurnID}, step, *text("again")); err == nil {
+			t.Error("merged twice")
+		}
+		next = h.commit(next.TurnRef, end("done", "stale"))
+		if got := h.backlog(next.TurnRef); len(got) != 0 {
+			t.Errorf("asked just now, it is stale: %v", got)
+		}
+		h.commit(next.TurnRef, end("done", "answered"))
+		// The turn before it ended a moment ago: the session was busy.
+		busy := h.one(claiming(askedAgo(entry("c", "5", "waited"), time.Hour))).Claimed.TurnRef
+		if got := h.backlog(busy); len(got) != 0 {
+			t.Errorf("a busy session is stale: %v", got)
+		}
+	})
+}
+
+// The time that nobody worked on a turn is counted, once, and what was asked in that
+// time is stale although a turn ended since.
+//
+// promise: P3.never-late-unsaid
+func TestResumeCountsTheTimeAway(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		resume := func() time.Duration {
+			t.Helper()
+			away, err := h.r.Resume(h.ctx, ref, 15*time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return away.Round(time.Minute)
+		}
+		if got := resume(); got != 0 {
+			t.Errorf("at once it was away %s", got)
+		}
+		began := h.load(ref).Turn.StartedAt
+		h.later(3 * time.Hour)
+		if got := resume(); got != 3*time.Hour {
+			t.Errorf("it was away %s", got)
+		}
+		h.later(3*time.Hour + 10*time.Minute)
+		if got := resume(); got != 3*time.Hour {
+			t.Errorf("a short pause is counted: %s", got)
+		}
+		if d := h.load(ref); d.Away.Round(time.Minute) != 3*time.Hour || d.Turn.StartedAt.Sub(began).Round(time.Minute) != 3*time.Hour {
+			t.Errorf("loaded: away %s, began %s later", d.Away, d.Turn.StartedAt.Sub(began))
+		}
+		meanwhile := entry("c", "2", "meanwhile")
+		meanwhile.Asked = time.Now().Add(time.Hour)
+		h.one(meanwhile)
+		next := h.commit(ref, end("done", "answered"))
+		if got := h.backlog(next.TurnRef); !slices.Equal(got, []int64{next.TurnID}) {
+			t.Errorf("asked while the turn before was left alone: %v", got)
+		}
+	})
+}
