@@ -44,6 +44,7 @@ type cli struct {
 	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not."`
 	Channel  channelCmd  `cmd:"" help:"How the channels are."`
 	Person   personCmd   `cmd:"" help:"Who is let in."`
+	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do."`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
 	Dev      devCmd      `cmd:"" help:"A fake platform with a page, to try a channel with no account."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
@@ -58,7 +59,6 @@ type cli struct {
 	Restore    later `cmd:"" hidden:""`
 	Secret     later `cmd:"" hidden:""`
 	Audit      later `cmd:"" hidden:""`
-	Prompt     later `cmd:"" hidden:""`
 	Completion later `cmd:"" hidden:""`
 }
 
