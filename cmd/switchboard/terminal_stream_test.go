@@ -1,0 +1,67 @@
+package main_test
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+)
+
+// slowly is a plan with that ready answer, a word at a time.
+func slowly(answer string, hangAt int) llmtest.Reply {
+	plan := llmtest.Plan("answer", llmtest.Answer(answer))
+	before, after, _ := strings.Cut(plan, answer)
+	pieces := append([]string{before}, strings.SplitAfter(answer, " ")...)
+	return llmtest.Reply{Text: plan, Pieces: append(pieces, after), Pause: 30 * time.Millisecond, HangAt: hangAt}
+}
+
+// On a terminal an answer is seen while the model writes it, and Ctrl-C ends it there;
+// in a pipe only the whole answer is.
+func TestAnswersGrowOnATerminal(t *testing.T) {
+	t.Parallel()
+	const long = "alpha beta gamma delta epsilon zeta eta theta iota kappa"
+	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+		switch {
+		case req.Role == "worker":
+			return llmtest.Reply{Text: long, Pause: 30 * time.Millisecond}
+		case req.Has("work on it"):
+			return llmtest.Text(llmtest.Plan("write", llmtest.Msg("write something")))
+		case req.Has("never end"):
+			return slowly(long, 4)
+		}
+		return slowly(long, 0)
+	})
+	r.up()
+	s := onTerminal(t, r, []string{"NO_COLOR=1"}, "chat")
+	s.await(0, "> ")
+	for _, text := range []string{"tell me", "work on it"} {
+		mark := s.press(text + "\r")
+		s.await(mark, "beta")
+		if strings.Contains(s.shown.String()[mark:], "theta") {
+			t.Errorf("%s: the beginning came with the end:\n%q", text, s.shown.String()[mark:])
+		}
+		s.await(mark, "kappa\r\n")
+		time.Sleep(200 * time.Millisecond) // the turn's end comes behind
+	}
+	mark := s.press("never end\r")
+	s.await(mark, "gamma")
+	mark = s.press(ctrlC)
+	s.await(mark, "cancelling")
+	s.await(mark, "Cancelled.")
+	s.await(s.press("/whoami\r"), "You are owner")
+	mark = s.press("never end again\r")
+	s.await(mark, "gamma")
+	s.press(ctrlC)
+	s.press(ctrlC)
+	s.leaves()
+
+	cmd := exec.Command(binary.path, "--config", r.config, "chat", "--session", "piped")
+	var out, errs bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = r.dir, environ(), strings.NewReader("tell me\n"), &out, &errs
+	if err := cmd.Run(); err != nil || out.String() != long+"\n" || strings.Contains(errs.String(), "alpha") {
+		t.Errorf("%v, stdout %q, stderr %q", err, out.String(), errs.String())
+	}
+}
