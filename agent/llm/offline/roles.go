@@ -95,11 +95,11 @@ func (p planner) look(tool, what string, known map[string]any) (plan, bool) {
 	return p.act("show "+what, "Show the person "+what+".", p.use(tool, "Look up "+what+".", known)), true
 }
 
-// judge believes the word with which the task ended: "Ended: ok".
+// judge believes the word with which the task ended: "Ended: ok", or "ok (why)".
 func judge(p prompt) map[string]any {
 	out := p["Output"]
 	end := out.field("Ended")
-	if end == "" || end == "ok" {
+	if word, _, _ := strings.Cut(end, " "); word == "" || word == "ok" {
 		return map[string]any{"status": "ok", "reason": nil, "learn": nil}
 	}
 	reason := "the task ended with " + end
