@@ -33,6 +33,27 @@ func BenchmarkCompleteOwn(b *testing.B) {
 	run(b, m, llm.Offline)
 }
 
+// BenchmarkStreamOwn is the same with an answer of 200 words, a word an event.
+func BenchmarkStreamOwn(b *testing.B) {
+	const event = "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"},\"finish_reason\":null}]}\n\n"
+	answer := strings.Repeat(event, 200) + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":{\"prompt_tokens\":10,\"completion_tokens\":200}}\n\ndata: [DONE]\n\n"
+	m, err := llm.New(llm.Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: io.NopCloser(&pieces{answer, len(event)})}, nil
+	}), slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	q := question(nil)
+	q.Stream = func(string) {}
+	before := cpu()
+	for b.Loop() {
+		if resp, err := m.Complete(b.Context(), llm.Offline, q); err != nil || resp.Usage.Out != 200 {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-µs/op")
+}
+
 func run(b *testing.B, m *llm.Models, model string) {
 	q := question(schema)
 	q.System = strings.Repeat("A line of the prompt that says \"something\" about tools.\n", 300)
