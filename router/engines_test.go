@@ -31,7 +31,9 @@ func twins(t *testing.T) (a, b *rig) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { db.Close() })
-		return newRig(t, db)
+		r := newRig(t, db)
+		r.address = address
+		return r
 	}
 	a, b = open(), open()
 	b.platform = a.platform

@@ -191,3 +191,11 @@ func (s *sender) kickOthers(conv channels.ConversationID) {
 		s.kick(other)
 	}
 }
+
+// kickNext makes the conversation look whose turn it is, after another did not use its
+// own.
+func (s *sender) kickNext(conv channels.ConversationID) {
+	if next, ok := s.line.limits.next(time.Now()); ok && next != conv {
+		s.kick(next)
+	}
+}

@@ -23,6 +23,7 @@ type limits struct {
 	mu    sync.Mutex
 	whole window
 	ill   illness
+	turns turnLine
 	convs map[channels.ConversationID]*convLimits
 }
 
@@ -50,24 +51,50 @@ func newLimits(setting string) (*limits, error) {
 }
 
 // take takes the right to send or edit one part in conv. When there is none yet it
-// takes nothing and says how long to wait.
+// takes nothing and says how long to wait; conv keeps its place among those that wait
+// if it is back by then.
 func (l *limits) take(conv channels.ConversationID, rates channels.Rates, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.of(conv, rates)
-	second := c.second.wait(now)
-	if c.draft.After(now.Add(-c.second.per)) {
-		second = c.second.waitLent(now)
+	own, turn := l.waits(conv, rates, now)
+	switch {
+	case own > 0:
+		l.turns.leave(conv)
+		return own
+	case turn > 0:
+		l.turns.stay(conv, now.Add(turn))
 	}
-	wait = max(l.whole.wait(now), l.ill.wait(now), second, c.minute.wait(now))
-	c.waits = wait > 0
-	if wait == 0 {
+	return turn
+}
+
+// try is take for one that does not wait: it gets the right now, and before nobody
+// else, or not at all.
+func (l *limits) try(conv channels.ConversationID, rates channels.Rates, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own, turn := l.waits(conv, rates, now)
+	return own == 0 && turn == 0
+}
+
+// waits says how long conv waits for its own limits, and for its turn under the
+// channel's. If for neither, the right is taken. Called under the lock.
+func (l *limits) waits(conv channels.ConversationID, rates channels.Rates, now time.Time) (own, turn time.Duration) {
+	c := l.of(conv, rates)
+	own = c.second.wait(now)
+	if c.draft.After(now.Add(-c.second.per)) {
+		own = c.second.waitLent(now)
+	}
+	own = max(own, c.minute.wait(now))
+	turn = l.turn(l.turns.place(conv, now), now)
+	c.waits = own > 0 || turn > 0
+	if !c.waits {
+		l.turns.leave(conv)
 		l.ill.take(now)
 		l.whole.take(now)
 		c.second.take(now)
 		c.minute.take(now)
 	}
-	return wait
+	return own, turn
 }
 
 // spare takes the right to show one draft in conv, or takes nothing and says that
@@ -159,6 +186,7 @@ func (l *limits) pause(conv channels.ConversationID, until time.Time) {
 func (l *limits) forget(conv channels.ConversationID, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.turns.leave(conv)
 	if c := l.convs[conv]; c != nil && c.second.idle(now) && c.minute.idle(now) {
 		delete(l.convs, conv)
 	}

@@ -348,7 +348,7 @@ type Outbox interface {
 	TakeChannel(ctx context.Context, owner int64, channel string) (hold Hold, ok bool, err error)
 	// DropChannel releases the lease.
 	DropChannel(ctx context.Context, hold Hold) error
-	// Open lists the conversations of the channel that have deliveries to settle.
+	// Open lists the conversations of the channel that have deliveries to settle. ErrFenced.
 	Open(ctx context.Context, hold Hold) ([]channels.ConversationID, error)
 	// Begin looks at the conversation's head. One that is pending and due is set
 	// sending, durable to power loss, and returned; one in state unknown is

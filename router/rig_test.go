@@ -121,6 +121,9 @@ type rig struct {
 	guard    func(context.Context) (context.Context, context.CancelFunc) // nil: the engine's
 	readers  []router.Attached                                           // channels besides the platform's
 
+	address string // of the database; twins alone
+	roster  *router.Roster
+
 	engine *store.Engine
 	router *router.Router
 	stop   context.CancelFunc
@@ -159,6 +162,7 @@ func (r *rig) start() {
 	if err := roster.Reload(ctx); err != nil {
 		r.t.Fatal(err)
 	}
+	r.roster = roster
 	var through router.Ledger = ledger
 	if r.ledger != nil {
 		through = r.ledger(ledger)

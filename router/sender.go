@@ -251,12 +251,16 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate
 		wait = l.limits.take(conv, l.channel.Features(channels.Conversation{Channel: l.name, ID: conv}).Rates, time.Now())
 	}
 	if wait > 0 {
+		s.kickNext(conv)
 		return wait, true
 	}
 	s.waitsForTurn(conv, false)
 	d, due, err := l.router.Ledger.Begin(ctx, s.hold, conv)
-	if !doubt && (err != nil || d == nil) && l.limits.giveBack(conv) {
-		s.kickOthers(conv)
+	if !doubt && (err != nil || d == nil) {
+		if l.limits.giveBack(conv) {
+			s.kickOthers(conv)
+		}
+		s.kickNext(conv)
 	}
 	switch {
 	case err != nil:

@@ -81,7 +81,7 @@ func (s *sender) open(conv channels.ConversationID) *opened {
 	if !g.try() {
 		return nil
 	}
-	if s.line.limits.take(conv, rates, time.Now()) > 0 {
+	if !s.line.limits.try(conv, rates, time.Now()) {
 		g.leave()
 		return nil
 	}

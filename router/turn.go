@@ -86,6 +86,7 @@ func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, er
 		}
 		r.waiting.Store(false) // whoever comes to wait after the look sets it again
 		limit := min(idle, claimsAtOnce)
+		stops := r.running.stops()
 		claimed, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, limit)
 		if err != nil {
 			r.leased.soon() // it may be committed all the same
@@ -93,6 +94,7 @@ func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, er
 		}
 		shared := len(full) > 0
 		for _, c := range claimed {
+			c.stops = stops
 			if r.workers.take(c.Person) {
 				r.begin(c, c.Person)
 			} else { // a person's share ran out within this claim
@@ -246,6 +248,9 @@ func (r *Router) tryTurn(c *Claimed, giveUp bool) (next *Claimed, err error) {
 	}
 	if cause := data.CancelRequested.cause(); cause != nil {
 		r.running.stop(ref.TurnID, cause)
+	}
+	if r.Roster.Named(c.Person) == nil {
+		r.loadPeople(r.work) // let in by another engine
 	}
 	if err := r.lateness(ref, data); errors.Is(err, ErrFenced) {
 		return nil, agent.ErrHandBack

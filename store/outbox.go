@@ -77,6 +77,10 @@ func (r *Router) DropChannel(ctx context.Context, hold router.Hold) error {
 // Open implements router.Outbox.
 func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.ConversationID, err error) {
 	err = r.db.read(ctx, "list open conversations", func(t *tx) error {
+		list = nil
+		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
 		var rows []struct{ Conversation string }
 		if err := t.all(&rows, openConversations, clean(hold.Channel)); err != nil {
 			return err

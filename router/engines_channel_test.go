@@ -1,0 +1,209 @@
+package router_test
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+)
+
+// An engine whose lease was taken over, without its knowledge, lets go of the channel
+// as soon as it hears of it, and waits for it like any other.
+//
+// promise: L.wakes
+func TestChannelTakenOverUnderARunningAdapter(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	startBoth(a, b)
+	a.platform.Say("c1", "ada", "one")
+	a.await(1)
+	sqlDB, err := sql.Open("postgres", a.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sqlDB.Close()
+	if _, err := sqlDB.ExecContext(t.Context(), "UPDATE leases SET owner = NULL WHERE kind = 'channel'"); err != nil {
+		t.Fatal(err)
+	}
+	a.until("the other engine has the channel", b.connected)
+	began := time.Now()
+	a.until("the former lets go", func() bool { return !a.connected() })
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it let go after %s", took)
+	}
+	a.platform.Say("c1", "ada", "two")
+	if sent := a.await(2); len(sent) != 2 || sent[1].Text != "re: two" {
+		t.Errorf("sent %q", texts(sent))
+	}
+	if status := a.router.Statuses()[0]; !strings.Contains(status.Reason, "another engine holds") {
+		t.Errorf("the former says %+v", status)
+	}
+	b.end()
+	a.until("the former has it again", a.connected)
+	a.platform.Say("c1", "ada", "three")
+	a.await(3)
+}
+
+// A send is ended when the lease can no longer be counted on. Nobody knows what became
+// of it; it is repeated, marked, when the lease is sure again, and the platform is not
+// blamed for it.
+//
+// promise: L.effects-end-before-lease
+func TestSendEndsBeforeTheLease(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		var unsafe atomic.Bool
+		ending, end := context.WithCancelCause(t.Context())
+		r.safe = func() bool { return !unsafe.Load() }
+		r.guard = func(ctx context.Context) (context.Context, context.CancelFunc) {
+			guarded, cancel := context.WithCancelCause(ctx)
+			if unsafe.Load() {
+				cancel(tools.ErrUnsafe)
+			}
+			stop := context.AfterFunc(ending, func() { cancel(context.Cause(ending)) })
+			return guarded, func() { stop(); cancel(nil) }
+		}
+		r.platform.Next(channelstest.Fault{Delay: 30 * time.Second})
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		r.until("it is on its way", func() bool { return len(r.platform.Tries()) == 1 })
+		unsafe.Store(true)
+		end(tools.ErrUnsafe)
+		r.until("it is in doubt", func() bool { return len(r.deliveries("unknown")) == 1 })
+		if d := r.deliveries("unknown")[0]; d.Outcome != "lease_in_doubt" {
+			t.Errorf("%+v", d)
+		}
+		r.platform.Say("c2", "bob", "/help")
+		r.until("more waits", func() bool { return len(r.deliveries("pending")) == 1 })
+		time.Sleep(1200 * time.Millisecond)
+		if n := len(r.platform.Tries()); n != 1 {
+			t.Fatalf("%d sends while nothing is sure", n)
+		}
+		began := time.Now()
+		ending = t.Context()
+		unsafe.Store(false)
+		r.await(2)
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("it went on after %s", took)
+		}
+		if sent := texts(r.platform.SentIn("c1")); !slices.Equal(sent, []string{"(repeated) re: hello"}) {
+			t.Errorf("sent %q", sent)
+		}
+	})
+}
+
+// A pane is a channel whose clients read for themselves; it counts what it is told.
+type pane struct {
+	mu    sync.Mutex
+	woken []channels.ConversationID
+}
+
+func (*pane) Name() string { return "pane" }
+func (*pane) Kind() string { return "pane" }
+func (*pane) Run(ctx context.Context, _ channels.Sink) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (*pane) Send(context.Context, channels.Outbound) (channels.MessageID, error) {
+	return "", channels.ErrNotConnected
+}
+func (*pane) Features(channels.Conversation) channels.Features { return channels.Features{} }
+
+func (s *pane) Wake(conv channels.ConversationID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.woken = append(s.woken, conv)
+}
+
+func (s *pane) heard(conv channels.ConversationID) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.woken {
+		if c == conv {
+			n++
+		}
+	}
+	return n
+}
+
+// A client may be connected to any engine, and hears of what any of them did.
+//
+// promise: L.wakes
+func TestReadersOfEveryEngineAreWoken(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	panes := [2]*pane{{}, {}}
+	for i, r := range []*rig{a, b} {
+		r.readers = []router.Attached{{Channel: panes[i], Config: router.DefaultChannelConfig()}}
+	}
+	startBoth(a, b)
+	hello := event(1, "s1", "ada", "hello")
+	hello.Conversation.Channel, hello.Sender.Person = "pane", "ada"
+	if _, err := a.router.Accept(t.Context(), []channels.Event{hello}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	a.until("it is answered", func() bool { return a.turns()[0].State == "done" })
+	a.until("both heard of message and answer", func() bool {
+		return panes[0].heard("s1") >= 2 && panes[1].heard("s1") >= 1
+	})
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// An edit that makes the work worthless reaches the engine that does it.
+func TestEditRestartsATurnOfAnotherEngine(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	a.config.Workers, a.config.OnEdit = 1, "restart"
+	releaseA, releaseB := a.brain.held("busy"), b.brain.held("wrong")
+	defer releaseA()
+	defer releaseB()
+	startBoth(a, b)
+	a.platform.Say("c2", "bob", "busy")
+	a.until("the only worker is busy", func() bool { return a.brain.ran("busy") == 1 })
+	id := a.platform.Say("c1", "ada", "wrong")
+	a.until("the other engine works on it", func() bool { return b.brain.ran("wrong") == 1 })
+	b.brain.think = nil
+	began := time.Now()
+	a.platform.Edit("c1", id, "right")
+	a.until("it begins anew", func() bool { return b.brain.ran("wrong") == 2 })
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("after %s", took)
+	}
+	a.await(2)
+}
+
+// Who became a person on another engine is known here when their turn runs.
+func TestNewPersonOfAnotherEngine(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	a.channel.DM, b.channel.DM = "open", "open"
+	a.config.Workers = 1
+	defer a.brain.held("busy")()
+	known := make(chan bool, 1)
+	b.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
+		known <- b.roster.Named(turn.Person.Name) != nil
+		return "re: " + turn.Message.Text, nil
+	}
+	startBoth(a, b)
+	a.platform.Say("c1", "ada", "busy")
+	a.until("the only worker is busy", func() bool { return a.brain.ran("busy") == 1 })
+	a.platform.Write(scripted.Message{Conversation: "c9", User: "zoe", Text: "hello"})
+	a.await(1)
+	if !<-known {
+		t.Error("the engine that answers does not know who asked")
+	}
+}
