@@ -24,6 +24,8 @@ const (
 	// draftRowEvery is the least time between two texts of a draft in the ledger, for
 	// another engine to show.
 	draftRowEvery = time.Second
+	// draftHereEvery is how often it is looked whether this engine is still who shows.
+	draftHereEvery = 5 * time.Second
 )
 
 // A progress is what a turn shows while it is worked on: its plan while that is
@@ -240,7 +242,7 @@ func (p *progress) bring() (again time.Duration, err error) {
 	case !news:
 		return pollIdle, nil
 	case s != nil && p.streamer == nil:
-		return draftRowEvery, p.bringHere(s)
+		return p.bringHere(s)
 	case p.line.router.Wakes != nil:
 		return draftRowEvery, p.bringAway(text)
 	}
@@ -266,26 +268,29 @@ func (p *progress) news() (text string, news bool) {
 
 // bringHere has this engine show the draft. Its text is taken from memory, so that the
 // row holds none.
-func (p *progress) bringHere(s *sender) error {
+func (p *progress) bringHere(s *sender) (again time.Duration, err error) {
 	p.mu.Lock()
 	show := p.show
 	p.mu.Unlock()
 	if show != nil && show.shows == s.shows {
 		poke(show.fresh)
-		return nil
+		return draftHereEvery, nil
 	}
 	delivery, err := p.write(channels.Body{})
 	if err != nil || delivery == 0 {
-		return err
+		return draftRetry, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over || p.draft != delivery {
-		return nil
+		return draftRetry, nil
 	}
 	p.written = ""
 	p.show = s.shows.show(Draft{Delivery: delivery, Turn: p.ref.TurnID, Conversation: p.conv, ReplyTo: p.replyTo}, true, p.body)
-	return nil
+	if p.show == nil {
+		return draftRetry, nil
+	}
+	return draftHereEvery, nil
 }
 
 // body is what is to be shown now.

@@ -188,14 +188,21 @@ func (w *show) call(l *line, body channels.Body) error {
 func (w *show) record(l *line, id channels.MessageID) {
 	w.draft.PlatformID, w.begun = id, id != ""
 	ctx := context.WithoutCancel(w.ctx)
-	late, err := l.router.Ledger.Drafted(ctx, w.shows.sender.hold, w.draft.Delivery, id)
-	switch {
-	case err != nil:
-		l.router.Log.WarnContext(ctx, "a draft is shown that nobody will find", "channel", l.name, "turn_id", w.draft.Turn, "error", err)
-		w.end()
-	case late:
-		w.end()
-		w.shows.lookAgain()
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		late, err := l.router.Ledger.Drafted(ctx, w.shows.sender.hold, w.draft.Delivery, id)
+		switch {
+		case err == nil && late:
+			w.end()
+			w.shows.lookAgain()
+			return
+		case err == nil:
+			return
+		case w.shows.ctx.Err() != nil:
+			l.router.Log.WarnContext(ctx, "a draft may be shown that nobody will find", "channel", l.name, "turn_id", w.draft.Turn, "error", err)
+			w.end()
+			return
+		}
+		sleep(w.shows.ctx, pause)
 	}
 }
 

@@ -34,6 +34,7 @@ func TestFrequentQueriesReadNoHistory(t *testing.T) {
 		shownMessages:  "m USING INDEX messages_platform",
 		loadMerged:     "y USING INDEX turns_merged",
 		headDelivery:   "d USING INDEX deliveries_open",
+		listDrafts:     "d USING INDEX deliveries_drafts",
 		openChoices:    "a USING INDEX actions_open",
 		buttonsOf:      "deliveries USING INDEX deliveries_message",
 		blobUsed:       "attachments USING COVERING INDEX attachments_blob",

@@ -1,0 +1,173 @@
+package router_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+)
+
+// A drafting ledger is that of a program that dies at one of the steps by which a
+// draft is shown: what the step commits is the last thing it did.
+type drafting struct {
+	router.Ledger
+	at   string // the step; empty: it lives on
+	dead *atomic.Bool
+	mu   *sync.Mutex
+}
+
+func (d drafting) do(step string, f func() error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dead.Load() {
+		return errDead
+	}
+	err := f()
+	if step == d.at && err == nil {
+		d.dead.Store(true)
+		return errDead
+	}
+	return err
+}
+
+func (d drafting) Draft(ctx context.Context, ref router.TurnRef, to channels.MessageID, body channels.Body) (id int64, err error) {
+	err = d.do("row", func() error { id, err = d.Ledger.Draft(ctx, ref, to, body); return err })
+	return id, err
+}
+
+func (d drafting) BeginDraft(ctx context.Context, hold router.Hold, delivery int64) (id channels.MessageID, ready bool, err error) {
+	err = d.do("mark", func() error { id, ready, err = d.Ledger.BeginDraft(ctx, hold, delivery); return err })
+	return id, ready && err == nil, err
+}
+
+func (d drafting) Drafted(ctx context.Context, hold router.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
+	err = d.do("id", func() error { late, err = d.Ledger.Drafted(ctx, hold, delivery, id); return err })
+	return late, err
+}
+
+func (d drafting) TakenBack(ctx context.Context, hold router.Hold, delivery int64, outcome string) error {
+	return d.do("taken back", func() error { return d.Ledger.TakenBack(ctx, hold, delivery, outcome) })
+}
+
+func (d drafting) Abandon(ctx context.Context, hold router.Hold, delivery int64) error {
+	return d.do("abandoned", func() error { return d.Ledger.Abandon(ctx, hold, delivery) })
+}
+
+func (d drafting) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (next *router.Claimed, err error) {
+	name := "step"
+	if step.End != nil {
+		name = "end"
+	}
+	err = d.do(name, func() error { next, err = d.Ledger.Commit(ctx, ref, step, says); return err })
+	return next, err
+}
+
+func (d drafting) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (out *router.Delivery, due time.Time, err error) {
+	err = d.do("begin", func() error { out, due, err = d.Ledger.Begin(ctx, hold, conv); return err })
+	return out, due, err
+}
+
+func (d drafting) GiveBack(ctx context.Context, ref router.TurnRef) error {
+	return d.do("give back", func() error { return d.Ledger.GiveBack(ctx, ref) })
+}
+
+// Killed at each step by which a draft is shown, and started again, the bot answers once.
+// What was shown is edited where it is known, taken back where it is not needed, and
+// left where nobody knows of it; then its row says so.
+//
+// promise: L.draft-row-first
+func TestKilledWhileADraftIsShown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at    string
+		shown string // at the end, in order
+		row   string // outcome of the draft that became nothing; empty: it became the answer
+	}{
+		{"row", "[whole]", ""},
+		{"mark", "[whole]", "left"},
+		{"call", "[half whole]", "left"}, // the platform showed it, and nobody heard
+		{"id", "[whole]", ""},
+		{"end", "[whole]", ""},
+		{"abandoned", "[whole]", "taken_back"},
+		{"taken back", "[whole]", "taken_back"},
+	} {
+		t.Run(c.at, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.script.Rich, r.script.DraftEvery, r.script.Finder = true, 200*time.Millisecond, true
+				var dead atomic.Bool
+				dying := drafting{at: c.at, dead: &dead, mu: &sync.Mutex{}}
+				r.ledger = func(l router.Ledger) router.Ledger { dying.Ledger = l; return dying }
+				var runs atomic.Int32
+				drafts := 0
+				r.platform.OnChange(func(ch scripted.Change) channelstest.Fault {
+					if ch.Op != scripted.OpDraft {
+						if dead.Load() && ch.Op != scripted.OpTyping {
+							return channelstest.Fault{LoseRequest: true}
+						}
+						return channelstest.Fault{}
+					}
+					drafts++
+					if c.at == "call" && drafts == 1 {
+						dead.Store(true)
+						return channelstest.Fault{LoseAnswer: true}
+					}
+					broken := c.at == "abandoned" || c.at == "taken back"
+					return channelstest.Fault{LoseRequest: dead.Load(), LoseAnswer: broken && drafts == 2}
+				})
+				r.agent = acting(func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
+					p := play{j, ctx}
+					p.Stream("half")
+					pause(ctx, 2500*time.Millisecond)
+					p.Stream("half of it")
+					pause(ctx, 600*time.Millisecond)
+					if first := runs.Add(1) == 1; first && slices.Contains([]string{"row", "mark", "call", "id"}, c.at) {
+						for !dead.Load() && ctx.Err() == nil { // it does not outlive that
+							pause(ctx, 10*time.Millisecond)
+						}
+					}
+					if err := p.answer("whole"); err != nil {
+						return agent.ErrHandBack
+					}
+					return nil
+				})
+				r.start()
+				r.platform.Say("c1", "ada", "ask")
+				r.until("it died", dead.Load)
+				r.end()
+				dying.at = ""
+				dead.Store(false)
+				drafts = 100
+				r.start()
+				r.until("it is answered", func() bool {
+					return strings.HasSuffix(strings.TrimSuffix(fmt.Sprint(texts(r.platform.Sent())), "]"), "whole") && len(r.deliveries("sent")) == 1
+				})
+				r.until("the draft's story has ended", func() bool { return len(r.drafts()) == 0 })
+				r.end()
+				got := texts(r.platform.Sent())
+				if fmt.Sprint(got) != c.shown {
+					t.Errorf("shown %q, want %s", got, c.shown)
+				}
+				var outcome string
+				for _, d := range r.deliveries("dropped") {
+					outcome += d.Outcome
+				}
+				if outcome != c.row {
+					t.Errorf("the draft ended as %q, want %q", outcome, c.row)
+				}
+				if turn := r.turns()[0]; turn.State != "done" {
+					t.Errorf("the turn is %s", turn.State)
+				}
+			})
+		})
+	}
+}
