@@ -104,7 +104,11 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 	ctx = context.WithoutCancel(ctx)
 	giveUp := time.Now().Add(commitPatience)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		stops := j.router.running.stops()
 		next, err := j.commit(ctx, step, says)
+		if next != nil {
+			next.stops = stops
+		}
 		if err != nil && opened != nil {
 			opened.Begun, says[0].Open = nil, nil
 			opened.close()

@@ -135,27 +135,3 @@ func TestNothingIsBegunWithoutASync(t *testing.T) {
 		t.Errorf("%d parts wait, %v", n, err)
 	}
 }
-
-// What is read as a turn is claimed is what Load says of it.
-func TestClaimedTurnsAreReadAlong(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
-		h.commit(h.begun("c", "1"), end("done", "answered"))
-		with := claiming(entry("c", "2", "look"))
-		with.Event.Message.Attachments = []channels.Attachment{{ID: "f", Kind: channels.Photo, Name: "a.png", Size: 3}}
-		c := h.accept(with)[0].Claimed
-		if db.Kind() == "postgres" {
-			if c.Data != nil {
-				t.Errorf("read in the function: %+v", c.Data)
-			}
-			return
-		}
-		if want := h.load(c.TurnRef); !reflect.DeepEqual(c.Data, want) || len(want.State.Recent) == 0 || len(want.Turn.Message.Attachments) == 0 {
-			t.Errorf("read along: %+v\nloaded:     %+v", c.Data, want)
-		}
-		if a := h.accept(claiming(entry("c", "3", "wait")))[0]; a.Claimed != nil {
-			t.Errorf("claimed beside a running turn: %+v", a.Claimed)
-		}
-	})
-}
