@@ -123,4 +123,3 @@ func formerTaint(former []Former) (taint tools.Taint) {
 	}
 	return taint
 }
-

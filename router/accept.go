@@ -138,9 +138,10 @@ func aboutPlaces(kind channels.EventKind) Class {
 
 // message makes the entry of what a known person wrote.
 func (r *Router) message(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
-	if name, args, ok := command(entry.Event.Message); ok && name == "retry" {
-		return r.retry(entry, line, person), nil
-	} else if ok {
+	if name, args, ok := command(entry.Event.Message); ok {
+		if name == "retry" {
+			return r.retry(entry, line, person), nil
+		}
 		return r.control(ctx, entry, line, person, name, args)
 	}
 	if stops, err := r.stops(ctx, entry.Event); err != nil {

@@ -164,7 +164,7 @@ func TestPoisonDelaysNoOther(t *testing.T) {
 		if slow > 0 {
 			t.Errorf("ada waited %d times", slow)
 		}
-		want := []string{"re: and then", "One part of my answer could not be shown here: the platform did not take it for 15 minutes."}
+		want := []string{"(16 minutes late) re: and then", "One part of my answer could not be shown here: the platform did not take it for 15 minutes."}
 		if got := texts(r.platform.SentIn("c1")); !slices.Equal(got, want) {
 			t.Errorf("bob reads %q", got)
 		}

@@ -88,7 +88,7 @@ func (l *line) parts(doc *render.Document, features channels.Features) []channel
 func (l *line) features(conv channels.Conversation) channels.Features {
 	features := l.channel.Features(conv)
 	if features.MaxText > 0 {
-		features.MaxText -= features.Len(repeatedMark) + features.Len(lateMarkRoom)
+		features.MaxText -= features.Len(repeatedMark)
 	}
 	return features
 }

@@ -197,9 +197,6 @@ func (d *TurnData) lateLine(stale time.Duration) string {
 	return "This comes " + span(d.Away) + " late.\n\n"
 }
 
-// lateMarkRoom is the longest mark of a part that is late.
-const lateMarkRoom = "(99 minutes late) "
-
 // timely is what is sent of a part: one that was written long before it could be sent for
 // the first time says so. The row keeps it as it was written.
 func (l *line) timely(d *Delivery) channels.Body {
@@ -207,8 +204,17 @@ func (l *line) timely(d *Delivery) channels.Body {
 	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= l.router.Config.StaleAfter {
 		return d.Body
 	}
-	return l.marked(d.Body, "("+span(min(late, 99*24*time.Hour))+" late) ")
+	features := l.channel.Features(d.Conversation)
+	for _, mark := range []string{"(" + span(late) + " late) ", lateMark} {
+		if features.MaxText <= 0 || features.Len(d.Body.Text)+features.Len(mark) <= features.MaxText {
+			return l.marked(d.Body, mark)
+		}
+	}
+	return d.Body // it is marked as repeated, and full
 }
+
+// lateMark is short enough to fit wherever the mark of a repeat would.
+const lateMark = "(late) "
 
 // A pace knows how far the clock of a platform is from ours, as far as events show it
 // that were told while we listened.
