@@ -86,10 +86,38 @@ func when(t time.Time) string {
 	return at(t)
 }
 
-// channelStatuses asks the running engine. errNoEngine: there is none.
+// channelStatuses asks the engines that run here; of several, the one that holds a
+// channel speaks for it. errNoEngine: there is none.
 func channelStatuses(ctx context.Context, settings *configs.Settings) (list []channels.Status, err error) {
-	err = askEngine(ctx, settings, "/channels", &list)
-	return list, err
+	answers, err := askEngines[[]channels.Status](ctx, settings, "/channels")
+	if err != nil {
+		return nil, err
+	}
+	for _, answer := range answers {
+		for _, s := range answer {
+			i := slices.IndexFunc(list, func(known channels.Status) bool { return known.Name == s.Name })
+			switch {
+			case i < 0:
+				list = append(list, s)
+			case speaks(s) > speaks(list[i]):
+				list[i] = s
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b channels.Status) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// speaks says how much an engine has to say of a channel: who waits for its lease knows
+// nothing of its connection.
+func speaks(s channels.Status) int {
+	switch s.State {
+	case stateUnknown:
+		return 0
+	case channels.StateWaiting, channels.StateDisabled:
+		return 1
+	}
+	return 2
 }
 
 // statuses are the engine's channels with those that it does not run.

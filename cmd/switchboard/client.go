@@ -58,6 +58,40 @@ func askEngine(ctx context.Context, settings *configs.Settings, path string, res
 	return c.do(ctx, http.MethodGet, path, result)
 }
 
+// askEngines asks every engine that answers in the data folder, and starts none.
+// errNoEngine: there is none; another error is the last one where all have failed.
+func askEngines[T any](ctx context.Context, settings *configs.Settings, path string) (answers []T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	dir := filepath.Join(settings.DataDir, "run")
+	sockets, err := filepath.Glob(filepath.Join(dir, "*.sock"))
+	if err != nil {
+		return nil, fmt.Errorf("look for an engine: %w", err)
+	}
+	err = errNoEngine
+	for _, socket := range sockets {
+		dialed := false
+		c := newClient(func(ctx context.Context) (net.Conn, error) {
+			conn, err := dialUnix(ctx, dir, filepath.Base(socket))
+			dialed = dialed || err == nil
+			return conn, err
+		})
+		var answer T
+		fault := c.do(ctx, http.MethodGet, path, &answer)
+		c.http.CloseIdleConnections()
+		switch {
+		case fault == nil:
+			answers = append(answers, answer)
+		case dialed: // the others are what engines left behind that are gone
+			err = fault
+		}
+	}
+	if len(answers) > 0 {
+		return answers, nil
+	}
+	return nil, err
+}
+
 // do calls the engine and decodes its answer into result, unless that is nil.
 func (c *client) do(ctx context.Context, method, path string, result any) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://engine"+path, nil)

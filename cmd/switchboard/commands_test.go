@@ -149,7 +149,7 @@ func TestDoctor(t *testing.T) {
 		if l.Text == "" || !l.OK && l.Mend == "" {
 			t.Errorf("a line that does not help: %+v", l)
 		}
-		if l.Check == "engine" && l.Text != "running" {
+		if l.Check == "engine" && l.Text != "running" && !strings.Contains(l.Text, ": alive since ") {
 			t.Errorf("engine: %+v", l)
 		}
 		checks = append(checks, l.Check)

@@ -105,7 +105,9 @@ func (a *app) examine(settings *configs.Settings) []finding {
 	if err := settings.MakeDataDir(); err != nil {
 		return []finding{{Check: "data", Text: err.Error(), Mend: "choose another folder with --data or data_dir"}}
 	}
-	findings := []finding{checkDisk(settings), a.checkDatabase(settings), a.checkEngine(settings)}
+	running := a.checkEngine(settings)
+	findings := []finding{checkDisk(settings), a.checkDatabase(settings), running}
+	findings = append(findings, a.checkLedger(settings, running.Text == engineRuns)...)
 	findings = append(findings, a.checkRunning(settings)...)
 	findings = append(findings, a.checkModels(settings)...)
 	findings = append(findings, a.checkSandbox(settings)...)
@@ -168,11 +170,14 @@ func (a *app) checkDatabase(settings *configs.Settings) finding {
 	return f
 }
 
+// engineRuns is what is said of an engine that answers.
+const engineRuns = "running"
+
 func (a *app) checkEngine(settings *configs.Settings) finding {
 	err := engineAlive(a.ctx, settings)
 	switch {
 	case err == nil:
-		return finding{Check: "engine", OK: true, Text: "running"}
+		return finding{Check: "engine", OK: true, Text: engineRuns}
 	case errors.Is(err, errNoEngine):
 		return finding{Check: "engine", OK: true, Text: "not running"}
 	}

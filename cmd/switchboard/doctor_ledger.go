@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"switchboard/configs"
+	"switchboard/router"
+	"switchboard/store"
+)
+
+const (
+	// clockWarn and clockFail are how far the clocks of this machine and of the database
+	// may lie apart.
+	clockWarn = 2 * time.Second
+	clockFail = time.Minute
+	// longOpen is how long a turn may be open before the doctor wonders.
+	longOpen = 30 * time.Minute
+)
+
+// checkLedger looks into the database: is it the one of this data folder, who works on
+// it, and what of it needs somebody's eye. alive says that an engine answers here.
+func (a *app) checkLedger(settings *configs.Settings, alive bool) []finding {
+	if hasLedger(settings) != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, 20*time.Second)
+	defer cancel()
+	db, err := store.Open(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil // checkDatabase says so
+	}
+	defer db.Close()
+	list, err := db.MigrationStatus(ctx)
+	if err != nil {
+		return nil
+	}
+	for _, m := range list {
+		if !m.Applied {
+			return nil // there is nothing to read yet
+		}
+	}
+	var findings []finding
+	if db.Kind() == "postgres" {
+		findings = append(findings, checkCluster(ctx, db), checkClock(ctx, db), checkNotify(ctx, db))
+	}
+	if db.Kind() == "postgres" || alive { // the file's engine is the one that answers
+		findings = append(findings, checkEngines(ctx, db)...)
+	}
+	return append(findings, checkFacts(ctx, db)...)
+}
+
+func checkCluster(ctx context.Context, db *store.DB) finding {
+	f := finding{Check: "cluster", Mend: "check [store] url and data_dir; \"switchboard serve\" says how to accept them as they are"}
+	name, err := db.Cluster(ctx)
+	switch {
+	case err != nil:
+		f.Text = err.Error()
+	case name == "":
+		f.OK, f.Text = true, "database and data folder get a name at the first start"
+	default:
+		f.OK, f.Text = true, "database and data folder belong together ("+name+")"
+	}
+	return f
+}
+
+func checkClock(ctx context.Context, db *store.DB) finding {
+	f := finding{Check: "clock", Mend: "let both machines keep their clocks by a time server"}
+	ahead, within, err := db.ClockDifference(ctx)
+	if err != nil {
+		f.Text = err.Error()
+		return f
+	}
+	apart := max(ahead.Abs()-within, 0)
+	f.OK, f.Warn = apart < clockFail, apart >= clockWarn
+	if f.Text = "the database's clock and ours agree"; apart > 0 {
+		f.Text = fmt.Sprintf("the database's clock is %s %s ours", ahead.Abs().Round(time.Millisecond), map[bool]string{true: "ahead of", false: "behind"}[ahead > 0])
+	}
+	return f
+}
+
+func checkNotify(ctx context.Context, db *store.DB) finding {
+	f := finding{Check: "notify", Mend: "connect to the server itself, or through a pooler that keeps sessions; without it engines find each other's work up to 15 s late, and their locks do not hold"}
+	took, err := db.Notified(ctx)
+	if err != nil {
+		f.Text = err.Error()
+		return f
+	}
+	f.OK, f.Text = true, fmt.Sprintf("engines hear each other (%s)", took.Round(100*time.Microsecond))
+	return f
+}
+
+// checkEngines tells of each engine that works on the database, and of those that died
+// within a day.
+func checkEngines(ctx context.Context, db *store.DB) (findings []finding) {
+	list, err := db.Engines(ctx)
+	if err != nil {
+		return []finding{{Check: "engine", Text: err.Error(), Mend: "see what the database's log says"}}
+	}
+	for i := range list {
+		if e := &list[i]; e.State != "ended" {
+			findings = append(findings, engineFinding(e))
+		}
+	}
+	return findings
+}
+
+func engineFinding(e *router.EngineView) finding {
+	f := finding{Check: "engine", OK: true, Text: fmt.Sprintf("%d on %s, process %d: %s since %s", e.ID, e.Host, e.PID, e.State, at(e.StartedAt))}
+	if e.State == "dead" {
+		f.Text = fmt.Sprintf("%d on %s, process %d: dead; others go on with what it did", e.ID, e.Host, e.PID)
+		return f
+	}
+	if e.Renewed >= 0 {
+		f.Text += fmt.Sprintf(", renewed %s ago", e.Renewed.Round(100*time.Millisecond))
+	}
+	holds := []string{plural(e.Sessions, "session")}
+	if len(e.Channels) > 0 {
+		holds = append(holds, strings.Join(e.Channels, ", "))
+	}
+	f.Text += "; holds " + strings.Join(holds, " and ")
+	switch {
+	case e.State == "late":
+		f.OK, f.Mend = false, "see whether its process and its connection to the database live; what it held is taken over by others, or by its restart"
+		f.Text += "; it does not renew its row"
+	case !e.Locked:
+		f.OK, f.Mend = false, "see whether its connection to the database lives, and goes to the server itself or through a pooler that keeps sessions"
+		f.Text += "; its lock is not held, so it begins nothing"
+	}
+	return f
+}
+
+// checkFacts tells what in the ledger needs somebody's eye.
+func checkFacts(ctx context.Context, db *store.DB) []finding {
+	facts, err := db.Facts(ctx)
+	if err != nil {
+		return []finding{{Check: "ledger", Text: err.Error(), Mend: "see what the database's log says"}}
+	}
+	turns := finding{Check: "ledger", OK: true, Text: plural(facts.Open, "turn") + " open"}
+	if facts.Open > 0 {
+		turns.Text += fmt.Sprintf(", the oldest was asked %s ago", facts.Oldest.Round(time.Second))
+	}
+	if facts.Oldest > longOpen {
+		turns.Warn = true
+		turns.Text += "; see \"switchboard turn list --state running\" and \"--state queued\""
+	}
+	parts := finding{Check: "ledger", OK: true, Text: plural(facts.Pending, "part") + " to be sent"}
+	findings := []finding{turns, parts}
+	for _, lost := range []struct {
+		n           int
+		state, want string
+	}{
+		{facts.Dead, "dead", "not shown"},
+		{facts.Unknown, "unknown", "perhaps shown"},
+	} {
+		if lost.n > 0 {
+			findings = append(findings, finding{Check: "ledger", OK: true, Warn: true, Text: fmt.Sprintf(
+				"%s %s, %s; see \"switchboard delivery list --state %s\", then \"delivery retry\" or \"delivery drop\"",
+				plural(lost.n, "part"), lost.state, lost.want, lost.state)})
+		}
+	}
+	return findings
+}
+
+// plural counts something in words.
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

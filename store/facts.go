@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/lib/pq"
+)
+
+// Facts are what stands in the ledger and needs somebody's eye.
+type Facts struct {
+	Open    int           // turns that are queued or running
+	Oldest  time.Duration // how long the oldest of them was asked ago
+	Pending int           // parts that wait to be sent
+	Dead    int           // parts that are dead, of the latest hundred thousand
+	Unknown int           // parts that are unknown for good, of the same
+}
+
+const (
+	openFacts    = `SELECT count(*), coalesce(min(created_at), 0) FROM turns WHERE state IN ('queued', 'running')`
+	pendingFacts = `SELECT count(*) FROM deliveries WHERE settled = FALSE`
+	lostFacts    = `
+		SELECT coalesce(sum(CASE WHEN state = 'dead' THEN 1 ELSE 0 END), 0), coalesce(sum(CASE WHEN state = 'unknown' THEN 1 ELSE 0 END), 0)
+		FROM deliveries WHERE settled = TRUE AND state IN ('dead', 'unknown') AND id > (SELECT coalesce(max(id), 0) - 100000 FROM deliveries)`
+)
+
+// Facts reads them; no engine is needed for it.
+func (db *DB) Facts(ctx context.Context) (f Facts, err error) {
+	err = db.read(ctx, "look through the ledger", func(t *tx) error {
+		var oldest int64
+		if _, err := t.row(openFacts, nil, &f.Open, &oldest); err != nil {
+			return err
+		}
+		if oldest != 0 {
+			f.Oldest = time.Duration(t.now-oldest) * time.Microsecond
+		}
+		if _, err := t.row(pendingFacts, nil, &f.Pending); err != nil {
+			return err
+		}
+		_, err := t.row(lostFacts, nil, &f.Dead, &f.Unknown)
+		return err
+	})
+	return f, err
+}
+
+// Cluster is the name that the database and its data folder share; empty: they have
+// none yet (the first start gives it), or on SQLite need none. ErrCluster: they do not
+// belong together. Nothing is changed.
+func (db *DB) Cluster(ctx context.Context) (string, error) {
+	if db.pg == nil || db.dataDir == "" {
+		return "", nil
+	}
+	folder, err := readName(filepath.Join(db.dataDir, "cluster"))
+	if err != nil {
+		return "", err
+	}
+	row, err := db.clusterRow(ctx)
+	if err == nil && row != folder {
+		err = fmt.Errorf("%w: the database is %s, and the data folder %s is %s", ErrCluster, orNameless(row), db.dataDir, orNameless(folder))
+	}
+	if err != nil {
+		return "", err
+	}
+	return row, nil
+}
+
+func orNameless(name string) string {
+	if name == "" {
+		return "without a name"
+	}
+	return name
+}
+
+// ErrUnheard says that the server does not bring what is told with NOTIFY.
+var ErrUnheard = errors.New("what is told with NOTIFY is not heard")
+
+// Notified measures how long the server takes to bring what one connection tells with
+// NOTIFY to another; zero on SQLite. ErrUnheard: it did not within 5 s.
+func (db *DB) Notified(ctx context.Context) (took time.Duration, err error) {
+	if db.pg == nil {
+		return 0, nil
+	}
+	address, err := postgresAddress(db.pg.url, "off", "switchboard doctor")
+	if err != nil {
+		return 0, err
+	}
+	notes := make(chan *pq.Notification, 1)
+	listener, err := pq.NewListenerConn(address, notes)
+	if err != nil {
+		return 0, explain(err)
+	}
+	defer func() {
+		_ = listener.Close()
+		for range notes {
+		}
+	}()
+	channel := "switchboard_doctor_" + strings.ToLower(rand.Text())
+	if _, err := listener.Listen(channel); err != nil {
+		return 0, explain(err)
+	}
+	began := time.Now()
+	if _, err := db.pg.relaxed.ExecContext(ctx, "NOTIFY "+channel); err != nil {
+		return 0, explain(err)
+	}
+	select {
+	case n, ok := <-notes:
+		if !ok || n == nil {
+			return 0, ErrUnheard
+		}
+		return time.Since(began), nil
+	case <-time.After(5 * time.Second):
+		return 0, ErrUnheard
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}

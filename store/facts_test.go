@@ -1,0 +1,74 @@
+package store_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		if f, err := db.Facts(h.ctx); err != nil || f != (store.Facts{}) {
+			t.Errorf("of nothing: %+v, %v", f, err)
+		}
+		hold := h.hold()
+		h.says("1", "a", "b")
+		h.become(hold, dead)
+		h.says("2", "c")
+		h.become(hold, doubt)
+		h.become(hold, lost)
+		h.says("3", "d")
+		h.begun("c2", "4")
+		h.accept(entry("c2", "5", "queued"))
+		h.later(time.Hour)
+		f, err := db.Facts(h.ctx)
+		if err != nil || f.Open != 2 || f.Dead != 2 || f.Unknown != 1 || f.Pending != 1 || f.Oldest.Round(time.Minute) != time.Hour {
+			t.Errorf("%+v, %v", f, err)
+		}
+	})
+}
+
+func TestNotified(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		took, err := db.Notified(t.Context())
+		if err != nil || took > time.Second || (took > 0) != (db.Kind() == "postgres") {
+			t.Errorf("%s, %v", took, err)
+		}
+	})
+}
+
+// Cluster says whether database and folder belong together, and changes neither.
+func TestClusterIsLookedAt(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db, err := store.Open(t.Context(), store.Config{URL: store.Secret(storetest.PostgresURL(t))}, dir, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if name, err := db.Cluster(t.Context()); name != "" || err != nil {
+		t.Errorf("before the first start: %q, %v", name, err)
+	}
+	h := newHouse(t, db)
+	name, err := db.Cluster(h.ctx)
+	if name == "" || err != nil {
+		t.Errorf("after it: %q, %v", name, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cluster"), []byte("another\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Cluster(h.ctx); !errors.Is(err, store.ErrCluster) {
+		t.Errorf("with another folder: %v", err)
+	}
+}
