@@ -241,6 +241,7 @@ func (t *terminal) enter() (leave bool) {
 	case "/help":
 		t.helped = true
 	}
+	t.stopping = false
 	t.send(text)
 	return false
 }
