@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/router"
+	"switchboard/store/storetest"
+)
+
+// Two engines that take what they can get never run two turns of one session at
+// once, nor one after a later one, and neither gets everything.
+//
+// promise: L.leases-not-rows
+func TestOrderAcrossEngines(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	engines := []*house{newHouse(t, db), newHouse(t, db)}
+	const sessions, turns = 6, 8
+	for n := range turns {
+		for s := range sessions {
+			engines[0].accept(entry(fmt.Sprint("c", s), fmt.Sprint(s, "-", n), ""))
+		}
+	}
+	var mu sync.Mutex
+	running, order, share := map[int64]int64{}, map[int64][]int64{}, make([]int, len(engines))
+	begin := func(who int, ref router.TurnRef) {
+		mu.Lock()
+		defer mu.Unlock()
+		if other := running[ref.SessionID]; other != 0 {
+			t.Errorf("session %d: turn %d begins while %d runs", ref.SessionID, ref.TurnID, other)
+		}
+		running[ref.SessionID] = ref.TurnID
+		order[ref.SessionID] = append(order[ref.SessionID], ref.TurnID)
+		share[who]++
+	}
+	ends := func(ref router.TurnRef) {
+		mu.Lock()
+		defer mu.Unlock()
+		delete(running, ref.SessionID)
+	}
+	done := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return share[0] + share[1]
+	}
+	var all sync.WaitGroup
+	for who, h := range engines {
+		all.Go(func() {
+			for done() < sessions*turns && !t.Failed() && h.ctx.Err() == nil {
+				for _, c := range h.claim(sessions) {
+					// The next turn begins in the commit that ends the one before; sometimes the
+					// session is given back with it.
+					for next, n := &c, 0; next != nil; n++ {
+						ref := next.TurnRef
+						if n == 1 {
+							if err := h.r.GiveBack(h.ctx, ref); err != nil {
+								t.Errorf("give back: %v", err)
+							}
+							break
+						}
+						begin(who, ref)
+						time.Sleep(time.Millisecond)
+						ends(ref)
+						var err error
+						if next, err = h.r.Commit(h.ctx, ref, end("done", "answered"), nil); err != nil {
+							t.Errorf("commit: %v", err)
+							return
+						}
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	for session, list := range order {
+		if !slices.IsSorted(list) {
+			t.Errorf("session %d ran %v", session, list)
+		}
+	}
+	t.Logf("the engines ran %v", share)
+}
