@@ -341,8 +341,10 @@ func TestStreamsShareConnections(t *testing.T) {
 func TestStreamMayBeLong(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
-	text := strings.TrimSpace(strings.Repeat("w ", 36_000))
-	srv.Script(llmtest.Text(text))
+	const n = 3000
+	event := `data: {"id":"` + strings.Repeat("x", 4000) + `","choices":[{"delta":{"content":"w "}}]}` + "\n\n"
+	text := strings.TrimSpace(strings.Repeat("w ", n))
+	srv.Script(llmtest.Raw(200, strings.Repeat(event, n)+"data: [DONE]\n\n"))
 	var s shown
 	q := s.question(nil)
 	q.Timeout = time.Minute
