@@ -15,11 +15,15 @@ import (
 	"switchboard/store/storetest"
 )
 
+// racing is the program with the race detector in, for tests that have it too.
+var racing = &builtBinary{flags: []string{"-race"}}
+
 // A fleet is several engines on one database and one data folder, beside a platform
 // and a model: the processes a crowd of machines would run.
 type fleet struct {
 	*rig
 	url     string // of the database, for the test's own looks
+	path    string // of the program
 	engines []*member
 }
 
@@ -39,7 +43,10 @@ type member struct {
 func newFleet(r *rig, url string, names ...string) *fleet {
 	r.t.Helper()
 	r.append(fmt.Sprintf("[store]\nurl = %q\n", url))
-	f := &fleet{rig: r, url: url}
+	f := &fleet{rig: r, url: url, path: binary.path}
+	if raceDetector {
+		f.path = racing.build(r.t)
+	}
 	for _, name := range names {
 		f.engines = append(f.engines, &member{fleet: f, name: name, log: &logBuffer{}})
 	}
@@ -48,6 +55,9 @@ func newFleet(r *rig, url string, names ...string) *fleet {
 			if m.cmd != nil {
 				m.thaw()
 				m.kill()
+			}
+			if strings.Contains(m.log.String(), "DATA RACE") {
+				r.t.Errorf("engine %s has a data race", m.name)
 			}
 			if r.t.Failed() {
 				r.t.Logf("engine %s, the end of its log:\n%s", m.name, tail(m.log.String(), 4000))
@@ -68,7 +78,7 @@ func twoEngines(t *testing.T, extra string, people ...string) *fleet {
 // start runs the engine.
 func (m *member) start() {
 	m.fleet.t.Helper()
-	m.cmd = exec.Command(binary.path, "--config", m.fleet.config, "serve")
+	m.cmd = exec.Command(m.fleet.path, "--config", m.fleet.config, "serve")
 	m.cmd.Dir, m.cmd.Env = m.fleet.dir, append(environ(), m.env...)
 	m.cmd.Stderr = m.log
 	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

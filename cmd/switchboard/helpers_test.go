@@ -168,9 +168,14 @@ var statusLine = regexp.MustCompile(`(?m)^(VmHWM|VmRSS):\s+(\d+) kB$`)
 // memory is the program's memory in KB: the most it ever had, and what it has.
 func (r *rig) memory() (most, now int) {
 	r.t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.process.Process.Pid))
+	return memoryOf(r.t, r.process.Process.Pid)
+}
+
+func memoryOf(t testing.TB, pid int) (most, now int) {
+	t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, m := range statusLine.FindAllStringSubmatch(string(data), -1) {
 		n, _ := strconv.Atoi(m[2])

@@ -15,46 +15,67 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest"
 	"switchboard/router"
 )
 
 // The tests here run the real binary, built once with the scripted platform in.
-var binary struct {
-	once sync.Once
-	dir  string
-	path string
-	err  error
+var binary = &builtBinary{}
+
+// A builtBinary is the program, built the first time it is wanted.
+type builtBinary struct {
+	flags []string
+	once  sync.Once
+	dir   string
+	path  string
+	err   error
 }
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if binary.dir != "" {
-		os.RemoveAll(binary.dir)
+	if err := goleak.Find(
+		// database/sql closes connections in the background.
+		goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"),
+	); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	for _, b := range []*builtBinary{binary, racing} {
+		if b.dir != "" {
+			os.RemoveAll(b.dir)
+		}
 	}
 	os.Exit(code)
 }
 
 func build(t testing.TB) string {
 	t.Helper()
-	binary.once.Do(func() {
-		if binary.dir, binary.err = os.MkdirTemp("", "switchboard-test-*"); binary.err != nil {
+	return binary.build(t)
+}
+
+func (b *builtBinary) build(t testing.TB) string {
+	t.Helper()
+	b.once.Do(func() {
+		if b.dir, b.err = os.MkdirTemp("", "switchboard-test-*"); b.err != nil {
 			return
 		}
-		if binary.err = os.Chmod(binary.dir, 0o755); binary.err != nil {
+		if b.err = os.Chmod(b.dir, 0o755); b.err != nil {
 			return
 		}
-		binary.path = filepath.Join(binary.dir, "switchboard")
-		out, err := exec.Command("go", "build", "-tags", "scripted", "-o", binary.path, ".").CombinedOutput()
+		b.path = filepath.Join(b.dir, "switchboard")
+		args := append([]string{"build", "-tags", "scripted", "-o", b.path}, b.flags...)
+		out, err := exec.Command("go", append(args, ".")...).CombinedOutput()
 		if err != nil {
-			binary.err = fmt.Errorf("build the binary: %w\n%s", err, out)
+			b.err = fmt.Errorf("build the binary: %w\n%s", err, out)
 		}
 	})
-	if binary.err != nil {
-		t.Fatal(binary.err)
+	if b.err != nil {
+		t.Fatal(b.err)
 	}
-	return binary.path
+	return b.path
 }
 
 // A rig is a data folder with settings, a model server, a platform and, while it

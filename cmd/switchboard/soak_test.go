@@ -35,14 +35,15 @@ type soak struct {
 	marker  string
 	written int
 	faults  atomic.Bool
+	// count asks the database for one number; pids are the running engines.
+	count func(query string) int
+	pids  func() []int
 }
 
-// TestSoak runs for SOAK (a duration), ten minutes by default.
-//
-// promise: P1.kill-loses-nothing
-// promise: P7.done-once
-func TestSoak(t *testing.T) {
-	length := 10 * time.Minute
+// soakOf is a soak as the environment wants it: for SOAK (a duration) or the given
+// one, with SOAK_SEED or any.
+func soakOf(t *testing.T, length time.Duration) (*soak, time.Time) {
+	t.Helper()
 	if text := os.Getenv("SOAK"); text != "" {
 		var err error
 		if length, err = time.ParseDuration(text); err != nil {
@@ -57,9 +58,20 @@ func TestSoak(t *testing.T) {
 		}
 	}
 	t.Logf("%s, seed %d", length, seed)
-	s := newSoak(t, seed)
+	return newSoak(t, seed), time.Now().Add(length)
+}
+
+// TestSoak is one engine on SQLite for ten minutes.
+//
+// promise: P1.kill-loses-nothing
+// promise: P7.done-once
+func TestSoak(t *testing.T) {
+	t.Parallel()
+	s, deadline := soakOf(t, 10*time.Minute)
+	s.count = func(query string) int { return s.rig.count(query) }
+	s.pids = func() []int { return []int{s.rig.process.Process.Pid} }
 	kills := 0
-	for rounds, deadline := 1, time.Now().Add(length); time.Now().Before(deadline); rounds++ {
+	for rounds := 1; time.Now().Before(deadline); rounds++ {
 		s.rig.up()
 		s.faults.Store(true)
 		for round := time.Now().Add(soakRound/2 + time.Duration(s.random.Int64N(int64(soakRound)))); time.Now().Before(round); {
@@ -83,6 +95,9 @@ func TestSoak(t *testing.T) {
 	s.rig.up()
 	s.calm(5 * time.Minute)
 	s.leaks()
+	s.fewGoroutines(s.goroutines())
+	s.rig.up()
+	s.calm(time.Minute)
 	s.check()
 	t.Logf("%d messages, %d kills", s.written, kills)
 	if code := s.rig.stop(30 * time.Second); code != 0 {
@@ -172,21 +187,23 @@ func (s *soak) calm(within time.Duration) {
 		if s.rig.platform.Pending() > 0 {
 			return false
 		}
-		open := s.rig.count("SELECT count(*) FROM turns WHERE state IN ('queued', 'running', 'waiting')")
-		out := s.rig.count("SELECT count(*) FROM deliveries WHERE state IN ('pending', 'sending') OR state = 'unknown' AND outcome = 'no_answer'")
+		open := s.count("SELECT count(*) FROM turns WHERE state IN ('queued', 'running', 'waiting')")
+		out := s.count("SELECT count(*) FROM deliveries WHERE state IN ('pending', 'sending') OR state = 'unknown' AND outcome = 'no_answer'")
 		return open+out == 0
 	})
 }
 
-// held is what the idle program holds.
+// held is what the idle engines hold, together.
 type held struct{ rss, files, threads int }
 
-func (s *soak) held() held {
-	_, rss := s.rig.memory()
-	dir := fmt.Sprintf("/proc/%d/", s.rig.process.Process.Pid)
-	files, _ := os.ReadDir(dir + "fd")
-	threads, _ := os.ReadDir(dir + "task")
-	return held{rss, len(files), len(threads)}
+func (s *soak) held() (sum held) {
+	for _, pid := range s.pids() {
+		files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		_, rss := memoryOf(s.t, pid)
+		sum.rss, sum.files, sum.threads = sum.rss+rss, sum.files+len(files), sum.threads+len(threads)
+	}
+	return sum
 }
 
 // rest logs what the program holds after a round of work.
@@ -195,7 +212,7 @@ func (s *soak) rest() { s.t.Logf("after %d messages: %+v", s.written, s.held()) 
 var goroutinePattern = regexp.MustCompile(`(?m)^goroutine \d+ `)
 
 // leaks gives the program the same work again and again, without faults, and wants
-// it to hold no more afterwards. It ends by a look at all goroutines.
+// it to hold no more afterwards.
 func (s *soak) leaks() {
 	s.t.Helper()
 	var seen []held
@@ -218,15 +235,17 @@ func (s *soak) leaks() {
 	if last.rss > first.rss+first.rss/2+16<<10 {
 		s.t.Errorf("memory grows: %+v", seen)
 	}
-	// Two for each connection to the model that is kept, and a few for each part; one
-	// that stays behind for each message would make thousands.
-	if n := s.goroutines(); n > 200 {
+}
+
+// fewGoroutines judges how many an engine had at rest. Two for each connection to the
+// model that is kept, and a few for each part; one that stays behind for each message
+// would make thousands.
+func (s *soak) fewGoroutines(n int) {
+	s.t.Helper()
+	s.t.Logf("%d goroutines at rest", n)
+	if n > 200 {
 		s.t.Errorf("%d goroutines at rest", n)
-	} else {
-		s.t.Logf("%d goroutines at rest", n)
 	}
-	s.rig.up()
-	s.calm(time.Minute)
 }
 
 // goroutines ends the program by the signal that makes it print them.
@@ -242,10 +261,10 @@ func (s *soak) goroutines() int {
 // check holds the promises against what the platform and the ledger saw.
 func (s *soak) check() {
 	s.t.Helper()
-	if n := s.rig.count("SELECT count(*) FROM turns"); n != s.written {
+	if n := s.count("SELECT count(*) FROM turns"); n != s.written {
 		s.t.Errorf("%d turns for %d messages", n, s.written)
 	}
-	if n := s.rig.count("SELECT count(*) FROM turns WHERE state != 'done'"); n > 0 {
+	if n := s.count("SELECT count(*) FROM turns WHERE state != 'done'"); n > 0 {
 		s.t.Errorf("%d turns did not end done", n)
 	}
 	plain, repeats := make([]int, s.written), make([]int, s.written)
@@ -281,11 +300,11 @@ func (s *soak) check() {
 			lost++
 		}
 	}
-	listed := s.rig.count("SELECT count(*) FROM deliveries WHERE state = 'unknown' AND outcome = 'unknown_twice'")
+	listed := s.count("SELECT count(*) FROM deliveries WHERE state = 'unknown' AND outcome = 'unknown_twice'")
 	if lost > listed {
 		s.t.Errorf("%d jobs without an answer, %d listed as unknown", lost, listed)
 	}
-	if dead := s.rig.count("SELECT count(*) FROM deliveries WHERE state IN ('dead', 'dropped')"); dead > 0 {
+	if dead := s.count("SELECT count(*) FROM deliveries WHERE state IN ('dead', 'dropped')"); dead > 0 {
 		s.t.Errorf("%d deliveries were given up", dead)
 	}
 	s.t.Logf("%d answers unknown twice, %d of them not shown", listed, lost)

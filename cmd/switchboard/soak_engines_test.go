@@ -1,0 +1,156 @@
+//go:build soak
+
+package main_test
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"switchboard/store/storetest"
+)
+
+// A trouble is one thing that befalls two engines and their database.
+type trouble struct {
+	name string
+	// happen begins it; the answer ends it, after the round.
+	happen func(s *soakTwo) (end func())
+}
+
+var troubles = []trouble{
+	{"an engine is killed", func(s *soakTwo) func() {
+		m := s.any()
+		m.kill()
+		return m.up
+	}},
+	{"an engine is stopped", func(s *soakTwo) func() {
+		m := s.any()
+		m.stop()
+		return m.up
+	}},
+	{"both engines are killed", func(s *soakTwo) func() {
+		for _, m := range s.fleet.engines {
+			m.kill()
+		}
+		return s.fleet.up
+	}},
+	{"an engine is frozen", func(s *soakTwo) func() {
+		m := s.any()
+		m.freeze()
+		time.Sleep(time.Duration(s.random.Int64N(int64(20 * time.Second))))
+		return m.thaw
+	}},
+	{"the database is restarted", func(s *soakTwo) func() {
+		s.server.Stop()
+		return s.server.Start
+	}},
+	{"the database crashes", func(s *soakTwo) func() {
+		s.server.Kill()
+		return s.server.Start
+	}},
+	{"the database stalls", func(s *soakTwo) func() {
+		s.server.Freeze()
+		time.Sleep(time.Duration(s.random.Int64N(int64(20 * time.Second))))
+		return s.server.Thaw
+	}},
+	{"the way to the database stalls for one engine", func(s *soakTwo) func() {
+		way := s.ways[s.random.IntN(2)]
+		way.Stall()
+		time.Sleep(time.Duration(s.random.Int64N(int64(20 * time.Second))))
+		return way.Flow
+	}},
+	{"connections to the database are cut", func(s *soakTwo) func() {
+		s.ways[s.random.IntN(2)].Cut()
+		return func() {}
+	}},
+	{"nothing", func(*soakTwo) func() { return func() {} }},
+}
+
+// soakTwo is a soak of two engines, each with its own way to one database.
+type soakTwo struct {
+	*soak
+	fleet  *fleet
+	server *storetest.Server
+	ways   []*storetest.Proxy
+}
+
+func (s *soakTwo) any() *member { return s.fleet.engines[s.random.IntN(len(s.fleet.engines))] }
+
+// TestSoakTwoEngines is two engines on one PostgreSQL for half an hour, with one
+// trouble after the other.
+//
+// promise: P1.kill-loses-nothing
+// promise: P7.done-once
+func TestSoakTwoEngines(t *testing.T) {
+	t.Parallel()
+	inner, deadline := soakOf(t, 30*time.Minute)
+	s := &soakTwo{soak: inner, server: storetest.NewServer(t)}
+	s.fleet = newFleet(s.rig, s.server.URL(), "one", "two")
+	for _, m := range s.fleet.engines {
+		way := storetest.NewProxy(t, s.server.Addr())
+		s.ways = append(s.ways, way)
+		m.env = append(m.env, "SWITCHBOARD_STORE__URL="+s.server.URLAt(way.Addr()))
+	}
+	s.count = func(query string) int { return s.fleet.count(query) }
+	s.pids = func() (pids []int) {
+		for _, m := range s.fleet.engines {
+			pids = append(pids, m.cmd.Process.Pid)
+		}
+		return pids
+	}
+	s.fleet.up()
+	happened := map[string]int{}
+	for round := 1; time.Now().Before(deadline); round++ {
+		s.faults.Store(true)
+		s.busy(soakRound / 2)
+		next := troubles[(round+s.random.IntN(2))%len(troubles)]
+		happened[next.name]++
+		end := next.happen(s)
+		s.busy(time.Duration(s.random.Int64N(int64(soakRound))))
+		end()
+		s.busy(time.Second)
+		for _, m := range s.fleet.engines {
+			m.mustLive()
+		}
+		if round%5 == 0 {
+			s.calm(3 * time.Minute)
+			t.Logf("round %d, after %d messages: %+v, %d connections", round, s.written, s.held(), s.connections())
+		}
+	}
+	s.calm(5 * time.Minute)
+	before := s.connections()
+	s.leaks()
+	if n := s.connections(); n > before+10 {
+		t.Errorf("%d connections to the database, %d before the same work", n, before)
+	}
+	s.check()
+	for _, m := range s.fleet.engines {
+		s.fewGoroutines(m.goroutines())
+	}
+	t.Logf("%d messages; %v", s.written, happened)
+}
+
+// busy lets people write for that long.
+func (s *soakTwo) busy(length time.Duration) {
+	for end := time.Now().Add(length); time.Now().Before(end); {
+		s.write()
+		time.Sleep(time.Duration(s.random.IntN(60)) * time.Millisecond)
+		if s.random.IntN(200) == 0 {
+			s.rig.platform.Drop()
+		}
+	}
+}
+
+func (s *soakTwo) connections() int {
+	return s.fleet.count("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'switchboard%'")
+}
+
+// goroutines ends the engine by the signal that makes it print them.
+func (m *member) goroutines() int {
+	m.fleet.t.Helper()
+	before := len(m.log.String())
+	m.cmd.Process.Signal(syscall.SIGQUIT)
+	<-m.exited
+	m.cmd = nil
+	return len(goroutinePattern.FindAllString(m.log.String()[before:], -1))
+}
