@@ -9,7 +9,7 @@ import (
 // read for themselves (see Reader). N grows by one within a session.
 type SessionEvent struct {
 	N      int64           `json:"event"`
-	Kind   string          `json:"kind"` // message | turn | plan | task | review | delivery
+	Kind   string          `json:"kind"` // message | turn | plan | task | review | delivery | session
 	TurnID int64           `json:"turn_id,omitempty,string"`
 	Data   json.RawMessage `json:"data,omitempty"` // terse, at most 2 KB
 	At     time.Time       `json:"at"`

@@ -21,21 +21,14 @@ import (
 // An engine whose lease was taken over, without its knowledge, lets go of the channel
 // as soon as it hears of it, and waits for it like any other.
 //
-// promise: L.wakes
+// promise: L.fence
 func TestChannelTakenOverUnderARunningAdapter(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	startBoth(a, b)
 	a.platform.Say("c1", "ada", "one")
 	a.await(1)
-	sqlDB, err := sql.Open("postgres", a.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sqlDB.Close()
-	if _, err := sqlDB.ExecContext(t.Context(), "UPDATE leases SET owner = NULL WHERE kind = 'channel'"); err != nil {
-		t.Fatal(err)
-	}
+	a.bereave("channel")
 	a.until("the other engine has the channel", b.connected)
 	began := time.Now()
 	a.until("the former lets go", func() bool { return !a.connected() })
@@ -53,6 +46,55 @@ func TestChannelTakenOverUnderARunningAdapter(t *testing.T) {
 	a.until("the former has it again", a.connected)
 	a.platform.Say("c1", "ada", "three")
 	a.await(3)
+}
+
+// bereave takes all leases of a kind from whoever holds them, and tells nobody.
+func (r *rig) bereave(kind string) {
+	r.t.Helper()
+	db, err := sql.Open("postgres", r.address)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(r.t.Context(), "UPDATE leases SET owner = NULL WHERE kind = $1", kind); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// The holder was asked to stop a turn, and is as good as dead: whoever takes it over
+// ends it, and runs none of it. When the dead comes back its turn is broken off.
+//
+// promise: L.cancel-of-the-dead
+func TestCancelOfTheDead(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	a.wakes = deaf
+	back := make(chan struct{})
+	a.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+		<-back
+		return "re: " + turn.Message.Text, nil
+	}
+	b.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+		if ctx.Err() == nil {
+			t.Error("it runs as if nothing had been said")
+		}
+		return "", nil
+	}
+	startBoth(a, b)
+	a.platform.Say("c1", "ada", "long")
+	a.until("it runs", func() bool { return a.brain.ran("long") == 1 })
+	if err := b.router.Cancel(t.Context(), a.turns()[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	a.bereave("session")
+	a.until("it is ended", func() bool { return a.turns()[0].State == "cancelled" })
+	close(back)
+	time.Sleep(500 * time.Millisecond)
+	a.platform.Say("c1", "ada", "/status") // a hears of nothing by itself
+	a.await(2)
+	if sent := texts(a.platform.Sent()); slices.Contains(sent, "re: long") || sent[0] != "Cancelled." {
+		t.Errorf("sent %q", sent)
+	}
 }
 
 // A send is ended when the lease can no longer be counted on. Nobody knows what became

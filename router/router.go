@@ -80,6 +80,7 @@ type Router struct {
 	running   *runningTurns
 	due       *dueTimers
 	leased    *leased
+	idle      idleSessions
 	moves     moves
 	strangers strangers     // who was logged as such
 	wake      chan struct{} // a turn may wait for this engine
@@ -140,6 +141,7 @@ func (r *Router) Run(ctx context.Context) {
 	}
 	finder.Go(func() { r.findWork(ctx) })
 	watchers.Go(func() { r.watchLeases(listening) })
+	watchers.Go(func() { r.keepIdle(ctx) })
 	if r.Wakes != nil {
 		watchers.Go(func() { r.Wakes.Listen(listening, r.hear) })
 	}

@@ -249,6 +249,7 @@ func (r *Router) tryTurn(c *Claimed, giveUp bool) (next *Claimed, err error) {
 	if cause := data.CancelRequested.cause(); cause != nil {
 		r.running.stop(ref.TurnID, cause)
 	}
+	defer func() { r.idle.worked(ref.SessionID, data.Conversation, time.Now().Add(r.Config.IdleTimeout)) }()
 	if r.Roster.Named(c.Person) == nil {
 		r.loadPeople(r.work) // let in by another engine
 	}

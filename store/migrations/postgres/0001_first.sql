@@ -348,7 +348,7 @@ CREATE INDEX actions_turn ON actions (turn_id);
 CREATE TABLE events (
 	session_id bigint NOT NULL REFERENCES sessions (id),
 	n          bigint NOT NULL, -- grows by one within a session
-	kind       text NOT NULL CHECK (kind IN ('message', 'turn', 'plan', 'task', 'review', 'approval', 'delivery')),
+	kind       text NOT NULL CHECK (kind IN ('message', 'turn', 'plan', 'task', 'review', 'approval', 'delivery', 'session')),
 	turn_id    bigint,
 	message_id bigint, -- kind message: where the text is
 	data       text NOT NULL DEFAULT '', -- JSON, at most 2 KB

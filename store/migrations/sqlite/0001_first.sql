@@ -351,7 +351,7 @@ CREATE INDEX actions_turn ON actions (turn_id);
 CREATE TABLE events (
 	session_id INTEGER NOT NULL REFERENCES sessions (id),
 	n          INTEGER NOT NULL, -- grows by one within a session
-	kind       TEXT NOT NULL CHECK (kind IN ('message', 'turn', 'plan', 'task', 'review', 'approval', 'delivery')),
+	kind       TEXT NOT NULL CHECK (kind IN ('message', 'turn', 'plan', 'task', 'review', 'approval', 'delivery', 'session')),
 	turn_id    INTEGER,
 	message_id INTEGER, -- kind message: where the text is
 	data       TEXT NOT NULL DEFAULT '', -- JSON, at most 2 KB

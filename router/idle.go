@@ -1,0 +1,96 @@
+package router
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"switchboard/channels"
+)
+
+// idleSessions are the sessions whose turns this engine ran lately. What it keeps of
+// one in memory is little: its place here, and what its conversation used of the
+// channel's limits. All of it goes when nothing happened there for idle_timeout; the
+// lease was given back with the last turn already.
+type idleSessions struct {
+	mu   sync.Mutex
+	list map[int64]idleSession
+}
+
+// An idleSession is looked at again at due.
+type idleSession struct {
+	conv channels.Conversation
+	due  time.Time
+}
+
+// worked notes that something was done in a session, which is looked at again then.
+func (i *idleSessions) worked(session int64, conv channels.Conversation, due time.Time) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.list == nil {
+		i.list = map[int64]idleSession{}
+	}
+	i.list[session] = idleSession{conv, due}
+}
+
+// take hands over those that are due.
+func (i *idleSessions) take(now time.Time) map[int64]idleSession {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	due := map[int64]idleSession{}
+	for session, s := range i.list {
+		if !s.due.After(now) {
+			due[session] = s
+			delete(i.list, session)
+		}
+	}
+	return due
+}
+
+// keepIdle drops what is kept of sessions that have nothing to do, until ctx ends.
+func (r *Router) keepIdle(ctx context.Context) {
+	every := min(max(r.Config.IdleTimeout/4, 50*time.Millisecond), 15*time.Second)
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now := time.Now()
+		due := r.idle.take(now)
+		if len(due) == 0 {
+			continue
+		}
+		busy := r.running.sessions()
+		for session, s := range due {
+			if _, runs := busy[session]; runs {
+				continue // noted again at the turn's end
+			}
+			r.rest(ctx, session, s, now)
+		}
+	}
+}
+
+// rest notes that a session is idle, unless something happened there meanwhile.
+func (r *Router) rest(ctx context.Context, session int64, s idleSession, now time.Time) {
+	again, err := r.Ledger.Idle(ctx, session, r.Config.IdleTimeout)
+	switch {
+	case err != nil:
+		again = now.Add(pollIdle)
+		r.Log.DebugContext(ctx, "an idle session could not be noted", "session_id", session, "error", err)
+		fallthrough
+	case !again.IsZero():
+		r.idle.worked(session, s.conv, again)
+		return
+	}
+	l := r.lines[s.conv.Channel]
+	if l == nil {
+		return
+	}
+	l.limits.forget(s.conv.ID, now)
+	if l.reader != nil {
+		l.committed(s.conv.ID)
+	}
+}
