@@ -1,0 +1,80 @@
+package router_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+)
+
+// A platform takes nothing in one conversation for an hour. The others flow, and after
+// the hour it gets what it was to get.
+//
+// promise: P3.fair-turns
+func TestOneConversationLimitedForAnHour(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		began := time.Now()
+		r.channel.Rate = "default"
+		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+			if left := time.Hour - time.Since(began); p.Conversation == "slow" && left > 0 {
+				return channelstest.Fault{RateLimited: true, RetryAfter: left}
+			}
+			return channelstest.Fault{}
+		})
+		r.start()
+		r.platform.Say("slow", "ada", "hello")
+		time.Sleep(time.Second)
+		for i := range 30 {
+			r.platform.Say(fmt.Sprint("c", i%10), "bob", fmt.Sprint(i))
+			time.Sleep(time.Minute)
+			if n := len(r.deliveries("sent")); n != i+1 {
+				t.Fatalf("%d of %d others are sent", n, i+1)
+			}
+		}
+		if n := len(r.platform.Tries()); n != 31 {
+			t.Errorf("%d sends", n)
+		}
+		time.Sleep(31 * time.Minute)
+		if sent := r.platform.SentIn("slow"); len(sent) != 1 || !strings.HasSuffix(sent[0].Text, "re: hello") {
+			t.Errorf("sent %q", texts(sent))
+		}
+	})
+}
+
+// One answer has many parts; what comes for others meanwhile goes between them.
+//
+// promise: P3.fair-turns
+func TestLongAnswerLetsOthersIn(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.channel.Rate, r.script.MaxText = "2/s", 100
+		var long atomic.Bool
+		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
+			if turn.Message.Text == "long" {
+				long.Store(true)
+				return strings.Repeat("many words ", 300), nil
+			}
+			return "re: " + turn.Message.Text, nil
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "long")
+		time.Sleep(3 * time.Second)
+		for i := range 4 {
+			r.platform.Say(fmt.Sprint("other ", i), "bob", "short")
+		}
+		time.Sleep(3500 * time.Millisecond)
+		if n := len(r.platform.SentIn("c1")); n > 15 || !long.Load() {
+			t.Fatalf("the long answer has %d parts shown", n)
+		}
+		for i := range 4 {
+			if n := len(r.platform.SentIn(fmt.Sprint("other ", i))); n != 1 {
+				t.Errorf("other %d reads %d parts", i, n)
+			}
+		}
+	})
+}
