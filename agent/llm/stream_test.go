@@ -279,6 +279,32 @@ func TestStreamStalls(t *testing.T) {
 	}
 }
 
+// A server that only keeps the connection alive is as silent as one that does nothing.
+func TestCommentsAreSilence(t *testing.T) {
+	t.Parallel()
+	m, err := llm.New(llm.Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+		reader, writer := io.Pipe()
+		go func() {
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(writer, ": PROCESSING\n\n")
+				time.Sleep(10 * time.Millisecond)
+			}
+			_ = writer.CloseWithError(r.Context().Err())
+		}()
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r, Body: reader}, nil
+	}), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s shown
+	q := s.question(nil)
+	q.Stall, q.Timeout = 300*time.Millisecond, time.Minute
+	started := time.Now()
+	if _, err := m.Complete(t.Context(), llm.Offline, q); !errors.Is(err, llm.ErrStalled) || time.Since(started) > 30*time.Second {
+		t.Errorf("error %v after %s", err, time.Since(started))
+	}
+}
+
 func TestStreamCallerLeaves(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
