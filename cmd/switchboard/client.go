@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -37,11 +39,40 @@ func dialEngine(ctx context.Context, settings *configs.Settings) (net.Conn, erro
 		return nil, fmt.Errorf("look for an engine: %w", err)
 	}
 	for _, path := range slices.Backward(sockets) {
-		if conn, err := dialUnix(ctx, dir, filepath.Base(path)); err == nil {
+		conn, err := dialUnix(ctx, dir, filepath.Base(path))
+		if err == nil && len(sockets) > 1 && !answers(ctx, conn) {
+			err = errors.Join(errNoEngine, conn.Close())
+		}
+		if err == nil {
 			return conn, nil
 		}
 	}
 	return nil, errNoEngine
+}
+
+// answerPatience is how long an engine may take to say that it lives, where others may
+// be asked instead.
+const answerPatience = 3 * time.Second
+
+// answers says whether the engine at the other end does its work: one that hangs takes
+// connections still. The connection is as good as new afterwards.
+func answers(ctx context.Context, conn net.Conn) bool {
+	deadline := time.Now().Add(answerPatience)
+	if end, ok := ctx.Deadline(); ok && end.Before(deadline) {
+		deadline = end
+	}
+	if err := conn.SetDeadline(deadline); err != nil {
+		return false
+	}
+	if _, err := io.WriteString(conn, "GET /alive HTTP/1.1\r\nHost: engine\r\n\r\n"); err != nil {
+		return false
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return err == nil && resp.StatusCode == http.StatusOK && resp.Body.Close() == nil && conn.SetDeadline(time.Time{}) == nil
 }
 
 // engineAlive asks the running engine whether it answers.

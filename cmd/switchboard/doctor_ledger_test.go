@@ -101,3 +101,19 @@ func TestDoctorTellsOfDeadParts(t *testing.T) {
 		t.Errorf("%s%s", out, errs)
 	}
 }
+
+// A command is answered by the first engine that does its work, not by one that hangs.
+func TestCommandsPassAHangingEngine(t *testing.T) {
+	t.Parallel()
+	f := twoEngines(t, "", "u1")
+	f.model.Handle(echo)
+	f.up()
+	for _, m := range f.engines {
+		m.freeze()
+		began := time.Now()
+		if turns := f.turns(); len(turns) != 0 || time.Since(began) > 20*time.Second {
+			t.Errorf("beside a hanging engine: %d turns after %s", len(turns), time.Since(began))
+		}
+		m.thaw()
+	}
+}
