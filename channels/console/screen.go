@@ -56,6 +56,9 @@ func (s *screen) draw(above string, now scene) {
 	cursor.row += len(live)
 	rows = slices.Concat(live, rows)
 
+	if above == "" && s.drawn == s.width && cursor == s.cursor && slices.Equal(rows, s.rows) {
+		return
+	}
 	var out strings.Builder
 	if s.drawn != s.width { // the rows may stand on more lines than they were drawn on
 		s.erase(&out)
