@@ -77,6 +77,7 @@ func (r *Router) findWork(ctx context.Context) {
 func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, err error) {
 	for ctx.Err() == nil {
 		if !r.Engine.Safe() {
+			r.passOn()
 			return true, nil
 		}
 		idle, full := r.workers.free()
