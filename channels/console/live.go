@@ -140,6 +140,7 @@ func (f *feed) run(ctx context.Context) error {
 	grown := f.follower.grown
 	var pace <-chan time.Time // set: it is too early for more of a text that grows
 	for {
+		now := f.c.growing(f.conv)
 		whole, err := f.events(ctx)
 		if err != nil || ctx.Err() != nil || whole && f.until >= 0 {
 			return err
@@ -147,9 +148,10 @@ func (f *feed) run(ctx context.Context) error {
 		if !whole {
 			continue
 		}
-		for look := false; !look; {
-			now := f.c.growing(f.conv)
-			if f.woken() { // the message before the end of the text that grew into it
+		for sure := true; ; sure = false {
+			// A message comes before the end of the text that grew into it. It may be there
+			// without a wake: its own engine's may overtake what we are told of the text.
+			if gone := now.text == "" && f.known.text != ""; f.woken() || gone && !sure {
 				break
 			}
 			if pace == nil && f.follower.live {
@@ -161,6 +163,7 @@ func (f *feed) run(ctx context.Context) error {
 					grown, pace = nil, time.After(deltaEvery)
 				}
 			}
+			look := false
 			select {
 			case <-ctx.Done():
 				return nil
@@ -172,6 +175,10 @@ func (f *feed) run(ctx context.Context) error {
 				grown, pace = f.follower.grown, nil
 			case <-grown:
 			}
+			if look {
+				break
+			}
+			now = f.c.growing(f.conv)
 		}
 	}
 }

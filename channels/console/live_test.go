@@ -28,6 +28,17 @@ func (u *turn) ends(text string) {
 	u.raw("turn", `{"state":"done","outcome":"answered"}`)
 }
 
+// unheard says text, and wakes nobody.
+func (u *turn) unheard(text string) {
+	u.e.mu.Lock()
+	defer u.e.mu.Unlock()
+	session := "console:" + string(u.conv)
+	u.e.events[session] = append(u.e.events[session], channels.SessionEvent{
+		N: int64(len(u.e.events[session]) + 1), Kind: "message", TurnID: u.id,
+		Message: &channels.SessionMessage{Direction: "out", Text: text, Final: true},
+	})
+}
+
 // shows waits until the screen is what ok wants.
 func (s *seat) shows(what string, ok func(lines []string) bool) {
 	s.t.Helper()
@@ -298,11 +309,20 @@ func TestMessageTakesTheTextsPlace(t *testing.T) {
 			u.grow("some")
 			time.Sleep(time.Duration(i) * 2 * time.Millisecond)
 			u.grow("some text")
-			u.say("some text", true, false)
-			if i%3 == 1 {
-				time.Sleep(deltaEvery + 20*time.Millisecond) // the end of the text is late
+			switch i % 4 {
+			case 1: // the end of the text is late
+				u.say("some text", true, false)
+				time.Sleep(deltaEvery + 20*time.Millisecond)
+			case 2: // nobody told of the message, as of another engine's
+				u.unheard("some text")
+			default:
+				u.say("some text", true, false)
 			}
 			u.grow("")
+			if i%4 == 2 {
+				time.Sleep(deltaEvery + 20*time.Millisecond)
+				e.channel.Wake(conv)
+			}
 		}
 	})
 	text, said, lines := growing{}, 0, bufio.NewScanner(response.Body)
