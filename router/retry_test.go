@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
@@ -125,6 +126,22 @@ func TestRetryOfNothing(t *testing.T) {
 		say("ada", "/retry", first, "no longer have")
 		if n := len(r.turns()); n != 2 {
 			t.Errorf("%d turns: %q", n, r.outcomes())
+		}
+	})
+}
+
+// Where messages wait for more, a retry does not, and takes with it what comes.
+func TestRetryWhereMessagesAreCollected(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		brain := &trier{}
+		r.agent, r.config.Busy, r.config.CollectWindow = brain, "collect", 50*time.Millisecond
+		r.start()
+		r.platform.Say("c1", "ada", "do it")
+		r.await(1)
+		r.allEnded()
+		r.platform.Say("c1", "ada", "/retry")
+		if got := r.await(2)[1].Text; got != "re: do it" {
+			t.Errorf("answered %q", got)
 		}
 	})
 }

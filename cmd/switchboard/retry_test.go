@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,6 +53,9 @@ func TestRetryOnTheRealProgram(t *testing.T) {
 	if again.RetryOf != r.turnOf("pay the bill").ID || again.Plans[0].Tasks[0].Outcome == "" || !strings.Contains(again.Plans[0].Tasks[0].Outcome, "done_before") {
 		t.Errorf("the retry: %+v", again)
 	}
+	if out, errs, _ := r.command("turn", "show", fmt.Sprint(again.ID)); !strings.Contains(out, fmt.Sprintf("\nretries  turn %d\n", again.RetryOf)) {
+		t.Errorf("turn show: %s%s", out, errs)
+	}
 }
 
 // What the platform kept for hours is offered when the program is back, and no model is
@@ -77,7 +81,19 @@ func TestStaleBacklogOnTheRealProgram(t *testing.T) {
 	}
 }
 
-// /retry in a pipe and on the terminal.
+// The terminal shows a retry like any turn, with its plan.
+func TestRetryOnTheTerminal(t *testing.T) {
+	t.Parallel()
+	s := onTerminal(t, bare(t), []string{"NO_COLOR="}, "chat")
+	s.await(0, "> ")
+	s.await(s.press("/retry\r"), "nothing of yours")
+	s.await(s.press("run echo $((40+2)) apples\r"), "42 apples\r\n")
+	s.await(s.press("/retry\r"), "42 apples\r\n")
+	s.press(ctrlD)
+	s.leaves()
+}
+
+// /retry in a pipe.
 func TestRetryInThePipe(t *testing.T) {
 	t.Parallel()
 	r := bare(t)

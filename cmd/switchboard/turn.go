@@ -126,6 +126,9 @@ func showTurn(w io.Writer, t *router.TurnView, currency string) {
 	if t.MergedInto != 0 {
 		fmt.Fprintf(w, "merged   into turn %d, which answers it\n", t.MergedInto)
 	}
+	if t.RetryOf != 0 {
+		fmt.Fprintf(w, "retries  turn %d\n", t.RetryOf)
+	}
 	if t.FinishedAt != nil {
 		fmt.Fprintf(w, "ended    %s, after %s\n", at(*t.FinishedAt), t.FinishedAt.Sub(t.CreatedAt).Round(time.Millisecond))
 	}
