@@ -32,7 +32,7 @@ func TestChannelTakenOverUnderARunningAdapter(t *testing.T) {
 	a.until("the other engine has the channel", b.connected)
 	began := time.Now()
 	a.until("the former lets go", func() bool { return !a.connected() })
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it let go after %s", took)
 	}
 	a.platform.Say("c1", "ada", "two")
@@ -135,7 +135,7 @@ func TestSendEndsBeforeTheLease(t *testing.T) {
 		ending = t.Context()
 		unsafe.Store(false)
 		r.await(2)
-		if took := time.Since(began); took > 3*time.Second {
+		if took := time.Since(began); took > 6*time.Second {
 			t.Errorf("it went on after %s", took)
 		}
 		if sent := texts(r.platform.SentIn("c1")); !slices.Equal(sent, []string{"(repeated) re: hello"}) {
@@ -200,7 +200,7 @@ func TestReadersOfEveryEngineAreWoken(t *testing.T) {
 	a.until("both heard of message and answer", func() bool {
 		return panes[0].heard("s1") >= 2 && panes[1].heard("s1") >= 1
 	})
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %s", took)
 	}
 }
@@ -222,7 +222,7 @@ func TestEditRestartsATurnOfAnotherEngine(t *testing.T) {
 	began := time.Now()
 	a.platform.Edit("c1", id, "right")
 	a.until("it begins anew", func() bool { return b.brain.ran("wrong") == 2 })
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("after %s", took)
 	}
 	a.await(2)

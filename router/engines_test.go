@@ -78,7 +78,7 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 	if sent := a.await(1); sent[0].Text != "re: hello" || b.brain.ran("hello") != 1 {
 		t.Errorf("sent %q, the other engine ran it %d times", texts(sent), b.brain.ran("hello"))
 	}
-	if took := time.Since(began); took > 900*time.Millisecond {
+	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("after %s: it was polled for", took)
 	}
 	release()
@@ -93,8 +93,8 @@ func TestCancelFromAnotherEngine(t *testing.T) {
 		wakes  func(*store.DB) func(int64) router.Wakes
 		within time.Duration
 	}{
-		{"told", func(db *store.DB) func(int64) router.Wakes { return db.Wakes }, 2 * time.Second},
-		{"the wake is lost", func(*store.DB) func(int64) router.Wakes { return deaf }, 4 * time.Second},
+		{"told", func(db *store.DB) func(int64) router.Wakes { return db.Wakes }, 5 * time.Second},
+		{"the wake is lost", func(*store.DB) func(int64) router.Wakes { return deaf }, 10 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -152,7 +152,7 @@ func TestSessionIsGivenBack(t *testing.T) {
 	began := time.Now()
 	close(goOn)
 	sent := a.await(3)
-	if took := time.Since(began); took < 150*time.Millisecond || took > 900*time.Millisecond {
+	if took := time.Since(began); took < 150*time.Millisecond || took > 3*time.Second {
 		t.Errorf("the session was given back after %s", took)
 	}
 	if got := texts(sent); !slices.Equal(got, []string{"re: bob's", "re: ada's in the group", "re: bob's second"}) || b.brain.ran("ada's in the group") != 1 {
@@ -278,7 +278,7 @@ func TestLostAnswersLeaveNoSessionBehind(t *testing.T) {
 	for _, c := range []struct {
 		lost   string
 		within time.Duration
-	}{{"accept", 7 * time.Second}, {"claim", 7 * time.Second}, {"commit", 3 * time.Second}, {"give back", 5 * time.Second}} {
+	}{{"accept", 15 * time.Second}, {"claim", 15 * time.Second}, {"commit", 10 * time.Second}, {"give back", 10 * time.Second}} {
 		t.Run(c.lost, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				r.config.Workers = 4
@@ -375,7 +375,7 @@ func TestStuckPersonDelaysNoOther(t *testing.T) {
 		began := time.Now()
 		a.platform.Say(fmt.Sprint("b", i), "bob", "hello")
 		a.await(i + 1)
-		if took := time.Since(began); took > 700*time.Millisecond {
+		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("bob waited %s", took)
 		}
 	}
