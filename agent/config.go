@@ -40,7 +40,8 @@ type Config struct {
 	ExecTimeout time.Duration `toml:"exec_timeout"`
 	LLMTimeout  time.Duration `toml:"llm_timeout"`
 	// StallTimeout is how long a model may be silent before the next of Fallback is
-	// asked. Default 60s.
+	// asked: until its answer comes or, where that is seen while it is written, between
+	// two pieces of it. Default 60s.
 	StallTimeout time.Duration `toml:"stall_timeout"`
 	// OutputLimit bounds the output of one task, in bytes. Default 1MB.
 	OutputLimit int64 `toml:"output_limit" unit:"size"`
