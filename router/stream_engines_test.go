@@ -159,7 +159,7 @@ func TestHolderTakesALateDraftBack(t *testing.T) {
 	a.platform.OnChange(func(c scripted.Change) channelstest.Fault {
 		if c.Op == scripted.OpDraft {
 			calling <- struct{}{}
-			return channelstest.Fault{Delay: time.Second}
+			return channelstest.Fault{Delay: 4 * time.Second}
 		}
 		return channelstest.Fault{}
 	})
