@@ -118,6 +118,7 @@ func TestRetryOfNothing(t *testing.T) {
 		r.allEnded()
 		r.await(6)
 		answer := r.platform.Sent()[5]
+		r.until("it is known to be sent", func() bool { return len(r.deliveries("sent")) == 6 })
 		say("bob", "/retry", string(answer.ID), "Somebody else asked")
 		say("ada", "/retry please", string(answer.ID), "re: do it")
 		r.allEnded()
