@@ -41,6 +41,8 @@ func (h *house) answers(conv string) (list []string) {
 
 // A retry loads what was asked, as it reads now, with all that was merged into it, and
 // what was done; its own message only asks for it.
+//
+// promise: P7.retry-repeats-nothing
 func TestRetryLoadsTheOriginal(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
