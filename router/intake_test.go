@@ -39,6 +39,7 @@ func TestCommand(t *testing.T) {
 }
 
 // promise: P4.no-entry-no-service
+// promise: P12.explained
 func TestWhoIs(t *testing.T) {
 	t.Parallel()
 	r := &Router{Deps: Deps{Roster: rosterOf(t,
