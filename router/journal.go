@@ -104,13 +104,14 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 	ctx = context.WithoutCancel(ctx)
 	giveUp := time.Now().Add(commitPatience)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		stops := j.router.running.stops()
+		stops, called := j.router.running.stops(), time.Now()
 		next, err := j.commit(ctx, step, says)
 		if next != nil {
 			next.stops = stops
 		}
 		if err != nil && opened != nil {
 			opened.Begun, says[0].Open = nil, nil
+			opened.unheard(called, err)
 			opened.close()
 		}
 		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) || time.Now().After(giveUp) {

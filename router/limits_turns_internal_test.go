@@ -101,7 +101,7 @@ func TestTurnsLoseNoTime(t *testing.T) {
 func TestOwnLimitHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := newCrowd(channels.Rates{PerSecond: 10, PerConversationSecond: 1})
+		c := newCrowd(channels.Rates{PerSecond: 5, PerConversationSecond: 1})
 		c.send("slow", 1)
 		c.limits.pause("slow", time.Now().Add(time.Hour))
 		c.send("slow", 1)

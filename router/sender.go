@@ -39,10 +39,12 @@ type sender struct {
 	ctx     context.Context // of run
 	working sync.WaitGroup
 	// failing is forgotten with the lease: a doubt that was left behind is decided at once.
-	failing   map[channels.ConversationID]*stuckHead
-	answered  time.Time                        // when the latest send began that the platform answered
-	waiting   map[channels.ConversationID]bool // for their turn
-	latestIll int64                            // the delivery that the platform could not take, since it answered one
+	failing  map[channels.ConversationID]*stuckHead
+	answered time.Time                        // when the latest send began that the platform answered
+	waiting  map[channels.ConversationID]bool // for their turn
+	// unsure is since when a part may have been begun by a call whose answer was lost.
+	unsure    map[channels.ConversationID]time.Time
+	latestIll int64 // the delivery that the platform could not take, since it answered one
 
 	shows   *shows
 	probing chan struct{} // its one place is taken while the platform is asked whether it lives
@@ -57,7 +59,7 @@ func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
 		idle:    map[channels.ConversationID]time.Time{},
 		gates:   map[channels.ConversationID]*gate{},
 		failing: map[channels.ConversationID]*stuckHead{},
-		waiting: map[channels.ConversationID]bool{}, probing: make(chan struct{}, 1), looks: make(chan struct{}, 1),
+		waiting: map[channels.ConversationID]bool{}, unsure: map[channels.ConversationID]time.Time{}, probing: make(chan struct{}, 1), looks: make(chan struct{}, 1),
 	}
 	s.shows = newShows(s)
 	return s
@@ -212,6 +214,7 @@ func (s *sender) leave(conv channels.ConversationID, kick chan struct{}) bool {
 	delete(s.gates, conv)
 	delete(s.failing, conv)
 	delete(s.waiting, conv)
+	delete(s.unsure, conv)
 	s.line.limits.forget(conv, time.Now())
 	return true
 }
@@ -255,6 +258,7 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate
 		return wait, true
 	}
 	s.waitsForTurn(conv, false)
+	called := time.Now()
 	d, due, err := l.router.Ledger.Begin(ctx, s.hold, conv)
 	if !doubt && (err != nil || d == nil) {
 		if l.limits.giveBack(conv) {
@@ -264,10 +268,14 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate
 	}
 	switch {
 	case err != nil:
+		s.unheard(conv, called, err)
 		if !s.isLost(err) && ctx.Err() == nil {
 			l.router.Log.ErrorContext(ctx, "cannot take a delivery", "channel", l.name, "conversation_id", conv, "error", err)
 		}
 		return retryMin, true
+	case s.neverSent(conv, d):
+		s.settle(ctx, d, Settlement{State: DeliveryPending, Outcome: "never_sent", FreeTry: true})
+		return 0, true
 	case d == nil && due.IsZero():
 		return 0, false
 	case d == nil:

@@ -89,6 +89,14 @@ func (s *sender) open(conv channels.ConversationID) *opened {
 	return &opened{Opening: Opening{Hold: s.hold, Conversation: conv}, sender: s, gate: g}
 }
 
+// unheard notes that a commit which began then failed, and may have begun the part all
+// the same.
+func (o *opened) unheard(called time.Time, err error) {
+	if !o.closed {
+		o.sender.unheard(o.Conversation, called, err)
+	}
+}
+
 // close hands the part that was begun to the conversation's sender, or gives back
 // what was held for it; began says which. Closing again, or nil, does nothing.
 func (o *opened) close() (began bool) {

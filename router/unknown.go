@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"switchboard/channels"
@@ -95,4 +96,28 @@ func (l *line) find(ctx context.Context, finder channels.Finder, d *Delivery, no
 		return Settlement{State: DeliveryUnknown, Outcome: "cannot_ask", Detail: err.Error(), Final: true}, 0
 	}
 	return Settlement{State: DeliveryUnknown, Outcome: "asking", Detail: err.Error()}, 2 * time.Second
+}
+
+// unheard notes that a call which began then, and failed so, may have begun the next
+// part of conv all the same.
+func (s *sender) unheard(conv channels.ConversationID, called time.Time, err error) {
+	if errors.Is(err, ErrFenced) {
+		return // nothing was written
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.unsure[conv].IsZero() {
+		s.unsure[conv] = called
+	}
+}
+
+// neverSent says that d, the head of conv as it was found now, is in doubt only because
+// the call that began it was not heard of: it was not sent, and nobody else holds the
+// channel.
+func (s *sender) neverSent(conv channels.ConversationID, d *Delivery) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	since := s.unsure[conv]
+	delete(s.unsure, conv)
+	return d != nil && d.State == DeliveryUnknown && !since.IsZero() && !d.LastTry.Before(since.Truncate(time.Microsecond))
 }

@@ -1,0 +1,65 @@
+package router_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+)
+
+// A ledger that loses the answer of the first call that begins a part.
+type losingBegin struct {
+	*losing
+}
+
+func (l losingBegin) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+	d, due, err := l.Ledger.Begin(ctx, hold, conv)
+	if d != nil && l.gone("begin") {
+		return nil, time.Time{}, errAnswerLost
+	}
+	return d, due, err
+}
+
+func (l losingBegin) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (*router.Claimed, error) {
+	next, err := l.Ledger.Commit(ctx, ref, step, says)
+	if err == nil && len(says) > 0 && says[0].Open != nil && says[0].Open.Begun != nil && l.gone("open") {
+		return nil, errAnswerLost
+	}
+	return next, err
+}
+
+// A part that was begun by a call whose answer was lost was surely not sent: it goes
+// once, and is not called a repetition.
+//
+// promise: P2.refused-retries
+func TestPartBegunUnheard(t *testing.T) {
+	for _, lost := range []string{"begin", "open"} {
+		t.Run(lost, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				l := losingBegin{&losing{lose: map[string]int{lost: 1}, lost: map[string]int{}}}
+				r.ledger = func(of router.Ledger) router.Ledger { l.losing.Ledger = of; return l }
+				r.script.Finder = false
+				r.start()
+				r.until("the channel is held", func() bool { return r.held() })
+				want := "re: hello"
+				if lost == "open" {
+					r.platform.Say("c1", "ada", "hello")
+				} else {
+					r.platform.Say("c1", "ada", "/nonsense") // answered with no turn
+				}
+				sent := texts(r.await(1))
+				if lost == "open" && !slices.Equal(sent, []string{want}) || len(sent) != 1 || sent[0][0] == '(' {
+					t.Errorf("sent %q", sent)
+				}
+				r.until("it is settled", func() bool { return len(r.deliveries("sent")) == 1 })
+				if n := len(r.platform.Tries()); n != 1 || l.lost[lost] != 1 {
+					t.Errorf("%d sends, %d answers lost", n, l.lost[lost])
+				}
+			})
+		})
+	}
+}
