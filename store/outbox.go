@@ -111,29 +111,36 @@ func (r *Router) Begin(ctx context.Context, hold router.Hold, conv channels.Conv
 // head is a conversation's head with when it is due.
 type head struct {
 	router.Delivery
-	next int64 // µs
+	next, last int64 // µs
 }
 
-func (h *head) waits(now int64) bool { return h.State == router.DeliveryPending && h.next > now }
+// clockSlack is how far the clocks of engines may differ, in µs. A try that was made
+// later than that from now says that the clock was set back, and with it a wait that
+// was counted by the former one: it is over.
+const clockSlack = 10_000_000
+
+func (h *head) waits(now int64) bool {
+	return h.State == router.DeliveryPending && h.next > now && h.last <= now+clockSlack
+}
 
 func (t *tx) headOf(hold router.Hold, conv channels.ConversationID) (*head, error) {
 	var (
 		h           head
 		rich, extra *string
-		first, last int64
+		first       int64
 		written     int64
 	)
 	c := &h.Conversation
 	found, err := t.row(headDelivery, []any{clean(hold.Channel), clean(string(conv))},
 		&h.ID, &h.MessageID, &h.Body.Text, &rich, &extra, &h.ReplyTo, &h.PlatformID, &h.Nonce, &h.Part, &h.Last, &h.State, &h.Tries, &h.Repeated,
-		&h.next, &first, &last, &written, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
+		&h.next, &first, &h.last, &written, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
 	if err != nil || !found {
 		return nil, err
 	}
 	if rich != nil {
 		h.Body.Rich = []byte(*rich)
 	}
-	h.FirstTry, h.LastTry, h.Written = instant(first), instant(last), instant(written)
+	h.FirstTry, h.LastTry, h.Written = instant(first), instant(h.last), instant(written)
 	return &h, parseExtra(extra, &h.Body)
 }
 

@@ -118,9 +118,9 @@ BEGIN
 	SELECT jsonb_agg(jsonb_build_array(x.id, x.author, x.direction, x.class, x.text, x.forwarded_from, x.taint, x.count, x.happened_at, x.created_at)
 		ORDER BY x.id DESC) INTO v_recent
 	FROM (SELECT id, author, direction, class, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
-		WHERE session_id = v_session AND id > v_reset_message AND (id < v_message AND (turn_id IS NULL OR turn_id > v_reset_turn) OR direction = 'out' AND turn_id > v_reset_turn AND turn_id < p_turn
+		WHERE (session_id, id) > (v_session, v_reset_message) AND (session_id, id) <= (v_session, 9223372036854775807) AND (id < v_message AND (turn_id IS NULL OR turn_id > v_reset_turn) OR direction = 'out' AND turn_id > v_reset_turn AND turn_id < p_turn
 		OR turn_id IS NULL AND class IN ('note', 'revision'))
-		ORDER BY id DESC LIMIT 30) AS x;
+		ORDER BY session_id DESC, id DESC LIMIT 30) AS x;
 	SELECT jsonb_agg(jsonb_build_array(x.kind, x.text, x.taint)) INTO v_known
 	FROM (SELECT kind, text, taint FROM memories
 		WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
@@ -582,7 +582,8 @@ BEGIN
 	IF NOT FOUND THEN
 		RETURN '{}';
 	END IF;
-	IF v_d.state = 'pending' AND v_d.next_at > p_now THEN
+	-- A try in the future says that the clock was set back: clockSlack.
+	IF v_d.state = 'pending' AND v_d.next_at > p_now AND v_d.last_try <= p_now + 10000000 THEN
 		RETURN jsonb_build_object('due', v_d.next_at);
 	END IF;
 	IF v_d.state = 'pending' THEN

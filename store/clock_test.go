@@ -1,0 +1,64 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// A clock that is set back while a part waits for its next try must not make it wait
+// for as long as the clock was wrong; nor does a leap stop turns or new parts.
+//
+// promise: P3.order-in-conversation
+func TestClockSetBackAndForward(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		var leap time.Duration
+		db.SetNow(func() time.Time { return time.Now().Add(leap) })
+		h := newHouse(t, db)
+		h.posts("c", "1", "a", "b")
+		hold := h.hold()
+		again := func(in time.Duration) *router.Delivery {
+			t.Helper()
+			d := h.begin(hold, "c")
+			if d == nil {
+				t.Fatal("nothing is due")
+			}
+			h.settle(hold, d, router.Settlement{State: router.DeliveryPending, NextAt: time.Now().Add(leap + in)})
+			return d
+		}
+		again(time.Minute)
+		if d := h.begin(hold, "c"); d != nil {
+			t.Fatalf("begun before its time: %+v", d)
+		}
+		leap = -time.Second // the other engine's clock, or a small correction
+		if d := h.begin(hold, "c"); d != nil {
+			t.Fatalf("begun before its time by a clock that is a little behind: %+v", d)
+		}
+		leap = -time.Hour
+		if d := again(time.Minute); d.Body.Text != "a" {
+			t.Errorf("begun %+v", d)
+		}
+		if d := h.begin(hold, "c"); d != nil {
+			t.Fatalf("the new wait does not count: %+v", d)
+		}
+		ref := h.begun("d", "2")
+		leap = time.Hour
+		h.commit(ref, agent.Step{})
+		for _, want := range []string{"a", "b"} {
+			d := h.begin(hold, "c")
+			if d == nil || d.Body.Text != want {
+				t.Fatalf("begun %+v, want %s", d, want)
+			}
+			h.settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "1"})
+		}
+		h.commit(ref, end("done", "answered"))
+		if ref := h.begun("d", "3"); ref.TurnID == 0 {
+			t.Error("no turn after the leaps")
+		}
+	})
+}
