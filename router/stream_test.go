@@ -284,3 +284,54 @@ func (r *rig) drafts() []router.Draft {
 	}
 	return list
 }
+
+// A draft that the platform surely did not take is no doubt: it is shown when the
+// platform says so, and in a conversation of few messages it uses half of them.
+//
+// promise: L.drafts-yield
+func TestStreamKeepsToTheLimits(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault channelstest.Fault
+		after time.Duration // of the first try
+	}{
+		{"limited", channelstest.Fault{RateLimited: true, RetryAfter: 5 * time.Second}, 5 * time.Second},
+		{"ill", channelstest.Fault{Refused: "ill", Temporary: true}, time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, r *rig) {
+				r.channel.Rate = "default"
+				r.script.PerSecond, r.script.PerConversationSecond, r.script.PerConversationMinute = 30, 1, 20
+				var at []time.Time
+				r.platform.OnChange(func(ch scripted.Change) channelstest.Fault {
+					if ch.Op != scripted.OpDraft {
+						return channelstest.Fault{}
+					}
+					if at = append(at, time.Now()); len(at) == 1 {
+						return c.fault
+					}
+					return channelstest.Fault{}
+				})
+				text := numbered(150)
+				r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+					p := play{j, ctx}
+					return p.answer(p.write(text, 300*time.Millisecond))
+				})
+				r.start()
+				r.platform.Say("c1", "ada", "count")
+				r.settled(1)
+				if sent := r.platform.Sent(); len(sent) != 1 || sent[0].Text != text || sent[0].Edits == 0 {
+					t.Errorf("shown %q", texts(sent))
+				}
+				if len(at) < 8 || len(at) > 12 {
+					t.Errorf("%d drafts in 45 s of a minute with 20 messages", len(at))
+				} else if d := at[1].Sub(at[0]); d < c.after || d > c.after+2*time.Second {
+					t.Errorf("shown %s after it was refused", d)
+				}
+				if d := r.deliveries("dropped"); len(d) != 0 {
+					t.Errorf("dropped %+v", d)
+				}
+			})
+		})
+	}
+}
