@@ -88,6 +88,16 @@ func TestFirstStarts(t *testing.T) {
 		t.Errorf("cut off before the folder had its name: %v", err)
 	}
 	url, dir = storetest.PostgresURL(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "cluster.new"), []byte("meant\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := starts(t, url, dir); err != nil {
+		t.Errorf("cut off before the database had its name: %v", err)
+	}
+	if id, err := os.ReadFile(filepath.Join(dir, "cluster")); string(id) != "meant\n" {
+		t.Errorf("the folder is %q, %v", id, err)
+	}
+	url, dir = storetest.PostgresURL(t), t.TempDir()
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {

@@ -203,12 +203,15 @@ func (e *Engine) renew(ctx context.Context) error {
 	begun := e.clock()
 	var found, declared bool
 	// Durable: an owner must not seem younger after the server's crash.
-	err := e.db.write(ctx, full, "renew engine", func(t *tx) (err error) {
-		found, err = t.row(renewOwner, []any{ownerExpires.Microseconds(), onTime.Microseconds(), e.id}, &declared)
-		return err
-	})
-	if err != nil {
-		return err
+	rows, err := e.db.pg.own.QueryxContext(ctx, dollars(renewOwner), ownerExpires.Microseconds(), onTime.Microseconds(), e.id)
+	if err == nil {
+		if found = rows.Next(); found {
+			err = rows.Scan(&declared)
+		}
+		err = errors.Join(err, rows.Err(), rows.Close())
+	}
+	if err := e.db.pg.noticed(err); err != nil {
+		return fmt.Errorf("renew engine: %w", explain(err))
 	}
 	if !found {
 		e.lose()

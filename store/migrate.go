@@ -153,8 +153,13 @@ func (db *DB) provider(ctx context.Context, list []migration) (p *goose.Provider
 		if err != nil {
 			return nil, nil, err
 		}
-		p, err = goose.NewProvider(goose.DialectPostgres, db.pg.durable.DB, nil, append(opts, goose.WithSessionLocker(locker))...)
-		return p, func() {}, err
+		// A migration may take longer than the server may be silent otherwise.
+		own, err := postgresPool(db.pg.url, "on", nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		p, err = goose.NewProvider(goose.DialectPostgres, own.DB, nil, append(opts, goose.WithSessionLocker(locker))...)
+		return p, func() { _ = own.Close() }, err
 	}
 	own, err := sql.Open("sqlite", sqliteDSN(db.lite.path, "synchronous(FULL)")+"&_txlock=immediate")
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -18,12 +19,20 @@ import (
 type postgres struct {
 	durable *sqlx.DB // a commit is on disk when it returns
 	relaxed *sqlx.DB // synchronous_commit = off; also for reading
+	own     *sqlx.DB // of the engine's row, which must not wait for the others
 	url     string
 }
 
 // poolSize bounds each pool; a server's default of 100 connections is shared by
 // several engines.
 const poolSize = 12
+
+const (
+	// ownSize is enough for one that hangs and one that tries again.
+	ownSize = 2
+	// ownPatience leaves time for a second try before side effects have to end.
+	ownPatience = 4 * time.Second
+)
 
 // writeTimeout bounds a transaction that has begun, whose caller may be gone.
 const writeTimeout = 30 * time.Second
@@ -32,12 +41,20 @@ const writeTimeout = 30 * time.Second
 func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres, error) {
 	p := &postgres{url: raw}
 	var err error
+	if dialer == nil {
+		dialer = &patientDialer{patience: poolPatience}
+	}
 	if p.durable, err = postgresPool(raw, "on", dialer); err != nil {
 		return nil, err
 	}
 	if p.relaxed, err = postgresPool(raw, "off", dialer); err != nil {
 		return nil, errors.Join(err, p.durable.Close())
 	}
+	if p.own, err = postgresPool(raw, "on", &patientDialer{patience: ownPatience}); err != nil {
+		return nil, errors.Join(err, p.durable.Close(), p.relaxed.Close())
+	}
+	p.own.SetMaxOpenConns(ownSize)
+	p.own.SetMaxIdleConns(1) // the second try is not to find one that hangs as well
 	if err := p.durable.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("PostgreSQL: %w", explain(err)), p.close())
 	}
@@ -87,7 +104,22 @@ func postgresAddress(raw, synchronous, program string) (string, error) {
 	return u.String(), nil
 }
 
-func (p *postgres) close() error { return errors.Join(p.durable.Close(), p.relaxed.Close()) }
+// noticed closes the connections that nobody uses now where err says that one had no
+// answer for too long: the others may be as dead, and would be found so one by one.
+func (p *postgres) noticed(err error) error {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	for _, pool := range []*sqlx.DB{p.durable, p.relaxed} {
+		pool.SetMaxIdleConns(0)
+		pool.SetMaxIdleConns(poolSize)
+	}
+	return err
+}
+
+func (p *postgres) close() error {
+	return errors.Join(p.durable.Close(), p.relaxed.Close(), p.own.Close())
+}
 
 func (p *postgres) pool(mode durability) *sqlx.DB {
 	if mode == full {
@@ -120,7 +152,7 @@ func (p *postgres) detached(ctx context.Context, mode durability, fn func(contex
 		if err != nil {
 			return err
 		}
-		err = retried(ctx, conn, fn)
+		err = p.noticed(retried(ctx, conn, fn))
 		// A connection that is known to be bad is closed here, not pooled again.
 		_ = conn.Close()
 		if !errors.Is(err, driver.ErrBadConn) || try == poolSize {

@@ -29,7 +29,7 @@ func (db *DB) read(ctx context.Context, op string, fn func(*tx) error) error {
 	if db.lite != nil {
 		err = db.lite.read(ctx, func(q querier) error { return fn(&tx{q: q, now: db.now().UnixMicro()}) })
 	} else {
-		err = fn(&tx{q: reading{&db.reader, ctx}, now: db.now().UnixMicro(), pg: true})
+		err = db.pg.noticed(fn(&tx{q: reading{&db.reader, ctx}, now: db.now().UnixMicro(), pg: true}))
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, explain(err))

@@ -101,3 +101,36 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 	}
 	b.commit(list[0].TurnRef, end("done", "answered"))
 }
+
+// A firewall that forgot the connections of an engine costs it nothing but time: new
+// ones take their place before anybody finds it late.
+func TestStrandedConnections(t *testing.T) {
+	t.Parallel()
+	s, dir := storetest.NewServer(t), t.TempDir()
+	proxy := storetest.NewProxy(t, s.Addr())
+	a := newHouse(t, opened(t, s.URLAt(proxy.Addr()), dir, quiet))
+	b := newHouse(t, opened(t, s.URL(), dir, quiet))
+	oldServer(t, b.db)
+	ref := a.begun("c", "1")
+	told := listening(t, b.db, b.owner())
+	heard := listening(t, a.db, a.owner())
+	a.runs()
+	b.runs()
+	guarded, done := a.engine.Guard(t.Context())
+	defer done()
+	proxy.Strand()
+	for begun := time.Now(); time.Since(begun) < 27*time.Second; time.Sleep(100 * time.Millisecond) {
+		if list := b.claim(5); len(list) > 0 {
+			t.Fatalf("taken over after %s: %+v", time.Since(begun), list)
+		}
+	}
+	if over(guarded) {
+		t.Error("a side effect was ended")
+	}
+	wait(t, "it is safe", a.engine.Safe)
+	wait(t, "it heard of what it missed", func() bool { return len(heard.all()) > 0 })
+	told.forget()
+	heard.Wake(router.Wake{Kind: router.WakeStop, Turn: 1})
+	wait(t, "it is heard", func() bool { return len(told.all()) > 0 })
+	a.commit(ref, agent.Step{})
+}

@@ -78,7 +78,7 @@ func (w *wakes) Listen(ctx context.Context, hear func(router.Wake)) {
 
 // tell sends what is pending until ctx ends, and once more then.
 func (w *wakes) tell(ctx context.Context) {
-	pool, err := postgresPool(w.db.pg.url, "off", nil)
+	pool, err := postgresPool(w.db.pg.url, "off", &patientDialer{patience: renewEvery})
 	if err != nil {
 		return // the same address was good when the database was opened
 	}

@@ -3,13 +3,16 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"net"
+	"sync"
 	"time"
 
 	"github.com/lib/pq"
 
 	"switchboard/router"
 )
+
+// listenAsk is how often a listener asks whether its connection lives.
+const listenAsk = 10 * time.Second
 
 // listen collects what other engines tell until ctx ends. After each connect it says
 // "everything": nobody keeps what is told meanwhile.
@@ -22,8 +25,12 @@ func (w *wakes) listen(ctx context.Context, heard *wakeSet) {
 	if err != nil {
 		return // the same address was good when the database was opened
 	}
-	l := pq.NewDialListener(&endingDialer{ctx}, address, 50*time.Millisecond, wakeRetry/2, nil)
+	dialer := &patientDialer{patience: renewEvery, listens: true, ctx: ctx}
+	l := pq.NewDialListener(dialer, address, 50*time.Millisecond, wakeRetry/2, nil)
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	asking.Go(func() { ask(ctx, l) })
 	if err := l.Listen(channel); err != nil && ctx.Err() == nil {
 		w.db.log.WarnContext(ctx, "what other engines tell is not heard; it is found a little later", "error", err)
 		_ = l.Close()
@@ -39,6 +46,21 @@ func (w *wakes) listen(ctx context.Context, heard *wakeSet) {
 			heard.add(all)
 		case note.From != w.owner:
 			heard.add(note.Wakes...)
+		}
+	}
+}
+
+// ask makes the listener find out that its connection is dead: it has no answer to
+// wait for otherwise.
+func ask(ctx context.Context, l *pq.Listener) {
+	ticker := time.NewTicker(listenAsk)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			_ = l.Ping()
+		case <-ctx.Done():
+			return
 		}
 	}
 }
@@ -60,36 +82,4 @@ func (w *wakes) channel(ctx context.Context) (channel string, ok bool) {
 			return "", false
 		}
 	}
-}
-
-// endingDialer makes connections that end with ctx, whatever they wait for, and soon
-// after their server cannot be reached any more.
-type endingDialer struct {
-	ctx context.Context //nolint:containedctx // the driver hands none on
-}
-
-func (d *endingDialer) Dial(network, address string) (net.Conn, error) {
-	return d.DialTimeout(network, address, 5*time.Second)
-}
-
-func (d *endingDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
-	dialer := net.Dialer{
-		Timeout:         timeout,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 3},
-	}
-	c, err := dialer.DialContext(d.ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return &endingConn{c, context.AfterFunc(d.ctx, func() { _ = c.Close() })}, nil
-}
-
-type endingConn struct {
-	net.Conn
-	stop func() bool
-}
-
-func (c *endingConn) Close() error {
-	c.stop()
-	return c.Conn.Close()
 }

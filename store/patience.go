@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// poolPatience is how long a server may be silent that owes us an answer. It is more
+// than any statement of ours takes, but for migrations.
+const poolPatience = 20 * time.Second
+
+// A patientDialer makes connections that end when the server owes an answer for too
+// long. The driver itself waits for as long as TCP believes in the peer, whatever a
+// caller's context says: behind a stalled network that is a quarter of an hour for
+// every connection of a pool.
+type patientDialer struct {
+	patience time.Duration
+	// listens: the server speaks unasked as well, so that silence after its answer is
+	// no fault.
+	listens bool
+	// ctx, unless nil, ends the connections, whatever they wait for.
+	ctx context.Context //nolint:containedctx // the driver hands none on
+}
+
+// Dial implements pq.Dialer.
+func (d *patientDialer) Dial(network, address string) (net.Conn, error) {
+	return d.DialTimeout(network, address, 5*time.Second)
+}
+
+// DialTimeout implements pq.Dialer.
+func (d *patientDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	ctx := d.ctx
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	dialer := net.Dialer{
+		Timeout:         timeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 3},
+	}
+	c, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &patientConn{Conn: c, d: d, stop: context.AfterFunc(ctx, func() { _ = c.Close() })}, nil
+}
+
+type patientConn struct {
+	net.Conn
+	d    *patientDialer
+	stop func() bool
+
+	mu    sync.Mutex
+	limit time.Time // set by the driver while it connects
+}
+
+// SetDeadline implements net.Conn.
+func (c *patientConn) SetDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limit = t
+	return c.Conn.SetDeadline(t)
+}
+
+// Write implements net.Conn: from now on an answer is owed.
+func (c *patientConn) Write(b []byte) (int, error) {
+	if err := c.until(time.Now().Add(c.d.patience)); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(b)
+}
+
+// Read implements net.Conn.
+func (c *patientConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err == nil {
+		next := time.Time{}
+		if !c.d.listens {
+			next = time.Now().Add(c.d.patience)
+		}
+		err = c.until(next)
+	}
+	return n, err
+}
+
+func (c *patientConn) until(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.limit.IsZero() && (t.IsZero() || c.limit.Before(t)) {
+		t = c.limit
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// Close implements net.Conn.
+func (c *patientConn) Close() error {
+	c.stop()
+	return c.Conn.Close()
+}
