@@ -1,12 +1,12 @@
 package offline
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -32,64 +32,44 @@ type request struct {
 
 // RoundTrip answers like a server for chat completions.
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	var body bytes.Buffer
-	var err error
-	if r.Body != nil {
-		defer r.Body.Close() //nolint:errcheck // it was read or is of no use
-		_, err = body.ReadFrom(r.Body)
-	}
+	asked := cmp.Or[io.ReadCloser](r.Body, http.NoBody)
+	defer asked.Close() //nolint:errcheck // it was read or is of no use
+	body, err := io.ReadAll(asked)
 	if err = cmp.Or(r.Context().Err(), err); err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
-	answer := &http.Response{
-		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"application/json"}},
-	}
+	status, said := t.serve(r, body)
+	return &http.Response{StatusCode: status, Request: r, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(io.MultiReader(said...))}, nil
+}
+
+// serve says the whole answer, or the events of a stream, each to be read by itself.
+func (t transport) serve(r *http.Request, body []byte) (status int, said []io.Reader) {
 	var q request
-	var text string
 	switch {
 	case r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/chat/completions"):
-		answer.StatusCode, text = http.StatusNotFound, fault("the offline model knows POST /chat/completions only")
-	case json.Unmarshal(body.Bytes(), &q) != nil:
-		answer.StatusCode, text = http.StatusBadRequest, fault("the request is not JSON")
-	case q.Stream:
-		answer.Header.Set("Content-Type", "text/event-stream")
-		answer.ContentLength, answer.Body = -1, io.NopCloser(&events{t.stream(q, body.Len())})
-	default:
-		text = encode(t.completion(q, body.Len()))
+		return http.StatusNotFound, fault("the offline model knows POST /chat/completions only")
+	case json.Unmarshal(body, &q) != nil:
+		return http.StatusBadRequest, fault("the request is not JSON")
 	}
-	if answer.Body == nil {
-		answer.ContentLength, answer.Body = int64(len(text)), io.NopCloser(strings.NewReader(text))
-	}
-	answer.Status = fmt.Sprint(answer.StatusCode, " ", http.StatusText(answer.StatusCode))
-	return answer, nil
-}
-
-// frame is what an answer and each event of a stream have in common.
-func (t transport) frame(q request, object string, choices ...any) map[string]any {
-	return map[string]any{
-		"id": "chatcmpl-offline", "object": object, "created": t.now().Unix(), "model": q.Model,
-		"choices": append([]any{}, choices...),
-	}
-}
-
-// usage takes four bytes for a token.
-func usage(asked, said int) map[string]any {
-	in, out := asked/4, said/4+1
-	return map[string]any{"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out}
-}
-
-func (t transport) completion(q request, asked int) map[string]any {
 	text := q.answer()
-	said := t.frame(q, "chat.completion", map[string]any{
-		"index": 0, "message": map[string]any{"role": "assistant", "content": text}, "finish_reason": "stop",
-	})
-	said["usage"] = usage(asked, len(text))
-	return said
+	say := func(object, key, piece string, finish any) string {
+		return encode(map[string]any{
+			"id": "chatcmpl-offline", "object": object, "created": t.now().Unix(), "model": q.Model,
+			"choices": []any{map[string]any{"index": 0, key: map[string]any{"role": "assistant", "content": piece}, "finish_reason": finish}},
+			"usage":   map[string]any{"prompt_tokens": len(body) / 4, "completion_tokens": len(text)/4 + 1, "total_tokens": len(body)/4 + len(text)/4 + 1},
+		})
+	}
+	if !q.Stream {
+		return http.StatusOK, append(said, strings.NewReader(say("chat.completion", "message", text, "stop")))
+	}
+	for piece := range slices.Chunk([]rune(text), 48) {
+		said = append(said, strings.NewReader("data: "+say("chat.completion.chunk", "delta", string(piece), nil)+"\n\n"))
+	}
+	return http.StatusOK, append(said, strings.NewReader("data: "+say("chat.completion.chunk", "delta", "", "stop")+"\n\ndata: [DONE]\n\n"))
 }
 
-func fault(message string) string {
-	return encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error"}})
+func fault(message string) []io.Reader {
+	return []io.Reader{strings.NewReader(encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error"}}))}
 }
 
 // answer plays the role that the schema tells.
