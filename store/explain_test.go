@@ -104,7 +104,7 @@ func TestHoldersAreKept(t *testing.T) {
 		ref := h.begun("c1", "1")
 		const times = 60
 		for range times {
-			if err := h.r.GiveBack(h.ctx, ref); err != nil {
+			if err := errors.Join(h.engine.Renew(h.ctx), h.r.GiveBack(h.ctx, ref)); err != nil {
 				t.Fatal(err)
 			}
 			got := h.claim(1)
