@@ -46,6 +46,8 @@ func TestIdleSessionIsNotedOnce(t *testing.T) {
 }
 
 // Both engines worked on the session; one of them notes that it rests.
+//
+// promise: L.idle-sessions
 func TestTwoEnginesNoteAnIdleSessionOnce(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
