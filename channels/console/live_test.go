@@ -211,6 +211,8 @@ func TestTextHigherThanTheWindow(t *testing.T) {
 }
 
 // Who comes while a text grows sees all of it, and so does who comes back.
+//
+// promise: L.resumed-stream
 func TestTextIsWholeForWhoConnects(t *testing.T) {
 	t.Parallel()
 	step := make(chan struct{})
