@@ -63,6 +63,7 @@ func (s *seat) standing(want ...string) {
 func TestTerminalShowsAnAnswerGrow(t *testing.T) {
 	t.Parallel()
 	next := make(chan string)
+	defer close(next) // lets the turn go if the test fails
 	s := sit(t, newEngine(t, func(_ string, u *turn) {
 		for text := range next {
 			if text == "." {
@@ -94,6 +95,7 @@ func TestTerminalShowsAnAnswerGrow(t *testing.T) {
 func TestTextThatIsTakenBackIsGone(t *testing.T) {
 	t.Parallel()
 	step := make(chan struct{})
+	defer close(step) // lets the turn go if the test fails
 	s := sit(t, newEngine(t, func(_ string, u *turn) {
 		u.grow("one two three")
 		<-step
@@ -119,6 +121,7 @@ func TestTextThatIsTakenBackIsGone(t *testing.T) {
 func TestWritingWhileATextGrows(t *testing.T) {
 	t.Parallel()
 	step := make(chan struct{})
+	defer close(step) // lets the turn go if the test fails
 	s := sit(t, newEngine(t, func(text string, u *turn) {
 		if text != "go" {
 			return
@@ -152,6 +155,8 @@ func TestTextGrowsOnAnyWindow(t *testing.T) {
 		t.Run(fmt.Sprint(columns), func(t *testing.T) {
 			t.Parallel()
 			steps := make(chan string)
+			end := sync.OnceFunc(func() { close(steps) })
+			defer end() // lets the turn go if the test fails
 			s := sit(t, newEngine(t, func(_ string, u *turn) {
 				for part := range steps {
 					u.grow(part)
@@ -174,7 +179,7 @@ func TestTextGrowsOnAnyWindow(t *testing.T) {
 					s.standing(at(text[:i])...)
 				}
 			}
-			close(steps)
+			end()
 			s.standing(at(text)...)
 			s.press("\x04")
 			s.left()
@@ -191,6 +196,7 @@ func TestTextHigherThanTheWindow(t *testing.T) {
 	}
 	text := strings.Join(lines, "\n\n")
 	step := make(chan struct{})
+	defer close(step) // lets the turn go if the test fails
 	s := sit(t, newEngine(t, func(_ string, u *turn) {
 		u.grow(text[:strings.Index(text, "line 20")+3])
 		<-step
@@ -216,6 +222,7 @@ func TestTextHigherThanTheWindow(t *testing.T) {
 func TestTextIsWholeForWhoConnects(t *testing.T) {
 	t.Parallel()
 	step := make(chan struct{})
+	defer close(step) // lets the turn go if the test fails
 	e := newEngine(t, func(_ string, u *turn) {
 		if u.grow("one") {
 			<-step
@@ -357,6 +364,7 @@ func TestMessageTakesTheTextsPlace(t *testing.T) {
 func TestTerminalShowsWhatIsAhead(t *testing.T) {
 	t.Parallel()
 	step := make(chan struct{})
+	defer close(step) // lets the turn go if the test fails
 	s := sit(t, newEngine(t, func(_ string, u *turn) {
 		u.raw("plan", `{"attempt":0,"goal":"look","count":3,"tasks":[{"type":"exec","detail":"ls -l"},{"type":"tool","tool":"time","detail":"ask"},{"type":"msg","detail":"tell"}]}`)
 		<-step
