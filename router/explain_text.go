@@ -13,6 +13,9 @@ import (
 func (e *Explanation) Text(currency string, zone *time.Location) string {
 	t := &telling{currency: currency, zone: zone}
 	t.line(0, "Turn %d: %s", e.ID, e.ended())
+	if e.RetryOf != 0 {
+		t.line(0, "It does the work of turn %d again, and takes what was finished there from it.", e.RetryOf)
+	}
 	t.asked(e)
 	t.holders(e)
 	for i := range e.Attempts {

@@ -25,12 +25,14 @@ const (
 			WHERE x.created_at <= ? AND NOT EXISTS (
 				SELECT 1 FROM turns t WHERE t.id = x.turn_id AND t.state IN ('queued', 'running', 'waiting')))`
 	// oldTurns: a merged turn goes with the one that answers it, and nothing goes that is
-	// open, still on its way out, or the model of an open retry.
+	// open, still on its way out, or what an open retry goes by: the first turn and its other
+	// retries.
 	oldTurns = `
 		SELECT t.id, t.created_at > ? AS young,
 			t.state IN ('done', 'failed', 'cancelled') AND t.finished_at <= ? AND t.merged_into IS NULL
 			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.merged_into = t.id AND (y.finished_at IS NULL OR y.finished_at > ?))
 			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.retry_of = t.id AND y.state IN ('queued', 'running', 'waiting'))
+			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.retry_of = t.retry_of AND y.state IN ('queued', 'running', 'waiting'))
 			AND NOT EXISTS (SELECT 1 FROM messages m JOIN deliveries d ON d.message_id = m.id WHERE m.turn_id = t.id AND d.settled = FALSE)
 			AS ready
 		FROM turns t WHERE t.id > ? ORDER BY t.id LIMIT ?`

@@ -130,8 +130,9 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 		over := agent.Step{Say: []agent.Say{{Position: -1, Text: "a"}}, End: &agent.End{State: "done", Outcome: "answered"}}
 		h.commit(sending, over, *text("on its way"))
 		model := h.whole("c3", "4")
+		former := h.whole("c3", "4b")
 		retry := h.begun("c3", "5")
-		if err := db.Write(h.ctx, true, fmt.Sprintf("UPDATE turns SET retry_of = %d WHERE id = %d", model.TurnID, retry.TurnID)); err != nil {
+		if err := db.Write(h.ctx, true, fmt.Sprintf("UPDATE turns SET retry_of = %d WHERE id IN (%d, %d)", model.TurnID, former.TurnID, retry.TurnID)); err != nil {
 			t.Fatal(err)
 		}
 		collected := entry("c4", "6", "one half")
