@@ -104,13 +104,13 @@ func TestCancelOfTheDead(t *testing.T) {
 // promise: L.effects-end-before-lease
 func TestSendEndsBeforeTheLease(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		var unsafe atomic.Bool
+		var unsafe, again atomic.Bool
 		ending, end := context.WithCancelCause(t.Context())
 		r.safe = func() bool { return !unsafe.Load() }
 		r.guard = func(ctx context.Context) (context.Context, context.CancelFunc) {
 			guarded, cancel := context.WithCancelCause(ctx)
-			if unsafe.Load() {
-				cancel(tools.ErrUnsafe)
+			if again.Load() {
+				return guarded, func() { cancel(nil) }
 			}
 			stop := context.AfterFunc(ending, func() { cancel(context.Cause(ending)) })
 			return guarded, func() { stop(); cancel(nil) }
@@ -132,7 +132,7 @@ func TestSendEndsBeforeTheLease(t *testing.T) {
 			t.Fatalf("%d sends while nothing is sure", n)
 		}
 		began := time.Now()
-		ending = t.Context()
+		again.Store(true)
 		unsafe.Store(false)
 		r.await(2)
 		if took := time.Since(began); took > 6*time.Second {
@@ -210,15 +210,20 @@ func TestEditRestartsATurnOfAnotherEngine(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	a.config.Workers, a.config.OnEdit = 1, "restart"
-	releaseA, releaseB := a.brain.held("busy"), b.brain.held("wrong")
-	defer releaseA()
-	defer releaseB()
+	defer a.brain.held("busy")()
+	var tries atomic.Int32
+	b.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+		if turn.Message.Text == "wrong" && tries.Add(1) == 1 {
+			<-ctx.Done()
+			return "", context.Cause(ctx)
+		}
+		return "re: " + turn.Message.Text, nil
+	}
 	startBoth(a, b)
 	a.platform.Say("c2", "bob", "busy")
 	a.until("the only worker is busy", func() bool { return a.brain.ran("busy") == 1 })
 	id := a.platform.Say("c1", "ada", "wrong")
 	a.until("the other engine works on it", func() bool { return b.brain.ran("wrong") == 1 })
-	b.brain.think = nil
 	began := time.Now()
 	a.platform.Edit("c1", id, "right")
 	a.until("it begins anew", func() bool { return b.brain.ran("wrong") == 2 })

@@ -126,8 +126,15 @@ func TestSessionIsGivenBack(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	a.config.Workers = 4 // one for each person
-	release := a.brain.held("ada's own", "first")
+	release := a.brain.held("ada's own")
 	defer release()
+	goOn, inner := make(chan struct{}), a.brain.think
+	a.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+		if turn.Message.Text == "bob's" {
+			<-goOn
+		}
+		return inner(ctx, turn)
+	}
 	startBoth(a, b)
 	group := func(n int, user, text string) {
 		e := event(n, "group", user, text)
@@ -137,14 +144,6 @@ func TestSessionIsGivenBack(t *testing.T) {
 	}
 	a.platform.Say("c1", "ada", "ada's own")
 	a.until("ada's share is used", func() bool { return a.brain.ran("ada's own") == 1 })
-	goOn := make(chan struct{})
-	inner := a.brain.think
-	a.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
-		if turn.Message.Text == "bob's" {
-			<-goOn
-		}
-		return inner(ctx, turn)
-	}
 	group(1, "bob", "bob's")
 	a.until("bob's runs", func() bool { return a.brain.ran("bob's") == 1 })
 	group(2, "ada", "ada's in the group")
@@ -166,9 +165,6 @@ func TestSessionIsKeptForAMoment(t *testing.T) {
 	a, b := twins(t)
 	a.config.Workers = 4
 	release := a.brain.held("ada's own")
-	startBoth(a, b)
-	a.platform.Say("c1", "ada", "ada's own")
-	a.until("ada's share is used", func() bool { return a.brain.ran("ada's own") == 1 })
 	hold, inner := make(chan struct{}), a.brain.think
 	a.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
 		if turn.Message.Text == "bob's" {
@@ -177,6 +173,9 @@ func TestSessionIsKeptForAMoment(t *testing.T) {
 		}
 		return inner(ctx, turn)
 	}
+	startBoth(a, b)
+	a.platform.Say("c1", "ada", "ada's own")
+	a.until("ada's share is used", func() bool { return a.brain.ran("ada's own") == 1 })
 	for i, e := range []channels.Event{event(1, "group", "bob", "bob's"), event(2, "group", "ada", "ada's")} {
 		if _, err := a.router.Accept(t.Context(), []channels.Event{e}); err != nil {
 			t.Fatal(i, err)
