@@ -64,7 +64,6 @@ func (o *outage) unharmed() {
 	}
 }
 
-
 // promise: P1.kill-loses-nothing
 func TestDatabaseRestartedUnderLoad(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,7 +35,19 @@ type builtBinary struct {
 	err   error
 }
 
+// parallel is how many tests run at once: they wait for processes, and a dozen of them
+// for half a minute and more, so that there may be more than processors.
+const parallel = "4"
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", parallel); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
 	if err := goleak.Find(
 		// database/sql closes connections in the background.

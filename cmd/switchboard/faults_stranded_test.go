@@ -1,0 +1,33 @@
+package main_test
+
+import (
+	"testing"
+	"time"
+
+	"switchboard/store/storetest"
+)
+
+// Every connection to the database stands still for good, and new ones are answered:
+// an engine that waits for its old connections would wait until they time out.
+//
+// promise: P1.kill-loses-nothing
+func TestDatabaseConnectionsStranded(t *testing.T) {
+	t.Parallel()
+	var ways [2]*storetest.Proxy
+	o := newOutage(t, &ways[0], &ways[1])
+	o.load(10, time.Second)
+	ways[0].Strand()
+	ways[1].Strand()
+	began := time.Now()
+	o.load(10, time.Second)
+	o.settle()
+	t.Logf("all is answered after %s", time.Since(began).Round(10*time.Millisecond))
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("it took %s to leave connections that are stranded", took)
+	}
+	o.check()
+	for _, m := range o.fleet.engines {
+		m.mustLive()
+	}
+	o.fleet.stop()
+}
