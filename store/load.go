@@ -34,12 +34,13 @@ const (
 			WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive')`
 	turnThere = `SELECT 1 FROM turns WHERE id = ? AND session_id = ?`
 	// loadRecent: what stood before the message, and what earlier turns answered
-	// or was noted since; newest first.
+	// or was noted since; newest first. Pairs, so that PostgreSQL goes back in the
+	// session's own index, and not through what all others said since.
 	loadRecent = `
 		SELECT id, author, direction, class, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
-		WHERE session_id = ? AND id > ? AND (id < ? AND (turn_id IS NULL OR turn_id > ?) OR direction = 'out' AND turn_id > ? AND turn_id < ?
+		WHERE (session_id, id) > (?, ?) AND (session_id, id) <= (?, 9223372036854775807) AND (id < ? AND (turn_id IS NULL OR turn_id > ?) OR direction = 'out' AND turn_id > ? AND turn_id < ?
 			OR turn_id IS NULL AND class IN ('note', 'revision'))
-		ORDER BY id DESC LIMIT 30`
+		ORDER BY session_id DESC, id DESC LIMIT 30`
 	loadMemories = `
 		SELECT kind, text, taint FROM memories
 		WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
@@ -159,7 +160,7 @@ func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []a
 		HappenedAt                            int64 `db:"happened_at"`
 		CreatedAt                             int64 `db:"created_at"`
 	}
-	err = t.all(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Message.ID, resetTurn, resetTurn, turn.ID)
+	err = t.all(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Session.ID, turn.Message.ID, resetTurn, resetTurn, turn.ID)
 	if err != nil {
 		return nil, err
 	}

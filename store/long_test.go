@@ -39,13 +39,16 @@ func TestLongSessionStaysFast(t *testing.T) {
 			}
 		}
 		h.age("young", 100)
-		h.age("old", longTurns(t))
+		for left := longTurns(t); left > 0; left -= 5000 { // no statement may take long
+			h.age("old", min(left, 5000))
+		}
 		took := map[string][]time.Duration{}
 		for i := range 60 { // in alternation: both meet the same moments
 			if db.Kind() == "postgres" {
 				h.renew()
 			}
-			for _, name := range []string{"young", "old"} {
+			for j := range 2 {
+				name := []string{"young", "old"}[(i+j)%2]
 				began := time.Now()
 				if err := message(h.ctx, h.r, h.owner(), hold, name, int64(10*(i+1)+len(name))); err != nil {
 					t.Fatal(err)

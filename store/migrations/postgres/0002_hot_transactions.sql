@@ -463,7 +463,7 @@ BEGIN
 	SELECT t.resumed INTO v_resumed FROM turns t
 	JOIN leases l ON l.kind = 'session' AND l.name = CAST(p_session AS text) AND l.fence = p_fence
 	JOIN owners o ON o.id = l.owner AND o.state = 'alive'
-	WHERE t.id = p_turn AND t.session_id = p_session AND t.state = 'running';
+	WHERE t.id = p_turn AND t.session_id + 0 = p_session AND t.state = 'running'; -- + 0: not by way of all turns of the session
 	IF NOT FOUND THEN
 		RETURN '{"fenced":true}';
 	END IF;
@@ -638,9 +638,11 @@ BEGIN
 		SELECT 1 FROM deliveries WHERE channel = v_d.channel AND conversation_id = v_d.conversation_id AND settled = FALSE));
 END $$;
 
--- What these read hardly depends on their arguments: plans are made once a connection, and not five times and more.
-ALTER FUNCTION sb_accept SET plan_cache_mode = force_generic_plan;
-ALTER FUNCTION sb_claim SET plan_cache_mode = force_generic_plan;
-ALTER FUNCTION sb_step SET plan_cache_mode = force_generic_plan;
-ALTER FUNCTION sb_begin SET plan_cache_mode = force_generic_plan;
-ALTER FUNCTION sb_settle SET plan_cache_mode = force_generic_plan;
+-- What these read hardly depends on their arguments: plans are made once a connection, and not five times and more. They may
+-- be made when there is next to nothing in the tables, and are kept for a minute or more after: none may read a whole table, or a
+-- whole session for its latest rows.
+ALTER FUNCTION sb_accept SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
+ALTER FUNCTION sb_claim SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
+ALTER FUNCTION sb_step SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
+ALTER FUNCTION sb_begin SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
+ALTER FUNCTION sb_settle SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
