@@ -1,0 +1,90 @@
+package main_test
+
+import (
+	"io"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+)
+
+// The walk-through of docs/operations.md: somebody chats beside two engines, one is
+// killed and then the other, also in the middle of a turn, and the chat goes on.
+//
+// promise: P1.kill-loses-nothing
+func TestChatGoesOnWithTheOtherEngine(t *testing.T) {
+	t.Parallel()
+	f := twoEngines(t, "")
+	var asked atomic.Int32
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	f.model.Handle(func(req llmtest.Request) llmtest.Reply {
+		if said(req) == "slow" && asked.Add(1) == 1 {
+			<-hang // for the engine that is killed
+		}
+		return echo(req)
+	})
+	f.up()
+	chat := exec.Command(binary.path, "--config", f.config, "chat")
+	chat.Dir, chat.Env = f.dir, environ()
+	var out, errs logBuffer
+	chat.Stdout, chat.Stderr = &out, &errs
+	lines, err := chat.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := chat.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); chat.Wait() }()
+	t.Cleanup(func() { chat.Process.Kill(); <-ended })
+	want := ""
+	answered := func(text string) {
+		t.Helper()
+		want += "heard: " + text + "\n"
+		began := time.Now()
+		f.await(text+" is answered", 30*time.Second, func() bool { return out.String() == want })
+		t.Logf("%s: answered after %s", text, time.Since(began).Round(time.Millisecond))
+	}
+	say := func(text string) {
+		t.Helper()
+		if _, err := io.WriteString(lines, text+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("first")
+	answered("first")
+	for _, m := range []*member{f.engines[1], f.engines[0]} { // whichever of them it talks to
+		m.kill()
+		say("without " + m.name)
+		answered("without " + m.name)
+		m.up()
+	}
+	say("slow")
+	f.await("the model thinks", 10*time.Second, func() bool { return asked.Load() > 0 })
+	holders := f.query("SELECT owner FROM leases WHERE kind = 'session' AND owner IS NOT NULL")
+	if len(holders) != 1 {
+		t.Fatalf("%d sessions are held", len(holders))
+	}
+	f.owners()[holders[0][0]].kill()
+	answered("slow")
+	lines.Close()
+	f.await("the chat ends", 10*time.Second, func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return false
+		}
+	})
+	if code := chat.ProcessState.ExitCode(); code != 0 {
+		t.Errorf("chat ended with exit %d\n%s", code, strings.TrimSpace(errs.String()))
+	}
+	if n := f.count("SELECT count(*) FROM turns WHERE state = 'done'"); n != 4 {
+		t.Errorf("%d turns are done", n)
+	}
+}
