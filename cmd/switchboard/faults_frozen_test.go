@@ -41,6 +41,7 @@ func (r *rig) ticks() (list []time.Time) {
 // nothing that the other did.
 //
 // promise: P7.done-once
+// promise: L.effects-end-before-lease
 func TestEngineFrozenForAMinute(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "u1", "u2", "u3")

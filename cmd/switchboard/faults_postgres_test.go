@@ -119,6 +119,7 @@ func TestDatabaseStallsForEverybody(t *testing.T) {
 //
 // promise: P1.kill-loses-nothing
 // promise: P7.done-once
+// promise: L.lock-connection
 func TestDatabaseStallsForOneEngine(t *testing.T) {
 	t.Parallel()
 	var ways [2]*storetest.Proxy

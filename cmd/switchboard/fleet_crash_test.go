@@ -13,6 +13,7 @@ import (
 //
 // promise: P1.kill-loses-nothing
 // promise: P7.done-once
+// promise: L.leases-not-rows
 func TestTwoEngines(t *testing.T) {
 	t.Parallel()
 	crashTwo(t, func(r *rig) place { return newScriptedPlace(r.platform) })
@@ -70,6 +71,7 @@ func crashTwo(t *testing.T, place func(*rig) place) {
 // A channel goes to the other engine when its holder is killed and stays away.
 //
 // promise: P1.kill-loses-nothing
+// promise: L.owner-expires
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "u1")
