@@ -1,0 +1,124 @@
+package main_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+)
+
+// cpuOf is what a process has used so far.
+//
+// Source: proc_pid_stat(5); the kernel counts in hundredths of a second.
+func cpuOf(t testing.TB, pid int) (used time.Duration) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	for _, field := range fields[11:13] {
+		ticks, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used += time.Duration(ticks) * 10 * time.Millisecond
+	}
+	return used
+}
+
+// thinking answers after a while, as a model does.
+func thinking(after time.Duration) func(llmtest.Request) llmtest.Reply {
+	return func(req llmtest.Request) llmtest.Reply {
+		reply := echo(req)
+		reply.Delay = after
+		return reply
+	}
+}
+
+// 64 turns that wait for a model cost less than a twentieth of one processor.
+func TestWaitingForTheModelCostsNothing(t *testing.T) {
+	t.Parallel()
+	people := crowd(64)
+	r := plannedBy(t, "", thinking(time.Minute), people...)
+	r.up()
+	for _, u := range people {
+		r.platform.Say("c"+u, u, "think")
+	}
+	r.await("all of them wait for the model", 30*time.Second, func() bool { return r.model.Count() == len(people) })
+	time.Sleep(time.Second) // what follows the start is over
+	const looked = 5 * time.Second
+	before := cpuOf(t, r.process.Process.Pid)
+	time.Sleep(looked)
+	used := cpuOf(t, r.process.Process.Pid) - before
+	t.Logf("%s of CPU in %s, %s before", used, looked, before)
+	if used > looked/20 || before == 0 {
+		t.Errorf("%d turns that wait take %s of CPU in %s", len(people), used, looked)
+	}
+}
+
+// Where the model is what takes time, two engines do nearly twice as much as one.
+func TestTwoEnginesDoMore(t *testing.T) {
+	t.Parallel()
+	people := crowd(40)
+	f := twoEngines(t, "workers = 4\n", people...)
+	f.model.Handle(thinking(500 * time.Millisecond))
+	answered := counted(f.platform)
+	f.engines[0].up()
+	load := func() time.Duration {
+		t.Helper()
+		want := answered.Load() + 2*int64(len(people))
+		began := time.Now()
+		for range 2 {
+			for _, u := range people {
+				f.platform.Say("c"+u, u, "work")
+			}
+		}
+		f.await("all are answered", time.Minute, func() bool { return answered.Load() >= want })
+		return time.Since(began)
+	}
+	one := load()
+	f.engines[1].up()
+	two := load()
+	ratio := one.Seconds() / two.Seconds()
+	t.Logf("one engine %s, two engines %s: %.2f times as fast", one.Round(time.Millisecond), two.Round(time.Millisecond), ratio)
+	if ratio < 1.6 {
+		t.Errorf("two engines are only %.2f times as fast as one", ratio)
+	}
+}
+
+// What the program holds does not grow with what it has done. SWITCHBOARD_TEST_TURNS
+// says how many turns; make long has 100,000.
+func TestMemoryIsFlat(t *testing.T) {
+	t.Parallel()
+	turns := 2000
+	if text := os.Getenv("SWITCHBOARD_TEST_TURNS"); text != "" {
+		var err error
+		if turns, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("SWITCHBOARD_TEST_TURNS: %v", err)
+		}
+	}
+	people := crowd(50)
+	r := newRig(t, people, "[router]\nrate_person = \"off\"\n")
+	answered := counted(r.platform)
+	r.up()
+	var warm, now int
+	for done := 0; done < turns; done += len(people) {
+		want := answered.Load() + int64(len(people))
+		for _, u := range people {
+			r.platform.Say("c"+u, u, "hello")
+		}
+		r.await("all are answered", time.Minute, func() bool { return answered.Load() >= want })
+		if done <= turns/5 {
+			_, warm = r.memory()
+		}
+	}
+	_, now = r.memory()
+	t.Logf("%d MB after a fifth of %d turns, %d MB after all", warm>>10, turns, now>>10)
+	if now > warm+24<<10 {
+		t.Errorf("it grew from %d MB to %d MB", warm>>10, now>>10)
+	}
+}
