@@ -162,6 +162,8 @@ func (s *Server) Kill() {
 	}
 	s.frozen = nil
 	s.end(syscall.SIGKILL)
+	// The number may soon be another process's; the guard ends whom the file names.
+	os.Remove(filepath.Join(s.dir, "data", "postmaster.pid"))
 }
 
 func (s *Server) end(signal os.Signal) {
