@@ -75,7 +75,7 @@ func TestStuckModelOfOnePerson(t *testing.T) {
 		}
 	}
 	t.Logf("the slowest answer took %s", worst.Round(time.Millisecond))
-	if worst > 3*time.Second {
+	if worst > 3*time.Second && !raceDetector { // which makes engines ten times slower
 		t.Errorf("somebody waited %s", worst)
 	}
 	if n := asked.Load(); n != 8 {
