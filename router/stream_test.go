@@ -196,6 +196,7 @@ func TestQuickStreamIsNotShown(t *testing.T) {
 // change is taken back, and the answer goes out anew.
 //
 // promise: L.drafts-yield
+// promise: L.draft-row-first
 func TestAnswerMeetsACallUnderWay(t *testing.T) {
 	for _, c := range []struct {
 		name   string
