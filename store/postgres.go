@@ -34,6 +34,10 @@ const (
 	ownPatience = 4 * time.Second
 )
 
+// idleInTransaction is for how long the server waits for the next statement of a
+// transaction before it rolls it back and ends the connection, in ms.
+const idleInTransaction = "10000"
+
 // writeTimeout bounds a transaction that has begun, whose caller may be gone.
 const writeTimeout = 30 * time.Second
 
@@ -97,6 +101,9 @@ func postgresAddress(raw, synchronous, program string) (string, error) {
 	if q.Get("connect_timeout") == "" {
 		q.Set("connect_timeout", "5")
 	}
+	// An engine that stands still or is cut off in the middle of a transaction must
+	// not keep its locks: the other engines wait for them.
+	q.Set("idle_in_transaction_session_timeout", idleInTransaction)
 	if q.Get("sslmode") == "" {
 		q.Set("sslmode", "prefer")
 	}
