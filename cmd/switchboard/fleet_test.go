@@ -60,7 +60,7 @@ func newFleet(r *rig, url string, names ...string) *fleet {
 				r.t.Errorf("engine %s has a data race", m.name)
 			}
 			if r.t.Failed() {
-				r.t.Logf("engine %s, the end of its log:\n%s", m.name, tail(m.log.String(), 4000))
+				r.t.Logf("engine %s, the end of its log:\n%s", m.name, tail(m.log.String(), 8000))
 			}
 		}
 	})
