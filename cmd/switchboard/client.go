@@ -75,11 +75,6 @@ func answers(ctx context.Context, conn net.Conn) bool {
 	return err == nil && resp.StatusCode == http.StatusOK && resp.Body.Close() == nil && conn.SetDeadline(time.Time{}) == nil
 }
 
-// engineAlive asks the running engine whether it answers.
-func engineAlive(ctx context.Context, settings *configs.Settings) error {
-	return askEngine(ctx, settings, "/alive", nil)
-}
-
 // askEngine asks the engine that runs, and starts none. errNoEngine: there is none.
 func askEngine(ctx context.Context, settings *configs.Settings, path string, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

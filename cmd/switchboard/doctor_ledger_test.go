@@ -114,6 +114,12 @@ func TestCommandsPassAHangingEngine(t *testing.T) {
 		if turns := f.turns(); len(turns) != 0 || time.Since(began) > 20*time.Second {
 			t.Errorf("beside a hanging engine: %d turns after %s", len(turns), time.Since(began))
 		}
+		if _, errs, code := f.command("doctor", "--alive"); code != 1 || !strings.Contains(errs, "hangs") {
+			t.Errorf("the engine that hangs is excused by the other: exit %d, %q", code, errs)
+		}
 		m.thaw()
+		if _, errs, code := f.command("doctor", "--alive"); code != 0 {
+			t.Errorf("both do their work: exit %d, %q", code, errs)
+		}
 	}
 }

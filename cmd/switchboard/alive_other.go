@@ -1,0 +1,8 @@
+//go:build !linux
+
+package main
+
+import "net"
+
+// isHere says that every engine is of this machine.
+func isHere(net.Conn) bool { return true }
