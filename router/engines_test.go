@@ -73,16 +73,20 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 	startBoth(a, b)
 	a.platform.Say("c1", "ada", "long")
 	a.until("the only worker is busy", func() bool { return a.brain.ran("long") == 1 })
-	began := time.Now()
-	a.platform.Say("c2", "bob", "hello")
-	if sent := a.await(1); sent[0].Text != "re: hello" || b.brain.ran("hello") != 1 {
-		t.Errorf("sent %q, the other engine ran it %d times", texts(sent), b.brain.ran("hello"))
-	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("after %s: it was polled for", took)
+	// The first may meet a look of the other engine, those right behind it do not.
+	for i := range 3 {
+		began := time.Now()
+		text := fmt.Sprintf("hello %d", i)
+		a.platform.Say("c2", "bob", text)
+		if sent := a.await(i + 1); sent[i].Text != "re: "+text || b.brain.ran(text) != 1 {
+			t.Errorf("sent %q, the other engine ran it %d times", texts(sent), b.brain.ran(text))
+		}
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("after %s: it was polled for", took)
+		}
 	}
 	release()
-	a.await(2)
+	a.await(4)
 }
 
 // promise: L.cancel-of-the-dead
