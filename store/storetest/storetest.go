@@ -50,7 +50,8 @@ func Postgres(t testing.TB) *store.DB {
 	return open(t, PostgresURL(t))
 }
 
-// PostgresURL is the address of an empty schema, for [store] url.
+// PostgresURL is the address of an empty schema, for [store] url. A row that names
+// one which is not there when the test ends fails it.
 func PostgresURL(t testing.TB) string {
 	t.Helper()
 	base, err := server()
@@ -61,7 +62,11 @@ func PostgresURL(t testing.TB) string {
 	if err := admin(base, "CREATE SCHEMA "+schema); err != nil {
 		t.Fatalf("PostgreSQL for tests: %v", err)
 	}
+	var address string
 	t.Cleanup(func() {
+		if found, err := orphans(address); err != nil || found != nil {
+			t.Errorf("rows name others that are not there: %v %v", found, err)
+		}
 		if err := admin(base, "DROP SCHEMA "+schema+" CASCADE"); err != nil {
 			t.Errorf("PostgreSQL for tests: %v", err)
 		}
@@ -73,7 +78,8 @@ func PostgresURL(t testing.TB) string {
 	q := u.Query()
 	q.Set("search_path", schema)
 	u.RawQuery = q.Encode()
-	return u.String()
+	address = u.String()
+	return address
 }
 
 func open(t testing.TB, address string) *store.DB {

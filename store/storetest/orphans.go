@@ -1,0 +1,112 @@
+package storetest
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/store"
+)
+
+// A naming is a foreign key: rows of child name rows of parent.
+type naming struct {
+	child, parent string
+	columns       [][2]string // of child, of parent
+}
+
+// namings asks SQLite, where every column that names a row has a foreign key. On
+// PostgreSQL those of the busiest tables have none.
+var namings = sync.OnceValues(func() (list []naming, err error) {
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	dir, err := os.MkdirTemp("", "switchboard-schema-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "schema.db")
+	twin, err := store.Open(ctx, store.Config{URL: store.Secret("sqlite:" + path)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+	if err != nil {
+		return nil, err
+	}
+	defer twin.Close()
+	if err := twin.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(ctx, `SELECT m.name, f."table", f.seq, f."from", f."to"
+		FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' ORDER BY m.name, f.id, f.seq`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n naming
+		var seq int
+		var pair [2]string
+		if err := rows.Scan(&n.child, &n.parent, &seq, &pair[0], &pair[1]); err != nil {
+			return nil, err
+		}
+		if seq == 0 {
+			list = append(list, n)
+		}
+		last := &list[len(list)-1]
+		last.columns = append(last.columns, pair)
+	}
+	return list, rows.Err()
+})
+
+// orphans is the SQL that counts the rows which name one that is not there.
+func (n *naming) orphans() string {
+	named, same := []string{}, []string{}
+	for _, c := range n.columns {
+		named = append(named, "c."+c[0]+" IS NOT NULL")
+		same = append(same, "p."+c[1]+" = c."+c[0])
+	}
+	return fmt.Sprintf("SELECT count(*) FROM %s c WHERE %s AND NOT EXISTS (SELECT 1 FROM %s p WHERE %s)",
+		n.child, strings.Join(named, " AND "), n.parent, strings.Join(same, " AND "))
+}
+
+// orphans lists, in words, which rows of the database name one that is not there. A
+// schema that was not migrated has none.
+func orphans(address string) (found []string, err error) {
+	list, err := namings()
+	if err != nil {
+		return nil, fmt.Errorf("the schema's twin: %w", err)
+	}
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
+	for _, n := range list {
+		var both bool
+		if err := db.QueryRowContext(ctx, "SELECT to_regclass($1) IS NOT NULL AND to_regclass($2) IS NOT NULL", n.child, n.parent).Scan(&both); err != nil {
+			return nil, err
+		}
+		if !both {
+			continue
+		}
+		var count int
+		if err := db.QueryRowContext(ctx, n.orphans()).Scan(&count); err != nil {
+			return nil, err
+		}
+		if count > 0 {
+			found = append(found, fmt.Sprintf("%d of %s name rows of %s", count, n.child, n.parent))
+		}
+	}
+	return found, nil
+}
