@@ -3,6 +3,7 @@ package router_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,8 +23,20 @@ import (
 	"switchboard/store/storetest"
 )
 
+// parallel is how many tests run at once where nobody says otherwise: they wait for
+// clocks and databases more than they work.
+const parallel = "8"
+
 func TestMain(m *testing.M) {
 	router.CompareLeasesEvery(2 * time.Second)
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", parallel); err != nil {
+			panic(err)
+		}
+	}
 	goleak.VerifyTestMain(m,
 		// database/sql closes connections in the background.
 		goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"))
