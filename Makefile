@@ -13,9 +13,10 @@ fmt:
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
 
-# 100,000 turns: memory stays flat, and the last of a session is as fast as its 100th.
+# 100,000 turns: memory stays flat, and the last of a session is as fast as its 100th;
+# what turns that wait cost, and how much more two engines do than one.
 long:
-	SWITCHBOARD_TEST_TURNS=100000 go test -run 'TestLongSession|TestMemoryIsFlat' -count 1 -timeout 1h -v ./store ./cmd/switchboard
+	SWITCHBOARD_TEST_TURNS=100000 go test -tags long -run 'TestLongSession|TestMemoryIsFlat|TestWaitingForTheModel|TestTwoEnginesDoMore' -count 1 -parallel 1 -timeout 1h -v ./store ./cmd/switchboard
 
 # Half an hour of mixed faults, one engine on SQLite and two on PostgreSQL, all on
 # this machine's loopback: nothing is lost or done twice, and nothing grows. SOAK=2m
