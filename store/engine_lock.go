@@ -63,7 +63,7 @@ func (e *Engine) takeLock(again bool) error {
 		return err
 	}
 	c := &lockConn{notes: make(chan *pq.Notification, 1)}
-	if c.pq, err = pq.NewListenerConn(address, c.notes); err != nil {
+	if c.pq, err = listenerConn(address, c.notes); err != nil {
 		return err
 	}
 	// Where the connection is no TCP connection, nothing has to be patient.

@@ -90,7 +90,7 @@ func (db *DB) Notified(ctx context.Context) (took time.Duration, err error) {
 		return 0, err
 	}
 	notes := make(chan *pq.Notification, 1)
-	listener, err := pq.NewListenerConn(address, notes)
+	listener, err := listenerConn(address, notes)
 	if err != nil {
 		return 0, explain(err)
 	}

@@ -154,7 +154,7 @@ func (db *DB) provider(ctx context.Context, list []migration) (p *goose.Provider
 			return nil, nil, err
 		}
 		// A migration may take longer than the server may be silent otherwise.
-		own, err := postgresPool(db.pg.url, "on", nil)
+		own, err := postgresPool(db.pg.url, "on", &patientDialer{})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -16,7 +16,7 @@ const poolPatience = 20 * time.Second
 // caller's context says: behind a stalled network that is a quarter of an hour for
 // every connection of a pool.
 type patientDialer struct {
-	patience time.Duration
+	patience time.Duration // zero: for ever
 	// listens: the server speaks unasked as well, so that silence after its answer is
 	// no fault.
 	listens bool
@@ -65,7 +65,7 @@ func (c *patientConn) SetDeadline(t time.Time) error {
 
 // Write implements net.Conn: from now on an answer is owed.
 func (c *patientConn) Write(b []byte) (int, error) {
-	if err := c.until(time.Now().Add(c.d.patience)); err != nil {
+	if err := c.until(c.owed()); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(b)
@@ -77,11 +77,19 @@ func (c *patientConn) Read(b []byte) (int, error) {
 	if err == nil {
 		next := time.Time{}
 		if !c.d.listens {
-			next = time.Now().Add(c.d.patience)
+			next = c.owed()
 		}
 		err = c.until(next)
 	}
 	return n, err
+}
+
+// owed is until when the server may be silent; zero: for ever.
+func (c *patientConn) owed() time.Time {
+	if c.d.patience == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(c.d.patience)
 }
 
 func (c *patientConn) until(t time.Time) error {

@@ -74,10 +74,7 @@ func postgresPool(raw, synchronous string, dialer pq.Dialer) (*sqlx.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", ErrURL, redacted(err, address))
 	}
-	if dialer != nil {
-		c.Dialer(dialer)
-	}
-	db := sqlx.NewDb(sql.OpenDB(c), "postgres")
+	db := sqlx.NewDb(sql.OpenDB(connector{c, dialer}), "postgres")
 	db.SetMaxOpenConns(poolSize)
 	db.SetMaxIdleConns(poolSize)
 	db.SetConnMaxIdleTime(5 * time.Minute)

@@ -25,7 +25,9 @@ func (w *wakes) listen(ctx context.Context, heard *wakeSet) {
 	if err != nil {
 		return // the same address was good when the database was opened
 	}
-	dialer := &patientDialer{patience: renewEvery, listens: true, ctx: ctx}
+	// It has one connection at a time, so that all its connecting is one attempt.
+	dialer := &connecting{dial: &patientDialer{patience: renewEvery, listens: true, ctx: ctx}}
+	defer dialer.end(false)
 	l := pq.NewDialListener(dialer, address, 50*time.Millisecond, wakeRetry/2, nil)
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	var asking sync.WaitGroup
