@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
-	"golang.org/x/term"
 )
 
 // typed is what was read from the keyboard.
@@ -32,7 +32,10 @@ func read(ctx context.Context, in io.Reader, inputs chan<- typed) {
 		if n > 0 && !send(ctx, inputs, typed{keys: chunk[:n]}) {
 			return
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+		case errors.Is(err, unix.EIO) && !InForeground(in): // it became another job's in between
+		default:
 			send(ctx, inputs, typed{err: err})
 			return
 		}
@@ -48,9 +51,9 @@ func send(ctx context.Context, inputs chan<- typed, what typed) bool {
 	}
 }
 
-// readable returns a function that waits until in can be read without blocking, and
-// is false once ctx has ended: a key that is pressed later is for the next program.
-// done releases what that takes.
+// readable returns a function that waits until in can be read without blocking and is
+// ours to read, and is false once ctx has ended: a key that is pressed later is for the
+// next program. done releases what that takes.
 func readable(ctx context.Context, in io.Reader) (await func() bool, done func(), err error) {
 	device, ok := in.(interface{ Fd() uintptr })
 	if !ok {
@@ -67,8 +70,12 @@ func readable(ctx context.Context, in io.Reader) (await func() bool, done func()
 	}
 	await = func() bool {
 		for ctx.Err() == nil {
+			if !InForeground(in) { // what is typed is for another job
+				_, _ = unix.Poll(watched[1:], int(lookEvery/time.Millisecond))
+				continue
+			}
 			_, err := unix.Poll(watched, -1)
-			if errors.Is(err, unix.EINTR) {
+			if errors.Is(err, unix.EINTR) || !InForeground(in) {
 				continue
 			}
 			// Where it cannot be told, the read itself says what is wrong.
@@ -82,19 +89,4 @@ func readable(ctx context.Context, in io.Reader) (await func() bool, done func()
 		}
 		_ = ended.Close()
 	}, nil
-}
-
-// makeRaw lets us read single keys, until restore is called. An input that is no
-// device is taken as it is.
-func makeRaw(in io.Reader) (restore func(), err error) {
-	device, ok := in.(interface{ Fd() uintptr })
-	if !ok || !term.IsTerminal(int(device.Fd())) {
-		return func() {}, nil
-	}
-	fd := int(device.Fd())
-	before, err := term.MakeRaw(fd)
-	if err != nil {
-		return nil, fmt.Errorf("prepare the terminal: %w", err)
-	}
-	return func() { _ = term.Restore(fd, before) }, nil
 }

@@ -131,6 +131,12 @@ func (s *screen) remove() {
 	_, _ = io.WriteString(s.out, out.String())
 }
 
+// anew begins again where the cursor is: what stood there is not known any more.
+func (s *screen) anew() {
+	s.rows, s.cursor = nil, place{}
+	_, _ = io.WriteString(s.out, "\r")
+}
+
 // clear begins again on an empty window.
 func (s *screen) clear() {
 	s.rows, s.cursor = nil, place{}

@@ -54,6 +54,11 @@ type terminal struct {
 	helped   bool             // help was asked for
 	unseen   bool             // that the file of what was seen cannot be written was told
 	splitKey <-chan time.Time // ends the wait for the rest of a key
+
+	tty     *tty
+	away    bool             // the terminal is another job's
+	held    string           // what stands above the prompt when we are back
+	looking <-chan time.Time // set while away
 }
 
 func newTerminal(c *client, o Options, seen *seen) *terminal {
@@ -77,16 +82,16 @@ func (t *terminal) catchUp(ctx context.Context, last int64) error {
 
 // run talks until the person leaves.
 func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent, lost <-chan error) error {
-	restore, err := makeRaw(t.o.In)
+	keyboard, err := openTTY(t.o.In)
 	if err != nil {
 		return err
 	}
-	defer restore()
+	t.tty = keyboard
+	defer t.end()
 	past, err := openHistory(t.o.HistoryFile)
 	defer past.close()
 	t.editor = newEditor(past, t.commands())
 	news := t.begin(ctx, err)
-	defer t.end()
 
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -96,6 +101,9 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 	resized := make(chan os.Signal, 1)
 	signal.Notify(resized, syscall.SIGWINCH)
 	defer signal.Stop(resized)
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
 	inputs := make(chan typed)
 	reading := func() { read(ctx, t.o.In, inputs) }
 	if _, device := t.o.In.(interface{ Fd() uintptr }); device {
@@ -115,6 +123,10 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 			t.note(text)
 		case <-resized:
 			t.draw("")
+		case <-continued:
+			t.look()
+		case <-t.looking:
+			t.look()
 		case <-t.armed:
 			t.armed = nil
 		case in := <-inputs:
@@ -146,7 +158,7 @@ func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 		case <-ctx.Done():
 		}
 	})
-	_, _ = io.WriteString(t.o.Out, "\x1b[?2004h") // pastes are marked
+	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.resize()
 	for _, l := range t.missed.lines() {
 		t.print(l)
@@ -159,14 +171,22 @@ func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 	return news
 }
 
+// Whether pastes are marked.
+const pasteOn, pasteOff = "\x1b[?2004h", "\x1b[?2004l"
+
+// end leaves the terminal as it was; to another job's it does nothing.
 func (t *terminal) end() {
+	if t.away || !InForeground(t.o.In) {
+		return
+	}
+	defer t.tty.restore()
 	if t.editor.empty() {
 		t.screen.remove()
 	} else {
 		t.screen.draw("", t.line())
 		t.screen.finish()
 	}
-	_, _ = io.WriteString(t.o.Out, "\x1b[?2004l")
+	_, _ = io.WriteString(t.o.Out, pasteOff)
 }
 
 func (t *terminal) commands() []string {
@@ -310,6 +330,9 @@ func (t *terminal) track(e channels.SessionEvent) {
 // shown notes that all that came is on the screen. A window may be closed at any
 // time, so it is written down at once.
 func (t *terminal) shown() {
+	if t.away {
+		return
+	}
 	t.seen.advance(t.last)
 	t.save()
 }
@@ -342,6 +365,10 @@ func (t *terminal) dimmed(text string) []string {
 
 // draw shows above, and below it what goes on and the line being written.
 func (t *terminal) draw(above string) {
+	if t.away {
+		t.held += above
+		return
+	}
 	t.resize()
 	now := t.line()
 	now.live = t.goingOn()

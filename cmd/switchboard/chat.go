@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -21,6 +22,10 @@ type chatCmd struct {
 
 // Run implements the command.
 func (c *chatCmd) Run(a *app) error {
+	staysUnstopped()
+	if isTerminal(a.in) && !console.InForeground(a.in) {
+		return usageError{errors.New("chat reads the terminal, which a job in the background cannot; start it without \"&\", or give it its lines through a pipe")}
+	}
 	settings, warnings, err := a.load()
 	if err != nil {
 		return err

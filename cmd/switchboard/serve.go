@@ -17,8 +17,10 @@ import (
 // serveCmd runs everything that is configured.
 type serveCmd struct{}
 
-// Run implements the command. On a terminal it also chats.
+// Run implements the command. On a terminal it also chats, unless it is a job in the
+// background.
 func (serveCmd) Run(a *app) error {
+	staysUnstopped()
 	began := time.Now()
 	settings, warnings, err := a.load()
 	if err != nil {

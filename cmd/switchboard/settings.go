@@ -5,11 +5,14 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
 
+	"switchboard/channels/console"
 	"switchboard/configs"
 )
 
@@ -54,8 +57,16 @@ func levelOf(settings *configs.Settings) slog.Level {
 	return level
 }
 
-// onTerminal says whether a person sits in front of this command.
-func (a *app) onTerminal() bool { return isTerminal(a.in) && isTerminal(a.out) }
+// onTerminal says whether a person sits in front of this command. The terminal of a job
+// in the background is for others.
+func (a *app) onTerminal() bool {
+	return isTerminal(a.in) && isTerminal(a.out) && console.InForeground(a.in)
+}
+
+// staysUnstopped keeps a shell from stopping this process, and the engine in it, because
+// it touches the terminal as a job in the background: a read fails then, and the log is
+// written in spite of "stty tostop".
+func staysUnstopped() { signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU) }
 
 // isFed says that somebody else's output or a file is the input: neither a terminal
 // nor a device such as /dev/null.

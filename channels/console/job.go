@@ -1,0 +1,77 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+)
+
+// lookEvery is how often a job in the background looks whether it is still there.
+const lookEvery = 200 * time.Millisecond
+
+// InForeground says whether stream, a terminal, is for this process to use now: a
+// shell gives it to one of its jobs at a time, and whichever other job reads from it
+// or sets it is stopped. A terminal that no shell shares out among jobs is everybody's.
+//
+// Source: POSIX, "Terminal Access Control".
+func InForeground(stream any) bool {
+	device, ok := stream.(interface{ Fd() uintptr })
+	if !ok {
+		return true
+	}
+	group, err := unix.IoctlGetInt(int(device.Fd()), unix.TIOCGPGRP)
+	return err != nil || group == unix.Getpgrp()
+}
+
+// A tty is a terminal that single keys are read from, or, with fd -1, an input that is
+// none and taken as it is.
+type tty struct {
+	fd     int
+	before *term.State // how it was found
+}
+
+// openTTY makes in give single keys, until restore is called.
+func openTTY(in io.Reader) (*tty, error) {
+	device, ok := in.(interface{ Fd() uintptr })
+	if !ok || !term.IsTerminal(int(device.Fd())) {
+		return &tty{fd: -1}, nil
+	}
+	k := &tty{fd: int(device.Fd())}
+	var err error
+	if k.before, err = term.MakeRaw(k.fd); err != nil {
+		return nil, fmt.Errorf("prepare the terminal: %w", err)
+	}
+	return k, nil
+}
+
+// raw makes it give single keys again, after a shell had it.
+func (k *tty) raw() {
+	if k.fd >= 0 {
+		_, _ = term.MakeRaw(k.fd) // it worked before
+	}
+}
+
+func (k *tty) restore() {
+	if k.fd >= 0 {
+		_ = term.Restore(k.fd, k.before)
+	}
+}
+
+// look learns whether the terminal is ours. While it is another job's nothing is
+// written on it and nothing read; what is to be said waits until we are back.
+func (t *terminal) look() {
+	if !InForeground(t.o.In) {
+		t.away, t.looking = true, time.After(lookEvery)
+		return
+	}
+	held := t.held
+	t.away, t.looking, t.held = false, nil, ""
+	t.tty.raw()
+	t.screen.anew()
+	_, _ = io.WriteString(t.o.Out, pasteOn)
+	t.draw(held)
+	t.shown()
+}
