@@ -41,6 +41,14 @@ const (
 		WHERE id = ? AND (state = 'queued' OR state = 'running' AND calls = 0 AND NOT EXISTS (
 			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = CAST(turns.session_id AS text) AND %[1]s))`
+	// freeUnbegun: the owner of the lease may not be dead but late, and there is nothing
+	// left that it would give the lease back for. Also in sb_accept_one.
+	freeUnbegun = `
+		UPDATE leases SET owner = NULL
+		WHERE kind = 'session' AND name = (SELECT CAST(t.session_id AS text) FROM turns t WHERE t.id = ?)
+		AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = (SELECT x.session_id FROM turns x WHERE x.id = ?)
+			AND t.id > 0 AND t.state IN ('queued', 'running') AND t.state = 'running')
+		AND NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND %[1]s)`
 	whereTurn = `
 		SELECT t.session_id, c.channel, c.conversation FROM turns t
 		JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id WHERE t.id = ?`
@@ -157,13 +165,20 @@ func (r *Router) claimable(ctx context.Context, owner int64, of, except []string
 // GiveBack implements router.Turns.
 func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
 	return r.db.write(ctx, r.db.forLeases(), "give session back", func(t *tx) error {
-		_, err := t.holding(ref)
-		if errors.Is(err, router.ErrFenced) {
-			// Taken over, or ended: under the same lease the next turn may run.
-			return nil
-		}
-		if err != nil {
+		if _, found, err := t.lock(ref.SessionID); err != nil || !found {
 			return err
+		}
+		if err := t.fenced(leaseSession, name(ref.SessionID), ref.Fence); errors.Is(err, router.ErrFenced) {
+			return nil // taken over, or given back
+		} else if err != nil {
+			return err
+		}
+		// A turn that was ended by others may leave its lease behind.
+		var head, notBefore int64
+		var state, person string
+		found, err := t.row(headTurn, []any{ref.SessionID}, &head, &state, &person, &notBefore)
+		if err != nil || found && head != ref.TurnID {
+			return err // under the same lease the next turn may run
 		}
 		return t.release(leaseSession, name(ref.SessionID), ref.Fence)
 	})
@@ -173,7 +188,9 @@ func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
 // session is locked; the event of the end is left for the caller.
 func (t *tx) cancel(turn int64) (ended bool, err error) {
 	n, err := t.exec(fmt.Sprintf(cancelUnbegun, t.alive()), cancelled, t.now, turn)
-	if err == nil && n == 0 {
+	if err == nil && n > 0 {
+		_, err = t.exec(fmt.Sprintf(freeUnbegun, t.alive()), turn, turn)
+	} else if err == nil {
 		_, err = t.exec(askCancel, string(router.StopCancelled), turn)
 	}
 	return n > 0, err

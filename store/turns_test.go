@@ -300,3 +300,89 @@ func TestNoTurnIsStranded(t *testing.T) {
 		}
 	})
 }
+
+// An engine is late while a turn is in its first model call, and the person cancels it
+// meanwhile, from a chat or otherwise. When the engine is back somebody serves the session.
+//
+// promise: L.cancel-of-the-dead
+func TestCancelWhileTheEngineIsLate(t *testing.T) {
+	t.Parallel()
+	for name, cancel := range map[string]func(h *house, ref router.TurnRef){
+		"by a command": func(h *house, _ router.TurnRef) {
+			if a := h.accept(control(entry("c", "2", "/cancel"), router.EffectCancel, "nothing"))[0]; a.CancelTurn != 0 {
+				h.Errorf("it is asked to stop: %+v", a)
+			}
+		},
+		"by number": func(h *house, ref router.TurnRef) {
+			if _, err := h.r.Cancel(h.ctx, ref.TurnID); err != nil {
+				h.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, storetest.Postgres(t))
+			oldServer(t, h.db)
+			ref := h.begun("c", "1")
+			expire(t, h)
+			cancel(h, ref)
+			h.is(ref.TurnID, "cancelled")
+			h.renew()
+			if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+				t.Errorf("a step of the cancelled turn: %v", err)
+			}
+			a := h.accept(claiming(entry("c", "3", "are you there?")))[0]
+			if a.Claimed == nil || a.Claimed.TurnID != a.TurnID {
+				t.Fatalf("nobody serves the session: %+v", a)
+			}
+			if err := h.r.GiveBack(h.ctx, ref); err != nil { // what the engine does then
+				t.Fatal(err)
+			}
+			h.commit(a.Claimed.TurnRef, end("done", "answered"))
+		})
+	}
+}
+
+// A late engine goes on with a turn, whatever else of the session is cancelled meanwhile.
+func TestCancelOfAQueuedTurnLeavesTheLease(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, storetest.Postgres(t))
+	oldServer(t, h.db)
+	ref := h.begun("c", "1")
+	h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
+	queued := h.accept(entry("c", "2", "queued"))[0]
+	expire(t, h)
+	if _, err := h.r.Cancel(h.ctx, queued.TurnID); err != nil {
+		t.Fatal(err)
+	}
+	h.is(queued.TurnID, "cancelled")
+	h.renew()
+	h.commit(ref, end("done", "answered"))
+}
+
+// A turn was ended by somebody else and left its lease behind: giving the session back
+// frees it. With another turn begun under the lease it does not.
+//
+// promise: L.session-given-back
+func TestGiveBackOfATurnThatIsEnded(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		ref := h.begun("c", "1")
+		run(t, db, "UPDATE turns SET state = 'cancelled' WHERE id = "+nameOf(ref.TurnID))
+		if err := h.r.GiveBack(h.ctx, ref); err != nil {
+			t.Fatal(err)
+		}
+		queued := h.accept(entry("c", "2", "are you there?"))[0]
+		list := h.claim(5)
+		if len(list) != 1 || list[0].TurnID != queued.TurnID {
+			t.Fatalf("nobody serves the session: %+v", list)
+		}
+		h.accept(entry("c", "3", "and then"))
+		next := h.commit(list[0].TurnRef, end("done", "answered"))
+		if err := h.r.GiveBack(h.ctx, list[0].TurnRef); err != nil {
+			t.Fatal(err)
+		}
+		h.commit(next.TurnRef, agent.Step{})
+	})
+}

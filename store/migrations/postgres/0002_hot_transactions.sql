@@ -411,6 +411,10 @@ BEGIN
 			v_dropped := FOUND;
 			IF v_dropped THEN
 				v_reply := e -> 'dropped';
+				-- The owner of the lease may not be dead but late, and there is nothing left that it would give the lease back for.
+				UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(v_session AS text)
+				AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = v_session AND state IN ('queued', 'running') AND state = 'running')
+				AND NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND sb_alive(o));
 			ELSE
 				UPDATE turns SET cancel_requested = 'cancelled' WHERE id = v_open AND cancel_requested = '';
 				v_cancel := v_open;
