@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"switchboard/channels"
@@ -46,7 +47,10 @@ func (c *channelListCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	list, err := channelStatuses(a.ctx, settings)
+	list, silent, err := channelStatuses(a.ctx, settings)
+	for _, engine := range silent {
+		fmt.Fprintf(a.err, "switchboard: engine %s does not answer; \"switchboard doctor\" says more\n", engine)
+	}
 	if errors.Is(err, errNoEngine) {
 		fmt.Fprintln(a.err, "switchboard: no engine is running, so nothing is connected; \"switchboard serve\" starts one")
 		list = unknownChannels(settings)
@@ -87,11 +91,12 @@ func when(t time.Time) string {
 }
 
 // channelStatuses asks the engines that run here; of several, the one that holds a
-// channel speaks for it. errNoEngine: there is none.
-func channelStatuses(ctx context.Context, settings *configs.Settings) (list []channels.Status, err error) {
-	answers, err := askEngines[[]channels.Status](ctx, settings, "/channels")
+// channel speaks for it. silent are the numbers of those that say nothing: one of them
+// may hold what the others wait for. errNoEngine: there is none.
+func channelStatuses(ctx context.Context, settings *configs.Settings) (list []channels.Status, silent []string, err error) {
+	answers, silent, err := askEngines[[]channels.Status](ctx, settings, "/channels")
 	if err != nil {
-		return nil, err
+		return nil, silent, err
 	}
 	for _, answer := range answers {
 		for _, s := range answer {
@@ -104,8 +109,13 @@ func channelStatuses(ctx context.Context, settings *configs.Settings) (list []ch
 			}
 		}
 	}
+	for i := range list {
+		if s := &list[i]; len(silent) > 0 && s.State == channels.StateWaiting {
+			s.Reason += "; engine " + strings.Join(silent, ", ") + " does not answer"
+		}
+	}
 	slices.SortFunc(list, func(a, b channels.Status) int { return cmp.Compare(a.Name, b.Name) })
-	return list, nil
+	return list, silent, nil
 }
 
 // speaks says how much an engine has to say of a channel: who waits for its lease knows
@@ -152,7 +162,7 @@ func unknownChannels(settings *configs.Settings) []channels.Status {
 // checkStatuses says how each channel of the running engine is; nothing where none
 // runs. Mends are what is known by name to help one that is not well.
 func (a *app) checkStatuses(settings *configs.Settings, mends map[string]string) (findings []finding) {
-	list, err := channelStatuses(a.ctx, settings)
+	list, _, err := channelStatuses(a.ctx, settings) // who is silent is said of the engines
 	if errors.Is(err, errNoEngine) {
 		return nil
 	} else if err != nil {

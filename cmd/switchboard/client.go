@@ -2,16 +2,21 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"switchboard/configs"
@@ -30,24 +35,78 @@ func newClient(dial func(context.Context) (net.Conn, error)) *client {
 	}}}
 }
 
-// dialEngine connects to the running engine: the first socket of data_dir/run that
-// anybody listens on. errNoEngine: there is none.
-func dialEngine(ctx context.Context, settings *configs.Settings) (net.Conn, error) {
+// An engineConn is a connection to one of the engines that share the data folder, or
+// why there is none to a socket that is somebody's.
+type engineConn struct {
+	net.Conn
+	engine  string // its number
+	several bool   // there are sockets of more than one
+	err     error
+}
+
+// eachEngine connects to all engines whose sockets are in data_dir/run, at the same
+// time, since one that hangs takes its time. use owns the connection; it may be called
+// by several goroutines at once, and not at all. eachEngine returns after all of them.
+func eachEngine(ctx context.Context, settings *configs.Settings, use func(engineConn)) error {
 	dir := filepath.Join(settings.DataDir, "run")
 	sockets, err := filepath.Glob(filepath.Join(dir, "*.sock"))
 	if err != nil {
-		return nil, fmt.Errorf("look for an engine: %w", err)
+		return fmt.Errorf("look for an engine: %w", err)
 	}
-	for _, path := range slices.Backward(sockets) {
-		conn, err := dialUnix(ctx, dir, filepath.Base(path))
-		if err == nil && len(sockets) > 1 && !answers(ctx, conn) {
-			err = errors.Join(errNoEngine, conn.Close())
-		}
-		if err == nil {
-			return conn, nil
-		}
+	var asking sync.WaitGroup
+	for _, socket := range sockets {
+		asking.Go(func() {
+			name := filepath.Base(socket)
+			conn, err := dialUnix(ctx, dir, name)
+			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+				return // what one left behind that is gone
+			}
+			use(engineConn{conn, strings.TrimSuffix(name, ".sock"), len(sockets) > 1, err})
+		})
 	}
-	return nil, errNoEngine
+	asking.Wait()
+	return nil
+}
+
+// well says whether the engine does its work; one without others is not asked.
+func (c engineConn) well(ctx context.Context) bool {
+	return c.err == nil && (!c.several || answers(ctx, c))
+}
+
+// close closes the connection, if there is one.
+func (c engineConn) close() {
+	if c.err == nil {
+		_ = c.Close()
+	}
+}
+
+// dialEngine connects to the running engine: of several, the first to say that it does
+// its work. errNoEngine: there is none.
+func dialEngine(ctx context.Context, settings *configs.Settings) (net.Conn, error) {
+	found := make(chan net.Conn)
+	none := make(chan error, 1)
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
+	go func() {
+		none <- cmp.Or(eachEngine(ctx, settings, func(c engineConn) {
+			if c.well(ctx) {
+				select {
+				case found <- c.Conn:
+					return
+				case <-ctx.Done():
+				}
+			}
+			c.close()
+		}), errNoEngine)
+	}()
+	select {
+	case conn := <-found:
+		enough()
+		<-none
+		return conn, nil
+	case err := <-none:
+		return nil, err
+	}
 }
 
 // answerPatience is how long an engine may take to say that it lives, where others may
@@ -64,6 +123,7 @@ func answers(ctx context.Context, conn net.Conn) bool {
 	if err := conn.SetDeadline(deadline); err != nil {
 		return false
 	}
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 	if _, err := io.WriteString(conn, "GET /alive HTTP/1.1\r\nHost: engine\r\n\r\n"); err != nil {
 		return false
 	}
@@ -84,38 +144,48 @@ func askEngine(ctx context.Context, settings *configs.Settings, path string, res
 	return c.do(ctx, http.MethodGet, path, result)
 }
 
-// askEngines asks every engine that answers in the data folder, and starts none.
-// errNoEngine: there is none; another error is the last one where all have failed.
-func askEngines[T any](ctx context.Context, settings *configs.Settings, path string) (answers []T, err error) {
+// askEngines asks every engine that does its work, and starts none; silent are those
+// of which nothing came, by their numbers. errNoEngine: there is none; another error is
+// one of theirs where all have failed.
+func askEngines[T any](ctx context.Context, settings *configs.Settings, path string) (answers []T, silent []string, err error) {
+	var (
+		mu    sync.Mutex
+		fault = errNoEngine
+	)
+	err = eachEngine(ctx, settings, func(c engineConn) {
+		answer, err := askOne[T](ctx, c, path)
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil {
+			answers = append(answers, answer)
+			return
+		}
+		silent = append(silent, c.engine)
+		fault = fmt.Errorf("engine %s: %w", c.engine, err)
+	})
+	slices.Sort(silent)
+	if err == nil && len(answers) == 0 {
+		err = fault
+	}
+	return answers, silent, err
+}
+
+// errHangs says that an engine takes connections and nothing more.
+var errHangs = errors.New("it takes connections and does not answer")
+
+// askOne asks over one connection, and closes it.
+func askOne[T any](ctx context.Context, conn engineConn, path string) (answer T, err error) {
+	defer conn.close()
+	if conn.err != nil {
+		return answer, conn.err
+	} else if !conn.well(ctx) {
+		return answer, errHangs
+	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	dir := filepath.Join(settings.DataDir, "run")
-	sockets, err := filepath.Glob(filepath.Join(dir, "*.sock"))
-	if err != nil {
-		return nil, fmt.Errorf("look for an engine: %w", err)
-	}
-	err = errNoEngine
-	for _, socket := range sockets {
-		dialed := false
-		c := newClient(func(ctx context.Context) (net.Conn, error) {
-			conn, err := dialUnix(ctx, dir, filepath.Base(socket))
-			dialed = dialed || err == nil
-			return conn, err
-		})
-		var answer T
-		fault := c.do(ctx, http.MethodGet, path, &answer)
-		c.http.CloseIdleConnections()
-		switch {
-		case fault == nil:
-			answers = append(answers, answer)
-		case dialed: // the others are what engines left behind that are gone
-			err = fault
-		}
-	}
-	if len(answers) > 0 {
-		return answers, nil
-	}
-	return nil, err
+	c := newClient(func(context.Context) (net.Conn, error) { return conn.Conn, nil })
+	defer c.http.CloseIdleConnections()
+	return answer, c.do(ctx, http.MethodGet, path, &answer)
 }
 
 // do calls the engine and decodes its answer into result, unless that is nil.

@@ -117,9 +117,32 @@ func TestCommandsPassAHangingEngine(t *testing.T) {
 		if _, errs, code := f.command("doctor", "--alive"); code != 1 || !strings.Contains(errs, "hangs") {
 			t.Errorf("the engine that hangs is excused by the other: exit %d, %q", code, errs)
 		}
+		f.tellsOfTheHanging(m)
 		m.thaw()
 		if _, errs, code := f.command("doctor", "--alive"); code != 0 {
 			t.Errorf("both do their work: exit %d, %q", code, errs)
 		}
+	}
+}
+
+// tellsOfTheHanging wants what the other engine says, with a word that m does not.
+func (f *fleet) tellsOfTheHanging(m *member) {
+	f.t.Helper()
+	var number string
+	for id, one := range f.owners() {
+		if one == m {
+			number = fmt.Sprint(id)
+		}
+	}
+	out, errs, code := f.command("channel", "list")
+	if code != 0 || !strings.Contains(errs, "engine "+number+" does not answer") || !says(out, "^console .*connected") {
+		f.t.Errorf("channel list: exit %d\n%s%s", code, out, errs)
+	}
+	if says(out, "^play .*waiting") && !says(out, "^play .*; engine "+number+" does not answer") {
+		f.t.Errorf("it waits for nobody:\n%s", out)
+	}
+	out, errs, _ = f.command("doctor")
+	if !strings.Contains(out, "engine "+number+" hangs") || !says(out, "^ok    channel    console has been connected") {
+		f.t.Errorf("doctor:\n%s%s", out, errs)
 	}
 }
