@@ -60,7 +60,7 @@ const (
 		WHERE id = ? AND state = 'draft' AND draft <> 'begun'`
 	deleteMessage = `DELETE FROM messages WHERE id = ?`
 	leaveDraft    = `UPDATE turns SET draft_id = NULL WHERE id = ? AND draft_id = ?`
-	// dropDraft also stands in sb_step. One that was begun stays so: if its ID comes to
+	// dropDraft is also sb_drop_draft. One that was begun stays so: if its ID comes to
 	// be known it is taken back, and else it is left.
 	dropDraft = `
 		UPDATE deliveries SET state = 'dropped', outcome = CASE draft WHEN 'begun' THEN 'left' ELSE 'not_needed' END,

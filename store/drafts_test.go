@@ -383,3 +383,30 @@ func TestPartsKeepTheirFiles(t *testing.T) {
 		}
 	})
 }
+
+// A turn that showed a draft in its first model call lost its engine and is cancelled: the
+// draft goes with it, from the platform too.
+//
+// promise: L.cancel-of-the-dead
+func TestCancelOfTheDeadTakesTheDraftBack(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := doomed(t, db)
+		hold := h.hold()
+		byCommand, byNumber, begun := h.begun("c", "1"), h.begun("d", "2"), h.begun("e", "3")
+		h.shown(hold, h.draft(byCommand, "half of an answer"), "77")
+		h.shown(hold, h.draft(byNumber, "half of another"), "78")
+		doubtful := h.draft(begun, "a third")
+		h.calls(hold, doubtful)
+		h = h.died()
+		h.accept(control(entry("c", "4", "/cancel"), router.EffectCancel, "nothing"), control(entry("e", "5", "/cancel"), router.EffectCancel, "nothing"))
+		if _, err := h.r.Cancel(h.ctx, byNumber.TurnID); err != nil {
+			t.Fatal(err)
+		}
+		for _, ref := range []router.TurnRef{byCommand, byNumber, begun} {
+			h.is(ref.TurnID, "cancelled")
+		}
+		h.drafts(router.DraftLeave, router.DraftLeave)
+		h.dropped(doubtful, "left")
+	})
+}

@@ -40,7 +40,8 @@ const (
 		UPDATE turns SET state = 'cancelled', outcome = ?, finished_at = ?
 		WHERE id = ? AND (state = 'queued' OR state = 'running' AND calls = 0 AND NOT EXISTS (
 			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
-			WHERE l.kind = 'session' AND l.name = CAST(turns.session_id AS text) AND %[1]s))`
+			WHERE l.kind = 'session' AND l.name = CAST(turns.session_id AS text) AND %[1]s))
+		RETURNING coalesce(draft_id, 0)`
 	// freeUnbegun: the owner of the lease may not be dead but late, and there is nothing
 	// left that it would give the lease back for. Also in sb_accept_one.
 	freeUnbegun = `
@@ -187,13 +188,21 @@ func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
 // cancel ends an open turn when it has not begun, and else asks it to stop. Its
 // session is locked; the event of the end is left for the caller.
 func (t *tx) cancel(turn int64) (ended bool, err error) {
-	n, err := t.exec(fmt.Sprintf(cancelUnbegun, t.alive()), cancelled, t.now, turn)
-	if err == nil && n > 0 {
-		_, err = t.exec(fmt.Sprintf(freeUnbegun, t.alive()), turn, turn)
-	} else if err == nil {
+	var draft int64
+	ended, err = t.row(fmt.Sprintf(cancelUnbegun, t.alive()), []any{cancelled, t.now, turn}, &draft)
+	if err == nil && !ended {
 		_, err = t.exec(askCancel, string(router.StopCancelled), turn)
 	}
-	return n > 0, err
+	if err != nil || !ended {
+		return false, err
+	}
+	if draft != 0 {
+		if _, err := t.exec(dropDraft, t.now, draft); err != nil {
+			return false, err
+		}
+	}
+	_, err = t.exec(fmt.Sprintf(freeUnbegun, t.alive()), turn, turn)
+	return err == nil, err
 }
 
 // Cancel implements router.Turns.

@@ -285,6 +285,14 @@ BEGIN
 	event := sb_emit(p_session, v_events, p_now);
 END $$;
 
+-- sb_drop_draft drops the draft of a turn that ends. One that was begun stays so: if its ID comes to be known it is taken back.
+CREATE FUNCTION sb_drop_draft(p_delivery bigint, p_now bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	UPDATE deliveries SET state = 'dropped', outcome = CASE draft WHEN 'begun' THEN 'left' ELSE 'not_needed' END,
+		draft = CASE draft WHEN 'begun' THEN 'begun' WHEN 'shown' THEN 'leave' ELSE '' END, updated_at = p_now
+	WHERE id = p_delivery AND state = 'draft';
+END $$;
+
 CREATE FUNCTION sb_accept_one(p_owner bigint, e jsonb, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_class text := e ->> 'class';
@@ -296,6 +304,7 @@ DECLARE
 	v_event bigint;
 	v_newest bigint;
 	v_open bigint;
+	v_draft bigint;
 	v_dropped boolean := FALSE;
 	v_reply jsonb;
 	v_cancel bigint := 0;
@@ -407,10 +416,14 @@ BEGIN
 			UPDATE turns SET state = 'cancelled', outcome = 'cancelled', finished_at = p_now
 			WHERE id = v_open AND (state = 'queued' OR state = 'running' AND calls = 0 AND NOT EXISTS (
 				SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
-				WHERE l.kind = 'session' AND l.name = CAST(v_session AS text) AND sb_alive(o)));
+				WHERE l.kind = 'session' AND l.name = CAST(v_session AS text) AND sb_alive(o)))
+			RETURNING draft_id INTO v_draft;
 			v_dropped := FOUND;
 			IF v_dropped THEN
 				v_reply := e -> 'dropped';
+				IF v_draft IS NOT NULL THEN
+					PERFORM sb_drop_draft(v_draft, p_now);
+				END IF;
 				-- The owner of the lease may not be dead but late, and there is nothing left that it would give the lease back for.
 				UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(v_session AS text)
 				AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = v_session AND state IN ('queued', 'running') AND state = 'running')
@@ -564,9 +577,7 @@ BEGIN
 		resumed = 0, calls = calls + v_calls, tokens_in = tokens_in + v_in, tokens_out = tokens_out + v_out, cost = cost + v_cost
 	WHERE id = p_turn RETURNING draft_id INTO v_draft;
 	IF v_draft IS NOT NULL THEN
-		UPDATE deliveries SET state = 'dropped', outcome = CASE draft WHEN 'begun' THEN 'left' ELSE 'not_needed' END,
-			draft = CASE draft WHEN 'begun' THEN 'begun' WHEN 'shown' THEN 'leave' ELSE '' END, updated_at = p_now
-		WHERE id = v_draft AND state = 'draft';
+		PERFORM sb_drop_draft(v_draft, p_now);
 	END IF;
 	PERFORM sb_emit(p_session, v_events || (v_x -> 'event'), p_now);
 	v_next := sb_run(p_session, p_fence, FALSE, NULL, p_now);
