@@ -59,10 +59,13 @@ func planText(plan *agent.PlanRow) string {
 	if from > 0 {
 		lines = append(lines, `…\`)
 	}
-	for _, task := range plan.Tasks[from:to] {
-		name := "write the answer"
-		if task.Type != agent.TaskMsg {
-			name = shorten(task.Detail, progressName)
+	for i, task := range plan.Tasks[from:to] {
+		name := shorten(task.Detail, progressName)
+		switch {
+		case task.Type == agent.TaskMsg && from+i == len(plan.Tasks)-1:
+			name = "write the answer"
+		case task.Type == agent.TaskMsg:
+			name = "send a message"
 		}
 		lines = append(lines, taskSigns[task.State]+" "+escape(name)+`\`)
 	}

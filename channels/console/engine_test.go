@@ -230,7 +230,7 @@ func echo(text string, turn *turn) {
 func planned(text string, turn *turn) {
 	turn.raw("plan", `{"attempt":0,"goal":"look","count":3,"tasks":[{"type":"exec","detail":"ls -l"},{"type":"tool","tool":"time","detail":"ask"},{"type":"msg","detail":"tell"}]}`)
 	turn.raw("task", `{"attempt":0,"position":0,"type":"exec","state":"running"}`)
-	turn.raw("task", `{"attempt":0,"position":0,"type":"exec","state":"failed","outcome":"error","code":"exit_1"}`)
+	turn.raw("task", `{"attempt":0,"position":0,"type":"exec","state":"failed","outcome":"error","code":"exit_status"}`)
 	turn.raw("review", `{"attempt":0,"position":0,"status":"replan","reason":"no such\nfolder"}`)
 	turn.raw("task", `{"attempt":0,"position":1,"type":"tool","state":"cancelled"}`)
 	turn.say("I try another way, because *there is no such folder*.", false, true)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -226,7 +227,7 @@ func (p *pipe) show(e channels.SessionEvent) (shown bool, err error) {
 	d := readData(e)
 	if w := p.waiting; e.Kind == "turn" && over(d.State) && w != nil && w.TurnID == 0 && w.Event != 0 && e.N > w.Event {
 		// A command to cancel is answered by the end of the turn, which is not ours.
-		p.note(d.State)
+		p.note(cmp.Or(strings.Join((&course{}).last(d), ""), "It ended before it could be cancelled."))
 		return true, p.done(eventData{})
 	}
 	return true, nil
@@ -254,6 +255,7 @@ func (p *pipe) message(e channels.SessionEvent) error {
 	if err := p.flush(); err != nil {
 		return err
 	}
+	p.progress.lines(e) // it learns that the turn spoke
 	said := newSpoken(e)
 	switch {
 	case e.TurnID == 0:

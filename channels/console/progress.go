@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"switchboard/channels"
 )
@@ -19,7 +20,8 @@ type planTask struct {
 	Tool   string `json:"tool"`
 	Detail string `json:"detail"`
 
-	state string
+	state, code string
+	last        bool // of its plan
 }
 
 // eventData is what the events of the kinds plan, task, review and turn hold;
@@ -53,109 +55,224 @@ func over(state string) bool {
 	return false
 }
 
-// progress words the course of a turn: what it is after, each thing it did, and
-// what went wrong. What only speaks is not told, since its answer is seen. It
-// remembers the plans of open turns, so that a task can be named by its detail, and
-// what is ahead be told.
+// course is what is known of a turn that is open.
+type course struct {
+	goal  string
+	tasks []planTask // of its newest plan
+	told  bool       // nothing more is to be told of that plan, or ever was
+	spoke bool       // the newest thing the turn did was to say something
+}
+
+// progress words the course of turns: what each is after, every step with what became of
+// it, and the end of one that ends without a word. What a turn says itself is not said
+// again.
 type progress struct {
-	plans                  map[int64][]planTask
-	ok, failed, now, later string // how a task's line begins
+	said                         int64 // the number of the newest message that belongs to no turn
+	turns                        map[int64]*course
+	ok, failed, now, later, left string // how a task's line begins
 }
 
 // newProgress words with signs, or with words alone.
 func newProgress(signs bool) *progress {
-	p := &progress{plans: map[int64][]planTask{}, ok: "ok", failed: "failed", now: "now", later: "then"}
+	p := &progress{turns: map[int64]*course{}, ok: "ok", failed: "failed", now: "now", later: "then", left: "not done"}
 	if signs {
-		p.ok, p.failed, p.now, p.later = "✓", "✗", "▸", "·"
+		p.ok, p.failed, p.now, p.later, p.left = "✓", "✗", "▸", "·", "–"
 	}
 	return p
 }
 
-// lines words an event, for people; none for what need not be told.
-func (p *progress) lines(e channels.SessionEvent) []string {
-	d := readData(e)
+// turn is the course of a turn.
+func (p *progress) turn(id int64) *course {
+	c := p.turns[id]
+	if c == nil {
+		c = &course{told: true}
+		p.turns[id] = c
+	}
+	return c
+}
+
+// aside follows an event of no turn. The answer to a command that ended one stands
+// directly before that end.
+func (p *progress) aside(e channels.SessionEvent) {
+	if e.Message != nil && e.Message.Direction == "out" {
+		p.said = e.N
+	}
+}
+
+// note follows an event of a turn.
+func (p *progress) note(e channels.SessionEvent, d eventData) {
+	c := p.turn(e.TurnID)
 	switch e.Kind {
-	case "plan":
-		return p.plan(e.TurnID, d)
-	case "task":
-		return p.task(e.TurnID, d)
-	case "review":
-		if d.Status == "replan" {
-			return []string{"planning again: " + oneLine(d.Reason, 4*detailWidth)}
-		}
 	case "turn":
-		if over(d.State) {
-			delete(p.plans, e.TurnID)
+		c.spoke = c.spoke || p.said != 0 && p.said == e.N-1
+	case "message":
+		c.spoke = c.spoke || e.Message != nil && e.Message.Direction == "out"
+	case "plan":
+		*c = course{goal: d.Goal, tasks: d.Tasks}
+		for len(c.tasks) < min(d.Count, tasksMost) { // an event has no room for a long plan
+			c.tasks = append(c.tasks, planTask{})
 		}
-		if d.State == "failed" || d.State == "cancelled" {
-			return []string{d.State + because(d.Outcome, d.State)}
+		if n := len(c.tasks); n > 0 {
+			c.tasks[n-1].last = true
 		}
+		c.told = !slices.ContainsFunc(c.tasks, func(t planTask) bool { return t.Type != "msg" })
+	case "task":
+		c.spoke = false
+		if d.Position >= 0 && d.Position < len(c.tasks) {
+			task := &c.tasks[d.Position]
+			if task.code = cmp.Or(d.Code, d.Outcome); d.State == "cancelled" && task.state == "running" {
+				task.state = "interrupted"
+			} else {
+				task.state = d.State
+			}
+		}
+	}
+}
+
+// tasksMost bounds what an event can make of a plan.
+const tasksMost = 100
+
+// lines words an event as it comes, for a reader who sees one line after the other; none
+// for what need not be told.
+func (p *progress) lines(e channels.SessionEvent) []string {
+	if e.TurnID == 0 {
+		p.aside(e)
+		return nil
+	}
+	d := readData(e)
+	p.note(e, d)
+	c := p.turn(e.TurnID)
+	switch {
+	case e.Kind == "plan" && !c.told:
+		return []string{c.title()}
+	case e.Kind == "task" && !c.told && d.Position >= 0 && d.Position < len(c.tasks):
+		if task := c.tasks[d.Position]; !task.open() && d.State != "cancelled" {
+			return []string{p.line(d.Position, task)}
+		}
+	case e.Kind == "turn" && over(d.State):
+		delete(p.turns, e.TurnID)
+		return c.last(d)
 	}
 	return nil
 }
 
-func (p *progress) plan(turn int64, d eventData) []string {
-	p.plans[turn] = d.Tasks
-	acts := d.Count > len(d.Tasks) || slices.ContainsFunc(d.Tasks, func(t planTask) bool { return t.Type != "msg" })
-	if !acts {
+// settled words what an event makes final, to stand above what it says: the list of a plan
+// that is over, and the end of a turn. Until then the list is seen in ahead.
+func (p *progress) settled(e channels.SessionEvent) (lines []string) {
+	if e.TurnID == 0 {
+		p.aside(e)
 		return nil
 	}
-	title := "goal: "
-	if d.Attempt > 0 {
-		title = "new plan: "
+	d := readData(e)
+	c := p.turn(e.TurnID)
+	said := e.Message != nil && e.Message.Direction == "out"
+	ends := e.Kind == "turn" && over(d.State)
+	// What a turn says behind its last step ends its plan; so does a notice, by which it
+	// ends early or begins anew.
+	if e.Kind == "plan" || e.Kind == "review" && d.Status == "replan" || ends ||
+		said && (e.Message.Notice || !slices.ContainsFunc(c.tasks, planTask.open)) {
+		lines = p.list(c)
+		c.told = true
 	}
-	return []string{title + oneLine(d.Goal, 4*detailWidth)}
-}
-
-func (p *progress) task(turn int64, d eventData) []string {
-	task := planTask{Type: d.Type}
-	if tasks := p.plans[turn]; d.Position >= 0 && d.Position < len(tasks) {
-		tasks[d.Position].state = d.State
-		task = tasks[d.Position]
-	}
-	if task.Type == "msg" {
-		return nil
-	}
-	line := fmt.Sprintf("%d. %s", d.Position+1, task.words())
-	switch d.State {
-	case "done":
-		return []string{p.ok + " " + line}
-	case "failed", "interrupted":
-		return []string{p.failed + " " + line + ": " + oneLine(cmp.Or(d.Code, d.Outcome, d.State), detailWidth)}
-	}
-	return nil
-}
-
-// aheadMost is how many tasks are told that are not over.
-const aheadMost = 6
-
-// ahead words what open turns do now, and will do then.
-func (p *progress) ahead() (lines []string) {
-	for _, turn := range slices.Sorted(maps.Keys(p.plans)) {
-		for i, task := range p.plans[turn] {
-			sign := ""
-			switch {
-			case task.Type == "msg":
-			case task.state == "running":
-				sign = p.now
-			case task.state == "" || task.state == "pending":
-				sign = p.later
-			}
-			if sign != "" {
-				lines = append(lines, fmt.Sprintf("%s %d. %s", sign, i+1, task.words()))
-			}
-		}
-	}
-	if more := len(lines) - aheadMost; more > 0 {
-		lines = append(lines[:aheadMost], fmt.Sprintf("(%d more)", more))
+	p.note(e, d)
+	if ends {
+		delete(p.turns, e.TurnID)
+		lines = append(lines, c.last(d)...)
 	}
 	return lines
 }
 
+// list is a plan that is over, whole; none if there is nothing to tell of it.
+func (p *progress) list(c *course) []string {
+	if c.told {
+		return nil
+	}
+	lines := []string{c.title()}
+	for i, task := range c.tasks {
+		switch task.state {
+		case "running":
+			task.state = "interrupted"
+		case "", "pending":
+			task.state = "cancelled"
+		}
+		lines = append(lines, p.line(i, task))
+	}
+	return lines
+}
+
+// stepsMost is how many steps are told of a plan that is not over.
+const stepsMost = 8
+
+// ahead words the plans that are not over: what was done, is done now, and will be.
+func (p *progress) ahead() (lines []string) {
+	for _, turn := range slices.Sorted(maps.Keys(p.turns)) {
+		c := p.turns[turn]
+		if c.told {
+			continue
+		}
+		lines = append(lines, c.title())
+		at := max(0, slices.IndexFunc(c.tasks, planTask.open))
+		from := max(0, min(at-stepsMost/2, len(c.tasks)-stepsMost))
+		to := min(from+stepsMost, len(c.tasks))
+		if from > 0 {
+			lines = append(lines, fmt.Sprintf("(%d before)", from))
+		}
+		for i := from; i < to; i++ {
+			lines = append(lines, p.line(i, c.tasks[i]))
+		}
+		if more := len(c.tasks) - to; more > 0 {
+			lines = append(lines, fmt.Sprintf("(%d more)", more))
+		}
+	}
+	return lines
+}
+
+// line is a step with its number and its state.
+func (p *progress) line(i int, task planTask) string {
+	line := fmt.Sprintf(" %d. %s", i+1, task.words())
+	switch task.state {
+	case "", "pending":
+		return p.later + line
+	case "running":
+		return p.now + line
+	case "done":
+		return p.ok + line
+	case "cancelled":
+		return p.left + line
+	case "interrupted":
+		return p.failed + line + ": stopped midway"
+	}
+	return p.failed + line + ": " + inWords(cmp.Or(task.code, "error"))
+}
+
+func (c *course) title() string { return "goal: " + oneLine(c.goal, 4*detailWidth) }
+
+// last words the end of a turn that ended badly without a word.
+func (c *course) last(d eventData) []string {
+	switch {
+	case c.spoke:
+	case d.State == "cancelled":
+		return []string{"Cancelled."}
+	case d.State == "failed" && d.Outcome != "" && d.Outcome != d.State:
+		return []string{"It failed (" + inWords(d.Outcome) + "); /why says more."}
+	case d.State == "failed":
+		return []string{"It failed; /why says more."}
+	}
+	return nil
+}
+
+// open says that a task is not over.
+func (t planTask) open() bool { return t.state == "" || t.state == "pending" || t.state == "running" }
+
 // words says what a task does.
 func (t planTask) words() string {
-	name := cmp.Or(t.Tool, t.Type, "task")
-	if t.Type == "exec" {
+	name := cmp.Or(t.Tool, t.Type, "step")
+	switch {
+	case t.Type == "msg" && t.last:
+		return "write the answer"
+	case t.Type == "msg":
+		return "send a message"
+	case t.Type == "exec":
 		name = "run a command"
 	}
 	if t.Detail == "" {
@@ -164,10 +281,19 @@ func (t planTask) words() string {
 	return oneLine(name, detailWidth) + ": " + oneLine(t.Detail, detailWidth)
 }
 
-// because is outcome in parentheses, unless it says nothing new.
-func because(outcome, state string) string {
-	if outcome == "" || outcome == state {
-		return ""
+// codeWords are codes that say too little without their underscores.
+var codeWords = map[string]string{
+	"exit_status": "it ended with an error",
+	"timeout":     "it took too long",
+	"crash":       "it broke",
+	"io":          "the disk failed",
+	"model_error": "the language model gave no answer",
+}
+
+// inWords is a code for people.
+func inWords(code string) string {
+	if words, ok := codeWords[code]; ok {
+		return words
 	}
-	return " (" + oneLine(outcome, detailWidth) + ")"
+	return oneLine(strings.ReplaceAll(code, "_", " "), detailWidth)
 }

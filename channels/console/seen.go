@@ -159,3 +159,18 @@ func (m *missed) lines() []string {
 	}
 	return lines
 }
+
+// open words the questions of turns that run still, oldest first; none where something
+// of the turn stands there already.
+func (m *missed) open(running map[int64]bool) (lines []string) {
+	for _, turn := range slices.Sorted(maps.Keys(running)) {
+		told := slices.ContainsFunc(m.said, func(a answered) bool { return a.turn == turn })
+		if question := m.questions[turn]; question != "" && !told {
+			lines = append(lines, prompt+oneLine(question, 4*detailWidth))
+		}
+	}
+	if len(lines) > 0 {
+		lines = append([]string{"still at work on:"}, lines...)
+	}
+	return lines
+}

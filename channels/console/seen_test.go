@@ -85,7 +85,7 @@ func TestComeBackAndCancel(t *testing.T) {
 	s.press("\x03")
 	s.await("cancelling")
 	u.state("cancelled")
-	s.await("cancelled")
+	s.await("Cancelled.")
 	s.press("\x04")
 	s.left()
 	if strings.Contains(s.screen.String(), "still working") {

@@ -75,7 +75,7 @@ func (t *terminal) catchUp(ctx context.Context, last int64) error {
 	return t.client.between(ctx, max(0, t.seen.n-lookBack), last, func(e channels.SessionEvent) bool {
 		t.missed.add(e)
 		t.track(e)
-		t.progress.lines(e) // it learns the plans
+		t.progress.settled(e) // it learns the plans
 		return true
 	})
 }
@@ -160,7 +160,7 @@ func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 	})
 	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.resize()
-	for _, l := range t.missed.lines() {
+	for _, l := range append(t.missed.lines(), t.missed.open(t.running)...) {
 		t.print(l)
 	}
 	if trouble != nil {
@@ -299,8 +299,8 @@ func (t *terminal) event(e channels.SessionEvent) {
 	}
 	t.live.ended(e)
 	t.track(e)
-	for _, l := range t.progress.lines(e) {
-		t.note(l)
+	if lines := t.progress.settled(e); len(lines) > 0 {
+		t.note(strings.Join(lines, "\n"))
 	}
 	if m := e.Message; m != nil && m.Direction == "out" {
 		t.print(rendered(m.Text))
