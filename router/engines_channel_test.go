@@ -125,7 +125,9 @@ func TestSendEndsBeforeTheLease(t *testing.T) {
 		if d := r.deliveries("unknown")[0]; d.Outcome != "lease_in_doubt" {
 			t.Errorf("%+v", d)
 		}
-		r.platform.Say("c2", "bob", "/help")
+		if _, err := r.router.Accept(t.Context(), []channels.Event{event(1, "c2", "bob", "/help")}); err != nil {
+			t.Fatal(err)
+		}
 		r.until("more waits", func() bool { return len(r.deliveries("pending")) == 1 })
 		time.Sleep(1200 * time.Millisecond)
 		if n := len(r.platform.Tries()); n != 1 {

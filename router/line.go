@@ -94,14 +94,31 @@ func (l *line) hold(ctx context.Context, hold Hold) {
 	sending.Go(func() { s.run(holding) })
 	sending.Go(func() { s.shows.run(holding) })
 	sending.Go(func() { l.keepMenu(holding) })
-	l.connect(holding)
-	<-holding.Done()
+	l.keepConnected(holding, s)
 	sending.Wait()
 	l.setSender(nil)
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := l.router.Ledger.DropChannel(release, hold); err != nil && !errors.Is(err, ErrFenced) {
 		l.router.Log.WarnContext(ctx, "cannot release the channel's lease", "channel", l.name, "error", err)
+	}
+}
+
+// keepConnected has the connection while the lease surely holds, until ctx ends: two
+// engines with one channel's connection drive each other out of it.
+func (l *line) keepConnected(ctx context.Context, s *sender) {
+	for ctx.Err() == nil {
+		guarded, done := l.router.Engine.Guard(ctx)
+		sure := s.surelyHolds(guarded)
+		if sure {
+			l.connect(guarded)
+			l.health.rests(0)
+		}
+		done()
+		if ctx.Err() == nil && !(sure && l.router.Engine.Safe()) {
+			l.setState(ctx, channels.StateWaiting, "the database cannot be reached, so that another engine may have the channel")
+			sleep(ctx, pollBusy)
+		}
 	}
 }
 

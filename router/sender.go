@@ -335,6 +335,16 @@ func (s *sender) isLost(err error) bool {
 	return false
 }
 
+// surelyHolds looks whether the lease is there, while the guard says that it cannot go
+// to somebody else.
+func (s *sender) surelyHolds(guarded context.Context) bool {
+	if guarded.Err() != nil {
+		return false
+	}
+	_, err := s.line.router.Ledger.Open(guarded, s.hold)
+	return !s.isLost(err) && err == nil && guarded.Err() == nil
+}
+
 // flush waits until no conversation has anything to do before the end of ctx, which
 // has a deadline, and until then at most.
 func (s *sender) flush(ctx context.Context) {

@@ -1,0 +1,131 @@
+package router_test
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// The holder is cut off from the database, and not from the platform: it ends its
+// connection before its lease can go to another engine, and has it again only when it
+// holds the channel anew.
+//
+// promise: L.one-connection
+func TestHolderThatIsCutOffLetsGoOfThePlatform(t *testing.T) {
+	t.Parallel()
+	s := storetest.NewServer(t)
+	proxy := storetest.NewProxy(t, s.Addr())
+	open := func(url string) *rig {
+		db, err := store.Open(t.Context(), store.Config{URL: store.Secret(url)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		return newRig(t, db)
+	}
+	a, b := open(s.URLAt(proxy.Addr())), open(s.URL())
+	b.platform = a.platform
+	startBoth(a, b)
+	raw, err := sql.Open("postgres", s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	// Owners of a server that was just started do not expire.
+	if _, err := raw.ExecContext(t.Context(), "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT CAST(0 AS bigint)'"); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Stall()
+	began := time.Now()
+	b.until("the other engine is connected", b.connected)
+	t.Logf("after %s", time.Since(began).Round(time.Millisecond))
+	for range 20 {
+		if a.connected() {
+			t.Fatalf("two engines have one channel's connection: %+v", a.router.Statuses()[0])
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if st := a.router.Statuses()[0]; st.State != channels.StateWaiting || !strings.Contains(st.Reason, "the database cannot be reached") {
+		t.Errorf("the former holder says %+v", st)
+	}
+	a.platform.Say("c1", "ada", "hello")
+	a.await(1)
+	proxy.Flow()
+	a.until("it learns who holds the channel", func() bool {
+		return strings.Contains(a.router.Statuses()[0].Reason, "another engine holds")
+	})
+}
+
+// A connection outlives a hiccup of the database. When the lease was in doubt, it is
+// made anew only after the database said that the lease is still there.
+//
+// promise: L.one-connection
+func TestConnectionIsMadeAnewUnderTheSameLease(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		var unsafe, away atomic.Bool
+		var mu sync.Mutex
+		ending, end := context.WithCancelCause(t.Context())
+		r.safe = func() bool { return !unsafe.Load() }
+		r.guard = func(ctx context.Context) (context.Context, context.CancelFunc) {
+			mu.Lock()
+			defer mu.Unlock()
+			of := ending
+			guarded, cancel := context.WithCancelCause(ctx)
+			if unsafe.Load() {
+				cancel(tools.ErrUnsafe)
+			}
+			stop := context.AfterFunc(of, func() { cancel(context.Cause(of)) })
+			return guarded, func() { stop(); cancel(nil) }
+		}
+		r.ledger = func(l router.Ledger) router.Ledger { return sickLedger{l, &away} }
+		r.start()
+		r.until("connected", r.connected)
+		since := r.router.Statuses()[0].Since
+		away.Store(true) // the looks fail, and the lease is in no doubt
+		time.Sleep(300 * time.Millisecond)
+		if st := r.router.Statuses()[0]; st.State != channels.StateConnected || !st.Since.Equal(since) {
+			t.Fatalf("it was torn for a hiccup: %+v", st)
+		}
+		unsafe.Store(true)
+		end(tools.ErrUnsafe)
+		r.until("it lets go", func() bool { return r.router.Statuses()[0].State == channels.StateWaiting })
+		mu.Lock()
+		ending, end = context.WithCancelCause(t.Context())
+		mu.Unlock()
+		unsafe.Store(false)
+		time.Sleep(1500 * time.Millisecond)
+		if st := r.router.Statuses()[0]; st.State != channels.StateWaiting {
+			t.Fatalf("it connects before the database said that the lease is there: %+v", st)
+		}
+		away.Store(false)
+		r.until("connected again", r.connected)
+		r.platform.Say("c1", "ada", "hello")
+		r.await(1)
+		end(nil)
+	})
+}
+
+// A sickLedger does not say what is open while it is sick.
+type sickLedger struct {
+	router.Ledger
+	sick *atomic.Bool
+}
+
+func (l sickLedger) Open(ctx context.Context, hold router.Hold) ([]channels.ConversationID, error) {
+	if l.sick.Load() {
+		return nil, context.DeadlineExceeded
+	}
+	return l.Ledger.Open(ctx, hold)
+}
