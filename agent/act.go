@@ -185,11 +185,12 @@ func (r *run) uses(attempt, position int) int {
 	return n
 }
 
-// signature is the same for tasks that do the same; empty for a msg.
+// signature is the same for tasks that surely do the same; empty for a msg. White space
+// within a command may be what it is about: in quotes, in a program it hands over.
 func signature(task Task) string {
 	switch task.Type {
 	case TaskExec:
-		return "exec " + strings.Join(strings.Fields(task.Detail), " ")
+		return "exec " + strings.TrimSpace(task.Detail)
 	case TaskTool:
 		args := deref(task.Args)
 		var value any

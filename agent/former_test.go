@@ -125,3 +125,28 @@ func TestRetryOfARetry(t *testing.T) {
 		t.Errorf("ran %q, want %q", w.ran, want)
 	}
 }
+
+// A command that differs in white space alone may be another: in quotes, in a program
+// that it hands over, at the end of a comment.
+//
+// promise: P7.retry-repeats-nothing
+func TestRetryTakesNoOtherCommandForDone(t *testing.T) {
+	t.Parallel()
+	for was, now := range map[string]string{
+		"printf 'a  b' > list":                              "printf 'a b' > list",
+		"python3 - <<'E'\nfor x in l:\n  a(x)\n  pay(x)\nE": "python3 - <<'E'\nfor x in l:\n  a(x)\npay(x)\nE",
+		"rm -rf build # out\nmake":                          "rm -rf build # out make",
+	} {
+		w := newWorld(t)
+		w.journal.context.Former = []Former{{State: "done", Plans: []PlanRow{{Goal: "g", Tasks: []TaskRow{
+			{Task: execTask(was), State: TaskDone, Result: &tools.Result{End: tools.EndOK, Output: "old"}},
+		}}}}}
+		w.script(map[string][]string{
+			rolePlanner: {planText(execTask(now), msgTask("tell"))}, roleReviewer: {okText()}, roleWorker: {"there"},
+		})
+		w.run()
+		if !slices.Equal(w.ran, []string{now}) {
+			t.Errorf("ran %q, want %q, for only %q had been run", w.ran, now, was)
+		}
+	}
+}
