@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// ErrCluster is returned by StartEngine on PostgreSQL when the data folder is not
+// ErrCluster is returned by StartEngine and Migrate on PostgreSQL when the data folder is not
 // the one that belongs to the database. The error's text says what to do.
 var ErrCluster = errors.New("the data folder and the database do not belong together")
 
@@ -48,6 +48,39 @@ func (db *DB) checkCluster(ctx context.Context) error {
 			return err
 		}
 	}
+	return db.belong(row, folder, path)
+}
+
+// mayMigrate refuses a database that is not the data folder's before anything in it is
+// changed. It changes nothing in the folder either: one that is about to get the
+// database's name, or both without one, may go on.
+func (db *DB) mayMigrate(ctx context.Context) error {
+	if db.pg == nil || db.dataDir == "" {
+		return nil
+	}
+	path := filepath.Join(db.dataDir, "cluster")
+	folder, err := readName(path)
+	if err != nil {
+		return err
+	}
+	row, err := db.clusterRow(ctx)
+	if err != nil && !errors.Is(err, ErrNotMigrated) {
+		return err
+	}
+	if folder == "" {
+		if folder, err = readName(path + ".new"); err == nil && folder != row {
+			folder, err = readName(path) // another engine may have named it meanwhile
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return db.belong(row, folder, path)
+}
+
+// belong says whether the names of the database and of the folder, in the file at path,
+// are the same; empty: none.
+func (db *DB) belong(row, folder, path string) error {
 	switch {
 	case row == folder:
 		return nil

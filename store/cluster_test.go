@@ -70,6 +70,41 @@ func TestOneDataFolder(t *testing.T) {
 	}
 }
 
+// A database that is not the folder's is refused before it is migrated.
+//
+// promise: L.one-data-dir
+func TestRefusedDatabaseIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := starts(t, storetest.PostgresURL(t), dir); err != nil {
+		t.Fatal(err)
+	}
+	empty := storetest.PostgresURL(t)
+	if err := starts(t, empty, dir); !errors.Is(err, store.ErrCluster) {
+		t.Errorf("a start: %v", err)
+	}
+	db := opened(t, empty, dir, quiet)
+	if err := db.Migrate(t.Context()); !errors.Is(err, store.ErrCluster) {
+		t.Errorf("migrate: %v", err)
+	}
+	if tables, err := db.Columns(t.Context()); err != nil || len(tables) != 0 {
+		t.Errorf("it has %d columns, %v", len(tables), err)
+	}
+}
+
+// A database that is older, and another folder's, is not brought up to date.
+func TestOlderDatabaseOfAnotherFolder(t *testing.T) {
+	t.Parallel()
+	url := storetest.PostgresURL(t)
+	if err := starts(t, url, t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	db := opened(t, url, t.TempDir(), quiet)
+	if err := db.MigrateAlso(t.Context(), "CREATE TABLE later (id int)"); !errors.Is(err, store.ErrCluster) {
+		t.Errorf("migrate: %v", err)
+	}
+}
+
 // A first start that was cut off is gone on with, and several at once agree.
 //
 // promise: L.one-data-dir

@@ -45,7 +45,8 @@ type MigrationStatus struct {
 // Migrate brings the schema to this build's version; a no-op when it is there.
 // Several programs may call it at once on PostgreSQL: each migration is applied
 // once. A migration that fails, or loses rows (ErrGuard), changes nothing and
-// stops those behind it.
+// stops those behind it. A database that is not the data folder's is left as it is
+// (ErrCluster).
 func (db *DB) Migrate(ctx context.Context) error {
 	list, err := db.migrations()
 	if err != nil {
@@ -55,6 +56,9 @@ func (db *DB) Migrate(ctx context.Context) error {
 }
 
 func (db *DB) migrate(ctx context.Context, list []migration) error {
+	if err := db.mayMigrate(ctx); err != nil {
+		return err
+	}
 	p, done, err := db.provider(ctx, list)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
