@@ -9,7 +9,7 @@ import (
 	"switchboard/router"
 )
 
-// What sb_begin gives, and sb_settle takes and gives.
+// What sb_begin gives, and what sb_settles takes and gives, one of each list.
 type (
 	begunArg struct {
 		Fenced   bool    `json:"fenced"`
@@ -35,6 +35,9 @@ type (
 		Title    string  `json:"title"`
 	}
 	settleArg struct {
+		Channel      string   `json:"channel"`
+		Fence        int64    `json:"fence"`
+		Now          int64    `json:"now"`
 		ID           int64    `json:"id"`
 		Was          string   `json:"was"`
 		State        string   `json:"state"`
@@ -92,6 +95,7 @@ func (g *begunArg) delivery(channel string, conv channels.ConversationID) (*rout
 
 func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delivery, s *router.Settlement) (more bool, err error) {
 	arg := settleArg{
+		Channel: clean(hold.Channel), Fence: hold.Fence, Now: db.now().UnixMicro(),
 		ID: d.ID, Was: string(d.State), State: string(s.State), Settled: settles(s), Outcome: clean(s.Outcome), Detail: clean(s.Detail),
 		PlatformID: clean(string(s.PlatformID)), NextAt: micros(s.NextAt), Repeated: s.Repeated, Unedit: s.Unedit,
 		Free: s.FreeTry && s.State == router.DeliveryPending, Conversation: s.Conversation,
@@ -103,7 +107,12 @@ func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delive
 		arg.Body = &partArg{Text: clean(s.Body.Text), Rich: richText(s.Body.Rich), Extra: extraText(s.Body)}
 	}
 	var got settledArg
-	err = db.call(ctx, rides, "settle delivery", &got, callSettle, clean(hold.Channel), hold.Fence, db.now().UnixMicro(), jsonText(arg))
+	if arg.Event == "" {
+		err = db.pg.settles.call(ctx, "settle delivery", d.ID, arg, &got)
+	} else { // which locks a session, in no order with those of others
+		list := []*settledArg{&got}
+		err = db.call(ctx, rides, "settle delivery", &list, callSettle, jsonText([]settleArg{arg}))
+	}
 	if err == nil && !got.Done {
 		err = fmt.Errorf("settle delivery: %w", router.ErrFenced)
 	}

@@ -21,6 +21,9 @@ type postgres struct {
 	relaxed *sqlx.DB // synchronous_commit = off; also for reading
 	own     *sqlx.DB // of the engine's row, which must not wait for the others
 	url     string
+
+	steps   map[durability]*joint
+	settles *joint
 }
 
 // poolSize bounds each pool; a server's default of 100 connections is shared by
@@ -59,6 +62,8 @@ func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres,
 	}
 	p.own.SetMaxOpenConns(ownSize)
 	p.own.SetMaxIdleConns(1) // the second try is not to find one that hangs as well
+	p.steps = map[durability]*joint{full: newJoint(p, full, callSteps), rides: newJoint(p, rides, callSteps)}
+	p.settles = newJoint(p, rides, callSettle)
 	if err := p.durable.PingContext(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("PostgreSQL: %w", explain(err)), p.close())
 	}

@@ -12,10 +12,10 @@ import (
 // trip each; docs/decisions/0001-hot-transactions.md says why.
 const (
 	callAccept = `SELECT sb_accept($1, $2, $3)`
-	callStep   = `SELECT sb_step($1, $2, $3, $4, $5)`
+	callSteps  = `SELECT sb_steps($1)`
 	callClaim  = `SELECT sb_claim($1, $2, $3, $4)`
 	callBegin  = `SELECT sb_begin($1, $2, $3, $4)`
-	callSettle = `SELECT sb_settle($1, $2, $3, $4)`
+	callSettle = `SELECT sb_settles($1)`
 )
 
 // call runs one function as one transaction and decodes its JSON into out.

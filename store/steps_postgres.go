@@ -10,9 +10,13 @@ import (
 	"switchboard/router"
 )
 
-// What sb_step takes and gives.
+// What sb_steps takes and gives, one of each list.
 type (
 	stepArg struct {
+		Turn    int64       `json:"turn"`
+		Session int64       `json:"session"`
+		Fence   int64       `json:"fence"`
+		Now     int64       `json:"now"`
 		Calls   []callArg   `json:"calls"`
 		Expires int64       `json:"expires"` // of the calls' bodies
 		Plan    *planArg    `json:"plan"`
@@ -99,8 +103,7 @@ type (
 func (db *DB) callStep(ctx context.Context, ref router.TurnRef, step *agent.Step, says []router.Reply) (*router.Claimed, error) {
 	now := db.now().UnixMicro()
 	var got steppedArg
-	err := db.call(ctx, db.stepMode(*step, says), "commit step", &got, callStep,
-		ref.TurnID, ref.SessionID, ref.Fence, now, jsonText(stepArgOf(ref.TurnID, step, says, now)))
+	err := db.pg.steps[db.stepMode(*step, says)].call(ctx, "commit step", ref.SessionID, stepArgOf(ref, step, says, now), &got)
 	if err == nil && got.Fenced {
 		err = fmt.Errorf("commit step: %w", router.ErrFenced)
 	}
@@ -116,10 +119,11 @@ func (db *DB) callStep(ctx context.Context, ref router.TurnRef, step *agent.Step
 	return got.Next.claimed(), nil
 }
 
-func stepArgOf(turn int64, step *agent.Step, says []router.Reply, now int64) stepArg {
+func stepArgOf(ref router.TurnRef, step *agent.Step, says []router.Reply, now int64) stepArg {
 	arg := stepArg{
+		Turn: ref.TurnID, Session: ref.SessionID, Fence: ref.Fence, Now: now,
 		Calls: []callArg{}, Expires: now + bodiesLive.Microseconds(),
-		Changes: []changeArg{}, Says: []*replyArg{}, Events: stepEvents(turn, step),
+		Changes: []changeArg{}, Says: []*replyArg{}, Events: stepEvents(ref.TurnID, step),
 	}
 	var changes []agent.TaskChange
 	arg.Plan, changes = planArgOf(step.Plan, step.Tasks)
@@ -144,7 +148,7 @@ func stepArgOf(turn int64, step *agent.Step, says []router.Reply, now int64) ste
 		arg.Says = append(arg.Says, replyArgOf(&says[i], &step.Say[i]))
 	}
 	if e := step.End; e != nil {
-		arg.End = &endArg{e.State, clean(e.Outcome), turnEvent(turn, e.State, e.Outcome), mayHaveOpen(arg.Plan)}
+		arg.End = &endArg{e.State, clean(e.Outcome), turnEvent(ref.TurnID, e.State, e.Outcome), mayHaveOpen(arg.Plan)}
 	}
 	return arg
 }

@@ -193,6 +193,8 @@ DECLARE
 	v_head jsonb;
 	v_out jsonb := '[]';
 BEGIN
+	-- In one order, as everybody who locks several sessions.
+	PERFORM 1 FROM sessions WHERE id IN (SELECT CAST(x AS bigint) FROM jsonb_array_elements(p_sessions) AS x) ORDER BY id FOR UPDATE;
 	FOR v_session IN SELECT CAST(x AS bigint) FROM jsonb_array_elements(p_sessions) AS x LOOP
 		PERFORM 1 FROM sessions WHERE id = v_session FOR UPDATE;
 		CONTINUE WHEN NOT FOUND;
@@ -454,14 +456,23 @@ DECLARE
 	v_entry jsonb;
 	v_out jsonb := '[]';
 BEGIN
+	IF jsonb_array_length(p_entries) > 1 THEN -- in one order, as everybody who locks several sessions
+		PERFORM 1 FROM sessions WHERE id IN (SELECT s.id FROM jsonb_array_elements(p_entries) AS x
+			JOIN conversations c ON c.channel = x ->> 'channel' AND c.conversation = x ->> 'conversation' JOIN sessions s ON s.conversation_id = c.id)
+		ORDER BY id FOR UPDATE;
+	END IF;
 	FOR v_entry IN SELECT x FROM jsonb_array_elements(p_entries) AS x LOOP
 		v_out := v_out || jsonb_build_array(sb_accept_one(p_owner, v_entry, p_now));
 	END LOOP;
 	RETURN v_out;
 END $$;
 
-CREATE FUNCTION sb_step(p_turn bigint, p_session bigint, p_fence bigint, p_now bigint, p_step jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION sb_step(p_step jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
+	p_turn bigint := p_step ->> 'turn';
+	p_session bigint := p_step ->> 'session';
+	p_fence bigint := p_step ->> 'fence';
+	p_now bigint := p_step ->> 'now';
 	v_conversation bigint;
 	v_events jsonb := p_step -> 'events';
 	v_x jsonb;
@@ -584,6 +595,18 @@ BEGIN
 	RETURN jsonb_build_object('next', v_next, 'begun', v_begun);
 END $$;
 
+-- sb_steps commits steps of several sessions, in the order in which they have to be locked.
+CREATE FUNCTION sb_steps(p_steps jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_step jsonb;
+	v_out jsonb := '[]';
+BEGIN
+	FOR v_step IN SELECT x FROM jsonb_array_elements(p_steps) AS x LOOP
+		v_out := v_out || jsonb_build_array(sb_step(v_step));
+	END LOOP;
+	RETURN v_out;
+END $$;
+
 CREATE FUNCTION sb_begin(p_channel text, p_fence bigint, p_conversation text, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_c conversations%ROWTYPE;
@@ -614,15 +637,16 @@ BEGIN
 		'first_try', v_d.first_try, 'last_try', v_d.last_try, 'written', v_d.created_at, 'kind', v_c.kind, 'place', v_c.place, 'title', v_c.title);
 END $$;
 
-CREATE FUNCTION sb_settle(p_channel text, p_fence bigint, p_now bigint, s jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+CREATE FUNCTION sb_settle(s jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
+	p_now bigint := s ->> 'now';
 	v_d deliveries%ROWTYPE;
 	v_free boolean := CAST(s ->> 'free' AS boolean);
 	v_body boolean := jsonb_typeof(s -> 'body') = 'object';
 	v_session bigint;
 	v_turn bigint;
 BEGIN
-	IF NOT sb_holds('channel', p_channel, p_fence) THEN
+	IF NOT sb_holds('channel', s ->> 'channel', CAST(s ->> 'fence' AS bigint)) THEN
 		RETURN '{}';
 	END IF;
 	UPDATE deliveries SET state = s ->> 'state', settled = CAST(s ->> 'settled' AS boolean), outcome = s ->> 'outcome', detail = s ->> 'detail',
@@ -653,11 +677,22 @@ BEGIN
 		SELECT 1 FROM deliveries WHERE channel = v_d.channel AND conversation_id = v_d.conversation_id AND settled = FALSE));
 END $$;
 
+CREATE FUNCTION sb_settles(p_list jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_x jsonb;
+	v_out jsonb := '[]';
+BEGIN
+	FOR v_x IN SELECT x FROM jsonb_array_elements(p_list) AS x LOOP
+		v_out := v_out || jsonb_build_array(sb_settle(v_x));
+	END LOOP;
+	RETURN v_out;
+END $$;
+
 -- What these read hardly depends on their arguments: plans are made once a connection, and not five times and more. They may
 -- be made when there is next to nothing in the tables, and are kept for a minute or more after: none may read a whole table, or a
 -- whole session for its latest rows.
 ALTER FUNCTION sb_accept SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
 ALTER FUNCTION sb_claim SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
-ALTER FUNCTION sb_step SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
+ALTER FUNCTION sb_steps SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
 ALTER FUNCTION sb_begin SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
-ALTER FUNCTION sb_settle SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
+ALTER FUNCTION sb_settles SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
