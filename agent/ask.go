@@ -31,7 +31,9 @@ type question struct {
 
 // ask returns the recorded answer to q, or asks the role's model and then the
 // fallbacks. An answer that was not recorded yet is the caller's to stage. Each
-// failed try is a recorded call of its own, which a resumed turn does not repeat.
+// failed try is a recorded call of its own, which a resumed turn does not repeat. What
+// was streamed of an answer that broke off stays in view, unless one is begun anew: the
+// person has read it, and what ends the turn stands behind it.
 func (r *run) ask(ctx context.Context, q question) (Call, error) {
 	models := r.candidates(q.model)
 	var failure error
@@ -45,6 +47,9 @@ func (r *run) ask(ctx context.Context, q question) (Call, error) {
 				return call, nil
 			}
 			continue
+		}
+		if i > 0 {
+			r.takeBack(ctx) // another model begins anew
 		}
 		call, err := r.try(ctx, q, step, model, i+1 < len(models))
 		if err == nil {
@@ -98,6 +103,7 @@ func (r *run) try(ctx context.Context, q question, step, model string, spare boo
 		if !ok || wait == rateWaits || ctx.Err() != nil {
 			return call, err
 		}
+		r.takeBack(ctx)
 		call.Step = r.spareKey(step)
 		if err := r.stage(ctx, Step{Calls: []Call{call}}); err != nil {
 			return Call{}, err
@@ -162,7 +168,6 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 	// same: what asked for it says what is wrong and asks again.
 	answered := errors.Is(err, llm.ErrUnavailable) && response.Finish != ""
 	if err != nil && !answered {
-		r.takeBack(ctx)
 		call.Error = tidy(err.Error())
 		return call, err
 	}

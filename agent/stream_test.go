@@ -189,6 +189,43 @@ func TestStreamOfAFailedModelIsTakenBack(t *testing.T) {
 	w.wantStreamed("Wor", "", "B", "Better")
 }
 
+// What the person has read of an answer is not taken from them when it breaks off: what
+// ends the turn takes its place.
+func TestStreamThatBreaksOffIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cause error
+		said  string
+	}{
+		"cancelled": {ErrCancelled, "Cancelled."},
+		"model":     {nil, "I cannot answer now: the language model gave no answer. Please try again in a while."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.turn.Place.Streams = true
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			w.answer = func(ctx context.Context, _ string, req llm.Request) (llm.Response, error) {
+				if req.Role == rolePlanner {
+					return llm.Response{Text: planText(msgTask("tell")), Finish: "stop"}, nil
+				}
+				req.Stream("Once upon")
+				if c.cause != nil {
+					cancel(c.cause)
+					return llm.Response{}, ctx.Err()
+				}
+				return llm.Response{}, fmt.Errorf("%w: it broke off", llm.ErrUnavailable)
+			}
+			if err := w.agent().Run(ctx, w.turn, w.journal); err != nil {
+				t.Fatal(err)
+			}
+			w.wantTexts(c.said)
+			w.wantStreamed("Once upon")
+		})
+	}
+}
+
 // A stream is as slow as it likes, if it is not silent; llm_timeout bounds the whole.
 func TestStreamedCallsHaveTheirTimes(t *testing.T) {
 	simulate(t, func(t *testing.T, w *world) {

@@ -52,6 +52,16 @@ func (g *growing) ended(e channels.SessionEvent) bool {
 	return true
 }
 
+// cut is the text that e ends without saying it: a notice comes instead, or nothing;
+// empty: there is none.
+func (g *growing) cut(e channels.SessionEvent) string {
+	said := e.Message != nil && e.Message.Direction == "out"
+	if e.TurnID == 0 || e.TurnID != g.turn || said && !e.Message.Notice || !said && (e.Kind != "turn" || !over(readData(e).State)) {
+		return ""
+	}
+	return g.text
+}
+
 // since is what turns known into g; none: they are the same.
 func (g growing) since(known growing) (event channels.SessionEvent, some bool) {
 	if g == known {

@@ -117,6 +117,36 @@ func TestTextThatIsTakenBackIsGone(t *testing.T) {
 	s.left()
 }
 
+// What was read of an answer stays when it is cut off, and says so.
+func TestTextThatIsCutOffStays(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		end  func(*turn)
+		want []string
+	}{
+		"by a notice": {func(u *turn) { u.say("Cancelled.", false, true); u.grow(""); u.state("cancelled") }, []string{"Cancelled."}},
+		"by the end":  {func(u *turn) { u.state("cancelled"); u.grow("") }, []string{"Cancelled."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			step := make(chan struct{})
+			defer close(step) // lets the turn go if the test fails
+			s := sit(t, newEngine(t, func(_ string, u *turn) {
+				u.grow("one **two** three")
+				<-step
+				c.end(u)
+			}), nil)
+			s.press("go\r")
+			s.standing("> go", "one two three", ">")
+			step <- struct{}{}
+			want := append([]string{"> go", "one two three", "(cut off)"}, c.want...)
+			s.standing(append(want, ">")...)
+			s.press("\x04")
+			s.left()
+		})
+	}
+}
+
 // What is sent while a text grows stands above it, and the text below both.
 func TestWritingWhileATextGrows(t *testing.T) {
 	t.Parallel()
@@ -457,7 +487,8 @@ func TestLongPlan(t *testing.T) {
 	p := newProgress(false)
 	tasks := strings.Repeat(`{"type":"exec","detail":"ls"},`, 11) + `{"type":"exec","detail":"ls"}`
 	tell := func(kind, data string) []string {
-		return p.settled(channels.SessionEvent{TurnID: 1, Kind: kind, Data: json.RawMessage(data)})
+		list, end := p.settled(channels.SessionEvent{TurnID: 1, Kind: kind, Data: json.RawMessage(data)})
+		return append(list, end...)
 	}
 	tell("plan", `{"goal":"g","count":14,"tasks":[`+tasks+`]}`)
 	for i := range 6 {
@@ -541,7 +572,10 @@ func TestEndIsToldOnce(t *testing.T) {
 		"the command's answer":  {channels.SessionEvent{Kind: "message", Message: out}, false},
 		"it went on afterwards": {channels.SessionEvent{Kind: "task", TurnID: 1, Data: json.RawMessage(`{"state":"running"}`)}, true},
 	} {
-		for reader, read := range map[string]func(*progress, channels.SessionEvent) []string{"lines": (*progress).lines, "settled": (*progress).settled} {
+		for reader, read := range map[string]func(*progress, channels.SessionEvent) []string{"lines": (*progress).lines, "settled": func(p *progress, e channels.SessionEvent) []string {
+			_, end := p.settled(e)
+			return end
+		}} {
 			p := newProgress(false)
 			c.before.N, end.N = 7, 8
 			read(p, c.before)

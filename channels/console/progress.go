@@ -157,11 +157,11 @@ func (p *progress) lines(e channels.SessionEvent) []string {
 }
 
 // settled words what an event makes final, to stand above what it says: the list of a plan
-// that is over, and the end of a turn. Until then the list is seen in ahead.
-func (p *progress) settled(e channels.SessionEvent) (lines []string) {
+// that is over, which until then is seen in ahead, and the end of a turn.
+func (p *progress) settled(e channels.SessionEvent) (list, end []string) {
 	if e.TurnID == 0 {
 		p.aside(e)
-		return nil
+		return nil, nil
 	}
 	d := readData(e)
 	c := p.turn(e.TurnID)
@@ -171,15 +171,15 @@ func (p *progress) settled(e channels.SessionEvent) (lines []string) {
 	// ends early or begins anew.
 	if e.Kind == "plan" || e.Kind == "review" && d.Status == "replan" || ends ||
 		said && (e.Message.Notice || !slices.ContainsFunc(c.tasks, planTask.open)) {
-		lines = p.list(c)
+		list = p.list(c)
 		c.told = true
 	}
 	p.note(e, d)
 	if ends {
 		delete(p.turns, e.TurnID)
-		lines = append(lines, c.last(d)...)
+		end = c.last(d)
 	}
-	return lines
+	return list, end
 }
 
 // list is a plan that is over, whole; none if there is nothing to tell of it.

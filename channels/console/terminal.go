@@ -297,11 +297,16 @@ func (t *terminal) event(e channels.SessionEvent) {
 		t.draw("")
 		return
 	}
+	cut := t.live.cut(e)
 	t.live.ended(e)
 	t.track(e)
-	if lines := t.progress.settled(e); len(lines) > 0 {
-		t.note(strings.Join(lines, "\n"))
+	list, end := t.progress.settled(e)
+	t.notes(list)
+	if cut != "" {
+		t.print(rendered(cut))
+		t.note("(cut off)")
 	}
+	t.notes(end)
 	if m := e.Message; m != nil && m.Direction == "out" {
 		t.print(rendered(m.Text))
 		if t.helped && e.TurnID == 0 {
@@ -350,6 +355,12 @@ func (t *terminal) print(text string) { t.draw(wrap(text, t.screen.width) + "\n"
 // note writes progress, dimmed.
 func (t *terminal) note(text string) {
 	t.draw(strings.Join(t.dimmed(text), "\n") + "\n")
+}
+
+func (t *terminal) notes(lines []string) {
+	if len(lines) > 0 {
+		t.note(strings.Join(lines, "\n"))
+	}
 }
 
 // dimmed is text on rows that say that it is no answer.

@@ -50,6 +50,8 @@ func TestAnswersGrowOnATerminal(t *testing.T) {
 	s.await(mark, "gamma")
 	mark = s.press(ctrlC)
 	s.await(mark, "cancelling")
+	s.await(mark, "gamma") // what was read stays
+	s.await(mark, "(cut off)")
 	s.await(mark, "Cancelled.")
 	s.await(s.press("/whoami\r"), "You are owner")
 	mark = s.press("never end again\r")
