@@ -289,7 +289,7 @@ type Turns interface {
 	// Held lists the sessions that owner has the lease of and that have open turns.
 	Held(ctx context.Context, owner int64) ([]Held, error)
 	// Cancel asks an open turn to stop, and ends one that has not begun at once. It
-	// returns Channel and ID of the conversation. ErrNotFound: no open turn of that id.
+	// returns Channel and ID of the conversation. ErrNotFound; *StateError: it has ended.
 	Cancel(ctx context.Context, turnID int64) (channels.Conversation, error)
 }
 

@@ -169,7 +169,8 @@ func (r *Router) Run(ctx context.Context) {
 	r.asides.Wait()
 }
 
-// Cancel asks an open turn to stop. ErrNotFound: there is no open turn of that id.
+// Cancel asks an open turn to stop. ErrNotFound: there is no turn of that id;
+// *StateError: it has ended.
 func (r *Router) Cancel(ctx context.Context, turnID int64) error {
 	c, err := r.Ledger.Cancel(ctx, turnID)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"switchboard/channels"
 	"switchboard/router"
@@ -53,7 +54,7 @@ const (
 	whereTurn = `
 		SELECT t.session_id, c.channel, c.conversation FROM turns t
 		JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id WHERE t.id = ?`
-	turnOpen = `SELECT 1 FROM turns WHERE id = ? AND state IN ('queued', 'running', 'waiting')`
+	turnState = `SELECT state, outcome, coalesce(finished_at, 0), coalesce(merged_into, 0) FROM turns WHERE id = ?`
 )
 
 // claimRounds is how often Claim looks for more where others were faster.
@@ -209,7 +210,6 @@ func (t *tx) cancel(turn int64) (ended bool, err error) {
 func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversation, err error) {
 	err = r.db.write(ctx, full, "cancel turn", func(t *tx) error {
 		var session int64
-		var one int
 		if found, err := t.row(whereTurn, []any{turnID}, &session, &c.Channel, &c.ID); err != nil {
 			return err
 		} else if !found {
@@ -218,10 +218,8 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversat
 		if _, _, err := t.lock(session); err != nil {
 			return err
 		}
-		if found, err := t.row(turnOpen, []any{turnID}, &one); err != nil {
+		if err := t.mayCancel(turnID); err != nil {
 			return err
-		} else if !found {
-			return router.ErrNotFound
 		}
 		ended, err := t.cancel(turnID)
 		if err == nil && ended {
@@ -229,8 +227,33 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversat
 		}
 		return err
 	})
-	if errors.Is(err, router.ErrNotFound) {
-		return c, fmt.Errorf("no open turn %d: %w", turnID, router.ErrNotFound)
+	if ended, ok := errors.AsType[*router.StateError](err); ok {
+		return c, ended // it says all there is to say
+	} else if errors.Is(err, router.ErrNotFound) {
+		return c, fmt.Errorf("turn %d: %w", turnID, router.ErrNotFound)
 	}
 	return c, err
+}
+
+// mayCancel says how a turn ended that is not open any more. Its session is locked.
+func (t *tx) mayCancel(turn int64) error {
+	var (
+		state, outcome string
+		finished, into int64
+	)
+	if _, err := t.row(turnState, []any{turn}, &state, &outcome, &finished, &into); err != nil {
+		return err
+	}
+	switch state {
+	case "queued", "running", "waiting":
+		return nil
+	case "merged":
+		return &router.StateError{Sentence: fmt.Sprintf("turn %d is part of turn %d, which answers it; cancel that one", turn, into)}
+	}
+	how := state
+	if outcome != "" && outcome != state {
+		how += " (" + outcome + ")"
+	}
+	return &router.StateError{Sentence: fmt.Sprintf("turn %d is not open any more: it ended at %s as %s",
+		turn, instant(finished).Local().Format(time.DateTime), how)}
 }

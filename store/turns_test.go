@@ -3,9 +3,11 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"switchboard/agent"
 	"switchboard/router"
@@ -161,10 +163,13 @@ func TestCancelTurn(t *testing.T) {
 			t.Errorf("%+v, %v", d, err)
 		}
 		h.commit(ref, end("cancelled", "cancelled"))
-		for what, id := range map[string]int64{"a finished turn": ref.TurnID, "no turn": 999} {
-			if _, err := h.r.Cancel(h.ctx, id); !errors.Is(err, router.ErrNotFound) {
-				t.Errorf("%s: %v", what, err)
-			}
+		if _, err := h.r.Cancel(h.ctx, 999); !errors.Is(err, router.ErrNotFound) {
+			t.Errorf("no turn: %v", err)
+		}
+		ended := fmt.Sprintf("turn %d is not open any more: it ended at %s", ref.TurnID, time.Now().Format("2006-01-02 "))
+		_, err := h.r.Cancel(h.ctx, ref.TurnID)
+		if _, ok := errors.AsType[*router.StateError](err); !ok || !strings.HasPrefix(err.Error(), ended) || !strings.HasSuffix(err.Error(), " as cancelled") {
+			t.Errorf("a finished turn: %v", err)
 		}
 		first, second := h.begun("d", "2"), h.accept(entry("d", "3", "queued"))[0]
 		if _, err := h.r.Cancel(h.ctx, second.TurnID); err != nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -178,8 +179,8 @@ func TestLedgerCommands(t *testing.T) {
 		t.Errorf("turn cancel: exit %d, %q, %s", code, out, errs)
 	}
 	r.await("it is cancelled", 10*time.Second, func() bool { return r.turns()[0].State == "cancelled" })
-	if _, _, code := r.command("turn", "cancel", "1"); code != 1 {
-		t.Errorf("cancelling twice: exit %d", code)
+	if _, errs, code := r.command("turn", "cancel", "1"); code != 1 || !regexp.MustCompile(`^switchboard: turn 1 is not open any more: it ended at 20[-0-9]+ [:0-9]+ as cancelled\n$`).MatchString(errs) {
+		t.Errorf("cancelling twice: exit %d, %q", code, errs)
 	}
 	r.await("the person is told", 10*time.Second, func() bool { return len(r.shown("u1")) == 1 })
 	for line, want := range map[string]string{

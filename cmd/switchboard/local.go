@@ -128,13 +128,16 @@ func reply(w http.ResponseWriter, value any, err error) {
 	switch {
 	case errors.Is(err, router.ErrNotFound):
 		w.WriteHeader(http.StatusNotFound)
-		value = localError{"not found"}
+		value = localError{notFound}
 	case err != nil:
 		w.WriteHeader(http.StatusInternalServerError)
 		value = localError{err.Error()}
 	}
 	json.NewEncoder(w).Encode(value)
 }
+
+// notFound is what the engine says where nothing is of that number.
+const notFound = "not found"
 
 type localError struct {
 	Error string `json:"error"`

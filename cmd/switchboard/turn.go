@@ -78,8 +78,10 @@ func (c *turnCancelCmd) Run(a *app) error {
 		return err
 	}
 	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *client) error {
-		if err := engine.do(ctx, "POST", fmt.Sprintf("/turns/%d/cancel", c.ID), nil); err != nil {
-			return fmt.Errorf("turn %d: %w (only a turn that has not ended can be cancelled)", c.ID, err)
+		if err := engine.do(ctx, "POST", fmt.Sprintf("/turns/%d/cancel", c.ID), nil); err != nil && err.Error() == notFound {
+			return fmt.Errorf("turn %d: %w", c.ID, err)
+		} else if err != nil {
+			return err
 		}
 		fmt.Fprintf(a.out, "turn %d was asked to stop\n", c.ID)
 		return nil
