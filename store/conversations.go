@@ -107,15 +107,3 @@ func (t *tx) lock(session int64) (conversation int64, found bool, err error) {
 	found, err = t.row(t.locked(lockSession), []any{session}, &conversation)
 	return conversation, found, err
 }
-
-// lockFree locks a session's row unless somebody has: on PostgreSQL engines that claim
-// at once do not wait for each other. Whoever has it locked wakes somebody if it leaves
-// a turn to be claimed.
-func (t *tx) lockFree(session int64) (free bool, err error) {
-	query := lockSession
-	if t.pg {
-		query += " FOR UPDATE SKIP LOCKED"
-	}
-	var conversation int64
-	return t.row(query, []any{session}, &conversation)
-}

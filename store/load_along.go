@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"switchboard/router"
 )
@@ -87,18 +88,43 @@ func (r *alongRows) Err() error { return nil }
 
 func (r *alongRows) Close() error { return nil }
 
-func (db *DB) callClaim(ctx context.Context, owner int64, sessions []int64, except []string) ([]router.Claimed, error) {
+func (db *DB) callClaim(ctx context.Context, owner int64, sessions []int64, except []string, limit int) (out []router.Claimed, locked []int64, err error) {
 	if except == nil {
 		except = []string{}
 	}
-	var got []*claimedArg
-	err := db.call(ctx, full, "claim turns", &got, callClaim, owner, db.now().UnixMicro(), jsonText(sessions), jsonText(except))
+	var got struct {
+		Claimed []*claimedArg
+		Locked  []int64
+	}
+	err = db.call(ctx, full, "claim turns", &got, callClaim, owner, db.now().UnixMicro(), jsonText(sessions), jsonText(except), limit)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := make([]router.Claimed, len(got))
-	for i, c := range got {
-		out[i] = *c.claimed()
+	for _, c := range got.Claimed {
+		out = append(out, *c.claimed())
 	}
-	return out, nil
+	return out, got.Locked, nil
+}
+
+// claimAgain is how long Claim waits for sessions that somebody had locked: longer than
+// any transaction of ours takes.
+const claimAgain = 50 * time.Millisecond
+
+// claimTwice claims among sessions, and once more those that somebody had locked just now,
+// who may not know that they wait.
+func (db *DB) claimTwice(ctx context.Context, owner int64, sessions []int64, except []string, limit int) ([]router.Claimed, error) {
+	out, locked, err := db.callClaim(ctx, owner, sessions, except, limit)
+	if err != nil || len(locked) == 0 || len(out) == limit {
+		return out, err
+	}
+	select {
+	case <-ctx.Done():
+		return out, nil
+	case <-time.After(claimAgain):
+	}
+	more, _, err := db.callClaim(ctx, owner, locked, except, limit-len(out))
+	if len(out) > 0 {
+		err = nil // those are claimed
+	}
+	return append(out, more...), err
 }

@@ -13,7 +13,7 @@ import (
 const (
 	callAccept = `SELECT sb_accept($1, $2, $3)`
 	callSteps  = `SELECT sb_steps($1)`
-	callClaim  = `SELECT sb_claim($1, $2, $3, $4)`
+	callClaim  = `SELECT sb_claim($1, $2, $3, $4, $5)`
 	callBegin  = `SELECT sb_begin($1, $2, $3, $4)`
 	callSettle = `SELECT sb_settles($1)`
 )

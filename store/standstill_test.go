@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -9,6 +10,8 @@ import (
 
 // An engine that stands still in the middle of a transaction keeps its locks from the
 // others for ten seconds at most; its transaction is undone and begun again.
+//
+// promise: L.standstill
 func TestStandstillInATransaction(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
@@ -40,5 +43,78 @@ func TestStandstillInATransaction(t *testing.T) {
 	close(goOn)
 	if err := <-ended; err != nil || runs != 2 {
 		t.Errorf("the transaction that stood still ran %d times, %v", runs, err)
+	}
+}
+
+// An engine that stands still with one session locked keeps no other session from the
+// living, and a batch that holds a message of that session for ten seconds at most.
+//
+// promise: L.standstill
+func TestStandstillKeepsNoOtherSession(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	h := newHouse(t, db)
+	locked := h.accept(entry("c", "1", "of the locked session"))[0]
+	other := h.accept(entry("d", "2", "of another"))[0]
+	holds, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		once := true
+		ended <- db.WriteFunc(context.Background(), true, func(exec func(string) error) error {
+			err := exec("SELECT 1 FROM sessions WHERE id = " + nameOf(locked.SessionID) + " FOR UPDATE")
+			if err == nil && once {
+				once = false
+				close(holds)
+				<-goOn
+			}
+			return err
+		})
+	}()
+	<-holds
+	defer func() {
+		close(goOn)
+		<-ended
+	}()
+	began := time.Now()
+	if list := h.claim(1); len(list) != 1 || list[0].TurnID != other.TurnID {
+		t.Errorf("claimed %+v", list)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("a claim waited for %s", took)
+	}
+	h.accept(entry("e", "3", "of a third"), entry("c", "4", "more"))
+	if took := time.Since(began); took < 5*time.Second || took > 15*time.Second {
+		t.Errorf("the session was locked for %s", took)
+	}
+	if list := h.claim(1); len(list) != 1 || list[0].TurnID != locked.TurnID {
+		t.Errorf("claimed %+v", list)
+	}
+}
+
+// A session that was locked for a moment is claimed all the same, for whoever had it locked
+// may not know that it waits.
+func TestClaimOfASessionLockedForAMoment(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	h := newHouse(t, db)
+	got := 0
+	for i := range 6 {
+		session := h.accept(entry(nameOf(int64(i)), nameOf(int64(i)), "hello"))[0].SessionID
+		holds, ended := make(chan struct{}), make(chan error, 1)
+		go func() {
+			ended <- db.WriteFunc(context.Background(), false, func(exec func(string) error) error {
+				err := exec("SELECT 1 FROM sessions WHERE id = " + nameOf(session) + " FOR UPDATE")
+				close(holds)
+				time.Sleep(20 * time.Millisecond)
+				return err
+			})
+		}()
+		<-holds
+		got += len(h.claim(1))
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got < 3 { // a slow machine misses one or two
+		t.Errorf("%d of 6 were claimed", got)
 	}
 }

@@ -57,8 +57,9 @@ const (
 	turnState = `SELECT state, outcome, coalesce(finished_at, 0), coalesce(merged_into, 0) FROM turns WHERE id = ?`
 )
 
-// claimRounds is how often Claim looks for more where others were faster.
-const claimRounds = 4
+// claimSpare is how many sessions more than wanted Claim looks at on PostgreSQL, where
+// others may be faster, or stand still with a session locked.
+const claimSpare = 16
 
 // cancelled is the outcome of a turn that was cancelled.
 const cancelled = "cancelled"
@@ -105,22 +106,21 @@ func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, li
 	if limit <= 0 || len(of) == 0 {
 		return nil, nil
 	}
-	sessions, err := r.claimable(ctx, owner, of, except, limit)
+	spare := 0
+	if r.db.pg != nil {
+		spare = claimSpare
+	}
+	sessions, err := r.claimable(ctx, owner, of, except, limit+spare)
 	if err != nil || len(sessions) == 0 {
 		return nil, err
 	}
 	if r.db.pg != nil {
-		return r.db.callClaim(ctx, owner, sessions, except)
+		return r.db.claimTwice(ctx, owner, sessions, except, limit)
 	}
 	var out []router.Claimed
 	err = r.db.write(ctx, rides, "claim turns", func(t *tx) error {
 		out = nil
 		for _, session := range sessions {
-			if free, err := t.lockFree(session); err != nil {
-				return err
-			} else if !free {
-				continue
-			}
 			c, began, err := t.claim(owner, session, except)
 			if err == nil {
 				_, err = t.emit(session, began...)

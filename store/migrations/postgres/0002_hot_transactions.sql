@@ -184,27 +184,31 @@ BEGIN
 	RETURN v_head;
 END $$;
 
--- sb_claim takes the leases of sessions that are free and sets the head of each running, none for persons in p_except.
-CREATE FUNCTION sb_claim(p_owner bigint, p_now bigint, p_sessions jsonb, p_except jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
+-- sb_claim takes the leases of sessions that are free and sets the head of each running, none for persons in p_except, until
+-- p_limit turns run. It waits for nobody: who has a session locked may stand still. It says which were locked.
+CREATE FUNCTION sb_claim(p_owner bigint, p_now bigint, p_sessions jsonb, p_except jsonb, p_limit bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_session bigint;
 	v_fence bigint;
 	v_left boolean;
 	v_head jsonb;
 	v_out jsonb := '[]';
+	v_locked jsonb := '[]';
 BEGIN
-	-- In one order, as everybody who locks several sessions.
-	PERFORM 1 FROM sessions WHERE id IN (SELECT CAST(x AS bigint) FROM jsonb_array_elements(p_sessions) AS x) ORDER BY id FOR UPDATE;
 	FOR v_session IN SELECT CAST(x AS bigint) FROM jsonb_array_elements(p_sessions) AS x LOOP
-		PERFORM 1 FROM sessions WHERE id = v_session FOR UPDATE;
-		CONTINUE WHEN NOT FOUND;
+		EXIT WHEN jsonb_array_length(v_out) >= p_limit;
+		PERFORM 1 FROM sessions WHERE id = v_session FOR UPDATE SKIP LOCKED;
+		IF NOT FOUND THEN
+			v_locked := v_locked || to_jsonb(v_session);
+			CONTINUE;
+		END IF;
 		SELECT taken, left_over INTO v_fence, v_left FROM sb_take(p_owner, v_session, p_now);
 		v_head := sb_run(v_session, v_fence, v_left, p_except, p_now);
 		IF v_head IS NOT NULL THEN
 			v_out := v_out || jsonb_build_array(v_head);
 		END IF;
 	END LOOP;
-	RETURN v_out;
+	RETURN jsonb_build_object('claimed', v_out, 'locked', v_locked);
 END $$;
 
 -- sb_incoming stores what somebody wrote; p_session is NULL for a stranger, p_turn where nothing is to answer it.
