@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"switchboard/agent"
@@ -23,9 +22,6 @@ const (
 	// each, in runes.
 	offerShows = 8
 	offerWords = 100
-	// clockNoise is how far two clocks may be apart before it is taken to be more than
-	// the way a message takes.
-	clockNoise = time.Minute
 )
 
 // The choices under an offer.
@@ -215,47 +211,3 @@ func (l *line) timely(d *Delivery) channels.Body {
 
 // lateMark is short enough to fit wherever the mark of a repeat would.
 const lateMark = "(late) "
-
-// A pace knows how far the clock of a platform is from ours, as far as events show it
-// that were told while we listened.
-type pace struct {
-	mu     sync.Mutex
-	known  bool
-	behind time.Duration // what the fastest of them took; negative: its clock is ahead
-}
-
-// heard takes an event of the time at, told now; live: we had listened since before it.
-// It returns when that was by our own clock.
-func (p *pace) heard(at, now time.Time, live bool) time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	took := now.Sub(at)
-	if live && (!p.known || took < p.behind) {
-		p.known, p.behind = true, took
-	}
-	if p.known && p.behind.Abs() > clockNoise {
-		at = at.Add(p.behind)
-	}
-	return at
-}
-
-// asked is since when somebody waits who wrote at that time, by the platform's clock;
-// zero: since now.
-func (l *line) asked(at time.Time) time.Time {
-	if at.IsZero() || l.reader != nil {
-		return time.Time{}
-	}
-	now := time.Now()
-	asked := l.pace.heard(at, now, l.health.listenedSince(at))
-	if !asked.Before(now) {
-		return time.Time{}
-	}
-	return asked
-}
-
-// listenedSince says that the channel has been connected since before then.
-func (h *health) listenedSince(then time.Time) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.state == channels.StateConnected && h.since.Before(then)
-}
