@@ -62,6 +62,12 @@ func (w *show) over() bool {
 	}
 }
 
+// lost says that the call which began it, its last, was never answered: what it showed
+// has no ID that anybody could edit or take back.
+func (w *show) lost() bool {
+	return w.over() && w.inDoubt() && w.draft.PlatformID == ""
+}
+
 func (w *show) wanted() (channels.Body, bool) {
 	w.mu.Lock()
 	text := w.text

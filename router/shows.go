@@ -91,9 +91,10 @@ func poke(ch chan struct{}) {
 
 // heed shows the drafts of other engines, and takes back what nobody needs.
 func (s *shows) heed(list []Draft) {
-	open := map[int64]bool{}
+	open, known := map[int64]bool{}, map[int64]bool{}
 	for i := range list {
 		d := &list[i]
+		known[d.Delivery] = true
 		switch {
 		case d.Stage == DraftLeave:
 			s.takeBack(d)
@@ -110,6 +111,9 @@ func (s *shows) heed(list []Draft) {
 	for id, w := range s.list {
 		if !w.here && !open[id] {
 			s.closed(w)
+		}
+		if !known[id] && w.lost() {
+			delete(s.list, id)
 		}
 	}
 }

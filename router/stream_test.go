@@ -336,3 +336,31 @@ func TestStreamKeepsToTheLimits(t *testing.T) {
 		})
 	}
 }
+
+// A draft whose first call got no answer is forgotten when its turn is over: nobody can
+// do anything about it.
+//
+// promise: L.draft-row-first
+func TestLostDraftsAreForgotten(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.platform.OnChange(func(c scripted.Change) channelstest.Fault {
+			return channelstest.Fault{LoseAnswer: c.Op == scripted.OpDraft}
+		})
+		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+			p := play{j, ctx}
+			return p.answer(p.write(numbered(20), 250*time.Millisecond))
+		})
+		r.start()
+		for i := range 3 {
+			r.platform.Say(fmt.Sprintf("c%d", i), "ada", "count")
+		}
+		r.until("they are shown", func() bool { return router.Shows(r.router, r.name) == 3 })
+		time.Sleep(30 * time.Second)
+		if n := len(r.deliveries("sent")); n != 3 {
+			t.Errorf("%d answers", n)
+		}
+		if n := router.Shows(r.router, r.name); n != 0 {
+			t.Errorf("%d are kept", n)
+		}
+	})
+}
