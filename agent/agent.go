@@ -47,6 +47,15 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 	if err != nil {
 		return nil, err
 	}
+	if opts.DataDir != "" {
+		faults, err := PromptFaults(opts.DataDir)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range faults {
+			log.Warn("a prompt is not used", "file", f.Path, "error", f.Text, "mend", f.Mend)
+		}
+	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}

@@ -43,7 +43,7 @@ func loadRoles(dataDir string) (roles, error) {
 			case errors.Is(err, fs.ErrNotExist):
 				err = nil
 			case err == nil && strings.TrimSpace(string(own)) == "":
-				err = fmt.Errorf("%s is empty; remove it to use the built-in prompt", name)
+				err = fmt.Errorf("%s is empty; write the prompt into it, or remove it to use the built-in one", name)
 			case err == nil:
 				text = own
 			}

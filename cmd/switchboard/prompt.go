@@ -27,7 +27,7 @@ type promptListCmd struct {
 // promptView is a prompt for people to read.
 type promptView struct {
 	Role   string `json:"role"`
-	Prompt string `json:"prompt"` // built-in | own
+	Prompt string `json:"prompt"` // built-in | own | empty
 	Path   string `json:"path"`   // where one's own stands, or would
 	Lines  int    `json:"lines"`
 }
@@ -43,6 +43,8 @@ func (c *promptListCmd) Run(a *app) error {
 		v := promptView{Role: p.Role, Prompt: "built-in", Path: p.Path, Lines: len(lines(p.Builtin))}
 		if p.Own != "" {
 			v.Prompt, v.Lines = "own", len(lines(p.Own))
+		} else if p.Empty {
+			v.Prompt, v.Lines = "empty", 0
 		}
 		views = append(views, v)
 	}
@@ -116,11 +118,19 @@ func (c *promptResetCmd) Run(a *app) error {
 	return nil
 }
 
-// prompts reads the prompts of the data folder; no engine is needed for it.
+// prompts reads the prompts of the data folder, and says what is wrong with them; no
+// engine is needed for it.
 func (a *app) prompts() ([]agent.Prompt, error) {
 	settings, _, err := a.load()
 	if err != nil {
 		return nil, err
+	}
+	faults, err := agent.PromptFaults(settings.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range faults {
+		fmt.Fprintln(a.err, "switchboard: warning:", console.Printable(f.String()))
 	}
 	return agent.Prompts(settings.DataDir)
 }

@@ -56,3 +56,42 @@ func TestPromptCommands(t *testing.T) {
 		t.Errorf("reset again: %q", out)
 	}
 }
+
+// A file among the prompts that does nothing, or keeps everything from starting, is told
+// of with its mend; what "prompt reset" keeps is not.
+func TestPromptFilesThatDoNothing(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	dir := filepath.Join(r.dir, "data", "roles")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"nobody.md": "You are lost.", "worker.md.20260102-030405.000": "old", "planner.md~": "x", ".planner.md.swp": "x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, errs, code := r.command("prompt", "list")
+	want := filepath.Join(dir, "nobody.md") + " is no role's prompt, so nobody reads it; name it after its role (curator, paraphraser, planner, reviewer, summarizer, worker) with .md, or remove it"
+	if code != 0 || strings.Count(out, "built-in") != 6 || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, want) {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if out, errs, code := r.commandWith("hello\n", "chat"); code != 0 {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if log, err := os.ReadFile(filepath.Join(r.dir, "data", "switchboard.log")); err != nil || !strings.Contains(string(log), "nobody.md") {
+		t.Errorf("the log says nothing: %v\n%s", err, log)
+	}
+
+	empty := filepath.Join(dir, "planner.md")
+	if err := os.WriteFile(empty, []byte(" \n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, errs, code = r.command("prompt", "list")
+	if code != 0 || !strings.Contains(errs, empty+" is empty, and nothing starts with it; write the prompt of the planner into it, or remove it") || !strings.Contains(out, "empty") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if out, errs, code := r.commandWith("hello\n", "chat"); code == 0 || !strings.Contains(errs, "planner.md is empty; write the prompt into it, or remove it") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+}
