@@ -45,7 +45,10 @@ type AskedView struct {
 	Origin       string    `json:"origin"`
 	Taint        string    `json:"taint,omitempty"`
 	Text         string    `json:"text"`
-	At           time.Time `json:"at"`
+	At           time.Time `json:"at"` // when it was taken
+	// WrittenAt is when it was written, or edited, by the platform's clock; nil: it told
+	// nothing.
+	WrittenAt *time.Time `json:"written_at,omitempty"`
 }
 
 // A HolderView is an engine that held a turn.

@@ -73,20 +73,44 @@ func (e *Explanation) ended() string {
 		text += fmt.Sprintf(", turn %d answers it", e.MergedInto)
 	}
 	if e.FinishedAt != nil {
-		text += ", " + e.FinishedAt.Sub(e.CreatedAt).Round(time.Millisecond).String() + " after it was asked"
+		text += ", " + e.FinishedAt.Sub(e.askedAt()).Round(time.Millisecond).String() + " after it was asked"
 	}
 	return text
+}
+
+// askedAt is when the turn was asked for: when its message was written, where that was
+// well before it was taken.
+func (e *Explanation) askedAt() time.Time {
+	if len(e.Asked) > 0 && e.Asked[0].late() > 0 {
+		return *e.Asked[0].WrittenAt
+	}
+	return e.CreatedAt
+}
+
+// lateFrom is how long after it was written a message has to be taken for that to be
+// worth a word: platforms tell whole seconds, by a clock of their own.
+const lateFrom = 5 * time.Second
+
+// late is how long after it was written the message was taken; zero: at once.
+func (m *AskedView) late() time.Duration {
+	if m.WrittenAt == nil || m.At.Sub(*m.WrittenAt) < lateFrom {
+		return 0
+	}
+	return m.At.Sub(*m.WrittenAt)
 }
 
 func (t *telling) asked(e *Explanation) {
 	t.line(0, "\nAsked")
 	for i := range e.Asked {
 		m := &e.Asked[i]
-		added := ""
-		if i > 0 {
-			added = ", added"
+		when := t.at(m.At)
+		if late := m.late(); late > 0 {
+			when = fmt.Sprintf("%s, taken at %s, %s later", t.at(*m.WrittenAt), when, late.Round(time.Second))
 		}
-		t.line(1, "%s%s  %s (%s) in %s:%s", t.at(m.At), added, m.Author, m.Identity, m.Channel, m.Conversation)
+		if i > 0 {
+			when += ", added"
+		}
+		t.line(1, "%s  %s (%s) in %s:%s", when, m.Author, m.Identity, m.Channel, m.Conversation)
 		t.line(2, "%s", shorten(m.Text, 300))
 		if m.Why != "" {
 			t.line(2, "%s: %s (rule %s)", m.Person, m.Why, m.Rule)
@@ -109,7 +133,7 @@ func (t *telling) holders(e *Explanation) {
 	for i, h := range e.Holders {
 		waited := ""
 		if i == 0 && !e.HoldersCut {
-			waited = ", " + max(h.From.Sub(e.CreatedAt), 0).Round(time.Millisecond).String() + " after it was asked"
+			waited = ", " + max(h.From.Sub(e.askedAt()), 0).Round(time.Millisecond).String() + " after it was asked"
 		}
 		t.line(1, "%s  %s%s", t.at(h.From), engineName(&h), waited)
 	}
@@ -176,7 +200,10 @@ func (s *StepView) became() string {
 	if s.Outcome != "" && s.Outcome != "ok" {
 		text += " (" + s.Outcome + ")"
 	}
-	if s.StartedAt != nil && s.FinishedAt != nil {
+	switch {
+	case s.State == "interrupted":
+		text += ", cut off" // when is not known: it was written down by who found it
+	case s.StartedAt != nil && s.FinishedAt != nil:
 		text += " after " + s.FinishedAt.Sub(*s.StartedAt).Round(time.Millisecond).String()
 	}
 	switch {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"switchboard/agent/tools"
 )
@@ -60,7 +61,11 @@ func (e *Explanation) brief() string {
 	fmt.Fprintf(&b, "**Turn %d**, %s.", e.ID, escape(e.ended()))
 	if len(e.Asked) > 0 {
 		m := &e.Asked[0]
-		fmt.Fprintf(&b, "\n%s asked: %s", escape(m.Author), escape(shorten(m.Text, 100)))
+		late := ""
+		if by := m.late(); by > 0 {
+			late = fmt.Sprintf(" (%s before it reached me)", by.Round(time.Second))
+		}
+		fmt.Fprintf(&b, "\n%s asked%s: %s", escape(m.Author), escape(late), escape(shorten(m.Text, 100)))
 		if m.Why != "" {
 			fmt.Fprintf(&b, "\n%s was %s.", escape(m.Person), escape(m.Why))
 		}

@@ -12,7 +12,7 @@ import (
 
 const (
 	askedColumns = `
-		SELECT m.id, m.class, c.channel, c.conversation, c.kind, m.person, m.author, m.identity, m.rule, m.origin, m.taint, m.text, m.created_at
+		SELECT m.id, m.class, c.channel, c.conversation, c.kind, m.person, m.author, m.identity, m.rule, m.origin, m.taint, m.text, m.happened_at, m.created_at
 		FROM messages m JOIN conversations c ON c.id = m.conversation_id `
 	explainAsked   = askedColumns + `WHERE m.turn_id = ? AND m.direction = 'in' ORDER BY m.id`
 	listKeptOut    = askedColumns + `WHERE m.session_id IS NULL ORDER BY m.id DESC LIMIT ?`
@@ -89,6 +89,7 @@ type askedRow struct {
 	Class, Channel, Conversation, Kind     string
 	Person, Author, Identity, Rule, Origin string
 	Taint, Text                            string
+	HappenedAt                             int64 `db:"happened_at"` // as the platform says; 0: it does not
 	CreatedAt                              int64 `db:"created_at"`
 }
 
@@ -96,6 +97,9 @@ func (m *askedRow) view() router.AskedView {
 	v := router.AskedView{
 		MessageID: m.ID, Channel: m.Channel, Conversation: m.Conversation, Kind: m.Kind, Person: m.Person, Author: m.Author,
 		Identity: m.Identity, Rule: m.Rule, Origin: m.Origin, Taint: m.Taint, Text: m.Text, At: instant(m.CreatedAt),
+	}
+	if m.HappenedAt > 0 {
+		v.WrittenAt = instantPtr(&m.HappenedAt)
 	}
 	v.Why = router.Admission(&v)
 	return v

@@ -58,6 +58,9 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if w := e.Asked[0].WrittenAt; w == nil || !w.Equal(time.Unix(1700000000, 0)) {
+			t.Errorf("written at %v", w)
+		}
 		if len(e.Asked) != 1 || e.Asked[0].Rule != "people" || !strings.Contains(e.Asked[0].Why, "tg:1 belongs to them") || e.Asked[0].Taint != "forwarded" {
 			t.Errorf("asked: %+v", e.Asked)
 		}

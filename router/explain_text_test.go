@@ -1,0 +1,48 @@
+package router_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/router"
+)
+
+// What lay at the platform is told with both times, and what was cut off with none that
+// nobody knows.
+//
+// promise: P12.explained
+func TestExplanationTellsTheTimes(t *testing.T) {
+	t.Parallel()
+	taken := time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)
+	began, ended := taken.Add(time.Second), taken.Add(15*time.Second)
+	for _, c := range []struct {
+		name    string
+		written time.Time // zero: the platform told nothing
+		want    []string
+	}{
+		{"at once", taken.Add(-900 * time.Millisecond), []string{"\n  2026-05-04 12:10:00  Ada (tg:1)", ", 15s after it was asked", ", 1s after it was asked"}},
+		{"a clock that is ahead", taken.Add(time.Minute), []string{"\n  2026-05-04 12:10:00  Ada (tg:1)", ", 15s after it was asked"}},
+		{"untold", time.Time{}, []string{"\n  2026-05-04 12:10:00  Ada (tg:1)", ", 15s after it was asked"}},
+		{"late", taken.Add(-10 * time.Minute), []string{
+			"\n  2026-05-04 12:00:00, taken at 2026-05-04 12:10:00, 10m0s later  Ada (tg:1)", ", 10m15s after it was asked", ", 10m1s after it was asked",
+		}},
+	} {
+		e := router.Explanation{Asked: []router.AskedView{{Author: "Ada", Identity: "tg:1", At: taken}}, Holders: []router.HolderView{{From: began}}}
+		e.CreatedAt, e.FinishedAt = taken, &ended
+		if !c.written.IsZero() {
+			e.Asked[0].WrittenAt = &c.written
+		}
+		for state, became := range map[string]string{"interrupted": "interrupted, cut off, allowed by rule r\n", "done": "done after 14s, allowed by rule r\n"} {
+			step := router.StepView{Rule: "r", StartedAt: &began, FinishedAt: &ended}
+			step.State = state
+			e.Attempts = []router.AttemptView{{Goal: "g", Steps: []router.StepView{step}}}
+			text := e.Text("EUR", time.UTC)
+			for _, want := range append(c.want, "    "+became) {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s: %q is not in\n%s", c.name, want, text)
+				}
+			}
+		}
+	}
+}
