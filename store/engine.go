@@ -34,10 +34,12 @@ const (
 	drawOwner = `SELECT nextval(pg_get_serial_sequence('owners', 'id'))`
 	// On SQLite the lock file says that nobody else runs.
 	voidOwners = `UPDATE owners SET state = 'voided', ended_at = ? WHERE state = 'alive' AND id < ?`
-	// renewOwner says whether others had found the owner dead.
+	// renewOwner says whether others had found the owner dead. What was in the future was
+	// written before the clock was set back.
 	renewOwner = `
 		UPDATE owners o SET renewed_at = sb_clock(), expires_at = sb_clock() + ?, declared_at = NULL,
-			steady_since = CASE WHEN was.declared_at IS NOT NULL OR was.renewed_at < sb_clock() - ? THEN sb_clock() ELSE o.steady_since END
+			steady_since = CASE WHEN was.declared_at IS NOT NULL OR was.renewed_at < sb_clock() - ?
+				OR was.renewed_at > sb_clock() OR o.steady_since > sb_clock() THEN sb_clock() ELSE o.steady_since END
 		FROM (SELECT id, declared_at, renewed_at FROM owners WHERE id = ? AND state = 'alive' FOR UPDATE) was
 		WHERE o.id = was.id RETURNING was.declared_at IS NOT NULL`
 	endOwner  = `UPDATE owners SET state = 'ended', ended_at = ? WHERE id = ? AND state = 'alive'`

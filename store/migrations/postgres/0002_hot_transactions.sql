@@ -13,17 +13,21 @@ CREATE FUNCTION sb_started() RETURNS bigint LANGUAGE sql STABLE AS $$
 $$;
 
 -- sb_young says that this server was started less than 15 s ago, so that nobody is to blame for not having renewed.
+-- A start in the future says that the clock was set back since.
 CREATE FUNCTION sb_young() RETURNS boolean LANGUAGE sql VOLATILE AS $$
-	SELECT sb_started() > sb_clock() - 15000000
+	SELECT sb_started() > sb_clock() - 15000000 AND sb_started() <= sb_clock()
 $$;
 
+-- sb_alive: who renewed in the future did so before the clock was set back, and has to do so again.
 CREATE FUNCTION sb_alive(o owners) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-	SELECT o.state = 'alive' AND o.declared_at IS NULL AND (o.expires_at IS NULL OR o.expires_at > sb_clock() OR sb_young())
+	SELECT o.state = 'alive' AND o.declared_at IS NULL AND (o.expires_at IS NULL
+		OR o.expires_at > sb_clock() AND o.renewed_at <= sb_clock() + 15000000 OR sb_young())
 $$;
 
--- sb_steady says that an owner's renewals came in time for 10 s.
+-- sb_steady says that an owner's renewals came in time for 10 s, and by the clock as it is now.
 CREATE FUNCTION sb_steady(p_owner bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-	SELECT EXISTS (SELECT 1 FROM owners o WHERE o.id = p_owner AND o.steady_since <= sb_clock() - 10000000)
+	SELECT EXISTS (SELECT 1 FROM owners o WHERE o.id = p_owner AND o.steady_since <= sb_clock() - 10000000
+		AND o.renewed_at <= sb_clock())
 $$;
 
 -- sb_keeps says whether the owner o keeps its leases from p_taker: it lives, or has merely expired and the taker was late
