@@ -36,10 +36,12 @@ const (
 			AND NOT EXISTS (SELECT 1 FROM messages m JOIN deliveries d ON d.message_id = m.id WHERE m.turn_id = t.id AND d.settled = FALSE)
 			AS ready
 		FROM turns t WHERE t.id > ? ORDER BY t.id LIMIT ?`
-	// oldMessages are commands, notices, notes and whatever else no turn answers.
+	// oldMessages are commands, notices, notes and whatever else no turn answers. A new text
+	// of a message is kept with it: a retry of its turn goes by it.
 	oldMessages = `
 		SELECT m.id, m.created_at > ? AS young,
 			m.turn_id IS NULL AND m.session_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.message_id = m.id)
+			AND NOT EXISTS (SELECT 1 FROM messages x WHERE x.id = m.replaces)
 			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.message_id = m.id AND d.settled = FALSE) AS ready
 		FROM messages m WHERE m.id > ? ORDER BY m.id LIMIT ?`
 	deleteStrangers = `

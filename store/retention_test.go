@@ -223,3 +223,37 @@ func TestSweepGoesThroughIndexes(t *testing.T) {
 		}
 	})
 }
+
+// A message was changed after its answer, long ago: the new text is kept for as long as a
+// retry may go by it, and no longer than the message.
+//
+// promise: L.retention
+func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		const meant = "hello, and not what I wrote before"
+		ref := h.begun("c", "1")
+		h.commit(ref, end("done", "answered"))
+		h.one(edited("c", "1", "e1", meant, "steer"))
+		h.later(2 * day)
+		a := h.one(retry("c", "3", "m1")) // waits: all workers are busy
+		h.sweep(keepADay)
+		list := h.claim(5)
+		if len(list) != 1 || list[0].TurnID != a.TurnID {
+			t.Fatalf("%+v", list)
+		}
+		if got := h.load(list[0].TurnRef).Turn.Message.Text; got != meant {
+			t.Errorf("the retry answers %q", got)
+		}
+		h.commit(list[0].TurnRef, end("done", "answered"))
+		if err := db.Write(h.ctx, true, "UPDATE deliveries SET settled = TRUE"); err != nil {
+			t.Fatal(err)
+		}
+		h.later(4 * day)
+		h.sweep(keepADay)
+		if got := h.counts("messages"); got != "messages 0\n" {
+			t.Errorf("what is left: %s", got)
+		}
+	})
+}
