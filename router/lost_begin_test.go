@@ -63,3 +63,46 @@ func TestPartBegunUnheard(t *testing.T) {
 		})
 	}
 }
+
+// A ledger that loses the first answer to each plan.
+type losingPlans struct{ *losing }
+
+func (l losingPlans) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (*router.Claimed, error) {
+	next, err := l.Ledger.Commit(ctx, ref, step, says)
+	if err == nil && step.Plan != nil && l.gone("plan") {
+		return nil, errAnswerLost
+	}
+	return next, err
+}
+
+// However often a commit's answer is lost, the turn goes on behind what was committed:
+// that is no fault for which it is given up.
+func TestLostAnswersBreakNoTurn(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		const plans = 5
+		lost := &losing{lose: map[string]int{"plan": plans}, lost: map[string]int{}}
+		r.ledger = func(l router.Ledger) router.Ledger {
+			lost.Ledger = l
+			return losingPlans{lost}
+		}
+		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+			state, err := j.Resume(ctx)
+			if err != nil {
+				return err
+			}
+			p := play{j, ctx}
+			for attempt := len(state.Plans); attempt < plans; attempt++ {
+				if err := p.plan(attempt, "go on", "step"); err != nil {
+					return err
+				}
+			}
+			return p.answer("done")
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "go")
+		r.settled(1)
+		if sent := texts(r.platform.Sent()); !slices.Equal(sent, []string{"done"}) || lost.lost["plan"] != plans {
+			t.Errorf("sent %q, lost %d answers", sent, lost.lost["plan"])
+		}
+	})
+}

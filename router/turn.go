@@ -283,6 +283,8 @@ func (r *Router) tryTurn(c *Claimed, giveUp bool) (next *Claimed, err error) {
 		err = fmt.Errorf("%w: the agent returned without ending the turn", errBroken)
 	case errors.Is(err, agent.ErrRestart) && errors.Is(context.Cause(ctx), agent.ErrRestart):
 		// Asked for, and no fault.
+	case j.unclear && errors.Is(err, ErrConflict):
+		// The step was committed, and its answer lost: the next try goes on behind it.
 	case err != nil && !errors.Is(err, agent.ErrHandBack) && !j.unwritten:
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
