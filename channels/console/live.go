@@ -89,10 +89,11 @@ func (g growing) since(known growing) (event channels.SessionEvent, some bool) {
 func (c *Channel) Stream(conv channels.ConversationID, turn int64, text string) (shown bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if text == "" {
-		delete(c.live, conv)
-	} else {
+	switch {
+	case text != "":
 		c.live[conv] = growing{turn, text}
+	case c.live[conv].turn == turn: // and not what the next one writes already
+		delete(c.live, conv)
 	}
 	for each := range c.followers[conv] {
 		if each.live {
