@@ -25,6 +25,7 @@ type limits struct {
 	ill   illness
 	turns turnLine
 	convs map[channels.ConversationID]*convLimits
+	swept time.Time // when idle conversations were last forgotten
 }
 
 // convLimits is one conversation's share of the limiter.
@@ -79,7 +80,7 @@ func (l *limits) try(conv channels.ConversationID, rates channels.Rates, now tim
 // waits says how long conv waits for its own limits, and for its turn under the
 // channel's. If for neither, the right is taken. Called under the lock.
 func (l *limits) waits(conv channels.ConversationID, rates channels.Rates, now time.Time) (own, turn time.Duration) {
-	c := l.of(conv, rates)
+	c := l.of(conv, rates, now)
 	own = c.second.wait(now)
 	if c.draft.After(now.Add(-c.second.per)) {
 		own = c.second.waitLent(now)
@@ -102,7 +103,7 @@ func (l *limits) waits(conv channels.ConversationID, rates channels.Rates, now t
 func (l *limits) spare(conv channels.ConversationID, rates channels.Rates, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	c := l.of(conv, rates)
+	c := l.of(conv, rates, now)
 	if c.waits || l.ill.pauses > 0 || !l.whole.half(now) || !c.minute.half(now) || c.second.used(now) > 0 || c.second.wait(now) > 0 {
 		return false
 	}
@@ -125,11 +126,15 @@ func (l *limits) spareOf(rates channels.Rates, now time.Time) bool {
 	return true
 }
 
+// forgetEvery is how often the limits of idle conversations are forgotten.
+const forgetEvery = time.Minute
+
 // of is the conversation's limits with the rates as they are now.
-func (l *limits) of(conv channels.ConversationID, rates channels.Rates) *convLimits {
+func (l *limits) of(conv channels.ConversationID, rates channels.Rates, now time.Time) *convLimits {
 	l.rate(rates)
 	c := l.convs[conv]
 	if c == nil {
+		l.sweep(now)
 		c = &convLimits{}
 		l.convs[conv] = c
 	}
@@ -157,12 +162,25 @@ func (l *limits) rate(rates channels.Rates) {
 func (l *limits) giveBack(conv channels.ConversationID) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.unused(conv)
+	return l.ill.over()
+}
+
+// giveSpareBack returns what the latest spare took and nobody used. What becomes of the
+// one send that an ill channel tries is none of its matter.
+func (l *limits) giveSpareBack(conv channels.ConversationID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unused(conv)
+}
+
+// unused is giveBack of what was taken. Called under the lock.
+func (l *limits) unused(conv channels.ConversationID) {
 	l.whole.giveBack()
 	if c := l.convs[conv]; c != nil {
 		c.second.giveBack()
 		c.minute.giveBack()
 	}
-	return l.ill.over()
 }
 
 // pauseAll stops the whole channel until then; pause stops one conversation.
@@ -182,14 +200,35 @@ func (l *limits) pause(conv channels.ConversationID, until time.Time) {
 	}
 }
 
-// forget drops what is known of a conversation that has been idle.
+// forget drops what is known of a conversation that has been idle; what its limits
+// still count goes later, with a sweep.
 func (l *limits) forget(conv channels.ConversationID, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.turns.leave(conv)
-	if c := l.convs[conv]; c != nil && c.second.idle(now) && c.minute.idle(now) {
-		delete(l.convs, conv)
+	if c := l.convs[conv]; c != nil {
+		if c.waits = false; c.idle(now) {
+			delete(l.convs, conv)
+		}
 	}
+}
+
+// sweep forgets all idle conversations, now and then. Called under the lock.
+func (l *limits) sweep(now time.Time) {
+	if now.Sub(l.swept) < forgetEvery {
+		return
+	}
+	l.swept = now
+	for conv, c := range l.convs {
+		if c.idle(now) {
+			delete(l.convs, conv)
+		}
+	}
+}
+
+// idle says that nothing would be lost with c.
+func (c *convLimits) idle(now time.Time) bool {
+	return !c.waits && c.second.idle(now) && c.minute.idle(now)
 }
 
 // leeway is added to a window, because what was sent evenly does not arrive evenly.

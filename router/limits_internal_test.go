@@ -1,6 +1,7 @@
 package router
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,6 +95,50 @@ func TestLimitsGiveBackAndForget(t *testing.T) {
 		l.forget("c", time.Now())
 		if len(l.convs) != 0 {
 			t.Error("an idle conversation is kept")
+		}
+	})
+}
+
+// What was forgotten too early goes later, though nobody comes back to it.
+func TestLimitsOfIdleConversationsAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newLimits("default")
+		rates := channels.Rates{PerConversationSecond: 1, PerConversationMinute: 20}
+		for i := range 100 {
+			conv := channels.ConversationID(fmt.Sprintf("c%d", i))
+			l.take(conv, rates, time.Now())
+			time.Sleep(2 * time.Second) // as long as its sender waits for more
+			l.forget(conv, time.Now())
+			l.spare(conv+" shown", rates, time.Now())
+		}
+		if n := len(l.convs); n > 2*60 {
+			t.Errorf("%d conversations are kept", n)
+		}
+	})
+}
+
+// A draft that did not go says nothing of the one send by which an ill channel is
+// tried.
+//
+// promise: L.drafts-yield
+func TestDraftEndsNoTrial(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := newLimits("default")
+		rates := channels.Rates{PerSecond: 30, PerConversationSecond: 1}
+		if !l.spare("shown", rates, time.Now()) {
+			t.Fatal("no draft")
+		}
+		time.Sleep(time.Second)
+		l.failed(time.Now(), time.Now())
+		time.Sleep(2 * time.Second)
+		if wait := l.take("a", rates, time.Now()); wait != 0 {
+			t.Fatalf("the trial waits %s", wait)
+		}
+		l.giveSpareBack("shown")
+		if wait := l.take("b", rates, time.Now()); wait == 0 {
+			t.Error("two are tried at once")
 		}
 	})
 }

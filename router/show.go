@@ -155,7 +155,7 @@ func (w *show) ready(l *line) (ready bool, err error) {
 			w.record(l, "")
 		}
 	}
-	l.limits.giveBack(conv.ID)
+	l.limits.giveSpareBack(conv.ID)
 	if errors.Is(err, ErrConflict) || err != nil && s.isLost(err) {
 		return false, err
 	}
