@@ -164,7 +164,7 @@ func (e *Engine) relock(ctx context.Context) bool {
 		}
 		switch {
 		case err == nil:
-			e.log.InfoContext(ctx, "this engine has its lock again", "duration", time.Since(begun))
+			e.log.InfoContext(ctx, "this engine has its lock again", "duration", time.Since(begun).Round(time.Millisecond))
 			return true
 		case errors.Is(err, ErrEngineLost):
 			return false // Run finds out as well

@@ -66,7 +66,7 @@ func (db *DB) migrate(ctx context.Context, list []migration) error {
 	defer done()
 	applied, err := p.Up(ctx)
 	for _, r := range applied {
-		db.log.InfoContext(ctx, "migrated", "version", r.Source.Version, "duration", r.Duration)
+		db.log.InfoContext(ctx, "migrated", "version", r.Source.Version, "duration", r.Duration.Round(time.Millisecond))
 	}
 	if err != nil {
 		if pe, ok := errors.AsType[*goose.PartialError](err); ok {

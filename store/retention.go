@@ -67,7 +67,7 @@ func (e *Engine) retainOnce(ctx context.Context, keep Retention) error {
 	began := time.Now()
 	n, err := e.Sweep(ctx, keep)
 	if n > 0 {
-		e.log.InfoContext(ctx, "old rows were cleared away", "rows", n, "duration", time.Since(began).String())
+		e.log.InfoContext(ctx, "old rows were cleared away", "rows", n, "duration", time.Since(began).Round(time.Millisecond))
 	}
 	return err
 }

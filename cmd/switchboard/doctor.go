@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -102,9 +105,6 @@ func checkSettings(settings *configs.Settings, warnings []configs.Warning, err e
 
 // examine checks everything that valid settings let it check.
 func (a *app) examine(settings *configs.Settings) []finding {
-	if err := settings.MakeDataDir(); err != nil {
-		return []finding{{Check: "data", Text: err.Error(), Mend: "choose another folder with --data or data_dir"}}
-	}
 	running := a.checkEngine(settings)
 	findings := []finding{checkDisk(settings), a.checkDatabase(settings), running}
 	findings = append(findings, a.checkLedger(settings, running.Text == engineRuns)...)
@@ -121,7 +121,8 @@ func (a *app) examine(settings *configs.Settings) []finding {
 
 func checkDisk(settings *configs.Settings) finding {
 	f := finding{Check: "data", Mend: "make room, or choose another folder with --data or data_dir"}
-	probe, err := os.CreateTemp(settings.DataDir, ".doctor-*")
+	dir, there := nearest(settings.DataDir)
+	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
 		f.Text = err.Error()
 		return f
@@ -129,33 +130,54 @@ func checkDisk(settings *configs.Settings) finding {
 	probe.Close()
 	os.Remove(probe.Name())
 	var disk unix.Statfs_t
-	if err := unix.Statfs(settings.DataDir, &disk); err != nil {
+	if err := unix.Statfs(dir, &disk); err != nil {
 		f.Text = err.Error()
 		return f
 	}
 	free := disk.Bavail * uint64(disk.Bsize)
 	f.OK = free >= lowDisk
 	f.Text = fmt.Sprintf("%s, %d MB free", settings.DataDir, free>>20)
+	if !there {
+		f.Text += "; the first start makes it"
+	}
 	return f
+}
+
+// nearest is the folder, or where it is not there the one that it would be made in:
+// the doctor makes nothing that it is asked to look at.
+func nearest(dir string) (existing string, there bool) {
+	existing, err := filepath.Abs(dir)
+	if err != nil {
+		return dir, false
+	}
+	there = true
+	for {
+		if _, err := os.Stat(existing); !errors.Is(err, fs.ErrNotExist) || existing == filepath.Dir(existing) {
+			return existing, there
+		}
+		existing, there = filepath.Dir(existing), false
+	}
 }
 
 func (a *app) checkDatabase(settings *configs.Settings) finding {
 	if err := hasLedger(settings); err != nil {
 		return finding{Check: "database", OK: true, Text: "none yet; the first start makes it"}
 	}
-	f := finding{Check: "database", Mend: "see [store] url, and whether the file or the server is whole; a damaged file has to come back from a backup"}
+	f := finding{Check: "database"}
 	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
 	defer cancel()
+	refused := func(err error) finding {
+		f.Text, f.Mend = err.Error(), cmp.Or(store.Mend(err), "see [store] url, and what the database's log says")
+		return f
+	}
 	db, err := store.Open(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
 	if err != nil {
-		f.Text = err.Error()
-		return f
+		return refused(err)
 	}
 	defer db.Close()
 	list, err := db.MigrationStatus(ctx)
 	if err != nil {
-		f.Text = err.Error()
-		return f
+		return refused(err)
 	}
 	waiting := 0
 	for _, m := range list {

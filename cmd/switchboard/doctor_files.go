@@ -43,7 +43,8 @@ func (a *app) checkScanner(settings *configs.Settings) []finding {
 // tryScanner scans an empty file where those that come in are scanned, in the data
 // folder: what may not read there is of no use.
 func (a *app) tryScanner(settings *configs.Settings) (took time.Duration, reason string, err error) {
-	file, err := os.CreateTemp(settings.DataDir, ".doctor-*")
+	dir, _ := nearest(settings.DataDir)
+	file, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
 		return 0, "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -100,18 +101,26 @@ func checkEngines(ctx context.Context, db *store.DB) (findings []finding) {
 	if err != nil {
 		return []finding{{Check: "engine", Text: err.Error(), Mend: "see what the database's log says"}}
 	}
+	heirs := "the next one to start goes on with what it did"
+	if slices.ContainsFunc(list, func(e router.EngineView) bool { return e.State == "alive" }) {
+		heirs = "others go on with what it did"
+		if db.Kind() == "sqlite" { // one at a time
+			heirs = "the one that runs now goes on with what it did"
+		}
+	}
 	for i := range list {
 		if e := &list[i]; e.State != "ended" {
-			findings = append(findings, engineFinding(e))
+			findings = append(findings, engineFinding(e, heirs))
 		}
 	}
 	return findings
 }
 
-func engineFinding(e *router.EngineView) finding {
+// engineFinding tells of one engine; heirs says who goes on for one that is dead.
+func engineFinding(e *router.EngineView, heirs string) finding {
 	f := finding{Check: "engine", OK: true, Text: fmt.Sprintf("%d on %s, process %d: %s since %s", e.ID, e.Host, e.PID, e.State, at(e.StartedAt))}
 	if e.State == "dead" {
-		f.Text = fmt.Sprintf("%d on %s, process %d: dead; others go on with what it did", e.ID, e.Host, e.PID)
+		f.Text = fmt.Sprintf("%d on %s, process %d: dead; %s", e.ID, e.Host, e.PID, heirs)
 		return f
 	}
 	if e.Renewed >= 0 {

@@ -1,10 +1,16 @@
 package main_test
 
 import (
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"switchboard/agent/llm/llmtest"
+	"switchboard/store/storetest"
 )
 
 // The doctor really asks each model, and says where commands are not confined.
@@ -24,5 +30,77 @@ func TestDoctorAsksTheModels(t *testing.T) {
 	out, errs, code = r.command("doctor")
 	if code != 1 || !strings.Contains(out, "FAIL  model") || !strings.Contains(out, "rejected the key") || strings.Contains(out+errs, "test-key-not-secret") {
 		t.Errorf("a rejected key: exit %d, %s%s", code, out, errs)
+	}
+}
+
+// Each cause that the database cannot be asked has a way to mend it of its own.
+func TestDoctorMendsTheDatabase(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := listener.Addr().String()
+	listener.Close()
+	missing := regexp.MustCompile(`/[a-z]+\?`).ReplaceAllString(storetest.PostgresURL(t), "/nowhere?")
+	junk := filepath.Join(t.TempDir(), "junk.db")
+	if err := os.WriteFile(junk, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for url, mend := range map[string]string{
+		missing:                       "create it on the server (createdb nowhere), or correct",
+		"postgres://u@" + gone + "/x": "see whether the server runs",
+		"sqlite:" + junk:              "put a backup of the file in its place",
+	} {
+		r := bare(t)
+		r.append("[store]\nurl = '" + url + "'\n")
+		out, errs, code := r.command("doctor")
+		if code != 1 || !says(out, "FAIL  database ") || !strings.Contains(out, "mend: "+mend) {
+			t.Errorf("%s: exit %d\n%s%s", url, code, out, errs)
+		}
+		if mended := strings.Contains(out, "backup"); mended != strings.HasPrefix(url, "sqlite:") {
+			t.Errorf("%s: a backup is no way to mend it:\n%s", url, out)
+		}
+	}
+}
+
+// The doctor makes nothing of what it looks at.
+func TestDoctorMakesNoFolder(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	dir := filepath.Join(r.dir, "new", "folder")
+	out, errs, code := r.command("--data", dir, "doctor")
+	if code != 0 || !says(out, "ok    data       "+regexp.QuoteMeta(dir)+`, \d+ MB free; the first start makes it$`) {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if _, err := os.Stat(filepath.Dir(dir)); err == nil {
+		t.Error("the folder is there")
+	}
+}
+
+// On a file engines come one after the other.
+func TestDoctorOfADeadEngineOnAFile(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", echo, "u1")
+	r.up()
+	r.kill()
+	r.up()
+	out, errs, _ := r.command("doctor")
+	if !says(out, "ok    engine     .*: dead; the one that runs now goes on with what it did$") || strings.Contains(out, "others go on") {
+		t.Errorf("%s%s", out, errs)
+	}
+}
+
+// Durations in the log are text everywhere, that of a migration among them.
+func TestLoggedDurations(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", echo, "u1")
+	r.log = &logBuffer{}
+	r.up()
+	r.await("the migration is told", 5*time.Second, func() bool { return strings.Contains(r.log.String(), `"msg":"migrated"`) })
+	for line := range strings.Lines(r.log.String()) {
+		if strings.Contains(line, `"duration":`) && !regexp.MustCompile(`"duration":"[0-9.]+[µm]?s"`).MatchString(line) {
+			t.Error(line)
+		}
 	}
 }

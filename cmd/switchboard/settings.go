@@ -46,7 +46,15 @@ func newLog(w io.Writer, format string, options tint.Options) *slog.Logger {
 	if format == "text" {
 		return slog.New(tint.NewHandler(w, &options))
 	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: options.Level, ReplaceAttr: options.ReplaceAttr}))
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: options.Level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if options.ReplaceAttr != nil {
+			a = options.ReplaceAttr(groups, a)
+		}
+		if a.Value.Kind() == slog.KindDuration { // not as a number of nanoseconds
+			a.Value = slog.StringValue(a.Value.Duration().String())
+		}
+		return a
+	}}))
 }
 
 func levelOf(settings *configs.Settings) slog.Level {
