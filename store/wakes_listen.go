@@ -33,12 +33,13 @@ func (w *wakes) listen(ctx context.Context, heard *wakeSet) {
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	asking.Go(func() { ask(ctx, l) })
-	if err := l.Listen(channel); err != nil && ctx.Err() == nil {
-		w.db.log.WarnContext(ctx, "what other engines tell is not heard; it is found a little later", "error", err)
-		_ = l.Close()
-	}
 	all := router.Wake{Kind: router.WakeAll}
-	heard.add(all)
+	// Beside the reading, without which the listener does not connect anew.
+	asking.Go(func() {
+		if w.begin(ctx, l, channel) {
+			heard.add(all)
+		}
+	})
 	for n := range l.Notify {
 		var note wakeNote
 		switch {
@@ -48,6 +49,25 @@ func (w *wakes) listen(ctx context.Context, heard *wakeSet) {
 			heard.add(all)
 		case note.From != w.owner:
 			heard.add(note.Wakes...)
+		}
+	}
+}
+
+// begin listens, however often the server refuses; what was begun the listener goes on with
+// by itself. ok is false when ctx ended.
+func (w *wakes) begin(ctx context.Context, l *pq.Listener, channel string) (ok bool) {
+	for told := false; ; told = true {
+		err := l.Listen(channel)
+		if err == nil || ctx.Err() != nil {
+			return err == nil
+		}
+		if !told {
+			w.db.log.WarnContext(ctx, "what other engines tell is not heard, and found a little later; it is tried again", "error", err)
+		}
+		select {
+		case <-time.After(wakeRetry):
+		case <-ctx.Done():
+			return false
 		}
 	}
 }

@@ -1,8 +1,11 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -144,5 +147,50 @@ func TestCloseTellsTheOthers(t *testing.T) {
 	}
 	if d := b.load(router.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 0 {
 		t.Errorf("resumed %d times from an engine that stopped", d.Resumed)
+	}
+}
+
+// A spoiler makes the server refuse the first LISTEN.
+type spoiler struct{ refused int }
+
+type spoiled struct {
+	net.Conn
+	s *spoiler
+}
+
+func (s *spoiler) Dial(network, address string) (net.Conn, error) {
+	return s.DialTimeout(network, address, 5*time.Second)
+}
+
+func (s *spoiler) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	c, err := net.DialTimeout(network, address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &spoiled{c, s}, nil
+}
+
+func (c *spoiled) Write(b []byte) (int, error) {
+	if c.s.refused == 0 && bytes.Contains(b, []byte("LISTEN ")) {
+		c.s.refused++
+		b = bytes.Replace(b, []byte("LISTEN "), []byte("HARKEN "), 1)
+	}
+	return c.Conn.Write(b)
+}
+
+// promise: L.wakes
+func TestRefusedListenIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	var log notes
+	db := opened(t, storetest.PostgresURL(t), "", slog.New(slog.NewTextHandler(&log, nil)))
+	h := newHouse(t, db)
+	var s spoiler
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if ok, err := db.ListenOn(ctx, h.owner(), &s); !ok || err != nil || s.refused != 1 {
+		t.Errorf("listens: %v, %v; refused %d times", ok, err, s.refused)
+	}
+	if log.count("it is tried again") != 1 {
+		t.Errorf("log:\n%s", log.text.String())
 	}
 }
