@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"switchboard/agent/tools"
@@ -70,7 +71,7 @@ func (r *turnRow) view() router.TurnView {
 	return router.TurnView{
 		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text,
 		CreatedAt: instant(r.CreatedAt), StartedAt: instantPtr(r.StartedAt), FinishedAt: instantPtr(r.FinishedAt),
-		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost,
+		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: shownCost(r.Cost),
 		MergedInto: r.MergedInto, RetryOf: r.RetryOf,
 	}
 }
@@ -191,7 +192,7 @@ func (t *tx) callViews(turn int64, prompts bool) (views []router.CallView, err e
 	for _, c := range rows {
 		v := router.CallView{
 			Step: c.Step, Role: c.Role, Provider: c.Provider, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut,
-			Cost: c.Cost, Duration: (time.Duration(c.Duration) * time.Microsecond).String(), Error: c.Error,
+			Cost: shownCost(c.Cost), Duration: (time.Duration(c.Duration) * time.Microsecond).String(), Error: c.Error,
 		}
 		request, err := unpack(c.Request)
 		if err != nil {
@@ -291,3 +292,6 @@ func (r *Router) Rejected(ctx context.Context, limit int) (views []router.Reject
 	})
 	return views, err
 }
+
+// shownCost is a cost without the dust of adding many of them up.
+func shownCost(cost float64) float64 { return math.Round(cost*1e9) / 1e9 }
