@@ -91,7 +91,12 @@ func (j *journal) Absorb(ctx context.Context, from int) ([]agent.Incoming, error
 }
 
 // Stream implements agent.Journal.
-func (j *journal) Stream(text string) { j.shown.stream(text) }
+func (j *journal) Stream(text string) {
+	if text != "" {
+		text = j.data.lateLine(j.router.Config.StaleAfter) + text
+	}
+	j.shown.stream(text)
+}
 
 // write commits the step, again and again while the database cannot take it. Only the
 // first try begins what it says: the conversation is not to wait for the others.

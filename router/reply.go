@@ -34,6 +34,7 @@ func (l *line) said(ctx context.Context, data *TurnData, say agent.Say) Reply {
 	conv := data.Conversation
 	features := l.features(conv)
 	text := data.lateLine(l.router.Config.StaleAfter) + say.Text
+	data.lateSaid = true
 	if len(say.Choices) > 0 && !features.Buttons {
 		text += "\n\n" + numbered(say.Choices)
 	}

@@ -184,13 +184,15 @@ func span(d time.Duration) string {
 }
 
 // lateLine opens what a turn says first after nobody worked on it for long; empty: that
-// was not so, or is said.
+// was not so, or is said. A text that is shown before it is said begins with it too.
 func (d *TurnData) lateLine(stale time.Duration) string {
-	if d.Away <= stale || d.lateSaid {
+	switch {
+	case d.Away <= stale || d.lateSaid:
 		return ""
+	case d.Away < time.Minute:
+		return "This comes late: I was away for a moment.\n\n"
 	}
-	d.lateSaid = true
-	return "This comes " + span(d.Away) + " late.\n\n"
+	return "This comes late: I was away for " + span(d.Away) + ".\n\n"
 }
 
 // timely is what is sent of a part: one that was written long before it could be sent for

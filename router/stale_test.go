@@ -9,6 +9,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
 )
@@ -221,11 +222,58 @@ func TestLateAnswerSaysSo(t *testing.T) {
 			return "here", nil
 		}
 		r.start()
-		if got := r.await(1)[0].Text; got != "This comes less than a minute late.\n\nhere" {
+		if got := r.await(1)[0].Text; got != "This comes late: I was away for a moment.\n\nhere" {
 			t.Errorf("answered %q", got)
 		}
 		if away := started.Sub(first); away < 600*time.Millisecond {
 			t.Errorf("its time began %s later", away)
+		}
+	})
+}
+
+// An answer that is shown while it is written begins as it will: nothing is put above what
+// was read already.
+//
+// promise: P3.never-late-unsaid
+func TestLateAnswerSaysSoFromTheBeginning(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		r.config.StaleAfter = time.Minute
+		began := make(chan struct{}, 1)
+		r.agent = acting(func(ctx context.Context, _ agent.Turn, _ agent.Journal) error {
+			began <- struct{}{}
+			<-ctx.Done()
+			return agent.ErrHandBack
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "long")
+		<-began
+		r.end()
+		time.Sleep(20 * time.Minute)
+		var shown []string
+		r.platform.OnChange(func(c scripted.Change) channelstest.Fault {
+			if c.Op == scripted.OpDraft {
+				shown = append(shown, c.Text)
+			}
+			return channelstest.Fault{}
+		})
+		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
+			p := play{j, ctx}
+			p.Stream("")
+			return p.answer(p.write("so it is here", 3*time.Second))
+		})
+		r.start()
+		r.settled(1)
+		const late = "This comes late: I was away for 20 minutes.\n\n"
+		if len(shown) == 0 {
+			t.Error("nothing is shown")
+		}
+		for _, text := range shown {
+			if !strings.HasPrefix(text, late+"so") {
+				t.Errorf("shown %q", text)
+			}
+		}
+		if got := r.platform.Sent(); len(got) != 1 || got[0].Text != late+"so it is here" {
+			t.Errorf("sent %+v", got)
 		}
 	})
 }
