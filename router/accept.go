@@ -140,7 +140,7 @@ func aboutPlaces(kind channels.EventKind) Class {
 func (r *Router) message(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
 	if name, args, ok := command(entry.Event.Message); ok {
 		if name == "retry" {
-			return r.retry(entry, line, person), nil
+			return r.retry(entry, line, person, args), nil
 		}
 		return r.control(ctx, entry, line, person, name, args)
 	}

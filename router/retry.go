@@ -50,10 +50,16 @@ func (l *line) tell(event channels.Event, s Situation) *Reply {
 	return l.notice(event, situationTexts[s])
 }
 
+// retryTakes says how /retry is told what it means, to who wrote something behind it.
+const retryTakes = "/retry takes nothing behind it, so I did nothing: alone it tries your latest message again, as a reply to a message that one. What you want otherwise, just write to me."
+
 // retry makes the entry of /retry: a turn that takes its place in the queue.
-func (r *Router) retry(entry Entry, line *line, person *Person) Entry {
+func (r *Router) retry(entry Entry, line *line, person *Person, args string) Entry {
 	if reason, refused := r.hurried(entry.Event, person); refused {
 		return line.noticed(entry, reason)
+	}
+	if args != "" {
+		return line.noticed(entry, retryTakes)
 	}
 	m := &entry.Event.Message
 	entry.Class, entry.Retry = ClassTurn, &Retry{Of: m.ReplyTo}
