@@ -25,6 +25,10 @@ var ErrConflict = errors.New("it contradicts what is stored")
 // and would not another time; nothing was written.
 var ErrRefused = errors.New("the database does not take such a value")
 
+// ErrUnreadable is returned by Load when a part of what is stored is not what we write.
+// To try again brings nothing.
+var ErrUnreadable = errors.New("what is stored of the turn cannot be read")
+
 // ErrNotFound is returned where a row asked for does not exist.
 var ErrNotFound = errors.New("not found")
 
@@ -259,7 +263,8 @@ type Turns interface {
 	// waiting first, none whose next turn is for a person in except. It sets those
 	// turns running. Channels restricts it to sessions of these channels.
 	Claim(ctx context.Context, owner int64, channels []string, except []string, limit int) ([]Claimed, error)
-	// Load reads all that a turn needs. ErrFenced, ErrNotFound.
+	// Load reads all that a turn needs. ErrFenced, ErrNotFound; ErrUnreadable: what is
+	// returned suffices to end the turn, and no more.
 	Load(ctx context.Context, ref TurnRef) (*TurnData, error)
 	// Commit writes a step; says[i] renders step.Say[i]. When step.End is set the
 	// turn ends, and either the session's next queued turn is set running under the

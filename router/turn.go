@@ -238,9 +238,13 @@ func (r *Router) tryTurn(c *Claimed, giveUp bool) (next *Claimed, err error) {
 		}
 	}()
 	data, err := r.load(c)
-	if errors.Is(err, ErrFenced) {
+	switch {
+	case errors.Is(err, ErrFenced):
 		return nil, agent.ErrHandBack
-	} else if err != nil {
+	case errors.Is(err, ErrUnreadable) && giveUp:
+	case errors.Is(err, ErrUnreadable):
+		return nil, fmt.Errorf("%w: load turn %d: %w", errBroken, ref.TurnID, err)
+	case err != nil:
 		return nil, fmt.Errorf("load turn %d: %w", ref.TurnID, err)
 	}
 	line := r.lines[data.Conversation.Channel]

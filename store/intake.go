@@ -197,7 +197,9 @@ func (t *tx) queueTurn(owner int64, e *router.Entry, a *router.Accepted, convers
 		events = append(events, began...)
 		if c := a.Claimed; c != nil {
 			// What cannot be read now is read, and complained of, by who runs the turn.
-			c.Data, _ = t.load(c.TurnRef)
+			if c.Data, err = t.load(c.TurnRef); err != nil {
+				c.Data = nil
+			}
 		}
 	} else {
 		held, err := t.held(leaseSession, name(a.SessionID))

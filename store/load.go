@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,12 +61,25 @@ func (r *Router) Load(ctx context.Context, ref router.TurnRef) (d *router.TurnDa
 		d, err = t.load(ref)
 		return err
 	})
-	if errors.Is(err, router.ErrNotFound) {
+	switch {
+	case errors.Is(err, router.ErrNotFound):
 		return nil, fmt.Errorf("no turn %d in session %d: %w", ref.TurnID, ref.SessionID, router.ErrNotFound)
+	case d != nil && undecodable(err):
+		return d, fmt.Errorf("%w: %w", router.ErrUnreadable, err)
+	case err != nil:
+		return nil, err
 	}
-	return d, err
+	return d, nil
 }
 
+// undecodable says that what a row holds is not what we write.
+func undecodable(err error) bool {
+	_, syntax := errors.AsType[*json.SyntaxError](err)
+	_, kind := errors.AsType[*json.UnmarshalTypeError](err)
+	return syntax || kind
+}
+
+// load reads a turn; with an error, as far as it could be read, or nil.
 func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 	var (
 		d                                                                  router.TurnData
@@ -96,7 +110,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 	if attachments > 0 {
 		files, err := t.attachments(m.ID)
 		if err != nil {
-			return nil, err
+			return &d, err
 		}
 		m.Attachments = files[m.ID]
 	}
@@ -106,34 +120,34 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 	}
 	if merged > 0 {
 		if err := t.merge(&d); err != nil {
-			return nil, err
+			return &d, err
 		}
 	}
 	if draft != 0 {
 		d.Draft = draft
 	}
 	if d.State.Recent, err = t.recent(turn, resetMessage, resetTurn); err != nil {
-		return nil, err
+		return &d, err
 	}
 	if retryOf != 0 {
 		if err := t.again(&d, retryOf); err != nil {
-			return nil, err
+			return &d, err
 		}
 	}
 	if memories > 0 {
 		if err := t.recall(&d); err != nil {
-			return nil, err
+			return &d, err
 		}
 	}
 	// A fresh turn has nothing to resume, and costs two queries in all.
 	if calls > 0 {
 		if d.State.Calls, err = t.calls(ref.TurnID); err != nil {
-			return nil, err
+			return &d, err
 		}
 	}
 	if plans > 0 {
 		if d.State.Plans, err = t.plans(ref.TurnID); err != nil {
-			return nil, err
+			return &d, err
 		}
 	}
 	if says > 0 {
