@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -59,6 +60,7 @@ type Engine struct {
 	seen     map[int64]suspect // Run's own, see look
 	unlocked chan struct{}     // the lock connection was lost
 	watchers sync.WaitGroup    // of lock connections
+	astray   atomic.Bool       // the log says that our clock is not the database's
 
 	mu      sync.Mutex
 	renewed moment // when the latest renewal that succeeded was begun

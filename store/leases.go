@@ -73,6 +73,14 @@ func (t *tx) alive() string {
 	return aliveSQLite
 }
 
+// clock is the clock that judges owners, an expression: µs.
+func (t *tx) clock() string {
+	if t.pg {
+		return "sb_clock()"
+	}
+	return name(t.now)
+}
+
 // keeps says that the owner o keeps its leases from taker, an expression.
 func (t *tx) keeps(taker string) string {
 	if t.pg {

@@ -34,6 +34,9 @@ const (
 	pauseTimes = 4
 )
 
+// clocksApart is how far our clock may be from the database's for us to say what is old.
+const clocksApart = time.Hour
+
 const retainedAt = `SELECT taken_at FROM leases WHERE kind = 'run' AND name = 'retention'`
 
 // Retain clears away what is older than keep says, a minute after the start and then
@@ -74,10 +77,14 @@ func (e *Engine) retainOnce(ctx context.Context, keep Retention) error {
 
 // Sweep clears away at once what is older than keep says, in small batches with pauses,
 // and returns how many rows it was told of (those that go with a turn are not counted).
-// While another engine does so, it does nothing.
+// While another engine does so, it does nothing, nor while our clock and the database's
+// differ by more than an hour: nobody knows then what is old.
 func (e *Engine) Sweep(ctx context.Context, keep Retention) (rows int64, err error) {
+	ok, err := e.knowsTheTime(ctx)
+	if err != nil || !ok {
+		return 0, err
+	}
 	s := &sweeper{db: e.db, keep: keep}
-	var ok bool
 	err = e.db.write(ctx, e.db.forLeases(), "begin to clear away", func(t *tx) error {
 		s.fence, ok, err = t.take(takeLease, leaseRun, retaining, e.id)
 		return err
@@ -103,6 +110,32 @@ func (e *Engine) Sweep(ctx context.Context, keep Retention) (rows int64, err err
 		}
 	}
 	return s.rows, nil
+}
+
+// knowsTheTime says whether our clock is about the database's. What it finds is in the log
+// once.
+func (e *Engine) knowsTheTime(ctx context.Context) (bool, error) {
+	if e.db.lite != nil {
+		return true, nil
+	}
+	var theirs int64
+	err := e.db.read(ctx, "read the clock", func(t *tx) error {
+		_, err := t.row(`SELECT sb_clock()`, nil, &theirs)
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	ahead := e.db.now().Sub(instant(theirs))
+	if ahead.Abs() <= clocksApart {
+		e.astray.Store(false)
+		return true, nil
+	}
+	if !e.astray.Swap(true) {
+		e.log.ErrorContext(ctx, "the clocks of this machine and of the database differ; old rows are not cleared away until one of them is set right",
+			"ahead", ahead.Round(time.Second).String())
+	}
+	return false, nil
 }
 
 // sweeper is one pass under the lease. What is to go is found beside the writer, and

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -65,7 +66,9 @@ const (
 		FROM attachments a WHERE a.id > ? ORDER BY a.id LIMIT ?`
 	// What is known of engines is kept for as long as somebody may ask who did something.
 	// One that died may be named by leases that nobody wanted since.
-	oldOwners    = `SELECT id FROM owners WHERE coalesce(ended_at, expires_at) <= ? ORDER BY id LIMIT 500`
+	// The database's clock judges who is old, as it judges who lives: %[1]s is now, %[2]s
+	// alive, and what says so is locked until they are gone.
+	oldOwners    = `SELECT o.id FROM owners o WHERE coalesce(o.ended_at, o.expires_at) <= %[1]s - ? AND NOT %[2]s ORDER BY o.id LIMIT 500`
 	forgetOwner  = `UPDATE leases SET owner = NULL WHERE owner IN (%s)`
 	deleteOwners = `DELETE FROM owners WHERE id IN (%s)`
 )
@@ -213,18 +216,18 @@ func (s *sweeper) plain(ctx context.Context) error {
 
 // engines forgets engines that ended or died long ago.
 func (s *sweeper) engines(ctx context.Context) error {
-	var rows []struct{ ID int64 }
-	err := s.db.read(ctx, "look for old engines", func(t *tx) error {
-		rows = nil
-		return t.all(&rows, oldOwners, s.before(max(ownersLive, s.keep.Turns)))
+	long := max(ownersLive, s.keep.Turns).Microseconds()
+	_, err := s.batch(ctx, func(t *tx) (int64, error) {
+		var rows []struct{ ID int64 }
+		err := t.all(&rows, t.locked(fmt.Sprintf(oldOwners, t.clock(), t.alive())), long)
+		if err != nil || len(rows) == 0 {
+			return 0, err
+		}
+		var ids []int64
+		for _, r := range rows {
+			ids = append(ids, r.ID)
+		}
+		return t.each(deleteEngines, padded(ids, batchRows))
 	})
-	if err != nil || len(rows) == 0 {
-		return err
-	}
-	var ids []int64
-	for _, r := range rows {
-		ids = append(ids, r.ID)
-	}
-	_, err = s.batch(ctx, func(t *tx) (int64, error) { return t.each(deleteEngines, padded(ids, batchRows)) })
 	return err
 }

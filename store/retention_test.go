@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +20,14 @@ const day = 24 * time.Hour
 
 var keepADay = store.Retention{Turns: day, Strangers: day, Prompts: day, Audit: day}
 
-// later makes the database's clock of rows so much later.
+// later makes our clock and the database's so much later; engines that live have renewed.
 func (h *house) later(by time.Duration) {
+	h.Helper()
 	h.db.SetNow(func() time.Time { return time.Now().Add(by) })
+	if h.db.Kind() == "postgres" {
+		serverClock(h.T, h.db, by)
+		run(h.T, h.db, "UPDATE owners SET renewed_at = sb_clock(), expires_at = sb_clock() + 15000000 WHERE state = 'alive' AND declared_at IS NULL")
+	}
 }
 
 func (h *house) sweep(keep store.Retention) int64 {
@@ -256,4 +262,52 @@ func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
 			t.Errorf("what is left: %s", got)
 		}
 	})
+}
+
+// The clock of one engine is far ahead: it clears nothing away, and says so once. Set right
+// it goes on.
+//
+// promise: L.retention
+func TestNoSweepByAClockThatIsWrong(t *testing.T) {
+	t.Parallel()
+	var log notes
+	url := storetest.PostgresURL(t)
+	h := newHouse(t, opened(t, url, "", slog.New(slog.NewTextHandler(&log, nil))))
+	other := newHouse(t, opened(t, url, "", quiet))
+	h.whole("c1", "1")
+	for _, by := range []time.Duration{91 * day, -2 * time.Hour} {
+		h.db.SetNow(func() time.Time { return time.Now().Add(by) })
+		if n := h.sweep(keepADay); n != 0 {
+			t.Errorf("%s ahead: %d rows cleared away", by, n)
+		}
+	}
+	other.renew() // its row is there
+	if n := log.count("ERROR"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, log.text.String())
+	}
+	h.later(2 * day)
+	if n := h.sweep(keepADay); n == 0 {
+		t.Error("nothing is cleared away with the clocks together")
+	}
+	h.db.SetNow(time.Now)
+	h.sweep(keepADay)
+	if n := log.count("ERROR"); n != 2 {
+		t.Errorf("astray again, said %d times in all", n)
+	}
+}
+
+// An engine that renews is never forgotten, whatever its row says of an end, and one that
+// died is by the database's clock.
+//
+// promise: L.retention
+func TestSweepForgetsNoEngineThatLives(t *testing.T) {
+	t.Parallel()
+	url := storetest.PostgresURL(t)
+	h, other := newHouse(t, opened(t, url, "", quiet)), newHouse(t, opened(t, url, "", quiet))
+	ref := other.begun("c", "1")
+	// An end by a clock that was far behind, which a renewal does not take back.
+	run(t, h.db, "UPDATE owners SET ended_at = 1 WHERE id = "+nameOf(other.owner()))
+	h.sweep(keepADay)
+	other.renew()
+	other.commit(ref, end("done", "answered"))
 }
