@@ -13,7 +13,7 @@ import (
 // settingsCmd looks at the settings.
 type settingsCmd struct {
 	Check configCheckCmd `cmd:"" help:"Say everything that is wrong with the settings, with file and line."`
-	Show  configShowCmd  `cmd:"" help:"The settings in force, secrets masked, and where each came from."`
+	Show  configShowCmd  `cmd:"" help:"The settings in force, secrets masked, and where each came from. What each may be stands in the file that \"switchboard init\" writes."`
 	Save  later          `cmd:"" hidden:""`
 }
 

@@ -18,7 +18,7 @@ type deliveryCmd struct {
 }
 
 type deliveryListCmd struct {
-	State string `help:"Only deliveries in this state." enum:",draft,pending,sending,sent,unknown,dead,dropped" default:""`
+	State string `help:"Only deliveries in this state: draft, pending, sending, sent, unknown, dead or dropped." enum:",draft,pending,sending,sent,unknown,dead,dropped" default:""`
 	Limit int    `default:"50" help:"At most so many."`
 	JSON  bool   `name:"json" help:"As JSON."`
 }

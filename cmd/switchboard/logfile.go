@@ -56,7 +56,10 @@ func openLog(settings *configs.Settings) (*logFile, error) {
 
 // close closes the file and says on w where to look if anything went wrong.
 func (l *logFile) close(w io.Writer) {
-	if n := l.warnings.Load(); n > 0 {
+	switch n := l.warnings.Load(); {
+	case n == 1:
+		fmt.Fprintf(w, "switchboard: a warning is in %s\n", l.path)
+	case n > 1:
 		fmt.Fprintf(w, "switchboard: %d warnings are in %s\n", n, l.path)
 	}
 	l.file.Close()

@@ -23,7 +23,7 @@ type turnCmd struct {
 }
 
 type turnListCmd struct {
-	State string `help:"Only turns in this state." enum:",queued,running,waiting,done,failed,cancelled,merged" default:""`
+	State string `help:"Only turns in this state: queued, running, waiting, done, failed, cancelled or merged." enum:",queued,running,waiting,done,failed,cancelled,merged" default:""`
 	Limit int    `default:"50" help:"At most so many."`
 	JSON  bool   `name:"json" help:"As JSON."`
 }
@@ -134,7 +134,7 @@ func showTurn(w io.Writer, t *router.TurnView, currency string) {
 	if t.FinishedAt != nil {
 		fmt.Fprintf(w, "ended    %s, after %s\n", at(*t.FinishedAt), t.FinishedAt.Sub(t.CreatedAt).Round(time.Millisecond))
 	}
-	fmt.Fprintf(w, "cost     %d model calls, %d tokens in, %d out%s\n\n", t.Calls, t.TokensIn, t.TokensOut, price(t.Cost, currency))
+	fmt.Fprintf(w, "cost     %s, %d tokens in, %d out%s\n\n", plural(t.Calls, "model call"), t.TokensIn, t.TokensOut, price(t.Cost, currency))
 	indent(w, "", t.Text)
 	for _, m := range t.Messages {
 		if m.Direction == "in" && m.Turn != 0 && m.Turn != t.ID {
