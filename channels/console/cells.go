@@ -5,6 +5,7 @@ import (
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
 	"github.com/mattn/go-runewidth"
+	"golang.org/x/term"
 )
 
 // cells measures independently of this machine's locale: an ambiguous character
@@ -16,6 +17,18 @@ const tabStop = 8
 
 // width is how many cells s takes.
 func width(s string) int { return cells.StringWidth(s) }
+
+// Fit is text for the terminal out: its lines are broken between words where they are
+// wider than the window.
+func Fit(out any, text string) string {
+	limit := usualWidth
+	if device, ok := out.(interface{ Fd() uintptr }); ok {
+		if width, _, err := term.GetSize(int(device.Fd())); err == nil && width > 0 {
+			limit = width
+		}
+	}
+	return wrap(text, limit)
+}
 
 // wrap breaks the lines of s that are wider than limit cells at spaces, between
 // wide characters, and within a word only where it has no line to fit on. Tabs

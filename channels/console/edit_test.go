@@ -223,3 +223,23 @@ func FuzzDecoder(f *testing.F) {
 		}
 	})
 }
+
+func TestFit(t *testing.T) {
+	t.Parallel()
+	master, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer master.Close()
+	defer tty.Close()
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: 12}); err != nil {
+		t.Fatal(err)
+	}
+	if got := Fit(tty, "Write to it; /help shows"); got != "Write to it;\n/help shows" {
+		t.Errorf("%q", got)
+	}
+	long := strings.Repeat("word ", 15) + "tail tail"
+	if got := Fit(nil, long); got != strings.Repeat("word ", 15)+"tail\ntail" {
+		t.Errorf("%q", got)
+	}
+}

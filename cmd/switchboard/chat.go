@@ -20,6 +20,13 @@ type chatCmd struct {
 	Yolo    bool          `hidden:""` // nothing asks in this build
 }
 
+// Help is what --help says besides the flags.
+func (chatCmd) Help() string {
+	return `In a pipe the next line is sent when the former is answered; answers go to standard output, progress to standard error.
+It exits with 0 when every line was answered. An honest "I could not" is an answer, so it does not change that: --json says
+with each answer how its turn ended ("state", "outcome"). It exits with 1 when a line could not be sent or got no answer.`
+}
+
 // Run implements the command.
 func (c *chatCmd) Run(a *app) error {
 	staysUnstopped()
@@ -39,7 +46,7 @@ func (c *chatCmd) Run(a *app) error {
 	}
 	return a.withEngine(settings, open, func(ctx context.Context, engine *client) error {
 		if a.onTerminal() {
-			a.greet(settings)
+			a.tell(a.greeting(settings))
 		}
 		return a.chat(ctx, engine, settings, c, nil)
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/console"
 	"switchboard/configs"
 	"switchboard/store"
 )
@@ -51,15 +52,15 @@ func (serveCmd) Run(a *app) error {
 		}
 		return e.run(a.ctx)
 	}
-	a.greet(settings)
-	fmt.Fprintf(a.err, "The log is in %s.\n", file.path)
+	a.tell(a.greeting(settings))
+	a.tell("The log is in " + file.path + ".")
 	return a.serveTerminal(settings, log, e)
 }
 
 // serveTerminal runs e and talks to it until the person leaves.
 func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *engine) error {
 	if names := e.platforms(); len(names) > 0 {
-		fmt.Fprintf(a.err, "%s: connecting; \"switchboard channel list\" says more.\n", strings.Join(names, ", "))
+		a.tell(strings.Join(names, ", ") + ": connecting; \"switchboard channel list\" says more.")
 	}
 	l := &link{app: a, settings: settings, log: log, open: openEngine}
 	l.start(e)
@@ -137,8 +138,11 @@ func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engi
 	}
 }
 
-// greet says what runs, before the prompt.
-func (a *app) greet(settings *configs.Settings) {
-	fmt.Fprintf(a.err, "Switchboard on %s, model %s. Write to it; /help shows the commands, Ctrl-D leaves.\n",
+// greeting says what runs, before the prompt.
+func (a *app) greeting(settings *configs.Settings) string {
+	return fmt.Sprintf("Switchboard on %s, model %s. Write to it; /help shows the commands, Ctrl-D leaves.",
 		settings.DataDir, settings.Agent.Planner)
 }
+
+// tell writes a paragraph on the person's terminal, broken between words.
+func (a *app) tell(text string) { fmt.Fprintln(a.err, console.Fit(a.out, text)) }

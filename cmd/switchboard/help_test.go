@@ -1,0 +1,37 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Help says what may be given, and what a command's end means.
+func TestHelpIsWhole(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	for command, wants := range map[string][]string{
+		"turn list":     {"queued, running, waiting, done, failed, cancelled or merged"},
+		"delivery list": {"draft, pending, sending, sent, unknown, dead or dropped"},
+		"chat":          {"exits with 0 when every line was answered", "is an answer"},
+		"config show":   {"switchboard init"},
+	} {
+		out, errs, code := r.command(append(strings.Fields(command), "--help")...)
+		words := strings.Join(strings.Fields(out), " ")
+		for _, want := range wants {
+			if code != 0 || !strings.Contains(words, want) {
+				t.Errorf("%s --help lacks %q: exit %d\n%s%s", command, want, code, out, errs)
+			}
+		}
+	}
+	if _, errs, code := r.commandWith("hello\n", "chat"); code != 0 {
+		t.Fatal(errs)
+	}
+	for _, state := range []string{"queued", "running", "waiting", "done", "failed", "cancelled", "merged"} {
+		if out, errs, code := r.command("turn", "list", "--state", state); code != 0 {
+			t.Errorf("%s: exit %d\n%s%s", state, code, out, errs)
+		}
+	}
+	if out, errs, code := r.command("turn", "show", "1"); code != 0 || !strings.Contains(out, "cost     1 model call, ") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+}
