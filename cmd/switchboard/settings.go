@@ -44,9 +44,9 @@ func (a *app) logger(settings *configs.Settings) *slog.Logger {
 // newLog writes text where format says so, and JSON otherwise.
 func newLog(w io.Writer, format string, options tint.Options) *slog.Logger {
 	if format == "text" {
-		return slog.New(tint.NewHandler(w, &options))
+		return slog.New(newCalm(tint.NewHandler(w, &options)))
 	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: options.Level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+	return slog.New(newCalm(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: options.Level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if options.ReplaceAttr != nil {
 			a = options.ReplaceAttr(groups, a)
 		}
@@ -54,7 +54,7 @@ func newLog(w io.Writer, format string, options tint.Options) *slog.Logger {
 			a.Value = slog.StringValue(a.Value.Duration().String())
 		}
 		return a
-	}}))
+	}})))
 }
 
 func levelOf(settings *configs.Settings) slog.Level {
