@@ -1,0 +1,50 @@
+package main_test
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/store/storetest"
+)
+
+// The engine that polls a Telegram bot is cut off from the database, and not from the
+// platform: whoever has the channel next is never driven out by it, and answers.
+//
+// promise: L.one-connection
+func TestTelegramPollerThatIsCutOff(t *testing.T) {
+	server := storetest.NewServer(t)
+	var telegram *telegramPlace
+	c := newCrash(t, crashSeed(t), func(r *rig) place { telegram = newTelegramPlace(r.t); return telegram }, "workers = 4\n")
+	f := newFleet(c.rig, server.URL(), "one", "two")
+	ways := map[*member]*storetest.Proxy{}
+	for _, m := range f.engines {
+		p := storetest.NewProxy(t, server.Addr())
+		ways[m] = p
+		m.env = append(m.env, "SWITCHBOARD_STORE__URL="+server.URLAt(p.Addr()))
+	}
+	f.up()
+	raw, err := sql.Open("postgres", server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	// Owners of a server that was just started do not expire.
+	if _, err := raw.ExecContext(t.Context(), "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT CAST(0 AS bigint)'"); err != nil {
+		t.Fatal(err)
+	}
+	holder := f.holder("telegram")
+	ways[holder].Stall()
+	f.await("the other engine holds the channel", 30*time.Second, func() bool { return f.holder("telegram") == f.other(holder) })
+	c.write(c.written + 3)
+	f.await("what was written is taken", 10*time.Second, func() bool { return len(telegram.server.Pending()) == 0 })
+	for _, call := range telegram.server.Calls("getUpdates") {
+		if call.Rejected != nil && strings.Contains(call.Rejected.Error(), "Conflict") {
+			t.Errorf("a poll was refused: %v", call.Rejected)
+		}
+	}
+	ways[holder].Flow()
+	c.settle()
+	f.stop()
+}
