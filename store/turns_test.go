@@ -349,6 +349,8 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 }
 
 // A late engine goes on with a turn, whatever else of the session is cancelled meanwhile.
+//
+// promise: L.cancel-of-the-dead
 func TestCancelOfAQueuedTurnLeavesTheLease(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
