@@ -98,17 +98,7 @@ func channelStatuses(ctx context.Context, settings *configs.Settings) (list []ch
 	if err != nil {
 		return nil, silent, err
 	}
-	for _, answer := range answers {
-		for _, s := range answer {
-			i := slices.IndexFunc(list, func(known channels.Status) bool { return known.Name == s.Name })
-			switch {
-			case i < 0:
-				list = append(list, s)
-			case speaks(s) > speaks(list[i]):
-				list[i] = s
-			}
-		}
-	}
+	list = merged(answers)
 	for i := range list {
 		if s := &list[i]; len(silent) > 0 && s.State == channels.StateWaiting {
 			s.Reason += "; engine " + strings.Join(silent, ", ") + " does not answer"
@@ -116,6 +106,28 @@ func channelStatuses(ctx context.Context, settings *configs.Settings) (list []ch
 	}
 	slices.SortFunc(list, func(a, b channels.Status) int { return cmp.Compare(a.Name, b.Name) })
 	return list, silent, nil
+}
+
+// merged is one list of what several engines say of the same channels.
+func merged(answers [][]channels.Status) (list []channels.Status) {
+	for _, answer := range answers {
+		for _, s := range answer {
+			i := slices.IndexFunc(list, func(known channels.Status) bool { return known.Name == s.Name })
+			if i < 0 {
+				list = append(list, s)
+				continue
+			}
+			last := s.LastEvent
+			if last.Before(list[i].LastEvent) {
+				last = list[i].LastEvent // who held it before knows of more than who holds it now
+			}
+			if speaks(s) > speaks(list[i]) {
+				list[i] = s
+			}
+			list[i].LastEvent = last
+		}
+	}
+	return list
 }
 
 // speaks says how much an engine has to say of a channel: who waits for its lease knows
