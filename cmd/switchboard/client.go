@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -39,9 +40,8 @@ func newClient(dial func(context.Context) (net.Conn, error)) *client {
 // why there is none to a socket that is somebody's.
 type engineConn struct {
 	net.Conn
-	engine  string // its number
-	several bool   // there are sockets of more than one
-	err     error
+	engine string // its number
+	err    error
 }
 
 // eachEngine connects to all engines whose sockets are in data_dir/run, at the same
@@ -61,17 +61,15 @@ func eachEngine(ctx context.Context, settings *configs.Settings, use func(engine
 			if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
 				return // what one left behind that is gone
 			}
-			use(engineConn{conn, strings.TrimSuffix(name, ".sock"), len(sockets) > 1, err})
+			use(engineConn{conn, strings.TrimSuffix(name, ".sock"), err})
 		})
 	}
 	asking.Wait()
 	return nil
 }
 
-// well says whether the engine does its work; one without others is not asked.
-func (c engineConn) well(ctx context.Context) bool {
-	return c.err == nil && (!c.several || answers(ctx, c))
-}
+// well says whether the engine does its work: one that hangs takes connections still.
+func (c engineConn) well(ctx context.Context) bool { return c.err == nil && answers(ctx, c) }
 
 // close closes the connection, if there is one.
 func (c engineConn) close() {
@@ -81,10 +79,11 @@ func (c engineConn) close() {
 }
 
 // dialEngine connects to the running engine: of several, the first to say that it does
-// its work. errNoEngine: there is none.
+// its work. errNoEngine: there is none; errHangs: there are, and none of them does.
 func dialEngine(ctx context.Context, settings *configs.Settings) (net.Conn, error) {
 	found := make(chan net.Conn)
 	none := make(chan error, 1)
+	var hangs atomic.Value // the number of one that does
 	ctx, enough := context.WithCancel(ctx)
 	defer enough()
 	go func() {
@@ -95,6 +94,8 @@ func dialEngine(ctx context.Context, settings *configs.Settings) (net.Conn, erro
 					return
 				case <-ctx.Done():
 				}
+			} else if ctx.Err() == nil {
+				hangs.Store(c.engine)
 			}
 			c.close()
 		}), errNoEngine)
@@ -105,6 +106,9 @@ func dialEngine(ctx context.Context, settings *configs.Settings) (net.Conn, erro
 		<-none
 		return conn, nil
 	case err := <-none:
+		if engine := hangs.Load(); engine != nil && errors.Is(err, errNoEngine) {
+			err = fmt.Errorf("the engine %s hangs: %w; stop it and start it again", engine, errHangs)
+		}
 		return nil, err
 	}
 }

@@ -110,6 +110,7 @@ func (a *app) examine(settings *configs.Settings) []finding {
 	findings = append(findings, a.checkLedger(settings, running.Text == engineRuns)...)
 	findings = append(findings, a.checkRunning(settings)...)
 	findings = append(findings, a.checkModels(settings)...)
+	findings = append(findings, checkPrompts(settings)...)
 	findings = append(findings, a.checkSandbox(settings)...)
 	findings = append(findings, a.checkScanner(settings)...)
 	findings = append(findings, a.checkPeople(settings))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -144,5 +145,22 @@ func (f *fleet) tellsOfTheHanging(m *member) {
 	out, errs, _ = f.command("doctor")
 	if !strings.Contains(out, "engine "+number+" hangs") || !says(out, "^ok    channel    console has been connected") {
 		f.t.Errorf("doctor:\n%s%s", out, errs)
+	}
+}
+
+// Beside the only engine, which hangs, a command says so; it does not hang as well.
+func TestCommandsBesideAHangingEngine(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", echo, "u1")
+	r.up()
+	if err := r.process.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"turn", "list"}, {"turn", "cancel", "1"}, {"delivery", "drop", "1"}, {"person", "list"}} {
+		began := time.Now()
+		_, errs, code := r.command(args...)
+		if code != 1 || !strings.Contains(errs, "hangs") || time.Since(began) > 20*time.Second {
+			t.Errorf("%v: exit %d after %s, %q", args, code, time.Since(began), errs)
+		}
 	}
 }

@@ -70,7 +70,8 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 		if l.running() {
 			return dialUnix(ctx, filepath.Dir(l.own.local.path), filepath.Base(l.own.local.path))
 		}
-		if conn, err := dialEngine(ctx, l.settings); err == nil {
+		conn, why := dialEngine(ctx, l.settings)
+		if why == nil {
 			return conn, nil
 		}
 		e, err := l.open(ctx, l.settings, l.log)
@@ -78,7 +79,12 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 		case err == nil:
 			l.start(e)
 			continue
-		case !errors.Is(err, store.ErrEngineRunning) || time.Now().After(giveUp):
+		case !errors.Is(err, store.ErrEngineRunning):
+			return nil, err
+		case time.Now().After(giveUp):
+			if errors.Is(why, errHangs) {
+				err = why
+			}
 			return nil, err
 		}
 		// Another engine holds the database and its socket is not there yet, or

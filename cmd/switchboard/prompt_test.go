@@ -91,6 +91,10 @@ func TestPromptFilesThatDoNothing(t *testing.T) {
 	if code != 0 || !strings.Contains(errs, empty+" is empty, and nothing starts with it; write the prompt of the planner into it, or remove it") || !strings.Contains(out, "empty") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
+	out, errs, code = r.command("doctor")
+	if code != 1 || !strings.Contains(out, "FAIL  prompts    "+empty+" is empty") || !strings.Contains(out, "WARN  prompts    "+filepath.Join(dir, "nobody.md")) {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
 	if out, errs, code := r.commandWith("hello\n", "chat"); code == 0 || !strings.Contains(errs, "planner.md is empty; write the prompt into it, or remove it") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
