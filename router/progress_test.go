@@ -312,11 +312,14 @@ func TestHangingPlatformDelaysNothing(t *testing.T) {
 		r.platform.OnChange(func(c scripted.Change) channelstest.Fault {
 			return channelstest.Fault{Delay: 24 * time.Hour} // typing, drafts, edits: all hang
 		})
+		var mu sync.Mutex // two turns run at once
 		took := map[string]time.Duration{}
 		r.agent = acting(func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
 			p := play{j, ctx}
 			began := time.Now()
 			err := errors.Join(p.plan(0, "Tidy", "sweep"), p.work(0, 0, 4*time.Second), p.say("half"), p.answer("clean"))
+			mu.Lock()
+			defer mu.Unlock()
 			took[turn.Message.Text] = time.Since(began)
 			return err
 		})
