@@ -423,7 +423,7 @@ func TestUnprivileged(t *testing.T) {
 		t.Skip("the tests run unprivileged already")
 	}
 	const nobody = 65534
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^(TestExec|TestFilesOutside|TestNetwork|TestEnvironment|TestHelper|TestNamespaces|TestResource|TestSockets|TestTree|TestRefuses|TestOnly|TestLayers)", "-test.timeout=2m", "-test.v")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^(TestExec|TestFilesOutside|TestNetwork|TestEnvironment|TestHelper|TestNamespaces|TestResource|TestSockets|TestTree|TestRefuses|TestOnly|TestLayers)", "-test.timeout=6m", "-test.v")
 	cmd.Env = []string{"CI=" + os.Getenv("CI"), "PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "TMPDIR=" + os.TempDir()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	out, err := cmd.CombinedOutput()
