@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -273,7 +274,8 @@ func TestReaderIsShownTheStreamAtOnce(t *testing.T) {
 		s.say(r, 1, "count")
 		r.until("it is answered", func() bool { return len(r.turns()) == 1 && r.turns()[0].State == "done" })
 		r.until("the text has gone", func() bool { return strings.HasSuffix(fmt.Sprint(s.texts()), `""]`) })
-		if got, want := fmt.Sprint(s.texts()), `[s1 1 "one" s1 1 "one two" wake s1 1 ""]`; got != want {
+		// What looks after lost wakes may wake once more.
+		if got, want := fmt.Sprint(slices.Compact(s.texts())), `[s1 1 "one" s1 1 "one two" wake s1 1 ""]`; got != want {
 			t.Errorf("told %s, want %s", got, want)
 		}
 		for _, state := range []string{"draft", "dropped"} {
