@@ -179,7 +179,6 @@ type screen struct {
 	mu     sync.Mutex
 	looks  bool     // a client is connected
 	told   []string // texts given, and wakes
-	ctx    context.Context
 	accept chan channels.Sink
 }
 

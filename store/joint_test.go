@@ -89,15 +89,7 @@ func TestJoinedStepsFailAlone(t *testing.T) {
 func TestJoinedStepsShareRoundTrips(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
-	d := &countingDialer{}
-	db, err := store.OpenDialed(t.Context(), url, d, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db, d := counted(t, url)
 	h := newHouse(t, db)
 	const busy, turns = 2, 20
 	refs := make([]router.TurnRef, busy+turns)

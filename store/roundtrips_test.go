@@ -58,9 +58,9 @@ func (c countingConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
-	t.Parallel()
-	url := storetest.PostgresURL(t)
+// counted is the empty database at url with the dialer that counts its round trips.
+func counted(t *testing.T, url string) (*store.DB, *countingDialer) {
+	t.Helper()
 	d := &countingDialer{}
 	db, err := store.OpenDialed(t.Context(), url, d, quiet)
 	if err != nil {
@@ -70,6 +70,12 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	return db, d
+}
+
+func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	db, d := counted(t, storetest.PostgresURL(t))
 	h := newHouse(t, db)
 	// One connection of each pool is open before anything is counted.
 	ref := h.begun("warm", "0")
@@ -117,16 +123,7 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 // over new ones.
 func TestLostConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
-	url := storetest.PostgresURL(t)
-	d := &countingDialer{}
-	db, err := store.OpenDialed(t.Context(), url, d, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	if err := db.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db, d := counted(t, storetest.PostgresURL(t))
 	h := newHouse(t, db)
 	ref := h.begun("c", "1")
 	h.commit(ref, agent.Step{})

@@ -29,7 +29,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type engine struct {
 	channel *Channel
 	client  *http.Client
-	base    string
 	reply   func(text string, turn *turn)
 
 	mu     sync.Mutex

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"slices"
 	"strings"
 	"sync"
 )
@@ -26,9 +25,6 @@ const (
 
 // Block says whether spans of this kind begin and end with lines.
 func (k Kind) Block() bool { return k >= Heading }
-
-// lines says whether every line of such a span has something in front of it.
-func (k Kind) lines() bool { return k == Quote || k == Item }
 
 // whole says whether such a span is better not cut. A heading is, too: its text
 // belongs together.
@@ -134,20 +130,6 @@ func emitLines(text string, at, end int, e Emitter, open []Span, stop *bool) int
 	return at
 }
 
-// slice is t from start to end. Spans that lie across an edge are cut there.
-func (t Text) slice(start, end int) Text {
-	piece := Text{Text: t.Text[start:end]}
-	for _, s := range t.Spans {
-		if s.Start > end {
-			break
-		}
-		if s, ok := s.clip(start, end); ok {
-			piece.Spans = append(piece.Spans, s)
-		}
-	}
-	return piece
-}
-
 // clip is what is left of s between start and end, counted from start.
 func (s Span) clip(start, end int) (Span, bool) {
 	if empty(s) {
@@ -162,9 +144,4 @@ func (s Span) clip(start, end int) (Span, bool) {
 	}
 	s.Start, s.End = max(s.Start, start)-start, min(s.End, end)-start
 	return s, true
-}
-
-// within says whether one of spans is of kind k.
-func within(k Kind, spans []Span) bool {
-	return slices.ContainsFunc(spans, func(s Span) bool { return s.Kind == k })
 }

@@ -135,6 +135,9 @@ func TestChatLimitedForAnHour(t *testing.T) {
 	f.await("all of them are answered, as far as we are concerned", 20*time.Second, func() bool {
 		return f.count("SELECT count(*) FROM turns WHERE state = 'done' AND id IN (SELECT turn_id FROM messages WHERE text LIKE 'limited%')") == 5
 	})
+	f.await("every other send is noted", 5*time.Second, func() bool {
+		return f.count("SELECT count(*) FROM deliveries d JOIN conversations c ON c.id = d.conversation_id WHERE c.conversation <> 'cu1' AND d.state <> 'sent'") == 0
+	})
 	holder := f.holder("play")
 	holder.kill()
 	others()

@@ -82,19 +82,26 @@ func TestDatabaseRestartedUnderLoad(t *testing.T) {
 	o.healed()
 }
 
+// halfAMinute holds what is answered when the database goes away for everybody and
+// comes back.
+func (o *outage) halfAMinute(goes, comes func()) {
+	o.t.Helper()
+	o.load(10, time.Second)
+	goes()
+	o.load(10, 30*time.Second)
+	comes()
+	began := time.Now()
+	o.load(5, time.Second)
+	o.settle()
+	o.t.Logf("all is answered %s after the database is back", time.Since(began).Round(10*time.Millisecond))
+	o.healed()
+}
+
 // promise: P1.kill-loses-nothing
 func TestDatabaseGoneForHalfAMinute(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
-	o.load(10, time.Second)
-	o.server.Stop()
-	o.load(10, 30*time.Second)
-	o.server.Start()
-	began := time.Now()
-	o.load(5, time.Second)
-	o.settle()
-	t.Logf("all is answered %s after the database is back", time.Since(began).Round(10*time.Millisecond))
-	o.healed()
+	o.halfAMinute(o.server.Stop, o.server.Start)
 }
 
 // The database answers nobody for half a minute, and refuses nobody either.
@@ -103,15 +110,7 @@ func TestDatabaseGoneForHalfAMinute(t *testing.T) {
 func TestDatabaseStallsForEverybody(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
-	o.load(10, time.Second)
-	o.server.Freeze()
-	o.load(10, 30*time.Second)
-	o.server.Thaw()
-	began := time.Now()
-	o.load(5, time.Second)
-	o.settle()
-	t.Logf("all is answered %s after the database is back", time.Since(began).Round(10*time.Millisecond))
-	o.healed()
+	o.halfAMinute(o.server.Freeze, o.server.Thaw)
 }
 
 // The engine that holds the channel is cut off from the database for half a minute:

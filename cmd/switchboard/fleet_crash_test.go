@@ -85,6 +85,7 @@ func TestTakeover(t *testing.T) {
 		if holder == nil {
 			t.Fatal("nobody holds the channel")
 		}
+		f.noted()
 		holder.kill()
 		began := time.Now()
 		if got := f.ask("u1", text, 30*time.Second); got != "heard: "+text {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/creack/pty"
 )
 
 // atShell is an interactive shell with job control on a terminal of its own.
@@ -21,26 +19,7 @@ func atShell(t *testing.T, r *rig) *screen {
 	}
 	cmd := exec.Command(shell, "--norc", "--noprofile", "-i")
 	cmd.Dir, cmd.Env = r.dir, append(environ(), "TERM=xterm", "NO_COLOR=1", "PS1=shell$ ", "HISTFILE=")
-	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &screen{t: t, cmd: cmd, tty: tty, exited: make(chan error, 1)}
-	go func() {
-		buf := make([]byte, 4096)
-		for {
-			n, err := tty.Read(buf)
-			s.shown.Write(buf[:n])
-			if err != nil {
-				s.exited <- cmd.Wait()
-				return
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		cmd.Process.Kill() // no harm to one that has ended
-		tty.Close()        // hangs up on its jobs
-	})
+	s := startOn(t, cmd)
 	s.await(0, "shell$ ")
 	return s
 }

@@ -37,6 +37,7 @@ func TestRetryOnTheRealProgram(t *testing.T) {
 	first := r.ask("u1", "pay the bill", 20*time.Second)
 	r.await("it failed", 10*time.Second, func() bool { return r.turnOf("pay the bill").State == "failed" })
 	broken.Store(false)
+	r.noted()
 	r.kill()
 	r.up()
 	if got := r.ask("u1", "/retry", 20*time.Second); got == first {

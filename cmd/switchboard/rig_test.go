@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -250,6 +251,15 @@ func (r *rig) turns() []router.TurnView {
 func (r *rig) deliveries() []router.DeliveryView {
 	r.t.Helper()
 	return list[[]router.DeliveryView](r, "delivery", "list", "--json", "--limit", "100000")
+}
+
+// noted waits until every send is noted: one that is not is repeated after a kill,
+// and says so.
+func (r *rig) noted() {
+	r.t.Helper()
+	r.await("every send is noted", 5*time.Second, func() bool {
+		return !slices.ContainsFunc(r.deliveries(), func(d router.DeliveryView) bool { return d.State != "sent" })
+	})
 }
 
 // await waits until cond holds.

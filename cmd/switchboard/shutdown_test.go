@@ -205,6 +205,7 @@ func TestRestartIsImmediate(t *testing.T) {
 			t.Errorf("the answer of start %d came after %s", i, took)
 		}
 		if i%2 == 0 {
+			r.noted()
 			r.kill()
 		} else if code := r.stop(20 * time.Second); code != 0 {
 			t.Errorf("exit %d", code)

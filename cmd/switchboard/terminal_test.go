@@ -28,6 +28,12 @@ func onTerminal(t *testing.T, r *rig, env []string, args ...string) *screen {
 	t.Helper()
 	cmd := exec.Command(binary.path, append([]string{"--config", r.config}, args...)...)
 	cmd.Dir, cmd.Env = r.dir, append(environ(), append([]string{"TERM=xterm"}, env...)...)
+	return startOn(t, cmd)
+}
+
+// startOn starts cmd on a terminal of its own.
+func startOn(t *testing.T, cmd *exec.Cmd) *screen {
+	t.Helper()
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 200})
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +52,7 @@ func onTerminal(t *testing.T, r *rig, env []string, args ...string) *screen {
 	}()
 	t.Cleanup(func() {
 		cmd.Process.Kill() // no harm to one that has ended
-		tty.Close()
+		tty.Close()        // hangs up on its jobs
 	})
 	return s
 }

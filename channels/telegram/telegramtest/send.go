@@ -62,8 +62,6 @@ func (s *Server) admits(b *Bot, c *chat) *Rejection {
 	return nil
 }
 
-func typeName(c *chat) string { return c.Type }
-
 // thread reads message_thread_id.
 func (p *params) thread(c *chat) (int64, *Rejection) {
 	id := p.int("message_thread_id")
