@@ -36,6 +36,7 @@ func (r *run) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 		}
 		if len(faults) > 0 {
 			r.takeBack(ctx)
+			call.Refused = refusal(faults)
 		}
 		if err := r.record(ctx, call, len(faults) == 0 && ready(plan)); err != nil {
 			return nil, err
@@ -43,7 +44,7 @@ func (r *run) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 		if len(faults) == 0 {
 			return r.adopt(ctx, attempt, plan)
 		}
-		r.log.WarnContext(ctx, "plan has faults", "attempt", attempt, "try", try, "faults", clip(strings.Join(faults, "; "), 500))
+		r.log.WarnContext(ctx, "plan has faults", "attempt", attempt, "try", try, "faults", call.Refused)
 		retry = planRetry{answer: call.Answer, faults: faults}
 	}
 	return nil, &ending{
@@ -57,6 +58,9 @@ type planRetry struct {
 	answer string
 	faults []string
 }
+
+// refusal is what a call's row says of an answer with faults.
+func refusal(faults []string) string { return clip(strings.Join(faults, "; "), 500) }
 
 // ready says that the plan is one message with its text: answer, plan, task,
 // message and the turn's end are then one commit.

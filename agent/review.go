@@ -63,14 +63,15 @@ func (r *run) judge(ctx context.Context, plan *PlanRow, i int) (verdict, error) 
 		if err != nil {
 			return verdict{}, err
 		}
+		v, faults = parseVerdict(call.Answer, r.cfg.Lenient)
+		call.Refused = refusal(faults)
 		if err := r.record(ctx, call, false); err != nil {
 			return verdict{}, err
 		}
-		if v, faults = parseVerdict(call.Answer, r.cfg.Lenient); len(faults) == 0 {
+		if len(faults) == 0 {
 			return v, nil
 		}
-		r.log.WarnContext(ctx, "verdict has faults", "attempt", plan.Attempt, "position", i, "try", try,
-			"faults", clip(strings.Join(faults, "; "), 500))
+		r.log.WarnContext(ctx, "verdict has faults", "attempt", plan.Attempt, "position", i, "try", try, "faults", call.Refused)
 	}
 	if v.status == "replan" {
 		v.reason = noReason

@@ -70,6 +70,7 @@ func (r *run) write(ctx context.Context, plan *PlanRow, i int) (Call, error) {
 		if strings.TrimSpace(call.Answer) != "" {
 			return call, nil
 		}
+		call.Refused = "the answer is empty"
 		if err := r.record(ctx, call, false); err != nil {
 			return Call{}, err
 		}

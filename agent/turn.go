@@ -180,6 +180,7 @@ type Call struct {
 	Role     string
 	Answer   string // Response.Text; empty when Error is set
 	Error    string // what went wrong; empty: fine
+	Refused  string // what was wrong with the answer; empty: it was used, or resumed from the journal
 	Usage    llm.Usage
 	Exchange llm.Exchange // empty when resumed from the journal
 }

@@ -178,6 +178,7 @@ func TestWorkedPlansAreValid(t *testing.T) {
 	}
 }
 
+// promise: P12.explained
 func TestFaultsGoBackNumbered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -193,6 +194,11 @@ func TestFaultsGoBackNumbered(t *testing.T) {
 	for i, want := range []string{"1. the answer is not one complete JSON", "1. task 1, field expect: missing; every exec and tool task says what a good result looks like\n2. task 1, field type: the last task"} {
 		if !strings.Contains(asked[i+1].User, "## Faults in your last plan\n"+want) {
 			t.Errorf("try %d lacks %q:\n%s", i+2, want, asked[i+1].User)
+		}
+	}
+	for i, want := range []string{"the answer is not one complete JSON", "task 1, field expect: missing", ""} {
+		if got := w.journal.calls[i].Refused; !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("the row of try %d says %q, want %q", i+1, got, want)
 		}
 	}
 	if !strings.HasSuffix(asked[2].User, "## New message\nhow much is it?") {

@@ -37,7 +37,7 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 	} else if err != nil {
 		r.unreserve(entries)
 		r.leased.soon() // it may be committed all the same
-		return nil, fmt.Errorf("accept %d events: %w", len(batch), err)
+		return nil, fmt.Errorf("take events in: %w", err)
 	}
 	receipts := make([]channels.Receipt, len(batch))
 	for i := range accepted {
@@ -64,7 +64,7 @@ func (r *Router) acceptEach(ctx context.Context, entries []Entry) ([]channels.Re
 			r.unreserve(entries[i:])
 			r.leased.soon()
 			// What was committed before it is told again, and known then.
-			return nil, fmt.Errorf("accept %d events one by one: %w", len(entries), err)
+			return nil, fmt.Errorf("take events in one by one: %w", err)
 		}
 		receipts[i] = r.follow(ctx, entry, &accepted[0], stops)
 	}

@@ -176,6 +176,9 @@ func (t *telling) call(depth int, c *CallView) {
 	if c.Error != "" {
 		text += "; it failed: " + shorten(c.Error, 300)
 	}
+	if c.Refused != "" {
+		text += "; the answer was refused: " + shorten(c.Refused, 300)
+	}
 	t.line(depth, "%s", text)
 }
 

@@ -46,3 +46,19 @@ func TestExplanationTellsTheTimes(t *testing.T) {
 		}
 	}
 }
+
+// What the model answered and was not used is told with what was wrong with it.
+//
+// promise: P12.explained
+func TestExplanationTellsWhatWasRefused(t *testing.T) {
+	t.Parallel()
+	e := router.Explanation{Attempts: []router.AttemptView{{Calls: []router.CallView{
+		{Role: "planner", Provider: "p", Model: "m", Duration: "2s", Refused: "task 1: no such tool"}, {Role: "planner", Provider: "p", Model: "m", Duration: "1s"},
+	}}}}
+	text := e.Text("EUR", time.UTC)
+	for _, want := range []string{"p/m: 2s, 0 tokens in, 0 out; the answer was refused: task 1: no such tool\n", "p/m: 1s, 0 tokens in, 0 out\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}

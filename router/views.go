@@ -107,6 +107,7 @@ type CallView struct {
 	Cost      float64         `json:"cost"`
 	Duration  string          `json:"duration"`
 	Error     string          `json:"error,omitempty"`
+	Refused   string          `json:"refused,omitempty"`  // what was wrong with the answer; empty: it was used
 	Request   json.RawMessage `json:"request,omitempty"`  // with prompts
 	Response  string          `json:"response,omitempty"` // with prompts
 }

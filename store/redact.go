@@ -31,7 +31,7 @@ var blots = []string{
 	blotOut("tasks", "turn_id = ?", "detail", "args", "expect", "choices", "answer", "output", "hint"),
 	blotOut("reviews", "turn_id = ?", "reason", "learn"),
 	blotOut("memories", "turn_id = ?", "text"),
-	blotOut("llm_calls", "turn_id = ?", "error"),
+	blotOut("llm_calls", "turn_id = ?", "error", "refused"),
 	blotOut("events", "turn_id = ?", "data"),
 }
 

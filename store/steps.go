@@ -23,10 +23,10 @@ const (
 
 	// A call that failed may be made again under its step; one that answered stays.
 	insertCall = `
-		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, tokens_in, tokens_out, cached, cost, duration, created_at)
-		VALUES (?, ?, (SELECT count(*) FROM llm_calls WHERE turn_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, refused, tokens_in, tokens_out, cached, cost, duration, created_at)
+		VALUES (?, ?, (SELECT count(*) FROM llm_calls WHERE turn_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (turn_id, step) DO UPDATE SET role = excluded.role, provider = excluded.provider, model = excluded.model,
-			error = excluded.error, tokens_in = llm_calls.tokens_in + excluded.tokens_in,
+			error = excluded.error, refused = excluded.refused, tokens_in = llm_calls.tokens_in + excluded.tokens_in,
 			tokens_out = llm_calls.tokens_out + excluded.tokens_out, cached = llm_calls.cached + excluded.cached,
 			cost = llm_calls.cost + excluded.cost, duration = excluded.duration
 		WHERE llm_calls.error <> ''`
@@ -239,7 +239,7 @@ func packCalls(calls []agent.Call) []body {
 func (w *stepWriter) calls(calls []agent.Call, bodies []body) {
 	for i, c := range calls {
 		x, u := &c.Exchange, &c.Usage
-		n := w.exec(insertCall, w.turn, clean(c.Step), w.turn, clean(c.Role), clean(x.Provider), clean(x.Model), clean(c.Error),
+		n := w.exec(insertCall, w.turn, clean(c.Step), w.turn, clean(c.Role), clean(x.Provider), clean(x.Model), clean(c.Error), clean(c.Refused),
 			u.In, u.Out, u.Cached, u.Cost, x.Duration.Microseconds(), w.t.now)
 		if n == 0 {
 			continue // answered already, or an error that w.err holds

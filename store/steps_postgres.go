@@ -32,6 +32,7 @@ type (
 		Provider string  `json:"provider"`
 		Model    string  `json:"model"`
 		Error    string  `json:"error"`
+		Refused  string  `json:"refused"`
 		In       int64   `json:"in"`
 		Out      int64   `json:"out"`
 		Cached   int64   `json:"cached"`
@@ -131,8 +132,8 @@ func stepArgOf(ref router.TurnRef, step *agent.Step, says []router.Reply, now in
 	for i, c := range step.Calls {
 		x, u := &c.Exchange, &c.Usage
 		arg.Calls = append(arg.Calls, callArg{
-			clean(c.Step), clean(c.Role), clean(x.Provider), clean(x.Model), clean(c.Error), u.In, u.Out, u.Cached, u.Cost,
-			x.Duration.Microseconds(), bodies[i].answer, bodies[i].request, bodies[i].response,
+			clean(c.Step), clean(c.Role), clean(x.Provider), clean(x.Model), clean(c.Error), clean(c.Refused),
+			u.In, u.Out, u.Cached, u.Cost, x.Duration.Microseconds(), bodies[i].answer, bodies[i].request, bodies[i].response,
 		})
 	}
 	for _, c := range changes {

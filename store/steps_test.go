@@ -29,7 +29,7 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 
 		usage := llm.Usage{In: 100, Out: 20, Cached: 5, Cost: 0.25}
 		call := agent.Call{
-			Step: "plan.0.0", Role: "planner", Answer: strings.Repeat("é👍", 5000), Usage: usage,
+			Step: "plan.0.0", Role: "planner", Answer: strings.Repeat("é👍", 5000), Refused: "no task", Usage: usage,
 			Exchange: llm.Exchange{Provider: "p", Model: "m", Request: []byte(`{"a":1}`), Response: []byte("raw\x00"), Duration: time.Second},
 		}
 		failed := agent.Call{Step: "plan.0.1", Role: "planner", Error: "the model is not available"}
@@ -55,7 +55,7 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		call.Exchange, failed.Exchange = llm.Exchange{}, llm.Exchange{}
+		call.Exchange, call.Refused, failed.Exchange = llm.Exchange{}, "", llm.Exchange{}
 		want.Tasks[0].State, want.Tasks[0].Result, want.Tasks[0].Review = agent.TaskFailed, result, review
 		want.Tasks[1].State, want.Tasks[2].State = agent.TaskCancelled, agent.TaskCancelled
 		state := agent.State{
@@ -74,7 +74,7 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 
 		v, err := h.r.Turn(h.ctx, ref.TurnID, true)
 		if err != nil || v.Calls != 2 || v.TokensIn != 100 || v.Cost != 0.25 || len(v.LLM) != 2 || string(v.LLM[0].Request) != `{"a":1}` ||
-			v.LLM[0].Duration != "1s" || len(v.Messages) != 2 || v.Messages[1].Text != "I try again!" || v.Messages[1].Event == 0 ||
+			v.LLM[0].Duration != "1s" || v.LLM[0].Refused != "no task" || v.LLM[1].Refused != "" || len(v.Messages) != 2 || v.Messages[1].Text != "I try again!" || v.Messages[1].Event == 0 ||
 			v.Plans[0].Tasks[0].Review.Reason != "no page" || v.Plans[0].Tasks[0].Outcome != "error c" {
 			t.Errorf("%+v, %v", v, err)
 		}

@@ -28,7 +28,7 @@ const (
 		SELECT m.id, m.direction, m.text, m.author, m.final, m.notice, coalesce(e.n, 0) AS n, m.created_at, coalesce(y.id, 0) AS turn
 		FROM messages m LEFT JOIN events e ON e.message_id = m.id LEFT JOIN turns y ON y.message_id = m.id WHERE m.turn_id = ? AND m.class <> 'draft' ORDER BY m.id`
 	turnCalls = `
-		SELECT c.step, c.role, c.provider, c.model, c.tokens_in, c.tokens_out, c.cost, c.duration, c.error, b.request, b.response
+		SELECT c.step, c.role, c.provider, c.model, c.tokens_in, c.tokens_out, c.cost, c.duration, c.error, c.refused, b.request, b.response
 		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step AND ? = TRUE
 		WHERE c.turn_id = ? ORDER BY c.ordinal`
 	listEvents = `
@@ -179,12 +179,12 @@ func (m *messageRow) message() channels.SessionMessage {
 
 func (t *tx) callViews(turn int64, prompts bool) (views []router.CallView, err error) {
 	var rows []struct {
-		Step, Role, Provider, Model, Error string
-		TokensIn                           int64 `db:"tokens_in"`
-		TokensOut                          int64 `db:"tokens_out"`
-		Cost                               float64
-		Duration                           int64
-		Request, Response                  []byte
+		Step, Role, Provider, Model, Error, Refused string
+		TokensIn                                    int64 `db:"tokens_in"`
+		TokensOut                                   int64 `db:"tokens_out"`
+		Cost                                        float64
+		Duration                                    int64
+		Request, Response                           []byte
 	}
 	if err := t.all(&rows, turnCalls, prompts, turn); err != nil {
 		return nil, err
@@ -193,6 +193,7 @@ func (t *tx) callViews(turn int64, prompts bool) (views []router.CallView, err e
 		v := router.CallView{
 			Step: c.Step, Role: c.Role, Provider: c.Provider, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut,
 			Cost: shownCost(c.Cost), Duration: (time.Duration(c.Duration) * time.Microsecond).String(), Error: c.Error,
+			Refused: c.Refused,
 		}
 		request, err := unpack(c.Request)
 		if err != nil {

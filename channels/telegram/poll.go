@@ -248,7 +248,7 @@ func (p *poller) handIn(ctx context.Context, events []channels.Event) ([]channel
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		p.c.log.WarnContext(ctx, "events not accepted; they are handed in again", "events", len(events), "error", err)
+		p.c.log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
 		if !sleep(ctx, pause) {
 			return nil, ctx.Err()
 		}

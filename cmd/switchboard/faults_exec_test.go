@@ -118,7 +118,14 @@ func (r *rig) tiny(t *testing.T, size string) (dir string) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size+",mode=0700"); err != nil {
+	smallDisk(t, dir, "size="+size+",mode=0700")
+	return dir
+}
+
+// smallDisk mounts a file system in memory at dir.
+func smallDisk(t *testing.T, dir, options string) {
+	t.Helper()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
 		fmt.Fprintf(os.Stderr, "\n*** THE FULL DISK IS NOT TESTED: a small tmpfs needs root: %v ***\n\n", err)
 		if os.Getenv("CI") == "true" {
 			t.Fatal("no tmpfs")
@@ -126,7 +133,6 @@ func (r *rig) tiny(t *testing.T, size string) (dir string) {
 		t.Skip("no tmpfs")
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
-	return dir
 }
 
 // fillDisk writes until nothing fits any more.

@@ -1,6 +1,10 @@
 package main_test
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,7 +24,11 @@ type outage struct {
 // newOutage runs two engines, each behind a proxy of its own if way is not nil.
 func newOutage(t *testing.T, proxies ...**storetest.Proxy) *outage {
 	t.Helper()
-	server := storetest.NewServer(t)
+	return newOutageOn(t, storetest.NewServer(t), proxies...)
+}
+
+func newOutageOn(t *testing.T, server *storetest.Server, proxies ...**storetest.Proxy) *outage {
+	t.Helper()
 	c := newCrash(t, crashSeed(t), func(r *rig) place { return newScriptedPlace(r.platform) }, "workers = 4\n")
 	o := &outage{crash: c, fleet: newFleet(c.rig, server.URL(), "one", "two"), server: server, platform: c.rig.platform}
 	for i, p := range proxies {
@@ -111,6 +119,42 @@ func TestDatabaseStallsForEverybody(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
 	o.halfAMinute(o.server.Freeze, o.server.Thaw)
+}
+
+// The disk of PostgreSQL is full: at first it refuses what needs space, and may end
+// when it cannot write its log.
+//
+// promise: P1.ack-after-commit
+func TestFullDiskOfPostgreSQL(t *testing.T) {
+	t.Parallel()
+	var disk string
+	o := newOutageOn(t, storetest.NewServer(t, func(dir string) {
+		disk = dir
+		smallDisk(t, dir, "size=96m,mode=0777")
+	}))
+	o.load(10, time.Second)
+	ballast := filepath.Join(disk, "ballast")
+	fillDisk(t, ballast)
+	full := func() bool {
+		return slices.ContainsFunc(o.fleet.engines, func(m *member) bool { return strings.Contains(m.log.String(), "full") })
+	}
+	for began := time.Now(); !full() || time.Since(began) < 10*time.Second; {
+		if time.Since(began) > 40*time.Second {
+			t.Fatal("nobody says that the disk is full")
+		}
+		o.load(1, 250*time.Millisecond)
+	}
+	o.server.SwitchLog()
+	o.load(10, 5*time.Second)
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	o.server.Revive()
+	began := time.Now()
+	o.load(5, time.Second)
+	o.settle()
+	t.Logf("all is answered %s after there is space again", time.Since(began).Round(10*time.Millisecond))
+	o.healed()
 }
 
 // The engine that holds the channel is cut off from the database for half a minute:

@@ -159,6 +159,9 @@ func showTurn(w io.Writer, t *router.TurnView, currency string) {
 		if call.Error != "" {
 			fmt.Fprintf(w, "  error: %s\n", call.Error)
 		}
+		if call.Refused != "" {
+			fmt.Fprintf(w, "  refused: %s\n", call.Refused)
+		}
 		if len(call.Request) > 0 {
 			fmt.Fprintf(w, "  request:\n")
 			indent(w, "    ", string(call.Request))

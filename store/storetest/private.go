@@ -48,15 +48,17 @@ done
 `
 
 // NewServer makes a cluster of its own and starts it; both are gone when the test
-// ends. Without the binaries of PostgreSQL the test is skipped, or fails if CI=true.
-func NewServer(t testing.TB) *Server {
+// ends. Each of prepare is given the cluster's folder while that is empty, to mount
+// something there. Without the binaries of PostgreSQL the test is skipped, or fails
+// if CI=true.
+func NewServer(t testing.TB, prepare ...func(dir string)) *Server {
 	t.Helper()
 	bin, err := binaries()
 	if err != nil {
 		unavailable(t, err)
 	}
 	s := &Server{t: t, bin: bin, port: freePort(t)}
-	if err := s.create(); err != nil {
+	if err := s.create(prepare); err != nil {
 		t.Fatalf("PostgreSQL of this test: %v", err)
 	}
 	s.Start()
@@ -64,7 +66,7 @@ func NewServer(t testing.TB) *Server {
 }
 
 // create makes the cluster and its guard.
-func (s *Server) create() (err error) {
+func (s *Server) create(prepare []func(dir string)) (err error) {
 	if s.dir, err = os.MkdirTemp("", "switchboard-pg-"); err != nil {
 		return err
 	}
@@ -98,6 +100,9 @@ func (s *Server) create() (err error) {
 		s.guardPipe.Close()
 		guard.Wait() // its word on how it ended changes nothing
 	})
+	for _, f := range prepare {
+		f(s.dir)
+	}
 	initdb := exec.Command(filepath.Join(s.bin, "initdb"), "-D", filepath.Join(s.dir, "data"),
 		"-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
 	initdb.Dir, initdb.SysProcAttr = s.dir, s.attr()
@@ -178,6 +183,25 @@ func (s *Server) end(signal os.Signal) {
 		s.t.Fatal("PostgreSQL does not end")
 	}
 	s.postgres = nil
+}
+
+// SwitchLog has the server begin a new file of its write-ahead log, which on a full
+// disk ends it. It need not succeed.
+func (s *Server) SwitchLog() {
+	_ = admin(s.URL(), "CREATE TABLE IF NOT EXISTS nothing (); SELECT pg_switch_wal(); DROP TABLE nothing")
+}
+
+// Revive starts the server if it has ended by itself, and does nothing if it runs.
+func (s *Server) Revive() {
+	s.t.Helper()
+	select {
+	case <-s.exited:
+		s.Start()
+	default:
+		if err := ready(s.URL(), filepath.Join(s.dir, "log")); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 }
 
 // Freeze stops every process of the server where it stands: connections stay open,

@@ -119,7 +119,7 @@ func (c *Channel) Run(ctx context.Context, sink channels.Sink) error {
 		receipts, err := sink.Accept(ctx, batch)
 		if err != nil {
 			taken = nil
-			c.log.WarnContext(ctx, "events not accepted, asking for them again", "events", len(batch), "error", err)
+			c.log.WarnContext(ctx, "events not accepted, asking for them again", "error", err)
 			select {
 			case <-ctx.Done():
 				return nil

@@ -251,6 +251,7 @@ CREATE TABLE llm_calls (
 	provider   text NOT NULL DEFAULT '',
 	model      text NOT NULL DEFAULT '',
 	error      text NOT NULL DEFAULT '',
+	refused    text NOT NULL DEFAULT '', -- what was wrong with the answer; empty: it was used
 	tokens_in  bigint NOT NULL DEFAULT 0,
 	tokens_out bigint NOT NULL DEFAULT 0,
 	cached     bigint NOT NULL DEFAULT 0,

@@ -505,12 +505,12 @@ BEGIN
 	END IF;
 
 	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'calls') AS x LOOP
-		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, tokens_in, tokens_out, cached, cost, duration, created_at)
+		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, refused, tokens_in, tokens_out, cached, cost, duration, created_at)
 		VALUES (p_turn, v_x ->> 'step', (SELECT count(*) FROM llm_calls WHERE turn_id = p_turn), v_x ->> 'role', v_x ->> 'provider',
-			v_x ->> 'model', v_x ->> 'error', CAST(v_x ->> 'in' AS bigint), CAST(v_x ->> 'out' AS bigint), CAST(v_x ->> 'cached' AS bigint),
+			v_x ->> 'model', v_x ->> 'error', v_x ->> 'refused', CAST(v_x ->> 'in' AS bigint), CAST(v_x ->> 'out' AS bigint), CAST(v_x ->> 'cached' AS bigint),
 			CAST(v_x ->> 'cost' AS double precision), CAST(v_x ->> 'duration' AS bigint), p_now)
 		ON CONFLICT (turn_id, step) DO UPDATE SET role = excluded.role, provider = excluded.provider, model = excluded.model,
-			error = excluded.error, tokens_in = llm_calls.tokens_in + excluded.tokens_in,
+			error = excluded.error, refused = excluded.refused, tokens_in = llm_calls.tokens_in + excluded.tokens_in,
 			tokens_out = llm_calls.tokens_out + excluded.tokens_out, cached = llm_calls.cached + excluded.cached,
 			cost = llm_calls.cost + excluded.cost, duration = excluded.duration
 		WHERE llm_calls.error <> '';

@@ -253,6 +253,7 @@ CREATE TABLE llm_calls (
 	provider   TEXT NOT NULL DEFAULT '',
 	model      TEXT NOT NULL DEFAULT '',
 	error      TEXT NOT NULL DEFAULT '',
+	refused    TEXT NOT NULL DEFAULT '', -- what was wrong with the answer; empty: it was used
 	tokens_in  INTEGER NOT NULL DEFAULT 0,
 	tokens_out INTEGER NOT NULL DEFAULT 0,
 	cached     INTEGER NOT NULL DEFAULT 0,
