@@ -76,6 +76,20 @@ func (l *line) pressed(entry *Entry, acc *Accepted) (toast string) {
 	return toast
 }
 
+// answered takes the buttons off a part whose question was answered before it was
+// known under which ID the part is shown.
+func (l *line) answered(ctx context.Context, d *Delivery, id channels.MessageID) {
+	if _, ok := l.channel.(channels.Unbuttoner); !ok {
+		return
+	}
+	over, err := l.router.Ledger.Answered(ctx, d.MessageID)
+	if err != nil {
+		l.router.Log.DebugContext(ctx, "buttons stay", "channel", l.name, "conversation_id", d.Conversation.ID, "error", err)
+	} else if over {
+		l.unbutton(d.Conversation, id)
+	}
+}
+
 // unbutton takes the buttons off a message of ours, best effort and in the
 // background: the platform waits for an answer to the press.
 func (l *line) unbutton(conv channels.Conversation, id channels.MessageID) {

@@ -27,7 +27,7 @@ func TestChannelTakenOverUnderARunningAdapter(t *testing.T) {
 	a, b := twins(t)
 	startBoth(a, b)
 	a.platform.Say("c1", "ada", "one")
-	a.await(1)
+	a.settledAs("sent", 1) // so that a has nothing to do by which it would hear of it, and take the channel back first
 	a.bereave("channel")
 	a.until("the other engine has the channel", b.connected)
 	began := time.Now()

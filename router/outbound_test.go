@@ -57,6 +57,41 @@ func TestChoicesAreButtons(t *testing.T) {
 	})
 }
 
+// Somebody presses a button before the ledger knows under which ID it is shown.
+func TestPressBeforeTheSendIsNoted(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Rich, r.script.Buttons = true, true
+		r.agent = asks("Which of these?", "tea", "coffee")
+		r.ledger = func(l router.Ledger) router.Ledger {
+			return lateSettle{l, func(d *router.Delivery) {
+				if len(d.Body.Buttons) > 0 {
+					r.platform.Press("c1", "ada", "coffee")
+					r.until("the choice is taken", func() bool { return len(r.turns()) == 2 })
+				}
+			}}
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "ask")
+		r.until("the choice is answered", func() bool {
+			return slices.Contains(texts(r.platform.Sent()), "re: coffee")
+		})
+		r.until("the buttons are gone", func() bool {
+			return !slices.ContainsFunc(r.platform.Sent(), func(s channelstest.Sent) bool { return len(s.Buttons) > 0 })
+		})
+	})
+}
+
+// lateSettle calls before what is done before a delivery is settled.
+type lateSettle struct {
+	router.Ledger
+	before func(*router.Delivery)
+}
+
+func (l lateSettle) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) (bool, error) {
+	l.before(d)
+	return l.Ledger.Settle(ctx, hold, d, s)
+}
+
 func TestChoicesAreNumbersWhereThereAreNoButtons(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.agent = asks("Which?", "tea", "coffee")

@@ -366,6 +366,9 @@ type Outbox interface {
 	// Settle records what became of a delivery that was begun. More says that the
 	// conversation has deliveries open still, this one among them if it is. ErrFenced.
 	Settle(ctx context.Context, hold Hold, d *Delivery, s Settlement) (more bool, err error)
+	// Answered says that there were choices under a message of ours and none of them
+	// can be made any more.
+	Answered(ctx context.Context, message int64) (bool, error)
 	// Gone notes that conv is closed to us; first says that this was not known. It is
 	// forgotten when something comes from there again.
 	Gone(ctx context.Context, hold Hold, conv channels.ConversationID) (first bool, err error)

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -318,6 +319,9 @@ func (s *sender) settle(ctx context.Context, d *Delivery, settlement Settlement)
 		}
 		l.router.Log.WarnContext(ctx, "a delivery could not be settled, trying again", "channel", l.name, "delivery_id", d.ID, "error", err)
 		sleep(ctx, pause)
+	}
+	if settlement.State == DeliverySent && len(d.Body.Buttons) > 0 {
+		l.answered(ctx, d, cmp.Or(settlement.PlatformID, d.PlatformID))
 	}
 	if settlement.State != DeliverySent && settlement.State != DeliveryPending {
 		l.router.Log.WarnContext(ctx, "delivery not sent", "channel", l.name, "delivery_id", d.ID,

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -26,6 +27,9 @@ const (
 	buttonsOf = `
 		SELECT platform_id FROM deliveries WHERE message_id = ? AND state = 'sent' AND extra LIKE '{"buttons":%'
 		ORDER BY part DESC LIMIT 1`
+	allAnswered = `
+		SELECT 1 FROM actions a WHERE a.message_id = ?
+		AND NOT EXISTS (SELECT 1 FROM actions o WHERE o.message_id = a.message_id AND o.state = 'proposed') LIMIT 1`
 	setAction      = `UPDATE actions SET state = ?, outcome = ?, used_by = ?, used_at = ? WHERE id = ? AND state = 'proposed'`
 	cancelSiblings = `
 		UPDATE actions SET state = 'cancelled', outcome = 'answered', used_at = ?
@@ -131,6 +135,16 @@ func (t *tx) choose(owner int64, row *actionRow, chosen *router.Entry, a *router
 func (t *tx) question(row *actionRow, a *router.Accepted) error {
 	_, err := t.row(buttonsOf, []any{row.MessageID}, &a.Question)
 	return err
+}
+
+// Answered implements router.Outbox.
+func (r *Router) Answered(ctx context.Context, message int64) (over bool, err error) {
+	err = r.db.read(ctx, "look for open choices", func(t *tx) error {
+		var one int
+		over, err = t.row(allAnswered, []any{message}, &one)
+		return err
+	})
+	return over, err
 }
 
 // action finds the action that an entry means; nil: none.
