@@ -260,7 +260,7 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted, stops 
 		line.moved(entry.Event.Former, entry.Event.Conversation.ID)
 	}
 	queued := entry.Class == ClassTurn && !acc.Busy && !acc.Told && acc.Action == "" // there is nothing to send yet
-	if !acc.Duplicate && (!queued || line.reader != nil) {
+	if !acc.Duplicate && !unanswered(entry.Class) && (!queued || line.reader != nil) {
 		line.committed(entry.Event.Conversation.ID)
 	}
 	receipt := acc.Receipt
@@ -271,6 +271,12 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted, stops 
 		line.unbutton(entry.Event.Conversation, acc.Question)
 	}
 	return receipt
+}
+
+// unanswered says that a message of that class brings nothing that is sent or read: a
+// flood of them costs its own row each and no look at what is to be sent.
+func unanswered(c Class) bool {
+	return c == ClassStranger || c == ClassOverheard || c == ClassRejected
 }
 
 // causeOf says why an entry that stops a turn does so.

@@ -2,12 +2,17 @@ package router_test
 
 import (
 	"bytes"
+	"context"
+	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
 	"switchboard/store/storetest"
 )
 
@@ -76,4 +81,37 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 	if sent := r.platform.Sent(); len(sent) != 0 {
 		t.Errorf("a stranger reads %+v", sent)
 	}
+}
+
+// A message that nobody answers is no reason to look for something to send: a flood of
+// strangers would be a flood of looks.
+func TestStrangersCauseNoLook(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		looks := looking{of: new(atomic.Int32)}
+		r.ledger = func(l router.Ledger) router.Ledger { looks.Ledger = l; return looks }
+		r.start()
+		for i := range 50 {
+			r.platform.Say(fmt.Sprint("cs", i), fmt.Sprint("s", i), "buy this")
+		}
+		r.platform.Say("c1", "ada", "hello")
+		r.await(1)
+		r.until("all is taken in", func() bool { return r.platform.Pending() == 0 })
+		r.settledAs("sent", 1)
+		if n := looks.of.Load(); n != 0 {
+			t.Errorf("%d looks for something to send to strangers", n)
+		}
+	})
+}
+
+// A looking ledger counts the looks at conversations of strangers.
+type looking struct {
+	router.Ledger
+	of *atomic.Int32
+}
+
+func (l looking) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+	if strings.HasPrefix(string(conv), "cs") {
+		l.of.Add(1)
+	}
+	return l.Ledger.Begin(ctx, hold, conv)
 }

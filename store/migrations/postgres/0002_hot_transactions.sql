@@ -459,19 +459,101 @@ BEGIN
 	RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'cancel', v_cancel);
 END $$;
 
+-- sb_keep stores entries p_first to p_last of a batch, which are all of people who are not served, or overheard: what
+-- sb_accept_one does with each, in as few statements for hundreds as for one. It is the way of a flood.
+CREATE FUNCTION sb_keep(p_entries jsonb, p_first bigint, p_last bigint, p_now bigint) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	v_first jsonb;
+	v_fresh bigint[];
+	v_out jsonb;
+BEGIN
+	-- Where each key comes first, by name: a join of lists whose length nobody can guess would compare all with all.
+	SELECT jsonb_object_agg(y.key, y.i) INTO v_first
+	FROM (
+		SELECT DISTINCT ON (x.key) x.key, x.i FROM ROWS FROM (jsonb_to_recordset(p_entries) AS (key text)) WITH ORDINALITY AS x (key, i)
+		WHERE x.i BETWEEN p_first AND p_last ORDER BY x.key, x.i
+	) AS y;
+	WITH fresh AS (
+		INSERT INTO event_keys (key, expires_at)
+		SELECT decode(x.key, 'base64'), x.key_expires
+		FROM ROWS FROM (jsonb_to_recordset(p_entries) AS (key text, key_expires bigint)) WITH ORDINALITY AS x (key, key_expires, i)
+		WHERE x.i BETWEEN p_first AND p_last AND CAST(v_first ->> x.key AS bigint) = x.i
+		ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at WHERE event_keys.expires_at <= p_now
+		RETURNING key
+	)
+	SELECT coalesce(array_agg(CAST(v_first ->> encode(key, 'base64') AS bigint)), '{}') INTO v_fresh FROM fresh;
+
+	INSERT INTO conversations (channel, conversation, kind, place, title, created_at)
+	SELECT DISTINCT ON (x.channel, x.conversation) x.channel, x.conversation, x.kind, x.place, x.title, p_now
+	FROM ROWS FROM (jsonb_to_recordset(p_entries) AS (channel text, conversation text, kind text, place text, title text))
+		WITH ORDINALITY AS x (channel, conversation, kind, place, title, i)
+	WHERE x.i = ANY (v_fresh)
+	AND NOT EXISTS (SELECT 1 FROM conversations c WHERE c.channel = x.channel AND c.conversation = x.conversation)
+	AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.channel = x.channel AND m.former = x.conversation)
+	ORDER BY x.channel, x.conversation, x.title = '', x.i DESC
+	ON CONFLICT (channel, conversation) DO NOTHING;
+	UPDATE conversations c SET kind = y.kind, place = y.place, title = coalesce(nullif(y.title, ''), c.title), gone_at = 0, gone_told = FALSE
+	FROM (
+		SELECT DISTINCT ON (x.channel, x.conversation) x.channel, x.conversation, x.kind, x.place, x.title
+		FROM ROWS FROM (jsonb_to_recordset(p_entries) AS (channel text, conversation text, kind text, place text, title text))
+			WITH ORDINALITY AS x (channel, conversation, kind, place, title, i)
+		WHERE x.i = ANY (v_fresh) ORDER BY x.channel, x.conversation, x.title = '', x.i DESC
+	) AS y
+	WHERE c.channel = y.channel AND c.conversation = y.conversation
+	AND (c.kind <> y.kind OR c.place <> y.place OR (y.title <> '' AND c.title <> y.title) OR c.gone_at <> 0 OR c.gone_told);
+
+	WITH kept AS (
+		SELECT nextval('messages_id_seq') AS id, x.*
+		FROM ROWS FROM (jsonb_to_recordset(p_entries) AS (channel text, conversation text, class text, origin text, person text, author text,
+			identity text, rule text, platform_id text, reply_to text, text text, quote text, forwarded boolean, forwarded_from text, taint text,
+			happened_at bigint, attachments jsonb)) WITH ORDINALITY AS x (channel, conversation, class, origin, person, author, identity, rule,
+			platform_id, reply_to, text, quote, forwarded, forwarded_from, taint, happened_at, attachments, i)
+		WHERE x.i = ANY (v_fresh)
+	), stored AS (
+		INSERT INTO messages (id, conversation_id, direction, class, origin, person, author, identity, rule, platform_id, reply_to, text, quote,
+			forwarded, forwarded_from, taint, attachments, happened_at, created_at)
+		SELECT k.id, coalesce(c.id, m.conversation_id), 'in', k.class, k.origin, k.person, k.author, k.identity, k.rule, k.platform_id, k.reply_to, k.text,
+			k.quote, k.forwarded, k.forwarded_from, k.taint, jsonb_array_length(k.attachments), k.happened_at, p_now
+		FROM kept k LEFT JOIN conversations c ON c.channel = k.channel AND c.conversation = k.conversation
+		LEFT JOIN moved m ON c.id IS NULL AND m.channel = k.channel AND m.former = k.conversation
+	), files AS (
+		INSERT INTO attachments (message_id, position, platform_id, kind, name, type, size, taint, created_at, used_at)
+		SELECT k.id, n - 1, a ->> 'id', a ->> 'kind', a ->> 'name', a ->> 'type', CAST(a ->> 'size' AS bigint), a ->> 'taint', p_now, p_now
+		FROM kept k, jsonb_array_elements(k.attachments) WITH ORDINALITY AS y (a, n)
+	)
+	SELECT jsonb_agg(CASE WHEN k.id IS NULL THEN '{"duplicate":true}' ELSE jsonb_build_object('message', k.id) END ORDER BY n)
+	INTO v_out FROM generate_series(p_first, p_last) AS n LEFT JOIN kept k ON k.i = n;
+	RETURN v_out;
+END $$;
+
 CREATE FUNCTION sb_accept(p_owner bigint, p_now bigint, p_entries jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_entry jsonb;
+	v_i bigint;
+	v_kept bigint; -- since which entry all are of those not served
 	v_out jsonb := '[]';
 BEGIN
-	IF jsonb_array_length(p_entries) > 1 THEN -- in one order, as everybody who locks several sessions
-		PERFORM 1 FROM sessions WHERE id IN (SELECT s.id FROM jsonb_array_elements(p_entries) AS x
-			JOIN conversations c ON c.channel = x ->> 'channel' AND c.conversation = x ->> 'conversation' JOIN sessions s ON s.conversation_id = c.id)
-		ORDER BY id FOR UPDATE;
+	IF jsonb_array_length(p_entries) = 1 THEN
+		RETURN jsonb_build_array(sb_accept_one(p_owner, p_entries -> 0, p_now));
 	END IF;
-	FOR v_entry IN SELECT x FROM jsonb_array_elements(p_entries) AS x LOOP
+	-- In one order, as everybody who locks several sessions.
+	PERFORM 1 FROM sessions WHERE id IN (SELECT s.id FROM jsonb_array_elements(p_entries) AS x
+		JOIN conversations c ON c.channel = x ->> 'channel' AND c.conversation = x ->> 'conversation' JOIN sessions s ON s.conversation_id = c.id)
+	ORDER BY id FOR UPDATE;
+	FOR v_entry, v_i IN SELECT x, i FROM jsonb_array_elements(p_entries) WITH ORDINALITY AS y (x, i) LOOP
+		IF v_entry ->> 'class' IN ('stranger', 'overheard') THEN
+			v_kept := coalesce(v_kept, v_i);
+			CONTINUE;
+		END IF;
+		IF v_kept IS NOT NULL THEN
+			v_out := v_out || sb_keep(p_entries, v_kept, v_i - 1, p_now);
+			v_kept := NULL;
+		END IF;
 		v_out := v_out || jsonb_build_array(sb_accept_one(p_owner, v_entry, p_now));
 	END LOOP;
+	IF v_kept IS NOT NULL THEN
+		v_out := v_out || sb_keep(p_entries, v_kept, jsonb_array_length(p_entries), p_now);
+	END IF;
 	RETURN v_out;
 END $$;
 
@@ -699,8 +781,8 @@ END $$;
 -- What these read hardly depends on their arguments: plans are made once a connection, and not five times and more. They may
 -- be made when there is next to nothing in the tables, and are kept for a minute or more after: none may read a whole table, or a
 -- whole session for its latest rows.
-ALTER FUNCTION sb_accept SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
-ALTER FUNCTION sb_claim SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
-ALTER FUNCTION sb_steps SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
-ALTER FUNCTION sb_begin SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
-ALTER FUNCTION sb_settles SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off;
+ALTER FUNCTION sb_accept SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off;
+ALTER FUNCTION sb_claim SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off;
+ALTER FUNCTION sb_steps SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off;
+ALTER FUNCTION sb_begin SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off;
+ALTER FUNCTION sb_settles SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off;
