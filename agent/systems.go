@@ -1,7 +1,8 @@
 package agent
 
 import (
-	"strings"
+	"bytes"
+	"slices"
 	"sync"
 
 	"switchboard/agent/tools"
@@ -14,30 +15,36 @@ const maxSystems = 64
 // was offered: making it takes longer than all the rest of a prompt.
 type systems struct {
 	mu   sync.Mutex
-	made map[string]string
+	made []system
 }
 
-// of returns what render made of these tools before, or makes it.
+type system struct {
+	exec    bool
+	effect  tools.Effect // of exec
+	offered []tools.Tool
+	text    string
+}
+
+// of returns what render made of these tools before, or makes it. The tools are nearly
+// always the very same values, and to compare those costs nothing.
 func (s *systems) of(exec bool, effect tools.Effect, offered []tools.Tool, render func() string) string {
-	var key strings.Builder
-	if exec {
-		key.WriteString(string(effect))
-	}
-	for _, tool := range offered {
-		for _, text := range []string{tool.Name, string(tool.Effect), tool.Summary, tool.Page, string(tool.Schema)} {
-			key.WriteByte(0)
-			key.WriteString(text)
-		}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if text, ok := s.made[key.String()]; ok {
-		return text
+	for i := range s.made {
+		m := &s.made[i]
+		if m.exec == exec && (!exec || m.effect == effect) && slices.EqualFunc(m.offered, offered, reads) {
+			return m.text
+		}
 	}
-	if s.made == nil || len(s.made) == maxSystems {
-		s.made = map[string]string{}
+	if len(s.made) == maxSystems {
+		s.made = nil
 	}
 	text := render()
-	s.made[key.String()] = text
+	s.made = append(s.made, system{exec, effect, slices.Clone(offered), text})
 	return text
+}
+
+// reads says that two tools read the same to the planner.
+func reads(a, b tools.Tool) bool {
+	return a.Name == b.Name && a.Effect == b.Effect && a.Summary == b.Summary && a.Page == b.Page && bytes.Equal(a.Schema, b.Schema)
 }

@@ -56,23 +56,32 @@ func checkKept(t formatFatal, markdown string, bodies []channels.Body) {
 // promise: P8.never-unparsable
 func TestFormatIsNeverRefused(t *testing.T) {
 	t.Parallel()
+	for _, markdown := range []string{"**bold `code` bold**", "~~*a `b` c*~~ **`d`**", "> **a\n> `b`**\n> ```\n> c\n> ```\n", "[a `b` **c**](https://x.test/)"} {
+		for _, limit := range []int{4096, 20, 7} {
+			checkTaken(t, markdown, limit)
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
-		markdown := anyMarkdown().Draw(t, "markdown")
-		limit := rapid.SampledFrom([]int{4096, 4096, 200, 64, 20, 7}).Draw(t, "limit")
-		bodies := formatted(markdown, limit)
-		checkFormat(t, bodies, limit)
-		if limit >= 200 {
-			checkKept(t, markdown, bodies)
-		}
-		for i, b := range bodies {
-			const again = "(repeated) "
-			marked := mark(b, again)
-			checkFormat(t, []channels.Body{marked}, limit+len(again))
-			if marked.Text != again+b.Text || (marked.Rich == nil) != (b.Rich == nil) {
-				t.Fatalf("part %d is marked as %+v", i, marked)
-			}
-		}
+		checkTaken(t, anyMarkdown().Draw(t, "markdown"), rapid.SampledFrom([]int{4096, 4096, 200, 64, 20, 7}).Draw(t, "limit"))
 	})
+}
+
+// checkTaken holds that the platform takes every part as it is, and as a repeat.
+func checkTaken(t formatFatal, markdown string, limit int) {
+	t.Helper()
+	bodies := formatted(markdown, limit)
+	checkFormat(t, bodies, limit)
+	if limit >= 200 {
+		checkKept(t, markdown, bodies)
+	}
+	for i, b := range bodies {
+		const again = "(repeated) "
+		marked := mark(b, again)
+		checkFormat(t, []channels.Body{marked}, limit+len(again))
+		if marked.Text != again+b.Text || (marked.Rich == nil) != (b.Rich == nil) {
+			t.Fatalf("part %d is marked as %+v", i, marked)
+		}
+	}
 }
 
 // promise: P8.one-tree

@@ -17,6 +17,7 @@ import (
 	"switchboard/configs"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/storetest"
 )
 
 // The figures of docs/performance.md: the whole program in one process, on the
@@ -27,9 +28,19 @@ func BenchmarkOneUser(b *testing.B)         { benchUsers(b, 1) }
 func BenchmarkFiftyUsers(b *testing.B)      { benchUsers(b, 50) }
 func BenchmarkTwoHundredUsers(b *testing.B) { benchUsers(b, 200) }
 
-// benchUsers lets users write b.N messages in all, each waiting for the answer to
-// the one before.
 func benchUsers(b *testing.B, users int) {
+	eachDatabase(b, func(b *testing.B, url string) { benchUsersOn(b, url, users) })
+}
+
+// eachDatabase gives f the address of an empty database; that of SQLite is empty.
+func eachDatabase(b *testing.B, f func(b *testing.B, url string)) {
+	b.Run("sqlite", func(b *testing.B) { f(b, "") })
+	b.Run("postgres", func(b *testing.B) { f(b, storetest.PostgresURL(b)) })
+}
+
+// benchUsersOn lets users write b.N messages in all, each waiting for the answer to
+// the one before.
+func benchUsersOn(b *testing.B, url string, users int) {
 	platform := channelstest.NewPlatform()
 	answered := make([]chan struct{}, users)
 	for i := range answered {
@@ -42,7 +53,7 @@ func benchUsers(b *testing.B, users int) {
 		}
 		return channelstest.Fault{}
 	})
-	e := benchEngine(b, "", users, channelstest.Scripted("play", platform, scripted.DefaultConfig()))
+	e := benchEngine(b, url, users, channelstest.Scripted("play", platform, scripted.DefaultConfig()))
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	db := e.db

@@ -10,15 +10,13 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/store/storetest"
 )
 
 // BenchmarkAcceptUnderFlood tells b.N events of strangers, 5,000 a second, while two
 // people have a conversation: how long one commit of what came takes, how long an event
 // waits until it is stored, and how long the two wait for their answers.
 func BenchmarkAcceptUnderFlood(b *testing.B) {
-	b.Run("sqlite", func(b *testing.B) { benchFlood(b, "") })
-	b.Run("postgres", func(b *testing.B) { benchFlood(b, storetest.PostgresURL(b)) })
+	eachDatabase(b, benchFlood)
 }
 
 func benchFlood(b *testing.B, url string) {
