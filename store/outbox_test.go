@@ -147,6 +147,7 @@ func TestDeliveryComesBackLater(t *testing.T) {
 }
 
 // promise: P2.unknown-honest
+// promise: L.fence
 func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
