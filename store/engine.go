@@ -234,13 +234,10 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.lose()
 	var err error
 	if e.id != 0 {
-		err = e.db.write(ctx, full, "end engine", func(t *tx) error {
-			if _, err := t.exec(freeOwned, e.id); err != nil {
-				return err
-			}
-			_, err := t.exec(endOwner, t.now, e.id)
-			return err
-		})
+		err = e.end(ctx)
+		for try := 0; errors.Is(err, ErrUnavailable) && try < 2 && ctx.Err() == nil; try++ {
+			err = e.end(ctx) // the answer was lost, and to end twice is to end
+		}
 	}
 	if err == nil {
 		e.db.wakeAll(ctx)
@@ -252,4 +249,15 @@ func (e *Engine) Close(ctx context.Context) error {
 		return fmt.Errorf("engine %d: %w", e.id, err)
 	}
 	return nil
+}
+
+// end ends the owner's row and gives its leases back.
+func (e *Engine) end(ctx context.Context) error {
+	return e.db.write(ctx, full, "end engine", func(t *tx) error {
+		if _, err := t.exec(freeOwned, e.id); err != nil {
+			return err
+		}
+		_, err := t.exec(endOwner, t.now, e.id)
+		return err
+	})
 }

@@ -71,7 +71,8 @@ func (db *DB) Close() error {
 	if db.lite != nil {
 		return db.lite.close()
 	}
-	return db.pg.close()
+	db.pg.close()
+	return nil
 }
 
 // Kind is "sqlite" or "postgres".

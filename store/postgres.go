@@ -55,17 +55,20 @@ func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres,
 		return nil, err
 	}
 	if p.relaxed, err = postgresPool(raw, "off", dialer); err != nil {
-		return nil, errors.Join(err, p.durable.Close())
+		_ = p.durable.Close() // it made no connection yet
+		return nil, err
 	}
 	if p.own, err = postgresPool(raw, "on", &patientDialer{patience: ownPatience}); err != nil {
-		return nil, errors.Join(err, p.durable.Close(), p.relaxed.Close())
+		_, _ = p.durable.Close(), p.relaxed.Close()
+		return nil, err
 	}
 	p.own.SetMaxOpenConns(ownSize)
 	p.own.SetMaxIdleConns(1) // the second try is not to find one that hangs as well
 	p.steps = map[durability]*joint{full: newJoint(p, full, callSteps), rides: newJoint(p, rides, callSteps)}
 	p.settles = newJoint(p, rides, callSettle)
 	if err := p.durable.PingContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("PostgreSQL: %w", explain(err)), p.close())
+		p.close()
+		return nil, fmt.Errorf("PostgreSQL: %w", explain(err))
 	}
 	return p, nil
 }
@@ -126,8 +129,12 @@ func (p *postgres) noticed(err error) error {
 	return err
 }
 
-func (p *postgres) close() error {
-	return errors.Join(p.durable.Close(), p.relaxed.Close(), p.own.Close())
+// close ends the pools. Nothing is under way then, and that a connection which died
+// meanwhile cannot be told so is no failure.
+func (p *postgres) close() {
+	for _, pool := range []*sqlx.DB{p.durable, p.relaxed, p.own} {
+		_ = pool.Close()
+	}
 }
 
 func (p *postgres) pool(mode durability) *sqlx.DB {

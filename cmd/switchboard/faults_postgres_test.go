@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -187,4 +188,34 @@ func TestDatabaseStallsForOneEngine(t *testing.T) {
 		m.mustLive()
 	}
 	o.fleet.stop()
+}
+
+// Connections that nobody uses have died unnoticed when an engine is told to stop: that
+// is no failure, and what it had is given back.
+//
+// promise: L.shutdown
+func TestStopAfterConnectionsWereCut(t *testing.T) {
+	t.Parallel()
+	server := storetest.NewServer(t)
+	way := storetest.NewProxy(t, server.Addr())
+	f := newFleet(newRig(t, []string{"u1", "u2", "u3", "u4"}, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"), server.URL(), "one")
+	f.engines[0].env = append(f.engines[0].env, "SWITCHBOARD_STORE__URL="+server.URLAt(way.Addr()))
+	f.model.Handle(echo)
+	for round := range 5 {
+		f.up()
+		for n := range 40 { // at once, so that there are many connections
+			user := fmt.Sprintf("u%d", 1+n%4)
+			f.platform.Say("c"+user, user, fmt.Sprint("round ", round, ", ", n))
+		}
+		f.await("all is answered", 30*time.Second, func() bool { return len(f.platform.Sent()) == 40*(round+1) })
+		f.noted()
+		way.Cut()
+		f.stop()
+		if n := f.count("SELECT count(*) FROM owners WHERE state = 'alive'"); n != 0 {
+			t.Errorf("%d owners are alive after the stop", n)
+		}
+		if n := f.count("SELECT count(*) FROM leases WHERE owner IS NOT NULL"); n != 0 {
+			t.Errorf("%d leases are held after the stop", n)
+		}
+	}
 }
