@@ -21,15 +21,17 @@ func (h *house) opens(ref router.TurnRef, hold router.Hold, conv channels.Conver
 }
 
 // begunAs checks that d is what Begin would have returned of a fresh part: the row is
-// taken back, and begun once more.
-func (h *house) begunAs(hold router.Hold, d *router.Delivery) {
+// taken back, and begun once more, which is returned.
+func (h *house) begunAs(hold router.Hold, d *router.Delivery) *router.Delivery {
 	h.Helper()
 	h.settle(hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true})
 	again := h.begin(hold, d.Conversation.ID)
+	begun := *again
 	again.FirstTry, again.LastTry = d.FirstTry, d.LastTry
 	if !reflect.DeepEqual(d, again) || d.FirstTry.IsZero() || d.Tries != 1 {
 		h.Errorf("begun with the commit: %+v\nbegun after it:        %+v", d, again)
 	}
+	return &begun
 }
 
 // promise: P2.row-before-send
@@ -42,7 +44,7 @@ func TestCommitBeginsWhatItStores(t *testing.T) {
 		if d == nil || d.State != router.DeliverySending || d.Body.Text != "found1" || len(d.Body.Buttons) != 1 || d.Last {
 			t.Fatalf("%+v", d)
 		}
-		h.begunAs(hold, d)
+		d = h.begunAs(hold, d)
 		h.settle(hold, d, router.Settlement{State: router.DeliverySent})
 		if d = h.begin(hold, "c"); d == nil || d.Body.Text != "found2" || d.Tries != 1 {
 			t.Errorf("the second part: %+v", d)

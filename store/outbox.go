@@ -30,7 +30,8 @@ const (
 		WHERE id = ?`
 	setUnknown = `UPDATE deliveries SET state = 'unknown', outcome = 'result_lost', updated_at = ? WHERE id = ?`
 	// settleOne: a free try leaves no trace, so that a pause of the channel does
-	// not age its heads.
+	// not age its heads. It is about one try: a statement that was held up on its way
+	// must not settle the next one.
 	settleOne = `
 		UPDATE deliveries SET state = ?, settled = ?, outcome = ?, detail = ?, updated_at = ?,
 			platform_id = CASE WHEN ? THEN '' WHEN ? = '' THEN platform_id ELSE ? END,
@@ -39,8 +40,11 @@ const (
 			extra = CASE WHEN ? THEN ? ELSE extra END,
 			first_try = CASE WHEN ? AND tries <= 1 THEN 0 ELSE first_try END,
 			tries = CASE WHEN ? AND tries > 0 THEN tries - 1 ELSE tries END
-		WHERE id = ? AND state = ? AND settled = FALSE
+		WHERE id = ? AND state = ? AND last_try = ? AND settled = FALSE
 		RETURNING message_id, conversation_id, channel, part`
+	// settledSo: by this very settlement, whose answer was lost.
+	settledSo = `
+		SELECT conversation_id, channel FROM deliveries WHERE id = ? AND state = ? AND last_try = ? AND settled = ?`
 	anyOpen   = `SELECT 1 FROM deliveries WHERE channel = ? AND conversation_id = ? AND settled = FALSE LIMIT 1`
 	deadLater = `
 		UPDATE deliveries SET state = 'dead', settled = TRUE, outcome = 'earlier_part_dead', updated_at = ?
@@ -217,6 +221,22 @@ func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Deliver
 	return more, err
 }
 
+// settled is settle where there is nothing to settle: it was done before, or it is
+// somebody else's.
+func (t *tx) settled(d *router.Delivery, s *router.Settlement) (more bool, err error) {
+	var conversation int64
+	var channel string
+	found, err := t.row(settledSo, []any{d.ID, string(s.State), micros(d.LastTry), settles(s)}, &conversation, &channel)
+	if err != nil || !settles(s) && found {
+		return true, err
+	}
+	if !found {
+		return false, router.ErrFenced
+	}
+	var one int
+	return t.row(anyOpen, []any{channel, conversation}, &one)
+}
+
 // settles says whether the delivery blocks its conversation no longer.
 func settles(s *router.Settlement) bool {
 	return s.State != router.DeliveryPending && (s.State != router.DeliveryUnknown || s.Final)
@@ -234,13 +254,13 @@ func (t *tx) settle(d *router.Delivery, s *router.Settlement) (more bool, err er
 	var part int
 	found, err := t.row(settleOne, []any{
 		string(s.State), settles(s), clean(s.Outcome), clean(s.Detail), t.now, s.Unedit, platform, platform, micros(s.NextAt), s.Repeated,
-		text, s.Body != nil, rich, s.Body != nil, extra, free, free, d.ID, string(d.State),
+		text, s.Body != nil, rich, s.Body != nil, extra, free, free, d.ID, string(d.State), micros(d.LastTry),
 	}, &message, &conversation, &channel, &part)
 	if err != nil {
 		return false, err
 	}
 	if !found {
-		return false, router.ErrFenced // settled by somebody else
+		return t.settled(d, s)
 	}
 	switch {
 	case s.State == router.DeliveryDead:

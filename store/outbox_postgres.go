@@ -39,6 +39,7 @@ type (
 		Fence        int64    `json:"fence"`
 		Now          int64    `json:"now"`
 		ID           int64    `json:"id"`
+		LastTry      int64    `json:"last_try"`
 		Was          string   `json:"was"`
 		State        string   `json:"state"`
 		Settled      bool     `json:"settled"`
@@ -96,7 +97,7 @@ func (g *begunArg) delivery(channel string, conv channels.ConversationID) (*rout
 func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delivery, s *router.Settlement) (more bool, err error) {
 	arg := settleArg{
 		Channel: clean(hold.Channel), Fence: hold.Fence, Now: db.now().UnixMicro(),
-		ID: d.ID, Was: string(d.State), State: string(s.State), Settled: settles(s), Outcome: clean(s.Outcome), Detail: clean(s.Detail),
+		ID: d.ID, LastTry: micros(d.LastTry), Was: string(d.State), State: string(s.State), Settled: settles(s), Outcome: clean(s.Outcome), Detail: clean(s.Detail),
 		PlatformID: clean(string(s.PlatformID)), NextAt: micros(s.NextAt), Repeated: s.Repeated, Unedit: s.Unedit,
 		Free: s.FreeTry && s.State == router.DeliveryPending, Conversation: s.Conversation,
 	}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -63,17 +65,29 @@ func (c *patientConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
+// errHungUp: the server ended the connection before anything was sent, so that what was
+// to be sent may go over another.
+var errHungUp = errors.New("the server has ended this connection")
+
 // Write implements net.Conn: from now on an answer is owed.
 func (c *patientConn) Write(b []byte) (int, error) {
+	if hungUp(c.Conn) {
+		return 0, errHungUp
+	}
 	if err := c.until(c.owed()); err != nil {
 		return 0, err
 	}
 	return c.Conn.Write(b)
 }
 
-// Read implements net.Conn.
+// Read implements net.Conn. The driver takes the end of a connection as a sign that
+// nothing was done of what it sent, and database/sql then does it again in silence; but
+// the answer may be what was lost. So it is told of a broken connection instead.
 func (c *patientConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
+	if err == io.EOF { //nolint:errorlint // nobody wraps it here
+		err = &net.OpError{Op: "read", Net: c.RemoteAddr().Network(), Addr: c.RemoteAddr(), Err: io.ErrUnexpectedEOF}
+	}
 	if err == nil {
 		next := time.Time{}
 		if !c.d.listens {

@@ -177,7 +177,8 @@ func (p *postgres) detached(ctx context.Context, mode durability, fn func(contex
 	}
 }
 
-// retried runs fn again when PostgreSQL asks for it.
+// retried runs fn again when PostgreSQL asks for it, or refuses what another did at the
+// same time.
 func retried(ctx context.Context, conn *sqlx.Conn, fn func(context.Context, *sqlx.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -201,8 +202,18 @@ func retried(ctx context.Context, conn *sqlx.Conn, fn func(context.Context, *sql
 // again says that PostgreSQL rolled a transaction back for no fault of its own.
 func again(err error) bool {
 	pe, ok := errors.AsType[*pq.Error](err)
-	// A foreign key fails where a conversation was merged into another meanwhile.
-	return ok && (pe.Code == "40001" || pe.Code == "40P01" || pe.Code == "23503")
+	if !ok {
+		return false
+	}
+	switch pe.Code {
+	case "40001", "40P01":
+		return true
+	case "23503", "23502": // it was merged into another meanwhile, and is gone
+		return pe.Code == "23503" || pe.Column == "conversation_id"
+	case "23505": // two made it, or moved to it, at once
+		return pe.Table == "conversations" || pe.Table == "moved"
+	}
+	return false
 }
 
 func ignoreDone(err error) error {

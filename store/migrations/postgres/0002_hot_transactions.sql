@@ -481,7 +481,7 @@ BEGIN
 		ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at WHERE event_keys.expires_at <= p_now
 		RETURNING key
 	)
-	SELECT coalesce(array_agg(CAST(v_first ->> encode(key, 'base64') AS bigint)), '{}') INTO v_fresh FROM fresh;
+	SELECT coalesce(array_agg(CAST(v_first ->> translate(encode(key, 'base64'), E'\n', '') AS bigint)), '{}') INTO v_fresh FROM fresh;
 
 	INSERT INTO conversations (channel, conversation, kind, place, title, created_at)
 	SELECT DISTINCT ON (x.channel, x.conversation) x.channel, x.conversation, x.kind, x.place, x.title, p_now
@@ -747,10 +747,15 @@ BEGIN
 		extra = CASE WHEN v_body THEN s -> 'body' ->> 'extra' ELSE extra END,
 		first_try = CASE WHEN v_free AND tries <= 1 THEN 0 ELSE first_try END,
 		tries = CASE WHEN v_free AND tries > 0 THEN tries - 1 ELSE tries END
-	WHERE id = CAST(s ->> 'id' AS bigint) AND state = s ->> 'was' AND settled = FALSE
+	WHERE id = CAST(s ->> 'id' AS bigint) AND state = s ->> 'was' AND last_try = CAST(s ->> 'last_try' AS bigint) AND settled = FALSE
 	RETURNING * INTO v_d;
-	IF NOT FOUND THEN
-		RETURN '{}';
+	IF NOT FOUND THEN -- the answer may have been lost, and this is the second time
+		SELECT * INTO v_d FROM deliveries WHERE id = CAST(s ->> 'id' AS bigint) AND state = s ->> 'state'
+		AND last_try = CAST(s ->> 'last_try' AS bigint) AND settled = CAST(s ->> 'settled' AS boolean);
+		IF NOT FOUND THEN
+			RETURN '{}';
+		END IF;
+		s := s || '{"state":"","event":""}';
 	END IF;
 	IF s ->> 'state' = 'dead' THEN
 		UPDATE deliveries SET state = 'dead', settled = TRUE, outcome = 'earlier_part_dead', updated_at = p_now
