@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 
@@ -59,6 +61,9 @@ func (q reading) exec(string, ...any) (sql.Result, error) {
 
 func (q reading) query(query string, args ...any) (rows, error) {
 	r, err := q.run(query, args)
+	if errors.Is(err, io.ErrUnexpectedEOF) { // the connection ended; what only reads may be asked again
+		r, err = q.run(query, args)
+	}
 	if err != nil {
 		return nil, err
 	}
