@@ -63,7 +63,7 @@ func (l *leased) ask(turn int64) {
 // lease is free is not known.
 func (l *leased) leave(ref TurnRef) {
 	l.mu.Lock()
-	l.left[ref.SessionID] = ref.Fence
+	l.left[ref.SessionID] = max(l.left[ref.SessionID], ref.Fence)
 	l.mu.Unlock()
 	l.soon()
 }
@@ -85,9 +85,7 @@ func (l *leased) again(asked map[int64]bool, left map[int64]int64) {
 		l.asked[turn] = true
 	}
 	for session, fence := range left {
-		if l.left[session] < fence {
-			l.left[session] = fence
-		}
+		l.left[session] = max(l.left[session], fence)
 	}
 }
 
@@ -150,7 +148,7 @@ func (r *Router) compareLeases(ctx context.Context) error {
 		was, known := r.leased.lost[session]
 		switch {
 		case known && was.fence == ref.Fence && now.Sub(was.since) >= heldEvery:
-			r.running.stop(ref.TurnID, agent.ErrHandBack)
+			r.running.lost(ref)
 		case known && was.fence == ref.Fence:
 			lost[session] = was
 		default:

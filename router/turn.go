@@ -191,18 +191,26 @@ func (r *Router) giveBack(ref TurnRef) {
 // runTurn brings one turn to its end, or gives its session back. It returns the
 // session's next turn, already claimed, if there is one.
 func (r *Router) runTurn(c Claimed) *Claimed {
-	r.running.add(c.TurnRef)
-	defer r.running.remove(c.TurnID)
+	next, ended := r.runToEnd(c)
+	if !ended { // and runs here no more: before the answer is heard it may be claimed again
+		r.handOver(c.TurnRef)
+	}
+	return next
+}
+
+// runToEnd tries a turn until it is ended, or is not to be ended here.
+func (r *Router) runToEnd(c Claimed) (next *Claimed, ended bool) {
+	run := r.running.add(r.work, c.TurnRef)
+	defer r.running.remove(run)
 
 	faults := 0
 	for tries := 1; ; tries++ {
-		next, err := r.tryTurn(&c, faults >= maxFaults)
+		next, err := r.tryTurn(run, &c, faults >= maxFaults)
 		switch {
 		case err == nil:
-			return next
-		case errors.Is(err, agent.ErrHandBack) || r.work.Err() != nil:
-			r.handOver(c.TurnRef)
-			return nil
+			return next, true
+		case errors.Is(err, agent.ErrHandBack) || run.ctx.Err() != nil:
+			return nil, false
 		case errors.Is(err, errBroken):
 			faults++
 		case errors.Is(err, agent.ErrRestart):
@@ -211,7 +219,7 @@ func (r *Router) runTurn(c Claimed) *Claimed {
 			continue
 		}
 		r.Log.ErrorContext(r.work, "a turn broke off", "turn_id", c.TurnID, "tries", tries, "error", err)
-		sleep(r.work, min(time.Second<<min(tries-1, 6), time.Minute))
+		sleep(run.ctx, min(time.Second<<min(tries-1, 6), time.Minute))
 	}
 }
 
@@ -228,10 +236,13 @@ func (r *Router) handOver(ref TurnRef) {
 // tryTurn loads the turn and lets the agent run it. With giveUp it ends the turn
 // as failed instead, and says so to the person. ErrRestart: it is to be run again at
 // once.
-func (r *Router) tryTurn(c *Claimed, giveUp bool) (next *Claimed, err error) {
+func (r *Router) tryTurn(run *runningTurn, c *Claimed, giveUp bool) (next *Claimed, err error) {
 	ref := c.TurnRef
-	ctx, done := r.running.try(r.work, ref.TurnID)
+	ctx, done := r.running.try(run)
 	defer done()
+	if run.ctx.Err() != nil {
+		return nil, agent.ErrHandBack
+	}
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("%w: panic: %v\n%s", errBroken, fault, debug.Stack())

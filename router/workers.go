@@ -91,29 +91,59 @@ func (w *workers) free() (idle int, full []string) {
 // runningTurns knows how to stop the turns of this engine.
 type runningTurns struct {
 	mu    sync.Mutex
-	turns map[int64]*runningTurn
-	lost  int64 // stops that met nobody
+	turns map[int64]*runningTurn // by turn: the run under the newest lease
+	unmet int64                  // stops that met nobody
 }
 
 // stops counts the stops of turns that did not run here, or not yet.
 func (t *runningTurns) stops() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.lost
+	return t.unmet
 }
 
-// A runningTurn is run once, and again after an ErrRestart or a fault.
+// A runningTurn is one run of a turn: one try, and another after each ErrRestart or fault.
 type runningTurn struct {
 	ref     TurnRef
+	ctx     context.Context         // of all tries; ends with ErrHandBack once the lease is somebody else's
+	lose    context.CancelCauseFunc // ends ctx
+	over    chan struct{}           // closed when nothing of the run works any more
 	cancel  context.CancelCauseFunc // of the present try; nil between two
 	stopped error                   // why it is to end, for this try and all later ones
 	changed bool                    // ErrRestart came between two tries
 }
 
-func (t *runningTurns) add(ref TurnRef) {
+// add notes a run of a turn. One under an older lease is lost by that, and waited for:
+// the two never work at once. So is the run itself, when the turn was leased anew
+// before anybody came to run it.
+func (t *runningTurns) add(ctx context.Context, ref TurnRef) *runningTurn {
+	run := &runningTurn{ref: ref, over: make(chan struct{})}
+	run.ctx, run.lose = context.WithCancelCause(ctx)
+	t.mu.Lock()
+	former := t.turns[ref.TurnID]
+	if former != nil && former.ref.Fence > ref.Fence {
+		run.lose(agent.ErrHandBack)
+		t.mu.Unlock()
+		return run
+	}
+	t.turns[ref.TurnID] = run
+	t.mu.Unlock()
+	if former != nil {
+		former.lose(agent.ErrHandBack)
+		<-former.over
+	}
+	return run
+}
+
+// remove forgets a run that is over, and no other run of its turn.
+func (t *runningTurns) remove(run *runningTurn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.turns[ref.TurnID] = &runningTurn{ref: ref}
+	if t.turns[run.ref.TurnID] == run {
+		delete(t.turns, run.ref.TurnID)
+	}
+	run.lose(nil)
+	close(run.over)
 }
 
 // any says whether any turn runs.
@@ -146,19 +176,12 @@ func (t *runningTurns) runs(session, fence int64) bool {
 	return false
 }
 
-func (t *runningTurns) remove(id int64) {
+// try makes the context of one try of a run; done ends it. A stop between two tries
+// holds for the next.
+func (t *runningTurns) try(turn *runningTurn) (trying context.Context, done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.turns, id)
-}
-
-// try makes the context of one run of a turn that was added; done ends it. A stop
-// between two tries holds for the next.
-func (t *runningTurns) try(ctx context.Context, id int64) (trying context.Context, done func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	trying, cancel := context.WithCancelCause(ctx)
-	turn := t.turns[id]
+	trying, cancel := context.WithCancelCause(turn.ctx)
 	turn.cancel = cancel
 	switch {
 	case turn.stopped != nil:
@@ -182,7 +205,7 @@ func (t *runningTurns) stop(id int64, cause error) (here bool) {
 	defer t.mu.Unlock()
 	turn := t.turns[id]
 	if turn == nil {
-		t.lost++
+		t.unmet++
 		return false
 	}
 	again := errors.Is(cause, agent.ErrRestart)
@@ -195,4 +218,13 @@ func (t *runningTurns) stop(id int64, cause error) (here bool) {
 		turn.changed = true
 	}
 	return true
+}
+
+// lost hands back the run that goes on under this lease, which is somebody else's.
+func (t *runningTurns) lost(ref TurnRef) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if turn := t.turns[ref.TurnID]; turn != nil && turn.ref == ref {
+		turn.lose(agent.ErrHandBack)
+	}
 }
