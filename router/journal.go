@@ -3,13 +3,14 @@ package router
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"switchboard/agent"
 )
 
-// commitPatience is how long a commit is tried while the database cannot take
-// it (disk full, server gone); what was done must not be lost for a hiccup.
+// commitPatience is how long a commit, or a read, is tried while the database cannot
+// take it (disk full, server gone); what was done must not be lost for a hiccup.
 const commitPatience = 2 * time.Minute
 
 // A journal writes one turn's rows for the agent: it renders what is said and
@@ -22,12 +23,14 @@ type journal struct {
 	shown  *progress
 	ended  bool
 	next   *Claimed
-	// unwritten: the last commit failed for the database's sake.
+	// unwritten: the last commit, or read, failed for the database's sake.
 	unwritten bool
 	// unclear: it, or an earlier one, may have been committed and its answer lost.
 	unclear bool
 	// merge are the turns of a backlog that are offered with this one; nil: nothing is.
 	merge []int64
+	// told are the messages that were merged while the agent ran.
+	told []int64
 }
 
 // journalOf begins to write a turn, and to show that it is worked on.
@@ -81,13 +84,46 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	return nil
 }
 
-// Absorb implements agent.Journal.
-func (j *journal) Absorb(ctx context.Context, from int) ([]agent.Incoming, error) {
-	added, err := j.router.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
+// Absorb implements agent.Journal. After a try that failed the turn is read again: what
+// that one merged all the same is told with the rest, and not twice.
+func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming, err error) {
+	doubt := false
+	err = j.patiently(ctx, "messages could not be merged", func() (err error) {
+		added, err = j.router.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
+		if err == nil && doubt {
+			added, err = j.untold(ctx)
+		}
+		doubt = doubt || err != nil
+		return err
+	})
 	if errors.Is(err, ErrFenced) {
 		return nil, agent.ErrHandBack
+	} else if err != nil {
+		j.unwritten = !lasting(err)
+		return nil, err
 	}
-	return added, err
+	for _, m := range added {
+		j.told = append(j.told, m.ID)
+	}
+	return added, nil
+}
+
+// untold are the messages that were merged into the turn and that the agent does not know.
+func (j *journal) untold(ctx context.Context) (list []agent.Incoming, err error) {
+	data, err := j.router.Ledger.Load(context.WithoutCancel(ctx), j.ref)
+	if err != nil {
+		return nil, err
+	}
+	known := slices.Clone(j.told)
+	for _, m := range j.data.State.Added {
+		known = append(known, m.ID)
+	}
+	for _, m := range data.State.Added {
+		if !slices.Contains(known, m.ID) {
+			list = append(list, m.Incoming)
+		}
+	}
+	return list, nil
 }
 
 // Stream implements agent.Journal.
@@ -107,10 +143,10 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 	// A cancelled turn still has to be written down; only the engine's own end
 	// stops the tries.
 	ctx = context.WithoutCancel(ctx)
-	giveUp := time.Now().Add(commitPatience)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+	var next *Claimed
+	err := j.patiently(ctx, "a step could not be committed", func() (err error) {
 		stops, called := j.router.running.stops(), time.Now()
-		next, err := j.commit(ctx, step, says)
+		next, err = j.commit(ctx, step, says)
 		if next != nil {
 			next.stops = stops
 		}
@@ -119,13 +155,29 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 			opened.unheard(called, err)
 			opened.close()
 		}
-		if err == nil || errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) || time.Now().After(giveUp) {
-			return next, err
+		j.unclear = j.unclear || err != nil && !lasting(err)
+		return err
+	})
+	return next, err
+}
+
+// patiently does what is asked of the database, again and again while it cannot: it is
+// no fault of the program that the disk is full or the server gone.
+func (j *journal) patiently(ctx context.Context, failed string, do func() error) error {
+	giveUp := time.Now().Add(commitPatience)
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		err := do()
+		if err == nil || lasting(err) || time.Now().After(giveUp) {
+			return err
 		}
-		j.unclear = true
-		j.router.Log.WarnContext(ctx, "a step could not be committed, trying again", "turn_id", j.ref.TurnID, "error", err)
+		j.router.Log.WarnContext(ctx, failed+", trying again", "turn_id", j.ref.TurnID, "error", err)
 		if sleep(j.router.work, pause); j.router.work.Err() != nil {
-			return nil, err
+			return err
 		}
 	}
+}
+
+// lasting says that the same call would fail of err another time too.
+func lasting(err error) bool {
+	return errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnreadable)
 }

@@ -111,6 +111,7 @@ func (o *opened) close() (began bool) {
 		o.gate.leave()
 		return false
 	}
+	s.heard(o.Conversation)
 	o.gate.begun = o.Begun
 	o.gate.leave()
 	s.kick(o.Conversation)

@@ -83,10 +83,15 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 		return false, nil
 	}
 	for since := time.Now(); ; {
-		backlog, err := j.router.Ledger.Backlog(context.WithoutCancel(ctx), j.ref, stale)
+		var backlog []Waiting
+		err := j.patiently(ctx, "the backlog could not be read", func() (err error) {
+			backlog, err = j.router.Ledger.Backlog(context.WithoutCancel(ctx), j.ref, stale)
+			return err
+		})
 		if errors.Is(err, ErrFenced) {
 			return false, agent.ErrHandBack
 		} else if err != nil {
+			j.unwritten = !lasting(err)
 			return false, fmt.Errorf("read the backlog: %w", err)
 		}
 		if len(backlog) == 0 {

@@ -101,7 +101,7 @@ func (l *line) find(ctx context.Context, finder channels.Finder, d *Delivery, no
 // unheard notes that a call which began then, and failed so, may have begun the next
 // part of conv all the same.
 func (s *sender) unheard(conv channels.ConversationID, called time.Time, err error) {
-	if errors.Is(err, ErrFenced) {
+	if errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrRefused) {
 		return // nothing was written
 	}
 	s.mu.Lock()
@@ -109,6 +109,15 @@ func (s *sender) unheard(conv channels.ConversationID, called time.Time, err err
 	if s.unsure[conv].IsZero() {
 		s.unsure[conv] = called
 	}
+}
+
+// heard notes that a commit began the next part of conv: what was not heard of before it
+// had begun none, or there would have been something open. A doubt about this part comes
+// of the send alone.
+func (s *sender) heard(conv channels.ConversationID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.unsure, conv)
 }
 
 // neverSent says that d, the head of conv as it was found now, is in doubt only because

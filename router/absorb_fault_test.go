@@ -1,0 +1,142 @@
+package router_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/router"
+	"switchboard/store"
+)
+
+// A ledger that fails for a while in one of its calls: before anything was done, or
+// after it was.
+type failingFor struct {
+	router.Ledger
+	call  string
+	late  bool
+	until atomic.Int64 // in Unix ns; 0: for one call
+	fails atomic.Int64
+}
+
+func (l *failingFor) failed(call string) bool {
+	if until := l.until.Load(); call != l.call || until == 0 && l.fails.Load() > 0 || until > 0 && time.Now().UnixNano() > until {
+		return false
+	}
+	l.fails.Add(1)
+	return true
+}
+
+func (l *failingFor) Absorb(ctx context.Context, ref router.TurnRef, from int) ([]agent.Incoming, error) {
+	if !l.late && l.failed("absorb") {
+		return nil, store.ErrFull
+	}
+	list, err := l.Ledger.Absorb(ctx, ref, from)
+	if l.late && len(list) > 0 && l.failed("absorb") {
+		return nil, errAnswerLost
+	}
+	return list, err
+}
+
+func (l *failingFor) Backlog(ctx context.Context, ref router.TurnRef, stale time.Duration) ([]router.Waiting, error) {
+	if l.failed("backlog") {
+		return nil, store.ErrUnavailable
+	}
+	return l.Ledger.Backlog(ctx, ref, stale)
+}
+
+// absorbing answers with what it was told, after it merged what came meanwhile, twice; runs
+// counts its tries, of which the first alone brings something to merge.
+func absorbing(r *rig, runs *atomic.Int64) acting {
+	return func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
+		state, err := j.Resume(ctx)
+		if err != nil {
+			return err
+		}
+		heard := []string{turn.Message.Text}
+		for _, m := range state.Added {
+			heard = append(heard, m.Text)
+		}
+		for i := range 2 {
+			if runs.Load() == 0 {
+				r.platform.Say("c1", "ada", []string{"second", "third"}[i])
+				r.until("it waits", func() bool { return len(r.turns()) == 2+i })
+			}
+			added, err := j.Absorb(ctx, 0)
+			if err != nil {
+				runs.Add(1)
+				return err
+			}
+			for _, m := range added {
+				heard = append(heard, m.Text)
+			}
+		}
+		runs.Add(1)
+		return play{j, ctx}.answer(strings.Join(heard, ", "))
+	}
+}
+
+// A database that cannot merge what waits is no fault of the turn: however long it takes,
+// the turn goes on, within one try where it is not for long, and hears each message once.
+//
+// promise: L.merged-at-boundary
+func TestAbsorbWhenTheDatabaseCannot(t *testing.T) {
+	for name, c := range map[string]struct {
+		late    bool
+		lasts   time.Duration
+		want    string
+		oneTry  bool
+		atLeast int64
+	}{
+		"a full disk":             {lasts: time.Minute, want: "first, second, third", oneTry: true, atLeast: 3},
+		"a full disk for long":    {lasts: 15 * time.Minute, want: "first, second", atLeast: 3},
+		"a lost answer":           {late: true, want: "first, second, third", oneTry: true, atLeast: 1},
+		"lost answers, each time": {late: true, lasts: time.Minute, want: "first, second, third", oneTry: true, atLeast: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, r *rig) {
+				l := &failingFor{call: "absorb", late: c.late}
+				if c.lasts > 0 {
+					l.until.Store(time.Now().Add(c.lasts).UnixNano())
+				}
+				r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+				r.config.Busy = "steer"
+				var runs atomic.Int64
+				r.agent = absorbing(r, &runs)
+				r.start()
+				r.platform.Say("c1", "ada", "first")
+				time.Sleep(c.lasts + time.Minute)
+				r.settled(1)
+				if sent := texts(r.platform.Sent()); len(sent) != 1 || sent[0] != c.want {
+					t.Errorf("sent %q, want %q", sent, c.want)
+				}
+				if l.fails.Load() < c.atLeast || c.oneTry && runs.Load() != 1 {
+					t.Errorf("%d failures, %d tries of the turn", l.fails.Load(), runs.Load())
+				}
+			})
+		})
+	}
+}
+
+// The same where a backlog cannot be read: it is offered as soon as it can.
+//
+// promise: P3.never-late-unsaid
+func TestBacklogWhenTheDatabaseCannot(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		const lasts = 15 * time.Minute
+		l := &failingFor{call: "backlog"}
+		l.until.Store(time.Now().Add(lasts).UnixNano())
+		r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+		r.platform.Write(old("c1", "ada", "first", 3*time.Hour))
+		r.start()
+		time.Sleep(lasts + time.Minute)
+		r.settled(1)
+		r.same("the turns", r.outcomes(), []string{"first: done stale"})
+		if l.fails.Load() == 0 {
+			t.Error("it never failed")
+		}
+	})
+}
