@@ -188,3 +188,9 @@ func (db *DB) BreakSync() (mend func()) {
 	wal.f = f
 	return func() { wal.f = was }
 }
+
+// Doubt puts all connections in doubt that there are.
+func (db *DB) Doubt() {
+	now := time.Now()
+	db.pg.dialer.since.Store(&now)
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -24,6 +25,20 @@ type patientDialer struct {
 	listens bool
 	// ctx, unless nil, ends the connections, whatever they wait for.
 	ctx context.Context //nolint:containedctx // the driver hands none on
+
+	since atomic.Pointer[time.Time] // connections made before are in doubt; nil: none
+}
+
+// doubt says that one connection had no answer for too long: all made before that began
+// may be as dead, and are not used again, rather than found so one by one.
+func (d *patientDialer) doubt() {
+	since := time.Now().Add(-d.patience)
+	d.since.Store(&since)
+}
+
+func (d *patientDialer) doubts(c *patientConn) bool {
+	since := d.since.Load()
+	return since != nil && c.made.Before(*since)
 }
 
 // Dial implements pq.Dialer.
@@ -45,12 +60,13 @@ func (d *patientDialer) DialTimeout(network, address string, timeout time.Durati
 	if err != nil {
 		return nil, err
 	}
-	return &patientConn{Conn: c, d: d, stop: context.AfterFunc(ctx, func() { _ = c.Close() })}, nil
+	return &patientConn{Conn: c, d: d, made: time.Now(), stop: context.AfterFunc(ctx, func() { _ = c.Close() })}, nil
 }
 
 type patientConn struct {
 	net.Conn
 	d    *patientDialer
+	made time.Time
 	stop func() bool
 
 	mu    sync.Mutex
@@ -65,13 +81,13 @@ func (c *patientConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
-// errHungUp: the server ended the connection before anything was sent, so that what was
-// to be sent may go over another.
-var errHungUp = errors.New("the server has ended this connection")
+// errHungUp: nothing is sent over the connection any more, so that what was to be sent
+// may go over another.
+var errHungUp = errors.New("this connection has ended, or may have")
 
 // Write implements net.Conn: from now on an answer is owed.
 func (c *patientConn) Write(b []byte) (int, error) {
-	if hungUp(c.Conn) {
+	if c.d.doubts(c) || hungUp(c.Conn) {
 		return 0, errHungUp
 	}
 	if err := c.until(c.owed()); err != nil {

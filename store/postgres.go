@@ -21,6 +21,7 @@ type postgres struct {
 	relaxed *sqlx.DB // synchronous_commit = off; also for reading
 	own     *sqlx.DB // of the engine's row, which must not wait for the others
 	url     string
+	dialer  *patientDialer // of durable and relaxed; nil in some tests
 
 	steps   map[durability]*joint
 	settles *joint
@@ -49,7 +50,8 @@ func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres,
 	p := &postgres{url: raw}
 	var err error
 	if dialer == nil {
-		dialer = &patientDialer{patience: poolPatience}
+		p.dialer = &patientDialer{patience: poolPatience}
+		dialer = p.dialer
 	}
 	if p.durable, err = postgresPool(raw, "on", dialer); err != nil {
 		return nil, err
@@ -116,15 +118,12 @@ func postgresAddress(raw, synchronous, program string) (string, error) {
 	return u.String(), nil
 }
 
-// noticed closes the connections that nobody uses now where err says that one had no
-// answer for too long: the others may be as dead, and would be found so one by one.
+// noticed has the connections of both pools in doubt where err says that one had no
+// answer for too long. (To close idle ones by the pool's limits is not safe: database/sql
+// then closes some that came back meanwhile and are used.)
 func (p *postgres) noticed(err error) error {
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		return err
-	}
-	for _, pool := range []*sqlx.DB{p.durable, p.relaxed} {
-		pool.SetMaxIdleConns(0)
-		pool.SetMaxIdleConns(poolSize)
+	if errors.Is(err, os.ErrDeadlineExceeded) && p.dialer != nil {
+		p.dialer.doubt()
 	}
 	return err
 }
