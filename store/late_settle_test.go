@@ -43,8 +43,12 @@ func TestSettleTwice(t *testing.T) {
 		h := newHouse(t, db)
 		hold := h.hold()
 		for i, s := range []router.Settlement{
-			{State: router.DeliverySent, PlatformID: "x"}, {State: router.DeliveryPending, FreeTry: true}, {State: router.DeliveryUnknown},
-			{State: router.DeliveryUnknown, Final: true}, {State: router.DeliveryDead, Outcome: "refused"}, {State: router.DeliveryDropped, Conversation: true},
+			{State: router.DeliverySent, PlatformID: "x"},
+			{State: router.DeliveryPending, FreeTry: true},
+			{State: router.DeliveryUnknown},
+			{State: router.DeliveryUnknown, Final: true},
+			{State: router.DeliveryDead, Outcome: "refused"},
+			{State: router.DeliveryDropped, Conversation: true},
 		} {
 			conv := string(rune('a' + i))
 			h.posts(conv, conv, "one", "two")
