@@ -25,7 +25,7 @@ var ErrConflict = errors.New("it contradicts what is stored")
 // and would not another time; nothing was written.
 var ErrRefused = errors.New("the database does not take such a value")
 
-// ErrUnreadable is returned by Load when a part of what is stored is not what we write.
+// ErrUnreadable is returned by Load, Absorb and Backlog when a part of what is stored is not what we write.
 // To try again brings nothing.
 var ErrUnreadable = errors.New("what is stored of the turn cannot be read")
 

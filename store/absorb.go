@@ -44,7 +44,7 @@ func (r *Router) Absorb(ctx context.Context, ref router.TurnRef, from int) (list
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, unreadable(err)
 	}
 	return list, nil
 }

@@ -65,11 +65,19 @@ func (r *Router) Load(ctx context.Context, ref router.TurnRef) (d *router.TurnDa
 	case errors.Is(err, router.ErrNotFound):
 		return nil, fmt.Errorf("no turn %d in session %d: %w", ref.TurnID, ref.SessionID, router.ErrNotFound)
 	case d != nil && undecodable(err):
-		return d, fmt.Errorf("%w: %w", router.ErrUnreadable, err)
+		return d, unreadable(err)
 	case err != nil:
 		return nil, err
 	}
 	return d, nil
+}
+
+// unreadable is err, or says of what is undecodable that to read again is of no use.
+func unreadable(err error) error {
+	if undecodable(err) {
+		return fmt.Errorf("%w: %w", router.ErrUnreadable, err)
+	}
+	return err
 }
 
 // undecodable says that what a row holds is not what we write.

@@ -64,7 +64,7 @@ func (r *Router) Backlog(ctx context.Context, ref router.TurnRef, stale time.Dur
 		list, err = t.backlog(ref, stale.Microseconds())
 		return err
 	})
-	return list, err
+	return list, unreadable(err)
 }
 
 func (t *tx) backlog(ref router.TurnRef, stale int64) ([]router.Waiting, error) {
