@@ -192,6 +192,7 @@ func TestReadersOfEveryEngineAreWoken(t *testing.T) {
 		r.readers = []router.Attached{{Channel: panes[i], Config: router.DefaultChannelConfig()}}
 	}
 	startBoth(a, b)
+	a.until("both listen", func() bool { return panes[0].heard("") > 0 && panes[1].heard("") > 0 })
 	hello := event(1, "s1", "ada", "hello")
 	hello.Conversation.Channel, hello.Sender.Person = "pane", "ada"
 	if _, err := a.router.Accept(t.Context(), []channels.Event{hello}); err != nil {
