@@ -69,6 +69,7 @@ func TestCancelOfTheDead(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	a.wakes = deaf
+	a.config.Workers = 1 // which the turn has, so that a does not take it again itself
 	back := make(chan struct{})
 	a.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
 		<-back

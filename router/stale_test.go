@@ -283,7 +283,7 @@ func TestLateAnswerSaysSoFromTheBeginning(t *testing.T) {
 // promise: P3.never-late-unsaid
 func TestLatePartSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.config.StaleAfter = 200 * time.Millisecond
+		r.config.StaleAfter = 10 * time.Second // which the turn itself is not away for
 		r.ledger = func(l router.Ledger) router.Ledger { return lateLedger{l} }
 		r.start()
 		r.platform.Say("c1", "ada", "hello")
