@@ -87,7 +87,7 @@ func TestPress(t *testing.T) {
 		if sent := r.await(2); sent[1].Text != "re: Right" {
 			t.Errorf("sent %q", texts(sent))
 		}
-		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) == 1 })
+		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) > 0 })
 		for _, label := range []string{"Right", "Left"} {
 			if got := r.pressAgain("ada", label); got != "That question was answered already." {
 				t.Errorf("%s again: %q", label, got)
@@ -181,7 +181,7 @@ func TestTypedNumber(t *testing.T) {
 		if got := strings.Join(texts(sent[1:]), "|"); got != "re: 3|re: 1|re: Right|re: 2" {
 			t.Errorf("sent %q", got)
 		}
-		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) == 1 })
+		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) > 0 })
 		if got := r.pressAgain("ada", "Left"); got != "That question was answered already." {
 			t.Errorf("pressed after it was typed: %q", got)
 		}
@@ -201,7 +201,7 @@ func TestTypedLabel(t *testing.T) {
 		if got := strings.Join(texts(sent[1:]), "|"); got != "re: left|re: left|re: left or right?|re: Left|re: right" {
 			t.Errorf("sent %q", got)
 		}
-		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) == 1 })
+		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) > 0 })
 	})
 }
 
