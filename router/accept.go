@@ -257,11 +257,11 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted, stops 
 	}
 	if entry.Class == ClassMoved {
 		r.moves.add(line.name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
-		line.moved(entry.Event.Former, entry.Event.Conversation.ID)
+		line.moved(entry.Event.Former, entry.Event.Conversation)
 	}
 	queued := entry.Class == ClassTurn && !acc.Busy && !acc.Told && acc.Action == "" // there is nothing to send yet
 	if !acc.Duplicate && !unanswered(entry.Class) && (!queued || line.reader != nil) {
-		line.committed(entry.Event.Conversation.ID)
+		line.committed(entry.Event.Conversation)
 	}
 	receipt := acc.Receipt
 	switch {

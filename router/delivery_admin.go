@@ -35,6 +35,8 @@ type MendedDelivery struct {
 	With         int           `json:"with"` // how many other parts of its message went with it
 	Channel      string        `json:"channel"`
 	Conversation string        `json:"conversation"`
+	// At is that conversation, whole.
+	At channels.Conversation `json:"-"`
 }
 
 // A StateError says in a sentence why something cannot be done by hand in the state it
@@ -57,11 +59,10 @@ func (r *Router) mended(m *MendedDelivery, err error) (*MendedDelivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	conv := channels.ConversationID(m.Conversation)
 	if line := r.lines[m.Channel]; line != nil {
-		line.committed(conv)
-	} else if r.Wakes != nil {
-		r.Wakes.Wake(Wake{Kind: WakeDelivery, Channel: m.Channel, Conversation: conv})
+		line.committed(m.At)
+	} else {
+		r.tell(wakeAt(WakeDelivery, m.At))
 	}
 	return m, nil
 }

@@ -123,7 +123,7 @@ type sickLedger struct {
 	sick *atomic.Bool
 }
 
-func (l sickLedger) Open(ctx context.Context, hold router.Hold) ([]channels.ConversationID, error) {
+func (l sickLedger) Open(ctx context.Context, hold router.Hold) ([]channels.Conversation, error) {
 	if l.sick.Load() {
 		return nil, context.DeadlineExceeded
 	}

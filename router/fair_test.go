@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 )
@@ -77,4 +78,41 @@ func TestLongAnswerLetsOthersIn(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A platform counts by the minute in groups alone: the 21st part of an answer waits there,
+// and not in a direct conversation, whichever way the sender came to know of it.
+//
+// promise: P3.limits-of-the-place
+func TestLimitsAreThoseOfThePlace(t *testing.T) {
+	for _, c := range []struct {
+		kind  channels.ConversationKind
+		parts int // of 25 within half a minute
+	}{{channels.Direct, 25}, {channels.Group, 20}} {
+		for _, restarted := range []bool{false, true} {
+			if restarted && c.kind != channels.Direct {
+				continue // what was sent before is counted no more
+			}
+			t.Run(fmt.Sprintf("%s, restarted %v", c.kind, restarted), func(t *testing.T) {
+				inTime(t, func(t *testing.T, r *rig) {
+					r.channel.Rate, r.channel.Groups = "default", "open"
+					r.script.MaxText, r.script.PerSecond, r.script.PerConversationSecond, r.script.PerGroupMinute = 100, 30, 1, 20
+					r.brain.think = func(context.Context, agent.Turn) (string, error) {
+						return strings.Repeat(strings.Repeat("ten chars ", 9)+"\n\n", 25), nil
+					}
+					r.start()
+					r.platform.Write(scripted.Message{Conversation: "c1", Kind: string(c.kind), User: "ada", Text: "long", Mentioned: true})
+					time.Sleep(2 * time.Second)
+					if restarted {
+						r.end()
+						r.start()
+					}
+					time.Sleep(28 * time.Second)
+					if n := len(r.platform.SentIn("c1")); n != c.parts {
+						t.Errorf("%d parts are sent after half a minute, want %d", n, c.parts)
+					}
+				})
+			})
+		}
+	}
 }

@@ -91,6 +91,6 @@ func (r *Router) rest(ctx context.Context, session int64, s idleSession, now tim
 	}
 	l.limits.forget(s.conv.ID, now)
 	if l.reader != nil {
-		l.committed(s.conv.ID)
+		l.committed(s.conv)
 	}
 }

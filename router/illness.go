@@ -188,7 +188,7 @@ func (s *sender) kickOthers(conv channels.ConversationID) {
 	}
 	s.mu.Unlock()
 	for _, other := range others {
-		s.kick(other)
+		s.nudge(other)
 	}
 }
 
@@ -196,6 +196,6 @@ func (s *sender) kickOthers(conv channels.ConversationID) {
 // own.
 func (s *sender) kickNext(conv channels.ConversationID) {
 	if next, ok := s.line.limits.next(time.Now()); ok && next != conv {
-		s.kick(next)
+		s.nudge(next)
 	}
 }

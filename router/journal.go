@@ -52,13 +52,13 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	var opened *opened
 	if len(says) > 0 {
 		says[0].Draft = j.shown.take()
-		opened = j.line.open(j.data.Conversation.ID)
+		opened = j.line.open(j.data.Conversation)
 		defer opened.close()
 	}
 	next, err := j.write(ctx, step, says, opened)
 	if errors.Is(err, ErrFenced) {
 		if j.unclear && len(says) > 0 {
-			j.line.committed(j.data.Conversation.ID)
+			j.line.committed(j.data.Conversation)
 		}
 		return agent.ErrHandBack
 	}
@@ -73,7 +73,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		j.shown.note(step)
 	}
 	if began := opened.close(); !began && len(says) > 0 || j.line.reader != nil {
-		j.line.committed(j.data.Conversation.ID)
+		j.line.committed(j.data.Conversation)
 	}
 	if len(says) > 0 || step.End != nil {
 		j.shown.committed(step.End != nil)

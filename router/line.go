@@ -32,7 +32,7 @@ type line struct {
 	sender *sender // nil while this engine does not hold the channel
 	// newIDs are the conversations that moved while this engine ran: a turn that began
 	// before knows the former ID.
-	newIDs map[channels.ConversationID]channels.ConversationID
+	newIDs map[channels.ConversationID]channels.Conversation
 }
 
 func newLine(r *Router, at Attached) (*line, error) {
@@ -124,27 +124,27 @@ func (l *line) keepConnected(ctx context.Context, s *sender) {
 
 // committed tells whoever brings messages to conv that there is something new: here,
 // or at another engine.
-func (l *line) committed(conv channels.ConversationID) {
+func (l *line) committed(conv channels.Conversation) {
 	brought := l.heard(conv)
 	switch {
 	case l.reader != nil: // its clients may be anywhere
-		l.router.tell(Wake{Kind: WakeEvents, Channel: l.name, Conversation: conv})
+		l.router.tell(wakeAt(WakeEvents, conv))
 	case !brought:
-		l.router.tell(Wake{Kind: WakeDelivery, Channel: l.name, Conversation: conv})
+		l.router.tell(wakeAt(WakeDelivery, conv))
 	}
 }
 
-// heard says that there is something new in conv (empty: anywhere) for whoever brings
+// heard says that there is something new in conv (no ID: anywhere) for whoever brings
 // it there from this engine; false: nobody does.
-func (l *line) heard(conv channels.ConversationID) (brought bool) {
+func (l *line) heard(conv channels.Conversation) (brought bool) {
 	if l.reader != nil {
-		l.reader.Wake(conv)
+		l.reader.Wake(conv.ID)
 		return true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for range len(l.newIDs) { // a place that moved back and forth does not turn for ever
-		now, ok := l.newIDs[conv]
+		now, ok := l.newIDs[conv.ID]
 		if !ok {
 			break
 		}
@@ -153,7 +153,7 @@ func (l *line) heard(conv channels.ConversationID) (brought bool) {
 	switch {
 	case l.sender == nil:
 		return false
-	case conv == "":
+	case conv.ID == "":
 		l.sender.look()
 	default:
 		l.sender.kick(conv)
@@ -162,16 +162,16 @@ func (l *line) heard(conv channels.ConversationID) (brought bool) {
 }
 
 // moved says that a conversation has a new ID.
-func (l *line) moved(former, now channels.ConversationID) {
+func (l *line) moved(former channels.ConversationID, now channels.Conversation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.newIDs == nil {
-		l.newIDs = map[channels.ConversationID]channels.ConversationID{}
+		l.newIDs = map[channels.ConversationID]channels.Conversation{}
 	}
 	l.newIDs[former] = now
-	delete(l.newIDs, now) // it is the present ID, even if it moved away from it before
+	delete(l.newIDs, now.ID) // it is the present ID, even if it moved away from it before
 	if l.sender != nil {
-		l.sender.moved(former, now)
+		l.sender.moved(former, now.ID)
 	}
 }
 

@@ -16,7 +16,7 @@ type losingBegin struct {
 	*losing
 }
 
-func (l losingBegin) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+func (l losingBegin) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (*router.Delivery, time.Time, error) {
 	d, due, err := l.Ledger.Begin(ctx, hold, conv)
 	if d != nil && l.gone("begin") {
 		return nil, time.Time{}, errAnswerLost

@@ -252,7 +252,7 @@ func (m mortal) GiveBack(ctx context.Context, ref router.TurnRef) error {
 	return m.do(func() error { return m.Ledger.GiveBack(ctx, ref) })
 }
 
-func (m mortal) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (d *router.Delivery, due time.Time, err error) {
+func (m mortal) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (d *router.Delivery, due time.Time, err error) {
 	err = m.do(func() error { d, due, err = m.Ledger.Begin(ctx, hold, conv); return err })
 	return d, due, err
 }

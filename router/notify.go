@@ -21,7 +21,7 @@ func (s *sender) tellGone(ctx context.Context, d *Delivery) {
 	if err == nil {
 		var first bool
 		err = s.insist(ctx, "note a closed conversation", func(ctx context.Context) (err error) {
-			first, err = r.Ledger.Gone(ctx, s.hold, conv.ID)
+			first, err = r.Ledger.Gone(ctx, s.hold, conv)
 			return err
 		})
 		if !first || own {
@@ -37,7 +37,7 @@ func (s *sender) tellGone(ctx context.Context, d *Delivery) {
 			_, err := r.Ledger.Notify(ctx, noticeKey("gone", d.ID, chat), chat, to.alert(chat, goneText(conv)))
 			return err
 		})
-		to.committed(chat.ID)
+		to.committed(chat)
 	}
 	if err != nil && ctx.Err() == nil {
 		r.Log.ErrorContext(ctx, "the admins do not know of a closed conversation", "channel", conv.Channel, "conversation_id", conv.ID, "error", err)
@@ -59,7 +59,7 @@ func (s *sender) tellDead(ctx context.Context, d *Delivery, outcome string) {
 		_, err := l.router.Ledger.Notify(ctx, noticeKey("dead", d.MessageID, conv), conv, l.alert(conv, deadText(d, outcome)))
 		return err
 	})
-	l.committed(conv.ID)
+	l.committed(conv)
 	if err != nil && ctx.Err() == nil {
 		l.router.Log.ErrorContext(ctx, "nobody knows of a part that was given up", "channel", conv.Channel, "delivery_id", d.ID, "error", err)
 	}

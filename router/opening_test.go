@@ -32,7 +32,7 @@ func (w *witness) of(l router.Ledger) router.Ledger {
 	return &seen
 }
 
-func (w *witness) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+func (w *witness) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (*router.Delivery, time.Time, error) {
 	w.begins.Add(1)
 	return w.Ledger.Begin(ctx, hold, conv)
 }
@@ -220,7 +220,7 @@ func (f *fencing) of(l router.Ledger) router.Ledger {
 	return f
 }
 
-func (f *fencing) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+func (f *fencing) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (*router.Delivery, time.Time, error) {
 	if f.on.CompareAndSwap(true, false) {
 		defer f.told.Store(true)
 		return nil, time.Time{}, router.ErrFenced

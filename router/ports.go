@@ -208,7 +208,7 @@ type Reply struct {
 // is current, and only if nothing else is open in the conversation.
 type Opening struct {
 	Hold         Hold
-	Conversation channels.ConversationID
+	Conversation channels.Conversation
 	// Begun is set by Commit: the part, in state sending and durable to power loss;
 	// nil: it was not begun, and is pending like any other.
 	Begun *Delivery
@@ -357,12 +357,12 @@ type Outbox interface {
 	// DropChannel releases the lease.
 	DropChannel(ctx context.Context, hold Hold) error
 	// Open lists the conversations of the channel that have deliveries to settle. ErrFenced.
-	Open(ctx context.Context, hold Hold) ([]channels.ConversationID, error)
+	Open(ctx context.Context, hold Hold) ([]channels.Conversation, error)
 	// Begin looks at the conversation's head. One that is pending and due is set
 	// sending, durable to power loss, and returned; one in state unknown is
 	// returned as it is. With nothing to do it returns nil, and when the head will
 	// be due (zero: there is none). ErrFenced.
-	Begin(ctx context.Context, hold Hold, conv channels.ConversationID) (d *Delivery, due time.Time, err error)
+	Begin(ctx context.Context, hold Hold, conv channels.Conversation) (d *Delivery, due time.Time, err error)
 	// Settle records what became of a delivery that was begun. More says that the
 	// conversation has deliveries open still, this one among them if it is. ErrFenced.
 	Settle(ctx context.Context, hold Hold, d *Delivery, s Settlement) (more bool, err error)
@@ -371,7 +371,7 @@ type Outbox interface {
 	Answered(ctx context.Context, message int64) (bool, error)
 	// Gone notes that conv is closed to us; first says that this was not known. It is
 	// forgotten when something comes from there again.
-	Gone(ctx context.Context, hold Hold, conv channels.ConversationID) (first bool, err error)
+	Gone(ctx context.Context, hold Hold, conv channels.Conversation) (first bool, err error)
 	// AdminChats lists each admin's last used direct conversation, on any channel.
 	AdminChats(ctx context.Context) ([]channels.Conversation, error)
 	// Notify commits a message of ours to a conversation outside any turn. A key that

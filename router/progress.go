@@ -195,7 +195,7 @@ func (p *progress) tell() {
 	if s := p.line.holding(); s != nil {
 		s.shows.lookAgain()
 	} else if wakes := p.line.router.Wakes; wakes != nil {
-		wakes.Wake(Wake{Kind: WakeDraft, Channel: p.line.name, Conversation: p.conv.ID})
+		wakes.Wake(wakeAt(WakeDraft, p.conv))
 	}
 }
 

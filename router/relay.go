@@ -60,7 +60,7 @@ func (r *Router) hearShown(w Wake) {
 		case l.relay != nil && w.Kind != WakeTyping:
 			poke(l.relay.again)
 		case s != nil && w.Kind == WakeTyping:
-			s.shows.typing(w.Conversation)
+			s.shows.typing(w.at())
 		case s != nil:
 			s.shows.lookAgain()
 		}

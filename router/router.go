@@ -178,7 +178,7 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) error {
 	}
 	r.stop(turnID, agent.ErrCancelled)
 	if line := r.lines[c.Channel]; line != nil {
-		line.committed(c.ID)
+		line.committed(c)
 	}
 	return nil
 }

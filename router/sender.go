@@ -32,9 +32,9 @@ type sender struct {
 	lost context.CancelFunc // the lease is gone
 
 	mu      sync.Mutex
-	kicked  map[channels.ConversationID]chan struct{} // one a conversation at work
-	idle    map[channels.ConversationID]time.Time     // has nothing to do before then
-	gates   map[channels.ConversationID]*gate         // one a conversation at work, or that moved
+	kicked  map[channels.ConversationID]*atWork   // one a conversation at work
+	idle    map[channels.ConversationID]time.Time // has nothing to do before then
+	gates   map[channels.ConversationID]*gate     // one a conversation at work, or that moved
 	started bool
 	looks   chan struct{}   // ask run to look at everything
 	ctx     context.Context // of run
@@ -53,10 +53,16 @@ type sender struct {
 	alive   bool          // and what it said
 }
 
+// atWork is a conversation that has a goroutine, or gets one when the sender starts.
+type atWork struct {
+	conv channels.Conversation
+	kick chan struct{}
+}
+
 func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
 	s := &sender{
 		line: l, hold: hold, lost: lost,
-		kicked:  map[channels.ConversationID]chan struct{}{},
+		kicked:  map[channels.ConversationID]*atWork{},
 		idle:    map[channels.ConversationID]time.Time{},
 		gates:   map[channels.ConversationID]*gate{},
 		failing: map[channels.ConversationID]*stuckHead{},
@@ -95,15 +101,10 @@ func (s *sender) moved(former, now channels.ConversationID) {
 func (s *sender) run(ctx context.Context) {
 	s.mu.Lock()
 	s.ctx, s.started = ctx, true
-	early := make([]channels.ConversationID, 0, len(s.kicked))
-	for conv := range s.kicked {
-		early = append(early, conv)
+	for _, w := range s.kicked {
+		s.employ(w)
 	}
-	clear(s.kicked)
 	s.mu.Unlock()
-	for _, conv := range early {
-		s.kick(conv)
-	}
 	for ctx.Err() == nil {
 		safe := s.line.router.Engine.Safe()
 		open, err := s.line.router.Ledger.Open(ctx, s.hold)
@@ -152,30 +153,49 @@ func (s *sender) look() {
 }
 
 // kick says that conv has something to send.
-func (s *sender) kick(conv channels.ConversationID) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ch := s.kicked[conv]; ch != nil {
-		delete(s.idle, conv) // now, not when it wakes: flush may look before
-		select {
-		case ch <- struct{}{}:
-		default:
-		}
+func (s *sender) kick(conv channels.Conversation) {
+	if s.nudge(conv.ID) {
 		return
 	}
-	ch := make(chan struct{}, 1)
-	s.kicked[conv] = ch
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kicked[conv.ID] == nil {
+		w := &atWork{conv: conv, kick: make(chan struct{}, 1)}
+		s.kicked[conv.ID] = w
+		s.employ(w)
+	}
+}
+
+// nudge is kick for a conversation that is at work; false: it is not.
+func (s *sender) nudge(conv channels.ConversationID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.kicked[conv]
+	if w == nil {
+		return false
+	}
+	delete(s.idle, conv) // now, not when it wakes: flush may look before
+	select {
+	case w.kick <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// employ gives a conversation its goroutine. Called under the lock.
+func (s *sender) employ(w *atWork) {
 	if s.started && s.ctx.Err() == nil {
-		s.working.Go(func() { s.work(s.ctx, conv, ch) })
+		s.working.Go(func() { s.work(s.ctx, w.conv, w.kick) })
 	}
 }
 
 // work sends a conversation's deliveries until there has been nothing for a while.
-func (s *sender) work(ctx context.Context, conv channels.ConversationID, kick chan struct{}) {
+func (s *sender) work(ctx context.Context, place channels.Conversation, kick chan struct{}) {
+	conv := place.ID
 	for ctx.Err() == nil {
 		g := s.gate(conv)
 		g.enter()
-		wait, more := s.next(ctx, conv, g)
+		wait, more := s.next(ctx, place, g)
 		g.leave()
 		if wait == 0 && more {
 			continue
@@ -224,7 +244,7 @@ func (s *sender) leave(conv channels.ConversationID, kick chan struct{}) bool {
 func (s *sender) resting(conv channels.ConversationID, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.kicked[conv]) == 0 {
+	if w := s.kicked[conv]; w == nil || len(w.kick) == 0 {
 		s.idle[conv] = until
 	}
 }
@@ -237,8 +257,8 @@ func (s *sender) wakeUp(conv channels.ConversationID) {
 
 // next handles the conversation's head, inside its gate. more says that there is one;
 // wait, how long until it can be looked at again.
-func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate) (wait time.Duration, more bool) {
-	l := s.line
+func (s *sender) next(ctx context.Context, place channels.Conversation, g *gate) (wait time.Duration, more bool) {
+	l, conv := s.line, place.ID
 	if d := g.take(); d != nil {
 		if ctx.Err() != nil {
 			s.unsent(ctx, d)
@@ -252,7 +272,7 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate
 	s.waitsForTurn(conv, true)
 	wait, doubt := s.patience(ctx, conv)
 	if !doubt { // to decide about one is no send
-		wait = l.limits.take(conv, l.channel.Features(channels.Conversation{Channel: l.name, ID: conv}).Rates, time.Now())
+		wait = l.limits.take(conv, l.channel.Features(place).Rates, time.Now())
 	}
 	if wait > 0 {
 		s.kickNext(conv)
@@ -260,7 +280,7 @@ func (s *sender) next(ctx context.Context, conv channels.ConversationID, g *gate
 	}
 	s.waitsForTurn(conv, false)
 	called := time.Now()
-	d, due, err := l.router.Ledger.Begin(ctx, s.hold, conv)
+	d, due, err := l.router.Ledger.Begin(ctx, s.hold, place)
 	if !doubt && (err != nil || d == nil) {
 		if l.limits.giveBack(conv) {
 			s.kickOthers(conv)

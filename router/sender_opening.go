@@ -59,10 +59,10 @@ type opened struct {
 
 // open opens a conversation, if its next part may be sent at once; otherwise nil,
 // and the part has to wait for its turn.
-func (l *line) open(conv channels.ConversationID) *opened {
+func (l *line) open(conv channels.Conversation) *opened {
 	l.mu.Lock()
 	s := l.sender
-	_, moved := l.newIDs[conv]
+	_, moved := l.newIDs[conv.ID]
 	l.mu.Unlock()
 	if s == nil || moved || !l.router.Engine.Safe() {
 		return nil
@@ -70,18 +70,18 @@ func (l *line) open(conv channels.ConversationID) *opened {
 	return s.open(conv)
 }
 
-func (s *sender) open(conv channels.ConversationID) *opened {
-	rates := s.line.channel.Features(channels.Conversation{Channel: s.line.name, ID: conv}).Rates
+func (s *sender) open(conv channels.Conversation) *opened {
+	rates := s.line.channel.Features(conv).Rates
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.started || s.ctx.Err() != nil || !s.restsNow(conv) {
+	if !s.started || s.ctx.Err() != nil || !s.restsNow(conv.ID) {
 		return nil
 	}
-	g := s.gateOf(conv)
+	g := s.gateOf(conv.ID)
 	if !g.try() {
 		return nil
 	}
-	if !s.line.limits.try(conv, rates, time.Now()) {
+	if !s.line.limits.try(conv.ID, rates, time.Now()) {
 		g.leave()
 		return nil
 	}
@@ -93,7 +93,7 @@ func (s *sender) open(conv channels.ConversationID) *opened {
 // the same.
 func (o *opened) unheard(called time.Time, err error) {
 	if !o.closed {
-		o.sender.unheard(o.Conversation, called, err)
+		o.sender.unheard(o.Conversation.ID, called, err)
 	}
 }
 
@@ -107,11 +107,11 @@ func (o *opened) close() (began bool) {
 	s := o.sender
 	defer s.working.Done()
 	if o.Begun == nil {
-		s.line.limits.giveBack(o.Conversation)
+		s.line.limits.giveBack(o.Conversation.ID)
 		o.gate.leave()
 		return false
 	}
-	s.heard(o.Conversation)
+	s.heard(o.Conversation.ID)
 	o.gate.begun = o.Begun
 	o.gate.leave()
 	s.kick(o.Conversation)

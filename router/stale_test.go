@@ -306,7 +306,7 @@ func (l lateLedger) Commit(ctx context.Context, ref router.TurnRef, step agent.S
 	return l.Ledger.Commit(ctx, ref, step, says)
 }
 
-func (l lateLedger) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+func (l lateLedger) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (*router.Delivery, time.Time, error) {
 	d, due, err := l.Ledger.Begin(ctx, hold, conv)
 	if d != nil {
 		d.Written = d.Written.Add(-20 * time.Minute)

@@ -109,8 +109,8 @@ type looking struct {
 	of *atomic.Int32
 }
 
-func (l looking) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
-	if strings.HasPrefix(string(conv), "cs") {
+func (l looking) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (*router.Delivery, time.Time, error) {
+	if strings.HasPrefix(string(conv.ID), "cs") {
 		l.of.Add(1)
 	}
 	return l.Ledger.Begin(ctx, hold, conv)

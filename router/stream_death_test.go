@@ -72,7 +72,7 @@ func (d drafting) Commit(ctx context.Context, ref router.TurnRef, step agent.Ste
 	return next, err
 }
 
-func (d drafting) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (out *router.Delivery, due time.Time, err error) {
+func (d drafting) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (out *router.Delivery, due time.Time, err error) {
 	err = d.do("begin", func() error { out, due, err = d.Ledger.Begin(ctx, hold, conv); return err })
 	return out, due, err
 }

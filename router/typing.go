@@ -42,7 +42,7 @@ func (p *progress) keepTyping(typer channels.Typer, every time.Duration) {
 		if l.holding() != nil {
 			l.typeOnce(p.ctx, typer, p.conv)
 		} else if l.router.Wakes != nil {
-			l.router.Wakes.Wake(Wake{Kind: WakeTyping, Channel: l.name, Conversation: p.conv.ID})
+			l.router.Wakes.Wake(wakeAt(WakeTyping, p.conv))
 		}
 		sleep(p.ctx, every)
 	}
@@ -60,13 +60,13 @@ func (l *line) typeOnce(ctx context.Context, typer channels.Typer, conv channels
 }
 
 // typing shows typing for a turn of another engine.
-func (s *shows) typing(conv channels.ConversationID) {
+func (s *shows) typing(conv channels.Conversation) {
 	l := s.sender.line
 	typer, ok := l.channel.(channels.Typer)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ok && s.runs() {
 		ctx := s.ctx
-		s.work.Go(func() { l.typeOnce(ctx, typer, channels.Conversation{Channel: l.name, ID: conv}) })
+		s.work.Go(func() { l.typeOnce(ctx, typer, conv) })
 	}
 }

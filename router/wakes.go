@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 
 	"switchboard/channels"
@@ -29,12 +30,29 @@ const (
 	WakeEvents   WakeKind = "events"   // clients that read Channel, Conversation find something new
 )
 
-// A Wake names what to look at; ids only.
+// A Wake names what to look at: a conversation without its title, which may be long.
 type Wake struct {
-	Kind         WakeKind                `json:"k"`
-	Channel      string                  `json:"c,omitempty"`
-	Conversation channels.ConversationID `json:"v,omitempty"`
-	Turn         int64                   `json:"t,omitempty"`
+	Kind         WakeKind                  `json:"k"`
+	Channel      string                    `json:"c,omitempty"`
+	Conversation channels.ConversationID   `json:"v,omitempty"`
+	Among        channels.ConversationKind `json:"a,omitempty"` // the conversation's kind
+	Place        string                    `json:"p,omitempty"` // and its place, where that is not its ID
+	Turn         int64                     `json:"t,omitempty"`
+}
+
+func wakeAt(kind WakeKind, conv channels.Conversation) Wake {
+	w := Wake{Kind: kind, Channel: conv.Channel, Conversation: conv.ID, Among: conv.Kind, Place: conv.Place}
+	if conv.Place == string(conv.ID) {
+		w.Place = ""
+	}
+	return w
+}
+
+// at is the conversation; the zero ID is any of the channel.
+func (w Wake) at() channels.Conversation {
+	return channels.Conversation{
+		Channel: w.Channel, ID: w.Conversation, Kind: w.Among, Place: cmp.Or(w.Place, string(w.Conversation)),
+	}
 }
 
 // tell wakes the other engines, if there are any.
@@ -59,7 +77,7 @@ func (r *Router) hear(w Wake) {
 		r.turnWaits()
 		r.leased.ask(0)
 		for _, l := range r.lines {
-			l.heard("")
+			l.heard(channels.Conversation{})
 		}
 		return
 	}
@@ -69,7 +87,7 @@ func (r *Router) hear(w Wake) {
 		r.turnWaits()
 	case w.Kind == WakeTurn || l == nil: // of a channel that runs elsewhere
 	default:
-		l.heard(w.Conversation)
+		l.heard(w.at())
 	}
 }
 

@@ -89,7 +89,7 @@ func message(ctx context.Context, r *store.Router, owner int64, hold router.Hold
 		Tasks: []agent.TaskChange{{Type: agent.TaskMsg, State: agent.TaskDone}},
 		Say:   []agent.Say{{Text: answer, Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
 	}
-	open := &router.Opening{Hold: hold, Conversation: channels.ConversationID(conv)}
+	open := &router.Opening{Hold: hold, Conversation: channels.Conversation{ID: channels.ConversationID(conv)}}
 	reply := router.Reply{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}, Open: open}
 	if _, err := r.Commit(ctx, ref, step, []router.Reply{reply}); err != nil {
 		return err

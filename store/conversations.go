@@ -51,6 +51,18 @@ type place struct {
 	fresh bool // made just now, or found by a former ID, so that the labels are not its own
 }
 
+// A placeRow is a conversation as a list has it.
+type placeRow struct {
+	Channel, Conversation, Kind, Place, Title string
+}
+
+func (r placeRow) conversation() channels.Conversation {
+	return channels.Conversation{
+		Channel: r.Channel, ID: channels.ConversationID(r.Conversation), Kind: channels.ConversationKind(r.Kind),
+		Place: r.Place, Title: r.Title,
+	}
+}
+
 // place finds or makes a conversation, whose labels are clean.
 func (t *tx) place(c channels.Conversation) (p place, err error) {
 	p, found, err := t.find(c)

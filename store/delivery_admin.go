@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"switchboard/channels"
 	"switchboard/router"
 )
 
@@ -14,8 +15,8 @@ const (
 	// transaction ends: both lock this row to share it.
 	holdStill = `SELECT fence FROM leases WHERE kind = 'channel' AND name = ?`
 	oneByHand = `
-		SELECT d.message_id, d.part, d.state, d.settled, d.outcome, d.tries, d.repeated, c.channel, c.conversation,
-			coalesce(m.session_id, 0), coalesce(m.turn_id, 0)
+		SELECT d.message_id, d.part, d.state, d.settled, d.outcome, d.tries, d.repeated,
+			c.channel, c.conversation, c.kind, c.place, c.title, coalesce(m.session_id, 0), coalesce(m.turn_id, 0)
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id WHERE d.id = ?`
 	// retryDead takes up the parts that died with it as well. The 15 minutes that a head
 	// may block its conversation begin anew; that it was tried before stays known.
@@ -44,7 +45,7 @@ type byHand struct {
 	settled       bool
 	outcome       string
 	repeated      bool
-	channel, conv string
+	at            channels.Conversation
 	session, turn int64
 }
 
@@ -111,7 +112,7 @@ func (r *Router) byHand(ctx context.Context, action string, id int64, by router.
 		if err != nil {
 			return err
 		}
-		m = &router.MendedDelivery{ID: id, Was: d.state, State: state, With: with, Channel: d.channel, Conversation: d.conv}
+		m = &router.MendedDelivery{ID: id, Was: d.state, State: state, With: with, Channel: d.at.Channel, Conversation: string(d.at.ID), At: d.at}
 		if d.session != 0 {
 			if _, err := t.emit(d.session, deliveryEvent(d.turn, id, d.part, state, "by_hand")); err != nil {
 				return err
@@ -133,16 +134,16 @@ func (r *Router) byHand(ctx context.Context, action string, id int64, by router.
 // still reads a delivery that stays as it is to the end of the transaction.
 func (t *tx) still(d *byHand) error {
 	var fence int64
-	if found, err := t.row(deliveryChannel, []any{d.id}, &d.channel); err != nil {
+	if found, err := t.row(deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
 		return err
 	} else if !found {
 		return router.ErrNotFound
 	}
-	if _, err := t.row(t.locked(holdStill), []any{d.channel}, &fence); err != nil {
+	if _, err := t.row(t.locked(holdStill), []any{d.at.Channel}, &fence); err != nil {
 		return err
 	}
 	found, err := t.row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
-		&d.channel, &d.conv, &d.session, &d.turn)
+		&d.at.Channel, &d.at.ID, &d.at.Kind, &d.at.Place, &d.at.Title, &d.session, &d.turn)
 	if err == nil && !found {
 		err = router.ErrNotFound
 	}

@@ -103,14 +103,14 @@ func (r *Router) Drafts(ctx context.Context, channel string) (list []router.Draf
 	err = r.db.look(ctx, "list drafts", func(t *tx) error {
 		list = nil
 		var rows []struct {
-			ID, Fence                                 int64
-			TurnID                                    int64 `db:"turn_id"`
-			Text, Draft                               string
-			Rich, Extra                               *string
-			ReplyTo                                   string `db:"reply_to"`
-			PlatformID                                string `db:"platform_id"`
-			UpdatedAt                                 int64  `db:"updated_at"`
-			Channel, Conversation, Kind, Place, Title string
+			ID, Fence   int64
+			TurnID      int64 `db:"turn_id"`
+			Text, Draft string
+			Rich, Extra *string
+			ReplyTo     string `db:"reply_to"`
+			PlatformID  string `db:"platform_id"`
+			UpdatedAt   int64  `db:"updated_at"`
+			placeRow
 		}
 		if err := t.all(&rows, listDrafts, clean(channel)); err != nil {
 			return err
@@ -119,10 +119,7 @@ func (r *Router) Drafts(ctx context.Context, channel string) (list []router.Draf
 			d := router.Draft{
 				Delivery: row.ID, Turn: row.TurnID, ReplyTo: channels.MessageID(row.ReplyTo), PlatformID: channels.MessageID(row.PlatformID),
 				Body: channels.Body{Text: row.Text}, Stage: router.DraftStage(row.Draft), Fence: row.Fence, Since: instant(row.UpdatedAt),
-				Conversation: channels.Conversation{
-					Channel: row.Channel, ID: channels.ConversationID(row.Conversation), Kind: channels.ConversationKind(row.Kind),
-					Place: row.Place, Title: row.Title,
-				},
+				Conversation: row.conversation(),
 			}
 			if row.Rich != nil {
 				d.Body.Rich = []byte(*row.Rich)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
 	"switchboard/store/storetest"
@@ -63,7 +64,7 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 	if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
 		t.Errorf("the old engine commits: %v", err)
 	}
-	if _, _, err := h.r.Begin(h.ctx, hold, "c"); !errors.Is(err, router.ErrFenced) {
+	if _, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, router.ErrFenced) {
 		t.Errorf("the old engine sends: %v", err)
 	}
 	list := h.claim(5)

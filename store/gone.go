@@ -38,13 +38,13 @@ func (t *tx) acceptMember(e *router.Entry) error {
 }
 
 // Gone implements router.Outbox.
-func (r *Router) Gone(ctx context.Context, hold router.Hold, conv channels.ConversationID) (first bool, err error) {
+func (r *Router) Gone(ctx context.Context, hold router.Hold, conv channels.Conversation) (first bool, err error) {
 	err = r.db.write(ctx, rides, "note closed conversation", func(t *tx) error {
 		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
 		var id int64
-		first, err = t.row(setGone, []any{t.now, clean(hold.Channel), clean(string(conv))}, &id)
+		first, err = t.row(setGone, []any{t.now, clean(hold.Channel), clean(string(conv.ID))}, &id)
 		return err
 	})
 	return first && err == nil, err
@@ -54,7 +54,8 @@ func (r *Router) Gone(ctx context.Context, hold router.Hold, conv channels.Conve
 func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, err error) {
 	err = r.db.read(ctx, "list admins' chats", func(t *tx) error {
 		var rows []struct {
-			Channel, Conversation, Kind, Place, Title, Person string
+			placeRow
+			Person string
 		}
 		if err := t.all(&rows, adminChats); err != nil {
 			return err
@@ -65,9 +66,7 @@ func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, 
 				continue
 			}
 			seen[c.Person] = true
-			list = append(list, channels.Conversation{
-				Channel: c.Channel, ID: channels.ConversationID(c.Conversation), Kind: channels.ConversationKind(c.Kind), Place: c.Place, Title: c.Title,
-			})
+			list = append(list, c.conversation())
 		}
 		return nil
 	})

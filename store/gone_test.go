@@ -19,7 +19,7 @@ func member(conv, key string, m channels.Membership) router.Entry {
 
 func (h *house) gone(hold router.Hold, conv channels.ConversationID) bool {
 	h.Helper()
-	first, err := h.r.Gone(h.ctx, hold, conv)
+	first, err := h.r.Gone(h.ctx, hold, channels.Conversation{ID: conv})
 	if err != nil {
 		h.Fatalf("gone: %v", err)
 	}
@@ -63,7 +63,7 @@ func TestGoneIsFirstOnce(t *testing.T) {
 		if hold = h.hold(); hold.Fence == old.Fence {
 			t.Fatal("the fence did not grow")
 		}
-		if _, err := h.r.Gone(h.ctx, old, "c"); !errors.Is(err, router.ErrFenced) {
+		if _, err := h.r.Gone(h.ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("under an old fence: %v", err)
 		}
 	})

@@ -183,7 +183,7 @@ func replyArgOf(r *router.Reply, say *agent.Say) *replyArg {
 	}
 	if o := r.Open; o != nil {
 		o.Begun = nil // of an earlier try
-		arg.Open = &openArg{clean(o.Hold.Channel), o.Hold.Fence, clean(string(o.Conversation))}
+		arg.Open = &openArg{clean(o.Hold.Channel), o.Hold.Fence, clean(string(o.Conversation.ID))}
 	}
 	if say != nil {
 		arg.Class, arg.Attempt, arg.Position, arg.Choices = "say", say.Attempt, say.Position, jsonList(say.Choices)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
 	"switchboard/store/storetest"
@@ -175,7 +176,7 @@ func TestLostAnswerIsTold(t *testing.T) {
 	h.posts("d", "4", "part")
 	hold := h.hold()
 	c.arm("sb_begin")
-	_, _, err = h.r.Begin(h.ctx, hold, "d")
+	_, _, err = h.r.Begin(h.ctx, hold, channels.Conversation{ID: "d"})
 	lost("begin", err)
 
 	h.posts("e", "5", "part")

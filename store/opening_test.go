@@ -15,7 +15,7 @@ import (
 func (h *house) opens(ref router.TurnRef, hold router.Hold, conv channels.ConversationID, draft int64) *router.Delivery {
 	h.Helper()
 	step, reply := said("found", draft, true)
-	reply.Open = &router.Opening{Hold: hold, Conversation: conv}
+	reply.Open = &router.Opening{Hold: hold, Conversation: channels.Conversation{ID: conv}}
 	h.commit(ref, step, reply)
 	return reply.Open.Begun
 }
@@ -125,7 +125,7 @@ func TestNothingIsBegunWithoutASync(t *testing.T) {
 	h.begun("d", "2")
 	defer h.db.BreakSync()()
 	step, reply := said("found", 0, true)
-	reply.Open = &router.Opening{Hold: hold, Conversation: "c"}
+	reply.Open = &router.Opening{Hold: hold, Conversation: channels.Conversation{ID: "c"}}
 	if _, err := h.r.Commit(h.ctx, ref, step, []router.Reply{reply}); err != nil || reply.Open.Begun != nil {
 		t.Errorf("%v, begun %+v", err, reply.Open.Begun)
 	}

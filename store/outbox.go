@@ -16,7 +16,7 @@ const (
 		UPDATE deliveries SET state = 'unknown', outcome = 'holder_gone', updated_at = ?
 		WHERE channel = ? AND settled = FALSE AND state = 'sending'`
 	openConversations = `
-		SELECT c.conversation FROM conversations c WHERE c.channel = ?
+		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM conversations c WHERE c.channel = ?
 		AND EXISTS (SELECT 1 FROM deliveries d WHERE d.channel = c.channel AND d.conversation_id = c.id AND d.settled = FALSE)
 		ORDER BY c.id`
 	headDelivery = `
@@ -79,18 +79,18 @@ func (r *Router) DropChannel(ctx context.Context, hold router.Hold) error {
 }
 
 // Open implements router.Outbox.
-func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.ConversationID, err error) {
+func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.Conversation, err error) {
 	err = r.db.read(ctx, "list open conversations", func(t *tx) error {
 		list = nil
 		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
-		var rows []struct{ Conversation string }
+		var rows []placeRow
 		if err := t.all(&rows, openConversations, clean(hold.Channel)); err != nil {
 			return err
 		}
 		for _, row := range rows {
-			list = append(list, channels.ConversationID(row.Conversation))
+			list = append(list, row.conversation())
 		}
 		return nil
 	})
@@ -98,12 +98,12 @@ func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.Co
 }
 
 // Begin implements router.Outbox.
-func (r *Router) Begin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (d *router.Delivery, due time.Time, err error) {
+func (r *Router) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (d *router.Delivery, due time.Time, err error) {
 	if r.db.pg != nil {
-		return r.db.callBegin(ctx, hold, conv)
+		return r.db.callBegin(ctx, hold, conv.ID)
 	}
 	err = r.db.write(ctx, full, "begin delivery", func(t *tx) error {
-		d, due, err = t.begin(hold, conv)
+		d, due, err = t.begin(hold, conv.ID)
 		return err
 	})
 	if err != nil {
@@ -195,7 +195,7 @@ func (t *tx) open(o *router.Opening, message int64) error {
 	if err != nil || !held {
 		return err
 	}
-	h, err := t.headOf(o.Hold, o.Conversation)
+	h, err := t.headOf(o.Hold, o.Conversation.ID)
 	if err != nil || h == nil || h.MessageID != message || h.State != router.DeliveryPending {
 		return err
 	}

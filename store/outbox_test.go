@@ -34,7 +34,7 @@ func (h *house) hold() router.Hold {
 
 func (h *house) begin(hold router.Hold, conv channels.ConversationID) *router.Delivery {
 	h.Helper()
-	d, _, err := h.r.Begin(h.ctx, hold, conv)
+	d, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: conv})
 	if err != nil {
 		h.Fatalf("begin: %v", err)
 	}
@@ -69,8 +69,9 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 		h.posts("d", "2", "x")
 		h.posts("c", "3", "c")
 		hold := h.hold()
-		if open, err := h.r.Open(h.ctx, hold); err != nil || fmt.Sprint(open) != "[c d]" {
-			t.Errorf("%v, %v", open, err)
+		place := channels.Conversation{Channel: "tg", ID: "d", Kind: channels.Direct, Place: "d"}
+		if open, err := h.r.Open(h.ctx, hold); err != nil || len(open) != 2 || open[0].ID != "c" || open[1] != place {
+			t.Errorf("%+v, %v", open, err)
 		}
 		nonces := map[string]bool{}
 		for _, want := range []string{"a", "b", "c"} {
@@ -84,7 +85,7 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 				t.Errorf("settled twice: %v", err)
 			}
 		}
-		if d, due, err := h.r.Begin(h.ctx, hold, "c"); d != nil || !due.IsZero() || err != nil || len(nonces) != 3 {
+		if d, due, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); d != nil || !due.IsZero() || err != nil || len(nonces) != 3 {
 			t.Errorf("nothing left, yet %+v, %v, %v", d, due, err)
 		}
 		if d := h.begin(hold, "d"); d == nil || d.Body.Text != "x" {
@@ -129,7 +130,7 @@ func TestDeliveryComesBackLater(t *testing.T) {
 		d := h.begin(hold, "c")
 		at := time.Now().Add(time.Hour).Truncate(time.Microsecond).UTC()
 		h.settle(hold, d, router.Settlement{State: router.DeliveryPending, NextAt: at, Outcome: "rate_limited"})
-		if d, due, err := h.r.Begin(h.ctx, hold, "c"); d != nil || !due.Equal(at) || err != nil {
+		if d, due, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); d != nil || !due.Equal(at) || err != nil {
 			t.Errorf("%+v, %v, %v", d, due, err)
 		}
 		h.posts("e", "2", "b")
@@ -159,7 +160,7 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 		if hold.Fence <= old.Fence {
 			t.Errorf("fence %d after %d", hold.Fence, old.Fence)
 		}
-		if _, _, err := h.r.Begin(h.ctx, old, "c"); !errors.Is(err, router.ErrFenced) {
+		if _, _, err := h.r.Begin(h.ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("begin under an old fence: %v", err)
 		}
 		if _, err := h.r.Settle(h.ctx, old, d, router.Settlement{State: router.DeliverySent}); !errors.Is(err, router.ErrFenced) {
@@ -188,7 +189,7 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 		if err := h.r.DropChannel(h.ctx, hold); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.r.Begin(h.ctx, hold, "c"); !errors.Is(err, router.ErrFenced) {
+		if _, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("begin after the channel was dropped: %v", err)
 		}
 	})

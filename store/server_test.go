@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store/storetest"
 )
@@ -48,7 +49,7 @@ func TestServerComesBack(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	a.commit(ref, agent.Step{})
-	if _, _, err := a.r.Begin(t.Context(), hold, "c"); err != nil {
+	if _, _, err := a.r.Begin(t.Context(), hold, channels.Conversation{ID: "c"}); err != nil {
 		t.Errorf("its channel: %v", err)
 	}
 	list, err := a.db.Engines(t.Context())

@@ -113,7 +113,7 @@ func (db *DB) callStep(ctx context.Context, ref router.TurnRef, step *agent.Step
 	}
 	if b := got.Begun; b != nil && b.ID != 0 {
 		o := says[0].Open
-		if o.Begun, err = b.delivery(o.Hold.Channel, o.Conversation); err != nil {
+		if o.Begun, err = b.delivery(o.Hold.Channel, o.Conversation.ID); err != nil {
 			return nil, err
 		}
 	}

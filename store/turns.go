@@ -52,7 +52,7 @@ const (
 			AND t.id > 0 AND t.state IN ('queued', 'running') AND t.state = 'running')
 		AND NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND %[1]s)`
 	whereTurn = `
-		SELECT t.session_id, c.channel, c.conversation FROM turns t
+		SELECT t.session_id, c.channel, c.conversation, c.kind, c.place, c.title FROM turns t
 		JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id WHERE t.id = ?`
 	turnState = `SELECT state, outcome, coalesce(finished_at, 0), coalesce(merged_into, 0) FROM turns WHERE id = ?`
 )
@@ -210,7 +210,7 @@ func (t *tx) cancel(turn int64) (ended bool, err error) {
 func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversation, err error) {
 	err = r.db.write(ctx, full, "cancel turn", func(t *tx) error {
 		var session int64
-		if found, err := t.row(whereTurn, []any{turnID}, &session, &c.Channel, &c.ID); err != nil {
+		if found, err := t.row(whereTurn, []any{turnID}, &session, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title); err != nil {
 			return err
 		} else if !found {
 			return router.ErrNotFound

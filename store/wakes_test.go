@@ -67,7 +67,7 @@ func TestEnginesWakeEachOther(t *testing.T) {
 	want := []router.Wake{
 		{Kind: router.WakeTurn, Channel: "tg"},
 		{Kind: router.WakeStop, Turn: 7},
-		{Kind: router.WakeDelivery, Channel: "tg", Conversation: `c "1"`},
+		{Kind: router.WakeDelivery, Channel: "tg", Conversation: `c "1"`, Among: channels.Group, Place: "p"},
 	}
 	for _, w := range want {
 		a.Wake(w)

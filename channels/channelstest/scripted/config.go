@@ -34,6 +34,8 @@ type Config struct {
 	PerSecond             float64 `toml:"per_second"`
 	PerConversationSecond float64 `toml:"per_conversation_second"`
 	PerConversationMinute float64 `toml:"per_conversation_minute"`
+	// PerGroupMinute is PerConversationMinute where several people are, and nowhere else.
+	PerGroupMinute float64 `toml:"per_group_minute"`
 }
 
 // DefaultConfig is the table with nothing set.

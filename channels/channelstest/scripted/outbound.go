@@ -39,13 +39,17 @@ func readFile(out channels.Outbound, f channels.File) ([]byte, error) {
 }
 
 // Features implements channels.Channel.
-func (c *Channel) Features(channels.Conversation) channels.Features {
+func (c *Channel) Features(conv channels.Conversation) channels.Features {
+	minute := c.cfg.PerConversationMinute
+	if conv.Kind != channels.Direct && c.cfg.PerGroupMinute > 0 {
+		minute = c.cfg.PerGroupMinute
+	}
 	return channels.Features{
 		MaxText: c.cfg.MaxText, Buttons: c.cfg.Buttons, Files: c.cfg.Files > 0, FilesPerPart: c.cfg.Files,
 		TypingFor: c.cfg.TypingFor, DraftEvery: c.cfg.DraftEvery,
 		Rates: channels.Rates{
 			PerSecond: c.cfg.PerSecond, PerConversationSecond: c.cfg.PerConversationSecond,
-			PerConversationMinute: c.cfg.PerConversationMinute,
+			PerConversationMinute: minute,
 		},
 	}
 }
