@@ -47,6 +47,18 @@ func TestOrderAcrossEngines(t *testing.T) {
 		defer mu.Unlock()
 		return share[0] + share[1]
 	}
+	// othersTurn waits until the other engine has run something.
+	othersTurn := func(who int) bool {
+		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+			mu.Lock()
+			n := share[1-who]
+			mu.Unlock()
+			if n > 0 {
+				return true
+			}
+		}
+		return false
+	}
 	var all sync.WaitGroup
 	for who, h := range engines {
 		all.Go(func() {
@@ -59,6 +71,10 @@ func TestOrderAcrossEngines(t *testing.T) {
 						if n == 1 {
 							if err := h.r.GiveBack(h.ctx, ref); err != nil {
 								t.Errorf("give back: %v", err)
+							}
+							if !othersTurn(who) {
+								t.Errorf("engine %d gets nothing of what engine %d gave back", 1-who, who)
+								return
 							}
 							break
 						}
@@ -81,5 +97,7 @@ func TestOrderAcrossEngines(t *testing.T) {
 			t.Errorf("session %d ran %v", session, list)
 		}
 	}
-	t.Logf("the engines ran %v", share)
+	if share[0] == 0 || share[1] == 0 {
+		t.Errorf("the engines ran %v: one of them everything", share)
+	}
 }

@@ -54,6 +54,7 @@ func TestTokenShape(t *testing.T) {
 	}
 }
 
+// promise: P8.split-by-measure
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	c := knowing()

@@ -18,7 +18,7 @@ func anyMarkdown() *rapid.Generator[string] {
 			"word", "some more words ", " ", "\n", "\n\n", "**", "*", "_", "~~", "||", "`", "``", "```\n", "```go\n", "~~~\n",
 			"# ", "\n## ", "> ", "\n> > ", "- ", "\n- [x] ", "\n1. ", "\n   2) ", "    ", "\n---\n", "[a](", "](https://x.test/a)", "![", "[x][y]", "\n[y]: https://y.test\n",
 			"\n|a|b|\n|-|:-:|\n|c|`d`|\n", "|", "<br>", "<b>", "&nbsp;", "&#10;", "&#8203;", "\\", "😀", "👩‍👩‍👧", "🇩🇪", "e\u0301", "日本", "שלום",
-			"https://z.test/q?a=b", "tg://user?id=1", "@everyone", "[ann](tg://user?id=1)", "(attachment:1)", "\u0301", "\u200b", "\x00", "\r\n", "\t", "[^1]", "\n[^1]: note\n",
+			"https://z.test/q?a=b", "tg://user?id=1", "@everyone", "@", "[ann](tg://user?id=1)", "(attachment:1)", "\u0301", "\u200b", "\x00", "\r\n", "\t", "[^1]", "\n[^1]: note\n",
 		}),
 		rapid.StringN(0, 6, 16),
 	)
@@ -150,6 +150,32 @@ func TestFormatMentionsNobody(t *testing.T) {
 			}
 			if b := bodies[i].Text; !strings.Contains(b, "1") {
 				t.Errorf("%q hides where it leads: %q", markdown, b)
+			}
+		}
+	}
+}
+
+// The platform finds the names in a text by itself; checkFormat asks its fake. What is
+// no name stays as it is.
+//
+// promise: P8.nobody-mentioned
+func TestFormatMentionsNobodyByName(t *testing.T) {
+	t.Parallel()
+	for _, markdown := range []string{
+		"@ann", "ask @ann_b.", "(@ann)", "@@ann", "/@ann", "**@**ann", "@**ann**", "@*a*nn", "*@ann*", "[@ann](tg://user?id=1)",
+		"[@ann](https://nohost/)", "- @ann\n- > @ann", "|@ann|\n|-|\n|x|", "http://nohost/@ann", "@gif @42", "日本 @ann",
+	} {
+		for _, limit := range []int{4096, 3} {
+			checkFormat(t, formatted(markdown, limit), limit)
+		}
+		if text := formatted(markdown, 4096)[0].Text; !strings.Contains(letters(text), "@") {
+			t.Errorf("%q is shown as %q", markdown, text)
+		}
+	}
+	for _, text := range []string{"write to ann@example.org", "5 @ 3", "a @-b", "`@ann`", "```\n@ann\n```", "https://x.test/@ann", "[@ann](https://x.test/)"} {
+		for _, body := range formatted(text, 4096) {
+			if strings.Contains(body.Text, "\u2060") {
+				t.Errorf("%q is shown as %q", text, body.Text)
 			}
 		}
 	}

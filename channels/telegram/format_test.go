@@ -46,6 +46,11 @@ func checkFormat(t formatFatal, bodies []channels.Body, limit int) [][]telegramt
 		if err := telegramtest.CheckText(b.Text, all[i], limit); err != nil {
 			t.Fatalf("part %d is refused: %v\n%q\n%s", i, err, b.Text, b.Rich)
 		}
+		for _, e := range telegramtest.Detect(b.Text, all[i]) {
+			if e.Type == "mention" {
+				t.Fatalf("part %d mentions %q:\n%q\n%s", i, entityText(b.Text, e), b.Text, b.Rich)
+			}
+		}
 		if len(all[i]) > formatMaxEntities {
 			t.Fatalf("part %d has %d entities", i, len(all[i]))
 		}

@@ -27,6 +27,8 @@ type shown struct {
 	Query string          `json:"query,omitempty"`
 }
 
+// promise: P1.rejected-kept
+// promise: P4.no-entry-no-service
 func TestUpdates(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/updates/*.json")

@@ -207,6 +207,7 @@ func TestASendThatIsCutShortIsUnknown(t *testing.T) {
 	}
 }
 
+// promise: P2.refused-retries
 func TestRateLimits(t *testing.T) {
 	t.Parallel()
 	var l crowd

@@ -68,12 +68,18 @@ func (o *outage) unharmed() {
 	if n := o.fleet.count("SELECT count(*) FROM owners"); n != 2 {
 		o.t.Errorf("%d owners for two engines", n)
 	}
-	if rows := o.fleet.query("SELECT id, state, expires_at FROM owners WHERE state <> 'alive'"); len(rows) > 0 {
-		o.t.Errorf("a healthy engine was declared dead: %v", rows)
+	if rows := o.fleet.query("SELECT id, state, coalesce(declared_at, 0) FROM owners WHERE state <> 'alive' OR declared_at IS NOT NULL"); len(rows) > 0 {
+		o.t.Errorf("a healthy engine is declared dead: %v", rows)
+	}
+	for _, m := range o.fleet.engines { // a renewal takes the declaration back
+		if strings.Contains(m.log.String(), "an engine has died") {
+			o.t.Errorf("engine %s declared a healthy one dead", m.name)
+		}
 	}
 }
 
 // promise: P1.kill-loses-nothing
+// promise: L.owner-expires
 func TestDatabaseRestartedUnderLoad(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)

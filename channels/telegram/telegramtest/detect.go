@@ -8,9 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// What the platform finds in a text by itself.
+// What the platform finds in a text by itself. A username has at least four characters
+// today; some short ones are the platform's own, so that two are enough.
 //
-// Source: https://core.telegram.org/bots/api#messageentity, types
+// Source: https://core.telegram.org/bots/api#messageentity, types; for mentions,
+// match_mentions in MessageEntity.cpp of https://github.com/tdlib/td.
 var detected = []struct {
 	typ string
 	re  func() *regexp.Regexp
@@ -18,21 +20,21 @@ var detected = []struct {
 	{"url", pattern(`https?://[^\s<>"]*[^\s<>".,;:!?)\]}]`)},
 	{"email", pattern(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)},
 	{"bot_command", pattern(`/[A-Za-z0-9_]{1,32}(?:@[A-Za-z0-9_]{3,32})?`)},
-	{"mention", pattern(`@[A-Za-z][A-Za-z0-9_]{3,31}`)},
+	{"mention", pattern(`@[A-Za-z0-9_]{2,32}`)},
 	{"hashtag", pattern(`#[\p{L}_][\p{L}\p{N}_]*`)},
 }
 
-// detect adds to entities what the platform finds in text where they leave room.
-func detect(text string, entities []Entity) []Entity {
+// Detect adds to entities what the platform finds in text where they leave room.
+func Detect(text string, entities []Entity) []Entity {
 	found := slices.Clone(entities)
 	for _, d := range detected {
 		for _, at := range d.re().FindAllStringIndex(text, -1) {
 			before, _ := utf8.DecodeLastRuneInString(text[:at[0]])
-			if at[0] > 0 && (unicode.IsLetter(before) || unicode.IsDigit(before) || before == '/' || before == '@' || before == '_') {
+			after, _ := utf8.DecodeRuneInString(text[at[1]:])
+			if inWord(before) || d.typ != "mention" && (before == '/' || before == '@') {
 				continue
 			}
-			after, _ := utf8.DecodeRuneInString(text[at[1]:])
-			if d.typ == "bot_command" && at[1] < len(text) && (after == '/' || unicode.IsLetter(after) || unicode.IsDigit(after)) {
+			if d.typ == "bot_command" && (after == '/' || inWord(after)) || d.typ == "mention" && inWord(after) {
 				continue
 			}
 			e := Entity{Type: d.typ, Offset: Units(text[:at[0]]), Length: Units(text[at[0]:at[1]])}
@@ -48,4 +50,8 @@ func detect(text string, entities []Entity) []Entity {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(b.Length, a.Length))
 	})
 	return found
+}
+
+func inWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || r == '_'
 }

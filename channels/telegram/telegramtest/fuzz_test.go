@@ -46,7 +46,7 @@ func FuzzParseMode(f *testing.F) {
 			return
 		}
 		units := len(layout(shown)) - 1
-		for _, e := range append(entities, detect(shown, entities)...) {
+		for _, e := range append(entities, Detect(shown, entities)...) {
 			if e.Offset < 0 || e.Length <= 0 || e.end() > units {
 				t.Fatalf("%q became %q with %+v", text, shown, e)
 			}

@@ -63,7 +63,7 @@ func (s *Server) Post(p Post) (messages []Message) {
 func (s *Server) fill(c *chat, r *record, p Post, i int) {
 	entities := p.Entities
 	if entities == nil {
-		entities = detect(p.Text, nil)
+		entities = Detect(p.Text, nil)
 	}
 	switch {
 	case len(p.Files) == 0:
@@ -188,9 +188,9 @@ func (s *Server) Edit(chatID, id int64, text string) (m Message) {
 		}
 		r.remember()
 		if r.Text != "" {
-			r.Text, r.Entities = text, detect(text, nil)
+			r.Text, r.Entities = text, Detect(text, nil)
 		} else {
-			r.Caption, r.CaptionEntities = text, detect(text, nil)
+			r.Caption, r.CaptionEntities = text, Detect(text, nil)
 		}
 		r.EditDate = s.now().Unix()
 		s.announce(c, r, true)

@@ -104,7 +104,7 @@ func (p *params) formatted(text, entities string, limit int) (string, []Entity, 
 		r.Detail = detail("%d UTF-16 units, at most %d", n, limit)
 		return "", nil, r
 	}
-	return body, detect(body, marks), nil
+	return body, Detect(body, marks), nil
 }
 
 // replyParameters say which message is answered.
