@@ -16,6 +16,7 @@ import (
 	"switchboard/agent"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/storetest"
 )
 
 // The disk becomes full between two events: what was accepted stays, what was
@@ -143,14 +144,7 @@ func TestFullDiskAndBlobs(t *testing.T) {
 func tinyDisk(t *testing.T, size string) (db *store.DB, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		fmt.Fprintf(os.Stderr, "\n*** THE FULL DISK IS NOT TESTED: a small tmpfs needs root: %v ***\n\n", err)
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no tmpfs")
-		}
-		t.Skip("no tmpfs")
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	storetest.SmallDisk(t, dir, "size="+size)
 	db, err := store.Open(t.Context(), store.Config{URL: store.Secret("sqlite:" + filepath.Join(dir, "db"))}, "", quiet)
 	if err != nil {
 		t.Fatal(err)

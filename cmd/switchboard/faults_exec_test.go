@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"switchboard/agent/llm/llmtest"
+	"switchboard/store/storetest"
 )
 
 // promise: L.helper-kills-tree
@@ -118,21 +118,8 @@ func (r *rig) tiny(t *testing.T, size string) (dir string) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	smallDisk(t, dir, "size="+size+",mode=0700")
+	storetest.SmallDisk(t, dir, "size="+size+",mode=0700")
 	return dir
-}
-
-// smallDisk mounts a file system in memory at dir.
-func smallDisk(t *testing.T, dir, options string) {
-	t.Helper()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, options); err != nil {
-		fmt.Fprintf(os.Stderr, "\n*** THE FULL DISK IS NOT TESTED: a small tmpfs needs root: %v ***\n\n", err)
-		if os.Getenv("CI") == "true" {
-			t.Fatal("no tmpfs")
-		}
-		t.Skip("no tmpfs")
-	}
-	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
 }
 
 // fillDisk writes until nothing fits any more.

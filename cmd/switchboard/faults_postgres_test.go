@@ -137,7 +137,7 @@ func TestFullDiskOfPostgreSQL(t *testing.T) {
 	var disk string
 	o := newOutageOn(t, storetest.NewServer(t, func(dir string) {
 		disk = dir
-		smallDisk(t, dir, "size=96m,mode=0777")
+		storetest.SmallDisk(t, dir, "size=96m,mode=0777")
 	}))
 	o.load(10, time.Second)
 	ballast := filepath.Join(disk, "ballast")
