@@ -42,13 +42,7 @@ func room(size int, system string) int {
 }
 
 func (r *run) plannerSystem() string {
-	exec, effect := r.decide(tools.ExecName, r.execEffect()).Verdict == tools.Allow, r.execEffect()
-	var offered []tools.Tool
-	for _, tool := range r.toolbox.All() {
-		if r.decide(tool.Name, tool.Effect).Verdict == tools.Allow {
-			offered = append(offered, tool)
-		}
-	}
+	exec, effect, offered := r.offered()
 	return r.systems.of(exec, effect, offered, func() string {
 		var p prompt
 		p.add(r.roles[rolePlanner])
@@ -69,6 +63,35 @@ func (r *run) plannerSystem() string {
 		}
 		return p.String()
 	})
+}
+
+// offered is what the gate lets the turn's person use now: whether commands, with what
+// effect, and which tools.
+func (r *run) offered() (exec bool, effect tools.Effect, offered []tools.Tool) {
+	effect = r.execEffect()
+	for _, tool := range r.toolbox.All() {
+		if r.decide(tool.Name, tool.Effect).Verdict == tools.Allow {
+			offered = append(offered, tool)
+		}
+	}
+	return r.decide(tools.ExecName, effect).Verdict == tools.Allow, effect, offered
+}
+
+// Usable lists what the gate lets q.Person use in q.Channel and q.Mode, with nothing
+// from elsewhere read: commands first, then the tools in their order.
+func (a *Agent) Usable(q tools.Question) (names []string) {
+	r := &run{Agent: a, turn: Turn{
+		Person: Person{Name: q.Person, Role: "admin"}, // others may run no commands anyway
+		Place:  Place{Channel: q.Channel}, Session: Session{Mode: q.Mode},
+	}}
+	exec, _, offered := r.offered()
+	if exec {
+		names = append(names, tools.ExecName)
+	}
+	for _, tool := range offered {
+		names = append(names, tool.Name)
+	}
+	return names
 }
 
 func compact(schema json.RawMessage) string {

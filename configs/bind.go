@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"switchboard/channels"
+
+	"switchboard/router"
 )
 
 // A binder fills Settings from a tree and gathers what is wrong. A value that
@@ -94,7 +96,7 @@ func (b *binder) unknown(n *node, key, name string, known []string) {
 	for n.kind == table && n.src.env != "" && len(n.keys) > 0 {
 		n = n.fields[n.keys[0]]
 	}
-	if best := nearest(name, known); best != "" {
+	if best := router.Nearest(name, known); best != "" {
 		b.fault(n.src, key, "unknown key; did you mean %q?", best)
 		return
 	}

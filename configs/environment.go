@@ -1,9 +1,12 @@
 package configs
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
+
+	"switchboard/router"
 )
 
 // variables are the environment by name; of two settings of one name the last
@@ -43,6 +46,34 @@ func (b *binder) overlay(root *node) {
 		}
 		b.plant(root, path, &node{kind: word, text: b.env[name], src: source{env: name}})
 	}
+}
+
+// strayVariables warns of variables that look like settings and are none: one underscore
+// was written for two, say. What a credential names is somebody's own.
+func (b *binder) strayVariables(s *Settings) {
+	named := map[string]bool{"SWITCHBOARD_CONFIG": true, "SWITCHBOARD_TOKEN": true}
+	for _, ref := range b.refs {
+		named[strings.TrimPrefix(ref, "env:")] = true
+	}
+	var names []string
+	for l := range leaves(reflect.ValueOf(s).Elem(), "", false) {
+		names = append(names, variable(l.key))
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.env)) {
+		if upper := strings.ToUpper(name); !strings.HasPrefix(upper, prefix) || named[name] || strings.Contains(name[len(prefix):], "__") || topLevel(strings.ToLower(name[len(prefix):])) {
+			continue
+		}
+		text := "there is no such setting, so it does nothing"
+		if meant := router.Nearest(strings.ToUpper(name), names); meant != "" {
+			text += "; did you mean " + meant + "?"
+		}
+		b.warns = append(b.warns, Warning{Source: source{env: name}.String(), Text: text})
+	}
+}
+
+// variable is the name of the variable that sets key.
+func variable(key string) string {
+	return prefix + strings.ToUpper(strings.NewReplacer(".", "__", "-", "_").Replace(key))
 }
 
 // plant puts leaf where path leads. Names that people chose (of providers,

@@ -9,9 +9,9 @@ import (
 
 // A Fault is one thing wrong with the settings.
 type Fault struct {
-	Source string // "FILE:LINE", "environment NAME", "--data"; empty: a default
-	Key    string // e.g. "router.workers" or "people[0].role"; empty where no key is meant
-	Text   string // what is wrong and what to do
+	Source string `json:"source"` // "FILE:LINE", "environment NAME", "--data"; empty: a default
+	Key    string `json:"key"`    // e.g. "router.workers" or "people[0].role"; empty where no key is meant
+	Text   string `json:"text"`   // what is wrong and what to do
 	at     source
 }
 
@@ -33,9 +33,9 @@ func (f Faults) Error() string {
 
 // A Warning is a setting that is understood and has no effect.
 type Warning struct {
-	Source string // as in Fault
-	Key    string
-	Text   string
+	Source string `json:"source"` // as in Fault
+	Key    string `json:"key"`
+	Text   string `json:"text"`
 }
 
 // String is the warning in one line.
@@ -69,6 +69,13 @@ func (s source) String() string {
 func (s source) compare(o source) int {
 	return cmp.Or(cmp.Compare(s.flag, o.flag), cmp.Compare(s.env, o.env),
 		cmp.Compare(s.file, o.file), cmp.Compare(s.line, o.line))
+}
+
+// unsaid are the warnings about keys that no fault is about.
+func (b *binder) unsaid() []Warning {
+	return slices.DeleteFunc(b.warns, func(w Warning) bool {
+		return slices.ContainsFunc(b.faults, func(f Fault) bool { return f.Key == w.Key })
+	})
 }
 
 // sorted orders faults and drops repeated ones; nil when there are none.

@@ -76,8 +76,9 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	b.bindStruct(root, "", reflect.ValueOf(s).Elem())
 	b.dataDir(s, opts.Dir)
 	b.validate(s)
+	b.strayVariables(s)
 	if len(b.faults) > 0 {
-		return nil, b.warns, sorted(b.faults)
+		return nil, b.unsaid(), sorted(b.faults)
 	}
 	b.later(s)
 	s.sources, s.notes, s.refs = b.sources, b.notes, b.refs

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +196,55 @@ func TestFaultsAllAtOnceWithFileAndLine(t *testing.T) {
 	}
 	if got != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestPortsThatDoNotExist(t *testing.T) {
+	t.Parallel()
+	for text, key := range map[string]string{
+		"[server]\nlisten = \"127.0.0.1:99999\"":                               "server.listen",
+		"[server]\npublic_url = \"https://bot.example.org:70000\"":             "server.public_url",
+		"[llm.providers.openrouter]\nbase_url = \"http://127.0.0.1:99999/v1\"": "llm.providers.openrouter.base_url",
+		"[store]\nurl = \"postgres://u@h:99999/n\"":                            "store.url",
+	} {
+		s, _, err := loaded(t, text)
+		if got, want := relative(s, err), "s.toml:2: "+key+": there is no port "; !strings.HasPrefix(got, want) {
+			t.Errorf("%q: got %q, want %q…", text, got, want)
+		}
+	}
+	must(t, "[server]\nlisten = \"127.0.0.1:65535\"")
+}
+
+// What is set beside a setting has no effect, which nobody would find out.
+func TestStrayVariables(t *testing.T) {
+	t.Parallel()
+	_, warns, err := loaded(t, "[llm.providers.a]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1/v1\"\napi_key = \"env:SWITCHBOARD_OWN_KEY\"",
+		"SWITCHBOARD_AGENT_PLANNER=x", "SWITCHBOARD_FOO=1", "SWITCHBOARD_OWN_KEY=k", "SWITCHBOARD_TOKEN=t", "SWITCHBOARD_CONFIG=", "SWITCHBOARD_LLM_PROVIDERS_A_API_KEY=k")
+	var got []string
+	for _, w := range warns {
+		got = append(got, w.String())
+	}
+	want := []string{
+		"environment SWITCHBOARD_AGENT_PLANNER: there is no such setting, so it does nothing; did you mean SWITCHBOARD_AGENT__PLANNER?",
+		"environment SWITCHBOARD_FOO: there is no such setting, so it does nothing",
+		"environment SWITCHBOARD_LLM_PROVIDERS_A_API_KEY: there is no such setting, so it does nothing; did you mean SWITCHBOARD_LLM__PROVIDERS__A__API_KEY?",
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v\n%s", err, strings.Join(got, "\n"))
+	}
+}
+
+// A key that is at fault is not warned of as well.
+func TestAFaultIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	_, warns, err := loaded(t, "[channels.home]\nkind = \"pigeon\"\ntoken = -1\n[channels.telegram]\nkind = \"telegram\"\n")
+	for _, w := range warns {
+		if err != nil && strings.Contains(err.Error(), w.Key+":") {
+			t.Errorf("said twice: %v, %s", err, w)
+		}
+	}
+	if err == nil {
+		t.Error("no fault")
 	}
 }
 

@@ -232,35 +232,3 @@ func readSecret(path string) (string, error) {
 	}
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
-
-// nearest is the word that name was probably meant to be; "" when none is near.
-func nearest(name string, words []string) string {
-	best, least := "", 1+len(name)/3
-	for _, w := range words {
-		if d := distance(name, w); d <= least && d < len(name) && (best == "" || d < distance(name, best)) {
-			best = w
-		}
-	}
-	return best
-}
-
-// distance counts the letters to insert, drop or change to get from a to b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

@@ -24,6 +24,9 @@ const (
 	notSet   = "(not set)"
 )
 
+// Place is where key was written, as Fault.Source says it; empty: nowhere.
+func (s *Settings) Place(key string) string { return s.sources[key].String() }
+
 // Show lists every effective setting in the order of the sample file. No
 // credential is in it.
 func (s *Settings) Show() []Shown {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -81,12 +82,35 @@ func (b *binder) validate(s *Settings) {
 	b.people(s)
 	b.time(s)
 	b.rest(s)
+	b.ports(s)
+}
+
+// ports checks the port of every address; HOST:PORT alone has no scheme.
+func (b *binder) ports(s *Settings) {
+	for l := range leaves(reflect.ValueOf(s).Elem(), "", false) {
+		text := ""
+		if secret, ok := l.value.Interface().(revealer); ok {
+			text = secret.Reveal() // of an address; it is not repeated
+		} else if l.value.Kind() == reflect.String {
+			text = l.value.String()
+		}
+		if u, err := url.Parse(text); err == nil && u.Host != "" && u.Port() != "" {
+			b.says(!isPort(u.Port()), l.key, "there is no port %s; the last is 65535", u.Port())
+		}
+	}
+}
+
+// isPort says whether a port can be listened at or reached: a number or a name.
+func isPort(port string) bool {
+	_, err := net.LookupPort("tcp", port)
+	return err == nil
 }
 
 func (b *binder) server(s *Settings) {
 	v := s.Server
-	host, _, err := net.SplitHostPort(v.Listen)
+	host, port, err := net.SplitHostPort(v.Listen)
 	b.says(err != nil, "server.listen", "%q is not HOST:PORT, e.g. \"127.0.0.1:8484\"", v.Listen)
+	b.says(err == nil && !isPort(port), "server.listen", "there is no port %s; the last is 65535", port)
 	ip, ipErr := netip.ParseAddr(host)
 	loopback := host == "localhost" || ipErr == nil && ip.IsLoopback()
 	b.says(err == nil && !loopback && len(v.Tokens) == 0, "server.listen",

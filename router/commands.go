@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
 )
 
@@ -74,7 +75,7 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 	case "start":
 		text = "Hello " + calledBy(person, entry) + ". " + helpText
 	case "whoami":
-		text = whoami(person, entry)
+		text = r.whoami(person, entry)
 	case "status":
 		text, err = r.status(ctx, entry.Event.Conversation)
 	case "plan":
@@ -94,7 +95,13 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 		}
 		entry.Effect = EffectReset
 	default:
-		text = fmt.Sprintf("I do not know /%s. /help lists the commands; anything else, write without the slash.", name)
+		text = "I do not know /" + name
+		if meant := Nearest(name, menuNames[:]); meant != "" {
+			text += "; did you mean /" + meant + "?"
+		} else {
+			text += "."
+		}
+		text += " /help lists the commands; anything else, write without the slash."
 	}
 	if err != nil {
 		return entry, err
@@ -132,14 +139,18 @@ func calledBy(person *Person, entry Entry) string {
 	return person.Name
 }
 
-func whoami(person *Person, entry Entry) string {
+func (r *Router) whoami(person *Person, entry Entry) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are %s, role %s.", calledBy(person, entry), person.Role)
 	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", entry.Identity, entry.Event.Conversation.Channel)
-	if len(person.Tools) == 0 {
-		b.WriteString("\nYou may use no tools.")
+	var usable []string
+	if r.Usable != nil { // sessions have no mode of their own yet
+		usable = r.Usable(tools.Question{Person: person.Name, Channel: entry.Event.Conversation.Channel, Mode: r.Config.DefaultMode})
+	}
+	if len(usable) == 0 {
+		b.WriteString("\nYou may use no tools here.")
 	} else {
-		fmt.Fprintf(&b, "\nTools you may use: %s.", strings.Join(person.Tools, ", "))
+		fmt.Fprintf(&b, "\nTools you may use here: %s.", strings.Join(usable, ", "))
 	}
 	return b.String()
 }
@@ -167,7 +178,7 @@ func (r *Router) status(ctx context.Context, c channels.Conversation) (string, e
 	case turn.State == "queued":
 		fmt.Fprintf(&b, "Turn %d is queued: %s", turn.ID, shorten(turn.Text, 100))
 	default:
-		fmt.Fprintf(&b, "Idle. Turn %d ended: %s (%s).", turn.ID, turn.State, turn.Outcome)
+		fmt.Fprintf(&b, "Idle. Turn %d ended: %s.", turn.ID, Ended(turn.State, turn.Outcome))
 	}
 	if waiting > 0 {
 		fmt.Fprintf(&b, "\nWaiting: %d.", waiting)

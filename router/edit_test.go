@@ -10,21 +10,25 @@ import (
 	"switchboard/channels/channelstest/scripted"
 )
 
+// tooLate is said of an edit of what was answered.
+const tooLate = "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer."
+
 // edited is what is answered when want-a is changed to want-b at a boundary, by
 // on_edit; the rest are as "".
 var edited = map[string]map[string]string{
 	"steer": {
 		"":       "re: want-b",
 		atWorker: "re: want-a|re: want-b", // no boundary follows; the edit runs by itself
-		atEnd:    "re: want-a",            // a revision
+		atEnd:    "re: want-a|" + tooLate, // a revision
 	},
 	"restart": {
 		"":    "re: want-b",
-		atEnd: "re: want-a",
+		atEnd: "re: want-a|" + tooLate,
 	},
 	"ignore": {
 		"":      "re: want-a",
 		atQueue: "re: want-b", // nothing runs yet that could be ignored for
+		atEnd:   "re: want-a|" + tooLate,
 	},
 }
 
@@ -151,7 +155,7 @@ func TestEditsOneByOne(t *testing.T) {
 		id = r.platform.Say("c-again", "ada", "quick-a")
 		r.platform.Edit("c-again", id, "quick-b")
 		r.platform.Repeat(1)
-		if got := answered("c-again"); got != "re: quick-b" && got != "re: quick-a" && got != "re: quick-a|re: quick-b" {
+		if got := answered("c-again"); got != "re: quick-b" && got != "re: quick-a|"+tooLate && got != "re: quick-a|re: quick-b" {
 			t.Errorf("told three times each: answered %q", got)
 		}
 
@@ -168,7 +172,7 @@ func TestEditsOneByOne(t *testing.T) {
 		id = r.platform.Say("c-tocommand", "ada", "quick-a")
 		want("before it is a command", "c-tocommand", "re: quick-a")
 		r.platform.Edit("c-tocommand", id, "/reset")
-		want("into a command", "c-tocommand", "re: quick-a")
+		want("into a command", "c-tocommand", "re: quick-a|"+tooLate)
 
 		id = r.platform.Say("c-notice", "ada", "  ")
 		notice := answered("c-notice")
@@ -202,7 +206,7 @@ func TestRevisionIsReadLater(t *testing.T) {
 		r.platform.Edit("c1", id, "it should have been Rome")
 		r.until("it is accepted", func() bool { return r.platform.Pending() == 0 })
 		r.platform.Say("c1", "ada", "quick-b")
-		r.await(2)
+		r.await(3)
 		s.mind.mu.Lock()
 		defer s.mind.mu.Unlock()
 		if last := s.mind.plans[len(s.mind.plans)-1]; !strings.Contains(last, "(edited earlier message)") || !strings.Contains(last, "Rome") {

@@ -65,10 +65,7 @@ func counted(n int, what string) string {
 
 // ended says how the turn stands.
 func (e *Explanation) ended() string {
-	text := e.State
-	if e.Outcome != "" {
-		text += " (" + e.Outcome + ")"
-	}
+	text := Ended(e.State, e.Outcome)
 	if e.MergedInto != 0 {
 		text += fmt.Sprintf(", turn %d answers it", e.MergedInto)
 	}
@@ -199,10 +196,7 @@ func (s *StepView) what() string {
 
 // became says what became of a step, and which rule decided about it.
 func (s *StepView) became() string {
-	text := s.State
-	if s.Outcome != "" && s.Outcome != "ok" {
-		text += " (" + s.Outcome + ")"
-	}
+	text := Ended(s.State, s.Outcome)
 	switch {
 	case s.State == "interrupted":
 		text += ", cut off" // when is not known: it was written down by who found it
@@ -253,10 +247,7 @@ func (t *telling) said(e *Explanation) {
 
 // became says what became of a part.
 func (d *DeliveryView) became() string {
-	text := fmt.Sprintf("part %d (delivery %d): %s", d.Part+1, d.ID, d.State)
-	if d.Outcome != "" {
-		text += " (" + d.Outcome + ")"
-	}
+	text := fmt.Sprintf("part %d (delivery %d): %s", d.Part+1, d.ID, Ended(d.State, d.Outcome))
 	if d.Tries > 1 {
 		text += fmt.Sprintf(" after %d tries", d.Tries)
 	}

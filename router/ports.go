@@ -170,7 +170,8 @@ type Entry struct {
 	// (Accepted.Told) where there is none.
 	Retry *Retry
 	// Tell renders what is said where only the transaction knows that it is to be said;
-	// needed with Retry, Action, ActionNumber and ActionText.
+	// needed with Retry, Action, ActionNumber and ActionText; with ClassEdited nil says
+	// nothing.
 	Tell func(channels.Event, Situation) *Reply
 	// Asked is since when the person waits for the answer, where that is before now; zero:
 	// it is not.

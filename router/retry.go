@@ -34,6 +34,7 @@ const (
 	RetryNotYours  Situation = "retry_not_yours" // it is another person's
 	RetryForgotten Situation = "retry_forgotten" // the conversation was reset since, or the message is kept no more
 	ChoiceLeft     Situation = "choice_left"     // the person wants nothing to be done
+	EditTooLate    Situation = "edit_too_late"   // the edited message was answered before
 )
 
 var situationTexts = map[Situation]string{
@@ -43,6 +44,7 @@ var situationTexts = map[Situation]string{
 	RetryNotYours:  "Somebody else asked for that, so only they can have it tried again.",
 	RetryForgotten: "I no longer have that message. Please write it again.",
 	ChoiceLeft:     "All right, I leave it.",
+	EditTooLate:    "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer.",
 }
 
 // tell is Entry.Tell.

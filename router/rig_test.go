@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"switchboard/agent"
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
@@ -127,6 +128,7 @@ type rig struct {
 	safe     func() bool                       // nil: the engine's
 	agent    router.Runner                     // nil: the brain
 	files    router.Attachments
+	usable   func(tools.Question) []string
 	limits   router.FileLimits
 	log      io.Writer
 	name     string                                                      // of the channel
@@ -185,7 +187,7 @@ func (r *rig) start() {
 		runner = r.agent
 	}
 	r.router, err = router.New(router.Deps{
-		Config: r.config, Roster: roster, Agent: runner, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
+		Config: r.config, Roster: roster, Agent: runner, Usable: r.usable, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
 		Channels: append([]router.Attached{{Channel: channelstest.Scripted(r.name, r.platform, r.script), Config: r.channel}}, r.readers...),
 		Wakes:    r.wakes(r.engine.ID()),
 		DataDir:  r.t.TempDir(), Model: "test", Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,

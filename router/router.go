@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/agent/tools"
 	"switchboard/channels"
 )
 
@@ -57,10 +58,13 @@ type Deps struct {
 	Channels []Attached
 	Roster   *Roster
 	Agent    Runner
-	Engine   Engine
-	Ledger   Ledger
-	Wakes    Wakes       // nil: no other engine shares the database
-	Files    Attachments // what messages send along; nil: nothing
+	// Usable lists what the gate lets the question's person use, whatever the question
+	// says of a tool; nil: nothing.
+	Usable func(tools.Question) []string
+	Engine Engine
+	Ledger Ledger
+	Wakes  Wakes       // nil: no other engine shares the database
+	Files  Attachments // what messages send along; nil: nothing
 	// FileLimits bound the attachments of a message that comes in.
 	FileLimits FileLimits
 	DataDir    string // workspaces are made in it

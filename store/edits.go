@@ -100,7 +100,15 @@ func (t *tx) acceptEdited(owner int64, e *router.Entry, a *router.Accepted, conv
 	if a.MessageID, _, err = t.untaken(e, revision, conversation, a.SessionID); err != nil {
 		return err
 	}
-	a.Event, err = t.emit(a.SessionID, event{Kind: "message", Message: a.MessageID})
+	events := []event{{Kind: "message", Message: a.MessageID}}
+	if of == now && of.State == "done" && e.Tell != nil { // and not after each further edit
+		told, err := t.outgoing(conversation, a.SessionID, 0, e.Tell(e.Event, router.EditTooLate), nil)
+		if err != nil {
+			return err
+		}
+		events = append(events, event{Kind: "message", Message: told})
+	}
+	a.Event, err = t.emit(a.SessionID, events...)
 	return err
 }
 

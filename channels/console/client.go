@@ -59,7 +59,7 @@ func (c *client) postAs(ctx context.Context, key, text string) (receipt, error) 
 		return receipt{}, fmt.Errorf("write the message: %w", err)
 	}
 	var got receipt
-	err = c.persist(ctx, func() error {
+	err = c.persist(ctx, c.live, func() error {
 		ctx, cancel := context.WithTimeout(ctx, postTry)
 		defer cancel()
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+PathMessages, bytes.NewReader(body))
@@ -103,8 +103,10 @@ func (c *client) do(request *http.Request) (*http.Response, error) {
 	return nil, &refusedError{said.Error}
 }
 
-// persist repeats f until it succeeds or is refused, or all patience is at an end.
-func (c *client) persist(ctx context.Context, f func() error) error {
+// persist repeats f until it succeeds or is refused, or all patience is at an end. With
+// waits an engine that is there may fail for as long as ctx lasts: a person is told, and
+// may leave.
+func (c *client) persist(ctx context.Context, waits bool, f func() error) error {
 	var faulty time.Time // since when the engine answers that it cannot
 	for wait := retryPause; ; wait = min(2*wait, retryMost) {
 		err := f()
@@ -124,7 +126,7 @@ func (c *client) persist(ctx context.Context, f func() error) error {
 			if faulty.IsZero() {
 				faulty = time.Now()
 			}
-			if time.Since(faulty) > faultPatience {
+			if !waits && time.Since(faulty) > faultPatience {
 				return err
 			}
 		} else {
@@ -160,7 +162,7 @@ func (c *client) open(ctx context.Context, after int64) (io.ReadCloser, int64, e
 		query.Set("live", "1")
 	}
 	var stream io.ReadCloser
-	err := c.persist(ctx, func() error {
+	err := c.persist(ctx, false, func() error {
 		response, err := c.get(ctx, query)
 		if err != nil {
 			return err
@@ -193,7 +195,7 @@ func (c *client) get(ctx context.Context, query url.Values) (*http.Response, err
 // between hands over the events after number after up to number until, or fewer if
 // more says no.
 func (c *client) between(ctx context.Context, after, until int64, more func(channels.SessionEvent) bool) error {
-	err := c.persist(ctx, func() error {
+	err := c.persist(ctx, false, func() error {
 		response, err := c.get(ctx, url.Values{
 			"after": {strconv.FormatInt(after, 10)}, "until": {strconv.FormatInt(until, 10)},
 		})

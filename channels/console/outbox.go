@@ -12,12 +12,18 @@ const (
 	sendMost = 100
 	// leaveWait is how long leaving waits for what was just written to be taken.
 	leaveWait = 2 * time.Second
+	// takenWait is how long a message may take to be stored before the person is told
+	// that it is not.
+	takenWait = time.Second
 )
 
 // posted is what became of a message.
 type posted struct {
-	got receipt
-	err error
+	text    string
+	waiting bool // it is not taken yet; what becomes of it follows
+	late    bool // that was said
+	got     receipt
+	err     error
 }
 
 // post sends what was written, in order, until ctx ends.
@@ -27,27 +33,69 @@ func (t *terminal) post(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case text := <-t.outbox:
-			got, err := t.client.post(ctx, text)
-			select {
-			case <-ctx.Done():
-				return
-			case t.sent <- posted{got, err}:
-			}
+			t.postOne(ctx, text)
 		}
 	}
+}
+
+// postOne sends a message. The disk may be full or the database away for long: that it
+// is not taken is said, and that it is.
+func (t *terminal) postOne(ctx context.Context, text string) {
+	done := make(chan posted, 1)
+	go func() {
+		got, err := t.client.post(ctx, text)
+		done <- posted{text: text, got: got, err: err}
+	}()
+	tell := func(p posted) {
+		select {
+		case <-ctx.Done():
+		case t.sent <- p:
+		}
+	}
+	soon := time.NewTimer(takenWait)
+	defer soon.Stop()
+	select {
+	case p := <-done:
+		tell(p)
+		return
+	case <-soon.C:
+	}
+	tell(posted{waiting: true})
+	p := <-done
+	p.late = true
+	tell(p)
 }
 
 func (t *terminal) send(text string) {
 	select {
 	case t.outbox <- strings.ToValidUTF8(text, "\uFFFD"):
-		t.sending++
+		if t.sending++; t.stuck {
+			t.note(notTaken)
+		}
 	default:
 		t.note("not sent: too much waits to be sent already")
 	}
 }
 
+// notTaken is said of a message that no engine has stored yet.
+const notTaken = "not taken yet: it cannot be stored now; I go on trying"
+
 func (t *terminal) posted(p posted) {
+	if p.waiting {
+		if !t.stuck {
+			t.note(notTaken)
+		}
+		t.stuck = true
+		return
+	}
 	t.sending--
+	late := p.late || t.stuck // what waits behind one that is stuck was told so too
+	if t.sending == 0 {
+		t.stuck = false
+	}
+	if late && p.err == nil {
+		t.note("taken now: " + oneLine(p.text, detailWidth/2))
+	}
 	got := p.got
 	switch {
 	case p.err != nil:
@@ -76,6 +124,8 @@ func (t *terminal) farewell() {
 	}
 	switch {
 	case len(t.running) == 0:
+	case t.stopping && t.sending == 0:
+		t.note("it is being cancelled")
 	case t.o.SeenFile == "":
 		t.note("still working on it")
 	default:

@@ -47,6 +47,7 @@ type terminal struct {
 	running  map[int64]bool // turns that wait or run
 	last     int64          // the number of the newest event that came
 	sending  int            // messages that no engine has taken yet
+	stuck    bool           // the person was told so
 	outbox   chan string
 	sent     chan posted
 	armed    <-chan time.Time // set: Ctrl-C was pressed, and the next one leaves

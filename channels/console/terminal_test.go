@@ -208,3 +208,59 @@ func TestTerminalColor(t *testing.T) {
 		s.left()
 	}
 }
+
+// Leaving while what runs is being cancelled does not promise its answer.
+func TestTwiceInterruptedSaysWhatBecomesOfIt(t *testing.T) {
+	t.Parallel()
+	stop := make(chan struct{})
+	_, seen := seenFile(t)
+	s := sit(t, newEngine(t, func(text string, u *turn) {
+		if text != "/cancel" {
+			<-stop
+			u.state("cancelled")
+		}
+	}), seen)
+	defer close(stop)
+	s.press("long\r")
+	time.Sleep(100 * time.Millisecond) // the turn's start has to be seen first
+	s.press("\x03")
+	s.await("cancelling")
+	s.press("\x03")
+	s.await("it is being cancelled")
+	s.left()
+	if strings.Contains(s.screen.String(), "still working") {
+		t.Errorf("%s", s.screen.String())
+	}
+}
+
+// A line that cannot be stored is said not to be taken, for as long as it takes, and
+// then that it is; so is one that waits behind it.
+func TestNotTakenIsSaid(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, echo)
+	s := sit(t, e, nil)
+	e.mu.Lock()
+	e.broken = 1 << 30
+	e.mu.Unlock()
+	s.press("one\r")
+	s.await("not taken yet")
+	s.press("two\r")
+	s.shows("both are not taken", func(lines []string) bool {
+		return strings.Count(strings.Join(lines, "\n"), "not taken yet") == 2
+	})
+	time.Sleep(faultPatience + time.Second) // a pipe would give up
+	e.mu.Lock()
+	e.broken = 0
+	e.mu.Unlock()
+	s.await("taken now: one")
+	s.await("you said: one")
+	s.await("taken now: two")
+	s.await("you said: two")
+	s.press("three\r")
+	s.await("you said: three")
+	if got := s.screen.String(); strings.Contains(got, "taken now: three") || strings.Contains(got, "not sent") {
+		t.Errorf("%s", got)
+	}
+	s.press("\x04")
+	s.left()
+}

@@ -22,8 +22,8 @@ type channelCmd struct {
 }
 
 type channelRejectedCmd struct {
-	Limit int  `default:"50" help:"At most so many."`
-	JSON  bool `name:"json" help:"As JSON, with all of it."`
+	Limit count `default:"50" help:"At most so many."`
+	JSON  bool  `name:"json" help:"As JSON, with all of it."`
 }
 
 // Run implements the command.

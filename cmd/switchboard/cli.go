@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"switchboard/router"
 )
 
 // Exit codes.
@@ -113,7 +115,7 @@ func run(args []string, std streams, env []string) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintln(std.err, "switchboard:", err)
+		fmt.Fprintln(std.err, "switchboard:", meant(err, parser.Model))
 		fmt.Fprintln(std.err, "Run \"switchboard --help\" for what there is.")
 		return exitUsage
 	}
@@ -124,6 +126,25 @@ func run(args []string, std streams, env []string) int {
 		return a.report(err)
 	}
 	return exitDone
+}
+
+// meant adds the nearest command to the error about one that there is not. The parser
+// does so for subcommands alone.
+func meant(err error, commands *kong.Application) error {
+	word, unexpected := strings.CutPrefix(err.Error(), "unexpected argument ")
+	if !unexpected {
+		return err
+	}
+	var names []string
+	for _, c := range commands.Children {
+		if !c.Hidden {
+			names = append(names, c.Name)
+		}
+	}
+	if nearest := router.Nearest(word, names); nearest != "" {
+		return fmt.Errorf("%w, did you mean %q?", err, nearest)
+	}
+	return err
 }
 
 // report prints an error for a person and returns the exit code it stands for.

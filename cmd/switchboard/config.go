@@ -1,12 +1,20 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
+	"switchboard/agent/llm"
+	"switchboard/agent/llm/offline"
 	"switchboard/configs"
 )
 
@@ -17,19 +25,32 @@ type settingsCmd struct {
 	Save  later          `cmd:"" hidden:""`
 }
 
-type configCheckCmd struct{}
+type configCheckCmd struct {
+	JSON bool `name:"json" help:"As JSON."`
+}
+
+// A checkView is what a check of the settings found.
+type checkView struct {
+	OK       bool              `json:"ok"`
+	File     string            `json:"file"` // empty: there is none, or it was not found
+	Faults   []configs.Fault   `json:"faults"`
+	Warnings []configs.Warning `json:"warnings"`
+}
 
 // Run implements the command.
-func (configCheckCmd) Run(a *app) error {
+func (c *configCheckCmd) Run(a *app) error {
 	settings, warnings, err := a.load()
+	if err == nil {
+		err = modelFaults(settings)
+	}
+	if c.JSON {
+		return a.checked(settings, warnings, err)
+	}
 	for _, w := range warnings {
 		fmt.Fprintln(a.err, "warning:", w)
 	}
 	if err != nil {
 		return err
-	}
-	if _, err := newModels(settings, slog.New(slog.DiscardHandler)); err != nil {
-		return usageError{err}
 	}
 	file := settings.File
 	if file == "" {
@@ -37,6 +58,55 @@ func (configCheckCmd) Run(a *app) error {
 	}
 	fmt.Fprintf(a.out, "the settings are fine (%s)\n", file)
 	return nil
+}
+
+// checked prints what a check found as JSON, which has the faults whole.
+func (a *app) checked(settings *configs.Settings, warnings []configs.Warning, err error) error {
+	v := checkView{OK: err == nil, Faults: []configs.Fault{}, Warnings: append([]configs.Warning{}, warnings...)}
+	if settings != nil {
+		v.File = settings.File
+	}
+	if faults, ok := errors.AsType[configs.Faults](err); ok {
+		v.Faults = faults
+	} else if err != nil {
+		v.Faults = []configs.Fault{{Text: err.Error()}}
+	}
+	if err := printJSON(a.out, v); err != nil {
+		return err
+	}
+	if err != nil {
+		return usageError{errors.New("the settings have faults")}
+	}
+	return nil
+}
+
+// modelFaults are the providers without a key that a role needs, each once, where the
+// key is written, or else the model.
+func modelFaults(s *configs.Settings) error {
+	models, err := llm.New(s.LLM, offline.New(time.Now), slog.New(slog.DiscardHandler))
+	if err != nil {
+		return usageError{err}
+	}
+	byModel := rolesByModel(s)
+	roles, model := map[string][]string{}, map[string]string{} // by provider
+	for _, name := range slices.Sorted(maps.Keys(byModel)) {
+		provider, _, _ := strings.Cut(cmp.Or(s.LLM.Models[name].Model, name), "/")
+		roles[provider], model[provider] = append(roles[provider], byModel[name]...), name
+	}
+	var faults configs.Faults
+	for _, provider := range slices.Sorted(maps.Keys(roles)) {
+		err := models.Check(map[string]string{strings.Join(roles[provider], ", "): model[provider]})
+		if err == nil {
+			continue
+		}
+		key := "llm.providers." + provider + ".api_key"
+		role, _, _ := strings.Cut(roles[provider][0], " ")
+		faults = append(faults, configs.Fault{Source: cmp.Or(s.Place(key), s.Place("agent."+role)), Key: key, Text: err.Error()})
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return usageError{faults}
 }
 
 type configShowCmd struct {

@@ -121,7 +121,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		return usageError{err}
 	}
 	e.router, err = router.New(router.Deps{
-		Config: s.Router, Channels: attached, Roster: roster, Agent: brain, Engine: e.owner,
+		Config: s.Router, Channels: attached, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
 		Ledger: ledger, Wakes: e.db.Wakes(e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Log: e.log,
 		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
 	})

@@ -37,8 +37,8 @@ func (c *explainTurnCmd) Run(a *app) error {
 }
 
 type personRefusedCmd struct {
-	Limit int  `default:"50" help:"At most so many."`
-	JSON  bool `name:"json" help:"As JSON."`
+	Limit count `default:"50" help:"At most so many."`
+	JSON  bool  `name:"json" help:"As JSON."`
 }
 
 // Run implements the command.

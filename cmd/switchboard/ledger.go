@@ -19,7 +19,7 @@ type deliveryCmd struct {
 
 type deliveryListCmd struct {
 	State string `help:"Only deliveries in this state: draft, pending, sending, sent, unknown, dead or dropped." enum:",draft,pending,sending,sent,unknown,dead,dropped" default:""`
-	Limit int    `default:"50" help:"At most so many."`
+	Limit count  `default:"50" help:"At most so many."`
 	JSON  bool   `name:"json" help:"As JSON."`
 }
 

@@ -24,7 +24,7 @@ type turnCmd struct {
 
 type turnListCmd struct {
 	State string `help:"Only turns in this state: queued, running, waiting, done, failed, cancelled or merged." enum:",queued,running,waiting,done,failed,cancelled,merged" default:""`
-	Limit int    `default:"50" help:"At most so many."`
+	Limit count  `default:"50" help:"At most so many."`
 	JSON  bool   `name:"json" help:"As JSON."`
 }
 
@@ -100,9 +100,20 @@ func list[T any](a *app, path string, asJSON bool, head string, cells func(T) []
 	return table(a.out, head, rows, cells)
 }
 
+// A count is how many rows are wanted.
+type count int
+
+// Validate is asked by the command line's parser.
+func (c count) Validate() error {
+	if c < 1 {
+		return fmt.Errorf("%d is none; at least 1 is needed", c)
+	}
+	return nil
+}
+
 // query asks for the newest rows in one state.
-func query(state string, limit int) string {
-	return url.Values{"state": {state}, "limit": {strconv.Itoa(limit)}}.Encode()
+func query(state string, limit count) string {
+	return url.Values{"state": {state}, "limit": {strconv.Itoa(int(limit))}}.Encode()
 }
 
 // ask reads something from the engine.
@@ -120,10 +131,7 @@ func (a *app) ask(path string, result any) error {
 }
 
 func showTurn(w io.Writer, t *router.TurnView, currency string) {
-	fmt.Fprintf(w, "turn %d  %s", t.ID, t.State)
-	if t.Outcome != "" {
-		fmt.Fprintf(w, " (%s)", t.Outcome)
-	}
+	fmt.Fprintf(w, "turn %d  %s", t.ID, router.Ended(t.State, t.Outcome))
 	fmt.Fprintf(w, "\nsession  %s\nperson   %s\nasked    %s\n", t.Session, t.Person, at(t.CreatedAt))
 	if t.MergedInto != 0 {
 		fmt.Fprintf(w, "merged   into turn %d, which answers it\n", t.MergedInto)
@@ -180,11 +188,7 @@ func price(cost float64, currency string) string {
 }
 
 func showTask(w io.Writer, t *router.TaskView) {
-	fmt.Fprintf(w, "  %d. [%s", t.Position+1, t.State)
-	if t.Outcome != "" {
-		fmt.Fprintf(w, ", %s", t.Outcome)
-	}
-	fmt.Fprintf(w, "] %s", t.Type)
+	fmt.Fprintf(w, "  %d. [%s] %s", t.Position+1, router.Ended(t.State, t.Outcome), t.Type)
 	if t.Tool != "" {
 		fmt.Fprintf(w, " %s %s", t.Tool, t.Args)
 	}

@@ -1,0 +1,116 @@
+package router_test
+
+import (
+	"strings"
+	"testing"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+)
+
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	words := []string{"status", "plan", "why", "turn", "list", "cancel", "reset", "retry"}
+	for word, want := range map[string]string{
+		"staus": "status", "stauts": "status", "statsu": "status", "trun": "turn", "lsit": "list", "cancle": "cancel",
+		"rerty": "retry", "wyh": "why", "w": "", "nonsense": "", "status": "status", "": "", "été": "",
+	} {
+		if got := router.Nearest(word, words); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestEndsReadAsPeopleWrite(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[[2]string]string{
+		{"cancelled", "cancelled cancelled"}:   "cancelled",
+		{"cancelled", "cancelled"}:             "cancelled",
+		{"done", "ok"}:                         "done",
+		{"done", "answered"}:                   "done (answered)",
+		{"failed", "error exit_status"}:        "failed (exit status)",
+		{"failed", "timeout timeout"}:          "failed (timeout)",
+		{"failed", "error"}:                    "failed",
+		{"interrupted", "error interrupted"}:   "interrupted",
+		{"failed", "refused person.tools"}:     "failed (refused, person.tools)",
+		{"failed", "nothing_to_retry"}:         "failed (nothing to retry)",
+		{"running", ""}:                        "running",
+		{"sent", "found"}:                      "sent (found)",
+		{"cancelled", "cancelled not_started"}: "cancelled (not started)",
+	} {
+		if got := router.Ended(in[0], in[1]); got != want {
+			t.Errorf("%s, %s: %q, want %q", in[0], in[1], got, want)
+		}
+	}
+}
+
+// A command that is none is answered with the one that was meant.
+func TestUnknownCommandNamesTheNearest(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		for i, c := range []struct{ write, want string }{
+			{"/staus", "I do not know /staus; did you mean /status?"},
+			{"/nonsense", "I do not know /nonsense. /help lists"},
+		} {
+			r.platform.Say("c1", "ada", c.write)
+			if s := r.await(i + 1)[i]; !strings.HasPrefix(s.Text, c.want) {
+				t.Errorf("%s: %q", c.write, s.Text)
+			}
+		}
+	})
+}
+
+// What /whoami lists was asked of the gate.
+func TestWhoamiListsWhatMayBeUsed(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.DefaultMode = "ask"
+		var asked tools.Question
+		r.usable = func(q tools.Question) []string {
+			asked = q
+			if q.Person == "bob" {
+				return nil
+			}
+			return []string{"exec", "http.get"}
+		}
+		r.start()
+		r.platform.Say("c1", "ada", "/whoami")
+		if s := r.await(1)[0]; !strings.HasSuffix(s.Text, "Tools you may use here: exec, http.get.") {
+			t.Errorf("%q", s.Text)
+		}
+		if want := (tools.Question{Person: "ada", Channel: "play", Mode: "ask"}); asked != want {
+			t.Errorf("asked %+v", asked)
+		}
+		r.platform.Say("c2", "bob", "/whoami")
+		if s := r.await(2)[1]; !strings.HasSuffix(s.Text, "You may use no tools here.") {
+			t.Errorf("%q", s.Text)
+		}
+	})
+}
+
+// Who changes a question that was answered is told, once, how to have it answered
+// anew.
+func TestEditOfAnAnsweredQuestionIsAnswered(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		id := r.platform.Say("c1", "ada", "one")
+		r.await(1)
+		r.until("it is over", func() bool { return r.turns()[0].State == "done" })
+		edit := func(text string, revision int64) {
+			r.platform.Happen(scripted.Message{
+				Event: channels.EventEdited, ID: id, Conversation: "c1", User: "ada", Text: text, Revision: revision,
+			})
+		}
+		edit("two", 1)
+		if s := r.await(2)[1]; !strings.Contains(s.Text, "answered that") || !strings.Contains(s.Text, "/retry") {
+			t.Errorf("%q", s.Text)
+		}
+		edit("three", 2)
+		r.until("it is accepted", func() bool { return r.platform.Pending() == 0 })
+		r.platform.Write(scripted.Message{Conversation: "c1", User: "ada", Text: "/retry", ReplyTo: id})
+		if got := texts(r.await(3)); got[2] != "re: three" {
+			t.Errorf("%q", got)
+		}
+	})
+}
