@@ -1,19 +1,15 @@
 package agent
 
 import (
-	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
-	"path"
+
+	"switchboard/agent/tools"
 )
 
-// Commands read what earlier tasks brought from this file in the workspace.
-const (
-	outputsFolder = ".switchboard"
-	outputsFile   = "outputs.json"
-)
+// Commands read what earlier tasks brought from this file, in the workspace's folder
+// of ours, ".switchboard".
+const outputsFile = "outputs.json"
 
 // An earlier task is one whose output later tasks may use.
 type earlier struct {
@@ -63,9 +59,7 @@ func (r *run) said(attempt, position int) string {
 	return ""
 }
 
-// writeOutputs gives a command the outputs of earlier tasks. Commands may write to
-// the workspace, so nothing in it is trusted: os.Root keeps links from leading
-// outside, and a new file replaces whatever stands in its place.
+// writeOutputs gives a command the outputs of earlier tasks.
 func (r *run) writeOutputs(plan *PlanRow, position int) error {
 	list := r.earlierTasks(plan.Attempt, position)
 	if list == nil {
@@ -75,32 +69,5 @@ func (r *run) writeOutputs(plan *PlanRow, position int) error {
 	if err != nil {
 		return fmt.Errorf("encode outputs: %w", err)
 	}
-	root, err := os.OpenRoot(r.turn.Workspace)
-	if err != nil {
-		return fmt.Errorf("open workspace: %w", err)
-	}
-	defer root.Close() //nolint:errcheck // nothing was written through the handle itself
-	if info, err := root.Lstat(outputsFolder); err == nil && !info.IsDir() {
-		if err := root.Remove(outputsFolder); err != nil {
-			return fmt.Errorf("make room for %s: %w", outputsFolder, err)
-		}
-	}
-	if err := root.MkdirAll(outputsFolder, 0o700); err != nil {
-		return fmt.Errorf("make %s: %w", outputsFolder, err)
-	}
-	name := path.Join(outputsFolder, outputsFile)
-	fresh := name + "." + rand.Text()
-	file, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	_, err = file.Write(append(body, '\n'))
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = root.Rename(fresh, name)
-	}
-	if err != nil {
-		_ = root.Remove(fresh)
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
+	return tools.PutHidden(r.turn.Workspace, outputsFile, append(body, '\n'))
 }

@@ -132,6 +132,15 @@ func TestOutputsFile(t *testing.T) {
 		"nothing there": func(*testing.T, string) {},
 		"a link out":    func(t *testing.T, folder string) { must(t, os.Symlink(outside, folder)) },
 		"a file":        func(t *testing.T, folder string) { must(t, os.WriteFile(folder, nil, 0o600)) },
+		"a folder in its place": func(t *testing.T, folder string) {
+			must(t, os.MkdirAll(filepath.Join(folder, outputsFile, "full", "of"), 0o700))
+		},
+		"closed": func(t *testing.T, folder string) {
+			must(t, os.MkdirAll(filepath.Join(folder, "closed"), 0o700))
+			must(t, os.Chmod(filepath.Join(folder, "closed"), 0))
+			must(t, os.Chmod(folder, 0))
+			must(t, os.Chmod(filepath.Dir(folder), 0))
+		},
 		"a pipe": func(t *testing.T, folder string) {
 			must(t, os.Mkdir(folder, 0o700))
 			must(t, syscall.Mkfifo(filepath.Join(folder, outputsFile), 0o600))
@@ -140,11 +149,11 @@ func TestOutputsFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			prepare(t, filepath.Join(w.turn.Workspace, outputsFolder))
+			prepare(t, filepath.Join(w.turn.Workspace, ".switchboard"))
 			w.script(map[string][]string{rolePlanner: {planText(execTask("one"), msgTask("say"), execTask("two"), msgTask("tell"))}, roleReviewer: {okText()}, roleWorker: {"written"}})
 			var got []earlier
 			w.exec = func(_ context.Context, cmd tools.Command) tools.Result {
-				file := filepath.Join(w.turn.Workspace, outputsFolder, outputsFile)
+				file := filepath.Join(w.turn.Workspace, ".switchboard", outputsFile)
 				body, err := os.ReadFile(file)
 				must(t, err)
 				must(t, json.Unmarshal(body, &got))

@@ -12,6 +12,36 @@ import (
 func init() {
 	probes["namespaces"] = makeNamespaces
 	probes["sockets"] = makeSockets
+	probes["modes"] = makeModes
+}
+
+// makeModes tries each system call that gives a file a mode, with a set-uid one.
+func makeModes() {
+	const mode = 0o4755
+	for name, err := range map[string]error{
+		"fchmodat": unix.Fchmodat(unix.AT_FDCWD, "a", mode, 0), "fchmodat2": unix.Fchmodat(unix.AT_FDCWD, "a", mode, unix.AT_SYMLINK_NOFOLLOW),
+		"chmod": unix.Chmod("a", mode), "mknod": unix.Mknod("m", mode|unix.S_IFREG, 0),
+	} {
+		if err == nil {
+			fmt.Println(name, "is permitted")
+		}
+	}
+	if fd, err := unix.Open("a", unix.O_RDONLY, mode); err != nil || unix.Fchmod(fd, mode) == nil {
+		fmt.Println("open or fchmod:", err)
+	}
+	if _, err := unix.Open("o", unix.O_CREAT|unix.O_WRONLY, mode); err == nil {
+		fmt.Println("open is permitted")
+	}
+	if _, err := unix.Openat2(unix.AT_FDCWD, "p", &unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: mode}); err == nil {
+		fmt.Println("openat2 is permitted")
+	}
+	if fd, err := unix.Open(".", unix.O_TMPFILE|unix.O_WRONLY, mode); err == nil {
+		fmt.Println("a file without a name is permitted", fd)
+	}
+	if _, err := unix.Open("q", unix.O_CREAT|unix.O_WRONLY, 0o755); err != nil {
+		fmt.Println("an ordinary mode:", err)
+	}
+	fmt.Println("done")
 }
 
 // makeNamespaces tries each kind of new namespace by clone, and clone3.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +21,10 @@ const (
 // confinedMain is the last stage: it confines itself and becomes the command.
 func confinedMain() {
 	spec, report := readStage()
-	err := prepare(spec)
+	err := becomeUser(spec.UID)
+	if err == nil {
+		err = prepare(spec)
+	}
 	if err == nil && spec.Confined {
 		err = confine(spec)
 	}
@@ -32,11 +36,22 @@ func confinedMain() {
 	os.Exit(1)
 }
 
+// becomeUser gives up root for the command's own ID.
+func becomeUser(id int) error {
+	if id == os.Geteuid() {
+		return nil
+	}
+	if err := errors.Join(unix.Setgroups(nil), unix.Setresgid(id, id, id), unix.Setresuid(id, id, id)); err != nil {
+		return fmt.Errorf("become user %d: %w", id, err)
+	}
+	return unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0) // the change cleared it
+}
+
 // prepare sets what every command gets, confined or not.
 func prepare(spec stageSpec) error {
 	unix.Umask(0o077)
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness) // so that the helper gets its turn
-	if spec.Namespaces == nsNone {
+	if !spec.Confined {
 		firstToGo()
 	}
 	for _, limit := range []struct {
@@ -46,7 +61,7 @@ func prepare(spec stageSpec) error {
 		{unix.RLIMIT_CORE, 0},
 		{unix.RLIMIT_FSIZE, maxFileSize},
 		{unix.RLIMIT_NOFILE, maxOpenFiles},
-		{unix.RLIMIT_NPROC, threadRoom(spec)},
+		{unix.RLIMIT_NPROC, taskRoom(spec)},
 	} {
 		if err := lowerLimit(limit.resource, limit.most); err != nil {
 			return fmt.Errorf("set resource limits: %w", err)
@@ -61,12 +76,14 @@ func prepare(spec stageSpec) error {
 	return nil
 }
 
-// threadRoom is a wall behind the helper's own look at the tree, which comes too
-// late for what doubles every millisecond. The kernel counts the user's threads,
-// within a user namespace only those in there, and does not stop root.
-func threadRoom(spec stageSpec) uint64 {
-	room := spec.MaxThreads
-	if spec.Namespaces == nsNone {
+// taskRoom is the kernel's own count of a command's processes and threads; the
+// helper's look at the tree comes too late for what doubles every millisecond. The
+// kernel counts by user and user namespace, and never stops host ID 0.
+//
+// Source: getrlimit(2), RLIMIT_NPROC; Linux 5.14, kernel/ucount.c.
+func taskRoom(spec stageSpec) uint64 {
+	room := spec.MaxTasks
+	if !spec.Confined {
 		room += threadsOf(os.Geteuid())
 	}
 	return uint64(room)
@@ -114,17 +131,43 @@ func confine(spec stageSpec) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
-	abi := landlockABI()
-	if err := restrictFiles(abi, spec); err != nil {
+	if err := restrictFiles(landlockABI(), spec); err != nil {
 		return err
 	}
 	if err := dropCapabilities(); err != nil {
 		return err
 	}
-	if err := filterCalls(forbidden(spec.Namespaces, abi)); err != nil {
+	if err := filterCalls(); err != nil {
 		return err
 	}
+	if spec.Probe {
+		if err := tryCount(); err != nil {
+			return err
+		}
+	}
 	return verify()
+}
+
+// tryCount makes sure that the kernel refuses one task too many.
+func tryCount() error {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NPROC, &limit); err != nil {
+		return err
+	}
+	// The Go runtime would end the program if it needed a thread just now; then the
+	// probe is tried again at the next use.
+	if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 1, Max: limit.Max}); err != nil {
+		return err
+	}
+	pid, err := syscall.ForkExec("/bin/sh", []string{"sh", "-c", ":"}, &syscall.ProcAttr{})
+	if err == nil {
+		_, err = unix.Wait4(pid, nil, 0, nil)
+		return errors.Join(fmt.Errorf("the kernel does not count the processes of user %d", os.Geteuid()), err)
+	}
+	if !errors.Is(err, unix.EAGAIN) {
+		return fmt.Errorf("try the limit of processes: %w", err)
+	}
+	return unix.Setrlimit(unix.RLIMIT_NPROC, &limit)
 }
 
 // dropBounding empties the sets from which an exec could give rights back.

@@ -32,7 +32,11 @@ type ExecConfig struct {
 	// without them only the limits of open files and processes bound those. Pipes
 	// are not counted: the kernel bounds a user's. 0: 2 GiB.
 	MemoryLimit int64
-	// MaxProcesses is the most a command may have at once. 0: 256.
+	// MaxTasks is the most threads and processes of a command that the kernel lets
+	// live at once. 0: 512.
+	MaxTasks int
+	// MaxProcesses is how many processes at once end a command. They are looked for now
+	// and then, so a command may have more for a moment. 0: 256.
 	MaxProcesses int
 	// SafeUntil says until when, by the wall clock, commands may run unless it says
 	// later: the helper is told and kills its command when that instant passes, though
@@ -57,7 +61,7 @@ type Exec struct {
 	cfg ExecConfig
 
 	mu     sync.Mutex
-	layers *layers // what works here; nil until a probe found that commands can be confined
+	layers *layers // what works here; nil until the probe succeeded
 }
 
 // NewExec returns an Exec; nothing is started or probed yet.
@@ -65,6 +69,7 @@ func NewExec(cfg ExecConfig) *Exec {
 	cfg.Timeout = cmp.Or(cfg.Timeout, 2*time.Minute)
 	cfg.OutputLimit = cmp.Or(cfg.OutputLimit, DefaultOutputLimit)
 	cfg.MemoryLimit = cmp.Or(cfg.MemoryLimit, 2<<30)
+	cfg.MaxTasks = cmp.Or(cfg.MaxTasks, 512)
 	cfg.MaxProcesses = cmp.Or(cfg.MaxProcesses, 256)
 	cfg.HelperPath = cmp.Or(cfg.HelperPath, "/proc/self/exe")
 	if cfg.Log == nil {
@@ -215,7 +220,9 @@ func (e *Exec) unavailable(reason string) Result {
 	}
 }
 
-const mendSandbox = "Needed is Linux 6.2 or newer with Landlock enabled and seccomp filters allowed; switchboard doctor shows what is missing"
+const mendSandbox = "Needed is Linux 6.2 or newer with Landlock, seccomp filters and user namespaces (sysctl kernel.unprivileged_userns_clone=1, " +
+	"kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces above 0; in a container also security_opt: " +
+	"seccomp=unconfined and apparmor=unconfined); switchboard doctor shows what is missing"
 
 // A collector keeps the beginning and the end of what a command prints, in
 // bounded memory.
@@ -271,18 +278,8 @@ func (c *collector) text() string {
 
 // layers is what a probe found.
 type layers struct {
-	namespaces namespaces
-	list       []Layer
+	uid  int // the host ID that confined commands run under
+	list []Layer
 }
-
-// namespaces says which namespaces a command gets: "plain" (made as root),
-// "user" (in a user namespace of its own), "none".
-type namespaces string
-
-const (
-	nsPlain namespaces = "plain"
-	nsUser  namespaces = "user"
-	nsNone  namespaces = "none"
-)
 
 var errNoHelper = errors.New("the helper could not be started")

@@ -19,8 +19,8 @@ const killGrace = 10 * time.Second
 // run runs a checked command under a helper.
 func (e *Exec) run(ctx context.Context, cmd Command, confined bool) Result {
 	spec := helperSpec{
-		Line: cmd.Line, Workspace: cmd.Workspace, Confined: confined, Namespaces: nsNone,
-		Timeout: e.cfg.Timeout, MemoryLimit: e.cfg.MemoryLimit, MaxProcesses: e.cfg.MaxProcesses,
+		Line: cmd.Line, Workspace: cmd.Workspace, Confined: confined, UID: os.Geteuid(),
+		Timeout: e.cfg.Timeout, MemoryLimit: e.cfg.MemoryLimit, MaxTasks: e.cfg.MaxTasks, MaxProcesses: e.cfg.MaxProcesses,
 		Env: cmd.Env, Path: systemPath,
 	}
 	if confined {
@@ -28,7 +28,7 @@ func (e *Exec) run(ctx context.Context, cmd Command, confined bool) Result {
 		if err != nil {
 			return e.unavailable(err.Error())
 		}
-		spec.Namespaces = found.namespaces
+		spec.UID = found.uid
 	} else if own := os.Getenv("PATH"); own != "" {
 		spec.Path = own
 	}

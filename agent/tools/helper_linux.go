@@ -22,6 +22,9 @@ import (
 //
 //	engine ─pipe─► helper ─► init (process 1 of the namespaces, if any) ─► confined ─exec─► /bin/sh -c LINE
 //
+// A confined command has user, process, mount, network and IPC namespaces of its own;
+// one whose confinement the settings lift has none.
+//
 // The names are arguments and not variables: a command sees its environment.
 const (
 	helperName   = "switchboard: command helper"
@@ -42,22 +45,25 @@ type helperSpec struct {
 	Env          []string
 	Path         string // the search path
 	Confined     bool
-	Namespaces   namespaces
+	UID          int  // the host ID, user and group, that the command runs under
+	Probe        bool // see stageSpec
 	Timeout      time.Duration
 	MemoryLimit  int64
+	MaxTasks     int
 	MaxProcesses int
 	Lease        lease // what comes after the spec on the control pipe are newer ones
 }
 
 // A stageSpec is what the stages behind the helper are told.
 type stageSpec struct {
-	Line       string
-	Workspace  string
-	Env        []string
-	Confined   bool
-	Namespaces namespaces
-	Proc       bool // /proc belongs to the command alone
-	MaxThreads int
+	Line      string
+	Workspace string
+	Env       []string
+	Confined  bool
+	UID       int
+	Proc      bool // /proc belongs to the command alone
+	MaxTasks  int
+	Probe     bool // try whether the kernel counts the command's tasks
 }
 
 // A stageReport is one of the things a stage says; zero fields say nothing.
@@ -125,22 +131,29 @@ func runTree(spec helperSpec, until *deadline, closed <-chan struct{}) (outcome,
 	if _, err := descendants(); err != nil {
 		return outcome{}, fmt.Errorf("look for processes: %w", err)
 	}
-	root, err := os.OpenRoot(spec.Workspace)
+	root, err := openWorkspace(spec.Workspace)
 	if err != nil {
 		return outcome{}, fmt.Errorf("open the workspace: %w", err)
+	}
+	defer root.Close()
+	if spec.UID != os.Geteuid() {
+		_ = os.Stdout.Chown(spec.UID, spec.UID) // for commands that open /dev/stdout
+	}
+	if err := handOver(root, spec); err != nil {
+		return outcome{}, fmt.Errorf("hand the workspace over: %w", err)
 	}
 	temp, err := makeTemp(root)
 	if err != nil {
 		return outcome{}, fmt.Errorf("make a folder for temporary files: %w", err)
 	}
-	defer func() { _ = root.RemoveAll(temp) }()
+	defer func() { _ = discard(root, temp) }()
 	stage := stageSpec{
-		Line: spec.Line, Workspace: spec.Workspace, Confined: spec.Confined, Namespaces: spec.Namespaces,
-		MaxThreads: threadFactor * spec.MaxProcesses,
-		Env:        environ(Command{Workspace: spec.Workspace, Env: spec.Env}, filepath.Join(spec.Workspace, temp), spec.Path),
+		Line: spec.Line, Workspace: spec.Workspace, Confined: spec.Confined, UID: spec.UID,
+		MaxTasks: spec.MaxTasks, Probe: spec.Probe,
+		Env: environ(Command{Workspace: spec.Workspace, Env: spec.Env}, filepath.Join(spec.Workspace, temp), spec.Path),
 	}
 	name := confinedName
-	if spec.Namespaces != nsNone {
+	if spec.Confined {
 		name = initName
 	}
 	if until.passed() {
@@ -160,23 +173,27 @@ func makeTemp(root *os.Root) (string, error) {
 	if err := makeHidden(root); err != nil {
 		return "", err
 	}
-	return temp, root.Mkdir(temp, 0o700)
+	err := root.Mkdir(temp, 0o700)
+	give(root, temp)
+	return temp, err
 }
 
 // cloneAttr says how the next stage is started.
-func cloneAttr(ns namespaces) *syscall.SysProcAttr {
+func cloneAttr(spec stageSpec) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
-	if ns == nsNone {
+	if !spec.Confined {
 		return attr
 	}
-	attr.Cloneflags = unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
-	if ns == nsUser {
-		attr.Cloneflags |= unix.CLONE_NEWUSER
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
-		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
-		// Kept over the exec of init, which mounts and then drops all.
-		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
+	attr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+	if spec.UID != os.Geteuid() {
+		own := syscall.SysProcIDMap{ContainerID: spec.UID, HostID: spec.UID, Size: 1}
+		attr.UidMappings, attr.GidMappings = append(attr.UidMappings, own), append(attr.GidMappings, own)
+		attr.GidMappingsEnableSetgroups = true
 	}
+	// Kept over the exec of init, which mounts and then drops all.
+	attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
 	return attr
 }
 
@@ -233,7 +250,7 @@ func initMain() {
 		os.Exit(1)
 	}
 	firstToGo()
-	if err := lockMounts(spec.Workspace); err != nil {
+	if err := lockMounts(spec); err != nil {
 		fail(err)
 	}
 	spec.Proc = ownProc()
@@ -265,12 +282,18 @@ func firstToGo() {
 
 // lockMounts makes all but the workspace read-only. Landlock leaves modes,
 // owners and attributes of files alone; a read-only mount does not.
-func lockMounts(workspace string) error {
+func lockMounts(spec stageSpec) error {
+	workspace := spec.Workspace
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
 	if err := unix.Mount(workspace, workspace, "", unix.MS_BIND|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("bind the workspace: %w", err)
+	}
+	if spec.UID != os.Geteuid() {
+		if err := openWay(workspace); err != nil {
+			return fmt.Errorf("open the way to the workspace: %w", err)
+		}
 	}
 	readOnly := &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, readOnly); err != nil {
@@ -281,6 +304,43 @@ func lockMounts(workspace string) error {
 		return fmt.Errorf("make the workspace writable: %w", err)
 	}
 	return nil
+}
+
+// openWay makes the workspace's path passable to whoever has no right to a folder on
+// it: the first such folder is covered by an empty one that leads to the workspace
+// alone.
+func openWay(workspace string) error {
+	closed, err := firstClosed(filepath.Dir(workspace))
+	if err != nil || closed == "" {
+		return err
+	}
+	tree, err := unix.OpenTree(unix.AT_FDCWD, workspace, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(tree)
+	if err := unix.Mount("tmpfs", closed, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=64k"); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(workspace, 0o755); err != nil {
+		return err
+	}
+	return unix.MoveMount(tree, "", unix.AT_FDCWD, workspace, unix.MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+// firstClosed returns the highest folder on the way to dir, or dir, that not
+// everybody may pass; empty: there is none.
+func firstClosed(dir string) (string, error) {
+	if dir != "/" {
+		if above, err := firstClosed(filepath.Dir(dir)); err != nil || above != "" {
+			return above, err
+		}
+	}
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode()&0o001 != 0 {
+		return "", err
+	}
+	return dir, nil
 }
 
 // ownProc mounts a /proc that shows the command's own processes. Where parts of

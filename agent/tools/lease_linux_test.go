@@ -16,10 +16,10 @@ import (
 // promise: L.effects-end-before-lease
 func TestTreeDiesWithTheLease(t *testing.T) {
 	t.Parallel()
-	eachWay(t, func(t *testing.T, way namespaces) {
+	eachWay(t, func(t *testing.T, lifted bool) {
 		const lasts = 3 * time.Second
 		marker := newMarker()
-		role, err := json.Marshal(engineRole{way, Command{Line: stubborn(marker) + "sleep 60", Workspace: newWorkspace(t)}, lasts})
+		role, err := json.Marshal(engineRole{lifted, Command{Line: stubborn(marker) + "sleep 60", Workspace: newWorkspace(t)}, lasts})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// probe finds out once how commands can be confined here, by running one in
-// each way, the strictest first. Success is kept; a failure is tried again at
+// probe finds out once under which ID commands can be confined here, by running one
+// that tries whether the kernel counts its tasks. Success is kept; a failure is tried again at
 // the next use, since its cause may have been mended. It runs in the workspace of
 // the command that needs it, or, when that is empty, in a folder of its own.
 func (e *Exec) probe(ctx context.Context, workspace string) (*layers, error) {
@@ -30,34 +30,30 @@ func (e *Exec) probe(ctx context.Context, workspace string) (*layers, error) {
 		defer os.RemoveAll(folder)
 		workspace = folder
 	}
-	ways := []namespaces{nsUser, nsNone}
+	ids := []int{os.Geteuid()}
 	if os.Geteuid() == 0 {
-		ways = []namespaces{nsPlain, nsUser, nsNone}
+		ids = []int{commandID, 0} // 0 is not the host's root in some containers, and counted then
 	}
 	var errs []error
-	for _, way := range ways {
+	for _, id := range ids {
 		o, text := e.supervise(ctx, helperSpec{
-			Line: ":", Workspace: workspace, Confined: true, Namespaces: way,
-			Timeout: 10 * time.Second, MemoryLimit: e.cfg.MemoryLimit, MaxProcesses: e.cfg.MaxProcesses,
+			Line: ":", Workspace: workspace, Confined: true, UID: id, Probe: true,
+			Timeout: 10 * time.Second, MemoryLimit: e.cfg.MemoryLimit, MaxTasks: e.cfg.MaxTasks, MaxProcesses: e.cfg.MaxProcesses,
 		})
 		if o.Kind == "exit" && o.Status == 0 {
-			e.layers = &layers{namespaces: way, list: describeLayers(way, o.Proc, errors.Join(errs...))}
+			e.layers = &layers{uid: id, list: describeLayers(id, e.cfg.MaxTasks, o.Proc)}
 			return e.layers, nil
 		}
-		errs = append(errs, probeFault(way, o, text))
+		errs = append(errs, probeFault(id, o, text))
 	}
-	return nil, oneLine(errs[len(errs)-1])
+	return nil, errors.New(strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; "))
 }
 
-func probeFault(way namespaces, o outcome, text string) error {
+func probeFault(id int, o outcome, text string) error {
 	if o.Detail != "" {
-		return fmt.Errorf("namespaces %s: %s", way, o.Detail)
+		return fmt.Errorf("as user %d: %s", id, o.Detail)
 	}
-	return fmt.Errorf("namespaces %s: %s %d %s", way, o.Kind, o.Status, cutHead(text, 200))
-}
-
-func oneLine(err error) error {
-	return errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+	return fmt.Errorf("as user %d: %s %d %s", id, o.Kind, o.Status, cutHead(text, 200))
 }
 
 // Layers says which parts of the confinement work on this machine. It runs the
@@ -73,26 +69,16 @@ func (e *Exec) Layers(ctx context.Context) []Layer {
 	return append([]Layer(nil), found.list...)
 }
 
-func describeLayers(way namespaces, ownProc bool, why error) []Layer {
-	abi := landlockABI()
-	list := []Layer{
+func describeLayers(id, tasks int, ownProc bool) []Layer {
+	spaces := "user, process, mount, network and IPC namespaces"
+	if !ownProc {
+		spaces += "; no /proc of its own, commands see none"
+	}
+	return []Layer{
 		{Name: "commands", Works: true, Detail: "a helper kills each command's whole tree"},
-		{Name: "files", Works: true, Detail: fmt.Sprintf("Landlock ABI %d", abi)},
+		{Name: "files", Works: true, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI())},
 		{Name: "network", Works: true, Detail: "a seccomp filter refuses every socket"},
+		{Name: "namespaces", Works: true, Detail: spaces},
+		{Name: "processes", Works: true, Detail: fmt.Sprintf("the kernel lets a command have %d tasks at once, under host ID %d", tasks, id)},
 	}
-	if way != nsNone {
-		detail := fmt.Sprintf("network, process, mount and IPC namespaces (%s)", way)
-		if !ownProc {
-			detail += "; no /proc of its own, commands see none"
-		}
-		return append(list, Layer{Name: "namespaces", Works: true, Detail: detail})
-	}
-	detail := "none, so commands cannot change modes and owners of files"
-	if abi < scopeABI {
-		detail += " nor send signals"
-	}
-	return append(list, Layer{
-		Name: "namespaces", Detail: detail + ": " + oneLine(why).Error(),
-		Mend: "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces) for the full set",
-	})
 }

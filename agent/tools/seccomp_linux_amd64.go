@@ -8,5 +8,10 @@ const (
 	foreignCalls = 0x40000000
 )
 
-// modeCalls are those that only older architectures have.
-var modeCalls = []uint32{unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN}
+// olderModeCalls are those that newer architectures do not have.
+var olderModeCalls = []modeCall{
+	{call: unix.SYS_CHMOD, mode: 1},
+	{call: unix.SYS_CREAT, mode: 1},
+	{call: unix.SYS_MKNOD, mode: 1},
+	{call: unix.SYS_OPEN, mode: 2, open: 1},
+}

@@ -7,4 +7,4 @@ const (
 	foreignCalls = 1 << 31 // there are none
 )
 
-var modeCalls []uint32
+var olderModeCalls []modeCall

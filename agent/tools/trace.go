@@ -36,7 +36,7 @@ const outputsName = hidden + "/outputs.json"
 // beginTrace marks the workspace as tainted when the command's files will be. The
 // caller calls end.
 func beginTrace(ctx context.Context, cmd Command) (*trace, error) {
-	root, err := os.OpenRoot(cmd.Workspace)
+	root, err := openWorkspace(cmd.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -113,7 +113,7 @@ func TestTaintOutlivesTheEngine(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	workspace, call := builtin(t, BuiltinConfig{})
-	role, err := json.Marshal(engineRole{Namespaces: nsNone, Command: Command{Line: "echo x > theirs; sleep 60", Workspace: workspace, Taint: "web"}})
+	role, err := json.Marshal(engineRole{Command: Command{Line: "echo x > theirs; sleep 60", Workspace: workspace, Taint: "web"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,9 +17,6 @@ const (
 	lastLook  = 100 * time.Millisecond // the pause between looks grows up to this
 )
 
-// threadFactor times the process limit is the limit of threads.
-const threadFactor = 16
-
 // maxStopped bounds how long kill tries to stop a tree before it kills it.
 const maxStopped = 20_000
 
@@ -37,14 +34,14 @@ func startTree(name string, spec stageSpec) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	process, err := startStage(name, spec, cloneAttr(spec.Namespaces), w)
+	process, err := startStage(name, spec, cloneAttr(spec), w)
 	w.Close()
 	if err != nil {
 		r.Close()
 		return nil, err
 	}
 	t := &tree{
-		main: process.Pid, boxed: spec.Namespaces != nsNone, ended: make(chan unix.WaitStatus, 1), gone: make(chan struct{}),
+		main: process.Pid, boxed: spec.Confined, ended: make(chan unix.WaitStatus, 1), gone: make(chan struct{}),
 		reports: make(chan stageReport, 1),
 	}
 	go t.reap() // both end before watch returns
@@ -202,10 +199,10 @@ func (t *tree) excess(spec helperSpec) string {
 		threads += p.threads
 		resident += p.resident
 	}
-	if spec.Namespaces != nsNone {
+	if t.boxed {
 		processes-- // init is ours
 	}
-	if processes > spec.MaxProcesses || threads > threadFactor*spec.MaxProcesses {
+	if processes > spec.MaxProcesses || !t.boxed && threads > spec.MaxTasks {
 		return "processes"
 	}
 	// Resident pages that are shared count once a process; only when that is too

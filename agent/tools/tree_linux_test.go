@@ -48,16 +48,37 @@ func waitFor(t *testing.T, what string, within time.Duration, ok func() bool) {
 	}
 }
 
-// stubborn starts processes that leave their session, close their output and
-// ignore polite signals.
+// stubborn starts processes that leave their session where they may, close their
+// output and ignore polite signals.
 func stubborn(marker string) string {
-	return fmt.Sprintf(`setsid sleep %[1]s & setsid sh -c 'trap "" TERM HUP INT; setsid sleep %[1]s >/dev/null 2>&1 & sleep %[1]s' >/dev/null 2>&1 &
-		( setsid sleep %[1]s & ) & `, marker)
+	return fmt.Sprintf(`setsid true 2> /dev/null && export apart=setsid
+		$apart sleep %[1]s & $apart sh -c 'trap "" TERM HUP INT; $apart sleep %[1]s >/dev/null 2>&1 & sleep %[1]s' >/dev/null 2>&1 &
+		( $apart sleep %[1]s & ) & `, marker)
+}
+
+// eachWay runs test with a command that is confined, and with one that is not.
+func eachWay(t *testing.T, test func(t *testing.T, lifted bool)) {
+	t.Helper()
+	needSandbox(t)
+	for name, lifted := range map[string]bool{"confined": false, "lifted": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, lifted)
+		})
+	}
+}
+
+// shell returns an Exec that confines admins too, or not.
+func shell(lifted bool, cfg ExecConfig) *Exec {
+	if lifted {
+		cfg.Sandbox = "off"
+	}
+	return NewExec(cfg)
 }
 
 func TestTreeDiesWithTheCommand(t *testing.T) {
 	t.Parallel()
-	eachWay(t, func(t *testing.T, way namespaces) {
+	eachWay(t, func(t *testing.T, lifted bool) {
 		for _, test := range []struct {
 			name, after string
 			cfg         ExecConfig
@@ -76,7 +97,7 @@ func TestTreeDiesWithTheCommand(t *testing.T) {
 				got := make(chan Result)
 				workspace := newWorkspace(t)
 				go func() {
-					got <- execIn(way, test.cfg).Run(ctx, Command{Line: stubborn(marker) + test.after, Workspace: workspace})
+					got <- shell(lifted, test.cfg).Run(ctx, Command{Admin: lifted, Line: stubborn(marker) + test.after, Workspace: workspace})
 				}()
 				if test.cancel {
 					waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
@@ -97,9 +118,9 @@ func TestTreeDiesWithTheCommand(t *testing.T) {
 // promise: L.helper-kills-tree
 func TestTreeDiesWithTheEngine(t *testing.T) {
 	t.Parallel()
-	eachWay(t, func(t *testing.T, way namespaces) {
+	eachWay(t, func(t *testing.T, lifted bool) {
 		marker := newMarker()
-		role, err := json.Marshal(engineRole{Namespaces: way, Command: Command{Line: stubborn(marker) + "sleep 60", Workspace: newWorkspace(t)}})
+		role, err := json.Marshal(engineRole{Lifted: lifted, Command: Command{Line: stubborn(marker) + "sleep 60", Workspace: newWorkspace(t)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,15 +157,15 @@ func isZombie(pid int) bool {
 
 func TestTreeDiesWithTheHelper(t *testing.T) {
 	t.Parallel()
-	eachWay(t, func(t *testing.T, way namespaces) {
-		if way == nsNone {
+	eachWay(t, func(t *testing.T, lifted bool) {
+		if lifted {
 			return // only the command itself dies with its helper then
 		}
 		marker := newMarker()
 		got := make(chan Result)
 		workspace := newWorkspace(t)
 		go func() {
-			got <- execIn(way, ExecConfig{}).Run(t.Context(), Command{Line: stubborn(marker) + "sleep 60", Workspace: workspace})
+			got <- shell(lifted, ExecConfig{}).Run(t.Context(), Command{Admin: lifted, Line: stubborn(marker) + "sleep 60", Workspace: workspace})
 		}()
 		waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
 		if err := syscall.Kill(helperOf(t, marker), syscall.SIGKILL); err != nil {
@@ -187,12 +208,13 @@ func helperOf(t *testing.T, marker string) int {
 // should not take the machine along.
 const bomb = `b() { if [ "$1" -gt 0 ]; then b $(($1 - 1)) & b $(($1 - 1)) & fi; sleep 20; }; b 8`
 
-// scattered is a bomb whose every process is in a session of its own.
-const scattered = `echo 'if [ "$1" -gt 0 ]; then setsid sh b $(($1 - 1)) & setsid sh b $(($1 - 1)) & fi; exec sleep 20' > b; sh b 8`
+// scattered is a bomb whose every process is in a session of its own, where it may.
+const scattered = `setsid true 2> /dev/null && export apart=setsid
+	echo 'if [ "$1" -gt 0 ]; then $apart sh b $(($1 - 1)) & $apart sh b $(($1 - 1)) & fi; exec sleep 20' > b; sh b 8`
 
 func TestTreeLimits(t *testing.T) {
 	t.Parallel()
-	eachWay(t, func(t *testing.T, way namespaces) {
+	eachWay(t, func(t *testing.T, lifted bool) {
 		for _, test := range []struct {
 			name, line, code string
 			cfg              ExecConfig
@@ -205,7 +227,7 @@ func TestTreeLimits(t *testing.T) {
 			t.Run(test.name, func(t *testing.T) {
 				t.Parallel()
 				test.cfg.Timeout = 30 * time.Second
-				res := execIn(way, test.cfg).Run(t.Context(), Command{Line: test.line, Workspace: newWorkspace(t)})
+				res := shell(lifted, test.cfg).Run(t.Context(), Command{Admin: lifted, Line: test.line, Workspace: newWorkspace(t)})
 				if res.End != EndError || res.Code != test.code || res.Hint == "" {
 					t.Errorf("got %.300q", fmt.Sprintf("%+v", res))
 				}

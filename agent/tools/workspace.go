@@ -130,10 +130,10 @@ func store(ctx context.Context, root *os.Root, name string, data io.Reader, call
 		taint = taint.Join(readLedger(call.Workspace).of(name))
 	}
 	temp := path.Join(hidden, "new-"+randomWord())
+	fresh := newFolders(root, name)
 	if taint != Clean {
-		fresh := newFolders(root, name)
 		err := changeLedger(ctx, call.Workspace, func(l ledger) {
-			for _, entry := range append(fresh, name, temp) {
+			for _, entry := range append([]string{name, temp}, fresh...) {
 				l[entry] = l[entry].Join(taint)
 			}
 		})
@@ -145,8 +145,9 @@ func store(ctx context.Context, root *os.Root, name string, data io.Reader, call
 		if err := root.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
+		give(root, fresh...)
 	}
-	if err := replaceFile(root, temp, name, data); err != nil {
+	if err := replaceFile(root, temp, name, 0o644, data); err != nil {
 		return err
 	}
 	return changeLedger(context.WithoutCancel(ctx), call.Workspace, func(l ledger) {
@@ -169,24 +170,13 @@ func newFolders(root *os.Root, name string) []string {
 	return list
 }
 
-// makeHidden makes the hidden folder, also where a command put something else in
-// its place.
-func makeHidden(root *os.Root) error {
-	if info, err := root.Lstat(hidden); err == nil && !info.IsDir() {
-		if err := root.Remove(hidden); err != nil {
-			return err
-		}
-	}
-	return root.MkdirAll(hidden, 0o700)
-}
-
 // replaceFile replaces the file at name, whose folder exists, by way of temp: a
 // reader sees the old bytes or the new ones, also after a crash.
-func replaceFile(root *os.Root, temp, name string, data io.Reader) error {
+func replaceFile(root *os.Root, temp, name string, mode fs.FileMode, data io.Reader) error {
 	if err := makeHidden(root); err != nil {
 		return err
 	}
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -194,6 +184,7 @@ func replaceFile(root *os.Root, temp, name string, data io.Reader) error {
 	if err == nil {
 		err = f.Sync()
 	}
+	give(root, temp)
 	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = root.Rename(temp, name)
@@ -211,7 +202,7 @@ func enter(workspace, given string) (*os.Root, string, *Result) {
 	if fault != nil {
 		return nil, "", fault
 	}
-	root, err := os.OpenRoot(workspace)
+	root, err := openWorkspace(workspace)
 	if err != nil {
 		res := failed("workspace_missing", "", "the workspace cannot be opened: %v", plain(err))
 		return nil, "", &res

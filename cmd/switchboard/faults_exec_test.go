@@ -17,7 +17,7 @@ import (
 func TestKilledEngineLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	mark := marker()
-	script := fmt.Sprintf("setsid sh -c 'sleep 60; : %[1]s' & nohup sh -c 'sleep 60; : %[1]s' >/dev/null 2>&1 & echo began > began.txt; sleep 60; : %[1]s", mark)
+	script := fmt.Sprintf("nohup sh -c 'sleep 60; : %[1]s' & nohup sh -c 'sleep 60; : %[1]s' >/dev/null 2>&1 & echo began > began.txt; sleep 60; : %[1]s", mark)
 	r := plannedBy(t, "", doing(script), "u1")
 	r.up()
 	r.platform.Say("cu1", "u1", "go")
@@ -49,7 +49,7 @@ func TestCancelOfARunningCommand(t *testing.T) {
 		if said(req) == "still there?" {
 			return echo(req)
 		}
-		return doing(fmt.Sprintf("setsid sh -c 'sleep 60; : %[1]s' & echo half > half.txt; sleep 60; : %[1]s", mark))(req)
+		return doing(fmt.Sprintf("nohup sh -c 'sleep 60; : %[1]s' & echo half > half.txt; sleep 60; : %[1]s", mark))(req)
 	})
 	r.up()
 	r.platform.Say("cu1", "u1", "go")
@@ -60,7 +60,7 @@ func TestCancelOfARunningCommand(t *testing.T) {
 	r.await("the whole tree is gone", 3*time.Second, func() bool { return len(marked(mark)) == 0 })
 	r.await("the turn is over", 10*time.Second, func() bool { return r.turnOf("go").State == "cancelled" })
 	r.await("the person is told what was done", 5*time.Second, func() bool {
-		return strings.Contains(strings.Join(r.shown("u1"), "\n"), "stopped midway: `setsid sh")
+		return strings.Contains(strings.Join(r.shown("u1"), "\n"), "stopped midway: `nohup sh")
 	})
 	turn := r.turnOf("go")
 	if task := turn.Plans[0].Tasks[0]; task.State != "interrupted" && task.State != "cancelled" {

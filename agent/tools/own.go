@@ -1,0 +1,120 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// commandID is the user and group that confined commands run under where this
+// program is root: the kernel counts no task of root's. All of a workspace belongs to
+// it. No system hands the number out.
+//
+// Source: systemd's UIDS-GIDS.md, 60578 to 61183 are unused.
+const commandID = 61100
+
+// give makes files of the workspace the commands' own. Where that fails, commands
+// run as this program does, or are refused.
+func give(root *os.Root, names ...string) {
+	if os.Geteuid() != 0 {
+		return
+	}
+	for _, name := range names {
+		_ = root.Lchown(name, commandID, commandID)
+	}
+}
+
+// openWorkspace opens a session's folder, also where a command closed it.
+func openWorkspace(workspace string) (*os.Root, error) {
+	root, err := os.OpenRoot(workspace)
+	if err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	if err == nil {
+		if info, err := root.Stat("."); err == nil && info.Mode()&0o700 == 0o700 {
+			return root, nil
+		}
+		root.Close()
+	}
+	// What it lies in is out of a command's reach, so this is the folder itself.
+	if err := os.Chmod(workspace, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenRoot(workspace)
+}
+
+// openUp lets this program into all folders below name, and name itself.
+func openUp(ctx context.Context, root *os.Root, name string) error {
+	open := func(name string, info fs.FileInfo) error {
+		if info.IsDir() && info.Mode()&0o700 != 0o700 {
+			return root.Chmod(name, info.Mode().Perm()|0o700)
+		}
+		return nil
+	}
+	info, err := root.Lstat(name)
+	if err == nil {
+		err = open(name, info)
+	}
+	if err != nil || !info.IsDir() {
+		return err
+	}
+	return walk(ctx, root, name, open)
+}
+
+// discard removes what is at name, folders that a command closed too.
+func discard(root *os.Root, name string) error {
+	err := root.RemoveAll(name)
+	if errors.Is(err, fs.ErrPermission) {
+		if err = openUp(context.Background(), root, name); err == nil {
+			err = root.RemoveAll(name)
+		}
+	}
+	return err
+}
+
+// makeHidden makes the hidden folder, also where a command put something else in
+// its place or closed it.
+func makeHidden(root *os.Root) error {
+	info, err := root.Lstat(hidden)
+	if err == nil && info.IsDir() && info.Mode()&0o700 == 0o700 {
+		return nil
+	}
+	return renewHidden(root)
+}
+
+// renewHidden makes the hidden folder anew, whatever stands there. What cannot be
+// removed is put aside, under a name that the person sees.
+func renewHidden(root *os.Root) error {
+	if err := discard(root, hidden); err != nil {
+		if err := root.Rename(hidden, "aside-"+randomWord()); err != nil {
+			return err
+		}
+	}
+	if err := root.Mkdir(hidden, 0o700); err != nil {
+		return err
+	}
+	give(root, hidden)
+	return nil
+}
+
+// PutHidden makes the hidden folder of a workspace anew, with one file in it that
+// commands can read, whatever they left in its place before.
+func PutHidden(workspace, name string, data []byte) error {
+	root, err := openWorkspace(workspace)
+	if err != nil {
+		return fmt.Errorf("open the workspace: %w", plain(err))
+	}
+	defer root.Close()
+	if err := renewHidden(root); err != nil {
+		return fmt.Errorf("make %s: %w", hidden, plain(err))
+	}
+	name = path.Join(hidden, name)
+	if err := replaceFile(root, name+".new", name, 0o600, bytes.NewReader(data)); err != nil {
+		return fmt.Errorf("write %s: %w", name, plain(err))
+	}
+	return nil
+}
