@@ -25,6 +25,8 @@ type Harness struct {
 	Garble func()
 	// Repeat makes the platform tell every later event n times.
 	Repeat func(n int)
+	// Disorder makes the platform tell the newest event first.
+	Disorder func(on bool)
 	// Pending counts the events that the channel has not acknowledged.
 	Pending func() int
 	// Drop cuts the connection; the channel can connect again at once.

@@ -20,6 +20,7 @@ var inboundCases = []conformanceCase{
 	{"not accepted comes again", always, testAcceptError},
 	{"acknowledged only after accept", func(h Harness) bool { return h.Pending != nil }, testAckAfterAccept},
 	{"duplicates keep their key", func(h Harness) bool { return h.Repeat != nil }, testDuplicates},
+	{"out of order and twice", func(h Harness) bool { return h.Disorder != nil && h.Repeat != nil && h.Pending != nil }, testDisorder},
 	{"undecodable is told and stops nothing", func(h Harness) bool { return h.Garble != nil }, testGarbled},
 	{"poison among others stops nothing", func(h Harness) bool { return h.Garble != nil && h.Pending != nil }, testPoison},
 	{"backlog after a pause", always, testBacklog},
@@ -122,6 +123,49 @@ func testDuplicates(t *testing.T, r *rig) {
 	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// What a platform tells out of order and more than once comes whole, each event under
+// the key that it has in order, and is confirmed.
+func testDisorder(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("first")
+	r.await(t, 1)
+	if err := r.halt(t); err != nil {
+		t.Fatal(err)
+	}
+	r.Disorder(true)
+	r.Repeat(2)
+	want := []string{"first"}
+	for i := range 30 {
+		want = append(want, fmt.Sprintf("text %02d", i))
+		r.Say(want[i+1])
+		if i == 15 {
+			r.supervise(t)
+		}
+	}
+	r.await(t, len(want))
+	eventually(t, "everything is acknowledged", func() bool { return r.Pending() == 0 })
+	texts := r.sink.Texts()
+	slices.Sort(texts)
+	if diff := cmp.Diff(want, texts); diff != "" {
+		t.Error(diff)
+	}
+	keys := map[string]channels.EventKey{}
+	for _, e := range r.sink.Handed() {
+		text := e.Message.Text
+		if key, known := keys[text]; known && key != e.Key {
+			t.Errorf("%q has the keys %q and %q", text, key, e.Key)
+		}
+		keys[text] = e.Key
+	}
+	if n := len(r.sink.Handed()); n < 2*len(want)-1 {
+		t.Errorf("%d events were handed in, want each of the later ones twice", n)
+	}
+	r.Disorder(false)
+	r.Repeat(1)
+	r.Say("last")
+	r.await(t, len(want)+1)
 }
 
 func testGarbled(t *testing.T, r *rig) {

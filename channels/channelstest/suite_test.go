@@ -24,6 +24,7 @@ func harness(t *testing.T, p *channelstest.Platform, channel channels.Channel) c
 		Say:          func(text string) { p.Say("c1", "u1", text) },
 		Garble:       func() { p.Garble([]byte{'{', 0, 0xff}) },
 		Repeat:       p.Repeat,
+		Disorder:     p.Reorder,
 		Pending:      p.Pending,
 		Drop:         p.Drop,
 		Down: func(on bool) {

@@ -32,6 +32,7 @@ const sendTime = 10 * time.Millisecond
 type scriptedPlace struct {
 	platform *channelstest.Platform
 	now      atomic.Int32
+	disorder bool // it tells events in another order than they were written
 }
 
 func newScriptedPlace(platform *channelstest.Platform) *scriptedPlace {

@@ -24,11 +24,20 @@ const (
 // phases in which a kill can fall.
 var phases = []string{"accept", "plan", "exec", "sending"}
 
+// A platform that tells everything twice and the newest first.
+//
 // promise: P1.kill-loses-nothing
 // promise: P1.ack-after-commit
+// promise: P1.one-turn-per-event
 // promise: P7.done-once
 func TestCrash(t *testing.T) {
-	crashTest(t, func(r *rig) place { return newScriptedPlace(r.platform) })
+	crashTest(t, func(r *rig) place {
+		p := newScriptedPlace(r.platform)
+		p.disorder = true
+		r.platform.Repeat(2)
+		r.platform.Reorder(true)
+		return p
+	})
 }
 
 // promise: P1.kill-loses-nothing
@@ -303,8 +312,9 @@ func (c *crash) shown(n int) (plain, marked int) {
 	return plain, marked
 }
 
-// checkOrder wants the answers of a conversation in the order of its messages.
+// checkOrder wants the answers of a conversation in the order of its turns.
 func (c *crash) checkOrder() {
+	turns := c.turnOrder()
 	for user := range crashUsers {
 		last := -1
 		for _, text := range c.place.shown(user) {
@@ -316,10 +326,32 @@ func (c *crash) checkOrder() {
 			if n%crashUsers != user {
 				c.t.Errorf("user %d reads the answer to job %d", user, n)
 			}
-			if n < last || n == last && !strings.HasPrefix(text, "(repeated)") {
+			if turns[n] < turns[last] || n == last && !strings.HasPrefix(text, "(repeated)") {
 				c.t.Errorf("user %d: job %d was answered after job %d", user, n, last)
 			}
 			last = n
 		}
 	}
+}
+
+// turnOrder maps each job to its turn's number, and wants those of a user in the order
+// of the jobs unless the platform tells them in another.
+func (c *crash) turnOrder() map[int]int64 {
+	c.t.Helper()
+	turns := map[int]int64{}
+	for _, turn := range c.rig.turns() {
+		if m := jobPattern.FindStringSubmatch(turn.Text); m != nil {
+			n, _ := strconv.Atoi(m[1])
+			turns[n] = turn.ID
+		}
+	}
+	if p, ok := c.place.(*scriptedPlace); ok && p.disorder {
+		return turns
+	}
+	for n := range c.written {
+		if former, ok := turns[n-crashUsers]; ok && turns[n] < former {
+			c.t.Errorf("job %d became a turn before job %d of the same user", n, n-crashUsers)
+		}
+	}
+	return turns
 }

@@ -1,0 +1,63 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// In a long session the agent sees the thirty latest messages, oldest first, whether
+// they are read with the claim or later; /reset leaves what came after it.
+//
+// promise: P10.same-on-both
+func TestRecentOfALongSession(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		var said []string
+		for n := range 25 { // 50 messages, among those of another session
+			ref := h.begun("c", fmt.Sprint(n))
+			other := h.begun("d", fmt.Sprint("other-", n))
+			for ref, of := range map[router.TurnRef]string{ref: "mine", other: "theirs"} {
+				answer := fmt.Sprintf("%s: answer %d", of, n)
+				step := end("done", "answered")
+				step.Say = []agent.Say{{Text: answer, Final: true}}
+				h.commit(ref, step, router.Reply{Text: answer, Parts: []channels.Body{{Text: answer}}})
+			}
+			said = append(said, fmt.Sprint("hello ", n), fmt.Sprintf("mine: answer %d", n))
+		}
+		claimed := h.accept(claiming(entry("c", "last", "and now?")))[0].Claimed
+		if claimed == nil {
+			t.Fatal("not claimed")
+		}
+		d, err := h.r.Load(h.ctx, claimed.TurnRef)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for way, data := range map[string]*router.TurnData{"loaded": d, "read with the claim": claimed.Data} {
+			if data == nil {
+				if strings.HasSuffix(t.Name(), "sqlite") {
+					continue
+				}
+				t.Fatal("nothing was read with the claim")
+			}
+			var got []string
+			for i, line := range data.State.Recent {
+				if line.Bot != (i%2 == 1) {
+					t.Errorf("%s: line %d is said by %q, a bot: %v", way, i, line.Author, line.Bot)
+				}
+				got = append(got, line.Text)
+			}
+			if want := said[len(said)-30:]; !slices.Equal(got, want) {
+				t.Errorf("%s, the agent sees\n%q, not\n%q", way, got, want)
+			}
+		}
+	})
+}
