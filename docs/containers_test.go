@@ -98,6 +98,51 @@ func TestContainersSetOnlyKnownVariables(t *testing.T) {
 	}
 }
 
+// With all profiles on compose runs two engines at least, and whichever it runs have
+// one database and one data volume.
+func TestEnginesOfComposeShareTheirData(t *testing.T) {
+	t.Parallel()
+	_, services, _ := strings.Cut(read(t, "compose.yaml"), "\nservices:\n")
+	services, _, _ = strings.Cut(services, "\nvolumes:\n")
+	names := regexp.MustCompile(`(?m)^  ([a-z]+):`).FindAllStringSubmatchIndex(services, -1)
+	var engine string // the one that others are made of
+	urls, volumes := map[string]int{}, map[string]int{}
+	engines := 0
+	for i, at := range names {
+		end := len(services)
+		if i+1 < len(names) {
+			end = names[i+1][0]
+		}
+		block := services[at[0]:end]
+		if strings.Contains(block, ": &engine") {
+			engine = block
+		}
+		merged := strings.Contains(block, "<<: *engine")
+		if !merged && !strings.Contains(block, "image: switchboard") {
+			continue
+		}
+		engines++
+		// A key of its own takes the place of the merged one, whole.
+		part := func(key string) string {
+			own := regexp.MustCompile(`(?m)^    ` + key + `:\n((?:      .*\n)+)`)
+			for _, in := range []string{block, engine} {
+				if m := own.FindStringSubmatch(in); m != nil {
+					return m[1]
+				}
+				if !merged {
+					break
+				}
+			}
+			return ""
+		}
+		urls[regexp.MustCompile(`SWITCHBOARD_STORE__URL: (.*)`).FindString(part("environment"))]++
+		volumes[regexp.MustCompile(`- \S+:/data\b`).FindString(part("volumes"))]++
+	}
+	if engines < 2 || len(urls) != 1 || len(volumes) != 1 || urls[""] > 0 || volumes[""] > 0 {
+		t.Errorf("%d engines, with the databases %v and the data volumes %v", engines, urls, volumes)
+	}
+}
+
 // The command of the health check is run for real, where no engine is alive.
 func TestHealthCheckIsACommandOfTheProgram(t *testing.T) {
 	t.Parallel()
