@@ -31,7 +31,7 @@ func Defaults() *Settings {
 		Files:     Files{MaxSize: 25 << 20, MaxPerMessage: 10},
 		Retention: Retention{
 			Turns: 744 * time.Hour, Strangers: 744 * time.Hour, Runs: 744 * time.Hour,
-			Prompts: 168 * time.Hour, Audit: 8760 * time.Hour,
+			Prompts: 168 * time.Hour, Audit: 8760 * time.Hour, Sessions: 8760 * time.Hour,
 		},
 	}
 }

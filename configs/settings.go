@@ -2,6 +2,7 @@ package configs
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"switchboard/agent"
@@ -194,6 +195,23 @@ type Retention struct {
 	Prompts time.Duration `toml:"prompts"`
 	// Audit is for the audit log. Default 8760h (a year).
 	Audit time.Duration `toml:"audit"`
+	// Sessions is for sessions after their last message, with their conversations and
+	// workspaces, and for people let in by an open policy. Default 8760h (a year).
+	Sessions time.Duration `toml:"sessions"`
+}
+
+// Names says that a setting names a conversation of a channel, by the platform's ID.
+func (s *Settings) Names(channel, conversation string) bool {
+	name := channel + ":" + conversation
+	if s.Heartbeat.DeliverTo == name || slices.Contains(s.Channels[channel].AllowConversations, conversation) {
+		return true
+	}
+	for _, targets := range s.Notify {
+		if slices.Contains(targets, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Directory is the people as the router knows them; who has no time zone gets

@@ -223,6 +223,7 @@ func (b *binder) time(s *Settings) {
 		{"retention.runs", s.Retention.Runs, false},
 		{"retention.prompts", s.Retention.Prompts, false},
 		{"retention.audit", s.Retention.Audit, false},
+		{"retention.sessions", s.Retention.Sessions, false},
 	} {
 		b.says(d.value < 0, d.key, "must not be negative")
 		b.says(d.value == 0 && !d.zero, d.key, "must be longer than 0, e.g. \"10m\"")

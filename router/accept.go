@@ -242,7 +242,7 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted, stops 
 		r.logStranger(ctx, &entry.Event, entry.Identity)
 	}
 	if entry.NewPerson && !acc.Duplicate {
-		if err := r.Roster.Reload(ctx); err != nil {
+		if err := r.Roster.Learn(ctx, entry.Person); err != nil {
 			r.Log.ErrorContext(ctx, "a new person is not known yet", "person", entry.Person, "error", err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"switchboard/agent/tools"
@@ -12,7 +13,8 @@ import (
 
 // whoIs finds the person an event comes from, if that person is served where it
 // was written; fresh says that the policy is open and this is their first
-// message. nil is a stranger. rule says why they were let in or kept out.
+// message, or the first for a day. nil is a stranger. rule says why they were let in or
+// kept out.
 func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh bool, rule string) {
 	if event.Sender.Bot {
 		return nil, false, ruleBot
@@ -44,7 +46,7 @@ func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh boo
 		} else if !open {
 			return nil, false, ruleNoLonger // let in elsewhere, or while it was open here
 		}
-		return person, false, ruleOpen
+		return person, time.Since(person.Seen) >= seenEvery, ruleOpen
 	}
 	// Only who writes becomes a person.
 	writes := event.Kind == channels.EventMessage || event.Kind == channels.EventEdited

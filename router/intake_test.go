@@ -2,6 +2,7 @@ package router
 
 import (
 	"testing"
+	"time"
 
 	"switchboard/channels"
 )
@@ -45,7 +46,8 @@ func TestWhoIs(t *testing.T) {
 	r := &Router{Deps: Deps{Roster: rosterOf(t,
 		Person{Name: "ada", Role: RoleAdmin, Identities: []string{"scripted:1"}},
 		Person{Name: "bob", Role: RoleUser, Identities: []string{"here:2"}},
-		Person{Name: "scripted:4", Role: RoleUser, Identities: []string{"scripted:4"}, Source: "open"},
+		Person{Name: "scripted:4", Role: RoleUser, Identities: []string{"scripted:4"}, Source: "open", Seen: time.Now()},
+		Person{Name: "scripted:5", Role: RoleUser, Identities: []string{"scripted:5"}, Source: "open", Seen: time.Now().Add(-25 * time.Hour)},
 	)}}
 	group := channels.Conversation{Channel: "here", ID: "g", Kind: channels.Group, Place: "g"}
 	direct := channels.Conversation{Channel: "here", ID: "d", Kind: channels.Direct}
@@ -87,6 +89,7 @@ func TestWhoIs(t *testing.T) {
 		{"let in by open groups", with(func(c *ChannelConfig) { c.Groups = "open" }), direct, channels.Sender{ID: "4"}, false, "", false, ruleNoLonger},
 		{"let in by open DMs", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "4"}, true, "", false, ruleNoLonger},
 		{"let in before, open still", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "4"}, false, "scripted:4", false, ruleOpen},
+		{"let in before, not seen for a day", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "5"}, false, "scripted:5", true, ruleOpen},
 		{"groups open", with(func(c *ChannelConfig) { c.Groups, c.AllowConversations = "open", nil }), group, channels.Sender{ID: "3"}, true, "scripted:3", true, ruleOpen},
 	} {
 		t.Run(c.name, func(t *testing.T) {

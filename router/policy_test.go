@@ -10,7 +10,10 @@ import (
 // peopleList is a Directory of fixed people.
 type peopleList []Person
 
-func (l peopleList) People(context.Context) ([]Person, error)  { return l, nil }
+func (l peopleList) People(context.Context) ([]Person, error) { return l, nil }
+func (l peopleList) Person(context.Context, string) (Person, error) {
+	return Person{}, ErrNotFound
+}
 func (l peopleList) SetPeople(context.Context, []Person) error { return nil }
 
 func rosterOf(t *testing.T, people ...Person) *Roster {

@@ -129,8 +129,8 @@ type Entry struct {
 	Identity string // "kind:id" of the sender
 	Rule     string // the rule by which the sender was let in or kept out; see rules.go
 	Person   string // the person's name; empty for strangers, overheard and rejected
-	// NewPerson says that Person is created by this entry, role user, with
-	// Identity (policy "open").
+	// NewPerson says that Person, let in by the policy "open", is created by this entry,
+	// role user, with Identity, or noted as seen if they are there.
 	NewPerson bool
 	Origin    string // chat | api | job
 	Taint     tools.Taint
@@ -445,6 +445,8 @@ type Settlement struct {
 type Directory interface {
 	// People lists everybody with their identities.
 	People(ctx context.Context) ([]Person, error)
+	// Person finds one of them by name. ErrNotFound.
+	Person(ctx context.Context, name string) (Person, error)
 	// SetPeople makes the people of the settings exactly these; people from
 	// elsewhere (source "open") stay, unless an identity of theirs is named here.
 	SetPeople(ctx context.Context, people []Person) error
@@ -458,4 +460,6 @@ type Person struct {
 	Tools      []string `json:"tools"` // patterns; ["*"] is everything; empty is nothing
 	TimeZone   string   `json:"timezone"`
 	Source     string   `json:"source"` // config | open | local
+	// Seen (Source open) is when the person was last seen, to a day; else zero.
+	Seen time.Time `json:"-"`
 }

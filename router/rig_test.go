@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -138,11 +139,23 @@ type rig struct {
 
 	address string // of the database; twins alone
 	roster  *router.Roster
+	lists   atomic.Int64 // how often all people were read
 
 	engine *store.Engine
 	router *router.Router
 	stop   context.CancelFunc
 	done   chan struct{}
+}
+
+// listing counts how often all people are read.
+type listing struct {
+	router.Directory
+	lists *atomic.Int64
+}
+
+func (l listing) People(ctx context.Context) ([]router.Person, error) {
+	l.lists.Add(1)
+	return l.Directory.People(ctx)
 }
 
 func newRig(t *testing.T, db *store.DB) *rig {
@@ -173,7 +186,7 @@ func (r *rig) start() {
 	if err := ledger.SetPeople(ctx, r.people); err != nil {
 		r.t.Fatal(err)
 	}
-	roster := router.NewRoster(ledger)
+	roster := router.NewRoster(listing{ledger, &r.lists})
 	if err := roster.Reload(ctx); err != nil {
 		r.t.Fatal(err)
 	}

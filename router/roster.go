@@ -3,29 +3,30 @@ package router
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
+	"sync"
+	"time"
 )
 
-// A Roster is the people of the Directory held in memory, read without locks.
-type Roster struct {
-	dir  Directory
-	snap atomic.Pointer[rosterSnapshot]
-}
+// seenEvery is how often it is noted that somebody let in by an open policy was seen, so
+// that retention knows who has gone. It is far shorter than retention keeps anybody.
+const seenEvery = 24 * time.Hour
 
-type rosterSnapshot struct {
+// A Roster is the people of the Directory held in memory. Its methods may be called from
+// several goroutines at once.
+type Roster struct {
+	dir Directory
+
+	mu         sync.RWMutex
 	byName     map[string]*Person
 	byIdentity map[string]*Person
 }
 
 // NewRoster returns a roster that knows nobody until Reload.
-func NewRoster(dir Directory) *Roster {
-	r := &Roster{dir: dir}
-	r.snap.Store(&rosterSnapshot{})
-	return r
-}
+func NewRoster(dir Directory) *Roster { return &Roster{dir: dir} }
 
 // Reload reads the people anew. On an error the former ones stay.
 func (r *Roster) Reload(ctx context.Context) error {
@@ -33,32 +34,70 @@ func (r *Roster) Reload(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read people: %w", err)
 	}
-	snap := &rosterSnapshot{byName: map[string]*Person{}, byIdentity: map[string]*Person{}}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.byName, r.byIdentity = map[string]*Person{}, map[string]*Person{}
 	for i := range people {
-		p := &people[i]
-		snap.byName[p.Name] = p
-		for _, id := range p.Identities {
-			snap.byIdentity[id] = p
-		}
+		r.put(&people[i])
 	}
-	r.snap.Store(snap)
 	return nil
 }
 
+// Learn reads one person anew, so that everybody else's number does not count. Nobody of
+// that name is no error.
+func (r *Roster) Learn(ctx context.Context, name string) error {
+	person, err := r.dir.Person(ctx, name)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("read a person: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if was := r.byName[name]; was != nil {
+		delete(r.byName, name)
+		for _, id := range was.Identities {
+			if r.byIdentity[id] == was {
+				delete(r.byIdentity, id)
+			}
+		}
+	}
+	if err == nil {
+		r.put(&person)
+	}
+	return nil
+}
+
+// put adds a person; mu is held.
+func (r *Roster) put(p *Person) {
+	if r.byName == nil {
+		r.byName, r.byIdentity = map[string]*Person{}, map[string]*Person{}
+	}
+	r.byName[p.Name] = p
+	for _, id := range p.Identities {
+		r.byIdentity[id] = p
+	}
+}
+
 // Named returns the person of that name, or nil.
-func (r *Roster) Named(name string) *Person { return r.snap.Load().byName[name] }
+func (r *Roster) Named(name string) *Person {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.byName[name]
+}
 
 // Everybody lists the people in the order of their names.
 func (r *Roster) Everybody() []*Person {
-	return slices.SortedFunc(maps.Values(r.snap.Load().byName), func(a, b *Person) int { return cmp.Compare(a.Name, b.Name) })
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.SortedFunc(maps.Values(r.byName), func(a, b *Person) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // Identified returns the person who owns the first of these identities that
 // anybody owns, or nil.
 func (r *Roster) Identified(identities ...string) *Person {
-	snap := r.snap.Load()
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	for _, id := range identities {
-		if p := snap.byIdentity[id]; p != nil {
+		if p := r.byIdentity[id]; p != nil {
 			return p
 		}
 	}

@@ -277,6 +277,30 @@ func TestStranger(t *testing.T) {
 	})
 }
 
+// promise: L.growth
+func TestNewPersonIsReadAlone(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.channel.DM = "open"
+		r.start()
+		r.platform.Say("c1", "ada", "first")
+		r.await(1)
+		before := r.lists.Load()
+		for i := range 5 {
+			r.platform.Say(fmt.Sprint("n", i), fmt.Sprint("new", i), "let me in")
+		}
+		r.await(6)
+		if n := r.lists.Load() - before; n != 0 {
+			t.Errorf("all people were read %d times for 5 new ones", n)
+		}
+		for i := range 5 {
+			name := fmt.Sprint("scripted:new", i)
+			if p := r.roster.Named(name); p == nil || p.Seen.IsZero() || r.roster.Identified(name) != p {
+				t.Errorf("%s: %+v", name, p)
+			}
+		}
+	})
+}
+
 func TestOpenPolicyMakesPeople(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.DM = "open"

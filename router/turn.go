@@ -267,7 +267,9 @@ func (r *Router) tryTurn(run *runningTurn, c *Claimed, giveUp bool) (next *Claim
 	}
 	defer func() { r.idle.worked(ref.SessionID, data.Conversation, time.Now().Add(r.Config.IdleTimeout)) }()
 	if r.Roster.Named(c.Person) == nil {
-		r.loadPeople(r.work) // let in by another engine
+		if err := r.Roster.Learn(r.work, c.Person); err != nil { // let in by another engine
+			return nil, fmt.Errorf("turn %d: %w", ref.TurnID, err)
+		}
 	}
 	if err := r.lateness(ref, data); errors.Is(err, ErrFenced) {
 		return nil, agent.ErrHandBack
@@ -327,9 +329,14 @@ func brokenEnd() agent.Step {
 	}
 }
 
+// Workspace is the folder of a session in the data folder.
+func Workspace(dataDir string, session int64) string {
+	return filepath.Join(dataDir, "workspaces", strconv.FormatInt(session, 10))
+}
+
 // workspace makes the session's folder.
 func (r *Router) workspace(session int64) (string, error) {
-	dir, err := filepath.Abs(filepath.Join(r.DataDir, "workspaces", strconv.FormatInt(session, 10)))
+	dir, err := filepath.Abs(Workspace(r.DataDir, session))
 	if err != nil {
 		return "", fmt.Errorf("workspace: %w", err)
 	}

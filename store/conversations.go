@@ -12,11 +12,12 @@ const (
 		INSERT INTO conversations (channel, conversation, kind, place, title, created_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (channel, conversation) DO NOTHING`
 	updateConversation = `UPDATE conversations SET kind = ?, place = ?, title = ?, gone_at = 0, gone_told = FALSE WHERE id = ?`
-	findSession        = `SELECT id FROM sessions WHERE conversation_id = ?`
+	findSession        = `SELECT id, person FROM sessions WHERE conversation_id = ?`
 	insertSession      = `
-		INSERT INTO sessions (conversation_id, key, created_at) VALUES (?, ?, ?)
+		INSERT INTO sessions (conversation_id, key, used_at, created_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (conversation_id) DO NOTHING`
-	lockSession = `SELECT conversation_id FROM sessions WHERE id = ?`
+	setSessionPerson = `UPDATE sessions SET person = ? WHERE id = ?`
+	lockSession      = `SELECT conversation_id FROM sessions WHERE id = ?`
 )
 
 // sessionKey is the name of a conversation's session, unique over all channels:
@@ -81,15 +82,24 @@ func (t *tx) place(c channels.Conversation) (p place, err error) {
 // its former ID too.
 func (t *tx) find(c channels.Conversation) (p place, found bool, err error) {
 	p.key = sessionKey(c.Channel, c.ID)
-	found, err = t.row(findConversation, []any{c.Channel, string(c.ID)}, &p.id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.gone)
+	found, err = t.row(t.kept(findConversation, ""), []any{c.Channel, string(c.ID)}, &p.id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.gone)
 	if err != nil || found {
 		return p, found, err
 	}
 	var current channels.ConversationID
-	if found, err = t.row(findMoved, []any{c.Channel, string(c.ID)}, &p.id, &current); found {
+	if found, err = t.row(t.kept(findMoved, " OF c"), []any{c.Channel, string(c.ID)}, &p.id, &current); found {
 		p.key, p.fresh = sessionKey(c.Channel, current), true
 	}
 	return p, found, err
+}
+
+// kept is appended to a SELECT of a conversation that retention must not take before
+// the transaction ends; of says which table's row it is.
+func (t *tx) kept(query, of string) string {
+	if t.pg {
+		return query + " FOR KEY SHARE" + of
+	}
+	return query
 }
 
 func cleanConversation(c channels.Conversation) channels.Conversation {
@@ -98,18 +108,26 @@ func cleanConversation(c channels.Conversation) channels.Conversation {
 	return c
 }
 
-// session finds or makes a conversation's session, and locks it.
-func (t *tx) session(conversation int64, key string) (id int64, err error) {
-	find := t.locked(findSession)
-	found, err := t.row(find, []any{conversation}, &id)
-	if err != nil || found {
-		return id, err
+// session finds or makes a conversation's session, and locks it. person is who writes in
+// a direct chat; empty: nobody.
+func (t *tx) session(conversation int64, key, person string) (id int64, err error) {
+	id, was, found, err := t.sessionOf(conversation)
+	if err == nil && !found {
+		if _, err = t.exec(insertSession, conversation, key, t.now, t.now); err == nil {
+			id, was, _, err = t.sessionOf(conversation)
+		}
 	}
-	if _, err := t.exec(insertSession, conversation, key, t.now); err != nil {
-		return 0, err
+	if err == nil && person != "" && person != was {
+		_, err = t.exec(setSessionPerson, person, id)
 	}
-	_, err = t.row(find, []any{conversation}, &id)
 	return id, err
+}
+
+// sessionOf finds a conversation's session, and locks it; person is who wrote last, in a
+// direct chat.
+func (t *tx) sessionOf(conversation int64) (id int64, person string, found bool, err error) {
+	found, err = t.row(t.locked(findSession), []any{conversation}, &id, &person)
+	return id, person, found, err
 }
 
 // lock locks a session's row and returns its conversation; found is false when

@@ -165,7 +165,7 @@ func (t *tx) acceptDeleted(e *router.Entry, a *router.Accepted) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.row(t.locked(findSession), []any{conversation}, &a.SessionID); err != nil {
+	if a.SessionID, _, _, err = t.sessionOf(conversation); err != nil {
 		return err
 	}
 	states, err := t.shown(conversation, e.Event.Message.ID)

@@ -29,7 +29,7 @@ func steady(t *testing.T, db *store.DB) {
 	run(t, db, "UPDATE owners SET steady_since = 0")
 }
 
-func run(t *testing.T, db *store.DB, statements ...string) {
+func run(t testing.TB, db *store.DB, statements ...string) {
 	t.Helper()
 	if err := db.Write(t.Context(), true, statements...); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 // has locked the session's row first, so that numbers appear in order.
 
 const (
-	nextEvents = `UPDATE sessions SET next_event = next_event + ? WHERE id = ? RETURNING next_event`
+	nextEvents = `UPDATE sessions SET next_event = next_event + ?, used_at = ? WHERE id = ? RETURNING next_event`
 	eventRow   = `(?, ?, ?, ?, ?, ?, ?)`
 )
 
@@ -42,7 +42,7 @@ func (t *tx) emit(session int64, events ...event) (first int64, err error) {
 		return 0, nil
 	}
 	var last int64
-	if _, err := t.row(nextEvents, []any{len(events), session}, &last); err != nil {
+	if _, err := t.row(nextEvents, []any{len(events), t.now, session}, &last); err != nil {
 		return 0, err
 	}
 	first = last - int64(len(events)) + 1

@@ -10,9 +10,9 @@ import (
 func SweepQueries() map[string]string {
 	all := map[string]string{
 		"events": oldSessions, "delete events": deleteEvents, "turns": oldTurns, "messages": oldMessages, "strangers": deleteStrangers,
-		"rejected": deleteRejected, "bodies": oldBodies, "delete bodies": deleteBodies, "keys": deleteKeys, "audit": deleteAudit, "made": oldMade,
+		"places": oldPlaces, "still": areStillOver, "moved": literal(oldMoved, "1", "1", "'a'", "'a'"), "delete moved": literal(deleteMoved, "'a'", "'a'"), "people": oldPeople, "known": literal(deleteKnown, "'a'"), "rejected": deleteRejected, "bodies": oldBodies, "delete bodies": deleteBodies, "keys": deleteKeys, "audit": deleteAudit, "made": oldMade,
 	}
-	for name, list := range map[string][]string{"turn": deleteTurns, "message": deleteMessages} {
+	for name, list := range map[string][]string{"turn": deleteTurns, "message": deleteMessages, "session": deleteSessions, "place": deletePlaces} {
 		for i, query := range list {
 			all[fmt.Sprintf("%s %d", name, i)] = query
 		}

@@ -14,14 +14,14 @@ const (
 	setGone = `
 		UPDATE conversations SET gone_at = CASE WHEN gone_at = 0 THEN ? ELSE gone_at END, gone_told = TRUE
 		WHERE channel = ? AND conversation = ? AND gone_told = FALSE RETURNING id`
-	// adminChats: the latest word in each direct conversation says whose it is, and
-	// which of several an admin used last.
+	// adminChats are the direct conversations of each admin, the one in which they wrote
+	// last first; where no message is kept any more, the one last used.
 	adminChats = `
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title, m.person
-		FROM conversations c JOIN sessions s ON s.conversation_id = c.id
-		JOIN messages m ON m.id = (SELECT max(x.id) FROM messages x WHERE x.session_id = s.id AND x.direction = 'in' AND x.person <> '')
-		JOIN people p ON p.name = m.person AND p.role = 'admin'
-		WHERE c.kind = 'direct' AND c.gone_at = 0 ORDER BY m.id DESC`
+		SELECT c.channel, c.conversation, c.kind, c.place, c.title, s.person
+		FROM people p CROSS JOIN sessions s CROSS JOIN conversations c
+		WHERE p.role = 'admin' AND s.person = p.name AND s.person <> '' AND c.id = s.conversation_id AND c.kind = 'direct' AND c.gone_at = 0
+		ORDER BY coalesce((SELECT m.id FROM messages m WHERE m.session_id = s.id AND m.direction = 'in' AND m.person = s.person
+			ORDER BY m.id DESC LIMIT 1), 0) DESC, s.used_at DESC, s.id DESC`
 )
 
 // acceptMember notes whether a conversation is open to us.
@@ -92,7 +92,7 @@ func (t *tx) notify(key []byte, conv channels.Conversation, reply *router.Reply)
 	if err != nil {
 		return false, err
 	}
-	session, err := t.session(p.id, p.key)
+	session, err := t.session(p.id, p.key, "")
 	if err != nil {
 		return false, err
 	}

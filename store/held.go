@@ -6,18 +6,28 @@ import (
 	"switchboard/router"
 )
 
-// heldSessions goes through the heads of the sessions with open turns, which are few:
+// heldSessions goes through the turns that run, which are few, and through the longest
+// waiting: a queued one whose session is leased and not run becomes one of these.
 // CROSS, so that SQLite does not go through all leases.
-const heldSessions = `
-	SELECT t.session_id, l.fence, t.id, t.state = 'running' AS running, t.cancel_requested
-	FROM turns t CROSS JOIN leases l
-	WHERE t.state IN ('queued', 'running') AND l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND l.owner = ?
-	AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
-	ORDER BY t.id`
+const (
+	heldSessions = `
+		SELECT t.session_id, l.fence, t.id, t.state = 'running' AS running, t.cancel_requested
+		FROM (
+			SELECT * FROM (SELECT id, session_id, state, cancel_requested FROM turns
+				WHERE state IN ('queued', 'running') AND state = 'running' ORDER BY created_at, id LIMIT ?) AS r
+			UNION ALL SELECT * FROM (SELECT id, session_id, state, cancel_requested FROM turns
+				WHERE state IN ('queued', 'running') AND state = 'queued' ORDER BY created_at, id LIMIT ?) AS q
+		) AS t CROSS JOIN leases l
+		WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND l.owner = ?
+		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
+		ORDER BY t.id`
+	heldRunning = 10000 // more than all engines have workers
+	heldQueued  = 500
+)
 
 // Held implements router.Turns.
 func (r *Router) Held(ctx context.Context, owner int64) (list []router.Held, err error) {
-	err = r.db.look(ctx, "list held sessions", func(t *tx) error {
+	err = r.db.read(ctx, "list held sessions", func(t *tx) error {
 		list = nil
 		var rows []struct {
 			SessionID int64 `db:"session_id"`
@@ -25,7 +35,7 @@ func (r *Router) Held(ctx context.Context, owner int64) (list []router.Held, err
 			Running   bool
 			Cancel    string `db:"cancel_requested"`
 		}
-		if err := t.all(&rows, heldSessions, owner); err != nil {
+		if err := t.all(&rows, heldSessions, heldRunning, heldQueued, owner); err != nil {
 			return err
 		}
 		for _, row := range rows {

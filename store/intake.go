@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"switchboard/channels"
 	"switchboard/router"
 )
 
@@ -114,7 +115,11 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 			return err
 		}
 	}
-	if a.SessionID, err = t.session(conversation, key); err != nil {
+	person := ""
+	if e.Event.Conversation.Kind == channels.Direct {
+		person = clean(e.Person)
+	}
+	if a.SessionID, err = t.session(conversation, key, person); err != nil {
 		return err
 	}
 	switch e.Class {

@@ -27,7 +27,7 @@ const (
 			(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 			(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
 			(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
-			(SELECT count(*) FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active'))
+			CASE WHEN EXISTS (SELECT 1 FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')) THEN 1 ELSE 0 END
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
 		JOIN messages m ON m.id = t.message_id LEFT JOIN people p ON p.name = t.person
 		WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
@@ -42,10 +42,16 @@ const (
 		WHERE (session_id, id) > (?, ?) AND (session_id, id) <= (?, 9223372036854775807) AND (id < ? AND (turn_id IS NULL OR turn_id > ?) OR direction = 'out' AND turn_id > ? AND turn_id < ?
 			OR turn_id IS NULL AND class IN ('note', 'revision'))
 		ORDER BY session_id DESC, id DESC LIMIT 30`
+	// loadMemories: the newest of each scope, which an index has in their order.
 	loadMemories = `
-		SELECT kind, text, taint FROM memories
-		WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
-		AND (scope = 'global' OR scope = 'person' AND person = ? OR scope = 'session' AND session_id = ?) ORDER BY id`
+		SELECT kind, text, taint FROM (
+			SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+				AND scope = 'global' AND person = '' AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS g
+			UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+				AND scope = 'person' AND person = ? AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS p
+			UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+				AND scope = 'session' AND person = '' AND session_id = ? ORDER BY id DESC LIMIT 50) AS s
+		) AS known ORDER BY id`
 	loadCalls = `
 		SELECT c.step, c.role, c.error, c.tokens_in, c.tokens_out, c.cached, c.cost, b.answer
 		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step

@@ -62,10 +62,11 @@ const (
 	moveEvents = `
 		UPDATE events SET session_id = ?, n = n + (SELECT next_event FROM sessions WHERE id = ?) WHERE session_id = ?`
 	addEvents = `
-		UPDATE sessions SET next_event = next_event + (SELECT y.next_event FROM sessions y WHERE y.id = ?) WHERE id = ?`
+		UPDATE sessions SET used_at = ?,
+			next_event = next_event + (SELECT y.next_event FROM sessions y WHERE y.id = ?) WHERE id = ?`
 	// Whoever runs a turn of the younger session finds that its lease is gone, and
-	// the turn is taken up where it now belongs.
-	voidLease          = `UPDATE leases SET owner = NULL, fence = fence + 1 WHERE kind = 'session' AND name = ?`
+	// the turn is taken up where it now belongs. No session has its number again.
+	dropLease          = `DELETE FROM leases WHERE kind = 'session' AND name = ?`
 	deleteSession      = `DELETE FROM sessions WHERE id = ?`
 	deleteConversation = `DELETE FROM conversations WHERE id = ?`
 	moveSession        = `UPDATE sessions SET conversation_id = ? WHERE id = ?`
@@ -169,13 +170,11 @@ func (t *tx) mergeInto(elder, younger int64, a *router.Accepted) error {
 // mergeSessions does the same with their sessions, of which there may be one or
 // none.
 func (t *tx) mergeSessions(elder, younger int64, a *router.Accepted) error {
-	var into, from int64
-	find := t.locked(findSession)
-	found, err := t.row(find, []any{elder}, &into)
+	into, _, found, err := t.sessionOf(elder)
 	if err != nil {
 		return err
 	}
-	some, err := t.row(find, []any{younger}, &from)
+	from, _, some, err := t.sessionOf(younger)
 	if err != nil || !some {
 		return err
 	}
@@ -193,8 +192,8 @@ func (t *tx) mergeSessions(elder, younger int64, a *router.Accepted) error {
 		args  []any
 	}{
 		{moveEvents, []any{into, into, from}},
-		{addEvents, []any{from, into}},
-		{voidLease, []any{name(from)}},
+		{addEvents, []any{t.now, from, into}},
+		{dropLease, []any{name(from)}},
 		{deleteSession, []any{from}},
 	} {
 		if _, err := t.exec(s.query, s.args...); err != nil {

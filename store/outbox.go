@@ -15,10 +15,14 @@ const (
 	leftSending = `
 		UPDATE deliveries SET state = 'unknown', outcome = 'holder_gone', updated_at = ?
 		WHERE channel = ? AND settled = FALSE AND state = 'sending'`
+	// openConversations goes from one open conversation to the next in the index of what
+	// is open, however many parts wait in each.
 	openConversations = `
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM conversations c WHERE c.channel = ?
-		AND EXISTS (SELECT 1 FROM deliveries d WHERE d.channel = c.channel AND d.conversation_id = c.id AND d.settled = FALSE)
-		ORDER BY c.id`
+		WITH RECURSIVE open (id) AS (
+			SELECT min(conversation_id) FROM deliveries WHERE channel = ? AND settled = FALSE
+			UNION ALL SELECT (SELECT min(d.conversation_id) FROM deliveries d
+				WHERE d.channel = ? AND d.settled = FALSE AND d.conversation_id > open.id) FROM open WHERE open.id IS NOT NULL)
+		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM open CROSS JOIN conversations c WHERE c.id = open.id ORDER BY c.id`
 	headDelivery = `
 		SELECT d.id, d.message_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.nonce, d.part, d.last, d.state, d.tries, d.repeated,
 			d.next_at, d.first_try, d.last_try, d.created_at, c.channel, c.conversation, c.kind, c.place, c.title
@@ -86,7 +90,7 @@ func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.Co
 			return err
 		}
 		var rows []placeRow
-		if err := t.all(&rows, openConversations, clean(hold.Channel)); err != nil {
+		if err := t.all(&rows, openConversations, clean(hold.Channel), clean(hold.Channel)); err != nil {
 			return err
 		}
 		for _, row := range rows {

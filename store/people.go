@@ -15,9 +15,12 @@ const (
 	ownsIdentity   = `SELECT 1 FROM identities WHERE identity = ? AND person = ?`
 	insertIdentity = `
 		INSERT INTO identities (identity, person, team, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (identity) DO NOTHING`
-	listPeople     = `SELECT name, role, tools, timezone, source FROM people ORDER BY name`
-	listIdentities = `SELECT identity, person FROM identities ORDER BY person, identity`
-	upsertPerson   = `
+	listPeople       = `SELECT name, role, tools, timezone, source, updated_at FROM people ORDER BY name`
+	listIdentities   = `SELECT identity, person FROM identities ORDER BY person, identity`
+	findPerson       = `SELECT name, role, tools, timezone, source, updated_at FROM people WHERE name = ?`
+	personIdentities = `SELECT identity, person FROM identities WHERE person = ? ORDER BY identity`
+	setSeen          = `UPDATE people SET updated_at = ? WHERE name = ? AND source = 'open'`
+	upsertPerson     = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET role = excluded.role, tools = excluded.tools, timezone = excluded.timezone,
 			source = excluded.source, updated_at = excluded.updated_at`
@@ -31,8 +34,9 @@ const (
 		DELETE FROM people WHERE source = 'open' AND NOT EXISTS (SELECT 1 FROM identities i WHERE i.person = people.name)`
 )
 
-// newPerson makes an unknown sender a person where the policy is open. ErrConflict:
-// somebody else has that name, whose rights are not theirs.
+// newPerson makes an unknown sender a person where the policy is open, and notes that one
+// who is known was seen. ErrConflict: somebody else has that name, whose rights are not
+// theirs.
 func (t *tx) newPerson(person, identity, team string) error {
 	var one int
 	fresh, err := t.row(insertPerson, []any{clean(person), t.now, t.now}, &one)
@@ -40,10 +44,13 @@ func (t *tx) newPerson(person, identity, team string) error {
 		return err
 	}
 	if !fresh { // another engine may have been first
-		if owns, err := t.row(ownsIdentity, []any{clean(identity), clean(person)}, &one); err != nil || owns {
+		if owns, err := t.row(ownsIdentity, []any{clean(identity), clean(person)}, &one); err != nil {
 			return err
+		} else if !owns {
+			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, ErrConflict)
 		}
-		return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, ErrConflict)
+		_, err := t.exec(setSeen, t.now, clean(person))
+		return err
 	}
 	_, err = t.exec(insertIdentity, clean(identity), clean(person), clean(team), t.now)
 	return err
@@ -58,22 +65,45 @@ func (r *Router) People(ctx context.Context) (people []router.Person, err error)
 	return people, err
 }
 
-func (t *tx) people() ([]router.Person, error) {
-	var rows []struct{ Name, Role, Tools, Timezone, Source string }
-	if err := t.all(&rows, listPeople); err != nil {
+// Person implements router.Directory.
+func (r *Router) Person(ctx context.Context, name string) (p router.Person, err error) {
+	err = r.db.read(ctx, "find a person", func(t *tx) error {
+		list, err := t.peopleBy(findPerson, personIdentities, clean(name))
+		if err == nil && len(list) == 0 {
+			err = router.ErrNotFound
+		} else if err == nil {
+			p = list[0]
+		}
+		return err
+	})
+	return p, err
+}
+
+func (t *tx) people() ([]router.Person, error) { return t.peopleBy(listPeople, listIdentities) }
+
+// peopleBy reads people, and identities of theirs, by two queries with the same arguments.
+func (t *tx) peopleBy(who, owned string, args ...any) ([]router.Person, error) {
+	var rows []struct {
+		Name, Role, Tools, Timezone, Source string
+		UpdatedAt                           int64 `db:"updated_at"`
+	}
+	if err := t.all(&rows, who, args...); err != nil {
 		return nil, err
 	}
 	var ids []struct{ Identity, Person string }
-	if err := t.all(&ids, listIdentities); err != nil {
+	if err := t.all(&ids, owned, args...); err != nil {
 		return nil, err
 	}
-	owned := map[string][]string{}
+	of := map[string][]string{}
 	for _, i := range ids {
-		owned[i.Person] = append(owned[i.Person], i.Identity)
+		of[i.Person] = append(of[i.Person], i.Identity)
 	}
 	people := make([]router.Person, len(rows))
 	for i, p := range rows {
-		people[i] = router.Person{Name: p.Name, Role: p.Role, TimeZone: p.Timezone, Source: p.Source, Identities: owned[p.Name]}
+		people[i] = router.Person{Name: p.Name, Role: p.Role, TimeZone: p.Timezone, Source: p.Source, Identities: of[p.Name]}
+		if p.Source == "open" {
+			people[i].Seen = instant(p.UpdatedAt)
+		}
 		if err := json.Unmarshal([]byte(p.Tools), &people[i].Tools); err != nil {
 			return nil, fmt.Errorf("tools of %s: %w", p.Name, err)
 		}

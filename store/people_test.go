@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"testing"
+	"time"
 
 	"switchboard/router"
 	"switchboard/store"
@@ -30,7 +31,14 @@ func TestSetPeople(t *testing.T) {
 		open := router.Person{Name: "tg:8", Role: "user", Identities: []string{"tg:8"}, Tools: []string{"*"}, Source: "open"}
 		check := func(want ...router.Person) {
 			t.Helper()
-			if got, err := h.r.People(h.ctx); err != nil || !reflect.DeepEqual(got, want) {
+			got, err := h.r.People(h.ctx)
+			for i := range got {
+				if p := &got[i]; p.Seen.IsZero() == (p.Source == "open") {
+					t.Errorf("%s was seen %s", p.Name, p.Seen)
+				}
+				got[i].Seen = time.Time{}
+			}
+			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
 			}
 		}
@@ -41,6 +49,32 @@ func TestSetPeople(t *testing.T) {
 		check(anna, open)
 		set()
 		check(open)
+	})
+}
+
+// Somebody let in by an open policy is noted as seen, and becomes a person again if
+// retention has taken them meanwhile.
+//
+// promise: L.growth
+func TestNewPersonIsSeenAgain(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		for i, before := range []string{"", "UPDATE people SET updated_at = 1", "DELETE FROM people"} {
+			if before != "" {
+				run(t, db, before)
+			}
+			e := entry("c", nameOf(int64(i)), "hi")
+			e.NewPerson, e.Person, e.Identity = true, "tg:7", "tg:7"
+			h.accept(e)
+			p, err := h.r.Person(h.ctx, "tg:7")
+			if err != nil || time.Since(p.Seen) > time.Hour || len(p.Identities) != 1 || p.Identities[0] != "tg:7" {
+				t.Errorf("after %q: %+v, %v", before, p, err)
+			}
+		}
+		if _, err := h.r.Person(h.ctx, "nobody"); !errors.Is(err, router.ErrNotFound) {
+			t.Errorf("nobody: %v", err)
+		}
 	})
 }
 

@@ -16,6 +16,20 @@ type Retention struct {
 	Strangers time.Duration // messages of those who were kept out, rejected input
 	Prompts   time.Duration // exact requests to models and their answers
 	Audit     time.Duration
+	// Sessions is how long a session is kept after its last message, with its conversation;
+	// so are people let in by an open policy after they were last seen, and former IDs of
+	// conversations. It does not begin before all else of the session is gone.
+	Sessions time.Duration
+	// Named says that something besides the rows names a conversation, or a former ID of
+	// one, which is then kept. Nil: nothing does.
+	Named func(channel, conversation string) bool
+	// Dropped is told of each session that is gone for good, once it is, so that what it
+	// had outside of the database can go as well. Nil: nobody is.
+	Dropped func(session int64)
+}
+
+func (r *Retention) named(channel, conversation string) bool {
+	return r.Named != nil && r.Named(channel, conversation)
 }
 
 const (
@@ -103,7 +117,7 @@ func (e *Engine) Sweep(ctx context.Context, keep Retention) (rows int64, err err
 		}
 	}()
 	for _, part := range []func(context.Context) error{
-		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.engines,
+		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.engines, s.moves, s.places, s.people,
 	} {
 		if err := part(ctx); err != nil {
 			return s.rows, err
@@ -145,6 +159,8 @@ type sweeper struct {
 	keep  Retention
 	fence int64
 	rows  int64
+	// dropped are the sessions that the latest batch deleted.
+	dropped []int64
 }
 
 // before is the instant up to which what is kept for d is old.
@@ -164,14 +180,18 @@ func (s *sweeper) batch(ctx context.Context, fn func(*tx) (int64, error)) (n int
 		return 0, err
 	}
 	s.rows += n
-	pause := time.NewTimer(max(pauseLeast, pauseTimes*time.Since(began)))
-	defer pause.Stop()
+	return n, pause(ctx, max(pauseLeast, pauseTimes*time.Since(began)))
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return n, ctx.Err()
-	case <-pause.C:
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
-	return n, nil
 }
 
 // until repeats a batch of one statement until it finds less than it may.
@@ -190,6 +210,8 @@ type page struct {
 	ID    int64
 	Young bool
 	Ready bool
+	// Of a conversation.
+	Channel, Conversation string
 }
 
 // walk goes through a table from its oldest row, limit rows at a time, and lets remove
@@ -199,6 +221,7 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 	var faults []error
 	for after := int64(0); ; {
 		var rows []page
+		began := time.Now()
 		err := s.db.read(ctx, "look for what is old", func(t *tx) error {
 			rows = nil
 			return t.all(&rows, query, append(slices.Clone(args), after, limit)...)
@@ -212,17 +235,27 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 			if young = r.Young; young {
 				break
 			}
-			if after = r.ID; r.Ready {
+			if after = r.ID; r.Ready && !s.keep.named(r.Channel, r.Conversation) {
 				ids = append(ids, r.ID)
 			}
 		}
-		if len(ids) > 0 {
+		if len(ids) == 0 { // a batch pauses by itself
+			if err := pause(ctx, time.Since(began)); err != nil {
+				return err
+			}
+		} else {
 			_, err := s.batch(ctx, func(t *tx) (int64, error) { return remove(t, ids) })
 			if err != nil && !errors.Is(err, ErrConflict) {
 				return err
 			} else if err != nil {
 				faults = append(faults, err)
 			}
+			for _, session := range s.dropped {
+				if s.keep.Dropped != nil && err == nil {
+					s.keep.Dropped(session)
+				}
+			}
+			s.dropped = nil
 		}
 		if young || len(rows) < limit {
 			return errors.Join(faults...)

@@ -18,7 +18,7 @@ import (
 
 const day = 24 * time.Hour
 
-var keepADay = store.Retention{Turns: day, Strangers: day, Prompts: day, Audit: day}
+var keepADay = store.Retention{Turns: day, Strangers: day, Prompts: day, Audit: day, Sessions: 300 * day}
 
 // later makes our clock and the database's so much later; engines that live have renewed.
 func (h *house) later(by time.Duration) {

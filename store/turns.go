@@ -21,17 +21,19 @@ const (
 			holders = CASE WHEN length(holders) < 1000 THEN holders ELSE '…' || substr(holders, 500) END || ' ' || (SELECT coalesce(owner, 0)
 				FROM leases WHERE kind = 'session' AND name = CAST(turns.session_id AS text)) || CAST(? AS text)
 		WHERE id = ? AND state IN ('queued', 'running')`
-	// claimable: heads of sessions nobody holds. CROSS and +, so that SQLite
-	// goes through the open turns and not through all. %[1]s and %[2]s are the marks of
-	// channels and persons, %[3]s says that an owner keeps its leases from the taker.
+	// claimable are heads of sessions nobody holds, the longest waiting first, of turns in
+	// the state %[3]s. They come in the order of their index, so that the look ends with
+	// the last that is wanted. %[1]s and %[2]s are the marks of channels and persons. On
+	// PostgreSQL it is sb_claimable.
 	claimable = `
-		SELECT t.session_id FROM turns t CROSS JOIN sessions s CROSS JOIN conversations c
-		WHERE t.state IN ('queued', 'running') AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s) AND t.not_before <= ?
+		SELECT t.session_id FROM turns t INDEXED BY turns_waiting CROSS JOIN sessions s CROSS JOIN conversations c
+		WHERE t.state IN ('queued', 'running') AND t.state = '%[3]s' AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s) AND t.not_before <= ?
 		AND s.id = t.session_id AND c.id = s.conversation_id
 		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
 		AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
-			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND %[3]s)
-		ORDER BY +t.id LIMIT ?`
+			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND ` + aliveSQLite + `)
+		ORDER BY t.created_at, t.id LIMIT ?`
+	callClaimable = `SELECT session_id FROM sb_claimable(?, ?, ?, ?, ?) AS session_id`
 	// askCancel keeps what was asked first.
 	askCancel = `UPDATE turns SET cancel_requested = ? WHERE id = ? AND cancel_requested = ''`
 	// cancelUnbegun ends a turn of which nothing was done: it is queued, or was set
@@ -137,29 +139,35 @@ func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, li
 	return out, err
 }
 
-// claimable looks without a lock; claim looks again.
+// claimable looks without a lock, and beside SQLite's writer; claim looks again.
 func (r *Router) claimable(ctx context.Context, owner int64, of, except []string, limit int) (sessions []int64, err error) {
-	chMarks, args := in(of)
-	exMarks, exArgs := in(except)
-	if len(except) == 0 {
-		exMarks = "''" // no turn is for nobody
-	}
-	args = append(append(args, exArgs...), r.db.now().UnixMicro())
-	if r.db.pg != nil {
-		args = append(args, owner)
-	}
-	err = r.db.look(ctx, "find turns", func(t *tx) error {
+	err = r.db.read(ctx, "find turns", func(t *tx) error {
 		sessions = nil
-		rows := []struct {
-			SessionID int64 `db:"session_id"`
-		}{}
-		if err := t.all(&rows, fmt.Sprintf(claimable, chMarks, exMarks, t.keeps("?")), append(args, limit)...); err != nil {
+		find := func(query string, args ...any) error {
+			var rows []struct {
+				SessionID int64 `db:"session_id"`
+			}
+			err := t.all(&rows, query, args...)
+			for _, row := range rows {
+				sessions = append(sessions, row.SessionID)
+			}
 			return err
 		}
-		for _, row := range rows {
-			sessions = append(sessions, row.SessionID)
+		if t.pg {
+			return find(callClaimable, owner, jsonText(of), jsonText(except), t.now, limit)
 		}
-		return nil
+		chMarks, args := in(of)
+		exMarks, exArgs := in(except)
+		if len(except) == 0 {
+			exMarks = "''" // no turn is for nobody
+		}
+		args = append(append(args, exArgs...), t.now)
+		// What was left running has waited for longer than what was not begun.
+		err := find(fmt.Sprintf(claimable, chMarks, exMarks, "running"), append(args, limit)...)
+		if err == nil && len(sessions) < limit {
+			err = find(fmt.Sprintf(claimable, chMarks, exMarks, "queued"), append(args, limit-len(sessions))...)
+		}
+		return err
 	})
 	return sessions, err
 }

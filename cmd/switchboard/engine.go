@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -201,7 +202,7 @@ func (e *engine) run(ctx context.Context) error {
 	})
 	parts.Go(e.local.serve)
 	parts.Go(func() { e.files.Run(working) })
-	parts.Go(func() { e.owner.Retain(working, retention(e.settings)) })
+	parts.Go(func() { e.owner.Retain(working, retention(e.settings, e.log)) })
 	e.router.Run(working)
 	e.local.close()
 	stop()
@@ -210,9 +211,16 @@ func (e *engine) run(ctx context.Context) error {
 	return errors.Join(lost, e.close())
 }
 
-func retention(s *configs.Settings) store.Retention {
+func retention(s *configs.Settings, log *slog.Logger) store.Retention {
 	r := s.Retention
-	return store.Retention{Turns: r.Turns, Strangers: r.Strangers, Prompts: r.Prompts, Audit: r.Audit}
+	return store.Retention{
+		Turns: r.Turns, Strangers: r.Strangers, Prompts: r.Prompts, Audit: r.Audit, Sessions: r.Sessions, Named: s.Names,
+		Dropped: func(session int64) {
+			if err := os.RemoveAll(router.Workspace(s.DataDir, session)); err != nil {
+				log.Warn("the workspace of a session that is gone could not be removed", "session_id", session, "error", err)
+			}
+		},
+	}
 }
 
 // close releases the database; safe to call on a half-made engine.

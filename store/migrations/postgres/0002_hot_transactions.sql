@@ -79,7 +79,7 @@ BEGIN
 	IF jsonb_array_length(p_events) = 0 THEN
 		RETURN 0;
 	END IF;
-	UPDATE sessions SET next_event = next_event + jsonb_array_length(p_events) WHERE id = p_session
+	UPDATE sessions SET next_event = next_event + jsonb_array_length(p_events), used_at = p_now WHERE id = p_session
 	RETURNING next_event - jsonb_array_length(p_events) + 1 INTO v_first;
 	INSERT INTO events (session_id, n, kind, turn_id, message_id, data, created_at)
 	SELECT p_session, v_first + i - 1, e ->> 'kind', nullif(CAST(e ->> 'turn' AS bigint), 0), nullif(CAST(e ->> 'message' AS bigint), 0),
@@ -111,7 +111,7 @@ BEGIN
 		(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 		(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
 		(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
-		(SELECT count(*) FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active'))), s.id, m.id, t.person, s.reset_message, s.reset_turn
+		CASE WHEN EXISTS (SELECT 1 FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')) THEN 1 ELSE 0 END), s.id, m.id, t.person, s.reset_message, s.reset_turn
 	INTO v_turn, v_session, v_message, v_person, v_reset_message, v_reset_turn
 	FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
 	JOIN messages m ON m.id = t.message_id LEFT JOIN people p ON p.name = t.person
@@ -126,9 +126,15 @@ BEGIN
 		OR turn_id IS NULL AND class IN ('note', 'revision'))
 		ORDER BY session_id DESC, id DESC LIMIT 30) AS x;
 	SELECT jsonb_agg(jsonb_build_array(x.kind, x.text, x.taint)) INTO v_known
-	FROM (SELECT kind, text, taint FROM memories
-		WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
-		AND (scope = 'global' OR scope = 'person' AND person = v_person OR scope = 'session' AND session_id = v_session) ORDER BY id) AS x;
+	FROM (
+		SELECT kind, text, taint FROM (
+			SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+				AND scope = 'global' AND person = '' AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS g
+			UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+				AND scope = 'person' AND person = v_person AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS p
+			UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
+				AND scope = 'session' AND person = '' AND session_id = v_session ORDER BY id DESC LIMIT 50) AS s
+		) AS known ORDER BY id) AS x;
 	RETURN jsonb_build_object('turn', v_turn, 'recent', v_recent, 'memories', v_known);
 END $$;
 
@@ -186,6 +192,27 @@ BEGIN
 		UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(p_session AS text) AND fence = p_fence;
 	END IF;
 	RETURN v_head;
+END $$;
+
+-- sb_claimable are heads of sessions that nobody keeps from p_owner, the longest waiting first: claimable of this package. What was
+-- left running has waited for longer than what was not begun.
+CREATE FUNCTION sb_claimable(p_owner bigint, p_channels jsonb, p_except jsonb, p_now bigint, p_limit bigint) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+DECLARE
+	v_found bigint;
+BEGIN
+	RETURN QUERY SELECT t.session_id FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
+	WHERE t.state IN ('queued', 'running') AND t.state = 'running' AND p_channels ? c.channel AND NOT coalesce(p_except ? t.person, FALSE) AND t.not_before <= p_now
+	AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
+	AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+		WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND sb_keeps(o, p_owner))
+	ORDER BY t.created_at, t.id LIMIT p_limit;
+	GET DIAGNOSTICS v_found = ROW_COUNT;
+	RETURN QUERY SELECT t.session_id FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
+	WHERE t.state IN ('queued', 'running') AND t.state = 'queued' AND p_channels ? c.channel AND NOT coalesce(p_except ? t.person, FALSE) AND t.not_before <= p_now
+	AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
+	AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
+		WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND sb_keeps(o, p_owner))
+	ORDER BY t.created_at, t.id LIMIT p_limit - v_found;
 END $$;
 
 -- sb_claim takes the leases of sessions that are free and sets the head of each running, none for persons in p_except, until
@@ -322,6 +349,7 @@ DECLARE
 	v_known boolean;
 	v_fence bigint;
 	v_left boolean;
+	v_person text;
 	v_events jsonb;
 	v_claim jsonb;
 	v_waiting boolean := FALSE;
@@ -337,18 +365,30 @@ BEGIN
 		RETURN jsonb_build_object('rejected', e ->> 'reject');
 	END IF;
 
-	SELECT * INTO v_conversation FROM conversations WHERE channel = e ->> 'channel' AND conversation = e ->> 'conversation';
-	IF NOT FOUND THEN
-		SELECT c.* INTO v_conversation FROM moved m JOIN conversations c ON c.id = m.conversation_id
-		WHERE m.channel = e ->> 'channel' AND m.former = e ->> 'conversation';
-		v_former := FOUND;
-	END IF;
-	IF v_conversation.id IS NULL THEN
-		INSERT INTO conversations (channel, conversation, kind, place, title, created_at)
-		VALUES (e ->> 'channel', e ->> 'conversation', e ->> 'kind', e ->> 'place', e ->> 'title', p_now)
-		ON CONFLICT (channel, conversation) DO NOTHING;
+	LOOP
 		SELECT * INTO v_conversation FROM conversations WHERE channel = e ->> 'channel' AND conversation = e ->> 'conversation';
-	ELSIF NOT v_former AND (v_conversation.kind <> e ->> 'kind' OR v_conversation.place <> e ->> 'place'
+		v_former := FALSE;
+		IF NOT FOUND THEN
+			SELECT c.* INTO v_conversation FROM moved m JOIN conversations c ON c.id = m.conversation_id
+			WHERE m.channel = e ->> 'channel' AND m.former = e ->> 'conversation';
+			v_former := FOUND;
+		END IF;
+		IF v_conversation.id IS NULL THEN
+			INSERT INTO conversations (channel, conversation, kind, place, title, created_at)
+			VALUES (e ->> 'channel', e ->> 'conversation', e ->> 'kind', e ->> 'place', e ->> 'title', p_now)
+			ON CONFLICT (channel, conversation) DO NOTHING;
+			SELECT * INTO v_conversation FROM conversations WHERE channel = e ->> 'channel' AND conversation = e ->> 'conversation';
+			v_former := TRUE; -- its labels are these
+		END IF;
+		-- Retention takes neither the conversation of a locked session nor one that is locked itself.
+		IF v_class NOT IN ('stranger', 'overheard') THEN
+			SELECT id, person INTO v_session, v_person FROM sessions WHERE conversation_id = v_conversation.id FOR UPDATE;
+			EXIT WHEN FOUND;
+		END IF;
+		PERFORM 1 FROM conversations WHERE id = v_conversation.id FOR KEY SHARE;
+		EXIT WHEN FOUND;
+	END LOOP;
+	IF NOT v_former AND (v_conversation.kind <> e ->> 'kind' OR v_conversation.place <> e ->> 'place'
 		OR (e ->> 'title' <> '' AND v_conversation.title <> e ->> 'title') OR v_conversation.gone_at <> 0 OR v_conversation.gone_told) THEN
 		UPDATE conversations SET kind = e ->> 'kind', place = e ->> 'place', title = coalesce(nullif(e ->> 'title', ''), title),
 			gone_at = 0, gone_told = FALSE
@@ -357,18 +397,14 @@ BEGIN
 	IF v_class IN ('stranger', 'overheard') THEN
 		RETURN jsonb_build_object('message', sb_incoming(v_conversation.id, NULL, NULL, v_class, e, p_now));
 	END IF;
-	IF CAST(e ->> 'new_person' AS boolean) THEN
-		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
-		VALUES (e ->> 'person', 'user', '["*"]', '', 'open', p_now, p_now) ON CONFLICT (name) DO NOTHING;
-		INSERT INTO identities (identity, person, team, created_at)
-		VALUES (e ->> 'identity', e ->> 'person', e ->> 'team', p_now) ON CONFLICT (identity) DO NOTHING;
-	END IF;
-
-	SELECT id INTO v_session FROM sessions WHERE conversation_id = v_conversation.id FOR UPDATE;
-	IF NOT FOUND THEN
-		INSERT INTO sessions (conversation_id, key, created_at) VALUES (v_conversation.id, v_conversation.channel || ':' || v_conversation.conversation, p_now)
+	IF v_session IS NULL THEN
+		INSERT INTO sessions (conversation_id, key, used_at, created_at)
+		VALUES (v_conversation.id, v_conversation.channel || ':' || v_conversation.conversation, p_now, p_now)
 		ON CONFLICT (conversation_id) DO NOTHING;
-		SELECT id INTO v_session FROM sessions WHERE conversation_id = v_conversation.id FOR UPDATE;
+		SELECT id, person INTO v_session, v_person FROM sessions WHERE conversation_id = v_conversation.id FOR UPDATE;
+	END IF;
+	IF e ->> 'kind' = 'direct' AND e ->> 'person' NOT IN ('', v_person) THEN
+		UPDATE sessions SET person = e ->> 'person' WHERE id = v_session;
 	END IF;
 
 	IF v_class = 'turn' THEN
@@ -483,6 +519,10 @@ BEGIN
 	)
 	SELECT coalesce(array_agg(CAST(v_first ->> translate(encode(key, 'base64'), E'\n', '') AS bigint)), '{}') INTO v_fresh FROM fresh;
 
+	-- Retention takes none of these from here on.
+	PERFORM 1 FROM ROWS FROM (jsonb_to_recordset(p_entries) AS (channel text, conversation text)) WITH ORDINALITY AS x (channel, conversation, i)
+	JOIN conversations c ON c.channel = x.channel AND c.conversation = x.conversation
+	WHERE x.i = ANY (v_fresh) FOR KEY SHARE OF c;
 	INSERT INTO conversations (channel, conversation, kind, place, title, created_at)
 	SELECT DISTINCT ON (x.channel, x.conversation) x.channel, x.conversation, x.kind, x.place, x.title, p_now
 	FROM ROWS FROM (jsonb_to_recordset(p_entries) AS (channel text, conversation text, kind text, place text, title text))
@@ -787,6 +827,7 @@ END $$;
 -- be made when there is next to nothing in the tables, and are kept for a minute or more after: none may read a whole table, or a
 -- whole session for its latest rows.
 ALTER FUNCTION sb_accept SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off;
+ALTER FUNCTION sb_claimable SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off;
 ALTER FUNCTION sb_claim SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off;
 ALTER FUNCTION sb_steps SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off;
 ALTER FUNCTION sb_begin SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET jit = off;

@@ -42,8 +42,10 @@ CREATE TABLE people (
 	timezone   TEXT NOT NULL DEFAULT '',
 	source     TEXT NOT NULL CHECK (source IN ('config', 'open', 'local')),
 	created_at INTEGER NOT NULL, -- µs
-	updated_at INTEGER NOT NULL  -- µs
+	updated_at INTEGER NOT NULL  -- µs; source open: when they were last seen, to a day
 ) STRICT;
+CREATE INDEX people_admins ON people (name) WHERE role = 'admin';
+CREATE INDEX people_open ON people (updated_at) WHERE source = 'open';
 
 CREATE TABLE identities (
 	identity   TEXT PRIMARY KEY, -- kind:id or channel:id
@@ -77,6 +79,7 @@ CREATE TABLE moved (
 	PRIMARY KEY (channel, former)
 ) STRICT;
 CREATE INDEX moved_conversation ON moved (conversation_id);
+CREATE INDEX moved_at ON moved (moved_at, channel, former);
 
 CREATE TABLE sessions (
 	id              INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -91,8 +94,11 @@ CREATE TABLE sessions (
 	reset_message   INTEGER NOT NULL DEFAULT 0, -- messages up to this one are forgotten
 	reset_turn      INTEGER NOT NULL DEFAULT 0, -- so is what turns up to this one said
 	next_event      INTEGER NOT NULL DEFAULT 0, -- the last event number given out
+	person          TEXT NOT NULL DEFAULT '', -- a direct chat: who wrote there last
+	used_at         INTEGER NOT NULL DEFAULT 0, -- µs, its latest event
 	created_at      INTEGER NOT NULL -- µs
 ) STRICT;
+CREATE INDEX sessions_person ON sessions (person) WHERE person <> '';
 
 CREATE TABLE event_keys (
 	key        BLOB PRIMARY KEY, -- a hash; outlives the data it stands for
@@ -111,7 +117,7 @@ CREATE TABLE rejected (
 
 CREATE TABLE messages (
 	id              INTEGER PRIMARY KEY AUTOINCREMENT,
-	conversation_id INTEGER NOT NULL REFERENCES conversations (id),
+	conversation_id INTEGER NOT NULL, -- names conversations
 	session_id      INTEGER REFERENCES sessions (id), -- NULL: of class stranger or overheard
 	turn_id         INTEGER, -- the turn that answers it (in) or said it (out); NULL: none
 	direction       TEXT NOT NULL CHECK (direction IN ('in', 'out')),
@@ -141,6 +147,7 @@ CREATE TABLE messages (
 ) STRICT;
 CREATE INDEX messages_session ON messages (session_id, id);
 CREATE INDEX messages_platform ON messages (conversation_id, platform_id) WHERE direction = 'in' AND platform_id <> '';
+CREATE INDEX messages_unserved ON messages (conversation_id) WHERE session_id IS NULL;
 CREATE INDEX messages_turn ON messages (turn_id, id) WHERE turn_id IS NOT NULL;
 
 CREATE TABLE attachments (
@@ -162,6 +169,7 @@ CREATE TABLE attachments (
 	UNIQUE (message_id, position)
 ) STRICT;
 CREATE INDEX attachments_blob ON attachments (blob) WHERE blob <> '';
+CREATE INDEX attachments_session ON attachments (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX attachments_used ON attachments (used_at) WHERE state <> 'gone';
 
 CREATE TABLE turns (
@@ -193,6 +201,7 @@ CREATE TABLE turns (
 ) STRICT;
 CREATE INDEX turns_open ON turns (session_id, id) WHERE state IN ('queued', 'running');
 CREATE INDEX turns_session ON turns (session_id, message_id); -- not by id, so that turns_open is what finds a head
+CREATE INDEX turns_waiting ON turns (state, created_at, id) WHERE state IN ('queued', 'running');
 CREATE INDEX turns_merged ON turns (merged_into, id) WHERE merged_into IS NOT NULL;
 CREATE INDEX turns_retry ON turns (retry_of, id) WHERE retry_of IS NOT NULL;
 
@@ -279,8 +288,8 @@ CREATE TABLE memories (
 	id         INTEGER PRIMARY KEY AUTOINCREMENT,
 	kind       TEXT NOT NULL CHECK (kind IN ('fact', 'preference', 'rule', 'question', 'learning')),
 	scope      TEXT NOT NULL CHECK (scope IN ('global', 'person', 'session')),
-	person     TEXT NOT NULL DEFAULT '', -- scope person
-	session_id INTEGER REFERENCES sessions (id), -- scope session
+	person     TEXT NOT NULL DEFAULT '', -- scope person; else empty
+	session_id INTEGER REFERENCES sessions (id), -- scope session; else NULL
 	text       TEXT NOT NULL,
 	state      TEXT NOT NULL CHECK (state IN ('pending', 'active', 'promoted', 'discarded', 'answered')),
 	outcome    TEXT NOT NULL DEFAULT '',
@@ -291,7 +300,9 @@ CREATE TABLE memories (
 	created_at INTEGER NOT NULL, -- µs
 	updated_at INTEGER NOT NULL  -- µs
 ) STRICT;
-CREATE INDEX memories_open ON memories (kind, scope) WHERE state IN ('pending', 'active');
+CREATE INDEX memories_open ON memories (scope, person, session_id, id) WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active');
+CREATE INDEX memories_person ON memories (person) WHERE person <> '';
+CREATE INDEX memories_session ON memories (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX memories_turn ON memories (turn_id) WHERE turn_id IS NOT NULL;
 
 CREATE TABLE deliveries (
@@ -346,6 +357,7 @@ CREATE TABLE actions (
 	used_at    INTEGER           -- µs
 ) STRICT;
 CREATE INDEX actions_open ON actions (session_id, message_id) WHERE state = 'proposed';
+CREATE INDEX actions_session ON actions (session_id);
 CREATE INDEX actions_message ON actions (message_id);
 CREATE INDEX actions_turn ON actions (turn_id);
 

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Looks are what engines ask for again and again, as PostgreSQL is asked, with numbers
+// and names for parameters.
+func Looks() map[string]string {
+	return map[string]string{
+		"claim":              `SELECT count(*) FROM sb_claimable(1, '["tg"]', '[]', 9000000000000000, 5)`,
+		"open conversations": literal(openConversations, "'tg'", "'tg'"),
+		"admins' chats":      adminChats,
+		"held sessions":      literal(heldSessions, "10", "10", "1"),
+		"facts":              literal(loadMemories, "'eve'", "1"),
+	}
+}
+
+func literal(query string, args ...string) string {
+	for _, arg := range args {
+		query = strings.Replace(query, "?", arg, 1)
+	}
+	return query
+}
+
+// RowsRead is how many rows of tables PostgreSQL read for a query, in all.
+func (db *DB) RowsRead(ctx context.Context, query string) (rows int64, err error) {
+	err = db.write(ctx, rides, "count rows read", func(t *tx) error {
+		const read = `SELECT CAST(coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0) AS bigint) FROM pg_stat_xact_user_tables`
+		var before, after int64
+		if _, err := t.row(read, nil, &before); err != nil {
+			return err
+		}
+		r, err := t.q.query(query)
+		if err != nil {
+			return fmt.Errorf("%s: %w", query, err)
+		}
+		for r.Next() {
+		}
+		if err := r.Close(); err != nil {
+			return err
+		}
+		_, err = t.row(read, nil, &after)
+		rows = after - before
+		return err
+	})
+	return rows, err
+}

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// peopleLive is how long anybody let in by an open policy is kept at least: twice as long
+// as who writes may go without being noted as seen.
+const peopleLive = 48 * time.Hour
+
+const (
+	batchPlaces = 100
+	batchPeople = 100
+)
+
+// Conversations go with their sessions and the leases of these, once nothing is left in
+// them and nothing names them. Jobs are not there yet; what they name is to be asked for
+// here, as is who is an admin, or in Retention.Named.
+const (
+	// placeOver: the instants are those up to which what was made for somebody who is not
+	// served is old, and a session that was not used.
+	placeOver = `
+		(x.created_at <= ? OR EXISTS (SELECT 1 FROM sessions s WHERE s.conversation_id = x.id))
+		AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.conversation_id = x.id AND (s.used_at > ?
+			OR EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM events e WHERE e.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM attachments a WHERE a.session_id = s.id)
+			OR EXISTS (SELECT 1 FROM people p WHERE p.name = s.person AND p.role = 'admin')))
+		AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id IS NULL AND m.conversation_id = x.id)
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = x.id)
+		AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.conversation_id = x.id)`
+	oldPlaces = `
+		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS young, ` + placeOver + ` AS ready
+		FROM (SELECT id, channel, conversation, created_at FROM conversations WHERE id > ? ORDER BY id LIMIT ?) AS x ORDER BY x.id`
+	// On PostgreSQL who works on a conversation or a session now has it locked, and keeps
+	// it; the writer of SQLite is alone.
+	holdPlaces   = `SELECT id FROM conversations WHERE id IN (%s) ORDER BY id FOR UPDATE SKIP LOCKED`
+	holdSessions = `SELECT id FROM sessions WHERE conversation_id IN (%s) ORDER BY id FOR UPDATE SKIP LOCKED`
+	stillOver    = `
+		SELECT x.id, coalesce(s.id, 0) AS session FROM conversations x LEFT JOIN sessions s ON s.conversation_id = x.id
+		WHERE x.id IN (%s) AND ` + placeOver
+
+	oldMoved = `
+		SELECT channel, former, moved_at FROM moved
+		WHERE moved_at <= ? AND (moved_at, channel, former) > (?, ?, ?) ORDER BY moved_at, channel, former LIMIT ?`
+	deleteMoved = `DELETE FROM moved WHERE channel = ? AND former = ? AND moved_at = ?`
+
+	oldPeople = `
+		SELECT name FROM people WHERE source = 'open' AND updated_at <= ?
+		AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.person = people.name AND s.person <> '') ORDER BY updated_at LIMIT ?`
+	deleteKnown = `DELETE FROM memories WHERE person = ? AND person <> ''`
+)
+
+// deletePlaces delete what is left of sessions, then conversations.
+var (
+	deleteSessions = ofMany(batchPlaces,
+		`DELETE FROM memories WHERE session_id IN (%s)`,
+		`DELETE FROM actions WHERE session_id IN (%s)`,
+		`DELETE FROM leases WHERE kind = 'session' AND name IN (SELECT CAST(id AS text) FROM sessions WHERE id IN (%s))`,
+		`DELETE FROM sessions WHERE id IN (%s)`,
+	)
+	deletePlaces = ofMany(batchPlaces, `DELETE FROM conversations WHERE id IN (%s)`)
+	lockPlaces   = marked(holdPlaces, batchPlaces)
+	lockSessions = marked(holdSessions, batchPlaces)
+	areStillOver = marked(stillOver, batchPlaces)
+)
+
+// places deletes conversations of which nothing is left, with their sessions.
+func (s *sweeper) places(ctx context.Context) error {
+	unserved, unused := s.before(s.keep.Strangers), s.before(s.keep.Sessions)
+	return s.walk(ctx, oldPlaces, batchPlaces, []any{max(unserved, unused), unserved, unused}, func(t *tx, ids []int64) (int64, error) {
+		return t.dropPlaces(ids, unserved, unused, s)
+	})
+}
+
+// dropPlaces looks again: something may have come since the sweeper looked.
+func (t *tx) dropPlaces(ids []int64, unserved, unused int64, s *sweeper) (int64, error) {
+	s.dropped = nil
+	held := map[int64]bool{0: true}
+	if t.pg {
+		locked, err := t.ids(lockPlaces, padded(ids, batchPlaces)...)
+		if err != nil || len(locked) == 0 {
+			return 0, err
+		}
+		ids = locked
+		if locked, err = t.ids(lockSessions, padded(ids, batchPlaces)...); err != nil {
+			return 0, err
+		}
+		for _, id := range locked {
+			held[id] = true
+		}
+	}
+	var rows []struct{ ID, Session int64 }
+	if err := t.all(&rows, areStillOver, append(padded(ids, batchPlaces), unserved, unused)...); err != nil {
+		return 0, err
+	}
+	ids = nil
+	var sessions []int64
+	for _, r := range rows {
+		if t.pg && !held[r.Session] {
+			continue
+		}
+		if ids = append(ids, r.ID); r.Session != 0 {
+			sessions = append(sessions, r.Session)
+		}
+	}
+	if len(sessions) > 0 {
+		if _, err := t.each(deleteSessions, padded(sessions, batchPlaces)); err != nil {
+			return 0, err
+		}
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	s.dropped = sessions
+	return t.each(deletePlaces, padded(ids, batchPlaces))
+}
+
+// ids reads rows of one column, the ID.
+func (t *tx) ids(query string, args ...any) (ids []int64, err error) {
+	var rows []struct{ ID int64 }
+	err = t.all(&rows, query, args...)
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids, err
+}
+
+// moves forgets former IDs of conversations, but for those that something still names.
+func (s *sweeper) moves(ctx context.Context) error {
+	type row struct {
+		Channel, Former string
+		MovedAt         int64 `db:"moved_at"`
+	}
+	before, last := s.before(s.keep.Sessions), row{}
+	for {
+		var rows, old []row
+		err := s.db.read(ctx, "look for old moves", func(t *tx) error {
+			return t.all(&rows, oldMoved, before, last.MovedAt, last.Channel, last.Former, batchRows)
+		})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		last = rows[len(rows)-1]
+		for _, r := range rows {
+			if !s.keep.named(r.Channel, r.Former) {
+				old = append(old, r)
+			}
+		}
+		if len(old) == 0 {
+			continue
+		}
+		if _, err := s.batch(ctx, func(t *tx) (n int64, err error) {
+			for _, r := range old {
+				if _, err := t.exec(deleteMoved, r.Channel, r.Former, r.MovedAt); err != nil {
+					return 0, err
+				}
+			}
+			return int64(len(old)), nil
+		}); err != nil {
+			return err
+		}
+	}
+}
+
+// people forgets those let in by an open policy who were not seen for as long as their
+// session would be kept, and have none.
+func (s *sweeper) people(ctx context.Context) error {
+	before := s.before(max(s.keep.Sessions, peopleLive))
+	for {
+		n, err := s.batch(ctx, func(t *tx) (int64, error) {
+			var rows []struct{ Name string }
+			query := oldPeople
+			if t.pg {
+				query += " FOR UPDATE SKIP LOCKED"
+			}
+			if err := t.all(&rows, query, before, batchPeople); err != nil {
+				return 0, err
+			}
+			for _, p := range rows {
+				for _, query := range []string{deleteKnown, dropPerson} {
+					if _, err := t.exec(query, p.Name); err != nil {
+						return 0, fmt.Errorf("%s: %w", query, err)
+					}
+				}
+			}
+			return int64(len(rows)), nil
+		})
+		if err != nil || n < batchPeople {
+			return err
+		}
+	}
+}
