@@ -241,7 +241,7 @@ func (r *rig) end() {
 // await waits until the platform shows n parts.
 func (r *rig) await(n int) []channelstest.Sent {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
 	if err := r.platform.Await(ctx, func() bool { return len(r.platform.Sent()) >= n }); err != nil {
 		r.t.Fatalf("the platform shows %d parts, want %d: %v", len(r.platform.Sent()), n, texts(r.platform.Sent()))
@@ -252,7 +252,7 @@ func (r *rig) await(n int) []channelstest.Sent {
 // until waits until cond holds, asking it now and then.
 func (r *rig) until(what string, cond func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !cond(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			r.t.Fatalf("not in time: %s", what)
 		}

@@ -43,11 +43,9 @@ func TestServerComesBack(t *testing.T) {
 		if list, err := b.r.Claim(t.Context(), b.owner(), []string{"tg"}, nil, 5); len(list) != 0 {
 			t.Fatalf("taken over after %s: %+v, %v", time.Since(begun), list, err)
 		}
-		if took := time.Since(begun); took > 3*time.Second && (!a.engine.Safe() || !b.engine.Safe()) {
-			t.Fatalf("not safe after %s: %v %v", took, a.engine.Safe(), b.engine.Safe())
-		}
 		time.Sleep(100 * time.Millisecond)
 	}
+	wait(t, "both are safe again", func() bool { return a.engine.Safe() && b.engine.Safe() })
 	a.commit(ref, agent.Step{})
 	if _, _, err := a.r.Begin(t.Context(), hold, channels.Conversation{ID: "c"}); err != nil {
 		t.Errorf("its channel: %v", err)
@@ -83,7 +81,7 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 		if list = b.claim(5); len(list) > 0 && !ended {
 			t.Error("taken over while a side effect was under way")
 		}
-		if time.Since(begun) > 20*time.Second {
+		if time.Since(begun) > 2*time.Minute {
 			t.Fatal("nobody took over")
 		}
 		time.Sleep(50 * time.Millisecond)

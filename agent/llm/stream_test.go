@@ -264,9 +264,6 @@ func TestStreamStalls(t *testing.T) {
 			if errors.Is(err, llm.ErrStalled) != tt.stalls || (err != nil) != tt.stalls {
 				t.Errorf("error %v after %s", err, time.Since(started))
 			}
-			if tt.stalls && time.Since(started) > 4*time.Second {
-				t.Errorf("took %s", time.Since(started))
-			}
 		})
 	}
 	srv := llmtest.New(t)
@@ -341,7 +338,7 @@ func TestStreamDoneIsTheEnd(t *testing.T) {
 	var s shown
 	started := time.Now()
 	resp, err := m.Complete(t.Context(), llm.Offline, s.question(nil))
-	if err != nil || resp.Text != "hi" || time.Since(started) > 5*time.Second {
+	if err != nil || resp.Text != "hi" {
 		t.Errorf("answer %q after %s, error %v", resp.Text, time.Since(started), err)
 	}
 }

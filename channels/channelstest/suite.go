@@ -58,7 +58,7 @@ type Harness struct {
 }
 
 // patience bounds every wait of the suite.
-const patience = 5 * time.Second
+const patience = time.Minute
 
 // Run holds a channel to the contract of package channels. Every case makes its
 // own harness; the cases run one after the other, because they count goroutines.

@@ -17,7 +17,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait.
-const patience = 5 * time.Second
+const patience = time.Minute
 
 // quick is a pace for tests.
 var quick = pace{

@@ -65,9 +65,7 @@ func TestPostgresKilledEngineIsFollowed(t *testing.T) {
 	r.await("the broken turn goes on", 25*time.Second, func() bool { return slices.Contains(r.shown("u1"), "It was cut off.") })
 	took := time.Since(began)
 	t.Logf("after kill -9: ready in %s, a new message answered after %s, the broken turn after %s", ready, fresh, took)
-	if took > 25*time.Second {
-		t.Errorf("the broken turn was answered %s after the kill", took)
-	}
+	storetest.Soon(t, took, 25*time.Second)
 	if turn := r.turnOf("go"); turn.State != "done" || turn.Plans[0].Tasks[0].State != "interrupted" {
 		t.Errorf("the turn ended %s, its command %s", turn.State, turn.Plans[0].Tasks[0].State)
 	}
@@ -82,7 +80,5 @@ func TestPostgresKilledEngineIsFollowed(t *testing.T) {
 	if got := r.ask("u2", "once more", 10*time.Second); got != "It is done." {
 		t.Errorf("answer %q", got)
 	}
-	if took := time.Since(began); took > 8*time.Second {
-		t.Errorf("stop, start and answer took %s", took)
-	}
+	storetest.Soon(t, time.Since(began), 8*time.Second)
 }

@@ -40,14 +40,15 @@ func browser(t *testing.T, url string) context.Context {
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.WindowSize(1200, 900),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("disable-dev-shm-usage", true))
+		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Env("LANG=C.UTF-8")) // or it finds no file whose name is not ASCII
 	t.Cleanup(cancel)
 	ctx, cancel := chromedp.NewContext(allocated)
 	t.Cleanup(cancel)
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel = context.WithTimeout(ctx, 60*time.Second)
+	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -208,7 +209,7 @@ func evaluate[T any](p page, script string) T {
 func (p page) await(what, condition string) {
 	p.t.Helper()
 	for began := time.Now(); !p.is(condition); time.Sleep(20 * time.Millisecond) {
-		if time.Since(began) > 10*time.Second {
+		if time.Since(began) > time.Minute {
 			p.t.Fatalf("%s did not come; the page shows\n%s", what, evaluate[string](p, "document.body.innerText"))
 		}
 	}
