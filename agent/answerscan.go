@@ -9,7 +9,6 @@ import (
 // An answerScan finds the ready answer in a plan that is still being written: the
 // text of "answer" in the first of "tasks".
 type answerScan struct {
-	lenient bool // there may be prose around the plan
 	// accept judges the plan up to the answer, with a word in its place and the ends
 	// that it lacks.
 	accept func(plan string) bool
@@ -44,7 +43,7 @@ type scanLevel struct {
 // text as before with more behind it. Anything else that is shorter begins anew.
 func (s *answerScan) read(plan string) string {
 	if len(plan) < s.at {
-		*s = answerScan{lenient: s.lenient, accept: s.accept}
+		*s = answerScan{accept: s.accept}
 	}
 	for s.at < len(plan) {
 		before, state := s.at, s.state
@@ -76,11 +75,7 @@ func (s *answerScan) seek(plan string) {
 	}
 	c := plan[s.at]
 	if len(s.levels) == 0 && c != '{' {
-		if !s.lenient && !isSpace(c) {
-			s.state = scanRefuses
-			return
-		}
-		s.at++
+		s.at++ // prose, or a fence
 		return
 	}
 	s.at++
@@ -209,12 +204,12 @@ func escapeLen(text string) int {
 	return 12
 }
 
-// end reads what may follow the answer: the ends of the plan and nothing else.
+// end reads what may follow the answer: the ends of the plan, then prose.
 func (s *answerScan) end(plan string) {
 	for ; s.at < len(plan); s.at++ {
 		switch c := plan[s.at]; {
-		case isSpace(c), s.ends == "" && s.lenient:
-		case s.ends != "" && c == s.ends[0]:
+		case isSpace(c), s.ends == "":
+		case c == s.ends[0]:
 			s.ends = s.ends[1:]
 		default:
 			s.state = scanRefuses

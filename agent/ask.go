@@ -70,7 +70,7 @@ func (r *run) ask(ctx context.Context, q question) (Call, error) {
 		r.log.WarnContext(ctx, "model failed", "role", q.role, "model", model, "step", step, "error", err)
 		failure = err
 	}
-	return Call{}, modelEnding(failure)
+	return Call{}, r.modelEnding(failure)
 }
 
 // candidates are the models to try, in order.
@@ -151,7 +151,7 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 	}
 	if q.partial != nil && r.turn.Place.Streams {
 		read := q.partial()
-		req.Stream = func(answer string) { r.stream(ctx, read(answer)) }
+		req.Stream = func(answer string) bool { return r.stream(ctx, read(answer)) }
 	} else if req.Stall > 0 && (req.Timeout <= 0 || req.Stall < req.Timeout) {
 		req.Timeout = req.Stall
 	}
@@ -197,14 +197,14 @@ func tidy(text string) string {
 }
 
 // modelEnding ends a turn for which no model answered. The person reads what it
-// means for them; the detail is in the call's row and in the log.
-func modelEnding(err error) *ending {
+// means for them, and an admin in a chat of their own what to mend; the detail is in
+// the call's row and in the log.
+func (r *run) modelEnding(err error) *ending {
 	end := &ending{state: "failed", outcome: "model_error", err: err}
 	_, limited := errors.AsType[*llm.RateLimitError](err)
 	switch {
-	case errors.Is(err, llm.ErrNoKey), errors.Is(err, llm.ErrUnknownModel),
-		errors.Is(err, llm.ErrUnauthorized), errors.Is(err, llm.ErrNoStructuredOutput),
-		errors.Is(err, llm.ErrNotAvailable):
+	case errors.Is(err, llm.ErrNoKey), errors.Is(err, llm.ErrUnknownModel), errors.Is(err, llm.ErrUnauthorized),
+		errors.Is(err, llm.ErrNoCredit), errors.Is(err, llm.ErrNotAvailable):
 		end.outcome = "no_model"
 		end.text = "I cannot answer: the language model is not set up properly. Whoever runs me finds the details in the log."
 	case errors.Is(err, llm.ErrContextTooLong):
@@ -215,6 +215,9 @@ func modelEnding(err error) *ending {
 		end.text = "I cannot answer now: the language model is overloaded. Please try again in a while."
 	default:
 		end.text = "I cannot answer now: the language model gave no answer. Please try again in a while."
+	}
+	if setup, ok := errors.AsType[*llm.SetupError](err); ok && r.turn.Person.Role == "admin" && r.turn.Place.Direct {
+		end.text = fmt.Sprintf("I cannot answer: %s; %s.", setup.Reason, setup.Mend)
 	}
 	return end
 }

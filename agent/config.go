@@ -52,8 +52,9 @@ type Config struct {
 	AdminUnconfined bool `toml:"admin_unconfined"`
 	// SelfEvolution lets the agent propose skills of its own. Default false.
 	SelfEvolution bool `toml:"self_evolution"`
-	// Lenient repairs answers of models without strict structured output. Default
-	// false.
+	// Lenient takes plans and verdicts whose fields are not as the schema says (absent
+	// or added ones, arguments as an object), which otherwise go back to the model.
+	// Default false.
 	Lenient bool `toml:"lenient"`
 	// KnowledgeMaxFacts is the number of facts above which they are consolidated.
 	// Default 50.

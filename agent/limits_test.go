@@ -189,7 +189,6 @@ func TestModelErrorsTellThePerson(t *testing.T) {
 		{llm.ErrNoKey, "no_model", "not set up"},
 		{llm.ErrUnknownModel, "no_model", "not set up"},
 		{llm.ErrUnauthorized, "no_model", "not set up"},
-		{llm.ErrNoStructuredOutput, "no_model", "not set up"},
 		{llm.ErrContextTooLong, "model_error", "more text"},
 		{llm.ErrRefused, "model_error", "declined"},
 		{&llm.RateLimitError{Err: errors.New("x")}, "model_error", "overloaded"},
@@ -208,6 +207,35 @@ func TestModelErrorsTellThePerson(t *testing.T) {
 		if call := w.journal.calls[0]; !strings.Contains(call.Error, "acme") || call.Answer != "" {
 			t.Errorf("%v: recorded %+v", tc.err, call)
 		}
+	}
+}
+
+// What has to be set right is told to an admin in a chat of their own, and to nobody
+// else.
+func TestModelSetupIsToldToAdmins(t *testing.T) {
+	t.Parallel()
+	fault := &llm.SetupError{
+		Reason: `the key for "acme" was refused`, Mend: "set the variable ACME_API_KEY (llm.providers.acme.api_key) to a valid key",
+		Err: fmt.Errorf("%w (401: wrong words of theirs)", llm.ErrUnauthorized),
+	}
+	const plain = "I cannot answer: the language model is not set up properly. Whoever runs me finds the details in the log."
+	for _, tc := range []struct {
+		role   string
+		direct bool
+		want   string
+	}{
+		{"admin", true, `I cannot answer: the key for "acme" was refused; set the variable ACME_API_KEY (llm.providers.acme.api_key) to a valid key.`},
+		{"admin", false, plain},
+		{"user", true, plain},
+	} {
+		w := newWorld(t)
+		w.turn.Person.Role, w.turn.Place.Direct = tc.role, tc.direct
+		w.answer = func(context.Context, string, llm.Request) (llm.Response, error) {
+			return llm.Response{}, fmt.Errorf("planner: acme/x: %w", fault)
+		}
+		w.run()
+		w.wantEnd("failed", "no_model")
+		w.wantTexts(tc.want)
 	}
 }
 

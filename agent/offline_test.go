@@ -102,12 +102,12 @@ func TestProviderFaults(t *testing.T) {
 		reply   llmtest.Reply
 		outcome string
 	}{
-		"empty answer":         {llmtest.Text(""), "invalid_plan"},
-		"truncated":            {llmtest.Reply{Text: `{"goal":"g`, Finish: "length"}, "invalid_plan"},
-		"prose":                {llmtest.Text("I would rather not."), "invalid_plan"},
-		"no JSON at all":       {llmtest.Garbage(), "model_error"},
-		"too long":             {llmtest.TooLong(), "model_error"},
-		"no structured output": {llmtest.NoStructuredOutput(), "no_model"},
+		"empty answer":       {llmtest.Text(""), "invalid_plan"},
+		"truncated":          {llmtest.Reply{Text: `{"goal":"g`, Finish: "length"}, "invalid_plan"},
+		"prose":              {llmtest.Text("I would rather not."), "invalid_plan"},
+		"no JSON at all":     {llmtest.Garbage(), "model_error"},
+		"too long":           {llmtest.TooLong(), "model_error"},
+		"refuses every form": {llmtest.NoStructuredOutput(), "model_error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

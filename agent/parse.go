@@ -13,8 +13,8 @@ type verdict struct {
 }
 
 // parsePlan reads a planner's answer: the plan, or what is wrong with its shape,
-// a sentence a fault. lenient repairs what models without strict structured
-// output get wrong: a code fence around it, absent or added keys, args as an object.
+// a sentence a fault. lenient takes fields that are not as the schema says: absent
+// or added ones, args as an object.
 func parsePlan(answer string, maxTasks int, lenient bool) (Plan, []string) {
 	f := &fields{lenient: lenient}
 	if !f.open(answer, "goal", "secrets", "tasks") {
@@ -84,9 +84,6 @@ func (f *fields) fault(field, format string, args ...any) {
 // open decodes the object and checks that it has these keys and no others.
 func (f *fields) open(text string, keys ...string) bool {
 	text = strings.TrimSpace(text)
-	if f.lenient {
-		text = unwrap(text)
-	}
 	if text == "" {
 		f.faults = append(f.faults, f.where+"the answer is empty; write one JSON object of the schema")
 		return false
@@ -176,13 +173,4 @@ func emptyList(raw json.RawMessage) bool {
 	}
 	var list []json.RawMessage
 	return json.Unmarshal(raw, &list) == nil && len(list) == 0
-}
-
-// unwrap takes JSON out of a code fence and the prose around it.
-func unwrap(text string) string {
-	start, end := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if start < 0 || end < start {
-		return text
-	}
-	return text[start : end+1]
 }

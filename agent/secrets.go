@@ -12,7 +12,7 @@ import (
 
 // secretsGiven finds a key "secrets" whose value is anything but null or an empty
 // list, in answers that are cut off or no JSON as well.
-var secretsGiven = regexp.MustCompile(`(?i)"secrets"\s*:\s*(\[\s*[^\]\s]|[^\[n\s])`)
+var secretsGiven = regexp.MustCompile(`(?i)['"]secrets['"]\s*:\s*(\[\s*[^\]\s]|[^\[n\s])`)
 
 // holdsSecrets says that a planner's answer holds credentials.
 func holdsSecrets(answer string) bool {

@@ -2,17 +2,18 @@ package agent
 
 import "context"
 
-// stream shows what the turn's next message says so far.
-func (r *run) stream(ctx context.Context, text string) {
+// stream shows what the turn's next message says so far, and reports whether that is
+// anything.
+func (r *run) stream(ctx context.Context, text string) bool {
 	text = tidy(text)
 	if blankText(text) {
 		text = ""
 	}
-	if text == r.streamed || handedBack(ctx) {
-		return
+	if text != r.streamed && !handedBack(ctx) {
+		r.streamed = text
+		r.journal.Stream(text)
 	}
-	r.streamed = text
-	r.journal.Stream(text)
+	return r.streamed != ""
 }
 
 // takeBack shows no longer what was streamed, because it is not what is said.
@@ -29,7 +30,7 @@ func asWritten() partial { return func(answer string) string { return answer } }
 // answer of the only task, and that only when all before it has passed validation:
 // what stands behind it can then be no more than the ends of the plan, or a fault.
 func (r *run) readyAnswer() partial {
-	scan := &answerScan{lenient: r.cfg.Lenient, accept: func(plan string) bool {
+	scan := &answerScan{accept: func(plan string) bool {
 		if holdsSecrets(plan) {
 			return false
 		}

@@ -112,7 +112,8 @@ func TestNothingOfARefusedPlanStays(t *testing.T) {
 		"goal last":         {`{"secrets":null,"tasks":[{"type":"msg","detail":"x","tool":null,"args":null,"expect":null,"choices":null,"answer":"no"}],"goal":3}`, nil},
 		"answer too early":  {`{"goal":"x","secrets":null,"tasks":[{"type":"msg","detail":"x","tool":null,"args":null,"answer":"no","expect":null,"choices":["a","a"]}]}`, nil},
 		"answer in a field": {`{"goal":"\"tasks\":[{\"answer\":\"no\"","secrets":null,"tasks":[]}`, nil},
-		"prose before":      {"Here: " + planText(answerTask("no")), nil},
+		"prose before":      {"Here {it} is: " + planText(answerTask("no")), nil},
+		"prose around":      {"Here: " + planText(answerTask("no")) + " Done.", []string{"n", "no", ""}},
 		"raw line break":    {strings.Replace(planText(answerTask("no?o")), "?", "\n", 1), []string{"n", "no", ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,11 +159,19 @@ func TestSecretsAreNeverStreamed(t *testing.T) {
 	}
 }
 
-func TestLenientPlanIsStreamed(t *testing.T) {
+// The model client takes the plan out of what stands around it, at the end.
+func TestPlanInProseIsStreamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.turn.Place.Streams, w.cfg.Lenient = true, true
-	w.typed(map[string][]string{rolePlanner: {"Sure:\n```json\n" + planText(answerTask("ok")) + "\n```\nDone."}})
+	w.turn.Place.Streams = true
+	plan := planText(answerTask("ok"))
+	w.answer = func(_ context.Context, _ string, req llm.Request) (llm.Response, error) {
+		whole := "Sure:\n```json\n" + plan + "\n```\nDone."
+		for i := range whole {
+			req.Stream(whole[:i])
+		}
+		return llm.Response{Text: plan, Finish: "stop"}, nil
+	}
 	w.run()
 	w.wantTexts("ok")
 	w.wantStreamed("o", "ok")
@@ -289,9 +298,8 @@ func TestStreamOfAChangedMessageIsTakenBack(t *testing.T) {
 }
 
 // scan is a scanner as the agent uses it.
-func scan(t testing.TB, lenient bool) partial {
+func scan(t testing.TB) partial {
 	w := newWorld(t)
-	w.cfg.Lenient = lenient
 	return newRun(w.agent(), w.turn, w.journal, &State{}).readyAnswer()
 }
 
@@ -309,7 +317,7 @@ func TestEscapesAreShownWhole(t *testing.T) {
 		{`\\u0041\/\"\t`, "\\u0041/\"\t"},
 		{`é😀`, "é😀"},
 	} {
-		read, last := scan(t, false), ""
+		read, last := scan(t), ""
 		plan := head + tt.written + `"}]}`
 		for i := range len(plan) + 1 {
 			got := read(plan[:i])
@@ -369,7 +377,7 @@ func FuzzAnswerScanAnything(f *testing.F) {
 	f.Add(`}{"tasks":[[{"answer":"x`, 2, true)
 	f.Fuzz(func(t *testing.T, text string, size int, lenient bool) {
 		text = tidy(text)
-		read, got := scan(t, lenient), ""
+		read, got := scan(t), ""
 		for i := 0; ; i = min(i+1+max(0, size%50), len(text)) {
 			if got = read(text[:i]); i == len(text) {
 				break

@@ -144,6 +144,15 @@ func (j *memJournal) check(step Step) error {
 			return fmt.Errorf("journal: call %s twice", call.Step)
 		}
 	}
+	// Nothing follows from an answer that is not committed, or is with it.
+	answered := func(asked string) bool {
+		return slices.ContainsFunc(slices.Concat(j.calls, step.Calls), func(c Call) bool {
+			return strings.HasPrefix(c.Step, asked) && c.Error == "" && c.Refused == ""
+		})
+	}
+	if step.Plan != nil && !answered(fmt.Sprintf("plan.%d.", step.Plan.Attempt)) {
+		return fmt.Errorf("journal: plan %d without its answer", step.Plan.Attempt)
+	}
 	plans := slices.Clone(j.plans)
 	if step.Plan != nil {
 		if step.Plan.Attempt != len(plans) {

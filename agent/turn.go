@@ -154,7 +154,9 @@ type Line struct {
 
 // A Step is what one commit adds. Zero fields add nothing.
 type Step struct {
-	// Call is a model's answer (or failure), committed before it is parsed.
+	// Calls are models' answers and failures. An answer is read first, for credentials
+	// and faults that its row says, but nothing of it is done or said before it is
+	// committed, unless in the same commit.
 	Calls []Call
 	// Plan adds a plan with its tasks, all pending; pending tasks of earlier
 	// attempts become cancelled.

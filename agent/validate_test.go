@@ -137,7 +137,7 @@ func TestForbiddenExecIsAFault(t *testing.T) {
 
 func TestLenientRepairs(t *testing.T) {
 	t.Parallel()
-	answer := "Here is the plan:\n```json\n" + `{"goal":"g","note":1,"tasks":[{"type":"tool","detail":"d","tool":"look","args":{"word":"a"},"expect":"x"},{"type":"msg","detail":"d"}]}` + "\n```"
+	answer := `{"goal":"g","note":1,"tasks":[{"type":"tool","detail":"d","tool":"look","args":{"word":"a"},"expect":"x"},{"type":"msg","detail":"d"}]}`
 	w := newWorld(t)
 	w.cfg.Lenient = true
 	plan, faults := faultsOf(newRunFor(w), answer)

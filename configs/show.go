@@ -48,6 +48,9 @@ func (s *Settings) Show() []Shown {
 	return all
 }
 
+// Kept is where the credential of that key is kept, as Shown.Kept.
+func (s *Settings) Kept(key string) string { return s.refs[key] }
+
 // format is a setting as it would be written in the file, credentials masked.
 func format(l leaf) string {
 	v := l.value

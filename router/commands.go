@@ -77,11 +77,11 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 	case "whoami":
 		text = r.whoami(person, entry)
 	case "status":
-		text, err = r.status(ctx, entry.Event.Conversation)
+		text, err = r.status(ctx, entry.Event.Conversation, person)
 	case "plan":
 		text, err = r.plan(ctx, entry.Event.Conversation)
 	case "why":
-		return r.why(ctx, entry, l, args)
+		return r.why(ctx, entry, l, person, args)
 	case "cancel":
 		entry.Effect, entry.AnyPerson = EffectCancel, person.Role == RoleAdmin
 		entry.Dropped = l.notice(entry.Event, "Cancelled before it began.")
@@ -158,7 +158,7 @@ func (r *Router) whoami(person *Person, entry Entry) string {
 // SessionKey is the key of the session of a conversation.
 func SessionKey(c channels.Conversation) string { return c.Channel + ":" + string(c.ID) }
 
-func (r *Router) status(ctx context.Context, c channels.Conversation) (string, error) {
+func (r *Router) status(ctx context.Context, c channels.Conversation, person *Person) (string, error) {
 	key := SessionKey(c)
 	waiting, err := r.Ledger.Waiting(ctx, key)
 	if err != nil {
@@ -179,6 +179,16 @@ func (r *Router) status(ctx context.Context, c channels.Conversation) (string, e
 		fmt.Fprintf(&b, "Turn %d is queued: %s", turn.ID, shorten(turn.Text, 100))
 	default:
 		fmt.Fprintf(&b, "Idle. Turn %d ended: %s.", turn.ID, Ended(turn.State, turn.Outcome))
+		if turn.State != "failed" || !mayMend(c, person) {
+			break
+		}
+		e, err := r.Ledger.Explain(ctx, turn.ID)
+		if err != nil {
+			return "", fmt.Errorf("explain: %w", err)
+		}
+		if fault := e.modelFault(); fault != "" {
+			fmt.Fprintf(&b, "\nThe language model failed: %s", escape(fault))
+		}
 	}
 	if waiting > 0 {
 		fmt.Fprintf(&b, "\nWaiting: %d.", waiting)

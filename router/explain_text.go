@@ -171,7 +171,7 @@ func (t *telling) call(depth int, c *CallView) {
 		text += fmt.Sprintf(", %.6f %s", c.Cost, t.currency)
 	}
 	if c.Error != "" {
-		text += "; it failed: " + shorten(c.Error, 300)
+		text += "; it failed: " + shorten(c.Error, maxModelFault)
 	}
 	if c.Refused != "" {
 		text += "; the answer was refused: " + shorten(c.Refused, 300)

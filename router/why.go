@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
+	"switchboard/channels"
 )
 
 // why answers /why: about the newest turn of the conversation, the one whose message is
 // replied to, or the one of that number, in short.
-func (r *Router) why(ctx context.Context, entry Entry, l *line, args string) (Entry, error) {
+func (r *Router) why(ctx context.Context, entry Entry, l *line, person *Person, args string) (Entry, error) {
 	conv := entry.Event.Conversation
 	var id int64
 	var err error
@@ -33,7 +34,7 @@ func (r *Router) why(ctx context.Context, entry Entry, l *line, args string) (En
 	case err != nil:
 		return entry, fmt.Errorf("explain: %w", err)
 	default:
-		entry.Reply = l.notice(entry.Event, e.brief())
+		entry.Reply = l.notice(entry.Event, e.brief(mayMend(conv, person)))
 		entry.Reply.Taint = e.taint() // of the words it repeats
 	}
 	return entry, nil
@@ -55,8 +56,34 @@ func (e *Explanation) taint() (t tools.Taint) {
 // briefSteps is how many steps of one plan /why tells of.
 const briefSteps = 20
 
-// brief tells the person in the chat, in Markdown.
-func (e *Explanation) brief() string {
+// mayMend says whether person is told in conv what is wrong with the settings.
+func mayMend(c channels.Conversation, person *Person) bool {
+	return c.Kind == channels.Direct && person.Role == RoleAdmin
+}
+
+// modelFault is what was wrong with the last model that was asked; empty: it answered,
+// or none was asked.
+func (e *Explanation) modelFault() (fault string) {
+	for i := range e.Attempts {
+		a := &e.Attempts[i]
+		for j := range a.Calls {
+			fault = a.Calls[j].Error
+		}
+		for j := range a.Steps {
+			for k := range a.Steps[j].Calls {
+				fault = a.Steps[j].Calls[k].Error
+			}
+		}
+	}
+	return shorten(fault, maxModelFault)
+}
+
+// maxModelFault is room for a provider's own words and what is to be mended, in runes.
+const maxModelFault = 700
+
+// brief tells the person in the chat, in Markdown; what went wrong with the model in
+// full or not.
+func (e *Explanation) brief(full bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Turn %d**, %s.", e.ID, escape(e.ended()))
 	if len(e.Asked) > 0 {
@@ -73,7 +100,11 @@ func (e *Explanation) brief() string {
 	for i := range e.Attempts {
 		a := &e.Attempts[i]
 		if a.Goal == "" {
-			fmt.Fprintf(&b, "\n\nPlan %d: none that was valid.", a.Attempt+1)
+			without := "none that was valid"
+			if n := len(a.Calls); n > 0 && a.Calls[n-1].Error != "" {
+				without = "none, because the language model gave no answer"
+			}
+			fmt.Fprintf(&b, "\n\nPlan %d: %s.", a.Attempt+1, without)
 			continue
 		}
 		fmt.Fprintf(&b, "\n\nPlan %d: %s", a.Attempt+1, escape(shorten(a.Goal, 200)))
@@ -84,6 +115,9 @@ func (e *Explanation) brief() string {
 				fmt.Fprintf(&b, "; review: %s", escape(s.verdict()))
 			}
 		}
+	}
+	if fault := e.modelFault(); fault != "" && full {
+		fmt.Fprintf(&b, "\n\nThe language model failed: %s", escape(fault))
 	}
 	t := telling{}
 	fmt.Fprintf(&b, "\n\nCost: %s.", escape(t.cost(e.Calls, e.TokensIn, e.TokensOut, 0)))

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -56,8 +57,11 @@ type said struct {
 	nothing         bool            // there is no choice at all
 }
 
+// finishLength is the word of every server for an answer that reached its limit.
+const finishLength = "length"
+
 // read fills resp from a 2xx answer.
-func (p *provider) read(resp *Response, w *wire, t target, req Request) error {
+func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode) error {
 	s, err := w.said()
 	if err != nil {
 		return fmt.Errorf("%w: its answer is not JSON: %s", ErrUnavailable, p.text(err.Error()))
@@ -67,15 +71,18 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request) error {
 	if len(s.fault) > 0 {
 		var e apiError
 		_ = json.Unmarshal(s.fault, &e)
-		return p.fault(e.status(), w.header, p.clean(w.complaint(s.fault)), t, req)
+		return p.fault(e.status(), w.header, p.clean(w.complaint(s.fault)), t, req, m)
 	}
 	if s.nothing {
 		return fmt.Errorf("%w: its answer is empty (no choices)", ErrUnavailable)
 	}
 	text, more := withoutThoughts(s.text, req.Schema != nil)
+	if req.Schema != nil {
+		text = cmp.Or(readable(text), text)
+	}
 	resp.Text, resp.Reasoning, resp.Finish = text, join(s.thoughts, more), s.finish
 	switch {
-	case s.finish == "length":
+	case s.finish == finishLength:
 		return fmt.Errorf("%w: its answer was cut off at %d tokens; raise max_output_tokens of the model", ErrUnavailable, t.model.MaxOutputTokens)
 	case text == "" && s.refusal != "":
 		return fmt.Errorf("%w by the model: %s", ErrRefused, p.text(s.refusal))
@@ -161,7 +168,7 @@ func withoutThoughts(text string, structured bool) (answer, thoughts string) {
 	if !strings.Contains(text, thinkOpen) && !strings.Contains(text, thinkClose) {
 		return text, ""
 	}
-	if structured && (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) {
+	if structured && beginsJSON(text) {
 		return text, ""
 	}
 	var kept strings.Builder
@@ -184,8 +191,13 @@ func withoutThoughts(text string, structured bool) (answer, thoughts string) {
 			return strings.TrimSpace(kept.String()), thoughts
 		}
 		text = text[end+len(thinkClose):]
-		if structured && strings.HasPrefix(strings.TrimSpace(text), "{") {
+		if structured && beginsJSON(strings.TrimSpace(text)) {
 			return strings.TrimSpace(text), thoughts
 		}
 	}
+}
+
+// beginsJSON says that text begins with JSON, in a code fence or not.
+func beginsJSON(text string) bool {
+	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[") || strings.HasPrefix(text, "```")
 }

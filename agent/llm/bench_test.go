@@ -44,7 +44,7 @@ func BenchmarkStreamOwn(b *testing.B) {
 		b.Fatal(err)
 	}
 	q := question(nil)
-	q.Stream = func(string) {}
+	q.Stream = func(string) bool { return true }
 	before := cpu()
 	for b.Loop() {
 		if resp, err := m.Complete(b.Context(), llm.Offline, q); err != nil || resp.Usage.Out != 200 {

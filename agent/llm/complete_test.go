@@ -132,7 +132,6 @@ func TestCompleteAnswers(t *testing.T) {
 
 func TestCompleteFaults(t *testing.T) {
 	t.Parallel()
-	once := map[string]string{"X-Should-Retry": "false"} // so that the test does not wait out the SDK's pauses
 	tests := map[string]struct {
 		reply llmtest.Reply
 		free  bool // no schema
@@ -147,8 +146,8 @@ func TestCompleteFaults(t *testing.T) {
 		"length":              {reply: llmtest.Reply{Text: `{"goal":`, Finish: "length"}, want: llm.ErrUnavailable, says: "max_output_tokens"},
 		"cut off":             {reply: llmtest.Reply{Text: `{"goal":"x"}`, CutAt: 40}, want: llm.ErrUnavailable, says: "broke off"},
 		"prose for a schema":  {reply: llmtest.Text("Sure! Here is a plan."), want: llm.ErrUnavailable, says: "not the JSON"},
-		"500":                 {reply: llmtest.Reply{Status: 500, Body: []byte(`{"error":{"message":"boom"}}`), Header: once}, want: llm.ErrUnavailable, says: "500: boom"},
-		"503 html":            {reply: llmtest.Reply{Status: 503, Body: []byte("<html>\nbusy"), Header: once, ContentType: "text/html"}, want: llm.ErrUnavailable, says: "<html> busy"},
+		"500":                 {reply: llmtest.Reply{Status: 500, Body: []byte(`{"error":{"message":"boom"}}`)}, want: llm.ErrUnavailable, says: "500: boom"},
+		"503 html":            {reply: llmtest.Reply{Status: 503, Body: []byte("<html>\nbusy"), ContentType: "text/html"}, want: llm.ErrUnavailable, says: "<html> busy"},
 		"error in a 200":      {reply: llmtest.Raw(200, `{"error":{"message":"upstream","code":502}}`), want: llm.ErrUnavailable, says: "upstream"},
 		"limit in a 200":      {reply: llmtest.Raw(200, `{"error":{"message":"slow down","code":429}}`), want: &llm.RateLimitError{}},
 		"401":                 {reply: llmtest.Fail(401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: "+key), want: llm.ErrUnauthorized, says: "llm.providers.local.api_key"},
@@ -156,15 +155,9 @@ func TestCompleteFaults(t *testing.T) {
 		"404":                 {reply: llmtest.Fail(404, "invalid_request_error", "model_not_found", "The model does not exist"), want: llm.ErrUnknownModel, says: `"vendor/name"`},
 		"key at the cut":      {reply: llmtest.Raw(400, `{"error":"`+strings.Repeat("x", 290)+key+`"}`), want: llm.ErrRefused},
 		"300":                 {reply: llmtest.Raw(300, "choose"), want: llm.ErrUnavailable, says: "300: choose"},
-		"402":                 {reply: llmtest.Raw(402, `{"error":"Insufficient credits"}`), want: llm.ErrRefused, says: "Insufficient credits"},
+		"402":                 {reply: llmtest.Raw(402, `{"error":"Insufficient credits"}`), want: llm.ErrNoCredit, says: "Insufficient credits"},
 		"refusal":             {reply: llmtest.Reply{Refusal: "I can't help with that."}, want: llm.ErrRefused, says: "can't help"},
-		"wrong schema":        {reply: llmtest.Fail(400, "invalid_request_error", "", "Invalid schema for response_format 'plan': 'pattern' is not permitted."), want: llm.ErrRefused},
-		"used-up quota":       {reply: llmtest.Fail(429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota"), want: &llm.RateLimitError{}},
-		"openai no structure": {reply: llmtest.NoStructuredOutput(), want: llm.ErrNoStructuredOutput, says: `provider "local", model "vendor/name"`},
-		"no structure, mend":  {reply: llmtest.NoStructuredOutput(), want: llm.ErrNoStructuredOutput, says: "planner, reviewer"},
-		"other no structure":  {reply: llmtest.Raw(400, `{"error":{"message":"This response_format type is unavailable now"}}`), want: llm.ErrNoStructuredOutput},
-		"pydantic":            {reply: llmtest.Raw(422, `{"detail":[{"loc":["body","response_format","type"],"msg":"Input should be 'text' or 'json_object'"}]}`), want: llm.ErrNoStructuredOutput},
-		"router":              {reply: llmtest.Raw(404, `{"error":{"message":"No endpoints found that can handle the requested parameters."}}`), want: llm.ErrNoStructuredOutput},
+		"used-up quota":       {reply: llmtest.Fail(429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota"), want: llm.ErrNoCredit},
 		"free text, same 400": {reply: llmtest.NoStructuredOutput(), free: true, want: llm.ErrRefused},
 		"too long":            {reply: llmtest.TooLong(), want: llm.ErrContextTooLong, says: "context_tokens"},
 		"llama.cpp too long":  {reply: llmtest.Raw(400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}`), want: llm.ErrContextTooLong},
@@ -174,6 +167,7 @@ func TestCompleteFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			srv := llmtest.New(t)
+			tt.reply.Header = map[string]string{"X-Should-Retry": "false"} // so that the test does not wait out the pauses
 			srv.Script(tt.reply)
 			q := question(schema)
 			if tt.free {

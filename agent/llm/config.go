@@ -18,6 +18,9 @@ type Config struct {
 	Providers map[string]Provider `toml:"providers"`
 	// Models by alias.
 	Models map[string]Model `toml:"models"`
+	// Named says which setting names a model that is no alias, for errors. It may lack
+	// any.
+	Named map[string]string `toml:"-"`
 }
 
 // A Provider is one server that speaks for models.
@@ -30,6 +33,9 @@ type Provider struct {
 	// APIKey; empty: the provider is inert until a role names it, unless its
 	// BaseURL has a loopback host; NoKey: the server wants none.
 	APIKey Secret `toml:"api_key"`
+	// KeyFrom is where APIKey is kept ("env:NAME" or "file:PATH"), for errors; empty: in
+	// the settings themselves.
+	KeyFrom string `toml:"-"`
 	// Headers go with every request.
 	Headers map[string]string `toml:"headers"`
 	// Timeout of one call, in place of the caller's; 0: the caller's. Default 0.

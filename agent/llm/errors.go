@@ -6,19 +6,20 @@ import (
 	"time"
 )
 
-// Sentinels that Models.Complete returns wrapped; test with errors.Is.
+// Sentinels that Models.Complete returns wrapped; test with errors.Is. What somebody has
+// to set right comes as a *SetupError around one of them.
 var (
 	// ErrUnknownModel: the name is no alias and its first segment no provider, or
 	// the provider does not know the model.
 	ErrUnknownModel = errors.New("unknown model")
 	// ErrNoKey: a role names a provider that has no key.
 	ErrNoKey = errors.New("no key for this provider")
-	// ErrNoStructuredOutput: the model or server cannot do strict JSON schemas.
-	ErrNoStructuredOutput = errors.New("no structured output")
 	// ErrContextTooLong: the prompt does not fit the model.
 	ErrContextTooLong = errors.New("prompt too long for the model")
 	// ErrUnauthorized: the provider rejected the key.
 	ErrUnauthorized = errors.New("the provider rejected the key")
+	// ErrNoCredit: the account at the provider is empty, or its quota used up.
+	ErrNoCredit = errors.New("no credit at the provider")
 	// ErrStalled: nothing came within the time; the next model may be tried.
 	ErrStalled = errors.New("the model did not answer in time")
 	// ErrRefused: the provider or the model refused this very request; trying the

@@ -9,21 +9,25 @@ import (
 )
 
 // fault names what an error answer means for the caller; body is clean.
-func (p *provider) fault(status int, header http.Header, body []byte, t target, req Request) error {
+func (p *provider) fault(status int, header http.Header, body []byte, t target, req Request, m mode) error {
 	said := complaint(body)
 	low := strings.ToLower(said)
 	switch {
+	case status == http.StatusPaymentRequired, strings.Contains(low, "insufficient_quota"):
+		return setup(fmt.Sprintf("the account at %q has no credit left", p.name),
+			fmt.Sprintf("add credit there, or set %s to another model", t.setModel(req.Role)), fmt.Errorf("%w (%d: %s)", ErrNoCredit, status, said))
 	case status == http.StatusTooManyRequests:
 		return &RateLimitError{RetryAfter: retryAfter(header), Err: fmt.Errorf("%d: %s", status, said)}
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return fmt.Errorf("%w (%d: %s); check llm.providers.%s.api_key", ErrUnauthorized, status, said, p.name)
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusBadRequest && strings.Contains(low, "api key"):
+		return setup(fmt.Sprintf("the key for %q was refused", p.name), p.setKey(), fmt.Errorf("%w (%d: %s)", ErrUnauthorized, status, said))
 	case status == http.StatusRequestEntityTooLarge || anyOf(low, tooLong):
 		return fmt.Errorf("%w (%d: %s); a model with a longer context is needed, or context_tokens is set too high", ErrContextTooLong, status, said)
-	case req.Schema != nil && lacksStructure(low):
-		return fmt.Errorf("provider %q, model %q: %w (%d: %s); route the roles planner and reviewer to a model that can do strict JSON schemas: [agent] planner, reviewer",
-			p.name, t.id, ErrNoStructuredOutput, status, said)
+	case req.Schema != nil && m.format < promptOnly && lacksStructure(low):
+		return fmt.Errorf("%w in the format %s (%d: %s)", errNoStructure, m.format, status, said)
 	case status == http.StatusNotFound:
-		return fmt.Errorf("%w %q (%d: %s); check the model's name and llm.providers.%s.base_url", ErrUnknownModel, t.id, status, said, p.name)
+		return setup(fmt.Sprintf("%q does not know the model %q", p.name, t.id),
+			fmt.Sprintf("correct its name in %s, or llm.providers.%s.base_url", t.setModel(req.Role), p.name),
+			fmt.Errorf("%w %q (%d: %s)", ErrUnknownModel, t.id, status, said))
 	case status >= http.StatusInternalServerError, status < http.StatusBadRequest, status == http.StatusRequestTimeout,
 		status == http.StatusConflict, status == http.StatusTooEarly:
 		return fmt.Errorf("%w (%d: %s)", ErrUnavailable, status, said)
@@ -37,21 +41,16 @@ var tooLong = []string{
 	"exceed_context", "prompt is too long", "input is too long", "too many tokens", "maximum prompt length", "context limit",
 }
 
-// How servers speak of structured output, and how they say that they lack it. A
-// schema that they find wrong ("invalid schema") is another matter.
-var (
-	structure = []string{"response_format", "response format", "json_schema", "json schema", "structured output", "structured_output", "guided_json"}
-	lacking   = []string{
-		"not support", "n't support", "unsupported", "unavailable", "not available", "only for api versions",
-		"unknown", "unrecognized", "not permitted", "not allowed", "input should be", "invalid value", "must be one of", "not implemented",
-	}
-)
+// structure is how servers name what they lack, or cannot make of the schema, when
+// they refuse structured output.
+var structure = []string{
+	"response_format", "response format", "json_schema", "json schema", "json_object",
+	"structured output", "structured_output", "guided_json", "grammar",
+}
 
 func lacksStructure(low string) bool {
-	if strings.Contains(low, "no endpoints found that") && strings.Contains(low, "requested parameters") {
-		return true
-	}
-	return anyOf(low, structure) && anyOf(low, lacking) && !strings.Contains(low, "invalid schema")
+	return anyOf(low, structure) ||
+		strings.Contains(low, "no endpoints found that") && strings.Contains(low, "requested parameters")
 }
 
 func anyOf(s string, parts []string) bool {

@@ -1,11 +1,13 @@
 package llm_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +30,7 @@ func FuzzAnswer(f *testing.F) {
 			t.Skip("followed by the HTTP client")
 		}
 		m, err := llm.New(llm.Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: status, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(body))}, nil
+			return &http.Response{StatusCode: status, Header: http.Header{"X-Should-Retry": {"false"}}, Request: r, Body: io.NopCloser(strings.NewReader(body))}, nil
 		}), slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
@@ -44,7 +46,7 @@ func FuzzAnswer(f *testing.F) {
 		if err != nil {
 			_, limited := errors.AsType[*llm.RateLimitError](err)
 			if !limited && !slices.ContainsFunc([]error{
-				llm.ErrUnknownModel, llm.ErrNoStructuredOutput, llm.ErrContextTooLong, llm.ErrUnauthorized, llm.ErrRefused, llm.ErrUnavailable,
+				llm.ErrUnknownModel, llm.ErrContextTooLong, llm.ErrUnauthorized, llm.ErrRefused, llm.ErrUnavailable,
 			}, func(known error) bool { return errors.Is(err, known) }) {
 				t.Errorf("nameless error %v", err)
 			}
@@ -70,9 +72,9 @@ func FuzzStream(f *testing.F) {
 		f.Add(body, 40, true)
 	}
 	f.Fuzz(func(t *testing.T, body string, size int, structured bool) {
-		ask := func(from io.Reader) (string, string, bool) {
+		ask := func(from func() io.Reader) (string, string, bool) {
 			m, err := llm.New(llm.Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
-				return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r, Body: io.NopCloser(from)}, nil
+				return &http.Response{StatusCode: 200, Header: http.Header{"X-Should-Retry": {"false"}}, Request: r, Body: io.NopCloser(from())}, nil
 			}), slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
@@ -91,8 +93,8 @@ func FuzzStream(f *testing.F) {
 			}
 			return resp.Text, resp.Reasoning, err == nil
 		}
-		text, reasoning, ok := ask(strings.NewReader(body))
-		text2, reasoning2, ok2 := ask(&pieces{body, max(1, size%50)})
+		text, reasoning, ok := ask(func() io.Reader { return strings.NewReader(body) })
+		text2, reasoning2, ok2 := ask(func() io.Reader { return &pieces{body, max(1, size%50)} })
 		if text != text2 || reasoning != reasoning2 || ok != ok2 {
 			t.Errorf("whole: %q %q %v; in pieces: %q %q %v", text, reasoning, ok, text2, reasoning2, ok2)
 		}
@@ -112,4 +114,46 @@ func (p *pieces) Read(into []byte) (int, error) {
 	n := copy(into, p.left[:min(p.size, len(p.left))])
 	p.left = p.left[n:]
 	return n, nil
+}
+
+// What is JSON stays as it is, also in a fence with prose around it; whatever else is
+// made of an answer is one object.
+func FuzzReadable(f *testing.F) {
+	for _, text := range []string{
+		`{"a":[1,-2.5e3,true,null,"x\"\\\u00e9"],"b":{}}`, `{'a': "it's", "b": [1,2,],}`, "Sure {x}: {'a': None}", "```json\n{\"a\":\"`\n\"}\n```",
+		`{"a":1} or {"a":2}`, `{{{"a"`, `{"a":"<think>b</think>"}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		ask := func(text string) (string, bool) {
+			body, err := json.Marshal(map[string]any{"choices": []any{map[string]any{"finish_reason": "stop", "message": map[string]any{"content": text}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := answers(t, func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r, Body: io.NopCloser(bytes.NewReader(body))}, nil
+			})
+			resp, err := m.Complete(t.Context(), llm.Offline, question(schema))
+			return resp.Text, err == nil
+		}
+		text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+		got, ok := ask(text)
+		switch {
+		case json.Valid([]byte(text)):
+			if got != text || !ok {
+				t.Errorf("%q became %q", text, got)
+			}
+			if fenced, ok := ask("Here it is:\n```json\n" + text + "\n```\nDone."); strings.HasPrefix(text, "{") && !strings.Contains(text, "think>") && (!ok || !sameJSON(fenced, text)) {
+				t.Errorf("%q became %q", text, fenced)
+			}
+		case ok && (!json.Valid([]byte(got)) || !strings.HasPrefix(got, "{")):
+			t.Errorf("%q became %q", text, got)
+		}
+	})
+}
+
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }

@@ -21,9 +21,10 @@ type Request struct {
 	// Stream is called with the whole of the answer so far each time there is more of
 	// it, in the goroutine of Complete. It is the Response's Text, or a beginning of it,
 	// unless the answer turns out to be none; one that is begun anew, or of which a part
-	// was a thought after all, is shorter than before. A server that cannot stream is
-	// asked for its answer as one; then nothing is called. Nil: the same.
-	Stream func(text string)
+	// was a thought after all, is shorter than before. It reports whether anybody was
+	// shown something of it: then a call that breaks off is not made again. A server that
+	// cannot stream is asked for its answer as one; then nothing is called. Nil: the same.
+	Stream func(text string) bool
 }
 
 // A Schema is a JSON schema in the strict dialect: every property required,
@@ -38,9 +39,9 @@ type Schema struct {
 type Response struct {
 	Text      string
 	Reasoning string
-	Finish    string // stop | length | …, the provider's word
-	Usage     Usage
-	Exchange  Exchange
+	Finish    string   // stop | length | …, the provider's word
+	Usage     Usage    // of all tries, as far as the provider told
+	Exchange  Exchange // of the last try
 }
 
 // Usage counts tokens and money. Cost is in the currency of [budget], from the
@@ -48,6 +49,10 @@ type Response struct {
 type Usage struct {
 	In, Out, Cached int64
 	Cost            float64
+}
+
+func (u *Usage) add(v Usage) {
+	u.In, u.Out, u.Cached, u.Cost = u.In+v.In, u.Out+v.Out, u.Cached+v.Cached, u.Cost+v.Cost
 }
 
 // An Exchange is what went over the wire, for `turn show --prompts`. It is

@@ -22,6 +22,7 @@ const Offline = "offline"
 type Models struct {
 	providers map[string]*provider
 	aliases   map[string]Model
+	named     map[string]string
 	pool      *http.Transport
 	log       *slog.Logger
 }
@@ -33,6 +34,7 @@ func New(cfg Config, offline http.RoundTripper, log *slog.Logger) (*Models, erro
 	m := &Models{
 		providers: make(map[string]*provider, len(cfg.Providers)+1),
 		aliases:   make(map[string]Model, len(cfg.Models)),
+		named:     cfg.Named,
 		pool:      newPool(),
 		log:       log,
 	}
@@ -49,6 +51,7 @@ func New(cfg Config, offline http.RoundTripper, log *slog.Logger) (*Models, erro
 	}
 	for name, p := range full.Providers {
 		m.providers[name] = newProvider(name, p, m.pool, offline, log)
+		m.providers[name].named = cfg.Named
 	}
 	return m, nil
 }
@@ -81,22 +84,24 @@ func (m *Models) Close() { m.pool.CloseIdleConnections() }
 type target struct {
 	provider *provider
 	id       string // the provider's own model ID
+	alias    string // empty: it has none
 	model    Model  // what the alias says, defaults filled in
 }
 
 func (m *Models) resolve(name string) (target, error) {
 	model, isAlias := m.aliases[name]
+	alias := name
 	if !isAlias {
-		model = withDefaults(Model{Model: name})
+		alias, model = "", withDefaults(Model{Model: name})
 	}
 	first, id, _ := strings.Cut(model.Model, "/")
 	p, known := m.providers[first]
 	if !known || (id == "" && p.kind != Offline) {
-		return target{}, fmt.Errorf(
-			`%w %q: it is no alias of [llm.models], and there is no provider %q in [llm.providers] with a model behind it; write an alias, "provider/model" or %q`,
-			ErrUnknownModel, name, first, Offline)
+		return target{}, setup(fmt.Sprintf("there is no model %q in the settings", name),
+			fmt.Sprintf(`name an alias of [llm.models], "provider/model" or %q in %s`, Offline, cmp.Or(m.named[name], "[agent]")),
+			fmt.Errorf("%w %q: it is no alias of [llm.models], and there is no provider %q in [llm.providers] with a model behind it", ErrUnknownModel, name, first))
 	}
-	return target{provider: p, id: cmp.Or(id, Offline), model: model}, p.usable()
+	return target{provider: p, id: cmp.Or(id, Offline), alias: alias, model: model}, p.usable()
 }
 
 // Check says whether every role could be served: roles maps a role to the name
@@ -124,9 +129,9 @@ func (m *Models) ContextTokens(model string) int {
 // When ctx ended the error is its own; every other is one of this package's
 // sentinels or a *RateLimitError, and names role, provider and model. With an
 // error the Response still holds the Exchange and the Usage, as far as there
-// was one. A 429, a 5xx and a lost connection are tried again twice, as the
-// provider's Retry-After says; one that is longer than the time left is not
-// waited for.
+// was one. A 429, a 5xx, a lost connection and an answer whose body is broken are
+// tried again twice, after half a second, then one, or as the provider's Retry-After
+// says; not later than 30 s after the first failure, and not what was shown in part.
 func (m *Models) Complete(ctx context.Context, model string, req Request) (Response, error) {
 	t, err := m.resolve(model)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 // A question is the body of a request. The SDK's own type encodes every message
 // once a level of its nesting, which for long prompts is most of a call's CPU.
 type question struct {
-	Model               string    `json:"model"`
-	Messages            []turn    `json:"messages"`
-	MaxTokens           int       `json:"max_tokens,omitzero"`
-	MaxCompletionTokens int       `json:"max_completion_tokens,omitzero"`
-	Temperature         *float64  `json:"temperature,omitempty"`
-	ResponseFormat      *strictly `json:"response_format,omitempty"`
-	Stream              bool      `json:"stream,omitzero"`
-	StreamOptions       *options  `json:"stream_options,omitempty"`
+	Model               string          `json:"model"`
+	Messages            []turn          `json:"messages"`
+	MaxTokens           int             `json:"max_tokens,omitzero"`
+	MaxCompletionTokens int             `json:"max_completion_tokens,omitzero"`
+	Temperature         *float64        `json:"temperature,omitempty"`
+	ResponseFormat      *responseFormat `json:"response_format,omitempty"`
+	Stream              bool            `json:"stream,omitzero"`
+	StreamOptions       *options        `json:"stream_options,omitempty"`
 }
 
 type options struct {
@@ -28,13 +28,15 @@ type turn struct {
 	Content string `json:"content"`
 }
 
-type strictly struct {
-	Type       string `json:"type"`
-	JSONSchema struct {
-		Name   string          `json:"name"`
-		Strict bool            `json:"strict"`
-		Schema json.RawMessage `json:"schema"`
-	} `json:"json_schema"`
+type responseFormat struct {
+	Type       string      `json:"type"`
+	JSONSchema *jsonSchema `json:"json_schema,omitempty"`
+}
+
+type jsonSchema struct {
+	Name   string          `json:"name"`
+	Strict bool            `json:"strict"`
+	Schema json.RawMessage `json:"schema"`
 }
 
 // A frame is a question without what the person says: the same for every call of
@@ -44,6 +46,7 @@ type frame struct {
 	system     string
 	schema     *Schema
 	stream     bool
+	format     format
 	head, tail []byte // before and behind the user's text
 }
 
@@ -54,8 +57,8 @@ const maxFrames = 16
 // a text its quotes would be escaped.
 const emptyUser = `{"role":"user","content":""}`
 
-func (p *provider) encode(t target, req Request) ([]byte, error) {
-	f, err := p.frame(t, req)
+func (p *provider) encode(t target, req Request, m mode) ([]byte, error) {
+	f, err := p.frame(t, req, m)
 	if err != nil {
 		return nil, fmt.Errorf("encode the question: %w", err)
 	}
@@ -69,17 +72,18 @@ func (p *provider) encode(t target, req Request) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-func (p *provider) frame(t target, req Request) (*frame, error) {
+func (p *provider) frame(t target, req Request, m mode) (*frame, error) {
 	p.framing.Lock()
 	defer p.framing.Unlock()
+	stream := req.Stream != nil && !m.asOne
 	for _, f := range p.frames {
-		if f.target == t && f.system == req.System && f.stream == (req.Stream != nil) && sameSchema(f.schema, req.Schema) {
+		if f.target == t && f.system == req.System && f.stream == stream && f.format == m.format && sameSchema(f.schema, req.Schema) {
 			return f, nil
 		}
 	}
-	f := &frame{target: t, system: req.System, schema: req.Schema, stream: req.Stream != nil}
+	f := &frame{target: t, system: req.System, schema: req.Schema, stream: stream, format: m.format}
 	whole := bytes.NewBuffer(make([]byte, 0, len(req.System)+len(req.System)/8+4096))
-	if err := encodeTo(whole, p.question(t, req)); err != nil {
+	if err := encodeTo(whole, p.question(f)); err != nil {
 		return nil, err
 	}
 	at := bytes.Index(whole.Bytes(), []byte(emptyUser)) + len(emptyUser) - len(`""}`)
@@ -95,11 +99,16 @@ func sameSchema(a, b *Schema) bool {
 	return a == b || a != nil && b != nil && a.Name == b.Name && bytes.Equal(a.JSON, b.JSON)
 }
 
-// question is req without the user's text.
-func (p *provider) question(t target, req Request) question {
+// question is f's without the user's text.
+func (p *provider) question(f *frame) question {
+	t := f.target
 	q := question{Model: t.id, Messages: make([]turn, 0, 2), Temperature: t.model.Temperature}
-	if req.System != "" {
-		q.Messages = append(q.Messages, turn{"system", req.System})
+	system := f.system
+	if f.schema != nil && f.format != strictSchema {
+		system += f.schema.instructions()
+	}
+	if system != "" {
+		q.Messages = append(q.Messages, turn{"system", system})
 	}
 	q.Messages = append(q.Messages, turn{Role: "user"})
 	if p.ownTokens {
@@ -107,12 +116,14 @@ func (p *provider) question(t target, req Request) question {
 	} else {
 		q.MaxTokens = t.model.MaxOutputTokens
 	}
-	if req.Schema != nil {
-		q.ResponseFormat = &strictly{Type: "json_schema"}
-		format := &q.ResponseFormat.JSONSchema
-		format.Name, format.Strict, format.Schema = req.Schema.Name, true, req.Schema.JSON
+	switch {
+	case f.schema == nil:
+	case f.format == strictSchema:
+		q.ResponseFormat = &responseFormat{"json_schema", &jsonSchema{f.schema.Name, true, f.schema.JSON}}
+	case f.format == jsonObject:
+		q.ResponseFormat = &responseFormat{Type: "json_object"}
 	}
-	if req.Stream != nil {
+	if f.stream {
 		q.Stream, q.StreamOptions = true, &options{IncludeUsage: true}
 	}
 	return q

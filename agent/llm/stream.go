@@ -14,6 +14,10 @@ const (
 	// maxStream is the longest streamed answer that is read, in bytes. It is more
 	// than of an answer that comes as one, because each word brings a frame along.
 	maxStream = 64 << 20
+	// bytesPerToken is more than an answer's text and thoughts take on average. What
+	// is longer comes from a server that keeps to no limit, and is cut off as the limit
+	// max_output_tokens would have done.
+	bytesPerToken = 32
 	// maxEvent is the longest event that is read, in bytes.
 	maxEvent = maxBody
 	// afterDone is how long the connection of an answer that said it was done is
@@ -23,8 +27,10 @@ const (
 
 // A follower is told of an answer while it comes.
 type follower struct {
-	show       func(text string) // as Request.Stream
+	show       func(text string) bool // as Request.Stream
+	shown      bool                   // somebody saw a part of it
 	structured bool
+	tokens     int           // that the answer may have
 	quiet      *time.Timer   // ends the call when nothing new comes
 	stall      time.Duration // after this time
 }
@@ -59,8 +65,9 @@ func (w *wire) follow(from io.Reader) error {
 		switch {
 		case w.events == nil && size > maxBody:
 			return errTooLong(maxBody)
-		case size > maxStream:
-			return errTooLong(maxStream)
+		case w.pastLimit(size):
+			w.events.finish = finishLength
+			return nil
 		case err == nil:
 		case w.events != nil && (err == io.EOF || w.events.done): // whole, however its connection ends
 			return w.events.end()
@@ -86,8 +93,14 @@ func (w *wire) hear(fresh []byte) {
 		w.follower.news()
 	}
 	if w.events.text.Len() > said {
-		w.follower.show(growing(w.events.text.String(), w.follower.structured))
+		w.follower.shown = w.follower.show(growing(w.events.text.String(), w.follower.structured)) || w.follower.shown
 	}
+}
+
+// pastLimit says that a stream of which size bytes came is longer than it may be.
+func (w *wire) pastLimit(size int) bool {
+	e := w.events
+	return e != nil && !e.done && (e.text.Len()+e.thoughts.Len() > w.follower.tokens*bytesPerToken || size > maxStream)
 }
 
 // telling says that head is enough to know a stream by.
@@ -228,7 +241,7 @@ func (e *events) said() said {
 // leaves of it, without what may be the beginning of a tag or of a thought.
 func growing(text string, structured bool) string {
 	text = strings.TrimLeft(text, " \t\r\n")
-	if !strings.Contains(text, "<") || structured && (strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")) {
+	if !strings.Contains(text, "<") || structured && beginsJSON(text) {
 		return text
 	}
 	for _, tag := range []string{thinkOpen, thinkClose} {

@@ -2,7 +2,6 @@ package llm
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -45,9 +44,6 @@ func (w *wire) roundTrip(req *http.Request, next func(*http.Request) (*http.Resp
 	w.note(req, err)
 	_ = res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(w.body))
-	if !w.worthWaiting(req.Context(), res) {
-		res.Header.Set("X-Should-Retry", "false") // the SDK's own switch
-	}
 	return res, nil
 }
 
@@ -72,20 +68,6 @@ func readBody(from io.Reader, size int64) ([]byte, error) {
 }
 
 func errTooLong(limit int) error { return fmt.Errorf("longer than %d MB", limit>>20) }
-
-// worthWaiting says whether the SDK may try again: a Retry-After must fit into
-// the time left, and a used-up quota does not come back by waiting.
-func (w *wire) worthWaiting(ctx context.Context, res *http.Response) bool {
-	if res.StatusCode == http.StatusTooManyRequests && bytes.Contains(w.body, []byte("insufficient_quota")) {
-		return false
-	}
-	wait := retryAfter(res.Header)
-	if w.follower != nil && wait >= w.follower.stall {
-		return false
-	}
-	deadline, ok := ctx.Deadline()
-	return !ok || wait < time.Until(deadline)
-}
 
 // complaint is the body of an error answer: all of the answer, or, in a stream, the
 // event that broke it off.

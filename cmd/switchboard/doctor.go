@@ -211,10 +211,9 @@ func (a *app) checkEngine(settings *configs.Settings) finding {
 // form that plans need: a wrong key, a dead server or a model that cannot keep to a
 // schema shows here and not in the first conversation.
 func (a *app) checkModels(settings *configs.Settings) []finding {
-	const mend = "see [llm] and [agent] in the settings"
 	models, err := newModels(settings, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return []finding{{Check: "model", Text: err.Error(), Mend: mend}}
+		return []finding{modelFault(finding{Check: "model"}, err, settings.Agent.Planner)}
 	}
 	defer models.Close()
 	byModel := rolesByModel(settings)
@@ -224,13 +223,25 @@ func (a *app) checkModels(settings *configs.Settings) []finding {
 		if model == llm.Offline {
 			f.OK, f.Text = true, f.Text+": help, time, files and commands only; set a language model for the rest"
 		} else if took, err := a.tryModel(models, model); err != nil {
-			f.Text, f.Mend = f.Text+": "+err.Error(), mend
+			f.Text += ": "
+			f = modelFault(f, err, model)
 		} else {
 			f.OK, f.Text = true, fmt.Sprintf("%s: answered in %s", f.Text, took.Round(time.Millisecond))
 		}
 		findings = append(findings, f)
 	}
 	return findings
+}
+
+// modelFault adds to f what is wrong with a model, and the setting that mends it.
+func modelFault(f finding, err error, model string) finding {
+	f.Text += err.Error()
+	if setup, ok := errors.AsType[*llm.SetupError](err); ok {
+		f.Text, f.Mend = strings.TrimSuffix(f.Text, "; "+setup.Mend), setup.Mend
+	} else {
+		f.Mend = fmt.Sprintf("try again later, or set agent.planner to another model than %q", model)
+	}
+	return f
 }
 
 func (a *app) tryModel(models *llm.Models, model string) (time.Duration, error) {

@@ -28,7 +28,7 @@ func TestDoctorAsksTheModels(t *testing.T) {
 		return llmtest.Fail(401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided.")
 	})
 	out, errs, code = r.command("doctor")
-	if code != 1 || !strings.Contains(out, "FAIL  model") || !strings.Contains(out, "rejected the key") || strings.Contains(out+errs, "test-key-not-secret") {
+	if code != 1 || !strings.Contains(out, "FAIL  model") || !strings.Contains(out, "rejected the key") || !strings.Contains(out, "mend: set llm.providers.fake.api_key to a valid key\n") || strings.Contains(out+errs, "test-key-not-secret") {
 		t.Errorf("a rejected key: exit %d, %s%s", code, out, errs)
 	}
 }

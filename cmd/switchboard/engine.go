@@ -154,7 +154,13 @@ func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, owner *st
 
 // newModels makes the models and makes sure that each role could be served.
 func newModels(s *configs.Settings, log *slog.Logger) (*llm.Models, error) {
-	models, err := llm.New(s.LLM, offline.New(time.Now), log)
+	cfg := s.LLM
+	cfg.Named, cfg.Providers = modelSettings(s), maps.Clone(cfg.Providers)
+	for name, p := range cfg.Providers {
+		p.KeyFrom = s.Kept("llm.providers." + name + ".api_key")
+		cfg.Providers[name] = p
+	}
+	models, err := llm.New(cfg, offline.New(time.Now), log)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +172,21 @@ func newModels(s *configs.Settings, log *slog.Logger) (*llm.Models, error) {
 		return nil, err
 	}
 	return models, nil
+}
+
+// modelSettings says of each model which setting names it first.
+func modelSettings(s *configs.Settings) map[string]string {
+	named := map[string]string{}
+	for i, model := range s.Agent.Fallback {
+		named[model] = fmt.Sprintf("agent.fallback[%d]", i)
+	}
+	for model, roles := range rolesByModel(s) {
+		named[model] = "agent." + roles[0]
+		if slices.Contains(roles, "planner") {
+			named[model] = "agent.planner" // which the others follow
+		}
+	}
+	return named
 }
 
 // rolesByModel are the roles that each model has, in order.

@@ -19,8 +19,9 @@ type Request struct {
 	Model       string
 	System      string          // the system message
 	User        string          // the user message; several are joined by a blank line
-	Schema      string          // name of the schema; empty: free text is wanted
-	SchemaJSON  json.RawMessage // the schema itself
+	Format      string          // json_schema | json_object; empty: none is asked for
+	Schema      string          // name of the schema, wherever it stands; empty: free text is wanted
+	SchemaJSON  json.RawMessage // the schema itself, of the format json_schema
 	Role        string          // who seems to ask: planner (schema plan), reviewer (review), worker (none), else the schema's name
 	MaxTokens   int64
 	Temperature *float64
@@ -155,19 +156,33 @@ func parse(r *http.Request, body []byte) (Request, error) {
 	}
 	req.Role = "worker"
 	format := wire.ResponseFormat
-	if format == nil || format.Type == "text" {
-		return req, nil
+	switch {
+	case format == nil || format.Type == "text":
+	case format.Type == "json_object":
+		req.Format = format.Type
+		if !strings.Contains(strings.ToLower(req.System+req.User), "json") {
+			return req, says("'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.")
+		}
+	case format.Type != "json_schema" || format.JSONSchema == nil:
+		return req, &schemaError{param: "response_format", text: "Invalid 'response_format': this server takes json_schema and json_object only."}
+	default:
+		req.Format, req.Schema, req.SchemaJSON = format.Type, format.JSONSchema.Name, format.JSONSchema.Schema
 	}
-	if format.Type != "json_schema" || format.JSONSchema == nil {
-		return req, &schemaError{param: "response_format", text: "Invalid 'response_format': this server takes json_schema only."}
+	if req.Schema == "" { // where a server has no schemas the prompt holds it
+		_, after, _ := strings.Cut(req.System, "has to fit the JSON schema `")
+		req.Schema, _, _ = strings.Cut(after, "`")
 	}
-	req.Schema, req.SchemaJSON = format.JSONSchema.Name, format.JSONSchema.Schema
-	req.Role = req.Schema
+	if req.Schema != "" {
+		req.Role = req.Schema
+	}
 	switch req.Schema {
 	case "plan":
 		req.Role = "planner"
 	case "review":
 		req.Role = "reviewer"
+	}
+	if req.Format != "json_schema" {
+		return req, nil
 	}
 	return req, CheckSchema(req.Schema, format.JSONSchema.Strict != nil && *format.JSONSchema.Strict, req.SchemaJSON)
 }
