@@ -4,7 +4,9 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /switchboard ./cmd/switchboard
+# .git is not in the context, so the version comes from outside.
+ARG VERSION=
+RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w -X main.built=$VERSION" -o /switchboard ./cmd/switchboard
 
 # The program itself is static, but exec tasks need a shell and the usual tools.
 FROM debian:trixie-slim

@@ -33,7 +33,7 @@ func TestImageIsBuiltAsTheCodeIs(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(root, path, "main.go")); err != nil {
 		t.Errorf("the image builds %s: %v", path, err)
 	}
-	if build := one(t, "compose.yaml", `^    build: (\S+)$`); build != "." {
+	if build := one(t, "compose.yaml", `^      context: (\S+)$`); build != "." {
 		t.Errorf("compose builds %s", build)
 	}
 	if user := one(t, "Dockerfile", `^USER (\d+:\d+)$`); strings.HasPrefix(user, "0") {
@@ -140,6 +140,48 @@ func TestEnginesOfComposeShareTheirData(t *testing.T) {
 	}
 	if engines < 2 || len(urls) != 1 || len(volumes) != 1 || urls[""] > 0 || volumes[""] > 0 {
 		t.Errorf("%d engines, with the databases %v and the data volumes %v", engines, urls, volumes)
+	}
+}
+
+// One engine runs by default, with the credentials that the settings' examples name and
+// the settings themselves.
+func TestComposeRunsWhatTheSettingsSay(t *testing.T) {
+	t.Parallel()
+	compose := read(t, "compose.yaml")
+	for _, m := range regexp.MustCompile(`"env:([A-Z_]+)"`).FindAllStringSubmatch(configs.Sample, -1) {
+		if later := regexp.MustCompile(`^(NAME$|SLACK_|DISCORD_|SWITCHBOARD_)`); later.MatchString(m[1]) {
+			continue // a placeholder, or of what this build has not
+		}
+		if want := "      " + m[1] + ": ${" + m[1] + ":-}\n"; !strings.Contains(compose, want) {
+			t.Errorf("compose.yaml does not pass %s", m[1])
+		}
+	}
+	if target, volume := one(t, "compose.yaml", `^        target: (\S+)$`), one(t, "Dockerfile", `^WORKDIR (/data)$`); target != volume+"/switchboard.toml" {
+		t.Errorf("the settings are mounted at %s, and looked for in %s", target, volume)
+	}
+	if profile := one(t, "compose.yaml", `^    profiles: (.+)$`); profile != "[two]" {
+		t.Errorf("the second engine is of the profiles %s", profile)
+	}
+	if _, second, _ := strings.Cut(compose, "\n  second:\n"); !strings.HasPrefix(second, "    <<: *engine\n    profiles: [two]\n") {
+		t.Error("the second engine is not the first again, with a profile")
+	}
+}
+
+// What the image is built with is what the program says of itself.
+func TestImageKnowsItsVersion(t *testing.T) {
+	t.Parallel()
+	flags := one(t, "Dockerfile", `go build .*-ldflags="([^"]+)"`)
+	if arg := one(t, "Dockerfile", `^ARG (\w+)=$`); arg != "VERSION" || one(t, "compose.yaml", `^        VERSION: (\S+)$`) != "${VERSION:-}" {
+		t.Errorf("the build argument is %s", arg)
+	}
+	binary := filepath.Join(t.TempDir(), "switchboard")
+	build := exec.Command("go", "build", "-ldflags", strings.ReplaceAll(flags, "$VERSION", "v1.2.3-test"), "-o", binary, "./cmd/switchboard")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	if out, err := exec.Command(binary, "version").CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "switchboard v1.2.3-test ") {
+		t.Errorf("%v, %s", err, out)
 	}
 }
 

@@ -146,10 +146,13 @@ func (versionFlag) BeforeReset(k *kong.Kong) error {
 	return nil
 }
 
+// built is what the build says the version is; empty: nothing.
+var built string
+
 func version() string {
-	version, revision := "development", ""
+	version, revision := cmp.Or(built, "development"), ""
 	if info, ok := debug.ReadBuildInfo(); ok {
-		if info.Main.Version != "" && info.Main.Version != "(devel)" {
+		if built == "" && info.Main.Version != "" && info.Main.Version != "(devel)" {
 			version = info.Main.Version
 		}
 		for _, s := range info.Settings {

@@ -14,35 +14,35 @@ import (
 	"switchboard/channels/console"
 )
 
-var update = flag.Bool("update", false, "rewrite the channel matrix in README.md")
+var update = flag.Bool("update", false, "rewrite the channel matrix in docs/channels.md")
 
 const (
 	matrixBegin = "<!-- channel matrix: made by go test ./cmd/switchboard -run TestReadmeMatrix -update -->\n"
 	matrixEnd   = "<!-- end of channel matrix -->\n"
 )
 
-// TestReadmeMatrix holds the README's table of channels to what the channels say of
+// TestReadmeMatrix holds the table of docs/channels.md to what the channels say of
 // themselves.
 func TestReadmeMatrix(t *testing.T) {
 	t.Parallel()
-	const readme = "../../README.md"
-	data, err := os.ReadFile(readme)
+	const page = "../../docs/channels.md"
+	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, rest, begins := strings.Cut(string(data), matrixBegin)
 	old, after, ends := strings.Cut(rest, matrixEnd)
 	if !begins || !ends {
-		t.Fatalf("README.md does not hold the lines %q and %q", matrixBegin, matrixEnd)
+		t.Fatalf("docs/channels.md does not hold the lines %q and %q", matrixBegin, matrixEnd)
 	}
 	table := matrix(t)
 	if old == table {
 		return
 	}
 	if !*update {
-		t.Fatalf("the channel matrix in README.md is out of date; run this test with -update. It should be:\n%s", table)
+		t.Fatalf("the channel matrix in docs/channels.md is out of date; run this test with -update. It should be:\n%s", table)
 	}
-	if err := os.WriteFile(readme, []byte(before+matrixBegin+table+matrixEnd+after), 0o644); err != nil {
+	if err := os.WriteFile(page, []byte(before+matrixBegin+table+matrixEnd+after), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
