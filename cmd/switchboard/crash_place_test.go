@@ -91,7 +91,7 @@ func newTelegramPlace(t telegramtest.TB) *telegramPlace {
 
 func (p *telegramPlace) settings() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[channels.telegram]\nkind = \"telegram\"\ntoken = %q\napi_url = %q\ntools_deny = []\nrate = \"off\"\n",
+	fmt.Fprintf(&b, "[channels.telegram]\nkind = \"telegram\"\ntoken = %q\napi_url = %q\ntools_deny = []\n",
 		p.server.Token(), p.server.URL())
 	for u, user := range p.users {
 		fmt.Fprintf(&b, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"telegram:%d\"]\n", u, user.ID)

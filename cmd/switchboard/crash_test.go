@@ -18,7 +18,7 @@ import (
 const (
 	crashTurns = 200
 	crashKills = 25
-	crashUsers = 10
+	crashUsers = 20 // so that nobody writes more than a person may
 )
 
 // phases in which a kill can fall.
@@ -106,7 +106,7 @@ type crash struct {
 // newCrash adds to the table [router] what router holds.
 func newCrash(t *testing.T, seed uint64, place func(*rig) place, router string) *crash {
 	c := &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: fmt.Sprintf("crash_%d_%d", os.Getpid(), seed)}
-	c.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"+router)
+	c.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\n"+router)
 	c.place = place(c.rig)
 	c.rig.append(c.place.settings())
 	c.rig.model.Handle(c.think)

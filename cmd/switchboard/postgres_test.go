@@ -14,7 +14,7 @@ import (
 func onPostgres(t *testing.T, people ...string) *rig {
 	t.Helper()
 	url := storetest.PostgresURL(t)
-	r := newRig(t, people, fmt.Sprintf("[store]\nurl = %q\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n", url))
+	r := newRig(t, people, fmt.Sprintf("[store]\nurl = %q\n[agent]\nplanner = \"fake/model\"\n", url))
 	return r
 }
 

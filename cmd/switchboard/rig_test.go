@@ -131,7 +131,6 @@ api_key = "test-key-not-secret"
 kind = "scripted"
 addr = %q
 tools_deny = []
-rate = "off"
 %s
 `, filepath.Join(dir, "data"), r.model.URL(), r.addr, extra)
 	var b strings.Builder
