@@ -100,7 +100,9 @@ const (
 // end. An error is one a person can act on (see problem), or what fn returned.
 func (db *DB) write(ctx context.Context, mode durability, op string, fn func(*tx) error) error {
 	var err error
-	if db.lite != nil {
+	if db.lite != nil && db.lite.writer == nil {
+		err = errReadOnly
+	} else if db.lite != nil {
 		err = db.lite.write(ctx, mode, func(q querier) error {
 			return fn(&tx{q: q, now: db.now().UnixMicro()})
 		})

@@ -78,5 +78,8 @@ func pathCause(err error) error {
 }
 
 func (s *sqlite) close() error {
+	if s.writer == nil { // opened to read
+		return s.readers.close()
+	}
 	return errors.Join(s.stop(), s.readers.close())
 }

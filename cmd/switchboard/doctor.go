@@ -172,12 +172,16 @@ func (a *app) checkDatabase(settings *configs.Settings) finding {
 		return f
 	}
 	db, err := store.Open(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
-	if err != nil {
+	if store.Unwritable(err) {
+		return checkReading(ctx, settings, refused(err))
+	} else if err != nil {
 		return refused(err)
 	}
 	defer db.Close()
 	list, err := db.MigrationStatus(ctx)
-	if err != nil {
+	if store.Unwritable(err) {
+		return checkReading(ctx, settings, refused(err))
+	} else if err != nil {
 		return refused(err)
 	}
 	waiting := 0
@@ -189,6 +193,19 @@ func (a *app) checkDatabase(settings *configs.Settings) finding {
 	f.OK, f.Text = true, db.Kind()
 	if waiting > 0 {
 		f.Text = fmt.Sprintf("%s, %d migrations to come at the next start", db.Kind(), waiting)
+	}
+	return f
+}
+
+// checkReading says of a database that cannot be written whether it can be read.
+func checkReading(ctx context.Context, settings *configs.Settings, f finding) finding {
+	db, err := store.OpenReadOnly(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return f
+	}
+	defer db.Close()
+	if _, err := db.Facts(ctx); err == nil {
+		f.Text += "; what is stored can be read"
 	}
 	return f
 }

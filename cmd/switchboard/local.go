@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"switchboard/router"
+	"switchboard/store"
 )
 
 // localServer is the socket in data_dir/run by which other commands on this
@@ -66,7 +67,25 @@ func (s *localServer) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/console/", s.engine.console.Handler())
 	mux.HandleFunc("GET /alive", func(w http.ResponseWriter, _ *http.Request) { reply(w, map[string]bool{"alive": true}, nil) })
-	ledger := s.engine.db.Router()
+	readRoutes(mux, s.engine.db.Router())
+	mux.HandleFunc("POST /turns/{id}/cancel", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, struct{}{}, s.engine.router.Cancel(r.Context(), id(r)))
+	})
+	mux.HandleFunc("POST /deliveries/{id}/retry", func(w http.ResponseWriter, r *http.Request) {
+		d, err := s.engine.router.RetryDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
+		reply(w, d, err)
+	})
+	mux.HandleFunc("POST /deliveries/{id}/drop", func(w http.ResponseWriter, r *http.Request) {
+		d, err := s.engine.router.DropDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
+		reply(w, d, err)
+	})
+	mux.HandleFunc("GET /channels", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.engine.statuses(), nil) })
+	mux.HandleFunc("GET /settings", func(w http.ResponseWriter, _ *http.Request) { reply(w, runningSettings(s.engine.settings), nil) })
+	return mux
+}
+
+// readRoutes answers what needs no engine: what stands in the ledger.
+func readRoutes(mux *http.ServeMux, ledger *store.Router) {
 	mux.HandleFunc("GET /turns", func(w http.ResponseWriter, r *http.Request) {
 		list, err := ledger.Turns(r.Context(), r.FormValue("state"), limit(r))
 		reply(w, list, err)
@@ -83,32 +102,18 @@ func (s *localServer) routes() http.Handler {
 		list, err := ledger.KeptOut(r.Context(), limit(r))
 		reply(w, list, err)
 	})
-	mux.HandleFunc("POST /turns/{id}/cancel", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, struct{}{}, s.engine.router.Cancel(r.Context(), id(r)))
-	})
 	mux.HandleFunc("GET /deliveries", func(w http.ResponseWriter, r *http.Request) {
 		list, err := ledger.Deliveries(r.Context(), r.FormValue("state"), limit(r))
 		reply(w, list, err)
-	})
-	mux.HandleFunc("POST /deliveries/{id}/retry", func(w http.ResponseWriter, r *http.Request) {
-		d, err := s.engine.router.RetryDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
-		reply(w, d, err)
-	})
-	mux.HandleFunc("POST /deliveries/{id}/drop", func(w http.ResponseWriter, r *http.Request) {
-		d, err := s.engine.router.DropDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
-		reply(w, d, err)
 	})
 	mux.HandleFunc("GET /rejected", func(w http.ResponseWriter, r *http.Request) {
 		list, err := ledger.Rejected(r.Context(), limit(r))
 		reply(w, list, err)
 	})
-	mux.HandleFunc("GET /channels", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.engine.statuses(), nil) })
-	mux.HandleFunc("GET /settings", func(w http.ResponseWriter, _ *http.Request) { reply(w, runningSettings(s.engine.settings), nil) })
 	mux.HandleFunc("GET /people", func(w http.ResponseWriter, r *http.Request) {
 		list, err := ledger.People(r.Context())
 		reply(w, list, err)
 	})
-	return mux
 }
 
 func id(r *http.Request) int64 {

@@ -13,6 +13,7 @@ import (
 
 	"switchboard/channels/console"
 	"switchboard/router"
+	"switchboard/store"
 )
 
 // turnCmd shows and stops turns.
@@ -125,9 +126,19 @@ func (a *app) ask(path string, result any) error {
 	if err := hasLedger(settings); err != nil {
 		return err
 	}
-	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *client) error {
-		return engine.do(ctx, "GET", path, result)
+	answered := false
+	err = a.withEngine(settings, openPassing, func(ctx context.Context, engine *client) error {
+		err := engine.do(ctx, "GET", path, result)
+		answered = err == nil
+		return err
 	})
+	switch {
+	case !store.Unwritable(err):
+		return err
+	case answered: // and the engine that this was for a moment could not note its end
+		return nil
+	}
+	return a.askFiles(settings, path, result, err)
 }
 
 func showTurn(w io.Writer, t *router.TurnView, currency string) {

@@ -34,6 +34,14 @@ func SmallDisk(t testing.TB, dir, options string) {
 	t.Skip("no tmpfs")
 }
 
+// ReadOnly makes what SmallDisk mounted at dir read-only.
+func ReadOnly(t testing.TB, dir string) {
+	t.Helper()
+	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // mountElsewhere runs the test in a namespace and ends it here; it returns where there
 // can be none.
 func mountElsewhere(t testing.TB) {
