@@ -43,7 +43,7 @@ func TestOfflineModelFindsItsWay(t *testing.T) {
 		{"what can you do?", nil, "*run uname -a*", true},
 		{"run uname -a", nil, "output of uname -a", true},
 		{"run uname -a", refuse, "only admins may run commands", true},
-		{"run false", nil, "`false` ended with error (exit_status)", false},
+		{"run false", nil, "`false` failed.", false},
 	} {
 		w := offlineWorld(t, tc.text)
 		w.decide = tc.decide

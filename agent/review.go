@@ -16,8 +16,8 @@ const reviewRetries = 3
 const noReason = "the result was not what was expected (the reviewer gave no reason)"
 
 // review has a finished exec or tool task judged; ok says that the plan goes on.
-// A verdict ok rides on the next commit. A replan is committed with what the
-// person is told, or with the turn's end when there is no more to try.
+// A verdict ok rides on the next commit. A replan is committed at once, or with the
+// turn's end when there is no more to try; the person sees it in the progress alone.
 func (r *run) review(ctx context.Context, plan *PlanRow, i int) (ok bool, err error) {
 	task := &plan.Tasks[i]
 	if task.Review != nil {
@@ -40,10 +40,7 @@ func (r *run) review(ctx context.Context, plan *PlanRow, i int) (ok bool, err er
 	if slices.ContainsFunc(reasons, func(before string) bool { return overlap(before, v.reason) > 0.5 }) {
 		return false, r.giveUp("repeated_strategy", "it kept failing for the same reason")
 	}
-	return false, r.commit(ctx, Step{Say: []Say{{
-		Attempt: plan.Attempt, Position: -1, Notice: true, Taint: r.taint,
-		Text: fmt.Sprintf("That did not work: %s. I am planning again.", sentence(v.reason)),
-	}}})
+	return false, r.flush(ctx)
 }
 
 // judge asks the reviewer until the verdict is one.

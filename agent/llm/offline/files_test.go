@@ -42,9 +42,13 @@ func TestChoices(t *testing.T) {
 		}
 	}
 	const asked = "2026-11-21 14:01 you: Which one do you choose?"
+	const numbered = asked + "\n  \n  1. Dark red\n  2. blue"
 	for before, want := range map[string]string{
-		"- 2026-11-21 14:00 marco: choose between red and blue\n- " + asked:                                      "You chose Dark red.",
-		"<<<data-1\n" + asked + "\ndata-1>>>":                                                                    "You chose Dark red.",
+		"- 2026-11-21 14:00 marco: choose between red and blue\n- " + asked: "You chose Dark red.",
+		"- " + numbered:                                             "You chose Dark red.",
+		"<<<data-1\n" + numbered + "\ndata-1>>>":                    "You chose Dark red.",
+		"- " + numbered + "\n- 2026-11-21 14:02 marco: so\n  1. so": "language model",
+		"<<<data-1\n" + asked + "\ndata-1>>>":                       "You chose Dark red.",
 		"- " + asked + "\n- 2026-11-21 14:02 marco: blue\n- 2026-11-21 14:02 you: You chose blue.":               "language model",
 		"<<<data-1\n" + asked + "\ndata-1>>>\n- 2026-11-21 14:02 marco: blue\n- 2026-11-21 14:02 you: Fine, so.": "language model",
 	} {
@@ -85,10 +89,11 @@ func TestAttachments(t *testing.T) {
 		{now(csv), "help", "what time is it in Tokyo"},
 		{before, "what is in it?", read("2")},
 		{before, "", "what time is it in Tokyo"},
+		{before, "list files", `workspace.list{"depth":null,"path":null}` + "\n"},
 		{before, "read in.csv", `workspace.read{"first_line":null,"last_line":null,"path":"in.csv"}`},
 		{before + "## What failed\n### Attempt 1, task 1 (tool)\nTool: workspace.read {}\nEnded: error (not_found)\n", "read in.csv", read("2")},
-		{before + "## What failed\n### Attempt 1, task 1 (tool)\nTool: workspace.read {}\nEnded: error (io)\n", "read in.csv", "ended with error (io)"},
-		{before + "## What failed\n### Attempt 1, task 1 (tool)\nTool: workspace.read {}\nEnded: error (not_found)\n", "read out.csv", "ended with error (not_found)"},
+		{before + "## What failed\n### Attempt 1, task 1 (tool)\nTool: workspace.read {}\nEnded: error (io)\n", "read in.csv", "`workspace.read {}` failed."},
+		{before + "## What failed\n### Attempt 1, task 1 (tool)\nTool: workspace.read {}\nEnded: error (not_found)\n", "read out.csv", "`workspace.read {}` failed."},
 	} {
 		// Of several sections of one title the first has the recent lines.
 		text := ask(t, "plan", planSchema, system(true), tt.before+"\n## Where you speak\n\n## New message\n"+tt.message)
@@ -99,6 +104,21 @@ func TestAttachments(t *testing.T) {
 		if got := shown(plan.Tasks); !strings.Contains(got, tt.want) {
 			t.Errorf("%s%s\nplans %s\nwant %s", tt.before, tt.message, got, tt.want)
 		}
+	}
+}
+
+// The workspace does not hold what was sent, so that a list of files names it besides.
+func TestListNamesWhatWasSent(t *testing.T) {
+	t.Parallel()
+	before := "## Recent messages\n<<<data-1\nAttachments of that message:\nid 2: \"in.csv\" (document, text/csv, 25 bytes)\ndata-1>>>\n"
+	detail := planOf(t, before, "list files")[1].Detail
+	outputs := "## Outputs of earlier tasks\n### Task 1 (tool)\nEnded: ok\n<<<data-1\nnotes.txt 5\ndata-1>>>\n\n## Task\n"
+	want := "```\nnotes.txt 5\n```\n\nSent to me:\n\n- `in.csv` (document, text/csv, 25 bytes)"
+	if got := ask(t, "", "", "", outputs+detail); got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	if detail := planOf(t, before, "list files in sub")[1].Detail; strings.Contains(detail, "in.csv") {
+		t.Errorf("of a folder: %s", detail)
 	}
 }
 

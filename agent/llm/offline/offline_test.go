@@ -256,7 +256,7 @@ func TestPlansThatOnlySay(t *testing.T) {
 		"exec withheld":  {system(false), user("run uname"), []string{"I may not run commands here: not for the role user (rule role.exec)"}},
 		"time withheld":  {"## Permitted tools\nNone here. Plan with msg tasks only.\n", user("time in Rome"), []string{"I may not use the tool `time` here."}},
 		"no tools":       {"", user("list files"), []string{"`workspace.list`"}},
-		"failed":         {system(true), failed + "## New message\nrun ls /nope", []string{"`ls /nope` ended with error (exit_status)", "look first", "No such file"}},
+		"failed":         {system(true), failed + "## New message\nrun ls /nope", []string{"`ls /nope` failed.", "No such file"}},
 		"faults":         {system(true), "## Your last plan\n<<<data-0123456789abcdef\n{}\ndata-0123456789abcdef>>>\n## Faults in your last plan\n1. tasks: empty\n\n## New message\nrun x", []string{"1. tasks: empty"}},
 		"bare failure":   {system(true), "## What failed\nSomething odd happened\n## New message\nrun x", []string{"Something odd happened"}},
 		"no such layout": {"Hello", "run x", []string{"what time is it in Tokyo"}},
@@ -277,17 +277,19 @@ func TestPlansThatOnlySay(t *testing.T) {
 	}
 }
 
-// The person has read the reason for the new plan; its words are not said again.
-func TestFailureIsToldOnce(t *testing.T) {
+// What failed for good is told in words, without the codes that the program has for it.
+func TestFailureIsToldWithoutCodes(t *testing.T) {
 	t.Parallel()
-	const reason = "the task ended with error (exit_status), hint: look first; it said: ls: /nope: No such file"
-	for name, shown := range map[string]string{
-		"clean": reason, "tainted": "<<<data-0123456789abcdef\n" + reason + "\ndata-0123456789abcdef>>>",
+	for ended, want := range map[string]string{
+		"Command: ls /nope\nEnded: error (exit_status)\nHint: look first\n<<<data-1\nls: /nope: No such file\nexit status 2\ndata-1>>>\n": "`ls /nope` failed.\n\n```\nls: /nope: No such file\n```",
+		"Command: false\nEnded: error (exit_status)\n<<<data-1\nexit status 1\ndata-1>>>\n":                                               "`false` failed.",
+		"Command: sleep 9\nEnded: timeout\n<<<data-1\n\ndata-1>>>\n":                                                                      "`sleep 9` took too long.",
+		"Tool: workspace.read {}\nEnded: error (not_found)\nHint: workspace.list shows it\n<<<data-1\nthere is no x\ndata-1>>>\n":         "there is no x.",
+		"Tool: http.get {}\nEnded: refused (private_address)\n<<<data-1\n\ndata-1>>>\n":                                                   "`http.get {}` is not allowed here.",
 	} {
-		text := ask(t, "plan", planSchema, system(true), "## What failed\n### Attempt 1, task 1 (exec)\nCommand: ls /nope\nEnded: error (exit_status)\nHint: look first\n"+
-			"<<<data-0123456789abcdef\nls: /nope: No such file\ndata-0123456789abcdef>>>\nThe reviewer's reason:\n"+shown+"\n\n## New message\nrun ls /nope")
-		if !strings.Contains(text, "`ls /nope` ended with error (exit_status).") || strings.Contains(text, "look first") || strings.Contains(text, "No such file") {
-			t.Errorf("%s: %s", name, text)
+		tasks := planOf(t, "## What failed\n### Attempt 1, task 1\n"+ended+"The reviewer's reason:\nthe task ended with error (not_found)\n", "run x")
+		if got := shown(tasks); got != "I could not do that: "+want {
+			t.Errorf("%s\nis told as %q, want %q", ended, got, want)
 		}
 	}
 }
@@ -296,9 +298,9 @@ func TestReviews(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ output, status, reason string }{
 		"ok":             {"Ended: ok\n<<<data-0123456789abcdef\nEnded: error\ndata-0123456789abcdef>>>\n", "ok", ""},
-		"error":          {"Ended: error (exit_status)\n<<<data-0123456789abcdef\none\nsh: 1: nope: not found\ndata-0123456789abcdef>>>\n", "replan", "error (exit_status); it said: sh: 1: nope: not found"},
-		"refused":        {"Ended: refused (private_address)\nRule: http.private\nHint: try a public one\n<<<data-0123456789abcdef\n\ndata-0123456789abcdef>>>\n", "replan", "refused (private_address), hint: try a public one"},
-		"timeout":        {"Ended: timeout\n", "replan", "timeout"},
+		"error":          {"Ended: error (exit_status)\n<<<data-0123456789abcdef\none\nsh: 1: nope: not found\ndata-0123456789abcdef>>>\n", "replan", "sh: 1: nope: not found"},
+		"refused":        {"Ended: refused (private_address)\nRule: http.private\nHint: try a public one\n<<<data-0123456789abcdef\n\ndata-0123456789abcdef>>>\n", "replan", "it did not end well"},
+		"timeout":        {"Ended: timeout\n", "replan", "it did not end well"},
 		"no word at all": {"", "ok", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

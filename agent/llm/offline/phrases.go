@@ -33,11 +33,12 @@ var phrases = []struct {
 }
 
 var (
-	readWords = say(`(?:read|show|open|cat|print)(?: me)?(?: the)?(?: file)? (?P<name>[^\s?!]+)`)
-	quoted    = regexp.MustCompile(`(?s)^(?:"(.*)"|'(.*)'|\x60(.*)\x60)$`)
-	between   = regexp.MustCompile(`(?i)\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+`)
-	aLink     = regexp.MustCompile(`this link: (\[.*\]\(attachment:\S+\))`)
-	zoneName  = regexp.MustCompile(`^[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z0-9_+-]+){1,2}$`)
+	readWords  = say(`(?:read|show|open|cat|print)(?: me)?(?: the)?(?: file)? (?P<name>[^\s?!]+)`)
+	quoted     = regexp.MustCompile(`(?s)^(?:"(.*)"|'(.*)'|\x60(.*)\x60)$`)
+	between    = regexp.MustCompile(`(?i)\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+`)
+	exitStatus = regexp.MustCompile(`(?:^|\n)exit status \d+\s*$`)
+	aLink      = regexp.MustCompile(`this link: (\[.*\]\(attachment:\S+\))`)
+	zoneName   = regexp.MustCompile(`^[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z0-9_+-]+){1,2}$`)
 	//go:embed help.md
 	canDo string
 	//go:embed cities.txt
@@ -101,7 +102,11 @@ func (p planner) choose(m map[string]string) (plan, bool) {
 }
 
 func (p planner) list(m map[string]string) (plan, bool) {
-	return p.look("workspace.list", "the list of files", map[string]any{"path": unquote(m["dir"])})
+	made, ok := p.look("workspace.list", "the list of files", map[string]any{"path": unquote(m["dir"])})
+	if tasks := made["tasks"].([]task); len(p.earlier) > 0 && m["dir"] == "" && len(tasks) == 2 {
+		tasks[1]["detail"] = "Show the person the list of files. " + andSent + listed(p.earlier)
+	}
+	return made, ok
 }
 
 // read shows a file that came along, or one of the workspace.
@@ -159,11 +164,15 @@ func (p planner) show(files ...file) (plan, bool) {
 	if len(files) == 1 && !noText.MatchString(files[0].about) {
 		return p.look("attachment.read", "the text of "+files[0].name, map[string]any{"id": files[0].id})
 	}
-	list := "I can show what is in a text (*read NAME*); of other files I can only say what they are:\n"
+	const only = "I can show what is in a text (*read NAME*); of other files I can only say what they are:\n"
+	return ready("say what came along", only+listed(files)), len(files) > 0
+}
+
+func listed(files []file) (list string) {
 	for _, f := range files {
 		list += "\n- `" + strings.ReplaceAll(f.name, "`", "'") + "` (" + f.about + ")"
 	}
-	return ready("say what came along", list), len(files) > 0
+	return list
 }
 
 // findZone knows a place, or an IANA zone as it is written. An unknown place has

@@ -45,7 +45,9 @@ func read(text string) prompt {
 			s = p[title]
 		default:
 			s.lines = append(s.lines, line)
-			s.last = cmp.Or(line, s.last)
+			if !strings.HasPrefix(line, "  ") { // an item goes on in indented lines
+				s.last = cmp.Or(line, s.last)
+			}
 		}
 		p[title] = s
 	}
@@ -54,8 +56,10 @@ func read(text string) prompt {
 
 func (s section) text() string { return strings.TrimSpace(strings.Join(s.lines, "\n")) }
 
-// output is the first text in a fence.
-func (s section) output() string { return strings.TrimSpace(append(s.fences, "")[0]) }
+// said is the first text in a fence, without the status that a command ended with.
+func (s section) said() string {
+	return strings.TrimSpace(exitStatus.ReplaceAllString(append(s.fences, "")[0], ""))
+}
 
 // field is the value of the last line "name: value".
 func (s section) field(name string) string {

@@ -13,6 +13,7 @@ const (
 	needsModel = "This needs a language model, and none is set: run `switchboard init`, or write a table " +
 		"`[llm.providers.NAME]` with `base_url` and `api_key` into the settings and name a model as `planner` under `[agent]`."
 	whichOne = "Which one do you choose?"
+	andSent  = "Then say that these were sent:\n"
 )
 
 // A plan or a task is the JSON of the schema "plan".
@@ -65,7 +66,8 @@ func makePlan(system, user prompt) plan {
 			}
 		}
 	}
-	if said := bare(text); len(said) <= 60 && strings.HasSuffix(recent.last, " you: "+whichOne) {
+	last, _, _ := strings.Cut(recent.last, "\n")
+	if said := bare(text); len(said) <= 60 && strings.HasSuffix(last, " you: "+whichOne) {
 		return ready("answer the choice", "You chose "+said+".")
 	}
 	return ready("say what this needs", needsModel)
@@ -102,31 +104,23 @@ func judge(p prompt) map[string]any {
 	if word, _, _ := strings.Cut(end, " "); word == "" || word == "ok" {
 		return map[string]any{"status": "ok", "reason": nil, "learn": nil}
 	}
-	reason := "the task ended with " + end
-	if hint := out.field("Hint"); hint != "" {
-		reason += ", hint: " + hint
-	}
-	if said := out.output(); said != "" {
-		reason += "; it said: " + clip(said[strings.LastIndexByte(said, '\n')+1:], 200)
-	}
-	return map[string]any{"status": "replan", "reason": reason, "learn": nil}
+	said := out.said()
+	return map[string]any{"status": "replan", "reason": cmp.Or(clip(said[strings.LastIndexByte(said, '\n')+1:], 200), "it did not end well"), "learn": nil}
 }
 
-// failure tells what failed, but not again what the person read as reason for this plan.
+// failure tells what failed.
 func failure(s section) string {
-	what, ended := cmp.Or(s.field("Command"), s.field("Tool")), s.field("Ended")
-	if what == "" || ended == "" {
-		return "I could not do that: " + clip(s.text(), 300)
+	what, said := cmp.Or(s.field("Command"), s.field("Tool")), s.said()
+	switch end, _, _ := strings.Cut(s.field("Ended"), " "); {
+	case what == "":
+		said = clip(s.text(), 300)
+	case said == "", s.field("Command") != "", strings.Contains(said, "\n"):
+		how := cmp.Or(map[string]string{"timeout": "took too long", "refused": "is not allowed here", "interrupted": "was cut off"}[end], "failed")
+		said = strings.TrimSuffix(fmt.Sprintf("`%s` %s.\n\n%s", clip(what, 200), how, block(said, 1000)), "\n\n"+block("", 0))
+	default:
+		said += "."
 	}
-	text := fmt.Sprintf("I could not do that: `%s` ended with %s.", clip(what, 200), ended)
-	_, told, _ := strings.Cut(s.text()+strings.Join(s.fences[min(1, len(s.fences)):], ""), "The reviewer's reason:")
-	if hint := s.field("Hint"); hint != "" && !strings.Contains(told, hint) {
-		text += " Advice: " + strings.TrimSuffix(hint, ".") + "."
-	}
-	if said := s.output(); said != "" && !strings.Contains(told, said) {
-		text += "\n\n" + block(said, 1000)
-	}
-	return text
+	return "I could not do that: " + said
 }
 
 // work restates the last task's output.
@@ -141,6 +135,9 @@ func work(p prompt) string {
 	}
 	if text == "" {
 		return "Done; there was no output."
+	}
+	if _, files, ok := strings.Cut(detail, andSent); ok {
+		return block(text, 8000) + "\n\nSent to me:\n" + files
 	}
 	return cmp.Or(tellTime(text, detail), block(text, 8000))
 }

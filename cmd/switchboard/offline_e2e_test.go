@@ -1,0 +1,57 @@
+package main_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/channels/telegram/telegramtest"
+)
+
+// A choice is answered by its number or its words wherever choices are numbered lines.
+func TestChoicesInAPipe(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	const ask = "choose between red, green and blue\n"
+	out, errs, code := r.commandWith(ask+"2\n"+ask+"green\n", "chat")
+	if code != 0 || strings.Count(out, "You chose green.") != 2 {
+		t.Errorf("exit %d, says %q\n%s", code, out, errs)
+	}
+}
+
+// A file that was sent is found under its name, and nothing of a failed look for it, or
+// of the program's own words for failures, is in the chat.
+func TestOfflineModelOnTelegram(t *testing.T) {
+	t.Parallel()
+	r := &telegramRig{bot: telegramtest.New(t)}
+	r.rig = newRig(t, nil, "[agent]\nplanner = \"offline\"\n[router]\nrate_person = \"off\"\n")
+	r.chief = r.bot.AddUser("Chief")
+	r.admit("admin", r.chief)
+	r.channel("telegram", r.bot, r.bot.Bot().Token, "")
+	r.up()
+	chat, n := r.chief.ID, 1
+	answer := func(says string, want ...string) {
+		t.Helper()
+		r.await("an answer to "+says, 30*time.Second, func() bool { return len(r.answers(chat)) >= n })
+		r.settle()
+		got := r.answers(chat)
+		if len(got) != n || slices.ContainsFunc(want, func(w string) bool { return !strings.Contains(got[n-1], w) }) {
+			t.Errorf("%s: the chat shows %q, want %q at the end", says, got, want)
+		}
+		for _, word := range []string{"planning again", "not_found", "error (", "hint"} {
+			if strings.Contains(strings.Join(got, "\n"), word) {
+				t.Errorf("%s: %q is in the chat: %q", says, word, got)
+			}
+		}
+		n = len(r.answers(chat)) + 1
+	}
+	r.bot.Post(telegramtest.Post{Chat: chat, Files: []telegramtest.File{{Name: "in.csv", Type: "text/csv", Data: []byte("a,b\n1,2\n")}}})
+	answer("a file", "a,b")
+	for says, want := range map[string]string{
+		"what is in it?": "a,b", "read in.csv": "a,b", "list files": "in.csv", "read out.csv": "there is no out.csv",
+	} {
+		r.bot.Say(chat, says)
+		answer(says, want)
+	}
+}
