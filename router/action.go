@@ -21,18 +21,18 @@ func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.For
 func isNumber(text string) bool { return numberPattern.MatchString(strings.TrimSpace(text)) }
 
 // press makes the entry of a button that a known person pressed.
-func (r *Router) press(entry Entry, line *line, person *Person) Entry {
+func (s *sorting) press(entry Entry, line *line, person *Person) Entry {
 	// The message is ours, and the person wrote none.
 	entry.Event.Message = channels.Message{}
 	entry.Action = HashCode(entry.Event.Action.Code)
-	if tooFast, tell := r.tooFast(entry.Event, person); tooFast {
+	if tooFast, tell := s.tooFast(&entry, person.Name, 1); tooFast {
 		text := ""
 		if tell {
-			text = "You are faster than I am: I take " + r.Config.RatePerson + " messages of one person. Please wait a little and press again."
+			text = "You are faster than I am: I take " + s.Config.RatePerson + " messages of one person. Please wait a little and press again."
 		}
 		return line.noticed(entry, text)
 	}
-	r.queue(&entry, line, person)
+	s.queue(&entry, line)
 	entry.Class = ClassAction
 	return entry
 }

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
@@ -35,10 +34,14 @@ func (r *Router) stops(ctx context.Context, event channels.Event) (bool, error) 
 		return false, nil
 	}
 	turn, err := r.Ledger.Current(ctx, SessionKey(event.Conversation))
-	if errors.Is(err, ErrNotFound) {
+	switch {
+	case errors.Is(err, ErrNotFound):
 		return false, nil
-	} else if err != nil {
+	case err != nil && isNobodysFault(ctx, err):
 		return false, fmt.Errorf("read current turn: %w", err)
+	case err != nil: // /cancel says by itself where there is nothing to stop
+		r.Log.ErrorContext(ctx, "a stop word is taken for /cancel unread", "channel", event.Conversation.Channel, "error", err)
+		return true, nil
 	}
 	return turn.State == "running" || turn.State == "queued", nil
 }
@@ -57,13 +60,14 @@ Just write to me. These commands work at any time:
 
 // control makes the entry of a command: applied and answered in the transaction
 // that accepts it, with no turn and no worker.
-func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Person, name, args string) (Entry, error) {
+func (s *sorting) control(ctx context.Context, entry Entry, l *line, person *Person, name, args string) (Entry, error) {
 	if name != "cancel" {
-		if reason, refused := r.hurried(entry.Event, person); refused {
-			return l.noticed(entry, reason), nil
+		weight := 1.0
+		if entry.Event.Conversation.Kind != channels.Direct {
+			weight = 2 // its answer keeps others waiting for theirs
 		}
-		if entry.Event.Conversation.Kind != channels.Direct && entry.Event.Sender.Person == "" {
-			r.rates.more(person.Name) // its answer keeps others waiting for theirs
+		if reason, refused := s.hurried(&entry, person, weight); refused {
+			return l.noticed(entry, reason), nil
 		}
 	}
 	entry.Class = ClassControl
@@ -75,17 +79,17 @@ func (r *Router) control(ctx context.Context, entry Entry, l *line, person *Pers
 	case "start":
 		text = "Hello " + calledBy(person, entry) + ". " + helpText
 	case "whoami":
-		text = r.whoami(person, entry)
+		text = s.whoami(person, entry)
 	case "status":
-		text, err = r.status(ctx, entry.Event.Conversation, person)
+		text, err = s.status(ctx, entry.Event.Conversation, person)
 	case "plan":
-		text, err = r.plan(ctx, entry.Event.Conversation)
+		text, err = s.plan(ctx, entry.Event.Conversation)
 	case "why":
-		return r.why(ctx, entry, l, person, args)
+		return s.why(ctx, entry, l, person, args)
 	case "cancel":
 		entry.Effect, entry.AnyPerson = EffectCancel, person.Role == RoleAdmin
 		entry.Dropped = l.notice(entry.Event, "Cancelled before it began.")
-		if text = "There is nothing of yours to cancel here."; !r.saysNothingToCancel(entry.Event, person) {
+		if text = "There is nothing of yours to cancel here."; !s.saysNothingToCancel(&entry, person) {
 			return entry, nil
 		}
 	case "reset":
@@ -121,12 +125,9 @@ func mayReset(c channels.Conversation, person *Person) bool {
 // saysNothingToCancel says whether a /cancel that meets nothing is answered: each one
 // is obeyed, but a flood of them is not answered one by one. It has a rate of its own,
 // so that stopping something uses up nothing.
-func (r *Router) saysNothingToCancel(event channels.Event, person *Person) bool {
-	if event.Sender.Person != "" {
-		return true
-	}
-	ok, tell := r.rates.allow(person.Name+"\x00cancel", time.Now())
-	return ok || tell
+func (s *sorting) saysNothingToCancel(entry *Entry, person *Person) bool {
+	tooFast, tell := s.tooFast(entry, person.Name+"\x00cancel", 1)
+	return !tooFast || tell
 }
 
 // calledBy is what to call a person: by their name, or, where that is only an

@@ -11,9 +11,9 @@ import (
 
 // edit makes the entry of a message's new state. What it does is decided where the
 // message's turn is known: in the transaction that commits it.
-func (r *Router) edit(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
+func (s *sorting) edit(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
 	event := entry.Event
-	former, _, err := r.Ledger.Shown(ctx, event.Conversation, event.Message.ID)
+	former, _, err := s.Ledger.Shown(ctx, event.Conversation, event.Message.ID)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return entry, fmt.Errorf("read the edited message: %w", err)
 	}
@@ -21,10 +21,10 @@ func (r *Router) edit(ctx context.Context, entry Entry, line *line, person *Pers
 	if !known && !line.addressed(event) {
 		return overheard(entry), nil
 	}
-	r.trim(&entry)
+	s.trim(&entry)
 	// Platforms tell an edit for less than a new text; that is free.
 	if !known || former != event.Message.Text {
-		if text, refused := r.refusal(&entry, person); refused {
+		if text, refused := s.refusal(&entry, person); refused {
 			if text != "" {
 				text += kept(known)
 			}
@@ -36,8 +36,8 @@ func (r *Router) edit(ctx context.Context, entry Entry, line *line, person *Pers
 	if name, _, ok := command(event.Message); ok && name == "retry" {
 		entry.Retry = &Retry{} // as it was
 	}
-	r.queue(&entry, line, person)
-	entry.Class, entry.OnEdit = ClassEdited, r.Config.OnEdit
+	s.queue(&entry, line)
+	entry.Class, entry.OnEdit = ClassEdited, s.Config.OnEdit
 	return entry, nil
 }
 
@@ -51,9 +51,9 @@ func kept(known bool) string {
 
 // reaction makes the entry of a sign that a known person put on a message or took
 // off: a note for later turns, which nobody answers.
-func (r *Router) reaction(ctx context.Context, entry Entry) (Entry, error) {
+func (s *sorting) reaction(ctx context.Context, entry Entry) (Entry, error) {
 	event := entry.Event
-	text, taint, err := r.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID)
+	text, taint, err := s.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID)
 	switch {
 	case errors.Is(err, ErrNotFound) && event.Conversation.Kind == channels.Direct:
 		text = ""

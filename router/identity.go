@@ -15,12 +15,12 @@ import (
 // was written; fresh says that the policy is open and this is their first
 // message, or the first for a day. nil is a stranger. rule says why they were let in or
 // kept out.
-func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh bool, rule string) {
+func (s *sorting) whoIs(l *line, event channels.Event) (person *Person, fresh bool, rule string) {
 	if event.Sender.Bot {
 		return nil, false, ruleBot
 	}
 	if event.Sender.Person != "" {
-		if person = r.Roster.Named(event.Sender.Person); person == nil {
+		if person = s.Roster.Named(event.Sender.Person); person == nil {
 			return nil, false, ruleNoPerson
 		}
 		return person, false, ruleMachine
@@ -30,7 +30,7 @@ func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh boo
 		open, rule = l.config.Groups == "open", rulePeopleHere
 		if l.config.Groups == "disabled" {
 			return nil, false, ruleGroupsDisabled
-		} else if !open && !r.allows(l, event.Conversation.Place) {
+		} else if !open && !l.allows(s.moves, event.Conversation.Place) {
 			return nil, false, ruleNotAllowed
 		}
 	} else if l.config.DM == "disabled" {
@@ -40,7 +40,7 @@ func (r *Router) whoIs(l *line, event channels.Event) (person *Person, fresh boo
 		return nil, false, ruleUnnamed
 	}
 	byKind := l.kind + ":" + event.Sender.ID
-	if person := r.Roster.Identified(l.name+":"+event.Sender.ID, byKind); person != nil {
+	if person := s.Roster.Identified(l.name+":"+event.Sender.ID, byKind); person != nil {
 		if person.Source != "open" {
 			return person, false, rule
 		} else if !open {

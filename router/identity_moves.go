@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +33,15 @@ func (m *moves) add(channel, former, now string) {
 	delete(m.now, movedPlace{channel, now})
 }
 
+// with is what would be known after add, in a copy.
+func (m *moves) with(channel, former, now string) *moves {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := &moves{now: maps.Clone(m.now)}
+	c.add(channel, former, now)
+	return c
+}
+
 // present is the ID that a place has by now.
 func (m *moves) present(channel, id string) string {
 	m.mu.Lock()
@@ -44,9 +54,9 @@ func (m *moves) present(channel, id string) string {
 
 // allows says whether a place is one of allow_conversations, by the ID it has or one
 // it had.
-func (r *Router) allows(l *line, place string) bool {
+func (l *line) allows(moves *moves, place string) bool {
 	return slices.ContainsFunc(l.config.AllowConversations, func(id string) bool {
-		return id == place || r.moves.present(l.name, id) == place
+		return id == place || moves.present(l.name, id) == place
 	})
 }
 

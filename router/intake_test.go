@@ -98,7 +98,7 @@ func TestWhoIs(t *testing.T) {
 			event := channels.Event{
 				Kind: channels.EventMessage, Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
 			}
-			person, fresh, rule := r.whoIs(l, event)
+			person, fresh, rule := r.newSorting(nil).whoIs(l, event)
 			got := ""
 			if person != nil {
 				got = person.Name

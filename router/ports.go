@@ -25,6 +25,11 @@ var ErrConflict = errors.New("it contradicts what is stored")
 // and would not another time; nothing was written.
 var ErrRefused = errors.New("the database does not take such a value")
 
+// ErrNotNow is wrapped by all that says that the database cannot be asked, or can take
+// nothing, for now (unreachable, full, read-only, not migrated) or asks for another try:
+// nothing that it was asked is at fault.
+var ErrNotNow = errors.New("the database cannot do it now")
+
 // ErrUnreadable is returned by Load, Absorb and Backlog when a part of what is stored is not what we write.
 // To try again brings nothing.
 var ErrUnreadable = errors.New("what is stored of the turn cannot be read")
@@ -35,9 +40,11 @@ var ErrNotFound = errors.New("not found")
 // Intake commits what came in.
 type Intake interface {
 	// Accept commits all entries in one transaction, durable to power loss, and
-	// returns one result an entry, in order. ErrRefused, ErrConflict: it
-	// is the fault of an entry.
+	// returns one result an entry, in order. ErrRefused: it is the fault of an entry.
+	// ErrNotNow: it is of none.
 	Accept(ctx context.Context, owner int64, entries []Entry) ([]Accepted, error)
+	// Known says which of these keys are committed already, by the key.
+	Known(ctx context.Context, keys [][]byte) (map[string]bool, error)
 	// Moved lists every conversation that got a new ID, in order, so that settings
 	// written with a former one (allow_conversations) go on to mean it.
 	Moved(ctx context.Context) ([]Moved, error)
@@ -181,6 +188,10 @@ type Entry struct {
 	MayClaim bool
 	// aside is told the person besides, once, in a message of its own.
 	aside string
+	// mayBegin says that MayClaim is to be set if there is a worker.
+	mayBegin bool
+	// charge is counted for the person once the entry is committed.
+	charge charge
 }
 
 // A Reply is a message of ours with its rendered parts.

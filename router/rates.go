@@ -72,55 +72,72 @@ func newPersonRates(setting string) (*personRates, error) {
 	return &personRates{rate: rate, burst: burst, buckets: map[string]*personBucket{}}, nil
 }
 
-// allow counts one message of person and says whether it is within the rate, and
-// where it is not, whether to tell the person, who is not told of each.
-func (p *personRates) allow(person string, now time.Time) (ok, tell bool) {
-	if p.rate == 0 {
-		return true, false
+// A charge is what one event counts for in a person's rate.
+type charge struct {
+	bucket string // its name; empty: the event is not counted
+	at     time.Time
+	weight float64 // 0: the event was too fast
+	told   bool    // it was, and the person is told so, who is not told of each
+}
+
+// judge says what an event would count for. One that is older than the newest counted
+// counts as if it had happened then.
+func (b personBucket) judge(name string, at time.Time, weight float64) charge {
+	if at.Before(b.last) {
+		at = b.last
+	}
+	if b.wait(at) == 0 {
+		return charge{bucket: name, at: at, weight: weight}
+	}
+	return charge{bucket: name, at: at, told: b.told.IsZero() || at.Sub(b.told) >= tooFastQuiet}
+}
+
+// count does what was judged.
+func (b *personBucket) count(c charge) {
+	switch {
+	case c.weight > 0:
+		if c.at.After(b.last) {
+			b.wait(c.at)
+		}
+		b.tokens -= c.weight
+		b.told = time.Time{}
+	case c.told:
+		b.told = c.at
+	}
+}
+
+// bucket is a copy of the bucket of that name, which is full at that time if there is
+// none.
+func (p *personRates) bucket(name string, at time.Time) personBucket {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if b := p.buckets[name]; b != nil {
+		return *b
+	}
+	return personBucket{bucket: newBucket(p.rate, p.burst, at)}
+}
+
+// count counts an event that is committed.
+func (p *personRates) count(c charge) {
+	if c.bucket == "" {
+		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b := p.buckets[person]
+	b := p.buckets[c.bucket]
 	if b == nil {
-		p.forgetIdle(now)
-		b = &personBucket{bucket: newBucket(p.rate, p.burst, now)}
-		p.buckets[person] = b
+		p.forgetIdle(time.Now())
+		b = &personBucket{bucket: newBucket(p.rate, p.burst, c.at)}
+		p.buckets[c.bucket] = b
 	}
-	if b.wait(now) == 0 {
-		b.take()
-		b.told = time.Time{}
-		return true, false
-	}
-	if !b.told.IsZero() && now.Sub(b.told) < tooFastQuiet {
-		return false, false
-	}
-	b.told = now
-	return false, true
-}
-
-// more counts what was allowed once more: it weighs more than a message.
-func (p *personRates) more(person string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if b := p.buckets[person]; b != nil {
-		b.take()
-	}
-}
-
-// untold takes back that person was told: it could not be committed.
-func (p *personRates) untold(person string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if b := p.buckets[person]; b != nil {
-		b.told = time.Time{}
-	}
+	b.count(c)
 }
 
 // forgetIdle drops full buckets, so that the map holds only who wrote lately.
 func (p *personRates) forgetIdle(now time.Time) {
-	for person, b := range p.buckets {
-		if b.wait(now); b.tokens >= b.burst {
-			delete(p.buckets, person)
+	for name, b := range p.buckets {
+		if full := *b; full.wait(now) == 0 && full.tokens >= full.burst {
+			delete(p.buckets, name)
 		}
 	}
 }

@@ -13,11 +13,18 @@ func TestTooFastIsToldOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	judged := func(after time.Duration) charge {
+		b := p.bucket("ada", now.Add(after))
+		return b.judge("ada", now.Add(after), 1)
+	}
 	want := func(after time.Duration, wantOK, wantTell bool) {
 		t.Helper()
-		if ok, tell := p.allow("ada", now.Add(after)); ok != wantOK || tell != wantTell {
-			t.Errorf("after %s: taken %t, told %t", after, ok, tell)
+		for range 3 { // what is not committed has no effect
+			if c := judged(after); (c.weight > 0) != wantOK || c.told != wantTell {
+				t.Errorf("after %s: %+v", after, c)
+			}
 		}
+		p.count(judged(after))
 	}
 	want(0, true, false)
 	want(time.Second, false, true)
@@ -25,9 +32,8 @@ func TestTooFastIsToldOnce(t *testing.T) {
 	want(time.Minute, false, false)
 	want(time.Minute+time.Second, false, true)
 	want(time.Minute+2*time.Second, false, false)
-	p.untold("ada")
-	p.untold("nobody")
-	want(time.Minute+3*time.Second, false, true)
 	want(time.Hour, true, false) // the rate allows again
 	want(time.Hour+time.Second, false, true)
+	want(-time.Hour, false, false) // counts as the newest that counted
+	want(2*time.Hour, true, false)
 }

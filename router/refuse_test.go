@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"switchboard/agent"
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store"
 )
 
 // picky is a ledger whose database does not take certain events, or is away.
@@ -18,7 +20,7 @@ type picky struct {
 	router.Ledger
 }
 
-var errAway = errors.New("the database is away")
+var errAway = fmt.Errorf("the database is away: %w", store.ErrUnavailable)
 
 func (p picky) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
 	for _, e := range entries {
@@ -70,18 +72,20 @@ func TestRefusedEventIsKeptAlone(t *testing.T) {
 	})
 }
 
-// Workers that were reserved for a batch that cannot be sorted are given back.
-func TestBatchThatCannotBeSortedLeaksNoWorker(t *testing.T) {
+// An event of a channel that is not there fails alone, and so leaks no worker.
+func TestEventOfNoChannel(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.Workers = 1
 		r.start()
 		nowhere := event(1, "c9", "ada", "x")
 		nowhere.Conversation.Channel = "nowhere"
-		if _, err := r.router.Accept(t.Context(), []channels.Event{event(2, "c1", "ada", "y"), nowhere}); err == nil {
-			t.Fatal("an event of a channel that is not attached was taken")
+		receipts, err := r.router.Accept(t.Context(), []channels.Event{event(20, "c1", "ada", "y"), nowhere})
+		if err != nil || receipts[0].TurnID == 0 || receipts[1].Rejected == "" {
+			t.Errorf("%+v, %v", receipts, err)
 		}
-		r.platform.Say("c1", "ada", "still there?")
 		r.await(1)
+		r.platform.Say("c1", "ada", "still there?")
+		r.await(2)
 	})
 }
 
@@ -119,4 +123,134 @@ func TestUnsafeEngineDoesNothingOutside(t *testing.T) {
 			t.Error("a turn was begun")
 		}
 	})
+}
+
+// A blind ledger cannot read for answers. fails is what its reads say.
+type blind struct {
+	router.Ledger
+	fails error
+}
+
+func (b blind) Current(context.Context, string) (*router.TurnView, error) { return nil, b.fails }
+func (b blind) Waiting(context.Context, string) (int, error)              { return 0, b.fails }
+func (b blind) TurnOf(context.Context, channels.Conversation, channels.MessageID) (int64, error) {
+	return 0, b.fails
+}
+
+func (b blind) Shown(context.Context, channels.Conversation, channels.MessageID) (string, tools.Taint, error) {
+	return "", "", b.fails
+}
+
+// One event for which something cannot be read fails alone: its sender is told, and the
+// rest of the batch is taken. Where that is the fault of no event, all are held back.
+//
+// promise: P1.fails-alone
+func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
+	var batch []channels.Event
+	for i, text := range []string{"/status", "/plan", "/why", "stop", "hello"} {
+		batch = append(batch, event(i, "c1", "ada", text))
+	}
+	edit, reaction := event(10, "c1", "ada", "changed"), event(11, "c1", "ada", "")
+	edit.Kind, reaction.Kind, reaction.Reaction = channels.EventEdited, channels.EventReaction, channels.Reaction{MessageID: "m1", Added: []string{"+1"}}
+	batch = append(batch, edit, reaction, event(12, "c2", "bob", "hello too"))
+	t.Run("alone", func(t *testing.T) {
+		each(t, func(t *testing.T, r *rig) {
+			r.ledger = func(l router.Ledger) router.Ledger { return blind{l, errors.New("the row is odd")} }
+			r.start()
+			receipts, err := r.router.Accept(t.Context(), batch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, receipt := range receipts {
+				if turn := i == 4 || i == 7; turn != (receipt.TurnID != 0) || (i == 6) != (receipt.Rejected != "") {
+					t.Errorf("event %d: %+v", i, receipt)
+				}
+			}
+			said := map[string]int{}
+			for _, s := range texts(r.await(7)) {
+				said[s]++
+			}
+			if said["I could not look that up just now; please try again."] != 3 || said["There is nothing of yours to cancel here."] != 1 ||
+				said["I could not look up the message that you changed; please write it anew."] != 1 || said["re: hello"] != 1 || said["re: hello too"] != 1 {
+				t.Errorf("sent %v", said)
+			}
+		})
+	})
+	t.Run("nobody's fault", func(t *testing.T) {
+		each(t, func(t *testing.T, r *rig) {
+			r.ledger = func(l router.Ledger) router.Ledger { return blind{l, fmt.Errorf("read: %w", store.ErrUnavailable)} }
+			r.start()
+			if _, err := r.router.Accept(t.Context(), batch); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("the database is away: %v", err)
+			}
+			if n := len(r.turns()); n != 0 {
+				t.Errorf("%d turns of a batch that was held back", n)
+			}
+		})
+	})
+}
+
+// A ledger that fails for certain texts, for a reason that may be anybody's.
+type failing struct {
+	router.Ledger
+	err   error
+	tries map[string]int // how often each text fails yet
+	alone map[string]int // how often each was tried alone
+}
+
+func (f *failing) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+	for _, e := range entries {
+		text := e.Event.Message.Text
+		if e.Class == router.ClassRejected || f.tries[text] == 0 {
+			continue
+		}
+		if len(entries) == 1 {
+			f.alone[text]++
+			f.tries[text]--
+		}
+		return nil, fmt.Errorf("accept: %w", f.err)
+	}
+	return f.Ledger.Accept(ctx, owner, entries)
+}
+
+// An event that fails for a reason that nobody knows is rejected when it failed three
+// times alone while another was committed, and not before: it may be nobody's fault.
+//
+// promise: P1.fails-alone
+func TestEventThatFailsAlone(t *testing.T) {
+	for name, err := range map[string]error{"a constraint": store.ErrConflict, "unknown": errors.New("something internal")} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				f := &failing{err: err, tries: map[string]int{}, alone: map[string]int{}}
+				r.ledger = func(l router.Ledger) router.Ledger { f.Ledger = l; return f }
+				r.start()
+				f.tries["odd"], f.tries["odd too"], f.tries["odd twice"] = 1000, 1000, 2
+				odd, too := event(1, "c1", "ada", "odd"), event(2, "c2", "bob", "odd too")
+				for range 2 { // for all that is known, nothing can be committed
+					if _, err := r.router.Accept(t.Context(), []channels.Event{odd, too}); err == nil {
+						t.Fatal("taken, though nothing was")
+					}
+				}
+				receipts, err := r.router.Accept(t.Context(), []channels.Event{odd, event(3, "c1", "ada", "odd twice"), event(4, "c1", "ada", "last")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if receipts[0].Rejected == "" || receipts[1].TurnID == 0 || receipts[2].TurnID == 0 {
+					t.Errorf("%+v", receipts)
+				}
+				if f.alone["odd"] != 9 || f.alone["odd twice"] != 2 {
+					t.Errorf("tried alone %v", f.alone)
+				}
+				if receipts, err := r.router.Accept(t.Context(), []channels.Event{too}); err != nil || receipts[0].Rejected == "" {
+					t.Errorf("another was committed since it failed: %+v, %v", receipts, err)
+				}
+				if sent := r.await(2); sent[0].Text != "re: odd twice" || sent[1].Text != "re: last" {
+					t.Errorf("sent %q", texts(sent))
+				}
+				if list, err := r.db.Router().Rejected(t.Context(), 5); err != nil || len(list) != 2 {
+					t.Errorf("rejected: %+v, %v", list, err)
+				}
+			})
+		})
+	}
 }

@@ -56,8 +56,8 @@ func (l *line) tell(event channels.Event, s Situation) *Reply {
 const retryTakes = "/retry takes nothing behind it, so I did nothing: alone it tries your latest message again, as a reply to a message that one. What you want otherwise, just write to me."
 
 // retry makes the entry of /retry: a turn that takes its place in the queue.
-func (r *Router) retry(entry Entry, line *line, person *Person, args string) Entry {
-	if reason, refused := r.hurried(entry.Event, person); refused {
+func (s *sorting) retry(entry Entry, line *line, person *Person, args string) Entry {
+	if reason, refused := s.hurried(&entry, person, 1); refused {
 		return line.noticed(entry, reason)
 	}
 	if args != "" {
@@ -68,7 +68,7 @@ func (r *Router) retry(entry Entry, line *line, person *Person, args string) Ent
 	// What is replied to only says which turn is meant.
 	m.Quote = ""
 	entry.Taint = taintOf(*m)
-	r.queue(&entry, line, person)
+	s.queue(&entry, line)
 	return entry
 }
 

@@ -87,12 +87,15 @@ type Router struct {
 	idle      idleSessions
 	moves     moves
 	strangers strangers     // who was logged as such
+	suspects  suspects      // events that could not be taken
 	wake      chan struct{} // a turn may wait for this engine
 	waiting   atomic.Bool   // some session waits for a worker
 	shares    atomic.Bool   // some session may wait for its person's share of workers
 	untold    atomic.Bool   // other engines do not know of something that waits
+	entering  sync.Mutex    // no Accept begins once stopping is set under it
 	stopping  atomic.Bool
-	stopped   chan struct{} // closed when intake is over for good
+	accepts   sync.WaitGroup // Accepts on their way
+	stopped   chan struct{}  // closed when intake is over for good
 	turns     sync.WaitGroup
 	asides    sync.WaitGroup // what is shown beside turns and deliveries, best effort
 	began     time.Time      // when New was called
@@ -153,12 +156,16 @@ func (r *Router) Run(ctx context.Context) {
 
 	<-ctx.Done()
 	r.Log.Info("stopping", "grace", r.Grace.String())
+	r.entering.Lock()
 	r.stopping.Store(true)
+	r.entering.Unlock()
 	finder.Wait()
 	deadline := time.Now().Add(r.Grace)
-	if !waitUntil(&r.turns, deadline) {
+	// An Accept on its way may begin a turn yet.
+	ended := func() { r.accepts.Wait(); r.turns.Wait() }
+	if !waitUntil(ended, deadline) {
 		r.handBack(agent.ErrHandBack)
-		r.turns.Wait()
+		ended()
 	}
 	flushing, flushed := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	for _, l := range r.lines {
@@ -211,10 +218,10 @@ func (r *Router) signal() {
 	}
 }
 
-// waitUntil waits for wg, until deadline at most, and says whether it is done.
-func waitUntil(wg *sync.WaitGroup, deadline time.Time) bool {
+// waitUntil waits for wait, until deadline at most, and says whether it is done.
+func waitUntil(wait func(), deadline time.Time) bool {
 	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
+	go func() { wait(); close(done) }()
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
 	select {

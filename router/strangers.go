@@ -62,7 +62,7 @@ func (r *Router) missing(l *line, conv channels.Conversation, known bool) string
 		place = `dm = "disabled" in ` + table
 	case conv.Kind != channels.Direct && l.config.Groups == "disabled":
 		place = `groups = "disabled" in ` + table
-	case conv.Kind != channels.Direct && l.config.Groups != "open" && !r.allows(l, conv.Place):
+	case conv.Kind != channels.Direct && l.config.Groups != "open" && !l.allows(&r.moves, conv.Place):
 		place = "this conversation is not in allow_conversations of " + table
 	}
 	switch {

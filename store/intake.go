@@ -31,6 +31,7 @@ const (
 		INSERT INTO event_keys (key, expires_at) VALUES (?, ?)
 		ON CONFLICT (key) DO UPDATE SET expires_at = excluded.expires_at WHERE event_keys.expires_at <= ?
 		RETURNING 1`
+	knownKeys      = `SELECT key FROM event_keys WHERE expires_at > ? AND key IN (%s)`
 	insertRejected = `INSERT INTO rejected (channel, conversation, reason, raw, created_at) VALUES (?, ?, ?, ?, ?)`
 	insertTurn     = `
 		INSERT INTO turns (session_id, message_id, person, state, absorb, not_before, asked_at, retry_of, created_at)
@@ -80,6 +81,23 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry
 		return nil, err
 	}
 	return out, nil
+}
+
+// Known implements router.Intake.
+func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]bool, err error) {
+	err = r.db.read(ctx, "look for known events", func(t *tx) error {
+		var rows []struct{ Key []byte }
+		marks, args := in(keys)
+		if err := t.all(&rows, fmt.Sprintf(knownKeys, marks), append([]any{t.now}, args...)...); err != nil {
+			return err
+		}
+		known = make(map[string]bool, len(rows))
+		for _, row := range rows {
+			known[string(row.Key)] = true
+		}
+		return nil
+	})
+	return known, err
 }
 
 func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {

@@ -35,7 +35,7 @@ const (
 )
 
 // newPerson makes an unknown sender a person where the policy is open, and notes that one
-// who is known was seen. ErrConflict: somebody else has that name, whose rights are not
+// who is known was seen. ErrRefused: somebody else has that name, whose rights are not
 // theirs.
 func (t *tx) newPerson(person, identity, team string) error {
 	var one int
@@ -47,7 +47,7 @@ func (t *tx) newPerson(person, identity, team string) error {
 		if owns, err := t.row(ownsIdentity, []any{clean(identity), clean(person)}, &one); err != nil {
 			return err
 		} else if !owns {
-			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, ErrConflict)
+			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, router.ErrRefused)
 		}
 		_, err := t.exec(setSeen, t.now, clean(person))
 		return err

@@ -91,7 +91,7 @@ func TestNewPersonTakesNoName(t *testing.T) {
 		}
 		e := entry("c", "1", "hi")
 		e.NewPerson, e.Person, e.Identity = true, "tg:7", "tg:7"
-		if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e}); !errors.Is(err, router.ErrConflict) {
+		if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e}); !errors.Is(err, router.ErrRefused) {
 			t.Errorf("accepted: %v", err)
 		}
 		if people, err := h.r.People(h.ctx); err != nil || !reflect.DeepEqual(people, []router.Person{admin}) {

@@ -17,7 +17,7 @@ import (
 )
 
 // errClosed is returned by writes after Close.
-var errClosed = errors.New("the database is closed")
+var errClosed error = notNow("the database is closed")
 
 // errUnsynced says that all is committed, and a loss of power may take it away.
 var errUnsynced = errors.New("it was committed and could not be synced")

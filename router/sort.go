@@ -1,0 +1,240 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"switchboard/channels"
+)
+
+// A sorting decides what the events of one batch are. It reads, and has no effect: what
+// the earlier events of the batch will have counted and moved once they are committed is
+// known to it alone.
+type sorting struct {
+	*Router
+	moves   *moves                  // stands for the Router's
+	buckets map[string]personBucket // by name, of who was asked about
+	hurry   bool                    // somebody was too fast
+	known   map[string]bool         // keys that are committed already, if somebody looked
+}
+
+// newSorting begins a batch; known may be nil.
+func (r *Router) newSorting(known map[string]bool) *sorting {
+	return &sorting{Router: r, moves: &r.moves, buckets: map[string]personBucket{}, known: known}
+}
+
+// sortBatch turns events into the entries that will be committed. An error is nobody's
+// fault, so that the batch is to be handed in again.
+func (r *Router) sortBatch(ctx context.Context, batch []channels.Event) ([]Entry, error) {
+	s := r.newSorting(nil)
+	entries, err := s.all(ctx, batch)
+	if err != nil || !s.hurry || len(batch) == 1 {
+		return entries, err
+	}
+	// What is handed in again counts nothing, which may leave room for the others.
+	keys := make([][]byte, len(entries))
+	for i := range entries {
+		keys[i] = entries[i].Key
+	}
+	known, err := r.Ledger.Known(ctx, keys)
+	if err != nil || len(known) == 0 {
+		return entries, err
+	}
+	return r.newSorting(known).all(ctx, batch)
+}
+
+// all sorts each event. One for which something cannot be read fails alone.
+func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]Entry, error) {
+	entries := make([]Entry, len(batch))
+	for i, event := range batch {
+		entry, err := s.sort(ctx, event)
+		if err != nil && isNobodysFault(ctx, err) {
+			return nil, fmt.Errorf("sort events: %w", err)
+		} else if err != nil {
+			s.Log.ErrorContext(ctx, "an event cannot be looked into", "channel", event.Conversation.Channel, "error", err)
+			entry = s.unsorted(entry)
+		}
+		entries[i] = entry
+	}
+	return entries, nil
+}
+
+// unsorted makes the entry of an event for which something could not be read. Who waits
+// for an answer is told.
+func (s *sorting) unsorted(entry Entry) Entry {
+	line := s.lines[entry.Event.Conversation.Channel]
+	switch event := &entry.Event; {
+	case event.Kind == channels.EventMessage:
+		return line.noticed(entry, "I could not look that up just now; please try again.")
+	case event.Kind == channels.EventEdited && line.addressed(*event):
+		event.Message.ID = "" // it stays the ID of the message as it was
+		return line.noticed(entry, "I could not look up the message that you changed; please write it anew.")
+	}
+	return rejected(entry, "what it is about could not be looked up")
+}
+
+// sort turns one event into the entry that will be committed. The first thing
+// that settles what it is wins.
+func (s *sorting) sort(ctx context.Context, event channels.Event) (Entry, error) {
+	entry := Entry{Key: eventKey(event), Event: event, Origin: "chat"}
+	line := s.lines[event.Conversation.Channel]
+	if line == nil {
+		return rejected(entry, "its channel is not attached"), nil
+	}
+	if reason := unreadable(event); reason != "" {
+		return rejected(entry, reason), nil
+	}
+	clean(&entry.Event)
+	entry.Identity = line.kind + ":" + event.Sender.ID
+	if class := aboutPlaces(event.Kind); class != "" {
+		if entry.Class = class; class == ClassMoved { // at once, for the rest of the batch
+			s.moves = s.moves.with(line.name, string(event.Former), string(event.Conversation.ID))
+		}
+		return entry, nil
+	}
+	person, fresh, rule := s.whoIs(line, entry.Event)
+	entry.Rule = rule
+	if person == nil {
+		entry.Class = ClassStranger
+		return entry, nil
+	}
+	if !line.meant(event) {
+		return overheard(entry), nil
+	}
+	entry.Person, entry.NewPerson = person.Name, fresh
+	entry.Taint = taintOf(entry.Event.Message)
+	switch event.Kind {
+	case channels.EventEdited:
+		return s.edit(ctx, entry, line, person)
+	case channels.EventAction:
+		return s.press(entry, line, person), nil
+	case channels.EventReaction:
+		return s.reaction(ctx, entry)
+	}
+	return s.message(ctx, entry, line, person)
+}
+
+// aboutPlaces is the class of what the platform itself says about conversations
+// and messages, whoever caused it; empty for what somebody wants of us.
+func aboutPlaces(kind channels.EventKind) Class {
+	switch kind {
+	case channels.EventMember:
+		return ClassMember
+	case channels.EventMoved:
+		return ClassMoved
+	case channels.EventDeleted:
+		return ClassDeleted
+	}
+	return ""
+}
+
+// message makes the entry of what a known person wrote.
+func (s *sorting) message(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
+	if name, args, ok := command(entry.Event.Message); ok {
+		if name == "retry" {
+			return s.retry(entry, line, person, args), nil
+		}
+		return s.control(ctx, entry, line, person, name, args)
+	}
+	if stops, err := s.stops(ctx, entry.Event); err != nil {
+		return entry, err
+	} else if stops {
+		return s.control(ctx, entry, line, person, "cancel", "")
+	}
+	s.trim(&entry)
+	if text, refused := s.refusal(&entry, person); refused {
+		return line.noticed(entry, text), nil
+	}
+	s.queue(&entry, line)
+	entry.Class = ClassTurn
+	switch m := entry.Event.Message; {
+	case !ownText(m):
+	case isNumber(m.Text):
+		entry.Class, entry.ActionNumber = ClassAction, true
+	default:
+		entry.ActionText = true
+	}
+	return entry, nil
+}
+
+// queue fills what an entry needs that becomes a turn, or may become one.
+func (s *sorting) queue(entry *Entry, line *line) {
+	entry.Tell, entry.Asked = line.tell, line.asked(entry.Event.At)
+	entry.Mode, entry.QueueLimit = s.Config.Busy, s.Config.QueuePerSession
+	if entry.Mode == modeCollect {
+		entry.CollectWindow = s.Config.CollectWindow
+	}
+	entry.Busy = line.notice(entry.Event, fmt.Sprintf(
+		"I am still busy with %d earlier messages of yours, so I did not take this one. Please send it again later; /status shows where I am and /cancel stops the one I am on.", s.Config.QueuePerSession))
+	entry.mayBegin = entry.CollectWindow == 0 // what waits for more is not run now
+}
+
+// refusal says why a message of a known person becomes a notice instead of a turn.
+// With no text the person is not told: they were, a moment ago.
+func (s *sorting) refusal(entry *Entry, person *Person) (reason string, refused bool) {
+	text, files := entry.Event.Message.Text, entry.Event.Message.Attachments
+	switch {
+	case blank(text) && len(files) == 0 && entry.aside != "":
+		return entry.aside, true // nothing else is left of it
+	case blank(text) && len(files) == 0:
+		return "Your message is empty. Write what you would like me to do; /help shows what I can.", true
+	case blank(text) && onlyVoice(files):
+		return "I cannot listen to voice messages yet. Please write to me what you said.", true
+	case s.Config.MessageLimit > 0 && int64(len(text)) > s.Config.MessageLimit:
+		return fmt.Sprintf("Your message is %d KB long; I take up to %d KB. Please send it in parts.",
+			(len(text)+1023)/1024, s.Config.MessageLimit/1024), true
+	}
+	return s.hurried(entry, person, 1)
+}
+
+// hurried says, like refusal, that a message of a known person is one too many. Weight is
+// what it counts for.
+func (s *sorting) hurried(entry *Entry, person *Person, weight float64) (reason string, refused bool) {
+	tooFast, tell := s.tooFast(entry, person.Name, weight)
+	if tell {
+		reason = fmt.Sprintf("You are faster than I am: I take %s messages of one person. "+
+			"Please wait a little, then send this one again, and what you send until then.", s.Config.RatePerson)
+	}
+	return reason, tooFast
+}
+
+// tooFast says whether one thing that a person wants of us is one too many, as the
+// earlier events of the batch leave the bucket of that name, and whether to tell the
+// person so. It is counted when the entry is committed.
+func (s *sorting) tooFast(entry *Entry, name string, weight float64) (tooFast, tell bool) {
+	if s.rates.rate == 0 || entry.Event.Sender.Person != "" {
+		return false, false
+	}
+	at := happened(entry.Event.At)
+	b, asked := s.buckets[name]
+	if !asked {
+		b = s.rates.bucket(name, at)
+	}
+	entry.charge = b.judge(name, at, weight)
+	if !s.known[string(entry.Key)] {
+		b.count(entry.charge)
+	}
+	s.buckets[name] = b
+	s.hurry = s.hurry || entry.charge.weight == 0
+	return entry.charge.weight == 0, entry.charge.told
+}
+
+// happened is when an event counts as having happened: where its platform does not say,
+// or says that it is yet to happen, now.
+func happened(at time.Time) time.Time {
+	if now := time.Now(); at.IsZero() || at.After(now) {
+		return now
+	}
+	return at
+}
+
+// noticed makes an entry one that is kept and answered by text alone; with no text
+// it is only kept.
+func (l *line) noticed(entry Entry, text string) Entry {
+	entry.Class, entry.aside = ClassNotice, ""
+	if text != "" {
+		entry.Reply = l.notice(entry.Event, text)
+	}
+	return entry
+}

@@ -1,0 +1,72 @@
+package router_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+)
+
+// A ledger whose answer to a commit of what came in takes long.
+type lateAccept struct {
+	router.Ledger
+	committed, answer chan struct{}
+}
+
+func (l lateAccept) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+	list, err := l.Ledger.Accept(ctx, owner, entries)
+	close(l.committed)
+	<-l.answer
+	return list, err
+}
+
+// An Accept on its way when the engine stops may begin a turn. It is waited for, and so
+// is the turn, whose command takes a while to die: the leases go after that.
+//
+// promise: L.shutdown
+func TestAcceptOnItsWayAtShutdown(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		l := lateAccept{committed: make(chan struct{}), answer: make(chan struct{})}
+		r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+		var began, dead atomic.Bool
+		r.brain.think = func(ctx context.Context, _ agent.Turn) (string, error) {
+			began.Store(true)
+			<-ctx.Done()
+			time.Sleep(300 * time.Millisecond)
+			dead.Store(true)
+			return "", nil
+		}
+		r.start()
+		accepted := make(chan error, 1)
+		go func() {
+			_, err := r.router.Accept(context.Background(), []channels.Event{event(1, "c1", "ada", "hello")})
+			accepted <- err
+		}()
+		<-l.committed
+		r.stop()
+		time.Sleep(200 * time.Millisecond) // nothing else is there to be waited for
+		select {
+		case <-r.done:
+			t.Error("the engine ended with an Accept on its way")
+		default:
+		}
+		close(l.answer)
+		if err := <-accepted; err != nil {
+			t.Error(err)
+		}
+		<-r.done
+		if began.Load() && !dead.Load() {
+			t.Error("the engine ended before what its turn ran")
+		}
+		if _, err := r.router.Accept(t.Context(), []channels.Event{event(2, "c1", "ada", "too late")}); err == nil {
+			t.Error("an event was taken after the end")
+		}
+		if turns := r.turns(); len(turns) != 1 || turns[0].State != "running" {
+			t.Errorf("%+v; a turn that was handed back is running", turns)
+		}
+	})
+}
