@@ -27,9 +27,6 @@ type pace struct {
 	poll time.Duration // how long a getUpdates waits for something to tell
 	// silence is how much longer than that the connection may be silent.
 	silence time.Duration
-	// acceptFirst and acceptMost bound the pauses before a batch that was not taken is
-	// handed in again.
-	acceptFirst, acceptMost time.Duration
 	// conflict is how long "terminated by other getUpdates request" is taken for our
 	// own former connection that the platform has not seen end.
 	conflict time.Duration
@@ -50,7 +47,6 @@ type pace struct {
 
 var defaultPace = pace{
 	poll: 30 * time.Second, silence: 10 * time.Second,
-	acceptFirst: 50 * time.Millisecond, acceptMost: 5 * time.Second,
 	conflict:   10 * time.Second,
 	albumQuiet: 500 * time.Millisecond, albumMost: 2 * time.Second, albumLook: 100 * time.Millisecond,
 	check:    30 * time.Second,
@@ -187,7 +183,7 @@ func (p *poller) settle(ctx context.Context, updates []update, full bool) (int64
 	return p.gather.confirm(updates), nil
 }
 
-// accept hands a batch in until it is taken, album by album and what lies between
+// accept hands a batch in, album by album and what lies between
 // them at once. What is nothing of ours is taken as it is.
 func (p *poller) accept(ctx context.Context, batch []update) error {
 	for from := 0; from < len(batch); {
@@ -236,21 +232,20 @@ func (p *poller) take(ctx context.Context, list, later []update) error {
 	return nil
 }
 
+// handIn hands events in. What is not taken is asked for again by the library's loop, after
+// a pause of at most 5 s, together with what came meanwhile: whether it is an event's own
+// fault shows beside others.
 func (p *poller) handIn(ctx context.Context, events []channels.Event) ([]channels.Receipt, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}
-	for pause := p.c.pace.acceptFirst; ; pause = min(2*pause, p.c.pace.acceptMost) {
-		receipts, err := p.s.sink.Accept(ctx, events)
-		if err == nil {
-			return receipts, nil
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		p.c.log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
-		if !sleep(ctx, pause) {
-			return nil, ctx.Err()
-		}
+	receipts, err := p.s.sink.Accept(ctx, events)
+	switch {
+	case err == nil:
+		return receipts, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	}
+	p.c.log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
+	return nil, fmt.Errorf("events not accepted: %w: %w", errAgain, err)
 }

@@ -22,7 +22,6 @@ const patience = time.Minute
 // quick is a pace for tests.
 var quick = pace{
 	poll: 2 * time.Second, silence: time.Second,
-	acceptFirst: time.Millisecond, acceptMost: 10 * time.Millisecond,
 	conflict:   200 * time.Millisecond,
 	albumQuiet: 40 * time.Millisecond, albumMost: 200 * time.Millisecond, albumLook: 5 * time.Millisecond,
 	check:    10 * time.Millisecond,

@@ -1,0 +1,90 @@
+package main_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"switchboard/channels/telegram/telegramtest"
+	"switchboard/router"
+	"switchboard/store/storetest"
+)
+
+// Messages written over ten minutes are handed in at once when the program starts, and
+// then some more while the database is gone for seconds. With the default rate of a
+// person each is answered, and nobody is told to be slower.
+//
+// promise: P1.rate-counts-committed
+func TestTelegramBacklogIsNotTooFast(t *testing.T) {
+	t.Parallel()
+	server := storetest.NewServer(t)
+	r := &telegramRig{mind: newSlowMind(), bot: telegramtest.New(t)}
+	r.rig = newRig(t, nil, fmt.Sprintf("[store]\nurl = %q\n[agent]\nplanner = \"fake/model\"\n", server.URL()))
+	r.model.Handle(r.mind.think)
+	ada := r.bot.AddUser("Ada")
+	r.admit("user", ada)
+	r.channel("telegram", r.bot, r.bot.Token(), "")
+
+	var want []string
+	say := func() {
+		text := fmt.Sprint("message ", len(want))
+		r.bot.Say(ada.ID, text)
+		want = append(want, "heard: "+text)
+	}
+	answered := func(what string) {
+		r.t.Helper()
+		r.await(what, 60*time.Second, func() bool { return len(r.answers(ada.ID)) >= len(want) })
+		for i, got := range r.answers(ada.ID) {
+			if i >= len(want) || got != want[i] {
+				t.Fatalf("answer %d is %q", i, got)
+			}
+		}
+	}
+	for i := range 25 {
+		r.bot.SetClock(func() time.Time { return time.Now().Add(time.Duration(i-25) * 24 * time.Second) })
+		say()
+	}
+	r.bot.SetClock(time.Now)
+	r.up()
+	answered("what was written before the start is answered")
+	server.Stop()
+	for range 15 {
+		say()
+	}
+	time.Sleep(3 * time.Second) // it is handed in some times meanwhile
+	server.Start()
+	answered("what was written during the outage is answered")
+}
+
+// One message that the database does not take, for whatever reason, makes the bot deaf
+// to nobody, though it is the only one at first.
+//
+// promise: P1.fails-alone
+func TestTelegramMessageThatCannotBeTaken(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "")
+	r.channel("telegram", r.bot, r.bot.Token(), "")
+	r.up()
+	r.bot.Say(r.chief.ID, "first")
+	r.expect(r.chief.ID, "heard: first")
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "data", "switchboard.db")+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec("CREATE TRIGGER odd BEFORE INSERT ON messages WHEN NEW.text = 'odd' BEGIN SELECT RAISE(ABORT, 'odd'); END"); err != nil {
+		t.Fatal(err)
+	}
+	r.bot.Say(r.chief.ID, "odd")
+	time.Sleep(500 * time.Millisecond)
+	if n := len(r.bot.Pending()); n != 1 {
+		t.Errorf("%d updates wait: nobody knows yet whose fault it is", n)
+	}
+	r.bot.Say(r.chief.ID, "last")
+	r.expect(r.chief.ID, "heard: first", "heard: last")
+	if kept := list[[]router.RejectedView](r.rig, "channel", "rejected", "--json"); len(kept) != 1 || kept[0].Raw != "odd" {
+		t.Errorf("kept as rejected: %+v", kept)
+	}
+}
