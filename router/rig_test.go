@@ -3,7 +3,6 @@ package router_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,20 +24,9 @@ import (
 	"switchboard/store/storetest"
 )
 
-// parallel is how many tests run at once where nobody says otherwise: they wait for
-// clocks and databases more than they work.
-const parallel = "8"
-
 func TestMain(m *testing.M) {
 	router.CompareLeasesEvery(2 * time.Second)
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		if err := flag.Set("test.parallel", parallel); err != nil {
-			panic(err)
-		}
-	}
+	storetest.AtOnce(8) // they wait for clocks and databases more than they work
 	goleak.VerifyTestMain(m,
 		// database/sql closes connections in the background.
 		goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"))

@@ -14,9 +14,13 @@ import (
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	storetest.AtOnce(8) // they wait for owners to expire, and for servers that are away
+	goleak.VerifyTestMain(m)
+}
 
 // house is a database with an engine and the router's view.
 type house struct {

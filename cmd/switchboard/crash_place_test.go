@@ -25,8 +25,9 @@ type place interface {
 	shown(user int) []string
 }
 
-// sendTime is how long a send takes.
-const sendTime = 10 * time.Millisecond
+// sendTime is how long a send takes: longer than a look at all processes, so that a
+// kill that waits for a send still meets it.
+const sendTime = 50 * time.Millisecond
 
 // scriptedPlace is the rig's own platform.
 type scriptedPlace struct {

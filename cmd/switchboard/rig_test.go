@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,6 +21,7 @@ import (
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest"
 	"switchboard/router"
+	"switchboard/store/storetest"
 )
 
 // The tests here run the real binary, built once with the scripted platform in.
@@ -36,19 +36,8 @@ type builtBinary struct {
 	err   error
 }
 
-// parallel is how many tests run at once: they wait for processes, and a dozen of them
-// for half a minute and more, so that there may be more than processors.
-const parallel = "4"
-
 func TestMain(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		if err := flag.Set("test.parallel", parallel); err != nil {
-			panic(err)
-		}
-	}
+	storetest.AtOnce(4) // they wait for processes, a dozen of them for half a minute and more
 	code := m.Run()
 	if err := goleak.Find(
 		// database/sql closes connections in the background.

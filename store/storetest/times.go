@@ -1,7 +1,9 @@
 package storetest
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -16,4 +18,17 @@ func Soon(t testing.TB, took, most time.Duration) {
 		return
 	}
 	t.Logf("it took %s", took.Round(time.Millisecond))
+}
+
+// AtOnce sets how many tests run at once, for a TestMain whose tests mostly wait, unless
+// -parallel says it.
+func AtOnce(n int) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+			panic(err)
+		}
+	}
 }
