@@ -45,8 +45,13 @@ func (r *Router) logStranger(ctx context.Context, event *channels.Event, identit
 	l := r.lines[conv.Channel]
 	person := r.Roster.Identified(l.name+":"+event.Sender.ID, identity)
 	log := r.Log.With("channel", conv.Channel, "identity", identity, "conversation", conv.Place, "kind", string(conv.Kind))
+	if conv.Kind != channels.Direct && l.config.Groups == "allowlist" && !l.allows(&r.moves, conv.Place) {
+		log = log.With("add_to_channel", "allow_conversations = ['"+conv.Place+"']")
+	}
 	if person == nil || person.Source == "open" { // no setting names them
-		log.InfoContext(ctx, "a stranger wrote and got no answer", "setting", r.missing(l, conv, false))
+		// Single quotes, because logs escape double ones, and it is to be copied.
+		log.InfoContext(ctx, "a stranger wrote and got no answer", "add_to_people", "identities = ['"+identity+"']",
+			"setting", r.missing(l, conv, false))
 		return
 	}
 	log.InfoContext(ctx, "somebody known wrote where they are not served and got no answer", "person", person.Name,

@@ -69,6 +69,12 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 	if n := log.count("a stranger wrote", "kind=direct", "setting=\"the identity is not in [[people]]\""); n != 1 {
 		t.Error("what would let the stranger in is not said")
 	}
+	if n := log.count("a stranger wrote", "kind=direct", "add_to_people=\"identities = ['scripted:mallory']\""); n != 1 {
+		t.Error("the line to copy is not there")
+	}
+	if n := log.count("add_to_channel=\"allow_conversations = ['g9']\""); n != 2 {
+		t.Errorf("the line that lets the group in is there %d times", n)
+	}
 	if n := log.count("a stranger wrote", "kind=group", "not in [[people]], and this conversation is not in allow_conversations of [channels.play]"); n != 1 {
 		t.Error("what would let the stranger in is not said of the group")
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,8 +29,7 @@ func (a *app) checkPlatforms(settings *configs.Settings) (findings []finding, me
 	for _, at := range attached {
 		name := at.Channel.Name()
 		if nobody(settings, name, at.Config) {
-			findings = append(findings, finding{Check: "channel", OK: true, Warn: true, Text: fmt.Sprintf(
-				"%s: nobody is let in; write \"%s:ID\" into the identities of somebody in [[people]]", name, at.Config.Kind)})
+			findings = append(findings, finding{Check: "channel", OK: true, Warn: true, Text: name + ": nobody is let in; " + letIn(name, at.Config)})
 		}
 		examiner, ok := at.Channel.(channels.Examiner)
 		if !ok {
@@ -47,10 +47,32 @@ func (a *app) checkPlatforms(settings *configs.Settings) (findings []finding, me
 	return findings, mends
 }
 
+// letIn says how somebody is let in on a channel where nobody is.
+func letIn(name string, config router.ChannelConfig) string {
+	if config.DM == "disabled" {
+		return fmt.Sprintf("write dm = 'allowlist' into [channels.%s], or name a group in its allow_conversations", name)
+	}
+	return fmt.Sprintf("write to the bot once, and the log says the line for you; it stands in a table [[people]] beside a name, "+
+		"as in: [[people]] name = 'you' role = 'admin' identities = ['%s:ID'], each on a line of its own", config.Kind)
+}
+
+// warnOfClosed says of each channel that nobody is let in there, and how to change that.
+func warnOfClosed(settings *configs.Settings, say func(channel, mend string)) {
+	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
+		ch := settings.Channels[name]
+		if ch.Enabled && nobody(settings, name, ch.ChannelConfig) {
+			say(name, letIn(name, ch.ChannelConfig))
+		}
+	}
+}
+
 // nobody says whether a channel's policies let nobody write.
 func nobody(settings *configs.Settings, name string, config router.ChannelConfig) bool {
-	if config.DM == "open" || config.DM == "pairing" || config.Groups == "open" {
+	switch {
+	case config.DM == "open" || config.Groups == "open":
 		return false
+	case config.DM == "disabled" && (config.Groups == "disabled" || len(config.AllowConversations) == 0):
+		return true
 	}
 	return !slices.ContainsFunc(settings.People, func(p configs.Person) bool {
 		return slices.ContainsFunc(p.Identities, func(id string) bool {

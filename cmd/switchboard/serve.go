@@ -40,6 +40,9 @@ func (serveCmd) Run(a *app) error {
 	for _, w := range warnings {
 		log.Warn("settings", "warning", w.String())
 	}
+	warnOfClosed(settings, func(channel, mend string) {
+		log.Warn("nobody is let in on this channel", "channel", channel, "mend", mend)
+	})
 	e, err := a.waitForEngine(settings, log)
 	if err != nil {
 		return err
@@ -62,6 +65,7 @@ func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *eng
 	if names := e.platforms(); len(names) > 0 {
 		a.tell(strings.Join(names, ", ") + ": connecting; \"switchboard channel list\" says more.")
 	}
+	warnOfClosed(settings, func(channel, mend string) { a.tell(channel + ": nobody is let in yet; " + mend + ".") })
 	l := &link{app: a, settings: settings, log: log, open: openEngine}
 	l.start(e)
 	ctx, cancel := context.WithCancel(a.ctx)
