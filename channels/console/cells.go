@@ -15,8 +15,8 @@ var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 // tabStop is how far apart the columns are that a tab leads to.
 const tabStop = 8
 
-// width is how many cells s takes.
-func width(s string) int { return cells.StringWidth(s) }
+// width is how many cells s takes, however it looks.
+func width(s string) int { return cells.StringWidth(unstyled(s)) }
 
 // Fit is text for the terminal out: its lines are broken between words where they are
 // wider than the window.
@@ -49,33 +49,49 @@ func wrap(s string, limit int) string {
 }
 
 func wrapLine(out *strings.Builder, line string, limit int) {
-	column := 0
-	var space string // waits to see whether a word follows on this line
-	for _, piece := range pieces(line) {
-		w := width(piece)
-		switch {
-		case strings.TrimLeft(piece, " ") == "":
-			space = piece
-			continue
-		case column > 0 && column+len(space)+w > limit:
+	for i, row := range breaks(line, limit) {
+		if i > 0 {
 			out.WriteByte('\n')
-			column = 0
-		case len(space)+w <= limit || column > 0:
-			out.WriteString(space)
-			column += len(space)
 		}
-		space = ""
+		out.WriteString(line[row.from:row.to])
+	}
+}
+
+// stretch is bytes of a line.
+type stretch struct{ from, to int }
+
+// breaks are the rows of a line without tabs; the spaces between two are in neither.
+func breaks(line string, limit int) (rows []stretch) {
+	var row stretch
+	at, column, space := 0, 0, 0 // space waits to see whether a word follows on this row
+	for _, piece := range pieces(line) {
+		w, from := width(piece), at
+		at += len(piece)
+		if strings.TrimLeft(piece, " ") == "" {
+			space = len(piece)
+			continue
+		}
+		switch {
+		case column > 0 && column+space+w > limit:
+			rows = append(rows, row)
+			row.from, column = from, 0
+		case space+w <= limit || column > 0:
+			column += space
+		default:
+			row.from = from
+		}
+		space, row.to = 0, from
 		for each := graphemes.FromString(piece); each.Next(); {
-			cluster := each.Value()
-			if w := width(cluster); column > 0 && column+w > limit {
-				out.WriteByte('\n')
-				column = w
-			} else {
-				column += w
+			w := width(each.Value())
+			if column > 0 && column+w > limit {
+				rows = append(rows, row)
+				row.from, column = row.to, 0
 			}
-			out.WriteString(cluster)
+			column += w
+			row.to += len(each.Value())
 		}
 	}
+	return append(rows, row)
 }
 
 // pieces cuts a line into runs of spaces, words, and single wide characters, which

@@ -198,7 +198,7 @@ func TestTextGrowsOnAnyWindow(t *testing.T) {
 			s.standing("> go", ">")
 			at := func(text string) []string {
 				rows := []string{"> go"}
-				for row := range strings.SplitSeq(wrap(rendered(text), columns), "\n") {
+				for row := range strings.SplitSeq(wrap(strings.TrimRight(show(text), " \n"), columns), "\n") {
 					rows = append(rows, strings.TrimRight(row, " "))
 				}
 				return append(rows, ">")

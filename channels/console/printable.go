@@ -11,9 +11,6 @@ import (
 // could hold sequences that command the terminal.
 func show(markdown string) string { return Printable(render.Parse(markdown).Plain()) }
 
-// rendered is show without what is not to be seen at its ends.
-func rendered(markdown string) string { return strings.TrimRight(show(markdown), " \n") }
-
 // Printable is s without control characters but line breaks and tabs, and without
 // escape sequences, whole where their end can be found: nothing in it commands a
 // terminal. Nor does it hold what turns the direction of the text beside it. What is no UTF-8 becomes U+FFFD.

@@ -110,10 +110,8 @@ func (s *screen) paint(out *strings.Builder, rows []string) {
 	}
 }
 
-// How a row is dimmed, and measured when it is.
+// How a row is dimmed.
 const dim, bright = "\x1b[2m", "\x1b[0m"
-
-var undimmed = strings.NewReplacer(dim, "", bright, "")
 
 // finish leaves what stands there and goes on below it.
 func (s *screen) finish() {
@@ -148,7 +146,7 @@ func (s *screen) clear() {
 func (s *screen) erase(out *strings.Builder) {
 	up := s.cursor.column / s.width
 	for _, row := range s.rows[:min(s.cursor.row, len(s.rows))] {
-		up += max(1, (width(undimmed.Replace(row))+s.width-1)/s.width)
+		up += max(1, (width(row)+s.width-1)/s.width)
 	}
 	move(out, up, 'A')
 	out.WriteString("\r\x1b[J")

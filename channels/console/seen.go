@@ -140,8 +140,8 @@ func (m *missed) add(e channels.SessionEvent) {
 	}
 }
 
-// lines words what was missed; none if nothing was.
-func (m *missed) lines() []string {
+// lines words what was missed, with show for each answer; none if nothing was.
+func (m *missed) lines(show func(markdown string) string) []string {
 	if len(m.said) == 0 {
 		return nil
 	}

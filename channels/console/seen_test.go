@@ -102,7 +102,7 @@ func TestMissedAreTheLast(t *testing.T) {
 	if len(m.said) != missedMost || m.left != 35-missedMost {
 		t.Errorf("%d, and %d left out", len(m.said), m.left)
 	}
-	if got := m.lines()[1]; got != "(15 older ones are left out)" {
+	if got := m.lines(show)[1]; got != "(15 older ones are left out)" {
 		t.Error(got)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"switchboard/channels"
+	"switchboard/channels/render"
 )
 
 const (
@@ -161,7 +162,7 @@ func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 	})
 	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.resize()
-	for _, l := range append(t.missed.lines(), t.missed.open(t.running)...) {
+	for _, l := range append(t.missed.lines(t.rendered), t.missed.open(t.running)...) {
 		t.print(l)
 	}
 	if trouble != nil {
@@ -304,12 +305,12 @@ func (t *terminal) event(e channels.SessionEvent) {
 	list, end := t.progress.settled(e)
 	t.notes(list)
 	if cut != "" {
-		t.print(rendered(cut))
+		t.print(t.rendered(cut))
 		t.note("(cut off)")
 	}
 	t.notes(end)
 	if m := e.Message; m != nil && m.Direction == "out" {
-		t.print(rendered(m.Text))
+		t.print(t.rendered(m.Text))
 		if t.helped && e.TurnID == 0 {
 			t.helped = false
 			t.print(keysHelp)
@@ -352,6 +353,14 @@ func (t *terminal) save() {
 
 // print writes text above the prompt.
 func (t *terminal) print(text string) { t.draw(wrap(text, t.screen.width) + "\n") }
+
+// rendered is Markdown as this terminal can show it.
+func (t *terminal) rendered(markdown string) string {
+	if t.color {
+		return strings.Join(formatted(markdown, t.screen.width), "\n")
+	}
+	return strings.TrimRight(Printable(render.Parse(markdown).Fit(t.screen.width)), " \n")
+}
 
 // note writes progress, dimmed.
 func (t *terminal) note(text string) {
@@ -399,7 +408,7 @@ func (t *terminal) goingOn() (rows []string) {
 		rows = append(rows, t.dimmed(step)...)
 	}
 	if t.live.text != "" {
-		rows = append(rows, strings.Split(wrap(rendered(t.live.text), t.screen.width), "\n")...)
+		rows = append(rows, strings.Split(wrap(t.rendered(t.live.text), t.screen.width), "\n")...)
 	}
 	return rows
 }

@@ -10,7 +10,7 @@ import (
 // picture is what a terminal of the given width shows after output, line by line,
 // and where its cursor stands. It knows the sequences that screen uses.
 func picture(output string, limit int) (lines []string, cursor place) {
-	output = undimmed.Replace(output)
+	output = unstyled(output)
 	var rows [][]string // cells; the second one of a wide character is "\x00"
 	at := place{}
 	row := func() []string {
