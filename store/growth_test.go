@@ -14,10 +14,14 @@ import (
 func crowd(t testing.TB, db *store.DB, strangers, waiting int, person string) {
 	t.Helper()
 	const from = `WITH RECURSIVE x (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM x WHERE i < %d) `
+	const chunk = 20_000 // a transaction of ours is given up when it takes too long
+	for done := 0; done < strangers; done += chunk {
+		run(t, db,
+			fmt.Sprintf(`INSERT INTO conversations (channel, conversation, kind, created_at) `+from+`SELECT 'tg', 's%d-' || i, 'direct', 1 FROM x`, min(chunk, strangers-done), done),
+			fmt.Sprintf(`INSERT INTO messages (conversation_id, direction, class, platform_id, text, created_at)
+				SELECT id, 'in', 'stranger', 'x', 'hello', 1 FROM conversations WHERE id > (SELECT max(id) FROM conversations) - %d`, min(chunk, strangers-done)))
+	}
 	run(t, db,
-		fmt.Sprintf(`INSERT INTO conversations (channel, conversation, kind, created_at) `+from+`SELECT 'tg', 's' || i, 'direct', 1 FROM x`, strangers),
-		`INSERT INTO messages (conversation_id, direction, class, platform_id, text, created_at)
-			SELECT id, 'in', 'stranger', 'x', 'hello', 1 FROM conversations WHERE conversation LIKE 's%'`,
 		fmt.Sprintf(`INSERT INTO conversations (channel, conversation, kind, created_at) `+from+`SELECT 'tg', 'w' || i, 'direct', 1 FROM x`, waiting),
 		`INSERT INTO sessions (conversation_id, key, created_at) SELECT id, 'tg:' || conversation, 1 FROM conversations WHERE conversation LIKE 'w%'`,
 		`INSERT INTO messages (conversation_id, session_id, direction, class, person, text, created_at)
