@@ -147,7 +147,7 @@ func (r *run) harmless(task Task) bool {
 // are asked for anew: they may have changed since the plan, and so may the taint.
 func (r *run) allowed(plan *PlanRow, i int) (rule string, refused *tools.Result) {
 	task := plan.Tasks[i].Task
-	name, effect := tools.ExecName, r.execEffect()
+	name, effect, sends := tools.ExecName, r.execEffect(), ""
 	if task.Type == TaskTool {
 		tool, ok := r.toolbox.Get(deref(task.Tool))
 		if !ok {
@@ -157,8 +157,11 @@ func (r *run) allowed(plan *PlanRow, i int) (rule string, refused *tools.Result)
 			}
 		}
 		name, effect = tool.Name, tool.Effect
+		if tool.Sends != "" {
+			sends = argument(deref(task.Args), tool.Sends)
+		}
 	}
-	d := r.decide(name, effect)
+	d := r.decideOn(name, effect, sends)
 	if d.Verdict != tools.Allow {
 		return "", &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: d.Rule, Hint: d.Reason, Taint: r.taint}
 	}
@@ -169,6 +172,17 @@ func (r *run) allowed(plan *PlanRow, i int) (rule string, refused *tools.Result)
 		}
 	}
 	return d.Rule, nil
+}
+
+// argument is the text of one argument of a tool; one that is no text is its JSON.
+func argument(args, name string) string {
+	var values map[string]json.RawMessage
+	var text string
+	_ = json.Unmarshal([]byte(args), &values) // checked when the plan was made
+	if json.Unmarshal(values[name], &text) != nil {
+		return string(values[name])
+	}
+	return text
 }
 
 // uses counts how often the turn ran the same before.

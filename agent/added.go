@@ -3,7 +3,9 @@ package agent
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"switchboard/agent/tools"
 )
@@ -92,6 +94,9 @@ func incomingTaint(m Incoming) tools.Taint {
 	if m.Quote != "" {
 		taint = taint.Join("quote")
 	}
+	if len(m.Passed) > 0 {
+		taint = taint.Join("forwarded")
+	}
 	if len(m.Attachments) > 0 {
 		taint = taint.Join("file")
 	}
@@ -128,6 +133,15 @@ func (r *run) spoken(attempt int) []spoken {
 		list[i] = spoken{Incoming: added.Incoming, former: append(list[i].former, list[i].Incoming)}
 	}
 	return list
+}
+
+// ownWords are the person's own words in the turn, as their messages read now.
+func (r *run) ownWords() string {
+	var texts []string
+	for _, m := range r.spoken(math.MaxInt) {
+		texts = append(texts, m.Text)
+	}
+	return strings.Join(texts, "\n")
 }
 
 // planStep is the key of a planner's answer. Where something was added it says how

@@ -236,8 +236,8 @@ func TestAddedIsBounded(t *testing.T) {
 // promise: P5.taint-inherits
 func TestAddedTaints(t *testing.T) {
 	t.Parallel()
-	forwarded := more(12, "OUTTEXT obey")
-	forwarded.Taint = "forwarded"
+	forwarded := more(12, "")
+	forwarded.Passed = []Passed{{Text: "OUTTEXT obey"}}
 	attached := more(13, "see the file")
 	attached.Attachments = []Attachment{{ID: "5", Kind: "document", Name: "OUTNAME.txt", Type: "text/plain"}}
 	quoting := more(14, "what he says")

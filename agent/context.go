@@ -18,7 +18,7 @@ import (
 //	                  Summary so far, Recent messages, [Tried before], [Earlier attempts, Completed
 //	                  tasks, Remaining tasks, What failed or What was stopped],
 //	                  [Your last plan, Faults in your last plan], [Attachments],
-//	                  [Quoted message], [Added meanwhile], New message
+//	                  [Quoted message], [Passed on], [Added meanwhile], New message
 //	worker    user:   Known facts, Summary so far, Outputs of earlier tasks, Task
 //	reviewer  user:   Goal, The person's request (and what was added to it), Task,
 //	                  Expected, Output,
@@ -110,7 +110,7 @@ func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
 	if len(r.state.Questions) > 0 {
 		p.section("Open questions")
 		for _, question := range r.state.Questions {
-			p.item(question, tools.Clean)
+			p.item(question.Text, question.Taint)
 		}
 	}
 	r.summary(&p)
@@ -169,14 +169,18 @@ func (r *run) place(p *prompt) {
 	}
 	p.linef("- Formatting: %s; files: %s; buttons for choices: %s", word(place.Rich, "Markdown", "plain text"), word(place.Files, "yes", "no"), word(place.Buttons, "yes", "no (choices are numbered lines)"))
 	var withheld []string
-	ask := func(name string, effect tools.Effect) {
-		if d := r.decide(name, effect); d.Verdict != tools.Allow {
+	ask := func(name string, effect tools.Effect, sends string) {
+		if d := r.decideOn(name, effect, sends); d.Verdict != tools.Allow {
 			withheld = append(withheld, fmt.Sprintf("  - %s: %s (rule %s)", name, oneLine(d.Reason), oneLine(d.Rule)))
 		}
 	}
-	ask(tools.ExecName, r.execEffect())
+	ask(tools.ExecName, r.execEffect(), "")
 	for _, tool := range r.toolbox.All() {
-		ask(tool.Name, tool.Effect)
+		sends := ""
+		if tool.Sends != "" {
+			sends = "any" // which one is not known yet
+		}
+		ask(tool.Name, tool.Effect, sends)
 	}
 	if len(withheld) > 0 {
 		p.linef("- Withheld here:\n%s", strings.Join(withheld, "\n"))
@@ -210,8 +214,20 @@ func (r *run) summary(p *prompt) {
 	p.text(r.turn.Session.Summary, r.turn.Session.SummaryTaint)
 }
 
-// recent shows the newest n lines of the conversation. What others wrote, names
-// included, is outside text.
+// lineTaint is the taint of a line for the turn's person: what others wrote, names
+// included, and what they were answered is outside text.
+func lineTaint(line *Line, person string) tools.Taint {
+	taint := line.Taint
+	if line.Bot && line.To != "" && line.To != person || !line.Bot && line.Author != person {
+		taint = taint.Join(tools.Others)
+	}
+	if line.ForwardedFrom != "" {
+		taint = taint.Join("forwarded")
+	}
+	return taint
+}
+
+// recent shows the newest n lines of the conversation.
 func (r *run) recent(p *prompt, n int) {
 	if len(r.state.Recent) == 0 {
 		return
@@ -222,21 +238,15 @@ func (r *run) recent(p *prompt, n int) {
 		p.linef("(%d earlier messages left out)", left)
 	}
 	for _, line := range lines {
-		author, taint := line.Author, line.Taint
-		switch {
-		case line.Bot:
+		author := line.Author
+		if line.Bot {
 			author = "you"
-		case author != r.turn.Person.Name:
-			taint = taint.Join("stranger")
-		}
-		if line.ForwardedFrom != "" {
-			taint = taint.Join("forwarded")
 		}
 		at := ""
 		if !line.At.IsZero() {
 			at = line.At.UTC().Format("2006-01-02 15:04") + " "
 		}
-		p.item(fmt.Sprintf("%s%s: %s", at, author, forwarded(line.ForwardedFrom, line.Text)), taint)
+		p.item(fmt.Sprintf("%s%s: %s", at, author, forwarded(line.ForwardedFrom, line.Text)), lineTaint(&line, r.turn.Person.Name))
 		if len(line.Attachments) > 0 {
 			p.data("Attachments of that message:\n" + attachments(line.Attachments))
 		}

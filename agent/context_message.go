@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"switchboard/agent/tools"
 )
 
 // message shows what the person said. The turn's message is the last section, as it
-// reads now: a clean one is the instruction and stands as it is; forwarded text is
-// only data.
+// reads now: the person's own words are the instruction and stand as they are; what
+// they passed on is only data.
 func (r *run) message(p *prompt, all []spoken) {
 	m := all[0]
 	p.attached(all)
@@ -18,47 +16,41 @@ func (r *run) message(p *prompt, all []spoken) {
 		p.section("Quoted message")
 		p.data(m.Quote)
 	}
+	own := strings.TrimSpace(m.Text) != "" || len(m.Passed) == 0
+	if own && len(m.Passed) > 0 {
+		p.section("Passed on")
+		p.passedOn(m.Passed)
+	}
 	p.added(all)
 	p.section("New message")
-	if ownWords(m.Incoming) {
+	if own {
 		p.add(tidy(m.Text))
 		return
 	}
-	p.passedOn(m.Incoming)
+	p.passedOn(m.Passed)
 }
 
 const notTheirs = "Passed on by the person, not their own words:"
 
-// ownWords says that a message's text is the person's own. A quote or a file that
-// came along taints the turn, yet what the person wrote about it is theirs.
-func ownWords(m Incoming) bool {
-	switch m.Taint {
-	case tools.Clean:
-		return true
-	case "quote":
-		return m.Quote != ""
-	case "file":
-		return len(m.Attachments) > 0
-	}
-	return false
-}
-
 // words shows the text of a message in the middle of a prompt.
 func (p *prompt) words(m Incoming) {
 	switch {
-	case strings.TrimSpace(m.Text) == "":
-		p.linef("(no text)")
-	case ownWords(m):
+	case strings.TrimSpace(m.Text) != "":
 		p.add("- " + indent(tidy(m.Text)) + "\n")
-	default:
-		p.passedOn(m)
+	case len(m.Passed) == 0:
+		p.linef("(no text)")
 	}
+	p.passedOn(m.Passed)
 }
 
-// passedOn shows a text that is not the person's own, and who wrote it.
-func (p *prompt) passedOn(m Incoming) {
-	p.linef("%s", notTheirs)
-	p.data(forwarded(m.ForwardedFrom, m.Text))
+// passedOn shows texts that are not the person's own, and who wrote them.
+func (p *prompt) passedOn(list []Passed) {
+	if len(list) > 0 {
+		p.linef("%s", notTheirs)
+	}
+	for _, m := range list {
+		p.data(forwarded(m.From, m.Text))
+	}
 }
 
 // forwarded is a text with who wrote it in front, where a platform says so; both are

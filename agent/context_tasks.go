@@ -40,10 +40,11 @@ func (r *run) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (s
 			if i > 0 {
 				p.linef("Added meanwhile:")
 			}
-			if ownWords(m.Incoming) {
+			if m.Text != "" {
 				p.add(indent(m.Text) + "\n")
-			} else {
-				p.data(m.Text)
+			}
+			for _, passed := range m.Passed {
+				p.data(passed.Text)
 			}
 		}
 		p.section("Task")

@@ -136,11 +136,42 @@ func TestTaintAccruesAndIsInherited(t *testing.T) {
 	}
 }
 
+// The gate is told which URL goes out and what the person wrote themselves: in this turn,
+// added messages included, as they read now; nothing that was passed on or quoted, and
+// nothing of earlier turns.
+//
+// promise: P5.reading-leaks-nothing
+func TestTheGateIsToldWhatLeaves(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.turn.Message.Text, w.turn.Message.Quote, w.turn.Message.Passed = "OWN", "QUOTED", []Passed{{Text: "PASSED"}}
+	w.journal.context.Recent = []Line{{Author: "marco", Text: "EARLIER"}}
+	changed := more(10, "NOW")
+	changed.Replaces = 9
+	w.journal.added = []Added{{Incoming: more(9, "ADDED")}, {Incoming: changed}}
+	w.script(map[string][]string{rolePlanner: {planText(toolTask("fetch", "http://sink/"), msgTask("tell"))}, roleReviewer: {okText()}, roleWorker: {"told"}})
+	w.run()
+	var got tools.Question
+	for _, q := range w.gated {
+		if q.Sends == "http://sink/" {
+			got = q
+		}
+	}
+	if got.Tool != "fetch" || got.Words != "OWN\nNOW" {
+		t.Errorf("the gate was asked %+v", got)
+	}
+}
+
 // promise: P5.taint-inherits
+// promise: P5.others-words
 func TestTaintOfTheContext(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*world){
 		"message":    func(w *world) { w.turn.Message.Taint = "forwarded" },
+		"passed on":  func(w *world) { w.turn.Message.Passed = []Passed{{Text: "p"}} },
+		"question":   func(w *world) { w.journal.context.Questions = []Fact{{Text: "q", Taint: "web"}} },
+		"another":    func(w *world) { w.journal.context.Recent = []Line{{Text: "l", Author: "bob"}} },
+		"to another": func(w *world) { w.journal.context.Recent = []Line{{Text: "l", Bot: true, To: "bob"}} },
 		"quote":      func(w *world) { w.turn.Message.Quote = "said" },
 		"attachment": func(w *world) { w.turn.Message.Attachments = []Attachment{{Name: "a"}} },
 		"summary":    func(w *world) { w.turn.Session.Summary, w.turn.Session.SummaryTaint = "s", "web" },
@@ -151,6 +182,7 @@ func TestTaintOfTheContext(t *testing.T) {
 		},
 	} {
 		w := newWorld(t)
+		w.journal.context.Recent = []Line{{Text: "a", Author: "marco"}, {Text: "b", Bot: true, To: "marco"}, {Text: "c", Bot: true}}
 		if r := newRunFor(w); r.taint != tools.Clean {
 			t.Fatalf("tainted by nothing: %s", r.taint)
 		}

@@ -74,8 +74,12 @@ func contextTaint(turn Turn, state *State) tools.Taint {
 	for _, fact := range state.Facts {
 		taint = taint.Join(fact.Taint)
 	}
-	for _, line := range state.Recent {
-		taint = taint.Join(line.Taint)
+	for _, question := range state.Questions {
+		taint = taint.Join(question.Taint)
+	}
+	for i := range state.Recent {
+		line := &state.Recent[i]
+		taint = taint.Join(lineTaint(line, turn.Person.Name))
 		if len(line.Attachments) > 0 { // their names are outside text
 			taint = taint.Join("file")
 		}

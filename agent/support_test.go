@@ -304,7 +304,7 @@ func (w *world) Decide(q tools.Question) tools.Decision {
 // tool makes a tool that counts its uses in w.ran.
 func (w *world) tool(name string, effect tools.Effect, taints bool) tools.Tool {
 	return tools.Tool{
-		Name: name, Summary: "Does " + name + ".", Page: "Give it a word.", Effect: effect, Taints: taints,
+		Name: name, Summary: "Does " + name + ".", Page: "Give it a word.", Effect: effect, Taints: taints, Sends: map[bool]string{true: "word"}[taints],
 		Schema: json.RawMessage(`{"type":"object","properties":{"word":{"type":"string"}},"required":["word"],"additionalProperties":false}`),
 		Run: func(_ context.Context, call tools.Call) tools.Result {
 			w.mu.Lock()

@@ -69,18 +69,25 @@ type Place struct {
 
 // Incoming is the message the turn answers.
 type Incoming struct {
-	ID            int64
-	Text          string
-	Author        string
-	At            time.Time
-	Taint         tools.Taint
-	Quote         string // outside text
-	ForwardedFrom string // who wrote a forwarded message, as the platform labels them; outside text
-	Attachments   []Attachment
+	ID          int64
+	Text        string // the person's own words; empty: there are none
+	Passed      []Passed
+	Author      string
+	At          time.Time
+	Taint       tools.Taint // of what came along; Text is the person's own all the same
+	Quote       string      // outside text
+	Attachments []Attachment
 	// Replaces is the message (Incoming.ID) that this is the new state of, text and
 	// attachments, because the person edited it: of an Added that came by an edit, the
 	// row of the message as first taken. 0: it is a message of its own.
 	Replaces int64
+}
+
+// Passed is a text in a person's message that is not their own words: forwarded, a card
+// in words, a choice made of what was read. Outside text.
+type Passed struct {
+	From string // who wrote a forwarded message, as the platform labels them; empty: not known
+	Text string
 }
 
 // Attachment is a file that came along, by reference.
@@ -121,8 +128,8 @@ type Added struct {
 type State struct {
 	// context
 	Facts     []Fact
-	Questions []string // open questions, oldest first
-	Recent    []Line   // what was said before this turn's message, oldest first, at most 30
+	Questions []Fact // open questions, oldest first
+	Recent    []Line // what was said before this turn's message, oldest first, at most 30
 	// what was committed of this turn
 	Calls []Call    // model answers, by Step
 	Plans []PlanRow // by Attempt
@@ -142,9 +149,10 @@ type Fact struct {
 // A Line is one message of the conversation.
 type Line struct {
 	Author        string
-	Bot           bool // we said it
+	Bot           bool   // we said it
+	To            string // of what we said: whom we answered; empty: nobody in particular
 	Text          string
-	ForwardedFrom string // as in Incoming
+	ForwardedFrom string // as in Passed.From
 	At            time.Time
 	Taint         tools.Taint
 	// Attachments came with it (or went out with it), so that a later turn can name

@@ -179,9 +179,14 @@ func (v *validation) permitted(field, name string, effect tools.Effect) {
 // decide asks the policy gate. What it would ask a person for is refused while
 // approvals do not exist.
 func (r *run) decide(name string, effect tools.Effect) tools.Decision {
+	return r.decideOn(name, effect, "")
+}
+
+// decideOn is decide of a tool with which the URL sends goes out.
+func (r *run) decideOn(name string, effect tools.Effect, sends string) tools.Decision {
 	d := r.gate.Decide(tools.Question{
 		Person: r.turn.Person.Name, Channel: r.turn.Place.Channel, Mode: r.turn.Session.Mode,
-		Tool: name, Effect: effect, Taint: r.taint,
+		Tool: name, Effect: effect, Taint: r.taint, Sends: sends, Words: r.ownWords(),
 	})
 	switch d.Verdict {
 	case tools.Allow:

@@ -83,17 +83,23 @@ type Sender struct {
 
 // A Message is what somebody wrote.
 type Message struct {
-	ID          MessageID
-	Text        string // as written, UTF-8; a command keeps its slash
-	ReplyTo     MessageID
-	Quote       string // text of the message replied to, where the platform tells it; outside text
-	Forwarded   bool   // written by somebody else; outside text
+	ID        MessageID
+	Text      string // as written, UTF-8; a command keeps its slash
+	ReplyTo   MessageID
+	Quote     string // text of the message replied to, where the platform tells it; outside text
+	Forwarded bool   // written by somebody else; outside text
+	// Enclosed: Text says what was sent that is neither text nor a file (a contact, a place, a
+	// poll), in words that its sender did not write; outside text.
+	Enclosed    bool
 	Origin      string // of a forwarded message: who wrote it, as the platform labels them; outside text
 	Mentioned   bool   // the bot was named, replied to or commanded by name
 	Elsewhere   bool   // it is a command for another bot by name
 	Mentions    []Mention
 	Attachments []Attachment
 }
+
+// Outside says that Text is outside text: not what its sender wrote.
+func (m *Message) Outside() bool { return m.Forwarded || m.Enclosed }
 
 // A Mention is somebody named in a message, the bot itself excepted.
 type Mention struct {

@@ -64,6 +64,7 @@ func (r *Router) tellAside(ctx context.Context, entry *Entry, acc *Accepted) {
 		return
 	}
 	notice := r.lines[entry.Event.Conversation.Channel].notice(entry.Event, entry.aside)
+	notice.Person, notice.Taint = entry.Person, entry.Taint // it names the files
 	key := sha256.Sum256(append([]byte("aside:"), entry.Key...))
 	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), key[:], entry.Event.Conversation, *notice); err != nil {
 		r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", entry.Event.Conversation.Channel, "error", err)

@@ -15,7 +15,7 @@ var numberPattern = regexp.MustCompile(`^[1-9][0-9]?$`)
 // ownText says that a message is what the person typed and nothing else, so that it
 // may be a command, a stop word or a choice. Whether there is a question it answers is
 // known in the transaction.
-func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Forwarded }
+func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Outside() }
 
 // isNumber says that a text may be the number of a choice.
 func isNumber(text string) bool { return numberPattern.MatchString(strings.TrimSpace(text)) }

@@ -198,7 +198,7 @@ func TestTypedLabel(t *testing.T) {
 		r.platform.Say("c1", "ada", " LEFT ")
 		r.platform.Say("c1", "ada", "right")
 		sent := r.await(6)
-		if got := strings.Join(texts(sent[1:]), "|"); got != "re: left|re: left|re: left or right?|re: Left|re: right" {
+		if got := strings.Join(texts(sent[1:]), "|"); got != "re: left|re:|re: left or right?|re: Left|re: right" {
 			t.Errorf("sent %q", got)
 		}
 		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) > 0 })

@@ -72,6 +72,7 @@ func (s *sorting) control(ctx context.Context, entry Entry, l *line, person *Per
 	}
 	entry.Class = ClassControl
 	var text string
+	var taint tools.Taint // of the words that the text repeats
 	var err error
 	switch name {
 	case "help":
@@ -81,9 +82,9 @@ func (s *sorting) control(ctx context.Context, entry Entry, l *line, person *Per
 	case "whoami":
 		text = s.whoami(person, entry)
 	case "status":
-		text, err = s.status(ctx, entry.Event.Conversation, person)
+		text, taint, err = s.status(ctx, entry.Event.Conversation, person)
 	case "plan":
-		text, err = s.plan(ctx, entry.Event.Conversation)
+		text, taint, err = s.plan(ctx, entry.Event.Conversation, person.Name)
 	case "why":
 		return s.why(ctx, entry, l, person, args)
 	case "cancel":
@@ -111,6 +112,7 @@ func (s *sorting) control(ctx context.Context, entry Entry, l *line, person *Per
 		return entry, err
 	}
 	entry.Reply = l.notice(entry.Event, text)
+	entry.Reply.Taint = taint
 	return entry, nil
 }
 
@@ -159,15 +161,15 @@ func (r *Router) whoami(person *Person, entry Entry) string {
 // SessionKey is the key of the session of a conversation.
 func SessionKey(c channels.Conversation) string { return c.Channel + ":" + string(c.ID) }
 
-func (r *Router) status(ctx context.Context, c channels.Conversation, person *Person) (string, error) {
+func (r *Router) status(ctx context.Context, c channels.Conversation, person *Person) (text string, taint tools.Taint, err error) {
 	key := SessionKey(c)
 	waiting, err := r.Ledger.Waiting(ctx, key)
 	if err != nil {
-		return "", fmt.Errorf("count waiting turns: %w", err)
+		return "", "", fmt.Errorf("count waiting turns: %w", err)
 	}
 	turn, err := r.Ledger.Current(ctx, key)
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return "", fmt.Errorf("read current turn: %w", err)
+		return "", "", fmt.Errorf("read current turn: %w", err)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Session %s, model %s.\n", key, r.Model)
@@ -175,8 +177,10 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *Pe
 	case turn == nil:
 		b.WriteString("Nothing was asked yet.")
 	case turn.State == "running":
+		taint = turn.repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d is running: %s", turn.ID, shorten(turn.Text, 100))
 	case turn.State == "queued":
+		taint = turn.repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d is queued: %s", turn.ID, shorten(turn.Text, 100))
 	default:
 		fmt.Fprintf(&b, "Idle. Turn %d ended: %s.", turn.ID, Ended(turn.State, turn.Outcome))
@@ -185,7 +189,7 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *Pe
 		}
 		e, err := r.Ledger.Explain(ctx, turn.ID)
 		if err != nil {
-			return "", fmt.Errorf("explain: %w", err)
+			return "", "", fmt.Errorf("explain: %w", err)
 		}
 		if fault := e.modelFault(); fault != "" {
 			fmt.Fprintf(&b, "\nThe language model failed: %s", escape(fault))
@@ -194,16 +198,16 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *Pe
 	if waiting > 0 {
 		fmt.Fprintf(&b, "\nWaiting: %d.", waiting)
 	}
-	return b.String(), nil
+	return b.String(), taint, nil
 }
 
-func (r *Router) plan(ctx context.Context, c channels.Conversation) (string, error) {
+func (r *Router) plan(ctx context.Context, c channels.Conversation, person string) (text string, taint tools.Taint, err error) {
 	turn, err := r.Ledger.Current(ctx, SessionKey(c))
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return "", fmt.Errorf("read current turn: %w", err)
+		return "", "", fmt.Errorf("read current turn: %w", err)
 	}
 	if turn == nil || len(turn.Plans) == 0 {
-		return "There is no plan yet.", nil
+		return "There is no plan yet.", "", nil
 	}
 	plan := turn.Plans[len(turn.Plans)-1]
 	var b strings.Builder
@@ -217,7 +221,7 @@ func (r *Router) plan(ctx context.Context, c channels.Conversation) (string, err
 			fmt.Fprintf(&b, " – %s", shorten(task.Review.Reason, 200))
 		}
 	}
-	return b.String(), nil
+	return b.String(), turn.repeated(person), nil
 }
 
 // shorten cuts text to n runes and says so.

@@ -13,7 +13,7 @@ import (
 // message's turn is known: in the transaction that commits it.
 func (s *sorting) edit(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
 	event := entry.Event
-	former, _, err := s.Ledger.Shown(ctx, event.Conversation, event.Message.ID)
+	former, _, err := s.Ledger.Shown(ctx, event.Conversation, event.Message.ID, entry.Person)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return entry, fmt.Errorf("read the edited message: %w", err)
 	}
@@ -53,7 +53,7 @@ func kept(known bool) string {
 // off: a note for later turns, which nobody answers.
 func (s *sorting) reaction(ctx context.Context, entry Entry) (Entry, error) {
 	event := entry.Event
-	text, taint, err := s.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID)
+	text, taint, err := s.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID, entry.Person)
 	switch {
 	case errors.Is(err, ErrNotFound) && event.Conversation.Kind == channels.Direct:
 		text = ""

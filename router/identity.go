@@ -83,6 +83,8 @@ func taintOf(m channels.Message) tools.Taint {
 	switch {
 	case m.Forwarded:
 		return "forwarded"
+	case m.Enclosed:
+		return "enclosed"
 	case len(m.Attachments) > 0:
 		return "file"
 	case m.Quote != "":
@@ -154,6 +156,9 @@ func readableID(id string) bool {
 // a whole message unreadable.
 func clean(event *channels.Event) {
 	m := &event.Message
+	if m.Enclosed {
+		m.Text = strings.Join(strings.Fields(m.Text), " ")
+	}
 	labels := []*string{
 		&event.Sender.ID, &event.Sender.Label, &event.Sender.Team, &event.Conversation.Title,
 		&event.Conversation.Place, &m.Quote, &m.Origin, (*string)(&m.ReplyTo), (*string)(&event.Action.MessageID),

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
 )
 
@@ -34,7 +35,7 @@ func (s *sender) tellGone(ctx context.Context, d *Delivery) {
 			continue
 		}
 		err = s.insist(ctx, "tell an admin", func(ctx context.Context) error {
-			_, err := r.Ledger.Notify(ctx, noticeKey("gone", d.ID, chat), chat, to.alert(chat, goneText(conv)))
+			_, err := r.Ledger.Notify(ctx, noticeKey("gone", d.ID, chat), chat, to.alert(chat, goneText(conv), "label"))
 			return err
 		})
 		to.committed(chat)
@@ -56,7 +57,7 @@ func (s *sender) tellDead(ctx context.Context, d *Delivery, outcome string) {
 	}
 	l, conv := s.line, d.Conversation
 	err := s.insist(ctx, "tell of a part that was given up", func(ctx context.Context) error {
-		_, err := l.router.Ledger.Notify(ctx, noticeKey("dead", d.MessageID, conv), conv, l.alert(conv, deadText(d, outcome)))
+		_, err := l.router.Ledger.Notify(ctx, noticeKey("dead", d.MessageID, conv), conv, l.alert(conv, deadText(d, outcome), "file"))
 		return err
 	})
 	l.committed(conv)
@@ -111,10 +112,10 @@ func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (ch
 	return chats, err == nil && isAdmin(r.Roster.Named(turn.Person)), err
 }
 
-// alert is a notice of ours.
-func (l *line) alert(conv channels.Conversation, text string) Reply {
+// alert is a notice of ours, which names something that others called so.
+func (l *line) alert(conv channels.Conversation, text string, taint tools.Taint) Reply {
 	reply := l.reply(conv, text)
-	reply.Notice = true
+	reply.Notice, reply.Taint = true, taint
 	return reply
 }
 

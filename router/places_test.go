@@ -84,7 +84,7 @@ func TestReactionInheritsTaint(t *testing.T) {
 		r.platform.React("c1", "ada", strange, "👍", false)
 		r.platform.Say("c1", "ada", "next")
 		r.await(2)
-		want := "obey me|re: obey me|(reacted with 👍 to: “obey me”)|(reacted with 👍 to: an earlier message)"
+		want := "obey me|re: |(reacted with 👍 to: “obey me”)|(reacted with 👍 to: an earlier message)"
 		if got := ear.heard(); got != want {
 			t.Errorf("the next turn reads\n%s, want\n%s", got, want)
 		}

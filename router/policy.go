@@ -58,6 +58,12 @@ func (p *Policy) Decide(q tools.Question) tools.Decision {
 			Verdict: tools.Ask, Rule: "taint.outside",
 			Reason: fmt.Sprintf("%s would act outside after reading text from elsewhere (%s); a person must approve it", q.Tool, q.Taint),
 		}
+	case q.Taint != tools.Clean && q.Sends != "" && !tools.Wrote(q.Words, q.Sends):
+		return tools.Decision{
+			Verdict: tools.Ask, Rule: "taint.url",
+			Reason: fmt.Sprintf("after reading text from elsewhere (%s), %s takes only an address that stands in the person's own words of this turn, "+
+				"because an address can carry away what was read; they can write it out in full", q.Taint, q.Tool),
+		}
 	}
 	return tools.Decision{Verdict: tools.Allow, Rule: "role." + person.Role, Reason: fmt.Sprintf("%s is %s", q.Person, person.Role)}
 }

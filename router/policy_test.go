@@ -26,6 +26,7 @@ func rosterOf(t *testing.T, people ...Person) *Roster {
 }
 
 // promise: P4.no-entry-no-service
+// promise: P5.reading-leaks-nothing
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	roster := rosterOf(t,
@@ -62,6 +63,12 @@ func TestPolicy(t *testing.T) {
 		{"ask mode runs nothing", tools.Question{Person: "ada", Channel: "console", Mode: ModeAsk, Tool: "exec", Effect: tools.EffectWrite}, tools.Refuse, "session.mode"},
 		{"no mode is ask", tools.Question{Person: "ada", Channel: "console", Tool: "workspace.write", Effect: tools.EffectWrite}, tools.Refuse, "session.mode"},
 		{"tainted and outside", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "send", Effect: tools.EffectOutside, Taint: "web"}, tools.Ask, "taint.outside"},
+		{"clean and any address", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "send", Effect: tools.EffectRead, Sends: "http://a.test/?q=1"}, tools.Allow, "role.user"},
+		{"tainted and the person's address", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "send", Effect: tools.EffectRead, Taint: "web", Sends: "http://a.test/?q=1", Words: "read\nhttp://a.test?q=1#x http://A.test/?q=1."}, tools.Allow, "role.user"},
+		{"tainted and another address", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "send", Effect: tools.EffectRead, Taint: "web", Sends: "http://a.test/?q=secret", Words: "http://a.test/?q=1"}, tools.Ask, "taint.url"},
+		{"tainted and nothing written", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "send", Effect: tools.EffectRead, Taint: "web", Sends: "http://a.test/"}, tools.Ask, "taint.url"},
+		{"tainted, another address, ask mode", tools.Question{Person: "bob", Channel: "console", Mode: ModeAsk, Tool: "send", Effect: tools.EffectRead, Taint: "web", Sends: "http://a.test/"}, tools.Ask, "taint.url"},
+		{"clean and any address, ask mode", tools.Question{Person: "bob", Channel: "console", Mode: ModeAsk, Tool: "send", Effect: tools.EffectRead, Sends: "http://a.test/"}, tools.Allow, "role.user"},
 		{"tainted and inside", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "workspace.write", Effect: tools.EffectWrite, Taint: "web"}, tools.Allow, "role.user"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

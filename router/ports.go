@@ -201,6 +201,7 @@ type Reply struct {
 	Notice bool
 	Final  bool
 	Taint  tools.Taint
+	Person string // whom it answers; empty: nobody in particular. Accept fills it in
 	// Read: the channel's clients read for themselves, so that the deliveries are
 	// sent when committed.
 	Read    bool

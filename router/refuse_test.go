@@ -137,7 +137,7 @@ func (b blind) TurnOf(context.Context, channels.Conversation, channels.MessageID
 	return 0, b.fails
 }
 
-func (b blind) Shown(context.Context, channels.Conversation, channels.MessageID) (string, tools.Taint, error) {
+func (b blind) Shown(context.Context, channels.Conversation, channels.MessageID, string) (string, tools.Taint, error) {
 	return "", "", b.fails
 }
 

@@ -45,7 +45,7 @@ func (l *line) said(ctx context.Context, data *TurnData, say agent.Say) Reply {
 	}
 	reply := Reply{
 		Text: text, Parts: l.parts(doc, features), Read: l.reader != nil,
-		Notice: say.Notice, Final: say.Final, Taint: say.Taint, ReplyTo: l.replyTo(conv, data.ReplyTo),
+		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.replyTo(conv, data.ReplyTo),
 	}
 	if len(say.Choices) > 0 {
 		reply.offer(say.Choices, data.Turn.Person.Name, features.Buttons)

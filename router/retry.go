@@ -75,7 +75,7 @@ func (s *sorting) retry(entry Entry, line *line, person *Person, args string) En
 // lost says that a retry has nothing to do again.
 func (d *TurnData) lost() bool {
 	m := &d.Turn.Message
-	return d.Retry && blank(m.Text) && blank(m.Quote) && len(m.Attachments) == 0
+	return d.Retry && blank(m.Text) && blank(m.Quote) && len(m.Passed)+len(m.Attachments) == 0
 }
 
 // lostEnd ends a retry whose message was taken back, or is kept no more.

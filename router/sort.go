@@ -235,6 +235,7 @@ func (l *line) noticed(entry Entry, text string) Entry {
 	entry.Class, entry.aside = ClassNotice, ""
 	if text != "" {
 		entry.Reply = l.notice(entry.Event, text)
+		entry.Reply.Taint = entry.Taint // it may name the files
 	}
 	return entry
 }

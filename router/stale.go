@@ -110,7 +110,11 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 			return false, nil // the agent knows what to say of that
 		}
 		m := &j.data.Turn.Message
-		backlog[0].Text, backlog[0].Files, backlog[0].Taint = m.Text, len(m.Attachments), m.Taint
+		text := m.Text
+		for _, passed := range m.Passed {
+			text += " " + passed.Text
+		}
+		backlog[0].Text, backlog[0].Files, backlog[0].Taint = text, len(m.Attachments), m.Taint
 		j.merge = []int64{}
 		for _, w := range backlog[1:] {
 			j.merge = append(j.merge, w.Turn)

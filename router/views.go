@@ -27,9 +27,9 @@ type Views interface {
 	// Deliveries lists the newest first. State filters; empty: all.
 	Deliveries(ctx context.Context, state string, limit int) ([]DeliveryView, error)
 	// Shown is the text of the message, in or out, that the platform knows by that ID
-	// in a conversation, and that message's own taint. ErrNotFound; so is what a
-	// stranger wrote.
-	Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID) (string, tools.Taint, error)
+	// in a conversation, and its taint for person, to whom the words of others and what
+	// was answered to others are tools.Others. ErrNotFound; so is what a stranger wrote.
+	Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID, person string) (string, tools.Taint, error)
 	// Rejected lists what could not be read, the newest first.
 	Rejected(ctx context.Context, limit int) ([]RejectedView, error)
 }
@@ -42,6 +42,7 @@ type TurnView struct {
 	State      string     `json:"state"`
 	Outcome    string     `json:"outcome"`
 	Text       string     `json:"text"`
+	Taint      string     `json:"taint,omitempty"` // of its message
 	CreatedAt  time.Time  `json:"created_at"`
 	StartedAt  *time.Time `json:"started_at"`
 	FinishedAt *time.Time `json:"finished_at"`

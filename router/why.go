@@ -35,13 +35,14 @@ func (r *Router) why(ctx context.Context, entry Entry, l *line, person *Person, 
 		return entry, fmt.Errorf("explain: %w", err)
 	default:
 		entry.Reply = l.notice(entry.Event, e.brief(mayMend(conv, person)))
-		entry.Reply.Taint = e.taint() // of the words it repeats
+		entry.Reply.Taint = e.taint(entry.Person)
 	}
 	return entry, nil
 }
 
-// taint is what the turn read of others.
-func (e *Explanation) taint() (t tools.Taint) {
+// taint is that of the words which /why repeats to person.
+func (e *Explanation) taint(person string) tools.Taint {
+	t := e.repeated(person)
 	for i := range e.Asked {
 		t = t.Join(tools.Taint(e.Asked[i].Taint))
 	}
@@ -49,6 +50,20 @@ func (e *Explanation) taint() (t tools.Taint) {
 		for j := range e.Attempts[i].Steps {
 			t = t.Join(tools.Taint(e.Attempts[i].Steps[j].Taint))
 		}
+	}
+	return t
+}
+
+// repeated is the taint of a turn's words where they are repeated to person.
+func (v *TurnView) repeated(person string) tools.Taint {
+	t := tools.Taint(v.Taint)
+	for i := range v.Plans {
+		for j := range v.Plans[i].Tasks {
+			t = t.Join(tools.Taint(v.Plans[i].Tasks[j].Taint))
+		}
+	}
+	if v.Person != person {
+		t = t.Join(tools.Others)
 	}
 	return t
 }
@@ -99,6 +114,11 @@ func (e *Explanation) brief(full bool) string {
 	}
 	for i := range e.Attempts {
 		a := &e.Attempts[i]
+		for j := range a.Calls {
+			if why := a.Calls[j].Refused; why != "" {
+				fmt.Fprintf(&b, "\n\nA plan was refused: %s", escape(shorten(why, 200)))
+			}
+		}
 		if a.Goal == "" {
 			without := "none that was valid"
 			if n := len(a.Calls); n > 0 && a.Calls[n-1].Error != "" {

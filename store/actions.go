@@ -98,7 +98,8 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conv
 	}
 	chosen, l := *e, letter{class: string(router.ClassTurn)}
 	chosen.Event.Message.Text = row.Text
-	chosen.Taint = e.Taint.Join(row.Taint)
+	// A choice has the taint of the question: then its words are not the person's own.
+	chosen.Event.Message.Enclosed, chosen.Taint = row.Taint != tools.Clean, row.Taint.Join(e.Taint)
 	if typed {
 		l.typed = clean(e.Event.Message.Text)
 	}

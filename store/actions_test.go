@@ -89,7 +89,7 @@ func TestButtonAnswersOnce(t *testing.T) {
 			t.Errorf("told twice: %+v", again)
 		}
 		m := h.load(a.Claimed.TurnRef).Turn.Message
-		if m.Text != "black" || m.Taint != "web" || m.Author != "marco" {
+		if len(m.Passed) != 1 || m.Passed[0].Text != "black" || m.Taint != "web" || m.Author != "marco" {
 			t.Errorf("%+v", m)
 		}
 		for i, code := range []string{"tea2", "tea1"} {
@@ -145,7 +145,7 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 			t.Errorf("%+v, %v", v, err)
 		}
 		// What was typed is what the platform shows, and what an edit is compared with.
-		if text, _, err := h.r.Shown(h.ctx, channels.Conversation{Channel: "tg", ID: "c"}, "m4"); err != nil || text != " 2 " {
+		if text, _, err := h.r.Shown(h.ctx, channels.Conversation{Channel: "tg", ID: "c"}, "m4", "marco"); err != nil || text != " 2 " {
 			t.Errorf("%q, %v", text, err)
 		}
 		if a := h.one(edited("c", "4", "e4", " 2 ", "steer")); a.Edited != router.EditSame {

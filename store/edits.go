@@ -24,7 +24,7 @@ const (
 		WHERE m.conversation_id = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> '' ORDER BY m.id DESC`
 	storedFiles = `SELECT platform_id, kind, name, type, size FROM attachments WHERE message_id = ? ORDER BY position`
 	replaceText = `
-		UPDATE messages SET text = ?, said = NULL, quote = ?, forwarded = ?, forwarded_from = ?,
+		UPDATE messages SET text = ?, said = NULL, quote = ?, outside = ?, forwarded_from = ?,
 			taint = ?, attachments = ? WHERE id = ?`
 	deleteFiles   = `DELETE FROM attachments WHERE message_id = ?`
 	forgetText    = `UPDATE messages SET text = '', said = NULL, quote = '', forwarded_from = '', attachments = 0 WHERE id = ?`
@@ -142,7 +142,7 @@ func (t *tx) same(was *shown, m *channels.Message) (bool, error) {
 // replace gives a message that waits its new state.
 func (t *tx) replace(e *router.Entry, id, session int64) error {
 	m := &e.Event.Message
-	_, err := t.exec(replaceText, clean(m.Text), clean(m.Quote), m.Forwarded, clean(m.Origin), clean(string(e.Taint)), len(m.Attachments), id)
+	_, err := t.exec(replaceText, clean(m.Text), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)), len(m.Attachments), id)
 	if err == nil && e.Retry == nil {
 		_, err = t.exec(forgetRetry, id) // it says something of its own now
 	}

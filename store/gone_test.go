@@ -134,11 +134,11 @@ func TestNotifyTellsOnce(t *testing.T) {
 		if h.gone(hold, "a") {
 			t.Error("our own message opened the conversation")
 		}
-		if got, _, err := h.r.Shown(h.ctx, conv, "p9"); err != nil || got != "c is closed" {
+		if got, _, err := h.r.Shown(h.ctx, conv, "p9", "marco"); err != nil || got != "c is closed" {
 			t.Errorf("%q, %v", got, err)
 		}
 		for _, id := range []channels.MessageID{"", "p10"} {
-			if _, _, err := h.r.Shown(h.ctx, conv, id); !errors.Is(err, router.ErrNotFound) {
+			if _, _, err := h.r.Shown(h.ctx, conv, id, "marco"); !errors.Is(err, router.ErrNotFound) {
 				t.Errorf("%q: %v", id, err)
 			}
 		}

@@ -288,7 +288,9 @@ func (t *tx) answer(e *router.Entry, a *router.Accepted, conversation int64, cla
 	newest = a.MessageID
 	events := []event{{Kind: "message", Message: a.MessageID}}
 	if reply != nil {
-		if newest, err = t.outgoing(conversation, a.SessionID, 0, reply, nil); err != nil {
+		to := *reply
+		to.Person = e.Person
+		if newest, err = t.outgoing(conversation, a.SessionID, 0, &to, nil); err != nil {
 			return 0, err
 		}
 		events = append(events, event{Kind: "message", Message: newest})

@@ -33,7 +33,7 @@ type (
 		ReplyTo      string          `json:"reply_to"`
 		Text         string          `json:"text"`
 		Quote        string          `json:"quote"`
-		Forwarded    bool            `json:"forwarded"`
+		Outside      bool            `json:"outside"`
 		From         string          `json:"forwarded_from"`
 		Taint        string          `json:"taint"`
 		HappenedAt   int64           `json:"happened_at"`
@@ -60,6 +60,7 @@ type (
 	}
 	replyArg struct {
 		Class    string    `json:"class"`
+		Person   string    `json:"person"`
 		Author   string    `json:"author"`
 		ReplyTo  string    `json:"reply_to"`
 		Text     string    `json:"text"`
@@ -153,9 +154,14 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 		Channel: c.Channel, Conversation: string(c.ID), Kind: string(c.Kind), Place: c.Place, Title: c.Title,
 		Person: clean(e.Person), Identity: clean(e.Identity), Rule: clean(e.Rule), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
 		PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)), Text: clean(m.Text), Quote: clean(m.Quote),
-		Forwarded: m.Forwarded, From: clean(m.Origin), Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), AskedAt: micros(e.Asked), Attachments: []attachmentArg{},
+		Outside: m.Outside(), From: clean(m.Origin), Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), AskedAt: micros(e.Asked), Attachments: []attachmentArg{},
 		Reject: clean(e.Reject), Raw: e.Event.Raw, Reply: replyArgOf(e.Reply, nil), Busy: replyArgOf(e.Busy, nil), Dropped: replyArgOf(e.Dropped, nil),
 		QueueLimit: e.QueueLimit, AnyPerson: e.AnyPerson, ActionText: e.ActionText, MayClaim: e.MayClaim,
+	}
+	for _, reply := range []*replyArg{arg.Reply, arg.Busy, arg.Dropped} {
+		if reply != nil {
+			reply.Person = arg.Person
+		}
 	}
 	if e.Class == router.ClassControl {
 		arg.Effect = string(e.Effect)
@@ -175,7 +181,7 @@ func replyArgOf(r *router.Reply, say *agent.Say) *replyArg {
 		return nil
 	}
 	arg := &replyArg{
-		Class: "reply", Author: botAuthor, ReplyTo: clean(string(r.ReplyTo)), Text: clean(r.Text), Taint: clean(string(r.Taint)),
+		Class: "reply", Person: clean(r.Person), Author: botAuthor, ReplyTo: clean(string(r.ReplyTo)), Text: clean(r.Text), Taint: clean(string(r.Taint)),
 		Notice: r.Notice, Final: r.Final, Read: r.Read, Position: -1, Parts: make([]partArg, len(r.Parts)),
 	}
 	for i, p := range r.Parts {

@@ -71,7 +71,7 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 			in + "c.conversation = 'new' AND m.text = 'under the former ID'":                                                  1,
 			in + "c.conversation = 's2' AND m.class = 'stranger' AND m.rule = 'people.unknown' AND m.text LIKE 'a new%place'": 1,
 			in + `c.conversation = 'g' AND c.kind = 'group' AND c.title = 'Group' AND m.class = 'overheard' AND m.author = 'Marco P.' AND m.identity = 'tg:9'
-				AND m.platform_id = 'mheard' AND m.reply_to = 'm0' AND m.quote = 'said before' AND m.forwarded = TRUE AND m.forwarded_from = 'Mallory'
+				AND m.platform_id = 'mheard' AND m.reply_to = 'm0' AND m.quote = 'said before' AND m.outside = TRUE AND m.forwarded_from = 'Mallory'
 				AND m.taint = 'group' AND m.attachments = 2 AND m.happened_at = 1700000000000000 AND m.session_id IS NULL AND m.turn_id IS NULL`: 1,
 			"SELECT count(*) FROM attachments a JOIN messages m ON m.id = a.message_id WHERE m.text = 'not for the bot' AND a.session_id IS NULL AND a.taint = 'group'": 2,
 			"SELECT count(*) FROM attachments WHERE position = 0 AND platform_id = 'f1' AND kind = 'photo' AND name = 'a.png' AND type = 'image/png' AND size = 7":      1,

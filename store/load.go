@@ -22,7 +22,7 @@ const (
 			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
 			coalesce(p.role, ''), coalesce(p.timezone, ''),
 			c.channel, c.conversation, c.kind, c.place, c.title,
-			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
+			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.outside, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
 			m.attachments, coalesce(t.draft_id, 0),
 			(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 			(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
@@ -38,7 +38,7 @@ const (
 	// or was noted since; newest first. Pairs, so that PostgreSQL goes back in the
 	// session's own index, and not through what all others said since.
 	loadRecent = `
-		SELECT id, author, direction, class, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
+		SELECT id, author, person, direction, class, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
 		WHERE (session_id, id) > (?, ?) AND (session_id, id) <= (?, 9223372036854775807) AND (id < ? AND (turn_id IS NULL OR turn_id > ?) OR direction = 'out' AND turn_id > ? AND turn_id < ?
 			OR turn_id IS NULL AND class IN ('note', 'revision'))
 		ORDER BY session_id DESC, id DESC LIMIT 30`
@@ -100,6 +100,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 		started, happened, created                                         int64
 		calls, resetMessage, resetTurn, attachments, plans, says, memories int64
 		draft, merged, retryOf, asked, away                                int64
+		own                                                                incomingRow // the turn's message, in part
 	)
 	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
 	found, err := t.row(loadTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
@@ -107,7 +108,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
-		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &m.ForwardedFrom, &d.ReplyTo, &m.Replaces,
+		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &own.Outside, &own.From, &d.ReplyTo, &m.Replaces,
 		&attachments, &draft, &merged, &plans, &says, &memories)
 	if err != nil {
 		return nil, err
@@ -121,6 +122,7 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 	}
 	turn.StartedAt, d.Asked, d.Away = instant(started+away), instant(asked), time.Duration(away)*time.Microsecond
 	m.At = saidAt(happened, created)
+	own.passOn(m)
 	if attachments > 0 {
 		files, err := t.attachments(m.ID)
 		if err != nil {
@@ -181,12 +183,12 @@ func saidAt(happened, created int64) time.Time {
 // recent reads what was said before a turn's message, oldest first.
 func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []agent.Line, err error) {
 	var lines []struct {
-		ID                                    int64
-		Author, Direction, Class, Text, Taint string
-		From                                  string `db:"forwarded_from"`
-		Count                                 int
-		HappenedAt                            int64 `db:"happened_at"`
-		CreatedAt                             int64 `db:"created_at"`
+		ID                                            int64
+		Author, Person, Direction, Class, Text, Taint string
+		From                                          string `db:"forwarded_from"`
+		Count                                         int
+		HappenedAt                                    int64 `db:"happened_at"`
+		CreatedAt                                     int64 `db:"created_at"`
 	}
 	err = t.all(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Session.ID, turn.Message.ID, resetTurn, resetTurn, turn.ID)
 	if err != nil {
@@ -211,10 +213,14 @@ func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []a
 		if l.Class == "revision" {
 			l.Text = revised + l.Text
 		}
-		recent = append(recent, agent.Line{
+		line := agent.Line{
 			Author: l.Author, Bot: l.Direction == "out", Text: l.Text, ForwardedFrom: l.From, At: saidAt(l.HappenedAt, l.CreatedAt), Taint: tools.Taint(l.Taint),
 			Attachments: files[l.ID],
-		})
+		}
+		if line.Bot {
+			line.To = l.Person
+		}
+		recent = append(recent, line)
 	}
 	return recent, nil
 }
@@ -230,7 +236,7 @@ func (t *tx) recall(d *router.TurnData) error {
 	}
 	for _, m := range memories {
 		if m.Kind == "question" {
-			d.State.Questions = append(d.State.Questions, m.Text)
+			d.State.Questions = append(d.State.Questions, agent.Fact{Text: m.Text, Taint: tools.Taint(m.Taint)})
 		} else {
 			d.State.Facts = append(d.State.Facts, agent.Fact{Text: m.Text, Taint: tools.Taint(m.Taint)})
 		}

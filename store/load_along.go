@@ -43,7 +43,7 @@ func (a *alongArg) query(query string, _ ...any) (rows, error) {
 		return &alongRows{list: [][]json.RawMessage{a.Turn}}, nil
 	case loadRecent:
 		return &alongRows{list: a.Recent, columns: []string{
-			"id", "author", "direction", "class", "text", "forwarded_from", "taint", "count", "happened_at", "created_at",
+			"id", "author", "person", "direction", "class", "text", "forwarded_from", "taint", "count", "happened_at", "created_at",
 		}}, nil
 	case loadMemories:
 		return &alongRows{list: a.Memories, columns: []string{"kind", "text", "taint"}}, nil

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 )
 
 const (
-	columnsIncoming = `m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.forwarded_from, m.platform_id,
+	columnsIncoming = `m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.outside, m.forwarded_from, m.platform_id,
 			coalesce(m.replaces, 0) AS replaces, m.attachments AS count`
 	// loadMerged: merged_from is -1 where a message was collected before the turn
 	// began.
@@ -30,6 +29,7 @@ type incomingRow struct {
 	MergedFrom          int `db:"merged_from"`
 	ID                  int64
 	Text, Author, Quote string
+	Outside             bool   // the text is not the person's own
 	From                string `db:"forwarded_from"`
 	HappenedAt          int64  `db:"happened_at"`
 	CreatedAt           int64  `db:"created_at"`
@@ -41,9 +41,18 @@ type incomingRow struct {
 }
 
 func (r *incomingRow) incoming() agent.Incoming {
-	return agent.Incoming{
-		ID: r.ID, Text: r.Text, Author: r.Author, At: saidAt(r.HappenedAt, r.CreatedAt), Taint: r.Taint, Quote: r.Quote, ForwardedFrom: r.From,
+	m := agent.Incoming{
+		ID: r.ID, Text: r.Text, Author: r.Author, At: saidAt(r.HappenedAt, r.CreatedAt), Taint: r.Taint, Quote: r.Quote,
 		Attachments: r.attachments, Replaces: r.Replaces,
+	}
+	r.passOn(&m)
+	return m
+}
+
+// passOn sets a text apart that is not the person's own.
+func (r *incomingRow) passOn(m *agent.Incoming) {
+	if r.Outside && m.Text != "" {
+		m.Text, m.Passed = "", []agent.Passed{{From: r.From, Text: m.Text}}
 	}
 }
 
@@ -105,25 +114,21 @@ func (t *tx) merge(d *router.TurnData) error {
 		}
 		collected = append(collected, *r)
 	}
-	join(d, collected)
+	for i := range collected {
+		join(d, collected[i].incoming(), collected[i].PlatformID)
+	}
 	return nil
 }
 
-// join adds messages to a turn's own, so that they are one.
-func join(d *router.TurnData, rows []incomingRow) {
+// join adds a message to a turn's own, so that they are one.
+func join(d *router.TurnData, more agent.Incoming, id channels.MessageID) {
 	m := &d.Turn.Message
-	texts, quotes, from := []string{m.Text}, []string{m.Quote}, []string{m.ForwardedFrom}
-	for i := range rows {
-		r := &rows[i]
-		texts, quotes, from = append(texts, r.Text), append(quotes, r.Quote), append(from, r.From)
-		m.Attachments = append(m.Attachments, r.attachments...)
-		m.Taint = m.Taint.Join(r.Taint)
-		if r.PlatformID != "" {
-			d.ReplyTo = r.PlatformID // the latest: the answer is to all of them
-		}
+	m.Text, m.Quote = paragraphs([]string{m.Text, more.Text}), paragraphs([]string{m.Quote, more.Quote})
+	m.Passed, m.Attachments = append(m.Passed, more.Passed...), append(m.Attachments, more.Attachments...)
+	m.Taint = m.Taint.Join(more.Taint)
+	if id != "" {
+		d.ReplyTo = id // the latest: the answer is to all of them
 	}
-	m.Text, m.Quote = paragraphs(texts), paragraphs(quotes)
-	m.ForwardedFrom = strings.Join(slices.Compact(slices.DeleteFunc(from, func(s string) bool { return s == "" })), ", ")
 }
 
 // paragraphs joins texts by blank lines.

@@ -14,7 +14,7 @@ import (
 const (
 	incomingColumns = `
 		INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, identity, rule, platform_id,
-			reply_to, text, said, replaces, quote, forwarded, forwarded_from, taint, attachments, happened_at, created_at) `
+			reply_to, text, said, replaces, quote, outside, forwarded_from, taint, attachments, happened_at, created_at) `
 	insertIncoming = incomingColumns + `VALUES (?, ?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	// insertUntaken stores nothing when the message is there already, because an
 	// edit was told before the message itself.
@@ -26,9 +26,9 @@ const (
 		INSERT INTO attachments (message_id, session_id, position, platform_id, kind, name, type, size, taint, created_at, used_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertOutgoing = `
-		INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, author, reply_to, text, taint, notice, final,
+		INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, person, author, reply_to, text, taint, notice, final,
 			attempt, position, choices, said, created_at)
-		VALUES (?, ?, ?, 'out', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+		VALUES (?, ?, ?, 'out', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	nextSeqs       = `UPDATE conversations SET next_seq = next_seq + ? WHERE id = ? RETURNING next_seq, channel`
 	insertDelivery = `
 		INSERT INTO deliveries (message_id, conversation_id, channel, seq, part, last, text, rich, extra, reply_to, nonce,
@@ -73,7 +73,7 @@ func (t *tx) store(query string, e *router.Entry, l letter, conversation, sessio
 	m, author := &e.Event.Message, cmp.Or(e.Person, e.Event.Sender.Label)
 	stored, err = t.row(query, append([]any{
 		conversation, orNull(session), l.class, clean(e.Origin), clean(e.Person), clean(author), clean(e.Identity), clean(e.Rule), clean(string(m.ID)),
-		clean(string(m.ReplyTo)), clean(m.Text), l.typed, orNull(l.replaces), clean(m.Quote), m.Forwarded, clean(m.Origin), clean(string(e.Taint)),
+		clean(string(m.ReplyTo)), clean(m.Text), l.typed, orNull(l.replaces), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)),
 		len(m.Attachments), micros(e.Event.At), t.now,
 	}, more...), &id)
 	if err != nil || !stored {
@@ -105,7 +105,7 @@ func (t *tx) outgoing(conversation, session, turn int64, r *router.Reply, say *a
 			said = clean(say.Text)
 		}
 	}
-	id, err = t.insert(insertOutgoing, conversation, session, orNull(turn), class, botAuthor, clean(string(r.ReplyTo)), clean(r.Text),
+	id, err = t.insert(insertOutgoing, conversation, session, orNull(turn), class, clean(r.Person), botAuthor, clean(string(r.ReplyTo)), clean(r.Text),
 		clean(string(r.Taint)), r.Notice, r.Final, attempt, position, choices, said, t.now)
 	if err == nil {
 		err = t.propose(session, turn, id, r.Actions)

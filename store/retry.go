@@ -207,11 +207,10 @@ func (t *tx) again(d *router.TurnData, first int64) error {
 	collected, replyTo := d.Turn.Message, d.ReplyTo
 	d.Turn.Message = rows[0].incoming()
 	d.ReplyTo = rows[0].PlatformID
-	join(d, rows[1:])
-	join(d, []incomingRow{{
-		Text: collected.Text, Quote: collected.Quote, From: collected.ForwardedFrom, Taint: collected.Taint,
-		PlatformID: replyTo, attachments: collected.Attachments,
-	}})
+	for i := range rows[1:] {
+		join(d, rows[1+i].incoming(), rows[1+i].PlatformID)
+	}
+	join(d, collected, replyTo)
 	return nil
 }
 

@@ -13,7 +13,7 @@ import (
 
 const (
 	turnColumns = `
-		SELECT t.id, s.key, t.person, t.state, t.outcome, m.text, t.created_at, t.started_at, t.finished_at,
+		SELECT t.id, s.key, t.person, t.state, t.outcome, m.text, m.taint, t.created_at, t.started_at, t.finished_at,
 			t.calls, t.tokens_in, t.tokens_out, t.cost, coalesce(t.merged_into, 0) AS merged_into, coalesce(t.retry_of, 0) AS retry_of
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN messages m ON m.id = t.message_id `
 	listTurns   = turnColumns + `WHERE (? = '' OR t.state = ?) ORDER BY t.id DESC LIMIT ?`
@@ -42,34 +42,34 @@ const (
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id
 		WHERE (? = '' OR d.state = ?) ORDER BY d.id DESC LIMIT ?`
 	shownIncoming = `
-		SELECT coalesce(m.said, m.text), m.taint FROM conversations c JOIN messages m ON m.conversation_id = c.id
+		SELECT coalesce(m.said, m.text), m.taint, m.person FROM conversations c JOIN messages m ON m.conversation_id = c.id
 		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
 		AND m.class NOT IN ('stranger', 'overheard') ORDER BY m.id DESC LIMIT 1`
 	// shownOutgoing looks at the latest parts alone: nobody means those long before.
 	shownOutgoing = `
-		SELECT d.text, m.taint FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT d.text, m.taint, m.person FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
 		JOIN messages m ON m.id = d.message_id
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
 	listRejected = `SELECT id, channel, reason, raw, created_at FROM rejected ORDER BY id DESC LIMIT ?`
 )
 
 type turnRow struct {
-	ID                                int64
-	Key, Person, State, Outcome, Text string
-	CreatedAt                         int64  `db:"created_at"`
-	StartedAt                         *int64 `db:"started_at"`
-	FinishedAt                        *int64 `db:"finished_at"`
-	Calls                             int
-	TokensIn                          int64 `db:"tokens_in"`
-	TokensOut                         int64 `db:"tokens_out"`
-	Cost                              float64
-	MergedInto                        int64 `db:"merged_into"`
-	RetryOf                           int64 `db:"retry_of"`
+	ID                                       int64
+	Key, Person, State, Outcome, Text, Taint string
+	CreatedAt                                int64  `db:"created_at"`
+	StartedAt                                *int64 `db:"started_at"`
+	FinishedAt                               *int64 `db:"finished_at"`
+	Calls                                    int
+	TokensIn                                 int64 `db:"tokens_in"`
+	TokensOut                                int64 `db:"tokens_out"`
+	Cost                                     float64
+	MergedInto                               int64 `db:"merged_into"`
+	RetryOf                                  int64 `db:"retry_of"`
 }
 
 func (r *turnRow) view() router.TurnView {
 	return router.TurnView{
-		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text,
+		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text, Taint: r.Taint,
 		CreatedAt: instant(r.CreatedAt), StartedAt: instantPtr(r.StartedAt), FinishedAt: instantPtr(r.FinishedAt),
 		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: shownCost(r.Cost),
 		MergedInto: r.MergedInto, RetryOf: r.RetryOf,
@@ -259,10 +259,14 @@ func (r *Router) Deliveries(ctx context.Context, state string, limit int) (views
 
 // Shown implements router.Views. Of what we said, it knows the latest thousand
 // parts.
-func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID) (text string, taint tools.Taint, err error) {
+func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID, person string) (text string, taint tools.Taint, err error) {
 	err = r.db.read(ctx, "find message", func(t *tx) error {
 		for _, query := range []string{shownIncoming, shownOutgoing} {
-			found, err := t.row(query, []any{clean(conv.Channel), clean(string(conv.ID)), clean(string(id))}, &text, &taint)
+			var of string
+			found, err := t.row(query, []any{clean(conv.Channel), clean(string(conv.ID)), clean(string(id))}, &text, &taint, &of)
+			if found && of != "" && of != clean(person) {
+				taint = taint.Join(tools.Others)
+			}
 			if err != nil || found {
 				return err
 			}

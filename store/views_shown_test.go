@@ -13,6 +13,7 @@ import (
 )
 
 // promise: P5.taint-inherits
+// promise: P5.others-words
 func TestShownComesWithItsTaint(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -25,8 +26,8 @@ func TestShownComesWithItsTaint(t *testing.T) {
 		ref := h.claim(1)[0].TurnRef
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Text: "clean", Position: -1}, {Text: "read", Position: -1, Taint: "web"}}
-		h.commit(ref, step, router.Reply{Text: "clean", Parts: []channels.Body{{Text: "clean"}}},
-			router.Reply{Text: "read", Taint: "web", Parts: []channels.Body{{Text: "read"}}})
+		h.commit(ref, step, router.Reply{Text: "clean", Person: "marco", Parts: []channels.Body{{Text: "clean"}}},
+			router.Reply{Text: "read", Taint: "web", Person: "marco", Parts: []channels.Body{{Text: "read"}}})
 		hold := h.hold()
 		for _, id := range []channels.MessageID{"p1", "p2"} {
 			h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliverySent, PlatformID: id})
@@ -36,11 +37,14 @@ func TestShownComesWithItsTaint(t *testing.T) {
 			text  string
 			taint tools.Taint
 		}{"m1": {"passed on", "forwarded"}, "p1": {"clean", ""}, "p2": {"read", "web"}} {
-			if text, taint, err := h.r.Shown(h.ctx, conv, id); err != nil || text != want.text || taint != want.taint {
+			if text, taint, err := h.r.Shown(h.ctx, conv, id, "marco"); err != nil || text != want.text || taint != want.taint {
 				t.Errorf("%s: %q, %q, %v", id, text, taint, err)
 			}
 		}
-		if text, _, err := h.r.Shown(h.ctx, conv, "m2"); !errors.Is(err, router.ErrNotFound) {
+		if _, taint, err := h.r.Shown(h.ctx, conv, "p1", "bob"); err != nil || taint != tools.Others {
+			t.Errorf("what marco was answered is %q to bob, %v", taint, err)
+		}
+		if text, _, err := h.r.Shown(h.ctx, conv, "m2", "marco"); !errors.Is(err, router.ErrNotFound) {
 			t.Errorf("a stranger's: %q, %v", text, err)
 		}
 	})

@@ -71,7 +71,7 @@ func Builtin(cfg BuiltinConfig) []Tool {
 		},
 		{
 			Name: "http.get", Summary: "The text at a public web address.",
-			Effect: EffectRead, Taints: true, Schema: fetchSchema,
+			Effect: EffectRead, Taints: true, Sends: "url", Schema: fetchSchema,
 			Run: newFetcher(cfg.AllowPrivate, cfg.FetchLimit).run,
 		},
 		{

@@ -49,7 +49,9 @@ type fetcher struct {
 
 // newFetcher returns a fetcher that reaches public addresses and those in
 // allowed. Each connection's address is checked as it is made, after the name
-// was resolved, so that neither a redirect nor a changed DNS answer gets past.
+// was resolved, so that neither a redirect nor a changed DNS answer gets past. A
+// redirect is followed wherever it leads: who sends it knows no more than the URL that
+// was asked for, and the policy gate judged that.
 func newFetcher(allowed []netip.Prefix, limit int64) *fetcher {
 	dialer := &net.Dialer{
 		Timeout: 15 * time.Second,
@@ -75,6 +77,7 @@ func newFetcher(allowed []netip.Prefix, limit int64) *fetcher {
 			if len(via) > maxRedirects {
 				return errRedirects
 			}
+			next.Header.Del("Referer") // where it comes from is nobody's business, the query least of all
 			return checkURL(next.URL)
 		},
 	}}

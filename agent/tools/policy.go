@@ -21,6 +21,11 @@ type Question struct {
 	Tool    string // a registry name, or ExecName
 	Effect  Effect
 	Taint   Taint // of the turn so far
+	// Sends is the URL that goes out when the tool runs; empty: none does.
+	Sends string
+	// Words are the person's own words in this turn: nothing that they quoted, passed on
+	// or attached, and nothing of earlier turns.
+	Words string
 }
 
 // A Verdict is what the gate says.

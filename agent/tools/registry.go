@@ -92,6 +92,9 @@ func newEntry(tool Tool) (entry, error) {
 	if err != nil {
 		errs = append(errs, err)
 	}
+	if root != nil && tool.Sends != "" && root.Properties[tool.Sends] == nil {
+		errs = append(errs, fmt.Errorf("it sends %q, which is no argument of it", tool.Sends))
+	}
 	return entry{tool: tool, schema: resolved, root: root}, errors.Join(errs...)
 }
 

@@ -1,12 +1,16 @@
 package tools
 
 // Taint says that a text holds words of somebody who must not give orders, and
-// where they came from: "web", "file", "forwarded", "stranger", "quote". The
-// empty Taint is clean. What is derived from a tainted text inherits its taint.
+// where they came from: "web", "file", "forwarded", "enclosed", "quote", "others",
+// "label". The empty Taint is clean. What is derived from a tainted text inherits its taint.
 type Taint string
 
 // Clean is the taint of a text that comes from a known person or from ourselves.
 const Clean Taint = ""
+
+// Others is the taint of what other people wrote where several do, and of what we
+// answered them, in the turn of somebody else.
+const Others Taint = "others"
 
 // Join returns t, or other when t is clean: the first source is kept.
 func (t Taint) Join(other Taint) Taint {

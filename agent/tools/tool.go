@@ -13,7 +13,10 @@ type Tool struct {
 	Page    string          // how to use it, for the planner; at most 40 lines
 	Schema  json.RawMessage // of the arguments: an object, strict
 	Effect  Effect
-	Taints  bool          // its output is text from elsewhere
+	Taints  bool // its output is text from elsewhere
+	// Sends names the argument, a URL, that goes out of the program when the tool runs, so
+	// that what was read could leave in it; empty: none does.
+	Sends   string
 	Timeout time.Duration // 0: one minute
 	// Run does the work and returns when ctx ends. It must be safe for use by
 	// several turns at once.

@@ -17,14 +17,15 @@ func (c *Client) content(m *wireMessage) (content channels.Message, ok bool) {
 		text, entities = m.Caption, m.CaptionEntities
 	}
 	files := attachments(m)
-	if text == "" && len(files) == 0 {
+	enclosed := text == "" && len(files) == 0
+	if enclosed {
 		if text = inBrackets(m); text == "" {
 			return content, false
 		}
 		entities = nil
 	}
 	me := c.me()
-	content = channels.Message{ID: messageID(m.ID), Text: text, Attachments: files}
+	content = channels.Message{ID: messageID(m.ID), Text: text, Enclosed: enclosed, Attachments: files}
 	me.read(&content, entities)
 	answers(&content, m, me)
 	if m.ForwardOrigin != nil || m.IsAutoForward {

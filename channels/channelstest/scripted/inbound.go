@@ -42,7 +42,7 @@ func (c *Channel) event(u Update) channels.Event {
 	case channels.EventMessage, channels.EventEdited:
 		event.Message = channels.Message{
 			ID: channels.MessageID(m.ID), Text: m.Text, ReplyTo: channels.MessageID(m.ReplyTo),
-			Quote: m.Quote, Forwarded: m.Forwarded, Origin: m.Origin, Mentioned: m.Mentioned,
+			Quote: m.Quote, Forwarded: m.Forwarded, Enclosed: m.Enclosed, Origin: m.Origin, Mentioned: m.Mentioned,
 			Elsewhere: m.Elsewhere, Mentions: m.Mentions, Attachments: m.Attachments,
 		}
 	}

@@ -24,6 +24,7 @@ type Message struct {
 	ReplyTo      string                `json:"reply_to,omitempty"`
 	Quote        string                `json:"quote,omitempty"`
 	Forwarded    bool                  `json:"forwarded,omitempty"`
+	Enclosed     bool                  `json:"enclosed,omitempty"`
 	Origin       string                `json:"origin,omitempty"`
 	Mentioned    bool                  `json:"mentioned,omitempty"`
 	Elsewhere    bool                  `json:"elsewhere,omitempty"`

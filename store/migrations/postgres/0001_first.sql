@@ -122,7 +122,7 @@ CREATE TABLE messages (
 	direction       text NOT NULL CHECK (direction IN ('in', 'out')),
 	class           text NOT NULL CHECK (class IN ('turn', 'control', 'notice', 'stranger', 'overheard', 'note', 'revision', 'reply', 'say', 'draft')),
 	origin          text NOT NULL DEFAULT '' CHECK (origin IN ('', 'chat', 'api', 'job')),
-	person          text NOT NULL DEFAULT '',
+	person          text NOT NULL DEFAULT '', -- who wrote it (in) or is answered by it (out)
 	author          text NOT NULL DEFAULT '', -- the name shown
 	identity        text NOT NULL DEFAULT '',
 	rule            text NOT NULL DEFAULT '', -- direction in: the rule by which it was let in or kept out
@@ -130,7 +130,7 @@ CREATE TABLE messages (
 	reply_to        text NOT NULL DEFAULT '', -- a platform's message ID
 	text            text NOT NULL,
 	quote           text NOT NULL DEFAULT '',
-	forwarded       boolean NOT NULL DEFAULT FALSE,
+	outside         boolean NOT NULL DEFAULT FALSE, -- the text is not the person's own: forwarded, a card, a choice made of what was read
 	forwarded_from  text NOT NULL DEFAULT '', -- who wrote it, as the platform labels them
 	taint           text NOT NULL DEFAULT '',
 	notice          boolean NOT NULL DEFAULT FALSE,

@@ -106,7 +106,7 @@ BEGIN
 		s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
 		coalesce(p.role, ''), coalesce(p.timezone, ''),
 		c.channel, c.conversation, c.kind, c.place, c.title,
-		m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
+		m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.outside, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
 		m.attachments, coalesce(t.draft_id, 0),
 		(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 		(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
@@ -119,9 +119,9 @@ BEGIN
 	IF NOT FOUND THEN
 		RETURN NULL;
 	END IF;
-	SELECT jsonb_agg(jsonb_build_array(x.id, x.author, x.direction, x.class, x.text, x.forwarded_from, x.taint, x.count, x.happened_at, x.created_at)
+	SELECT jsonb_agg(jsonb_build_array(x.id, x.author, x.person, x.direction, x.class, x.text, x.forwarded_from, x.taint, x.count, x.happened_at, x.created_at)
 		ORDER BY x.id DESC) INTO v_recent
-	FROM (SELECT id, author, direction, class, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
+	FROM (SELECT id, author, person, direction, class, text, forwarded_from, taint, attachments AS count, happened_at, created_at FROM messages
 		WHERE (session_id, id) > (v_session, v_reset_message) AND (session_id, id) <= (v_session, 9223372036854775807) AND (id < v_message AND (turn_id IS NULL OR turn_id > v_reset_turn) OR direction = 'out' AND turn_id > v_reset_turn AND turn_id < p_turn
 		OR turn_id IS NULL AND class IN ('note', 'revision'))
 		ORDER BY session_id DESC, id DESC LIMIT 30) AS x;
@@ -248,10 +248,10 @@ DECLARE
 	v_id bigint;
 BEGIN
 	INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, origin, person, author, identity, rule, platform_id,
-		reply_to, text, quote, forwarded, forwarded_from, taint, attachments, happened_at, created_at)
+		reply_to, text, quote, outside, forwarded_from, taint, attachments, happened_at, created_at)
 	VALUES (p_conversation, p_session, p_turn, 'in', p_class, p_entry ->> 'origin', p_entry ->> 'person', p_entry ->> 'author',
 		p_entry ->> 'identity', p_entry ->> 'rule', p_entry ->> 'platform_id', p_entry ->> 'reply_to', p_entry ->> 'text', p_entry ->> 'quote',
-		CAST(p_entry ->> 'forwarded' AS boolean), p_entry ->> 'forwarded_from', p_entry ->> 'taint', jsonb_array_length(p_entry -> 'attachments'), CAST(p_entry ->> 'happened_at' AS bigint), p_now)
+		CAST(p_entry ->> 'outside' AS boolean), p_entry ->> 'forwarded_from', p_entry ->> 'taint', jsonb_array_length(p_entry -> 'attachments'), CAST(p_entry ->> 'happened_at' AS bigint), p_now)
 	RETURNING id INTO v_id;
 	IF jsonb_array_length(p_entry -> 'attachments') = 0 THEN
 		RETURN v_id;
@@ -274,9 +274,9 @@ DECLARE
 	v_count bigint := jsonb_array_length(p_reply -> 'parts');
 	v_read boolean := CAST(p_reply ->> 'read' AS boolean);
 BEGIN
-	INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, author, reply_to, text, taint, notice, final,
+	INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, person, author, reply_to, text, taint, notice, final,
 		attempt, position, choices, said, created_at)
-	VALUES (p_conversation, p_session, p_turn, 'out', p_reply ->> 'class', p_reply ->> 'author', p_reply ->> 'reply_to', p_reply ->> 'text',
+	VALUES (p_conversation, p_session, p_turn, 'out', p_reply ->> 'class', p_reply ->> 'person', p_reply ->> 'author', p_reply ->> 'reply_to', p_reply ->> 'text',
 		p_reply ->> 'taint', CAST(p_reply ->> 'notice' AS boolean), CAST(p_reply ->> 'final' AS boolean),
 		CAST(p_reply ->> 'attempt' AS bigint), CAST(p_reply ->> 'position' AS bigint), p_reply ->> 'choices', p_reply ->> 'said', p_now)
 	RETURNING id INTO message;
@@ -545,15 +545,15 @@ BEGIN
 	WITH kept AS (
 		SELECT nextval('messages_id_seq') AS id, x.*
 		FROM ROWS FROM (jsonb_to_recordset(p_entries) AS (channel text, conversation text, class text, origin text, person text, author text,
-			identity text, rule text, platform_id text, reply_to text, text text, quote text, forwarded boolean, forwarded_from text, taint text,
+			identity text, rule text, platform_id text, reply_to text, text text, quote text, outside boolean, forwarded_from text, taint text,
 			happened_at bigint, attachments jsonb)) WITH ORDINALITY AS x (channel, conversation, class, origin, person, author, identity, rule,
-			platform_id, reply_to, text, quote, forwarded, forwarded_from, taint, happened_at, attachments, i)
+			platform_id, reply_to, text, quote, outside, forwarded_from, taint, happened_at, attachments, i)
 		WHERE x.i = ANY (v_fresh)
 	), stored AS (
 		INSERT INTO messages (id, conversation_id, direction, class, origin, person, author, identity, rule, platform_id, reply_to, text, quote,
-			forwarded, forwarded_from, taint, attachments, happened_at, created_at)
+			outside, forwarded_from, taint, attachments, happened_at, created_at)
 		SELECT k.id, coalesce(c.id, m.conversation_id), 'in', k.class, k.origin, k.person, k.author, k.identity, k.rule, k.platform_id, k.reply_to, k.text,
-			k.quote, k.forwarded, k.forwarded_from, k.taint, jsonb_array_length(k.attachments), k.happened_at, p_now
+			k.quote, k.outside, k.forwarded_from, k.taint, jsonb_array_length(k.attachments), k.happened_at, p_now
 		FROM kept k LEFT JOIN conversations c ON c.channel = k.channel AND c.conversation = k.conversation
 		LEFT JOIN moved m ON c.id IS NULL AND m.channel = k.channel AND m.former = k.conversation
 	), files AS (

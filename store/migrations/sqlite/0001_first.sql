@@ -123,7 +123,7 @@ CREATE TABLE messages (
 	direction       TEXT NOT NULL CHECK (direction IN ('in', 'out')),
 	class           TEXT NOT NULL CHECK (class IN ('turn', 'control', 'notice', 'stranger', 'overheard', 'note', 'revision', 'reply', 'say', 'draft')),
 	origin          TEXT NOT NULL DEFAULT '' CHECK (origin IN ('', 'chat', 'api', 'job')),
-	person          TEXT NOT NULL DEFAULT '',
+	person          TEXT NOT NULL DEFAULT '', -- who wrote it (in) or is answered by it (out)
 	author          TEXT NOT NULL DEFAULT '', -- the name shown
 	identity        TEXT NOT NULL DEFAULT '',
 	rule            TEXT NOT NULL DEFAULT '', -- direction in: the rule by which it was let in or kept out
@@ -131,7 +131,7 @@ CREATE TABLE messages (
 	reply_to        TEXT NOT NULL DEFAULT '', -- a platform's message ID
 	text            TEXT NOT NULL,
 	quote           TEXT NOT NULL DEFAULT '',
-	forwarded       INTEGER NOT NULL DEFAULT FALSE,
+	outside         INTEGER NOT NULL DEFAULT FALSE, -- the text is not the person's own: forwarded, a card, a choice made of what was read
 	forwarded_from  TEXT NOT NULL DEFAULT '', -- who wrote it, as the platform labels them
 	taint           TEXT NOT NULL DEFAULT '',
 	notice          INTEGER NOT NULL DEFAULT FALSE,
