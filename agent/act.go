@@ -128,10 +128,10 @@ func (r *run) perform(ctx context.Context, plan *PlanRow, i int) tools.Result {
 			Hint: "the workspace cannot be written to; nothing ran",
 		}
 	}
-	return r.shell.Run(ctx, tools.Command{
+	return r.keepOutput(ctx, plan, i, r.shell.Run(ctx, tools.Command{
 		Line: task.Detail, Workspace: r.turn.Workspace, Admin: r.turn.Person.Role == "admin",
 		Taint: r.taint,
-	})
+	}))
 }
 
 // harmless says that running the task once more changes nothing.

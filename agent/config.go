@@ -45,6 +45,11 @@ type Config struct {
 	StallTimeout time.Duration `toml:"stall_timeout"`
 	// OutputLimit bounds the output of one task, in bytes. Default 1MB.
 	OutputLimit int64 `toml:"output_limit" unit:"size"`
+	// WorkspaceLimit is what all files of one session's workspace may have together, in
+	// bytes, and WorkspaceFiles how many files and folders there may be. Defaults 2GB,
+	// 100000.
+	WorkspaceLimit int64 `toml:"workspace_limit" unit:"size"`
+	WorkspaceFiles int   `toml:"workspace_files"`
 	// Sandbox is auto (confined, or refused) or off, which lifts the confinement
 	// for admins on a trusted machine. Default auto.
 	Sandbox string `toml:"sandbox"`
@@ -71,7 +76,7 @@ func DefaultConfig() Config {
 		MaxValidationRetries: 3, MaxReplanDepth: 3, MaxPlanTasks: 20, MaxLLMCalls: 40,
 		TurnTimeout: 15 * time.Minute, ExecTimeout: 2 * time.Minute,
 		LLMTimeout: 2 * time.Minute, StallTimeout: time.Minute,
-		OutputLimit: 1 << 20, Sandbox: "auto",
+		OutputLimit: 1 << 20, WorkspaceLimit: 2 << 30, WorkspaceFiles: 100_000, Sandbox: "auto",
 		KnowledgeMaxFacts: 50, SummarizeThreshold: 30,
 	}
 }
@@ -112,6 +117,8 @@ func (c Config) Validate() error {
 		{"max_plan_tasks", int64(c.MaxPlanTasks), 1},
 		{"max_llm_calls", int64(c.MaxLLMCalls), 1},
 		{"output_limit", c.OutputLimit, 1024},
+		{"workspace_limit", c.WorkspaceLimit, 1 << 20},
+		{"workspace_files", int64(c.WorkspaceFiles), 100},
 		{"knowledge_max_facts", int64(c.KnowledgeMaxFacts), 1},
 		{"summarize_threshold", int64(c.SummarizeThreshold), 2},
 	} {

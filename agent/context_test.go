@@ -300,7 +300,7 @@ func TestContextCeiling(t *testing.T) {
 		Task: execTask("ls"), State: TaskDone, Result: &tools.Result{End: tools.EndOK, Output: strings.Repeat("y", 1<<20)},
 	}}}}}
 	r = newRunFor(w)
-	if _, user := r.reviewerPrompt(&r.state.Plans[0], 0, nil, 0); len(user) > 40<<10 || !strings.Contains(user, "bytes left out …]") {
+	if _, user := r.reviewerPrompt(&r.state.Plans[0], 0, nil, 0); len(user) > 40<<10 || !strings.Contains(user, "bytes more]") {
 		t.Errorf("a reviewer's prompt of %d bytes", len(user))
 	}
 	if system, user := r.reviewerPrompt(&r.state.Plans[0], 0, nil, 9000); len(system)+len(user) > 9000 {

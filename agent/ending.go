@@ -116,13 +116,11 @@ func label(task Task) string {
 
 // clip shortens text to about limit bytes: its beginning, a mark, its end.
 func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	head := strings.ToValidUTF8(text[:limit*2/3], "")
-	tail := strings.ToValidUTF8(text[len(text)-limit/3:], "")
 	if limit < 200 {
-		return head + " …"
+		if len(text) <= limit {
+			return text
+		}
+		return strings.ToValidUTF8(text[:limit*2/3], "") + " …"
 	}
-	return fmt.Sprintf("%s\n[… %d bytes left out …]\n%s", head, len(text)-len(head)-len(tail), tail)
+	return tools.Shorten(text, limit*2/3, limit/3)
 }

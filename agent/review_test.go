@@ -177,6 +177,28 @@ func TestOutputsFile(t *testing.T) {
 	}
 }
 
+// A long output is a file that the person can ask for, as tainted as the output.
+func TestLongOutputIsKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	long := strings.Repeat("a line\n", 10_000)
+	w.script(map[string][]string{rolePlanner: {planText(execTask("one"), msgTask("tell"))}, roleReviewer: {okText()}, roleWorker: {"told"}})
+	w.exec = func(context.Context, tools.Command) tools.Result {
+		return tools.Result{End: tools.EndOK, Output: long, Taint: "web"}
+	}
+	w.run()
+	name := fmt.Sprintf("outputs/turn-%d-1-1.txt", w.turn.ID)
+	if text, err := os.ReadFile(filepath.Join(w.turn.Workspace, name)); err != nil || string(text) != long {
+		t.Errorf("%d bytes are kept, %v", len(text), err)
+	}
+	if ledger, err := os.ReadFile(w.turn.Workspace + ".taint.json"); err != nil || !strings.Contains(string(ledger), name) {
+		t.Errorf("the ledger is %s, %v", ledger, err)
+	}
+	if got := w.journal.plans[0].Tasks[0].Result; !strings.Contains(got.Hint, name) {
+		t.Errorf("the hint is %q", got.Hint)
+	}
+}
+
 func TestUnwritableWorkspaceIsAResult(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

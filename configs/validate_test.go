@@ -43,6 +43,7 @@ func TestRules(t *testing.T) {
 		{"[agent]\nmax_replan_depth = -1", "agent.max_replan_depth: -1 is too small"},
 		{"[agent]\nmax_replan_depth = 0", ""},
 		{"[agent]\nturn_timeout = \"0\"", "agent.turn_timeout: must be longer than 0"},
+		{"[agent]\nworkspace_limit = \"1kB\"\nworkspace_files = 5", "agent.workspace_files: 5 is too small"},
 		{"[agent]\noutput_limit = 1", "agent.output_limit: 1 is too small"},
 		{"[agent]\nsandbox = \"on\"", `agent.sandbox: "on" is not one of auto, off`},
 		{"[router]\nworkers = 0", "router.workers: 0 is too few"},

@@ -23,7 +23,9 @@ type FileDeps struct {
 	MaxSize int64
 	// ScanCommand judges each file before it is handed out; see scanner. Empty: none.
 	ScanCommand string
-	Log         *slog.Logger
+	// Room says in a sentence why no file can be stored just now. Nil: always can.
+	Room func(ctx context.Context) error
+	Log  *slog.Logger
 }
 
 // A FileService is where attachments are: at their platform until somebody wants
@@ -81,6 +83,9 @@ func (s *FileService) Bytes(file channels.File) (io.ReadCloser, error) {
 // Publish implements tools.Files. What holds words from outside is held to the same
 // checks as what came from there; what we made ourselves only to the scanner.
 func (s *FileService) Publish(ctx context.Context, session tools.Session, name string, taint tools.Taint, r io.Reader) (tools.File, error) {
+	if err := s.room(ctx); err != nil {
+		return tools.File{}, err
+	}
 	var head head
 	blob, size, err := s.Blobs.Put(ctx, s.MaxSize, func(w io.Writer) error {
 		_, err := io.Copy(io.MultiWriter(w, &head), r)
@@ -158,6 +163,17 @@ func (s *FileService) bring(ctx context.Context, session, id string) (*Attachmen
 	return a, bytes, err
 }
 
+// room is an ErrFileRefused where no file can be stored.
+func (s *FileService) room(ctx context.Context) error {
+	if s.Room == nil {
+		return nil
+	}
+	if err := s.Room(ctx); err != nil {
+		return fileRefused(err.Error())
+	}
+	return nil
+}
+
 func fileRefused(why string) error { return fmt.Errorf("%w: %s", tools.ErrFileRefused, why) }
 
 // tooLarge says why a file is not taken.
@@ -176,6 +192,9 @@ func (s *FileService) fetch(ctx context.Context, a *Attachment) error {
 		return fmt.Errorf("%w: the channel %s, which it came by, cannot bring it", tools.ErrFileGone, a.Channel)
 	case s.MaxSize > 0 && a.Size > s.MaxSize:
 		return fileRefused(s.tooLarge())
+	}
+	if err := s.room(ctx); err != nil {
+		return err
 	}
 	var head head
 	blob, size, err := s.Blobs.Put(ctx, s.MaxSize, func(w io.Writer) error {

@@ -119,6 +119,27 @@ func (l *line) alert(conv channels.Conversation, text string, taint tools.Taint)
 	return reply
 }
 
+// TellAdmins writes to each admin's last used direct chat, at most once a day for a
+// key. It waits for the database only; what could not be written is logged.
+func (r *Router) TellAdmins(ctx context.Context, key, text string) {
+	ctx = context.WithoutCancel(ctx)
+	r.Log.WarnContext(ctx, "the admins are told", "text", text)
+	chats, err := r.Ledger.AdminChats(ctx)
+	for _, chat := range chats {
+		to := r.lines[chat.Channel]
+		if to == nil {
+			continue
+		}
+		today := time.Now().Unix() / int64((24 * time.Hour).Seconds())
+		_, one := r.Ledger.Notify(ctx, noticeKey(key, today, chat), chat, to.alert(chat, text))
+		err = errors.Join(err, one)
+		to.committed(chat)
+	}
+	if err != nil {
+		r.Log.ErrorContext(ctx, "the admins could not be told", "error", err)
+	}
+}
+
 func goneText(conv channels.Conversation) string {
 	name := conv.Title
 	if name == "" {

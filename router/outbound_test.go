@@ -3,6 +3,7 @@ package router_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -200,6 +201,41 @@ func TestAdminsAreToldOnceOfAClosedConversation(t *testing.T) {
 			if strings.Contains(d.Text, "cannot write to closed") {
 				t.Errorf("told in %s: %q", d.Conversation, d.Text)
 			}
+		}
+	})
+}
+
+func TestAdminsAreToldOnceOfAFullDisk(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		files := r.filed()
+		files.Room = func(context.Context) error { return errors.New("the disk is nearly full") }
+		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+			if turn.Message.Text != "hello" {
+				r.router.TellAdmins(ctx, "disk", "Please make room.")
+			}
+			_, err := files.Publish(ctx, tools.Session{ID: turn.Session.Key}, "x", tools.Clean, strings.NewReader("x"))
+			return fmt.Sprint(err), nil
+		}
+		r.start()
+		r.platform.Say("adas", "ada", "hello")
+		if sent := r.await(1); !strings.Contains(sent[0].Text, "the disk is nearly full") {
+			t.Errorf("a file was taken: %q", sent[0].Text)
+		}
+		for i := range 2 {
+			r.platform.Say("bobs", "bob", fmt.Sprint("anybody there ", i))
+			r.await(3 + i)
+		}
+		told := 0
+		for _, d := range r.deliveries("") {
+			if strings.Contains(d.Text, "make room") {
+				told++
+				if d.Conversation != "adas" {
+					t.Errorf("told in %s", d.Conversation)
+				}
+			}
+		}
+		if told != 1 {
+			t.Errorf("told %d times", told)
 		}
 	})
 }

@@ -53,7 +53,7 @@ func (d *drawer) put(name, mediaType, content string) {
 func newDrawer(t *testing.T) (*drawer, func(tool, args string) Result, string) {
 	t.Helper()
 	d := &drawer{}
-	registry, err := NewRegistry(Builtin(BuiltinConfig{Files: d, WorkspaceLimit: 1 << 20, FileLimit: 100})...)
+	registry, err := NewRegistry(Builtin(BuiltinConfig{Files: d, Space: &Space{Bytes: 1 << 20}, FileLimit: 100})...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func TestExecRefusesWhatIsNotCounted(t *testing.T) {
 		t.Skip("only root is not counted")
 	}
 	o, _ := NewExec(ExecConfig{}).supervise(t.Context(), helperSpec{
-		Line: ":", Workspace: newWorkspace(t), Confined: true, UID: 0, Probe: true,
+		Line: ":", Workspace: newWorkspace(t), Confined: true, UID: 0, Probe: true, MaxFile: 1 << 20,
 		Timeout: 10 * time.Second, MemoryLimit: 1 << 30, MaxTasks: 64, MaxProcesses: 64,
 	})
 	if o.Kind != "sandbox" || !strings.Contains(o.Detail, "does not count") {

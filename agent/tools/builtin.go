@@ -16,9 +16,8 @@ type BuiltinConfig struct {
 	// AllowPrivate are networks that http.get may reach besides public
 	// addresses. Empty: none.
 	AllowPrivate []netip.Prefix
-	// WorkspaceLimit is the most all files of one workspace may take together,
-	// in bytes, as far as workspace.write is concerned. 0: 512 MiB.
-	WorkspaceLimit int64
+	// Space is what a workspace may hold. Nil: the default limits.
+	Space *Space
 	// FileLimit is the largest file that workspace.read and workspace.write
 	// handle, in bytes. 0: 8 MiB.
 	FileLimit int64
@@ -31,9 +30,6 @@ type BuiltinConfig struct {
 }
 
 func (c BuiltinConfig) withDefaults() BuiltinConfig {
-	if c.WorkspaceLimit == 0 {
-		c.WorkspaceLimit = 512 << 20
-	}
 	if c.FileLimit == 0 {
 		c.FileLimit = 8 << 20
 	}
@@ -47,11 +43,11 @@ func (c BuiltinConfig) withDefaults() BuiltinConfig {
 }
 
 // Builtin returns the tools that are always there: time, workspace.list,
-// workspace.read, workspace.write, http.get and session.info; with Files also
+// workspace.read, workspace.write, workspace.remove, http.get and session.info; with Files also
 // attachment.read, attachment.save and workspace.publish.
 func Builtin(cfg BuiltinConfig) []Tool {
 	cfg = cfg.withDefaults()
-	files := files{workspaceLimit: cfg.WorkspaceLimit, fileLimit: cfg.FileLimit}
+	files := files{space: cfg.Space, fileLimit: cfg.FileLimit}
 	list := []Tool{
 		{
 			Name: "time", Summary: "The date and time now, in any time zone.",
@@ -68,6 +64,10 @@ func Builtin(cfg BuiltinConfig) []Tool {
 		{
 			Name: "workspace.write", Summary: "Create, replace or append to a text file in the workspace.",
 			Effect: EffectWrite, Schema: writeSchema, Run: files.write,
+		},
+		{
+			Name: "workspace.remove", Summary: "Remove a file or a folder from the workspace.",
+			Effect: EffectWrite, Schema: removeSchema, Run: files.remove,
 		},
 		{
 			Name: "http.get", Summary: "The text at a public web address.",

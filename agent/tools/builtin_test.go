@@ -51,7 +51,7 @@ func TestBuiltinPagesExplain(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"time", "workspace.list", "workspace.read", "workspace.write", "http.get", "session.info"}
+	want := []string{"time", "workspace.list", "workspace.read", "workspace.write", "workspace.remove", "http.get", "session.info"}
 	if !slices.Equal(names, want) {
 		t.Errorf("tools: %v", names)
 	}
@@ -96,7 +96,7 @@ func read(path string) string {
 
 func TestWorkspaceWriteAndRead(t *testing.T) {
 	t.Parallel()
-	workspace, call := builtin(t, BuiltinConfig{FileLimit: 100, WorkspaceLimit: 250})
+	workspace, call := builtin(t, BuiltinConfig{FileLimit: 100, Space: &Space{Bytes: 250}})
 	for _, step := range []struct{ tool, args, code, output string }{
 		{"workspace.list", `{"path":null,"depth":null}`, "", "(empty)\n"},
 		{"workspace.write", write("a/b.txt", "one\ntwo\n", "create"), "", "wrote a/b.txt: 8 bytes\n"},
@@ -199,7 +199,7 @@ func TestWorkspaceReadRefusesWhatIsNoText(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := call("workspace.read", read("long"))
-	if !strings.Contains(got.Output, "[truncated in line 656: go on with first_line 656") || len(got.Output) > maxReadBytes+200 {
+	if !strings.Contains(got.Output, "bytes more]\n[go on with first_line 656") || len(got.Output) > maxReadBytes+200 {
 		t.Errorf("long: %d bytes, ending %q", len(got.Output), got.Output[len(got.Output)-150:])
 	}
 }

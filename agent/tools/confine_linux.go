@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	maxFileSize  = 2 << 30 // bytes, of one file a command writes
-	maxOpenFiles = 256     // of one process; pipes and sockets hold memory that is no process's
+	maxOpenFiles = 256 // of one process; pipes and sockets hold memory that is no process's
 	niceness     = 5
 )
 
@@ -59,7 +58,7 @@ func prepare(spec stageSpec) error {
 		most     uint64
 	}{
 		{unix.RLIMIT_CORE, 0},
-		{unix.RLIMIT_FSIZE, maxFileSize},
+		{unix.RLIMIT_FSIZE, uint64(spec.MaxFile)},
 		{unix.RLIMIT_NOFILE, maxOpenFiles},
 		{unix.RLIMIT_NPROC, taskRoom(spec)},
 	} {

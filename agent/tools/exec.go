@@ -38,6 +38,9 @@ type ExecConfig struct {
 	// MaxProcesses is how many processes at once end a command. They are looked for now
 	// and then, so a command may have more for a moment. 0: 256.
 	MaxProcesses int
+	// Space is what a workspace may hold; a command that would have it hold more is
+	// refused or stopped. Nil: the default limits.
+	Space *Space
 	// SafeUntil says until when, by the wall clock, commands may run unless it says
 	// later: the helper is told and kills its command when that instant passes, though
 	// this program may be stopped by then. Zero, or nil: there is no such instant. The
@@ -166,7 +169,7 @@ const systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 // An outcome is how the helper says that a command ended.
 type outcome struct {
-	Kind   string // exit | signal | timeout | memory | processes | lease | closed | sandbox | failed
+	Kind   string // exit | signal | timeout | memory | processes | workspace | disk | lease | closed | sandbox | failed
 	Status int    // exit status or signal number
 	Detail string
 	Proc   bool // the command had a /proc of its own
@@ -195,6 +198,11 @@ func (e *Exec) result(o outcome, text string) Result {
 	case "processes":
 		res.Code, last = "process_limit", fmt.Sprintf("stopped: it had more than %d processes", e.cfg.MaxProcesses)
 		res.Hint = "start fewer processes at a time"
+	case "workspace":
+		res.Code, last, res.Hint = "workspace_full", "stopped: "+e.cfg.Space.full(), fullHint
+	case "disk":
+		res.Code, last = "disk_low", "stopped: the disk is nearly full"
+		res.Hint = "tell the person; trying again does not help"
 	case "flood":
 		res.Code, last = "output_flood", "stopped: it printed far more than can be kept"
 		res.Hint = "write to a file, or filter the output"
@@ -265,14 +273,14 @@ func (c *collector) text() string {
 	if left == 0 {
 		whole := cleanText(string(slices.Concat(c.head, c.ring)))
 		if room := c.headSize + cap(c.ring); len(whole) > room {
-			head := cutHead(whole, c.headSize)
-			tail := cutTail(whole, cap(c.ring))
-			return joinMark(head, truncationMark(int64(len(whole)-len(head)-len(tail))), tail)
+			return Shorten(whole, c.headSize, cap(c.ring))
 		}
 		return whole
 	}
-	head := cutHead(cleanText(string(c.head)), c.headSize)
-	tail := cutTail(cleanText(string(c.ring)), cap(c.ring))
+	first, last := wholeLines(c.head), fromLine(c.ring)
+	left = c.total - int64(len(first)) - int64(len(last))
+	head := cutHead(cleanText(string(first)), c.headSize)
+	tail := cutTail(cleanText(string(last)), cap(c.ring))
 	return joinMark(head, truncationMark(left), tail)
 }
 

@@ -32,6 +32,17 @@ func (e *Exec) run(ctx context.Context, cmd Command, confined bool) Result {
 	} else if own := os.Getenv("PATH"); own != "" {
 		spec.Path = own
 	}
+	root, err := openWorkspace(cmd.Workspace)
+	if err != nil {
+		return ioFault("the workspace", err)
+	}
+	defer root.Close()
+	room, fault := e.cfg.Space.room(ctx, root)
+	if fault != nil {
+		return *fault
+	}
+	spec.MaxFile = room
+	spec.MaxBytes, spec.MaxFiles = e.cfg.Space.limits()
 	if spec.Lease = e.lease(); ctx.Err() != nil { // asked last: what it says is not newer than ctx
 		return notBegun(ctx)
 	}

@@ -118,3 +118,22 @@ func TestExecCancel(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// Nothing is counted twice or forgotten, however often a text is cut.
+func TestShortenCountsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	const total = 1_288_895 // what the command prints
+	text := run(t, ExecConfig{}, "seq 1 200000").Output
+	for _, room := range []int{len(text), 30_000, 1000} {
+		text = Shorten(text, room*2/3, room/3)
+		at := marks.FindStringIndex(text)
+		if at == nil {
+			t.Fatalf("no mark in %.200s", text)
+		}
+		shown := len(text) - (at[1] - at[0])
+		if got := leftOut(text); got != total || !strings.HasPrefix(text, "1\n2\n") || !strings.HasSuffix(text, "\n200000\n") {
+			t.Errorf("%d bytes shown and %d missing, want %d in all", shown, got-int64(shown), total)
+		}
+	}
+}

@@ -51,6 +51,9 @@ type helperSpec struct {
 	MemoryLimit  int64
 	MaxTasks     int
 	MaxProcesses int
+	MaxBytes     int64 // of the workspace; 0: as much as there is room for
+	MaxFiles     int
+	MaxFile      int64 // bytes of one file
 	Lease        lease // what comes after the spec on the control pipe are newer ones
 }
 
@@ -63,6 +66,7 @@ type stageSpec struct {
 	UID       int
 	Proc      bool // /proc belongs to the command alone
 	MaxTasks  int
+	MaxFile   int64
 	Probe     bool // try whether the kernel counts the command's tasks
 }
 
@@ -149,7 +153,7 @@ func runTree(spec helperSpec, until *deadline, closed <-chan struct{}) (outcome,
 	defer func() { _ = discard(root, temp) }()
 	stage := stageSpec{
 		Line: spec.Line, Workspace: spec.Workspace, Confined: spec.Confined, UID: spec.UID,
-		MaxTasks: spec.MaxTasks, Probe: spec.Probe,
+		MaxTasks: spec.MaxTasks, MaxFile: spec.MaxFile, Probe: spec.Probe,
 		Env: environ(Command{Workspace: spec.Workspace, Env: spec.Env}, filepath.Join(spec.Workspace, temp), spec.Path),
 	}
 	name := confinedName
@@ -163,7 +167,7 @@ func runTree(spec helperSpec, until *deadline, closed <-chan struct{}) (outcome,
 	if err != nil {
 		return outcome{Kind: "sandbox", Detail: err.Error()}, nil
 	}
-	return t.watch(spec, until, closed), nil
+	return t.watch(spec, root, until, closed), nil
 }
 
 // makeTemp makes the command's TMPDIR inside the workspace, where its quota and

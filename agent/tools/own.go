@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 )
 
 // commandID is the user and group that confined commands run under where this
@@ -99,6 +100,17 @@ func renewHidden(root *os.Root) error {
 	}
 	give(root, hidden)
 	return nil
+}
+
+// Keep puts a text into the workspace, in place of what has that name, for the person
+// to have.
+func Keep(ctx context.Context, workspace, name, text string, taint Taint) error {
+	root, name, fault := enterFile(workspace, name)
+	if fault != nil {
+		return errors.New(fault.Output)
+	}
+	defer root.Close()
+	return store(ctx, root, name, strings.NewReader(text), Call{Workspace: workspace, Taint: taint}, false)
 }
 
 // PutHidden makes the hidden folder of a workspace anew, with one file in it that

@@ -152,8 +152,8 @@ func TestDeepWorkspace(t *testing.T) {
 	if res := e.Run(t.Context(), Command{Line: "echo mine > own", Workspace: workspace}); res.End != EndOK {
 		t.Fatalf("got %+v", res)
 	}
-	const deep = `for i in $(seq 200); do mkdir d; cd -P d; done`
-	if res := e.Run(t.Context(), Command{Line: deep, Workspace: workspace, Taint: "web"}); res.End != EndOK {
+	const deep = `for i in $(seq 1200); do mkdir d; cd -P d; done; sleep 60`
+	if res := e.Run(t.Context(), Command{Line: deep, Workspace: workspace, Taint: "web"}); res.Code != "workspace_full" {
 		t.Fatalf("got %+v", res)
 	}
 	if got := call("workspace.read", read("own")); got.End != EndOK || got.Taint != "web" {
@@ -167,6 +167,9 @@ func TestDeepWorkspace(t *testing.T) {
 	}
 	if got := call("workspace.list", `{"path":null,"depth":20}`); got.End != EndOK {
 		t.Errorf("list: %+v", got)
+	}
+	if got := call("workspace.remove", `{"path":"d"}`); got.End != EndOK {
+		t.Fatalf("got %+v", got)
 	}
 	if res := e.Run(t.Context(), Command{Line: "rm -rf *", Workspace: workspace}); res.End != EndOK {
 		t.Fatalf("got %+v", res)
@@ -192,7 +195,7 @@ func TestWalkCountsEntries(t *testing.T) {
 		}
 	}
 	for left, want := range map[int]error{4: nil, 3: errTooLarge} {
-		w := walker{ctx: t.Context(), left: left, visit: func(string, fs.FileInfo) error { return nil }}
+		w := walker{ctx: t.Context(), left: left, depth: maxDepth, visit: func(string, fs.FileInfo) error { return nil }}
 		if err := w.folder(root, ".", 1); !errors.Is(err, want) {
 			t.Errorf("%d entries permitted: %v, want %v", left, err, want)
 		}

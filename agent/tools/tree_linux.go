@@ -2,6 +2,7 @@ package tools
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -87,7 +88,7 @@ func (t *tree) listen(r *os.File) {
 
 // watch returns when nothing of the tree is left, having killed it when there
 // was a reason to.
-func (t *tree) watch(spec helperSpec, until *deadline, closed <-chan struct{}) outcome {
+func (t *tree) watch(spec helperSpec, root *os.Root, until *deadline, closed <-chan struct{}) outcome {
 	var status unix.WaitStatus
 	kind := ""
 	timeout := time.NewTimer(spec.Timeout)
@@ -95,12 +96,20 @@ func (t *tree) watch(spec helperSpec, until *deadline, closed <-chan struct{}) o
 	pause := firstLook
 	look := time.NewTimer(pause)
 	defer look.Stop()
+	watching, stop := context.WithCancel(context.Background())
+	defer stop()
+	over := make(chan string, 1)
+	if spec.MaxBytes > 0 {
+		go watchSpace(watching, root, spec, over) // ends with the process at the latest
+	}
 	for done := false; !done; {
 		select {
 		case status = <-t.ended:
 			done = true
 		case <-closed:
 			kind, done = "closed", true
+		case kind = <-over:
+			done = true
 		case <-timeout.C:
 			kind, done = "timeout", true
 		case <-look.C:

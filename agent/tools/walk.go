@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// What a workspace may hold and still be looked through: commands may make
-// more, but then all of it is suspect and workspace.write refuses to add to it.
+// What a workspace may hold and still be looked through; where there is more, all of
+// it is suspect.
 const (
 	maxEntries = 100_000
 	maxDepth   = 64 // folders in folders
@@ -27,12 +27,17 @@ var errTooLarge = fmt.Errorf("the workspace holds more than %d entries or folder
 // returns errTooLarge when there is more than may be looked through, and, having
 // visited all else, fs.ErrPermission when a folder could not be looked into.
 func walk(ctx context.Context, root *os.Root, dir string, visit func(name string, info fs.FileInfo) error) error {
+	return walkSome(ctx, root, dir, maxEntries, maxDepth, visit)
+}
+
+// walkSome is walk through at most so many entries, folders in folders so deep.
+func walkSome(ctx context.Context, root *os.Root, dir string, entries, depth int, visit func(name string, info fs.FileInfo) error) error {
 	top, err := root.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer top.Close()
-	w := walker{ctx: ctx, visit: visit, left: maxEntries}
+	w := walker{ctx: ctx, visit: visit, left: entries, depth: depth}
 	if err := w.folder(top, dir, 1); err != nil {
 		return err
 	}
@@ -43,12 +48,13 @@ type walker struct {
 	ctx   context.Context // a walker lives as long as one call of walk
 	visit func(name string, info fs.FileInfo) error
 	left  int // entries
+	depth int // of folders in folders
 
 	closed error // what could not be looked into
 }
 
 func (w *walker) folder(folder *os.Root, dir string, depth int) error {
-	if depth > maxDepth {
+	if depth > w.depth {
 		return errTooLarge
 	}
 	names, err := w.names(folder)
@@ -127,19 +133,4 @@ func (w *walker) names(folder *os.Root) ([]string, error) {
 			return nil, err
 		}
 	}
-}
-
-// usedBytes sums the sizes of all files in the workspace.
-func usedBytes(ctx context.Context, root *os.Root) (int64, error) {
-	var sum int64
-	err := walk(ctx, root, ".", func(_ string, info fs.FileInfo) error {
-		if info.Mode().IsRegular() {
-			sum += info.Size()
-		}
-		return nil
-	})
-	if errors.Is(err, fs.ErrPermission) {
-		err = nil // what is closed to us cannot be counted
-	}
-	return sum, err
 }

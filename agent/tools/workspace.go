@@ -20,8 +20,8 @@ import (
 // work through an os.Root, so that nothing outside the workspace is reachable,
 // and follow no symbolic link, so that a path means one file in the ledger.
 type files struct {
-	workspaceLimit int64
-	fileLimit      int64
+	space     *Space
+	fileLimit int64
 }
 
 // hidden is the folder in each workspace that is ours: tools neither list nor
@@ -66,22 +66,14 @@ func (w files) write(ctx context.Context, call Call) Result {
 	return Result{End: EndOK, Output: fmt.Sprintf("wrote %s: %d bytes\n", name, len(data))}
 }
 
-// room refuses what the workspace has no room for.
+// room refuses what the workspace or the disk has no room for.
 func (w files) room(ctx context.Context, root *os.Root, name string, size int64) *Result {
-	used, err := usedBytes(ctx, root)
-	var res Result
-	switch {
-	case errors.Is(err, errTooLarge):
-		res = refused("workspace_full", tooLargeHint, "%v: nothing can be added", err)
-	case err != nil:
-		res = ioFault(name, err)
-	case used+size > w.workspaceLimit:
-		res = refused("workspace_full", "remove files that are no longer needed",
-			"the workspace holds %d bytes; with this file it would pass its limit of %d", used, w.workspaceLimit)
-	default:
-		return nil
+	left, fault := w.space.room(ctx, root)
+	if fault == nil && size > left {
+		res := refused("workspace_full", fullHint, "%s has %d bytes, and only %d are left of what the workspace may hold", name, size, left)
+		fault = &res
 	}
-	return &res
+	return fault
 }
 
 // former returns what the new content is appended to, and refuses what must not
@@ -117,8 +109,6 @@ func (w files) former(root *os.Root, name, mode string) ([]byte, *Result) {
 	}
 	return text, nil
 }
-
-const tooLargeHint = "remove folders with exec, for example rm -rf NAME, or ask the person what may go"
 
 // store writes the file and its taint. A taint is recorded before the bytes are
 // there and lifted after they are gone: a crash between the two errs on the

@@ -65,7 +65,11 @@ func (w files) read(ctx context.Context, call Call) Result {
 		return *fault
 	}
 	defer f.Close()
-	text, err := readLines(ctx, f, first, last)
+	info, err := f.Stat()
+	if err != nil {
+		return ioFault(name, err)
+	}
+	text, err := readLines(ctx, f, info.Size(), first, last)
 	if err != nil {
 		return ioFault(name, err)
 	}
@@ -148,9 +152,9 @@ func isBinary(head []byte) bool {
 	return !utf8.Valid(head)
 }
 
-// readLines returns lines first to last, at most maxReadBytes of them, and says
-// where to go on.
-func readLines(ctx context.Context, r io.Reader, first, last int) (string, error) {
+// readLines returns lines first to last of so many bytes, at most maxReadBytes of
+// them, and says how much more there is and where to go on.
+func readLines(ctx context.Context, r io.Reader, size int64, first, last int) (string, error) {
 	var b strings.Builder
 	in := bufio.NewReader(r)
 	for number := 1; number <= last; number++ {
@@ -160,11 +164,14 @@ func readLines(ctx context.Context, r io.Reader, first, last int) (string, error
 		line, err := in.ReadString('\n')
 		if number >= first && line != "" {
 			if room := maxReadBytes - b.Len(); len(line) > room {
-				b.WriteString(cutHead(line, room))
-				return joinMark(b.String(), fmt.Sprintf("[truncated in line %d: go on with first_line %d, or use exec with cut for long lines]", number, number), ""), nil
+				head := cutHead(line, room)
+				b.WriteString(head)
+				mark := fmt.Sprintf("%s\n[go on with first_line %d, or use exec with cut for long lines]", truncationMark(size-int64(len(head))), number)
+				return joinMark(b.String(), mark, ""), nil
 			}
 			b.WriteString(line)
 		}
+		size -= int64(len(line))
 		if errors.Is(err, io.EOF) {
 			if number < first || number == first && line == "" && first > 1 {
 				return fmt.Sprintf("[the file ends before line %d]", first), nil
@@ -218,7 +225,7 @@ func (w files) list(ctx context.Context, call Call) Result {
 	notes := readLedger(call.Workspace)
 	text, err := listing(ctx, root, name, depth, notes)
 	if errors.Is(err, errTooLarge) {
-		return refused("workspace_full", tooLargeHint, "%v: list a smaller folder, or less depth", err)
+		return refused("workspace_full", fullHint, "%v: list a smaller folder, or less depth", err)
 	}
 	if err != nil {
 		return ioFault(name, err)

@@ -113,11 +113,13 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	if why := unconfined(s); why != "" {
 		e.log.WarnContext(ctx, "commands of admins are not confined", "setting", why)
 	}
+	space := newSpace(s)
 	e.files = router.NewFileService(router.FileDeps{
+		Room:   func(ctx context.Context) error { return space.CheckDisk(ctx, s.DataDir) },
 		Ledger: ledger, Blobs: store.NewBlobs(filepath.Join(s.DataDir, "attachments")), Channels: attached,
 		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
 	})
-	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.files, e.owner, e.log)
+	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.files, space, e.owner, e.log)
 	if err != nil {
 		return usageError{err}
 	}
@@ -129,11 +131,12 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	if err != nil {
 		return usageError{err}
 	}
+	space.DiskLow = func(ctx context.Context, text string) { e.router.TellAdmins(ctx, "disk", text) }
 	return nil
 }
 
 // newAgent makes the agent with its models, tools and shell.
-func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, owner *store.Engine, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, space *tools.Space, owner *store.Engine, log *slog.Logger) (*agent.Agent, error) {
 	models, err := newModels(s, log)
 	if err != nil {
 		return nil, err
@@ -142,12 +145,12 @@ func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, owner *st
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: files})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: files, Space: space})...)
 	if err != nil {
 		return nil, err
 	}
 	registry.Log, registry.OutputLimit = log, s.Agent.OutputLimit
-	return agent.New(s.Agent, models, registry, newShell(s, owner.SafeUntil, log), gate, log, agent.Options{
+	return agent.New(s.Agent, models, registry, newShell(s, space, owner.SafeUntil, log), gate, log, agent.Options{
 		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: owner,
 	})
 }
@@ -199,12 +202,17 @@ func rolesByModel(s *configs.Settings) map[string][]string {
 	return byModel
 }
 
+// newSpace says what a workspace may hold.
+func newSpace(s *configs.Settings) *tools.Space {
+	return &tools.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
+}
+
 // newShell makes what runs commands. A nil safeUntil: they may run for as long as
 // this program.
-func newShell(s *configs.Settings, safeUntil func() time.Time, log *slog.Logger) *tools.Exec {
+func newShell(s *configs.Settings, space *tools.Space, safeUntil func() time.Time, log *slog.Logger) *tools.Exec {
 	return tools.NewExec(tools.ExecConfig{
-		SafeUntil: safeUntil,
-		Timeout:   s.Agent.ExecTimeout, OutputLimit: s.Agent.OutputLimit,
+		SafeUntil: safeUntil, Space: space,
+		Timeout: s.Agent.ExecTimeout, OutputLimit: s.Agent.OutputLimit,
 		Sandbox: s.Agent.Sandbox, AdminUnconfined: s.Agent.AdminUnconfined, Log: log,
 	})
 }

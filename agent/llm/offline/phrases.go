@@ -124,7 +124,7 @@ func (p planner) write(m map[string]string) (plan, bool) {
 	var steps []task
 	switch {
 	case m["send"] != "" && strings.Contains(p.place.field("Formatting"), "files: no"):
-		return ready("say that files cannot be sent", "Files cannot be sent here; *read notes.txt* shows the text of one."), true
+		return ready("say that files cannot be sent", "Files cannot be sent here; *read notes.txt* shows the text of one. On the machine they lie in the data folder under `workspaces`."), true
 	case m["more"] != "":
 		mode = "append"
 	case name == "":

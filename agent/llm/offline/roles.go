@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -139,7 +141,10 @@ func work(p prompt) string {
 	if _, files, ok := strings.Cut(detail, andSent); ok {
 		return block(text, 8000) + "\n\nSent to me:\n" + files
 	}
-	return cmp.Or(tellTime(text, detail), block(text, 8000))
+	if told := tellTime(text, detail); told != "" {
+		return told
+	}
+	return output(text, keptFile.FindString(p["Outputs of earlier tasks"].field("Hint")))
 }
 
 // tellTime makes a sentence of what the tool "time" brings.
@@ -154,6 +159,32 @@ func tellTime(text, detail string) string {
 	return at.Format("It is 15:04 on Monday, 2 January 2006") + cmp.Or(where, " ("+zone+")") + "."
 }
 
+// output shows the beginning of a text, and says how much of it is not shown and in
+// which file it is kept, if it is.
+func output(text, file string) string {
+	const limit = 8000
+	shown := text
+	if r := []rune(text); len(r) > limit {
+		shown = string(r[:limit])
+	}
+	if at := mark.FindStringIndex(shown); at != nil { // what is shown ends at the first cut
+		shown = shown[:at[0]]
+	}
+	missing := len(text) - len(shown)
+	for _, m := range mark.FindAllStringSubmatch(text[len(shown):], -1) {
+		n, _ := strconv.Atoi(cmp.Or(m[1], "0")) // the digits fit
+		missing += n - len(m[0])
+	}
+	said := block(shown, limit)
+	if missing > 0 {
+		said += fmt.Sprintf("\n\nThis is the beginning; %d bytes more are not shown.", missing)
+	}
+	if missing > 0 && file != "" {
+		said += fmt.Sprintf(" The file `%s` has them: *send %s*.", file, file)
+	}
+	return said
+}
+
 // block is text as a code block, whatever backticks it holds.
 func block(text string, limit int) string {
 	fence := "```"
@@ -162,6 +193,12 @@ func block(text string, limit int) string {
 	}
 	return fence + "\n" + clip(text, limit) + "\n" + fence
 }
+
+// A cut in an output, as the agent and its tools mark it, and the file that keeps one.
+var (
+	mark     = regexp.MustCompile(`(?m)^\[(?:(?:truncated: )?(\d{1,15}) bytes more(?:: .*)?|go on with .*)\]\n?`)
+	keptFile = regexp.MustCompile(`\boutputs/\S+\.txt`)
+)
 
 func clip(text string, limit int) string {
 	if r := []rune(text); len(r) > limit {
