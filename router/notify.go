@@ -131,7 +131,7 @@ func (r *Router) TellAdmins(ctx context.Context, key, text string) {
 			continue
 		}
 		today := time.Now().Unix() / int64((24 * time.Hour).Seconds())
-		_, one := r.Ledger.Notify(ctx, noticeKey(key, today, chat), chat, to.alert(chat, text))
+		_, one := r.Ledger.Notify(ctx, noticeKey(key, today, chat), chat, to.alert(chat, text, tools.Clean))
 		err = errors.Join(err, one)
 		to.committed(chat)
 	}
