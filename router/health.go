@@ -14,10 +14,16 @@ import (
 )
 
 const (
-	reconnectMin   = 5 * time.Second
-	reconnectMax   = 5 * time.Minute
-	reconnectReset = time.Minute // a connection that spoke for so long was a good one
-	probeTimeout   = 10 * time.Second
+	// reconnectMin is the pause after a connection that failed; it doubles to reconnectMax
+	// until the platform speaks again.
+	reconnectMin = 500 * time.Millisecond
+	reconnectMax = 15 * time.Second
+	// standoffMin and standoffMax are the same for what time does not mend: another
+	// program that has the connection, or credentials that are refused or missing.
+	standoffMin   = 5 * time.Second
+	standoffMax   = 5 * time.Minute
+	standoffReset = time.Minute // a connection that spoke for so long was ours
+	probeTimeout  = 10 * time.Second
 )
 
 // Statuses tells how each channel's connection is, in the order of their names.
@@ -177,7 +183,7 @@ func (t *trouble) String() string {
 
 // connect runs the channel, and again after a pause that grows while it fails.
 func (l *line) connect(ctx context.Context) {
-	pause := reconnectMin
+	var fails, standoffs int // in a row
 	for ctx.Err() == nil {
 		l.health.began()
 		if !useless(l.trouble.fault) {
@@ -193,14 +199,26 @@ func (l *line) connect(ctx context.Context) {
 		if err == nil {
 			err = errEnded
 		}
-		if l.health.alive() >= reconnectReset {
-			pause = reconnectMin
+		if l.health.spoke() {
+			fails = 0
 		}
-		wait := jittered(pause)
-		if useless(err) {
-			wait, pause = reconnectMin, reconnectMin // Run asks nobody while the credential is the same
-		} else {
-			pause = min(2*pause, reconnectMax)
+		if l.health.alive() >= standoffReset {
+			standoffs = 0
+		}
+		var wait time.Duration
+		switch {
+		case useless(err):
+			wait, fails = standoffMin, 0 // Run asks nobody while the credential is the same
+		case errors.Is(err, channels.ErrElsewhere):
+			wait = jittered(doubled(standoffMin, standoffs, standoffMax), standoffMax)
+			standoffs++
+			l.health.rests(wait)
+		default:
+			wait = jittered(doubled(reconnectMin, fails, reconnectMax), reconnectMax)
+			if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
+				wait = max(wait, limited.RetryAfter)
+			}
+			fails++
 			l.health.rests(wait)
 		}
 		l.judge(ctx, err)
@@ -213,10 +231,16 @@ func useless(err error) bool {
 	return errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrNoCredentials)
 }
 
-// jittered is pause, a fifth more or less, so that what broke at once does not come
-// back at once.
-func jittered(pause time.Duration) time.Duration {
-	return min(max(pause*4/5+rand.N(pause*2/5), reconnectMin), reconnectMax)
+// doubled is the pause after so many others: the first, doubled with each, and most in
+// the end.
+func doubled(first time.Duration, times int, most time.Duration) time.Duration {
+	return min(first<<min(max(times, 0), 10), most)
+}
+
+// jittered is pause, a fifth more or less but no more than most, so that what broke at
+// once does not come back at once.
+func jittered(pause, most time.Duration) time.Duration {
+	return min(pause*4/5+rand.N(pause*2/5), most)
 }
 
 var (

@@ -80,7 +80,7 @@ func TestConnectBacksOffAndForgives(t *testing.T) {
 			case n <= 12:
 				return lost
 			case n == 13: // a good connection
-				good, cancel := context.WithTimeout(ctx, reconnectReset+time.Second)
+				good, cancel := context.WithTimeout(ctx, time.Minute)
 				defer cancel()
 				_ = beats(good, sink, time.Second)
 				return lost
@@ -100,13 +100,13 @@ func TestConnectBacksOffAndForgives(t *testing.T) {
 		}
 		want := reconnectMin
 		for i, got := range pauses[:11] {
-			if got < max(want*4/5, reconnectMin) || got > min(want*6/5, reconnectMax) {
+			if got < want*4/5 || got > min(want*6/5, reconnectMax) {
 				t.Errorf("pause %d is %s, want about %s", i, got, want)
 			}
 			want = min(2*want, reconnectMax)
 		}
-		if got := pauses[12] - reconnectReset - time.Second; got > 2*reconnectMin {
-			t.Errorf("after a connection that was alive for %s the pause is %s", reconnectReset, got)
+		if got := pauses[12] - time.Minute; got > 2*reconnectMin {
+			t.Errorf("after a good connection the pause is %s", got)
 		}
 		if got := pauses[13] - time.Hour; got < 2*reconnectMin*4/5 {
 			t.Errorf("a connection that never spoke reset the pause: %s", got)
@@ -221,7 +221,7 @@ func TestDeafnessIsFound(t *testing.T) {
 				last := r.Statuses()[0].LastFrame
 				var found channels.Status
 				for found = r.Statuses()[0]; found.State == channels.StateConnected; found = r.Statuses()[0] {
-					time.Sleep(time.Second)
+					time.Sleep(100 * time.Millisecond)
 				}
 				if found.State != c.want || found.Reason == "" || found.Since.Sub(last) > time.Minute {
 					t.Errorf("%s after the last frame: %+v", found.Since.Sub(last), found)
@@ -247,12 +247,12 @@ func TestDeafFromTheBeginning(t *testing.T) {
 		w := &wire{silence: 40 * time.Second, probe: func(context.Context) error { return nil }}
 		w.run = func(ctx context.Context, _ channels.Sink, _ int) error { return until(ctx) }
 		r := connected(t, w)
-		time.Sleep(41 * time.Second)
+		time.Sleep(40*time.Second + 200*time.Millisecond)
 		if s := r.Statuses()[0]; s.State != channels.StateDeaf {
 			t.Errorf("%+v", s)
 		}
 		time.Sleep(time.Hour)
-		if n := w.runs.Load(); n < 8 || n > 20 {
+		if n := w.runs.Load(); n < 60 || n > 70 {
 			t.Errorf("%d connections in an hour", n)
 		}
 	})

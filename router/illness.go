@@ -48,7 +48,7 @@ func (l *limits) failed(began, now time.Time) (until time.Time, news bool) {
 	if !began.After(l.ill.since) {
 		return l.whole.until, false
 	}
-	until = now.Add(min(retryMin<<min(l.ill.pauses, 6), retryMax))
+	until = now.Add(doubled(retryMin, l.ill.pauses, retryMax))
 	l.ill = illness{pauses: l.ill.pauses + 1, since: now}
 	l.whole.pause(until)
 	return until, true
@@ -138,7 +138,7 @@ func (s *sender) blame(d *Delivery, now time.Time) (whose fault, pause time.Dura
 		f.alone++
 	}
 	f.at = now
-	pause = min(retryMin<<min(f.times, 6), retryMax)
+	pause = doubled(retryMin, f.times, retryMax)
 	f.times++
 	only := s.latestIll == 0 || s.latestIll == d.ID
 	s.latestIll = d.ID

@@ -357,7 +357,7 @@ func TestDeafPlatformIsFoundOnOneSocket(t *testing.T) {
 		r.platform.Say("c1", "ada", "two")
 		began := time.Now()
 		for r.router.Statuses()[0].State == channels.StateConnected {
-			time.Sleep(time.Second)
+			time.Sleep(100 * time.Millisecond)
 		}
 		if d := time.Since(began); d > time.Minute {
 			t.Errorf("found after %s", d)

@@ -115,7 +115,7 @@ func (l *line) outbound(d *Delivery) channels.Outbound {
 
 // retryAfter is how long a conversation's head waits for its next try.
 func retryAfter(d *Delivery) time.Duration {
-	return min(retryMin<<min(max(d.Tries-1, 0), 6), retryMax)
+	return doubled(retryMin, d.Tries-1, retryMax)
 }
 
 // failed says what the error of a send that began then means for the part. sending is

@@ -135,7 +135,7 @@ func (p *poller) refused(ctx context.Context, x *exchange) error {
 	if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
 		p.s.sink.Heard()
 		p.c.log.WarnContext(ctx, "polls are rate limited", "duration", limited.RetryAfter)
-		p.rest(ctx, min(limited.RetryAfter, time.Minute))
+		p.rest(ctx, limited.RetryAfter)
 		return fmt.Errorf("%w: %w", errAgain, err)
 	}
 	if !errors.Is(err, channels.ErrElsewhere) {
