@@ -179,7 +179,7 @@ func (r *Router) BeginDraft(ctx context.Context, hold router.Hold, delivery int6
 
 // Drafted implements router.Drafts.
 func (r *Router) Drafted(ctx context.Context, hold router.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
-	err = r.db.write(ctx, rides, "record draft", func(t *tx) error {
+	err = r.db.record(ctx, "record draft", func(t *tx) error {
 		platform, stage := clean(string(id)), router.DraftShown
 		if platform == "" {
 			stage = router.DraftOpen

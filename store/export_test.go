@@ -165,7 +165,7 @@ func (db *DB) Columns(ctx context.Context) (list []string, err error) {
 }
 
 // Queued counts the transactions that wait for the SQLite writer.
-func (db *DB) Queued() int { return len(db.lite.queue) }
+func (db *DB) Queued() int { return len(db.lite.queue) + len(db.lite.results) }
 
 // Checkpoint moves the write-ahead log into the SQLite file and empties it.
 func (db *DB) Checkpoint(ctx context.Context) error { return db.lite.forget(ctx) }

@@ -99,17 +99,27 @@ const (
 // each time. ctx counts until fn begins; from there the transaction runs to its
 // end. An error is one a person can act on (see problem), or what fn returned.
 func (db *DB) write(ctx context.Context, mode durability, op string, fn func(*tx) error) error {
+	return db.writeAs(ctx, mode, false, op, fn)
+}
+
+// record is write of what became of something outside: it need not survive a loss of
+// power, and on SQLite it goes ahead of new work.
+func (db *DB) record(ctx context.Context, op string, fn func(*tx) error) error {
+	return db.writeAs(ctx, rides, true, op, fn)
+}
+
+func (db *DB) writeAs(ctx context.Context, mode durability, ahead bool, op string, fn func(*tx) error) error {
 	var err error
-	if db.lite != nil && db.lite.writer == nil {
+	run := func(q querier) error { return fn(&tx{q: q, now: db.now().UnixMicro(), pg: db.pg != nil}) }
+	switch {
+	case db.lite != nil && db.lite.writer == nil:
 		err = errReadOnly
-	} else if db.lite != nil {
-		err = db.lite.write(ctx, mode, func(q querier) error {
-			return fn(&tx{q: q, now: db.now().UnixMicro()})
-		})
-	} else {
-		err = db.pg.write(ctx, mode, func(q querier) error {
-			return fn(&tx{q: q, now: db.now().UnixMicro(), pg: true})
-		})
+	case db.lite != nil && ahead:
+		err = db.lite.record(ctx, run)
+	case db.lite != nil:
+		err = db.lite.write(ctx, mode, run)
+	default:
+		err = db.pg.write(ctx, mode, run)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, explain(err))

@@ -215,7 +215,7 @@ func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Deliver
 	if r.db.pg != nil {
 		return r.db.callSettle(ctx, hold, d, &s)
 	}
-	err = r.db.write(ctx, rides, "settle delivery", func(t *tx) error {
+	err = r.db.record(ctx, "settle delivery", func(t *tx) error {
 		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}

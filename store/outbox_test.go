@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -216,4 +218,91 @@ func TestDeadAndDropped(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	})
+}
+
+// A result comes while a commit with much to do is under way. It is recorded before the
+// rest of that is done.
+//
+// promise: P2.result-first
+func TestResultsGoAheadOfNewWork(t *testing.T) {
+	t.Parallel()
+	db := storetest.SQLite(t)
+	h := newHouse(t, db)
+	h.posts("c", "1", "a")
+	hold := h.hold()
+	d := h.begin(hold, "c")
+	begun, queued := make(chan struct{}), make(chan struct{})
+	busy, recorded := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	work := func(do func() error) {
+		wg.Go(func() {
+			if err := db.WriteFunc(h.ctx, true, func(exec func(string) error) error {
+				return errors.Join(exec("UPDATE people SET role = role"), do())
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	waiting := func(n int) {
+		for db.Queued() < n {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	work(func() error { close(begun); <-queued; return nil })
+	<-begun
+	work(func() error { close(busy); waiting(1); time.Sleep(10 * time.Millisecond); return nil })
+	waiting(1) // the order of the two is that in which they run
+	work(func() error {
+		select {
+		case <-recorded:
+			return nil
+		case <-time.After(10 * time.Second):
+			return errors.New("what was sent is not recorded yet")
+		}
+	})
+	waiting(2)
+	close(queued)
+	<-busy
+	wg.Go(func() {
+		h.settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "m1"})
+		close(recorded)
+	})
+	wg.Wait()
+}
+
+// All connections to the server are taken by work that goes on. Results have their own.
+//
+// promise: P2.result-first
+func TestResultsNeedNoFreeConnection(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	h := newHouse(t, db)
+	h.posts("c", "1", "a")
+	hold := h.hold()
+	d := h.begin(hold, "c")
+	const most = 12 // of a pool
+	begun, release := make(chan struct{}, most), make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(release)
+	for range most {
+		wg.Go(func() {
+			if err := db.WriteFunc(h.ctx, false, func(exec func(string) error) error {
+				err := exec("SELECT 1")
+				begun <- struct{}{}
+				<-release
+				return err
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for range most {
+		<-begun
+	}
+	ctx, cancel := context.WithTimeout(h.ctx, 5*time.Second)
+	defer cancel()
+	if _, err := h.r.Settle(ctx, hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "m1"}); err != nil {
+		t.Error(err)
+	}
 }

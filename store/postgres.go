@@ -19,6 +19,7 @@ import (
 type postgres struct {
 	durable *sqlx.DB // a commit is on disk when it returns
 	relaxed *sqlx.DB // synchronous_commit = off; also for reading
+	results *sqlx.DB // of what became of sends, which must not wait for new work; commits as relaxed
 	own     *sqlx.DB // of the engine's row, which must not wait for the others
 	url     string
 	dialer  *patientDialer // of durable and relaxed; nil in some tests
@@ -60,14 +61,19 @@ func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres,
 		_ = p.durable.Close() // it made no connection yet
 		return nil, err
 	}
-	if p.own, err = postgresPool(raw, "on", &patientDialer{patience: ownPatience}); err != nil {
+	if p.results, err = postgresPool(raw, "off", dialer); err != nil {
 		_, _ = p.durable.Close(), p.relaxed.Close()
+		return nil, err
+	}
+	p.results.SetMaxOpenConns(jointWidth)
+	if p.own, err = postgresPool(raw, "on", &patientDialer{patience: ownPatience}); err != nil {
+		_, _, _ = p.durable.Close(), p.relaxed.Close(), p.results.Close()
 		return nil, err
 	}
 	p.own.SetMaxOpenConns(ownSize)
 	p.own.SetMaxIdleConns(1) // the second try is not to find one that hangs as well
-	p.steps = map[durability]*joint{full: newJoint(p, full, callSteps), rides: newJoint(p, rides, callSteps)}
-	p.settles = newJoint(p, rides, callSettle)
+	p.steps = map[durability]*joint{full: newJoint(p, p.durable, callSteps), rides: newJoint(p, p.relaxed, callSteps)}
+	p.settles = newJoint(p, p.results, callSettle)
 	if err := p.durable.PingContext(ctx); err != nil {
 		p.close()
 		return nil, fmt.Errorf("PostgreSQL: %w", explain(err))
@@ -131,7 +137,7 @@ func (p *postgres) noticed(err error) error {
 // close ends the pools. Nothing is under way then, and that a connection which died
 // meanwhile cannot be told so is no failure.
 func (p *postgres) close() {
-	for _, pool := range []*sqlx.DB{p.durable, p.relaxed, p.own} {
+	for _, pool := range []*sqlx.DB{p.durable, p.relaxed, p.results, p.own} {
 		_ = pool.Close()
 	}
 }
@@ -146,7 +152,7 @@ func (p *postgres) pool(mode durability) *sqlx.DB {
 // write runs fn in one transaction, again when PostgreSQL asks for it (deadlock,
 // serialization). ctx counts until the transaction begins.
 func (p *postgres) write(ctx context.Context, mode durability, fn func(querier) error) error {
-	return p.detached(ctx, mode, func(ctx context.Context, conn *sqlx.Conn) error {
+	return p.detached(ctx, p.pool(mode), func(ctx context.Context, conn *sqlx.Conn) error {
 		t, err := conn.BeginTxx(ctx, nil)
 		if err != nil {
 			return err
@@ -158,12 +164,12 @@ func (p *postgres) write(ctx context.Context, mode durability, fn func(querier) 
 	})
 }
 
-// detached runs fn on a connection of its own, under a context that the caller's
+// detached runs fn on a connection of the pool, under a context that the caller's
 // end does not reach. A connection that turns out to be dead before anything was
 // sent on it (the server was restarted) is replaced by another.
-func (p *postgres) detached(ctx context.Context, mode durability, fn func(context.Context, *sqlx.Conn) error) error {
+func (p *postgres) detached(ctx context.Context, pool *sqlx.DB, fn func(context.Context, *sqlx.Conn) error) error {
 	for try := 0; ; try++ {
-		conn, err := p.pool(mode).Connx(ctx)
+		conn, err := pool.Connx(ctx)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ const (
 // call runs one function as one transaction and decodes its JSON into out.
 func (db *DB) call(ctx context.Context, mode durability, op string, out any, query string, args ...any) error {
 	var answer []byte
-	err := db.pg.detached(ctx, mode, func(ctx context.Context, conn *sqlx.Conn) error {
+	err := db.pg.detached(ctx, db.pg.pool(mode), func(ctx context.Context, conn *sqlx.Conn) error {
 		return conn.QueryRowContext(ctx, query, args...).Scan(&answer)
 	})
 	if err == nil {

@@ -30,7 +30,7 @@ const (
 // them do so.
 type joint struct {
 	pg    *postgres
-	mode  durability
+	pool  *sqlx.DB
 	query string // of one argument, the JSON list
 
 	mu    sync.Mutex
@@ -49,8 +49,8 @@ type joined struct {
 	ready  chan struct{}
 }
 
-func newJoint(pg *postgres, mode durability, query string) *joint {
-	return &joint{pg: pg, mode: mode, query: query}
+func newJoint(pg *postgres, pool *sqlx.DB, query string) *joint {
+	return &joint{pg: pg, pool: pool, query: query}
 }
 
 // call runs one transaction, with others who wait, and decodes its JSON into out. ctx counts until
@@ -121,7 +121,7 @@ func (j *joint) pass() {
 func (j *joint) make(ctx context.Context, one *joined) {
 	var list []*joined
 	sent := false
-	err := j.pg.detached(ctx, j.mode, func(ctx context.Context, conn *sqlx.Conn) error {
+	err := j.pg.detached(ctx, j.pool, func(ctx context.Context, conn *sqlx.Conn) error {
 		if list == nil {
 			list = j.take()
 		}
@@ -140,7 +140,7 @@ func (j *joint) make(ctx context.Context, one *joined) {
 	again := func(list []*joined) error {
 		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 		defer stop()
-		return j.pg.detached(ctx, j.mode, func(ctx context.Context, conn *sqlx.Conn) error { return j.send(ctx, conn, list) })
+		return j.pg.detached(ctx, j.pool, func(ctx context.Context, conn *sqlx.Conn) error { return j.send(ctx, conn, list) })
 	}
 	if err != nil && !sent && len(list) > 1 {
 		err = again(list)

@@ -81,6 +81,8 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 	ref := h.begun("warm", "0")
 	h.commit(ref, agent.Step{})
 	hold := h.hold()
+	h.posts("w", "9", "warm")
+	h.settle(hold, h.begin(hold, "w"), router.Settlement{State: router.DeliverySent})
 	once := func(what string, want int64, do func()) {
 		t.Helper()
 		before := d.writes.Load()

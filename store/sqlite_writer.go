@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,11 @@ var errClosed error = notNow("the database is closed")
 
 // errUnsynced says that all is committed, and a loss of power may take it away.
 var errUnsynced = errors.New("it was committed and could not be synced")
+
+// resultWaits is for how long new work may keep the result of a send from being recorded:
+// a commit with more to do is cut there. What was sent and not recorded is sent twice
+// when the process is killed.
+const resultWaits = 2 * time.Millisecond
 
 // maxBatch bounds how many transactions share one commit, and so how long the
 // first of them waits.
@@ -43,6 +49,7 @@ type writer struct {
 	tight time.Time // when a full disk could last not be relieved
 
 	queue   chan *job
+	results chan *job     // what goes before everything in queue
 	token   chan struct{} // whoever took it writes
 	closing chan struct{}
 	once    sync.Once
@@ -63,7 +70,7 @@ type job struct {
 func startWriter(db *sqlx.DB, conn *sqlx.Conn, path string) *writer {
 	w := &writer{
 		db: db, conn: conn, lite: &liteConn{stmts: map[string]*liteStmt{}}, wal: syncer{path: path + "-wal"},
-		queue: make(chan *job, maxBatch), token: make(chan struct{}, 1), closing: make(chan struct{}),
+		queue: make(chan *job, maxBatch), results: make(chan *job, maxBatch), token: make(chan struct{}, 1), closing: make(chan struct{}),
 	}
 	w.token <- struct{}{}
 	return w
@@ -73,6 +80,15 @@ func startWriter(db *sqlx.DB, conn *sqlx.Conn, path string) *writer {
 // fn began, fn is never run. It may be run twice, the second time with nothing
 // left of the first.
 func (w *writer) write(ctx context.Context, mode durability, fn func(querier) error) error {
+	return w.writeIn(ctx, w.queue, mode, fn)
+}
+
+// record is write of what became of something outside, ahead of new work.
+func (w *writer) record(ctx context.Context, fn func(querier) error) error {
+	return w.writeIn(ctx, w.results, rides, fn)
+}
+
+func (w *writer) writeIn(ctx context.Context, queue chan *job, mode durability, fn func(querier) error) error {
 	j := &job{ctx: ctx, mode: mode, fn: fn, ready: make(chan struct{})}
 	select {
 	case <-w.closing:
@@ -80,7 +96,7 @@ func (w *writer) write(ctx context.Context, mode durability, fn func(querier) er
 	default:
 	}
 	select {
-	case w.queue <- j:
+	case queue <- j:
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-w.closing:
@@ -127,12 +143,16 @@ func (w *writer) raw(fn func() error) error {
 	})
 }
 
-// gather takes what is queued, without waiting for more.
+// gather takes what is queued, results first, without waiting for more.
 func (w *writer) gather() []*job {
-	batch := make([]*job, 0, 8)
+	return w.drain(w.queue, w.drain(w.results, make([]*job, 0, 8)))
+}
+
+// drain adds to batch what is in queue.
+func (w *writer) drain(queue chan *job, batch []*job) []*job {
 	for len(batch) < maxBatch {
 		select {
-		case j := <-w.queue:
+		case j := <-queue:
 			// A caller whose time is over has given up or is about to.
 			if gone := j.ctx.Err(); !j.taken.CompareAndSwap(false, true) {
 				continue
@@ -149,67 +169,77 @@ func (w *writer) gather() []*job {
 	return batch
 }
 
-// commit runs a group and answers each of its jobs.
+// commit runs a group and answers each of its jobs. What need not survive a loss of power
+// is answered as soon as it is committed; one sync is for all the others.
 func (w *writer) commit(batch []*job) {
-	if len(batch) == 0 {
-		return
-	}
-	mode := rides
-	for _, j := range batch {
-		mode = mode || j.mode
-	}
-	err := w.raw(func() error { return w.attempt(batch) })
+	var durable []*job
 	writers := 0
-	for _, j := range batch {
-		if j.err == nil {
-			j.err = err
-		}
-		if j.wrote {
-			writers++
+	for p := (piece{rest: batch}); len(p.rest) > 0; {
+		p = piece{jobs: p.rest}
+		err := w.raw(func() error { return w.attempt(&p) })
+		for _, j := range p.jobs {
+			if j.err == nil {
+				j.err = err
+			}
+			if j.wrote {
+				writers++
+			}
+			if j.mode == full {
+				durable = append(durable, j)
+			} else {
+				close(j.ready)
+			}
 		}
 	}
 	if writers > 0 {
-		w.log.add(Batch{Full: bool(mode), Transactions: writers})
-		if mode == full && err == nil {
-			w.sync(batch)
-		}
+		w.log.add(Batch{Full: len(durable) > 0, Transactions: writers})
+		w.sync(durable)
 	}
-	for _, j := range batch {
+	for _, j := range durable {
 		close(j.ready)
 	}
+}
+
+// A piece is what goes into one COMMIT. Where results came meanwhile, part of its jobs
+// may be left as rest.
+type piece struct {
+	jobs, rest []*job
 }
 
 // sync makes what was committed survive a loss of power. When that fails, all is in
 // the database, but whoever wanted to be sure is told that it is not: what they do
 // bears being done again, as it does after a crash here.
 func (w *writer) sync(batch []*job) {
+	if !slices.ContainsFunc(batch, func(j *job) bool { return j.err == nil }) {
+		return
+	}
 	err := w.wal.sync()
 	if err == nil {
 		return
 	}
 	for _, j := range batch {
-		if j.mode == full && j.err == nil {
+		if j.err == nil {
 			j.err = &problem{ErrUnavailable, "the disk of the database reports an error", fmt.Errorf("%w: %w", errUnsynced, err)}
 		}
 	}
 }
 
-// attempt commits the group. It does so without savepoints, which cost as much as
+// attempt commits the piece. It does so without savepoints, which cost as much as
 // a short transaction, and goes back to them when one of its parts fails.
-func (w *writer) attempt(batch []*job) error {
-	err := w.group(batch, false)
+func (w *writer) attempt(p *piece) error {
+	err := w.group(p, false)
 	if err == nil {
 		return nil
 	}
 	w.rollback()
-	if len(batch) == 1 && isConclusive(batch[0].err) {
-		return batch[0].err // there is nobody to be saved from it
+	if len(p.jobs) == 1 && isConclusive(p.jobs[0].err) {
+		return p.jobs[0].err // there is nobody to be saved from it
 	}
 	for again := true; ; again = false {
-		for _, j := range batch {
+		for _, j := range p.jobs {
 			j.err = nil
 		}
-		if err = w.group(batch, true); err == nil {
+		if err = w.group(p, true); err == nil {
 			return nil
 		}
 		// Nothing of the group is in the database, whatever its parts said.
@@ -248,7 +278,7 @@ var errFailed = errors.New("another transaction of the same commit failed")
 
 // group is one transaction of the database. An error means that it was not
 // committed.
-func (w *writer) group(batch []*job, savepoints bool) error {
+func (w *writer) group(p *piece, savepoints bool) error {
 	// Deferred, so that who only looks locks nothing: nobody else writes.
 	begin := "BEGIN"
 	if savepoints {
@@ -257,9 +287,17 @@ func (w *writer) group(batch []*job, savepoints bool) error {
 	if _, err := w.lite.exec(begin); err != nil {
 		return err
 	}
-	for _, j := range batch {
-		if err := w.part(j, savepoints); err != nil {
+	cut := false
+	for i, began := 0, time.Now(); i < len(p.jobs); i++ {
+		if err := w.part(p.jobs[i], savepoints); err != nil {
 			return err
+		}
+		if !cut && len(w.results) > 0 && time.Since(began) >= resultWaits {
+			p.rest = append(slices.Clone(p.jobs[i+1:]), p.rest...)
+			p.jobs, cut = p.jobs[:i+1:i+1], true
+		}
+		if i == len(p.jobs)-1 {
+			p.jobs = w.drain(w.results, p.jobs)
 		}
 	}
 	_, err := w.lite.exec("COMMIT")
