@@ -134,6 +134,8 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted, stops 
 	}
 	receipt := acc.Receipt
 	switch {
+	case entry.Event.Kind == channels.EventAction && (entry.Class == ClassStranger || entry.Class == ClassOverheard):
+		receipt.Silent = true
 	case entry.Event.Kind == channels.EventAction && !acc.Duplicate:
 		receipt.Toast = line.pressed(entry, acc)
 	case acc.Action == ActionAccepted: // typed

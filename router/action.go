@@ -56,7 +56,7 @@ func (l *line) pressed(entry *Entry, acc *Accepted) (toast string) {
 	switch {
 	case entry.Class == ClassRejected:
 		return toastUnknown
-	case entry.Class == ClassStranger, acc.NotYours:
+	case acc.NotYours:
 		return toastNotYours
 	case entry.Class == ClassNotice:
 		return toastTooFast

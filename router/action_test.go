@@ -78,11 +78,14 @@ func TestPress(t *testing.T) {
 		if got := r.toast(r.platform.Press("c1", "bob", "Left")); got != "This is not for you." {
 			t.Errorf("bob is shown %q", got)
 		}
-		if got := r.toast(r.platform.Press("c1", "eve", "Left")); got != "This is not for you." {
-			t.Errorf("a stranger is shown %q", got)
-		}
+		unheard := r.platform.Press("c1", "eve", "Left")
 		if got := r.toast(r.platform.Press("c1", "ada", "Right")); got != "" {
 			t.Errorf("ada is shown %q", got)
+		}
+		for _, toast := range r.platform.Toasts() { // hers came before ada's
+			if toast.Callback == unheard {
+				t.Errorf("a stranger is shown %q", toast.Text)
+			}
 		}
 		if sent := r.await(2); sent[1].Text != "re: Right" {
 			t.Errorf("sent %q", texts(sent))

@@ -62,6 +62,8 @@ func TestFailedPollsAreTriedAgainSoon(t *testing.T) {
 
 // Failures with answers between them cost half a second each; a row of them doubles that
 // to 15 s, and any answer ends the row.
+//
+// promise: L.soon-again
 func TestReconnectPauses(t *testing.T) {
 	t.Parallel()
 	cut := errors.New("the line is cut")

@@ -2,7 +2,9 @@ package render
 
 import (
 	"bytes"
+	"net/url"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
@@ -78,7 +80,7 @@ func (l *layout) link(n ast.Node, destination []byte, reference bool) {
 		l.inline(n)
 		return
 	}
-	address := string(unescape(nil, destination))
+	address := harmless(unescape(nil, destination))
 	s := Span{Kind: Link}
 	if l.style.Link != nil && l.style.Link(address) {
 		s.Value = address
@@ -121,13 +123,31 @@ func (l *layout) show(destination []byte) bool {
 	return true
 }
 
+// harmless is an address with its control characters, and those that turn the direction
+// of the text beside them, percent-encoded.
+func harmless(address []byte) string {
+	turns := func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
+	if !bytes.ContainsFunc(address, turns) {
+		return string(address)
+	}
+	var out strings.Builder
+	for _, r := range string(address) {
+		if turns(r) {
+			out.WriteString(url.PathEscape(string(r)))
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
 func (l *layout) autoLink(n *ast.AutoLink) {
 	if id, ok := attachment(n.URL(l.source)); ok {
 		l.attached(n, id)
 		return
 	}
 	s := Span{Kind: Link}
-	if address := string(n.URL(l.source)); l.style.Link != nil && l.style.Link(address) {
+	if address := harmless(n.URL(l.source)); l.style.Link != nil && l.style.Link(address) {
 		s.Value = address
 	}
 	l.in(s, func() { l.write(n.Label(l.source)) })

@@ -79,12 +79,12 @@ func plausible(id int64) int64 {
 
 // fill makes the event of an update.
 func (c *Client) fill(u *update, bot int64, raw []byte) error {
-	if holdsNUL(raw) {
-		return errors.New("it holds a NUL")
-	}
-	w, err := decode[wireUpdate](raw)
+	w, odd, err := readUpdate(withoutNUL(raw))
 	if err != nil {
 		return fmt.Errorf("it is no update as documented: %w", err)
+	}
+	if len(odd) > 0 {
+		c.log.Warn("a part of an update could not be read", "update_id", u.id, "fields", strings.Join(odd, ", "))
 	}
 	switch {
 	case w.Message != nil:

@@ -19,7 +19,7 @@ func (c *Client) content(m *wireMessage) (content channels.Message, ok bool) {
 	files := attachments(m)
 	enclosed := text == "" && len(files) == 0
 	if enclosed {
-		if text = inBrackets(m); text == "" {
+		if text = inBrackets(m); text == "" && len(m.unread) == 0 {
 			return content, false
 		}
 		entities = nil
@@ -27,6 +27,9 @@ func (c *Client) content(m *wireMessage) (content channels.Message, ok bool) {
 	me := c.me()
 	content = channels.Message{ID: messageID(m.ID), Text: text, Enclosed: enclosed, Attachments: files}
 	me.read(&content, entities)
+	if len(m.unread) > 0 {
+		content.Text = strings.TrimSpace(content.Text + "\n[could not be read here: " + strings.Join(m.unread, ", ") + "]")
+	}
 	answers(&content, m, me)
 	if m.ForwardOrigin != nil || m.IsAutoForward {
 		content.Forwarded, content.Origin = true, m.ForwardOrigin.label()

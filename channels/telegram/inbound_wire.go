@@ -37,6 +37,8 @@ type wireChat struct {
 }
 
 type wireMessage struct {
+	unread []string // what could not be read of it; see readUpdate
+
 	ID              int          `json:"message_id"`
 	ThreadID        int          `json:"message_thread_id"`
 	IsTopicMessage  bool         `json:"is_topic_message"`

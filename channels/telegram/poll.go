@@ -220,7 +220,7 @@ func (p *poller) take(ctx context.Context, list, later []update) error {
 	}
 	p.gather.took(list)
 	for i, u := range ours {
-		if u.query != "" && i < len(receipts) {
+		if u.query != "" && i < len(receipts) && !receipts[i].Silent {
 			p.c.answer(ctx, p.s, u.query, receipts[i].Toast)
 		}
 	}

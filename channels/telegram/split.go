@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 )
 
 // splitUpdates cuts the answer to getUpdates into its updates. What is inside one is
@@ -97,22 +98,20 @@ func pieces(body []byte) (list [][]byte, doubtful bool) {
 	return list, len(list) == 1
 }
 
-// holdsNUL says whether a JSON text has a NUL in it, as such or escaped. No database
-// of ours takes one in a text.
-func holdsNUL(raw []byte) bool {
-	if bytes.IndexByte(raw, 0) >= 0 {
-		return true
-	}
+// withoutNUL is a JSON text with U+FFFD for each NUL in its strings, escaped or not: no
+// database of ours takes one in a text.
+func withoutNUL(raw []byte) []byte {
+	raw = bytes.ReplaceAll(raw, []byte{0}, []byte("\ufffd"))
 	escape := []byte(`\u0000`)
 	for at := 0; ; {
 		i := bytes.Index(raw[at:], escape)
 		if i < 0 {
-			return false
+			return raw
 		}
 		at += i
 		before := len(raw[:at]) - len(bytes.TrimRight(raw[:at], `\`))
 		if before%2 == 0 { // an odd one would escape this backslash
-			return true
+			raw = slices.Concat(raw[:at], []byte(`\ufffd`), raw[at+len(escape):])
 		}
 		at += len(escape)
 	}

@@ -74,7 +74,7 @@ func (c *Client) called(ctx context.Context, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	if u.query != "" && len(receipts) == 1 {
+	if u.query != "" && len(receipts) == 1 && !receipts[0].Silent {
 		c.answer(context.WithoutCancel(ctx), s, u.query, receipts[0].Toast)
 	}
 	return nil

@@ -51,6 +51,7 @@ func openLog(settings *configs.Settings) (*logFile, error) {
 			return a
 		},
 	})
+	slog.SetDefault(l.log)
 	return l, nil
 }
 

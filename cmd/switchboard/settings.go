@@ -38,7 +38,9 @@ func (a *app) logger(settings *configs.Settings) *slog.Logger {
 		format = "text"
 	}
 	options := tint.Options{Level: levelOf(settings), TimeFormat: time.TimeOnly, NoColor: !terminal || os.Getenv("NO_COLOR") != ""}
-	return newLog(a.err, format, options)
+	log := newLog(a.err, format, options)
+	slog.SetDefault(log) // for what libraries log by themselves; package log follows
+	return log
 }
 
 // newLog writes text where format says so, and JSON otherwise.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"switchboard/channels/console"
 	"switchboard/router"
@@ -228,11 +230,26 @@ func indent(w io.Writer, by, text string) {
 	}
 }
 
+// printJSON writes value with all in escapes that could command a terminal or turn the
+// direction of its text: it says the same to programs.
 func printJSON(w io.Writer, value any) error {
-	enc := json.NewEncoder(w)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
-	return enc.Encode(value)
+	if err := enc.Encode(value); err != nil {
+		return err
+	}
+	var safe bytes.Buffer
+	for _, r := range out.String() {
+		if r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) {
+			fmt.Fprintf(&safe, `\u%04x`, r)
+		} else {
+			safe.WriteRune(r)
+		}
+	}
+	_, err := w.Write(safe.Bytes())
+	return err
 }
 
 // table prints rows in columns.

@@ -87,7 +87,7 @@ func decode(data []byte) (Message, error) {
 // answerPresses tells whoever pressed a button what became of it.
 func (c *Channel) answerPresses(ctx context.Context, updates []Update, batch []channels.Event, receipts []channels.Receipt) {
 	for i, event := range batch {
-		if event.Kind != channels.EventAction {
+		if event.Kind != channels.EventAction || receipts[i].Silent {
 			continue
 		}
 		m, err := decode(updates[i].Data)
