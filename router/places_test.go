@@ -166,7 +166,7 @@ func TestEditAddsTheMention(t *testing.T) {
 		told(channels.EventEdited, "m-eve", "eve", "bot, answer me now", true, 2)
 		told(channels.EventEdited, "m-ada", "ada", "bot, answer again", true, 3) // a revision
 		told(channels.EventMessage, "m-last", "ada", "next", true, 0)
-		if got := strings.Join(texts(r.await(2)), "|"); got != "re: bot, answer|re: next" || len(r.turns()) != 2 {
+		if got := strings.Join(texts(r.await(3)), "|"); got != "re: bot, answer|"+tooLate+"|re: next" || len(r.turns()) != 2 {
 			t.Errorf("sent %q in %d turns", got, len(r.turns()))
 		}
 	})

@@ -160,14 +160,15 @@ func TestRetryOfAnEditedMessage(t *testing.T) {
 		r.allEnded()
 		r.platform.Edit("c1", id, "do that")
 		r.platform.Edit("c1", id, "do this")
+		r.await(2) // that it came too late, once
 		r.platform.Say("c1", "ada", "/retry")
-		if got := r.await(2)[1].Text; got != "re: do this" {
+		if got := r.await(3)[2].Text; got != "re: do this" {
 			t.Errorf("answered %q", got)
 		}
 		r.allEnded()
 		r.platform.Delete("c1", id)
 		r.platform.Say("c1", "ada", "/retry")
-		if got := r.await(3)[2].Text; !strings.Contains(got, "no longer have") {
+		if got := r.await(4)[3].Text; !strings.Contains(got, "no longer have") {
 			t.Errorf("answered %q", got)
 		}
 	})
