@@ -56,7 +56,7 @@ func checkKept(t formatFatal, markdown string, bodies []channels.Body) {
 // promise: P8.never-unparsable
 func TestFormatIsNeverRefused(t *testing.T) {
 	t.Parallel()
-	for _, markdown := range []string{"**bold `code` bold**", "~~*a `b` c*~~ **`d`**", "> **a\n> `b`**\n> ```\n> c\n> ```\n", "[a `b` **c**](https://x.test/)"} {
+	for _, markdown := range []string{"**bold `code` bold**", "~~*a `b` c*~~ **`d`**", "> **a\n> `b`**\n> ```\n> c\n> ```\n", "[a `b` **c**](https://x.test/)", "> a **b `c`** [`d`](https://x.test/)\n> > `e`"} {
 		for _, limit := range []int{4096, 20, 7} {
 			checkTaken(t, markdown, limit)
 		}
