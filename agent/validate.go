@@ -184,10 +184,14 @@ func (r *run) decide(name string, effect tools.Effect) tools.Decision {
 
 // decideOn is decide of a tool with which the URL sends goes out.
 func (r *run) decideOn(name string, effect tools.Effect, sends string) tools.Decision {
-	d := r.gate.Decide(tools.Question{
+	q := tools.Question{
 		Person: r.turn.Person.Name, Channel: r.turn.Place.Channel, Mode: r.turn.Session.Mode,
-		Tool: name, Effect: effect, Taint: r.taint, Sends: sends, Words: r.ownWords(),
-	})
+		Tool: name, Effect: effect, Taint: r.taint, Sends: sends,
+	}
+	if sends != "" {
+		q.Words = r.ownWords()
+	}
+	d := r.gate.Decide(q)
 	switch d.Verdict {
 	case tools.Allow:
 	case tools.Ask:

@@ -190,6 +190,23 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 	})
 }
 
+// An event over which sorting panics is rejected, and does not end the program.
+//
+// promise: P1.fails-alone
+func TestEventThatPanicsFailsAlone(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.usable = func(tools.Question) []string { panic("nothing is there") }
+		r.start()
+		receipts, err := r.router.Accept(t.Context(), []channels.Event{event(1, "c1", "ada", "/whoami"), event(2, "c1", "ada", "hello")})
+		if err != nil || receipts[0].Rejected == "" || receipts[1].TurnID == 0 {
+			t.Fatalf("%+v, %v", receipts, err)
+		}
+		if got := r.await(1)[0].Text; got != "re: hello" {
+			t.Errorf("sent %q", got)
+		}
+	})
+}
+
 // A ledger that fails for certain texts, for a reason that may be anybody's.
 type failing struct {
 	router.Ledger

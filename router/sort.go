@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"switchboard/channels"
@@ -48,7 +49,7 @@ func (r *Router) sortBatch(ctx context.Context, batch []channels.Event) ([]Entry
 func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]Entry, error) {
 	entries := make([]Entry, len(batch))
 	for i, event := range batch {
-		entry, err := s.sort(ctx, event)
+		entry, err := s.sortAlone(ctx, event)
 		if err != nil && isNobodysFault(ctx, err) {
 			return nil, fmt.Errorf("sort events: %w", err)
 		} else if err != nil {
@@ -60,11 +61,23 @@ func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]Entry, err
 	return entries, nil
 }
 
+// sortAlone is sort, of which a panic is an error of that event.
+func (s *sorting) sortAlone(ctx context.Context, event channels.Event) (entry Entry, err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			entry = Entry{Key: eventKey(event), Event: event, Origin: "chat"}
+			err = fmt.Errorf("%w: panic: %v\n%s", errBroken, fault, debug.Stack())
+		}
+	}()
+	return s.sort(ctx, event)
+}
+
 // unsorted makes the entry of an event for which something could not be read. Who waits
 // for an answer is told.
 func (s *sorting) unsorted(entry Entry) Entry {
 	line := s.lines[entry.Event.Conversation.Channel]
 	switch event := &entry.Event; {
+	case entry.Person == "": // it is not known whether anybody may be answered
 	case event.Kind == channels.EventMessage:
 		return line.noticed(entry, "I could not look that up just now; please try again.")
 	case event.Kind == channels.EventEdited && line.addressed(*event):

@@ -88,8 +88,8 @@ func TestRetryOnTheTerminal(t *testing.T) {
 	s := onTerminal(t, bare(t), []string{"NO_COLOR="}, "chat")
 	s.await(0, "> ")
 	s.await(s.press("/retry\r"), "nothing of yours")
-	s.await(s.press("run echo $((40+2)) apples\r"), "42 apples\r\n")
-	s.await(s.press("/retry\r"), "42 apples\r\n")
+	s.await(s.press("run echo $((40+2)) apples\r"), "42 apples\x1b[0m\r\n")
+	s.await(s.press("/retry\r"), "42 apples\x1b[0m\r\n")
 	s.press(ctrlD)
 	s.leaves()
 }

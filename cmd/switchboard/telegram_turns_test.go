@@ -46,9 +46,10 @@ func TestTelegramEdits(t *testing.T) {
 		m := r.bot.Say(r.chief.ID, "six")
 		r.expect(r.chief.ID, "heard: six")
 		r.bot.Edit(r.chief.ID, m.ID, "seven")
-		r.settle()
+		tooLate := "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer."
+		r.expect(r.chief.ID, "heard: six", tooLate)
 		r.bot.Say(r.chief.ID, "eight")
-		r.expect(r.chief.ID, "heard: six", "heard: eight")
+		r.expect(r.chief.ID, "heard: six", tooLate, "heard: eight")
 		knows := func(req llmtest.Request) bool { return req.Has("(edited earlier message) seven") }
 		if !slices.ContainsFunc(r.model.Requests(), knows) {
 			t.Error("the next plan is made without the new text")
