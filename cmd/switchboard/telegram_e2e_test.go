@@ -36,8 +36,9 @@ func TestTelegramPlaces(t *testing.T) {
 		r := r.in(t)
 		r.expect(r.chief.ID, "heard: first", "heard: last")
 		kept := list[[]router.RejectedView](r.rig, "channel", "rejected", "--json")
-		if len(kept) != 2 || kept[0].Channel != "telegram" || kept[0].Reason == "" || !strings.Contains(kept[1].Raw, "poison") {
-			t.Errorf("kept as rejected: %+v, want both updates as they came", kept)
+		// The text with NUL in it can be read, and is a stranger's.
+		if len(kept) != 1 || kept[0].Channel != "telegram" || kept[0].Reason == "" || !strings.Contains(kept[0].Raw, "poison") {
+			t.Errorf("kept as rejected: %+v, want the first update as it came", kept)
 		}
 	})
 	t.Run("a group", func(t *testing.T) {
