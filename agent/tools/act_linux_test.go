@@ -2,9 +2,12 @@ package tools
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -13,6 +16,12 @@ func init() {
 	probes["namespaces"] = makeNamespaces
 	probes["sockets"] = makeSockets
 	probes["modes"] = makeModes
+	probes["headless"] = growHeadless
+	probes["tables"] = growTables
+	probes["ahead"] = setAhead
+	if os.Getenv(probeEnv) == "headless" {
+		runtime.LockOSThread() // to the first thread, which is to end
+	}
 }
 
 // makeModes tries each system call that gives a file a mode, with a set-uid one.
@@ -74,4 +83,61 @@ func makeSockets() {
 		}
 	}
 	time.Sleep(time.Minute)
+}
+
+// growHeadless ends the first thread, and holds 200 MB in another.
+func growHeadless() {
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		all, err := unix.Mmap(-1, 0, 200<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+		for i := 0; i < len(all); i += 4096 {
+			all[i] = 1
+		}
+		fmt.Println("held:", err)
+		time.Sleep(10 * time.Second)
+		os.Exit(0)
+	}()
+	_, _, _ = unix.Syscall(unix.SYS_EXIT, 0, 0, 0)
+}
+
+// growTables holds 200 MB of page tables, and nearly no pages.
+func growTables() {
+	const apart = 2 << 20
+	all, err := unix.Mmap(-1, 0, 50_000*apart, unix.PROT_READ, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+	if err == nil {
+		err = unix.Madvise(all, unix.MADV_NOHUGEPAGE)
+	}
+	sum := byte(0)
+	for i := 0; i < len(all); i += apart {
+		sum += all[i]
+	}
+	fmt.Println("held:", err, sum)
+	time.Sleep(10 * time.Second)
+}
+
+// setAhead tries what takes disk or memory that nobody counts.
+func setAhead() {
+	f, err := os.Create("ahead")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fd := int(f.Fd())
+	fmt.Println("fallocate:", unix.Fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, 0, 50<<20))
+	reserve := struct { // struct space_resv
+		kind, whence int16
+		start, size  int64
+		_            [6]int32
+	}{size: 50 << 20}
+	for _, request := range settingAside {
+		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(unsafe.Pointer(&reserve)))
+		fmt.Println("ioctl:", errno)
+	}
+	var ends [2]int
+	if err := unix.Pipe(ends[:]); err != nil {
+		fmt.Println(err)
+	}
+	part := make([]byte, 4096)
+	_, err = unix.Vmsplice(ends[1], []unix.Iovec{{Base: &part[0], Len: 4096}}, 0)
+	fmt.Println("vmsplice:", err)
 }

@@ -2,6 +2,8 @@ package tools
 
 import (
 	"io/fs"
+	"os"
+	"strconv"
 	"syscall"
 	"time"
 )
@@ -21,4 +23,26 @@ func inode(info fs.FileInfo) uint64 {
 		return stat.Ino
 	}
 	return 0
+}
+
+// taken is how many bytes of the workspace's limit a file takes: its size, or what it
+// holds on the disk where that is far more, which space set aside behind its end is.
+// Some file systems set a part aside by themselves.
+func taken(info fs.FileInfo) int64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || stat.Blocks*512 <= 2*info.Size()+64<<10 {
+		return info.Size()
+	}
+	return stat.Blocks * 512
+}
+
+// openFolder opens the folder base of folder. Where a command puts a pipe in its place
+// just now it fails at once: OpenRoot would wait for whoever writes to it.
+func openFolder(folder *os.Root, base string) (*os.Root, error) {
+	f, err := folder.OpenFile(base, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
 }

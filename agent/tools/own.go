@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"strings"
@@ -48,8 +49,25 @@ func openWorkspace(workspace string) (*os.Root, error) {
 	return os.OpenRoot(workspace)
 }
 
-// openUp lets this program into all folders below name, and name itself.
-func openUp(ctx context.Context, root *os.Root, name string) error {
+// discard removes what is at name, folders that a command closed and very deep ones too.
+func discard(root *os.Root, name string) error {
+	for list := []string{name}; len(list) > 0; list = list[1:] {
+		deep, err := flatten(root, list[0])
+		if err == nil {
+			err = root.RemoveAll(list[0])
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		list = append(list, deep...)
+	}
+	return nil
+}
+
+// flatten lets this program into all folders below name, and name itself, and moves
+// those that are very deep out of it, because RemoveAll holds a file open for each folder
+// on its way down. It returns where they are now.
+func flatten(root *os.Root, name string) (moved []string, err error) {
 	open := func(name string, info fs.FileInfo) error {
 		if info.IsDir() && info.Mode()&0o700 != 0o700 {
 			return root.Chmod(name, info.Mode().Perm()|0o700)
@@ -61,20 +79,21 @@ func openUp(ctx context.Context, root *os.Root, name string) error {
 		err = open(name, info)
 	}
 	if err != nil || !info.IsDir() {
-		return err
+		return nil, err
 	}
-	return walk(ctx, root, name, open)
-}
-
-// discard removes what is at name, folders that a command closed too.
-func discard(root *os.Root, name string) error {
-	err := root.RemoveAll(name)
-	if errors.Is(err, fs.ErrPermission) {
-		if err = openUp(context.Background(), root, name); err == nil {
-			err = root.RemoveAll(name)
+	top := strings.Count(name, "/")
+	err = walkSome(context.Background(), root, name, math.MaxInt, math.MaxInt, func(below string, info fs.FileInfo) error {
+		if err := open(below, info); err != nil || !info.IsDir() || strings.Count(below, "/")-top < maxDepth {
+			return err
 		}
-	}
-	return err
+		aside := "aside-" + randomWord()
+		if err := root.Rename(below, aside); err != nil {
+			return err
+		}
+		moved = append(moved, aside)
+		return fs.SkipDir
+	})
+	return moved, err
 }
 
 // makeHidden makes the hidden folder, also where a command put something else in

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"io/fs"
+	"math"
 	"os"
 	"syscall"
 )
@@ -21,7 +22,7 @@ func handOver(root *os.Root, spec helperSpec) error {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) == spec.UID {
 		return nil
 	}
-	err = walk(context.Background(), root, ".", func(name string, _ fs.FileInfo) error {
+	err = walkSome(context.Background(), root, ".", math.MaxInt, maxDeep, func(name string, _ fs.FileInfo) error {
 		return root.Lchown(name, spec.UID, spec.UID)
 	})
 	if err != nil {

@@ -183,6 +183,36 @@ func TestSocketsCountAsMemory(t *testing.T) {
 	}
 }
 
+// promise: L.memory-is-bounded
+func TestMemoryOutOfSight(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	for _, probe := range []string{"headless", "tables"} {
+		t.Run(probe, func(t *testing.T) {
+			t.Parallel()
+			workspace := newWorkspace(t)
+			copyFile(t, "/proc/self/exe", workspace+"/probe")
+			e := NewExec(ExecConfig{MemoryLimit: 120 << 20, Timeout: 30 * time.Second})
+			res := e.Run(t.Context(), Command{Line: "./probe", Workspace: workspace, Env: []string{probeEnv + "=" + probe}})
+			if res.Code != "memory_limit" {
+				t.Errorf("got %+v", res)
+			}
+		})
+	}
+}
+
+// promise: L.nothing-ahead
+func TestNothingIsSetAside(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	workspace := newWorkspace(t)
+	copyFile(t, "/proc/self/exe", workspace+"/probe")
+	res := NewExec(ExecConfig{}).Run(t.Context(), Command{Line: "./probe", Workspace: workspace, Env: []string{probeEnv + "=ahead"}})
+	if strings.Count(res.Output, "operation not supported\n") != 4 || !strings.HasSuffix(res.Output, "vmsplice: operation not permitted\n") {
+		t.Errorf("got %+v", res)
+	}
+}
+
 func TestResourceLimits(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)

@@ -20,7 +20,8 @@ var forbidden = []uint32{
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 	unix.SYS_ADD_KEY, unix.SYS_KEYCTL, unix.SYS_REQUEST_KEY,
 	// Memory that the sum over processes would not show.
-	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET,
+	// A pipe keeps the whole of a huge page that a part was lent of.
+	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_VMSPLICE,
 	// New namespaces and mounts, and parts of the kernel no command needs.
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT,
 	unix.SYS_FSOPEN, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
@@ -69,7 +70,14 @@ const (
 	allow   = unix.SECCOMP_RET_ALLOW
 	refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 	missing = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	unable  = unix.SECCOMP_RET_ERRNO | uint32(unix.EOPNOTSUPP)
 )
+
+// settingAside are the requests of ioctl(2) that do what fallocate(2) does: fill the disk
+// at once, behind the end of a file, where no limit of its size counts.
+//
+// Source: Linux include/uapi/linux/falloc.h, FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE.
+var settingAside = []uint32{0x40305828, 0x4030582a, 0x40305839}
 
 // A filter is a program for seccomp(2).
 type filter []unix.SockFilter
@@ -92,7 +100,8 @@ func (f *filter) when(test uint16, k uint32, next uint8) {
 // call of another architecture, whose numbers mean something else, to clone when it
 // would make namespaces, and to whatever would make a file set-uid or set-gid.
 // Clone3 and openat2 have their flags in memory, where a filter cannot look: they are
-// said not to exist, and libraries use the older ones instead. Sockets keep the
+// said not to exist, and libraries use the older ones instead. Space is not set aside
+// ahead of use; libraries write instead. Sockets keep the
 // buffers they are made with, whose size bufferRoom counts on.
 //
 // Source: seccomp(2), SECCOMP_SET_MODE_FILTER.
@@ -108,6 +117,15 @@ func filterCalls() error {
 		f.when(unix.BPF_JEQ, call, 1)
 		f.answer(refuse)
 	}
+	f.when(unix.BPF_JEQ, unix.SYS_FALLOCATE, 1)
+	f.answer(unable)
+	f.when(unix.BPF_JEQ, unix.SYS_IOCTL, uint8(2*len(settingAside)+2))
+	f.load(argument(1))
+	for _, request := range settingAside {
+		f.when(unix.BPF_JEQ, request, 1)
+		f.answer(unable)
+	}
+	f.answer(allow)
 	for _, call := range []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2} {
 		f.when(unix.BPF_JEQ, call, 1)
 		f.answer(missing)

@@ -84,7 +84,7 @@ func measure(ctx context.Context, root *os.Root, files int) (usage, error) {
 		u.files++
 		switch {
 		case info.Mode().IsRegular():
-			u.bytes += info.Size()
+			u.bytes += taken(info)
 		case info.IsDir() && info.Mode()&0o700 != 0o700:
 			_ = root.Chmod(name, info.Mode().Perm()|0o700) // else it could hide anything
 		}

@@ -62,7 +62,7 @@ func unlinkedBytes() int64 {
 	}
 	sum, seen := int64(0), map[uint64]bool{}
 	for _, p := range list {
-		names, _ := filepath.Glob("/proc/" + strconv.Itoa(p.pid) + "/fd/*") // the pattern is well formed
+		names, _ := filepath.Glob("/proc/" + strconv.Itoa(p.pid) + "/task/*/fd/*") // the pattern is well formed
 		for _, name := range names {
 			info, err := os.Stat(name)
 			if err != nil || !info.Mode().IsRegular() {
@@ -70,7 +70,7 @@ func unlinkedBytes() int64 {
 			}
 			if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Nlink == 0 && !seen[stat.Ino] {
 				seen[stat.Ino] = true
-				sum += info.Size()
+				sum += taken(info)
 			}
 		}
 	}

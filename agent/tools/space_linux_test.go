@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // promise: L.workspace-is-bounded
@@ -37,6 +39,95 @@ func TestWorkspaceLimitEndsCommands(t *testing.T) {
 			t.Errorf("%v, %v: the kernel did not stop it", info, err)
 		}
 	})
+}
+
+// What is set aside behind the end of a file counts.
+//
+// promise: L.workspace-is-bounded
+func TestWorkspaceLimitCountsWhatIsSetAside(t *testing.T) {
+	t.Parallel()
+	space := &Space{Bytes: 20 << 20}
+	workspace, call := builtin(t, BuiltinConfig{Space: space})
+	f, err := os.Create(filepath.Join(workspace, "empty"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, 30<<20); err != nil {
+		t.Skip("this file system sets nothing aside:", err)
+	}
+	if got := call("workspace.write", write("note", "x", "create")); got.Code != "workspace_full" {
+		t.Errorf("write: %+v", got)
+	}
+}
+
+// A command may swap a folder and a pipe while the workspace is looked through.
+//
+// promise: L.workspace-is-bounded
+func TestOpenFolderWaitsForNoPipe(t *testing.T) {
+	t.Parallel()
+	workspace := newWorkspace(t)
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := unix.Mkfifo(filepath.Join(workspace, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := root.Symlink("/etc", "out"); err != nil {
+		t.Fatal(err)
+	}
+	w := walker{ctx: t.Context(), left: 10, depth: 10}
+	for _, name := range []string{"pipe", "out"} {
+		if below, err := openFolder(root, name); err == nil {
+			below.Close()
+			t.Errorf("%s was opened as a folder", name)
+		}
+		if err := w.enter(root, name, name, 1); err != nil {
+			t.Errorf("%s ends the walk: %v", name, err)
+		}
+	}
+}
+
+// Removing takes few open files, however deep a command's folders are.
+//
+// promise: L.workspace-is-bounded
+func TestDeepFoldersAreRemoved(t *testing.T) {
+	t.Parallel()
+	workspace, call := builtin(t, BuiltinConfig{})
+	deep, chain := filepath.Join(workspace, "deep"), strings.Repeat("/d", 700)
+	for _, dir := range []string{deep, deep + "/second"} {
+		if err := os.MkdirAll(dir+chain, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(deep+"/second", deep+chain+"/e"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(deep+strings.Repeat("/d", 100), 0); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if moved, err := flatten(root, "deep"); err != nil || len(moved) != 1 {
+		t.Errorf("%d folders were moved, %v", len(moved), err)
+	} else if _, err := root.Lstat("deep" + strings.Repeat("/d", maxDepth)); err == nil {
+		t.Error("it is as deep as before")
+	} else if err := root.Rename(moved[0], "rest"); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"deep", "rest"} {
+		if got := call("workspace.remove", `{"path":"`+name+`"}`); got.End != EndOK {
+			t.Errorf("remove %s: %.300q", name, got.Output)
+		}
+	}
+	if left, err := os.ReadDir(workspace); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
 }
 
 // A workspace that is over its limit takes nothing more until something is removed.

@@ -1,13 +1,10 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -199,7 +196,7 @@ func (t *tree) excess(spec helperSpec) string {
 	if err != nil {
 		return ""
 	}
-	processes, threads, resident := 0, 0, int64(0)
+	processes, threads, resident, tables := 0, 0, int64(0), int64(0)
 	for _, p := range list {
 		if p.zombie {
 			continue
@@ -207,6 +204,7 @@ func (t *tree) excess(spec helperSpec) string {
 		processes++
 		threads += p.threads
 		resident += p.resident
+		tables += p.kibibytes("status", "VmPTE:", 0)
 	}
 	if t.boxed {
 		processes-- // init is ours
@@ -216,8 +214,8 @@ func (t *tree) excess(spec helperSpec) string {
 	}
 	// Resident pages that are shared count once a process; only when that is too
 	// much does the exact and slower sum decide.
-	buffers := t.bufferRoom()
-	if resident+buffers > spec.MemoryLimit && proportional(list)+buffers > spec.MemoryLimit {
+	more := t.bufferRoom() + tables
+	if resident+more > spec.MemoryLimit && proportional(list)+more > spec.MemoryLimit {
 		return "memory"
 	}
 	return ""
@@ -228,87 +226,7 @@ func (t *tree) excess(spec helperSpec) string {
 func proportional(list []process) int64 {
 	sum := int64(0)
 	for _, p := range list {
-		sum += p.proportional()
+		sum += p.kibibytes("smaps_rollup", "Pss:", p.resident)
 	}
 	return sum
-}
-
-func (p process) proportional() int64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/smaps_rollup")
-	if err != nil {
-		return p.resident
-	}
-	for line := range bytes.Lines(text) {
-		fields := strings.Fields(string(line))
-		if len(fields) >= 2 && fields[0] == "Pss:" {
-			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
-				return kib << 10
-			}
-		}
-	}
-	return p.resident
-}
-
-// A process is one line of the process table.
-type process struct {
-	pid, parent int
-	group       int
-	zombie      bool
-	threads     int
-	resident    int64 // bytes
-}
-
-// descendants lists all processes below this one, zombies too.
-func descendants() ([]process, error) { return below(os.Getpid()) }
-
-// below lists all processes below the one of that id.
-func below(pid int) ([]process, error) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil, err
-	}
-	names, err := dir.Readdirnames(-1)
-	dir.Close()
-	if err != nil {
-		return nil, err
-	}
-	children := map[int][]process{}
-	for _, name := range names {
-		if id, err := strconv.Atoi(name); err == nil {
-			if p, ok := readProcess(id); ok {
-				children[p.parent] = append(children[p.parent], p)
-			}
-		}
-	}
-	list := children[pid]
-	for at := 0; at < len(list); at++ {
-		list = append(list, children[list[at].pid]...)
-	}
-	return list, nil
-}
-
-// readProcess reads /proc/PID/stat; the fields after the name, which may hold
-// anything, are counted from the last parenthesis.
-//
-// Source: proc_pid_stat(5).
-func readProcess(pid int) (process, bool) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return process{}, false
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 22 {
-		return process{}, false
-	}
-	parent, err := strconv.Atoi(fields[1])
-	if err != nil {
-		return process{}, false
-	}
-	group, _ := strconv.Atoi(fields[2])
-	threads, _ := strconv.Atoi(fields[17])
-	pages, _ := strconv.ParseInt(fields[21], 10, 64)
-	return process{
-		pid: pid, parent: parent, group: group, zombie: fields[0] == "Z", threads: threads,
-		resident: pages * int64(os.Getpagesize()),
-	}, true
 }

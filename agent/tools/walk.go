@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"syscall"
 )
 
 // What a workspace may hold and still be looked through; where there is more, all of
@@ -90,7 +91,10 @@ func (w *walker) folder(folder *os.Root, dir string, depth int) error {
 }
 
 func (w *walker) enter(folder *os.Root, base, name string, depth int) error {
-	below, err := folder.OpenRoot(base)
+	below, err := openFolder(folder, base)
+	if _, numbered := errors.AsType[syscall.Errno](err); err != nil && (!numbered || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)) {
+		return nil // a command put something else in its place meanwhile
+	}
 	if err != nil {
 		return w.forgive(err)
 	}
