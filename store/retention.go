@@ -159,7 +159,7 @@ type sweeper struct {
 	keep  Retention
 	fence int64
 	rows  int64
-	// dropped are the sessions that the latest batch deleted.
+	// dropped are the sessions that the batch deletes.
 	dropped []int64
 }
 
@@ -180,6 +180,12 @@ func (s *sweeper) batch(ctx context.Context, fn func(*tx) (int64, error)) (n int
 		return 0, err
 	}
 	s.rows += n
+	for _, session := range s.dropped {
+		if s.keep.Dropped != nil {
+			s.keep.Dropped(session)
+		}
+	}
+	s.dropped = nil
 	return n, pause(ctx, max(pauseLeast, pauseTimes*time.Since(began)))
 }
 
@@ -250,12 +256,6 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 			} else if err != nil {
 				faults = append(faults, err)
 			}
-			for _, session := range s.dropped {
-				if s.keep.Dropped != nil && err == nil {
-					s.keep.Dropped(session)
-				}
-			}
-			s.dropped = nil
 		}
 		if young || len(rows) < limit {
 			return errors.Join(faults...)

@@ -1,9 +1,11 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"switchboard/channels"
@@ -173,6 +175,39 @@ func TestSweepLooksAgain(t *testing.T) {
 		}
 		if list := h.claim(9); len(list) != 1 || h.load(list[0].TurnRef).Turn.Message.Text != "again" {
 			t.Errorf("the turn of what came: %+v", list)
+		}
+	})
+}
+
+// A sweep that is stopped as soon as a session is gone tells of it all the same, or its
+// workspace would stay for ever.
+//
+// promise: L.growth
+func TestSweepTellsWhatIsGoneBeforeItStops(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		h.accept(entry("old", "1", "hello"))
+		h.settled()
+		h.later(400 * day)
+		ctx, stop := context.WithCancel(h.ctx)
+		defer stop()
+		told := 0
+		keep := keepAYear
+		keep.Dropped = func(int64) { told++ }
+		var stopper sync.WaitGroup
+		stopper.Go(func() {
+			for ctx.Err() == nil {
+				if n, err := db.Count(h.ctx, "SELECT count(*) FROM sessions"); n == 0 || err != nil {
+					stop()
+				}
+			}
+		})
+		_, err := h.engine.Sweep(ctx, keep)
+		stop()
+		stopper.Wait()
+		if got := h.places(); got != "" || told != 1 {
+			t.Errorf("left: %q; told of %d sessions, want 1; %v", got, told, err)
 		}
 	})
 }
