@@ -51,7 +51,7 @@ func acceptable(e *router.Entry) error {
 // unusual entries take a transaction of several round trips on PostgreSQL; the
 // others one.
 func unusual(e router.Entry) bool {
-	if e.NewPerson { // once in their life
+	if e.NewPerson { // once a day
 		return true
 	}
 	switch e.Class {
