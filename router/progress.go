@@ -194,8 +194,8 @@ func (p *progress) unstream() {
 func (p *progress) tell() {
 	if s := p.line.holding(); s != nil {
 		s.shows.lookAgain()
-	} else if wakes := p.line.router.Wakes; wakes != nil {
-		wakes.Wake(wakeAt(WakeDraft, p.conv))
+	} else {
+		p.line.router.tell(wakeAt(WakeDraft, p.conv))
 	}
 }
 

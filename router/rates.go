@@ -44,8 +44,6 @@ func (b *bucket) wait(now time.Time) time.Duration {
 	return time.Duration((1-b.tokens)/b.rate*float64(time.Second)) + time.Microsecond
 }
 
-func (b *bucket) take() { b.tokens-- }
-
 // tooFastQuiet is for how long a person who was told of being too fast is not told
 // again, unless a message was taken meanwhile.
 const tooFastQuiet = time.Minute

@@ -41,8 +41,8 @@ func (p *progress) keepTyping(typer channels.Typer, every time.Duration) {
 	for p.ctx.Err() == nil {
 		if l.holding() != nil {
 			l.typeOnce(p.ctx, typer, p.conv)
-		} else if l.router.Wakes != nil {
-			l.router.Wakes.Wake(wakeAt(WakeTyping, p.conv))
+		} else {
+			l.router.tell(wakeAt(WakeTyping, p.conv))
 		}
 		sleep(p.ctx, every)
 	}
