@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"switchboard/channels"
-
 	"switchboard/router"
 )
 
