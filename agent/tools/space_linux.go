@@ -37,7 +37,6 @@ func watchSpace(ctx context.Context, root *os.Root, spec helperSpec, over chan<-
 		case <-time.After(pause):
 		}
 		began := time.Now()
-		space := Space{Bytes: spec.MaxBytes, Files: spec.MaxFiles}
 		u, err := measure(ctx, root, spec.MaxFiles)
 		switch {
 		case ctx.Err() != nil:
@@ -45,7 +44,7 @@ func watchSpace(ctx context.Context, root *os.Root, spec helperSpec, over chan<-
 		case errors.Is(err, errTooLarge), u.bytes+unlinkedBytes() > spec.MaxBytes:
 			over <- "workspace"
 			return
-		case space.CheckDisk(ctx, spec.Workspace) != nil:
+		case (*Space)(nil).CheckDisk(ctx, spec.Workspace) != nil:
 			over <- "disk"
 			return
 		}
