@@ -37,9 +37,6 @@ type finding struct {
 	Mend  string `json:"mend,omitempty"` // what to do when it is not OK
 }
 
-// lowDisk is the free space below which the doctor complains, in bytes.
-const lowDisk = 200 << 20
-
 // Run implements the command.
 func (c *doctorCmd) Run(a *app) error {
 	settings, warnings, err := a.load()
@@ -106,7 +103,7 @@ func checkSettings(settings *configs.Settings, warnings []configs.Warning, err e
 // examine checks everything that valid settings let it check.
 func (a *app) examine(settings *configs.Settings) []finding {
 	running := a.checkEngine(settings)
-	findings := []finding{checkDisk(settings), a.checkDatabase(settings), running}
+	findings := []finding{a.checkDisk(settings), a.checkDatabase(settings), running}
 	findings = append(findings, a.checkLedger(settings, running.Text == engineRuns)...)
 	findings = append(findings, a.checkRunning(settings)...)
 	findings = append(findings, a.checkModels(settings)...)
@@ -120,7 +117,7 @@ func (a *app) examine(settings *configs.Settings) []finding {
 	return append(findings, a.checkStatuses(settings, mends)...)
 }
 
-func checkDisk(settings *configs.Settings) finding {
+func (a *app) checkDisk(settings *configs.Settings) finding {
 	f := finding{Check: "data", Mend: "make room, or choose another folder with --data or data_dir"}
 	dir, there := nearest(settings.DataDir)
 	probe, err := os.CreateTemp(dir, ".doctor-*")
@@ -135,10 +132,11 @@ func checkDisk(settings *configs.Settings) finding {
 		f.Text = err.Error()
 		return f
 	}
-	free := disk.Bavail * uint64(disk.Bsize)
-	f.OK = free >= lowDisk
-	f.Text = fmt.Sprintf("%s, %d MB free", settings.DataDir, free>>20)
-	if !there {
+	f.Text = fmt.Sprintf("%s, %d MB free", settings.DataDir, disk.Bavail*uint64(disk.Bsize)>>20)
+	low := newSpace(settings).CheckDisk(a.ctx, dir)
+	if f.OK = low == nil; !f.OK {
+		f.Text += ": " + low.Error()
+	} else if !there {
 		f.Text += "; the first start makes it"
 	}
 	return f

@@ -25,6 +25,9 @@ func TestCommandsReadWhereNothingCanBeWritten(t *testing.T) {
 			if out, errs, code := r.commandWith("hello\n", "chat"); code != 0 {
 				t.Fatalf("chat: exit %d, %q\n%s", code, out, errs)
 			}
+			if out, _, _ := r.command("doctor"); !strings.Contains(out, "ok    data ") {
+				t.Errorf("doctor on a small disk with room:\n%s", out)
+			}
 			if place == "full" {
 				_ = os.WriteFile(filepath.Join(data, "ballast"), make([]byte, 16<<20), 0o600) // as much as fits
 			} else {
@@ -44,7 +47,7 @@ func TestCommandsReadWhereNothingCanBeWritten(t *testing.T) {
 			if place == "read-only" && !strings.Contains(errs, "may have added since") {
 				t.Errorf("nothing is said of where this comes from: %q", errs)
 			}
-			if out, _, code := r.command("doctor"); code != 1 || !strings.Contains(out, "ok    settings") || !strings.Contains(out, "FAIL  data") || !strings.Contains(out, "database") {
+			if out, _, code := r.command("doctor"); code != 1 || !strings.Contains(out, "ok    settings") || !strings.Contains(out, "FAIL  data ") || !strings.Contains(out, "database") {
 				t.Errorf("doctor: exit %d\n%s", code, out)
 			}
 		})
