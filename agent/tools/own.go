@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -94,6 +95,24 @@ func flatten(root *os.Root, name string) (moved []string, err error) {
 		return fs.SkipDir
 	})
 	return moved, err
+}
+
+// RemoveWorkspace removes a session's folder for good, and what is noted of its files
+// beside it.
+func RemoveWorkspace(workspace string) error {
+	notes := ledgerFile(workspace)
+	above, err := os.OpenRoot(filepath.Dir(workspace))
+	if err == nil {
+		defer above.Close()
+		err = discard(above, filepath.Base(workspace))
+	}
+	if err == nil {
+		err = os.Remove(notes)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // makeHidden makes the hidden folder, also where a command put something else in

@@ -44,6 +44,30 @@ func TestOursIsMadeAnew(t *testing.T) {
 	}
 }
 
+// A session's folder goes whole, closed folders and what is noted beside it too.
+func TestRemoveWorkspace(t *testing.T) {
+	t.Parallel()
+	above := t.TempDir()
+	workspace := filepath.Join(above, "7")
+	if err := os.MkdirAll(filepath.Join(workspace, "a", "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Keep(t.Context(), workspace, "a/note", "x", "web"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(workspace, "a"), 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // nothing there is no error
+		if err := RemoveWorkspace(workspace); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := os.ReadDir(above); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 // promise: L.no-set-uid
 func TestExecLeavesNoSetUIDFile(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -245,7 +244,7 @@ func retention(s *configs.Settings, log *slog.Logger) store.Retention {
 	return store.Retention{
 		Turns: r.Turns, Strangers: r.Strangers, Prompts: r.Prompts, Audit: r.Audit, Sessions: r.Sessions, Named: s.Names,
 		Dropped: func(session int64) {
-			if err := os.RemoveAll(router.Workspace(s.DataDir, session)); err != nil {
+			if err := tools.RemoveWorkspace(router.Workspace(s.DataDir, session)); err != nil {
 				log.Warn("the workspace of a session that is gone could not be removed", "session_id", session, "error", err)
 			}
 		},
