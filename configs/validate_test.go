@@ -51,6 +51,7 @@ func TestRules(t *testing.T) {
 		{"[router]\nidle_timeout = \"0s\"", "router.idle_timeout: must be longer than 0"},
 		{"[router]\ncollect_window = \"-1s\"", "router.collect_window: must not be negative"},
 		{"[router]\nstale_after = \"0\"", "router.stale_after: must be longer than 0"},
+		{"[router]\nmax_parts = -1", "router.max_parts: must not be negative"},
 		{"[router]\nmessage_limit = 0", "router.message_limit: must be at least 1 byte"},
 		{"[router]\nstop_words = [\" \"]", "router.stop_words[0]: is empty"},
 		{"[router]\ndefault_mode = \"do\"", `router.default_mode: "do" is not one of ask, act`},

@@ -41,6 +41,10 @@ type Config struct {
 	RatePerson string `toml:"rate_person"`
 	// MessageLimit is the longest message taken, in bytes. Default 64KB.
 	MessageLimit int64 `toml:"message_limit" unit:"size"`
+	// MaxParts is how many messages one answer may become. A longer one goes as its
+	// first part and the whole as a file, where files can be sent; 0: no limit.
+	// Default 10.
+	MaxParts int `toml:"max_parts"`
 }
 
 // DefaultConfig is [router] with nothing set.
@@ -50,7 +54,7 @@ func DefaultConfig() Config {
 		Busy: "queue", CollectWindow: 800 * time.Millisecond,
 		StopWords:   []string{"stop", "cancel", "halt", "stopp", "basta", "para", "arrête", "стоп"},
 		DefaultMode: "act", OnEdit: "steer", StaleAfter: 15 * time.Minute,
-		RatePerson: "20/m", MessageLimit: 64 << 10,
+		RatePerson: "20/m", MessageLimit: 64 << 10, MaxParts: 10,
 	}
 }
 
@@ -78,6 +82,9 @@ func (c Config) Validate() error {
 	}
 	if c.MessageLimit < 1 {
 		fault("message_limit", "must be at least 1 byte, e.g. \"64KB\"")
+	}
+	if c.MaxParts < 0 {
+		fault("max_parts", "must not be negative; 0 sends every part")
 	}
 	for i, word := range c.StopWords {
 		if strings.TrimSpace(word) == "" {

@@ -120,6 +120,10 @@ func (s shelf) Outgoing(_ context.Context, session, id string) (channels.File, e
 	return channels.File{Blob: "blob-" + id, Name: id + ".txt", Type: "text/plain", Size: int64(len(data))}, nil
 }
 
+func (s shelf) Publish(context.Context, tools.Session, string, tools.Taint, io.Reader) (tools.File, error) {
+	return tools.File{}, tools.ErrFileRefused
+}
+
 func (s shelf) Bytes(f channels.File) (io.ReadCloser, error) {
 	data, ok := s[strings.TrimPrefix(f.Blob, "blob-")]
 	if !ok {

@@ -34,11 +34,7 @@ func (l *line) draftBody(conv channels.Conversation, markdown string) channels.B
 	if len(parts) == 1 {
 		return body
 	}
-	if m, ok := l.channel.(Marker); ok {
-		return m.Mark(body, moreMark)
-	}
-	body.Text = moreMark + body.Text
-	return body
+	return l.marked(body, moreMark, "")
 }
 
 // acts says whether a plan does something that takes time, besides talking.

@@ -50,6 +50,9 @@ func (l *line) said(ctx context.Context, data *TurnData, say agent.Say) Reply {
 	if len(say.Choices) > 0 {
 		reply.offer(say.Choices, data.Turn.Person.Name, features.Buttons)
 	}
+	if len(say.Choices) == 0 {
+		files = l.shorten(ctx, &reply, doc, data.Turn.Session.Key, say, features, files)
+	}
 	for n := max(features.FilesPerPart, 1); len(files) > 0; files = files[min(n, len(files)):] {
 		reply.Parts = append(reply.Parts, channels.Body{Files: files[:min(n, len(files))]})
 	}
@@ -117,23 +120,25 @@ const repeatedMark = "(repeated) "
 // repeated marks a part as the repeat. The mark is plain text in front, or in front
 // of the first file's name, which leaves the adapter's own markup in Rich to its
 // Marker, where it has one.
-func (l *line) repeated(body channels.Body) channels.Body { return l.marked(body, repeatedMark) }
+func (l *line) repeated(body channels.Body) channels.Body { return l.marked(body, repeatedMark, "") }
 
-func (l *line) marked(body channels.Body, mark string) channels.Body {
+// marked puts plain text before and after the text of a part.
+func (l *line) marked(body channels.Body, before, after string) channels.Body {
 	if m, ok := l.channel.(Marker); ok {
-		return m.Mark(body, mark)
+		return m.Mark(body, before, after)
 	}
 	if body.Text == "" && len(body.Files) > 0 {
 		files := append([]channels.File(nil), body.Files...)
-		files[0].Name = mark + files[0].Name
+		files[0].Name = before + files[0].Name
 		body.Files = files
 		return body
 	}
-	body.Text = mark + body.Text
+	body.Text = before + body.Text + after
 	return body
 }
 
-// A Marker is a channel whose parts need more than text in front to be marked.
+// A Marker is a channel whose parts need more than text put to them to be marked.
 type Marker interface {
-	Mark(body channels.Body, mark string) channels.Body
+	// Mark puts plain text before and after the text of a part; either may be empty.
+	Mark(body channels.Body, before, after string) channels.Body
 }

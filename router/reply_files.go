@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
+	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
@@ -17,6 +19,9 @@ type Attachments interface {
 	// "channel:conversation") as a part sends it, brought here if it is not. The
 	// errors are those of tools.Files.
 	Outgoing(ctx context.Context, session, id string) (channels.File, error)
+	// Publish keeps a file that the session made, as a tool would; the errors are those
+	// of tools.Files.
+	Publish(ctx context.Context, session tools.Session, name string, taint tools.Taint, r io.Reader) (tools.File, error)
 	// Bytes reads a file of a part; the caller closes it.
 	Bytes(file channels.File) (io.ReadCloser, error)
 }
@@ -68,6 +73,49 @@ func (l *line) outgoing(ctx context.Context, session, id string) (file channels.
 		sleep(ctx, time.Second)
 	}
 	return file, err
+}
+
+const (
+	wholeName = "answer.md"
+	// wholeNote stands under the beginning of an answer. It does not name the file: a
+	// platform may take the name for an address.
+	wholeNote = "\n\n(The whole answer is in the file below.)"
+)
+
+// shorten makes of a reply with too many parts its first one, and returns the files
+// that go along with what was said as a file before them. Where that cannot be sent or
+// kept both stay as they are.
+func (l *line) shorten(
+	ctx context.Context, reply *Reply, doc *render.Document, session string, say agent.Say, features channels.Features, files []channels.File,
+) []channels.File {
+	most := l.router.Config.MaxParts
+	room := features.MaxText - features.Len(wholeNote)
+	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 || l.router.Files == nil {
+		return files
+	}
+	whole, err := l.keepText(ctx, session, say)
+	if err != nil {
+		l.router.Log.WarnContext(ctx, "a long answer is sent in parts; it cannot be kept as a file",
+			"channel", l.name, "session", session, "parts", len(reply.Parts), "error", err)
+		return files
+	}
+	if features.MaxFile > 0 && whole.Size > features.MaxFile {
+		return files
+	}
+	features.MaxText = room
+	reply.Parts = []channels.Body{l.marked(l.parts(doc, features)[0], "", wholeNote)}
+	return append([]channels.File{whole}, files...)
+}
+
+// keepText keeps what was said, as it was written, as a file.
+func (l *line) keepText(ctx context.Context, session string, say agent.Say) (channels.File, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingPatience)
+	defer cancel()
+	kept, err := l.router.Files.Publish(ctx, tools.Session{ID: session}, wholeName, say.Taint, strings.NewReader(say.Text))
+	if err != nil {
+		return channels.File{}, err
+	}
+	return l.router.Files.Outgoing(ctx, session, kept.ID)
 }
 
 // openFile is how an adapter reads the files of a part; nil when it has none.

@@ -214,7 +214,7 @@ func (l *line) timely(d *Delivery) channels.Body {
 	features := l.channel.Features(d.Conversation)
 	for _, mark := range []string{"(" + span(late) + " late) ", lateMark} {
 		if features.MaxText <= 0 || features.Len(d.Body.Text)+features.Len(mark) <= features.MaxText {
-			return l.marked(d.Body, mark)
+			return l.marked(d.Body, mark, "")
 		}
 	}
 	return d.Body // it is marked as repeated, and full

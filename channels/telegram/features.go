@@ -65,7 +65,9 @@ func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Bo
 }
 
 // Mark implements the router's Marker.
-func (c *Client) Mark(body channels.Body, text string) channels.Body { return mark(body, text) }
+func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
+	return mark(body, before, after)
+}
 
 // utf16RuneLen counts one rune; a byte that is no UTF-8 counts like the U+FFFD it is
 // sent as.

@@ -85,16 +85,16 @@ func formatRoom(size, most int) int {
 	return min(size, most)
 }
 
-// mark puts a mark in front of a part.
-func mark(body channels.Body, mark string) channels.Body {
-	body.Text = mark + body.Text
+// mark puts plain text before and after that of a part.
+func mark(body channels.Body, before, after string) channels.Body {
+	body.Text = before + body.Text + after
 	var entities []formatEntity
 	if body.Rich == nil || json.Unmarshal(body.Rich, &entities) != nil {
 		body.Rich = nil
 		return body
 	}
 	for i := range entities {
-		entities[i].Offset += formatUnits(mark)
+		entities[i].Offset += formatUnits(before)
 	}
 	body.Rich = formatJSON(entities)
 	return body

@@ -106,12 +106,10 @@ var formatTypes = [...]string{
 
 // Open begins a span. Bold, italic, struck-out and hidden text may hold each other
 // and links but neither hold code nor stand in it; they pause for it. Quotes do not
-// nest: an inner one is marked by hand. They do hold links and code: the page does not
-// say so of code, but the platform's own library keeps it as it is and tests that.
+// nest: an inner one is marked by hand. They hold links and, as the library shows, code.
 //
-// Sources: https://core.telegram.org/bots/api#formatting-options; are_entities_valid in
-// MessageEntity.cpp and check_fix_formatted_text in test/message_entities.cpp of
-// https://github.com/tdlib/td.
+// Source: https://core.telegram.org/bots/api#formatting-options; are_entities_valid in
+// MessageEntity.cpp of https://github.com/tdlib/td.
 func (e *formatEmitter) Open(s render.Span, in []render.Span) {
 	typ := formatTypes[s.Kind]
 	void := e.has(typ)

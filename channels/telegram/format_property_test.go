@@ -75,10 +75,10 @@ func checkTaken(t formatFatal, markdown string, limit int) {
 		checkKept(t, markdown, bodies)
 	}
 	for i, b := range bodies {
-		const again = "(repeated) "
-		marked := mark(b, again)
-		checkFormat(t, []channels.Body{marked}, limit+len(again))
-		if marked.Text != again+b.Text || (marked.Rich == nil) != (b.Rich == nil) {
+		const again, more = "(repeated) ", "\n\n(more)"
+		marked := mark(b, again, more)
+		checkFormat(t, []channels.Body{marked}, limit+len(again+more))
+		if marked.Text != again+b.Text+more || (marked.Rich == nil) != (b.Rich == nil) {
 			t.Fatalf("part %d is marked as %+v", i, marked)
 		}
 	}

@@ -225,14 +225,14 @@ func TestFormatLimits(t *testing.T) {
 func TestMark(t *testing.T) {
 	t.Parallel()
 	body := formatted("a **b**", 4096)[0]
-	got := mark(body, "😀 ")
+	got := mark(body, "😀 ", "")
 	if got.Text != "😀 a b" || string(got.Rich) != `[{"type":"bold","offset":5,"length":1}]` {
 		t.Errorf("%q %s", got.Text, got.Rich)
 	}
 	if string(body.Rich) != `[{"type":"bold","offset":2,"length":1}]` {
 		t.Errorf("the original has changed: %s", body.Rich)
 	}
-	if got := mark(channels.Body{Text: "a", Rich: json.RawMessage(`{`)}, "b "); got.Text != "b a" || got.Rich != nil {
+	if got := mark(channels.Body{Text: "a", Rich: json.RawMessage(`{`)}, "b ", ""); got.Text != "b a" || got.Rich != nil {
 		t.Errorf("what cannot be read became %+v", got)
 	}
 }
