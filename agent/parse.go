@@ -92,6 +92,10 @@ func (f *fields) open(text string, keys ...string) bool {
 		f.faults = append(f.faults, f.where+"the answer is not one complete JSON object; write nothing but the JSON of the schema, to its end")
 		return false
 	}
+	if key := twice(text); key != "" {
+		f.fault(clip(key, 40), "stands there twice, and nobody can say which is meant; write it once")
+		return false
+	}
 	if f.lenient {
 		return true
 	}
@@ -107,6 +111,25 @@ func (f *fields) open(text string, keys ...string) bool {
 	}
 	slices.Sort(f.faults) // map order is random
 	return true
+}
+
+// twice is a key that an object has with two different values; empty: none.
+func twice(object string) string {
+	in, seen := json.NewDecoder(strings.NewReader(object)), map[string]string{}
+	_, err := in.Token() // the brace
+	for err == nil && in.More() {
+		var key json.Token
+		var value json.RawMessage
+		if key, err = in.Token(); err == nil {
+			err = in.Decode(&value)
+		}
+		name := fmt.Sprint(key)
+		if former, again := seen[name]; again && former != string(value) {
+			return name
+		}
+		seen[name] = string(value)
+	}
+	return ""
 }
 
 // text is a field that must hold words.

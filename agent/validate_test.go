@@ -37,6 +37,7 @@ func faultsOf(r *run, answer string) (Plan, []string) {
 	return plan, faults
 }
 
+// promise: P8.untidy-json
 func TestPlanFaults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,6 +70,8 @@ func TestPlanFaults(t *testing.T) {
 		{"cut off", planText(end)[:40], []string{"the answer is not one complete JSON object"}},
 		{"null", "null", []string{"the answer is not one complete JSON object"}},
 		{"two objects", planText(end) + planText(end), []string{"the answer is not one complete JSON object"}},
+		{"a field twice", `{"tasks":[],` + planText(end)[1:], []string{"field tasks: stands there twice"}},
+		{"a field twice, the same", `{"secrets":null,` + planText(end)[1:], nil},
 		{"in a code fence", "```json\n" + planText(end) + "\n```", []string{"the answer is not one complete JSON object"}},
 		{"no tasks", planText(), []string{"field tasks: the list is empty"}},
 		{"tasks no list", `{"goal":"g","secrets":null,"tasks":{}}`, []string{"field tasks: must be a list"}},
