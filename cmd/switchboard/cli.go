@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"switchboard/channels/console"
 	"switchboard/router"
 )
 
@@ -152,7 +153,7 @@ func (a *app) report(err error) int {
 	if errors.Is(err, context.Canceled) && a.ctx.Err() != nil {
 		return exitDone // asked to stop, and stopped
 	}
-	fmt.Fprintln(a.err, "switchboard:", err)
+	fmt.Fprintln(a.err, "switchboard:", console.Printable(err.Error()))
 	if _, ok := errors.AsType[usageError](err); ok {
 		return exitUsage
 	}

@@ -18,6 +18,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
+	"switchboard/channels/console"
 	"switchboard/configs"
 	"switchboard/store"
 )
@@ -78,9 +79,9 @@ func printFindings(a *app, findings []finding) {
 		case f.Warn:
 			mark = "WARN"
 		}
-		fmt.Fprintf(a.out, "%s  %-10s %s\n", mark, f.Check, strings.ReplaceAll(f.Text, "\n", "\n                 "))
+		fmt.Fprintf(a.out, "%s  %-10s %s\n", mark, f.Check, strings.ReplaceAll(console.Printable(f.Text), "\n", "\n                 "))
 		if !f.OK && f.Mend != "" {
-			fmt.Fprintf(a.out, "      %-10s mend: %s\n", "", f.Mend)
+			fmt.Fprintf(a.out, "      %-10s mend: %s\n", "", console.Printable(f.Mend))
 		}
 	}
 }

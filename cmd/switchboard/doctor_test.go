@@ -31,6 +31,13 @@ func TestDoctorAsksTheModels(t *testing.T) {
 	if code != 1 || !strings.Contains(out, "FAIL  model") || !strings.Contains(out, "rejected the key") || !strings.Contains(out, "mend: set llm.providers.fake.api_key to a valid key\n") || strings.Contains(out+errs, "test-key-not-secret") {
 		t.Errorf("a rejected key: exit %d, %s%s", code, out, errs)
 	}
+	r.model.Handle(func(llmtest.Request) llmtest.Reply {
+		return llmtest.Fail(400, "invalid_request_error", "", "It is \x1b]0;title\x07\x1b[31mred\u009b2J.")
+	})
+	out, _, _ = r.command("doctor")
+	if !strings.Contains(out, "It is red.") || strings.ContainsAny(out, "\x1b\u009b\x07") {
+		t.Errorf("what a server says commands the terminal: %q", out)
+	}
 }
 
 // Each cause that the database cannot be asked has a way to mend it of its own.
