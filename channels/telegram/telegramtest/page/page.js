@@ -274,15 +274,16 @@ async function send() {
     return;
   }
   if (!text.trim() && !files.length) return;
-  const re = context ? context.message.message_id : 0;
+  const was = context;
   $("text").value = "";
-  if (await act("send", { text, message: re }, files) === null) {
+  setContext(null); // now: what is clicked meanwhile is for the next message
+  if (await act("send", { text, message: was ? was.message.message_id : 0 }, files) === null) {
     $("text").value = text; // it was not taken
+    if (!context) setContext(was);
     return;
   }
   $("file").value = "";
   picked();
-  setContext(null);
   $("messages").scrollTop = $("messages").scrollHeight;
 }
 
