@@ -174,8 +174,7 @@ func oddInHost(r rune) bool {
 // characters must contain one another; pre and code contain nothing and stand in
 // nothing but a quote; quotes do not nest; links, mentions and the like contain
 // styles only. The page leaves open whether a quote may contain code. The platform's
-// library keeps both ("Pre and Code can't be part of other entities, except
-// blockquote"), unless something else is around them too.
+// library keeps both, unless something else is around the code too.
 //
 // Source for code in quotes: are_entities_valid in MessageEntity.cpp and the cases in
 // test/message_entities.cpp of https://github.com/tdlib/td.
