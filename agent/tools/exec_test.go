@@ -20,6 +20,11 @@ func newWorkspace(t *testing.T) string {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { // commands close folders
+		if err := RemoveWorkspace(dir); err != nil {
+			t.Error(err)
+		}
+	})
 	return dir
 }
 
