@@ -61,7 +61,7 @@ func TestAnAlbumThatGrowsIsWaitedFor(t *testing.T) {
 	part := func(n int, id string) {
 		r.Inject(fmt.Sprintf(`{"update_id":UPDATE_ID,"message":{"message_id":%d,"date":1,"media_group_id":%q,"from":{"id":%d,"first_name":"Ada"},"chat":{"id":%d,"type":"private"},"photo":[{"file_id":"p%d"}]}}`, n, id, r.ada.ID, r.ada.ID, n))
 	}
-	r.c.pace.albumQuiet, r.c.pace.albumMost = 150*time.Millisecond, time.Second
+	r.c.pace.albumQuiet, r.c.pace.albumMost = 3*time.Second, time.Minute
 	part(1, "g")
 	r.run(t)
 	eventually(t, "the album is looked at", func() bool { return len(r.Calls("getUpdates")) > 3 })
