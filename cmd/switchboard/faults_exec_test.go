@@ -168,7 +168,8 @@ func TestFullDisk(t *testing.T) {
 	if r.platform.Pending() == 0 {
 		t.Error("everything was confirmed on a full disk; it was not full enough")
 	}
-	out, errs, code := r.commandWith("a line\n", "chat")
+	// Longer than those: one that still fits is taken, and its answer waits for space.
+	out, errs, code := r.commandWith(strings.Repeat("a line ", 4<<10)+"\n", "chat")
 	if code == 0 && strings.TrimSpace(out) == "" || code != 0 && !strings.Contains(errs, "could not be stored") {
 		t.Errorf("chat on a full disk: exit %d, stdout %q\n%s", code, out, errs)
 	}
