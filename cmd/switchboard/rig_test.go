@@ -204,7 +204,13 @@ func (r *rig) command(args ...string) (stdout, stderr string, code int) {
 
 func (r *rig) commandWith(stdin string, args ...string) (stdout, stderr string, code int) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
+	return r.commandWithin(5*time.Minute, stdin, args...)
+}
+
+// commandWithin is commandWith that is killed after so long; the code is -1 then.
+func (r *rig) commandWithin(patience time.Duration, stdin string, args ...string) (stdout, stderr string, code int) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary.path, append([]string{"--config", r.config}, args...)...)
 	cmd.Dir, cmd.Env, cmd.Stdin = r.dir, environ(), strings.NewReader(stdin)
