@@ -205,6 +205,11 @@ func TestFullDisk(t *testing.T) {
 			t.Errorf("message %d was answered %d times, and %d times marked as a repeat", i, plain, marked)
 		}
 	}
+	if taken {
+		r.await("the line that was taken is worked on", 40*time.Second, func() bool {
+			return slices.ContainsFunc(r.model.Requests(), func(req llmtest.Request) bool { return said(req) == "a line" })
+		})
+	}
 	r.await("the turn that was under way is answered", 10*time.Second, func() bool { return len(r.shown("u3")) > 0 })
 	if got := r.shown("u3")[0]; strings.TrimPrefix(got, "(repeated) ") != "heard: under way" {
 		t.Errorf("the turn that was under way says %q", got)
