@@ -8,13 +8,10 @@ import (
 	"testing"
 )
 
-// The fault list of the operator's guide names tests that exist.
+// The list of faults names tests that exist.
 func TestFaultListNamesTests(t *testing.T) {
 	t.Parallel()
-	_, list, found := strings.Cut(read(t, "docs/operations.md"), "## What it survives")
-	if !found {
-		t.Fatal("docs/operations.md has no fault list")
-	}
+	list := read(t, "docs/faults.md")
 	folder, n := "", 0
 	for _, m := range regexp.MustCompile("go test (?:-race )?(\\./\\S+)|'\\^((?:Test|Fuzz)\\w+)\\$'").FindAllStringSubmatch(list, -1) {
 		if m[1] != "" {

@@ -13,7 +13,7 @@ import (
 // promise: P12.explained
 func TestRulesAreExplained(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("operations.md")
+	guide, err := os.ReadFile("why.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestRulesAreExplained(t *testing.T) {
 			rule := cmp.Or(m[1:]...)
 			found++
 			if rule != "role." && !strings.Contains(string(guide), "`"+rule+"`") {
-				t.Errorf("%s: the rule %q is not in docs/operations.md", file, rule)
+				t.Errorf("%s: the rule %q is not in docs/why.md", file, rule)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"switchboard/agent/llm/llmtest"
 )
 
-// The walk-through of docs/operations.md: somebody chats beside two engines, one is
+// The walk-through of docs/engines.md: somebody chats beside two engines, one is
 // killed and then the other, also in the middle of a turn, and the chat goes on.
 //
 // promise: P1.kill-loses-nothing
