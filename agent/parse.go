@@ -1,8 +1,11 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 )
@@ -69,6 +72,8 @@ func parseVerdict(answer string, lenient bool) (verdict, []string) {
 	return v, f.faults
 }
 
+var errNoObject = errors.New("not one JSON object")
+
 // fields reads one JSON object field by field and collects what is wrong.
 type fields struct {
 	lenient bool
@@ -88,12 +93,13 @@ func (f *fields) open(text string, keys ...string) bool {
 		f.faults = append(f.faults, f.where+"the answer is empty; write one JSON object of the schema")
 		return false
 	}
-	if err := json.Unmarshal([]byte(text), &f.values); err != nil || f.values == nil {
+	again, err := f.read(text)
+	if err != nil {
 		f.faults = append(f.faults, f.where+"the answer is not one complete JSON object; write nothing but the JSON of the schema, to its end")
 		return false
 	}
-	if key := twice(text); key != "" {
-		f.fault(clip(key, 40), "stands there twice, and nobody can say which is meant; write it once")
+	if again != "" {
+		f.fault(clip(again, 40), "stands there twice, and nobody can say which is meant; write it once")
 		return false
 	}
 	if f.lenient {
@@ -113,23 +119,36 @@ func (f *fields) open(text string, keys ...string) bool {
 	return true
 }
 
-// twice is a key that an object has with two different values; empty: none.
-func twice(object string) string {
-	in, seen := json.NewDecoder(strings.NewReader(object)), map[string]string{}
-	_, err := in.Token() // the brace
-	for err == nil && in.More() {
-		var key json.Token
-		var value json.RawMessage
-		if key, err = in.Token(); err == nil {
-			err = in.Decode(&value)
-		}
-		name := fmt.Sprint(key)
-		if former, again := seen[name]; again && former != string(value) {
-			return name
-		}
-		seen[name] = string(value)
+// read reads one object, to the end of the text. again is a key that it has with two
+// different values; empty: none.
+func (f *fields) read(text string) (again string, err error) {
+	in := json.NewDecoder(strings.NewReader(text))
+	if brace, err := in.Token(); err != nil || brace != json.Delim('{') {
+		return "", errors.Join(err, errNoObject)
 	}
-	return ""
+	f.values = map[string]json.RawMessage{}
+	for in.More() {
+		key, err := in.Token()
+		if err != nil {
+			return "", err
+		}
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return "", err
+		}
+		name, _ := key.(string) // of an object it is one
+		if former, there := f.values[name]; there && !bytes.Equal(former, value) {
+			again = name
+		}
+		f.values[name] = value
+	}
+	if _, err := in.Token(); err != nil {
+		return "", err
+	}
+	if _, err := in.Token(); err != io.EOF {
+		return "", errNoObject
+	}
+	return again, nil
 }
 
 // text is a field that must hold words.

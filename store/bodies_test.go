@@ -5,6 +5,10 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -12,8 +16,35 @@ import (
 func TestDictionariesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	sum := sha256.Sum256(dictionary1)
-	if got := hex.EncodeToString(sum[:]); got != "b8eb163c269d182b28a4e083fb4389f965e566a9223387c0148b9734b7016dbc" {
+	if got := hex.EncodeToString(sum[:]); got != "c283f6c725b06f79b3852d41f85885c635103d5cc474cc7b734347cfd32e3ca8" {
 		t.Errorf("dictionary 1 is %s", got)
+	}
+}
+
+// What roles are told and tools say of themselves stands in the dictionary, as a request
+// has it; a request grows with what does not. Until a release it is changed in place.
+func TestDictionaryHoldsWhatIsAskedToday(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"../agent/roles/*.md", "../agent/tools/pages/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(string(text)) {
+				escaped, err := json.Marshal(strings.TrimSpace(line))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Contains(dictionary1, bytes.Trim(escaped, `"`)) {
+					t.Errorf("%s: the dictionary does not have %s", file, escaped)
+				}
+			}
+		}
 	}
 }
 
