@@ -39,7 +39,7 @@ type Sink interface {
 	// in order. When it returns nil, the events are safe and may be acknowledged;
 	// on an error none of them is and the same batch must be handed in again, with
 	// what came meanwhile where that can be: whether an event fails by its own fault
-	// shows when another is taken. An event whose key is known already is no fault: its
+	// (ErrHeld) shows when another is taken. An event whose key is known already is no fault: its
 	// receipt says Duplicate.
 	// Accept goes on to its end when ctx is cancelled after it began to commit.
 	Accept(ctx context.Context, batch []Event) ([]Receipt, error)

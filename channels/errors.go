@@ -17,6 +17,9 @@ var (
 	// ErrElsewhere is returned by Run when another program receives this bot's
 	// events, so that the platform refuses ours.
 	ErrElsewhere = errors.New("another program receives this bot's messages")
+	// ErrHeld is returned by Sink.Accept when an event could not be taken and may be
+	// at fault itself; what came behind it may be handed in before it comes again.
+	ErrHeld = errors.New("an event is held back")
 	// ErrGone is returned by Send when the conversation is closed to the bot for
 	// good: blocked, removed, deleted. Its open deliveries are dropped.
 	ErrGone = errors.New("the conversation is closed to the bot")

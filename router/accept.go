@@ -20,6 +20,8 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 		return nil, r.waitForEnd(ctx)
 	}
 	defer r.accepts.Done()
+	ctx, end := r.untilHandBack(ctx)
+	defer end()
 	entries, err := r.sortBatch(ctx, batch)
 	if err != nil {
 		return nil, err
@@ -44,6 +46,14 @@ func (r *Router) enter() bool {
 	}
 	r.accepts.Add(1)
 	return true
+}
+
+// untilHandBack is ctx, which ends as well when what runs is handed back at a stop: a
+// database that hangs does not keep the engine.
+func (r *Router) untilHandBack(ctx context.Context) (context.Context, func()) {
+	ctx, end := context.WithCancel(ctx)
+	stop := context.AfterFunc(r.work, end)
+	return ctx, func() { stop(); end() }
 }
 
 // commit takes entries in, in one transaction, and does what that made possible. The

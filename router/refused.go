@@ -66,7 +66,7 @@ func (r *Router) commitEach(ctx context.Context, entries []Entry, receipts []cha
 		r.suspects.clear(key)
 	}
 	if held != nil {
-		return fmt.Errorf("take events in one by one: %w", held)
+		return fmt.Errorf("take events in one by one: %w: %w", channels.ErrHeld, held)
 	}
 	return nil
 }

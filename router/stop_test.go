@@ -24,6 +24,40 @@ func (l lateAccept) Accept(ctx context.Context, owner int64, entries []router.En
 	return list, err
 }
 
+// A ledger that answers nothing that came in until its caller goes away.
+type hangingAccept struct {
+	router.Ledger
+	asked chan struct{}
+}
+
+func (l hangingAccept) Accept(ctx context.Context, _ int64, _ []router.Entry) ([]router.Accepted, error) {
+	close(l.asked)
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// A database that hangs does not keep an engine that stops for longer than its grace.
+//
+// promise: L.shutdown
+func TestHangingAcceptAtShutdown(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		l := hangingAccept{asked: make(chan struct{})}
+		r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
+		r.start()
+		accepted := make(chan error, 1)
+		go func() {
+			_, err := r.router.Accept(context.Background(), []channels.Event{event(1, "c1", "ada", "hello")})
+			accepted <- err
+		}()
+		<-l.asked
+		r.stop()
+		<-r.done
+		if err := <-accepted; err == nil {
+			t.Error("taken, though the database never answered")
+		}
+	})
+}
+
 // An Accept on its way when the engine stops may begin a turn. It is waited for, and so
 // is the turn, whose command takes a while to die: the leases go after that.
 //

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	"switchboard/channels/channelstest"
 	"switchboard/channels/telegram/telegramtest"
 )
 
@@ -77,6 +79,39 @@ func TestAnAlbumThatGrowsIsWaitedFor(t *testing.T) {
 	late := r.await(t, 2)[1]
 	if late.Kind != channels.EventEdited || late.Message.ID != "1" || len(late.Message.Attachments) != 3 {
 		t.Errorf("the late picture is %+v", late)
+	}
+	r.settled(t)
+}
+
+// sickSink cannot take what says "bad" while nothing came in since it was first handed in.
+type sickSink struct {
+	*channelstest.Sink
+	since int
+}
+
+func (s *sickSink) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
+	if batch[0].Message.Text == "bad" && len(s.Events()) <= s.since {
+		return nil, fmt.Errorf("%w: something internal", channels.ErrHeld)
+	}
+	return s.Sink.Accept(ctx, batch)
+}
+
+// An album that the router holds back by itself does not hold back what is behind it,
+// which is what shows that the album is at fault.
+//
+// promise: P1.fails-alone
+func TestABadAlbumDoesNotHoldItsChannel(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Post(telegramtest.Post{Chat: r.ada.ID, Text: "bad", Files: pictures3()})
+	r.Say(r.ada.ID, "behind it")
+	ctx, stop := context.WithCancel(t.Context())
+	r.stop = stop
+	go func() { r.done <- r.c.Run(ctx, &sickSink{Sink: r.sink}) }()
+	t.Cleanup(func() { stop(); r.ended(t) })
+	r.await(t, 2)
+	if diff := cmp.Diff([]string{"behind it", "bad"}, r.texts()); diff != "" {
+		t.Error(diff)
 	}
 	r.settled(t)
 }

@@ -184,19 +184,24 @@ func (p *poller) settle(ctx context.Context, updates []update, full bool) (int64
 }
 
 // accept hands a batch in, album by album and what lies between
-// them at once. What is nothing of ours is taken as it is.
+// them at once. What is nothing of ours is taken as it is. What is behind an event that
+// fails alone is handed in, since that shows whose fault it is.
 func (p *poller) accept(ctx context.Context, batch []update) error {
+	var held error
 	for from := 0; from < len(batch); {
 		to := from + 1
 		for batch[from].ofAlbum() == (albumKey{}) && to < len(batch) && batch[to].ofAlbum() == (albumKey{}) {
 			to++
 		}
-		if err := p.take(ctx, batch[from:to], batch[to:]); err != nil {
+		switch err := p.take(ctx, batch[from:to], batch[to:]); {
+		case errors.Is(err, channels.ErrHeld):
+			held = err
+		case err != nil:
 			return err
 		}
 		from = to
 	}
-	return nil
+	return held
 }
 
 // take hands in updates of no album, or one that is of an album; later is what the
