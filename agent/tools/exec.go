@@ -67,6 +67,9 @@ type Exec struct {
 	layers *layers // what works here; nil until the probe succeeded
 }
 
+// ownProgram is the helper where none is set; tests may have another.
+var ownProgram = "/proc/self/exe"
+
 // NewExec returns an Exec; nothing is started or probed yet.
 func NewExec(cfg ExecConfig) *Exec {
 	cfg.Timeout = cmp.Or(cfg.Timeout, 2*time.Minute)
@@ -74,7 +77,7 @@ func NewExec(cfg ExecConfig) *Exec {
 	cfg.MemoryLimit = cmp.Or(cfg.MemoryLimit, 2<<30)
 	cfg.MaxTasks = cmp.Or(cfg.MaxTasks, 512)
 	cfg.MaxProcesses = cmp.Or(cfg.MaxProcesses, 256)
-	cfg.HelperPath = cmp.Or(cfg.HelperPath, "/proc/self/exe")
+	cfg.HelperPath = cmp.Or(cfg.HelperPath, ownProgram)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}

@@ -18,8 +18,10 @@ func TestMain(m *testing.M) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt)
 	signal.Stop(signals)
+	remove := fastHelper()
 	before := runtime.NumGoroutine()
 	code := m.Run()
+	remove()
 	if code == 0 {
 		code = leaked(before)
 	}
