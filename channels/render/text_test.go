@@ -84,6 +84,7 @@ func TestLay(t *testing.T) {
 		"breaks":                {"a<br><br>b\\\nc", "a\n\nb\nc"},
 		"break at the end":      {"a<br>\n\nb", "a\n\nb"},
 		"control characters":    {"a\x01b\x7f `\x1bc`\n\n```\n\x02d\n```", "ab {code: c}\n\n{pre: d}"},
+		"link that turns":       {"[a](https://x.test/\x1b\u202eb)", "{link=https://x.test/%1B%E2%80%AEb: a}"},
 		"reference to a break":  {"a&#10;b", "a\nb"},
 	} {
 		t.Run(name, func(t *testing.T) {
