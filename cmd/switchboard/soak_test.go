@@ -269,7 +269,8 @@ func (s *soak) leaks() {
 		{"file descriptors", func(h held) int { return h.files }, func(int) int { return 20 }},
 		{"threads", func(h held) int { return h.threads }, func(int) int { return 4 }},
 		{"goroutines", func(h held) int { return h.goroutines }, func(int) int { return 40 }},
-		{"connections", func(h held) int { return h.connections }, func(int) int { return 4 }},
+		// Pools fill when much is asked at once; two engines have no more than docs/engines.md says.
+		{"connections", func(h held) int { return h.connections }, func(first int) int { return 2*30 - first }},
 	} {
 		if a, b := median(first, c.what), median(last, c.what); b > a+c.noise(a) {
 			s.t.Errorf("%s grow from %d to %d: %+v", c.name, a, b, seen)
