@@ -27,13 +27,16 @@ func (l lateAccept) Accept(ctx context.Context, owner int64, entries []router.En
 // A ledger that answers nothing that came in until its caller goes away.
 type hangingAccept struct {
 	router.Ledger
-	asked chan struct{}
+	asked, over chan struct{}
 }
 
 func (l hangingAccept) Accept(ctx context.Context, _ int64, _ []router.Entry) ([]router.Accepted, error) {
 	close(l.asked)
-	<-ctx.Done()
-	return nil, ctx.Err()
+	select {
+	case <-ctx.Done():
+	case <-l.over:
+	}
+	return nil, context.Canceled
 }
 
 // A database that hangs does not keep an engine that stops for longer than its grace.
@@ -41,7 +44,7 @@ func (l hangingAccept) Accept(ctx context.Context, _ int64, _ []router.Entry) ([
 // promise: L.shutdown
 func TestHangingAcceptAtShutdown(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		l := hangingAccept{asked: make(chan struct{})}
+		l := hangingAccept{asked: make(chan struct{}), over: make(chan struct{})}
 		r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
 		r.start()
 		accepted := make(chan error, 1)
@@ -51,7 +54,12 @@ func TestHangingAcceptAtShutdown(t *testing.T) {
 		}()
 		<-l.asked
 		r.stop()
-		<-r.done
+		select {
+		case <-r.done:
+		case <-time.After(20 * time.Second):
+			t.Error("the engine waits for its database for longer than its grace")
+			close(l.over)
+		}
 		if err := <-accepted; err == nil {
 			t.Error("taken, though the database never answered")
 		}
