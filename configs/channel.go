@@ -12,6 +12,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/telegram"
 	"switchboard/router"
+	"switchboard/secrets"
 )
 
 // A Kind says how the tables [channels.NAME] of one kind are read.
@@ -41,19 +42,19 @@ var known = map[string]Kind{
 func KindOf(name string) Kind { return known[name] }
 
 type slackTable struct {
-	BotToken      channels.Secret `toml:"bot_token"`
-	AppToken      channels.Secret `toml:"app_token"`
-	SigningSecret channels.Secret `toml:"signing_secret"`
-	Mode          string          `toml:"mode"` // socket | events
-	APIURL        string          `toml:"api_url"`
-	PingInterval  time.Duration   `toml:"ping_interval"`
+	BotToken      secrets.Secret `toml:"bot_token"`
+	AppToken      secrets.Secret `toml:"app_token"`
+	SigningSecret secrets.Secret `toml:"signing_secret"`
+	Mode          string         `toml:"mode"` // socket | events
+	APIURL        string         `toml:"api_url"`
+	PingInterval  time.Duration  `toml:"ping_interval"`
 }
 
 type discordTable struct {
-	Token         channels.Secret `toml:"token"`
-	ApplicationID string          `toml:"application_id"`
-	Guilds        []string        `toml:"guilds"`
-	APIURL        string          `toml:"api_url"`
+	Token         secrets.Secret `toml:"token"`
+	ApplicationID string         `toml:"application_id"`
+	Guilds        []string       `toml:"guilds"`
+	APIURL        string         `toml:"api_url"`
 }
 
 // channel reads one table [channels.NAME]: first its kind, then all of it into
@@ -131,7 +132,7 @@ func credentialsOf(adapter any) iter.Seq2[string, reflect.Value] {
 // that is not written at all says, when it is read, how to write it.
 func (b *binder) credentials(adapter any, key string) {
 	judge, ok := adapter.(interface {
-		CheckCredential(key string, s channels.Secret) error
+		CheckCredential(key string, s secrets.Secret) error
 	})
 	for name, v := range credentialsOf(adapter) {
 		full := dot(key, name)

@@ -12,17 +12,17 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/secrets"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // pigeon is the Config of an adapter that exists only here.
 type pigeon struct {
-	Token  channels.Secret `toml:"token"`
-	Coop   string          `toml:"coop"`
-	Weight int64           `toml:"weight" unit:"size"`
+	Token  secrets.Secret `toml:"token"`
+	Coop   string         `toml:"coop"`
+	Weight int64          `toml:"weight" unit:"size"`
 }
 
 func (p *pigeon) Validate() error {

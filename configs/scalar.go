@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/secrets"
 )
 
 func (b *binder) text(n *node, key string) (string, bool) {
@@ -161,24 +162,24 @@ func (b *binder) credential(s string, n *node, key string) channels.Credential {
 	if name, ok := strings.CutPrefix(s, "env:"); ok {
 		value := b.env[name] // the environment of a process stays as it is
 		b.notes[key], b.refs[key] = s, s
-		return channels.NewCredential(func() (channels.Secret, error) {
+		return channels.NewCredential(func() (secrets.Secret, error) {
 			if value == "" {
 				return "", fmt.Errorf("%w: variable %s is not set", channels.ErrNoCredentials, name)
 			}
-			return channels.Secret(value), nil
+			return secrets.Secret(value), nil
 		})
 	}
 	path, ok := b.secretFile(s, n, key)
 	if !ok {
 		return channels.Credential{}
 	}
-	return channels.NewCredential(func() (channels.Secret, error) {
+	return channels.NewCredential(func() (secrets.Secret, error) {
 		if s == "" {
 			name := key[strings.LastIndexByte(key, '.')+1:]
 			return "", fmt.Errorf("%w: write %s = \"env:NAME\" with that variable set, or %s = \"file:PATH\"", channels.ErrNoCredentials, name, name)
 		}
 		if path == "" {
-			return channels.Secret(s), nil
+			return secrets.Secret(s), nil
 		}
 		value, err := readSecret(path)
 		if err == nil && value == "" {
@@ -187,7 +188,7 @@ func (b *binder) credential(s string, n *node, key string) channels.Credential {
 		if err != nil {
 			return "", fmt.Errorf("%w: %w", channels.ErrNoCredentials, err)
 		}
-		return channels.Secret(value), nil
+		return secrets.Secret(value), nil
 	})
 }
 

@@ -7,8 +7,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
-	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/secrets"
 	"switchboard/store"
 )
 
@@ -53,9 +53,9 @@ type Server struct {
 	// PublicURL is how the outside reaches the server, for webhooks and links.
 	PublicURL string `toml:"public_url"`
 	// WebhookSecret signs outgoing webhooks; empty: made at first start and stored.
-	WebhookSecret channels.Secret `toml:"webhook_secret"`
+	WebhookSecret secrets.Secret `toml:"webhook_secret"`
 	// InternalToken opens /internal; empty: closed.
-	InternalToken channels.Secret `toml:"internal_token"`
+	InternalToken secrets.Secret `toml:"internal_token"`
 	// AllowPrivate are CIDRs that webhooks and http.get may reach besides public
 	// addresses. Default none.
 	AllowPrivate []string `toml:"allow_private"`
@@ -68,7 +68,7 @@ type Token struct {
 	// Name is written beside what the token did; unique.
 	Name string `toml:"name"`
 	// Value is the token itself.
-	Value channels.Secret `toml:"value"`
+	Value secrets.Secret `toml:"value"`
 	// Scopes: messages | read | send | admin. Default ["messages"].
 	Scopes []string `toml:"scopes"`
 	// People it may speak for; empty: any of role user. An admin must be named.

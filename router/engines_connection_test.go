@@ -14,6 +14,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -28,7 +29,7 @@ func TestHolderThatIsCutOffLetsGoOfThePlatform(t *testing.T) {
 	s := storetest.NewServer(t)
 	proxy := storetest.NewProxy(t, s.Addr())
 	open := func(url string) *rig {
-		db, err := store.Open(t.Context(), store.Config{URL: store.Secret(url)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+		db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret(url)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}

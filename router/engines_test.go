@@ -16,6 +16,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/router"
+	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -26,7 +27,7 @@ func twins(t *testing.T) (a, b *rig) {
 	t.Helper()
 	address := storetest.PostgresURL(t)
 	open := func() *rig {
-		db, err := store.Open(t.Context(), store.Config{URL: store.Secret(address)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+		db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret(address)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}

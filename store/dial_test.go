@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -46,7 +47,7 @@ func TestRefusedTLSIsClosed(t *testing.T) {
 // connections that the server knows.
 func closedBut(t *testing.T, s *storetest.Server) {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{URL: store.Secret(s.URL())}, t.TempDir(), quiet)
+	db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret(s.URL())}, t.TempDir(), quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/router"
+	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -39,7 +40,7 @@ func run(t testing.TB, db *store.DB, statements ...string) {
 // opened is another handle on a database, as another process has it.
 func opened(t *testing.T, url, dir string, log *slog.Logger) *store.DB {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{URL: store.Secret(url)}, dir, log)
+	db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret(url)}, dir, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -49,7 +50,7 @@ func TestNotified(t *testing.T) {
 func TestClusterIsLookedAt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), store.Config{URL: store.Secret(storetest.PostgresURL(t))}, dir, quiet)
+	db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret(storetest.PostgresURL(t))}, dir, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/router"
+	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -145,7 +146,7 @@ func tinyDisk(t *testing.T, size string) (db *store.DB, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	storetest.SmallDisk(t, dir, "size="+size)
-	db, err := store.Open(t.Context(), store.Config{URL: store.Secret("sqlite:" + filepath.Join(dir, "db"))}, "", quiet)
+	db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret("sqlite:" + filepath.Join(dir, "db"))}, "", quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -40,7 +41,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 			defer stop()
-			db, err := store.Open(ctx, store.Config{URL: store.Secret(tt.url)}, dir, quiet)
+			db, err := store.Open(ctx, store.Config{URL: secrets.Secret(tt.url)}, dir, quiet)
 			if err == nil {
 				t.Fatal(db.Close())
 			}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"switchboard/secrets"
 )
 
 // What every message asks must not become slower with the years of history that
@@ -15,7 +17,7 @@ import (
 // promise: L.growth
 func TestFrequentQueriesReadNoHistory(t *testing.T) {
 	t.Parallel()
-	db, err := Open(t.Context(), Config{URL: Secret("sqlite:" + filepath.Join(t.TempDir(), "x.db"))}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+	db, err := Open(t.Context(), Config{URL: secrets.Secret("sqlite:" + filepath.Join(t.TempDir(), "x.db"))}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -25,7 +26,7 @@ func copied(t *testing.T, path, dir string) store.Config {
 			t.Fatal(err)
 		}
 	}
-	return store.Config{URL: store.Secret("sqlite:" + to)}
+	return store.Config{URL: secrets.Secret("sqlite:" + to)}
 }
 
 // On a full disk, and in a folder that cannot be written, all is read that was

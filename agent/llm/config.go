@@ -3,12 +3,13 @@ package llm
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"switchboard/secrets"
 )
 
 // Config is the table [llm].
@@ -32,7 +33,7 @@ type Provider struct {
 	BaseURL string `toml:"base_url"`
 	// APIKey; empty: the provider is inert until a role names it, unless its
 	// BaseURL has a loopback host; NoKey: the server wants none.
-	APIKey Secret `toml:"api_key"`
+	APIKey secrets.Secret `toml:"api_key"`
 	// KeyFrom is where APIKey is kept ("env:NAME" or "file:PATH"), for errors; empty: in
 	// the settings themselves.
 	KeyFrom string `toml:"-"`
@@ -134,22 +135,4 @@ func (c Config) model(alias string) (errs []error) {
 }
 
 // NoKey as APIKey says that the server wants no key, so that none is sent.
-const NoKey Secret = "none"
-
-// Secret is a credential; printing, logging or encoding it yields a placeholder.
-type Secret string
-
-// String is the placeholder.
-func (Secret) String() string { return "[redacted]" }
-
-// GoString is the placeholder.
-func (Secret) GoString() string { return "[redacted]" }
-
-// MarshalText is the placeholder.
-func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
-
-// Format is the placeholder, also for the verbs that pass String by, such as %d.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]") }
-
-// Reveal is the credential itself, for the request that needs it.
-func (s Secret) Reveal() string { return string(s) }
+const NoKey secrets.Secret = "none"

@@ -2,7 +2,6 @@ package llm_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,40 +11,8 @@ import (
 
 	"switchboard/agent/llm"
 	"switchboard/agent/llm/llmtest"
+	"switchboard/secrets"
 )
-
-// promise: P6.secret-unprintable
-func TestSecretIsUnprintable(t *testing.T) {
-	t.Parallel()
-	const hidden = "sk-hidden"
-	secret := llm.Secret(hidden)
-	var log bytes.Buffer
-	for _, h := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
-		slog.New(h).Info("x", "secret", secret, "provider", llm.Provider{APIKey: secret})
-	}
-	encoded, err := json.Marshal([]any{secret, llm.Provider{APIKey: secret}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := secret.MarshalText()
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := []string{log.String(), string(encoded), string(text), secret.String(), secret.GoString()}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%10.3s"} {
-		shown = append(shown, fmt.Sprintf(verb, secret), fmt.Sprintf(verb, llm.Provider{APIKey: secret}))
-	}
-	for _, s := range shown {
-		for _, form := range []string{hidden, fmt.Sprintf("%x", hidden), fmt.Sprintf("%X", hidden)} {
-			if strings.Contains(s, form) {
-				t.Errorf("shown in %q", s)
-			}
-		}
-	}
-	if secret.Reveal() != hidden {
-		t.Error("Reveal hides it too")
-	}
-}
 
 // A server that repeats credentials in its answers must not bring them into
 // errors, logs or the kept exchange.
@@ -134,7 +101,7 @@ func TestCheck(t *testing.T) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
-	for key, want := range map[llm.Secret]string{"": "", llm.NoKey: "", "sk-1": "Bearer sk-1"} {
+	for key, want := range map[secrets.Secret]string{"": "", llm.NoKey: "", "sk-1": "Bearer sk-1"} {
 		m := models(t, srv.URL(), func(c *llm.Config) {
 			p := c.Providers["local"]
 			p.APIKey = key

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/secrets"
+
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 )
@@ -117,7 +119,7 @@ func striker(cfg Provider) *strings.Replacer {
 		name = strings.ToLower(name)
 		for _, mark := range []string{"auth", "key", "token", "secret", "cookie"} {
 			if value != "" && strings.Contains(name, mark) {
-				pairs = append(pairs, value, Secret(value).String())
+				pairs = append(pairs, value, secrets.Secret(value).String())
 				break
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"switchboard/channels"
+	"switchboard/secrets"
 )
 
 const (
@@ -69,7 +70,7 @@ var (
 
 // account is a credential with the library's client for it.
 type account struct {
-	secret channels.Secret
+	secret secrets.Secret
 	id     int64 // the bot's own, which the credential begins with
 	lib    *bot.Bot
 }
@@ -213,7 +214,7 @@ func (c *Client) open() (account, error) {
 }
 
 // library makes a client of the library; more options may follow ours.
-func (c *Client) library(secret channels.Secret, poll time.Duration, client bot.HttpClient, more ...bot.Option) (*bot.Bot, error) {
+func (c *Client) library(secret secrets.Secret, poll time.Duration, client bot.HttpClient, more ...bot.Option) (*bot.Bot, error) {
 	return bot.New(secret.Reveal(), append([]bot.Option{
 		bot.WithSkipGetMe(), bot.WithServerURL(c.api), bot.WithHTTPClient(poll, client),
 		bot.WithErrorsHandler(func(err error) { c.log.Debug("the library met an error", "error", c.scrub(err.Error())) }),

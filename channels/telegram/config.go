@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"switchboard/channels"
+	"switchboard/secrets"
 )
 
 // Kind is the platform's name in the settings.
@@ -30,7 +31,7 @@ type Config struct {
 	Mode string `toml:"mode"`
 	// WebhookSecret is what the platform sends along with each call in mode webhook,
 	// 1 to 256 letters, digits, "_" and "-".
-	WebhookSecret channels.Secret `toml:"webhook_secret"`
+	WebhookSecret secrets.Secret `toml:"webhook_secret"`
 	// APIURL is where the Bot API is; empty: the platform's own. A Bot API server of
 	// one's own may be reached without TLS; the token is in every request.
 	APIURL string `toml:"api_url"`
@@ -44,7 +45,7 @@ func DefaultConfig() Config { return Config{Mode: ModePolling} }
 
 // CheckCredential says what is wrong with the shape of the credential that key names,
 // for settings that hold it literally. The text does not repeat it.
-func (c Config) CheckCredential(key string, s channels.Secret) error {
+func (c Config) CheckCredential(key string, s secrets.Secret) error {
 	if key == "token" && !tokenShape.MatchString(s.Reveal()) {
 		return errTokenShape
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"switchboard/channels"
+	"switchboard/secrets"
 )
 
 func TestConfig(t *testing.T) {
@@ -39,12 +40,12 @@ func TestConfig(t *testing.T) {
 func TestTokenShape(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"1:x", "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "9223372036854775807:a-b_" + strings.Repeat("c", 200)} {
-		if err := DefaultConfig().CheckCredential("token", channels.Secret(good)); err != nil {
+		if err := DefaultConfig().CheckCredential("token", secrets.Secret(good)); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
 	for _, bad := range []string{"hello", "hunter2:x", "1:", ":x", "1:a b", "1:a/../b", "1:x\n"} {
-		err := DefaultConfig().CheckCredential("token", channels.Secret(bad))
+		err := DefaultConfig().CheckCredential("token", secrets.Secret(bad))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", bad, err)
 		}

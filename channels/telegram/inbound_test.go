@@ -1,11 +1,13 @@
 package telegram
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -27,6 +29,56 @@ type shown struct {
 	Query string          `json:"query,omitempty"`
 }
 
+// withoutZeros is v as JSON has it, without what is empty.
+func withoutZeros(t *testing.T, v any) any {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := json.NewDecoder(bytes.NewReader(data))
+	in.UseNumber()
+	var tree any
+	if err := in.Decode(&tree); err != nil {
+		t.Fatal(err)
+	}
+	return pruned(tree)
+}
+
+func pruned(tree any) any {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for key, value := range tree {
+			if tree[key] = pruned(value); tree[key] == nil {
+				delete(tree, key)
+			}
+		}
+		if len(tree) > 0 {
+			return tree
+		}
+	case []any:
+		for i := range tree {
+			tree[i] = pruned(tree[i])
+		}
+		if len(tree) > 0 {
+			return tree
+		}
+	case string:
+		if zero, err := time.Parse(time.RFC3339, tree); tree != "" && (err != nil || !zero.IsZero()) {
+			return tree
+		}
+	case json.Number:
+		if tree != "0" {
+			return tree
+		}
+	case bool:
+		if tree {
+			return tree
+		}
+	}
+	return nil
+}
+
 // promise: P1.rejected-kept
 // promise: P4.no-entry-no-service
 func TestUpdates(t *testing.T) {
@@ -45,7 +97,7 @@ func TestUpdates(t *testing.T) {
 		if u.event != nil && u.event.Raw != nil {
 			u.event.Raw = []byte("as it came")
 		}
-		got, err := json.MarshalIndent(shown{u.id, u.event, u.album, u.query}, "", " ")
+		got, err := json.MarshalIndent(withoutZeros(t, shown{u.id, u.event, u.album, u.query}), "", " ")
 		if err != nil {
 			t.Fatal(err)
 		}

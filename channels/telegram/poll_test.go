@@ -17,6 +17,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/secrets"
 )
 
 func (r *rig) texts() []string { return r.sink.Texts() }
@@ -196,11 +197,11 @@ func TestRefusedTokenIsLeftAlone(t *testing.T) {
 	r := newRig(t)
 	token := new(atomic.Value)
 	token.Store(r.Token())
-	r.c.cfg.Token = channels.NewCredential(func() (channels.Secret, error) {
+	r.c.cfg.Token = channels.NewCredential(func() (secrets.Secret, error) {
 		if token.Load() == "" {
 			return "", channels.ErrNoCredentials
 		}
-		return channels.Secret(token.Load().(string)), nil
+		return secrets.Secret(token.Load().(string)), nil
 	})
 	other := r.AddBot("other_bot")
 	r.Revoke(r.Bot(), true)

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"time"
 
-	"switchboard/channels"
+	"switchboard/secrets"
 )
 
 // A rejection is how the platform rejected a credential. That may pass: a platform
 // that is ill, or a proxy before it, rejects one that is good. So it is tried again,
 // seldom, and asked nothing in between.
 type rejection struct {
-	secret channels.Secret
+	secret secrets.Secret
 	known  bool      // the platform greeted the bot with it once: then it is tried sooner
 	err    error     // of the latest rejection; nil: there is none
 	times  int       // since updates came last
@@ -20,7 +20,7 @@ type rejection struct {
 
 // rests is the error that Run returns at once, without I/O, because the platform
 // rejected the credential lately.
-func (c *Client) rests(secret channels.Secret, now time.Time) error {
+func (c *Client) rests(secret secrets.Secret, now time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := &c.refused
@@ -31,7 +31,7 @@ func (c *Client) rests(secret channels.Secret, now time.Time) error {
 }
 
 // rejected notes that the platform rejected the credential.
-func (c *Client) rejected(secret channels.Secret, err error, now time.Time) {
+func (c *Client) rejected(secret secrets.Secret, err error, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := &c.refused
@@ -46,7 +46,7 @@ func (c *Client) rejected(secret channels.Secret, err error, now time.Time) {
 }
 
 // greeted notes that the platform knows the credential.
-func (c *Client) greeted(secret channels.Secret) {
+func (c *Client) greeted(secret secrets.Secret) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refused.secret != secret {
@@ -57,7 +57,7 @@ func (c *Client) greeted(secret channels.Secret) {
 
 // served notes that the platform tells updates for the credential: an earlier
 // rejection is over.
-func (c *Client) served(secret channels.Secret) {
+func (c *Client) served(secret secrets.Secret) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refused = rejection{secret: secret, known: true}

@@ -9,6 +9,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/secrets"
 )
 
 // promise: L.never-deaf
@@ -56,7 +57,7 @@ func TestWhenARejectedTokenIsTriedAgain(t *testing.T) {
 	c.pace = defaultPace
 	why := channels.ErrUnauthorized
 	now := time.Now()
-	rests := func(secret channels.Secret, after time.Duration) bool {
+	rests := func(secret secrets.Secret, after time.Duration) bool {
 		err := c.rests(secret, now.Add(after))
 		if err != nil && (!errors.Is(err, why) || !strings.Contains(err.Error(), "every 5m")) {
 			t.Errorf("the reason is %v", err)

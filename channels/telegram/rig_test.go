@@ -12,6 +12,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/secrets"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,7 +31,7 @@ var quick = pace{
 }
 
 func literal(token string) channels.Credential {
-	return channels.NewCredential(func() (channels.Secret, error) { return channels.Secret(token), nil })
+	return channels.NewCredential(func() (secrets.Secret, error) { return secrets.Secret(token), nil })
 }
 
 // client is a channel on a Bot API at api, at a quick pace.

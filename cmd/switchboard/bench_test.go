@@ -16,6 +16,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/configs"
 	"switchboard/router"
+	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -119,7 +120,7 @@ func benchEngine(b *testing.B, url string, users int, channel channels.Channel) 
 	if err != nil {
 		b.Fatal(err)
 	}
-	settings.Store.URL, settings.Router.RatePerson = store.Secret(url), "off"
+	settings.Store.URL, settings.Router.RatePerson = secrets.Secret(url), "off"
 	for u := range users {
 		name := fmt.Sprintf("u%d", u)
 		settings.People = append(settings.People, configs.Person{

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/secrets"
 	"switchboard/store"
 )
 
@@ -32,7 +33,7 @@ var namings = sync.OnceValues(func() (list []naming, err error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "schema.db")
-	twin, err := store.Open(ctx, store.Config{URL: store.Secret("sqlite:" + path)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+	twin, err := store.Open(ctx, store.Config{URL: secrets.Secret("sqlite:" + path)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 
 	_ "github.com/lib/pq" // the driver "postgres"
 
+	"switchboard/secrets"
 	"switchboard/store"
 )
 
@@ -86,7 +87,7 @@ func open(t testing.TB, address string) *store.DB {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
-	db, err := store.Open(ctx, store.Config{URL: store.Secret(address)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+	db, err := store.Open(ctx, store.Config{URL: secrets.Secret(address)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatalf("open store: %v", err)
 	}

@@ -3,33 +3,24 @@ package channels
 import (
 	"fmt"
 	"io"
+
+	"switchboard/secrets"
 )
-
-// Secret is a credential; printing, logging or encoding it yields a placeholder.
-type Secret string
-
-// Format writes the placeholder for every verb, %d and %x too.
-func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "[redacted]") }
-
-func (Secret) String() string               { return "[redacted]" }
-func (Secret) GoString() string             { return "[redacted]" }
-func (Secret) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
-
-// Reveal is the credential itself, for the request that needs it.
-func (s Secret) Reveal() string { return string(s) }
 
 // A Credential is a Secret that is looked up each time it is needed, because the
 // file or variable it stands in may change while the program runs. Printing it
 // yields a placeholder. The zero Credential is none.
-type Credential struct{ read func() (Secret, error) }
+type Credential struct {
+	read func() (secrets.Secret, error)
+}
 
 // NewCredential makes a Credential of read, which must be safe for use by several
 // goroutines at once.
-func NewCredential(read func() (Secret, error)) Credential { return Credential{read} }
+func NewCredential(read func() (secrets.Secret, error)) Credential { return Credential{read} }
 
 // Read returns the credential as it is now; ErrNoCredentials where there is none,
 // wrapped with the reason.
-func (c Credential) Read() (Secret, error) {
+func (c Credential) Read() (secrets.Secret, error) {
 	if c.read == nil {
 		return "", ErrNoCredentials
 	}

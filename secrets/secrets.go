@@ -1,0 +1,24 @@
+// Package secrets has the type of every credential in the settings. It imports nothing
+// of ours, so that every package may use it.
+package secrets
+
+import (
+	"fmt"
+	"io"
+)
+
+// Secret is a credential; printing, logging or encoding it yields a placeholder. The zero
+// value is none.
+type Secret string
+
+const placeholder = "[redacted]"
+
+// Format writes the placeholder for every verb, %d and %x too.
+func (Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, placeholder) }
+
+func (Secret) String() string               { return placeholder }
+func (Secret) GoString() string             { return placeholder }
+func (Secret) MarshalText() ([]byte, error) { return []byte(placeholder), nil }
+
+// Reveal is the credential itself, for the request that needs it.
+func (s Secret) Reveal() string { return string(s) }
