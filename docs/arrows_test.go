@@ -75,6 +75,7 @@ var arrows = []struct {
 	{"channels/web", []string{"channels", "channels/render", "router", "agent", "agent/", "scheduler"}},
 	{"channels/", []string{"channels", "channels/render"}},
 	{"scheduler", nil},
+	{"retry", nil},
 	{"secrets", nil},
 	{"agent/llm", nil},
 	{"agent/llm/", nil},
@@ -91,7 +92,7 @@ var arrows = []struct {
 }
 
 // leaves import nothing of ours.
-var leaves = []string{"secrets"}
+var leaves = []string{"retry", "secrets"}
 
 func fits(pattern, name string) bool {
 	return pattern == name || strings.HasSuffix(pattern, "/") && strings.HasPrefix(name, pattern)
@@ -175,7 +176,7 @@ func TestOnlyDevImportsFakes(t *testing.T) {
 
 func TestLeavesDependOnNothingOfOurs(t *testing.T) {
 	t.Parallel()
-	for _, leaf := range []string{"secrets", "channels", "scheduler", "agent/llm", "agent/llm/offline", "agent/tools"} {
+	for _, leaf := range []string{"retry", "secrets", "channels", "scheduler", "agent/llm", "agent/llm/offline", "agent/tools"} {
 		for _, p := range list(t, "-deps", "./"+leaf) {
 			if name, ok := ours(p.ImportPath); ok && name != leaf && !slices.Contains(leaves, name) {
 				t.Errorf("%s depends on %s", leaf, name)

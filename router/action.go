@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // numberPattern is what a choice can be typed by.
@@ -101,7 +102,7 @@ func (l *line) unbutton(conv channels.Conversation, id channels.MessageID) {
 		ctx, cancel := context.WithTimeout(l.router.work, buttonPatience)
 		defer cancel()
 		for !l.limits.spareOf(l.channel.Features(conv).Rates, time.Now()) {
-			if sleep(ctx, time.Second); ctx.Err() != nil {
+			if retry.Sleep(ctx, time.Second); ctx.Err() != nil {
 				return
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 const (
@@ -210,11 +211,11 @@ func (l *line) connect(ctx context.Context) {
 		case useless(err):
 			wait, fails = standoffMin, 0 // Run asks nobody while the credential is the same
 		case errors.Is(err, channels.ErrElsewhere):
-			wait = jittered(doubled(standoffMin, standoffs, standoffMax), standoffMax)
+			wait = jittered(retry.Pause(standoffs, standoffMin, standoffMax), standoffMax)
 			standoffs++
 			l.health.rests(wait)
 		default:
-			wait = jittered(doubled(reconnectMin, fails, reconnectMax), reconnectMax)
+			wait = jittered(retry.Pause(fails, reconnectMin, reconnectMax), reconnectMax)
 			if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
 				wait = max(wait, limited.RetryAfter)
 			}
@@ -222,19 +223,13 @@ func (l *line) connect(ctx context.Context) {
 			l.health.rests(wait)
 		}
 		l.judge(ctx, err)
-		sleep(ctx, wait)
+		retry.Sleep(ctx, wait)
 	}
 }
 
 // useless says that connecting anew makes no sense before the settings change.
 func useless(err error) bool {
 	return errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrNoCredentials)
-}
-
-// doubled is the pause after so many others: the first, doubled with each, and most in
-// the end.
-func doubled(first time.Duration, times int, most time.Duration) time.Duration {
-	return min(first<<min(max(times, 0), 10), most)
 }
 
 // jittered is pause, a fifth more or less but no more than most, so that what broke at
@@ -277,7 +272,7 @@ func (l *line) watch(ctx context.Context, end context.CancelCauseFunc, silence t
 	for ctx.Err() == nil {
 		rest := time.Until(l.health.silentSince(made).Add(silence))
 		if rest > 0 {
-			sleep(ctx, rest)
+			retry.Sleep(ctx, rest)
 			continue
 		}
 		state, reason := channels.StateDeaf, "nothing came for "+silence.String()

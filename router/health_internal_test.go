@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // A wire is a channel whose connection does what the test says.
@@ -66,7 +67,7 @@ func until(ctx context.Context) error { <-ctx.Done(); return nil }
 func beats(ctx context.Context, sink channels.Sink, every time.Duration) error {
 	for ctx.Err() == nil {
 		sink.Heard()
-		sleep(ctx, every)
+		retry.Sleep(ctx, every)
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func TestConnectBacksOffAndForgives(t *testing.T) {
 				_ = beats(good, sink, time.Second)
 				return lost
 			case n == 14: // one that hangs, silent, for long, is no good one
-				sleep(ctx, time.Hour)
+				retry.Sleep(ctx, time.Hour)
 				return lost
 			}
 			return lost

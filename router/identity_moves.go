@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"switchboard/retry"
 )
 
 // moves knows which places their platform gave new IDs: the settings may still name
@@ -81,6 +83,6 @@ func (r *Router) loadMoves(ctx context.Context) {
 			return
 		}
 		r.Log.ErrorContext(ctx, "cannot read which conversations moved", "error", err)
-		sleep(ctx, time.Second)
+		retry.Sleep(ctx, time.Second)
 	}
 }

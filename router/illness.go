@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // trialAtMost is how long an ill channel waits to hear what became of one send before
@@ -48,7 +49,7 @@ func (l *limits) failed(began, now time.Time) (until time.Time, news bool) {
 	if !began.After(l.ill.since) {
 		return l.whole.until, false
 	}
-	until = now.Add(doubled(retryMin, l.ill.pauses, retryMax))
+	until = now.Add(retry.Pause(l.ill.pauses, retryMin, retryMax))
 	l.ill = illness{pauses: l.ill.pauses + 1, since: now}
 	l.whole.pause(until)
 	return until, true
@@ -138,7 +139,7 @@ func (s *sender) blame(d *Delivery, now time.Time) (whose fault, pause time.Dura
 		f.alone++
 	}
 	f.at = now
-	pause = doubled(retryMin, f.times, retryMax)
+	pause = retry.Pause(f.times, retryMin, retryMax)
 	f.times++
 	only := s.latestIll == 0 || s.latestIll == d.ID
 	s.latestIll = d.ID

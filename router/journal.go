@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/retry"
 )
 
 // commitPatience is how long a commit, or a read, is tried while the database cannot
@@ -165,16 +166,15 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 // no fault of the program that the disk is full or the server gone.
 func (j *journal) patiently(ctx context.Context, failed string, do func() error) error {
 	giveUp := time.Now().Add(commitPatience)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := do()
+	var err error
+	for range retry.Doubling(j.router.work, 50*time.Millisecond, 2*time.Second) {
+		err = do()
 		if err == nil || lasting(err) || time.Now().After(giveUp) {
 			return err
 		}
 		j.router.Log.WarnContext(ctx, failed+", trying again", "turn_id", j.ref.TurnID, "error", err)
-		if sleep(j.router.work, pause); j.router.work.Err() != nil {
-			return err
-		}
 	}
+	return err
 }
 
 // lasting says that the same call would fail of err another time too.

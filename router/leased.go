@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/retry"
 )
 
 // heldEvery is how often the leases are compared with what runs here, while anything
@@ -106,7 +107,7 @@ func (r *Router) watchLeases(ctx context.Context) {
 		}
 		if err := r.compareLeases(ctx); err != nil && ctx.Err() == nil {
 			r.Log.WarnContext(ctx, "cannot look at the leases of this engine", "error", err)
-			sleep(ctx, pollBusy)
+			retry.Sleep(ctx, pollBusy)
 			r.leased.soon()
 		}
 		latest = time.Now()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // leaseRetry is how often a channel is asked for that another engine holds.
@@ -71,7 +72,7 @@ func (l *line) run(ctx context.Context) {
 			if ctx.Err() == nil {
 				l.setState(ctx, channels.StateWaiting, reason)
 			}
-			sleep(ctx, leaseRetry)
+			retry.Sleep(ctx, leaseRetry)
 			continue
 		}
 		// Whoever held it before and does not know yet, learns it; and what it learned
@@ -117,7 +118,7 @@ func (l *line) keepConnected(ctx context.Context, s *sender) {
 		done()
 		if ctx.Err() == nil && !(sure && l.router.Engine.Safe()) {
 			l.setState(ctx, channels.StateWaiting, "the database cannot be reached, so that another engine may have the channel")
-			sleep(ctx, pollBusy)
+			retry.Sleep(ctx, pollBusy)
 		}
 	}
 }
@@ -204,14 +205,4 @@ func (l *line) setSender(s *sender) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sender = s
-}
-
-// sleep waits for d or the end of ctx.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 const (
@@ -28,7 +29,7 @@ func (l *line) keepMenu(ctx context.Context) {
 		return
 	case <-l.health.up:
 	}
-	for pause := menuRetry; ctx.Err() == nil; pause = min(2*pause, menuRetryMax) {
+	for range retry.Doubling(ctx, menuRetry, menuRetryMax) {
 		setting, cancel := context.WithTimeout(ctx, menuTimeout)
 		err := commander.SetCommands(setting, l.menu())
 		cancel()
@@ -36,7 +37,6 @@ func (l *line) keepMenu(ctx context.Context) {
 			return
 		}
 		l.router.Log.DebugContext(ctx, "the menu of commands was not set", "channel", l.name, "error", err)
-		sleep(ctx, pause)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // tellGone tells the admins, once, that the conversation of a delivery is closed to
@@ -166,14 +167,15 @@ func noticeKey(kind string, id int64, to channels.Conversation) []byte {
 func (s *sender) insist(ctx context.Context, what string, do func(context.Context) error) error {
 	working := context.WithoutCancel(ctx)
 	giveUp := time.Now().Add(commitPatience)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		err := do(working)
-		if err == nil || s.isLost(err) || isRefused(err) || errors.Is(err, ErrNotFound) || ctx.Err() != nil || time.Now().After(giveUp) {
-			if err != nil {
-				err = fmt.Errorf("%s: %w", what, err)
-			}
-			return err
+	var err error
+	for range retry.Doubling(ctx, 50*time.Millisecond, 2*time.Second) {
+		err = do(working)
+		if err == nil || s.isLost(err) || isRefused(err) || errors.Is(err, ErrNotFound) || time.Now().After(giveUp) {
+			break
 		}
-		sleep(ctx, pause)
 	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", what, err)
+	}
+	return err
 }

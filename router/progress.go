@@ -8,6 +8,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 const (
@@ -216,7 +217,7 @@ func (p *progress) stop() {
 
 // run brings the latest of what is to be shown to whoever shows it.
 func (p *progress) run() {
-	sleep(p.ctx, time.Until(p.began.Add(draftAfter)))
+	retry.Sleep(p.ctx, time.Until(p.began.Add(draftAfter)))
 	for p.ctx.Err() == nil {
 		again, err := p.bring()
 		if err != nil && p.ctx.Err() == nil {
@@ -227,7 +228,7 @@ func (p *progress) run() {
 		case <-p.ctx.Done():
 		case <-timer.C:
 		case <-p.changed:
-			sleep(p.ctx, draftSettle)
+			retry.Sleep(p.ctx, draftSettle)
 		}
 		timer.Stop()
 	}
@@ -322,7 +323,7 @@ func (p *progress) bringAway(text string) error {
 	p.written, p.show = text, nil
 	p.mu.Unlock()
 	p.tell()
-	sleep(p.ctx, draftRowEvery)
+	retry.Sleep(p.ctx, draftRowEvery)
 	return nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // Up to ten polls fail within a minute, however they are spread and whatever was answered
@@ -50,7 +51,7 @@ func TestFailedPollsAreTriedAgainSoon(t *testing.T) {
 				if do.speaks {
 					sink.Heard()
 				}
-				sleep(ctx, min(do.lasts, time.Minute-time.Since(began)))
+				retry.Sleep(ctx, min(do.lasts, time.Minute-time.Since(began)))
 				ill = time.Now()
 				return do.fault
 			}}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // What cannot be taken in is judged here.
@@ -86,7 +87,7 @@ func (r *Router) commitAlone(ctx context.Context, entry []Entry, receipt []chann
 			r.suspects.add(entry[0].Key)
 			return err
 		}
-		sleep(ctx, alonePause<<(try-1))
+		retry.Sleep(ctx, retry.Pause(try-1, alonePause, time.Second))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/retry"
 )
 
 // Attachments are what a message can send along; *FileService is one.
@@ -70,7 +71,7 @@ func (l *line) outgoing(ctx context.Context, session, id string) (file channels.
 			errors.Is(err, tools.ErrNoFile) || errors.Is(err, tools.ErrFileRefused) || errors.Is(err, tools.ErrFileGone) {
 			break
 		}
-		sleep(ctx, time.Second)
+		retry.Sleep(ctx, time.Second)
 	}
 	return file, err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 const (
@@ -118,7 +119,7 @@ func (s *sender) run(ctx context.Context) {
 		if !safe || err != nil {
 			// Until one look was made while the lease surely held, another engine may have
 			// taken it, and with it the connection.
-			sleep(ctx, pollBusy)
+			retry.Sleep(ctx, pollBusy)
 			continue
 		}
 		// Nothing here needs this look again; it is the net under a lost kick.
@@ -328,7 +329,7 @@ func (s *sender) bring(ctx context.Context, d *Delivery) (wait time.Duration, mo
 // is open there, as far as it is known.
 func (s *sender) settle(ctx context.Context, d *Delivery, settlement Settlement) (more bool) {
 	l := s.line
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+	for range retry.Doubling(ctx, 50*time.Millisecond, 2*time.Second) {
 		var err error
 		more, err = l.router.Ledger.Settle(context.WithoutCancel(ctx), s.hold, d, settlement)
 		if err == nil {
@@ -338,7 +339,6 @@ func (s *sender) settle(ctx context.Context, d *Delivery, settlement Settlement)
 			return true // the next holder finds it sending, and asks the platform
 		}
 		l.router.Log.WarnContext(ctx, "a delivery could not be settled, trying again", "channel", l.name, "delivery_id", d.ID, "error", err)
-		sleep(ctx, pause)
 	}
 	if settlement.State == DeliverySent && len(d.Body.Buttons) > 0 {
 		l.answered(ctx, d, cmp.Or(settlement.PlatformID, d.PlatformID))
@@ -374,7 +374,7 @@ func (s *sender) surelyHolds(guarded context.Context) bool {
 func (s *sender) flush(ctx context.Context) {
 	deadline, _ := ctx.Deadline()
 	for ctx.Err() == nil && s.busyBefore(deadline) {
-		sleep(ctx, 10*time.Millisecond)
+		retry.Sleep(ctx, 10*time.Millisecond)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // settlement sends the part, or finds out about one of which nobody knows.
@@ -115,7 +116,7 @@ func (l *line) outbound(d *Delivery) channels.Outbound {
 
 // retryAfter is how long a conversation's head waits for its next try.
 func retryAfter(d *Delivery) time.Duration {
-	return doubled(retryMin, d.Tries-1, retryMax)
+	return retry.Pause(d.Tries-1, retryMin, retryMax)
 }
 
 // failed says what the error of a send that began then means for the part. sending is

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // A show brings one draft to the platform: the latest text alone, no faster than the
@@ -113,7 +114,7 @@ func (w *show) run() {
 			continue
 		}
 		if wait := time.Until(last.Add(every)); wait > 0 {
-			sleep(w.ctx, wait)
+			retry.Sleep(w.ctx, wait)
 			continue
 		}
 		ready, err := w.ready(l)
@@ -121,7 +122,7 @@ func (w *show) run() {
 			return
 		}
 		if !ready {
-			sleep(w.ctx, draftRetry)
+			retry.Sleep(w.ctx, draftRetry)
 			continue
 		}
 		last = time.Now()
@@ -194,7 +195,7 @@ func (w *show) call(l *line, body channels.Body) error {
 func (w *show) record(l *line, id channels.MessageID) {
 	w.draft.PlatformID, w.begun = id, id != ""
 	ctx := context.WithoutCancel(w.ctx)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+	for range retry.Doubling(w.shows.ctx, 50*time.Millisecond, 2*time.Second) {
 		late, err := l.router.Ledger.Drafted(ctx, w.shows.sender.hold, w.draft.Delivery, id)
 		switch {
 		case err == nil && late:
@@ -208,7 +209,6 @@ func (w *show) record(l *line, id channels.MessageID) {
 			w.end()
 			return
 		}
-		sleep(w.shows.ctx, pause)
 	}
 }
 
@@ -232,9 +232,9 @@ func (w *show) failed(l *line, err error) bool {
 	case isLimited:
 		l.limits.pause(w.draft.Conversation.ID, now.Add(orElse(limited.RetryAfter, retryMin)))
 	case errors.Is(err, channels.ErrNotConnected):
-		sleep(w.ctx, retryMin)
+		retry.Sleep(w.ctx, retryMin)
 	case isRefused && refused.Temporary:
-		sleep(w.ctx, retryMin)
+		retry.Sleep(w.ctx, retryMin)
 	default:
 		return false
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 const (
@@ -73,7 +74,7 @@ func (l *line) watchDrafts(ctx context.Context, again <-chan struct{}, heed func
 		case <-ctx.Done():
 		case <-timer.C:
 		case <-again:
-			sleep(ctx, lookEvery)
+			retry.Sleep(ctx, lookEvery)
 		}
 		timer.Stop()
 	}
@@ -247,7 +248,7 @@ func (l *line) aside(ctx context.Context, atMost time.Duration) (context.Context
 	call, cancel := context.WithTimeout(context.WithoutCancel(ctx), atMost)
 	call, release := l.router.Engine.Guard(call)
 	forget := context.AfterFunc(ctx, func() {
-		sleep(call, draftFarewell)
+		retry.Sleep(call, draftFarewell)
 		cancel()
 	})
 	return call, sync.OnceFunc(func() { forget(); release(); cancel() })

@@ -10,6 +10,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 const (
@@ -102,7 +103,7 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 			wait = min(wait, time.Since(w.Received))
 		}
 		if wait = backlogSettles - max(wait, 0); wait > 0 && time.Since(since) < backlogPatience {
-			if sleep(ctx, wait); ctx.Err() == nil {
+			if retry.Sleep(ctx, wait); ctx.Err() == nil {
 				continue
 			}
 		}

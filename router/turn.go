@@ -15,6 +15,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 const (
@@ -219,7 +220,7 @@ func (r *Router) runToEnd(c Claimed) (next *Claimed, ended bool) {
 			continue
 		}
 		r.Log.ErrorContext(r.work, "a turn broke off", "turn_id", c.TurnID, "tries", tries, "error", err)
-		sleep(run.ctx, min(time.Second<<min(tries-1, 6), time.Minute))
+		retry.Sleep(run.ctx, retry.Pause(tries-1, time.Second, time.Minute))
 	}
 }
 

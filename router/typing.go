@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 const (
@@ -44,7 +45,7 @@ func (p *progress) keepTyping(typer channels.Typer, every time.Duration) {
 		} else {
 			l.router.tell(wakeAt(WakeTyping, p.conv))
 		}
-		sleep(p.ctx, every)
+		retry.Sleep(p.ctx, every)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"switchboard/retry"
+
 	"github.com/lib/pq"
 )
 
@@ -154,7 +156,7 @@ func (e *Engine) lockConn() *lockConn {
 func (e *Engine) relock(ctx context.Context) bool {
 	e.log.WarnContext(ctx, "the connection with this engine's lock was lost; nothing is begun until it is back")
 	begun := time.Now()
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+	for range retry.Doubling(ctx, 50*time.Millisecond, time.Second) {
 		err := error(nil)
 		if e.lockConn() == nil {
 			err = e.takeLock(true)
@@ -170,10 +172,6 @@ func (e *Engine) relock(ctx context.Context) bool {
 			return false // Run finds out as well
 		}
 		e.log.DebugContext(ctx, "taking the engine's lock failed", "error", err)
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(wait):
-		}
 	}
+	return false
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"switchboard/retry"
 )
 
 // Retention says how long rows are kept that nothing needs any more. Who finds a row
@@ -186,18 +188,8 @@ func (s *sweeper) batch(ctx context.Context, fn func(*tx) (int64, error)) (n int
 		}
 	}
 	s.dropped = nil
-	return n, pause(ctx, max(pauseLeast, pauseTimes*time.Since(began)))
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	retry.Sleep(ctx, max(pauseLeast, pauseTimes*time.Since(began)))
+	return n, ctx.Err()
 }
 
 // until repeats a batch of one statement until it finds less than it may.
@@ -246,7 +238,7 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 			}
 		}
 		if len(ids) == 0 { // a batch pauses by itself
-			if err := pause(ctx, time.Since(began)); err != nil {
+			if retry.Sleep(ctx, time.Since(began)); ctx.Err() != nil {
 				return err
 			}
 		} else {

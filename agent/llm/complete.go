@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"time"
 
+	"switchboard/retry"
+
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 )
@@ -66,7 +68,7 @@ func (p *provider) complete(ctx context.Context, t target, req Request) (Respons
 // backoff is the pause after that many tries, a little less at random so that many
 // callers do not come back at once.
 func backoff(tries int) time.Duration {
-	pause := firstPause << (tries - 1)
+	pause := retry.Pause(tries-1, firstPause, retryWindow)
 	return pause - rand.N(pause/4)
 }
 

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // postTry bounds one try to send a message; an engine that hangs is asked again.
@@ -108,8 +110,9 @@ func (c *client) do(request *http.Request) (*http.Response, error) {
 // may leave.
 func (c *client) persist(ctx context.Context, waits bool, f func() error) error {
 	var faulty time.Time // since when the engine answers that it cannot
-	for wait := retryPause; ; wait = min(2*wait, retryMost) {
-		err := f()
+	var err error
+	for range retry.Doubling(ctx, retryPause, retryMost) {
+		err = f()
 		switch {
 		case err == nil:
 			c.link.works()
@@ -135,20 +138,8 @@ func (c *client) persist(ctx context.Context, waits bool, f func() error) error 
 				return noEngine(err)
 			}
 		}
-		if err := pause(ctx, wait); err != nil {
-			return err
-		}
 	}
-}
-
-// pause waits, or returns ctx's error.
-func pause(ctx context.Context, wait time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(wait):
-		return nil
-	}
+	return cmp.Or(ctx.Err(), err)
 }
 
 // open starts the stream of events after number after, or from now on if after is
@@ -253,8 +244,8 @@ func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, 
 			return ctx.Err()
 		}
 		c.link.failed()
-		if err := pause(ctx, retryPause); err != nil {
-			return err
+		if !retry.Sleep(ctx, retryPause) {
+			return ctx.Err()
 		}
 		var err error
 		if stream, _, err = c.open(ctx, after); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // allowedUpdates is what the platform shall tell.
@@ -149,9 +150,9 @@ func (p *poller) next(req *http.Request) (int64, error) {
 func (p *poller) pause(ctx context.Context) bool {
 	switch {
 	case p.gather.waits():
-		return sleep(ctx, p.c.pace.albumLook)
+		return retry.Sleep(ctx, p.c.pace.albumLook)
 	case p.idle > 0:
-		return sleep(ctx, min(p.c.pace.idleFirst<<min(p.idle-1, 10), p.c.pace.idleMost))
+		return retry.Sleep(ctx, retry.Pause(p.idle-1, p.c.pace.idleFirst, p.c.pace.idleMost))
 	}
 	return true
 }

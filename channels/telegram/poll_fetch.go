@@ -14,6 +14,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // mostUpdates is how many updates one answer has at most.
@@ -175,7 +176,7 @@ func (p *poller) dropWebhook(ctx context.Context, err error) error {
 
 // rest waits as the platform asked for. That is no silence of its.
 func (p *poller) rest(ctx context.Context, d time.Duration) {
-	for step := p.c.Silence() / 4; d > 0 && sleep(ctx, min(d, step)); d -= step {
+	for step := p.c.Silence() / 4; d > 0 && retry.Sleep(ctx, min(d, step)); d -= step {
 		p.s.sink.Heard()
 	}
 }

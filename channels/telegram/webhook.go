@@ -12,6 +12,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 const (
@@ -115,7 +116,7 @@ func (c *Client) beCalled(ctx context.Context, s *session) error {
 		if since := time.Since(instant(info.ErrorDate)); info.LastError != "" && since < 2*c.pace.check {
 			c.log.WarnContext(ctx, "the platform cannot call", "error", c.scrub(info.LastError), "pending", info.Pending)
 		}
-		if !sleep(ctx, c.pace.check) {
+		if !retry.Sleep(ctx, c.pace.check) {
 			return ctx.Err()
 		}
 	}

@@ -1,0 +1,37 @@
+// Package retry has the pauses between the tries of what may work another time. It
+// imports nothing of ours, so that every package may use it.
+package retry
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// Doubling counts tries from 0, with a pause between each two: first, then twice as long
+// each time, and no longer than most. When ctx ends, so does the pause, and the next try
+// is the last; the loop's body says what ends it otherwise.
+func Doubling(ctx context.Context, first, most time.Duration) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for try := 0; yield(try) && ctx.Err() == nil; try++ {
+			Sleep(ctx, Pause(try, first, most))
+		}
+	}
+}
+
+// Pause is the pause after the given try, counted from 0.
+func Pause(try int, first, most time.Duration) time.Duration {
+	return min(first<<min(max(try, 0), 16), most)
+}
+
+// Sleep waits for d or the end of ctx; false: ctx has ended.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return ctx.Err() == nil
+	}
+}
