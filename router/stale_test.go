@@ -172,13 +172,13 @@ func TestStaleInAGroup(t *testing.T) {
 // A session that was only busy is not stale.
 func TestBusyIsNotStale(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.config.StaleAfter = 300 * time.Millisecond
+		r.config.StaleAfter = 3 * time.Second // no machine is that slow to begin a turn
 		release := r.brain.held("busy")
 		r.start()
 		r.platform.Say("c1", "ada", "busy")
 		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
 		r.platform.Say("c1", "ada", "waits")
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(3500 * time.Millisecond)
 		release()
 		r.same("the answers", texts(r.await(2)), []string{"re: busy", "re: waits"})
 	})
