@@ -92,10 +92,16 @@ var (
 	Leapt     = leapt
 )
 
-// Abandon lets go of every lock as a killed process does.
+// Abandon lets go of every lock as a killed process does, and waits until PostgreSQL has
+// seen it.
 func (e *Engine) Abandon() error {
 	e.lose()
 	e.dropLock()
+	for end := time.Now().Add(5 * time.Second); e.db.pg != nil && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if n, err := e.db.Count(context.Background(), "SELECT CASE WHEN sb_locked(?) THEN 1 ELSE 0 END", e.id); n == 0 || err != nil {
+			break
+		}
+	}
 	err := e.file.release(false)
 	if e.lock != nil {
 		err = errors.Join(err, e.lock.f.Close())
