@@ -13,7 +13,11 @@ import (
 // is the last; the loop's body says what ends it otherwise.
 func Doubling(ctx context.Context, first, most time.Duration) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		for try := 0; yield(try) && ctx.Err() == nil; try++ {
+		for try := 0; ; try++ {
+			last := ctx.Err() != nil // asked before, so that the body of the last try sees it too
+			if !yield(try) || last {
+				return
+			}
 			Sleep(ctx, Pause(try, first, most))
 		}
 	}

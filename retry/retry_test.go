@@ -42,6 +42,21 @@ func TestDoublingTriesOnceWhenItIsOver(t *testing.T) {
 	}
 }
 
+// What ends while a try is made is seen by the body of one more.
+func TestDoublingTriesOnceMoreAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	n := 0
+	for range retry.Doubling(ctx, time.Hour, time.Hour) {
+		stop()
+		n++
+	}
+	if n != 2 {
+		t.Errorf("%d tries", n)
+	}
+}
+
 func TestPauseOfManyTriesIsTheLongest(t *testing.T) {
 	t.Parallel()
 	for _, try := range []int{20, 100, 1 << 40} {
