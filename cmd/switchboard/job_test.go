@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // atShell is an interactive shell with job control on a terminal of its own.
@@ -49,6 +51,20 @@ func (s *screen) state(mark int) string {
 	return ""
 }
 
+// lent says that the shell has given the terminal to a job.
+func (s *screen) lent() bool {
+	s.t.Helper()
+	group := s.cmd.Process.Pid
+	raw, err := s.tty.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { group, err = unix.IoctlGetInt(int(fd), unix.TIOCGPGRP) })
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return group != s.cmd.Process.Pid
+}
+
 // An engine that a shell runs in the background leaves the terminal alone, and is not
 // stopped by it; brought to the foreground, Ctrl-C ends it.
 func TestServeInTheBackground(t *testing.T) {
@@ -68,6 +84,7 @@ func TestServeInTheBackground(t *testing.T) {
 			s.await(s.press("echo it is $((40+2))\r"), "it is 42") // the keys are the shell's
 			mark = s.press("fg\r")
 			s.await(mark, "serve\r\n")
+			r.await("the job has the terminal", 5*time.Second, s.lent) // the shell says so before
 			s.press(ctrlC)
 			s.await(mark, "shell$ ")
 			if left, _ := filepath.Glob(filepath.Join(r.dir, "data", "run", "*.sock")); len(left) > 0 {

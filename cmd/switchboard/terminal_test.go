@@ -18,7 +18,7 @@ import (
 type screen struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	tty    interface{ WriteString(string) (int, error) }
+	tty    *os.File
 	shown  logBuffer
 	exited chan error
 }
