@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 
 	"switchboard/agent"
@@ -58,10 +59,10 @@ func (r *Router) untilHandBack(ctx context.Context) (context.Context, func()) {
 
 // commit takes entries in, in one transaction, and does what that made possible. The
 // workers reserved for it are given back where nothing came of them.
-func (r *Router) commit(ctx context.Context, entries []Entry, receipts []channels.Receipt) error {
+func (r *Router) commit(ctx context.Context, entries []sorted, receipts []channels.Receipt) error {
 	r.reserve(entries)
 	stops := r.running.stops()
-	accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), entries)
+	accepted, err := r.take(ctx, entries)
 	if err != nil {
 		r.unreserve(entries)
 		r.leased.soon() // it may be committed all the same
@@ -73,20 +74,53 @@ func (r *Router) commit(ctx context.Context, entries []Entry, receipts []channel
 	return nil
 }
 
-// reserve reserves a worker for each entry that may begin a turn at once. While others
-// wait for a worker, a newcomer queues behind them.
-func (r *Router) reserve(entries []Entry) {
-	for i := range entries {
-		e := &entries[i]
-		e.MayClaim = e.mayBegin && !r.waiting.Load() && r.Engine.Safe() && r.workers.take(e.Person)
+// take has entries committed. A text of which only the transaction knows that it is
+// needed is rendered outside of it, and all is committed again.
+func (r *Router) take(ctx context.Context, entries []sorted) ([]Accepted, error) {
+	plain := make([]Entry, len(entries))
+	for {
+		for i := range entries {
+			plain[i] = entries[i].Entry
+		}
+		accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), plain)
+		if !errors.Is(err, ErrUnsaid) || !r.render(entries, accepted) {
+			return accepted, err
+		}
 	}
 }
 
-func (r *Router) unreserve(entries []Entry) {
+// render renders the replies that the transaction asked for; false: there are none.
+func (r *Router) render(entries []sorted, accepted []Accepted) (some bool) {
+	for i := range accepted {
+		e, situation := &entries[i], accepted[i].Situation
+		if _, known := e.Replies[situation]; known || situation == "" {
+			continue
+		}
+		if e.Replies == nil {
+			e.Replies = map[Situation]*Reply{}
+		}
+		e.Replies[situation] = r.lines[e.Event.Conversation.Channel].notice(e.Event, r.situationText(situation))
+		some = true
+	}
+	return some
+}
+
+// reserve reserves a worker for each entry that may begin a turn at once. While others
+// wait for a worker, a newcomer queues behind them.
+func (r *Router) reserve(entries []sorted) {
 	for i := range entries {
-		if entries[i].MayClaim {
-			entries[i].MayClaim = false
-			r.workers.give(entries[i].Person)
+		e := &entries[i]
+		if turn := e.Turn(); turn != nil && turn.CollectWindow == 0 { // what waits for more is not run now
+			turn.MayClaim = !r.waiting.Load() && r.Engine.Safe() && r.workers.take(e.Sender.Person)
+		}
+	}
+}
+
+func (r *Router) unreserve(entries []sorted) {
+	for i := range entries {
+		if turn := entries[i].Turn(); turn != nil && turn.MayClaim {
+			turn.MayClaim = false
+			r.workers.give(entries[i].Sender.Person)
 		}
 	}
 }
@@ -103,48 +137,50 @@ func (r *Router) waitForEnd(ctx context.Context) error {
 
 // follow does what the commit made possible. stops is how many stops had met nobody
 // before it.
-func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted, stops int64) channels.Receipt {
+func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops int64) channels.Receipt {
 	line := r.lines[entry.Event.Conversation.Channel]
-	if entry.MayClaim && acc.Claimed == nil {
-		r.workers.give(entry.Person)
+	turn := entry.Turn()
+	if turn != nil && turn.MayClaim && acc.Claimed == nil {
+		r.workers.give(entry.Sender.Person)
 	}
 	if !acc.Duplicate {
 		r.rates.count(entry.charge)
-		if entry.Class != ClassRejected {
+		if !entry.kept(AuditRejected) {
 			r.suspects.took()
 		}
 	}
 	if acc.Rejected != "" && !acc.Duplicate {
 		r.Log.WarnContext(ctx, "event rejected", "channel", entry.Event.Conversation.Channel, "reason", acc.Rejected)
 	}
-	if entry.Class == ClassStranger && !acc.Duplicate {
-		r.logStranger(ctx, &entry.Event, entry.Identity)
+	if entry.kept(AuditStranger) && !acc.Duplicate {
+		r.logStranger(ctx, &entry.Event, entry.Sender.Identity)
 	}
-	if entry.NewPerson && !acc.Duplicate {
-		if err := r.Roster.Learn(ctx, entry.Person); err != nil {
-			r.Log.ErrorContext(ctx, "a new person is not known yet", "person", entry.Person, "error", err)
+	if entry.Sender.New && !acc.Duplicate {
+		if err := r.Roster.Learn(ctx, entry.Sender.Person); err != nil {
+			r.Log.ErrorContext(ctx, "a new person is not known yet", "person", entry.Sender.Person, "error", err)
 		}
 	}
 	r.tellAside(ctx, entry, acc)
 	if acc.Claimed != nil {
 		acc.Claimed.stops = stops
-		r.begin(*acc.Claimed, entry.Person)
+		r.begin(*acc.Claimed, entry.Sender.Person)
 	}
-	r.followQueue(entry, acc)
+	r.followQueue(turn, acc)
 	if acc.CancelTurn != 0 {
 		r.stop(acc.CancelTurn, causeOf(entry))
 	}
-	if entry.Class == ClassMoved {
+	if _, news := entry.As.(*AsNews); news && entry.Event.Kind == channels.EventMoved {
 		r.moves.add(line.name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
 		line.moved(entry.Event.Former, entry.Event.Conversation)
 	}
-	queued := entry.Class == ClassTurn && !acc.Busy && !acc.Told && acc.Action == "" // there is nothing to send yet
-	if !acc.Duplicate && !unanswered(entry.Class) && (!queued || line.reader != nil) {
+	_, message := entry.As.(*AsTurn)
+	queued := message && acc.Situation == "" && acc.Action == "" // there is nothing to send yet
+	if !acc.Duplicate && !entry.unanswered() && (!queued || line.reader != nil) {
 		line.committed(entry.Event.Conversation)
 	}
 	receipt := acc.Receipt
 	switch {
-	case entry.Event.Kind == channels.EventAction && (entry.Class == ClassStranger || entry.Class == ClassOverheard):
+	case entry.Event.Kind == channels.EventAction && (entry.kept(AuditStranger) || entry.kept(AuditOverheard)):
 		receipt.Silent = true
 	case entry.Event.Kind == channels.EventAction && !acc.Duplicate:
 		receipt.Toast = line.pressed(entry, acc)
@@ -154,15 +190,22 @@ func (r *Router) follow(ctx context.Context, entry *Entry, acc *Accepted, stops 
 	return receipt
 }
 
-// unanswered says that a message of that class brings nothing that is sent or read: a
-// flood of them costs its own row each and no look at what is to be sent.
-func unanswered(c Class) bool {
-	return c == ClassStranger || c == ClassOverheard || c == ClassRejected
+// kept says that an entry is kept for that reason, and nobody is answered.
+func (e *sorted) kept(why Audit) bool {
+	audit, ok := e.As.(*AsAudit)
+	return ok && audit.Why == why
+}
+
+// unanswered says that an entry brings nothing that is sent or read: a flood of them costs
+// its own row each and no look at what is to be sent.
+func (e *sorted) unanswered() bool {
+	return e.kept(AuditStranger) || e.kept(AuditOverheard) || e.kept(AuditRejected)
 }
 
 // causeOf says why an entry that stops a turn does so.
-func causeOf(entry *Entry) error {
-	if entry.Class == ClassControl || entry.Class == ClassDeleted {
+func causeOf(entry *sorted) error {
+	switch entry.As.(type) {
+	case *AsControl, *AsNews:
 		return agent.ErrCancelled
 	}
 	return agent.ErrInterrupted

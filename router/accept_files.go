@@ -27,7 +27,7 @@ type FileLimits struct {
 
 // trim takes off a message the attachments that are too many or too large, and
 // has the person told so besides; the rest is worked on.
-func (r *Router) trim(entry *Entry) {
+func (r *Router) trim(entry *sorted) {
 	limits := r.FileLimits
 	var kept []channels.Attachment
 	var large []string
@@ -59,12 +59,12 @@ func (r *Router) trim(entry *Entry) {
 // tellAside tells what an entry has to say besides becoming a turn. A key of its own
 // makes that happen once, also when the event is told again because this engine
 // died in between.
-func (r *Router) tellAside(ctx context.Context, entry *Entry, acc *Accepted) {
-	if entry.aside == "" || acc.Busy || acc.Edited == EditSame {
+func (r *Router) tellAside(ctx context.Context, entry *sorted, acc *Accepted) {
+	if entry.aside == "" || acc.Situation == SituationBusy || acc.Edited == EditSame {
 		return
 	}
 	notice := r.lines[entry.Event.Conversation.Channel].notice(entry.Event, entry.aside)
-	notice.Person, notice.Taint = entry.Person, entry.Taint // it names the files
+	notice.Person, notice.Taint = entry.Sender.Person, entry.Taint // it names the files
 	key := sha256.Sum256(append([]byte("aside:"), entry.Key...))
 	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), key[:], entry.Event.Conversation, *notice); err != nil {
 		r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", entry.Event.Conversation.Channel, "error", err)

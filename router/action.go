@@ -2,30 +2,21 @@ package router
 
 import (
 	"context"
-	"regexp"
-	"strings"
 	"time"
 
 	"switchboard/channels"
 	"switchboard/retry"
 )
 
-// numberPattern is what a choice can be typed by.
-var numberPattern = regexp.MustCompile(`^[1-9][0-9]?$`)
-
 // ownText says that a message is what the person typed and nothing else, so that it
 // may be a command, a stop word or a choice. Whether there is a question it answers is
 // known in the transaction.
 func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Outside() }
 
-// isNumber says that a text may be the number of a choice.
-func isNumber(text string) bool { return numberPattern.MatchString(strings.TrimSpace(text)) }
-
 // press makes the entry of a button that a known person pressed.
-func (s *sorting) press(entry Entry, line *line, person *Person) Entry {
+func (s *sorting) press(entry sorted, line *line, person *Person) sorted {
 	// The message is ours, and the person wrote none.
 	entry.Event.Message = channels.Message{}
-	entry.Action = HashCode(entry.Event.Action.Code)
 	if tooFast, tell := s.tooFast(&entry, person.Name, 1); tooFast {
 		text := ""
 		if tell {
@@ -33,8 +24,7 @@ func (s *sorting) press(entry Entry, line *line, person *Person) Entry {
 		}
 		return line.noticed(entry, text)
 	}
-	s.queue(&entry, line)
-	entry.Class = ClassAction
+	entry.As = &AsAction{Code: HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event, line)}
 	return entry
 }
 
@@ -53,17 +43,18 @@ const buttonPatience = 10 * time.Second
 
 // pressed says what to show whoever pressed a button, and takes the buttons away
 // that can do nothing any more.
-func (l *line) pressed(entry *Entry, acc *Accepted) (toast string) {
+func (l *line) pressed(entry *sorted, acc *Accepted) (toast string) {
+	_, taken := entry.As.(*AsAction)
 	switch {
-	case entry.Class == ClassRejected:
+	case entry.kept(AuditRejected):
 		return toastUnknown
 	case acc.NotYours:
 		return toastNotYours
-	case entry.Class == ClassNotice:
+	case !taken:
 		return toastTooFast
-	case acc.Busy:
+	case acc.Situation == SituationBusy:
 		return toastBusy
-	case acc.TurnID != 0 || acc.Told:
+	case acc.TurnID != 0 || acc.Situation != "":
 		toast = ""
 	case acc.Action == "":
 		toast = toastUnknown

@@ -13,12 +13,12 @@ const modeCollect = "collect"
 // followQueue does what the commit of a message beside other turns made possible:
 // it looks again when a collected turn is due, wakes somebody for one that waits,
 // and breaks off what an edit makes worthless.
-func (r *Router) followQueue(entry *Entry, acc *Accepted) {
+func (r *Router) followQueue(turn *AsTurn, acc *Accepted) {
 	switch {
 	case !acc.NotBefore.IsZero():
 		// Counted from here, after the commit: whatever the database's clock says, it
 		// is due by then.
-		r.due.in(acc.SessionID, entry.CollectWindow)
+		r.due.in(acc.SessionID, turn.CollectWindow)
 	case acc.Waiting:
 		r.somebodyWaits()
 	}

@@ -60,7 +60,7 @@ Just write to me. These commands work at any time:
 
 // control makes the entry of a command: applied and answered in the transaction
 // that accepts it, with no turn and no worker.
-func (s *sorting) control(ctx context.Context, entry Entry, l *line, person *Person, name, args string) (Entry, error) {
+func (s *sorting) control(ctx context.Context, entry sorted, l *line, person *Person, name, args string) (sorted, error) {
 	if name != "cancel" {
 		weight := 1.0
 		if entry.Event.Conversation.Kind != channels.Direct {
@@ -70,7 +70,8 @@ func (s *sorting) control(ctx context.Context, entry Entry, l *line, person *Per
 			return l.noticed(entry, reason), nil
 		}
 	}
-	entry.Class = ClassControl
+	control := &AsControl{}
+	entry.As = control
 	var text string
 	var taint tools.Taint // of the words that the text repeats
 	var err error
@@ -78,27 +79,27 @@ func (s *sorting) control(ctx context.Context, entry Entry, l *line, person *Per
 	case "help":
 		text = helpText
 	case "start":
-		text = "Hello " + calledBy(person, entry) + ". " + helpText
+		text = "Hello " + calledBy(person, &entry) + ". " + helpText
 	case "whoami":
-		text = s.whoami(person, entry)
+		text = s.whoami(person, &entry)
 	case "status":
 		text, taint, err = s.status(ctx, entry.Event.Conversation, person)
 	case "plan":
 		text, taint, err = s.plan(ctx, entry.Event.Conversation, person.Name)
 	case "why":
-		return s.why(ctx, entry, l, person, args)
+		return s.why(ctx, entry, control, l, person, args)
 	case "cancel":
-		entry.Effect, entry.AnyPerson = EffectCancel, person.Role == RoleAdmin
-		entry.Dropped = l.notice(entry.Event, "Cancelled before it began.")
-		if text = "There is nothing of yours to cancel here."; !s.saysNothingToCancel(&entry, person) {
-			return entry, nil
+		control.Effect, control.AnyPerson = EffectCancel, person.Role == RoleAdmin
+		if !s.saysNothingToCancel(&entry, person) {
+			entry.Replies = map[Situation]*Reply{SituationIdle: nil}
 		}
+		return entry, nil
 	case "reset":
 		if text = forgotten; !mayReset(entry.Event.Conversation, person) {
 			text = "Others talk with me here too, so only an admin can make me forget this conversation."
 			break
 		}
-		entry.Effect = EffectReset
+		control.Effect = EffectReset
 	default:
 		text = "I do not know /" + name
 		if meant := Nearest(name, menuNames[:]); meant != "" {
@@ -111,8 +112,8 @@ func (s *sorting) control(ctx context.Context, entry Entry, l *line, person *Per
 	if err != nil {
 		return entry, err
 	}
-	entry.Reply = l.notice(entry.Event, text)
-	entry.Reply.Taint = taint
+	control.Reply = l.notice(entry.Event, text)
+	control.Reply.Taint = taint
 	return entry, nil
 }
 
@@ -127,14 +128,14 @@ func mayReset(c channels.Conversation, person *Person) bool {
 // saysNothingToCancel says whether a /cancel that meets nothing is answered: each one
 // is obeyed, but a flood of them is not answered one by one. It has a rate of its own,
 // so that stopping something uses up nothing.
-func (s *sorting) saysNothingToCancel(entry *Entry, person *Person) bool {
+func (s *sorting) saysNothingToCancel(entry *sorted, person *Person) bool {
 	tooFast, tell := s.tooFast(entry, person.Name+"\x00cancel", 1)
 	return !tooFast || tell
 }
 
 // calledBy is what to call a person: by their name, or, where that is only an
 // identity, because nobody gave them one, by what the platform calls them.
-func calledBy(person *Person, entry Entry) string {
+func calledBy(person *Person, entry *sorted) string {
 	label := shorten(entry.Event.Sender.Label, progressName)
 	if person.Source == "open" && label != "" {
 		return escape(label)
@@ -142,10 +143,10 @@ func calledBy(person *Person, entry Entry) string {
 	return person.Name
 }
 
-func (r *Router) whoami(person *Person, entry Entry) string {
+func (r *Router) whoami(person *Person, entry *sorted) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are %s, role %s.", calledBy(person, entry), person.Role)
-	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", entry.Identity, entry.Event.Conversation.Channel)
+	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", entry.Sender.Identity, entry.Event.Conversation.Channel)
 	var usable []string
 	if r.Usable != nil { // sessions have no mode of their own yet
 		usable = r.Usable(tools.Question{Person: person.Name, Channel: entry.Event.Conversation.Channel, Mode: r.Config.DefaultMode})

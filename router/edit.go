@@ -11,9 +11,9 @@ import (
 
 // edit makes the entry of a message's new state. What it does is decided where the
 // message's turn is known: in the transaction that commits it.
-func (s *sorting) edit(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
+func (s *sorting) edit(ctx context.Context, entry sorted, line *line, person *Person) (sorted, error) {
 	event := entry.Event
-	former, _, err := s.Ledger.Shown(ctx, event.Conversation, event.Message.ID, entry.Person)
+	former, _, err := s.Ledger.Shown(ctx, event.Conversation, event.Message.ID, entry.Sender.Person)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return entry, fmt.Errorf("read the edited message: %w", err)
 	}
@@ -33,11 +33,11 @@ func (s *sorting) edit(ctx context.Context, entry Entry, line *line, person *Per
 			return entry, nil
 		}
 	}
+	edit := &AsEdit{OnEdit: s.Config.OnEdit, Turn: s.turn(event, line)}
 	if name, _, ok := command(event.Message); ok && name == "retry" {
-		entry.Retry = &Retry{} // as it was
+		edit.Turn.Retry = &Retry{} // as it was
 	}
-	s.queue(&entry, line)
-	entry.Class, entry.OnEdit = ClassEdited, s.Config.OnEdit
+	entry.As = edit
 	return entry, nil
 }
 
@@ -51,9 +51,9 @@ func kept(known bool) string {
 
 // reaction makes the entry of a sign that a known person put on a message or took
 // off: a note for later turns, which nobody answers.
-func (s *sorting) reaction(ctx context.Context, entry Entry) (Entry, error) {
+func (s *sorting) reaction(ctx context.Context, entry sorted) (sorted, error) {
 	event := entry.Event
-	text, taint, err := s.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID, entry.Person)
+	text, taint, err := s.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID, entry.Sender.Person)
 	switch {
 	case errors.Is(err, ErrNotFound) && event.Conversation.Kind == channels.Direct:
 		text = ""
@@ -62,7 +62,7 @@ func (s *sorting) reaction(ctx context.Context, entry Entry) (Entry, error) {
 	case err != nil:
 		return entry, fmt.Errorf("read the message reacted to: %w", err)
 	}
-	entry.Class = ClassNote
+	entry.As = &AsAudit{Why: AuditNote}
 	entry.Event.Message.Text = noteOf(event.Reaction, text)
 	if !blank(text) {
 		entry.Taint = taint // of the words that the note repeats

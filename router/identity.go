@@ -73,8 +73,9 @@ func (l *line) addressed(event channels.Event) bool {
 }
 
 // overheard makes the entry of what somebody who is served did not say to us.
-func overheard(entry Entry) Entry {
-	entry.Class, entry.Person, entry.NewPerson, entry.Rule = ClassOverheard, "", false, ruleNotMeant
+func overheard(entry sorted) sorted {
+	entry.As = &AsAudit{Why: AuditOverheard}
+	entry.Sender = Sender{Identity: entry.Sender.Identity, Rule: ruleNotMeant}
 	return entry
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/agent/tools"
 	"switchboard/channels"
 )
 
@@ -34,6 +33,11 @@ var ErrNotNow = errors.New("the database cannot do it now")
 // To try again brings nothing.
 var ErrUnreadable = errors.New("what is stored of the turn cannot be read")
 
+// ErrUnsaid is returned by Accept when entries are in a Situation for which they bring no
+// reply, and nothing was committed: the replies are to be rendered, and all is to be
+// accepted again.
+var ErrUnsaid = errors.New("it is not said what is to be answered")
+
 // ErrNotFound is returned where a row asked for does not exist.
 var ErrNotFound = errors.New("not found")
 
@@ -41,7 +45,7 @@ var ErrNotFound = errors.New("not found")
 type Intake interface {
 	// Accept commits all entries in one transaction, durable to power loss, and
 	// returns one result an entry, in order. ErrRefused: it is the fault of an entry.
-	// ErrNotNow: it is of none.
+	// ErrNotNow: it is of none. ErrUnsaid: the results name the situations.
 	Accept(ctx context.Context, owner int64, entries []Entry) ([]Accepted, error)
 	// Known says which of these keys are committed already, by the key.
 	Known(ctx context.Context, keys [][]byte) (map[string]bool, error)
@@ -54,203 +58,6 @@ type Intake interface {
 type Moved struct {
 	Channel         string
 	Former, Current channels.ConversationID
-}
-
-// A Class says what an entry becomes.
-type Class string
-
-const (
-	ClassTurn      Class = "turn"      // a message that is queued as a turn
-	ClassControl   Class = "control"   // a command: applied at once, answered by Reply
-	ClassNotice    Class = "notice"    // kept and answered by Reply alone (empty, too long, too fast)
-	ClassStranger  Class = "stranger"  // kept for audit: no session, no turn
-	ClassOverheard Class = "overheard" // kept like a stranger's: somebody who is served did not mean us; an edit may yet do
-	ClassRejected  Class = "rejected"  // kept raw; nothing else
-	ClassEdited    Class = "edited"    // a message's new state: see Entry.OnEdit and Edited
-	ClassDeleted   Class = "deleted"   // a message was taken back: its queued turn ends, its running one is asked to stop, its text is forgotten
-	ClassAction    Class = "action"    // a button or its typed number: see ActionState
-	ClassNote      Class = "note"      // kept in the session for the next turns to read: no turn, no reply
-	ClassMember    Class = "member"    // the conversation is closed to us (Left) or open again (Joined); no message
-	ClassMoved     Class = "moved"     // the conversation got a new ID everywhere; no message
-)
-
-// An Edited says what an edit did.
-type Edited string
-
-const (
-	EditSame     Edited = "same"     // text and attachments are as they were; nothing was written but the key
-	EditNew      Edited = "new"      // the message was never taken; it is queued as a turn like any other
-	EditReplaced Edited = "replaced" // its turn had not begun; it will answer the new text
-	EditSteers   Edited = "steers"   // its turn runs; a turn was queued that Absorb merges into it
-	EditRestarts Edited = "restarts" // the same, and what runs is to be broken off for it
-	EditRevised  Edited = "revised"  // its turn is over, or on_edit says ignore: the new text is kept, marked as a revision
-)
-
-// An ActionState is a state of DESIGN §2.
-type ActionState string
-
-const (
-	ActionProposed  ActionState = "proposed"
-	ActionAccepted  ActionState = "accepted"
-	ActionRejected  ActionState = "rejected"
-	ActionExpired   ActionState = "expired"
-	ActionCancelled ActionState = "cancelled" // another answer to the same question was given
-)
-
-// ActionChoice is the kind of an action that answers a question with a ready text:
-// used, it becomes a turn whose message is that text.
-const ActionChoice = "choice"
-
-// An Action is a one-use button or code to be stored with the reply it stands
-// under.
-type Action struct {
-	Code   []byte // HashCode of the Button's code
-	Kind   string // ActionChoice
-	Person string // who may use it
-	// Text is what a choice says, and Number is its place from 1, by which it can be
-	// typed.
-	Text   string
-	Number int
-	Does   Does
-	// ExpiresAt: used later, it is expired.
-	ExpiresAt time.Time
-}
-
-// An Effect is what a control entry does in its transaction.
-type Effect string
-
-const (
-	EffectNone Effect = ""
-	// EffectCancel asks the person's open turn to stop: the one that runs, else the
-	// next. One that has not begun ends at once, answered by Dropped; with none,
-	// Reply answers.
-	EffectCancel Effect = "cancel"
-	EffectReset  Effect = "reset" // forget the conversation so far
-)
-
-// An Entry is one sorted event, ready to be committed.
-type Entry struct {
-	Class    Class
-	Key      []byte // hash of channel and event key
-	Event    channels.Event
-	Identity string // "kind:id" of the sender
-	Rule     string // the rule by which the sender was let in or kept out; see rules.go
-	Person   string // the person's name; empty for strangers, overheard and rejected
-	// NewPerson says that Person, let in by the policy "open", is created by this entry,
-	// role user, with Identity, or noted as seen if they are there.
-	NewPerson bool
-	Origin    string // chat | api | job
-	Taint     tools.Taint
-	Reject    string // ClassRejected: why
-	// Reply answers control and notice entries in the same transaction.
-	Reply *Reply
-	// Dropped answers EffectCancel in place of Reply when it ended a turn that had
-	// not begun.
-	Dropped *Reply
-	// Busy answers a turn entry instead of queueing it when QueueLimit turns wait
-	// in the session already.
-	Busy       *Reply
-	QueueLimit int
-	Effect     Effect
-	// AnyPerson lets EffectCancel stop another person's turn (admins).
-	AnyPerson bool
-	// OnEdit (ClassEdited) says what an edit does to a running turn: steer | restart |
-	// ignore. An edit that turns out to be a new message is committed as ClassTurn,
-	// with Busy, QueueLimit, Mode and MayClaim as given.
-	OnEdit string
-	// Mode (ClassTurn) says what it does beside a running turn of the same person in
-	// the session: queue | steer (Absorb may merge it) | interrupt (that turn is asked
-	// to stop) | collect (merged into the person's queued turn if that is the newest
-	// in the session, which waits CollectWindow longer).
-	Mode          string
-	CollectWindow time.Duration
-	// Action (ClassAction) is HashCode of the button's code. With ActionNumber instead
-	// the newest open question of the session for Person is meant, if Message.Text is
-	// the number of one of its choices; otherwise the entry is a ClassTurn.
-	Action       []byte
-	ActionNumber bool
-	// ActionText (ClassTurn): Message.Text may be the label of a choice. If exactly one
-	// open question of the session for Person has it, but for case and the space around
-	// it, the entry is taken like its number.
-	ActionText bool
-	// Retry (ClassTurn) makes it a turn that does the work of another again, or a notice
-	// (Accepted.Told) where there is none.
-	Retry *Retry
-	// Tell renders what is said where only the transaction knows that it is to be said;
-	// needed with Retry, Action, ActionNumber and ActionText; with ClassEdited nil says
-	// nothing.
-	Tell func(channels.Event, Situation) *Reply
-	// Asked is since when the person waits for the answer, where that is before now; zero:
-	// it is not.
-	Asked time.Time
-	// MayClaim: this engine has a worker for it. If the session is idle, its lease
-	// is taken and its next turn set running in the same transaction.
-	MayClaim bool
-	// aside is told the person besides, once, in a message of its own.
-	aside string
-	// mayBegin says that MayClaim is to be set if there is a worker.
-	mayBegin bool
-	// charge is counted for the person once the entry is committed.
-	charge charge
-}
-
-// A Reply is a message of ours with its rendered parts.
-type Reply struct {
-	Text   string
-	Parts  []channels.Body
-	Notice bool
-	Final  bool
-	Taint  tools.Taint
-	Person string // whom it answers; empty: nobody in particular. Accept fills it in
-	// Read: the channel's clients read for themselves, so that the deliveries are
-	// sent when committed.
-	Read    bool
-	ReplyTo channels.MessageID
-	// Actions are stored with the message; their buttons are in Parts.
-	Actions []Action
-	// Draft is the turn's open draft that the first part takes the place of, so that
-	// what is shown already is edited; 0: none.
-	Draft int64
-	// Open (Commit, in the first of its replies) asks for the first part to be begun at
-	// once; nil: it waits for Outbox.Begin.
-	Open *Opening
-}
-
-// An Opening asks that the transaction that stores a message begins its first part as
-// well: what Outbox.Begin would do next, in one commit. It is done under Hold, if that
-// is current, and only if nothing else is open in the conversation.
-type Opening struct {
-	Hold         Hold
-	Conversation channels.Conversation
-	// Begun is set by Commit: the part, in state sending and durable to power loss;
-	// nil: it was not begun, and is pending like any other.
-	Begun *Delivery
-}
-
-// Accepted is what became of an entry.
-type Accepted struct {
-	channels.Receipt
-	SessionID int64
-	Busy      bool     // answered by Entry.Busy
-	Told      bool     // answered by Entry.Tell
-	Claimed   *Claimed // a turn to run now, under a lease taken by this entry
-	// Waiting: a turn was queued and nobody claimed it because MayClaim was false.
-	Waiting bool
-	// CancelTurn is the turn that was asked to stop; 0: none, or it had not begun
-	// and ended at once.
-	CancelTurn int64
-	Edited     Edited      // ClassEdited
-	Action     ActionState // ClassAction, ActionText: accepted, or why not; empty: no such code or choice
-	NotYours   bool        // ClassAction: the action is for another person
-	// Question, with an Action that was or is used up, is the message of ours that has its
-	// buttons; empty: it has none, or is not known to be shown.
-	Question channels.MessageID
-	// Steers is the running turn that this one may be merged into; 0: none.
-	Steers int64
-	// Merged: the message was merged into the queued turn TurnID.
-	Merged bool
-	// NotBefore: the turn waits until then for more to be collected; zero: it does not.
-	NotBefore time.Time
 }
 
 // TurnRef names a turn and the lease under which it runs.

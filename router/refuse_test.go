@@ -22,9 +22,14 @@ type picky struct {
 
 var errAway = fmt.Errorf("the database is away: %w", store.ErrUnavailable)
 
+func isRejected(e router.Entry) bool {
+	audit, ok := e.As.(*router.AsAudit)
+	return ok && audit.Why == router.AuditRejected
+}
+
 func (p picky) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
 	for _, e := range entries {
-		if e.Class != router.ClassRejected && strings.HasPrefix(e.Event.Message.Text, "poison") {
+		if !isRejected(e) && strings.HasPrefix(e.Event.Message.Text, "poison") {
 			return nil, fmt.Errorf("accept: %w", router.ErrRefused)
 		}
 		if e.Event.Message.Text == "away" {
@@ -218,7 +223,7 @@ type failing struct {
 func (f *failing) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
 	for _, e := range entries {
 		text := e.Event.Message.Text
-		if e.Class == router.ClassRejected || f.tries[text] == 0 {
+		if isRejected(e) || f.tries[text] == 0 {
 			continue
 		}
 		if len(entries) == 1 {

@@ -38,7 +38,7 @@ func isRefused(err error) bool {
 
 // commitEach takes the entries of a batch in one by one, so that one that cannot be
 // taken fails alone.
-func (r *Router) commitEach(ctx context.Context, entries []Entry, receipts []channels.Receipt) error {
+func (r *Router) commitEach(ctx context.Context, entries []sorted, receipts []channels.Receipt) error {
 	failed := make([]error, len(entries))
 	for i := range entries {
 		err := r.commitAlone(ctx, entries[i:i+1], receipts[i:i+1])
@@ -73,7 +73,7 @@ func (r *Router) commitEach(ctx context.Context, entries []Entry, receipts []cha
 }
 
 // commitAlone tries one entry until its error is clear.
-func (r *Router) commitAlone(ctx context.Context, entry []Entry, receipt []channels.Receipt) error {
+func (r *Router) commitAlone(ctx context.Context, entry []sorted, receipt []channels.Receipt) error {
 	for try := 1; ; try++ {
 		err := r.commit(ctx, entry, receipt)
 		if err == nil {
@@ -136,10 +136,9 @@ func (s *suspects) clear(key []byte) {
 }
 
 // rejected makes an entry one that is kept raw and nothing else.
-func rejected(entry Entry, reason string) Entry {
-	entry.Class, entry.Reject = ClassRejected, reason
-	entry.mayBegin, entry.MayClaim, entry.NewPerson, entry.charge = false, false, false, charge{} // nothing of it is done
-	entry.aside = ""
+func rejected(entry sorted, reason string) sorted {
+	entry.As = &AsAudit{Why: AuditRejected, Reason: reason}
+	entry.Sender.New, entry.charge, entry.aside = false, charge{}, "" // nothing of it is done
 	if entry.Event.Raw == nil {
 		entry.Event.Raw = []byte(entry.Event.Message.Text)
 	}

@@ -20,6 +20,17 @@ type sorting struct {
 	known   map[string]bool         // keys that are committed already, if somebody looked
 }
 
+// A sorted is an event with what it is taken as, and what is done beside its commit.
+type sorted struct {
+	Entry
+	aside  string // is told the person besides, once, in a message of its own
+	charge charge // is counted for the person once the entry is committed
+}
+
+func unsortedYet(event channels.Event) sorted {
+	return sorted{Entry: Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
+}
+
 // newSorting begins a batch; known may be nil.
 func (r *Router) newSorting(known map[string]bool) *sorting {
 	return &sorting{Router: r, moves: &r.moves, buckets: map[string]personBucket{}, known: known}
@@ -27,7 +38,7 @@ func (r *Router) newSorting(known map[string]bool) *sorting {
 
 // sortBatch turns events into the entries that will be committed. An error is nobody's
 // fault, so that the batch is to be handed in again.
-func (r *Router) sortBatch(ctx context.Context, batch []channels.Event) ([]Entry, error) {
+func (r *Router) sortBatch(ctx context.Context, batch []channels.Event) ([]sorted, error) {
 	s := r.newSorting(nil)
 	entries, err := s.all(ctx, batch)
 	if err != nil || !s.hurry || len(batch) == 1 {
@@ -46,8 +57,8 @@ func (r *Router) sortBatch(ctx context.Context, batch []channels.Event) ([]Entry
 }
 
 // all sorts each event. One for which something cannot be read fails alone.
-func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]Entry, error) {
-	entries := make([]Entry, len(batch))
+func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]sorted, error) {
+	entries := make([]sorted, len(batch))
 	for i, event := range batch {
 		entry, err := s.sortAlone(ctx, event)
 		if err != nil && isNobodysFault(ctx, err) {
@@ -62,10 +73,10 @@ func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]Entry, err
 }
 
 // sortAlone is sort, of which a panic is an error of that event.
-func (s *sorting) sortAlone(ctx context.Context, event channels.Event) (entry Entry, err error) {
+func (s *sorting) sortAlone(ctx context.Context, event channels.Event) (entry sorted, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			entry = Entry{Key: eventKey(event), Event: event, Origin: "chat"}
+			entry = unsortedYet(event)
 			err = fmt.Errorf("%w: panic: %v\n%s", errBroken, fault, debug.Stack())
 		}
 	}()
@@ -74,10 +85,10 @@ func (s *sorting) sortAlone(ctx context.Context, event channels.Event) (entry En
 
 // unsorted makes the entry of an event for which something could not be read. Who waits
 // for an answer is told.
-func (s *sorting) unsorted(entry Entry) Entry {
+func (s *sorting) unsorted(entry sorted) sorted {
 	line := s.lines[entry.Event.Conversation.Channel]
 	switch event := &entry.Event; {
-	case entry.Person == "": // it is not known whether anybody may be answered
+	case entry.Sender.Person == "": // it is not known whether anybody may be answered
 	case event.Kind == channels.EventMessage:
 		return line.noticed(entry, "I could not look that up just now; please try again.")
 	case event.Kind == channels.EventEdited && line.addressed(*event):
@@ -89,8 +100,8 @@ func (s *sorting) unsorted(entry Entry) Entry {
 
 // sort turns one event into the entry that will be committed. The first thing
 // that settles what it is wins.
-func (s *sorting) sort(ctx context.Context, event channels.Event) (Entry, error) {
-	entry := Entry{Key: eventKey(event), Event: event, Origin: "chat"}
+func (s *sorting) sort(ctx context.Context, event channels.Event) (sorted, error) {
+	entry := unsortedYet(event)
 	line := s.lines[event.Conversation.Channel]
 	if line == nil {
 		return rejected(entry, "its channel is not attached"), nil
@@ -99,23 +110,25 @@ func (s *sorting) sort(ctx context.Context, event channels.Event) (Entry, error)
 		return rejected(entry, reason), nil
 	}
 	clean(&entry.Event)
-	entry.Identity = line.kind + ":" + event.Sender.ID
-	if class := aboutPlaces(event.Kind); class != "" {
-		if entry.Class = class; class == ClassMoved { // at once, for the rest of the batch
-			s.moves = s.moves.with(line.name, string(event.Former), string(event.Conversation.ID))
-		}
+	entry.Sender.Identity = line.kind + ":" + event.Sender.ID
+	switch event.Kind {
+	case channels.EventMoved: // at once, for the rest of the batch
+		s.moves = s.moves.with(line.name, string(event.Former), string(event.Conversation.ID))
+		fallthrough
+	case channels.EventMember, channels.EventDeleted: // whoever caused it
+		entry.As = &AsNews{}
 		return entry, nil
 	}
 	person, fresh, rule := s.whoIs(line, entry.Event)
-	entry.Rule = rule
+	entry.Sender.Rule = rule
 	if person == nil {
-		entry.Class = ClassStranger
+		entry.As = &AsAudit{Why: AuditStranger}
 		return entry, nil
 	}
 	if !line.meant(event) {
 		return overheard(entry), nil
 	}
-	entry.Person, entry.NewPerson = person.Name, fresh
+	entry.Sender.Person, entry.Sender.New = person.Name, fresh
 	entry.Taint = taintOf(entry.Event.Message)
 	switch event.Kind {
 	case channels.EventEdited:
@@ -128,22 +141,8 @@ func (s *sorting) sort(ctx context.Context, event channels.Event) (Entry, error)
 	return s.message(ctx, entry, line, person)
 }
 
-// aboutPlaces is the class of what the platform itself says about conversations
-// and messages, whoever caused it; empty for what somebody wants of us.
-func aboutPlaces(kind channels.EventKind) Class {
-	switch kind {
-	case channels.EventMember:
-		return ClassMember
-	case channels.EventMoved:
-		return ClassMoved
-	case channels.EventDeleted:
-		return ClassDeleted
-	}
-	return ""
-}
-
 // message makes the entry of what a known person wrote.
-func (s *sorting) message(ctx context.Context, entry Entry, line *line, person *Person) (Entry, error) {
+func (s *sorting) message(ctx context.Context, entry sorted, line *line, person *Person) (sorted, error) {
 	if name, args, ok := command(entry.Event.Message); ok {
 		if name == "retry" {
 			return s.retry(entry, line, person, args), nil
@@ -159,33 +158,24 @@ func (s *sorting) message(ctx context.Context, entry Entry, line *line, person *
 	if text, refused := s.refusal(&entry, person); refused {
 		return line.noticed(entry, text), nil
 	}
-	s.queue(&entry, line)
-	entry.Class = ClassTurn
-	switch m := entry.Event.Message; {
-	case !ownText(m):
-	case isNumber(m.Text):
-		entry.Class, entry.ActionNumber = ClassAction, true
-	default:
-		entry.ActionText = true
-	}
+	turn := s.turn(entry.Event, line)
+	turn.Choice = ownText(entry.Event.Message)
+	entry.As = &turn
 	return entry, nil
 }
 
-// queue fills what an entry needs that becomes a turn, or may become one.
-func (s *sorting) queue(entry *Entry, line *line) {
-	entry.Tell, entry.Asked = line.tell, line.asked(entry.Event.At)
-	entry.Mode, entry.QueueLimit = s.Config.Busy, s.Config.QueuePerSession
-	if entry.Mode == modeCollect {
-		entry.CollectWindow = s.Config.CollectWindow
+// turn is how an event is queued that becomes a turn, or may become one.
+func (s *sorting) turn(event channels.Event, line *line) AsTurn {
+	turn := AsTurn{Mode: s.Config.Busy, QueueLimit: s.Config.QueuePerSession, Asked: line.asked(event.At)}
+	if turn.Mode == modeCollect {
+		turn.CollectWindow = s.Config.CollectWindow
 	}
-	entry.Busy = line.notice(entry.Event, fmt.Sprintf(
-		"I am still busy with %d earlier messages of yours, so I did not take this one. Please send it again later; /status shows where I am and /cancel stops the one I am on.", s.Config.QueuePerSession))
-	entry.mayBegin = entry.CollectWindow == 0 // what waits for more is not run now
+	return turn
 }
 
 // refusal says why a message of a known person becomes a notice instead of a turn.
 // With no text the person is not told: they were, a moment ago.
-func (s *sorting) refusal(entry *Entry, person *Person) (reason string, refused bool) {
+func (s *sorting) refusal(entry *sorted, person *Person) (reason string, refused bool) {
 	text, files := entry.Event.Message.Text, entry.Event.Message.Attachments
 	switch {
 	case blank(text) && len(files) == 0 && entry.aside != "":
@@ -203,7 +193,7 @@ func (s *sorting) refusal(entry *Entry, person *Person) (reason string, refused 
 
 // hurried says, like refusal, that a message of a known person is one too many. Weight is
 // what it counts for.
-func (s *sorting) hurried(entry *Entry, person *Person, weight float64) (reason string, refused bool) {
+func (s *sorting) hurried(entry *sorted, person *Person, weight float64) (reason string, refused bool) {
 	tooFast, tell := s.tooFast(entry, person.Name, weight)
 	if tell {
 		reason = fmt.Sprintf("You are faster than I am: I take %s messages of one person. "+
@@ -215,7 +205,7 @@ func (s *sorting) hurried(entry *Entry, person *Person, weight float64) (reason 
 // tooFast says whether one thing that a person wants of us is one too many, as the
 // earlier events of the batch leave the bucket of that name, and whether to tell the
 // person so. It is counted when the entry is committed.
-func (s *sorting) tooFast(entry *Entry, name string, weight float64) (tooFast, tell bool) {
+func (s *sorting) tooFast(entry *sorted, name string, weight float64) (tooFast, tell bool) {
 	if s.rates.rate == 0 || entry.Event.Sender.Person != "" {
 		return false, false
 	}
@@ -244,11 +234,12 @@ func happened(at time.Time) time.Time {
 
 // noticed makes an entry one that is kept and answered by text alone; with no text
 // it is only kept.
-func (l *line) noticed(entry Entry, text string) Entry {
-	entry.Class, entry.aside = ClassNotice, ""
+func (l *line) noticed(entry sorted, text string) sorted {
+	refused := &AsControl{Refused: true}
 	if text != "" {
-		entry.Reply = l.notice(entry.Event, text)
-		entry.Reply.Taint = entry.Taint // it may name the files
+		refused.Reply = l.notice(entry.Event, text)
+		refused.Reply.Taint = entry.Taint // it may name the files
 	}
+	entry.As, entry.aside = refused, ""
 	return entry
 }

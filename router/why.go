@@ -14,14 +14,14 @@ import (
 
 // why answers /why: about the newest turn of the conversation, the one whose message is
 // replied to, or the one of that number, in short.
-func (r *Router) why(ctx context.Context, entry Entry, l *line, person *Person, args string) (Entry, error) {
+func (r *Router) why(ctx context.Context, entry sorted, control *AsControl, l *line, person *Person, args string) (sorted, error) {
 	conv := entry.Event.Conversation
 	var id int64
 	var err error
 	if args == "" {
 		id, err = r.Ledger.TurnOf(ctx, conv, entry.Event.Message.ReplyTo)
 	} else if id, err = strconv.ParseInt(strings.TrimPrefix(args, "#"), 10, 64); err != nil {
-		entry.Reply = l.notice(entry.Event, "Write /why, /why and a turn's number, or reply with /why to a message.")
+		control.Reply = l.notice(entry.Event, "Write /why, /why and a turn's number, or reply with /why to a message.")
 		return entry, nil
 	}
 	var e *Explanation
@@ -30,12 +30,12 @@ func (r *Router) why(ctx context.Context, entry Entry, l *line, person *Person, 
 	}
 	switch {
 	case errors.Is(err, ErrNotFound), err == nil && e.Session != SessionKey(conv): // others' turns are theirs
-		entry.Reply = l.notice(entry.Event, "There is no such turn in this conversation.")
+		control.Reply = l.notice(entry.Event, "There is no such turn in this conversation.")
 	case err != nil:
 		return entry, fmt.Errorf("explain: %w", err)
 	default:
-		entry.Reply = l.notice(entry.Event, e.brief(mayMend(conv, person)))
-		entry.Reply.Taint = e.taint(entry.Person)
+		control.Reply = l.notice(entry.Event, e.brief(mayMend(conv, person)))
+		control.Reply.Taint = e.taint(person.Name)
 	}
 	return entry, nil
 }

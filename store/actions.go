@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -36,6 +37,9 @@ const (
 		WHERE message_id = ? AND id <> ? AND kind = 'choice' AND state = 'proposed'`
 )
 
+// numbers are what a choice can be typed by.
+var numbers = regexp.MustCompile(`^[1-9][0-9]?$`)
+
 type actionRow struct {
 	ID            int64
 	State, Person string
@@ -65,23 +69,23 @@ func (t *tx) propose(session, turn, message int64, actions []router.Action) erro
 	return nil
 }
 
-// acceptAction uses an action, once: what it says becomes a turn. What was typed and
-// answers no open question is a message like any other.
-func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conversation int64) error {
-	row, err := t.action(e, a.SessionID)
+// acceptAction uses an action, once: what it says becomes a turn. What was typed (there is
+// no code) and answers no open question is a message like any other.
+func (t *tx) acceptAction(owner int64, e *router.Entry, code []byte, turn router.AsTurn, a *router.Accepted, conversation int64) error {
+	row, err := t.action(e, code, a.SessionID)
 	if err != nil {
 		return err
 	}
-	typed := e.ActionNumber || e.ActionText
+	typed := len(code) == 0
 	if row == nil {
 		if typed {
-			return t.acceptTurn(owner, e, a, conversation, letter{class: string(router.ClassTurn)})
+			return t.acceptTurn(owner, e, turn, a, conversation, letter{class: classTurn})
 		}
 		return nil
 	}
 	a.Action = router.ActionState(row.State)
 	switch {
-	case row.Person != "" && row.Person != clean(e.Person):
+	case row.Person != "" && row.Person != clean(e.Sender.Person):
 		a.NotYours = true
 		return nil
 	case a.Action == router.ActionAccepted:
@@ -91,23 +95,23 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conv
 		return t.question(row, a)
 	case row.ExpiresAt <= t.now:
 		a.Action = router.ActionExpired
-		if _, err := t.exec(setAction, string(router.ActionExpired), "late", clean(e.Person), t.now, row.ID); err != nil {
+		if _, err := t.exec(setAction, string(router.ActionExpired), "late", clean(e.Sender.Person), t.now, row.ID); err != nil {
 			return err
 		}
 		return t.question(row, a)
 	}
-	chosen, l := *e, letter{class: string(router.ClassTurn)}
+	chosen, l := *e, letter{class: classTurn}
 	chosen.Event.Message.Text = row.Text
 	// A choice has the taint of the question: then its words are not the person's own.
 	chosen.Event.Message.Enclosed, chosen.Taint = row.Taint != tools.Clean, row.Taint.Join(e.Taint)
 	if typed {
 		l.typed = clean(e.Event.Message.Text)
 	}
-	if err := t.choose(owner, row, &chosen, a, conversation, l); err != nil || a.Busy || a.Duplicate {
+	if err := t.choose(owner, row, &chosen, turn, a, conversation, l); err != nil || a.Situation == router.SituationBusy || a.Duplicate {
 		return err // it may be used later
 	}
 	a.Action = router.ActionAccepted
-	if _, err := t.exec(setAction, string(router.ActionAccepted), "used", clean(e.Person), t.now, row.ID); err != nil {
+	if _, err := t.exec(setAction, string(router.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID); err != nil {
 		return err
 	}
 	if _, err := t.exec(cancelSiblings, t.now, row.MessageID, row.ID); err != nil {
@@ -117,19 +121,19 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, a *router.Accepted, conv
 }
 
 // choose does what a choice does; its text is the message of the entry.
-func (t *tx) choose(owner int64, row *actionRow, chosen *router.Entry, a *router.Accepted, conversation int64, l letter) error {
+func (t *tx) choose(owner int64, row *actionRow, chosen *router.Entry, turn router.AsTurn, a *router.Accepted, conversation int64, l letter) error {
 	var data actionData
 	if err := json.Unmarshal([]byte(row.Data), &data); err != nil {
 		return fmt.Errorf("stored action %d: %w", row.ID, err)
 	}
 	switch data.Does {
 	case router.DoesRetry:
-		chosen.Retry = &router.Retry{Turn: row.TurnID}
-		return t.acceptRetry(owner, chosen, a, conversation, l, row.MessageID)
+		turn.Retry = &router.Retry{Turn: row.TurnID}
+		return t.acceptRetry(owner, chosen, turn, a, conversation, l, row.MessageID)
 	case router.DoesLeave:
 		return t.told(chosen, a, conversation, l, router.ChoiceLeft)
 	}
-	return t.acceptTurn(owner, chosen, a, conversation, l)
+	return t.acceptTurn(owner, chosen, turn, a, conversation, l)
 }
 
 // question says where the buttons of an action are shown that can be used no more.
@@ -149,21 +153,19 @@ func (r *Router) Answered(ctx context.Context, message int64) (over bool, err er
 }
 
 // action finds the action that an entry means; nil: none.
-func (t *tx) action(e *router.Entry, session int64) (*actionRow, error) {
+func (t *tx) action(e *router.Entry, code []byte, session int64) (*actionRow, error) {
 	var rows []actionRow
-	if len(e.Action) > 0 {
-		if err := t.all(&rows, actionOf, e.Action, session); err != nil || len(rows) == 0 {
+	if len(code) > 0 {
+		if err := t.all(&rows, actionOf, code, session); err != nil || len(rows) == 0 {
 			return nil, err
 		}
 		return &rows[0], nil
 	}
-	if err := t.all(&rows, openChoices, session, clean(e.Person), t.now); err != nil || len(rows) == 0 {
+	if err := t.all(&rows, openChoices, session, clean(e.Sender.Person), t.now); err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	text, number := strings.TrimSpace(e.Event.Message.Text), 0
-	if e.ActionNumber {
-		number, _ = strconv.Atoi(text)
-	}
+	text := strings.TrimSpace(e.Event.Message.Text)
+	number, _ := strconv.Atoi(numbers.FindString(text))
 	return typedChoice(rows, text, number), nil
 }
 

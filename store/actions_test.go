@@ -40,13 +40,14 @@ func (h *house) asks(conv, key string, questions ...router.Reply) {
 
 func press(conv, key, code string) router.Entry {
 	e := entry(conv, "press"+key, "")
-	e.Class, e.Event.Kind, e.Event.Message, e.Action = router.ClassAction, channels.EventAction, channels.Message{}, router.HashCode(code)
+	e.As = &router.AsAction{Code: router.HashCode(code), Turn: *e.Turn()}
+	e.Event.Kind, e.Event.Message = channels.EventAction, channels.Message{}
 	return e
 }
 
 func typed(conv, key, text string) router.Entry {
 	e := entry(conv, key, text)
-	e.Class, e.ActionNumber = router.ClassAction, true
+	e.Turn().Choice = true
 	return e
 }
 
@@ -74,13 +75,12 @@ func TestButtonAnswersOnce(t *testing.T) {
 		if a := h.one(by(press("c", "3", "tea1"), "anna")); !a.NotYours || a.TurnID != 0 || a.Action != router.ActionProposed {
 			t.Errorf("another person: %+v", a)
 		}
-		full := press("c", "4", "tea2")
-		full.Busy, full.QueueLimit = text("full"), 0
-		if a := h.one(full); !a.Busy || a.TurnID != 0 {
+		full := limited(press("c", "4", "tea2"), 0)
+		if a := h.one(full); a.Situation != router.SituationBusy || a.TurnID != 0 {
 			t.Errorf("queue full: %+v", a)
 		}
 		first := press("c", "5", "tea2")
-		first.MayClaim = true
+		first.Turn().MayClaim = true
 		a := h.one(first)
 		if a.Action != router.ActionAccepted || a.Claimed == nil {
 			t.Fatalf("%+v", a)
@@ -175,7 +175,7 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 		says := func(text string) router.Entry {
 			n++
 			e := entry("c", fmt.Sprint("says", n), text)
-			e.ActionText = true
+			e.Turn().Choice = true
 			return e
 		}
 		number := func(text string) router.Entry {
@@ -195,9 +195,8 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 		message("more than a label", says("yes please"))
 		message("another person's", by(says("yes"), "anna"))
 		message("a label that has expired", says("gone"))
-		full := says("yes")
-		full.Busy, full.QueueLimit = text("full"), 0
-		if a := h.one(full); !a.Busy || a.TurnID != 0 || a.Action == router.ActionAccepted {
+		full := limited(says("yes"), 0)
+		if a := h.one(full); a.Situation != router.SituationBusy || a.TurnID != 0 || a.Action == router.ActionAccepted {
 			t.Errorf("queue full: %+v", a)
 		}
 		for _, c := range []struct {
@@ -243,7 +242,7 @@ func TestTypedChoiceNamesTheQuestion(t *testing.T) {
 		}
 		for label, want := range map[string]channels.MessageID{"green": "p1", "numbered line": "", "not yet": ""} {
 			e := entry("c", label, label)
-			e.ActionText = true
+			e.Turn().Choice = true
 			if a := h.one(e); a.Action != router.ActionAccepted || a.Question != want {
 				t.Errorf("%s: %+v, want %q", label, a, want)
 			}
@@ -269,7 +268,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 					switch i {
 					case 4:
 						e = entry(conv, fmt.Sprint(conv, "said"), "B")
-						e.ActionText = true
+						e.Turn().Choice = true
 					case 5:
 						e = typed(conv, fmt.Sprint(conv, "typed"), "3")
 					}
@@ -300,14 +299,14 @@ func TestActionsUnderReplies(t *testing.T) {
 		h := newHouse(t, db)
 		e := control(entry("c", "1", "/menu"), router.EffectNone, "")
 		q := question("menu", tomorrow(), "help")
-		e.Reply = &q
+		e.As.(*router.AsControl).Reply = &q
 		h.accept(e)
 		if a := h.one(press("c", "1", "menu1")); a.Action != router.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
 		// A code is given out once.
 		twice := control(entry("c", "2", "/menu"), router.EffectNone, "")
-		twice.Reply = &q
+		twice.As.(*router.AsControl).Reply = &q
 		if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{twice}); err == nil {
 			t.Error("the same code twice")
 		}

@@ -2,7 +2,7 @@ package store
 
 import "switchboard/router"
 
-// What a message does beside a running turn of the same person: Entry.Mode.
+// What a message does beside a running turn of the same person: AsTurn.Mode.
 const (
 	modeQueue     = "queue"
 	modeSteer     = "steer"
@@ -23,25 +23,25 @@ const (
 	waitLonger = `UPDATE turns SET not_before = ? WHERE id = ?`
 )
 
-// until is when a turn of this entry may begin, in µs; 0: at once.
-func (t *tx) until(e *router.Entry) int64 {
-	if e.Mode != modeCollect || e.CollectWindow <= 0 {
+// until is when a turn may begin, in µs; 0: at once.
+func (t *tx) until(turn router.AsTurn) int64 {
+	if turn.Mode != modeCollect || turn.CollectWindow <= 0 {
 		return 0
 	}
-	return t.now + e.CollectWindow.Microseconds()
+	return t.now + turn.CollectWindow.Microseconds()
 }
 
-// meet applies an entry's mode to the running turn of its person.
-func (t *tx) meet(e *router.Entry, a *router.Accepted) error {
-	if e.Mode != modeSteer && e.Mode != modeInterrupt {
+// meet applies a turn's mode to the running turn of its person.
+func (t *tx) meet(e *router.Entry, turn router.AsTurn, a *router.Accepted) error {
+	if turn.Mode != modeSteer && turn.Mode != modeInterrupt {
 		return nil
 	}
 	var running int64
-	found, err := t.row(runningTurn, []any{a.SessionID, clean(e.Person)}, &running)
+	found, err := t.row(runningTurn, []any{a.SessionID, clean(e.Sender.Person)}, &running)
 	if err != nil || !found {
 		return err
 	}
-	if e.Mode == modeSteer {
+	if turn.Mode == modeSteer {
 		a.Steers = running
 		return nil
 	}
@@ -52,12 +52,12 @@ func (t *tx) meet(e *router.Entry, a *router.Accepted) error {
 
 // collect merges a message into the queued turn of its person, if that is the
 // newest of the session.
-func (t *tx) collect(e *router.Entry, a *router.Accepted, conversation int64, l letter) (merged bool, err error) {
+func (t *tx) collect(e *router.Entry, turn router.AsTurn, a *router.Accepted, conversation int64, l letter) (merged bool, err error) {
 	var into int64
 	var state, person string
 	var absorb bool
 	found, err := t.row(newestOpen, []any{a.SessionID}, &into, &state, &person, &absorb)
-	if err != nil || !found || state != "queued" || absorb || person != clean(e.Person) {
+	if err != nil || !found || state != "queued" || absorb || person != clean(e.Sender.Person) {
 		return false, err
 	}
 	message, taken, err := t.untaken(e, l, conversation, a.SessionID)
@@ -68,7 +68,7 @@ func (t *tx) collect(e *router.Entry, a *router.Accepted, conversation int64, l 
 		*a = duplicate
 		return true, nil
 	}
-	own, err := t.insert(insertCollected, a.SessionID, message, clean(e.Person), into, micros(e.Asked), t.now, t.now)
+	own, err := t.insert(insertCollected, a.SessionID, message, clean(e.Sender.Person), into, micros(turn.Asked), t.now, t.now)
 	if err != nil {
 		return false, err
 	}
@@ -76,7 +76,7 @@ func (t *tx) collect(e *router.Entry, a *router.Accepted, conversation int64, l 
 	if _, err := t.exec(answeredBy, into, message); err != nil {
 		return false, err
 	}
-	if notBefore := t.until(e); notBefore != 0 {
+	if notBefore := t.until(turn); notBefore != 0 {
 		a.NotBefore = instant(notBefore)
 		if _, err := t.exec(waitLonger, notBefore, into); err != nil {
 			return false, err

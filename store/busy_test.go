@@ -16,12 +16,12 @@ import (
 )
 
 func mode(e router.Entry, mode string) router.Entry {
-	e.Mode = mode
+	e.Turn().Mode = mode
 	return e
 }
 
 func by(e router.Entry, person string) router.Entry {
-	e.Person, e.Identity = person, "tg:"+person
+	e.Sender.Person, e.Sender.Identity = person, "tg:"+person
 	return e
 }
 
@@ -244,7 +244,7 @@ func TestCollectedMessagesAreOneTurn(t *testing.T) {
 		now := time.Now().Truncate(time.Microsecond)
 		db.SetNow(func() time.Time { return now })
 		collect := func(e router.Entry) router.Entry {
-			e.Mode, e.CollectWindow, e.MayClaim = "collect", 2*time.Second, true
+			e.Turn().Mode, e.Turn().CollectWindow, e.Turn().MayClaim = "collect", 2*time.Second, true
 			return e
 		}
 		first := h.one(collect(entry("c", "1", "one")))
@@ -300,7 +300,7 @@ func TestAWaitingHeadLetsTheLeaseGo(t *testing.T) {
 		h := newHouse(t, db)
 		ref := h.begun("c", "1")
 		e := mode(entry("c", "2", "later"), "collect")
-		e.CollectWindow = time.Hour
+		e.Turn().CollectWindow = time.Hour
 		a := h.one(e)
 		if next := h.commit(ref, end("done", "answered")); next != nil {
 			t.Errorf("next %+v", next)
@@ -313,7 +313,7 @@ func TestAWaitingHeadLetsTheLeaseGo(t *testing.T) {
 			t.Errorf("claimed %+v", list)
 		}
 		none := mode(entry("d", "3", "no window"), "collect")
-		none.MayClaim = true
+		none.Turn().MayClaim = true
 		if a := h.one(none); a.Claimed == nil || !a.NotBefore.IsZero() {
 			t.Errorf("%+v", a)
 		}
@@ -378,22 +378,22 @@ func TestAcceptSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		class := func(c router.Class, change func(*router.Entry)) router.Entry {
+		as := func(as router.As, kind channels.EventKind) router.Entry {
 			e := entry("c", "1", "1")
-			e.Class = c
-			if change != nil {
-				change(&e)
-			}
+			e.As, e.Event.Kind, e.Event.Message.ID = as, kind, ""
 			return e
 		}
 		for want, e := range map[string]router.Entry{
 			"unknown mode":               mode(entry("c", "1", ""), "stear"),
-			"on_edit is":                 class(router.ClassEdited, func(e *router.Entry) { e.OnEdit = "cry" }),
-			"which message":              class(router.ClassDeleted, func(e *router.Entry) { e.Event.Message.ID = "" }),
-			"code of an action":          class(router.ClassAction, nil),
-			"unknown membership":         class(router.ClassMember, nil),
-			"which conversation moved":   class(router.ClassMoved, nil),
-			`unknown class "somersault"`: class("somersault", nil),
+			"on_edit is":                 edited("c", "1", "1", "", "cry"),
+			"which message":              as(&router.AsNews{}, channels.EventDeleted),
+			"which message it is about":  as(&router.AsEdit{}, channels.EventEdited),
+			"code of an action":          as(&router.AsAction{}, channels.EventAction),
+			"unknown membership":         as(&router.AsNews{}, channels.EventMember),
+			"which conversation moved":   as(&router.AsNews{}, channels.EventMoved),
+			"is no news":                 as(&router.AsNews{}, channels.EventMessage),
+			"what it is taken as":        as(nil, channels.EventMessage),
+			`unknown audit "somersault"`: as(&router.AsAudit{Why: "somersault"}, channels.EventMessage),
 		} {
 			if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", "2", "fine"), e}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 1") {
 				t.Errorf("%s: %v", want, err)

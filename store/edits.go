@@ -7,7 +7,7 @@ import (
 	"switchboard/router"
 )
 
-// What an edit does to a running turn: Entry.OnEdit.
+// What an edit does to a running turn: AsEdit.OnEdit.
 const (
 	onEditSteer   = "steer"
 	onEditRestart = "restart"
@@ -51,17 +51,17 @@ func (t *tx) shown(conversation int64, id channels.MessageID) (states []shown, e
 
 // acceptEdited decides what the new state of a message does. The session is locked,
 // so that its turns stay as they are.
-func (t *tx) acceptEdited(owner int64, e *router.Entry, a *router.Accepted, conversation int64) error {
+func (t *tx) acceptEdited(owner int64, e *router.Entry, as *router.AsEdit, a *router.Accepted, conversation int64) error {
 	states, err := t.shown(conversation, e.Event.Message.ID)
 	if err != nil {
 		return err
 	}
 	// What was overheard was not taken; the first state that is meant for us is new.
 	seen := len(states) > 0
-	states = slices.DeleteFunc(states, func(s shown) bool { return s.Class == string(router.ClassOverheard) })
+	states = slices.DeleteFunc(states, func(s shown) bool { return s.Class == string(router.AuditOverheard) })
 	if len(states) == 0 {
 		a.Edited = router.EditNew
-		return t.acceptTurn(owner, e, a, conversation, letter{class: string(router.ClassTurn), known: seen})
+		return t.acceptTurn(owner, e, as.Turn, a, conversation, letter{class: classTurn, known: seen})
 	}
 	now := &states[0]
 	same, err := t.same(now, &e.Event.Message)
@@ -72,9 +72,9 @@ func (t *tx) acceptEdited(owner int64, e *router.Entry, a *router.Accepted, conv
 		a.Edited, a.MessageID = router.EditSame, now.ID
 		return nil
 	}
-	if now.Class == string(router.ClassStranger) {
+	if now.Class == string(router.AuditStranger) {
 		a.Edited = router.EditRevised
-		a.MessageID, err = t.incoming(e, router.ClassStranger, conversation, 0)
+		a.MessageID, err = t.incoming(e, now.Class, conversation, 0)
 		return err
 	}
 	// The newest state that belongs to a turn: a revision after its end does not.
@@ -82,31 +82,34 @@ func (t *tx) acceptEdited(owner int64, e *router.Entry, a *router.Accepted, conv
 	if i := slices.IndexFunc(states, func(s shown) bool { return s.TurnID != 0 }); i >= 0 {
 		of = &states[i]
 	}
-	revision := letter{class: "revision", replaces: now.First}
+	revision := letter{class: classRevision, replaces: now.First}
 	switch {
 	case of.State == "queued" && of == now:
 		a.Edited, a.MessageID, a.TurnID = router.EditReplaced, now.ID, of.TurnID
-		return t.replace(e, now.ID, a.SessionID)
-	case of.State == "running" && of.Person == clean(e.Person) && e.OnEdit != onEditIgnore && e.OnEdit != "":
-		steering := *e
+		return t.replace(e, as.Turn.Retry != nil, now.ID, a.SessionID)
+	case of.State == "running" && of.Person == clean(e.Sender.Person) && as.OnEdit != onEditIgnore && as.OnEdit != "":
+		steering := as.Turn
 		steering.Mode = modeSteer
 		a.Edited = router.EditSteers
-		if e.OnEdit == onEditRestart {
+		if as.OnEdit == onEditRestart {
 			a.Edited = router.EditRestarts
 		}
-		return t.queueTurn(owner, &steering, a, conversation, revision)
+		return t.queueTurn(owner, e, steering, a, conversation, revision)
 	}
 	a.Edited = router.EditRevised
 	if a.MessageID, _, err = t.untaken(e, revision, conversation, a.SessionID); err != nil {
 		return err
 	}
 	events := []event{{Kind: "message", Message: a.MessageID}}
-	if of == now && of.State == "done" && e.Tell != nil { // and not after each further edit
-		told, err := t.outgoing(conversation, a.SessionID, 0, e.Tell(e.Event, router.EditTooLate), nil)
-		if err != nil {
-			return err
+	if of == now && of.State == "done" { // and not after each further edit
+		a.Situation = router.EditTooLate
+		if reply := e.Replies[a.Situation]; reply != nil {
+			told, err := t.outgoing(conversation, a.SessionID, 0, reply, nil)
+			if err != nil {
+				return err
+			}
+			events = append(events, event{Kind: "message", Message: told})
 		}
-		events = append(events, event{Kind: "message", Message: told})
 	}
 	a.Event, err = t.emit(a.SessionID, events...)
 	return err
@@ -140,10 +143,10 @@ func (t *tx) same(was *shown, m *channels.Message) (bool, error) {
 }
 
 // replace gives a message that waits its new state.
-func (t *tx) replace(e *router.Entry, id, session int64) error {
+func (t *tx) replace(e *router.Entry, retry bool, id, session int64) error {
 	m := &e.Event.Message
 	_, err := t.exec(replaceText, clean(m.Text), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)), len(m.Attachments), id)
-	if err == nil && e.Retry == nil {
+	if err == nil && !retry {
 		_, err = t.exec(forgetRetry, id) // it says something of its own now
 	}
 	if err == nil {

@@ -14,14 +14,15 @@ import (
 // edited is an edit of the message that entry(conv, of, …) stands for.
 func edited(conv, of, key, text, onEdit string) router.Entry {
 	e := entry(conv, key, text)
-	e.Class, e.OnEdit, e.Event.Kind = router.ClassEdited, onEdit, channels.EventEdited
+	e.As, e.Event.Kind = &router.AsEdit{OnEdit: onEdit, Turn: *e.Turn()}, channels.EventEdited
+	e.Replies = map[router.Situation]*router.Reply{router.EditTooLate: nil}
 	e.Event.Message.ID = channels.MessageID("m" + of)
 	return e
 }
 
 func deleted(conv, of, key string) router.Entry {
 	e := edited(conv, of, key, "", "")
-	e.Class, e.Event.Kind = router.ClassDeleted, channels.EventDeleted
+	e.As, e.Event.Kind = &router.AsNews{}, channels.EventDeleted
 	return e
 }
 
@@ -54,9 +55,8 @@ func TestEditOfAMessageNeverTaken(t *testing.T) {
 		if a := h.one(entry("other", "1x", "the same number elsewhere")); a.Duplicate {
 			t.Errorf("%+v", a)
 		}
-		full := edited("c", "9", "e9", "too many", "steer")
-		full.Busy, full.QueueLimit = text("full"), 0
-		if a := h.one(full); !a.Busy || a.Edited != router.EditNew || a.TurnID != 0 {
+		full := limited(edited("c", "9", "e9", "too many", "steer"), 0)
+		if a := h.one(full); a.Situation != router.SituationBusy || a.Edited != router.EditNew || a.TurnID != 0 {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -73,7 +73,7 @@ func TestEditOfAnOverheardMessage(t *testing.T) {
 		overheard := func(of, key string) router.Entry {
 			e := entry("c", key, "they talk")
 			e.Event.Message.ID = channels.MessageID("m" + of)
-			e.Class, e.Person = router.ClassOverheard, ""
+			e.As, e.Sender.Person = &router.AsAudit{Why: router.AuditOverheard}, ""
 			return e
 		}
 		if a := h.one(overheard("1", "1")); a.SessionID != 0 || a.TurnID != 0 || a.MessageID == 0 {
@@ -245,9 +245,9 @@ func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		stranger := entry("c", "1", "let me in")
-		stranger.Class, stranger.Person = router.ClassStranger, ""
+		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 		notice := entry("c", "3", "")
-		notice.Class, notice.Reply = router.ClassNotice, text("empty")
+		notice.As = &router.AsControl{Refused: true, Reply: text("empty")}
 		h.accept(stranger, control(entry("c", "2", "/help"), router.EffectNone, "help"), notice)
 		for of, key := range map[string]string{"1": "e1", "2": "e2", "3": "e3"} {
 			if a := h.one(edited("c", of, key, "do it", "restart")); a.Edited != router.EditRevised || a.TurnID != 0 || a.MessageID == 0 {
@@ -322,10 +322,10 @@ func TestPlacesOfNobodyHaveNoSession(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		stranger := entry("s", "1", "let me in")
-		stranger.Class, stranger.Person = router.ClassStranger, ""
+		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 		joined, left := entry("j", "j", ""), entry("l", "l", "")
-		joined.Class, joined.Event.Member = router.ClassMember, channels.Joined
-		left.Class, left.Event.Member = router.ClassMember, channels.Left
+		joined.As, joined.Event.Kind, joined.Event.Member = &router.AsNews{}, channels.EventMember, channels.Joined
+		left.As, left.Event.Kind, left.Event.Member = &router.AsNews{}, channels.EventMember, channels.Left
 		for i, e := range []router.Entry{
 			stranger, deleted("s", "1", "d1"), deleted("nowhere", "1", "d2"), joined, left, moves("j", "k", "1"), moves("x", "y", "2"),
 			deleted("j", "1", "d3"), deleted("x", "1", "d4"),
@@ -395,7 +395,7 @@ func TestNotesAreReadByLaterTurns(t *testing.T) {
 		h := newHouse(t, db)
 		waiting := h.one(entry("c", "1", "first"))
 		note := entry("c", "2", "reacted with 👍")
-		note.Class, note.Event.Message.ID = router.ClassNote, ""
+		note.As, note.Event.Message.ID = &router.AsAudit{Why: router.AuditNote}, ""
 		a := h.one(note)
 		if a.TurnID != 0 || a.MessageID == 0 || a.Event != 3 || a.SessionID != waiting.SessionID {
 			t.Errorf("%+v", a)

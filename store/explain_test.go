@@ -22,7 +22,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		asked := claiming(entry("c1", "1", "run it"))
-		asked.Rule, asked.Taint = "people", "forwarded"
+		asked.Sender.Rule, asked.Taint = "people", "forwarded"
 		ref := h.accept(asked)[0].Claimed.TurnRef
 		call := func(step, role string) agent.Call {
 			return agent.Call{Step: step, Role: role, Answer: "{}", Usage: llm.Usage{In: 10, Out: 2, Cost: 0.5}, Exchange: llm.Exchange{Provider: "fake", Model: "m", Duration: time.Second}}
@@ -163,7 +163,7 @@ func TestKeptOut(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		eve := entry("c9", "9", "let me in")
-		eve.Class, eve.Person, eve.Identity, eve.Rule = router.ClassStranger, "", "tg:9", "people.unknown"
+		eve.As, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &router.AsAudit{Why: router.AuditStranger}, "", "tg:9", "people.unknown"
 		h.accept(eve, entry("c1", "1", "hello"))
 		list, err := h.r.KeptOut(h.ctx, 10)
 		if err != nil || len(list) != 1 || list[0].Rule != "people.unknown" || list[0].Text != "let me in" || list[0].Class != "stranger" ||

@@ -91,7 +91,7 @@ func TestAttachments(t *testing.T) {
 		}
 		// Of a stranger's file nobody may have the bytes.
 		s := withFile(entry("s", "3", "virus"), "ref", 5)
-		s.Class, s.Person = router.ClassStranger, ""
+		s.As, s.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 		h.accept(s)
 		if _, err := h.r.Attachment(h.ctx, "tg:s", made.ID+1); !errors.Is(err, router.ErrNotFound) {
 			t.Errorf("a stranger's: %v", err)

@@ -51,7 +51,7 @@ func (h *house) owner() int64 { return h.engine.ID() }
 func entry(conv, key, text string) router.Entry {
 	sum := sha256.Sum256([]byte("tg:" + key))
 	return router.Entry{
-		Class: router.ClassTurn, Key: sum[:], Identity: "tg:1", Person: "marco", Origin: "chat", QueueLimit: 50,
+		Key: sum[:], Sender: router.Sender{Identity: "tg:1", Person: "marco"}, Origin: "chat", As: &router.AsTurn{QueueLimit: 50},
 		Event: channels.Event{
 			Key: channels.EventKey(key), Kind: channels.EventMessage,
 			Conversation: channels.Conversation{Channel: "tg", ID: channels.ConversationID(conv), Kind: channels.Direct, Place: conv},
@@ -63,13 +63,24 @@ func entry(conv, key, text string) router.Entry {
 }
 
 func claiming(e router.Entry) router.Entry {
-	e.MayClaim = true
+	e.Turn().MayClaim = true
 	return e
 }
 
 func control(e router.Entry, effect router.Effect, reply string) router.Entry {
-	e.Class, e.Effect = router.ClassControl, effect
-	e.Reply = text(reply)
+	as := &router.AsControl{Effect: effect}
+	if e.As = as; effect == router.EffectCancel {
+		e.Replies = map[router.Situation]*router.Reply{router.SituationIdle: text(reply), router.SituationDropped: text("dropped")}
+	} else {
+		as.Reply = text(reply)
+	}
+	return e
+}
+
+// limited is e where so many turns may wait.
+func limited(e router.Entry, turns int) router.Entry {
+	e.Turn().QueueLimit = turns
+	e.Replies = map[router.Situation]*router.Reply{router.SituationBusy: text("full")}
 	return e
 }
 

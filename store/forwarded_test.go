@@ -9,7 +9,6 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
 	"switchboard/store/storetest"
@@ -74,8 +73,7 @@ func TestPassedOnStaysApart(t *testing.T) {
 		}
 		h.commit(ref, end("failed", "model_error"))
 		again := entry("c", "5", "/retry")
-		again.Retry = &router.Retry{}
-		again.Tell = func(_ channels.Event, s router.Situation) *router.Reply { return &router.Reply{Text: string(s)} }
+		again.Turn().Retry = &router.Retry{}
 		h.one(again)
 		if m := h.load(h.claim(1)[0].TurnRef).Turn.Message; m.Text != "what is this?\n\nand why?" || !slices.Equal(m.Passed, want) {
 			t.Errorf("again: %+v", m)
@@ -100,7 +98,7 @@ func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
 				Code: router.HashCode(c), Kind: router.ActionChoice, Person: "marco", Text: "obey", Number: 1, ExpiresAt: time.Now().Add(time.Hour),
 			}}})
 			typed := claiming(entry(c, c+"2", "1"))
-			typed.Class, typed.ActionNumber, typed.Taint, typed.Event.Message.Quote = router.ClassAction, true, "quote", "Which?"
+			typed.Turn().Choice, typed.Taint, typed.Event.Message.Quote = true, "quote", "Which?"
 			m := h.load(h.one(typed).Claimed.TurnRef).Turn.Message
 			if got := m.Text == "obey" && len(m.Passed) == 0; got != own || !own && !slices.Equal(m.Passed, []agent.Passed{{Text: "obey"}}) {
 				t.Errorf("%q: %+v", taint, m)
@@ -118,7 +116,7 @@ func TestLinesSayWhomTheyAnswer(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		by := func(e router.Entry, person string) router.Entry {
-			e.Person = person
+			e.Sender.Person = person
 			return e
 		}
 		ref := h.one(claiming(by(entry("c", "1", "one"), "bob"))).Claimed.TurnRef
@@ -126,12 +124,12 @@ func TestLinesSayWhomTheyAnswer(t *testing.T) {
 		step.Say = []agent.Say{{Text: "to bob", Position: -1}}
 		h.commit(ref, step, router.Reply{Text: "to bob", Person: "bob"})
 		status := by(entry("c", "2", "/status"), "bob")
-		status.Class, status.Reply = router.ClassControl, &router.Reply{Text: "idle"}
+		status.As = &router.AsControl{Reply: &router.Reply{Text: "idle"}}
 		h.one(status)
 		h.one(by(entry("c", "3", "two"), "bob"))
 		stop := by(entry("c", "4", "/cancel"), "carl")
-		stop.Class, stop.Effect, stop.AnyPerson = router.ClassControl, router.EffectCancel, true
-		stop.Reply, stop.Dropped = &router.Reply{Text: "nothing"}, &router.Reply{Text: "dropped"}
+		stop = control(stop, router.EffectCancel, "nothing")
+		stop.As.(*router.AsControl).AnyPerson = true
 		h.one(stop)
 		var got []string
 		for _, line := range h.load(h.one(claiming(entry("c", "5", "three"))).Claimed.TurnRef).State.Recent {

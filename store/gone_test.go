@@ -13,7 +13,7 @@ import (
 
 func member(conv, key string, m channels.Membership) router.Entry {
 	e := entry(conv, "member"+key, "")
-	e.Class, e.Event.Kind, e.Event.Member, e.Event.Message = router.ClassMember, channels.EventMember, m, channels.Message{}
+	e.As, e.Event.Kind, e.Event.Member, e.Event.Message = &router.AsNews{}, channels.EventMember, m, channels.Message{}
 	return e
 }
 
@@ -50,7 +50,7 @@ func TestGoneIsFirstOnce(t *testing.T) {
 		h.one(member("c", "3", channels.Left))
 		want(true, "told so by the platform before any delivery failed")
 		stranger := entry("c", "3", "anybody there?")
-		stranger.Class, stranger.Person = router.ClassStranger, ""
+		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 		h.accept(stranger)
 		want(true, "after a stranger's word")
 		h.accept(mode(entry("c", "4", "by the other path"), "steer"))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -70,17 +71,23 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry
 	var out []router.Accepted
 	err := r.db.write(ctx, full, "accept", func(t *tx) error {
 		out = make([]router.Accepted, len(entries)) // anew when PostgreSQL asks for another try
+		unsaid := false
 		for i := range entries {
 			if err := t.accept(owner, &entries[i], &out[i]); err != nil {
 				return err
 			}
+			_, said := entries[i].Replies[out[i].Situation]
+			unsaid = unsaid || out[i].Situation != "" && !said
+		}
+		if unsaid {
+			return router.ErrUnsaid
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, router.ErrUnsaid) {
 		return nil, err
 	}
-	return out, nil
+	return out, err
 }
 
 // Known implements router.Intake.
@@ -110,87 +117,94 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 		a.Duplicate = true
 		return nil
 	}
-	switch e.Class {
-	case router.ClassRejected:
-		return t.reject(e, a)
-	case router.ClassMoved:
-		return t.acceptMoved(e, a)
-	case router.ClassMember:
-		return t.acceptMember(e)
-	case router.ClassDeleted:
-		return t.acceptDeleted(e, a)
+	if _, news := e.As.(*router.AsNews); news {
+		return t.acceptNews(e, a)
+	}
+	audit, audited := e.As.(*router.AsAudit)
+	if audited && audit.Why == router.AuditRejected {
+		return t.reject(e, audit.Reason, a)
 	}
 	conversation, key, err := t.conversation(e.Event.Conversation)
 	if err != nil {
 		return err
 	}
-	if e.Class == router.ClassStranger || e.Class == router.ClassOverheard {
-		a.MessageID, err = t.incoming(e, e.Class, conversation, 0)
+	if audited && audit.Why != router.AuditNote {
+		a.MessageID, err = t.incoming(e, string(audit.Why), conversation, 0)
 		return err
 	}
-	if e.NewPerson {
-		if err := t.newPerson(e.Person, e.Identity, e.Event.Sender.Team); err != nil {
+	if e.Sender.New {
+		if err := t.newPerson(e.Sender.Person, e.Sender.Identity, e.Event.Sender.Team); err != nil {
 			return err
 		}
 	}
 	person := ""
 	if e.Event.Conversation.Kind == channels.Direct {
-		person = clean(e.Person)
+		person = clean(e.Sender.Person)
 	}
 	if a.SessionID, err = t.session(conversation, key, person); err != nil {
 		return err
 	}
-	switch e.Class {
-	case router.ClassTurn:
-		if e.Retry != nil {
-			return t.acceptRetry(owner, e, a, conversation, letter{class: string(router.ClassTurn)}, 0)
+	switch as := e.As.(type) {
+	case *router.AsTurn:
+		switch {
+		case as.Retry != nil:
+			return t.acceptRetry(owner, e, *as, a, conversation, letter{class: classTurn}, 0)
+		case as.Choice:
+			return t.acceptAction(owner, e, nil, *as, a, conversation)
 		}
-		if e.ActionText {
-			return t.acceptAction(owner, e, a, conversation)
-		}
-		return t.acceptTurn(owner, e, a, conversation, letter{class: string(router.ClassTurn)})
-	case router.ClassEdited:
-		return t.acceptEdited(owner, e, a, conversation)
-	case router.ClassAction:
-		return t.acceptAction(owner, e, a, conversation)
+		return t.acceptTurn(owner, e, *as, a, conversation, letter{class: classTurn})
+	case *router.AsEdit:
+		return t.acceptEdited(owner, e, as, a, conversation)
+	case *router.AsAction:
+		return t.acceptAction(owner, e, as.Code, as.Turn, a, conversation)
+	case *router.AsControl:
+		return t.acceptControl(e, as, a, conversation)
 	}
-	return t.acceptAnswered(e, a, conversation)
+	_, err = t.answer(e, a, conversation, string(audit.Why), nil)
+	return err
 }
 
-func (t *tx) reject(e *router.Entry, a *router.Accepted) error {
+// acceptNews follows what a platform says of a conversation, or of a message.
+func (t *tx) acceptNews(e *router.Entry, a *router.Accepted) error {
+	switch e.Event.Kind {
+	case channels.EventMoved:
+		return t.acceptMoved(e, a)
+	case channels.EventMember:
+		return t.acceptMember(e)
+	}
+	return t.acceptDeleted(e, a)
+}
+
+func (t *tx) reject(e *router.Entry, reason string, a *router.Accepted) error {
 	raw := e.Event.Raw
 	if raw == nil {
 		raw = []byte{} // NULL would say something else
 	}
-	a.Rejected = e.Reject
+	a.Rejected = reason
 	c := e.Event.Conversation
-	_, err := t.exec(insertRejected, clean(c.Channel), clean(string(c.ID)), clean(e.Reject), raw, t.now)
+	_, err := t.exec(insertRejected, clean(c.Channel), clean(string(c.ID)), clean(reason), raw, t.now)
 	return err
 }
 
 // acceptTurn queues a message as a turn, and takes the session for the owner
 // when it is idle and there is a worker.
-func (t *tx) acceptTurn(owner int64, e *router.Entry, a *router.Accepted, conversation int64, l letter) error {
-	if e.Mode == modeCollect {
-		if merged, err := t.collect(e, a, conversation, l); err != nil || merged {
+func (t *tx) acceptTurn(owner int64, e *router.Entry, turn router.AsTurn, a *router.Accepted, conversation int64, l letter) error {
+	if turn.Mode == modeCollect {
+		if merged, err := t.collect(e, turn, a, conversation, l); err != nil || merged {
 			return err
 		}
 	}
-	if e.Busy != nil {
-		var queued int
-		if _, err := t.row(countQueued, []any{a.SessionID}, &queued); err != nil {
-			return err
-		}
-		if queued >= e.QueueLimit {
-			a.Busy = true
-			_, err := t.answer(e, a, conversation, router.ClassNotice, e.Busy)
-			return err
-		}
+	var queued int
+	if _, err := t.row(countQueued, []any{a.SessionID}, &queued); err != nil {
+		return err
 	}
-	return t.queueTurn(owner, e, a, conversation, l)
+	if queued >= turn.QueueLimit {
+		return t.say(e, a, conversation, classNotice, router.SituationBusy)
+	}
+	return t.queueTurn(owner, e, turn, a, conversation, l)
 }
 
-func (t *tx) queueTurn(owner int64, e *router.Entry, a *router.Accepted, conversation int64, l letter) (err error) {
+func (t *tx) queueTurn(owner int64, e *router.Entry, turn router.AsTurn, a *router.Accepted, conversation int64, l letter) (err error) {
 	var taken bool
 	if a.MessageID, taken, err = t.untaken(e, l, conversation, a.SessionID); err != nil {
 		return err
@@ -199,20 +213,20 @@ func (t *tx) queueTurn(owner int64, e *router.Entry, a *router.Accepted, convers
 		*a = duplicate
 		return nil
 	}
-	notBefore := t.until(e)
+	notBefore := t.until(turn)
 	a.NotBefore = instant(notBefore)
-	if a.TurnID, err = t.insert(insertTurn, a.SessionID, a.MessageID, clean(e.Person), e.Mode == modeSteer, notBefore,
-		micros(e.Asked), orNull(l.retryOf), t.now); err != nil {
+	if a.TurnID, err = t.insert(insertTurn, a.SessionID, a.MessageID, clean(e.Sender.Person), turn.Mode == modeSteer, notBefore,
+		micros(turn.Asked), orNull(l.retryOf), t.now); err != nil {
 		return err
 	}
 	if _, err = t.exec(answeredBy, a.TurnID, a.MessageID); err != nil {
 		return err
 	}
-	if err = t.meet(e, a); err != nil {
+	if err = t.meet(e, turn, a); err != nil {
 		return err
 	}
 	events := []event{{Kind: "message", Turn: a.TurnID, Message: a.MessageID}, turnEvent(a.TurnID, "queued", "")}
-	if e.MayClaim {
+	if turn.MayClaim {
 		var began []event
 		if a.Claimed, began, err = t.claim(owner, a.SessionID, nil); err != nil {
 			return err
@@ -235,16 +249,16 @@ func (t *tx) queueTurn(owner int64, e *router.Entry, a *router.Accepted, convers
 	return err
 }
 
-// acceptAnswered applies a control entry, or keeps a notice.
-func (t *tx) acceptAnswered(e *router.Entry, a *router.Accepted, conversation int64) error {
-	if e.Class == router.ClassControl && e.Effect == router.EffectCancel {
-		return t.acceptCancel(e, a, conversation)
+// acceptControl does what a command does, and answers it.
+func (t *tx) acceptControl(e *router.Entry, as *router.AsControl, a *router.Accepted, conversation int64) error {
+	if as.Effect == router.EffectCancel {
+		return t.acceptCancel(e, as, a, conversation)
 	}
-	newest, err := t.answer(e, a, conversation, e.Class, e.Reply)
+	newest, err := t.answer(e, a, conversation, controlClass(as), as.Reply)
 	if err != nil {
 		return err
 	}
-	if e.Class == router.ClassControl && e.Effect == router.EffectReset {
+	if as.Effect == router.EffectReset {
 		// Up to the newest message, so that the command and its reply are
 		// forgotten too.
 		_, err := t.exec(resetSession, newest, a.SessionID)
@@ -255,23 +269,25 @@ func (t *tx) acceptAnswered(e *router.Entry, a *router.Accepted, conversation in
 
 // acceptCancel ends the open turn when it has not begun, and asks it to stop when
 // it has.
-func (t *tx) acceptCancel(e *router.Entry, a *router.Accepted, conversation int64) error {
+func (t *tx) acceptCancel(e *router.Entry, as *router.AsControl, a *router.Accepted, conversation int64) error {
 	var turn int64
-	var ended bool
-	reply := e.Reply
-	found, err := t.row(openTurn, []any{a.SessionID, e.AnyPerson, clean(e.Person)}, &turn)
-	if err == nil && found {
-		reply = nil
-		if ended, err = t.cancel(turn); ended {
-			reply = e.Dropped
-		} else {
-			a.CancelTurn = turn
-		}
-	}
+	found, err := t.row(openTurn, []any{a.SessionID, as.AnyPerson, clean(e.Sender.Person)}, &turn)
 	if err != nil {
 		return err
 	}
-	if _, err := t.answer(e, a, conversation, e.Class, reply); err != nil || !ended {
+	if !found {
+		return t.say(e, a, conversation, classControl, router.SituationIdle)
+	}
+	ended, err := t.cancel(turn)
+	if err != nil {
+		return err
+	}
+	if !ended {
+		a.CancelTurn = turn
+		_, err := t.answer(e, a, conversation, classControl, nil)
+		return err
+	}
+	if err := t.say(e, a, conversation, classControl, router.SituationDropped); err != nil {
 		return err
 	}
 	// Behind the command's own event, from which a client reads on.
@@ -279,9 +295,16 @@ func (t *tx) acceptCancel(e *router.Entry, a *router.Accepted, conversation int6
 	return err
 }
 
+// say answers an entry with what is said in a situation.
+func (t *tx) say(e *router.Entry, a *router.Accepted, conversation int64, class string, s router.Situation) error {
+	a.Situation = s
+	_, err := t.answer(e, a, conversation, class, e.Replies[s])
+	return err
+}
+
 // answer stores the message of an entry and a reply to it, which may be nil, and
 // returns the newest of the two.
-func (t *tx) answer(e *router.Entry, a *router.Accepted, conversation int64, class router.Class, reply *router.Reply) (newest int64, err error) {
+func (t *tx) answer(e *router.Entry, a *router.Accepted, conversation int64, class string, reply *router.Reply) (newest int64, err error) {
 	if a.MessageID, err = t.incoming(e, class, conversation, a.SessionID); err != nil {
 		return 0, err
 	}
@@ -289,7 +312,7 @@ func (t *tx) answer(e *router.Entry, a *router.Accepted, conversation int64, cla
 	events := []event{{Kind: "message", Message: a.MessageID}}
 	if reply != nil {
 		to := *reply
-		to.Person = e.Person
+		to.Person = e.Sender.Person
 		if newest, err = t.outgoing(conversation, a.SessionID, 0, &to, nil); err != nil {
 			return 0, err
 		}

@@ -14,36 +14,50 @@ func acceptable(e *router.Entry) error {
 	if len(e.Key) == 0 {
 		return errors.New("it has no key")
 	}
-	switch e.Class {
-	case router.ClassTurn, router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassOverheard, router.ClassRejected,
-		router.ClassNote:
-	case router.ClassEdited, router.ClassDeleted:
+	switch as := e.As.(type) {
+	case *router.AsTurn, *router.AsControl:
+	case *router.AsEdit:
 		if e.Event.Message.ID == "" {
 			return errors.New("it does not say which message it is about")
 		}
-	case router.ClassAction:
-		if (len(e.Action) > 0) == e.ActionNumber {
-			return errors.New("it must have the code of an action, or a number in its text")
+		if !slices.Contains([]string{"", onEditSteer, onEditRestart, onEditIgnore}, as.OnEdit) {
+			return fmt.Errorf("on_edit is %q, which is not known", as.OnEdit)
 		}
-	case router.ClassMember:
-		if m := e.Event.Member; m != channels.Joined && m != channels.Left {
+	case *router.AsAction:
+		if len(as.Code) == 0 {
+			return errors.New("it has no code of an action")
+		}
+	case *router.AsAudit:
+		if !slices.Contains([]router.Audit{router.AuditStranger, router.AuditOverheard, router.AuditRejected, router.AuditNote}, as.Why) {
+			return fmt.Errorf("unknown audit %q", as.Why)
+		}
+	case *router.AsNews:
+		return acceptableNews(&e.Event)
+	default:
+		return errors.New("it does not say what it is taken as")
+	}
+	if turn := e.Turn(); turn != nil && !slices.Contains([]string{"", modeQueue, modeSteer, modeInterrupt, modeCollect}, turn.Mode) {
+		return fmt.Errorf("unknown mode %q", turn.Mode)
+	}
+	return nil
+}
+
+func acceptableNews(event *channels.Event) error {
+	switch event.Kind {
+	case channels.EventDeleted:
+		if event.Message.ID == "" {
+			return errors.New("it does not say which message it is about")
+		}
+	case channels.EventMember:
+		if m := event.Member; m != channels.Joined && m != channels.Left {
 			return fmt.Errorf("unknown membership %q", m)
 		}
-	case router.ClassMoved:
-		if e.Event.Former == "" || e.Event.Conversation.ID == "" {
+	case channels.EventMoved:
+		if event.Former == "" || event.Conversation.ID == "" {
 			return errors.New("it does not say which conversation moved where")
 		}
 	default:
-		return fmt.Errorf("unknown class %q", e.Class)
-	}
-	if !slices.Contains([]string{"", modeQueue, modeSteer, modeInterrupt, modeCollect}, e.Mode) {
-		return fmt.Errorf("unknown mode %q", e.Mode)
-	}
-	if e.Retry != nil && e.Tell == nil {
-		return errors.New("a retry with nothing to say where there is none")
-	}
-	if !slices.Contains([]string{"", onEditSteer, onEditRestart, onEditIgnore}, e.OnEdit) {
-		return fmt.Errorf("on_edit is %q, which is not known", e.OnEdit)
+		return fmt.Errorf("an event of kind %q is no news", event.Kind)
 	}
 	return nil
 }
@@ -51,14 +65,21 @@ func acceptable(e *router.Entry) error {
 // unusual entries take a transaction of several round trips on PostgreSQL; the
 // others one.
 func unusual(e router.Entry) bool {
-	if e.NewPerson { // once a day
+	if e.Sender.New { // once a day
 		return true
 	}
-	switch e.Class {
-	case router.ClassTurn:
-		return e.Retry != nil || e.Mode != "" && e.Mode != modeQueue || e.Busy != nil && special(*e.Busy)
-	case router.ClassControl, router.ClassNotice, router.ClassStranger, router.ClassOverheard, router.ClassRejected, router.ClassNote:
-		return e.Reply != nil && special(*e.Reply) || e.Dropped != nil && special(*e.Dropped)
+	for _, reply := range e.Replies {
+		if reply != nil && special(*reply) {
+			return true
+		}
+	}
+	switch as := e.As.(type) {
+	case *router.AsTurn:
+		return as.Retry != nil || as.Mode != "" && as.Mode != modeQueue
+	case *router.AsControl:
+		return as.Reply != nil && special(*as.Reply)
+	case *router.AsAudit:
+		return false
 	}
 	return true
 }

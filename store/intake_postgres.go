@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 
 	"github.com/lib/pq"
@@ -16,39 +17,53 @@ import (
 // What sb_accept takes and gives; []byte is base64 in JSON.
 type (
 	acceptArg struct {
-		Class        string          `json:"class"`
-		Key          []byte          `json:"key"`
-		KeyExpires   int64           `json:"key_expires"`
-		Channel      string          `json:"channel"`
-		Conversation string          `json:"conversation"`
-		Kind         string          `json:"kind"`
-		Place        string          `json:"place"`
-		Title        string          `json:"title"`
-		Person       string          `json:"person"`
-		Identity     string          `json:"identity"`
-		Rule         string          `json:"rule"`
-		Origin       string          `json:"origin"`
-		Author       string          `json:"author"`
-		PlatformID   string          `json:"platform_id"`
-		ReplyTo      string          `json:"reply_to"`
-		Text         string          `json:"text"`
-		Quote        string          `json:"quote"`
-		Outside      bool            `json:"outside"`
-		From         string          `json:"forwarded_from"`
-		Taint        string          `json:"taint"`
-		HappenedAt   int64           `json:"happened_at"`
-		AskedAt      int64           `json:"asked_at"`
-		Attachments  []attachmentArg `json:"attachments"`
-		Reject       string          `json:"reject"`
-		Raw          []byte          `json:"raw"`
-		Reply        *replyArg       `json:"reply"`
-		Busy         *replyArg       `json:"busy"`
-		Dropped      *replyArg       `json:"dropped"`
-		QueueLimit   int             `json:"queue_limit"`
-		Effect       string          `json:"effect"`
-		AnyPerson    bool            `json:"any_person"`
-		ActionText   bool            `json:"action_text"`
-		MayClaim     bool            `json:"may_claim"`
+		Class      string `json:"class"`
+		Key        []byte `json:"key"`
+		KeyExpires int64  `json:"key_expires"`
+		placeArg
+		incomingArg
+		rejectArg
+		turnArg
+		controlArg
+		Replies map[string]*replyArg `json:"replies"` // by router.Situation
+	}
+	placeArg struct {
+		Channel      string `json:"channel"`
+		Conversation string `json:"conversation"`
+		Kind         string `json:"kind"`
+		Place        string `json:"place"`
+		Title        string `json:"title"`
+	}
+	incomingArg struct {
+		Person      string          `json:"person"`
+		Identity    string          `json:"identity"`
+		Rule        string          `json:"rule"`
+		Origin      string          `json:"origin"`
+		Author      string          `json:"author"`
+		PlatformID  string          `json:"platform_id"`
+		ReplyTo     string          `json:"reply_to"`
+		Text        string          `json:"text"`
+		Quote       string          `json:"quote"`
+		Outside     bool            `json:"outside"`
+		From        string          `json:"forwarded_from"`
+		Taint       string          `json:"taint"`
+		HappenedAt  int64           `json:"happened_at"`
+		Attachments []attachmentArg `json:"attachments"`
+	}
+	rejectArg struct {
+		Reject string `json:"reject"`
+		Raw    []byte `json:"raw"`
+	}
+	turnArg struct {
+		QueueLimit int   `json:"queue_limit"`
+		AskedAt    int64 `json:"asked_at"`
+		Choice     bool  `json:"choice"`
+		MayClaim   bool  `json:"may_claim"`
+	}
+	controlArg struct {
+		Effect    string    `json:"effect"`
+		AnyPerson bool      `json:"any_person"`
+		Reply     *replyArg `json:"reply"`
 	}
 	attachmentArg struct {
 		ID    string `json:"id"`
@@ -94,16 +109,16 @@ type (
 		Data    *alongArg `json:"data"`
 	}
 	acceptedArg struct {
-		Duplicate bool        `json:"duplicate"`
-		Rejected  string      `json:"rejected"`
-		Message   int64       `json:"message"`
-		Turn      int64       `json:"turn"`
-		Event     int64       `json:"event"`
-		Session   int64       `json:"session"`
-		Busy      bool        `json:"busy"`
-		Waiting   bool        `json:"waiting"`
-		Cancel    int64       `json:"cancel"`
-		Claimed   *claimedArg `json:"claimed"`
+		Duplicate bool             `json:"duplicate"`
+		Rejected  string           `json:"rejected"`
+		Message   int64            `json:"message"`
+		Turn      int64            `json:"turn"`
+		Event     int64            `json:"event"`
+		Session   int64            `json:"session"`
+		Situation router.Situation `json:"situation"`
+		Waiting   bool             `json:"waiting"`
+		Cancel    int64            `json:"cancel"`
+		Claimed   *claimedArg      `json:"claimed"`
 	}
 )
 
@@ -114,7 +129,13 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []router.Entr
 		args[i] = acceptArgOf(&entries[i], now)
 	}
 	var got []acceptedArg
-	if err := db.call(ctx, full, "accept", &got, callAccept, owner, now, jsonText(args)); err != nil {
+	err := db.call(ctx, full, "accept", &got, callAccept, owner, now, jsonText(args))
+	if pe, ok := errors.AsType[*pq.Error](err); ok && pe.Code == unsaid {
+		if err = json.Unmarshal([]byte(pe.Detail), &got); err == nil {
+			err = router.ErrUnsaid
+		}
+	}
+	if err != nil && !errors.Is(err, router.ErrUnsaid) {
 		return nil, err
 	}
 	out := make([]router.Accepted, len(got))
@@ -123,14 +144,15 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []router.Entr
 			Receipt: channels.Receipt{
 				Duplicate: g.Duplicate, Rejected: g.Rejected, MessageID: g.Message, TurnID: g.Turn, Event: g.Event,
 			},
-			SessionID: g.Session, Busy: g.Busy, Waiting: g.Waiting, CancelTurn: g.Cancel, Claimed: g.Claimed.claimed(),
-		}
-		if g.Rejected != "" {
-			out[i].Rejected = entries[i].Reject
+			SessionID: g.Session, Situation: g.Situation, Waiting: g.Waiting, CancelTurn: g.Cancel, Claimed: g.Claimed.claimed(),
 		}
 	}
-	return out, nil
+	return out, err
 }
+
+// unsaid is by which sb_accept says router.ErrUnsaid, with what would have become of the
+// entries.
+const unsaid = "SB003"
 
 // isOpenQuestion says that sb_accept did nothing, because a text may answer a question:
 // that is looked into in several round trips.
@@ -148,29 +170,51 @@ func (c *claimedArg) claimed() *router.Claimed {
 }
 
 func acceptArgOf(e *router.Entry, now int64) acceptArg {
-	c, m := cleanConversation(e.Event.Conversation), &e.Event.Message
+	c := cleanConversation(e.Event.Conversation)
 	arg := acceptArg{
-		Class: string(e.Class), Key: e.Key, KeyExpires: now + keysLive.Microseconds(),
-		Channel: c.Channel, Conversation: string(c.ID), Kind: string(c.Kind), Place: c.Place, Title: c.Title,
-		Person: clean(e.Person), Identity: clean(e.Identity), Rule: clean(e.Rule), Origin: clean(e.Origin), Author: clean(cmp.Or(e.Person, e.Event.Sender.Label)),
-		PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)), Text: clean(m.Text), Quote: clean(m.Quote),
-		Outside: m.Outside(), From: clean(m.Origin), Taint: clean(string(e.Taint)), HappenedAt: micros(e.Event.At), AskedAt: micros(e.Asked), Attachments: []attachmentArg{},
-		Reject: clean(e.Reject), Raw: e.Event.Raw, Reply: replyArgOf(e.Reply, nil), Busy: replyArgOf(e.Busy, nil), Dropped: replyArgOf(e.Dropped, nil),
-		QueueLimit: e.QueueLimit, AnyPerson: e.AnyPerson, ActionText: e.ActionText, MayClaim: e.MayClaim,
+		Key: e.Key, KeyExpires: now + keysLive.Microseconds(),
+		placeArg:    placeArg{Channel: c.Channel, Conversation: string(c.ID), Kind: string(c.Kind), Place: c.Place, Title: c.Title},
+		incomingArg: incomingArgOf(e), rejectArg: rejectArg{Raw: []byte{}}, // NULL would say something else
+		Replies: map[string]*replyArg{},
 	}
-	for _, reply := range []*replyArg{arg.Reply, arg.Busy, arg.Dropped} {
-		if reply != nil {
-			reply.Person = arg.Person
+	switch as := e.As.(type) {
+	case *router.AsTurn:
+		arg.Class = classTurn
+		arg.turnArg = turnArg{QueueLimit: as.QueueLimit, AskedAt: micros(as.Asked), Choice: as.Choice, MayClaim: as.MayClaim}
+	case *router.AsControl:
+		arg.Class = controlClass(as)
+		arg.controlArg = controlArg{Effect: string(as.Effect), AnyPerson: as.AnyPerson, Reply: answerArgOf(as.Reply, arg.Person)}
+	case *router.AsAudit:
+		arg.Class, arg.Reject = string(as.Why), clean(as.Reason)
+		if e.Event.Raw != nil {
+			arg.Raw = e.Event.Raw
 		}
 	}
-	if e.Class == router.ClassControl {
-		arg.Effect = string(e.Effect)
+	for situation, reply := range e.Replies {
+		arg.Replies[string(situation)] = answerArgOf(reply, arg.Person)
 	}
-	if arg.Raw == nil {
-		arg.Raw = []byte{} // NULL would say something else
+	return arg
+}
+
+func incomingArgOf(e *router.Entry) incomingArg {
+	m := &e.Event.Message
+	arg := incomingArg{
+		Person: clean(e.Sender.Person), Identity: clean(e.Sender.Identity), Rule: clean(e.Sender.Rule), Origin: clean(e.Origin),
+		Author: clean(cmp.Or(e.Sender.Person, e.Event.Sender.Label)), PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)),
+		Text: clean(m.Text), Quote: clean(m.Quote), Outside: m.Outside(), From: clean(m.Origin), Taint: clean(string(e.Taint)),
+		HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
 	}
 	for _, a := range m.Attachments {
 		arg.Attachments = append(arg.Attachments, attachmentArg{clean(a.ID), string(a.Kind), clean(a.Name), clean(a.Type), a.Size, arg.Taint})
+	}
+	return arg
+}
+
+// answerArgOf is a reply to an entry of that person.
+func answerArgOf(r *router.Reply, person string) *replyArg {
+	arg := replyArgOf(r, nil)
+	if arg != nil {
+		arg.Person = person
 	}
 	return arg
 }

@@ -68,7 +68,7 @@ func TestAcceptKeepsRejectedInput(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		e := entry("c", "1", "")
-		e.Class, e.Reject, e.Event.Raw = router.ClassRejected, "unknown shape", []byte("a\x00b\xff")
+		e.As, e.Event.Raw = &router.AsAudit{Why: router.AuditRejected, Reason: "unknown shape"}, []byte("a\x00b\xff")
 		a := h.accept(e, e, entry("c", "2", "fine"))
 		if a[0].Rejected != "unknown shape" || a[0].MessageID != 0 || !a[1].Duplicate || a[2].TurnID == 0 {
 			t.Errorf("%+v", a)
@@ -102,7 +102,7 @@ func TestAcceptSaysWhatIsRefused(t *testing.T) {
 		} else if !errors.Is(err, router.ErrRefused) {
 			t.Errorf("PostgreSQL refuses it: %v", err)
 		}
-		long.Class, long.Event.Raw = router.ClassRejected, []byte("as it came")
+		long.As, long.Event.Raw = &router.AsAudit{Why: router.AuditRejected}, []byte("as it came")
 		if a := h.accept(long)[0]; a.Duplicate {
 			t.Errorf("%+v", a)
 		}
@@ -117,7 +117,7 @@ func TestAcceptGivesAStrangerNoSession(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		e := entry("c", "1", "let me in")
-		e.Class, e.Person = router.ClassStranger, ""
+		e.As, e.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 		if a := h.accept(e)[0]; a.MessageID == 0 || a.SessionID != 0 || a.TurnID != 0 || a.Event != 0 {
 			t.Errorf("%+v", a)
 		}
@@ -134,20 +134,18 @@ func TestAcceptAnswersBusy(t *testing.T) {
 		h := newHouse(t, db)
 		ref := h.begun("c", "1")
 		busy := func(key string) router.Entry {
-			e := claiming(entry("c", key, "more"))
-			e.QueueLimit, e.Busy = 2, text("too much")
-			return e
+			return limited(claiming(entry("c", key, "more")), 2)
 		}
 		a := h.accept(busy("2"), busy("3"), busy("4"))
-		if a[0].Busy || a[1].Busy || !a[2].Busy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
+		if a[0].Situation == router.SituationBusy || a[1].Situation == router.SituationBusy || a[2].Situation != router.SituationBusy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
 		// A command takes no place and is not refused.
-		if c := h.accept(control(entry("c", "5", "/help"), router.EffectNone, "help"))[0]; c.Busy || c.MessageID == 0 {
+		if c := h.accept(control(entry("c", "5", "/help"), router.EffectNone, "help"))[0]; c.Situation != "" || c.MessageID == 0 {
 			t.Errorf("%+v", c)
 		}
 		ds, err := h.r.Deliveries(h.ctx, "pending", 10)
-		if err != nil || len(ds) != 2 || ds[1].Text != "too much" || ds[0].Text != "help" {
+		if err != nil || len(ds) != 2 || ds[1].Text != "full" || ds[0].Text != "help" {
 			t.Errorf("%+v, %v", ds, err)
 		}
 		if n, err := h.r.Waiting(h.ctx, "tg:c"); err != nil || n != 2 {
@@ -168,12 +166,12 @@ func TestAcceptCancel(t *testing.T) {
 		ref := h.begun("c", "1")
 		h.accept(entry("c", "2", "second"))
 		other := control(entry("c", "3", "/cancel"), router.EffectCancel, "not yours")
-		other.Person = "anna"
+		other.Sender.Person = "anna"
 		if a := h.accept(other)[0]; a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
 		other = control(entry("c", "4", "/cancel"), router.EffectCancel, "nothing runs")
-		other.Person, other.AnyPerson = "root", true
+		other.Sender.Person, other.As.(*router.AsControl).AnyPerson = "root", true
 		if a := h.accept(other)[0]; a.CancelTurn != ref.TurnID {
 			t.Errorf("%+v, want turn %d", a, ref.TurnID)
 		}
@@ -199,7 +197,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		cancel := func(person string) router.Accepted {
 			n++
 			e := control(entry("c", fmt.Sprint("cancel", n), "/cancel"), router.EffectCancel, "nothing to cancel")
-			e.Person, e.Dropped = person, text("dropped")
+			e.Sender.Person = person
 			return h.accept(e)[0]
 		}
 		said := func(want string) {
@@ -238,7 +236,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		// One's own in the queue, not the one of somebody else that runs.
 		ref = h.begun("c", "4")
 		e := entry("c", "5", "mine")
-		e.Person = "anna"
+		e.Sender.Person = "anna"
 		mine := h.accept(e)[0]
 		a = cancel("anna")
 		h.ended(mine.TurnID, a.Event+2)
@@ -266,10 +264,10 @@ func TestAcceptForAReader(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		e := control(entry("c", "1", "/help"), router.EffectNone, "help")
-		e.Reply.Read = true
+		e.As.(*router.AsControl).Reply.Read = true
 		h.accept(e)
 		e = control(entry("c", "2", "/help"), router.EffectNone, "nothing")
-		e.Reply.Parts = nil
+		e.As.(*router.AsControl).Reply.Parts = nil
 		h.accept(e)
 		ds, err := h.r.Deliveries(h.ctx, "", 10)
 		if err != nil || len(ds) != 1 || ds[0].State != "sent" {
@@ -288,7 +286,7 @@ func TestAcceptMakesAPerson(t *testing.T) {
 		h := newHouse(t, db)
 		for _, key := range []string{"1", "2"} {
 			e := entry("c", key, "hi")
-			e.NewPerson, e.Person, e.Identity = true, "tg-7", "tg:7"
+			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg-7", "tg:7"
 			h.accept(e)
 		}
 		people, err := h.r.People(h.ctx)

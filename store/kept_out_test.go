@@ -15,7 +15,7 @@ import (
 // keptOut is a message of somebody who is not served.
 func keptOut(conv, key, text string) router.Entry {
 	e := entry(conv, key, text)
-	e.Class, e.Person, e.Identity, e.Rule = router.ClassStranger, "", "tg:9", "people.unknown"
+	e.As, e.Sender.Person, e.Sender.Identity, e.Sender.Rule = &router.AsAudit{Why: router.AuditStranger}, "", "tg:9", "people.unknown"
 	return e
 }
 
@@ -37,7 +37,7 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 		h.gone(h.hold(), "s1")
 
 		heard := titled(keptOut("g", "heard", "not for the bot"), "Group")
-		heard.Class, heard.Event.Conversation.Kind, heard.Taint = router.ClassOverheard, channels.Group, tools.Taint("group")
+		heard.As, heard.Event.Conversation.Kind, heard.Taint = &router.AsAudit{Why: router.AuditOverheard}, channels.Group, tools.Taint("group")
 		heard.Event.Message.ReplyTo, heard.Event.Message.Quote, heard.Event.Message.Forwarded, heard.Event.Message.Origin = "m0", "said before", true, "Mallory"
 		heard.Event.Message.Attachments = []channels.Attachment{
 			{ID: "f1", Kind: "photo", Name: "a.png", Type: "image/png", Size: 7}, {ID: "f2", Kind: "document", Name: "b\x00.txt"},

@@ -164,7 +164,7 @@ func TestLostAnswerIsTold(t *testing.T) {
 	}
 
 	steer := entry("b", "3", "no, do the other thing")
-	steer.Mode = "steer"
+	steer.Turn().Mode = "steer"
 	h.accept(steer)
 	c.arm("'absorbed'", "COMMIT")
 	list, err := h.r.Absorb(h.ctx, ref, 0)

@@ -39,18 +39,34 @@ const (
 // botAuthor is who our own messages are by.
 const botAuthor = "switchboard"
 
+// Classes of messages that came in, besides those of router.Audit.
+const (
+	classTurn     = "turn"
+	classRevision = "revision" // the new state of a message
+	classControl  = "control"
+	classNotice   = "notice" // it would have been a turn
+)
+
+// controlClass is how the message of a control entry is kept.
+func controlClass(as *router.AsControl) string {
+	if as.Refused {
+		return classNotice
+	}
+	return classControl
+}
+
 // A letter says how a message is kept that is not simply what was written.
 type letter struct {
-	class    string // empty: the entry's
-	typed    any    // what was typed, where the text is another; nil: the text
-	replaces int64  // the message that it is the new state of; 0: none
-	known    bool   // it is there already, and may be taken all the same
-	retryOf  int64  // the turn whose work it asks to be done again; 0: none
+	class    string
+	typed    any   // what was typed, where the text is another; nil: the text
+	replaces int64 // the message that it is the new state of; 0: none
+	known    bool  // it is there already, and may be taken all the same
+	retryOf  int64 // the turn whose work it asks to be done again; 0: none
 }
 
 // incoming stores what somebody wrote.
-func (t *tx) incoming(e *router.Entry, class router.Class, conversation, session int64) (id int64, err error) {
-	id, _, err = t.store(insertIncoming, e, letter{class: string(class)}, conversation, session)
+func (t *tx) incoming(e *router.Entry, class string, conversation, session int64) (id int64, err error) {
+	id, _, err = t.store(insertIncoming, e, letter{class: class}, conversation, session)
 	return id, err
 }
 
@@ -70,9 +86,9 @@ func (t *tx) untaken(e *router.Entry, l letter, conversation, session int64) (id
 }
 
 func (t *tx) store(query string, e *router.Entry, l letter, conversation, session int64, more ...any) (id int64, stored bool, err error) {
-	m, author := &e.Event.Message, cmp.Or(e.Person, e.Event.Sender.Label)
+	m, author := &e.Event.Message, cmp.Or(e.Sender.Person, e.Event.Sender.Label)
 	stored, err = t.row(query, append([]any{
-		conversation, orNull(session), l.class, clean(e.Origin), clean(e.Person), clean(author), clean(e.Identity), clean(e.Rule), clean(string(m.ID)),
+		conversation, orNull(session), l.class, clean(e.Origin), clean(e.Sender.Person), clean(author), clean(e.Sender.Identity), clean(e.Sender.Rule), clean(string(m.ID)),
 		clean(string(m.ReplyTo)), clean(m.Text), l.typed, orNull(l.replaces), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)),
 		len(m.Attachments), micros(e.Event.At), t.now,
 	}, more...), &id)

@@ -80,7 +80,7 @@ func (m *machine) keep(t *rapid.T, key, conv string, e *router.Entry, a *router.
 	if a.Merged {
 		return
 	}
-	m.where[a.TurnID], m.steers[a.TurnID] = conv, e.Mode == "steer" || a.Edited == router.EditSteers
+	m.where[a.TurnID], m.steers[a.TurnID] = conv, e.Turn().Mode == "steer" || a.Edited == router.EditSteers
 	m.order[conv] = append(m.order[conv], a.TurnID)
 	m.woken = m.woken || a.Waiting
 	if a.Claimed != nil {
@@ -93,8 +93,8 @@ func (m *machine) Accept(t *rapid.T) {
 	for range rapid.IntRange(1, 3).Draw(t, "batch") {
 		conv := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "conversation")
 		e := entry(conv, fmt.Sprint(conv, rapid.IntRange(1, 12).Draw(t, "key")), "x")
-		e.MayClaim = rapid.Bool().Draw(t, "may claim")
-		e.Mode = rapid.SampledFrom([]string{"", "steer", "collect"}).Draw(t, "mode")
+		e.Turn().MayClaim = rapid.Bool().Draw(t, "may claim")
+		e.Turn().Mode = rapid.SampledFrom([]string{"", "steer", "collect"}).Draw(t, "mode")
 		batch = append(batch, e)
 	}
 	out, err := m.r.Accept(m.ctx, m.engine.ID(), batch)
@@ -109,7 +109,7 @@ func (m *machine) Accept(t *rapid.T) {
 		if a.Duplicate {
 			continue
 		}
-		if want := batch[i].Mode == "collect" && m.collects(conv); a.Merged != want {
+		if want := batch[i].Turn().Mode == "collect" && m.collects(conv); a.Merged != want {
 			t.Fatalf("key %s: collected %v, want %v", key, a.Merged, want)
 		}
 		m.keep(t, key, conv, &batch[i], &a)
@@ -122,7 +122,7 @@ func (m *machine) Edit(t *rapid.T) {
 	key := fmt.Sprint(conv, rapid.IntRange(1, 12).Draw(t, "key"))
 	m.edits++
 	e := edited(conv, key, fmt.Sprint("edit", m.edits), fmt.Sprint("x", m.edits), "steer")
-	e.MayClaim = rapid.Bool().Draw(t, "may claim")
+	e.Turn().MayClaim = rapid.Bool().Draw(t, "may claim")
 	turn, known := m.accepted[key]
 	want := router.EditRevised
 	switch {

@@ -14,7 +14,7 @@ import (
 
 func moves(from, to, key string) router.Entry {
 	e := entry(to, "moved"+key, "")
-	e.Class, e.Event.Kind, e.Event.Former, e.Event.Message = router.ClassMoved, channels.EventMoved, channels.ConversationID(from), channels.Message{}
+	e.As, e.Event.Kind, e.Event.Former, e.Event.Message = &router.AsNews{}, channels.EventMoved, channels.ConversationID(from), channels.Message{}
 	e.Event.Conversation.Kind = channels.Group
 	return e
 }
@@ -200,7 +200,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		}
 		// A stranger wrote to one of them only.
 		s := entry("s", "10", "")
-		s.Class, s.Person = router.ClassStranger, ""
+		s.As, s.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 		h.accept(s, entry("t", "11", "eleven"), moves("s", "t", "3"))
 		if a := h.one(entry("t", "12", "twelve")); a.SessionID == 0 {
 			t.Errorf("%+v", a)

@@ -18,9 +18,10 @@ import (
 func (h *house) posts(conv, key string, parts ...string) {
 	h.Helper()
 	e := control(entry(conv, key, "/help"), router.EffectNone, "help")
-	e.Reply.Parts = nil
+	reply := e.As.(*router.AsControl).Reply
+	reply.Parts = nil
 	for _, p := range parts {
-		e.Reply.Parts = append(e.Reply.Parts, channels.Body{Text: p})
+		reply.Parts = append(reply.Parts, channels.Body{Text: p})
 	}
 	h.accept(e)
 }

@@ -17,7 +17,7 @@ func TestSetPeople(t *testing.T) {
 		h := newHouse(t, db)
 		for key, id := range map[string]string{"1": "tg:7", "2": "tg:8"} {
 			e := entry("c", key, "hi")
-			e.NewPerson, e.Person, e.Identity = true, id, id
+			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, id, id
 			h.accept(e)
 		}
 		set := func(people ...router.Person) {
@@ -65,7 +65,7 @@ func TestNewPersonIsSeenAgain(t *testing.T) {
 				run(t, db, before)
 			}
 			e := entry("c", nameOf(int64(i)), "hi")
-			e.NewPerson, e.Person, e.Identity = true, "tg:7", "tg:7"
+			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg:7", "tg:7"
 			h.accept(e)
 			p, err := h.r.Person(h.ctx, "tg:7")
 			if err != nil || time.Since(p.Seen) > time.Hour || len(p.Identities) != 1 || p.Identities[0] != "tg:7" {
@@ -90,7 +90,7 @@ func TestNewPersonTakesNoName(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := entry("c", "1", "hi")
-		e.NewPerson, e.Person, e.Identity = true, "tg:7", "tg:7"
+		e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg:7", "tg:7"
 		if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e}); !errors.Is(err, router.ErrRefused) {
 			t.Errorf("accepted: %v", err)
 		}

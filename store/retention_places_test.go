@@ -36,14 +36,14 @@ func (h *house) places() string {
 
 func stranger(conv, key string) router.Entry {
 	e := entry(conv, key, "let me in")
-	e.Class, e.Person = router.ClassStranger, ""
+	e.As, e.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 	return e
 }
 
 // wrote is an entry of somebody let in by an open policy.
 func wrote(who, conv, key string) router.Entry {
 	e := entry(conv, key, "hello")
-	e.Person, e.Identity, e.NewPerson = "tg:"+who, "tg:"+who, true
+	e.Sender.Person, e.Sender.Identity, e.Sender.New = "tg:"+who, "tg:"+who, true
 	return e
 }
 
@@ -71,9 +71,9 @@ func TestSweepEndsConversations(t *testing.T) {
 			t.Fatal(err)
 		}
 		admins := entry("admin's", "1", "hello")
-		admins.Person = "root"
+		admins.Sender.Person = "root"
 		moved := entry("former", "2", "")
-		moved.Class, moved.Event.Kind, moved.Event.Former = router.ClassMoved, channels.EventMoved, "before"
+		moved.As, moved.Event.Kind, moved.Event.Former = &router.AsNews{}, channels.EventMoved, "before"
 		h.accept(admins, entry("user's", "3", "hello"), entry("old", "4", "hello"), entry("former", "5", "hello"), moved,
 			entry("named", "6", "hello"), stranger("strange", "7"), wrote("8", "open", "8"), wrote("9", "lent", "9"))
 		h.settled()
@@ -132,7 +132,7 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 		h := newHouse(t, db)
 		for i, conv := range []string{"former", "old"} {
 			moved := entry(conv, fmt.Sprint("m", i), "")
-			moved.Class, moved.Event.Kind, moved.Event.Former = router.ClassMoved, channels.EventMoved, channels.ConversationID("before "+conv)
+			moved.As, moved.Event.Kind, moved.Event.Former = &router.AsNews{}, channels.EventMoved, channels.ConversationID("before "+conv)
 			h.accept(entry(conv, fmt.Sprint(i), "hello"), moved)
 		}
 		h.settled()

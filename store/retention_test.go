@@ -88,11 +88,11 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 			h.whole("c1", fmt.Sprint("old", i))
 		}
 		e := control(entry("c1", "help", "/help"), router.EffectNone, "help")
-		e.Reply.Read = true
+		e.As.(*router.AsControl).Reply.Read = true
 		eve := entry("c9", "eve", "let me in")
-		eve.Class, eve.Person = router.ClassStranger, ""
+		eve.As, eve.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 		bad := entry("c9", "bad", "")
-		bad.Class, bad.Reject, bad.Event.Raw = router.ClassRejected, "no", []byte("x")
+		bad.As, bad.Event.Raw = &router.AsAudit{Why: router.AuditRejected, Reason: "no"}, []byte("x")
 		h.accept(e, eve, bad)
 		h.later(2 * day)
 		young := h.whole("c1", "young")
@@ -142,7 +142,7 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		collected := entry("c4", "6", "one half")
-		collected.Mode, collected.CollectWindow = "collect", time.Minute
+		collected.Turn().Mode, collected.Turn().CollectWindow = "collect", time.Minute
 		other := collected
 		other.Key, other.Event.Message.ID, other.Event.Message.Text = []byte("k"), "m7", "the other"
 		if a := h.accept(collected, other); !a[1].Merged {

@@ -69,10 +69,10 @@ func (m *meant) first() int64 {
 
 // acceptRetry queues a turn that does the work of another again, or says why not.
 // offered is the message of ours that offered it; 0: the person asked by themselves.
-func (t *tx) acceptRetry(owner int64, e *router.Entry, a *router.Accepted, conversation int64, l letter, offered int64) error {
-	m, why, err := t.meant(e, a.SessionID, conversation)
+func (t *tx) acceptRetry(owner int64, e *router.Entry, turn router.AsTurn, a *router.Accepted, conversation int64, l letter, offered int64) error {
+	m, why, err := t.meant(e, turn.Retry, a.SessionID, conversation)
 	if err == nil && m != nil {
-		why, err = t.unretryable(m, e, a.SessionID, offered)
+		why, err = t.unretryable(m, e, turn.Retry, a.SessionID, offered)
 	}
 	if err != nil {
 		return err
@@ -81,30 +81,27 @@ func (t *tx) acceptRetry(owner int64, e *router.Entry, a *router.Accepted, conve
 		return t.told(e, a, conversation, l, why)
 	}
 	l.retryOf = m.first()
-	alone := *e // it is not its text that counts, so it is not merged
-	if alone.Mode != modeInterrupt {
-		alone.Mode, alone.CollectWindow = modeQueue, 0
+	if turn.Mode != modeInterrupt { // it is not its text that counts, so it is not merged
+		turn.Mode, turn.CollectWindow = modeQueue, 0
 	}
-	return t.acceptTurn(owner, &alone, a, conversation, l)
+	return t.acceptTurn(owner, e, turn, a, conversation, l)
 }
 
 // told keeps a message that becomes no turn, and answers it by a fixed text.
 func (t *tx) told(e *router.Entry, a *router.Accepted, conversation int64, l letter, why router.Situation) error {
-	a.Told = true
 	kept := *e
 	if typed, ok := l.typed.(string); ok {
 		kept.Event.Message.Text = typed
 	}
-	_, err := t.answer(&kept, a, conversation, router.ClassControl, e.Tell(e.Event, why))
-	return err
+	return t.say(&kept, a, conversation, classControl, why)
 }
 
 // meant finds the turn that is to be done again; nil: why says that there is none.
-func (t *tx) meant(e *router.Entry, session, conversation int64) (m *meant, why router.Situation, err error) {
-	query, args, why := newestTurn, []any{session, clean(e.Person)}, router.RetryNone
-	switch of := clean(string(e.Retry.Of)); {
-	case e.Retry.Turn != 0:
-		query, args, why = meantTurn, []any{e.Retry.Turn, session}, router.RetryForgotten
+func (t *tx) meant(e *router.Entry, retry *router.Retry, session, conversation int64) (m *meant, why router.Situation, err error) {
+	query, args, why := newestTurn, []any{session, clean(e.Sender.Person)}, router.RetryNone
+	switch of := clean(string(retry.Of)); {
+	case retry.Turn != 0:
+		query, args, why = meantTurn, []any{retry.Turn, session}, router.RetryForgotten
 	case of != "":
 		var turn int64
 		found, err := t.row(repliedIncoming, []any{conversation, of}, &turn)
@@ -124,8 +121,8 @@ func (t *tx) meant(e *router.Entry, session, conversation int64) (m *meant, why 
 }
 
 // unretryable says why a turn cannot be done again; empty: it can.
-func (t *tx) unretryable(m *meant, e *router.Entry, session, offered int64) (router.Situation, error) {
-	if m.Person != clean(e.Person) {
+func (t *tx) unretryable(m *meant, e *router.Entry, retry *router.Retry, session, offered int64) (router.Situation, error) {
+	if m.Person != clean(e.Sender.Person) {
 		return router.RetryNotYours, nil
 	}
 	var one int
@@ -144,7 +141,7 @@ func (t *tx) unretryable(m *meant, e *router.Entry, session, offered int64) (rou
 	if offered != 0 { // an offer that was made since is as good as the message
 		forgotten = offered <= message
 	}
-	if forgotten && e.Retry.Turn == 0 && e.Retry.Of == "" {
+	if forgotten && retry.Turn == 0 && retry.Of == "" {
 		return router.RetryNone, nil
 	}
 	if forgotten {

@@ -18,11 +18,21 @@ import (
 // retry is /retry; of is the message replied to.
 func retry(conv, key, of string) router.Entry {
 	e := entry(conv, key, "/retry")
-	e.Retry, e.Tell = &router.Retry{Of: channels.MessageID(of)}, telling
+	e.Turn().Retry, e.Replies = &router.Retry{Of: channels.MessageID(of)}, everything
 	return e
 }
 
-func telling(_ channels.Event, s router.Situation) *router.Reply { return text(string(s)) }
+// everything answers each situation by its name.
+var everything = map[router.Situation]*router.Reply{}
+
+func init() {
+	for _, s := range []router.Situation{
+		router.SituationBusy, router.RetryNone, router.RetryUnclear, router.RetryOpen, router.RetryNotYours, router.RetryForgotten,
+		router.ChoiceLeft, router.EditTooLate,
+	} {
+		everything[s] = text(string(s))
+	}
+}
 
 // answers are the replies to a session's commands.
 func (h *house) answers(conv string) (list []string) {
@@ -60,7 +70,7 @@ func TestRetryLoadsTheOriginal(t *testing.T) {
 		})
 		h.one(edited("c", "2", "e1", "two, changed", "steer"))
 		a := h.one(claiming(retry("c", "3", "m2")))
-		if a.Claimed == nil || a.Told {
+		if a.Claimed == nil || a.Situation != "" {
 			t.Fatalf("%+v", a)
 		}
 		again := a.Claimed.TurnRef
@@ -81,7 +91,7 @@ func TestRetryLoadsTheOriginal(t *testing.T) {
 		if row := h.load(again).State.Plans[0].Tasks[0]; row.State != agent.TaskDone || row.Result.Code != agent.CodeDoneBefore {
 			t.Errorf("the task is %+v", row)
 		}
-		if a := h.one(retry("c", "4", "")); !a.Told || a.TurnID != 0 {
+		if a := h.one(retry("c", "4", "")); a.Situation == "" || a.TurnID != 0 {
 			t.Errorf("beside an open retry: %+v", a)
 		}
 		h.commit(again, end("done", "answered"))
@@ -191,7 +201,7 @@ func TestRetryIsNotMerged(t *testing.T) {
 
 // asked is an entry that its person wrote so long ago.
 func askedAgo(e router.Entry, ago time.Duration) router.Entry {
-	e.Asked = time.Now().Add(-ago)
+	e.Turn().Asked = time.Now().Add(-ago)
 	return e
 }
 
@@ -281,7 +291,7 @@ func TestResumeCountsTheTimeAway(t *testing.T) {
 			t.Errorf("loaded: away %s, began %s later", d.Away, d.Turn.StartedAt.Sub(began))
 		}
 		meanwhile := entry("c", "2", "meanwhile")
-		meanwhile.Asked = time.Now().Add(time.Hour)
+		meanwhile.Turn().Asked = time.Now().Add(time.Hour)
 		h.one(meanwhile)
 		next := h.commit(ref, end("done", "answered"))
 		if got := h.backlog(next.TurnRef); !slices.Equal(got, []int64{next.TurnID}) {

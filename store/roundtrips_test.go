@@ -93,7 +93,7 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 	}
 	once("accept", 1, func() {
 		first := claiming(entry("c", "1", "hello"))
-		first.ActionText = true // with no question open
+		first.Turn().Choice = true // with no question open
 		h.accept(first, entry("d", "2", "x"), control(entry("c", "3", "/help"), router.EffectNone, "help"))
 	})
 	ref = h.begun("e", "4")

@@ -82,7 +82,7 @@ func TestClaimTakesTheLongestWaiting(t *testing.T) {
 		for i := range 4 {
 			e := entry(fmt.Sprint("c", i), fmt.Sprint(i), "")
 			if i == 1 {
-				e.Person = "anna"
+				e.Sender.Person = "anna"
 			}
 			ids = append(ids, h.accept(e)[0].TurnID)
 		}

@@ -21,7 +21,7 @@ func TestShownComesWithItsTaint(t *testing.T) {
 		passed := entry("c", "1", "passed on")
 		passed.Taint, passed.Event.Message.Forwarded = "forwarded", true
 		stranger := entry("c", "2", "let me in")
-		stranger.Class, stranger.Person = router.ClassStranger, ""
+		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 		h.accept(passed, stranger)
 		ref := h.claim(1)[0].TurnRef
 		step := end("done", "answered")

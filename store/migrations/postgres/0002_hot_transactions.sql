@@ -343,6 +343,7 @@ DECLARE
 	v_open bigint;
 	v_draft bigint;
 	v_dropped boolean := FALSE;
+	v_situation text;
 	v_reply jsonb;
 	v_cancel bigint := 0;
 	v_queued bigint;
@@ -409,7 +410,7 @@ BEGIN
 
 	IF v_class = 'turn' THEN
 		-- The text may answer a question; whether it does is not decided here.
-		IF CAST(e ->> 'action_text' AS boolean) AND EXISTS (SELECT 1 FROM actions WHERE session_id = v_session AND state = 'proposed'
+		IF CAST(e ->> 'choice' AS boolean) AND EXISTS (SELECT 1 FROM actions WHERE session_id = v_session AND state = 'proposed'
 			AND kind = 'choice' AND (person = '' OR person = e ->> 'person') AND expires_at > p_now) THEN
 			RAISE EXCEPTION 'a question is open' USING ERRCODE = 'SB002';
 		END IF;
@@ -417,9 +418,10 @@ BEGIN
 			SELECT 1 FROM messages WHERE conversation_id = v_conversation.id
 			AND direction = 'in' AND platform_id = e ->> 'platform_id' AND platform_id <> '')
 		INTO v_open, v_queued, v_known FROM turns WHERE session_id = v_session AND state IN ('queued', 'running');
-		IF jsonb_typeof(e -> 'busy') = 'object' AND v_queued >= CAST(e ->> 'queue_limit' AS bigint) THEN
-			SELECT a.message, a.event INTO v_message, v_event FROM sb_answer(v_conversation.id, v_session, 'notice', e, e -> 'busy', p_now) a;
-			RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'busy', TRUE);
+		IF v_queued >= CAST(e ->> 'queue_limit' AS bigint) THEN
+			SELECT a.message, a.event INTO v_message, v_event FROM sb_answer(v_conversation.id, v_session, 'notice', e, e -> 'replies' -> 'busy', p_now) a;
+			RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'situation', 'busy',
+				'unsaid', NOT e -> 'replies' ? 'busy');
 		END IF;
 		-- An edit was told before the message itself.
 		IF v_known THEN
@@ -455,6 +457,7 @@ BEGIN
 
 	v_reply := e -> 'reply';
 	IF e ->> 'effect' = 'cancel' THEN
+		v_situation := 'idle';
 		SELECT id INTO v_open FROM turns WHERE session_id = v_session AND state IN ('queued', 'running')
 			AND (CAST(e ->> 'any_person' AS boolean) OR person = e ->> 'person')
 		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, id LIMIT 1;
@@ -466,7 +469,7 @@ BEGIN
 			RETURNING draft_id INTO v_draft;
 			v_dropped := FOUND;
 			IF v_dropped THEN
-				v_reply := e -> 'dropped';
+				v_situation := 'dropped';
 				IF v_draft IS NOT NULL THEN
 					PERFORM sb_drop_draft(v_draft, p_now);
 				END IF;
@@ -477,9 +480,10 @@ BEGIN
 			ELSE
 				UPDATE turns SET cancel_requested = 'cancelled' WHERE id = v_open AND cancel_requested = '';
 				v_cancel := v_open;
-				v_reply := NULL;
+				v_situation := NULL;
 			END IF;
 		END IF;
+		v_reply := e -> 'replies' -> v_situation;
 	END IF;
 	SELECT a.message, a.newest, a.event INTO v_message, v_newest, v_event
 	FROM sb_answer(v_conversation.id, v_session, v_class, e, v_reply, p_now) a;
@@ -492,7 +496,8 @@ BEGIN
 			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = v_session), 0)
 		WHERE id = v_session;
 	END IF;
-	RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'cancel', v_cancel);
+	RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'cancel', v_cancel, 'situation', v_situation,
+		'unsaid', v_situation IS NOT NULL AND NOT e -> 'replies' ? v_situation);
 END $$;
 
 -- sb_keep stores entries p_first to p_last of a batch, which are all of people who are not served, or overheard: what
@@ -566,6 +571,14 @@ BEGIN
 	RETURN v_out;
 END $$;
 
+-- sb_unsaid undoes all, where an entry brings no reply for its situation.
+CREATE FUNCTION sb_unsaid(p_out jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	IF p_out @? '$[*] ? (@.unsaid == true)' THEN
+		RAISE EXCEPTION 'a reply is missing' USING ERRCODE = 'SB003', DETAIL = p_out;
+	END IF;
+END $$;
+
 CREATE FUNCTION sb_accept(p_owner bigint, p_now bigint, p_entries jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_entry jsonb;
@@ -574,7 +587,9 @@ DECLARE
 	v_out jsonb := '[]';
 BEGIN
 	IF jsonb_array_length(p_entries) = 1 THEN
-		RETURN jsonb_build_array(sb_accept_one(p_owner, p_entries -> 0, p_now));
+		v_out := jsonb_build_array(sb_accept_one(p_owner, p_entries -> 0, p_now));
+		PERFORM sb_unsaid(v_out);
+		RETURN v_out;
 	END IF;
 	-- In one order, as everybody who locks several sessions.
 	PERFORM 1 FROM sessions WHERE id IN (SELECT s.id FROM jsonb_array_elements(p_entries) AS x
@@ -594,6 +609,7 @@ BEGIN
 	IF v_kept IS NOT NULL THEN
 		v_out := v_out || sb_keep(p_entries, v_kept, jsonb_array_length(p_entries), p_now);
 	END IF;
+	PERFORM sb_unsaid(v_out);
 	RETURN v_out;
 END $$;
 

@@ -1,0 +1,59 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// What an entry does not bring a reply for undoes its whole batch; with the reply it is
+// all as it would have been at once.
+//
+// promise: L.rendered-outside
+func TestAcceptWithoutTheReply(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		h.begun("c", "1")
+		h.accept(entry("c", "2", "waits"))
+		full := func() router.Entry {
+			e := limited(entry("c", "3", "one too many"), 1)
+			e.Replies = nil
+			return e
+		}
+		for name, missing := range map[string]struct {
+			entry     router.Entry
+			situation router.Situation
+		}{
+			"a full queue":       {full(), router.SituationBusy},
+			"nothing to cancel":  {control(entry("d", "4", "/cancel"), router.EffectCancel, ""), router.SituationIdle},
+			"nothing to retry":   {retry("d", "5", ""), router.RetryNone},
+			"an answered choice": {retry("c", "6", "elsewhere"), router.RetryUnclear},
+		} {
+			missing.entry.Replies = nil
+			batch := []router.Entry{entry("x", "first", "first"), missing.entry, entry("x", "last", "last")}
+			out, err := h.r.Accept(h.ctx, h.owner(), batch)
+			if !errors.Is(err, router.ErrUnsaid) || len(out) != 3 || out[0].Situation != "" || out[1].Situation != missing.situation || out[2].Situation != "" {
+				t.Errorf("%s: %+v, %v", name, out, err)
+			}
+			if alone, err := h.r.Accept(h.ctx, h.owner(), batch[1:2]); !errors.Is(err, router.ErrUnsaid) || alone[0].Situation != missing.situation {
+				t.Errorf("%s, alone: %+v, %v", name, alone, err)
+			}
+		}
+		if turns, err := h.r.Turns(h.ctx, "", 9); err != nil || len(turns) != 2 {
+			t.Errorf("something of it is there: %+v, %v", turns, err)
+		}
+		e := full()
+		e.Replies = map[router.Situation]*router.Reply{router.SituationBusy: text("full")}
+		out := h.accept(entry("x", "first", "first"), e, entry("x", "last", "last"))
+		if out[0].TurnID == 0 || out[1].Situation != router.SituationBusy || out[1].TurnID != 0 || out[2].TurnID <= out[0].TurnID {
+			t.Errorf("%+v", out)
+		}
+		if answers := h.answers("c"); len(answers) != 1 || answers[0] != "full" {
+			t.Errorf("said %q", answers)
+		}
+	})
+}
