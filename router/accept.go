@@ -99,7 +99,7 @@ func (r *Router) render(entries []sorted, accepted []Accepted) (some bool) {
 		if e.Replies == nil {
 			e.Replies = map[Situation]*Reply{}
 		}
-		e.Replies[situation] = r.lines[e.Event.Conversation.Channel].notice(e.Event, r.situationText(situation))
+		e.Replies[situation] = r.channels[e.Event.Conversation.Channel].notice(e.Event, r.situationText(situation))
 		some = true
 	}
 	return some
@@ -138,7 +138,7 @@ func (r *Router) waitForEnd(ctx context.Context) error {
 // follow does what the commit made possible. stops is how many stops had met nobody
 // before it.
 func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops int64) channels.Receipt {
-	line := r.lines[entry.Event.Conversation.Channel]
+	line := r.channels[entry.Event.Conversation.Channel]
 	turn := entry.Turn()
 	if turn != nil && turn.MayClaim && acc.Claimed == nil {
 		r.workers.give(entry.Sender.Person)

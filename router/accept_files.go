@@ -63,7 +63,7 @@ func (r *Router) tellAside(ctx context.Context, entry *sorted, acc *Accepted) {
 	if entry.aside == "" || acc.Situation == SituationBusy || acc.Edited == EditSame {
 		return
 	}
-	notice := r.lines[entry.Event.Conversation.Channel].notice(entry.Event, entry.aside)
+	notice := r.channels[entry.Event.Conversation.Channel].notice(entry.Event, entry.aside)
 	notice.Person, notice.Taint = entry.Sender.Person, entry.Taint // it names the files
 	key := sha256.Sum256(append([]byte("aside:"), entry.Key...))
 	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), key[:], entry.Event.Conversation, *notice); err != nil {

@@ -14,7 +14,7 @@ import (
 func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Outside() }
 
 // press makes the entry of a button that a known person pressed.
-func (s *sorting) press(entry sorted, line *line, person *Person) sorted {
+func (s *sorting) press(entry sorted, line *channel, person *Person) sorted {
 	// The message is ours, and the person wrote none.
 	entry.Event.Message = channels.Message{}
 	if tooFast, tell := s.tooFast(&entry, person.Name, 1); tooFast {
@@ -43,7 +43,7 @@ const buttonPatience = 10 * time.Second
 
 // pressed says what to show whoever pressed a button, and takes the buttons away
 // that can do nothing any more.
-func (l *line) pressed(entry *sorted, acc *Accepted) (toast string) {
+func (l *channel) pressed(entry *sorted, acc *Accepted) (toast string) {
 	_, taken := entry.As.(*AsAction)
 	switch {
 	case entry.kept(AuditRejected):

@@ -60,7 +60,7 @@ Just write to me. These commands work at any time:
 
 // control makes the entry of a command: applied and answered in the transaction
 // that accepts it, with no turn and no worker.
-func (s *sorting) control(ctx context.Context, entry sorted, l *line, person *Person, name, args string) (sorted, error) {
+func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person *Person, name, args string) (sorted, error) {
 	if name != "cancel" {
 		weight := 1.0
 		if entry.Event.Conversation.Kind != channels.Direct {

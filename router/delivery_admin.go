@@ -46,23 +46,19 @@ type StateError struct{ Sentence string }
 func (e *StateError) Error() string { return e.Sentence }
 
 // RetryDelivery is that of Mending, and wakes who sends.
-func (r *Router) RetryDelivery(ctx context.Context, id int64, by Hand) (*MendedDelivery, error) {
-	return r.mended(r.Ledger.RetryDelivery(ctx, id, by))
+func (ls *Lines) RetryDelivery(ctx context.Context, id int64, by Hand) (*MendedDelivery, error) {
+	return ls.mended(ls.Ledger.RetryDelivery(ctx, id, by))
 }
 
 // DropDelivery is that of Mending, and wakes who sends what is behind it.
-func (r *Router) DropDelivery(ctx context.Context, id int64, by Hand) (*MendedDelivery, error) {
-	return r.mended(r.Ledger.DropDelivery(ctx, id, by))
+func (ls *Lines) DropDelivery(ctx context.Context, id int64, by Hand) (*MendedDelivery, error) {
+	return ls.mended(ls.Ledger.DropDelivery(ctx, id, by))
 }
 
-func (r *Router) mended(m *MendedDelivery, err error) (*MendedDelivery, error) {
+func (ls *Lines) mended(m *MendedDelivery, err error) (*MendedDelivery, error) {
 	if err != nil {
 		return nil, err
 	}
-	if line := r.lines[m.Channel]; line != nil {
-		line.committed(m.At)
-	} else {
-		r.tell(wakeAt(WakeDelivery, m.At))
-	}
+	ls.committed(m.At)
 	return m, nil
 }

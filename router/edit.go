@@ -11,7 +11,7 @@ import (
 
 // edit makes the entry of a message's new state. What it does is decided where the
 // message's turn is known: in the transaction that commits it.
-func (s *sorting) edit(ctx context.Context, entry sorted, line *line, person *Person) (sorted, error) {
+func (s *sorting) edit(ctx context.Context, entry sorted, line *channel, person *Person) (sorted, error) {
 	event := entry.Event
 	former, _, err := s.Ledger.Shown(ctx, event.Conversation, event.Message.ID, entry.Sender.Person)
 	if err != nil && !errors.Is(err, ErrNotFound) {

@@ -38,7 +38,7 @@ func TestChannelTakenOverUnderARunningAdapter(t *testing.T) {
 	if sent := a.await(2); len(sent) != 2 || sent[1].Text != "re: two" {
 		t.Errorf("sent %q", texts(sent))
 	}
-	if status := a.router.Statuses()[0]; !strings.Contains(status.Reason, "another engine holds") {
+	if status := a.router.Lines.Statuses()[0]; !strings.Contains(status.Reason, "another engine holds") {
 		t.Errorf("the former says %+v", status)
 	}
 	b.end()

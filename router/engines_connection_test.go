@@ -54,18 +54,18 @@ func TestHolderThatIsCutOffLetsGoOfThePlatform(t *testing.T) {
 	t.Logf("after %s", time.Since(began).Round(time.Millisecond))
 	for range 20 {
 		if a.connected() {
-			t.Fatalf("two engines have one channel's connection: %+v", a.router.Statuses()[0])
+			t.Fatalf("two engines have one channel's connection: %+v", a.router.Lines.Statuses()[0])
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if st := a.router.Statuses()[0]; st.State != channels.StateWaiting || !strings.Contains(st.Reason, "the database cannot be reached") {
+	if st := a.router.Lines.Statuses()[0]; st.State != channels.StateWaiting || !strings.Contains(st.Reason, "the database cannot be reached") {
 		t.Errorf("the former holder says %+v", st)
 	}
 	a.platform.Say("c1", "ada", "hello")
 	a.await(1)
 	proxy.Flow()
 	a.until("it learns who holds the channel", func() bool {
-		return strings.Contains(a.router.Statuses()[0].Reason, "another engine holds")
+		return strings.Contains(a.router.Lines.Statuses()[0].Reason, "another engine holds")
 	})
 }
 
@@ -93,21 +93,21 @@ func TestConnectionIsMadeAnewUnderTheSameLease(t *testing.T) {
 		r.ledger = func(l router.Ledger) router.Ledger { return sickLedger{l, &away} }
 		r.start()
 		r.until("connected", r.connected)
-		since := r.router.Statuses()[0].Since
+		since := r.router.Lines.Statuses()[0].Since
 		away.Store(true) // the looks fail, and the lease is in no doubt
 		time.Sleep(300 * time.Millisecond)
-		if st := r.router.Statuses()[0]; st.State != channels.StateConnected || !st.Since.Equal(since) {
+		if st := r.router.Lines.Statuses()[0]; st.State != channels.StateConnected || !st.Since.Equal(since) {
 			t.Fatalf("it was torn for a hiccup: %+v", st)
 		}
 		unsafe.Store(true)
 		end(tools.ErrUnsafe)
-		r.until("it lets go", func() bool { return r.router.Statuses()[0].State == channels.StateWaiting })
+		r.until("it lets go", func() bool { return r.router.Lines.Statuses()[0].State == channels.StateWaiting })
 		mu.Lock()
 		ending, end = context.WithCancelCause(t.Context())
 		mu.Unlock()
 		unsafe.Store(false)
 		time.Sleep(1500 * time.Millisecond)
-		if st := r.router.Statuses()[0]; st.State != channels.StateWaiting {
+		if st := r.router.Lines.Statuses()[0]; st.State != channels.StateWaiting {
 			t.Fatalf("it connects before the database said that the lease is there: %+v", st)
 		}
 		away.Store(false)

@@ -51,7 +51,7 @@ func startBoth(a, b *rig) {
 
 // connected says that this rig's engine holds the channel and speaks with the platform.
 func (r *rig) connected() bool {
-	return slices.ContainsFunc(r.router.Statuses(), func(s channels.Status) bool {
+	return slices.ContainsFunc(r.router.Lines.Statuses(), func(s channels.Status) bool {
 		return s.Name == r.name && s.State == channels.StateConnected
 	})
 }

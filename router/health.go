@@ -28,9 +28,9 @@ const (
 )
 
 // Statuses tells how each channel's connection is, in the order of their names.
-func (r *Router) Statuses() []channels.Status {
-	list := make([]channels.Status, 0, len(r.lines))
-	for _, l := range r.lines {
+func (ls *Lines) Statuses() []channels.Status {
+	list := make([]channels.Status, 0, len(ls.list))
+	for _, l := range ls.list {
 		list = append(list, l.health.status(l))
 	}
 	slices.SortFunc(list, func(a, b channels.Status) int { return cmp.Compare(a.Name, b.Name) })

@@ -46,19 +46,18 @@ func (w *wire) Run(ctx context.Context, sink channels.Sink) error {
 }
 
 // connected runs w's supervisor until the test ends.
-func connected(t *testing.T, w *wire) *Router {
+func connected(t *testing.T, w *wire) *Lines {
 	t.Helper()
-	r := &Router{Deps: Deps{Log: slog.New(slog.DiscardHandler)}, lines: map[string]*line{}}
-	l, err := newLine(r, Attached{Channel: w})
+	ls, err := newLines(t.Context(), lineDeps{Log: slog.New(slog.DiscardHandler)}, []Attached{{Channel: w}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.lines["wire"] = l
+	l := ls.list[w.Name()]
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); l.connect(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
-	return r
+	return ls
 }
 
 func until(ctx context.Context) error { <-ctx.Done(); return nil }

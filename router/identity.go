@@ -15,7 +15,7 @@ import (
 // was written; fresh says that the policy is open and this is their first
 // message, or the first for a day. nil is a stranger. rule says why they were let in or
 // kept out.
-func (s *sorting) whoIs(l *line, event channels.Event) (person *Person, fresh bool, rule string) {
+func (s *sorting) whoIs(l *channel, event channels.Event) (person *Person, fresh bool, rule string) {
 	if event.Sender.Bot {
 		return nil, false, ruleBot
 	}
@@ -57,14 +57,14 @@ func (s *sorting) whoIs(l *line, event channels.Event) (person *Person, fresh bo
 }
 
 // meant says whether an event is for us at all, as far as it shows by itself.
-func (l *line) meant(event channels.Event) bool {
+func (l *channel) meant(event channels.Event) bool {
 	return !event.Message.Elsewhere && (event.Kind != channels.EventMessage || l.addressed(event))
 }
 
 // addressed says whether a message is meant for us where others read along: it names
 // or answers us, or is a command. An edit of a message that was taken needs neither,
 // nor does a button.
-func (l *line) addressed(event channels.Event) bool {
+func (l *channel) addressed(event channels.Event) bool {
 	if event.Conversation.Kind == channels.Direct || !l.config.RequireMention || event.Message.Mentioned {
 		return true
 	}

@@ -56,7 +56,7 @@ func (m *moves) present(channel, id string) string {
 
 // allows says whether a place is one of allow_conversations, by the ID it has or one
 // it had.
-func (l *line) allows(moves *moves, place string) bool {
+func (l *channel) allows(moves *moves, place string) bool {
 	return slices.ContainsFunc(l.config.AllowConversations, func(id string) bool {
 		return id == place || moves.present(l.name, id) == place
 	})

@@ -85,12 +85,7 @@ func (r *Router) rest(ctx context.Context, session int64, s idleSession, now tim
 		r.idle.worked(session, s.conv, again)
 		return
 	}
-	l := r.lines[s.conv.Channel]
-	if l == nil {
-		return
-	}
-	l.limits.forget(s.conv.ID, now)
-	if l.reader != nil {
-		l.committed(s.conv)
+	if l := r.Lines.list[s.conv.Channel]; l != nil {
+		l.rest(s.conv, now)
 	}
 }

@@ -94,7 +94,7 @@ func TestWhoIs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := &line{name: "here", kind: "scripted", config: c.config}
+			l := &channel{line: &line{name: "here", kind: "scripted"}, config: c.config}
 			event := channels.Event{
 				Kind: channels.EventMessage, Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
 			}

@@ -35,8 +35,8 @@ type journal struct {
 }
 
 // journalOf begins to write a turn, and to show that it is worked on.
-func journalOf(l *line, ref TurnRef, data *TurnData) *journal {
-	return &journal{router: l.router, line: l, ref: ref, data: data, shown: showProgress(l, ref, data)}
+func (r *Router) journalOf(l *line, ref TurnRef, data *TurnData) *journal {
+	return &journal{router: r, line: l, ref: ref, data: data, shown: showProgress(l, ref, data)}
 }
 
 // Resume implements agent.Journal.

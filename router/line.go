@@ -14,16 +14,14 @@ import (
 // leaseRetry is how often a channel is asked for that another engine holds.
 const leaseRetry = time.Second
 
-// A line is one channel with what the router keeps for it: its settings, its
-// lease and its sender.
+// A line is one channel with its lease, its connection and its sender.
 type line struct {
-	router  *Router
+	router  *Lines
 	name    string
 	kind    string
 	channel channels.Channel
 	reader  channels.Reader // nil: the channel sends
-	config  ChannelConfig
-	relay   *relay // nil: nothing is relayed
+	relay   *relay          // nil: nothing is relayed
 	limits  *limits
 	health  *health
 	pace    pace    // of the platform's clock
@@ -36,14 +34,14 @@ type line struct {
 	newIDs map[channels.ConversationID]channels.Conversation
 }
 
-func newLine(r *Router, at Attached) (*line, error) {
+func newLine(ls *Lines, at Attached) (*line, error) {
 	limits, err := newLimits(at.Config.Rate)
 	if err != nil {
 		return nil, fmt.Errorf("channels.%s.rate: %w", at.Channel.Name(), err)
 	}
 	l := &line{
-		router: r, name: at.Channel.Name(), kind: at.Channel.Kind(),
-		channel: at.Channel, config: at.Config, limits: limits, health: newHealth(),
+		router: ls, name: at.Channel.Name(), kind: at.Channel.Kind(),
+		channel: at.Channel, limits: limits, health: newHealth(),
 	}
 	l.reader, _ = at.Channel.(channels.Reader)
 	l.relay = newRelay(l)
@@ -78,9 +76,7 @@ func (l *line) run(ctx context.Context) {
 		// Whoever held it before and does not know yet, learns it; and what it learned
 		// of the channel is learned from the ledger.
 		l.router.tell(Wake{Kind: WakeDelivery, Channel: l.name})
-		l.router.loadMoves(ctx)
-		l.router.loadPeople(ctx)
-		l.router.signal() // what it ran may wait as well
+		l.router.Held(ctx)
 		l.hold(ctx, hold)
 	}
 }
@@ -198,6 +194,14 @@ func (l *line) flush(ctx context.Context) {
 	l.mu.Unlock()
 	if s != nil {
 		s.flush(ctx)
+	}
+}
+
+// rest forgets what is kept of a conversation in which nothing happens.
+func (l *line) rest(conv channels.Conversation, now time.Time) {
+	l.limits.forget(conv.ID, now)
+	if l.reader != nil {
+		l.committed(conv)
 	}
 }
 

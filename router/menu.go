@@ -59,7 +59,7 @@ func (l *line) menu() []channels.CommandSet {
 
 // admins lists the admins' IDs on this channel.
 func (l *line) admins() (ids []string) {
-	for _, p := range l.router.Roster.Everybody() {
+	for _, p := range l.router.People.Everybody() {
 		if p.Role != RoleAdmin {
 			continue
 		}

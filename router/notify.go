@@ -18,12 +18,12 @@ import (
 // us. An admin's own closed chat is no news to anybody, and so no alert ever
 // concerns an alert.
 func (s *sender) tellGone(ctx context.Context, d *Delivery) {
-	r, conv := s.line.router, d.Conversation
+	ls, conv := s.line.router, d.Conversation
 	chats, own, err := s.adminChats(ctx, conv)
 	if err == nil {
 		var first bool
 		err = s.insist(ctx, "note a closed conversation", func(ctx context.Context) (err error) {
-			first, err = r.Ledger.Gone(ctx, s.hold, conv)
+			first, err = ls.Ledger.Gone(ctx, s.hold, conv)
 			return err
 		})
 		if !first || own {
@@ -31,18 +31,18 @@ func (s *sender) tellGone(ctx context.Context, d *Delivery) {
 		}
 	}
 	for _, chat := range chats {
-		to := r.lines[chat.Channel]
+		to := ls.list[chat.Channel]
 		if to == nil || err != nil {
 			continue
 		}
 		err = s.insist(ctx, "tell an admin", func(ctx context.Context) error {
-			_, err := r.Ledger.Notify(ctx, noticeKey("gone", d.ID, chat), chat, to.alert(chat, goneText(conv), "label"))
+			_, err := ls.Ledger.Notify(ctx, noticeKey("gone", d.ID, chat), chat, to.alert(chat, goneText(conv), "label"))
 			return err
 		})
 		to.committed(chat)
 	}
 	if err != nil && ctx.Err() == nil {
-		r.Log.ErrorContext(ctx, "the admins do not know of a closed conversation", "channel", conv.Channel, "conversation_id", conv.ID, "error", err)
+		ls.Log.ErrorContext(ctx, "the admins do not know of a closed conversation", "channel", conv.Channel, "conversation_id", conv.ID, "error", err)
 	}
 }
 
@@ -91,9 +91,9 @@ func deadText(d *Delivery, outcome string) string {
 // adminChats lists where the admins are told, and says whether conv is an admin's
 // own chat. It is asked before conv is known to be closed.
 func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
-	r := s.line.router
+	ls := s.line.router
 	err = s.insist(ctx, "look for the admins' chats", func(ctx context.Context) (err error) {
-		chats, err = r.Ledger.AdminChats(ctx)
+		chats, err = ls.Ledger.AdminChats(ctx)
 		return err
 	})
 	if err != nil || conv.Kind != channels.Direct {
@@ -103,14 +103,14 @@ func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (ch
 		own = own || chat.Channel == conv.Channel && chat.ID == conv.ID
 	}
 	isAdmin := func(p *Person) bool { return p != nil && p.Role == RoleAdmin }
-	if own || isAdmin(r.Roster.Identified(s.line.name+":"+string(conv.ID), s.line.kind+":"+string(conv.ID))) {
+	if own || isAdmin(ls.People.Identified(s.line.name+":"+string(conv.ID), s.line.kind+":"+string(conv.ID))) {
 		return chats, true, nil
 	}
-	turn, err := r.Ledger.Current(ctx, SessionKey(conv))
+	turn, err := ls.Ledger.Current(ctx, SessionKey(conv))
 	if errors.Is(err, ErrNotFound) {
 		return chats, false, nil
 	}
-	return chats, err == nil && isAdmin(r.Roster.Named(turn.Person)), err
+	return chats, err == nil && isAdmin(ls.People.Named(turn.Person)), err
 }
 
 // alert is a notice of ours, which names something that others called so.
@@ -122,22 +122,22 @@ func (l *line) alert(conv channels.Conversation, text string, taint tools.Taint)
 
 // TellAdmins writes to each admin's last used direct chat, at most once a day for a
 // key. It waits for the database only; what could not be written is logged.
-func (r *Router) TellAdmins(ctx context.Context, key, text string) {
+func (ls *Lines) TellAdmins(ctx context.Context, key, text string) {
 	ctx = context.WithoutCancel(ctx)
-	r.Log.WarnContext(ctx, "the admins are told", "text", text)
-	chats, err := r.Ledger.AdminChats(ctx)
+	ls.Log.WarnContext(ctx, "the admins are told", "text", text)
+	chats, err := ls.Ledger.AdminChats(ctx)
 	for _, chat := range chats {
-		to := r.lines[chat.Channel]
+		to := ls.list[chat.Channel]
 		if to == nil {
 			continue
 		}
 		today := time.Now().Unix() / int64((24 * time.Hour).Seconds())
-		_, one := r.Ledger.Notify(ctx, noticeKey(key, today, chat), chat, to.alert(chat, text, tools.Clean))
+		_, one := ls.Ledger.Notify(ctx, noticeKey(key, today, chat), chat, to.alert(chat, text, tools.Clean))
 		err = errors.Join(err, one)
 		to.committed(chat)
 	}
 	if err != nil {
-		r.Log.ErrorContext(ctx, "the admins could not be told", "error", err)
+		ls.Log.ErrorContext(ctx, "the admins could not be told", "error", err)
 	}
 }
 

@@ -283,5 +283,5 @@ func TestNothingIsBegunBesideAnOpenHead(t *testing.T) {
 
 // held says that the engine sends for the channel.
 func (r *rig) held() bool {
-	return r.router.Statuses()[0].State == channels.StateConnected
+	return r.router.Lines.Statuses()[0].State == channels.StateConnected
 }

@@ -215,7 +215,7 @@ func TestAdminsAreToldOnceOfAFullDisk(t *testing.T) {
 		files.Room = func(context.Context) error { return errors.New("the disk is nearly full") }
 		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
 			if turn.Message.Text != "hello" {
-				r.router.TellAdmins(ctx, "disk", "Please make room.")
+				r.router.Lines.TellAdmins(ctx, "disk", "Please make room.")
 			}
 			_, err := files.Publish(ctx, tools.Session{ID: turn.Session.Key}, "x", tools.Clean, strings.NewReader("x"))
 			return fmt.Sprint(err), nil
@@ -354,23 +354,23 @@ func TestDeafPlatformIsFoundOnOneSocket(t *testing.T) {
 		r.platform.Say("c1", "ada", "one")
 		r.await(1)
 		time.Sleep(10 * time.Minute)
-		if s := r.router.Statuses()[0]; s.State != channels.StateConnected || s.LastEvent.IsZero() || r.platform.MostPolls() != 1 {
+		if s := r.router.Lines.Statuses()[0]; s.State != channels.StateConnected || s.LastEvent.IsZero() || r.platform.MostPolls() != 1 {
 			t.Fatalf("%+v", s)
 		}
 		r.platform.Mute()
 		r.platform.Say("c1", "ada", "two")
 		began := time.Now()
-		for r.router.Statuses()[0].State == channels.StateConnected {
+		for r.router.Lines.Statuses()[0].State == channels.StateConnected {
 			time.Sleep(100 * time.Millisecond)
 		}
 		if d := time.Since(began); d > time.Minute {
 			t.Errorf("found after %s", d)
 		}
-		if s := r.router.Statuses()[0]; s.State != channels.StateDeaf || s.Reason == "" {
+		if s := r.router.Lines.Statuses()[0]; s.State != channels.StateDeaf || s.Reason == "" {
 			t.Errorf("%+v", s)
 		}
 		r.await(2)
-		if s := r.router.Statuses()[0]; s.State != channels.StateConnected || r.platform.MostPolls() != 1 {
+		if s := r.router.Lines.Statuses()[0]; s.State != channels.StateConnected || r.platform.MostPolls() != 1 {
 			t.Errorf("%+v, %d sockets", s, r.platform.MostPolls())
 		}
 	})
@@ -382,7 +382,7 @@ func TestChannelOfAnotherEngineWaits(t *testing.T) {
 		r.ledger = func(l router.Ledger) router.Ledger { return taken{l} }
 		r.start()
 		time.Sleep(5 * time.Second)
-		if s := r.router.Statuses()[0]; s.State != channels.StateWaiting || !strings.Contains(s.Reason, "another engine") || time.Since(s.Since) < 4*time.Second {
+		if s := r.router.Lines.Statuses()[0]; s.State != channels.StateWaiting || !strings.Contains(s.Reason, "another engine") || time.Since(s.Since) < 4*time.Second {
 			t.Errorf("%+v", s)
 		}
 	})

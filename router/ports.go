@@ -76,46 +76,50 @@ type Claimed struct {
 	stops int64
 }
 
-// Turns runs sessions.
+// Turns leases sessions, for their turns to be run.
 type Turns interface {
 	// Claim takes the leases of up to limit sessions that nobody holds and whose
 	// next turn is queued, or was left running by a dead owner; the longest
 	// waiting first, none whose next turn is for a person in except. It sets those
 	// turns running. Channels restricts it to sessions of these channels.
 	Claim(ctx context.Context, owner int64, channels []string, except []string, limit int) ([]Claimed, error)
-	// Load reads all that a turn needs. ErrFenced, ErrNotFound; ErrUnreadable: what is
-	// returned suffices to end the turn, and no more.
-	Load(ctx context.Context, ref TurnRef) (*TurnData, error)
-	// Commit writes a step; says[i] renders step.Say[i]. When step.End is set the
-	// turn ends, and either the session's next queued turn is set running under the
-	// same lease and returned, or the lease is released. ErrFenced.
-	Commit(ctx context.Context, ref TurnRef, step agent.Step, says []Reply) (next *Claimed, err error)
-	// Absorb merges the queued turns that may steer this one (same session, same
-	// person) into it, in one transaction, oldest first, and returns their messages.
-	// From is the attempt that is to heed them. With none it writes nothing. ErrFenced.
-	Absorb(ctx context.Context, ref TurnRef, from int) ([]agent.Incoming, error)
 	// GiveBack releases a session's lease; a running turn stays running, to be
 	// claimed by anybody. ErrFenced is no error here.
 	GiveBack(ctx context.Context, ref TurnRef) error
-	// Backlog lists what is to be offered anew, in place of the turn's answer: its own
-	// message first. It is empty unless the turn had waited for longer than stale as it
-	// began, with nobody at work on its session. ErrFenced.
-	Backlog(ctx context.Context, ref TurnRef, stale time.Duration) ([]Waiting, error)
-	// Offer is Commit of a step that ends the turn, into which it first merges the turns
-	// merge. ErrFenced; ErrConflict: one of them is not queued any more.
-	Offer(ctx context.Context, ref TurnRef, merge []int64, step agent.Step, say Reply) (next *Claimed, err error)
-	// Resume notes that a turn is worked on again, and returns for how long in all nobody
-	// did, in pauses longer than stale. ErrFenced.
-	Resume(ctx context.Context, ref TurnRef, stale time.Duration) (away time.Duration, err error)
+	// Held lists the sessions that owner has the lease of and that have open turns.
+	Held(ctx context.Context, owner int64) ([]Held, error)
 	// Idle notes, by an event of kind session, that nothing happened in the session for
 	// so long and that it has no open turn. It is noted once, by whichever engine asks
 	// first. Again says when to ask anew, where something happened since; zero: not at all.
 	Idle(ctx context.Context, session int64, after time.Duration) (again time.Time, err error)
-	// Held lists the sessions that owner has the lease of and that have open turns.
-	Held(ctx context.Context, owner int64) ([]Held, error)
 	// Cancel asks an open turn to stop, and ends one that has not begun at once. It
 	// returns Channel and ID of the conversation. ErrNotFound; *StateError: it has ended.
 	Cancel(ctx context.Context, turnID int64) (channels.Conversation, error)
+}
+
+// Steps reads and writes one turn under its session's lease. All return ErrFenced.
+type Steps interface {
+	// Load reads all that a turn needs. ErrNotFound; ErrUnreadable: what is
+	// returned suffices to end the turn, and no more.
+	Load(ctx context.Context, ref TurnRef) (*TurnData, error)
+	// Commit writes a step; says[i] renders step.Say[i]. When step.End is set the
+	// turn ends, and either the session's next queued turn is set running under the
+	// same lease and returned, or the lease is released.
+	Commit(ctx context.Context, ref TurnRef, step agent.Step, says []Reply) (next *Claimed, err error)
+	// Absorb merges the queued turns that may steer this one (same session, same
+	// person) into it, in one transaction, oldest first, and returns their messages.
+	// From is the attempt that is to heed them. With none it writes nothing.
+	Absorb(ctx context.Context, ref TurnRef, from int) ([]agent.Incoming, error)
+	// Backlog lists what is to be offered anew, in place of the turn's answer: its own
+	// message first. It is empty unless the turn had waited for longer than stale as it
+	// began, with nobody at work on its session.
+	Backlog(ctx context.Context, ref TurnRef, stale time.Duration) ([]Waiting, error)
+	// Offer is Commit of a step that ends the turn, into which it first merges the turns
+	// merge. ErrConflict: one of them is not queued any more.
+	Offer(ctx context.Context, ref TurnRef, merge []int64, step agent.Step, say Reply) (next *Claimed, err error)
+	// Resume notes that a turn is worked on again, and returns for how long in all nobody
+	// did, in pauses longer than stale.
+	Resume(ctx context.Context, ref TurnRef, stale time.Duration) (away time.Duration, err error)
 }
 
 // Held is a session under a lease, with its next turn.
@@ -192,11 +196,17 @@ type Outbox interface {
 	// Gone notes that conv is closed to us; first says that this was not known. It is
 	// forgotten when something comes from there again.
 	Gone(ctx context.Context, hold Hold, conv channels.Conversation) (first bool, err error)
+}
+
+// Notices says something outside any turn.
+type Notices interface {
 	// AdminChats lists each admin's last used direct conversation, on any channel.
 	AdminChats(ctx context.Context) ([]channels.Conversation, error)
-	// Notify commits a message of ours to a conversation outside any turn. A key that
-	// is known already makes it nothing: told is false.
+	// Notify commits a message of ours to a conversation. A key that is known already
+	// makes it nothing: told is false.
 	Notify(ctx context.Context, key []byte, conv channels.Conversation, reply Reply) (told bool, err error)
+	// Current is that of Views.
+	Current(ctx context.Context, session string) (*TurnView, error)
 }
 
 // Hold is a channel's lease.

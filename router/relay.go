@@ -30,7 +30,7 @@ func (r *relay) heed(list []Draft) {
 	open := map[int64]bool{}
 	for i := range list {
 		d := &list[i]
-		if d.Body.Text == "" || r.line.router.running.has(d.Turn) {
+		if d.Body.Text == "" || r.line.router.Runs(d.Turn) {
 			continue // the turn itself shows it, or nothing
 		}
 		open[d.Turn] = true
@@ -42,28 +42,23 @@ func (r *relay) heed(list []Draft) {
 			continue
 		}
 		delete(r.shown, turn)
-		if !r.line.router.running.has(turn) {
+		if !r.line.router.Runs(turn) {
 			r.streamer.Stream(conv, turn, "")
 		}
 	}
 }
 
-// hearShown heeds a wake about what is shown beside messages: WakeDraft, WakeTyping,
+// hearShown follows a wake about what is shown beside messages: WakeDraft, WakeTyping,
 // WakeAll. It does not block.
-func (r *Router) hearShown(w Wake) {
-	for _, l := range r.lines {
-		if w.Kind != WakeAll && w.Channel != l.name {
-			continue
-		}
-		s := l.holding()
-		switch {
-		case l.relay != nil && w.Kind != WakeTyping:
-			poke(l.relay.again)
-		case s != nil && w.Kind == WakeTyping:
-			s.shows.typing(w.at())
-		case s != nil:
-			s.shows.lookAgain()
-		}
+func (l *line) hearShown(w Wake) {
+	s := l.holding()
+	switch {
+	case l.relay != nil && w.Kind != WakeTyping:
+		poke(l.relay.again)
+	case s != nil && w.Kind == WakeTyping:
+		s.shows.typing(w.at())
+	case s != nil:
+		s.shows.lookAgain()
 	}
 }
 

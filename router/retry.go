@@ -31,7 +31,7 @@ func (r *Router) situationText(s Situation) string {
 const retryTakes = "/retry takes nothing behind it, so I did nothing: alone it tries your latest message again, as a reply to a message that one. What you want otherwise, just write to me."
 
 // retry makes the entry of /retry: a turn that takes its place in the queue.
-func (s *sorting) retry(entry sorted, line *line, person *Person, args string) sorted {
+func (s *sorting) retry(entry sorted, line *channel, person *Person, args string) sorted {
 	if reason, refused := s.hurried(&entry, person, 1); refused {
 		return line.noticed(entry, reason)
 	}

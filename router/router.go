@@ -38,12 +38,19 @@ type Engine interface {
 type Ledger interface {
 	Intake
 	Turns
+	Steps
 	Outbox
 	Drafts
-	Files
+	Notices
+	Mending
 	Views
 	Reasons
-	Mending
+}
+
+// A channel is a line with the settings that say who may speak there.
+type channel struct {
+	*line
+	config ChannelConfig
 }
 
 // An Attached is a channel with the router's part of its settings.
@@ -78,7 +85,8 @@ type Deps struct {
 // A Router brings messages from channels to the agent and answers back.
 type Router struct {
 	Deps
-	lines     map[string]*line // by channel name
+	Lines     *Lines              // what is sent, and over which connections
+	channels  map[string]*channel // by name
 	workers   *workers
 	rates     *personRates
 	running   *runningTurns
@@ -97,8 +105,6 @@ type Router struct {
 	accepts   sync.WaitGroup // Accepts on their way
 	stopped   chan struct{}  // closed when intake is over for good
 	turns     sync.WaitGroup
-	asides    sync.WaitGroup // what is shown beside turns and deliveries, best effort
-	began     time.Time      // when New was called
 	// work is the context of turns and sends; it outlives Run's by the grace.
 	work     context.Context
 	handBack context.CancelCauseFunc
@@ -114,25 +120,28 @@ func New(deps Deps) (*Router, error) {
 		return nil, err
 	}
 	r := &Router{
-		Deps:    deps,
-		lines:   map[string]*line{},
-		workers: newWorkers(deps.Config.Workers),
-		rates:   rates,
-		running: &runningTurns{turns: map[int64]*runningTurn{}},
-		leased:  newLeased(),
-		wake:    make(chan struct{}, 1),
-		stopped: make(chan struct{}),
-		began:   time.Now(),
-	}
-	for _, at := range deps.Channels {
-		l, err := newLine(r, at)
-		if err != nil {
-			return nil, err
-		}
-		r.lines[at.Channel.Name()] = l
+		Deps:     deps,
+		channels: map[string]*channel{},
+		workers:  newWorkers(deps.Config.Workers),
+		rates:    rates,
+		running:  &runningTurns{turns: map[int64]*runningTurn{}},
+		leased:   newLeased(),
+		wake:     make(chan struct{}, 1),
+		stopped:  make(chan struct{}),
 	}
 	r.due = newDueTimers(r.somebodyWaits)
 	r.work, r.handBack = context.WithCancelCause(context.Background())
+	r.Lines, err = newLines(r.work, lineDeps{
+		Config: r.Config, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Log: r.Log,
+		Accept: r.Accept, Held: r.look, Runs: r.running.has,
+	}, r.Channels)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range r.Channels {
+		name := at.Channel.Name()
+		r.channels[name] = &channel{line: r.Lines.list[name], config: at.Config}
+	}
 	return r, nil
 }
 
@@ -143,9 +152,7 @@ func (r *Router) Run(ctx context.Context) {
 	r.loadMoves(ctx)
 	listening, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	var lines, finder, watchers sync.WaitGroup
-	for _, l := range r.lines {
-		lines.Go(func() { l.run(listening) })
-	}
+	lines.Go(func() { r.Lines.run(listening) })
 	finder.Go(func() { r.findWork(ctx) })
 	watchers.Go(func() { r.watchLeases(listening) })
 	watchers.Go(func() { r.keepIdle(ctx) })
@@ -168,16 +175,14 @@ func (r *Router) Run(ctx context.Context) {
 		ended()
 	}
 	flushing, flushed := context.WithDeadline(context.WithoutCancel(ctx), deadline)
-	for _, l := range r.lines {
-		l.flush(flushing)
-	}
+	r.Lines.flush(flushing)
 	flushed()
 	r.handBack(agent.ErrHandBack)
 	close(r.stopped)
 	hangUp()
 	lines.Wait()
 	watchers.Wait()
-	r.asides.Wait()
+	r.Lines.asides.Wait()
 }
 
 // Cancel asks an open turn to stop. ErrNotFound: there is no turn of that id;
@@ -188,18 +193,23 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) error {
 		return err
 	}
 	r.stop(turnID, agent.ErrCancelled)
-	if line := r.lines[c.Channel]; line != nil {
-		line.committed(c)
-	}
+	r.Lines.committed(c)
 	return nil
 }
 
 // stop breaks an open turn off, wherever it runs.
 func (r *Router) stop(turnID int64, cause error) {
 	if !r.running.stop(turnID, cause) {
-		r.tell(Wake{Kind: WakeStop, Turn: turnID})
+		r.Lines.tell(Wake{Kind: WakeStop, Turn: turnID})
 	}
 	r.signal() // one that nobody runs now still has to be ended, or run
+}
+
+// look reads anew what other engines may have changed, and looks for what they ran.
+func (r *Router) look(ctx context.Context) {
+	r.loadMoves(ctx)
+	r.loadPeople(ctx)
+	r.signal()
 }
 
 // somebodyWaits makes findWork look for a turn that is in the ledger and that nobody

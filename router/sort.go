@@ -86,7 +86,7 @@ func (s *sorting) sortAlone(ctx context.Context, event channels.Event) (entry so
 // unsorted makes the entry of an event for which something could not be read. Who waits
 // for an answer is told.
 func (s *sorting) unsorted(entry sorted) sorted {
-	line := s.lines[entry.Event.Conversation.Channel]
+	line := s.channels[entry.Event.Conversation.Channel]
 	switch event := &entry.Event; {
 	case entry.Sender.Person == "": // it is not known whether anybody may be answered
 	case event.Kind == channels.EventMessage:
@@ -102,7 +102,7 @@ func (s *sorting) unsorted(entry sorted) sorted {
 // that settles what it is wins.
 func (s *sorting) sort(ctx context.Context, event channels.Event) (sorted, error) {
 	entry := unsortedYet(event)
-	line := s.lines[event.Conversation.Channel]
+	line := s.channels[event.Conversation.Channel]
 	if line == nil {
 		return rejected(entry, "its channel is not attached"), nil
 	}
@@ -142,7 +142,7 @@ func (s *sorting) sort(ctx context.Context, event channels.Event) (sorted, error
 }
 
 // message makes the entry of what a known person wrote.
-func (s *sorting) message(ctx context.Context, entry sorted, line *line, person *Person) (sorted, error) {
+func (s *sorting) message(ctx context.Context, entry sorted, line *channel, person *Person) (sorted, error) {
 	if name, args, ok := command(entry.Event.Message); ok {
 		if name == "retry" {
 			return s.retry(entry, line, person, args), nil
@@ -165,7 +165,7 @@ func (s *sorting) message(ctx context.Context, entry sorted, line *line, person 
 }
 
 // turn is how an event is queued that becomes a turn, or may become one.
-func (s *sorting) turn(event channels.Event, line *line) AsTurn {
+func (s *sorting) turn(event channels.Event, line *channel) AsTurn {
 	turn := AsTurn{Mode: s.Config.Busy, QueueLimit: s.Config.QueuePerSession, Asked: line.asked(event.At)}
 	if turn.Mode == modeCollect {
 		turn.CollectWindow = s.Config.CollectWindow
@@ -234,7 +234,7 @@ func happened(at time.Time) time.Time {
 
 // noticed makes an entry one that is kept and answered by text alone; with no text
 // it is only kept.
-func (l *line) noticed(entry sorted, text string) sorted {
+func (l *channel) noticed(entry sorted, text string) sorted {
 	refused := &AsControl{Refused: true}
 	if text != "" {
 		refused.Reply = l.notice(entry.Event, text)

@@ -42,7 +42,7 @@ func (r *Router) logStranger(ctx context.Context, event *channels.Event, identit
 	if !r.strangers.first(conv.Channel + "\x00" + identity + "\x00" + conv.Place) {
 		return
 	}
-	l := r.lines[conv.Channel]
+	l := r.channels[conv.Channel]
 	person := r.Roster.Identified(l.name+":"+event.Sender.ID, identity)
 	log := r.Log.With("channel", conv.Channel, "identity", identity, "conversation", conv.Place, "kind", string(conv.Kind))
 	if conv.Kind != channels.Direct && l.config.Groups == "allowlist" && !l.allows(&r.moves, conv.Place) {
@@ -59,7 +59,7 @@ func (r *Router) logStranger(ctx context.Context, event *channels.Event, identit
 }
 
 // missing says which settings keep somebody out of a conversation.
-func (r *Router) missing(l *line, conv channels.Conversation, known bool) string {
+func (r *Router) missing(l *channel, conv channels.Conversation, known bool) string {
 	table := "[channels." + l.name + "]"
 	var place string // what keeps everybody out
 	switch {

@@ -46,7 +46,7 @@ var errBroken = errors.New("broken")
 // findWork claims sessions whose turns nobody runs (queued while all workers were
 // busy, or left by a dead engine), until ctx ends.
 func (r *Router) findWork(ctx context.Context) {
-	names := slices.Collect(maps.Keys(r.lines))
+	names := slices.Collect(maps.Keys(r.channels))
 	defer r.due.stop()
 	r.due.in(0, r.Config.CollectWindow) // for what an engine before this one collected
 	for {
@@ -119,7 +119,7 @@ func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, er
 // passOn tells the other engines, once, of turns that wait and have no worker here.
 func (r *Router) passOn() {
 	if r.untold.Swap(false) {
-		r.tell(Wake{Kind: WakeTurn})
+		r.Lines.tell(Wake{Kind: WakeTurn})
 	}
 }
 
@@ -173,7 +173,7 @@ func (r *Router) goesOn(worker string, next *Claimed) bool {
 func (r *Router) putBack(ref TurnRef) {
 	r.giveBack(ref)
 	if r.stopping.Load() {
-		r.tell(Wake{Kind: WakeTurn})
+		r.Lines.tell(Wake{Kind: WakeTurn})
 		return
 	}
 	r.somebodyWaits()
@@ -230,7 +230,7 @@ func (r *Router) runToEnd(c Claimed) (next *Claimed, ended bool) {
 func (r *Router) handOver(ref TurnRef) {
 	r.giveBack(ref)
 	r.leased.leave(ref)
-	r.tell(Wake{Kind: WakeTurn})
+	r.Lines.tell(Wake{Kind: WakeTurn})
 	r.signal()
 }
 
@@ -259,7 +259,7 @@ func (r *Router) tryTurn(run *runningTurn, c *Claimed, giveUp bool) (next *Claim
 	case err != nil:
 		return nil, fmt.Errorf("load turn %d: %w", ref.TurnID, err)
 	}
-	line := r.lines[data.Conversation.Channel]
+	line := r.channels[data.Conversation.Channel]
 	if line == nil {
 		return nil, fmt.Errorf("turn %d belongs to channel %q, which is not attached: %w", ref.TurnID, data.Conversation.Channel, agent.ErrHandBack)
 	}
@@ -283,7 +283,7 @@ func (r *Router) tryTurn(run *runningTurn, c *Claimed, giveUp bool) (next *Claim
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
 	}
-	j := journalOf(line, ref, data)
+	j := r.journalOf(line.line, ref, data)
 	defer j.shown.stop()
 	if data.Resumed > maxResumes {
 		r.Log.ErrorContext(ctx, "a turn is given up: engine after engine died with it", "turn_id", ref.TurnID, "times", data.Resumed)

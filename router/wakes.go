@@ -55,40 +55,20 @@ func (w Wake) at() channels.Conversation {
 	}
 }
 
-// tell wakes the other engines, if there are any.
-func (r *Router) tell(w Wake) {
-	if r.Wakes != nil {
-		r.Wakes.Wake(w)
-	}
-}
-
 // hear does what another engine's commit made possible here. It never blocks.
 func (r *Router) hear(w Wake) {
-	if w.Kind == WakeStop {
-		r.leased.ask(w.Turn)
-		return
-	}
-	if w.Kind == WakeDraft || w.Kind == WakeTyping {
-		r.hearShown(w)
-		return
-	}
-	if w.Kind == WakeAll {
-		r.hearShown(w)
+	switch w.Kind {
+	case WakeAll:
 		r.turnWaits()
 		r.leased.ask(0)
-		for _, l := range r.lines {
-			l.heard(channels.Conversation{})
+	case WakeStop:
+		r.leased.ask(w.Turn)
+	case WakeTurn:
+		if r.channels[w.Channel] != nil || w.Channel == "" {
+			r.turnWaits()
 		}
-		return
 	}
-	l := r.lines[w.Channel]
-	switch {
-	case w.Kind == WakeTurn && (l != nil || w.Channel == ""):
-		r.turnWaits()
-	case w.Kind == WakeTurn || l == nil: // of a channel that runs elsewhere
-	default:
-		l.heard(w.at())
-	}
+	r.Lines.hear(w)
 }
 
 // turnWaits looks for a turn that another engine cannot run, now or with the next

@@ -14,7 +14,7 @@ import (
 
 // why answers /why: about the newest turn of the conversation, the one whose message is
 // replied to, or the one of that number, in short.
-func (r *Router) why(ctx context.Context, entry sorted, control *AsControl, l *line, person *Person, args string) (sorted, error) {
+func (r *Router) why(ctx context.Context, entry sorted, control *AsControl, l *channel, person *Person, args string) (sorted, error) {
 	conv := entry.Event.Conversation
 	var id int64
 	var err error

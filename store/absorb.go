@@ -26,7 +26,7 @@ const (
 	absorbMessages = `UPDATE messages SET turn_id = ? WHERE turn_id = ? AND direction = 'in'`
 )
 
-// Absorb implements router.Turns.
+// Absorb implements router.Steps.
 func (r *Router) Absorb(ctx context.Context, ref router.TurnRef, from int) (list []agent.Incoming, err error) {
 	var held, some bool
 	err = r.db.read(ctx, "look for messages to absorb", func(t *tx) error {

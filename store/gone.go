@@ -50,7 +50,7 @@ func (r *Router) Gone(ctx context.Context, hold router.Hold, conv channels.Conve
 	return first && err == nil, err
 }
 
-// AdminChats implements router.Outbox.
+// AdminChats implements router.Notices.
 func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, err error) {
 	err = r.db.read(ctx, "list admins' chats", func(t *tx) error {
 		var rows []struct {
@@ -73,7 +73,7 @@ func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, 
 	return list, err
 }
 
-// Notify implements router.Outbox.
+// Notify implements router.Notices.
 func (r *Router) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply router.Reply) (told bool, err error) {
 	err = r.db.write(ctx, full, "notify", func(t *tx) error {
 		told, err = t.notify(key, conv, &reply)

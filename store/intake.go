@@ -18,12 +18,9 @@ type Router struct{ db *DB }
 func (db *DB) Router() *Router { return &Router{db} }
 
 var (
-	_ router.Intake    = (*Router)(nil)
-	_ router.Turns     = (*Router)(nil)
-	_ router.Outbox    = (*Router)(nil)
+	_ router.Ledger    = (*Router)(nil)
 	_ router.Directory = (*Router)(nil)
 	_ router.Files     = (*Router)(nil)
-	_ router.Views     = (*Router)(nil)
 )
 
 const (

@@ -61,7 +61,7 @@ const (
 		WHERE turn_id = ? AND class = 'say' ORDER BY id`
 )
 
-// Load implements router.Turns.
+// Load implements router.Steps.
 func (r *Router) Load(ctx context.Context, ref router.TurnRef) (d *router.TurnData, err error) {
 	err = r.db.look(ctx, "load turn", func(t *tx) error {
 		d, err = t.load(ref)

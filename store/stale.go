@@ -58,7 +58,7 @@ func (t *tx) begun(ref router.TurnRef) (b begun, err error) {
 	return b, err
 }
 
-// Backlog implements router.Turns.
+// Backlog implements router.Steps.
 func (r *Router) Backlog(ctx context.Context, ref router.TurnRef, stale time.Duration) (list []router.Waiting, err error) {
 	err = r.db.look(ctx, "read backlog", func(t *tx) error {
 		list, err = t.backlog(ref, stale.Microseconds())
@@ -120,7 +120,7 @@ func (t *tx) leftAlone(session int64, b begun, stale int64) (before int64, err e
 	return 0, nil
 }
 
-// Offer implements router.Turns.
+// Offer implements router.Steps.
 func (r *Router) Offer(ctx context.Context, ref router.TurnRef, merge []int64, step agent.Step, say router.Reply) (next *router.Claimed, err error) {
 	says := []router.Reply{say}
 	if len(step.Say) != 1 || step.End == nil {
@@ -162,7 +162,7 @@ func (t *tx) mergeStale(ref router.TurnRef, turn int64) error {
 	return err
 }
 
-// Resume implements router.Turns.
+// Resume implements router.Steps.
 func (r *Router) Resume(ctx context.Context, ref router.TurnRef, stale time.Duration) (away time.Duration, err error) {
 	err = r.db.write(ctx, rides, "resume turn", func(t *tx) error {
 		if _, err := t.holding(ref); err != nil {

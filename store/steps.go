@@ -72,7 +72,7 @@ const (
 		WHERE turn_id = ? AND state IN ('pending', 'running')`
 )
 
-// Commit implements router.Turns.
+// Commit implements router.Steps.
 func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (next *router.Claimed, err error) {
 	if len(says) != len(step.Say) {
 		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))

@@ -130,7 +130,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	if err != nil {
 		return usageError{err}
 	}
-	space.DiskLow = func(ctx context.Context, text string) { e.router.TellAdmins(ctx, "disk", text) }
+	space.DiskLow = func(ctx context.Context, text string) { e.router.Lines.TellAdmins(ctx, "disk", text) }
 	return nil
 }
 

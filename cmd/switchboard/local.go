@@ -72,11 +72,11 @@ func (s *localServer) routes() http.Handler {
 		reply(w, struct{}{}, s.engine.router.Cancel(r.Context(), id(r)))
 	})
 	mux.HandleFunc("POST /deliveries/{id}/retry", func(w http.ResponseWriter, r *http.Request) {
-		d, err := s.engine.router.RetryDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
+		d, err := s.engine.router.Lines.RetryDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
 		reply(w, d, err)
 	})
 	mux.HandleFunc("POST /deliveries/{id}/drop", func(w http.ResponseWriter, r *http.Request) {
-		d, err := s.engine.router.DropDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
+		d, err := s.engine.router.Lines.DropDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
 		reply(w, d, err)
 	})
 	mux.HandleFunc("GET /channels", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.engine.statuses(), nil) })

@@ -88,7 +88,7 @@ func (e *engine) tellTrouble(ctx context.Context, notes chan<- string) {
 	defer cancel()
 	told := map[string]bool{consoleName: true}
 	for pause(ctx) == nil {
-		for _, s := range e.router.Statuses() {
+		for _, s := range e.router.Lines.Statuses() {
 			trouble := s.State == channels.StateError || s.State == channels.StateDeaf || s.State == channels.StateWaiting && s.Reason != ""
 			if !trouble || told[s.Name] {
 				continue
@@ -104,7 +104,7 @@ func (e *engine) tellTrouble(ctx context.Context, notes chan<- string) {
 
 // platforms are the names of the engine's channels besides the console.
 func (e *engine) platforms() (names []string) {
-	for _, s := range e.router.Statuses() {
+	for _, s := range e.router.Lines.Statuses() {
 		if s.Name != consoleName {
 			names = append(names, s.Name)
 		}

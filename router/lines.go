@@ -1,0 +1,111 @@
+package router
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"switchboard/channels"
+)
+
+// lineDeps are what lines are made of.
+type lineDeps struct {
+	Config Config // StaleAfter and MaxParts
+	People interface {
+		Named(name string) *Person
+		Identified(identities ...string) *Person
+		Everybody() []*Person
+	}
+	Engine Engine
+	Ledger interface {
+		Outbox
+		Drafts
+		Notices
+		Mending
+	}
+	Wakes Wakes       // nil: no other engine shares the database
+	Files Attachments // nil: nothing is sent along
+	Log   *slog.Logger
+	// Accept takes in what a channel tells.
+	Accept func(context.Context, []channels.Event) ([]channels.Receipt, error)
+	// Held looks, once a channel's lease was taken, at what other engines did.
+	Held func(context.Context)
+	// Runs says whether a turn runs on this engine.
+	Runs func(turn int64) bool
+}
+
+// Lines are the channels of an engine: their connections, and all that is sent there.
+type Lines struct {
+	lineDeps
+	list   map[string]*line // by channel name
+	asides sync.WaitGroup   // what is shown beside turns and deliveries, best effort
+	began  time.Time        // when newLines was called
+	work   context.Context  // of sends
+}
+
+// newLines returns lines whose sends end with work; I/O starts in run.
+func newLines(work context.Context, deps lineDeps, attached []Attached) (*Lines, error) {
+	ls := &Lines{lineDeps: deps, list: map[string]*line{}, began: time.Now(), work: work}
+	for _, at := range attached {
+		l, err := newLine(ls, at)
+		if err != nil {
+			return nil, err
+		}
+		ls.list[l.name] = l
+	}
+	return ls, nil
+}
+
+// run serves every channel until ctx ends.
+func (ls *Lines) run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, l := range ls.list {
+		running.Go(func() { l.run(ctx) })
+	}
+	running.Wait()
+}
+
+// flush waits until what is due was sent, until ctx ends at most.
+func (ls *Lines) flush(ctx context.Context) {
+	for _, l := range ls.list {
+		l.flush(ctx)
+	}
+}
+
+// committed tells whoever brings messages to conv that there is something new.
+func (ls *Lines) committed(conv channels.Conversation) {
+	if l := ls.list[conv.Channel]; l != nil {
+		l.committed(conv)
+	} else {
+		ls.tell(wakeAt(WakeDelivery, conv))
+	}
+}
+
+// hear does what another engine's commit made possible in channels. It never blocks.
+func (ls *Lines) hear(w Wake) {
+	for _, l := range ls.list {
+		if w.Kind == WakeAll || w.Channel == l.name {
+			l.hear(w)
+		}
+	}
+}
+
+func (l *line) hear(w Wake) {
+	switch w.Kind {
+	case WakeAll:
+		l.heard(channels.Conversation{})
+		l.hearShown(w)
+	case WakeDelivery, WakeEvents:
+		l.heard(w.at())
+	case WakeDraft, WakeTyping:
+		l.hearShown(w)
+	}
+}
+
+// tell wakes the other engines, if there are any.
+func (ls *Lines) tell(w Wake) {
+	if ls.Wakes != nil {
+		ls.Wakes.Wake(w)
+	}
+}
