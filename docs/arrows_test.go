@@ -84,9 +84,10 @@ var arrows = []struct {
 	{"agent/memory", []string{"agent/llm", "agent/tools"}},
 	{"agent", []string{"agent/"}},
 	{"router", []string{"channels", "channels/render", "agent", "agent/"}},
-	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router"}},
+	{"store/blobs", []string{"router"}},
+	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router", "store/blobs"}},
 	{"configs", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "store"}},
-	{"cmd/", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "store", "configs"}},
+	{"cmd/", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "store", "store/", "configs"}},
 	{"docs/promises", nil},
 	{"docs/", []string{"docs/promises"}},
 }

@@ -17,13 +17,13 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
-	"switchboard/store"
+	"switchboard/store/blobs"
 )
 
 // filed gives the rig's router a file service over the real database and disk.
 func (r *rig) filed() *router.FileService {
 	return router.NewFileService(router.FileDeps{
-		Ledger: r.db.Router(), Blobs: store.NewBlobs(r.t.TempDir()), MaxSize: 1 << 20, Log: slog.New(slog.DiscardHandler),
+		Ledger: r.db.Router(), Blobs: blobs.New(r.t.TempDir()), MaxSize: 1 << 20, Log: slog.New(slog.DiscardHandler),
 		Channels: []router.Attached{{Channel: channelstest.Scripted("play", r.platform, r.script), Config: r.channel}},
 	})
 }

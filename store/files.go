@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchboard/router"
+	"switchboard/store/blobs"
 )
 
 const (
@@ -128,7 +129,7 @@ func (r *Router) Referred(ctx context.Context, blob string) (used bool, err erro
 
 func (t *tx) referred(blob string) (bool, error) {
 	var one int
-	if !isBlob(blob) {
+	if !blobs.Valid(blob) {
 		return false, nil
 	}
 	if used, err := t.row(blobUsed, []any{blob}, &one); err != nil || used {

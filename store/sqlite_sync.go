@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"switchboard/store/blobs"
 )
 
 // A syncer brings the write-ahead log to the disk. The writer's connection commits
@@ -24,7 +26,7 @@ func (s *syncer) sync() error {
 			return err
 		}
 		// The log may be new: its name has to be on the disk as well.
-		if err := syncFolder(filepath.Dir(s.path)); err != nil {
+		if err := blobs.SyncFolder(filepath.Dir(s.path)); err != nil {
 			return errors.Join(err, f.Close())
 		}
 		s.f = f

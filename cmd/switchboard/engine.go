@@ -21,6 +21,7 @@ import (
 	"switchboard/configs"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/blobs"
 )
 
 const (
@@ -115,7 +116,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	space := newSpace(s)
 	e.files = router.NewFileService(router.FileDeps{
 		Room:   func(ctx context.Context) error { return space.CheckDisk(ctx, s.DataDir) },
-		Ledger: ledger, Blobs: store.NewBlobs(filepath.Join(s.DataDir, "attachments")), Channels: attached,
+		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: attached,
 		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
 	})
 	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.files, space, e.owner, e.log)

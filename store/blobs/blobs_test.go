@@ -1,4 +1,4 @@
-package store_test
+package blobs_test
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"switchboard/router"
-	"switchboard/store"
+	"switchboard/store/blobs"
 )
 
 func filling(s string) func(io.Writer) error {
@@ -49,7 +49,7 @@ func left(t *testing.T, dir string) (list []string) {
 func TestBlobsAreKeptOnceByContent(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "attachments")
-	b := store.NewBlobs(dir)
+	b := blobs.New(dir)
 	const want = "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9" // SHA-256 of "hello world"
 	var wg sync.WaitGroup
 	for range 8 {
@@ -96,7 +96,7 @@ func TestBlobsAreKeptOnceByContent(t *testing.T) {
 func TestBlobsLeaveNothingOfWhatFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	b := store.NewBlobs(dir)
+	b := blobs.New(dir)
 	broken := errors.New("connection reset")
 	for name, c := range map[string]struct {
 		fill func(io.Writer) error
@@ -119,7 +119,7 @@ func TestBlobsLeaveNothingOfWhatFails(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := store.NewBlobs(filepath.Join(file, "x")).Put(t.Context(), 0, filling("x")); err == nil || !strings.Contains(err.Error(), "folder of attachments") {
+	if _, _, err := blobs.New(filepath.Join(file, "x")).Put(t.Context(), 0, filling("x")); err == nil || !strings.Contains(err.Error(), "folder of attachments") {
 		t.Errorf("a folder that cannot be: %v", err)
 	}
 }
@@ -131,7 +131,7 @@ func TestBlobsTakeNoOtherNames(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b := store.NewBlobs(filepath.Join(dir, "attachments"))
+	b := blobs.New(filepath.Join(dir, "attachments"))
 	for _, name := range []string{"", "a", "../secret", strings.Repeat("../", 21) + "x", strings.Repeat("A", 64), strings.Repeat("a", 63) + "/", strings.Repeat("a", 64)} {
 		if _, err := b.Open(name); !errors.Is(err, router.ErrNotFound) {
 			t.Errorf("open %q: %v", name, err)
@@ -151,7 +151,7 @@ func TestBlobsTakeNoOtherNames(t *testing.T) {
 func TestBlobsListsWhatWasUsedBefore(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "attachments")
-	b := store.NewBlobs(dir)
+	b := blobs.New(dir)
 	if list, err := b.List(time.Now()); err != nil || len(list) != 0 {
 		t.Errorf("no folder yet: %v, %v", list, err)
 	}

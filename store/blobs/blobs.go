@@ -1,4 +1,6 @@
-package store
+// Package blobs keeps the bytes of attachments as files in a folder, each under the hash of
+// its content. What they are and who refers to them stands in the database.
+package blobs
 
 import (
 	"context"
@@ -18,20 +20,20 @@ import (
 	"switchboard/router"
 )
 
-// Blobs holds the bytes of attachments as files, each under the SHA-256 of its
+// Dir holds the bytes of attachments as files, each under the SHA-256 of its
 // content. Its methods may be called from several goroutines, and several programs
 // may use one folder, at once.
-type Blobs struct {
+type Dir struct {
 	dir string
 	now func() time.Time
 	mu  sync.Mutex // held while a name is given to bytes or taken from them
 }
 
-var _ router.Blobs = (*Blobs)(nil)
+var _ router.Blobs = (*Dir)(nil)
 
-// NewBlobs keeps the bytes in dir, which is made when first needed, for its owner's
+// New keeps the bytes in dir, which is made when first needed, for its owner's
 // eyes alone.
-func NewBlobs(dir string) *Blobs { return &Blobs{dir: dir, now: time.Now} }
+func New(dir string) *Dir { return &Dir{dir: dir, now: time.Now} }
 
 const (
 	// partial opens the names of files that are not whole.
@@ -41,7 +43,7 @@ const (
 )
 
 // Put implements router.Blobs. On any error nothing is left behind.
-func (b *Blobs) Put(_ context.Context, limit int64, fill func(w io.Writer) error) (blob string, size int64, err error) {
+func (b *Dir) Put(_ context.Context, limit int64, fill func(w io.Writer) error) (blob string, size int64, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return "", 0, fmt.Errorf("folder of attachments: %w", err)
 	}
@@ -74,7 +76,7 @@ func (b *Blobs) Put(_ context.Context, limit int64, fill func(w io.Writer) error
 
 // name gives a whole file its place. The same bytes, where they are already, are
 // replaced, so that they count as used now.
-func (b *Blobs) name(file, blob string) error {
+func (b *Dir) name(file, blob string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	folder := filepath.Join(b.dir, blob[:2])
@@ -84,11 +86,11 @@ func (b *Blobs) name(file, blob string) error {
 	if err := os.Rename(file, filepath.Join(folder, blob)); err != nil {
 		return err
 	}
-	return errors.Join(syncFolder(folder), syncFolder(b.dir))
+	return errors.Join(SyncFolder(folder), SyncFolder(b.dir))
 }
 
-// syncFolder makes new names in a folder durable.
-func syncFolder(dir string) error {
+// SyncFolder makes new names in a folder durable.
+func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -97,7 +99,7 @@ func syncFolder(dir string) error {
 }
 
 // Open implements router.Blobs. What is open stays readable when it is removed.
-func (b *Blobs) Open(blob string) (io.ReadSeekCloser, error) {
+func (b *Dir) Open(blob string) (io.ReadSeekCloser, error) {
 	path := b.Path(blob)
 	if path == "" {
 		return nil, fmt.Errorf("attachment's bytes: %w", router.ErrNotFound)
@@ -115,15 +117,15 @@ func (b *Blobs) Open(blob string) (io.ReadSeekCloser, error) {
 }
 
 // Path implements router.Blobs; empty: it is no blob's name.
-func (b *Blobs) Path(blob string) string {
-	if !isBlob(blob) {
+func (b *Dir) Path(blob string) string {
+	if !Valid(blob) {
 		return ""
 	}
 	return filepath.Join(b.dir, blob[:2], blob)
 }
 
 // Remove implements router.Blobs.
-func (b *Blobs) Remove(blob string) error {
+func (b *Dir) Remove(blob string) error {
 	path := b.Path(blob)
 	if path == "" {
 		return nil
@@ -138,7 +140,7 @@ func (b *Blobs) Remove(blob string) error {
 
 // List implements router.Blobs. On its way it clears what killed programs left
 // half written.
-func (b *Blobs) List(before time.Time) (blobs []string, err error) {
+func (b *Dir) List(before time.Time) (blobs []string, err error) {
 	err = filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // gone meanwhile, or the folder was never needed
@@ -153,7 +155,7 @@ func (b *Blobs) List(before time.Time) (blobs []string, err error) {
 		switch name := d.Name(); {
 		case strings.HasPrefix(name, partial) && b.now().Sub(info.ModTime()) > partialLives:
 			_ = os.Remove(path)
-		case isBlob(name) && info.ModTime().Before(before):
+		case Valid(name) && info.ModTime().Before(before):
 			blobs = append(blobs, name)
 		}
 		return nil
@@ -164,8 +166,8 @@ func (b *Blobs) List(before time.Time) (blobs []string, err error) {
 	return blobs, nil
 }
 
-// isBlob says whether name is one that Put gives.
-func isBlob(name string) bool {
+// Valid says whether name is one that Put gives.
+func Valid(name string) bool {
 	return len(name) == 2*sha256.Size && strings.Trim(name, "0123456789abcdef") == ""
 }
 
