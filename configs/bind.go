@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/words"
 )
 
 // A binder fills Settings from a tree and gathers what is wrong. A value that
@@ -95,7 +95,7 @@ func (b *binder) unknown(n *node, key, name string, known []string) {
 	for n.kind == table && n.src.env != "" && len(n.keys) > 0 {
 		n = n.fields[n.keys[0]]
 	}
-	if best := router.Nearest(name, known); best != "" {
+	if best := words.Nearest(name, known); best != "" {
 		b.fault(n.src, key, "unknown key; did you mean %q?", best)
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"switchboard/router"
+	"switchboard/words"
 )
 
 // variables are the environment by name; of two settings of one name the last
@@ -64,7 +64,7 @@ func (b *binder) strayVariables(s *Settings) {
 			continue
 		}
 		text := "there is no such setting, so it does nothing"
-		if meant := router.Nearest(strings.ToUpper(name), names); meant != "" {
+		if meant := words.Nearest(strings.ToUpper(name), names); meant != "" {
 			text += "; did you mean " + meant + "?"
 		}
 		b.warns = append(b.warns, Warning{Source: source{env: name}.String(), Text: text})

@@ -77,6 +77,7 @@ var arrows = []struct {
 	{"scheduler", nil},
 	{"retry", nil},
 	{"secrets", nil},
+	{"words", nil},
 	{"agent/llm", nil},
 	{"agent/llm/", nil},
 	{"agent/tools", nil},
@@ -93,7 +94,7 @@ var arrows = []struct {
 }
 
 // leaves import nothing of ours.
-var leaves = []string{"retry", "secrets"}
+var leaves = []string{"retry", "secrets", "words"}
 
 func fits(pattern, name string) bool {
 	return pattern == name || strings.HasSuffix(pattern, "/") && strings.HasPrefix(name, pattern)
@@ -177,7 +178,7 @@ func TestOnlyDevImportsFakes(t *testing.T) {
 
 func TestLeavesDependOnNothingOfOurs(t *testing.T) {
 	t.Parallel()
-	for _, leaf := range []string{"retry", "secrets", "channels", "scheduler", "agent/llm", "agent/llm/offline", "agent/tools"} {
+	for _, leaf := range []string{"retry", "secrets", "words", "channels", "scheduler", "agent/llm", "agent/llm/offline", "agent/tools"} {
 		for _, p := range list(t, "-deps", "./"+leaf) {
 			if name, ok := ours(p.ImportPath); ok && name != leaf && !slices.Contains(leaves, name) {
 				t.Errorf("%s depends on %s", leaf, name)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/words"
 )
 
 // onlyVoice says that all that came was spoken.
@@ -44,7 +45,7 @@ func (r *Router) trim(entry *sorted) {
 	}
 	var said []string
 	if len(large) > 0 {
-		said = append(said, fmt.Sprintf("I take files of up to %s; larger, and left out: %s.", size(limits.MaxSize), strings.Join(large, ", ")))
+		said = append(said, fmt.Sprintf("I take files of up to %s; larger, and left out: %s.", words.Size(limits.MaxSize), strings.Join(large, ", ")))
 	}
 	if many > 0 {
 		said = append(said, fmt.Sprintf("I take up to %d files with one message; left out: the last %d.", limits.MaxPerMessage, many))
@@ -76,18 +77,5 @@ func nameOf(a channels.Attachment) string {
 	if blank(a.Name) {
 		return "a " + string(a.Kind)
 	}
-	return shorten(a.Name, 60)
-}
-
-// size is n bytes for people to read.
-func size(n int64) string {
-	for _, unit := range []struct {
-		bytes int64
-		name  string
-	}{{1 << 30, "GB"}, {1 << 20, "MB"}, {1 << 10, "KB"}} {
-		if n >= unit.bytes {
-			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
-		}
-	}
-	return fmt.Sprintf("%d bytes", n)
+	return words.OneLine(a.Name, 60)
 }

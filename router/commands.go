@@ -10,6 +10,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/words"
 )
 
 var commandPattern = regexp.MustCompile(`^/([a-zA-Z][a-zA-Z_]{0,31})(?:@\S+)?(?:\s+([\s\S]*))?$`)
@@ -102,7 +104,7 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 		control.Effect = EffectReset
 	default:
 		text = "I do not know /" + name
-		if meant := Nearest(name, menuNames[:]); meant != "" {
+		if meant := words.Nearest(name, menuNames[:]); meant != "" {
 			text += "; did you mean /" + meant + "?"
 		} else {
 			text += "."
@@ -136,9 +138,9 @@ func (s *sorting) saysNothingToCancel(entry *sorted, person *Person) bool {
 // calledBy is what to call a person: by their name, or, where that is only an
 // identity, because nobody gave them one, by what the platform calls them.
 func calledBy(person *Person, entry *sorted) string {
-	label := shorten(entry.Event.Sender.Label, progressName)
+	label := words.OneLine(entry.Event.Sender.Label, progressName)
 	if person.Source == "open" && label != "" {
-		return escape(label)
+		return render.Escape(label)
 	}
 	return person.Name
 }
@@ -179,12 +181,12 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *Pe
 		b.WriteString("Nothing was asked yet.")
 	case turn.State == "running":
 		taint = turn.repeated(person.Name)
-		fmt.Fprintf(&b, "Turn %d is running: %s", turn.ID, shorten(turn.Text, 100))
+		fmt.Fprintf(&b, "Turn %d is running: %s", turn.ID, words.OneLine(turn.Text, 100))
 	case turn.State == "queued":
 		taint = turn.repeated(person.Name)
-		fmt.Fprintf(&b, "Turn %d is queued: %s", turn.ID, shorten(turn.Text, 100))
+		fmt.Fprintf(&b, "Turn %d is queued: %s", turn.ID, words.OneLine(turn.Text, 100))
 	default:
-		fmt.Fprintf(&b, "Idle. Turn %d ended: %s.", turn.ID, Ended(turn.State, turn.Outcome))
+		fmt.Fprintf(&b, "Idle. Turn %d ended: %s.", turn.ID, words.Ended(turn.State, turn.Outcome))
 		if turn.State != "failed" || !mayMend(c, person) {
 			break
 		}
@@ -193,7 +195,7 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *Pe
 			return "", "", fmt.Errorf("explain: %w", err)
 		}
 		if fault := e.modelFault(); fault != "" {
-			fmt.Fprintf(&b, "\nThe language model failed: %s", escape(fault))
+			fmt.Fprintf(&b, "\nThe language model failed: %s", render.Escape(fault))
 		}
 	}
 	if waiting > 0 {
@@ -217,20 +219,10 @@ func (r *Router) plan(ctx context.Context, c channels.Conversation, person strin
 		fmt.Fprintf(&b, " (plan %d)", plan.Attempt+1)
 	}
 	for _, task := range plan.Tasks {
-		fmt.Fprintf(&b, "\n%d. [%s] %s: %s", task.Position+1, task.State, task.Type, shorten(task.Detail, 120))
+		fmt.Fprintf(&b, "\n%d. [%s] %s: %s", task.Position+1, task.State, task.Type, words.OneLine(task.Detail, 120))
 		if task.Review != nil && task.Review.Status != "ok" {
-			fmt.Fprintf(&b, " – %s", shorten(task.Review.Reason, 200))
+			fmt.Fprintf(&b, " – %s", words.OneLine(task.Review.Reason, 200))
 		}
 	}
 	return b.String(), turn.repeated(person), nil
-}
-
-// shorten cuts text to n runes and says so.
-func shorten(text string, n int) string {
-	text = strings.Join(strings.Fields(text), " ")
-	runes := []rune(text)
-	if len(runes) <= n {
-		return text
-	}
-	return string(runes[:n-1]) + "…"
 }

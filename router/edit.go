@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/words"
 )
 
 // edit makes the entry of a message's new state. What it does is decided where the
@@ -77,7 +78,7 @@ const noteWords = 80
 func noteOf(reaction channels.Reaction, text string) string {
 	about := "an earlier message"
 	if !blank(text) {
-		about = "“" + shorten(text, noteWords) + "”"
+		about = "“" + words.OneLine(text, noteWords) + "”"
 	}
 	if len(reaction.Added) > 0 {
 		return "(reacted with " + strings.Join(reaction.Added, " ") + " to: " + about + ")"

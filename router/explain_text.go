@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"switchboard/words"
 )
 
 // Text tells an operator why a turn went as it did: what was asked and why it was
@@ -49,23 +51,16 @@ func (t *telling) at(when time.Time) string { return when.In(t.zone).Format("200
 
 // cost says what model calls cost; a price only where one is known.
 func (t *telling) cost(calls int, in, out int64, cost float64) string {
-	text := fmt.Sprintf("%s, %d tokens in, %d out", counted(calls, "model call"), in, out)
+	text := fmt.Sprintf("%s, %d tokens in, %d out", words.Count(calls, "model call"), in, out)
 	if cost > 0 {
 		text += fmt.Sprintf(", %.6f %s", cost, t.currency)
 	}
 	return text
 }
 
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // ended says how the turn stands.
 func (e *Explanation) ended() string {
-	text := Ended(e.State, e.Outcome)
+	text := words.Ended(e.State, e.Outcome)
 	if e.MergedInto != 0 {
 		text += fmt.Sprintf(", turn %d answers it", e.MergedInto)
 	}
@@ -108,7 +103,7 @@ func (t *telling) asked(e *Explanation) {
 			when += ", added"
 		}
 		t.line(1, "%s  %s (%s) in %s:%s", when, m.Author, m.Identity, m.Channel, m.Conversation)
-		t.line(2, "%s", shorten(m.Text, 300))
+		t.line(2, "%s", words.OneLine(m.Text, 300))
 		if m.Why != "" {
 			t.line(2, "%s: %s (rule %s)", m.Person, m.Why, m.Rule)
 		}
@@ -147,7 +142,7 @@ func (t *telling) attempt(a *AttemptView) {
 	if a.Goal == "" {
 		t.line(0, "\nPlan %d: none that was valid", a.Attempt+1)
 	} else {
-		t.line(0, "\nPlan %d: %s", a.Attempt+1, shorten(a.Goal, 300))
+		t.line(0, "\nPlan %d: %s", a.Attempt+1, words.OneLine(a.Goal, 300))
 	}
 	for i := range a.Calls {
 		t.call(1, &a.Calls[i])
@@ -171,10 +166,10 @@ func (t *telling) call(depth int, c *CallView) {
 		text += fmt.Sprintf(", %.6f %s", c.Cost, t.currency)
 	}
 	if c.Error != "" {
-		text += "; it failed: " + shorten(c.Error, maxModelFault)
+		text += "; it failed: " + words.OneLine(c.Error, maxModelFault)
 	}
 	if c.Refused != "" {
-		text += "; the answer was refused: " + shorten(c.Refused, 300)
+		text += "; the answer was refused: " + words.OneLine(c.Refused, 300)
 	}
 	t.line(depth, "%s", text)
 }
@@ -186,17 +181,17 @@ func (s *StepView) what() string {
 		text += " " + s.Tool
 	}
 	if s.Args != "" {
-		text += " " + shorten(s.Args, 200)
+		text += " " + words.OneLine(s.Args, 200)
 	}
 	if s.Detail != "" {
-		text += ": " + shorten(s.Detail, 300)
+		text += ": " + words.OneLine(s.Detail, 300)
 	}
 	return text
 }
 
 // became says what became of a step, and which rule decided about it.
 func (s *StepView) became() string {
-	text := Ended(s.State, s.Outcome)
+	text := words.Ended(s.State, s.Outcome)
 	switch {
 	case s.State == "interrupted":
 		text += ", cut off" // when is not known: it was written down by who found it
@@ -210,7 +205,7 @@ func (s *StepView) became() string {
 		text += ", allowed by rule " + s.Rule
 	}
 	if s.Reason != "" {
-		text += ": " + shorten(s.Reason, 300)
+		text += ": " + words.OneLine(s.Reason, 300)
 	}
 	if s.Taint != "" {
 		text += "; it brought text from elsewhere (" + s.Taint + ")"
@@ -223,7 +218,7 @@ func (s *StepView) verdict() string {
 	if s.Review.Reason == "" {
 		return s.Review.Status
 	}
-	return s.Review.Status + ", " + shorten(s.Review.Reason, 300)
+	return s.Review.Status + ", " + words.OneLine(s.Review.Reason, 300)
 }
 
 func (t *telling) said(e *Explanation) {
@@ -238,7 +233,7 @@ func (t *telling) said(e *Explanation) {
 		if m.Notice {
 			kind = " (a fixed notice)"
 		}
-		t.line(1, "%s%s  %s", t.at(m.At), kind, shorten(m.Text, 300))
+		t.line(1, "%s%s  %s", t.at(m.At), kind, words.OneLine(m.Text, 300))
 		for j := range m.Parts {
 			t.line(2, "%s", m.Parts[j].became())
 		}
@@ -247,7 +242,7 @@ func (t *telling) said(e *Explanation) {
 
 // became says what became of a part.
 func (d *DeliveryView) became() string {
-	text := fmt.Sprintf("part %d (delivery %d): %s", d.Part+1, d.ID, Ended(d.State, d.Outcome))
+	text := fmt.Sprintf("part %d (delivery %d): %s", d.Part+1, d.ID, words.Ended(d.State, d.Outcome))
 	if d.Tries > 1 {
 		text += fmt.Sprintf(" after %d tries", d.Tries)
 	}
@@ -255,7 +250,7 @@ func (d *DeliveryView) became() string {
 		text += ", marked as a repeat"
 	}
 	if d.Detail != "" && d.State != string(DeliverySent) {
-		text += ": " + shorten(d.Detail, 300)
+		text += ": " + words.OneLine(d.Detail, 300)
 	}
 	return text
 }

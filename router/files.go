@@ -12,6 +12,7 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/words"
 )
 
 // FileDeps are what a FileService is made of.
@@ -178,7 +179,7 @@ func fileRefused(why string) error { return fmt.Errorf("%w: %s", tools.ErrFileRe
 
 // tooLarge says why a file is not taken.
 func (s *FileService) tooLarge() string {
-	return fmt.Sprintf("it is larger than the %s that one file may have", size(s.MaxSize))
+	return fmt.Sprintf("it is larger than the %s that one file may have", words.Size(s.MaxSize))
 }
 
 // fetch brings the bytes of an attachment from its platform, checks them, and

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"switchboard/words"
 )
 
 // scanTimeout is how long a scanner may look at one file.
@@ -95,5 +97,5 @@ func oneLine(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return shorten(strings.Join(strings.Fields(text), " "), 200)
+	return words.OneLine(strings.Join(strings.Fields(text), " "), 200)
 }

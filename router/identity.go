@@ -9,6 +9,7 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/words"
 )
 
 // whoIs finds the person an event comes from, if that person is served where it
@@ -184,7 +185,7 @@ func signs(names []string) []string {
 	names = names[:min(len(names), 8)]
 	out := make([]string, len(names))
 	for i, name := range names {
-		out[i] = shorten(readable(name), 32)
+		out[i] = words.OneLine(readable(name), 32)
 	}
 	return out
 }

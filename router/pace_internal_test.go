@@ -3,6 +3,8 @@ package router
 import (
 	"testing"
 	"time"
+
+	"switchboard/words"
 )
 
 // The clock of a platform is known by what its fastest event took, of those that were
@@ -100,7 +102,7 @@ func TestSpan(t *testing.T) {
 		time.Second: "less than a minute", time.Minute: "1 minute", 89 * time.Minute: "89 minutes", 100 * time.Minute: "2 hours",
 		47 * time.Hour: "47 hours", 50 * time.Hour: "2 days", -time.Hour: "less than a minute",
 	} {
-		if got := span(d); got != want {
+		if got := words.Span(d); got != want {
 			t.Errorf("%s is %q, want %q", d, got, want)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/words"
 )
 
 // taskSigns stand before a step, by its state.
@@ -50,20 +52,20 @@ func acts(plan *agent.PlanRow) bool {
 // planText is a plan while it is carried out, in Markdown: its goal and its steps
 // with their states, never what they yielded.
 func planText(plan *agent.PlanRow) string {
-	lines := []string{"**" + escape(shorten(plan.Goal, 2*progressName)) + "**", ""}
+	lines := []string{"**" + render.Escape(words.OneLine(plan.Goal, 2*progressName)) + "**", ""}
 	from, to := stepsShown(plan.Tasks)
 	if from > 0 {
 		lines = append(lines, `…\`)
 	}
 	for i, task := range plan.Tasks[from:to] {
-		name := shorten(task.Detail, progressName)
+		name := words.OneLine(task.Detail, progressName)
 		switch {
 		case task.Type == agent.TaskMsg && from+i == len(plan.Tasks)-1:
 			name = "write the answer"
 		case task.Type == agent.TaskMsg:
 			name = "send a message"
 		}
-		lines = append(lines, taskSigns[task.State]+" "+escape(name)+`\`)
+		lines = append(lines, taskSigns[task.State]+" "+render.Escape(name)+`\`)
 	}
 	if to < len(plan.Tasks) {
 		lines = append(lines, "…")
@@ -79,17 +81,4 @@ func stepsShown(tasks []agent.TaskRow) (from, to int) {
 	}
 	from = max(0, min(at-progressSteps/2, len(tasks)-progressSteps))
 	return from, min(from+progressSteps, len(tasks))
-}
-
-// escape makes any text mean itself in Markdown.
-func escape(text string) string {
-	var b strings.Builder
-	b.Grow(len(text) + 8)
-	for _, r := range text {
-		if strings.ContainsRune("\\`*_{}[]()<>#+-.!|~$&:@=\"'^/", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -10,7 +10,9 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/channels/render"
 	"switchboard/retry"
+	"switchboard/words"
 )
 
 const (
@@ -146,11 +148,11 @@ func offerOf(backlog []Waiting, now time.Time) agent.Step {
 	var b strings.Builder
 	if len(backlog) == 1 {
 		w := backlog[0]
-		fmt.Fprintf(&b, "You wrote this %s ago, and I could not begin it until now:\n\n- %s\n\nShall I go on with it?", span(now.Sub(w.Asked)), w.shown())
+		fmt.Fprintf(&b, "You wrote this %s ago, and I could not begin it until now:\n\n- %s\n\nShall I go on with it?", words.Span(now.Sub(w.Asked)), w.shown())
 	} else {
 		fmt.Fprintf(&b, "You wrote these %d messages, and I could not begin them until now:\n\n", len(backlog))
 		for _, w := range backlog[:min(len(backlog), offerShows)] {
-			fmt.Fprintf(&b, "- %s ago: %s\n", span(now.Sub(w.Asked)), w.shown())
+			fmt.Fprintf(&b, "- %s ago: %s\n", words.Span(now.Sub(w.Asked)), w.shown())
 		}
 		if more := len(backlog) - offerShows; more > 0 {
 			fmt.Fprintf(&b, "- and %d more\n", more)
@@ -169,28 +171,14 @@ func offerOf(backlog []Waiting, now time.Time) agent.Step {
 
 // shown is the message in a line.
 func (w *Waiting) shown() string {
-	text := escape(shorten(w.Text, offerWords))
+	text := render.Escape(words.OneLine(w.Text, offerWords))
 	switch {
 	case w.Files == 0:
 		return "“" + text + "”"
 	case blank(text):
-		return counted(w.Files, "file")
+		return words.Count(w.Files, "file")
 	}
-	return "“" + text + "”, with " + counted(w.Files, "file")
-}
-
-// span is a duration in words.
-func span(d time.Duration) string {
-	minutes := int(d.Round(time.Minute) / time.Minute)
-	switch {
-	case minutes < 1:
-		return "less than a minute"
-	case minutes < 90:
-		return counted(minutes, "minute")
-	case minutes < 48*60:
-		return counted((minutes+30)/60, "hour")
-	}
-	return counted((minutes+12*60)/(24*60), "day")
+	return "“" + text + "”, with " + words.Count(w.Files, "file")
 }
 
 // lateLine opens what a turn says first after nobody worked on it for long; empty: that
@@ -202,7 +190,7 @@ func (d *TurnData) lateLine(stale time.Duration) string {
 	case d.Away < time.Minute:
 		return "This comes late: I was away for a moment.\n\n"
 	}
-	return "This comes late: I was away for " + span(d.Away) + ".\n\n"
+	return "This comes late: I was away for " + words.Span(d.Away) + ".\n\n"
 }
 
 // timely is what is sent of a part: one that was written long before it could be sent for
@@ -213,7 +201,7 @@ func (l *line) timely(d *Delivery) channels.Body {
 		return d.Body
 	}
 	features := l.channel.Features(d.Conversation)
-	for _, mark := range []string{"(" + span(late) + " late) ", lateMark} {
+	for _, mark := range []string{"(" + words.Span(late) + " late) ", lateMark} {
 		if features.MaxText <= 0 || features.Len(d.Body.Text)+features.Len(mark) <= features.MaxText {
 			return l.marked(d.Body, mark, "")
 		}

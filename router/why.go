@@ -10,6 +10,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/words"
 )
 
 // why answers /why: about the newest turn of the conversation, the one whose message is
@@ -90,7 +92,7 @@ func (e *Explanation) modelFault() (fault string) {
 			}
 		}
 	}
-	return shorten(fault, maxModelFault)
+	return words.OneLine(fault, maxModelFault)
 }
 
 // maxModelFault is room for a provider's own words and what is to be mended, in runes.
@@ -100,23 +102,23 @@ const maxModelFault = 700
 // full or not.
 func (e *Explanation) brief(full bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "**Turn %d**, %s.", e.ID, escape(e.ended()))
+	fmt.Fprintf(&b, "**Turn %d**, %s.", e.ID, render.Escape(e.ended()))
 	if len(e.Asked) > 0 {
 		m := &e.Asked[0]
 		late := ""
 		if by := m.late(); by > 0 {
 			late = fmt.Sprintf(" (%s before it reached me)", by.Round(time.Second))
 		}
-		fmt.Fprintf(&b, "\n%s asked%s: %s", escape(m.Author), escape(late), escape(shorten(m.Text, 100)))
+		fmt.Fprintf(&b, "\n%s asked%s: %s", render.Escape(m.Author), render.Escape(late), render.Escape(words.OneLine(m.Text, 100)))
 		if m.Why != "" {
-			fmt.Fprintf(&b, "\n%s was %s.", escape(m.Person), escape(m.Why))
+			fmt.Fprintf(&b, "\n%s was %s.", render.Escape(m.Person), render.Escape(m.Why))
 		}
 	}
 	for i := range e.Attempts {
 		a := &e.Attempts[i]
 		for j := range a.Calls {
 			if why := a.Calls[j].Refused; why != "" {
-				fmt.Fprintf(&b, "\n\nA plan was refused: %s", escape(shorten(why, 200)))
+				fmt.Fprintf(&b, "\n\nA plan was refused: %s", render.Escape(words.OneLine(why, 200)))
 			}
 		}
 		if a.Goal == "" {
@@ -127,24 +129,24 @@ func (e *Explanation) brief(full bool) string {
 			fmt.Fprintf(&b, "\n\nPlan %d: %s.", a.Attempt+1, without)
 			continue
 		}
-		fmt.Fprintf(&b, "\n\nPlan %d: %s", a.Attempt+1, escape(shorten(a.Goal, 200)))
+		fmt.Fprintf(&b, "\n\nPlan %d: %s", a.Attempt+1, render.Escape(words.OneLine(a.Goal, 200)))
 		for j := range a.Steps[:min(len(a.Steps), briefSteps)] {
 			s := &a.Steps[j]
-			fmt.Fprintf(&b, "\n%d\\. %s – %s", s.Position+1, escape(shorten(s.what(), 150)), escape(s.became()))
+			fmt.Fprintf(&b, "\n%d\\. %s – %s", s.Position+1, render.Escape(words.OneLine(s.what(), 150)), render.Escape(s.became()))
 			if s.Review != nil && s.Review.Status != "ok" {
-				fmt.Fprintf(&b, "; review: %s", escape(s.verdict()))
+				fmt.Fprintf(&b, "; review: %s", render.Escape(s.verdict()))
 			}
 		}
 	}
 	if fault := e.modelFault(); fault != "" && full {
-		fmt.Fprintf(&b, "\n\nThe language model failed: %s", escape(fault))
+		fmt.Fprintf(&b, "\n\nThe language model failed: %s", render.Escape(fault))
 	}
 	t := telling{}
-	fmt.Fprintf(&b, "\n\nCost: %s.", escape(t.cost(e.Calls, e.TokensIn, e.TokensOut, 0)))
+	fmt.Fprintf(&b, "\n\nCost: %s.", render.Escape(t.cost(e.Calls, e.TokensIn, e.TokensOut, 0)))
 	for i := range e.Said {
 		for j := range e.Said[i].Parts {
 			if d := &e.Said[i].Parts[j]; d.State != string(DeliverySent) || d.Repeated {
-				fmt.Fprintf(&b, "\nOf what I said, %s.", escape(d.became()))
+				fmt.Fprintf(&b, "\nOf what I said, %s.", render.Escape(d.became()))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"switchboard/channels/render"
+	"switchboard/words"
 )
 
 // show is Markdown as it may be printed. Answers quote text from outside, which
@@ -76,9 +77,5 @@ func csiLen(rest []rune) int {
 
 // oneLine is s on one line, cut to limit runes.
 func oneLine(s string, limit int) string {
-	s = strings.Join(strings.Fields(Printable(s)), " ")
-	if runes := []rune(s); len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return s
+	return words.OneLine(Printable(s), limit)
 }

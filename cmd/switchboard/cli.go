@@ -13,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"switchboard/channels/console"
-	"switchboard/router"
+	"switchboard/words"
 )
 
 // Exit codes.
@@ -142,7 +142,7 @@ func meant(err error, commands *kong.Application) error {
 			names = append(names, c.Name)
 		}
 	}
-	if nearest := router.Nearest(word, names); nearest != "" {
+	if nearest := words.Nearest(word, names); nearest != "" {
 		return fmt.Errorf("%w, did you mean %q?", err, nearest)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"switchboard/configs"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/words"
 )
 
 const (
@@ -126,7 +127,7 @@ func engineFinding(e *router.EngineView, heirs string) finding {
 	if e.Renewed >= 0 {
 		f.Text += fmt.Sprintf(", renewed %s ago", e.Renewed.Round(100*time.Millisecond))
 	}
-	holds := []string{plural(e.Sessions, "session")}
+	holds := []string{words.Count(e.Sessions, "session")}
 	if len(e.Channels) > 0 {
 		holds = append(holds, strings.Join(e.Channels, ", "))
 	}
@@ -148,7 +149,7 @@ func checkFacts(ctx context.Context, db *store.DB) []finding {
 	if err != nil {
 		return []finding{{Check: "ledger", Text: err.Error(), Mend: "see what the database's log says"}}
 	}
-	turns := finding{Check: "ledger", OK: true, Text: plural(facts.Open, "turn") + " open"}
+	turns := finding{Check: "ledger", OK: true, Text: words.Count(facts.Open, "turn") + " open"}
 	if facts.Open > 0 {
 		turns.Text += fmt.Sprintf(", the oldest was asked %s ago", facts.Oldest.Round(time.Second))
 	}
@@ -156,7 +157,7 @@ func checkFacts(ctx context.Context, db *store.DB) []finding {
 		turns.Warn = true
 		turns.Text += "; see \"switchboard turn list --state running\" and \"--state queued\""
 	}
-	parts := finding{Check: "ledger", OK: true, Text: plural(facts.Pending, "part") + " to be sent"}
+	parts := finding{Check: "ledger", OK: true, Text: words.Count(facts.Pending, "part") + " to be sent"}
 	findings := []finding{turns, parts}
 	for _, lost := range []struct {
 		n           int
@@ -168,16 +169,8 @@ func checkFacts(ctx context.Context, db *store.DB) []finding {
 		if lost.n > 0 {
 			findings = append(findings, finding{Check: "ledger", OK: true, Warn: true, Text: fmt.Sprintf(
 				"%s %s, %s; see \"switchboard delivery list --state %s\", then \"delivery retry\" or \"delivery drop\"",
-				plural(lost.n, "part"), lost.state, lost.want, lost.state)})
+				words.Count(lost.n, "part"), lost.state, lost.want, lost.state)})
 		}
 	}
 	return findings
-}
-
-// plural counts something in words.
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

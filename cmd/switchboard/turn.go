@@ -16,6 +16,7 @@ import (
 	"switchboard/channels/console"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/words"
 )
 
 // turnCmd shows and stops turns.
@@ -144,7 +145,7 @@ func (a *app) ask(path string, result any) error {
 }
 
 func showTurn(w io.Writer, t *router.TurnView, currency string) {
-	fmt.Fprintf(w, "turn %d  %s", t.ID, router.Ended(t.State, t.Outcome))
+	fmt.Fprintf(w, "turn %d  %s", t.ID, words.Ended(t.State, t.Outcome))
 	fmt.Fprintf(w, "\nsession  %s\nperson   %s\nasked    %s\n", t.Session, t.Person, at(t.CreatedAt))
 	if t.MergedInto != 0 {
 		fmt.Fprintf(w, "merged   into turn %d, which answers it\n", t.MergedInto)
@@ -155,7 +156,7 @@ func showTurn(w io.Writer, t *router.TurnView, currency string) {
 	if t.FinishedAt != nil {
 		fmt.Fprintf(w, "ended    %s, after %s\n", at(*t.FinishedAt), t.FinishedAt.Sub(t.CreatedAt).Round(time.Millisecond))
 	}
-	fmt.Fprintf(w, "cost     %s, %d tokens in, %d out%s\n\n", plural(t.Calls, "model call"), t.TokensIn, t.TokensOut, price(t.Cost, currency))
+	fmt.Fprintf(w, "cost     %s, %d tokens in, %d out%s\n\n", words.Count(t.Calls, "model call"), t.TokensIn, t.TokensOut, price(t.Cost, currency))
 	indent(w, "", t.Text)
 	for _, m := range t.Messages {
 		if m.Direction == "in" && m.Turn != 0 && m.Turn != t.ID {
@@ -201,7 +202,7 @@ func price(cost float64, currency string) string {
 }
 
 func showTask(w io.Writer, t *router.TaskView) {
-	fmt.Fprintf(w, "  %d. [%s] %s", t.Position+1, router.Ended(t.State, t.Outcome), t.Type)
+	fmt.Fprintf(w, "  %d. [%s] %s", t.Position+1, words.Ended(t.State, t.Outcome), t.Type)
 	if t.Tool != "" {
 		fmt.Fprintf(w, " %s %s", t.Tool, t.Args)
 	}
@@ -272,9 +273,5 @@ func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
 // oneLine puts text on one line of at most n runes.
 func oneLine(text string, n int) string {
-	runes := []rune(strings.Join(strings.Fields(console.Printable(text)), " "))
-	if len(runes) > n {
-		return string(runes[:n-1]) + "…"
-	}
-	return string(runes)
+	return words.OneLine(console.Printable(text), n)
 }

@@ -7,44 +7,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router"
 )
-
-func TestNearest(t *testing.T) {
-	t.Parallel()
-	words := []string{"status", "plan", "why", "turn", "list", "cancel", "reset", "retry"}
-	for word, want := range map[string]string{
-		"staus": "status", "stauts": "status", "statsu": "status", "trun": "turn", "lsit": "list", "cancle": "cancel",
-		"rerty": "retry", "wyh": "why", "w": "", "nonsense": "", "status": "status", "": "", "été": "",
-	} {
-		if got := router.Nearest(word, words); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
-	}
-}
-
-func TestEndsReadAsPeopleWrite(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[[2]string]string{
-		{"cancelled", "cancelled cancelled"}:   "cancelled",
-		{"cancelled", "cancelled"}:             "cancelled",
-		{"done", "ok"}:                         "done",
-		{"done", "answered"}:                   "done (answered)",
-		{"failed", "error exit_status"}:        "failed (exit status)",
-		{"failed", "timeout timeout"}:          "failed (timeout)",
-		{"failed", "error"}:                    "failed",
-		{"interrupted", "error interrupted"}:   "interrupted",
-		{"failed", "refused person.tools"}:     "failed (refused, person.tools)",
-		{"failed", "nothing_to_retry"}:         "failed (nothing to retry)",
-		{"running", ""}:                        "running",
-		{"sent", "found"}:                      "sent (found)",
-		{"cancelled", "cancelled not_started"}: "cancelled (not started)",
-	} {
-		if got := router.Ended(in[0], in[1]); got != want {
-			t.Errorf("%s, %s: %q, want %q", in[0], in[1], got, want)
-		}
-	}
-}
 
 // A command that is none is answered with the one that was meant.
 func TestUnknownCommandNamesTheNearest(t *testing.T) {

@@ -1,8 +1,11 @@
-package router
+// Package words writes small things as people read them.
+package words
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Ended is a state with its outcome for people to read: no word of the outcome stands
@@ -55,4 +58,49 @@ func distance(a, b string) int {
 		}
 	}
 	return next[len(b)]
+}
+
+// OneLine cuts text to n runes and says so.
+func OneLine(text string, n int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	runes := []rune(text)
+	if len(runes) <= n {
+		return text
+	}
+	return string(runes[:n-1]) + "…"
+}
+
+// Count counts something in words; what is its singular.
+func Count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Size is n bytes for people to read.
+func Size(n int64) string {
+	for _, unit := range []struct {
+		bytes int64
+		name  string
+	}{{1 << 30, "GB"}, {1 << 20, "MB"}, {1 << 10, "KB"}} {
+		if n >= unit.bytes {
+			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Span is a duration in words.
+func Span(d time.Duration) string {
+	minutes := int(d.Round(time.Minute) / time.Minute)
+	switch {
+	case minutes < 1:
+		return "less than a minute"
+	case minutes < 90:
+		return Count(minutes, "minute")
+	case minutes < 48*60:
+		return Count((minutes+30)/60, "hour")
+	}
+	return Count((minutes+12*60)/(24*60), "day")
 }
