@@ -162,8 +162,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops
 	}
 	r.tellAside(ctx, entry, acc)
 	if acc.Claimed != nil {
-		acc.Claimed.stops = stops
-		r.begin(*acc.Claimed, entry.Sender.Person)
+		r.begin(claimed{*acc.Claimed, stops}, entry.Sender.Person)
 	}
 	r.followQueue(turn, acc)
 	if acc.CancelTurn != 0 {

@@ -1,11 +1,7 @@
 package router
 
 import (
-	"context"
-	"time"
-
 	"switchboard/channels"
-	"switchboard/retry"
 )
 
 // ownText says that a message is what the person typed and nothing else, so that it
@@ -38,9 +34,6 @@ const (
 	toastTooFast  = "Slow down a little, please, and press again."
 )
 
-// buttonPatience is how long taking buttons off may wait for budget to spare.
-const buttonPatience = 10 * time.Second
-
 // pressed says what to show whoever pressed a button, and takes the buttons away
 // that can do nothing any more.
 func (l *channel) pressed(entry *sorted, acc *Accepted) (toast string) {
@@ -66,39 +59,4 @@ func (l *channel) pressed(entry *sorted, acc *Accepted) (toast string) {
 	// What the press says can be made up, so that only buttons known to be used up go.
 	l.unbutton(entry.Event.Conversation, acc.Question)
 	return toast
-}
-
-// answered takes the buttons off a part whose question was answered before it was
-// known under which ID the part is shown.
-func (l *line) answered(ctx context.Context, d *Delivery, id channels.MessageID) {
-	if _, ok := l.channel.(channels.Unbuttoner); !ok {
-		return
-	}
-	over, err := l.router.Ledger.Answered(ctx, d.MessageID)
-	if err != nil {
-		l.router.Log.DebugContext(ctx, "buttons stay", "channel", l.name, "conversation_id", d.Conversation.ID, "error", err)
-	} else if over {
-		l.unbutton(d.Conversation, id)
-	}
-}
-
-// unbutton takes the buttons off a message of ours, best effort and in the
-// background: the platform waits for an answer to the press.
-func (l *line) unbutton(conv channels.Conversation, id channels.MessageID) {
-	unbuttoner, ok := l.channel.(channels.Unbuttoner)
-	if !ok || id == "" {
-		return
-	}
-	l.router.asides.Go(func() {
-		ctx, cancel := context.WithTimeout(l.router.work, buttonPatience)
-		defer cancel()
-		for !l.limits.spareOf(l.channel.Features(conv).Rates, time.Now()) {
-			if retry.Sleep(ctx, time.Second); ctx.Err() != nil {
-				return
-			}
-		}
-		if err := unbuttoner.RemoveButtons(ctx, conv, id); err != nil {
-			l.router.Log.DebugContext(ctx, "buttons stay", "channel", l.name, "conversation_id", conv.ID, "error", err)
-		}
-	})
 }

@@ -161,9 +161,6 @@ func (r *Router) whoami(person *Person, entry *sorted) string {
 	return b.String()
 }
 
-// SessionKey is the key of the session of a conversation.
-func SessionKey(c channels.Conversation) string { return c.Channel + ":" + string(c.ID) }
-
 func (r *Router) status(ctx context.Context, c channels.Conversation, person *Person) (text string, taint tools.Taint, err error) {
 	key := SessionKey(c)
 	waiting, err := r.Ledger.Waiting(ctx, key)

@@ -48,7 +48,7 @@ func (w *wire) Run(ctx context.Context, sink channels.Sink) error {
 // connected runs w's supervisor until the test ends.
 func connected(t *testing.T, w *wire) *Lines {
 	t.Helper()
-	ls, err := newLines(t.Context(), lineDeps{Log: slog.New(slog.DiscardHandler)}, []Attached{{Channel: w}})
+	ls, err := newLines(t.Context(), lineDeps{Log: slog.New(slog.DiscardHandler)}, []rated{{Channel: w}})
 	if err != nil {
 		t.Fatal(err)
 	}

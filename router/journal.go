@@ -23,13 +23,14 @@ type journal struct {
 	data   *TurnData
 	shown  *progress
 	ended  bool
-	next   *Claimed
+	next   *claimed
 	// unwritten: the last commit, or read, failed for the database's sake.
 	unwritten bool
 	// unclear: it, or an earlier one, may have been committed and its answer lost.
 	unclear bool
 	// merge are the turns of a backlog that are offered with this one; nil: nothing is.
-	merge []int64
+	merge    []int64
+	lateSaid bool
 	// told are the messages that were merged while the agent ran.
 	told []int64
 }
@@ -48,7 +49,8 @@ func (j *journal) Resume(context.Context) (*agent.State, error) {
 func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	says := make([]Reply, len(step.Say))
 	for i, say := range step.Say {
-		says[i] = j.line.said(ctx, j.data, say)
+		says[i] = j.line.said(ctx, j.data, say, j.lateLine())
+		j.lateSaid = true
 	}
 	var opened *opened
 	if len(says) > 0 {
@@ -130,26 +132,25 @@ func (j *journal) untold(ctx context.Context) (list []agent.Incoming, err error)
 // Stream implements agent.Journal.
 func (j *journal) Stream(text string) {
 	if text != "" {
-		text = j.data.lateLine(j.router.Config.StaleAfter) + text
+		text = j.lateLine() + text
 	}
 	j.shown.stream(text)
 }
 
 // write commits the step, again and again while the database cannot take it. Only the
 // first try begins what it says: the conversation is not to wait for the others.
-func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, opened *opened) (*Claimed, error) {
+func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, opened *opened) (next *claimed, err error) {
 	if opened != nil {
 		says[0].Open = &opened.Opening
 	}
 	// A cancelled turn still has to be written down; only the engine's own end
 	// stops the tries.
 	ctx = context.WithoutCancel(ctx)
-	var next *Claimed
-	err := j.patiently(ctx, "a step could not be committed", func() (err error) {
+	err = j.patiently(ctx, "a step could not be committed", func() error {
 		stops, called := j.router.running.stops(), time.Now()
-		next, err = j.commit(ctx, step, says)
-		if next != nil {
-			next.stops = stops
+		c, err := j.commit(ctx, step, says)
+		if c != nil {
+			next = &claimed{*c, stops}
 		}
 		if err != nil && opened != nil {
 			opened.Begun, says[0].Open = nil, nil

@@ -1,7 +1,10 @@
 package router
 
 import (
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -302,3 +305,18 @@ func (w *window) pause(until time.Time) {
 }
 
 func (w *window) idle(now time.Time) bool { return w.used(now) == 0 && !w.until.After(now) }
+
+// ParseRate reads "20/m", "30/s", "5/h" as events a second with the number as
+// burst. "off" is no limit: zero, zero.
+func ParseRate(s string) (perSecond float64, burst int, err error) {
+	if s == "off" {
+		return 0, 0, nil
+	}
+	number, unit, ok := strings.Cut(s, "/")
+	n, err := strconv.Atoi(number)
+	per := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+	if !ok || err != nil || n <= 0 || per == 0 {
+		return 0, 0, fmt.Errorf("rate %q: want a number and s, m or h, such as \"20/m\", or \"off\"", s)
+	}
+	return float64(n) / per.Seconds(), n, nil
+}

@@ -34,16 +34,16 @@ type line struct {
 	newIDs map[channels.ConversationID]channels.Conversation
 }
 
-func newLine(ls *Lines, at Attached) (*line, error) {
-	limits, err := newLimits(at.Config.Rate)
+func newLine(ls *Lines, c rated) (*line, error) {
+	limits, err := newLimits(c.Rate)
 	if err != nil {
-		return nil, fmt.Errorf("channels.%s.rate: %w", at.Channel.Name(), err)
+		return nil, fmt.Errorf("channels.%s.rate: %w", c.Name(), err)
 	}
 	l := &line{
-		router: ls, name: at.Channel.Name(), kind: at.Channel.Kind(),
-		channel: at.Channel, limits: limits, health: newHealth(),
+		router: ls, name: c.Name(), kind: c.Kind(),
+		channel: c.Channel, limits: limits, health: newHealth(),
 	}
-	l.reader, _ = at.Channel.(channels.Reader)
+	l.reader, _ = c.Channel.(channels.Reader)
 	l.relay = newRelay(l)
 	return l, nil
 }

@@ -11,11 +11,13 @@ import (
 
 // lineDeps are what lines are made of.
 type lineDeps struct {
-	Config Config // StaleAfter and MaxParts
-	People interface {
+	// StaleAfter is how late a part has to be to say so.
+	StaleAfter time.Duration
+	// MaxParts is how many messages one answer may become; 0: any number.
+	MaxParts int
+	People   interface {
 		Named(name string) *Person
 		Identified(identities ...string) *Person
-		Everybody() []*Person
 	}
 	Engine Engine
 	Ledger interface {
@@ -31,8 +33,16 @@ type lineDeps struct {
 	Accept func(context.Context, []channels.Event) ([]channels.Receipt, error)
 	// Held looks, once a channel's lease was taken, at what other engines did.
 	Held func(context.Context)
+	// Menu is the menu of commands of a channel, by its name and kind.
+	Menu func(name, kind string) []channels.CommandSet
 	// Runs says whether a turn runs on this engine.
 	Runs func(turn int64) bool
+}
+
+// A rated is a channel with the rate of its settings: "default", "off" or a rate.
+type rated struct {
+	channels.Channel
+	Rate string
 }
 
 // Lines are the channels of an engine: their connections, and all that is sent there.
@@ -45,10 +55,10 @@ type Lines struct {
 }
 
 // newLines returns lines whose sends end with work; I/O starts in run.
-func newLines(work context.Context, deps lineDeps, attached []Attached) (*Lines, error) {
+func newLines(work context.Context, deps lineDeps, list []rated) (*Lines, error) {
 	ls := &Lines{lineDeps: deps, list: map[string]*line{}, began: time.Now(), work: work}
-	for _, at := range attached {
-		l, err := newLine(ls, at)
+	for _, c := range list {
+		l, err := newLine(ls, c)
 		if err != nil {
 			return nil, err
 		}

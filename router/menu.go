@@ -1,48 +1,16 @@
 package router
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"switchboard/channels"
-	"switchboard/retry"
 )
-
-const (
-	menuTimeout  = time.Minute
-	menuRetry    = time.Minute // doubling
-	menuRetryMax = time.Hour
-)
-
-// keepMenu brings the menu to the platform once it was heard, and again after a
-// pause while it does not take it.
-func (l *line) keepMenu(ctx context.Context) {
-	commander, ok := l.channel.(channels.Commander)
-	if !ok {
-		return
-	}
-	select {
-	case <-ctx.Done():
-		return
-	case <-l.health.up:
-	}
-	for range retry.Doubling(ctx, menuRetry, menuRetryMax) {
-		setting, cancel := context.WithTimeout(ctx, menuTimeout)
-		err := commander.SetCommands(setting, l.menu())
-		cancel()
-		if err == nil {
-			return
-		}
-		l.router.Log.DebugContext(ctx, "the menu of commands was not set", "channel", l.name, "error", err)
-	}
-}
 
 // menu is the commands of each audience in each language: of everybody in a direct
 // chat, of everybody in a group, and of each admin in their own chat.
-func (l *line) menu() []channels.CommandSet {
+func (r *Router) menu(channel, kind string) []channels.CommandSet {
 	var sets []channels.CommandSet
 	add := func(kind channels.ConversationKind, sender string, admin bool) {
 		for _, language := range slices.Sorted(maps.Keys(menuTexts)) {
@@ -51,20 +19,20 @@ func (l *line) menu() []channels.CommandSet {
 	}
 	add(channels.Direct, "", false)
 	add(channels.Group, "", false)
-	for _, admin := range l.admins() {
+	for _, admin := range r.admins(channel, kind) {
 		add(channels.Direct, admin, true)
 	}
 	return sets
 }
 
-// admins lists the admins' IDs on this channel.
-func (l *line) admins() (ids []string) {
-	for _, p := range l.router.People.Everybody() {
+// admins lists the admins' IDs on a channel.
+func (r *Router) admins(channel, kind string) (ids []string) {
+	for _, p := range r.Roster.Everybody() {
 		if p.Role != RoleAdmin {
 			continue
 		}
 		for _, identity := range p.Identities {
-			for _, of := range []string{l.name, l.kind} {
+			for _, of := range []string{channel, kind} {
 				if id, ok := strings.CutPrefix(identity, of+":"); ok && !slices.Contains(ids, id) {
 					ids = append(ids, id)
 				}

@@ -181,3 +181,9 @@ func (s *sender) insist(ctx context.Context, what string, do func(context.Contex
 	}
 	return err
 }
+
+// isRefused says that err is the fault of what was to be written, and not of a
+// database that cannot take anything now.
+func isRefused(err error) bool {
+	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict)
+}

@@ -7,12 +7,6 @@ import (
 	"switchboard/agent/tools"
 )
 
-// Roles of persons.
-const (
-	RoleAdmin = "admin"
-	RoleUser  = "user"
-)
-
 // Modes of sessions.
 const (
 	ModeAsk = "ask" // answers and looks things up; changes nothing

@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"switchboard/agent"
@@ -11,35 +10,6 @@ import (
 
 // The router's needs, implemented by store. Every write is one transaction that
 // runs to its end once begun, whatever becomes of the caller's context.
-
-// ErrFenced is returned by writes under a fence that is no longer the newest:
-// another engine took the session or channel over, and nothing was written.
-var ErrFenced = errors.New("the lease was taken over")
-
-// ErrConflict is returned by writes that contradict what is stored, and changed
-// nothing: what the caller knows is out of date, so it has to load anew.
-var ErrConflict = errors.New("it contradicts what is stored")
-
-// ErrRefused is returned by writes with a value that the database does not take,
-// and would not another time; nothing was written.
-var ErrRefused = errors.New("the database does not take such a value")
-
-// ErrNotNow is wrapped by all that says that the database cannot be asked, or can take
-// nothing, for now (unreachable, full, read-only, not migrated) or asks for another try:
-// nothing that it was asked is at fault.
-var ErrNotNow = errors.New("the database cannot do it now")
-
-// ErrUnreadable is returned by Load, Absorb and Backlog when a part of what is stored is not what we write.
-// To try again brings nothing.
-var ErrUnreadable = errors.New("what is stored of the turn cannot be read")
-
-// ErrUnsaid is returned by Accept when entries are in a Situation for which they bring no
-// reply, and nothing was committed: the replies are to be rendered, and all is to be
-// accepted again.
-var ErrUnsaid = errors.New("it is not said what is to be answered")
-
-// ErrNotFound is returned where a row asked for does not exist.
-var ErrNotFound = errors.New("not found")
 
 // Intake commits what came in.
 type Intake interface {
@@ -52,28 +22,6 @@ type Intake interface {
 	// Moved lists every conversation that got a new ID, in order, so that settings
 	// written with a former one (allow_conversations) go on to mean it.
 	Moved(ctx context.Context) ([]Moved, error)
-}
-
-// A Moved is a conversation by a former ID and its present one.
-type Moved struct {
-	Channel         string
-	Former, Current channels.ConversationID
-}
-
-// TurnRef names a turn and the lease under which it runs.
-type TurnRef struct {
-	TurnID, SessionID, Fence int64
-}
-
-// Claimed is a turn that this engine is to run.
-type Claimed struct {
-	TurnRef
-	Person string
-	// Data is what Load would have said as the turn was claimed; nil: it was not read
-	// along.
-	Data *TurnData
-	// stops is how many stops had met nobody before Data was read.
-	stops int64
 }
 
 // Turns leases sessions, for their turns to be run.
@@ -120,175 +68,4 @@ type Steps interface {
 	// Resume notes that a turn is worked on again, and returns for how long in all nobody
 	// did, in pauses longer than stale.
 	Resume(ctx context.Context, ref TurnRef, stale time.Duration) (away time.Duration, err error)
-}
-
-// Held is a session under a lease, with its next turn.
-type Held struct {
-	TurnRef
-	Running bool // the turn has begun
-	Stop    Stop // why it was asked to stop
-}
-
-// TurnData is a turn with its session, message and what was committed of it.
-type TurnData struct {
-	Turn            agent.Turn // Place and Workspace are left for the router
-	State           agent.State
-	Conversation    channels.Conversation
-	ReplyTo         channels.MessageID // the message the turn answers
-	CancelRequested Stop
-	// Draft is the delivery that is the turn's open draft; 0: none.
-	Draft int64
-	// Retry: it does the work of another turn again, whose message and doings are in
-	// Turn.Message and State.Former. An empty message was taken back, or is kept no more.
-	Retry bool
-	// Asked is since when the person waits for the answer.
-	Asked time.Time
-	// Away is for how long nobody worked on the turn after it had begun; it is in
-	// Turn.StartedAt, so that turn_timeout does not count it.
-	Away     time.Duration
-	lateSaid bool
-	// Resumed counts how often the turn was taken over from an engine that died,
-	// since its latest committed step.
-	Resumed int
-}
-
-// A Stop says why a turn was asked to stop, as the first who asked had it.
-type Stop string
-
-const (
-	StopNone        Stop = "" // nobody asked
-	StopCancelled   Stop = "cancelled"
-	StopInterrupted Stop = "interrupted" // by the person's newer message
-)
-
-// cause is what the turn's context is cancelled with; nil: nothing.
-func (s Stop) cause() error {
-	switch s {
-	case StopNone:
-		return nil
-	case StopInterrupted:
-		return agent.ErrInterrupted
-	}
-	return agent.ErrCancelled
-}
-
-// Outbox holds deliveries.
-type Outbox interface {
-	// TakeChannel takes the channel's lease; ok is false while a living owner
-	// other than this one holds it. Deliveries that an earlier holder left sending
-	// become unknown in the same transaction.
-	TakeChannel(ctx context.Context, owner int64, channel string) (hold Hold, ok bool, err error)
-	// DropChannel releases the lease.
-	DropChannel(ctx context.Context, hold Hold) error
-	// Open lists the conversations of the channel that have deliveries to settle. ErrFenced.
-	Open(ctx context.Context, hold Hold) ([]channels.Conversation, error)
-	// Begin looks at the conversation's head. One that is pending and due is set
-	// sending, durable to power loss, and returned; one in state unknown is
-	// returned as it is. With nothing to do it returns nil, and when the head will
-	// be due (zero: there is none). ErrFenced.
-	Begin(ctx context.Context, hold Hold, conv channels.Conversation) (d *Delivery, due time.Time, err error)
-	// Settle records what became of a delivery that was begun. More says that the
-	// conversation has deliveries open still, this one among them if it is. ErrFenced.
-	Settle(ctx context.Context, hold Hold, d *Delivery, s Settlement) (more bool, err error)
-	// Answered says that there were choices under a message of ours and none of them
-	// can be made any more.
-	Answered(ctx context.Context, message int64) (bool, error)
-	// Gone notes that conv is closed to us; first says that this was not known. It is
-	// forgotten when something comes from there again.
-	Gone(ctx context.Context, hold Hold, conv channels.Conversation) (first bool, err error)
-}
-
-// Notices says something outside any turn.
-type Notices interface {
-	// AdminChats lists each admin's last used direct conversation, on any channel.
-	AdminChats(ctx context.Context) ([]channels.Conversation, error)
-	// Notify commits a message of ours to a conversation. A key that is known already
-	// makes it nothing: told is false.
-	Notify(ctx context.Context, key []byte, conv channels.Conversation, reply Reply) (told bool, err error)
-	// Current is that of Views.
-	Current(ctx context.Context, session string) (*TurnView, error)
-}
-
-// Hold is a channel's lease.
-type Hold struct {
-	Channel string
-	Owner   int64
-	Fence   int64
-}
-
-// A DeliveryState is a state of DESIGN §2.
-type DeliveryState string
-
-const (
-	DeliveryDraft   DeliveryState = "draft"
-	DeliveryPending DeliveryState = "pending"
-	DeliverySending DeliveryState = "sending"
-	DeliverySent    DeliveryState = "sent"
-	DeliveryUnknown DeliveryState = "unknown"
-	DeliveryDead    DeliveryState = "dead"
-	DeliveryDropped DeliveryState = "dropped"
-)
-
-// A Delivery is one part on its way out.
-type Delivery struct {
-	ID           int64
-	MessageID    int64
-	Conversation channels.Conversation
-	Body         channels.Body
-	ReplyTo      channels.MessageID
-	PlatformID   channels.MessageID // of the draft it takes the place of: edit that; empty: send
-	Nonce        string
-	Part         int
-	Last         bool
-	State        DeliveryState // sending, or unknown
-	Tries        int           // sends begun, this one included
-	Repeated     bool          // the send is the one marked repeat
-	FirstTry     time.Time     // when the first send began
-	LastTry      time.Time     // when the latest send began
-	Written      time.Time     // when it was committed
-}
-
-// A Settlement is what became of a delivery.
-type Settlement struct {
-	State      DeliveryState // sent | pending | unknown | dead | dropped
-	Outcome    string        // a short word, e.g. "found", "refused", "gone", "too_long_failing"
-	Detail     string        // the platform's words, for the operator
-	PlatformID channels.MessageID
-	NextAt     time.Time // pending: not before
-	FreeTry    bool      // pending: this try does not count (channel-wide failure)
-	// Repeated, with pending: the next send is the one repeat and Body (marked)
-	// replaces the part's.
-	Repeated bool
-	Body     *channels.Body
-	// Final, with unknown: a second unknown, or one nobody may resend; it no
-	// longer blocks its conversation.
-	Final bool
-	// Unedit, with pending: the message to edit is not there any more, so that the
-	// next try sends a new one.
-	Unedit bool
-	// Conversation, with dropped: all open deliveries of the conversation go with it.
-	Conversation bool
-}
-
-// Directory knows the people.
-type Directory interface {
-	// People lists everybody with their identities.
-	People(ctx context.Context) ([]Person, error)
-	// Person finds one of them by name. ErrNotFound.
-	Person(ctx context.Context, name string) (Person, error)
-	// SetPeople makes the people of the settings exactly these; people from
-	// elsewhere (source "open") stay, unless an identity of theirs is named here.
-	SetPeople(ctx context.Context, people []Person) error
-}
-
-// A Person is somebody the bot knows.
-type Person struct {
-	Name       string   `json:"name"`
-	Role       string   `json:"role"` // admin | user
-	Identities []string `json:"identities"`
-	Tools      []string `json:"tools"` // patterns; ["*"] is everything; empty is nothing
-	TimeZone   string   `json:"timezone"`
-	Source     string   `json:"source"` // config | open | local
-	// Seen (Source open) is when the person was last seen, to a day; else zero.
-	Seen time.Time `json:"-"`
 }

@@ -30,12 +30,6 @@ func isNobodysFault(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, ErrNotNow) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// isRefused says that err is the fault of what was to be written, and not of a
-// database that cannot take anything now.
-func isRefused(err error) bool {
-	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict)
-}
-
 // commitEach takes the entries of a batch in one by one, so that one that cannot be
 // taken fails alone.
 func (r *Router) commitEach(ctx context.Context, entries []sorted, receipts []channels.Receipt) error {

@@ -29,12 +29,11 @@ func (l *line) notice(event channels.Event, text string) *Reply {
 	return &reply
 }
 
-// said renders what the agent says in a turn.
-func (l *line) said(ctx context.Context, data *TurnData, say agent.Say) Reply {
+// said renders what the agent says in a turn, with a line that opens it.
+func (l *line) said(ctx context.Context, data *TurnData, say agent.Say, opening string) Reply {
 	conv := data.Conversation
 	features := l.features(conv)
-	text := data.lateLine(l.router.Config.StaleAfter) + say.Text
-	data.lateSaid = true
+	text := opening + say.Text
 	if len(say.Choices) > 0 && !features.Buttons {
 		text += "\n\n" + numbered(say.Choices)
 	}
@@ -48,7 +47,7 @@ func (l *line) said(ctx context.Context, data *TurnData, say agent.Say) Reply {
 		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.replyTo(conv, data.ReplyTo),
 	}
 	if len(say.Choices) > 0 {
-		reply.offer(say.Choices, data.Turn.Person.Name, features.Buttons)
+		offer(&reply, say.Choices, data.Turn.Person.Name, features.Buttons)
 	}
 	if len(say.Choices) == 0 {
 		files = l.shorten(ctx, &reply, doc, data.Turn.Session.Key, say, features, files)
@@ -61,7 +60,7 @@ func (l *line) said(ctx context.Context, data *TurnData, say agent.Say) Reply {
 
 // offer adds the actions by which the person can answer, and their buttons under
 // the last part, which is text still.
-func (r *Reply) offer(choices []string, person string, buttons bool) {
+func offer(r *Reply, choices []string, person string, buttons bool) {
 	last := &r.Parts[len(r.Parts)-1]
 	deadline := time.Now().Add(choiceDeadline)
 	for i, choice := range choices {
@@ -141,4 +140,14 @@ func (l *line) marked(body channels.Body, before, after string) channels.Body {
 type Marker interface {
 	// Mark puts plain text before and after the text of a part; either may be empty.
 	Mark(body channels.Body, before, after string) channels.Body
+}
+
+// place says where a turn speaks.
+func (l *line) place(c channels.Conversation) agent.Place {
+	f := l.channel.Features(c)
+	_, streams := l.channel.(channels.Streamer)
+	return agent.Place{
+		Channel: l.name, Direct: c.Kind == channels.Direct,
+		MaxText: f.MaxText, Files: f.Files, Buttons: f.Buttons, Rich: f.Markdown, Streams: streams || l.drafts(f),
+	}
 }

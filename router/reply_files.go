@@ -89,7 +89,7 @@ const (
 func (l *line) shorten(
 	ctx context.Context, reply *Reply, doc *render.Document, session string, say agent.Say, features channels.Features, files []channels.File,
 ) []channels.File {
-	most := l.router.Config.MaxParts
+	most := l.router.MaxParts
 	room := features.MaxText - features.Len(wholeNote)
 	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 || l.router.Files == nil {
 		return files

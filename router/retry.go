@@ -49,7 +49,7 @@ func (s *sorting) retry(entry sorted, line *channel, person *Person, args string
 }
 
 // lost says that a retry has nothing to do again.
-func (d *TurnData) lost() bool {
+func lost(d *TurnData) bool {
 	m := &d.Turn.Message
 	return d.Retry && blank(m.Text) && blank(m.Quote) && len(m.Passed)+len(m.Attachments) == 0
 }

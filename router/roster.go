@@ -15,6 +15,17 @@ import (
 // that retention knows who has gone. It is far shorter than retention keeps anybody.
 const seenEvery = 24 * time.Hour
 
+// Directory knows the people.
+type Directory interface {
+	// People lists everybody with their identities.
+	People(ctx context.Context) ([]Person, error)
+	// Person finds one of them by name. ErrNotFound.
+	Person(ctx context.Context, name string) (Person, error)
+	// SetPeople makes the people of the settings exactly these; people from
+	// elsewhere (source "open") stay, unless an identity of theirs is named here.
+	SetPeople(ctx context.Context, people []Person) error
+}
+
 // A Roster is the people of the Directory held in memory. Its methods may be called from
 // several goroutines at once.
 type Roster struct {

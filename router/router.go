@@ -131,10 +131,14 @@ func New(deps Deps) (*Router, error) {
 	}
 	r.due = newDueTimers(r.somebodyWaits)
 	r.work, r.handBack = context.WithCancelCause(context.Background())
+	list := make([]rated, len(r.Channels))
+	for i, at := range r.Channels {
+		list[i] = rated{at.Channel, at.Config.Rate}
+	}
 	r.Lines, err = newLines(r.work, lineDeps{
-		Config: r.Config, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Log: r.Log,
-		Accept: r.Accept, Held: r.look, Runs: r.running.has,
-	}, r.Channels)
+		StaleAfter: r.Config.StaleAfter, MaxParts: r.Config.MaxParts, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Log: r.Log,
+		Accept: r.Accept, Held: r.look, Menu: r.menu, Runs: r.running.has,
+	}, list)
 	if err != nil {
 		return nil, err
 	}

@@ -201,7 +201,7 @@ func (s *sender) work(ctx context.Context, place channels.Conversation, kick cha
 		if wait == 0 && more {
 			continue
 		}
-		pause := orElse(wait, idleSender)
+		pause := cmp.Or(wait, idleSender)
 		until := time.Now().Add(pause)
 		if !more {
 			until = never
@@ -400,12 +400,4 @@ func (s *sender) busyBefore(deadline time.Time) bool {
 		}
 	}
 	return false
-}
-
-// orElse returns d, or other when d is zero.
-func orElse(d, other time.Duration) time.Duration {
-	if d == 0 {
-		return other
-	}
-	return d
 }

@@ -9,6 +9,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/retry"
+	"switchboard/words"
 )
 
 // settlement sends the part, or finds out about one of which nobody knows.
@@ -126,7 +127,7 @@ func (s *sender) failed(sending context.Context, d *Delivery, err error, began, 
 	detail := err.Error()
 	retry := retryAfter(d)
 	if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
-		pause := orElse(limited.RetryAfter, retry)
+		pause := cmp.Or(limited.RetryAfter, retry)
 		if limited.Channel {
 			limits.pauseAll(now.Add(pause))
 			return Settlement{State: DeliveryPending, FreeTry: true, Detail: detail}, 0
@@ -184,3 +185,22 @@ func (s *sender) again(d *Delivery, at time.Time, detail string, now time.Time) 
 	}
 	return Settlement{State: DeliveryPending, NextAt: at, Detail: detail}
 }
+
+// timely is what is sent of a part: one that was written long before it could be sent for
+// the first time says so. The row keeps it as it was written.
+func (l *line) timely(d *Delivery) channels.Body {
+	late := d.FirstTry.Sub(d.Written)
+	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= l.router.StaleAfter {
+		return d.Body
+	}
+	features := l.channel.Features(d.Conversation)
+	for _, mark := range []string{"(" + words.Span(late) + " late) ", lateMark} {
+		if features.MaxText <= 0 || features.Len(d.Body.Text)+features.Len(mark) <= features.MaxText {
+			return l.marked(d.Body, mark, "")
+		}
+	}
+	return d.Body // it is marked as repeated, and full
+}
+
+// lateMark is short enough to fit wherever the mark of a repeat would.
+const lateMark = "(late) "

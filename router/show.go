@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -228,9 +229,9 @@ func (w *show) failed(l *line, err error) bool {
 	refused, isRefused := errors.AsType[*channels.RefusedError](err)
 	switch {
 	case isLimited && limited.Channel:
-		l.limits.pauseAll(now.Add(orElse(limited.RetryAfter, retryMin)))
+		l.limits.pauseAll(now.Add(cmp.Or(limited.RetryAfter, retryMin)))
 	case isLimited:
-		l.limits.pause(w.draft.Conversation.ID, now.Add(orElse(limited.RetryAfter, retryMin)))
+		l.limits.pause(w.draft.Conversation.ID, now.Add(cmp.Or(limited.RetryAfter, retryMin)))
 	case errors.Is(err, channels.ErrNotConnected):
 		retry.Sleep(w.ctx, retryMin)
 	case isRefused && refused.Temporary:

@@ -9,7 +9,6 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/retry"
 	"switchboard/words"
@@ -33,18 +32,6 @@ const (
 	choiceLeave = "Leave it"
 )
 
-// A Waiting is a message that nobody answered in time.
-type Waiting struct {
-	Turn     int64
-	Asked    time.Time // since when the person waits for its answer
-	Received time.Time // when it was committed
-	// Text, Files (how many) and Taint are those of its messages; of the turn that runs the
-	// caller knows them.
-	Text  string
-	Files int
-	Taint tools.Taint
-}
-
 // lateness judges how late a turn is: it notes the time that nobody worked on one that
 // had begun.
 func (r *Router) lateness(ref TurnRef, data *TurnData) error {
@@ -61,15 +48,15 @@ func (r *Router) lateness(ref TurnRef, data *TurnData) error {
 }
 
 // untouched says that nothing was done for the turn yet.
-func (d *TurnData) untouched() bool {
-	s := &d.State
+func (j *journal) untouched() bool {
+	s := &j.data.State
 	return len(s.Calls)+len(s.Plans)+len(s.Said)+len(s.Added) == 0
 }
 
 // answer lets the agent answer the turn, unless it waited for so long that the person is
 // first asked whether they still want it.
 func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
-	if j.data.lost() {
+	if lost(j.data) {
 		return j.Commit(ctx, lostEnd())
 	}
 	if offered, err := j.offer(ctx); offered || err != nil {
@@ -82,7 +69,7 @@ func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
 // ends the turn with it. No model is asked.
 func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 	stale := j.router.Config.StaleAfter
-	if !j.data.untouched() || time.Since(j.data.Asked) <= stale {
+	if !j.untouched() || time.Since(j.data.Asked) <= stale {
 		return false, nil
 	}
 	for since := time.Now(); ; {
@@ -183,31 +170,13 @@ func (w *Waiting) shown() string {
 
 // lateLine opens what a turn says first after nobody worked on it for long; empty: that
 // was not so, or is said. A text that is shown before it is said begins with it too.
-func (d *TurnData) lateLine(stale time.Duration) string {
+func (j *journal) lateLine() string {
+	away := j.data.Away
 	switch {
-	case d.Away <= stale || d.lateSaid:
+	case away <= j.router.Config.StaleAfter || j.lateSaid:
 		return ""
-	case d.Away < time.Minute:
+	case away < time.Minute:
 		return "This comes late: I was away for a moment.\n\n"
 	}
-	return "This comes late: I was away for " + words.Span(d.Away) + ".\n\n"
+	return "This comes late: I was away for " + words.Span(away) + ".\n\n"
 }
-
-// timely is what is sent of a part: one that was written long before it could be sent for
-// the first time says so. The row keeps it as it was written.
-func (l *line) timely(d *Delivery) channels.Body {
-	late := d.FirstTry.Sub(d.Written)
-	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= l.router.Config.StaleAfter {
-		return d.Body
-	}
-	features := l.channel.Features(d.Conversation)
-	for _, mark := range []string{"(" + words.Span(late) + " late) ", lateMark} {
-		if features.MaxText <= 0 || features.Len(d.Body.Text)+features.Len(mark) <= features.MaxText {
-			return l.marked(d.Body, mark, "")
-		}
-	}
-	return d.Body // it is marked as repeated, and full
-}
-
-// lateMark is short enough to fit wherever the mark of a repeat would.
-const lateMark = "(late) "

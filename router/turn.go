@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/channels"
 	"switchboard/retry"
 )
 
@@ -89,22 +88,21 @@ func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, er
 		r.waiting.Store(false) // whoever comes to wait after the look sets it again
 		limit := min(idle, claimsAtOnce)
 		stops := r.running.stops()
-		claimed, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, limit)
+		list, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, limit)
 		if err != nil {
 			r.leased.soon() // it may be committed all the same
 			return true, err
 		}
 		shared := len(full) > 0
-		for _, c := range claimed {
-			c.stops = stops
+		for _, c := range list {
 			if r.workers.take(c.Person) {
-				r.begin(c, c.Person)
+				r.begin(claimed{c, stops}, c.Person)
 			} else { // a person's share ran out within this claim
 				r.giveBack(c.TurnRef)
 				shared = true
 			}
 		}
-		if len(claimed) < limit {
+		if len(list) < limit {
 			r.shares.Store(shared)
 			if shared {
 				r.passOn()
@@ -123,9 +121,16 @@ func (r *Router) passOn() {
 	}
 }
 
+// A claimed is a turn to be run, and how many stops had met nobody before its Data was
+// read.
+type claimed struct {
+	Claimed
+	stops int64
+}
+
 // begin runs a claimed session in a goroutine of its own. worker is the person
 // for whom a worker was taken.
-func (r *Router) begin(c Claimed, worker string) {
+func (r *Router) begin(c claimed, worker string) {
 	r.turns.Go(func() {
 		for {
 			next := r.runTurn(c)
@@ -152,7 +157,7 @@ func (r *Router) release(worker string) {
 // goesOn exchanges the worker of a session's former turn for one for its next turn,
 // which is claimed. Where there is none, or others have waited longer, neither worker
 // nor session is kept.
-func (r *Router) goesOn(worker string, next *Claimed) bool {
+func (r *Router) goesOn(worker string, next *claimed) bool {
 	if ends := r.stopping.Load() || r.waiting.Load() || !r.Engine.Safe(); !ends && next.Person == worker {
 		return true
 	} else if ends {
@@ -191,7 +196,7 @@ func (r *Router) giveBack(ref TurnRef) {
 
 // runTurn brings one turn to its end, or gives its session back. It returns the
 // session's next turn, already claimed, if there is one.
-func (r *Router) runTurn(c Claimed) *Claimed {
+func (r *Router) runTurn(c claimed) *claimed {
 	next, ended := r.runToEnd(c)
 	if !ended { // and runs here no more: before the answer is heard it may be claimed again
 		r.handOver(c.TurnRef)
@@ -200,7 +205,7 @@ func (r *Router) runTurn(c Claimed) *Claimed {
 }
 
 // runToEnd tries a turn until it is ended, or is not to be ended here.
-func (r *Router) runToEnd(c Claimed) (next *Claimed, ended bool) {
+func (r *Router) runToEnd(c claimed) (next *claimed, ended bool) {
 	run := r.running.add(r.work, c.TurnRef)
 	defer r.running.remove(run)
 
@@ -237,7 +242,7 @@ func (r *Router) handOver(ref TurnRef) {
 // tryTurn loads the turn and lets the agent run it. With giveUp it ends the turn
 // as failed instead, and says so to the person. ErrRestart: it is to be run again at
 // once.
-func (r *Router) tryTurn(run *runningTurn, c *Claimed, giveUp bool) (next *Claimed, err error) {
+func (r *Router) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claimed, err error) {
 	ref := c.TurnRef
 	ctx, done := r.running.try(run)
 	defer done()
@@ -311,7 +316,7 @@ func (r *Router) tryTurn(run *runningTurn, c *Claimed, giveUp bool) (next *Claim
 
 // load gives what is known of a turn. What was read as it was claimed is as good for
 // the first try, unless somebody was asked to stop before they ran.
-func (r *Router) load(c *Claimed) (*TurnData, error) {
+func (r *Router) load(c *claimed) (*TurnData, error) {
 	data := c.Data
 	if c.Data = nil; data != nil && c.stops == r.running.stops() {
 		return data, nil
@@ -345,14 +350,4 @@ func (r *Router) workspace(session int64) (string, error) {
 		return "", fmt.Errorf("workspace: %w", err)
 	}
 	return dir, nil
-}
-
-// place says where a turn speaks.
-func (l *line) place(c channels.Conversation) agent.Place {
-	f := l.channel.Features(c)
-	_, streams := l.channel.(channels.Streamer)
-	return agent.Place{
-		Channel: l.name, Direct: c.Kind == channels.Direct,
-		MaxText: f.MaxText, Files: f.Files, Buttons: f.Buttons, Rich: f.Markdown, Streams: streams || l.drafts(f),
-	}
 }
