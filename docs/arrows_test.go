@@ -80,7 +80,9 @@ var arrows = []struct {
 	{"words", nil},
 	{"agent/llm", nil},
 	{"agent/llm/", nil},
-	{"agent/tools", nil},
+	{"agent/tools", []string{"agent/tools/"}},
+	{"agent/tools/sandbox", []string{"agent/tools/workspace"}},
+	{"agent/tools/workspace", nil},
 	{"agent/skills", nil},
 	{"agent/memory", []string{"agent/llm", "agent/tools"}},
 	{"agent", []string{"agent/"}},
@@ -178,7 +180,7 @@ func TestOnlyDevImportsFakes(t *testing.T) {
 
 func TestLeavesDependOnNothingOfOurs(t *testing.T) {
 	t.Parallel()
-	for _, leaf := range []string{"retry", "secrets", "words", "channels", "scheduler", "agent/llm", "agent/llm/offline", "agent/tools"} {
+	for _, leaf := range []string{"retry", "secrets", "words", "channels", "scheduler", "agent/llm", "agent/llm/offline", "agent/tools/workspace"} {
 		for _, p := range list(t, "-deps", "./"+leaf) {
 			if name, ok := ours(p.ImportPath); ok && name != leaf && !slices.Contains(leaves, name) {
 				t.Errorf("%s depends on %s", leaf, name)
@@ -253,6 +255,8 @@ func TestMayImport(t *testing.T) {
 		{"agent", "agent/llm", true},
 		{"agent", "router", false},
 		{"agent/llm", "agent/tools", false},
+		{"agent/tools", "agent/tools/sandbox", true},
+		{"agent/tools/sandbox", "agent/tools", false},
 		{"agent/llm/offline", "agent/llm", false},
 		{"channels", "channels/render", false},
 		{"channels/render", "channels", true},

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"unicode/utf16"
+
+	"switchboard/agent/tools/workspace"
 )
 
 // drawer is a session's attachments in memory.
@@ -53,18 +55,18 @@ func (d *drawer) put(name, mediaType, content string) {
 func newDrawer(t *testing.T) (*drawer, func(tool, args string) Result, string) {
 	t.Helper()
 	d := &drawer{}
-	registry, err := NewRegistry(Builtin(BuiltinConfig{Files: d, Space: &Space{Bytes: 1 << 20}, FileLimit: 100})...)
+	registry, err := NewRegistry(Builtin(BuiltinConfig{Files: d, Space: &workspace.Space{Bytes: 1 << 20}, FileLimit: 100})...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	workspace := filepath.Join(t.TempDir(), "space")
-	if err := os.Mkdir(workspace, 0o700); err != nil {
+	dir := filepath.Join(t.TempDir(), "space")
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return d, func(tool, args string) Result {
 		t.Helper()
-		return registry.Run(context.Background(), tool, Call{Args: []byte(args), Workspace: workspace, Session: Session{ID: "play:home"}})
-	}, workspace
+		return registry.Run(context.Background(), tool, Call{Args: []byte(args), Workspace: dir, Session: Session{ID: "play:home"}})
+	}, dir
 }
 
 func TestNoAttachmentToolsWithoutFiles(t *testing.T) {
@@ -267,23 +269,23 @@ func TestAttachmentSaveAndPublish(t *testing.T) {
 
 func TestPublishOnlyWhatIsInside(t *testing.T) {
 	t.Parallel()
-	d, run, workspace := newDrawer(t)
+	d, run, dir := newDrawer(t)
 	outside := filepath.Join(t.TempDir(), "secret")
 	if err := errors.Join(
 		os.WriteFile(outside, []byte("secret"), 0o600),
-		os.Symlink(outside, filepath.Join(workspace, "link")),
-		os.Symlink(filepath.Dir(outside), filepath.Join(workspace, "folder")),
-		os.Mkdir(filepath.Join(workspace, "dir"), 0o700),
-		os.MkdirAll(filepath.Join(workspace, hidden), 0o700),
-		os.WriteFile(filepath.Join(workspace, hidden, "outputs.json"), nil, 0o600),
-		syscall.Mkfifo(filepath.Join(workspace, "pipe"), 0o600),
+		os.Symlink(outside, filepath.Join(dir, "link")),
+		os.Symlink(filepath.Dir(outside), filepath.Join(dir, "folder")),
+		os.Mkdir(filepath.Join(dir, "dir"), 0o700),
+		os.MkdirAll(filepath.Join(dir, workspace.Hidden), 0o700),
+		os.WriteFile(filepath.Join(dir, workspace.Hidden, "outputs.json"), nil, 0o600),
+		syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600),
 	); err != nil {
 		t.Fatal(err)
 	}
 	d.put("a", "text/plain", "x")
 	for path, code := range map[string]string{
 		outside: "outside_workspace", "../secret": "outside_workspace", "link": "symlink", "folder/secret": "symlink",
-		"dir": "not_a_file", "pipe": "not_a_file", ".": "not_a_file", "none": "not_found", hidden + "/outputs.json": "bad_path", "": "bad_path",
+		"dir": "not_a_file", "pipe": "not_a_file", ".": "not_a_file", "none": "not_found", workspace.Hidden + "/outputs.json": "bad_path", "": "bad_path",
 	} {
 		if res := run("workspace.publish", fmt.Sprintf(`{"path":%q}`, path)); res.Code != code {
 			t.Errorf("published %q: %+v, want %s", path, res, code)
@@ -293,7 +295,7 @@ func TestPublishOnlyWhatIsInside(t *testing.T) {
 		t.Errorf("published %q", d.published)
 	}
 	for path, code := range map[string]string{
-		"../x": "outside_workspace", "link": "symlink", "folder/x": "symlink", "dir": "not_a_file", "pipe": "not_a_file", ".": "bad_path", hidden + "/x": "bad_path",
+		"../x": "outside_workspace", "link": "symlink", "folder/x": "symlink", "dir": "not_a_file", "pipe": "not_a_file", ".": "bad_path", workspace.Hidden + "/x": "bad_path",
 	} {
 		if res := run("attachment.save", fmt.Sprintf(`{"id":"1","path":%q,"mode":"replace"}`, path)); res.Code != code {
 			t.Errorf("saved to %q: %+v, want %s", path, res, code)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 	"time"
+
+	"switchboard/agent/tools/workspace"
 )
 
 //go:embed pages/*.md
@@ -17,7 +19,7 @@ type BuiltinConfig struct {
 	// addresses. Empty: none.
 	AllowPrivate []netip.Prefix
 	// Space is what a workspace may hold. Nil: the default limits.
-	Space *Space
+	Space *workspace.Space
 	// FileLimit is the largest file that workspace.read and workspace.write
 	// handle, in bytes. 0: 8 MiB.
 	FileLimit int64

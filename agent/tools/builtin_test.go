@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"switchboard/agent/tools/workspace"
 )
 
 // builtin returns a registry of the built-in tools and a way to call them in a
@@ -96,7 +98,7 @@ func read(path string) string {
 
 func TestWorkspaceWriteAndRead(t *testing.T) {
 	t.Parallel()
-	workspace, call := builtin(t, BuiltinConfig{FileLimit: 100, Space: &Space{Bytes: 250}})
+	dir, call := builtin(t, BuiltinConfig{FileLimit: 100, Space: &workspace.Space{Bytes: 250}})
 	for _, step := range []struct{ tool, args, code, output string }{
 		{"workspace.list", `{"path":null,"depth":null}`, "", "(empty)\n"},
 		{"workspace.write", write("a/b.txt", "one\ntwo\n", "create"), "", "wrote a/b.txt: 8 bytes\n"},
@@ -125,7 +127,7 @@ func TestWorkspaceWriteAndRead(t *testing.T) {
 			t.Errorf("%s %.60s: got %+v", step.tool, step.args, got)
 		}
 	}
-	left, err := filepath.Glob(workspace + "/.switchboard/*")
+	left, err := filepath.Glob(dir + "/.switchboard/*")
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}
@@ -137,13 +139,13 @@ func TestWorkspaceWriteAndRead(t *testing.T) {
 
 func TestWorkspaceIsNotLeft(t *testing.T) {
 	t.Parallel()
-	workspace, call := builtin(t, BuiltinConfig{})
-	beside := filepath.Join(filepath.Dir(workspace), "beside")
+	dir, call := builtin(t, BuiltinConfig{})
+	beside := filepath.Join(filepath.Dir(dir), "beside")
 	if err := os.WriteFile(beside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for link, target := range map[string]string{"link": beside, "up": "..", "root": "/", "inner": ".switchboard"} {
-		if err := os.Symlink(target, filepath.Join(workspace, link)); err != nil {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -172,7 +174,7 @@ func TestWorkspaceIsNotLeft(t *testing.T) {
 	if text, err := os.ReadFile(beside); err != nil || string(text) != "secret" {
 		t.Errorf("beside: %q %v", text, err)
 	}
-	if got := call("workspace.list", `{"path":null,"depth":null}`); strings.Contains(got.Output, hidden+"/") || !strings.Contains(got.Output, "symbolic link") {
+	if got := call("workspace.list", `{"path":null,"depth":null}`); strings.Contains(got.Output, workspace.Hidden+"/") || !strings.Contains(got.Output, "symbolic link") {
 		t.Errorf("list: %s", got.Output)
 	}
 }
@@ -276,7 +278,7 @@ func FuzzCleanPath(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, given string) {
 		name, fault := cleanPath(given)
-		if fault == nil && (!filepath.IsLocal(name) || strings.HasPrefix(strings.ToLower(name), hidden+"/") || strings.EqualFold(name, hidden)) {
+		if fault == nil && (!filepath.IsLocal(name) || strings.HasPrefix(strings.ToLower(name), workspace.Hidden+"/") || strings.EqualFold(name, workspace.Hidden)) {
 			t.Errorf("%q gave %q", given, name)
 		}
 	})

@@ -4,20 +4,20 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
-	"time"
+
+	"switchboard/agent/tools/sandbox"
 )
 
 // ExecConfig is how commands run. The zero value works and confines everybody.
 type ExecConfig struct {
-	// Timeout is how long one command may take. 0: 2 minutes.
-	Timeout time.Duration
+	// Config is how the sandbox runs them; its MaxOutput is set by OutputLimit. The context
+	// of Run ends with the cause ErrUnsafe no later than SafeUntil says.
+	sandbox.Config
 	// OutputLimit is the most a command's output may keep, in bytes. 0:
 	// DefaultOutputLimit. A command that prints more than 2048 times as much is
 	// stopped.
@@ -27,28 +27,6 @@ type ExecConfig struct {
 	Sandbox string
 	// AdminUnconfined lifts the confinement for admins.
 	AdminUnconfined bool
-	// MemoryLimit is the most all processes of a command may hold together, in
-	// bytes. In namespaces each socket counts as much as its buffers could hold;
-	// without them only the limits of open files and processes bound those. Pipes
-	// are not counted: the kernel bounds a user's. 0: 2 GiB.
-	MemoryLimit int64
-	// MaxTasks is the most threads and processes of a command that the kernel lets
-	// live at once. 0: 512.
-	MaxTasks int
-	// MaxProcesses is how many processes at once end a command. They are looked for now
-	// and then, so a command may have more for a moment. 0: 256.
-	MaxProcesses int
-	// Space is what a workspace may hold; a command that would have it hold more is
-	// refused or stopped. Nil: the default limits.
-	Space *Space
-	// SafeUntil says until when, by the wall clock, commands may run unless it says
-	// later: the helper is told and kills its command when that instant passes, though
-	// this program may be stopped by then. Zero, or nil: there is no such instant. The
-	// context of Run ends with the cause ErrUnsafe no later than it passes.
-	SafeUntil func() time.Time
-	// HelperPath is the program that is started as the helper; its main calls
-	// RunHelper first. Empty: this program.
-	HelperPath string
 	// Log gets what an operator should know. Nil: nothing is logged.
 	Log *slog.Logger
 }
@@ -57,39 +35,21 @@ type ExecConfig struct {
 // is beyond the limit is thrown away, but nobody needs to wait for all of it.
 const floodFactor = 2048
 
-// Exec runs commands, each under a helper process that kills its whole tree
-// when the command ends, takes too long, grows too big, or when this program is
-// gone. Its methods are safe for use by several turns at once.
+// Exec runs commands in the sandbox, and lets the files that they write inherit taint.
+// Its methods are safe for use by several turns at once.
 type Exec struct {
-	cfg ExecConfig
-
-	mu     sync.Mutex
-	layers *layers // what works here; nil until the probe succeeded
+	cfg     ExecConfig
+	sandbox *sandbox.Sandbox
 }
-
-// ownProgram is the helper where none is set; tests may have another.
-var ownProgram = "/proc/self/exe"
 
 // NewExec returns an Exec; nothing is started or probed yet.
 func NewExec(cfg ExecConfig) *Exec {
-	cfg.Timeout = cmp.Or(cfg.Timeout, 2*time.Minute)
 	cfg.OutputLimit = cmp.Or(cfg.OutputLimit, DefaultOutputLimit)
-	cfg.MemoryLimit = cmp.Or(cfg.MemoryLimit, 2<<30)
-	cfg.MaxTasks = cmp.Or(cfg.MaxTasks, 512)
-	cfg.MaxProcesses = cmp.Or(cfg.MaxProcesses, 256)
-	cfg.HelperPath = cmp.Or(cfg.HelperPath, ownProgram)
+	cfg.MaxOutput = floodFactor * cfg.OutputLimit
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Exec{cfg: cfg}
-}
-
-// A Layer is one part of the confinement, for switchboard doctor.
-type Layer struct {
-	Name   string
-	Works  bool
-	Detail string
-	Mend   string // what to do; empty when nothing has to be done
+	return &Exec{cfg, sandbox.New(cfg.Config)}
 }
 
 // Run runs the command and returns when no process of it is left. It ends it
@@ -113,7 +73,7 @@ func (e *Exec) Run(ctx context.Context, cmd Command) Result {
 		e.cfg.Log.ErrorContext(ctx, "command not started", slog.Any("error", err))
 		return ioFault("the workspace", err)
 	}
-	res := e.run(ctx, cmd, !e.lifted(cmd))
+	res := e.run(ctx, cmd)
 	res.Taint, err = trace.end(ctx)
 	if err != nil {
 		e.cfg.Log.ErrorContext(ctx, "taint of workspace files not stored", slog.Any("error", err))
@@ -149,91 +109,56 @@ func checkCommand(cmd Command) (string, *Result) {
 // maxLine is less than what the kernel takes as one argument (128 KiB).
 const maxLine = 100 << 10
 
-// environ is all a command sees of the environment; later entries win.
-func environ(cmd Command, temp, path string) []string {
-	env := append([]string{
-		"PATH=" + path, "HOME=" + cmd.Workspace, "LANG=C.UTF-8", "TZ=UTC", "TMPDIR=" + temp,
-	}, cmd.Env...)
-	seen := map[string]int{}
-	var list []string
-	for _, entry := range env {
-		name, _, _ := strings.Cut(entry, "=")
-		if at, again := seen[name]; again {
-			list[at] = entry
-			continue
+// run runs a checked command.
+func (e *Exec) run(ctx context.Context, cmd Command) Result {
+	kept := newCollector(e.cfg.OutputLimit)
+	o, err := e.sandbox.Run(ctx, sandbox.Command{
+		Line: cmd.Line, Workspace: cmd.Workspace, Env: cmd.Env, Lifted: e.lifted(cmd),
+	}, kept)
+	switch {
+	case errors.Is(err, sandbox.ErrUnavailable):
+		return Result{
+			End: EndRefused, Code: "sandbox_unavailable", Rule: "agent.sandbox", Output: err.Error(),
+			Hint: "plan without exec; tell the person that commands cannot run here",
 		}
-		seen[name] = len(list)
-		list = append(list, entry)
+	case err != nil && ctx.Err() != nil:
+		return notBegun(ctx)
+	case err != nil:
+		return noRoom(err)
+	case o.Kind == "exit_status" && o.Status == 0:
+		return Result{End: EndOK, Output: kept.text()}
 	}
-	return list
-}
-
-const systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-// An outcome is how the helper says that a command ended.
-type outcome struct {
-	Kind   string // exit | signal | timeout | memory | processes | workspace | disk | lease | closed | sandbox | failed
-	Status int    // exit status or signal number
-	Detail string
-	Proc   bool // the command had a /proc of its own
-}
-
-// result turns an outcome and what was printed into a Result.
-func (e *Exec) result(o outcome, text string) Result {
-	res := Result{End: EndError, Output: text}
-	last := ""
+	if o.Kind == "stopped" && errors.Is(context.Cause(ctx), ErrUnsafe) {
+		o.Kind, o.Detail = CodeInterrupted, "stopped midway"
+	}
+	res := Result{End: EndError, Code: o.Kind, Hint: hints[o.Kind], Output: joinMark(kept.text(), cleanText(o.Detail), "")}
 	switch o.Kind {
-	case "exit":
-		if o.Status == 0 {
-			res.End = EndOK
-			return res
-		}
-		res.Code, last = "exit_status", fmt.Sprintf("exit status %d", o.Status)
-	case "signal":
-		res.Code, last = "signal", "killed by a signal: "+o.Detail
 	case "timeout":
-		res.End, res.Code = EndTimeout, "timeout"
-		last = fmt.Sprintf("stopped after %s", e.cfg.Timeout)
-		res.Hint = "split the work, or make it faster"
-	case "memory":
-		res.Code, last = "memory_limit", fmt.Sprintf("stopped: its processes held more than %d MiB of memory", e.cfg.MemoryLimit>>20)
-		res.Hint = "work in smaller pieces"
-	case "processes":
-		res.Code, last = "process_limit", fmt.Sprintf("stopped: it had more than %d processes", e.cfg.MaxProcesses)
-		res.Hint = "start fewer processes at a time"
-	case "workspace":
-		res.Code, last, res.Hint = "workspace_full", "stopped: "+e.cfg.Space.full(), fullHint
-	case "disk":
-		res.Code, last = "disk_low", "stopped: the disk is nearly full"
-		res.Hint = "tell the person; trying again does not help"
-	case "flood":
-		res.Code, last = "output_flood", "stopped: it printed far more than can be kept"
-		res.Hint = "write to a file, or filter the output"
-	case "cancelled":
-		res.End, res.Code, last = EndCancelled, "cancelled", "cancelled"
-	case "lease":
-		res.Code, res.Hint, last = CodeInterrupted, hintUnsafe, "stopped midway"
-	case "sandbox":
-		return e.unavailable(o.Detail)
-	default:
-		res.Code, last = "helper_failed", "the command's helper failed: "+cmp.Or(o.Detail, "it was killed")
+		res.End = EndTimeout
+	case "stopped":
+		res.End, res.Code = EndCancelled, "cancelled"
 	}
-	res.Output = joinMark(text, cleanText(last), "")
 	return res
 }
 
-// unavailable refuses a command that cannot be confined here.
-func (e *Exec) unavailable(reason string) Result {
-	return Result{
-		End: EndRefused, Code: "sandbox_unavailable", Rule: "agent.sandbox",
-		Output: "commands cannot be confined on this machine: " + reason + ". " + mendSandbox,
-		Hint:   "plan without exec; tell the person that commands cannot run here",
+// notBegun is the result of what ctx ended before it began.
+func notBegun(ctx context.Context) Result {
+	if errors.Is(context.Cause(ctx), ErrUnsafe) {
+		return Result{End: EndError, Code: CodeInterrupted, Hint: hintNotBegun}
 	}
+	return Result{End: EndCancelled, Code: "cancelled"}
 }
 
-const mendSandbox = "Needed is Linux 6.2 or newer with Landlock, seccomp filters and user namespaces (sysctl kernel.unprivileged_userns_clone=1, " +
-	"kernel.apparmor_restrict_unprivileged_userns=0, user.max_user_namespaces above 0; in a container also security_opt: " +
-	"seccomp=unconfined and apparmor=unconfined); switchboard doctor shows what is missing"
+// hints are advice for the next plan, by the code of a result.
+var hints = map[string]string{
+	"timeout":        "split the work, or make it faster",
+	"memory_limit":   "work in smaller pieces",
+	"process_limit":  "start fewer processes at a time",
+	"workspace_full": "remove what is no longer needed with workspace.remove, or ask the person what may go",
+	"disk_low":       "tell the person; trying again does not help",
+	"output_flood":   "write to a file, or filter the output",
+	CodeInterrupted:  hintUnsafe,
+}
 
 // A collector keeps the beginning and the end of what a command prints, in
 // bounded memory.
@@ -286,11 +211,3 @@ func (c *collector) text() string {
 	tail := cutTail(cleanText(string(last)), cap(c.ring))
 	return joinMark(head, truncationMark(left), tail)
 }
-
-// layers is what a probe found.
-type layers struct {
-	uid  int // the host ID that confined commands run under
-	list []Layer
-}
-
-var errNoHelper = errors.New("the helper could not be started")

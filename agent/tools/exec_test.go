@@ -4,9 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"switchboard/agent/tools/sandbox"
 )
 
 // newWorkspace returns a folder without symbolic links in its path.
@@ -28,10 +31,25 @@ func newWorkspace(t *testing.T) string {
 	return dir
 }
 
+// shell returns an Exec with the helper of tests.
+func shell(cfg ExecConfig) *Exec {
+	cfg.HelperPath = helperPath
+	return NewExec(cfg)
+}
+
+func waitFor(t *testing.T, what string, within time.Duration, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(within); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("after %s: not yet %s", within, what)
+		}
+	}
+}
+
 // needSandbox skips loudly where commands cannot be confined, except in CI.
 func needSandbox(t *testing.T) {
 	t.Helper()
-	e := NewExec(ExecConfig{})
+	e := shell(ExecConfig{})
 	if res := e.Run(t.Context(), Command{Line: ":", Workspace: newWorkspace(t)}); res.End != EndOK {
 		if os.Getenv("CI") == "true" {
 			t.Fatalf("the sandbox must work in CI: %+v", res)
@@ -42,7 +60,7 @@ func needSandbox(t *testing.T) {
 
 func run(t *testing.T, cfg ExecConfig, line string) Result {
 	t.Helper()
-	return NewExec(cfg).Run(t.Context(), Command{Line: line, Workspace: newWorkspace(t)})
+	return shell(cfg).Run(t.Context(), Command{Line: line, Workspace: newWorkspace(t)})
 }
 
 func TestExecEnds(t *testing.T) {
@@ -71,7 +89,7 @@ func TestExecEnds(t *testing.T) {
 
 func TestExecRefusesBadCommands(t *testing.T) {
 	t.Parallel()
-	e := NewExec(ExecConfig{})
+	e := shell(ExecConfig{})
 	workspace := newWorkspace(t)
 	for _, test := range []struct {
 		cmd  Command
@@ -92,8 +110,8 @@ func TestExecRefusesBadCommands(t *testing.T) {
 func TestExecTimeout(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
-	got := run(t, ExecConfig{Timeout: time.Second}, "echo first; sleep 60")
-	if got.End != EndTimeout || got.Code != "timeout" || got.Output != "first\nstopped after 1s" {
+	got := run(t, ExecConfig{Config: sandbox.Config{Timeout: time.Second}}, "echo first; sleep 60")
+	if got.End != EndTimeout || got.Code != "timeout" || got.Hint == "" || got.Output != "first\nstopped after 1s" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -105,7 +123,7 @@ func TestExecCancel(t *testing.T) {
 	defer stop()
 	workspace, done := newWorkspace(t), make(chan Result)
 	go func() {
-		done <- NewExec(ExecConfig{}).Run(ctx, Command{Line: "echo first; touch begun; sleep 60", Workspace: workspace})
+		done <- shell(ExecConfig{}).Run(ctx, Command{Line: "echo first; touch begun; sleep 60", Workspace: workspace})
 	}()
 	for {
 		if _, err := os.Stat(workspace + "/begun"); err == nil {
@@ -139,6 +157,79 @@ func TestShortenCountsWhatIsMissing(t *testing.T) {
 		shown := len(text) - (at[1] - at[0])
 		if got := leftOut(text); got != total || !strings.HasPrefix(text, "1\n2\n") || !strings.HasSuffix(text, "\n200000\n") {
 			t.Errorf("%d bytes shown and %d missing, want %d in all", shown, got-int64(shown), total)
+		}
+	}
+}
+
+// Not parallel: it measures what is allocated.
+func TestHugeOutputTakesNoMemory(t *testing.T) {
+	needSandbox(t)
+	e := shell(ExecConfig{})
+	workspace := newWorkspace(t)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	res := e.Run(t.Context(), Command{Line: "echo begin; yes | head -c 1G; echo end", Workspace: workspace})
+	runtime.ReadMemStats(&after)
+	if res.End != EndOK || !strings.HasPrefix(res.Output, "begin\ny\n") || !strings.HasSuffix(res.Output, "y\nend\n") {
+		t.Errorf("got %.100q … %s", res.Output, res.End)
+	}
+	if !strings.Contains(res.Output, "\n[truncated: 10") || len(res.Output) > 1<<20 {
+		t.Errorf("no mark, or %d bytes", len(res.Output))
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20 {
+		t.Errorf("%d bytes were allocated", grown)
+	}
+}
+
+func TestUnsafeIsNoCancel(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	e := shell(ExecConfig{Config: sandbox.Config{SafeUntil: func() time.Time { return time.Now().Add(time.Hour) }}})
+	workspace := newWorkspace(t)
+	for _, test := range []struct {
+		name, hint string
+		begin      bool
+	}{{"midway", hintUnsafe, true}, {"not begun", hintNotBegun, false}} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		if !test.begin {
+			cancel(ErrUnsafe)
+		}
+		got := make(chan Result)
+		go func() { got <- e.Run(ctx, Command{Line: "echo begun; touch begun; sleep 60", Workspace: workspace}) }()
+		if test.begin {
+			waitFor(t, "started", 20*time.Second, func() bool { _, err := os.Stat(workspace + "/begun"); return err == nil })
+			cancel(ErrUnsafe)
+		}
+		res := <-got
+		if res.End != EndError || res.Code != CodeInterrupted || res.Hint != test.hint || strings.Contains(res.Output, "begun") != test.begin {
+			t.Errorf("%s: %+v", test.name, res)
+		}
+		cancel(nil)
+	}
+}
+
+func TestOnlySettingsLiftTheConfinement(t *testing.T) {
+	t.Parallel()
+	needSandbox(t)
+	for _, test := range []struct {
+		cfg    ExecConfig
+		admin  bool
+		lifted bool
+	}{
+		{ExecConfig{}, false, false},
+		{ExecConfig{}, true, false},
+		{ExecConfig{Sandbox: "off"}, false, false},
+		{ExecConfig{AdminUnconfined: true}, false, false},
+		{ExecConfig{Sandbox: "off"}, true, true},
+		{ExecConfig{AdminUnconfined: true}, true, true},
+	} {
+		workspace := newWorkspace(t)
+		res := shell(test.cfg).Run(t.Context(), Command{Line: "touch ../beside && env", Workspace: workspace, Admin: test.admin})
+		if _, err := os.Stat(workspace + "/../beside"); (err == nil) != test.lifted {
+			t.Errorf("%+v, admin %v: got %+v", test.cfg, test.admin, res)
+		}
+		if strings.Contains(res.Output, secretValue) {
+			t.Errorf("%+v, admin %v: the environment is not clean", test.cfg, test.admin)
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 func fastHelper() (remove func()) {
 	dir, err := os.MkdirTemp("", "helper-")
 	if err == nil {
-		ownProgram = filepath.Join(dir, "helper")
-		build := exec.Command("go", "build", "-o", ownProgram, "./testdata/helper")
+		helperPath = filepath.Join(dir, "helper")
+		build := exec.Command("go", "build", "-o", helperPath, "./sandbox/testdata/helper")
 		build.Stderr = os.Stderr
 		err = build.Run()
 	}

@@ -1,17 +1,38 @@
 package tools
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
 	"testing"
 	"time"
+
+	"switchboard/agent/tools/sandbox"
 )
 
+const (
+	secretEnv   = "SWITCHBOARD_TEST_SECRET"
+	secretValue = "not-for-commands-7391"
+	// engineEnv makes a test process play an engine.
+	engineEnv = "SWITCHBOARD_TEST_ENGINE"
+)
+
+// helperPath is the helper of commands; empty: this program.
+var helperPath string
+
 func TestMain(m *testing.M) {
-	RunHelper()
-	actInstead()
+	sandbox.RunHelper()
+	if text := os.Getenv(engineEnv); text != "" { // an engine that runs one command
+		var cmd Command
+		if err := json.Unmarshal([]byte(text), &cmd); err != nil {
+			panic(err)
+		}
+		NewExec(ExecConfig{}).Run(context.Background(), cmd)
+		os.Exit(0)
+	}
 	// Commands must not see this.
 	os.Setenv(secretEnv, secretValue)
 	// Package os/signal keeps one goroutine, which a fuzz run starts.

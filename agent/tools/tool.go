@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -76,3 +77,17 @@ type Command struct {
 	Env   []string
 	Taint Taint // of the turn so far; the files the command writes inherit it
 }
+
+// ErrUnsafe is the cause with which the context of a side effect ends when the
+// engine's leases could soon be somebody else's: what was begun must stop at once,
+// and nobody knows how far it came.
+var ErrUnsafe = errors.New("this engine's leases may have run out")
+
+// CodeInterrupted is the code of a result whose tool or command was stopped midway
+// for ErrUnsafe. It is neither done nor failed: nobody may simply do it again.
+const CodeInterrupted = "interrupted"
+
+const (
+	hintUnsafe   = "it was stopped because this engine could no longer be sure that the work was its own; nobody knows how far it came, so look before doing it again"
+	hintNotBegun = "it was not begun, because this engine could not be sure that the work was its own"
+)

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"os"
 	"time"
+
+	"switchboard/agent/tools/workspace"
 )
 
 // A trace carries taint over a command: what a command writes in a tainted
@@ -31,12 +33,12 @@ const traceTime = 5 * time.Second
 
 // outputsName is what the agent writes anew before each command of a turn, so no
 // taint of it outlasts the command.
-const outputsName = hidden + "/outputs.json"
+const outputsName = workspace.Hidden + "/outputs.json"
 
 // beginTrace marks the workspace as tainted when the command's files will be. The
 // caller calls end.
 func beginTrace(ctx context.Context, cmd Command) (*trace, error) {
-	root, err := openWorkspace(cmd.Workspace)
+	root, err := workspace.Open(cmd.Workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +65,8 @@ func (t *trace) mark(ctx context.Context) error {
 			t.before[everything] = t.output
 			break
 		}
-		if info, err := t.root.Lstat(name); err == nil && name != everything && inode(info) != 0 {
-			t.inodes[inode(info)] = taint
+		if info, err := t.root.Lstat(name); err == nil && name != everything && workspace.Inode(info) != 0 {
+			t.inodes[workspace.Inode(info)] = taint
 		}
 	}
 	err := changeLedger(ctx, t.workspace, func(l ledger) { l[everything] = l[everything].Join(t.taint) })
@@ -76,7 +78,7 @@ func (t *trace) mark(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.start = changeTime(info)
+	t.start = workspace.ChangeTime(info)
 	return nil
 }
 
@@ -111,13 +113,13 @@ func (t *trace) end(ctx context.Context) (Taint, error) {
 // another name.
 func (t *trace) inherit(ctx context.Context) (ledger, error) {
 	want := ledger{}
-	err := walk(ctx, t.root, ".", func(name string, info fs.FileInfo) error {
-		if name == hidden && info.IsDir() || name == outputsName && info.Mode().IsRegular() {
+	err := workspace.Walk(ctx, t.root, ".", func(name string, info fs.FileInfo) error {
+		if name == workspace.Hidden && info.IsDir() || name == outputsName && info.Mode().IsRegular() {
 			return nil
 		}
 		want[everything] = t.before[everything]
-		taint := t.before[name].Join(t.inodes[inode(info)])
-		if !changeTime(info).Before(t.start) {
+		taint := t.before[name].Join(t.inodes[workspace.Inode(info)])
+		if !workspace.ChangeTime(info).Before(t.start) {
 			taint = taint.Join(t.taint)
 		}
 		want[name] = taint

@@ -1,10 +1,7 @@
 package tools
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -12,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"switchboard/agent/tools/workspace"
 )
 
 // promise: P5.taint-inherits
@@ -19,7 +18,7 @@ func TestCommandsCarryTaint(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	workspace, call := builtin(t, BuiltinConfig{})
-	e := NewExec(ExecConfig{})
+	e := shell(ExecConfig{})
 	for _, step := range []struct {
 		name, line  string
 		taint       Taint
@@ -57,7 +56,7 @@ func TestNamesCarryTaint(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	workspace, call := builtin(t, BuiltinConfig{})
-	e := NewExec(ExecConfig{})
+	e := shell(ExecConfig{})
 	for _, step := range []struct {
 		name, line string
 		taint      Taint
@@ -94,7 +93,7 @@ func TestCommandsCannotBlockTheLedger(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	workspace, call := builtin(t, BuiltinConfig{})
-	e := NewExec(ExecConfig{})
+	e := shell(ExecConfig{})
 	for _, line := range []string{
 		"mkdir -p .switchboard; rm -rf .switchboard/taint.json; mkfifo .switchboard/taint.json",
 		"rm -rf .switchboard; mkfifo .switchboard", "rm -f .switchboard; mkdir -p .switchboard; truncate -s 1500M .switchboard/taint.json",
@@ -113,7 +112,7 @@ func TestTaintOutlivesTheEngine(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	workspace, call := builtin(t, BuiltinConfig{})
-	role, err := json.Marshal(engineRole{Command: Command{Line: "echo x > theirs; sleep 60", Workspace: workspace, Taint: "web"}})
+	role, err := json.Marshal(Command{Line: "echo x > theirs; sleep 60", Workspace: workspace, Taint: "web"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,11 +134,11 @@ func TestTaintOutlivesTheEngine(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	// It is forgotten when nothing is left.
-	if res := NewExec(ExecConfig{}).Run(t.Context(), Command{Line: "rm -rf *", Workspace: workspace}); res.End != EndOK {
+	if res := shell(ExecConfig{}).Run(t.Context(), Command{Line: "rm -rf *", Workspace: workspace}); res.End != EndOK {
 		t.Errorf("got %+v", res)
 	}
 	waitFor(t, "the dead command's folder is gone", 5*time.Second, func() bool {
-		NewExec(ExecConfig{}).Run(t.Context(), Command{Line: "rm -rf .switchboard/tmp-*/x", Workspace: workspace})
+		shell(ExecConfig{}).Run(t.Context(), Command{Line: "rm -rf .switchboard/tmp-*/x", Workspace: workspace})
 		return len(readLedger(workspace)) == 0
 	})
 }
@@ -147,13 +146,13 @@ func TestTaintOutlivesTheEngine(t *testing.T) {
 func TestDeepWorkspace(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
-	workspace, call := builtin(t, BuiltinConfig{})
-	e := NewExec(ExecConfig{})
-	if res := e.Run(t.Context(), Command{Line: "echo mine > own", Workspace: workspace}); res.End != EndOK {
+	dir, call := builtin(t, BuiltinConfig{})
+	e := shell(ExecConfig{})
+	if res := e.Run(t.Context(), Command{Line: "echo mine > own", Workspace: dir}); res.End != EndOK {
 		t.Fatalf("got %+v", res)
 	}
 	const deep = `for i in $(seq 1200); do mkdir d; cd -P d; done; sleep 60`
-	if res := e.Run(t.Context(), Command{Line: deep, Workspace: workspace, Taint: "web"}); res.Code != "workspace_full" {
+	if res := e.Run(t.Context(), Command{Line: deep, Workspace: dir, Taint: "web"}); res.Code != "workspace_full" {
 		t.Fatalf("got %+v", res)
 	}
 	if got := call("workspace.read", read("own")); got.End != EndOK || got.Taint != "web" {
@@ -162,7 +161,7 @@ func TestDeepWorkspace(t *testing.T) {
 	if got := call("workspace.write", write("f", "x", "create")); got.Code != "workspace_full" || !strings.Contains(got.Output, "deep") || got.Hint == "" {
 		t.Errorf("write: %+v", got)
 	}
-	if got := call("workspace.write", write(strings.Repeat("d/", maxDepth)+"f", "x", "create")); got.Code != "bad_path" {
+	if got := call("workspace.write", write(strings.Repeat("d/", workspace.MaxDepth)+"f", "x", "create")); got.Code != "bad_path" {
 		t.Errorf("write deep down: %+v", got)
 	}
 	if got := call("workspace.list", `{"path":null,"depth":20}`); got.End != EndOK {
@@ -171,54 +170,13 @@ func TestDeepWorkspace(t *testing.T) {
 	if got := call("workspace.remove", `{"path":"d"}`); got.End != EndOK {
 		t.Fatalf("got %+v", got)
 	}
-	if res := e.Run(t.Context(), Command{Line: "rm -rf *", Workspace: workspace}); res.End != EndOK {
+	if res := e.Run(t.Context(), Command{Line: "rm -rf *", Workspace: dir}); res.End != EndOK {
 		t.Fatalf("got %+v", res)
 	}
 	if got := call("workspace.write", write("f", "x", "create")); got.End != EndOK {
 		t.Errorf("write: %+v", got)
 	}
-	if got := readLedger(workspace); len(got) != 0 {
+	if got := readLedger(dir); len(got) != 0 {
 		t.Errorf("the empty workspace has the ledger %q", got)
-	}
-}
-
-func TestWalkCountsEntries(t *testing.T) {
-	t.Parallel()
-	root, err := os.OpenRoot(newWorkspace(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	for _, name := range []string{"a", "a/b", "c", "c/d"} {
-		if err := root.Mkdir(name, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for left, want := range map[int]error{4: nil, 3: errTooLarge} {
-		w := walker{ctx: t.Context(), left: left, depth: maxDepth, visit: func(string, fs.FileInfo) error { return nil }}
-		if err := w.folder(root, ".", 1); !errors.Is(err, want) {
-			t.Errorf("%d entries permitted: %v, want %v", left, err, want)
-		}
-	}
-}
-
-func TestWalkHonoursItsContext(t *testing.T) {
-	t.Parallel()
-	workspace := newWorkspace(t)
-	root, err := os.OpenRoot(workspace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	for _, name := range []string{"a", "b"} {
-		if err := root.Mkdir(name, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	seen := 0
-	err = walk(ctx, root, ".", func(string, fs.FileInfo) error { seen++; stop(); return nil })
-	if !errors.Is(err, context.Canceled) || seen != 1 {
-		t.Errorf("got %v after %d entries", err, seen)
 	}
 }

@@ -3,7 +3,6 @@ package tools
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,19 +13,17 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"switchboard/agent/tools/workspace"
 )
 
 // files are the tools workspace.list, workspace.read and workspace.write. They
 // work through an os.Root, so that nothing outside the workspace is reachable,
 // and follow no symbolic link, so that a path means one file in the ledger.
 type files struct {
-	space     *Space
+	space     *workspace.Space
 	fileLimit int64
 }
-
-// hidden is the folder in each workspace that is ours: tools neither list nor
-// read nor write it. Commands may, so nothing in it is trusted.
-const hidden = ".switchboard"
 
 var writeSchema = json.RawMessage(`{
 	"type": "object",
@@ -68,12 +65,23 @@ func (w files) write(ctx context.Context, call Call) Result {
 
 // room refuses what the workspace or the disk has no room for.
 func (w files) room(ctx context.Context, root *os.Root, name string, size int64) *Result {
-	left, fault := w.space.room(ctx, root)
-	if fault == nil && size > left {
-		res := refused("workspace_full", fullHint, "%s has %d bytes, and only %d are left of what the workspace may hold", name, size, left)
-		fault = &res
+	left, err := w.space.Room(ctx, root)
+	if err == nil && size > left {
+		err = &workspace.LimitError{Code: "workspace_full", Text: fmt.Sprintf("%s has %d bytes, and only %d are left of what the workspace may hold", name, size, left)}
 	}
-	return fault
+	if err == nil {
+		return nil
+	}
+	res := noRoom(err)
+	return &res
+}
+
+// noRoom is the result where a workspace takes nothing more, or cannot be looked through.
+func noRoom(err error) Result {
+	if full, ok := errors.AsType[*workspace.LimitError](err); ok {
+		return refused(full.Code, hints[full.Code], "%v", full)
+	}
+	return ioFault("the workspace", err)
 }
 
 // former returns what the new content is appended to, and refuses what must not
@@ -119,7 +127,7 @@ func store(ctx context.Context, root *os.Root, name string, data io.Reader, call
 	if appended {
 		taint = taint.Join(readLedger(call.Workspace).of(name))
 	}
-	temp := path.Join(hidden, "new-"+randomWord())
+	temp := path.Join(workspace.Hidden, "new-"+workspace.RandomWord())
 	fresh := newFolders(root, name)
 	if taint != Clean {
 		err := changeLedger(ctx, call.Workspace, func(l ledger) {
@@ -135,7 +143,7 @@ func store(ctx context.Context, root *os.Root, name string, data io.Reader, call
 		if err := root.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
-		give(root, fresh...)
+		workspace.Give(root, fresh...)
 	}
 	if err := replaceFile(root, temp, name, 0o644, data); err != nil {
 		return err
@@ -163,7 +171,7 @@ func newFolders(root *os.Root, name string) []string {
 // replaceFile replaces the file at name, whose folder exists, by way of temp: a
 // reader sees the old bytes or the new ones, also after a crash.
 func replaceFile(root *os.Root, temp, name string, mode fs.FileMode, data io.Reader) error {
-	if err := makeHidden(root); err != nil {
+	if err := workspace.MakeHidden(root); err != nil {
 		return err
 	}
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
@@ -174,7 +182,7 @@ func replaceFile(root *os.Root, temp, name string, mode fs.FileMode, data io.Rea
 	if err == nil {
 		err = f.Sync()
 	}
-	give(root, temp)
+	workspace.Give(root, temp)
 	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = root.Rename(temp, name)
@@ -187,12 +195,12 @@ func replaceFile(root *os.Root, temp, name string, mode fs.FileMode, data io.Rea
 
 // enter opens the workspace and cleans a path given by a model. The caller
 // closes the root.
-func enter(workspace, given string) (*os.Root, string, *Result) {
+func enter(dir, given string) (*os.Root, string, *Result) {
 	name, fault := cleanPath(given)
 	if fault != nil {
 		return nil, "", fault
 	}
-	root, err := openWorkspace(workspace)
+	root, err := workspace.Open(dir)
 	if err != nil {
 		res := failed("workspace_missing", "", "the workspace cannot be opened: %v", plain(err))
 		return nil, "", &res
@@ -205,8 +213,8 @@ func enter(workspace, given string) (*os.Root, string, *Result) {
 }
 
 // enterFile is enter for a path that must not name the workspace itself.
-func enterFile(workspace, given string) (*os.Root, string, *Result) {
-	root, name, fault := enter(workspace, given)
+func enterFile(dir, given string) (*os.Root, string, *Result) {
+	root, name, fault := enter(dir, given)
 	if fault == nil && name == "." {
 		root.Close()
 		res := refused("bad_path", "name a file", "the path names the workspace itself")
@@ -229,12 +237,12 @@ func cleanPath(given string) (string, *Result) {
 		return "", &res
 	}
 	name := path.Clean(given)
-	if strings.Count(name, "/") >= maxDepth {
-		res := refused("bad_path", hint, "the path passes through %d folders; the limit is %d", strings.Count(name, "/"), maxDepth-1)
+	if strings.Count(name, "/") >= workspace.MaxDepth {
+		res := refused("bad_path", hint, "the path passes through %d folders; the limit is %d", strings.Count(name, "/"), workspace.MaxDepth-1)
 		return "", &res
 	}
-	if first, _, _ := strings.Cut(name, "/"); strings.EqualFold(first, hidden) {
-		res := refused("bad_path", hint, "%s belongs to the program", hidden)
+	if first, _, _ := strings.Cut(name, "/"); strings.EqualFold(first, workspace.Hidden) {
+		res := refused("bad_path", hint, "%s belongs to the program", workspace.Hidden)
 		return "", &res
 	}
 	return name, nil
@@ -285,5 +293,3 @@ func plain(err error) error {
 	}
 	return err
 }
-
-func randomWord() string { return strings.ToLower(rand.Text()[:12]) }

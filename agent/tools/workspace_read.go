@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"unicode"
 	"unicode/utf8"
+
+	"switchboard/agent/tools/workspace"
 )
 
 const (
@@ -224,8 +226,8 @@ func (w files) list(ctx context.Context, call Call) Result {
 	}
 	notes := readLedger(call.Workspace)
 	text, err := listing(ctx, root, name, depth, notes)
-	if errors.Is(err, errTooLarge) {
-		return refused("workspace_full", fullHint, "%v: list a smaller folder, or less depth", err)
+	if errors.Is(err, workspace.ErrTooLarge) {
+		return refused("workspace_full", hints["workspace_full"], "%v: list a smaller folder, or less depth", err)
 	}
 	if err != nil {
 		return ioFault(name, err)
@@ -237,8 +239,8 @@ func (w files) list(ctx context.Context, call Call) Result {
 func listing(ctx context.Context, root *os.Root, dir string, depth int, notes ledger) (string, error) {
 	var b strings.Builder
 	shown, left := 0, 0
-	err := walk(ctx, root, dir, func(name string, info fs.FileInfo) error {
-		if name == hidden {
+	err := workspace.Walk(ctx, root, dir, func(name string, info fs.FileInfo) error {
+		if name == workspace.Hidden {
 			if info.IsDir() {
 				return fs.SkipDir
 			}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+
+	"switchboard/agent/tools/workspace"
 )
 
 var removeSchema = json.RawMessage(`{
@@ -37,7 +39,7 @@ func (w files) remove(ctx context.Context, call Call) Result {
 	if _, err := root.Lstat(name); err != nil {
 		return ioFault(name, err)
 	}
-	if err := discard(root, name); err != nil {
+	if err := workspace.Discard(root, name); err != nil {
 		return ioFault(name, err)
 	}
 	err := changeLedger(context.WithoutCancel(ctx), call.Workspace, func(l ledger) {

@@ -18,6 +18,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
+	"switchboard/agent/tools/sandbox"
 	"switchboard/channels/console"
 	"switchboard/configs"
 	"switchboard/store"
@@ -274,7 +275,7 @@ func (a *app) tryModel(models *llm.Models, model string) (time.Duration, error) 
 // checkSandbox says which layers work, and where the settings lift them.
 func (a *app) checkSandbox(settings *configs.Settings) []finding {
 	var findings []finding
-	for _, layer := range newShell(settings, nil, nil, slog.New(slog.DiscardHandler)).Layers(a.ctx) {
+	for _, layer := range sandbox.New(sandbox.Config{}).Layers(a.ctx) {
 		findings = append(findings, finding{Check: "sandbox", OK: layer.Works, Text: layer.Name + ": " + layer.Detail, Mend: layer.Mend})
 	}
 	if why := unconfined(settings); why != "" {

@@ -17,6 +17,8 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/llm/offline"
 	"switchboard/agent/tools"
+	"switchboard/agent/tools/sandbox"
+	"switchboard/agent/tools/workspace"
 	"switchboard/channels/console"
 	"switchboard/configs"
 	"switchboard/router"
@@ -136,7 +138,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 }
 
 // newAgent makes the agent with its models, tools and shell.
-func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, space *tools.Space, owner *store.Engine, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, space *workspace.Space, owner *store.Engine, log *slog.Logger) (*agent.Agent, error) {
 	models, err := newModels(s, log)
 	if err != nil {
 		return nil, err
@@ -150,7 +152,11 @@ func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, space *to
 		return nil, err
 	}
 	registry.Log, registry.OutputLimit = log, s.Agent.OutputLimit
-	return agent.New(s.Agent, models, registry, newShell(s, space, owner.SafeUntil, log), gate, log, agent.Options{
+	shell := tools.NewExec(tools.ExecConfig{
+		Config:      sandbox.Config{SafeUntil: owner.SafeUntil, Space: space, Timeout: s.Agent.ExecTimeout},
+		OutputLimit: s.Agent.OutputLimit, Sandbox: s.Agent.Sandbox, AdminUnconfined: s.Agent.AdminUnconfined, Log: log,
+	})
+	return agent.New(s.Agent, models, registry, shell, gate, log, agent.Options{
 		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: owner,
 	})
 }
@@ -203,18 +209,8 @@ func rolesByModel(s *configs.Settings) map[string][]string {
 }
 
 // newSpace says what a workspace may hold.
-func newSpace(s *configs.Settings) *tools.Space {
-	return &tools.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
-}
-
-// newShell makes what runs commands. A nil safeUntil: they may run for as long as
-// this program.
-func newShell(s *configs.Settings, space *tools.Space, safeUntil func() time.Time, log *slog.Logger) *tools.Exec {
-	return tools.NewExec(tools.ExecConfig{
-		SafeUntil: safeUntil, Space: space,
-		Timeout: s.Agent.ExecTimeout, OutputLimit: s.Agent.OutputLimit,
-		Sandbox: s.Agent.Sandbox, AdminUnconfined: s.Agent.AdminUnconfined, Log: log,
-	})
+func newSpace(s *configs.Settings) *workspace.Space {
+	return &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
 }
 
 // run serves until ctx ends and everything has stopped.

@@ -7,11 +7,11 @@ package main
 import (
 	"os"
 
-	"switchboard/agent/tools"
+	"switchboard/agent/tools/sandbox"
 )
 
 func main() {
-	tools.RunHelper() // does not return where this process is a command's keeper
+	sandbox.RunHelper() // does not return where this process is a command's keeper
 	tuneMemory()
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, os.Environ()))
 }

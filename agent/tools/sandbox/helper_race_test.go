@@ -1,0 +1,27 @@
+//go:build race
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// fastHelper lets the commands of tests have a helper without the race detector: what runs
+// beside each other is in the program that asks for them.
+func fastHelper() (remove func()) {
+	dir, err := os.MkdirTemp("", "helper-")
+	if err == nil {
+		ownProgram = filepath.Join(dir, "helper")
+		build := exec.Command("go", "build", "-o", ownProgram, "./testdata/helper")
+		build.Stderr = os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "the tests' helper:", err)
+		os.Exit(1)
+	}
+	return func() { _ = os.RemoveAll(dir) }
+}

@@ -1,0 +1,62 @@
+package sandbox
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// leaseNews is how often a helper is told that its command may run longer.
+const leaseNews = time.Second
+
+// A lease is until when a command may run unless its helper hears better. It ends
+// when either clock says so: the wall clock is what others judge our leases by, and
+// the other one does not follow when the wall clock is set back.
+type lease struct {
+	Wall int64 // Unix time in µs; 0: for ever
+	Boot int64 // by CLOCK_BOOTTIME, in ns, which counts while the machine sleeps
+}
+
+// lease is until when commands may run, as far as this engine knows now.
+func (s *Sandbox) lease() lease {
+	if s.cfg.SafeUntil == nil {
+		return lease{}
+	}
+	boot := bootTime() // first: what passes until the next line shortens the lease
+	until := s.cfg.SafeUntil()
+	if until.IsZero() {
+		return lease{}
+	}
+	return lease{Wall: until.UnixMicro(), Boot: boot + int64(until.Round(0).Sub(time.Now().Round(0)))}
+}
+
+func (l lease) forEver() bool { return l.Wall == 0 }
+
+// bootTime is CLOCK_BOOTTIME, which all processes of a machine share, in ns.
+func bootTime() int64 {
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		panic(err) // Linux has had it since 2.6.39
+	}
+	return now.Nano()
+}
+
+// A deadline is the newest lease a helper heard of.
+type deadline struct {
+	mu    sync.Mutex
+	lease lease
+}
+
+func (d *deadline) set(l lease) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lease = l
+}
+
+// passed says that the command must not run any longer.
+func (d *deadline) passed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return !d.lease.forEver() && (time.Now().UnixMicro() >= d.lease.Wall || bootTime() >= d.lease.Boot)
+}

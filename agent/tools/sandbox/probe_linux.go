@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools/workspace"
+)
+
+// probe finds out once under which ID commands can be confined here, by running one
+// that tries whether the kernel counts its tasks. Success is kept; a failure is tried again at
+// the next use, since its cause may have been mended. It runs in the workspace of
+// the command that needs it, or, when that is empty, in a folder of its own.
+func (s *Sandbox) probe(ctx context.Context, dir string) (*layers, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.layers != nil {
+		return s.layers, nil
+	}
+	// What is learned serves other turns too, so the caller's end is not ours.
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+	defer stop()
+	if dir == "" {
+		folder, err := os.MkdirTemp("", "switchboard-probe-")
+		if err != nil {
+			return nil, fmt.Errorf("probe the sandbox: %w", err)
+		}
+		defer os.RemoveAll(folder)
+		dir = folder
+	}
+	ids := []int{os.Geteuid()}
+	if os.Geteuid() == 0 {
+		ids = []int{workspace.CommandID, 0} // 0 is not the host's root in some containers, and counted then
+	}
+	var errs []error
+	for _, id := range ids {
+		var text strings.Builder
+		o := s.supervise(ctx, helperSpec{
+			Line: ":", Workspace: dir, Confined: true, UID: id, Probe: true,
+			Timeout: 10 * time.Second, MemoryLimit: s.cfg.MemoryLimit, MaxTasks: s.cfg.MaxTasks, MaxProcesses: s.cfg.MaxProcesses,
+		}, &text)
+		if o.Kind == "exit_status" && o.Status == 0 {
+			s.layers = &layers{uid: id, list: describeLayers(id, s.cfg.MaxTasks, o.Proc)}
+			return s.layers, nil
+		}
+		errs = append(errs, probeFault(id, o, text.String()))
+	}
+	return nil, errors.New(strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; "))
+}
+
+func probeFault(id int, o Outcome, text string) error {
+	if o.Detail != "" {
+		return fmt.Errorf("as user %d: %s", id, o.Detail)
+	}
+	return fmt.Errorf("as user %d: %s %d %.200s", id, o.Kind, o.Status, text)
+}
+
+// Layers says which parts of the confinement work on this machine. It runs the
+// probe when there was none yet.
+func (s *Sandbox) Layers(ctx context.Context) []Layer {
+	found, err := s.probe(ctx, "")
+	if err != nil {
+		return []Layer{
+			{Name: "files", Works: landlockABI() >= minABI, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI()), Mend: mendSandbox},
+			{Name: "commands", Detail: err.Error(), Mend: "until this is mended commands are refused; " + mendSandbox},
+		}
+	}
+	return append([]Layer(nil), found.list...)
+}
+
+func describeLayers(id, tasks int, ownProc bool) []Layer {
+	spaces := "user, process, mount, network and IPC namespaces"
+	if !ownProc {
+		spaces += "; no /proc of its own, commands see none"
+	}
+	return []Layer{
+		{Name: "commands", Works: true, Detail: "a helper kills each command's whole tree"},
+		{Name: "files", Works: true, Detail: fmt.Sprintf("Landlock ABI %d", landlockABI())},
+		{Name: "network", Works: true, Detail: "a seccomp filter refuses every socket"},
+		{Name: "namespaces", Works: true, Detail: spaces},
+		{Name: "processes", Works: true, Detail: fmt.Sprintf("the kernel lets a command have %d tasks at once, under host ID %d", tasks, id)},
+	}
+}

@@ -1,0 +1,147 @@
+package sandbox
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// A process is one line of the process table.
+type process struct {
+	pid, parent int
+	group       int
+	zombie      bool
+	holder      int // a thread that shows what the process holds
+	threads     int
+	resident    int64 // bytes
+}
+
+// kibibytes is what a line of a file about the process says, in bytes, or otherwise.
+func (p process) kibibytes(file, line string, otherwise int64) int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.holder) + "/" + file)
+	if err != nil {
+		return otherwise
+	}
+	for each := range bytes.Lines(text) {
+		fields := strings.Fields(string(each))
+		if len(fields) >= 2 && fields[0] == line {
+			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return otherwise
+}
+
+// descendants lists all processes below this one, zombies too.
+func descendants() ([]process, error) { return below(os.Getpid()) }
+
+// below lists all processes below the one of that id.
+func below(pid int) ([]process, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	names, err := dir.Readdirnames(-1)
+	dir.Close()
+	if err != nil {
+		return nil, err
+	}
+	children := map[int][]process{}
+	for _, name := range names {
+		if id, err := strconv.Atoi(name); err == nil {
+			if p, ok := readProcess(id); ok {
+				children[p.parent] = append(children[p.parent], p)
+			}
+		}
+	}
+	list := children[pid]
+	for at := 0; at < len(list); at++ {
+		list = append(list, children[list[at].pid]...)
+	}
+	return list, nil
+}
+
+// readProcess reads what is known of a process. One whose first thread has ended lives on
+// in the others, and only they show what it holds.
+func readProcess(pid int) (process, bool) {
+	p, ok := readStat(pid)
+	if !ok || !p.zombie || p.threads < 2 {
+		return p, ok
+	}
+	tasks, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // none: it is gone
+	for _, task := range tasks {
+		id, err := strconv.Atoi(task.Name())
+		if err != nil {
+			continue
+		}
+		if other, ok := readStat(id); ok && !other.zombie {
+			p.zombie, p.holder, p.resident = false, id, other.resident
+			break
+		}
+	}
+	return p, true
+}
+
+// readStat reads /proc/ID/stat of a process or thread; the fields after the name, which may hold
+// anything, are counted from the last parenthesis.
+//
+// Source: proc_pid_stat(5).
+func readStat(id int) (process, bool) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/stat")
+	if err != nil {
+		return process{}, false
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 22 {
+		return process{}, false
+	}
+	parent, err := strconv.Atoi(fields[1])
+	if err != nil {
+		return process{}, false
+	}
+	group, _ := strconv.Atoi(fields[2])
+	threads, _ := strconv.Atoi(fields[17])
+	pages, _ := strconv.ParseInt(fields[21], 10, 64)
+	return process{
+		pid: id, holder: id, parent: parent, group: group, zombie: fields[0] == "Z", threads: threads,
+		resident: pages * int64(os.Getpagesize()),
+	}, true
+}
+
+// bufferRoom is the most that the sockets of the command could hold, in bytes.
+// The kernel does not tell how much pairs of sockets hold, only how many sockets
+// there are in a network namespace, those under way in messages too. Without a
+// namespace of its own it tells nothing of one command.
+//
+// Source: proc_pid_net(5), sockstat; socket(7), wmem_default, which commands
+// cannot raise.
+func (t *tree) bufferRoom() int64 {
+	if !t.boxed {
+		return 0
+	}
+	most, err := os.ReadFile("/proc/sys/net/core/wmem_default")
+	if err != nil {
+		return 0
+	}
+	room, err := strconv.ParseInt(string(bytes.TrimSpace(most)), 10, 64)
+	if err != nil {
+		return 0
+	}
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(t.main) + "/net/sockstat")
+	if err != nil {
+		return 0
+	}
+	return room * socketsUsed(text)
+}
+
+// socketsUsed reads the first line, "sockets: used 12".
+func socketsUsed(sockstat []byte) int64 {
+	line, _, _ := strings.Cut(string(sockstat), "\n")
+	used, err := strconv.ParseInt(strings.TrimPrefix(line, "sockets: used "), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return used
+}

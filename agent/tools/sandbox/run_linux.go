@@ -1,0 +1,196 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"switchboard/agent/tools/workspace"
+)
+
+// killGrace is how long the helper may take to kill a tree before it is killed
+// itself.
+const killGrace = 10 * time.Second
+
+// Run runs a command, writes what it prints to out, and returns when no process of it
+// is left. It ends the command early when ctx ends. An error says that the command never
+// began: ErrUnavailable, a *workspace.LimitError, ctx's, or what is wrong with the workspace.
+func (s *Sandbox) Run(ctx context.Context, cmd Command, out io.Writer) (Outcome, error) {
+	spec := helperSpec{
+		Line: cmd.Line, Workspace: cmd.Workspace, Confined: !cmd.Lifted, UID: os.Geteuid(),
+		Timeout: s.cfg.Timeout, MemoryLimit: s.cfg.MemoryLimit, MaxTasks: s.cfg.MaxTasks, MaxProcesses: s.cfg.MaxProcesses,
+		Env: cmd.Env, Path: systemPath,
+	}
+	if spec.Confined {
+		found, err := s.probe(ctx, cmd.Workspace)
+		if err != nil {
+			return Outcome{}, unavailable(err.Error())
+		}
+		spec.UID = found.uid
+	} else if own := os.Getenv("PATH"); own != "" {
+		spec.Path = own
+	}
+	root, err := workspace.Open(cmd.Workspace)
+	if err != nil {
+		return Outcome{}, err
+	}
+	defer root.Close()
+	if spec.MaxFile, err = s.cfg.Space.Room(ctx, root); err != nil {
+		return Outcome{}, err
+	}
+	spec.MaxBytes, spec.MaxFiles = s.cfg.Space.Limits()
+	if spec.Lease = s.lease(); ctx.Err() != nil { // asked last: what it says is not newer than ctx
+		return Outcome{}, ctx.Err()
+	}
+	o := s.supervise(ctx, spec, out)
+	if o.Kind == "sandbox" && spec.Confined {
+		return Outcome{}, unavailable(o.Detail)
+	}
+	return s.told(o), nil
+}
+
+// supervise starts a helper, hands the output on and returns how it ended. The
+// helper kills the tree as soon as our end of the control pipe closes, be it by
+// us or by our death.
+func (s *Sandbox) supervise(ctx context.Context, spec helperSpec, out io.Writer) Outcome {
+	h, err := startHelper(s.cfg.HelperPath, spec)
+	if err != nil {
+		return Outcome{Kind: "helper_failed", Detail: err.Error()}
+	}
+	flood, exited := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { drain(h.output, out, s.cfg.MaxOutput, flood) })
+	wg.Go(func() {
+		_ = h.cmd.Wait() // how the helper itself ended says nothing about the command
+		// All writers are dead; what is left in the pipes is read at once.
+		soon := time.Now().Add(time.Second)
+		_ = h.output.SetReadDeadline(soon)
+		_ = h.report.SetReadDeadline(soon)
+		close(exited)
+	})
+	ended := s.follow(ctx, h, spec, exited, flood)
+	h.control.Close()
+	select {
+	case <-exited:
+	case <-time.After(killGrace):
+		_ = h.cmd.Process.Kill()
+		<-exited
+	}
+	var o Outcome
+	if err := json.NewDecoder(h.report).Decode(&o); err != nil {
+		o = Outcome{Kind: "helper_failed"}
+	}
+	wg.Wait()
+	h.output.Close()
+	h.report.Close()
+	// A command that was done before the helper heard of it is not cancelled.
+	if ended != "" && (o.Kind == "closed" || o.Kind == "helper_failed") {
+		o.Kind = ended
+	}
+	return o
+}
+
+// follow returns when the helper has exited, or with the reason to end it. While
+// its command runs, the helper hears how long it may.
+func (s *Sandbox) follow(ctx context.Context, h *helper, spec helperSpec, exited, flood <-chan struct{}) string {
+	stuck := time.NewTimer(spec.Timeout + killGrace)
+	defer stuck.Stop()
+	news := time.NewTicker(leaseNews)
+	defer news.Stop()
+	if spec.Lease.forEver() {
+		news.Stop()
+	}
+	for {
+		select {
+		case <-exited:
+			return ""
+		case <-ctx.Done():
+			return "stopped"
+		case <-flood:
+			return "output_flood"
+		case <-stuck.C:
+			return "timeout"
+		case <-news.C:
+			if next := s.lease(); next.Wall != spec.Lease.Wall && ctx.Err() == nil {
+				spec.Lease = next
+				_ = json.NewEncoder(h.control).Encode(next) // a helper that is gone is seen above
+			}
+		}
+	}
+}
+
+// drain reads to the end, so that a command never waits for us, and reports
+// once when more than limit bytes came.
+func drain(r io.Reader, out io.Writer, limit int64, flood chan<- struct{}) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(buf)
+		_, _ = out.Write(buf[:n]) // whoever wants the output takes it all
+		if limit -= int64(n); limit < 0 && limit+int64(n) >= 0 {
+			close(flood)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// A helper is a running helper process and our ends of its pipes.
+type helper struct {
+	cmd                     *exec.Cmd
+	control, output, report *os.File
+}
+
+func startHelper(path string, spec helperSpec) (*helper, error) {
+	pipes, err := openPipes(3)
+	if err != nil {
+		return nil, fmt.Errorf("the helper could not be started: %w", err)
+	}
+	control, output, report := pipes[0], pipes[1], pipes[2]
+	cmd := &exec.Cmd{
+		Path: path, Args: []string{helperName}, Env: []string{}, Dir: "/",
+		Stdout: output.w, Stderr: output.w, ExtraFiles: []*os.File{control.r, report.w},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	err = cmd.Start()
+	control.r.Close()
+	output.w.Close()
+	report.w.Close()
+	if err == nil {
+		if err = json.NewEncoder(control.w).Encode(spec); err != nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	}
+	if err != nil {
+		control.w.Close()
+		output.r.Close()
+		report.r.Close()
+		return nil, fmt.Errorf("the helper could not be started: %w", err)
+	}
+	return &helper{cmd: cmd, control: control.w, output: output.r, report: report.r}, nil
+}
+
+type pipe struct{ r, w *os.File }
+
+func openPipes(n int) ([]pipe, error) {
+	var list []pipe
+	for range n {
+		r, w, err := os.Pipe()
+		if err != nil {
+			for _, p := range list {
+				p.r.Close()
+				p.w.Close()
+			}
+			return nil, err
+		}
+		list = append(list, pipe{r, w})
+	}
+	return list, nil
+}

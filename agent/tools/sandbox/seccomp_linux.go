@@ -1,0 +1,170 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// forbidden are the system calls a command may not make.
+var forbidden = []uint32{
+	// The network, and local services too: neither Landlock nor a network
+	// namespace keeps a command from connecting to a socket file. Pairs of
+	// sockets remain. io_uring would open sockets past this filter.
+	unix.SYS_SOCKET, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+	// What a user's processes share without files.
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+	unix.SYS_ADD_KEY, unix.SYS_KEYCTL, unix.SYS_REQUEST_KEY,
+	// Memory that the sum over processes would not show.
+	// A pipe keeps the whole of a huge page that a part was lent of.
+	unix.SYS_MEMFD_CREATE, unix.SYS_MEMFD_SECRET, unix.SYS_VMSPLICE,
+	// New namespaces and mounts, and parts of the kernel no command needs.
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT,
+	unix.SYS_FSOPEN, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
+	// Each session has a share of the CPU as large as the engine's (sched(7),
+	// autogroup); a command stays in its one.
+	unix.SYS_SETSID,
+}
+
+// newNamespaces are the flags of clone(2) that make namespaces.
+const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
+	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWTIME
+
+// setID are the bits of a mode that make a file set-uid or set-gid.
+const setID = unix.S_ISUID | unix.S_ISGID
+
+// A modeCall is a system call that gives a file a mode.
+type modeCall struct {
+	call uint32
+	mode int // which argument is the mode
+	open int // which argument says whether a file is made; 0: it always counts
+}
+
+// modeCalls are those of every architecture.
+var modeCalls = append([]modeCall{
+	{call: unix.SYS_FCHMOD, mode: 1},
+	{call: unix.SYS_FCHMODAT, mode: 2},
+	{call: unix.SYS_FCHMODAT2, mode: 2},
+	{call: unix.SYS_MKNODAT, mode: 2},
+	{call: unix.SYS_OPENAT, mode: 3, open: 2},
+}, olderModeCalls...)
+
+// making are the flags of open(2) that make a file.
+const making = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+
+// Offsets in struct seccomp_data.
+const (
+	offsetCall = 0
+	offsetArch = 4
+)
+
+// argument is the offset of the lower half of an argument, on these little-endian
+// machines.
+func argument(n int) uint32 { return uint32(16 + 8*n) }
+
+const (
+	allow   = unix.SECCOMP_RET_ALLOW
+	refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+	missing = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)
+	unable  = unix.SECCOMP_RET_ERRNO | uint32(unix.EOPNOTSUPP)
+)
+
+// settingAside are the requests of ioctl(2) that do what fallocate(2) does: fill the disk
+// at once, behind the end of a file, where no limit of its size counts.
+//
+// Source: Linux include/uapi/linux/falloc.h, FS_IOC_RESVSP, FS_IOC_RESVSP64, FS_IOC_ZERO_RANGE.
+var settingAside = []uint32{0x40305828, 0x4030582a, 0x40305839}
+
+// A filter is a program for seccomp(2).
+type filter []unix.SockFilter
+
+func (f *filter) load(offset uint32) {
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset})
+}
+
+func (f *filter) answer(with uint32) {
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: with})
+}
+
+// when jumps over the next so many instructions unless the test of what was loaded
+// succeeds.
+func (f *filter) when(test uint16, k uint32, next uint8) {
+	*f = append(*f, unix.SockFilter{Code: unix.BPF_JMP | test | unix.BPF_K, Jf: next, K: k})
+}
+
+// filterCalls makes the kernel answer EPERM to the forbidden system calls, to every
+// call of another architecture, whose numbers mean something else, to clone when it
+// would make namespaces, and to whatever would make a file set-uid or set-gid.
+// Clone3 and openat2 have their flags in memory, where a filter cannot look: they are
+// said not to exist, and libraries use the older ones instead. Space is not set aside
+// ahead of use; libraries write instead. Sockets keep the
+// buffers they are made with, whose size bufferRoom counts on.
+//
+// Source: seccomp(2), SECCOMP_SET_MODE_FILTER.
+func filterCalls() error {
+	var f filter
+	f.load(offsetArch)
+	f = append(f, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jt: 1, K: auditArch})
+	f.answer(refuse)
+	f.load(offsetCall)
+	f.when(unix.BPF_JGE, foreignCalls, 1)
+	f.answer(refuse)
+	for _, call := range forbidden {
+		f.when(unix.BPF_JEQ, call, 1)
+		f.answer(refuse)
+	}
+	f.when(unix.BPF_JEQ, unix.SYS_FALLOCATE, 1)
+	f.answer(unable)
+	f.when(unix.BPF_JEQ, unix.SYS_IOCTL, uint8(2*len(settingAside)+2))
+	f.load(argument(1))
+	for _, request := range settingAside {
+		f.when(unix.BPF_JEQ, request, 1)
+		f.answer(unable)
+	}
+	f.answer(allow)
+	for _, call := range []uint32{unix.SYS_CLONE3, unix.SYS_OPENAT2} {
+		f.when(unix.BPF_JEQ, call, 1)
+		f.answer(missing)
+	}
+	f.when(unix.BPF_JEQ, unix.SYS_CLONE, 4)
+	f.load(argument(0))
+	f.when(unix.BPF_JSET, newNamespaces, 1)
+	f.answer(refuse)
+	f.answer(allow)
+	f.when(unix.BPF_JEQ, unix.SYS_SETSOCKOPT, 6)
+	f.load(argument(2))
+	for _, option := range []uint32{unix.SO_SNDBUF, unix.SO_SNDBUFFORCE} {
+		f.when(unix.BPF_JEQ, option, 1)
+		f.answer(refuse)
+	}
+	f.answer(allow)
+	for _, c := range modeCalls {
+		f.modes(c)
+	}
+	f.answer(allow)
+	prog := unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}
+	if err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&prog)), 0, 0); err != nil {
+		return fmt.Errorf("seccomp: %w", err)
+	}
+	return nil
+}
+
+// modes refuses the call with a set-uid or set-gid mode.
+func (f *filter) modes(c modeCall) {
+	var test filter
+	if c.open > 0 {
+		test.load(argument(c.open))
+		test = append(test, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jt: 1, K: making})
+		test.answer(allow)
+	}
+	test.load(argument(c.mode))
+	test.when(unix.BPF_JSET, setID, 1)
+	test.answer(refuse)
+	test.answer(allow)
+	f.when(unix.BPF_JEQ, c.call, uint8(len(test)))
+	*f = append(*f, test...)
+}
