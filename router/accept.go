@@ -174,7 +174,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops
 	}
 	_, message := entry.As.(*AsTurn)
 	queued := message && acc.Situation == "" && acc.Action == "" // there is nothing to send yet
-	if !acc.Duplicate && !entry.unanswered() && (!queued || line.reader != nil) {
+	if !acc.Duplicate && !entry.unanswered() && (!queued || line.reads()) {
 		line.committed(entry.Event.Conversation)
 	}
 	receipt := acc.Receipt

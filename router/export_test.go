@@ -7,7 +7,7 @@ func CompareLeasesEvery(d time.Duration) { heldEvery = d }
 
 // Shows counts what a channel's holder knows of drafts; 0: it holds none.
 func Shows(r *Router, channel string) int {
-	s := r.Lines.list[channel].holding()
+	s := r.Lines.line(channel).holding()
 	if s == nil {
 		return 0
 	}

@@ -85,7 +85,7 @@ func (r *Router) rest(ctx context.Context, session int64, s idleSession, now tim
 		r.idle.worked(session, s.conv, again)
 		return
 	}
-	if l := r.Lines.list[s.conv.Channel]; l != nil {
+	if l := r.Lines.line(s.conv.Channel); l != nil {
 		l.rest(s.conv, now)
 	}
 }

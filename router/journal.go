@@ -75,7 +75,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	} else {
 		j.shown.note(step)
 	}
-	if began := opened.close(); !began && len(says) > 0 || j.line.reader != nil {
+	if began := opened.close(); !began && len(says) > 0 || j.line.reads() {
 		j.line.committed(j.data.Conversation)
 	}
 	if len(says) > 0 || step.End != nil {

@@ -119,6 +119,9 @@ func (l *line) keepConnected(ctx context.Context, s *sender) {
 	}
 }
 
+// reads says that the channel's clients read for themselves.
+func (l *line) reads() bool { return l.reader != nil }
+
 // committed tells whoever brings messages to conv that there is something new: here,
 // or at another engine.
 func (l *line) committed(conv channels.Conversation) {

@@ -67,13 +67,17 @@ func newLines(work context.Context, deps lineDeps, list []rated) (*Lines, error)
 	return ls, nil
 }
 
-// run serves every channel until ctx ends.
+// line is the channel of that name; nil: there is none.
+func (ls *Lines) line(name string) *line { return ls.list[name] }
+
+// run serves every channel until ctx ends, and what is shown beside them.
 func (ls *Lines) run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, l := range ls.list {
 		running.Go(func() { l.run(ctx) })
 	}
 	running.Wait()
+	ls.asides.Wait()
 }
 
 // flush waits until what is due was sent, until ctx ends at most.
@@ -118,4 +122,16 @@ func (ls *Lines) tell(w Wake) {
 	if ls.Wakes != nil {
 		ls.Wakes.Wake(w)
 	}
+}
+
+// An Engine is this program's row among the owners.
+type Engine interface {
+	ID() int64
+	// Safe says whether the leases surely still hold, by the wall clock; asked
+	// directly before each side effect.
+	Safe() bool
+	// Guard returns a context for one side effect, which ends with the cause
+	// tools.ErrUnsafe before the leases could be somebody else's. The caller calls the
+	// function when the effect is over.
+	Guard(ctx context.Context) (context.Context, context.CancelFunc)
 }

@@ -61,10 +61,3 @@ func (l *line) hearShown(w Wake) {
 		s.shows.lookAgain()
 	}
 }
-
-// has says whether the turn runs on this engine.
-func (t *runningTurns) has(id int64) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.turns[id] != nil
-}

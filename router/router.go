@@ -22,18 +22,6 @@ type Runner interface {
 	Run(ctx context.Context, turn agent.Turn, journal agent.Journal) error
 }
 
-// An Engine is this program's row among the owners.
-type Engine interface {
-	ID() int64
-	// Safe says whether the leases surely still hold, by the wall clock; asked
-	// directly before each side effect.
-	Safe() bool
-	// Guard returns a context for one side effect, which ends with the cause
-	// tools.ErrUnsafe before the leases could be somebody else's. The caller calls the
-	// function when the effect is over.
-	Guard(ctx context.Context) (context.Context, context.CancelFunc)
-}
-
 // Ledger is what the router needs of the store.
 type Ledger interface {
 	Intake
@@ -144,7 +132,7 @@ func New(deps Deps) (*Router, error) {
 	}
 	for _, at := range r.Channels {
 		name := at.Channel.Name()
-		r.channels[name] = &channel{line: r.Lines.list[name], config: at.Config}
+		r.channels[name] = &channel{line: r.Lines.line(name), config: at.Config}
 	}
 	return r, nil
 }
@@ -186,7 +174,6 @@ func (r *Router) Run(ctx context.Context) {
 	hangUp()
 	lines.Wait()
 	watchers.Wait()
-	r.Lines.asides.Wait()
 }
 
 // Cancel asks an open turn to stop. ErrNotFound: there is no turn of that id;

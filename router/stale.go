@@ -135,11 +135,11 @@ func offerOf(backlog []Waiting, now time.Time) agent.Step {
 	var b strings.Builder
 	if len(backlog) == 1 {
 		w := backlog[0]
-		fmt.Fprintf(&b, "You wrote this %s ago, and I could not begin it until now:\n\n- %s\n\nShall I go on with it?", words.Span(now.Sub(w.Asked)), w.shown())
+		fmt.Fprintf(&b, "You wrote this %s ago, and I could not begin it until now:\n\n- %s\n\nShall I go on with it?", words.Span(now.Sub(w.Asked)), shown(&w))
 	} else {
 		fmt.Fprintf(&b, "You wrote these %d messages, and I could not begin them until now:\n\n", len(backlog))
 		for _, w := range backlog[:min(len(backlog), offerShows)] {
-			fmt.Fprintf(&b, "- %s ago: %s\n", words.Span(now.Sub(w.Asked)), w.shown())
+			fmt.Fprintf(&b, "- %s ago: %s\n", words.Span(now.Sub(w.Asked)), shown(&w))
 		}
 		if more := len(backlog) - offerShows; more > 0 {
 			fmt.Fprintf(&b, "- and %d more\n", more)
@@ -157,7 +157,7 @@ func offerOf(backlog []Waiting, now time.Time) agent.Step {
 }
 
 // shown is the message in a line.
-func (w *Waiting) shown() string {
+func shown(w *Waiting) string {
 	text := render.Escape(words.OneLine(w.Text, offerWords))
 	switch {
 	case w.Files == 0:

@@ -228,3 +228,10 @@ func (t *runningTurns) lost(ref TurnRef) {
 		turn.lose(agent.ErrHandBack)
 	}
 }
+
+// has says whether the turn runs on this engine.
+func (t *runningTurns) has(id int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.turns[id] != nil
+}
