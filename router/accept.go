@@ -42,7 +42,7 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 func (r *Router) enter() bool {
 	r.entering.Lock()
 	defer r.entering.Unlock()
-	if r.stopping.Load() {
+	if r.stopping {
 		return false
 	}
 	r.accepts.Add(1)
@@ -61,11 +61,11 @@ func (r *Router) untilHandBack(ctx context.Context) (context.Context, func()) {
 // workers reserved for it are given back where nothing came of them.
 func (r *Router) commit(ctx context.Context, entries []sorted, receipts []channels.Receipt) error {
 	r.reserve(entries)
-	stops := r.running.stops()
+	stops := r.runner.running.stops()
 	accepted, err := r.take(ctx, entries)
 	if err != nil {
 		r.unreserve(entries)
-		r.leased.soon() // it may be committed all the same
+		r.runner.leased.soon() // it may be committed all the same
 		return err
 	}
 	for i := range accepted {
@@ -105,13 +105,12 @@ func (r *Router) render(entries []sorted, accepted []Accepted) (some bool) {
 	return some
 }
 
-// reserve reserves a worker for each entry that may begin a turn at once. While others
-// wait for a worker, a newcomer queues behind them.
+// reserve reserves a worker for each entry that may begin a turn at once.
 func (r *Router) reserve(entries []sorted) {
 	for i := range entries {
 		e := &entries[i]
 		if turn := e.Turn(); turn != nil && turn.CollectWindow == 0 { // what waits for more is not run now
-			turn.MayClaim = !r.waiting.Load() && r.Engine.Safe() && r.workers.take(e.Sender.Person)
+			turn.MayClaim = r.runner.mayBegin(e.Sender.Person)
 		}
 	}
 }
@@ -120,7 +119,7 @@ func (r *Router) unreserve(entries []sorted) {
 	for i := range entries {
 		if turn := entries[i].Turn(); turn != nil && turn.MayClaim {
 			turn.MayClaim = false
-			r.workers.give(entries[i].Sender.Person)
+			r.runner.workers.give(entries[i].Sender.Person)
 		}
 	}
 }
@@ -141,7 +140,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops
 	line := r.channels[entry.Event.Conversation.Channel]
 	turn := entry.Turn()
 	if turn != nil && turn.MayClaim && acc.Claimed == nil {
-		r.workers.give(entry.Sender.Person)
+		r.runner.workers.give(entry.Sender.Person)
 	}
 	if !acc.Duplicate {
 		r.rates.count(entry.charge)
@@ -162,11 +161,11 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops
 	}
 	r.tellAside(ctx, entry, acc)
 	if acc.Claimed != nil {
-		r.begin(claimed{*acc.Claimed, stops}, entry.Sender.Person)
+		r.runner.begin(claimed{*acc.Claimed, stops}, entry.Sender.Person)
 	}
 	r.followQueue(turn, acc)
 	if acc.CancelTurn != 0 {
-		r.stop(acc.CancelTurn, causeOf(entry))
+		r.runner.stop(acc.CancelTurn, causeOf(entry))
 	}
 	if _, news := entry.As.(*AsNews); news && entry.Event.Kind == channels.EventMoved {
 		r.moves.add(line.name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
@@ -187,6 +186,23 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops
 		line.unbutton(entry.Event.Conversation, acc.Question)
 	}
 	return receipt
+}
+
+// followQueue does what the commit of a message beside other turns made possible:
+// it looks again when a collected turn is due, wakes somebody for one that waits,
+// and breaks off what an edit makes worthless.
+func (r *Router) followQueue(turn *AsTurn, acc *Accepted) {
+	switch {
+	case !acc.NotBefore.IsZero():
+		// Counted from here, after the commit: whatever the database's clock says, it
+		// is due by then.
+		r.runner.due.in(acc.SessionID, turn.CollectWindow)
+	case acc.Waiting:
+		r.runner.somebodyWaits()
+	}
+	if acc.Edited == EditRestarts && acc.Steers != 0 {
+		r.runner.stop(acc.Steers, agent.ErrRestart)
+	}
 }
 
 // kept says that an entry is kept for that reason, and nobody is answered.

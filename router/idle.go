@@ -48,7 +48,7 @@ func (i *idleSessions) take(now time.Time) map[int64]idleSession {
 }
 
 // keepIdle drops what is kept of sessions that have nothing to do, until ctx ends.
-func (r *Router) keepIdle(ctx context.Context) {
+func (r *runner) keepIdle(ctx context.Context) {
 	every := min(max(r.Config.IdleTimeout/4, 50*time.Millisecond), 15*time.Second)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -74,7 +74,7 @@ func (r *Router) keepIdle(ctx context.Context) {
 }
 
 // rest notes that a session is idle, unless something happened there meanwhile.
-func (r *Router) rest(ctx context.Context, session int64, s idleSession, now time.Time) {
+func (r *runner) rest(ctx context.Context, session int64, s idleSession, now time.Time) {
 	again, err := r.Ledger.Idle(ctx, session, r.Config.IdleTimeout)
 	switch {
 	case err != nil:

@@ -17,7 +17,7 @@ const commitPatience = 2 * time.Minute
 // A journal writes one turn's rows for the agent: it renders what is said and
 // commits it with its deliveries in the step's own transaction.
 type journal struct {
-	router *Router
+	runner *runner
 	line   *line
 	ref    TurnRef
 	data   *TurnData
@@ -36,8 +36,8 @@ type journal struct {
 }
 
 // journalOf begins to write a turn, and to show that it is worked on.
-func (r *Router) journalOf(l *line, ref TurnRef, data *TurnData) *journal {
-	return &journal{router: r, line: l, ref: ref, data: data, shown: showProgress(l, ref, data)}
+func (r *runner) journalOf(l *line, ref TurnRef, data *TurnData) *journal {
+	return &journal{runner: r, line: l, ref: ref, data: data, shown: showProgress(l, ref, data)}
 }
 
 // Resume implements agent.Journal.
@@ -81,7 +81,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	if len(says) > 0 || step.End != nil {
 		j.shown.committed(step.End != nil)
 	}
-	if !j.router.Engine.Safe() {
+	if !j.runner.Engine.Safe() {
 		return agent.ErrHandBack // committed, but nothing may be done outside any more
 	}
 	return nil
@@ -92,7 +92,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming, err error) {
 	doubt := false
 	err = j.patiently(ctx, "messages could not be merged", func() (err error) {
-		added, err = j.router.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
+		added, err = j.runner.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
 		if err == nil && doubt {
 			added, err = j.untold(ctx)
 		}
@@ -113,7 +113,7 @@ func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming,
 
 // untold are the messages that were merged into the turn and that the agent does not know.
 func (j *journal) untold(ctx context.Context) (list []agent.Incoming, err error) {
-	data, err := j.router.Ledger.Load(context.WithoutCancel(ctx), j.ref)
+	data, err := j.runner.Ledger.Load(context.WithoutCancel(ctx), j.ref)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 	// stops the tries.
 	ctx = context.WithoutCancel(ctx)
 	err = j.patiently(ctx, "a step could not be committed", func() error {
-		stops, called := j.router.running.stops(), time.Now()
+		stops, called := j.runner.running.stops(), time.Now()
 		c, err := j.commit(ctx, step, says)
 		if c != nil {
 			next = &claimed{*c, stops}
@@ -168,12 +168,12 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 func (j *journal) patiently(ctx context.Context, failed string, do func() error) error {
 	giveUp := time.Now().Add(commitPatience)
 	var err error
-	for range retry.Doubling(j.router.work, 50*time.Millisecond, 2*time.Second) {
+	for range retry.Doubling(j.runner.work, 50*time.Millisecond, 2*time.Second) {
 		err = do()
 		if err == nil || lasting(err) || time.Now().After(giveUp) {
 			return err
 		}
-		j.router.Log.WarnContext(ctx, failed+", trying again", "turn_id", j.ref.TurnID, "error", err)
+		j.runner.Log.WarnContext(ctx, failed+", trying again", "turn_id", j.ref.TurnID, "error", err)
 	}
 	return err
 }

@@ -91,7 +91,7 @@ func (l *leased) again(asked map[int64]bool, left map[int64]int64) {
 }
 
 // watchLeases looks until ctx ends: often while anything runs or is in doubt.
-func (r *Router) watchLeases(ctx context.Context) {
+func (r *runner) watchLeases(ctx context.Context) {
 	ticker := time.NewTicker(heldEvery)
 	defer ticker.Stop()
 	var latest time.Time
@@ -115,7 +115,7 @@ func (r *Router) watchLeases(ctx context.Context) {
 }
 
 // compareLeases looks once.
-func (r *Router) compareLeases(ctx context.Context) error {
+func (r *runner) compareLeases(ctx context.Context) error {
 	now := time.Now()
 	asked, left := r.leased.begin()
 	before := r.running.sessions()
@@ -162,7 +162,7 @@ func (r *Router) compareLeases(ctx context.Context) error {
 
 // heed stops a held turn that was asked to stop. Asked by another engine with nothing
 // in the ledger means that its message was changed: it begins anew.
-func (r *Router) heed(h Held, asked bool) {
+func (r *runner) heed(h Held, asked bool) {
 	cause := h.Stop.cause()
 	if cause == nil && asked {
 		cause = agent.ErrRestart

@@ -3,6 +3,8 @@ package router
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,6 +68,9 @@ func newLines(work context.Context, deps lineDeps, list []rated) (*Lines, error)
 	}
 	return ls, nil
 }
+
+// names are those of all channels.
+func (ls *Lines) names() []string { return slices.Collect(maps.Keys(ls.list)) }
 
 // line is the channel of that name; nil: there is none.
 func (ls *Lines) line(name string) *line { return ls.list[name] }

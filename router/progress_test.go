@@ -470,4 +470,4 @@ func TestTypingLastsAsLongAsTheTurn(t *testing.T) {
 	})
 }
 
-var _ router.Runner = acting(nil)
+var _ router.Agent = acting(nil)

@@ -115,7 +115,7 @@ type rig struct {
 	people   []router.Person
 	ledger   func(router.Ledger) router.Ledger // nil: the database's
 	safe     func() bool                       // nil: the engine's
-	agent    router.Runner                     // nil: the brain
+	agent    router.Agent                      // nil: the brain
 	files    router.Attachments
 	usable   func(tools.Question) []string
 	limits   router.FileLimits
@@ -183,7 +183,7 @@ func (r *rig) start() {
 	if r.ledger != nil {
 		through = r.ledger(ledger)
 	}
-	var runner router.Runner = r.brain
+	var runner router.Agent = r.brain
 	if r.agent != nil {
 		runner = r.agent
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"switchboard/agent"
@@ -16,11 +15,6 @@ import (
 // ErrStopping is returned by Accept when the engine stops: the event was not
 // taken and must not be acknowledged.
 var ErrStopping = errors.New("the engine is stopping")
-
-// A Runner answers one turn; *agent.Agent is one.
-type Runner interface {
-	Run(ctx context.Context, turn agent.Turn, journal agent.Journal) error
-}
 
 // Ledger is what the router needs of the store.
 type Ledger interface {
@@ -52,7 +46,7 @@ type Deps struct {
 	Config   Config
 	Channels []Attached
 	Roster   *Roster
-	Agent    Runner
+	Agent    Agent
 	// Usable lists what the gate lets the question's person use, whatever the question
 	// says of a tool; nil: nothing.
 	Usable func(tools.Question) []string
@@ -75,24 +69,15 @@ type Router struct {
 	Deps
 	Lines     *Lines              // what is sent, and over which connections
 	channels  map[string]*channel // by name
-	workers   *workers
+	runner    *runner
 	rates     *personRates
-	running   *runningTurns
-	due       *dueTimers
-	leased    *leased
-	idle      idleSessions
 	moves     moves
-	strangers strangers     // who was logged as such
-	suspects  suspects      // events that could not be taken
-	wake      chan struct{} // a turn may wait for this engine
-	waiting   atomic.Bool   // some session waits for a worker
-	shares    atomic.Bool   // some session may wait for its person's share of workers
-	untold    atomic.Bool   // other engines do not know of something that waits
-	entering  sync.Mutex    // no Accept begins once stopping is set under it
-	stopping  atomic.Bool
+	strangers strangers  // who was logged as such
+	suspects  suspects   // events that could not be taken
+	entering  sync.Mutex // no Accept begins once stopping is set under it
+	stopping  bool
 	accepts   sync.WaitGroup // Accepts on their way
 	stopped   chan struct{}  // closed when intake is over for good
-	turns     sync.WaitGroup
 	// work is the context of turns and sends; it outlives Run's by the grace.
 	work     context.Context
 	handBack context.CancelCauseFunc
@@ -110,26 +95,23 @@ func New(deps Deps) (*Router, error) {
 	r := &Router{
 		Deps:     deps,
 		channels: map[string]*channel{},
-		workers:  newWorkers(deps.Config.Workers),
 		rates:    rates,
-		running:  &runningTurns{turns: map[int64]*runningTurn{}},
-		leased:   newLeased(),
-		wake:     make(chan struct{}, 1),
 		stopped:  make(chan struct{}),
 	}
-	r.due = newDueTimers(r.somebodyWaits)
 	r.work, r.handBack = context.WithCancelCause(context.Background())
+	r.runner = newRunner(r.work, r.Deps)
 	list := make([]rated, len(r.Channels))
 	for i, at := range r.Channels {
 		list[i] = rated{at.Channel, at.Config.Rate}
 	}
 	r.Lines, err = newLines(r.work, lineDeps{
 		StaleAfter: r.Config.StaleAfter, MaxParts: r.Config.MaxParts, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Log: r.Log,
-		Accept: r.Accept, Held: r.look, Menu: r.menu, Runs: r.running.has,
+		Accept: r.Accept, Held: r.look, Menu: r.menu, Runs: r.runner.running.has,
 	}, list)
 	if err != nil {
 		return nil, err
 	}
+	r.runner.Lines = r.Lines
 	for _, at := range r.Channels {
 		name := at.Channel.Name()
 		r.channels[name] = &channel{line: r.Lines.line(name), config: at.Config}
@@ -145,23 +127,24 @@ func (r *Router) Run(ctx context.Context) {
 	listening, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	var lines, finder, watchers sync.WaitGroup
 	lines.Go(func() { r.Lines.run(listening) })
-	finder.Go(func() { r.findWork(ctx) })
-	watchers.Go(func() { r.watchLeases(listening) })
-	watchers.Go(func() { r.keepIdle(ctx) })
+	finder.Go(func() { r.runner.findWork(ctx) })
+	watchers.Go(func() { r.runner.watchLeases(listening) })
+	watchers.Go(func() { r.runner.keepIdle(ctx) })
 	if r.Wakes != nil {
 		watchers.Go(func() { r.Wakes.Listen(listening, r.hear) })
 	}
-	r.signal()
+	r.runner.signal()
 
 	<-ctx.Done()
 	r.Log.Info("stopping", "grace", r.Grace.String())
 	r.entering.Lock()
-	r.stopping.Store(true)
+	r.stopping = true
+	r.runner.stopping.Store(true)
 	r.entering.Unlock()
 	finder.Wait()
 	deadline := time.Now().Add(r.Grace)
 	// An Accept on its way may begin a turn yet.
-	ended := func() { r.accepts.Wait(); r.turns.Wait() }
+	ended := func() { r.accepts.Wait(); r.runner.turns.Wait() }
 	if !waitUntil(ended, deadline) {
 		r.handBack(agent.ErrHandBack)
 		ended()
@@ -183,40 +166,16 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) error {
 	if err != nil {
 		return err
 	}
-	r.stop(turnID, agent.ErrCancelled)
+	r.runner.stop(turnID, agent.ErrCancelled)
 	r.Lines.committed(c)
 	return nil
-}
-
-// stop breaks an open turn off, wherever it runs.
-func (r *Router) stop(turnID int64, cause error) {
-	if !r.running.stop(turnID, cause) {
-		r.Lines.tell(Wake{Kind: WakeStop, Turn: turnID})
-	}
-	r.signal() // one that nobody runs now still has to be ended, or run
 }
 
 // look reads anew what other engines may have changed, and looks for what they ran.
 func (r *Router) look(ctx context.Context) {
 	r.loadMoves(ctx)
 	r.loadPeople(ctx)
-	r.signal()
-}
-
-// somebodyWaits makes findWork look for a turn that is in the ledger and that nobody
-// runs. What it has no worker for, other engines are told of.
-func (r *Router) somebodyWaits() {
-	r.waiting.Store(true)
-	r.untold.Store(true)
-	r.signal()
-}
-
-// signal tells findWork that a turn may wait.
-func (r *Router) signal() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
+	r.runner.signal()
 }
 
 // waitUntil waits for wait, until deadline at most, and says whether it is done.

@@ -164,6 +164,9 @@ func (s *sorting) message(ctx context.Context, entry sorted, line *channel, pers
 	return entry, nil
 }
 
+// modeCollect is the busy mode in which a turn waits for more to come.
+const modeCollect = "collect"
+
 // turn is how an event is queued that becomes a turn, or may become one.
 func (s *sorting) turn(event channels.Event, line *channel) AsTurn {
 	turn := AsTurn{Mode: s.Config.Busy, QueueLimit: s.Config.QueuePerSession, Asked: line.asked(event.At)}

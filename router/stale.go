@@ -34,7 +34,7 @@ const (
 
 // lateness judges how late a turn is: it notes the time that nobody worked on one that
 // had begun.
-func (r *Router) lateness(ref TurnRef, data *TurnData) error {
+func (r *runner) lateness(ref TurnRef, data *TurnData) error {
 	if time.Since(data.Turn.StartedAt) <= r.Config.StaleAfter {
 		return nil
 	}
@@ -62,20 +62,20 @@ func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
 	if offered, err := j.offer(ctx); offered || err != nil {
 		return err
 	}
-	return j.router.Agent.Run(ctx, turn, j)
+	return j.runner.Agent.Run(ctx, turn, j)
 }
 
 // offer makes one offer of the session's stale backlog, if that is what the turn is, and
 // ends the turn with it. No model is asked.
 func (j *journal) offer(ctx context.Context) (offered bool, err error) {
-	stale := j.router.Config.StaleAfter
+	stale := j.runner.Config.StaleAfter
 	if !j.untouched() || time.Since(j.data.Asked) <= stale {
 		return false, nil
 	}
 	for since := time.Now(); ; {
 		var backlog []Waiting
 		err := j.patiently(ctx, "the backlog could not be read", func() (err error) {
-			backlog, err = j.router.Ledger.Backlog(context.WithoutCancel(ctx), j.ref, stale)
+			backlog, err = j.runner.Ledger.Backlog(context.WithoutCancel(ctx), j.ref, stale)
 			return err
 		})
 		if errors.Is(err, ErrFenced) {
@@ -122,12 +122,12 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 // its choices do more than say something.
 func (j *journal) commit(ctx context.Context, step agent.Step, says []Reply) (*Claimed, error) {
 	if j.merge == nil {
-		return j.router.Ledger.Commit(ctx, j.ref, step, says)
+		return j.runner.Ledger.Commit(ctx, j.ref, step, says)
 	}
 	for i, does := range []Does{DoesRetry, DoesLeave} {
 		says[0].Actions[i].Does = does
 	}
-	return j.router.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
+	return j.runner.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
 }
 
 // offerOf asks whether to go on with a backlog.
@@ -173,7 +173,7 @@ func shown(w *Waiting) string {
 func (j *journal) lateLine() string {
 	away := j.data.Away
 	switch {
-	case away <= j.router.Config.StaleAfter || j.lateSaid:
+	case away <= j.runner.Config.StaleAfter || j.lateSaid:
 		return ""
 	case away < time.Minute:
 		return "This comes late: I was away for a moment.\n\n"

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strconv"
 	"time"
 
@@ -18,18 +16,7 @@ import (
 )
 
 const (
-	// pollBusy and pollIdle are how often work is looked for without being told,
-	// with turns waiting and without.
-	pollBusy = time.Second
-	pollIdle = 15 * time.Second
-	// pollShared stands for pollIdle beside other engines: what one left that died is
-	// told by nobody.
-	pollShared = 5 * time.Second
-	// nextPatience is how long a session's next turn waits for a worker before the
-	// session is given back, and claimsAtOnce how many sessions one transaction takes:
-	// the first of them need not wait for the last.
-	nextPatience = 200 * time.Millisecond
-	claimsAtOnce = 16
+
 	// maxFaults is how often a turn may break the program before it is given up.
 	maxFaults = 3
 	// maxResumes is how often a turn may be taken over from an engine that died, with
@@ -42,85 +29,6 @@ const (
 // them a turn is given up.
 var errBroken = errors.New("broken")
 
-// findWork claims sessions whose turns nobody runs (queued while all workers were
-// busy, or left by a dead engine), until ctx ends.
-func (r *Router) findWork(ctx context.Context) {
-	names := slices.Collect(maps.Keys(r.channels))
-	defer r.due.stop()
-	r.due.in(0, r.Config.CollectWindow) // for what an engine before this one collected
-	for {
-		more, err := r.claimAll(ctx, names)
-		if err != nil && ctx.Err() == nil {
-			r.Log.ErrorContext(ctx, "cannot look for waiting turns", "error", err)
-		}
-		pause := pollIdle
-		switch {
-		case more || err != nil:
-			pause = pollBusy
-		case r.Wakes != nil:
-			pause = pollShared
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-r.wake:
-			timer.Stop()
-		case <-timer.C:
-		}
-	}
-}
-
-// claimAll claims sessions while there are workers; more says that some may still
-// wait.
-func (r *Router) claimAll(ctx context.Context, channels []string) (more bool, err error) {
-	for ctx.Err() == nil {
-		if !r.Engine.Safe() {
-			r.passOn()
-			return true, nil
-		}
-		idle, full := r.workers.free()
-		if idle <= 0 {
-			r.passOn()
-			return true, nil
-		}
-		r.waiting.Store(false) // whoever comes to wait after the look sets it again
-		limit := min(idle, claimsAtOnce)
-		stops := r.running.stops()
-		list, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, limit)
-		if err != nil {
-			r.leased.soon() // it may be committed all the same
-			return true, err
-		}
-		shared := len(full) > 0
-		for _, c := range list {
-			if r.workers.take(c.Person) {
-				r.begin(claimed{c, stops}, c.Person)
-			} else { // a person's share ran out within this claim
-				r.giveBack(c.TurnRef)
-				shared = true
-			}
-		}
-		if len(list) < limit {
-			r.shares.Store(shared)
-			if shared {
-				r.passOn()
-			}
-			return shared, nil
-		}
-		r.waiting.Store(true) // there may be more than were asked for
-	}
-	return false, nil
-}
-
-// passOn tells the other engines, once, of turns that wait and have no worker here.
-func (r *Router) passOn() {
-	if r.untold.Swap(false) {
-		r.Lines.tell(Wake{Kind: WakeTurn})
-	}
-}
-
 // A claimed is a turn to be run, and how many stops had met nobody before its Data was
 // read.
 type claimed struct {
@@ -130,7 +38,7 @@ type claimed struct {
 
 // begin runs a claimed session in a goroutine of its own. worker is the person
 // for whom a worker was taken.
-func (r *Router) begin(c claimed, worker string) {
+func (r *runner) begin(c claimed, worker string) {
 	r.turns.Go(func() {
 		for {
 			next := r.runTurn(c)
@@ -147,7 +55,7 @@ func (r *Router) begin(c claimed, worker string) {
 }
 
 // release gives a worker back, and lets those look who wait for one.
-func (r *Router) release(worker string) {
+func (r *runner) release(worker string) {
 	r.workers.give(worker)
 	if r.waiting.Load() || r.shares.Load() {
 		r.signal()
@@ -157,7 +65,7 @@ func (r *Router) release(worker string) {
 // goesOn exchanges the worker of a session's former turn for one for its next turn,
 // which is claimed. Where there is none, or others have waited longer, neither worker
 // nor session is kept.
-func (r *Router) goesOn(worker string, next *claimed) bool {
+func (r *runner) goesOn(worker string, next *claimed) bool {
 	if ends := r.stopping.Load() || r.waiting.Load() || !r.Engine.Safe(); !ends && next.Person == worker {
 		return true
 	} else if ends {
@@ -175,7 +83,7 @@ func (r *Router) goesOn(worker string, next *claimed) bool {
 
 // putBack gives a session back whose next turn waits, and lets whoever has a worker
 // for it find it.
-func (r *Router) putBack(ref TurnRef) {
+func (r *runner) putBack(ref TurnRef) {
 	r.giveBack(ref)
 	if r.stopping.Load() {
 		r.Lines.tell(Wake{Kind: WakeTurn})
@@ -185,7 +93,7 @@ func (r *Router) putBack(ref TurnRef) {
 }
 
 // giveBack releases a session's lease, so that anybody may go on with it.
-func (r *Router) giveBack(ref TurnRef) {
+func (r *runner) giveBack(ref TurnRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.Ledger.GiveBack(ctx, ref); err != nil {
@@ -196,7 +104,7 @@ func (r *Router) giveBack(ref TurnRef) {
 
 // runTurn brings one turn to its end, or gives its session back. It returns the
 // session's next turn, already claimed, if there is one.
-func (r *Router) runTurn(c claimed) *claimed {
+func (r *runner) runTurn(c claimed) *claimed {
 	next, ended := r.runToEnd(c)
 	if !ended { // and runs here no more: before the answer is heard it may be claimed again
 		r.handOver(c.TurnRef)
@@ -205,7 +113,7 @@ func (r *Router) runTurn(c claimed) *claimed {
 }
 
 // runToEnd tries a turn until it is ended, or is not to be ended here.
-func (r *Router) runToEnd(c claimed) (next *claimed, ended bool) {
+func (r *runner) runToEnd(c claimed) (next *claimed, ended bool) {
 	run := r.running.add(r.work, c.TurnRef)
 	defer r.running.remove(run)
 
@@ -232,7 +140,7 @@ func (r *Router) runToEnd(c claimed) (next *claimed, ended bool) {
 // handOver gives back a session whose turn is not brought to its end here. If that was
 // ended by a commit whose answer was lost, the next one is leased instead, and nobody
 // knows.
-func (r *Router) handOver(ref TurnRef) {
+func (r *runner) handOver(ref TurnRef) {
 	r.giveBack(ref)
 	r.leased.leave(ref)
 	r.Lines.tell(Wake{Kind: WakeTurn})
@@ -242,7 +150,7 @@ func (r *Router) handOver(ref TurnRef) {
 // tryTurn loads the turn and lets the agent run it. With giveUp it ends the turn
 // as failed instead, and says so to the person. ErrRestart: it is to be run again at
 // once.
-func (r *Router) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claimed, err error) {
+func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claimed, err error) {
 	ref := c.TurnRef
 	ctx, done := r.running.try(run)
 	defer done()
@@ -264,7 +172,7 @@ func (r *Router) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	case err != nil:
 		return nil, fmt.Errorf("load turn %d: %w", ref.TurnID, err)
 	}
-	line := r.channels[data.Conversation.Channel]
+	line := r.Lines.line(data.Conversation.Channel)
 	if line == nil {
 		return nil, fmt.Errorf("turn %d belongs to channel %q, which is not attached: %w", ref.TurnID, data.Conversation.Channel, agent.ErrHandBack)
 	}
@@ -288,7 +196,7 @@ func (r *Router) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
 	}
-	j := r.journalOf(line.line, ref, data)
+	j := r.journalOf(line, ref, data)
 	defer j.shown.stop()
 	if data.Resumed > maxResumes {
 		r.Log.ErrorContext(ctx, "a turn is given up: engine after engine died with it", "turn_id", ref.TurnID, "times", data.Resumed)
@@ -316,7 +224,7 @@ func (r *Router) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 
 // load gives what is known of a turn. What was read as it was claimed is as good for
 // the first try, unless somebody was asked to stop before they ran.
-func (r *Router) load(c *claimed) (*TurnData, error) {
+func (r *runner) load(c *claimed) (*TurnData, error) {
 	data := c.Data
 	if c.Data = nil; data != nil && c.stops == r.running.stops() {
 		return data, nil
@@ -341,7 +249,7 @@ func Workspace(dataDir string, session int64) string {
 }
 
 // workspace makes the session's folder.
-func (r *Router) workspace(session int64) (string, error) {
+func (r *runner) workspace(session int64) (string, error) {
 	dir, err := filepath.Abs(Workspace(r.DataDir, session))
 	if err != nil {
 		return "", fmt.Errorf("workspace: %w", err)

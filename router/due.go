@@ -3,29 +3,7 @@ package router
 import (
 	"sync"
 	"time"
-
-	"switchboard/agent"
 )
-
-// modeCollect is the busy mode in which a turn waits for more to come.
-const modeCollect = "collect"
-
-// followQueue does what the commit of a message beside other turns made possible:
-// it looks again when a collected turn is due, wakes somebody for one that waits,
-// and breaks off what an edit makes worthless.
-func (r *Router) followQueue(turn *AsTurn, acc *Accepted) {
-	switch {
-	case !acc.NotBefore.IsZero():
-		// Counted from here, after the commit: whatever the database's clock says, it
-		// is due by then.
-		r.due.in(acc.SessionID, turn.CollectWindow)
-	case acc.Waiting:
-		r.somebodyWaits()
-	}
-	if acc.Edited == EditRestarts && acc.Steers != 0 {
-		r.stop(acc.Steers, agent.ErrRestart)
-	}
-}
 
 // dueTimers tells when collected turns become due, one timer a session. What was
 // collected before this engine began is looked for one window after its start.

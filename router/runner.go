@@ -1,0 +1,189 @@
+package router
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"switchboard/agent"
+)
+
+const (
+	// pollBusy and pollIdle are how often work is looked for without being told,
+	// with turns waiting and without.
+	pollBusy = time.Second
+	pollIdle = 15 * time.Second
+	// pollShared stands for pollIdle beside other engines: what one left that died is
+	// told by nobody.
+	pollShared = 5 * time.Second
+	// nextPatience is how long a session's next turn waits for a worker before the
+	// session is given back, and claimsAtOnce how many sessions one transaction takes:
+	// the first of them need not wait for the last.
+	nextPatience = 200 * time.Millisecond
+	claimsAtOnce = 16
+)
+
+// An Agent answers one turn; *agent.Agent is one.
+type Agent interface {
+	Run(ctx context.Context, turn agent.Turn, journal agent.Journal) error
+}
+
+// A runner leases sessions and runs their turns, in each one after the other.
+type runner struct {
+	Config Config
+	Ledger interface {
+		Turns
+		Steps
+	}
+	Lines   *Lines
+	Roster  *Roster
+	Agent   Agent
+	Engine  Engine
+	DataDir string
+	Log     *slog.Logger
+	shared  bool            // other engines share the database
+	work    context.Context // of turns
+
+	workers  *workers
+	running  *runningTurns
+	due      *dueTimers
+	leased   *leased
+	idle     idleSessions
+	wake     chan struct{}  // a turn may wait for this engine
+	waiting  atomic.Bool    // some session waits for a worker
+	shares   atomic.Bool    // some session may wait for its person's share of workers
+	untold   atomic.Bool    // other engines do not know of something that waits
+	stopping atomic.Bool    // no further turn is begun
+	turns    sync.WaitGroup // that run
+}
+
+func newRunner(work context.Context, deps Deps) *runner {
+	r := &runner{
+		Config: deps.Config, Ledger: deps.Ledger, Roster: deps.Roster, Agent: deps.Agent, Engine: deps.Engine,
+		DataDir: deps.DataDir, Log: deps.Log, shared: deps.Wakes != nil, work: work,
+		workers: newWorkers(deps.Config.Workers), running: &runningTurns{turns: map[int64]*runningTurn{}},
+		leased: newLeased(), wake: make(chan struct{}, 1),
+	}
+	r.due = newDueTimers(r.somebodyWaits)
+	return r
+}
+
+// findWork claims sessions whose turns nobody runs (queued while all workers were
+// busy, or left by a dead engine), until ctx ends.
+func (r *runner) findWork(ctx context.Context) {
+	names := r.Lines.names()
+	defer r.due.stop()
+	r.due.in(0, r.Config.CollectWindow) // for what an engine before this one collected
+	for {
+		more, err := r.claimAll(ctx, names)
+		if err != nil && ctx.Err() == nil {
+			r.Log.ErrorContext(ctx, "cannot look for waiting turns", "error", err)
+		}
+		pause := pollIdle
+		switch {
+		case more || err != nil:
+			pause = pollBusy
+		case r.shared:
+			pause = pollShared
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-r.wake:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+// claimAll claims sessions while there are workers; more says that some may still
+// wait.
+func (r *runner) claimAll(ctx context.Context, channels []string) (more bool, err error) {
+	for ctx.Err() == nil {
+		if !r.Engine.Safe() {
+			r.passOn()
+			return true, nil
+		}
+		idle, full := r.workers.free()
+		if idle <= 0 {
+			r.passOn()
+			return true, nil
+		}
+		r.waiting.Store(false) // whoever comes to wait after the look sets it again
+		limit := min(idle, claimsAtOnce)
+		stops := r.running.stops()
+		list, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, limit)
+		if err != nil {
+			r.leased.soon() // it may be committed all the same
+			return true, err
+		}
+		shared := len(full) > 0
+		for _, c := range list {
+			if r.workers.take(c.Person) {
+				r.begin(claimed{c, stops}, c.Person)
+			} else { // a person's share ran out within this claim
+				r.giveBack(c.TurnRef)
+				shared = true
+			}
+		}
+		if len(list) < limit {
+			r.shares.Store(shared)
+			if shared {
+				r.passOn()
+			}
+			return shared, nil
+		}
+		r.waiting.Store(true) // there may be more than were asked for
+	}
+	return false, nil
+}
+
+// passOn tells the other engines, once, of turns that wait and have no worker here.
+func (r *runner) passOn() {
+	if r.untold.Swap(false) {
+		r.Lines.tell(Wake{Kind: WakeTurn})
+	}
+}
+
+// stop breaks an open turn off, wherever it runs.
+func (r *runner) stop(turnID int64, cause error) {
+	if !r.running.stop(turnID, cause) {
+		r.Lines.tell(Wake{Kind: WakeStop, Turn: turnID})
+	}
+	r.signal() // one that nobody runs now still has to be ended, or run
+}
+
+// somebodyWaits makes findWork look for a turn that is in the ledger and that nobody
+// runs. What it has no worker for, other engines are told of.
+func (r *runner) somebodyWaits() {
+	r.waiting.Store(true)
+	r.untold.Store(true)
+	r.signal()
+}
+
+// signal tells findWork that a turn may wait.
+func (r *runner) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// turnWaits looks for a turn that another engine cannot run, now or with the next
+// worker that is free.
+func (r *runner) turnWaits() {
+	if idle, _ := r.workers.free(); idle <= 0 {
+		r.waiting.Store(true)
+	}
+	r.signal()
+}
+
+// mayBegin reserves a worker for a turn of person that could begin at once. While others
+// wait for one, a newcomer queues behind them.
+func (r *runner) mayBegin(person string) bool {
+	return !r.waiting.Load() && r.Engine.Safe() && r.workers.take(person)
+}
