@@ -5,13 +5,10 @@ import "time"
 // CompareLeasesEvery makes the looks at the leases more frequent, before any test runs.
 func CompareLeasesEvery(d time.Duration) { heldEvery = d }
 
-// Shows counts what a channel's holder knows of drafts; 0: it holds none.
+// Shows counts the drafts that a channel's presenter knows.
 func Shows(r *Router, channel string) int {
-	s := r.Lines.line(channel).holding()
-	if s == nil {
-		return 0
-	}
-	s.shows.mu.Lock()
-	defer s.shows.mu.Unlock()
-	return len(s.shows.list)
+	p := r.Lines.line(channel).presenter
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.drafts)
 }

@@ -21,7 +21,7 @@ type journal struct {
 	line   *line
 	ref    TurnRef
 	data   *TurnData
-	shown  *progress
+	shown  *preview
 	ended  bool
 	next   *claimed
 	// unwritten: the last commit, or read, failed for the database's sake.
@@ -37,7 +37,7 @@ type journal struct {
 
 // journalOf begins to write a turn, and to show that it is worked on.
 func (r *runner) journalOf(l *line, ref TurnRef, data *TurnData) *journal {
-	return &journal{runner: r, line: l, ref: ref, data: data, shown: showProgress(l, ref, data)}
+	return &journal{runner: r, line: l, ref: ref, data: data, shown: newPreview(l, ref, data)}
 }
 
 // Resume implements agent.Journal.
@@ -52,9 +52,13 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		says[i] = j.line.said(ctx, j.data, say, j.lateLine())
 		j.lateSaid = true
 	}
+	var taken int64
+	if len(says) > 0 || step.End != nil {
+		taken = j.shown.take()
+	}
 	var opened *opened
 	if len(says) > 0 {
-		says[0].Draft = j.shown.take()
+		says[0].Draft = taken
 		opened = j.line.open(j.data.Conversation)
 		defer opened.close()
 	}
@@ -79,7 +83,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		j.line.committed(j.data.Conversation)
 	}
 	if len(says) > 0 || step.End != nil {
-		j.shown.committed(step.End != nil)
+		j.shown.committed(taken != 0)
 	}
 	if !j.runner.Engine.Safe() {
 		return agent.ErrHandBack // committed, but nothing may be done outside any more

@@ -21,11 +21,12 @@ type line struct {
 	kind    string
 	channel channels.Channel
 	reader  channels.Reader // nil: the channel sends
-	relay   *relay          // nil: nothing is relayed
 	limits  *limits
 	health  *health
-	pace    pace    // of the platform's clock
-	trouble trouble // connect's alone
+	// presenter shows what grows.
+	presenter *presenter
+	pace      pace    // of the platform's clock
+	trouble   trouble // connect's alone
 
 	mu     sync.Mutex
 	sender *sender // nil while this engine does not hold the channel
@@ -44,7 +45,7 @@ func newLine(ls *Lines, c rated) (*line, error) {
 		channel: c.Channel, limits: limits, health: newHealth(),
 	}
 	l.reader, _ = c.Channel.(channels.Reader)
-	l.relay = newRelay(l)
+	l.presenter = newPresenter(l)
 	return l, nil
 }
 
@@ -53,9 +54,7 @@ func newLine(ls *Lines, c rated) (*line, error) {
 func (l *line) run(ctx context.Context) {
 	if l.reader != nil {
 		var relaying sync.WaitGroup
-		if l.relay != nil {
-			relaying.Go(func() { l.relay.run(ctx) })
-		}
+		relaying.Go(func() { l.presenter.relay(ctx) })
 		l.connect(ctx)
 		relaying.Wait()
 		return
@@ -89,7 +88,7 @@ func (l *line) hold(ctx context.Context, hold Hold) {
 	l.setSender(s)
 	var sending sync.WaitGroup
 	sending.Go(func() { s.run(holding) })
-	sending.Go(func() { s.shows.run(holding) })
+	sending.Go(func() { l.presenter.run(holding) })
 	sending.Go(func() { l.keepMenu(holding) })
 	l.keepConnected(holding, s)
 	sending.Wait()
@@ -177,9 +176,7 @@ func (l *line) moved(former channels.ConversationID, now channels.Conversation) 
 
 // quiet says that this engine sends for the channel and has nothing to send in conv.
 func (l *line) quiet(conv channels.ConversationID) bool {
-	l.mu.Lock()
-	s := l.sender
-	l.mu.Unlock()
+	s := l.holding()
 	return s != nil && s.quiet(conv)
 }
 
@@ -192,10 +189,7 @@ func (l *line) holding() *sender {
 
 // flush waits until what is due was sent, until ctx ends at most.
 func (l *line) flush(ctx context.Context) {
-	l.mu.Lock()
-	s := l.sender
-	l.mu.Unlock()
-	if s != nil {
+	if s := l.holding(); s != nil {
 		s.flush(ctx)
 	}
 }

@@ -114,11 +114,11 @@ func (l *line) hear(w Wake) {
 	switch w.Kind {
 	case WakeAll:
 		l.heard(channels.Conversation{})
-		l.hearShown(w)
+		l.presenter.hear(w)
 	case WakeDelivery, WakeEvents:
 		l.heard(w.at())
 	case WakeDraft, WakeTyping:
-		l.hearShown(w)
+		l.presenter.hear(w)
 	}
 }
 

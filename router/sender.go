@@ -48,7 +48,6 @@ type sender struct {
 	unsure    map[channels.ConversationID]time.Time
 	latestIll int64 // the delivery that the platform could not take, since it answered one
 
-	shows   *shows
 	probing chan struct{} // its one place is taken while the platform is asked whether it lives
 	probed  time.Time     // when it was, the latest
 	alive   bool          // and what it said
@@ -61,7 +60,7 @@ type atWork struct {
 }
 
 func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
-	s := &sender{
+	return &sender{
 		line: l, hold: hold, lost: lost,
 		kicked:  map[channels.ConversationID]*atWork{},
 		idle:    map[channels.ConversationID]time.Time{},
@@ -69,8 +68,6 @@ func newSender(l *line, hold Hold, lost context.CancelFunc) *sender {
 		failing: map[channels.ConversationID]*stuckHead{},
 		waiting: map[channels.ConversationID]bool{}, unsure: map[channels.ConversationID]time.Time{}, probing: make(chan struct{}, 1), looks: make(chan struct{}, 1),
 	}
-	s.shows = newShows(s)
-	return s
 }
 
 func (s *sender) gate(conv channels.ConversationID) *gate {

@@ -27,7 +27,7 @@ func (s *sender) settlement(ctx context.Context, d *Delivery) (Settlement, time.
 	defer cancel()
 	sending, done := s.line.router.Engine.Guard(sending)
 	defer done()
-	if !s.shows.end(d.ID) && d.PlatformID != "" {
+	if !s.line.presenter.takeOver(d.ID) && d.PlatformID != "" {
 		if err := s.abandon(ctx, d); err != nil {
 			return Settlement{State: DeliveryPending, FreeTry: true, NextAt: time.Now().Add(retryMin), Detail: err.Error()}, retryMin
 		}
@@ -70,7 +70,7 @@ func (s *sender) abandon(ctx context.Context, d *Delivery) error {
 		return err
 	}
 	d.PlatformID = ""
-	s.shows.lookAgain()
+	s.line.presenter.look()
 	return nil
 }
 

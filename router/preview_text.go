@@ -1,6 +1,8 @@
 package router
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"switchboard/agent"
@@ -27,6 +29,52 @@ const (
 // moreMark opens a draft whose text is longer than one message: what is shown is its
 // end.
 const moreMark = "… "
+
+// A content is what there is to show of a turn: the text of its next message, else its
+// plan while that does something, else nothing.
+type content struct {
+	plan *agent.PlanRow // as it is now; nil: none yet
+	text string         // of the next message so far
+	past string         // what the latest message took the place of
+}
+
+// follow notes what was committed of the turn.
+func (c *content) follow(step agent.Step) {
+	if step.Plan != nil {
+		plan := *step.Plan
+		plan.Tasks = slices.Clone(plan.Tasks)
+		c.plan = &plan
+	}
+	if c.plan == nil {
+		return
+	}
+	for _, change := range step.Tasks {
+		if change.Attempt == c.plan.Attempt && change.Position < len(c.plan.Tasks) {
+			c.plan.Tasks[change.Position].State = change.State
+		}
+	}
+}
+
+// said notes that a message takes the place of what is shown; what follows it is news.
+func (c *content) said() { c.text, c.past = "", c.planned() }
+
+// planned is the plan; empty: it does nothing that takes time.
+func (c *content) planned() string {
+	if c.plan == nil || !acts(c.plan) {
+		return ""
+	}
+	return planText(c.plan)
+}
+
+// news is what is to be shown; false: nothing. Drafted says that something is shown,
+// which is taken back when there is nothing else to show.
+func (c *content) news(drafted bool) (text string, news bool) {
+	text = cmp.Or(c.text, c.planned())
+	if text == "" && drafted {
+		text = "…"
+	}
+	return text, text != "" && text != c.past
+}
 
 // draftBody is a text that grows, as one message: its first part, and when it is
 // longer its last one.
