@@ -187,11 +187,10 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *Pe
 		if turn.State != "failed" || !mayMend(c, person) {
 			break
 		}
-		e, err := r.Ledger.Explain(ctx, turn.ID)
-		if err != nil {
-			return "", "", fmt.Errorf("explain: %w", err)
+		if turn, err = r.Ledger.Turn(ctx, turn.ID, false); err != nil {
+			return "", "", fmt.Errorf("read turn: %w", err)
 		}
-		if fault := e.modelFault(); fault != "" {
+		if fault := turn.modelFault(); fault != "" {
 			fmt.Fprintf(&b, "\nThe language model failed: %s", render.Escape(fault))
 		}
 	}

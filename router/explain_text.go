@@ -8,11 +8,11 @@ import (
 	"switchboard/words"
 )
 
-// Text tells an operator why a turn went as it did: what was asked and why it was
+// Show tells an operator why a turn went as it did: what was asked and why it was
 // taken, who worked on it, each step with the rule that decided about it and what it
 // cost, and what became of each message. Currency is what costs are in, zone where the
 // reader is. What people, models and tools wrote stands in it as it is.
-func (e *Explanation) Text(currency string, zone *time.Location) string {
+func (e *Explanation) Show(currency string, zone *time.Location) string {
 	t := &telling{currency: currency, zone: zone}
 	t.line(0, "Turn %d: %s", e.ID, e.ended())
 	if e.RetryOf != 0 {
@@ -32,30 +32,6 @@ func (e *Explanation) Text(currency string, zone *time.Location) string {
 	}
 	t.line(0, "\nCost: %s", t.cost(e.Calls, e.TokensIn, e.TokensOut, e.Cost))
 	return t.String()
-}
-
-// telling is a text in the making.
-type telling struct {
-	strings.Builder
-	currency string
-	zone     *time.Location
-}
-
-func (t *telling) line(depth int, format string, args ...any) {
-	t.WriteString(strings.Repeat("  ", depth))
-	fmt.Fprintf(t, format, args...)
-	t.WriteByte('\n')
-}
-
-func (t *telling) at(when time.Time) string { return when.In(t.zone).Format("2006-01-02 15:04:05") }
-
-// cost says what model calls cost; a price only where one is known.
-func (t *telling) cost(calls int, in, out int64, cost float64) string {
-	text := fmt.Sprintf("%s, %d tokens in, %d out", words.Count(calls, "model call"), in, out)
-	if cost > 0 {
-		text += fmt.Sprintf(", %.6f %s", cost, t.currency)
-	}
-	return text
 }
 
 // ended says how the turn stands.
@@ -84,7 +60,7 @@ func (e *Explanation) askedAt() time.Time {
 const lateFrom = 5 * time.Second
 
 // late is how long after it was written the message was taken; zero: at once.
-func (m *AskedView) late() time.Duration {
+func (m *MessageView) late() time.Duration {
 	if m.WrittenAt == nil || m.At.Sub(*m.WrittenAt) < lateFrom {
 		return 0
 	}
@@ -161,10 +137,7 @@ func (t *telling) attempt(a *AttemptView) {
 }
 
 func (t *telling) call(depth int, c *CallView) {
-	text := fmt.Sprintf("%s asked %s/%s: %s, %d tokens in, %d out", c.Role, c.Provider, c.Model, c.Duration, c.TokensIn, c.TokensOut)
-	if c.Cost > 0 {
-		text += fmt.Sprintf(", %.6f %s", c.Cost, t.currency)
-	}
+	text := fmt.Sprintf("%s asked %s/%s: %s, %d tokens in, %d out%s", c.Role, c.Provider, c.Model, c.Duration, c.TokensIn, c.TokensOut, t.price(c.Cost))
 	if c.Error != "" {
 		text += "; it failed: " + words.OneLine(c.Error, maxModelFault)
 	}
@@ -175,7 +148,7 @@ func (t *telling) call(depth int, c *CallView) {
 }
 
 // what names a step.
-func (s *StepView) what() string {
+func (s *TaskView) what() string {
 	text := s.Type
 	if s.Tool != "" {
 		text += " " + s.Tool
@@ -190,7 +163,7 @@ func (s *StepView) what() string {
 }
 
 // became says what became of a step, and which rule decided about it.
-func (s *StepView) became() string {
+func (s *TaskView) became() string {
 	text := words.Ended(s.State, s.Outcome)
 	switch {
 	case s.State == "interrupted":
@@ -214,7 +187,7 @@ func (s *StepView) became() string {
 }
 
 // verdict is the reviewer's word.
-func (s *StepView) verdict() string {
+func (s *TaskView) verdict() string {
 	if s.Review.Reason == "" {
 		return s.Review.Status
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/router"
 )
 
@@ -28,16 +29,15 @@ func TestExplanationTellsTheTimes(t *testing.T) {
 			"\n  2026-05-04 12:00:00, taken at 2026-05-04 12:10:00, 10m0s later  Ada (tg:1)", ", 10m15s after it was asked", ", 10m1s after it was asked",
 		}},
 	} {
-		e := router.Explanation{Asked: []router.AskedView{{Author: "Ada", Identity: "tg:1", At: taken}}, Holders: []router.HolderView{{From: began}}}
-		e.CreatedAt, e.FinishedAt = taken, &ended
+		e := router.Explanation{Asked: []router.MessageView{{SessionMessage: channels.SessionMessage{Author: "Ada"}, Identity: "tg:1", At: taken}}}
+		e.Holders, e.CreatedAt, e.FinishedAt = []router.HolderView{{From: began}}, taken, &ended
 		if !c.written.IsZero() {
 			e.Asked[0].WrittenAt = &c.written
 		}
 		for state, became := range map[string]string{"interrupted": "interrupted, cut off, allowed by rule r\n", "done": "done after 14s, allowed by rule r\n"} {
-			step := router.StepView{Rule: "r", StartedAt: &began, FinishedAt: &ended}
-			step.State = state
+			step := router.StepView{TaskView: router.TaskView{State: state, Rule: "r", StartedAt: &began, FinishedAt: &ended}}
 			e.Attempts = []router.AttemptView{{Goal: "g", Steps: []router.StepView{step}}}
-			text := e.Text("EUR", time.UTC)
+			text := e.Show("EUR", time.UTC)
 			for _, want := range append(c.want, "    "+became) {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s: %q is not in\n%s", c.name, want, text)
@@ -55,7 +55,7 @@ func TestExplanationTellsWhatWasRefused(t *testing.T) {
 	e := router.Explanation{Attempts: []router.AttemptView{{Calls: []router.CallView{
 		{Role: "planner", Provider: "p", Model: "m", Duration: "2s", Refused: "task 1: no such tool"}, {Role: "planner", Provider: "p", Model: "m", Duration: "1s"},
 	}}}}
-	text := e.Text("EUR", time.UTC)
+	text := e.Show("EUR", time.UTC)
 	for _, want := range []string{"p/m: 2s, 0 tokens in, 0 out; the answer was refused: task 1: no such tool\n", "p/m: 1s, 0 tokens in, 0 out\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)

@@ -14,7 +14,6 @@ func (l peopleList) People(context.Context) ([]Person, error) { return l, nil }
 func (l peopleList) Person(context.Context, string) (Person, error) {
 	return Person{}, ErrNotFound
 }
-func (l peopleList) SetPeople(context.Context, []Person) error { return nil }
 
 func rosterOf(t *testing.T, people ...Person) *Roster {
 	t.Helper()

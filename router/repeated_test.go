@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"switchboard/agent/tools"
+	"switchboard/channels"
 )
 
 // What /status, /plan and /why repeat of a turn has its taint, and that of another
@@ -13,19 +14,19 @@ import (
 func TestRepeatedWordsKeepTheirTaint(t *testing.T) {
 	t.Parallel()
 	clean := TurnView{Person: "ada", Plans: []PlanView{{Tasks: []TaskView{{}}}}}
-	sent, read := clean, clean
+	sent, read, added := clean, clean, clean
+	added.Messages = []MessageView{
+		{SessionMessage: channels.SessionMessage{Direction: "in"}, Taint: "forwarded"},
+		{SessionMessage: channels.SessionMessage{Direction: "out"}, Taint: "web"}, // which is not repeated
+	}
 	sent.Taint, read.Plans = "enclosed", []PlanView{{Tasks: []TaskView{{}, {Taint: "web"}}}}
 	for _, c := range []struct {
 		turn   TurnView
 		person string
 		want   tools.Taint
-	}{{clean, "ada", ""}, {clean, "bob", tools.Others}, {sent, "ada", "enclosed"}, {read, "ada", "web"}} {
+	}{{clean, "ada", ""}, {clean, "bob", tools.Others}, {sent, "ada", "enclosed"}, {read, "ada", "web"}, {added, "ada", "forwarded"}} {
 		if got := c.turn.repeated(c.person); got != c.want {
 			t.Errorf("%+v to %s: %q, want %q", c.turn, c.person, got, c.want)
-		}
-		e := Explanation{TurnView: c.turn}
-		if got := e.taint(c.person); got != c.want {
-			t.Errorf("explained: %q, want %q", got, c.want)
 		}
 	}
 }

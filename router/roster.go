@@ -21,9 +21,6 @@ type Directory interface {
 	People(ctx context.Context) ([]Person, error)
 	// Person finds one of them by name. ErrNotFound.
 	Person(ctx context.Context, name string) (Person, error)
-	// SetPeople makes the people of the settings exactly these; people from
-	// elsewhere (source "open") stay, unless an identity of theirs is named here.
-	SetPeople(ctx context.Context, people []Person) error
 }
 
 // A Roster is the people of the Directory held in memory. Its methods may be called from

@@ -26,7 +26,6 @@ type Ledger interface {
 	Notices
 	Mending
 	Views
-	Reasons
 }
 
 // A channel is a line with the settings that say who may speak there.

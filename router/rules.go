@@ -21,7 +21,7 @@ const (
 
 // Admission says in words why a message was taken or not; empty: the message is older
 // than rules are kept.
-func Admission(m *AskedView) string {
+func Admission(m *MessageView) string {
 	identity, channel := m.Identity, m.Channel
 	switch m.Rule {
 	case rulePeople:

@@ -9,29 +9,24 @@ import (
 	"switchboard/channels"
 )
 
-// Views reads the ledger for people: commands, `turn show`, clients that read
-// for themselves. Implemented by store.
+// Views reads the ledger for the router's commands. Implemented by store.
 type Views interface {
-	// Turns lists the newest turns first. State filters; empty: all.
-	Turns(ctx context.Context, state string, limit int) ([]TurnView, error)
-	// Turn shows one turn whole; prompts adds the bodies of its model calls. ErrNotFound.
+	// Turn reads one turn whole; prompts adds the bodies of its model calls. ErrNotFound.
 	Turn(ctx context.Context, id int64, prompts bool) (*TurnView, error)
 	// Current is the turn somebody in the session (key "channel:conversation") means
 	// by "now": the running one, else the next queued one, else the newest, with
-	// its plans, without calls. ErrNotFound.
+	// its plans and no more. ErrNotFound.
 	Current(ctx context.Context, session string) (*TurnView, error)
+	// TurnOf is the turn that the message which the platform knows by that ID asked for,
+	// or was said by, in a conversation; with no ID the newest that was asked for there.
+	// ErrNotFound.
+	TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (int64, error)
 	// Waiting counts the queued turns of a session.
 	Waiting(ctx context.Context, session string) (int, error)
-	// Events lists a session's events after number n, oldest first.
-	Events(ctx context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error)
-	// Deliveries lists the newest first. State filters; empty: all.
-	Deliveries(ctx context.Context, state string, limit int) ([]DeliveryView, error)
 	// Shown is the text of the message, in or out, that the platform knows by that ID
 	// in a conversation, and its taint for person, to whom the words of others and what
 	// was answered to others are tools.Others. ErrNotFound; so is what a stranger wrote.
 	Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID, person string) (string, tools.Taint, error)
-	// Rejected lists what could not be read, the newest first.
-	Rejected(ctx context.Context, limit int) ([]RejectedView, error)
 }
 
 // A TurnView is a turn for people to read.
@@ -58,16 +53,20 @@ type TurnView struct {
 	Plans    []PlanView    `json:"plans,omitempty"`
 	Messages []MessageView `json:"messages,omitempty"` // in: its own, and those merged into it
 	LLM      []CallView    `json:"calls,omitempty"`
+	Holders  []HolderView  `json:"holders,omitzero"` // the engines that set it running, in order
+	// HoldersCut says that there were more engines before those.
+	HoldersCut bool        `json:"holders_cut,omitempty"`
+	Audit      []AuditView `json:"audit,omitzero"` // what was done to it by hand
 }
 
-// A PlanView is one attempt.
+// A PlanView is a valid plan.
 type PlanView struct {
 	Attempt int        `json:"attempt"`
 	Goal    string     `json:"goal"`
 	Tasks   []TaskView `json:"tasks"`
 }
 
-// A TaskView is one task with its verdict.
+// A TaskView is one task with its verdict and the rule that decided about it.
 type TaskView struct {
 	Position int         `json:"position"`
 	Type     string      `json:"type"`
@@ -80,6 +79,11 @@ type TaskView struct {
 	Output   string      `json:"output,omitempty"`
 	Taint    string      `json:"taint,omitempty"`
 	Review   *ReviewView `json:"review,omitempty"`
+	// Rule let it run; or refused it, where Outcome says "refused" and Reason says why.
+	Rule       string     `json:"rule,omitempty"`
+	Reason     string     `json:"reason,omitempty"`
+	StartedAt  *time.Time `json:"started_at,omitempty"`
+	FinishedAt *time.Time `json:"finished_at,omitempty"`
 }
 
 // A ReviewView is a verdict.
@@ -92,9 +96,24 @@ type ReviewView struct {
 // A MessageView is a text in or out.
 type MessageView struct {
 	channels.SessionMessage
-	Event int64     `json:"event"`
-	At    time.Time `json:"at"`
-	Turn  int64     `json:"turn,string,omitempty"` // in: the turn that it was to be
+	Class        string         `json:"class"` // turn | revision | say | stranger | overheard …
+	Channel      string         `json:"channel"`
+	Conversation string         `json:"conversation"`
+	Kind         string         `json:"kind"` // of the conversation
+	Person       string         `json:"person"`
+	Identity     string         `json:"identity"`
+	Rule         string         `json:"rule"` // in: why it was taken or not
+	Why          string         `json:"why"`  // the rule in words
+	Origin       string         `json:"origin"`
+	Taint        string         `json:"taint,omitempty"`
+	Event        int64          `json:"event"`
+	At           time.Time      `json:"at"`                    // when it was taken
+	Turn         int64          `json:"turn,string,omitempty"` // in: the turn that it was to be
+	Parts        []DeliveryView `json:"parts,omitzero"`        // out: what becomes of it
+	// WrittenAt is when it was written, or edited, by the platform's clock; nil: it told
+	// nothing.
+	WrittenAt *time.Time `json:"written_at,omitempty"`
+	MessageID int64      `json:"message_id,string"` // ID once more
 }
 
 // A CallView is one use of a model.
@@ -111,6 +130,25 @@ type CallView struct {
 	Refused   string          `json:"refused,omitempty"`  // what was wrong with the answer; empty: it was used
 	Request   json.RawMessage `json:"request,omitempty"`  // with prompts
 	Response  string          `json:"response,omitempty"` // with prompts
+}
+
+// A HolderView is an engine that held a turn.
+type HolderView struct {
+	Engine int64     `json:"engine,string"`
+	Host   string    `json:"host"`
+	PID    int       `json:"pid"` // 0: its row is gone
+	Fence  int64     `json:"fence"`
+	From   time.Time `json:"from"`
+}
+
+// An AuditView is something that somebody did by hand.
+type AuditView struct {
+	At      time.Time `json:"at"`
+	Person  string    `json:"person"`
+	Action  string    `json:"action"`
+	Target  string    `json:"target"`
+	Rule    string    `json:"rule"`
+	Outcome string    `json:"outcome"`
 }
 
 // A DeliveryView is one part on its way out.

@@ -26,39 +26,30 @@ func (r *Router) why(ctx context.Context, entry sorted, control *AsControl, l *c
 		control.Reply = l.notice(entry.Event, "Write /why, /why and a turn's number, or reply with /why to a message.")
 		return entry, nil
 	}
-	var e *Explanation
+	var turn *TurnView
 	if err == nil {
-		e, err = r.Ledger.Explain(ctx, id)
+		turn, err = r.Ledger.Turn(ctx, id, false)
 	}
 	switch {
-	case errors.Is(err, ErrNotFound), err == nil && e.Session != SessionKey(conv): // others' turns are theirs
+	case errors.Is(err, ErrNotFound), err == nil && turn.Session != SessionKey(conv): // others' turns are theirs
 		control.Reply = l.notice(entry.Event, "There is no such turn in this conversation.")
 	case err != nil:
-		return entry, fmt.Errorf("explain: %w", err)
+		return entry, fmt.Errorf("read turn: %w", err)
 	default:
-		control.Reply = l.notice(entry.Event, e.brief(mayMend(conv, person)))
-		control.Reply.Taint = e.taint(person.Name)
+		control.Reply = l.notice(entry.Event, turn.brief(mayMend(conv, person)))
+		control.Reply.Taint = turn.repeated(person.Name)
 	}
 	return entry, nil
-}
-
-// taint is that of the words which /why repeats to person.
-func (e *Explanation) taint(person string) tools.Taint {
-	t := e.repeated(person)
-	for i := range e.Asked {
-		t = t.Join(tools.Taint(e.Asked[i].Taint))
-	}
-	for i := range e.Attempts {
-		for j := range e.Attempts[i].Steps {
-			t = t.Join(tools.Taint(e.Attempts[i].Steps[j].Taint))
-		}
-	}
-	return t
 }
 
 // repeated is the taint of a turn's words where they are repeated to person.
 func (v *TurnView) repeated(person string) tools.Taint {
 	t := tools.Taint(v.Taint)
+	for i := range v.Messages {
+		if m := &v.Messages[i]; m.Direction == "in" {
+			t = t.Join(tools.Taint(m.Taint))
+		}
+	}
 	for i := range v.Plans {
 		for j := range v.Plans[i].Tasks {
 			t = t.Join(tools.Taint(v.Plans[i].Tasks[j].Taint))
@@ -80,19 +71,11 @@ func mayMend(c channels.Conversation, person *Person) bool {
 
 // modelFault is what was wrong with the last model that was asked; empty: it answered,
 // or none was asked.
-func (e *Explanation) modelFault() (fault string) {
-	for i := range e.Attempts {
-		a := &e.Attempts[i]
-		for j := range a.Calls {
-			fault = a.Calls[j].Error
-		}
-		for j := range a.Steps {
-			for k := range a.Steps[j].Calls {
-				fault = a.Steps[j].Calls[k].Error
-			}
-		}
+func (v *TurnView) modelFault() string {
+	if len(v.LLM) == 0 {
+		return ""
 	}
-	return words.OneLine(fault, maxModelFault)
+	return words.OneLine(v.LLM[len(v.LLM)-1].Error, maxModelFault)
 }
 
 // maxModelFault is room for a provider's own words and what is to be mended, in runes.
@@ -100,7 +83,8 @@ const maxModelFault = 700
 
 // brief tells the person in the chat, in Markdown; what went wrong with the model in
 // full or not.
-func (e *Explanation) brief(full bool) string {
+func (v *TurnView) brief(full bool) string {
+	e := v.Explanation()
 	var b strings.Builder
 	fmt.Fprintf(&b, "**Turn %d**, %s.", e.ID, render.Escape(e.ended()))
 	if len(e.Asked) > 0 {
@@ -138,7 +122,7 @@ func (e *Explanation) brief(full bool) string {
 			}
 		}
 	}
-	if fault := e.modelFault(); fault != "" && full {
+	if fault := v.modelFault(); fault != "" && full {
 		fmt.Fprintf(&b, "\n\nThe language model failed: %s", render.Escape(fault))
 	}
 	t := telling{}

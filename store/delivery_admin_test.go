@@ -88,7 +88,7 @@ func TestRetryOfADeadPart(t *testing.T) {
 		if !slices.Equal(order, []string{"b", "c", "later"}) {
 			t.Errorf("sent in the order %q", order)
 		}
-		e, err := h.r.Explain(h.ctx, turn)
+		e, err := h.r.Turn(h.ctx, turn, false)
 		if err != nil || len(e.Audit) != 1 || e.Audit[0].Action != "delivery.retry" || e.Audit[0].Person != "owner" ||
 			e.Audit[0].Rule != "machine" || e.Audit[0].Outcome != "pending" || e.Audit[0].Target != "delivery "+nameOf(first.ID+1) {
 			t.Errorf("audit: %+v, %v", e.Audit, err)

@@ -54,10 +54,11 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 			Say:   []agent.Say{{Position: -1, Text: "Half of it.", Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
 		}, *text("Half of it."))
 
-		e, err := h.r.Explain(h.ctx, ref.TurnID)
+		turn, err := h.r.Turn(h.ctx, ref.TurnID, false)
 		if err != nil {
 			t.Fatal(err)
 		}
+		e := turn.Explanation()
 		if w := e.Asked[0].WrittenAt; w == nil || !w.Equal(time.Unix(1700000000, 0)) {
 			t.Errorf("written at %v", w)
 		}
@@ -82,7 +83,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 		if len(e.Said) != 1 || len(e.Said[0].Parts) != 1 || e.Said[0].Parts[0].State != "pending" || e.Cost != 1.5 {
 			t.Errorf("said: %+v, cost %v", e.Said, e.Cost)
 		}
-		told := e.Text("EUR", time.UTC)
+		told := e.Show("EUR", time.UTC)
 		for _, want := range []string{
 			"done (answered)", "marco: let in, because the identity tg:1 belongs to them in [[people]] (rule people)", "(forwarded)",
 			"engine " + nameOf(h.owner()) + " (host " + host, "Plan 1: run it", "planner asked fake/m: 1s, 10 tokens in, 2 out, 0.500000 EUR",
@@ -93,7 +94,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 				t.Errorf("the text lacks %q:\n%s", want, told)
 			}
 		}
-		if _, err := h.r.Explain(h.ctx, ref.TurnID+7); !errors.Is(err, router.ErrNotFound) {
+		if _, err := h.r.Turn(h.ctx, ref.TurnID+7, false); !errors.Is(err, router.ErrNotFound) {
 			t.Errorf("a turn that is not there: %v", err)
 		}
 	})
@@ -116,10 +117,11 @@ func TestHoldersAreKept(t *testing.T) {
 			}
 			ref = got[0].TurnRef
 		}
-		e, err := h.r.Explain(h.ctx, ref.TurnID)
+		turn, err := h.r.Turn(h.ctx, ref.TurnID, false)
 		if err != nil {
 			t.Fatal(err)
 		}
+		e := turn.Explanation()
 		if n := len(e.Holders); !e.HoldersCut || n < 15 || n > times {
 			t.Fatalf("%d holders, cut: %v", n, e.HoldersCut)
 		}
@@ -129,7 +131,7 @@ func TestHoldersAreKept(t *testing.T) {
 				t.Errorf("holder %d of %d: %+v, want fence %d", i, len(e.Holders), holder, want)
 			}
 		}
-		if !strings.Contains(e.Text("", time.UTC), "earlier engines, which are left out") {
+		if !strings.Contains(e.Show("", time.UTC), "earlier engines, which are left out") {
 			t.Error("the text does not say that engines are left out")
 		}
 	})

@@ -111,8 +111,9 @@ func (t *tx) peopleBy(who, owned string, args ...any) ([]router.Person, error) {
 	return people, nil
 }
 
-// SetPeople implements router.Directory. A person without a source is from the
-// settings.
+// SetPeople makes the people of the settings exactly these; people from elsewhere
+// (source "open") stay, unless an identity of theirs is named here. A person without a
+// source is from the settings.
 func (r *Router) SetPeople(ctx context.Context, people []router.Person) error {
 	return r.db.write(ctx, full, "set people", func(t *tx) error {
 		was, err := t.people()

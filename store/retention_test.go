@@ -106,8 +106,8 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 		if got := h.counts("memories", "sessions", "event_keys"); got != "memories 61\nsessions 1\nevent_keys 64\n" {
 			t.Errorf("what is kept: %s", got) // what was learned stays, and so do the keys
 		}
-		if e, err := h.r.Explain(h.ctx, young.TurnID); err != nil || len(e.Attempts) != 1 || len(e.Said) != 1 {
-			t.Errorf("the young one: %+v, %v", e, err)
+		if v, err := h.r.Turn(h.ctx, young.TurnID, false); err != nil || len(v.Plans) != 1 || len(v.Messages) != 2 {
+			t.Errorf("the young one: %+v, %v", v, err)
 		}
 		events, err := h.r.Events(h.ctx, "tg:c1", 0, 1000)
 		if err != nil || len(events) == 0 || events[0].TurnID != young.TurnID {

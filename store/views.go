@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"math"
-	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
@@ -24,24 +22,17 @@ const (
 	countWaiting = `
 		SELECT count(*) FROM sessions s JOIN turns t ON t.session_id = s.id AND t.id > 0
 		WHERE s.key = ? AND t.state IN ('queued', 'running') AND t.state = 'queued'`
-	turnMessages = `
-		SELECT m.id, m.direction, m.text, m.author, m.final, m.notice, coalesce(e.n, 0) AS n, m.created_at, coalesce(y.id, 0) AS turn
-		FROM messages m LEFT JOIN events e ON e.message_id = m.id LEFT JOIN turns y ON y.message_id = m.id WHERE m.turn_id = ? AND m.class <> 'draft' ORDER BY m.id`
-	turnCalls = `
-		SELECT c.step, c.role, c.provider, c.model, c.tokens_in, c.tokens_out, c.cost, c.duration, c.error, c.refused, b.request, b.response
-		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step AND ? = TRUE
-		WHERE c.turn_id = ? ORDER BY c.ordinal`
 	listEvents = `
 		SELECT e.n, e.kind, coalesce(e.turn_id, 0) AS turn_id, e.data, e.created_at,
 			m.id AS message_id, m.direction, m.text, m.author, m.final, m.notice
 		FROM events e JOIN sessions s ON s.id = e.session_id LEFT JOIN messages m ON m.id = e.message_id
 		WHERE s.key = ? AND e.n > ? ORDER BY e.n LIMIT ?`
-	listDeliveries = `
+	deliveryColumns = `
 		SELECT d.id, d.message_id, coalesce(m.turn_id, 0) AS turn_id, d.channel, c.conversation, d.state, d.outcome, d.detail, d.part, d.tries,
 			d.repeated, d.platform_id, d.text, d.updated_at
-		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id
-		WHERE (? = '' OR d.state = ?) ORDER BY d.id DESC LIMIT ?`
-	shownIncoming = `
+		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id `
+	listDeliveries = deliveryColumns + `WHERE (? = '' OR d.state = ?) ORDER BY d.id DESC LIMIT ?`
+	shownIncoming  = `
 		SELECT coalesce(m.said, m.text), m.taint, m.person FROM conversations c JOIN messages m ON m.conversation_id = c.id
 		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
 		AND m.class NOT IN ('stranger', 'overheard') ORDER BY m.id DESC LIMIT 1`
@@ -50,6 +41,17 @@ const (
 		SELECT d.text, m.taint, m.person FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
 		JOIN messages m ON m.id = d.message_id
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
+	turnAsked = `
+		SELECT m.turn_id FROM conversations c JOIN messages m ON m.conversation_id = c.id
+		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
+		AND m.turn_id IS NOT NULL ORDER BY m.id DESC LIMIT 1`
+	turnSaid = `
+		SELECT m.turn_id FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		JOIN messages m ON m.id = d.message_id AND m.turn_id IS NOT NULL
+		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
+	turnNewest = `
+		SELECT t.id FROM conversations c JOIN sessions s ON s.conversation_id = c.id JOIN turns t ON t.session_id = s.id
+		WHERE c.channel = ? AND c.conversation = ? AND t.state <> 'merged' ORDER BY t.message_id DESC LIMIT 1`
 	listRejected = `SELECT id, channel, reason, raw, created_at FROM rejected ORDER BY id DESC LIMIT ?`
 )
 
@@ -76,19 +78,30 @@ func (r *turnRow) view() router.TurnView {
 	}
 }
 
-// Turns implements router.Views.
-func (r *Router) Turns(ctx context.Context, state string, limit int) (views []router.TurnView, err error) {
-	err = r.db.read(ctx, "list turns", func(t *tx) error {
-		var rows []turnRow
-		if err := t.all(&rows, listTurns, state, state, limit); err != nil {
-			return err
-		}
-		for i := range rows {
-			views = append(views, rows[i].view())
-		}
-		return nil
+// views reads rows, each as view shows it.
+func views[R, V any](t *tx, view func(*R) V, query string, args ...any) (list []V, err error) {
+	var rows []R
+	if err := t.all(&rows, query, args...); err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		list = append(list, view(&rows[i]))
+	}
+	return list, nil
+}
+
+// listed is views in a transaction of its own.
+func listed[R, V any](ctx context.Context, db *DB, what string, view func(*R) V, query string, args ...any) (list []V, err error) {
+	err = db.read(ctx, what, func(t *tx) (err error) {
+		list, err = views(t, view, query, args...)
+		return err
 	})
-	return views, err
+	return list, err
+}
+
+// Turns lists the newest turns first. State filters; empty: all.
+func (r *Router) Turns(ctx context.Context, state string, limit int) ([]router.TurnView, error) {
+	return listed(ctx, r.db, "list turns", (*turnRow).view, listTurns, state, state, limit)
 }
 
 // Turn implements router.Views.
@@ -97,16 +110,20 @@ func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *router.Tu
 		if v, err = t.turn(oneTurn, id); err != nil {
 			return err
 		}
-		if v.Messages, err = t.messages(id); err != nil {
+		if err = t.messageViews(v); err != nil {
 			return err
 		}
-		v.LLM, err = t.callViews(id, prompts)
+		if err = t.callViews(v, prompts); err != nil {
+			return err
+		}
+		if err = t.holders(v); err != nil {
+			return err
+		}
+		audit, err := views(t, (*auditRow).view, turnAudit, id)
+		v.Audit = append([]router.AuditView{}, audit...)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
+	return v, err
 }
 
 // Current implements router.Views.
@@ -115,10 +132,7 @@ func (r *Router) Current(ctx context.Context, session string) (v *router.TurnVie
 		v, err = t.turn(currentTurn, clean(session))
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
+	return v, err
 }
 
 // turn reads one turn with its plans.
@@ -131,14 +145,7 @@ func (t *tx) turn(query string, arg any) (*router.TurnView, error) {
 		return nil, fmt.Errorf("turn: %w", router.ErrNotFound)
 	}
 	v := rows[0].view()
-	plans, err := t.plans(v.ID)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range plans {
-		v.Plans = append(v.Plans, planView(p))
-	}
-	return &v, nil
+	return &v, t.planViews(&v)
 }
 
 // Waiting implements router.Views.
@@ -150,111 +157,64 @@ func (r *Router) Waiting(ctx context.Context, session string) (n int, err error)
 	return n, err
 }
 
-func (t *tx) messages(turn int64) (views []router.MessageView, err error) {
-	var rows []struct {
-		messageRow
-		N, Turn   int64
-		CreatedAt int64 `db:"created_at"`
-	}
-	if err := t.all(&rows, turnMessages, turn); err != nil {
-		return nil, err
-	}
-	for _, m := range rows {
-		views = append(views, router.MessageView{SessionMessage: m.message(), Event: m.N, At: instant(m.CreatedAt), Turn: m.Turn})
-	}
-	return views, nil
+type sessionEventRow struct {
+	N                       int64
+	Kind                    string
+	TurnID                  int64 `db:"turn_id"`
+	Data                    string
+	CreatedAt               int64  `db:"created_at"`
+	MessageID               *int64 `db:"message_id"`
+	Direction, Text, Author *string
+	Final, Notice           *bool
 }
 
-type messageRow struct {
-	ID                      int64
-	Direction, Text, Author string
-	Final, Notice           bool
+func (e *sessionEventRow) view() channels.SessionEvent {
+	v := channels.SessionEvent{N: e.N, Kind: e.Kind, TurnID: e.TurnID, At: instant(e.CreatedAt)}
+	if e.Data != "" {
+		v.Data = []byte(e.Data)
+	}
+	if e.MessageID != nil {
+		v.Message = &channels.SessionMessage{
+			ID: *e.MessageID, Direction: *e.Direction, Text: *e.Text, Author: *e.Author, Final: *e.Final, Notice: *e.Notice,
+		}
+	}
+	return v
 }
 
-func (m *messageRow) message() channels.SessionMessage {
-	return channels.SessionMessage{
-		ID: m.ID, Direction: m.Direction, Text: m.Text, Author: m.Author, Final: m.Final, Notice: m.Notice,
+// Events lists a session's events after number n, oldest first.
+func (r *Router) Events(ctx context.Context, session string, n int64, limit int) ([]channels.SessionEvent, error) {
+	return listed(ctx, r.db, "list events", (*sessionEventRow).view, listEvents, clean(session), n, limit)
+}
+
+// A deliveryRow is a delivery for people to read.
+type deliveryRow struct {
+	ID                                            int64
+	MessageID                                     int64 `db:"message_id"`
+	TurnID                                        int64 `db:"turn_id"`
+	Channel, Conversation, State, Outcome, Detail string
+	Part, Tries                                   int
+	Repeated                                      bool
+	PlatformID                                    string `db:"platform_id"`
+	Text                                          string
+	UpdatedAt                                     int64 `db:"updated_at"`
+}
+
+func (d *deliveryRow) view() router.DeliveryView {
+	return router.DeliveryView{
+		ID: d.ID, TurnID: d.TurnID, Channel: d.Channel, Conversation: d.Conversation, State: d.State, Outcome: d.Outcome,
+		Detail: d.Detail, Part: d.Part, Tries: d.Tries, Repeated: d.Repeated, PlatformID: d.PlatformID, Text: d.Text,
+		UpdatedAt: instant(d.UpdatedAt),
 	}
 }
 
-func (t *tx) callViews(turn int64, prompts bool) (views []router.CallView, err error) {
-	var rows []struct {
-		Step, Role, Provider, Model, Error, Refused string
-		TokensIn                                    int64 `db:"tokens_in"`
-		TokensOut                                   int64 `db:"tokens_out"`
-		Cost                                        float64
-		Duration                                    int64
-		Request, Response                           []byte
-	}
-	if err := t.all(&rows, turnCalls, prompts, turn); err != nil {
-		return nil, err
-	}
-	for _, c := range rows {
-		v := router.CallView{
-			Step: c.Step, Role: c.Role, Provider: c.Provider, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut,
-			Cost: shownCost(c.Cost), Duration: (time.Duration(c.Duration) * time.Microsecond).String(), Error: c.Error,
-			Refused: c.Refused,
-		}
-		request, err := unpack(c.Request)
-		if err != nil {
-			return nil, err
-		}
-		response, err := unpack(c.Response)
-		if err != nil {
-			return nil, err
-		}
-		v.Request, v.Response = jsonOrText(request), clean(string(response))
-		views = append(views, v)
-	}
-	return views, nil
+// Deliveries lists the newest first. State filters; empty: all.
+func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]router.DeliveryView, error) {
+	return listed(ctx, r.db, "list deliveries", (*deliveryRow).view, listDeliveries, state, state, limit)
 }
 
-// Events implements router.Views.
-func (r *Router) Events(ctx context.Context, session string, n int64, limit int) (events []channels.SessionEvent, err error) {
-	err = r.db.read(ctx, "list events", func(t *tx) error {
-		var rows []struct {
-			N                       int64
-			Kind                    string
-			TurnID                  int64 `db:"turn_id"`
-			Data                    string
-			CreatedAt               int64  `db:"created_at"`
-			MessageID               *int64 `db:"message_id"`
-			Direction, Text, Author *string
-			Final, Notice           *bool
-		}
-		if err := t.all(&rows, listEvents, clean(session), n, limit); err != nil {
-			return err
-		}
-		for _, e := range rows {
-			v := channels.SessionEvent{N: e.N, Kind: e.Kind, TurnID: e.TurnID, At: instant(e.CreatedAt)}
-			if e.Data != "" {
-				v.Data = []byte(e.Data)
-			}
-			if e.MessageID != nil {
-				m := messageRow{*e.MessageID, *e.Direction, *e.Text, *e.Author, *e.Final, *e.Notice}
-				text := m.message()
-				v.Message = &text
-			}
-			events = append(events, v)
-		}
-		return nil
-	})
-	return events, err
-}
-
-// Deliveries implements router.Views.
-func (r *Router) Deliveries(ctx context.Context, state string, limit int) (views []router.DeliveryView, err error) {
-	err = r.db.read(ctx, "list deliveries", func(t *tx) error {
-		var rows []deliveryRow
-		if err := t.all(&rows, listDeliveries, state, state, limit); err != nil {
-			return err
-		}
-		for i := range rows {
-			views = append(views, rows[i].view())
-		}
-		return nil
-	})
-	return views, err
+// KeptOut lists what came from whoever was not served, the newest first.
+func (r *Router) KeptOut(ctx context.Context, limit int) ([]router.MessageView, error) {
+	return listed(ctx, r.db, "list who was kept out", (*messageRow).view, listKeptOut, limit)
 }
 
 // Shown implements router.Views. Of what we said, it knows the latest thousand
@@ -276,27 +236,37 @@ func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id chann
 	return text, taint, err
 }
 
-// Rejected implements router.Views.
-func (r *Router) Rejected(ctx context.Context, limit int) (views []router.RejectedView, err error) {
-	err = r.db.read(ctx, "list rejected events", func(t *tx) error {
-		var rows []struct {
-			ID              int64
-			Channel, Reason string
-			Raw             []byte
-			CreatedAt       int64 `db:"created_at"`
-		}
-		if err := t.all(&rows, listRejected, limit); err != nil {
-			return err
-		}
-		for _, e := range rows {
-			views = append(views, router.RejectedView{
-				ID: e.ID, Channel: e.Channel, Reason: e.Reason, Raw: clean(string(e.Raw)), At: instant(e.CreatedAt),
-			})
-		}
-		return nil
-	})
-	return views, err
+type rejectedRow struct {
+	ID              int64
+	Channel, Reason string
+	Raw             []byte
+	CreatedAt       int64 `db:"created_at"`
 }
 
-// shownCost is a cost without the dust of adding many of them up.
-func shownCost(cost float64) float64 { return math.Round(cost*1e9) / 1e9 }
+func (e *rejectedRow) view() router.RejectedView {
+	return router.RejectedView{ID: e.ID, Channel: e.Channel, Reason: e.Reason, Raw: clean(string(e.Raw)), At: instant(e.CreatedAt)}
+}
+
+// Rejected lists what could not be read, the newest first.
+func (r *Router) Rejected(ctx context.Context, limit int) ([]router.RejectedView, error) {
+	return listed(ctx, r.db, "list rejected events", (*rejectedRow).view, listRejected, limit)
+}
+
+// TurnOf implements router.Views. Of what we said, it knows the latest thousand
+// parts of the conversation.
+func (r *Router) TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (turn int64, err error) {
+	queries, args := []string{turnAsked, turnSaid}, []any{clean(conv.Channel), clean(string(conv.ID)), clean(string(id))}
+	if id == "" {
+		queries, args = []string{turnNewest}, args[:2]
+	}
+	err = r.db.read(ctx, "find turn", func(t *tx) error {
+		for _, query := range queries {
+			found, err := t.row(query, args, &turn)
+			if err != nil || found {
+				return err
+			}
+		}
+		return fmt.Errorf("turn: %w", router.ErrNotFound)
+	})
+	return turn, err
+}

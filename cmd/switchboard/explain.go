@@ -1,11 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"time"
-
-	"switchboard/channels/console"
 	"switchboard/router"
 )
 
@@ -21,19 +16,7 @@ type explainTurnCmd struct {
 
 // Run implements the command.
 func (c *explainTurnCmd) Run(a *app) error {
-	settings, _, err := a.load()
-	if err != nil {
-		return err
-	}
-	var e router.Explanation
-	if err := a.ask(fmt.Sprintf("/turns/%d/explain", c.ID), &e); err != nil {
-		return fmt.Errorf("turn %d: %w", c.ID, err)
-	}
-	if c.JSON {
-		return printJSON(a.out, e)
-	}
-	_, err = io.WriteString(a.out, console.Printable(e.Text(settings.Budget.Currency, time.Local))) // models and outputs may hold anything
-	return err
+	return a.showTurn(c.ID, "", c.JSON, func(t *router.TurnView) shown { return t.Explanation() })
 }
 
 type personRefusedCmd struct {
@@ -43,7 +26,7 @@ type personRefusedCmd struct {
 
 // Run implements the command.
 func (c *personRefusedCmd) Run(a *app) error {
-	return list(a, "/refused?"+query("", c.Limit), c.JSON, "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m router.KeptOutView) []any {
+	return list(a, "/refused?"+query("", c.Limit), c.JSON, "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m router.MessageView) []any {
 		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(m.Author, 30), m.Rule, oneLine(m.Text, 60)}
 	})
 }

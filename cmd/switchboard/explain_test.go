@@ -61,7 +61,7 @@ func TestExplainTurn(t *testing.T) {
 	if len(e.Attempts) != 1 || e.Attempts[0].Steps[0].Rule != "role.admin" || e.Asked[0].Rule != "people" || len(e.Holders) != 1 {
 		t.Errorf("as JSON: %+v", e)
 	}
-	kept := list[[]router.KeptOutView](r, "person", "refused", "--json")
+	kept := list[[]router.MessageView](r, "person", "refused", "--json")
 	if len(kept) != 1 || kept[0].Rule != "people.unknown" || kept[0].Text != "let me in" {
 		t.Errorf("who was refused: %+v", kept)
 	}

@@ -94,10 +94,6 @@ func readRoutes(mux *http.ServeMux, ledger *store.Router) {
 		turn, err := ledger.Turn(r.Context(), id(r), r.FormValue("prompts") != "")
 		reply(w, turn, err)
 	})
-	mux.HandleFunc("GET /turns/{id}/explain", func(w http.ResponseWriter, r *http.Request) {
-		explanation, err := ledger.Explain(r.Context(), id(r))
-		reply(w, explanation, err)
-	})
 	mux.HandleFunc("GET /refused", func(w http.ResponseWriter, r *http.Request) {
 		list, err := ledger.KeptOut(r.Context(), limit(r))
 		reply(w, list, err)

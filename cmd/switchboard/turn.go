@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/url"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode"
@@ -47,24 +46,32 @@ type turnShowCmd struct {
 
 // Run implements the command.
 func (c *turnShowCmd) Run(a *app) error {
+	path := ""
+	if c.Prompts {
+		path = "?prompts=1"
+	}
+	return a.showTurn(c.ID, path, c.JSON, func(t *router.TurnView) shown { return t })
+}
+
+// shown is a turn as JSON, and as text.
+type shown interface {
+	Show(currency string, zone *time.Location) string
+}
+
+func (a *app) showTurn(id int64, query string, asJSON bool, render func(*router.TurnView) shown) error {
 	settings, _, err := a.load()
 	if err != nil {
 		return err
 	}
-	path := fmt.Sprintf("/turns/%d", c.ID)
-	if c.Prompts {
-		path += "?prompts=1"
-	}
 	var turn router.TurnView
-	if err := a.ask(path, &turn); err != nil {
-		return fmt.Errorf("turn %d: %w", c.ID, err)
+	if err := a.ask(fmt.Sprintf("/turns/%d%s", id, query), &turn); err != nil {
+		return fmt.Errorf("turn %d: %w", id, err)
 	}
-	if c.JSON {
-		return printJSON(a.out, turn)
+	as := render(&turn)
+	if asJSON {
+		return printJSON(a.out, as)
 	}
-	var text strings.Builder
-	showTurn(&text, &turn, settings.Budget.Currency)
-	_, err = io.WriteString(a.out, console.Printable(text.String())) // models and outputs may hold anything
+	_, err = io.WriteString(a.out, console.Printable(as.Show(settings.Budget.Currency, time.Local))) // models and outputs may hold anything
 	return err
 }
 
@@ -142,93 +149,6 @@ func (a *app) ask(path string, result any) error {
 		return nil
 	}
 	return a.askFiles(settings, path, result, err)
-}
-
-func showTurn(w io.Writer, t *router.TurnView, currency string) {
-	fmt.Fprintf(w, "turn %d  %s", t.ID, words.Ended(t.State, t.Outcome))
-	fmt.Fprintf(w, "\nsession  %s\nperson   %s\nasked    %s\n", t.Session, t.Person, at(t.CreatedAt))
-	if t.MergedInto != 0 {
-		fmt.Fprintf(w, "merged   into turn %d, which answers it\n", t.MergedInto)
-	}
-	if t.RetryOf != 0 {
-		fmt.Fprintf(w, "retries  turn %d\n", t.RetryOf)
-	}
-	if t.FinishedAt != nil {
-		fmt.Fprintf(w, "ended    %s, after %s\n", at(*t.FinishedAt), t.FinishedAt.Sub(t.CreatedAt).Round(time.Millisecond))
-	}
-	fmt.Fprintf(w, "cost     %s, %d tokens in, %d out%s\n\n", words.Count(t.Calls, "model call"), t.TokensIn, t.TokensOut, price(t.Cost, currency))
-	indent(w, "", t.Text)
-	for _, m := range t.Messages {
-		if m.Direction == "in" && m.Turn != 0 && m.Turn != t.ID {
-			fmt.Fprintf(w, "\nadded %s, as turn %d\n", at(m.At), m.Turn)
-			indent(w, "  ", m.Text)
-		}
-	}
-	for _, plan := range t.Plans {
-		fmt.Fprintf(w, "\nplan %d: %s\n", plan.Attempt+1, plan.Goal)
-		for _, task := range plan.Tasks {
-			showTask(w, &task)
-		}
-	}
-	for _, m := range t.Messages {
-		if m.Direction == "out" {
-			fmt.Fprintf(w, "\nsaid%s\n", map[bool]string{true: " (final)"}[m.Final])
-			indent(w, "  ", m.Text)
-		}
-	}
-	for _, call := range t.LLM {
-		fmt.Fprintf(w, "\ncall %s  %s/%s  %s  %d in, %d out%s\n", call.Step, call.Provider, call.Model, call.Duration, call.TokensIn, call.TokensOut, price(call.Cost, currency))
-		if call.Error != "" {
-			fmt.Fprintf(w, "  error: %s\n", call.Error)
-		}
-		if call.Refused != "" {
-			fmt.Fprintf(w, "  refused: %s\n", call.Refused)
-		}
-		if len(call.Request) > 0 {
-			fmt.Fprintf(w, "  request:\n")
-			indent(w, "    ", string(call.Request))
-			fmt.Fprintf(w, "  answer:\n")
-			indent(w, "    ", call.Response)
-		}
-	}
-}
-
-// price is what something cost, as the end of a list; nothing where no price is known.
-func price(cost float64, currency string) string {
-	if cost == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", %.6f %s", cost, currency)
-}
-
-func showTask(w io.Writer, t *router.TaskView) {
-	fmt.Fprintf(w, "  %d. [%s] %s", t.Position+1, words.Ended(t.State, t.Outcome), t.Type)
-	if t.Tool != "" {
-		fmt.Fprintf(w, " %s %s", t.Tool, t.Args)
-	}
-	fmt.Fprintf(w, ": %s\n", oneLine(t.Detail, 300))
-	if t.Expect != "" {
-		fmt.Fprintf(w, "     expect: %s\n", oneLine(t.Expect, 300))
-	}
-	if t.Output != "" {
-		indent(w, "     | ", t.Output)
-	}
-	if t.Taint != "" {
-		fmt.Fprintf(w, "     tainted: %s\n", t.Taint)
-	}
-	if t.Review != nil {
-		fmt.Fprintf(w, "     review: %s", t.Review.Status)
-		if t.Review.Reason != "" {
-			fmt.Fprintf(w, ", %s", t.Review.Reason)
-		}
-		fmt.Fprintln(w)
-	}
-}
-
-func indent(w io.Writer, by, text string) {
-	for line := range strings.Lines(strings.TrimRight(text, "\n")) {
-		fmt.Fprintf(w, "%s%s\n", by, strings.TrimRight(line, "\n"))
-	}
 }
 
 // printJSON writes value with all in escapes that could command a terminal or turn the
