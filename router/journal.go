@@ -7,12 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/retry"
 )
-
-// commitPatience is how long a commit, or a read, is tried while the database cannot
-// take it (disk full, server gone); what was done must not be lost for a hiccup.
-const commitPatience = 2 * time.Minute
 
 // A journal writes one turn's rows for the agent: it renders what is said and
 // commits it with its deliveries in the step's own transaction.
@@ -106,7 +101,7 @@ func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming,
 	if errors.Is(err, ErrFenced) {
 		return nil, agent.ErrHandBack
 	} else if err != nil {
-		j.unwritten = !lasting(err)
+		j.unwritten = !IsFinal(err)
 		return nil, err
 	}
 	for _, m := range added {
@@ -161,28 +156,19 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 			opened.unheard(called, err)
 			opened.close()
 		}
-		j.unclear = j.unclear || err != nil && !lasting(err)
+		j.unclear = j.unclear || err != nil && !IsFinal(err)
 		return err
 	})
 	return next, err
 }
 
-// patiently does what is asked of the database, again and again while it cannot: it is
-// no fault of the program that the disk is full or the server gone.
+// patiently is Insist, which says why it tries again.
 func (j *journal) patiently(ctx context.Context, failed string, do func() error) error {
-	giveUp := time.Now().Add(commitPatience)
-	var err error
-	for range retry.Doubling(j.runner.work, 50*time.Millisecond, 2*time.Second) {
-		err = do()
-		if err == nil || lasting(err) || time.Now().After(giveUp) {
-			return err
+	return Insist(j.runner.work, func() error {
+		err := do()
+		if err != nil && !IsFinal(err) {
+			j.runner.Log.WarnContext(ctx, failed, "turn_id", j.ref.TurnID, "error", err)
 		}
-		j.runner.Log.WarnContext(ctx, failed+", trying again", "turn_id", j.ref.TurnID, "error", err)
-	}
-	return err
-}
-
-// lasting says that the same call would fail of err another time too.
-func lasting(err error) bool {
-	return errors.Is(err, ErrFenced) || errors.Is(err, ErrConflict) || errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnreadable)
+		return err
+	})
 }

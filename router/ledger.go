@@ -1,12 +1,14 @@
 package router
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // ErrFenced is returned by writes under a fence that is no longer the newest:
@@ -37,6 +39,33 @@ var ErrUnsaid = errors.New("it is not said what is to be answered")
 
 // ErrNotFound is returned where a row asked for does not exist.
 var ErrNotFound = errors.New("not found")
+
+// IsFinal says that the same call would fail of err another time too.
+func IsFinal(err error) bool {
+	for _, final := range []error{ErrFenced, ErrConflict, ErrRefused, ErrNotFound, ErrUnreadable} {
+		if errors.Is(err, final) {
+			return true
+		}
+	}
+	return false
+}
+
+// insistFor is how long Insist tries: what was done must not be lost for a hiccup.
+const insistFor = 2 * time.Minute
+
+// Insist does something in the database, again and again while that cannot take it: it
+// is no fault of the program that the disk is full or the server gone. It returns the
+// latest error: a final one, or any after two minutes, or once ctx has ended.
+func Insist(ctx context.Context, do func() error) error {
+	var err error
+	began := time.Now()
+	for range retry.Doubling(ctx, 50*time.Millisecond, 2*time.Second) {
+		if err = do(); err == nil || IsFinal(err) || time.Since(began) > insistFor {
+			break
+		}
+	}
+	return err
+}
 
 // A Moved is a conversation by a former ID and its present one.
 type Moved struct {

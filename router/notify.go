@@ -12,7 +12,6 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
-	"switchboard/retry"
 	"switchboard/words"
 )
 
@@ -164,26 +163,12 @@ func noticeKey(kind string, id int64, to channels.Conversation) []byte {
 	return h.Sum(nil)
 }
 
-// insist does something in the database, again and again for a while when that
-// cannot take it.
+// insist is Insist under the lease.
 func (s *sender) insist(ctx context.Context, what string, do func(context.Context) error) error {
-	working := context.WithoutCancel(ctx)
-	giveUp := time.Now().Add(commitPatience)
-	var err error
-	for range retry.Doubling(ctx, 50*time.Millisecond, 2*time.Second) {
-		err = do(working)
-		if err == nil || s.isLost(err) || isRefused(err) || errors.Is(err, ErrNotFound) || time.Now().After(giveUp) {
-			break
-		}
+	err := Insist(ctx, func() error { return do(context.WithoutCancel(ctx)) })
+	if err == nil {
+		return nil
 	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", what, err)
-	}
-	return err
-}
-
-// isRefused says that err is the fault of what was to be written, and not of a
-// database that cannot take anything now.
-func isRefused(err error) bool {
-	return errors.Is(err, ErrRefused) || errors.Is(err, ErrConflict)
+	s.isLost(err)
+	return fmt.Errorf("%s: %w", what, err)
 }

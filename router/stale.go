@@ -81,7 +81,7 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 		if errors.Is(err, ErrFenced) {
 			return false, agent.ErrHandBack
 		} else if err != nil {
-			j.unwritten = !lasting(err)
+			j.unwritten = !IsFinal(err)
 			return false, fmt.Errorf("read the backlog: %w", err)
 		}
 		if len(backlog) == 0 {
