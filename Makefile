@@ -17,7 +17,7 @@ bench:
 # what turns that wait cost, and how much more two engines do than one. First the tests
 # whose times say something on a quiet machine only.
 long:
-	SWITCHBOARD_TEST_TIMES=1 go test -count 1 -p 1 ./store ./router ./cmd/switchboard
+	SWITCHBOARD_TEST_TIMES=1 go test -count 1 -p 1 ./store/... ./router ./cmd/switchboard
 	SWITCHBOARD_TEST_TURNS=100000 go test -tags long -run 'TestLongSession|TestMemoryIsFlat|TestWaitingForTheModel|TestTwoEnginesDoMore' -count 1 -parallel 1 -timeout 1h -v ./store ./cmd/switchboard
 
 # Half an hour of mixed faults, one engine on SQLite and two on PostgreSQL, all on

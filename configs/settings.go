@@ -9,7 +9,7 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/router"
 	"switchboard/secrets"
-	"switchboard/store"
+	"switchboard/store/database"
 )
 
 // Settings is everything an operator sets, checked. It is read-only once loaded.
@@ -19,7 +19,7 @@ type Settings struct {
 	DataDir string `toml:"data_dir"`
 
 	Server        Server              `toml:"server"`
-	Store         store.Config        `toml:"store"`
+	Store         database.Config     `toml:"store"`
 	Log           Log                 `toml:"log"`
 	LLM           llm.Config          `toml:"llm"`
 	Agent         agent.Config        `toml:"agent"`

@@ -9,7 +9,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/router"
-	"switchboard/store"
+	"switchboard/store/database"
 )
 
 // A ledger that fails for a while in one of its calls: before anything was done, or
@@ -32,7 +32,7 @@ func (l *failingFor) failed(call string) bool {
 
 func (l *failingFor) Absorb(ctx context.Context, ref router.TurnRef, from int) ([]agent.Incoming, error) {
 	if !l.late && l.failed("absorb") {
-		return nil, store.ErrFull
+		return nil, database.ErrFull
 	}
 	list, err := l.Ledger.Absorb(ctx, ref, from)
 	if l.late && len(list) > 0 && l.failed("absorb") {
@@ -43,7 +43,7 @@ func (l *failingFor) Absorb(ctx context.Context, ref router.TurnRef, from int) (
 
 func (l *failingFor) Backlog(ctx context.Context, ref router.TurnRef, stale time.Duration) ([]router.Waiting, error) {
 	if l.failed("backlog") {
-		return nil, store.ErrUnavailable
+		return nil, database.ErrUnavailable
 	}
 	return l.Ledger.Backlog(ctx, ref, stale)
 }

@@ -16,6 +16,7 @@ import (
 	"switchboard/router"
 	"switchboard/secrets"
 	"switchboard/store"
+	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
 
@@ -29,7 +30,7 @@ func TestHolderThatIsCutOffLetsGoOfThePlatform(t *testing.T) {
 	s := storetest.NewServer(t)
 	proxy := storetest.NewProxy(t, s.Addr())
 	open := func(url string) *rig {
-		db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret(url)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+		db, err := store.Open(t.Context(), database.Config{URL: secrets.Secret(url)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,7 @@ import (
 	"switchboard/router"
 	"switchboard/secrets"
 	"switchboard/store"
+	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
 
@@ -27,7 +28,7 @@ func twins(t *testing.T) (a, b *rig) {
 	t.Helper()
 	address := storetest.PostgresURL(t)
 	open := func() *rig {
-		db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret(address)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+		db, err := store.Open(t.Context(), database.Config{URL: secrets.Secret(address)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}

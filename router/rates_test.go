@@ -10,7 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
-	"switchboard/store"
+	"switchboard/store/database"
 )
 
 // A ledger whose database is away for so many commits of what comes in.
@@ -21,7 +21,7 @@ type awayFor struct {
 
 func (l *awayFor) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
 	if l.commits.Add(-1) >= 0 {
-		return nil, fmt.Errorf("accept: %w", store.ErrUnavailable)
+		return nil, fmt.Errorf("accept: %w", database.ErrUnavailable)
 	}
 	return l.Ledger.Accept(ctx, owner, entries)
 }

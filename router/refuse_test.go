@@ -12,7 +12,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router"
-	"switchboard/store"
+	"switchboard/store/database"
 )
 
 // picky is a ledger whose database does not take certain events, or is away.
@@ -20,7 +20,7 @@ type picky struct {
 	router.Ledger
 }
 
-var errAway = fmt.Errorf("the database is away: %w", store.ErrUnavailable)
+var errAway = fmt.Errorf("the database is away: %w", database.ErrUnavailable)
 
 func isRejected(e router.Entry) bool {
 	audit, ok := e.As.(*router.AsAudit)
@@ -183,9 +183,9 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 	})
 	t.Run("nobody's fault", func(t *testing.T) {
 		each(t, func(t *testing.T, r *rig) {
-			r.ledger = func(l router.Ledger) router.Ledger { return blind{l, fmt.Errorf("read: %w", store.ErrUnavailable)} }
+			r.ledger = func(l router.Ledger) router.Ledger { return blind{l, fmt.Errorf("read: %w", database.ErrUnavailable)} }
 			r.start()
-			if _, err := r.router.Accept(t.Context(), batch); !errors.Is(err, store.ErrUnavailable) {
+			if _, err := r.router.Accept(t.Context(), batch); !errors.Is(err, database.ErrUnavailable) {
 				t.Errorf("the database is away: %v", err)
 			}
 			if n := len(r.turns()); n != 0 {
@@ -240,7 +240,7 @@ func (f *failing) Accept(ctx context.Context, owner int64, entries []router.Entr
 //
 // promise: P1.fails-alone
 func TestEventThatFailsAlone(t *testing.T) {
-	for name, err := range map[string]error{"a constraint": store.ErrConflict, "unknown": errors.New("something internal")} {
+	for name, err := range map[string]error{"a constraint": router.ErrConflict, "unknown": errors.New("something internal")} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				f := &failing{err: err, tries: map[string]int{}, alone: map[string]int{}}

@@ -35,7 +35,7 @@ func (h *house) asks(conv, key string, questions ...router.Reply) {
 	for _, q := range questions {
 		step.Say = append(step.Say, agent.Say{Text: q.Text, Position: -1, Taint: q.Taint})
 	}
-	h.commit(h.begun(conv, key), step, questions...)
+	h.Commit(h.Begun(conv, key), step, questions...)
 }
 
 func press(conv, key, code string) router.Entry {
@@ -61,7 +61,7 @@ func TestButtonAnswersOnce(t *testing.T) {
 		q := question("tea", tomorrow(), "green", "black")
 		q.Taint = "web"
 		h.asks("c", "1", q, question("milk", tomorrow(), "yes"))
-		d := h.begin(h.hold(), "c")
+		d := h.Begin(h.Hold(), "c")
 		if d == nil || len(d.Body.Buttons) != 2 || d.Body.Buttons[1] != (channels.Button{Label: "black", Code: "tea2"}) || d.Body.Text != "tea?" {
 			t.Fatalf("%+v", d)
 		}
@@ -126,7 +126,7 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 		if a := h.one(typed("c", "0", "2")); a.TurnID == 0 || a.Action != "" {
 			t.Errorf("no question is open: %+v", a)
 		}
-		h.commit(h.claim(1)[0].TurnRef, end("done", "answered"))
+		h.Commit(h.Claim(1)[0].TurnRef, end("done", "answered"))
 		h.asks("c", "1", question("tea", tomorrow(), "green", "black", "none"))
 		h.asks("c", "2", question("milk", tomorrow(), "yes", "no"))
 		if a := h.one(by(typed("c", "3", "2"), "anna")); a.Action != "" || a.TurnID == 0 || a.NotYours {
@@ -236,9 +236,9 @@ func TestTypedChoiceNamesTheQuestion(t *testing.T) {
 		plain := question("plain", tomorrow(), "numbered line")
 		plain.Parts[0].Buttons = nil
 		h.asks("c", "1", long, plain, question("unsent", tomorrow(), "not yet"))
-		hold := h.hold()
+		hold := h.Hold()
 		for i := range 4 {
-			h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliverySent, PlatformID: channels.MessageID(fmt.Sprint("p", i))})
+			h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliverySent, PlatformID: channels.MessageID(fmt.Sprint("p", i))})
 		}
 		for label, want := range map[string]channels.MessageID{"green": "p1", "numbered line": "", "not yet": ""} {
 			e := entry("c", label, label)
@@ -300,7 +300,7 @@ func TestActionsUnderReplies(t *testing.T) {
 		e := control(entry("c", "1", "/menu"), router.EffectNone, "")
 		q := question("menu", tomorrow(), "help")
 		e.As.(*router.AsControl).Reply = &q
-		h.accept(e)
+		h.Accept(e)
 		if a := h.one(press("c", "1", "menu1")); a.Action != router.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("%+v", a)
 		}

@@ -29,31 +29,31 @@ func TestClaimedTurnsAreReadAlong(t *testing.T) {
 				t.Errorf("%s, read along: %+v\nloaded:     %+v", how, c.Data, want)
 			}
 		}
-		h.commit(h.begun("c", "1"), end("done", "answered"))
+		h.Commit(h.Begun("c", "1"), end("done", "answered"))
 		run(t, db, "INSERT INTO memories (kind, scope, text, state, taint, created_at, updated_at) VALUES ('fact', 'global', 'snow is white', 'active', 'web', 1, 1)")
 		first := claiming(entry("c", "2", "look \"here\"\n\u2028 ☃"))
 		first.Event.Message.Quote, first.Event.Message.Origin = "said before", "somebody"
-		c := h.accept(first)[0].Claimed
+		c := h.Accept(first)[0].Claimed
 		same("accepted", c)
-		if a := h.accept(claiming(entry("c", "3", "wait")))[0]; a.Claimed != nil {
+		if a := h.Accept(claiming(entry("c", "3", "wait")))[0]; a.Claimed != nil {
 			t.Errorf("claimed beside a running turn: %+v", a.Claimed)
 		}
-		next := h.commit(c.TurnRef, end("done", "answered"))
+		next := h.Commit(c.TurnRef, end("done", "answered"))
 		if db.Kind() == "postgres" {
 			same("next", next)
 		}
-		h.accept(entry("c", "4", "wait too"))
+		h.Accept(entry("c", "4", "wait too"))
 		if err := h.r.GiveBack(h.ctx, next.TurnRef); err != nil {
 			t.Fatal(err)
 		}
-		again := h.claim(9)
+		again := h.Claim(9)
 		if db.Kind() == "postgres" {
 			same("claimed", &again[0])
 		}
-		h.commit(again[0].TurnRef, end("done", "answered"))
+		h.Commit(again[0].TurnRef, end("done", "answered"))
 		with := claiming(entry("d", "5", "look"))
 		with.Event.Message.Attachments = []channels.Attachment{{ID: "f", Kind: channels.Photo, Name: "a.png", Size: 3}}
-		if c = h.accept(with)[0].Claimed; db.Kind() == "postgres" && c.Data != nil {
+		if c = h.Accept(with)[0].Claimed; db.Kind() == "postgres" && c.Data != nil {
 			t.Errorf("read along without its files: %+v", c.Data)
 		}
 	})
@@ -63,12 +63,12 @@ func TestClaimedTurnsAreReadAlong(t *testing.T) {
 func TestBegunTurnsAreNotReadAlong(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
-	ref := h.begun("c", "1")
-	h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "{}"}}})
+	ref := h.Begun("c", "1")
+	h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "{}"}}})
 	if err := h.r.GiveBack(h.ctx, ref); err != nil {
 		t.Fatal(err)
 	}
-	if again := h.claim(9); len(again) != 1 || again[0].Data != nil {
+	if again := h.Claim(9); len(again) != 1 || again[0].Data != nil {
 		t.Errorf("got %+v", again)
 	}
 }
@@ -76,7 +76,7 @@ func TestBegunTurnsAreNotReadAlong(t *testing.T) {
 // The function reads the same columns in the same order.
 func TestReadAlongIsLoad(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("migrations/postgres/0002_hot_transactions.sql")
+	raw, err := os.ReadFile("database/migrations/postgres/0002_hot_transactions.sql")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func by(e router.Entry, person string) router.Entry {
 // one accepts one entry.
 func (h *house) one(e router.Entry) router.Accepted {
 	h.Helper()
-	return h.accept(e)[0]
+	return h.Accept(e)[0]
 }
 
 func (h *house) load(ref router.TurnRef) *router.TurnData {
@@ -70,7 +70,7 @@ func TestSteeringMessagesAreAbsorbed(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		if list := h.absorb(ref, 0); list != nil {
 			t.Errorf("absorbed %+v", list)
 		}
@@ -104,7 +104,7 @@ func TestSteeringMessagesAreAbsorbed(t *testing.T) {
 			t.Errorf("%+v", d.State.Added)
 		}
 		// What the turn's rows hold, its redaction reaches.
-		h.commit(ref, agent.Step{Redact: []string{"and this"}})
+		h.Commit(ref, agent.Step{Redact: []string{"and this"}})
 		v, err := h.r.Turn(h.ctx, ref.TurnID, false)
 		if err != nil || len(v.Messages) != 4 || v.Messages[2].Text != "[redacted]" {
 			t.Fatalf("%+v, %v", v, err)
@@ -125,7 +125,7 @@ func TestSteeringMessagesAreAbsorbed(t *testing.T) {
 		if err != nil || len(merged) != 3 || merged[0].MergedInto != ref.TurnID {
 			t.Errorf("%+v, %v", merged, err)
 		}
-		next := h.commit(ref, end("done", "answered"))
+		next := h.Commit(ref, end("done", "answered"))
 		if next == nil || next.TurnID != ordinary.TurnID {
 			t.Errorf("next %+v", next)
 		}
@@ -137,7 +137,7 @@ func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		a := h.one(mode(entry("c", "2", "x"), "steer"))
 		if err := h.r.GiveBack(h.ctx, ref); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
 				t.Errorf("draft: %v", err)
 			}
 			h.is(a.TurnID, "queued")
-			h.claim(1)
+			h.Claim(1)
 		}
 	})
 }
@@ -165,7 +165,7 @@ func TestSteeringAtTheEndIsNeverLost(t *testing.T) {
 		h := newHouse(t, db)
 		for i := range 12 {
 			conv := fmt.Sprint("c", i)
-			ref := h.begun(conv, conv+"first")
+			ref := h.Begun(conv, conv+"first")
 			var a []router.Accepted
 			var absorbed []agent.Incoming
 			var next *router.Claimed
@@ -211,7 +211,7 @@ func TestInterruptAsksTheRunningTurnToStop(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		if a := h.one(mode(by(entry("c", "2", "anna's"), "anna"), "interrupt")); a.CancelTurn != 0 {
 			t.Errorf("another person's turn was interrupted: %+v", a)
 		}
@@ -267,14 +267,14 @@ func TestCollectedMessagesAreOneTurn(t *testing.T) {
 			t.Errorf("%+v %+v", anna, third)
 		}
 		now = now.Add(1999 * time.Millisecond)
-		if list := h.claim(9); len(list) != 0 {
+		if list := h.Claim(9); len(list) != 0 {
 			t.Errorf("claimed before its time: %+v", list)
 		}
 		if a := h.one(by(claiming(entry("c", "5", "another")), "otto")); a.Claimed != nil {
 			t.Errorf("claimed before its time: %+v", a)
 		}
 		now = now.Add(time.Millisecond)
-		list := h.claim(9)
+		list := h.Claim(9)
 		if len(list) != 1 || list[0].TurnID != first.TurnID {
 			t.Fatalf("%+v", list)
 		}
@@ -288,7 +288,7 @@ func TestCollectedMessagesAreOneTurn(t *testing.T) {
 			t.Errorf("collected into a running turn: %+v", a)
 		}
 		// The next one waits as well: the lease is given up meanwhile.
-		if next := h.commit(list[0].TurnRef, end("done", "answered")); next == nil || next.TurnID != anna.TurnID {
+		if next := h.Commit(list[0].TurnRef, end("done", "answered")); next == nil || next.TurnID != anna.TurnID {
 			t.Errorf("next %+v", next)
 		}
 	})
@@ -298,18 +298,18 @@ func TestAWaitingHeadLetsTheLeaseGo(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		e := mode(entry("c", "2", "later"), "collect")
 		e.Turn().CollectWindow = time.Hour
 		a := h.one(e)
-		if next := h.commit(ref, end("done", "answered")); next != nil {
+		if next := h.Commit(ref, end("done", "answered")); next != nil {
 			t.Errorf("next %+v", next)
 		}
-		if list := h.claim(9); len(list) != 0 {
+		if list := h.Claim(9); len(list) != 0 {
 			t.Errorf("claimed %+v", list)
 		}
 		db.SetNow(func() time.Time { return time.Now().Add(time.Hour + time.Second) })
-		if list := h.claim(9); len(list) != 1 || list[0].TurnID != a.TurnID {
+		if list := h.Claim(9); len(list) != 1 || list[0].TurnID != a.TurnID {
 			t.Errorf("claimed %+v", list)
 		}
 		none := mode(entry("d", "3", "no window"), "collect")
@@ -325,10 +325,10 @@ func TestCollectedIntoASteeringTurn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		if a := h.accept(entry("c", "1", "1"), mode(entry("c", "2", "2"), "collect"), mode(entry("c", "3", "3"), "collect")); !a[1].Merged || !a[2].Merged {
+		if a := h.Accept(entry("c", "1", "1"), mode(entry("c", "2", "2"), "collect"), mode(entry("c", "3", "3"), "collect")); !a[1].Merged || !a[2].Merged {
 			t.Errorf("%+v", a)
 		}
-		ref := h.claim(1)[0].TurnRef
+		ref := h.Claim(1)[0].TurnRef
 		if d := h.load(ref); d.Turn.Message.Text != "1\n\n2\n\n3" {
 			t.Errorf("%q", d.Turn.Message.Text)
 		}
@@ -354,13 +354,13 @@ func TestAbsorbedSurvivesTheEngine(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := doomed(t, db)
-		ref := h.begun("c", "1")
-		h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.0", Role: "planner", Answer: "{}"}}})
+		ref := h.Begun("c", "1")
+		h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.0", Role: "planner", Answer: "{}"}}})
 		h.one(mode(entry("c", "2", "absorbed"), "steer"))
 		h.absorb(ref, 1)
 		late := h.one(mode(entry("c", "3", "late"), "steer"))
 		h = h.died()
-		ref = h.claim(1)[0].TurnRef
+		ref = h.Claim(1)[0].TurnRef
 		if d := h.load(ref); len(d.State.Added) != 1 || d.State.Added[0].Text != "absorbed" || d.State.Added[0].From != 1 {
 			t.Errorf("%+v", d.State.Added)
 		}
@@ -368,7 +368,7 @@ func TestAbsorbedSurvivesTheEngine(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 		h.is(late.TurnID, "merged")
-		if next := h.commit(ref, end("done", "answered")); next != nil {
+		if next := h.Commit(ref, end("done", "answered")); next != nil {
 			t.Errorf("next %+v", next)
 		}
 	})

@@ -20,44 +20,44 @@ func TestClockSetBackAndForward(t *testing.T) {
 		var leap time.Duration
 		db.SetNow(func() time.Time { return time.Now().Add(leap) })
 		h := newHouse(t, db)
-		h.posts("c", "1", "a", "b")
-		hold := h.hold()
+		h.Posts("c", "1", "a", "b")
+		hold := h.Hold()
 		again := func(in time.Duration) *router.Delivery {
 			t.Helper()
-			d := h.begin(hold, "c")
+			d := h.Begin(hold, "c")
 			if d == nil {
 				t.Fatal("nothing is due")
 			}
-			h.settle(hold, d, router.Settlement{State: router.DeliveryPending, NextAt: time.Now().Add(leap + in)})
+			h.Settle(hold, d, router.Settlement{State: router.DeliveryPending, NextAt: time.Now().Add(leap + in)})
 			return d
 		}
 		again(time.Minute)
-		if d := h.begin(hold, "c"); d != nil {
+		if d := h.Begin(hold, "c"); d != nil {
 			t.Fatalf("begun before its time: %+v", d)
 		}
 		leap = -time.Second // the other engine's clock, or a small correction
-		if d := h.begin(hold, "c"); d != nil {
+		if d := h.Begin(hold, "c"); d != nil {
 			t.Fatalf("begun before its time by a clock that is a little behind: %+v", d)
 		}
 		leap = -time.Hour
 		if d := again(time.Minute); d.Body.Text != "a" {
 			t.Errorf("begun %+v", d)
 		}
-		if d := h.begin(hold, "c"); d != nil {
+		if d := h.Begin(hold, "c"); d != nil {
 			t.Fatalf("the new wait does not count: %+v", d)
 		}
-		ref := h.begun("d", "2")
+		ref := h.Begun("d", "2")
 		leap = time.Hour
-		h.commit(ref, agent.Step{})
+		h.Commit(ref, agent.Step{})
 		for _, want := range []string{"a", "b"} {
-			d := h.begin(hold, "c")
+			d := h.Begin(hold, "c")
 			if d == nil || d.Body.Text != want {
 				t.Fatalf("begun %+v, want %s", d, want)
 			}
-			h.settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "1"})
+			h.Settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "1"})
 		}
-		h.commit(ref, end("done", "answered"))
-		if ref := h.begun("d", "3"); ref.TurnID == 0 {
+		h.Commit(ref, end("done", "answered"))
+		if ref := h.Begun("d", "3"); ref.TurnID == 0 {
 			t.Error("no turn after the leaps")
 		}
 	})

@@ -96,7 +96,7 @@ func (t *tx) find(c channels.Conversation) (p place, found bool, err error) {
 // kept is appended to a SELECT of a conversation that retention must not take before
 // the transaction ends; of says which table's row it is.
 func (t *tx) kept(query, of string) string {
-	if t.pg {
+	if t.PG {
 		return query + " FOR KEY SHARE" + of
 	}
 	return query
@@ -126,7 +126,7 @@ func (t *tx) session(conversation int64, key, person string) (id int64, err erro
 // sessionOf finds a conversation's session, and locks it; person is who wrote last, in a
 // direct chat.
 func (t *tx) sessionOf(conversation int64) (id int64, person string, found bool, err error) {
-	found, err = t.row(t.locked(findSession), []any{conversation}, &id, &person)
+	found, err = t.row(t.Locked(findSession), []any{conversation}, &id, &person)
 	return id, person, found, err
 }
 
@@ -134,6 +134,6 @@ func (t *tx) sessionOf(conversation int64) (id int64, person string, found bool,
 // there is no such session. Whoever changes turns, leases of the session, or
 // takes event numbers has locked it.
 func (t *tx) lock(session int64) (conversation int64, found bool, err error) {
-	found, err = t.row(t.locked(lockSession), []any{session}, &conversation)
+	found, err = t.row(t.Locked(lockSession), []any{session}, &conversation)
 	return conversation, found, err
 }

@@ -139,7 +139,7 @@ func (t *tx) still(d *byHand) error {
 	} else if !found {
 		return router.ErrNotFound
 	}
-	if _, err := t.row(t.locked(holdStill), []any{d.at.Channel}, &fence); err != nil {
+	if _, err := t.row(t.Locked(holdStill), []any{d.at.Channel}, &fence); err != nil {
 		return err
 	}
 	found, err := t.row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,

@@ -32,18 +32,18 @@ func (h *house) parts() (states []string) {
 // says lets a turn of conversation c1 say a message in so many parts, and ends it.
 func (h *house) says(key string, parts ...string) int64 {
 	h.Helper()
-	ref := h.begun("c1", key)
+	ref := h.Begun("c1", key)
 	reply := router.Reply{Text: key}
 	for _, p := range parts {
 		reply.Parts = append(reply.Parts, channels.Body{Text: p})
 	}
-	h.commit(ref, agent.Step{Say: []agent.Say{{Position: -1, Text: key}}, End: &agent.End{State: "done", Outcome: "answered"}}, reply)
+	h.Commit(ref, agent.Step{Say: []agent.Say{{Position: -1, Text: key}}, End: &agent.End{State: "done", Outcome: "answered"}}, reply)
 	return ref.TurnID
 }
 
 func (h *house) become(hold router.Hold, s router.Settlement) *router.Delivery {
 	h.Helper()
-	d := h.begin(hold, "c1")
+	d := h.Begin(hold, "c1")
 	if d == nil {
 		h.Fatal("nothing to send")
 	}
@@ -66,7 +66,7 @@ func TestRetryOfADeadPart(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
+		hold := h.Hold()
 		turn := h.says("1", "a", "b", "c")
 		h.become(hold, sent)
 		first := h.become(hold, dead)
@@ -125,7 +125,7 @@ func TestRetryOfAnUnknownPart(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
+		hold := h.Hold()
 		h.says("1", "a")
 		d := h.become(hold, doubt)
 		if _, err := h.r.RetryDelivery(h.ctx, d.ID, byOwner); !isState(err) {
@@ -136,7 +136,7 @@ func TestRetryOfAnUnknownPart(t *testing.T) {
 		if err != nil || m.State != router.DeliveryUnknown {
 			t.Fatalf("%+v, %v", m, err)
 		}
-		asked := h.begin(hold, "c1")
+		asked := h.Begin(hold, "c1")
 		if asked == nil || asked.State != router.DeliveryUnknown || asked.Repeated {
 			t.Fatalf("it is not asked about again: %+v", asked)
 		}
@@ -160,7 +160,7 @@ func TestDropByHand(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
+		hold := h.Hold()
 		h.says("1", "a", "b")
 		h.says("2", "c")
 		ids := func(text string) int64 {
@@ -179,7 +179,7 @@ func TestDropByHand(t *testing.T) {
 				t.Errorf("drop %s: %+v, %v", text, m, err)
 			}
 		}
-		sending := h.begin(hold, "c1")
+		sending := h.Begin(hold, "c1")
 		drop("a", false)
 		if _, err := h.r.Settle(h.ctx, hold, sending, sent); err != nil {
 			t.Fatal(err)
@@ -215,7 +215,7 @@ func TestDeliveryEvents(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
+		hold := h.Hold()
 		h.says("1", "a", "b", "c")
 		h.become(hold, sent)
 		h.become(hold, doubt)

@@ -11,6 +11,7 @@ import (
 
 	"switchboard/secrets"
 	"switchboard/store"
+	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
 
@@ -47,7 +48,7 @@ func TestRefusedTLSIsClosed(t *testing.T) {
 // connections that the server knows.
 func closedBut(t *testing.T, s *storetest.Server) {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret(s.URL())}, t.TempDir(), quiet)
+	db, err := store.Open(t.Context(), database.Config{URL: secrets.Secret(s.URL())}, t.TempDir(), quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -152,7 +152,7 @@ func (r *Router) BeginDraft(ctx context.Context, hold router.Hold, delivery int6
 		begun := router.DraftStage(stage) == router.DraftBegun
 		switch {
 		case !found || begun && fence != hold.Fence:
-			return fmt.Errorf("draft %d: %w", delivery, ErrConflict)
+			return fmt.Errorf("draft %d: %w", delivery, router.ErrConflict)
 		case begun: // by us: the answer to this was lost
 			ready = true
 			return nil
@@ -166,7 +166,7 @@ func (r *Router) BeginDraft(ctx context.Context, hold router.Hold, delivery int6
 		}
 		n, err := t.exec(beginDraft, hold.Fence, t.now, delivery)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("draft %d: %w", delivery, ErrConflict)
+			err = fmt.Errorf("draft %d: %w", delivery, router.ErrConflict)
 		}
 		ready = err == nil
 		return err
@@ -201,7 +201,7 @@ func (r *Router) Abandon(ctx context.Context, hold router.Hold, delivery int64) 
 		var left int64
 		found, err := t.row(abandonShown, []any{rand.Text(), t.now, t.now, delivery}, &left)
 		if err == nil && !found {
-			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, ErrConflict)
+			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, router.ErrConflict)
 		}
 		if err == nil {
 			_, err = t.exec(sendAnew, t.now, delivery)

@@ -100,8 +100,8 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
-		ref := h.begun("c", "1")
+		hold := h.Hold()
+		ref := h.Begun("c", "1")
 		d := h.draft(ref, "working")
 		if again := h.draft(ref, "another"); again != d || d == 0 {
 			t.Errorf("%d, then %d", d, again)
@@ -110,7 +110,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if open.Delivery != d || open.Turn != ref.TurnID || open.Body.Text != "another" || open.ReplyTo != "m1" || open.Conversation.ID != "c" {
 			t.Errorf("%+v", open)
 		}
-		if out := h.begin(hold, "c"); out != nil {
+		if out := h.Begin(hold, "c"); out != nil {
 			t.Errorf("a draft is sent like a part: %+v", out)
 		}
 		if list, err := h.r.Open(h.ctx, hold); err != nil || len(list) != 0 {
@@ -121,18 +121,18 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 			t.Errorf("begun again: %q, %t, %v", id, ready, err)
 		}
 		// It blocks nothing.
-		h.posts("c", "2", "help")
-		out := h.begin(hold, "c")
+		h.Posts("c", "2", "help")
+		out := h.Begin(hold, "c")
 		if out == nil || out.Body.Text != "help" || out.PlatformID != "" {
 			t.Fatalf("%+v", out)
 		}
-		h.settle(hold, out, router.Settlement{State: router.DeliverySent})
+		h.Settle(hold, out, router.Settlement{State: router.DeliverySent})
 		if got := h.load(ref).Draft; got != d {
 			t.Errorf("%d", got)
 		}
 
 		step, reply := said("found", d, false)
-		h.commit(ref, step, reply)
+		h.Commit(ref, step, reply)
 		h.drafts()
 		if got := h.load(ref); got.Draft != 0 || len(got.State.Said) != 1 || got.State.Said[0].Text != "found" {
 			t.Errorf("%+v", got)
@@ -145,26 +145,26 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if next == d {
 			t.Error("a draft that became a message is a draft still")
 		}
-		out = h.begin(hold, "c")
+		out = h.Begin(hold, "c")
 		if out == nil || out.ID != d || out.PlatformID != "77" || out.Body.Text != "found1" || out.Part != 0 || out.Last ||
 			!reflect.DeepEqual(out.Body.Buttons, reply.Parts[0].Buttons) || string(out.Body.Rich) != `{"b":1}` {
 			t.Fatalf("%+v", out)
 		}
-		h.settle(hold, out, router.Settlement{State: router.DeliveryPending, Unedit: true, FreeTry: true, NextAt: time.Now()})
-		if out = h.begin(hold, "c"); out == nil || out.ID != d || out.PlatformID != "" {
+		h.Settle(hold, out, router.Settlement{State: router.DeliveryPending, Unedit: true, FreeTry: true, NextAt: time.Now()})
+		if out = h.Begin(hold, "c"); out == nil || out.ID != d || out.PlatformID != "" {
 			t.Fatalf("after the message was gone: %+v", out)
 		}
-		h.settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "78"})
-		if out = h.begin(hold, "c"); out == nil || out.Body.Text != "found2" || !out.Last || out.PlatformID != "" {
+		h.Settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "78"})
+		if out = h.Begin(hold, "c"); out == nil || out.Body.Text != "found2" || !out.Last || out.PlatformID != "" {
 			t.Fatalf("%+v", out)
 		}
-		h.settle(hold, out, router.Settlement{State: router.DeliverySent})
+		h.Settle(hold, out, router.Settlement{State: router.DeliverySent})
 
 		// What nothing took is dropped with the turn's end, or with the next answer
 		// taking another.
 		step, reply = said("done", d, true)
-		h.commit(ref, step, reply)
-		if out = h.begin(hold, "c"); out == nil || out.PlatformID != "" || out.Body.Text != "done1" {
+		h.Commit(ref, step, reply)
+		if out = h.Begin(hold, "c"); out == nil || out.PlatformID != "" || out.Body.Text != "done1" {
 			t.Errorf("%+v", out)
 		}
 		h.dropped(next, "not_needed")
@@ -203,16 +203,16 @@ func TestDraftBegunWhenTheTurnSpeaks(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, db *store.DB) {
 				h := newHouse(t, db)
-				hold := h.hold()
-				ref := h.begun("c", "1")
+				hold := h.Hold()
+				ref := h.Begun("c", "1")
 				d := h.draft(ref, "working")
 				h.calls(hold, d)
 				if c.ends {
-					h.commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
+					h.Commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
 				} else {
 					step, reply := said("whole", d, true)
-					h.commit(ref, step, reply)
-					if out := h.begin(hold, "c"); out == nil || out.ID == d || out.PlatformID != "" || out.Body.Text != "whole1" {
+					h.Commit(ref, step, reply)
+					if out := h.Begin(hold, "c"); out == nil || out.ID == d || out.PlatformID != "" || out.Body.Text != "whole1" {
 						t.Errorf("%+v", out)
 					}
 				}
@@ -248,12 +248,12 @@ func TestDraftBegunByAnotherHolder(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		former := h.hold()
-		ref := h.begun("c", "1")
+		former := h.Hold()
+		ref := h.Begun("c", "1")
 		d := h.draft(ref, "working")
 		h.calls(former, d)
 		h.calls(former, d) // the answer to the mark was lost
-		hold := h.hold()
+		hold := h.Hold()
 		if hold.Fence == former.Fence {
 			t.Fatal("the hold is the same")
 		}
@@ -271,8 +271,8 @@ func TestDraftBegunByAnotherHolder(t *testing.T) {
 			t.Errorf("%q, %t, %v", id, ready, err)
 		}
 		step, reply := said("whole", d, true)
-		h.commit(ref, step, reply)
-		if out := h.begin(hold, "c"); out == nil || out.ID != d || out.PlatformID != "77" {
+		h.Commit(ref, step, reply)
+		if out := h.Begin(hold, "c"); out == nil || out.ID != d || out.PlatformID != "77" {
 			t.Errorf("%+v", out)
 		}
 	})
@@ -283,14 +283,14 @@ func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
-		h.posts("c", "2", "help")
-		d := h.draft(h.begun("c", "1"), "working")
+		hold := h.Hold()
+		h.Posts("c", "2", "help")
+		d := h.draft(h.Begun("c", "1"), "working")
 		if _, ready, err := h.r.BeginDraft(h.ctx, hold, d); ready || err != nil {
 			t.Errorf("%t, %v", ready, err)
 		}
 		h.drafts(router.DraftOpen)
-		h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliverySent})
+		h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliverySent})
 		h.calls(hold, d)
 	})
 }
@@ -301,16 +301,16 @@ func TestAbandonedDraft(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
-		ref := h.begun("c", "1")
+		hold := h.Hold()
+		ref := h.Begun("c", "1")
 		d := h.draft(ref, "working")
 		h.shown(hold, d, "77")
 		if err := h.r.Abandon(h.ctx, hold, d); !errors.Is(err, router.ErrConflict) {
 			t.Errorf("a draft is no part: %v", err)
 		}
 		step, reply := said("whole", d, true)
-		h.commit(ref, step, reply)
-		out := h.begin(hold, "c")
+		h.Commit(ref, step, reply)
+		out := h.Begin(hold, "c")
 		if err := h.r.Abandon(h.ctx, hold, d); err != nil {
 			t.Fatal(err)
 		}
@@ -322,12 +322,12 @@ func TestAbandonedDraft(t *testing.T) {
 			t.Errorf("%+v", left)
 		}
 		h.dropped(left.Delivery, "in_doubt")
-		h.settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "78"})
-		if out = h.begin(hold, "c"); out == nil || out.Body.Text != "whole2" {
+		h.Settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "78"})
+		if out = h.Begin(hold, "c"); out == nil || out.Body.Text != "whole2" {
 			t.Errorf("%+v", out)
 		}
 		former := hold
-		h.hold()
+		h.Hold()
 		if err := h.r.TakenBack(h.ctx, former, left.Delivery, "taken_back"); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("taken back by a former holder: %v", err)
 		}
@@ -342,18 +342,18 @@ func TestResumedTurnGoesOnWithItsDraft(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := doomed(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		d := h.draft(ref, "working")
-		h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.0"}}})
-		h.shown(h.hold(), d, "77")
+		h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.0"}}})
+		h.shown(h.Hold(), d, "77")
 		h = h.died()
-		ref = h.claim(1)[0].TurnRef
+		ref = h.Claim(1)[0].TurnRef
 		if got := h.load(ref).Draft; got != d {
 			t.Fatalf("%d, want %d", got, d)
 		}
 		step, reply := said("whole", d, true)
-		h.commit(ref, step, reply)
-		if out := h.begin(h.hold(), "c"); out == nil || out.PlatformID != "77" || out.Body.Text != "whole1" {
+		h.Commit(ref, step, reply)
+		if out := h.Begin(h.Hold(), "c"); out == nil || out.PlatformID != "77" || out.Body.Text != "whole1" {
 			t.Errorf("%+v", out)
 		}
 		if err := h.engine.Close(context.Background()); err != nil {
@@ -366,19 +366,19 @@ func TestPartsKeepTheirFiles(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
+		hold := h.Hold()
 		files := []channels.File{{Blob: "ab", Name: "b.txt", Type: "text/plain", Size: 3}}
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Text: "here", Position: -1}}
-		h.commit(h.begun("c", "1"), step, router.Reply{Text: "here", Parts: []channels.Body{{Text: "here"}, {Files: files}}})
-		h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliverySent})
-		out := h.begin(hold, "c")
+		h.Commit(h.Begun("c", "1"), step, router.Reply{Text: "here", Parts: []channels.Body{{Text: "here"}, {Files: files}}})
+		h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliverySent})
+		out := h.Begin(hold, "c")
 		if out == nil || !reflect.DeepEqual(out.Body.Files, files) || out.Body.Text != "" {
 			t.Fatalf("%+v", out)
 		}
 		marked := channels.Body{Text: "(repeated)", Files: files[:0]}
-		h.settle(hold, out, router.Settlement{State: router.DeliveryPending, Repeated: true, Body: &marked, NextAt: time.Now()})
-		if out = h.begin(hold, "c"); out == nil || len(out.Body.Files) != 0 || out.Body.Text != "(repeated)" {
+		h.Settle(hold, out, router.Settlement{State: router.DeliveryPending, Repeated: true, Body: &marked, NextAt: time.Now()})
+		if out = h.Begin(hold, "c"); out == nil || len(out.Body.Files) != 0 || out.Body.Text != "(repeated)" {
 			t.Errorf("%+v", out)
 		}
 	})
@@ -392,14 +392,14 @@ func TestCancelOfTheDeadTakesTheDraftBack(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := doomed(t, db)
-		hold := h.hold()
-		byCommand, byNumber, begun := h.begun("c", "1"), h.begun("d", "2"), h.begun("e", "3")
+		hold := h.Hold()
+		byCommand, byNumber, begun := h.Begun("c", "1"), h.Begun("d", "2"), h.Begun("e", "3")
 		h.shown(hold, h.draft(byCommand, "half of an answer"), "77")
 		h.shown(hold, h.draft(byNumber, "half of another"), "78")
 		doubtful := h.draft(begun, "a third")
 		h.calls(hold, doubtful)
 		h = h.died()
-		h.accept(control(entry("c", "4", "/cancel"), router.EffectCancel, "nothing"), control(entry("e", "5", "/cancel"), router.EffectCancel, "nothing"))
+		h.Accept(control(entry("c", "4", "/cancel"), router.EffectCancel, "nothing"), control(entry("e", "5", "/cancel"), router.EffectCancel, "nothing"))
 		if _, err := h.r.Cancel(h.ctx, byNumber.TurnID); err != nil {
 			t.Fatal(err)
 		}

@@ -95,7 +95,7 @@ func TestEditOfAnOverheardMessage(t *testing.T) {
 			t.Errorf("changed again: %+v", a)
 		}
 		collected := mode(edited("c", "2", "e4", "collected", "steer"), "collect")
-		h.accept(overheard("2", "2"), mode(entry("c", "3", "waits"), "collect"))
+		h.Accept(overheard("2", "2"), mode(entry("c", "3", "waits"), "collect"))
 		if a := h.one(collected); a.Edited != router.EditNew || !a.Merged {
 			t.Errorf("%+v", a)
 		}
@@ -137,7 +137,7 @@ func TestEditBeforeItsTurn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.accept(entry("c", "1", "one"), mode(withFile(entry("c", "2", "two"), "old", 3), "collect"))
+		h.Accept(entry("c", "1", "one"), mode(withFile(entry("c", "2", "two"), "old", 3), "collect"))
 		e := withFile(edited("c", "2", "e1", "zwei", "ignore"), "new", 4)
 		e.Taint, e.Event.Message.Quote = "file", "said before"
 		if a := h.one(e); a.Edited != router.EditReplaced || a.TurnID == 0 || a.Steers != 0 {
@@ -149,7 +149,7 @@ func TestEditBeforeItsTurn(t *testing.T) {
 		if a := h.one(edited("c", "1", "e3", "eins", "restart")); a.Edited != router.EditReplaced {
 			t.Errorf("twice in a row: %+v", a)
 		}
-		m := h.load(h.claim(1)[0].TurnRef).Turn.Message
+		m := h.load(h.Claim(1)[0].TurnRef).Turn.Message
 		if m.Text != "eins\n\nzwei" || m.Taint != "file" || m.Quote != "said before" || len(m.Attachments) != 1 || m.Attachments[0].Size != 4 {
 			t.Errorf("%+v", m)
 		}
@@ -161,7 +161,7 @@ func TestEditWhileItsTurnRuns(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		original := h.load(ref).Turn.Message.ID
 		a := h.one(edited("c", "1", "e1", "better", "steer"))
 		if a.Edited != router.EditSteers || a.Steers != ref.TurnID || a.TurnID == ref.TurnID || a.TurnID == 0 {
@@ -189,7 +189,7 @@ func TestEditWhileItsTurnRuns(t *testing.T) {
 		if d := h.load(ref); len(d.State.Added) != 2 || d.State.Added[1].Replaces != original || d.Turn.Message.Text != "hello 1" {
 			t.Errorf("%+v", d.State.Added)
 		}
-		if next := h.commit(ref, end("done", "answered")); next != nil {
+		if next := h.Commit(ref, end("done", "answered")); next != nil {
 			t.Errorf("next %+v", next)
 		}
 	})
@@ -200,10 +200,10 @@ func TestEditTooLateToSteerRunsByItself(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		original := h.load(ref).Turn.Message.ID
 		a := h.one(edited("c", "1", "e1", "late", "steer"))
-		next := h.commit(ref, end("done", "answered"))
+		next := h.Commit(ref, end("done", "answered"))
 		if next == nil || next.TurnID != a.TurnID {
 			t.Fatalf("next %+v", next)
 		}
@@ -217,14 +217,14 @@ func TestEditAfterItsTurn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.commit(h.begun("c", "1"), end("done", "answered"))
+		h.Commit(h.Begun("c", "1"), end("done", "answered"))
 		for i, text := range []string{"one", "two", "one"} {
 			a := h.one(withFile(edited("c", "1", "e"+text+string(rune('0'+i)), text, "steer"), "f", int64(i+1)))
 			if a.Edited != router.EditRevised || a.TurnID != 0 || a.MessageID == 0 || a.Event == 0 {
 				t.Errorf("%+v", a)
 			}
 		}
-		d := h.load(h.begun("c", "2"))
+		d := h.load(h.Begun("c", "2"))
 		recent := d.State.Recent
 		if len(recent) != 4 || recent[0].Text != "hello 1" || recent[1].Text != "(edited earlier message) one" ||
 			recent[3].Text != "(edited earlier message) one" || len(recent[2].Attachments) != 1 || recent[2].Attachments[0].Size != 2 {
@@ -248,7 +248,7 @@ func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 		notice := entry("c", "3", "")
 		notice.As = &router.AsControl{Refused: true, Reply: text("empty")}
-		h.accept(stranger, control(entry("c", "2", "/help"), router.EffectNone, "help"), notice)
+		h.Accept(stranger, control(entry("c", "2", "/help"), router.EffectNone, "help"), notice)
 		for of, key := range map[string]string{"1": "e1", "2": "e2", "3": "e3"} {
 			if a := h.one(edited("c", of, key, "do it", "restart")); a.Edited != router.EditRevised || a.TurnID != 0 || a.MessageID == 0 {
 				t.Errorf("%s: %+v", of, a)
@@ -257,7 +257,7 @@ func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 		if n, err := db.Count(h.ctx, "SELECT count(*) FROM turns"); n != 0 || err != nil {
 			t.Errorf("%d turns, %v", n, err)
 		}
-		for _, l := range h.load(h.begun("c", "9")).State.Recent {
+		for _, l := range h.load(h.Begun("c", "9")).State.Recent {
 			if l.Text == "let me in" || l.Text == "(edited earlier message) do it" && l.Author == "Marco P." {
 				t.Errorf("a stranger's text is in the session: %+v", l)
 			}
@@ -292,7 +292,7 @@ func TestEditRacingWithTheStart(t *testing.T) {
 			})
 			wg.Wait()
 			if len(list) == 0 { // a claim waits for nobody who has the session locked
-				list = h.claim(1)
+				list = h.Claim(1)
 			}
 			if t.Failed() || len(list) != 1 {
 				t.Fatalf("claimed %+v", list)
@@ -310,7 +310,7 @@ func TestEditRacingWithTheStart(t *testing.T) {
 			default:
 				t.Errorf("%+v", a[0])
 			}
-			h.commit(list[0].TurnRef, end("done", "answered"))
+			h.Commit(list[0].TurnRef, end("done", "answered"))
 		}
 	})
 }
@@ -354,7 +354,7 @@ func TestDeletedMessages(t *testing.T) {
 		if a := h.one(deleted("c", "0", "d0")); a.TurnID != 0 || a.MessageID != 0 {
 			t.Errorf("never taken: %+v", a)
 		}
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		queued := h.one(withFile(entry("c", "2", "two"), "f", 1))
 		if a := h.one(deleted("c", "2", "d2")); a.TurnID != queued.TurnID || a.CancelTurn != 0 {
 			t.Errorf("queued: %+v", a)
@@ -366,22 +366,22 @@ func TestDeletedMessages(t *testing.T) {
 		if d := h.load(ref); d.CancelRequested != router.StopCancelled || d.Turn.Message.Text != "" {
 			t.Errorf("%+v", d)
 		}
-		h.commit(ref, end("cancelled", "cancelled"))
+		h.Commit(ref, end("cancelled", "cancelled"))
 		if a := h.one(deleted("c", "1", "again")); a.TurnID != 0 {
 			t.Errorf("%+v", a)
 		}
 
 		// Of collected messages one is taken back: the others are answered.
-		collected := h.accept(entry("c", "3", "three"), mode(entry("c", "4", "four"), "collect"))
+		collected := h.Accept(entry("c", "3", "three"), mode(entry("c", "4", "four"), "collect"))
 		if a := h.one(deleted("c", "3", "d3")); a.TurnID != 0 {
 			t.Errorf("%+v", a)
 		}
-		next := h.claim(1)[0].TurnRef
+		next := h.Claim(1)[0].TurnRef
 		if d := h.load(next); d.Turn.Message.Text != "four" || next.TurnID != collected[0].TurnID || len(d.State.Recent) != 0 {
 			t.Errorf("%+v", d)
 		}
-		h.commit(next, end("done", "answered"))
-		both := h.accept(entry("c", "5", "five"), mode(entry("c", "6", "six"), "collect"), deleted("c", "5", "d5"), deleted("c", "6", "d6"))
+		h.Commit(next, end("done", "answered"))
+		both := h.Accept(entry("c", "5", "five"), mode(entry("c", "6", "six"), "collect"), deleted("c", "5", "d5"), deleted("c", "6", "d6"))
 		h.is(both[0].TurnID, "cancelled")
 		if n, err := db.Count(h.ctx, "SELECT count(*) FROM attachments WHERE state <> 'gone' OR name <> ''"); n != 0 || err != nil {
 			t.Errorf("%d attachments, %v", n, err)
@@ -400,11 +400,11 @@ func TestNotesAreReadByLaterTurns(t *testing.T) {
 		if a.TurnID != 0 || a.MessageID == 0 || a.Event != 3 || a.SessionID != waiting.SessionID {
 			t.Errorf("%+v", a)
 		}
-		ref := h.claim(1)[0].TurnRef
+		ref := h.Claim(1)[0].TurnRef
 		if d := h.load(ref); len(d.State.Recent) != 1 || d.State.Recent[0].Text != "reacted with 👍" || d.State.Recent[0].Author != "marco" {
 			t.Errorf("%+v", d.State.Recent)
 		}
-		if next := h.commit(ref, agent.Step{End: &agent.End{State: "done"}}); next != nil {
+		if next := h.Commit(ref, agent.Step{End: &agent.End{State: "done"}}); next != nil {
 			t.Errorf("next %+v", next)
 		}
 	})

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"switchboard/store/database"
 )
 
 // How long an owner lives without renewal, by DESIGN §6.
@@ -88,10 +90,10 @@ func (db *DB) StartPassingEngine(ctx context.Context) (*Engine, error) {
 
 func (db *DB) startEngine(ctx context.Context, passing bool) (_ *Engine, err error) {
 	e := &Engine{
-		db: db, log: db.log, clock: now, seen: map[int64]suspect{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
+		db: db, log: db.Log(), clock: now, seen: map[int64]suspect{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
 	}
-	if db.lite != nil {
-		if e.lock, err = takeLockFile(db.lite.path+".lock", passing); err != nil {
+	if !db.PG() {
+		if e.lock, err = takeLockFile(db.Path()+".lock", passing); err != nil {
 			return nil, err
 		}
 	}
@@ -100,9 +102,9 @@ func (db *DB) startEngine(ctx context.Context, passing bool) (_ *Engine, err err
 		return nil, errors.Join(err, e.lock.release())
 	}
 	host, _ := os.Hostname() // a label only
-	if db.lite != nil {
+	if !db.PG() {
 		err = e.enlist(ctx, clean(host))
-	} else if err = db.checkCluster(ctx); err == nil {
+	} else if err = db.JoinCluster(ctx); err == nil {
 		err = e.enlistShared(ctx, clean(host))
 	}
 	if err == nil {
@@ -145,7 +147,7 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 	}
 	e.holdFile(ctx)
 	if err := e.takeLock(false); err != nil {
-		return fmt.Errorf("lock engine %d: %w", e.id, explain(err))
+		return fmt.Errorf("lock engine %d: %w", e.id, database.Explain(err))
 	}
 	begun := e.clock()
 	err = e.db.write(ctx, full, "start engine", func(t *tx) error {
@@ -169,7 +171,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	defer stop()
-	if e.db.pg != nil {
+	if e.db.PG() {
 		parts.Go(func() { e.keepLock(ctx) })
 		parts.Go(func() { e.keepLooking(ctx) })
 	}
@@ -199,23 +201,17 @@ func (e *Engine) Run(ctx context.Context) error {
 // renew makes the owner live 15 s from now. Whoever was declared dead and comes back
 // goes on with what was not taken over.
 func (e *Engine) renew(ctx context.Context) error {
-	if e.db.lite != nil {
+	if !e.db.PG() {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, renewEvery)
 	defer stop()
 	begun := e.clock()
-	var found, declared bool
+	var declared bool
 	// Durable: an owner must not seem younger after the server's crash.
-	rows, err := e.db.pg.own.QueryxContext(ctx, dollars(renewOwner), ownerExpires.Microseconds(), onTime.Microseconds(), e.id)
-	if err == nil {
-		if found = rows.Next(); found {
-			err = rows.Scan(&declared)
-		}
-		err = errors.Join(err, rows.Err(), rows.Close())
-	}
-	if err := e.db.pg.noticed(err); err != nil {
-		return fmt.Errorf("renew engine: %w", explain(err))
+	found, err := e.db.Own(ctx, renewOwner, []any{ownerExpires.Microseconds(), onTime.Microseconds(), e.id}, &declared)
+	if err != nil {
+		return fmt.Errorf("renew engine: %w", err)
 	}
 	if !found {
 		e.lose()
@@ -235,7 +231,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	var err error
 	if e.id != 0 {
 		err = e.end(ctx)
-		for try := 0; errors.Is(err, ErrUnavailable) && try < 2 && ctx.Err() == nil; try++ {
+		for try := 0; errors.Is(err, database.ErrUnavailable) && try < 2 && ctx.Err() == nil; try++ {
 			err = e.end(ctx) // the answer was lost, and to end twice is to end
 		}
 	}

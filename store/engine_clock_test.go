@@ -26,8 +26,8 @@ func TestDatabaseClockSetBack(t *testing.T) {
 	run(t, db, "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql VOLATILE AS "+
 		"'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) - 60000000'")
 	run(t, db, "UPDATE owners SET steady_since = sb_clock() - 60000000") // both have run well for a minute
-	ref := a.begun("c", "1")
-	a.hold()
+	ref := a.Begun("c", "1")
+	a.Hold()
 	at := -time.Hour
 	serverClock(t, db, at)
 	// They renewed just before, one after the other.
@@ -74,8 +74,8 @@ func TestDatabaseClockSetBack(t *testing.T) {
 func TestExpiredWhenTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
-	ref := a.begun("c", "1")
-	a.hold()
+	ref := a.Begun("c", "1")
+	a.Hold()
 	serverClock(t, b.db, -time.Hour)
 	b.renew()
 	serverClock(t, b.db, -time.Hour+5*time.Second)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"switchboard/retry"
-
 	"github.com/lib/pq"
+
+	"switchboard/retry"
 )
 
 // On PostgreSQL an engine holds an advisory lock for as long as one connection of
@@ -60,12 +60,9 @@ func (c *lockConn) close() {
 // takeLock takes the advisory lock on a new connection. It may wait for 5 s to
 // connect and as long for the answer.
 func (e *Engine) takeLock(again bool) error {
-	address, err := postgresAddress(e.db.pg.url, "on", "switchboard lock")
-	if err != nil {
-		return err
-	}
 	c := &lockConn{notes: make(chan *pq.Notification, 1)}
-	if c.pq, err = listenerConn(address, c.notes); err != nil {
+	var err error
+	if c.pq, err = e.db.Connect("switchboard lock", c.notes); err != nil {
 		return err
 	}
 	// Where the connection is no TCP connection, nothing has to be patient.

@@ -126,7 +126,7 @@ func (e *Engine) declare(ctx context.Context, o other, gone bool) error {
 // processes left in the data folder.
 func (e *Engine) clear(ctx context.Context) {
 	var held map[int64]bool
-	if e.db.pg != nil {
+	if e.db.PG() {
 		var err error
 		if held, err = e.look(ctx); err != nil {
 			e.log.WarnContext(ctx, "looking for dead engines failed", "error", err)

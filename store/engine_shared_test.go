@@ -13,7 +13,6 @@ import (
 
 	"switchboard/agent"
 	"switchboard/router"
-	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -37,21 +36,6 @@ func run(t testing.TB, db *store.DB, statements ...string) {
 	}
 }
 
-// opened is another handle on a database, as another process has it.
-func opened(t *testing.T, url, dir string, log *slog.Logger) *store.DB {
-	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret(url)}, dir, log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
-}
-
 // two are two engines on one database, with a folder in common.
 func two(t *testing.T) (a, b *house, dir string) {
 	t.Helper()
@@ -70,7 +54,7 @@ func expire(t *testing.T, h *house) {
 // taken says whether the engine gets the session of ref and the channel "tg".
 func (h *house) taken(ref router.TurnRef) bool {
 	h.Helper()
-	list := h.claim(5)
+	list := h.Claim(5)
 	_, ok, err := h.r.TakeChannel(h.ctx, h.owner(), "tg")
 	if err != nil {
 		h.Fatal(err)
@@ -102,8 +86,8 @@ func (h *house) renew() {
 func TestNobodyIsBuriedAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
-	ref := a.begun("c", "1")
-	a.hold()
+	ref := a.Begun("c", "1")
+	a.Hold()
 	expire(t, a)
 	expire(t, b)
 	steady(t, b.db)
@@ -126,7 +110,7 @@ func TestNobodyIsBuriedAfterAnOutage(t *testing.T) {
 		t.Errorf("resumed %d times from an engine that was late", d.Resumed)
 	}
 	a.renew()
-	if got := a.begun("d", "3"); got.Fence != 1 {
+	if got := a.Begun("d", "3"); got.Fence != 1 {
 		t.Errorf("%+v", got)
 	}
 	if _, err := a.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
@@ -142,8 +126,8 @@ func TestDeadEngineIsFoundByItsLock(t *testing.T) {
 	db := storetest.Postgres(t) // and no data folder
 	a, b := newHouse(t, db), newHouse(t, db)
 	oldServer(t, db)
-	ref := a.begun("c", "1")
-	a.hold()
+	ref := a.Begun("c", "1")
+	a.Hold()
 	b.look()
 	b.engine.Looked(time.Minute)
 	b.look()
@@ -186,19 +170,19 @@ func TestDeadEngineIsFoundByItsLock(t *testing.T) {
 func TestFoundDeadAndAlive(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
-	lost, kept := a.begun("c", "1"), a.begun("d", "2")
+	lost, kept := a.Begun("c", "1"), a.Begun("d", "2")
 	run(t, a.db, "UPDATE owners SET declared_at = 1 WHERE id = "+nameOf(a.owner()))
-	if list := b.claim(1); len(list) != 1 || list[0].TurnID != lost.TurnID {
+	if list := b.Claim(1); len(list) != 1 || list[0].TurnID != lost.TurnID {
 		t.Fatalf("%+v", list)
 	}
-	if e := a.accept(claiming(entry("e", "3", "")))[0]; e.Claimed != nil {
+	if e := a.Accept(claiming(entry("e", "3", "")))[0]; e.Claimed != nil {
 		t.Error("a dead engine claimed")
 	}
 	a.renew()
-	if list := b.claim(5); len(list) != 1 || list[0].TurnID == kept.TurnID {
+	if list := b.Claim(5); len(list) != 1 || list[0].TurnID == kept.TurnID {
 		t.Errorf("after it came back: %+v", list)
 	}
-	a.commit(kept, agent.Step{})
+	a.Commit(kept, agent.Step{})
 	if _, err := a.r.Commit(t.Context(), lost, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
 		t.Errorf("what was taken over: %v", err)
 	}
@@ -217,8 +201,8 @@ func TestGoneProcessIsFoundAtOnce(t *testing.T) {
 	url, dir := storetest.PostgresURL(t), t.TempDir()
 	db := opened(t, url, dir, quiet)
 	a := doomed(t, db)
-	ref := a.begun("c", "1")
-	a.hold()
+	ref := a.Begun("c", "1")
+	a.Hold()
 	socket := filepath.Join(dir, "run", nameOf(a.owner())+".sock")
 	if err := os.WriteFile(socket, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -54,8 +54,8 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{T: t, db: db, r: db.Router(), engine: old, ctx: t.Context()}
-	ref, hold := h.begun("c", "1"), h.hold()
+	h := housed(&storetest.House{T: t, DB: db, Router: db.Router(), Engine: old, Ctx: t.Context()})
+	ref, hold := h.Begun("c", "1"), h.Hold()
 	if err := old.Abandon(); err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +67,8 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 	if _, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, router.ErrFenced) {
 		t.Errorf("the old engine sends: %v", err)
 	}
-	list := h.claim(5)
-	if len(list) != 1 || list[0].TurnID != ref.TurnID || list[0].Fence <= ref.Fence || h.hold().Fence <= hold.Fence {
+	list := h.Claim(5)
+	if len(list) != 1 || list[0].TurnID != ref.TurnID || list[0].Fence <= ref.Fence || h.Hold().Fence <= hold.Fence {
 		t.Errorf("claimed %+v", list)
 	}
 	storetest.Soon(t, time.Since(begun), 5*time.Second)
@@ -81,8 +81,8 @@ func TestExpiredOwnerOnPostgres(t *testing.T) {
 	old, now := newHouse(t, db), newHouse(t, db)
 	oldServer(t, db)
 	steady(t, db)
-	ref, hold := old.begun("c", "1"), old.hold()
-	if list := now.claim(5); len(list) != 0 {
+	ref, hold := old.Begun("c", "1"), old.Hold()
+	if list := now.Claim(5); len(list) != 0 {
 		t.Fatalf("a living owner's session was claimed: %+v", list)
 	}
 	if _, ok, err := now.r.TakeChannel(now.ctx, now.owner(), "tg"); ok || err != nil {
@@ -95,21 +95,21 @@ func TestExpiredOwnerOnPostgres(t *testing.T) {
 	}
 	expire()
 	// Late but not replaced: it goes on, but takes nothing new.
-	old.commit(ref, agent.Step{})
-	if a := old.accept(claiming(entry("d", "2", "")))[0]; a.Claimed != nil {
+	old.Commit(ref, agent.Step{})
+	if a := old.Accept(claiming(entry("d", "2", "")))[0]; a.Claimed != nil {
 		t.Errorf("an expired owner claimed: %+v", a)
 	}
 	if err := old.engine.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if list := now.claim(5); len(list) != 1 || list[0].SessionID == ref.SessionID {
+	if list := now.Claim(5); len(list) != 1 || list[0].SessionID == ref.SessionID {
 		t.Errorf("after a renewal: %+v", list)
 	}
 	expire()
-	if list := now.claim(5); len(list) != 1 || list[0].TurnID != ref.TurnID || list[0].Fence != ref.Fence+1 {
+	if list := now.Claim(5); len(list) != 1 || list[0].TurnID != ref.TurnID || list[0].Fence != ref.Fence+1 {
 		t.Errorf("from an expired owner: %+v", list)
 	}
-	if h := now.hold(); h.Fence != hold.Fence+1 {
+	if h := now.Hold(); h.Fence != hold.Fence+1 {
 		t.Errorf("channel: %+v after %+v", h, hold)
 	}
 	if _, err := old.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
@@ -171,17 +171,17 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := &house{T: t, db: db, r: db.Router(), engine: e, ctx: t.Context()}
-		ref := h.begun("c", "1")
-		h.hold()
+		h := housed(&storetest.House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
+		ref := h.Begun("c", "1")
+		h.Hold()
 		if err := e.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		h = newHouse(t, db)
-		if list := h.claim(1); len(list) != 1 || list[0].TurnID != ref.TurnID {
+		if list := h.Claim(1); len(list) != 1 || list[0].TurnID != ref.TurnID {
 			t.Errorf("%+v", list)
 		}
-		h.hold()
+		h.Hold()
 	})
 }
 
@@ -189,12 +189,12 @@ func TestSweepAndRun(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
 	h := newHouse(t, db)
-	ref := h.begun("c", "1")
-	h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "open", Answer: "a"}}})
-	done := h.begun("d", "2")
+	ref := h.Begun("c", "1")
+	h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "open", Answer: "a"}}})
+	done := h.Begun("d", "2")
 	step := end("done", "answered")
 	step.Calls = []agent.Call{{Step: "closed", Answer: "b"}}
-	h.commit(done, step)
+	h.Commit(done, step)
 	db.SetNow(func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
 	week := store.Retention{Turns: 100 * 24 * time.Hour, Strangers: time.Hour, Prompts: 7 * 24 * time.Hour, Audit: time.Hour}
 	if _, err := h.engine.Sweep(t.Context(), week); err != nil {
@@ -203,17 +203,17 @@ func TestSweepAndRun(t *testing.T) {
 	if n, err := db.Count(t.Context(), "SELECT count(*) FROM llm_bodies"); n != 1 || err != nil {
 		t.Errorf("%d bodies after 8 days, %v", n, err)
 	}
-	if a := h.accept(entry("c", "1", "again"))[0]; !a.Duplicate {
+	if a := h.Accept(entry("c", "1", "again"))[0]; !a.Duplicate {
 		t.Errorf("key forgotten after 8 days: %+v", a)
 	}
 	db.SetNow(func() time.Time { return time.Now().Add(31 * 24 * time.Hour) })
 	again := entry("c", "1", "again")
-	if a := h.accept(again)[0]; !a.Duplicate {
+	if a := h.Accept(again)[0]; !a.Duplicate {
 		t.Errorf("the message is there still, by the platform's ID: %+v", a)
 	}
 	db.SetNow(func() time.Time { return time.Now().Add(62 * 24 * time.Hour) })
 	again.Event.Message.ID = ""
-	if a := h.accept(again)[0]; a.Duplicate {
+	if a := h.Accept(again)[0]; a.Duplicate {
 		t.Errorf("key kept for 31 days: %+v", a)
 	}
 	ctx, stop := context.WithCancel(t.Context())

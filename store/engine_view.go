@@ -41,7 +41,7 @@ type engineRow struct {
 func (db *DB) Engines(ctx context.Context) (list []router.EngineView, err error) {
 	// On SQLite the lock file says who lives, and a start voids the others.
 	query := fmt.Sprintf(listEngines, aliveSQLite, "0", aliveSQLite, "CASE o.state WHEN 'alive' THEN 9223372036854775807 ELSE 0 END")
-	if db.pg != nil {
+	if db.PG() {
 		query = fmt.Sprintf(listEngines, alivePostgres, "sb_clock()", "sb_locked(o.id)", "greatest(o.renewed_at, o.expires_at)")
 	}
 	err = db.read(ctx, "list engines", func(t *tx) error {
@@ -62,7 +62,7 @@ func (db *DB) Engines(ctx context.Context) (list []router.EngineView, err error)
 			channels[h.Owner] = append(channels[h.Owner], h.Name)
 		}
 		for _, r := range rows {
-			v := r.view(t.pg)
+			v := r.view(t.PG)
 			v.Channels = channels[r.ID]
 			list = append(list, v)
 		}
@@ -96,7 +96,7 @@ func (r *engineRow) view(shared bool) router.EngineView {
 // ClockDifference is how far the database's clock is ahead of this program's, within
 // the time that asking took, which is returned too; zero on SQLite.
 func (db *DB) ClockDifference(ctx context.Context) (ahead, within time.Duration, err error) {
-	if db.pg == nil {
+	if !db.PG() {
 		return 0, 0, nil
 	}
 	var clock int64

@@ -17,10 +17,10 @@ func TestEnginesAreListed(t *testing.T) {
 			t.Fatal(err)
 		}
 		dead = doomed(t, db)
-		dead.begun("c", "1")
-		dead.hold()
+		dead.Begun("c", "1")
+		dead.Hold()
 		alive := dead.died()
-		alive.begun("d", "2")
+		alive.Begun("d", "2")
 		list, err := db.Engines(t.Context())
 		if err != nil || len(list) != 3 {
 			t.Fatalf("%+v, %v", list, err)
@@ -58,7 +58,7 @@ func TestEnginesLongGoneAreSwept(t *testing.T) {
 			t.Fatal(err)
 		}
 		dead = doomed(t, db)
-		ref := dead.begun("c", "1")
+		ref := dead.Begun("c", "1")
 		alive := dead.died()
 		count := func(want int64) {
 			t.Helper()
@@ -77,7 +77,7 @@ func TestEnginesLongGoneAreSwept(t *testing.T) {
 			alive.renew()
 		}
 		count(1)
-		if list := alive.claim(1); len(list) != 1 || list[0].TurnID != ref.TurnID || list[0].Fence != ref.Fence+1 {
+		if list := alive.Claim(1); len(list) != 1 || list[0].TurnID != ref.TurnID || list[0].Fence != ref.Fence+1 {
 			t.Errorf("what the dead one left: %+v", list)
 		}
 	})

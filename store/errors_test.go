@@ -84,7 +84,7 @@ func TestKnown(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		one, other := entry("c", "1", "a"), entry("c", "2", "b")
-		h.accept(one)
+		h.Accept(one)
 		known, err := h.r.Known(h.ctx, [][]byte{one.Key, other.Key})
 		if err != nil || len(known) != 1 || !known[string(one.Key)] {
 			t.Errorf("%v, %v", known, err)

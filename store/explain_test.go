@@ -23,12 +23,12 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 		h := newHouse(t, db)
 		asked := claiming(entry("c1", "1", "run it"))
 		asked.Sender.Rule, asked.Taint = "people", "forwarded"
-		ref := h.accept(asked)[0].Claimed.TurnRef
+		ref := h.Accept(asked)[0].Claimed.TurnRef
 		call := func(step, role string) agent.Call {
 			return agent.Call{Step: step, Role: role, Answer: "{}", Usage: llm.Usage{In: 10, Out: 2, Cost: 0.5}, Exchange: llm.Exchange{Provider: "fake", Model: "m", Duration: time.Second}}
 		}
 		expect := "it ends well"
-		h.commit(ref, agent.Step{
+		h.Commit(ref, agent.Step{
 			Calls: []agent.Call{call("plan.0.1", "planner")},
 			Plan: &agent.PlanRow{Goal: "run it", Tasks: []agent.TaskRow{
 				{Task: agent.Task{Type: agent.TaskExec, Detail: "echo hi", Expect: &expect}, Position: 0},
@@ -41,15 +41,15 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 		}
 		start := change(0, agent.TaskRunning, nil)
 		start[0].AllowedBy = "role.admin"
-		h.commit(ref, agent.Step{Tasks: start})
-		h.commit(ref, agent.Step{
+		h.Commit(ref, agent.Step{Tasks: start})
+		h.Commit(ref, agent.Step{
 			Tasks: change(0, agent.TaskDone, &tools.Result{End: tools.EndOK, Output: "hi"}),
 			Calls: []agent.Call{call("review.0.0.1", "reviewer")}, Review: &agent.Review{Status: "ok", Reason: "as expected"},
 		})
-		h.commit(ref, agent.Step{Tasks: change(1, agent.TaskFailed, &tools.Result{
+		h.Commit(ref, agent.Step{Tasks: change(1, agent.TaskFailed, &tools.Result{
 			End: tools.EndRefused, Code: "not_permitted", Rule: "channel.tools_deny", Hint: "exec is switched off",
 		})})
-		h.commit(ref, agent.Step{
+		h.Commit(ref, agent.Step{
 			Calls: []agent.Call{call("plan.1.1", "planner")},
 			Say:   []agent.Say{{Position: -1, Text: "Half of it.", Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
 		}, *text("Half of it."))
@@ -105,13 +105,13 @@ func TestHoldersAreKept(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c1", "1")
+		ref := h.Begun("c1", "1")
 		const times = 60
 		for range times {
 			if err := errors.Join(h.engine.Renew(h.ctx), h.r.GiveBack(h.ctx, ref)); err != nil {
 				t.Fatal(err)
 			}
-			got := h.claim(1)
+			got := h.Claim(1)
 			if len(got) != 1 || got[0].TurnID != ref.TurnID {
 				t.Fatalf("claimed: %+v", got)
 			}
@@ -141,15 +141,15 @@ func TestTurnOf(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		first := h.begun("c1", "1")
+		first := h.Begun("c1", "1")
 		conv := entry("c1", "1", "").Event.Conversation
-		h.commit(first, agent.Step{Say: []agent.Say{{Position: -1, Text: "one"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("one"))
-		hold := h.hold()
-		d := h.begin(hold, conv.ID)
+		h.Commit(first, agent.Step{Say: []agent.Say{{Position: -1, Text: "one"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("one"))
+		hold := h.Hold()
+		d := h.Begin(hold, conv.ID)
 		if _, err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "p1"}); err != nil {
 			t.Fatal(err)
 		}
-		second := h.begun("c1", "2")
+		second := h.Begun("c1", "2")
 		for id, want := range map[string]int64{"m1": first.TurnID, "p1": first.TurnID, "m2": second.TurnID, "": second.TurnID, "nobody's": 0} {
 			got, err := h.r.TurnOf(h.ctx, conv, channels.MessageID(id))
 			if got != want || (want == 0) != errors.Is(err, router.ErrNotFound) {
@@ -166,7 +166,7 @@ func TestKeptOut(t *testing.T) {
 		h := newHouse(t, db)
 		eve := entry("c9", "9", "let me in")
 		eve.As, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &router.AsAudit{Why: router.AuditStranger}, "", "tg:9", "people.unknown"
-		h.accept(eve, entry("c1", "1", "hello"))
+		h.Accept(eve, entry("c1", "1", "hello"))
 		list, err := h.r.KeptOut(h.ctx, 10)
 		if err != nil || len(list) != 1 || list[0].Rule != "people.unknown" || list[0].Text != "let me in" || list[0].Class != "stranger" ||
 			!strings.Contains(list[0].Why, "tg:9 belongs to nobody") {

@@ -33,7 +33,7 @@ func (db *DB) RowsRead(ctx context.Context, query string) (rows int64, err error
 		if _, err := t.row(read, nil, &before); err != nil {
 			return err
 		}
-		r, err := t.q.query(query)
+		r, err := t.Q.Query(query)
 		if err != nil {
 			return fmt.Errorf("%s: %w", query, err)
 		}

@@ -26,7 +26,7 @@ func (db *DB) Plan(ctx context.Context, query string) (plan []string, err error)
 	query = strings.ReplaceAll(query, "?", "1")
 	err = db.write(ctx, rides, "explain", func(t *tx) error {
 		plan = nil
-		if t.pg {
+		if t.PG {
 			if _, err := t.exec("SET LOCAL enable_seqscan = off"); err != nil {
 				return err
 			}

@@ -3,23 +3,8 @@ package store
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"os"
 	"time"
-
-	"github.com/lib/pq"
 )
-
-// OpenDialed opens PostgreSQL through a dialer.
-func OpenDialed(ctx context.Context, url string, d pq.Dialer, log *slog.Logger) (*DB, error) {
-	pg, err := openPostgres(ctx, url, d)
-	if err != nil {
-		return nil, err
-	}
-	db := &DB{log: log, now: time.Now, pg: pg}
-	db.startReading()
-	return db, nil
-}
 
 // Write runs statements in one transaction.
 func (db *DB) Write(ctx context.Context, full bool, statements ...string) error {
@@ -34,8 +19,12 @@ func (db *DB) Write(ctx context.Context, full bool, statements ...string) error 
 }
 
 // WriteFunc runs fn in one transaction.
-func (db *DB) WriteFunc(ctx context.Context, full bool, fn func(exec func(string) error) error) error {
-	return db.write(ctx, durability(full), "test", func(t *tx) error {
+func (db *DB) WriteFunc(ctx context.Context, durable bool, fn func(exec func(string) error) error) error {
+	mode := rides
+	if durable {
+		mode = full
+	}
+	return db.write(ctx, mode, "test", func(t *tx) error {
 		return fn(func(s string) error {
 			_, err := t.exec(s)
 			return err
@@ -50,15 +39,6 @@ func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, er
 		return err
 	})
 	return n, err
-}
-
-// MigrateAlso migrates with one migration more.
-func (db *DB) MigrateAlso(ctx context.Context, script string) error {
-	list, err := db.migrations()
-	if err != nil {
-		return err
-	}
-	return db.migrate(ctx, append(list, migration{9999, "extra", script}))
 }
 
 // SetNow replaces the clock of instants in rows.
@@ -97,7 +77,7 @@ var (
 func (e *Engine) Abandon() error {
 	e.lose()
 	e.dropLock()
-	for end := time.Now().Add(5 * time.Second); e.db.pg != nil && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Second); e.db.PG() && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if n, err := e.db.Count(context.Background(), "SELECT CASE WHEN sb_locked(?) THEN 1 ELSE 0 END", e.id); n == 0 || err != nil {
 			break
 		}
@@ -111,7 +91,7 @@ func (e *Engine) Abandon() error {
 
 // Die lets go of every lock as a killed process does, and lets others find it dead.
 func (e *Engine) Die(ctx context.Context) error {
-	if err := e.Abandon(); err != nil || e.db.pg == nil {
+	if err := e.Abandon(); err != nil || !e.db.PG() {
 		return err
 	}
 	return e.db.write(ctx, full, "die", func(t *tx) error {
@@ -150,53 +130,3 @@ func (e *Engine) LostFor(d time.Duration) {
 }
 
 func (m moment) ago(d time.Duration) moment { return moment{m.ran.Add(-d), m.wall.Add(-d)} }
-
-// Columns lists table.column of the schema.
-func (db *DB) Columns(ctx context.Context) (list []string, err error) {
-	query := `SELECT m.name || '.' || c.name AS c FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY 1`
-	if db.pg != nil {
-		query = `SELECT table_name || '.' || column_name AS c FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1`
-	}
-	err = db.read(ctx, "columns", func(t *tx) error {
-		var rows []struct{ C string }
-		if err := t.all(&rows, query); err != nil {
-			return err
-		}
-		for _, r := range rows {
-			list = append(list, r.C)
-		}
-		return nil
-	})
-	return list, err
-}
-
-// Queued counts the transactions that wait for the SQLite writer.
-func (db *DB) Queued() int { return len(db.lite.queue) + len(db.lite.results) }
-
-// Checkpoint moves the write-ahead log into the SQLite file and empties it.
-func (db *DB) Checkpoint(ctx context.Context) error { return db.lite.forget(ctx) }
-
-// Path is the SQLite file; empty on PostgreSQL.
-func (db *DB) Path() string {
-	if db.lite == nil {
-		return ""
-	}
-	return db.lite.path
-}
-
-// BreakSync makes every sync of the SQLite log fail until mend is called. Nobody may be
-// writing.
-func (db *DB) BreakSync() (mend func()) {
-	f, _ := os.Open(os.DevNull)
-	_ = f.Close()
-	wal := &db.lite.wal
-	was := wal.f
-	wal.f = f
-	return func() { wal.f = was }
-}
-
-// Doubt puts all connections in doubt that there are.
-func (db *DB) Doubt() {
-	now := time.Now()
-	db.pg.dialer.since.Store(&now)
-}

@@ -7,12 +7,8 @@ import (
 	"github.com/lib/pq"
 )
 
-// ListenOn begins to listen for owner on a connection that stands already.
-func (db *DB) ListenOn(ctx context.Context, owner int64, dialer pq.Dialer) (ok bool, err error) {
-	address, err := postgresAddress(db.pg.url, "off", "switchboard listen")
-	if err != nil {
-		return false, err
-	}
+// ListenOn begins to listen for owner on a connection that stands already, to address.
+func (db *DB) ListenOn(ctx context.Context, owner int64, address string, dialer pq.Dialer) (ok bool, err error) {
 	connected := make(chan struct{}, 8)
 	l := pq.NewDialListener(dialer, address, time.Second, time.Second, func(pq.ListenerEventType, error) { connected <- struct{}{} })
 	defer func() { err = l.Close() }()

@@ -4,12 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/lib/pq"
+
+	"switchboard/store/database"
 )
 
 // Facts are what stands in the ledger and needs somebody's eye.
@@ -48,51 +48,19 @@ func (db *DB) Facts(ctx context.Context) (f Facts, err error) {
 	return f, err
 }
 
-// Cluster is the name that the database and its data folder share; empty: they have
-// none yet (the first start gives it), or on SQLite need none. ErrCluster: they do not
-// belong together. Nothing is changed.
-func (db *DB) Cluster(ctx context.Context) (string, error) {
-	if db.pg == nil || db.dataDir == "" {
-		return "", nil
-	}
-	folder, err := readName(filepath.Join(db.dataDir, "cluster"))
-	if err != nil {
-		return "", err
-	}
-	row, err := db.clusterRow(ctx)
-	if err == nil && row != folder {
-		err = fmt.Errorf("%w: the database is %s, and the data folder %s is %s", ErrCluster, orNameless(row), db.dataDir, orNameless(folder))
-	}
-	if err != nil {
-		return "", err
-	}
-	return row, nil
-}
-
-func orNameless(name string) string {
-	if name == "" {
-		return "without a name"
-	}
-	return name
-}
-
 // ErrUnheard says that the server does not bring what is told with NOTIFY.
 var ErrUnheard = errors.New("what is told with NOTIFY is not heard")
 
 // Notified measures how long the server takes to bring what one connection tells with
 // NOTIFY to another; zero on SQLite. ErrUnheard: it did not within 5 s.
 func (db *DB) Notified(ctx context.Context) (took time.Duration, err error) {
-	if db.pg == nil {
+	if !db.PG() {
 		return 0, nil
 	}
-	address, err := postgresAddress(db.pg.url, "off", "switchboard doctor")
-	if err != nil {
-		return 0, err
-	}
 	notes := make(chan *pq.Notification, 1)
-	listener, err := listenerConn(address, notes)
+	listener, err := db.Connect("switchboard doctor", notes)
 	if err != nil {
-		return 0, explain(err)
+		return 0, database.Explain(err)
 	}
 	defer func() {
 		_ = listener.Close()
@@ -101,11 +69,11 @@ func (db *DB) Notified(ctx context.Context) (took time.Duration, err error) {
 	}()
 	channel := "switchboard_doctor_" + strings.ToLower(rand.Text())
 	if _, err := listener.Listen(channel); err != nil {
-		return 0, explain(err)
+		return 0, database.Explain(err)
 	}
 	began := time.Now()
-	if _, err := db.pg.relaxed.ExecContext(ctx, "NOTIFY "+channel); err != nil {
-		return 0, explain(err)
+	if err := db.notify(ctx, `SELECT pg_notify(?, '')`, channel); err != nil {
+		return 0, err
 	}
 	select {
 	case n, ok := <-notes:

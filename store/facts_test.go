@@ -9,6 +9,7 @@ import (
 
 	"switchboard/secrets"
 	"switchboard/store"
+	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
 
@@ -19,15 +20,15 @@ func TestFacts(t *testing.T) {
 		if f, err := db.Facts(h.ctx); err != nil || f != (store.Facts{}) {
 			t.Errorf("of nothing: %+v, %v", f, err)
 		}
-		hold := h.hold()
+		hold := h.Hold()
 		h.says("1", "a", "b")
 		h.become(hold, dead)
 		h.says("2", "c")
 		h.become(hold, doubt)
 		h.become(hold, lost)
 		h.says("3", "d")
-		h.begun("c2", "4")
-		h.accept(entry("c2", "5", "queued"))
+		h.Begun("c2", "4")
+		h.Accept(entry("c2", "5", "queued"))
 		h.later(time.Hour)
 		f, err := db.Facts(h.ctx)
 		if err != nil || f.Open != 2 || f.Dead != 2 || f.Unknown != 1 || f.Pending != 1 || f.Oldest.Round(time.Minute) != time.Hour {
@@ -50,7 +51,7 @@ func TestNotified(t *testing.T) {
 func TestClusterIsLookedAt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret(storetest.PostgresURL(t))}, dir, quiet)
+	db, err := store.Open(t.Context(), database.Config{URL: secrets.Secret(storetest.PostgresURL(t))}, dir, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestClusterIsLookedAt(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "cluster"), []byte("another\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Cluster(h.ctx); !errors.Is(err, store.ErrCluster) {
+	if _, err := db.Cluster(h.ctx); !errors.Is(err, database.ErrCluster) {
 		t.Errorf("with another folder: %v", err)
 	}
 }

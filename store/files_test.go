@@ -80,7 +80,7 @@ func TestAttachments(t *testing.T) {
 			t.Errorf("%+v, %v", got, err)
 		}
 		// A turn that runs while its conversation moves still finds its files.
-		h.accept(moves("c", "c2", "1"))
+		h.Accept(moves("c", "c2", "1"))
 		for _, session := range []string{"tg:c", "tg:c2"} {
 			if _, err := h.r.Attachment(h.ctx, session, made.ID); err != nil {
 				t.Errorf("%s: %v", session, err)
@@ -92,7 +92,7 @@ func TestAttachments(t *testing.T) {
 		// Of a stranger's file nobody may have the bytes.
 		s := withFile(entry("s", "3", "virus"), "ref", 5)
 		s.As, s.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
-		h.accept(s)
+		h.Accept(s)
 		if _, err := h.r.Attachment(h.ctx, "tg:s", made.ID+1); !errors.Is(err, router.ErrNotFound) {
 			t.Errorf("a stranger's: %v", err)
 		}
@@ -106,7 +106,7 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 		start := time.Now()
 		at := start
 		db.SetNow(func() time.Time { return at })
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		add := func(blob string) int64 {
 			a := router.Attachment{Name: blob, State: router.AttachmentClean, Blob: blob}
 			if blob == "" {
@@ -124,7 +124,7 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 		add("")            // never fetched
 		used := add(blobName("d"))
 		step := agent.Step{Say: []agent.Say{{Text: "x", Position: -1}}}
-		h.commit(ref, step, router.Reply{Text: "x", Parts: []channels.Body{{Files: []channels.File{{Blob: blobName("c"), Name: "c"}}}}})
+		h.Commit(ref, step, router.Reply{Text: "x", Parts: []channels.Body{{Files: []channels.File{{Blob: blobName("c"), Name: "c"}}}}})
 		at = start.Add(2 * time.Hour)
 		add(blobName("b"))
 		a, err := h.r.Attachment(h.ctx, "tg:c", used)
@@ -155,8 +155,8 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 				t.Errorf("%s: %v, %v", blob, got, err)
 			}
 		}
-		hold := h.hold()
-		h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliverySent})
+		hold := h.Hold()
+		h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliverySent})
 		if got, err := h.r.Referred(h.ctx, blobName("c")); err != nil || got {
 			t.Errorf("sent: %v, %v", got, err)
 		}
@@ -169,8 +169,8 @@ func TestRecentLinesNameTheirFiles(t *testing.T) {
 		h := newHouse(t, db)
 		ref := h.one(withFile(claiming(entry("c", "1", "")), "ref", 5)).Claimed.TurnRef
 		own := h.load(ref).Turn.Message.Attachments
-		h.commit(ref, end("done", "answered"))
-		recent := h.load(h.begun("c", "2")).State.Recent
+		h.Commit(ref, end("done", "answered"))
+		recent := h.load(h.Begun("c", "2")).State.Recent
 		if len(recent) != 1 || fmt.Sprint(recent[0].Attachments) != fmt.Sprint(own) || recent[0].Attachments[0].Kind != "photo" {
 			t.Errorf("%+v, want %+v", recent, own)
 		}

@@ -2,12 +2,10 @@ package store_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -22,9 +20,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// house is a database with an engine and the router's view.
+// house is a storetest.House with short names.
 type house struct {
-	*testing.T
+	*storetest.House
 	db     *store.DB
 	r      *store.Router
 	engine *store.Engine
@@ -33,39 +31,19 @@ type house struct {
 
 func newHouse(t *testing.T, db *store.DB) *house {
 	t.Helper()
-	e, err := db.StartEngine(t.Context())
-	if err != nil {
-		t.Fatalf("start engine: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
-			t.Errorf("close engine: %v", err)
-		}
-	})
-	return &house{T: t, db: db, r: db.Router(), engine: e, ctx: t.Context()}
+	return housed(storetest.NewHouse(t, db))
 }
+
+func housed(h *storetest.House) *house { return &house{h, h.DB, h.Router, h.Engine, h.Ctx} }
 
 func (h *house) owner() int64 { return h.engine.ID() }
 
-// entry is a turn entry on channel "tg", conversation conv.
-func entry(conv, key, text string) router.Entry {
-	sum := sha256.Sum256([]byte("tg:" + key))
-	return router.Entry{
-		Key: sum[:], Sender: router.Sender{Identity: "tg:1", Person: "marco"}, Origin: "chat", As: &router.AsTurn{QueueLimit: 50},
-		Event: channels.Event{
-			Key: channels.EventKey(key), Kind: channels.EventMessage,
-			Conversation: channels.Conversation{Channel: "tg", ID: channels.ConversationID(conv), Kind: channels.Direct, Place: conv},
-			Sender:       channels.Sender{ID: "1", Label: "Marco P."},
-			Message:      channels.Message{ID: channels.MessageID("m" + key), Text: text},
-			At:           time.Unix(1700000000, 0),
-		},
-	}
-}
-
-func claiming(e router.Entry) router.Entry {
-	e.Turn().MayClaim = true
-	return e
-}
+var (
+	entry    = storetest.Entry
+	claiming = storetest.Claiming
+	opened   = storetest.Opened
+	end      = storetest.End
+)
 
 func control(e router.Entry, effect router.Effect, reply string) router.Entry {
 	as := &router.AsControl{Effect: effect}
@@ -86,26 +64,6 @@ func limited(e router.Entry, turns int) router.Entry {
 
 func text(s string) *router.Reply {
 	return &router.Reply{Text: s, Parts: []channels.Body{{Text: s}}, Notice: true}
-}
-
-// accept accepts entries and fails the test on an error.
-func (h *house) accept(entries ...router.Entry) []router.Accepted {
-	h.Helper()
-	out, err := h.r.Accept(h.ctx, h.owner(), entries)
-	if err != nil {
-		h.Fatalf("accept: %v", err)
-	}
-	return out
-}
-
-// begun accepts one entry and returns its running turn.
-func (h *house) begun(conv, key string) router.TurnRef {
-	h.Helper()
-	a := h.accept(claiming(entry(conv, key, "hello "+key)))[0]
-	if a.Claimed == nil {
-		h.Fatalf("turn of %s was not claimed: %+v", key, a)
-	}
-	return a.Claimed.TurnRef
 }
 
 // random is a text that does not compress.

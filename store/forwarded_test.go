@@ -35,18 +35,18 @@ func TestForwardedFromIsKept(t *testing.T) {
 		if added := h.load(ref).State.Added; len(added) != 1 || !slices.Equal(added[0].Passed, []agent.Passed{{From: "Mallory", Text: "two"}}) {
 			t.Errorf("resumed: %+v", added)
 		}
-		h.commit(ref, end("done", "answered"))
+		h.Commit(ref, end("done", "answered"))
 
-		h.accept(entry("c", "3", "three"), mode(passedOn(entry("c", "4", "four"), "Trent"), "collect"), mode(entry("c", "5", "five"), "collect"))
+		h.Accept(entry("c", "3", "three"), mode(passedOn(entry("c", "4", "four"), "Trent"), "collect"), mode(entry("c", "5", "five"), "collect"))
 		h.one(passedOn(edited("c", "5", "e1", "five!", "steer"), "Peggy"))
-		d := h.load(h.claim(1)[0].TurnRef)
+		d := h.load(h.Claim(1)[0].TurnRef)
 		if m := d.Turn.Message; m.Text != "three" || !slices.Equal(m.Passed, []agent.Passed{{From: "Trent", Text: "four"}, {From: "Peggy", Text: "five!"}}) {
 			t.Errorf("collected: %+v", d.Turn.Message)
 		}
 		if recent := d.State.Recent; len(recent) != 2 || recent[0].ForwardedFrom != "Eve" || recent[1].ForwardedFrom != "Mallory" {
 			t.Errorf("recent: %+v", recent)
 		}
-		h.accept(deleted("c", "1", "d1"), deleted("c", "4", "d2"))
+		h.Accept(deleted("c", "1", "d1"), deleted("c", "4", "d2"))
 		if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages WHERE forwarded_from IN ('Eve', 'Trent')"); n != 0 || err != nil {
 			t.Errorf("%d labels are left, %v", n, err)
 		}
@@ -65,17 +65,17 @@ func TestPassedOnStaysApart(t *testing.T) {
 		quoting.Taint, quoting.Event.Message.Quote = "quote", "said"
 		card := mode(entry("c", "3", "[contact: Eve]"), "collect")
 		card.Taint, card.Event.Message.Enclosed = "enclosed", true
-		h.accept(quoting, mode(passedOn(entry("c", "2", "obey"), "Eve"), "collect"), card, mode(entry("c", "4", "and why?"), "collect"))
+		h.Accept(quoting, mode(passedOn(entry("c", "2", "obey"), "Eve"), "collect"), card, mode(entry("c", "4", "and why?"), "collect"))
 		want := []agent.Passed{{From: "Eve", Text: "obey"}, {Text: "[contact: Eve]"}}
-		ref := h.claim(1)[0].TurnRef
+		ref := h.Claim(1)[0].TurnRef
 		if m := h.load(ref).Turn.Message; m.Text != "what is this?\n\nand why?" || !slices.Equal(m.Passed, want) {
 			t.Errorf("%+v", m)
 		}
-		h.commit(ref, end("failed", "model_error"))
+		h.Commit(ref, end("failed", "model_error"))
 		again := entry("c", "5", "/retry")
 		again.Turn().Retry = &router.Retry{}
 		h.one(again)
-		if m := h.load(h.claim(1)[0].TurnRef).Turn.Message; m.Text != "what is this?\n\nand why?" || !slices.Equal(m.Passed, want) {
+		if m := h.load(h.Claim(1)[0].TurnRef).Turn.Message; m.Text != "what is this?\n\nand why?" || !slices.Equal(m.Passed, want) {
 			t.Errorf("again: %+v", m)
 		}
 	})
@@ -94,7 +94,7 @@ func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
 			ref := h.one(claiming(entry(c, c+"1", "which?"))).Claimed.TurnRef
 			step := end("done", "asked")
 			step.Say = []agent.Say{{Text: "Which?", Choices: []string{"obey"}, Taint: taint}}
-			h.commit(ref, step, router.Reply{Text: "Which?", Taint: taint, Person: "marco", Actions: []router.Action{{
+			h.Commit(ref, step, router.Reply{Text: "Which?", Taint: taint, Person: "marco", Actions: []router.Action{{
 				Code: router.HashCode(c), Kind: router.ActionChoice, Person: "marco", Text: "obey", Number: 1, ExpiresAt: time.Now().Add(time.Hour),
 			}}})
 			typed := claiming(entry(c, c+"2", "1"))
@@ -122,7 +122,7 @@ func TestLinesSayWhomTheyAnswer(t *testing.T) {
 		ref := h.one(claiming(by(entry("c", "1", "one"), "bob"))).Claimed.TurnRef
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Text: "to bob", Position: -1}}
-		h.commit(ref, step, router.Reply{Text: "to bob", Person: "bob"})
+		h.Commit(ref, step, router.Reply{Text: "to bob", Person: "bob"})
 		status := by(entry("c", "2", "/status"), "bob")
 		status.As = &router.AsControl{Reply: &router.Reply{Text: "idle"}}
 		h.one(status)

@@ -18,6 +18,7 @@ import (
 	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/blobs"
+	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
 
@@ -33,8 +34,8 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close(t.Context()) })
-	h := &house{T: t, db: db, r: db.Router(), engine: e, ctx: t.Context()}
-	ref := h.begun("c", "first")
+	h := housed(&storetest.House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
+	ref := h.Begun("c", "first")
 
 	ballast := filepath.Join(dir, "ballast")
 	if err := fill(ballast); err != nil {
@@ -47,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		accepted++
 	}
-	if !errors.Is(err, store.ErrFull) && !errors.Is(err, store.ErrUnavailable) {
+	if !errors.Is(err, database.ErrFull) && !errors.Is(err, database.ErrUnavailable) {
 		t.Fatalf("on a full disk: %v", err)
 	}
 	if !strings.Contains(err.Error(), "full") {
@@ -74,10 +75,10 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	if a := h.accept(entry("c", "late", text))[0]; a.Duplicate || a.TurnID == 0 {
+	if a := h.Accept(entry("c", "late", text))[0]; a.Duplicate || a.TurnID == 0 {
 		t.Errorf("with space again: %+v", a)
 	}
-	h.commit(ref, end("done", "answered"))
+	h.Commit(ref, end("done", "answered"))
 	if n := count(); n != int64(accepted)+1 {
 		t.Errorf("%d turns, accepted %d", n, accepted+1)
 	}
@@ -101,7 +102,7 @@ func TestFullDiskIsRelievedByACheckpoint(t *testing.T) {
 		write(row(i))
 	}
 	write("DELETE FROM rejected")
-	if err := db.Checkpoint(t.Context()); err != nil {
+	if err := db.EmptyLog(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := fill(filepath.Join(dir, "ballast")); err != nil {
@@ -151,7 +152,7 @@ func tinyDisk(t *testing.T, size string) (db *store.DB, dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	storetest.SmallDisk(t, dir, "size="+size)
-	db, err := store.Open(t.Context(), store.Config{URL: secrets.Secret("sqlite:" + filepath.Join(dir, "db"))}, "", quiet)
+	db, err := store.Open(t.Context(), database.Config{URL: secrets.Secret("sqlite:" + filepath.Join(dir, "db"))}, "", quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestGoneIsFirstOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
+		hold := h.Hold()
 		h.one(entry("c", "1", "one"))
 		want := func(want bool, when string) {
 			t.Helper()
@@ -51,16 +51,16 @@ func TestGoneIsFirstOnce(t *testing.T) {
 		want(true, "told so by the platform before any delivery failed")
 		stranger := entry("c", "3", "anybody there?")
 		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
-		h.accept(stranger)
+		h.Accept(stranger)
 		want(true, "after a stranger's word")
-		h.accept(mode(entry("c", "4", "by the other path"), "steer"))
+		h.Accept(mode(entry("c", "4", "by the other path"), "steer"))
 		want(true, "after that")
 		if h.gone(hold, "nowhere") {
 			t.Error("what is not known is not closed")
 		}
-		h.accept(member("fresh", "4", channels.Left), member("fresh2", "5", channels.Joined))
+		h.Accept(member("fresh", "4", channels.Left), member("fresh2", "5", channels.Joined))
 		old := hold
-		if hold = h.hold(); hold.Fence == old.Fence {
+		if hold = h.Hold(); hold.Fence == old.Fence {
 			t.Fatal("the fence did not grow")
 		}
 		if _, err := h.r.Gone(h.ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, router.ErrFenced) {
@@ -91,11 +91,11 @@ func TestAdminChats(t *testing.T) {
 		want("[]")
 		group := entry("group", "1", "in a group")
 		group.Event.Conversation.Kind = channels.Group
-		h.accept(entry("m1", "2", "first"), entry("m2", "3", "then here"), by(entry("a1", "4", "hello"), "anna"), by(entry("o1", "5", "hello"), "otto"), group)
+		h.Accept(entry("m1", "2", "first"), entry("m2", "3", "then here"), by(entry("a1", "4", "hello"), "anna"), by(entry("o1", "5", "hello"), "otto"), group)
 		want("[a1 m2]")
-		h.posts("m1", "6", "help")
+		h.Posts("m1", "6", "help")
 		want("[m1 a1]")
-		h.gone(h.hold(), "m1")
+		h.gone(h.Hold(), "m1")
 		want("[a1 m2]")
 		list, err := h.r.AdminChats(h.ctx)
 		if err != nil || list[0] != (channels.Conversation{Channel: "tg", ID: "a1", Kind: channels.Direct, Place: "a1"}) {
@@ -108,19 +108,19 @@ func TestNotifyTellsOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
+		hold := h.Hold()
 		conv := channels.Conversation{Channel: "tg", ID: "a", Kind: channels.Direct, Place: "a"}
 		for i, want := range []bool{true, false} {
 			if told, err := h.r.Notify(h.ctx, []byte("gone c"), conv, *text("c is closed")); err != nil || told != want {
 				t.Errorf("%d: %v, %v", i, told, err)
 			}
 		}
-		out := h.begin(hold, "a")
+		out := h.Begin(hold, "a")
 		if out == nil || out.Body.Text != "c is closed" || out.Conversation != conv {
 			t.Fatalf("%+v", out)
 		}
-		h.settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "p9"})
-		if out = h.begin(hold, "a"); out != nil {
+		h.Settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "p9"})
+		if out = h.Begin(hold, "a"); out != nil {
 			t.Errorf("told twice: %+v", out)
 		}
 		if e, err := h.r.Events(h.ctx, "tg:a", 0, 9); err != nil || len(e) != 1 || e[0].Message.Text != "c is closed" || !e[0].Message.Notice {

@@ -42,7 +42,7 @@ func TestLooksReadWhatTheyFind(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
 	h.one(entry("mine", "1", "hello"))
-	h.commit(h.begun("sent", "2"), agent.Step{Say: []agent.Say{{Position: -1, Text: "a"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("on its way"))
+	h.Commit(h.Begun("sent", "2"), agent.Step{Say: []agent.Say{{Position: -1, Text: "a"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("on its way"))
 	run(t, h.db, "INSERT INTO people (name, role, source, created_at, updated_at) VALUES ('marco', 'admin', 'config', 1, 1)")
 	crowd(t, h.db, 20000, 20000, "eve") // a small table may be read whole
 	for name, look := range store.Looks() {

@@ -53,7 +53,7 @@ func (e *Engine) safe(now moment) bool {
 	if e.lost {
 		return false
 	}
-	if e.db.lite != nil {
+	if !e.db.PG() {
 		return e.lock.held()
 	}
 	return e.lostAt.never() && e.goesOn(now)
@@ -79,7 +79,7 @@ func leapt(ran, wall time.Duration) bool {
 // SafeUntil is until when, by the wall clock, side effects may go on unless the
 // owner is renewed before; zero: for as long as this program runs (SQLite).
 func (e *Engine) SafeUntil() time.Time {
-	if e.db.lite != nil {
+	if !e.db.PG() {
 		return time.Time{}
 	}
 	e.mu.Lock()
@@ -106,7 +106,7 @@ func (e *Engine) Guard(ctx context.Context) (context.Context, context.CancelFunc
 	}
 	g := &guard{cancel}
 	e.guards[g] = struct{}{}
-	if e.watch == nil && e.db.pg != nil {
+	if e.watch == nil && e.db.PG() {
 		e.watch = time.AfterFunc(e.nextWatch(), e.watched)
 	}
 	return guarded, func() {

@@ -8,6 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 // Router is the database as the router needs it. Its methods may be called from
@@ -60,7 +61,7 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry
 			return nil, fmt.Errorf("accept: entry %d: %w", i, err)
 		}
 	}
-	if r.db.pg != nil && !slices.ContainsFunc(entries, unusual) {
+	if r.db.PG() && !slices.ContainsFunc(entries, unusual) {
 		if out, err := r.db.callAccept(ctx, owner, entries); !isOpenQuestion(err) {
 			return out, err
 		}
@@ -91,7 +92,7 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry
 func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]bool, err error) {
 	err = r.db.read(ctx, "look for known events", func(t *tx) error {
 		var rows []struct{ Key []byte }
-		marks, args := in(keys)
+		marks, args := database.In(keys)
 		if err := t.all(&rows, fmt.Sprintf(knownKeys, marks), append([]any{t.now}, args...)...); err != nil {
 			return err
 		}

@@ -129,7 +129,7 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []router.Entr
 		args[i] = acceptArgOf(&entries[i], now)
 	}
 	var got []acceptedArg
-	err := db.call(ctx, full, "accept", &got, callAccept, owner, now, jsonText(args))
+	err := db.Call(ctx, full, "accept", &got, callAccept, owner, now, jsonText(args))
 	if pe, ok := errors.AsType[*pq.Error](err); ok && pe.Code == unsaid {
 		if err = json.Unmarshal([]byte(pe.Detail), &got); err == nil {
 			err = router.ErrUnsaid

@@ -21,7 +21,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 		h := newHouse(t, db)
 		e := entry("c", "1", "hello")
 		e.Event.Message.ID = "" // where the platform names its messages, that would tell too
-		first := h.accept(e, e)
+		first := h.Accept(e, e)
 		if first[0].Duplicate || first[0].TurnID == 0 || first[0].MessageID == 0 || first[0].Event != 1 || !first[0].Waiting {
 			t.Errorf("first: %+v", first[0])
 		}
@@ -29,7 +29,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 			t.Errorf("second in the same batch: %+v", first[1])
 		}
 		for range 5 {
-			if again := h.accept(e)[0]; !again.Duplicate || again.MessageID != 0 {
+			if again := h.Accept(e)[0]; !again.Duplicate || again.MessageID != 0 {
 				t.Errorf("redelivered: %+v", again)
 			}
 		}
@@ -69,7 +69,7 @@ func TestAcceptKeepsRejectedInput(t *testing.T) {
 		h := newHouse(t, db)
 		e := entry("c", "1", "")
 		e.As, e.Event.Raw = &router.AsAudit{Why: router.AuditRejected, Reason: "unknown shape"}, []byte("a\x00b\xff")
-		a := h.accept(e, e, entry("c", "2", "fine"))
+		a := h.Accept(e, e, entry("c", "2", "fine"))
 		if a[0].Rejected != "unknown shape" || a[0].MessageID != 0 || !a[1].Duplicate || a[2].TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
@@ -103,7 +103,7 @@ func TestAcceptSaysWhatIsRefused(t *testing.T) {
 			t.Errorf("PostgreSQL refuses it: %v", err)
 		}
 		long.As, long.Event.Raw = &router.AsAudit{Why: router.AuditRejected}, []byte("as it came")
-		if a := h.accept(long)[0]; a.Duplicate {
+		if a := h.Accept(long)[0]; a.Duplicate {
 			t.Errorf("%+v", a)
 		}
 		if list, err := h.r.Rejected(h.ctx, 5); err != nil || len(list) != 1 || list[0].Raw != "as it came" {
@@ -118,7 +118,7 @@ func TestAcceptGivesAStrangerNoSession(t *testing.T) {
 		h := newHouse(t, db)
 		e := entry("c", "1", "let me in")
 		e.As, e.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
-		if a := h.accept(e)[0]; a.MessageID == 0 || a.SessionID != 0 || a.TurnID != 0 || a.Event != 0 {
+		if a := h.Accept(e)[0]; a.MessageID == 0 || a.SessionID != 0 || a.TurnID != 0 || a.Event != 0 {
 			t.Errorf("%+v", a)
 		}
 		if ev, err := h.r.Events(h.ctx, "tg:c", 0, 10); err != nil || len(ev) != 0 {
@@ -132,16 +132,16 @@ func TestAcceptAnswersBusy(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		busy := func(key string) router.Entry {
 			return limited(claiming(entry("c", key, "more")), 2)
 		}
-		a := h.accept(busy("2"), busy("3"), busy("4"))
+		a := h.Accept(busy("2"), busy("3"), busy("4"))
 		if a[0].Situation == router.SituationBusy || a[1].Situation == router.SituationBusy || a[2].Situation != router.SituationBusy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
 		// A command takes no place and is not refused.
-		if c := h.accept(control(entry("c", "5", "/help"), router.EffectNone, "help"))[0]; c.Situation != "" || c.MessageID == 0 {
+		if c := h.Accept(control(entry("c", "5", "/help"), router.EffectNone, "help"))[0]; c.Situation != "" || c.MessageID == 0 {
 			t.Errorf("%+v", c)
 		}
 		ds, err := h.r.Deliveries(h.ctx, "pending", 10)
@@ -159,20 +159,20 @@ func TestAcceptCancel(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		none := h.accept(control(entry("c", "0", "/cancel"), router.EffectCancel, "nothing runs"))[0]
+		none := h.Accept(control(entry("c", "0", "/cancel"), router.EffectCancel, "nothing runs"))[0]
 		if none.CancelTurn != 0 {
 			t.Errorf("%+v", none)
 		}
-		ref := h.begun("c", "1")
-		h.accept(entry("c", "2", "second"))
+		ref := h.Begun("c", "1")
+		h.Accept(entry("c", "2", "second"))
 		other := control(entry("c", "3", "/cancel"), router.EffectCancel, "not yours")
 		other.Sender.Person = "anna"
-		if a := h.accept(other)[0]; a.CancelTurn != 0 {
+		if a := h.Accept(other)[0]; a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
 		other = control(entry("c", "4", "/cancel"), router.EffectCancel, "nothing runs")
 		other.Sender.Person, other.As.(*router.AsControl).AnyPerson = "root", true
-		if a := h.accept(other)[0]; a.CancelTurn != ref.TurnID {
+		if a := h.Accept(other)[0]; a.CancelTurn != ref.TurnID {
 			t.Errorf("%+v, want turn %d", a, ref.TurnID)
 		}
 		d, err := h.r.Load(h.ctx, ref)
@@ -198,7 +198,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 			n++
 			e := control(entry("c", fmt.Sprint("cancel", n), "/cancel"), router.EffectCancel, "nothing to cancel")
 			e.Sender.Person = person
-			return h.accept(e)[0]
+			return h.Accept(e)[0]
 		}
 		said := func(want string) {
 			t.Helper()
@@ -206,7 +206,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 				t.Errorf("said %+v, %v; want %q", ds, err, want)
 			}
 		}
-		waiting := h.accept(entry("c", "1", "waits for a worker"))[0]
+		waiting := h.Accept(entry("c", "1", "waits for a worker"))[0]
 		if a := cancel("anna"); a.CancelTurn != 0 {
 			t.Errorf("another person's turn: %+v", a)
 		}
@@ -219,14 +219,14 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		h.ended(waiting.TurnID, a.Event+2) // behind the command and its reply
 		cancel("marco")
 		said("nothing to cancel")
-		if list := h.claim(5); len(list) != 0 {
+		if list := h.Claim(5); len(list) != 0 {
 			t.Errorf("an ended turn was claimed: %+v", list)
 		}
 
 		// Set running behind another turn, and given back for want of a worker.
-		ref := h.begun("c", "2")
-		given := h.accept(entry("c", "3", "next"))[0]
-		if err := h.r.GiveBack(h.ctx, h.commit(ref, end("done", "answered")).TurnRef); err != nil {
+		ref := h.Begun("c", "2")
+		given := h.Accept(entry("c", "3", "next"))[0]
+		if err := h.r.GiveBack(h.ctx, h.Commit(ref, end("done", "answered")).TurnRef); err != nil {
 			t.Fatal(err)
 		}
 		a = cancel("marco")
@@ -234,10 +234,10 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		h.ended(given.TurnID, a.Event+2)
 
 		// One's own in the queue, not the one of somebody else that runs.
-		ref = h.begun("c", "4")
+		ref = h.Begun("c", "4")
 		e := entry("c", "5", "mine")
 		e.Sender.Person = "anna"
-		mine := h.accept(e)[0]
+		mine := h.Accept(e)[0]
 		a = cancel("anna")
 		h.ended(mine.TurnID, a.Event+2)
 		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested != router.StopNone {
@@ -245,7 +245,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		}
 
 		// What was begun says itself what it did, whoever runs it next.
-		h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
+		h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
 		if err := h.r.GiveBack(h.ctx, ref); err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +253,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 			t.Errorf("a turn under way: %+v", a)
 		}
 		said("dropped") // anna's: this one is left for the turn to answer
-		if list := h.claim(5); len(list) != 1 || list[0].TurnID != ref.TurnID {
+		if list := h.Claim(5); len(list) != 1 || list[0].TurnID != ref.TurnID {
 			t.Errorf("claimed %+v", list)
 		}
 	})
@@ -265,10 +265,10 @@ func TestAcceptForAReader(t *testing.T) {
 		h := newHouse(t, db)
 		e := control(entry("c", "1", "/help"), router.EffectNone, "help")
 		e.As.(*router.AsControl).Reply.Read = true
-		h.accept(e)
+		h.Accept(e)
 		e = control(entry("c", "2", "/help"), router.EffectNone, "nothing")
 		e.As.(*router.AsControl).Reply.Parts = nil
-		h.accept(e)
+		h.Accept(e)
 		ds, err := h.r.Deliveries(h.ctx, "", 10)
 		if err != nil || len(ds) != 1 || ds[0].State != "sent" {
 			t.Errorf("%+v, %v", ds, err)
@@ -287,7 +287,7 @@ func TestAcceptMakesAPerson(t *testing.T) {
 		for _, key := range []string{"1", "2"} {
 			e := entry("c", key, "hi")
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg-7", "tg:7"
-			h.accept(e)
+			h.Accept(e)
 		}
 		people, err := h.r.People(h.ctx)
 		if err != nil || len(people) != 1 || people[0].Name != "tg-7" || people[0].Role != "user" ||
@@ -308,7 +308,7 @@ func TestAcceptKeepsAnyText(t *testing.T) {
 		for key, s := range texts {
 			e := claiming(entry(key, key, s))
 			e.Event.Message.Attachments = []channels.Attachment{{ID: "f1", Name: s, Type: "text/plain", Size: 3}}
-			a := h.accept(e)[0]
+			a := h.Accept(e)[0]
 			d, err := h.r.Load(h.ctx, a.Claimed.TurnRef)
 			want := strings.NewReplacer("\x00", "\uFFFD", "\xff", "\uFFFD").Replace(s)
 			if err != nil || d.Turn.Message.Text != want || len(d.Turn.Message.Attachments) != 1 || d.Turn.Message.Attachments[0].Name != want {

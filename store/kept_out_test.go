@@ -31,10 +31,10 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 			e.Event.Conversation.Title = title
 			return e
 		}
-		h.accept(titled(keptOut("s1", "known", "from before"), "Eve"))
-		h.accept(keptOut("old", "1", "in a place that moves"))
-		h.accept(moves("old", "new", "1"))
-		h.gone(h.hold(), "s1")
+		h.Accept(titled(keptOut("s1", "known", "from before"), "Eve"))
+		h.Accept(keptOut("old", "1", "in a place that moves"))
+		h.Accept(moves("old", "new", "1"))
+		h.gone(h.Hold(), "s1")
 
 		heard := titled(keptOut("g", "heard", "not for the bot"), "Group")
 		heard.As, heard.Event.Conversation.Kind, heard.Taint = &router.AsAudit{Why: router.AuditOverheard}, channels.Group, tools.Taint("group")
@@ -48,7 +48,7 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 			claiming(entry("c", "turn", "hello")),
 			keptOut("old", "d", "under the former ID"), keptOut("s2", "e", "a new\x00 place"), keptOut("s2", "a", "told twice, elsewhere"),
 		}
-		out := h.accept(batch...)
+		out := h.Accept(batch...)
 		var last int64
 		for i, a := range out {
 			duplicate := i == 3 || i == 4 || i == 9
@@ -61,7 +61,7 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 			last = max(last, a.MessageID)
 		}
 		for _, again := range [][]router.Entry{batch[:6], batch[7:]} {
-			if out := h.accept(again...); slices.ContainsFunc(out, func(a router.Accepted) bool { return !a.Duplicate }) {
+			if out := h.Accept(again...); slices.ContainsFunc(out, func(a router.Accepted) bool { return !a.Duplicate }) {
 				t.Errorf("told again: %+v", out)
 			}
 		}
@@ -96,7 +96,7 @@ func TestHundredsKeptOutAtOnce(t *testing.T) {
 		for i := range 500 {
 			batch = append(batch, keptOut(fmt.Sprint("s", i%70), fmt.Sprint(i), fmt.Sprint("text ", i)))
 		}
-		out := h.accept(batch...)
+		out := h.Accept(batch...)
 		for i := range out {
 			if i > 0 && out[i].MessageID <= out[i-1].MessageID {
 				t.Fatalf("entry %d is message %d, the one before %d", i, out[i].MessageID, out[i-1].MessageID)

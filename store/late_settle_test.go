@@ -18,17 +18,17 @@ func TestLateSettleIsOfItsOwnTry(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.posts("c", "1", "part")
-		hold := h.hold()
-		first := h.begin(hold, "c")
+		h.Posts("c", "1", "part")
+		hold := h.Hold()
+		first := h.Begin(hold, "c")
 		limited := router.Settlement{State: router.DeliveryPending, FreeTry: true}
-		h.settle(hold, first, limited) // the second statement, on a new connection
-		again := h.begin(hold, "c")    // and the platform takes it now
+		h.Settle(hold, first, limited) // the second statement, on a new connection
+		again := h.Begin(hold, "c")    // and the platform takes it now
 		if _, err := h.r.Settle(h.ctx, hold, first, limited); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("the first statement, late: %v", err)
 		}
-		h.settle(hold, again, router.Settlement{State: router.DeliverySent, PlatformID: "x"})
-		if d := h.begin(hold, "c"); d != nil {
+		h.Settle(hold, again, router.Settlement{State: router.DeliverySent, PlatformID: "x"})
+		if d := h.Begin(hold, "c"); d != nil {
 			t.Errorf("what was sent is open: %+v", d)
 		}
 	})
@@ -41,7 +41,7 @@ func TestSettleTwice(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
+		hold := h.Hold()
 		for i, s := range []router.Settlement{
 			{State: router.DeliverySent, PlatformID: "x"},
 			{State: router.DeliveryPending, FreeTry: true},
@@ -51,8 +51,8 @@ func TestSettleTwice(t *testing.T) {
 			{State: router.DeliveryDropped, Conversation: true},
 		} {
 			conv := string(rune('a' + i))
-			h.posts(conv, conv, "one", "two")
-			d := h.begin(hold, channels.ConversationID(conv))
+			h.Posts(conv, conv, "one", "two")
+			d := h.Begin(hold, channels.ConversationID(conv))
 			first, err := h.r.Settle(h.ctx, hold, d, s)
 			if err != nil {
 				t.Fatalf("%+v: %v", s, err)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 // A lease gives one owner a session or a channel. Its fence grows at every take
@@ -64,10 +65,15 @@ const (
 // and come back while we live: a fence that was given out must not be given out
 // again, and a lease that we gave back must not be ours again. SQLite loses
 // commits only together with the engine, whose leases the next start voids.
-func (db *DB) forLeases() durability { return durability(db.pg != nil) }
+func (db *DB) forLeases() database.Durability {
+	if db.PG() {
+		return full
+	}
+	return rides
+}
 
 func (t *tx) alive() string {
-	if t.pg {
+	if t.PG {
 		return alivePostgres
 	}
 	return aliveSQLite
@@ -75,7 +81,7 @@ func (t *tx) alive() string {
 
 // clock is the clock that judges owners, an expression: µs.
 func (t *tx) clock() string {
-	if t.pg {
+	if t.PG {
 		return "sb_clock()"
 	}
 	return name(t.now)
@@ -83,7 +89,7 @@ func (t *tx) clock() string {
 
 // keeps says that the owner o keeps its leases from taker, an expression.
 func (t *tx) keeps(taker string) string {
-	if t.pg {
+	if t.PG {
 		return fmt.Sprintf(keepsPostgres, taker)
 	}
 	return aliveSQLite
@@ -93,7 +99,7 @@ func (t *tx) keeps(taker string) string {
 // was merely late did not die of what it did.
 func (t *tx) left(kind, name string) (bool, error) {
 	dead := deadSQLite
-	if t.pg {
+	if t.PG {
 		dead = deadPostgres
 	}
 	var one int

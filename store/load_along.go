@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 // errNotAlong: a turn has to be loaded by itself.
@@ -29,15 +30,15 @@ func (a *alongArg) load(ref router.TurnRef) *router.TurnData {
 	if a == nil {
 		return nil
 	}
-	data, err := (&tx{q: a, pg: true}).load(ref)
+	data, err := (&tx{Tx: &database.Tx{Q: a, PG: true}}).load(ref)
 	if err != nil {
 		return nil
 	}
 	return data
 }
 
-// query implements querier.
-func (a *alongArg) query(query string, _ ...any) (rows, error) {
+// Query implements database.Querier.
+func (a *alongArg) Query(query string, _ ...any) (database.Rows, error) {
 	switch query {
 	case loadTurn:
 		return &alongRows{list: [][]json.RawMessage{a.Turn}}, nil
@@ -51,8 +52,8 @@ func (a *alongArg) query(query string, _ ...any) (rows, error) {
 	return nil, errNotAlong
 }
 
-// exec implements querier.
-func (a *alongArg) exec(string, ...any) (sql.Result, error) { return nil, errNotAlong }
+// Exec implements database.Querier.
+func (a *alongArg) Exec(string, ...any) (sql.Result, error) { return nil, errNotAlong }
 
 // alongRows are rows that have been read.
 type alongRows struct {
@@ -96,7 +97,7 @@ func (db *DB) callClaim(ctx context.Context, owner int64, sessions []int64, exce
 		Claimed []*claimedArg
 		Locked  []int64
 	}
-	err = db.call(ctx, full, "claim turns", &got, callClaim, owner, db.now().UnixMicro(), jsonText(sessions), jsonText(except), limit)
+	err = db.Call(ctx, full, "claim turns", &got, callClaim, owner, db.now().UnixMicro(), jsonText(sessions), jsonText(except), limit)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 const (
@@ -85,7 +86,7 @@ func (t *tx) attachments(messages ...int64) (map[int64][]agent.Attachment, error
 		Kind, Name, Type string
 		Size             int64
 	}
-	marks, args := in(messages)
+	marks, args := database.In(messages)
 	if err := t.all(&rows, fmt.Sprintf(loadAttachments, marks), args...); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"switchboard/store/database"
 )
 
 // ErrEngineRunning is returned by StartEngine while another process is the
@@ -43,7 +45,7 @@ type lockFile struct {
 func takeLockFile(path string, passing bool) (*lockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("lock file %s: %w", path, pathCause(err))
+		return nil, fmt.Errorf("lock file %s: %w", path, database.PathCause(err))
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer f.Close()

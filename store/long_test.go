@@ -32,7 +32,7 @@ func longTurns(t *testing.T) int {
 func TestLongSessionStaysFast(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
+		hold := h.Hold()
 		for i, name := range []string{"young", "old"} {
 			if err := message(h.ctx, h.r, h.owner(), hold, name, int64(i)); err != nil {
 				t.Fatal(err)

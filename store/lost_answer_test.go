@@ -12,7 +12,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router"
-	"switchboard/store"
+	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
 
@@ -139,7 +139,7 @@ func TestLostAnswerIsTold(t *testing.T) {
 	h := newHouse(t, opened(t, s.URLAt(c.l.Addr().String()), t.TempDir(), quiet))
 	lost := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, store.ErrUnavailable) {
+		if !errors.Is(err, database.ErrUnavailable) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if n := c.cut(); n != 1 {
@@ -151,11 +151,11 @@ func TestLostAnswerIsTold(t *testing.T) {
 	batch := []router.Entry{claiming(entry("a", "1", "hello"))}
 	_, err := h.r.Accept(h.ctx, h.owner(), batch)
 	lost("accept", err)
-	if a := h.accept(batch...)[0]; !a.Duplicate {
+	if a := h.Accept(batch...)[0]; !a.Duplicate {
 		t.Errorf("accepted twice: %+v", a)
 	}
 
-	ref := h.begun("b", "2")
+	ref := h.Begun("b", "2")
 	c.arm("sb_steps")
 	_, err = h.r.Commit(h.ctx, ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg}}}}}, nil)
 	lost("commit", err)
@@ -165,7 +165,7 @@ func TestLostAnswerIsTold(t *testing.T) {
 
 	steer := entry("b", "3", "no, do the other thing")
 	steer.Turn().Mode = "steer"
-	h.accept(steer)
+	h.Accept(steer)
 	c.arm("'absorbed'", "COMMIT")
 	list, err := h.r.Absorb(h.ctx, ref, 0)
 	lost("absorb", err)
@@ -173,19 +173,19 @@ func TestLostAnswerIsTold(t *testing.T) {
 		t.Errorf("absorbed %+v, and %+v, %v", list, d, err)
 	}
 
-	h.posts("d", "4", "part")
-	hold := h.hold()
+	h.Posts("d", "4", "part")
+	hold := h.Hold()
 	c.arm("sb_begin")
 	_, _, err = h.r.Begin(h.ctx, hold, channels.Conversation{ID: "d"})
 	lost("begin", err)
 
-	h.posts("e", "5", "part")
-	d := h.begin(hold, "e")
+	h.Posts("e", "5", "part")
+	d := h.Begin(hold, "e")
 	c.arm("sb_settles")
 	sent := router.Settlement{State: router.DeliverySent, PlatformID: "x"}
 	_, err = h.r.Settle(h.ctx, hold, d, sent)
 	lost("settle", err)
-	h.settle(hold, d, sent)
+	h.Settle(hold, d, sent)
 }
 
 // A connection that ended while nobody used it is no reason to tell anybody anything.
@@ -210,7 +210,7 @@ func TestEndedConnectionIsReplaced(t *testing.T) {
 		s.Do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name LIKE 'switchboard%'")
 		time.Sleep(100 * time.Millisecond)
 	}
-	if !slices.ContainsFunc(h.accept(entry("z", "z", "hello")), func(a router.Accepted) bool { return a.TurnID != 0 }) {
+	if !slices.ContainsFunc(h.Accept(entry("z", "z", "hello")), func(a router.Accepted) bool { return a.TurnID != 0 }) {
 		t.Error("not accepted")
 	}
 }

@@ -42,20 +42,20 @@ func TestMovedConversationGoesOn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
-		ref := h.begun("old", "1")
+		hold := h.Hold()
+		ref := h.Begun("old", "1")
 		queued := h.one(entry("old", "2", "two"))
-		h.posts("old", "3", "help")
+		h.Posts("old", "3", "help")
 		thread := entry("old/7", "4", "in a thread")
 		thread.Event.Conversation.Kind, thread.Event.Conversation.Place = channels.Thread, "old"
-		h.accept(thread)
+		h.Accept(thread)
 
 		for i := range 2 { // once more under another key
 			a := h.one(moves("old", "new", fmt.Sprint(i)))
 			if a.Duplicate || a.MessageID != 0 || a.TurnID != 0 {
 				t.Errorf("%+v", a)
 			}
-			h.accept(moves("old", "old", "itself"))
+			h.Accept(moves("old", "old", "itself"))
 		}
 		h.wantMoved(router.Moved{Channel: "tg", Former: "old", Current: "new"})
 		d := h.load(ref)
@@ -65,11 +65,11 @@ func TestMovedConversationGoesOn(t *testing.T) {
 		if n, err := db.Count(h.ctx, "SELECT count(*) FROM conversations WHERE conversation = 'old/7' AND place = 'new'"); n != 1 || err != nil {
 			t.Errorf("%d threads name the new group, %v", n, err)
 		}
-		if out := h.begin(hold, "new"); out == nil || out.Body.Text != "help" || out.Conversation.ID != "new" {
+		if out := h.Begin(hold, "new"); out == nil || out.Body.Text != "help" || out.Conversation.ID != "new" {
 			t.Errorf("%+v", out)
 		}
 		step, reply := said("hello", 0, true)
-		if next := h.commit(ref, step, reply); next == nil || next.TurnID != queued.TurnID {
+		if next := h.Commit(ref, step, reply); next == nil || next.TurnID != queued.TurnID {
 			t.Errorf("next %+v", next)
 		}
 		// The platform counts anew there: the same number is another message.
@@ -89,9 +89,9 @@ func TestMovedConversationGoesOn(t *testing.T) {
 			t.Errorf("%d conversations", n)
 		}
 		// On to a third, and back to the first.
-		h.accept(moves("new", "third", "a"))
+		h.Accept(moves("new", "third", "a"))
 		h.wantMoved(router.Moved{Channel: "tg", Former: "old", Current: "third"}, router.Moved{Channel: "tg", Former: "new", Current: "third"})
-		h.accept(moves("third", "old", "b"))
+		h.Accept(moves("third", "old", "b"))
 		h.wantMoved(router.Moved{Channel: "tg", Former: "new", Current: "old"}, router.Moved{Channel: "tg", Former: "third", Current: "old"})
 		if a := h.one(entry("new", "last", "from a former one")); a.SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
@@ -103,18 +103,18 @@ func TestMovedConversationThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.accept(moves("old", "new", "1"))
+		h.Accept(moves("old", "new", "1"))
 		h.wantMoved(router.Moved{Channel: "tg", Former: "old", Current: "new"})
 		a, b := h.one(entry("old", "1", "one")), h.one(entry("new", "2", "two"))
 		if a.SessionID == 0 || a.SessionID != b.SessionID {
 			t.Errorf("%+v %+v", a, b)
 		}
-		if d := h.load(h.claim(1)[0].TurnRef); d.Turn.Session.Key != "tg:new" || d.Conversation.ID != "new" {
+		if d := h.load(h.Claim(1)[0].TurnRef); d.Turn.Session.Key != "tg:new" || d.Conversation.ID != "new" {
 			t.Errorf("%+v", d.Turn.Session)
 		}
 		// Only the new one is known, and it moved long ago.
 		h.one(entry("here", "3", "three"))
-		h.accept(moves("before", "here", "2"))
+		h.Accept(moves("before", "here", "2"))
 		if a := h.one(entry("before", "4", "four")); a.SessionID == b.SessionID {
 			t.Errorf("%+v", a)
 		}
@@ -132,13 +132,13 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
-		old := h.begun("old", "1")
-		h.posts("old", "2", "in the old")
-		young := h.begun("new", "3")
-		h.commit(young, agent.Step{Calls: []agent.Call{{Step: "plan.0.0"}}})
+		hold := h.Hold()
+		old := h.Begun("old", "1")
+		h.Posts("old", "2", "in the old")
+		young := h.Begun("new", "3")
+		h.Commit(young, agent.Step{Calls: []agent.Call{{Step: "plan.0.0"}}})
 		queued := h.one(withFile(entry("new", "4", "four"), "f", 1))
-		h.posts("new", "5", "in the new")
+		h.Posts("new", "5", "in the new")
 		h.asks("other", "6", question("q", tomorrow(), "a"))
 		if n := h.conversations(); n != 3 {
 			t.Fatalf("%d conversations", n)
@@ -154,15 +154,15 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		if _, err := h.r.Commit(h.ctx, young, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("the merged session's lease: %v", err)
 		}
-		h.posts("new", "7", "after")
+		h.Posts("new", "7", "after")
 		var order []string
 		for {
-			out := h.begin(hold, "new")
+			out := h.Begin(hold, "new")
 			if out == nil {
 				break
 			}
 			order = append(order, out.Body.Text)
-			h.settle(hold, out, router.Settlement{State: router.DeliverySent})
+			h.Settle(hold, out, router.Settlement{State: router.DeliverySent})
 		}
 		if fmt.Sprint(order) != "[in the old in the new after]" {
 			t.Errorf("%v", order)
@@ -170,42 +170,42 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		if e, err := h.r.Events(h.ctx, "tg:new", 0, 100); err != nil || len(e) < 8 || e[len(e)-1].N != int64(len(e)) {
 			t.Errorf("%+v, %v", e, err)
 		}
-		next := h.commit(old, end("done", "answered"))
+		next := h.Commit(old, end("done", "answered"))
 		if next == nil || next.TurnID != young.TurnID {
 			t.Fatalf("next %+v", next)
 		}
 		if d := h.load(next.TurnRef); d.Turn.Session.Key != "tg:new" || len(d.State.Calls) != 1 || len(d.State.Recent) != 3 || d.ReplyTo != "m3" {
 			t.Errorf("%+v", d)
 		}
-		if next = h.commit(next.TurnRef, end("done", "answered")); next == nil || next.TurnID != queued.TurnID {
+		if next = h.Commit(next.TurnRef, end("done", "answered")); next == nil || next.TurnID != queued.TurnID {
 			t.Fatalf("next %+v", next)
 		}
 		file := h.load(next.TurnRef).Turn.Message.Attachments[0]
 		if _, err := h.r.Attachment(h.ctx, "tg:new", atoi(t, file.ID)); err != nil {
 			t.Error(err)
 		}
-		if next = h.commit(next.TurnRef, end("done", "answered")); next != nil {
+		if next = h.Commit(next.TurnRef, end("done", "answered")); next != nil {
 			t.Errorf("next %+v", next)
 		}
 
 		// With nobody at work the one who hears of it is told that something waits.
 		h.one(entry("y", "8", "eight"))
-		x := h.begun("x", "9")
-		h.commit(x, end("done", "answered"))
+		x := h.Begun("x", "9")
+		h.Commit(x, end("done", "answered"))
 		if a := h.one(moves("x", "y", "2")); !a.Waiting || a.SessionID != x.SessionID {
 			t.Errorf("%+v", a)
 		}
-		if list := h.claim(9); len(list) != 1 || list[0].SessionID != x.SessionID {
+		if list := h.Claim(9); len(list) != 1 || list[0].SessionID != x.SessionID {
 			t.Errorf("%+v", list)
 		}
 		// A stranger wrote to one of them only.
 		s := entry("s", "10", "")
 		s.As, s.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
-		h.accept(s, entry("t", "11", "eleven"), moves("s", "t", "3"))
+		h.Accept(s, entry("t", "11", "eleven"), moves("s", "t", "3"))
 		if a := h.one(entry("t", "12", "twelve")); a.SessionID == 0 {
 			t.Errorf("%+v", a)
 		}
-		if list := h.claim(9); len(list) != 1 {
+		if list := h.Claim(9); len(list) != 1 {
 			t.Errorf("%+v", list)
 		}
 	})

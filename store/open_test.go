@@ -7,14 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"switchboard/secrets"
 	"switchboard/store"
-	"switchboard/store/storetest"
+	"switchboard/store/database"
 )
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -41,7 +40,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ctx, stop := context.WithTimeout(t.Context(), 5*time.Second)
 			defer stop()
-			db, err := store.Open(ctx, store.Config{URL: secrets.Secret(tt.url)}, dir, quiet)
+			db, err := store.Open(ctx, database.Config{URL: secrets.Secret(tt.url)}, dir, quiet)
 			if err == nil {
 				t.Fatal(db.Close())
 			}
@@ -55,7 +54,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 func TestOpenMakesAPrivateFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "a b?c#d%20", "ü")
-	db, err := store.Open(t.Context(), store.Config{}, dir, quiet)
+	db, err := store.Open(t.Context(), database.Config{}, dir, quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,64 +72,12 @@ func TestOpenMakesAPrivateFile(t *testing.T) {
 
 func TestNotMigrated(t *testing.T) {
 	t.Parallel()
-	db, err := store.Open(t.Context(), store.Config{}, t.TempDir(), quiet)
+	db, err := store.Open(t.Context(), database.Config{}, t.TempDir(), quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Router().Turns(t.Context(), "", 1); !errors.Is(err, store.ErrNotMigrated) {
+	if _, err := db.Router().Turns(t.Context(), "", 1); !errors.Is(err, database.ErrNotMigrated) {
 		t.Errorf("%v", err)
-	}
-}
-
-// promise: L.migration-guard
-func TestMigrationGuard(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
-		h.accept(entry("c", "1", "hello"))
-		for _, script := range []string{
-			"CREATE TABLE extra (n integer); DELETE FROM event_keys;",
-			"CREATE TABLE extra (n integer); DROP TABLE event_keys;",
-		} {
-			err := db.MigrateAlso(h.ctx, script)
-			if !errors.Is(err, store.ErrGuard) || !strings.Contains(err.Error(), "event_keys") {
-				t.Errorf("%v", err)
-			}
-		}
-		if err := db.MigrateAlso(h.ctx, "CREATE TABLE extra (n integer); SELECT nonsense;"); err == nil || !strings.Contains(err.Error(), "migration 9999") {
-			t.Errorf("%v", err)
-		}
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM event_keys"); n != 1 || err != nil {
-			t.Errorf("%d keys, %v", n, err)
-		}
-		if _, err := db.Count(h.ctx, "SELECT count(*) FROM extra"); err == nil {
-			t.Error("a refused migration left its table")
-		}
-		if err := db.MigrateAlso(h.ctx, "CREATE TABLE extra (n integer);"); err != nil {
-			t.Error(err)
-		}
-		st, err := db.MigrationStatus(h.ctx)
-		if err != nil || len(st) == 0 || !st[0].Applied || st[0].Name != "first" || time.Since(st[0].AppliedAt).Abs() > time.Minute {
-			t.Errorf("%+v, %v", st, err)
-		}
-	})
-}
-
-// promise: P10.same-on-both
-func TestTwinsHaveTheSameColumns(t *testing.T) {
-	t.Parallel()
-	lite, err := storetest.SQLite(t).Columns(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	pg, err := storetest.Postgres(t).Columns(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours := func(c string) bool { return strings.HasPrefix(c, "goose_") }
-	lite, pg = slices.DeleteFunc(lite, ours), slices.DeleteFunc(pg, ours)
-	if !slices.Equal(lite, pg) || len(lite) < 150 {
-		t.Errorf("SQLite %d columns, PostgreSQL %d\n%v\n%v", len(lite), len(pg), lite, pg)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"testing"
 
-	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
@@ -16,7 +15,7 @@ func (h *house) opens(ref router.TurnRef, hold router.Hold, conv channels.Conver
 	h.Helper()
 	step, reply := said("found", draft, true)
 	reply.Open = &router.Opening{Hold: hold, Conversation: channels.Conversation{ID: conv}}
-	h.commit(ref, step, reply)
+	h.Commit(ref, step, reply)
 	return reply.Open.Begun
 }
 
@@ -24,8 +23,8 @@ func (h *house) opens(ref router.TurnRef, hold router.Hold, conv channels.Conver
 // taken back, and begun once more, which is returned.
 func (h *house) begunAs(hold router.Hold, d *router.Delivery) *router.Delivery {
 	h.Helper()
-	h.settle(hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true})
-	again := h.begin(hold, d.Conversation.ID)
+	h.Settle(hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true})
+	again := h.Begin(hold, d.Conversation.ID)
 	begun := *again
 	again.FirstTry, again.LastTry = d.FirstTry, d.LastTry
 	if !reflect.DeepEqual(d, again) || d.FirstTry.IsZero() || d.Tries != 1 {
@@ -39,19 +38,19 @@ func TestCommitBeginsWhatItStores(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
-		d := h.opens(h.begun("c", "1"), hold, "c", 0)
+		hold := h.Hold()
+		d := h.opens(h.Begun("c", "1"), hold, "c", 0)
 		if d == nil || d.State != router.DeliverySending || d.Body.Text != "found1" || len(d.Body.Buttons) != 1 || d.Last {
 			t.Fatalf("%+v", d)
 		}
 		d = h.begunAs(hold, d)
-		h.settle(hold, d, router.Settlement{State: router.DeliverySent})
-		if d = h.begin(hold, "c"); d == nil || d.Body.Text != "found2" || d.Tries != 1 {
+		h.Settle(hold, d, router.Settlement{State: router.DeliverySent})
+		if d = h.Begin(hold, "c"); d == nil || d.Body.Text != "found2" || d.Tries != 1 {
 			t.Errorf("the second part: %+v", d)
 		}
-		h.settle(hold, d, router.Settlement{State: router.DeliverySent})
+		h.Settle(hold, d, router.Settlement{State: router.DeliverySent})
 
-		ref := h.begun("c", "2")
+		ref := h.Begun("c", "2")
 		draft := h.draft(ref, "working")
 		h.shown(hold, draft, "77")
 		d = h.opens(ref, hold, "c", draft)
@@ -70,13 +69,13 @@ func TestBegunByACommitThatWasTheLast(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
-		d := h.opens(h.begun("c", "1"), hold, "c", 0)
+		hold := h.Hold()
+		d := h.opens(h.Begun("c", "1"), hold, "c", 0)
 		if d == nil {
 			t.Fatal("not begun")
 		}
-		hold = h.hold()
-		if u := h.begin(hold, "c"); u == nil || u.ID != d.ID || u.State != router.DeliveryUnknown || u.Tries != 1 {
+		hold = h.Hold()
+		if u := h.Begin(hold, "c"); u == nil || u.ID != d.ID || u.State != router.DeliveryUnknown || u.Tries != 1 {
 			t.Errorf("%+v", u)
 		}
 	})
@@ -87,53 +86,28 @@ func TestCommitBeginsNothingOutOfTurn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		old := h.hold()
-		hold := h.hold()
+		old := h.Hold()
+		hold := h.Hold()
 		pending := func(what, conv, key string, hold router.Hold) {
 			t.Helper()
-			ref := h.begun(conv, key)
+			ref := h.Begun(conv, key)
 			if d := h.opens(ref, hold, channels.ConversationID(conv), 0); d != nil {
 				t.Errorf("%s: begun %+v", what, d)
 			}
 		}
 		pending("under a lease that was lost", "a", "1", old)
-		if d := h.begin(hold, "a"); d == nil || d.Body.Text != "found1" || d.State != router.DeliverySending || d.Tries != 1 {
+		if d := h.Begin(hold, "a"); d == nil || d.Body.Text != "found1" || d.State != router.DeliverySending || d.Tries != 1 {
 			t.Errorf("it must wait like any other: %+v", d)
 		}
 		pending("behind one on its way", "a", "2", hold)
-		h.posts("b", "3", "help")
+		h.Posts("b", "3", "help")
 		pending("behind one that waits", "b", "4", hold)
-		if d := h.begin(hold, "b"); d == nil || d.Body.Text != "help" || d.State != router.DeliverySending {
+		if d := h.Begin(hold, "b"); d == nil || d.Body.Text != "help" || d.State != router.DeliverySending {
 			t.Errorf("%+v", d)
 		}
-		ref := h.begun("x", "5")
+		ref := h.Begun("x", "5")
 		if d := h.opens(ref, hold, "y", 0); d != nil {
 			t.Errorf("for another conversation: %+v", d)
 		}
 	})
-}
-
-// The disk cannot sync: what was committed is committed, and is not sent on the
-// strength of it.
-//
-// promise: P2.row-before-send
-func TestNothingIsBegunWithoutASync(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, storetest.SQLite(t))
-	hold := h.hold()
-	ref := h.begun("c", "1")
-	h.begun("d", "2")
-	defer h.db.BreakSync()()
-	step, reply := said("found", 0, true)
-	reply.Open = &router.Opening{Hold: hold, Conversation: channels.Conversation{ID: "c"}}
-	if _, err := h.r.Commit(h.ctx, ref, step, []router.Reply{reply}); err != nil || reply.Open.Begun != nil {
-		t.Errorf("%v, begun %+v", err, reply.Open.Begun)
-	}
-	if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); err == nil {
-		t.Error("the turn did not end")
-	}
-	n, err := h.db.Count(h.ctx, "SELECT count(*) FROM deliveries WHERE state = 'pending' AND tries = 0")
-	if err != nil || n != 2 {
-		t.Errorf("%d parts wait, %v", n, err)
-	}
 }

@@ -22,7 +22,7 @@ func TestOrderAcrossEngines(t *testing.T) {
 	const sessions, turns = 6, 8
 	for n := range turns {
 		for s := range sessions {
-			engines[0].accept(entry(fmt.Sprint("c", s), fmt.Sprint(s, "-", n), ""))
+			engines[0].Accept(entry(fmt.Sprint("c", s), fmt.Sprint(s, "-", n), ""))
 		}
 	}
 	var mu sync.Mutex
@@ -63,7 +63,7 @@ func TestOrderAcrossEngines(t *testing.T) {
 	for who, h := range engines {
 		all.Go(func() {
 			for done() < sessions*turns && !t.Failed() && h.ctx.Err() == nil {
-				for _, c := range h.claim(sessions) {
+				for _, c := range h.Claim(sessions) {
 					// The next turn begins in the commit that ends the one before; sometimes the
 					// session is given back with it.
 					for next, n := &c, 0; next != nil; n++ {

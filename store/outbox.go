@@ -103,7 +103,7 @@ func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.Co
 
 // Begin implements router.Outbox.
 func (r *Router) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (d *router.Delivery, due time.Time, err error) {
-	if r.db.pg != nil {
+	if r.db.PG() {
 		return r.db.callBegin(ctx, hold, conv.ID)
 	}
 	err = r.db.write(ctx, full, "begin delivery", func(t *tx) error {
@@ -192,7 +192,7 @@ func (t *tx) open(o *router.Opening, message int64) error {
 	o.Begun = nil // of an earlier try
 	var one int
 	query := holdsLease
-	if t.pg { // as sb_holds does
+	if t.PG { // as sb_holds does
 		query += " FOR SHARE OF l"
 	}
 	held, err := t.row(query, []any{leaseChannel, clean(o.Hold.Channel), o.Hold.Fence}, &one)
@@ -212,7 +212,7 @@ func (t *tx) open(o *router.Opening, message int64) error {
 
 // Settle implements router.Outbox.
 func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) (more bool, err error) {
-	if r.db.pg != nil {
+	if r.db.PG() {
 		return r.db.callSettle(ctx, hold, d, &s)
 	}
 	err = r.db.record(ctx, "settle delivery", func(t *tx) error {

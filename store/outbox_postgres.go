@@ -7,6 +7,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 // What sb_begin gives, and what sb_settles takes and gives, one of each list.
@@ -62,7 +63,7 @@ type (
 
 func (db *DB) callBegin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
 	var got begunArg
-	err := db.call(ctx, full, "begin delivery", &got, callBegin,
+	err := db.Call(ctx, full, "begin delivery", &got, callBegin,
 		clean(hold.Channel), hold.Fence, clean(string(conv)), db.now().UnixMicro())
 	switch {
 	case err != nil:
@@ -109,10 +110,10 @@ func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delive
 	}
 	var got settledArg
 	if arg.Event == "" {
-		err = db.pg.settles.call(ctx, "settle delivery", d.ID, arg, &got)
+		err = db.CallJoined(ctx, database.Result, "settle delivery", &got, callSettle, d.ID, jsonText(arg))
 	} else { // which locks a session, in no order with those of others
 		list := []*settledArg{&got}
-		err = db.call(ctx, rides, "settle delivery", &list, callSettle, jsonText([]settleArg{arg}))
+		err = db.Call(ctx, rides, "settle delivery", &list, callSettle, jsonText([]settleArg{arg}))
 	}
 	if err == nil && !got.Done {
 		err = fmt.Errorf("settle delivery: %w", router.ErrFenced)

@@ -14,43 +14,6 @@ import (
 	"switchboard/store/storetest"
 )
 
-// posts accepts a command whose reply has the given parts.
-func (h *house) posts(conv, key string, parts ...string) {
-	h.Helper()
-	e := control(entry(conv, key, "/help"), router.EffectNone, "help")
-	reply := e.As.(*router.AsControl).Reply
-	reply.Parts = nil
-	for _, p := range parts {
-		reply.Parts = append(reply.Parts, channels.Body{Text: p})
-	}
-	h.accept(e)
-}
-
-func (h *house) hold() router.Hold {
-	h.Helper()
-	hold, ok, err := h.r.TakeChannel(h.ctx, h.owner(), "tg")
-	if err != nil || !ok {
-		h.Fatalf("take channel: %v, %v", ok, err)
-	}
-	return hold
-}
-
-func (h *house) begin(hold router.Hold, conv channels.ConversationID) *router.Delivery {
-	h.Helper()
-	d, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: conv})
-	if err != nil {
-		h.Fatalf("begin: %v", err)
-	}
-	return d
-}
-
-func (h *house) settle(hold router.Hold, d *router.Delivery, s router.Settlement) {
-	h.Helper()
-	if _, err := h.r.Settle(h.ctx, hold, d, s); err != nil {
-		h.Fatalf("settle: %v", err)
-	}
-}
-
 func (h *house) states() (list []string) {
 	h.Helper()
 	ds, err := h.r.Deliveries(h.ctx, "", 100)
@@ -68,22 +31,22 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.posts("c", "1", "a", "b")
-		h.posts("d", "2", "x")
-		h.posts("c", "3", "c")
-		hold := h.hold()
+		h.Posts("c", "1", "a", "b")
+		h.Posts("d", "2", "x")
+		h.Posts("c", "3", "c")
+		hold := h.Hold()
 		place := channels.Conversation{Channel: "tg", ID: "d", Kind: channels.Direct, Place: "d"}
 		if open, err := h.r.Open(h.ctx, hold); err != nil || len(open) != 2 || open[0].ID != "c" || open[1] != place {
 			t.Errorf("%+v, %v", open, err)
 		}
 		nonces := map[string]bool{}
 		for _, want := range []string{"a", "b", "c"} {
-			d := h.begin(hold, "c")
+			d := h.Begin(hold, "c")
 			if d == nil || d.Body.Text != want || d.State != router.DeliverySending || d.Tries != 1 || d.Last == (want == "a") || d.Conversation.Kind != channels.Direct || d.FirstTry.IsZero() {
 				t.Fatalf("want %s, got %+v", want, d)
 			}
 			nonces[d.Nonce] = true
-			h.settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: channels.MessageID(want)})
+			h.Settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: channels.MessageID(want)})
 			if _, err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliveryPending}); !errors.Is(err, router.ErrFenced) {
 				t.Errorf("settled twice: %v", err)
 			}
@@ -91,7 +54,7 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 		if d, due, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); d != nil || !due.IsZero() || err != nil || len(nonces) != 3 {
 			t.Errorf("nothing left, yet %+v, %v, %v", d, due, err)
 		}
-		if d := h.begin(hold, "d"); d == nil || d.Body.Text != "x" {
+		if d := h.Begin(hold, "d"); d == nil || d.Body.Text != "x" {
 			t.Errorf("the other conversation: %+v", d)
 		}
 	})
@@ -102,9 +65,9 @@ func TestSettleSaysWhetherThereIsMore(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		hold := h.hold()
-		h.posts("c", "1", "a", "b")
-		h.posts("d", "2", "x")
+		hold := h.Hold()
+		h.Posts("c", "1", "a", "b")
+		h.Posts("d", "2", "x")
 		for i, c := range []struct {
 			conv   channels.ConversationID
 			settle router.Settlement
@@ -116,7 +79,7 @@ func TestSettleSaysWhetherThereIsMore(t *testing.T) {
 			{"c", router.Settlement{State: router.DeliveryUnknown, Final: true}, false},
 			{"d", router.Settlement{State: router.DeliveryDropped, Conversation: true}, false},
 		} {
-			if more, err := h.r.Settle(h.ctx, hold, h.begin(hold, c.conv), c.settle); err != nil || more != c.more {
+			if more, err := h.r.Settle(h.ctx, hold, h.Begin(hold, c.conv), c.settle); err != nil || more != c.more {
 				t.Errorf("%d: %+v: more %v, %v; want %v", i, c.settle, more, err, c.more)
 			}
 		}
@@ -128,23 +91,23 @@ func TestDeliveryComesBackLater(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.posts("c", "1", "a")
-		hold := h.hold()
-		d := h.begin(hold, "c")
+		h.Posts("c", "1", "a")
+		hold := h.Hold()
+		d := h.Begin(hold, "c")
 		at := time.Now().Add(time.Hour).Truncate(time.Microsecond).UTC()
-		h.settle(hold, d, router.Settlement{State: router.DeliveryPending, NextAt: at, Outcome: "rate_limited"})
+		h.Settle(hold, d, router.Settlement{State: router.DeliveryPending, NextAt: at, Outcome: "rate_limited"})
 		if d, due, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); d != nil || !due.Equal(at) || err != nil {
 			t.Errorf("%+v, %v, %v", d, due, err)
 		}
-		h.posts("e", "2", "b")
-		d = h.begin(hold, "e")
-		h.settle(hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true})
-		again := h.begin(hold, "e")
+		h.Posts("e", "2", "b")
+		d = h.Begin(hold, "e")
+		h.Settle(hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true})
+		again := h.Begin(hold, "e")
 		if again.Tries != 1 || !again.FirstTry.Equal(again.LastTry) || again.Nonce != d.Nonce {
 			t.Errorf("a free try counted: %+v", again)
 		}
-		h.settle(hold, again, router.Settlement{State: router.DeliveryPending})
-		if again = h.begin(hold, "e"); again.Tries != 2 || again.LastTry.Equal(again.FirstTry) {
+		h.Settle(hold, again, router.Settlement{State: router.DeliveryPending})
+		if again = h.Begin(hold, "e"); again.Tries != 2 || again.LastTry.Equal(again.FirstTry) {
 			t.Errorf("%+v", again)
 		}
 	})
@@ -156,10 +119,10 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.posts("c", "1", "a", "b")
-		old := h.hold()
-		d := h.begin(old, "c")
-		hold := h.hold()
+		h.Posts("c", "1", "a", "b")
+		old := h.Hold()
+		d := h.Begin(old, "c")
+		hold := h.Hold()
 		if hold.Fence <= old.Fence {
 			t.Errorf("fence %d after %d", hold.Fence, old.Fence)
 		}
@@ -169,24 +132,24 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 		if _, err := h.r.Settle(h.ctx, old, d, router.Settlement{State: router.DeliverySent}); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("settle under an old fence: %v", err)
 		}
-		u := h.begin(hold, "c")
+		u := h.Begin(hold, "c")
 		if u == nil || u.State != router.DeliveryUnknown || u.ID != d.ID || u.Tries != 1 {
 			t.Fatalf("%+v", u)
 		}
-		if again := h.begin(hold, "c"); again == nil || again.ID != u.ID {
+		if again := h.Begin(hold, "c"); again == nil || again.ID != u.ID {
 			t.Errorf("an unknown head must block: %+v", again)
 		}
-		h.settle(hold, u, router.Settlement{State: router.DeliveryPending, Repeated: true, Body: &channels.Body{Text: "a (repeated)"}})
-		r := h.begin(hold, "c")
+		h.Settle(hold, u, router.Settlement{State: router.DeliveryPending, Repeated: true, Body: &channels.Body{Text: "a (repeated)"}})
+		r := h.Begin(hold, "c")
 		if !r.Repeated || r.Body.Text != "a (repeated)" || r.Tries != 2 || r.Nonce != d.Nonce {
 			t.Errorf("%+v", r)
 		}
-		h.settle(hold, r, router.Settlement{State: router.DeliveryUnknown, Final: true, Outcome: "second"})
-		if next := h.begin(hold, "c"); next == nil || next.Body.Text != "b" {
+		h.Settle(hold, r, router.Settlement{State: router.DeliveryUnknown, Final: true, Outcome: "second"})
+		if next := h.Begin(hold, "c"); next == nil || next.Body.Text != "b" {
 			t.Errorf("a final unknown blocks: %+v", next)
 		}
 		// Begun and never settled: nobody knows.
-		if lost := h.begin(hold, "c"); lost == nil || lost.State != router.DeliveryUnknown {
+		if lost := h.Begin(hold, "c"); lost == nil || lost.State != router.DeliveryUnknown {
 			t.Errorf("%+v", lost)
 		}
 		if err := h.r.DropChannel(h.ctx, hold); err != nil {
@@ -202,73 +165,23 @@ func TestDeadAndDropped(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.posts("c", "1", "a", "b", "c")
-		h.posts("c", "2", "d", "e")
-		h.posts("x", "3", "f")
-		hold := h.hold()
-		d := h.begin(hold, "c")
-		h.settle(hold, d, router.Settlement{State: router.DeliverySent})
-		h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliveryDead, Outcome: "refused", Detail: "no"})
-		d = h.begin(hold, "c")
+		h.Posts("c", "1", "a", "b", "c")
+		h.Posts("c", "2", "d", "e")
+		h.Posts("x", "3", "f")
+		hold := h.Hold()
+		d := h.Begin(hold, "c")
+		h.Settle(hold, d, router.Settlement{State: router.DeliverySent})
+		h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliveryDead, Outcome: "refused", Detail: "no"})
+		d = h.Begin(hold, "c")
 		if d == nil || d.Body.Text != "d" {
 			t.Fatalf("the next message must go: %+v", d)
 		}
-		h.settle(hold, d, router.Settlement{State: router.DeliveryDropped, Outcome: "gone", Conversation: true})
+		h.Settle(hold, d, router.Settlement{State: router.DeliveryDropped, Outcome: "gone", Conversation: true})
 		want := "[a sent  b dead refused c dead earlier_part_dead d dropped gone e dropped gone f pending ]"
 		if got := fmt.Sprint(h.states()); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	})
-}
-
-// A result comes while a commit with much to do is under way. It is recorded before the
-// rest of that is done.
-//
-// promise: P2.result-first
-func TestResultsGoAheadOfNewWork(t *testing.T) {
-	t.Parallel()
-	db := storetest.SQLite(t)
-	h := newHouse(t, db)
-	h.posts("c", "1", "a")
-	hold := h.hold()
-	d := h.begin(hold, "c")
-	begun, queued := make(chan struct{}), make(chan struct{})
-	busy, recorded := make(chan struct{}), make(chan struct{})
-	var wg sync.WaitGroup
-	work := func(do func() error) {
-		wg.Go(func() {
-			if err := db.WriteFunc(h.ctx, true, func(exec func(string) error) error {
-				return errors.Join(exec("UPDATE people SET role = role"), do())
-			}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	waiting := func(n int) {
-		for db.Queued() < n {
-			time.Sleep(time.Millisecond)
-		}
-	}
-	work(func() error { close(begun); <-queued; return nil })
-	<-begun
-	work(func() error { close(busy); waiting(1); time.Sleep(10 * time.Millisecond); return nil })
-	waiting(1) // the order of the two is that in which they run
-	work(func() error {
-		select {
-		case <-recorded:
-			return nil
-		case <-time.After(10 * time.Second):
-			return errors.New("what was sent is not recorded yet")
-		}
-	})
-	waiting(2)
-	close(queued)
-	<-busy
-	wg.Go(func() {
-		h.settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "m1"})
-		close(recorded)
-	})
-	wg.Wait()
 }
 
 // All connections to the server are taken by work that goes on. Results have their own.
@@ -278,9 +191,9 @@ func TestResultsNeedNoFreeConnection(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)
-	h.posts("c", "1", "a")
-	hold := h.hold()
-	d := h.begin(hold, "c")
+	h.Posts("c", "1", "a")
+	hold := h.Hold()
+	d := h.Begin(hold, "c")
 	const most = 12 // of a pool
 	begun, release := make(chan struct{}, most), make(chan struct{})
 	var wg sync.WaitGroup

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"switchboard/store/database"
 )
 
 // An ownerFile is data_dir/run/OWNER.lock, locked by the kernel for as long as its
@@ -26,10 +28,10 @@ type ownerFile struct {
 // holdFile takes the owner's file. Without it engines find each other dead later,
 // so that a folder that cannot be locked in is no reason not to start.
 func (e *Engine) holdFile(ctx context.Context) {
-	if e.db.dataDir == "" {
+	if e.db.DataDir() == "" {
 		return
 	}
-	dir := filepath.Join(e.db.dataDir, "run")
+	dir := filepath.Join(e.db.DataDir(), "run")
 	path := filepath.Join(dir, name(e.id)+".lock")
 	err := os.MkdirAll(dir, 0o700)
 	var f *os.File
@@ -42,7 +44,7 @@ func (e *Engine) holdFile(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		e.log.WarnContext(ctx, "other engines will not see at once when this one dies", "file", path, "error", pathCause(err))
+		e.log.WarnContext(ctx, "other engines will not see at once when this one dies", "file", path, "error", database.PathCause(err))
 		return
 	}
 	e.file = &ownerFile{f, path}

@@ -18,7 +18,7 @@ func TestSetPeople(t *testing.T) {
 		for key, id := range map[string]string{"1": "tg:7", "2": "tg:8"} {
 			e := entry("c", key, "hi")
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, id, id
-			h.accept(e)
+			h.Accept(e)
 		}
 		set := func(people ...router.Person) {
 			t.Helper()
@@ -66,7 +66,7 @@ func TestNewPersonIsSeenAgain(t *testing.T) {
 			}
 			e := entry("c", nameOf(int64(i)), "hi")
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg:7", "tg:7"
-			h.accept(e)
+			h.Accept(e)
 			p, err := h.r.Person(h.ctx, "tg:7")
 			if err != nil || time.Since(p.Seen) > time.Hour || len(p.Identities) != 1 || p.Identities[0] != "tg:7" {
 				t.Errorf("after %q: %+v, %v", before, p, err)

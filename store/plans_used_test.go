@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"switchboard/secrets"
+	"switchboard/store/database"
 )
 
 // What every message asks must not become slower with the years of history that
@@ -17,7 +18,7 @@ import (
 // promise: L.growth
 func TestFrequentQueriesReadNoHistory(t *testing.T) {
 	t.Parallel()
-	db, err := Open(t.Context(), Config{URL: secrets.Secret("sqlite:" + filepath.Join(t.TempDir(), "x.db"))}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+	db, err := Open(t.Context(), database.Config{URL: secrets.Secret("sqlite:" + filepath.Join(t.TempDir(), "x.db"))}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

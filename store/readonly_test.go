@@ -7,12 +7,13 @@ import (
 
 	"switchboard/secrets"
 	"switchboard/store"
+	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
 
 // copied is the file of a database as a program leaves it: with its log when it was
 // killed, without where it ended.
-func copied(t *testing.T, path, dir string) store.Config {
+func copied(t *testing.T, path, dir string) database.Config {
 	t.Helper()
 	to := filepath.Join(dir, "switchboard.db")
 	for _, suffix := range []string{"", "-wal"} {
@@ -26,7 +27,7 @@ func copied(t *testing.T, path, dir string) store.Config {
 			t.Fatal(err)
 		}
 	}
-	return store.Config{URL: secrets.Secret("sqlite:" + to)}
+	return database.Config{URL: secrets.Secret("sqlite:" + to)}
 }
 
 // On a full disk, and in a folder that cannot be written, all is read that was
@@ -41,9 +42,9 @@ func TestReadsWhereNothingCanBeWritten(t *testing.T) {
 				storetest.SmallDisk(t, dir, "size=8m")
 				db := storetest.SQLite(t)
 				h := newHouse(t, db)
-				h.accept(entry("c1", "1", "first"), entry("c2", "2", "second"))
+				h.Accept(entry("c1", "1", "first"), entry("c2", "2", "second"))
 				if end == "ended" {
-					if err := db.Checkpoint(t.Context()); err != nil {
+					if err := db.EmptyLog(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -57,10 +58,10 @@ func TestReadsWhereNothingCanBeWritten(t *testing.T) {
 					storetest.ReadOnly(t, dir)
 				}
 				if written, err := store.Open(t.Context(), cfg, dir, quiet); err != nil {
-					if !store.Unwritable(err) {
+					if !database.Unwritable(err) {
 						t.Errorf("not said to be unwritable: %v", err)
 					}
-				} else if _, err := written.StartEngine(t.Context()); err == nil || !store.Unwritable(err) {
+				} else if _, err := written.StartEngine(t.Context()); err == nil || !database.Unwritable(err) {
 					t.Errorf("not said to be unwritable: %v", err)
 				} else {
 					written.Close()

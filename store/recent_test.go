@@ -23,17 +23,17 @@ func TestRecentOfALongSession(t *testing.T) {
 		h := newHouse(t, db)
 		var said []string
 		for n := range 25 { // 50 messages, among those of another session
-			ref := h.begun("c", fmt.Sprint(n))
-			other := h.begun("d", fmt.Sprint("other-", n))
+			ref := h.Begun("c", fmt.Sprint(n))
+			other := h.Begun("d", fmt.Sprint("other-", n))
 			for ref, of := range map[router.TurnRef]string{ref: "mine", other: "theirs"} {
 				answer := fmt.Sprintf("%s: answer %d", of, n)
 				step := end("done", "answered")
 				step.Say = []agent.Say{{Text: answer, Final: true}}
-				h.commit(ref, step, router.Reply{Text: answer, Parts: []channels.Body{{Text: answer}}})
+				h.Commit(ref, step, router.Reply{Text: answer, Parts: []channels.Body{{Text: answer}}})
 			}
 			said = append(said, fmt.Sprint("hello ", n), fmt.Sprintf("mine: answer %d", n))
 		}
-		claimed := h.accept(claiming(entry("c", "last", "and now?")))[0].Claimed
+		claimed := h.Accept(claiming(entry("c", "last", "and now?")))[0].Claimed
 		if claimed == nil {
 			t.Fatal("not claimed")
 		}

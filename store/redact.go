@@ -2,12 +2,8 @@ package store
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/jmoiron/sqlx"
 )
 
 // blot stands where a credential stood.
@@ -49,7 +45,7 @@ const (
 
 // redact replaces credentials in everything that is stored of a turn.
 func (t *tx) redact(turn int64, secrets []string) error {
-	if !t.pg {
+	if !t.PG {
 		// Overwrite what is deleted, not only unlink it.
 		if _, err := t.exec("PRAGMA secure_delete = ON"); err != nil {
 			return err
@@ -122,18 +118,4 @@ func writtenForms(secrets []string) []string {
 		forms = append(forms, s, escaped[1:len(escaped)-1])
 	}
 	return slices.Compact(forms)
-}
-
-// forget empties the write-ahead log, which may still hold what was overwritten
-// in the database. It waits for readers under way.
-func (s *sqlite) forget(ctx context.Context) error {
-	db, err := sqlx.Open("sqlite", sqliteDSN(s.path))
-	if err != nil {
-		return fmt.Errorf("empty the write-ahead log: %w", err)
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
-		return fmt.Errorf("empty the write-ahead log: %w", explain(err))
-	}
-	return nil
 }

@@ -25,27 +25,27 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 		h := newHouse(t, db)
 		e := claiming(entry("c", "1", "log in with "+secret))
 		e.Event.Message.Quote = "they said " + secret
-		ref := h.accept(e)[0].Claimed.TurnRef
+		ref := h.Accept(e)[0].Claimed.TurnRef
 		request, err := json.Marshal(map[string]string{"content": "the person wrote " + secret})
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.commit(ref, agent.Step{Calls: []agent.Call{{
+		h.Commit(ref, agent.Step{Calls: []agent.Call{{
 			Step: "plan.0.1", Role: "planner", Answer: "use " + secret, Exchange: llm.Exchange{Request: request, Response: []byte(secret)},
 		}}})
 		args := string(request)
-		h.commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "log in with " + secret, Tasks: []agent.TaskRow{
+		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "log in with " + secret, Tasks: []agent.TaskRow{
 			{Task: agent.Task{Type: agent.TaskExec, Detail: "login " + secret, Args: &args, Choices: []string{secret}}},
 		}}})
-		h.commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}}})
-		h.commit(ref, agent.Step{Tasks: []agent.TaskChange{{
+		h.Commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}}})
+		h.Commit(ref, agent.Step{Tasks: []agent.TaskChange{{
 			Type: agent.TaskExec, State: agent.TaskFailed, Result: &tools.Result{End: tools.EndError, Output: secret, Hint: secret},
 		}}})
-		h.commit(ref, agent.Step{
+		h.Commit(ref, agent.Step{
 			Review: &agent.Review{Status: "replan", Reason: secret + " is wrong", Learn: secret},
 			Say:    []agent.Say{{Position: -1, Text: "tried " + secret}},
 		}, router.Reply{Text: "tried " + secret, Parts: []channels.Body{{Text: "tried " + secret, Rich: request}}})
-		h.commit(ref, agent.Step{Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"}})
+		h.Commit(ref, agent.Step{Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"}})
 
 		turn, err := h.r.Turn(h.ctx, ref.TurnID, true)
 		if err != nil {
@@ -87,16 +87,16 @@ func TestRedactReachesBesideTheTurn(t *testing.T) {
 	const secret = "hunter2-xyz"
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
-		h.commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
+		ref := h.Begun("c", "1")
+		h.Commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
 		if a := h.one(edited("c", "1", "e1", "it is "+secret, "steer")); a.Edited != router.EditRevised {
 			t.Fatalf("%+v", a)
 		}
-		h.accept(control(entry("c", "2", "/status"), router.EffectNone, "running: "+secret))
+		h.Accept(control(entry("c", "2", "/status"), router.EffectNone, "running: "+secret))
 		h.one(entry("d", "3", "of another session: "+secret))
 		e := claiming(withFile(entry("c", "4", "read it"), "ref", 7))
 		e.Event.Message.Attachments[0].Name = secret + ".txt"
-		h.commit(h.accept(e)[0].Claimed.TurnRef, agent.Step{
+		h.Commit(h.Accept(e)[0].Claimed.TurnRef, agent.Step{
 			Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"},
 		})
 		for query, want := range map[string]int{

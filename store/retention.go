@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"switchboard/retry"
+	"switchboard/router"
 )
 
 // Retention says how long rows are kept that nothing needs any more. Who finds a row
@@ -131,7 +132,7 @@ func (e *Engine) Sweep(ctx context.Context, keep Retention) (rows int64, err err
 // knowsTheTime says whether our clock is about the database's. What it finds is in the log
 // once.
 func (e *Engine) knowsTheTime(ctx context.Context) (bool, error) {
-	if e.db.lite != nil {
+	if !e.db.PG() {
 		return true, nil
 	}
 	var theirs int64
@@ -243,7 +244,7 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 			}
 		} else {
 			_, err := s.batch(ctx, func(t *tx) (int64, error) { return remove(t, ids) })
-			if err != nil && !errors.Is(err, ErrConflict) {
+			if err != nil && !errors.Is(err, router.ErrConflict) {
 				return err
 			} else if err != nil {
 				faults = append(faults, err)

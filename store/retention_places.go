@@ -80,7 +80,7 @@ func (s *sweeper) places(ctx context.Context) error {
 func (t *tx) dropPlaces(ids []int64, unserved, unused int64, s *sweeper) (int64, error) {
 	s.dropped = nil
 	held := map[int64]bool{0: true}
-	if t.pg {
+	if t.PG {
 		locked, err := t.ids(lockPlaces, padded(ids, batchPlaces)...)
 		if err != nil || len(locked) == 0 {
 			return 0, err
@@ -100,7 +100,7 @@ func (t *tx) dropPlaces(ids []int64, unserved, unused int64, s *sweeper) (int64,
 	ids = nil
 	var sessions []int64
 	for _, r := range rows {
-		if t.pg && !held[r.Session] {
+		if t.PG && !held[r.Session] {
 			continue
 		}
 		if ids = append(ids, r.ID); r.Session != 0 {
@@ -174,7 +174,7 @@ func (s *sweeper) people(ctx context.Context) error {
 		n, err := s.batch(ctx, func(t *tx) (int64, error) {
 			var rows []struct{ Name string }
 			query := oldPeople
-			if t.pg {
+			if t.PG {
 				query += " FOR UPDATE SKIP LOCKED"
 			}
 			if err := t.all(&rows, query, before, batchPeople); err != nil {

@@ -50,9 +50,9 @@ func wrote(who, conv, key string) router.Entry {
 // settled ends whatever turn is open, with its answer sent.
 func (h *house) settled() {
 	h.Helper()
-	for _, c := range h.claim(16) {
+	for _, c := range h.Claim(16) {
 		for next := &c; next != nil; {
-			next = h.commit(next.TurnRef, end("done", "answered"))
+			next = h.Commit(next.TurnRef, end("done", "answered"))
 		}
 	}
 	run(h.T, h.db, "UPDATE deliveries SET settled = TRUE, state = 'sent'")
@@ -74,7 +74,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		admins.Sender.Person = "root"
 		moved := entry("former", "2", "")
 		moved.As, moved.Event.Kind, moved.Event.Former = &router.AsNews{}, channels.EventMoved, "before"
-		h.accept(admins, entry("user's", "3", "hello"), entry("old", "4", "hello"), entry("former", "5", "hello"), moved,
+		h.Accept(admins, entry("user's", "3", "hello"), entry("old", "4", "hello"), entry("former", "5", "hello"), moved,
 			entry("named", "6", "hello"), stranger("strange", "7"), wrote("8", "open", "8"), wrote("9", "lent", "9"))
 		h.settled()
 		run(t, db, "INSERT INTO memories (kind, scope, person, text, state, created_at, updated_at) VALUES ('fact', 'person', 'tg:8', 'x', 'active', 1, 1)",
@@ -85,17 +85,17 @@ func TestSweepEndsConversations(t *testing.T) {
 		keep.Named = func(channel, conversation string) bool { return channel == "tg" && conversation == "named" }
 
 		h.later(2 * day)
-		h.accept(stranger("strange later", "10"))
+		h.Accept(stranger("strange later", "10"))
 		h.sweep(keep) // takes the messages
 		want := "admin's, former, lent, named, old, open, strange later, user's"
 		if got := h.places(); got != want {
 			t.Errorf("after days: %s, want %s", got, want)
 		}
 		h.later(200 * day)
-		h.accept(entry("user's", "11", "again"), wrote("9", "lent", "12")) // in use
+		h.Accept(entry("user's", "11", "again"), wrote("9", "lent", "12")) // in use
 		h.settled()
 		h.later(370 * day)
-		h.accept(entry("busy", "13", "waits"), entry("young", "14", "hello"))
+		h.Accept(entry("busy", "13", "waits"), entry("young", "14", "hello"))
 		run(t, db, "UPDATE sessions SET used_at = 1 WHERE key IN ('tg:busy')")
 		h.sweep(keep)
 		want = "admin's, busy, lent, named, user's, young"
@@ -133,7 +133,7 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 		for i, conv := range []string{"former", "old"} {
 			moved := entry(conv, fmt.Sprint("m", i), "")
 			moved.As, moved.Event.Kind, moved.Event.Former = &router.AsNews{}, channels.EventMoved, channels.ConversationID("before "+conv)
-			h.accept(entry(conv, fmt.Sprint(i), "hello"), moved)
+			h.Accept(entry(conv, fmt.Sprint(i), "hello"), moved)
 		}
 		h.settled()
 		keep := keepAYear
@@ -157,7 +157,7 @@ func TestSweepLooksAgain(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.accept(entry("user's", "1", "hello"), stranger("strange", "2"), entry("old", "3", "hello"))
+		h.Accept(entry("user's", "1", "hello"), stranger("strange", "2"), entry("old", "3", "hello"))
 		h.settled()
 		h.later(400 * day)
 		keep := keepAYear
@@ -165,7 +165,7 @@ func TestSweepLooksAgain(t *testing.T) {
 		keep.Named = func(channel, _ string) bool { // between the look and the deleting
 			if channel != "" && !looked {
 				looked = true
-				h.accept(entry("user's", "4", "again"), stranger("strange", "5"))
+				h.Accept(entry("user's", "4", "again"), stranger("strange", "5"))
 			}
 			return false
 		}
@@ -173,7 +173,7 @@ func TestSweepLooksAgain(t *testing.T) {
 		if got := h.places(); got != "strange, user's" {
 			t.Errorf("left: %s", got)
 		}
-		if list := h.claim(9); len(list) != 1 || h.load(list[0].TurnRef).Turn.Message.Text != "again" {
+		if list := h.Claim(9); len(list) != 1 || h.load(list[0].TurnRef).Turn.Message.Text != "again" {
 			t.Errorf("the turn of what came: %+v", list)
 		}
 	})
@@ -187,7 +187,7 @@ func TestSweepTellsWhatIsGoneBeforeItStops(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.accept(entry("old", "1", "hello"))
+		h.Accept(entry("old", "1", "hello"))
 		h.settled()
 		h.later(400 * day)
 		ctx, stop := context.WithCancel(h.ctx)
@@ -218,7 +218,7 @@ func TestSweepTellsWhatIsGoneBeforeItStops(t *testing.T) {
 func TestSweepWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
-	h.accept(entry("user's", "1", "hello"), stranger("strange", "2"), entry("old", "3", "hello"))
+	h.Accept(entry("user's", "1", "hello"), stranger("strange", "2"), entry("old", "3", "hello"))
 	h.settled()
 	h.later(400 * day)
 	if err := h.db.WriteFunc(h.ctx, true, func(exec func(string) error) error {

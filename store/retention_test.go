@@ -62,20 +62,20 @@ func (h *house) whole(conv, key string) router.TurnRef {
 	}
 	e := claiming(entry(conv, key, "hello "+key))
 	e.Event.Message.Attachments = []channels.Attachment{{ID: "f", Kind: channels.Document}}
-	ref := h.accept(e)[0].Claimed.TurnRef
-	h.commit(ref, agent.Step{
+	ref := h.Accept(e)[0].Claimed.TurnRef
+	h.Commit(ref, agent.Step{
 		Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "{}"}},
 		Plan:  &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Detail: "x"}}}},
 	})
-	h.commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}}})
-	h.commit(ref, agent.Step{
+	h.Commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}}})
+	h.Commit(ref, agent.Step{
 		Tasks:  []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskDone, Result: &tools.Result{End: tools.EndOK}}},
 		Review: &agent.Review{Status: "ok", Learn: "something"},
 	})
 	reply := *text("answer")
 	reply.Actions = []router.Action{{Code: router.HashCode(key), Kind: router.ActionChoice, Text: "yes", Number: 1, ExpiresAt: time.Now().Add(time.Hour)}}
 	reply.Read = true
-	h.commit(ref, agent.Step{Say: []agent.Say{{Position: -1, Text: "answer"}}, End: &agent.End{State: "done", Outcome: "answered"}}, reply)
+	h.Commit(ref, agent.Step{Say: []agent.Say{{Position: -1, Text: "answer"}}, End: &agent.End{State: "done", Outcome: "answered"}}, reply)
 	return ref
 }
 
@@ -93,7 +93,7 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 		eve.As, eve.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
 		bad := entry("c9", "bad", "")
 		bad.As, bad.Event.Raw = &router.AsAudit{Why: router.AuditRejected, Reason: "no"}, []byte("x")
-		h.accept(e, eve, bad)
+		h.Accept(e, eve, bad)
 		h.later(2 * day)
 		young := h.whole("c1", "young")
 		if n := h.sweep(keepADay); n < 120 {
@@ -114,7 +114,7 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 			t.Errorf("events: %+v, %v", events, err)
 		}
 		// What was taken once is not taken again because its row is gone.
-		if a := h.accept(entry("c1", "old3", "hello old3"))[0]; !a.Duplicate {
+		if a := h.Accept(entry("c1", "old3", "hello old3"))[0]; !a.Duplicate {
 			t.Errorf("an old event is new: %+v", a)
 		}
 		h.later(31 * day)
@@ -130,14 +130,14 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		running := h.begun("c1", "1")
-		h.accept(entry("c1", "2", "queued"))
-		sending := h.begun("c2", "3")
+		running := h.Begun("c1", "1")
+		h.Accept(entry("c1", "2", "queued"))
+		sending := h.Begun("c2", "3")
 		over := agent.Step{Say: []agent.Say{{Position: -1, Text: "a"}}, End: &agent.End{State: "done", Outcome: "answered"}}
-		h.commit(sending, over, *text("on its way"))
+		h.Commit(sending, over, *text("on its way"))
 		model := h.whole("c3", "4")
 		former := h.whole("c3", "4b")
-		retry := h.begun("c3", "5")
+		retry := h.Begun("c3", "5")
 		if err := db.Write(h.ctx, true, fmt.Sprintf("UPDATE turns SET retry_of = %d WHERE id IN (%d, %d)", model.TurnID, former.TurnID, retry.TurnID)); err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 		collected.Turn().Mode, collected.Turn().CollectWindow = "collect", time.Minute
 		other := collected
 		other.Key, other.Event.Message.ID, other.Event.Message.Text = []byte("k"), "m7", "the other"
-		if a := h.accept(collected, other); !a[1].Merged {
+		if a := h.Accept(collected, other); !a[1].Merged {
 			t.Fatalf("%+v", a)
 		}
 		tables := []string{"turns", "messages", "deliveries", "plans", "llm_calls"}
@@ -156,18 +156,18 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 			t.Errorf("what is open or on its way has gone:\n%swas\n%s", got, before)
 		}
 		// Once it is over and as old as that, it goes.
-		hold := h.hold()
-		d := h.begin(hold, "c2")
+		hold := h.Hold()
+		d := h.Begin(hold, "c2")
 		if _, err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliverySent}); err != nil {
 			t.Fatal(err)
 		}
 		for _, ref := range []router.TurnRef{running, retry} {
 			for next := (&router.Claimed{TurnRef: ref}); next != nil; {
-				next = h.commit(next.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
+				next = h.Commit(next.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
 			}
 		}
-		for _, c := range h.claim(9) {
-			h.commit(c.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
+		for _, c := range h.Claim(9) {
+			h.Commit(c.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
 		}
 		h.later(4 * day)
 		h.sweep(keepADay)
@@ -239,20 +239,20 @@ func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		const meant = "hello, and not what I wrote before"
-		ref := h.begun("c", "1")
-		h.commit(ref, end("done", "answered"))
+		ref := h.Begun("c", "1")
+		h.Commit(ref, end("done", "answered"))
 		h.one(edited("c", "1", "e1", meant, "steer"))
 		h.later(2 * day)
 		a := h.one(retry("c", "3", "m1")) // waits: all workers are busy
 		h.sweep(keepADay)
-		list := h.claim(5)
+		list := h.Claim(5)
 		if len(list) != 1 || list[0].TurnID != a.TurnID {
 			t.Fatalf("%+v", list)
 		}
 		if got := h.load(list[0].TurnRef).Turn.Message.Text; got != meant {
 			t.Errorf("the retry answers %q", got)
 		}
-		h.commit(list[0].TurnRef, end("done", "answered"))
+		h.Commit(list[0].TurnRef, end("done", "answered"))
 		if err := db.Write(h.ctx, true, "UPDATE deliveries SET settled = TRUE"); err != nil {
 			t.Fatal(err)
 		}
@@ -304,10 +304,10 @@ func TestSweepForgetsNoEngineThatLives(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
 	h, other := newHouse(t, opened(t, url, "", quiet)), newHouse(t, opened(t, url, "", quiet))
-	ref := other.begun("c", "1")
+	ref := other.Begun("c", "1")
 	// An end by a clock that was far behind, which a renewal does not take back.
 	run(t, h.db, "UPDATE owners SET ended_at = 1 WHERE id = "+nameOf(other.owner()))
 	h.sweep(keepADay)
 	other.renew()
-	other.commit(ref, end("done", "answered"))
+	other.Commit(ref, end("done", "answered"))
 }

@@ -57,14 +57,14 @@ func TestRetryLoadsTheOriginal(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.accept(claiming(withFile(entry("c", "1", "one"), "f", 7)))[0].Claimed.TurnRef
+		ref := h.Accept(claiming(withFile(entry("c", "1", "one"), "f", 7)))[0].Claimed.TurnRef
 		h.one(mode(entry("c", "2", "two"), "steer"))
 		h.absorb(ref, 0)
 		h.one(edited("c", "1", "e0", "one, while it ran", "steer"))
 		h.absorb(ref, 0)
-		h.commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Detail: "pay"}}}}})
-		h.commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}}})
-		h.commit(ref, agent.Step{
+		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Detail: "pay"}}}}})
+		h.Commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}}})
+		h.Commit(ref, agent.Step{
 			Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskDone, Result: &tools.Result{End: tools.EndOK, Output: "paid"}}},
 			End:   &agent.End{State: "failed", Outcome: "timeout"},
 		})
@@ -84,7 +84,7 @@ func TestRetryLoadsTheOriginal(t *testing.T) {
 			t.Errorf("what was done: %+v", d.State.Former)
 		}
 		// A task that was done before comes to its end without having run.
-		h.commit(again, agent.Step{
+		h.Commit(again, agent.Step{
 			Plan:  &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Detail: "pay"}}}},
 			Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskDone, Result: &tools.Result{End: tools.EndOK, Code: agent.CodeDoneBefore, Output: "paid"}}},
 		})
@@ -94,7 +94,7 @@ func TestRetryLoadsTheOriginal(t *testing.T) {
 		if a := h.one(retry("c", "4", "")); a.Situation == "" || a.TurnID != 0 {
 			t.Errorf("beside an open retry: %+v", a)
 		}
-		h.commit(again, end("done", "answered"))
+		h.Commit(again, end("done", "answered"))
 		a = h.one(claiming(retry("c", "5", "")))
 		if d := h.load(a.Claimed.TurnRef); d.Turn.Message.Text != m.Text || len(d.State.Former) != 2 {
 			t.Errorf("a retry of a retry answers %q after %d", d.Turn.Message.Text, len(d.State.Former))
@@ -116,14 +116,14 @@ func TestRetryRedactsTheOriginal(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.accept(claiming(entry("c", "1", "it is hunter2")))[0].Claimed.TurnRef
-		h.commit(ref, agent.Step{
+		ref := h.Accept(claiming(entry("c", "1", "it is hunter2")))[0].Claimed.TurnRef
+		h.Commit(ref, agent.Step{
 			Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "hunter2?"}},
 			Plan:  &agent.PlanRow{Goal: "hunter2", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg, Detail: "say hunter2"}}}},
 			End:   &agent.End{State: "failed", Outcome: "model_error"},
 		})
 		again := h.one(claiming(retry("c", "2", ""))).Claimed.TurnRef
-		h.commit(again, agent.Step{Redact: []string{"hunter2"}, End: &agent.End{State: "failed", Outcome: "not_available"}})
+		h.Commit(again, agent.Step{Redact: []string{"hunter2"}, End: &agent.End{State: "failed", Outcome: "not_available"}})
 		for _, query := range []string{
 			"SELECT count(*) FROM messages WHERE text LIKE '%hunter2%'", "SELECT count(*) FROM plans WHERE goal LIKE '%hunter2%'",
 			"SELECT count(*) FROM tasks WHERE detail LIKE '%hunter2%'",
@@ -146,11 +146,11 @@ func TestRetryThatLosesItsSense(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		for i, conv := range []string{"edited", "deleted", "gone"} {
-			h.commit(h.begun(conv, fmt.Sprint("a", i)), end("done", "answered"))
+			h.Commit(h.Begun(conv, fmt.Sprint("a", i)), end("done", "answered"))
 		}
 		again := h.one(retry("edited", "r0", ""))
 		h.one(edited("edited", "r0", "e0", "something else", "steer"))
-		list := h.claim(1)
+		list := h.Claim(1)
 		if len(list) != 1 || list[0].TurnID != again.TurnID {
 			t.Fatalf("claimed %+v", list)
 		}
@@ -182,9 +182,9 @@ func TestRetryIsNotMerged(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		first := h.begun("c", "1")
-		h.commit(first, end("done", "answered"))
-		running := h.begun("c", "2")
+		first := h.Begun("c", "1")
+		h.Commit(first, end("done", "answered"))
+		running := h.Begun("c", "2")
 		again := h.one(mode(retry("c", "3", "m1"), "steer"))
 		if list := h.absorb(running, 0); len(list) != 0 {
 			t.Errorf("absorbed %q", texts(list))
@@ -192,7 +192,7 @@ func TestRetryIsNotMerged(t *testing.T) {
 		if a := h.one(mode(entry("c", "4", "and this"), "collect")); !a.Merged || a.TurnID != again.TurnID {
 			t.Errorf("collected %+v", a)
 		}
-		next := h.commit(running, end("done", "answered"))
+		next := h.Commit(running, end("done", "answered"))
 		if d := h.load(next.TurnRef); d.Turn.Message.Text != "hello 1\n\nand this" || d.ReplyTo != "m4" {
 			t.Errorf("it answers %q to %s", d.Turn.Message.Text, d.ReplyTo)
 		}
@@ -225,7 +225,7 @@ func TestBacklog(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		stale := h.accept(
+		stale := h.Accept(
 			claiming(askedAgo(entry("c", "1", "one"), 3*time.Hour)), askedAgo(entry("c", "2", "two"), 2*time.Hour),
 			by(askedAgo(entry("c", "3", "another's"), 2*time.Hour), "ann"), entry("c", "4", "just now"),
 		)
@@ -245,11 +245,11 @@ func TestBacklog(t *testing.T) {
 		if _, err := h.r.Offer(h.ctx, next.TurnRef, []int64{stale[1].TurnID}, step, *text("again")); err == nil {
 			t.Error("merged twice")
 		}
-		next = h.commit(next.TurnRef, end("done", "stale"))
+		next = h.Commit(next.TurnRef, end("done", "stale"))
 		if got := h.backlog(next.TurnRef); len(got) != 0 {
 			t.Errorf("asked just now, it is stale: %v", got)
 		}
-		h.commit(next.TurnRef, end("done", "answered"))
+		h.Commit(next.TurnRef, end("done", "answered"))
 		// The turn before it ended a moment ago: the session was busy.
 		busy := h.one(claiming(askedAgo(entry("c", "5", "waited"), time.Hour))).Claimed.TurnRef
 		if got := h.backlog(busy); len(got) != 0 {
@@ -266,7 +266,7 @@ func TestResumeCountsTheTimeAway(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		resume := func() time.Duration {
 			t.Helper()
 			away, err := h.r.Resume(h.ctx, ref, 15*time.Minute)
@@ -293,7 +293,7 @@ func TestResumeCountsTheTimeAway(t *testing.T) {
 		meanwhile := entry("c", "2", "meanwhile")
 		meanwhile.Turn().Asked = time.Now().Add(time.Hour)
 		h.one(meanwhile)
-		next := h.commit(ref, end("done", "answered"))
+		next := h.Commit(ref, end("done", "answered"))
 		if got := h.backlog(next.TurnRef); !slices.Equal(got, []int64{next.TurnID}) {
 			t.Errorf("asked while the turn before was left alone: %v", got)
 		}

@@ -21,8 +21,8 @@ func TestServerComesBack(t *testing.T) {
 	s, dir := storetest.NewServer(t), t.TempDir()
 	a := newHouse(t, opened(t, s.URL(), dir, quiet))
 	b := newHouse(t, opened(t, s.URL(), dir, quiet))
-	ref := a.begun("c", "1")
-	hold := a.hold()
+	ref := a.Begun("c", "1")
+	hold := a.Hold()
 	a.runs()
 	b.runs()
 	guarded, done := a.engine.Guard(t.Context())
@@ -46,7 +46,7 @@ func TestServerComesBack(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	wait(t, "both are safe again", func() bool { return a.engine.Safe() && b.engine.Safe() })
-	a.commit(ref, agent.Step{})
+	a.Commit(ref, agent.Step{})
 	if _, _, err := a.r.Begin(t.Context(), hold, channels.Conversation{ID: "c"}); err != nil {
 		t.Errorf("its channel: %v", err)
 	}
@@ -70,7 +70,7 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 	oldServer(t, b.db)
 	a.runs()
 	b.runs()
-	ref := a.begun("c", "1")
+	ref := a.Begun("c", "1")
 	guarded, done := a.engine.Guard(t.Context())
 	defer done()
 	begun := time.Now()
@@ -78,7 +78,7 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 	var list []router.Claimed
 	for len(list) == 0 {
 		ended := over(guarded)
-		if list = b.claim(5); len(list) > 0 && !ended {
+		if list = b.Claim(5); len(list) > 0 && !ended {
 			t.Error("taken over while a side effect was under way")
 		}
 		if time.Since(begun) > 2*time.Minute {
@@ -98,7 +98,7 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 	if _, err := a.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
 		t.Errorf("what was taken over: %v", err)
 	}
-	b.commit(list[0].TurnRef, end("done", "answered"))
+	b.Commit(list[0].TurnRef, end("done", "answered"))
 }
 
 // A firewall that forgot the connections of an engine costs it nothing but time: new
@@ -110,7 +110,7 @@ func TestStrandedConnections(t *testing.T) {
 	a := newHouse(t, opened(t, s.URLAt(proxy.Addr()), dir, quiet))
 	b := newHouse(t, opened(t, s.URL(), dir, quiet))
 	oldServer(t, b.db)
-	ref := a.begun("c", "1")
+	ref := a.Begun("c", "1")
 	told := listening(t, b.db, b.owner())
 	heard := listening(t, a.db, a.owner())
 	a.runs()
@@ -119,7 +119,7 @@ func TestStrandedConnections(t *testing.T) {
 	defer done()
 	proxy.Strand()
 	for begun := time.Now(); time.Since(begun) < 27*time.Second; time.Sleep(100 * time.Millisecond) {
-		if list := b.claim(5); len(list) > 0 {
+		if list := b.Claim(5); len(list) > 0 {
 			t.Fatalf("taken over after %s: %+v", time.Since(begun), list)
 		}
 	}
@@ -131,5 +131,5 @@ func TestStrandedConnections(t *testing.T) {
 	told.forget()
 	heard.Wake(router.Wake{Kind: router.WakeStop, Turn: 1})
 	wait(t, "it is heard", func() bool { return len(told.all()) > 0 })
-	a.commit(ref, agent.Step{})
+	a.Commit(ref, agent.Step{})
 }

@@ -124,7 +124,7 @@ func (t *tx) leftAlone(session int64, b begun, stale int64) (before int64, err e
 func (r *Router) Offer(ctx context.Context, ref router.TurnRef, merge []int64, step agent.Step, say router.Reply) (next *router.Claimed, err error) {
 	says := []router.Reply{say}
 	if len(step.Say) != 1 || step.End == nil {
-		return nil, fmt.Errorf("offer: %d messages, and the turn has to end: %w", len(step.Say), ErrConflict)
+		return nil, fmt.Errorf("offer: %d messages, and the turn has to end: %w", len(step.Say), router.ErrConflict)
 	}
 	err = r.db.write(ctx, r.db.stepMode(step, says), "offer backlog", func(t *tx) error {
 		if _, err := t.holding(ref); err != nil {
@@ -150,7 +150,7 @@ func (t *tx) mergeStale(ref router.TurnRef, turn int64) error {
 		return err
 	}
 	if n == 0 {
-		return fmt.Errorf("turn %d is not queued any more: %w", turn, ErrConflict)
+		return fmt.Errorf("turn %d is not queued any more: %w", turn, router.ErrConflict)
 	}
 	if _, err := t.exec(mergeAlong, ref.TurnID, turn); err != nil {
 		return err

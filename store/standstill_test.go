@@ -16,7 +16,7 @@ func TestStandstillInATransaction(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)
-	h.begun("c", "1")
+	h.Begun("c", "1")
 	const touch = "UPDATE sessions SET summary = summary"
 	locked, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	runs := 0
@@ -56,8 +56,8 @@ func TestStandstillKeepsNoOtherSession(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)
-	locked := h.accept(entry("c", "1", "of the locked session"))[0]
-	other := h.accept(entry("d", "2", "of another"))[0]
+	locked := h.Accept(entry("c", "1", "of the locked session"))[0]
+	other := h.Accept(entry("d", "2", "of another"))[0]
 	holds, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
 		once := true
@@ -77,20 +77,20 @@ func TestStandstillKeepsNoOtherSession(t *testing.T) {
 		<-ended
 	}()
 	began := time.Now()
-	if list := h.claim(1); len(list) != 1 || list[0].TurnID != other.TurnID {
+	if list := h.Claim(1); len(list) != 1 || list[0].TurnID != other.TurnID {
 		t.Errorf("claimed %+v", list)
 	}
 	storetest.Soon(t, time.Since(began), 5*time.Second)
 	if n, err := db.Count(t.Context(), "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE id = "+nameOf(locked.SessionID)+" FOR UPDATE SKIP LOCKED) AS s"); n != 0 || err != nil {
 		t.Errorf("a claim waited until the session was not locked any more (%v)", err)
 	}
-	h.accept(entry("e", "3", "of a third"), entry("c", "4", "more"))
+	h.Accept(entry("e", "3", "of a third"), entry("c", "4", "more"))
 	took := time.Since(began)
 	if took < 5*time.Second {
 		t.Errorf("the session was locked for %s", took)
 	}
 	storetest.Soon(t, took, 15*time.Second)
-	if list := h.claim(1); len(list) != 1 || list[0].TurnID != locked.TurnID {
+	if list := h.Claim(1); len(list) != 1 || list[0].TurnID != locked.TurnID {
 		t.Errorf("claimed %+v", list)
 	}
 }
@@ -103,7 +103,7 @@ func TestClaimOfASessionLockedForAMoment(t *testing.T) {
 	h := newHouse(t, db)
 	got := 0
 	for i := range 6 {
-		session := h.accept(entry(nameOf(int64(i)), nameOf(int64(i)), "hello"))[0].SessionID
+		session := h.Accept(entry(nameOf(int64(i)), nameOf(int64(i)), "hello"))[0].SessionID
 		holds, ended := make(chan struct{}), make(chan error, 1)
 		go func() {
 			ended <- db.WriteFunc(context.Background(), false, func(exec func(string) error) error {
@@ -114,7 +114,7 @@ func TestClaimOfASessionLockedForAMoment(t *testing.T) {
 			})
 		}()
 		<-holds
-		got += len(h.claim(1))
+		got += len(h.Claim(1))
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}

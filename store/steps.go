@@ -10,6 +10,7 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 const (
@@ -78,9 +79,9 @@ func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))
 	}
 	if e := step.End; e != nil && e.State != "done" && e.State != "failed" && e.State != "cancelled" {
-		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ErrConflict)
+		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, router.ErrConflict)
 	}
-	if r.db.pg != nil && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) { // what is rare, and many statements
+	if r.db.PG() && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) { // what is rare, and many statements
 		return r.db.callStep(ctx, ref, &step, says)
 	}
 	bodies := packCalls(step.Calls) // here, and not while everybody waits for the writer
@@ -88,16 +89,16 @@ func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 		next, err = t.step(ref, &step, bodies, says)
 		return err
 	})
-	if errors.Is(err, errUnsynced) && r.db.stepMode(step, nil) == rides {
+	if errors.Is(err, database.ErrUnsynced) && r.db.stepMode(step, nil) == rides {
 		r.unopen(ctx, says)
 		err = nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if len(step.Redact) > 0 && r.db.lite != nil {
-		if err := r.db.lite.forget(ctx); err != nil {
-			r.db.log.WarnContext(ctx, "a credential may stand in the write-ahead log until it is overwritten", "error", err)
+	if len(step.Redact) > 0 {
+		if err := r.db.EmptyLog(ctx); err != nil {
+			r.db.Log().WarnContext(ctx, "a credential may stand in the write-ahead log until it is overwritten", "error", err)
 		}
 	}
 	return next, nil
@@ -114,13 +115,13 @@ func (r *Router) unopen(ctx context.Context, says []router.Reply) {
 		d := o.Begun
 		o.Begun = nil
 		if _, err := r.Settle(ctx, o.Hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true}); err != nil {
-			r.db.log.ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
+			r.db.Log().ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
 		}
 	}
 }
 
 // stepMode: the start of what has side effects must be on disk before it is done.
-func (db *DB) stepMode(step agent.Step, says []router.Reply) durability {
+func (db *DB) stepMode(step agent.Step, says []router.Reply) database.Durability {
 	if slices.ContainsFunc(says, func(r router.Reply) bool { return r.Open != nil }) {
 		return full
 	}
@@ -176,7 +177,7 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []ro
 // holding locks the session and returns its conversation; ErrFenced unless ref's
 // lease is current and its turn runs.
 func (t *tx) holding(ref router.TurnRef) (conversation int64, err error) {
-	if !t.pg {
+	if !t.PG {
 		found, err := t.row(holdsTurn, []any{name(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &conversation)
 		if err == nil && !found {
 			err = router.ErrFenced
@@ -313,7 +314,7 @@ func (w *stepWriter) task(c agent.TaskChange) {
 	n := w.exec(changeTask, string(c.State), starts, w.t.now, starts, clean(c.AllowedBy), starts, w.t.now, w.turn, c.Attempt, c.Position,
 		string(from), string(or), early)
 	if w.err == nil && n == 0 {
-		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, ErrConflict)
+		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, router.ErrConflict)
 	}
 	if r := c.Result; r != nil {
 		w.exec(setResult, string(r.End), clean(r.Output), clean(r.Code), clean(r.Rule), clean(r.Hint), clean(string(r.Taint)),

@@ -104,7 +104,7 @@ type (
 func (db *DB) callStep(ctx context.Context, ref router.TurnRef, step *agent.Step, says []router.Reply) (*router.Claimed, error) {
 	now := db.now().UnixMicro()
 	var got steppedArg
-	err := db.pg.steps[db.stepMode(*step, says)].call(ctx, "commit step", ref.SessionID, stepArgOf(ref, step, says, now), &got)
+	err := db.CallJoined(ctx, db.stepMode(*step, says), "commit step", &got, callSteps, ref.SessionID, jsonText(stepArgOf(ref, step, says, now)))
 	if err == nil && got.Fenced {
 		err = fmt.Errorf("commit step: %w", router.ErrFenced)
 	}

@@ -25,7 +25,7 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 		h := newHouse(t, db)
 		e := claiming(entry("c", "1", "do it"))
 		e.Taint, e.Event.Message.Quote, e.Event.Conversation.Title = "quote", "they said", "Marco"
-		ref := h.accept(e)[0].Claimed.TurnRef
+		ref := h.Accept(e)[0].Claimed.TurnRef
 
 		usage := llm.Usage{In: 100, Out: 20, Cached: 5, Cost: 0.25}
 		call := agent.Call{
@@ -39,17 +39,17 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 			{Task: agent.Task{Type: agent.TaskExec, Detail: "ls", Expect: &expect}, Position: 1},
 			{Task: agent.Task{Type: agent.TaskMsg, Detail: "say", Choices: []string{"a", "b"}}, Position: 2},
 		}}
-		h.commit(ref, agent.Step{Calls: []agent.Call{call, failed}})
-		h.commit(ref, agent.Step{Plan: &want})
-		h.commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskTool, State: agent.TaskRunning}}})
+		h.Commit(ref, agent.Step{Calls: []agent.Call{call, failed}})
+		h.Commit(ref, agent.Step{Plan: &want})
+		h.Commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskTool, State: agent.TaskRunning}}})
 		result := &tools.Result{End: tools.EndError, Output: "out", Code: "c", Rule: "r", Hint: "h", Taint: "web"}
-		h.commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskTool, State: agent.TaskFailed, Result: result}}})
+		h.Commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskTool, State: agent.TaskFailed, Result: result}}})
 		review := &agent.Review{Status: "replan", Reason: "no page", Learn: "the site is down", Taint: "web"}
 		say := agent.Say{Position: -1, Notice: true, Text: "I try again", Choices: []string{"x"}, Taint: "web"}
-		h.commit(ref, agent.Step{Review: review, Say: []agent.Say{say}}, router.Reply{
+		h.Commit(ref, agent.Step{Review: review, Say: []agent.Say{say}}, router.Reply{
 			Text: "I try again!", Notice: true, Taint: "web", ReplyTo: "m1", Parts: []channels.Body{{Text: "I try"}, {Text: "again!", Rich: json.RawMessage(`{"b":1}`)}},
 		})
-		h.commit(ref, agent.Step{Plan: &agent.PlanRow{Attempt: 1, Goal: "again"}})
+		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Attempt: 1, Goal: "again"}})
 
 		d, err := h.r.Load(h.ctx, ref)
 		if err != nil {
@@ -91,8 +91,8 @@ func TestCommitRefusesWhatDoesNotFollow(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
-		h.commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{
+		ref := h.Begun("c", "1")
+		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{
 			{Task: agent.Task{Type: agent.TaskExec}}, {Task: agent.Task{Type: agent.TaskMsg}, Position: 1},
 		}}})
 		change := func(position int, s agent.TaskState) agent.Step {
@@ -100,7 +100,7 @@ func TestCommitRefusesWhatDoesNotFollow(t *testing.T) {
 		}
 		refused := func(step agent.Step) {
 			t.Helper()
-			if _, err := h.r.Commit(h.ctx, ref, step, nil); !errors.Is(err, store.ErrConflict) || strings.Contains(err.Error(), "constraint") {
+			if _, err := h.r.Commit(h.ctx, ref, step, nil); !errors.Is(err, router.ErrConflict) || strings.Contains(err.Error(), "constraint") {
 				t.Errorf("%+v: %v", step, err)
 			}
 		}
@@ -108,13 +108,13 @@ func TestCommitRefusesWhatDoesNotFollow(t *testing.T) {
 		refused(change(0, agent.TaskInterrupted))
 		refused(change(7, agent.TaskRunning))
 		refused(change(0, agent.TaskPending))
-		h.commit(ref, change(0, agent.TaskRunning))
+		h.Commit(ref, change(0, agent.TaskRunning))
 		refused(change(0, agent.TaskRunning))
-		h.commit(ref, change(0, agent.TaskInterrupted))
+		h.Commit(ref, change(0, agent.TaskInterrupted))
 		refused(change(0, agent.TaskDone))
 		refused(agent.Step{Plan: &agent.PlanRow{Goal: "twice"}})
 		refused(end("queued", ""))
-		h.commit(ref, change(1, agent.TaskDone)) // a ready message
+		h.Commit(ref, change(1, agent.TaskDone)) // a ready message
 		d, _ := h.r.Load(h.ctx, ref)
 		if len(d.State.Calls) != 3 {
 			t.Errorf("refused steps left calls: %+v", d.State.Calls)
@@ -126,9 +126,9 @@ func TestEndClosesTasks(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
-		h.commit(ref, agent.Step{Plan: &agent.PlanRow{Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg}}}}})
-		h.commit(ref, end("failed", "timeout"))
+		ref := h.Begun("c", "1")
+		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg}}}}})
+		h.Commit(ref, end("failed", "timeout"))
 		v, err := h.r.Turn(h.ctx, ref.TurnID, false)
 		if err != nil || v.State != "failed" || v.Outcome != "timeout" || v.FinishedAt == nil || v.StartedAt == nil || v.Plans[0].Tasks[0].State != "cancelled" {
 			t.Errorf("%+v, %v", v, err)
@@ -144,12 +144,12 @@ func TestRecent(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
-		h.accept(entry("c", "2", "second"), entry("c", "3", "third"))
+		ref := h.Begun("c", "1")
+		h.Accept(entry("c", "2", "second"), entry("c", "3", "third"))
 		answer := func(ref router.TurnRef, s string) *router.Claimed {
 			step := end("done", "answered")
 			step.Say = []agent.Say{{Text: s, Final: true}}
-			return h.commit(ref, step, router.Reply{Text: s, Final: true})
+			return h.Commit(ref, step, router.Reply{Text: s, Final: true})
 		}
 		recent := func(ref router.TurnRef) (lines []string) {
 			d, err := h.r.Load(h.ctx, ref)
@@ -166,15 +166,15 @@ func TestRecent(t *testing.T) {
 		if got := recent(next.TurnRef); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		h.accept(control(entry("c", "4", "/reset"), router.EffectReset, "forgotten"))
+		h.Accept(control(entry("c", "4", "/reset"), router.EffectReset, "forgotten"))
 		next = answer(next.TurnRef, "two")
 		answer(next.TurnRef, "three")
-		ref = h.begun("c", "5")
+		ref = h.Begun("c", "5")
 		if got := recent(ref); got != nil {
 			t.Errorf("after the reset: %q", got)
 		}
 		answer(ref, "five")
-		if got := recent(h.begun("c", "6")); len(got) != 2 {
+		if got := recent(h.Begun("c", "6")); len(got) != 2 {
 			t.Errorf("after the reset: %q", got)
 		}
 	})
@@ -184,7 +184,7 @@ func TestEventsAreNumberedAndTerse(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		long := strings.Repeat("\x01\"é👍", 20000)
 		tool := long[:1000]
 		plan := &agent.PlanRow{Goal: long}
@@ -195,7 +195,7 @@ func TestEventsAreNumberedAndTerse(t *testing.T) {
 		step.Plan = plan
 		step.Review = &agent.Review{Status: "replan", Reason: long}
 		step.Tasks = []agent.TaskChange{{Type: agent.TaskTool, State: agent.TaskRunning}, {Type: agent.TaskTool, State: agent.TaskFailed, Result: &tools.Result{End: tools.EndError, Code: long, Output: long}}}
-		h.commit(ref, step)
+		h.Commit(ref, step)
 		events, err := h.r.Events(h.ctx, "tg:c", 0, 100)
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 const (
@@ -109,14 +110,14 @@ func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, li
 		return nil, nil
 	}
 	spare := 0
-	if r.db.pg != nil {
+	if r.db.PG() {
 		spare = claimSpare
 	}
 	sessions, err := r.claimable(ctx, owner, of, except, limit+spare)
 	if err != nil || len(sessions) == 0 {
 		return nil, err
 	}
-	if r.db.pg != nil {
+	if r.db.PG() {
 		return r.db.claimTwice(ctx, owner, sessions, except, limit)
 	}
 	var out []router.Claimed
@@ -153,11 +154,11 @@ func (r *Router) claimable(ctx context.Context, owner int64, of, except []string
 			}
 			return err
 		}
-		if t.pg {
+		if t.PG {
 			return find(callClaimable, owner, jsonText(of), jsonText(except), t.now, limit)
 		}
-		chMarks, args := in(of)
-		exMarks, exArgs := in(except)
+		chMarks, args := database.In(of)
+		exMarks, exArgs := database.In(except)
 		if len(except) == 0 {
 			exMarks = "''" // no turn is for nobody
 		}

@@ -15,49 +15,27 @@ import (
 	"switchboard/store/storetest"
 )
 
-func end(state, outcome string) agent.Step {
-	return agent.Step{End: &agent.End{State: state, Outcome: outcome}}
-}
-
-func (h *house) commit(ref router.TurnRef, step agent.Step, says ...router.Reply) *router.Claimed {
-	h.Helper()
-	next, err := h.r.Commit(h.ctx, ref, step, says)
-	if err != nil {
-		h.Fatalf("commit: %v", err)
-	}
-	return next
-}
-
-func (h *house) claim(limit int, except ...string) []router.Claimed {
-	h.Helper()
-	list, err := h.r.Claim(h.ctx, h.owner(), []string{"tg"}, except, limit)
-	if err != nil {
-		h.Fatalf("claim: %v", err)
-	}
-	return list
-}
-
 // promise: P3.order-in-session
 func TestTurnsRunInOrder(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
-		second, third := h.accept(claiming(entry("c", "2", "")))[0], h.accept(entry("c", "3", ""))[0]
+		ref := h.Begun("c", "1")
+		second, third := h.Accept(claiming(entry("c", "2", "")))[0], h.Accept(entry("c", "3", ""))[0]
 		if second.Claimed != nil || second.Waiting || third.Claimed != nil || third.Waiting {
 			t.Errorf("a held session was claimed: %+v %+v", second, third)
 		}
-		if list := h.claim(10); len(list) != 0 {
+		if list := h.Claim(10); len(list) != 0 {
 			t.Errorf("claimed %+v", list)
 		}
-		next := h.commit(ref, end("done", "answered"))
+		next := h.Commit(ref, end("done", "answered"))
 		if next == nil || next.TurnID != second.TurnID || next.Fence != ref.Fence || next.Person != "marco" {
 			t.Fatalf("next %+v", next)
 		}
 		if _, err := h.r.Commit(h.ctx, ref, end("failed", "late"), nil); !errors.Is(err, router.ErrFenced) {
 			t.Errorf("a finished turn took a step: %v", err)
 		}
-		next = h.commit(next.TurnRef, end("cancelled", "cancelled"))
+		next = h.Commit(next.TurnRef, end("cancelled", "cancelled"))
 		if next == nil || next.TurnID != third.TurnID {
 			t.Fatalf("next %+v", next)
 		}
@@ -65,10 +43,10 @@ func TestTurnsRunInOrder(t *testing.T) {
 		if err := h.r.GiveBack(h.ctx, ref); err != nil {
 			t.Error(err)
 		}
-		if next = h.commit(next.TurnRef, end("done", "answered")); next != nil {
+		if next = h.Commit(next.TurnRef, end("done", "answered")); next != nil {
 			t.Fatalf("next %+v", next)
 		}
-		if a := h.accept(claiming(entry("c", "4", "")))[0]; a.Claimed == nil || a.Claimed.Fence <= ref.Fence {
+		if a := h.Accept(claiming(entry("c", "4", "")))[0]; a.Claimed == nil || a.Claimed.Fence <= ref.Fence {
 			t.Errorf("idle session: %+v", a)
 		}
 	})
@@ -84,29 +62,29 @@ func TestClaimTakesTheLongestWaiting(t *testing.T) {
 			if i == 1 {
 				e.Sender.Person = "anna"
 			}
-			ids = append(ids, h.accept(e)[0].TurnID)
+			ids = append(ids, h.Accept(e)[0].TurnID)
 		}
 		if list, err := h.r.Claim(h.ctx, h.owner(), []string{"other"}, nil, 9); err != nil || len(list) != 0 {
 			t.Errorf("another channel's: %+v, %v", list, err)
 		}
-		list := h.claim(2, "anna")
+		list := h.Claim(2, "anna")
 		if len(list) != 2 || list[0].TurnID != ids[0] || list[1].TurnID != ids[2] {
 			t.Errorf("%+v, want turns %d and %d", list, ids[0], ids[2])
 		}
-		if list = h.claim(9); len(list) != 2 || list[0].TurnID != ids[1] || list[0].Person != "anna" {
+		if list = h.Claim(9); len(list) != 2 || list[0].TurnID != ids[1] || list[0].Person != "anna" {
 			t.Errorf("%+v", list)
 		}
 		if err := h.r.GiveBack(h.ctx, list[0].TurnRef); err != nil {
 			t.Fatal(err)
 		}
-		again := h.claim(9)
+		again := h.Claim(9)
 		if len(again) != 1 || again[0].TurnID != ids[1] || again[0].Fence != list[0].Fence+1 {
 			t.Errorf("given back: %+v", again)
 		}
 		if err := h.r.GiveBack(h.ctx, list[0].TurnRef); err != nil {
 			t.Errorf("under an old fence: %v", err)
 		}
-		if list := h.claim(9); len(list) != 0 {
+		if list := h.Claim(9); len(list) != 0 {
 			t.Errorf("an old fence released the session: %+v", list)
 		}
 	})
@@ -117,8 +95,8 @@ func TestOldFenceWritesNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
-		h.commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec}}}}})
+		ref := h.Begun("c", "1")
+		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec}}}}})
 		if err := h.r.GiveBack(h.ctx, ref); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +116,7 @@ func TestOldFenceWritesNothing(t *testing.T) {
 			}
 		}
 		fenced("given back")
-		now := h.claim(1)[0].TurnRef
+		now := h.Claim(1)[0].TurnRef
 		fenced("taken over")
 		d, err := h.r.Load(h.ctx, now)
 		if err != nil || len(d.State.Calls) != 0 || len(d.State.Said) != 0 || len(d.State.Plans) != 1 ||
@@ -155,14 +133,14 @@ func TestCancelTurn(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		if c, err := h.r.Cancel(h.ctx, ref.TurnID); err != nil || c.Channel != "tg" || c.ID != "c" {
 			t.Fatalf("%+v, %v", c, err)
 		}
 		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested != router.StopCancelled {
 			t.Errorf("%+v, %v", d, err)
 		}
-		h.commit(ref, end("cancelled", "cancelled"))
+		h.Commit(ref, end("cancelled", "cancelled"))
 		if _, err := h.r.Cancel(h.ctx, 999); !errors.Is(err, router.ErrNotFound) {
 			t.Errorf("no turn: %v", err)
 		}
@@ -171,12 +149,12 @@ func TestCancelTurn(t *testing.T) {
 		if _, ok := errors.AsType[*router.StateError](err); !ok || !strings.HasPrefix(err.Error(), ended) || !strings.HasSuffix(err.Error(), " as cancelled") {
 			t.Errorf("a finished turn: %v", err)
 		}
-		first, second := h.begun("d", "2"), h.accept(entry("d", "3", "queued"))[0]
+		first, second := h.Begun("d", "2"), h.Accept(entry("d", "3", "queued"))[0]
 		if _, err := h.r.Cancel(h.ctx, second.TurnID); err != nil {
 			t.Fatal(err)
 		}
 		h.ended(second.TurnID, second.Event+2)
-		if next := h.commit(first, end("done", "answered")); next != nil {
+		if next := h.Commit(first, end("done", "answered")); next != nil {
 			t.Errorf("a cancelled turn runs: %+v", next)
 		}
 	})
@@ -205,7 +183,7 @@ func doomed(t *testing.T, db *store.DB) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Abandon() }) // once more, for most
-	return &house{T: t, db: db, r: db.Router(), engine: e, ctx: t.Context()}
+	return housed(&storetest.House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
 }
 
 // died kills the engine and gives the house another.
@@ -221,8 +199,8 @@ func TestTakeoversFromTheDeadAreCounted(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := doomed(t, db)
-		ref := h.begun("c", "1")
-		h.accept(entry("c", "2", "next"))
+		ref := h.Begun("c", "1")
+		h.Accept(entry("c", "2", "next"))
 		want := func(n int) {
 			t.Helper()
 			if d, err := h.r.Load(h.ctx, ref); err != nil || d.Resumed != n {
@@ -231,7 +209,7 @@ func TestTakeoversFromTheDeadAreCounted(t *testing.T) {
 		}
 		take := func() {
 			t.Helper()
-			list := h.claim(5)
+			list := h.Claim(5)
 			if len(list) != 1 || list[0].TurnID != ref.TurnID {
 				t.Fatalf("claimed %+v", list)
 			}
@@ -247,19 +225,19 @@ func TestTakeoversFromTheDeadAreCounted(t *testing.T) {
 		take()
 		want(1)
 		h = h.died() // and this time a message brings the takeover
-		a := h.accept(claiming(entry("c", "3", "")))[0]
+		a := h.Accept(claiming(entry("c", "3", "")))[0]
 		if a.Claimed == nil || a.Claimed.TurnID != ref.TurnID {
 			t.Fatalf("%+v", a)
 		}
 		ref = a.Claimed.TurnRef
 		want(2)
-		h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
+		h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
 		want(0)
 		// The next turn did not kill anybody.
 		h = h.died()
 		take()
 		want(1)
-		ref = h.commit(ref, end("done", "answered")).TurnRef
+		ref = h.Commit(ref, end("done", "answered")).TurnRef
 		want(0)
 	})
 }
@@ -314,7 +292,7 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(h *house, ref router.TurnRef){
 		"by a command": func(h *house, _ router.TurnRef) {
-			if a := h.accept(control(entry("c", "2", "/cancel"), router.EffectCancel, "nothing"))[0]; a.CancelTurn != 0 {
+			if a := h.Accept(control(entry("c", "2", "/cancel"), router.EffectCancel, "nothing"))[0]; a.CancelTurn != 0 {
 				h.Errorf("it is asked to stop: %+v", a)
 			}
 		},
@@ -328,7 +306,7 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, storetest.Postgres(t))
 			oldServer(t, h.db)
-			ref := h.begun("c", "1")
+			ref := h.Begun("c", "1")
 			expire(t, h)
 			cancel(h, ref)
 			h.is(ref.TurnID, "cancelled")
@@ -336,14 +314,14 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 			if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
 				t.Errorf("a step of the cancelled turn: %v", err)
 			}
-			a := h.accept(claiming(entry("c", "3", "are you there?")))[0]
+			a := h.Accept(claiming(entry("c", "3", "are you there?")))[0]
 			if a.Claimed == nil || a.Claimed.TurnID != a.TurnID {
 				t.Fatalf("nobody serves the session: %+v", a)
 			}
 			if err := h.r.GiveBack(h.ctx, ref); err != nil { // what the engine does then
 				t.Fatal(err)
 			}
-			h.commit(a.Claimed.TurnRef, end("done", "answered"))
+			h.Commit(a.Claimed.TurnRef, end("done", "answered"))
 		})
 	}
 }
@@ -355,16 +333,16 @@ func TestCancelOfAQueuedTurnLeavesTheLease(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
 	oldServer(t, h.db)
-	ref := h.begun("c", "1")
-	h.commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
-	queued := h.accept(entry("c", "2", "queued"))[0]
+	ref := h.Begun("c", "1")
+	h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
+	queued := h.Accept(entry("c", "2", "queued"))[0]
 	expire(t, h)
 	if _, err := h.r.Cancel(h.ctx, queued.TurnID); err != nil {
 		t.Fatal(err)
 	}
 	h.is(queued.TurnID, "cancelled")
 	h.renew()
-	h.commit(ref, end("done", "answered"))
+	h.Commit(ref, end("done", "answered"))
 }
 
 // A turn was ended by somebody else and left its lease behind: giving the session back
@@ -375,21 +353,21 @@ func TestGiveBackOfATurnThatIsEnded(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.begun("c", "1")
+		ref := h.Begun("c", "1")
 		run(t, db, "UPDATE turns SET state = 'cancelled' WHERE id = "+nameOf(ref.TurnID))
 		if err := h.r.GiveBack(h.ctx, ref); err != nil {
 			t.Fatal(err)
 		}
-		queued := h.accept(entry("c", "2", "are you there?"))[0]
-		list := h.claim(5)
+		queued := h.Accept(entry("c", "2", "are you there?"))[0]
+		list := h.Claim(5)
 		if len(list) != 1 || list[0].TurnID != queued.TurnID {
 			t.Fatalf("nobody serves the session: %+v", list)
 		}
-		h.accept(entry("c", "3", "and then"))
-		next := h.commit(list[0].TurnRef, end("done", "answered"))
+		h.Accept(entry("c", "3", "and then"))
+		next := h.Commit(list[0].TurnRef, end("done", "answered"))
 		if err := h.r.GiveBack(h.ctx, list[0].TurnRef); err != nil {
 			t.Fatal(err)
 		}
-		h.commit(next.TurnRef, agent.Step{})
+		h.Commit(next.TurnRef, agent.Step{})
 	})
 }

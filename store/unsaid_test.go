@@ -17,8 +17,8 @@ func TestAcceptWithoutTheReply(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		h.begun("c", "1")
-		h.accept(entry("c", "2", "waits"))
+		h.Begun("c", "1")
+		h.Accept(entry("c", "2", "waits"))
 		full := func() router.Entry {
 			e := limited(entry("c", "3", "one too many"), 1)
 			e.Replies = nil
@@ -48,7 +48,7 @@ func TestAcceptWithoutTheReply(t *testing.T) {
 		}
 		e := full()
 		e.Replies = map[router.Situation]*router.Reply{router.SituationBusy: text("full")}
-		out := h.accept(entry("x", "first", "first"), e, entry("x", "last", "last"))
+		out := h.Accept(entry("x", "first", "first"), e, entry("x", "last", "last"))
 		if out[0].TurnID == 0 || out[1].Situation != router.SituationBusy || out[1].TurnID != 0 || out[2].TurnID <= out[0].TurnID {
 			t.Errorf("%+v", out)
 		}

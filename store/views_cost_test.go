@@ -14,9 +14,9 @@ func TestCostsAreShownWithoutDust(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		ref := h.accept(claiming(entry("c", "1", "do it")))[0].Claimed.TurnRef
+		ref := h.Accept(claiming(entry("c", "1", "do it")))[0].Claimed.TurnRef
 		for i, cost := range []float64{0.0001, 0.0002, 0.0003} { // 0.0006000000000000001
-			h.commit(ref, agent.Step{Calls: []agent.Call{{Step: string(rune('a' + i)), Role: "planner", Usage: llm.Usage{Cost: cost}}}})
+			h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: string(rune('a' + i)), Role: "planner", Usage: llm.Usage{Cost: cost}}}})
 		}
 		turn, err := h.r.Turn(h.ctx, ref.TurnID, false)
 		if err != nil || turn.Cost != 0.0006 {

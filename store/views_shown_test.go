@@ -22,15 +22,15 @@ func TestShownComesWithItsTaint(t *testing.T) {
 		passed.Taint, passed.Event.Message.Forwarded = "forwarded", true
 		stranger := entry("c", "2", "let me in")
 		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
-		h.accept(passed, stranger)
-		ref := h.claim(1)[0].TurnRef
+		h.Accept(passed, stranger)
+		ref := h.Claim(1)[0].TurnRef
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Text: "clean", Position: -1}, {Text: "read", Position: -1, Taint: "web"}}
-		h.commit(ref, step, router.Reply{Text: "clean", Person: "marco", Parts: []channels.Body{{Text: "clean"}}},
+		h.Commit(ref, step, router.Reply{Text: "clean", Person: "marco", Parts: []channels.Body{{Text: "clean"}}},
 			router.Reply{Text: "read", Taint: "web", Person: "marco", Parts: []channels.Body{{Text: "read"}}})
-		hold := h.hold()
+		hold := h.Hold()
 		for _, id := range []channels.MessageID{"p1", "p2"} {
-			h.settle(hold, h.begin(hold, "c"), router.Settlement{State: router.DeliverySent, PlatformID: id})
+			h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliverySent, PlatformID: id})
 		}
 		conv := channels.Conversation{Channel: "tg", ID: "c"}
 		for id, want := range map[channels.MessageID]struct {

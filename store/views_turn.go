@@ -10,6 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 const (
@@ -99,7 +100,7 @@ func (t *tx) holders(v *router.TurnView) error {
 	for _, h := range v.Holders {
 		ids = append(ids, h.Engine)
 	}
-	marks, args := in(ids)
+	marks, args := database.In(ids)
 	var rows []struct {
 		ID   int64
 		Host string

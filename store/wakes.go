@@ -30,7 +30,7 @@ const (
 	// The channel's name has the number of the table, so that two schemas of one
 	// database do not hear each other.
 	wakeChannel = `SELECT 'switchboard_' || CAST(CAST(CAST('owners' AS regclass) AS oid) AS text)`
-	notify      = `SELECT pg_notify('switchboard_' || CAST(CAST(CAST('owners' AS regclass) AS oid) AS text), ?)`
+	notify      = `SELECT pg_notify('switchboard_' || CAST(CAST(CAST('owners' AS regclass) AS oid) AS text), $1)`
 )
 
 // wakeNote is a payload.
@@ -50,7 +50,7 @@ type wakes struct {
 // Nothing is told or heard unless Listen runs; what was to be told before is told
 // then. It is nil on SQLite, where nobody else is.
 func (db *DB) Wakes(owner int64) router.Wakes {
-	if db.pg == nil {
+	if !db.PG() {
 		return nil
 	}
 	return &wakes{db: db, owner: owner, pending: newWakeSet()}
@@ -78,12 +78,11 @@ func (w *wakes) Listen(ctx context.Context, hear func(router.Wake)) {
 
 // tell sends what is pending until ctx ends, and once more then.
 func (w *wakes) tell(ctx context.Context) {
-	pool, err := postgresPool(w.db.pg.url, "off", &patientDialer{patience: renewEvery})
+	pool, err := w.db.Notifier(renewEvery)
 	if err != nil {
 		return // the same address was good when the database was opened
 	}
 	defer pool.Close()
-	pool.SetMaxOpenConns(1)
 	for {
 		list := w.pending.wait(ctx)
 		if ctx.Err() != nil {
@@ -111,7 +110,7 @@ func (w *wakes) send(ctx context.Context, pool *sqlx.DB, list []router.Wake) err
 	}
 	ctx, stop := context.WithTimeout(ctx, renewEvery)
 	defer stop()
-	_, err := pool.ExecContext(ctx, dollars(notify), payload(w.owner, list))
+	_, err := pool.ExecContext(ctx, notify, payload(w.owner, list))
 	return err
 }
 
@@ -124,14 +123,22 @@ func payload(owner int64, list []router.Wake) string {
 	return string(text)
 }
 
+// notify runs a SELECT of pg_notify, outside of any transaction.
+func (db *DB) notify(ctx context.Context, query string, args ...any) error {
+	return db.read(ctx, "notify", func(t *tx) error {
+		_, err := t.row(query, args, new(string))
+		return err
+	})
+}
+
 // wakeAll tells all engines, this one too, to look at everything; best effort.
 func (db *DB) wakeAll(ctx context.Context) {
-	if db.pg == nil {
+	if !db.PG() {
 		return
 	}
 	ctx, stop := context.WithTimeout(ctx, wakeRetry)
 	defer stop()
-	_, _ = db.pg.relaxed.ExecContext(ctx, dollars(notify), payload(0, []router.Wake{{Kind: router.WakeAll}}))
+	_ = db.notify(ctx, notify, payload(0, []router.Wake{{Kind: router.WakeAll}}))
 }
 
 // A wakeSet collects wakes, each once, until somebody takes them. It is bounded: of

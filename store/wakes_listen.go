@@ -21,14 +21,11 @@ func (w *wakes) listen(ctx context.Context, heard *wakeSet) {
 	if !ok {
 		return
 	}
-	address, err := postgresAddress(w.db.pg.url, "off", "switchboard listen")
+	l, end, err := w.db.Listener(ctx, renewEvery, 50*time.Millisecond, wakeRetry/2)
 	if err != nil {
 		return // the same address was good when the database was opened
 	}
-	// It has one connection at a time, so that all its connecting is one attempt.
-	dialer := &connecting{dial: &patientDialer{patience: renewEvery, listens: true, ctx: ctx}}
-	defer dialer.end(false)
-	l := pq.NewDialListener(dialer, address, 50*time.Millisecond, wakeRetry/2, nil)
+	defer end()
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -62,7 +59,7 @@ func (w *wakes) begin(ctx context.Context, l *pq.Listener, channel string) (ok b
 			return err == nil
 		}
 		if !told {
-			w.db.log.WarnContext(ctx, "what other engines tell is not heard, and found a little later; it is tried again", "error", err)
+			w.db.Log().WarnContext(ctx, "what other engines tell is not heard, and found a little later; it is tried again", "error", err)
 		}
 		select {
 		case <-time.After(wakeRetry):

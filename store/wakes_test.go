@@ -138,8 +138,8 @@ func TestCloseTellsTheOthers(t *testing.T) {
 	db := storetest.Postgres(t)
 	a := doomed(t, db)
 	b := newHouse(t, db)
-	ref := a.begun("c", "1")
-	a.hold()
+	ref := a.Begun("c", "1")
+	a.Hold()
 	e := listening(t, db, b.owner())
 	if err := a.engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -185,12 +185,13 @@ func (c *spoiled) Write(b []byte) (int, error) {
 func TestRefusedListenIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	var log notes
-	db := opened(t, storetest.PostgresURL(t), "", slog.New(slog.NewTextHandler(&log, nil)))
+	url := storetest.PostgresURL(t)
+	db := opened(t, url, "", slog.New(slog.NewTextHandler(&log, nil)))
 	h := newHouse(t, db)
 	var s spoiler
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if ok, err := db.ListenOn(ctx, h.owner(), &s); !ok || err != nil || s.refused != 1 {
+	if ok, err := db.ListenOn(ctx, h.owner(), url, &s); !ok || err != nil || s.refused != 1 {
 		t.Errorf("listens: %v, %v; refused %d times", ok, err, s.refused)
 	}
 	if log.count("it is tried again") != 1 {

@@ -22,6 +22,7 @@ import (
 	"switchboard/channels/console"
 	"switchboard/configs"
 	"switchboard/store"
+	"switchboard/store/database"
 )
 
 // doctorCmd checks what the program needs.
@@ -168,18 +169,18 @@ func (a *app) checkDatabase(settings *configs.Settings) finding {
 	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
 	defer cancel()
 	refused := func(err error) finding {
-		f.Text, f.Mend = err.Error(), cmp.Or(store.Mend(err), "see [store] url, and what the database's log says")
+		f.Text, f.Mend = err.Error(), cmp.Or(database.Mend(err), "see [store] url, and what the database's log says")
 		return f
 	}
 	db, err := store.Open(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
-	if store.Unwritable(err) {
+	if database.Unwritable(err) {
 		return checkReading(ctx, settings, refused(err))
 	} else if err != nil {
 		return refused(err)
 	}
 	defer db.Close()
 	list, err := db.MigrationStatus(ctx)
-	if store.Unwritable(err) {
+	if database.Unwritable(err) {
 		return checkReading(ctx, settings, refused(err))
 	} else if err != nil {
 		return refused(err)

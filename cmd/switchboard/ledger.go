@@ -8,6 +8,7 @@ import (
 
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/database"
 )
 
 // deliveryCmd shows what went out.
@@ -88,7 +89,7 @@ func (c *migrateStatusCmd) Run(a *app) error {
 		if c.JSON {
 			return printJSON(a.out, list)
 		}
-		return table(a.out, "VERSION\tNAME\tAPPLIED", list, func(m store.MigrationStatus) []any {
+		return table(a.out, "VERSION\tNAME\tAPPLIED", list, func(m database.MigrationStatus) []any {
 			applied := "no"
 			if m.Applied {
 				applied = at(m.AppliedAt)

@@ -14,7 +14,7 @@ import (
 
 	"switchboard/channels/console"
 	"switchboard/router"
-	"switchboard/store"
+	"switchboard/store/database"
 	"switchboard/words"
 )
 
@@ -143,7 +143,7 @@ func (a *app) ask(path string, result any) error {
 		return err
 	})
 	switch {
-	case !store.Unwritable(err):
+	case !database.Unwritable(err):
 		return err
 	case answered: // and the engine that this was for a moment could not note its end
 		return nil

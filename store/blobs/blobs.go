@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 // Dir holds the bytes of attachments as files, each under the SHA-256 of its
@@ -86,16 +87,7 @@ func (b *Dir) name(file, blob string) error {
 	if err := os.Rename(file, filepath.Join(folder, blob)); err != nil {
 		return err
 	}
-	return errors.Join(SyncFolder(folder), SyncFolder(b.dir))
-}
-
-// SyncFolder makes new names in a folder durable.
-func SyncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(database.SyncFolder(folder), database.SyncFolder(b.dir))
 }
 
 // Open implements router.Blobs. What is open stays readable when it is removed.

@@ -14,6 +14,7 @@ import (
 
 	"switchboard/secrets"
 	"switchboard/store"
+	"switchboard/store/database"
 )
 
 // A naming is a foreign key: rows of child name rows of parent.
@@ -33,7 +34,7 @@ var namings = sync.OnceValues(func() (list []naming, err error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "schema.db")
-	twin, err := store.Open(ctx, store.Config{URL: secrets.Secret("sqlite:" + path)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+	twin, err := store.Open(ctx, database.Config{URL: secrets.Secret("sqlite:" + path)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		return nil, err
 	}

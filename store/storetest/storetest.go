@@ -23,6 +23,7 @@ import (
 
 	"switchboard/secrets"
 	"switchboard/store"
+	"switchboard/store/database"
 )
 
 // Each runs f as a subtest on SQLite and on PostgreSQL, both migrated and empty.
@@ -87,7 +88,7 @@ func open(t testing.TB, address string) *store.DB {
 	t.Helper()
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
-	db, err := store.Open(ctx, store.Config{URL: secrets.Secret(address)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+	db, err := store.Open(ctx, database.Config{URL: secrets.Secret(address)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatalf("open store: %v", err)
 	}

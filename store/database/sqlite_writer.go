@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 // errClosed is returned by writes after Close.
 var errClosed error = notNow("the database is closed")
 
-// errUnsynced says that all is committed, and a loss of power may take it away.
-var errUnsynced = errors.New("it was committed and could not be synced")
+// ErrUnsynced says that all is committed, and a loss of power may take it away.
+var ErrUnsynced = errors.New("it was committed and could not be synced")
 
 // resultWaits is for how long new work may keep the result of a send from being recorded:
 // a commit with more to do is cut there. What was sent and not recorded is sent twice
@@ -59,8 +59,8 @@ type writer struct {
 // A job is one transaction that waits for the writer.
 type job struct {
 	ctx   context.Context //nolint:containedctx // asked once, before fn begins
-	mode  durability
-	fn    func(querier) error
+	mode  Durability
+	fn    func(Querier) error
 	taken atomic.Bool // by the writer, or by a caller who went away
 	wrote bool        // it began to change something
 	err   error
@@ -79,16 +79,11 @@ func startWriter(db *sqlx.DB, conn *sqlx.Conn, path string) *writer {
 // write runs fn in a transaction and waits for its commit. When ctx ends before
 // fn began, fn is never run. It may be run twice, the second time with nothing
 // left of the first.
-func (w *writer) write(ctx context.Context, mode durability, fn func(querier) error) error {
-	return w.writeIn(ctx, w.queue, mode, fn)
-}
-
-// record is write of what became of something outside, ahead of new work.
-func (w *writer) record(ctx context.Context, fn func(querier) error) error {
-	return w.writeIn(ctx, w.results, rides, fn)
-}
-
-func (w *writer) writeIn(ctx context.Context, queue chan *job, mode durability, fn func(querier) error) error {
+func (w *writer) write(ctx context.Context, mode Durability, fn func(Querier) error) error {
+	queue := w.queue
+	if mode == Result {
+		queue = w.results
+	}
 	j := &job{ctx: ctx, mode: mode, fn: fn, ready: make(chan struct{})}
 	select {
 	case <-w.closing:
@@ -184,7 +179,7 @@ func (w *writer) commit(batch []*job) {
 			if j.wrote {
 				writers++
 			}
-			if j.mode == full {
+			if j.mode == Full {
 				durable = append(durable, j)
 			} else {
 				close(j.ready)
@@ -219,7 +214,7 @@ func (w *writer) sync(batch []*job) {
 	}
 	for _, j := range batch {
 		if j.err == nil {
-			j.err = &problem{ErrUnavailable, "the disk of the database reports an error", fmt.Errorf("%w: %w", errUnsynced, err)}
+			j.err = &problem{ErrUnavailable, "the disk of the database reports an error", fmt.Errorf("%w: %w", ErrUnsynced, err)}
 		}
 	}
 }
@@ -244,13 +239,13 @@ func (w *writer) attempt(p *piece) error {
 		}
 		// Nothing of the group is in the database, whatever its parts said.
 		w.rollback()
-		if !again || !errors.Is(explain(err), ErrFull) || !w.relieve() {
+		if !again || !errors.Is(Explain(err), ErrFull) || !w.relieve() {
 			return err
 		}
 	}
 }
 
-func (w *writer) rollback() { _, _ = w.lite.exec("ROLLBACK") }
+func (w *writer) rollback() { _, _ = w.lite.Exec("ROLLBACK") }
 
 // relieve makes room on a full disk: it moves the write-ahead log into the
 // database file, which may have free pages, so that the next commit overwrites the
@@ -260,7 +255,7 @@ func (w *writer) relieve() bool {
 	if time.Since(w.tight) < time.Second {
 		return false // it did not help a moment ago, and it is much to write
 	}
-	rows, err := w.lite.query("PRAGMA wal_checkpoint(PASSIVE)")
+	rows, err := w.lite.Query("PRAGMA wal_checkpoint(PASSIVE)")
 	if err == nil {
 		var busy, frames, moved int
 		if rows.Next() && rows.Scan(&busy, &frames, &moved) == nil && busy == 0 && frames == moved {
@@ -284,7 +279,7 @@ func (w *writer) group(p *piece, savepoints bool) error {
 	if savepoints {
 		begin = "BEGIN IMMEDIATE"
 	}
-	if _, err := w.lite.exec(begin); err != nil {
+	if _, err := w.lite.Exec(begin); err != nil {
 		return err
 	}
 	cut := false
@@ -300,7 +295,7 @@ func (w *writer) group(p *piece, savepoints bool) error {
 			p.jobs = w.drain(w.results, p.jobs)
 		}
 	}
-	_, err := w.lite.exec("COMMIT")
+	_, err := w.lite.Exec("COMMIT")
 	return err
 }
 
@@ -313,18 +308,18 @@ func (w *writer) part(j *job, savepoint bool) error {
 		}
 		return errFailed
 	}
-	if _, err := w.lite.exec("SAVEPOINT one"); err != nil {
+	if _, err := w.lite.Exec("SAVEPOINT one"); err != nil {
 		return err
 	}
 	j.err = w.run(j)
 	if j.err != nil {
 		// A full disk rolls everything back by itself; then there is no
 		// savepoint any more, and the group is lost.
-		if _, err := w.lite.exec("ROLLBACK TO one"); err != nil {
+		if _, err := w.lite.Exec("ROLLBACK TO one"); err != nil {
 			return fmt.Errorf("%w: %w", errFailed, j.err)
 		}
 	}
-	_, err := w.lite.exec("RELEASE one")
+	_, err := w.lite.Exec("RELEASE one")
 	return err
 }
 
@@ -348,5 +343,5 @@ func isConclusive(err error) bool {
 		return false
 	}
 	_, theirs := errors.AsType[*sqlite3.Error](err)
-	return !theirs || errors.Is(explain(err), ErrConflict) || errors.Is(explain(err), router.ErrRefused)
+	return !theirs || errors.Is(Explain(err), router.ErrConflict) || errors.Is(Explain(err), router.ErrRefused)
 }

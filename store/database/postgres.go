@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -24,8 +25,8 @@ type postgres struct {
 	url     string
 	dialer  *patientDialer // of durable and relaxed; nil in some tests
 
-	steps   map[durability]*joint
-	settles *joint
+	mu     sync.Mutex
+	joints map[jointKey]*joint
 }
 
 // poolSize bounds each pool; a server's default of 100 connections is shared by
@@ -48,7 +49,7 @@ const writeTimeout = 30 * time.Second
 
 // openPostgres asks the server once. dialer is nil except in tests.
 func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres, error) {
-	p := &postgres{url: raw}
+	p := &postgres{url: raw, joints: map[jointKey]*joint{}}
 	var err error
 	if dialer == nil {
 		p.dialer = &patientDialer{patience: poolPatience}
@@ -72,11 +73,9 @@ func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres,
 	}
 	p.own.SetMaxOpenConns(ownSize)
 	p.own.SetMaxIdleConns(1) // the second try is not to find one that hangs as well
-	p.steps = map[durability]*joint{full: newJoint(p, p.durable, callSteps), rides: newJoint(p, p.relaxed, callSteps)}
-	p.settles = newJoint(p, p.results, callSettle)
 	if err := p.durable.PingContext(ctx); err != nil {
 		p.close()
-		return nil, fmt.Errorf("PostgreSQL: %w", explain(err))
+		return nil, fmt.Errorf("PostgreSQL: %w", Explain(err))
 	}
 	return p, nil
 }
@@ -142,8 +141,8 @@ func (p *postgres) close() {
 	}
 }
 
-func (p *postgres) pool(mode durability) *sqlx.DB {
-	if mode == full {
+func (p *postgres) pool(mode Durability) *sqlx.DB {
+	if mode == Full {
 		return p.durable
 	}
 	return p.relaxed
@@ -151,7 +150,7 @@ func (p *postgres) pool(mode durability) *sqlx.DB {
 
 // write runs fn in one transaction, again when PostgreSQL asks for it (deadlock,
 // serialization). ctx counts until the transaction begins.
-func (p *postgres) write(ctx context.Context, mode durability, fn func(querier) error) error {
+func (p *postgres) write(ctx context.Context, mode Durability, fn func(Querier) error) error {
 	return p.detached(ctx, p.pool(mode), func(ctx context.Context, conn *sqlx.Conn) error {
 		t, err := conn.BeginTxx(ctx, nil)
 		if err != nil {
@@ -204,6 +203,19 @@ func retried(ctx context.Context, conn *sqlx.Conn, fn func(context.Context, *sql
 	}
 }
 
+// Own runs one statement over connections of the engine's own, durably, and scans its
+// first row into dest. It waits for nobody else.
+func (db *DB) Own(ctx context.Context, query string, args []any, dest ...any) (found bool, err error) {
+	rows, err := db.pg.own.QueryxContext(ctx, dollars(query), args...)
+	if err == nil {
+		if found = rows.Next(); found {
+			err = rows.Scan(dest...)
+		}
+		err = errors.Join(err, rows.Err(), rows.Close())
+	}
+	return found, Explain(db.pg.noticed(err))
+}
+
 // again says that PostgreSQL rolled a transaction back for no fault of its own.
 func again(err error) bool {
 	pe, ok := errors.AsType[*pq.Error](err)
@@ -234,11 +246,11 @@ type pgQuerier struct {
 	ctx context.Context //nolint:containedctx // lives as long as the transaction
 }
 
-func (q pgQuerier) exec(query string, args ...any) (sql.Result, error) {
+func (q pgQuerier) Exec(query string, args ...any) (sql.Result, error) {
 	return q.t.ExecContext(q.ctx, dollars(query), args...)
 }
 
-func (q pgQuerier) query(query string, args ...any) (rows, error) {
+func (q pgQuerier) Query(query string, args ...any) (Rows, error) {
 	r, err := q.t.QueryxContext(q.ctx, dollars(query), args...)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -24,29 +24,29 @@ type reader struct {
 	kept  atomic.Int64
 }
 
-// read runs fn's queries. They see what is committed when each of them begins,
+// Read runs fn's queries. They see what is committed when each of them begins,
 // not one snapshot.
-func (db *DB) read(ctx context.Context, op string, fn func(*tx) error) error {
+func (db *DB) Read(ctx context.Context, op string, fn func(*Tx) error) error {
 	var err error
 	if db.lite != nil {
-		err = db.lite.read(ctx, func(q querier) error { return fn(&tx{q: q, now: db.now().UnixMicro()}) })
+		err = db.lite.read(ctx, func(q Querier) error { return fn(&Tx{Q: q}) })
 	} else {
-		err = db.pg.noticed(fn(&tx{q: reading{&db.reader, ctx}, now: db.now().UnixMicro(), pg: true}))
+		err = db.pg.noticed(fn(&Tx{Q: reading{&db.reader, ctx}, PG: true}))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", op, explain(err))
+		return fmt.Errorf("%s: %w", op, Explain(err))
 	}
 	return nil
 }
 
-// look is read for what is read with every message. On SQLite it runs in the
+// Look is Read for what is read with every message. On SQLite it runs in the
 // writer's queue: its connection alone still has in memory what it just wrote. It
 // sees one snapshot there, and fn may run twice.
-func (db *DB) look(ctx context.Context, op string, fn func(*tx) error) error {
+func (db *DB) Look(ctx context.Context, op string, fn func(*Tx) error) error {
 	if db.lite != nil {
-		return db.write(ctx, rides, op, fn)
+		return db.Write(ctx, Rides, op, fn)
 	}
-	return db.read(ctx, op, fn)
+	return db.Read(ctx, op, fn)
 }
 
 // reading is a reader under one caller's context.
@@ -55,11 +55,11 @@ type reading struct {
 	ctx context.Context //nolint:containedctx // lives as long as one read
 }
 
-func (q reading) exec(string, ...any) (sql.Result, error) {
+func (q reading) Exec(string, ...any) (sql.Result, error) {
 	panic("a read wrote") // a fault of ours, which SQLite's query_only would refuse
 }
 
-func (q reading) query(query string, args ...any) (rows, error) {
+func (q reading) Query(query string, args ...any) (Rows, error) {
 	r, err := q.run(query, args)
 	if errors.Is(err, io.ErrUnexpectedEOF) { // the connection ended; what only reads may be asked again
 		r, err = q.run(query, args)

@@ -1,10 +1,11 @@
-package store
+package database
 
 import (
 	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,10 +19,10 @@ func liteDB(t *testing.T) *DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := &DB{lite: s, log: slog.New(slog.DiscardHandler), now: time.Now}
+	db := &DB{lite: s, log: slog.New(slog.DiscardHandler)}
 	t.Cleanup(func() { _ = db.Close() })
-	if err := db.write(t.Context(), rides, "make", func(t *tx) error {
-		_, err := t.exec("CREATE TABLE x (n INTEGER PRIMARY KEY, s TEXT, b BLOB, f REAL)")
+	if err := db.Write(t.Context(), Rides, "make", func(t *Tx) error {
+		_, err := t.Exec("CREATE TABLE x (n INTEGER PRIMARY KEY, s TEXT, b BLOB, f REAL)")
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -36,19 +37,19 @@ func TestValuesOfSQLite(t *testing.T) {
 	db := liteDB(t)
 	type word string
 	text := "ü"
-	err := db.write(t.Context(), rides, "insert", func(t *tx) error {
-		_, err := t.exec("INSERT INTO x VALUES (?, ?, ?, ?), (?, ?, ?, ?)", 1, word("a"), []byte{0, 255}, 0.5, true, &text, nil, nil)
-		if !errors.Is(explain(err), ErrConflict) {
+	err := db.Write(t.Context(), Rides, "insert", func(t *Tx) error {
+		_, err := t.Exec("INSERT INTO x VALUES (?, ?, ?, ?), (?, ?, ?, ?)", 1, word("a"), []byte{0, 255}, 0.5, true, &text, nil, nil)
+		if !errors.Is(Explain(err), router.ErrConflict) {
 			return errors.New("the same key twice")
 		}
-		_, err = t.exec("INSERT INTO x VALUES (?, ?, ?, ?), (?, ?, ?, ?)", 1, word("a"), []byte{0, 255}, 0.5, int64(2), &text, nil, nil)
+		_, err = t.Exec("INSERT INTO x VALUES (?, ?, ?, ?), (?, ?, ?, ?)", 1, word("a"), []byte{0, 255}, 0.5, int64(2), &text, nil, nil)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, read := range []func(context.Context, string, func(*tx) error) error{db.read, db.look} {
-		err := read(t.Context(), "read", func(tx *tx) error {
+	for _, read := range []func(context.Context, string, func(*Tx) error) error{db.Read, db.Look} {
+		err := read(t.Context(), "read", func(tx *Tx) error {
 			var (
 				n     int
 				yes   bool
@@ -57,19 +58,19 @@ func TestValuesOfSQLite(t *testing.T) {
 				f     float64
 				maybe *string
 			)
-			if found, err := tx.row("SELECT n, n, s, b, f, s FROM x WHERE n = ?", []any{1}, &n, &yes, &w, &blob, &f, &maybe); err != nil || !found {
+			if found, err := tx.Row("SELECT n, n, s, b, f, s FROM x WHERE n = ?", []any{1}, &n, &yes, &w, &blob, &f, &maybe); err != nil || !found {
 				t.Error(found, err)
 			}
 			if n != 1 || !yes || w != "a" || string(blob) != "\x00\xff" || f != 0.5 || maybe == nil || *maybe != "a" {
 				t.Error(n, yes, w, blob, f, maybe)
 			}
-			if _, err := tx.row("SELECT b, s, b FROM x WHERE n = 2", nil, &blob, &w, &maybe); err != nil || blob != nil || w != "ü" || maybe != nil {
+			if _, err := tx.Row("SELECT b, s, b FROM x WHERE n = 2", nil, &blob, &w, &maybe); err != nil || blob != nil || w != "ü" || maybe != nil {
 				t.Error(blob, w, maybe, err)
 			}
-			if _, err := tx.row("SELECT b FROM x WHERE n = 2", nil, &w); err == nil {
+			if _, err := tx.Row("SELECT b FROM x WHERE n = 2", nil, &w); err == nil {
 				t.Error("NULL went into a text")
 			}
-			if _, err := tx.row("SELECT s FROM x", nil, &n); err == nil {
+			if _, err := tx.Row("SELECT s FROM x", nil, &n); err == nil {
 				t.Error("a text went into a number")
 			}
 			var list []struct {
@@ -77,7 +78,7 @@ func TestValuesOfSQLite(t *testing.T) {
 				S word
 				B []byte
 			}
-			if err := tx.all(&list, "SELECT n, s, b FROM x ORDER BY n"); err != nil || len(list) != 2 || list[1].S != "ü" {
+			if err := tx.All(&list, "SELECT n, s, b FROM x ORDER BY n"); err != nil || len(list) != 2 || list[1].S != "ü" {
 				t.Error(list, err)
 			}
 			return nil
@@ -96,16 +97,16 @@ func TestLooksAreNoCommits(t *testing.T) {
 	before := db.FullCommits()
 	runs, hold := 0, make(chan struct{})
 	go func() {
-		_ = db.write(context.WithoutCancel(t.Context()), rides, "hold", func(*tx) error { <-hold; return nil })
+		_ = db.Write(context.WithoutCancel(t.Context()), Rides, "hold", func(*Tx) error { <-hold; return nil })
 	}()
 	for len(db.lite.token) > 0 {
 		time.Sleep(time.Millisecond)
 	}
 	done := make(chan error, 2)
 	go func() {
-		done <- db.write(context.WithoutCancel(t.Context()), full, "look", func(tx *tx) error {
+		done <- db.Write(context.WithoutCancel(t.Context()), Full, "look", func(tx *Tx) error {
 			var n int
-			_, err := tx.row("SELECT count(*) FROM x", nil, &n)
+			_, err := tx.Row("SELECT count(*) FROM x", nil, &n)
 			return errors.Join(err, router.ErrFenced)
 		})
 	}()
@@ -113,10 +114,10 @@ func TestLooksAreNoCommits(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	go func() {
-		done <- db.look(context.WithoutCancel(t.Context()), "look", func(tx *tx) error {
+		done <- db.Look(context.WithoutCancel(t.Context()), "look", func(tx *Tx) error {
 			runs++
 			var n int
-			_, err := tx.row("SELECT count(*) FROM x", nil, &n)
+			_, err := tx.Row("SELECT count(*) FROM x", nil, &n)
 			return err
 		})
 	}()
@@ -136,8 +137,8 @@ func TestLooksAreNoCommits(t *testing.T) {
 func TestPanicInTransaction(t *testing.T) {
 	t.Parallel()
 	db := liteDB(t)
-	err := db.write(t.Context(), full, "boom", func(tx *tx) error {
-		if _, err := tx.exec("INSERT INTO x (n) VALUES (7)"); err != nil {
+	err := db.Write(t.Context(), Full, "boom", func(tx *Tx) error {
+		if _, err := tx.Exec("INSERT INTO x (n) VALUES (7)"); err != nil {
 			return err
 		}
 		panic("boom")
@@ -146,8 +147,8 @@ func TestPanicInTransaction(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	var n int
-	err = db.write(t.Context(), full, "after", func(tx *tx) error {
-		_, err := tx.row("SELECT count(*) FROM x", nil, &n)
+	err = db.Write(t.Context(), Full, "after", func(tx *Tx) error {
+		_, err := tx.Row("SELECT count(*) FROM x", nil, &n)
 		return err
 	})
 	if err != nil || n != 0 {
@@ -160,9 +161,9 @@ func TestManyStatements(t *testing.T) {
 	t.Parallel()
 	db := liteDB(t)
 	for i := range 2*maxPrepared + 3 {
-		if err := db.read(t.Context(), "read", func(tx *tx) error {
+		if err := db.Read(t.Context(), "read", func(tx *Tx) error {
 			var n int
-			_, err := tx.row("SELECT "+name(int64(i)), nil, &n)
+			_, err := tx.Row("SELECT "+strconv.Itoa(i), nil, &n)
 			if n != i {
 				t.Errorf("%d, want %d", n, i)
 			}
@@ -173,7 +174,7 @@ func TestManyStatements(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := db.read(ended, "read", func(tx *tx) error { _, err := tx.row("SELECT 1", nil, new(int)); return err }); !errors.Is(err, context.Canceled) {
+	if err := db.Read(ended, "read", func(tx *Tx) error { _, err := tx.Row("SELECT 1", nil, new(int)); return err }); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller who is gone: %v", err)
 	}
 }
@@ -183,26 +184,26 @@ func TestManyStatements(t *testing.T) {
 func TestDurableCommitsAreSynced(t *testing.T) {
 	t.Parallel()
 	db := liteDB(t)
-	add := func(mode durability) error {
-		return db.write(t.Context(), mode, "add", func(tx *tx) error {
-			_, err := tx.exec("INSERT INTO x (s) VALUES ('')")
+	add := func(mode Durability) error {
+		return db.Write(t.Context(), mode, "add", func(tx *Tx) error {
+			_, err := tx.Exec("INSERT INTO x (s) VALUES ('')")
 			return err
 		})
 	}
-	if err := add(rides); err != nil || db.lite.wal.f != nil {
+	if err := add(Rides); err != nil || db.lite.wal.f != nil {
 		t.Errorf("%v, log opened: %v", err, db.lite.wal.f != nil)
 	}
-	if err := add(full); err != nil || db.lite.wal.f == nil {
+	if err := add(Full); err != nil || db.lite.wal.f == nil {
 		t.Fatalf("%v, log opened: %v", err, db.lite.wal.f != nil)
 	}
 	if info, err := db.lite.wal.f.Stat(); err != nil || info.Size() == 0 {
 		t.Errorf("what is synced is not the log: %v", err)
 	}
 	_ = db.lite.wal.f.Close()
-	if err := add(full); !errors.Is(err, ErrUnavailable) {
+	if err := add(Full); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("unsynced: %v", err)
 	}
-	if err := add(rides); err != nil {
+	if err := add(Rides); err != nil {
 		t.Errorf("%v", err)
 	}
 	db.lite.wal.f = nil

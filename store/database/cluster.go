@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // ErrCluster is returned by StartEngine and Migrate on PostgreSQL when the data folder is not
@@ -20,13 +21,13 @@ const (
 	insertCluster = `INSERT INTO cluster (one, id, created_at) VALUES (TRUE, ?, ?) ON CONFLICT (one) DO NOTHING`
 )
 
-// checkCluster makes sure that every engine on the database has the same data
+// JoinCluster makes sure that every engine on the database has the same data
 // folder: sessions are rows, but their workspaces and files are in the folder. The
 // first engine gives both the same name, in the row first meant and then written:
 // a start that is cut off between leaves the folder with a file that says which
 // name it was about to have.
-func (db *DB) checkCluster(ctx context.Context) error {
-	if db.dataDir == "" {
+func (db *DB) JoinCluster(ctx context.Context) error {
+	if db.dataDir == "" || db.pg == nil {
 		return nil
 	}
 	path := filepath.Join(db.dataDir, "cluster")
@@ -49,6 +50,34 @@ func (db *DB) checkCluster(ctx context.Context) error {
 		}
 	}
 	return db.belong(row, folder, path)
+}
+
+// Cluster is the name that the database and its data folder share; empty: they have
+// none yet (the first start gives it), or on SQLite need none. ErrCluster: they do not
+// belong together. Nothing is changed.
+func (db *DB) Cluster(ctx context.Context) (string, error) {
+	if db.pg == nil || db.dataDir == "" {
+		return "", nil
+	}
+	folder, err := readName(filepath.Join(db.dataDir, "cluster"))
+	if err != nil {
+		return "", err
+	}
+	row, err := db.clusterRow(ctx)
+	if err == nil && row != folder {
+		err = fmt.Errorf("%w: the database is %s, and the data folder %s is %s", ErrCluster, orNameless(row), db.dataDir, orNameless(folder))
+	}
+	if err != nil {
+		return "", err
+	}
+	return row, nil
+}
+
+func orNameless(name string) string {
+	if name == "" {
+		return "without a name"
+	}
+	return name
 }
 
 // mayMigrate refuses a database that is not the data folder's before anything in it is
@@ -97,8 +126,8 @@ func (db *DB) belong(row, folder, path string) error {
 }
 
 func (db *DB) clusterRow(ctx context.Context) (id string, err error) {
-	err = db.read(ctx, "read cluster", func(t *tx) error {
-		_, err := t.row(readCluster, nil, &id)
+	err = db.Read(ctx, "read cluster", func(t *Tx) error {
+		_, err := t.Row(readCluster, nil, &id)
 		return err
 	})
 	return id, err
@@ -111,8 +140,8 @@ func (db *DB) found(ctx context.Context, path string) (row, folder string, err e
 	if err != nil {
 		return "", "", err
 	}
-	err = db.write(ctx, full, "name database", func(t *tx) error {
-		_, err := t.exec(insertCluster, id, t.now)
+	err = db.Write(ctx, Full, "name database", func(t *Tx) error {
+		_, err := t.Exec(insertCluster, id, time.Now().UnixMicro())
 		return err
 	})
 	if err == nil {

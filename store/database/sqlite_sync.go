@@ -1,11 +1,9 @@
-package store
+package database
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
-
-	"switchboard/store/blobs"
 )
 
 // A syncer brings the write-ahead log to the disk. The writer's connection commits
@@ -26,7 +24,7 @@ func (s *syncer) sync() error {
 			return err
 		}
 		// The log may be new: its name has to be on the disk as well.
-		if err := blobs.SyncFolder(filepath.Dir(s.path)); err != nil {
+		if err := SyncFolder(filepath.Dir(s.path)); err != nil {
 			return errors.Join(err, f.Close())
 		}
 		s.f = f
@@ -39,4 +37,13 @@ func (s *syncer) close() error {
 		return nil
 	}
 	return s.f.Close()
+}
+
+// SyncFolder makes new names in a folder durable.
+func SyncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func (db *DB) migrate(ctx context.Context, list []migration) error {
 		if pe, ok := errors.AsType[*goose.PartialError](err); ok {
 			return fmt.Errorf("migration %d: %w", pe.Failed.Source.Version, explainMigration(pe.Err))
 		}
-		return fmt.Errorf("migrate: %w", explain(err))
+		return fmt.Errorf("migrate: %w", Explain(err))
 	}
 	return nil
 }
@@ -80,8 +80,8 @@ func (db *DB) migrate(ctx context.Context, list []migration) error {
 // explainMigration keeps the database's own words: the reader is an operator, and
 // a migration's fault is a fault of its text.
 func explainMigration(err error) error {
-	if errors.Is(explain(err), ErrFull) || errors.Is(explain(err), ErrUnavailable) {
-		return explain(err)
+	if errors.Is(Explain(err), ErrFull) || errors.Is(Explain(err), ErrUnavailable) {
+		return Explain(err)
 	}
 	return err
 }
@@ -99,7 +99,7 @@ func (db *DB) MigrationStatus(ctx context.Context) ([]MigrationStatus, error) {
 	defer done()
 	states, err := p.Status(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("migration status: %w", explain(err))
+		return nil, fmt.Errorf("migration status: %w", Explain(err))
 	}
 	out := make([]MigrationStatus, len(states))
 	for i, s := range states {
@@ -150,7 +150,7 @@ func (db *DB) provider(ctx context.Context, list []migration) (p *goose.Provider
 		// Several programs on one schema take turns; schemas do not wait for each other.
 		var schema string
 		if err := db.pg.durable.GetContext(ctx, &schema, `SELECT coalesce(current_schema(), '')`); err != nil {
-			return nil, nil, explain(err)
+			return nil, nil, Explain(err)
 		}
 		id := int64(crc32.ChecksumIEEE([]byte("switchboard:" + schema)))
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(id), lock.WithLockTimeout(1, 300))

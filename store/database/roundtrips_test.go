@@ -1,4 +1,4 @@
-package store_test
+package database_test
 
 import (
 	"net"
@@ -62,11 +62,10 @@ func (c countingConn) Write(b []byte) (int, error) {
 func counted(t *testing.T, url string) (*store.DB, *countingDialer) {
 	t.Helper()
 	d := &countingDialer{}
-	db, err := store.OpenDialed(t.Context(), url, d, quiet)
-	if err != nil {
+	db := storetest.Opened(t, url, "", quiet)
+	if err := db.Dial(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() })
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -76,13 +75,13 @@ func counted(t *testing.T, url string) (*store.DB, *countingDialer) {
 func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	db, d := counted(t, storetest.PostgresURL(t))
-	h := newHouse(t, db)
+	h := storetest.NewHouse(t, db)
 	// One connection of each pool is open before anything is counted.
-	ref := h.begun("warm", "0")
-	h.commit(ref, agent.Step{})
-	hold := h.hold()
-	h.posts("w", "9", "warm")
-	h.settle(hold, h.begin(hold, "w"), router.Settlement{State: router.DeliverySent})
+	ref := h.Begun("warm", "0")
+	h.Commit(ref, agent.Step{})
+	hold := h.Hold()
+	h.Posts("w", "9", "warm")
+	h.Settle(hold, h.Begin(hold, "w"), router.Settlement{State: router.DeliverySent})
 	once := func(what string, want int64, do func()) {
 		t.Helper()
 		before := d.writes.Load()
@@ -92,33 +91,35 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 		}
 	}
 	once("accept", 1, func() {
-		first := claiming(entry("c", "1", "hello"))
+		first := storetest.Claiming(storetest.Entry("c", "1", "hello"))
 		first.Turn().Choice = true // with no question open
-		h.accept(first, entry("d", "2", "x"), control(entry("c", "3", "/help"), router.EffectNone, "help"))
+		command := storetest.Entry("c", "3", "/help")
+		command.As = &router.AsControl{Effect: router.EffectNone, Reply: &router.Reply{Text: "help", Parts: []channels.Body{{Text: "help"}}}}
+		h.Accept(first, storetest.Entry("d", "2", "x"), command)
 	})
-	ref = h.begun("e", "4")
+	ref = h.Begun("e", "4")
 	expect := "x"
 	full := agent.Step{
 		Calls: []agent.Call{{Step: "plan", Role: "planner", Answer: "{}", Exchange: llm.Exchange{Request: make([]byte, 100000)}}},
 		Plan:  &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Expect: &expect}}}},
 		Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}},
 	}
-	once("commit, durable", 1, func() { h.commit(ref, full) })
-	last := end("done", "answered")
+	once("commit, durable", 1, func() { h.Commit(ref, full) })
+	last := storetest.End("done", "answered")
 	last.Say = []agent.Say{{Text: "there"}}
 	once("commit, end", 1, func() {
-		h.commit(ref, last, router.Reply{Text: "there", Parts: []channels.Body{{Text: "th"}, {Text: "ere"}}})
+		h.Commit(ref, last, router.Reply{Text: "there", Parts: []channels.Body{{Text: "th"}, {Text: "ere"}}})
 	})
-	ref = h.begun("f", "5")
+	ref = h.Begun("f", "5")
 	once("commit, end, begun", 1, func() {
-		if h.opens(ref, hold, "f", 0) == nil {
+		if opens(h, ref, hold, "f") == nil {
 			t.Error("not begun")
 		}
 	})
 	var out *router.Delivery
-	once("begin", 1, func() { out = h.begin(hold, "e") })
-	once("settle", 1, func() { h.settle(hold, out, router.Settlement{State: router.DeliverySent}) })
-	once("begin with nothing to do", 1, func() { h.begin(hold, "nowhere") })
+	once("begin", 1, func() { out = h.Begin(hold, "e") })
+	once("settle", 1, func() { h.Settle(hold, out, router.Settlement{State: router.DeliverySent}) })
+	once("begin with nothing to do", 1, func() { h.Begin(hold, "nowhere") })
 }
 
 // Every connection is cut, as by a restart of the server: the next transactions go
@@ -126,17 +127,17 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 func TestLostConnectionsAreReplaced(t *testing.T) {
 	t.Parallel()
 	db, d := counted(t, storetest.PostgresURL(t))
-	h := newHouse(t, db)
-	ref := h.begun("c", "1")
-	h.commit(ref, agent.Step{})
+	h := storetest.NewHouse(t, db)
+	ref := h.Begun("c", "1")
+	h.Commit(ref, agent.Step{})
 	d.cut()
-	h.accept(entry("c", "2", "again"))
+	h.Accept(storetest.Entry("c", "2", "again"))
 	d.cut()
-	h.commit(ref, agent.Step{})
+	h.Commit(ref, agent.Step{})
 	d.cut()
-	if _, err := h.r.Load(h.ctx, ref); err != nil {
+	if _, err := h.Router.Load(h.Ctx, ref); err != nil {
 		t.Errorf("load: %v", err)
 	}
 	d.cut()
-	h.hold()
+	h.Hold()
 }

@@ -1,4 +1,4 @@
-package store_test
+package database_test
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 
 	"switchboard/agent"
 	"switchboard/router"
-	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
@@ -22,12 +21,12 @@ import (
 func TestJoinedStepsFailAlone(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
-	db := opened(t, url, t.TempDir(), quiet)
-	h := newHouse(t, db)
+	db := storetest.Opened(t, url, t.TempDir(), quiet)
+	h := storetest.NewHouse(t, db)
 	const busy, turns = 2, 20
 	refs := make([]router.TurnRef, busy+turns)
 	for i := range refs {
-		refs[i] = h.begun(fmt.Sprint("c", i), fmt.Sprint(i))
+		refs[i] = h.Begun(fmt.Sprint("c", i), fmt.Sprint(i))
 	}
 	unlock := lockSessions(t, url, refs[:busy])
 	type outcome struct {
@@ -37,19 +36,19 @@ func TestJoinedStepsFailAlone(t *testing.T) {
 	outcomes := make(chan outcome, len(refs))
 	commit := func(ctx context.Context, i int, step agent.Step) {
 		go func() {
-			_, err := h.r.Commit(ctx, refs[i], step, nil)
+			_, err := h.Router.Commit(ctx, refs[i], step, nil)
 			outcomes <- outcome{i, err}
 		}()
 	}
 	for i := range busy { // these wait for the lock, each in a call of its own, and the others for these
-		commit(h.ctx, i, end("done", "answered"))
+		commit(h.Ctx, i, storetest.End("done", "answered"))
 		until(t, func() bool { return db.Joining() == i+1 && db.Waiting() == 0 })
 	}
 	const fenced, bad, gone = busy + 3, busy + 7, busy + 11
 	refs[fenced].Fence--
-	going, leave := context.WithCancel(h.ctx)
+	going, leave := context.WithCancel(h.Ctx)
 	for i := busy; i < len(refs); i++ {
-		ctx, step := h.ctx, end("done", "answered")
+		ctx, step := h.Ctx, storetest.End("done", "answered")
 		switch i {
 		case bad:
 			step.Tasks = []agent.TaskChange{{Type: agent.TaskMsg, State: agent.TaskDone}} // there is no such task
@@ -71,16 +70,16 @@ func TestJoinedStepsFailAlone(t *testing.T) {
 		case fenced:
 			want = router.ErrFenced
 		case bad:
-			want = store.ErrConflict
+			want = router.ErrConflict
 		}
 		if !errors.Is(got.err, want) || want == nil && got.err != nil {
 			t.Errorf("step %d: %v, want %v", got.i, got.err, want)
 		}
 	}
-	if n, err := db.Count(h.ctx, "SELECT count(*) FROM turns WHERE state = 'done'"); n != busy+turns-3 || err != nil {
+	if n, err := db.Count(h.Ctx, "SELECT count(*) FROM turns WHERE state = 'done'"); n != busy+turns-3 || err != nil {
 		t.Errorf("%d turns done, %v", n, err)
 	}
-	if n, err := db.Count(h.ctx, "SELECT count(*) FROM turns WHERE state = 'running'"); n != 3 || err != nil {
+	if n, err := db.Count(h.Ctx, "SELECT count(*) FROM turns WHERE state = 'running'"); n != 3 || err != nil {
 		t.Errorf("%d turns running, %v", n, err)
 	}
 }
@@ -90,17 +89,17 @@ func TestJoinedStepsShareRoundTrips(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
 	db, d := counted(t, url)
-	h := newHouse(t, db)
+	h := storetest.NewHouse(t, db)
 	const busy, turns = 2, 20
 	refs := make([]router.TurnRef, busy+turns)
 	for i := range refs {
-		refs[i] = h.begun(fmt.Sprint("c", i), fmt.Sprint(i))
+		refs[i] = h.Begun(fmt.Sprint("c", i), fmt.Sprint(i))
 	}
 	unlock := lockSessions(t, url, refs[:busy])
 	var all sync.WaitGroup
 	for i, ref := range refs {
 		all.Go(func() {
-			if _, err := h.r.Commit(h.ctx, ref, end("done", "answered"), nil); err != nil {
+			if _, err := h.Router.Commit(h.Ctx, ref, storetest.End("done", "answered"), nil); err != nil {
 				t.Errorf("step %d: %v", i, err)
 			}
 		})

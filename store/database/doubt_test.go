@@ -1,4 +1,4 @@
-package store_test
+package database_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/store"
+	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
 
@@ -17,20 +17,20 @@ import (
 // over another connection, and nothing breaks.
 func TestDoubtUnderLoad(t *testing.T) {
 	t.Parallel()
-	db := opened(t, storetest.PostgresURL(t), t.TempDir(), quiet)
-	h := newHouse(t, db)
+	db := storetest.Opened(t, storetest.PostgresURL(t), t.TempDir(), quiet)
+	h := storetest.NewHouse(t, db)
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Second)
 	defer stop()
 	var all sync.WaitGroup
 	for i := range 12 {
-		ref := h.begun(fmt.Sprint("c", i), fmt.Sprint(i))
+		ref := h.Begun(fmt.Sprint("c", i), fmt.Sprint(i))
 		all.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				_, err := h.r.Commit(h.ctx, ref, agent.Step{Calls: []agent.Call{{Step: fmt.Sprint(n), Role: "planner"}}}, nil)
+				_, err := h.Router.Commit(h.Ctx, ref, agent.Step{Calls: []agent.Call{{Step: fmt.Sprint(n), Role: "planner"}}}, nil)
 				if err == nil {
-					_, err = h.r.Turn(h.ctx, ref.TurnID, false)
+					_, err = h.Router.Turn(h.Ctx, ref.TurnID, false)
 				}
-				if err != nil && !errors.Is(err, store.ErrUnavailable) { // each of its tries may be doubted on a busy machine
+				if err != nil && !errors.Is(err, database.ErrUnavailable) { // each of its tries may be doubted on a busy machine
 					t.Error(err)
 				}
 			}
@@ -42,7 +42,7 @@ func TestDoubtUnderLoad(t *testing.T) {
 	}
 	all.Wait()
 	for i := range 12 {
-		if _, err := h.r.Turns(h.ctx, "", 10); err != nil {
+		if _, err := h.Router.Turns(h.Ctx, "", 10); err != nil {
 			t.Errorf("look %d afterwards: %v", i, err)
 		}
 	}

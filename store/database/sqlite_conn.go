@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type liteStmt struct {
 
 // exec and query take no context: a statement that is cut off inside a
 // transaction would roll back all of it.
-func (c *liteConn) exec(query string, args ...any) (sql.Result, error) {
+func (c *liteConn) Exec(query string, args ...any) (sql.Result, error) {
 	s, bound, err := c.bind(query, args)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (c *liteConn) exec(query string, args ...any) (sql.Result, error) {
 	return s.run.ExecContext(context.Background(), bound)
 }
 
-func (c *liteConn) query(query string, args ...any) (rows, error) {
+func (c *liteConn) Query(query string, args ...any) (Rows, error) {
 	s, bound, err := c.bind(query, args)
 	if err != nil {
 		return nil, err

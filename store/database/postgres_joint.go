@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"cmp"
@@ -38,6 +38,26 @@ type joint struct {
 	queue []*joined
 }
 
+// joint makes each once.
+func (p *postgres) joint(mode Durability, query string) *joint {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := jointKey{mode, query}
+	if p.joints[key] == nil {
+		pool := p.pool(mode)
+		if mode == Result {
+			pool = p.results
+		}
+		p.joints[key] = &joint{pg: p, pool: pool, query: query}
+	}
+	return p.joints[key]
+}
+
+type jointKey struct {
+	mode  Durability
+	query string
+}
+
 // A joined is one transaction of a joint.
 type joined struct {
 	order  int64 // calls lock rows by it
@@ -49,14 +69,12 @@ type joined struct {
 	ready  chan struct{}
 }
 
-func newJoint(pg *postgres, pool *sqlx.DB, query string) *joint {
-	return &joint{pg: pg, pool: pool, query: query}
-}
-
-// call runs one transaction, with others who wait, and decodes its JSON into out. ctx counts until
-// it begins. Those that may wait for each other's locks are ordered by order.
-func (j *joint) call(ctx context.Context, op string, order int64, arg, out any) error {
-	one := &joined{order: order, arg: jsonText(arg), lead: make(chan struct{}, 1), ready: make(chan struct{})}
+// CallJoined is Call of a function that takes a list of transactions and answers with one:
+// those that wait go together. arg is JSON. ctx counts until it begins. Those that may wait
+// for each other's locks are ordered by order.
+func (db *DB) CallJoined(ctx context.Context, mode Durability, op string, out any, query string, order int64, arg string) error {
+	j := db.pg.joint(mode, query)
+	one := &joined{order: order, arg: arg, lead: make(chan struct{}, 1), ready: make(chan struct{})}
 	j.join(one)
 	j.await(ctx, one)
 	err := one.err
@@ -64,7 +82,7 @@ func (j *joint) call(ctx context.Context, op string, order int64, arg, out any) 
 		err = json.Unmarshal(one.answer, out)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", op, explain(err))
+		return fmt.Errorf("%s: %w", op, Explain(err))
 	}
 	return nil
 }
@@ -209,4 +227,19 @@ func (j *joint) forget(one *joined, err error) {
 func rolledBack(err error) bool {
 	pe, ok := errors.AsType[*pq.Error](err)
 	return ok && pe.Code.Class() != "57" && pe.Code.Class() != "08"
+}
+
+// Call runs one function of PostgreSQL as one transaction and decodes its JSON into out.
+func (db *DB) Call(ctx context.Context, mode Durability, op string, out any, query string, args ...any) error {
+	var answer []byte
+	err := db.pg.detached(ctx, db.pg.pool(mode), func(ctx context.Context, conn *sqlx.Conn) error {
+		return conn.QueryRowContext(ctx, query, args...).Scan(&answer)
+	})
+	if err == nil {
+		err = json.Unmarshal(answer, out)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, Explain(err))
+	}
+	return nil
 }

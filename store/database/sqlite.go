@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -46,7 +46,7 @@ func openSQLite(ctx context.Context, path string) (*sqlite, error) {
 	wdb.SetMaxOpenConns(1)
 	conn, err := wdb.Connx(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, errors.Join(explain(err), wdb.Close()))
+		return nil, fmt.Errorf("open %s: %w", path, errors.Join(Explain(err), wdb.Close()))
 	}
 	// The readers come after the writer, which turned the file to WAL.
 	rdb, err := sqlx.Open("sqlite", sqliteDSN(path, "query_only(1)"))
@@ -60,17 +60,17 @@ func openSQLite(ctx context.Context, path string) (*sqlite, error) {
 func makeFile(path string) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("database folder %s cannot be made: %w; set data_dir to a folder that can be written", dir, pathCause(err))
+		return fmt.Errorf("database folder %s cannot be made: %w; set data_dir to a folder that can be written", dir, PathCause(err))
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("database file %s cannot be written: %w; set data_dir or [store] url to a place that can", path, pathCause(err))
+		return fmt.Errorf("database file %s cannot be written: %w; set data_dir or [store] url to a place that can", path, PathCause(err))
 	}
 	return f.Close()
 }
 
-// pathCause is the bare cause of a file error whose path was already said.
-func pathCause(err error) error {
+// PathCause is the bare cause of a file error whose path was already said.
+func PathCause(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err
 	}
@@ -82,4 +82,21 @@ func (s *sqlite) close() error {
 		return s.readers.close()
 	}
 	return errors.Join(s.stop(), s.readers.close())
+}
+
+// EmptyLog empties SQLite's write-ahead log, which may still hold what was overwritten
+// in the database. It waits for readers under way.
+func (db *DB) EmptyLog(ctx context.Context) error {
+	if db.lite == nil {
+		return nil
+	}
+	pool, err := sqlx.Open("sqlite", sqliteDSN(db.lite.path))
+	if err != nil {
+		return fmt.Errorf("empty the write-ahead log: %w", err)
+	}
+	defer pool.Close()
+	if _, err := pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		return fmt.Errorf("empty the write-ahead log: %w", Explain(err))
+	}
+	return nil
 }

@@ -1,38 +1,20 @@
-package store
+package database
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/jmoiron/sqlx"
-	driver "modernc.org/sqlite"
-	sqlitelib "modernc.org/sqlite/lib"
 )
 
 // errReadOnly is what a write to a database opened by OpenReadOnly returns.
 var errReadOnly = errors.New("the database was opened for reading alone")
-
-// Unwritable says that err, of Open, StartEngine or what comes with them, is about a
-// place that cannot be written: a folder or file system that is read-only, or full.
-func Unwritable(err error) bool {
-	if se, ok := errors.AsType[*driver.Error](err); ok {
-		switch se.Code() & 0xff {
-		case sqlitelib.SQLITE_READONLY, sqlitelib.SQLITE_CANTOPEN, sqlitelib.SQLITE_PERM, sqlitelib.SQLITE_FULL, sqlitelib.SQLITE_IOERR:
-			return true
-		}
-	}
-	return errors.Is(err, ErrFull) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) ||
-		errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-}
 
 // OpenReadOnly is Open for who only reads, where nothing can be written: it makes no file
 // and changes none. On SQLite it gives what the file and its log hold at that moment; an
@@ -52,16 +34,16 @@ func OpenReadOnly(ctx context.Context, cfg Config, dataDir string, log *slog.Log
 	}
 	pool, err := openToRead(ctx, path)
 	if err != nil {
-		return nil, fmt.Errorf("open %s to read: %w", path, explain(err))
+		return nil, fmt.Errorf("open %s to read: %w", path, Explain(err))
 	}
-	return &DB{log: log, now: time.Now, dataDir: dataDir, lite: &sqlite{path: path, readers: newReaders(pool)}}, nil
+	return &DB{log: log, dataDir: dataDir, lite: &sqlite{path: path, readers: newReaders(pool)}}, nil
 }
 
 // openToRead tries the ways in which SQLite reads a file in WAL mode where nothing can be
 // written; see https://sqlite.org/wal.html#readonly.
 func openToRead(ctx context.Context, path string) (*sqlx.DB, error) {
 	if _, err := os.Stat(path); err != nil {
-		return nil, pathCause(err)
+		return nil, PathCause(err)
 	}
 	// As everybody else, with the shared memory that is there or can be made.
 	ways := []url.Values{{"mode": {"ro"}}}

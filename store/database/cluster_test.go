@@ -1,4 +1,4 @@
-package store_test
+package database_test
 
 import (
 	"errors"
@@ -8,14 +8,14 @@ import (
 	"sync"
 	"testing"
 
-	"switchboard/store"
+	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
 
 // starts starts an engine and stops it again.
 func starts(t *testing.T, url, dir string) error {
 	t.Helper()
-	e, err := opened(t, url, dir, quiet).StartEngine(t.Context())
+	e, err := storetest.Opened(t, url, dir, quiet).StartEngine(t.Context())
 	if err == nil {
 		err = e.Close(t.Context())
 	}
@@ -51,7 +51,7 @@ func TestOneDataFolder(t *testing.T) {
 		{"another folder's database", other, dir, "belongs to"},
 	} {
 		err := starts(t, c.url, c.dir)
-		if !errors.Is(err, store.ErrCluster) || !strings.Contains(err.Error(), c.says) {
+		if !errors.Is(err, database.ErrCluster) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -80,11 +80,11 @@ func TestRefusedDatabaseIsLeftAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	empty := storetest.PostgresURL(t)
-	if err := starts(t, empty, dir); !errors.Is(err, store.ErrCluster) {
+	if err := starts(t, empty, dir); !errors.Is(err, database.ErrCluster) {
 		t.Errorf("a start: %v", err)
 	}
-	db := opened(t, empty, dir, quiet)
-	if err := db.Migrate(t.Context()); !errors.Is(err, store.ErrCluster) {
+	db := storetest.Opened(t, empty, dir, quiet)
+	if err := db.Migrate(t.Context()); !errors.Is(err, database.ErrCluster) {
 		t.Errorf("migrate: %v", err)
 	}
 	if tables, err := db.Columns(t.Context()); err != nil || len(tables) != 0 {
@@ -99,8 +99,8 @@ func TestOlderDatabaseOfAnotherFolder(t *testing.T) {
 	if err := starts(t, url, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
-	db := opened(t, url, t.TempDir(), quiet)
-	if err := db.MigrateAlso(t.Context(), "CREATE TABLE later (id int)"); !errors.Is(err, store.ErrCluster) {
+	db := storetest.Opened(t, url, t.TempDir(), quiet)
+	if err := db.MigrateAlso(t.Context(), "CREATE TABLE later (id int)"); !errors.Is(err, database.ErrCluster) {
 		t.Errorf("migrate: %v", err)
 	}
 }
@@ -111,7 +111,7 @@ func TestOlderDatabaseOfAnotherFolder(t *testing.T) {
 func TestFirstStarts(t *testing.T) {
 	t.Parallel()
 	url, dir := storetest.PostgresURL(t), t.TempDir()
-	db := opened(t, url, dir, quiet)
+	db := storetest.Opened(t, url, dir, quiet)
 	if err := db.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}

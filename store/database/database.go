@@ -1,4 +1,7 @@
-package store
+// Package database is SQLite or PostgreSQL as the rest of the store uses them: opening, the
+// schema, transactions and what their commit survives, connections that are lost, and
+// what an error means. It knows no row of the ledger.
+package database
 
 import (
 	"context"
@@ -7,16 +10,35 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"time"
+
+	"switchboard/secrets"
 )
+
+// Config is the table [store].
+type Config struct {
+	// URL says where the database is. Empty: SQLite in data_dir; "sqlite:PATH";
+	// "postgres://…". It may hold a password.
+	URL secrets.Secret `toml:"url"`
+}
+
+// Validate returns all that is wrong with c, joined; each error begins with the
+// key below [store] it speaks of and a colon. The URL itself is never repeated.
+func (c Config) Validate() error {
+	url := c.URL.Reveal()
+	path, file := strings.CutPrefix(url, "sqlite:")
+	switch {
+	case url == "", file && path != "", strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
+		return nil
+	case file:
+		return errors.New("url: \"sqlite:\" needs a path, e.g. \"sqlite:/var/lib/switchboard/switchboard.db\"")
+	}
+	return errors.New("url: is none of \"\" (SQLite in data_dir), \"sqlite:PATH\" and \"postgres://USER@HOST/NAME\"")
+}
 
 // DB is the database, SQLite or PostgreSQL. Its methods may be called from
 // several goroutines at once.
 type DB struct {
 	log *slog.Logger
-	// now is the clock of instants in rows. Whether an owner lives is judged by
-	// the database's clock alone.
-	now func() time.Time
 
 	lite *sqlite   // nil on PostgreSQL
 	pg   *postgres // nil on SQLite
@@ -35,7 +57,7 @@ var ErrURL = errors.New(`[store] url must be empty, "sqlite:PATH" or "postgres:/
 // migrated. On PostgreSQL the server is asked once, within ctx. An error says
 // what to do and never holds a password.
 func Open(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*DB, error) {
-	db := &DB{log: log, now: time.Now, dataDir: dataDir}
+	db := &DB{log: log, dataDir: dataDir}
 	url := cfg.URL.Reveal()
 	var err error
 	switch {
@@ -77,52 +99,60 @@ func (db *DB) Close() error {
 
 // Kind is "sqlite" or "postgres".
 func (db *DB) Kind() string {
-	if db.lite != nil {
-		return "sqlite"
+	if db.PG() {
+		return "postgres"
 	}
-	return "postgres"
+	return "sqlite"
 }
 
-// durability says what a transaction must survive once it is committed.
-type durability bool
+// PG says that it is PostgreSQL, which several engines may share.
+func (db *DB) PG() bool { return db.pg != nil }
+
+// Path is the SQLite file; empty on PostgreSQL.
+func (db *DB) Path() string {
+	if db.lite == nil {
+		return ""
+	}
+	return db.lite.path
+}
+
+// DataDir is the folder that every engine on this database shares; empty: none.
+func (db *DB) DataDir() string { return db.dataDir }
+
+// Log is the log that was given to Open.
+func (db *DB) Log() *slog.Logger { return db.log }
+
+// Durability says what a transaction must survive once it is committed.
+type Durability int
 
 const (
-	// full: a loss of power.
-	full durability = true
-	// rides: the death of this process; a loss of power may take it back, unless
-	// a later full transaction was committed.
-	rides durability = false
+	// Rides: the death of this process; a loss of power may take it back, unless
+	// a later Full transaction was committed.
+	Rides Durability = iota
+	// Full: a loss of power.
+	Full
+	// Result is Rides for what became of something outside: on SQLite it goes ahead of
+	// new work, and so do joint calls on PostgreSQL.
+	Result
 )
 
-// write runs fn in one transaction and returns after it is committed. fn does
+// Write runs fn in one transaction and returns after it is committed. fn does
 // SQL only and may be run again after a conflict, so it assigns its results anew
 // each time. ctx counts until fn begins; from there the transaction runs to its
 // end. An error is one a person can act on (see problem), or what fn returned.
-func (db *DB) write(ctx context.Context, mode durability, op string, fn func(*tx) error) error {
-	return db.writeAs(ctx, mode, false, op, fn)
-}
-
-// record is write of what became of something outside: it need not survive a loss of
-// power, and on SQLite it goes ahead of new work.
-func (db *DB) record(ctx context.Context, op string, fn func(*tx) error) error {
-	return db.writeAs(ctx, rides, true, op, fn)
-}
-
-func (db *DB) writeAs(ctx context.Context, mode durability, ahead bool, op string, fn func(*tx) error) error {
+func (db *DB) Write(ctx context.Context, mode Durability, op string, fn func(*Tx) error) error {
 	var err error
-	run := func(q querier) error { return fn(&tx{q: q, now: db.now().UnixMicro(), pg: db.pg != nil}) }
+	run := func(q Querier) error { return fn(&Tx{Q: q, PG: db.PG()}) }
 	switch {
 	case db.lite != nil && db.lite.writer == nil:
 		err = errReadOnly
-	case db.lite != nil && ahead:
-		err = db.lite.record(ctx, run)
 	case db.lite != nil:
 		err = db.lite.write(ctx, mode, run)
 	default:
 		err = db.pg.write(ctx, mode, run)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", op, explain(err))
+		return fmt.Errorf("%s: %w", op, Explain(err))
 	}
 	return nil
 }

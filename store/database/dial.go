@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 )
 
@@ -87,9 +88,14 @@ func (a *connecting) forget(useless bool) {
 	}
 }
 
-// listenerConn opens a connection that is read from all the time. The driver takes no
-// dialer for it, so it is told one way at a time, which it does close.
-func listenerConn(address string, notes chan *pq.Notification) (conn *pq.ListenerConn, err error) {
+// Connect opens a connection to PostgreSQL that is read from all the time; program is its
+// name for the server. The driver takes no dialer for it, so it is told one way at a time,
+// which it does close.
+func (db *DB) Connect(program string, notes chan *pq.Notification) (conn *pq.ListenerConn, err error) {
+	address, err := postgresAddress(db.pg.url, "on", program)
+	if err != nil {
+		return nil, err
+	}
 	for _, mode := range sslModes(address) {
 		conn, err = pq.NewListenerConn(mode.address, notes)
 		if err == nil || !mode.another(err) {
@@ -97,6 +103,29 @@ func listenerConn(address string, notes chan *pq.Notification) (conn *pq.Listene
 		}
 	}
 	return conn, err
+}
+
+// Listener is a connection to PostgreSQL to listen on, which is made anew whenever it is
+// lost: after least, and most later. It ends when the server owes an answer for longer
+// than patience. The caller calls end.
+func (db *DB) Listener(ctx context.Context, patience, least, most time.Duration) (l *pq.Listener, end func(), err error) {
+	address, err := postgresAddress(db.pg.url, "off", "switchboard listen")
+	if err != nil {
+		return nil, nil, err
+	}
+	// It has one connection at a time, so that all its connecting is one attempt.
+	dialer := &connecting{dial: &patientDialer{patience: patience, listens: true, ctx: ctx}}
+	return pq.NewDialListener(dialer, address, least, most, nil), func() { dialer.end(false) }, nil
+}
+
+// Notifier is one connection to PostgreSQL beside all others, made when it is needed. The
+// caller closes it.
+func (db *DB) Notifier(patience time.Duration) (*sqlx.DB, error) {
+	pool, err := postgresPool(db.pg.url, "off", &patientDialer{patience: patience})
+	if err == nil {
+		pool.SetMaxOpenConns(1)
+	}
+	return pool, err
 }
 
 // An sslMode is one way to connect, and when to try the next one.

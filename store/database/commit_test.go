@@ -1,0 +1,172 @@
+package database_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/router"
+	"switchboard/store/database"
+	"switchboard/store/storetest"
+)
+
+// promise: L.group-commit
+func TestGroupCommit(t *testing.T) {
+	t.Parallel()
+	db := storetest.SQLite(t)
+	run(t, db, "CREATE TABLE x (n INTEGER PRIMARY KEY)")
+	// The first holds the writer until the others are queued.
+	queued, begun := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	errs := make([]error, 6)
+	wg.Go(func() {
+		errs[0] = db.WriteFunc(t.Context(), database.Rides, func(exec func(string) error) error {
+			close(begun)
+			<-queued
+			return exec("INSERT INTO x VALUES (0)")
+		})
+	})
+	<-begun
+	before := len(db.Batches())
+	away, leave := context.WithCancel(t.Context())
+	mid, cut := context.WithCancel(t.Context())
+	defer cut()
+	gone := make(chan struct{})
+	boom := errors.New("boom")
+	for i := 1; i < 6; i++ {
+		wg.Go(func() {
+			ctx, mode := t.Context(), database.Rides
+			switch i {
+			case 1:
+				mode = database.Full
+			case 3:
+				ctx = away
+			case 4:
+				ctx = mid
+			}
+			if i == 3 {
+				defer close(gone)
+			}
+			errs[i] = db.WriteFunc(ctx, mode, func(exec func(string) error) error {
+				if err := exec(fmt.Sprintf("INSERT INTO x VALUES (%d)", i)); err != nil {
+					return err
+				}
+				switch i {
+				case 2:
+					return boom // its row goes, the others' stay
+				case 4:
+					cut() // the caller goes away in the middle
+				case 5:
+					return exec("INSERT INTO x VALUES (0)")
+				}
+				return exec(fmt.Sprintf("INSERT INTO x VALUES (%d)", i+100))
+			})
+		})
+	}
+	for db.Queued() < 5 {
+		time.Sleep(time.Millisecond)
+	}
+	leave()
+	<-gone
+	close(queued)
+	wg.Wait()
+	if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], boom) || !errors.Is(errs[3], context.Canceled) || errs[4] != nil || !errors.Is(errs[5], router.ErrConflict) {
+		t.Errorf("%v", errs)
+	}
+	var rows []int64
+	for n := range int64(110) {
+		if k, _ := db.Count(t.Context(), "SELECT count(*) FROM x WHERE n = ?", n); k == 1 {
+			rows = append(rows, n)
+		}
+	}
+	if want := []int64{0, 1, 4, 101, 104}; !slices.Equal(rows, want) {
+		t.Errorf("rows %v, want %v", rows, want)
+	}
+	got := db.Batches()[before:]
+	if len(got) != 2 || got[0] != (database.Batch{Full: false, Transactions: 1}) || got[1] != (database.Batch{Full: true, Transactions: 4}) {
+		t.Errorf("batches %+v", got)
+	}
+	if strings.Contains(errs[5].Error(), "UNIQUE") {
+		t.Errorf("internal text: %v", errs[5])
+	}
+}
+
+// A result comes while a commit with much to do is under way. It is recorded before the
+// rest of that is done.
+//
+// promise: P2.result-first
+func TestResultsGoAheadOfNewWork(t *testing.T) {
+	t.Parallel()
+	db := storetest.SQLite(t)
+	h := storetest.NewHouse(t, db)
+	h.Posts("c", "1", "a")
+	hold := h.Hold()
+	d := h.Begin(hold, "c")
+	begun, queued := make(chan struct{}), make(chan struct{})
+	busy, recorded := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	work := func(do func() error) {
+		wg.Go(func() {
+			if err := db.WriteFunc(h.Ctx, database.Full, func(exec func(string) error) error {
+				return errors.Join(exec("UPDATE people SET role = role"), do())
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	waiting := func(n int) {
+		for db.Queued() < n {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	work(func() error { close(begun); <-queued; return nil })
+	<-begun
+	work(func() error { close(busy); waiting(1); time.Sleep(10 * time.Millisecond); return nil })
+	waiting(1) // the order of the two is that in which they run
+	work(func() error {
+		select {
+		case <-recorded:
+			return nil
+		case <-time.After(10 * time.Second):
+			return errors.New("what was sent is not recorded yet")
+		}
+	})
+	waiting(2)
+	close(queued)
+	<-busy
+	wg.Go(func() {
+		h.Settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "m1"})
+		close(recorded)
+	})
+	wg.Wait()
+}
+
+// The disk cannot sync: what was committed is committed, and is not sent on the
+// strength of it.
+//
+// promise: P2.row-before-send
+func TestNothingIsBegunWithoutASync(t *testing.T) {
+	t.Parallel()
+	h := storetest.NewHouse(t, storetest.SQLite(t))
+	hold := h.Hold()
+	ref := h.Begun("c", "1")
+	h.Begun("d", "2")
+	defer h.DB.BreakSync()()
+	step, reply := opening(hold, "c")
+	if _, err := h.Router.Commit(h.Ctx, ref, step, []router.Reply{reply}); err != nil || reply.Open.Begun != nil {
+		t.Errorf("%v, begun %+v", err, reply.Open.Begun)
+	}
+	if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{}, nil); err == nil {
+		t.Error("the turn did not end")
+	}
+	n, err := h.DB.Count(h.Ctx, "SELECT count(*) FROM deliveries WHERE state = 'pending' AND tries = 0")
+	if err != nil || n != 2 {
+		t.Errorf("%d parts wait, %v", n, err)
+	}
+}

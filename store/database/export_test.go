@@ -1,0 +1,104 @@
+package database
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/lib/pq"
+)
+
+// Dial has the pools of PostgreSQL dial through d from now on.
+func (db *DB) Dial(ctx context.Context, d pq.Dialer) error {
+	pg, err := openPostgres(ctx, db.pg.url, d)
+	if err != nil {
+		return err
+	}
+	db.pg.close()
+	db.pg = pg
+	db.reader = reader{pool: pg.relaxed}
+	return nil
+}
+
+// MigrateAlso migrates with one migration more.
+func (db *DB) MigrateAlso(ctx context.Context, script string) error {
+	list, err := db.migrations()
+	if err != nil {
+		return err
+	}
+	return db.migrate(ctx, append(list, migration{9999, "extra", script}))
+}
+
+// Joining is how many joint calls are under way, Waiting how many transactions wait for them.
+func (db *DB) Joining() int { n, _ := db.joints(); return n }
+
+func (db *DB) Waiting() int { _, n := db.joints(); return n }
+
+func (db *DB) joints() (under, queued int) {
+	db.pg.mu.Lock()
+	defer db.pg.mu.Unlock()
+	for _, j := range db.pg.joints {
+		j.mu.Lock()
+		under, queued = under+j.under, queued+len(j.queue)
+		j.mu.Unlock()
+	}
+	return under, queued
+}
+
+// Queued counts the transactions that wait for the SQLite writer.
+func (db *DB) Queued() int { return len(db.lite.queue) + len(db.lite.results) }
+
+// BreakSync makes every sync of the SQLite log fail until mend is called. Nobody may be
+// writing.
+func (db *DB) BreakSync() (mend func()) {
+	f, _ := os.Open(os.DevNull)
+	_ = f.Close()
+	wal := &db.lite.wal
+	was := wal.f
+	wal.f = f
+	return func() { wal.f = was }
+}
+
+// Doubt puts all connections in doubt that there are.
+func (db *DB) Doubt() {
+	now := time.Now()
+	db.pg.dialer.since.Store(&now)
+}
+
+// Columns lists table.column of the schema.
+func (db *DB) Columns(ctx context.Context) (list []string, err error) {
+	query := `SELECT m.name || '.' || c.name AS c FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY 1`
+	if db.PG() {
+		query = `SELECT table_name || '.' || column_name AS c FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1`
+	}
+	err = db.Read(ctx, "columns", func(t *Tx) error {
+		var rows []struct{ C string }
+		if err := t.All(&rows, query); err != nil {
+			return err
+		}
+		for _, r := range rows {
+			list = append(list, r.C)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Count runs a query that gives one number.
+func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
+	err = db.Read(ctx, "count", func(t *Tx) error {
+		_, err := t.Row(query, args, &n)
+		return err
+	})
+	return n, err
+}
+
+// WriteFunc runs fn in one transaction.
+func (db *DB) WriteFunc(ctx context.Context, mode Durability, fn func(exec func(string) error) error) error {
+	return db.Write(ctx, mode, "test", func(t *Tx) error {
+		return fn(func(s string) error {
+			_, err := t.Exec(s)
+			return err
+		})
+	})
+}

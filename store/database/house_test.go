@@ -1,0 +1,54 @@
+package database_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/store"
+	"switchboard/store/database"
+	"switchboard/store/storetest"
+)
+
+func TestMain(m *testing.M) {
+	storetest.AtOnce(8)
+	goleak.VerifyTestMain(m)
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func run(t *testing.T, db *store.DB, statements ...string) {
+	t.Helper()
+	err := db.WriteFunc(t.Context(), database.Rides, func(exec func(string) error) error {
+		for _, s := range statements {
+			if err := exec(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// opening is an answer of two parts that is to begin at once.
+func opening(hold router.Hold, conv channels.ConversationID) (agent.Step, router.Reply) {
+	step := storetest.End("done", "answered")
+	step.Say = []agent.Say{{Text: "found", Position: -1}}
+	return step, router.Reply{
+		Text: "found", Parts: []channels.Body{{Text: "found1"}, {Text: "found2"}},
+		Open: &router.Opening{Hold: hold, Conversation: channels.Conversation{ID: conv}},
+	}
+}
+
+// opens commits one, and returns what was begun.
+func opens(h *storetest.House, ref router.TurnRef, hold router.Hold, conv channels.ConversationID) *router.Delivery {
+	step, reply := opening(hold, conv)
+	h.Commit(ref, step, reply)
+	return reply.Open.Begun
+}

@@ -1,0 +1,111 @@
+package database
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// A Querier runs statements whose parameters are written "?".
+type Querier interface {
+	Exec(query string, args ...any) (sql.Result, error)
+	Query(query string, args ...any) (Rows, error)
+}
+
+// Rows are what a query gives: *sqlx.Rows, or a driver's own.
+type Rows interface {
+	Columns() ([]string, error)
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close() error
+}
+
+// A Tx is a transaction, or a connection to read from, with the helpers that all
+// queries go through.
+type Tx struct {
+	Q  Querier
+	PG bool
+}
+
+// Exec runs a statement and returns how many rows it touched.
+func (t *Tx) Exec(query string, args ...any) (int64, error) {
+	res, err := t.Q.Exec(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// Row scans the first row into dest, in order of columns; found is false when
+// there is none.
+func (t *Tx) Row(query string, args []any, dest ...any) (found bool, err error) {
+	rows, err := t.Q.Query(query, args...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return false, rows.Err()
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return false, err
+	}
+	// Reading on to the end brings the error of a statement that fails late.
+	for rows.Next() {
+	}
+	return true, rows.Err()
+}
+
+// All scans every row into dest, a pointer to a slice of structs with db tags.
+func (t *Tx) All(dest any, query string, args ...any) error {
+	rows, err := t.Q.Query(query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return sqlx.StructScan(rows, dest)
+}
+
+// Insert runs an INSERT … RETURNING id.
+func (t *Tx) Insert(query string, args ...any) (id int64, err error) {
+	found, err := t.Row(query, args, &id)
+	if err == nil && !found {
+		err = fmt.Errorf("insert returned no id")
+	}
+	return id, err
+}
+
+// Locked is appended to a SELECT whose rows must not change before the
+// transaction ends. SQLite has one writer and needs none.
+func (t *Tx) Locked(query string) string {
+	if t.PG {
+		return query + " FOR UPDATE"
+	}
+	return query
+}
+
+// In gives the marks and arguments of an IN list.
+func In[T any](list []T) (marks string, args []any) {
+	args = make([]any, len(list))
+	for i, v := range list {
+		args[i] = v
+	}
+	return strings.TrimSuffix(strings.Repeat("?,", len(list)), ","), args
+}
+
+// rebound keeps the PostgreSQL form of every query.
+var rebound sync.Map
+
+// dollars writes the parameters of query as $1, $2, …
+func dollars(query string) string {
+	if q, ok := rebound.Load(query); ok {
+		return q.(string)
+	}
+	q := sqlx.Rebind(sqlx.DOLLAR, query)
+	rebound.Store(query, q)
+	return q
+}

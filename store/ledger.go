@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"switchboard/store/database"
+)
+
+// DB is a database with the ledger in it.
+type DB struct {
+	*database.DB
+	// now is the clock of instants in rows. Whether an owner lives is judged by
+	// the database's clock alone.
+	now func() time.Time
+}
+
+// Open is database.Open.
+func Open(ctx context.Context, cfg database.Config, dataDir string, log *slog.Logger) (*DB, error) {
+	return on(database.Open(ctx, cfg, dataDir, log))
+}
+
+// OpenReadOnly is database.OpenReadOnly.
+func OpenReadOnly(ctx context.Context, cfg database.Config, dataDir string, log *slog.Logger) (*DB, error) {
+	return on(database.OpenReadOnly(ctx, cfg, dataDir, log))
+}
+
+func on(base *database.DB, err error) (*DB, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &DB{DB: base, now: time.Now}, nil
+}
+
+const (
+	full  = database.Full
+	rides = database.Rides
+)
+
+// tx is a transaction, or a connection to read from, with the clock of instants in rows.
+type tx struct {
+	*database.Tx
+	now int64 // µs UTC
+}
+
+func (db *DB) with(fn func(*tx) error) func(*database.Tx) error {
+	return func(t *database.Tx) error { return fn(&tx{t, db.now().UnixMicro()}) }
+}
+
+func (db *DB) write(ctx context.Context, mode database.Durability, op string, fn func(*tx) error) error {
+	return db.DB.Write(ctx, mode, op, db.with(fn))
+}
+
+func (db *DB) record(ctx context.Context, op string, fn func(*tx) error) error {
+	return db.DB.Write(ctx, database.Result, op, db.with(fn))
+}
+
+func (db *DB) read(ctx context.Context, op string, fn func(*tx) error) error {
+	return db.DB.Read(ctx, op, db.with(fn))
+}
+
+func (db *DB) look(ctx context.Context, op string, fn func(*tx) error) error {
+	return db.DB.Look(ctx, op, db.with(fn))
+}
+
+func (t *tx) exec(query string, args ...any) (int64, error) { return t.Exec(query, args...) }
+
+func (t *tx) row(query string, args []any, dest ...any) (bool, error) {
+	return t.Row(query, args, dest...)
+}
+
+func (t *tx) all(dest any, query string, args ...any) error { return t.All(dest, query, args...) }
+
+func (t *tx) insert(query string, args ...any) (int64, error) { return t.Insert(query, args...) }

@@ -1,0 +1,161 @@
+package storetest
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router"
+	"switchboard/secrets"
+	"switchboard/store"
+	"switchboard/store/database"
+)
+
+// Opened is another handle on a database, as another process has it.
+func Opened(t *testing.T, url, dir string, log *slog.Logger) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), database.Config{URL: secrets.Secret(url)}, dir, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// A House is a database with an engine and the router's view, whose methods fail the test
+// on an error.
+type House struct {
+	*testing.T
+	DB     *store.DB
+	Router *store.Router
+	Engine *store.Engine
+	Ctx    context.Context //nolint:containedctx // the test's
+}
+
+// NewHouse starts an engine, which is closed when the test ends.
+func NewHouse(t *testing.T, db *store.DB) *House {
+	t.Helper()
+	e, err := db.StartEngine(t.Context())
+	if err != nil {
+		t.Fatalf("start engine: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Errorf("close engine: %v", err)
+		}
+	})
+	return &House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()}
+}
+
+// Entry is what becomes a turn on channel "tg", conversation conv.
+func Entry(conv, key, text string) router.Entry {
+	sum := sha256.Sum256([]byte("tg:" + key))
+	return router.Entry{
+		Key: sum[:], Sender: router.Sender{Identity: "tg:1", Person: "marco"}, Origin: "chat", As: &router.AsTurn{QueueLimit: 50},
+		Event: channels.Event{
+			Key: channels.EventKey(key), Kind: channels.EventMessage,
+			Conversation: channels.Conversation{Channel: "tg", ID: channels.ConversationID(conv), Kind: channels.Direct, Place: conv},
+			Sender:       channels.Sender{ID: "1", Label: "Marco P."},
+			Message:      channels.Message{ID: channels.MessageID("m" + key), Text: text},
+			At:           time.Unix(1700000000, 0),
+		},
+	}
+}
+
+// Claiming is e for an engine with a free worker.
+func Claiming(e router.Entry) router.Entry {
+	e.Turn().MayClaim = true
+	return e
+}
+
+// Accept accepts entries.
+func (h *House) Accept(entries ...router.Entry) []router.Accepted {
+	h.Helper()
+	out, err := h.Router.Accept(h.Ctx, h.Engine.ID(), entries)
+	if err != nil {
+		h.Fatalf("accept: %v", err)
+	}
+	return out
+}
+
+// Begun accepts one entry and returns its running turn.
+func (h *House) Begun(conv, key string) router.TurnRef {
+	h.Helper()
+	a := h.Accept(Claiming(Entry(conv, key, "hello "+key)))[0]
+	if a.Claimed == nil {
+		h.Fatalf("turn of %s was not claimed: %+v", key, a)
+	}
+	return a.Claimed.TurnRef
+}
+
+// Commit commits a step.
+func (h *House) Commit(ref router.TurnRef, step agent.Step, says ...router.Reply) *router.Claimed {
+	h.Helper()
+	next, err := h.Router.Commit(h.Ctx, ref, step, says)
+	if err != nil {
+		h.Fatalf("commit: %v", err)
+	}
+	return next
+}
+
+// Claim claims sessions of channel "tg".
+func (h *House) Claim(limit int, except ...string) []router.Claimed {
+	h.Helper()
+	list, err := h.Router.Claim(h.Ctx, h.Engine.ID(), []string{"tg"}, except, limit)
+	if err != nil {
+		h.Fatalf("claim: %v", err)
+	}
+	return list
+}
+
+// Hold takes channel "tg".
+func (h *House) Hold() router.Hold {
+	h.Helper()
+	hold, ok, err := h.Router.TakeChannel(h.Ctx, h.Engine.ID(), "tg")
+	if err != nil || !ok {
+		h.Fatalf("take channel: %v, %v", ok, err)
+	}
+	return hold
+}
+
+// Posts accepts a command whose reply has the given parts.
+func (h *House) Posts(conv, key string, parts ...string) {
+	h.Helper()
+	e, reply := Entry(conv, key, "/help"), &router.Reply{Text: "help", Notice: true}
+	for _, p := range parts {
+		reply.Parts = append(reply.Parts, channels.Body{Text: p})
+	}
+	e.As = &router.AsControl{Effect: router.EffectNone, Reply: reply}
+	h.Accept(e)
+}
+
+// Begin begins the next delivery of a conversation; nil: there is none.
+func (h *House) Begin(hold router.Hold, conv channels.ConversationID) *router.Delivery {
+	h.Helper()
+	d, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: conv})
+	if err != nil {
+		h.Fatalf("begin: %v", err)
+	}
+	return d
+}
+
+// Settle records what became of a delivery.
+func (h *House) Settle(hold router.Hold, d *router.Delivery, s router.Settlement) {
+	h.Helper()
+	if _, err := h.Router.Settle(h.Ctx, hold, d, s); err != nil {
+		h.Fatalf("settle: %v", err)
+	}
+}
+
+// End is a step that ends a turn.
+func End(state, outcome string) agent.Step {
+	return agent.Step{End: &agent.End{State: state, Outcome: outcome}}
+}
