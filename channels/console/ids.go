@@ -27,23 +27,6 @@ func conversationID(person, session string) (channels.ConversationID, error) {
 	return channels.ConversationID(person + "/" + session), nil
 }
 
-// parseConversationID undoes conversationID. A session name has no slash.
-func parseConversationID(id channels.ConversationID) (person, session string, err error) {
-	slash := strings.LastIndexByte(string(id), '/')
-	if slash < 0 {
-		return "", "", fmt.Errorf("conversation %.300q: not person/session", id)
-	}
-	person, session = string(id[:slash]), string(id[slash+1:])
-	made, err := conversationID(person, session)
-	if err != nil {
-		return "", "", err
-	}
-	if made != id {
-		return "", "", fmt.Errorf("conversation %.300q: not person/session", id)
-	}
-	return person, session, nil
-}
-
 func checkPerson(person string) error {
 	switch {
 	case person == "":

@@ -42,7 +42,7 @@ func TestSplitIsBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var parts []string
-			rendertest.Bounded(t, func() { parts = Split(c.text, c.limit, c.measure) })
+			rendertest.Bounded(t, func() { parts = split(c.text, c.limit, c.measure) })
 			measure := c.measure
 			if measure == nil {
 				measure = utf8.RuneCountInString
@@ -59,7 +59,7 @@ func TestSplitIsBounded(t *testing.T) {
 	}
 	t.Run("parts", func(t *testing.T) {
 		for _, limit := range []int{11, 4096} {
-			rendertest.Bounded(t, func() { Parts(marks, channels.Features{MaxText: limit}) })
+			rendertest.Bounded(t, func() { Parse(marks).Parts(channels.Features{MaxText: limit}) })
 		}
 	})
 }

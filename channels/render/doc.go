@@ -5,7 +5,7 @@
 // accepts, measured in the platform's unit; Text.Emit tells an adapter's emitter, in
 // its format.go, what to write. Plain is the emitter for text without markup.
 //
-// It knows no platform. The router calls Parts for every channel that has no
+// It knows no platform. The router calls Document.Parts for every channel that has no
 // formatter; the terminal calls Plain.
 package render
 
@@ -15,12 +15,9 @@ import (
 	"switchboard/channels"
 )
 
-// Parts renders markdown as plain text in parts that f accepts, at least one.
+// Parts renders a document as plain text in parts that f accepts, at least one.
 // Markdown that shows nothing (a link definition alone) is sent as it is written,
 // because a platform refuses an empty message.
-func Parts(markdown string, f channels.Features) []channels.Body { return Parse(markdown).Parts(f) }
-
-// Parts is Parts of a document.
 func (d *Document) Parts(f channels.Features) []channels.Body {
 	t := d.Lay(&plainStyle)
 	if strings.TrimSpace(t.Text) == "" && len(t.Spans) == 0 {

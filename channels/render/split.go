@@ -9,22 +9,6 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// Split cuts text into parts that measure at most limit each; measure counts in
-// the platform's unit, and nil counts runes. It is Text.Split for a text that means
-// nothing but its characters. Bytes that are not UTF-8 become U+FFFD.
-func Split(text string, limit int, measure func(string) int) []string {
-	if measure == nil {
-		measure = utf8.RuneCountInString
-	}
-	whole := Text{Text: strings.ToValidUTF8(text, "\uFFFD")}
-	pieces := whole.Split(limit, func(t Text) int { return measure(t.Text) })
-	parts := make([]string, len(pieces))
-	for i, piece := range pieces {
-		parts[i] = piece.Text
-	}
-	return parts
-}
-
 // Split cuts t into pieces of which size is at most limit each: what the emitter
 // makes of a piece, marks and all, in the platform's unit. It cuts at a blank line if
 // it can, else at a line break, at a space, and last between two characters as people

@@ -15,6 +15,21 @@ import (
 
 func utf16Len(s string) int { return len(utf16.Encode([]rune(s))) }
 
+// split is Text.Split for a text that means nothing but its characters. A nil measure
+// counts runes. Bytes that are not UTF-8 become U+FFFD.
+func split(text string, limit int, measure func(string) int) []string {
+	if measure == nil {
+		measure = utf8.RuneCountInString
+	}
+	whole := Text{Text: strings.ToValidUTF8(text, "\uFFFD")}
+	pieces := whole.Split(limit, func(t Text) int { return measure(t.Text) })
+	parts := make([]string, len(pieces))
+	for i, piece := range pieces {
+		parts[i] = piece.Text
+	}
+	return parts
+}
+
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -43,7 +58,7 @@ func TestSplit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, Split(c.in, c.limit, nil)); diff != "" {
+			if diff := cmp.Diff(c.want, split(c.in, c.limit, nil)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -60,7 +75,7 @@ var measures = map[string]func(string) int{
 
 // checkSplit holds what Split promises, for any text, limit and measure.
 func checkSplit(t interface{ Fatalf(string, ...any) }, text string, limit int, measure func(string) int) {
-	parts := Split(text, limit, measure)
+	parts := split(text, limit, measure)
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(parts) == 0 {
 		t.Fatalf("Split(%q, %d) has no part", text, limit)
@@ -134,7 +149,7 @@ func TestParts(t *testing.T) {
 	t.Parallel()
 	long := "# Title\n\n" + strings.Repeat("Some **text** with 😀 in it.\n\n", 400)
 	f := channels.Features{MaxText: 200, Measure: utf16Len}
-	parts := Parts(long, f)
+	parts := Parse(long).Parts(f)
 	if len(parts) < 20 {
 		t.Fatalf("%d parts", len(parts))
 	}
@@ -146,11 +161,11 @@ func TestParts(t *testing.T) {
 			t.Errorf("part %d is not plain: %q", i, p.Text)
 		}
 	}
-	if got := Parts(long, channels.Features{}); len(got) != 1 {
+	if got := Parse(long).Parts(channels.Features{}); len(got) != 1 {
 		t.Errorf("without a limit there are %d parts", len(got))
 	}
 	for in, want := range map[string]string{"": "", "[1]: https://x.test": "[1]: https://x.test"} {
-		if got := Parts(in, f); len(got) != 1 || got[0].Text != want {
+		if got := Parse(in).Parts(f); len(got) != 1 || got[0].Text != want {
 			t.Errorf("Parts(%q) = %+v", in, got)
 		}
 	}
@@ -174,6 +189,6 @@ func BenchmarkSplit(b *testing.B) {
 	text := strings.Repeat("Some text that goes on for a while, in lines.\n", 1400)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		Split(text, 4096, utf16Len)
+		split(text, 4096, utf16Len)
 	}
 }

@@ -170,7 +170,7 @@ func TestPartsReopenWhatIsCut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, b := range Parts(c.in, channels.Features{MaxText: c.limit}) {
+			for _, b := range Parse(c.in).Parts(channels.Features{MaxText: c.limit}) {
 				got = append(got, b.Text)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
