@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
 	"switchboard/router"
 )
@@ -51,7 +52,7 @@ func (c *channelListCmd) Run(a *app) error {
 	for _, engine := range silent {
 		fmt.Fprintf(a.err, "switchboard: engine %s does not answer; \"switchboard doctor\" says more\n", engine)
 	}
-	if errors.Is(err, errNoEngine) {
+	if errors.Is(err, local.ErrNoEngine) {
 		fmt.Fprintln(a.err, "switchboard: no engine is running, so nothing is connected; \"switchboard serve\" starts one")
 		list = unknownChannels(settings)
 	} else if err != nil {
@@ -92,9 +93,9 @@ func when(t time.Time) string {
 
 // channelStatuses asks the engines that run here; of several, the one that holds a
 // channel speaks for it. silent are the numbers of those that say nothing: one of them
-// may hold what the others wait for. errNoEngine: there is none.
+// may hold what the others wait for. local.ErrNoEngine: there is none.
 func channelStatuses(ctx context.Context, settings *configs.Settings) (list []channels.Status, silent []string, err error) {
-	answers, silent, err := askEngines[[]channels.Status](ctx, settings, "/channels")
+	answers, silent, err := local.AskAll[[]channels.Status](ctx, settings.DataDir, "/channels")
 	if err != nil {
 		return nil, silent, err
 	}
@@ -175,7 +176,7 @@ func unknownChannels(settings *configs.Settings) []channels.Status {
 // runs. Mends are what is known by name to help one that is not well.
 func (a *app) checkStatuses(settings *configs.Settings, mends map[string]string) (findings []finding) {
 	list, _, err := channelStatuses(a.ctx, settings) // who is silent is said of the engines
-	if errors.Is(err, errNoEngine) {
+	if errors.Is(err, local.ErrNoEngine) {
 		return nil
 	} else if err != nil {
 		return []finding{{Check: "channel", Text: "the engine does not say how its channels are: " + err.Error(), Mend: "restart it; an older version may be running"}}

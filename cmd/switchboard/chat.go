@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
 )
 
@@ -44,7 +45,7 @@ func (c *chatCmd) Run(a *app) error {
 	if a.onTerminal() {
 		open = openConsole
 	}
-	return a.withEngine(settings, open, func(ctx context.Context, engine *client) error {
+	return a.withEngine(settings, open, func(ctx context.Context, engine *local.Client) error {
 		if a.onTerminal() {
 			a.tell(a.greeting(settings))
 		}
@@ -53,8 +54,8 @@ func (c *chatCmd) Run(a *app) error {
 }
 
 // chat talks to an engine until the input ends; notes are shown on a terminal.
-func (a *app) chat(ctx context.Context, engine *client, settings *configs.Settings, c *chatCmd, notes <-chan string) error {
-	return console.Chat(ctx, engine.http, console.Options{
+func (a *app) chat(ctx context.Context, engine *local.Client, settings *configs.Settings, c *chatCmd, notes <-chan string) error {
+	return console.Chat(ctx, engine.HTTP, console.Options{
 		BaseURL: "http://engine", Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON,
 		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(), Notes: notes,
 		HistoryFile: filepath.Join(settings.DataDir, "history"),

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"switchboard/channels/console"
+	"switchboard/configs"
 	"switchboard/words"
 )
 
@@ -182,4 +183,18 @@ func withSignals(parent context.Context, log io.Writer) (context.Context, func()
 		}
 	}()
 	return ctx, func() { signal.Stop(signals); close(done); cancel() }
+}
+
+// load reads the settings; their faults are wrong usage.
+func (a *app) load() (*configs.Settings, []configs.Warning, error) {
+	if a.Server != "" {
+		return nil, nil, usageError{fmt.Errorf("--server: %w", errNotAvailable)}
+	}
+	settings, warnings, err := configs.Load(configs.Options{
+		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: configKinds(),
+	})
+	if err != nil {
+		return nil, warnings, usageError{err}
+	}
+	return settings, warnings, nil
 }

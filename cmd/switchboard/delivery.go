@@ -4,8 +4,33 @@ import (
 	"context"
 	"fmt"
 
+	"switchboard/cmd/switchboard/local"
 	"switchboard/router"
 )
+
+// deliveryCmd shows what went out.
+type deliveryCmd struct {
+	List  deliveryListCmd  `cmd:"" help:"The newest deliveries."`
+	Retry deliveryRetryCmd `cmd:"" help:"Send a dead part again, with those that died with it; find out anew about an unknown one."`
+	Drop  deliveryDropCmd  `cmd:"" help:"Give a part up that is pending, unknown or dead."`
+}
+
+type deliveryListCmd struct {
+	State string `help:"Only deliveries in this state: draft, pending, sending, sent, unknown, dead or dropped." enum:",draft,pending,sending,sent,unknown,dead,dropped" default:""`
+	Limit count  `default:"50" help:"At most so many."`
+	JSON  bool   `name:"json" help:"As JSON."`
+}
+
+// Run implements the command.
+func (c *deliveryListCmd) Run(a *app) error {
+	return list(a, "/deliveries?"+query(c.State, c.Limit), c.JSON, "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d router.DeliveryView) []any {
+		turn := any("-") // of a command, say
+		if d.TurnID != 0 {
+			turn = d.TurnID
+		}
+		return []any{d.ID, d.State, d.Outcome, turn, d.Channel, d.Conversation, d.Tries, at(d.UpdatedAt), oneLine(d.Text, 40)}
+	})
+}
 
 type deliveryRetryCmd struct {
 	ID   int64 `arg:"" help:"The delivery's number."`
@@ -50,9 +75,9 @@ func (a *app) mend(id int64, how string, asJSON bool, say func(*router.MendedDel
 	if err := hasLedger(settings); err != nil {
 		return err
 	}
-	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *client) error {
+	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *local.Client) error {
 		var d router.MendedDelivery
-		if err := engine.do(ctx, "POST", fmt.Sprintf("/deliveries/%d/%s", id, how), &d); err != nil {
+		if err := engine.Do(ctx, "POST", fmt.Sprintf("/deliveries/%d/%s", id, how), &d); err != nil {
 			return fmt.Errorf("delivery %s %d: %w", how, id, err)
 		}
 		if asJSON {

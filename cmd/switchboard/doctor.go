@@ -20,6 +20,7 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/tools/sandbox"
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
 	"switchboard/store"
 	"switchboard/store/database"
@@ -45,7 +46,7 @@ func (c *doctorCmd) Run(a *app) error {
 	settings, warnings, err := a.load()
 	if c.Alive {
 		if err == nil {
-			err = engineAlive(a.ctx, settings)
+			err = local.Alive(a.ctx, settings.DataDir)
 		}
 		return err
 	}
@@ -215,11 +216,11 @@ func checkReading(ctx context.Context, settings *configs.Settings, f finding) fi
 const engineRuns = "running"
 
 func (a *app) checkEngine(settings *configs.Settings) finding {
-	err := engineAlive(a.ctx, settings)
+	err := local.Alive(a.ctx, settings.DataDir)
 	switch {
 	case err == nil:
 		return finding{Check: "engine", OK: true, Text: engineRuns}
-	case errors.Is(err, errNoEngine):
+	case errors.Is(err, local.ErrNoEngine):
 		return finding{Check: "engine", OK: true, Text: "not running"}
 	}
 	return finding{Check: "engine", Text: err.Error(), Mend: "see whether its process still lives"}

@@ -20,6 +20,7 @@ import (
 	"switchboard/agent/tools/sandbox"
 	"switchboard/agent/tools/workspace"
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
 	"switchboard/router"
 	"switchboard/store"
@@ -40,7 +41,7 @@ type engine struct {
 	router   *router.Router
 	files    *router.FileService
 	console  *console.Channel
-	local    *localServer
+	local    *local.Server
 }
 
 // A channelMaker makes the channels an engine serves besides the console.
@@ -84,7 +85,7 @@ func takeEngine(ctx context.Context, settings *configs.Settings, log *slog.Logge
 	if err = e.wire(ctx, others); err != nil {
 		return nil, err
 	}
-	e.local, err = listenLocal(e)
+	e.local, err = local.Listen(settings.DataDir, e.owner.ID(), e.routes(), log)
 	return e, err
 }
 
@@ -225,11 +226,11 @@ func (e *engine) run(ctx context.Context) error {
 			cancel()
 		}
 	})
-	parts.Go(e.local.serve)
+	parts.Go(e.local.Serve)
 	parts.Go(func() { e.files.Run(working) })
 	parts.Go(func() { e.owner.Retain(working, retention(e.settings, e.log)) })
 	e.router.Run(working)
-	e.local.close()
+	e.local.Close()
 	stop()
 	cancel()
 	parts.Wait()
@@ -252,7 +253,7 @@ func retention(s *configs.Settings, log *slog.Logger) store.Retention {
 func (e *engine) close() error {
 	var errs []error
 	if e.local != nil {
-		e.local.close()
+		e.local.Close()
 	}
 	if e.owner != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/cmd/switchboard/local"
+	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
 	"switchboard/store"
 )
@@ -41,13 +43,13 @@ type engineOpener func(context.Context, *configs.Settings, *slog.Logger) (*engin
 
 // withEngine lets use talk to the engine; open is how this process becomes it when
 // there is none.
-func (a *app) withEngine(settings *configs.Settings, open engineOpener, use func(ctx context.Context, c *client) error) error {
-	file, err := openLog(settings)
+func (a *app) withEngine(settings *configs.Settings, open engineOpener, use func(ctx context.Context, c *local.Client) error) error {
+	file, err := logs.Open(settings)
 	if err != nil {
 		return err
 	}
-	defer file.close(a.err)
-	l := &link{app: a, settings: settings, log: file.log, open: open}
+	defer file.Close(a.err)
+	l := &link{app: a, settings: settings, log: file.Log, open: open}
 	conn, err := l.dial(a.ctx) // what is wrong is said at once, not tried again
 	if err != nil {
 		return errors.Join(err, l.close())
@@ -56,7 +58,7 @@ func (a *app) withEngine(settings *configs.Settings, open engineOpener, use func
 	return errors.Join(use(a.ctx, l.client()), l.close())
 }
 
-func (l *link) client() *client { return newClient(l.dial) }
+func (l *link) client() *local.Client { return local.NewClient(l.dial) }
 
 // dial connects to the engine.
 func (l *link) dial(ctx context.Context) (net.Conn, error) {
@@ -65,12 +67,12 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	giveUp := time.Now().Add(enginePatience)
 	for {
 		if l.closed {
-			return nil, errNoEngine
+			return nil, local.ErrNoEngine
 		}
 		if l.running() {
-			return dialUnix(ctx, filepath.Dir(l.own.local.path), filepath.Base(l.own.local.path))
+			return l.own.local.Dial(ctx)
 		}
-		conn, why := dialEngine(ctx, l.settings)
+		conn, why := local.Dial(ctx, l.settings.DataDir)
 		if why == nil {
 			return conn, nil
 		}
@@ -82,7 +84,7 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 		case !errors.Is(err, store.ErrEngineRunning):
 			return nil, err
 		case time.Now().After(giveUp):
-			if errors.Is(why, errHangs) {
+			if errors.Is(why, local.ErrHangs) {
 				err = why
 			}
 			return nil, err

@@ -11,6 +11,8 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/local"
+	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
 	"switchboard/store"
 )
@@ -28,14 +30,14 @@ func (serveCmd) Run(a *app) error {
 		return err
 	}
 	terminal := a.onTerminal()
-	log := a.logger(settings)
-	var file *logFile
+	log := logs.New(a.err, isTerminal(a.err), settings)
+	var file *logs.File
 	if terminal {
-		if file, err = openLog(settings); err != nil {
+		if file, err = logs.Open(settings); err != nil {
 			return err
 		}
-		defer file.close(a.err)
-		log = file.log
+		defer file.Close(a.err)
+		log = file.Log
 	}
 	for _, w := range warnings {
 		log.Warn("settings", "warning", w.String())
@@ -56,7 +58,7 @@ func (serveCmd) Run(a *app) error {
 		return e.run(a.ctx)
 	}
 	a.tell(a.greeting(settings))
-	a.tell("The log is in " + file.path + ".")
+	a.tell("The log is in " + file.Path + ".")
 	return a.serveTerminal(settings, log, e)
 }
 
@@ -129,7 +131,7 @@ func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engi
 		patience := enginePatience
 		if other.Passing {
 			patience = passingPatience
-		} else if conn, err := dialEngine(a.ctx, settings); err == nil {
+		} else if conn, err := local.Dial(a.ctx, settings.DataDir); err == nil {
 			conn.Close()
 			patience = 0
 		}

@@ -1,21 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/url"
-	"strconv"
-	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"switchboard/channels/console"
+	"switchboard/cmd/switchboard/local"
 	"switchboard/router"
-	"switchboard/store/database"
-	"switchboard/words"
 )
 
 // turnCmd shows and stops turns.
@@ -88,8 +81,8 @@ func (c *turnCancelCmd) Run(a *app) error {
 	if err := hasLedger(settings); err != nil {
 		return err
 	}
-	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *client) error {
-		if err := engine.do(ctx, "POST", fmt.Sprintf("/turns/%d/cancel", c.ID), nil); err != nil && err.Error() == notFound {
+	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *local.Client) error {
+		if err := engine.Do(ctx, "POST", fmt.Sprintf("/turns/%d/cancel", c.ID), nil); err != nil && err.Error() == router.ErrNotFound.Error() {
 			return fmt.Errorf("turn %d: %w", c.ID, err)
 		} else if err != nil {
 			return err
@@ -97,101 +90,4 @@ func (c *turnCancelCmd) Run(a *app) error {
 		fmt.Fprintf(a.out, "turn %d was asked to stop\n", c.ID)
 		return nil
 	})
-}
-
-// list reads rows from the engine and prints them, as a table or as JSON.
-func list[T any](a *app, path string, asJSON bool, head string, cells func(T) []any) error {
-	var rows []T
-	if err := a.ask(path, &rows); err != nil {
-		return err
-	}
-	if asJSON {
-		return printJSON(a.out, rows)
-	}
-	return table(a.out, head, rows, cells)
-}
-
-// A count is how many rows are wanted.
-type count int
-
-// Validate is asked by the command line's parser.
-func (c count) Validate() error {
-	if c < 1 {
-		return fmt.Errorf("%d is none; at least 1 is needed", c)
-	}
-	return nil
-}
-
-// query asks for the newest rows in one state.
-func query(state string, limit count) string {
-	return url.Values{"state": {state}, "limit": {strconv.Itoa(int(limit))}}.Encode()
-}
-
-// ask reads something from the engine.
-func (a *app) ask(path string, result any) error {
-	settings, _, err := a.load()
-	if err != nil {
-		return err
-	}
-	if err := hasLedger(settings); err != nil {
-		return err
-	}
-	answered := false
-	err = a.withEngine(settings, openPassing, func(ctx context.Context, engine *client) error {
-		err := engine.do(ctx, "GET", path, result)
-		answered = err == nil
-		return err
-	})
-	switch {
-	case !database.Unwritable(err):
-		return err
-	case answered: // and the engine that this was for a moment could not note its end
-		return nil
-	}
-	return a.askFiles(settings, path, result, err)
-}
-
-// printJSON writes value with all in escapes that could command a terminal or turn the
-// direction of its text: it says the same to programs.
-func printJSON(w io.Writer, value any) error {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		return err
-	}
-	var safe bytes.Buffer
-	for _, r := range out.String() {
-		if r >= 0x7f && r < 0xa0 || unicode.Is(unicode.Bidi_Control, r) {
-			fmt.Fprintf(&safe, `\u%04x`, r)
-		} else {
-			safe.WriteRune(r)
-		}
-	}
-	_, err := w.Write(safe.Bytes())
-	return err
-}
-
-// table prints rows in columns.
-func table[T any](w io.Writer, head string, rows []T, cells func(T) []any) error {
-	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(tw, head)
-	for _, row := range rows {
-		for i, cell := range cells(row) {
-			if i > 0 {
-				fmt.Fprint(tw, "\t")
-			}
-			fmt.Fprint(tw, cell)
-		}
-		fmt.Fprintln(tw)
-	}
-	return tw.Flush()
-}
-
-func at(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
-
-// oneLine puts text on one line of at most n runes.
-func oneLine(text string, n int) string {
-	return words.OneLine(console.Printable(text), n)
 }

@@ -1,24 +1,22 @@
-package main
+package local
 
 import (
 	"context"
 	"fmt"
 	"sync"
-
-	"switchboard/configs"
 )
 
-// engineAlive says whether the engine here does its work. Where several share the data
+// Alive says whether the engine here does its work. Where several share the data
 // folder, one of this machine's (in a container: the container's) own that hangs is
-// not excused by another that answers. errNoEngine: there is none.
-func engineAlive(ctx context.Context, settings *configs.Settings) error {
+// not excused by another that answers. ErrNoEngine: there is none.
+func Alive(ctx context.Context, dataDir string) error {
 	var (
 		mu        sync.Mutex
 		alive     bool
 		hangs     string // an engine of our own
-		otherwise = errNoEngine
+		otherwise = ErrNoEngine
 	)
-	err := eachEngine(ctx, settings, func(c engineConn) {
+	err := eachEngine(ctx, dataDir, func(c engineConn) {
 		defer c.close()
 		here := c.err == nil && isHere(c.Conn)
 		well := c.err == nil && answers(ctx, c)
@@ -37,7 +35,7 @@ func engineAlive(ctx context.Context, settings *configs.Settings) error {
 	case err != nil:
 		return err
 	case hangs != "":
-		return fmt.Errorf("the engine %s hangs: %w; stop it and start it again", hangs, errHangs)
+		return fmt.Errorf("the engine %s hangs: %w; stop it and start it again", hangs, ErrHangs)
 	case alive:
 		return nil
 	}

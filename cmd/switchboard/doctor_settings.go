@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/agent"
+	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
 	"switchboard/router"
 )
@@ -29,11 +31,11 @@ func runningSettings(settings *configs.Settings) running {
 // now.
 func (a *app) checkRunning(settings *configs.Settings) []finding {
 	var engine running
-	err := askEngine(a.ctx, settings, "/settings", &engine)
+	err := local.Ask(a.ctx, settings.DataDir, "/settings", &engine)
 	now := runningSettings(settings)
 	f := finding{Check: "engine", OK: true, Warn: true}
 	switch changed := changedSettings(engine.Settings, now.Settings); {
-	case errors.Is(err, errNoEngine):
+	case errors.Is(err, local.ErrNoEngine):
 		return nil
 	case err != nil:
 		f.Text = "it does not say which settings it runs with (" + err.Error() + "); an older version may be running"
@@ -93,7 +95,7 @@ func passing(s configs.Shown) bool {
 // checkPeople lists who is let in: by the engine, where one runs.
 func (a *app) checkPeople(settings *configs.Settings) finding {
 	var people []router.Person
-	if err := askEngine(a.ctx, settings, "/people", &people); err != nil {
+	if err := local.Ask(a.ctx, settings.DataDir, "/people", &people); err != nil {
 		people = withOwner(settings.Directory(), settings.Scheduler.TimeZone)
 	}
 	names := []string{}
@@ -112,4 +114,18 @@ func (a *app) checkPeople(settings *configs.Settings) finding {
 		names = append(names, fmt.Sprintf("%d more who came in where the policy is open", opened))
 	}
 	return finding{Check: "people", OK: true, Text: strings.Join(names, "; ")}
+}
+
+// checkPrompts says what is wrong with the prompts of one's own; nothing where all are
+// fine.
+func checkPrompts(settings *configs.Settings) []finding {
+	faults, err := agent.PromptFaults(settings.DataDir)
+	if err != nil {
+		return []finding{{Check: "prompts", Text: err.Error(), Mend: "let whoever runs the program read the folder"}}
+	}
+	var findings []finding
+	for _, f := range faults {
+		findings = append(findings, finding{Check: "prompts", OK: !f.Fatal, Warn: !f.Fatal, Text: f.String(), Mend: f.Mend})
+	}
+	return findings
 }

@@ -1,4 +1,9 @@
-package main
+// Package local is how programs on one machine talk to the engines of a data folder:
+// over HTTP on a socket in data_dir/run, which its owner alone may open. Only it knows
+// where the sockets are, and which of several engines answers.
+//
+// Package main says what is asked and answered.
+package local
 
 import (
 	"bufio"
@@ -19,19 +24,17 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"switchboard/configs"
 )
 
-// errNoEngine says that no engine runs on this data folder.
-var errNoEngine = errors.New("no engine is running")
+// ErrNoEngine says that no engine runs on this data folder.
+var ErrNoEngine = errors.New("no engine is running")
 
-// A client talks to the engine over its socket.
-type client struct{ http *http.Client }
+// A Client talks to the engine over its socket.
+type Client struct{ HTTP *http.Client }
 
-// newClient talks over the connections that dial makes.
-func newClient(dial func(context.Context) (net.Conn, error)) *client {
-	return &client{http: &http.Client{Transport: &http.Transport{
+// NewClient talks over the connections that dial makes.
+func NewClient(dial func(context.Context) (net.Conn, error)) *Client {
+	return &Client{HTTP: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) },
 	}}}
 }
@@ -47,8 +50,8 @@ type engineConn struct {
 // eachEngine connects to all engines whose sockets are in data_dir/run, at the same
 // time, since one that hangs takes its time. use owns the connection; it may be called
 // by several goroutines at once, and not at all. eachEngine returns after all of them.
-func eachEngine(ctx context.Context, settings *configs.Settings, use func(engineConn)) error {
-	dir := filepath.Join(settings.DataDir, "run")
+func eachEngine(ctx context.Context, dataDir string, use func(engineConn)) error {
+	dir := filepath.Join(dataDir, "run")
 	sockets, err := filepath.Glob(filepath.Join(dir, "*.sock"))
 	if err != nil {
 		return fmt.Errorf("look for an engine: %w", err)
@@ -78,16 +81,16 @@ func (c engineConn) close() {
 	}
 }
 
-// dialEngine connects to the running engine: of several, the first to say that it does
-// its work. errNoEngine: there is none; errHangs: there are, and none of them does.
-func dialEngine(ctx context.Context, settings *configs.Settings) (net.Conn, error) {
+// Dial connects to the running engine: of several, the first to say that it does
+// its work. ErrNoEngine: there is none; ErrHangs: there are, and none of them does.
+func Dial(ctx context.Context, dataDir string) (net.Conn, error) {
 	found := make(chan net.Conn)
 	none := make(chan error, 1)
 	var hangs atomic.Value // the number of one that does
 	ctx, enough := context.WithCancel(ctx)
 	defer enough()
 	go func() {
-		none <- cmp.Or(eachEngine(ctx, settings, func(c engineConn) {
+		none <- cmp.Or(eachEngine(ctx, dataDir, func(c engineConn) {
 			if c.well(ctx) {
 				select {
 				case found <- c.Conn:
@@ -98,7 +101,7 @@ func dialEngine(ctx context.Context, settings *configs.Settings) (net.Conn, erro
 				hangs.Store(c.engine)
 			}
 			c.close()
-		}), errNoEngine)
+		}), ErrNoEngine)
 	}()
 	select {
 	case conn := <-found:
@@ -106,8 +109,8 @@ func dialEngine(ctx context.Context, settings *configs.Settings) (net.Conn, erro
 		<-none
 		return conn, nil
 	case err := <-none:
-		if engine := hangs.Load(); engine != nil && errors.Is(err, errNoEngine) {
-			err = fmt.Errorf("the engine %s hangs: %w; stop it and start it again", engine, errHangs)
+		if engine := hangs.Load(); engine != nil && errors.Is(err, ErrNoEngine) {
+			err = fmt.Errorf("the engine %s hangs: %w; stop it and start it again", engine, ErrHangs)
 		}
 		return nil, err
 	}
@@ -139,24 +142,24 @@ func answers(ctx context.Context, conn net.Conn) bool {
 	return err == nil && resp.StatusCode == http.StatusOK && resp.Body.Close() == nil && conn.SetDeadline(time.Time{}) == nil
 }
 
-// askEngine asks the engine that runs, and starts none. errNoEngine: there is none.
-func askEngine(ctx context.Context, settings *configs.Settings, path string, result any) error {
+// Ask asks the engine that runs, and starts none. ErrNoEngine: there is none.
+func Ask(ctx context.Context, dataDir string, path string, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	c := newClient(func(ctx context.Context) (net.Conn, error) { return dialEngine(ctx, settings) })
-	defer c.http.CloseIdleConnections()
-	return c.do(ctx, http.MethodGet, path, result)
+	c := NewClient(func(ctx context.Context) (net.Conn, error) { return Dial(ctx, dataDir) })
+	defer c.HTTP.CloseIdleConnections()
+	return c.Do(ctx, http.MethodGet, path, result)
 }
 
-// askEngines asks every engine that does its work, and starts none; silent are those
-// of which nothing came, by their numbers. errNoEngine: there is none; another error is
+// AskAll asks every engine that does its work, and starts none; silent are those
+// of which nothing came, by their numbers. ErrNoEngine: there is none; another error is
 // one of theirs where all have failed.
-func askEngines[T any](ctx context.Context, settings *configs.Settings, path string) (answers []T, silent []string, err error) {
+func AskAll[T any](ctx context.Context, dataDir string, path string) (answers []T, silent []string, err error) {
 	var (
 		mu    sync.Mutex
-		fault = errNoEngine
+		fault = ErrNoEngine
 	)
-	err = eachEngine(ctx, settings, func(c engineConn) {
+	err = eachEngine(ctx, dataDir, func(c engineConn) {
 		answer, err := askOne[T](ctx, c, path)
 		mu.Lock()
 		defer mu.Unlock()
@@ -174,8 +177,8 @@ func askEngines[T any](ctx context.Context, settings *configs.Settings, path str
 	return answers, silent, err
 }
 
-// errHangs says that an engine takes connections and nothing more.
-var errHangs = errors.New("it takes connections and does not answer")
+// ErrHangs says that an engine takes connections and nothing more.
+var ErrHangs = errors.New("it takes connections and does not answer")
 
 // askOne asks over one connection, and closes it.
 func askOne[T any](ctx context.Context, conn engineConn, path string) (answer T, err error) {
@@ -183,37 +186,37 @@ func askOne[T any](ctx context.Context, conn engineConn, path string) (answer T,
 	if conn.err != nil {
 		return answer, conn.err
 	} else if !conn.well(ctx) {
-		return answer, errHangs
+		return answer, ErrHangs
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	c := newClient(func(context.Context) (net.Conn, error) { return conn.Conn, nil })
-	defer c.http.CloseIdleConnections()
-	return answer, c.do(ctx, http.MethodGet, path, &answer)
+	c := NewClient(func(context.Context) (net.Conn, error) { return conn.Conn, nil })
+	defer c.HTTP.CloseIdleConnections()
+	return answer, c.Do(ctx, http.MethodGet, path, &answer)
 }
 
-// do calls the engine and decodes its answer into result, unless that is nil.
-func (c *client) do(ctx context.Context, method, path string, result any) error {
+// Do calls the engine and decodes its answer into result, unless that is nil.
+func (c *Client) Do(ctx context.Context, method, path string, result any) error {
 	req, err := http.NewRequestWithContext(ctx, method, "http://engine"+path, nil)
 	if err != nil {
 		return fmt.Errorf("ask the engine: %w", err)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.HTTP.Do(req)
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err // it names a method and an address that mean nothing to people
 	}
-	if errors.Is(err, errNoEngine) {
+	if errors.Is(err, ErrNoEngine) {
 		return err
 	} else if err != nil {
 		return fmt.Errorf("ask the engine: %w", err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		var fault localError
-		if err := json.NewDecoder(resp.Body).Decode(&fault); err != nil || fault.Error == "" {
-			fault.Error = resp.Status
+		var f fault
+		if err := json.NewDecoder(resp.Body).Decode(&f); err != nil || f.Error == "" {
+			f.Error = resp.Status
 		}
-		return errors.New(fault.Error)
+		return errors.New(f.Error)
 	}
 	if result == nil {
 		return nil

@@ -1,4 +1,4 @@
-package main
+package logs
 
 import (
 	"fmt"
@@ -13,17 +13,17 @@ func TestLogFileCountsItsWarnings(t *testing.T) {
 	t.Parallel()
 	for n, want := range []string{"", "switchboard: a warning is in PATH\n", "switchboard: 2 warnings are in PATH\n"} {
 		settings := &configs.Settings{DataDir: filepath.Join(t.TempDir(), "data")}
-		file, err := openLog(settings)
+		file, err := Open(settings)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range n {
-			file.log.Warn(fmt.Sprint("something ", i))
+			file.Log.Warn(fmt.Sprint("something ", i))
 		}
-		file.log.Info("something else")
+		file.Log.Info("something else")
 		var said strings.Builder
-		file.close(&said)
-		if got := strings.ReplaceAll(said.String(), file.path, "PATH"); got != want {
+		file.Close(&said)
+		if got := strings.ReplaceAll(said.String(), file.Path, "PATH"); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}
 	}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"switchboard/cmd/switchboard/local"
+	"switchboard/configs"
+	"switchboard/store"
+	"switchboard/store/database"
+)
+
+// list reads rows from the engine and prints them, as a table or as JSON.
+func list[T any](a *app, path string, asJSON bool, head string, cells func(T) []any) error {
+	var rows []T
+	if err := a.ask(path, &rows); err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(a.out, rows)
+	}
+	return table(a.out, head, rows, cells)
+}
+
+// A count is how many rows are wanted.
+type count int
+
+// Validate is asked by the command line's parser.
+func (c count) Validate() error {
+	if c < 1 {
+		return fmt.Errorf("%d is none; at least 1 is needed", c)
+	}
+	return nil
+}
+
+// query asks for the newest rows in one state.
+func query(state string, limit count) string {
+	return url.Values{"state": {state}, "limit": {strconv.Itoa(int(limit))}}.Encode()
+}
+
+// ask reads something from the engine.
+func (a *app) ask(path string, result any) error {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	if err := hasLedger(settings); err != nil {
+		return err
+	}
+	answered := false
+	err = a.withEngine(settings, openPassing, func(ctx context.Context, engine *local.Client) error {
+		err := engine.Do(ctx, "GET", path, result)
+		answered = err == nil
+		return err
+	})
+	switch {
+	case !database.Unwritable(err):
+		return err
+	case answered: // and the engine that this was for a moment could not note its end
+		return nil
+	}
+	return a.askFiles(settings, path, result, err)
+}
+
+// askFiles reads something where no engine runs and none can be started, because nothing
+// can be written there; why says what stood in the way.
+func (a *app) askFiles(settings *configs.Settings, path string, result any, why error) error {
+	db, err := store.OpenReadOnly(a.ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return fmt.Errorf("%w; and to read alone: %w", why, err)
+	}
+	defer db.Close()
+	mux := http.NewServeMux()
+	readRoutes(mux, db.Router())
+	if err := local.InProcess(mux).Do(a.ctx, http.MethodGet, path, result); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.err, "switchboard: no engine is running here, and %v; this is what was stored, without what an engine elsewhere may have added since\n", why)
+	return nil
+}

@@ -1,0 +1,123 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// A Server is the socket in data_dir/run by which other commands on this
+// machine talk to the engine. Whoever may open it is the owner.
+type Server struct {
+	listener net.Listener
+	server   *http.Server
+	path     string
+	log      *slog.Logger
+}
+
+// Listen opens data_dir/run/ENGINE.sock, mode 0600, for the engine of that number.
+func Listen(dataDir string, engine int64, handler http.Handler, log *slog.Logger) (*Server, error) {
+	dir := filepath.Join(dataDir, "run")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the engine's socket: %w", err)
+	}
+	name := strconv.FormatInt(engine, 10) + ".sock"
+	path := filepath.Join(dir, name)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove a stale socket: %w", err)
+	}
+	listener, err := listenUnix(dir, name)
+	if err != nil {
+		return nil, fmt.Errorf("open the engine's socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		listener.Close()
+		return nil, fmt.Errorf("protect the engine's socket: %w", err)
+	}
+	return &Server{listener, &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}, path, log}, nil
+}
+
+// Serve answers until Close.
+func (s *Server) Serve() {
+	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		s.log.Error("the engine's socket closed", "error", err)
+	}
+}
+
+// Close ends all connections; calling it twice is fine.
+func (s *Server) Close() {
+	s.server.Close()
+	s.listener.Close()
+	os.Remove(s.path)
+}
+
+// Dial connects to this server.
+func (s *Server) Dial(ctx context.Context) (net.Conn, error) {
+	return dialUnix(ctx, filepath.Dir(s.path), filepath.Base(s.path))
+}
+
+// Reply answers a request of Client.Do with value, or with an error and its status.
+func Reply(w http.ResponseWriter, value any, status int, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	if err != nil {
+		w.WriteHeader(status)
+		value = fault{err.Error()}
+	}
+	json.NewEncoder(w).Encode(value)
+}
+
+// A fault is the answer where there is none.
+type fault struct {
+	Error string `json:"error"`
+}
+
+// longestPath is what a unix socket's address holds, less the closing NUL.
+const longestPath = 107
+
+// listenUnix listens on dir/name, also where that path is too long for a socket
+// address.
+func listenUnix(dir, name string) (net.Listener, error) {
+	short, closeDir, err := shortPath(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer closeDir()
+	listener, err := net.Listen("unix", short)
+	if l, ok := listener.(*net.UnixListener); ok {
+		l.SetUnlinkOnClose(false) // close does, by the long name
+	}
+	return listener, err
+}
+
+// dialUnix connects to dir/name.
+func dialUnix(ctx context.Context, dir, name string) (net.Conn, error) {
+	short, closeDir, err := shortPath(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer closeDir()
+	var d net.Dialer
+	return d.DialContext(ctx, "unix", short)
+}
+
+// shortPath names dir/name in a way that fits a socket address: by an open
+// descriptor of dir where the path itself is too long.
+func shortPath(dir, name string) (path string, done func(), err error) {
+	if path = filepath.Join(dir, name); len(path) <= longestPath {
+		return path, func() {}, nil
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("/proc/self/fd/%d/%s", f.Fd(), name), func() { f.Close() }, nil
+}
