@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"switchboard/router"
 )
 
 // recentEngines is how long an engine that is gone is listed.
@@ -15,20 +13,36 @@ const (
 	// listEngines: alive, clock and lock differ. An engine that ended or was found dead
 	// long ago is of no interest.
 	listEngines = `
-		SELECT o.id, o.host, o.pid, o.started_at, o.renewed_at, o.steady_since, o.ended_at, o.state,
+		SELECT o.id, o.host, o.pid, o.started_at, o.renewed_at, o.state,
 			%[1]s AS alive, o.declared_at IS NOT NULL AS declared, %[2]s AS clock, %[3]s AS locked,
 			(SELECT count(*) FROM leases l WHERE l.owner = o.id AND l.kind = 'session') AS sessions
 		FROM owners o WHERE coalesce(o.ended_at, o.declared_at, %[4]s) > ? ORDER BY o.id DESC LIMIT 100`
 	listHolds = `SELECT owner, name FROM leases WHERE kind = 'channel' AND owner IS NOT NULL ORDER BY name`
 )
 
+// An EngineView is an engine for people to read.
+type EngineView struct {
+	ID        int64
+	Host      string
+	PID       int
+	StartedAt time.Time
+	// State is alive; late: not renewed in time, so that its leases may be taken; dead:
+	// found dead by others, or voided by the next start; or ended: it was stopped.
+	State string
+	// Renewed is how long ago its row was renewed, by the database's clock; negative: it
+	// does not have to be (SQLite).
+	Renewed time.Duration
+	// Locked says that somebody holds the lock that goes with it.
+	Locked   bool
+	Sessions int      // whose lease it has
+	Channels []string // whose lease it has
+}
+
 type engineRow struct {
 	ID, PID     int64
 	Host, State string
-	StartedAt   int64  `db:"started_at"`
-	RenewedAt   int64  `db:"renewed_at"`
-	SteadySince int64  `db:"steady_since"`
-	EndedAt     *int64 `db:"ended_at"`
+	StartedAt   int64 `db:"started_at"`
+	RenewedAt   int64 `db:"renewed_at"`
 	Alive       bool
 	Declared    bool
 	Clock       int64
@@ -38,7 +52,7 @@ type engineRow struct {
 
 // Engines lists the engines on the database that live, or were there within a day,
 // the newest first.
-func (db *DB) Engines(ctx context.Context) (list []router.EngineView, err error) {
+func (db *DB) Engines(ctx context.Context) (list []EngineView, err error) {
 	// On SQLite the lock file says who lives, and a start voids the others.
 	query := fmt.Sprintf(listEngines, aliveSQLite, "0", aliveSQLite, "CASE o.state WHEN 'alive' THEN 9223372036854775807 ELSE 0 END")
 	if db.PG() {
@@ -71,18 +85,13 @@ func (db *DB) Engines(ctx context.Context) (list []router.EngineView, err error)
 	return list, err
 }
 
-func (r *engineRow) view(shared bool) router.EngineView {
-	v := router.EngineView{
+func (r *engineRow) view(shared bool) EngineView {
+	v := EngineView{
 		ID: r.ID, Host: r.Host, PID: int(r.PID), StartedAt: instant(r.StartedAt), State: r.State,
-		Locked: r.Locked, Sessions: r.Sessions, Renewed: -1, Steady: -1,
+		Locked: r.Locked, Sessions: r.Sessions, Renewed: -1,
 	}
 	if shared {
 		v.Renewed = time.Duration(r.Clock-r.RenewedAt) * time.Microsecond
-		v.Steady = time.Duration(r.Clock-r.SteadySince) * time.Microsecond
-	}
-	if r.EndedAt != nil {
-		at := instant(*r.EndedAt)
-		v.EndedAt = &at
 	}
 	switch {
 	case r.State == "voided", r.State == "alive" && r.Declared:

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"switchboard/configs"
-	"switchboard/router"
 	"switchboard/store"
 	"switchboard/words"
 )
@@ -103,7 +102,7 @@ func checkEngines(ctx context.Context, db *store.DB) (findings []finding) {
 		return []finding{{Check: "engine", Text: err.Error(), Mend: "see what the database's log says"}}
 	}
 	heirs := "the next one to start goes on with what it did"
-	if slices.ContainsFunc(list, func(e router.EngineView) bool { return e.State == "alive" }) {
+	if slices.ContainsFunc(list, func(e store.EngineView) bool { return e.State == "alive" }) {
 		heirs = "others go on with what it did"
 		if db.Kind() == "sqlite" { // one at a time
 			heirs = "the one that runs now goes on with what it did"
@@ -118,7 +117,7 @@ func checkEngines(ctx context.Context, db *store.DB) (findings []finding) {
 }
 
 // engineFinding tells of one engine; heirs says who goes on for one that is dead.
-func engineFinding(e *router.EngineView, heirs string) finding {
+func engineFinding(e *store.EngineView, heirs string) finding {
 	f := finding{Check: "engine", OK: true, Text: fmt.Sprintf("%d on %s, process %d: %s since %s", e.ID, e.Host, e.PID, e.State, at(e.StartedAt))}
 	if e.State == "dead" {
 		f.Text = fmt.Sprintf("%d on %s, process %d: dead; %s", e.ID, e.Host, e.PID, heirs)
