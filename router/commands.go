@@ -176,12 +176,9 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *Pe
 	switch {
 	case turn == nil:
 		b.WriteString("Nothing was asked yet.")
-	case turn.State == "running":
+	case turn.State == "running", turn.State == "queued":
 		taint = turn.repeated(person.Name)
-		fmt.Fprintf(&b, "Turn %d is running: %s", turn.ID, words.OneLine(turn.Text, 100))
-	case turn.State == "queued":
-		taint = turn.repeated(person.Name)
-		fmt.Fprintf(&b, "Turn %d is queued: %s", turn.ID, words.OneLine(turn.Text, 100))
+		fmt.Fprintf(&b, "Turn %d is %s: %s", turn.ID, turn.State, words.OneLine(turn.Text, 100))
 	default:
 		fmt.Fprintf(&b, "Idle. Turn %d ended: %s.", turn.ID, words.Ended(turn.State, turn.Outcome))
 		if turn.State != "failed" || !mayMend(c, person) {

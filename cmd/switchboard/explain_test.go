@@ -61,6 +61,17 @@ func TestExplainTurn(t *testing.T) {
 	if len(e.Attempts) != 1 || e.Attempts[0].Steps[0].Rule != "role.admin" || e.Asked[0].Rule != "people" || len(e.Holders) != 1 {
 		t.Errorf("as JSON: %+v", e)
 	}
+	for line, keys := range map[string]string{
+		"turn show":    "plans goal tasks expect output review messages direction event turn calls tokens_in llm_calls",
+		"explain turn": "asked message_id written_at holders fence attempts steps calls rule started_at said parts tries audit",
+	} {
+		out, _, _ := r.command(append(strings.Fields(line), id, "--json")...)
+		for _, key := range strings.Fields(keys) {
+			if !strings.Contains(out, `"`+key+`":`) {
+				t.Errorf("%s --json lacks %q:\n%s", line, key, out)
+			}
+		}
+	}
 	kept := list[[]router.MessageView](r, "person", "refused", "--json")
 	if len(kept) != 1 || kept[0].Rule != "people.unknown" || kept[0].Text != "let me in" {
 		t.Errorf("who was refused: %+v", kept)
