@@ -29,13 +29,16 @@ func Pause(try int, first, most time.Duration) time.Duration {
 }
 
 // Sleep waits for d or the end of ctx; false: ctx has ended.
-func Sleep(ctx context.Context, d time.Duration) bool {
+func Sleep(ctx context.Context, d time.Duration) bool { return Await(ctx, nil, d) }
+
+// Await is Sleep that ends with what comes on soon as well, or when that is closed.
+func Await(ctx context.Context, soon <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
+	case <-soon:
 	case <-timer.C:
-		return ctx.Err() == nil
 	}
+	return ctx.Err() == nil
 }

@@ -138,7 +138,7 @@ func (s *sorting) saysNothingToCancel(entry *sorted, person *Person) bool {
 // calledBy is what to call a person: by their name, or, where that is only an
 // identity, because nobody gave them one, by what the platform calls them.
 func calledBy(person *Person, entry *sorted) string {
-	label := words.OneLine(entry.Event.Sender.Label, progressName)
+	label := words.OneLine(entry.Event.Sender.Label, shownName)
 	if person.Source == "open" && label != "" {
 		return render.Escape(label)
 	}

@@ -48,8 +48,8 @@ func (d *draft) over() bool {
 }
 
 func (d *draft) run() {
-	defer close(d.done)
 	defer d.cut()
+	defer close(d.done)
 	defer poke(d.news) // the turn may wait for what this took
 	if d.text == nil {
 		d.takeBack()
@@ -61,7 +61,7 @@ func (d *draft) run() {
 	for retry.Sleep(d.ctx, time.Until(last.Add(every))) {
 		body, ok := d.text()
 		if !ok || sameBody(body, shown) {
-			await(d.ctx, d.news, pollIdle)
+			retry.Await(d.ctx, d.news, pollIdle)
 			retry.Sleep(d.ctx, draftSettle)
 			continue
 		}

@@ -12,13 +12,13 @@ import (
 // A journal writes one turn's rows for the agent: it renders what is said and
 // commits it with its deliveries in the step's own transaction.
 type journal struct {
-	runner *runner
-	line   *line
-	ref    TurnRef
-	data   *TurnData
-	shown  *preview
-	ended  bool
-	next   *claimed
+	runner  *runner
+	line    *line
+	ref     TurnRef
+	data    *TurnData
+	preview *preview
+	ended   bool
+	next    *claimed
 	// unwritten: the last commit, or read, failed for the database's sake.
 	unwritten bool
 	// unclear: it, or an earlier one, may have been committed and its answer lost.
@@ -32,7 +32,7 @@ type journal struct {
 
 // journalOf begins to write a turn, and to show that it is worked on.
 func (r *runner) journalOf(l *line, ref TurnRef, data *TurnData) *journal {
-	return &journal{runner: r, line: l, ref: ref, data: data, shown: newPreview(l, ref, data)}
+	return &journal{runner: r, line: l, ref: ref, data: data, preview: newPreview(l, ref, data)}
 }
 
 // Resume implements agent.Journal.
@@ -49,7 +49,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	}
 	var taken int64
 	if len(says) > 0 || step.End != nil {
-		taken = j.shown.take()
+		taken = j.preview.take()
 	}
 	var opened *opened
 	if len(says) > 0 {
@@ -72,13 +72,13 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	if step.End != nil {
 		j.ended, j.next = true, next
 	} else {
-		j.shown.note(step)
+		j.preview.note(step)
 	}
 	if began := opened.close(); !began && len(says) > 0 || j.line.reads() {
 		j.line.committed(j.data.Conversation)
 	}
 	if len(says) > 0 || step.End != nil {
-		j.shown.committed(taken != 0)
+		j.preview.committed(taken != 0)
 	}
 	if !j.runner.Engine.Safe() {
 		return agent.ErrHandBack // committed, but nothing may be done outside any more
@@ -133,7 +133,7 @@ func (j *journal) Stream(text string) {
 	if text != "" {
 		text = j.lateLine() + text
 	}
-	j.shown.stream(text)
+	j.preview.stream(text)
 }
 
 // write commits the step, again and again while the database cannot take it. Only the

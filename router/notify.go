@@ -71,7 +71,7 @@ func (s *sender) tellDead(ctx context.Context, d *Delivery, outcome string) {
 func deadText(d *Delivery, outcome string) string {
 	reason := "the platform refused it"
 	if len(d.Body.Files) > 0 {
-		name := render.Escape(words.OneLine(d.Body.Files[0].Name, progressName))
+		name := render.Escape(words.OneLine(d.Body.Files[0].Name, shownName))
 		reason = "the platform refused the file " + name
 		if n := len(d.Body.Files); n > 1 {
 			reason += fmt.Sprintf(" or another of the %d that came with it", n)
@@ -149,7 +149,7 @@ func goneText(conv channels.Conversation) string {
 	}
 	return fmt.Sprintf("I cannot write to %s on %s any more: the platform says that I was blocked or removed there, or that it is gone. "+
 		"What was still to be sent there is dropped. I say this once, until somebody writes to me from there again.",
-		render.Escape(words.OneLine(name, progressName)), render.Escape(conv.Channel))
+		render.Escape(words.OneLine(name, shownName)), render.Escape(conv.Channel))
 }
 
 // noticeKey is under what it is remembered that somebody was told about a delivery, or

@@ -75,7 +75,7 @@ func (p *presenter) watch(ctx context.Context, follow func([]Draft)) {
 			p.line.router.Log.WarnContext(ctx, "cannot look at the drafts", "channel", p.line.name, "error", err)
 		}
 		retry.Sleep(ctx, lookEvery)
-		await(ctx, p.again, pollIdle)
+		retry.Await(ctx, p.again, pollIdle)
 	}
 }
 
@@ -169,15 +169,12 @@ func (p *presenter) takeOver(delivery int64) (sure bool) {
 		return true
 	}
 	d.stop()
-	timer := time.NewTimer(draftPatience)
-	defer timer.Stop()
-	select {
-	case <-d.done:
-		return !d.uncertain
-	case <-timer.C:
+	retry.Await(d.calls, d.done, draftPatience)
+	if !d.over() {
 		d.cut()
 		return false
 	}
+	return !d.uncertain
 }
 
 // cut breaks off the calls that are under way.
@@ -198,21 +195,18 @@ func (p *presenter) relay(ctx context.Context) {
 	}
 	shown := map[int64]channels.ConversationID{} // by turn
 	p.watch(ctx, func(list []Draft) {
-		open := map[int64]bool{}
+		former := shown
+		shown = map[int64]channels.ConversationID{}
 		for i := range list {
 			row := &list[i]
 			if row.Body.Text == "" || p.line.router.Runs(row.Turn) {
 				continue // the turn itself shows it, or nothing
 			}
-			open[row.Turn] = true
+			delete(former, row.Turn)
 			shown[row.Turn] = row.Conversation.ID
 			streamer.Stream(row.Conversation.ID, row.Turn, row.Body.Text)
 		}
-		for turn, conv := range shown {
-			if open[turn] {
-				continue
-			}
-			delete(shown, turn)
+		for turn, conv := range former {
 			if !p.line.router.Runs(turn) {
 				streamer.Stream(conv, turn, "")
 			}
@@ -253,17 +247,6 @@ func poke(ch chan struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:
-	}
-}
-
-// await waits for news, for so long at most, or the end of ctx.
-func await(ctx context.Context, news <-chan struct{}, atMost time.Duration) {
-	timer := time.NewTimer(atMost)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-news:
-	case <-timer.C:
 	}
 }
 

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -178,16 +179,13 @@ func (p *preview) notify() {
 
 // run has what is new shown by this engine or by another, until the turn ends.
 func (p *preview) run(began time.Time) {
-	select {
-	case <-p.ctx.Done():
-	case <-p.changed:
-	}
+	retry.Await(p.ctx, p.changed, math.MaxInt64)
 	retry.Sleep(p.ctx, time.Until(began.Add(draftAfter)))
 	for p.ctx.Err() == nil {
 		body, news := p.latest()
 		switch {
 		case !news:
-			await(p.ctx, p.changed, pollIdle)
+			retry.Await(p.ctx, p.changed, pollIdle)
 			retry.Sleep(p.ctx, draftSettle)
 		case p.line.presenter.holds():
 			p.present()
@@ -223,7 +221,7 @@ func (p *preview) publish(body channels.Body) {
 	same := sameBody(body, p.row.Body)
 	p.mu.Unlock()
 	if same {
-		await(p.ctx, p.changed, draftRowEvery)
+		retry.Await(p.ctx, p.changed, draftRowEvery)
 		return
 	}
 	if p.write(body) != 0 {

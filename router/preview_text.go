@@ -22,8 +22,8 @@ var taskSigns = map[agent.TaskState]string{
 }
 
 const (
-	progressName  = 80 // runes of a goal or a step's name shown
-	progressSteps = 12 // steps shown
+	shownName  = 80 // runes of a name shown
+	shownSteps = 12 // steps shown
 )
 
 // moreMark opens a draft whose text is longer than one message: what is shown is its
@@ -100,13 +100,13 @@ func acts(plan *agent.PlanRow) bool {
 // planText is a plan while it is carried out, in Markdown: its goal and its steps
 // with their states, never what they yielded.
 func planText(plan *agent.PlanRow) string {
-	lines := []string{"**" + render.Escape(words.OneLine(plan.Goal, 2*progressName)) + "**", ""}
+	lines := []string{"**" + render.Escape(words.OneLine(plan.Goal, 2*shownName)) + "**", ""}
 	from, to := stepsShown(plan.Tasks)
 	if from > 0 {
 		lines = append(lines, `…\`)
 	}
 	for i, task := range plan.Tasks[from:to] {
-		name := words.OneLine(task.Detail, progressName)
+		name := words.OneLine(task.Detail, shownName)
 		switch {
 		case task.Type == agent.TaskMsg && from+i == len(plan.Tasks)-1:
 			name = "write the answer"
@@ -127,6 +127,6 @@ func stepsShown(tasks []agent.TaskRow) (from, to int) {
 	for at < len(tasks) && tasks[at].State != agent.TaskPending && tasks[at].State != agent.TaskRunning {
 		at++
 	}
-	from = max(0, min(at-progressSteps/2, len(tasks)-progressSteps))
-	return from, min(from+progressSteps, len(tasks))
+	from = max(0, min(at-shownSteps/2, len(tasks)-shownSteps))
+	return from, min(from+shownSteps, len(tasks))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/retry"
 )
 
 const (
@@ -88,14 +89,8 @@ func (r *runner) findWork(ctx context.Context) {
 		case r.shared:
 			pause = pollShared
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !retry.Await(ctx, r.wake, pause) {
 			return
-		case <-r.wake:
-			timer.Stop()
-		case <-timer.C:
 		}
 	}
 }

@@ -133,22 +133,11 @@ func (s *sender) run(ctx context.Context) {
 func (s *sender) rest(ctx context.Context) {
 	guarded, done := s.line.router.Engine.Guard(ctx)
 	defer done()
-	timer := time.NewTimer(pollIdle)
-	defer timer.Stop()
-	select {
-	case <-guarded.Done():
-	case <-s.looks:
-	case <-timer.C:
-	}
+	retry.Await(guarded, s.looks, pollIdle)
 }
 
 // look asks run to look at everything that is open, and whether the lease still holds.
-func (s *sender) look() {
-	select {
-	case s.looks <- struct{}{}:
-	default:
-	}
-}
+func (s *sender) look() { poke(s.looks) }
 
 // kick says that conv has something to send.
 func (s *sender) kick(conv channels.Conversation) {
@@ -173,10 +162,7 @@ func (s *sender) nudge(conv channels.ConversationID) bool {
 		return false
 	}
 	delete(s.idle, conv) // now, not when it wakes: flush may look before
-	select {
-	case w.kick <- struct{}{}:
-	default:
-	}
+	poke(w.kick)
 	return true
 }
 

@@ -197,7 +197,7 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		return nil, err
 	}
 	j := r.journalOf(line, ref, data)
-	defer j.shown.stop()
+	defer j.preview.stop()
 	if data.Resumed > maxResumes {
 		r.Log.ErrorContext(ctx, "a turn is given up: engine after engine died with it", "turn_id", ref.TurnID, "times", data.Resumed)
 		giveUp = true
