@@ -61,7 +61,7 @@ func (d *draft) run() {
 	for retry.Sleep(d.ctx, time.Until(last.Add(every))) {
 		body, ok := d.text()
 		if !ok || sameBody(body, shown) {
-			retry.Await(d.ctx, d.news, pollIdle)
+			retry.Await(d.ctx, d.news, lookIdle)
 			retry.Sleep(d.ctx, draftSettle)
 			continue
 		}

@@ -113,7 +113,7 @@ func (l *line) keepConnected(ctx context.Context, s *sender) {
 		done()
 		if ctx.Err() == nil && !(sure && l.router.Engine.Safe()) {
 			l.setState(ctx, channels.StateWaiting, "the database cannot be reached, so that another engine may have the channel")
-			retry.Sleep(ctx, pollBusy)
+			retry.Sleep(ctx, lookBusy)
 		}
 	}
 }

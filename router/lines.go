@@ -11,6 +11,13 @@ import (
 	"switchboard/channels"
 )
 
+// lookBusy and lookIdle are how often the ledger is looked at without being told to, in
+// trouble and without.
+const (
+	lookBusy = time.Second
+	lookIdle = 15 * time.Second
+)
+
 // lineDeps are what lines are made of.
 type lineDeps struct {
 	// StaleAfter is how late a part has to be to say so.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/agent/tools"
 	"switchboard/channels"
 )
 
@@ -68,4 +69,24 @@ type Steps interface {
 	// Resume notes that a turn is worked on again, and returns for how long in all nobody
 	// did, in pauses longer than stale.
 	Resume(ctx context.Context, ref TurnRef, stale time.Duration) (away time.Duration, err error)
+}
+
+// Views reads the ledger for the router's commands. Implemented by store.
+type Views interface {
+	// Turn reads one turn whole; prompts adds the bodies of its model calls. ErrNotFound.
+	Turn(ctx context.Context, id int64, prompts bool) (*TurnView, error)
+	// Current is the turn somebody in the session (key "channel:conversation") means
+	// by "now": the running one, else the next queued one, else the newest, with
+	// its plans and no more. ErrNotFound.
+	Current(ctx context.Context, session string) (*TurnView, error)
+	// TurnOf is the turn that the message which the platform knows by that ID asked for,
+	// or was said by, in a conversation; with no ID the newest that was asked for there.
+	// ErrNotFound.
+	TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (int64, error)
+	// Waiting counts the queued turns of a session.
+	Waiting(ctx context.Context, session string) (int, error)
+	// Shown is the text of the message, in or out, that the platform knows by that ID
+	// in a conversation, and its taint for person, to whom the words of others and what
+	// was answered to others are tools.Others. ErrNotFound; so is what a stranger wrote.
+	Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID, person string) (string, tools.Taint, error)
 }

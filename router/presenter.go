@@ -75,7 +75,7 @@ func (p *presenter) watch(ctx context.Context, follow func([]Draft)) {
 			p.line.router.Log.WarnContext(ctx, "cannot look at the drafts", "channel", p.line.name, "error", err)
 		}
 		retry.Sleep(ctx, lookEvery)
-		retry.Await(ctx, p.again, pollIdle)
+		retry.Await(ctx, p.again, lookIdle)
 	}
 }
 

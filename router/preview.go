@@ -185,7 +185,7 @@ func (p *preview) run(began time.Time) {
 		body, news := p.latest()
 		switch {
 		case !news:
-			retry.Await(p.ctx, p.changed, pollIdle)
+			retry.Await(p.ctx, p.changed, lookIdle)
 			retry.Sleep(p.ctx, draftSettle)
 		case p.line.presenter.holds():
 			p.present()

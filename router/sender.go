@@ -116,7 +116,7 @@ func (s *sender) run(ctx context.Context) {
 		if !safe || err != nil {
 			// Until one look was made while the lease surely held, another engine may have
 			// taken it, and with it the connection.
-			retry.Sleep(ctx, pollBusy)
+			retry.Sleep(ctx, lookBusy)
 			continue
 		}
 		// Nothing here needs this look again; it is the net under a lost kick.
@@ -133,7 +133,7 @@ func (s *sender) run(ctx context.Context) {
 func (s *sender) rest(ctx context.Context) {
 	guarded, done := s.line.router.Engine.Guard(ctx)
 	defer done()
-	retry.Await(guarded, s.looks, pollIdle)
+	retry.Await(guarded, s.looks, lookIdle)
 }
 
 // look asks run to look at everything that is open, and whether the lease still holds.

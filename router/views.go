@@ -1,33 +1,11 @@
 package router
 
 import (
-	"context"
 	"encoding/json"
 	"time"
 
-	"switchboard/agent/tools"
 	"switchboard/channels"
 )
-
-// Views reads the ledger for the router's commands. Implemented by store.
-type Views interface {
-	// Turn reads one turn whole; prompts adds the bodies of its model calls. ErrNotFound.
-	Turn(ctx context.Context, id int64, prompts bool) (*TurnView, error)
-	// Current is the turn somebody in the session (key "channel:conversation") means
-	// by "now": the running one, else the next queued one, else the newest, with
-	// its plans and no more. ErrNotFound.
-	Current(ctx context.Context, session string) (*TurnView, error)
-	// TurnOf is the turn that the message which the platform knows by that ID asked for,
-	// or was said by, in a conversation; with no ID the newest that was asked for there.
-	// ErrNotFound.
-	TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (int64, error)
-	// Waiting counts the queued turns of a session.
-	Waiting(ctx context.Context, session string) (int, error)
-	// Shown is the text of the message, in or out, that the platform knows by that ID
-	// in a conversation, and its taint for person, to whom the words of others and what
-	// was answered to others are tools.Others. ErrNotFound; so is what a stranger wrote.
-	Shown(ctx context.Context, conv channels.Conversation, id channels.MessageID, person string) (string, tools.Taint, error)
-}
 
 // A TurnView is a turn for people to read.
 type TurnView struct {
