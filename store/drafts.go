@@ -121,10 +121,7 @@ func (r *Router) Drafts(ctx context.Context, channel string) (list []router.Draf
 				Body: channels.Body{Text: row.Text}, Stage: router.DraftStage(row.Draft), Fence: row.Fence, Since: instant(row.UpdatedAt),
 				Conversation: row.conversation(),
 			}
-			if row.Rich != nil {
-				d.Body.Rich = []byte(*row.Rich)
-			}
-			if err := parseExtra(row.Extra, &d.Body); err != nil {
+			if err := readBody(&d.Body, row.Rich, row.Extra); err != nil {
 				return err
 			}
 			list = append(list, d)

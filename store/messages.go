@@ -176,8 +176,11 @@ func extraText(b *channels.Body) any {
 	return jsonText(extra{b.Files, b.Buttons})
 }
 
-// parseExtra reads extraText back into b.
-func parseExtra(text *string, b *channels.Body) error {
+// readBody reads richText and extraText back into b.
+func readBody(b *channels.Body, rich, text *string) error {
+	if rich != nil {
+		b.Rich = []byte(*rich)
+	}
 	if text == nil {
 		return nil
 	}

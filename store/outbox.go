@@ -145,11 +145,8 @@ func (t *tx) headOf(hold router.Hold, conv channels.ConversationID) (*head, erro
 	if err != nil || !found {
 		return nil, err
 	}
-	if rich != nil {
-		h.Body.Rich = []byte(*rich)
-	}
 	h.FirstTry, h.LastTry, h.Written = instant(first), instant(h.last), instant(written)
-	return &h, parseExtra(extra, &h.Body)
+	return &h, readBody(&h.Body, rich, extra)
 }
 
 func (t *tx) begin(hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {

@@ -89,10 +89,7 @@ func (g *begunArg) delivery(channel string, conv channels.ConversationID) (*rout
 		Written: instant(g.Written),
 	}
 	d.PlatformID = channels.MessageID(g.Platform)
-	if g.Rich != nil {
-		d.Body.Rich = []byte(*g.Rich)
-	}
-	return d, parseExtra(g.Extra, &d.Body)
+	return d, readBody(&d.Body, g.Rich, g.Extra)
 }
 
 func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delivery, s *router.Settlement) (more bool, err error) {
