@@ -22,9 +22,6 @@ type ExecConfig struct {
 	// DefaultOutputLimit. A command that prints more than 2048 times as much is
 	// stopped.
 	OutputLimit int64
-	// Sandbox is "auto" or "off". Off lifts the confinement for admins only.
-	// Empty: auto.
-	Sandbox string
 	// AdminUnconfined lifts the confinement for admins.
 	AdminUnconfined bool
 	// Log gets what an operator should know. Nil: nothing is logged.
@@ -82,11 +79,6 @@ func (e *Exec) Run(ctx context.Context, cmd Command) Result {
 	return res
 }
 
-// lifted reports whether the settings free this command from confinement.
-func (e *Exec) lifted(cmd Command) bool {
-	return cmd.Admin && (e.cfg.Sandbox == "off" || e.cfg.AdminUnconfined)
-}
-
 func checkCommand(cmd Command) (string, *Result) {
 	var res Result
 	workspace, err := filepath.EvalSymlinks(cmd.Workspace)
@@ -113,7 +105,7 @@ const maxLine = 100 << 10
 func (e *Exec) run(ctx context.Context, cmd Command) Result {
 	kept := newCollector(e.cfg.OutputLimit)
 	o, err := e.sandbox.Run(ctx, sandbox.Command{
-		Line: cmd.Line, Workspace: cmd.Workspace, Env: cmd.Env, Lifted: e.lifted(cmd),
+		Line: cmd.Line, Workspace: cmd.Workspace, Env: cmd.Env, Lifted: cmd.Admin && e.cfg.AdminUnconfined,
 	}, kept)
 	switch {
 	case errors.Is(err, sandbox.ErrUnavailable):

@@ -218,9 +218,7 @@ func TestOnlySettingsLiftTheConfinement(t *testing.T) {
 	}{
 		{ExecConfig{}, false, false},
 		{ExecConfig{}, true, false},
-		{ExecConfig{Sandbox: "off"}, false, false},
 		{ExecConfig{AdminUnconfined: true}, false, false},
-		{ExecConfig{Sandbox: "off"}, true, true},
 		{ExecConfig{AdminUnconfined: true}, true, true},
 	} {
 		workspace := newWorkspace(t)

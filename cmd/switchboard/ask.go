@@ -20,10 +20,7 @@ func list[T any](a *app, path string, asJSON bool, head string, cells func(T) []
 	if err := a.ask(path, &rows); err != nil {
 		return err
 	}
-	if asJSON {
-		return printJSON(a.out, rows)
-	}
-	return table(a.out, head, rows, cells)
+	return printRows(a.out, asJSON, head, rows, cells)
 }
 
 // A count is how many rows are wanted.
@@ -44,19 +41,7 @@ func query(state string, limit count) string {
 
 // ask reads something from the engine.
 func (a *app) ask(path string, result any) error {
-	settings, _, err := a.load()
-	if err != nil {
-		return err
-	}
-	if err := hasLedger(settings); err != nil {
-		return err
-	}
-	answered := false
-	err = a.withEngine(settings, openPassing, func(ctx context.Context, engine *local.Client) error {
-		err := engine.Do(ctx, "GET", path, result)
-		answered = err == nil
-		return err
-	})
+	settings, answered, err := a.request(http.MethodGet, path, result)
 	switch {
 	case !database.Unwritable(err):
 		return err
@@ -64,6 +49,22 @@ func (a *app) ask(path string, result any) error {
 		return nil
 	}
 	return a.askFiles(settings, path, result, err)
+}
+
+// request asks the engine; where none runs, this process is one for a moment.
+func (a *app) request(method, path string, result any) (settings *configs.Settings, answered bool, err error) {
+	if settings, _, err = a.load(); err != nil {
+		return nil, false, err
+	}
+	if err := hasLedger(settings); err != nil {
+		return nil, false, err
+	}
+	err = a.withEngine(settings, openPassing, func(ctx context.Context, engine *local.Client) error {
+		err := engine.Do(ctx, method, path, result)
+		answered = err == nil
+		return err
+	})
+	return settings, answered, err
 }
 
 // askFiles reads something where no engine runs and none can be started, because nothing

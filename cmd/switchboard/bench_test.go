@@ -127,11 +127,11 @@ func benchEngine(b *testing.B, url string, users int, channel channels.Channel) 
 			Name: name, Role: router.RoleUser, Tools: []string{"*"}, Identities: []string{"scripted:" + name},
 		})
 	}
-	e, err := takeEngine(context.Background(), settings, slog.New(slog.DiscardHandler), func(_ *configs.Settings, log *slog.Logger) ([]router.Attached, error) {
+	e, err := opener(func(_ *configs.Settings, log *slog.Logger) ([]router.Attached, error) {
 		cfg := router.DefaultChannelConfig()
 		cfg.Rate = "off"
 		return []router.Attached{{Channel: channel, Config: cfg}}, nil
-	}, (*store.DB).StartEngine)
+	}, (*store.DB).StartEngine)(context.Background(), settings, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

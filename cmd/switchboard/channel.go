@@ -58,10 +58,7 @@ func (c *channelListCmd) Run(a *app) error {
 	} else if err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(a.out, list)
-	}
-	return table(a.out, "NAME\tKIND\tSTATE\tSINCE\tLAST HEARD\tLAST EVENT\tREASON", list, func(s channels.Status) []any {
+	return printRows(a.out, c.JSON, "NAME\tKIND\tSTATE\tSINCE\tLAST HEARD\tLAST EVENT\tREASON", list, func(s channels.Status) []any {
 		return []any{s.Name, s.Kind, s.State, when(s.Since), when(s.LastFrame), when(s.LastEvent), oneLine(s.Reason, len(s.Reason)+1)} // the last column: whole
 	})
 }

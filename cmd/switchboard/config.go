@@ -49,11 +49,7 @@ func (c *configCheckCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	file := settings.File
-	if file == "" {
-		file = "no file, defaults and environment only"
-	}
-	fmt.Fprintf(a.out, "the settings are fine (%s)\n", file)
+	fmt.Fprintf(a.out, "the settings are fine (%s)\n", cmp.Or(settings.File, "no file, defaults and environment only"))
 	return nil
 }
 
@@ -116,10 +112,7 @@ func (c *configShowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(a.out, settings.Show())
-	}
-	return table(a.out, "KEY\tVALUE\tFROM", settings.Show(), func(s configs.Shown) []any {
+	return printRows(a.out, c.JSON, "KEY\tVALUE\tFROM", settings.Show(), func(s configs.Shown) []any {
 		return []any{s.Key, s.Value, s.Source}
 	})
 }

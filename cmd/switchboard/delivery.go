@@ -1,10 +1,10 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"net/http"
 
-	"switchboard/cmd/switchboard/local"
 	"switchboard/router"
 )
 
@@ -68,22 +68,14 @@ func (c *deliveryDropCmd) Run(a *app) error {
 
 // mend changes a delivery by hand and says what becomes of it.
 func (a *app) mend(id int64, how string, asJSON bool, say func(*router.MendedDelivery) string) error {
-	settings, _, err := a.load()
-	if err != nil {
-		return err
+	var d router.MendedDelivery
+	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/deliveries/%d/%s", id, how), &d)
+	switch {
+	case !answered:
+		return fmt.Errorf("delivery %s %d: %w", how, id, err)
+	case asJSON:
+		return errors.Join(printJSON(a.out, d), err)
 	}
-	if err := hasLedger(settings); err != nil {
-		return err
-	}
-	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *local.Client) error {
-		var d router.MendedDelivery
-		if err := engine.Do(ctx, "POST", fmt.Sprintf("/deliveries/%d/%s", id, how), &d); err != nil {
-			return fmt.Errorf("delivery %s %d: %w", how, id, err)
-		}
-		if asJSON {
-			return printJSON(a.out, d)
-		}
-		fmt.Fprintf(a.out, "delivery %d: %s\n", id, say(&d))
-		return nil
-	})
+	fmt.Fprintf(a.out, "delivery %d: %s\n", id, say(&d))
+	return err
 }

@@ -107,23 +107,27 @@ func rewrite(path, text string) (keeps bool, err error) {
 	return false, nil
 }
 
+// bots are the settings of a file's channels on the server.
+func (a *app) bots(path string, server *telegramtest.Server) (list []*telegram.Config, err error) {
+	settings, _, err := configs.Load(configs.Options{File: path, Env: a.env, Kinds: configKinds()})
+	if err != nil {
+		return nil, err
+	}
+	for _, channel := range settings.Channels {
+		if cfg, ok := channel.Adapter.(*telegram.Config); ok && strings.TrimRight(cfg.APIURL, "/") == server.URL() {
+			list = append(list, cfg)
+		}
+	}
+	return list, nil
+}
+
 // formerToken is the token that a settings file has for the server, which a bot with
 // that file goes on to use; empty: none. What everybody knows is kept in no file of
 // this command's.
 func (a *app) formerToken(path string, server *telegramtest.Server) string {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
-	settings, _, err := configs.Load(configs.Options{File: path, Env: a.env, Kinds: configKinds()})
-	if err != nil {
-		return ""
-	}
-	for _, channel := range settings.Channels {
-		cfg, ok := channel.Adapter.(*telegram.Config)
-		if !ok || strings.TrimRight(cfg.APIURL, "/") != server.URL() {
-			continue
-		}
+	text, _ := os.ReadFile(path) // what cannot be read has no bots
+	bots, _ := a.bots(path, server)
+	for _, cfg := range bots {
 		token, err := cfg.Token.Read()
 		own := fmt.Sprintf("%d:", server.Bot().User.ID)
 		if err != nil || cfg.CheckCredential("token", token) != nil || !strings.HasPrefix(token.Reveal(), own) {
@@ -139,15 +143,13 @@ func (a *app) formerToken(path string, server *telegramtest.Server) string {
 // reaches says what to change in a settings file before a bot with it reaches the
 // server; nothing when one does.
 func (a *app) reaches(path string, server *telegramtest.Server) string {
-	settings, _, err := configs.Load(configs.Options{File: path, Env: a.env, Kinds: configKinds()})
+	bots, err := a.bots(path, server)
 	if err != nil {
 		return fmt.Sprintf("A bot cannot start with it: %v\n", err)
 	}
-	for _, channel := range settings.Channels {
-		if cfg, ok := channel.Adapter.(*telegram.Config); ok && strings.TrimRight(cfg.APIURL, "/") == server.URL() {
-			if token, err := cfg.Token.Read(); err == nil && token.Reveal() == server.Token() {
-				return ""
-			}
+	for _, cfg := range bots {
+		if token, err := cfg.Token.Read(); err == nil && token.Reveal() == server.Token() {
+			return ""
 		}
 	}
 	return fmt.Sprintf("No channel in it reaches this platform, which takes\n\n[channels.telegram]\nkind = \"telegram\"\napi_url = %q\ntoken = %q\n",

@@ -14,11 +14,10 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/agent/tools/sandbox"
+	"switchboard/agent/tools/workspace"
 	"switchboard/channels/console"
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
@@ -93,11 +92,7 @@ func checkSettings(settings *configs.Settings, warnings []configs.Warning, err e
 	if err != nil {
 		return []finding{{Check: "settings", Text: err.Error(), Mend: "correct what is named; \"switchboard config check\" says it again"}}
 	}
-	file := settings.File
-	if file == "" {
-		file = "defaults, no file"
-	}
-	findings := []finding{{Check: "settings", OK: true, Text: file}}
+	findings := []finding{{Check: "settings", OK: true, Text: cmp.Or(settings.File, "defaults, no file")}}
 	for _, w := range warnings {
 		findings = append(findings, finding{Check: "settings", OK: true, Warn: true, Text: w.String()})
 	}
@@ -107,8 +102,8 @@ func checkSettings(settings *configs.Settings, warnings []configs.Warning, err e
 // examine checks everything that valid settings let it check.
 func (a *app) examine(settings *configs.Settings) []finding {
 	running := a.checkEngine(settings)
-	findings := []finding{a.checkDisk(settings), a.checkDatabase(settings), running}
-	findings = append(findings, a.checkLedger(settings, running.Text == engineRuns)...)
+	database, ledger := a.checkDatabase(settings, running.Text == engineRuns)
+	findings := append([]finding{a.checkDisk(settings), database, running}, ledger...)
 	findings = append(findings, a.checkRunning(settings)...)
 	findings = append(findings, a.checkModels(settings)...)
 	findings = append(findings, checkPrompts(settings)...)
@@ -131,13 +126,9 @@ func (a *app) checkDisk(settings *configs.Settings) finding {
 	}
 	probe.Close()
 	os.Remove(probe.Name())
-	var disk unix.Statfs_t
-	if err := unix.Statfs(dir, &disk); err != nil {
-		f.Text = err.Error()
-		return f
-	}
-	f.Text = fmt.Sprintf("%s, %d MB free", settings.DataDir, disk.Bavail*uint64(disk.Bsize)>>20)
-	low := newSpace(settings).CheckDisk(a.ctx, dir)
+	free, _ := workspace.DiskSpace(dir)
+	f.Text = fmt.Sprintf("%s, %d MB free", settings.DataDir, free>>20)
+	low := (*workspace.Space)(nil).CheckDisk(a.ctx, dir)
 	if f.OK = low == nil; !f.OK {
 		f.Text += ": " + low.Error()
 	} else if !there {
@@ -162,11 +153,13 @@ func nearest(dir string) (existing string, there bool) {
 	}
 }
 
-func (a *app) checkDatabase(settings *configs.Settings) finding {
+// checkDatabase says whether the database can be opened, and, where it can, what the
+// ledger in it tells. alive says that an engine answers here.
+func (a *app) checkDatabase(settings *configs.Settings, alive bool) (f finding, ledger []finding) {
 	if err := hasLedger(settings); err != nil {
-		return finding{Check: "database", OK: true, Text: "none yet; the first start makes it"}
+		return finding{Check: "database", OK: true, Text: "none yet; the first start makes it"}, nil
 	}
-	f := finding{Check: "database"}
+	f.Check = "database"
 	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
 	defer cancel()
 	refused := func(err error) finding {
@@ -175,16 +168,16 @@ func (a *app) checkDatabase(settings *configs.Settings) finding {
 	}
 	db, err := store.Open(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
 	if database.Unwritable(err) {
-		return checkReading(ctx, settings, refused(err))
+		return checkReading(ctx, settings, refused(err)), nil
 	} else if err != nil {
-		return refused(err)
+		return refused(err), nil
 	}
 	defer db.Close()
 	list, err := db.MigrationStatus(ctx)
 	if database.Unwritable(err) {
-		return checkReading(ctx, settings, refused(err))
+		return checkReading(ctx, settings, refused(err)), nil
 	} else if err != nil {
-		return refused(err)
+		return refused(err), nil
 	}
 	waiting := 0
 	for _, m := range list {
@@ -195,8 +188,9 @@ func (a *app) checkDatabase(settings *configs.Settings) finding {
 	f.OK, f.Text = true, db.Kind()
 	if waiting > 0 {
 		f.Text = fmt.Sprintf("%s, %d migrations to come at the next start", db.Kind(), waiting)
+		return f, nil // there is nothing to read yet
 	}
-	return f
+	return f, a.checkLedger(db, alive)
 }
 
 // checkReading says of a database that cannot be written whether it can be read.

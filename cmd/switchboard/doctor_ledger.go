@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
-	"switchboard/configs"
 	"switchboard/store"
 	"switchboard/words"
 )
@@ -24,26 +22,9 @@ const (
 
 // checkLedger looks into the database: is it the one of this data folder, who works on
 // it, and what of it needs somebody's eye. alive says that an engine answers here.
-func (a *app) checkLedger(settings *configs.Settings, alive bool) []finding {
-	if hasLedger(settings) != nil {
-		return nil
-	}
+func (a *app) checkLedger(db *store.DB, alive bool) []finding {
 	ctx, cancel := context.WithTimeout(a.ctx, 20*time.Second)
 	defer cancel()
-	db, err := store.Open(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return nil // checkDatabase says so
-	}
-	defer db.Close()
-	list, err := db.MigrationStatus(ctx)
-	if err != nil {
-		return nil
-	}
-	for _, m := range list {
-		if !m.Applied {
-			return nil // there is nothing to read yet
-		}
-	}
 	var findings []finding
 	if db.Kind() == "postgres" {
 		findings = append(findings, checkCluster(ctx, db), checkClock(ctx, db), checkNotify(ctx, db))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -40,7 +41,7 @@ func (a *app) checkRunning(settings *configs.Settings) []finding {
 	case err != nil:
 		f.Text = "it does not say which settings it runs with (" + err.Error() + "); an older version may be running"
 	case engine.File != now.File:
-		f.Text = fmt.Sprintf("it runs with the settings of %s, and this command has read %s", orNone(engine.File), orNone(now.File))
+		f.Text = fmt.Sprintf("it runs with the settings of %s, and this command has read %s", cmp.Or(engine.File, "no file"), cmp.Or(now.File, "no file"))
 	case len(changed) > 0:
 		if most := 10; len(changed) > most {
 			changed = append(changed[:most], fmt.Sprintf("and %d more", len(changed)-most))
@@ -50,13 +51,6 @@ func (a *app) checkRunning(settings *configs.Settings) []finding {
 		return nil
 	}
 	return []finding{f}
-}
-
-func orNone(file string) string {
-	if file == "" {
-		return "no file"
-	}
-	return file
 }
 
 // changedSettings lists the keys, and the tables that are on one side alone, in which

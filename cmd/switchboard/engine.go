@@ -44,49 +44,44 @@ type engine struct {
 	local    *local.Server
 }
 
-// A channelMaker makes the channels an engine serves besides the console.
+// The ways to open an engine. It has everything that is configured, serves the console
+// alone, or serves the console alone and ends with the command that needed it.
+var (
+	openEngine  = opener(attach, (*store.DB).StartEngine)
+	openConsole = opener(nil, (*store.DB).StartEngine)
+	openPassing = opener(nil, (*store.DB).StartPassingEngine)
+)
+
 type channelMaker func(*configs.Settings, *slog.Logger) ([]router.Attached, error)
 
-// openEngine opens the engine with everything that is configured.
-func openEngine(ctx context.Context, settings *configs.Settings, log *slog.Logger) (*engine, error) {
-	return takeEngine(ctx, settings, log, attach, (*store.DB).StartEngine)
-}
+// An engineOpener wires an engine and takes the database; nothing runs yet.
+// store.ErrEngineRunning says that another process is the engine.
+type engineOpener func(context.Context, *configs.Settings, *slog.Logger) (*engine, error)
 
-// openConsole opens an engine that serves the console alone.
-func openConsole(ctx context.Context, settings *configs.Settings, log *slog.Logger) (*engine, error) {
-	return takeEngine(ctx, settings, log, nil, (*store.DB).StartEngine)
-}
-
-// openPassing opens an engine that serves the console alone and ends with the
-// command that needed it.
-func openPassing(ctx context.Context, settings *configs.Settings, log *slog.Logger) (*engine, error) {
-	return takeEngine(ctx, settings, log, nil, (*store.DB).StartPassingEngine)
-}
-
-// takeEngine wires an engine and takes the database; nothing runs yet. With no
-// maker it serves the console alone. store.ErrEngineRunning says that another
-// process is the engine.
-func takeEngine(ctx context.Context, settings *configs.Settings, log *slog.Logger, others channelMaker, start func(*store.DB, context.Context) (*store.Engine, error)) (_ *engine, err error) {
-	if err := settings.MakeDataDir(); err != nil {
-		return nil, err
-	}
-	e := &engine{settings: settings, log: log}
-	defer func() {
-		if err != nil {
-			e.close()
+// opener also takes the maker of the channels besides the console; nil: there are none.
+func opener(others channelMaker, start func(*store.DB, context.Context) (*store.Engine, error)) engineOpener {
+	return func(ctx context.Context, settings *configs.Settings, log *slog.Logger) (_ *engine, err error) {
+		if err := settings.MakeDataDir(); err != nil {
+			return nil, err
 		}
-	}()
-	if e.db, err = store.Open(ctx, settings.Store, settings.DataDir, log); err != nil {
-		return nil, err
+		e := &engine{settings: settings, log: log}
+		defer func() {
+			if err != nil {
+				e.close()
+			}
+		}()
+		if e.db, err = store.Open(ctx, settings.Store, settings.DataDir, log); err != nil {
+			return nil, err
+		}
+		if e.owner, err = start(e.db, ctx); err != nil {
+			return nil, err
+		}
+		if err = e.wire(ctx, others); err != nil {
+			return nil, err
+		}
+		e.local, err = local.Listen(settings.DataDir, e.owner.ID(), e.routes(), log)
+		return e, err
 	}
-	if e.owner, err = start(e.db, ctx); err != nil {
-		return nil, err
-	}
-	if err = e.wire(ctx, others); err != nil {
-		return nil, err
-	}
-	e.local, err = local.Listen(settings.DataDir, e.owner.ID(), e.routes(), log)
-	return e, err
 }
 
 // wire makes the parts and gives each what it needs.
@@ -116,7 +111,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	if why := unconfined(s); why != "" {
 		e.log.WarnContext(ctx, "commands of admins are not confined", "setting", why)
 	}
-	space := newSpace(s)
+	space := &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
 	e.files = router.NewFileService(router.FileDeps{
 		Room:   func(ctx context.Context) error { return space.CheckDisk(ctx, s.DataDir) },
 		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: attached,
@@ -155,7 +150,7 @@ func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, space *wo
 	registry.Log, registry.OutputLimit = log, s.Agent.OutputLimit
 	shell := tools.NewExec(tools.ExecConfig{
 		Config:      sandbox.Config{SafeUntil: owner.SafeUntil, Space: space, Timeout: s.Agent.ExecTimeout},
-		OutputLimit: s.Agent.OutputLimit, Sandbox: s.Agent.Sandbox, AdminUnconfined: s.Agent.AdminUnconfined, Log: log,
+		OutputLimit: s.Agent.OutputLimit, AdminUnconfined: unconfined(s) != "", Log: log,
 	})
 	return agent.New(s.Agent, models, registry, shell, gate, log, agent.Options{
 		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: owner,
@@ -207,11 +202,6 @@ func rolesByModel(s *configs.Settings) map[string][]string {
 		byModel[roles[role]] = append(byModel[roles[role]], role)
 	}
 	return byModel
-}
-
-// newSpace says what a workspace may hold.
-func newSpace(s *configs.Settings) *workspace.Space {
-	return &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
 }
 
 // run serves until ctx ends and everything has stopped.
@@ -271,10 +261,8 @@ func (e *engine) close() error {
 // withOwner adds whoever runs the program on this machine, unless the settings
 // say who that is.
 func withOwner(people []router.Person, zone string) []router.Person {
-	for _, p := range people {
-		if p.Name == ownerName {
-			return people
-		}
+	if slices.ContainsFunc(people, func(p router.Person) bool { return p.Name == ownerName }) {
+		return people
 	}
 	return append(people, router.Person{
 		Name: ownerName, Role: router.RoleAdmin, Tools: []string{"*"}, TimeZone: zone, Source: "local",

@@ -15,11 +15,15 @@ import (
 	"switchboard/cmd/switchboard/local"
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
+	"switchboard/retry"
 	"switchboard/store"
 )
 
 // enginePatience is how long a command waits for an engine that starts or ends.
 const enginePatience = 5 * time.Second
+
+// lookPause is between two looks whether that has come about.
+const lookPause = 50 * time.Millisecond
 
 // A link reaches the engine of a data folder, whichever it is at each connection:
 // the one that runs, or, where none does, one that this process becomes. So a client
@@ -36,10 +40,6 @@ type link struct {
 	stop   context.CancelFunc
 	end    chan error // of the own engine
 }
-
-// An engineOpener opens an engine of one kind: everything that is configured, the
-// console alone, or the console alone for a moment.
-type engineOpener func(context.Context, *configs.Settings, *slog.Logger) (*engine, error)
 
 // withEngine lets use talk to the engine; open is how this process becomes it when
 // there is none.
@@ -91,8 +91,8 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 		}
 		// Another engine holds the database and its socket is not there yet, or
 		// not any more.
-		if err := pause(ctx); err != nil {
-			return nil, err
+		if !retry.Sleep(ctx, lookPause) {
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -149,18 +149,6 @@ func (l *link) close() error {
 		return err
 	case <-hurry:
 		os.Exit(exitDone) // as safe as being killed
-		return nil
-	}
-}
-
-// pause waits a moment, or returns ctx's error.
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(50 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
 		return nil
 	}
 }

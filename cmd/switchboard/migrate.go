@@ -40,10 +40,7 @@ func (c *migrateStatusCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return printJSON(a.out, list)
-		}
-		return table(a.out, "VERSION\tNAME\tAPPLIED", list, func(m database.MigrationStatus) []any {
+		return printRows(a.out, c.JSON, "VERSION\tNAME\tAPPLIED", list, func(m database.MigrationStatus) []any {
 			applied := "no"
 			if m.Applied {
 				applied = at(m.AppliedAt)

@@ -35,8 +35,11 @@ func printJSON(w io.Writer, value any) error {
 	return err
 }
 
-// table prints rows in columns.
-func table[T any](w io.Writer, head string, rows []T, cells func(T) []any) error {
+// printRows prints rows in columns, or as JSON.
+func printRows[T any](w io.Writer, asJSON bool, head string, rows []T, cells func(T) []any) error {
+	if asJSON {
+		return printJSON(w, rows)
+	}
 	tw := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(tw, head)
 	for _, row := range rows {

@@ -49,10 +49,7 @@ func (c *promptListCmd) Run(a *app) error {
 		}
 		views = append(views, v)
 	}
-	if c.JSON {
-		return printJSON(a.out, views)
-	}
-	return table(a.out, "ROLE\tPROMPT\tLINES\tFILE", views, func(v promptView) []any { return []any{v.Role, v.Prompt, v.Lines, v.Path} })
+	return printRows(a.out, c.JSON, "ROLE\tPROMPT\tLINES\tFILE", views, func(v promptView) []any { return []any{v.Role, v.Prompt, v.Lines, v.Path} })
 }
 
 type promptDiffCmd struct {

@@ -14,6 +14,7 @@ import (
 	"switchboard/cmd/switchboard/local"
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
+	"switchboard/retry"
 	"switchboard/store"
 )
 
@@ -89,7 +90,7 @@ func (e *engine) tellTrouble(ctx context.Context, notes chan<- string) {
 	ctx, cancel := context.WithTimeout(ctx, troubleTime)
 	defer cancel()
 	told := map[string]bool{consoleName: true}
-	for pause(ctx) == nil {
+	for retry.Sleep(ctx, lookPause) {
 		for _, s := range e.router.Lines.Statuses() {
 			trouble := s.State == channels.StateError || s.State == channels.StateDeaf || s.State == channels.StateWaiting && s.Reason != ""
 			if !trouble || told[s.Name] {
@@ -138,8 +139,8 @@ func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engi
 		if time.Since(began) >= patience {
 			return nil, fmt.Errorf("%w; \"switchboard chat\" talks to it", err)
 		}
-		if err := pause(a.ctx); err != nil {
-			return nil, err
+		if !retry.Sleep(a.ctx, lookPause) {
+			return nil, a.ctx.Err()
 		}
 	}
 }

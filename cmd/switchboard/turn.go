@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"switchboard/channels/console"
-	"switchboard/cmd/switchboard/local"
 	"switchboard/router"
 )
 
@@ -74,20 +73,11 @@ type turnCancelCmd struct {
 
 // Run implements the command.
 func (c *turnCancelCmd) Run(a *app) error {
-	settings, _, err := a.load()
-	if err != nil {
-		return err
-	}
-	if err := hasLedger(settings); err != nil {
-		return err
-	}
-	return a.withEngine(settings, openPassing, func(ctx context.Context, engine *local.Client) error {
-		if err := engine.Do(ctx, "POST", fmt.Sprintf("/turns/%d/cancel", c.ID), nil); err != nil && err.Error() == router.ErrNotFound.Error() {
-			return fmt.Errorf("turn %d: %w", c.ID, err)
-		} else if err != nil {
-			return err
-		}
+	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/turns/%d/cancel", c.ID), nil)
+	if answered {
 		fmt.Fprintf(a.out, "turn %d was asked to stop\n", c.ID)
-		return nil
-	})
+	} else if err.Error() == router.ErrNotFound.Error() {
+		return fmt.Errorf("turn %d: %w", c.ID, err)
+	}
+	return err
 }

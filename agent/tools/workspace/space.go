@@ -60,7 +60,7 @@ func (s *Space) Limits() (bytes int64, files int) {
 // less free than 1 GB or 2 %, whichever is smaller. A disk that cannot be asked has
 // enough.
 func (s *Space) CheckDisk(ctx context.Context, path string) error {
-	ask := diskSpace
+	ask := DiskSpace
 	if s != nil && s.Disk != nil {
 		ask = s.Disk
 	}

@@ -50,9 +50,9 @@ func openFolder(folder *os.Root, base string) (*os.Root, error) {
 	return os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
 }
 
-// diskSpace returns what is free for us and what there is on the disk of path, in
+// DiskSpace returns what is free for us and what there is on the disk of path, in
 // bytes.
-func diskSpace(path string) (free, total int64) {
+func DiskSpace(path string) (free, total int64) {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(path, &disk); err != nil {
 		return math.MaxInt64, 0
