@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"time"
 
 	"switchboard/channels"
 )
@@ -32,27 +31,4 @@ type Drafts interface {
 	Abandon(ctx context.Context, hold Hold, delivery int64) error
 	// TakenBack ends the story of a draft that was to be taken back; outcome says how.
 	TakenBack(ctx context.Context, hold Hold, delivery int64, outcome string) error
-}
-
-// A DraftStage is how far a draft's showing has come.
-type DraftStage string
-
-const (
-	DraftOpen  DraftStage = "open"  // nothing was shown
-	DraftBegun DraftStage = "begun" // the first call began, and how it ended is not known
-	DraftShown DraftStage = "shown" // PlatformID says where
-	DraftLeave DraftStage = "leave" // shown, needed no more, and to be taken back
-)
-
-// A Draft is a delivery that grows until a message takes its place.
-type Draft struct {
-	Delivery     int64
-	Turn         int64
-	Conversation channels.Conversation
-	ReplyTo      channels.MessageID
-	PlatformID   channels.MessageID // empty: nothing is known to be shown
-	Body         channels.Body      // no text: the turn's engine shows it itself
-	Stage        DraftStage
-	Fence        int64     // of the hold that began the first call
-	Since        time.Time // when the row was changed last
 }

@@ -19,7 +19,7 @@ import (
 type FileDeps struct {
 	Ledger   Files
 	Blobs    Blobs
-	Channels []Attached // those with a Fetcher can bring attachments
+	Channels []channels.Channel // those with a Fetcher can bring attachments
 	// MaxSize is the largest file taken or published, in bytes; 0: no limit.
 	MaxSize int64
 	// ScanCommand judges each file before it is handed out; see scanner. Empty: none.
@@ -49,9 +49,9 @@ func NewFileService(deps FileDeps) *FileService {
 		FileDeps: deps, fetchers: map[string]channels.Fetcher{},
 		scanner: newScanner(deps.ScanCommand),
 	}
-	for _, at := range deps.Channels {
-		if f, ok := at.Channel.(channels.Fetcher); ok {
-			s.fetchers[at.Channel.Name()] = f
+	for _, c := range deps.Channels {
+		if f, ok := c.(channels.Fetcher); ok {
+			s.fetchers[c.Name()] = f
 		}
 	}
 	return s

@@ -193,7 +193,7 @@ func newFileRig(t *testing.T, content string, scan string) *fileRig {
 		},
 	}}
 	rig.FileService = NewFileService(FileDeps{
-		Ledger: rig.rows, Blobs: folder{rig.dir}, Channels: []Attached{{Channel: rig.shelf}},
+		Ledger: rig.rows, Blobs: folder{rig.dir}, Channels: []channels.Channel{rig.shelf},
 		MaxSize: 1 << 20, ScanCommand: scan, Log: slog.New(slog.DiscardHandler),
 	})
 	return rig

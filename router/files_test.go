@@ -24,7 +24,7 @@ import (
 func (r *rig) filed() *router.FileService {
 	return router.NewFileService(router.FileDeps{
 		Ledger: r.db.Router(), Blobs: blobs.New(r.t.TempDir()), MaxSize: 1 << 20, Log: slog.New(slog.DiscardHandler),
-		Channels: []router.Attached{{Channel: channelstest.Scripted("play", r.platform, r.script), Config: r.channel}},
+		Channels: []channels.Channel{channelstest.Scripted("play", r.platform, r.script)},
 	})
 }
 

@@ -93,3 +93,26 @@ type MendedDelivery struct {
 type StateError struct{ Sentence string }
 
 func (e *StateError) Error() string { return e.Sentence }
+
+// A DraftStage is how far a draft's showing has come.
+type DraftStage string
+
+const (
+	DraftOpen  DraftStage = "open"  // nothing was shown
+	DraftBegun DraftStage = "begun" // the first call began, and how it ended is not known
+	DraftShown DraftStage = "shown" // PlatformID says where
+	DraftLeave DraftStage = "leave" // shown, needed no more, and to be taken back
+)
+
+// A Draft is a delivery that grows until a message takes its place.
+type Draft struct {
+	Delivery     int64
+	Turn         int64
+	Conversation channels.Conversation
+	ReplyTo      channels.MessageID
+	PlatformID   channels.MessageID // empty: nothing is known to be shown
+	Body         channels.Body      // no text: the turn's engine shows it itself
+	Stage        DraftStage
+	Fence        int64     // of the hold that began the first call
+	Since        time.Time // when the row was changed last
+}

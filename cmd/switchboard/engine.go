@@ -19,6 +19,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/agent/tools/sandbox"
 	"switchboard/agent/tools/workspace"
+	"switchboard/channels"
 	"switchboard/channels/console"
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
@@ -112,9 +113,13 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		e.log.WarnContext(ctx, "commands of admins are not confined", "setting", why)
 	}
 	space := &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
+	var all []channels.Channel
+	for _, at := range attached {
+		all = append(all, at.Channel)
+	}
 	e.files = router.NewFileService(router.FileDeps{
 		Room:   func(ctx context.Context) error { return space.CheckDisk(ctx, s.DataDir) },
-		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: attached,
+		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: all,
 		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
 	})
 	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.files, space, e.owner, e.log)
