@@ -35,7 +35,7 @@ type Toolbox interface {
 	Run(ctx context.Context, name string, call tools.Call) tools.Result
 }
 
-// A Guard bounds side effects by the engine's leases; *store.Engine is one.
+// A Guard bounds side effects by the engine's leases; *engines.Engine is one.
 type Guard interface {
 	// Guard returns a context for one side effect, which ends with the cause
 	// tools.ErrUnsafe before the leases could be somebody else's. The caller calls the

@@ -97,7 +97,7 @@ func TestCancelFromAnotherEngine(t *testing.T) {
 		wakes  func(*store.DB) func(int64) router.Wakes
 		within time.Duration
 	}{
-		{"told", func(db *store.DB) func(int64) router.Wakes { return db.Wakes }, 5 * time.Second},
+		{"told", func(db *store.DB) func(int64) router.Wakes { return wakesOf(db) }, 5 * time.Second},
 		{"the wake is lost", func(*store.DB) func(int64) router.Wakes { return deaf }, 10 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {

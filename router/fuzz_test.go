@@ -11,6 +11,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -81,7 +82,7 @@ func fuzzRouter(f *testing.F, b *brain) *router.Router {
 	f.Helper()
 	db := storetest.SQLite(f)
 	ctx := context.Background()
-	engine, err := db.StartEngine(ctx)
+	engine, err := engines.Start(ctx, db.DB, false)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -129,7 +130,7 @@ type rig struct {
 	roster  *router.Roster
 	lists   atomic.Int64 // how often all people were read
 
-	engine *store.Engine
+	engine *engines.Engine
 	router *router.Router
 	stop   context.CancelFunc
 	done   chan struct{}
@@ -154,7 +155,7 @@ func newRig(t *testing.T, db *store.DB) *rig {
 	channel.Rate = "off"
 	return &rig{
 		t: t, db: db, platform: channelstest.NewPlatform(), brain: &brain{}, config: cfg, channel: channel,
-		script: scripted.DefaultConfig(), log: testLog{t}, name: "play", wakes: db.Wakes,
+		script: scripted.DefaultConfig(), log: testLog{t}, name: "play", wakes: wakesOf(db),
 		people: []router.Person{
 			{Name: "ada", Role: router.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
 			{Name: "bob", Role: router.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
@@ -167,7 +168,7 @@ func (r *rig) start() {
 	r.t.Helper()
 	ctx := r.t.Context()
 	var err error
-	if r.engine, err = r.db.StartEngine(ctx); err != nil {
+	if r.engine, err = engines.Start(ctx, r.db.DB, false); err != nil {
 		r.t.Fatal(err)
 	}
 	ledger := r.db.Router()
@@ -318,4 +319,8 @@ func event(n int, conv, user, text string) channels.Event {
 		Message:      channels.Message{ID: channels.MessageID(fmt.Sprintf("m%d", n)), Text: text},
 		At:           time.Now(),
 	}
+}
+
+func wakesOf(db *store.DB) func(int64) router.Wakes {
+	return func(owner int64) router.Wakes { return engines.NewWakes(db.DB, owner) }
 }

@@ -11,6 +11,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -22,7 +23,7 @@ func BenchmarkMessage(b *testing.B) {
 		for _, users := range []int{1, 64} {
 			b.Run(fmt.Sprintf("%s/users=%d", kind, users), func(b *testing.B) {
 				db := open(b)
-				e, err := db.StartEngine(b.Context())
+				e, err := engines.Start(b.Context(), db.DB, false)
 				if err != nil {
 					b.Fatal(err)
 				}

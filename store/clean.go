@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -75,3 +76,5 @@ func instantPtr(us *int64) *time.Time {
 	at := instant(*us)
 	return &at
 }
+
+func name(id int64) string { return strconv.FormatInt(id, 10) }

@@ -7,6 +7,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store/engines"
 )
 
 // A draft is a delivery of a message of its own, class draft, until a message that
@@ -135,7 +136,7 @@ func (r *Router) Drafts(ctx context.Context, channel string) (list []router.Draf
 func (r *Router) BeginDraft(ctx context.Context, hold router.Hold, delivery int64) (id channels.MessageID, ready bool, err error) {
 	err = r.db.write(ctx, rides, "begin draft", func(t *tx) error {
 		id, ready = "", false
-		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
 		var (
@@ -192,7 +193,7 @@ func (r *Router) Drafted(ctx context.Context, hold router.Hold, delivery int64, 
 // Abandon implements router.Drafts.
 func (r *Router) Abandon(ctx context.Context, hold router.Hold, delivery int64) error {
 	return r.db.write(ctx, rides, "abandon draft", func(t *tx) error {
-		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
 		var left int64
@@ -210,7 +211,7 @@ func (r *Router) Abandon(ctx context.Context, hold router.Hold, delivery int64) 
 // TakenBack implements router.Drafts.
 func (r *Router) TakenBack(ctx context.Context, hold router.Hold, delivery int64, outcome string) error {
 	return r.db.write(ctx, rides, "end draft", func(t *tx) error {
-		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
 		_, err := t.exec(takenBack, clean(outcome), t.now, delivery)

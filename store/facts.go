@@ -2,14 +2,7 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
-	"errors"
-	"strings"
 	"time"
-
-	"github.com/lib/pq"
-
-	"switchboard/store/database"
 )
 
 // Facts are what stands in the ledger and needs somebody's eye.
@@ -46,44 +39,4 @@ func (db *DB) Facts(ctx context.Context) (f Facts, err error) {
 		return err
 	})
 	return f, err
-}
-
-// ErrUnheard says that the server does not bring what is told with NOTIFY.
-var ErrUnheard = errors.New("what is told with NOTIFY is not heard")
-
-// Notified measures how long the server takes to bring what one connection tells with
-// NOTIFY to another; zero on SQLite. ErrUnheard: it did not within 5 s.
-func (db *DB) Notified(ctx context.Context) (took time.Duration, err error) {
-	if !db.PG() {
-		return 0, nil
-	}
-	notes := make(chan *pq.Notification, 1)
-	listener, err := db.Connect("switchboard doctor", notes)
-	if err != nil {
-		return 0, database.Explain(err)
-	}
-	defer func() {
-		_ = listener.Close()
-		for range notes {
-		}
-	}()
-	channel := "switchboard_doctor_" + strings.ToLower(rand.Text())
-	if _, err := listener.Listen(channel); err != nil {
-		return 0, database.Explain(err)
-	}
-	began := time.Now()
-	if err := db.notify(ctx, `SELECT pg_notify(?, '')`, channel); err != nil {
-		return 0, err
-	}
-	select {
-	case n, ok := <-notes:
-		if !ok || n == nil {
-			return 0, ErrUnheard
-		}
-		return time.Since(began), nil
-	case <-time.After(5 * time.Second):
-		return 0, ErrUnheard
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
 }

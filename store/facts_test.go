@@ -37,16 +37,6 @@ func TestFacts(t *testing.T) {
 	})
 }
 
-func TestNotified(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		took, err := db.Notified(t.Context())
-		if err != nil || (took > 0) != (db.Kind() == "postgres") {
-			t.Errorf("%s, %v", took, err)
-		}
-	})
-}
-
 // Cluster says whether database and folder belong together, and changes neither.
 func TestClusterIsLookedAt(t *testing.T) {
 	t.Parallel()

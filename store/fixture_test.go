@@ -12,6 +12,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -25,7 +26,7 @@ type house struct {
 	*storetest.House
 	db     *store.DB
 	r      *store.Router
-	engine *store.Engine
+	engine *engines.Engine
 	ctx    context.Context
 }
 
@@ -43,6 +44,8 @@ var (
 	claiming = storetest.Claiming
 	opened   = storetest.Opened
 	end      = storetest.End
+	run      = storetest.Exec
+	wait     = storetest.Wait
 )
 
 func control(e router.Entry, effect router.Effect, reply string) router.Entry {

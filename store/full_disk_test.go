@@ -19,6 +19,7 @@ import (
 	"switchboard/store"
 	"switchboard/store/blobs"
 	"switchboard/store/database"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -29,7 +30,7 @@ import (
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	db, dir := tinyDisk(t, "3m")
-	e, err := db.StartEngine(t.Context())
+	e, err := engines.Start(t.Context(), db.DB, false)
 	if err != nil {
 		t.Fatal(err)
 	}

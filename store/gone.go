@@ -5,6 +5,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store/engines"
 )
 
 const (
@@ -40,7 +41,7 @@ func (t *tx) acceptMember(e *router.Entry) error {
 // Gone implements router.Outbox.
 func (r *Router) Gone(ctx context.Context, hold router.Hold, conv channels.Conversation) (first bool, err error) {
 	err = r.db.write(ctx, rides, "note closed conversation", func(t *tx) error {
-		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
 		var id int64

@@ -9,6 +9,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store/database"
+	"switchboard/store/engines"
 )
 
 // Router is the database as the router needs it. Its methods may be called from
@@ -237,7 +238,7 @@ func (t *tx) queueTurn(owner int64, e *router.Entry, turn router.AsTurn, a *rout
 			}
 		}
 	} else {
-		held, err := t.held(leaseSession, name(a.SessionID))
+		held, err := t.Held(engines.Session, name(a.SessionID))
 		if err != nil {
 			return err
 		}

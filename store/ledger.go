@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"switchboard/store/database"
+	"switchboard/store/engines"
 )
 
 // DB is a database with the ledger in it.
@@ -14,6 +16,8 @@ type DB struct {
 	// now is the clock of instants in rows. Whether an owner lives is judged by
 	// the database's clock alone.
 	now func() time.Time
+	// astray: the log says that our clock is not the database's.
+	astray atomic.Bool
 }
 
 // Open is database.Open.
@@ -40,12 +44,12 @@ const (
 
 // tx is a transaction, or a connection to read from, with the clock of instants in rows.
 type tx struct {
-	*database.Tx
+	engines.Leases
 	now int64 // µs UTC
 }
 
 func (db *DB) with(fn func(*tx) error) func(*database.Tx) error {
-	return func(t *database.Tx) error { return fn(&tx{t, db.now().UnixMicro()}) }
+	return func(t *database.Tx) error { return fn(&tx{engines.Leases{Tx: t}, db.now().UnixMicro()}) }
 }
 
 func (db *DB) write(ctx context.Context, mode database.Durability, op string, fn func(*tx) error) error {
@@ -62,6 +66,17 @@ func (db *DB) read(ctx context.Context, op string, fn func(*tx) error) error {
 
 func (db *DB) look(ctx context.Context, op string, fn func(*tx) error) error {
 	return db.DB.Look(ctx, op, db.with(fn))
+}
+
+// forLeases is how durable a change of leases is. A PostgreSQL server may crash
+// and come back while we live: a fence that was given out must not be given out
+// again, and a lease that we gave back must not be ours again. SQLite loses
+// commits only together with the engine, whose leases the next start voids.
+func (db *DB) forLeases() database.Durability {
+	if db.PG() {
+		return full
+	}
+	return rides
 }
 
 func (t *tx) exec(query string, args ...any) (int64, error) { return t.Exec(query, args...) }

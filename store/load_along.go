@@ -11,6 +11,7 @@ import (
 
 	"switchboard/router"
 	"switchboard/store/database"
+	"switchboard/store/engines"
 )
 
 // errNotAlong: a turn has to be loaded by itself.
@@ -30,7 +31,7 @@ func (a *alongArg) load(ref router.TurnRef) *router.TurnData {
 	if a == nil {
 		return nil
 	}
-	data, err := (&tx{Tx: &database.Tx{Q: a, PG: true}}).load(ref)
+	data, err := (&tx{Leases: engines.Leases{Tx: &database.Tx{Q: a, PG: true}}}).load(ref)
 	if err != nil {
 		return nil
 	}

@@ -45,7 +45,7 @@ func TestLongSessionStaysFast(t *testing.T) {
 		took := map[string][]time.Duration{}
 		for i := range 60 { // in alternation: both meet the same moments
 			if db.Kind() == "postgres" {
-				h.renew()
+				h.Renew()
 			}
 			for j := range 2 {
 				name := []string{"young", "old"}[(i+j)%2]

@@ -13,6 +13,7 @@ import (
 	"switchboard/agent"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -22,7 +23,7 @@ type machine struct {
 	db     *store.DB
 	r      *store.Router
 	ctx    context.Context
-	engine *store.Engine
+	engine *engines.Engine
 
 	accepted map[string]int64         // key → turn
 	order    map[string][]int64       // conversation → turns in order of acceptance
@@ -47,7 +48,7 @@ func (m *machine) queued(conv string, turn int64) bool {
 }
 
 func (m *machine) start(t *rapid.T) {
-	e, err := m.db.StartEngine(m.ctx)
+	e, err := engines.Start(m.ctx, m.db.DB, false)
 	if err != nil {
 		t.Fatalf("start engine: %v", err)
 	}
@@ -240,7 +241,7 @@ func (m *machine) Stale(t *rapid.T) {
 
 // Die leaves everything as kill -9 does, and starts anew.
 func (m *machine) Die(t *rapid.T) {
-	if err := m.engine.Die(m.ctx); err != nil {
+	if err := storetest.Die(m.ctx, m.db, m.engine.ID()); err != nil {
 		t.Fatal(err)
 	}
 	for _, ref := range m.running {

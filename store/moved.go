@@ -6,6 +6,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store/engines"
 )
 
 // A conversation that moved keeps its row, and with it session, history, order and
@@ -204,7 +205,7 @@ func (t *tx) mergeSessions(elder, younger int64, a *router.Accepted) error {
 	if some, err = t.row(someQueued, []any{into}, &one); err != nil || !some {
 		return err
 	}
-	held, err := t.held(leaseSession, name(into))
+	held, err := t.Held(engines.Session, name(into))
 	a.SessionID, a.Waiting = into, !held
 	return err
 }

@@ -6,6 +6,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store/engines"
 )
 
 // A delivery that is not settled blocks those behind it in its conversation:
@@ -62,7 +63,7 @@ const (
 func (r *Router) TakeChannel(ctx context.Context, owner int64, channel string) (hold router.Hold, ok bool, err error) {
 	err = r.db.write(ctx, r.db.forLeases(), "take channel", func(t *tx) error {
 		hold = router.Hold{Channel: channel, Owner: owner}
-		hold.Fence, ok, err = t.take(takeAgain, leaseChannel, clean(channel), owner)
+		hold.Fence, ok, err = t.Take(engines.TakeAgain, engines.Channel, clean(channel), owner, t.now)
 		if err != nil || !ok {
 			return err
 		}
@@ -78,7 +79,7 @@ func (r *Router) TakeChannel(ctx context.Context, owner int64, channel string) (
 // DropChannel implements router.Outbox.
 func (r *Router) DropChannel(ctx context.Context, hold router.Hold) error {
 	return r.db.write(ctx, r.db.forLeases(), "drop channel", func(t *tx) error {
-		return t.release(leaseChannel, clean(hold.Channel), hold.Fence)
+		return t.Release(engines.Channel, clean(hold.Channel), hold.Fence)
 	})
 }
 
@@ -86,7 +87,7 @@ func (r *Router) DropChannel(ctx context.Context, hold router.Hold) error {
 func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.Conversation, err error) {
 	err = r.db.read(ctx, "list open conversations", func(t *tx) error {
 		list = nil
-		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
 		var rows []placeRow
@@ -150,7 +151,7 @@ func (t *tx) headOf(hold router.Hold, conv channels.ConversationID) (*head, erro
 }
 
 func (t *tx) begin(hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
-	if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+	if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 		return nil, time.Time{}, err
 	}
 	h, err := t.headOf(hold, conv)
@@ -187,12 +188,7 @@ func (t *tx) open(o *router.Opening, message int64) error {
 		return nil
 	}
 	o.Begun = nil // of an earlier try
-	var one int
-	query := holdsLease
-	if t.PG { // as sb_holds does
-		query += " FOR SHARE OF l"
-	}
-	held, err := t.row(query, []any{leaseChannel, clean(o.Hold.Channel), o.Hold.Fence}, &one)
+	held, err := t.Keep(engines.Channel, clean(o.Hold.Channel), o.Hold.Fence)
 	if err != nil || !held {
 		return err
 	}
@@ -213,7 +209,7 @@ func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Deliver
 		return r.db.callSettle(ctx, hold, d, &s)
 	}
 	err = r.db.record(ctx, "settle delivery", func(t *tx) error {
-		if err := t.fenced(leaseChannel, clean(hold.Channel), hold.Fence); err != nil {
+		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
 		more, err = t.settle(d, &s)

@@ -8,6 +8,7 @@ import (
 	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -61,7 +62,7 @@ func TestReadsWhereNothingCanBeWritten(t *testing.T) {
 					if !database.Unwritable(err) {
 						t.Errorf("not said to be unwritable: %v", err)
 					}
-				} else if _, err := written.StartEngine(t.Context()); err == nil || !database.Unwritable(err) {
+				} else if _, err := engines.Start(t.Context(), written.DB, false); err == nil || !database.Unwritable(err) {
 					t.Errorf("not said to be unwritable: %v", err)
 				} else {
 					written.Close()

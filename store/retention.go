@@ -10,6 +10,7 @@ import (
 
 	"switchboard/retry"
 	"switchboard/router"
+	"switchboard/store/engines"
 )
 
 // Retention says how long rows are kept that nothing needs any more. Who finds a row
@@ -56,9 +57,9 @@ const clocksApart = time.Hour
 
 const retainedAt = `SELECT taken_at FROM leases WHERE kind = 'run' AND name = 'retention'`
 
-// Retain clears away what is older than keep says, a minute after the start and then
+// Retain has the engine of owner clear away what is older than keep says, a minute after the start and then
 // hourly, until ctx ends. Of several engines one does it, with the others' hour counted.
-func (e *Engine) Retain(ctx context.Context, keep Retention) {
+func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) {
 	timer := time.NewTimer(retainFirst)
 	defer timer.Stop()
 	for {
@@ -67,27 +68,27 @@ func (e *Engine) Retain(ctx context.Context, keep Retention) {
 			return
 		case <-timer.C:
 		}
-		if err := e.retainOnce(ctx, keep); err != nil && ctx.Err() == nil {
-			e.log.WarnContext(ctx, "clearing old rows away failed, it is tried again later", "error", err)
+		if err := db.retainOnce(ctx, owner, keep); err != nil && ctx.Err() == nil {
+			db.Log().WarnContext(ctx, "clearing old rows away failed, it is tried again later", "error", err)
 		}
 		timer.Reset(retainEvery)
 	}
 }
 
 // retainOnce sweeps unless somebody did within the hour.
-func (e *Engine) retainOnce(ctx context.Context, keep Retention) error {
+func (db *DB) retainOnce(ctx context.Context, owner int64, keep Retention) error {
 	var taken int64
-	err := e.db.read(ctx, "look when rows were cleared away", func(t *tx) error {
+	err := db.read(ctx, "look when rows were cleared away", func(t *tx) error {
 		_, err := t.row(retainedAt, nil, &taken)
 		return err
 	})
-	if err != nil || e.db.now().Sub(instant(taken)) < retainEvery-retainFirst {
+	if err != nil || db.now().Sub(instant(taken)) < retainEvery-retainFirst {
 		return err
 	}
 	began := time.Now()
-	n, err := e.Sweep(ctx, keep)
+	n, err := db.Sweep(ctx, owner, keep)
 	if n > 0 {
-		e.log.InfoContext(ctx, "old rows were cleared away", "rows", n, "duration", time.Since(began).Round(time.Millisecond))
+		db.Log().InfoContext(ctx, "old rows were cleared away", "rows", n, "duration", time.Since(began).Round(time.Millisecond))
 	}
 	return err
 }
@@ -96,14 +97,14 @@ func (e *Engine) retainOnce(ctx context.Context, keep Retention) error {
 // and returns how many rows it was told of (those that go with a turn are not counted).
 // While another engine does so, it does nothing, nor while our clock and the database's
 // differ by more than an hour: nobody knows then what is old.
-func (e *Engine) Sweep(ctx context.Context, keep Retention) (rows int64, err error) {
-	ok, err := e.knowsTheTime(ctx)
+func (db *DB) Sweep(ctx context.Context, owner int64, keep Retention) (rows int64, err error) {
+	ok, err := db.knowsTheTime(ctx)
 	if err != nil || !ok {
 		return 0, err
 	}
-	s := &sweeper{db: e.db, keep: keep}
-	err = e.db.write(ctx, e.db.forLeases(), "begin to clear away", func(t *tx) error {
-		s.fence, ok, err = t.take(takeLease, leaseRun, retaining, e.id)
+	s := &sweeper{db: db, keep: keep}
+	err = db.write(ctx, db.forLeases(), "begin to clear away", func(t *tx) error {
+		s.fence, ok, err = t.Take(engines.TakeFree, leaseRun, retaining, owner, t.now)
 		return err
 	})
 	if err != nil || !ok {
@@ -112,8 +113,8 @@ func (e *Engine) Sweep(ctx context.Context, keep Retention) (rows int64, err err
 	defer func() {
 		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		over := e.db.write(giving, e.db.forLeases(), "end clearing away", func(t *tx) error {
-			return t.release(leaseRun, retaining, s.fence)
+		over := db.write(giving, db.forLeases(), "end clearing away", func(t *tx) error {
+			return t.Release(leaseRun, retaining, s.fence)
 		})
 		if err == nil {
 			err = over
@@ -131,25 +132,25 @@ func (e *Engine) Sweep(ctx context.Context, keep Retention) (rows int64, err err
 
 // knowsTheTime says whether our clock is about the database's. What it finds is in the log
 // once.
-func (e *Engine) knowsTheTime(ctx context.Context) (bool, error) {
-	if !e.db.PG() {
+func (db *DB) knowsTheTime(ctx context.Context) (bool, error) {
+	if !db.PG() {
 		return true, nil
 	}
 	var theirs int64
-	err := e.db.read(ctx, "read the clock", func(t *tx) error {
+	err := db.read(ctx, "read the clock", func(t *tx) error {
 		_, err := t.row(`SELECT sb_clock()`, nil, &theirs)
 		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	ahead := e.db.now().Sub(instant(theirs))
+	ahead := db.now().Sub(instant(theirs))
 	if ahead.Abs() <= clocksApart {
-		e.astray.Store(false)
+		db.astray.Store(false)
 		return true, nil
 	}
-	if !e.astray.Swap(true) {
-		e.log.ErrorContext(ctx, "the clocks of this machine and of the database differ; old rows are not cleared away until one of them is set right",
+	if !db.astray.Swap(true) {
+		db.Log().ErrorContext(ctx, "the clocks of this machine and of the database differ; old rows are not cleared away until one of them is set right",
 			"ahead", ahead.Round(time.Second).String())
 	}
 	return false, nil
@@ -173,7 +174,7 @@ func (s *sweeper) before(d time.Duration) int64 { return s.db.now().Add(-d).Unix
 func (s *sweeper) batch(ctx context.Context, fn func(*tx) (int64, error)) (n int64, err error) {
 	began := time.Now()
 	err = s.db.write(ctx, rides, "clear away", func(t *tx) error {
-		if err := t.fenced(leaseRun, retaining, s.fence); err != nil {
+		if err := t.Fenced(leaseRun, retaining, s.fence); err != nil {
 			return err
 		}
 		n, err = fn(t)

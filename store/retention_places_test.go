@@ -203,7 +203,7 @@ func TestSweepTellsWhatIsGoneBeforeItStops(t *testing.T) {
 				}
 			}
 		})
-		_, err := h.engine.Sweep(ctx, keep)
+		_, err := h.db.Sweep(ctx, h.owner(), keep)
 		stop()
 		stopper.Wait()
 		if got := h.places(); got != "" || told != 1 {

@@ -219,7 +219,7 @@ func (s *sweeper) engines(ctx context.Context) error {
 	long := max(ownersLive, s.keep.Turns).Microseconds()
 	_, err := s.batch(ctx, func(t *tx) (int64, error) {
 		var rows []struct{ ID int64 }
-		err := t.all(&rows, t.Locked(fmt.Sprintf(oldOwners, t.clock(), t.alive())), long)
+		err := t.all(&rows, t.Locked(fmt.Sprintf(oldOwners, t.Clock(t.now), t.Alive())), long)
 		if err != nil || len(rows) == 0 {
 			return 0, err
 		}

@@ -13,6 +13,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -25,14 +26,14 @@ func (h *house) later(by time.Duration) {
 	h.Helper()
 	h.db.SetNow(func() time.Time { return time.Now().Add(by) })
 	if h.db.Kind() == "postgres" {
-		serverClock(h.T, h.db, by)
+		storetest.ServerClock(h.T, h.db, by)
 		run(h.T, h.db, "UPDATE owners SET renewed_at = sb_clock(), expires_at = sb_clock() + 15000000 WHERE state = 'alive' AND declared_at IS NULL")
 	}
 }
 
 func (h *house) sweep(keep store.Retention) int64 {
 	h.Helper()
-	n, err := h.engine.Sweep(h.ctx, keep)
+	n, err := h.db.Sweep(h.ctx, h.owner(), keep)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -57,9 +58,7 @@ func (h *house) counts(tables ...string) string {
 // all it said sent.
 func (h *house) whole(conv, key string) router.TurnRef {
 	h.Helper()
-	if err := h.engine.Renew(h.ctx); err != nil { // a slow machine takes long for many of these
-		h.Fatal(err)
-	}
+	h.Renew() // a slow machine takes long for many of these
 	e := claiming(entry(conv, key, "hello "+key))
 	e.Event.Message.Attachments = []channels.Attachment{{ID: "f", Kind: channels.Document}}
 	ref := h.Accept(e)[0].Claimed.TurnRef
@@ -182,7 +181,7 @@ func TestOneEngineSweeps(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)
-	other, err := db.StartEngine(h.ctx)
+	other, err := engines.Start(h.ctx, db.DB, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +194,7 @@ func TestOneEngineSweeps(t *testing.T) {
 	if n := h.sweep(keepADay); n != 0 {
 		t.Errorf("%d rows cleared away beside another engine", n)
 	}
-	if n, err := other.Sweep(h.ctx, keepADay); n != 0 || err != nil {
+	if n, err := db.Sweep(h.ctx, other.ID(), keepADay); n != 0 || err != nil {
 		t.Errorf("under a lease that it has already: %d, %v", n, err)
 	}
 	if err := other.Close(h.ctx); err != nil {
@@ -270,7 +269,7 @@ func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
 // promise: L.retention
 func TestNoSweepByAClockThatIsWrong(t *testing.T) {
 	t.Parallel()
-	var log notes
+	var log storetest.Notes
 	url := storetest.PostgresURL(t)
 	h := newHouse(t, opened(t, url, "", slog.New(slog.NewTextHandler(&log, nil))))
 	other := newHouse(t, opened(t, url, "", quiet))
@@ -281,9 +280,9 @@ func TestNoSweepByAClockThatIsWrong(t *testing.T) {
 			t.Errorf("%s ahead: %d rows cleared away", by, n)
 		}
 	}
-	other.renew() // its row is there
-	if n := log.count("ERROR"); n != 1 {
-		t.Errorf("said %d times:\n%s", n, log.text.String())
+	other.Renew() // its row is there
+	if n := log.Count("ERROR"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, log.String())
 	}
 	h.later(2 * day)
 	if n := h.sweep(keepADay); n == 0 {
@@ -291,7 +290,7 @@ func TestNoSweepByAClockThatIsWrong(t *testing.T) {
 	}
 	h.db.SetNow(time.Now)
 	h.sweep(keepADay)
-	if n := log.count("ERROR"); n != 2 {
+	if n := log.Count("ERROR"); n != 2 {
 		t.Errorf("astray again, said %d times in all", n)
 	}
 }
@@ -308,6 +307,6 @@ func TestSweepForgetsNoEngineThatLives(t *testing.T) {
 	// An end by a clock that was far behind, which a renewal does not take back.
 	run(t, h.db, "UPDATE owners SET ended_at = 1 WHERE id = "+nameOf(other.owner()))
 	h.sweep(keepADay)
-	other.renew()
+	other.Renew()
 	other.Commit(ref, end("done", "answered"))
 }

@@ -11,6 +11,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/router"
 	"switchboard/store/database"
+	"switchboard/store/engines"
 )
 
 const (
@@ -164,7 +165,7 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []ro
 		var began []event
 		next, began, err = t.head(ref.SessionID, ref.Fence, false, nil)
 		if err == nil && next == nil {
-			err = t.release(leaseSession, name(ref.SessionID), ref.Fence)
+			err = t.Release(engines.Session, name(ref.SessionID), ref.Fence)
 		}
 		w.events = append(w.events, began...)
 	}
@@ -191,7 +192,7 @@ func (t *tx) holding(ref router.TurnRef) (conversation int64, err error) {
 	if !found {
 		return 0, router.ErrFenced
 	}
-	if err := t.fenced(leaseSession, name(ref.SessionID), ref.Fence); err != nil {
+	if err := t.Fenced(engines.Session, name(ref.SessionID), ref.Fence); err != nil {
 		return 0, err
 	}
 	var one int

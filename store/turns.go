@@ -10,6 +10,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store/database"
+	"switchboard/store/engines"
 )
 
 const (
@@ -32,7 +33,7 @@ const (
 		AND s.id = t.session_id AND c.id = s.conversation_id
 		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
 		AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
-			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND ` + aliveSQLite + `)
+			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND ` + engines.AliveSQLite + `)
 		ORDER BY t.created_at, t.id LIMIT ?`
 	callClaimable = `SELECT session_id FROM sb_claimable(?, ?, ?, ?, ?) AS session_id`
 	// askCancel keeps what was asked first.
@@ -71,17 +72,17 @@ const cancelled = "cancelled"
 // returns nil when there is nothing to claim. The session is locked; the event of
 // the beginning is left for the caller.
 func (t *tx) claim(owner, session int64, except []string) (*router.Claimed, []event, error) {
-	left, err := t.left(leaseSession, name(session))
+	left, err := t.Left(engines.Session, name(session))
 	if err != nil {
 		return nil, nil, err
 	}
-	fence, ok, err := t.take(takeLease, leaseSession, name(session), owner)
+	fence, ok, err := t.Take(engines.TakeFree, engines.Session, name(session), owner, t.now)
 	if err != nil || !ok {
 		return nil, nil, err
 	}
 	c, began, err := t.head(session, fence, left, except)
 	if err == nil && c == nil {
-		err = t.release(leaseSession, name(session), fence)
+		err = t.Release(engines.Session, name(session), fence)
 	}
 	return c, began, err
 }
@@ -179,7 +180,7 @@ func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
 		if _, found, err := t.lock(ref.SessionID); err != nil || !found {
 			return err
 		}
-		if err := t.fenced(leaseSession, name(ref.SessionID), ref.Fence); errors.Is(err, router.ErrFenced) {
+		if err := t.Fenced(engines.Session, name(ref.SessionID), ref.Fence); errors.Is(err, router.ErrFenced) {
 			return nil // taken over, or given back
 		} else if err != nil {
 			return err
@@ -191,7 +192,7 @@ func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
 		if err != nil || found && head != ref.TurnID {
 			return err // under the same lease the next turn may run
 		}
-		return t.release(leaseSession, name(ref.SessionID), ref.Fence)
+		return t.Release(engines.Session, name(ref.SessionID), ref.Fence)
 	})
 }
 
@@ -199,7 +200,7 @@ func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
 // session is locked; the event of the end is left for the caller.
 func (t *tx) cancel(turn int64) (ended bool, err error) {
 	var draft int64
-	ended, err = t.row(fmt.Sprintf(cancelUnbegun, t.alive()), []any{cancelled, t.now, turn}, &draft)
+	ended, err = t.row(fmt.Sprintf(cancelUnbegun, t.Alive()), []any{cancelled, t.now, turn}, &draft)
 	if err == nil && !ended {
 		_, err = t.exec(askCancel, string(router.StopCancelled), turn)
 	}
@@ -211,7 +212,7 @@ func (t *tx) cancel(turn int64) (ended bool, err error) {
 			return false, err
 		}
 	}
-	_, err = t.exec(fmt.Sprintf(freeUnbegun, t.alive()), turn, turn)
+	_, err = t.exec(fmt.Sprintf(freeUnbegun, t.Alive()), turn, turn)
 	return err == nil, err
 }
 

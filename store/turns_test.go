@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"switchboard/agent"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -175,23 +177,21 @@ func (h *house) ended(turn, n int64) {
 	}
 }
 
-// doomed is a house whose engine is never closed.
+// doomed is a house whose engine dies, or at the latest ends with the test.
 func doomed(t *testing.T, db *store.DB) *house {
 	t.Helper()
-	e, err := db.StartEngine(t.Context())
+	e, err := engines.Start(t.Context(), db.DB, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = e.Abandon() }) // once more, for most
+	t.Cleanup(func() { _ = e.Close(context.Background()) })
 	return housed(&storetest.House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
 }
 
 // died kills the engine and gives the house another.
 func (h *house) died() *house {
 	h.Helper()
-	if err := h.engine.Die(h.ctx); err != nil {
-		h.Fatal(err)
-	}
+	h.Die()
 	return doomed(h.T, h.db)
 }
 
@@ -305,12 +305,12 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, storetest.Postgres(t))
-			oldServer(t, h.db)
+			storetest.OldServer(t, h.db)
 			ref := h.Begun("c", "1")
-			expire(t, h)
+			h.Expire()
 			cancel(h, ref)
 			h.is(ref.TurnID, "cancelled")
-			h.renew()
+			h.Renew()
 			if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
 				t.Errorf("a step of the cancelled turn: %v", err)
 			}
@@ -332,16 +332,16 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 func TestCancelOfAQueuedTurnLeavesTheLease(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
-	oldServer(t, h.db)
+	storetest.OldServer(t, h.db)
 	ref := h.Begun("c", "1")
 	h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
 	queued := h.Accept(entry("c", "2", "queued"))[0]
-	expire(t, h)
+	h.Expire()
 	if _, err := h.r.Cancel(h.ctx, queued.TurnID); err != nil {
 		t.Fatal(err)
 	}
 	h.is(queued.TurnID, "cancelled")
-	h.renew()
+	h.Renew()
 	h.Commit(ref, end("done", "answered"))
 }
 

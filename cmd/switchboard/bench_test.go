@@ -17,7 +17,6 @@ import (
 	"switchboard/configs"
 	"switchboard/router"
 	"switchboard/secrets"
-	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
@@ -131,7 +130,7 @@ func benchEngine(b *testing.B, url string, users int, channel channels.Channel) 
 		cfg := router.DefaultChannelConfig()
 		cfg.Rate = "off"
 		return []router.Attached{{Channel: channel, Config: cfg}}, nil
-	}, (*store.DB).StartEngine)(context.Background(), settings, slog.New(slog.DiscardHandler))
+	}, false)(context.Background(), settings, slog.New(slog.DiscardHandler))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/store"
+	"switchboard/store/engines"
 	"switchboard/words"
 )
 
@@ -51,7 +52,7 @@ func checkCluster(ctx context.Context, db *store.DB) finding {
 
 func checkClock(ctx context.Context, db *store.DB) finding {
 	f := finding{Check: "clock", Mend: "let both machines keep their clocks by a time server"}
-	ahead, within, err := db.ClockDifference(ctx)
+	ahead, within, err := engines.ClockDifference(ctx, db.DB)
 	if err != nil {
 		f.Text = err.Error()
 		return f
@@ -66,7 +67,7 @@ func checkClock(ctx context.Context, db *store.DB) finding {
 
 func checkNotify(ctx context.Context, db *store.DB) finding {
 	f := finding{Check: "notify", Mend: "connect to the server itself, or through a pooler that keeps sessions; without it engines find each other's work up to 15 s late, and their locks do not hold"}
-	took, err := db.Notified(ctx)
+	took, err := engines.Notified(ctx, db.DB)
 	if err != nil {
 		f.Text = err.Error()
 		return f
@@ -78,12 +79,12 @@ func checkNotify(ctx context.Context, db *store.DB) finding {
 // checkEngines tells of each engine that works on the database, and of those that died
 // within a day.
 func checkEngines(ctx context.Context, db *store.DB) (findings []finding) {
-	list, err := db.Engines(ctx)
+	list, err := engines.List(ctx, db.DB)
 	if err != nil {
 		return []finding{{Check: "engine", Text: err.Error(), Mend: "see what the database's log says"}}
 	}
 	heirs := "the next one to start goes on with what it did"
-	if slices.ContainsFunc(list, func(e store.EngineView) bool { return e.State == "alive" }) {
+	if slices.ContainsFunc(list, func(e engines.View) bool { return e.State == "alive" }) {
 		heirs = "others go on with what it did"
 		if db.Kind() == "sqlite" { // one at a time
 			heirs = "the one that runs now goes on with what it did"
@@ -98,7 +99,7 @@ func checkEngines(ctx context.Context, db *store.DB) (findings []finding) {
 }
 
 // engineFinding tells of one engine; heirs says who goes on for one that is dead.
-func engineFinding(e *store.EngineView, heirs string) finding {
+func engineFinding(e *engines.View, heirs string) finding {
 	f := finding{Check: "engine", OK: true, Text: fmt.Sprintf("%d on %s, process %d: %s since %s", e.ID, e.Host, e.PID, e.State, at(e.StartedAt))}
 	if e.State == "dead" {
 		f.Text = fmt.Sprintf("%d on %s, process %d: dead; %s", e.ID, e.Host, e.PID, heirs)

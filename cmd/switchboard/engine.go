@@ -26,6 +26,7 @@ import (
 	"switchboard/router"
 	"switchboard/store"
 	"switchboard/store/blobs"
+	"switchboard/store/engines"
 )
 
 const (
@@ -38,7 +39,7 @@ type engine struct {
 	settings *configs.Settings
 	log      *slog.Logger
 	db       *store.DB
-	owner    *store.Engine
+	owner    *engines.Engine
 	router   *router.Router
 	files    *router.FileService
 	console  *console.Channel
@@ -48,19 +49,19 @@ type engine struct {
 // The ways to open an engine. It has everything that is configured, serves the console
 // alone, or serves the console alone and ends with the command that needed it.
 var (
-	openEngine  = opener(attach, (*store.DB).StartEngine)
-	openConsole = opener(nil, (*store.DB).StartEngine)
-	openPassing = opener(nil, (*store.DB).StartPassingEngine)
+	openEngine  = opener(attach, false)
+	openConsole = opener(nil, false)
+	openPassing = opener(nil, true)
 )
 
 type channelMaker func(*configs.Settings, *slog.Logger) ([]router.Attached, error)
 
 // An engineOpener wires an engine and takes the database; nothing runs yet.
-// store.ErrEngineRunning says that another process is the engine.
+// engines.ErrRunning says that another process is the engine.
 type engineOpener func(context.Context, *configs.Settings, *slog.Logger) (*engine, error)
 
 // opener also takes the maker of the channels besides the console; nil: there are none.
-func opener(others channelMaker, start func(*store.DB, context.Context) (*store.Engine, error)) engineOpener {
+func opener(others channelMaker, passing bool) engineOpener {
 	return func(ctx context.Context, settings *configs.Settings, log *slog.Logger) (_ *engine, err error) {
 		if err := settings.MakeDataDir(); err != nil {
 			return nil, err
@@ -74,7 +75,7 @@ func opener(others channelMaker, start func(*store.DB, context.Context) (*store.
 		if e.db, err = store.Open(ctx, settings.Store, settings.DataDir, log); err != nil {
 			return nil, err
 		}
-		if e.owner, err = start(e.db, ctx); err != nil {
+		if e.owner, err = engines.Start(ctx, e.db.DB, passing); err != nil {
 			return nil, err
 		}
 		if err = e.wire(ctx, others); err != nil {
@@ -128,7 +129,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	}
 	e.router, err = router.New(router.Deps{
 		Config: s.Router, Channels: attached, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
-		Ledger: ledger, Wakes: e.db.Wakes(e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Log: e.log,
+		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Log: e.log,
 		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
 	})
 	if err != nil {
@@ -139,7 +140,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 }
 
 // newAgent makes the agent with its models, tools and shell.
-func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, space *workspace.Space, owner *store.Engine, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, space *workspace.Space, owner *engines.Engine, log *slog.Logger) (*agent.Agent, error) {
 	models, err := newModels(s, log)
 	if err != nil {
 		return nil, err
@@ -223,7 +224,7 @@ func (e *engine) run(ctx context.Context) error {
 	})
 	parts.Go(e.local.Serve)
 	parts.Go(func() { e.files.Run(working) })
-	parts.Go(func() { e.owner.Retain(working, retention(e.settings, e.log)) })
+	parts.Go(func() { e.db.Retain(working, e.owner.ID(), retention(e.settings, e.log)) })
 	e.router.Run(working)
 	e.local.Close()
 	stop()

@@ -16,7 +16,7 @@ import (
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
 	"switchboard/retry"
-	"switchboard/store"
+	"switchboard/store/engines"
 )
 
 // enginePatience is how long a command waits for an engine that starts or ends.
@@ -81,7 +81,7 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 		case err == nil:
 			l.start(e)
 			continue
-		case !errors.Is(err, store.ErrEngineRunning):
+		case !errors.Is(err, engines.ErrRunning):
 			return nil, err
 		case time.Now().After(giveUp):
 			if errors.Is(why, local.ErrHangs) {

@@ -15,7 +15,7 @@ import (
 	"switchboard/cmd/switchboard/logs"
 	"switchboard/configs"
 	"switchboard/retry"
-	"switchboard/store"
+	"switchboard/store/engines"
 )
 
 // serveCmd runs everything that is configured.
@@ -125,7 +125,7 @@ func (a *app) waitForEngine(settings *configs.Settings, log *slog.Logger) (*engi
 	began := time.Now()
 	for {
 		e, err := openEngine(a.ctx, settings, log)
-		other, held := errors.AsType[*store.EngineRunningError](err)
+		other, held := errors.AsType[*engines.RunningError](err)
 		if !held {
 			return e, err
 		}

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"switchboard/store/database"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
 // starts starts an engine and stops it again.
 func starts(t *testing.T, url, dir string) error {
 	t.Helper()
-	e, err := storetest.Opened(t, url, dir, quiet).StartEngine(t.Context())
+	e, err := engines.Start(t.Context(), storetest.Opened(t, url, dir, quiet).DB, false)
 	if err == nil {
 		err = e.Close(t.Context())
 	}

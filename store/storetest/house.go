@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"log/slog"
+	"os"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
+	"switchboard/store/engines"
 )
 
 // Opened is another handle on a database, as another process has it.
@@ -36,14 +39,14 @@ type House struct {
 	*testing.T
 	DB     *store.DB
 	Router *store.Router
-	Engine *store.Engine
+	Engine *engines.Engine
 	Ctx    context.Context //nolint:containedctx // the test's
 }
 
 // NewHouse starts an engine, which is closed when the test ends.
 func NewHouse(t *testing.T, db *store.DB) *House {
 	t.Helper()
-	e, err := db.StartEngine(t.Context())
+	e, err := engines.Start(t.Context(), db.DB, false)
 	if err != nil {
 		t.Fatalf("start engine: %v", err)
 	}
@@ -53,6 +56,43 @@ func NewHouse(t *testing.T, db *store.DB) *House {
 		}
 	})
 	return &House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()}
+}
+
+// Die lets others find the engine dead, as a killed process's is.
+func (h *House) Die() {
+	h.Helper()
+	if err := Die(h.Ctx, h.DB, h.Engine.ID()); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// Die lets others find the engine of owner dead.
+func Die(ctx context.Context, db *store.DB, owner int64) error {
+	if !db.PG() { // the next to start takes a lock of its own, as if this one had none
+		return os.Remove(db.Path() + ".lock")
+	}
+	return db.DB.Write(ctx, database.Full, "die", func(t *database.Tx) error {
+		for _, s := range []string{"SELECT pg_terminate_backend(l) FROM sb_lockers(?) l", "UPDATE owners SET declared_at = sb_clock() WHERE id = ?"} {
+			if _, err := t.Exec(s, owner); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Renew renews the engine once.
+func (h *House) Renew() {
+	h.Helper()
+	if h.DB.PG() {
+		Exec(h, h.DB, "UPDATE owners SET renewed_at = sb_clock(), expires_at = sb_clock() + 15000000, declared_at = NULL WHERE id = "+strconv.FormatInt(h.Engine.ID(), 10))
+	}
+}
+
+// Expire makes it seem that the engine has not renewed in time.
+func (h *House) Expire() {
+	h.Helper()
+	Exec(h, h.DB, "UPDATE owners SET expires_at = 1, renewed_at = 1 WHERE id = "+strconv.FormatInt(h.Engine.ID(), 10))
 }
 
 // Entry is what becomes a turn on channel "tg", conversation conv.

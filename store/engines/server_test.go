@@ -1,4 +1,4 @@
-package store_test
+package engines_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -50,7 +51,7 @@ func TestServerComesBack(t *testing.T) {
 	if _, _, err := a.r.Begin(t.Context(), hold, channels.Conversation{ID: "c"}); err != nil {
 		t.Errorf("its channel: %v", err)
 	}
-	list, err := a.db.Engines(t.Context())
+	list, err := engines.List(t.Context(), a.db.DB)
 	if err != nil || len(list) != 2 || list[0].State != "alive" || list[1].State != "alive" {
 		t.Errorf("%+v, %v", list, err)
 	}

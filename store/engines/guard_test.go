@@ -1,4 +1,4 @@
-package store_test
+package engines_test
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
-	"switchboard/store"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -125,7 +125,7 @@ func TestLeaps(t *testing.T) {
 		{5 * time.Second, 4500 * time.Millisecond, false},
 		{5 * time.Second, 3 * time.Second, true},
 	} {
-		if got := store.Leapt(c.ran, c.wall); got != c.want {
+		if got := engines.Leapt(c.ran, c.wall); got != c.want {
 			t.Errorf("ran %s, wall clock %s: %v", c.ran, c.wall, got)
 		}
 	}

@@ -1,4 +1,4 @@
-package store_test
+package engines_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -28,7 +29,7 @@ type ear struct {
 
 func listening(t *testing.T, db *store.DB, owner int64) *ear {
 	t.Helper()
-	e := &ear{Wakes: db.Wakes(owner)}
+	e := &ear{Wakes: engines.NewWakes(db.DB, owner)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -127,7 +128,7 @@ func TestWakesAtTheEnd(t *testing.T) {
 			return w == router.Wake{Kind: router.WakeStop, Turn: 9} || w.Kind == router.WakeAll
 		})
 	})
-	if w := storetest.SQLite(t).Wakes(1); w != nil {
+	if w := engines.NewWakes(storetest.SQLite(t).DB, 1); w != nil {
 		t.Errorf("%v on SQLite", w)
 	}
 }
@@ -191,10 +192,20 @@ func TestRefusedListenIsTriedAgain(t *testing.T) {
 	var s spoiler
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if ok, err := db.ListenOn(ctx, h.owner(), url, &s); !ok || err != nil || s.refused != 1 {
+	if ok, err := engines.ListenOn(ctx, db.DB, h.owner(), url, &s); !ok || err != nil || s.refused != 1 {
 		t.Errorf("listens: %v, %v; refused %d times", ok, err, s.refused)
 	}
-	if log.count("it is tried again") != 1 {
-		t.Errorf("log:\n%s", log.text.String())
+	if log.Count("it is tried again") != 1 {
+		t.Errorf("log:\n%s", log.String())
 	}
+}
+
+func TestNotified(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		took, err := engines.Notified(t.Context(), db.DB)
+		if err != nil || (took > 0) != (db.Kind() == "postgres") {
+			t.Errorf("%s, %v", took, err)
+		}
+	})
 }

@@ -1,8 +1,10 @@
-package store
+package engines
 
 import (
 	"context"
 	"time"
+
+	"switchboard/store/database"
 )
 
 // An engine looks every 5 s whether another one has died, so that nobody has to
@@ -70,9 +72,9 @@ func (e *Engine) look(ctx context.Context) (held map[int64]bool, err error) {
 	ctx, stop := context.WithTimeout(ctx, lookEvery)
 	defer stop()
 	var list []other
-	err = e.db.read(ctx, "look for dead engines", func(t *tx) error {
+	err = e.db.Read(ctx, "look for dead engines", func(t *database.Tx) error {
 		list = nil
-		return t.all(&list, others, e.id, e.id)
+		return t.All(&list, others, e.id, e.id)
 	})
 	if err != nil {
 		clear(e.seen) // what was not looked at may have been there
@@ -105,8 +107,8 @@ func (e *Engine) look(ctx context.Context) (held map[int64]bool, err error) {
 // declare says in the row that an owner is dead, unless it came forward meanwhile.
 func (e *Engine) declare(ctx context.Context, o other, gone bool) error {
 	var n int64
-	err := e.db.write(ctx, full, "declare engine dead", func(t *tx) (err error) {
-		n, err = t.exec(declareDead, o.ID, o.RenewedAt)
+	err := e.db.Write(ctx, database.Full, "declare engine dead", func(t *database.Tx) (err error) {
+		n, err = t.Exec(declareDead, o.ID, o.RenewedAt)
 		return err
 	})
 	if err != nil || n == 0 {
@@ -114,11 +116,11 @@ func (e *Engine) declare(ctx context.Context, o other, gone bool) error {
 	}
 	e.log.InfoContext(ctx, "an engine has died; its work goes on elsewhere",
 		"owner", o.ID, "host", o.Host, "pid", o.PID, "process_gone", gone,
-		"renewed_ago", time.Since(instant(o.RenewedAt)).Round(time.Millisecond))
+		"renewed_ago", time.Since(time.UnixMicro(o.RenewedAt)).Round(time.Millisecond))
 	if gone {
 		e.file.discard(ctx, o.ID, e.log)
 	}
-	e.db.wakeAll(ctx)
+	wakeAll(ctx, e.db)
 	return nil
 }
 

@@ -1,7 +1,6 @@
-package store_test
+package engines_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router"
 	"switchboard/store"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -18,13 +18,13 @@ import (
 func TestOneEngineOnSQLite(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
-	e, err := db.StartEngine(t.Context())
+	e, err := engines.Start(t.Context(), db.DB, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.StartEngine(t.Context())
-	running, ok := errors.AsType[*store.EngineRunningError](err)
-	if !ok || !errors.Is(err, store.ErrEngineRunning) || running.PID != os.Getpid() || running.Owner != e.ID() {
+	_, err = engines.Start(t.Context(), db.DB, false)
+	running, ok := errors.AsType[*engines.RunningError](err)
+	if !ok || !errors.Is(err, engines.ErrRunning) || running.PID != os.Getpid() || running.Owner != e.ID() {
 		t.Errorf("second engine: %v", err)
 	}
 	if !e.Safe() {
@@ -37,7 +37,7 @@ func TestOneEngineOnSQLite(t *testing.T) {
 	if err := e.Close(t.Context()); err != nil || e.Safe() {
 		t.Errorf("close: %v, safe %v", err, e.Safe())
 	}
-	e, err = db.StartEngine(t.Context())
+	e, err = engines.Start(t.Context(), db.DB, false)
 	if err != nil {
 		t.Fatalf("after the first was closed: %v", err)
 	}
@@ -50,7 +50,7 @@ func TestOneEngineOnSQLite(t *testing.T) {
 func TestStartVoidsOlderOwners(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
-	old, err := db.StartEngine(t.Context())
+	old, err := engines.Start(t.Context(), db.DB, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +89,7 @@ func TestExpiredOwnerOnPostgres(t *testing.T) {
 		t.Fatalf("a living owner's channel was taken: %v", err)
 	}
 	expire := func() {
-		if err := db.Write(t.Context(), true, "UPDATE owners SET expires_at = 1 WHERE id = (SELECT min(id) FROM owners)"); err != nil {
-			t.Fatal(err)
-		}
+		run(t, db, "UPDATE owners SET expires_at = 1 WHERE id = (SELECT min(id) FROM owners)")
 	}
 	expire()
 	// Late but not replaced: it goes on, but takes nothing new.
@@ -135,10 +133,8 @@ func TestSafetyDeadlineOnPostgres(t *testing.T) {
 	if err := h.engine.Renew(t.Context()); err != nil || !h.engine.Safe() {
 		t.Errorf("after a renewal: %v", err)
 	}
-	if err := db.Write(t.Context(), true, "UPDATE owners SET state = 'voided'"); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.engine.Renew(t.Context()); !errors.Is(err, store.ErrEngineLost) || h.engine.Safe() {
+	run(t, db, "UPDATE owners SET state = 'voided'")
+	if err := h.engine.Renew(t.Context()); !errors.Is(err, engines.ErrLost) || h.engine.Safe() {
 		t.Errorf("a voided owner: %v", err)
 	}
 }
@@ -158,7 +154,7 @@ func TestClocksThatLeap(t *testing.T) {
 		{"set back", time.Second, -time.Hour, false},
 		{"set back just so far that nothing seems to have passed", 13 * time.Second, 0, false},
 	} {
-		if got := store.SafeAfter(c.ran, c.wall); got != c.want {
+		if got := engines.SafeAfter(c.ran, c.wall); got != c.want {
 			t.Errorf("%s: safe is %v", c.name, got)
 		}
 	}
@@ -167,7 +163,7 @@ func TestClocksThatLeap(t *testing.T) {
 func TestCloseGivesLeasesBack(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		e, err := db.StartEngine(t.Context())
+		e, err := engines.Start(t.Context(), db.DB, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,42 +179,4 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 		}
 		h.Hold()
 	})
-}
-
-func TestSweepAndRun(t *testing.T) {
-	t.Parallel()
-	db := storetest.SQLite(t)
-	h := newHouse(t, db)
-	ref := h.Begun("c", "1")
-	h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "open", Answer: "a"}}})
-	done := h.Begun("d", "2")
-	step := end("done", "answered")
-	step.Calls = []agent.Call{{Step: "closed", Answer: "b"}}
-	h.Commit(done, step)
-	db.SetNow(func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
-	week := store.Retention{Turns: 100 * 24 * time.Hour, Strangers: time.Hour, Prompts: 7 * 24 * time.Hour, Audit: time.Hour}
-	if _, err := h.engine.Sweep(t.Context(), week); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := db.Count(t.Context(), "SELECT count(*) FROM llm_bodies"); n != 1 || err != nil {
-		t.Errorf("%d bodies after 8 days, %v", n, err)
-	}
-	if a := h.Accept(entry("c", "1", "again"))[0]; !a.Duplicate {
-		t.Errorf("key forgotten after 8 days: %+v", a)
-	}
-	db.SetNow(func() time.Time { return time.Now().Add(31 * 24 * time.Hour) })
-	again := entry("c", "1", "again")
-	if a := h.Accept(again)[0]; !a.Duplicate {
-		t.Errorf("the message is there still, by the platform's ID: %+v", a)
-	}
-	db.SetNow(func() time.Time { return time.Now().Add(62 * 24 * time.Hour) })
-	again.Event.Message.ID = ""
-	if a := h.Accept(again)[0]; a.Duplicate {
-		t.Errorf("key kept for 31 days: %+v", a)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	stop()
-	if err := h.engine.Run(ctx); err != nil {
-		t.Errorf("run: %v", err)
-	}
 }

@@ -1,15 +1,20 @@
-package store
+package engines
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
 
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 // Engines wake each other by NOTIFY, on a connection of its own and after the
@@ -30,7 +35,7 @@ const (
 	// The channel's name has the number of the table, so that two schemas of one
 	// database do not hear each other.
 	wakeChannel = `SELECT 'switchboard_' || CAST(CAST(CAST('owners' AS regclass) AS oid) AS text)`
-	notify      = `SELECT pg_notify('switchboard_' || CAST(CAST(CAST('owners' AS regclass) AS oid) AS text), $1)`
+	notifyAll   = `SELECT pg_notify('switchboard_' || CAST(CAST(CAST('owners' AS regclass) AS oid) AS text), $1)`
 )
 
 // wakeNote is a payload.
@@ -41,15 +46,15 @@ type wakeNote struct {
 
 // wakes implements router.Wakes.
 type wakes struct {
-	db      *DB
+	db      *database.DB
 	owner   int64
 	pending *wakeSet
 }
 
-// Wakes lets the engine of owner and the others on the database wake each other.
+// NewWakes lets the engine of owner and the others on the database wake each other.
 // Nothing is told or heard unless Listen runs; what was to be told before is told
 // then. It is nil on SQLite, where nobody else is.
-func (db *DB) Wakes(owner int64) router.Wakes {
+func NewWakes(db *database.DB, owner int64) router.Wakes {
 	if !db.PG() {
 		return nil
 	}
@@ -110,7 +115,7 @@ func (w *wakes) send(ctx context.Context, pool *sqlx.DB, list []router.Wake) err
 	}
 	ctx, stop := context.WithTimeout(ctx, renewEvery)
 	defer stop()
-	_, err := pool.ExecContext(ctx, notify, payload(w.owner, list))
+	_, err := pool.ExecContext(ctx, notifyAll, payload(w.owner, list))
 	return err
 }
 
@@ -124,21 +129,21 @@ func payload(owner int64, list []router.Wake) string {
 }
 
 // notify runs a SELECT of pg_notify, outside of any transaction.
-func (db *DB) notify(ctx context.Context, query string, args ...any) error {
-	return db.read(ctx, "notify", func(t *tx) error {
-		_, err := t.row(query, args, new(string))
+func notify(ctx context.Context, db *database.DB, query string, args ...any) error {
+	return db.Read(ctx, "notify", func(t *database.Tx) error {
+		_, err := t.Row(query, args, new(string))
 		return err
 	})
 }
 
 // wakeAll tells all engines, this one too, to look at everything; best effort.
-func (db *DB) wakeAll(ctx context.Context) {
+func wakeAll(ctx context.Context, db *database.DB) {
 	if !db.PG() {
 		return
 	}
 	ctx, stop := context.WithTimeout(ctx, wakeRetry)
 	defer stop()
-	_ = db.notify(ctx, notify, payload(0, []router.Wake{{Kind: router.WakeAll}}))
+	_ = notify(ctx, db, notifyAll, payload(0, []router.Wake{{Kind: router.WakeAll}}))
 }
 
 // A wakeSet collects wakes, each once, until somebody takes them. It is bounded: of
@@ -186,4 +191,44 @@ func (s *wakeSet) wait(ctx context.Context) []router.Wake {
 	case <-ctx.Done():
 	}
 	return s.take()
+}
+
+// ErrUnheard says that the server does not bring what is told with NOTIFY.
+var ErrUnheard = errors.New("what is told with NOTIFY is not heard")
+
+// Notified measures how long the server takes to bring what one connection tells with
+// NOTIFY to another; zero on SQLite. ErrUnheard: it did not within 5 s.
+func Notified(ctx context.Context, db *database.DB) (took time.Duration, err error) {
+	if !db.PG() {
+		return 0, nil
+	}
+	notes := make(chan *pq.Notification, 1)
+	listener, err := db.Connect("switchboard doctor", notes)
+	if err != nil {
+		return 0, database.Explain(err)
+	}
+	defer func() {
+		_ = listener.Close()
+		for range notes {
+		}
+	}()
+	channel := "switchboard_doctor_" + strings.ToLower(rand.Text())
+	if _, err := listener.Listen(channel); err != nil {
+		return 0, database.Explain(err)
+	}
+	began := time.Now()
+	if err := notify(ctx, db, `SELECT pg_notify(?, '')`, channel); err != nil {
+		return 0, err
+	}
+	select {
+	case n, ok := <-notes:
+		if !ok || n == nil {
+			return 0, ErrUnheard
+		}
+		return time.Since(began), nil
+	case <-time.After(5 * time.Second):
+		return 0, ErrUnheard
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
 }

@@ -1,4 +1,4 @@
-package store_test
+package engines_test
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,23 +16,10 @@ import (
 	"switchboard/store/storetest"
 )
 
-// oldServer makes it seem long ago that the server was started.
-func oldServer(t *testing.T, db *store.DB) {
-	t.Helper()
-	run(t, db, "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT CAST(0 AS bigint)'")
-}
-
 // steady makes it seem that all engines have renewed in time for long.
 func steady(t *testing.T, db *store.DB) {
 	t.Helper()
 	run(t, db, "UPDATE owners SET steady_since = 0")
-}
-
-func run(t testing.TB, db *store.DB, statements ...string) {
-	t.Helper()
-	if err := db.Write(t.Context(), true, statements...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // two are two engines on one database, with a folder in common.
@@ -44,11 +30,6 @@ func two(t *testing.T) (a, b *house, dir string) {
 	oldServer(t, a.db)
 	b = newHouse(t, opened(t, url, dir, quiet))
 	return a, b, dir
-}
-
-func expire(t *testing.T, h *house) {
-	t.Helper()
-	run(t, h.db, "UPDATE owners SET expires_at = 1, renewed_at = 1 WHERE id = "+nameOf(h.owner()))
 }
 
 // taken says whether the engine gets the session of ref and the channel "tg".
@@ -72,13 +53,6 @@ func (h *house) look() {
 	}
 }
 
-func (h *house) renew() {
-	h.Helper()
-	if err := h.engine.Renew(h.ctx); err != nil {
-		h.Fatal(err)
-	}
-}
-
 // A server that was just started is to blame itself, and so is an engine that was
 // cut off as long as the other one.
 //
@@ -88,8 +62,8 @@ func TestNobodyIsBuriedAfterAnOutage(t *testing.T) {
 	a, b, _ := two(t)
 	ref := a.Begun("c", "1")
 	a.Hold()
-	expire(t, a)
-	expire(t, b)
+	a.Expire()
+	b.Expire()
 	steady(t, b.db)
 	b.renew() // the first to come back
 	if b.taken(ref) {
@@ -234,16 +208,6 @@ func TestGoneProcessIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-func wait(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !done(); {
-		if time.Now().After(end) {
-			t.Fatalf("10 s and not: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
 // runs runs the house's engine until the test or stop ends it.
 func (h *house) runs() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -256,24 +220,6 @@ func (h *house) runs() (stop func()) {
 	stop = sync.OnceFunc(func() { cancel(); done.Wait() })
 	h.Cleanup(stop)
 	return stop
-}
-
-// notes is a log to look at.
-type notes struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (n *notes) Write(p []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(p)
-}
-
-func (n *notes) count(word string) int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return strings.Count(n.text.String(), word)
 }
 
 // promise: L.lock-connection
@@ -302,10 +248,10 @@ func TestLostLockConnection(t *testing.T) {
 	if guarded.Err() != nil {
 		t.Error("what was under way was ended by a moment without the lock")
 	}
-	if n, err := h.db.Count(t.Context(), "SELECT count(*) FROM sb_lockers(?)", h.owner()); n != 1 || err != nil {
+	if n, err := count(h.db, t.Context(), "SELECT count(*) FROM sb_lockers(?)", h.owner()); n != 1 || err != nil {
 		t.Errorf("%d hold the lock, %v", n, err)
 	}
-	if log.count("WARN") != 1 || log.count("has its lock again") != 1 {
-		t.Errorf("log:\n%s", log.text.String())
+	if log.Count("WARN") != 1 || log.Count("has its lock again") != 1 {
+		t.Errorf("log:\n%s", log.String())
 	}
 }

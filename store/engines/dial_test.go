@@ -1,4 +1,4 @@
-package store_test
+package engines_test
 
 import (
 	"fmt"
@@ -54,7 +54,7 @@ func closedBut(t *testing.T, s *storetest.Server) {
 	}
 	defer db.Close()
 	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		known, err := db.Count(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE client_port > 0`)
+		known, err := count(db, t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE client_port > 0`)
 		if err != nil {
 			t.Fatal(err)
 		}

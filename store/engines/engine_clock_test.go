@@ -1,19 +1,11 @@
-package store_test
+package engines_test
 
 import (
 	"testing"
 	"time"
 
-	"switchboard/store"
 	"switchboard/store/storetest"
 )
-
-// serverClock sets the database's clock so much ahead of the real one.
-func serverClock(t *testing.T, db *store.DB, by time.Duration) {
-	t.Helper()
-	run(t, db, "CREATE OR REPLACE FUNCTION sb_clock() RETURNS bigint LANGUAGE sql VOLATILE AS "+
-		"'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) + ("+nameOf(by.Microseconds())+")'")
-}
 
 // The database's clock is set back by an hour. Nobody takes over from the living because
 // of it, and an engine that dies then is found like any other.

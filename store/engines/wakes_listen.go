@@ -1,4 +1,4 @@
-package store
+package engines
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/lib/pq"
 
 	"switchboard/router"
+	"switchboard/store/database"
 )
 
 // listenAsk is how often a listener asks whether its connection lives.
@@ -88,8 +89,8 @@ func ask(ctx context.Context, l *pq.Listener) {
 // ctx ended.
 func (w *wakes) channel(ctx context.Context) (channel string, ok bool) {
 	for {
-		err := w.db.read(ctx, "listen", func(t *tx) error {
-			_, err := t.row(wakeChannel, nil, &channel)
+		err := w.db.Read(ctx, "listen", func(t *database.Tx) error {
+			_, err := t.Row(wakeChannel, nil, &channel)
 			return err
 		})
 		if err == nil {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package engines
 
 import (
 	"errors"
@@ -13,25 +13,25 @@ import (
 	"switchboard/store/database"
 )
 
-// ErrEngineRunning is returned by StartEngine while another process is the
-// engine of the same SQLite file. The error is an *EngineRunningError.
-var ErrEngineRunning = errors.New("an engine is running on this database")
+// ErrRunning is returned by Start while another process is the
+// engine of the same SQLite file. The error is an *RunningError.
+var ErrRunning = errors.New("an engine is running on this database")
 
-// EngineRunningError names the engine that holds the lock file.
-type EngineRunningError struct {
+// RunningError names the engine that holds the lock file.
+type RunningError struct {
 	PID     int   // 0: not known
 	Owner   int64 // its owner row; 0: it is just starting
 	Passing bool  // it will end by itself in a moment
 }
 
-func (e *EngineRunningError) Error() string {
+func (e *RunningError) Error() string {
 	if e.PID == 0 {
-		return ErrEngineRunning.Error()
+		return ErrRunning.Error()
 	}
-	return fmt.Sprintf("%s: process %d, owner %d; stop it first, or talk to it", ErrEngineRunning, e.PID, e.Owner)
+	return fmt.Sprintf("%s: process %d, owner %d; stop it first, or talk to it", ErrRunning, e.PID, e.Owner)
 }
 
-func (e *EngineRunningError) Is(target error) bool { return target == ErrEngineRunning }
+func (e *RunningError) Is(target error) bool { return target == ErrRunning }
 
 // A lockFile is held by a lock of the kernel, which ends with the process. The
 // file stays: to remove it would let two processes lock two files of one name.
@@ -52,7 +52,7 @@ func takeLockFile(path string, passing bool) (*lockFile, error) {
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("lock file %s: %w", path, err)
 		}
-		other := &EngineRunningError{}
+		other := &RunningError{}
 		if text, err := os.ReadFile(path); err == nil {
 			_, _ = fmt.Fscan(strings.NewReader(string(text)), &other.PID, &other.Owner, &other.Passing)
 		}

@@ -1,4 +1,4 @@
-package store
+package engines
 
 import (
 	"fmt"
@@ -16,14 +16,16 @@ import (
 // that merely expired: they may have been cut off together.
 
 const (
-	leaseSession = "session"
-	leaseChannel = "channel"
+	// Session is the kind of a lease on a session, for its turns.
+	Session = "session"
+	// Channel is the kind of a lease on a channel, for its connection and sends.
+	Channel = "channel"
 )
 
 // The owner o lives; it keeps its leases from somebody; it is dead for sure.
 // SQLite's owners do not expire; PostgreSQL's clock judges, in 0002.
 const (
-	aliveSQLite   = `(o.state = 'alive')`
+	AliveSQLite   = `(o.state = 'alive')`
 	alivePostgres = `sb_alive(o)`
 	keepsPostgres = `sb_keeps(o, %s)`
 	deadSQLite    = `(o.state <> 'alive')`
@@ -31,16 +33,16 @@ const (
 )
 
 const (
-	// takeLease takes a lease that is free; dead owners take nothing. %[1]s is alive,
+	// TakeFree takes a lease that is free; dead owners take nothing. %[1]s is alive,
 	// %[2]s says that an owner keeps its leases from the taker.
-	takeLease = `
+	TakeFree = `
 		INSERT INTO leases (kind, name, owner, fence, taken_at)
 		SELECT ?, ?, o.id, 1, ? FROM owners o WHERE o.id = ? AND %[1]s
 		ON CONFLICT (kind, name) DO UPDATE SET owner = excluded.owner, fence = leases.fence + 1, taken_at = excluded.taken_at
 		WHERE leases.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND %[2]s)
 		RETURNING fence`
-	// takeAgain also takes what the same owner holds.
-	takeAgain = `
+	// TakeAgain also takes what the same owner holds.
+	TakeAgain = `
 		INSERT INTO leases (kind, name, owner, fence, taken_at)
 		SELECT ?, ?, o.id, 1, ? FROM owners o WHERE o.id = ? AND %[1]s
 		ON CONFLICT (kind, name) DO UPDATE SET owner = excluded.owner, fence = leases.fence + 1, taken_at = excluded.taken_at
@@ -52,85 +54,85 @@ const (
 		SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 		WHERE l.kind = ? AND l.name = ? AND l.fence = ? AND o.state = 'alive'`
 	freeLease = `UPDATE leases SET owner = NULL WHERE kind = ? AND name = ? AND fence = ?`
-	// leaseLeft: its owner is dead and did not give it back. %[1]s is dead.
-	leaseLeft = `
-		SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
-		WHERE l.kind = ? AND l.name = ? AND %[1]s`
-	leaseHeld = `
+	// leaseOf: its owner is as %[1]s says.
+	leaseOf = `
 		SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 		WHERE l.kind = ? AND l.name = ? AND %[1]s`
 )
 
-// forLeases is how durable a change of leases is. A PostgreSQL server may crash
-// and come back while we live: a fence that was given out must not be given out
-// again, and a lease that we gave back must not be ours again. SQLite loses
-// commits only together with the engine, whose leases the next start voids.
-func (db *DB) forLeases() database.Durability {
-	if db.PG() {
-		return full
-	}
-	return rides
-}
+// Leases takes and checks leases inside a transaction.
+type Leases struct{ *database.Tx }
 
-func (t *tx) alive() string {
+// Alive is the condition that the owner o lives.
+func (t Leases) Alive() string {
 	if t.PG {
 		return alivePostgres
 	}
-	return aliveSQLite
+	return AliveSQLite
 }
 
-// clock is the clock that judges owners, an expression: µs.
-func (t *tx) clock() string {
+// Clock is the clock that judges owners, an expression: µs. now is ours.
+func (t Leases) Clock(now int64) string {
 	if t.PG {
 		return "sb_clock()"
 	}
-	return name(t.now)
+	return strconv.FormatInt(now, 10)
 }
 
 // keeps says that the owner o keeps its leases from taker, an expression.
-func (t *tx) keeps(taker string) string {
+func (t Leases) keeps(taker string) string {
 	if t.PG {
 		return fmt.Sprintf(keepsPostgres, taker)
 	}
-	return aliveSQLite
+	return AliveSQLite
 }
 
-// left says whether the lease is that of an owner that is dead for sure: one that
+// Left says whether the lease is that of an owner that is dead for sure: one that
 // was merely late did not die of what it did.
-func (t *tx) left(kind, name string) (bool, error) {
+func (t Leases) Left(kind, name string) (bool, error) {
 	dead := deadSQLite
 	if t.PG {
 		dead = deadPostgres
 	}
 	var one int
-	return t.row(fmt.Sprintf(leaseLeft, dead), []any{kind, name}, &one)
+	return t.Row(fmt.Sprintf(leaseOf, dead), []any{kind, name}, &one)
 }
 
-// take takes a lease; ok is false while a living owner holds it.
-func (t *tx) take(query, kind, name string, owner int64) (fence int64, ok bool, err error) {
-	ok, err = t.row(fmt.Sprintf(query, t.alive(), t.keeps("excluded.owner")), []any{kind, name, t.now, owner}, &fence)
+// Take takes a lease; ok is false while a living owner holds it.
+func (t Leases) Take(query, kind, name string, owner, now int64) (fence int64, ok bool, err error) {
+	ok, err = t.Row(fmt.Sprintf(query, t.Alive(), t.keeps("excluded.owner")), []any{kind, name, now, owner}, &fence)
 	return fence, ok, err
 }
 
-// fenced returns ErrFenced unless fence is the newest of a held lease.
-func (t *tx) fenced(kind, name string, fence int64) error {
+// Fenced returns router.ErrFenced unless fence is the newest of a held lease.
+func (t Leases) Fenced(kind, name string, fence int64) error {
 	var one int
-	found, err := t.row(holdsLease, []any{kind, name, fence}, &one)
+	found, err := t.Row(holdsLease, []any{kind, name, fence}, &one)
 	if err == nil && !found {
 		err = router.ErrFenced
 	}
 	return err
 }
 
-func (t *tx) release(kind, name string, fence int64) error {
-	_, err := t.exec(freeLease, kind, name, fence)
+// Keep says whether fence is the newest of a held lease, which nobody takes then before
+// the transaction ends. PostgreSQL's sb_holds does the same.
+func (t Leases) Keep(kind, name string, fence int64) (bool, error) {
+	var one int
+	query := holdsLease
+	if t.PG {
+		query += " FOR SHARE OF l"
+	}
+	return t.Row(query, []any{kind, name, fence}, &one)
+}
+
+// Release gives a lease back.
+func (t Leases) Release(kind, name string, fence int64) error {
+	_, err := t.Exec(freeLease, kind, name, fence)
 	return err
 }
 
-// held says whether a living owner has the lease.
-func (t *tx) held(kind, name string) (bool, error) {
+// Held says whether a living owner has the lease.
+func (t Leases) Held(kind, name string) (bool, error) {
 	var one int
-	return t.row(fmt.Sprintf(leaseHeld, t.alive()), []any{kind, name}, &one)
+	return t.Row(fmt.Sprintf(leaseOf, t.Alive()), []any{kind, name}, &one)
 }
-
-func name(id int64) string { return strconv.FormatInt(id, 10) }

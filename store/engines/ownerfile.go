@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package engines
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (e *Engine) holdFile(ctx context.Context) {
 		return
 	}
 	dir := filepath.Join(e.db.DataDir(), "run")
-	path := filepath.Join(dir, name(e.id)+".lock")
+	path := filepath.Join(dir, strconv.FormatInt(e.id, 10)+".lock")
 	err := os.MkdirAll(dir, 0o700)
 	var f *os.File
 	if err == nil {
@@ -62,7 +62,7 @@ func (l *ownerFile) gone(owner int64) bool {
 	if l == nil {
 		return false
 	}
-	f, err := os.OpenFile(filepath.Join(filepath.Dir(l.path), name(owner)+".lock"), os.O_RDWR, 0)
+	f, err := os.OpenFile(filepath.Join(filepath.Dir(l.path), strconv.FormatInt(owner, 10)+".lock"), os.O_RDWR, 0)
 	if err != nil {
 		return false
 	}
@@ -87,7 +87,7 @@ func (l *ownerFile) others() (list []int64) {
 
 // discard removes what an owner whose process is gone left, its socket among it.
 func (l *ownerFile) discard(ctx context.Context, owner int64, log *slog.Logger) {
-	base := filepath.Join(filepath.Dir(l.path), name(owner))
+	base := filepath.Join(filepath.Dir(l.path), strconv.FormatInt(owner, 10))
 	if err := errors.Join(remove(base+".sock"), remove(base+".lock")); err != nil {
 		log.WarnContext(ctx, "what a dead engine left in the data folder stays", "error", err)
 	}

@@ -1,9 +1,11 @@
-package store
+package engines
 
 import (
 	"context"
 	"fmt"
 	"time"
+
+	"switchboard/store/database"
 )
 
 // recentEngines is how long an engine that is gone is listed.
@@ -20,8 +22,8 @@ const (
 	listHolds = `SELECT owner, name FROM leases WHERE kind = 'channel' AND owner IS NOT NULL ORDER BY name`
 )
 
-// An EngineView is an engine for people to read.
-type EngineView struct {
+// A View is an engine for people to read.
+type View struct {
 	ID        int64
 	Host      string
 	PID       int
@@ -50,25 +52,25 @@ type engineRow struct {
 	Sessions    int
 }
 
-// Engines lists the engines on the database that live, or were there within a day,
+// List lists the engines on the database that live, or were there within a day,
 // the newest first.
-func (db *DB) Engines(ctx context.Context) (list []EngineView, err error) {
+func List(ctx context.Context, db *database.DB) (list []View, err error) {
 	// On SQLite the lock file says who lives, and a start voids the others.
-	query := fmt.Sprintf(listEngines, aliveSQLite, "0", aliveSQLite, "CASE o.state WHEN 'alive' THEN 9223372036854775807 ELSE 0 END")
+	query := fmt.Sprintf(listEngines, AliveSQLite, "0", AliveSQLite, "CASE o.state WHEN 'alive' THEN 9223372036854775807 ELSE 0 END")
 	if db.PG() {
 		query = fmt.Sprintf(listEngines, alivePostgres, "sb_clock()", "sb_locked(o.id)", "greatest(o.renewed_at, o.expires_at)")
 	}
-	err = db.read(ctx, "list engines", func(t *tx) error {
+	err = db.Read(ctx, "list engines", func(t *database.Tx) error {
 		list = nil
 		var rows []engineRow
 		var holds []struct {
 			Owner int64
 			Name  string
 		}
-		if err := t.all(&rows, query, t.now-recentEngines.Microseconds()); err != nil {
+		if err := t.All(&rows, query, time.Now().Add(-recentEngines).UnixMicro()); err != nil {
 			return err
 		}
-		if err := t.all(&holds, listHolds); err != nil {
+		if err := t.All(&holds, listHolds); err != nil {
 			return err
 		}
 		channels := map[int64][]string{}
@@ -85,9 +87,9 @@ func (db *DB) Engines(ctx context.Context) (list []EngineView, err error) {
 	return list, err
 }
 
-func (r *engineRow) view(shared bool) EngineView {
-	v := EngineView{
-		ID: r.ID, Host: r.Host, PID: int(r.PID), StartedAt: instant(r.StartedAt), State: r.State,
+func (r *engineRow) view(shared bool) View {
+	v := View{
+		ID: r.ID, Host: r.Host, PID: int(r.PID), StartedAt: time.UnixMicro(r.StartedAt).UTC(), State: r.State,
 		Locked: r.Locked, Sessions: r.Sessions, Renewed: -1,
 	}
 	if shared {
@@ -104,20 +106,20 @@ func (r *engineRow) view(shared bool) EngineView {
 
 // ClockDifference is how far the database's clock is ahead of this program's, within
 // the time that asking took, which is returned too; zero on SQLite.
-func (db *DB) ClockDifference(ctx context.Context) (ahead, within time.Duration, err error) {
+func ClockDifference(ctx context.Context, db *database.DB) (ahead, within time.Duration, err error) {
 	if !db.PG() {
 		return 0, 0, nil
 	}
 	var clock int64
 	begun := time.Now()
-	err = db.read(ctx, "ask for the time", func(t *tx) error {
+	err = db.Read(ctx, "ask for the time", func(t *database.Tx) error {
 		begun = time.Now()
-		_, err := t.row(`SELECT sb_clock()`, nil, &clock)
+		_, err := t.Row(`SELECT sb_clock()`, nil, &clock)
 		return err
 	})
 	if err != nil {
 		return 0, 0, err
 	}
 	within = time.Since(begun)
-	return instant(clock).Sub(begun.Add(within / 2)), within, nil
+	return time.UnixMicro(clock).Sub(begun.Add(within / 2)), within, nil
 }

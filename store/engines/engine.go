@@ -1,4 +1,6 @@
-package store
+// Package engines says who works on the database: the row and locks of each engine, how one
+// that died is noticed, leases and their fences, and how engines wake each other.
+package engines
 
 import (
 	"context"
@@ -6,8 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"switchboard/store/database"
@@ -23,9 +25,9 @@ const (
 	onTime = 8 * time.Second
 )
 
-// ErrEngineLost is returned by Engine.Run when the owner row is not there any more:
+// ErrLost is returned by Engine.Run when the owner row is not there any more:
 // somebody ended it. The engine must stop.
-var ErrEngineLost = errors.New("this engine's row in the database was ended; stop and start it again")
+var ErrLost = errors.New("this engine's row in the database was ended; stop and start it again")
 
 const (
 	insertOwner = `INSERT INTO owners (state, host, pid, started_at, renewed_at) VALUES ('alive', ?, ?, ?, ?) RETURNING id`
@@ -52,7 +54,7 @@ const (
 // An Engine is this program as one that claims work: a row in owners that leases
 // name. Its methods may be called from several goroutines at once.
 type Engine struct {
-	db   *DB
+	db   *database.DB
 	log  *slog.Logger
 	id   int64
 	lock *lockFile  // SQLite only
@@ -62,7 +64,6 @@ type Engine struct {
 	seen     map[int64]suspect // Run's own, see look
 	unlocked chan struct{}     // the lock connection was lost
 	watchers sync.WaitGroup    // of lock connections
-	astray   atomic.Bool       // the log says that our clock is not the database's
 
 	mu      sync.Mutex
 	renewed moment // when the latest renewal that succeeded was begun
@@ -73,22 +74,15 @@ type Engine struct {
 	watch   *time.Timer // ends the guards in time; nil while there are none
 }
 
-// StartEngine makes this program an engine and brings the schema up to date. On
-// SQLite it first takes the lock file beside the database (ErrEngineRunning while
+// Start makes this program an engine and brings the schema up to date. On
+// SQLite it first takes the lock file beside the database (ErrRunning while
 // another process has it), and it voids all older owners at once, so that a
 // restart never waits for its own leases. On PostgreSQL the owner lives 15 s
 // unless Run renews it; owners whose process is surely gone are declared dead at
-// once, and a data folder that is not the database's is ErrCluster. The caller
-// closes it.
-func (db *DB) StartEngine(ctx context.Context) (*Engine, error) { return db.startEngine(ctx, false) }
-
-// StartPassingEngine is StartEngine for a program that will end by itself in a
-// moment; others that find the database held learn it from EngineRunningError.
-func (db *DB) StartPassingEngine(ctx context.Context) (*Engine, error) {
-	return db.startEngine(ctx, true)
-}
-
-func (db *DB) startEngine(ctx context.Context, passing bool) (_ *Engine, err error) {
+// once, and a data folder that is not the database's is database.ErrCluster. The caller
+// closes it. passing: this program will end by itself in a moment, which others that find
+// the database held learn from RunningError.
+func Start(ctx context.Context, db *database.DB, passing bool) (_ *Engine, err error) {
 	e := &Engine{
 		db: db, log: db.Log(), clock: now, seen: map[int64]suspect{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
 	}
@@ -102,10 +96,11 @@ func (db *DB) startEngine(ctx context.Context, passing bool) (_ *Engine, err err
 		return nil, errors.Join(err, e.lock.release())
 	}
 	host, _ := os.Hostname() // a label only
+	host = strings.ToValidUTF8(host, "")
 	if !db.PG() {
-		err = e.enlist(ctx, clean(host))
+		err = e.enlist(ctx, host)
 	} else if err = db.JoinCluster(ctx); err == nil {
-		err = e.enlistShared(ctx, clean(host))
+		err = e.enlistShared(ctx, host)
 	}
 	if err == nil {
 		err = e.lock.write(e.id)
@@ -119,13 +114,14 @@ func (db *DB) startEngine(ctx context.Context, passing bool) (_ *Engine, err err
 
 // enlist makes the row of SQLite's one engine and voids all before it.
 func (e *Engine) enlist(ctx context.Context, host string) error {
-	err := e.db.write(ctx, full, "start engine", func(t *tx) error {
-		id, err := t.insert(insertOwner, host, os.Getpid(), t.now, t.now)
+	err := e.db.Write(ctx, database.Full, "start engine", func(t *database.Tx) error {
+		now := time.Now().UnixMicro()
+		id, err := t.Insert(insertOwner, host, os.Getpid(), now, now)
 		if err != nil {
 			return err
 		}
 		e.id = id
-		_, err = t.exec(voidOwners, t.now, id)
+		_, err = t.Exec(voidOwners, now, id)
 		return err
 	})
 	if err == nil {
@@ -138,8 +134,8 @@ func (e *Engine) enlist(ctx context.Context, host string) error {
 // enlistShared makes the row of an engine among several, with its locks taken
 // before anybody can see it.
 func (e *Engine) enlistShared(ctx context.Context, host string) error {
-	err := e.db.read(ctx, "number engine", func(t *tx) error {
-		_, err := t.row(drawOwner, nil, &e.id)
+	err := e.db.Read(ctx, "number engine", func(t *database.Tx) error {
+		_, err := t.Row(drawOwner, nil, &e.id)
 		return err
 	})
 	if err != nil {
@@ -150,8 +146,8 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 		return fmt.Errorf("lock engine %d: %w", e.id, database.Explain(err))
 	}
 	begun := e.clock()
-	err = e.db.write(ctx, full, "start engine", func(t *tx) error {
-		_, err := t.exec(insertKnown, e.id, host, os.Getpid(), t.now, ownerExpires.Microseconds())
+	err = e.db.Write(ctx, database.Full, "start engine", func(t *database.Tx) error {
+		_, err := t.Exec(insertKnown, e.id, host, os.Getpid(), time.Now().UnixMicro(), ownerExpires.Microseconds())
 		return err
 	})
 	if err == nil {
@@ -164,7 +160,7 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 func (e *Engine) ID() int64 { return e.id }
 
 // Run renews the owner, finds dead ones and clears away what has expired, until ctx
-// ends (nil) or the owner's row is ended (ErrEngineLost). It keeps trying while the
+// ends (nil) or the owner's row is ended (ErrLost). It keeps trying while the
 // database is away; Safe is false then.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -186,7 +182,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			switch {
 			case ctx.Err() != nil:
 				return nil
-			case errors.Is(err, ErrEngineLost):
+			case errors.Is(err, ErrLost):
 				return err
 			case err != nil:
 				e.log.WarnContext(ctx, "renewing the engine failed", "error", err)
@@ -215,7 +211,7 @@ func (e *Engine) renew(ctx context.Context) error {
 	}
 	if !found {
 		e.lose()
-		return ErrEngineLost
+		return ErrLost
 	}
 	e.begin(begun)
 	if declared {
@@ -236,7 +232,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		e.db.wakeAll(ctx)
+		wakeAll(ctx, e.db)
 	}
 	// Where the row could not be ended the file stays, unlocked: others see by it
 	// that this process is gone.
@@ -249,11 +245,11 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // end ends the owner's row and gives its leases back.
 func (e *Engine) end(ctx context.Context) error {
-	return e.db.write(ctx, full, "end engine", func(t *tx) error {
-		if _, err := t.exec(freeOwned, e.id); err != nil {
+	return e.db.Write(ctx, database.Full, "end engine", func(t *database.Tx) error {
+		if _, err := t.Exec(freeOwned, e.id); err != nil {
 			return err
 		}
-		_, err := t.exec(endOwner, t.now, e.id)
+		_, err := t.Exec(endOwner, time.Now().UnixMicro(), e.id)
 		return err
 	})
 }
