@@ -1,3 +1,10 @@
+// Package store is the single source of truth: what came in, turns and their steps,
+// deliveries, files, people, and how long each is kept. All SQL of these lives here; the
+// database itself, engines with their leases, and bytes of attachments have rooms below.
+//
+// It implements the small interfaces that router (and later agent and scheduler)
+// declare, one type a consumer over one database handle. Nobody imports it but
+// cmd and tests.
 package store
 
 import (
@@ -88,3 +95,13 @@ func (t *tx) row(query string, args []any, dest ...any) (bool, error) {
 func (t *tx) all(dest any, query string, args ...any) error { return t.All(dest, query, args...) }
 
 func (t *tx) insert(query string, args ...any) (int64, error) { return t.Insert(query, args...) }
+
+// The hot transactions on PostgreSQL are functions of the database, one round
+// trip each; docs/decisions/0001-hot-transactions.md says why.
+const (
+	callAccept = `SELECT sb_accept($1, $2, $3)`
+	callSteps  = `SELECT sb_steps($1)`
+	callClaim  = `SELECT sb_claim($1, $2, $3, $4, $5)`
+	callBegin  = `SELECT sb_begin($1, $2, $3, $4)`
+	callSettle = `SELECT sb_settles($1)`
+)
