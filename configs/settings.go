@@ -8,6 +8,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/secrets"
 	"switchboard/store/database"
 )
@@ -216,10 +217,10 @@ func (s *Settings) Names(channel, conversation string) bool {
 
 // Directory is the people as the router knows them; who has no time zone gets
 // that of [scheduler].
-func (s *Settings) Directory() []router.Person {
-	people := make([]router.Person, 0, len(s.People))
+func (s *Settings) Directory() []ledger.Person {
+	people := make([]ledger.Person, 0, len(s.People))
 	for _, p := range s.People {
-		people = append(people, router.Person{
+		people = append(people, ledger.Person{
 			Name: p.Name, Role: p.Role, Identities: p.Identities,
 			Tools: p.Tools, TimeZone: cmp.Or(p.TimeZone, s.Scheduler.TimeZone), Source: "config",
 		})

@@ -19,9 +19,9 @@ func TestRulesAreExplained(t *testing.T) {
 	}
 	found := 0
 	for file, pattern := range map[string]string{
-		"../router/rules.go":  `= "([a-z_.]+)"`,
-		"../router/policy.go": `refuse\("([a-z_.]+)"|Rule: "([a-z_.]+)"`,
-		"../agent/act.go":     `Rule: "([a-z_.]+)"`,
+		"../router/ledger/rules.go": `= "([a-z_.]+)"`,
+		"../router/policy.go":       `refuse\("([a-z_.]+)"|Rule: "([a-z_.]+)"`,
+		"../agent/act.go":           `Rule: "([a-z_.]+)"`,
 	} {
 		source, err := os.ReadFile(file)
 		if err != nil {

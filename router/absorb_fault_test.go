@@ -9,6 +9,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
 
@@ -30,7 +31,7 @@ func (l *failingFor) failed(call string) bool {
 	return true
 }
 
-func (l *failingFor) Absorb(ctx context.Context, ref router.TurnRef, from int) ([]agent.Incoming, error) {
+func (l *failingFor) Absorb(ctx context.Context, ref ledger.TurnRef, from int) ([]agent.Incoming, error) {
 	if !l.late && l.failed("absorb") {
 		return nil, database.ErrFull
 	}
@@ -41,7 +42,7 @@ func (l *failingFor) Absorb(ctx context.Context, ref router.TurnRef, from int) (
 	return list, err
 }
 
-func (l *failingFor) Backlog(ctx context.Context, ref router.TurnRef, stale time.Duration) ([]router.Waiting, error) {
+func (l *failingFor) Backlog(ctx context.Context, ref ledger.TurnRef, stale time.Duration) ([]ledger.Waiting, error) {
 	if l.failed("backlog") {
 		return nil, database.ErrUnavailable
 	}

@@ -8,6 +8,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/router/ledger"
 )
 
 // Accept implements channels.Sink, the one way in. Each event is sorted (who is
@@ -76,30 +77,30 @@ func (r *Router) commit(ctx context.Context, entries []sorted, receipts []channe
 
 // take has entries committed. A text of which only the transaction knows that it is
 // needed is rendered outside of it, and all is committed again.
-func (r *Router) take(ctx context.Context, entries []sorted) ([]Accepted, error) {
-	plain := make([]Entry, len(entries))
+func (r *Router) take(ctx context.Context, entries []sorted) ([]ledger.Accepted, error) {
+	plain := make([]ledger.Entry, len(entries))
 	for {
 		for i := range entries {
 			plain[i] = entries[i].Entry
 		}
 		accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), plain)
-		if !errors.Is(err, ErrUnsaid) || !r.render(entries, accepted) {
+		if !errors.Is(err, ledger.ErrUnsaid) || !r.render(entries, accepted) {
 			return accepted, err
 		}
 	}
 }
 
 // render renders the replies that the transaction asked for; false: there are none.
-func (r *Router) render(entries []sorted, accepted []Accepted) (some bool) {
+func (r *Router) render(entries []sorted, accepted []ledger.Accepted) (some bool) {
 	for i := range accepted {
 		e, situation := &entries[i], accepted[i].Situation
 		if _, known := e.Replies[situation]; known || situation == "" {
 			continue
 		}
 		if e.Replies == nil {
-			e.Replies = map[Situation]*Reply{}
+			e.Replies = map[ledger.Situation]*ledger.Reply{}
 		}
-		e.Replies[situation] = r.channels[e.Event.Conversation.Channel].notice(e.Event, r.situationText(situation))
+		e.Replies[situation] = r.channels[e.Event.Conversation.Channel].Notice(e.Event, r.situationText(situation))
 		some = true
 	}
 	return some
@@ -136,7 +137,7 @@ func (r *Router) waitForEnd(ctx context.Context) error {
 
 // follow does what the commit made possible. stops is how many stops had met nobody
 // before it.
-func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops int64) channels.Receipt {
+func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted, stops int64) channels.Receipt {
 	line := r.channels[entry.Event.Conversation.Channel]
 	turn := entry.Turn()
 	if turn != nil && turn.MayClaim && acc.Claimed == nil {
@@ -144,14 +145,14 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops
 	}
 	if !acc.Duplicate {
 		r.rates.count(entry.charge)
-		if !entry.kept(AuditRejected) {
-			r.suspects.took()
+		if !entry.kept(ledger.AuditRejected) {
+			r.failed.took()
 		}
 	}
 	if acc.Rejected != "" && !acc.Duplicate {
 		r.Log.WarnContext(ctx, "event rejected", "channel", entry.Event.Conversation.Channel, "reason", acc.Rejected)
 	}
-	if entry.kept(AuditStranger) && !acc.Duplicate {
+	if entry.kept(ledger.AuditStranger) && !acc.Duplicate {
 		r.logStranger(ctx, &entry.Event, entry.Sender.Identity)
 	}
 	if entry.Sender.New && !acc.Duplicate {
@@ -159,7 +160,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops
 			r.Log.ErrorContext(ctx, "a new person is not known yet", "person", entry.Sender.Person, "error", err)
 		}
 	}
-	r.tellAside(ctx, entry, acc)
+	r.notifyAside(ctx, entry, acc)
 	if acc.Claimed != nil {
 		r.runner.begin(claimed{*acc.Claimed, stops}, entry.Sender.Person)
 	}
@@ -167,23 +168,23 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops
 	if acc.CancelTurn != 0 {
 		r.runner.stop(acc.CancelTurn, causeOf(entry))
 	}
-	if _, news := entry.As.(*AsNews); news && entry.Event.Kind == channels.EventMoved {
-		r.moves.add(line.name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
-		line.moved(entry.Event.Former, entry.Event.Conversation)
+	if _, news := entry.As.(*ledger.AsNews); news && entry.Event.Kind == channels.EventMoved {
+		r.moves.add(line.Name, string(entry.Event.Former), string(entry.Event.Conversation.ID))
+		line.Moved(entry.Event.Former, entry.Event.Conversation)
 	}
-	_, message := entry.As.(*AsTurn)
+	_, message := entry.As.(*ledger.AsTurn)
 	queued := message && acc.Situation == "" && acc.Action == "" // there is nothing to send yet
-	if !acc.Duplicate && !entry.unanswered() && (!queued || line.reads()) {
-		line.committed(entry.Event.Conversation)
+	if !acc.Duplicate && !entry.unanswered() && (!queued || line.Reads()) {
+		line.Committed(entry.Event.Conversation)
 	}
 	receipt := acc.Receipt
 	switch {
-	case entry.Event.Kind == channels.EventAction && (entry.kept(AuditStranger) || entry.kept(AuditOverheard)):
+	case entry.Event.Kind == channels.EventAction && (entry.kept(ledger.AuditStranger) || entry.kept(ledger.AuditOverheard)):
 		receipt.Silent = true
 	case entry.Event.Kind == channels.EventAction && !acc.Duplicate:
 		receipt.Toast = line.pressed(entry, acc)
-	case acc.Action == ActionAccepted: // typed
-		line.unbutton(entry.Event.Conversation, acc.Question)
+	case acc.Action == ledger.ActionAccepted: // typed
+		line.Unbutton(entry.Event.Conversation, acc.Question)
 	}
 	return receipt
 }
@@ -191,7 +192,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *Accepted, stops
 // followQueue does what the commit of a message beside other turns made possible:
 // it looks again when a collected turn is due, wakes somebody for one that waits,
 // and breaks off what an edit makes worthless.
-func (r *Router) followQueue(turn *AsTurn, acc *Accepted) {
+func (r *Router) followQueue(turn *ledger.AsTurn, acc *ledger.Accepted) {
 	switch {
 	case !acc.NotBefore.IsZero():
 		// Counted from here, after the commit: whatever the database's clock says, it
@@ -200,27 +201,27 @@ func (r *Router) followQueue(turn *AsTurn, acc *Accepted) {
 	case acc.Waiting:
 		r.runner.somebodyWaits()
 	}
-	if acc.Edited == EditRestarts && acc.Steers != 0 {
+	if acc.Edited == ledger.EditRestarts && acc.Steers != 0 {
 		r.runner.stop(acc.Steers, agent.ErrRestart)
 	}
 }
 
 // kept says that an entry is kept for that reason, and nobody is answered.
-func (e *sorted) kept(why Audit) bool {
-	audit, ok := e.As.(*AsAudit)
+func (e *sorted) kept(why ledger.Audit) bool {
+	audit, ok := e.As.(*ledger.AsAudit)
 	return ok && audit.Why == why
 }
 
 // unanswered says that an entry brings nothing that is sent or read: a flood of them costs
 // its own row each and no look at what is to be sent.
 func (e *sorted) unanswered() bool {
-	return e.kept(AuditStranger) || e.kept(AuditOverheard) || e.kept(AuditRejected)
+	return e.kept(ledger.AuditStranger) || e.kept(ledger.AuditOverheard) || e.kept(ledger.AuditRejected)
 }
 
 // causeOf says why an entry that stops a turn does so.
 func causeOf(entry *sorted) error {
 	switch entry.As.(type) {
-	case *AsControl, *AsNews:
+	case *ledger.AsControl, *ledger.AsNews:
 		return agent.ErrCancelled
 	}
 	return agent.ErrInterrupted

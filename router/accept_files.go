@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/router/ledger"
 	"switchboard/words"
 )
 
@@ -57,14 +58,14 @@ func (r *Router) trim(entry *sorted) {
 	entry.aside = strings.Join(said, " ")
 }
 
-// tellAside tells what an entry has to say besides becoming a turn. A key of its own
+// notifyAside tells what an entry has to say besides becoming a turn. A key of its own
 // makes that happen once, also when the event is told again because this engine
 // died in between.
-func (r *Router) tellAside(ctx context.Context, entry *sorted, acc *Accepted) {
-	if entry.aside == "" || acc.Situation == SituationBusy || acc.Edited == EditSame {
+func (r *Router) notifyAside(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
+	if entry.aside == "" || acc.Situation == ledger.SituationBusy || acc.Edited == ledger.EditSame {
 		return
 	}
-	notice := r.channels[entry.Event.Conversation.Channel].notice(entry.Event, entry.aside)
+	notice := r.channels[entry.Event.Conversation.Channel].Notice(entry.Event, entry.aside)
 	notice.Person, notice.Taint = entry.Sender.Person, entry.Taint // it names the files
 	key := sha256.Sum256(append([]byte("aside:"), entry.Key...))
 	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), key[:], entry.Event.Conversation, *notice); err != nil {

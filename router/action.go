@@ -2,6 +2,7 @@ package router
 
 import (
 	"switchboard/channels"
+	"switchboard/router/ledger"
 )
 
 // ownText says that a message is what the person typed and nothing else, so that it
@@ -10,7 +11,7 @@ import (
 func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Outside() }
 
 // press makes the entry of a button that a known person pressed.
-func (s *sorting) press(entry sorted, line *channel, person *Person) sorted {
+func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sorted {
 	// The message is ours, and the person wrote none.
 	entry.Event.Message = channels.Message{}
 	if tooFast, tell := s.tooFast(&entry, person.Name, 1); tooFast {
@@ -20,7 +21,7 @@ func (s *sorting) press(entry sorted, line *channel, person *Person) sorted {
 		}
 		return line.noticed(entry, text)
 	}
-	entry.As = &AsAction{Code: HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event, line)}
+	entry.As = &ledger.AsAction{Code: ledger.HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event, line)}
 	return entry
 }
 
@@ -36,27 +37,27 @@ const (
 
 // pressed says what to show whoever pressed a button, and takes the buttons away
 // that can do nothing any more.
-func (l *channel) pressed(entry *sorted, acc *Accepted) (toast string) {
-	_, taken := entry.As.(*AsAction)
+func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
+	_, taken := entry.As.(*ledger.AsAction)
 	switch {
-	case entry.kept(AuditRejected):
+	case entry.kept(ledger.AuditRejected):
 		return toastUnknown
 	case acc.NotYours:
 		return toastNotYours
 	case !taken:
 		return toastTooFast
-	case acc.Situation == SituationBusy:
+	case acc.Situation == ledger.SituationBusy:
 		return toastBusy
 	case acc.TurnID != 0 || acc.Situation != "":
 		toast = ""
 	case acc.Action == "":
 		toast = toastUnknown
-	case acc.Action == ActionExpired:
+	case acc.Action == ledger.ActionExpired:
 		toast = toastExpired
 	default:
 		toast = toastAnswered
 	}
 	// What the press says can be made up, so that only buttons known to be used up go.
-	l.unbutton(entry.Event.Conversation, acc.Question)
+	l.Unbutton(entry.Event.Conversation, acc.Question)
 	return toast
 }

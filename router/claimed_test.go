@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // A reading is a ledger that counts loads, and steps in after a turn was claimed with
@@ -17,12 +18,12 @@ type reading struct {
 	claimed func(turn int64) // nil: nothing
 }
 
-func (w reading) Load(ctx context.Context, ref router.TurnRef) (*router.TurnData, error) {
+func (w reading) Load(ctx context.Context, ref ledger.TurnRef) (*ledger.TurnData, error) {
 	w.loads.Add(1)
 	return w.Ledger.Load(ctx, ref)
 }
 
-func (w reading) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+func (w reading) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	list, err := w.Ledger.Accept(ctx, owner, entries)
 	for _, a := range list {
 		if a.Claimed != nil && w.claimed != nil {

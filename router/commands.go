@@ -11,6 +11,8 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/router/delivery"
+	"switchboard/router/ledger"
 	"switchboard/words"
 )
 
@@ -35,9 +37,9 @@ func (r *Router) stops(ctx context.Context, event channels.Event) (bool, error) 
 	if !ownText(event.Message) || !slices.Contains(r.Config.StopWords, word) {
 		return false, nil
 	}
-	turn, err := r.Ledger.Current(ctx, SessionKey(event.Conversation))
+	turn, err := r.Ledger.Current(ctx, ledger.SessionKey(event.Conversation))
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, ledger.ErrNotFound):
 		return false, nil
 	case err != nil && isNobodysFault(ctx, err):
 		return false, fmt.Errorf("read current turn: %w", err)
@@ -62,17 +64,17 @@ Just write to me. These commands work at any time:
 
 // control makes the entry of a command: applied and answered in the transaction
 // that accepts it, with no turn and no worker.
-func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person *Person, name, args string) (sorted, error) {
+func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person *ledger.Person, name, args string) (sorted, error) {
 	if name != "cancel" {
 		weight := 1.0
 		if entry.Event.Conversation.Kind != channels.Direct {
 			weight = 2 // its answer keeps others waiting for theirs
 		}
-		if reason, refused := s.hurried(&entry, person, weight); refused {
+		if reason, refused := s.refuseFast(&entry, person, weight); refused {
 			return l.noticed(entry, reason), nil
 		}
 	}
-	control := &AsControl{}
+	control := &ledger.AsControl{}
 	entry.As = control
 	var text string
 	var taint tools.Taint // of the words that the text repeats
@@ -91,9 +93,9 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 	case "why":
 		return s.why(ctx, entry, control, l, person, args)
 	case "cancel":
-		control.Effect, control.AnyPerson = EffectCancel, person.Role == RoleAdmin
+		control.Effect, control.AnyPerson = ledger.EffectCancel, person.Role == ledger.RoleAdmin
 		if !s.saysNothingToCancel(&entry, person) {
-			entry.Replies = map[Situation]*Reply{SituationIdle: nil}
+			entry.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationIdle: nil}
 		}
 		return entry, nil
 	case "reset":
@@ -101,7 +103,7 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 			text = "Others talk with me here too, so only an admin can make me forget this conversation."
 			break
 		}
-		control.Effect = EffectReset
+		control.Effect = ledger.EffectReset
 	default:
 		text = "I do not know /" + name
 		if meant := words.Nearest(name, menuNames[:]); meant != "" {
@@ -114,7 +116,7 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 	if err != nil {
 		return entry, err
 	}
-	control.Reply = l.notice(entry.Event, text)
+	control.Reply = l.Notice(entry.Event, text)
 	control.Reply.Taint = taint
 	return entry, nil
 }
@@ -123,29 +125,29 @@ const forgotten = "Forgotten. We start anew; what is under way goes on, /cancel 
 
 // mayReset says whether person may have a conversation forgotten: where others take
 // part it is theirs as well.
-func mayReset(c channels.Conversation, person *Person) bool {
-	return c.Kind == channels.Direct || person.Role == RoleAdmin
+func mayReset(c channels.Conversation, person *ledger.Person) bool {
+	return c.Kind == channels.Direct || person.Role == ledger.RoleAdmin
 }
 
 // saysNothingToCancel says whether a /cancel that meets nothing is answered: each one
 // is obeyed, but a flood of them is not answered one by one. It has a rate of its own,
 // so that stopping something uses up nothing.
-func (s *sorting) saysNothingToCancel(entry *sorted, person *Person) bool {
+func (s *sorting) saysNothingToCancel(entry *sorted, person *ledger.Person) bool {
 	tooFast, tell := s.tooFast(entry, person.Name+"\x00cancel", 1)
 	return !tooFast || tell
 }
 
 // calledBy is what to call a person: by their name, or, where that is only an
 // identity, because nobody gave them one, by what the platform calls them.
-func calledBy(person *Person, entry *sorted) string {
-	label := words.OneLine(entry.Event.Sender.Label, shownName)
+func calledBy(person *ledger.Person, entry *sorted) string {
+	label := words.OneLine(entry.Event.Sender.Label, delivery.ShownName)
 	if person.Source == "open" && label != "" {
 		return render.Escape(label)
 	}
 	return person.Name
 }
 
-func (r *Router) whoami(person *Person, entry *sorted) string {
+func (r *Router) whoami(person *ledger.Person, entry *sorted) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are %s, role %s.", calledBy(person, entry), person.Role)
 	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", entry.Sender.Identity, entry.Event.Conversation.Channel)
@@ -161,14 +163,14 @@ func (r *Router) whoami(person *Person, entry *sorted) string {
 	return b.String()
 }
 
-func (r *Router) status(ctx context.Context, c channels.Conversation, person *Person) (text string, taint tools.Taint, err error) {
-	key := SessionKey(c)
+func (r *Router) status(ctx context.Context, c channels.Conversation, person *ledger.Person) (text string, taint tools.Taint, err error) {
+	key := ledger.SessionKey(c)
 	waiting, err := r.Ledger.Waiting(ctx, key)
 	if err != nil {
 		return "", "", fmt.Errorf("count waiting turns: %w", err)
 	}
 	turn, err := r.Ledger.Current(ctx, key)
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return "", "", fmt.Errorf("read current turn: %w", err)
 	}
 	var b strings.Builder
@@ -177,7 +179,7 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *Pe
 	case turn == nil:
 		b.WriteString("Nothing was asked yet.")
 	case turn.State == "running", turn.State == "queued":
-		taint = turn.repeated(person.Name)
+		taint = turn.Repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d is %s: %s", turn.ID, turn.State, words.OneLine(turn.Text, 100))
 	default:
 		fmt.Fprintf(&b, "Idle. Turn %d ended: %s.", turn.ID, words.Ended(turn.State, turn.Outcome))
@@ -187,7 +189,7 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *Pe
 		if turn, err = r.Ledger.Turn(ctx, turn.ID, false); err != nil {
 			return "", "", fmt.Errorf("read turn: %w", err)
 		}
-		if fault := turn.modelFault(); fault != "" {
+		if fault := turn.ModelFault(); fault != "" {
 			fmt.Fprintf(&b, "\nThe language model failed: %s", render.Escape(fault))
 		}
 	}
@@ -198,8 +200,8 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *Pe
 }
 
 func (r *Router) plan(ctx context.Context, c channels.Conversation, person string) (text string, taint tools.Taint, err error) {
-	turn, err := r.Ledger.Current(ctx, SessionKey(c))
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	turn, err := r.Ledger.Current(ctx, ledger.SessionKey(c))
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return "", "", fmt.Errorf("read current turn: %w", err)
 	}
 	if turn == nil || len(turn.Plans) == 0 {
@@ -217,5 +219,5 @@ func (r *Router) plan(ctx context.Context, c channels.Conversation, person strin
 			fmt.Fprintf(&b, " – %s", words.OneLine(task.Review.Reason, 200))
 		}
 	}
-	return b.String(), turn.repeated(person), nil
+	return b.String(), turn.Repeated(person), nil
 }

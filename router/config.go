@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"switchboard/router/delivery"
 )
 
 // Config is the table [router].
@@ -156,7 +158,7 @@ func checkRate(key, value, example string, words ...string) error {
 	if slices.Contains(words, value) {
 		return nil
 	}
-	if _, _, err := ParseRate(value); err != nil || value == "off" {
+	if _, _, err := delivery.ParseRate(value); err != nil || value == "off" {
 		return fmt.Errorf("%s: %q is not a rate; write e.g. %q, or \"%s\"", key, value, example, strings.Join(words, `" or "`))
 	}
 	return nil

@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/router/ledger"
 	"switchboard/words"
 )
 
 // edit makes the entry of a message's new state. What it does is decided where the
 // message's turn is known: in the transaction that commits it.
-func (s *sorting) edit(ctx context.Context, entry sorted, line *channel, person *Person) (sorted, error) {
+func (s *sorting) edit(ctx context.Context, entry sorted, line *channel, person *ledger.Person) (sorted, error) {
 	event := entry.Event
 	former, _, err := s.Ledger.Shown(ctx, event.Conversation, event.Message.ID, entry.Sender.Person)
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return entry, fmt.Errorf("read the edited message: %w", err)
 	}
 	known := err == nil
@@ -34,9 +35,9 @@ func (s *sorting) edit(ctx context.Context, entry sorted, line *channel, person 
 			return entry, nil
 		}
 	}
-	edit := &AsEdit{OnEdit: s.Config.OnEdit, Turn: s.turn(event, line)}
+	edit := &ledger.AsEdit{OnEdit: s.Config.OnEdit, Turn: s.turn(event, line)}
 	if name, _, ok := command(event.Message); ok && name == "retry" {
-		edit.Turn.Retry = &Retry{} // as it was
+		edit.Turn.Retry = &ledger.Retry{} // as it was
 	}
 	entry.As = edit
 	return entry, nil
@@ -56,14 +57,14 @@ func (s *sorting) reaction(ctx context.Context, entry sorted) (sorted, error) {
 	event := entry.Event
 	text, taint, err := s.Ledger.Shown(ctx, event.Conversation, event.Reaction.MessageID, entry.Sender.Person)
 	switch {
-	case errors.Is(err, ErrNotFound) && event.Conversation.Kind == channels.Direct:
+	case errors.Is(err, ledger.ErrNotFound) && event.Conversation.Kind == channels.Direct:
 		text = ""
-	case errors.Is(err, ErrNotFound): // on what others wrote to each other
+	case errors.Is(err, ledger.ErrNotFound): // on what others wrote to each other
 		return overheard(entry), nil
 	case err != nil:
 		return entry, fmt.Errorf("read the message reacted to: %w", err)
 	}
-	entry.As = &AsAudit{Why: AuditNote}
+	entry.As = &ledger.AsAudit{Why: ledger.AuditNote}
 	entry.Event.Message.Text = noteOf(event.Reaction, text)
 	if !blank(text) {
 		entry.Taint = taint // of the words that the note repeats

@@ -14,6 +14,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
@@ -125,7 +126,7 @@ type sickLedger struct {
 	sick *atomic.Bool
 }
 
-func (l sickLedger) Open(ctx context.Context, hold router.Hold) ([]channels.Conversation, error) {
+func (l sickLedger) Open(ctx context.Context, hold ledger.Hold) ([]channels.Conversation, error) {
 	if l.sick.Load() {
 		return nil, context.DeadlineExceeded
 	}

@@ -16,6 +16,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
@@ -58,12 +59,12 @@ func (r *rig) connected() bool {
 }
 
 // deaf are wakes that all get lost.
-func deaf(int64) router.Wakes { return lostWakes{} }
+func deaf(int64) ledger.Wakes { return lostWakes{} }
 
 type lostWakes struct{}
 
-func (lostWakes) Wake(router.Wake)                                {}
-func (lostWakes) Listen(ctx context.Context, _ func(router.Wake)) { <-ctx.Done() }
+func (lostWakes) Wake(ledger.Wake)                                {}
+func (lostWakes) Listen(ctx context.Context, _ func(ledger.Wake)) { <-ctx.Done() }
 
 // promise: L.wakes
 func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
@@ -94,11 +95,11 @@ func TestCancelFromAnotherEngine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		wakes  func(*store.DB) func(int64) router.Wakes
+		wakes  func(*store.DB) func(int64) ledger.Wakes
 		within time.Duration
 	}{
-		{"told", func(db *store.DB) func(int64) router.Wakes { return wakesOf(db) }, 5 * time.Second},
-		{"the wake is lost", func(*store.DB) func(int64) router.Wakes { return deaf }, 10 * time.Second},
+		{"told", func(db *store.DB) func(int64) ledger.Wakes { return wakesOf(db) }, 5 * time.Second},
+		{"the wake is lost", func(*store.DB) func(int64) ledger.Wakes { return deaf }, 10 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -198,7 +199,7 @@ type claiming struct {
 	claimed *atomic.Int32
 }
 
-func (c claiming) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]router.Claimed, error) {
+func (c claiming) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]ledger.Claimed, error) {
 	list, err := c.Ledger.Claim(ctx, owner, of, except, limit)
 	c.claimed.Add(int32(len(list)))
 	return list, err
@@ -256,7 +257,7 @@ func (l *losing) gone(call string) bool {
 	return true
 }
 
-func (l *losing) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+func (l *losing) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	list, err := l.Ledger.Accept(ctx, owner, entries)
 	if err == nil && l.gone("accept") {
 		return nil, errAnswerLost
@@ -264,7 +265,7 @@ func (l *losing) Accept(ctx context.Context, owner int64, entries []router.Entry
 	return list, err
 }
 
-func (l *losing) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]router.Claimed, error) {
+func (l *losing) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]ledger.Claimed, error) {
 	list, err := l.Ledger.Claim(ctx, owner, of, except, limit)
 	if len(list) > 0 && l.gone("claim") {
 		return nil, errAnswerLost
@@ -272,7 +273,7 @@ func (l *losing) Claim(ctx context.Context, owner int64, of, except []string, li
 	return list, err
 }
 
-func (l *losing) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (*router.Claimed, error) {
+func (l *losing) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
 	next, err := l.Ledger.Commit(ctx, ref, step, says)
 	if err == nil && next != nil && l.gone("commit") {
 		return nil, errAnswerLost
@@ -280,7 +281,7 @@ func (l *losing) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 	return next, err
 }
 
-func (l *losing) GiveBack(ctx context.Context, ref router.TurnRef) error {
+func (l *losing) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 	if l.gone("give back") {
 		return errAnswerLost
 	}

@@ -7,8 +7,8 @@ func CompareLeasesEvery(d time.Duration) { heldEvery = d }
 
 // Shows counts the drafts that a channel's presenter knows.
 func Shows(r *Router, channel string) int {
-	p := r.Lines.line(channel).presenter
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.drafts)
+	p := r.Lines.Line(channel).Presenter
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return len(p.Drafts)
 }

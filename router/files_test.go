@@ -16,13 +16,13 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router"
+	"switchboard/files"
 	"switchboard/store/blobs"
 )
 
 // filed gives the rig's router a file service over the real database and disk.
-func (r *rig) filed() *router.FileService {
-	return router.NewFileService(router.FileDeps{
+func (r *rig) filed() *files.Service {
+	return files.New(files.Deps{
 		Ledger: r.db.Router(), Blobs: blobs.New(r.t.TempDir()), MaxSize: 1 << 20, Log: slog.New(slog.DiscardHandler),
 		Channels: []channels.Channel{channelstest.Scripted("play", r.platform, r.script)},
 	})

@@ -11,6 +11,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
@@ -86,15 +87,15 @@ func fuzzRouter(f *testing.F, b *brain) *router.Router {
 	if err != nil {
 		f.Fatal(err)
 	}
-	ledger := db.Router()
-	if err := ledger.SetPeople(ctx, []router.Person{
-		{Name: "ada", Role: router.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
-		{Name: "bob", Role: router.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
-		{Name: "carol", Role: router.RoleUser, Identities: []string{"scripted:carol"}, Tools: []string{"*"}, Source: "config"},
+	ledger_ := db.Router()
+	if err := ledger_.SetPeople(ctx, []ledger.Person{
+		{Name: "ada", Role: ledger.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
+		{Name: "bob", Role: ledger.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
+		{Name: "carol", Role: ledger.RoleUser, Identities: []string{"scripted:carol"}, Tools: []string{"*"}, Source: "config"},
 	}); err != nil {
 		f.Fatal(err)
 	}
-	roster := router.NewRoster(ledger)
+	roster := router.NewRoster(ledger_)
 	if err := roster.Reload(ctx); err != nil {
 		f.Fatal(err)
 	}
@@ -102,7 +103,7 @@ func fuzzRouter(f *testing.F, b *brain) *router.Router {
 	cfg.RatePerson, channel.Rate = "off", "off"
 	cfg.QueuePerSession = 1_000_000
 	r, err := router.New(router.Deps{
-		Config: cfg, Roster: roster, Agent: b, Engine: engine, Ledger: ledger, DataDir: f.TempDir(), Model: "test",
+		Config: cfg, Roster: roster, Agent: b, Engine: engine, Ledger: ledger_, DataDir: f.TempDir(), Model: "test",
 		Channels: []router.Attached{{Channel: channelstest.Scripted("play", channelstest.NewPlatform(), scripted.DefaultConfig()), Config: channel}},
 		Log:      slog.New(slog.DiscardHandler), Grace: time.Second,
 	})

@@ -9,6 +9,7 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/router/ledger"
 	"switchboard/words"
 )
 
@@ -16,49 +17,49 @@ import (
 // was written; fresh says that the policy is open and this is their first
 // message, or the first for a day. nil is a stranger. rule says why they were let in or
 // kept out.
-func (s *sorting) whoIs(l *channel, event channels.Event) (person *Person, fresh bool, rule string) {
+func (s *sorting) whoIs(l *channel, event channels.Event) (person *ledger.Person, fresh bool, rule string) {
 	if event.Sender.Bot {
-		return nil, false, ruleBot
+		return nil, false, ledger.RuleBot
 	}
 	if event.Sender.Person != "" {
 		if person = s.Roster.Named(event.Sender.Person); person == nil {
-			return nil, false, ruleNoPerson
+			return nil, false, ledger.RuleNoPerson
 		}
-		return person, false, ruleMachine
+		return person, false, ledger.RuleMachine
 	}
-	open, rule := l.config.DM == "open", rulePeople
+	open, rule := l.config.DM == "open", ledger.RulePeople
 	if event.Conversation.Kind != channels.Direct {
-		open, rule = l.config.Groups == "open", rulePeopleHere
+		open, rule = l.config.Groups == "open", ledger.RulePeopleHere
 		if l.config.Groups == "disabled" {
-			return nil, false, ruleGroupsDisabled
+			return nil, false, ledger.RuleGroupsDisabled
 		} else if !open && !l.allows(s.moves, event.Conversation.Place) {
-			return nil, false, ruleNotAllowed
+			return nil, false, ledger.RuleNotAllowed
 		}
 	} else if l.config.DM == "disabled" {
-		return nil, false, ruleDMDisabled
+		return nil, false, ledger.RuleDMDisabled
 	}
 	if event.Sender.ID == "" {
-		return nil, false, ruleUnnamed
+		return nil, false, ledger.RuleUnnamed
 	}
-	byKind := l.kind + ":" + event.Sender.ID
-	if person := s.Roster.Identified(l.name+":"+event.Sender.ID, byKind); person != nil {
+	byKind := l.Kind + ":" + event.Sender.ID
+	if person := s.Roster.Identified(l.Name+":"+event.Sender.ID, byKind); person != nil {
 		if person.Source != "open" {
 			return person, false, rule
 		} else if !open {
-			return nil, false, ruleNoLonger // let in elsewhere, or while it was open here
+			return nil, false, ledger.RuleNoLonger // let in elsewhere, or while it was open here
 		}
-		return person, time.Since(person.Seen) >= seenEvery, ruleOpen
+		return person, time.Since(person.Seen) >= seenEvery, ledger.RuleOpen
 	}
 	// Only who writes becomes a person.
 	writes := event.Kind == channels.EventMessage || event.Kind == channels.EventEdited
 	if !open || !writes {
-		return nil, false, ruleUnknown
+		return nil, false, ledger.RuleUnknown
 	}
-	return &Person{Name: byKind, Role: RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: "open"}, true, ruleOpen
+	return &ledger.Person{Name: byKind, Role: ledger.RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: "open"}, true, ledger.RuleOpen
 }
 
-// meant says whether an event is for us at all, as far as it shows by itself.
-func (l *channel) meant(event channels.Event) bool {
+// isForUs says whether an event is for us at all, as far as it shows by itself.
+func (l *channel) isForUs(event channels.Event) bool {
 	return !event.Message.Elsewhere && (event.Kind != channels.EventMessage || l.addressed(event))
 }
 
@@ -75,8 +76,8 @@ func (l *channel) addressed(event channels.Event) bool {
 
 // overheard makes the entry of what somebody who is served did not say to us.
 func overheard(entry sorted) sorted {
-	entry.As = &AsAudit{Why: AuditOverheard}
-	entry.Sender = Sender{Identity: entry.Sender.Identity, Rule: ruleNotMeant}
+	entry.As = &ledger.AsAudit{Why: ledger.AuditOverheard}
+	entry.Sender = ledger.Sender{Identity: entry.Sender.Identity, Rule: ledger.RuleNotMeant}
 	return entry
 }
 

@@ -58,7 +58,7 @@ func (m *moves) present(channel, id string) string {
 // it had.
 func (l *channel) allows(moves *moves, place string) bool {
 	return slices.ContainsFunc(l.config.AllowConversations, func(id string) bool {
-		return id == place || moves.present(l.name, id) == place
+		return id == place || moves.present(l.Name, id) == place
 	})
 }
 

@@ -85,7 +85,7 @@ func (r *runner) rest(ctx context.Context, session int64, s idleSession, now tim
 		r.idle.worked(session, s.conv, again)
 		return
 	}
-	if l := r.Lines.line(s.conv.Channel); l != nil {
-		l.rest(s.conv, now)
+	if l := r.Lines.Line(s.conv.Channel); l != nil {
+		l.Rest(s.conv, now)
 	}
 }

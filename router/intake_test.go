@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/router/delivery"
+	"switchboard/router/ledger"
 )
 
 func TestCommand(t *testing.T) {
@@ -44,10 +46,10 @@ func TestCommand(t *testing.T) {
 func TestWhoIs(t *testing.T) {
 	t.Parallel()
 	r := &Router{Deps: Deps{Roster: rosterOf(t,
-		Person{Name: "ada", Role: RoleAdmin, Identities: []string{"scripted:1"}},
-		Person{Name: "bob", Role: RoleUser, Identities: []string{"here:2"}},
-		Person{Name: "scripted:4", Role: RoleUser, Identities: []string{"scripted:4"}, Source: "open", Seen: time.Now()},
-		Person{Name: "scripted:5", Role: RoleUser, Identities: []string{"scripted:5"}, Source: "open", Seen: time.Now().Add(-25 * time.Hour)},
+		ledger.Person{Name: "ada", Role: ledger.RoleAdmin, Identities: []string{"scripted:1"}},
+		ledger.Person{Name: "bob", Role: ledger.RoleUser, Identities: []string{"here:2"}},
+		ledger.Person{Name: "scripted:4", Role: ledger.RoleUser, Identities: []string{"scripted:4"}, Source: "open", Seen: time.Now()},
+		ledger.Person{Name: "scripted:5", Role: ledger.RoleUser, Identities: []string{"scripted:5"}, Source: "open", Seen: time.Now().Add(-25 * time.Hour)},
 	)}}
 	group := channels.Conversation{Channel: "here", ID: "g", Kind: channels.Group, Place: "g"}
 	direct := channels.Conversation{Channel: "here", ID: "d", Kind: channels.Direct}
@@ -63,38 +65,38 @@ func TestWhoIs(t *testing.T) {
 		fresh     bool
 		rule      string
 	}{
-		{"known by kind", allow, direct, channels.Sender{ID: "1"}, false, "ada", false, rulePeople},
-		{"known by channel", allow, direct, channels.Sender{ID: "2"}, false, "bob", false, rulePeople},
-		{"unknown", allow, direct, channels.Sender{ID: "3"}, false, "", false, ruleUnknown},
-		{"without an ID", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{}, false, "", false, ruleUnnamed},
-		{"empty policy lets nobody else in", with(func(c *ChannelConfig) { c.DM = "" }), direct, channels.Sender{ID: "3"}, false, "", false, ruleUnknown},
-		{"pairing lets nobody else in yet", with(func(c *ChannelConfig) { c.DM = "pairing" }), direct, channels.Sender{ID: "3"}, false, "", false, ruleUnknown},
-		{"open", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "3"}, false, "scripted:3", true, ruleOpen},
-		{"open, known", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1"}, false, "ada", false, rulePeople},
-		{"disabled, known", with(func(c *ChannelConfig) { c.DM = "disabled" }), direct, channels.Sender{ID: "1"}, false, "", false, ruleDMDisabled},
-		{"a bot", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1", Bot: true}, false, "", false, ruleBot},
-		{"vouched for", allow, direct, channels.Sender{ID: "bob", Person: "bob"}, false, "bob", false, ruleMachine},
-		{"vouched for, but nobody", allow, direct, channels.Sender{ID: "eve", Person: "eve"}, false, "", false, ruleNoPerson},
-		{"group, mentioned", allow, group, channels.Sender{ID: "1"}, true, "ada", false, rulePeopleHere},
-		{"group, not mentioned", allow, group, channels.Sender{ID: "1"}, false, "(overheard) ada", false, rulePeopleHere},
-		{"group open, not mentioned", with(func(c *ChannelConfig) { c.Groups = "open" }), group, channels.Sender{ID: "3"}, false, "(overheard) scripted:3", true, ruleOpen},
-		{"group, stranger, not mentioned", allow, group, channels.Sender{ID: "3"}, false, "", false, ruleUnknown},
-		{"group, no mention needed", with(func(c *ChannelConfig) { c.RequireMention = false }), group, channels.Sender{ID: "1"}, false, "ada", false, rulePeopleHere},
-		{"group, stranger", allow, group, channels.Sender{ID: "3"}, true, "", false, ruleUnknown},
-		{"group not on the list", with(func(c *ChannelConfig) { c.AllowConversations = nil }), group, channels.Sender{ID: "1"}, true, "", false, ruleNotAllowed},
-		{"groups disabled", with(func(c *ChannelConfig) { c.Groups = "disabled" }), group, channels.Sender{ID: "1"}, true, "", false, ruleGroupsDisabled},
-		{"open DMs open no group", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "3"}, true, "", false, ruleUnknown},
-		{"let in before, closed now", allow, direct, channels.Sender{ID: "4"}, false, "", false, ruleNoLonger},
-		{"let in before, closed group", allow, group, channels.Sender{ID: "4"}, true, "", false, ruleNoLonger},
-		{"let in by open groups", with(func(c *ChannelConfig) { c.Groups = "open" }), direct, channels.Sender{ID: "4"}, false, "", false, ruleNoLonger},
-		{"let in by open DMs", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "4"}, true, "", false, ruleNoLonger},
-		{"let in before, open still", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "4"}, false, "scripted:4", false, ruleOpen},
-		{"let in before, not seen for a day", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "5"}, false, "scripted:5", true, ruleOpen},
-		{"groups open", with(func(c *ChannelConfig) { c.Groups, c.AllowConversations = "open", nil }), group, channels.Sender{ID: "3"}, true, "scripted:3", true, ruleOpen},
+		{"known by kind", allow, direct, channels.Sender{ID: "1"}, false, "ada", false, ledger.RulePeople},
+		{"known by channel", allow, direct, channels.Sender{ID: "2"}, false, "bob", false, ledger.RulePeople},
+		{"unknown", allow, direct, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
+		{"without an ID", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{}, false, "", false, ledger.RuleUnnamed},
+		{"empty policy lets nobody else in", with(func(c *ChannelConfig) { c.DM = "" }), direct, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
+		{"pairing lets nobody else in yet", with(func(c *ChannelConfig) { c.DM = "pairing" }), direct, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
+		{"open", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "3"}, false, "scripted:3", true, ledger.RuleOpen},
+		{"open, known", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1"}, false, "ada", false, ledger.RulePeople},
+		{"disabled, known", with(func(c *ChannelConfig) { c.DM = "disabled" }), direct, channels.Sender{ID: "1"}, false, "", false, ledger.RuleDMDisabled},
+		{"a bot", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1", Bot: true}, false, "", false, ledger.RuleBot},
+		{"vouched for", allow, direct, channels.Sender{ID: "bob", Person: "bob"}, false, "bob", false, ledger.RuleMachine},
+		{"vouched for, but nobody", allow, direct, channels.Sender{ID: "eve", Person: "eve"}, false, "", false, ledger.RuleNoPerson},
+		{"group, mentioned", allow, group, channels.Sender{ID: "1"}, true, "ada", false, ledger.RulePeopleHere},
+		{"group, not mentioned", allow, group, channels.Sender{ID: "1"}, false, "(overheard) ada", false, ledger.RulePeopleHere},
+		{"group open, not mentioned", with(func(c *ChannelConfig) { c.Groups = "open" }), group, channels.Sender{ID: "3"}, false, "(overheard) scripted:3", true, ledger.RuleOpen},
+		{"group, stranger, not mentioned", allow, group, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
+		{"group, no mention needed", with(func(c *ChannelConfig) { c.RequireMention = false }), group, channels.Sender{ID: "1"}, false, "ada", false, ledger.RulePeopleHere},
+		{"group, stranger", allow, group, channels.Sender{ID: "3"}, true, "", false, ledger.RuleUnknown},
+		{"group not on the list", with(func(c *ChannelConfig) { c.AllowConversations = nil }), group, channels.Sender{ID: "1"}, true, "", false, ledger.RuleNotAllowed},
+		{"groups disabled", with(func(c *ChannelConfig) { c.Groups = "disabled" }), group, channels.Sender{ID: "1"}, true, "", false, ledger.RuleGroupsDisabled},
+		{"open DMs open no group", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "3"}, true, "", false, ledger.RuleUnknown},
+		{"let in before, closed now", allow, direct, channels.Sender{ID: "4"}, false, "", false, ledger.RuleNoLonger},
+		{"let in before, closed group", allow, group, channels.Sender{ID: "4"}, true, "", false, ledger.RuleNoLonger},
+		{"let in by open groups", with(func(c *ChannelConfig) { c.Groups = "open" }), direct, channels.Sender{ID: "4"}, false, "", false, ledger.RuleNoLonger},
+		{"let in by open DMs", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "4"}, true, "", false, ledger.RuleNoLonger},
+		{"let in before, open still", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "4"}, false, "scripted:4", false, ledger.RuleOpen},
+		{"let in before, not seen for a day", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "5"}, false, "scripted:5", true, ledger.RuleOpen},
+		{"groups open", with(func(c *ChannelConfig) { c.Groups, c.AllowConversations = "open", nil }), group, channels.Sender{ID: "3"}, true, "scripted:3", true, ledger.RuleOpen},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l := &channel{line: &line{name: "here", kind: "scripted"}, config: c.config}
+			l := &channel{Line: &delivery.Line{Name: "here", Kind: "scripted"}, config: c.config}
 			event := channels.Event{
 				Kind: channels.EventMessage, Conversation: c.conv, Sender: c.sender, Message: channels.Message{Text: "hello", Mentioned: c.mentioned},
 			}
@@ -103,11 +105,11 @@ func TestWhoIs(t *testing.T) {
 			if person != nil {
 				got = person.Name
 			}
-			if got != "" && !l.meant(event) {
+			if got != "" && !l.isForUs(event) {
 				got = "(overheard) " + got
 			}
 			event.Message.Elsewhere = true
-			if l.meant(event) {
+			if l.isForUs(event) {
 				t.Error("a command for another bot is meant for us")
 			}
 			if got != c.want || fresh != c.fresh || rule != c.rule {
@@ -163,7 +165,7 @@ func TestParseRate(t *testing.T) {
 		{"-1/s", 0, 0, false},
 		{"1/day", 0, 0, false},
 	} {
-		rate, burst, err := ParseRate(c.in)
+		rate, burst, err := delivery.ParseRate(c.in)
 		if rate != c.rate || burst != c.burst || (err == nil) != c.ok {
 			t.Errorf("ParseRate(%q) = %v, %v, %v", c.in, rate, burst, err)
 		}

@@ -7,16 +7,18 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/router/delivery"
+	"switchboard/router/ledger"
 )
 
 // A journal writes one turn's rows for the agent: it renders what is said and
 // commits it with its deliveries in the step's own transaction.
 type journal struct {
 	runner  *runner
-	line    *line
-	ref     TurnRef
-	data    *TurnData
-	preview *preview
+	line    *delivery.Line
+	ref     ledger.TurnRef
+	data    *ledger.TurnData
+	preview *delivery.Preview
 	ended   bool
 	next    *claimed
 	// unwritten: the last commit, or read, failed for the database's sake.
@@ -26,13 +28,13 @@ type journal struct {
 	// merge are the turns of a backlog that are offered with this one; nil: nothing is.
 	merge    []int64
 	lateSaid bool
-	// told are the messages that were merged while the agent ran.
-	told []int64
+	// merged are the messages that were merged while the agent ran.
+	merged []int64
 }
 
 // journalOf begins to write a turn, and to show that it is worked on.
-func (r *runner) journalOf(l *line, ref TurnRef, data *TurnData) *journal {
-	return &journal{runner: r, line: l, ref: ref, data: data, preview: newPreview(l, ref, data)}
+func (r *runner) journalOf(l *delivery.Line, ref ledger.TurnRef, data *ledger.TurnData) *journal {
+	return &journal{runner: r, line: l, ref: ref, data: data, preview: delivery.NewPreview(l, ref, data)}
 }
 
 // Resume implements agent.Journal.
@@ -42,43 +44,43 @@ func (j *journal) Resume(context.Context) (*agent.State, error) {
 
 // Commit implements agent.Journal.
 func (j *journal) Commit(ctx context.Context, step agent.Step) error {
-	says := make([]Reply, len(step.Say))
+	says := make([]ledger.Reply, len(step.Say))
 	for i, say := range step.Say {
-		says[i] = j.line.said(ctx, j.data, say, j.lateLine())
+		says[i] = j.line.Said(ctx, j.data, say, j.lateLine())
 		j.lateSaid = true
 	}
 	var taken int64
 	if len(says) > 0 || step.End != nil {
-		taken = j.preview.take()
+		taken = j.preview.Take()
 	}
-	var opened *opened
+	var opened *delivery.Opened
 	if len(says) > 0 {
 		says[0].Draft = taken
-		opened = j.line.open(j.data.Conversation)
-		defer opened.close()
+		opened = j.line.Open(j.data.Conversation)
+		defer opened.Close()
 	}
 	next, err := j.write(ctx, step, says, opened)
-	if errors.Is(err, ErrFenced) {
+	if errors.Is(err, ledger.ErrFenced) {
 		if j.unclear && len(says) > 0 {
-			j.line.committed(j.data.Conversation)
+			j.line.Committed(j.data.Conversation)
 		}
 		return agent.ErrHandBack
 	}
 	if err != nil {
-		j.unwritten = !errors.Is(err, ErrConflict)
+		j.unwritten = !errors.Is(err, ledger.ErrConflict)
 		return err
 	}
 	j.unwritten = false
 	if step.End != nil {
 		j.ended, j.next = true, next
 	} else {
-		j.preview.note(step)
+		j.preview.Note(step)
 	}
-	if began := opened.close(); !began && len(says) > 0 || j.line.reads() {
-		j.line.committed(j.data.Conversation)
+	if began := opened.Close(); !began && len(says) > 0 || j.line.Reads() {
+		j.line.Committed(j.data.Conversation)
 	}
 	if len(says) > 0 || step.End != nil {
-		j.preview.committed(taken != 0)
+		j.preview.Committed(taken != 0)
 	}
 	if !j.runner.Engine.Safe() {
 		return agent.ErrHandBack // committed, but nothing may be done outside any more
@@ -93,30 +95,30 @@ func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming,
 	err = j.patiently(ctx, "messages could not be merged", func() (err error) {
 		added, err = j.runner.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
 		if err == nil && doubt {
-			added, err = j.untold(ctx)
+			added, err = j.missed(ctx)
 		}
 		doubt = doubt || err != nil
 		return err
 	})
-	if errors.Is(err, ErrFenced) {
+	if errors.Is(err, ledger.ErrFenced) {
 		return nil, agent.ErrHandBack
 	} else if err != nil {
-		j.unwritten = !IsFinal(err)
+		j.unwritten = !ledger.IsFinal(err)
 		return nil, err
 	}
 	for _, m := range added {
-		j.told = append(j.told, m.ID)
+		j.merged = append(j.merged, m.ID)
 	}
 	return added, nil
 }
 
-// untold are the messages that were merged into the turn and that the agent does not know.
-func (j *journal) untold(ctx context.Context) (list []agent.Incoming, err error) {
+// missed are the messages that were merged into the turn and that the agent does not know.
+func (j *journal) missed(ctx context.Context) (list []agent.Incoming, err error) {
 	data, err := j.runner.Ledger.Load(context.WithoutCancel(ctx), j.ref)
 	if err != nil {
 		return nil, err
 	}
-	known := slices.Clone(j.told)
+	known := slices.Clone(j.merged)
 	for _, m := range j.data.State.Added {
 		known = append(known, m.ID)
 	}
@@ -133,12 +135,12 @@ func (j *journal) Stream(text string) {
 	if text != "" {
 		text = j.lateLine() + text
 	}
-	j.preview.stream(text)
+	j.preview.Stream(text)
 }
 
 // write commits the step, again and again while the database cannot take it. Only the
 // first try begins what it says: the conversation is not to wait for the others.
-func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, opened *opened) (next *claimed, err error) {
+func (j *journal) write(ctx context.Context, step agent.Step, says []ledger.Reply, opened *delivery.Opened) (next *claimed, err error) {
 	if opened != nil {
 		says[0].Open = &opened.Opening
 	}
@@ -153,10 +155,10 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 		}
 		if err != nil && opened != nil {
 			opened.Begun, says[0].Open = nil, nil
-			opened.unheard(called, err)
-			opened.close()
+			opened.MarkUncertain(called, err)
+			opened.Close()
 		}
-		j.unclear = j.unclear || err != nil && !IsFinal(err)
+		j.unclear = j.unclear || err != nil && !ledger.IsFinal(err)
 		return err
 	})
 	return next, err
@@ -164,9 +166,9 @@ func (j *journal) write(ctx context.Context, step agent.Step, says []Reply, open
 
 // patiently is Insist, which says why it tries again.
 func (j *journal) patiently(ctx context.Context, failed string, do func() error) error {
-	return Insist(j.runner.work, func() error {
+	return ledger.Insist(j.runner.work, func() error {
 		err := do()
-		if err != nil && !IsFinal(err) {
+		if err != nil && !ledger.IsFinal(err) {
 			j.runner.Log.WarnContext(ctx, failed, "turn_id", j.ref.TurnID, "error", err)
 		}
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/retry"
+	"switchboard/router/ledger"
 )
 
 // heldEvery is how often the leases are compared with what runs here, while anything
@@ -27,12 +28,12 @@ type leased struct {
 	left  map[int64]int64 // sessions that nobody here runs any more, by the fence under which they were run
 
 	// Of the looks alone.
-	unrun map[int64]suspect // by session: it is held and not run
-	lost  map[int64]suspect // by session: it is run and not held
+	unrun map[int64]finding // by session: it is held and not run
+	lost  map[int64]finding // by session: it is run and not held
 }
 
 // A suspect is what the former looks said of a session.
-type suspect struct {
+type finding struct {
 	fence int64
 	since time.Time
 }
@@ -62,7 +63,7 @@ func (l *leased) ask(turn int64) {
 
 // leave says that nobody here runs the session under this fence any more; whether its
 // lease is free is not known.
-func (l *leased) leave(ref TurnRef) {
+func (l *leased) leave(ref ledger.TurnRef) {
 	l.mu.Lock()
 	l.left[ref.SessionID] = max(l.left[ref.SessionID], ref.Fence)
 	l.mu.Unlock()
@@ -124,9 +125,9 @@ func (r *runner) compareLeases(ctx context.Context) error {
 		r.leased.again(asked, left)
 		return err
 	}
-	unrun, lost := map[int64]suspect{}, map[int64]suspect{}
+	unrun, lost := map[int64]finding{}, map[int64]finding{}
 	for _, h := range held {
-		r.heed(h, asked[h.TurnID])
+		r.applyStop(h, asked[h.TurnID])
 		if before[h.SessionID].Fence == h.Fence {
 			delete(before, h.SessionID)
 			continue
@@ -142,7 +143,7 @@ func (r *runner) compareLeases(ctx context.Context) error {
 		case known && was.fence == h.Fence:
 			unrun[h.SessionID] = was
 		default:
-			unrun[h.SessionID] = suspect{h.Fence, now}
+			unrun[h.SessionID] = finding{h.Fence, now}
 		}
 	}
 	for session, ref := range before {
@@ -153,17 +154,17 @@ func (r *runner) compareLeases(ctx context.Context) error {
 		case known && was.fence == ref.Fence:
 			lost[session] = was
 		default:
-			lost[session] = suspect{ref.Fence, now}
+			lost[session] = finding{ref.Fence, now}
 		}
 	}
 	r.leased.unrun, r.leased.lost = unrun, lost
 	return nil
 }
 
-// heed stops a held turn that was asked to stop. Asked by another engine with nothing
+// applyStop stops a held turn that was asked to stop. Asked by another engine with nothing
 // in the ledger means that its message was changed: it begins anew.
-func (r *runner) heed(h Held, asked bool) {
-	cause := h.Stop.cause()
+func (r *runner) applyStop(h ledger.Held, asked bool) {
+	cause := h.Stop.Cause()
 	if cause == nil && asked {
 		cause = agent.ErrRestart
 	}

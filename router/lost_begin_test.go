@@ -9,6 +9,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // A ledger that loses the answer of the first call that begins a part.
@@ -16,7 +17,7 @@ type losingBegin struct {
 	*losing
 }
 
-func (l losingBegin) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (*router.Delivery, time.Time, error) {
+func (l losingBegin) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
 	d, due, err := l.Ledger.Begin(ctx, hold, conv)
 	if d != nil && l.gone("begin") {
 		return nil, time.Time{}, errAnswerLost
@@ -24,7 +25,7 @@ func (l losingBegin) Begin(ctx context.Context, hold router.Hold, conv channels.
 	return d, due, err
 }
 
-func (l losingBegin) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (*router.Claimed, error) {
+func (l losingBegin) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
 	next, err := l.Ledger.Commit(ctx, ref, step, says)
 	if err == nil && len(says) > 0 && says[0].Open != nil && says[0].Open.Begun != nil && l.gone("open") {
 		return nil, errAnswerLost
@@ -67,7 +68,7 @@ func TestPartBegunUnheard(t *testing.T) {
 // A ledger that loses the first answer to each plan.
 type losingPlans struct{ *losing }
 
-func (l losingPlans) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (*router.Claimed, error) {
+func (l losingPlans) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
 	next, err := l.Ledger.Commit(ctx, ref, step, says)
 	if err == nil && step.Plan != nil && l.gone("plan") {
 		return nil, errAnswerLost

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/router/ledger"
 )
 
 // menu is the commands of each audience in each language: of everybody in a direct
@@ -28,7 +29,7 @@ func (r *Router) menu(channel, kind string) []channels.CommandSet {
 // admins lists the admins' IDs on a channel.
 func (r *Router) admins(channel, kind string) (ids []string) {
 	for _, p := range r.Roster.Everybody() {
-		if p.Role != RoleAdmin {
+		if p.Role != ledger.RoleAdmin {
 			continue
 		}
 		for _, identity := range p.Identities {

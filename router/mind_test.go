@@ -15,6 +15,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // A mind is the real agent over scripted models and a scripted shell. It plans two
@@ -182,7 +183,7 @@ func plan(goal string, tasks ...map[string]any) string {
 }
 
 // errDead is what a ledger says to a program that is gone.
-var errDead = fmt.Errorf("dead: %w", router.ErrFenced)
+var errDead = fmt.Errorf("dead: %w", ledger.ErrFenced)
 
 // A mortal ledger takes nothing any more from the moment on that it accepted a
 // certain text: that commit is the last thing the program did.
@@ -220,7 +221,7 @@ func (d *death) do(f func() error) error {
 	return f()
 }
 
-func (m mortal) Accept(ctx context.Context, owner int64, entries []router.Entry) (list []router.Accepted, err error) {
+func (m mortal) Accept(ctx context.Context, owner int64, entries []ledger.Entry) (list []ledger.Accepted, err error) {
 	err = m.do(func() error {
 		list, err = m.Ledger.Accept(ctx, owner, entries)
 		for _, e := range entries {
@@ -233,26 +234,26 @@ func (m mortal) Accept(ctx context.Context, owner int64, entries []router.Entry)
 	return list, err
 }
 
-func (m mortal) Claim(ctx context.Context, owner int64, of, except []string, limit int) (list []router.Claimed, err error) {
+func (m mortal) Claim(ctx context.Context, owner int64, of, except []string, limit int) (list []ledger.Claimed, err error) {
 	err = m.do(func() error { list, err = m.Ledger.Claim(ctx, owner, of, except, limit); return err })
 	return list, err
 }
 
-func (m mortal) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (next *router.Claimed, err error) {
+func (m mortal) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
 	err = m.do(func() error { next, err = m.Ledger.Commit(ctx, ref, step, says); return err })
 	return next, err
 }
 
-func (m mortal) Absorb(ctx context.Context, ref router.TurnRef, from int) (list []agent.Incoming, err error) {
+func (m mortal) Absorb(ctx context.Context, ref ledger.TurnRef, from int) (list []agent.Incoming, err error) {
 	err = m.do(func() error { list, err = m.Ledger.Absorb(ctx, ref, from); return err })
 	return list, err
 }
 
-func (m mortal) GiveBack(ctx context.Context, ref router.TurnRef) error {
+func (m mortal) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 	return m.do(func() error { return m.Ledger.GiveBack(ctx, ref) })
 }
 
-func (m mortal) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (d *router.Delivery, due time.Time, err error) {
+func (m mortal) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error) {
 	err = m.do(func() error { d, due, err = m.Ledger.Begin(ctx, hold, conv); return err })
 	return d, due, err
 }

@@ -12,6 +12,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/storetest"
 )
 
@@ -20,8 +21,8 @@ type witness struct {
 	router.Ledger
 	begins  *atomic.Int32                                    // looks at conversations
 	opened  *atomic.Int32                                    // parts begun by commits
-	before  func(says []router.Reply)                        // nil: nothing
-	after   func(hold router.Hold, d *router.Delivery) error // of a commit that began d; nil: nothing
+	before  func(says []ledger.Reply)                        // nil: nothing
+	after   func(hold ledger.Hold, d *ledger.Delivery) error // of a commit that began d; nil: nothing
 	settled func()                                           // after a Settle, before it is known; nil: nothing
 }
 
@@ -33,12 +34,12 @@ func (w *witness) of(l router.Ledger) router.Ledger {
 	return &seen
 }
 
-func (w *witness) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (*router.Delivery, time.Time, error) {
+func (w *witness) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
 	w.begins.Add(1)
 	return w.Ledger.Begin(ctx, hold, conv)
 }
 
-func (w *witness) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (*router.Claimed, error) {
+func (w *witness) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
 	if w.before != nil {
 		w.before(says)
 	}
@@ -54,7 +55,7 @@ func (w *witness) Commit(ctx context.Context, ref router.TurnRef, step agent.Ste
 	return next, err
 }
 
-func (w *witness) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) (bool, error) {
+func (w *witness) Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (bool, error) {
 	more, err := w.Ledger.Settle(ctx, hold, d, s)
 	if w.settled != nil {
 		w.settled()
@@ -121,7 +122,7 @@ func TestDeathWithTheCommitThatBegins(t *testing.T) {
 				r.script.Finder = finder
 				w := newWitness()
 				died := make(chan struct{})
-				w.after = func(router.Hold, *router.Delivery) error {
+				w.after = func(ledger.Hold, *ledger.Delivery) error {
 					close(died)
 					return errDead
 				}
@@ -159,7 +160,7 @@ func TestDoubtBetweenCommitAndSend(t *testing.T) {
 		var doubt atomic.Bool
 		r.safe = func() bool { return !doubt.Load() }
 		w := newWitness()
-		w.after = func(router.Hold, *router.Delivery) error {
+		w.after = func(ledger.Hold, *ledger.Delivery) error {
 			doubt.Store(true)
 			return nil
 		}
@@ -185,7 +186,7 @@ func TestHoldingEndsBetweenCommitAndSend(t *testing.T) {
 		w := newWitness()
 		fenced := &fencing{witness: w}
 		var once sync.Once
-		w.after = func(router.Hold, *router.Delivery) error {
+		w.after = func(ledger.Hold, *ledger.Delivery) error {
 			once.Do(func() {
 				fenced.on.Store(true)
 				r.platform.Say("c2", "bob", "/help")
@@ -221,10 +222,10 @@ func (f *fencing) of(l router.Ledger) router.Ledger {
 	return f
 }
 
-func (f *fencing) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (*router.Delivery, time.Time, error) {
+func (f *fencing) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
 	if f.on.CompareAndSwap(true, false) {
 		defer f.told.Store(true)
-		return nil, time.Time{}, router.ErrFenced
+		return nil, time.Time{}, ledger.ErrFenced
 	}
 	return f.witness.Begin(ctx, hold, conv)
 }
@@ -236,7 +237,7 @@ func TestUnusedPlaceIsGivenBack(t *testing.T) {
 		r.channel.Rate = "6/m" // one in ten seconds
 		w := newWitness()
 		asked := make(chan struct{}, 10)
-		w.before = func(says []router.Reply) {
+		w.before = func(says []ledger.Reply) {
 			if len(says) > 0 && says[0].Open != nil {
 				says[0].Open = nil
 				asked <- struct{}{}

@@ -17,6 +17,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/storetest"
 )
 
@@ -65,7 +66,7 @@ func TestPressBeforeTheSendIsNoted(t *testing.T) {
 		r.script.Rich, r.script.Buttons = true, true
 		r.agent = asks("Which of these?", "tea", "coffee")
 		r.ledger = func(l router.Ledger) router.Ledger {
-			return lateSettle{l, func(d *router.Delivery) {
+			return lateSettle{l, func(d *ledger.Delivery) {
 				if len(d.Body.Buttons) > 0 {
 					r.platform.Press("c1", "ada", "coffee")
 					r.until("the choice is taken", func() bool { return len(r.turns()) == 2 })
@@ -86,10 +87,10 @@ func TestPressBeforeTheSendIsNoted(t *testing.T) {
 // lateSettle calls before what is done before a delivery is settled.
 type lateSettle struct {
 	router.Ledger
-	before func(*router.Delivery)
+	before func(*ledger.Delivery)
 }
 
-func (l lateSettle) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) (bool, error) {
+func (l lateSettle) Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (bool, error) {
 	l.before(d)
 	return l.Ledger.Settle(ctx, hold, d, s)
 }
@@ -127,7 +128,7 @@ func (s shelf) Publish(context.Context, tools.Session, string, tools.Taint, io.R
 func (s shelf) Bytes(f channels.File) (io.ReadCloser, error) {
 	data, ok := s[strings.TrimPrefix(f.Blob, "blob-")]
 	if !ok {
-		return nil, router.ErrNotFound
+		return nil, ledger.ErrNotFound
 	}
 	return io.NopCloser(bytes.NewReader([]byte(data))), nil
 }
@@ -215,7 +216,7 @@ func TestAdminsAreToldOnceOfAFullDisk(t *testing.T) {
 		files.Room = func(context.Context) error { return errors.New("the disk is nearly full") }
 		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
 			if turn.Message.Text != "hello" {
-				r.router.Lines.TellAdmins(ctx, "disk", "Please make room.")
+				r.router.Lines.NotifyAdmins(ctx, "disk", "Please make room.")
 			}
 			_, err := files.Publish(ctx, tools.Session{ID: turn.Session.Key}, "x", tools.Clean, strings.NewReader("x"))
 			return fmt.Sprint(err), nil
@@ -391,6 +392,6 @@ func TestChannelOfAnotherEngineWaits(t *testing.T) {
 // taken is a ledger whose channels are another engine's.
 type taken struct{ router.Ledger }
 
-func (taken) TakeChannel(context.Context, int64, string) (router.Hold, bool, error) {
-	return router.Hold{}, false, nil
+func (taken) TakeChannel(context.Context, int64, string) (ledger.Hold, bool, error) {
+	return ledger.Hold{}, false, nil
 }

@@ -9,7 +9,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // A listener keeps what each turn is told of the conversation so far, and answers.
@@ -159,8 +159,8 @@ func TestEditAddsTheMention(t *testing.T) {
 		r.await(1)
 		r.settle()
 		r.end()
-		r.people = append(r.people, router.Person{
-			Name: "eve", Role: router.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config",
+		r.people = append(r.people, ledger.Person{
+			Name: "eve", Role: ledger.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config",
 		})
 		r.start()
 		told(channels.EventEdited, "m-eve", "eve", "bot, answer me now", true, 2)

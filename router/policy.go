@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"switchboard/agent/tools"
+	"switchboard/router/ledger"
 )
 
 // Modes of sessions.
@@ -37,7 +38,7 @@ func (p *Policy) Decide(q tools.Question) tools.Decision {
 		return refuse("person.unknown", "%s is not somebody I know", q.Person)
 	case !known:
 		return refuse("channel.unknown", "%s is not a channel of mine", q.Channel)
-	case person.Role != RoleAdmin && q.Tool == tools.ExecName:
+	case person.Role != ledger.RoleAdmin && q.Tool == tools.ExecName:
 		return refuse("role.exec", "only admins may run commands")
 	case !matches(person.Tools, q.Tool):
 		return refuse("person.tools", "%s may not use %s", q.Person, q.Tool)

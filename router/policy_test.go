@@ -5,17 +5,18 @@ import (
 	"testing"
 
 	"switchboard/agent/tools"
+	"switchboard/router/ledger"
 )
 
 // peopleList is a Directory of fixed people.
-type peopleList []Person
+type peopleList []ledger.Person
 
-func (l peopleList) People(context.Context) ([]Person, error) { return l, nil }
-func (l peopleList) Person(context.Context, string) (Person, error) {
-	return Person{}, ErrNotFound
+func (l peopleList) People(context.Context) ([]ledger.Person, error) { return l, nil }
+func (l peopleList) Person(context.Context, string) (ledger.Person, error) {
+	return ledger.Person{}, ledger.ErrNotFound
 }
 
-func rosterOf(t *testing.T, people ...Person) *Roster {
+func rosterOf(t *testing.T, people ...ledger.Person) *Roster {
 	t.Helper()
 	r := NewRoster(peopleList(people))
 	if err := r.Reload(t.Context()); err != nil {
@@ -29,9 +30,9 @@ func rosterOf(t *testing.T, people ...Person) *Roster {
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	roster := rosterOf(t,
-		Person{Name: "ada", Role: RoleAdmin, Tools: []string{"*"}},
-		Person{Name: "bob", Role: RoleUser, Tools: []string{"time", "workspace.*", "send"}},
-		Person{Name: "cyd", Role: RoleUser},
+		ledger.Person{Name: "ada", Role: ledger.RoleAdmin, Tools: []string{"*"}},
+		ledger.Person{Name: "bob", Role: ledger.RoleUser, Tools: []string{"time", "workspace.*", "send"}},
+		ledger.Person{Name: "cyd", Role: ledger.RoleUser},
 	)
 	policy := NewPolicy(roster, map[string]ChannelConfig{
 		"console": {ToolsAllow: []string{"*"}},
@@ -82,7 +83,7 @@ func TestPolicy(t *testing.T) {
 
 func TestPolicyLooksPersonUpAnew(t *testing.T) {
 	t.Parallel()
-	people := peopleList{{Name: "ada", Role: RoleAdmin, Tools: []string{"*"}}}
+	people := peopleList{{Name: "ada", Role: ledger.RoleAdmin, Tools: []string{"*"}}}
 	roster := NewRoster(people)
 	if err := roster.Reload(t.Context()); err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func TestPolicyLooksPersonUpAnew(t *testing.T) {
 	if d := policy.Decide(q); d.Verdict != tools.Allow {
 		t.Fatalf("an admin: %+v", d)
 	}
-	people[0].Role = RoleUser
+	people[0].Role = ledger.RoleUser
 	if err := roster.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}

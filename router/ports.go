@@ -7,6 +7,8 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
 )
 
 // The router's needs, implemented by store. Every write is one transaction that
@@ -17,12 +19,12 @@ type Intake interface {
 	// Accept commits all entries in one transaction, durable to power loss, and
 	// returns one result an entry, in order. ErrRefused: it is the fault of an entry.
 	// ErrNotNow: it is of none. ErrUnsaid: the results name the situations.
-	Accept(ctx context.Context, owner int64, entries []Entry) ([]Accepted, error)
+	Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error)
 	// Known says which of these keys are committed already, by the key.
 	Known(ctx context.Context, keys [][]byte) (map[string]bool, error)
 	// Moved lists every conversation that got a new ID, in order, so that settings
 	// written with a former one (allow_conversations) go on to mean it.
-	Moved(ctx context.Context) ([]Moved, error)
+	Moved(ctx context.Context) ([]ledger.Moved, error)
 }
 
 // Turns leases sessions, for their turns to be run.
@@ -31,12 +33,12 @@ type Turns interface {
 	// next turn is queued, or was left running by a dead owner; the longest
 	// waiting first, none whose next turn is for a person in except. It sets those
 	// turns running. Channels restricts it to sessions of these channels.
-	Claim(ctx context.Context, owner int64, channels []string, except []string, limit int) ([]Claimed, error)
+	Claim(ctx context.Context, owner int64, channels []string, except []string, limit int) ([]ledger.Claimed, error)
 	// GiveBack releases a session's lease; a running turn stays running, to be
 	// claimed by anybody. ErrFenced is no error here.
-	GiveBack(ctx context.Context, ref TurnRef) error
+	GiveBack(ctx context.Context, ref ledger.TurnRef) error
 	// Held lists the sessions that owner has the lease of and that have open turns.
-	Held(ctx context.Context, owner int64) ([]Held, error)
+	Held(ctx context.Context, owner int64) ([]ledger.Held, error)
 	// Idle notes, by an event of kind session, that nothing happened in the session for
 	// so long and that it has no open turn. It is noted once, by whichever engine asks
 	// first. Again says when to ask anew, where something happened since; zero: not at all.
@@ -50,35 +52,35 @@ type Turns interface {
 type Steps interface {
 	// Load reads all that a turn needs. ErrNotFound; ErrUnreadable: what is
 	// returned suffices to end the turn, and no more.
-	Load(ctx context.Context, ref TurnRef) (*TurnData, error)
+	Load(ctx context.Context, ref ledger.TurnRef) (*ledger.TurnData, error)
 	// Commit writes a step; says[i] renders step.Say[i]. When step.End is set the
 	// turn ends, and either the session's next queued turn is set running under the
 	// same lease and returned, or the lease is released.
-	Commit(ctx context.Context, ref TurnRef, step agent.Step, says []Reply) (next *Claimed, err error)
+	Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error)
 	// Absorb merges the queued turns that may steer this one (same session, same
 	// person) into it, in one transaction, oldest first, and returns their messages.
 	// From is the attempt that is to heed them. With none it writes nothing.
-	Absorb(ctx context.Context, ref TurnRef, from int) ([]agent.Incoming, error)
+	Absorb(ctx context.Context, ref ledger.TurnRef, from int) ([]agent.Incoming, error)
 	// Backlog lists what is to be offered anew, in place of the turn's answer: its own
 	// message first. It is empty unless the turn had waited for longer than stale as it
 	// began, with nobody at work on its session.
-	Backlog(ctx context.Context, ref TurnRef, stale time.Duration) ([]Waiting, error)
+	Backlog(ctx context.Context, ref ledger.TurnRef, stale time.Duration) ([]ledger.Waiting, error)
 	// Offer is Commit of a step that ends the turn, into which it first merges the turns
 	// merge. ErrConflict: one of them is not queued any more.
-	Offer(ctx context.Context, ref TurnRef, merge []int64, step agent.Step, say Reply) (next *Claimed, err error)
+	Offer(ctx context.Context, ref ledger.TurnRef, merge []int64, step agent.Step, say ledger.Reply) (next *ledger.Claimed, err error)
 	// Resume notes that a turn is worked on again, and returns for how long in all nobody
 	// did, in pauses longer than stale.
-	Resume(ctx context.Context, ref TurnRef, stale time.Duration) (away time.Duration, err error)
+	Resume(ctx context.Context, ref ledger.TurnRef, stale time.Duration) (away time.Duration, err error)
 }
 
 // Views reads the ledger for the router's commands. Implemented by store.
 type Views interface {
 	// Turn reads one turn whole; prompts adds the bodies of its model calls. ErrNotFound.
-	Turn(ctx context.Context, id int64, prompts bool) (*TurnView, error)
+	Turn(ctx context.Context, id int64, prompts bool) (*view.Turn, error)
 	// Current is the turn somebody in the session (key "channel:conversation") means
 	// by "now": the running one, else the next queued one, else the newest, with
 	// its plans and no more. ErrNotFound.
-	Current(ctx context.Context, session string) (*TurnView, error)
+	Current(ctx context.Context, session string) (*view.Turn, error)
 	// TurnOf is the turn that the message which the platform knows by that ID asked for,
 	// or was said by, in a conversation; with no ID the newest that was asked for there.
 	// ErrNotFound.

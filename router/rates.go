@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"switchboard/router/delivery"
 )
 
 // A bucket lets through so many a second, with a burst.
@@ -46,7 +48,7 @@ type personBucket struct {
 }
 
 func newPersonRates(setting string) (*personRates, error) {
-	rate, burst, err := ParseRate(setting)
+	rate, burst, err := delivery.ParseRate(setting)
 	if err != nil {
 		return nil, fmt.Errorf("router.rate_person: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
 
@@ -19,7 +20,7 @@ type awayFor struct {
 	commits atomic.Int32
 }
 
-func (l *awayFor) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+func (l *awayFor) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	if l.commits.Add(-1) >= 0 {
 		return nil, fmt.Errorf("accept: %w", database.ErrUnavailable)
 	}

@@ -12,6 +12,8 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
 	"switchboard/store/database"
 )
 
@@ -22,15 +24,15 @@ type picky struct {
 
 var errAway = fmt.Errorf("the database is away: %w", database.ErrUnavailable)
 
-func isRejected(e router.Entry) bool {
-	audit, ok := e.As.(*router.AsAudit)
-	return ok && audit.Why == router.AuditRejected
+func isRejected(e ledger.Entry) bool {
+	audit, ok := e.As.(*ledger.AsAudit)
+	return ok && audit.Why == ledger.AuditRejected
 }
 
-func (p picky) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+func (p picky) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	for _, e := range entries {
 		if !isRejected(e) && strings.HasPrefix(e.Event.Message.Text, "poison") {
-			return nil, fmt.Errorf("accept: %w", router.ErrRefused)
+			return nil, fmt.Errorf("accept: %w", ledger.ErrRefused)
 		}
 		if e.Event.Message.Text == "away" {
 			return nil, errAway
@@ -136,8 +138,8 @@ type blind struct {
 	fails error
 }
 
-func (b blind) Current(context.Context, string) (*router.TurnView, error) { return nil, b.fails }
-func (b blind) Waiting(context.Context, string) (int, error)              { return 0, b.fails }
+func (b blind) Current(context.Context, string) (*view.Turn, error) { return nil, b.fails }
+func (b blind) Waiting(context.Context, string) (int, error)        { return 0, b.fails }
 func (b blind) TurnOf(context.Context, channels.Conversation, channels.MessageID) (int64, error) {
 	return 0, b.fails
 }
@@ -220,7 +222,7 @@ type failing struct {
 	alone map[string]int // how often each was tried alone
 }
 
-func (f *failing) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+func (f *failing) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	for _, e := range entries {
 		text := e.Event.Message.Text
 		if isRejected(e) || f.tries[text] == 0 {
@@ -240,7 +242,7 @@ func (f *failing) Accept(ctx context.Context, owner int64, entries []router.Entr
 //
 // promise: P1.fails-alone
 func TestEventThatFailsAlone(t *testing.T) {
-	for name, err := range map[string]error{"a constraint": router.ErrConflict, "unknown": errors.New("something internal")} {
+	for name, err := range map[string]error{"a constraint": ledger.ErrConflict, "unknown": errors.New("something internal")} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				f := &failing{err: err, tries: map[string]int{}, alone: map[string]int{}}

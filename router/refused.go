@@ -9,6 +9,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/retry"
+	"switchboard/router/ledger"
 )
 
 // What cannot be taken in is judged here.
@@ -27,7 +28,7 @@ const (
 // isNobodysFault says that an error has nothing to do with what was to be read or
 // written, so that the same may work later.
 func isNobodysFault(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, ErrNotNow) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return ctx.Err() != nil || errors.Is(err, ledger.ErrNotNow) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // commitEach takes the entries of a batch in one by one, so that one that cannot be
@@ -48,7 +49,7 @@ func (r *Router) commitEach(ctx context.Context, entries []sorted, receipts []ch
 			continue
 		}
 		entry := &entries[i]
-		if !errors.Is(err, ErrRefused) && !r.suspects.guilty(entry.Key) {
+		if !errors.Is(err, ledger.ErrRefused) && !r.failed.ownFault(entry.Key) {
 			held = err
 			continue
 		}
@@ -58,7 +59,7 @@ func (r *Router) commitEach(ctx context.Context, entries []sorted, receipts []ch
 		if err := r.commit(ctx, entries[i:i+1], receipts[i:i+1]); err != nil {
 			return fmt.Errorf("reject an event: %w", err)
 		}
-		r.suspects.clear(key)
+		r.failed.clear(key)
 	}
 	if held != nil {
 		return fmt.Errorf("take events in one by one: %w: %w", channels.ErrHeld, held)
@@ -71,59 +72,59 @@ func (r *Router) commitAlone(ctx context.Context, entry []sorted, receipt []chan
 	for try := 1; ; try++ {
 		err := r.commit(ctx, entry, receipt)
 		if err == nil {
-			r.suspects.clear(entry[0].Key)
+			r.failed.clear(entry[0].Key)
 			return nil
 		}
-		if isNobodysFault(ctx, err) || errors.Is(err, ErrRefused) {
+		if isNobodysFault(ctx, err) || errors.Is(err, ledger.ErrRefused) {
 			return err
 		}
 		if try == aloneTries {
-			r.suspects.add(entry[0].Key)
+			r.failed.add(entry[0].Key)
 			return err
 		}
 		retry.Sleep(ctx, retry.Pause(try-1, alonePause, time.Second))
 	}
 }
 
-// mostSuspects bounds what is remembered of events that are not handed in again.
-const mostSuspects = 1000
+// maxFailedEvents bounds what is remembered of events that are not handed in again.
+const maxFailedEvents = 1000
 
-// suspects are events that could not be taken, for a reason that may be their own. The
+// failedEvents are events that could not be taken, for a reason that may be their own. The
 // zero value knows of none.
-type suspects struct {
+type failedEvents struct {
 	mu    sync.Mutex
 	taken int64            // events that were committed as what they are
 	since map[string]int64 // by key: how many of them there were when the event first failed
 }
 
 // took notes that an event was committed.
-func (s *suspects) took() {
+func (s *failedEvents) took() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.taken++
 }
 
-func (s *suspects) add(key []byte) {
+func (s *failedEvents) add(key []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.since[string(key)]; ok {
 		return
 	}
-	if s.since == nil || len(s.since) >= mostSuspects {
+	if s.since == nil || len(s.since) >= maxFailedEvents {
 		s.since = map[string]int64{}
 	}
 	s.since[string(key)] = s.taken
 }
 
-// guilty says that another event was committed since this one first failed.
-func (s *suspects) guilty(key []byte) bool {
+// ownFault says that another event was committed since this one first failed.
+func (s *failedEvents) ownFault(key []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	since, ok := s.since[string(key)]
 	return ok && s.taken > since
 }
 
-func (s *suspects) clear(key []byte) {
+func (s *failedEvents) clear(key []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.since, string(key))
@@ -131,7 +132,7 @@ func (s *suspects) clear(key []byte) {
 
 // rejected makes an entry one that is kept raw and nothing else.
 func rejected(entry sorted, reason string) sorted {
-	entry.As = &AsAudit{Why: AuditRejected, Reason: reason}
+	entry.As = &ledger.AsAudit{Why: ledger.AuditRejected, Reason: reason}
 	entry.Sender.New, entry.charge, entry.aside = false, charge{}, "" // nothing of it is done
 	if entry.Event.Raw == nil {
 		entry.Event.Raw = []byte(entry.Event.Message.Text)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // deadly is a ledger whose turns were taken over from so many dead engines.
@@ -14,7 +15,7 @@ type deadly struct {
 	resumed int
 }
 
-func (d deadly) Load(ctx context.Context, ref router.TurnRef) (*router.TurnData, error) {
+func (d deadly) Load(ctx context.Context, ref ledger.TurnRef) (*ledger.TurnData, error) {
 	data, err := d.Ledger.Load(ctx, ref)
 	if err == nil {
 		data.Resumed = d.resumed
@@ -23,7 +24,7 @@ func (d deadly) Load(ctx context.Context, ref router.TurnRef) (*router.TurnData,
 }
 
 // Accept leaves it to Load to say so.
-func (d deadly) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+func (d deadly) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	list, err := d.Ledger.Accept(ctx, owner, entries)
 	for _, a := range list {
 		if a.Claimed != nil {

@@ -20,6 +20,9 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/router/delivery"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -113,16 +116,16 @@ type rig struct {
 	config   router.Config
 	channel  router.ChannelConfig
 	script   scripted.Config
-	people   []router.Person
+	people   []ledger.Person
 	ledger   func(router.Ledger) router.Ledger // nil: the database's
 	safe     func() bool                       // nil: the engine's
 	agent    router.Agent                      // nil: the brain
-	files    router.Attachments
+	files    delivery.Attachments
 	usable   func(tools.Question) []string
 	limits   router.FileLimits
 	log      io.Writer
 	name     string                                                      // of the channel
-	wakes    func(int64) router.Wakes                                    // by the engine's id; nil: the database's own
+	wakes    func(int64) ledger.Wakes                                    // by the engine's id; nil: the database's own
 	guard    func(context.Context) (context.Context, context.CancelFunc) // nil: the engine's
 	readers  []router.Attached                                           // channels besides the platform's
 
@@ -142,7 +145,7 @@ type listing struct {
 	lists *atomic.Int64
 }
 
-func (l listing) People(ctx context.Context) ([]router.Person, error) {
+func (l listing) People(ctx context.Context) ([]ledger.Person, error) {
 	l.lists.Add(1)
 	return l.Directory.People(ctx)
 }
@@ -156,9 +159,9 @@ func newRig(t *testing.T, db *store.DB) *rig {
 	return &rig{
 		t: t, db: db, platform: channelstest.NewPlatform(), brain: &brain{}, config: cfg, channel: channel,
 		script: scripted.DefaultConfig(), log: testLog{t}, name: "play", wakes: wakesOf(db),
-		people: []router.Person{
-			{Name: "ada", Role: router.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
-			{Name: "bob", Role: router.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
+		people: []ledger.Person{
+			{Name: "ada", Role: ledger.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
+			{Name: "bob", Role: ledger.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
 		},
 	}
 }
@@ -248,7 +251,7 @@ func (r *rig) until(what string, cond func() bool) {
 	}
 }
 
-func (r *rig) turns() []router.TurnView {
+func (r *rig) turns() []view.Turn {
 	r.t.Helper()
 	list, err := r.db.Router().Turns(r.t.Context(), "", 100_000)
 	if err != nil {
@@ -257,7 +260,7 @@ func (r *rig) turns() []router.TurnView {
 	return list
 }
 
-func (r *rig) deliveries(state string) []router.DeliveryView {
+func (r *rig) deliveries(state string) []view.Delivery {
 	r.t.Helper()
 	list, err := r.db.Router().Deliveries(r.t.Context(), state, 100_000)
 	if err != nil {
@@ -276,7 +279,7 @@ func texts(sent []channelstest.Sent) []string {
 
 // doubtful is an engine that may say otherwise whether it is safe.
 type doubtful struct {
-	router.Engine
+	delivery.Engine
 	safe  func() bool
 	guard func(context.Context) (context.Context, context.CancelFunc)
 }
@@ -321,6 +324,6 @@ func event(n int, conv, user, text string) channels.Event {
 	}
 }
 
-func wakesOf(db *store.DB) func(int64) router.Wakes {
-	return func(owner int64) router.Wakes { return engines.NewWakes(db.DB, owner) }
+func wakesOf(db *store.DB) func(int64) ledger.Wakes {
+	return func(owner int64) ledger.Wakes { return engines.NewWakes(db.DB, owner) }
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"switchboard/router/ledger"
 )
 
 // seenEvery is how often it is noted that somebody let in by an open policy was seen, so
@@ -18,9 +20,9 @@ const seenEvery = 24 * time.Hour
 // Directory knows the people.
 type Directory interface {
 	// People lists everybody with their identities.
-	People(ctx context.Context) ([]Person, error)
+	People(ctx context.Context) ([]ledger.Person, error)
 	// Person finds one of them by name. ErrNotFound.
-	Person(ctx context.Context, name string) (Person, error)
+	Person(ctx context.Context, name string) (ledger.Person, error)
 }
 
 // A Roster is the people of the Directory held in memory. Its methods may be called from
@@ -29,8 +31,8 @@ type Roster struct {
 	dir Directory
 
 	mu         sync.RWMutex
-	byName     map[string]*Person
-	byIdentity map[string]*Person
+	byName     map[string]*ledger.Person
+	byIdentity map[string]*ledger.Person
 }
 
 // NewRoster returns a roster that knows nobody until Reload.
@@ -44,7 +46,7 @@ func (r *Roster) Reload(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.byName, r.byIdentity = map[string]*Person{}, map[string]*Person{}
+	r.byName, r.byIdentity = map[string]*ledger.Person{}, map[string]*ledger.Person{}
 	for i := range people {
 		r.put(&people[i])
 	}
@@ -55,7 +57,7 @@ func (r *Roster) Reload(ctx context.Context) error {
 // that name is no error.
 func (r *Roster) Learn(ctx context.Context, name string) error {
 	person, err := r.dir.Person(ctx, name)
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("read a person: %w", err)
 	}
 	r.mu.Lock()
@@ -75,9 +77,9 @@ func (r *Roster) Learn(ctx context.Context, name string) error {
 }
 
 // put adds a person; mu is held.
-func (r *Roster) put(p *Person) {
+func (r *Roster) put(p *ledger.Person) {
 	if r.byName == nil {
-		r.byName, r.byIdentity = map[string]*Person{}, map[string]*Person{}
+		r.byName, r.byIdentity = map[string]*ledger.Person{}, map[string]*ledger.Person{}
 	}
 	r.byName[p.Name] = p
 	for _, id := range p.Identities {
@@ -86,22 +88,22 @@ func (r *Roster) put(p *Person) {
 }
 
 // Named returns the person of that name, or nil.
-func (r *Roster) Named(name string) *Person {
+func (r *Roster) Named(name string) *ledger.Person {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.byName[name]
 }
 
 // Everybody lists the people in the order of their names.
-func (r *Roster) Everybody() []*Person {
+func (r *Roster) Everybody() []*ledger.Person {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return slices.SortedFunc(maps.Values(r.byName), func(a, b *Person) int { return cmp.Compare(a.Name, b.Name) })
+	return slices.SortedFunc(maps.Values(r.byName), func(a, b *ledger.Person) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // Identified returns the person who owns the first of these identities that
 // anybody owns, or nil.
-func (r *Roster) Identified(identities ...string) *Person {
+func (r *Roster) Identified(identities ...string) *ledger.Person {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for _, id := range identities {

@@ -10,6 +10,8 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/router/delivery"
+	"switchboard/router/ledger"
 )
 
 // ErrStopping is returned by Accept when the engine stops: the event was not
@@ -21,16 +23,16 @@ type Ledger interface {
 	Intake
 	Turns
 	Steps
-	Outbox
-	Drafts
-	Notices
-	Mending
+	delivery.Outbox
+	delivery.Drafts
+	delivery.Notices
+	delivery.Mending
 	Views
 }
 
 // A channel is a line with the settings that say who may speak there.
 type channel struct {
-	*line
+	*delivery.Line
 	config ChannelConfig
 }
 
@@ -49,10 +51,10 @@ type Deps struct {
 	// Usable lists what the gate lets the question's person use, whatever the question
 	// says of a tool; nil: nothing.
 	Usable func(tools.Question) []string
-	Engine Engine
+	Engine delivery.Engine
 	Ledger Ledger
-	Wakes  Wakes       // nil: no other engine shares the database
-	Files  Attachments // what messages send along; nil: nothing
+	Wakes  ledger.Wakes         // nil: no other engine shares the database
+	Files  delivery.Attachments // what messages send along; nil: nothing
 	// FileLimits bound the attachments of a message that comes in.
 	FileLimits FileLimits
 	DataDir    string // workspaces are made in it
@@ -66,14 +68,14 @@ type Deps struct {
 // A Router brings messages from channels to the agent and answers back.
 type Router struct {
 	Deps
-	Lines     *Lines              // what is sent, and over which connections
+	Lines     *delivery.Lines     // what is sent, and over which connections
 	channels  map[string]*channel // by name
 	runner    *runner
 	rates     *personRates
 	moves     moves
-	strangers strangers  // who was logged as such
-	suspects  suspects   // events that could not be taken
-	entering  sync.Mutex // no Accept begins once stopping is set under it
+	strangers strangers    // who was logged as such
+	failed    failedEvents // events that could not be taken
+	entering  sync.Mutex   // no Accept begins once stopping is set under it
 	stopping  bool
 	accepts   sync.WaitGroup // Accepts on their way
 	stopped   chan struct{}  // closed when intake is over for good
@@ -99,11 +101,11 @@ func New(deps Deps) (*Router, error) {
 	}
 	r.work, r.handBack = context.WithCancelCause(context.Background())
 	r.runner = newRunner(r.work, r.Deps)
-	list := make([]rated, len(r.Channels))
+	list := make([]delivery.Channel, len(r.Channels))
 	for i, at := range r.Channels {
-		list[i] = rated{at.Channel, at.Config.Rate}
+		list[i] = delivery.Channel{Channel: at.Channel, Rate: at.Config.Rate}
 	}
-	r.Lines, err = newLines(r.work, lineDeps{
+	r.Lines, err = delivery.New(r.work, delivery.Deps{
 		StaleAfter: r.Config.StaleAfter, MaxParts: r.Config.MaxParts, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Log: r.Log,
 		Accept: r.Accept, Held: r.look, Menu: r.menu, Runs: r.runner.running.has,
 	}, list)
@@ -113,7 +115,7 @@ func New(deps Deps) (*Router, error) {
 	r.runner.Lines = r.Lines
 	for _, at := range r.Channels {
 		name := at.Channel.Name()
-		r.channels[name] = &channel{line: r.Lines.line(name), config: at.Config}
+		r.channels[name] = &channel{Line: r.Lines.Line(name), config: at.Config}
 	}
 	return r, nil
 }
@@ -125,12 +127,12 @@ func (r *Router) Run(ctx context.Context) {
 	r.loadMoves(ctx)
 	listening, hangUp := context.WithCancel(context.WithoutCancel(ctx))
 	var lines, finder, watchers sync.WaitGroup
-	lines.Go(func() { r.Lines.run(listening) })
+	lines.Go(func() { r.Lines.Run(listening) })
 	finder.Go(func() { r.runner.findWork(ctx) })
 	watchers.Go(func() { r.runner.watchLeases(listening) })
 	watchers.Go(func() { r.runner.keepIdle(ctx) })
 	if r.Wakes != nil {
-		watchers.Go(func() { r.Wakes.Listen(listening, r.hear) })
+		watchers.Go(func() { r.Wakes.Listen(listening, r.onWake) })
 	}
 	r.runner.signal()
 
@@ -149,7 +151,7 @@ func (r *Router) Run(ctx context.Context) {
 		ended()
 	}
 	flushing, flushed := context.WithDeadline(context.WithoutCancel(ctx), deadline)
-	r.Lines.flush(flushing)
+	r.Lines.Flush(flushing)
 	flushed()
 	r.handBack(agent.ErrHandBack)
 	close(r.stopped)
@@ -166,7 +168,7 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) error {
 		return err
 	}
 	r.runner.stop(turnID, agent.ErrCancelled)
-	r.Lines.committed(c)
+	r.Lines.Committed(c)
 	return nil
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/retry"
+	"switchboard/router/delivery"
+	"switchboard/router/ledger"
 )
 
 const (
@@ -38,26 +40,26 @@ type runner struct {
 		Turns
 		Steps
 	}
-	Lines   *Lines
+	Lines   *delivery.Lines
 	Roster  *Roster
 	Agent   Agent
-	Engine  Engine
+	Engine  delivery.Engine
 	DataDir string
 	Log     *slog.Logger
 	shared  bool            // other engines share the database
 	work    context.Context // of turns
 
-	workers  *workers
-	running  *runningTurns
-	due      *dueTimers
-	leased   *leased
-	idle     idleSessions
-	wake     chan struct{}  // a turn may wait for this engine
-	waiting  atomic.Bool    // some session waits for a worker
-	shares   atomic.Bool    // some session may wait for its person's share of workers
-	untold   atomic.Bool    // other engines do not know of something that waits
-	stopping atomic.Bool    // no further turn is begun
-	turns    sync.WaitGroup // that run
+	workers     *workers
+	running     *runningTurns
+	due         *dueTimers
+	leased      *leased
+	idle        idleSessions
+	wake        chan struct{}  // a turn may wait for this engine
+	waiting     atomic.Bool    // some session waits for a worker
+	shares      atomic.Bool    // some session may wait for its person's share of workers
+	unannounced atomic.Bool    // other engines do not know of something that waits
+	stopping    atomic.Bool    // no further turn is begun
+	turns       sync.WaitGroup // that run
 }
 
 func newRunner(work context.Context, deps Deps) *runner {
@@ -74,7 +76,7 @@ func newRunner(work context.Context, deps Deps) *runner {
 // findWork claims sessions whose turns nobody runs (queued while all workers were
 // busy, or left by a dead engine), until ctx ends.
 func (r *runner) findWork(ctx context.Context) {
-	names := r.Lines.names()
+	names := r.Lines.Names()
 	defer r.due.stop()
 	r.due.in(0, r.Config.CollectWindow) // for what an engine before this one collected
 	for {
@@ -139,15 +141,15 @@ func (r *runner) claimAll(ctx context.Context, channels []string) (more bool, er
 
 // passOn tells the other engines, once, of turns that wait and have no worker here.
 func (r *runner) passOn() {
-	if r.untold.Swap(false) {
-		r.Lines.tell(Wake{Kind: WakeTurn})
+	if r.unannounced.Swap(false) {
+		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
 	}
 }
 
 // stop breaks an open turn off, wherever it runs.
 func (r *runner) stop(turnID int64, cause error) {
 	if !r.running.stop(turnID, cause) {
-		r.Lines.tell(Wake{Kind: WakeStop, Turn: turnID})
+		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: turnID})
 	}
 	r.signal() // one that nobody runs now still has to be ended, or run
 }
@@ -156,7 +158,7 @@ func (r *runner) stop(turnID int64, cause error) {
 // runs. What it has no worker for, other engines are told of.
 func (r *runner) somebodyWaits() {
 	r.waiting.Store(true)
-	r.untold.Store(true)
+	r.unannounced.Store(true)
 	r.signal()
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/router/ledger"
 )
 
 // A sorting decides what the events of one batch are. It reads, and has no effect: what
@@ -16,19 +17,19 @@ type sorting struct {
 	*Router
 	moves   *moves                  // stands for the Router's
 	buckets map[string]personBucket // by name, of who was asked about
-	hurry   bool                    // somebody was too fast
+	tooMany bool                    // somebody was too fast
 	known   map[string]bool         // keys that are committed already, if somebody looked
 }
 
 // A sorted is an event with what it is taken as, and what is done beside its commit.
 type sorted struct {
-	Entry
+	ledger.Entry
 	aside  string // is told the person besides, once, in a message of its own
 	charge charge // is counted for the person once the entry is committed
 }
 
 func unsortedYet(event channels.Event) sorted {
-	return sorted{Entry: Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
+	return sorted{Entry: ledger.Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
 }
 
 // newSorting begins a batch; known may be nil.
@@ -41,7 +42,7 @@ func (r *Router) newSorting(known map[string]bool) *sorting {
 func (r *Router) sortBatch(ctx context.Context, batch []channels.Event) ([]sorted, error) {
 	s := r.newSorting(nil)
 	entries, err := s.all(ctx, batch)
-	if err != nil || !s.hurry || len(batch) == 1 {
+	if err != nil || !s.tooMany || len(batch) == 1 {
 		return entries, err
 	}
 	// What is handed in again counts nothing, which may leave room for the others.
@@ -110,22 +111,22 @@ func (s *sorting) sort(ctx context.Context, event channels.Event) (sorted, error
 		return rejected(entry, reason), nil
 	}
 	clean(&entry.Event)
-	entry.Sender.Identity = line.kind + ":" + event.Sender.ID
+	entry.Sender.Identity = line.Kind + ":" + event.Sender.ID
 	switch event.Kind {
 	case channels.EventMoved: // at once, for the rest of the batch
-		s.moves = s.moves.with(line.name, string(event.Former), string(event.Conversation.ID))
+		s.moves = s.moves.with(line.Name, string(event.Former), string(event.Conversation.ID))
 		fallthrough
 	case channels.EventMember, channels.EventDeleted: // whoever caused it
-		entry.As = &AsNews{}
+		entry.As = &ledger.AsNews{}
 		return entry, nil
 	}
 	person, fresh, rule := s.whoIs(line, entry.Event)
 	entry.Sender.Rule = rule
 	if person == nil {
-		entry.As = &AsAudit{Why: AuditStranger}
+		entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
 		return entry, nil
 	}
-	if !line.meant(event) {
+	if !line.isForUs(event) {
 		return overheard(entry), nil
 	}
 	entry.Sender.Person, entry.Sender.New = person.Name, fresh
@@ -142,7 +143,7 @@ func (s *sorting) sort(ctx context.Context, event channels.Event) (sorted, error
 }
 
 // message makes the entry of what a known person wrote.
-func (s *sorting) message(ctx context.Context, entry sorted, line *channel, person *Person) (sorted, error) {
+func (s *sorting) message(ctx context.Context, entry sorted, line *channel, person *ledger.Person) (sorted, error) {
 	if name, args, ok := command(entry.Event.Message); ok {
 		if name == "retry" {
 			return s.retry(entry, line, person, args), nil
@@ -168,8 +169,8 @@ func (s *sorting) message(ctx context.Context, entry sorted, line *channel, pers
 const modeCollect = "collect"
 
 // turn is how an event is queued that becomes a turn, or may become one.
-func (s *sorting) turn(event channels.Event, line *channel) AsTurn {
-	turn := AsTurn{Mode: s.Config.Busy, QueueLimit: s.Config.QueuePerSession, Asked: line.asked(event.At)}
+func (s *sorting) turn(event channels.Event, line *channel) ledger.AsTurn {
+	turn := ledger.AsTurn{Mode: s.Config.Busy, QueueLimit: s.Config.QueuePerSession, Asked: line.Asked(event.At)}
 	if turn.Mode == modeCollect {
 		turn.CollectWindow = s.Config.CollectWindow
 	}
@@ -178,7 +179,7 @@ func (s *sorting) turn(event channels.Event, line *channel) AsTurn {
 
 // refusal says why a message of a known person becomes a notice instead of a turn.
 // With no text the person is not told: they were, a moment ago.
-func (s *sorting) refusal(entry *sorted, person *Person) (reason string, refused bool) {
+func (s *sorting) refusal(entry *sorted, person *ledger.Person) (reason string, refused bool) {
 	text, files := entry.Event.Message.Text, entry.Event.Message.Attachments
 	switch {
 	case blank(text) && len(files) == 0 && entry.aside != "":
@@ -191,12 +192,12 @@ func (s *sorting) refusal(entry *sorted, person *Person) (reason string, refused
 		return fmt.Sprintf("Your message is %d KB long; I take up to %d KB. Please send it in parts.",
 			(len(text)+1023)/1024, s.Config.MessageLimit/1024), true
 	}
-	return s.hurried(entry, person, 1)
+	return s.refuseFast(entry, person, 1)
 }
 
-// hurried says, like refusal, that a message of a known person is one too many. Weight is
+// refuseFast says, like refusal, that a message of a known person is one too many. Weight is
 // what it counts for.
-func (s *sorting) hurried(entry *sorted, person *Person, weight float64) (reason string, refused bool) {
+func (s *sorting) refuseFast(entry *sorted, person *ledger.Person, weight float64) (reason string, refused bool) {
 	tooFast, tell := s.tooFast(entry, person.Name, weight)
 	if tell {
 		reason = fmt.Sprintf("You are faster than I am: I take %s messages of one person. "+
@@ -222,7 +223,7 @@ func (s *sorting) tooFast(entry *sorted, name string, weight float64) (tooFast, 
 		b.count(entry.charge)
 	}
 	s.buckets[name] = b
-	s.hurry = s.hurry || entry.charge.weight == 0
+	s.tooMany = s.tooMany || entry.charge.weight == 0
 	return entry.charge.weight == 0, entry.charge.told
 }
 
@@ -238,9 +239,9 @@ func happened(at time.Time) time.Time {
 // noticed makes an entry one that is kept and answered by text alone; with no text
 // it is only kept.
 func (l *channel) noticed(entry sorted, text string) sorted {
-	refused := &AsControl{Refused: true}
+	refused := &ledger.AsControl{Refused: true}
 	if text != "" {
-		refused.Reply = l.notice(entry.Event, text)
+		refused.Reply = l.Notice(entry.Event, text)
 		refused.Reply.Taint = entry.Taint // it may name the files
 	}
 	entry.As, entry.aside = refused, ""

@@ -11,6 +11,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels/render"
 	"switchboard/retry"
+	"switchboard/router/ledger"
 	"switchboard/words"
 )
 
@@ -34,7 +35,7 @@ const (
 
 // lateness judges how late a turn is: it notes the time that nobody worked on one that
 // had begun.
-func (r *runner) lateness(ref TurnRef, data *TurnData) error {
+func (r *runner) lateness(ref ledger.TurnRef, data *ledger.TurnData) error {
 	if time.Since(data.Turn.StartedAt) <= r.Config.StaleAfter {
 		return nil
 	}
@@ -73,15 +74,15 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 		return false, nil
 	}
 	for since := time.Now(); ; {
-		var backlog []Waiting
+		var backlog []ledger.Waiting
 		err := j.patiently(ctx, "the backlog could not be read", func() (err error) {
 			backlog, err = j.runner.Ledger.Backlog(context.WithoutCancel(ctx), j.ref, stale)
 			return err
 		})
-		if errors.Is(err, ErrFenced) {
+		if errors.Is(err, ledger.ErrFenced) {
 			return false, agent.ErrHandBack
 		} else if err != nil {
-			j.unwritten = !IsFinal(err)
+			j.unwritten = !ledger.IsFinal(err)
 			return false, fmt.Errorf("read the backlog: %w", err)
 		}
 		if len(backlog) == 0 {
@@ -111,7 +112,7 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 		}
 		err = j.Commit(ctx, offerOf(backlog, time.Now()))
 		j.merge = nil
-		if errors.Is(err, ErrConflict) && time.Since(since) < backlogPatience {
+		if errors.Is(err, ledger.ErrConflict) && time.Since(since) < backlogPatience {
 			continue // somebody cancelled one of them
 		}
 		return true, err
@@ -120,18 +121,18 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 
 // commit writes a step as the ledger takes it: an offer merges what it is made for, and
 // its choices do more than say something.
-func (j *journal) commit(ctx context.Context, step agent.Step, says []Reply) (*Claimed, error) {
+func (j *journal) commit(ctx context.Context, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
 	if j.merge == nil {
 		return j.runner.Ledger.Commit(ctx, j.ref, step, says)
 	}
-	for i, does := range []Does{DoesRetry, DoesLeave} {
+	for i, does := range []ledger.Does{ledger.DoesRetry, ledger.DoesLeave} {
 		says[0].Actions[i].Does = does
 	}
 	return j.runner.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
 }
 
 // offerOf asks whether to go on with a backlog.
-func offerOf(backlog []Waiting, now time.Time) agent.Step {
+func offerOf(backlog []ledger.Waiting, now time.Time) agent.Step {
 	var b strings.Builder
 	if len(backlog) == 1 {
 		w := backlog[0]
@@ -157,7 +158,7 @@ func offerOf(backlog []Waiting, now time.Time) agent.Step {
 }
 
 // shown is the message in a line.
-func shown(w *Waiting) string {
+func shown(w *ledger.Waiting) string {
 	text := render.Escape(words.OneLine(w.Text, offerWords))
 	switch {
 	case w.Files == 0:

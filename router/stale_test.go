@@ -12,6 +12,8 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
 )
 
 // old is what user wrote in conv so long ago, as the platform says.
@@ -31,7 +33,7 @@ func (r *rig) outcomes() []string {
 func (r *rig) allEnded() {
 	r.t.Helper()
 	r.until("all turns ended", func() bool {
-		return !slices.ContainsFunc(r.turns(), func(t router.TurnView) bool { return t.FinishedAt == nil })
+		return !slices.ContainsFunc(r.turns(), func(t view.Turn) bool { return t.FinishedAt == nil })
 	})
 }
 
@@ -299,14 +301,14 @@ func TestLatePartSaysSo(t *testing.T) {
 // lateLedger finds every part written long ago.
 type lateLedger struct{ router.Ledger }
 
-func (l lateLedger) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (*router.Claimed, error) {
+func (l lateLedger) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
 	for i := range says {
 		says[i].Open = nil
 	}
 	return l.Ledger.Commit(ctx, ref, step, says)
 }
 
-func (l lateLedger) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (*router.Delivery, time.Time, error) {
+func (l lateLedger) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
 	d, due, err := l.Ledger.Begin(ctx, hold, conv)
 	if d != nil {
 		d.Written = d.Written.Add(-20 * time.Minute)

@@ -9,6 +9,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // A ledger whose answer to a commit of what came in takes long.
@@ -17,7 +18,7 @@ type lateAccept struct {
 	committed, answer chan struct{}
 }
 
-func (l lateAccept) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+func (l lateAccept) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	list, err := l.Ledger.Accept(ctx, owner, entries)
 	close(l.committed)
 	<-l.answer
@@ -30,7 +31,7 @@ type hangingAccept struct {
 	asked, over chan struct{}
 }
 
-func (l hangingAccept) Accept(ctx context.Context, _ int64, _ []router.Entry) ([]router.Accepted, error) {
+func (l hangingAccept) Accept(ctx context.Context, _ int64, _ []ledger.Entry) ([]ledger.Accepted, error) {
 	close(l.asked)
 	select {
 	case <-ctx.Done():

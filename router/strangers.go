@@ -43,7 +43,7 @@ func (r *Router) logStranger(ctx context.Context, event *channels.Event, identit
 		return
 	}
 	l := r.channels[conv.Channel]
-	person := r.Roster.Identified(l.name+":"+event.Sender.ID, identity)
+	person := r.Roster.Identified(l.Name+":"+event.Sender.ID, identity)
 	log := r.Log.With("channel", conv.Channel, "identity", identity, "conversation", conv.Place, "kind", string(conv.Kind))
 	if conv.Kind != channels.Direct && l.config.Groups == "allowlist" && !l.allows(&r.moves, conv.Place) {
 		log = log.With("add_to_channel", "allow_conversations = ['"+conv.Place+"']")
@@ -60,7 +60,7 @@ func (r *Router) logStranger(ctx context.Context, event *channels.Event, identit
 
 // missing says which settings keep somebody out of a conversation.
 func (r *Router) missing(l *channel, conv channels.Conversation, known bool) string {
-	table := "[channels." + l.name + "]"
+	table := "[channels." + l.Name + "]"
 	var place string // what keeps everybody out
 	switch {
 	case conv.Kind == channels.Direct && l.config.DM == "disabled":

@@ -13,6 +13,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/storetest"
 )
 
@@ -115,7 +116,7 @@ type looking struct {
 	of *atomic.Int32
 }
 
-func (l looking) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (*router.Delivery, time.Time, error) {
+func (l looking) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (*ledger.Delivery, time.Time, error) {
 	if strings.HasPrefix(string(conv.ID), "cs") {
 		l.of.Add(1)
 	}

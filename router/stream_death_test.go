@@ -15,6 +15,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // A drafting ledger is that of a program that dies at one of the steps by which a
@@ -40,30 +41,30 @@ func (d drafting) do(step string, f func() error) error {
 	return err
 }
 
-func (d drafting) Draft(ctx context.Context, ref router.TurnRef, to channels.MessageID, body channels.Body) (id int64, err error) {
+func (d drafting) Draft(ctx context.Context, ref ledger.TurnRef, to channels.MessageID, body channels.Body) (id int64, err error) {
 	err = d.do("row", func() error { id, err = d.Ledger.Draft(ctx, ref, to, body); return err })
 	return id, err
 }
 
-func (d drafting) BeginDraft(ctx context.Context, hold router.Hold, delivery int64) (id channels.MessageID, ready bool, err error) {
+func (d drafting) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64) (id channels.MessageID, ready bool, err error) {
 	err = d.do("mark", func() error { id, ready, err = d.Ledger.BeginDraft(ctx, hold, delivery); return err })
 	return id, ready && err == nil, err
 }
 
-func (d drafting) Drafted(ctx context.Context, hold router.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
+func (d drafting) Drafted(ctx context.Context, hold ledger.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
 	err = d.do("id", func() error { late, err = d.Ledger.Drafted(ctx, hold, delivery, id); return err })
 	return late, err
 }
 
-func (d drafting) TakenBack(ctx context.Context, hold router.Hold, delivery int64, outcome string) error {
+func (d drafting) TakenBack(ctx context.Context, hold ledger.Hold, delivery int64, outcome string) error {
 	return d.do("taken back", func() error { return d.Ledger.TakenBack(ctx, hold, delivery, outcome) })
 }
 
-func (d drafting) Abandon(ctx context.Context, hold router.Hold, delivery int64) error {
+func (d drafting) Abandon(ctx context.Context, hold ledger.Hold, delivery int64) error {
 	return d.do("abandoned", func() error { return d.Ledger.Abandon(ctx, hold, delivery) })
 }
 
-func (d drafting) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (next *router.Claimed, err error) {
+func (d drafting) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
 	name := "step"
 	if step.End != nil {
 		name = "end"
@@ -72,12 +73,12 @@ func (d drafting) Commit(ctx context.Context, ref router.TurnRef, step agent.Ste
 	return next, err
 }
 
-func (d drafting) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (out *router.Delivery, due time.Time, err error) {
+func (d drafting) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (out *ledger.Delivery, due time.Time, err error) {
 	err = d.do("begin", func() error { out, due, err = d.Ledger.Begin(ctx, hold, conv); return err })
 	return out, due, err
 }
 
-func (d drafting) GiveBack(ctx context.Context, ref router.TurnRef) error {
+func (d drafting) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 	return d.do("give back", func() error { return d.Ledger.GiveBack(ctx, ref) })
 }
 

@@ -12,6 +12,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // write streams a text word by word, so long after each other, and returns it.
@@ -277,7 +278,7 @@ func TestAnswerMeetsACallUnderWay(t *testing.T) {
 }
 
 // drafts are the drafts of the channel that something is to be done about.
-func (r *rig) drafts() []router.Draft {
+func (r *rig) drafts() []ledger.Draft {
 	r.t.Helper()
 	list, err := r.db.Router().Drafts(r.t.Context(), r.name)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/retry"
+	"switchboard/router/ledger"
 )
 
 const (
@@ -32,7 +33,7 @@ var errBroken = errors.New("broken")
 // A claimed is a turn to be run, and how many stops had met nobody before its Data was
 // read.
 type claimed struct {
-	Claimed
+	ledger.Claimed
 	stops int64
 }
 
@@ -46,7 +47,7 @@ func (r *runner) begin(c claimed, worker string) {
 				r.release(worker)
 				return
 			}
-			if !r.goesOn(worker, next) {
+			if !r.exchangeWorker(worker, next) {
 				return
 			}
 			c, worker = *next, next.Person
@@ -62,10 +63,10 @@ func (r *runner) release(worker string) {
 	}
 }
 
-// goesOn exchanges the worker of a session's former turn for one for its next turn,
+// exchangeWorker exchanges the worker of a session's former turn for one for its next turn,
 // which is claimed. Where there is none, or others have waited longer, neither worker
 // nor session is kept.
-func (r *runner) goesOn(worker string, next *claimed) bool {
+func (r *runner) exchangeWorker(worker string, next *claimed) bool {
 	if ends := r.stopping.Load() || r.waiting.Load() || !r.Engine.Safe(); !ends && next.Person == worker {
 		return true
 	} else if ends {
@@ -83,17 +84,17 @@ func (r *runner) goesOn(worker string, next *claimed) bool {
 
 // putBack gives a session back whose next turn waits, and lets whoever has a worker
 // for it find it.
-func (r *runner) putBack(ref TurnRef) {
+func (r *runner) putBack(ref ledger.TurnRef) {
 	r.giveBack(ref)
 	if r.stopping.Load() {
-		r.Lines.tell(Wake{Kind: WakeTurn})
+		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
 		return
 	}
 	r.somebodyWaits()
 }
 
 // giveBack releases a session's lease, so that anybody may go on with it.
-func (r *runner) giveBack(ref TurnRef) {
+func (r *runner) giveBack(ref ledger.TurnRef) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := r.Ledger.GiveBack(ctx, ref); err != nil {
@@ -140,10 +141,10 @@ func (r *runner) runToEnd(c claimed) (next *claimed, ended bool) {
 // handOver gives back a session whose turn is not brought to its end here. If that was
 // ended by a commit whose answer was lost, the next one is leased instead, and nobody
 // knows.
-func (r *runner) handOver(ref TurnRef) {
+func (r *runner) handOver(ref ledger.TurnRef) {
 	r.giveBack(ref)
 	r.leased.leave(ref)
-	r.Lines.tell(Wake{Kind: WakeTurn})
+	r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
 	r.signal()
 }
 
@@ -164,19 +165,19 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	}()
 	data, err := r.load(c)
 	switch {
-	case errors.Is(err, ErrFenced):
+	case errors.Is(err, ledger.ErrFenced):
 		return nil, agent.ErrHandBack
-	case errors.Is(err, ErrUnreadable) && giveUp:
-	case errors.Is(err, ErrUnreadable):
+	case errors.Is(err, ledger.ErrUnreadable) && giveUp:
+	case errors.Is(err, ledger.ErrUnreadable):
 		return nil, fmt.Errorf("%w: load turn %d: %w", errBroken, ref.TurnID, err)
 	case err != nil:
 		return nil, fmt.Errorf("load turn %d: %w", ref.TurnID, err)
 	}
-	line := r.Lines.line(data.Conversation.Channel)
+	line := r.Lines.Line(data.Conversation.Channel)
 	if line == nil {
 		return nil, fmt.Errorf("turn %d belongs to channel %q, which is not attached: %w", ref.TurnID, data.Conversation.Channel, agent.ErrHandBack)
 	}
-	if cause := data.CancelRequested.cause(); cause != nil {
+	if cause := data.CancelRequested.Cause(); cause != nil {
 		r.running.stop(ref.TurnID, cause)
 	}
 	defer func() { r.idle.worked(ref.SessionID, data.Conversation, time.Now().Add(r.Config.IdleTimeout)) }()
@@ -185,19 +186,19 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 			return nil, fmt.Errorf("turn %d: %w", ref.TurnID, err)
 		}
 	}
-	if err := r.lateness(ref, data); errors.Is(err, ErrFenced) {
+	if err := r.lateness(ref, data); errors.Is(err, ledger.ErrFenced) {
 		return nil, agent.ErrHandBack
 	} else if err != nil {
 		return nil, fmt.Errorf("turn %d: %w", ref.TurnID, err)
 	}
 	turn := data.Turn
-	turn.Place = line.place(data.Conversation)
+	turn.Place = line.Place(data.Conversation)
 	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.Config.DefaultMode)
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
 	}
 	j := r.journalOf(line, ref, data)
-	defer j.preview.stop()
+	defer j.preview.Stop()
 	if data.Resumed > maxResumes {
 		r.Log.ErrorContext(ctx, "a turn is given up: engine after engine died with it", "turn_id", ref.TurnID, "times", data.Resumed)
 		giveUp = true
@@ -214,7 +215,7 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		err = fmt.Errorf("%w: the agent returned without ending the turn", errBroken)
 	case errors.Is(err, agent.ErrRestart) && errors.Is(context.Cause(ctx), agent.ErrRestart):
 		// Asked for, and no fault.
-	case j.unclear && errors.Is(err, ErrConflict):
+	case j.unclear && errors.Is(err, ledger.ErrConflict):
 		// The step was committed, and its answer lost: the next try goes on behind it.
 	case err != nil && !errors.Is(err, agent.ErrHandBack) && !j.unwritten:
 		err = fmt.Errorf("%w: %w", errBroken, err)
@@ -224,7 +225,7 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 
 // load gives what is known of a turn. What was read as it was claimed is as good for
 // the first try, unless somebody was asked to stop before they ran.
-func (r *runner) load(c *claimed) (*TurnData, error) {
+func (r *runner) load(c *claimed) (*ledger.TurnData, error) {
 	data := c.Data
 	if c.Data = nil; data != nil && c.stops == r.running.stops() {
 		return data, nil

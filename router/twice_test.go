@@ -10,6 +10,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/storetest"
 )
 
@@ -22,7 +23,7 @@ type lateBack struct {
 	late chan struct{} // closed when the answer may come
 }
 
-func (l *lateBack) GiveBack(ctx context.Context, ref router.TurnRef) error {
+func (l *lateBack) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 	err := l.Ledger.GiveBack(ctx, ref)
 	l.once.Do(func() {
 		close(l.back)

@@ -10,6 +10,7 @@ import (
 	"switchboard/agent"
 	"switchboard/channels/channelstest"
 	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // A ledger whose first offers fail so, with nothing written.
@@ -19,7 +20,7 @@ type failingOffers struct {
 	fails []error
 }
 
-func (l *failingOffers) Offer(ctx context.Context, ref router.TurnRef, merge []int64, step agent.Step, say router.Reply) (*router.Claimed, error) {
+func (l *failingOffers) Offer(ctx context.Context, ref ledger.TurnRef, merge []int64, step agent.Step, say ledger.Reply) (*ledger.Claimed, error) {
 	l.mu.Lock()
 	var err error
 	if len(l.fails) > 0 {
@@ -38,10 +39,10 @@ func (l *failingOffers) Offer(ctx context.Context, ref router.TurnRef, merge []i
 // promise: P2.unknown-honest
 func TestUnsureNoLongerOnceBegun(t *testing.T) {
 	for name, fails := range map[string][]error{
-		"contradicted":            {router.ErrConflict},
+		"contradicted":            {ledger.ErrConflict},
 		"unheard":                 {errAnswerLost},
-		"unheard, contradicted":   {errAnswerLost, router.ErrConflict},
-		"contradicted for a time": {router.ErrConflict, router.ErrConflict},
+		"unheard, contradicted":   {errAnswerLost, ledger.ErrConflict},
+		"contradicted for a time": {ledger.ErrConflict, ledger.ErrConflict},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(t *testing.T, r *rig) {

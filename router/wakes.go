@@ -1,17 +1,19 @@
 package router
 
-// hear does what another engine's commit made possible here. It never blocks.
-func (r *Router) hear(w Wake) {
+import "switchboard/router/ledger"
+
+// onWake does what another engine's commit made possible here. It never blocks.
+func (r *Router) onWake(w ledger.Wake) {
 	switch w.Kind {
-	case WakeAll:
+	case ledger.WakeAll:
 		r.runner.turnWaits()
 		r.runner.leased.ask(0)
-	case WakeStop:
+	case ledger.WakeStop:
 		r.runner.leased.ask(w.Turn)
-	case WakeTurn:
+	case ledger.WakeTurn:
 		if r.channels[w.Channel] != nil || w.Channel == "" {
 			r.runner.turnWaits()
 		}
 	}
-	r.Lines.hear(w)
+	r.Lines.OnWake(w)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/router/ledger"
 )
 
 // workers counts the turns running at once; one person holds a quarter at most.
@@ -104,7 +105,7 @@ func (t *runningTurns) stops() int64 {
 
 // A runningTurn is one run of a turn: one try, and another after each ErrRestart or fault.
 type runningTurn struct {
-	ref     TurnRef
+	ref     ledger.TurnRef
 	ctx     context.Context         // of all tries; ends with ErrHandBack once the lease is somebody else's
 	lose    context.CancelCauseFunc // ends ctx
 	over    chan struct{}           // closed when nothing of the run works any more
@@ -116,7 +117,7 @@ type runningTurn struct {
 // add notes a run of a turn. One under an older lease is lost by that, and waited for:
 // the two never work at once. So is the run itself, when the turn was leased anew
 // before anybody came to run it.
-func (t *runningTurns) add(ctx context.Context, ref TurnRef) *runningTurn {
+func (t *runningTurns) add(ctx context.Context, ref ledger.TurnRef) *runningTurn {
 	run := &runningTurn{ref: ref, over: make(chan struct{})}
 	run.ctx, run.lose = context.WithCancelCause(ctx)
 	t.mu.Lock()
@@ -154,10 +155,10 @@ func (t *runningTurns) any() bool {
 }
 
 // sessions are those whose turns run, each with its turn and lease.
-func (t *runningTurns) sessions() map[int64]TurnRef {
+func (t *runningTurns) sessions() map[int64]ledger.TurnRef {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	list := make(map[int64]TurnRef, len(t.turns))
+	list := make(map[int64]ledger.TurnRef, len(t.turns))
 	for _, turn := range t.turns {
 		list[turn.ref.SessionID] = turn.ref
 	}
@@ -221,7 +222,7 @@ func (t *runningTurns) stop(id int64, cause error) (here bool) {
 }
 
 // lost hands back the run that goes on under this lease, which is somebody else's.
-func (t *runningTurns) lost(ref TurnRef) {
+func (t *runningTurns) lost(ref ledger.TurnRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if turn := t.turns[ref.TurnID]; turn != nil && turn.ref == ref {

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"switchboard/agent/tools"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 const (
@@ -54,11 +54,11 @@ type actionRow struct {
 
 // actionData is what is kept of an action besides columns.
 type actionData struct {
-	Does router.Does `json:"does,omitempty"`
+	Does ledger.Does `json:"does,omitempty"`
 }
 
 // propose stores the actions that stand under a message of ours.
-func (t *tx) propose(session, turn, message int64, actions []router.Action) error {
+func (t *tx) propose(session, turn, message int64, actions []ledger.Action) error {
 	for _, a := range actions {
 		_, err := t.exec(insertAction, a.Code, clean(a.Kind), clean(a.Person), orNull(session), orNull(turn), message,
 			clean(a.Text), a.Number, jsonText(actionData{a.Does}), t.now, micros(a.ExpiresAt))
@@ -71,7 +71,7 @@ func (t *tx) propose(session, turn, message int64, actions []router.Action) erro
 
 // acceptAction uses an action, once: what it says becomes a turn. What was typed (there is
 // no code) and answers no open question is a message like any other.
-func (t *tx) acceptAction(owner int64, e *router.Entry, code []byte, turn router.AsTurn, a *router.Accepted, conversation int64) error {
+func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger.AsTurn, a *ledger.Accepted, conversation int64) error {
 	row, err := t.action(e, code, a.SessionID)
 	if err != nil {
 		return err
@@ -83,19 +83,19 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, code []byte, turn router
 		}
 		return nil
 	}
-	a.Action = router.ActionState(row.State)
+	a.Action = ledger.ActionState(row.State)
 	switch {
 	case row.Person != "" && row.Person != clean(e.Sender.Person):
 		a.NotYours = true
 		return nil
-	case a.Action == router.ActionAccepted:
-		a.Action = router.ActionCancelled // the answer was given before
+	case a.Action == ledger.ActionAccepted:
+		a.Action = ledger.ActionCancelled // the answer was given before
 		return t.question(row, a)
-	case a.Action != router.ActionProposed:
+	case a.Action != ledger.ActionProposed:
 		return t.question(row, a)
 	case row.ExpiresAt <= t.now:
-		a.Action = router.ActionExpired
-		if _, err := t.exec(setAction, string(router.ActionExpired), "late", clean(e.Sender.Person), t.now, row.ID); err != nil {
+		a.Action = ledger.ActionExpired
+		if _, err := t.exec(setAction, string(ledger.ActionExpired), "late", clean(e.Sender.Person), t.now, row.ID); err != nil {
 			return err
 		}
 		return t.question(row, a)
@@ -107,11 +107,11 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, code []byte, turn router
 	if typed {
 		l.typed = clean(e.Event.Message.Text)
 	}
-	if err := t.choose(owner, row, &chosen, turn, a, conversation, l); err != nil || a.Situation == router.SituationBusy || a.Duplicate {
+	if err := t.choose(owner, row, &chosen, turn, a, conversation, l); err != nil || a.Situation == ledger.SituationBusy || a.Duplicate {
 		return err // it may be used later
 	}
-	a.Action = router.ActionAccepted
-	if _, err := t.exec(setAction, string(router.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID); err != nil {
+	a.Action = ledger.ActionAccepted
+	if _, err := t.exec(setAction, string(ledger.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID); err != nil {
 		return err
 	}
 	if _, err := t.exec(cancelSiblings, t.now, row.MessageID, row.ID); err != nil {
@@ -121,28 +121,28 @@ func (t *tx) acceptAction(owner int64, e *router.Entry, code []byte, turn router
 }
 
 // choose does what a choice does; its text is the message of the entry.
-func (t *tx) choose(owner int64, row *actionRow, chosen *router.Entry, turn router.AsTurn, a *router.Accepted, conversation int64, l letter) error {
+func (t *tx) choose(owner int64, row *actionRow, chosen *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, l letter) error {
 	var data actionData
 	if err := json.Unmarshal([]byte(row.Data), &data); err != nil {
 		return fmt.Errorf("stored action %d: %w", row.ID, err)
 	}
 	switch data.Does {
-	case router.DoesRetry:
-		turn.Retry = &router.Retry{Turn: row.TurnID}
+	case ledger.DoesRetry:
+		turn.Retry = &ledger.Retry{Turn: row.TurnID}
 		return t.acceptRetry(owner, chosen, turn, a, conversation, l, row.MessageID)
-	case router.DoesLeave:
-		return t.told(chosen, a, conversation, l, router.ChoiceLeft)
+	case ledger.DoesLeave:
+		return t.told(chosen, a, conversation, l, ledger.ChoiceLeft)
 	}
 	return t.acceptTurn(owner, chosen, turn, a, conversation, l)
 }
 
 // question says where the buttons of an action are shown that can be used no more.
-func (t *tx) question(row *actionRow, a *router.Accepted) error {
+func (t *tx) question(row *actionRow, a *ledger.Accepted) error {
 	_, err := t.row(buttonsOf, []any{row.MessageID}, &a.Question)
 	return err
 }
 
-// Answered implements router.Outbox.
+// Answered implements delivery.Outbox.
 func (r *Router) Answered(ctx context.Context, message int64) (over bool, err error) {
 	err = r.db.read(ctx, "look for open choices", func(t *tx) error {
 		var one int
@@ -153,7 +153,7 @@ func (r *Router) Answered(ctx context.Context, message int64) (over bool, err er
 }
 
 // action finds the action that an entry means; nil: none.
-func (t *tx) action(e *router.Entry, code []byte, session int64) (*actionRow, error) {
+func (t *tx) action(e *ledger.Entry, code []byte, session int64) (*actionRow, error) {
 	var rows []actionRow
 	if len(code) > 0 {
 		if err := t.all(&rows, actionOf, code, session); err != nil || len(rows) == 0 {

@@ -8,20 +8,20 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
 // question is a reply that asks marco, with a button for each choice.
-func question(name string, expires time.Time, choices ...string) router.Reply {
-	r := router.Reply{Text: name + "?"}
+func question(name string, expires time.Time, choices ...string) ledger.Reply {
+	r := ledger.Reply{Text: name + "?"}
 	body := channels.Body{Text: r.Text}
 	for i, c := range choices {
 		code := fmt.Sprint(name, i+1)
 		body.Buttons = append(body.Buttons, channels.Button{Label: c, Code: code})
-		r.Actions = append(r.Actions, router.Action{
-			Code: router.HashCode(code), Kind: router.ActionChoice, Person: "marco", Text: c, Number: i + 1, ExpiresAt: expires,
+		r.Actions = append(r.Actions, ledger.Action{
+			Code: ledger.HashCode(code), Kind: ledger.ActionChoice, Person: "marco", Text: c, Number: i + 1, ExpiresAt: expires,
 		})
 	}
 	r.Parts = []channels.Body{body}
@@ -29,7 +29,7 @@ func question(name string, expires time.Time, choices ...string) router.Reply {
 }
 
 // asks says questions in a turn of the conversation, which then ends.
-func (h *house) asks(conv, key string, questions ...router.Reply) {
+func (h *house) asks(conv, key string, questions ...ledger.Reply) {
 	h.Helper()
 	step := end("done", "asked")
 	for _, q := range questions {
@@ -38,14 +38,14 @@ func (h *house) asks(conv, key string, questions ...router.Reply) {
 	h.Commit(h.Begun(conv, key), step, questions...)
 }
 
-func press(conv, key, code string) router.Entry {
+func press(conv, key, code string) ledger.Entry {
 	e := entry(conv, "press"+key, "")
-	e.As = &router.AsAction{Code: router.HashCode(code), Turn: *e.Turn()}
+	e.As = &ledger.AsAction{Code: ledger.HashCode(code), Turn: *e.Turn()}
 	e.Event.Kind, e.Event.Message = channels.EventAction, channels.Message{}
 	return e
 }
 
-func typed(conv, key, text string) router.Entry {
+func typed(conv, key, text string) ledger.Entry {
 	e := entry(conv, key, text)
 	e.Turn().Choice = true
 	return e
@@ -65,24 +65,24 @@ func TestButtonAnswersOnce(t *testing.T) {
 		if d == nil || len(d.Body.Buttons) != 2 || d.Body.Buttons[1] != (channels.Button{Label: "black", Code: "tea2"}) || d.Body.Text != "tea?" {
 			t.Fatalf("%+v", d)
 		}
-		for what, e := range map[string]router.Entry{
+		for what, e := range map[string]ledger.Entry{
 			"no such code": press("c", "1", "tea9"), "from elsewhere": press("d", "2", "tea1"),
 		} {
 			if a := h.one(e); a.Action != "" || a.TurnID != 0 || a.NotYours {
 				t.Errorf("%s: %+v", what, a)
 			}
 		}
-		if a := h.one(by(press("c", "3", "tea1"), "anna")); !a.NotYours || a.TurnID != 0 || a.Action != router.ActionProposed {
+		if a := h.one(by(press("c", "3", "tea1"), "anna")); !a.NotYours || a.TurnID != 0 || a.Action != ledger.ActionProposed {
 			t.Errorf("another person: %+v", a)
 		}
 		full := limited(press("c", "4", "tea2"), 0)
-		if a := h.one(full); a.Situation != router.SituationBusy || a.TurnID != 0 {
+		if a := h.one(full); a.Situation != ledger.SituationBusy || a.TurnID != 0 {
 			t.Errorf("queue full: %+v", a)
 		}
 		first := press("c", "5", "tea2")
 		first.Turn().MayClaim = true
 		a := h.one(first)
-		if a.Action != router.ActionAccepted || a.Claimed == nil {
+		if a.Action != ledger.ActionAccepted || a.Claimed == nil {
 			t.Fatalf("%+v", a)
 		}
 		if again := h.one(first); !again.Duplicate {
@@ -93,11 +93,11 @@ func TestButtonAnswersOnce(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		for i, code := range []string{"tea2", "tea1"} {
-			if a := h.one(press("c", fmt.Sprint("late", i), code)); a.Action != router.ActionCancelled || a.TurnID != 0 {
+			if a := h.one(press("c", fmt.Sprint("late", i), code)); a.Action != ledger.ActionCancelled || a.TurnID != 0 {
 				t.Errorf("%s once more: %+v", code, a)
 			}
 		}
-		if a := h.one(press("c", "6", "milk1")); a.Action != router.ActionAccepted || a.TurnID == 0 {
+		if a := h.one(press("c", "6", "milk1")); a.Action != ledger.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("another question: %+v", a)
 		}
 	})
@@ -109,7 +109,7 @@ func TestButtonExpires(t *testing.T) {
 		h := newHouse(t, db)
 		h.asks("c", "1", question("tea", time.Now().Add(-time.Second), "green"))
 		for i := range 2 {
-			if a := h.one(press("c", fmt.Sprint(i), "tea1")); a.Action != router.ActionExpired || a.TurnID != 0 {
+			if a := h.one(press("c", fmt.Sprint(i), "tea1")); a.Action != ledger.ActionExpired || a.TurnID != 0 {
 				t.Errorf("%+v", a)
 			}
 		}
@@ -138,7 +138,7 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 			}
 		}
 		a := h.one(typed("c", "4", " 2 "))
-		if a.Action != router.ActionAccepted || a.TurnID == 0 {
+		if a.Action != ledger.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
 		if v, err := h.r.Turn(h.ctx, a.TurnID, false); err != nil || v.Text != "no" {
@@ -148,11 +148,11 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 		if text, _, err := h.r.Shown(h.ctx, channels.Conversation{Channel: "tg", ID: "c"}, "m4", "marco"); err != nil || text != " 2 " {
 			t.Errorf("%q, %v", text, err)
 		}
-		if a := h.one(edited("c", "4", "e4", " 2 ", "steer")); a.Edited != router.EditSame {
+		if a := h.one(edited("c", "4", "e4", " 2 ", "steer")); a.Edited != ledger.EditSame {
 			t.Errorf("%+v", a)
 		}
 		// The question before it is the newest open one now.
-		if a := h.one(typed("c", "5", "3")); a.Action != router.ActionAccepted {
+		if a := h.one(typed("c", "5", "3")); a.Action != ledger.ActionAccepted {
 			t.Errorf("%+v", a)
 		}
 		if a := h.one(typed("c", "6", "1")); a.Action != "" || a.TurnID == 0 {
@@ -172,20 +172,20 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		n := 0
-		says := func(text string) router.Entry {
+		says := func(text string) ledger.Entry {
 			n++
 			e := entry("c", fmt.Sprint("says", n), text)
 			e.Turn().Choice = true
 			return e
 		}
-		number := func(text string) router.Entry {
+		number := func(text string) ledger.Entry {
 			n++
 			return typed("c", fmt.Sprint("types", n), text)
 		}
 		h.asks("c", "1", question("tea", tomorrow(), "Grün ", "none"), question("late", time.Now().Add(-time.Second), "gone"))
 		h.asks("c", "2", question("milk", tomorrow(), "yes", "None"))
 		h.asks("c", "3", question("nights", tomorrow(), "3", "1", "2", "12"))
-		message := func(what string, e router.Entry) {
+		message := func(what string, e ledger.Entry) {
 			t.Helper()
 			if a := h.one(e); a.Action != "" || a.TurnID == 0 || a.Question != "" {
 				t.Errorf("%s is a message: %+v", what, a)
@@ -196,11 +196,11 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 		message("another person's", by(says("yes"), "anna"))
 		message("a label that has expired", says("gone"))
 		full := limited(says("yes"), 0)
-		if a := h.one(full); a.Situation != router.SituationBusy || a.TurnID != 0 || a.Action == router.ActionAccepted {
+		if a := h.one(full); a.Situation != ledger.SituationBusy || a.TurnID != 0 || a.Action == ledger.ActionAccepted {
 			t.Errorf("queue full: %+v", a)
 		}
 		for _, c := range []struct {
-			e    router.Entry
+			e    ledger.Entry
 			want string
 		}{
 			{claiming(says("  grüN")), "Grün "},
@@ -208,7 +208,7 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 			{number("1"), "yes"},
 		} {
 			a := h.one(c.e)
-			if a.Action != router.ActionAccepted || a.TurnID == 0 {
+			if a.Action != ledger.ActionAccepted || a.TurnID == 0 {
 				t.Fatalf("%q: %+v", c.want, a)
 			}
 			if v, err := h.r.Turn(h.ctx, a.TurnID, false); err != nil || v.Text != c.want {
@@ -238,12 +238,12 @@ func TestTypedChoiceNamesTheQuestion(t *testing.T) {
 		h.asks("c", "1", long, plain, question("unsent", tomorrow(), "not yet"))
 		hold := h.Hold()
 		for i := range 4 {
-			h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliverySent, PlatformID: channels.MessageID(fmt.Sprint("p", i))})
+			h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent, PlatformID: channels.MessageID(fmt.Sprint("p", i))})
 		}
 		for label, want := range map[string]channels.MessageID{"green": "p1", "numbered line": "", "not yet": ""} {
 			e := entry("c", label, label)
 			e.Turn().Choice = true
-			if a := h.one(e); a.Action != router.ActionAccepted || a.Question != want {
+			if a := h.one(e); a.Action != ledger.ActionAccepted || a.Question != want {
 				t.Errorf("%s: %+v, want %q", label, a, want)
 			}
 		}
@@ -261,7 +261,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 			h.asks(conv, conv, question(name, tomorrow(), "a", "b", "c"))
 			var mu sync.Mutex
 			var wg sync.WaitGroup
-			states := map[router.ActionState]int{}
+			states := map[ledger.ActionState]int{}
 			for i := range 6 {
 				wg.Go(func() {
 					e := press(conv, fmt.Sprint(conv, i), fmt.Sprint(name, i%3+1))
@@ -272,7 +272,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 					case 5:
 						e = typed(conv, fmt.Sprint(conv, "typed"), "3")
 					}
-					a, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e})
+					a, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{e})
 					mu.Lock()
 					defer mu.Unlock()
 					if err != nil {
@@ -283,7 +283,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if states[router.ActionAccepted] != 1 {
+			if states[ledger.ActionAccepted] != 1 {
 				t.Errorf("round %d: %v", round, states)
 			}
 			if n, err := db.Count(h.ctx, "SELECT count(*) FROM actions WHERE state = 'proposed'"); n != 0 || err != nil {
@@ -297,17 +297,17 @@ func TestActionsUnderReplies(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		e := control(entry("c", "1", "/menu"), router.EffectNone, "")
+		e := control(entry("c", "1", "/menu"), ledger.EffectNone, "")
 		q := question("menu", tomorrow(), "help")
-		e.As.(*router.AsControl).Reply = &q
+		e.As.(*ledger.AsControl).Reply = &q
 		h.Accept(e)
-		if a := h.one(press("c", "1", "menu1")); a.Action != router.ActionAccepted || a.TurnID == 0 {
+		if a := h.one(press("c", "1", "menu1")); a.Action != ledger.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
 		// A code is given out once.
-		twice := control(entry("c", "2", "/menu"), router.EffectNone, "")
-		twice.As.(*router.AsControl).Reply = &q
-		if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{twice}); err == nil {
+		twice := control(entry("c", "2", "/menu"), ledger.EffectNone, "")
+		twice.As.(*ledger.AsControl).Reply = &q
+		if _, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{twice}); err == nil {
 			t.Error("the same code twice")
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -19,7 +19,7 @@ func TestClaimedTurnsAreReadAlong(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		same := func(how string, c *router.Claimed) {
+		same := func(how string, c *ledger.Claimed) {
 			t.Helper()
 			if c == nil {
 				t.Fatalf("%s: nothing claimed", how)

@@ -9,7 +9,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -72,8 +72,8 @@ func BenchmarkMessage(b *testing.B) {
 
 var prompt = make([]byte, 8<<10)
 
-func message(ctx context.Context, r *store.Router, owner int64, hold router.Hold, conv string, i int64) error {
-	out, err := r.Accept(ctx, owner, []router.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
+func message(ctx context.Context, r *store.Router, owner int64, hold ledger.Hold, conv string, i int64) error {
+	out, err := r.Accept(ctx, owner, []ledger.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
 	if err != nil {
 		return err
 	}
@@ -90,11 +90,11 @@ func message(ctx context.Context, r *store.Router, owner int64, hold router.Hold
 		Tasks: []agent.TaskChange{{Type: agent.TaskMsg, State: agent.TaskDone}},
 		Say:   []agent.Say{{Text: answer, Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
 	}
-	open := &router.Opening{Hold: hold, Conversation: channels.Conversation{ID: channels.ConversationID(conv)}}
-	reply := router.Reply{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}, Open: open}
-	if _, err := r.Commit(ctx, ref, step, []router.Reply{reply}); err != nil {
+	open := &ledger.Opening{Hold: hold, Conversation: channels.Conversation{ID: channels.ConversationID(conv)}}
+	reply := ledger.Reply{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}, Open: open}
+	if _, err := r.Commit(ctx, ref, step, []ledger.Reply{reply}); err != nil {
 		return err
 	}
-	_, err = r.Settle(ctx, hold, open.Begun, router.Settlement{State: router.DeliverySent, PlatformID: "p"})
+	_, err = r.Settle(ctx, hold, open.Begun, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"})
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // What a message does beside a running turn of the same person: AsTurn.Mode.
@@ -29,7 +29,7 @@ const (
 )
 
 // until is when a turn may begin, in µs; 0: at once.
-func (t *tx) until(turn router.AsTurn) int64 {
+func (t *tx) until(turn ledger.AsTurn) int64 {
 	if turn.Mode != modeCollect || turn.CollectWindow <= 0 {
 		return 0
 	}
@@ -37,7 +37,7 @@ func (t *tx) until(turn router.AsTurn) int64 {
 }
 
 // meet applies a turn's mode to the running turn of its person.
-func (t *tx) meet(e *router.Entry, turn router.AsTurn, a *router.Accepted) error {
+func (t *tx) meet(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted) error {
 	if turn.Mode != modeSteer && turn.Mode != modeInterrupt {
 		return nil
 	}
@@ -51,13 +51,13 @@ func (t *tx) meet(e *router.Entry, turn router.AsTurn, a *router.Accepted) error
 		return nil
 	}
 	a.CancelTurn = running
-	_, err = t.exec(askCancel, string(router.StopInterrupted), running)
+	_, err = t.exec(askCancel, string(ledger.StopInterrupted), running)
 	return err
 }
 
 // collect merges a message into the queued turn of its person, if that is the
 // newest of the session.
-func (t *tx) collect(e *router.Entry, turn router.AsTurn, a *router.Accepted, conversation int64, l letter) (merged bool, err error) {
+func (t *tx) collect(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, l letter) (merged bool, err error) {
 	var into int64
 	var state, person string
 	var absorb bool
@@ -112,12 +112,12 @@ const (
 )
 
 // Absorb implements router.Steps.
-func (r *Router) Absorb(ctx context.Context, ref router.TurnRef, from int) (list []agent.Incoming, err error) {
+func (r *Router) Absorb(ctx context.Context, ref ledger.TurnRef, from int) (list []agent.Incoming, err error) {
 	var held, some bool
 	err = r.db.read(ctx, "look for messages to absorb", func(t *tx) error {
 		_, err := t.row(absorbable, []any{name(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &held, &some)
 		if err == nil && !held {
-			err = router.ErrFenced
+			err = ledger.ErrFenced
 		}
 		return err
 	})
@@ -134,7 +134,7 @@ func (r *Router) Absorb(ctx context.Context, ref router.TurnRef, from int) (list
 	return list, nil
 }
 
-func (t *tx) absorb(ref router.TurnRef, from int) (list []agent.Incoming, err error) {
+func (t *tx) absorb(ref ledger.TurnRef, from int) (list []agent.Incoming, err error) {
 	if _, err := t.holding(ref); err != nil {
 		return nil, err
 	}

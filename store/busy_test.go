@@ -10,28 +10,28 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
-func mode(e router.Entry, mode string) router.Entry {
+func mode(e ledger.Entry, mode string) ledger.Entry {
 	e.Turn().Mode = mode
 	return e
 }
 
-func by(e router.Entry, person string) router.Entry {
+func by(e ledger.Entry, person string) ledger.Entry {
 	e.Sender.Person, e.Sender.Identity = person, "tg:"+person
 	return e
 }
 
 // one accepts one entry.
-func (h *house) one(e router.Entry) router.Accepted {
+func (h *house) one(e ledger.Entry) ledger.Accepted {
 	h.Helper()
 	return h.Accept(e)[0]
 }
 
-func (h *house) load(ref router.TurnRef) *router.TurnData {
+func (h *house) load(ref ledger.TurnRef) *ledger.TurnData {
 	h.Helper()
 	d, err := h.r.Load(h.ctx, ref)
 	if err != nil {
@@ -48,7 +48,7 @@ func (h *house) is(turn int64, state string) {
 	}
 }
 
-func (h *house) absorb(ref router.TurnRef, from int) []agent.Incoming {
+func (h *house) absorb(ref ledger.TurnRef, from int) []agent.Incoming {
 	h.Helper()
 	list, err := h.r.Absorb(h.ctx, ref, from)
 	if err != nil {
@@ -143,10 +143,10 @@ func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if _, err := h.r.Absorb(h.ctx, ref, 0); !errors.Is(err, router.ErrFenced) {
+			if _, err := h.r.Absorb(h.ctx, ref, 0); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("absorb: %v", err)
 			}
-			if _, err := h.r.Draft(h.ctx, ref, "", channels.Body{Text: "x"}); !errors.Is(err, router.ErrFenced) {
+			if _, err := h.r.Draft(h.ctx, ref, "", channels.Body{Text: "x"}); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("draft: %v", err)
 			}
 			h.is(a.TurnID, "queued")
@@ -166,13 +166,13 @@ func TestSteeringAtTheEndIsNeverLost(t *testing.T) {
 		for i := range 12 {
 			conv := fmt.Sprint("c", i)
 			ref := h.Begun(conv, conv+"first")
-			var a []router.Accepted
+			var a []ledger.Accepted
 			var absorbed []agent.Incoming
-			var next *router.Claimed
+			var next *ledger.Claimed
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				var err error
-				if a, err = h.r.Accept(h.ctx, h.owner(), []router.Entry{mode(claiming(entry(conv, conv+"second", "too")), "steer")}); err != nil {
+				if a, err = h.r.Accept(h.ctx, h.owner(), []ledger.Entry{mode(claiming(entry(conv, conv+"second", "too")), "steer")}); err != nil {
 					t.Errorf("accept: %v", err)
 				}
 			})
@@ -215,21 +215,21 @@ func TestInterruptAsksTheRunningTurnToStop(t *testing.T) {
 		if a := h.one(mode(by(entry("c", "2", "anna's"), "anna"), "interrupt")); a.CancelTurn != 0 {
 			t.Errorf("another person's turn was interrupted: %+v", a)
 		}
-		if d := h.load(ref); d.CancelRequested != router.StopNone {
+		if d := h.load(ref); d.CancelRequested != ledger.StopNone {
 			t.Error("asked to stop")
 		}
 		a := h.one(mode(entry("c", "3", "stop"), "interrupt"))
 		if a.CancelTurn != ref.TurnID || a.TurnID == 0 || a.Steers != 0 {
 			t.Errorf("%+v", a)
 		}
-		if d := h.load(ref); d.CancelRequested != router.StopInterrupted {
+		if d := h.load(ref); d.CancelRequested != ledger.StopInterrupted {
 			t.Errorf("asked to stop: %q", d.CancelRequested)
 		}
 		// Why is what was asked first, whatever is asked besides.
-		if a := h.one(control(entry("c", "4", "/cancel"), router.EffectCancel, "nothing")); a.CancelTurn != ref.TurnID {
+		if a := h.one(control(entry("c", "4", "/cancel"), ledger.EffectCancel, "nothing")); a.CancelTurn != ref.TurnID {
 			t.Errorf("%+v", a)
 		}
-		if d := h.load(ref); d.CancelRequested != router.StopInterrupted {
+		if d := h.load(ref); d.CancelRequested != ledger.StopInterrupted {
 			t.Errorf("asked to stop: %q", d.CancelRequested)
 		}
 		h.is(a.TurnID, "queued")
@@ -243,7 +243,7 @@ func TestCollectedMessagesAreOneTurn(t *testing.T) {
 		h := newHouse(t, db)
 		now := time.Now().Truncate(time.Microsecond)
 		db.SetNow(func() time.Time { return now })
-		collect := func(e router.Entry) router.Entry {
+		collect := func(e ledger.Entry) ledger.Entry {
 			e.Turn().Mode, e.Turn().CollectWindow, e.Turn().MayClaim = "collect", 2*time.Second, true
 			return e
 		}
@@ -378,24 +378,24 @@ func TestAcceptSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		as := func(as router.As, kind channels.EventKind) router.Entry {
+		as := func(as ledger.As, kind channels.EventKind) ledger.Entry {
 			e := entry("c", "1", "1")
 			e.As, e.Event.Kind, e.Event.Message.ID = as, kind, ""
 			return e
 		}
-		for want, e := range map[string]router.Entry{
+		for want, e := range map[string]ledger.Entry{
 			"unknown mode":               mode(entry("c", "1", ""), "stear"),
 			"on_edit is":                 edited("c", "1", "1", "", "cry"),
-			"which message":              as(&router.AsNews{}, channels.EventDeleted),
-			"which message it is about":  as(&router.AsEdit{}, channels.EventEdited),
-			"code of an action":          as(&router.AsAction{}, channels.EventAction),
-			"unknown membership":         as(&router.AsNews{}, channels.EventMember),
-			"which conversation moved":   as(&router.AsNews{}, channels.EventMoved),
-			"is no news":                 as(&router.AsNews{}, channels.EventMessage),
+			"which message":              as(&ledger.AsNews{}, channels.EventDeleted),
+			"which message it is about":  as(&ledger.AsEdit{}, channels.EventEdited),
+			"code of an action":          as(&ledger.AsAction{}, channels.EventAction),
+			"unknown membership":         as(&ledger.AsNews{}, channels.EventMember),
+			"which conversation moved":   as(&ledger.AsNews{}, channels.EventMoved),
+			"is no news":                 as(&ledger.AsNews{}, channels.EventMessage),
 			"what it is taken as":        as(nil, channels.EventMessage),
-			`unknown audit "somersault"`: as(&router.AsAudit{Why: "somersault"}, channels.EventMessage),
+			`unknown audit "somersault"`: as(&ledger.AsAudit{Why: "somersault"}, channels.EventMessage),
 		} {
-			if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", "2", "fine"), e}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 1") {
+			if _, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry("c", "2", "fine"), e}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 1") {
 				t.Errorf("%s: %v", want, err)
 			}
 		}

@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/delivery"
+	"switchboard/router/ledger"
 )
 
 const (
@@ -35,13 +36,13 @@ const (
 		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = 'by_hand', updated_at = ? WHERE id = ?`
 )
 
-var _ router.Mending = (*Router)(nil)
+var _ delivery.Mending = (*Router)(nil)
 
 // byHand is a delivery that somebody wants to change.
 type byHand struct {
 	id, message   int64
 	part, tries   int
-	state         router.DeliveryState
+	state         ledger.DeliveryState
 	settled       bool
 	outcome       string
 	repeated      bool
@@ -49,46 +50,46 @@ type byHand struct {
 	session, turn int64
 }
 
-// RetryDelivery implements router.Mending.
-func (r *Router) RetryDelivery(ctx context.Context, id int64, by router.Hand) (*router.MendedDelivery, error) {
-	return r.byHand(ctx, "delivery.retry", id, by, func(t *tx, d *byHand) (router.DeliveryState, int, error) {
+// RetryDelivery implements delivery.Mending.
+func (r *Router) RetryDelivery(ctx context.Context, id int64, by ledger.Hand) (*ledger.MendedDelivery, error) {
+	return r.byHand(ctx, "delivery.retry", id, by, func(t *tx, d *byHand) (ledger.DeliveryState, int, error) {
 		switch {
-		case d.state == router.DeliveryDead:
+		case d.state == ledger.DeliveryDead:
 			n, err := t.exec(retryDead, t.now, d.message)
-			return router.DeliveryPending, int(n) - 1, err
-		case d.state == router.DeliveryUnknown && !d.settled:
+			return ledger.DeliveryPending, int(n) - 1, err
+		case d.state == ledger.DeliveryUnknown && !d.settled:
 			return "", 0, refusal(d, "it is being found out just now what became of it")
-		case d.state == router.DeliveryUnknown && d.repeated:
+		case d.state == ledger.DeliveryUnknown && d.repeated:
 			_, err := t.exec(sendMarked, t.now, d.id)
-			return router.DeliveryPending, 0, err
-		case d.state == router.DeliveryUnknown:
+			return ledger.DeliveryPending, 0, err
+		case d.state == ledger.DeliveryUnknown:
 			_, err := t.exec(askAgain, t.now, t.now, d.id)
-			return router.DeliveryUnknown, 0, err
-		case d.state == router.DeliveryPending:
+			return ledger.DeliveryUnknown, 0, err
+		case d.state == ledger.DeliveryPending:
 			return "", 0, refusal(d, "it is waiting to be sent already")
-		case d.state == router.DeliverySending:
+		case d.state == ledger.DeliverySending:
 			return "", 0, refusal(d, "it is being sent just now")
-		case d.state == router.DeliverySent:
+		case d.state == ledger.DeliverySent:
 			return "", 0, refusal(d, "it was sent, and would be there twice")
-		case d.state == router.DeliveryDraft:
+		case d.state == ledger.DeliveryDraft:
 			return "", 0, refusal(d, "it shows what a turn is doing and goes on with it")
 		}
 		return "", 0, refusal(d, "it was given up for good; ask for the answer anew")
 	})
 }
 
-// DropDelivery implements router.Mending.
-func (r *Router) DropDelivery(ctx context.Context, id int64, by router.Hand) (*router.MendedDelivery, error) {
-	return r.byHand(ctx, "delivery.drop", id, by, func(t *tx, d *byHand) (router.DeliveryState, int, error) {
+// DropDelivery implements delivery.Mending.
+func (r *Router) DropDelivery(ctx context.Context, id int64, by ledger.Hand) (*ledger.MendedDelivery, error) {
+	return r.byHand(ctx, "delivery.drop", id, by, func(t *tx, d *byHand) (ledger.DeliveryState, int, error) {
 		switch d.state {
-		case router.DeliveryPending, router.DeliveryUnknown, router.DeliveryDead:
+		case ledger.DeliveryPending, ledger.DeliveryUnknown, ledger.DeliveryDead:
 			_, err := t.exec(dropByHand, t.now, d.id)
-			return router.DeliveryDropped, 0, err
-		case router.DeliverySending:
+			return ledger.DeliveryDropped, 0, err
+		case ledger.DeliverySending:
 			return "", 0, refusal(d, "it is being sent just now; what becomes of that is known in a moment")
-		case router.DeliverySent:
+		case ledger.DeliverySent:
 			return "", 0, refusal(d, "it was sent, and cannot be taken back")
-		case router.DeliveryDraft:
+		case ledger.DeliveryDraft:
 			return "", 0, refusal(d, "it shows what a turn is doing; \"switchboard turn cancel\" ends both")
 		}
 		return "", 0, refusal(d, "it was given up already")
@@ -96,13 +97,13 @@ func (r *Router) DropDelivery(ctx context.Context, id int64, by router.Hand) (*r
 }
 
 func refusal(d *byHand, why string) error {
-	return &router.StateError{Sentence: fmt.Sprintf("delivery %d is %s: %s", d.id, d.state, why)}
+	return &ledger.StateError{Sentence: fmt.Sprintf("delivery %d is %s: %s", d.id, d.state, why)}
 }
 
 // byHand changes a delivery with nobody beginning or settling a send meanwhile.
-func (r *Router) byHand(ctx context.Context, action string, id int64, by router.Hand,
-	change func(*tx, *byHand) (now router.DeliveryState, with int, err error),
-) (m *router.MendedDelivery, err error) {
+func (r *Router) byHand(ctx context.Context, action string, id int64, by ledger.Hand,
+	change func(*tx, *byHand) (now ledger.DeliveryState, with int, err error),
+) (m *ledger.MendedDelivery, err error) {
 	err = r.db.write(ctx, full, action, func(t *tx) error {
 		d := byHand{id: id}
 		if err := t.still(&d); err != nil {
@@ -112,7 +113,7 @@ func (r *Router) byHand(ctx context.Context, action string, id int64, by router.
 		if err != nil {
 			return err
 		}
-		m = &router.MendedDelivery{ID: id, Was: d.state, State: state, With: with, Channel: d.at.Channel, Conversation: string(d.at.ID), At: d.at}
+		m = &ledger.MendedDelivery{ID: id, Was: d.state, State: state, With: with, Channel: d.at.Channel, Conversation: string(d.at.ID), At: d.at}
 		if d.session != 0 {
 			if _, err := t.emit(d.session, deliveryEvent(d.turn, id, d.part, state, "by_hand")); err != nil {
 				return err
@@ -123,7 +124,7 @@ func (r *Router) byHand(ctx context.Context, action string, id int64, by router.
 			data: map[string]any{"was": d.state, "outcome": d.outcome, "tries": d.tries, "with": with},
 		})
 	})
-	if refused, ok := errors.AsType[*router.StateError](err); ok {
+	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
 		return nil, refused // it says all there is to say
 	} else if err != nil {
 		return nil, err
@@ -137,7 +138,7 @@ func (t *tx) still(d *byHand) error {
 	if found, err := t.row(deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
 		return err
 	} else if !found {
-		return router.ErrNotFound
+		return ledger.ErrNotFound
 	}
 	if _, err := t.row(t.Locked(holdStill), []any{d.at.Channel}, &fence); err != nil {
 		return err
@@ -145,7 +146,7 @@ func (t *tx) still(d *byHand) error {
 	found, err := t.row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
 		&d.at.Channel, &d.at.ID, &d.at.Kind, &d.at.Place, &d.at.Title, &d.session, &d.turn)
 	if err == nil && !found {
-		err = router.ErrNotFound
+		err = ledger.ErrNotFound
 	}
 	return err
 }
@@ -162,7 +163,7 @@ type audited struct {
 }
 
 // audit writes what was done by hand, in the transaction that does it.
-func (t *tx) audit(by router.Hand, a audited) error {
+func (t *tx) audit(by ledger.Hand, a audited) error {
 	_, err := t.exec(insertAudit, clean(by.Person), a.action, clean(a.target), clean(by.Rule), a.outcome, jsonText(a.data),
 		orNull(a.session), orNull(a.turn), t.now)
 	return err

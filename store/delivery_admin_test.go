@@ -9,12 +9,12 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
-var byOwner = router.OwnerHand("owner")
+var byOwner = ledger.OwnerHand("owner")
 
 // part are the states of a conversation's deliveries, oldest first.
 func (h *house) parts() (states []string) {
@@ -33,7 +33,7 @@ func (h *house) parts() (states []string) {
 func (h *house) says(key string, parts ...string) int64 {
 	h.Helper()
 	ref := h.Begun("c1", key)
-	reply := router.Reply{Text: key}
+	reply := ledger.Reply{Text: key}
 	for _, p := range parts {
 		reply.Parts = append(reply.Parts, channels.Body{Text: p})
 	}
@@ -41,7 +41,7 @@ func (h *house) says(key string, parts ...string) int64 {
 	return ref.TurnID
 }
 
-func (h *house) become(hold router.Hold, s router.Settlement) *router.Delivery {
+func (h *house) become(hold ledger.Hold, s ledger.Settlement) *ledger.Delivery {
 	h.Helper()
 	d := h.Begin(hold, "c1")
 	if d == nil {
@@ -54,11 +54,11 @@ func (h *house) become(hold router.Hold, s router.Settlement) *router.Delivery {
 }
 
 var (
-	dead   = router.Settlement{State: router.DeliveryDead, Outcome: "refused"}
-	sent   = router.Settlement{State: router.DeliverySent, PlatformID: "p"}
-	doubt  = router.Settlement{State: router.DeliveryUnknown, Outcome: "no_answer"}
-	lost   = router.Settlement{State: router.DeliveryUnknown, Outcome: "cannot_ask", Final: true}
-	repeat = router.Settlement{State: router.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &channels.Body{Text: "(repeated) a"}}
+	dead   = ledger.Settlement{State: ledger.DeliveryDead, Outcome: "refused"}
+	sent   = ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"}
+	doubt  = ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "no_answer"}
+	lost   = ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "cannot_ask", Final: true}
+	repeat = ledger.Settlement{State: ledger.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &channels.Body{Text: "(repeated) a"}}
 )
 
 // promise: L.mended-by-hand
@@ -75,7 +75,7 @@ func TestRetryOfADeadPart(t *testing.T) {
 			t.Fatalf("before: %q", got)
 		}
 		m, err := h.r.RetryDelivery(h.ctx, first.ID+1, byOwner) // the one that died with it stands for both
-		if err != nil || m.With != 1 || m.Was != router.DeliveryDead || m.State != router.DeliveryPending || m.Conversation != "c1" {
+		if err != nil || m.With != 1 || m.Was != ledger.DeliveryDead || m.State != ledger.DeliveryPending || m.Conversation != "c1" {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		if got := h.parts(); !slices.Equal(got, []string{"sent ", "pending by_hand", "pending by_hand", "pending "}) {
@@ -133,11 +133,11 @@ func TestRetryOfAnUnknownPart(t *testing.T) {
 		}
 		h.become(hold, lost)
 		m, err := h.r.RetryDelivery(h.ctx, d.ID, byOwner)
-		if err != nil || m.State != router.DeliveryUnknown {
+		if err != nil || m.State != ledger.DeliveryUnknown {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		asked := h.Begin(hold, "c1")
-		if asked == nil || asked.State != router.DeliveryUnknown || asked.Repeated {
+		if asked == nil || asked.State != ledger.DeliveryUnknown || asked.Repeated {
 			t.Fatalf("it is not asked about again: %+v", asked)
 		}
 		// With nobody to ask it is sent once more, marked, and marked once only.
@@ -145,7 +145,7 @@ func TestRetryOfAnUnknownPart(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.become(hold, lost)
-		if m, err = h.r.RetryDelivery(h.ctx, d.ID, byOwner); err != nil || m.State != router.DeliveryPending {
+		if m, err = h.r.RetryDelivery(h.ctx, d.ID, byOwner); err != nil || m.State != ledger.DeliveryPending {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		again := h.become(hold, sent)
@@ -175,7 +175,7 @@ func TestDropByHand(t *testing.T) {
 		drop := func(text string, want bool) {
 			t.Helper()
 			m, err := h.r.DropDelivery(h.ctx, ids(text), byOwner)
-			if want && (err != nil || m.State != router.DeliveryDropped) || !want && !isState(err) {
+			if want && (err != nil || m.State != ledger.DeliveryDropped) || !want && !isState(err) {
 				t.Errorf("drop %s: %+v, %v", text, m, err)
 			}
 		}
@@ -198,7 +198,7 @@ func TestDropByHand(t *testing.T) {
 			func() error { _, err := h.r.RetryDelivery(h.ctx, 9999, byOwner); return err },
 			func() error { _, err := h.r.DropDelivery(h.ctx, 9999, byOwner); return err },
 		} {
-			if err := mend(); !errors.Is(err, router.ErrNotFound) {
+			if err := mend(); !errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("one that is not there: %v", err)
 			}
 		}
@@ -206,7 +206,7 @@ func TestDropByHand(t *testing.T) {
 }
 
 func isState(err error) bool {
-	_, ok := errors.AsType[*router.StateError](err)
+	_, ok := errors.AsType[*ledger.StateError](err)
 	return ok
 }
 
@@ -219,8 +219,8 @@ func TestDeliveryEvents(t *testing.T) {
 		h.says("1", "a", "b", "c")
 		h.become(hold, sent)
 		h.become(hold, doubt)
-		h.become(hold, router.Settlement{State: router.DeliverySent, Outcome: "found"})
-		h.become(hold, router.Settlement{State: router.DeliveryDropped, Outcome: "gone", Conversation: true})
+		h.become(hold, ledger.Settlement{State: ledger.DeliverySent, Outcome: "found"})
+		h.become(hold, ledger.Settlement{State: ledger.DeliveryDropped, Outcome: "gone", Conversation: true})
 		if got := h.told("c1"); !slices.Equal(got, []string{"unknown no_answer", "sent found", "dropped gone"}) {
 			t.Errorf("events: %q", got)
 		}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/engines"
 )
 
 // A draft is a delivery of a message of its own, class draft, until a message that
 // is said takes the delivery over. Its column draft says how far its showing has come
-// (router.DraftStage); a delivery that is shown nowhere as a draft has none.
+// (ledger.DraftStage); a delivery that is shown nowhere as a draft has none.
 
 const (
 	openDraft = `
@@ -69,8 +69,8 @@ const (
 		WHERE id = ? AND state = 'draft'`
 )
 
-// Draft implements router.Drafts.
-func (r *Router) Draft(ctx context.Context, ref router.TurnRef, to channels.MessageID, body channels.Body) (delivery int64, err error) {
+// Draft implements delivery.Drafts.
+func (r *Router) Draft(ctx context.Context, ref ledger.TurnRef, to channels.MessageID, body channels.Body) (delivery int64, err error) {
 	err = r.db.write(ctx, rides, "write draft", func(t *tx) error {
 		conversation, err := t.holding(ref)
 		if err != nil {
@@ -99,8 +99,8 @@ func (r *Router) Draft(ctx context.Context, ref router.TurnRef, to channels.Mess
 	return delivery, nil
 }
 
-// Drafts implements router.Drafts.
-func (r *Router) Drafts(ctx context.Context, channel string) (list []router.Draft, err error) {
+// Drafts implements delivery.Drafts.
+func (r *Router) Drafts(ctx context.Context, channel string) (list []ledger.Draft, err error) {
 	err = r.db.look(ctx, "list drafts", func(t *tx) error {
 		list = nil
 		var rows []struct {
@@ -117,9 +117,9 @@ func (r *Router) Drafts(ctx context.Context, channel string) (list []router.Draf
 			return err
 		}
 		for _, row := range rows {
-			d := router.Draft{
+			d := ledger.Draft{
 				Delivery: row.ID, Turn: row.TurnID, ReplyTo: channels.MessageID(row.ReplyTo), PlatformID: channels.MessageID(row.PlatformID),
-				Body: channels.Body{Text: row.Text}, Stage: router.DraftStage(row.Draft), Fence: row.Fence, Since: instant(row.UpdatedAt),
+				Body: channels.Body{Text: row.Text}, Stage: ledger.DraftStage(row.Draft), Fence: row.Fence, Since: instant(row.UpdatedAt),
 				Conversation: row.conversation(),
 			}
 			if err := readBody(&d.Body, row.Rich, row.Extra); err != nil {
@@ -132,8 +132,8 @@ func (r *Router) Drafts(ctx context.Context, channel string) (list []router.Draf
 	return list, err
 }
 
-// BeginDraft implements router.Drafts.
-func (r *Router) BeginDraft(ctx context.Context, hold router.Hold, delivery int64) (id channels.MessageID, ready bool, err error) {
+// BeginDraft implements delivery.Drafts.
+func (r *Router) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64) (id channels.MessageID, ready bool, err error) {
 	err = r.db.write(ctx, rides, "begin draft", func(t *tx) error {
 		id, ready = "", false
 		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
@@ -147,14 +147,14 @@ func (r *Router) BeginDraft(ctx context.Context, hold router.Hold, delivery int6
 		if err != nil {
 			return err
 		}
-		begun := router.DraftStage(stage) == router.DraftBegun
+		begun := ledger.DraftStage(stage) == ledger.DraftBegun
 		switch {
 		case !found || begun && fence != hold.Fence:
-			return fmt.Errorf("draft %d: %w", delivery, router.ErrConflict)
+			return fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
 		case begun: // by us: the answer to this was lost
 			ready = true
 			return nil
-		case router.DraftStage(stage) == router.DraftShown:
+		case ledger.DraftStage(stage) == ledger.DraftShown:
 			id, ready = channels.MessageID(platform), true
 			return nil
 		}
@@ -164,7 +164,7 @@ func (r *Router) BeginDraft(ctx context.Context, hold router.Hold, delivery int6
 		}
 		n, err := t.exec(beginDraft, hold.Fence, t.now, delivery)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("draft %d: %w", delivery, router.ErrConflict)
+			err = fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
 		}
 		ready = err == nil
 		return err
@@ -175,23 +175,23 @@ func (r *Router) BeginDraft(ctx context.Context, hold router.Hold, delivery int6
 	return id, ready, nil
 }
 
-// Drafted implements router.Drafts.
-func (r *Router) Drafted(ctx context.Context, hold router.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
+// Drafted implements delivery.Drafts.
+func (r *Router) Drafted(ctx context.Context, hold ledger.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
 	err = r.db.record(ctx, "record draft", func(t *tx) error {
-		platform, stage := clean(string(id)), router.DraftShown
+		platform, stage := clean(string(id)), ledger.DraftShown
 		if platform == "" {
-			stage = router.DraftOpen
+			stage = ledger.DraftOpen
 		}
 		var now string
 		_, err := t.row(recordDraft, []any{platform, t.now, string(stage), platform, delivery, hold.Fence}, &now)
-		late = router.DraftStage(now) == router.DraftLeave
+		late = ledger.DraftStage(now) == ledger.DraftLeave
 		return err
 	})
 	return late && err == nil, err
 }
 
-// Abandon implements router.Drafts.
-func (r *Router) Abandon(ctx context.Context, hold router.Hold, delivery int64) error {
+// Abandon implements delivery.Drafts.
+func (r *Router) Abandon(ctx context.Context, hold ledger.Hold, delivery int64) error {
 	return r.db.write(ctx, rides, "abandon draft", func(t *tx) error {
 		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (r *Router) Abandon(ctx context.Context, hold router.Hold, delivery int64) 
 		var left int64
 		found, err := t.row(abandonShown, []any{rand.Text(), t.now, t.now, delivery}, &left)
 		if err == nil && !found {
-			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, router.ErrConflict)
+			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, ledger.ErrConflict)
 		}
 		if err == nil {
 			_, err = t.exec(sendAnew, t.now, delivery)
@@ -208,8 +208,8 @@ func (r *Router) Abandon(ctx context.Context, hold router.Hold, delivery int64) 
 	})
 }
 
-// TakenBack implements router.Drafts.
-func (r *Router) TakenBack(ctx context.Context, hold router.Hold, delivery int64, outcome string) error {
+// TakenBack implements delivery.Drafts.
+func (r *Router) TakenBack(ctx context.Context, hold ledger.Hold, delivery int64, outcome string) error {
 	return r.db.write(ctx, rides, "end draft", func(t *tx) error {
 		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
@@ -221,7 +221,7 @@ func (r *Router) TakenBack(ctx context.Context, hold router.Hold, delivery int64
 
 // takeDraft gives the draft's place to the first part of a message; took is false
 // when there is none to give, and what is there is dropped.
-func (t *tx) takeDraft(turn, message, seq int64, r *router.Reply, state router.DeliveryState) (took bool, err error) {
+func (t *tx) takeDraft(turn, message, seq int64, r *ledger.Reply, state ledger.DeliveryState) (took bool, err error) {
 	n, err := t.exec(leaveDraft, turn, r.Draft)
 	if err != nil || n == 0 {
 		return false, err

@@ -9,12 +9,12 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
-func (h *house) draft(ref router.TurnRef, text string) (delivery int64) {
+func (h *house) draft(ref ledger.TurnRef, text string) (delivery int64) {
 	h.Helper()
 	delivery, err := h.r.Draft(h.ctx, ref, "m1", channels.Body{Text: text})
 	if err != nil {
@@ -24,7 +24,7 @@ func (h *house) draft(ref router.TurnRef, text string) (delivery int64) {
 }
 
 // calls begins the first call about a draft.
-func (h *house) calls(hold router.Hold, delivery int64) {
+func (h *house) calls(hold ledger.Hold, delivery int64) {
 	h.Helper()
 	if id, ready, err := h.r.BeginDraft(h.ctx, hold, delivery); err != nil || !ready || id != "" {
 		h.Fatalf("begin draft: %q, %t, %v", id, ready, err)
@@ -32,7 +32,7 @@ func (h *house) calls(hold router.Hold, delivery int64) {
 }
 
 // called ends it.
-func (h *house) called(hold router.Hold, delivery int64, id channels.MessageID) (late bool) {
+func (h *house) called(hold ledger.Hold, delivery int64, id channels.MessageID) (late bool) {
 	h.Helper()
 	late, err := h.r.Drafted(h.ctx, hold, delivery, id)
 	if err != nil {
@@ -41,7 +41,7 @@ func (h *house) called(hold router.Hold, delivery int64, id channels.MessageID) 
 	return late
 }
 
-func (h *house) shown(hold router.Hold, delivery int64, id channels.MessageID) {
+func (h *house) shown(hold ledger.Hold, delivery int64, id channels.MessageID) {
 	h.Helper()
 	h.calls(hold, delivery)
 	if h.called(hold, delivery, id) {
@@ -50,13 +50,13 @@ func (h *house) shown(hold router.Hold, delivery int64, id channels.MessageID) {
 }
 
 // drafts lists the drafts of the channel by their stages.
-func (h *house) drafts(want ...router.DraftStage) []router.Draft {
+func (h *house) drafts(want ...ledger.DraftStage) []ledger.Draft {
 	h.Helper()
 	list, err := h.r.Drafts(h.ctx, "tg")
 	if err != nil {
 		h.Fatal(err)
 	}
-	var got []router.DraftStage
+	var got []ledger.DraftStage
 	for _, d := range list {
 		got = append(got, d.Stage)
 	}
@@ -85,12 +85,12 @@ func (h *house) dropped(delivery int64, outcome string) {
 }
 
 // said is a step that says one text in two parts, and ends the turn if it is so.
-func said(text string, draft int64, ends bool) (agent.Step, router.Reply) {
+func said(text string, draft int64, ends bool) (agent.Step, ledger.Reply) {
 	step := agent.Step{Say: []agent.Say{{Text: text, Position: -1}}}
 	if ends {
 		step.End = &agent.End{State: "done", Outcome: "answered"}
 	}
-	return step, router.Reply{Text: text, Draft: draft, Parts: []channels.Body{
+	return step, ledger.Reply{Text: text, Draft: draft, Parts: []channels.Body{
 		{Text: text + "1", Rich: []byte(`{"b":1}`), Buttons: []channels.Button{{Label: "ok", Code: "x"}}}, {Text: text + "2"},
 	}}
 }
@@ -106,7 +106,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if again := h.draft(ref, "another"); again != d || d == 0 {
 			t.Errorf("%d, then %d", d, again)
 		}
-		open := h.drafts(router.DraftOpen)[0]
+		open := h.drafts(ledger.DraftOpen)[0]
 		if open.Delivery != d || open.Turn != ref.TurnID || open.Body.Text != "another" || open.ReplyTo != "m1" || open.Conversation.ID != "c" {
 			t.Errorf("%+v", open)
 		}
@@ -126,7 +126,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if out == nil || out.Body.Text != "help" || out.PlatformID != "" {
 			t.Fatalf("%+v", out)
 		}
-		h.Settle(hold, out, router.Settlement{State: router.DeliverySent})
+		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent})
 		if got := h.load(ref).Draft; got != d {
 			t.Errorf("%d", got)
 		}
@@ -137,7 +137,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if got := h.load(ref); got.Draft != 0 || len(got.State.Said) != 1 || got.State.Said[0].Text != "found" {
 			t.Errorf("%+v", got)
 		}
-		if _, _, err := h.r.BeginDraft(h.ctx, hold, d); !errors.Is(err, router.ErrConflict) {
+		if _, _, err := h.r.BeginDraft(h.ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("a message is begun as a draft: %v", err)
 		}
 		h.called(hold, d, "other") // of a call that nobody began
@@ -150,15 +150,15 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 			!reflect.DeepEqual(out.Body.Buttons, reply.Parts[0].Buttons) || string(out.Body.Rich) != `{"b":1}` {
 			t.Fatalf("%+v", out)
 		}
-		h.Settle(hold, out, router.Settlement{State: router.DeliveryPending, Unedit: true, FreeTry: true, NextAt: time.Now()})
+		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliveryPending, Unedit: true, FreeTry: true, NextAt: time.Now()})
 		if out = h.Begin(hold, "c"); out == nil || out.ID != d || out.PlatformID != "" {
 			t.Fatalf("after the message was gone: %+v", out)
 		}
-		h.Settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "78"})
+		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "78"})
 		if out = h.Begin(hold, "c"); out == nil || out.Body.Text != "found2" || !out.Last || out.PlatformID != "" {
 			t.Fatalf("%+v", out)
 		}
-		h.Settle(hold, out, router.Settlement{State: router.DeliverySent})
+		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent})
 
 		// What nothing took is dropped with the turn's end, or with the next answer
 		// taking another.
@@ -169,7 +169,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		}
 		h.dropped(next, "not_needed")
 		h.drafts()
-		if _, err := h.r.Draft(h.ctx, ref, "", channels.Body{}); !errors.Is(err, router.ErrFenced) {
+		if _, err := h.r.Draft(h.ctx, ref, "", channels.Body{}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("a draft of a finished turn: %v", err)
 		}
 		v, err := h.r.Turn(h.ctx, ref.TurnID, false)
@@ -228,7 +228,7 @@ func TestDraftBegunWhenTheTurnSpeaks(t *testing.T) {
 					h.drafts()
 					return
 				}
-				h.drafts(router.DraftLeave)
+				h.drafts(ledger.DraftLeave)
 				if err := h.r.TakenBack(h.ctx, hold, d, "taken_back"); err != nil {
 					t.Error(err)
 				}
@@ -257,13 +257,13 @@ func TestDraftBegunByAnotherHolder(t *testing.T) {
 		if hold.Fence == former.Fence {
 			t.Fatal("the hold is the same")
 		}
-		if _, _, err := h.r.BeginDraft(h.ctx, hold, d); !errors.Is(err, router.ErrConflict) {
+		if _, _, err := h.r.BeginDraft(h.ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("begun by two: %v", err)
 		}
-		if _, _, err := h.r.BeginDraft(h.ctx, former, d); !errors.Is(err, router.ErrFenced) {
+		if _, _, err := h.r.BeginDraft(h.ctx, former, d); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("begun by a former holder: %v", err)
 		}
-		if h.called(hold, d, "66"); h.drafts(router.DraftBegun)[0].PlatformID != "" {
+		if h.called(hold, d, "66"); h.drafts(ledger.DraftBegun)[0].PlatformID != "" {
 			t.Error("the ID came from who began nothing")
 		}
 		h.called(former, d, "77")
@@ -289,8 +289,8 @@ func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
 		if _, ready, err := h.r.BeginDraft(h.ctx, hold, d); ready || err != nil {
 			t.Errorf("%t, %v", ready, err)
 		}
-		h.drafts(router.DraftOpen)
-		h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliverySent})
+		h.drafts(ledger.DraftOpen)
+		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent})
 		h.calls(hold, d)
 	})
 }
@@ -305,7 +305,7 @@ func TestAbandonedDraft(t *testing.T) {
 		ref := h.Begun("c", "1")
 		d := h.draft(ref, "working")
 		h.shown(hold, d, "77")
-		if err := h.r.Abandon(h.ctx, hold, d); !errors.Is(err, router.ErrConflict) {
+		if err := h.r.Abandon(h.ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("a draft is no part: %v", err)
 		}
 		step, reply := said("whole", d, true)
@@ -314,24 +314,24 @@ func TestAbandonedDraft(t *testing.T) {
 		if err := h.r.Abandon(h.ctx, hold, d); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.r.Abandon(h.ctx, hold, d); !errors.Is(err, router.ErrConflict) {
+		if err := h.r.Abandon(h.ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("twice: %v", err)
 		}
-		left := h.drafts(router.DraftLeave)[0]
+		left := h.drafts(ledger.DraftLeave)[0]
 		if left.PlatformID != "77" || left.Delivery == d || left.Conversation.ID != "c" {
 			t.Errorf("%+v", left)
 		}
 		h.dropped(left.Delivery, "in_doubt")
-		h.Settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "78"})
+		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "78"})
 		if out = h.Begin(hold, "c"); out == nil || out.Body.Text != "whole2" {
 			t.Errorf("%+v", out)
 		}
 		former := hold
 		h.Hold()
-		if err := h.r.TakenBack(h.ctx, former, left.Delivery, "taken_back"); !errors.Is(err, router.ErrFenced) {
+		if err := h.r.TakenBack(h.ctx, former, left.Delivery, "taken_back"); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("taken back by a former holder: %v", err)
 		}
-		if err := h.r.Abandon(h.ctx, former, out.ID); !errors.Is(err, router.ErrFenced) {
+		if err := h.r.Abandon(h.ctx, former, out.ID); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("abandoned by a former holder: %v", err)
 		}
 	})
@@ -370,14 +370,14 @@ func TestPartsKeepTheirFiles(t *testing.T) {
 		files := []channels.File{{Blob: "ab", Name: "b.txt", Type: "text/plain", Size: 3}}
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Text: "here", Position: -1}}
-		h.Commit(h.Begun("c", "1"), step, router.Reply{Text: "here", Parts: []channels.Body{{Text: "here"}, {Files: files}}})
-		h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliverySent})
+		h.Commit(h.Begun("c", "1"), step, ledger.Reply{Text: "here", Parts: []channels.Body{{Text: "here"}, {Files: files}}})
+		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent})
 		out := h.Begin(hold, "c")
 		if out == nil || !reflect.DeepEqual(out.Body.Files, files) || out.Body.Text != "" {
 			t.Fatalf("%+v", out)
 		}
 		marked := channels.Body{Text: "(repeated)", Files: files[:0]}
-		h.Settle(hold, out, router.Settlement{State: router.DeliveryPending, Repeated: true, Body: &marked, NextAt: time.Now()})
+		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliveryPending, Repeated: true, Body: &marked, NextAt: time.Now()})
 		if out = h.Begin(hold, "c"); out == nil || len(out.Body.Files) != 0 || out.Body.Text != "(repeated)" {
 			t.Errorf("%+v", out)
 		}
@@ -399,14 +399,14 @@ func TestCancelOfTheDeadTakesTheDraftBack(t *testing.T) {
 		doubtful := h.draft(begun, "a third")
 		h.calls(hold, doubtful)
 		h = h.died()
-		h.Accept(control(entry("c", "4", "/cancel"), router.EffectCancel, "nothing"), control(entry("e", "5", "/cancel"), router.EffectCancel, "nothing"))
+		h.Accept(control(entry("c", "4", "/cancel"), ledger.EffectCancel, "nothing"), control(entry("e", "5", "/cancel"), ledger.EffectCancel, "nothing"))
 		if _, err := h.r.Cancel(h.ctx, byNumber.TurnID); err != nil {
 			t.Fatal(err)
 		}
-		for _, ref := range []router.TurnRef{byCommand, byNumber, begun} {
+		for _, ref := range []ledger.TurnRef{byCommand, byNumber, begun} {
 			h.is(ref.TurnID, "cancelled")
 		}
-		h.drafts(router.DraftLeave, router.DraftLeave)
+		h.drafts(ledger.DraftLeave, ledger.DraftLeave)
 		h.dropped(doubtful, "left")
 	})
 }

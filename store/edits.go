@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // What an edit does to a running turn: AsEdit.OnEdit.
@@ -51,16 +51,16 @@ func (t *tx) shown(conversation int64, id channels.MessageID) (states []shown, e
 
 // acceptEdited decides what the new state of a message does. The session is locked,
 // so that its turns stay as they are.
-func (t *tx) acceptEdited(owner int64, e *router.Entry, as *router.AsEdit, a *router.Accepted, conversation int64) error {
+func (t *tx) acceptEdited(owner int64, e *ledger.Entry, as *ledger.AsEdit, a *ledger.Accepted, conversation int64) error {
 	states, err := t.shown(conversation, e.Event.Message.ID)
 	if err != nil {
 		return err
 	}
 	// What was overheard was not taken; the first state that is meant for us is new.
 	seen := len(states) > 0
-	states = slices.DeleteFunc(states, func(s shown) bool { return s.Class == string(router.AuditOverheard) })
+	states = slices.DeleteFunc(states, func(s shown) bool { return s.Class == string(ledger.AuditOverheard) })
 	if len(states) == 0 {
-		a.Edited = router.EditNew
+		a.Edited = ledger.EditNew
 		return t.acceptTurn(owner, e, as.Turn, a, conversation, letter{class: classTurn, known: seen})
 	}
 	now := &states[0]
@@ -69,11 +69,11 @@ func (t *tx) acceptEdited(owner int64, e *router.Entry, as *router.AsEdit, a *ro
 		return err
 	}
 	if same {
-		a.Edited, a.MessageID = router.EditSame, now.ID
+		a.Edited, a.MessageID = ledger.EditSame, now.ID
 		return nil
 	}
-	if now.Class == string(router.AuditStranger) {
-		a.Edited = router.EditRevised
+	if now.Class == string(ledger.AuditStranger) {
+		a.Edited = ledger.EditRevised
 		a.MessageID, err = t.incoming(e, now.Class, conversation, 0)
 		return err
 	}
@@ -85,24 +85,24 @@ func (t *tx) acceptEdited(owner int64, e *router.Entry, as *router.AsEdit, a *ro
 	revision := letter{class: classRevision, replaces: now.First}
 	switch {
 	case of.State == "queued" && of == now:
-		a.Edited, a.MessageID, a.TurnID = router.EditReplaced, now.ID, of.TurnID
+		a.Edited, a.MessageID, a.TurnID = ledger.EditReplaced, now.ID, of.TurnID
 		return t.replace(e, as.Turn.Retry != nil, now.ID, a.SessionID)
 	case of.State == "running" && of.Person == clean(e.Sender.Person) && as.OnEdit != onEditIgnore && as.OnEdit != "":
 		steering := as.Turn
 		steering.Mode = modeSteer
-		a.Edited = router.EditSteers
+		a.Edited = ledger.EditSteers
 		if as.OnEdit == onEditRestart {
-			a.Edited = router.EditRestarts
+			a.Edited = ledger.EditRestarts
 		}
 		return t.queueTurn(owner, e, steering, a, conversation, revision)
 	}
-	a.Edited = router.EditRevised
+	a.Edited = ledger.EditRevised
 	if a.MessageID, _, err = t.untaken(e, revision, conversation, a.SessionID); err != nil {
 		return err
 	}
 	events := []event{{Kind: "message", Message: a.MessageID}}
 	if of == now && of.State == "done" { // and not after each further edit
-		a.Situation = router.EditTooLate
+		a.Situation = ledger.EditTooLate
 		if reply := e.Replies[a.Situation]; reply != nil {
 			told, err := t.outgoing(conversation, a.SessionID, 0, reply, nil)
 			if err != nil {
@@ -143,7 +143,7 @@ func (t *tx) same(was *shown, m *channels.Message) (bool, error) {
 }
 
 // replace gives a message that waits its new state.
-func (t *tx) replace(e *router.Entry, retry bool, id, session int64) error {
+func (t *tx) replace(e *ledger.Entry, retry bool, id, session int64) error {
 	m := &e.Event.Message
 	_, err := t.exec(replaceText, clean(m.Text), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)), len(m.Attachments), id)
 	if err == nil && !retry {
@@ -160,7 +160,7 @@ func (t *tx) replace(e *router.Entry, retry bool, id, session int64) error {
 
 // acceptDeleted forgets a message that was taken back, and stops the work on it.
 // Where nothing is known it makes nothing.
-func (t *tx) acceptDeleted(e *router.Entry, a *router.Accepted) error {
+func (t *tx) acceptDeleted(e *ledger.Entry, a *ledger.Accepted) error {
 	if _, known, err := t.find(cleanConversation(e.Event.Conversation)); err != nil || !known {
 		return err
 	}
@@ -203,7 +203,7 @@ func (t *tx) acceptDeleted(e *router.Entry, a *router.Accepted) error {
 
 // takeBack ends the turn of a message that was taken back, when nothing else is
 // left of it to answer, or asks it to stop.
-func (t *tx) takeBack(s *shown, a *router.Accepted) error {
+func (t *tx) takeBack(s *shown, a *ledger.Accepted) error {
 	if s.State == "queued" {
 		var left int
 		if _, err := t.row(countMessages, []any{s.TurnID}, &left); err != nil || left > 0 {

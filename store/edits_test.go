@@ -6,27 +6,27 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
 // edited is an edit of the message that entry(conv, of, …) stands for.
-func edited(conv, of, key, text, onEdit string) router.Entry {
+func edited(conv, of, key, text, onEdit string) ledger.Entry {
 	e := entry(conv, key, text)
-	e.As, e.Event.Kind = &router.AsEdit{OnEdit: onEdit, Turn: *e.Turn()}, channels.EventEdited
-	e.Replies = map[router.Situation]*router.Reply{router.EditTooLate: nil}
+	e.As, e.Event.Kind = &ledger.AsEdit{OnEdit: onEdit, Turn: *e.Turn()}, channels.EventEdited
+	e.Replies = map[ledger.Situation]*ledger.Reply{ledger.EditTooLate: nil}
 	e.Event.Message.ID = channels.MessageID("m" + of)
 	return e
 }
 
-func deleted(conv, of, key string) router.Entry {
+func deleted(conv, of, key string) ledger.Entry {
 	e := edited(conv, of, key, "", "")
-	e.As, e.Event.Kind = &router.AsNews{}, channels.EventDeleted
+	e.As, e.Event.Kind = &ledger.AsNews{}, channels.EventDeleted
 	return e
 }
 
-func withFile(e router.Entry, id string, size int64) router.Entry {
+func withFile(e ledger.Entry, id string, size int64) ledger.Entry {
 	e.Event.Message.Attachments = []channels.Attachment{{ID: id, Kind: channels.Photo, Name: "p.png", Type: "image/png", Size: size}}
 	return e
 }
@@ -37,7 +37,7 @@ func TestEditOfAMessageNeverTaken(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		first := h.one(claiming(edited("c", "1", "e1", "new text", "steer")))
-		if first.Edited != router.EditNew || first.Claimed == nil || first.MessageID == 0 {
+		if first.Edited != ledger.EditNew || first.Claimed == nil || first.MessageID == 0 {
 			t.Fatalf("%+v", first)
 		}
 		if a := h.one(edited("c", "1", "e1", "new text", "steer")); !a.Duplicate {
@@ -56,7 +56,7 @@ func TestEditOfAMessageNeverTaken(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		full := limited(edited("c", "9", "e9", "too many", "steer"), 0)
-		if a := h.one(full); a.Situation != router.SituationBusy || a.Edited != router.EditNew || a.TurnID != 0 {
+		if a := h.one(full); a.Situation != ledger.SituationBusy || a.Edited != ledger.EditNew || a.TurnID != 0 {
 			t.Errorf("%+v", a)
 		}
 	})
@@ -70,10 +70,10 @@ func TestEditOfAnOverheardMessage(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		overheard := func(of, key string) router.Entry {
+		overheard := func(of, key string) ledger.Entry {
 			e := entry("c", key, "they talk")
 			e.Event.Message.ID = channels.MessageID("m" + of)
-			e.As, e.Sender.Person = &router.AsAudit{Why: router.AuditOverheard}, ""
+			e.As, e.Sender.Person = &ledger.AsAudit{Why: ledger.AuditOverheard}, ""
 			return e
 		}
 		if a := h.one(overheard("1", "1")); a.SessionID != 0 || a.TurnID != 0 || a.MessageID == 0 {
@@ -81,22 +81,22 @@ func TestEditOfAnOverheardMessage(t *testing.T) {
 		}
 		h.one(overheard("1", "still others"))
 		first := h.one(claiming(edited("c", "1", "e1", "they talk", "steer")))
-		if first.Edited != router.EditNew || first.Claimed == nil {
+		if first.Edited != ledger.EditNew || first.Claimed == nil {
 			t.Fatalf("%+v", first)
 		}
 		if d := h.load(first.Claimed.TurnRef); d.Turn.Message.Text != "they talk" || d.Turn.Message.Replaces != 0 {
 			t.Errorf("%+v", d.Turn.Message)
 		}
 		h.one(overheard("1", "late"))
-		if a := h.one(edited("c", "1", "e2", "they talk", "steer")); a.Edited != router.EditSame {
+		if a := h.one(edited("c", "1", "e2", "they talk", "steer")); a.Edited != ledger.EditSame {
 			t.Errorf("the same text once more: %+v", a)
 		}
-		if a := h.one(edited("c", "1", "e3", "another", "steer")); a.Edited != router.EditSteers || a.Steers != first.TurnID {
+		if a := h.one(edited("c", "1", "e3", "another", "steer")); a.Edited != ledger.EditSteers || a.Steers != first.TurnID {
 			t.Errorf("changed again: %+v", a)
 		}
 		collected := mode(edited("c", "2", "e4", "collected", "steer"), "collect")
 		h.Accept(overheard("2", "2"), mode(entry("c", "3", "waits"), "collect"))
-		if a := h.one(collected); a.Edited != router.EditNew || !a.Merged {
+		if a := h.one(collected); a.Edited != ledger.EditNew || !a.Merged {
 			t.Errorf("%+v", a)
 		}
 		if a := h.one(entry("c", "2", "told as a message")); !a.Duplicate {
@@ -110,20 +110,20 @@ func TestEditThatChangesNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		a := h.one(withFile(entry("c", "1", "look"), "ref1", 7))
-		for i, e := range []router.Entry{
+		for i, e := range []ledger.Entry{
 			withFile(edited("c", "1", "e1", "look", "steer"), "ref1", 7),
 			withFile(edited("c", "1", "e2", "look", "steer"), "another reference to the same", 7),
 		} {
-			if got := h.one(e); got.Edited != router.EditSame || got.MessageID != a.MessageID || got.TurnID != 0 || got.Event != 0 {
+			if got := h.one(e); got.Edited != ledger.EditSame || got.MessageID != a.MessageID || got.TurnID != 0 || got.Event != 0 {
 				t.Errorf("%d: %+v", i, got)
 			}
 		}
-		for i, e := range []router.Entry{
+		for i, e := range []ledger.Entry{
 			withFile(edited("c", "1", "e3", "look", "steer"), "ref2", 8),
 			withFile(edited("c", "1", "e4", "look", "steer"), "ref3", 0),
 			edited("c", "1", "e5", "look", "steer"),
 		} {
-			if got := h.one(e); got.Edited != router.EditReplaced {
+			if got := h.one(e); got.Edited != ledger.EditReplaced {
 				t.Errorf("%d: %+v", i, got)
 			}
 		}
@@ -140,13 +140,13 @@ func TestEditBeforeItsTurn(t *testing.T) {
 		h.Accept(entry("c", "1", "one"), mode(withFile(entry("c", "2", "two"), "old", 3), "collect"))
 		e := withFile(edited("c", "2", "e1", "zwei", "ignore"), "new", 4)
 		e.Taint, e.Event.Message.Quote = "file", "said before"
-		if a := h.one(e); a.Edited != router.EditReplaced || a.TurnID == 0 || a.Steers != 0 {
+		if a := h.one(e); a.Edited != ledger.EditReplaced || a.TurnID == 0 || a.Steers != 0 {
 			t.Errorf("%+v", a)
 		}
-		if a := h.one(edited("c", "1", "e2", "uno", "steer")); a.Edited != router.EditReplaced {
+		if a := h.one(edited("c", "1", "e2", "uno", "steer")); a.Edited != ledger.EditReplaced {
 			t.Errorf("%+v", a)
 		}
-		if a := h.one(edited("c", "1", "e3", "eins", "restart")); a.Edited != router.EditReplaced {
+		if a := h.one(edited("c", "1", "e3", "eins", "restart")); a.Edited != ledger.EditReplaced {
 			t.Errorf("twice in a row: %+v", a)
 		}
 		m := h.load(h.Claim(1)[0].TurnRef).Turn.Message
@@ -164,11 +164,11 @@ func TestEditWhileItsTurnRuns(t *testing.T) {
 		ref := h.Begun("c", "1")
 		original := h.load(ref).Turn.Message.ID
 		a := h.one(edited("c", "1", "e1", "better", "steer"))
-		if a.Edited != router.EditSteers || a.Steers != ref.TurnID || a.TurnID == ref.TurnID || a.TurnID == 0 {
+		if a.Edited != ledger.EditSteers || a.Steers != ref.TurnID || a.TurnID == ref.TurnID || a.TurnID == 0 {
 			t.Fatalf("%+v", a)
 		}
 		// Changed again before the turn came to a boundary: one text to heed.
-		if again := h.one(edited("c", "1", "e2", "best", "restart")); again.Edited != router.EditReplaced || again.TurnID != a.TurnID {
+		if again := h.one(edited("c", "1", "e2", "best", "restart")); again.Edited != ledger.EditReplaced || again.TurnID != a.TurnID {
 			t.Errorf("%+v", again)
 		}
 		list := h.absorb(ref, 1)
@@ -177,13 +177,13 @@ func TestEditWhileItsTurnRuns(t *testing.T) {
 		}
 		// And again after it, now of what was merged.
 		last := h.one(edited("c", "1", "e3", "the very best", "restart"))
-		if last.Edited != router.EditRestarts || last.Steers != ref.TurnID {
+		if last.Edited != ledger.EditRestarts || last.Steers != ref.TurnID {
 			t.Errorf("%+v", last)
 		}
 		if list = h.absorb(ref, 2); texts(list) != "the very best" || list[0].Replaces != original {
 			t.Errorf("%+v", list)
 		}
-		if a := h.one(edited("c", "1", "e4", "never mind", "ignore")); a.Edited != router.EditRevised || a.TurnID != 0 {
+		if a := h.one(edited("c", "1", "e4", "never mind", "ignore")); a.Edited != ledger.EditRevised || a.TurnID != 0 {
 			t.Errorf("%+v", a)
 		}
 		if d := h.load(ref); len(d.State.Added) != 2 || d.State.Added[1].Replaces != original || d.Turn.Message.Text != "hello 1" {
@@ -220,7 +220,7 @@ func TestEditAfterItsTurn(t *testing.T) {
 		h.Commit(h.Begun("c", "1"), end("done", "answered"))
 		for i, text := range []string{"one", "two", "one"} {
 			a := h.one(withFile(edited("c", "1", "e"+text+string(rune('0'+i)), text, "steer"), "f", int64(i+1)))
-			if a.Edited != router.EditRevised || a.TurnID != 0 || a.MessageID == 0 || a.Event == 0 {
+			if a.Edited != ledger.EditRevised || a.TurnID != 0 || a.MessageID == 0 || a.Event == 0 {
 				t.Errorf("%+v", a)
 			}
 		}
@@ -233,7 +233,7 @@ func TestEditAfterItsTurn(t *testing.T) {
 		// One that is revised while another turn runs, or waits, is seen by it when it
 		// is taken up.
 		h.one(edited("c", "1", "late", "three", "restart"))
-		if d := h.load(router.TurnRef{TurnID: d.Turn.ID, SessionID: d.Turn.Session.ID, Fence: 2}); len(d.State.Recent) != 5 {
+		if d := h.load(ledger.TurnRef{TurnID: d.Turn.ID, SessionID: d.Turn.Session.ID, Fence: 2}); len(d.State.Recent) != 5 {
 			t.Errorf("%+v", d.State.Recent)
 		}
 	})
@@ -245,12 +245,12 @@ func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		stranger := entry("c", "1", "let me in")
-		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
+		stranger.As, stranger.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		notice := entry("c", "3", "")
-		notice.As = &router.AsControl{Refused: true, Reply: text("empty")}
-		h.Accept(stranger, control(entry("c", "2", "/help"), router.EffectNone, "help"), notice)
+		notice.As = &ledger.AsControl{Refused: true, Reply: text("empty")}
+		h.Accept(stranger, control(entry("c", "2", "/help"), ledger.EffectNone, "help"), notice)
 		for of, key := range map[string]string{"1": "e1", "2": "e2", "3": "e3"} {
-			if a := h.one(edited("c", of, key, "do it", "restart")); a.Edited != router.EditRevised || a.TurnID != 0 || a.MessageID == 0 {
+			if a := h.one(edited("c", of, key, "do it", "restart")); a.Edited != ledger.EditRevised || a.TurnID != 0 || a.MessageID == 0 {
 				t.Errorf("%s: %+v", of, a)
 			}
 		}
@@ -275,12 +275,12 @@ func TestEditRacingWithTheStart(t *testing.T) {
 		h := newHouse(t, db)
 		for _, conv := range []string{"a", "b", "c", "d", "e", "f"} {
 			h.one(entry(conv, conv, "old"))
-			var a []router.Accepted
-			var list []router.Claimed
+			var a []ledger.Accepted
+			var list []ledger.Claimed
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				var err error
-				if a, err = h.r.Accept(h.ctx, h.owner(), []router.Entry{edited(conv, conv, conv+"e", "new", "steer")}); err != nil {
+				if a, err = h.r.Accept(h.ctx, h.owner(), []ledger.Entry{edited(conv, conv, conv+"e", "new", "steer")}); err != nil {
 					t.Errorf("accept: %v", err)
 				}
 			})
@@ -299,11 +299,11 @@ func TestEditRacingWithTheStart(t *testing.T) {
 			}
 			text, more := h.load(list[0].TurnRef).Turn.Message.Text, texts(h.absorb(list[0].TurnRef, 1))
 			switch a[0].Edited {
-			case router.EditReplaced:
+			case ledger.EditReplaced:
 				if text != "new" || more != "" {
 					t.Errorf("replaced: %q, %q", text, more)
 				}
-			case router.EditSteers:
+			case ledger.EditSteers:
 				if text != "old" || more != "new" {
 					t.Errorf("steers: %q, %q", text, more)
 				}
@@ -322,11 +322,11 @@ func TestPlacesOfNobodyHaveNoSession(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		stranger := entry("s", "1", "let me in")
-		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
+		stranger.As, stranger.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		joined, left := entry("j", "j", ""), entry("l", "l", "")
-		joined.As, joined.Event.Kind, joined.Event.Member = &router.AsNews{}, channels.EventMember, channels.Joined
-		left.As, left.Event.Kind, left.Event.Member = &router.AsNews{}, channels.EventMember, channels.Left
-		for i, e := range []router.Entry{
+		joined.As, joined.Event.Kind, joined.Event.Member = &ledger.AsNews{}, channels.EventMember, channels.Joined
+		left.As, left.Event.Kind, left.Event.Member = &ledger.AsNews{}, channels.EventMember, channels.Left
+		for i, e := range []ledger.Entry{
 			stranger, deleted("s", "1", "d1"), deleted("nowhere", "1", "d2"), joined, left, moves("j", "k", "1"), moves("x", "y", "2"),
 			deleted("j", "1", "d3"), deleted("x", "1", "d4"),
 		} {
@@ -363,7 +363,7 @@ func TestDeletedMessages(t *testing.T) {
 		if a := h.one(deleted("c", "1", "d1")); a.TurnID != ref.TurnID || a.CancelTurn != ref.TurnID {
 			t.Errorf("running: %+v", a)
 		}
-		if d := h.load(ref); d.CancelRequested != router.StopCancelled || d.Turn.Message.Text != "" {
+		if d := h.load(ref); d.CancelRequested != ledger.StopCancelled || d.Turn.Message.Text != "" {
 			t.Errorf("%+v", d)
 		}
 		h.Commit(ref, end("cancelled", "cancelled"))
@@ -395,7 +395,7 @@ func TestNotesAreReadByLaterTurns(t *testing.T) {
 		h := newHouse(t, db)
 		waiting := h.one(entry("c", "1", "first"))
 		note := entry("c", "2", "reacted with 👍")
-		note.As, note.Event.Message.ID = &router.AsAudit{Why: router.AuditNote}, ""
+		note.As, note.Event.Message.ID = &ledger.AsAudit{Why: ledger.AuditNote}, ""
 		a := h.one(note)
 		if a.TurnID != 0 || a.MessageID == 0 || a.Event != 3 || a.SessionID != waiting.SessionID {
 			t.Errorf("%+v", a)

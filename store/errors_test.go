@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -23,9 +23,9 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 	)
 	whose := func(err error) kind {
 		switch {
-		case errors.Is(err, router.ErrNotNow):
+		case errors.Is(err, ledger.ErrNotNow):
 			return nobodys
-		case errors.Is(err, router.ErrRefused):
+		case errors.Is(err, ledger.ErrRefused):
 			return its
 		}
 		return unclear
@@ -34,7 +34,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 		h := newHouse(t, db)
 		accept := func(text string) error {
 			e := entry("c", "k-"+text, text)
-			_, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e})
+			_, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{e})
 			return err
 		}
 		want := map[string]kind{}

@@ -1,6 +1,6 @@
 package store
 
-import "switchboard/router"
+import "switchboard/router/ledger"
 
 type deliveryData struct {
 	Delivery int64  `json:"delivery,string"`
@@ -10,19 +10,19 @@ type deliveryData struct {
 }
 
 // deliveryEvent says what became of a part.
-func deliveryEvent(turn, delivery int64, part int, state router.DeliveryState, outcome string) event {
+func deliveryEvent(turn, delivery int64, part int, state ledger.DeliveryState, outcome string) event {
 	return event{Kind: "delivery", Turn: turn, Data: jsonText(deliveryData{delivery, part, string(state), cut(clean(outcome), 100)})}
 }
 
 // telling says whether a settlement is worth an event. What was sent at the first try is
 // not: the event of its message told of it, and every message would pay for one more.
-func telling(d *router.Delivery, s *router.Settlement) bool {
+func telling(d *ledger.Delivery, s *ledger.Settlement) bool {
 	switch s.State {
-	case router.DeliverySent:
-		return d.Tries > 1 || d.Repeated || d.State == router.DeliveryUnknown
-	case router.DeliveryUnknown:
-		return s.Final || d.State != router.DeliveryUnknown
-	case router.DeliveryDead, router.DeliveryDropped:
+	case ledger.DeliverySent:
+		return d.Tries > 1 || d.Repeated || d.State == ledger.DeliveryUnknown
+	case ledger.DeliveryUnknown:
+		return s.Final || d.State != ledger.DeliveryUnknown
+	case ledger.DeliveryDead, ledger.DeliveryDropped:
 		return true
 	}
 	return false
@@ -32,7 +32,7 @@ func telling(d *router.Delivery, s *router.Settlement) bool {
 const messageOf = `SELECT coalesce(session_id, 0), coalesce(turn_id, 0) FROM messages WHERE id = ?`
 
 // tell writes the event of a settlement.
-func (t *tx) tell(message int64, d *router.Delivery, s *router.Settlement) error {
+func (t *tx) tell(message int64, d *ledger.Delivery, s *ledger.Settlement) error {
 	if !telling(d, s) {
 		return nil
 	}

@@ -11,7 +11,7 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -94,7 +94,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 				t.Errorf("the text lacks %q:\n%s", want, told)
 			}
 		}
-		if _, err := h.r.Turn(h.ctx, ref.TurnID+7, false); !errors.Is(err, router.ErrNotFound) {
+		if _, err := h.r.Turn(h.ctx, ref.TurnID+7, false); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("a turn that is not there: %v", err)
 		}
 	})
@@ -147,13 +147,13 @@ func TestTurnOf(t *testing.T) {
 		h.Commit(first, agent.Step{Say: []agent.Say{{Position: -1, Text: "one"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("one"))
 		hold := h.Hold()
 		d := h.Begin(hold, conv.ID)
-		if _, err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "p1"}); err != nil {
+		if _, err := h.r.Settle(h.ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p1"}); err != nil {
 			t.Fatal(err)
 		}
 		second := h.Begun("c1", "2")
 		for id, want := range map[string]int64{"m1": first.TurnID, "p1": first.TurnID, "m2": second.TurnID, "": second.TurnID, "nobody's": 0} {
 			got, err := h.r.TurnOf(h.ctx, conv, channels.MessageID(id))
-			if got != want || (want == 0) != errors.Is(err, router.ErrNotFound) {
+			if got != want || (want == 0) != errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("TurnOf(%q) = %d, %v; want %d", id, got, err, want)
 			}
 		}
@@ -166,7 +166,7 @@ func TestKeptOut(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		eve := entry("c9", "9", "let me in")
-		eve.As, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &router.AsAudit{Why: router.AuditStranger}, "", "tg:9", "people.unknown"
+		eve.As, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &ledger.AsAudit{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"
 		h.Accept(eve, entry("c1", "1", "hello"))
 		list, err := h.r.KeptOut(h.ctx, 10)
 		if err != nil || len(list) != 1 || list[0].Rule != "people.unknown" || list[0].Text != "let me in" || list[0].Class != "stranger" ||

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"switchboard/router"
+	"switchboard/files"
+	"switchboard/router/ledger"
 	"switchboard/store/blobs"
 )
 
@@ -30,14 +31,14 @@ const (
 	blobLeaving      = `SELECT 1 FROM deliveries WHERE settled = FALSE AND extra LIKE ? LIMIT 1`
 )
 
-// Attachment implements router.Files.
-func (r *Router) Attachment(ctx context.Context, session string, id int64) (*router.Attachment, error) {
-	var a router.Attachment
+// Attachment implements files.Ledger.
+func (r *Router) Attachment(ctx context.Context, session string, id int64) (*files.Attachment, error) {
+	var a files.Attachment
 	err := r.db.read(ctx, "find attachment", func(t *tx) error {
 		found, err := t.row(oneAttachment, []any{clean(session), clean(session), id},
 			&a.ID, &a.Channel, &a.PlatformID, &a.Kind, &a.Name, &a.Type, &a.Size, &a.State, &a.Reason, &a.Blob, &a.Taint)
 		if err == nil && !found {
-			err = fmt.Errorf("attachment %d: %w", id, router.ErrNotFound)
+			err = fmt.Errorf("attachment %d: %w", id, ledger.ErrNotFound)
 		}
 		return err
 	})
@@ -47,19 +48,19 @@ func (r *Router) Attachment(ctx context.Context, session string, id int64) (*rou
 	return &a, nil
 }
 
-// SetAttachment implements router.Files.
-func (r *Router) SetAttachment(ctx context.Context, a *router.Attachment) error {
+// SetAttachment implements files.Ledger.
+func (r *Router) SetAttachment(ctx context.Context, a *files.Attachment) error {
 	return r.db.write(ctx, rides, "set attachment", func(t *tx) error {
 		n, err := t.exec(setAttachment, a.State, clean(a.Reason), clean(a.Blob), clean(a.Type), a.Size, t.now, a.ID)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("attachment %d: %w", a.ID, router.ErrNotFound)
+			err = fmt.Errorf("attachment %d: %w", a.ID, ledger.ErrNotFound)
 		}
 		return err
 	})
 }
 
-// AddAttachment implements router.Files. ErrNotFound: there is no such session.
-func (r *Router) AddAttachment(ctx context.Context, session string, a *router.Attachment) error {
+// AddAttachment implements files.Ledger. ErrNotFound: there is no such session.
+func (r *Router) AddAttachment(ctx context.Context, session string, a *files.Attachment) error {
 	var id int64
 	err := r.db.write(ctx, rides, "add attachment", func(t *tx) error {
 		found, err := t.row(addAttachment, []any{
@@ -67,7 +68,7 @@ func (r *Router) AddAttachment(ctx context.Context, session string, a *router.At
 			clean(session), clean(session),
 		}, &id)
 		if err == nil && !found {
-			err = fmt.Errorf("session %s: %w", session, router.ErrNotFound)
+			err = fmt.Errorf("session %s: %w", session, ledger.ErrNotFound)
 		}
 		return err
 	})
@@ -77,7 +78,7 @@ func (r *Router) AddAttachment(ctx context.Context, session string, a *router.At
 	return err
 }
 
-// Forget implements router.Files.
+// Forget implements files.Ledger.
 func (r *Router) Forget(ctx context.Context, before time.Time, limit int) (blobs []string, marked int, err error) {
 	if limit <= 0 {
 		return nil, 0, nil
@@ -118,7 +119,7 @@ func (r *Router) Forget(ctx context.Context, before time.Time, limit int) (blobs
 	return blobs, marked, nil
 }
 
-// Referred implements router.Files.
+// Referred implements files.Ledger.
 func (r *Router) Referred(ctx context.Context, blob string) (used bool, err error) {
 	err = r.db.read(ctx, "look for references", func(t *tx) error {
 		used, err = t.referred(clean(blob))

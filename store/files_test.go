@@ -11,7 +11,8 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/files"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -36,20 +37,20 @@ func TestAttachments(t *testing.T) {
 		ref := h.one(e).Claimed.TurnRef
 		id := atoi(t, h.load(ref).Turn.Message.Attachments[0].ID)
 		a, err := h.r.Attachment(h.ctx, "tg:c", id)
-		want := router.Attachment{
+		want := files.Attachment{
 			ID: id, Channel: "tg", PlatformID: "ref", Kind: channels.Photo, Name: "p.png", Type: "image/png", Size: 5,
-			State: router.AttachmentReferenced, Taint: "file",
+			State: files.AttachmentReferenced, Taint: "file",
 		}
 		if err != nil || *a != want {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		h.one(entry("d", "2", "another session"))
 		for session, n := range map[string]int64{"tg:d": id, "tg:nowhere": id, "tg:c": id + 99} {
-			if _, err := h.r.Attachment(h.ctx, session, n); !errors.Is(err, router.ErrNotFound) {
+			if _, err := h.r.Attachment(h.ctx, session, n); !errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("%s, %d: %v", session, n, err)
 			}
 		}
-		a.State, a.Reason, a.Blob, a.Type, a.Size = router.AttachmentQuarantined, "it runs", blobName("a"), "application/x-elf", 6
+		a.State, a.Reason, a.Blob, a.Type, a.Size = files.AttachmentQuarantined, "it runs", blobName("a"), "application/x-elf", 6
 		if err := h.r.SetAttachment(h.ctx, a); err != nil {
 			t.Fatal(err)
 		}
@@ -58,18 +59,18 @@ func TestAttachments(t *testing.T) {
 		}
 		bad := *a
 		bad.State = "odd"
-		if err := h.r.SetAttachment(h.ctx, &bad); !errors.Is(err, router.ErrConflict) {
+		if err := h.r.SetAttachment(h.ctx, &bad); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("an unknown state: %v", err)
 		}
 		if bad = *a; bad.ID > 0 {
 			bad.ID = 999
 		}
-		if err := h.r.SetAttachment(h.ctx, &bad); !errors.Is(err, router.ErrNotFound) {
+		if err := h.r.SetAttachment(h.ctx, &bad); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("no such attachment: %v", err)
 		}
 
-		made := router.Attachment{Kind: channels.Document, Name: "out.csv", Type: "text/csv", Size: 3, State: router.AttachmentClean, Blob: blobName("b"), Taint: "web"}
-		if err := h.r.AddAttachment(h.ctx, "tg:nowhere", &made); !errors.Is(err, router.ErrNotFound) || made.ID != 0 {
+		made := files.Attachment{Kind: channels.Document, Name: "out.csv", Type: "text/csv", Size: 3, State: files.AttachmentClean, Blob: blobName("b"), Taint: "web"}
+		if err := h.r.AddAttachment(h.ctx, "tg:nowhere", &made); !errors.Is(err, ledger.ErrNotFound) || made.ID != 0 {
 			t.Errorf("%v", err)
 		}
 		if err := h.r.AddAttachment(h.ctx, "tg:c", &made); err != nil || made.ID == 0 {
@@ -91,9 +92,9 @@ func TestAttachments(t *testing.T) {
 		}
 		// Of a stranger's file nobody may have the bytes.
 		s := withFile(entry("s", "3", "virus"), "ref", 5)
-		s.As, s.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
+		s.As, s.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		h.Accept(s)
-		if _, err := h.r.Attachment(h.ctx, "tg:s", made.ID+1); !errors.Is(err, router.ErrNotFound) {
+		if _, err := h.r.Attachment(h.ctx, "tg:s", made.ID+1); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("a stranger's: %v", err)
 		}
 	})
@@ -108,9 +109,9 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 		db.SetNow(func() time.Time { return at })
 		ref := h.Begun("c", "1")
 		add := func(blob string) int64 {
-			a := router.Attachment{Name: blob, State: router.AttachmentClean, Blob: blob}
+			a := files.Attachment{Name: blob, State: files.AttachmentClean, Blob: blob}
 			if blob == "" {
-				a.State = router.AttachmentReferenced
+				a.State = files.AttachmentReferenced
 			}
 			if err := h.r.AddAttachment(h.ctx, "tg:c", &a); err != nil {
 				t.Fatal(err)
@@ -124,7 +125,7 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 		add("")            // never fetched
 		used := add(blobName("d"))
 		step := agent.Step{Say: []agent.Say{{Text: "x", Position: -1}}}
-		h.Commit(ref, step, router.Reply{Text: "x", Parts: []channels.Body{{Files: []channels.File{{Blob: blobName("c"), Name: "c"}}}}})
+		h.Commit(ref, step, ledger.Reply{Text: "x", Parts: []channels.Body{{Files: []channels.File{{Blob: blobName("c"), Name: "c"}}}}})
 		at = start.Add(2 * time.Hour)
 		add(blobName("b"))
 		a, err := h.r.Attachment(h.ctx, "tg:c", used)
@@ -139,7 +140,7 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 		if err != nil || len(blobs) != 0 || n != 1 {
 			t.Errorf("the same bytes elsewhere: %v, %d, %v", blobs, n, err)
 		}
-		if a, err := h.r.Attachment(h.ctx, "tg:c", old); err != nil || a.State != router.AttachmentGone || a.Blob != "" || a.Name == "" {
+		if a, err := h.r.Attachment(h.ctx, "tg:c", old); err != nil || a.State != files.AttachmentGone || a.Blob != "" || a.Name == "" {
 			t.Errorf("%+v, %v", a, err)
 		}
 		if blobs, n, err = h.r.Forget(h.ctx, start.Add(time.Hour), 100); err != nil || !slices.Equal(blobs, []string{blobName("a")}) || n != 4 {
@@ -156,7 +157,7 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 			}
 		}
 		hold := h.Hold()
-		h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliverySent})
+		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent})
 		if got, err := h.r.Referred(h.ctx, blobName("c")); err != nil || got {
 			t.Errorf("sent: %v, %v", got, err)
 		}

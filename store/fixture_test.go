@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -48,10 +48,10 @@ var (
 	wait     = storetest.Wait
 )
 
-func control(e router.Entry, effect router.Effect, reply string) router.Entry {
-	as := &router.AsControl{Effect: effect}
-	if e.As = as; effect == router.EffectCancel {
-		e.Replies = map[router.Situation]*router.Reply{router.SituationIdle: text(reply), router.SituationDropped: text("dropped")}
+func control(e ledger.Entry, effect ledger.Effect, reply string) ledger.Entry {
+	as := &ledger.AsControl{Effect: effect}
+	if e.As = as; effect == ledger.EffectCancel {
+		e.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationIdle: text(reply), ledger.SituationDropped: text("dropped")}
 	} else {
 		as.Reply = text(reply)
 	}
@@ -59,14 +59,14 @@ func control(e router.Entry, effect router.Effect, reply string) router.Entry {
 }
 
 // limited is e where so many turns may wait.
-func limited(e router.Entry, turns int) router.Entry {
+func limited(e ledger.Entry, turns int) ledger.Entry {
 	e.Turn().QueueLimit = turns
-	e.Replies = map[router.Situation]*router.Reply{router.SituationBusy: text("full")}
+	e.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationBusy: text("full")}
 	return e
 }
 
-func text(s string) *router.Reply {
-	return &router.Reply{Text: s, Parts: []channels.Body{{Text: s}}, Notice: true}
+func text(s string) *ledger.Reply {
+	return &ledger.Reply{Text: s, Parts: []channels.Body{{Text: s}}, Notice: true}
 }
 
 // random is a text that does not compress.

@@ -9,12 +9,12 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
-func passedOn(e router.Entry, from string) router.Entry {
+func passedOn(e ledger.Entry, from string) ledger.Entry {
 	e.Taint, e.Event.Message.Forwarded, e.Event.Message.Origin = "forwarded", true, from
 	return e
 }
@@ -73,7 +73,7 @@ func TestPassedOnStaysApart(t *testing.T) {
 		}
 		h.Commit(ref, end("failed", "model_error"))
 		again := entry("c", "5", "/retry")
-		again.Turn().Retry = &router.Retry{}
+		again.Turn().Retry = &ledger.Retry{}
 		h.one(again)
 		if m := h.load(h.Claim(1)[0].TurnRef).Turn.Message; m.Text != "what is this?\n\nand why?" || !slices.Equal(m.Passed, want) {
 			t.Errorf("again: %+v", m)
@@ -94,8 +94,8 @@ func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
 			ref := h.one(claiming(entry(c, c+"1", "which?"))).Claimed.TurnRef
 			step := end("done", "asked")
 			step.Say = []agent.Say{{Text: "Which?", Choices: []string{"obey"}, Taint: taint}}
-			h.Commit(ref, step, router.Reply{Text: "Which?", Taint: taint, Person: "marco", Actions: []router.Action{{
-				Code: router.HashCode(c), Kind: router.ActionChoice, Person: "marco", Text: "obey", Number: 1, ExpiresAt: time.Now().Add(time.Hour),
+			h.Commit(ref, step, ledger.Reply{Text: "Which?", Taint: taint, Person: "marco", Actions: []ledger.Action{{
+				Code: ledger.HashCode(c), Kind: ledger.ActionChoice, Person: "marco", Text: "obey", Number: 1, ExpiresAt: time.Now().Add(time.Hour),
 			}}})
 			typed := claiming(entry(c, c+"2", "1"))
 			typed.Turn().Choice, typed.Taint, typed.Event.Message.Quote = true, "quote", "Which?"
@@ -115,21 +115,21 @@ func TestLinesSayWhomTheyAnswer(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		by := func(e router.Entry, person string) router.Entry {
+		by := func(e ledger.Entry, person string) ledger.Entry {
 			e.Sender.Person = person
 			return e
 		}
 		ref := h.one(claiming(by(entry("c", "1", "one"), "bob"))).Claimed.TurnRef
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Text: "to bob", Position: -1}}
-		h.Commit(ref, step, router.Reply{Text: "to bob", Person: "bob"})
+		h.Commit(ref, step, ledger.Reply{Text: "to bob", Person: "bob"})
 		status := by(entry("c", "2", "/status"), "bob")
-		status.As = &router.AsControl{Reply: &router.Reply{Text: "idle"}}
+		status.As = &ledger.AsControl{Reply: &ledger.Reply{Text: "idle"}}
 		h.one(status)
 		h.one(by(entry("c", "3", "two"), "bob"))
 		stop := by(entry("c", "4", "/cancel"), "carl")
-		stop = control(stop, router.EffectCancel, "nothing")
-		stop.As.(*router.AsControl).AnyPerson = true
+		stop = control(stop, ledger.EffectCancel, "nothing")
+		stop.As.(*ledger.AsControl).AnyPerson = true
 		h.one(stop)
 		var got []string
 		for _, line := range h.load(h.one(claiming(entry("c", "5", "three"))).Claimed.TurnRef).State.Recent {

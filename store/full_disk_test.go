@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/blobs"
@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	accepted, text := 1, strings.Repeat("x", 8<<10)
 	for i := range 200 {
-		if _, err = h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", fmt.Sprint(i), text)}); err != nil {
+		if _, err = h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry("c", fmt.Sprint(i), text)}); err != nil {
 			break
 		}
 		accepted++
@@ -56,7 +56,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("the error must say it: %v", err)
 	}
 	for range 3 { // again and again; each is refused whole
-		if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", "late", text)}); err == nil {
+		if _, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry("c", "late", text)}); err == nil {
 			t.Error("accepted on a full disk")
 		}
 		if _, err := h.r.Commit(h.ctx, ref, agent.Step{Calls: []agent.Call{{Step: "a", Answer: random(100 << 10)}}}, nil); err == nil {

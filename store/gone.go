@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/engines"
 )
 
@@ -26,7 +26,7 @@ const (
 )
 
 // acceptMember notes whether a conversation is open to us.
-func (t *tx) acceptMember(e *router.Entry) error {
+func (t *tx) acceptMember(e *ledger.Entry) error {
 	if e.Event.Member == channels.Joined {
 		_, _, err := t.conversation(e.Event.Conversation)
 		return err
@@ -38,8 +38,8 @@ func (t *tx) acceptMember(e *router.Entry) error {
 	return err
 }
 
-// Gone implements router.Outbox.
-func (r *Router) Gone(ctx context.Context, hold router.Hold, conv channels.Conversation) (first bool, err error) {
+// Gone implements delivery.Outbox.
+func (r *Router) Gone(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (first bool, err error) {
 	err = r.db.write(ctx, rides, "note closed conversation", func(t *tx) error {
 		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (r *Router) Gone(ctx context.Context, hold router.Hold, conv channels.Conve
 	return first && err == nil, err
 }
 
-// AdminChats implements router.Notices.
+// AdminChats implements delivery.Notices.
 func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, err error) {
 	err = r.db.read(ctx, "list admins' chats", func(t *tx) error {
 		var rows []struct {
@@ -74,8 +74,8 @@ func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, 
 	return list, err
 }
 
-// Notify implements router.Notices.
-func (r *Router) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply router.Reply) (told bool, err error) {
+// Notify implements delivery.Notices.
+func (r *Router) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (told bool, err error) {
 	err = r.db.write(ctx, full, "notify", func(t *tx) error {
 		told, err = t.notify(key, conv, &reply)
 		return err
@@ -83,7 +83,7 @@ func (r *Router) Notify(ctx context.Context, key []byte, conv channels.Conversat
 	return told && err == nil, err
 }
 
-func (t *tx) notify(key []byte, conv channels.Conversation, reply *router.Reply) (told bool, err error) {
+func (t *tx) notify(key []byte, conv channels.Conversation, reply *ledger.Reply) (told bool, err error) {
 	var one int
 	told, err = t.row(insertKey, []any{key, t.now + keysLive.Microseconds(), t.now}, &one)
 	if err != nil || !told {

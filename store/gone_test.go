@@ -6,18 +6,18 @@ import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
-func member(conv, key string, m channels.Membership) router.Entry {
+func member(conv, key string, m channels.Membership) ledger.Entry {
 	e := entry(conv, "member"+key, "")
-	e.As, e.Event.Kind, e.Event.Member, e.Event.Message = &router.AsNews{}, channels.EventMember, m, channels.Message{}
+	e.As, e.Event.Kind, e.Event.Member, e.Event.Message = &ledger.AsNews{}, channels.EventMember, m, channels.Message{}
 	return e
 }
 
-func (h *house) gone(hold router.Hold, conv channels.ConversationID) bool {
+func (h *house) gone(hold ledger.Hold, conv channels.ConversationID) bool {
 	h.Helper()
 	first, err := h.r.Gone(h.ctx, hold, channels.Conversation{ID: conv})
 	if err != nil {
@@ -50,7 +50,7 @@ func TestGoneIsFirstOnce(t *testing.T) {
 		h.one(member("c", "3", channels.Left))
 		want(true, "told so by the platform before any delivery failed")
 		stranger := entry("c", "3", "anybody there?")
-		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
+		stranger.As, stranger.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		h.Accept(stranger)
 		want(true, "after a stranger's word")
 		h.Accept(mode(entry("c", "4", "by the other path"), "steer"))
@@ -63,7 +63,7 @@ func TestGoneIsFirstOnce(t *testing.T) {
 		if hold = h.Hold(); hold.Fence == old.Fence {
 			t.Fatal("the fence did not grow")
 		}
-		if _, err := h.r.Gone(h.ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, router.ErrFenced) {
+		if _, err := h.r.Gone(h.ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("under an old fence: %v", err)
 		}
 	})
@@ -73,7 +73,7 @@ func TestAdminChats(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		err := h.r.SetPeople(h.ctx, []router.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
+		err := h.r.SetPeople(h.ctx, []ledger.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +119,7 @@ func TestNotifyTellsOnce(t *testing.T) {
 		if out == nil || out.Body.Text != "c is closed" || out.Conversation != conv {
 			t.Fatalf("%+v", out)
 		}
-		h.Settle(hold, out, router.Settlement{State: router.DeliverySent, PlatformID: "p9"})
+		h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p9"})
 		if out = h.Begin(hold, "a"); out != nil {
 			t.Errorf("told twice: %+v", out)
 		}
@@ -138,7 +138,7 @@ func TestNotifyTellsOnce(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 		for _, id := range []channels.MessageID{"", "p10"} {
-			if _, _, err := h.r.Shown(h.ctx, conv, id, "marco"); !errors.Is(err, router.ErrNotFound) {
+			if _, _, err := h.r.Shown(h.ctx, conv, id, "marco"); !errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("%q: %v", id, err)
 			}
 		}

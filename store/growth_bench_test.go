@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -64,7 +64,7 @@ func growth(b *testing.B, db *store.DB, size string) {
 		}
 		timed("message", func() error { return message(b.Context(), r, e.ID(), hold, fmt.Sprint("c", i%100), i) })
 		timed("stranger", func() error {
-			_, err := r.Accept(b.Context(), e.ID(), []router.Entry{stranger(fmt.Sprint("s", i), fmt.Sprint("s", i))})
+			_, err := r.Accept(b.Context(), e.ID(), []ledger.Entry{stranger(fmt.Sprint("s", i), fmt.Sprint("s", i))})
 			return err
 		})
 		timed("open", func() error { _, err := r.Open(b.Context(), hold); return err })
@@ -73,7 +73,7 @@ func growth(b *testing.B, db *store.DB, size string) {
 		if i > 1900 {
 			continue
 		}
-		var claimed []router.Claimed
+		var claimed []ledger.Claimed
 		timed("claim", func() (err error) { claimed, err = r.Claim(b.Context(), e.ID(), []string{"tg"}, nil, 1); return err })
 		for _, c := range claimed {
 			if _, err := r.Commit(b.Context(), c.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}}, nil); err != nil {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // heldSessions goes through the turns that run, which are few, and through the longest
@@ -27,7 +27,7 @@ const (
 )
 
 // Held implements router.Turns.
-func (r *Router) Held(ctx context.Context, owner int64) (list []router.Held, err error) {
+func (r *Router) Held(ctx context.Context, owner int64) (list []ledger.Held, err error) {
 	err = r.db.read(ctx, "list held sessions", func(t *tx) error {
 		list = nil
 		var rows []struct {
@@ -40,9 +40,9 @@ func (r *Router) Held(ctx context.Context, owner int64) (list []router.Held, err
 			return err
 		}
 		for _, row := range rows {
-			list = append(list, router.Held{
-				TurnRef: router.TurnRef{TurnID: row.ID, SessionID: row.SessionID, Fence: row.Fence},
-				Running: row.Running, Stop: router.Stop(row.Cancel),
+			list = append(list, ledger.Held{
+				TurnRef: ledger.TurnRef{TurnID: row.ID, SessionID: row.SessionID, Fence: row.Fence},
+				Running: row.Running, Stop: ledger.Stop(row.Cancel),
 			})
 		}
 		return nil

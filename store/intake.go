@@ -7,7 +7,9 @@ import (
 	"slices"
 
 	"switchboard/channels"
+	"switchboard/files"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 )
@@ -22,7 +24,7 @@ func (db *DB) Router() *Router { return &Router{db} }
 var (
 	_ router.Ledger    = (*Router)(nil)
 	_ router.Directory = (*Router)(nil)
-	_ router.Files     = (*Router)(nil)
+	_ files.Ledger     = (*Router)(nil)
 )
 
 const (
@@ -53,7 +55,7 @@ const (
 )
 
 // Accept implements router.Intake.
-func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
@@ -67,9 +69,9 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry
 			return out, err
 		}
 	}
-	var out []router.Accepted
+	var out []ledger.Accepted
 	err := r.db.write(ctx, full, "accept", func(t *tx) error {
-		out = make([]router.Accepted, len(entries)) // anew when PostgreSQL asks for another try
+		out = make([]ledger.Accepted, len(entries)) // anew when PostgreSQL asks for another try
 		unsaid := false
 		for i := range entries {
 			if err := t.accept(owner, &entries[i], &out[i]); err != nil {
@@ -79,11 +81,11 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []router.Entry
 			unsaid = unsaid || out[i].Situation != "" && !said
 		}
 		if unsaid {
-			return router.ErrUnsaid
+			return ledger.ErrUnsaid
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, router.ErrUnsaid) {
+	if err != nil && !errors.Is(err, ledger.ErrUnsaid) {
 		return nil, err
 	}
 	return out, err
@@ -106,7 +108,7 @@ func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]boo
 	return known, err
 }
 
-func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
+func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 	var one int
 	fresh, err := t.row(insertKey, []any{e.Key, t.now + keysLive.Microseconds(), t.now}, &one)
 	if err != nil {
@@ -116,18 +118,18 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 		a.Duplicate = true
 		return nil
 	}
-	if _, news := e.As.(*router.AsNews); news {
+	if _, news := e.As.(*ledger.AsNews); news {
 		return t.acceptNews(e, a)
 	}
-	audit, audited := e.As.(*router.AsAudit)
-	if audited && audit.Why == router.AuditRejected {
+	audit, audited := e.As.(*ledger.AsAudit)
+	if audited && audit.Why == ledger.AuditRejected {
 		return t.reject(e, audit.Reason, a)
 	}
 	conversation, key, err := t.conversation(e.Event.Conversation)
 	if err != nil {
 		return err
 	}
-	if audited && audit.Why != router.AuditNote {
+	if audited && audit.Why != ledger.AuditNote {
 		a.MessageID, err = t.incoming(e, string(audit.Why), conversation, 0)
 		return err
 	}
@@ -144,7 +146,7 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 		return err
 	}
 	switch as := e.As.(type) {
-	case *router.AsTurn:
+	case *ledger.AsTurn:
 		switch {
 		case as.Retry != nil:
 			return t.acceptRetry(owner, e, *as, a, conversation, letter{class: classTurn}, 0)
@@ -152,11 +154,11 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 			return t.acceptAction(owner, e, nil, *as, a, conversation)
 		}
 		return t.acceptTurn(owner, e, *as, a, conversation, letter{class: classTurn})
-	case *router.AsEdit:
+	case *ledger.AsEdit:
 		return t.acceptEdited(owner, e, as, a, conversation)
-	case *router.AsAction:
+	case *ledger.AsAction:
 		return t.acceptAction(owner, e, as.Code, as.Turn, a, conversation)
-	case *router.AsControl:
+	case *ledger.AsControl:
 		return t.acceptControl(e, as, a, conversation)
 	}
 	_, err = t.answer(e, a, conversation, string(audit.Why), nil)
@@ -164,7 +166,7 @@ func (t *tx) accept(owner int64, e *router.Entry, a *router.Accepted) error {
 }
 
 // acceptNews follows what a platform says of a conversation, or of a message.
-func (t *tx) acceptNews(e *router.Entry, a *router.Accepted) error {
+func (t *tx) acceptNews(e *ledger.Entry, a *ledger.Accepted) error {
 	switch e.Event.Kind {
 	case channels.EventMoved:
 		return t.acceptMoved(e, a)
@@ -174,7 +176,7 @@ func (t *tx) acceptNews(e *router.Entry, a *router.Accepted) error {
 	return t.acceptDeleted(e, a)
 }
 
-func (t *tx) reject(e *router.Entry, reason string, a *router.Accepted) error {
+func (t *tx) reject(e *ledger.Entry, reason string, a *ledger.Accepted) error {
 	raw := e.Event.Raw
 	if raw == nil {
 		raw = []byte{} // NULL would say something else
@@ -187,7 +189,7 @@ func (t *tx) reject(e *router.Entry, reason string, a *router.Accepted) error {
 
 // acceptTurn queues a message as a turn, and takes the session for the owner
 // when it is idle and there is a worker.
-func (t *tx) acceptTurn(owner int64, e *router.Entry, turn router.AsTurn, a *router.Accepted, conversation int64, l letter) error {
+func (t *tx) acceptTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, l letter) error {
 	if turn.Mode == modeCollect {
 		if merged, err := t.collect(e, turn, a, conversation, l); err != nil || merged {
 			return err
@@ -198,12 +200,12 @@ func (t *tx) acceptTurn(owner int64, e *router.Entry, turn router.AsTurn, a *rou
 		return err
 	}
 	if queued >= turn.QueueLimit {
-		return t.say(e, a, conversation, classNotice, router.SituationBusy)
+		return t.say(e, a, conversation, classNotice, ledger.SituationBusy)
 	}
 	return t.queueTurn(owner, e, turn, a, conversation, l)
 }
 
-func (t *tx) queueTurn(owner int64, e *router.Entry, turn router.AsTurn, a *router.Accepted, conversation int64, l letter) (err error) {
+func (t *tx) queueTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, l letter) (err error) {
 	var taken bool
 	if a.MessageID, taken, err = t.untaken(e, l, conversation, a.SessionID); err != nil {
 		return err
@@ -249,15 +251,15 @@ func (t *tx) queueTurn(owner int64, e *router.Entry, turn router.AsTurn, a *rout
 }
 
 // acceptControl does what a command does, and answers it.
-func (t *tx) acceptControl(e *router.Entry, as *router.AsControl, a *router.Accepted, conversation int64) error {
-	if as.Effect == router.EffectCancel {
+func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
+	if as.Effect == ledger.EffectCancel {
 		return t.acceptCancel(e, as, a, conversation)
 	}
 	newest, err := t.answer(e, a, conversation, controlClass(as), as.Reply)
 	if err != nil {
 		return err
 	}
-	if as.Effect == router.EffectReset {
+	if as.Effect == ledger.EffectReset {
 		// Up to the newest message, so that the command and its reply are
 		// forgotten too.
 		_, err := t.exec(resetSession, newest, a.SessionID)
@@ -268,14 +270,14 @@ func (t *tx) acceptControl(e *router.Entry, as *router.AsControl, a *router.Acce
 
 // acceptCancel ends the open turn when it has not begun, and asks it to stop when
 // it has.
-func (t *tx) acceptCancel(e *router.Entry, as *router.AsControl, a *router.Accepted, conversation int64) error {
+func (t *tx) acceptCancel(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
 	var turn int64
 	found, err := t.row(openTurn, []any{a.SessionID, as.AnyPerson, clean(e.Sender.Person)}, &turn)
 	if err != nil {
 		return err
 	}
 	if !found {
-		return t.say(e, a, conversation, classControl, router.SituationIdle)
+		return t.say(e, a, conversation, classControl, ledger.SituationIdle)
 	}
 	ended, err := t.cancel(turn)
 	if err != nil {
@@ -286,7 +288,7 @@ func (t *tx) acceptCancel(e *router.Entry, as *router.AsControl, a *router.Accep
 		_, err := t.answer(e, a, conversation, classControl, nil)
 		return err
 	}
-	if err := t.say(e, a, conversation, classControl, router.SituationDropped); err != nil {
+	if err := t.say(e, a, conversation, classControl, ledger.SituationDropped); err != nil {
 		return err
 	}
 	// Behind the command's own event, from which a client reads on.
@@ -295,7 +297,7 @@ func (t *tx) acceptCancel(e *router.Entry, as *router.AsControl, a *router.Accep
 }
 
 // say answers an entry with what is said in a situation.
-func (t *tx) say(e *router.Entry, a *router.Accepted, conversation int64, class string, s router.Situation) error {
+func (t *tx) say(e *ledger.Entry, a *ledger.Accepted, conversation int64, class string, s ledger.Situation) error {
 	a.Situation = s
 	_, err := t.answer(e, a, conversation, class, e.Replies[s])
 	return err
@@ -303,7 +305,7 @@ func (t *tx) say(e *router.Entry, a *router.Accepted, conversation int64, class 
 
 // answer stores the message of an entry and a reply to it, which may be nil, and
 // returns the newest of the two.
-func (t *tx) answer(e *router.Entry, a *router.Accepted, conversation int64, class string, reply *router.Reply) (newest int64, err error) {
+func (t *tx) answer(e *ledger.Entry, a *ledger.Accepted, conversation int64, class string, reply *ledger.Reply) (newest int64, err error) {
 	if a.MessageID, err = t.incoming(e, class, conversation, a.SessionID); err != nil {
 		return 0, err
 	}

@@ -6,32 +6,32 @@ import (
 	"slices"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // acceptable says what the router did wrong.
-func acceptable(e *router.Entry) error {
+func acceptable(e *ledger.Entry) error {
 	if len(e.Key) == 0 {
 		return errors.New("it has no key")
 	}
 	switch as := e.As.(type) {
-	case *router.AsTurn, *router.AsControl:
-	case *router.AsEdit:
+	case *ledger.AsTurn, *ledger.AsControl:
+	case *ledger.AsEdit:
 		if e.Event.Message.ID == "" {
 			return errors.New("it does not say which message it is about")
 		}
 		if !slices.Contains([]string{"", onEditSteer, onEditRestart, onEditIgnore}, as.OnEdit) {
 			return fmt.Errorf("on_edit is %q, which is not known", as.OnEdit)
 		}
-	case *router.AsAction:
+	case *ledger.AsAction:
 		if len(as.Code) == 0 {
 			return errors.New("it has no code of an action")
 		}
-	case *router.AsAudit:
-		if !slices.Contains([]router.Audit{router.AuditStranger, router.AuditOverheard, router.AuditRejected, router.AuditNote}, as.Why) {
+	case *ledger.AsAudit:
+		if !slices.Contains([]ledger.Audit{ledger.AuditStranger, ledger.AuditOverheard, ledger.AuditRejected, ledger.AuditNote}, as.Why) {
 			return fmt.Errorf("unknown audit %q", as.Why)
 		}
-	case *router.AsNews:
+	case *ledger.AsNews:
 		return acceptableNews(&e.Event)
 	default:
 		return errors.New("it does not say what it is taken as")
@@ -64,7 +64,7 @@ func acceptableNews(event *channels.Event) error {
 
 // unusual entries take a transaction of several round trips on PostgreSQL; the
 // others one.
-func unusual(e router.Entry) bool {
+func unusual(e ledger.Entry) bool {
 	if e.Sender.New { // once a day
 		return true
 	}
@@ -74,15 +74,15 @@ func unusual(e router.Entry) bool {
 		}
 	}
 	switch as := e.As.(type) {
-	case *router.AsTurn:
+	case *ledger.AsTurn:
 		return as.Retry != nil || as.Mode != "" && as.Mode != modeQueue
-	case *router.AsControl:
+	case *ledger.AsControl:
 		return as.Reply != nil && special(*as.Reply)
-	case *router.AsAudit:
+	case *ledger.AsAudit:
 		return false
 	}
 	return true
 }
 
 // special says that a reply has more than text in parts.
-func special(r router.Reply) bool { return r.Draft != 0 || len(r.Actions) > 0 }
+func special(r ledger.Reply) bool { return r.Draft != 0 || len(r.Actions) > 0 }

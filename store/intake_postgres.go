@@ -11,7 +11,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // What sb_accept takes and gives; []byte is base64 in JSON.
@@ -25,7 +25,7 @@ type (
 		rejectArg
 		turnArg
 		controlArg
-		Replies map[string]*replyArg `json:"replies"` // by router.Situation
+		Replies map[string]*replyArg `json:"replies"` // by ledger.Situation
 	}
 	placeArg struct {
 		Channel      string `json:"channel"`
@@ -115,14 +115,14 @@ type (
 		Turn      int64            `json:"turn"`
 		Event     int64            `json:"event"`
 		Session   int64            `json:"session"`
-		Situation router.Situation `json:"situation"`
+		Situation ledger.Situation `json:"situation"`
 		Waiting   bool             `json:"waiting"`
 		Cancel    int64            `json:"cancel"`
 		Claimed   *claimedArg      `json:"claimed"`
 	}
 )
 
-func (db *DB) callAccept(ctx context.Context, owner int64, entries []router.Entry) ([]router.Accepted, error) {
+func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	now := db.now().UnixMicro()
 	args := make([]acceptArg, len(entries))
 	for i := range entries {
@@ -132,15 +132,15 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []router.Entr
 	err := db.Call(ctx, full, "accept", &got, callAccept, owner, now, jsonText(args))
 	if pe, ok := errors.AsType[*pq.Error](err); ok && pe.Code == unsaid {
 		if err = json.Unmarshal([]byte(pe.Detail), &got); err == nil {
-			err = router.ErrUnsaid
+			err = ledger.ErrUnsaid
 		}
 	}
-	if err != nil && !errors.Is(err, router.ErrUnsaid) {
+	if err != nil && !errors.Is(err, ledger.ErrUnsaid) {
 		return nil, err
 	}
-	out := make([]router.Accepted, len(got))
+	out := make([]ledger.Accepted, len(got))
 	for i, g := range got {
-		out[i] = router.Accepted{
+		out[i] = ledger.Accepted{
 			Receipt: channels.Receipt{
 				Duplicate: g.Duplicate, Rejected: g.Rejected, MessageID: g.Message, TurnID: g.Turn, Event: g.Event,
 			},
@@ -150,7 +150,7 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []router.Entr
 	return out, err
 }
 
-// unsaid is by which sb_accept says router.ErrUnsaid, with what would have become of the
+// unsaid is by which sb_accept says ledger.ErrUnsaid, with what would have become of the
 // entries.
 const unsaid = "SB003"
 
@@ -161,15 +161,15 @@ func isOpenQuestion(err error) bool {
 	return ok && pe.Code == "SB002"
 }
 
-func (c *claimedArg) claimed() *router.Claimed {
+func (c *claimedArg) claimed() *ledger.Claimed {
 	if c == nil {
 		return nil
 	}
-	ref := router.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}
-	return &router.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
+	ref := ledger.TurnRef{TurnID: c.Turn, SessionID: c.Session, Fence: c.Fence}
+	return &ledger.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
 }
 
-func acceptArgOf(e *router.Entry, now int64) acceptArg {
+func acceptArgOf(e *ledger.Entry, now int64) acceptArg {
 	c := cleanConversation(e.Event.Conversation)
 	arg := acceptArg{
 		Key: e.Key, KeyExpires: now + keysLive.Microseconds(),
@@ -178,13 +178,13 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 		Replies: map[string]*replyArg{},
 	}
 	switch as := e.As.(type) {
-	case *router.AsTurn:
+	case *ledger.AsTurn:
 		arg.Class = classTurn
 		arg.turnArg = turnArg{QueueLimit: as.QueueLimit, AskedAt: micros(as.Asked), Choice: as.Choice, MayClaim: as.MayClaim}
-	case *router.AsControl:
+	case *ledger.AsControl:
 		arg.Class = controlClass(as)
 		arg.controlArg = controlArg{Effect: string(as.Effect), AnyPerson: as.AnyPerson, Reply: answerArgOf(as.Reply, arg.Person)}
-	case *router.AsAudit:
+	case *ledger.AsAudit:
 		arg.Class, arg.Reject = string(as.Why), clean(as.Reason)
 		if e.Event.Raw != nil {
 			arg.Raw = e.Event.Raw
@@ -196,7 +196,7 @@ func acceptArgOf(e *router.Entry, now int64) acceptArg {
 	return arg
 }
 
-func incomingArgOf(e *router.Entry) incomingArg {
+func incomingArgOf(e *ledger.Entry) incomingArg {
 	m := &e.Event.Message
 	arg := incomingArg{
 		Person: clean(e.Sender.Person), Identity: clean(e.Sender.Identity), Rule: clean(e.Sender.Rule), Origin: clean(e.Origin),
@@ -211,7 +211,7 @@ func incomingArgOf(e *router.Entry) incomingArg {
 }
 
 // answerArgOf is a reply to an entry of that person.
-func answerArgOf(r *router.Reply, person string) *replyArg {
+func answerArgOf(r *ledger.Reply, person string) *replyArg {
 	arg := replyArgOf(r, nil)
 	if arg != nil {
 		arg.Person = person
@@ -220,7 +220,7 @@ func answerArgOf(r *router.Reply, person string) *replyArg {
 }
 
 // replyArgOf is outgoing's message as an argument; nil stays nil.
-func replyArgOf(r *router.Reply, say *agent.Say) *replyArg {
+func replyArgOf(r *ledger.Reply, say *agent.Say) *replyArg {
 	if r == nil {
 		return nil
 	}

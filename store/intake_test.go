@@ -9,7 +9,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -38,7 +38,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 		fresh := 0
 		for range 8 {
 			wg.Go(func() {
-				out, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", "2", "two"), entry("d", "3", "three")})
+				out, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry("c", "2", "two"), entry("d", "3", "three")})
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -68,7 +68,7 @@ func TestAcceptKeepsRejectedInput(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		e := entry("c", "1", "")
-		e.As, e.Event.Raw = &router.AsAudit{Why: router.AuditRejected, Reason: "unknown shape"}, []byte("a\x00b\xff")
+		e.As, e.Event.Raw = &ledger.AsAudit{Why: ledger.AuditRejected, Reason: "unknown shape"}, []byte("a\x00b\xff")
 		a := h.Accept(e, e, entry("c", "2", "fine"))
 		if a[0].Rejected != "unknown shape" || a[0].MessageID != 0 || !a[1].Duplicate || a[2].TurnID == 0 {
 			t.Errorf("%+v", a)
@@ -89,20 +89,20 @@ func TestAcceptSaysWhatIsRefused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		long := entry(random(12_000), "1", "hello")
-		_, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{entry("c", "2", "fine"), long})
+		_, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry("c", "2", "fine"), long})
 		if db.Kind() == "sqlite" {
 			if err != nil {
 				t.Errorf("SQLite takes it: %v", err)
 			}
 			long = entry("c", "3", "odd kind")
 			long.Event.Conversation.ID, long.Event.Conversation.Kind = "new", "odd"
-			if _, err = h.r.Accept(h.ctx, h.owner(), []router.Entry{long}); !errors.Is(err, router.ErrConflict) {
+			if _, err = h.r.Accept(h.ctx, h.owner(), []ledger.Entry{long}); !errors.Is(err, ledger.ErrConflict) {
 				t.Errorf("a value that the table does not take: %v", err)
 			}
-		} else if !errors.Is(err, router.ErrRefused) {
+		} else if !errors.Is(err, ledger.ErrRefused) {
 			t.Errorf("PostgreSQL refuses it: %v", err)
 		}
-		long.As, long.Event.Raw = &router.AsAudit{Why: router.AuditRejected}, []byte("as it came")
+		long.As, long.Event.Raw = &ledger.AsAudit{Why: ledger.AuditRejected}, []byte("as it came")
 		if a := h.Accept(long)[0]; a.Duplicate {
 			t.Errorf("%+v", a)
 		}
@@ -117,7 +117,7 @@ func TestAcceptGivesAStrangerNoSession(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		e := entry("c", "1", "let me in")
-		e.As, e.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
+		e.As, e.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		if a := h.Accept(e)[0]; a.MessageID == 0 || a.SessionID != 0 || a.TurnID != 0 || a.Event != 0 {
 			t.Errorf("%+v", a)
 		}
@@ -133,15 +133,15 @@ func TestAcceptAnswersBusy(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		ref := h.Begun("c", "1")
-		busy := func(key string) router.Entry {
+		busy := func(key string) ledger.Entry {
 			return limited(claiming(entry("c", key, "more")), 2)
 		}
 		a := h.Accept(busy("2"), busy("3"), busy("4"))
-		if a[0].Situation == router.SituationBusy || a[1].Situation == router.SituationBusy || a[2].Situation != router.SituationBusy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
+		if a[0].Situation == ledger.SituationBusy || a[1].Situation == ledger.SituationBusy || a[2].Situation != ledger.SituationBusy || a[2].TurnID != 0 || a[2].MessageID == 0 || a[2].SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
 		// A command takes no place and is not refused.
-		if c := h.Accept(control(entry("c", "5", "/help"), router.EffectNone, "help"))[0]; c.Situation != "" || c.MessageID == 0 {
+		if c := h.Accept(control(entry("c", "5", "/help"), ledger.EffectNone, "help"))[0]; c.Situation != "" || c.MessageID == 0 {
 			t.Errorf("%+v", c)
 		}
 		ds, err := h.r.Deliveries(h.ctx, "pending", 10)
@@ -159,24 +159,24 @@ func TestAcceptCancel(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		none := h.Accept(control(entry("c", "0", "/cancel"), router.EffectCancel, "nothing runs"))[0]
+		none := h.Accept(control(entry("c", "0", "/cancel"), ledger.EffectCancel, "nothing runs"))[0]
 		if none.CancelTurn != 0 {
 			t.Errorf("%+v", none)
 		}
 		ref := h.Begun("c", "1")
 		h.Accept(entry("c", "2", "second"))
-		other := control(entry("c", "3", "/cancel"), router.EffectCancel, "not yours")
+		other := control(entry("c", "3", "/cancel"), ledger.EffectCancel, "not yours")
 		other.Sender.Person = "anna"
 		if a := h.Accept(other)[0]; a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
-		other = control(entry("c", "4", "/cancel"), router.EffectCancel, "nothing runs")
-		other.Sender.Person, other.As.(*router.AsControl).AnyPerson = "root", true
+		other = control(entry("c", "4", "/cancel"), ledger.EffectCancel, "nothing runs")
+		other.Sender.Person, other.As.(*ledger.AsControl).AnyPerson = "root", true
 		if a := h.Accept(other)[0]; a.CancelTurn != ref.TurnID {
 			t.Errorf("%+v, want turn %d", a, ref.TurnID)
 		}
 		d, err := h.r.Load(h.ctx, ref)
-		if err != nil || d.CancelRequested != router.StopCancelled {
+		if err != nil || d.CancelRequested != ledger.StopCancelled {
 			t.Errorf("%+v, %v", d, err)
 		}
 		ds, _ := h.r.Deliveries(h.ctx, "", 10)
@@ -194,9 +194,9 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		n := 0
-		cancel := func(person string) router.Accepted {
+		cancel := func(person string) ledger.Accepted {
 			n++
-			e := control(entry("c", fmt.Sprint("cancel", n), "/cancel"), router.EffectCancel, "nothing to cancel")
+			e := control(entry("c", fmt.Sprint("cancel", n), "/cancel"), ledger.EffectCancel, "nothing to cancel")
 			e.Sender.Person = person
 			return h.Accept(e)[0]
 		}
@@ -240,7 +240,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		mine := h.Accept(e)[0]
 		a = cancel("anna")
 		h.ended(mine.TurnID, a.Event+2)
-		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested != router.StopNone {
+		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested != ledger.StopNone {
 			t.Errorf("the other turn: %+v, %v", d, err)
 		}
 
@@ -263,11 +263,11 @@ func TestAcceptForAReader(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		e := control(entry("c", "1", "/help"), router.EffectNone, "help")
-		e.As.(*router.AsControl).Reply.Read = true
+		e := control(entry("c", "1", "/help"), ledger.EffectNone, "help")
+		e.As.(*ledger.AsControl).Reply.Read = true
 		h.Accept(e)
-		e = control(entry("c", "2", "/help"), router.EffectNone, "nothing")
-		e.As.(*router.AsControl).Reply.Parts = nil
+		e = control(entry("c", "2", "/help"), ledger.EffectNone, "nothing")
+		e.As.(*ledger.AsControl).Reply.Parts = nil
 		h.Accept(e)
 		ds, err := h.r.Deliveries(h.ctx, "", 10)
 		if err != nil || len(ds) != 1 || ds[0].State != "sent" {

@@ -7,15 +7,15 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
 // keptOut is a message of somebody who is not served.
-func keptOut(conv, key, text string) router.Entry {
+func keptOut(conv, key, text string) ledger.Entry {
 	e := entry(conv, key, text)
-	e.As, e.Sender.Person, e.Sender.Identity, e.Sender.Rule = &router.AsAudit{Why: router.AuditStranger}, "", "tg:9", "people.unknown"
+	e.As, e.Sender.Person, e.Sender.Identity, e.Sender.Rule = &ledger.AsAudit{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"
 	return e
 }
 
@@ -27,7 +27,7 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		titled := func(e router.Entry, title string) router.Entry {
+		titled := func(e ledger.Entry, title string) ledger.Entry {
 			e.Event.Conversation.Title = title
 			return e
 		}
@@ -37,12 +37,12 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 		h.gone(h.Hold(), "s1")
 
 		heard := titled(keptOut("g", "heard", "not for the bot"), "Group")
-		heard.As, heard.Event.Conversation.Kind, heard.Taint = &router.AsAudit{Why: router.AuditOverheard}, channels.Group, tools.Taint("group")
+		heard.As, heard.Event.Conversation.Kind, heard.Taint = &ledger.AsAudit{Why: ledger.AuditOverheard}, channels.Group, tools.Taint("group")
 		heard.Event.Message.ReplyTo, heard.Event.Message.Quote, heard.Event.Message.Forwarded, heard.Event.Message.Origin = "m0", "said before", true, "Mallory"
 		heard.Event.Message.Attachments = []channels.Attachment{
 			{ID: "f1", Kind: "photo", Name: "a.png", Type: "image/png", Size: 7}, {ID: "f2", Kind: "document", Name: "b\x00.txt"},
 		}
-		batch := []router.Entry{
+		batch := []ledger.Entry{
 			titled(keptOut("s1", "a", "first"), "Eve"), titled(keptOut("s1", "b", "renamed"), "Eva"), keptOut("s1", "c", "no title told"),
 			keptOut("s1", "a", "told twice in one batch"), keptOut("s1", "known", "told before"), heard,
 			claiming(entry("c", "turn", "hello")),
@@ -60,8 +60,8 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 			}
 			last = max(last, a.MessageID)
 		}
-		for _, again := range [][]router.Entry{batch[:6], batch[7:]} {
-			if out := h.Accept(again...); slices.ContainsFunc(out, func(a router.Accepted) bool { return !a.Duplicate }) {
+		for _, again := range [][]ledger.Entry{batch[:6], batch[7:]} {
+			if out := h.Accept(again...); slices.ContainsFunc(out, func(a ledger.Accepted) bool { return !a.Duplicate }) {
 				t.Errorf("told again: %+v", out)
 			}
 		}
@@ -92,7 +92,7 @@ func TestHundredsKeptOutAtOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		var batch []router.Entry
+		var batch []ledger.Entry
 		for i := range 500 {
 			batch = append(batch, keptOut(fmt.Sprint("s", i%70), fmt.Sprint(i), fmt.Sprint("text ", i)))
 		}

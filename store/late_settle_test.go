@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -21,13 +21,13 @@ func TestLateSettleIsOfItsOwnTry(t *testing.T) {
 		h.Posts("c", "1", "part")
 		hold := h.Hold()
 		first := h.Begin(hold, "c")
-		limited := router.Settlement{State: router.DeliveryPending, FreeTry: true}
+		limited := ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true}
 		h.Settle(hold, first, limited) // the second statement, on a new connection
 		again := h.Begin(hold, "c")    // and the platform takes it now
-		if _, err := h.r.Settle(h.ctx, hold, first, limited); !errors.Is(err, router.ErrFenced) {
+		if _, err := h.r.Settle(h.ctx, hold, first, limited); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("the first statement, late: %v", err)
 		}
-		h.Settle(hold, again, router.Settlement{State: router.DeliverySent, PlatformID: "x"})
+		h.Settle(hold, again, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "x"})
 		if d := h.Begin(hold, "c"); d != nil {
 			t.Errorf("what was sent is open: %+v", d)
 		}
@@ -42,13 +42,13 @@ func TestSettleTwice(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		hold := h.Hold()
-		for i, s := range []router.Settlement{
-			{State: router.DeliverySent, PlatformID: "x"},
-			{State: router.DeliveryPending, FreeTry: true},
-			{State: router.DeliveryUnknown},
-			{State: router.DeliveryUnknown, Final: true},
-			{State: router.DeliveryDead, Outcome: "refused"},
-			{State: router.DeliveryDropped, Conversation: true},
+		for i, s := range []ledger.Settlement{
+			{State: ledger.DeliverySent, PlatformID: "x"},
+			{State: ledger.DeliveryPending, FreeTry: true},
+			{State: ledger.DeliveryUnknown},
+			{State: ledger.DeliveryUnknown, Final: true},
+			{State: ledger.DeliveryDead, Outcome: "refused"},
+			{State: ledger.DeliveryDropped, Conversation: true},
 		} {
 			conv := string(rune('a' + i))
 			h.Posts(conv, conv, "one", "two")

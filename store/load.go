@@ -11,7 +11,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 const (
@@ -62,14 +62,14 @@ const (
 )
 
 // Load implements router.Steps.
-func (r *Router) Load(ctx context.Context, ref router.TurnRef) (d *router.TurnData, err error) {
+func (r *Router) Load(ctx context.Context, ref ledger.TurnRef) (d *ledger.TurnData, err error) {
 	err = r.db.look(ctx, "load turn", func(t *tx) error {
 		d, err = t.load(ref)
 		return err
 	})
 	switch {
-	case errors.Is(err, router.ErrNotFound):
-		return nil, fmt.Errorf("no turn %d in session %d: %w", ref.TurnID, ref.SessionID, router.ErrNotFound)
+	case errors.Is(err, ledger.ErrNotFound):
+		return nil, fmt.Errorf("no turn %d in session %d: %w", ref.TurnID, ref.SessionID, ledger.ErrNotFound)
 	case d != nil && undecodable(err):
 		return d, unreadable(err)
 	case err != nil:
@@ -81,7 +81,7 @@ func (r *Router) Load(ctx context.Context, ref router.TurnRef) (d *router.TurnDa
 // unreadable is err, or says of what is undecodable that to read again is of no use.
 func unreadable(err error) error {
 	if undecodable(err) {
-		return fmt.Errorf("%w: %w", router.ErrUnreadable, err)
+		return fmt.Errorf("%w: %w", ledger.ErrUnreadable, err)
 	}
 	return err
 }
@@ -94,9 +94,9 @@ func undecodable(err error) bool {
 }
 
 // load reads a turn; with an error, as far as it could be read, or nil.
-func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
+func (t *tx) load(ref ledger.TurnRef) (*ledger.TurnData, error) {
 	var (
-		d                                                                  router.TurnData
+		d                                                                  ledger.TurnData
 		started, happened, created                                         int64
 		calls, resetMessage, resetTurn, attachments, plans, says, memories int64
 		draft, merged, retryOf, asked, away                                int64
@@ -116,9 +116,9 @@ func (t *tx) load(ref router.TurnRef) (*router.TurnData, error) {
 	if !found {
 		var one int
 		if found, err = t.row(turnThere, []any{ref.TurnID, ref.SessionID}, &one); err == nil && !found {
-			return nil, router.ErrNotFound
+			return nil, ledger.ErrNotFound
 		}
-		return nil, errors.Join(err, router.ErrFenced)
+		return nil, errors.Join(err, ledger.ErrFenced)
 	}
 	turn.StartedAt, d.Asked, d.Away = instant(started+away), instant(asked), time.Duration(away)*time.Microsecond
 	m.At = saidAt(happened, created)
@@ -229,7 +229,7 @@ func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []a
 const revised = "(edited earlier message) "
 
 // recall reads the memories that concern a turn.
-func (t *tx) recall(d *router.TurnData) error {
+func (t *tx) recall(d *ledger.TurnData) error {
 	var memories []struct{ Kind, Text, Taint string }
 	if err := t.all(&memories, loadMemories, d.Turn.Person.Name, d.Turn.Session.ID); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"time"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 )
@@ -27,7 +27,7 @@ type alongArg struct {
 
 // load is nil when the turn has to be loaded by itself; whoever runs it then meets what
 // is wrong with it.
-func (a *alongArg) load(ref router.TurnRef) *router.TurnData {
+func (a *alongArg) load(ref ledger.TurnRef) *ledger.TurnData {
 	if a == nil {
 		return nil
 	}
@@ -90,7 +90,7 @@ func (r *alongRows) Err() error { return nil }
 
 func (r *alongRows) Close() error { return nil }
 
-func (db *DB) callClaim(ctx context.Context, owner int64, sessions []int64, except []string, limit int) (out []router.Claimed, locked []int64, err error) {
+func (db *DB) callClaim(ctx context.Context, owner int64, sessions []int64, except []string, limit int) (out []ledger.Claimed, locked []int64, err error) {
 	if except == nil {
 		except = []string{}
 	}
@@ -114,7 +114,7 @@ const claimAgain = 50 * time.Millisecond
 
 // claimTwice claims among sessions, and once more those that somebody had locked just now,
 // who may not know that they wait.
-func (db *DB) claimTwice(ctx context.Context, owner int64, sessions []int64, except []string, limit int) ([]router.Claimed, error) {
+func (db *DB) claimTwice(ctx context.Context, owner int64, sessions []int64, except []string, limit int) ([]ledger.Claimed, error) {
 	out, locked, err := db.callClaim(ctx, owner, sessions, except, limit)
 	if err != nil || len(locked) == 0 || len(out) == limit {
 		return out, err

@@ -11,7 +11,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
@@ -148,7 +148,7 @@ func TestLostAnswerIsTold(t *testing.T) {
 	}
 
 	c.arm("sb_accept")
-	batch := []router.Entry{claiming(entry("a", "1", "hello"))}
+	batch := []ledger.Entry{claiming(entry("a", "1", "hello"))}
 	_, err := h.r.Accept(h.ctx, h.owner(), batch)
 	lost("accept", err)
 	if a := h.Accept(batch...)[0]; !a.Duplicate {
@@ -182,7 +182,7 @@ func TestLostAnswerIsTold(t *testing.T) {
 	h.Posts("e", "5", "part")
 	d := h.Begin(hold, "e")
 	c.arm("sb_settles")
-	sent := router.Settlement{State: router.DeliverySent, PlatformID: "x"}
+	sent := ledger.Settlement{State: ledger.DeliverySent, PlatformID: "x"}
 	_, err = h.r.Settle(h.ctx, hold, d, sent)
 	lost("settle", err)
 	h.Settle(hold, d, sent)
@@ -198,7 +198,7 @@ func TestEndedConnectionIsReplaced(t *testing.T) {
 		for i := range 8 { // several connections of each pool
 			all.Go(func() {
 				key := string(rune('a'+i)) + string(rune('0'+round))
-				if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{entry(key, key, "hello")}); err != nil {
+				if _, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry(key, key, "hello")}); err != nil {
 					t.Errorf("round %d: %v", round, err)
 				}
 				if _, err := h.r.Deliveries(h.ctx, "", 10); err != nil {
@@ -210,7 +210,7 @@ func TestEndedConnectionIsReplaced(t *testing.T) {
 		s.Do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name LIKE 'switchboard%'")
 		time.Sleep(100 * time.Millisecond)
 	}
-	if !slices.ContainsFunc(h.Accept(entry("z", "z", "hello")), func(a router.Accepted) bool { return a.TurnID != 0 }) {
+	if !slices.ContainsFunc(h.Accept(entry("z", "z", "hello")), func(a ledger.Accepted) bool { return a.TurnID != 0 }) {
 		t.Error("not accepted")
 	}
 }

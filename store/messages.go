@@ -8,7 +8,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 const (
@@ -39,7 +39,7 @@ const (
 // botAuthor is who our own messages are by.
 const botAuthor = "switchboard"
 
-// Classes of messages that came in, besides those of router.Audit.
+// Classes of messages that came in, besides those of ledger.Audit.
 const (
 	classTurn     = "turn"
 	classRevision = "revision" // the new state of a message
@@ -48,7 +48,7 @@ const (
 )
 
 // controlClass is how the message of a control entry is kept.
-func controlClass(as *router.AsControl) string {
+func controlClass(as *ledger.AsControl) string {
 	if as.Refused {
 		return classNotice
 	}
@@ -65,17 +65,17 @@ type letter struct {
 }
 
 // incoming stores what somebody wrote.
-func (t *tx) incoming(e *router.Entry, class string, conversation, session int64) (id int64, err error) {
+func (t *tx) incoming(e *ledger.Entry, class string, conversation, session int64) (id int64, err error) {
 	id, _, err = t.store(insertIncoming, e, letter{class: class}, conversation, session)
 	return id, err
 }
 
 // duplicate is what becomes of a message that is there already.
-var duplicate = router.Accepted{Receipt: channels.Receipt{Duplicate: true}}
+var duplicate = ledger.Accepted{Receipt: channels.Receipt{Duplicate: true}}
 
 // untaken is incoming for a message that is to become a turn; taken says that it
 // is there already.
-func (t *tx) untaken(e *router.Entry, l letter, conversation, session int64) (id int64, taken bool, err error) {
+func (t *tx) untaken(e *ledger.Entry, l letter, conversation, session int64) (id int64, taken bool, err error) {
 	if l.replaces != 0 || l.known {
 		id, _, err = t.store(insertIncoming, e, l, conversation, session)
 		return id, false, err
@@ -85,7 +85,7 @@ func (t *tx) untaken(e *router.Entry, l letter, conversation, session int64) (id
 	return id, !stored, err
 }
 
-func (t *tx) store(query string, e *router.Entry, l letter, conversation, session int64, more ...any) (id int64, stored bool, err error) {
+func (t *tx) store(query string, e *ledger.Entry, l letter, conversation, session int64, more ...any) (id int64, stored bool, err error) {
 	m, author := &e.Event.Message, cmp.Or(e.Sender.Person, e.Event.Sender.Label)
 	stored, err = t.row(query, append([]any{
 		conversation, orNull(session), l.class, clean(e.Origin), clean(e.Sender.Person), clean(author), clean(e.Sender.Identity), clean(e.Sender.Rule), clean(string(m.ID)),
@@ -99,7 +99,7 @@ func (t *tx) store(query string, e *router.Entry, l letter, conversation, sessio
 }
 
 // attach stores the attachments of a message.
-func (t *tx) attach(e *router.Entry, message, session int64) error {
+func (t *tx) attach(e *ledger.Entry, message, session int64) error {
 	for i, a := range e.Event.Message.Attachments {
 		_, err := t.exec(insertAttachment, message, orNull(session), i, clean(a.ID), string(a.Kind), clean(a.Name), clean(a.Type), a.Size,
 			clean(string(e.Taint)), t.now, t.now)
@@ -112,7 +112,7 @@ func (t *tx) attach(e *router.Entry, message, session int64) error {
 
 // outgoing stores a message of ours with its deliveries: say is the agent's text
 // that r renders; nil for a reply of the router.
-func (t *tx) outgoing(conversation, session, turn int64, r *router.Reply, say *agent.Say) (id int64, err error) {
+func (t *tx) outgoing(conversation, session, turn int64, r *ledger.Reply, say *agent.Say) (id int64, err error) {
 	class, attempt, position := "reply", 0, -1
 	var choices, said any
 	if say != nil {
@@ -134,9 +134,9 @@ func (t *tx) outgoing(conversation, session, turn int64, r *router.Reply, say *a
 	if _, err := t.row(nextSeqs, []any{len(r.Parts), conversation}, &last, &channel); err != nil {
 		return 0, err
 	}
-	state := router.DeliveryPending
+	state := ledger.DeliveryPending
 	if r.Read {
-		state = router.DeliverySent
+		state = ledger.DeliverySent
 	}
 	for i, p := range r.Parts {
 		seq := last - int64(len(r.Parts)-1-i)

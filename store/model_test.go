@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -29,8 +29,8 @@ type machine struct {
 	order    map[string][]int64       // conversation → turns in order of acceptance
 	where    map[int64]string         // turn → conversation
 	done     map[string]int           // conversation → how many of order have ended
-	running  map[int64]router.TurnRef // session → what this engine runs
-	stale    []router.TurnRef
+	running  map[int64]ledger.TurnRef // session → what this engine runs
+	stale    []ledger.TurnRef
 	woken    bool // somebody was told, or knows, that a turn waits
 
 	rows   int             // turns there must be, merged ones included
@@ -52,15 +52,15 @@ func (m *machine) start(t *rapid.T) {
 	if err != nil {
 		t.Fatalf("start engine: %v", err)
 	}
-	m.engine, m.running, m.woken = e, map[int64]router.TurnRef{}, true
+	m.engine, m.running, m.woken = e, map[int64]ledger.TurnRef{}, true
 }
 
-func (m *machine) took(t *rapid.T, c *router.Claimed) {
+func (m *machine) took(t *rapid.T, c *ledger.Claimed) {
 	conv := m.where[c.TurnID]
 	if want := m.order[conv][m.done[conv]]; c.TurnID != want {
 		t.Fatalf("claimed turn %d of %s, its head is %d", c.TurnID, conv, want)
 	}
-	if ref, ok := m.running[c.SessionID]; ok && ref != (router.TurnRef{}) {
+	if ref, ok := m.running[c.SessionID]; ok && ref != (ledger.TurnRef{}) {
 		t.Fatalf("session %d claimed twice: %+v and %+v", c.SessionID, ref, c)
 	}
 	m.running[c.SessionID] = c.TurnRef
@@ -74,14 +74,14 @@ func (m *machine) collects(conv string) bool {
 }
 
 // keep notes what became of a message.
-func (m *machine) keep(t *rapid.T, key, conv string, e *router.Entry, a *router.Accepted) {
+func (m *machine) keep(t *rapid.T, key, conv string, e *ledger.Entry, a *ledger.Accepted) {
 	m.rows++
 	m.taken++
 	m.accepted[key], m.of[a.MessageID] = a.TurnID, a.TurnID
 	if a.Merged {
 		return
 	}
-	m.where[a.TurnID], m.steers[a.TurnID] = conv, e.Turn().Mode == "steer" || a.Edited == router.EditSteers
+	m.where[a.TurnID], m.steers[a.TurnID] = conv, e.Turn().Mode == "steer" || a.Edited == ledger.EditSteers
 	m.order[conv] = append(m.order[conv], a.TurnID)
 	m.woken = m.woken || a.Waiting
 	if a.Claimed != nil {
@@ -90,7 +90,7 @@ func (m *machine) keep(t *rapid.T, key, conv string, e *router.Entry, a *router.
 }
 
 func (m *machine) Accept(t *rapid.T) {
-	var batch []router.Entry
+	var batch []ledger.Entry
 	for range rapid.IntRange(1, 3).Draw(t, "batch") {
 		conv := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "conversation")
 		e := entry(conv, fmt.Sprint(conv, rapid.IntRange(1, 12).Draw(t, "key")), "x")
@@ -125,20 +125,20 @@ func (m *machine) Edit(t *rapid.T) {
 	e := edited(conv, key, fmt.Sprint("edit", m.edits), fmt.Sprint("x", m.edits), "steer")
 	e.Turn().MayClaim = rapid.Bool().Draw(t, "may claim")
 	turn, known := m.accepted[key]
-	want := router.EditRevised
+	want := ledger.EditRevised
 	switch {
 	case !known:
-		want = router.EditNew
+		want = ledger.EditNew
 	case m.queued(conv, turn):
-		want = router.EditReplaced
+		want = ledger.EditReplaced
 	case slices.Contains(m.order[conv][m.done[conv]:], turn):
-		want = router.EditSteers
+		want = ledger.EditSteers
 	}
-	out, err := m.r.Accept(m.ctx, m.engine.ID(), []router.Entry{e})
+	out, err := m.r.Accept(m.ctx, m.engine.ID(), []ledger.Entry{e})
 	if err != nil || out[0].Edited != want || out[0].Duplicate {
 		t.Fatalf("edit of %s: %+v, %v; want %s", key, out, err, want)
 	}
-	if want == router.EditNew || want == router.EditSteers {
+	if want == ledger.EditNew || want == ledger.EditSteers {
 		m.keep(t, key, conv, &e, &out[0])
 	}
 }
@@ -184,15 +184,15 @@ func (m *machine) Claim(t *rapid.T) {
 	m.woken = m.woken && len(list) == limit
 }
 
-func (m *machine) pick(t *rapid.T) router.TurnRef {
+func (m *machine) pick(t *rapid.T) ledger.TurnRef {
 	if len(m.running) == 0 {
 		t.Skip("nothing runs")
 	}
-	var refs []router.TurnRef
+	var refs []ledger.TurnRef
 	for _, ref := range m.running {
 		refs = append(refs, ref)
 	}
-	slices.SortFunc(refs, func(a, b router.TurnRef) int { return int(a.TurnID - b.TurnID) })
+	slices.SortFunc(refs, func(a, b ledger.TurnRef) int { return int(a.TurnID - b.TurnID) })
 	return rapid.SampledFrom(refs).Draw(t, "turn")
 }
 
@@ -231,7 +231,7 @@ func (m *machine) Stale(t *rapid.T) {
 		t.Skip("nothing is stale")
 	}
 	ref := rapid.SampledFrom(m.stale).Draw(t, "stale")
-	if _, err := m.r.Commit(m.ctx, ref, end("failed", "stale"), nil); !errors.Is(err, router.ErrFenced) {
+	if _, err := m.r.Commit(m.ctx, ref, end("failed", "stale"), nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Fatalf("a stale commit of %+v: %v", ref, err)
 	}
 	if err := m.r.GiveBack(m.ctx, ref); err != nil {
@@ -253,7 +253,7 @@ func (m *machine) Die(t *rapid.T) {
 		// Dead is not replaced: the fence holds until somebody takes over.
 		m.Claim(t)
 		m.woken = true
-		m.stale = slices.DeleteFunc(was, func(ref router.TurnRef) bool {
+		m.stale = slices.DeleteFunc(was, func(ref ledger.TurnRef) bool {
 			now, ok := m.running[ref.SessionID]
 			return !ok || now.Fence == ref.Fence
 		})

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/engines"
 )
 
@@ -75,7 +75,7 @@ const (
 )
 
 // acceptMoved gives a conversation its new ID. Repeating it changes nothing.
-func (t *tx) acceptMoved(e *router.Entry, a *router.Accepted) error {
+func (t *tx) acceptMoved(e *ledger.Entry, a *ledger.Accepted) error {
 	c := cleanConversation(e.Event.Conversation)
 	former := channels.ConversationID(clean(string(e.Event.Former)))
 	if former == c.ID {
@@ -139,7 +139,7 @@ func (t *tx) renameTo(id int64, c channels.Conversation, former channels.Convers
 }
 
 // mergeInto empties the younger conversation into the elder.
-func (t *tx) mergeInto(elder, younger int64, a *router.Accepted) error {
+func (t *tx) mergeInto(elder, younger int64, a *ledger.Accepted) error {
 	for _, query := range forgetPlatformIDs { // the elder's alone: the younger's are those of the new ID
 		if _, err := t.exec(query, elder); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (t *tx) mergeInto(elder, younger int64, a *router.Accepted) error {
 
 // mergeSessions does the same with their sessions, of which there may be one or
 // none.
-func (t *tx) mergeSessions(elder, younger int64, a *router.Accepted) error {
+func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
 	into, _, found, err := t.sessionOf(elder)
 	if err != nil {
 		return err
@@ -211,14 +211,14 @@ func (t *tx) mergeSessions(elder, younger int64, a *router.Accepted) error {
 }
 
 // Moved implements router.Intake.
-func (r *Router) Moved(ctx context.Context) (list []router.Moved, err error) {
+func (r *Router) Moved(ctx context.Context) (list []ledger.Moved, err error) {
 	err = r.db.read(ctx, "list moved conversations", func(t *tx) error {
 		var rows []struct{ Channel, Former, Conversation string }
 		if err := t.all(&rows, listMoved); err != nil {
 			return err
 		}
 		for _, m := range rows {
-			list = append(list, router.Moved{
+			list = append(list, ledger.Moved{
 				Channel: m.Channel, Former: channels.ConversationID(m.Former), Current: channels.ConversationID(m.Conversation),
 			})
 		}

@@ -7,14 +7,14 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
-func moves(from, to, key string) router.Entry {
+func moves(from, to, key string) ledger.Entry {
 	e := entry(to, "moved"+key, "")
-	e.As, e.Event.Kind, e.Event.Former, e.Event.Message = &router.AsNews{}, channels.EventMoved, channels.ConversationID(from), channels.Message{}
+	e.As, e.Event.Kind, e.Event.Former, e.Event.Message = &ledger.AsNews{}, channels.EventMoved, channels.ConversationID(from), channels.Message{}
 	e.Event.Conversation.Kind = channels.Group
 	return e
 }
@@ -29,7 +29,7 @@ func (h *house) conversations() (n int64) {
 	return n
 }
 
-func (h *house) wantMoved(want ...router.Moved) {
+func (h *house) wantMoved(want ...ledger.Moved) {
 	h.Helper()
 	got, err := h.r.Moved(h.ctx)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
@@ -57,7 +57,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 			}
 			h.Accept(moves("old", "old", "itself"))
 		}
-		h.wantMoved(router.Moved{Channel: "tg", Former: "old", Current: "new"})
+		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "new"})
 		d := h.load(ref)
 		if d.Conversation.ID != "new" || d.Conversation.Place != "new" || d.Conversation.Kind != channels.Group || d.Turn.Session.Key != "tg:new" || d.ReplyTo != "" {
 			t.Errorf("%+v, reply to %q", d.Conversation, d.ReplyTo)
@@ -90,9 +90,9 @@ func TestMovedConversationGoesOn(t *testing.T) {
 		}
 		// On to a third, and back to the first.
 		h.Accept(moves("new", "third", "a"))
-		h.wantMoved(router.Moved{Channel: "tg", Former: "old", Current: "third"}, router.Moved{Channel: "tg", Former: "new", Current: "third"})
+		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "third"}, ledger.Moved{Channel: "tg", Former: "new", Current: "third"})
 		h.Accept(moves("third", "old", "b"))
-		h.wantMoved(router.Moved{Channel: "tg", Former: "new", Current: "old"}, router.Moved{Channel: "tg", Former: "third", Current: "old"})
+		h.wantMoved(ledger.Moved{Channel: "tg", Former: "new", Current: "old"}, ledger.Moved{Channel: "tg", Former: "third", Current: "old"})
 		if a := h.one(entry("new", "last", "from a former one")); a.SessionID != ref.SessionID {
 			t.Errorf("%+v", a)
 		}
@@ -104,7 +104,7 @@ func TestMovedConversationThatIsNotKnown(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		h.Accept(moves("old", "new", "1"))
-		h.wantMoved(router.Moved{Channel: "tg", Former: "old", Current: "new"})
+		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "new"})
 		a, b := h.one(entry("old", "1", "one")), h.one(entry("new", "2", "two"))
 		if a.SessionID == 0 || a.SessionID != b.SessionID {
 			t.Errorf("%+v %+v", a, b)
@@ -151,7 +151,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		if n := h.conversations(); n != 2 {
 			t.Errorf("%d conversations", n)
 		}
-		if _, err := h.r.Commit(h.ctx, young, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+		if _, err := h.r.Commit(h.ctx, young, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("the merged session's lease: %v", err)
 		}
 		h.Posts("new", "7", "after")
@@ -162,7 +162,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 				break
 			}
 			order = append(order, out.Body.Text)
-			h.Settle(hold, out, router.Settlement{State: router.DeliverySent})
+			h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent})
 		}
 		if fmt.Sprint(order) != "[in the old in the new after]" {
 			t.Errorf("%v", order)
@@ -200,7 +200,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		}
 		// A stranger wrote to one of them only.
 		s := entry("s", "10", "")
-		s.As, s.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
+		s.As, s.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		h.Accept(s, entry("t", "11", "eleven"), moves("s", "t", "3"))
 		if a := h.one(entry("t", "12", "twelve")); a.SessionID == 0 {
 			t.Errorf("%+v", a)

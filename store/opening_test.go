@@ -5,25 +5,25 @@ import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
 // opens commits an answer that is to begin at once, and returns what was begun.
-func (h *house) opens(ref router.TurnRef, hold router.Hold, conv channels.ConversationID, draft int64) *router.Delivery {
+func (h *house) opens(ref ledger.TurnRef, hold ledger.Hold, conv channels.ConversationID, draft int64) *ledger.Delivery {
 	h.Helper()
 	step, reply := said("found", draft, true)
-	reply.Open = &router.Opening{Hold: hold, Conversation: channels.Conversation{ID: conv}}
+	reply.Open = &ledger.Opening{Hold: hold, Conversation: channels.Conversation{ID: conv}}
 	h.Commit(ref, step, reply)
 	return reply.Open.Begun
 }
 
 // begunAs checks that d is what Begin would have returned of a fresh part: the row is
 // taken back, and begun once more, which is returned.
-func (h *house) begunAs(hold router.Hold, d *router.Delivery) *router.Delivery {
+func (h *house) begunAs(hold ledger.Hold, d *ledger.Delivery) *ledger.Delivery {
 	h.Helper()
-	h.Settle(hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true})
+	h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true})
 	again := h.Begin(hold, d.Conversation.ID)
 	begun := *again
 	again.FirstTry, again.LastTry = d.FirstTry, d.LastTry
@@ -40,15 +40,15 @@ func TestCommitBeginsWhatItStores(t *testing.T) {
 		h := newHouse(t, db)
 		hold := h.Hold()
 		d := h.opens(h.Begun("c", "1"), hold, "c", 0)
-		if d == nil || d.State != router.DeliverySending || d.Body.Text != "found1" || len(d.Body.Buttons) != 1 || d.Last {
+		if d == nil || d.State != ledger.DeliverySending || d.Body.Text != "found1" || len(d.Body.Buttons) != 1 || d.Last {
 			t.Fatalf("%+v", d)
 		}
 		d = h.begunAs(hold, d)
-		h.Settle(hold, d, router.Settlement{State: router.DeliverySent})
+		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent})
 		if d = h.Begin(hold, "c"); d == nil || d.Body.Text != "found2" || d.Tries != 1 {
 			t.Errorf("the second part: %+v", d)
 		}
-		h.Settle(hold, d, router.Settlement{State: router.DeliverySent})
+		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent})
 
 		ref := h.Begun("c", "2")
 		draft := h.draft(ref, "working")
@@ -75,7 +75,7 @@ func TestBegunByACommitThatWasTheLast(t *testing.T) {
 			t.Fatal("not begun")
 		}
 		hold = h.Hold()
-		if u := h.Begin(hold, "c"); u == nil || u.ID != d.ID || u.State != router.DeliveryUnknown || u.Tries != 1 {
+		if u := h.Begin(hold, "c"); u == nil || u.ID != d.ID || u.State != ledger.DeliveryUnknown || u.Tries != 1 {
 			t.Errorf("%+v", u)
 		}
 	})
@@ -88,7 +88,7 @@ func TestCommitBeginsNothingOutOfTurn(t *testing.T) {
 		h := newHouse(t, db)
 		old := h.Hold()
 		hold := h.Hold()
-		pending := func(what, conv, key string, hold router.Hold) {
+		pending := func(what, conv, key string, hold ledger.Hold) {
 			t.Helper()
 			ref := h.Begun(conv, key)
 			if d := h.opens(ref, hold, channels.ConversationID(conv), 0); d != nil {
@@ -96,13 +96,13 @@ func TestCommitBeginsNothingOutOfTurn(t *testing.T) {
 			}
 		}
 		pending("under a lease that was lost", "a", "1", old)
-		if d := h.Begin(hold, "a"); d == nil || d.Body.Text != "found1" || d.State != router.DeliverySending || d.Tries != 1 {
+		if d := h.Begin(hold, "a"); d == nil || d.Body.Text != "found1" || d.State != ledger.DeliverySending || d.Tries != 1 {
 			t.Errorf("it must wait like any other: %+v", d)
 		}
 		pending("behind one on its way", "a", "2", hold)
 		h.Posts("b", "3", "help")
 		pending("behind one that waits", "b", "4", hold)
-		if d := h.Begin(hold, "b"); d == nil || d.Body.Text != "help" || d.State != router.DeliverySending {
+		if d := h.Begin(hold, "b"); d == nil || d.Body.Text != "help" || d.State != ledger.DeliverySending {
 			t.Errorf("%+v", d)
 		}
 		ref := h.Begun("x", "5")

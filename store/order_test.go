@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/storetest"
 )
 
@@ -27,7 +27,7 @@ func TestOrderAcrossEngines(t *testing.T) {
 	}
 	var mu sync.Mutex
 	running, order, share := map[int64]int64{}, map[int64][]int64{}, make([]int, len(engines))
-	begin := func(who int, ref router.TurnRef) {
+	begin := func(who int, ref ledger.TurnRef) {
 		mu.Lock()
 		defer mu.Unlock()
 		if other := running[ref.SessionID]; other != 0 {
@@ -37,7 +37,7 @@ func TestOrderAcrossEngines(t *testing.T) {
 		order[ref.SessionID] = append(order[ref.SessionID], ref.TurnID)
 		share[who]++
 	}
-	ends := func(ref router.TurnRef) {
+	ends := func(ref ledger.TurnRef) {
 		mu.Lock()
 		defer mu.Unlock()
 		delete(running, ref.SessionID)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/engines"
 )
 
@@ -59,10 +59,10 @@ const (
 		WHERE conversation_id = ? AND settled = FALSE`
 )
 
-// TakeChannel implements router.Outbox.
-func (r *Router) TakeChannel(ctx context.Context, owner int64, channel string) (hold router.Hold, ok bool, err error) {
+// TakeChannel implements delivery.Outbox.
+func (r *Router) TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Hold, ok bool, err error) {
 	err = r.db.write(ctx, r.db.forLeases(), "take channel", func(t *tx) error {
-		hold = router.Hold{Channel: channel, Owner: owner}
+		hold = ledger.Hold{Channel: channel, Owner: owner}
 		hold.Fence, ok, err = t.Take(engines.TakeAgain, engines.Channel, clean(channel), owner, t.now)
 		if err != nil || !ok {
 			return err
@@ -71,20 +71,20 @@ func (r *Router) TakeChannel(ctx context.Context, owner int64, channel string) (
 		return err
 	})
 	if err != nil || !ok {
-		return router.Hold{}, false, err
+		return ledger.Hold{}, false, err
 	}
 	return hold, true, nil
 }
 
-// DropChannel implements router.Outbox.
-func (r *Router) DropChannel(ctx context.Context, hold router.Hold) error {
+// DropChannel implements delivery.Outbox.
+func (r *Router) DropChannel(ctx context.Context, hold ledger.Hold) error {
 	return r.db.write(ctx, r.db.forLeases(), "drop channel", func(t *tx) error {
 		return t.Release(engines.Channel, clean(hold.Channel), hold.Fence)
 	})
 }
 
-// Open implements router.Outbox.
-func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.Conversation, err error) {
+// Open implements delivery.Outbox.
+func (r *Router) Open(ctx context.Context, hold ledger.Hold) (list []channels.Conversation, err error) {
 	err = r.db.read(ctx, "list open conversations", func(t *tx) error {
 		list = nil
 		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
@@ -102,8 +102,8 @@ func (r *Router) Open(ctx context.Context, hold router.Hold) (list []channels.Co
 	return list, err
 }
 
-// Begin implements router.Outbox.
-func (r *Router) Begin(ctx context.Context, hold router.Hold, conv channels.Conversation) (d *router.Delivery, due time.Time, err error) {
+// Begin implements delivery.Outbox.
+func (r *Router) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error) {
 	if r.db.PG() {
 		return r.db.callBegin(ctx, hold, conv.ID)
 	}
@@ -119,7 +119,7 @@ func (r *Router) Begin(ctx context.Context, hold router.Hold, conv channels.Conv
 
 // head is a conversation's head with when it is due.
 type head struct {
-	router.Delivery
+	ledger.Delivery
 	next, last int64 // µs
 }
 
@@ -129,10 +129,10 @@ type head struct {
 const clockSlack = 10_000_000
 
 func (h *head) waits(now int64) bool {
-	return h.State == router.DeliveryPending && h.next > now && h.last <= now+clockSlack
+	return h.State == ledger.DeliveryPending && h.next > now && h.last <= now+clockSlack
 }
 
-func (t *tx) headOf(hold router.Hold, conv channels.ConversationID) (*head, error) {
+func (t *tx) headOf(hold ledger.Hold, conv channels.ConversationID) (*head, error) {
 	var (
 		h           head
 		rich, extra *string
@@ -150,7 +150,7 @@ func (t *tx) headOf(hold router.Hold, conv channels.ConversationID) (*head, erro
 	return &h, readBody(&h.Body, rich, extra)
 }
 
-func (t *tx) begin(hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+func (t *tx) begin(hold ledger.Hold, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
 	if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 		return nil, time.Time{}, err
 	}
@@ -161,11 +161,11 @@ func (t *tx) begin(hold router.Hold, conv channels.ConversationID) (*router.Deli
 	switch {
 	case h.waits(t.now):
 		return nil, instant(h.next), nil
-	case h.State == router.DeliveryPending:
+	case h.State == ledger.DeliveryPending:
 		err = t.sending(h, hold.Fence)
-	case h.State == router.DeliverySending:
+	case h.State == ledger.DeliverySending:
 		// Ours, and its result never came to be written: nobody knows.
-		h.State = router.DeliveryUnknown
+		h.State = ledger.DeliveryUnknown
 		_, err = t.exec(setUnknown, t.now, h.ID)
 	}
 	return &h.Delivery, time.Time{}, err
@@ -173,7 +173,7 @@ func (t *tx) begin(hold router.Hold, conv channels.ConversationID) (*router.Deli
 
 // sending sets a pending head sending.
 func (t *tx) sending(h *head, fence int64) error {
-	h.State, h.Tries, h.LastTry = router.DeliverySending, h.Tries+1, instant(t.now)
+	h.State, h.Tries, h.LastTry = ledger.DeliverySending, h.Tries+1, instant(t.now)
 	if h.FirstTry.IsZero() {
 		h.FirstTry = h.LastTry
 	}
@@ -183,7 +183,7 @@ func (t *tx) sending(h *head, fence int64) error {
 
 // open begins the first part of a message that this transaction stores, as its
 // Opening asks; nil asks for nothing.
-func (t *tx) open(o *router.Opening, message int64) error {
+func (t *tx) open(o *ledger.Opening, message int64) error {
 	if o == nil {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (t *tx) open(o *router.Opening, message int64) error {
 		return err
 	}
 	h, err := t.headOf(o.Hold, o.Conversation.ID)
-	if err != nil || h == nil || h.MessageID != message || h.State != router.DeliveryPending {
+	if err != nil || h == nil || h.MessageID != message || h.State != ledger.DeliveryPending {
 		return err
 	}
 	if err := t.sending(h, o.Hold.Fence); err != nil {
@@ -203,8 +203,8 @@ func (t *tx) open(o *router.Opening, message int64) error {
 	return nil
 }
 
-// Settle implements router.Outbox.
-func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Delivery, s router.Settlement) (more bool, err error) {
+// Settle implements delivery.Outbox.
+func (r *Router) Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (more bool, err error) {
 	if r.db.PG() {
 		return r.db.callSettle(ctx, hold, d, &s)
 	}
@@ -220,7 +220,7 @@ func (r *Router) Settle(ctx context.Context, hold router.Hold, d *router.Deliver
 
 // settled is settle where there is nothing to settle: it was done before, or it is
 // somebody else's.
-func (t *tx) settled(d *router.Delivery, s *router.Settlement) (more bool, err error) {
+func (t *tx) settled(d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
 	var conversation int64
 	var channel string
 	found, err := t.row(settledSo, []any{d.ID, string(s.State), micros(d.LastTry), settles(s)}, &conversation, &channel)
@@ -228,23 +228,23 @@ func (t *tx) settled(d *router.Delivery, s *router.Settlement) (more bool, err e
 		return true, err
 	}
 	if !found {
-		return false, router.ErrFenced
+		return false, ledger.ErrFenced
 	}
 	var one int
 	return t.row(anyOpen, []any{channel, conversation}, &one)
 }
 
 // settles says whether the delivery blocks its conversation no longer.
-func settles(s *router.Settlement) bool {
-	return s.State != router.DeliveryPending && (s.State != router.DeliveryUnknown || s.Final)
+func settles(s *ledger.Settlement) bool {
+	return s.State != ledger.DeliveryPending && (s.State != ledger.DeliveryUnknown || s.Final)
 }
 
-func (t *tx) settle(d *router.Delivery, s *router.Settlement) (more bool, err error) {
+func (t *tx) settle(d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
 	var text, rich, extra any
 	if s.Body != nil {
 		text, rich, extra = clean(s.Body.Text), richText(s.Body.Rich), extraText(s.Body)
 	}
-	free := s.FreeTry && s.State == router.DeliveryPending
+	free := s.FreeTry && s.State == ledger.DeliveryPending
 	platform := clean(string(s.PlatformID))
 	var message, conversation int64
 	var channel string
@@ -260,9 +260,9 @@ func (t *tx) settle(d *router.Delivery, s *router.Settlement) (more bool, err er
 		return t.settled(d, s)
 	}
 	switch {
-	case s.State == router.DeliveryDead:
+	case s.State == ledger.DeliveryDead:
 		_, err = t.exec(deadLater, t.now, message, part)
-	case s.State == router.DeliveryDropped && s.Conversation:
+	case s.State == ledger.DeliveryDropped && s.Conversation:
 		_, err = t.exec(dropOpen, clean(s.Outcome), t.now, conversation)
 	}
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
 
@@ -61,7 +61,7 @@ type (
 	}
 )
 
-func (db *DB) callBegin(ctx context.Context, hold router.Hold, conv channels.ConversationID) (*router.Delivery, time.Time, error) {
+func (db *DB) callBegin(ctx context.Context, hold ledger.Hold, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
 	var got begunArg
 	err := db.Call(ctx, full, "begin delivery", &got, callBegin,
 		clean(hold.Channel), hold.Fence, clean(string(conv)), db.now().UnixMicro())
@@ -69,7 +69,7 @@ func (db *DB) callBegin(ctx context.Context, hold router.Hold, conv channels.Con
 	case err != nil:
 		return nil, time.Time{}, err
 	case got.Fenced:
-		return nil, time.Time{}, fmt.Errorf("begin delivery: %w", router.ErrFenced)
+		return nil, time.Time{}, fmt.Errorf("begin delivery: %w", ledger.ErrFenced)
 	case got.ID == 0:
 		return nil, instant(got.Due), nil
 	}
@@ -77,14 +77,14 @@ func (db *DB) callBegin(ctx context.Context, hold router.Hold, conv channels.Con
 	return d, time.Time{}, err
 }
 
-func (g *begunArg) delivery(channel string, conv channels.ConversationID) (*router.Delivery, error) {
-	d := &router.Delivery{
+func (g *begunArg) delivery(channel string, conv channels.ConversationID) (*ledger.Delivery, error) {
+	d := &ledger.Delivery{
 		ID: g.ID, MessageID: g.Message, Body: channels.Body{Text: g.Text}, ReplyTo: channels.MessageID(g.ReplyTo),
 		Conversation: channels.Conversation{
 			Channel: clean(channel), ID: channels.ConversationID(clean(string(conv))), Kind: channels.ConversationKind(g.Kind),
 			Place: g.Place, Title: g.Title,
 		},
-		Nonce: g.Nonce, Part: g.Part, Last: g.Last, State: router.DeliveryState(g.State), Tries: g.Tries,
+		Nonce: g.Nonce, Part: g.Part, Last: g.Last, State: ledger.DeliveryState(g.State), Tries: g.Tries,
 		Repeated: g.Repeated, FirstTry: instant(g.FirstTry), LastTry: instant(g.LastTry),
 		Written: instant(g.Written),
 	}
@@ -92,12 +92,12 @@ func (g *begunArg) delivery(channel string, conv channels.ConversationID) (*rout
 	return d, readBody(&d.Body, g.Rich, g.Extra)
 }
 
-func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delivery, s *router.Settlement) (more bool, err error) {
+func (db *DB) callSettle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
 	arg := settleArg{
 		Channel: clean(hold.Channel), Fence: hold.Fence, Now: db.now().UnixMicro(),
 		ID: d.ID, LastTry: micros(d.LastTry), Was: string(d.State), State: string(s.State), Settled: settles(s), Outcome: clean(s.Outcome), Detail: clean(s.Detail),
 		PlatformID: clean(string(s.PlatformID)), NextAt: micros(s.NextAt), Repeated: s.Repeated, Unedit: s.Unedit,
-		Free: s.FreeTry && s.State == router.DeliveryPending, Conversation: s.Conversation,
+		Free: s.FreeTry && s.State == ledger.DeliveryPending, Conversation: s.Conversation,
 	}
 	if telling(d, s) {
 		arg.Event = deliveryEvent(0, d.ID, d.Part, s.State, s.Outcome).Data
@@ -113,7 +113,7 @@ func (db *DB) callSettle(ctx context.Context, hold router.Hold, d *router.Delive
 		err = db.Call(ctx, rides, "settle delivery", &list, callSettle, jsonText([]settleArg{arg}))
 	}
 	if err == nil && !got.Done {
-		err = fmt.Errorf("settle delivery: %w", router.ErrFenced)
+		err = fmt.Errorf("settle delivery: %w", ledger.ErrFenced)
 	}
 	return got.More, err
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -42,12 +42,12 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 		nonces := map[string]bool{}
 		for _, want := range []string{"a", "b", "c"} {
 			d := h.Begin(hold, "c")
-			if d == nil || d.Body.Text != want || d.State != router.DeliverySending || d.Tries != 1 || d.Last == (want == "a") || d.Conversation.Kind != channels.Direct || d.FirstTry.IsZero() {
+			if d == nil || d.Body.Text != want || d.State != ledger.DeliverySending || d.Tries != 1 || d.Last == (want == "a") || d.Conversation.Kind != channels.Direct || d.FirstTry.IsZero() {
 				t.Fatalf("want %s, got %+v", want, d)
 			}
 			nonces[d.Nonce] = true
-			h.Settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: channels.MessageID(want)})
-			if _, err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliveryPending}); !errors.Is(err, router.ErrFenced) {
+			h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: channels.MessageID(want)})
+			if _, err := h.r.Settle(h.ctx, hold, d, ledger.Settlement{State: ledger.DeliveryPending}); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("settled twice: %v", err)
 			}
 		}
@@ -70,14 +70,14 @@ func TestSettleSaysWhetherThereIsMore(t *testing.T) {
 		h.Posts("d", "2", "x")
 		for i, c := range []struct {
 			conv   channels.ConversationID
-			settle router.Settlement
+			settle ledger.Settlement
 			more   bool
 		}{
-			{"c", router.Settlement{State: router.DeliverySent}, true},    // b
-			{"c", router.Settlement{State: router.DeliveryPending}, true}, // itself
-			{"c", router.Settlement{State: router.DeliveryUnknown}, true}, // itself
-			{"c", router.Settlement{State: router.DeliveryUnknown, Final: true}, false},
-			{"d", router.Settlement{State: router.DeliveryDropped, Conversation: true}, false},
+			{"c", ledger.Settlement{State: ledger.DeliverySent}, true},    // b
+			{"c", ledger.Settlement{State: ledger.DeliveryPending}, true}, // itself
+			{"c", ledger.Settlement{State: ledger.DeliveryUnknown}, true}, // itself
+			{"c", ledger.Settlement{State: ledger.DeliveryUnknown, Final: true}, false},
+			{"d", ledger.Settlement{State: ledger.DeliveryDropped, Conversation: true}, false},
 		} {
 			if more, err := h.r.Settle(h.ctx, hold, h.Begin(hold, c.conv), c.settle); err != nil || more != c.more {
 				t.Errorf("%d: %+v: more %v, %v; want %v", i, c.settle, more, err, c.more)
@@ -95,18 +95,18 @@ func TestDeliveryComesBackLater(t *testing.T) {
 		hold := h.Hold()
 		d := h.Begin(hold, "c")
 		at := time.Now().Add(time.Hour).Truncate(time.Microsecond).UTC()
-		h.Settle(hold, d, router.Settlement{State: router.DeliveryPending, NextAt: at, Outcome: "rate_limited"})
+		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryPending, NextAt: at, Outcome: "rate_limited"})
 		if d, due, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); d != nil || !due.Equal(at) || err != nil {
 			t.Errorf("%+v, %v, %v", d, due, err)
 		}
 		h.Posts("e", "2", "b")
 		d = h.Begin(hold, "e")
-		h.Settle(hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true})
+		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true})
 		again := h.Begin(hold, "e")
 		if again.Tries != 1 || !again.FirstTry.Equal(again.LastTry) || again.Nonce != d.Nonce {
 			t.Errorf("a free try counted: %+v", again)
 		}
-		h.Settle(hold, again, router.Settlement{State: router.DeliveryPending})
+		h.Settle(hold, again, ledger.Settlement{State: ledger.DeliveryPending})
 		if again = h.Begin(hold, "e"); again.Tries != 2 || again.LastTry.Equal(again.FirstTry) {
 			t.Errorf("%+v", again)
 		}
@@ -126,36 +126,36 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 		if hold.Fence <= old.Fence {
 			t.Errorf("fence %d after %d", hold.Fence, old.Fence)
 		}
-		if _, _, err := h.r.Begin(h.ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, router.ErrFenced) {
+		if _, _, err := h.r.Begin(h.ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("begin under an old fence: %v", err)
 		}
-		if _, err := h.r.Settle(h.ctx, old, d, router.Settlement{State: router.DeliverySent}); !errors.Is(err, router.ErrFenced) {
+		if _, err := h.r.Settle(h.ctx, old, d, ledger.Settlement{State: ledger.DeliverySent}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("settle under an old fence: %v", err)
 		}
 		u := h.Begin(hold, "c")
-		if u == nil || u.State != router.DeliveryUnknown || u.ID != d.ID || u.Tries != 1 {
+		if u == nil || u.State != ledger.DeliveryUnknown || u.ID != d.ID || u.Tries != 1 {
 			t.Fatalf("%+v", u)
 		}
 		if again := h.Begin(hold, "c"); again == nil || again.ID != u.ID {
 			t.Errorf("an unknown head must block: %+v", again)
 		}
-		h.Settle(hold, u, router.Settlement{State: router.DeliveryPending, Repeated: true, Body: &channels.Body{Text: "a (repeated)"}})
+		h.Settle(hold, u, ledger.Settlement{State: ledger.DeliveryPending, Repeated: true, Body: &channels.Body{Text: "a (repeated)"}})
 		r := h.Begin(hold, "c")
 		if !r.Repeated || r.Body.Text != "a (repeated)" || r.Tries != 2 || r.Nonce != d.Nonce {
 			t.Errorf("%+v", r)
 		}
-		h.Settle(hold, r, router.Settlement{State: router.DeliveryUnknown, Final: true, Outcome: "second"})
+		h.Settle(hold, r, ledger.Settlement{State: ledger.DeliveryUnknown, Final: true, Outcome: "second"})
 		if next := h.Begin(hold, "c"); next == nil || next.Body.Text != "b" {
 			t.Errorf("a final unknown blocks: %+v", next)
 		}
 		// Begun and never settled: nobody knows.
-		if lost := h.Begin(hold, "c"); lost == nil || lost.State != router.DeliveryUnknown {
+		if lost := h.Begin(hold, "c"); lost == nil || lost.State != ledger.DeliveryUnknown {
 			t.Errorf("%+v", lost)
 		}
 		if err := h.r.DropChannel(h.ctx, hold); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, router.ErrFenced) {
+		if _, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("begin after the channel was dropped: %v", err)
 		}
 	})
@@ -170,13 +170,13 @@ func TestDeadAndDropped(t *testing.T) {
 		h.Posts("x", "3", "f")
 		hold := h.Hold()
 		d := h.Begin(hold, "c")
-		h.Settle(hold, d, router.Settlement{State: router.DeliverySent})
-		h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliveryDead, Outcome: "refused", Detail: "no"})
+		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent})
+		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliveryDead, Outcome: "refused", Detail: "no"})
 		d = h.Begin(hold, "c")
 		if d == nil || d.Body.Text != "d" {
 			t.Fatalf("the next message must go: %+v", d)
 		}
-		h.Settle(hold, d, router.Settlement{State: router.DeliveryDropped, Outcome: "gone", Conversation: true})
+		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryDropped, Outcome: "gone", Conversation: true})
 		want := "[a sent  b dead refused c dead earlier_part_dead d dropped gone e dropped gone f pending ]"
 		if got := fmt.Sprint(h.states()); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -216,7 +216,7 @@ func TestResultsNeedNoFreeConnection(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(h.ctx, 5*time.Second)
 	defer cancel()
-	if _, err := h.r.Settle(ctx, hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "m1"}); err != nil {
+	if _, err := h.r.Settle(ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "m1"}); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 const (
@@ -47,7 +47,7 @@ func (t *tx) newPerson(person, identity, team string) error {
 		if owns, err := t.row(ownsIdentity, []any{clean(identity), clean(person)}, &one); err != nil {
 			return err
 		} else if !owns {
-			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, router.ErrRefused)
+			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, ledger.ErrRefused)
 		}
 		_, err := t.exec(setSeen, t.now, clean(person))
 		return err
@@ -57,7 +57,7 @@ func (t *tx) newPerson(person, identity, team string) error {
 }
 
 // People implements router.Directory.
-func (r *Router) People(ctx context.Context) (people []router.Person, err error) {
+func (r *Router) People(ctx context.Context) (people []ledger.Person, err error) {
 	err = r.db.read(ctx, "list people", func(t *tx) error {
 		people, err = t.people()
 		return err
@@ -66,11 +66,11 @@ func (r *Router) People(ctx context.Context) (people []router.Person, err error)
 }
 
 // Person implements router.Directory.
-func (r *Router) Person(ctx context.Context, name string) (p router.Person, err error) {
+func (r *Router) Person(ctx context.Context, name string) (p ledger.Person, err error) {
 	err = r.db.read(ctx, "find a person", func(t *tx) error {
 		list, err := t.peopleBy(findPerson, personIdentities, clean(name))
 		if err == nil && len(list) == 0 {
-			err = router.ErrNotFound
+			err = ledger.ErrNotFound
 		} else if err == nil {
 			p = list[0]
 		}
@@ -79,10 +79,10 @@ func (r *Router) Person(ctx context.Context, name string) (p router.Person, err 
 	return p, err
 }
 
-func (t *tx) people() ([]router.Person, error) { return t.peopleBy(listPeople, listIdentities) }
+func (t *tx) people() ([]ledger.Person, error) { return t.peopleBy(listPeople, listIdentities) }
 
 // peopleBy reads people, and identities of theirs, by two queries with the same arguments.
-func (t *tx) peopleBy(who, owned string, args ...any) ([]router.Person, error) {
+func (t *tx) peopleBy(who, owned string, args ...any) ([]ledger.Person, error) {
 	var rows []struct {
 		Name, Role, Tools, Timezone, Source string
 		UpdatedAt                           int64 `db:"updated_at"`
@@ -98,9 +98,9 @@ func (t *tx) peopleBy(who, owned string, args ...any) ([]router.Person, error) {
 	for _, i := range ids {
 		of[i.Person] = append(of[i.Person], i.Identity)
 	}
-	people := make([]router.Person, len(rows))
+	people := make([]ledger.Person, len(rows))
 	for i, p := range rows {
-		people[i] = router.Person{Name: p.Name, Role: p.Role, TimeZone: p.Timezone, Source: p.Source, Identities: of[p.Name]}
+		people[i] = ledger.Person{Name: p.Name, Role: p.Role, TimeZone: p.Timezone, Source: p.Source, Identities: of[p.Name]}
 		if p.Source == "open" {
 			people[i].Seen = instant(p.UpdatedAt)
 		}
@@ -114,13 +114,13 @@ func (t *tx) peopleBy(who, owned string, args ...any) ([]router.Person, error) {
 // SetPeople makes the people of the settings exactly these; people from elsewhere
 // (source "open") stay, unless an identity of theirs is named here. A person without a
 // source is from the settings.
-func (r *Router) SetPeople(ctx context.Context, people []router.Person) error {
+func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
 	return r.db.write(ctx, full, "set people", func(t *tx) error {
 		was, err := t.people()
 		if err != nil {
 			return err
 		}
-		named := map[string]router.Person{}
+		named := map[string]ledger.Person{}
 		for _, p := range people {
 			named[p.Name] = p
 		}
@@ -142,7 +142,7 @@ func (r *Router) SetPeople(ctx context.Context, people []router.Person) error {
 
 // forget drops a person of the settings who is in them no more, or the
 // identities that are.
-func (t *tx) forget(p, to router.Person, stays bool) error {
+func (t *tx) forget(p, to ledger.Person, stays bool) error {
 	switch {
 	case !stays && p.Source == "config":
 		_, err := t.exec(dropPerson, p.Name)
@@ -164,7 +164,7 @@ func (t *tx) forget(p, to router.Person, stays bool) error {
 	return nil
 }
 
-func (t *tx) setPerson(p router.Person) error {
+func (t *tx) setPerson(p ledger.Person) error {
 	tools := p.Tools
 	if tools == nil {
 		tools = []string{}

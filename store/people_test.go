@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -20,16 +20,16 @@ func TestSetPeople(t *testing.T) {
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, id, id
 			h.Accept(e)
 		}
-		set := func(people ...router.Person) {
+		set := func(people ...ledger.Person) {
 			t.Helper()
 			if err := h.r.SetPeople(h.ctx, people); err != nil {
 				t.Fatal(err)
 			}
 		}
-		anna := router.Person{Name: "anna", Role: "user", Identities: []string{"tg:1", "tg:7"}, Tools: []string{"*"}, TimeZone: "Europe/Rome", Source: "config"}
-		bob := router.Person{Name: "bob", Role: "admin", Identities: []string{"tg:2"}, Tools: []string{}, Source: "config"}
-		open := router.Person{Name: "tg:8", Role: "user", Identities: []string{"tg:8"}, Tools: []string{"*"}, Source: "open"}
-		check := func(want ...router.Person) {
+		anna := ledger.Person{Name: "anna", Role: "user", Identities: []string{"tg:1", "tg:7"}, Tools: []string{"*"}, TimeZone: "Europe/Rome", Source: "config"}
+		bob := ledger.Person{Name: "bob", Role: "admin", Identities: []string{"tg:2"}, Tools: []string{}, Source: "config"}
+		open := ledger.Person{Name: "tg:8", Role: "user", Identities: []string{"tg:8"}, Tools: []string{"*"}, Source: "open"}
+		check := func(want ...ledger.Person) {
 			t.Helper()
 			got, err := h.r.People(h.ctx)
 			for i := range got {
@@ -72,7 +72,7 @@ func TestNewPersonIsSeenAgain(t *testing.T) {
 				t.Errorf("after %q: %+v, %v", before, p, err)
 			}
 		}
-		if _, err := h.r.Person(h.ctx, "nobody"); !errors.Is(err, router.ErrNotFound) {
+		if _, err := h.r.Person(h.ctx, "nobody"); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("nobody: %v", err)
 		}
 	})
@@ -85,16 +85,16 @@ func TestNewPersonTakesNoName(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		admin := router.Person{Name: "tg:7", Role: "admin", Identities: []string{"tg:1"}, Tools: []string{"*"}, Source: "config"}
-		if err := h.r.SetPeople(h.ctx, []router.Person{admin}); err != nil {
+		admin := ledger.Person{Name: "tg:7", Role: "admin", Identities: []string{"tg:1"}, Tools: []string{"*"}, Source: "config"}
+		if err := h.r.SetPeople(h.ctx, []ledger.Person{admin}); err != nil {
 			t.Fatal(err)
 		}
 		e := entry("c", "1", "hi")
 		e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg:7", "tg:7"
-		if _, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e}); !errors.Is(err, router.ErrRefused) {
+		if _, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{e}); !errors.Is(err, ledger.ErrRefused) {
 			t.Errorf("accepted: %v", err)
 		}
-		if people, err := h.r.People(h.ctx); err != nil || !reflect.DeepEqual(people, []router.Person{admin}) {
+		if people, err := h.r.People(h.ctx); err != nil || !reflect.DeepEqual(people, []ledger.Person{admin}) {
 			t.Errorf("%+v, %v", people, err)
 		}
 	})

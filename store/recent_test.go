@@ -8,7 +8,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -25,11 +25,11 @@ func TestRecentOfALongSession(t *testing.T) {
 		for n := range 25 { // 50 messages, among those of another session
 			ref := h.Begun("c", fmt.Sprint(n))
 			other := h.Begun("d", fmt.Sprint("other-", n))
-			for ref, of := range map[router.TurnRef]string{ref: "mine", other: "theirs"} {
+			for ref, of := range map[ledger.TurnRef]string{ref: "mine", other: "theirs"} {
 				answer := fmt.Sprintf("%s: answer %d", of, n)
 				step := end("done", "answered")
 				step.Say = []agent.Say{{Text: answer, Final: true}}
-				h.Commit(ref, step, router.Reply{Text: answer, Parts: []channels.Body{{Text: answer}}})
+				h.Commit(ref, step, ledger.Reply{Text: answer, Parts: []channels.Body{{Text: answer}}})
 			}
 			said = append(said, fmt.Sprint("hello ", n), fmt.Sprintf("mine: answer %d", n))
 		}
@@ -41,7 +41,7 @@ func TestRecentOfALongSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for way, data := range map[string]*router.TurnData{"loaded": d, "read with the claim": claimed.Data} {
+		for way, data := range map[string]*ledger.TurnData{"loaded": d, "read with the claim": claimed.Data} {
 			if data == nil {
 				if strings.HasSuffix(t.Name(), "sqlite") {
 					continue

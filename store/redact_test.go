@@ -12,7 +12,7 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -44,7 +44,7 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 		h.Commit(ref, agent.Step{
 			Review: &agent.Review{Status: "replan", Reason: secret + " is wrong", Learn: secret},
 			Say:    []agent.Say{{Position: -1, Text: "tried " + secret}},
-		}, router.Reply{Text: "tried " + secret, Parts: []channels.Body{{Text: "tried " + secret, Rich: request}}})
+		}, ledger.Reply{Text: "tried " + secret, Parts: []channels.Body{{Text: "tried " + secret, Rich: request}}})
 		h.Commit(ref, agent.Step{Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"}})
 
 		turn, err := h.r.Turn(h.ctx, ref.TurnID, true)
@@ -89,10 +89,10 @@ func TestRedactReachesBesideTheTurn(t *testing.T) {
 		h := newHouse(t, db)
 		ref := h.Begun("c", "1")
 		h.Commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
-		if a := h.one(edited("c", "1", "e1", "it is "+secret, "steer")); a.Edited != router.EditRevised {
+		if a := h.one(edited("c", "1", "e1", "it is "+secret, "steer")); a.Edited != ledger.EditRevised {
 			t.Fatalf("%+v", a)
 		}
-		h.Accept(control(entry("c", "2", "/status"), router.EffectNone, "running: "+secret))
+		h.Accept(control(entry("c", "2", "/status"), ledger.EffectNone, "running: "+secret))
 		h.one(entry("d", "3", "of another session: "+secret))
 		e := claiming(withFile(entry("c", "4", "read it"), "ref", 7))
 		e.Event.Message.Attachments[0].Name = secret + ".txt"

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/retry"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/engines"
 )
 
@@ -245,7 +245,7 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 			}
 		} else {
 			_, err := s.batch(ctx, func(t *tx) (int64, error) { return remove(t, ids) })
-			if err != nil && !errors.Is(err, router.ErrConflict) {
+			if err != nil && !errors.Is(err, ledger.ErrConflict) {
 				return err
 			} else if err != nil {
 				faults = append(faults, err)

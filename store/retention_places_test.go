@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -34,14 +34,14 @@ func (h *house) places() string {
 	return strings.Join(names, ", ")
 }
 
-func stranger(conv, key string) router.Entry {
+func stranger(conv, key string) ledger.Entry {
 	e := entry(conv, key, "let me in")
-	e.As, e.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
+	e.As, e.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 	return e
 }
 
 // wrote is an entry of somebody let in by an open policy.
-func wrote(who, conv, key string) router.Entry {
+func wrote(who, conv, key string) ledger.Entry {
 	e := entry(conv, key, "hello")
 	e.Sender.Person, e.Sender.Identity, e.Sender.New = "tg:"+who, "tg:"+who, true
 	return e
@@ -63,7 +63,7 @@ func TestSweepEndsConversations(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		people := []router.Person{
+		people := []ledger.Person{
 			{Name: "marco", Role: "user", Identities: []string{"tg:1"}, Source: "config"},
 			{Name: "root", Role: "admin", Identities: []string{"tg:0"}, Source: "config"},
 		}
@@ -73,7 +73,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		admins := entry("admin's", "1", "hello")
 		admins.Sender.Person = "root"
 		moved := entry("former", "2", "")
-		moved.As, moved.Event.Kind, moved.Event.Former = &router.AsNews{}, channels.EventMoved, "before"
+		moved.As, moved.Event.Kind, moved.Event.Former = &ledger.AsNews{}, channels.EventMoved, "before"
 		h.Accept(admins, entry("user's", "3", "hello"), entry("old", "4", "hello"), entry("former", "5", "hello"), moved,
 			entry("named", "6", "hello"), stranger("strange", "7"), wrote("8", "open", "8"), wrote("9", "lent", "9"))
 		h.settled()
@@ -132,7 +132,7 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 		h := newHouse(t, db)
 		for i, conv := range []string{"former", "old"} {
 			moved := entry(conv, fmt.Sprint("m", i), "")
-			moved.As, moved.Event.Kind, moved.Event.Former = &router.AsNews{}, channels.EventMoved, channels.ConversationID("before "+conv)
+			moved.As, moved.Event.Kind, moved.Event.Former = &ledger.AsNews{}, channels.EventMoved, channels.ConversationID("before "+conv)
 			h.Accept(entry(conv, fmt.Sprint(i), "hello"), moved)
 		}
 		h.settled()

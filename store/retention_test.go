@@ -11,7 +11,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -56,7 +56,7 @@ func (h *house) counts(tables ...string) string {
 
 // whole makes a finished turn with a row in every table that a turn can have one in, and
 // all it said sent.
-func (h *house) whole(conv, key string) router.TurnRef {
+func (h *house) whole(conv, key string) ledger.TurnRef {
 	h.Helper()
 	h.Renew() // a slow machine takes long for many of these
 	e := claiming(entry(conv, key, "hello "+key))
@@ -72,7 +72,7 @@ func (h *house) whole(conv, key string) router.TurnRef {
 		Review: &agent.Review{Status: "ok", Learn: "something"},
 	})
 	reply := *text("answer")
-	reply.Actions = []router.Action{{Code: router.HashCode(key), Kind: router.ActionChoice, Text: "yes", Number: 1, ExpiresAt: time.Now().Add(time.Hour)}}
+	reply.Actions = []ledger.Action{{Code: ledger.HashCode(key), Kind: ledger.ActionChoice, Text: "yes", Number: 1, ExpiresAt: time.Now().Add(time.Hour)}}
 	reply.Read = true
 	h.Commit(ref, agent.Step{Say: []agent.Say{{Position: -1, Text: "answer"}}, End: &agent.End{State: "done", Outcome: "answered"}}, reply)
 	return ref
@@ -86,12 +86,12 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 		for i := range 60 { // more than one batch
 			h.whole("c1", fmt.Sprint("old", i))
 		}
-		e := control(entry("c1", "help", "/help"), router.EffectNone, "help")
-		e.As.(*router.AsControl).Reply.Read = true
+		e := control(entry("c1", "help", "/help"), ledger.EffectNone, "help")
+		e.As.(*ledger.AsControl).Reply.Read = true
 		eve := entry("c9", "eve", "let me in")
-		eve.As, eve.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
+		eve.As, eve.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		bad := entry("c9", "bad", "")
-		bad.As, bad.Event.Raw = &router.AsAudit{Why: router.AuditRejected, Reason: "no"}, []byte("x")
+		bad.As, bad.Event.Raw = &ledger.AsAudit{Why: ledger.AuditRejected, Reason: "no"}, []byte("x")
 		h.Accept(e, eve, bad)
 		h.later(2 * day)
 		young := h.whole("c1", "young")
@@ -157,11 +157,11 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 		// Once it is over and as old as that, it goes.
 		hold := h.Hold()
 		d := h.Begin(hold, "c2")
-		if _, err := h.r.Settle(h.ctx, hold, d, router.Settlement{State: router.DeliverySent}); err != nil {
+		if _, err := h.r.Settle(h.ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent}); err != nil {
 			t.Fatal(err)
 		}
-		for _, ref := range []router.TurnRef{running, retry} {
-			for next := (&router.Claimed{TurnRef: ref}); next != nil; {
+		for _, ref := range []ledger.TurnRef{running, retry} {
+			for next := (&ledger.Claimed{TurnRef: ref}); next != nil; {
 				next = h.Commit(next.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 const (
@@ -69,7 +69,7 @@ func (m *meant) first() int64 {
 
 // acceptRetry queues a turn that does the work of another again, or says why not.
 // offered is the message of ours that offered it; 0: the person asked by themselves.
-func (t *tx) acceptRetry(owner int64, e *router.Entry, turn router.AsTurn, a *router.Accepted, conversation int64, l letter, offered int64) error {
+func (t *tx) acceptRetry(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, l letter, offered int64) error {
 	m, why, err := t.meant(e, turn.Retry, a.SessionID, conversation)
 	if err == nil && m != nil {
 		why, err = t.unretryable(m, e, turn.Retry, a.SessionID, offered)
@@ -88,7 +88,7 @@ func (t *tx) acceptRetry(owner int64, e *router.Entry, turn router.AsTurn, a *ro
 }
 
 // told keeps a message that becomes no turn, and answers it by a fixed text.
-func (t *tx) told(e *router.Entry, a *router.Accepted, conversation int64, l letter, why router.Situation) error {
+func (t *tx) told(e *ledger.Entry, a *ledger.Accepted, conversation int64, l letter, why ledger.Situation) error {
 	kept := *e
 	if typed, ok := l.typed.(string); ok {
 		kept.Event.Message.Text = typed
@@ -97,11 +97,11 @@ func (t *tx) told(e *router.Entry, a *router.Accepted, conversation int64, l let
 }
 
 // meant finds the turn that is to be done again; nil: why says that there is none.
-func (t *tx) meant(e *router.Entry, retry *router.Retry, session, conversation int64) (m *meant, why router.Situation, err error) {
-	query, args, why := newestTurn, []any{session, clean(e.Sender.Person)}, router.RetryNone
+func (t *tx) meant(e *ledger.Entry, retry *ledger.Retry, session, conversation int64) (m *meant, why ledger.Situation, err error) {
+	query, args, why := newestTurn, []any{session, clean(e.Sender.Person)}, ledger.RetryNone
 	switch of := clean(string(retry.Of)); {
 	case retry.Turn != 0:
-		query, args, why = meantTurn, []any{retry.Turn, session}, router.RetryForgotten
+		query, args, why = meantTurn, []any{retry.Turn, session}, ledger.RetryForgotten
 	case of != "":
 		var turn int64
 		found, err := t.row(repliedIncoming, []any{conversation, of}, &turn)
@@ -111,7 +111,7 @@ func (t *tx) meant(e *router.Entry, retry *router.Retry, session, conversation i
 		if err != nil {
 			return nil, "", err
 		}
-		query, args, why = meantTurn, []any{turn, session}, router.RetryUnclear
+		query, args, why = meantTurn, []any{turn, session}, ledger.RetryUnclear
 	}
 	var rows []meant
 	if err := t.all(&rows, query, args...); err != nil || len(rows) == 0 {
@@ -121,9 +121,9 @@ func (t *tx) meant(e *router.Entry, retry *router.Retry, session, conversation i
 }
 
 // unretryable says why a turn cannot be done again; empty: it can.
-func (t *tx) unretryable(m *meant, e *router.Entry, retry *router.Retry, session, offered int64) (router.Situation, error) {
+func (t *tx) unretryable(m *meant, e *ledger.Entry, retry *ledger.Retry, session, offered int64) (ledger.Situation, error) {
 	if m.Person != clean(e.Sender.Person) {
-		return router.RetryNotYours, nil
+		return ledger.RetryNotYours, nil
 	}
 	var one int
 	open, err := slices.Contains([]string{"queued", "running", "waiting"}, m.State), error(nil)
@@ -131,7 +131,7 @@ func (t *tx) unretryable(m *meant, e *router.Entry, retry *router.Retry, session
 		open, err = t.row(openRetry, []any{m.first()}, &one)
 	}
 	if err != nil || open {
-		return router.RetryOpen, err
+		return ledger.RetryOpen, err
 	}
 	var message, turn int64
 	if _, err := t.row(resetAt, []any{session}, &message, &turn); err != nil {
@@ -142,14 +142,14 @@ func (t *tx) unretryable(m *meant, e *router.Entry, retry *router.Retry, session
 		forgotten = offered <= message
 	}
 	if forgotten && retry.Turn == 0 && retry.Of == "" {
-		return router.RetryNone, nil
+		return ledger.RetryNone, nil
 	}
 	if forgotten {
-		return router.RetryForgotten, nil
+		return ledger.RetryForgotten, nil
 	}
 	rows, err := t.original(m.first(), []int64{m.first()})
 	if err == nil && len(rows) == 0 {
-		return router.RetryForgotten, nil
+		return ledger.RetryForgotten, nil
 	}
 	return "", err
 }
@@ -191,7 +191,7 @@ func (r *incomingRow) revise(by incomingRow) {
 
 // again gives a turn the message of the turn whose work it does, as it reads now, and
 // what was done for it before. What was collected while it waited comes behind.
-func (t *tx) again(d *router.TurnData, first int64) error {
+func (t *tx) again(d *ledger.TurnData, first int64) error {
 	d.Retry = true
 	turns, err := t.former(d, first)
 	if err != nil {
@@ -212,7 +212,7 @@ func (t *tx) again(d *router.TurnData, first int64) error {
 }
 
 // former reads what was done in a turn and its retries before this one.
-func (t *tx) former(d *router.TurnData, first int64) (turns []int64, err error) {
+func (t *tx) former(d *ledger.TurnData, first int64) (turns []int64, err error) {
 	var rows []struct {
 		ID             int64
 		State, Outcome string
@@ -236,7 +236,7 @@ func (t *tx) former(d *router.TurnData, first int64) (turns []int64, err error) 
 }
 
 // takeBackRetry stops the retry of a turn of which all was taken back that was asked.
-func (t *tx) takeBackRetry(first int64, a *router.Accepted) error {
+func (t *tx) takeBackRetry(first int64, a *ledger.Accepted) error {
 	var turn int64
 	if found, err := t.row(retryOpen, []any{first}, &turn); err != nil || !found {
 		return err

@@ -10,25 +10,25 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
 // retry is /retry; of is the message replied to.
-func retry(conv, key, of string) router.Entry {
+func retry(conv, key, of string) ledger.Entry {
 	e := entry(conv, key, "/retry")
-	e.Turn().Retry, e.Replies = &router.Retry{Of: channels.MessageID(of)}, everything
+	e.Turn().Retry, e.Replies = &ledger.Retry{Of: channels.MessageID(of)}, everything
 	return e
 }
 
 // everything answers each situation by its name.
-var everything = map[router.Situation]*router.Reply{}
+var everything = map[ledger.Situation]*ledger.Reply{}
 
 func init() {
-	for _, s := range []router.Situation{
-		router.SituationBusy, router.RetryNone, router.RetryUnclear, router.RetryOpen, router.RetryNotYours, router.RetryForgotten,
-		router.ChoiceLeft, router.EditTooLate,
+	for _, s := range []ledger.Situation{
+		ledger.SituationBusy, ledger.RetryNone, ledger.RetryUnclear, ledger.RetryOpen, ledger.RetryNotYours, ledger.RetryForgotten,
+		ledger.ChoiceLeft, ledger.EditTooLate,
 	} {
 		everything[s] = text(string(s))
 	}
@@ -200,12 +200,12 @@ func TestRetryIsNotMerged(t *testing.T) {
 }
 
 // asked is an entry that its person wrote so long ago.
-func askedAgo(e router.Entry, ago time.Duration) router.Entry {
+func askedAgo(e ledger.Entry, ago time.Duration) ledger.Entry {
 	e.Turn().Asked = time.Now().Add(-ago)
 	return e
 }
 
-func (h *house) backlog(ref router.TurnRef) (turns []int64) {
+func (h *house) backlog(ref ledger.TurnRef) (turns []int64) {
 	h.Helper()
 	list, err := h.r.Backlog(h.ctx, ref, 15*time.Minute)
 	if err != nil {

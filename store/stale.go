@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 const (
@@ -49,17 +49,17 @@ type begun struct {
 	started, created, resumed, away, asked int64
 }
 
-func (t *tx) begun(ref router.TurnRef) (b begun, err error) {
+func (t *tx) begun(ref ledger.TurnRef) (b begun, err error) {
 	found, err := t.row(begunTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
 		&b.message, &b.person, &b.started, &b.created, &b.resumed, &b.away, &b.asked)
 	if err == nil && !found {
-		err = router.ErrFenced
+		err = ledger.ErrFenced
 	}
 	return b, err
 }
 
 // Backlog implements router.Steps.
-func (r *Router) Backlog(ctx context.Context, ref router.TurnRef, stale time.Duration) (list []router.Waiting, err error) {
+func (r *Router) Backlog(ctx context.Context, ref ledger.TurnRef, stale time.Duration) (list []ledger.Waiting, err error) {
 	err = r.db.look(ctx, "read backlog", func(t *tx) error {
 		list, err = t.backlog(ref, stale.Microseconds())
 		return err
@@ -67,7 +67,7 @@ func (r *Router) Backlog(ctx context.Context, ref router.TurnRef, stale time.Dur
 	return list, unreadable(err)
 }
 
-func (t *tx) backlog(ref router.TurnRef, stale int64) ([]router.Waiting, error) {
+func (t *tx) backlog(ref ledger.TurnRef, stale int64) ([]ledger.Waiting, error) {
 	b, err := t.begun(ref)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (t *tx) backlog(ref router.TurnRef, stale int64) ([]router.Waiting, error) 
 	if err != nil || b.asked >= before {
 		return nil, err
 	}
-	list := []router.Waiting{{Turn: ref.TurnID, Asked: instant(b.asked), Received: instant(b.created)}}
+	list := []ledger.Waiting{{Turn: ref.TurnID, Asked: instant(b.asked), Received: instant(b.created)}}
 	var rows []struct {
 		ID        int64
 		CreatedAt int64 `db:"created_at"`
@@ -86,7 +86,7 @@ func (t *tx) backlog(ref router.TurnRef, stale int64) ([]router.Waiting, error) 
 		return nil, err
 	}
 	for _, row := range rows {
-		w := router.Waiting{Turn: row.ID, Asked: instant(row.AskedAt), Received: instant(row.CreatedAt)}
+		w := ledger.Waiting{Turn: row.ID, Asked: instant(row.AskedAt), Received: instant(row.CreatedAt)}
 		messages, err := t.incomings(loadOwn, row.ID)
 		if err != nil {
 			return nil, err
@@ -121,10 +121,10 @@ func (t *tx) leftAlone(session int64, b begun, stale int64) (before int64, err e
 }
 
 // Offer implements router.Steps.
-func (r *Router) Offer(ctx context.Context, ref router.TurnRef, merge []int64, step agent.Step, say router.Reply) (next *router.Claimed, err error) {
-	says := []router.Reply{say}
+func (r *Router) Offer(ctx context.Context, ref ledger.TurnRef, merge []int64, step agent.Step, say ledger.Reply) (next *ledger.Claimed, err error) {
+	says := []ledger.Reply{say}
 	if len(step.Say) != 1 || step.End == nil {
-		return nil, fmt.Errorf("offer: %d messages, and the turn has to end: %w", len(step.Say), router.ErrConflict)
+		return nil, fmt.Errorf("offer: %d messages, and the turn has to end: %w", len(step.Say), ledger.ErrConflict)
 	}
 	err = r.db.write(ctx, r.db.stepMode(step, says), "offer backlog", func(t *tx) error {
 		if _, err := t.holding(ref); err != nil {
@@ -144,13 +144,13 @@ func (r *Router) Offer(ctx context.Context, ref router.TurnRef, merge []int64, s
 	return next, nil
 }
 
-func (t *tx) mergeStale(ref router.TurnRef, turn int64) error {
+func (t *tx) mergeStale(ref ledger.TurnRef, turn int64) error {
 	n, err := t.exec(mergeStale, ref.TurnID, t.now, turn)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return fmt.Errorf("turn %d is not queued any more: %w", turn, router.ErrConflict)
+		return fmt.Errorf("turn %d is not queued any more: %w", turn, ledger.ErrConflict)
 	}
 	if _, err := t.exec(mergeAlong, ref.TurnID, turn); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (t *tx) mergeStale(ref router.TurnRef, turn int64) error {
 }
 
 // Resume implements router.Steps.
-func (r *Router) Resume(ctx context.Context, ref router.TurnRef, stale time.Duration) (away time.Duration, err error) {
+func (r *Router) Resume(ctx context.Context, ref ledger.TurnRef, stale time.Duration) (away time.Duration, err error) {
 	err = r.db.write(ctx, rides, "resume turn", func(t *tx) error {
 		if _, err := t.holding(ref); err != nil {
 			return err

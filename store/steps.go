@@ -9,7 +9,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 )
@@ -75,12 +75,12 @@ const (
 )
 
 // Commit implements router.Steps.
-func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step, says []router.Reply) (next *router.Claimed, err error) {
+func (r *Router) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
 	if len(says) != len(step.Say) {
 		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))
 	}
 	if e := step.End; e != nil && e.State != "done" && e.State != "failed" && e.State != "cancelled" {
-		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, router.ErrConflict)
+		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ledger.ErrConflict)
 	}
 	if r.db.PG() && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) { // what is rare, and many statements
 		return r.db.callStep(ctx, ref, &step, says)
@@ -107,7 +107,7 @@ func (r *Router) Commit(ctx context.Context, ref router.TurnRef, step agent.Step
 
 // unopen takes a part back that was begun and is not surely on the disk, so that it may
 // not be sent. The step itself is committed, and needed no more than that.
-func (r *Router) unopen(ctx context.Context, says []router.Reply) {
+func (r *Router) unopen(ctx context.Context, says []ledger.Reply) {
 	for _, say := range says {
 		o := say.Open
 		if o == nil || o.Begun == nil {
@@ -115,15 +115,15 @@ func (r *Router) unopen(ctx context.Context, says []router.Reply) {
 		}
 		d := o.Begun
 		o.Begun = nil
-		if _, err := r.Settle(ctx, o.Hold, d, router.Settlement{State: router.DeliveryPending, FreeTry: true}); err != nil {
+		if _, err := r.Settle(ctx, o.Hold, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true}); err != nil {
 			r.db.Log().ErrorContext(ctx, "a part was begun that is not sent", "delivery_id", d.ID, "error", err)
 		}
 	}
 }
 
 // stepMode: the start of what has side effects must be on disk before it is done.
-func (db *DB) stepMode(step agent.Step, says []router.Reply) database.Durability {
-	if slices.ContainsFunc(says, func(r router.Reply) bool { return r.Open != nil }) {
+func (db *DB) stepMode(step agent.Step, says []ledger.Reply) database.Durability {
+	if slices.ContainsFunc(says, func(r ledger.Reply) bool { return r.Open != nil }) {
 		return full
 	}
 	for _, c := range step.Tasks {
@@ -137,7 +137,7 @@ func (db *DB) stepMode(step agent.Step, says []router.Reply) database.Durability
 	return rides
 }
 
-func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []router.Reply) (*router.Claimed, error) {
+func (t *tx) step(ref ledger.TurnRef, step *agent.Step, bodies []body, says []ledger.Reply) (*ledger.Claimed, error) {
 	conversation, err := t.holding(ref)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []ro
 	if w.err != nil {
 		return nil, w.err
 	}
-	var next *router.Claimed
+	var next *ledger.Claimed
 	if step.End != nil {
 		var began []event
 		next, began, err = t.head(ref.SessionID, ref.Fence, false, nil)
@@ -177,11 +177,11 @@ func (t *tx) step(ref router.TurnRef, step *agent.Step, bodies []body, says []ro
 
 // holding locks the session and returns its conversation; ErrFenced unless ref's
 // lease is current and its turn runs.
-func (t *tx) holding(ref router.TurnRef) (conversation int64, err error) {
+func (t *tx) holding(ref ledger.TurnRef) (conversation int64, err error) {
 	if !t.PG {
 		found, err := t.row(holdsTurn, []any{name(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &conversation)
 		if err == nil && !found {
-			err = router.ErrFenced
+			err = ledger.ErrFenced
 		}
 		return conversation, err
 	}
@@ -190,7 +190,7 @@ func (t *tx) holding(ref router.TurnRef) (conversation int64, err error) {
 		return 0, err
 	}
 	if !found {
-		return 0, router.ErrFenced
+		return 0, ledger.ErrFenced
 	}
 	if err := t.Fenced(engines.Session, name(ref.SessionID), ref.Fence); err != nil {
 		return 0, err
@@ -199,7 +199,7 @@ func (t *tx) holding(ref router.TurnRef) (conversation int64, err error) {
 	found, err = t.row(turnRuns, []any{ref.TurnID, ref.SessionID}, &one)
 	if err == nil && !found {
 		// Ended already: a lease goes on from turn to turn.
-		err = router.ErrFenced
+		err = ledger.ErrFenced
 	}
 	return conversation, err
 }
@@ -315,7 +315,7 @@ func (w *stepWriter) task(c agent.TaskChange) {
 	n := w.exec(changeTask, string(c.State), starts, w.t.now, starts, clean(c.AllowedBy), starts, w.t.now, w.turn, c.Attempt, c.Position,
 		string(from), string(or), early)
 	if w.err == nil && n == 0 {
-		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, router.ErrConflict)
+		w.err = fmt.Errorf("task %d of attempt %d cannot become %s now: %w", c.Position, c.Attempt, c.State, ledger.ErrConflict)
 	}
 	if r := c.Result; r != nil {
 		w.exec(setResult, string(r.End), clean(r.Output), clean(r.Code), clean(r.Rule), clean(r.Hint), clean(string(r.Taint)),
@@ -334,7 +334,7 @@ func (w *stepWriter) review(r *agent.Review) {
 	}
 }
 
-func (w *stepWriter) say(s *agent.Say, r *router.Reply) {
+func (w *stepWriter) say(s *agent.Say, r *ledger.Reply) {
 	if w.err != nil {
 		return
 	}

@@ -7,7 +7,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // What sb_steps takes and gives, one of each list.
@@ -101,12 +101,12 @@ type (
 )
 
 // callStep lets the first message alone open its conversation, as the router asks.
-func (db *DB) callStep(ctx context.Context, ref router.TurnRef, step *agent.Step, says []router.Reply) (*router.Claimed, error) {
+func (db *DB) callStep(ctx context.Context, ref ledger.TurnRef, step *agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
 	now := db.now().UnixMicro()
 	var got steppedArg
 	err := db.CallJoined(ctx, db.stepMode(*step, says), "commit step", &got, callSteps, ref.SessionID, jsonText(stepArgOf(ref, step, says, now)))
 	if err == nil && got.Fenced {
-		err = fmt.Errorf("commit step: %w", router.ErrFenced)
+		err = fmt.Errorf("commit step: %w", ledger.ErrFenced)
 	}
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (db *DB) callStep(ctx context.Context, ref router.TurnRef, step *agent.Step
 	return got.Next.claimed(), nil
 }
 
-func stepArgOf(ref router.TurnRef, step *agent.Step, says []router.Reply, now int64) stepArg {
+func stepArgOf(ref ledger.TurnRef, step *agent.Step, says []ledger.Reply, now int64) stepArg {
 	arg := stepArg{
 		Turn: ref.TurnID, Session: ref.SessionID, Fence: ref.Fence, Now: now,
 		Calls: []callArg{}, Expires: now + bodiesLive.Microseconds(),

@@ -13,7 +13,7 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -46,7 +46,7 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 		h.Commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskTool, State: agent.TaskFailed, Result: result}}})
 		review := &agent.Review{Status: "replan", Reason: "no page", Learn: "the site is down", Taint: "web"}
 		say := agent.Say{Position: -1, Notice: true, Text: "I try again", Choices: []string{"x"}, Taint: "web"}
-		h.Commit(ref, agent.Step{Review: review, Say: []agent.Say{say}}, router.Reply{
+		h.Commit(ref, agent.Step{Review: review, Say: []agent.Say{say}}, ledger.Reply{
 			Text: "I try again!", Notice: true, Taint: "web", ReplyTo: "m1", Parts: []channels.Body{{Text: "I try"}, {Text: "again!", Rich: json.RawMessage(`{"b":1}`)}},
 		})
 		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Attempt: 1, Goal: "again"}})
@@ -100,7 +100,7 @@ func TestCommitRefusesWhatDoesNotFollow(t *testing.T) {
 		}
 		refused := func(step agent.Step) {
 			t.Helper()
-			if _, err := h.r.Commit(h.ctx, ref, step, nil); !errors.Is(err, router.ErrConflict) || strings.Contains(err.Error(), "constraint") {
+			if _, err := h.r.Commit(h.ctx, ref, step, nil); !errors.Is(err, ledger.ErrConflict) || strings.Contains(err.Error(), "constraint") {
 				t.Errorf("%+v: %v", step, err)
 			}
 		}
@@ -146,12 +146,12 @@ func TestRecent(t *testing.T) {
 		h := newHouse(t, db)
 		ref := h.Begun("c", "1")
 		h.Accept(entry("c", "2", "second"), entry("c", "3", "third"))
-		answer := func(ref router.TurnRef, s string) *router.Claimed {
+		answer := func(ref ledger.TurnRef, s string) *ledger.Claimed {
 			step := end("done", "answered")
 			step.Say = []agent.Say{{Text: s, Final: true}}
-			return h.Commit(ref, step, router.Reply{Text: s, Final: true})
+			return h.Commit(ref, step, ledger.Reply{Text: s, Final: true})
 		}
-		recent := func(ref router.TurnRef) (lines []string) {
+		recent := func(ref ledger.TurnRef) (lines []string) {
 			d, err := h.r.Load(h.ctx, ref)
 			if err != nil {
 				t.Fatal(err)
@@ -166,7 +166,7 @@ func TestRecent(t *testing.T) {
 		if got := recent(next.TurnRef); !reflect.DeepEqual(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		h.Accept(control(entry("c", "4", "/reset"), router.EffectReset, "forgotten"))
+		h.Accept(control(entry("c", "4", "/reset"), ledger.EffectReset, "forgotten"))
 		next = answer(next.TurnRef, "two")
 		answer(next.TurnRef, "three")
 		ref = h.Begun("c", "5")

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 )
@@ -71,7 +71,7 @@ const cancelled = "cancelled"
 // claim takes a session's lease if it is free and sets its head running. It
 // returns nil when there is nothing to claim. The session is locked; the event of
 // the beginning is left for the caller.
-func (t *tx) claim(owner, session int64, except []string) (*router.Claimed, []event, error) {
+func (t *tx) claim(owner, session int64, except []string) (*ledger.Claimed, []event, error) {
 	left, err := t.Left(engines.Session, name(session))
 	if err != nil {
 		return nil, nil, err
@@ -91,8 +91,8 @@ func (t *tx) claim(owner, session int64, except []string) (*router.Claimed, []ev
 // is none, or it waits for more to be collected. left says that the holder before
 // died, and is counted on a turn that it left running. The event of the beginning
 // is left for the caller.
-func (t *tx) head(session, fence int64, left bool, except []string) (*router.Claimed, []event, error) {
-	c := &router.Claimed{TurnRef: router.TurnRef{SessionID: session, Fence: fence}}
+func (t *tx) head(session, fence int64, left bool, except []string) (*ledger.Claimed, []event, error) {
+	c := &ledger.Claimed{TurnRef: ledger.TurnRef{SessionID: session, Fence: fence}}
 	var state string
 	var notBefore int64
 	found, err := t.row(headTurn, []any{session}, &c.TurnID, &state, &c.Person, &notBefore)
@@ -106,7 +106,7 @@ func (t *tx) head(session, fence int64, left bool, except []string) (*router.Cla
 }
 
 // Claim implements router.Turns.
-func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]router.Claimed, error) {
+func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]ledger.Claimed, error) {
 	if limit <= 0 || len(of) == 0 {
 		return nil, nil
 	}
@@ -121,7 +121,7 @@ func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, li
 	if r.db.PG() {
 		return r.db.claimTwice(ctx, owner, sessions, except, limit)
 	}
-	var out []router.Claimed
+	var out []ledger.Claimed
 	err = r.db.write(ctx, rides, "claim turns", func(t *tx) error {
 		out = nil
 		for _, session := range sessions {
@@ -175,12 +175,12 @@ func (r *Router) claimable(ctx context.Context, owner int64, of, except []string
 }
 
 // GiveBack implements router.Turns.
-func (r *Router) GiveBack(ctx context.Context, ref router.TurnRef) error {
+func (r *Router) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 	return r.db.write(ctx, r.db.forLeases(), "give session back", func(t *tx) error {
 		if _, found, err := t.lock(ref.SessionID); err != nil || !found {
 			return err
 		}
-		if err := t.Fenced(engines.Session, name(ref.SessionID), ref.Fence); errors.Is(err, router.ErrFenced) {
+		if err := t.Fenced(engines.Session, name(ref.SessionID), ref.Fence); errors.Is(err, ledger.ErrFenced) {
 			return nil // taken over, or given back
 		} else if err != nil {
 			return err
@@ -202,7 +202,7 @@ func (t *tx) cancel(turn int64) (ended bool, err error) {
 	var draft int64
 	ended, err = t.row(fmt.Sprintf(cancelUnbegun, t.Alive()), []any{cancelled, t.now, turn}, &draft)
 	if err == nil && !ended {
-		_, err = t.exec(askCancel, string(router.StopCancelled), turn)
+		_, err = t.exec(askCancel, string(ledger.StopCancelled), turn)
 	}
 	if err != nil || !ended {
 		return false, err
@@ -223,7 +223,7 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversat
 		if found, err := t.row(whereTurn, []any{turnID}, &session, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title); err != nil {
 			return err
 		} else if !found {
-			return router.ErrNotFound
+			return ledger.ErrNotFound
 		}
 		if _, _, err := t.lock(session); err != nil {
 			return err
@@ -237,10 +237,10 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversat
 		}
 		return err
 	})
-	if ended, ok := errors.AsType[*router.StateError](err); ok {
+	if ended, ok := errors.AsType[*ledger.StateError](err); ok {
 		return c, ended // it says all there is to say
-	} else if errors.Is(err, router.ErrNotFound) {
-		return c, fmt.Errorf("turn %d: %w", turnID, router.ErrNotFound)
+	} else if errors.Is(err, ledger.ErrNotFound) {
+		return c, fmt.Errorf("turn %d: %w", turnID, ledger.ErrNotFound)
 	}
 	return c, err
 }
@@ -258,12 +258,12 @@ func (t *tx) mayCancel(turn int64) error {
 	case "queued", "running", "waiting":
 		return nil
 	case "merged":
-		return &router.StateError{Sentence: fmt.Sprintf("turn %d is part of turn %d, which answers it; cancel that one", turn, into)}
+		return &ledger.StateError{Sentence: fmt.Sprintf("turn %d is part of turn %d, which answers it; cancel that one", turn, into)}
 	}
 	how := state
 	if outcome != "" && outcome != state {
 		how += " (" + outcome + ")"
 	}
-	return &router.StateError{Sentence: fmt.Sprintf("turn %d is not open any more: it ended at %s as %s",
+	return &ledger.StateError{Sentence: fmt.Sprintf("turn %d is not open any more: it ended at %s as %s",
 		turn, instant(finished).Local().Format(time.DateTime), how)}
 }

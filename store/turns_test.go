@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -34,7 +34,7 @@ func TestTurnsRunInOrder(t *testing.T) {
 		if next == nil || next.TurnID != second.TurnID || next.Fence != ref.Fence || next.Person != "marco" {
 			t.Fatalf("next %+v", next)
 		}
-		if _, err := h.r.Commit(h.ctx, ref, end("failed", "late"), nil); !errors.Is(err, router.ErrFenced) {
+		if _, err := h.r.Commit(h.ctx, ref, end("failed", "late"), nil); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("a finished turn took a step: %v", err)
 		}
 		next = h.Commit(next.TurnRef, end("cancelled", "cancelled"))
@@ -109,11 +109,11 @@ func TestOldFenceWritesNothing(t *testing.T) {
 				"review": {Review: &agent.Review{Status: "ok"}}, "say": {Say: []agent.Say{{Text: "x"}}}, "end": end("done", ""),
 			}
 			for name, step := range steps {
-				if _, err := h.r.Commit(h.ctx, ref, step, make([]router.Reply, len(step.Say))); !errors.Is(err, router.ErrFenced) {
+				if _, err := h.r.Commit(h.ctx, ref, step, make([]ledger.Reply, len(step.Say))); !errors.Is(err, ledger.ErrFenced) {
 					t.Errorf("%s, %s: %v", when, name, err)
 				}
 			}
-			if _, err := h.r.Load(h.ctx, ref); !errors.Is(err, router.ErrFenced) {
+			if _, err := h.r.Load(h.ctx, ref); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("%s, load: %v", when, err)
 			}
 		}
@@ -125,7 +125,7 @@ func TestOldFenceWritesNothing(t *testing.T) {
 			d.State.Plans[0].Tasks[0].State != agent.TaskPending || d.State.Plans[0].Tasks[0].Review != nil {
 			t.Errorf("%+v, %v", d, err)
 		}
-		if _, err := h.r.Load(h.ctx, router.TurnRef{TurnID: 999, SessionID: 1, Fence: 1}); !errors.Is(err, router.ErrNotFound) {
+		if _, err := h.r.Load(h.ctx, ledger.TurnRef{TurnID: 999, SessionID: 1, Fence: 1}); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("no such turn: %v", err)
 		}
 	})
@@ -139,16 +139,16 @@ func TestCancelTurn(t *testing.T) {
 		if c, err := h.r.Cancel(h.ctx, ref.TurnID); err != nil || c.Channel != "tg" || c.ID != "c" {
 			t.Fatalf("%+v, %v", c, err)
 		}
-		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested != router.StopCancelled {
+		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested != ledger.StopCancelled {
 			t.Errorf("%+v, %v", d, err)
 		}
 		h.Commit(ref, end("cancelled", "cancelled"))
-		if _, err := h.r.Cancel(h.ctx, 999); !errors.Is(err, router.ErrNotFound) {
+		if _, err := h.r.Cancel(h.ctx, 999); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("no turn: %v", err)
 		}
 		ended := fmt.Sprintf("turn %d is not open any more: it ended at %s", ref.TurnID, time.Now().Format("2006-01-02 "))
 		_, err := h.r.Cancel(h.ctx, ref.TurnID)
-		if _, ok := errors.AsType[*router.StateError](err); !ok || !strings.HasPrefix(err.Error(), ended) || !strings.HasSuffix(err.Error(), " as cancelled") {
+		if _, ok := errors.AsType[*ledger.StateError](err); !ok || !strings.HasPrefix(err.Error(), ended) || !strings.HasSuffix(err.Error(), " as cancelled") {
 			t.Errorf("a finished turn: %v", err)
 		}
 		first, second := h.Begun("d", "2"), h.Accept(entry("d", "3", "queued"))[0]
@@ -250,8 +250,8 @@ func TestNoTurnIsStranded(t *testing.T) {
 		const writers, each = 4, 25
 		var wg sync.WaitGroup
 		var done atomic.Int64
-		var work func(c *router.Claimed)
-		work = func(c *router.Claimed) {
+		var work func(c *ledger.Claimed)
+		work = func(c *ledger.Claimed) {
 			for c != nil {
 				next, err := h.r.Commit(h.ctx, c.TurnRef, end("done", "answered"), nil)
 				if err != nil {
@@ -266,7 +266,7 @@ func TestNoTurnIsStranded(t *testing.T) {
 			wg.Go(func() {
 				for i := range each {
 					e := claiming(entry(fmt.Sprint("c", i%2), fmt.Sprint(w, ".", i), "x"))
-					out, err := h.r.Accept(h.ctx, h.owner(), []router.Entry{e})
+					out, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{e})
 					if err != nil {
 						t.Errorf("accept: %v", err)
 						return
@@ -290,13 +290,13 @@ func TestNoTurnIsStranded(t *testing.T) {
 // promise: L.cancel-of-the-dead
 func TestCancelWhileTheEngineIsLate(t *testing.T) {
 	t.Parallel()
-	for name, cancel := range map[string]func(h *house, ref router.TurnRef){
-		"by a command": func(h *house, _ router.TurnRef) {
-			if a := h.Accept(control(entry("c", "2", "/cancel"), router.EffectCancel, "nothing"))[0]; a.CancelTurn != 0 {
+	for name, cancel := range map[string]func(h *house, ref ledger.TurnRef){
+		"by a command": func(h *house, _ ledger.TurnRef) {
+			if a := h.Accept(control(entry("c", "2", "/cancel"), ledger.EffectCancel, "nothing"))[0]; a.CancelTurn != 0 {
 				h.Errorf("it is asked to stop: %+v", a)
 			}
 		},
-		"by number": func(h *house, ref router.TurnRef) {
+		"by number": func(h *house, ref ledger.TurnRef) {
 			if _, err := h.r.Cancel(h.ctx, ref.TurnID); err != nil {
 				h.Fatal(err)
 			}
@@ -311,7 +311,7 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 			cancel(h, ref)
 			h.is(ref.TurnID, "cancelled")
 			h.Renew()
-			if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+			if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("a step of the cancelled turn: %v", err)
 			}
 			a := h.Accept(claiming(entry("c", "3", "are you there?")))[0]

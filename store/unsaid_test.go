@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -19,27 +19,27 @@ func TestAcceptWithoutTheReply(t *testing.T) {
 		h := newHouse(t, db)
 		h.Begun("c", "1")
 		h.Accept(entry("c", "2", "waits"))
-		full := func() router.Entry {
+		full := func() ledger.Entry {
 			e := limited(entry("c", "3", "one too many"), 1)
 			e.Replies = nil
 			return e
 		}
 		for name, missing := range map[string]struct {
-			entry     router.Entry
-			situation router.Situation
+			entry     ledger.Entry
+			situation ledger.Situation
 		}{
-			"a full queue":       {full(), router.SituationBusy},
-			"nothing to cancel":  {control(entry("d", "4", "/cancel"), router.EffectCancel, ""), router.SituationIdle},
-			"nothing to retry":   {retry("d", "5", ""), router.RetryNone},
-			"an answered choice": {retry("c", "6", "elsewhere"), router.RetryUnclear},
+			"a full queue":       {full(), ledger.SituationBusy},
+			"nothing to cancel":  {control(entry("d", "4", "/cancel"), ledger.EffectCancel, ""), ledger.SituationIdle},
+			"nothing to retry":   {retry("d", "5", ""), ledger.RetryNone},
+			"an answered choice": {retry("c", "6", "elsewhere"), ledger.RetryUnclear},
 		} {
 			missing.entry.Replies = nil
-			batch := []router.Entry{entry("x", "first", "first"), missing.entry, entry("x", "last", "last")}
+			batch := []ledger.Entry{entry("x", "first", "first"), missing.entry, entry("x", "last", "last")}
 			out, err := h.r.Accept(h.ctx, h.owner(), batch)
-			if !errors.Is(err, router.ErrUnsaid) || len(out) != 3 || out[0].Situation != "" || out[1].Situation != missing.situation || out[2].Situation != "" {
+			if !errors.Is(err, ledger.ErrUnsaid) || len(out) != 3 || out[0].Situation != "" || out[1].Situation != missing.situation || out[2].Situation != "" {
 				t.Errorf("%s: %+v, %v", name, out, err)
 			}
-			if alone, err := h.r.Accept(h.ctx, h.owner(), batch[1:2]); !errors.Is(err, router.ErrUnsaid) || alone[0].Situation != missing.situation {
+			if alone, err := h.r.Accept(h.ctx, h.owner(), batch[1:2]); !errors.Is(err, ledger.ErrUnsaid) || alone[0].Situation != missing.situation {
 				t.Errorf("%s, alone: %+v, %v", name, alone, err)
 			}
 		}
@@ -47,9 +47,9 @@ func TestAcceptWithoutTheReply(t *testing.T) {
 			t.Errorf("something of it is there: %+v, %v", turns, err)
 		}
 		e := full()
-		e.Replies = map[router.Situation]*router.Reply{router.SituationBusy: text("full")}
+		e.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationBusy: text("full")}
 		out := h.Accept(entry("x", "first", "first"), e, entry("x", "last", "last"))
-		if out[0].TurnID == 0 || out[1].Situation != router.SituationBusy || out[1].TurnID != 0 || out[2].TurnID <= out[0].TurnID {
+		if out[0].TurnID == 0 || out[1].Situation != ledger.SituationBusy || out[1].TurnID != 0 || out[2].TurnID <= out[0].TurnID {
 			t.Errorf("%+v", out)
 		}
 		if answers := h.answers("c"); len(answers) != 1 || answers[0] != "full" {

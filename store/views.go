@@ -6,7 +6,8 @@ import (
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
 )
 
 const (
@@ -69,8 +70,8 @@ type turnRow struct {
 	RetryOf                                  int64 `db:"retry_of"`
 }
 
-func (r *turnRow) view() router.TurnView {
-	return router.TurnView{
+func (r *turnRow) view() view.Turn {
+	return view.Turn{
 		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text, Taint: r.Taint,
 		CreatedAt: instant(r.CreatedAt), StartedAt: instantPtr(r.StartedAt), FinishedAt: instantPtr(r.FinishedAt),
 		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: shownCost(r.Cost),
@@ -100,12 +101,12 @@ func listed[R, V any](ctx context.Context, db *DB, what string, view func(*R) V,
 }
 
 // Turns lists the newest turns first. State filters; empty: all.
-func (r *Router) Turns(ctx context.Context, state string, limit int) ([]router.TurnView, error) {
+func (r *Router) Turns(ctx context.Context, state string, limit int) ([]view.Turn, error) {
 	return listed(ctx, r.db, "list turns", (*turnRow).view, listTurns, state, state, limit)
 }
 
 // Turn implements router.Views.
-func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *router.TurnView, err error) {
+func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *view.Turn, err error) {
 	err = r.db.read(ctx, "show turn", func(t *tx) error {
 		if v, err = t.turn(oneTurn, id); err != nil {
 			return err
@@ -120,14 +121,14 @@ func (r *Router) Turn(ctx context.Context, id int64, prompts bool) (v *router.Tu
 			return err
 		}
 		audit, err := views(t, (*auditRow).view, turnAudit, id)
-		v.Audit = append([]router.AuditView{}, audit...)
+		v.Audit = append([]view.Audit{}, audit...)
 		return err
 	})
 	return v, err
 }
 
 // Current implements router.Views.
-func (r *Router) Current(ctx context.Context, session string) (v *router.TurnView, err error) {
+func (r *Router) Current(ctx context.Context, session string) (v *view.Turn, err error) {
 	err = r.db.read(ctx, "current turn", func(t *tx) error {
 		v, err = t.turn(currentTurn, clean(session))
 		return err
@@ -136,13 +137,13 @@ func (r *Router) Current(ctx context.Context, session string) (v *router.TurnVie
 }
 
 // turn reads one turn with its plans.
-func (t *tx) turn(query string, arg any) (*router.TurnView, error) {
+func (t *tx) turn(query string, arg any) (*view.Turn, error) {
 	var rows []turnRow
 	if err := t.all(&rows, query, arg); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("turn: %w", router.ErrNotFound)
+		return nil, fmt.Errorf("turn: %w", ledger.ErrNotFound)
 	}
 	v := rows[0].view()
 	return &v, t.planViews(&v)
@@ -199,8 +200,8 @@ type deliveryRow struct {
 	UpdatedAt                                     int64 `db:"updated_at"`
 }
 
-func (d *deliveryRow) view() router.DeliveryView {
-	return router.DeliveryView{
+func (d *deliveryRow) view() view.Delivery {
+	return view.Delivery{
 		ID: d.ID, TurnID: d.TurnID, Channel: d.Channel, Conversation: d.Conversation, State: d.State, Outcome: d.Outcome,
 		Detail: d.Detail, Part: d.Part, Tries: d.Tries, Repeated: d.Repeated, PlatformID: d.PlatformID, Text: d.Text,
 		UpdatedAt: instant(d.UpdatedAt),
@@ -208,12 +209,12 @@ func (d *deliveryRow) view() router.DeliveryView {
 }
 
 // Deliveries lists the newest first. State filters; empty: all.
-func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]router.DeliveryView, error) {
+func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]view.Delivery, error) {
 	return listed(ctx, r.db, "list deliveries", (*deliveryRow).view, listDeliveries, state, state, limit)
 }
 
 // KeptOut lists what came from whoever was not served, the newest first.
-func (r *Router) KeptOut(ctx context.Context, limit int) ([]router.MessageView, error) {
+func (r *Router) KeptOut(ctx context.Context, limit int) ([]view.Message, error) {
 	return listed(ctx, r.db, "list who was kept out", (*messageRow).view, listKeptOut, limit)
 }
 
@@ -231,7 +232,7 @@ func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id chann
 				return err
 			}
 		}
-		return fmt.Errorf("message: %w", router.ErrNotFound)
+		return fmt.Errorf("message: %w", ledger.ErrNotFound)
 	})
 	return text, taint, err
 }
@@ -243,12 +244,12 @@ type rejectedRow struct {
 	CreatedAt       int64 `db:"created_at"`
 }
 
-func (e *rejectedRow) view() router.RejectedView {
-	return router.RejectedView{ID: e.ID, Channel: e.Channel, Reason: e.Reason, Raw: clean(string(e.Raw)), At: instant(e.CreatedAt)}
+func (e *rejectedRow) view() view.Rejected {
+	return view.Rejected{ID: e.ID, Channel: e.Channel, Reason: e.Reason, Raw: clean(string(e.Raw)), At: instant(e.CreatedAt)}
 }
 
 // Rejected lists what could not be read, the newest first.
-func (r *Router) Rejected(ctx context.Context, limit int) ([]router.RejectedView, error) {
+func (r *Router) Rejected(ctx context.Context, limit int) ([]view.Rejected, error) {
 	return listed(ctx, r.db, "list rejected events", (*rejectedRow).view, listRejected, limit)
 }
 
@@ -266,7 +267,7 @@ func (r *Router) TurnOf(ctx context.Context, conv channels.Conversation, id chan
 				return err
 			}
 		}
-		return fmt.Errorf("turn: %w", router.ErrNotFound)
+		return fmt.Errorf("turn: %w", ledger.ErrNotFound)
 	})
 	return turn, err
 }

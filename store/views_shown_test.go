@@ -7,7 +7,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -21,16 +21,16 @@ func TestShownComesWithItsTaint(t *testing.T) {
 		passed := entry("c", "1", "passed on")
 		passed.Taint, passed.Event.Message.Forwarded = "forwarded", true
 		stranger := entry("c", "2", "let me in")
-		stranger.As, stranger.Sender.Person = &router.AsAudit{Why: router.AuditStranger}, ""
+		stranger.As, stranger.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		h.Accept(passed, stranger)
 		ref := h.Claim(1)[0].TurnRef
 		step := end("done", "answered")
 		step.Say = []agent.Say{{Text: "clean", Position: -1}, {Text: "read", Position: -1, Taint: "web"}}
-		h.Commit(ref, step, router.Reply{Text: "clean", Person: "marco", Parts: []channels.Body{{Text: "clean"}}},
-			router.Reply{Text: "read", Taint: "web", Person: "marco", Parts: []channels.Body{{Text: "read"}}})
+		h.Commit(ref, step, ledger.Reply{Text: "clean", Person: "marco", Parts: []channels.Body{{Text: "clean"}}},
+			ledger.Reply{Text: "read", Taint: "web", Person: "marco", Parts: []channels.Body{{Text: "read"}}})
 		hold := h.Hold()
 		for _, id := range []channels.MessageID{"p1", "p2"} {
-			h.Settle(hold, h.Begin(hold, "c"), router.Settlement{State: router.DeliverySent, PlatformID: id})
+			h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent, PlatformID: id})
 		}
 		conv := channels.Conversation{Channel: "tg", ID: "c"}
 		for id, want := range map[channels.MessageID]struct {
@@ -44,7 +44,7 @@ func TestShownComesWithItsTaint(t *testing.T) {
 		if _, taint, err := h.r.Shown(h.ctx, conv, "p1", "bob"); err != nil || taint != tools.Others {
 			t.Errorf("what marco was answered is %q to bob, %v", taint, err)
 		}
-		if text, _, err := h.r.Shown(h.ctx, conv, "m2", "marco"); !errors.Is(err, router.ErrNotFound) {
+		if text, _, err := h.r.Shown(h.ctx, conv, "m2", "marco"); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("a stranger's: %q, %v", text, err)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/view"
 	"switchboard/store/database"
 )
 
@@ -47,8 +47,8 @@ type messageRow struct {
 	CreatedAt                                           int64 `db:"created_at"`
 }
 
-func (m *messageRow) view() router.MessageView {
-	v := router.MessageView{
+func (m *messageRow) view() view.Message {
+	v := view.Message{
 		SessionMessage: channels.SessionMessage{
 			ID: m.ID, Direction: m.Direction, Text: m.Text, Author: m.Author, Final: m.Final, Notice: m.Notice,
 		},
@@ -57,17 +57,17 @@ func (m *messageRow) view() router.MessageView {
 		MessageID: m.ID,
 	}
 	if m.Direction == "out" {
-		v.Parts = []router.DeliveryView{}
+		v.Parts = []view.Delivery{}
 	}
 	if m.HappenedAt > 0 {
 		v.WrittenAt = instantPtr(&m.HappenedAt)
 	}
-	v.Why = router.Admission(&v)
+	v.Why = view.Admission(&v)
 	return v
 }
 
 // messageViews reads what came in for the turn and what it said, with the parts of each.
-func (t *tx) messageViews(v *router.TurnView) (err error) {
+func (t *tx) messageViews(v *view.Turn) (err error) {
 	if v.Messages, err = views(t, (*messageRow).view, turnMessages, v.ID); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (t *tx) messageViews(v *router.TurnView) (err error) {
 }
 
 // holders reads who held the turn, with what is known of each.
-func (t *tx) holders(v *router.TurnView) error {
+func (t *tx) holders(v *view.Turn) error {
 	var text string
 	if _, err := t.row(turnHolders, []any{v.ID}, &text); err != nil {
 		return err
@@ -121,9 +121,9 @@ func (t *tx) holders(v *router.TurnView) error {
 
 // parseHolders reads turns.holders. What grew too long begins with an ellipsis, and
 // with it a part of an entry.
-func parseHolders(text string) (list []router.HolderView, cut bool) {
+func parseHolders(text string) (list []view.Holder, cut bool) {
 	text, cut = strings.CutPrefix(text, "…")
-	list = []router.HolderView{}
+	list = []view.Holder{}
 	words := strings.Fields(text)
 	if cut && len(words) > 0 && !strings.HasPrefix(text, " ") {
 		words = words[1:]
@@ -137,7 +137,7 @@ func parseHolders(text string) (list []router.HolderView, cut bool) {
 		for i, p := range parts {
 			n[i], _ = strconv.ParseInt(p, 10, 64) // written by us alone
 		}
-		list = append(list, router.HolderView{Engine: n[0], Fence: n[1], From: instant(n[2])})
+		list = append(list, view.Holder{Engine: n[0], Fence: n[1], From: instant(n[2])})
 	}
 	return list, cut
 }
@@ -156,8 +156,8 @@ type stepRow struct {
 	Status, Reason, Learn   *string
 }
 
-func (s *stepRow) view() router.TaskView {
-	v := router.TaskView{
+func (s *stepRow) view() view.Task {
+	v := view.Task{
 		Position: *s.Position, Type: *s.Type, Detail: *s.Detail, Tool: s.Tool, Args: s.Args, Expect: s.Expect,
 		State: *s.State, Outcome: strings.TrimSpace(*s.Outcome + " " + *s.Code), Output: *s.Output, Taint: *s.Taint,
 		Rule: *s.AllowedBy, Reason: *s.Hint, StartedAt: instantPtr(s.StartedAt), FinishedAt: instantPtr(s.FinishedAt),
@@ -166,13 +166,13 @@ func (s *stepRow) view() router.TaskView {
 		v.Rule = *s.Rule
 	}
 	if s.Status != nil {
-		v.Review = &router.ReviewView{Status: *s.Status, Reason: *s.Reason, Learn: *s.Learn}
+		v.Review = &view.Review{Status: *s.Status, Reason: *s.Reason, Learn: *s.Learn}
 	}
 	return v
 }
 
 // planViews reads the plans with their tasks, the rules that decided and the verdicts.
-func (t *tx) planViews(v *router.TurnView) error {
+func (t *tx) planViews(v *view.Turn) error {
 	var rows []stepRow
 	if err := t.all(&rows, turnSteps, v.ID); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (t *tx) planViews(v *router.TurnView) error {
 	for i := range rows {
 		row := &rows[i]
 		if n := len(v.Plans); n == 0 || v.Plans[n-1].Attempt != row.Attempt {
-			v.Plans = append(v.Plans, router.PlanView{Attempt: row.Attempt, Goal: row.Goal, Tasks: []router.TaskView{}})
+			v.Plans = append(v.Plans, view.Plan{Attempt: row.Attempt, Goal: row.Goal, Tasks: []view.Task{}})
 		}
 		if row.Position != nil {
 			p := &v.Plans[len(v.Plans)-1]
@@ -190,7 +190,7 @@ func (t *tx) planViews(v *router.TurnView) error {
 	return nil
 }
 
-func (t *tx) callViews(v *router.TurnView, prompts bool) error {
+func (t *tx) callViews(v *view.Turn, prompts bool) error {
 	var rows []struct {
 		Step, Role, Provider, Model, Error, Refused string
 		TokensIn                                    int64 `db:"tokens_in"`
@@ -203,7 +203,7 @@ func (t *tx) callViews(v *router.TurnView, prompts bool) error {
 		return err
 	}
 	for _, c := range rows {
-		view := router.CallView{
+		view := view.Call{
 			Step: c.Step, Role: c.Role, Provider: c.Provider, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut,
 			Cost: shownCost(c.Cost), Duration: (time.Duration(c.Duration) * time.Microsecond).String(), Error: c.Error,
 			Refused: c.Refused,
@@ -227,8 +227,8 @@ type auditRow struct {
 	Person, Action, Target, Rule, Outcome string
 }
 
-func (a *auditRow) view() router.AuditView {
-	return router.AuditView{At: instant(a.CreatedAt), Person: a.Person, Action: a.Action, Target: a.Target, Rule: a.Rule, Outcome: a.Outcome}
+func (a *auditRow) view() view.Audit {
+	return view.Audit{At: instant(a.CreatedAt), Person: a.Person, Action: a.Action, Target: a.Target, Rule: a.Rule, Outcome: a.Outcome}
 }
 
 // shownCost is a cost without the dust of adding many of them up.

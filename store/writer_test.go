@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/storetest"
 )
 
@@ -23,9 +23,9 @@ func TestCommitModes(t *testing.T) {
 			t.Errorf("%s: %+v, want one batch, full %v", what, got, want)
 		}
 	}
-	var ref router.TurnRef
+	var ref ledger.TurnRef
 	step := func(s agent.Step) func() {
-		return func() { t.Helper(); h.Commit(ref, s, make([]router.Reply, len(s.Say))...) }
+		return func() { t.Helper(); h.Commit(ref, s, make([]ledger.Reply, len(s.Say))...) }
 	}
 	task := func(position int, kind agent.TaskType, s agent.TaskState) agent.Step {
 		return agent.Step{Tasks: []agent.TaskChange{{Position: position, Type: kind, State: s}}}
@@ -40,14 +40,14 @@ func TestCommitModes(t *testing.T) {
 	mode("start of tool", true, step(task(1, agent.TaskTool, agent.TaskRunning)))
 	mode("start of msg", false, step(task(2, agent.TaskMsg, agent.TaskRunning)))
 	mode("end of turn", false, step(end("done", "answered")))
-	var hold router.Hold
+	var hold ledger.Hold
 	mode("take channel", false, func() { hold = h.Hold() })
 	ref = h.Begun("o", "3")
 	mode("end that begins a part", true, func() { h.opens(ref, hold, "o", 0) })
 	h.Posts("c", "2", "a")
-	var d *router.Delivery
+	var d *ledger.Delivery
 	mode("sending", true, func() { d = h.Begin(hold, "c") })
-	mode("sent", false, func() { h.Settle(hold, d, router.Settlement{State: router.DeliverySent}) })
+	mode("sent", false, func() { h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent}) })
 	before := len(db.Batches())
 	if d := h.Begin(hold, "c"); d != nil || len(db.Batches()) != before {
 		t.Errorf("a look at an empty conversation wrote: %+v", d)

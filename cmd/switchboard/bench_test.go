@@ -16,6 +16,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/configs"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/secrets"
 	"switchboard/store/storetest"
 )
@@ -123,7 +124,7 @@ func benchEngine(b *testing.B, url string, users int, channel channels.Channel) 
 	for u := range users {
 		name := fmt.Sprintf("u%d", u)
 		settings.People = append(settings.People, configs.Person{
-			Name: name, Role: router.RoleUser, Tools: []string{"*"}, Identities: []string{"scripted:" + name},
+			Name: name, Role: ledger.RoleUser, Tools: []string{"*"}, Identities: []string{"scripted:" + name},
 		})
 	}
 	e, err := opener(func(_ *configs.Settings, log *slog.Logger) ([]router.Attached, error) {

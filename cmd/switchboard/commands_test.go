@@ -14,7 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
 )
 
 func TestLaterCommandsSaySo(t *testing.T) {
@@ -202,7 +203,7 @@ func TestLedgerCommands(t *testing.T) {
 			t.Errorf("%s: exit %d, %q lacks %q, %s", line, code, out, want, errs)
 		}
 	}
-	if people := list[[]router.Person](r, "person", "list", "--json"); len(people) != 2 {
+	if people := list[[]ledger.Person](r, "person", "list", "--json"); len(people) != 2 {
 		t.Errorf("people: %+v", people)
 	}
 	if states := list[[]struct{ Version int64 }](r, "migrate", "status", "--json"); len(states) == 0 {
@@ -307,7 +308,7 @@ func TestUserRunsNoCommand(t *testing.T) {
 		t.Error("a user's command ran")
 	}
 	for _, turn := range r.turns() {
-		whole := list[router.TurnView](r, "turn", "show", fmt.Sprint(turn.ID), "--json")
+		whole := list[view.Turn](r, "turn", "show", fmt.Sprint(turn.ID), "--json")
 		for _, plan := range whole.Plans {
 			for _, task := range plan.Tasks {
 				if task.Type == "exec" && !strings.Contains(task.Outcome, "refused") {

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
 )
 
 // deliveryCmd shows what went out.
@@ -23,7 +24,7 @@ type deliveryListCmd struct {
 
 // Run implements the command.
 func (c *deliveryListCmd) Run(a *app) error {
-	return list(a, "/deliveries?"+query(c.State, c.Limit), c.JSON, "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d router.DeliveryView) []any {
+	return list(a, "/deliveries?"+query(c.State, c.Limit), c.JSON, "ID\tSTATE\tOUTCOME\tTURN\tCHANNEL\tCONVERSATION\tTRIES\tWHEN\tTEXT", func(d view.Delivery) []any {
 		turn := any("-") // of a command, say
 		if d.TurnID != 0 {
 			turn = d.TurnID
@@ -39,11 +40,11 @@ type deliveryRetryCmd struct {
 
 // Run implements the command.
 func (c *deliveryRetryCmd) Run(a *app) error {
-	return a.mend(c.ID, "retry", c.JSON, func(d *router.MendedDelivery) string {
+	return a.mend(c.ID, "retry", c.JSON, func(d *ledger.MendedDelivery) string {
 		switch {
-		case d.State == router.DeliveryUnknown:
+		case d.State == ledger.DeliveryUnknown:
 			return "it is asked once more what became of it; where nobody can tell, it is sent once more, marked"
-		case d.Was == router.DeliveryUnknown:
+		case d.Was == ledger.DeliveryUnknown:
 			return "it is sent once more, marked"
 		case d.With == 1:
 			return "it is sent again, with another part of its message that died with it"
@@ -61,14 +62,14 @@ type deliveryDropCmd struct {
 
 // Run implements the command.
 func (c *deliveryDropCmd) Run(a *app) error {
-	return a.mend(c.ID, "drop", c.JSON, func(d *router.MendedDelivery) string {
+	return a.mend(c.ID, "drop", c.JSON, func(d *ledger.MendedDelivery) string {
 		return fmt.Sprintf("it was %s and is given up", d.Was)
 	})
 }
 
 // mend changes a delivery by hand and says what becomes of it.
-func (a *app) mend(id int64, how string, asJSON bool, say func(*router.MendedDelivery) string) error {
-	var d router.MendedDelivery
+func (a *app) mend(id int64, how string, asJSON bool, say func(*ledger.MendedDelivery) string) error {
+	var d ledger.MendedDelivery
 	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/deliveries/%d/%s", id, how), &d)
 	switch {
 	case !answered:

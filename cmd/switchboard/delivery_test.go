@@ -9,7 +9,7 @@ import (
 
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/router"
+	"switchboard/router/view"
 )
 
 // What the platform refused is sent again when somebody says so, beside the engine and
@@ -23,9 +23,9 @@ func TestDeliveryRetryAndDrop(t *testing.T) {
 	r.up()
 	r.platform.Next(channelstest.Fault{Refused: "the words are bad"}, channelstest.Fault{}) // then the notice to the admin
 	r.platform.Say("cu1", "u1", "hello")
-	state := func(want string) router.DeliveryView {
+	state := func(want string) view.Delivery {
 		t.Helper()
-		var found router.DeliveryView
+		var found view.Delivery
 		r.await("the answer is "+want, 20*time.Second, func() bool {
 			for _, d := range slices.Backward(r.deliveries()) { // the newest last
 				if d.TurnID != 0 {
@@ -68,7 +68,7 @@ func TestDeliveryRetryAndDrop(t *testing.T) {
 	}
 	tell(0, "delivery "+second+": it was pending and is given up", "drop", second)
 	tell(1, "it was given up for good", "retry", second)
-	e := list[router.Explanation](r, "explain", "turn", fmt.Sprint(state("dropped").TurnID), "--json")
+	e := list[view.Explanation](r, "explain", "turn", fmt.Sprint(state("dropped").TurnID), "--json")
 	if len(e.Audit) != 2 || e.Audit[0].Action != "delivery.retry" || e.Audit[1].Action != "delivery.drop" || e.Audit[1].Person != "owner" {
 		t.Errorf("audit: %+v", e.Audit)
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/configs"
-	"switchboard/router"
+	"switchboard/files"
 )
 
 // scannerTimeout bounds the doctor's one scan.
@@ -55,7 +55,7 @@ func (a *app) tryScanner(settings *configs.Settings) (took time.Duration, reason
 	ctx, cancel := context.WithTimeout(a.ctx, scannerTimeout)
 	defer cancel()
 	began := time.Now()
-	reason, err = router.TryScanner(ctx, settings.Files.ScanCommand, file.Name())
+	reason, err = files.TryScanner(ctx, settings.Files.ScanCommand, file.Name())
 	if ctx.Err() != nil && a.ctx.Err() == nil {
 		reason, err = fmt.Sprintf("the scanner did not come to an end within %s", scannerTimeout), nil
 	}

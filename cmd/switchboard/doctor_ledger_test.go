@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels/channelstest"
-	"switchboard/router"
+	"switchboard/router/view"
 )
 
 // says finds a line of the doctor's report.
@@ -61,7 +61,7 @@ func TestDoctorAndExplainAcrossEngines(t *testing.T) {
 	worker.kill()
 	f.await("the answer is there", 60*time.Second, func() bool { return len(f.shown("u1")) > 0 })
 	turn := f.turnOf("go")
-	e := list[router.Explanation](f.rig, "explain", "turn", fmt.Sprint(turn.ID), "--json")
+	e := list[view.Explanation](f.rig, "explain", "turn", fmt.Sprint(turn.ID), "--json")
 	if len(e.Holders) != 2 || e.Holders[0].PID != died || e.Holders[1].PID != other.cmd.Process.Pid || e.Holders[1].From.Before(e.Holders[0].From) {
 		t.Errorf("worked on by %+v; the one that died is %d, the other %d", e.Holders, died, other.cmd.Process.Pid)
 	}

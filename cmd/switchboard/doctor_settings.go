@@ -11,7 +11,7 @@ import (
 	"switchboard/agent"
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // running are the settings that an engine runs with, credentials masked.
@@ -88,7 +88,7 @@ func passing(s configs.Shown) bool {
 
 // checkPeople lists who is let in: by the engine, where one runs.
 func (a *app) checkPeople(settings *configs.Settings) finding {
-	var people []router.Person
+	var people []ledger.Person
 	if err := local.Ask(a.ctx, settings.DataDir, "/people", &people); err != nil {
 		people = withOwner(settings.Directory(), settings.Scheduler.TimeZone)
 	}

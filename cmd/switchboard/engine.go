@@ -23,7 +23,9 @@ import (
 	"switchboard/channels/console"
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
+	"switchboard/files"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/blobs"
 	"switchboard/store/engines"
@@ -41,7 +43,7 @@ type engine struct {
 	db       *store.DB
 	owner    *engines.Engine
 	router   *router.Router
-	files    *router.FileService
+	files    *files.Service
 	console  *console.Channel
 	local    *local.Server
 }
@@ -118,7 +120,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	for _, at := range attached {
 		all = append(all, at.Channel)
 	}
-	e.files = router.NewFileService(router.FileDeps{
+	e.files = files.New(files.Deps{
 		Room:   func(ctx context.Context) error { return space.CheckDisk(ctx, s.DataDir) },
 		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: all,
 		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
@@ -135,7 +137,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	if err != nil {
 		return usageError{err}
 	}
-	space.DiskLow = func(ctx context.Context, text string) { e.router.Lines.TellAdmins(ctx, "disk", text) }
+	space.DiskLow = func(ctx context.Context, text string) { e.router.Lines.NotifyAdmins(ctx, "disk", text) }
 	return nil
 }
 
@@ -266,12 +268,12 @@ func (e *engine) close() error {
 
 // withOwner adds whoever runs the program on this machine, unless the settings
 // say who that is.
-func withOwner(people []router.Person, zone string) []router.Person {
-	if slices.ContainsFunc(people, func(p router.Person) bool { return p.Name == ownerName }) {
+func withOwner(people []ledger.Person, zone string) []ledger.Person {
+	if slices.ContainsFunc(people, func(p ledger.Person) bool { return p.Name == ownerName }) {
 		return people
 	}
-	return append(people, router.Person{
-		Name: ownerName, Role: router.RoleAdmin, Tools: []string{"*"}, TimeZone: zone, Source: "local",
+	return append(people, ledger.Person{
+		Name: ownerName, Role: ledger.RoleAdmin, Tools: []string{"*"}, TimeZone: zone, Source: "local",
 		Identities: []string{consoleName + ":" + ownerName},
 	})
 }

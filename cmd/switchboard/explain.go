@@ -1,7 +1,7 @@
 package main
 
 import (
-	"switchboard/router"
+	"switchboard/router/view"
 )
 
 // explainCmd says why something went as it did.
@@ -16,5 +16,5 @@ type explainTurnCmd struct {
 
 // Run implements the command.
 func (c *explainTurnCmd) Run(a *app) error {
-	return a.showTurn(c.ID, "", c.JSON, func(t *router.TurnView) shown { return t.Explanation() })
+	return a.showTurn(c.ID, "", c.JSON, func(t *view.Turn) shown { return t.Explanation() })
 }

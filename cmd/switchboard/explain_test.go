@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router"
+	"switchboard/router/view"
 )
 
 // Why a turn went as it did is told from rows alone: the same with an engine beside it
@@ -57,7 +57,7 @@ func TestExplainTurn(t *testing.T) {
 		return out
 	}
 	beside := check()
-	e := list[router.Explanation](r, "explain", "turn", id, "--json")
+	e := list[view.Explanation](r, "explain", "turn", id, "--json")
 	if len(e.Attempts) != 1 || e.Attempts[0].Steps[0].Rule != "role.admin" || e.Asked[0].Rule != "people" || len(e.Holders) != 1 {
 		t.Errorf("as JSON: %+v", e)
 	}
@@ -72,7 +72,7 @@ func TestExplainTurn(t *testing.T) {
 			}
 		}
 	}
-	kept := list[[]router.MessageView](r, "person", "refused", "--json")
+	kept := list[[]view.Message](r, "person", "refused", "--json")
 	if len(kept) != 1 || kept[0].Rule != "people.unknown" || kept[0].Text != "let me in" {
 		t.Errorf("who was refused: %+v", kept)
 	}

@@ -17,7 +17,7 @@ import (
 	_ "modernc.org/sqlite" // to look into the file from outside
 
 	"switchboard/agent/llm/llmtest"
-	"switchboard/router"
+	"switchboard/router/view"
 )
 
 // A logBuffer takes what the program writes while a test reads it.
@@ -91,9 +91,9 @@ func (r *rig) ask(user, text string, within time.Duration) string {
 }
 
 // turnOf is the only turn with that text.
-func (r *rig) turnOf(text string) router.TurnView {
+func (r *rig) turnOf(text string) view.Turn {
 	r.t.Helper()
-	var found []router.TurnView
+	var found []view.Turn
 	for _, turn := range r.turns() {
 		if turn.Text == text {
 			found = append(found, turn)
@@ -102,7 +102,7 @@ func (r *rig) turnOf(text string) router.TurnView {
 	if len(found) != 1 {
 		r.t.Fatalf("%d turns say %q", len(found), text)
 	}
-	return list[router.TurnView](r, "turn", "show", fmt.Sprint(found[0].ID), "--json")
+	return list[view.Turn](r, "turn", "show", fmt.Sprint(found[0].ID), "--json")
 }
 
 // count asks the database file for one number.

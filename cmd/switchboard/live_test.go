@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router"
+	"switchboard/router/view"
 )
 
 // The scenarios here talk to a real provider when its key is in the environment:
@@ -41,7 +41,7 @@ func onLive(t *testing.T) *rig {
 }
 
 // tell has the owner write lines and returns the turns, oldest first, whole.
-func (r *rig) tell(session string, lines ...string) (turns []router.TurnView) {
+func (r *rig) tell(session string, lines ...string) (turns []view.Turn) {
 	r.t.Helper()
 	began := time.Now()
 	out, errs, code := r.commandWith(strings.Join(lines, "\n")+"\n", "chat", "--session", session)
@@ -51,7 +51,7 @@ func (r *rig) tell(session string, lines ...string) (turns []router.TurnView) {
 	}
 	for _, turn := range r.turns() {
 		if strings.HasSuffix(turn.Session, "/"+session) {
-			turns = append(turns, list[router.TurnView](r, "turn", "show", fmt.Sprint(turn.ID), "--json"))
+			turns = append(turns, list[view.Turn](r, "turn", "show", fmt.Sprint(turn.ID), "--json"))
 		}
 	}
 	slices.Reverse(turns)
@@ -63,7 +63,7 @@ func (r *rig) tell(session string, lines ...string) (turns []router.TurnView) {
 
 // answered wants a turn that ended well: its last plan done, every task that acts
 // reviewed ok. It returns that plan's tasks that act.
-func answered(t *testing.T, turn router.TurnView) (acts []router.TaskView) {
+func answered(t *testing.T, turn view.Turn) (acts []view.Task) {
 	t.Helper()
 	if turn.State != "done" || turn.Outcome != "answered" || len(turn.Plans) == 0 {
 		t.Fatalf("turn %d (%s) ended %s (%s) with %d plans", turn.ID, turn.Text, turn.State, turn.Outcome, len(turn.Plans))
@@ -89,7 +89,7 @@ func answered(t *testing.T, turn router.TurnView) (acts []router.TaskView) {
 func TestLiveTimeInACity(t *testing.T) {
 	t.Parallel()
 	acts := answered(t, onLive(t).tell("time", "What time is it in Tokyo right now?")[0])
-	if !slices.ContainsFunc(acts, func(task router.TaskView) bool { return strings.Contains(task.Output, "Asia/Tokyo") }) {
+	if !slices.ContainsFunc(acts, func(task view.Task) bool { return strings.Contains(task.Output, "Asia/Tokyo") }) {
 		t.Errorf("no task looked at the clock of Tokyo: %+v", acts)
 	}
 }
@@ -110,7 +110,7 @@ func TestLiveWritesAndReadsAFile(t *testing.T) {
 		t.Errorf("the file holds %q: %v", data, err)
 	}
 	acts := answered(t, turns[1])
-	if !slices.ContainsFunc(acts, func(task router.TaskView) bool { return strings.Contains(task.Output, word) }) {
+	if !slices.ContainsFunc(acts, func(task view.Task) bool { return strings.Contains(task.Output, word) }) {
 		t.Errorf("no task read the file: %+v", acts)
 	}
 }
@@ -118,7 +118,7 @@ func TestLiveWritesAndReadsAFile(t *testing.T) {
 func TestLiveRunsACommand(t *testing.T) {
 	t.Parallel()
 	acts := answered(t, onLive(t).tell("command", "Run the shell command `echo $((1234 * 5678))` and tell me what it prints.")[0])
-	if !slices.ContainsFunc(acts, func(task router.TaskView) bool {
+	if !slices.ContainsFunc(acts, func(task view.Task) bool {
 		return task.Type == "exec" && strings.Contains(task.Output, "7006652")
 	}) {
 		t.Errorf("no command printed the product: %+v", acts)

@@ -3,7 +3,8 @@ package main
 import (
 	"strings"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
 )
 
 // personCmd shows who is let in.
@@ -22,7 +23,7 @@ type personListCmd struct {
 
 // Run implements the command.
 func (c *personListCmd) Run(a *app) error {
-	return list(a, "/people", c.JSON, "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p router.Person) []any {
+	return list(a, "/people", c.JSON, "NAME\tROLE\tIDENTITIES\tTOOLS\tFROM", func(p ledger.Person) []any {
 		return []any{p.Name, p.Role, strings.Join(p.Identities, ", "), strings.Join(p.Tools, ", "), p.Source}
 	})
 }
@@ -34,7 +35,7 @@ type personRefusedCmd struct {
 
 // Run implements the command.
 func (c *personRefusedCmd) Run(a *app) error {
-	return list(a, "/refused?"+query("", c.Limit), c.JSON, "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m router.MessageView) []any {
+	return list(a, "/refused?"+query("", c.Limit), c.JSON, "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
 		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(m.Author, 30), m.Rule, oneLine(m.Text, 60)}
 	})
 }

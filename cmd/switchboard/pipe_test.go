@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"switchboard/agent/llm/llmtest"
-	"switchboard/router"
+	"switchboard/router/view"
 )
 
 // bare is a rig with nothing set: the offline model, SQLite, no file.
@@ -108,7 +108,7 @@ func TestReplanIsShown(t *testing.T) {
 	if len(turns) != 1 || turns[0].State != "done" {
 		t.Fatalf("turns: %+v", turns)
 	}
-	turn := list[router.TurnView](r, "turn", "show", fmt.Sprint(turns[0].ID), "--json", "--prompts")
+	turn := list[view.Turn](r, "turn", "show", fmt.Sprint(turns[0].ID), "--json", "--prompts")
 	checkReplanned(t, turn)
 	text, _, _ := r.command("turn", "show", fmt.Sprint(turns[0].ID))
 	for _, want := range []string{"plan 1: count the lines", "plan 2: count them again", "review: replan, seven is a word", "5 model calls"} {
@@ -121,7 +121,7 @@ func TestReplanIsShown(t *testing.T) {
 	}
 }
 
-func checkReplanned(t *testing.T, turn router.TurnView) {
+func checkReplanned(t *testing.T, turn view.Turn) {
 	t.Helper()
 	if len(turn.Plans) != 2 {
 		t.Fatalf("%d plans", len(turn.Plans))

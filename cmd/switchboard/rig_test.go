@@ -20,7 +20,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest"
-	"switchboard/router"
+	"switchboard/router/view"
 	"switchboard/store/storetest"
 )
 
@@ -237,14 +237,14 @@ func list[T any](r *rig, args ...string) T {
 	return value
 }
 
-func (r *rig) turns() []router.TurnView {
+func (r *rig) turns() []view.Turn {
 	r.t.Helper()
-	return list[[]router.TurnView](r, "turn", "list", "--json", "--limit", "100000")
+	return list[[]view.Turn](r, "turn", "list", "--json", "--limit", "100000")
 }
 
-func (r *rig) deliveries() []router.DeliveryView {
+func (r *rig) deliveries() []view.Delivery {
 	r.t.Helper()
-	return list[[]router.DeliveryView](r, "delivery", "list", "--json", "--limit", "100000")
+	return list[[]view.Delivery](r, "delivery", "list", "--json", "--limit", "100000")
 }
 
 // noted waits until every send is noted: one that is not is repeated after a kill,
@@ -252,7 +252,7 @@ func (r *rig) deliveries() []router.DeliveryView {
 func (r *rig) noted() {
 	r.t.Helper()
 	r.await("every send is noted", 5*time.Second, func() bool {
-		return !slices.ContainsFunc(r.deliveries(), func(d router.DeliveryView) bool { return d.State != "sent" })
+		return !slices.ContainsFunc(r.deliveries(), func(d view.Delivery) bool { return d.State != "sent" })
 	})
 }
 

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"switchboard/cmd/switchboard/local"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 )
 
@@ -20,11 +20,11 @@ func (e *engine) routes() http.Handler {
 		reply(w, struct{}{}, e.router.Cancel(r.Context(), id(r)))
 	})
 	mux.HandleFunc("POST /deliveries/{id}/retry", func(w http.ResponseWriter, r *http.Request) {
-		d, err := e.router.Lines.RetryDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
+		d, err := e.router.Lines.RetryDelivery(r.Context(), id(r), ledger.OwnerHand(ownerName))
 		reply(w, d, err)
 	})
 	mux.HandleFunc("POST /deliveries/{id}/drop", func(w http.ResponseWriter, r *http.Request) {
-		d, err := e.router.Lines.DropDelivery(r.Context(), id(r), router.OwnerHand(ownerName))
+		d, err := e.router.Lines.DropDelivery(r.Context(), id(r), ledger.OwnerHand(ownerName))
 		reply(w, d, err)
 	})
 	mux.HandleFunc("GET /channels", func(w http.ResponseWriter, _ *http.Request) { reply(w, e.statuses(), nil) })
@@ -74,8 +74,8 @@ func limit(r *http.Request) int {
 
 func reply(w http.ResponseWriter, value any, err error) {
 	status := http.StatusInternalServerError
-	if errors.Is(err, router.ErrNotFound) {
-		status, err = http.StatusNotFound, router.ErrNotFound // what is not there, who asks knows
+	if errors.Is(err, ledger.ErrNotFound) {
+		status, err = http.StatusNotFound, ledger.ErrNotFound // what is not there, who asks knows
 	}
 	local.Reply(w, value, status, err)
 }

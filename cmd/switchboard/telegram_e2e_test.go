@@ -8,7 +8,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/router"
+	"switchboard/router/view"
 )
 
 // The places of a bot: direct chats, groups, topics, and what becomes of them.
@@ -35,7 +35,7 @@ func TestTelegramPlaces(t *testing.T) {
 	t.Run("a poisoned update in a batch", func(t *testing.T) {
 		r := r.in(t)
 		r.expect(r.chief.ID, "heard: first", "heard: last")
-		kept := list[[]router.RejectedView](r.rig, "channel", "rejected", "--json")
+		kept := list[[]view.Rejected](r.rig, "channel", "rejected", "--json")
 		// The text with NUL in it can be read, and is a stranger's.
 		if len(kept) != 1 || kept[0].Channel != "telegram" || kept[0].Reason == "" || !strings.Contains(kept[0].Raw, "poison") {
 			t.Errorf("kept as rejected: %+v, want the first update as it came", kept)

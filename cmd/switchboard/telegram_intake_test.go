@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/router"
+	"switchboard/router/view"
 	"switchboard/store/storetest"
 )
 
@@ -84,7 +84,7 @@ func TestTelegramMessageThatCannotBeTaken(t *testing.T) {
 	}
 	r.bot.Say(r.chief.ID, "last")
 	r.expect(r.chief.ID, "heard: first", "heard: last")
-	if kept := list[[]router.RejectedView](r.rig, "channel", "rejected", "--json"); len(kept) != 1 || kept[0].Raw != "odd" {
+	if kept := list[[]view.Rejected](r.rig, "channel", "rejected", "--json"); len(kept) != 1 || kept[0].Raw != "odd" {
 		t.Errorf("kept as rejected: %+v", kept)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"switchboard/channels/console"
-	"switchboard/router"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
 )
 
 // turnCmd shows and stops turns.
@@ -25,7 +26,7 @@ type turnListCmd struct {
 
 // Run implements the command.
 func (c *turnListCmd) Run(a *app) error {
-	return list(a, "/turns?"+query(c.State, c.Limit), c.JSON, "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", func(t router.TurnView) []any {
+	return list(a, "/turns?"+query(c.State, c.Limit), c.JSON, "ID\tSTATE\tOUTCOME\tPERSON\tSESSION\tASKED\tTEXT", func(t view.Turn) []any {
 		return []any{t.ID, t.State, t.Outcome, t.Person, t.Session, at(t.CreatedAt), oneLine(t.Text, 50)}
 	})
 }
@@ -42,7 +43,7 @@ func (c *turnShowCmd) Run(a *app) error {
 	if c.Prompts {
 		path = "?prompts=1"
 	}
-	return a.showTurn(c.ID, path, c.JSON, func(t *router.TurnView) shown { return t })
+	return a.showTurn(c.ID, path, c.JSON, func(t *view.Turn) shown { return t })
 }
 
 // shown is a turn as JSON, and as text.
@@ -50,12 +51,12 @@ type shown interface {
 	Show(currency string, zone *time.Location) string
 }
 
-func (a *app) showTurn(id int64, query string, asJSON bool, render func(*router.TurnView) shown) error {
+func (a *app) showTurn(id int64, query string, asJSON bool, render func(*view.Turn) shown) error {
 	settings, _, err := a.load()
 	if err != nil {
 		return err
 	}
-	var turn router.TurnView
+	var turn view.Turn
 	if err := a.ask(fmt.Sprintf("/turns/%d%s", id, query), &turn); err != nil {
 		return fmt.Errorf("turn %d: %w", id, err)
 	}
@@ -76,7 +77,7 @@ func (c *turnCancelCmd) Run(a *app) error {
 	_, answered, err := a.request(http.MethodPost, fmt.Sprintf("/turns/%d/cancel", c.ID), nil)
 	if answered {
 		fmt.Fprintf(a.out, "turn %d was asked to stop\n", c.ID)
-	} else if err.Error() == router.ErrNotFound.Error() {
+	} else if err.Error() == ledger.ErrNotFound.Error() {
 		return fmt.Errorf("turn %d: %w", c.ID, err)
 	}
 	return err

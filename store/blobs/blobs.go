@@ -17,7 +17,8 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/router"
+	"switchboard/files"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
 
@@ -30,7 +31,7 @@ type Dir struct {
 	mu  sync.Mutex // held while a name is given to bytes or taken from them
 }
 
-var _ router.Blobs = (*Dir)(nil)
+var _ files.Blobs = (*Dir)(nil)
 
 // New keeps the bytes in dir, which is made when first needed, for its owner's
 // eyes alone.
@@ -43,7 +44,7 @@ const (
 	partialLives = 24 * time.Hour
 )
 
-// Put implements router.Blobs. On any error nothing is left behind.
+// Put implements files.Blobs. On any error nothing is left behind.
 func (b *Dir) Put(_ context.Context, limit int64, fill func(w io.Writer) error) (blob string, size int64, err error) {
 	if err := os.MkdirAll(b.dir, 0o700); err != nil {
 		return "", 0, fmt.Errorf("folder of attachments: %w", err)
@@ -90,15 +91,15 @@ func (b *Dir) name(file, blob string) error {
 	return errors.Join(database.SyncFolder(folder), database.SyncFolder(b.dir))
 }
 
-// Open implements router.Blobs. What is open stays readable when it is removed.
+// Open implements files.Blobs. What is open stays readable when it is removed.
 func (b *Dir) Open(blob string) (io.ReadSeekCloser, error) {
 	path := b.Path(blob)
 	if path == "" {
-		return nil, fmt.Errorf("attachment's bytes: %w", router.ErrNotFound)
+		return nil, fmt.Errorf("attachment's bytes: %w", ledger.ErrNotFound)
 	}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("attachment's bytes: %w", router.ErrNotFound)
+		return nil, fmt.Errorf("attachment's bytes: %w", ledger.ErrNotFound)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("attachment's bytes: %w", err)
@@ -108,7 +109,7 @@ func (b *Dir) Open(blob string) (io.ReadSeekCloser, error) {
 	return f, nil
 }
 
-// Path implements router.Blobs; empty: it is no blob's name.
+// Path implements files.Blobs; empty: it is no blob's name.
 func (b *Dir) Path(blob string) string {
 	if !Valid(blob) {
 		return ""
@@ -116,7 +117,7 @@ func (b *Dir) Path(blob string) string {
 	return filepath.Join(b.dir, blob[:2], blob)
 }
 
-// Remove implements router.Blobs.
+// Remove implements files.Blobs.
 func (b *Dir) Remove(blob string) error {
 	path := b.Path(blob)
 	if path == "" {
@@ -130,7 +131,7 @@ func (b *Dir) Remove(blob string) error {
 	return nil
 }
 
-// List implements router.Blobs. On its way it clears what killed programs left
+// List implements files.Blobs. On its way it clears what killed programs left
 // half written.
 func (b *Dir) List(before time.Time) (blobs []string, err error) {
 	err = filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
@@ -176,7 +177,7 @@ func (w *bounded) Write(p []byte) (n int, err error) {
 		return 0, w.err
 	}
 	if w.limit > 0 && int64(len(p)) > w.limit-w.size {
-		w.err = router.ErrTooLarge
+		w.err = files.ErrTooLarge
 		return 0, w.err
 	}
 	n, w.err = w.to.Write(p)

@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/router"
+	"switchboard/files"
+	"switchboard/router/ledger"
 	"switchboard/store/blobs"
 )
 
@@ -85,7 +86,7 @@ func TestBlobsAreKeptOnceByContent(t *testing.T) {
 	if text, err := io.ReadAll(f); string(text) != "hello world" || err != nil {
 		t.Errorf("removed while open: %q, %v", text, err)
 	}
-	if _, err := b.Open(want); !errors.Is(err, router.ErrNotFound) {
+	if _, err := b.Open(want); !errors.Is(err, ledger.ErrNotFound) {
 		t.Errorf("removed: %v", err)
 	}
 	if blob, size, err := b.Put(t.Context(), 0, filling("")); blob == "" || size != 0 || err != nil {
@@ -102,9 +103,9 @@ func TestBlobsLeaveNothingOfWhatFails(t *testing.T) {
 		fill func(io.Writer) error
 		want error
 	}{
-		"too large":             {filling("hello world!"), router.ErrTooLarge},
-		"too large, not said":   {func(w io.Writer) error { _, _ = io.WriteString(w, "hello world!"); return nil }, router.ErrTooLarge},
-		"too large, and more":   {func(w io.Writer) error { _, _ = io.WriteString(w, "hello world!"); _, err := w.Write(nil); return err }, router.ErrTooLarge},
+		"too large":             {filling("hello world!"), files.ErrTooLarge},
+		"too large, not said":   {func(w io.Writer) error { _, _ = io.WriteString(w, "hello world!"); return nil }, files.ErrTooLarge},
+		"too large, and more":   {func(w io.Writer) error { _, _ = io.WriteString(w, "hello world!"); _, err := w.Write(nil); return err }, files.ErrTooLarge},
 		"broken off":            {func(w io.Writer) error { _, _ = io.WriteString(w, "hello"); return broken }, broken},
 		"broken off before any": {func(io.Writer) error { return broken }, broken},
 	} {
@@ -133,7 +134,7 @@ func TestBlobsTakeNoOtherNames(t *testing.T) {
 	}
 	b := blobs.New(filepath.Join(dir, "attachments"))
 	for _, name := range []string{"", "a", "../secret", strings.Repeat("../", 21) + "x", strings.Repeat("A", 64), strings.Repeat("a", 63) + "/", strings.Repeat("a", 64)} {
-		if _, err := b.Open(name); !errors.Is(err, router.ErrNotFound) {
+		if _, err := b.Open(name); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("open %q: %v", name, err)
 		}
 		if err := b.Remove(name); err != nil {

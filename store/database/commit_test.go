@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
@@ -76,7 +76,7 @@ func TestGroupCommit(t *testing.T) {
 	<-gone
 	close(queued)
 	wg.Wait()
-	if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], boom) || !errors.Is(errs[3], context.Canceled) || errs[4] != nil || !errors.Is(errs[5], router.ErrConflict) {
+	if errs[0] != nil || errs[1] != nil || !errors.Is(errs[2], boom) || !errors.Is(errs[3], context.Canceled) || errs[4] != nil || !errors.Is(errs[5], ledger.ErrConflict) {
 		t.Errorf("%v", errs)
 	}
 	var rows []int64
@@ -141,7 +141,7 @@ func TestResultsGoAheadOfNewWork(t *testing.T) {
 	close(queued)
 	<-busy
 	wg.Go(func() {
-		h.Settle(hold, d, router.Settlement{State: router.DeliverySent, PlatformID: "m1"})
+		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "m1"})
 		close(recorded)
 	})
 	wg.Wait()
@@ -159,7 +159,7 @@ func TestNothingIsBegunWithoutASync(t *testing.T) {
 	h.Begun("d", "2")
 	defer h.DB.BreakSync()()
 	step, reply := opening(hold, "c")
-	if _, err := h.Router.Commit(h.Ctx, ref, step, []router.Reply{reply}); err != nil || reply.Open.Begun != nil {
+	if _, err := h.Router.Commit(h.Ctx, ref, step, []ledger.Reply{reply}); err != nil || reply.Open.Begun != nil {
 		t.Errorf("%v, begun %+v", err, reply.Open.Begun)
 	}
 	if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{}, nil); err == nil {

@@ -17,7 +17,7 @@ import (
 	driver "modernc.org/sqlite"
 	sqlitelib "modernc.org/sqlite/lib"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 var (
@@ -35,12 +35,12 @@ var (
 	errInternal = errors.New("the database refused a statement")
 )
 
-// A notNow is an error that is router.ErrNotNow as well.
+// A notNow is an error that is ledger.ErrNotNow as well.
 type notNow string
 
 func (e notNow) Error() string { return string(e) }
 
-func (e notNow) Is(target error) bool { return target == router.ErrNotNow } //nolint:errorlint // it is asked about itself alone
+func (e notNow) Is(target error) bool { return target == ledger.ErrNotNow } //nolint:errorlint // it is asked about itself alone
 
 // A meaning is what an error of either database says, and what an operator can do about it.
 type meaning struct {
@@ -98,9 +98,9 @@ var meanings = []meaning{
 	{ErrUnavailable, "", []string{"08", "57", "53", "25P03", "25P04"}, []int{sqlitelib.SQLITE_NOMEM}, ""},
 	{errContended, "", []string{"40", "55P03"}, []int{sqlitelib.SQLITE_ABORT, sqlitelib.SQLITE_SCHEMA}, ""},
 	{ErrNotMigrated, "", []string{"42P01", "42703", "42883"}, nil, ""}, // SQLite has no code for it
-	{router.ErrConflict, "", []string{"23"}, []int{sqlitelib.SQLITE_CONSTRAINT}, ""},
+	{ledger.ErrConflict, "", []string{"23"}, []int{sqlitelib.SQLITE_CONSTRAINT}, ""},
 	// Values that it does not take, or that are too long for an index.
-	{router.ErrRefused, "", []string{"22", "54"}, []int{sqlitelib.SQLITE_TOOBIG, sqlitelib.SQLITE_MISMATCH}, ""},
+	{ledger.ErrRefused, "", []string{"22", "54"}, []int{sqlitelib.SQLITE_TOOBIG, sqlitelib.SQLITE_MISMATCH}, ""},
 }
 
 const (
@@ -153,7 +153,7 @@ func (p *problem) Unwrap() []error { return []error{p.kind, p.cause} }
 // Explain turns a driver's error into a problem; others pass.
 func Explain(err error) error {
 	switch {
-	case err == nil, errors.Is(err, router.ErrFenced), errors.Is(err, router.ErrNotFound), errors.Is(err, router.ErrConflict):
+	case err == nil, errors.Is(err, ledger.ErrFenced), errors.Is(err, ledger.ErrNotFound), errors.Is(err, ledger.ErrConflict):
 		return err
 	}
 	if _, ok := errors.AsType[*problem](err); ok {
@@ -164,7 +164,7 @@ func Explain(err error) error {
 	}
 	m, cause := meant(err)
 	if pe, ok := cause.(*pq.Error); ok && pe.Code == "SB001" { //nolint:errorlint // raised by a function of ours, in words for people
-		return &problem{router.ErrConflict, pe.Message + ": " + router.ErrConflict.Error(), err}
+		return &problem{ledger.ErrConflict, pe.Message + ": " + ledger.ErrConflict.Error(), err}
 	}
 	if cause != nil {
 		return &problem{m.kind, m.advice, err}

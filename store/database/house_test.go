@@ -8,7 +8,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
@@ -37,17 +37,17 @@ func run(t *testing.T, db *store.DB, statements ...string) {
 }
 
 // opening is an answer of two parts that is to begin at once.
-func opening(hold router.Hold, conv channels.ConversationID) (agent.Step, router.Reply) {
+func opening(hold ledger.Hold, conv channels.ConversationID) (agent.Step, ledger.Reply) {
 	step := storetest.End("done", "answered")
 	step.Say = []agent.Say{{Text: "found", Position: -1}}
-	return step, router.Reply{
+	return step, ledger.Reply{
 		Text: "found", Parts: []channels.Body{{Text: "found1"}, {Text: "found2"}},
-		Open: &router.Opening{Hold: hold, Conversation: channels.Conversation{ID: conv}},
+		Open: &ledger.Opening{Hold: hold, Conversation: channels.Conversation{ID: conv}},
 	}
 }
 
 // opens commits one, and returns what was begun.
-func opens(h *storetest.House, ref router.TurnRef, hold router.Hold, conv channels.ConversationID) *router.Delivery {
+func opens(h *storetest.House, ref ledger.TurnRef, hold ledger.Hold, conv channels.ConversationID) *ledger.Delivery {
 	step, reply := opening(hold, conv)
 	h.Commit(ref, step, reply)
 	return reply.Open.Begun

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/storetest"
 )
 
@@ -24,7 +24,7 @@ func TestJoinedStepsFailAlone(t *testing.T) {
 	db := storetest.Opened(t, url, t.TempDir(), quiet)
 	h := storetest.NewHouse(t, db)
 	const busy, turns = 2, 20
-	refs := make([]router.TurnRef, busy+turns)
+	refs := make([]ledger.TurnRef, busy+turns)
 	for i := range refs {
 		refs[i] = h.Begun(fmt.Sprint("c", i), fmt.Sprint(i))
 	}
@@ -68,9 +68,9 @@ func TestJoinedStepsFailAlone(t *testing.T) {
 		var want error
 		switch got.i {
 		case fenced:
-			want = router.ErrFenced
+			want = ledger.ErrFenced
 		case bad:
-			want = router.ErrConflict
+			want = ledger.ErrConflict
 		}
 		if !errors.Is(got.err, want) || want == nil && got.err != nil {
 			t.Errorf("step %d: %v, want %v", got.i, got.err, want)
@@ -91,7 +91,7 @@ func TestJoinedStepsShareRoundTrips(t *testing.T) {
 	db, d := counted(t, url)
 	h := storetest.NewHouse(t, db)
 	const busy, turns = 2, 20
-	refs := make([]router.TurnRef, busy+turns)
+	refs := make([]ledger.TurnRef, busy+turns)
 	for i := range refs {
 		refs[i] = h.Begun(fmt.Sprint("c", i), fmt.Sprint(i))
 	}
@@ -117,7 +117,7 @@ func TestJoinedStepsShareRoundTrips(t *testing.T) {
 }
 
 // lockSessions locks the sessions of refs from elsewhere until unlock is called.
-func lockSessions(t *testing.T, url string, refs []router.TurnRef) (unlock func()) {
+func lockSessions(t *testing.T, url string, refs []ledger.TurnRef) (unlock func()) {
 	t.Helper()
 	other, err := sql.Open("postgres", url)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/llm"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -81,7 +81,7 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 	h.Commit(ref, agent.Step{})
 	hold := h.Hold()
 	h.Posts("w", "9", "warm")
-	h.Settle(hold, h.Begin(hold, "w"), router.Settlement{State: router.DeliverySent})
+	h.Settle(hold, h.Begin(hold, "w"), ledger.Settlement{State: ledger.DeliverySent})
 	once := func(what string, want int64, do func()) {
 		t.Helper()
 		before := d.writes.Load()
@@ -94,7 +94,7 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 		first := storetest.Claiming(storetest.Entry("c", "1", "hello"))
 		first.Turn().Choice = true // with no question open
 		command := storetest.Entry("c", "3", "/help")
-		command.As = &router.AsControl{Effect: router.EffectNone, Reply: &router.Reply{Text: "help", Parts: []channels.Body{{Text: "help"}}}}
+		command.As = &ledger.AsControl{Effect: ledger.EffectNone, Reply: &ledger.Reply{Text: "help", Parts: []channels.Body{{Text: "help"}}}}
 		h.Accept(first, storetest.Entry("d", "2", "x"), command)
 	})
 	ref = h.Begun("e", "4")
@@ -108,7 +108,7 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 	last := storetest.End("done", "answered")
 	last.Say = []agent.Say{{Text: "there"}}
 	once("commit, end", 1, func() {
-		h.Commit(ref, last, router.Reply{Text: "there", Parts: []channels.Body{{Text: "th"}, {Text: "ere"}}})
+		h.Commit(ref, last, ledger.Reply{Text: "there", Parts: []channels.Body{{Text: "th"}, {Text: "ere"}}})
 	})
 	ref = h.Begun("f", "5")
 	once("commit, end, begun", 1, func() {
@@ -116,9 +116,9 @@ func TestHotTransactionsAreOneRoundTrip(t *testing.T) {
 			t.Error("not begun")
 		}
 	})
-	var out *router.Delivery
+	var out *ledger.Delivery
 	once("begin", 1, func() { out = h.Begin(hold, "e") })
-	once("settle", 1, func() { h.Settle(hold, out, router.Settlement{State: router.DeliverySent}) })
+	once("settle", 1, func() { h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent}) })
 	once("begin with nothing to do", 1, func() { h.Begin(hold, "nowhere") })
 }
 

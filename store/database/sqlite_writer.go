@@ -14,7 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	sqlite3 "modernc.org/sqlite"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 )
 
 // errClosed is returned by writes after Close.
@@ -343,5 +343,5 @@ func isConclusive(err error) bool {
 		return false
 	}
 	_, theirs := errors.AsType[*sqlite3.Error](err)
-	return !theirs || errors.Is(Explain(err), router.ErrConflict) || errors.Is(Explain(err), router.ErrRefused)
+	return !theirs || errors.Is(Explain(err), ledger.ErrConflict) || errors.Is(Explain(err), ledger.ErrRefused)
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"switchboard/agent"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -33,7 +33,7 @@ func two(t *testing.T) (a, b *house, dir string) {
 }
 
 // taken says whether the engine gets the session of ref and the channel "tg".
-func (h *house) taken(ref router.TurnRef) bool {
+func (h *house) taken(ref ledger.TurnRef) bool {
 	h.Helper()
 	list := h.Claim(5)
 	_, ok, err := h.r.TakeChannel(h.ctx, h.owner(), "tg")
@@ -79,7 +79,7 @@ func TestNobodyIsBuriedAfterAnOutage(t *testing.T) {
 		t.Fatal("a steady engine got nothing from one that expired")
 	}
 	// It was late, not dead: nothing is held against its turn, and it goes on.
-	d := b.load(router.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1})
+	d := b.load(ledger.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1})
 	if d.Resumed != 0 {
 		t.Errorf("resumed %d times from an engine that was late", d.Resumed)
 	}
@@ -87,7 +87,7 @@ func TestNobodyIsBuriedAfterAnOutage(t *testing.T) {
 	if got := a.Begun("d", "3"); got.Fence != 1 {
 		t.Errorf("%+v", got)
 	}
-	if _, err := a.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+	if _, err := a.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("an old fence: %v", err)
 	}
 }
@@ -135,7 +135,7 @@ func TestDeadEngineIsFoundByItsLock(t *testing.T) {
 	if !b.taken(ref) {
 		t.Fatal("its lock was free for 6 s")
 	}
-	if d := b.load(router.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 1 {
+	if d := b.load(ledger.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 1 {
 		t.Errorf("resumed %d times from a dead engine", d.Resumed)
 	}
 }
@@ -157,7 +157,7 @@ func TestFoundDeadAndAlive(t *testing.T) {
 		t.Errorf("after it came back: %+v", list)
 	}
 	a.Commit(kept, agent.Step{})
-	if _, err := a.r.Commit(t.Context(), lost, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+	if _, err := a.r.Commit(t.Context(), lost, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("what was taken over: %v", err)
 	}
 	held, err := a.r.Held(t.Context(), a.owner())

@@ -8,7 +8,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -61,10 +61,10 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 	}
 	begun := time.Now()
 	h = newHouse(t, db)
-	if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+	if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("the old engine commits: %v", err)
 	}
-	if _, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, router.ErrFenced) {
+	if _, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("the old engine sends: %v", err)
 	}
 	list := h.Claim(5)
@@ -110,7 +110,7 @@ func TestExpiredOwnerOnPostgres(t *testing.T) {
 	if h := now.Hold(); h.Fence != hold.Fence+1 {
 		t.Errorf("channel: %+v after %+v", h, hold)
 	}
-	if _, err := old.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+	if _, err := old.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("a replaced engine commits: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/engines"
@@ -58,7 +58,7 @@ func (h *house) renew() {
 	}
 }
 
-func (h *house) load(ref router.TurnRef) *router.TurnData {
+func (h *house) load(ref ledger.TurnRef) *ledger.TurnData {
 	h.Helper()
 	d, err := h.r.Load(h.ctx, ref)
 	if err != nil {

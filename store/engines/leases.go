@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
 
@@ -104,12 +104,12 @@ func (t Leases) Take(query, kind, name string, owner, now int64) (fence int64, o
 	return fence, ok, err
 }
 
-// Fenced returns router.ErrFenced unless fence is the newest of a held lease.
+// Fenced returns ledger.ErrFenced unless fence is the newest of a held lease.
 func (t Leases) Fenced(kind, name string, fence int64) error {
 	var one int
 	found, err := t.Row(holdsLease, []any{kind, name, fence}, &one)
 	if err == nil && !found {
-		err = router.ErrFenced
+		err = ledger.ErrFenced
 	}
 	return err
 }

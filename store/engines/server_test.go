@@ -7,7 +7,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
@@ -76,7 +76,7 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 	defer done()
 	begun := time.Now()
 	proxy.Stall()
-	var list []router.Claimed
+	var list []ledger.Claimed
 	for len(list) == 0 {
 		ended := over(guarded)
 		if list = b.Claim(5); len(list) > 0 && !ended {
@@ -96,7 +96,7 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 	}
 	proxy.Flow()
 	wait(t, "it is back", a.engine.Safe)
-	if _, err := a.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, router.ErrFenced) {
+	if _, err := a.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("what was taken over: %v", err)
 	}
 	b.Commit(list[0].TurnRef, end("done", "answered"))
@@ -130,7 +130,7 @@ func TestStrandedConnections(t *testing.T) {
 	wait(t, "it is safe", a.engine.Safe)
 	wait(t, "it heard of what it missed", func() bool { return len(heard.all()) > 0 })
 	told.forget()
-	heard.Wake(router.Wake{Kind: router.WakeStop, Turn: 1})
+	heard.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: 1})
 	wait(t, "it is heard", func() bool { return len(told.all()) > 0 })
 	a.Commit(ref, agent.Step{})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
 
@@ -41,10 +41,10 @@ const (
 // wakeNote is a payload.
 type wakeNote struct {
 	From  int64         `json:"o"` // the owner; 0: nobody, it is for all
-	Wakes []router.Wake `json:"w"`
+	Wakes []ledger.Wake `json:"w"`
 }
 
-// wakes implements router.Wakes.
+// wakes implements ledger.Wakes.
 type wakes struct {
 	db      *database.DB
 	owner   int64
@@ -54,18 +54,18 @@ type wakes struct {
 // NewWakes lets the engine of owner and the others on the database wake each other.
 // Nothing is told or heard unless Listen runs; what was to be told before is told
 // then. It is nil on SQLite, where nobody else is.
-func NewWakes(db *database.DB, owner int64) router.Wakes {
+func NewWakes(db *database.DB, owner int64) ledger.Wakes {
 	if !db.PG() {
 		return nil
 	}
 	return &wakes{db: db, owner: owner, pending: newWakeSet()}
 }
 
-// Wake implements router.Wakes.
-func (w *wakes) Wake(one router.Wake) { w.pending.add(one) }
+// Wake implements ledger.Wakes.
+func (w *wakes) Wake(one ledger.Wake) { w.pending.add(one) }
 
-// Listen implements router.Wakes.
-func (w *wakes) Listen(ctx context.Context, hear func(router.Wake)) {
+// Listen implements ledger.Wakes.
+func (w *wakes) Listen(ctx context.Context, hear func(ledger.Wake)) {
 	heard := newWakeSet()
 	var parts sync.WaitGroup
 	defer parts.Wait()
@@ -99,7 +99,7 @@ func (w *wakes) tell(ctx context.Context) {
 		pause := wakePause
 		if err := w.send(ctx, pool, list); err != nil {
 			// Nobody knows any more what the others missed.
-			w.pending.add(router.Wake{Kind: router.WakeAll})
+			w.pending.add(ledger.Wake{Kind: ledger.WakeAll})
 			pause = wakeRetry
 		}
 		select {
@@ -109,7 +109,7 @@ func (w *wakes) tell(ctx context.Context) {
 	}
 }
 
-func (w *wakes) send(ctx context.Context, pool *sqlx.DB, list []router.Wake) error {
+func (w *wakes) send(ctx context.Context, pool *sqlx.DB, list []ledger.Wake) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -120,10 +120,10 @@ func (w *wakes) send(ctx context.Context, pool *sqlx.DB, list []router.Wake) err
 }
 
 // payload encodes wakes, as one that says everything where they are too many.
-func payload(owner int64, list []router.Wake) string {
+func payload(owner int64, list []ledger.Wake) string {
 	text, err := json.Marshal(wakeNote{owner, list})
 	if err != nil || len(text) > wakeLimit {
-		text, _ = json.Marshal(wakeNote{owner, []router.Wake{{Kind: router.WakeAll}}})
+		text, _ = json.Marshal(wakeNote{owner, []ledger.Wake{{Kind: ledger.WakeAll}}})
 	}
 	return string(text)
 }
@@ -143,27 +143,27 @@ func wakeAll(ctx context.Context, db *database.DB) {
 	}
 	ctx, stop := context.WithTimeout(ctx, wakeRetry)
 	defer stop()
-	_ = notify(ctx, db, notifyAll, payload(0, []router.Wake{{Kind: router.WakeAll}}))
+	_ = notify(ctx, db, notifyAll, payload(0, []ledger.Wake{{Kind: ledger.WakeAll}}))
 }
 
 // A wakeSet collects wakes, each once, until somebody takes them. It is bounded: of
 // too many only "everything" is left.
 type wakeSet struct {
 	mu   sync.Mutex
-	list []router.Wake
+	list []ledger.Wake
 	some chan struct{}
 }
 
 func newWakeSet() *wakeSet { return &wakeSet{some: make(chan struct{}, 1)} }
 
-func (s *wakeSet) add(list ...router.Wake) {
+func (s *wakeSet) add(list ...ledger.Wake) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range list {
 		switch {
-		case len(s.list) > 0 && s.list[0].Kind == router.WakeAll, slices.Contains(s.list, one):
-		case one.Kind == router.WakeAll, len(s.list) == wakeMost:
-			s.list = append(s.list[:0], router.Wake{Kind: router.WakeAll})
+		case len(s.list) > 0 && s.list[0].Kind == ledger.WakeAll, slices.Contains(s.list, one):
+		case one.Kind == ledger.WakeAll, len(s.list) == wakeMost:
+			s.list = append(s.list[:0], ledger.Wake{Kind: ledger.WakeAll})
 		default:
 			s.list = append(s.list, one)
 		}
@@ -176,7 +176,7 @@ func (s *wakeSet) add(list ...router.Wake) {
 	}
 }
 
-func (s *wakeSet) take() []router.Wake {
+func (s *wakeSet) take() []ledger.Wake {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.list
@@ -185,7 +185,7 @@ func (s *wakeSet) take() []router.Wake {
 }
 
 // wait takes what is there as soon as something is, or ctx has ended.
-func (s *wakeSet) wait(ctx context.Context) []router.Wake {
+func (s *wakeSet) wait(ctx context.Context) []ledger.Wake {
 	select {
 	case <-s.some:
 	case <-ctx.Done():

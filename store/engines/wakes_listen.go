@@ -8,7 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
 
@@ -31,7 +31,7 @@ func (w *wakes) listen(ctx context.Context, heard *wakeSet) {
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	asking.Go(func() { ask(ctx, l) })
-	all := router.Wake{Kind: router.WakeAll}
+	all := ledger.Wake{Kind: ledger.WakeAll}
 	// Beside the reading, without which the listener does not connect anew.
 	asking.Go(func() {
 		if w.begin(ctx, l, channel) {

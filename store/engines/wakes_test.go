@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
@@ -21,9 +21,9 @@ import (
 
 // ear keeps what an engine is told.
 type ear struct {
-	router.Wakes
+	ledger.Wakes
 	mu    sync.Mutex
-	heard []router.Wake
+	heard []ledger.Wake
 	stop  func()
 }
 
@@ -33,7 +33,7 @@ func listening(t *testing.T, db *store.DB, owner int64) *ear {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		e.Listen(ctx, func(w router.Wake) {
+		e.Listen(ctx, func(w ledger.Wake) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			e.heard = append(e.heard, w)
@@ -42,12 +42,12 @@ func listening(t *testing.T, db *store.DB, owner int64) *ear {
 	e.stop = sync.OnceFunc(func() { cancel(); done.Wait() })
 	t.Cleanup(e.stop)
 	// What was missed before is told first.
-	wait(t, "it listens", func() bool { return slices.Contains(e.all(), router.Wake{Kind: router.WakeAll}) })
+	wait(t, "it listens", func() bool { return slices.Contains(e.all(), ledger.Wake{Kind: ledger.WakeAll}) })
 	e.forget()
 	return e
 }
 
-func (e *ear) all() []router.Wake {
+func (e *ear) all() []ledger.Wake {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return slices.Clone(e.heard)
@@ -65,10 +65,10 @@ func TestEnginesWakeEachOther(t *testing.T) {
 	db := storetest.Postgres(t)
 	a, b := listening(t, db, 1), listening(t, db, 2)
 	mute := listening(t, storetest.Postgres(t), 3) // in another schema of the same database
-	want := []router.Wake{
-		{Kind: router.WakeTurn, Channel: "tg"},
-		{Kind: router.WakeStop, Turn: 7},
-		{Kind: router.WakeDelivery, Channel: "tg", Conversation: `c "1"`, Among: channels.Group, Place: "p"},
+	want := []ledger.Wake{
+		{Kind: ledger.WakeTurn, Channel: "tg"},
+		{Kind: ledger.WakeStop, Turn: 7},
+		{Kind: ledger.WakeDelivery, Channel: "tg", Conversation: `c "1"`, Among: channels.Group, Place: "p"},
 	}
 	for _, w := range want {
 		a.Wake(w)
@@ -77,11 +77,11 @@ func TestEnginesWakeEachOther(t *testing.T) {
 	wait(t, "b heard", func() bool { return len(b.all()) >= len(want) })
 	for range 50 { // coalesced: thousands are few
 		for turn := range int64(20) {
-			a.Wake(router.Wake{Kind: router.WakeStop, Turn: 100 + turn})
+			a.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: 100 + turn})
 		}
 	}
-	a.Wake(router.Wake{Kind: router.WakeTurn, Channel: "last"})
-	wait(t, "b heard the last", func() bool { return slices.Contains(b.all(), router.Wake{Kind: router.WakeTurn, Channel: "last"}) })
+	a.Wake(ledger.Wake{Kind: ledger.WakeTurn, Channel: "last"})
+	wait(t, "b heard the last", func() bool { return slices.Contains(b.all(), ledger.Wake{Kind: ledger.WakeTurn, Channel: "last"}) })
 	if got := b.all(); !slices.Equal(got[:len(want)], want) || len(got) > 500 {
 		t.Errorf("b heard %d: %+v", len(got), got)
 	}
@@ -97,17 +97,17 @@ func TestLostWakesAreMadeUpFor(t *testing.T) {
 	a, b := listening(t, db, 1), listening(t, db, 2)
 	run(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'switchboard listen' AND query LIKE '%switchboard_' || CAST(CAST('owners' AS regclass) AS oid) || '%'")
 	for _, e := range []*ear{a, b} {
-		wait(t, "everything is looked at", func() bool { return slices.Contains(e.all(), router.Wake{Kind: router.WakeAll}) })
+		wait(t, "everything is looked at", func() bool { return slices.Contains(e.all(), ledger.Wake{Kind: ledger.WakeAll}) })
 		e.forget()
 	}
-	a.Wake(router.Wake{Kind: router.WakeTurn, Channel: "tg"})
-	wait(t, "it is heard again", func() bool { return slices.Equal(b.all(), []router.Wake{{Kind: router.WakeTurn, Channel: "tg"}}) })
+	a.Wake(ledger.Wake{Kind: ledger.WakeTurn, Channel: "tg"})
+	wait(t, "it is heard again", func() bool { return slices.Equal(b.all(), []ledger.Wake{{Kind: ledger.WakeTurn, Channel: "tg"}}) })
 	b.forget()
 	// More than a payload holds is told as everything.
 	for i := range 200 {
-		a.Wake(router.Wake{Kind: router.WakeDelivery, Channel: "tg", Conversation: channels.ConversationID(strings.Repeat("x", 400) + fmt.Sprint(i))})
+		a.Wake(ledger.Wake{Kind: ledger.WakeDelivery, Channel: "tg", Conversation: channels.ConversationID(strings.Repeat("x", 400) + fmt.Sprint(i))})
 	}
-	wait(t, "too much is everything", func() bool { return slices.Contains(b.all(), router.Wake{Kind: router.WakeAll}) })
+	wait(t, "too much is everything", func() bool { return slices.Contains(b.all(), ledger.Wake{Kind: ledger.WakeAll}) })
 }
 
 // What is to be told at the end still goes out, and nobody waits long for the end.
@@ -116,16 +116,16 @@ func TestWakesAtTheEnd(t *testing.T) {
 	db := storetest.Postgres(t)
 	a, b := listening(t, db, 1), listening(t, db, 2)
 	for range 100 {
-		a.Wake(router.Wake{Kind: router.WakeTurn, Channel: "tg"})
+		a.Wake(ledger.Wake{Kind: ledger.WakeTurn, Channel: "tg"})
 	}
-	a.Wake(router.Wake{Kind: router.WakeStop, Turn: 9})
+	a.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: 9})
 	begun := time.Now()
 	a.stop()
 	storetest.Soon(t, time.Since(begun), 2*time.Second)
 	// Where the end broke off what was being sent, that is everything.
 	wait(t, "the last is heard", func() bool {
-		return slices.ContainsFunc(b.all(), func(w router.Wake) bool {
-			return w == router.Wake{Kind: router.WakeStop, Turn: 9} || w.Kind == router.WakeAll
+		return slices.ContainsFunc(b.all(), func(w ledger.Wake) bool {
+			return w == ledger.Wake{Kind: ledger.WakeStop, Turn: 9} || w.Kind == ledger.WakeAll
 		})
 	})
 	if w := engines.NewWakes(storetest.SQLite(t).DB, 1); w != nil {
@@ -145,11 +145,11 @@ func TestCloseTellsTheOthers(t *testing.T) {
 	if err := a.engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the others look", func() bool { return slices.Contains(e.all(), router.Wake{Kind: router.WakeAll}) })
+	wait(t, "the others look", func() bool { return slices.Contains(e.all(), ledger.Wake{Kind: ledger.WakeAll}) })
 	if !b.taken(ref) {
 		t.Error("its leases are not free")
 	}
-	if d := b.load(router.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 0 {
+	if d := b.load(ledger.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1}); d.Resumed != 0 {
 		t.Errorf("resumed %d times from an engine that stopped", d.Resumed)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
-	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/secrets"
 	"switchboard/store"
 	"switchboard/store/database"
@@ -96,10 +96,10 @@ func (h *House) Expire() {
 }
 
 // Entry is what becomes a turn on channel "tg", conversation conv.
-func Entry(conv, key, text string) router.Entry {
+func Entry(conv, key, text string) ledger.Entry {
 	sum := sha256.Sum256([]byte("tg:" + key))
-	return router.Entry{
-		Key: sum[:], Sender: router.Sender{Identity: "tg:1", Person: "marco"}, Origin: "chat", As: &router.AsTurn{QueueLimit: 50},
+	return ledger.Entry{
+		Key: sum[:], Sender: ledger.Sender{Identity: "tg:1", Person: "marco"}, Origin: "chat", As: &ledger.AsTurn{QueueLimit: 50},
 		Event: channels.Event{
 			Key: channels.EventKey(key), Kind: channels.EventMessage,
 			Conversation: channels.Conversation{Channel: "tg", ID: channels.ConversationID(conv), Kind: channels.Direct, Place: conv},
@@ -111,13 +111,13 @@ func Entry(conv, key, text string) router.Entry {
 }
 
 // Claiming is e for an engine with a free worker.
-func Claiming(e router.Entry) router.Entry {
+func Claiming(e ledger.Entry) ledger.Entry {
 	e.Turn().MayClaim = true
 	return e
 }
 
 // Accept accepts entries.
-func (h *House) Accept(entries ...router.Entry) []router.Accepted {
+func (h *House) Accept(entries ...ledger.Entry) []ledger.Accepted {
 	h.Helper()
 	out, err := h.Router.Accept(h.Ctx, h.Engine.ID(), entries)
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *House) Accept(entries ...router.Entry) []router.Accepted {
 }
 
 // Begun accepts one entry and returns its running turn.
-func (h *House) Begun(conv, key string) router.TurnRef {
+func (h *House) Begun(conv, key string) ledger.TurnRef {
 	h.Helper()
 	a := h.Accept(Claiming(Entry(conv, key, "hello "+key)))[0]
 	if a.Claimed == nil {
@@ -137,7 +137,7 @@ func (h *House) Begun(conv, key string) router.TurnRef {
 }
 
 // Commit commits a step.
-func (h *House) Commit(ref router.TurnRef, step agent.Step, says ...router.Reply) *router.Claimed {
+func (h *House) Commit(ref ledger.TurnRef, step agent.Step, says ...ledger.Reply) *ledger.Claimed {
 	h.Helper()
 	next, err := h.Router.Commit(h.Ctx, ref, step, says)
 	if err != nil {
@@ -147,7 +147,7 @@ func (h *House) Commit(ref router.TurnRef, step agent.Step, says ...router.Reply
 }
 
 // Claim claims sessions of channel "tg".
-func (h *House) Claim(limit int, except ...string) []router.Claimed {
+func (h *House) Claim(limit int, except ...string) []ledger.Claimed {
 	h.Helper()
 	list, err := h.Router.Claim(h.Ctx, h.Engine.ID(), []string{"tg"}, except, limit)
 	if err != nil {
@@ -157,7 +157,7 @@ func (h *House) Claim(limit int, except ...string) []router.Claimed {
 }
 
 // Hold takes channel "tg".
-func (h *House) Hold() router.Hold {
+func (h *House) Hold() ledger.Hold {
 	h.Helper()
 	hold, ok, err := h.Router.TakeChannel(h.Ctx, h.Engine.ID(), "tg")
 	if err != nil || !ok {
@@ -169,16 +169,16 @@ func (h *House) Hold() router.Hold {
 // Posts accepts a command whose reply has the given parts.
 func (h *House) Posts(conv, key string, parts ...string) {
 	h.Helper()
-	e, reply := Entry(conv, key, "/help"), &router.Reply{Text: "help", Notice: true}
+	e, reply := Entry(conv, key, "/help"), &ledger.Reply{Text: "help", Notice: true}
 	for _, p := range parts {
 		reply.Parts = append(reply.Parts, channels.Body{Text: p})
 	}
-	e.As = &router.AsControl{Effect: router.EffectNone, Reply: reply}
+	e.As = &ledger.AsControl{Effect: ledger.EffectNone, Reply: reply}
 	h.Accept(e)
 }
 
 // Begin begins the next delivery of a conversation; nil: there is none.
-func (h *House) Begin(hold router.Hold, conv channels.ConversationID) *router.Delivery {
+func (h *House) Begin(hold ledger.Hold, conv channels.ConversationID) *ledger.Delivery {
 	h.Helper()
 	d, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: conv})
 	if err != nil {
@@ -188,7 +188,7 @@ func (h *House) Begin(hold router.Hold, conv channels.ConversationID) *router.De
 }
 
 // Settle records what became of a delivery.
-func (h *House) Settle(hold router.Hold, d *router.Delivery, s router.Settlement) {
+func (h *House) Settle(hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) {
 	h.Helper()
 	if _, err := h.Router.Settle(h.Ctx, hold, d, s); err != nil {
 		h.Fatalf("settle: %v", err)

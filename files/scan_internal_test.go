@@ -1,0 +1,83 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent/tools"
+)
+
+// promise: P4.files-checked
+func TestScanner(t *testing.T) {
+	t.Parallel()
+	script := func(body string) string {
+		file := filepath.Join(t.TempDir(), "scan")
+		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	looks := script("grep -q EVIL \"$2\" || exit 0\necho\necho \"$1: Evil.Test\tFOUND\"; echo more >&2; exit 1\n")
+	for name, tc := range map[string]struct {
+		command, content, why string
+	}{
+		"clean":        {looks + " --quick", "good", ""},
+		"found":        {looks + " --quick", "EVIL", "the scanner says: --quick: Evil.Test FOUND"},
+		"silent":       {script("exit 3"), "x", "without a word (exit status 3)"},
+		"killed":       {script("kill -9 $$"), "x", "without a word (signal: killed)"},
+		"missing":      {"/nowhere/scan", "x", "could not be run"},
+		"no shell":     {"/bin/true;exit", "x", "could not be run"},
+		"hangs":        {script("sleep 60 & sleep 60"), "x", "did not come to an end within 300ms"},
+		"no variables": {script(`test -z "$(env | grep -v -E '^(PATH|HOME|LANG|TZ|TMPDIR|PWD|OLDPWD|SHLVL|_)=')"`), "x", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newFileRig(t, tc.content, tc.command)
+			if name == "hangs" {
+				r.scanner.timeout = 300 * time.Millisecond
+			}
+			id := r.came("a.txt")
+			began := time.Now()
+			_, text, err := r.read(id)
+			if time.Since(began) > 50*time.Second { // the command would be over after 60
+				t.Errorf("took %s", time.Since(began))
+			}
+			if tc.why == "" {
+				if err != nil || text != tc.content {
+					t.Errorf("read %q, %v", text, err)
+				}
+				return
+			}
+			if !errors.Is(err, tools.ErrFileRefused) || !strings.Contains(err.Error(), tc.why) {
+				t.Errorf("read: %v, want %q", err, tc.why)
+			}
+			if a := r.rows.row(id); a.State != AttachmentQuarantined || !strings.Contains(a.Reason, tc.why) {
+				t.Errorf("row %+v", a)
+			}
+			if _, err := r.Publish(context.Background(), tools.Session{ID: home}, "a", "", strings.NewReader(tc.content)); !errors.Is(err, tools.ErrFileRefused) {
+				t.Errorf("published: %v", err)
+			}
+		})
+	}
+}
+
+// A stop of the engine says nothing of the file.
+func TestScanBrokenOff(t *testing.T) {
+	t.Parallel()
+	r := newFileRig(t, "x", "/bin/sleep 60")
+	r.scanner.command = []string{"/bin/sh", "-c", "sleep 60"}
+	id := r.came("a.txt")
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	if _, _, err := r.Open(ctx, tools.Session{ID: home}, id); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("read: %v", err)
+	}
+	if a := r.rows.row(id); a.State != AttachmentReferenced {
+		t.Errorf("row %+v", a)
+	}
+}

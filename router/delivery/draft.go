@@ -1,0 +1,220 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/retry"
+	"switchboard/router/ledger"
+)
+
+const (
+	// draftTimeout bounds one call about a draft.
+	draftTimeout = 10 * time.Second
+	// takeBackAtMost is how long it is tried to take a draft back.
+	takeBackAtMost = time.Hour
+)
+
+// A draft brings one Draft to the platform under the channel's lease: the latest text
+// alone, no faster than the channel likes, in spare budget, and never while something
+// said before is on its way. Or it takes it back.
+type draft struct {
+	presenter *presenter
+	hold      ledger.Hold
+	row       ledger.Draft                 // its Stage and PlatformID belong to run until done
+	text      func() (channels.Body, bool) // what is to be shown now; nil: it is taken back
+	news      chan struct{}                // the text may be another
+
+	ctx  context.Context // ends when nothing more is to be shown
+	stop context.CancelFunc
+	// calls is the context of the calls, which the end of ctx does not break off.
+	calls context.Context
+	cut   context.CancelFunc
+
+	done      chan struct{} // closed when the last call has ended and is recorded
+	uncertain bool          // run's until done: a call broke off, and may yet change what is shown
+}
+
+// over says that the last call has ended.
+func (d *draft) over() bool {
+	select {
+	case <-d.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (d *draft) run() {
+	defer d.cut()
+	defer close(d.done)
+	defer signal(d.news) // the turn may wait for what this took
+	if d.text == nil {
+		d.takeBack()
+		return
+	}
+	every := d.presenter.line.channel.Features(d.row.Conversation).DraftEvery
+	var last time.Time
+	var shown channels.Body
+	for retry.Sleep(d.ctx, time.Until(last.Add(every))) {
+		body, ok := d.text()
+		if !ok || sameBody(body, shown) {
+			retry.Await(d.ctx, d.news, lookIdle)
+			retry.Sleep(d.ctx, draftSettle)
+			continue
+		}
+		ready, err := d.ready()
+		if err != nil {
+			return
+		}
+		if !ready {
+			retry.Sleep(d.ctx, draftRetry)
+			continue
+		}
+		last = time.Now()
+		if err = d.call(body); err == nil {
+			shown = body
+		} else if !d.mayShowLater(err) {
+			return
+		}
+	}
+}
+
+// ready takes the right to show the draft just now: nothing said before is still on
+// its way, for the answer will stand where the draft does, and there is budget to
+// spare. Before it is shown for the first time the ledger notes that this hold does
+// so. An error says that it never can be.
+func (d *draft) ready() (ready bool, err error) {
+	l, conv := d.presenter.line, d.row.Conversation
+	if !l.quiet(conv.ID) || !l.router.Engine.Safe() || !l.limits.spare(conv.ID, l.channel.Features(conv).Rates, time.Now()) {
+		return false, nil
+	}
+	if d.row.Stage != ledger.DraftOpen {
+		return true, nil
+	}
+	id, ready, err := l.router.Ledger.BeginDraft(d.ctx, d.hold, d.row.Delivery)
+	if ready {
+		d.row.Stage, d.row.PlatformID = ledger.DraftBegun, id
+		if d.ctx.Err() == nil {
+			return true, nil
+		}
+		if id == "" {
+			d.record("")
+		}
+	}
+	l.limits.giveSpareBack(conv.ID)
+	if errors.Is(err, ledger.ErrConflict) || err != nil && l.holding().isLost(err) {
+		return false, err
+	}
+	return false, nil // the database may be back soon
+}
+
+// call shows body, and has the ledger know where after the first time.
+func (d *draft) call(body channels.Body) error {
+	drafter, ok := d.presenter.line.channel.(channels.Drafter)
+	if !ok {
+		return channels.ErrNoMessage
+	}
+	ctx, done := d.guarded()
+	defer done()
+	id, err := drafter.Draft(ctx, d.row.Conversation, d.row.PlatformID, d.row.ReplyTo, body)
+	d.uncertain = d.uncertain || err != nil && !surelyNot(err)
+	switch {
+	case d.row.PlatformID != "" || d.uncertain && err != nil:
+	case err != nil:
+		d.record("")
+	default:
+		d.record(id)
+	}
+	return err
+}
+
+// guarded is the context of a call: it ends before the leases could.
+func (d *draft) guarded() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(d.calls, draftTimeout)
+	ctx, release := d.presenter.line.router.Engine.Guard(ctx)
+	return ctx, func() { release(); cancel() }
+}
+
+// record writes down what became of the first call: without an id, that nothing is
+// shown.
+func (d *draft) record(id channels.MessageID) {
+	p, l := d.presenter, d.presenter.line
+	if d.row.PlatformID = id; id == "" {
+		d.row.Stage = ledger.DraftOpen
+	}
+	ctx := context.WithoutCancel(d.ctx)
+	for range retry.Doubling(p.ctx, 50*time.Millisecond, 2*time.Second) {
+		late, err := l.router.Ledger.Drafted(ctx, d.hold, d.row.Delivery, id)
+		if err == nil {
+			if late {
+				d.stop()
+				p.look()
+			}
+			return
+		}
+		if p.ctx.Err() != nil {
+			l.router.Log.WarnContext(ctx, "a draft may be shown that nobody will find", "channel", l.Name, "turn_id", d.row.Turn, "error", err)
+			return
+		}
+	}
+}
+
+// surelyNot says that a call which ended so changed nothing, and will not.
+func surelyNot(err error) bool {
+	_, limited := errors.AsType[*channels.RateLimitError](err)
+	_, refused := errors.AsType[*channels.RefusedError](err)
+	return limited || refused || isAnswer(err) || errors.Is(err, channels.ErrNotConnected) || errors.Is(err, channels.ErrUnauthorized)
+}
+
+// mayShowLater says whether the draft may be shown after a call that ended so.
+func (d *draft) mayShowLater(err error) bool {
+	l, now := d.presenter.line, time.Now()
+	l.router.Log.DebugContext(d.ctx, "a draft was not shown", "channel", l.Name, "turn_id", d.row.Turn, "error", err)
+	limited, isLimited := errors.AsType[*channels.RateLimitError](err)
+	refused, isRefused := errors.AsType[*channels.RefusedError](err)
+	switch {
+	case isLimited && limited.Channel:
+		l.limits.pauseAll(now.Add(cmp.Or(limited.RetryAfter, retryMin)))
+	case isLimited:
+		l.limits.pause(d.row.Conversation.ID, now.Add(cmp.Or(limited.RetryAfter, retryMin)))
+	case errors.Is(err, channels.ErrNotConnected), isRefused && refused.Temporary:
+		retry.Sleep(d.ctx, retryMin)
+	default:
+		return false
+	}
+	return true
+}
+
+// takeBack deletes what is shown, and records the end of the draft's story. A failure
+// that may pass is left for the next look at the ledger.
+func (d *draft) takeBack() {
+	l := d.presenter.line
+	if !l.router.Engine.Safe() {
+		return
+	}
+	log := l.router.Log.With("channel", l.Name, "delivery_id", d.row.Delivery)
+	err := channels.ErrGone
+	if deleter, ok := l.channel.(channels.Deleter); ok {
+		ctx, done := d.guarded()
+		err = deleter.Delete(ctx, d.row.Conversation, d.row.PlatformID)
+		done()
+	}
+	refused, isRefused := errors.AsType[*channels.RefusedError](err)
+	outcome := "left"
+	switch {
+	case err == nil, errors.Is(err, channels.ErrNoMessage): // somebody else may have
+		outcome = "taken_back"
+	case isRefused && !refused.Temporary, errors.Is(err, channels.ErrGone), errors.Is(err, channels.ErrMoved):
+	case time.Since(d.row.Since) < takeBackAtMost:
+		log.DebugContext(d.ctx, "a draft stays for now", "error", err)
+		return
+	}
+	ctx := context.WithoutCancel(d.ctx)
+	if err := l.router.Ledger.TakenBack(ctx, d.hold, d.row.Delivery, outcome); err != nil {
+		log.DebugContext(ctx, "cannot end a draft", "error", err)
+	}
+}

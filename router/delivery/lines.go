@@ -1,0 +1,150 @@
+package delivery
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+)
+
+// lookBusy and lookIdle are how often the ledger is looked at without being told to, in
+// trouble and without.
+const (
+	lookBusy = time.Second
+	lookIdle = 15 * time.Second
+)
+
+// Deps are what lines are made of.
+type Deps struct {
+	// StaleAfter is how late a part has to be to say so.
+	StaleAfter time.Duration
+	// MaxParts is how many messages one answer may become; 0: any number.
+	MaxParts int
+	People   interface {
+		Named(name string) *ledger.Person
+		Identified(identities ...string) *ledger.Person
+	}
+	Engine Engine
+	Ledger interface {
+		Outbox
+		Drafts
+		Notices
+		Mending
+	}
+	Wakes ledger.Wakes // nil: no other engine shares the database
+	Files Attachments  // nil: nothing is sent along
+	Log   *slog.Logger
+	// Accept takes in what a channel tells.
+	Accept func(context.Context, []channels.Event) ([]channels.Receipt, error)
+	// Held looks, once a channel's lease was taken, at what other engines did.
+	Held func(context.Context)
+	// Menu is the menu of commands of a channel, by its name and kind.
+	Menu func(name, kind string) []channels.CommandSet
+	// Runs says whether a turn runs on this engine.
+	Runs func(turn int64) bool
+}
+
+// A rated is a channel with the rate of its settings: "default", "off" or a rate.
+type Channel struct {
+	channels.Channel
+	Rate string
+}
+
+// Lines are the channels of an engine: their connections, and all that is sent there.
+type Lines struct {
+	Deps
+	list   map[string]*Line // by channel name
+	asides sync.WaitGroup   // what is shown beside turns and deliveries, best effort
+	began  time.Time        // when New was called
+	work   context.Context  // of sends
+}
+
+// New returns lines whose sends end with work; I/O starts in run.
+func New(work context.Context, deps Deps, list []Channel) (*Lines, error) {
+	ls := &Lines{Deps: deps, list: map[string]*Line{}, began: time.Now(), work: work}
+	for _, c := range list {
+		l, err := newLine(ls, c)
+		if err != nil {
+			return nil, err
+		}
+		ls.list[l.Name] = l
+	}
+	return ls, nil
+}
+
+// Names are those of all channels.
+func (ls *Lines) Names() []string { return slices.Collect(maps.Keys(ls.list)) }
+
+// Line is the channel of that name; nil: there is none.
+func (ls *Lines) Line(name string) *Line { return ls.list[name] }
+
+// Run serves every channel until ctx ends, and what is shown beside them.
+func (ls *Lines) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	for _, l := range ls.list {
+		running.Go(func() { l.run(ctx) })
+	}
+	running.Wait()
+	ls.asides.Wait()
+}
+
+// Flush waits until what is due was sent, until ctx ends at most.
+func (ls *Lines) Flush(ctx context.Context) {
+	for _, l := range ls.list {
+		l.flush(ctx)
+	}
+}
+
+// Committed tells whoever brings messages to conv that there is something new.
+func (ls *Lines) Committed(conv channels.Conversation) {
+	if l := ls.list[conv.Channel]; l != nil {
+		l.Committed(conv)
+	} else {
+		ls.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
+	}
+}
+
+// OnWake does what another engine's commit made possible in channels. It never blocks.
+func (ls *Lines) OnWake(w ledger.Wake) {
+	for _, l := range ls.list {
+		if w.Kind == ledger.WakeAll || w.Channel == l.Name {
+			l.onWake(w)
+		}
+	}
+}
+
+func (l *Line) onWake(w ledger.Wake) {
+	switch w.Kind {
+	case ledger.WakeAll:
+		l.notify(channels.Conversation{})
+		l.Presenter.onWake(w)
+	case ledger.WakeDelivery, ledger.WakeEvents:
+		l.notify(w.At())
+	case ledger.WakeDraft, ledger.WakeTyping:
+		l.Presenter.onWake(w)
+	}
+}
+
+// Wake wakes the other engines, if there are any.
+func (ls *Lines) Wake(w ledger.Wake) {
+	if ls.Wakes != nil {
+		ls.Wakes.Wake(w)
+	}
+}
+
+// An Engine is this program's row among the owners.
+type Engine interface {
+	ID() int64
+	// Safe says whether the leases surely still hold, by the wall clock; asked
+	// directly before each side effect.
+	Safe() bool
+	// Guard returns a context for one side effect, which ends with the cause
+	// tools.ErrUnsafe before the leases could be somebody else's. The caller calls the
+	// function when the effect is over.
+	Guard(ctx context.Context) (context.Context, context.CancelFunc)
+}

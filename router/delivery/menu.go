@@ -1,0 +1,38 @@
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/retry"
+)
+
+const (
+	menuTimeout  = time.Minute
+	menuRetry    = time.Minute // doubling
+	menuRetryMax = time.Hour
+)
+
+// keepMenu brings the menu to the platform once it was heard, and again after a
+// pause while it does not take it.
+func (l *Line) keepMenu(ctx context.Context) {
+	commander, ok := l.channel.(channels.Commander)
+	if !ok {
+		return
+	}
+	select {
+	case <-ctx.Done():
+		return
+	case <-l.health.up:
+	}
+	for range retry.Doubling(ctx, menuRetry, menuRetryMax) {
+		setting, cancel := context.WithTimeout(ctx, menuTimeout)
+		err := commander.SetCommands(setting, l.router.Menu(l.Name, l.Kind))
+		cancel()
+		if err == nil {
+			return
+		}
+		l.router.Log.DebugContext(ctx, "the menu of commands was not set", "channel", l.Name, "error", err)
+	}
+}

@@ -1,0 +1,175 @@
+package delivery
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/router/ledger"
+	"switchboard/words"
+)
+
+// notifyGone tells the admins, once, that the conversation of a delivery is closed to
+// us. An admin's own closed chat is no news to anybody, and so no alert ever
+// concerns an alert.
+func (s *sender) notifyGone(ctx context.Context, d *ledger.Delivery) {
+	ls, conv := s.line.router, d.Conversation
+	chats, own, err := s.adminChats(ctx, conv)
+	if err == nil {
+		var first bool
+		err = s.insist(ctx, "note a closed conversation", func(ctx context.Context) (err error) {
+			first, err = ls.Ledger.Gone(ctx, s.hold, conv)
+			return err
+		})
+		if !first || own {
+			return
+		}
+	}
+	for _, chat := range chats {
+		to := ls.list[chat.Channel]
+		if to == nil || err != nil {
+			continue
+		}
+		err = s.insist(ctx, "tell an admin", func(ctx context.Context) error {
+			_, err := ls.Ledger.Notify(ctx, noticeKey("gone", d.ID, chat), chat, to.alert(chat, goneText(conv), "label"))
+			return err
+		})
+		to.Committed(chat)
+	}
+	if err != nil && ctx.Err() == nil {
+		ls.Log.ErrorContext(ctx, "the admins do not know of a closed conversation", "channel", conv.Channel, "conversation_id", conv.ID, "error", err)
+	}
+}
+
+// deadLead begins what is said of a part that was given up. What holds it is never
+// said anything of: a refused notice has no notice of its own.
+const deadLead = "One part of my answer could not be shown here"
+
+// notifyDead says in the conversation, once for a message, that a part of it was given
+// up, so that it does not disappear without a word.
+func (s *sender) notifyDead(ctx context.Context, d *ledger.Delivery, outcome string) {
+	if strings.Contains(d.Body.Text, deadLead) {
+		return
+	}
+	l, conv := s.line, d.Conversation
+	err := s.insist(ctx, "tell of a part that was given up", func(ctx context.Context) error {
+		_, err := l.router.Ledger.Notify(ctx, noticeKey("dead", d.MessageID, conv), conv, l.alert(conv, deadText(d, outcome), "file"))
+		return err
+	})
+	l.Committed(conv)
+	if err != nil && ctx.Err() == nil {
+		l.router.Log.ErrorContext(ctx, "nobody knows of a part that was given up", "channel", conv.Channel, "delivery_id", d.ID, "error", err)
+	}
+}
+
+func deadText(d *ledger.Delivery, outcome string) string {
+	reason := "the platform refused it"
+	if len(d.Body.Files) > 0 {
+		name := render.Escape(words.OneLine(d.Body.Files[0].Name, ShownName))
+		reason = "the platform refused the file " + name
+		if n := len(d.Body.Files); n > 1 {
+			reason += fmt.Sprintf(" or another of the %d that came with it", n)
+		}
+		if d.Body.Files[0].Size == 0 {
+			reason = "the file " + name + " is empty"
+		}
+	}
+	if outcome == "blocked_too_long" {
+		reason = fmt.Sprintf("the platform did not take it for %.0f minutes", blockAtMost.Minutes())
+	}
+	if !d.Last {
+		reason += ", and so what came after it is missing as well"
+	}
+	return deadLead + ": " + reason + "."
+}
+
+// adminChats lists where the admins are told, and says whether conv is an admin's
+// own chat. It is asked before conv is known to be closed.
+func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
+	ls := s.line.router
+	err = s.insist(ctx, "look for the admins' chats", func(ctx context.Context) (err error) {
+		chats, err = ls.Ledger.AdminChats(ctx)
+		return err
+	})
+	if err != nil || conv.Kind != channels.Direct {
+		return chats, false, err
+	}
+	for _, chat := range chats {
+		own = own || chat.Channel == conv.Channel && chat.ID == conv.ID
+	}
+	isAdmin := func(p *ledger.Person) bool { return p != nil && p.Role == ledger.RoleAdmin }
+	if own || isAdmin(ls.People.Identified(s.line.Name+":"+string(conv.ID), s.line.Kind+":"+string(conv.ID))) {
+		return chats, true, nil
+	}
+	turn, err := ls.Ledger.Current(ctx, ledger.SessionKey(conv))
+	if errors.Is(err, ledger.ErrNotFound) {
+		return chats, false, nil
+	}
+	return chats, err == nil && isAdmin(ls.People.Named(turn.Person)), err
+}
+
+// alert is a notice of ours, which names something that others called so.
+func (l *Line) alert(conv channels.Conversation, text string, taint tools.Taint) ledger.Reply {
+	reply := l.reply(conv, text)
+	reply.Notice, reply.Taint = true, taint
+	return reply
+}
+
+// NotifyAdmins writes to each admin's last used direct chat, at most once a day for a
+// key. It waits for the database only; what could not be written is logged.
+func (ls *Lines) NotifyAdmins(ctx context.Context, key, text string) {
+	ctx = context.WithoutCancel(ctx)
+	ls.Log.WarnContext(ctx, "the admins are told", "text", text)
+	chats, err := ls.Ledger.AdminChats(ctx)
+	for _, chat := range chats {
+		to := ls.list[chat.Channel]
+		if to == nil {
+			continue
+		}
+		today := time.Now().Unix() / int64((24 * time.Hour).Seconds())
+		_, one := ls.Ledger.Notify(ctx, noticeKey(key, today, chat), chat, to.alert(chat, text, tools.Clean))
+		err = errors.Join(err, one)
+		to.Committed(chat)
+	}
+	if err != nil {
+		ls.Log.ErrorContext(ctx, "the admins could not be told", "error", err)
+	}
+}
+
+func goneText(conv channels.Conversation) string {
+	name := conv.Title
+	if name == "" {
+		name = string(conv.ID)
+	}
+	return fmt.Sprintf("I cannot write to %s on %s any more: the platform says that I was blocked or removed there, or that it is gone. "+
+		"What was still to be sent there is dropped. I say this once, until somebody writes to me from there again.",
+		render.Escape(words.OneLine(name, ShownName)), render.Escape(conv.Channel))
+}
+
+// noticeKey is under what it is remembered that somebody was told about a delivery, or
+// a message.
+func noticeKey(kind string, id int64, to channels.Conversation) []byte {
+	h := sha256.New()
+	for _, s := range []string{"notice", kind, strconv.FormatInt(id, 10), to.Channel, string(to.ID)} {
+		h.Write([]byte(s))
+		h.Write([]byte{0})
+	}
+	return h.Sum(nil)
+}
+
+// insist is Insist under the lease.
+func (s *sender) insist(ctx context.Context, what string, do func(context.Context) error) error {
+	err := ledger.Insist(ctx, func() error { return do(context.WithoutCancel(ctx)) })
+	if err == nil {
+		return nil
+	}
+	s.isLost(err)
+	return fmt.Errorf("%s: %w", what, err)
+}

@@ -1,0 +1,137 @@
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+)
+
+// A gate lets one part of a conversation be sent at a time. Under its former ID and
+// its new one a conversation has the same gate.
+type gate struct {
+	place chan struct{} // holds one while somebody is in
+	// begun was begun by the commit that stored it and waits to be sent. It belongs to
+	// who is in, and comes before everything else.
+	begun *ledger.Delivery
+}
+
+func newGate() *gate { return &gate{place: make(chan struct{}, 1)} }
+
+// try goes in if nobody is.
+func (g *gate) try() bool {
+	select {
+	case g.place <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func (g *gate) enter() { g.place <- struct{}{} }
+func (g *gate) leave() { <-g.place }
+
+// take hands over what waits to be sent; nil: nothing. Called inside.
+func (g *gate) take() *ledger.Delivery {
+	d := g.begun
+	g.begun = nil
+	return d
+}
+
+// unused says that nobody is in and nothing waits.
+func (g *gate) unused() bool {
+	if !g.try() {
+		return false
+	}
+	defer g.leave()
+	return g.begun == nil
+}
+
+// An opened conversation has nothing to send, and its gate and its place in the
+// limiter are held for a commit that begins the first part of what it stores. Who
+// opened it closes it.
+type Opened struct {
+	ledger.Opening
+	sender *sender
+	gate   *gate
+	closed bool
+}
+
+// Open opens a conversation, if its next part may be sent at once; otherwise nil,
+// and the part has to wait for its turn.
+func (l *Line) Open(conv channels.Conversation) *Opened {
+	l.mu.Lock()
+	s := l.sender
+	_, moved := l.newIDs[conv.ID]
+	l.mu.Unlock()
+	if s == nil || moved || !l.router.Engine.Safe() {
+		return nil
+	}
+	return s.open(conv)
+}
+
+func (s *sender) open(conv channels.Conversation) *Opened {
+	rates := s.line.channel.Features(conv).Rates
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.started || s.ctx.Err() != nil || !s.restsNow(conv.ID) {
+		return nil
+	}
+	g := s.gateOf(conv.ID)
+	if !g.try() {
+		return nil
+	}
+	if !s.line.limits.try(conv.ID, rates, time.Now()) {
+		g.leave()
+		return nil
+	}
+	s.working.Add(1) // the lease is not dropped before it is closed
+	return &Opened{Opening: ledger.Opening{Hold: s.hold, Conversation: conv}, sender: s, gate: g}
+}
+
+// MarkUncertain notes that a commit which began then failed, and may have begun the part all
+// the same.
+func (o *Opened) MarkUncertain(called time.Time, err error) {
+	if !o.closed {
+		o.sender.markUncertain(o.Conversation.ID, called, err)
+	}
+}
+
+// Close hands the part that was begun to the conversation's sender, or gives back
+// what was held for it; began says which. Closing again, or nil, does nothing.
+func (o *Opened) Close() (began bool) {
+	if o == nil || o.closed {
+		return false
+	}
+	o.closed = true
+	s := o.sender
+	defer s.working.Done()
+	if o.Begun == nil {
+		s.line.limits.giveBack(o.Conversation.ID)
+		o.gate.leave()
+		return false
+	}
+	s.certain(o.Conversation.ID)
+	o.gate.begun = o.Begun
+	o.gate.leave()
+	s.wake(o.Conversation)
+	if s.ctx.Err() != nil { // there may be nobody any more who heard it
+		s.handBack(o.gate)
+	}
+	return true
+}
+
+// handBack makes a part pending again that was begun and never sent.
+func (s *sender) handBack(g *gate) {
+	g.enter()
+	defer g.leave()
+	if d := g.take(); d != nil {
+		s.unsent(s.ctx, d)
+	}
+}
+
+func (s *sender) unsent(ctx context.Context, d *ledger.Delivery) {
+	s.line.limits.giveBack(d.Conversation.ID)
+	s.settle(ctx, d, ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true})
+}

@@ -1,0 +1,154 @@
+package delivery
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/router/ledger"
+)
+
+// A Formatter is a channel that shows more than plain text: it turns a parsed
+// answer into parts within the conversation's limits.
+type Formatter interface {
+	Format(doc *render.Document, f channels.Features) []channels.Body
+}
+
+// choiceDeadline is how long a question can be answered by a button.
+const choiceDeadline = 24 * time.Hour
+
+// Notice renders a fixed text of ours as the answer to an event.
+func (l *Line) Notice(event channels.Event, text string) *ledger.Reply {
+	reply := l.reply(event.Conversation, text)
+	reply.Notice = true
+	reply.ReplyTo = l.replyTo(event.Conversation, event.Message.ID)
+	return &reply
+}
+
+// Said renders what the agent says in a turn, with a line that opens it.
+func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say agent.Say, opening string) ledger.Reply {
+	conv := data.Conversation
+	features := l.features(conv)
+	text := opening + say.Text
+	if len(say.Choices) > 0 && !features.Buttons {
+		text += "\n\n" + numbered(say.Choices)
+	}
+	doc := render.Parse(text)
+	files, notes := l.files(ctx, data.Turn.Session.Key, doc.Attachments(), features)
+	if len(notes) > 0 {
+		doc = doc.Annotate(notes)
+	}
+	reply := ledger.Reply{
+		Text: text, Parts: l.parts(doc, features), Read: l.reader != nil,
+		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.replyTo(conv, data.ReplyTo),
+	}
+	if len(say.Choices) > 0 {
+		offer(&reply, say.Choices, data.Turn.Person.Name, features.Buttons)
+	}
+	if len(say.Choices) == 0 {
+		files = l.shorten(ctx, &reply, doc, data.Turn.Session.Key, say, features, files)
+	}
+	for n := max(features.FilesPerPart, 1); len(files) > 0; files = files[min(n, len(files)):] {
+		reply.Parts = append(reply.Parts, channels.Body{Files: files[:min(n, len(files))]})
+	}
+	return reply
+}
+
+// offer adds the actions by which the person can answer, and their buttons under
+// the last part, which is text still.
+func offer(r *ledger.Reply, choices []string, person string, buttons bool) {
+	last := &r.Parts[len(r.Parts)-1]
+	deadline := time.Now().Add(choiceDeadline)
+	for i, choice := range choices {
+		code := rand.Text()
+		r.Actions = append(r.Actions, ledger.Action{
+			Code: ledger.HashCode(code), Kind: ledger.ActionChoice, Person: person, Text: choice, Number: i + 1, ExpiresAt: deadline,
+		})
+		if buttons {
+			last.Buttons = append(last.Buttons, channels.Button{Label: choice, Code: code})
+		}
+	}
+}
+
+// reply renders Markdown for a conversation.
+func (l *Line) reply(conv channels.Conversation, markdown string) ledger.Reply {
+	return ledger.Reply{Text: markdown, Read: l.reader != nil, Parts: l.parts(render.Parse(markdown), l.features(conv))}
+}
+
+func (l *Line) parts(doc *render.Document, features channels.Features) []channels.Body {
+	if f, ok := l.channel.(Formatter); ok {
+		return f.Format(doc, features)
+	}
+	return doc.Parts(features)
+}
+
+// features is what a conversation accepts of a text, so that a repeat of it fits as
+// well.
+func (l *Line) features(conv channels.Conversation) channels.Features {
+	features := l.channel.Features(conv)
+	if features.MaxText > 0 {
+		features.MaxText -= features.Len(repeatedMark)
+	}
+	return features
+}
+
+// replyTo is the message to hang an answer on: in a group, where others may have
+// written meanwhile; in a direct chat there is no need.
+func (l *Line) replyTo(conv channels.Conversation, id channels.MessageID) channels.MessageID {
+	if conv.Kind == channels.Direct {
+		return ""
+	}
+	return id
+}
+
+func numbered(choices []string) string {
+	lines := make([]string, len(choices))
+	for i, c := range choices {
+		lines[i] = fmt.Sprintf("%d. %s", i+1, c)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// repeatedMark opens the one repeat of a part that may have arrived before.
+const repeatedMark = "(repeated) "
+
+// repeated marks a part as the repeat. The mark is plain text in front, or in front
+// of the first file's name, which leaves the adapter's own markup in Rich to its
+// Marker, where it has one.
+func (l *Line) repeated(body channels.Body) channels.Body { return l.marked(body, repeatedMark, "") }
+
+// marked puts plain text before and after the text of a part.
+func (l *Line) marked(body channels.Body, before, after string) channels.Body {
+	if m, ok := l.channel.(Marker); ok {
+		return m.Mark(body, before, after)
+	}
+	if body.Text == "" && len(body.Files) > 0 {
+		files := append([]channels.File(nil), body.Files...)
+		files[0].Name = before + files[0].Name
+		body.Files = files
+		return body
+	}
+	body.Text = before + body.Text + after
+	return body
+}
+
+// A Marker is a channel whose parts need more than text put to them to be marked.
+type Marker interface {
+	// Mark puts plain text before and after the text of a part; either may be empty.
+	Mark(body channels.Body, before, after string) channels.Body
+}
+
+// Place says where a turn speaks.
+func (l *Line) Place(c channels.Conversation) agent.Place {
+	f := l.channel.Features(c)
+	_, streams := l.channel.(channels.Streamer)
+	return agent.Place{
+		Channel: l.Name, Direct: c.Kind == channels.Direct,
+		MaxText: f.MaxText, Files: f.Files, Buttons: f.Buttons, Rich: f.Markdown, Streams: streams || l.drafts(f),
+	}
+}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package router
-
-import "os/exec"
-
-// endAll does nothing: here a command that is given up may leave others behind.
-func endAll(*exec.Cmd) {}

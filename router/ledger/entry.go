@@ -1,0 +1,271 @@
+package ledger
+
+import (
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+)
+
+// An Entry is one sorted event, ready to be committed.
+type Entry struct {
+	Key    []byte // hash of channel and event key
+	Event  channels.Event
+	Sender Sender
+	Origin string // chat | api | job
+	Taint  tools.Taint
+	// As is what the event is taken as: *AsTurn, *AsControl, *AsEdit, *AsAction, *AsAudit
+	// or *AsNews.
+	As As
+	// Replies are what is said in situations that only the transaction knows; a nil one
+	// says nothing. ErrUnsaid asks for one that is not here.
+	Replies map[Situation]*Reply
+}
+
+// A Sender is who an event comes from.
+type Sender struct {
+	Identity string // "kind:id"
+	Rule     string // by which they were let in or kept out; see rules.go
+	Person   string // the person's name; empty for whoever is not served
+	// New says that Person, let in by the policy "open", is created by this entry, role
+	// user, with Identity, or noted as seen if they are there.
+	New bool
+}
+
+// As is what an event is taken as.
+type As interface{ as() }
+
+// AsTurn queues a message as a turn.
+type AsTurn struct {
+	// Mode is what it does beside a running turn of the same person in the session: queue |
+	// steer (Absorb may merge it) | interrupt (that turn is asked to stop) | collect (merged
+	// into the person's queued turn if that is the newest in the session, which waits
+	// CollectWindow longer). Empty: queue.
+	Mode          string
+	CollectWindow time.Duration
+	// QueueLimit is how many turns may wait in the session; SituationBusy if they do.
+	QueueLimit int
+	// Asked is since when the person waits for the answer, where that is before now; zero:
+	// it is not.
+	Asked time.Time
+	// MayClaim: this engine has a worker for it. If the session is idle, its lease
+	// is taken and its next turn set running in the same transaction.
+	MayClaim bool
+	// Retry makes it do the work of another turn again; nil: its message is its own.
+	Retry *Retry
+	// Choice: the text may be the label of a choice of an open question to the person, but
+	// for case and the space around it, or its number from 1 to 99 in the newest question.
+	// The entry is then taken as that choice.
+	Choice bool
+}
+
+// AsControl applies a command at once and answers it, with no turn.
+type AsControl struct {
+	Effect Effect
+	// AnyPerson lets EffectCancel stop another person's turn (admins).
+	AnyPerson bool
+	// Refused: it would have been a turn, but is empty, too long or too fast.
+	Refused bool
+	// Reply answers it, whatever the situation; nil: nothing does.
+	Reply *Reply
+}
+
+// AsEdit is a message's new state; see Edited.
+type AsEdit struct {
+	OnEdit string // what it does to a running turn: steer | restart | ignore
+	Turn   AsTurn // what it becomes if the message was never taken
+}
+
+// AsAction is a button that was pressed; see ActionState.
+type AsAction struct {
+	Code []byte // HashCode of the button's code
+	Turn AsTurn // what a choice becomes
+}
+
+// AsAudit keeps an event for people to look up; nobody answers it.
+type AsAudit struct {
+	Why Audit
+	// Reason says why it is AuditRejected.
+	Reason string
+}
+
+// AsNews is what the platform itself says, by the event's kind: that a conversation is
+// closed to us or open again (EventMember), has a new ID everywhere (EventMoved), or that
+// a message was taken back (EventDeleted): then its queued turn ends, its running one is
+// asked to stop and its text is forgotten. No message is kept.
+type AsNews struct{}
+
+func (*AsTurn) as()    {}
+func (*AsControl) as() {}
+func (*AsEdit) as()    {}
+func (*AsAction) as()  {}
+func (*AsAudit) as()   {}
+func (*AsNews) as()    {}
+
+// Turn is the turn that the entry becomes, or may become; nil: it cannot.
+func (e *Entry) Turn() *AsTurn {
+	switch as := e.As.(type) {
+	case *AsTurn:
+		return as
+	case *AsEdit:
+		return &as.Turn
+	case *AsAction:
+		return &as.Turn
+	}
+	return nil
+}
+
+// An Audit is why an event is kept and not answered.
+type Audit string
+
+const (
+	AuditStranger  Audit = "stranger"  // no session, no turn
+	AuditOverheard Audit = "overheard" // the same: somebody who is served did not mean us; an edit may yet do
+	AuditRejected  Audit = "rejected"  // it cannot be taken; kept raw
+	AuditNote      Audit = "note"      // kept in the session for the next turns to read
+)
+
+// An Effect is what a control entry does in its transaction.
+type Effect string
+
+const (
+	EffectNone Effect = ""
+	// EffectCancel asks the person's open turn to stop: the one that runs, else the next.
+	// One that has not begun ends at once, SituationDropped; with none, SituationIdle.
+	EffectCancel Effect = "cancel"
+	EffectReset  Effect = "reset" // forget the conversation so far
+)
+
+// A Situation is something that is known in a transaction alone and answered there.
+type Situation string
+
+const (
+	SituationBusy    Situation = "busy"            // AsTurn.QueueLimit turns wait already: it is answered instead
+	SituationIdle    Situation = "idle"            // there is nothing to cancel
+	SituationDropped Situation = "dropped"         // what was cancelled had not begun
+	RetryNone        Situation = "retry_none"      // the person has no turn here
+	RetryUnclear     Situation = "retry_unclear"   // the message replied to is of no turn
+	RetryOpen        Situation = "retry_open"      // the turn has not ended yet
+	RetryNotYours    Situation = "retry_not_yours" // it is another person's
+	RetryForgotten   Situation = "retry_forgotten" // the conversation was reset since, or the message is kept no more
+	ChoiceLeft       Situation = "choice_left"     // the person wants nothing to be done
+	EditTooLate      Situation = "edit_too_late"   // the edited message was answered before
+)
+
+// A Retry asks for the work of an ended turn to be done again.
+type Retry struct {
+	// Of is the message of the turn that is meant, theirs or ours; empty: the person's
+	// newest turn in the session.
+	Of channels.MessageID
+	// Turn is the turn itself, where a choice names it; 0: none does.
+	Turn int64
+}
+
+// A Reply is a message of ours with its rendered parts.
+type Reply struct {
+	Text   string
+	Parts  []channels.Body
+	Notice bool
+	Final  bool
+	Taint  tools.Taint
+	Person string // whom it answers; empty: nobody in particular. Accept fills it in
+	// Read: the channel's clients read for themselves, so that the deliveries are
+	// sent when committed.
+	Read    bool
+	ReplyTo channels.MessageID
+	// Actions are stored with the message; their buttons are in Parts.
+	Actions []Action
+	// Draft is the turn's open draft that the first part takes the place of, so that
+	// what is shown already is edited; 0: none.
+	Draft int64
+	// Open (Commit, in the first of its replies) asks for the first part to be begun at
+	// once; nil: it waits for Outbox.Begin.
+	Open *Opening
+}
+
+// An Opening asks that the transaction that stores a message begins its first part as
+// well: what Outbox.Begin would do next, in one commit. It is done under Hold, if that
+// is current, and only if nothing else is open in the conversation.
+type Opening struct {
+	Hold         Hold
+	Conversation channels.Conversation
+	// Begun is set by Commit: the part, in state sending and durable to power loss;
+	// nil: it was not begun, and is pending like any other.
+	Begun *Delivery
+}
+
+// Accepted is what became of an entry.
+type Accepted struct {
+	channels.Receipt
+	SessionID int64
+	Situation Situation // how the entry was answered, if that was known in the transaction alone
+	Claimed   *Claimed  // a turn to run now, under a lease taken by this entry
+	// Waiting: a turn was queued and nobody claimed it because MayClaim was false.
+	Waiting bool
+	// CancelTurn is the turn that was asked to stop; 0: none, or it had not begun
+	// and ended at once.
+	CancelTurn int64
+	Edited     Edited      // AsEdit
+	Action     ActionState // AsAction, AsTurn.Choice: accepted, or why not; empty: no such code or choice
+	NotYours   bool        // AsAction: the action is for another person
+	// Question, with an Action that was or is used up, is the message of ours that has its
+	// buttons; empty: it has none, or is not known to be shown.
+	Question channels.MessageID
+	// Steers is the running turn that this one may be merged into; 0: none.
+	Steers int64
+	// Merged: the message was merged into the queued turn TurnID.
+	Merged bool
+	// NotBefore: the turn waits until then for more to be collected; zero: it does not.
+	NotBefore time.Time
+}
+
+// An Edited says what an edit did.
+type Edited string
+
+const (
+	EditSame     Edited = "same"     // text and attachments are as they were; nothing was written but the key
+	EditNew      Edited = "new"      // the message was never taken; it is queued as a turn like any other
+	EditReplaced Edited = "replaced" // its turn had not begun; it will answer the new text
+	EditSteers   Edited = "steers"   // its turn runs; a turn was queued that Absorb merges into it
+	EditRestarts Edited = "restarts" // the same, and what runs is to be broken off for it
+	EditRevised  Edited = "revised"  // its turn is over, or on_edit says ignore: the new text is kept, marked as a revision
+)
+
+// An ActionState is a state of DESIGN §2.
+type ActionState string
+
+const (
+	ActionProposed  ActionState = "proposed"
+	ActionAccepted  ActionState = "accepted"
+	ActionRejected  ActionState = "rejected"
+	ActionExpired   ActionState = "expired"
+	ActionCancelled ActionState = "cancelled" // another answer to the same question was given
+)
+
+// ActionChoice is the kind of an action that answers a question with a ready text:
+// used, it becomes a turn whose message is that text.
+const ActionChoice = "choice"
+
+// An Action is a one-use button or code to be stored with the reply it stands
+// under.
+type Action struct {
+	Code   []byte // HashCode of the Button's code
+	Kind   string // ActionChoice
+	Person string // who may use it
+	// Text is what a choice says, and Number is its place from 1, by which it can be
+	// typed.
+	Text   string
+	Number int
+	Does   Does
+	// ExpiresAt: used later, it is expired.
+	ExpiresAt time.Time
+}
+
+// A Does is what a choice does besides saying its text.
+type Does string
+
+const (
+	DoesSay   Does = ""      // its text becomes a turn
+	DoesRetry Does = "retry" // it becomes a turn that does again the work of the turn that asked
+	DoesLeave Does = "leave" // it is answered, ChoiceLeft
+)
