@@ -1,10 +1,10 @@
-// Package router is the way of a message: intake (who is speaking, may they,
-// what is it), sessions with their turns in order, the policy gate, control
-// commands, and deliveries in order to the channels.
+// Package router takes in what channels tell (who is speaking, may they, what is it),
+// commits it, and has a runner run each session's turns in order.
 //
-//	Accept ─► [event key + message + turn] ─► turn runs (agent) ─► [message + deliveries] ─► sender ─► platform
+//	Accept ─► [event key + message + turn] ─► turn runs (agent) ─► [message + deliveries] ─► delivery
 //
-// Everything goes in by Router.Accept and out by deliveries. The router names no
-// platform, writes no SQL (store implements the interfaces declared here) and
-// plans nothing (the agent does). cmd wires it.
+// Its rooms: delivery brings what is said to the channels, view is what people are shown,
+// ledger has the types that all of them and the store share. The router names no platform,
+// writes no SQL (store implements the interfaces declared here) and plans nothing (the
+// agent does). cmd wires it.
 package router
