@@ -60,7 +60,7 @@ type actionData struct {
 // propose stores the actions that stand under a message of ours.
 func (t *tx) propose(session, turn, message int64, actions []ledger.Action) error {
 	for _, a := range actions {
-		_, err := t.exec(insertAction, a.Code, clean(a.Kind), clean(a.Person), orNull(session), orNull(turn), message,
+		_, err := t.Exec(insertAction, a.Code, clean(a.Kind), clean(a.Person), orNull(session), orNull(turn), message,
 			clean(a.Text), a.Number, jsonText(actionData{a.Does}), t.now, micros(a.ExpiresAt))
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 		return t.question(row, a)
 	case row.ExpiresAt <= t.now:
 		a.Action = ledger.ActionExpired
-		if _, err := t.exec(setAction, string(ledger.ActionExpired), "late", clean(e.Sender.Person), t.now, row.ID); err != nil {
+		if _, err := t.Exec(setAction, string(ledger.ActionExpired), "late", clean(e.Sender.Person), t.now, row.ID); err != nil {
 			return err
 		}
 		return t.question(row, a)
@@ -111,10 +111,10 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 		return err // it may be used later
 	}
 	a.Action = ledger.ActionAccepted
-	if _, err := t.exec(setAction, string(ledger.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID); err != nil {
+	if _, err := t.Exec(setAction, string(ledger.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID); err != nil {
 		return err
 	}
-	if _, err := t.exec(cancelSiblings, t.now, row.MessageID, row.ID); err != nil {
+	if _, err := t.Exec(cancelSiblings, t.now, row.MessageID, row.ID); err != nil {
 		return err
 	}
 	return t.question(row, a)
@@ -138,7 +138,7 @@ func (t *tx) choose(owner int64, row *actionRow, chosen *ledger.Entry, turn ledg
 
 // question says where the buttons of an action are shown that can be used no more.
 func (t *tx) question(row *actionRow, a *ledger.Accepted) error {
-	_, err := t.row(buttonsOf, []any{row.MessageID}, &a.Question)
+	_, err := t.Row(buttonsOf, []any{row.MessageID}, &a.Question)
 	return err
 }
 
@@ -146,7 +146,7 @@ func (t *tx) question(row *actionRow, a *ledger.Accepted) error {
 func (r *Router) Answered(ctx context.Context, message int64) (over bool, err error) {
 	err = r.db.read(ctx, "look for open choices", func(t *tx) error {
 		var one int
-		over, err = t.row(allAnswered, []any{message}, &one)
+		over, err = t.Row(allAnswered, []any{message}, &one)
 		return err
 	})
 	return over, err
@@ -156,12 +156,12 @@ func (r *Router) Answered(ctx context.Context, message int64) (over bool, err er
 func (t *tx) action(e *ledger.Entry, code []byte, session int64) (*actionRow, error) {
 	var rows []actionRow
 	if len(code) > 0 {
-		if err := t.all(&rows, actionOf, code, session); err != nil || len(rows) == 0 {
+		if err := t.All(&rows, actionOf, code, session); err != nil || len(rows) == 0 {
 			return nil, err
 		}
 		return &rows[0], nil
 	}
-	if err := t.all(&rows, openChoices, session, clean(e.Sender.Person), t.now); err != nil || len(rows) == 0 {
+	if err := t.All(&rows, openChoices, session, clean(e.Sender.Person), t.now); err != nil || len(rows) == 0 {
 		return nil, err
 	}
 	text := strings.TrimSpace(e.Event.Message.Text)

@@ -42,7 +42,7 @@ func (t *tx) meet(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted) error
 		return nil
 	}
 	var running int64
-	found, err := t.row(runningTurn, []any{a.SessionID, clean(e.Sender.Person)}, &running)
+	found, err := t.Row(runningTurn, []any{a.SessionID, clean(e.Sender.Person)}, &running)
 	if err != nil || !found {
 		return err
 	}
@@ -51,7 +51,7 @@ func (t *tx) meet(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted) error
 		return nil
 	}
 	a.CancelTurn = running
-	_, err = t.exec(askCancel, string(ledger.StopInterrupted), running)
+	_, err = t.Exec(askCancel, string(ledger.StopInterrupted), running)
 	return err
 }
 
@@ -61,7 +61,7 @@ func (t *tx) collect(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, co
 	var into int64
 	var state, person string
 	var absorb bool
-	found, err := t.row(newestOpen, []any{a.SessionID}, &into, &state, &person, &absorb)
+	found, err := t.Row(newestOpen, []any{a.SessionID}, &into, &state, &person, &absorb)
 	if err != nil || !found || state != "queued" || absorb || person != clean(e.Sender.Person) {
 		return false, err
 	}
@@ -73,17 +73,17 @@ func (t *tx) collect(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, co
 		*a = duplicate
 		return true, nil
 	}
-	own, err := t.insert(insertCollected, a.SessionID, message, clean(e.Sender.Person), into, micros(turn.Asked), t.now, t.now)
+	own, err := t.Insert(insertCollected, a.SessionID, message, clean(e.Sender.Person), into, micros(turn.Asked), t.now, t.now)
 	if err != nil {
 		return false, err
 	}
 	// The turn that answers it, so that all that concerns that turn concerns it.
-	if _, err := t.exec(answeredBy, into, message); err != nil {
+	if _, err := t.Exec(answeredBy, into, message); err != nil {
 		return false, err
 	}
 	if notBefore := t.until(turn); notBefore != 0 {
 		a.NotBefore = instant(notBefore)
-		if _, err := t.exec(waitLonger, notBefore, into); err != nil {
+		if _, err := t.Exec(waitLonger, notBefore, into); err != nil {
 			return false, err
 		}
 	}
@@ -115,7 +115,7 @@ const (
 func (r *Router) Absorb(ctx context.Context, ref ledger.TurnRef, from int) (list []agent.Incoming, err error) {
 	var held, some bool
 	err = r.db.read(ctx, "look for messages to absorb", func(t *tx) error {
-		_, err := t.row(absorbable, []any{name(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &held, &some)
+		_, err := t.Row(absorbable, []any{name(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &held, &some)
 		if err == nil && !held {
 			err = ledger.ErrFenced
 		}
@@ -139,7 +139,7 @@ func (t *tx) absorb(ref ledger.TurnRef, from int) (list []agent.Incoming, err er
 		return nil, err
 	}
 	var queued []struct{ ID int64 }
-	if err := t.all(&queued, queuedToAbsorb, ref.TurnID, ref.SessionID); err != nil {
+	if err := t.All(&queued, queuedToAbsorb, ref.TurnID, ref.SessionID); err != nil {
 		return nil, err
 	}
 	for _, q := range queued {
@@ -150,10 +150,10 @@ func (t *tx) absorb(ref ledger.TurnRef, from int) (list []agent.Incoming, err er
 		for i := range rows {
 			list = append(list, rows[i].incoming())
 		}
-		if _, err := t.exec(absorbTurn, ref.TurnID, from, t.now, q.ID, q.ID); err != nil {
+		if _, err := t.Exec(absorbTurn, ref.TurnID, from, t.now, q.ID, q.ID); err != nil {
 			return nil, err
 		}
-		if _, err := t.exec(absorbMessages, ref.TurnID, q.ID); err != nil {
+		if _, err := t.Exec(absorbMessages, ref.TurnID, q.ID); err != nil {
 			return nil, err
 		}
 		if _, err := t.emit(ref.SessionID, turnEvent(q.ID, "merged", "absorbed")); err != nil {

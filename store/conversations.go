@@ -38,7 +38,7 @@ func (t *tx) conversation(c channels.Conversation) (id int64, key string, err er
 		c.Title = p.was.Title
 	}
 	if p.gone || p.was.Kind != c.Kind || p.was.Place != c.Place || p.was.Title != c.Title {
-		_, err = t.exec(updateConversation, string(c.Kind), c.Place, c.Title, p.id)
+		_, err = t.Exec(updateConversation, string(c.Kind), c.Place, c.Title, p.id)
 	}
 	return p.id, p.key, err
 }
@@ -70,7 +70,7 @@ func (t *tx) place(c channels.Conversation) (p place, err error) {
 	if err != nil || found {
 		return p, err
 	}
-	if _, err := t.exec(insertConversation, c.Channel, string(c.ID), string(c.Kind), c.Place, c.Title, t.now); err != nil {
+	if _, err := t.Exec(insertConversation, c.Channel, string(c.ID), string(c.Kind), c.Place, c.Title, t.now); err != nil {
 		return p, err
 	}
 	p, _, err = t.find(c)
@@ -82,12 +82,12 @@ func (t *tx) place(c channels.Conversation) (p place, err error) {
 // its former ID too.
 func (t *tx) find(c channels.Conversation) (p place, found bool, err error) {
 	p.key = sessionKey(c.Channel, c.ID)
-	found, err = t.row(t.kept(findConversation, ""), []any{c.Channel, string(c.ID)}, &p.id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.gone)
+	found, err = t.Row(t.kept(findConversation, ""), []any{c.Channel, string(c.ID)}, &p.id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.gone)
 	if err != nil || found {
 		return p, found, err
 	}
 	var current channels.ConversationID
-	if found, err = t.row(t.kept(findMoved, " OF c"), []any{c.Channel, string(c.ID)}, &p.id, &current); found {
+	if found, err = t.Row(t.kept(findMoved, " OF c"), []any{c.Channel, string(c.ID)}, &p.id, &current); found {
 		p.key, p.fresh = sessionKey(c.Channel, current), true
 	}
 	return p, found, err
@@ -113,12 +113,12 @@ func cleanConversation(c channels.Conversation) channels.Conversation {
 func (t *tx) session(conversation int64, key, person string) (id int64, err error) {
 	id, was, found, err := t.sessionOf(conversation)
 	if err == nil && !found {
-		if _, err = t.exec(insertSession, conversation, key, t.now, t.now); err == nil {
+		if _, err = t.Exec(insertSession, conversation, key, t.now, t.now); err == nil {
 			id, was, _, err = t.sessionOf(conversation)
 		}
 	}
 	if err == nil && person != "" && person != was {
-		_, err = t.exec(setSessionPerson, person, id)
+		_, err = t.Exec(setSessionPerson, person, id)
 	}
 	return id, err
 }
@@ -126,7 +126,7 @@ func (t *tx) session(conversation int64, key, person string) (id int64, err erro
 // sessionOf finds a conversation's session, and locks it; person is who wrote last, in a
 // direct chat.
 func (t *tx) sessionOf(conversation int64) (id int64, person string, found bool, err error) {
-	found, err = t.row(t.Locked(findSession), []any{conversation}, &id, &person)
+	found, err = t.Row(t.Locked(findSession), []any{conversation}, &id, &person)
 	return id, person, found, err
 }
 
@@ -134,6 +134,6 @@ func (t *tx) sessionOf(conversation int64) (id int64, person string, found bool,
 // there is no such session. Whoever changes turns, leases of the session, or
 // takes event numbers has locked it.
 func (t *tx) lock(session int64) (conversation int64, found bool, err error) {
-	found, err = t.row(t.Locked(lockSession), []any{session}, &conversation)
+	found, err = t.Row(t.Locked(lockSession), []any{session}, &conversation)
 	return conversation, found, err
 }

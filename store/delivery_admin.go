@@ -55,15 +55,15 @@ func (r *Router) RetryDelivery(ctx context.Context, id int64, by ledger.Hand) (*
 	return r.byHand(ctx, "delivery.retry", id, by, func(t *tx, d *byHand) (ledger.DeliveryState, int, error) {
 		switch {
 		case d.state == ledger.DeliveryDead:
-			n, err := t.exec(retryDead, t.now, d.message)
+			n, err := t.Exec(retryDead, t.now, d.message)
 			return ledger.DeliveryPending, int(n) - 1, err
 		case d.state == ledger.DeliveryUnknown && !d.settled:
 			return "", 0, refusal(d, "it is being found out just now what became of it")
 		case d.state == ledger.DeliveryUnknown && d.repeated:
-			_, err := t.exec(sendMarked, t.now, d.id)
+			_, err := t.Exec(sendMarked, t.now, d.id)
 			return ledger.DeliveryPending, 0, err
 		case d.state == ledger.DeliveryUnknown:
-			_, err := t.exec(askAgain, t.now, t.now, d.id)
+			_, err := t.Exec(askAgain, t.now, t.now, d.id)
 			return ledger.DeliveryUnknown, 0, err
 		case d.state == ledger.DeliveryPending:
 			return "", 0, refusal(d, "it is waiting to be sent already")
@@ -83,7 +83,7 @@ func (r *Router) DropDelivery(ctx context.Context, id int64, by ledger.Hand) (*l
 	return r.byHand(ctx, "delivery.drop", id, by, func(t *tx, d *byHand) (ledger.DeliveryState, int, error) {
 		switch d.state {
 		case ledger.DeliveryPending, ledger.DeliveryUnknown, ledger.DeliveryDead:
-			_, err := t.exec(dropByHand, t.now, d.id)
+			_, err := t.Exec(dropByHand, t.now, d.id)
 			return ledger.DeliveryDropped, 0, err
 		case ledger.DeliverySending:
 			return "", 0, refusal(d, "it is being sent just now; what becomes of that is known in a moment")
@@ -135,15 +135,15 @@ func (r *Router) byHand(ctx context.Context, action string, id int64, by ledger.
 // still reads a delivery that stays as it is to the end of the transaction.
 func (t *tx) still(d *byHand) error {
 	var fence int64
-	if found, err := t.row(deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
+	if found, err := t.Row(deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
 		return err
 	} else if !found {
 		return ledger.ErrNotFound
 	}
-	if _, err := t.row(t.Locked(holdStill), []any{d.at.Channel}, &fence); err != nil {
+	if _, err := t.Row(t.Locked(holdStill), []any{d.at.Channel}, &fence); err != nil {
 		return err
 	}
-	found, err := t.row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
+	found, err := t.Row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,
 		&d.at.Channel, &d.at.ID, &d.at.Kind, &d.at.Place, &d.at.Title, &d.session, &d.turn)
 	if err == nil && !found {
 		err = ledger.ErrNotFound
@@ -164,7 +164,7 @@ type audited struct {
 
 // audit writes what was done by hand, in the transaction that does it.
 func (t *tx) audit(by ledger.Hand, a audited) error {
-	_, err := t.exec(insertAudit, clean(by.Person), a.action, clean(a.target), clean(by.Rule), a.outcome, jsonText(a.data),
+	_, err := t.Exec(insertAudit, clean(by.Person), a.action, clean(a.target), clean(by.Rule), a.outcome, jsonText(a.data),
 		orNull(a.session), orNull(a.turn), t.now)
 	return err
 }

@@ -77,19 +77,19 @@ func (r *Router) Draft(ctx context.Context, ref ledger.TurnRef, to channels.Mess
 			return err
 		}
 		text, rich, extra := clean(body.Text), richText(body.Rich), extraText(&body)
-		if found, err := t.row(openDraft, []any{ref.TurnID}, &delivery); err != nil {
+		if found, err := t.Row(openDraft, []any{ref.TurnID}, &delivery); err != nil {
 			return err
 		} else if found {
-			_, err = t.exec(setDraftBody, text, rich, extra, t.now, delivery)
+			_, err = t.Exec(setDraftBody, text, rich, extra, t.now, delivery)
 			return err
 		}
-		message, err := t.insert(insertDraftMessage, conversation, ref.SessionID, ref.TurnID, botAuthor, t.now)
+		message, err := t.Insert(insertDraftMessage, conversation, ref.SessionID, ref.TurnID, botAuthor, t.now)
 		if err != nil {
 			return err
 		}
-		delivery, err = t.insert(insertDraft, message, text, rich, extra, clean(string(to)), rand.Text(), t.now, t.now, conversation)
+		delivery, err = t.Insert(insertDraft, message, text, rich, extra, clean(string(to)), rand.Text(), t.now, t.now, conversation)
 		if err == nil {
-			_, err = t.exec(setDraft, delivery, ref.TurnID)
+			_, err = t.Exec(setDraft, delivery, ref.TurnID)
 		}
 		return err
 	})
@@ -113,7 +113,7 @@ func (r *Router) Drafts(ctx context.Context, channel string) (list []ledger.Draf
 			UpdatedAt   int64  `db:"updated_at"`
 			placeRow
 		}
-		if err := t.all(&rows, listDrafts, clean(channel)); err != nil {
+		if err := t.All(&rows, listDrafts, clean(channel)); err != nil {
 			return err
 		}
 		for _, row := range rows {
@@ -143,7 +143,7 @@ func (r *Router) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int6
 			conversation, fence      int64
 			channel, platform, stage string
 		)
-		found, err := t.row(draftStage, []any{delivery}, &conversation, &channel, &platform, &stage, &fence)
+		found, err := t.Row(draftStage, []any{delivery}, &conversation, &channel, &platform, &stage, &fence)
 		if err != nil {
 			return err
 		}
@@ -159,10 +159,10 @@ func (r *Router) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int6
 			return nil
 		}
 		var one int
-		if open, err := t.row(anyOpen, []any{channel, conversation}, &one); err != nil || open {
+		if open, err := t.Row(anyOpen, []any{channel, conversation}, &one); err != nil || open {
 			return err
 		}
-		n, err := t.exec(beginDraft, hold.Fence, t.now, delivery)
+		n, err := t.Exec(beginDraft, hold.Fence, t.now, delivery)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
 		}
@@ -183,7 +183,7 @@ func (r *Router) Drafted(ctx context.Context, hold ledger.Hold, delivery int64, 
 			stage = ledger.DraftOpen
 		}
 		var now string
-		_, err := t.row(recordDraft, []any{platform, t.now, string(stage), platform, delivery, hold.Fence}, &now)
+		_, err := t.Row(recordDraft, []any{platform, t.now, string(stage), platform, delivery, hold.Fence}, &now)
 		late = ledger.DraftStage(now) == ledger.DraftLeave
 		return err
 	})
@@ -197,12 +197,12 @@ func (r *Router) Abandon(ctx context.Context, hold ledger.Hold, delivery int64) 
 			return err
 		}
 		var left int64
-		found, err := t.row(abandonShown, []any{rand.Text(), t.now, t.now, delivery}, &left)
+		found, err := t.Row(abandonShown, []any{rand.Text(), t.now, t.now, delivery}, &left)
 		if err == nil && !found {
 			return fmt.Errorf("delivery %d is not being sent in a draft's place: %w", delivery, ledger.ErrConflict)
 		}
 		if err == nil {
-			_, err = t.exec(sendAnew, t.now, delivery)
+			_, err = t.Exec(sendAnew, t.now, delivery)
 		}
 		return err
 	})
@@ -214,7 +214,7 @@ func (r *Router) TakenBack(ctx context.Context, hold ledger.Hold, delivery int64
 		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
-		_, err := t.exec(takenBack, clean(outcome), t.now, delivery)
+		_, err := t.Exec(takenBack, clean(outcome), t.now, delivery)
 		return err
 	})
 }
@@ -222,25 +222,25 @@ func (r *Router) TakenBack(ctx context.Context, hold ledger.Hold, delivery int64
 // takeDraft gives the draft's place to the first part of a message; took is false
 // when there is none to give, and what is there is dropped.
 func (t *tx) takeDraft(turn, message, seq int64, r *ledger.Reply, state ledger.DeliveryState) (took bool, err error) {
-	n, err := t.exec(leaveDraft, turn, r.Draft)
+	n, err := t.Exec(leaveDraft, turn, r.Draft)
 	if err != nil || n == 0 {
 		return false, err
 	}
 	var former int64
-	found, err := t.row(draftMessage, []any{r.Draft}, &former)
+	found, err := t.Row(draftMessage, []any{r.Draft}, &former)
 	if err != nil || !found {
 		return false, err
 	}
 	p := &r.Parts[0]
-	n, err = t.exec(takeDraft, message, seq, len(r.Parts) == 1, clean(p.Text), richText(p.Rich), extraText(p), clean(string(r.ReplyTo)),
+	n, err = t.Exec(takeDraft, message, seq, len(r.Parts) == 1, clean(p.Text), richText(p.Rich), extraText(p), clean(string(r.ReplyTo)),
 		string(state), r.Read, t.now, t.now, r.Draft)
 	if err != nil {
 		return false, err
 	}
 	if n == 0 {
-		_, err = t.exec(dropDraft, t.now, r.Draft)
+		_, err = t.Exec(dropDraft, t.now, r.Draft)
 		return false, err
 	}
-	_, err = t.exec(deleteMessage, former)
+	_, err = t.Exec(deleteMessage, former)
 	return err == nil, err
 }

@@ -45,7 +45,7 @@ type shown struct {
 }
 
 func (t *tx) shown(conversation int64, id channels.MessageID) (states []shown, err error) {
-	err = t.all(&states, shownMessages, conversation, clean(string(id)))
+	err = t.All(&states, shownMessages, conversation, clean(string(id)))
 	return states, err
 }
 
@@ -128,7 +128,7 @@ func (t *tx) same(was *shown, m *channels.Message) (bool, error) {
 		Kind, Name, Type string
 		Size             int64
 	}
-	if err := t.all(&files, storedFiles, was.ID); err != nil || len(files) != was.Count {
+	if err := t.All(&files, storedFiles, was.ID); err != nil || len(files) != was.Count {
 		return false, err
 	}
 	for i, a := range m.Attachments {
@@ -145,12 +145,12 @@ func (t *tx) same(was *shown, m *channels.Message) (bool, error) {
 // replace gives a message that waits its new state.
 func (t *tx) replace(e *ledger.Entry, retry bool, id, session int64) error {
 	m := &e.Event.Message
-	_, err := t.exec(replaceText, clean(m.Text), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)), len(m.Attachments), id)
+	_, err := t.Exec(replaceText, clean(m.Text), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)), len(m.Attachments), id)
 	if err == nil && !retry {
-		_, err = t.exec(forgetRetry, id) // it says something of its own now
+		_, err = t.Exec(forgetRetry, id) // it says something of its own now
 	}
 	if err == nil {
-		_, err = t.exec(deleteFiles, id)
+		_, err = t.Exec(deleteFiles, id)
 	}
 	if err != nil {
 		return err
@@ -178,10 +178,10 @@ func (t *tx) acceptDeleted(e *ledger.Entry, a *ledger.Accepted) error {
 	var stopped []int64
 	for i := range states {
 		s := &states[i]
-		if _, err := t.exec(forgetText, s.ID); err != nil {
+		if _, err := t.Exec(forgetText, s.ID); err != nil {
 			return err
 		}
-		if _, err := t.exec(forgetFiles, s.ID); err != nil {
+		if _, err := t.Exec(forgetFiles, s.ID); err != nil {
 			return err
 		}
 		if s.TurnID == 0 || slices.Contains(stopped, s.TurnID) {
@@ -206,7 +206,7 @@ func (t *tx) acceptDeleted(e *ledger.Entry, a *ledger.Accepted) error {
 func (t *tx) takeBack(s *shown, a *ledger.Accepted) error {
 	if s.State == "queued" {
 		var left int
-		if _, err := t.row(countMessages, []any{s.TurnID}, &left); err != nil || left > 0 {
+		if _, err := t.Row(countMessages, []any{s.TurnID}, &left); err != nil || left > 0 {
 			return err
 		}
 	}

@@ -42,7 +42,7 @@ func (t *tx) emit(session int64, events ...event) (first int64, err error) {
 		return 0, nil
 	}
 	var last int64
-	if _, err := t.row(nextEvents, []any{len(events), t.now, session}, &last); err != nil {
+	if _, err := t.Row(nextEvents, []any{len(events), t.now, session}, &last); err != nil {
 		return 0, err
 	}
 	first = last - int64(len(events)) + 1
@@ -53,7 +53,7 @@ func (t *tx) emit(session int64, events ...event) (first int64, err error) {
 			args = append(args, session, n, e.Kind, orNull(e.Turn), orNull(e.Message), e.Data, t.now)
 			n++
 		}
-		if _, err := t.exec(insertEvents[len(some)-1], args...); err != nil {
+		if _, err := t.Exec(insertEvents[len(some)-1], args...); err != nil {
 			return 0, err
 		}
 	}

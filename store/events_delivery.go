@@ -37,7 +37,7 @@ func (t *tx) tell(message int64, d *ledger.Delivery, s *ledger.Settlement) error
 		return nil
 	}
 	var session, turn int64
-	if _, err := t.row(messageOf, []any{message}, &session, &turn); err != nil || session == 0 {
+	if _, err := t.Row(messageOf, []any{message}, &session, &turn); err != nil || session == 0 {
 		return err
 	}
 	_, err := t.emit(session, deliveryEvent(turn, d.ID, d.Part, s.State, s.Outcome))

@@ -30,7 +30,7 @@ func (db *DB) RowsRead(ctx context.Context, query string) (rows int64, err error
 	err = db.write(ctx, rides, "count rows read", func(t *tx) error {
 		const read = `SELECT CAST(coalesce(sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)), 0) AS bigint) FROM pg_stat_xact_user_tables`
 		var before, after int64
-		if _, err := t.row(read, nil, &before); err != nil {
+		if _, err := t.Row(read, nil, &before); err != nil {
 			return err
 		}
 		r, err := t.Q.Query(query)
@@ -42,7 +42,7 @@ func (db *DB) RowsRead(ctx context.Context, query string) (rows int64, err error
 		if err := r.Close(); err != nil {
 			return err
 		}
-		_, err = t.row(read, nil, &after)
+		_, err = t.Row(read, nil, &after)
 		rows = after - before
 		return err
 	})

@@ -27,13 +27,13 @@ func (db *DB) Plan(ctx context.Context, query string) (plan []string, err error)
 	err = db.write(ctx, rides, "explain", func(t *tx) error {
 		plan = nil
 		if t.PG {
-			if _, err := t.exec("SET LOCAL enable_seqscan = off"); err != nil {
+			if _, err := t.Exec("SET LOCAL enable_seqscan = off"); err != nil {
 				return err
 			}
 			var rows []struct {
 				Line string `db:"QUERY PLAN"`
 			}
-			err := t.all(&rows, "EXPLAIN "+query)
+			err := t.All(&rows, "EXPLAIN "+query)
 			for _, r := range rows {
 				plan = append(plan, r.Line)
 			}
@@ -43,7 +43,7 @@ func (db *DB) Plan(ctx context.Context, query string) (plan []string, err error)
 			ID, Parent, Notused int64
 			Detail              string
 		}
-		err := t.all(&rows, "EXPLAIN QUERY PLAN "+query)
+		err := t.All(&rows, "EXPLAIN QUERY PLAN "+query)
 		for _, r := range rows {
 			plan = append(plan, r.Detail)
 		}

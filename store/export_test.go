@@ -25,7 +25,7 @@ func (db *DB) WriteFunc(ctx context.Context, durable bool, fn func(exec func(str
 	}
 	return db.write(ctx, mode, "test", func(t *tx) error {
 		return fn(func(s string) error {
-			_, err := t.exec(s)
+			_, err := t.Exec(s)
 			return err
 		})
 	})
@@ -34,7 +34,7 @@ func (db *DB) WriteFunc(ctx context.Context, durable bool, fn func(exec func(str
 // Count runs a query that gives one number.
 func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = db.read(ctx, "count", func(t *tx) error {
-		_, err := t.row(query, args, &n)
+		_, err := t.Row(query, args, &n)
 		return err
 	})
 	return n, err

@@ -26,16 +26,16 @@ const (
 func (db *DB) Facts(ctx context.Context) (f Facts, err error) {
 	err = db.read(ctx, "look through the ledger", func(t *tx) error {
 		var oldest int64
-		if _, err := t.row(openFacts, nil, &f.Open, &oldest); err != nil {
+		if _, err := t.Row(openFacts, nil, &f.Open, &oldest); err != nil {
 			return err
 		}
 		if oldest != 0 {
 			f.Oldest = time.Duration(t.now-oldest) * time.Microsecond
 		}
-		if _, err := t.row(pendingFacts, nil, &f.Pending); err != nil {
+		if _, err := t.Row(pendingFacts, nil, &f.Pending); err != nil {
 			return err
 		}
-		_, err := t.row(lostFacts, nil, &f.Dead, &f.Unknown)
+		_, err := t.Row(lostFacts, nil, &f.Dead, &f.Unknown)
 		return err
 	})
 	return f, err

@@ -35,7 +35,7 @@ const (
 func (r *Router) Attachment(ctx context.Context, session string, id int64) (*files.Attachment, error) {
 	var a files.Attachment
 	err := r.db.read(ctx, "find attachment", func(t *tx) error {
-		found, err := t.row(oneAttachment, []any{clean(session), clean(session), id},
+		found, err := t.Row(oneAttachment, []any{clean(session), clean(session), id},
 			&a.ID, &a.Channel, &a.PlatformID, &a.Kind, &a.Name, &a.Type, &a.Size, &a.State, &a.Reason, &a.Blob, &a.Taint)
 		if err == nil && !found {
 			err = fmt.Errorf("attachment %d: %w", id, ledger.ErrNotFound)
@@ -51,7 +51,7 @@ func (r *Router) Attachment(ctx context.Context, session string, id int64) (*fil
 // SetAttachment implements files.Ledger.
 func (r *Router) SetAttachment(ctx context.Context, a *files.Attachment) error {
 	return r.db.write(ctx, rides, "set attachment", func(t *tx) error {
-		n, err := t.exec(setAttachment, a.State, clean(a.Reason), clean(a.Blob), clean(a.Type), a.Size, t.now, a.ID)
+		n, err := t.Exec(setAttachment, a.State, clean(a.Reason), clean(a.Blob), clean(a.Type), a.Size, t.now, a.ID)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("attachment %d: %w", a.ID, ledger.ErrNotFound)
 		}
@@ -63,7 +63,7 @@ func (r *Router) SetAttachment(ctx context.Context, a *files.Attachment) error {
 func (r *Router) AddAttachment(ctx context.Context, session string, a *files.Attachment) error {
 	var id int64
 	err := r.db.write(ctx, rides, "add attachment", func(t *tx) error {
-		found, err := t.row(addAttachment, []any{
+		found, err := t.Row(addAttachment, []any{
 			string(a.Kind), clean(a.Name), clean(a.Type), a.Size, a.State, clean(a.Reason), clean(a.Blob), clean(string(a.Taint)), t.now, t.now,
 			clean(session), clean(session),
 		}, &id)
@@ -89,13 +89,13 @@ func (r *Router) Forget(ctx context.Context, before time.Time, limit int) (blobs
 			ID   int64
 			Blob string
 		}
-		if err := t.all(&old, oldAttachments, micros(before), limit); err != nil {
+		if err := t.All(&old, oldAttachments, micros(before), limit); err != nil {
 			return err
 		}
 		marked = len(old)
 		had := map[string]bool{}
 		for _, a := range old {
-			if _, err := t.exec(forgetAttachment, a.ID); err != nil {
+			if _, err := t.Exec(forgetAttachment, a.ID); err != nil {
 				return err
 			}
 			had[a.Blob] = a.Blob != ""
@@ -133,8 +133,8 @@ func (t *tx) referred(blob string) (bool, error) {
 	if !blobs.Valid(blob) {
 		return false, nil
 	}
-	if used, err := t.row(blobUsed, []any{blob}, &one); err != nil || used {
+	if used, err := t.Row(blobUsed, []any{blob}, &one); err != nil || used {
 		return used, err
 	}
-	return t.row(blobLeaving, []any{"%" + jsonText(blob) + "%"}, &one)
+	return t.Row(blobLeaving, []any{"%" + jsonText(blob) + "%"}, &one)
 }

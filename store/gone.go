@@ -33,7 +33,7 @@ func (t *tx) acceptMember(e *ledger.Entry) error {
 	}
 	p, err := t.place(cleanConversation(e.Event.Conversation))
 	if err == nil {
-		_, err = t.exec(setLeft, t.now, p.id)
+		_, err = t.Exec(setLeft, t.now, p.id)
 	}
 	return err
 }
@@ -45,7 +45,7 @@ func (r *Router) Gone(ctx context.Context, hold ledger.Hold, conv channels.Conve
 			return err
 		}
 		var id int64
-		first, err = t.row(setGone, []any{t.now, clean(hold.Channel), clean(string(conv.ID))}, &id)
+		first, err = t.Row(setGone, []any{t.now, clean(hold.Channel), clean(string(conv.ID))}, &id)
 		return err
 	})
 	return first && err == nil, err
@@ -58,7 +58,7 @@ func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, 
 			placeRow
 			Person string
 		}
-		if err := t.all(&rows, adminChats); err != nil {
+		if err := t.All(&rows, adminChats); err != nil {
 			return err
 		}
 		seen := map[string]bool{}
@@ -85,7 +85,7 @@ func (r *Router) Notify(ctx context.Context, key []byte, conv channels.Conversat
 
 func (t *tx) notify(key []byte, conv channels.Conversation, reply *ledger.Reply) (told bool, err error) {
 	var one int
-	told, err = t.row(insertKey, []any{key, t.now + keysLive.Microseconds(), t.now}, &one)
+	told, err = t.Row(insertKey, []any{key, t.now + keysLive.Microseconds(), t.now}, &one)
 	if err != nil || !told {
 		return false, err
 	}

@@ -36,7 +36,7 @@ func (r *Router) Held(ctx context.Context, owner int64) (list []ledger.Held, err
 			Running   bool
 			Cancel    string `db:"cancel_requested"`
 		}
-		if err := t.all(&rows, heldSessions, heldRunning, heldQueued, owner); err != nil {
+		if err := t.All(&rows, heldSessions, heldRunning, heldQueued, owner); err != nil {
 			return err
 		}
 		for _, row := range rows {
@@ -69,12 +69,12 @@ func (r *Router) Idle(ctx context.Context, session int64, after time.Duration) (
 			return err
 		}
 		var one int
-		if open, err := t.row(hasOpenTurn, []any{session}, &one); err != nil || open {
+		if open, err := t.Row(hasOpenTurn, []any{session}, &one); err != nil || open {
 			return err // whoever runs it notes it afterwards
 		}
 		var kind string
 		var at int64
-		found, err := t.row(newestEvent, []any{session}, &kind, &at)
+		found, err := t.Row(newestEvent, []any{session}, &kind, &at)
 		if err != nil || !found || kind == eventSession {
 			return err
 		}

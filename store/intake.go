@@ -96,7 +96,7 @@ func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]boo
 	err = r.db.read(ctx, "look for known events", func(t *tx) error {
 		var rows []struct{ Key []byte }
 		marks, args := database.In(keys)
-		if err := t.all(&rows, fmt.Sprintf(knownKeys, marks), append([]any{t.now}, args...)...); err != nil {
+		if err := t.All(&rows, fmt.Sprintf(knownKeys, marks), append([]any{t.now}, args...)...); err != nil {
 			return err
 		}
 		known = make(map[string]bool, len(rows))
@@ -110,7 +110,7 @@ func (r *Router) Known(ctx context.Context, keys [][]byte) (known map[string]boo
 
 func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 	var one int
-	fresh, err := t.row(insertKey, []any{e.Key, t.now + keysLive.Microseconds(), t.now}, &one)
+	fresh, err := t.Row(insertKey, []any{e.Key, t.now + keysLive.Microseconds(), t.now}, &one)
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (t *tx) reject(e *ledger.Entry, reason string, a *ledger.Accepted) error {
 	}
 	a.Rejected = reason
 	c := e.Event.Conversation
-	_, err := t.exec(insertRejected, clean(c.Channel), clean(string(c.ID)), clean(reason), raw, t.now)
+	_, err := t.Exec(insertRejected, clean(c.Channel), clean(string(c.ID)), clean(reason), raw, t.now)
 	return err
 }
 
@@ -196,7 +196,7 @@ func (t *tx) acceptTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *led
 		}
 	}
 	var queued int
-	if _, err := t.row(countQueued, []any{a.SessionID}, &queued); err != nil {
+	if _, err := t.Row(countQueued, []any{a.SessionID}, &queued); err != nil {
 		return err
 	}
 	if queued >= turn.QueueLimit {
@@ -216,11 +216,11 @@ func (t *tx) queueTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledg
 	}
 	notBefore := t.until(turn)
 	a.NotBefore = instant(notBefore)
-	if a.TurnID, err = t.insert(insertTurn, a.SessionID, a.MessageID, clean(e.Sender.Person), turn.Mode == modeSteer, notBefore,
+	if a.TurnID, err = t.Insert(insertTurn, a.SessionID, a.MessageID, clean(e.Sender.Person), turn.Mode == modeSteer, notBefore,
 		micros(turn.Asked), orNull(l.retryOf), t.now); err != nil {
 		return err
 	}
-	if _, err = t.exec(answeredBy, a.TurnID, a.MessageID); err != nil {
+	if _, err = t.Exec(answeredBy, a.TurnID, a.MessageID); err != nil {
 		return err
 	}
 	if err = t.meet(e, turn, a); err != nil {
@@ -262,7 +262,7 @@ func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Acce
 	if as.Effect == ledger.EffectReset {
 		// Up to the newest message, so that the command and its reply are
 		// forgotten too.
-		_, err := t.exec(resetSession, newest, a.SessionID)
+		_, err := t.Exec(resetSession, newest, a.SessionID)
 		return err
 	}
 	return nil
@@ -272,7 +272,7 @@ func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Acce
 // it has.
 func (t *tx) acceptCancel(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
 	var turn int64
-	found, err := t.row(openTurn, []any{a.SessionID, as.AnyPerson, clean(e.Sender.Person)}, &turn)
+	found, err := t.Row(openTurn, []any{a.SessionID, as.AnyPerson, clean(e.Sender.Person)}, &turn)
 	if err != nil {
 		return err
 	}

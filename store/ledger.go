@@ -86,16 +86,6 @@ func (db *DB) forLeases() database.Durability {
 	return rides
 }
 
-func (t *tx) exec(query string, args ...any) (int64, error) { return t.Exec(query, args...) }
-
-func (t *tx) row(query string, args []any, dest ...any) (bool, error) {
-	return t.Row(query, args, dest...)
-}
-
-func (t *tx) all(dest any, query string, args ...any) error { return t.All(dest, query, args...) }
-
-func (t *tx) insert(query string, args ...any) (int64, error) { return t.Insert(query, args...) }
-
 // The hot transactions on PostgreSQL are functions of the database, one round
 // trip each; docs/decisions/0001-hot-transactions.md says why.
 const (

@@ -103,7 +103,7 @@ func (t *tx) load(ref ledger.TurnRef) (*ledger.TurnData, error) {
 		own                                                                incomingRow // the turn's message, in part
 	)
 	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
-	found, err := t.row(loadTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
+	found, err := t.Row(loadTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
 		&turn.ID, &turn.Person.Name, &started, &d.CancelRequested, &d.Resumed, &calls, &retryOf, &asked, &away,
 		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
 		&turn.Person.Role, &turn.Person.TimeZone,
@@ -115,7 +115,7 @@ func (t *tx) load(ref ledger.TurnRef) (*ledger.TurnData, error) {
 	}
 	if !found {
 		var one int
-		if found, err = t.row(turnThere, []any{ref.TurnID, ref.SessionID}, &one); err == nil && !found {
+		if found, err = t.Row(turnThere, []any{ref.TurnID, ref.SessionID}, &one); err == nil && !found {
 			return nil, ledger.ErrNotFound
 		}
 		return nil, errors.Join(err, ledger.ErrFenced)
@@ -190,7 +190,7 @@ func (t *tx) recent(turn *agent.Turn, resetMessage, resetTurn int64) (recent []a
 		HappenedAt                                    int64 `db:"happened_at"`
 		CreatedAt                                     int64 `db:"created_at"`
 	}
-	err = t.all(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Session.ID, turn.Message.ID, resetTurn, resetTurn, turn.ID)
+	err = t.All(&lines, loadRecent, turn.Session.ID, resetMessage, turn.Session.ID, turn.Message.ID, resetTurn, resetTurn, turn.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ const revised = "(edited earlier message) "
 // recall reads the memories that concern a turn.
 func (t *tx) recall(d *ledger.TurnData) error {
 	var memories []struct{ Kind, Text, Taint string }
-	if err := t.all(&memories, loadMemories, d.Turn.Person.Name, d.Turn.Session.ID); err != nil {
+	if err := t.All(&memories, loadMemories, d.Turn.Person.Name, d.Turn.Session.ID); err != nil {
 		return err
 	}
 	for _, m := range memories {
@@ -253,7 +253,7 @@ func (t *tx) calls(turn int64) ([]agent.Call, error) {
 		Cost              float64
 		Answer            []byte
 	}
-	if err := t.all(&rows, loadCalls, turn); err != nil {
+	if err := t.All(&rows, loadCalls, turn); err != nil {
 		return nil, err
 	}
 	calls := make([]agent.Call, len(rows))
@@ -277,7 +277,7 @@ func (t *tx) said(turn int64) ([]agent.Say, error) {
 		Text, Taint       string
 		Choices           *string
 	}
-	if err := t.all(&rows, loadSaid, turn); err != nil {
+	if err := t.All(&rows, loadSaid, turn); err != nil {
 		return nil, err
 	}
 	var says []agent.Say

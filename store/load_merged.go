@@ -60,7 +60,7 @@ func (r *incomingRow) passOn(m *agent.Incoming) {
 // incomings reads messages with their attachments; what was taken back is left out.
 func (t *tx) incomings(query string, args ...any) (rows []incomingRow, err error) {
 	var all []incomingRow
-	if err := t.all(&all, query, args...); err != nil {
+	if err := t.All(&all, query, args...); err != nil {
 		return nil, err
 	}
 	for _, r := range all {
@@ -87,7 +87,7 @@ func (t *tx) attachments(messages ...int64) (map[int64][]agent.Attachment, error
 		Size             int64
 	}
 	marks, args := database.In(messages)
-	if err := t.all(&rows, fmt.Sprintf(loadAttachments, marks), args...); err != nil {
+	if err := t.All(&rows, fmt.Sprintf(loadAttachments, marks), args...); err != nil {
 		return nil, err
 	}
 	files := map[int64][]agent.Attachment{}

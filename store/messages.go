@@ -87,7 +87,7 @@ func (t *tx) untaken(e *ledger.Entry, l letter, conversation, session int64) (id
 
 func (t *tx) store(query string, e *ledger.Entry, l letter, conversation, session int64, more ...any) (id int64, stored bool, err error) {
 	m, author := &e.Event.Message, cmp.Or(e.Sender.Person, e.Event.Sender.Label)
-	stored, err = t.row(query, append([]any{
+	stored, err = t.Row(query, append([]any{
 		conversation, orNull(session), l.class, clean(e.Origin), clean(e.Sender.Person), clean(author), clean(e.Sender.Identity), clean(e.Sender.Rule), clean(string(m.ID)),
 		clean(string(m.ReplyTo)), clean(m.Text), l.typed, orNull(l.replaces), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)),
 		len(m.Attachments), micros(e.Event.At), t.now,
@@ -101,7 +101,7 @@ func (t *tx) store(query string, e *ledger.Entry, l letter, conversation, sessio
 // attach stores the attachments of a message.
 func (t *tx) attach(e *ledger.Entry, message, session int64) error {
 	for i, a := range e.Event.Message.Attachments {
-		_, err := t.exec(insertAttachment, message, orNull(session), i, clean(a.ID), string(a.Kind), clean(a.Name), clean(a.Type), a.Size,
+		_, err := t.Exec(insertAttachment, message, orNull(session), i, clean(a.ID), string(a.Kind), clean(a.Name), clean(a.Type), a.Size,
 			clean(string(e.Taint)), t.now, t.now)
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func (t *tx) outgoing(conversation, session, turn int64, r *ledger.Reply, say *a
 			said = clean(say.Text)
 		}
 	}
-	id, err = t.insert(insertOutgoing, conversation, session, orNull(turn), class, clean(r.Person), botAuthor, clean(string(r.ReplyTo)), clean(r.Text),
+	id, err = t.Insert(insertOutgoing, conversation, session, orNull(turn), class, clean(r.Person), botAuthor, clean(string(r.ReplyTo)), clean(r.Text),
 		clean(string(r.Taint)), r.Notice, r.Final, attempt, position, choices, said, t.now)
 	if err == nil {
 		err = t.propose(session, turn, id, r.Actions)
@@ -131,7 +131,7 @@ func (t *tx) outgoing(conversation, session, turn int64, r *ledger.Reply, say *a
 	}
 	var last int64
 	var channel string
-	if _, err := t.row(nextSeqs, []any{len(r.Parts), conversation}, &last, &channel); err != nil {
+	if _, err := t.Row(nextSeqs, []any{len(r.Parts), conversation}, &last, &channel); err != nil {
 		return 0, err
 	}
 	state := ledger.DeliveryPending
@@ -147,7 +147,7 @@ func (t *tx) outgoing(conversation, session, turn int64, r *ledger.Reply, say *a
 				continue
 			}
 		}
-		_, err := t.exec(insertDelivery, id, conversation, channel, seq, i, i == len(r.Parts)-1, clean(p.Text), richText(p.Rich), extraText(&p),
+		_, err := t.Exec(insertDelivery, id, conversation, channel, seq, i, i == len(r.Parts)-1, clean(p.Text), richText(p.Rich), extraText(&p),
 			clean(string(r.ReplyTo)), rand.Text(), string(state), r.Read, t.now, t.now)
 		if err != nil {
 			return 0, err

@@ -104,7 +104,7 @@ func (t *tx) acceptMoved(e *ledger.Entry, a *ledger.Accepted) error {
 			if both && elder != younger {
 				break // done before the two became one
 			}
-			if _, err := t.exec(query, elder); err != nil {
+			if _, err := t.Exec(query, elder); err != nil {
 				return err
 			}
 		}
@@ -115,7 +115,7 @@ func (t *tx) acceptMoved(e *ledger.Entry, a *ledger.Accepted) error {
 // known finds a conversation by exactly this ID.
 func (t *tx) known(channel string, id channels.ConversationID) (row int64, found bool, err error) {
 	var is string
-	found, err = t.row(conversationRow, []any{channel, string(id)}, &row, &is)
+	found, err = t.Row(conversationRow, []any{channel, string(id)}, &row, &is)
 	return row, found, err
 }
 
@@ -131,7 +131,7 @@ func (t *tx) renameTo(id int64, c channels.Conversation, former channels.Convers
 		{forgetMoved, []any{c.Channel, string(c.ID)}},
 		{insertMoved, []any{c.Channel, string(former), id, t.now}},
 	} {
-		if _, err := t.exec(s.query, s.args...); err != nil {
+		if _, err := t.Exec(s.query, s.args...); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func (t *tx) renameTo(id int64, c channels.Conversation, former channels.Convers
 // mergeInto empties the younger conversation into the elder.
 func (t *tx) mergeInto(elder, younger int64, a *ledger.Accepted) error {
 	for _, query := range forgetPlatformIDs { // the elder's alone: the younger's are those of the new ID
-		if _, err := t.exec(query, elder); err != nil {
+		if _, err := t.Exec(query, elder); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (t *tx) mergeInto(elder, younger int64, a *ledger.Accepted) error {
 		return err
 	}
 	for _, query := range mergeConversation {
-		if _, err := t.exec(query, elder, younger); err != nil {
+		if _, err := t.Exec(query, elder, younger); err != nil {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ func (t *tx) mergeInto(elder, younger int64, a *ledger.Accepted) error {
 		{addSeqs, []any{younger, elder}},
 		{deleteConversation, []any{younger}},
 	} {
-		if _, err := t.exec(s.query, s.args...); err != nil {
+		if _, err := t.Exec(s.query, s.args...); err != nil {
 			return err
 		}
 	}
@@ -180,11 +180,11 @@ func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
 		return err
 	}
 	if !found {
-		_, err := t.exec(moveSession, elder, from)
+		_, err := t.Exec(moveSession, elder, from)
 		return err
 	}
 	for _, query := range mergeSession {
-		if _, err := t.exec(query, into, from); err != nil {
+		if _, err := t.Exec(query, into, from); err != nil {
 			return err
 		}
 	}
@@ -197,12 +197,12 @@ func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
 		{dropLease, []any{name(from)}},
 		{deleteSession, []any{from}},
 	} {
-		if _, err := t.exec(s.query, s.args...); err != nil {
+		if _, err := t.Exec(s.query, s.args...); err != nil {
 			return err
 		}
 	}
 	var one int
-	if some, err = t.row(someQueued, []any{into}, &one); err != nil || !some {
+	if some, err = t.Row(someQueued, []any{into}, &one); err != nil || !some {
 		return err
 	}
 	held, err := t.Held(engines.Session, name(into))
@@ -214,7 +214,7 @@ func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
 func (r *Router) Moved(ctx context.Context) (list []ledger.Moved, err error) {
 	err = r.db.read(ctx, "list moved conversations", func(t *tx) error {
 		var rows []struct{ Channel, Former, Conversation string }
-		if err := t.all(&rows, listMoved); err != nil {
+		if err := t.All(&rows, listMoved); err != nil {
 			return err
 		}
 		for _, m := range rows {

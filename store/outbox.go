@@ -67,7 +67,7 @@ func (r *Router) TakeChannel(ctx context.Context, owner int64, channel string) (
 		if err != nil || !ok {
 			return err
 		}
-		_, err = t.exec(leftSending, t.now, clean(channel))
+		_, err = t.Exec(leftSending, t.now, clean(channel))
 		return err
 	})
 	if err != nil || !ok {
@@ -91,7 +91,7 @@ func (r *Router) Open(ctx context.Context, hold ledger.Hold) (list []channels.Co
 			return err
 		}
 		var rows []placeRow
-		if err := t.all(&rows, openConversations, clean(hold.Channel), clean(hold.Channel)); err != nil {
+		if err := t.All(&rows, openConversations, clean(hold.Channel), clean(hold.Channel)); err != nil {
 			return err
 		}
 		for _, row := range rows {
@@ -140,7 +140,7 @@ func (t *tx) headOf(hold ledger.Hold, conv channels.ConversationID) (*head, erro
 		written     int64
 	)
 	c := &h.Conversation
-	found, err := t.row(headDelivery, []any{clean(hold.Channel), clean(string(conv))},
+	found, err := t.Row(headDelivery, []any{clean(hold.Channel), clean(string(conv))},
 		&h.ID, &h.MessageID, &h.Body.Text, &rich, &extra, &h.ReplyTo, &h.PlatformID, &h.Nonce, &h.Part, &h.Last, &h.State, &h.Tries, &h.Repeated,
 		&h.next, &first, &h.last, &written, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
 	if err != nil || !found {
@@ -166,7 +166,7 @@ func (t *tx) begin(hold ledger.Hold, conv channels.ConversationID) (*ledger.Deli
 	case h.State == ledger.DeliverySending:
 		// Ours, and its result never came to be written: nobody knows.
 		h.State = ledger.DeliveryUnknown
-		_, err = t.exec(setUnknown, t.now, h.ID)
+		_, err = t.Exec(setUnknown, t.now, h.ID)
 	}
 	return &h.Delivery, time.Time{}, err
 }
@@ -177,7 +177,7 @@ func (t *tx) sending(h *head, fence int64) error {
 	if h.FirstTry.IsZero() {
 		h.FirstTry = h.LastTry
 	}
-	_, err := t.exec(setSending, fence, t.now, t.now, t.now, h.ID)
+	_, err := t.Exec(setSending, fence, t.now, t.now, t.now, h.ID)
 	return err
 }
 
@@ -223,7 +223,7 @@ func (r *Router) Settle(ctx context.Context, hold ledger.Hold, d *ledger.Deliver
 func (t *tx) settled(d *ledger.Delivery, s *ledger.Settlement) (more bool, err error) {
 	var conversation int64
 	var channel string
-	found, err := t.row(settledSo, []any{d.ID, string(s.State), micros(d.LastTry), settles(s)}, &conversation, &channel)
+	found, err := t.Row(settledSo, []any{d.ID, string(s.State), micros(d.LastTry), settles(s)}, &conversation, &channel)
 	if err != nil || !settles(s) && found {
 		return true, err
 	}
@@ -231,7 +231,7 @@ func (t *tx) settled(d *ledger.Delivery, s *ledger.Settlement) (more bool, err e
 		return false, ledger.ErrFenced
 	}
 	var one int
-	return t.row(anyOpen, []any{channel, conversation}, &one)
+	return t.Row(anyOpen, []any{channel, conversation}, &one)
 }
 
 // settles says whether the delivery blocks its conversation no longer.
@@ -249,7 +249,7 @@ func (t *tx) settle(d *ledger.Delivery, s *ledger.Settlement) (more bool, err er
 	var message, conversation int64
 	var channel string
 	var part int
-	found, err := t.row(settleOne, []any{
+	found, err := t.Row(settleOne, []any{
 		string(s.State), settles(s), clean(s.Outcome), clean(s.Detail), t.now, s.Unedit, platform, platform, micros(s.NextAt), s.Repeated,
 		text, s.Body != nil, rich, s.Body != nil, extra, free, free, d.ID, string(d.State), micros(d.LastTry),
 	}, &message, &conversation, &channel, &part)
@@ -261,9 +261,9 @@ func (t *tx) settle(d *ledger.Delivery, s *ledger.Settlement) (more bool, err er
 	}
 	switch {
 	case s.State == ledger.DeliveryDead:
-		_, err = t.exec(deadLater, t.now, message, part)
+		_, err = t.Exec(deadLater, t.now, message, part)
 	case s.State == ledger.DeliveryDropped && s.Conversation:
-		_, err = t.exec(dropOpen, clean(s.Outcome), t.now, conversation)
+		_, err = t.Exec(dropOpen, clean(s.Outcome), t.now, conversation)
 	}
 	if err == nil {
 		err = t.tell(message, d, s)
@@ -272,5 +272,5 @@ func (t *tx) settle(d *ledger.Delivery, s *ledger.Settlement) (more bool, err er
 		return true, err
 	}
 	var one int
-	return t.row(anyOpen, []any{channel, conversation}, &one)
+	return t.Row(anyOpen, []any{channel, conversation}, &one)
 }

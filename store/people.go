@@ -39,20 +39,20 @@ const (
 // theirs.
 func (t *tx) newPerson(person, identity, team string) error {
 	var one int
-	fresh, err := t.row(insertPerson, []any{clean(person), t.now, t.now}, &one)
+	fresh, err := t.Row(insertPerson, []any{clean(person), t.now, t.now}, &one)
 	if err != nil {
 		return err
 	}
 	if !fresh { // another engine may have been first
-		if owns, err := t.row(ownsIdentity, []any{clean(identity), clean(person)}, &one); err != nil {
+		if owns, err := t.Row(ownsIdentity, []any{clean(identity), clean(person)}, &one); err != nil {
 			return err
 		} else if !owns {
 			return fmt.Errorf("make %s a person: somebody else has that name: %w", identity, ledger.ErrRefused)
 		}
-		_, err := t.exec(setSeen, t.now, clean(person))
+		_, err := t.Exec(setSeen, t.now, clean(person))
 		return err
 	}
-	_, err = t.exec(insertIdentity, clean(identity), clean(person), clean(team), t.now)
+	_, err = t.Exec(insertIdentity, clean(identity), clean(person), clean(team), t.now)
 	return err
 }
 
@@ -87,11 +87,11 @@ func (t *tx) peopleBy(who, owned string, args ...any) ([]ledger.Person, error) {
 		Name, Role, Tools, Timezone, Source string
 		UpdatedAt                           int64 `db:"updated_at"`
 	}
-	if err := t.all(&rows, who, args...); err != nil {
+	if err := t.All(&rows, who, args...); err != nil {
 		return nil, err
 	}
 	var ids []struct{ Identity, Person string }
-	if err := t.all(&ids, owned, args...); err != nil {
+	if err := t.All(&ids, owned, args...); err != nil {
 		return nil, err
 	}
 	of := map[string][]string{}
@@ -135,7 +135,7 @@ func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
 				return err
 			}
 		}
-		_, err = t.exec(dropNameless)
+		_, err = t.Exec(dropNameless)
 		return err
 	})
 }
@@ -145,7 +145,7 @@ func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
 func (t *tx) forget(p, to ledger.Person, stays bool) error {
 	switch {
 	case !stays && p.Source == "config":
-		_, err := t.exec(dropPerson, p.Name)
+		_, err := t.Exec(dropPerson, p.Name)
 		return err
 	case !stays:
 		return nil
@@ -156,7 +156,7 @@ func (t *tx) forget(p, to ledger.Person, stays bool) error {
 	}
 	for _, id := range p.Identities {
 		if !keep[id] {
-			if _, err := t.exec(dropIdentity, id); err != nil {
+			if _, err := t.Exec(dropIdentity, id); err != nil {
 				return err
 			}
 		}
@@ -173,11 +173,11 @@ func (t *tx) setPerson(p ledger.Person) error {
 	if source == "" {
 		source = "config"
 	}
-	if _, err := t.exec(upsertPerson, clean(p.Name), p.Role, jsonText(tools), clean(p.TimeZone), source, t.now, t.now); err != nil {
+	if _, err := t.Exec(upsertPerson, clean(p.Name), p.Role, jsonText(tools), clean(p.TimeZone), source, t.now, t.now); err != nil {
 		return err
 	}
 	for _, id := range p.Identities {
-		if _, err := t.exec(moveIdentity, clean(id), clean(p.Name), t.now); err != nil {
+		if _, err := t.Exec(moveIdentity, clean(id), clean(p.Name), t.now); err != nil {
 			return err
 		}
 	}

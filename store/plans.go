@@ -32,7 +32,7 @@ type planTask struct {
 
 func (t *tx) plans(turn int64) ([]agent.PlanRow, error) {
 	var rows []planTask
-	if err := t.all(&rows, loadPlans, turn); err != nil {
+	if err := t.All(&rows, loadPlans, turn); err != nil {
 		return nil, err
 	}
 	var plans []agent.PlanRow

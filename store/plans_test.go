@@ -23,7 +23,7 @@ func TestHeadReadsOpenTurnsOnly(t *testing.T) {
 	var id, parent, unused int
 	var plan string
 	err = db.read(t.Context(), "explain", func(t *tx) error {
-		_, err := t.row("EXPLAIN QUERY PLAN "+headTurn, []any{1}, &id, &parent, &unused, &plan)
+		_, err := t.Row("EXPLAIN QUERY PLAN "+headTurn, []any{1}, &id, &parent, &unused, &plan)
 		return err
 	})
 	if err != nil {

@@ -57,7 +57,7 @@ func TestFrequentQueriesReadNoHistory(t *testing.T) {
 			Detail              string
 		}
 		var plan strings.Builder
-		err := db.read(t.Context(), "explain", func(t *tx) error { return t.all(&rows, "EXPLAIN QUERY PLAN "+query, args...) })
+		err := db.read(t.Context(), "explain", func(t *tx) error { return t.All(&rows, "EXPLAIN QUERY PLAN "+query, args...) })
 		for _, r := range rows {
 			plan.WriteString(r.Detail + "\n")
 		}

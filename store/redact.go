@@ -47,14 +47,14 @@ const (
 func (t *tx) redact(turn int64, secrets []string) error {
 	if !t.PG {
 		// Overwrite what is deleted, not only unlink it.
-		if _, err := t.exec("PRAGMA secure_delete = ON"); err != nil {
+		if _, err := t.Exec("PRAGMA secure_delete = ON"); err != nil {
 			return err
 		}
-		defer func() { _, _ = t.exec("PRAGMA secure_delete = OFF") }()
+		defer func() { _, _ = t.Exec("PRAGMA secure_delete = OFF") }()
 	}
 	// What a turn answers that is tried again was said in the turns it retries.
 	var former []struct{ ID int64 }
-	if err := t.all(&former, retriesOf, turn); err != nil {
+	if err := t.All(&former, retriesOf, turn); err != nil {
 		return err
 	}
 	forms := writtenForms(secrets)
@@ -71,7 +71,7 @@ func (t *tx) blot(turn int64, forms []string) error {
 	for _, form := range forms {
 		for _, query := range blots {
 			args := slices.Repeat([]any{form}, strings.Count(query, "?")-1)
-			if _, err := t.exec(query, append(args, turn)...); err != nil {
+			if _, err := t.Exec(query, append(args, turn)...); err != nil {
 				return err
 			}
 		}
@@ -85,7 +85,7 @@ func (t *tx) redactBodies(turn int64, forms []string) error {
 		Step                      string
 		Answer, Request, Response []byte
 	}
-	if err := t.all(&rows, selectBodies, turn); err != nil {
+	if err := t.All(&rows, selectBodies, turn); err != nil {
 		return err
 	}
 	for _, row := range rows {
@@ -99,7 +99,7 @@ func (t *tx) redactBodies(turn int64, forms []string) error {
 			}
 			*body = pack(text)
 		}
-		if _, err := t.exec(updateBody, row.Answer, row.Request, row.Response, turn, row.Step); err != nil {
+		if _, err := t.Exec(updateBody, row.Answer, row.Request, row.Response, turn, row.Step); err != nil {
 			return err
 		}
 	}

@@ -79,7 +79,7 @@ func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) {
 func (db *DB) retainOnce(ctx context.Context, owner int64, keep Retention) error {
 	var taken int64
 	err := db.read(ctx, "look when rows were cleared away", func(t *tx) error {
-		_, err := t.row(retainedAt, nil, &taken)
+		_, err := t.Row(retainedAt, nil, &taken)
 		return err
 	})
 	if err != nil || db.now().Sub(instant(taken)) < retainEvery-retainFirst {
@@ -138,7 +138,7 @@ func (db *DB) knowsTheTime(ctx context.Context) (bool, error) {
 	}
 	var theirs int64
 	err := db.read(ctx, "read the clock", func(t *tx) error {
-		_, err := t.row(`SELECT sb_clock()`, nil, &theirs)
+		_, err := t.Row(`SELECT sb_clock()`, nil, &theirs)
 		return err
 	})
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *sweeper) batch(ctx context.Context, fn func(*tx) (int64, error)) (n int
 // until repeats a batch of one statement until it finds less than it may.
 func (s *sweeper) until(ctx context.Context, query string, args ...any) error {
 	for {
-		n, err := s.batch(ctx, func(t *tx) (int64, error) { return t.exec(query, args...) })
+		n, err := s.batch(ctx, func(t *tx) (int64, error) { return t.Exec(query, args...) })
 		if err != nil || n < batchRows {
 			return err
 		}
@@ -224,7 +224,7 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 		began := time.Now()
 		err := s.db.read(ctx, "look for what is old", func(t *tx) error {
 			rows = nil
-			return t.all(&rows, query, append(slices.Clone(args), after, limit)...)
+			return t.All(&rows, query, append(slices.Clone(args), after, limit)...)
 		})
 		if err != nil {
 			return err
@@ -275,7 +275,7 @@ func marked(query string, n int) string {
 // touched.
 func (t *tx) each(queries []string, args []any) (n int64, err error) {
 	for _, query := range queries {
-		if n, err = t.exec(query, args...); err != nil {
+		if n, err = t.Exec(query, args...); err != nil {
 			return 0, fmt.Errorf("%s: %w", query, err)
 		}
 	}

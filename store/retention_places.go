@@ -94,7 +94,7 @@ func (t *tx) dropPlaces(ids []int64, unserved, unused int64, s *sweeper) (int64,
 		}
 	}
 	var rows []struct{ ID, Session int64 }
-	if err := t.all(&rows, areStillOver, append(padded(ids, batchPlaces), unserved, unused)...); err != nil {
+	if err := t.All(&rows, areStillOver, append(padded(ids, batchPlaces), unserved, unused)...); err != nil {
 		return 0, err
 	}
 	ids = nil
@@ -122,7 +122,7 @@ func (t *tx) dropPlaces(ids []int64, unserved, unused int64, s *sweeper) (int64,
 // ids reads rows of one column, the ID.
 func (t *tx) ids(query string, args ...any) (ids []int64, err error) {
 	var rows []struct{ ID int64 }
-	err = t.all(&rows, query, args...)
+	err = t.All(&rows, query, args...)
 	for _, r := range rows {
 		ids = append(ids, r.ID)
 	}
@@ -139,7 +139,7 @@ func (s *sweeper) moves(ctx context.Context) error {
 	for {
 		var rows, old []row
 		err := s.db.read(ctx, "look for old moves", func(t *tx) error {
-			return t.all(&rows, oldMoved, before, last.MovedAt, last.Channel, last.Former, batchRows)
+			return t.All(&rows, oldMoved, before, last.MovedAt, last.Channel, last.Former, batchRows)
 		})
 		if err != nil || len(rows) == 0 {
 			return err
@@ -155,7 +155,7 @@ func (s *sweeper) moves(ctx context.Context) error {
 		}
 		if _, err := s.batch(ctx, func(t *tx) (n int64, err error) {
 			for _, r := range old {
-				if _, err := t.exec(deleteMoved, r.Channel, r.Former, r.MovedAt); err != nil {
+				if _, err := t.Exec(deleteMoved, r.Channel, r.Former, r.MovedAt); err != nil {
 					return 0, err
 				}
 			}
@@ -177,12 +177,12 @@ func (s *sweeper) people(ctx context.Context) error {
 			if t.PG {
 				query += " FOR UPDATE SKIP LOCKED"
 			}
-			if err := t.all(&rows, query, before, batchPeople); err != nil {
+			if err := t.All(&rows, query, before, batchPeople); err != nil {
 				return 0, err
 			}
 			for _, p := range rows {
 				for _, query := range []string{deleteKnown, dropPerson} {
-					if _, err := t.exec(query, p.Name); err != nil {
+					if _, err := t.Exec(query, p.Name); err != nil {
 						return 0, fmt.Errorf("%s: %w", query, err)
 					}
 				}

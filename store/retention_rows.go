@@ -117,7 +117,7 @@ func (s *sweeper) events(ctx context.Context) error {
 		var rows []page
 		err := s.db.read(ctx, "look for old events", func(t *tx) error {
 			rows = nil
-			return t.all(&rows, oldSessions, before, after, batchRows)
+			return t.All(&rows, oldSessions, before, after, batchRows)
 		})
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (s *sweeper) bodies(ctx context.Context) error {
 		var rows []struct{ ID int64 }
 		err := s.db.read(ctx, "look for old prompts", func(t *tx) error {
 			rows = nil
-			return t.all(&rows, oldBodies, before)
+			return t.All(&rows, oldBodies, before)
 		})
 		if err != nil || len(rows) == 0 {
 			return err
@@ -191,7 +191,7 @@ func (s *sweeper) bodies(ctx context.Context) error {
 		slices.Sort(ids)
 		ids = slices.Compact(ids)
 		if _, err := s.batch(ctx, func(t *tx) (int64, error) {
-			return t.exec(deleteBodies, append(padded(ids, batchRows), before)...)
+			return t.Exec(deleteBodies, append(padded(ids, batchRows), before)...)
 		}); err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func (s *sweeper) engines(ctx context.Context) error {
 	long := max(ownersLive, s.keep.Turns).Microseconds()
 	_, err := s.batch(ctx, func(t *tx) (int64, error) {
 		var rows []struct{ ID int64 }
-		err := t.all(&rows, t.Locked(fmt.Sprintf(oldOwners, t.Clock(t.now), t.Alive())), long)
+		err := t.All(&rows, t.Locked(fmt.Sprintf(oldOwners, t.Clock(t.now), t.Alive())), long)
 		if err != nil || len(rows) == 0 {
 			return 0, err
 		}

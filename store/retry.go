@@ -104,9 +104,9 @@ func (t *tx) meant(e *ledger.Entry, retry *ledger.Retry, session, conversation i
 		query, args, why = meantTurn, []any{retry.Turn, session}, ledger.RetryForgotten
 	case of != "":
 		var turn int64
-		found, err := t.row(repliedIncoming, []any{conversation, of}, &turn)
+		found, err := t.Row(repliedIncoming, []any{conversation, of}, &turn)
 		if err == nil && !found {
-			_, err = t.row(repliedOutgoing, []any{conversation, of}, &turn)
+			_, err = t.Row(repliedOutgoing, []any{conversation, of}, &turn)
 		}
 		if err != nil {
 			return nil, "", err
@@ -114,7 +114,7 @@ func (t *tx) meant(e *ledger.Entry, retry *ledger.Retry, session, conversation i
 		query, args, why = meantTurn, []any{turn, session}, ledger.RetryUnclear
 	}
 	var rows []meant
-	if err := t.all(&rows, query, args...); err != nil || len(rows) == 0 {
+	if err := t.All(&rows, query, args...); err != nil || len(rows) == 0 {
 		return nil, why, err
 	}
 	return &rows[0], "", nil
@@ -128,13 +128,13 @@ func (t *tx) unretryable(m *meant, e *ledger.Entry, retry *ledger.Retry, session
 	var one int
 	open, err := slices.Contains([]string{"queued", "running", "waiting"}, m.State), error(nil)
 	if !open {
-		open, err = t.row(openRetry, []any{m.first()}, &one)
+		open, err = t.Row(openRetry, []any{m.first()}, &one)
 	}
 	if err != nil || open {
 		return ledger.RetryOpen, err
 	}
 	var message, turn int64
-	if _, err := t.row(resetAt, []any{session}, &message, &turn); err != nil {
+	if _, err := t.Row(resetAt, []any{session}, &message, &turn); err != nil {
 		return "", err
 	}
 	forgotten := m.ID <= turn
@@ -219,7 +219,7 @@ func (t *tx) former(d *ledger.TurnData, first int64) (turns []int64, err error) 
 		AskedAt        int64 `db:"asked_at"`
 		CreatedAt      int64 `db:"created_at"`
 	}
-	if err := t.all(&rows, formerTurns, first, first, d.Turn.ID); err != nil {
+	if err := t.All(&rows, formerTurns, first, first, d.Turn.ID); err != nil {
 		return nil, err
 	}
 	for _, row := range rows {
@@ -238,7 +238,7 @@ func (t *tx) former(d *ledger.TurnData, first int64) (turns []int64, err error) 
 // takeBackRetry stops the retry of a turn of which all was taken back that was asked.
 func (t *tx) takeBackRetry(first int64, a *ledger.Accepted) error {
 	var turn int64
-	if found, err := t.row(retryOpen, []any{first}, &turn); err != nil || !found {
+	if found, err := t.Row(retryOpen, []any{first}, &turn); err != nil || !found {
 		return err
 	}
 	a.TurnID = turn

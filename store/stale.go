@@ -50,7 +50,7 @@ type begun struct {
 }
 
 func (t *tx) begun(ref ledger.TurnRef) (b begun, err error) {
-	found, err := t.row(begunTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
+	found, err := t.Row(begunTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
 		&b.message, &b.person, &b.started, &b.created, &b.resumed, &b.away, &b.asked)
 	if err == nil && !found {
 		err = ledger.ErrFenced
@@ -82,7 +82,7 @@ func (t *tx) backlog(ref ledger.TurnRef, stale int64) ([]ledger.Waiting, error) 
 		CreatedAt int64 `db:"created_at"`
 		AskedAt   int64 `db:"asked_at"`
 	}
-	if err := t.all(&rows, waitingLong, ref.SessionID, ref.TurnID, b.person, before); err != nil {
+	if err := t.All(&rows, waitingLong, ref.SessionID, ref.TurnID, b.person, before); err != nil {
 		return nil, err
 	}
 	for _, row := range rows {
@@ -108,7 +108,7 @@ func (t *tx) backlog(ref ledger.TurnRef, stale int64) ([]ledger.Waiting, error) 
 // itself was left alone.
 func (t *tx) leftAlone(session int64, b begun, stale int64) (before int64, err error) {
 	var ended, resumed, away int64
-	if _, err := t.row(workedLast, []any{session, b.message}, &ended, &resumed, &away); err != nil {
+	if _, err := t.Row(workedLast, []any{session, b.message}, &ended, &resumed, &away); err != nil {
 		return 0, err
 	}
 	if before = b.started - stale; ended <= before {
@@ -145,17 +145,17 @@ func (r *Router) Offer(ctx context.Context, ref ledger.TurnRef, merge []int64, s
 }
 
 func (t *tx) mergeStale(ref ledger.TurnRef, turn int64) error {
-	n, err := t.exec(mergeStale, ref.TurnID, t.now, turn)
+	n, err := t.Exec(mergeStale, ref.TurnID, t.now, turn)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
 		return fmt.Errorf("turn %d is not queued any more: %w", turn, ledger.ErrConflict)
 	}
-	if _, err := t.exec(mergeAlong, ref.TurnID, turn); err != nil {
+	if _, err := t.Exec(mergeAlong, ref.TurnID, turn); err != nil {
 		return err
 	}
-	if _, err := t.exec(absorbMessages, ref.TurnID, turn); err != nil {
+	if _, err := t.Exec(absorbMessages, ref.TurnID, turn); err != nil {
 		return err
 	}
 	_, err = t.emit(ref.SessionID, turnEvent(turn, "merged", "stale"))
@@ -173,12 +173,12 @@ func (r *Router) Resume(ctx context.Context, ref ledger.TurnRef, stale time.Dura
 			return err
 		}
 		var calls, tasks, said int64
-		if _, err := t.row(lastDone, []any{ref.TurnID, ref.TurnID, ref.TurnID}, &calls, &tasks, &said); err != nil {
+		if _, err := t.Row(lastDone, []any{ref.TurnID, ref.TurnID, ref.TurnID}, &calls, &tasks, &said); err != nil {
 			return err
 		}
 		if pause := t.now - max(b.started, b.resumed, calls, tasks, said); pause > stale.Microseconds() {
 			b.away += pause
-			_, err = t.exec(setAway, b.away, t.now, ref.TurnID)
+			_, err = t.Exec(setAway, b.away, t.now, ref.TurnID)
 		}
 		away = time.Duration(b.away) * time.Microsecond
 		return err

@@ -179,7 +179,7 @@ func (t *tx) step(ref ledger.TurnRef, step *agent.Step, bodies []body, says []le
 // lease is current and its turn runs.
 func (t *tx) holding(ref ledger.TurnRef) (conversation int64, err error) {
 	if !t.PG {
-		found, err := t.row(holdsTurn, []any{name(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &conversation)
+		found, err := t.Row(holdsTurn, []any{name(ref.SessionID), ref.Fence, ref.TurnID, ref.SessionID}, &conversation)
 		if err == nil && !found {
 			err = ledger.ErrFenced
 		}
@@ -196,7 +196,7 @@ func (t *tx) holding(ref ledger.TurnRef) (conversation int64, err error) {
 		return 0, err
 	}
 	var one int
-	found, err = t.row(turnRuns, []any{ref.TurnID, ref.SessionID}, &one)
+	found, err = t.Row(turnRuns, []any{ref.TurnID, ref.SessionID}, &one)
 	if err == nil && !found {
 		// Ended already: a lease goes on from turn to turn.
 		err = ledger.ErrFenced
@@ -222,7 +222,7 @@ type usage struct {
 // exec runs a statement and returns how many rows it touched.
 func (w *stepWriter) exec(query string, args ...any) (n int64) {
 	if w.err == nil {
-		n, w.err = w.t.exec(query, args...)
+		n, w.err = w.t.Exec(query, args...)
 	}
 	return n
 }
@@ -359,7 +359,7 @@ func (w *stepWriter) end(e *agent.End) {
 	}
 	var draft int64
 	args := []any{u.calls, u.In, u.Out, u.Cost, e.State, clean(e.Outcome), w.t.now, w.turn}
-	if _, w.err = w.t.row(endTurn, args, &draft); draft != 0 {
+	if _, w.err = w.t.Row(endTurn, args, &draft); draft != 0 {
 		w.exec(dropDraft, w.t.now, draft)
 	}
 	w.events = append(w.events, turnEvent(w.turn, e.State, e.Outcome))

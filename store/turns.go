@@ -95,11 +95,11 @@ func (t *tx) head(session, fence int64, left bool, except []string) (*ledger.Cla
 	c := &ledger.Claimed{TurnRef: ledger.TurnRef{SessionID: session, Fence: fence}}
 	var state string
 	var notBefore int64
-	found, err := t.row(headTurn, []any{session}, &c.TurnID, &state, &c.Person, &notBefore)
+	found, err := t.Row(headTurn, []any{session}, &c.TurnID, &state, &c.Person, &notBefore)
 	if err != nil || !found || notBefore > t.now || slices.Contains(except, c.Person) {
 		return nil, nil, err
 	}
-	if _, err := t.exec(setRunning, t.now, left, fmt.Sprintf(":%d:%d", fence, t.now), c.TurnID); err != nil || state != "queued" {
+	if _, err := t.Exec(setRunning, t.now, left, fmt.Sprintf(":%d:%d", fence, t.now), c.TurnID); err != nil || state != "queued" {
 		return c, nil, err
 	}
 	return c, []event{turnEvent(c.TurnID, "running", "")}, nil
@@ -149,7 +149,7 @@ func (r *Router) claimable(ctx context.Context, owner int64, of, except []string
 			var rows []struct {
 				SessionID int64 `db:"session_id"`
 			}
-			err := t.all(&rows, query, args...)
+			err := t.All(&rows, query, args...)
 			for _, row := range rows {
 				sessions = append(sessions, row.SessionID)
 			}
@@ -188,7 +188,7 @@ func (r *Router) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 		// A turn that was ended by others may leave its lease behind.
 		var head, notBefore int64
 		var state, person string
-		found, err := t.row(headTurn, []any{ref.SessionID}, &head, &state, &person, &notBefore)
+		found, err := t.Row(headTurn, []any{ref.SessionID}, &head, &state, &person, &notBefore)
 		if err != nil || found && head != ref.TurnID {
 			return err // under the same lease the next turn may run
 		}
@@ -200,19 +200,19 @@ func (r *Router) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 // session is locked; the event of the end is left for the caller.
 func (t *tx) cancel(turn int64) (ended bool, err error) {
 	var draft int64
-	ended, err = t.row(fmt.Sprintf(cancelUnbegun, t.Alive()), []any{cancelled, t.now, turn}, &draft)
+	ended, err = t.Row(fmt.Sprintf(cancelUnbegun, t.Alive()), []any{cancelled, t.now, turn}, &draft)
 	if err == nil && !ended {
-		_, err = t.exec(askCancel, string(ledger.StopCancelled), turn)
+		_, err = t.Exec(askCancel, string(ledger.StopCancelled), turn)
 	}
 	if err != nil || !ended {
 		return false, err
 	}
 	if draft != 0 {
-		if _, err := t.exec(dropDraft, t.now, draft); err != nil {
+		if _, err := t.Exec(dropDraft, t.now, draft); err != nil {
 			return false, err
 		}
 	}
-	_, err = t.exec(fmt.Sprintf(freeUnbegun, t.Alive()), turn, turn)
+	_, err = t.Exec(fmt.Sprintf(freeUnbegun, t.Alive()), turn, turn)
 	return err == nil, err
 }
 
@@ -220,7 +220,7 @@ func (t *tx) cancel(turn int64) (ended bool, err error) {
 func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversation, err error) {
 	err = r.db.write(ctx, full, "cancel turn", func(t *tx) error {
 		var session int64
-		if found, err := t.row(whereTurn, []any{turnID}, &session, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title); err != nil {
+		if found, err := t.Row(whereTurn, []any{turnID}, &session, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title); err != nil {
 			return err
 		} else if !found {
 			return ledger.ErrNotFound
@@ -251,7 +251,7 @@ func (t *tx) mayCancel(turn int64) error {
 		state, outcome string
 		finished, into int64
 	)
-	if _, err := t.row(turnState, []any{turn}, &state, &outcome, &finished, &into); err != nil {
+	if _, err := t.Row(turnState, []any{turn}, &state, &outcome, &finished, &into); err != nil {
 		return err
 	}
 	switch state {

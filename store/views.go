@@ -82,7 +82,7 @@ func (r *turnRow) view() view.Turn {
 // views reads rows, each as view shows it.
 func views[R, V any](t *tx, view func(*R) V, query string, args ...any) (list []V, err error) {
 	var rows []R
-	if err := t.all(&rows, query, args...); err != nil {
+	if err := t.All(&rows, query, args...); err != nil {
 		return nil, err
 	}
 	for i := range rows {
@@ -139,7 +139,7 @@ func (r *Router) Current(ctx context.Context, session string) (v *view.Turn, err
 // turn reads one turn with its plans.
 func (t *tx) turn(query string, arg any) (*view.Turn, error) {
 	var rows []turnRow
-	if err := t.all(&rows, query, arg); err != nil {
+	if err := t.All(&rows, query, arg); err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
@@ -152,7 +152,7 @@ func (t *tx) turn(query string, arg any) (*view.Turn, error) {
 // Waiting implements router.Views.
 func (r *Router) Waiting(ctx context.Context, session string) (n int, err error) {
 	err = r.db.read(ctx, "count waiting turns", func(t *tx) error {
-		_, err := t.row(countWaiting, []any{clean(session)}, &n)
+		_, err := t.Row(countWaiting, []any{clean(session)}, &n)
 		return err
 	})
 	return n, err
@@ -224,7 +224,7 @@ func (r *Router) Shown(ctx context.Context, conv channels.Conversation, id chann
 	err = r.db.read(ctx, "find message", func(t *tx) error {
 		for _, query := range []string{shownIncoming, shownOutgoing} {
 			var of string
-			found, err := t.row(query, []any{clean(conv.Channel), clean(string(conv.ID)), clean(string(id))}, &text, &taint, &of)
+			found, err := t.Row(query, []any{clean(conv.Channel), clean(string(conv.ID)), clean(string(id))}, &text, &taint, &of)
 			if found && of != "" && of != clean(person) {
 				taint = taint.Join(tools.Others)
 			}
@@ -262,7 +262,7 @@ func (r *Router) TurnOf(ctx context.Context, conv channels.Conversation, id chan
 	}
 	err = r.db.read(ctx, "find turn", func(t *tx) error {
 		for _, query := range queries {
-			found, err := t.row(query, args, &turn)
+			found, err := t.Row(query, args, &turn)
 			if err != nil || found {
 				return err
 			}

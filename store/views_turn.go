@@ -72,7 +72,7 @@ func (t *tx) messageViews(v *view.Turn) (err error) {
 		return err
 	}
 	var parts []deliveryRow
-	if err := t.all(&parts, turnParts, v.ID); err != nil {
+	if err := t.All(&parts, turnParts, v.ID); err != nil {
 		return err
 	}
 	for i := range v.Messages {
@@ -89,7 +89,7 @@ func (t *tx) messageViews(v *view.Turn) (err error) {
 // holders reads who held the turn, with what is known of each.
 func (t *tx) holders(v *view.Turn) error {
 	var text string
-	if _, err := t.row(turnHolders, []any{v.ID}, &text); err != nil {
+	if _, err := t.Row(turnHolders, []any{v.ID}, &text); err != nil {
 		return err
 	}
 	v.Holders, v.HoldersCut = parseHolders(text)
@@ -106,7 +106,7 @@ func (t *tx) holders(v *view.Turn) error {
 		Host string
 		PID  int
 	}
-	if err := t.all(&rows, fmt.Sprintf(turnOwners, marks), args...); err != nil {
+	if err := t.All(&rows, fmt.Sprintf(turnOwners, marks), args...); err != nil {
 		return err
 	}
 	for _, o := range rows {
@@ -174,7 +174,7 @@ func (s *stepRow) view() view.Task {
 // planViews reads the plans with their tasks, the rules that decided and the verdicts.
 func (t *tx) planViews(v *view.Turn) error {
 	var rows []stepRow
-	if err := t.all(&rows, turnSteps, v.ID); err != nil {
+	if err := t.All(&rows, turnSteps, v.ID); err != nil {
 		return err
 	}
 	for i := range rows {
@@ -199,7 +199,7 @@ func (t *tx) callViews(v *view.Turn, prompts bool) error {
 		Duration                                    int64
 		Request, Response                           []byte
 	}
-	if err := t.all(&rows, turnCalls, prompts, v.ID); err != nil {
+	if err := t.All(&rows, turnCalls, prompts, v.ID); err != nil {
 		return err
 	}
 	for _, c := range rows {
