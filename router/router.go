@@ -101,9 +101,9 @@ func New(deps Deps) (*Router, error) {
 	}
 	r.work, r.handBack = context.WithCancelCause(context.Background())
 	r.runner = newRunner(r.work, r.Deps)
-	list := make([]delivery.Channel, len(r.Channels))
+	list := make([]delivery.Rated, len(r.Channels))
 	for i, at := range r.Channels {
-		list[i] = delivery.Channel{Channel: at.Channel, Rate: at.Config.Rate}
+		list[i] = delivery.Rated{Channel: at.Channel, Rate: at.Config.Rate}
 	}
 	r.Lines, err = delivery.New(r.work, delivery.Deps{
 		StaleAfter: r.Config.StaleAfter, MaxParts: r.Config.MaxParts, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Log: r.Log,

@@ -108,18 +108,15 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		}
 		attached = append(attached, more...)
 	}
-	rules := map[string]router.ChannelConfig{}
+	rules, all := map[string]router.ChannelConfig{}, []channels.Channel{}
 	for _, at := range attached {
+		all = append(all, at.Channel)
 		rules[at.Channel.Name()] = at.Config
 	}
 	if why := unconfined(s); why != "" {
 		e.log.WarnContext(ctx, "commands of admins are not confined", "setting", why)
 	}
 	space := &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
-	var all []channels.Channel
-	for _, at := range attached {
-		all = append(all, at.Channel)
-	}
 	e.files = files.New(files.Deps{
 		Room:   func(ctx context.Context) error { return space.CheckDisk(ctx, s.DataDir) },
 		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: all,

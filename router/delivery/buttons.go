@@ -18,9 +18,9 @@ func (l *Line) answered(ctx context.Context, d *ledger.Delivery, id channels.Mes
 	if _, ok := l.channel.(channels.Unbuttoner); !ok {
 		return
 	}
-	over, err := l.router.Ledger.Answered(ctx, d.MessageID)
+	over, err := l.lines.Ledger.Answered(ctx, d.MessageID)
 	if err != nil {
-		l.router.Log.DebugContext(ctx, "buttons stay", "channel", l.Name, "conversation_id", d.Conversation.ID, "error", err)
+		l.lines.Log.DebugContext(ctx, "buttons stay", "channel", l.Name, "conversation_id", d.Conversation.ID, "error", err)
 	} else if over {
 		l.Unbutton(d.Conversation, id)
 	}
@@ -33,8 +33,8 @@ func (l *Line) Unbutton(conv channels.Conversation, id channels.MessageID) {
 	if !ok || id == "" {
 		return
 	}
-	l.router.asides.Go(func() {
-		ctx, cancel := context.WithTimeout(l.router.work, buttonPatience)
+	l.lines.asides.Go(func() {
+		ctx, cancel := context.WithTimeout(l.lines.work, buttonPatience)
 		defer cancel()
 		for !l.limits.spareOf(l.channel.Features(conv).Rates, time.Now()) {
 			if retry.Sleep(ctx, time.Second); ctx.Err() != nil {
@@ -42,7 +42,7 @@ func (l *Line) Unbutton(conv channels.Conversation, id channels.MessageID) {
 			}
 		}
 		if err := unbuttoner.RemoveButtons(ctx, conv, id); err != nil {
-			l.router.Log.DebugContext(ctx, "buttons stay", "channel", l.Name, "conversation_id", conv.ID, "error", err)
+			l.lines.Log.DebugContext(ctx, "buttons stay", "channel", l.Name, "conversation_id", conv.ID, "error", err)
 		}
 	})
 }

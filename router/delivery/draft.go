@@ -89,13 +89,13 @@ func (d *draft) run() {
 // so. An error says that it never can be.
 func (d *draft) ready() (ready bool, err error) {
 	l, conv := d.presenter.line, d.row.Conversation
-	if !l.quiet(conv.ID) || !l.router.Engine.Safe() || !l.limits.spare(conv.ID, l.channel.Features(conv).Rates, time.Now()) {
+	if !l.quiet(conv.ID) || !l.lines.Engine.Safe() || !l.limits.spare(conv.ID, l.channel.Features(conv).Rates, time.Now()) {
 		return false, nil
 	}
 	if d.row.Stage != ledger.DraftOpen {
 		return true, nil
 	}
-	id, ready, err := l.router.Ledger.BeginDraft(d.ctx, d.hold, d.row.Delivery)
+	id, ready, err := l.lines.Ledger.BeginDraft(d.ctx, d.hold, d.row.Delivery)
 	if ready {
 		d.row.Stage, d.row.PlatformID = ledger.DraftBegun, id
 		if d.ctx.Err() == nil {
@@ -135,7 +135,7 @@ func (d *draft) call(body channels.Body) error {
 // guarded is the context of a call: it ends before the leases could.
 func (d *draft) guarded() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(d.calls, draftTimeout)
-	ctx, release := d.presenter.line.router.Engine.Guard(ctx)
+	ctx, release := d.presenter.line.lines.Engine.Guard(ctx)
 	return ctx, func() { release(); cancel() }
 }
 
@@ -148,7 +148,7 @@ func (d *draft) record(id channels.MessageID) {
 	}
 	ctx := context.WithoutCancel(d.ctx)
 	for range retry.Doubling(p.ctx, 50*time.Millisecond, 2*time.Second) {
-		late, err := l.router.Ledger.Drafted(ctx, d.hold, d.row.Delivery, id)
+		late, err := l.lines.Ledger.Drafted(ctx, d.hold, d.row.Delivery, id)
 		if err == nil {
 			if late {
 				d.stop()
@@ -157,7 +157,7 @@ func (d *draft) record(id channels.MessageID) {
 			return
 		}
 		if p.ctx.Err() != nil {
-			l.router.Log.WarnContext(ctx, "a draft may be shown that nobody will find", "channel", l.Name, "turn_id", d.row.Turn, "error", err)
+			l.lines.Log.WarnContext(ctx, "a draft may be shown that nobody will find", "channel", l.Name, "turn_id", d.row.Turn, "error", err)
 			return
 		}
 	}
@@ -173,7 +173,7 @@ func surelyNot(err error) bool {
 // mayShowLater says whether the draft may be shown after a call that ended so.
 func (d *draft) mayShowLater(err error) bool {
 	l, now := d.presenter.line, time.Now()
-	l.router.Log.DebugContext(d.ctx, "a draft was not shown", "channel", l.Name, "turn_id", d.row.Turn, "error", err)
+	l.lines.Log.DebugContext(d.ctx, "a draft was not shown", "channel", l.Name, "turn_id", d.row.Turn, "error", err)
 	limited, isLimited := errors.AsType[*channels.RateLimitError](err)
 	refused, isRefused := errors.AsType[*channels.RefusedError](err)
 	switch {
@@ -193,10 +193,10 @@ func (d *draft) mayShowLater(err error) bool {
 // that may pass is left for the next look at the ledger.
 func (d *draft) takeBack() {
 	l := d.presenter.line
-	if !l.router.Engine.Safe() {
+	if !l.lines.Engine.Safe() {
 		return
 	}
-	log := l.router.Log.With("channel", l.Name, "delivery_id", d.row.Delivery)
+	log := l.lines.Log.With("channel", l.Name, "delivery_id", d.row.Delivery)
 	err := channels.ErrGone
 	if deleter, ok := l.channel.(channels.Deleter); ok {
 		ctx, done := d.guarded()
@@ -214,7 +214,7 @@ func (d *draft) takeBack() {
 		return
 	}
 	ctx := context.WithoutCancel(d.ctx)
-	if err := l.router.Ledger.TakenBack(ctx, d.hold, d.row.Delivery, outcome); err != nil {
+	if err := l.lines.Ledger.TakenBack(ctx, d.hold, d.row.Delivery, outcome); err != nil {
 		log.DebugContext(ctx, "cannot end a draft", "error", err)
 	}
 }

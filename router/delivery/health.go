@@ -317,7 +317,7 @@ func (l *Line) setState(ctx context.Context, state channels.State, reason string
 	if !l.health.set(state, reason) {
 		return
 	}
-	log := l.router.Log.With("channel", l.Name, "state", string(state))
+	log := l.lines.Log.With("channel", l.Name, "state", string(state))
 	switch state {
 	case channels.StateDeaf:
 		log.WarnContext(ctx, "channel is deaf", "reason", reason)
@@ -336,7 +336,7 @@ type sink struct{ line *Line }
 // Accept implements channels.Sink.
 func (e sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
 	e.received(ctx, len(batch) > 0)
-	return e.line.router.Accept(ctx, batch)
+	return e.line.lines.Accept(ctx, batch)
 }
 
 // Heard implements channels.Sink.
@@ -344,6 +344,6 @@ func (e sink) Heard() { e.received(context.Background(), false) }
 
 func (e sink) received(ctx context.Context, event bool) {
 	if e.line.health.received(event) {
-		e.line.router.Log.InfoContext(ctx, "channel is connected", "channel", e.line.Name)
+		e.line.lines.Log.InfoContext(ctx, "channel is connected", "channel", e.line.Name)
 	}
 }

@@ -48,7 +48,7 @@ func (w *wire) Run(ctx context.Context, sink channels.Sink) error {
 // connected runs w's supervisor until the test ends.
 func connected(t *testing.T, w *wire) *Lines {
 	t.Helper()
-	ls, err := New(t.Context(), Deps{Log: slog.New(slog.DiscardHandler)}, []Channel{{Channel: w}})
+	ls, err := New(t.Context(), Deps{Log: slog.New(slog.DiscardHandler)}, []Rated{{Channel: w}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ const leaseRetry = time.Second
 
 // A line is one channel with its lease, its connection and its sender.
 type Line struct {
-	router  *Lines
+	lines   *Lines
 	Name    string
 	Kind    string
 	channel channels.Channel
@@ -36,13 +36,13 @@ type Line struct {
 	newIDs map[channels.ConversationID]channels.Conversation
 }
 
-func newLine(ls *Lines, c Channel) (*Line, error) {
+func newLine(ls *Lines, c Rated) (*Line, error) {
 	limits, err := newLimits(c.Rate)
 	if err != nil {
 		return nil, fmt.Errorf("channels.%s.rate: %w", c.Name(), err)
 	}
 	l := &Line{
-		router: ls, Name: c.Name(), Kind: c.Kind(),
+		lines: ls, Name: c.Name(), Kind: c.Kind(),
 		channel: c.Channel, limits: limits, health: newHealth(),
 	}
 	l.reader, _ = c.Channel.(channels.Reader)
@@ -61,7 +61,7 @@ func (l *Line) run(ctx context.Context) {
 		return
 	}
 	for ctx.Err() == nil {
-		hold, ok, err := l.router.Ledger.TakeChannel(ctx, l.router.Engine.ID(), l.Name)
+		hold, ok, err := l.lines.Ledger.TakeChannel(ctx, l.lines.Engine.ID(), l.Name)
 		if err != nil || !ok {
 			reason := "another engine holds the channel"
 			if err != nil {
@@ -75,8 +75,8 @@ func (l *Line) run(ctx context.Context) {
 		}
 		// Whoever held it before and does not know yet, learns it; and what it learned
 		// of the channel is learned from the ledger.
-		l.router.Wake(ledger.Wake{Kind: ledger.WakeDelivery, Channel: l.Name})
-		l.router.Held(ctx)
+		l.lines.Wake(ledger.Wake{Kind: ledger.WakeDelivery, Channel: l.Name})
+		l.lines.Held(ctx)
 		l.hold(ctx, hold)
 	}
 }
@@ -96,8 +96,8 @@ func (l *Line) hold(ctx context.Context, hold ledger.Hold) {
 	l.setSender(nil)
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := l.router.Ledger.DropChannel(release, hold); err != nil && !errors.Is(err, ledger.ErrFenced) {
-		l.router.Log.WarnContext(ctx, "cannot release the channel's lease", "channel", l.Name, "error", err)
+	if err := l.lines.Ledger.DropChannel(release, hold); err != nil && !errors.Is(err, ledger.ErrFenced) {
+		l.lines.Log.WarnContext(ctx, "cannot release the channel's lease", "channel", l.Name, "error", err)
 	}
 }
 
@@ -105,14 +105,14 @@ func (l *Line) hold(ctx context.Context, hold ledger.Hold) {
 // engines with one channel's connection drive each other out of it.
 func (l *Line) keepConnected(ctx context.Context, s *sender) {
 	for ctx.Err() == nil {
-		guarded, done := l.router.Engine.Guard(ctx)
+		guarded, done := l.lines.Engine.Guard(ctx)
 		sure := s.surelyHolds(guarded)
 		if sure {
 			l.connect(guarded)
 			l.health.rests(0)
 		}
 		done()
-		if ctx.Err() == nil && !(sure && l.router.Engine.Safe()) {
+		if ctx.Err() == nil && !(sure && l.lines.Engine.Safe()) {
 			l.setState(ctx, channels.StateWaiting, "the database cannot be reached, so that another engine may have the channel")
 			retry.Sleep(ctx, lookBusy)
 		}
@@ -128,9 +128,9 @@ func (l *Line) Committed(conv channels.Conversation) {
 	brought := l.notify(conv)
 	switch {
 	case l.reader != nil: // its clients may be anywhere
-		l.router.Wake(ledger.WakeAt(ledger.WakeEvents, conv))
+		l.lines.Wake(ledger.WakeAt(ledger.WakeEvents, conv))
 	case !brought:
-		l.router.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
+		l.lines.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
 	}
 }
 

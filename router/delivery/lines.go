@@ -50,7 +50,7 @@ type Deps struct {
 }
 
 // A rated is a channel with the rate of its settings: "default", "off" or a rate.
-type Channel struct {
+type Rated struct {
 	channels.Channel
 	Rate string
 }
@@ -65,7 +65,7 @@ type Lines struct {
 }
 
 // New returns lines whose sends end with work; I/O starts in run.
-func New(work context.Context, deps Deps, list []Channel) (*Lines, error) {
+func New(work context.Context, deps Deps, list []Rated) (*Lines, error) {
 	ls := &Lines{Deps: deps, list: map[string]*Line{}, began: time.Now(), work: work}
 	for _, c := range list {
 		l, err := newLine(ls, c)

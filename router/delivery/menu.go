@@ -28,11 +28,11 @@ func (l *Line) keepMenu(ctx context.Context) {
 	}
 	for range retry.Doubling(ctx, menuRetry, menuRetryMax) {
 		setting, cancel := context.WithTimeout(ctx, menuTimeout)
-		err := commander.SetCommands(setting, l.router.Menu(l.Name, l.Kind))
+		err := commander.SetCommands(setting, l.lines.Menu(l.Name, l.Kind))
 		cancel()
 		if err == nil {
 			return
 		}
-		l.router.Log.DebugContext(ctx, "the menu of commands was not set", "channel", l.Name, "error", err)
+		l.lines.Log.DebugContext(ctx, "the menu of commands was not set", "channel", l.Name, "error", err)
 	}
 }

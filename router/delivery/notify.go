@@ -20,7 +20,7 @@ import (
 // us. An admin's own closed chat is no news to anybody, and so no alert ever
 // concerns an alert.
 func (s *sender) notifyGone(ctx context.Context, d *ledger.Delivery) {
-	ls, conv := s.line.router, d.Conversation
+	ls, conv := s.line.lines, d.Conversation
 	chats, own, err := s.adminChats(ctx, conv)
 	if err == nil {
 		var first bool
@@ -60,12 +60,12 @@ func (s *sender) notifyDead(ctx context.Context, d *ledger.Delivery, outcome str
 	}
 	l, conv := s.line, d.Conversation
 	err := s.insist(ctx, "tell of a part that was given up", func(ctx context.Context) error {
-		_, err := l.router.Ledger.Notify(ctx, noticeKey("dead", d.MessageID, conv), conv, l.alert(conv, deadText(d, outcome), "file"))
+		_, err := l.lines.Ledger.Notify(ctx, noticeKey("dead", d.MessageID, conv), conv, l.alert(conv, deadText(d, outcome), "file"))
 		return err
 	})
 	l.Committed(conv)
 	if err != nil && ctx.Err() == nil {
-		l.router.Log.ErrorContext(ctx, "nobody knows of a part that was given up", "channel", conv.Channel, "delivery_id", d.ID, "error", err)
+		l.lines.Log.ErrorContext(ctx, "nobody knows of a part that was given up", "channel", conv.Channel, "delivery_id", d.ID, "error", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func deadText(d *ledger.Delivery, outcome string) string {
 // adminChats lists where the admins are told, and says whether conv is an admin's
 // own chat. It is asked before conv is known to be closed.
 func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
-	ls := s.line.router
+	ls := s.line.lines
 	err = s.insist(ctx, "look for the admins' chats", func(ctx context.Context) (err error) {
 		chats, err = ls.Ledger.AdminChats(ctx)
 		return err

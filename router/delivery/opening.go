@@ -65,7 +65,7 @@ func (l *Line) Open(conv channels.Conversation) *Opened {
 	s := l.sender
 	_, moved := l.newIDs[conv.ID]
 	l.mu.Unlock()
-	if s == nil || moved || !l.router.Engine.Safe() {
+	if s == nil || moved || !l.lines.Engine.Safe() {
 		return nil
 	}
 	return s.open(conv)

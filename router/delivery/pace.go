@@ -68,7 +68,7 @@ func (l *Line) Asked(at time.Time) time.Time {
 		return time.Time{}
 	}
 	now := time.Now()
-	asked := l.pace.observe(at, now, now.Sub(l.router.began), l.health.listenedSince(at))
+	asked := l.pace.observe(at, now, now.Sub(l.lines.began), l.health.listenedSince(at))
 	if !asked.Before(now) {
 		return time.Time{}
 	}

@@ -69,11 +69,11 @@ func (p *presenter) look() { signal(p.again) }
 // ends.
 func (p *presenter) watch(ctx context.Context, follow func([]ledger.Draft)) {
 	for ctx.Err() == nil {
-		list, err := p.line.router.Ledger.Drafts(ctx, p.line.Name)
+		list, err := p.line.lines.Ledger.Drafts(ctx, p.line.Name)
 		if err == nil {
 			follow(list)
 		} else if ctx.Err() == nil {
-			p.line.router.Log.WarnContext(ctx, "cannot look at the drafts", "channel", p.line.Name, "error", err)
+			p.line.lines.Log.WarnContext(ctx, "cannot look at the drafts", "channel", p.line.Name, "error", err)
 		}
 		retry.Sleep(ctx, lookEvery)
 		retry.Await(ctx, p.again, lookIdle)
@@ -96,7 +96,7 @@ func (p *presenter) follow(list []ledger.Draft) {
 			if d == nil || d.text != nil || d.over() {
 				p.begin(*row, nil, nil)
 			}
-		case row.Body.Text == "" || p.line.router.Runs(row.Turn):
+		case row.Body.Text == "" || p.line.lines.Runs(row.Turn):
 			// The turn's engine shows it.
 		case d != nil && d.ctx.Err() == nil:
 			p.rows[row.Delivery] = row.Body
@@ -107,7 +107,7 @@ func (p *presenter) follow(list []ledger.Draft) {
 		}
 	}
 	for id, d := range p.Drafts {
-		if _, shown := p.rows[id]; !shown && d.text != nil && !p.line.router.Runs(d.row.Turn) {
+		if _, shown := p.rows[id]; !shown && d.text != nil && !p.line.lines.Runs(d.row.Turn) {
 			d.stop()
 		}
 		// What a message took the place of is asked for once more, if it is uncertain.
@@ -191,7 +191,7 @@ func (p *presenter) cut() {
 // write, until ctx ends.
 func (p *presenter) relay(ctx context.Context) {
 	streamer := p.line.streamer()
-	if streamer == nil || p.line.router.Wakes == nil {
+	if streamer == nil || p.line.lines.Wakes == nil {
 		return
 	}
 	shown := map[int64]channels.ConversationID{} // by turn
@@ -200,7 +200,7 @@ func (p *presenter) relay(ctx context.Context) {
 		shown = map[int64]channels.ConversationID{}
 		for i := range list {
 			row := &list[i]
-			if row.Body.Text == "" || p.line.router.Runs(row.Turn) {
+			if row.Body.Text == "" || p.line.lines.Runs(row.Turn) {
 				continue // the turn itself shows it, or nothing
 			}
 			delete(former, row.Turn)
@@ -208,7 +208,7 @@ func (p *presenter) relay(ctx context.Context) {
 			streamer.Stream(row.Conversation.ID, row.Turn, row.Body.Text)
 		}
 		for turn, conv := range former {
-			if !p.line.router.Runs(turn) {
+			if !p.line.lines.Runs(turn) {
 				streamer.Stream(conv, turn, "")
 			}
 		}

@@ -59,13 +59,13 @@ func NewPreview(l *Line, ref ledger.TurnRef, data *ledger.TurnData) *Preview {
 			Delivery: data.Draft, Turn: ref.TurnID, Conversation: data.Conversation, ReplyTo: l.replyTo(data.Conversation, data.ReplyTo),
 		},
 	}
-	p.ctx, p.end = context.WithCancel(l.router.work)
+	p.ctx, p.end = context.WithCancel(l.lines.work)
 	if plans := data.State.Plans; len(plans) > 0 {
 		p.Note(agent.Step{Plan: &plans[len(plans)-1]})
 	}
-	l.router.asides.Go(p.keepTyping)
-	if l.drafts(l.channel.Features(data.Conversation)) || l.streamer() != nil && l.router.Wakes != nil {
-		l.router.asides.Go(func() { p.run(data.Turn.StartedAt) })
+	l.lines.asides.Go(p.keepTyping)
+	if l.drafts(l.channel.Features(data.Conversation)) || l.streamer() != nil && l.lines.Wakes != nil {
+		l.lines.asides.Go(func() { p.run(data.Turn.StartedAt) })
 	}
 	return p
 }
@@ -174,7 +174,7 @@ func (p *Preview) notify() {
 	if p.line.Presenter.holds() {
 		p.line.Presenter.look()
 	} else {
-		p.line.router.Wake(ledger.WakeAt(ledger.WakeDraft, p.row.Conversation))
+		p.line.lines.Wake(ledger.WakeAt(ledger.WakeDraft, p.row.Conversation))
 	}
 }
 
@@ -190,7 +190,7 @@ func (p *Preview) run(began time.Time) {
 			retry.Sleep(p.ctx, draftSettle)
 		case p.line.Presenter.holds():
 			p.present()
-		case p.line.router.Wakes != nil:
+		case p.line.lines.Wakes != nil:
 			p.publish(body)
 		default: // nobody shows anything now
 			retry.Sleep(p.ctx, draftRetry)
@@ -239,11 +239,11 @@ func (p *Preview) write(body channels.Body) (delivery int64) {
 	if _, news := p.latest(); !news || p.ctx.Err() != nil {
 		return 0
 	}
-	delivery, err := p.line.router.Ledger.Draft(p.ctx, p.ref, p.row.ReplyTo, body)
+	delivery, err := p.line.lines.Ledger.Draft(p.ctx, p.ref, p.row.ReplyTo, body)
 	if errors.Is(err, ledger.ErrFenced) {
 		p.end()
 	} else if err != nil && p.ctx.Err() == nil {
-		p.line.router.Log.DebugContext(p.ctx, "a draft was not written", "channel", p.line.Name, "turn_id", p.ref.TurnID, "error", err)
+		p.line.lines.Log.DebugContext(p.ctx, "a draft was not written", "channel", p.line.Name, "turn_id", p.ref.TurnID, "error", err)
 	}
 	if err != nil {
 		return 0

@@ -44,7 +44,7 @@ func (l *Line) files(ctx context.Context, session string, refs []render.Attachme
 		file, err := l.outgoing(ctx, session, ref.ID)
 		switch {
 		case err != nil:
-			l.router.Log.WarnContext(ctx, "a file cannot go along", "channel", l.Name, "session", session, "attachment", ref.ID, "error", err)
+			l.lines.Log.WarnContext(ctx, "a file cannot go along", "channel", l.Name, "session", session, "attachment", ref.ID, "error", err)
 			notes[ref.ID] = noFileNote
 		case !features.Files:
 			if file.Name != ref.Label {
@@ -61,13 +61,13 @@ func (l *Line) files(ctx context.Context, session string, refs []render.Attachme
 
 // outgoing asks for one file, again when the reason not to have it is a passing one.
 func (l *Line) outgoing(ctx context.Context, session, id string) (file channels.File, err error) {
-	if l.router.Files == nil {
+	if l.lines.Files == nil {
 		return file, tools.ErrNoFile
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingPatience)
 	defer cancel()
 	for range outgoingTries {
-		file, err = l.router.Files.Outgoing(ctx, session, id)
+		file, err = l.lines.Files.Outgoing(ctx, session, id)
 		if err == nil || ctx.Err() != nil ||
 			errors.Is(err, tools.ErrNoFile) || errors.Is(err, tools.ErrFileRefused) || errors.Is(err, tools.ErrFileGone) {
 			break
@@ -90,14 +90,14 @@ const (
 func (l *Line) shorten(
 	ctx context.Context, reply *ledger.Reply, doc *render.Document, session string, say agent.Say, features channels.Features, files []channels.File,
 ) []channels.File {
-	most := l.router.MaxParts
+	most := l.lines.MaxParts
 	room := features.MaxText - features.Len(wholeNote)
-	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 || l.router.Files == nil {
+	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 || l.lines.Files == nil {
 		return files
 	}
 	whole, err := l.keepText(ctx, session, say)
 	if err != nil {
-		l.router.Log.WarnContext(ctx, "a long answer is sent in parts; it cannot be kept as a file",
+		l.lines.Log.WarnContext(ctx, "a long answer is sent in parts; it cannot be kept as a file",
 			"channel", l.Name, "session", session, "parts", len(reply.Parts), "error", err)
 		return files
 	}
@@ -113,11 +113,11 @@ func (l *Line) shorten(
 func (l *Line) keepText(ctx context.Context, session string, say agent.Say) (channels.File, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingPatience)
 	defer cancel()
-	kept, err := l.router.Files.Publish(ctx, tools.Session{ID: session}, wholeName, say.Taint, strings.NewReader(say.Text))
+	kept, err := l.lines.Files.Publish(ctx, tools.Session{ID: session}, wholeName, say.Taint, strings.NewReader(say.Text))
 	if err != nil {
 		return channels.File{}, err
 	}
-	return l.router.Files.Outgoing(ctx, session, kept.ID)
+	return l.lines.Files.Outgoing(ctx, session, kept.ID)
 }
 
 // openFile is how an adapter reads the files of a part; nil when it has none.
@@ -126,9 +126,9 @@ func (l *Line) openFile(body channels.Body) func(channels.File) (io.ReadCloser, 
 		return nil
 	}
 	return func(file channels.File) (io.ReadCloser, error) {
-		if l.router.Files == nil {
+		if l.lines.Files == nil {
 			return nil, tools.ErrFileGone
 		}
-		return l.router.Files.Bytes(file)
+		return l.lines.Files.Bytes(file)
 	}
 }

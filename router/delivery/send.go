@@ -26,7 +26,7 @@ func (s *sender) settlement(ctx context.Context, d *ledger.Delivery) (ledger.Set
 	// would be unknown for no need. It is by a lease that may be somebody else's soon.
 	sending, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
 	defer cancel()
-	sending, done := s.line.router.Engine.Guard(sending)
+	sending, done := s.line.lines.Engine.Guard(sending)
 	defer done()
 	if !s.line.Presenter.takeOver(d.ID) && d.PlatformID != "" {
 		if err := s.abandon(ctx, d); err != nil {
@@ -67,7 +67,7 @@ func isAnswer(err error) bool {
 // abandon leaves behind what is shown in the part's place, because a call about it
 // broke off and may yet change it: the part is sent anew.
 func (s *sender) abandon(ctx context.Context, d *ledger.Delivery) error {
-	if err := s.line.router.Ledger.Abandon(context.WithoutCancel(ctx), s.hold, d.ID); err != nil {
+	if err := s.line.lines.Ledger.Abandon(context.WithoutCancel(ctx), s.hold, d.ID); err != nil {
 		return err
 	}
 	d.PlatformID = ""
@@ -191,7 +191,7 @@ func (s *sender) again(d *ledger.Delivery, at time.Time, detail string, now time
 // the first time says so. The row keeps it as it was written.
 func (l *Line) timely(d *ledger.Delivery) channels.Body {
 	late := d.FirstTry.Sub(d.Written)
-	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= l.router.StaleAfter {
+	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= l.lines.StaleAfter {
 		return d.Body
 	}
 	features := l.channel.Features(d.Conversation)

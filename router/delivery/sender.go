@@ -105,8 +105,8 @@ func (s *sender) run(ctx context.Context) {
 	}
 	s.mu.Unlock()
 	for ctx.Err() == nil {
-		safe := s.line.router.Engine.Safe()
-		open, err := s.line.router.Ledger.Open(ctx, s.hold)
+		safe := s.line.lines.Engine.Safe()
+		open, err := s.line.lines.Ledger.Open(ctx, s.hold)
 		if err == nil {
 			for _, conv := range open {
 				s.wake(conv)
@@ -132,7 +132,7 @@ func (s *sender) run(ctx context.Context) {
 // rest waits for the next look: until it is asked for, or the leases are in doubt, and
 // not for long.
 func (s *sender) rest(ctx context.Context) {
-	guarded, done := s.line.router.Engine.Guard(ctx)
+	guarded, done := s.line.lines.Engine.Guard(ctx)
 	defer done()
 	retry.Await(guarded, s.looks, lookIdle)
 }
@@ -251,7 +251,7 @@ func (s *sender) next(ctx context.Context, place channels.Conversation, g *gate)
 		}
 		return s.bring(ctx, d)
 	}
-	if !l.router.Engine.Safe() {
+	if !l.lines.Engine.Safe() {
 		return time.Second, true
 	}
 	s.waitsForTurn(conv, true)
@@ -265,7 +265,7 @@ func (s *sender) next(ctx context.Context, place channels.Conversation, g *gate)
 	}
 	s.waitsForTurn(conv, false)
 	called := time.Now()
-	d, due, err := l.router.Ledger.Begin(ctx, s.hold, place)
+	d, due, err := l.lines.Ledger.Begin(ctx, s.hold, place)
 	if !doubt && (err != nil || d == nil) {
 		if l.limits.giveBack(conv) {
 			s.wakeOthers(conv)
@@ -276,7 +276,7 @@ func (s *sender) next(ctx context.Context, place channels.Conversation, g *gate)
 	case err != nil:
 		s.markUncertain(conv, called, err)
 		if !s.isLost(err) && ctx.Err() == nil {
-			l.router.Log.ErrorContext(ctx, "cannot take a delivery", "channel", l.Name, "conversation_id", conv, "error", err)
+			l.lines.Log.ErrorContext(ctx, "cannot take a delivery", "channel", l.Name, "conversation_id", conv, "error", err)
 		}
 		return retryMin, true
 	case s.neverSent(conv, d):
@@ -293,7 +293,7 @@ func (s *sender) next(ctx context.Context, place channels.Conversation, g *gate)
 // bring sends a part that was begun, or finds out about it, and records what became
 // of it. It returns what next does.
 func (s *sender) bring(ctx context.Context, d *ledger.Delivery) (wait time.Duration, more bool) {
-	if d.State == ledger.DeliverySending && !s.line.router.Engine.Safe() { // since it was begun
+	if d.State == ledger.DeliverySending && !s.line.lines.Engine.Safe() { // since it was begun
 		s.unsent(ctx, d)
 		return time.Second, true
 	}
@@ -315,20 +315,20 @@ func (s *sender) settle(ctx context.Context, d *ledger.Delivery, settlement ledg
 	l := s.line
 	for range retry.Doubling(ctx, 50*time.Millisecond, 2*time.Second) {
 		var err error
-		more, err = l.router.Ledger.Settle(context.WithoutCancel(ctx), s.hold, d, settlement)
+		more, err = l.lines.Ledger.Settle(context.WithoutCancel(ctx), s.hold, d, settlement)
 		if err == nil {
 			break
 		}
 		if s.isLost(err) || ctx.Err() != nil {
 			return true // the next holder finds it sending, and asks the platform
 		}
-		l.router.Log.WarnContext(ctx, "a delivery could not be settled, trying again", "channel", l.Name, "delivery_id", d.ID, "error", err)
+		l.lines.Log.WarnContext(ctx, "a delivery could not be settled, trying again", "channel", l.Name, "delivery_id", d.ID, "error", err)
 	}
 	if settlement.State == ledger.DeliverySent && len(d.Body.Buttons) > 0 {
 		l.answered(ctx, d, cmp.Or(settlement.PlatformID, d.PlatformID))
 	}
 	if settlement.State != ledger.DeliverySent && settlement.State != ledger.DeliveryPending {
-		l.router.Log.WarnContext(ctx, "delivery not sent", "channel", l.Name, "delivery_id", d.ID,
+		l.lines.Log.WarnContext(ctx, "delivery not sent", "channel", l.Name, "delivery_id", d.ID,
 			"state", string(settlement.State), "outcome", settlement.Outcome, "detail", settlement.Detail)
 	}
 	return more
@@ -349,7 +349,7 @@ func (s *sender) surelyHolds(guarded context.Context) bool {
 	if guarded.Err() != nil {
 		return false
 	}
-	_, err := s.line.router.Ledger.Open(guarded, s.hold)
+	_, err := s.line.lines.Ledger.Open(guarded, s.hold)
 	return !s.isLost(err) && err == nil && guarded.Err() == nil
 }
 

@@ -32,7 +32,7 @@ func (p *Preview) keepTyping() {
 		if l.Presenter.holds() {
 			l.Presenter.typing(p.ctx, conv)
 		} else {
-			l.router.Wake(ledger.WakeAt(ledger.WakeTyping, conv))
+			l.lines.Wake(ledger.WakeAt(ledger.WakeTyping, conv))
 		}
 	}
 }
@@ -42,7 +42,7 @@ func (p *Preview) keepTyping() {
 func (p *presenter) typing(ctx context.Context, conv channels.Conversation) {
 	l := p.line
 	typer, ok := l.channel.(channels.Typer)
-	if !ok || !l.quiet(conv.ID) || !l.router.Engine.Safe() || !l.limits.spareOf(l.channel.Features(conv).Rates, time.Now()) {
+	if !ok || !l.quiet(conv.ID) || !l.lines.Engine.Safe() || !l.limits.spareOf(l.channel.Features(conv).Rates, time.Now()) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, typingEvery)

@@ -93,7 +93,7 @@ func (l *Line) find(ctx context.Context, finder channels.Finder, d *ledger.Deliv
 		return ledger.Settlement{State: ledger.DeliverySent, Outcome: "found", PlatformID: id}, 0
 	case err == nil:
 		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "absent"}, 0
-	case now.Sub(d.LastTry) >= unknownAtMost && now.Sub(l.router.began) >= unknownAtMost:
+	case now.Sub(d.LastTry) >= unknownAtMost && now.Sub(l.lines.began) >= unknownAtMost:
 		return ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "cannot_ask", Detail: err.Error(), Final: true}, 0
 	}
 	return ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "asking", Detail: err.Error()}, 2 * time.Second

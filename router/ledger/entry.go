@@ -237,7 +237,6 @@ type ActionState string
 const (
 	ActionProposed  ActionState = "proposed"
 	ActionAccepted  ActionState = "accepted"
-	ActionRejected  ActionState = "rejected"
 	ActionExpired   ActionState = "expired"
 	ActionCancelled ActionState = "cancelled" // another answer to the same question was given
 )
