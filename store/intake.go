@@ -63,6 +63,9 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 		if err := acceptable(&entries[i]); err != nil {
 			return nil, fmt.Errorf("accept: entry %d: %w", i, err)
 		}
+		for _, reply := range replies(&entries[i]) {
+			reply.Person = entries[i].Sender.Person
+		}
 	}
 	if r.db.PG() && !slices.ContainsFunc(entries, unusual) {
 		if out, err := r.db.callAccept(ctx, owner, entries); !isOpenQuestion(err) {
@@ -312,9 +315,7 @@ func (t *tx) answer(e *ledger.Entry, a *ledger.Accepted, conversation int64, cla
 	newest = a.MessageID
 	events := []event{{Kind: "message", Message: a.MessageID}}
 	if reply != nil {
-		to := *reply
-		to.Person = e.Sender.Person
-		if newest, err = t.outgoing(conversation, a.SessionID, 0, &to, nil); err != nil {
+		if newest, err = t.outgoing(conversation, a.SessionID, 0, reply, nil); err != nil {
 			return 0, err
 		}
 		events = append(events, event{Kind: "message", Message: newest})

@@ -65,23 +65,29 @@ func acceptableNews(event *channels.Event) error {
 // unusual entries take a transaction of several round trips on PostgreSQL; the
 // others one.
 func unusual(e ledger.Entry) bool {
-	if e.Sender.New { // once a day
+	if e.Sender.New || slices.ContainsFunc(replies(&e), func(r *ledger.Reply) bool { return special(*r) }) { // a new person: once a day
 		return true
-	}
-	for _, reply := range e.Replies {
-		if reply != nil && special(*reply) {
-			return true
-		}
 	}
 	switch as := e.As.(type) {
 	case *ledger.AsTurn:
 		return as.Retry != nil || as.Mode != "" && as.Mode != modeQueue
-	case *ledger.AsControl:
-		return as.Reply != nil && special(*as.Reply)
-	case *ledger.AsAudit:
+	case *ledger.AsControl, *ledger.AsAudit:
 		return false
 	}
 	return true
+}
+
+// replies are those that e has for what may become of it.
+func replies(e *ledger.Entry) (list []*ledger.Reply) {
+	if as, ok := e.As.(*ledger.AsControl); ok && as.Reply != nil {
+		list = append(list, as.Reply)
+	}
+	for _, reply := range e.Replies {
+		if reply != nil {
+			list = append(list, reply)
+		}
+	}
+	return list
 }
 
 // special says that a reply has more than text in parts.

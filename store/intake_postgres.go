@@ -183,7 +183,7 @@ func acceptArgOf(e *ledger.Entry, now int64) acceptArg {
 		arg.turnArg = turnArg{QueueLimit: as.QueueLimit, AskedAt: micros(as.Asked), Choice: as.Choice, MayClaim: as.MayClaim}
 	case *ledger.AsControl:
 		arg.Class = controlClass(as)
-		arg.controlArg = controlArg{Effect: string(as.Effect), AnyPerson: as.AnyPerson, Reply: answerArgOf(as.Reply, arg.Person)}
+		arg.controlArg = controlArg{Effect: string(as.Effect), AnyPerson: as.AnyPerson, Reply: replyArgOf(as.Reply, nil)}
 	case *ledger.AsAudit:
 		arg.Class, arg.Reject = string(as.Why), clean(as.Reason)
 		if e.Event.Raw != nil {
@@ -191,7 +191,7 @@ func acceptArgOf(e *ledger.Entry, now int64) acceptArg {
 		}
 	}
 	for situation, reply := range e.Replies {
-		arg.Replies[string(situation)] = answerArgOf(reply, arg.Person)
+		arg.Replies[string(situation)] = replyArgOf(reply, nil)
 	}
 	return arg
 }
@@ -206,15 +206,6 @@ func incomingArgOf(e *ledger.Entry) incomingArg {
 	}
 	for _, a := range m.Attachments {
 		arg.Attachments = append(arg.Attachments, attachmentArg{clean(a.ID), string(a.Kind), clean(a.Name), clean(a.Type), a.Size, arg.Taint})
-	}
-	return arg
-}
-
-// answerArgOf is a reply to an entry of that person.
-func answerArgOf(r *ledger.Reply, person string) *replyArg {
-	arg := replyArgOf(r, nil)
-	if arg != nil {
-		arg.Person = person
 	}
 	return arg
 }
