@@ -56,14 +56,8 @@ func BenchmarkMessage(b *testing.B) {
 						}
 					})
 				}
-				if batches := db.Batches(); len(batches) > 0 {
-					fulls := 0
-					for _, batch := range batches {
-						if batch.Full {
-							fulls++
-						}
-					}
-					b.ReportMetric(float64(fulls)/float64(len(batches)), "full/batch")
+				if commits := db.Commits(); commits.All > 0 {
+					b.ReportMetric(float64(commits.Synced)/float64(commits.All), "full/batch")
 				}
 			})
 		}

@@ -38,7 +38,7 @@ func (a *alongArg) load(ref ledger.TurnRef) *ledger.TurnData {
 	return data
 }
 
-// Query implements database.Querier.
+// Query implements a querier of database.
 func (a *alongArg) Query(query string, _ ...any) (database.Rows, error) {
 	switch query {
 	case loadTurn:
@@ -53,7 +53,7 @@ func (a *alongArg) Query(query string, _ ...any) (database.Rows, error) {
 	return nil, errNotAlong
 }
 
-// Exec implements database.Querier.
+// Exec implements a querier of database.
 func (a *alongArg) Exec(string, ...any) (sql.Result, error) { return nil, errNotAlong }
 
 // alongRows are rows that have been read.

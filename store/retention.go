@@ -86,18 +86,18 @@ func (db *DB) retainOnce(ctx context.Context, owner int64, keep Retention) error
 		return err
 	}
 	began := time.Now()
-	n, err := db.Sweep(ctx, owner, keep)
+	n, err := db.sweep(ctx, owner, keep)
 	if n > 0 {
 		db.Log().InfoContext(ctx, "old rows were cleared away", "rows", n, "duration", time.Since(began).Round(time.Millisecond))
 	}
 	return err
 }
 
-// Sweep clears away at once what is older than keep says, in small batches with pauses,
+// sweep clears away at once what is older than keep says, in small batches with pauses,
 // and returns how many rows it was told of (those that go with a turn are not counted).
 // While another engine does so, it does nothing, nor while our clock and the database's
 // differ by more than an hour: nobody knows then what is old.
-func (db *DB) Sweep(ctx context.Context, owner int64, keep Retention) (rows int64, err error) {
+func (db *DB) sweep(ctx context.Context, owner int64, keep Retention) (rows int64, err error) {
 	ok, err := db.knowsTheTime(ctx)
 	if err != nil || !ok {
 		return 0, err

@@ -16,11 +16,11 @@ func TestCommitModes(t *testing.T) {
 	h := newHouse(t, db)
 	mode := func(what string, want bool, do func()) {
 		t.Helper()
-		before := len(db.Batches())
+		was := db.Commits()
 		do()
-		got := db.Batches()[before:]
-		if len(got) != 1 || got[0].Full != want || got[0].Transactions != 1 {
-			t.Errorf("%s: %+v, want one batch, full %v", what, got, want)
+		got := db.Commits()
+		if got.All != was.All+1 || (got.Synced == was.Synced+1) != want || got.Transactions != was.Transactions+1 {
+			t.Errorf("%s: %+v after %+v, want one commit, synced %v", what, got, was, want)
 		}
 	}
 	var ref ledger.TurnRef
@@ -48,8 +48,8 @@ func TestCommitModes(t *testing.T) {
 	var d *ledger.Delivery
 	mode("sending", true, func() { d = h.Begin(hold, "c") })
 	mode("sent", false, func() { h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent}) })
-	before := len(db.Batches())
-	if d := h.Begin(hold, "c"); d != nil || len(db.Batches()) != before {
+	before := db.Commits()
+	if d := h.Begin(hold, "c"); d != nil || db.Commits() != before {
 		t.Errorf("a look at an empty conversation wrote: %+v", d)
 	}
 }

@@ -64,7 +64,7 @@ func benchUsersOn(b *testing.B, url string, users int) {
 	took := make([][]time.Duration, users)
 	var left atomic.Int64
 	left.Store(int64(b.N))
-	batches, cpu := db.FullCommits(), cpuTime()
+	batches, cpu := db.Commits().Synced, cpuTime()
 	b.ResetTimer()
 	var all sync.WaitGroup
 	for u := range users {
@@ -78,7 +78,7 @@ func benchUsersOn(b *testing.B, url string, users int) {
 	}
 	all.Wait()
 	b.StopTimer()
-	report(b, slices.Concat(took...), cpuTime()-cpu, db.FullCommits()-batches)
+	report(b, slices.Concat(took...), cpuTime()-cpu, db.Commits().Synced-batches)
 	stop()
 	if err := <-done; err != nil {
 		b.Fatal(err)
@@ -90,7 +90,7 @@ func ask(platform *channelstest.Platform, answered []chan struct{}, u int) {
 	<-answered[u]
 }
 
-func report(b *testing.B, took []time.Duration, cpu time.Duration, fsyncs int64) {
+func report(b *testing.B, took []time.Duration, cpu time.Duration, fsyncs int) {
 	percentiles(b, "", took)
 	b.ReportMetric(float64(len(took))/b.Elapsed().Seconds(), "msg/s")
 	b.ReportMetric(ms(cpu)/float64(len(took)), "cpu-ms/msg")

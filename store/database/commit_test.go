@@ -25,6 +25,7 @@ func TestGroupCommit(t *testing.T) {
 	queued, begun := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	errs := make([]error, 6)
+	var first database.Commits // what was committed while the others waited
 	wg.Go(func() {
 		errs[0] = db.WriteFunc(t.Context(), database.Rides, func(exec func(string) error) error {
 			close(begun)
@@ -33,7 +34,7 @@ func TestGroupCommit(t *testing.T) {
 		})
 	})
 	<-begun
-	before := len(db.Batches())
+	before := db.Commits()
 	away, leave := context.WithCancel(t.Context())
 	mid, cut := context.WithCancel(t.Context())
 	defer cut()
@@ -58,6 +59,8 @@ func TestGroupCommit(t *testing.T) {
 					return err
 				}
 				switch i {
+				case 1:
+					first = db.Commits()
 				case 2:
 					return boom // its row goes, the others' stay
 				case 4:
@@ -88,9 +91,10 @@ func TestGroupCommit(t *testing.T) {
 	if want := []int64{0, 1, 4, 101, 104}; !slices.Equal(rows, want) {
 		t.Errorf("rows %v, want %v", rows, want)
 	}
-	got := db.Batches()[before:]
-	if len(got) != 2 || got[0] != (database.Batch{Full: false, Transactions: 1}) || got[1] != (database.Batch{Full: true, Transactions: 4}) {
-		t.Errorf("batches %+v", got)
+	held := database.Commits{All: before.All + 1, Synced: before.Synced, Transactions: before.Transactions + 1}
+	all := database.Commits{All: before.All + 2, Synced: before.Synced + 1, Transactions: before.Transactions + 5}
+	if got := db.Commits(); first != held || got != all {
+		t.Errorf("commits %+v, then %+v, want %+v and %+v", first, got, held, all)
 	}
 	if strings.Contains(errs[5].Error(), "UNIQUE") {
 		t.Errorf("internal text: %v", errs[5])

@@ -48,8 +48,8 @@ type DB struct {
 	reader reader
 }
 
-// ErrURL is returned by Open when [store] url is of no known form.
-var ErrURL = errors.New(`[store] url must be empty, "sqlite:PATH" or "postgres://USER@HOST/NAME"`)
+// errURL is returned by Open when [store] url is of no known form.
+var errURL = errors.New(`[store] url must be empty, "sqlite:PATH" or "postgres://USER@HOST/NAME"`)
 
 // Open opens the database of cfg, making the SQLite file and its folder when
 // they do not exist. dataDir is where it stands when cfg names none, and where
@@ -66,13 +66,13 @@ func Open(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*D
 	case strings.HasPrefix(url, "sqlite:"):
 		path := strings.TrimPrefix(url, "sqlite:")
 		if path == "" {
-			return nil, fmt.Errorf("%w: the path after \"sqlite:\" is missing", ErrURL)
+			return nil, fmt.Errorf("%w: the path after \"sqlite:\" is missing", errURL)
 		}
 		db.lite, err = openSQLite(ctx, path)
 	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
 		db.pg, err = openPostgres(ctx, url, nil)
 	default:
-		return nil, ErrURL
+		return nil, errURL
 	}
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ const (
 // end. An error is one a person can act on (see problem), or what fn returned.
 func (db *DB) Write(ctx context.Context, mode Durability, op string, fn func(*Tx) error) error {
 	var err error
-	run := func(q Querier) error { return fn(&Tx{Q: q, PG: db.PG()}) }
+	run := func(q querier) error { return fn(&Tx{Q: q, PG: db.PG()}) }
 	switch {
 	case db.lite != nil && db.lite.writer == nil:
 		err = errReadOnly

@@ -201,7 +201,7 @@ func Mend(err error) string {
 		return mendServer
 	case cause != nil:
 		return m.mend
-	case errors.Is(err, ErrURL):
+	case errors.Is(err, errURL):
 		return "correct [store] url"
 	case network, errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "see whether the server runs and lets this machine connect (pg_isready asks it), and whether [store] url names it"

@@ -8,6 +8,8 @@ import (
 	"github.com/lib/pq"
 )
 
+var ErrGuard = errGuard
+
 // Dial has the pools of PostgreSQL dial through d from now on.
 func (db *DB) Dial(ctx context.Context, d pq.Dialer) error {
 	pg, err := openPostgres(ctx, db.pg.url, d)

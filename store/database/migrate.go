@@ -23,9 +23,9 @@ import (
 //go:embed migrations
 var migrationFiles embed.FS
 
-// ErrGuard is returned by Migrate when a migration left fewer rows in a table
+// errGuard is returned by Migrate when a migration left fewer rows in a table
 // than it found. The migration was rolled back.
-var ErrGuard = errors.New("the migration would lose rows")
+var errGuard = errors.New("the migration would lose rows")
 
 // migration is one step of the schema.
 type migration struct {
@@ -44,7 +44,7 @@ type MigrationStatus struct {
 
 // Migrate brings the schema to this build's version; a no-op when it is there.
 // Several programs may call it at once on PostgreSQL: each migration is applied
-// once. A migration that fails, or loses rows (ErrGuard), changes nothing and
+// once. A migration that fails, or loses rows (errGuard), changes nothing and
 // stops those behind it. A database that is not the data folder's is left as it is
 // (ErrCluster).
 func (db *DB) Migrate(ctx context.Context) error {
@@ -193,7 +193,7 @@ func guarded(ctx context.Context, t *sql.Tx, kind, script string) error {
 	for table, n := range before {
 		// A table that is gone has none: a migration may drop empty ones only.
 		if after[table] < n {
-			return fmt.Errorf("%w: table %s has %d rows and would have %d; nothing was changed", ErrGuard, table, n, after[table])
+			return fmt.Errorf("%w: table %s has %d rows and would have %d; nothing was changed", errGuard, table, n, after[table])
 		}
 	}
 	return nil

@@ -87,7 +87,7 @@ func postgresPool(raw, synchronous string, dialer pq.Dialer) (*sqlx.DB, error) {
 	}
 	c, err := pq.NewConnector(address)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrURL, redacted(err, address))
+		return nil, fmt.Errorf("%w: %s", errURL, redacted(err, address))
 	}
 	db := sqlx.NewDb(sql.OpenDB(connector{c, dialer}), "postgres")
 	db.SetMaxOpenConns(poolSize)
@@ -101,7 +101,7 @@ func postgresAddress(raw, synchronous, program string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		// The error of url.Parse holds the address with its password.
-		return "", fmt.Errorf("%w: the address cannot be read; escape special characters in the password (%%40 for @)", ErrURL)
+		return "", fmt.Errorf("%w: the address cannot be read; escape special characters in the password (%%40 for @)", errURL)
 	}
 	q := u.Query()
 	// Parameters go with the statement, so that one takes one round trip.
@@ -150,7 +150,7 @@ func (p *postgres) pool(mode Durability) *sqlx.DB {
 
 // write runs fn in one transaction, again when PostgreSQL asks for it (deadlock,
 // serialization). ctx counts until the transaction begins.
-func (p *postgres) write(ctx context.Context, mode Durability, fn func(Querier) error) error {
+func (p *postgres) write(ctx context.Context, mode Durability, fn func(querier) error) error {
 	return p.detached(ctx, p.pool(mode), func(ctx context.Context, conn *sqlx.Conn) error {
 		t, err := conn.BeginTxx(ctx, nil)
 		if err != nil {

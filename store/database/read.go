@@ -29,7 +29,7 @@ type reader struct {
 func (db *DB) Read(ctx context.Context, op string, fn func(*Tx) error) error {
 	var err error
 	if db.lite != nil {
-		err = db.lite.read(ctx, func(q Querier) error { return fn(&Tx{Q: q}) })
+		err = db.lite.read(ctx, func(q querier) error { return fn(&Tx{Q: q}) })
 	} else {
 		err = db.pg.noticed(fn(&Tx{Q: reading{&db.reader, ctx}, PG: true}))
 	}

@@ -36,7 +36,7 @@ func newReaders(pool *sqlx.DB) *readers {
 }
 
 // read runs fn's queries. Each sees what was committed when it began.
-func (r *readers) read(ctx context.Context, fn func(Querier) error) error {
+func (r *readers) read(ctx context.Context, fn func(querier) error) error {
 	select {
 	case r.slot <- struct{}{}:
 	case <-ctx.Done():

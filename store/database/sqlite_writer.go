@@ -45,7 +45,6 @@ type writer struct {
 	conn  *sqlx.Conn
 	lite  *liteConn
 	wal   syncer
-	log   batchLog
 	tight time.Time // when a full disk could last not be relieved
 
 	queue   chan *job
@@ -54,13 +53,30 @@ type writer struct {
 	closing chan struct{}
 	once    sync.Once
 	stopped error // what closing said
+
+	counting sync.Mutex
+	commits  Commits
+}
+
+// Commits are how many group commits the SQLite writer made, how many of them were
+// synced to the disk, and how many transactions shared them, failed ones included.
+type Commits struct{ All, Synced, Transactions int }
+
+// Commits counts them; on PostgreSQL there are none.
+func (db *DB) Commits() Commits {
+	if db.lite == nil {
+		return Commits{}
+	}
+	db.lite.counting.Lock()
+	defer db.lite.counting.Unlock()
+	return db.lite.commits
 }
 
 // A job is one transaction that waits for the writer.
 type job struct {
 	ctx   context.Context //nolint:containedctx // asked once, before fn begins
 	mode  Durability
-	fn    func(Querier) error
+	fn    func(querier) error
 	taken atomic.Bool // by the writer, or by a caller who went away
 	wrote bool        // it began to change something
 	err   error
@@ -79,7 +95,7 @@ func startWriter(db *sqlx.DB, conn *sqlx.Conn, path string) *writer {
 // write runs fn in a transaction and waits for its commit. When ctx ends before
 // fn began, fn is never run. It may be run twice, the second time with nothing
 // left of the first.
-func (w *writer) write(ctx context.Context, mode Durability, fn func(Querier) error) error {
+func (w *writer) write(ctx context.Context, mode Durability, fn func(querier) error) error {
 	queue := w.queue
 	if mode == Result {
 		queue = w.results
@@ -187,7 +203,11 @@ func (w *writer) commit(batch []*job) {
 		}
 	}
 	if writers > 0 {
-		w.log.add(Batch{Full: len(durable) > 0, Transactions: writers})
+		w.counting.Lock()
+		w.commits.All++
+		w.commits.Synced += min(len(durable), 1)
+		w.commits.Transactions += writers
+		w.counting.Unlock()
 		w.sync(durable)
 	}
 	for _, j := range durable {

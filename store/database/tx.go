@@ -9,8 +9,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// A Querier runs statements whose parameters are written "?".
-type Querier interface {
+// A querier runs statements whose parameters are written "?".
+type querier interface {
 	Exec(query string, args ...any) (sql.Result, error)
 	Query(query string, args ...any) (Rows, error)
 }
@@ -27,7 +27,7 @@ type Rows interface {
 // A Tx is a transaction, or a connection to read from, with the helpers that all
 // queries go through.
 type Tx struct {
-	Q  Querier
+	Q  querier
 	PG bool
 }
 

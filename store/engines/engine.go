@@ -25,9 +25,9 @@ const (
 	onTime = 8 * time.Second
 )
 
-// ErrLost is returned by Engine.Run when the owner row is not there any more:
+// errLost is returned by Engine.Run when the owner row is not there any more:
 // somebody ended it. The engine must stop.
-var ErrLost = errors.New("this engine's row in the database was ended; stop and start it again")
+var errLost = errors.New("this engine's row in the database was ended; stop and start it again")
 
 const (
 	insertOwner = `INSERT INTO owners (state, host, pid, started_at, renewed_at) VALUES ('alive', ?, ?, ?, ?) RETURNING id`
@@ -160,7 +160,7 @@ func (e *Engine) enlistShared(ctx context.Context, host string) error {
 func (e *Engine) ID() int64 { return e.id }
 
 // Run renews the owner, finds dead ones and clears away what has expired, until ctx
-// ends (nil) or the owner's row is ended (ErrLost). It keeps trying while the
+// ends (nil) or the owner's row is ended (errLost). It keeps trying while the
 // database is away; Safe is false then.
 func (e *Engine) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -182,7 +182,7 @@ func (e *Engine) Run(ctx context.Context) error {
 			switch {
 			case ctx.Err() != nil:
 				return nil
-			case errors.Is(err, ErrLost):
+			case errors.Is(err, errLost):
 				return err
 			case err != nil:
 				e.log.WarnContext(ctx, "renewing the engine failed", "error", err)
@@ -211,7 +211,7 @@ func (e *Engine) renew(ctx context.Context) error {
 	}
 	if !found {
 		e.lose()
-		return ErrLost
+		return errLost
 	}
 	e.begin(begun)
 	if declared {

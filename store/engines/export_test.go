@@ -8,6 +8,8 @@ import (
 	"switchboard/store/database"
 )
 
+var ErrLost = errLost
+
 // Renew renews the owner once.
 func (e *Engine) Renew(ctx context.Context) error { return e.renew(ctx) }
 

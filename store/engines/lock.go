@@ -78,7 +78,7 @@ func (e *Engine) takeLock(again bool) error {
 	defer e.mu.Unlock()
 	if e.lost {
 		c.close()
-		return ErrLost
+		return errLost
 	}
 	c.taken = e.clock().ran
 	e.conn = c
@@ -165,7 +165,7 @@ func (e *Engine) relock(ctx context.Context) bool {
 		case err == nil:
 			e.log.InfoContext(ctx, "this engine has its lock again", "duration", time.Since(begun).Round(time.Millisecond))
 			return true
-		case errors.Is(err, ErrLost):
+		case errors.Is(err, errLost):
 			return false // Run finds out as well
 		}
 		e.log.DebugContext(ctx, "taking the engine's lock failed", "error", err)

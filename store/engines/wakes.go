@@ -193,11 +193,11 @@ func (s *wakeSet) wait(ctx context.Context) []ledger.Wake {
 	return s.take()
 }
 
-// ErrUnheard says that the server does not bring what is told with NOTIFY.
-var ErrUnheard = errors.New("what is told with NOTIFY is not heard")
+// errNotDelivered says that the server does not bring what is told with NOTIFY.
+var errNotDelivered = errors.New("what is told with NOTIFY is not heard")
 
 // Notified measures how long the server takes to bring what one connection tells with
-// NOTIFY to another; zero on SQLite. ErrUnheard: it did not within 5 s.
+// NOTIFY to another; zero on SQLite. errNotDelivered: it did not within 5 s.
 func Notified(ctx context.Context, db *database.DB) (took time.Duration, err error) {
 	if !db.PG() {
 		return 0, nil
@@ -223,11 +223,11 @@ func Notified(ctx context.Context, db *database.DB) (took time.Duration, err err
 	select {
 	case n, ok := <-notes:
 		if !ok || n == nil {
-			return 0, ErrUnheard
+			return 0, errNotDelivered
 		}
 		return time.Since(began), nil
 	case <-time.After(5 * time.Second):
-		return 0, ErrUnheard
+		return 0, errNotDelivered
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
