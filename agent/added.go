@@ -104,33 +104,33 @@ func incomingTaint(m Incoming) tools.Taint {
 }
 
 // A spoken is one message of the turn as it reads now.
-type spoken struct {
+type turnMessage struct {
 	Incoming
 	former []Incoming // what it was before it was edited, oldest first
 }
 
 // is says that id names the message, or what it was.
-func (s spoken) is(id int64) bool {
+func (s turnMessage) is(id int64) bool {
 	return s.ID == id || slices.ContainsFunc(s.former, func(m Incoming) bool { return m.ID == id })
 }
 
-// spoken is what the person said as far as that attempt heeds it: the turn's
+// messages is what the person said as far as that attempt heeds it: the turn's
 // message first, then what was added.
-func (r *run) spoken(attempt int) []spoken {
-	list := []spoken{{Incoming: r.turn.Message}}
+func (r *run) messages(attempt int) []turnMessage {
+	list := []turnMessage{{Incoming: r.turn.Message}}
 	for _, added := range r.state.Added {
 		if added.From > attempt {
 			continue
 		}
 		i := -1
 		if added.Replaces != 0 {
-			i = slices.IndexFunc(list, func(s spoken) bool { return s.is(added.Replaces) })
+			i = slices.IndexFunc(list, func(s turnMessage) bool { return s.is(added.Replaces) })
 		}
 		if i < 0 {
-			list = append(list, spoken{Incoming: added.Incoming})
+			list = append(list, turnMessage{Incoming: added.Incoming})
 			continue
 		}
-		list[i] = spoken{Incoming: added.Incoming, former: append(list[i].former, list[i].Incoming)}
+		list[i] = turnMessage{Incoming: added.Incoming, former: append(list[i].former, list[i].Incoming)}
 	}
 	return list
 }
@@ -138,7 +138,7 @@ func (r *run) spoken(attempt int) []spoken {
 // ownWords are the person's own words in the turn, as their messages read now.
 func (r *run) ownWords() string {
 	var texts []string
-	for _, m := range r.spoken(math.MaxInt) {
+	for _, m := range r.messages(math.MaxInt) {
 		texts = append(texts, m.Text)
 	}
 	return strings.Join(texts, "\n")

@@ -137,7 +137,7 @@ func (r *run) execute(ctx context.Context, plan *PlanRow) (again bool, err error
 			return aside, err
 		}
 		if plan.Tasks[i].Type == TaskMsg {
-			if err := r.tell(ctx, plan, i); err != nil {
+			if err := r.runMsg(ctx, plan, i); err != nil {
 				return false, err
 			}
 			continue

@@ -124,7 +124,7 @@ func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
 		p.data(clip(retry.answer, min(cut.output, 8<<10)))
 		p.faults("Faults in your last plan", retry.faults)
 	}
-	r.message(&p, r.spoken(attempt))
+	r.message(&p, r.messages(attempt))
 	return p.String()
 }
 

@@ -9,7 +9,7 @@ import (
 // message shows what the person said. The turn's message is the last section, as it
 // reads now: the person's own words are the instruction and stand as they are; what
 // they passed on is only data.
-func (r *run) message(p *prompt, all []spoken) {
+func (r *run) message(p *prompt, all []turnMessage) {
 	m := all[0]
 	p.attached(all)
 	if m.Quote != "" {
@@ -63,7 +63,7 @@ func forwarded(from, text string) string {
 }
 
 // added shows what was said after the turn began, in the order said.
-func (p *prompt) added(all []spoken) {
+func (p *prompt) added(all []turnMessage) {
 	first, more := all[0], all[1:]
 	if len(first.former)+len(more) == 0 {
 		return
@@ -94,7 +94,7 @@ func (p *prompt) added(all []spoken) {
 }
 
 // attached lists the files that came along, and how to get at them.
-func (p *prompt) attached(all []spoken) {
+func (p *prompt) attached(all []turnMessage) {
 	var list []Attachment
 	for _, m := range all {
 		list = append(list, m.Attachments...)

@@ -36,7 +36,7 @@ func (r *run) reviewerPrompt(plan *PlanRow, i int, faults []string, size int) (s
 		p.section("Goal")
 		p.add(indent(plan.Goal) + "\n")
 		p.section("The person's request")
-		for i, m := range r.spoken(plan.Attempt) {
+		for i, m := range r.messages(plan.Attempt) {
 			if i > 0 {
 				p.linef("Added meanwhile:")
 			}

@@ -11,7 +11,8 @@ import (
 	"switchboard/agent/tools"
 )
 
-// commitTimeout bounds one read or write of the journal.
+// commitTimeout is when a read or write of the journal is asked to end; a journal may go on
+// with a commit that began.
 const commitTimeout = time.Minute
 
 // errTurnTimeout is the cause with which turn_timeout ends a turn's context.

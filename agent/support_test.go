@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 var errKilled = errors.New("killed")
 
 // memJournal keeps one turn's rows in memory and holds the agent to the rules of
-// a real one: states move only as DESIGN says, keys are unique, the end is last.
+// a real one: states move only as docs/architecture.md says, keys are unique, the end is last.
 type memJournal struct {
 	mu      sync.Mutex
 	context State

@@ -11,9 +11,9 @@ import (
 // workerTries is how often the worker is asked for a text that is not empty.
 const workerTries = 2
 
-// tell writes a msg task, once. The plan's last one ends the turn in the same
+// runMsg writes a msg task, once. The plan's last one ends the turn in the same
 // commit.
-func (r *run) tell(ctx context.Context, plan *PlanRow, i int) error {
+func (r *run) runMsg(ctx context.Context, plan *PlanRow, i int) error {
 	task := &plan.Tasks[i]
 	if task.State == TaskDone {
 		return nil

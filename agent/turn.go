@@ -204,7 +204,7 @@ const (
 	TaskTool TaskType = "tool"
 )
 
-// A TaskState is a state of DESIGN §2.
+// A TaskState is how far a task has come; docs/architecture.md draws them.
 type TaskState string
 
 const (

@@ -25,9 +25,9 @@ type Channel interface {
 	Run(ctx context.Context, sink Sink) error
 	// Send posts one part and returns the ID the platform gave it. It does not
 	// retry. The error says what is known: *RateLimitError (surely not sent, come
-	// back later), *RefusedError (surely not sent, never will be), ErrGone (the
-	// conversation is closed to us), ErrNotConnected (surely not sent). Any other
-	// error means that nobody knows whether it was sent.
+	// back later), *RefusedError (surely not sent, and never will be unless it is
+	// Temporary), ErrGone (the conversation is closed to us), ErrMoved, ErrUnauthorized and
+	// ErrNotConnected (surely not sent). Any other error means that nobody knows whether it was sent.
 	Send(ctx context.Context, out Outbound) (MessageID, error)
 	// Features reports what conv accepts now. It does no I/O.
 	Features(conv Conversation) Features
@@ -43,9 +43,9 @@ type Sink interface {
 	// receipt says Duplicate.
 	// Accept goes on to its end when ctx is cancelled after it began to commit.
 	Accept(ctx context.Context, batch []Event) ([]Receipt, error)
-	// Heard says that the platform spoke on the connection that events come by,
+	// Received says that the platform spoke on the connection that events come by,
 	// be it to say that there are none: it is up. It never blocks.
-	Heard()
+	Received()
 }
 
 // Receipt says what became of one event.

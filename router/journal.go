@@ -174,3 +174,15 @@ func (j *journal) patiently(ctx context.Context, failed string, do func() error)
 		return err
 	})
 }
+
+// commit writes a step as the ledger takes it: an offer merges what it is made for, and
+// its choices do more than say something.
+func (j *journal) commit(ctx context.Context, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+	if j.merge == nil {
+		return j.runner.Ledger.Commit(ctx, j.ref, step, says)
+	}
+	for i, does := range []ledger.Does{ledger.DoesRetry, ledger.DoesLeave} {
+		says[0].Actions[i].Does = does
+	}
+	return j.runner.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
+}

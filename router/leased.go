@@ -32,7 +32,7 @@ type leased struct {
 	lost  map[int64]finding // by session: it is run and not held
 }
 
-// A suspect is what the former looks said of a session.
+// A finding is what the former looks said of a session.
 type finding struct {
 	fence int64
 	since time.Time

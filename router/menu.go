@@ -46,6 +46,15 @@ func (r *Router) admins(channel, kind string) (ids []string) {
 // menuNames are the commands a menu offers, in its order.
 var menuNames = [...]string{"status", "plan", "why", "cancel", "retry", "reset", "whoami", "help"}
 
+// Commands are the names of the commands that people write, each with its slash.
+func Commands() []string {
+	list := []string{"/start"}
+	for _, name := range menuNames {
+		list = append(list, "/"+name)
+	}
+	return list
+}
+
 // menuTexts say what each of menuNames does, by language; the empty one is for
 // whoever's language is none of them. The last text is an admin's /cancel.
 var menuTexts = map[string][len(menuNames) + 1]string{

@@ -119,18 +119,6 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 	}
 }
 
-// commit writes a step as the ledger takes it: an offer merges what it is made for, and
-// its choices do more than say something.
-func (j *journal) commit(ctx context.Context, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
-	if j.merge == nil {
-		return j.runner.Ledger.Commit(ctx, j.ref, step, says)
-	}
-	for i, does := range []ledger.Does{ledger.DoesRetry, ledger.DoesLeave} {
-		says[0].Actions[i].Does = does
-	}
-	return j.runner.Ledger.Offer(ctx, j.ref, j.merge, step, says[0])
-}
-
 // offerOf asks whether to go on with a backlog.
 func offerOf(backlog []ledger.Waiting, now time.Time) agent.Step {
 	var b strings.Builder

@@ -51,14 +51,14 @@ func (w *wire) follow(from io.Reader) error {
 		fresh := piece[:n]
 		if !known {
 			head = append(head, fresh...)
-			if known = err != nil || telling(head); known && isStream(head) {
+			if known = err != nil || recognizable(head); known && isStream(head) {
 				w.events, fresh = &events{}, head
 			}
 		}
 		switch {
 		case len(fresh) == 0:
 		case w.events != nil:
-			w.hear(fresh)
+			w.receive(fresh)
 		default:
 			w.follower.news()
 		}
@@ -79,8 +79,8 @@ func (w *wire) follow(from io.Reader) error {
 	}
 }
 
-// hear takes the next bytes of a stream and shows what is new in them.
-func (w *wire) hear(fresh []byte) {
+// receive takes the next bytes of a stream and shows what is new in them.
+func (w *wire) receive(fresh []byte) {
 	if w.events.done {
 		return
 	}
@@ -103,8 +103,8 @@ func (w *wire) pastLimit(size int) bool {
 	return e != nil && !e.done && (e.text.Len()+e.thoughts.Len() > w.follower.tokens*bytesPerToken || size > maxStream)
 }
 
-// telling says that head is enough to know a stream by.
-func telling(head []byte) bool { return len(trimmed(head)) >= len("event:") }
+// recognizable says that head is enough to know a stream by.
+func recognizable(head []byte) bool { return len(trimmed(head)) >= len("event:") }
 
 // isStream says that an answer begins like server-sent events. Its content type is
 // not asked: servers say all kinds of things.

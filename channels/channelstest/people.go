@@ -237,5 +237,5 @@ func (p *Platform) happen(m scripted.Message) {
 	if err != nil {
 		panic(err) // a Message always encodes
 	}
-	p.tell(data)
+	p.send(data)
 }

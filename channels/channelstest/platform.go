@@ -75,9 +75,9 @@ func (p *Platform) change(f func()) {
 }
 
 // Garble tells the bot something that may not be readable.
-func (p *Platform) Garble(data []byte) { p.change(func() { p.tell(slices.Clone(data)) }) }
+func (p *Platform) Garble(data []byte) { p.change(func() { p.send(slices.Clone(data)) }) }
 
-func (p *Platform) tell(data []byte) {
+func (p *Platform) send(data []byte) {
 	p.events++
 	for range p.repeat {
 		p.updates++

@@ -15,16 +15,16 @@ var ErrNotTaken = errors.New("the events were not taken")
 // Sink keeps what a channel hands in, as the router would: a known key is a
 // duplicate. It may be used by several goroutines at once.
 type Sink struct {
-	mu      sync.Mutex
-	changed chan struct{}
-	events  []channels.Event
-	keys    map[channels.EventKey]int64
-	handed  []channels.Event
-	fail    int
-	hold    chan struct{}
-	held    int
-	heard   int
-	toast   string
+	mu       sync.Mutex
+	changed  chan struct{}
+	events   []channels.Event
+	keys     map[channels.EventKey]int64
+	handed   []channels.Event
+	fail     int
+	hold     chan struct{}
+	held     int
+	received int
+	toast    string
 }
 
 var _ channels.Sink = (*Sink)(nil)
@@ -71,11 +71,11 @@ func (s *Sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.R
 	return receipts, nil
 }
 
-// Heard implements channels.Sink.
-func (s *Sink) Heard() {
+// Received implements channels.Sink.
+func (s *Sink) Received() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard++
+	s.received++
 	s.wake()
 }
 
@@ -83,7 +83,7 @@ func (s *Sink) Heard() {
 func (s *Sink) Frames() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.heard
+	return s.received
 }
 
 func (s *Sink) wake() {

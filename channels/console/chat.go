@@ -36,7 +36,7 @@ type Options struct {
 	// terminal begins with what was said since; empty: none.
 	SeenFile string
 	// Commands are the commands that the Tab key completes, each with its slash;
-	// empty: those every engine has. What Chat itself does is always among them.
+	// empty: none. What Chat itself does is always among them.
 	Commands []string
 	// NoColor writes no colours on a terminal; so does the variable NO_COLOR.
 	NoColor bool
@@ -61,7 +61,7 @@ func Chat(ctx context.Context, engine *http.Client, o Options) error {
 	}
 	o.Err = &shared{out: o.Err}
 	c := newClient(engine, o)
-	c.link.telling(func(text string) { _, _ = fmt.Fprintln(o.Err, text) })
+	c.link.notify(func(text string) { _, _ = fmt.Fprintln(o.Err, text) })
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, last, err := c.open(ctx, -1)

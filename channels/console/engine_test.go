@@ -118,7 +118,7 @@ func (e *engine) restart(t *testing.T) {
 }
 
 // Heard implements channels.Sink.
-func (e *engine) Heard() {}
+func (e *engine) Received() {}
 
 // Accept implements channels.Sink.
 func (e *engine) Accept(_ context.Context, batch []channels.Event) ([]channels.Receipt, error) {

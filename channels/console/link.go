@@ -31,8 +31,8 @@ type link struct {
 	tell func(text string) // nil: nobody is told
 }
 
-// telling sets who is told from now on.
-func (l *link) telling(tell func(text string)) {
+// notify sets who is told from now on.
+func (l *link) notify(tell func(text string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.tell = tell

@@ -115,7 +115,7 @@ func TestLinkTellsOnce(t *testing.T) {
 	t.Parallel()
 	var told []string
 	l := &link{} // without patience
-	l.telling(func(text string) { told = append(told, text) })
+	l.notify(func(text string) { told = append(told, text) })
 	l.works()
 	for range 2 {
 		if l.failed() {

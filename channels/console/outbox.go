@@ -109,8 +109,8 @@ func (t *terminal) posted(p posted) {
 	}
 }
 
-// farewell says what leaving leaves behind.
-func (t *terminal) farewell() {
+// leave says what leaving leaves behind.
+func (t *terminal) leave() {
 	giveUp := time.After(leaveWait)
 	for t.sending > 0 {
 		select {

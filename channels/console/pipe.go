@@ -27,17 +27,17 @@ type pipe struct {
 	seen     *seen
 	whole    bool // everything up to now was shown, here or before
 
-	waiting   *receipt // the message being answered; nil: none
-	sent      string   // its text
-	held      *spoken  // the turn's newest message, while it matters whether it is the last
+	waiting   *receipt     // the message being answered; nil: none
+	sent      string       // its text
+	held      *messageLine // the turn's newest message, while it matters whether it is the last
 	timeout   <-chan time.Time
 	lingering <-chan time.Time // set while later messages are listened for
 	failed    int
 	total     int
 }
 
-// spoken is a message with its event, as --json writes it.
-type spoken struct {
+// messageLine is a message with its event, as --json writes it.
+type messageLine struct {
 	channels.SessionMessage
 	Event  int64     `json:"event"`
 	TurnID *string   `json:"turn_id"` // null: it belongs to no turn, as a command's answer
@@ -295,15 +295,15 @@ func (p *pipe) done(turn eventData) error {
 	return p.write(held)
 }
 
-func newSpoken(e channels.SessionEvent) *spoken {
-	said := &spoken{SessionMessage: *e.Message, Event: e.N, At: e.At}
+func newSpoken(e channels.SessionEvent) *messageLine {
+	said := &messageLine{SessionMessage: *e.Message, Event: e.N, At: e.At}
 	if e.TurnID != 0 {
 		said.TurnID = new(strconv.FormatInt(e.TurnID, 10))
 	}
 	return said
 }
 
-func (p *pipe) write(said *spoken) error {
+func (p *pipe) write(said *messageLine) error {
 	if !p.o.JSON {
 		_, err := fmt.Fprintln(p.o.Out, show(said.Text))
 		return wrote(err)

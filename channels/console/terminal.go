@@ -25,9 +25,6 @@ const (
 	keyWait = 50 * time.Millisecond
 )
 
-// usualCommands are what every engine has.
-var usualCommands = []string{"/cancel", "/help", "/plan", "/reset", "/start", "/status", "/whoami"}
-
 const keysHelp = "In this terminal: Ctrl-C clears the line, or cancels what runs; Ctrl-D, /quit and /exit leave; " +
 	"Tab completes commands, Ctrl-R searches what you wrote, Alt-Enter begins a new line."
 
@@ -133,11 +130,11 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 			t.armed = nil
 		case in := <-inputs:
 			if in.err != nil {
-				t.farewell()
+				t.leave()
 				return left(in.err)
 			}
 			if t.typed(t.decoder.feed(in.keys)) {
-				t.farewell()
+				t.leave()
 				return nil
 			}
 		case <-t.splitKey:
@@ -154,7 +151,7 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 // to tell from now on.
 func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 	news := make(chan string, 16)
-	t.client.link.telling(func(text string) {
+	t.client.link.notify(func(text string) {
 		select {
 		case news <- text:
 		case <-ctx.Done():
@@ -192,11 +189,7 @@ func (t *terminal) end() {
 }
 
 func (t *terminal) commands() []string {
-	commands := t.o.Commands
-	if commands == nil {
-		commands = usualCommands
-	}
-	return append([]string{"/exit", "/quit"}, commands...)
+	return append([]string{"/exit", "/quit"}, t.o.Commands...)
 }
 
 func left(err error) error {

@@ -31,7 +31,7 @@ func sit(t *testing.T, e *engine, change func(*Options)) *seat {
 		t.Fatal(err)
 	}
 	s := &seat{t: t, engine: e, keys: master, tty: tty, width: 200, done: make(chan error, 1)}
-	o := Options{Session: "default", Person: "ada", In: tty, Out: tty, Err: tty, Terminal: true, NoColor: true}
+	o := Options{Session: "default", Person: "ada", In: tty, Out: tty, Err: tty, Terminal: true, NoColor: true, Commands: []string{"/cancel", "/help", "/plan", "/start", "/status"}}
 	if change != nil {
 		change(&o)
 	}

@@ -32,7 +32,7 @@ func (t Text) Pieces(limit int, g Gauge) iter.Seq[Text] {
 			return
 		}
 		s := splitter{limit: limit, size: size, gauge: g, text: t.Text, spans: t.Spans, guess: min(limit, len(t.Text))}
-		if s.ahead = s.reach(); s.told == (told{end: len(t.Text)}) {
+		if s.ahead = s.reach(); s.told == (measured{end: len(t.Text)}) {
 			yield(t)
 			return
 		}
@@ -53,7 +53,7 @@ func (s *splitter) poured() (cut, resume int, ok bool) {
 		return 0, 0, false
 	}
 	cut, resume = s.place(last)
-	if s.told == (told{s.start, s.start + cut, s.bare}) {
+	if s.told == (measured{s.start, s.start + cut, s.bare}) {
 		return cut, resume, true
 	}
 	return cut, resume, s.fits(s.start, cut)
@@ -70,11 +70,11 @@ func (s *splitter) reach() int {
 		p := pourer{gauge: s.gauge, limit: s.limit}
 		s.piece(s.start, bound).emit(&p, &p.full)
 		if p.full {
-			s.told = untold
+			s.told = unmeasured
 			return p.held
 		}
 		if bound == len(text) {
-			s.told = told{s.start, len(s.text), s.bare}
+			s.told = measured{s.start, len(s.text), s.bare}
 			return bound
 		}
 	}

@@ -43,21 +43,21 @@ type splitter struct {
 	spans []Span // those that begin at start or later
 	bare  bool   // this piece has no spans
 
-	guess int    // bytes that the last piece took
-	told  told   // what the gauge holds
-	ahead int    // how far the first piece may reach, if known; see reach
-	ends  []int  // of the last window; kept for its memory
-	room  []Span // of the last piece that was measured; kept for its memory
+	guess int      // bytes that the last piece took
+	told  measured // what the gauge holds
+	ahead int      // how far the first piece may reach, if known; see reach
+	ends  []int    // of the last window; kept for its memory
+	room  []Span   // of the last piece that was measured; kept for its memory
 }
 
 // A told is a piece that was measured.
-type told struct {
+type measured struct {
 	start, end int
 	bare       bool
 }
 
-// untold is none.
-var untold = told{end: -1}
+// unmeasured is none.
+var unmeasured = measured{end: -1}
 
 func (s *splitter) pieces(yield func(Text) bool) {
 	some := false
@@ -121,7 +121,7 @@ func (s *splitter) place(last int) (cut, resume int) {
 
 // take makes a piece of the next cut bytes, and goes on after resume, or cut.
 func (s *splitter) take(cut, resume int) Text {
-	if s.gauge != nil && s.told != (told{s.start, s.start + cut, s.bare}) {
+	if s.gauge != nil && s.told != (measured{s.start, s.start + cut, s.bare}) {
 		s.measure(s.start, cut)
 	}
 	piece := s.piece(s.start, cut)
@@ -193,7 +193,7 @@ func (s *splitter) fits(start, length int) bool { return s.measure(start, length
 
 // measure is the size of the length bytes from start on.
 func (s *splitter) measure(start, length int) int {
-	s.told = told{start, start + length, s.bare}
+	s.told = measured{start, start + length, s.bare}
 	return s.size(s.piece(start, length))
 }
 
@@ -206,7 +206,7 @@ func (s *splitter) marksTakeAll() bool {
 	if len(t.Spans) == 0 {
 		return false
 	}
-	s.told = untold
+	s.told = unmeasured
 	return s.size(t)-s.size(Text{Text: t.Text}) > s.limit/2
 }
 

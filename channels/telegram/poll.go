@@ -66,17 +66,17 @@ func (c *Client) Silence() time.Duration { return c.pace.poll + c.pace.silence }
 // Each Run begins without an offset. The platform keeps what was not confirmed and
 // tells it again; what was committed is known by its key.
 type poller struct {
-	c       *Client
-	s       *session
-	wire    *wire
-	gather  gatherer
-	end     context.CancelCauseFunc
-	first   bool      // nothing was answered yet
-	limit   int       // how many updates to ask for; 0: as many as there may be
-	former  []byte    // the answer before, if it had updates
-	idle    int       // how many answers in a row brought nothing new, at once
-	doubted []byte    // an answer that may have been cut off
-	quarrel time.Time // when the platform began to name another poller; zero: it does not
+	c         *Client
+	s         *session
+	wire      *wire
+	gather    gatherer
+	end       context.CancelCauseFunc
+	first     bool      // nothing was answered yet
+	limit     int       // how many updates to ask for; 0: as many as there may be
+	former    []byte    // the answer before, if it had updates
+	idle      int       // how many answers in a row brought nothing new, at once
+	uncertain []byte    // an answer that may have been cut off
+	quarrel   time.Time // when the platform began to name another poller; zero: it does not
 }
 
 // poll receives updates until ctx ends or the connection is lost. Its connection is
@@ -136,7 +136,7 @@ func (p *poller) next(req *http.Request) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	p.s.sink.Heard()
+	p.s.sink.Received()
 	last, err := p.settle(ctx, got.updates, got.full)
 	if err != nil {
 		return 0, err

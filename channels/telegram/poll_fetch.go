@@ -55,20 +55,20 @@ func (p *poller) fetch(req *http.Request) (answer, error) {
 	switch {
 	case err != nil:
 		return answer{}, fmt.Errorf("%s: %w", op, err)
-	case doubtful && !bytes.Equal(x.body, p.doubted):
-		p.doubted = x.body
+	case doubtful && !bytes.Equal(x.body, p.uncertain):
+		p.uncertain = x.body
 		return answer{}, fmt.Errorf("%s: %w: the answer looks cut off", op, errAgain)
 	}
 	got := answer{body: x.body, first: p.first, full: len(raws) >= orMost(p.limit)}
 	for _, raw := range raws {
 		got.updates = append(got.updates, p.c.decode(p.s.account.id, raw))
 	}
-	p.told()
+	p.received()
 	return got, nil
 }
 
-// told notes that the platform told what there is.
-func (p *poller) told() {
+// received notes that the platform told what there is.
+func (p *poller) received() {
 	if p.first {
 		p.c.served(p.s.account.secret)
 	} else { // the first waits for nothing, so that nobody can cut it short
@@ -77,7 +77,7 @@ func (p *poller) told() {
 	if p.limit *= 4; p.limit >= mostUpdates {
 		p.limit = 0
 	}
-	p.first, p.quarrel, p.doubted = false, time.Time{}, nil
+	p.first, p.quarrel, p.uncertain = false, time.Time{}, nil
 }
 
 func orMost(limit int) int {
@@ -90,7 +90,7 @@ func orMost(limit int) int {
 // tooLong asks for fewer updates. One that is too long alone is told of by its
 // beginning.
 func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
-	p.s.sink.Heard()
+	p.s.sink.Received()
 	if p.limit != 1 {
 		p.limit = max(orMost(p.limit)/4, 1)
 		p.c.log.WarnContext(ctx, "updates are too long to be read at once; fewer are asked for", "limit", p.limit)
@@ -103,7 +103,7 @@ func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 	}
 	got.updates = []update{p.c.undecodable(p.s.account.id, updateID(raw), raw,
 		fmt.Errorf("it is longer than %d bytes; this is its beginning", p.wire.most))}
-	p.told()
+	p.received()
 	return got, nil
 }
 
@@ -134,7 +134,7 @@ func (p *poller) rewrite(req *http.Request) error {
 func (p *poller) refused(ctx context.Context, x *exchange) error {
 	err := p.c.refusal("getUpdates", x)
 	if limited, ok := errors.AsType[*channels.RateLimitError](err); ok {
-		p.s.sink.Heard()
+		p.s.sink.Received()
 		p.c.log.WarnContext(ctx, "polls are rate limited", "duration", limited.RetryAfter)
 		p.rest(ctx, limited.RetryAfter)
 		return fmt.Errorf("%w: %w", errAgain, err)
@@ -177,6 +177,6 @@ func (p *poller) dropWebhook(ctx context.Context, err error) error {
 // rest waits as the platform asked for. That is no silence of its.
 func (p *poller) rest(ctx context.Context, d time.Duration) {
 	for step := p.c.Silence() / 4; d > 0 && retry.Sleep(ctx, min(d, step)); d -= step {
-		p.s.sink.Heard()
+		p.s.sink.Received()
 	}
 }

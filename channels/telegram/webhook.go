@@ -62,7 +62,7 @@ func (c *Client) called(ctx context.Context, raw []byte) error {
 	if s == nil {
 		return channels.ErrNotConnected
 	}
-	s.sink.Heard()
+	s.sink.Received()
 	u := c.decode(s.account.id, raw)
 	if u.event == nil {
 		return nil
@@ -111,7 +111,7 @@ func (c *Client) beCalled(ctx context.Context, s *session) error {
 		if info.URL != c.cfg.WebhookURL {
 			return fmt.Errorf("%w: its webhook is set to another address", channels.ErrElsewhere)
 		}
-		s.sink.Heard()
+		s.sink.Received()
 		c.served(s.account.secret)
 		if since := time.Since(instant(info.ErrorDate)); info.LastError != "" && since < 2*c.pace.check {
 			c.log.WarnContext(ctx, "the platform cannot call", "error", c.scrub(info.LastError), "pending", info.Pending)

@@ -10,6 +10,7 @@ import (
 	"switchboard/channels/console"
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
+	"switchboard/router"
 )
 
 // chatCmd talks in the terminal, or in a pipe.
@@ -47,7 +48,7 @@ func (c *chatCmd) Run(a *app) error {
 	}
 	return a.withEngine(settings, open, func(ctx context.Context, engine *local.Client) error {
 		if a.onTerminal() {
-			a.tell(a.greeting(settings))
+			a.note(a.greeting(settings))
 		}
 		return a.chat(ctx, engine, settings, c, nil)
 	})
@@ -58,7 +59,7 @@ func (a *app) chat(ctx context.Context, engine *local.Client, settings *configs.
 	return console.Chat(ctx, engine.HTTP, console.Options{
 		BaseURL: "http://engine", Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON,
 		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(), Notes: notes,
-		HistoryFile: filepath.Join(settings.DataDir, "history"),
-		SeenFile:    filepath.Join(settings.DataDir, "seen.json"),
+		HistoryFile: filepath.Join(settings.DataDir, "history"), Commands: router.Commands(),
+		SeenFile: filepath.Join(settings.DataDir, "seen.json"),
 	})
 }

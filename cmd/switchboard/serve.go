@@ -58,17 +58,17 @@ func (serveCmd) Run(a *app) error {
 		}
 		return e.run(a.ctx)
 	}
-	a.tell(a.greeting(settings))
-	a.tell("The log is in " + file.Path + ".")
+	a.note(a.greeting(settings))
+	a.note("The log is in " + file.Path + ".")
 	return a.serveTerminal(settings, log, e)
 }
 
 // serveTerminal runs e and talks to it until the person leaves.
 func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *engine) error {
 	if names := e.platforms(); len(names) > 0 {
-		a.tell(strings.Join(names, ", ") + ": connecting; \"switchboard channel list\" says more.")
+		a.note(strings.Join(names, ", ") + ": connecting; \"switchboard channel list\" says more.")
 	}
-	warnOfClosed(settings, func(channel, mend string) { a.tell(channel + ": nobody is let in yet; " + mend + ".") })
+	warnOfClosed(settings, func(channel, mend string) { a.note(channel + ": nobody is let in yet; " + mend + ".") })
 	l := &link{app: a, settings: settings, log: log, open: openEngine}
 	l.start(e)
 	ctx, cancel := context.WithCancel(a.ctx)
@@ -151,5 +151,5 @@ func (a *app) greeting(settings *configs.Settings) string {
 		settings.DataDir, settings.Agent.Planner)
 }
 
-// tell writes a paragraph on the person's terminal, broken between words.
-func (a *app) tell(text string) { fmt.Fprintln(a.err, console.Fit(a.out, text)) }
+// note writes a paragraph on the person's terminal, broken between words.
+func (a *app) note(text string) { fmt.Fprintln(a.err, console.Fit(a.out, text)) }

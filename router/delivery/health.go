@@ -191,7 +191,7 @@ func (l *Line) connect(ctx context.Context) {
 			l.health.set(channels.StateConnecting, l.trouble.String())
 		}
 		if l.reader != nil {
-			sink{l}.Heard() // its clients are as near as this program
+			sink{l}.Received() // its clients are as near as this program
 		}
 		err := l.listen(ctx)
 		if ctx.Err() != nil {
@@ -330,20 +330,20 @@ func (l *Line) setState(ctx context.Context, state channels.State, reason string
 	}
 }
 
-// An ear is what a channel tells its events to.
+// A sink is what a line's channel hands its events to.
 type sink struct{ line *Line }
 
 // Accept implements channels.Sink.
-func (e sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
-	e.received(ctx, len(batch) > 0)
-	return e.line.lines.Accept(ctx, batch)
+func (s sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.Receipt, error) {
+	s.received(ctx, len(batch) > 0)
+	return s.line.lines.Accept(ctx, batch)
 }
 
-// Heard implements channels.Sink.
-func (e sink) Heard() { e.received(context.Background(), false) }
+// Received implements channels.Sink.
+func (s sink) Received() { s.received(context.Background(), false) }
 
-func (e sink) received(ctx context.Context, event bool) {
-	if e.line.health.received(event) {
-		e.line.lines.Log.InfoContext(ctx, "channel is connected", "channel", e.line.Name)
+func (s sink) received(ctx context.Context, event bool) {
+	if s.line.health.received(event) {
+		s.line.lines.Log.InfoContext(ctx, "channel is connected", "channel", s.line.Name)
 	}
 }

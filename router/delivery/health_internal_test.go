@@ -65,7 +65,7 @@ func until(ctx context.Context) error { <-ctx.Done(); return nil }
 // beats speaks every so often until ctx ends.
 func beats(ctx context.Context, sink channels.Sink, every time.Duration) error {
 	for ctx.Err() == nil {
-		sink.Heard()
+		sink.Received()
 		retry.Sleep(ctx, every)
 	}
 	return nil
@@ -172,7 +172,7 @@ func TestAnotherPollerIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{run: func(_ context.Context, sink channels.Sink, _ int) error {
-			sink.Heard() // it answers, and refuses
+			sink.Received() // it answers, and refuses
 			return fmt.Errorf("getUpdates: %w", channels.ErrElsewhere)
 		}}
 		r := connected(t, w)
@@ -209,8 +209,8 @@ func TestDeafnessIsFound(t *testing.T) {
 					well, cancel := context.WithTimeout(ctx, 290*time.Second)
 					defer cancel()
 					_ = beats(well, sink, 30*time.Second)
-					<-ctx.Done() // the socket is open, and nothing comes
-					sink.Heard() // too late
+					<-ctx.Done()    // the socket is open, and nothing comes
+					sink.Received() // too late
 					return nil
 				}
 				r := connected(t, w)

@@ -49,7 +49,7 @@ type Deps struct {
 	Runs func(turn int64) bool
 }
 
-// A rated is a channel with the rate of its settings: "default", "off" or a rate.
+// A Rated is a channel with the rate of its settings: "default", "off" or a rate.
 type Rated struct {
 	channels.Channel
 	Rate string

@@ -49,7 +49,7 @@ func TestFailedPollsAreTriedAgainSoon(t *testing.T) {
 				}
 				do := runs[n-1]
 				if do.speaks {
-					sink.Heard()
+					sink.Received()
 				}
 				retry.Sleep(ctx, min(do.lasts, time.Minute-time.Since(began)))
 				ill = time.Now()
@@ -76,7 +76,7 @@ func TestReconnectPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{run: func(_ context.Context, sink channels.Sink, n int) error {
 			if n > 10 {
-				sink.Heard()
+				sink.Received()
 			}
 			return cut
 		}}

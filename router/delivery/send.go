@@ -144,7 +144,7 @@ func (s *sender) failed(sending context.Context, d *ledger.Delivery, err error, 
 		at := s.pauseChannel(d, began, now)
 		return ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true, NextAt: at, Detail: detail}, max(at.Sub(now), 0)
 	}
-	if errors.Is(err, channels.ErrMoved) { // what tells the new ID kicks it there
+	if errors.Is(err, channels.ErrMoved) { // what tells the new ID wakes it there
 		return s.again(d, now.Add(retry), detail, now), 0
 	}
 	if errors.Is(err, channels.ErrGone) {

@@ -120,7 +120,7 @@ func (s *sender) run(ctx context.Context) {
 			retry.Sleep(ctx, lookBusy)
 			continue
 		}
-		// Nothing here needs this look again; it is the net under a lost kick.
+		// Nothing here needs this look again; it is the net under a lost wake.
 		s.rest(ctx)
 	}
 	s.mu.Lock()
@@ -154,7 +154,7 @@ func (s *sender) wake(conv channels.Conversation) {
 	}
 }
 
-// wakeIfActive is kick for a conversation that is at work; false: it is not.
+// wakeIfActive is wake for a conversation that is at work; false: it is not.
 func (s *sender) wakeIfActive(conv channels.ConversationID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *sender) startWork(w *atWork) {
 }
 
 // work sends a conversation's deliveries until there has been nothing for a while.
-func (s *sender) work(ctx context.Context, place channels.Conversation, kick chan struct{}) {
+func (s *sender) work(ctx context.Context, place channels.Conversation, wake chan struct{}) {
 	conv := place.ID
 	for ctx.Err() == nil {
 		g := s.gate(conv)
@@ -194,9 +194,9 @@ func (s *sender) work(ctx context.Context, place channels.Conversation, kick cha
 		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-		case <-kick:
+		case <-wake:
 		case <-timer.C:
-			if !more && s.leave(conv, kick) {
+			if !more && s.leave(conv, wake) {
 				timer.Stop()
 				return
 			}
@@ -205,14 +205,14 @@ func (s *sender) work(ctx context.Context, place channels.Conversation, kick cha
 		s.wakeUp(conv)
 	}
 	s.handBack(s.gate(conv))
-	s.leave(conv, kick)
+	s.leave(conv, wake)
 }
 
-// leave ends a conversation's sender unless somebody just kicked it, or is about to.
-func (s *sender) leave(conv channels.ConversationID, kick chan struct{}) bool {
+// leave ends a conversation's sender unless somebody just woke it, or is about to.
+func (s *sender) leave(conv channels.ConversationID, wake chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() == nil && (len(kick) > 0 || !s.gateOf(conv).unused()) {
+	if s.ctx.Err() == nil && (len(wake) > 0 || !s.gateOf(conv).unused()) {
 		return false
 	}
 	delete(s.active, conv)
@@ -225,7 +225,7 @@ func (s *sender) leave(conv channels.ConversationID, kick chan struct{}) bool {
 	return true
 }
 
-// resting says that conv has nothing to do before then, unless it was just kicked.
+// resting says that conv has nothing to do before then, unless it was just woken.
 func (s *sender) resting(conv channels.ConversationID, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

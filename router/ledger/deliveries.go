@@ -13,7 +13,7 @@ type Hold struct {
 	Fence   int64
 }
 
-// A DeliveryState is a state of DESIGN §2.
+// A DeliveryState is how far a part has come; docs/architecture.md draws them.
 type DeliveryState string
 
 const (
@@ -48,7 +48,7 @@ type Delivery struct {
 // A Settlement is what became of a delivery.
 type Settlement struct {
 	State      DeliveryState // sent | pending | unknown | dead | dropped
-	Outcome    string        // a short word, e.g. "found", "refused", "gone", "too_long_failing"
+	Outcome    string        // a short word, e.g. "found", "refused", "gone", "blocked_too_long"
 	Detail     string        // the platform's words, for the operator
 	PlatformID channels.MessageID
 	NextAt     time.Time // pending: not before

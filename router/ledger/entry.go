@@ -231,7 +231,7 @@ const (
 	EditRevised  Edited = "revised"  // its turn is over, or on_edit says ignore: the new text is kept, marked as a revision
 )
 
-// An ActionState is a state of DESIGN §2.
+// An ActionState is what became of an action.
 type ActionState string
 
 const (

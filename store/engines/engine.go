@@ -15,7 +15,7 @@ import (
 	"switchboard/store/database"
 )
 
-// How long an owner lives without renewal, by DESIGN §6.
+// How long an owner lives without renewal.
 const (
 	renewEvery   = 5 * time.Second
 	ownerExpires = 15 * time.Second

@@ -110,7 +110,7 @@ func (c *Channel) Run(ctx context.Context, sink channels.Sink) error {
 		if err != nil {
 			return err
 		}
-		sink.Heard()
+		sink.Received()
 		batch, ids := c.events(updates)
 		if len(batch) == 0 {
 			taken = ids

@@ -61,7 +61,7 @@ func (s *Server) become(b *Bot, c *chat, by User, status string) {
 		return
 	}
 	c.members[b.User.ID] = status
-	s.tell(b, Update{MyChatMember: &MemberChange{
+	s.queue(b, Update{MyChatMember: &MemberChange{
 		Chat: c.Chat, From: by, Date: s.now().Unix(), Old: before, New: c.member(b.User),
 	}})
 }

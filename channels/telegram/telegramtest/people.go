@@ -139,13 +139,13 @@ func (s *Server) announce(c *chat, r *record, edited bool) {
 		m := r.Message
 		switch channel := c.Type == "channel"; {
 		case channel && edited:
-			s.tell(b, Update{EditedChannelPost: &m})
+			s.queue(b, Update{EditedChannelPost: &m})
 		case channel:
-			s.tell(b, Update{ChannelPost: &m})
+			s.queue(b, Update{ChannelPost: &m})
 		case edited:
-			s.tell(b, Update{EditedMessage: &m})
+			s.queue(b, Update{EditedMessage: &m})
 		default:
-			s.tell(b, Update{Message: &m})
+			s.queue(b, Update{Message: &m})
 		}
 	}
 }

@@ -100,7 +100,7 @@ func (s *Server) callback(b *Bot, c *chat, u User, r *record, data string) strin
 	id := strconv.FormatInt(u.ID<<20+s.ids.other, 10)
 	m := r.Message
 	b.pressed[id] = &press{at: s.now()}
-	s.tell(b, Update{CallbackQuery: &Callback{
+	s.queue(b, Update{CallbackQuery: &Callback{
 		ID: id, From: u, Message: &m, Data: data, ChatInstance: strconv.FormatInt(-c.ID*7+1, 10),
 	}})
 	return id
@@ -190,7 +190,7 @@ func (s *Server) React(chatID, user, messageID int64, emoji ...string) {
 		before := c.react(messageID, user, wanted)
 		for _, b := range s.bots {
 			if c.present(b) && (c.Type == "private" || c.members[b.User.ID] == "administrator") {
-				s.tell(b, Update{MessageReaction: &ReactionChange{
+				s.queue(b, Update{MessageReaction: &ReactionChange{
 					Chat: c.Chat, MessageID: messageID, User: s.users[user], Date: s.now().Unix(),
 					Old: append([]Reaction{}, before...), New: wanted,
 				}})

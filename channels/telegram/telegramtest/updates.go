@@ -118,8 +118,8 @@ func (b *Bot) wants(kind string) bool {
 	return slices.Contains(b.allowed, kind)
 }
 
-// tell queues an update for a bot, unless it does not want such.
-func (s *Server) tell(b *Bot, u Update) {
+// queue queues an update for a bot, unless it does not want such.
+func (s *Server) queue(b *Bot, u Update) {
 	if !b.wants(u.kind()) {
 		return
 	}

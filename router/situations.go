@@ -1,0 +1,29 @@
+package router
+
+import (
+	"fmt"
+
+	"switchboard/router/ledger"
+)
+
+// situationTexts are what is said in situations that only a transaction knows.
+var situationTexts = map[ledger.Situation]string{
+	ledger.SituationIdle:    "There is nothing of yours to cancel here.",
+	ledger.SituationDropped: "Cancelled before it began.",
+	ledger.RetryNone:        "There is nothing of yours that I could try again here. Just write to me what you would like.",
+	ledger.RetryUnclear:     "I do not know what to try again. Reply with /retry to a message of yours, or to my answer to it; without a reply it means your latest.",
+	ledger.RetryOpen:        "I am still on it; /status shows where I am. To begin anew, first /cancel and then /retry.",
+	ledger.RetryNotYours:    "Somebody else asked for that, so only they can have it tried again.",
+	ledger.RetryForgotten:   "I no longer have that message. Please write it again.",
+	ledger.ChoiceLeft:       "All right, I leave it.",
+	ledger.EditTooLate:      "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer.",
+}
+
+// situationText is what is said in a situation.
+func (r *Router) situationText(s ledger.Situation) string {
+	if s == ledger.SituationBusy {
+		return fmt.Sprintf("I am still busy with %d earlier messages here, so I did not take this one. "+
+			"Please send it again later; /status shows where I am and /cancel stops the one I am on.", r.Config.QueuePerSession)
+	}
+	return situationTexts[s]
+}
