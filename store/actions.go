@@ -79,7 +79,7 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 	typed := len(code) == 0
 	if row == nil {
 		if typed {
-			return t.acceptTurn(owner, e, turn, a, conversation, letter{class: classTurn})
+			return t.acceptTurn(owner, e, turn, a, conversation, form{class: classTurn})
 		}
 		return nil
 	}
@@ -100,14 +100,14 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 		}
 		return t.question(row, a)
 	}
-	chosen, l := *e, letter{class: classTurn}
+	chosen, f := *e, form{class: classTurn}
 	chosen.Event.Message.Text = row.Text
 	// A choice has the taint of the question: then its words are not the person's own.
 	chosen.Event.Message.Enclosed, chosen.Taint = row.Taint != tools.Clean, row.Taint.Join(e.Taint)
 	if typed {
-		l.typed = clean(e.Event.Message.Text)
+		f.typed = clean(e.Event.Message.Text)
 	}
-	if err := t.choose(owner, row, &chosen, turn, a, conversation, l); err != nil || a.Situation == ledger.SituationBusy || a.Duplicate {
+	if err := t.choose(owner, row, &chosen, turn, a, conversation, f); err != nil || a.Situation == ledger.SituationBusy || a.Duplicate {
 		return err // it may be used later
 	}
 	a.Action = ledger.ActionAccepted
@@ -121,7 +121,7 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 }
 
 // choose does what a choice does; its text is the message of the entry.
-func (t *tx) choose(owner int64, row *actionRow, chosen *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, l letter) error {
+func (t *tx) choose(owner int64, row *actionRow, chosen *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f form) error {
 	var data actionData
 	if err := json.Unmarshal([]byte(row.Data), &data); err != nil {
 		return fmt.Errorf("stored action %d: %w", row.ID, err)
@@ -129,11 +129,11 @@ func (t *tx) choose(owner int64, row *actionRow, chosen *ledger.Entry, turn ledg
 	switch data.Does {
 	case ledger.DoesRetry:
 		turn.Retry = &ledger.Retry{Turn: row.TurnID}
-		return t.acceptRetry(owner, chosen, turn, a, conversation, l, row.MessageID)
+		return t.acceptRetry(owner, chosen, turn, a, conversation, f, row.MessageID)
 	case ledger.DoesLeave:
-		return t.told(chosen, a, conversation, l, ledger.ChoiceLeft)
+		return t.declineRetry(chosen, a, conversation, f, ledger.ChoiceLeft)
 	}
-	return t.acceptTurn(owner, chosen, turn, a, conversation, l)
+	return t.acceptTurn(owner, chosen, turn, a, conversation, f)
 }
 
 // question says where the buttons of an action are shown that can be used no more.

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store"
-	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -23,20 +21,12 @@ func BenchmarkMessage(b *testing.B) {
 		for _, users := range []int{1, 64} {
 			b.Run(fmt.Sprintf("%s/users=%d", kind, users), func(b *testing.B) {
 				db := open(b)
-				e, err := engines.Start(b.Context(), db.DB, false)
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer e.Close(context.Background())
-				r := db.Router()
-				hold, _, err := r.TakeChannel(b.Context(), e.ID(), "tg")
-				if err != nil {
-					b.Fatal(err)
-				}
+				h := newHouse(b, db)
+				hold := h.Hold()
 				var n atomic.Int64
 				run := func() error {
 					i := n.Add(1)
-					return message(b.Context(), r, e.ID(), hold, fmt.Sprint("c", i), i)
+					return h.message(hold, fmt.Sprint("c", i), i)
 				}
 				b.ResetTimer()
 				if users == 1 {
@@ -66,14 +56,14 @@ func BenchmarkMessage(b *testing.B) {
 
 var prompt = make([]byte, 8<<10)
 
-func message(ctx context.Context, r *store.Router, owner int64, hold ledger.Hold, conv string, i int64) error {
-	out, err := r.Accept(ctx, owner, []ledger.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
+func (h *house) message(hold ledger.Hold, conv string, i int64) error {
+	out, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
 	if err != nil {
 		return err
 	}
 	ref := out[0].Claimed.TurnRef
 	if out[0].Claimed.Data == nil {
-		if _, err := r.Load(ctx, ref); err != nil {
+		if _, err := h.r.Load(h.ctx, ref); err != nil {
 			return err
 		}
 	}
@@ -86,9 +76,9 @@ func message(ctx context.Context, r *store.Router, owner int64, hold ledger.Hold
 	}
 	open := &ledger.Opening{Hold: hold, Conversation: channels.Conversation{ID: channels.ConversationID(conv)}}
 	reply := ledger.Reply{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}, Open: open}
-	if _, err := r.Commit(ctx, ref, step, []ledger.Reply{reply}); err != nil {
+	if _, err := h.r.Commit(h.ctx, ref, step, []ledger.Reply{reply}); err != nil {
 		return err
 	}
-	_, err = r.Settle(ctx, hold, open.Begun, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"})
+	_, err = h.r.Settle(h.ctx, hold, open.Begun, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"})
 	return err
 }

@@ -57,7 +57,7 @@ func (t *tx) meet(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted) error
 
 // collect merges a message into the queued turn of its person, if that is the
 // newest of the session.
-func (t *tx) collect(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, l letter) (merged bool, err error) {
+func (t *tx) collect(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f form) (merged bool, err error) {
 	var into int64
 	var state, person string
 	var absorb bool
@@ -65,7 +65,7 @@ func (t *tx) collect(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, co
 	if err != nil || !found || state != "queued" || absorb || person != clean(e.Sender.Person) {
 		return false, err
 	}
-	message, taken, err := t.untaken(e, l, conversation, a.SessionID)
+	message, taken, err := t.untaken(e, f, conversation, a.SessionID)
 	if err != nil {
 		return false, err
 	}

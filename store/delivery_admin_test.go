@@ -54,11 +54,11 @@ func (h *house) become(hold ledger.Hold, s ledger.Settlement) *ledger.Delivery {
 }
 
 var (
-	dead   = ledger.Settlement{State: ledger.DeliveryDead, Outcome: "refused"}
-	sent   = ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"}
-	doubt  = ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "no_answer"}
-	lost   = ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "cannot_ask", Final: true}
-	repeat = ledger.Settlement{State: ledger.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &channels.Body{Text: "(repeated) a"}}
+	dead      = ledger.Settlement{State: ledger.DeliveryDead, Outcome: "refused"}
+	sent      = ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"}
+	uncertain = ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "no_answer"}
+	lost      = ledger.Settlement{State: ledger.DeliveryUnknown, Outcome: "cannot_ask", Final: true}
+	repeat    = ledger.Settlement{State: ledger.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &channels.Body{Text: "(repeated) a"}}
 )
 
 // promise: L.mended-by-hand
@@ -127,7 +127,7 @@ func TestRetryOfAnUnknownPart(t *testing.T) {
 		h := newHouse(t, db)
 		hold := h.Hold()
 		h.says("1", "a")
-		d := h.become(hold, doubt)
+		d := h.become(hold, uncertain)
 		if _, err := h.r.RetryDelivery(h.ctx, d.ID, byOwner); !isState(err) {
 			t.Errorf("while it is being found out: %v", err)
 		}
@@ -218,7 +218,7 @@ func TestDeliveryEvents(t *testing.T) {
 		hold := h.Hold()
 		h.says("1", "a", "b", "c")
 		h.become(hold, sent)
-		h.become(hold, doubt)
+		h.become(hold, uncertain)
 		h.become(hold, ledger.Settlement{State: ledger.DeliverySent, Outcome: "found"})
 		h.become(hold, ledger.Settlement{State: ledger.DeliveryDropped, Outcome: "gone", Conversation: true})
 		if got := h.told("c1"); !slices.Equal(got, []string{"unknown no_answer", "sent found", "dropped gone"}) {

@@ -61,7 +61,7 @@ func (t *tx) acceptEdited(owner int64, e *ledger.Entry, as *ledger.AsEdit, a *le
 	states = slices.DeleteFunc(states, func(s shown) bool { return s.Class == string(ledger.AuditOverheard) })
 	if len(states) == 0 {
 		a.Edited = ledger.EditNew
-		return t.acceptTurn(owner, e, as.Turn, a, conversation, letter{class: classTurn, known: seen})
+		return t.acceptTurn(owner, e, as.Turn, a, conversation, form{class: classTurn, known: seen})
 	}
 	now := &states[0]
 	same, err := t.same(now, &e.Event.Message)
@@ -82,7 +82,7 @@ func (t *tx) acceptEdited(owner int64, e *ledger.Entry, as *ledger.AsEdit, a *le
 	if i := slices.IndexFunc(states, func(s shown) bool { return s.TurnID != 0 }); i >= 0 {
 		of = &states[i]
 	}
-	revision := letter{class: classRevision, replaces: now.First}
+	revision := form{class: classRevision, replaces: now.First}
 	switch {
 	case of.State == "queued" && of == now:
 		a.Edited, a.MessageID, a.TurnID = ledger.EditReplaced, now.ID, of.TurnID
@@ -104,11 +104,11 @@ func (t *tx) acceptEdited(owner int64, e *ledger.Entry, as *ledger.AsEdit, a *le
 	if of == now && of.State == "done" { // and not after each further edit
 		a.Situation = ledger.EditTooLate
 		if reply := e.Replies[a.Situation]; reply != nil {
-			told, err := t.outgoing(conversation, a.SessionID, 0, reply, nil)
+			notice, err := t.outgoing(conversation, a.SessionID, 0, reply, nil)
 			if err != nil {
 				return err
 			}
-			events = append(events, event{Kind: "message", Message: told})
+			events = append(events, event{Kind: "message", Message: notice})
 		}
 	}
 	a.Event, err = t.emit(a.SessionID, events...)

@@ -409,3 +409,19 @@ func TestNotesAreReadByLaterTurns(t *testing.T) {
 		}
 	})
 }
+
+// Every reply to an entry names whom it answers.
+func TestReplyNamesItsPerson(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		h.Commit(h.Begun("c", "1"), end("done", "answered"))
+		late := edited("c", "1", "e", "another text", "steer")
+		late.Replies[ledger.EditTooLate] = text("too late")
+		h.one(late)
+		h.one(control(entry("c", "2", "/help"), ledger.EffectNone, "help"))
+		if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages WHERE direction = 'out' AND person = 'marco'"); n != 2 || err != nil {
+			t.Errorf("%d name the person, %v", n, err)
+		}
+	})
+}

@@ -14,9 +14,9 @@ func deliveryEvent(turn, delivery int64, part int, state ledger.DeliveryState, o
 	return event{Kind: "delivery", Turn: turn, Data: jsonText(deliveryData{delivery, part, string(state), cut(clean(outcome), 100)})}
 }
 
-// telling says whether a settlement is worth an event. What was sent at the first try is
-// not: the event of its message told of it, and every message would pay for one more.
-func telling(d *ledger.Delivery, s *ledger.Settlement) bool {
+// needsEvent says whether a settlement is worth an event. What was sent at the first try is
+// not: the event of its message says so, and every message would pay for one more.
+func needsEvent(d *ledger.Delivery, s *ledger.Settlement) bool {
 	switch s.State {
 	case ledger.DeliverySent:
 		return d.Tries > 1 || d.Repeated || d.State == ledger.DeliveryUnknown
@@ -31,9 +31,9 @@ func telling(d *ledger.Delivery, s *ledger.Settlement) bool {
 // messageOf finds where an event about a message's part belongs.
 const messageOf = `SELECT coalesce(session_id, 0), coalesce(turn_id, 0) FROM messages WHERE id = ?`
 
-// tell writes the event of a settlement.
-func (t *tx) tell(message int64, d *ledger.Delivery, s *ledger.Settlement) error {
-	if !telling(d, s) {
+// emitSettled writes the event of a settlement.
+func (t *tx) emitSettled(message int64, d *ledger.Delivery, s *ledger.Settlement) error {
+	if !needsEvent(d, s) {
 		return nil
 	}
 	var session, turn int64

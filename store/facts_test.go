@@ -24,7 +24,7 @@ func TestFacts(t *testing.T) {
 		h.says("1", "a", "b")
 		h.become(hold, dead)
 		h.says("2", "c")
-		h.become(hold, doubt)
+		h.become(hold, uncertain)
 		h.become(hold, lost)
 		h.says("3", "d")
 		h.Begun("c2", "4")

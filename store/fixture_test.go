@@ -30,7 +30,7 @@ type house struct {
 	ctx    context.Context
 }
 
-func newHouse(t *testing.T, db *store.DB) *house {
+func newHouse(t testing.TB, db *store.DB) *house {
 	t.Helper()
 	return housed(storetest.NewHouse(t, db))
 }

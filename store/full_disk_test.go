@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close(t.Context()) })
-	h := housed(&storetest.House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
+	h := housed(&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
 	ref := h.Begun("c", "first")
 
 	ballast := filepath.Join(dir, "ballast")

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// setLeft does not say that somebody was told: a delivery that fails of it is
-	// told once all the same.
+	// setLeft does not say that somebody was notified: a delivery that fails of it is
+	// notified once all the same.
 	setLeft = `UPDATE conversations SET gone_at = ? WHERE id = ? AND gone_at = 0`
 	setGone = `
 		UPDATE conversations SET gone_at = CASE WHEN gone_at = 0 THEN ? ELSE gone_at END, gone_told = TRUE
@@ -75,18 +75,18 @@ func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, 
 }
 
 // Notify implements delivery.Notices.
-func (r *Router) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (told bool, err error) {
+func (r *Router) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (notified bool, err error) {
 	err = r.db.write(ctx, full, "notify", func(t *tx) error {
-		told, err = t.notify(key, conv, &reply)
+		notified, err = t.notify(key, conv, &reply)
 		return err
 	})
-	return told && err == nil, err
+	return notified && err == nil, err
 }
 
-func (t *tx) notify(key []byte, conv channels.Conversation, reply *ledger.Reply) (told bool, err error) {
+func (t *tx) notify(key []byte, conv channels.Conversation, reply *ledger.Reply) (notified bool, err error) {
 	var one int
-	told, err = t.Row(insertKey, []any{key, t.now + keysLive.Microseconds(), t.now}, &one)
-	if err != nil || !told {
+	notified, err = t.Row(insertKey, []any{key, t.now + keysLive.Microseconds(), t.now}, &one)
+	if err != nil || !notified {
 		return false, err
 	}
 	p, err := t.place(cleanConversation(conv))

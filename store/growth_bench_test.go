@@ -8,10 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/agent"
 	"switchboard/router/ledger"
 	"switchboard/store"
-	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -27,26 +25,18 @@ func BenchmarkGrowth(b *testing.B) {
 }
 
 func growth(b *testing.B, db *store.DB, size string) {
-	e, err := engines.Start(b.Context(), db.DB, false)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer e.Close(context.Background())
-	r := db.Router()
-	hold, _, err := r.TakeChannel(b.Context(), e.ID(), "tg")
-	if err != nil {
-		b.Fatal(err)
-	}
+	h := newHouse(b, db)
+	hold := h.Hold()
 	if size == "empty" {
 		crowd(b, db, 1, 2000, "eve")
 	} else {
 		crowd(b, db, 1_000_000, 20_000, "eve")
 	}
 	var sweeping sync.WaitGroup
-	ctx, stop := context.WithCancel(b.Context())
+	ctx, stop := context.WithCancel(h.ctx)
 	var swept int64
 	if size == "swept" {
-		sweeping.Go(func() { swept, _ = db.Sweep(ctx, e.ID(), keepAYear) })
+		sweeping.Go(func() { swept, _ = db.Sweep(ctx, h.owner(), keepAYear) })
 	}
 	took := map[string][]time.Duration{}
 	timed := func(name string, fn func() error) {
@@ -59,26 +49,24 @@ func growth(b *testing.B, db *store.DB, size string) {
 	i := int64(0)
 	for b.Loop() {
 		i++
-		if db.PG() && i%500 == 0 {
-			storetest.Exec(b, db, "UPDATE owners SET renewed_at = sb_clock(), expires_at = sb_clock() + 15000000")
+		if i%500 == 0 {
+			h.Renew()
 		}
-		timed("message", func() error { return message(b.Context(), r, e.ID(), hold, fmt.Sprint("c", i%100), i) })
+		timed("message", func() error { return h.message(hold, fmt.Sprint("c", i%100), i) })
 		timed("stranger", func() error {
-			_, err := r.Accept(b.Context(), e.ID(), []ledger.Entry{stranger(fmt.Sprint("s", i), fmt.Sprint("s", i))})
+			_, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{stranger(fmt.Sprint("s", i), fmt.Sprint("s", i))})
 			return err
 		})
-		timed("open", func() error { _, err := r.Open(b.Context(), hold); return err })
-		timed("held", func() error { _, err := r.Held(b.Context(), e.ID()); return err })
-		timed("admins", func() error { _, err := r.AdminChats(b.Context()); return err })
+		timed("open", func() error { _, err := h.r.Open(h.ctx, hold); return err })
+		timed("held", func() error { _, err := h.r.Held(h.ctx, h.owner()); return err })
+		timed("admins", func() error { _, err := h.r.AdminChats(h.ctx); return err })
 		if i > 1900 {
 			continue
 		}
 		var claimed []ledger.Claimed
-		timed("claim", func() (err error) { claimed, err = r.Claim(b.Context(), e.ID(), []string{"tg"}, nil, 1); return err })
+		timed("claim", func() (err error) { claimed, err = h.r.Claim(h.ctx, h.owner(), []string{"tg"}, nil, 1); return err })
 		for _, c := range claimed {
-			if _, err := r.Commit(b.Context(), c.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}}, nil); err != nil {
-				b.Fatal(err)
-			}
+			h.Commit(c.TurnRef, end("done", "answered"))
 		}
 	}
 	stop()

@@ -152,11 +152,11 @@ func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 	case *ledger.AsTurn:
 		switch {
 		case as.Retry != nil:
-			return t.acceptRetry(owner, e, *as, a, conversation, letter{class: classTurn}, 0)
+			return t.acceptRetry(owner, e, *as, a, conversation, form{class: classTurn}, 0)
 		case as.Choice:
 			return t.acceptAction(owner, e, nil, *as, a, conversation)
 		}
-		return t.acceptTurn(owner, e, *as, a, conversation, letter{class: classTurn})
+		return t.acceptTurn(owner, e, *as, a, conversation, form{class: classTurn})
 	case *ledger.AsEdit:
 		return t.acceptEdited(owner, e, as, a, conversation)
 	case *ledger.AsAction:
@@ -192,9 +192,9 @@ func (t *tx) reject(e *ledger.Entry, reason string, a *ledger.Accepted) error {
 
 // acceptTurn queues a message as a turn, and takes the session for the owner
 // when it is idle and there is a worker.
-func (t *tx) acceptTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, l letter) error {
+func (t *tx) acceptTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f form) error {
 	if turn.Mode == modeCollect {
-		if merged, err := t.collect(e, turn, a, conversation, l); err != nil || merged {
+		if merged, err := t.collect(e, turn, a, conversation, f); err != nil || merged {
 			return err
 		}
 	}
@@ -205,12 +205,12 @@ func (t *tx) acceptTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *led
 	if queued >= turn.QueueLimit {
 		return t.say(e, a, conversation, classNotice, ledger.SituationBusy)
 	}
-	return t.queueTurn(owner, e, turn, a, conversation, l)
+	return t.queueTurn(owner, e, turn, a, conversation, f)
 }
 
-func (t *tx) queueTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, l letter) (err error) {
+func (t *tx) queueTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f form) (err error) {
 	var taken bool
-	if a.MessageID, taken, err = t.untaken(e, l, conversation, a.SessionID); err != nil {
+	if a.MessageID, taken, err = t.untaken(e, f, conversation, a.SessionID); err != nil {
 		return err
 	}
 	if taken {
@@ -220,7 +220,7 @@ func (t *tx) queueTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledg
 	notBefore := t.until(turn)
 	a.NotBefore = instant(notBefore)
 	if a.TurnID, err = t.Insert(insertTurn, a.SessionID, a.MessageID, clean(e.Sender.Person), turn.Mode == modeSteer, notBefore,
-		micros(turn.Asked), orNull(l.retryOf), t.now); err != nil {
+		micros(turn.Asked), orNull(f.retryOf), t.now); err != nil {
 		return err
 	}
 	if _, err = t.Exec(answeredBy, a.TurnID, a.MessageID); err != nil {

@@ -34,7 +34,7 @@ func TestLongSessionStaysFast(t *testing.T) {
 		h := newHouse(t, db)
 		hold := h.Hold()
 		for i, name := range []string{"young", "old"} {
-			if err := message(h.ctx, h.r, h.owner(), hold, name, int64(i)); err != nil {
+			if err := h.message(hold, name, int64(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -50,7 +50,7 @@ func TestLongSessionStaysFast(t *testing.T) {
 			for j := range 2 {
 				name := []string{"young", "old"}[(i+j)%2]
 				began := time.Now()
-				if err := message(h.ctx, h.r, h.owner(), hold, name, int64(10*(i+1)+len(name))); err != nil {
+				if err := h.message(hold, name, int64(10*(i+1)+len(name))); err != nil {
 					t.Fatal(err)
 				}
 				took[name] = append(took[name], time.Since(began))
@@ -105,5 +105,5 @@ func (h *house) age(conversation string, n int) {
 		statements = append(statements,
 			"UPDATE owners SET pid = pid + 0*setval('messages_id_seq', (SELECT max(id) FROM messages)) + 0*setval('turns_id_seq', (SELECT max(id) FROM turns))")
 	}
-	run(h.T, h.db, statements...)
+	run(h, h.db, statements...)
 }

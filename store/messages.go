@@ -55,8 +55,8 @@ func controlClass(as *ledger.AsControl) string {
 	return classControl
 }
 
-// A letter says how a message is kept that is not simply what was written.
-type letter struct {
+// A form says how a message is kept that is not simply what was written.
+type form struct {
 	class    string
 	typed    any   // what was typed, where the text is another; nil: the text
 	replaces int64 // the message that it is the new state of; 0: none
@@ -66,7 +66,7 @@ type letter struct {
 
 // incoming stores what somebody wrote.
 func (t *tx) incoming(e *ledger.Entry, class string, conversation, session int64) (id int64, err error) {
-	id, _, err = t.store(insertIncoming, e, letter{class: class}, conversation, session)
+	id, _, err = t.store(insertIncoming, e, form{class: class}, conversation, session)
 	return id, err
 }
 
@@ -75,21 +75,21 @@ var duplicate = ledger.Accepted{Receipt: channels.Receipt{Duplicate: true}}
 
 // untaken is incoming for a message that is to become a turn; taken says that it
 // is there already.
-func (t *tx) untaken(e *ledger.Entry, l letter, conversation, session int64) (id int64, taken bool, err error) {
-	if l.replaces != 0 || l.known {
-		id, _, err = t.store(insertIncoming, e, l, conversation, session)
+func (t *tx) untaken(e *ledger.Entry, f form, conversation, session int64) (id int64, taken bool, err error) {
+	if f.replaces != 0 || f.known {
+		id, _, err = t.store(insertIncoming, e, f, conversation, session)
 		return id, false, err
 	}
 	platform := clean(string(e.Event.Message.ID))
-	id, stored, err := t.store(insertUntaken, e, l, conversation, session, platform, conversation, platform)
+	id, stored, err := t.store(insertUntaken, e, f, conversation, session, platform, conversation, platform)
 	return id, !stored, err
 }
 
-func (t *tx) store(query string, e *ledger.Entry, l letter, conversation, session int64, more ...any) (id int64, stored bool, err error) {
+func (t *tx) store(query string, e *ledger.Entry, f form, conversation, session int64, more ...any) (id int64, stored bool, err error) {
 	m, author := &e.Event.Message, cmp.Or(e.Sender.Person, e.Event.Sender.Label)
 	stored, err = t.Row(query, append([]any{
-		conversation, orNull(session), l.class, clean(e.Origin), clean(e.Sender.Person), clean(author), clean(e.Sender.Identity), clean(e.Sender.Rule), clean(string(m.ID)),
-		clean(string(m.ReplyTo)), clean(m.Text), l.typed, orNull(l.replaces), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)),
+		conversation, orNull(session), f.class, clean(e.Origin), clean(e.Sender.Person), clean(author), clean(e.Sender.Identity), clean(e.Sender.Rule), clean(string(m.ID)),
+		clean(string(m.ReplyTo)), clean(m.Text), f.typed, orNull(f.replaces), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)),
 		len(m.Attachments), micros(e.Event.At), t.now,
 	}, more...), &id)
 	if err != nil || !stored {

@@ -266,7 +266,7 @@ func (t *tx) settle(d *ledger.Delivery, s *ledger.Settlement) (more bool, err er
 		_, err = t.Exec(dropOpen, clean(s.Outcome), t.now, conversation)
 	}
 	if err == nil {
-		err = t.tell(message, d, s)
+		err = t.emitSettled(message, d, s)
 	}
 	if err != nil || !settles(s) {
 		return true, err

@@ -99,7 +99,7 @@ func (db *DB) callSettle(ctx context.Context, hold ledger.Hold, d *ledger.Delive
 		PlatformID: clean(string(s.PlatformID)), NextAt: micros(s.NextAt), Repeated: s.Repeated, Unedit: s.Unedit,
 		Free: s.FreeTry && s.State == ledger.DeliveryPending, Conversation: s.Conversation,
 	}
-	if telling(d, s) {
+	if needsEvent(d, s) {
 		arg.Event = deliveryEvent(0, d.ID, d.Part, s.State, s.Outcome).Data
 	}
 	if s.Body != nil {

@@ -207,15 +207,15 @@ func (s *sweeper) until(ctx context.Context, query string, args ...any) error {
 // A page is a row on the way through a table by its number: whether it is old enough
 // for those behind it to be looked at, and whether it can go.
 type page struct {
-	ID    int64
-	Young bool
-	Ready bool
+	ID     int64
+	Recent bool
+	Ready  bool
 	// Of a conversation.
 	Channel, Conversation string
 }
 
 // walk goes through a table from its oldest row, limit rows at a time, and lets remove
-// delete those that can go, until it meets a young one. What cannot be deleted keeps
+// delete those that can go, until it meets a recent one. What cannot be deleted keeps
 // nothing else from it.
 func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any, remove func(t *tx, ids []int64) (int64, error)) error {
 	var faults []error
@@ -230,9 +230,9 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 			return err
 		}
 		var ids []int64
-		young := false
+		recent := false
 		for _, r := range rows {
-			if young = r.Young; young {
+			if recent = r.Recent; recent {
 				break
 			}
 			if after = r.ID; r.Ready && !s.keep.named(r.Channel, r.Conversation) {
@@ -251,7 +251,7 @@ func (s *sweeper) walk(ctx context.Context, query string, limit int, args []any,
 				faults = append(faults, err)
 			}
 		}
-		if young || len(rows) < limit {
+		if recent || len(rows) < limit {
 			return errors.Join(faults...)
 		}
 	}

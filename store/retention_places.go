@@ -33,7 +33,7 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = x.id)
 		AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.conversation_id = x.id)`
 	oldPlaces = `
-		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS young, ` + placeOver + ` AS ready
+		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS recent, ` + placeOver + ` AS ready
 		FROM (SELECT id, channel, conversation, created_at FROM conversations WHERE id > ? ORDER BY id LIMIT ?) AS x ORDER BY x.id`
 	// On PostgreSQL who works on a conversation or a session now has it locked, and keeps
 	// it; the writer of SQLite is alone.

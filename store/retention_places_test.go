@@ -55,7 +55,7 @@ func (h *house) settled() {
 			next = h.Commit(next.TurnRef, end("done", "answered"))
 		}
 	}
-	run(h.T, h.db, "UPDATE deliveries SET settled = TRUE, state = 'sent'")
+	run(h, h.db, "UPDATE deliveries SET settled = TRUE, state = 'sent'")
 }
 
 // promise: L.growth

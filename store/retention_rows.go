@@ -18,7 +18,7 @@ const (
 const (
 	oldSessions = `
 		SELECT s.id, coalesce((SELECT e.created_at FROM events e WHERE e.session_id = s.id ORDER BY e.n LIMIT 1) <= ?, FALSE) AS ready,
-			FALSE AS young
+			FALSE AS recent
 		FROM sessions s WHERE s.id > ? ORDER BY s.id LIMIT ?`
 	deleteEvents = `
 		DELETE FROM events WHERE session_id = ? AND n IN (
@@ -29,7 +29,7 @@ const (
 	// open, still on its way out, or what an open retry goes by: the first turn and its other
 	// retries.
 	oldTurns = `
-		SELECT t.id, t.created_at > ? AS young,
+		SELECT t.id, t.created_at > ? AS recent,
 			t.state IN ('done', 'failed', 'cancelled') AND t.finished_at <= ? AND t.merged_into IS NULL
 			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.merged_into = t.id AND (y.finished_at IS NULL OR y.finished_at > ?))
 			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.retry_of = t.id AND y.state IN ('queued', 'running', 'waiting'))
@@ -40,7 +40,7 @@ const (
 	// oldMessages are commands, notices, notes and whatever else no turn answers. A new text
 	// of a message is kept with it: a retry of its turn goes by it.
 	oldMessages = `
-		SELECT m.id, m.created_at > ? AS young,
+		SELECT m.id, m.created_at > ? AS recent,
 			m.turn_id IS NULL AND m.session_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.message_id = m.id)
 			AND NOT EXISTS (SELECT 1 FROM messages x WHERE x.id = m.replaces)
 			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.message_id = m.id AND d.settled = FALSE) AS ready
@@ -62,7 +62,7 @@ const (
 	// oldMade are files made here whose bytes are gone. Those that came go with their
 	// message.
 	oldMade = `
-		SELECT a.id, a.created_at > ? AS young, a.message_id IS NULL AND a.state = 'gone' AS ready
+		SELECT a.id, a.created_at > ? AS recent, a.message_id IS NULL AND a.state = 'gone' AS ready
 		FROM attachments a WHERE a.id > ? ORDER BY a.id LIMIT ?`
 	// What is known of engines is kept for as long as somebody may ask who did something.
 	// One that died may be named by leases that nobody wanted since.

@@ -26,8 +26,8 @@ func (h *house) later(by time.Duration) {
 	h.Helper()
 	h.db.SetNow(func() time.Time { return time.Now().Add(by) })
 	if h.db.Kind() == "postgres" {
-		storetest.ServerClock(h.T, h.db, by)
-		run(h.T, h.db, "UPDATE owners SET renewed_at = sb_clock(), expires_at = sb_clock() + 15000000 WHERE state = 'alive' AND declared_at IS NULL")
+		storetest.ServerClock(h, h.db, by)
+		run(h, h.db, "UPDATE owners SET renewed_at = sb_clock(), expires_at = sb_clock() + 15000000 WHERE state = 'alive' AND declared_at IS NULL")
 	}
 }
 

@@ -69,7 +69,7 @@ func (m *meant) first() int64 {
 
 // acceptRetry queues a turn that does the work of another again, or says why not.
 // offered is the message of ours that offered it; 0: the person asked by themselves.
-func (t *tx) acceptRetry(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, l letter, offered int64) error {
+func (t *tx) acceptRetry(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f form, offered int64) error {
 	m, why, err := t.meant(e, turn.Retry, a.SessionID, conversation)
 	if err == nil && m != nil {
 		why, err = t.unretryable(m, e, turn.Retry, a.SessionID, offered)
@@ -78,19 +78,19 @@ func (t *tx) acceptRetry(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *le
 		return err
 	}
 	if why != "" {
-		return t.told(e, a, conversation, l, why)
+		return t.declineRetry(e, a, conversation, f, why)
 	}
-	l.retryOf = m.first()
+	f.retryOf = m.first()
 	if turn.Mode != modeInterrupt { // it is not its text that counts, so it is not merged
 		turn.Mode, turn.CollectWindow = modeQueue, 0
 	}
-	return t.acceptTurn(owner, e, turn, a, conversation, l)
+	return t.acceptTurn(owner, e, turn, a, conversation, f)
 }
 
-// told keeps a message that becomes no turn, and answers it by a fixed text.
-func (t *tx) told(e *ledger.Entry, a *ledger.Accepted, conversation int64, l letter, why ledger.Situation) error {
+// declineRetry keeps a message that becomes no turn, and answers it by a fixed text.
+func (t *tx) declineRetry(e *ledger.Entry, a *ledger.Accepted, conversation int64, f form, why ledger.Situation) error {
 	kept := *e
-	if typed, ok := l.typed.(string); ok {
+	if typed, ok := f.typed.(string); ok {
 		kept.Event.Message.Text = typed
 	}
 	return t.say(&kept, a, conversation, classControl, why)

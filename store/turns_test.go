@@ -178,21 +178,21 @@ func (h *house) ended(turn, n int64) {
 }
 
 // doomed is a house whose engine dies, or at the latest ends with the test.
-func doomed(t *testing.T, db *store.DB) *house {
+func doomed(t testing.TB, db *store.DB) *house {
 	t.Helper()
 	e, err := engines.Start(t.Context(), db.DB, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
-	return housed(&storetest.House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
+	return housed(&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
 }
 
 // died kills the engine and gives the house another.
 func (h *house) died() *house {
 	h.Helper()
 	h.Die()
-	return doomed(h.T, h.db)
+	return doomed(h, h.db)
 }
 
 func TestTakeoversFromTheDeadAreCounted(t *testing.T) {

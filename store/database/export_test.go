@@ -61,8 +61,8 @@ func (db *DB) BreakSync() (mend func()) {
 	return func() { wal.f = was }
 }
 
-// Doubt puts all connections in doubt that there are.
-func (db *DB) Doubt() {
+// MarkStale marks all connections that there are.
+func (db *DB) MarkStale() {
 	now := time.Now()
 	db.pg.dialer.since.Store(&now)
 }

@@ -26,17 +26,17 @@ type patientDialer struct {
 	// ctx, unless nil, ends the connections, whatever they wait for.
 	ctx context.Context //nolint:containedctx // the driver hands none on
 
-	since atomic.Pointer[time.Time] // connections made before are in doubt; nil: none
+	since atomic.Pointer[time.Time] // connections made before are stale; nil: none
 }
 
-// doubt says that one connection had no answer for too long: all made before that began
+// markStale says that one connection had no answer for too long: all made before that began
 // may be as dead, and are not used again, rather than found so one by one.
-func (d *patientDialer) doubt() {
+func (d *patientDialer) markStale() {
 	since := time.Now().Add(-d.patience)
 	d.since.Store(&since)
 }
 
-func (d *patientDialer) doubts(c *patientConn) bool {
+func (d *patientDialer) stale(c *patientConn) bool {
 	since := d.since.Load()
 	return since != nil && c.made.Before(*since)
 }
@@ -87,7 +87,7 @@ var errHungUp = errors.New("this connection has ended, or may have")
 
 // Write implements net.Conn: from now on an answer is owed.
 func (c *patientConn) Write(b []byte) (int, error) {
-	if c.d.doubts(c) || hungUp(c.Conn) {
+	if c.d.stale(c) || hungUp(c.Conn) {
 		return 0, errHungUp
 	}
 	if err := c.until(c.owed()); err != nil {

@@ -123,12 +123,12 @@ func postgresAddress(raw, synchronous, program string) (string, error) {
 	return u.String(), nil
 }
 
-// noticed has the connections of both pools in doubt where err says that one had no
+// noticed marks the connections of both pools stale where err says that one had no
 // answer for too long. (To close idle ones by the pool's limits is not safe: database/sql
 // then closes some that came back meanwhile and are used.)
 func (p *postgres) noticed(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) && p.dialer != nil {
-		p.dialer.doubt()
+		p.dialer.markStale()
 	}
 	return err
 }

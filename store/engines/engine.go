@@ -20,7 +20,7 @@ const (
 	renewEvery   = 5 * time.Second
 	ownerExpires = 15 * time.Second
 	safetyMargin = 3 * time.Second
-	// onTime is the longest that two renewals of a steady owner lie apart: one that
+	// onTime is the longest that two renewals in time lie apart: one that
 	// fails is tried again each second.
 	onTime = 8 * time.Second
 )
@@ -34,7 +34,7 @@ const (
 	// insertKnown: the number was drawn before, so that nobody sees the row without
 	// the locks that go with it.
 	insertKnown = `
-		INSERT INTO owners (id, state, host, pid, started_at, renewed_at, expires_at, steady_since)
+		INSERT INTO owners (id, state, host, pid, started_at, renewed_at, expires_at, in_time_since)
 		VALUES (?, 'alive', ?, ?, ?, sb_clock(), sb_clock() + ?, sb_clock())`
 	drawOwner = `SELECT nextval(pg_get_serial_sequence('owners', 'id'))`
 	// On SQLite the lock file says that nobody else runs.
@@ -43,8 +43,8 @@ const (
 	// written before the clock was set back.
 	renewOwner = `
 		UPDATE owners o SET renewed_at = sb_clock(), expires_at = sb_clock() + ?, declared_at = NULL,
-			steady_since = CASE WHEN was.declared_at IS NOT NULL OR was.renewed_at < sb_clock() - ?
-				OR was.renewed_at > sb_clock() OR o.steady_since > sb_clock() THEN sb_clock() ELSE o.steady_since END
+			in_time_since = CASE WHEN was.declared_at IS NOT NULL OR was.renewed_at < sb_clock() - ?
+				OR was.renewed_at > sb_clock() OR o.in_time_since > sb_clock() THEN sb_clock() ELSE o.in_time_since END
 		FROM (SELECT id, declared_at, renewed_at FROM owners WHERE id = ? AND state = 'alive' FOR UPDATE) was
 		WHERE o.id = was.id RETURNING was.declared_at IS NOT NULL`
 	endOwner  = `UPDATE owners SET state = 'ended', ended_at = ? WHERE id = ? AND state = 'alive'`
@@ -61,9 +61,9 @@ type Engine struct {
 	file *ownerFile // nil without a data folder
 
 	clock    func() moment
-	seen     map[int64]suspect // Run's own, see look
-	unlocked chan struct{}     // the lock connection was lost
-	watchers sync.WaitGroup    // of lock connections
+	seen     map[int64]freeOwner // Run's own, see look
+	unlocked chan struct{}       // the lock connection was lost
+	watchers sync.WaitGroup      // of lock connections
 
 	mu      sync.Mutex
 	renewed moment // when the latest renewal that succeeded was begun
@@ -84,7 +84,7 @@ type Engine struct {
 // the database held learn from RunningError.
 func Start(ctx context.Context, db *database.DB, passing bool) (_ *Engine, err error) {
 	e := &Engine{
-		db: db, log: db.Log(), clock: now, seen: map[int64]suspect{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
+		db: db, log: db.Log(), clock: now, seen: map[int64]freeOwner{}, unlocked: make(chan struct{}, 1), guards: map[*guard]struct{}{},
 	}
 	if !db.PG() {
 		if e.lock, err = takeLockFile(db.Path()+".lock", passing); err != nil {
@@ -204,7 +204,7 @@ func (e *Engine) renew(ctx context.Context) error {
 	defer stop()
 	begun := e.clock()
 	var declared bool
-	// Durable: an owner must not seem younger after the server's crash.
+	// Durable: an owner must not seem newer after the server's crash.
 	found, err := e.db.Own(ctx, renewOwner, []any{ownerExpires.Microseconds(), onTime.Microseconds(), e.id}, &declared)
 	if err != nil {
 		return fmt.Errorf("renew engine: %w", err)

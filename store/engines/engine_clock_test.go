@@ -17,13 +17,13 @@ func TestDatabaseClockSetBack(t *testing.T) {
 	a, b := newHouse(t, db), newHouse(t, db)
 	run(t, db, "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql VOLATILE AS "+
 		"'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) - 60000000'")
-	run(t, db, "UPDATE owners SET steady_since = sb_clock() - 60000000") // both have run well for a minute
+	run(t, db, "UPDATE owners SET in_time_since = sb_clock() - 60000000") // both have run well for a minute
 	ref := a.Begun("c", "1")
 	a.Hold()
 	at := -time.Hour
 	serverClock(t, db, at)
 	// They renewed just before, one after the other.
-	run(t, db, "UPDATE owners SET steady_since = 0, renewed_at = sb_clock() + 13000000 WHERE id = "+nameOf(b.owner()),
+	run(t, db, "UPDATE owners SET in_time_since = 0, renewed_at = sb_clock() + 13000000 WHERE id = "+nameOf(b.owner()),
 		"UPDATE owners SET renewed_at = sb_clock() + 17000000 WHERE id = "+nameOf(a.owner()))
 	if b.taken(ref) {
 		t.Fatal("taken from an engine that has not renewed by the new clock yet")

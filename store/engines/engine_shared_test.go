@@ -16,10 +16,10 @@ import (
 	"switchboard/store/storetest"
 )
 
-// steady makes it seem that all engines have renewed in time for long.
-func steady(t *testing.T, db *store.DB) {
+// inTime makes it seem that all engines have renewed in time for long.
+func inTime(t *testing.T, db *store.DB) {
 	t.Helper()
-	run(t, db, "UPDATE owners SET steady_since = 0")
+	run(t, db, "UPDATE owners SET in_time_since = 0")
 }
 
 // two are two engines on one database, with a folder in common.
@@ -64,19 +64,19 @@ func TestNobodyIsBuriedAfterAnOutage(t *testing.T) {
 	a.Hold()
 	a.Expire()
 	b.Expire()
-	steady(t, b.db)
+	inTime(t, b.db)
 	b.renew() // the first to come back
 	if b.taken(ref) {
 		t.Error("an engine that was late itself took over")
 	}
-	run(t, b.db, "UPDATE owners SET steady_since = steady_since - 10000000")
+	run(t, b.db, "UPDATE owners SET in_time_since = in_time_since - 10000000")
 	run(t, b.db, "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT sb_clock() - 14000000'")
 	if b.taken(ref) {
 		t.Error("taken over on a server that was just started")
 	}
 	oldServer(t, b.db)
 	if !b.taken(ref) {
-		t.Fatal("a steady engine got nothing from one that expired")
+		t.Fatal("an engine in time got nothing from one that expired")
 	}
 	// It was late, not dead: nothing is held against its turn, and it goes on.
 	d := b.load(ledger.TurnRef{TurnID: ref.TurnID, SessionID: ref.SessionID, Fence: ref.Fence + 1})
@@ -117,7 +117,7 @@ func TestDeadEngineIsFoundByItsLock(t *testing.T) {
 	if b.taken(ref) {
 		t.Fatal("found dead by an engine that may have been cut off itself")
 	}
-	steady(t, db)
+	inTime(t, db)
 	b.look()
 	b.engine.Looked(5 * time.Second)
 	b.look()
@@ -166,7 +166,7 @@ func TestFoundDeadAndAlive(t *testing.T) {
 	}
 }
 
-// A process that is gone for sure is dead at once, be the server young and the
+// A process that is gone for sure is dead at once, be the server new and the
 // finder new; what it left in the data folder goes.
 //
 // promise: L.owner-expires

@@ -54,7 +54,7 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := housed(&storetest.House{T: t, DB: db, Router: db.Router(), Engine: old, Ctx: t.Context()})
+	h := housed(&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: old, Ctx: t.Context()})
 	ref, hold := h.Begun("c", "1"), h.Hold()
 	if err := old.Abandon(); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestExpiredOwnerOnPostgres(t *testing.T) {
 	db := storetest.Postgres(t)
 	old, now := newHouse(t, db), newHouse(t, db)
 	oldServer(t, db)
-	steady(t, db)
+	inTime(t, db)
 	ref, hold := old.Begun("c", "1"), old.Hold()
 	if list := now.Claim(5); len(list) != 0 {
 		t.Fatalf("a living owner's session was claimed: %+v", list)
@@ -167,7 +167,7 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := housed(&storetest.House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
+		h := housed(&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
 		ref := h.Begun("c", "1")
 		h.Hold()
 		if err := e.Close(t.Context()); err != nil {

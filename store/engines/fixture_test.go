@@ -31,7 +31,7 @@ type house struct {
 	ctx    context.Context
 }
 
-func newHouse(t *testing.T, db *store.DB) *house {
+func newHouse(t testing.TB, db *store.DB) *house {
 	t.Helper()
 	return housed(storetest.NewHouse(t, db))
 }
@@ -39,14 +39,14 @@ func newHouse(t *testing.T, db *store.DB) *house {
 func housed(h *storetest.House) *house { return &house{h, h.DB, h.Router, h.Engine, h.Ctx} }
 
 // doomed is a house whose engine is never closed.
-func doomed(t *testing.T, db *store.DB) *house {
+func doomed(t testing.TB, db *store.DB) *house {
 	t.Helper()
 	e, err := engines.Start(t.Context(), db.DB, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Abandon() }) // once more, for most
-	return housed(&storetest.House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
+	return housed(&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
 }
 
 func (h *house) owner() int64 { return h.engine.ID() }

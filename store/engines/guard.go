@@ -56,11 +56,11 @@ func (e *Engine) safe(now moment) bool {
 	if !e.db.PG() {
 		return e.lock.held()
 	}
-	return e.lostAt.never() && e.goesOn(now)
+	return e.lostAt.never() && e.mayContinue(now)
 }
 
-// goesOn says whether what was begun may go on.
-func (e *Engine) goesOn(now moment) bool {
+// mayContinue says whether what was begun may go on.
+func (e *Engine) mayContinue(now moment) bool {
 	ran, wall := now.since(e.lostAt)
 	return !e.lost && safeAfter(now.since(e.renewed)) && (e.lostAt.never() || ran < lockGrace && wall < lockGrace)
 }
@@ -133,7 +133,7 @@ func (e *Engine) nextWatch() time.Duration {
 func (e *Engine) watched() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.goesOn(e.clock()) {
+	if !e.mayContinue(e.clock()) {
 		e.endGuards()
 	}
 	if len(e.guards) == 0 {
@@ -158,7 +158,7 @@ func (e *Engine) begin(begun moment) {
 	if e.lost || !begun.ran.After(e.renewed.ran) {
 		return
 	}
-	if !e.renewed.never() && (!e.goesOn(e.clock()) || leapt(begun.since(e.renewed))) {
+	if !e.renewed.never() && (!e.mayContinue(e.clock()) || leapt(begun.since(e.renewed))) {
 		e.endGuards()
 	}
 	e.renewed = begun

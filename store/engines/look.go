@@ -21,7 +21,7 @@ const (
 	// others lists the owners that are not known to be dead. Sure: if one does not come
 	// forward it is its own fault, and not the server's or ours.
 	others = `
-		SELECT o.id, o.host, o.pid, o.renewed_at, NOT sb_locked(o.id) AS free, sb_steady(?) AND NOT sb_young() AS sure
+		SELECT o.id, o.host, o.pid, o.renewed_at, NOT sb_locked(o.id) AS free, sb_in_time(?) AND NOT sb_restarted() AS sure
 		FROM owners o WHERE o.state = 'alive' AND o.declared_at IS NULL AND o.id <> ?`
 	declareDead = `
 		UPDATE owners SET declared_at = sb_clock()
@@ -35,13 +35,13 @@ type other struct {
 	Free, Sure bool
 }
 
-// A suspect is an owner whose lock was found free.
-type suspect struct {
+// A freeOwner is one whose lock was found free.
+type freeOwner struct {
 	since     time.Time
 	renewedAt int64
 }
 
-// keepLooking looks every 5 s, and sooner when a suspect's time is over.
+// keepLooking looks every 5 s, and sooner when the time of one whose lock is free is over.
 func (e *Engine) keepLooking(ctx context.Context) {
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
@@ -81,7 +81,7 @@ func (e *Engine) look(ctx context.Context) (held map[int64]bool, err error) {
 		return nil, err
 	}
 	now := time.Now()
-	held, seen := map[int64]bool{}, map[int64]suspect{}
+	held, seen := map[int64]bool{}, map[int64]freeOwner{}
 	for _, o := range list {
 		if !o.Free {
 			held[o.ID] = true
@@ -90,7 +90,7 @@ func (e *Engine) look(ctx context.Context) (held map[int64]bool, err error) {
 		gone := e.file.gone(o.ID)
 		before, known := e.seen[o.ID]
 		if o.Sure && (!known || before.renewedAt != o.RenewedAt) {
-			before, known = suspect{now, o.RenewedAt}, true
+			before, known = freeOwner{now, o.RenewedAt}, true
 		}
 		if gone || o.Sure && now.Sub(before.since) >= lookAgain {
 			if err := e.declare(ctx, o, gone); err != nil {

@@ -25,7 +25,7 @@ const (
 	wakePause = 5 * time.Millisecond
 	// wakeLimit is the longest payload, in bytes, below the server's 8000.
 	wakeLimit = 7900
-	// wakeMost is how many different wakes are kept apart until they are told.
+	// wakeMost is how many different wakes are kept apart until they are sent.
 	wakeMost = 512
 	// wakeRetry lies between two tries while the database is away.
 	wakeRetry = time.Second
@@ -33,7 +33,7 @@ const (
 
 const (
 	// The channel's name has the number of the table, so that two schemas of one
-	// database do not hear each other.
+	// database do not receive each other's.
 	wakeChannel = `SELECT 'switchboard_' || CAST(CAST(CAST('owners' AS regclass) AS oid) AS text)`
 	notifyAll   = `SELECT pg_notify('switchboard_' || CAST(CAST(CAST('owners' AS regclass) AS oid) AS text), $1)`
 )
@@ -52,7 +52,7 @@ type wakes struct {
 }
 
 // NewWakes lets the engine of owner and the others on the database wake each other.
-// Nothing is told or heard unless Listen runs; what was to be told before is told
+// Nothing is sent or received unless Listen runs; what was to be sent before is sent
 // then. It is nil on SQLite, where nobody else is.
 func NewWakes(db *database.DB, owner int64) ledger.Wakes {
 	if !db.PG() {
@@ -65,15 +65,15 @@ func NewWakes(db *database.DB, owner int64) ledger.Wakes {
 func (w *wakes) Wake(one ledger.Wake) { w.pending.add(one) }
 
 // Listen implements ledger.Wakes.
-func (w *wakes) Listen(ctx context.Context, hear func(ledger.Wake)) {
-	heard := newWakeSet()
+func (w *wakes) Listen(ctx context.Context, onWake func(ledger.Wake)) {
+	received := newWakeSet()
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	parts.Go(func() { w.tell(ctx) })
-	parts.Go(func() { w.listen(ctx, heard) })
+	parts.Go(func() { w.sendPending(ctx) })
+	parts.Go(func() { w.listen(ctx, received) })
 	for {
-		for _, one := range heard.wait(ctx) {
-			hear(one)
+		for _, one := range received.wait(ctx) {
+			onWake(one)
 		}
 		if ctx.Err() != nil {
 			return
@@ -81,8 +81,8 @@ func (w *wakes) Listen(ctx context.Context, hear func(ledger.Wake)) {
 	}
 }
 
-// tell sends what is pending until ctx ends, and once more then.
-func (w *wakes) tell(ctx context.Context) {
+// sendPending sends what is pending until ctx ends, and once more then.
+func (w *wakes) sendPending(ctx context.Context) {
 	pool, err := w.db.Notifier(renewEvery)
 	if err != nil {
 		return // the same address was good when the database was opened
@@ -136,7 +136,7 @@ func notify(ctx context.Context, db *database.DB, query string, args ...any) err
 	})
 }
 
-// wakeAll tells all engines, this one too, to look at everything; best effort.
+// wakeAll has all engines, this one too, look at everything; best effort.
 func wakeAll(ctx context.Context, db *database.DB) {
 	if !db.PG() {
 		return
@@ -193,10 +193,10 @@ func (s *wakeSet) wait(ctx context.Context) []ledger.Wake {
 	return s.take()
 }
 
-// errNotDelivered says that the server does not bring what is told with NOTIFY.
+// errNotDelivered says that the server does not deliver what is sent with NOTIFY.
 var errNotDelivered = errors.New("what is told with NOTIFY is not heard")
 
-// Notified measures how long the server takes to bring what one connection tells with
+// Notified measures how long the server takes to deliver what one connection sends with
 // NOTIFY to another; zero on SQLite. errNotDelivered: it did not within 5 s.
 func Notified(ctx context.Context, db *database.DB) (took time.Duration, err error) {
 	if !db.PG() {

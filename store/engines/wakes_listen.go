@@ -15,9 +15,9 @@ import (
 // listenAsk is how often a listener asks whether its connection lives.
 const listenAsk = 10 * time.Second
 
-// listen collects what other engines tell until ctx ends. After each connect it says
-// "everything": nobody keeps what is told meanwhile.
-func (w *wakes) listen(ctx context.Context, heard *wakeSet) {
+// listen collects what other engines send until ctx ends. After each connect it says
+// "everything": nobody keeps what is sent meanwhile.
+func (w *wakes) listen(ctx context.Context, received *wakeSet) {
 	channel, ok := w.channel(ctx)
 	if !ok {
 		return
@@ -35,18 +35,18 @@ func (w *wakes) listen(ctx context.Context, heard *wakeSet) {
 	// Beside the reading, without which the listener does not connect anew.
 	asking.Go(func() {
 		if w.begin(ctx, l, channel) {
-			heard.add(all)
+			received.add(all)
 		}
 	})
 	for n := range l.Notify {
 		var note wakeNote
 		switch {
 		case n == nil: // connected anew
-			heard.add(all)
+			received.add(all)
 		case json.Unmarshal([]byte(n.Extra), &note) != nil:
-			heard.add(all)
+			received.add(all)
 		case note.From != w.owner:
-			heard.add(note.Wakes...)
+			received.add(note.Wakes...)
 		}
 	}
 }
@@ -54,12 +54,12 @@ func (w *wakes) listen(ctx context.Context, heard *wakeSet) {
 // begin listens, however often the server refuses; what was begun the listener goes on with
 // by itself. ok is false when ctx ended.
 func (w *wakes) begin(ctx context.Context, l *pq.Listener, channel string) (ok bool) {
-	for told := false; ; told = true {
+	for warned := false; ; warned = true {
 		err := l.Listen(channel)
 		if err == nil || ctx.Err() != nil {
 			return err == nil
 		}
-		if !told {
+		if !warned {
 			w.db.Log().WarnContext(ctx, "what other engines tell is not heard, and found a little later; it is tried again", "error", err)
 		}
 		select {

@@ -19,44 +19,44 @@ import (
 	"switchboard/store/storetest"
 )
 
-// ear keeps what an engine is told.
-type ear struct {
+// sink keeps what an engine received.
+type sink struct {
 	ledger.Wakes
-	mu    sync.Mutex
-	heard []ledger.Wake
-	stop  func()
+	mu       sync.Mutex
+	received []ledger.Wake
+	stop     func()
 }
 
-func listening(t *testing.T, db *store.DB, owner int64) *ear {
+func listening(t *testing.T, db *store.DB, owner int64) *sink {
 	t.Helper()
-	e := &ear{Wakes: engines.NewWakes(db.DB, owner)}
+	e := &sink{Wakes: engines.NewWakes(db.DB, owner)}
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
 		e.Listen(ctx, func(w ledger.Wake) {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			e.heard = append(e.heard, w)
+			e.received = append(e.received, w)
 		})
 	})
 	e.stop = sync.OnceFunc(func() { cancel(); done.Wait() })
 	t.Cleanup(e.stop)
-	// What was missed before is told first.
+	// What was missed before comes first.
 	wait(t, "it listens", func() bool { return slices.Contains(e.all(), ledger.Wake{Kind: ledger.WakeAll}) })
 	e.forget()
 	return e
 }
 
-func (e *ear) all() []ledger.Wake {
+func (e *sink) all() []ledger.Wake {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.heard)
+	return slices.Clone(e.received)
 }
 
-func (e *ear) forget() {
+func (e *sink) forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.heard = nil
+	e.received = nil
 }
 
 // promise: L.wakes
@@ -74,19 +74,19 @@ func TestEnginesWakeEachOther(t *testing.T) {
 		a.Wake(w)
 		a.Wake(w)
 	}
-	wait(t, "b heard", func() bool { return len(b.all()) >= len(want) })
+	wait(t, "b received", func() bool { return len(b.all()) >= len(want) })
 	for range 50 { // coalesced: thousands are few
 		for turn := range int64(20) {
 			a.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: 100 + turn})
 		}
 	}
 	a.Wake(ledger.Wake{Kind: ledger.WakeTurn, Channel: "last"})
-	wait(t, "b heard the last", func() bool { return slices.Contains(b.all(), ledger.Wake{Kind: ledger.WakeTurn, Channel: "last"}) })
+	wait(t, "b received the last", func() bool { return slices.Contains(b.all(), ledger.Wake{Kind: ledger.WakeTurn, Channel: "last"}) })
 	if got := b.all(); !slices.Equal(got[:len(want)], want) || len(got) > 500 {
-		t.Errorf("b heard %d: %+v", len(got), got)
+		t.Errorf("b received %d: %+v", len(got), got)
 	}
 	if got := append(a.all(), mute.all()...); len(got) != 0 {
-		t.Errorf("heard by those it is not for: %+v", got)
+		t.Errorf("received by those it is not for: %+v", got)
 	}
 }
 
@@ -96,12 +96,12 @@ func TestLostWakesAreMadeUpFor(t *testing.T) {
 	db := storetest.Postgres(t)
 	a, b := listening(t, db, 1), listening(t, db, 2)
 	run(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'switchboard listen' AND query LIKE '%switchboard_' || CAST(CAST('owners' AS regclass) AS oid) || '%'")
-	for _, e := range []*ear{a, b} {
+	for _, e := range []*sink{a, b} {
 		wait(t, "everything is looked at", func() bool { return slices.Contains(e.all(), ledger.Wake{Kind: ledger.WakeAll}) })
 		e.forget()
 	}
 	a.Wake(ledger.Wake{Kind: ledger.WakeTurn, Channel: "tg"})
-	wait(t, "it is heard again", func() bool { return slices.Equal(b.all(), []ledger.Wake{{Kind: ledger.WakeTurn, Channel: "tg"}}) })
+	wait(t, "it listens again", func() bool { return slices.Equal(b.all(), []ledger.Wake{{Kind: ledger.WakeTurn, Channel: "tg"}}) })
 	b.forget()
 	// More than a payload holds is told as everything.
 	for i := range 200 {
@@ -123,7 +123,7 @@ func TestWakesAtTheEnd(t *testing.T) {
 	a.stop()
 	storetest.Soon(t, time.Since(begun), 2*time.Second)
 	// Where the end broke off what was being sent, that is everything.
-	wait(t, "the last is heard", func() bool {
+	wait(t, "the last is received", func() bool {
 		return slices.ContainsFunc(b.all(), func(w ledger.Wake) bool {
 			return w == ledger.Wake{Kind: ledger.WakeStop, Turn: 9} || w.Kind == ledger.WakeAll
 		})

@@ -19,7 +19,7 @@ import (
 )
 
 // Opened is another handle on a database, as another process has it.
-func Opened(t *testing.T, url, dir string, log *slog.Logger) *store.DB {
+func Opened(t testing.TB, url, dir string, log *slog.Logger) *store.DB {
 	t.Helper()
 	db, err := store.Open(t.Context(), database.Config{URL: secrets.Secret(url)}, dir, log)
 	if err != nil {
@@ -36,7 +36,7 @@ func Opened(t *testing.T, url, dir string, log *slog.Logger) *store.DB {
 // A House is a database with an engine and the router's view, whose methods fail the test
 // on an error.
 type House struct {
-	*testing.T
+	testing.TB
 	DB     *store.DB
 	Router *store.Router
 	Engine *engines.Engine
@@ -44,7 +44,7 @@ type House struct {
 }
 
 // NewHouse starts an engine, which is closed when the test ends.
-func NewHouse(t *testing.T, db *store.DB) *House {
+func NewHouse(t testing.TB, db *store.DB) *House {
 	t.Helper()
 	e, err := engines.Start(t.Context(), db.DB, false)
 	if err != nil {
@@ -55,7 +55,7 @@ func NewHouse(t *testing.T, db *store.DB) *House {
 			t.Errorf("close engine: %v", err)
 		}
 	})
-	return &House{T: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()}
+	return &House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()}
 }
 
 // Die lets others find the engine dead, as a killed process's is.

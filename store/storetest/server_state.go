@@ -28,20 +28,20 @@ func Exec(t testing.TB, db *store.DB, statements ...string) {
 }
 
 // OldServer makes it seem long ago that the server was started.
-func OldServer(t *testing.T, db *store.DB) {
+func OldServer(t testing.TB, db *store.DB) {
 	t.Helper()
 	Exec(t, db, "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT CAST(0 AS bigint)'")
 }
 
 // ServerClock sets the database's clock so much ahead of the real one.
-func ServerClock(t *testing.T, db *store.DB, by time.Duration) {
+func ServerClock(t testing.TB, db *store.DB, by time.Duration) {
 	t.Helper()
 	Exec(t, db, "CREATE OR REPLACE FUNCTION sb_clock() RETURNS bigint LANGUAGE sql VOLATILE AS "+
 		"'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) + ("+strconv.FormatInt(by.Microseconds(), 10)+")'")
 }
 
 // Wait waits until done, for 10 s.
-func Wait(t *testing.T, what string, done func() bool) {
+func Wait(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !done(); {
 		if time.Now().After(end) {

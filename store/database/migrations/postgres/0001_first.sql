@@ -13,7 +13,7 @@ CREATE TABLE owners (
 	renewed_at   bigint NOT NULL, -- µs, the database's clock
 	expires_at   bigint,          -- µs, the database's clock; NULL: never (SQLite, where the lock file says who lives)
 	declared_at  bigint,          -- µs, the database's clock: when others found it dead; a renewal takes it back
-	steady_since bigint NOT NULL DEFAULT 0, -- µs, the database's clock: since when its renewals come in time
+	in_time_since bigint NOT NULL DEFAULT 0, -- µs, the database's clock: since when its renewals come in time
 	ended_at     bigint           -- µs
 );
 CREATE INDEX owners_alive ON owners (id) WHERE state = 'alive';

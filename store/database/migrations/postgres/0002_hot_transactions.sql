@@ -12,28 +12,28 @@ CREATE FUNCTION sb_started() RETURNS bigint LANGUAGE sql STABLE AS $$
 	SELECT CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS bigint)
 $$;
 
--- sb_young says that this server was started less than 15 s ago, so that nobody is to blame for not having renewed.
+-- sb_restarted says that this server was started less than 15 s ago, so that nobody is to blame for not having renewed.
 -- A start in the future says that the clock was set back since.
-CREATE FUNCTION sb_young() RETURNS boolean LANGUAGE sql VOLATILE AS $$
+CREATE FUNCTION sb_restarted() RETURNS boolean LANGUAGE sql VOLATILE AS $$
 	SELECT sb_started() > sb_clock() - 15000000 AND sb_started() <= sb_clock()
 $$;
 
 -- sb_alive: who renewed in the future did so before the clock was set back, and has to do so again.
 CREATE FUNCTION sb_alive(o owners) RETURNS boolean LANGUAGE sql VOLATILE AS $$
 	SELECT o.state = 'alive' AND o.declared_at IS NULL AND (o.expires_at IS NULL
-		OR o.expires_at > sb_clock() AND o.renewed_at <= sb_clock() + 15000000 OR sb_young())
+		OR o.expires_at > sb_clock() AND o.renewed_at <= sb_clock() + 15000000 OR sb_restarted())
 $$;
 
--- sb_steady says that an owner's renewals came in time for 10 s, and by the clock as it is now.
-CREATE FUNCTION sb_steady(p_owner bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-	SELECT EXISTS (SELECT 1 FROM owners o WHERE o.id = p_owner AND o.steady_since <= sb_clock() - 10000000
+-- sb_in_time says that an owner's renewals came in time for 10 s, and by the clock as it is now.
+CREATE FUNCTION sb_in_time(p_owner bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+	SELECT EXISTS (SELECT 1 FROM owners o WHERE o.id = p_owner AND o.in_time_since <= sb_clock() - 10000000
 		AND o.renewed_at <= sb_clock())
 $$;
 
 -- sb_keeps says whether the owner o keeps its leases from p_taker: it lives, or has merely expired and the taker was late
 -- itself, so that neither may be to blame.
 CREATE FUNCTION sb_keeps(o owners, p_taker bigint) RETURNS boolean LANGUAGE sql VOLATILE AS $$
-	SELECT sb_alive(o) OR (o.state = 'alive' AND o.declared_at IS NULL AND NOT sb_steady(p_taker))
+	SELECT sb_alive(o) OR (o.state = 'alive' AND o.declared_at IS NULL AND NOT sb_in_time(p_taker))
 $$;
 
 -- sb_dead says that whoever has a lease is gone for sure, and not only late.

@@ -14,7 +14,7 @@ CREATE TABLE owners (
 	renewed_at   INTEGER NOT NULL, -- µs, the database's clock
 	expires_at   INTEGER,          -- µs, the database's clock; NULL: never (SQLite, where the lock file says who lives)
 	declared_at  INTEGER,          -- µs, the database's clock: when others found it dead; a renewal takes it back
-	steady_since INTEGER NOT NULL DEFAULT 0, -- µs, the database's clock: since when its renewals come in time
+	in_time_since INTEGER NOT NULL DEFAULT 0, -- µs, the database's clock: since when its renewals come in time
 	ended_at     INTEGER           -- µs
 ) STRICT;
 CREATE INDEX owners_alive ON owners (id) WHERE state = 'alive';

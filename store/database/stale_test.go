@@ -13,9 +13,9 @@ import (
 	"switchboard/store/storetest"
 )
 
-// Connections come in doubt while others use them: what is under way ends well, or goes
+// Connections become stale while others use them: what is under way ends well, or goes
 // over another connection, and nothing breaks.
-func TestDoubtUnderLoad(t *testing.T) {
+func TestStaleConnectionsUnderLoad(t *testing.T) {
 	t.Parallel()
 	db := storetest.Opened(t, storetest.PostgresURL(t), t.TempDir(), quiet)
 	h := storetest.NewHouse(t, db)
@@ -30,14 +30,14 @@ func TestDoubtUnderLoad(t *testing.T) {
 				if err == nil {
 					_, err = h.Router.Turn(h.Ctx, ref.TurnID, false)
 				}
-				if err != nil && !errors.Is(err, database.ErrUnavailable) { // each of its tries may be doubted on a busy machine
+				if err != nil && !errors.Is(err, database.ErrUnavailable) { // each of its tries may find its own stale on a busy machine
 					t.Error(err)
 				}
 			}
 		})
 	}
 	for ctx.Err() == nil {
-		db.Doubt()
+		db.MarkStale()
 		time.Sleep(100 * time.Millisecond)
 	}
 	all.Wait()
