@@ -141,11 +141,11 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 		if a.Action != ledger.ActionAccepted || a.TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
-		if v, err := h.r.Turn(h.ctx, a.TurnID, false); err != nil || v.Text != "no" {
+		if v, err := h.Router.Turn(h.Ctx, a.TurnID, false); err != nil || v.Text != "no" {
 			t.Errorf("%+v, %v", v, err)
 		}
 		// What was typed is what the platform shows, and what an edit is compared with.
-		if text, _, err := h.r.Shown(h.ctx, channels.Conversation{Channel: "tg", ID: "c"}, "m4", "marco"); err != nil || text != " 2 " {
+		if text, _, err := h.Router.Shown(h.Ctx, channels.Conversation{Channel: "tg", ID: "c"}, "m4", "marco"); err != nil || text != " 2 " {
 			t.Errorf("%q, %v", text, err)
 		}
 		if a := h.one(edited("c", "4", "e4", " 2 ", "steer")); a.Edited != ledger.EditSame {
@@ -211,7 +211,7 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 			if a.Action != ledger.ActionAccepted || a.TurnID == 0 {
 				t.Fatalf("%q: %+v", c.want, a)
 			}
-			if v, err := h.r.Turn(h.ctx, a.TurnID, false); err != nil || v.Text != c.want {
+			if v, err := h.Router.Turn(h.Ctx, a.TurnID, false); err != nil || v.Text != c.want {
 				t.Errorf("%+v, %v, want %q", v, err, c.want)
 			}
 			if again := h.one(c.e); !again.Duplicate {
@@ -219,7 +219,7 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 			}
 		}
 		message("an answered question's", says("none"))
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages WHERE said = '  grüN'"); n != 1 || err != nil {
+		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages WHERE said = '  grüN'"); n != 1 || err != nil {
 			t.Errorf("what was typed is kept %d times, %v", n, err)
 		}
 	})
@@ -272,7 +272,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 					case 5:
 						e = typed(conv, fmt.Sprint(conv, "typed"), "3")
 					}
-					a, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{e})
+					a, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e})
 					mu.Lock()
 					defer mu.Unlock()
 					if err != nil {
@@ -286,7 +286,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 			if states[ledger.ActionAccepted] != 1 {
 				t.Errorf("round %d: %v", round, states)
 			}
-			if n, err := db.Count(h.ctx, "SELECT count(*) FROM actions WHERE state = 'proposed'"); n != 0 || err != nil {
+			if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM actions WHERE state = 'proposed'"); n != 0 || err != nil {
 				t.Errorf("%d still open, %v", n, err)
 			}
 		}
@@ -307,7 +307,7 @@ func TestActionsUnderReplies(t *testing.T) {
 		// A code is given out once.
 		twice := control(entry("c", "2", "/menu"), ledger.EffectNone, "")
 		twice.As.(*ledger.AsControl).Reply = &q
-		if _, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{twice}); err == nil {
+		if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{twice}); err == nil {
 			t.Error("the same code twice")
 		}
 	})

@@ -43,7 +43,7 @@ func TestClaimedTurnsAreReadAlong(t *testing.T) {
 			same("next", next)
 		}
 		h.Accept(entry("c", "4", "wait too"))
-		if err := h.r.GiveBack(h.ctx, next.TurnRef); err != nil {
+		if err := h.Router.GiveBack(h.Ctx, next.TurnRef); err != nil {
 			t.Fatal(err)
 		}
 		again := h.Claim(9)
@@ -65,7 +65,7 @@ func TestBegunTurnsAreNotReadAlong(t *testing.T) {
 	h := newHouse(t, storetest.Postgres(t))
 	ref := h.Begun("c", "1")
 	h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "{}"}}})
-	if err := h.r.GiveBack(h.ctx, ref); err != nil {
+	if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
 		t.Fatal(err)
 	}
 	if again := h.Claim(9); len(again) != 1 || again[0].Data != nil {

@@ -57,13 +57,13 @@ func BenchmarkMessage(b *testing.B) {
 var prompt = make([]byte, 8<<10)
 
 func (h *house) message(hold ledger.Hold, conv string, i int64) error {
-	out, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
+	out, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{claiming(entry(conv, fmt.Sprint(i), "what time is it in Tokyo?"))})
 	if err != nil {
 		return err
 	}
 	ref := out[0].Claimed.TurnRef
 	if out[0].Claimed.Data == nil {
-		if _, err := h.r.Load(h.ctx, ref); err != nil {
+		if _, err := h.Router.Load(h.Ctx, ref); err != nil {
 			return err
 		}
 	}
@@ -76,9 +76,9 @@ func (h *house) message(hold ledger.Hold, conv string, i int64) error {
 	}
 	open := &ledger.Opening{Hold: hold, Conversation: channels.Conversation{ID: channels.ConversationID(conv)}}
 	reply := ledger.Reply{Text: answer, Final: true, Parts: []channels.Body{{Text: answer}}, Open: open}
-	if _, err := h.r.Commit(h.ctx, ref, step, []ledger.Reply{reply}); err != nil {
+	if _, err := h.Router.Commit(h.Ctx, ref, step, []ledger.Reply{reply}); err != nil {
 		return err
 	}
-	_, err = h.r.Settle(h.ctx, hold, open.Begun, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"})
+	_, err = h.Router.Settle(h.Ctx, hold, open.Begun, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p"})
 	return err
 }

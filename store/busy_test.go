@@ -33,7 +33,7 @@ func (h *house) one(e ledger.Entry) ledger.Accepted {
 
 func (h *house) load(ref ledger.TurnRef) *ledger.TurnData {
 	h.Helper()
-	d, err := h.r.Load(h.ctx, ref)
+	d, err := h.Router.Load(h.Ctx, ref)
 	if err != nil {
 		h.Fatalf("load: %v", err)
 	}
@@ -43,14 +43,14 @@ func (h *house) load(ref ledger.TurnRef) *ledger.TurnData {
 // is wants a turn in that state.
 func (h *house) is(turn int64, state string) {
 	h.Helper()
-	if v, err := h.r.Turn(h.ctx, turn, false); err != nil || v.State != state {
+	if v, err := h.Router.Turn(h.Ctx, turn, false); err != nil || v.State != state {
 		h.Errorf("turn %d: %+v, %v, want %s", turn, v, err, state)
 	}
 }
 
 func (h *house) absorb(ref ledger.TurnRef, from int) []agent.Incoming {
 	h.Helper()
-	list, err := h.r.Absorb(h.ctx, ref, from)
+	list, err := h.Router.Absorb(h.Ctx, ref, from)
 	if err != nil {
 		h.Fatalf("absorb: %v", err)
 	}
@@ -105,7 +105,7 @@ func TestSteeringMessagesAreAbsorbed(t *testing.T) {
 		}
 		// What the turn's rows hold, its redaction reaches.
 		h.Commit(ref, agent.Step{Redact: []string{"and this"}})
-		v, err := h.r.Turn(h.ctx, ref.TurnID, false)
+		v, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
 		if err != nil || len(v.Messages) != 4 || v.Messages[2].Text != "[redacted]" {
 			t.Fatalf("%+v, %v", v, err)
 		}
@@ -118,10 +118,10 @@ func TestSteeringMessagesAreAbsorbed(t *testing.T) {
 		if v.MergedInto != 0 {
 			t.Errorf("%+v", v)
 		}
-		if v, err := h.r.Turn(h.ctx, first.TurnID, false); err != nil || v.MergedInto != ref.TurnID || v.Text != "look" {
+		if v, err := h.Router.Turn(h.Ctx, first.TurnID, false); err != nil || v.MergedInto != ref.TurnID || v.Text != "look" {
 			t.Errorf("%+v, %v", v, err)
 		}
-		merged, err := h.r.Turns(h.ctx, "merged", 10)
+		merged, err := h.Router.Turns(h.Ctx, "merged", 10)
 		if err != nil || len(merged) != 3 || merged[0].MergedInto != ref.TurnID {
 			t.Errorf("%+v, %v", merged, err)
 		}
@@ -139,14 +139,14 @@ func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
 		h := newHouse(t, db)
 		ref := h.Begun("c", "1")
 		a := h.one(mode(entry("c", "2", "x"), "steer"))
-		if err := h.r.GiveBack(h.ctx, ref); err != nil {
+		if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
-			if _, err := h.r.Absorb(h.ctx, ref, 0); !errors.Is(err, ledger.ErrFenced) {
+			if _, err := h.Router.Absorb(h.Ctx, ref, 0); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("absorb: %v", err)
 			}
-			if _, err := h.r.Draft(h.ctx, ref, "", channels.Body{Text: "x"}); !errors.Is(err, ledger.ErrFenced) {
+			if _, err := h.Router.Draft(h.Ctx, ref, "", channels.Body{Text: "x"}); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("draft: %v", err)
 			}
 			h.is(a.TurnID, "queued")
@@ -172,16 +172,16 @@ func TestSteeringAtTheEndIsNeverLost(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				var err error
-				if a, err = h.r.Accept(h.ctx, h.owner(), []ledger.Entry{mode(claiming(entry(conv, conv+"second", "too")), "steer")}); err != nil {
+				if a, err = h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{mode(claiming(entry(conv, conv+"second", "too")), "steer")}); err != nil {
 					t.Errorf("accept: %v", err)
 				}
 			})
 			wg.Go(func() {
 				var err error
-				if absorbed, err = h.r.Absorb(h.ctx, ref, 1); err != nil {
+				if absorbed, err = h.Router.Absorb(h.Ctx, ref, 1); err != nil {
 					t.Errorf("absorb: %v", err)
 				}
-				if next, err = h.r.Commit(h.ctx, ref, end("done", "answered"), nil); err != nil {
+				if next, err = h.Router.Commit(h.Ctx, ref, end("done", "answered"), nil); err != nil {
 					t.Errorf("commit: %v", err)
 				}
 			})
@@ -395,11 +395,11 @@ func TestAcceptSaysWhatIsWrong(t *testing.T) {
 			"what it is taken as":        as(nil, channels.EventMessage),
 			`unknown audit "somersault"`: as(&ledger.AsAudit{Why: "somersault"}, channels.EventMessage),
 		} {
-			if _, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry("c", "2", "fine"), e}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 1") {
+			if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", "2", "fine"), e}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "entry 1") {
 				t.Errorf("%s: %v", want, err)
 			}
 		}
-		if turns, err := h.r.Turns(h.ctx, "", 9); len(turns) != 0 || err != nil {
+		if turns, err := h.Router.Turns(h.Ctx, "", 9); len(turns) != 0 || err != nil {
 			t.Errorf("%+v, %v", turns, err)
 		}
 	})

@@ -19,7 +19,7 @@ var byOwner = ledger.OwnerHand("owner")
 // part are the states of a conversation's deliveries, oldest first.
 func (h *house) parts() (states []string) {
 	h.Helper()
-	list, err := h.r.Deliveries(h.ctx, "", 100)
+	list, err := h.Router.Deliveries(h.Ctx, "", 100)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func (h *house) become(hold ledger.Hold, s ledger.Settlement) *ledger.Delivery {
 	if d == nil {
 		h.Fatal("nothing to send")
 	}
-	if _, err := h.r.Settle(h.ctx, hold, d, s); err != nil {
+	if _, err := h.Router.Settle(h.Ctx, hold, d, s); err != nil {
 		h.Fatal(err)
 	}
 	return d
@@ -74,7 +74,7 @@ func TestRetryOfADeadPart(t *testing.T) {
 		if got := h.parts(); !slices.Equal(got, []string{"sent ", "dead refused", "dead earlier_part_dead", "pending "}) {
 			t.Fatalf("before: %q", got)
 		}
-		m, err := h.r.RetryDelivery(h.ctx, first.ID+1, byOwner) // the one that died with it stands for both
+		m, err := h.Router.RetryDelivery(h.Ctx, first.ID+1, byOwner) // the one that died with it stands for both
 		if err != nil || m.With != 1 || m.Was != ledger.DeliveryDead || m.State != ledger.DeliveryPending || m.Conversation != "c1" {
 			t.Fatalf("%+v, %v", m, err)
 		}
@@ -88,7 +88,7 @@ func TestRetryOfADeadPart(t *testing.T) {
 		if !slices.Equal(order, []string{"b", "c", "later"}) {
 			t.Errorf("sent in the order %q", order)
 		}
-		e, err := h.r.Turn(h.ctx, turn, false)
+		e, err := h.Router.Turn(h.Ctx, turn, false)
 		if err != nil || len(e.Audit) != 1 || e.Audit[0].Action != "delivery.retry" || e.Audit[0].Person != "owner" ||
 			e.Audit[0].Rule != "machine" || e.Audit[0].Outcome != "pending" || e.Audit[0].Target != "delivery "+nameOf(first.ID+1) {
 			t.Errorf("audit: %+v, %v", e.Audit, err)
@@ -103,7 +103,7 @@ func TestRetryOfADeadPart(t *testing.T) {
 // told are the session's events about deliveries.
 func (h *house) told(conv string) (list []string) {
 	h.Helper()
-	events, err := h.r.Events(h.ctx, "tg:"+conv, 0, 1000)
+	events, err := h.Router.Events(h.Ctx, "tg:"+conv, 0, 1000)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -128,11 +128,11 @@ func TestRetryOfAnUnknownPart(t *testing.T) {
 		hold := h.Hold()
 		h.says("1", "a")
 		d := h.become(hold, uncertain)
-		if _, err := h.r.RetryDelivery(h.ctx, d.ID, byOwner); !isState(err) {
+		if _, err := h.Router.RetryDelivery(h.Ctx, d.ID, byOwner); !isState(err) {
 			t.Errorf("while it is being found out: %v", err)
 		}
 		h.become(hold, lost)
-		m, err := h.r.RetryDelivery(h.ctx, d.ID, byOwner)
+		m, err := h.Router.RetryDelivery(h.Ctx, d.ID, byOwner)
 		if err != nil || m.State != ledger.DeliveryUnknown {
 			t.Fatalf("%+v, %v", m, err)
 		}
@@ -141,11 +141,11 @@ func TestRetryOfAnUnknownPart(t *testing.T) {
 			t.Fatalf("it is not asked about again: %+v", asked)
 		}
 		// With nobody to ask it is sent once more, marked, and marked once only.
-		if _, err := h.r.Settle(h.ctx, hold, asked, repeat); err != nil {
+		if _, err := h.Router.Settle(h.Ctx, hold, asked, repeat); err != nil {
 			t.Fatal(err)
 		}
 		h.become(hold, lost)
-		if m, err = h.r.RetryDelivery(h.ctx, d.ID, byOwner); err != nil || m.State != ledger.DeliveryPending {
+		if m, err = h.Router.RetryDelivery(h.Ctx, d.ID, byOwner); err != nil || m.State != ledger.DeliveryPending {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		again := h.become(hold, sent)
@@ -164,7 +164,7 @@ func TestDropByHand(t *testing.T) {
 		h.says("1", "a", "b")
 		h.says("2", "c")
 		ids := func(text string) int64 {
-			list, _ := h.r.Deliveries(h.ctx, "", 100)
+			list, _ := h.Router.Deliveries(h.Ctx, "", 100)
 			for _, d := range list {
 				if d.Text == text {
 					return d.ID
@@ -174,14 +174,14 @@ func TestDropByHand(t *testing.T) {
 		}
 		drop := func(text string, want bool) {
 			t.Helper()
-			m, err := h.r.DropDelivery(h.ctx, ids(text), byOwner)
+			m, err := h.Router.DropDelivery(h.Ctx, ids(text), byOwner)
 			if want && (err != nil || m.State != ledger.DeliveryDropped) || !want && !isState(err) {
 				t.Errorf("drop %s: %+v, %v", text, m, err)
 			}
 		}
 		sending := h.Begin(hold, "c1")
 		drop("a", false)
-		if _, err := h.r.Settle(h.ctx, hold, sending, sent); err != nil {
+		if _, err := h.Router.Settle(h.Ctx, hold, sending, sent); err != nil {
 			t.Fatal(err)
 		}
 		drop("a", false)
@@ -191,12 +191,12 @@ func TestDropByHand(t *testing.T) {
 			t.Errorf("after the head was dropped, %q is sent", d.Body.Text)
 		}
 		drop("c", true)
-		if _, err := h.r.RetryDelivery(h.ctx, ids("c"), byOwner); !isState(err) {
+		if _, err := h.Router.RetryDelivery(h.Ctx, ids("c"), byOwner); !isState(err) {
 			t.Errorf("retry of what was given up: %v", err)
 		}
 		for _, mend := range []func() error{
-			func() error { _, err := h.r.RetryDelivery(h.ctx, 9999, byOwner); return err },
-			func() error { _, err := h.r.DropDelivery(h.ctx, 9999, byOwner); return err },
+			func() error { _, err := h.Router.RetryDelivery(h.Ctx, 9999, byOwner); return err },
+			func() error { _, err := h.Router.DropDelivery(h.Ctx, 9999, byOwner); return err },
 		} {
 			if err := mend(); !errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("one that is not there: %v", err)

@@ -16,7 +16,7 @@ import (
 
 func (h *house) draft(ref ledger.TurnRef, text string) (delivery int64) {
 	h.Helper()
-	delivery, err := h.r.Draft(h.ctx, ref, "m1", channels.Body{Text: text})
+	delivery, err := h.Router.Draft(h.Ctx, ref, "m1", channels.Body{Text: text})
 	if err != nil {
 		h.Fatalf("draft: %v", err)
 	}
@@ -26,7 +26,7 @@ func (h *house) draft(ref ledger.TurnRef, text string) (delivery int64) {
 // calls begins the first call about a draft.
 func (h *house) calls(hold ledger.Hold, delivery int64) {
 	h.Helper()
-	if id, ready, err := h.r.BeginDraft(h.ctx, hold, delivery); err != nil || !ready || id != "" {
+	if id, ready, err := h.Router.BeginDraft(h.Ctx, hold, delivery); err != nil || !ready || id != "" {
 		h.Fatalf("begin draft: %q, %t, %v", id, ready, err)
 	}
 }
@@ -34,7 +34,7 @@ func (h *house) calls(hold ledger.Hold, delivery int64) {
 // called ends it.
 func (h *house) called(hold ledger.Hold, delivery int64, id channels.MessageID) (late bool) {
 	h.Helper()
-	late, err := h.r.Drafted(h.ctx, hold, delivery, id)
+	late, err := h.Router.Drafted(h.Ctx, hold, delivery, id)
 	if err != nil {
 		h.Fatalf("drafted: %v", err)
 	}
@@ -52,7 +52,7 @@ func (h *house) shown(hold ledger.Hold, delivery int64, id channels.MessageID) {
 // drafts lists the drafts of the channel by their stages.
 func (h *house) drafts(want ...ledger.DraftStage) []ledger.Draft {
 	h.Helper()
-	list, err := h.r.Drafts(h.ctx, "tg")
+	list, err := h.Router.Drafts(h.Ctx, "tg")
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func (h *house) drafts(want ...ledger.DraftStage) []ledger.Draft {
 // dropped says that the draft became nothing, and how.
 func (h *house) dropped(delivery int64, outcome string) {
 	h.Helper()
-	list, err := h.r.Deliveries(h.ctx, "dropped", 100)
+	list, err := h.Router.Deliveries(h.Ctx, "dropped", 100)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -113,11 +113,11 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if out := h.Begin(hold, "c"); out != nil {
 			t.Errorf("a draft is sent like a part: %+v", out)
 		}
-		if list, err := h.r.Open(h.ctx, hold); err != nil || len(list) != 0 {
+		if list, err := h.Router.Open(h.Ctx, hold); err != nil || len(list) != 0 {
 			t.Errorf("%v, %v", list, err)
 		}
 		h.shown(hold, d, "77")
-		if id, ready, err := h.r.BeginDraft(h.ctx, hold, d); id != "77" || !ready || err != nil {
+		if id, ready, err := h.Router.BeginDraft(h.Ctx, hold, d); id != "77" || !ready || err != nil {
 			t.Errorf("begun again: %q, %t, %v", id, ready, err)
 		}
 		// It blocks nothing.
@@ -137,7 +137,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if got := h.load(ref); got.Draft != 0 || len(got.State.Said) != 1 || got.State.Said[0].Text != "found" {
 			t.Errorf("%+v", got)
 		}
-		if _, _, err := h.r.BeginDraft(h.ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+		if _, _, err := h.Router.BeginDraft(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("a message is begun as a draft: %v", err)
 		}
 		h.called(hold, d, "other") // of a call that nobody began
@@ -169,10 +169,10 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		}
 		h.dropped(next, "not_needed")
 		h.drafts()
-		if _, err := h.r.Draft(h.ctx, ref, "", channels.Body{}); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Draft(h.Ctx, ref, "", channels.Body{}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("a draft of a finished turn: %v", err)
 		}
-		v, err := h.r.Turn(h.ctx, ref.TurnID, false)
+		v, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
 		if err != nil || len(v.Messages) != 3 || v.Messages[1].Text != "found" || v.Messages[2].Text != "done" {
 			t.Errorf("%+v, %v", v, err)
 		}
@@ -229,7 +229,7 @@ func TestDraftBegunWhenTheTurnSpeaks(t *testing.T) {
 					return
 				}
 				h.drafts(ledger.DraftLeave)
-				if err := h.r.TakenBack(h.ctx, hold, d, "taken_back"); err != nil {
+				if err := h.Router.TakenBack(h.Ctx, hold, d, "taken_back"); err != nil {
 					t.Error(err)
 				}
 				h.dropped(d, "taken_back")
@@ -257,17 +257,17 @@ func TestDraftBegunByAnotherHolder(t *testing.T) {
 		if hold.Fence == former.Fence {
 			t.Fatal("the hold is the same")
 		}
-		if _, _, err := h.r.BeginDraft(h.ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+		if _, _, err := h.Router.BeginDraft(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("begun by two: %v", err)
 		}
-		if _, _, err := h.r.BeginDraft(h.ctx, former, d); !errors.Is(err, ledger.ErrFenced) {
+		if _, _, err := h.Router.BeginDraft(h.Ctx, former, d); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("begun by a former holder: %v", err)
 		}
 		if h.called(hold, d, "66"); h.drafts(ledger.DraftBegun)[0].PlatformID != "" {
 			t.Error("the ID came from who began nothing")
 		}
 		h.called(former, d, "77")
-		if id, ready, err := h.r.BeginDraft(h.ctx, hold, d); id != "77" || !ready || err != nil {
+		if id, ready, err := h.Router.BeginDraft(h.Ctx, hold, d); id != "77" || !ready || err != nil {
 			t.Errorf("%q, %t, %v", id, ready, err)
 		}
 		step, reply := said("whole", d, true)
@@ -286,7 +286,7 @@ func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
 		hold := h.Hold()
 		h.Posts("c", "2", "help")
 		d := h.draft(h.Begun("c", "1"), "working")
-		if _, ready, err := h.r.BeginDraft(h.ctx, hold, d); ready || err != nil {
+		if _, ready, err := h.Router.BeginDraft(h.Ctx, hold, d); ready || err != nil {
 			t.Errorf("%t, %v", ready, err)
 		}
 		h.drafts(ledger.DraftOpen)
@@ -305,16 +305,16 @@ func TestAbandonedDraft(t *testing.T) {
 		ref := h.Begun("c", "1")
 		d := h.draft(ref, "working")
 		h.shown(hold, d, "77")
-		if err := h.r.Abandon(h.ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+		if err := h.Router.Abandon(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("a draft is no part: %v", err)
 		}
 		step, reply := said("whole", d, true)
 		h.Commit(ref, step, reply)
 		out := h.Begin(hold, "c")
-		if err := h.r.Abandon(h.ctx, hold, d); err != nil {
+		if err := h.Router.Abandon(h.Ctx, hold, d); err != nil {
 			t.Fatal(err)
 		}
-		if err := h.r.Abandon(h.ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+		if err := h.Router.Abandon(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("twice: %v", err)
 		}
 		left := h.drafts(ledger.DraftLeave)[0]
@@ -328,10 +328,10 @@ func TestAbandonedDraft(t *testing.T) {
 		}
 		former := hold
 		h.Hold()
-		if err := h.r.TakenBack(h.ctx, former, left.Delivery, "taken_back"); !errors.Is(err, ledger.ErrFenced) {
+		if err := h.Router.TakenBack(h.Ctx, former, left.Delivery, "taken_back"); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("taken back by a former holder: %v", err)
 		}
-		if err := h.r.Abandon(h.ctx, former, out.ID); !errors.Is(err, ledger.ErrFenced) {
+		if err := h.Router.Abandon(h.Ctx, former, out.ID); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("abandoned by a former holder: %v", err)
 		}
 	})
@@ -356,7 +356,7 @@ func TestResumedTurnGoesOnWithItsDraft(t *testing.T) {
 		if out := h.Begin(h.Hold(), "c"); out == nil || out.PlatformID != "77" || out.Body.Text != "whole1" {
 			t.Errorf("%+v", out)
 		}
-		if err := h.engine.Close(context.Background()); err != nil {
+		if err := h.Engine.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -400,7 +400,7 @@ func TestCancelOfTheDeadTakesTheDraftBack(t *testing.T) {
 		h.calls(hold, doubtful)
 		h = h.died()
 		h.Accept(control(entry("c", "4", "/cancel"), ledger.EffectCancel, "nothing"), control(entry("e", "5", "/cancel"), ledger.EffectCancel, "nothing"))
-		if _, err := h.r.Cancel(h.ctx, byNumber.TurnID); err != nil {
+		if _, err := h.Router.Cancel(h.Ctx, byNumber.TurnID); err != nil {
 			t.Fatal(err)
 		}
 		for _, ref := range []ledger.TurnRef{byCommand, byNumber, begun} {

@@ -127,7 +127,7 @@ func TestEditThatChangesNothing(t *testing.T) {
 				t.Errorf("%d: %+v", i, got)
 			}
 		}
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages"); n != 1 || err != nil {
+		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages"); n != 1 || err != nil {
 			t.Errorf("%d messages, %v", n, err)
 		}
 	})
@@ -254,7 +254,7 @@ func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 				t.Errorf("%s: %+v", of, a)
 			}
 		}
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM turns"); n != 0 || err != nil {
+		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM turns"); n != 0 || err != nil {
 			t.Errorf("%d turns, %v", n, err)
 		}
 		for _, l := range h.load(h.Begun("c", "9")).State.Recent {
@@ -262,7 +262,7 @@ func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 				t.Errorf("a stranger's text is in the session: %+v", l)
 			}
 		}
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages WHERE class = 'stranger' AND session_id IS NULL"); n != 2 || err != nil {
+		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages WHERE class = 'stranger' AND session_id IS NULL"); n != 2 || err != nil {
 			t.Errorf("%d messages of strangers, %v", n, err)
 		}
 	})
@@ -280,13 +280,13 @@ func TestEditRacingWithTheStart(t *testing.T) {
 			var wg sync.WaitGroup
 			wg.Go(func() {
 				var err error
-				if a, err = h.r.Accept(h.ctx, h.owner(), []ledger.Entry{edited(conv, conv, conv+"e", "new", "steer")}); err != nil {
+				if a, err = h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{edited(conv, conv, conv+"e", "new", "steer")}); err != nil {
 					t.Errorf("accept: %v", err)
 				}
 			})
 			wg.Go(func() {
 				var err error
-				if list, err = h.r.Claim(h.ctx, h.owner(), []string{"tg"}, nil, 1); err != nil {
+				if list, err = h.Router.Claim(h.Ctx, h.owner(), []string{"tg"}, nil, 1); err != nil {
 					t.Errorf("claim: %v", err)
 				}
 			})
@@ -340,7 +340,7 @@ func TestPlacesOfNobodyHaveNoSession(t *testing.T) {
 			"SELECT count(*) FROM messages WHERE text <> ''":                    0,
 			"SELECT count(*) FROM messages":                                     1,
 		} {
-			if n, err := db.Count(h.ctx, query); int(n) != want || err != nil {
+			if n, err := storetest.Count(h.Ctx, db, query); int(n) != want || err != nil {
 				t.Errorf("%s: %d, %v", query, n, err)
 			}
 		}
@@ -383,7 +383,7 @@ func TestDeletedMessages(t *testing.T) {
 		h.Commit(next, end("done", "answered"))
 		both := h.Accept(entry("c", "5", "five"), mode(entry("c", "6", "six"), "collect"), deleted("c", "5", "d5"), deleted("c", "6", "d6"))
 		h.is(both[0].TurnID, "cancelled")
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM attachments WHERE state <> 'gone' OR name <> ''"); n != 0 || err != nil {
+		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM attachments WHERE state <> 'gone' OR name <> ''"); n != 0 || err != nil {
 			t.Errorf("%d attachments, %v", n, err)
 		}
 	})
@@ -420,7 +420,7 @@ func TestReplyNamesItsPerson(t *testing.T) {
 		late.Replies[ledger.EditTooLate] = text("too late")
 		h.one(late)
 		h.one(control(entry("c", "2", "/help"), ledger.EffectNone, "help"))
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages WHERE direction = 'out' AND person = 'marco'"); n != 2 || err != nil {
+		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages WHERE direction = 'out' AND person = 'marco'"); n != 2 || err != nil {
 			t.Errorf("%d name the person, %v", n, err)
 		}
 	})

@@ -34,7 +34,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 		h := newHouse(t, db)
 		accept := func(text string) error {
 			e := entry("c", "k-"+text, text)
-			_, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{e})
+			_, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e})
 			return err
 		}
 		want := map[string]kind{}
@@ -85,7 +85,7 @@ func TestKnown(t *testing.T) {
 		h := newHouse(t, db)
 		one, other := entry("c", "1", "a"), entry("c", "2", "b")
 		h.Accept(one)
-		known, err := h.r.Known(h.ctx, [][]byte{one.Key, other.Key})
+		known, err := h.Router.Known(h.Ctx, [][]byte{one.Key, other.Key})
 		if err != nil || len(known) != 1 || !known[string(one.Key)] {
 			t.Errorf("%v, %v", known, err)
 		}
@@ -94,7 +94,7 @@ func TestKnown(t *testing.T) {
 
 func (h *house) write(statements ...string) {
 	h.Helper()
-	if err := h.db.Write(h.ctx, true, statements...); err != nil {
+	if err := h.DB.Write(h.Ctx, true, statements...); err != nil {
 		h.Fatal(err)
 	}
 }

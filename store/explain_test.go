@@ -54,7 +54,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 			Say:   []agent.Say{{Position: -1, Text: "Half of it.", Final: true}}, End: &agent.End{State: "done", Outcome: "answered"},
 		}, *text("Half of it."))
 
-		turn, err := h.r.Turn(h.ctx, ref.TurnID, false)
+		turn, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 				t.Errorf("the text lacks %q:\n%s", want, told)
 			}
 		}
-		if _, err := h.r.Turn(h.ctx, ref.TurnID+7, false); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Turn(h.Ctx, ref.TurnID+7, false); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("a turn that is not there: %v", err)
 		}
 	})
@@ -109,7 +109,7 @@ func TestHoldersAreKept(t *testing.T) {
 		const times = 60
 		for range times {
 			h.Renew()
-			if err := h.r.GiveBack(h.ctx, ref); err != nil {
+			if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
 				t.Fatal(err)
 			}
 			got := h.Claim(1)
@@ -118,7 +118,7 @@ func TestHoldersAreKept(t *testing.T) {
 			}
 			ref = got[0].TurnRef
 		}
-		turn, err := h.r.Turn(h.ctx, ref.TurnID, false)
+		turn, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -147,12 +147,12 @@ func TestTurnOf(t *testing.T) {
 		h.Commit(first, agent.Step{Say: []agent.Say{{Position: -1, Text: "one"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("one"))
 		hold := h.Hold()
 		d := h.Begin(hold, conv.ID)
-		if _, err := h.r.Settle(h.ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p1"}); err != nil {
+		if _, err := h.Router.Settle(h.Ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p1"}); err != nil {
 			t.Fatal(err)
 		}
 		second := h.Begun("c1", "2")
 		for id, want := range map[string]int64{"m1": first.TurnID, "p1": first.TurnID, "m2": second.TurnID, "": second.TurnID, "nobody's": 0} {
-			got, err := h.r.TurnOf(h.ctx, conv, channels.MessageID(id))
+			got, err := h.Router.TurnOf(h.Ctx, conv, channels.MessageID(id))
 			if got != want || (want == 0) != errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("TurnOf(%q) = %d, %v; want %d", id, got, err, want)
 			}
@@ -168,7 +168,7 @@ func TestKeptOut(t *testing.T) {
 		eve := entry("c9", "9", "let me in")
 		eve.As, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &ledger.AsAudit{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"
 		h.Accept(eve, entry("c1", "1", "hello"))
-		list, err := h.r.KeptOut(h.ctx, 10)
+		list, err := h.Router.KeptOut(h.Ctx, 10)
 		if err != nil || len(list) != 1 || list[0].Rule != "people.unknown" || list[0].Text != "let me in" || list[0].Class != "stranger" ||
 			!strings.Contains(list[0].Why, "tg:9 belongs to nobody") {
 			t.Errorf("%+v, %v", list, err)

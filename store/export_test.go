@@ -31,14 +31,5 @@ func (db *DB) WriteFunc(ctx context.Context, durable bool, fn func(exec func(str
 	})
 }
 
-// Count runs a query that gives one number.
-func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = db.read(ctx, "count", func(t *tx) error {
-		_, err := t.Row(query, args, &n)
-		return err
-	})
-	return n, err
-}
-
 // SetNow replaces the clock of instants in rows.
 func (db *DB) SetNow(now func() time.Time) { db.now = now }

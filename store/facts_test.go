@@ -17,7 +17,7 @@ func TestFacts(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		if f, err := db.Facts(h.ctx); err != nil || f != (store.Facts{}) {
+		if f, err := db.Facts(h.Ctx); err != nil || f != (store.Facts{}) {
 			t.Errorf("of nothing: %+v, %v", f, err)
 		}
 		hold := h.Hold()
@@ -30,7 +30,7 @@ func TestFacts(t *testing.T) {
 		h.Begun("c2", "4")
 		h.Accept(entry("c2", "5", "queued"))
 		h.later(time.Hour)
-		f, err := db.Facts(h.ctx)
+		f, err := db.Facts(h.Ctx)
 		if err != nil || f.Open != 2 || f.Dead != 2 || f.Unknown != 1 || f.Pending != 1 || f.Oldest.Round(time.Minute) != time.Hour {
 			t.Errorf("%+v, %v", f, err)
 		}
@@ -53,14 +53,14 @@ func TestClusterIsLookedAt(t *testing.T) {
 		t.Errorf("before the first start: %q, %v", name, err)
 	}
 	h := newHouse(t, db)
-	name, err := db.Cluster(h.ctx)
+	name, err := db.Cluster(h.Ctx)
 	if name == "" || err != nil {
 		t.Errorf("after it: %q, %v", name, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "cluster"), []byte("another\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Cluster(h.ctx); !errors.Is(err, database.ErrCluster) {
+	if _, err := db.Cluster(h.Ctx); !errors.Is(err, database.ErrCluster) {
 		t.Errorf("with another folder: %v", err)
 	}
 }

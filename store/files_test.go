@@ -36,7 +36,7 @@ func TestAttachments(t *testing.T) {
 		e.Taint = "file"
 		ref := h.one(e).Claimed.TurnRef
 		id := atoi(t, h.load(ref).Turn.Message.Attachments[0].ID)
-		a, err := h.r.Attachment(h.ctx, "tg:c", id)
+		a, err := h.Router.Attachment(h.Ctx, "tg:c", id)
 		want := files.Attachment{
 			ID: id, Channel: "tg", PlatformID: "ref", Kind: channels.Photo, Name: "p.png", Type: "image/png", Size: 5,
 			State: files.AttachmentReferenced, Taint: "file",
@@ -46,47 +46,47 @@ func TestAttachments(t *testing.T) {
 		}
 		h.one(entry("d", "2", "another session"))
 		for session, n := range map[string]int64{"tg:d": id, "tg:nowhere": id, "tg:c": id + 99} {
-			if _, err := h.r.Attachment(h.ctx, session, n); !errors.Is(err, ledger.ErrNotFound) {
+			if _, err := h.Router.Attachment(h.Ctx, session, n); !errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("%s, %d: %v", session, n, err)
 			}
 		}
 		a.State, a.Reason, a.Blob, a.Type, a.Size = files.AttachmentQuarantined, "it runs", blobName("a"), "application/x-elf", 6
-		if err := h.r.SetAttachment(h.ctx, a); err != nil {
+		if err := h.Router.SetAttachment(h.Ctx, a); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := h.r.Attachment(h.ctx, "tg:c", id); err != nil || *got != *a {
+		if got, err := h.Router.Attachment(h.Ctx, "tg:c", id); err != nil || *got != *a {
 			t.Errorf("%+v, %v", got, err)
 		}
 		bad := *a
 		bad.State = "odd"
-		if err := h.r.SetAttachment(h.ctx, &bad); !errors.Is(err, ledger.ErrConflict) {
+		if err := h.Router.SetAttachment(h.Ctx, &bad); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("an unknown state: %v", err)
 		}
 		if bad = *a; bad.ID > 0 {
 			bad.ID = 999
 		}
-		if err := h.r.SetAttachment(h.ctx, &bad); !errors.Is(err, ledger.ErrNotFound) {
+		if err := h.Router.SetAttachment(h.Ctx, &bad); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("no such attachment: %v", err)
 		}
 
 		made := files.Attachment{Kind: channels.Document, Name: "out.csv", Type: "text/csv", Size: 3, State: files.AttachmentClean, Blob: blobName("b"), Taint: "web"}
-		if err := h.r.AddAttachment(h.ctx, "tg:nowhere", &made); !errors.Is(err, ledger.ErrNotFound) || made.ID != 0 {
+		if err := h.Router.AddAttachment(h.Ctx, "tg:nowhere", &made); !errors.Is(err, ledger.ErrNotFound) || made.ID != 0 {
 			t.Errorf("%v", err)
 		}
-		if err := h.r.AddAttachment(h.ctx, "tg:c", &made); err != nil || made.ID == 0 {
+		if err := h.Router.AddAttachment(h.Ctx, "tg:c", &made); err != nil || made.ID == 0 {
 			t.Fatalf("%+v, %v", made, err)
 		}
 		made.Channel = "tg"
-		if got, err := h.r.Attachment(h.ctx, "tg:c", made.ID); err != nil || *got != made {
+		if got, err := h.Router.Attachment(h.Ctx, "tg:c", made.ID); err != nil || *got != made {
 			t.Errorf("%+v, %v", got, err)
 		}
 		// A turn that runs while its conversation moves still finds its files.
 		h.Accept(moves("c", "c2", "1"))
 		for _, session := range []string{"tg:c", "tg:c2"} {
-			if _, err := h.r.Attachment(h.ctx, session, made.ID); err != nil {
+			if _, err := h.Router.Attachment(h.Ctx, session, made.ID); err != nil {
 				t.Errorf("%s: %v", session, err)
 			}
-			if err := h.r.AddAttachment(h.ctx, session, &made); err != nil {
+			if err := h.Router.AddAttachment(h.Ctx, session, &made); err != nil {
 				t.Errorf("%s: %v", session, err)
 			}
 		}
@@ -94,7 +94,7 @@ func TestAttachments(t *testing.T) {
 		s := withFile(entry("s", "3", "virus"), "ref", 5)
 		s.As, s.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		h.Accept(s)
-		if _, err := h.r.Attachment(h.ctx, "tg:s", made.ID+1); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Attachment(h.Ctx, "tg:s", made.ID+1); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("a stranger's: %v", err)
 		}
 	})
@@ -113,7 +113,7 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 			if blob == "" {
 				a.State = files.AttachmentReferenced
 			}
-			if err := h.r.AddAttachment(h.ctx, "tg:c", &a); err != nil {
+			if err := h.Router.AddAttachment(h.Ctx, "tg:c", &a); err != nil {
 				t.Fatal(err)
 			}
 			return a.ID
@@ -128,37 +128,37 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 		h.Commit(ref, step, ledger.Reply{Text: "x", Parts: []channels.Body{{Files: []channels.File{{Blob: blobName("c"), Name: "c"}}}}})
 		at = start.Add(2 * time.Hour)
 		add(blobName("b"))
-		a, err := h.r.Attachment(h.ctx, "tg:c", used)
-		if err != nil || h.r.SetAttachment(h.ctx, a) != nil {
+		a, err := h.Router.Attachment(h.Ctx, "tg:c", used)
+		if err != nil || h.Router.SetAttachment(h.Ctx, a) != nil {
 			t.Fatal(err)
 		}
 
-		if blobs, n, err := h.r.Forget(h.ctx, start.Add(time.Hour), 0); err != nil || blobs != nil || n != 0 {
+		if blobs, n, err := h.Router.Forget(h.Ctx, start.Add(time.Hour), 0); err != nil || blobs != nil || n != 0 {
 			t.Errorf("none: %v, %v", blobs, err)
 		}
-		blobs, n, err := h.r.Forget(h.ctx, start.Add(time.Hour), 1)
+		blobs, n, err := h.Router.Forget(h.Ctx, start.Add(time.Hour), 1)
 		if err != nil || len(blobs) != 0 || n != 1 {
 			t.Errorf("the same bytes elsewhere: %v, %d, %v", blobs, n, err)
 		}
-		if a, err := h.r.Attachment(h.ctx, "tg:c", old); err != nil || a.State != files.AttachmentGone || a.Blob != "" || a.Name == "" {
+		if a, err := h.Router.Attachment(h.Ctx, "tg:c", old); err != nil || a.State != files.AttachmentGone || a.Blob != "" || a.Name == "" {
 			t.Errorf("%+v, %v", a, err)
 		}
-		if blobs, n, err = h.r.Forget(h.ctx, start.Add(time.Hour), 100); err != nil || !slices.Equal(blobs, []string{blobName("a")}) || n != 4 {
+		if blobs, n, err = h.Router.Forget(h.Ctx, start.Add(time.Hour), 100); err != nil || !slices.Equal(blobs, []string{blobName("a")}) || n != 4 {
 			t.Errorf("%v, %d, %v", blobs, n, err)
 		}
-		if blobs, n, err = h.r.Forget(h.ctx, start.Add(time.Hour), 100); err != nil || len(blobs) != 0 || n != 0 {
+		if blobs, n, err = h.Router.Forget(h.Ctx, start.Add(time.Hour), 100); err != nil || len(blobs) != 0 || n != 0 {
 			t.Errorf("again: %v, %d, %v", blobs, n, err)
 		}
 		for blob, want := range map[string]bool{
 			blobName("a"): false, blobName("b"): true, blobName("c"): true, blobName("d"): true, "": false, "%": false, "odd": false,
 		} {
-			if got, err := h.r.Referred(h.ctx, blob); err != nil || got != want {
+			if got, err := h.Router.Referred(h.Ctx, blob); err != nil || got != want {
 				t.Errorf("%s: %v, %v", blob, got, err)
 			}
 		}
 		hold := h.Hold()
 		h.Settle(hold, h.Begin(hold, "c"), ledger.Settlement{State: ledger.DeliverySent})
-		if got, err := h.r.Referred(h.ctx, blobName("c")); err != nil || got {
+		if got, err := h.Router.Referred(h.Ctx, blobName("c")); err != nil || got {
 			t.Errorf("sent: %v, %v", got, err)
 		}
 	})

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store"
-	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -21,23 +19,14 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// house is a storetest.House with short names.
-type house struct {
-	*storetest.House
-	db     *store.DB
-	r      *store.Router
-	engine *engines.Engine
-	ctx    context.Context
-}
+type house struct{ *storetest.House }
 
 func newHouse(t testing.TB, db *store.DB) *house {
 	t.Helper()
-	return housed(storetest.NewHouse(t, db))
+	return &house{storetest.NewHouse(t, db)}
 }
 
-func housed(h *storetest.House) *house { return &house{h, h.DB, h.Router, h.Engine, h.Ctx} }
-
-func (h *house) owner() int64 { return h.engine.ID() }
+func (h *house) owner() int64 { return h.Engine.ID() }
 
 var (
 	entry    = storetest.Entry

@@ -47,7 +47,7 @@ func TestForwardedFromIsKept(t *testing.T) {
 			t.Errorf("recent: %+v", recent)
 		}
 		h.Accept(deleted("c", "1", "d1"), deleted("c", "4", "d2"))
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages WHERE forwarded_from IN ('Eve', 'Trent')"); n != 0 || err != nil {
+		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages WHERE forwarded_from IN ('Eve', 'Trent')"); n != 0 || err != nil {
 			t.Errorf("%d labels are left, %v", n, err)
 		}
 	})

@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close(t.Context()) })
-	h := housed(&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
+	h := &house{&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()}}
 	ref := h.Begun("c", "first")
 
 	ballast := filepath.Join(dir, "ballast")
@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	accepted, text := 1, strings.Repeat("x", 8<<10)
 	for i := range 200 {
-		if _, err = h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry("c", fmt.Sprint(i), text)}); err != nil {
+		if _, err = h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", fmt.Sprint(i), text)}); err != nil {
 			break
 		}
 		accepted++
@@ -56,15 +56,15 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("the error must say it: %v", err)
 	}
 	for range 3 { // again and again; each is refused whole
-		if _, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry("c", "late", text)}); err == nil {
+		if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", "late", text)}); err == nil {
 			t.Error("accepted on a full disk")
 		}
-		if _, err := h.r.Commit(h.ctx, ref, agent.Step{Calls: []agent.Call{{Step: "a", Answer: random(100 << 10)}}}, nil); err == nil {
+		if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{Calls: []agent.Call{{Step: "a", Answer: random(100 << 10)}}}, nil); err == nil {
 			t.Error("committed on a full disk")
 		}
 	}
 	count := func() int64 {
-		n, err := db.Count(h.ctx, "SELECT count(*) FROM turns")
+		n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM turns")
 		if err != nil {
 			t.Errorf("reading on a full disk: %v", err)
 		}
@@ -112,7 +112,7 @@ func TestFullDiskIsRelievedByACheckpoint(t *testing.T) {
 	for i := range 50 { // a megabyte, where 64 KB are free
 		write(row(i))
 	}
-	if n, err := db.Count(t.Context(), "SELECT count(*) FROM rejected"); err != nil || n != 50 {
+	if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM rejected"); err != nil || n != 50 {
 		t.Errorf("%d rows of 50, %v", n, err)
 	}
 }

@@ -19,7 +19,7 @@ func member(conv, key string, m channels.Membership) ledger.Entry {
 
 func (h *house) gone(hold ledger.Hold, conv channels.ConversationID) bool {
 	h.Helper()
-	first, err := h.r.Gone(h.ctx, hold, channels.Conversation{ID: conv})
+	first, err := h.Router.Gone(h.Ctx, hold, channels.Conversation{ID: conv})
 	if err != nil {
 		h.Fatalf("gone: %v", err)
 	}
@@ -63,7 +63,7 @@ func TestGoneIsFirstOnce(t *testing.T) {
 		if hold = h.Hold(); hold.Fence == old.Fence {
 			t.Fatal("the fence did not grow")
 		}
-		if _, err := h.r.Gone(h.ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Gone(h.Ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("under an old fence: %v", err)
 		}
 	})
@@ -73,13 +73,13 @@ func TestAdminChats(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
-		err := h.r.SetPeople(h.ctx, []ledger.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
+		err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := func(want string) {
 			t.Helper()
-			list, err := h.r.AdminChats(h.ctx)
+			list, err := h.Router.AdminChats(h.Ctx)
 			var got []channels.ConversationID
 			for _, c := range list {
 				got = append(got, c.ID)
@@ -97,7 +97,7 @@ func TestAdminChats(t *testing.T) {
 		want("[m1 a1]")
 		h.gone(h.Hold(), "m1")
 		want("[a1 m2]")
-		list, err := h.r.AdminChats(h.ctx)
+		list, err := h.Router.AdminChats(h.Ctx)
 		if err != nil || list[0] != (channels.Conversation{Channel: "tg", ID: "a1", Kind: channels.Direct, Place: "a1"}) {
 			t.Errorf("%+v, %v", list, err)
 		}
@@ -111,7 +111,7 @@ func TestNotifyTellsOnce(t *testing.T) {
 		hold := h.Hold()
 		conv := channels.Conversation{Channel: "tg", ID: "a", Kind: channels.Direct, Place: "a"}
 		for i, want := range []bool{true, false} {
-			if told, err := h.r.Notify(h.ctx, []byte("gone c"), conv, *text("c is closed")); err != nil || told != want {
+			if told, err := h.Router.Notify(h.Ctx, []byte("gone c"), conv, *text("c is closed")); err != nil || told != want {
 				t.Errorf("%d: %v, %v", i, told, err)
 			}
 		}
@@ -123,22 +123,22 @@ func TestNotifyTellsOnce(t *testing.T) {
 		if out = h.Begin(hold, "a"); out != nil {
 			t.Errorf("told twice: %+v", out)
 		}
-		if e, err := h.r.Events(h.ctx, "tg:a", 0, 9); err != nil || len(e) != 1 || e[0].Message.Text != "c is closed" || !e[0].Message.Notice {
+		if e, err := h.Router.Events(h.Ctx, "tg:a", 0, 9); err != nil || len(e) != 1 || e[0].Message.Text != "c is closed" || !e[0].Message.Notice {
 			t.Errorf("%+v, %v", e, err)
 		}
 		// It opens nothing: only the other side does.
 		h.gone(hold, "a")
-		if told, err := h.r.Notify(h.ctx, []byte("more"), conv, *text("more")); err != nil || !told {
+		if told, err := h.Router.Notify(h.Ctx, []byte("more"), conv, *text("more")); err != nil || !told {
 			t.Errorf("%v, %v", told, err)
 		}
 		if h.gone(hold, "a") {
 			t.Error("our own message opened the conversation")
 		}
-		if got, _, err := h.r.Shown(h.ctx, conv, "p9", "marco"); err != nil || got != "c is closed" {
+		if got, _, err := h.Router.Shown(h.Ctx, conv, "p9", "marco"); err != nil || got != "c is closed" {
 			t.Errorf("%q, %v", got, err)
 		}
 		for _, id := range []channels.MessageID{"", "p10"} {
-			if _, _, err := h.r.Shown(h.ctx, conv, id, "marco"); !errors.Is(err, ledger.ErrNotFound) {
+			if _, _, err := h.Router.Shown(h.Ctx, conv, id, "marco"); !errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("%q: %v", id, err)
 			}
 		}

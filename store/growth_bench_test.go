@@ -33,7 +33,7 @@ func growth(b *testing.B, db *store.DB, size string) {
 		crowd(b, db, 1_000_000, 20_000, "eve")
 	}
 	var sweeping sync.WaitGroup
-	ctx, stop := context.WithCancel(h.ctx)
+	ctx, stop := context.WithCancel(h.Ctx)
 	var swept int64
 	if size == "swept" {
 		sweeping.Go(func() { swept, _ = db.Sweep(ctx, h.owner(), keepAYear) })
@@ -54,17 +54,20 @@ func growth(b *testing.B, db *store.DB, size string) {
 		}
 		timed("message", func() error { return h.message(hold, fmt.Sprint("c", i%100), i) })
 		timed("stranger", func() error {
-			_, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{stranger(fmt.Sprint("s", i), fmt.Sprint("s", i))})
+			_, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{stranger(fmt.Sprint("s", i), fmt.Sprint("s", i))})
 			return err
 		})
-		timed("open", func() error { _, err := h.r.Open(h.ctx, hold); return err })
-		timed("held", func() error { _, err := h.r.Held(h.ctx, h.owner()); return err })
-		timed("admins", func() error { _, err := h.r.AdminChats(h.ctx); return err })
+		timed("open", func() error { _, err := h.Router.Open(h.Ctx, hold); return err })
+		timed("held", func() error { _, err := h.Router.Held(h.Ctx, h.owner()); return err })
+		timed("admins", func() error { _, err := h.Router.AdminChats(h.Ctx); return err })
 		if i > 1900 {
 			continue
 		}
 		var claimed []ledger.Claimed
-		timed("claim", func() (err error) { claimed, err = h.r.Claim(h.ctx, h.owner(), []string{"tg"}, nil, 1); return err })
+		timed("claim", func() (err error) {
+			claimed, err = h.Router.Claim(h.Ctx, h.owner(), []string{"tg"}, nil, 1)
+			return err
+		})
 		for _, c := range claimed {
 			h.Commit(c.TurnRef, end("done", "answered"))
 		}

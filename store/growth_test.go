@@ -43,10 +43,10 @@ func TestLooksReadWhatTheyFind(t *testing.T) {
 	h := newHouse(t, storetest.Postgres(t))
 	h.one(entry("mine", "1", "hello"))
 	h.Commit(h.Begun("sent", "2"), agent.Step{Say: []agent.Say{{Position: -1, Text: "a"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("on its way"))
-	run(t, h.db, "INSERT INTO people (name, role, source, created_at, updated_at) VALUES ('marco', 'admin', 'config', 1, 1)")
-	crowd(t, h.db, 20000, 20000, "eve") // a small table may be read whole
+	run(t, h.DB, "INSERT INTO people (name, role, source, created_at, updated_at) VALUES ('marco', 'admin', 'config', 1, 1)")
+	crowd(t, h.DB, 20000, 20000, "eve") // a small table may be read whole
 	for name, look := range store.Looks() {
-		read, err := h.db.RowsRead(h.ctx, look)
+		read, err := h.DB.RowsRead(h.Ctx, look)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -38,7 +38,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 		fresh := 0
 		for range 8 {
 			wg.Go(func() {
-				out, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry("c", "2", "two"), entry("d", "3", "three")})
+				out, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", "2", "two"), entry("d", "3", "three")})
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -56,7 +56,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 		if fresh != 2 {
 			t.Errorf("%d fresh events of 2", fresh)
 		}
-		if turns, err := h.r.Turns(h.ctx, "", 10); err != nil || len(turns) != 3 {
+		if turns, err := h.Router.Turns(h.Ctx, "", 10); err != nil || len(turns) != 3 {
 			t.Errorf("%d turns, %v", len(turns), err)
 		}
 	})
@@ -73,7 +73,7 @@ func TestAcceptKeepsRejectedInput(t *testing.T) {
 		if a[0].Rejected != "unknown shape" || a[0].MessageID != 0 || !a[1].Duplicate || a[2].TurnID == 0 {
 			t.Errorf("%+v", a)
 		}
-		got, err := h.r.Rejected(h.ctx, 10)
+		got, err := h.Router.Rejected(h.Ctx, 10)
 		if err != nil || len(got) != 1 || got[0].Channel != "tg" || got[0].Reason != "unknown shape" || got[0].Raw != "a\uFFFDb\uFFFD" {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -89,14 +89,14 @@ func TestAcceptSaysWhatIsRefused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		long := entry(random(12_000), "1", "hello")
-		_, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry("c", "2", "fine"), long})
+		_, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", "2", "fine"), long})
 		if db.Kind() == "sqlite" {
 			if err != nil {
 				t.Errorf("SQLite takes it: %v", err)
 			}
 			long = entry("c", "3", "odd kind")
 			long.Event.Conversation.ID, long.Event.Conversation.Kind = "new", "odd"
-			if _, err = h.r.Accept(h.ctx, h.owner(), []ledger.Entry{long}); !errors.Is(err, ledger.ErrConflict) {
+			if _, err = h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{long}); !errors.Is(err, ledger.ErrConflict) {
 				t.Errorf("a value that the table does not take: %v", err)
 			}
 		} else if !errors.Is(err, ledger.ErrRefused) {
@@ -106,7 +106,7 @@ func TestAcceptSaysWhatIsRefused(t *testing.T) {
 		if a := h.Accept(long)[0]; a.Duplicate {
 			t.Errorf("%+v", a)
 		}
-		if list, err := h.r.Rejected(h.ctx, 5); err != nil || len(list) != 1 || list[0].Raw != "as it came" {
+		if list, err := h.Router.Rejected(h.Ctx, 5); err != nil || len(list) != 1 || list[0].Raw != "as it came" {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})
@@ -121,7 +121,7 @@ func TestAcceptGivesAStrangerNoSession(t *testing.T) {
 		if a := h.Accept(e)[0]; a.MessageID == 0 || a.SessionID != 0 || a.TurnID != 0 || a.Event != 0 {
 			t.Errorf("%+v", a)
 		}
-		if ev, err := h.r.Events(h.ctx, "tg:c", 0, 10); err != nil || len(ev) != 0 {
+		if ev, err := h.Router.Events(h.Ctx, "tg:c", 0, 10); err != nil || len(ev) != 0 {
 			t.Errorf("events %v, %v", ev, err)
 		}
 	})
@@ -144,11 +144,11 @@ func TestAcceptAnswersBusy(t *testing.T) {
 		if c := h.Accept(control(entry("c", "5", "/help"), ledger.EffectNone, "help"))[0]; c.Situation != "" || c.MessageID == 0 {
 			t.Errorf("%+v", c)
 		}
-		ds, err := h.r.Deliveries(h.ctx, "pending", 10)
+		ds, err := h.Router.Deliveries(h.Ctx, "pending", 10)
 		if err != nil || len(ds) != 2 || ds[1].Text != "full" || ds[0].Text != "help" {
 			t.Errorf("%+v, %v", ds, err)
 		}
-		if n, err := h.r.Waiting(h.ctx, "tg:c"); err != nil || n != 2 {
+		if n, err := h.Router.Waiting(h.Ctx, "tg:c"); err != nil || n != 2 {
 			t.Errorf("%d waiting, %v", n, err)
 		}
 	})
@@ -175,11 +175,11 @@ func TestAcceptCancel(t *testing.T) {
 		if a := h.Accept(other)[0]; a.CancelTurn != ref.TurnID {
 			t.Errorf("%+v, want turn %d", a, ref.TurnID)
 		}
-		d, err := h.r.Load(h.ctx, ref)
+		d, err := h.Router.Load(h.Ctx, ref)
 		if err != nil || d.CancelRequested != ledger.StopCancelled {
 			t.Errorf("%+v, %v", d, err)
 		}
-		ds, _ := h.r.Deliveries(h.ctx, "", 10)
+		ds, _ := h.Router.Deliveries(h.Ctx, "", 10)
 		if len(ds) != 2 || ds[0].Text != "not yours" || ds[1].Text != "nothing runs" {
 			t.Errorf("%+v", ds)
 		}
@@ -202,7 +202,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		}
 		said := func(want string) {
 			t.Helper()
-			if ds, err := h.r.Deliveries(h.ctx, "", 1); err != nil || len(ds) != 1 || ds[0].Text != want {
+			if ds, err := h.Router.Deliveries(h.Ctx, "", 1); err != nil || len(ds) != 1 || ds[0].Text != want {
 				t.Errorf("said %+v, %v; want %q", ds, err, want)
 			}
 		}
@@ -226,7 +226,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		// Set running behind another turn, and given back for want of a worker.
 		ref := h.Begun("c", "2")
 		given := h.Accept(entry("c", "3", "next"))[0]
-		if err := h.r.GiveBack(h.ctx, h.Commit(ref, end("done", "answered")).TurnRef); err != nil {
+		if err := h.Router.GiveBack(h.Ctx, h.Commit(ref, end("done", "answered")).TurnRef); err != nil {
 			t.Fatal(err)
 		}
 		a = cancel("marco")
@@ -240,13 +240,13 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		mine := h.Accept(e)[0]
 		a = cancel("anna")
 		h.ended(mine.TurnID, a.Event+2)
-		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested != ledger.StopNone {
+		if d, err := h.Router.Load(h.Ctx, ref); err != nil || d.CancelRequested != ledger.StopNone {
 			t.Errorf("the other turn: %+v, %v", d, err)
 		}
 
 		// What was begun says itself what it did, whoever runs it next.
 		h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
-		if err := h.r.GiveBack(h.ctx, ref); err != nil {
+		if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
 			t.Fatal(err)
 		}
 		if a = cancel("marco"); a.CancelTurn != ref.TurnID {
@@ -269,11 +269,11 @@ func TestAcceptForAReader(t *testing.T) {
 		e = control(entry("c", "2", "/help"), ledger.EffectNone, "nothing")
 		e.As.(*ledger.AsControl).Reply.Parts = nil
 		h.Accept(e)
-		ds, err := h.r.Deliveries(h.ctx, "", 10)
+		ds, err := h.Router.Deliveries(h.Ctx, "", 10)
 		if err != nil || len(ds) != 1 || ds[0].State != "sent" {
 			t.Errorf("%+v, %v", ds, err)
 		}
-		ev, err := h.r.Events(h.ctx, "tg:c", 0, 10)
+		ev, err := h.Router.Events(h.Ctx, "tg:c", 0, 10)
 		if err != nil || len(ev) != 4 || ev[1].Message == nil || ev[1].Message.Text != "help" || ev[1].Message.Direction != "out" || !ev[1].Message.Notice {
 			t.Errorf("%+v, %v", ev, err)
 		}
@@ -289,7 +289,7 @@ func TestAcceptMakesAPerson(t *testing.T) {
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg-7", "tg:7"
 			h.Accept(e)
 		}
-		people, err := h.r.People(h.ctx)
+		people, err := h.Router.People(h.Ctx)
 		if err != nil || len(people) != 1 || people[0].Name != "tg-7" || people[0].Role != "user" ||
 			people[0].Source != "open" || len(people[0].Identities) != 1 || people[0].Identities[0] != "tg:7" {
 			t.Errorf("%+v, %v", people, err)
@@ -309,7 +309,7 @@ func TestAcceptKeepsAnyText(t *testing.T) {
 			e := claiming(entry(key, key, s))
 			e.Event.Message.Attachments = []channels.Attachment{{ID: "f1", Name: s, Type: "text/plain", Size: 3}}
 			a := h.Accept(e)[0]
-			d, err := h.r.Load(h.ctx, a.Claimed.TurnRef)
+			d, err := h.Router.Load(h.Ctx, a.Claimed.TurnRef)
 			want := strings.NewReplacer("\x00", "\uFFFD", "\xff", "\uFFFD").Replace(s)
 			if err != nil || d.Turn.Message.Text != want || len(d.Turn.Message.Attachments) != 1 || d.Turn.Message.Attachments[0].Name != want {
 				t.Errorf("%s: came back changed, %v", key, err)

@@ -80,7 +80,7 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 			"SELECT count(*) FROM messages":      9,
 			"SELECT count(*) FROM sessions":      1,
 		} {
-			if n, err := db.Count(h.ctx, query); int(n) != want || err != nil {
+			if n, err := storetest.Count(h.Ctx, db, query); int(n) != want || err != nil {
 				t.Errorf("%s: %d, want %d, %v", query, n, want, err)
 			}
 		}
@@ -101,7 +101,7 @@ func TestHundredsKeptOutAtOnce(t *testing.T) {
 			if i > 0 && out[i].MessageID <= out[i-1].MessageID {
 				t.Fatalf("entry %d is message %d, the one before %d", i, out[i].MessageID, out[i-1].MessageID)
 			}
-			if n, err := db.Count(h.ctx, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.id = ? AND m.text = ? AND c.conversation = ?",
+			if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.id = ? AND m.text = ? AND c.conversation = ?",
 				out[i].MessageID, fmt.Sprint("text ", i), fmt.Sprint("s", i%70)); n != 1 || err != nil {
 				t.Fatalf("entry %d is not message %d: %v", i, out[i].MessageID, err)
 			}

@@ -24,7 +24,7 @@ func TestLateSettleIsOfItsOwnTry(t *testing.T) {
 		limited := ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true}
 		h.Settle(hold, first, limited) // the second statement, on a new connection
 		again := h.Begin(hold, "c")    // and the platform takes it now
-		if _, err := h.r.Settle(h.ctx, hold, first, limited); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Settle(h.Ctx, hold, first, limited); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("the first statement, late: %v", err)
 		}
 		h.Settle(hold, again, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "x"})
@@ -53,11 +53,11 @@ func TestSettleTwice(t *testing.T) {
 			conv := string(rune('a' + i))
 			h.Posts(conv, conv, "one", "two")
 			d := h.Begin(hold, channels.ConversationID(conv))
-			first, err := h.r.Settle(h.ctx, hold, d, s)
+			first, err := h.Router.Settle(h.Ctx, hold, d, s)
 			if err != nil {
 				t.Fatalf("%+v: %v", s, err)
 			}
-			if again, err := h.r.Settle(h.ctx, hold, d, s); err != nil || again != first {
+			if again, err := h.Router.Settle(h.Ctx, hold, d, s); err != nil || again != first {
 				t.Errorf("%+v told again: more %v, %v, and at first %v", s, again, err, first)
 			}
 		}

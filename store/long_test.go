@@ -73,7 +73,7 @@ func middle(took []time.Duration) time.Duration {
 func (h *house) age(conversation string, n int) {
 	h.Helper()
 	count := func(query string) int64 {
-		got, err := h.db.Count(context.Background(), query)
+		got, err := storetest.Count(context.Background(), h.DB, query)
 		if err != nil {
 			h.Fatal(err)
 		}
@@ -101,9 +101,9 @@ func (h *house) age(conversation string, n int) {
 		fmt.Sprintf("UPDATE conversations SET next_seq = next_seq + %d WHERE id = %d", n, conv),
 		fmt.Sprintf("UPDATE sessions SET next_event = next_event + %d WHERE id = %d", n, session),
 	}
-	if h.db.Kind() == "postgres" {
+	if h.DB.Kind() == "postgres" {
 		statements = append(statements,
 			"UPDATE owners SET pid = pid + 0*setval('messages_id_seq', (SELECT max(id) FROM messages)) + 0*setval('turns_id_seq', (SELECT max(id) FROM turns))")
 	}
-	run(h, h.db, statements...)
+	run(h, h.DB, statements...)
 }

@@ -149,7 +149,7 @@ func TestLostAnswerIsTold(t *testing.T) {
 
 	c.arm("sb_accept")
 	batch := []ledger.Entry{claiming(entry("a", "1", "hello"))}
-	_, err := h.r.Accept(h.ctx, h.owner(), batch)
+	_, err := h.Router.Accept(h.Ctx, h.owner(), batch)
 	lost("accept", err)
 	if a := h.Accept(batch...)[0]; !a.Duplicate {
 		t.Errorf("accepted twice: %+v", a)
@@ -157,9 +157,9 @@ func TestLostAnswerIsTold(t *testing.T) {
 
 	ref := h.Begun("b", "2")
 	c.arm("sb_steps")
-	_, err = h.r.Commit(h.ctx, ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg}}}}}, nil)
+	_, err = h.Router.Commit(h.Ctx, ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg}}}}}, nil)
 	lost("commit", err)
-	if d, err := h.r.Load(h.ctx, ref); err != nil || len(d.State.Plans) != 1 {
+	if d, err := h.Router.Load(h.Ctx, ref); err != nil || len(d.State.Plans) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
 
@@ -167,23 +167,23 @@ func TestLostAnswerIsTold(t *testing.T) {
 	steer.Turn().Mode = "steer"
 	h.Accept(steer)
 	c.arm("'absorbed'", "COMMIT")
-	list, err := h.r.Absorb(h.ctx, ref, 0)
+	list, err := h.Router.Absorb(h.Ctx, ref, 0)
 	lost("absorb", err)
-	if d, err := h.r.Load(h.ctx, ref); len(list) != 0 || err != nil || len(d.State.Added) != 1 {
+	if d, err := h.Router.Load(h.Ctx, ref); len(list) != 0 || err != nil || len(d.State.Added) != 1 {
 		t.Errorf("absorbed %+v, and %+v, %v", list, d, err)
 	}
 
 	h.Posts("d", "4", "part")
 	hold := h.Hold()
 	c.arm("sb_begin")
-	_, _, err = h.r.Begin(h.ctx, hold, channels.Conversation{ID: "d"})
+	_, _, err = h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "d"})
 	lost("begin", err)
 
 	h.Posts("e", "5", "part")
 	d := h.Begin(hold, "e")
 	c.arm("sb_settles")
 	sent := ledger.Settlement{State: ledger.DeliverySent, PlatformID: "x"}
-	_, err = h.r.Settle(h.ctx, hold, d, sent)
+	_, err = h.Router.Settle(h.Ctx, hold, d, sent)
 	lost("settle", err)
 	h.Settle(hold, d, sent)
 }
@@ -198,10 +198,10 @@ func TestEndedConnectionIsReplaced(t *testing.T) {
 		for i := range 8 { // several connections of each pool
 			all.Go(func() {
 				key := string(rune('a'+i)) + string(rune('0'+round))
-				if _, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{entry(key, key, "hello")}); err != nil {
+				if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry(key, key, "hello")}); err != nil {
 					t.Errorf("round %d: %v", round, err)
 				}
-				if _, err := h.r.Deliveries(h.ctx, "", 10); err != nil {
+				if _, err := h.Router.Deliveries(h.Ctx, "", 10); err != nil {
 					t.Errorf("round %d: %v", round, err)
 				}
 			})

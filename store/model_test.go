@@ -319,7 +319,7 @@ func (m *machine) drain(t *rapid.T) {
 			t.Fatalf("conversation %s: %d of %d turns ended", conv, m.done[conv], len(order))
 		}
 	}
-	answered, err := m.db.Count(m.ctx, `SELECT count(*) FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.direction = 'in' AND t.state = 'done'`)
+	answered, err := storetest.Count(m.ctx, m.db, `SELECT count(*) FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.direction = 'in' AND t.state = 'done'`)
 	if err != nil || answered != int64(m.taken) {
 		t.Fatalf("%d messages of %d are answered, %v", answered, m.taken, err)
 	}

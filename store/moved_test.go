@@ -22,7 +22,7 @@ func moves(from, to, key string) ledger.Entry {
 // conversations counts them.
 func (h *house) conversations() (n int64) {
 	h.Helper()
-	n, err := h.db.Count(h.ctx, "SELECT count(*) FROM conversations")
+	n, err := storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM conversations")
 	if err != nil {
 		h.Error(err)
 	}
@@ -31,7 +31,7 @@ func (h *house) conversations() (n int64) {
 
 func (h *house) wantMoved(want ...ledger.Moved) {
 	h.Helper()
-	got, err := h.r.Moved(h.ctx)
+	got, err := h.Router.Moved(h.Ctx)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		h.Errorf("moved %+v, %v; want %+v", got, err, want)
 	}
@@ -62,7 +62,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 		if d.Conversation.ID != "new" || d.Conversation.Place != "new" || d.Conversation.Kind != channels.Group || d.Turn.Session.Key != "tg:new" || d.ReplyTo != "" {
 			t.Errorf("%+v, reply to %q", d.Conversation, d.ReplyTo)
 		}
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM conversations WHERE conversation = 'old/7' AND place = 'new'"); n != 1 || err != nil {
+		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM conversations WHERE conversation = 'old/7' AND place = 'new'"); n != 1 || err != nil {
 			t.Errorf("%d threads name the new group, %v", n, err)
 		}
 		if out := h.Begin(hold, "new"); out == nil || out.Body.Text != "help" || out.Conversation.ID != "new" {
@@ -151,7 +151,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		if n := h.conversations(); n != 2 {
 			t.Errorf("%d conversations", n)
 		}
-		if _, err := h.r.Commit(h.ctx, young, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Commit(h.Ctx, young, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("the merged session's lease: %v", err)
 		}
 		h.Posts("new", "7", "after")
@@ -167,7 +167,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		if fmt.Sprint(order) != "[in the old in the new after]" {
 			t.Errorf("%v", order)
 		}
-		if e, err := h.r.Events(h.ctx, "tg:new", 0, 100); err != nil || len(e) < 8 || e[len(e)-1].N != int64(len(e)) {
+		if e, err := h.Router.Events(h.Ctx, "tg:new", 0, 100); err != nil || len(e) < 8 || e[len(e)-1].N != int64(len(e)) {
 			t.Errorf("%+v, %v", e, err)
 		}
 		next := h.Commit(old, end("done", "answered"))
@@ -181,7 +181,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 			t.Fatalf("next %+v", next)
 		}
 		file := h.load(next.TurnRef).Turn.Message.Attachments[0]
-		if _, err := h.r.Attachment(h.ctx, "tg:new", atoi(t, file.ID)); err != nil {
+		if _, err := h.Router.Attachment(h.Ctx, "tg:new", atoi(t, file.ID)); err != nil {
 			t.Error(err)
 		}
 		if next = h.Commit(next.TurnRef, end("done", "answered")); next != nil {

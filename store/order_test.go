@@ -62,14 +62,14 @@ func TestOrderAcrossEngines(t *testing.T) {
 	var all sync.WaitGroup
 	for who, h := range engines {
 		all.Go(func() {
-			for done() < sessions*turns && !t.Failed() && h.ctx.Err() == nil {
+			for done() < sessions*turns && !t.Failed() && h.Ctx.Err() == nil {
 				for _, c := range h.Claim(sessions) {
 					// The next turn begins in the commit that ends the one before; sometimes the
 					// session is given back with it.
 					for next, n := &c, 0; next != nil; n++ {
 						ref := next.TurnRef
 						if n == 1 {
-							if err := h.r.GiveBack(h.ctx, ref); err != nil {
+							if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
 								t.Errorf("give back: %v", err)
 							}
 							if !othersTurn(who) {
@@ -82,7 +82,7 @@ func TestOrderAcrossEngines(t *testing.T) {
 						time.Sleep(time.Millisecond)
 						ends(ref)
 						var err error
-						if next, err = h.r.Commit(h.ctx, ref, end("done", "answered"), nil); err != nil {
+						if next, err = h.Router.Commit(h.Ctx, ref, end("done", "answered"), nil); err != nil {
 							t.Errorf("commit: %v", err)
 							return
 						}

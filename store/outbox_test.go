@@ -16,7 +16,7 @@ import (
 
 func (h *house) states() (list []string) {
 	h.Helper()
-	ds, err := h.r.Deliveries(h.ctx, "", 100)
+	ds, err := h.Router.Deliveries(h.Ctx, "", 100)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 		h.Posts("c", "3", "c")
 		hold := h.Hold()
 		place := channels.Conversation{Channel: "tg", ID: "d", Kind: channels.Direct, Place: "d"}
-		if open, err := h.r.Open(h.ctx, hold); err != nil || len(open) != 2 || open[0].ID != "c" || open[1] != place {
+		if open, err := h.Router.Open(h.Ctx, hold); err != nil || len(open) != 2 || open[0].ID != "c" || open[1] != place {
 			t.Errorf("%+v, %v", open, err)
 		}
 		nonces := map[string]bool{}
@@ -47,11 +47,11 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 			}
 			nonces[d.Nonce] = true
 			h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: channels.MessageID(want)})
-			if _, err := h.r.Settle(h.ctx, hold, d, ledger.Settlement{State: ledger.DeliveryPending}); !errors.Is(err, ledger.ErrFenced) {
+			if _, err := h.Router.Settle(h.Ctx, hold, d, ledger.Settlement{State: ledger.DeliveryPending}); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("settled twice: %v", err)
 			}
 		}
-		if d, due, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); d != nil || !due.IsZero() || err != nil || len(nonces) != 3 {
+		if d, due, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "c"}); d != nil || !due.IsZero() || err != nil || len(nonces) != 3 {
 			t.Errorf("nothing left, yet %+v, %v, %v", d, due, err)
 		}
 		if d := h.Begin(hold, "d"); d == nil || d.Body.Text != "x" {
@@ -79,7 +79,7 @@ func TestSettleSaysWhetherThereIsMore(t *testing.T) {
 			{"c", ledger.Settlement{State: ledger.DeliveryUnknown, Final: true}, false},
 			{"d", ledger.Settlement{State: ledger.DeliveryDropped, Conversation: true}, false},
 		} {
-			if more, err := h.r.Settle(h.ctx, hold, h.Begin(hold, c.conv), c.settle); err != nil || more != c.more {
+			if more, err := h.Router.Settle(h.Ctx, hold, h.Begin(hold, c.conv), c.settle); err != nil || more != c.more {
 				t.Errorf("%d: %+v: more %v, %v; want %v", i, c.settle, more, err, c.more)
 			}
 		}
@@ -96,7 +96,7 @@ func TestDeliveryComesBackLater(t *testing.T) {
 		d := h.Begin(hold, "c")
 		at := time.Now().Add(time.Hour).Truncate(time.Microsecond).UTC()
 		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryPending, NextAt: at, Outcome: "rate_limited"})
-		if d, due, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); d != nil || !due.Equal(at) || err != nil {
+		if d, due, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "c"}); d != nil || !due.Equal(at) || err != nil {
 			t.Errorf("%+v, %v, %v", d, due, err)
 		}
 		h.Posts("e", "2", "b")
@@ -126,10 +126,10 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 		if hold.Fence <= old.Fence {
 			t.Errorf("fence %d after %d", hold.Fence, old.Fence)
 		}
-		if _, _, err := h.r.Begin(h.ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
+		if _, _, err := h.Router.Begin(h.Ctx, old, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("begin under an old fence: %v", err)
 		}
-		if _, err := h.r.Settle(h.ctx, old, d, ledger.Settlement{State: ledger.DeliverySent}); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Settle(h.Ctx, old, d, ledger.Settlement{State: ledger.DeliverySent}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("settle under an old fence: %v", err)
 		}
 		u := h.Begin(hold, "c")
@@ -152,10 +152,10 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 		if lost := h.Begin(hold, "c"); lost == nil || lost.State != ledger.DeliveryUnknown {
 			t.Errorf("%+v", lost)
 		}
-		if err := h.r.DropChannel(h.ctx, hold); err != nil {
+		if err := h.Router.DropChannel(h.Ctx, hold); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
+		if _, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("begin after the channel was dropped: %v", err)
 		}
 	})
@@ -201,7 +201,7 @@ func TestResultsNeedNoFreeConnection(t *testing.T) {
 	defer close(release)
 	for range most {
 		wg.Go(func() {
-			if err := db.WriteFunc(h.ctx, false, func(exec func(string) error) error {
+			if err := db.WriteFunc(h.Ctx, false, func(exec func(string) error) error {
 				err := exec("SELECT 1")
 				begun <- struct{}{}
 				<-release
@@ -214,9 +214,9 @@ func TestResultsNeedNoFreeConnection(t *testing.T) {
 	for range most {
 		<-begun
 	}
-	ctx, cancel := context.WithTimeout(h.ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(h.Ctx, 5*time.Second)
 	defer cancel()
-	if _, err := h.r.Settle(ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "m1"}); err != nil {
+	if _, err := h.Router.Settle(ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "m1"}); err != nil {
 		t.Error(err)
 	}
 }

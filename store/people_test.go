@@ -22,7 +22,7 @@ func TestSetPeople(t *testing.T) {
 		}
 		set := func(people ...ledger.Person) {
 			t.Helper()
-			if err := h.r.SetPeople(h.ctx, people); err != nil {
+			if err := h.Router.SetPeople(h.Ctx, people); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -31,7 +31,7 @@ func TestSetPeople(t *testing.T) {
 		open := ledger.Person{Name: "tg:8", Role: "user", Identities: []string{"tg:8"}, Tools: []string{"*"}, Source: "open"}
 		check := func(want ...ledger.Person) {
 			t.Helper()
-			got, err := h.r.People(h.ctx)
+			got, err := h.Router.People(h.Ctx)
 			for i := range got {
 				if p := &got[i]; p.Seen.IsZero() == (p.Source == "open") {
 					t.Errorf("%s was seen %s", p.Name, p.Seen)
@@ -67,12 +67,12 @@ func TestNewPersonIsSeenAgain(t *testing.T) {
 			e := entry("c", nameOf(int64(i)), "hi")
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg:7", "tg:7"
 			h.Accept(e)
-			p, err := h.r.Person(h.ctx, "tg:7")
+			p, err := h.Router.Person(h.Ctx, "tg:7")
 			if err != nil || time.Since(p.Seen) > time.Hour || len(p.Identities) != 1 || p.Identities[0] != "tg:7" {
 				t.Errorf("after %q: %+v, %v", before, p, err)
 			}
 		}
-		if _, err := h.r.Person(h.ctx, "nobody"); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Person(h.Ctx, "nobody"); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("nobody: %v", err)
 		}
 	})
@@ -86,15 +86,15 @@ func TestNewPersonTakesNoName(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		admin := ledger.Person{Name: "tg:7", Role: "admin", Identities: []string{"tg:1"}, Tools: []string{"*"}, Source: "config"}
-		if err := h.r.SetPeople(h.ctx, []ledger.Person{admin}); err != nil {
+		if err := h.Router.SetPeople(h.Ctx, []ledger.Person{admin}); err != nil {
 			t.Fatal(err)
 		}
 		e := entry("c", "1", "hi")
 		e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg:7", "tg:7"
-		if _, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{e}); !errors.Is(err, ledger.ErrRefused) {
+		if _, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e}); !errors.Is(err, ledger.ErrRefused) {
 			t.Errorf("accepted: %v", err)
 		}
-		if people, err := h.r.People(h.ctx); err != nil || !reflect.DeepEqual(people, []ledger.Person{admin}) {
+		if people, err := h.Router.People(h.Ctx); err != nil || !reflect.DeepEqual(people, []ledger.Person{admin}) {
 			t.Errorf("%+v, %v", people, err)
 		}
 	})

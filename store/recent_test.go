@@ -37,7 +37,7 @@ func TestRecentOfALongSession(t *testing.T) {
 		if claimed == nil {
 			t.Fatal("not claimed")
 		}
-		d, err := h.r.Load(h.ctx, claimed.TurnRef)
+		d, err := h.Router.Load(h.Ctx, claimed.TurnRef)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -47,7 +47,7 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 		}, ledger.Reply{Text: "tried " + secret, Parts: []channels.Body{{Text: "tried " + secret, Rich: request}}})
 		h.Commit(ref, agent.Step{Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"}})
 
-		turn, err := h.r.Turn(h.ctx, ref.TurnID, true)
+		turn, err := h.Router.Turn(h.Ctx, ref.TurnID, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,11 +55,11 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events, err := h.r.Events(h.ctx, "tg:c", 0, 100)
+		events, err := h.Router.Events(h.Ctx, "tg:c", 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
-		deliveries, err := h.r.Deliveries(h.ctx, "", 10)
+		deliveries, err := h.Router.Deliveries(h.Ctx, "", 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestRedactReachesBesideTheTurn(t *testing.T) {
 			"SELECT count(*) FROM deliveries WHERE text LIKE '%hunter2%'":        0,
 			"SELECT count(*) FROM deliveries WHERE text = 'running: [redacted]'": 1,
 		} {
-			if n, err := db.Count(h.ctx, query); err != nil || int(n) != want {
+			if n, err := storetest.Count(h.Ctx, db, query); err != nil || int(n) != want {
 				t.Errorf("%s: %d, %v, want %d", query, n, err, want)
 			}
 		}

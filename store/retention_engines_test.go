@@ -15,7 +15,7 @@ func TestEnginesLongGoneAreSwept(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		ended, dead := doomed(t, db), (*house)(nil)
-		if err := ended.engine.Close(t.Context()); err != nil {
+		if err := ended.Engine.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		dead = doomed(t, db)
@@ -24,10 +24,10 @@ func TestEnginesLongGoneAreSwept(t *testing.T) {
 		count := func(want int64) {
 			t.Helper()
 			keep := store.Retention{Turns: time.Hour, Strangers: time.Hour, Prompts: time.Hour, Audit: time.Hour}
-			if _, err := alive.db.Sweep(t.Context(), alive.owner(), keep); err != nil {
+			if _, err := alive.DB.Sweep(t.Context(), alive.owner(), keep); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := db.Count(t.Context(), "SELECT count(*) FROM owners"); n != want || err != nil {
+			if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM owners"); n != want || err != nil {
 				t.Errorf("%d owners, want %d, %v", n, want, err)
 			}
 		}
@@ -56,10 +56,10 @@ func TestSweepAndRun(t *testing.T) {
 	h.Commit(done, step)
 	db.SetNow(func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
 	week := store.Retention{Turns: 100 * 24 * time.Hour, Strangers: time.Hour, Prompts: 7 * 24 * time.Hour, Audit: time.Hour}
-	if _, err := h.db.Sweep(t.Context(), h.owner(), week); err != nil {
+	if _, err := h.DB.Sweep(t.Context(), h.owner(), week); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := db.Count(t.Context(), "SELECT count(*) FROM llm_bodies"); n != 1 || err != nil {
+	if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM llm_bodies"); n != 1 || err != nil {
 		t.Errorf("%d bodies after 8 days, %v", n, err)
 	}
 	if a := h.Accept(entry("c", "1", "again"))[0]; !a.Duplicate {
@@ -77,7 +77,7 @@ func TestSweepAndRun(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := h.engine.Run(ctx); err != nil {
+	if err := h.Engine.Run(ctx); err != nil {
 		t.Errorf("run: %v", err)
 	}
 }

@@ -23,7 +23,7 @@ func (h *house) places() string {
 	h.Helper()
 	var names []string
 	for _, name := range []string{"admin's", "busy", "former", "lent", "named", "old", "open", "strange", "strange later", "user's", "young"} {
-		n, err := h.db.Count(h.ctx, "SELECT count(*) FROM conversations WHERE conversation = ?", name)
+		n, err := storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM conversations WHERE conversation = ?", name)
 		if err != nil {
 			h.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func (h *house) settled() {
 			next = h.Commit(next.TurnRef, end("done", "answered"))
 		}
 	}
-	run(h, h.db, "UPDATE deliveries SET settled = TRUE, state = 'sent'")
+	run(h, h.DB, "UPDATE deliveries SET settled = TRUE, state = 'sent'")
 }
 
 // promise: L.growth
@@ -67,7 +67,7 @@ func TestSweepEndsConversations(t *testing.T) {
 			{Name: "marco", Role: "user", Identities: []string{"tg:1"}, Source: "config"},
 			{Name: "root", Role: "admin", Identities: []string{"tg:0"}, Source: "config"},
 		}
-		if err := h.r.SetPeople(h.ctx, people); err != nil {
+		if err := h.Router.SetPeople(h.Ctx, people); err != nil {
 			t.Fatal(err)
 		}
 		admins := entry("admin's", "1", "hello")
@@ -109,7 +109,7 @@ func TestSweepEndsConversations(t *testing.T) {
 			t.Errorf("told of %v", dropped)
 		}
 		// Leases go with their sessions.
-		if n, err := db.Count(h.ctx, "SELECT count(*) FROM leases l WHERE l.kind = 'session' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE CAST(s.id AS text) = l.name)"); n != 0 || err != nil {
+		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM leases l WHERE l.kind = 'session' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE CAST(s.id AS text) = l.name)"); n != 0 || err != nil {
 			t.Errorf("%d leases of nothing, %v", n, err)
 		}
 		// No number comes again, and who comes back is let in anew.
@@ -117,7 +117,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		if slices.Contains(dropped, a.SessionID) || a.SessionID <= slices.Max(dropped) {
 			t.Errorf("session %d is new, %v are gone", a.SessionID, dropped)
 		}
-		if p, err := h.r.Person(h.ctx, "tg:8"); err != nil || len(p.Identities) != 1 {
+		if p, err := h.Router.Person(h.Ctx, "tg:8"); err != nil || len(p.Identities) != 1 {
 			t.Errorf("%+v, %v", p, err)
 		}
 	})
@@ -144,7 +144,7 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 		if got := h.places(); got != "former" {
 			t.Errorf("left: %s", got)
 		}
-		if list, err := h.r.Moved(h.ctx); err != nil || len(list) != 1 || list[0].Current != "former" {
+		if list, err := h.Router.Moved(h.Ctx); err != nil || len(list) != 1 || list[0].Current != "former" {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})
@@ -190,7 +190,7 @@ func TestSweepTellsWhatIsGoneBeforeItStops(t *testing.T) {
 		h.Accept(entry("old", "1", "hello"))
 		h.settled()
 		h.later(400 * day)
-		ctx, stop := context.WithCancel(h.ctx)
+		ctx, stop := context.WithCancel(h.Ctx)
 		defer stop()
 		told := 0
 		keep := keepAYear
@@ -198,12 +198,12 @@ func TestSweepTellsWhatIsGoneBeforeItStops(t *testing.T) {
 		var stopper sync.WaitGroup
 		stopper.Go(func() {
 			for ctx.Err() == nil {
-				if n, err := db.Count(h.ctx, "SELECT count(*) FROM sessions"); n == 0 || err != nil {
+				if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM sessions"); n == 0 || err != nil {
 					stop()
 				}
 			}
 		})
-		_, err := h.db.Sweep(ctx, h.owner(), keep)
+		_, err := h.DB.Sweep(ctx, h.owner(), keep)
 		stop()
 		stopper.Wait()
 		if got := h.places(); got != "" || told != 1 {
@@ -221,7 +221,7 @@ func TestSweepWaitsForNobody(t *testing.T) {
 	h.Accept(entry("user's", "1", "hello"), stranger("strange", "2"), entry("old", "3", "hello"))
 	h.settled()
 	h.later(400 * day)
-	if err := h.db.WriteFunc(h.ctx, true, func(exec func(string) error) error {
+	if err := h.DB.WriteFunc(h.Ctx, true, func(exec func(string) error) error {
 		if err := exec("SELECT 1 FROM sessions WHERE key = 'tg:user''s' FOR UPDATE"); err != nil {
 			return err
 		}

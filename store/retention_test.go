@@ -24,16 +24,16 @@ var keepADay = store.Retention{Turns: day, Strangers: day, Prompts: day, Audit: 
 // later makes our clock and the database's so much later; engines that live have renewed.
 func (h *house) later(by time.Duration) {
 	h.Helper()
-	h.db.SetNow(func() time.Time { return time.Now().Add(by) })
-	if h.db.Kind() == "postgres" {
-		storetest.ServerClock(h, h.db, by)
-		run(h, h.db, "UPDATE owners SET renewed_at = sb_clock(), expires_at = sb_clock() + 15000000 WHERE state = 'alive' AND declared_at IS NULL")
+	h.DB.SetNow(func() time.Time { return time.Now().Add(by) })
+	if h.DB.Kind() == "postgres" {
+		storetest.ServerClock(h, h.DB, by)
+		run(h, h.DB, "UPDATE owners SET renewed_at = sb_clock(), expires_at = sb_clock() + 15000000 WHERE state = 'alive' AND declared_at IS NULL")
 	}
 }
 
 func (h *house) sweep(keep store.Retention) int64 {
 	h.Helper()
-	n, err := h.db.Sweep(h.ctx, h.owner(), keep)
+	n, err := h.DB.Sweep(h.Ctx, h.owner(), keep)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func (h *house) counts(tables ...string) string {
 	h.Helper()
 	var b strings.Builder
 	for _, table := range tables {
-		n, err := h.db.Count(h.ctx, "SELECT count(*) FROM "+table)
+		n, err := storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM "+table)
 		if err != nil {
 			h.Fatal(err)
 		}
@@ -105,10 +105,10 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 		if got := h.counts("memories", "sessions", "event_keys"); got != "memories 61\nsessions 1\nevent_keys 64\n" {
 			t.Errorf("what is kept: %s", got) // what was learned stays, and so do the keys
 		}
-		if v, err := h.r.Turn(h.ctx, young.TurnID, false); err != nil || len(v.Plans) != 1 || len(v.Messages) != 2 {
+		if v, err := h.Router.Turn(h.Ctx, young.TurnID, false); err != nil || len(v.Plans) != 1 || len(v.Messages) != 2 {
 			t.Errorf("the young one: %+v, %v", v, err)
 		}
-		events, err := h.r.Events(h.ctx, "tg:c1", 0, 1000)
+		events, err := h.Router.Events(h.Ctx, "tg:c1", 0, 1000)
 		if err != nil || len(events) == 0 || events[0].TurnID != young.TurnID {
 			t.Errorf("events: %+v, %v", events, err)
 		}
@@ -137,7 +137,7 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 		model := h.whole("c3", "4")
 		former := h.whole("c3", "4b")
 		retry := h.Begun("c3", "5")
-		if err := db.Write(h.ctx, true, fmt.Sprintf("UPDATE turns SET retry_of = %d WHERE id IN (%d, %d)", model.TurnID, former.TurnID, retry.TurnID)); err != nil {
+		if err := db.Write(h.Ctx, true, fmt.Sprintf("UPDATE turns SET retry_of = %d WHERE id IN (%d, %d)", model.TurnID, former.TurnID, retry.TurnID)); err != nil {
 			t.Fatal(err)
 		}
 		collected := entry("c4", "6", "one half")
@@ -157,7 +157,7 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 		// Once it is over and as old as that, it goes.
 		hold := h.Hold()
 		d := h.Begin(hold, "c2")
-		if _, err := h.r.Settle(h.ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent}); err != nil {
+		if _, err := h.Router.Settle(h.Ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent}); err != nil {
 			t.Fatal(err)
 		}
 		for _, ref := range []ledger.TurnRef{running, retry} {
@@ -181,23 +181,23 @@ func TestOneEngineSweeps(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)
-	other, err := engines.Start(h.ctx, db.DB, false)
+	other, err := engines.Start(h.Ctx, db.DB, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer other.Close(context.Background())
 	h.whole("c1", "1")
 	h.later(2 * day)
-	if err := db.Write(h.ctx, true, "INSERT INTO leases (kind, name, owner, fence, taken_at) VALUES ('run', 'retention', "+nameOf(other.ID())+", 1, 0)"); err != nil {
+	if err := db.Write(h.Ctx, true, "INSERT INTO leases (kind, name, owner, fence, taken_at) VALUES ('run', 'retention', "+nameOf(other.ID())+", 1, 0)"); err != nil {
 		t.Fatal(err)
 	}
 	if n := h.sweep(keepADay); n != 0 {
 		t.Errorf("%d rows cleared away beside another engine", n)
 	}
-	if n, err := db.Sweep(h.ctx, other.ID(), keepADay); n != 0 || err != nil {
+	if n, err := db.Sweep(h.Ctx, other.ID(), keepADay); n != 0 || err != nil {
 		t.Errorf("under a lease that it has already: %d, %v", n, err)
 	}
-	if err := other.Close(h.ctx); err != nil {
+	if err := other.Close(h.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	if n := h.sweep(keepADay); n == 0 {
@@ -214,7 +214,7 @@ func TestSweepGoesThroughIndexes(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		for name, query := range store.SweepQueries() {
-			plan, err := db.Plan(h.ctx, query)
+			plan, err := db.Plan(h.Ctx, query)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -252,7 +252,7 @@ func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
 			t.Errorf("the retry answers %q", got)
 		}
 		h.Commit(list[0].TurnRef, end("done", "answered"))
-		if err := db.Write(h.ctx, true, "UPDATE deliveries SET settled = TRUE"); err != nil {
+		if err := db.Write(h.Ctx, true, "UPDATE deliveries SET settled = TRUE"); err != nil {
 			t.Fatal(err)
 		}
 		h.later(4 * day)
@@ -275,7 +275,7 @@ func TestNoSweepByAClockThatIsWrong(t *testing.T) {
 	other := newHouse(t, opened(t, url, "", quiet))
 	h.whole("c1", "1")
 	for _, by := range []time.Duration{91 * day, -2 * time.Hour} {
-		h.db.SetNow(func() time.Time { return time.Now().Add(by) })
+		h.DB.SetNow(func() time.Time { return time.Now().Add(by) })
 		if n := h.sweep(keepADay); n != 0 {
 			t.Errorf("%s ahead: %d rows cleared away", by, n)
 		}
@@ -288,7 +288,7 @@ func TestNoSweepByAClockThatIsWrong(t *testing.T) {
 	if n := h.sweep(keepADay); n == 0 {
 		t.Error("nothing is cleared away with the clocks together")
 	}
-	h.db.SetNow(time.Now)
+	h.DB.SetNow(time.Now)
 	h.sweep(keepADay)
 	if n := log.Count("ERROR"); n != 2 {
 		t.Errorf("astray again, said %d times in all", n)
@@ -305,7 +305,7 @@ func TestSweepForgetsNoEngineThatLives(t *testing.T) {
 	h, other := newHouse(t, opened(t, url, "", quiet)), newHouse(t, opened(t, url, "", quiet))
 	ref := other.Begun("c", "1")
 	// An end by a clock that was far behind, which a renewal does not take back.
-	run(t, h.db, "UPDATE owners SET ended_at = 1 WHERE id = "+nameOf(other.owner()))
+	run(t, h.DB, "UPDATE owners SET ended_at = 1 WHERE id = "+nameOf(other.owner()))
 	h.sweep(keepADay)
 	other.Renew()
 	other.Commit(ref, end("done", "answered"))

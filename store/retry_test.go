@@ -37,7 +37,7 @@ func init() {
 // answers are the replies to a session's commands.
 func (h *house) answers(conv string) (list []string) {
 	h.Helper()
-	events, err := h.r.Events(h.ctx, "tg:"+conv, 0, 1000)
+	events, err := h.Router.Events(h.Ctx, "tg:"+conv, 0, 1000)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestRetryLoadsTheOriginal(t *testing.T) {
 		if d := h.load(a.Claimed.TurnRef); d.Turn.Message.Text != m.Text || len(d.State.Former) != 2 {
 			t.Errorf("a retry of a retry answers %q after %d", d.Turn.Message.Text, len(d.State.Former))
 		}
-		if v, err := h.r.Turn(h.ctx, a.TurnID, false); err != nil || v.RetryOf != ref.TurnID {
+		if v, err := h.Router.Turn(h.Ctx, a.TurnID, false); err != nil || v.RetryOf != ref.TurnID {
 			t.Errorf("linked to %+v, %v", v, err)
 		}
 		if got := h.answers("c"); !slices.Equal(got, []string{"retry_open"}) {
@@ -128,7 +128,7 @@ func TestRetryRedactsTheOriginal(t *testing.T) {
 			"SELECT count(*) FROM messages WHERE text LIKE '%hunter2%'", "SELECT count(*) FROM plans WHERE goal LIKE '%hunter2%'",
 			"SELECT count(*) FROM tasks WHERE detail LIKE '%hunter2%'",
 		} {
-			if n, err := db.Count(h.ctx, query); err != nil || n != 0 {
+			if n, err := storetest.Count(h.Ctx, db, query); err != nil || n != 0 {
 				t.Errorf("%s: %d, %v", query, n, err)
 			}
 		}
@@ -166,7 +166,7 @@ func TestRetryThatLosesItsSense(t *testing.T) {
 		if former.Turn.Message.Text == "" {
 			t.Fatal("nothing to begin with")
 		}
-		if err := db.Write(h.ctx, true,
+		if err := db.Write(h.Ctx, true,
 			"UPDATE messages SET turn_id = NULL WHERE direction = 'in' AND text = 'hello a2'",
 		); err != nil {
 			t.Fatal(err)
@@ -207,7 +207,7 @@ func askedAgo(e ledger.Entry, ago time.Duration) ledger.Entry {
 
 func (h *house) backlog(ref ledger.TurnRef) (turns []int64) {
 	h.Helper()
-	list, err := h.r.Backlog(h.ctx, ref, 15*time.Minute)
+	list, err := h.Router.Backlog(h.Ctx, ref, 15*time.Minute)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestBacklog(t *testing.T) {
 			t.Errorf("the backlog is %v, want %v", got, want)
 		}
 		step := agent.Step{Say: []agent.Say{{Notice: true, Text: "shall I?"}}, End: &agent.End{State: "done", Outcome: "stale"}}
-		next, err := h.r.Offer(h.ctx, ref, []int64{stale[1].TurnID}, step, *text("shall I?"))
+		next, err := h.Router.Offer(h.Ctx, ref, []int64{stale[1].TurnID}, step, *text("shall I?"))
 		if err != nil || next == nil || next.TurnID != stale[2].TurnID {
 			t.Fatalf("offered: %+v, %v", next, err)
 		}
@@ -242,7 +242,7 @@ func TestBacklog(t *testing.T) {
 		if got := h.backlog(next.TurnRef); !slices.Equal(got, []int64{stale[2].TurnID}) {
 			t.Errorf("an offer to another person counts as work: %v", got)
 		}
-		if _, err := h.r.Offer(h.ctx, next.TurnRef, []int64{stale[1].TurnID}, step, *text("again")); err == nil {
+		if _, err := h.Router.Offer(h.Ctx, next.TurnRef, []int64{stale[1].TurnID}, step, *text("again")); err == nil {
 			t.Error("merged twice")
 		}
 		next = h.Commit(next.TurnRef, end("done", "stale"))
@@ -269,7 +269,7 @@ func TestResumeCountsTheTimeAway(t *testing.T) {
 		ref := h.Begun("c", "1")
 		resume := func() time.Duration {
 			t.Helper()
-			away, err := h.r.Resume(h.ctx, ref, 15*time.Minute)
+			away, err := h.Router.Resume(h.Ctx, ref, 15*time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -81,7 +81,7 @@ func TestStandstillKeepsNoOtherSession(t *testing.T) {
 		t.Errorf("claimed %+v", list)
 	}
 	storetest.Soon(t, time.Since(began), 5*time.Second)
-	if n, err := db.Count(t.Context(), "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE id = "+nameOf(locked.SessionID)+" FOR UPDATE SKIP LOCKED) AS s"); n != 0 || err != nil {
+	if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE id = "+nameOf(locked.SessionID)+" FOR UPDATE SKIP LOCKED) AS s"); n != 0 || err != nil {
 		t.Errorf("a claim waited until the session was not locked any more (%v)", err)
 	}
 	h.Accept(entry("e", "3", "of a third"), entry("c", "4", "more"))

@@ -227,32 +227,6 @@ func (w *stepWriter) exec(query string, args ...any) (n int64) {
 	return n
 }
 
-// A body is what went over the wire of one call, compressed.
-type body struct{ answer, request, response []byte }
-
-func packCalls(calls []agent.Call) []body {
-	bodies := make([]body, len(calls))
-	for i, c := range calls {
-		bodies[i] = body{pack([]byte(clean(c.Answer))), pack(c.Exchange.Request), pack(c.Exchange.Response)}
-	}
-	return bodies
-}
-
-func (w *stepWriter) calls(calls []agent.Call, bodies []body) {
-	for i, c := range calls {
-		x, u := &c.Exchange, &c.Usage
-		n := w.exec(insertCall, w.turn, clean(c.Step), w.turn, clean(c.Role), clean(x.Provider), clean(x.Model), clean(c.Error), clean(c.Refused),
-			u.In, u.Out, u.Cached, u.Cost, x.Duration.Microseconds(), w.t.now)
-		if n == 0 {
-			continue // answered already, or an error that w.err holds
-		}
-		b := &bodies[i]
-		w.exec(insertBody, w.turn, clean(c.Step), b.answer, b.request, b.response, w.t.now+bodiesLive.Microseconds())
-		w.used.calls++
-		w.used.In, w.used.Out, w.used.Cost = w.used.In+u.In, w.used.Out+u.Out, w.used.Cost+u.Cost
-	}
-}
-
 // plan writes a plan with its tasks, each in the state that the step brings it to
 // if that is final; it returns the changes that are left to do.
 func (w *stepWriter) plan(p *agent.PlanRow, changes []agent.TaskChange) []agent.TaskChange {

@@ -51,7 +51,7 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 		})
 		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Attempt: 1, Goal: "again"}})
 
-		d, err := h.r.Load(h.ctx, ref)
+		d, err := h.Router.Load(h.Ctx, ref)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,16 +72,16 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 			t.Errorf("turn\n got %+v\nwant %+v, %+v", d.Turn, turn, d.Conversation)
 		}
 
-		v, err := h.r.Turn(h.ctx, ref.TurnID, true)
+		v, err := h.Router.Turn(h.Ctx, ref.TurnID, true)
 		if err != nil || v.Calls != 2 || v.TokensIn != 100 || v.Cost != 0.25 || len(v.LLM) != 2 || string(v.LLM[0].Request) != `{"a":1}` ||
 			v.LLM[0].Duration != "1s" || v.LLM[0].Refused != "no task" || v.LLM[1].Refused != "" || len(v.Messages) != 2 || v.Messages[1].Text != "I try again!" || v.Messages[1].Event == 0 ||
 			v.Plans[0].Tasks[0].Review.Reason != "no page" || v.Plans[0].Tasks[0].Outcome != "error c" {
 			t.Errorf("%+v, %v", v, err)
 		}
-		if v, _ := h.r.Turn(h.ctx, ref.TurnID, false); v.LLM[0].Request != nil || v.LLM[0].Response != "" {
+		if v, _ := h.Router.Turn(h.Ctx, ref.TurnID, false); v.LLM[0].Request != nil || v.LLM[0].Response != "" {
 			t.Errorf("bodies without being asked: %+v", v.LLM[0])
 		}
-		if v, err := h.r.Current(h.ctx, "tg:c"); err != nil || v.ID != ref.TurnID || len(v.Plans) != 2 || v.LLM != nil {
+		if v, err := h.Router.Current(h.Ctx, "tg:c"); err != nil || v.ID != ref.TurnID || len(v.Plans) != 2 || v.LLM != nil {
 			t.Errorf("%+v, %v", v, err)
 		}
 	})
@@ -100,7 +100,7 @@ func TestCommitRefusesWhatDoesNotFollow(t *testing.T) {
 		}
 		refused := func(step agent.Step) {
 			t.Helper()
-			if _, err := h.r.Commit(h.ctx, ref, step, nil); !errors.Is(err, ledger.ErrConflict) || strings.Contains(err.Error(), "constraint") {
+			if _, err := h.Router.Commit(h.Ctx, ref, step, nil); !errors.Is(err, ledger.ErrConflict) || strings.Contains(err.Error(), "constraint") {
 				t.Errorf("%+v: %v", step, err)
 			}
 		}
@@ -115,7 +115,7 @@ func TestCommitRefusesWhatDoesNotFollow(t *testing.T) {
 		refused(agent.Step{Plan: &agent.PlanRow{Goal: "twice"}})
 		refused(end("queued", ""))
 		h.Commit(ref, change(1, agent.TaskDone)) // a ready message
-		d, _ := h.r.Load(h.ctx, ref)
+		d, _ := h.Router.Load(h.Ctx, ref)
 		if len(d.State.Calls) != 3 {
 			t.Errorf("refused steps left calls: %+v", d.State.Calls)
 		}
@@ -129,11 +129,11 @@ func TestEndClosesTasks(t *testing.T) {
 		ref := h.Begun("c", "1")
 		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg}}}}})
 		h.Commit(ref, end("failed", "timeout"))
-		v, err := h.r.Turn(h.ctx, ref.TurnID, false)
+		v, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
 		if err != nil || v.State != "failed" || v.Outcome != "timeout" || v.FinishedAt == nil || v.StartedAt == nil || v.Plans[0].Tasks[0].State != "cancelled" {
 			t.Errorf("%+v, %v", v, err)
 		}
-		if list, err := h.r.Turns(h.ctx, "failed", 5); err != nil || len(list) != 1 || list[0].Text != "hello 1" {
+		if list, err := h.Router.Turns(h.Ctx, "failed", 5); err != nil || len(list) != 1 || list[0].Text != "hello 1" {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})
@@ -152,7 +152,7 @@ func TestRecent(t *testing.T) {
 			return h.Commit(ref, step, ledger.Reply{Text: s, Final: true})
 		}
 		recent := func(ref ledger.TurnRef) (lines []string) {
-			d, err := h.r.Load(h.ctx, ref)
+			d, err := h.Router.Load(h.Ctx, ref)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func TestEventsAreNumberedAndTerse(t *testing.T) {
 		step.Review = &agent.Review{Status: "replan", Reason: long}
 		step.Tasks = []agent.TaskChange{{Type: agent.TaskTool, State: agent.TaskRunning}, {Type: agent.TaskTool, State: agent.TaskFailed, Result: &tools.Result{End: tools.EndError, Code: long, Output: long}}}
 		h.Commit(ref, step)
-		events, err := h.r.Events(h.ctx, "tg:c", 0, 100)
+		events, err := h.Router.Events(h.Ctx, "tg:c", 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestEventsAreNumberedAndTerse(t *testing.T) {
 		if got := strings.Join(kinds, " "); got != "message turn turn plan review task task turn" {
 			t.Error(got)
 		}
-		if after, err := h.r.Events(h.ctx, "tg:c", 7, 100); err != nil || len(after) != 1 || after[0].N != 8 {
+		if after, err := h.Router.Events(h.Ctx, "tg:c", 7, 100); err != nil || len(after) != 1 || after[0].N != 8 {
 			t.Errorf("%+v, %v", after, err)
 		}
 	})

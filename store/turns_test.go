@@ -34,7 +34,7 @@ func TestTurnsRunInOrder(t *testing.T) {
 		if next == nil || next.TurnID != second.TurnID || next.Fence != ref.Fence || next.Person != "marco" {
 			t.Fatalf("next %+v", next)
 		}
-		if _, err := h.r.Commit(h.ctx, ref, end("failed", "late"), nil); !errors.Is(err, ledger.ErrFenced) {
+		if _, err := h.Router.Commit(h.Ctx, ref, end("failed", "late"), nil); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("a finished turn took a step: %v", err)
 		}
 		next = h.Commit(next.TurnRef, end("cancelled", "cancelled"))
@@ -42,7 +42,7 @@ func TestTurnsRunInOrder(t *testing.T) {
 			t.Fatalf("next %+v", next)
 		}
 		// The lease went on to the next turn: the former may not give it away.
-		if err := h.r.GiveBack(h.ctx, ref); err != nil {
+		if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
 			t.Error(err)
 		}
 		if next = h.Commit(next.TurnRef, end("done", "answered")); next != nil {
@@ -66,7 +66,7 @@ func TestClaimTakesTheLongestWaiting(t *testing.T) {
 			}
 			ids = append(ids, h.Accept(e)[0].TurnID)
 		}
-		if list, err := h.r.Claim(h.ctx, h.owner(), []string{"other"}, nil, 9); err != nil || len(list) != 0 {
+		if list, err := h.Router.Claim(h.Ctx, h.owner(), []string{"other"}, nil, 9); err != nil || len(list) != 0 {
 			t.Errorf("another channel's: %+v, %v", list, err)
 		}
 		list := h.Claim(2, "anna")
@@ -76,14 +76,14 @@ func TestClaimTakesTheLongestWaiting(t *testing.T) {
 		if list = h.Claim(9); len(list) != 2 || list[0].TurnID != ids[1] || list[0].Person != "anna" {
 			t.Errorf("%+v", list)
 		}
-		if err := h.r.GiveBack(h.ctx, list[0].TurnRef); err != nil {
+		if err := h.Router.GiveBack(h.Ctx, list[0].TurnRef); err != nil {
 			t.Fatal(err)
 		}
 		again := h.Claim(9)
 		if len(again) != 1 || again[0].TurnID != ids[1] || again[0].Fence != list[0].Fence+1 {
 			t.Errorf("given back: %+v", again)
 		}
-		if err := h.r.GiveBack(h.ctx, list[0].TurnRef); err != nil {
+		if err := h.Router.GiveBack(h.Ctx, list[0].TurnRef); err != nil {
 			t.Errorf("under an old fence: %v", err)
 		}
 		if list := h.Claim(9); len(list) != 0 {
@@ -99,7 +99,7 @@ func TestOldFenceWritesNothing(t *testing.T) {
 		h := newHouse(t, db)
 		ref := h.Begun("c", "1")
 		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec}}}}})
-		if err := h.r.GiveBack(h.ctx, ref); err != nil {
+		if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
 			t.Fatal(err)
 		}
 		fenced := func(when string) {
@@ -109,23 +109,23 @@ func TestOldFenceWritesNothing(t *testing.T) {
 				"review": {Review: &agent.Review{Status: "ok"}}, "say": {Say: []agent.Say{{Text: "x"}}}, "end": end("done", ""),
 			}
 			for name, step := range steps {
-				if _, err := h.r.Commit(h.ctx, ref, step, make([]ledger.Reply, len(step.Say))); !errors.Is(err, ledger.ErrFenced) {
+				if _, err := h.Router.Commit(h.Ctx, ref, step, make([]ledger.Reply, len(step.Say))); !errors.Is(err, ledger.ErrFenced) {
 					t.Errorf("%s, %s: %v", when, name, err)
 				}
 			}
-			if _, err := h.r.Load(h.ctx, ref); !errors.Is(err, ledger.ErrFenced) {
+			if _, err := h.Router.Load(h.Ctx, ref); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("%s, load: %v", when, err)
 			}
 		}
 		fenced("given back")
 		now := h.Claim(1)[0].TurnRef
 		fenced("taken over")
-		d, err := h.r.Load(h.ctx, now)
+		d, err := h.Router.Load(h.Ctx, now)
 		if err != nil || len(d.State.Calls) != 0 || len(d.State.Said) != 0 || len(d.State.Plans) != 1 ||
 			d.State.Plans[0].Tasks[0].State != agent.TaskPending || d.State.Plans[0].Tasks[0].Review != nil {
 			t.Errorf("%+v, %v", d, err)
 		}
-		if _, err := h.r.Load(h.ctx, ledger.TurnRef{TurnID: 999, SessionID: 1, Fence: 1}); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Load(h.Ctx, ledger.TurnRef{TurnID: 999, SessionID: 1, Fence: 1}); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("no such turn: %v", err)
 		}
 	})
@@ -136,23 +136,23 @@ func TestCancelTurn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := newHouse(t, db)
 		ref := h.Begun("c", "1")
-		if c, err := h.r.Cancel(h.ctx, ref.TurnID); err != nil || c.Channel != "tg" || c.ID != "c" {
+		if c, err := h.Router.Cancel(h.Ctx, ref.TurnID); err != nil || c.Channel != "tg" || c.ID != "c" {
 			t.Fatalf("%+v, %v", c, err)
 		}
-		if d, err := h.r.Load(h.ctx, ref); err != nil || d.CancelRequested != ledger.StopCancelled {
+		if d, err := h.Router.Load(h.Ctx, ref); err != nil || d.CancelRequested != ledger.StopCancelled {
 			t.Errorf("%+v, %v", d, err)
 		}
 		h.Commit(ref, end("cancelled", "cancelled"))
-		if _, err := h.r.Cancel(h.ctx, 999); !errors.Is(err, ledger.ErrNotFound) {
+		if _, err := h.Router.Cancel(h.Ctx, 999); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("no turn: %v", err)
 		}
 		ended := fmt.Sprintf("turn %d is not open any more: it ended at %s", ref.TurnID, time.Now().Format("2006-01-02 "))
-		_, err := h.r.Cancel(h.ctx, ref.TurnID)
+		_, err := h.Router.Cancel(h.Ctx, ref.TurnID)
 		if _, ok := errors.AsType[*ledger.StateError](err); !ok || !strings.HasPrefix(err.Error(), ended) || !strings.HasSuffix(err.Error(), " as cancelled") {
 			t.Errorf("a finished turn: %v", err)
 		}
 		first, second := h.Begun("d", "2"), h.Accept(entry("d", "3", "queued"))[0]
-		if _, err := h.r.Cancel(h.ctx, second.TurnID); err != nil {
+		if _, err := h.Router.Cancel(h.Ctx, second.TurnID); err != nil {
 			t.Fatal(err)
 		}
 		h.ended(second.TurnID, second.Event+2)
@@ -165,12 +165,12 @@ func TestCancelTurn(t *testing.T) {
 // ended wants a turn that was cancelled before it began, with its event n.
 func (h *house) ended(turn, n int64) {
 	h.Helper()
-	v, err := h.r.Turn(h.ctx, turn, false)
+	v, err := h.Router.Turn(h.Ctx, turn, false)
 	if err != nil || v.State != "cancelled" || v.Outcome != "cancelled" || v.FinishedAt == nil {
 		h.Errorf("turn %d: %+v, %v", turn, v, err)
 		return
 	}
-	events, err := h.r.Events(h.ctx, v.Session, n-1, 1)
+	events, err := h.Router.Events(h.Ctx, v.Session, n-1, 1)
 	if err != nil || len(events) != 1 || events[0].Kind != "turn" || events[0].TurnID != turn ||
 		string(events[0].Data) != `{"state":"cancelled","outcome":"cancelled"}` {
 		h.Errorf("event %d: %+v, %v", n, events, err)
@@ -185,14 +185,14 @@ func doomed(t testing.TB, db *store.DB) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Close(context.Background()) })
-	return housed(&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
+	return &house{&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()}}
 }
 
 // died kills the engine and gives the house another.
 func (h *house) died() *house {
 	h.Helper()
 	h.Die()
-	return doomed(h, h.db)
+	return doomed(h, h.DB)
 }
 
 func TestTakeoversFromTheDeadAreCounted(t *testing.T) {
@@ -203,7 +203,7 @@ func TestTakeoversFromTheDeadAreCounted(t *testing.T) {
 		h.Accept(entry("c", "2", "next"))
 		want := func(n int) {
 			t.Helper()
-			if d, err := h.r.Load(h.ctx, ref); err != nil || d.Resumed != n {
+			if d, err := h.Router.Load(h.Ctx, ref); err != nil || d.Resumed != n {
 				t.Errorf("resumed %+v, %v; want %d", d, err, n)
 			}
 		}
@@ -219,7 +219,7 @@ func TestTakeoversFromTheDeadAreCounted(t *testing.T) {
 		h = h.died()
 		take()
 		want(1)
-		if err := h.r.GiveBack(h.ctx, ref); err != nil { // in good order: nobody died
+		if err := h.Router.GiveBack(h.Ctx, ref); err != nil { // in good order: nobody died
 			t.Fatal(err)
 		}
 		take()
@@ -253,7 +253,7 @@ func TestNoTurnIsStranded(t *testing.T) {
 		var work func(c *ledger.Claimed)
 		work = func(c *ledger.Claimed) {
 			for c != nil {
-				next, err := h.r.Commit(h.ctx, c.TurnRef, end("done", "answered"), nil)
+				next, err := h.Router.Commit(h.Ctx, c.TurnRef, end("done", "answered"), nil)
 				if err != nil {
 					t.Errorf("commit: %v", err)
 					return
@@ -266,7 +266,7 @@ func TestNoTurnIsStranded(t *testing.T) {
 			wg.Go(func() {
 				for i := range each {
 					e := claiming(entry(fmt.Sprint("c", i%2), fmt.Sprint(w, ".", i), "x"))
-					out, err := h.r.Accept(h.ctx, h.owner(), []ledger.Entry{e})
+					out, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e})
 					if err != nil {
 						t.Errorf("accept: %v", err)
 						return
@@ -297,7 +297,7 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 			}
 		},
 		"by number": func(h *house, ref ledger.TurnRef) {
-			if _, err := h.r.Cancel(h.ctx, ref.TurnID); err != nil {
+			if _, err := h.Router.Cancel(h.Ctx, ref.TurnID); err != nil {
 				h.Fatal(err)
 			}
 		},
@@ -305,20 +305,20 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t, storetest.Postgres(t))
-			storetest.OldServer(t, h.db)
+			storetest.OldServer(t, h.DB)
 			ref := h.Begun("c", "1")
 			h.Expire()
 			cancel(h, ref)
 			h.is(ref.TurnID, "cancelled")
 			h.Renew()
-			if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+			if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("a step of the cancelled turn: %v", err)
 			}
 			a := h.Accept(claiming(entry("c", "3", "are you there?")))[0]
 			if a.Claimed == nil || a.Claimed.TurnID != a.TurnID {
 				t.Fatalf("nobody serves the session: %+v", a)
 			}
-			if err := h.r.GiveBack(h.ctx, ref); err != nil { // what the engine does then
+			if err := h.Router.GiveBack(h.Ctx, ref); err != nil { // what the engine does then
 				t.Fatal(err)
 			}
 			h.Commit(a.Claimed.TurnRef, end("done", "answered"))
@@ -332,12 +332,12 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 func TestCancelOfAQueuedTurnLeavesTheLease(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
-	storetest.OldServer(t, h.db)
+	storetest.OldServer(t, h.DB)
 	ref := h.Begun("c", "1")
 	h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
 	queued := h.Accept(entry("c", "2", "queued"))[0]
 	h.Expire()
-	if _, err := h.r.Cancel(h.ctx, queued.TurnID); err != nil {
+	if _, err := h.Router.Cancel(h.Ctx, queued.TurnID); err != nil {
 		t.Fatal(err)
 	}
 	h.is(queued.TurnID, "cancelled")
@@ -355,7 +355,7 @@ func TestGiveBackOfATurnThatIsEnded(t *testing.T) {
 		h := newHouse(t, db)
 		ref := h.Begun("c", "1")
 		run(t, db, "UPDATE turns SET state = 'cancelled' WHERE id = "+nameOf(ref.TurnID))
-		if err := h.r.GiveBack(h.ctx, ref); err != nil {
+		if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
 			t.Fatal(err)
 		}
 		queued := h.Accept(entry("c", "2", "are you there?"))[0]
@@ -365,7 +365,7 @@ func TestGiveBackOfATurnThatIsEnded(t *testing.T) {
 		}
 		h.Accept(entry("c", "3", "and then"))
 		next := h.Commit(list[0].TurnRef, end("done", "answered"))
-		if err := h.r.GiveBack(h.ctx, list[0].TurnRef); err != nil {
+		if err := h.Router.GiveBack(h.Ctx, list[0].TurnRef); err != nil {
 			t.Fatal(err)
 		}
 		h.Commit(next.TurnRef, agent.Step{})

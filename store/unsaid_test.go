@@ -35,15 +35,15 @@ func TestAcceptWithoutTheReply(t *testing.T) {
 		} {
 			missing.entry.Replies = nil
 			batch := []ledger.Entry{entry("x", "first", "first"), missing.entry, entry("x", "last", "last")}
-			out, err := h.r.Accept(h.ctx, h.owner(), batch)
+			out, err := h.Router.Accept(h.Ctx, h.owner(), batch)
 			if !errors.Is(err, ledger.ErrUnsaid) || len(out) != 3 || out[0].Situation != "" || out[1].Situation != missing.situation || out[2].Situation != "" {
 				t.Errorf("%s: %+v, %v", name, out, err)
 			}
-			if alone, err := h.r.Accept(h.ctx, h.owner(), batch[1:2]); !errors.Is(err, ledger.ErrUnsaid) || alone[0].Situation != missing.situation {
+			if alone, err := h.Router.Accept(h.Ctx, h.owner(), batch[1:2]); !errors.Is(err, ledger.ErrUnsaid) || alone[0].Situation != missing.situation {
 				t.Errorf("%s, alone: %+v, %v", name, alone, err)
 			}
 		}
-		if turns, err := h.r.Turns(h.ctx, "", 9); err != nil || len(turns) != 2 {
+		if turns, err := h.Router.Turns(h.Ctx, "", 9); err != nil || len(turns) != 2 {
 			t.Errorf("something of it is there: %+v, %v", turns, err)
 		}
 		e := full()

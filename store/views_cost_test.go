@@ -18,11 +18,11 @@ func TestCostsAreShownWithoutDust(t *testing.T) {
 		for i, cost := range []float64{0.0001, 0.0002, 0.0003} { // 0.0006000000000000001
 			h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: string(rune('a' + i)), Role: "planner", Usage: llm.Usage{Cost: cost}}}})
 		}
-		turn, err := h.r.Turn(h.ctx, ref.TurnID, false)
+		turn, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
 		if err != nil || turn.Cost != 0.0006 {
 			t.Errorf("%v, %v", turn.Cost, err)
 		}
-		list, err := h.r.Turns(h.ctx, "", 10)
+		list, err := h.Router.Turns(h.Ctx, "", 10)
 		if err != nil || len(list) != 1 || list[0].Cost != 0.0006 {
 			t.Errorf("%+v, %v", list, err)
 		}

@@ -37,14 +37,14 @@ func TestShownComesWithItsTaint(t *testing.T) {
 			text  string
 			taint tools.Taint
 		}{"m1": {"passed on", "forwarded"}, "p1": {"clean", ""}, "p2": {"read", "web"}} {
-			if text, taint, err := h.r.Shown(h.ctx, conv, id, "marco"); err != nil || text != want.text || taint != want.taint {
+			if text, taint, err := h.Router.Shown(h.Ctx, conv, id, "marco"); err != nil || text != want.text || taint != want.taint {
 				t.Errorf("%s: %q, %q, %v", id, text, taint, err)
 			}
 		}
-		if _, taint, err := h.r.Shown(h.ctx, conv, "p1", "bob"); err != nil || taint != tools.Others {
+		if _, taint, err := h.Router.Shown(h.Ctx, conv, "p1", "bob"); err != nil || taint != tools.Others {
 			t.Errorf("what marco was answered is %q to bob, %v", taint, err)
 		}
-		if text, _, err := h.r.Shown(h.ctx, conv, "m2", "marco"); !errors.Is(err, ledger.ErrNotFound) {
+		if text, _, err := h.Router.Shown(h.Ctx, conv, "m2", "marco"); !errors.Is(err, ledger.ErrNotFound) {
 			t.Errorf("a stranger's: %q, %v", text, err)
 		}
 	})

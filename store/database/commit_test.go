@@ -84,7 +84,7 @@ func TestGroupCommit(t *testing.T) {
 	}
 	var rows []int64
 	for n := range int64(110) {
-		if k, _ := db.Count(t.Context(), "SELECT count(*) FROM x WHERE n = ?", n); k == 1 {
+		if k, _ := storetest.Count(t.Context(), db, "SELECT count(*) FROM x WHERE n = ?", n); k == 1 {
 			rows = append(rows, n)
 		}
 	}
@@ -169,7 +169,7 @@ func TestNothingIsBegunWithoutASync(t *testing.T) {
 	if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{}, nil); err == nil {
 		t.Error("the turn did not end")
 	}
-	n, err := h.DB.Count(h.Ctx, "SELECT count(*) FROM deliveries WHERE state = 'pending' AND tries = 0")
+	n, err := storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM deliveries WHERE state = 'pending' AND tries = 0")
 	if err != nil || n != 2 {
 		t.Errorf("%d parts wait, %v", n, err)
 	}

@@ -156,3 +156,17 @@ func (db *DB) Write(ctx context.Context, mode Durability, op string, fn func(*Tx
 	}
 	return nil
 }
+
+// Commits are how many group commits the SQLite writer made, how many of them were
+// synced to the disk, and how many transactions shared them, failed ones included.
+type Commits struct{ All, Synced, Transactions int }
+
+// Commits counts them; on PostgreSQL there are none.
+func (db *DB) Commits() Commits {
+	if db.lite == nil {
+		return Commits{}
+	}
+	db.lite.counting.Lock()
+	defer db.lite.counting.Unlock()
+	return db.lite.commits
+}

@@ -33,6 +33,10 @@ var (
 	errContended error = notNow("other transactions were in the way")
 	// errInternal hides a fault of ours from conversations.
 	errInternal = errors.New("the database refused a statement")
+	// errClosed is returned by writes after Close.
+	errClosed error = notNow("the database is closed")
+	// ErrUnsynced says that all is committed, and a loss of power may take it away.
+	ErrUnsynced = errors.New("it was committed and could not be synced")
 )
 
 // A notNow is an error that is ledger.ErrNotNow as well.

@@ -86,15 +86,6 @@ func (db *DB) Columns(ctx context.Context) (list []string, err error) {
 	return list, err
 }
 
-// Count runs a query that gives one number.
-func (db *DB) Count(ctx context.Context, query string, args ...any) (n int64, err error) {
-	err = db.Read(ctx, "count", func(t *Tx) error {
-		_, err := t.Row(query, args, &n)
-		return err
-	})
-	return n, err
-}
-
 // WriteFunc runs fn in one transaction.
 func (db *DB) WriteFunc(ctx context.Context, mode Durability, fn func(exec func(string) error) error) error {
 	return db.Write(ctx, mode, "test", func(t *Tx) error {

@@ -9,8 +9,6 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
 
@@ -19,22 +17,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-var quiet = slog.New(slog.DiscardHandler)
-
-func run(t *testing.T, db *store.DB, statements ...string) {
-	t.Helper()
-	err := db.WriteFunc(t.Context(), database.Rides, func(exec func(string) error) error {
-		for _, s := range statements {
-			if err := exec(s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var (
+	quiet = slog.New(slog.DiscardHandler)
+	run   = storetest.Exec
+)
 
 // opening is an answer of two parts that is to begin at once.
 func opening(hold ledger.Hold, conv channels.ConversationID) (agent.Step, ledger.Reply) {

@@ -76,10 +76,10 @@ func TestJoinedStepsFailAlone(t *testing.T) {
 			t.Errorf("step %d: %v, want %v", got.i, got.err, want)
 		}
 	}
-	if n, err := db.Count(h.Ctx, "SELECT count(*) FROM turns WHERE state = 'done'"); n != busy+turns-3 || err != nil {
+	if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM turns WHERE state = 'done'"); n != busy+turns-3 || err != nil {
 		t.Errorf("%d turns done, %v", n, err)
 	}
-	if n, err := db.Count(h.Ctx, "SELECT count(*) FROM turns WHERE state = 'running'"); n != 3 || err != nil {
+	if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM turns WHERE state = 'running'"); n != 3 || err != nil {
 		t.Errorf("%d turns running, %v", n, err)
 	}
 }

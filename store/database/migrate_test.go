@@ -30,10 +30,10 @@ func TestMigrationGuard(t *testing.T) {
 		if err := db.MigrateAlso(h.Ctx, "CREATE TABLE extra (n integer); SELECT nonsense;"); err == nil || !strings.Contains(err.Error(), "migration 9999") {
 			t.Errorf("%v", err)
 		}
-		if n, err := db.Count(h.Ctx, "SELECT count(*) FROM event_keys"); n != 1 || err != nil {
+		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM event_keys"); n != 1 || err != nil {
 			t.Errorf("%d keys, %v", n, err)
 		}
-		if _, err := db.Count(h.Ctx, "SELECT count(*) FROM extra"); err == nil {
+		if _, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM extra"); err == nil {
 			t.Error("a refused migration left its table")
 		}
 		if err := db.MigrateAlso(h.Ctx, "CREATE TABLE extra (n integer);"); err != nil {

@@ -17,12 +17,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// errClosed is returned by writes after Close.
-var errClosed error = notNow("the database is closed")
-
-// ErrUnsynced says that all is committed, and a loss of power may take it away.
-var ErrUnsynced = errors.New("it was committed and could not be synced")
-
 // resultWaits is for how long new work may keep the result of a send from being recorded:
 // a commit with more to do is cut there. What was sent and not recorded is sent twice
 // when the process is killed.
@@ -56,20 +50,6 @@ type writer struct {
 
 	counting sync.Mutex
 	commits  Commits
-}
-
-// Commits are how many group commits the SQLite writer made, how many of them were
-// synced to the disk, and how many transactions shared them, failed ones included.
-type Commits struct{ All, Synced, Transactions int }
-
-// Commits counts them; on PostgreSQL there are none.
-func (db *DB) Commits() Commits {
-	if db.lite == nil {
-		return Commits{}
-	}
-	db.lite.counting.Lock()
-	defer db.lite.counting.Unlock()
-	return db.lite.commits
 }
 
 // A job is one transaction that waits for the writer.

@@ -28,7 +28,7 @@ func TestRefusedTLSIsClosed(t *testing.T) {
 				url += "?sslmode=" + mode
 			}
 			a := newHouse(t, opened(t, url, dir, quiet))
-			listening(t, a.db, a.owner())
+			listening(t, a.DB, a.owner())
 			a.runs()
 			for range 3 {
 				closedBut(t, s)
@@ -37,7 +37,7 @@ func TestRefusedTLSIsClosed(t *testing.T) {
 				storetest.Soon(t, time.Since(begun), 8*time.Second)
 				time.Sleep(300 * time.Millisecond) // it is asked for in vain
 				s.Start()
-				wait(t, "the engine is back", a.engine.Safe)
+				wait(t, "the engine is back", a.Engine.Safe)
 			}
 			closedBut(t, s)
 		})
@@ -54,7 +54,7 @@ func closedBut(t *testing.T, s *storetest.Server) {
 	}
 	defer db.Close()
 	for end := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		known, err := count(db, t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE client_port > 0`)
+		known, err := count(t.Context(), db, `SELECT count(*) FROM pg_stat_activity WHERE client_port > 0`)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func TestDatabaseClockSetBack(t *testing.T) {
 		serverClock(t, db, at)
 		b.renew()
 		b.look()
-		b.engine.Looked(d)
+		b.Engine.Looked(d)
 	}
 	for range 4 {
 		later(5 * time.Second)
@@ -48,7 +48,7 @@ func TestDatabaseClockSetBack(t *testing.T) {
 	if b.taken(ref) {
 		t.Fatal("taken from an engine with its lock")
 	}
-	if err := a.engine.Abandon(); err != nil {
+	if err := a.Engine.Abandon(); err != nil {
 		t.Fatal(err)
 	}
 	later(5 * time.Second)
@@ -68,11 +68,11 @@ func TestExpiredWhenTheClockWasSetBack(t *testing.T) {
 	a, b, _ := two(t)
 	ref := a.Begun("c", "1")
 	a.Hold()
-	serverClock(t, b.db, -time.Hour)
+	serverClock(t, b.DB, -time.Hour)
 	b.renew()
-	serverClock(t, b.db, -time.Hour+5*time.Second)
+	serverClock(t, b.DB, -time.Hour+5*time.Second)
 	b.renew()
-	serverClock(t, b.db, -time.Hour+11*time.Second)
+	serverClock(t, b.DB, -time.Hour+11*time.Second)
 	if !b.taken(ref) {
 		t.Error("an engine that has not renewed since keeps its leases")
 	}

@@ -27,7 +27,7 @@ func two(t *testing.T) (a, b *house, dir string) {
 	t.Helper()
 	url, dir := storetest.PostgresURL(t), t.TempDir()
 	a = newHouse(t, opened(t, url, dir, quiet))
-	oldServer(t, a.db)
+	oldServer(t, a.DB)
 	b = newHouse(t, opened(t, url, dir, quiet))
 	return a, b, dir
 }
@@ -36,7 +36,7 @@ func two(t *testing.T) (a, b *house, dir string) {
 func (h *house) taken(ref ledger.TurnRef) bool {
 	h.Helper()
 	list := h.Claim(5)
-	_, ok, err := h.r.TakeChannel(h.ctx, h.owner(), "tg")
+	_, ok, err := h.Router.TakeChannel(h.Ctx, h.owner(), "tg")
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func (h *house) taken(ref ledger.TurnRef) bool {
 
 func (h *house) look() {
 	h.Helper()
-	if err := h.engine.Look(h.ctx); err != nil {
+	if err := h.Engine.Look(h.Ctx); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -64,17 +64,17 @@ func TestNobodyIsBuriedAfterAnOutage(t *testing.T) {
 	a.Hold()
 	a.Expire()
 	b.Expire()
-	inTime(t, b.db)
+	inTime(t, b.DB)
 	b.renew() // the first to come back
 	if b.taken(ref) {
 		t.Error("an engine that was late itself took over")
 	}
-	run(t, b.db, "UPDATE owners SET in_time_since = in_time_since - 10000000")
-	run(t, b.db, "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT sb_clock() - 14000000'")
+	run(t, b.DB, "UPDATE owners SET in_time_since = in_time_since - 10000000")
+	run(t, b.DB, "CREATE OR REPLACE FUNCTION sb_started() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT sb_clock() - 14000000'")
 	if b.taken(ref) {
 		t.Error("taken over on a server that was just started")
 	}
-	oldServer(t, b.db)
+	oldServer(t, b.DB)
 	if !b.taken(ref) {
 		t.Fatal("an engine in time got nothing from one that expired")
 	}
@@ -87,7 +87,7 @@ func TestNobodyIsBuriedAfterAnOutage(t *testing.T) {
 	if got := a.Begun("d", "3"); got.Fence != 1 {
 		t.Errorf("%+v", got)
 	}
-	if _, err := a.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := a.Router.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("an old fence: %v", err)
 	}
 }
@@ -103,34 +103,34 @@ func TestDeadEngineIsFoundByItsLock(t *testing.T) {
 	ref := a.Begun("c", "1")
 	a.Hold()
 	b.look()
-	b.engine.Looked(time.Minute)
+	b.Engine.Looked(time.Minute)
 	b.look()
 	if b.taken(ref) {
 		t.Fatal("taken from an engine with its lock")
 	}
-	if err := a.engine.Abandon(); err != nil {
+	if err := a.Engine.Abandon(); err != nil {
 		t.Fatal(err)
 	}
 	b.look()
-	b.engine.Looked(time.Minute)
+	b.Engine.Looked(time.Minute)
 	b.look()
 	if b.taken(ref) {
 		t.Fatal("found dead by an engine that may have been cut off itself")
 	}
 	inTime(t, db)
 	b.look()
-	b.engine.Looked(5 * time.Second)
+	b.Engine.Looked(5 * time.Second)
 	b.look()
 	if b.taken(ref) {
 		t.Fatal("found dead after 5 s")
 	}
 	run(t, db, "UPDATE owners SET renewed_at = renewed_at + 1 WHERE id = "+nameOf(a.owner()))
-	b.engine.Looked(time.Second)
+	b.Engine.Looked(time.Second)
 	b.look()
 	if b.taken(ref) {
 		t.Fatal("found dead though it renewed between the looks")
 	}
-	b.engine.Looked(6 * time.Second)
+	b.Engine.Looked(6 * time.Second)
 	b.look()
 	if !b.taken(ref) {
 		t.Fatal("its lock was free for 6 s")
@@ -145,7 +145,7 @@ func TestFoundDeadAndAlive(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
 	lost, kept := a.Begun("c", "1"), a.Begun("d", "2")
-	run(t, a.db, "UPDATE owners SET declared_at = 1 WHERE id = "+nameOf(a.owner()))
+	run(t, a.DB, "UPDATE owners SET declared_at = 1 WHERE id = "+nameOf(a.owner()))
 	if list := b.Claim(1); len(list) != 1 || list[0].TurnID != lost.TurnID {
 		t.Fatalf("%+v", list)
 	}
@@ -157,10 +157,10 @@ func TestFoundDeadAndAlive(t *testing.T) {
 		t.Errorf("after it came back: %+v", list)
 	}
 	a.Commit(kept, agent.Step{})
-	if _, err := a.r.Commit(t.Context(), lost, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := a.Router.Commit(t.Context(), lost, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("what was taken over: %v", err)
 	}
-	held, err := a.r.Held(t.Context(), a.owner())
+	held, err := a.Router.Held(t.Context(), a.owner())
 	if err != nil || len(held) != 1 || held[0].TurnRef != kept || !held[0].Running {
 		t.Errorf("held %+v, %v", held, err)
 	}
@@ -182,10 +182,10 @@ func TestGoneProcessIsFoundAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A process that only lost its connection is there.
-	if err := a.engine.CutLock(t.Context()); err != nil {
+	if err := a.Engine.CutLock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the lock is gone", func() bool { return !a.engine.Safe() })
+	wait(t, "the lock is gone", func() bool { return !a.Engine.Safe() })
 	b := newHouse(t, opened(t, url, dir, quiet))
 	if b.taken(ref) {
 		t.Fatal("a process that lives was found dead")
@@ -193,7 +193,7 @@ func TestGoneProcessIsFoundAtOnce(t *testing.T) {
 	if _, err := os.Stat(socket); err != nil {
 		t.Errorf("the socket of a living process: %v", err)
 	}
-	if err := a.engine.Abandon(); err != nil {
+	if err := a.Engine.Abandon(); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()
@@ -213,7 +213,7 @@ func (h *house) runs() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := h.engine.Run(ctx); err != nil {
+		if err := h.Engine.Run(ctx); err != nil {
 			h.Errorf("run: %v", err)
 		}
 	})
@@ -227,28 +227,28 @@ func TestLostLockConnection(t *testing.T) {
 	t.Parallel()
 	var log notes
 	h := newHouse(t, opened(t, storetest.PostgresURL(t), t.TempDir(), slog.New(slog.NewTextHandler(&log, nil))))
-	guarded, done := h.engine.Guard(t.Context())
+	guarded, done := h.Engine.Guard(t.Context())
 	defer done()
-	if err := h.engine.CutLock(t.Context()); err != nil {
+	if err := h.Engine.CutLock(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, "the lock is missed", func() bool { return !h.engine.Safe() })
+	wait(t, "the lock is missed", func() bool { return !h.Engine.Safe() })
 	// Neither a renewal without the lock nor the lock without a renewal is enough.
 	h.renew()
-	if h.engine.Safe() {
+	if h.Engine.Safe() {
 		t.Error("safe without the lock")
 	}
-	late, over := h.engine.Guard(t.Context())
+	late, over := h.Engine.Guard(t.Context())
 	defer over()
 	if late.Err() == nil {
 		t.Error("something was begun without the lock")
 	}
 	h.runs()
-	wait(t, "the lock is back", h.engine.Safe)
+	wait(t, "the lock is back", h.Engine.Safe)
 	if guarded.Err() != nil {
 		t.Error("what was under way was ended by a moment without the lock")
 	}
-	if n, err := count(h.db, t.Context(), "SELECT count(*) FROM sb_lockers(?)", h.owner()); n != 1 || err != nil {
+	if n, err := count(t.Context(), h.DB, "SELECT count(*) FROM sb_lockers(?)", h.owner()); n != 1 || err != nil {
 		t.Errorf("%d hold the lock, %v", n, err)
 	}
 	if log.Count("WARN") != 1 || log.Count("has its lock again") != 1 {

@@ -54,17 +54,17 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := housed(&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: old, Ctx: t.Context()})
+	h := &house{&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: old, Ctx: t.Context()}}
 	ref, hold := h.Begun("c", "1"), h.Hold()
 	if err := old.Abandon(); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()
 	h = newHouse(t, db)
-	if _, err := h.r.Commit(h.ctx, ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := h.Router.Commit(h.Ctx, ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("the old engine commits: %v", err)
 	}
-	if _, _, err := h.r.Begin(h.ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
+	if _, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "c"}); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("the old engine sends: %v", err)
 	}
 	list := h.Claim(5)
@@ -85,7 +85,7 @@ func TestExpiredOwnerOnPostgres(t *testing.T) {
 	if list := now.Claim(5); len(list) != 0 {
 		t.Fatalf("a living owner's session was claimed: %+v", list)
 	}
-	if _, ok, err := now.r.TakeChannel(now.ctx, now.owner(), "tg"); ok || err != nil {
+	if _, ok, err := now.Router.TakeChannel(now.Ctx, now.owner(), "tg"); ok || err != nil {
 		t.Fatalf("a living owner's channel was taken: %v", err)
 	}
 	expire := func() {
@@ -97,7 +97,7 @@ func TestExpiredOwnerOnPostgres(t *testing.T) {
 	if a := old.Accept(claiming(entry("d", "2", "")))[0]; a.Claimed != nil {
 		t.Errorf("an expired owner claimed: %+v", a)
 	}
-	if err := old.engine.Renew(t.Context()); err != nil {
+	if err := old.Engine.Renew(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if list := now.Claim(5); len(list) != 1 || list[0].SessionID == ref.SessionID {
@@ -110,7 +110,7 @@ func TestExpiredOwnerOnPostgres(t *testing.T) {
 	if h := now.Hold(); h.Fence != hold.Fence+1 {
 		t.Errorf("channel: %+v after %+v", h, hold)
 	}
-	if _, err := old.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+	if _, err := old.Router.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("a replaced engine commits: %v", err)
 	}
 }
@@ -119,22 +119,22 @@ func TestSafetyDeadlineOnPostgres(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)
-	if !h.engine.Safe() {
+	if !h.Engine.Safe() {
 		t.Error("not safe after the start")
 	}
-	h.engine.Aged(11 * time.Second)
-	if !h.engine.Safe() {
+	h.Engine.Aged(11 * time.Second)
+	if !h.Engine.Safe() {
 		t.Error("not safe 4 s before expiry")
 	}
-	h.engine.Aged(time.Second)
-	if h.engine.Safe() {
+	h.Engine.Aged(time.Second)
+	if h.Engine.Safe() {
 		t.Error("safe 3 s before expiry")
 	}
-	if err := h.engine.Renew(t.Context()); err != nil || !h.engine.Safe() {
+	if err := h.Engine.Renew(t.Context()); err != nil || !h.Engine.Safe() {
 		t.Errorf("after a renewal: %v", err)
 	}
 	run(t, db, "UPDATE owners SET state = 'voided'")
-	if err := h.engine.Renew(t.Context()); !errors.Is(err, engines.ErrLost) || h.engine.Safe() {
+	if err := h.Engine.Renew(t.Context()); !errors.Is(err, engines.ErrLost) || h.Engine.Safe() {
 		t.Errorf("a voided owner: %v", err)
 	}
 }
@@ -167,7 +167,7 @@ func TestCloseGivesLeasesBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := housed(&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
+		h := &house{&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()}}
 		ref := h.Begun("c", "1")
 		h.Hold()
 		if err := e.Close(t.Context()); err != nil {

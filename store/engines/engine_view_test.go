@@ -14,7 +14,7 @@ func TestEnginesAreListed(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		ended, dead := doomed(t, db), (*house)(nil)
-		if err := ended.engine.Close(t.Context()); err != nil {
+		if err := ended.Engine.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		dead = doomed(t, db)

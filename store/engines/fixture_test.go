@@ -1,7 +1,6 @@
 package engines_test
 
 import (
-	"context"
 	"log/slog"
 	"strconv"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"switchboard/router/ledger"
 	"switchboard/store"
-	"switchboard/store/database"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
@@ -22,21 +20,12 @@ func TestMain(m *testing.M) {
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// house is a storetest.House with short names.
-type house struct {
-	*storetest.House
-	db     *store.DB
-	r      *store.Router
-	engine *engines.Engine
-	ctx    context.Context
-}
+type house struct{ *storetest.House }
 
 func newHouse(t testing.TB, db *store.DB) *house {
 	t.Helper()
-	return housed(storetest.NewHouse(t, db))
+	return &house{storetest.NewHouse(t, db)}
 }
-
-func housed(h *storetest.House) *house { return &house{h, h.DB, h.Router, h.Engine, h.Ctx} }
 
 // doomed is a house whose engine is never closed.
 func doomed(t testing.TB, db *store.DB) *house {
@@ -46,21 +35,21 @@ func doomed(t testing.TB, db *store.DB) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.Abandon() }) // once more, for most
-	return housed(&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()})
+	return &house{&storetest.House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()}}
 }
 
-func (h *house) owner() int64 { return h.engine.ID() }
+func (h *house) owner() int64 { return h.Engine.ID() }
 
 func (h *house) renew() {
 	h.Helper()
-	if err := h.engine.Renew(h.ctx); err != nil {
+	if err := h.Engine.Renew(h.Ctx); err != nil {
 		h.Fatal(err)
 	}
 }
 
 func (h *house) load(ref ledger.TurnRef) *ledger.TurnData {
 	h.Helper()
-	d, err := h.r.Load(h.ctx, ref)
+	d, err := h.Router.Load(h.Ctx, ref)
 	if err != nil {
 		h.Fatalf("load: %v", err)
 	}
@@ -69,20 +58,12 @@ func (h *house) load(ref ledger.TurnRef) *ledger.TurnData {
 
 func nameOf(id int64) string { return strconv.FormatInt(id, 10) }
 
-// count runs a query that gives one number.
-func count(db *store.DB, ctx context.Context, query string, args ...any) (n int64, err error) { //nolint:revive // as a method of db
-	err = db.Read(ctx, "count", func(t *database.Tx) error {
-		_, err := t.Row(query, args, &n)
-		return err
-	})
-	return n, err
-}
-
 var (
 	entry       = storetest.Entry
 	claiming    = storetest.Claiming
 	opened      = storetest.Opened
 	end         = storetest.End
+	count       = storetest.Count
 	run         = storetest.Exec
 	wait        = storetest.Wait
 	oldServer   = storetest.OldServer

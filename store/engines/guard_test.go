@@ -19,10 +19,10 @@ func over(ctx context.Context) bool {
 func TestGuardEndsBeforeTheLease(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.Postgres(t))
-	guarded, done := h.engine.Guard(t.Context())
+	guarded, done := h.Engine.Guard(t.Context())
 	defer done()
-	h.engine.Aged(11 * time.Second)
-	if until := time.Until(h.engine.SafeUntil()); until <= 0 || until > time.Second {
+	h.Engine.Aged(11 * time.Second)
+	if until := time.Until(h.Engine.SafeUntil()); until <= 0 || until > time.Second {
 		t.Errorf("safe for %s more", until)
 	}
 	time.Sleep(50 * time.Millisecond)
@@ -34,29 +34,29 @@ func TestGuardEndsBeforeTheLease(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Fatal("it goes on")
 	}
-	if !over(guarded) || h.engine.Safe() {
-		t.Errorf("cause %v, safe %v", context.Cause(guarded), h.engine.Safe())
+	if !over(guarded) || h.Engine.Safe() {
+		t.Errorf("cause %v, safe %v", context.Cause(guarded), h.Engine.Safe())
 	}
-	late, stop := h.engine.Guard(t.Context())
+	late, stop := h.Engine.Guard(t.Context())
 	defer stop()
 	if !over(late) {
 		t.Error("begun too late")
 	}
 	h.renew()
-	again, stop := h.engine.Guard(t.Context())
+	again, stop := h.Engine.Guard(t.Context())
 	defer stop()
-	if again.Err() != nil || !h.engine.Safe() {
+	if again.Err() != nil || !h.Engine.Safe() {
 		t.Errorf("after a renewal: %v", context.Cause(again))
 	}
 	// A renewal in time keeps it going.
-	h.engine.Aged(11 * time.Second)
+	h.Engine.Aged(11 * time.Second)
 	h.renew()
 	time.Sleep(1200 * time.Millisecond)
 	if again.Err() != nil {
 		t.Errorf("renewed in time: %v", context.Cause(again))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	own, stop := h.engine.Guard(ctx)
+	own, stop := h.Engine.Guard(ctx)
 	cancel()
 	if !errors.Is(context.Cause(own), context.Canceled) {
 		t.Errorf("the caller's end: %v", context.Cause(own))
@@ -75,26 +75,26 @@ func TestGuardOfAnOldRenewalIsOverFirst(t *testing.T) {
 		name string
 		do   func()
 	}{
-		{"not renewed", func() { h.engine.Aged(12 * time.Second) }},
-		{"the machine slept", func() { h.engine.Slept(time.Minute) }},
-		{"the clock leapt forward", func() { h.engine.Slept(4 * time.Second) }},
-		{"the clock was set back", func() { h.engine.Slept(-2 * time.Second) }},
-		{"without the lock", func() { h.engine.LostFor(3 * time.Second) }},
+		{"not renewed", func() { h.Engine.Aged(12 * time.Second) }},
+		{"the machine slept", func() { h.Engine.Slept(time.Minute) }},
+		{"the clock leapt forward", func() { h.Engine.Slept(4 * time.Second) }},
+		{"the clock was set back", func() { h.Engine.Slept(-2 * time.Second) }},
+		{"without the lock", func() { h.Engine.LostFor(3 * time.Second) }},
 	} {
-		guarded, done := h.engine.Guard(t.Context())
+		guarded, done := h.Engine.Guard(t.Context())
 		if guarded.Err() != nil {
 			t.Fatalf("before %s: %v", stopped.name, context.Cause(guarded))
 		}
 		stopped.do()
 		h.renew()
-		if !h.engine.Safe() || !over(guarded) {
-			t.Errorf("%s: safe %v, and what was begun before ended by %v", stopped.name, h.engine.Safe(), context.Cause(guarded))
+		if !h.Engine.Safe() || !over(guarded) {
+			t.Errorf("%s: safe %v, and what was begun before ended by %v", stopped.name, h.Engine.Safe(), context.Cause(guarded))
 		}
 		done()
 	}
-	guarded, done := h.engine.Guard(t.Context())
+	guarded, done := h.Engine.Guard(t.Context())
 	defer done()
-	if err := h.engine.Abandon(); err != nil || !over(guarded) {
+	if err := h.Engine.Abandon(); err != nil || !over(guarded) {
 		t.Errorf("at the end: %v, %v", context.Cause(guarded), err)
 	}
 }
@@ -102,10 +102,10 @@ func TestGuardOfAnOldRenewalIsOverFirst(t *testing.T) {
 func TestGuardOnSQLite(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.SQLite(t))
-	guarded, done := h.engine.Guard(t.Context())
-	h.engine.Aged(time.Hour)
-	if guarded.Err() != nil || !h.engine.SafeUntil().IsZero() {
-		t.Errorf("%v, until %s", context.Cause(guarded), h.engine.SafeUntil())
+	guarded, done := h.Engine.Guard(t.Context())
+	h.Engine.Aged(time.Hour)
+	if guarded.Err() != nil || !h.Engine.SafeUntil().IsZero() {
+		t.Errorf("%v, until %s", context.Cause(guarded), h.Engine.SafeUntil())
 	}
 	done()
 	if !errors.Is(guarded.Err(), context.Canceled) {

@@ -26,10 +26,10 @@ func TestServerComesBack(t *testing.T) {
 	hold := a.Hold()
 	a.runs()
 	b.runs()
-	guarded, done := a.engine.Guard(t.Context())
+	guarded, done := a.Engine.Guard(t.Context())
 	defer done()
 	s.Stop()
-	wait(t, "they miss their locks", func() bool { return !a.engine.Safe() && !b.engine.Safe() })
+	wait(t, "they miss their locks", func() bool { return !a.Engine.Safe() && !b.Engine.Safe() })
 	if guarded.Err() != nil {
 		t.Error("a side effect was ended at once")
 	}
@@ -38,20 +38,20 @@ func TestServerComesBack(t *testing.T) {
 	s.Start()
 	begun := time.Now()
 	for time.Since(begun) < 8*time.Second {
-		if _, ok, err := b.r.TakeChannel(t.Context(), b.owner(), "tg"); ok {
+		if _, ok, err := b.Router.TakeChannel(t.Context(), b.owner(), "tg"); ok {
 			t.Fatalf("taken over after %s: %v", time.Since(begun), err)
 		}
-		if list, err := b.r.Claim(t.Context(), b.owner(), []string{"tg"}, nil, 5); len(list) != 0 {
+		if list, err := b.Router.Claim(t.Context(), b.owner(), []string{"tg"}, nil, 5); len(list) != 0 {
 			t.Fatalf("taken over after %s: %+v, %v", time.Since(begun), list, err)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	wait(t, "both are safe again", func() bool { return a.engine.Safe() && b.engine.Safe() })
+	wait(t, "both are safe again", func() bool { return a.Engine.Safe() && b.Engine.Safe() })
 	a.Commit(ref, agent.Step{})
-	if _, _, err := a.r.Begin(t.Context(), hold, channels.Conversation{ID: "c"}); err != nil {
+	if _, _, err := a.Router.Begin(t.Context(), hold, channels.Conversation{ID: "c"}); err != nil {
 		t.Errorf("its channel: %v", err)
 	}
-	list, err := engines.List(t.Context(), a.db.DB)
+	list, err := engines.List(t.Context(), a.DB.DB)
 	if err != nil || len(list) != 2 || list[0].State != "alive" || list[1].State != "alive" {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -68,11 +68,11 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 	proxy := storetest.NewProxy(t, s.Addr())
 	a := newHouse(t, opened(t, s.URLAt(proxy.Addr()), dir, quiet))
 	b := newHouse(t, opened(t, s.URL(), dir, quiet))
-	oldServer(t, b.db)
+	oldServer(t, b.DB)
 	a.runs()
 	b.runs()
 	ref := a.Begun("c", "1")
-	guarded, done := a.engine.Guard(t.Context())
+	guarded, done := a.Engine.Guard(t.Context())
 	defer done()
 	begun := time.Now()
 	proxy.Stall()
@@ -88,15 +88,15 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	took := time.Since(begun)
-	if took < 9*time.Second || list[0].TurnID != ref.TurnID || a.engine.Safe() {
-		t.Errorf("taken over after %s: %+v, safe %v", took, list, a.engine.Safe())
+	if took < 9*time.Second || list[0].TurnID != ref.TurnID || a.Engine.Safe() {
+		t.Errorf("taken over after %s: %+v, safe %v", took, list, a.Engine.Safe())
 	}
 	if d := b.load(list[0].TurnRef); d.Resumed != 0 {
 		t.Errorf("resumed %d times from one that is late", d.Resumed)
 	}
 	proxy.Flow()
-	wait(t, "it is back", a.engine.Safe)
-	if _, err := a.r.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
+	wait(t, "it is back", a.Engine.Safe)
+	if _, err := a.Router.Commit(t.Context(), ref, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 		t.Errorf("what was taken over: %v", err)
 	}
 	b.Commit(list[0].TurnRef, end("done", "answered"))
@@ -110,13 +110,13 @@ func TestStrandedConnections(t *testing.T) {
 	proxy := storetest.NewProxy(t, s.Addr())
 	a := newHouse(t, opened(t, s.URLAt(proxy.Addr()), dir, quiet))
 	b := newHouse(t, opened(t, s.URL(), dir, quiet))
-	oldServer(t, b.db)
+	oldServer(t, b.DB)
 	ref := a.Begun("c", "1")
-	other := listening(t, b.db, b.owner())
-	received := listening(t, a.db, a.owner())
+	other := listening(t, b.DB, b.owner())
+	received := listening(t, a.DB, a.owner())
 	a.runs()
 	b.runs()
-	guarded, done := a.engine.Guard(t.Context())
+	guarded, done := a.Engine.Guard(t.Context())
 	defer done()
 	proxy.Strand()
 	for begun := time.Now(); time.Since(begun) < 27*time.Second; time.Sleep(100 * time.Millisecond) {
@@ -127,7 +127,7 @@ func TestStrandedConnections(t *testing.T) {
 	if over(guarded) {
 		t.Error("a side effect was ended")
 	}
-	wait(t, "it is safe", a.engine.Safe)
+	wait(t, "it is safe", a.Engine.Safe)
 	wait(t, "it received what it missed", func() bool { return len(received.all()) > 0 })
 	other.forget()
 	received.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: 1})

@@ -142,7 +142,7 @@ func TestCloseTellsTheOthers(t *testing.T) {
 	ref := a.Begun("c", "1")
 	a.Hold()
 	e := listening(t, db, b.owner())
-	if err := a.engine.Close(t.Context()); err != nil {
+	if err := a.Engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wait(t, "the others look", func() bool { return slices.Contains(e.all(), ledger.Wake{Kind: ledger.WakeAll}) })

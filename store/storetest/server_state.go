@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,6 +26,15 @@ func Exec(t testing.TB, db *store.DB, statements ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Count runs a query that gives one number.
+func Count(ctx context.Context, db *store.DB, query string, args ...any) (n int64, err error) {
+	err = db.Read(ctx, "count", func(t *database.Tx) error {
+		_, err := t.Row(query, args, &n)
+		return err
+	})
+	return n, err
 }
 
 // OldServer makes it seem long ago that the server was started.
