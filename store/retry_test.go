@@ -18,20 +18,20 @@ import (
 // retry is /retry; of is the message replied to.
 func retry(conv, key, of string) ledger.Entry {
 	e := entry(conv, key, "/retry")
-	e.Turn().Retry, e.Replies = &ledger.Retry{Of: channels.MessageID(of)}, everything
+	e.Turn().Retry, e.Replies = &ledger.Retry{Of: channels.MessageID(of)}, everything()
 	return e
 }
 
 // everything answers each situation by its name.
-var everything = map[ledger.Situation]*ledger.Reply{}
-
-func init() {
+func everything() map[ledger.Situation]*ledger.Reply {
+	replies := map[ledger.Situation]*ledger.Reply{}
 	for _, s := range []ledger.Situation{
 		ledger.SituationBusy, ledger.RetryNone, ledger.RetryUnclear, ledger.RetryOpen, ledger.RetryNotYours, ledger.RetryForgotten,
 		ledger.ChoiceLeft, ledger.EditTooLate,
 	} {
-		everything[s] = text(string(s))
+		replies[s] = text(string(s))
 	}
+	return replies
 }
 
 // answers are the replies to a session's commands.
