@@ -85,8 +85,7 @@ func TestServeInTheBackground(t *testing.T) {
 			mark = s.press("fg\r")
 			s.await(mark, "serve\r\n")
 			r.await("the job has the terminal", 5*time.Second, s.lent) // the shell says so before
-			s.press(ctrlC)
-			s.await(mark, "shell$ ")
+			s.await(s.press(ctrlC), "shell$ ")                         // the prompt after it, not one still on its way
 			if left, _ := filepath.Glob(filepath.Join(r.dir, "data", "run", "*.sock")); len(left) > 0 {
 				t.Errorf("the engine did not end as it should: %q", left)
 			}
