@@ -24,7 +24,7 @@ const (
 )
 
 // Run is the janitor: it forgets old attachments and removes their bytes, at once
-// and then hourly, until ctx ends. One engine of those that share the files runs it.
+// and then hourly, until ctx ends. Every engine runs it, also those that share the files.
 func (s *Service) Run(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()

@@ -6,9 +6,4 @@ import "time"
 func CompareLeasesEvery(d time.Duration) { heldEvery = d }
 
 // Shows counts the drafts that a channel's presenter knows.
-func Shows(r *Router, channel string) int {
-	p := r.Lines.Line(channel).Presenter
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	return len(p.Drafts)
-}
+func Shows(r *Router, channel string) int { return r.Lines.Line(channel).Presented() }

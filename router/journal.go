@@ -169,7 +169,7 @@ func (j *journal) patiently(ctx context.Context, failed string, do func() error)
 	return ledger.Insist(j.runner.work, func() error {
 		err := do()
 		if err != nil && !ledger.IsFinal(err) {
-			j.runner.Log.WarnContext(ctx, failed, "turn_id", j.ref.TurnID, "error", err)
+			j.runner.Log.WarnContext(ctx, failed+", trying again", "turn_id", j.ref.TurnID, "error", err)
 		}
 		return err
 	})

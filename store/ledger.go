@@ -3,7 +3,7 @@
 // database itself, engines with their leases, and bytes of attachments have rooms below.
 //
 // It implements the small interfaces that router (and later agent and scheduler)
-// declare, one type a consumer over one database handle. Nobody imports it but
+// declare, a type for each consumer over one database handle. Nobody imports it but
 // cmd and tests.
 package store
 

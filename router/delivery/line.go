@@ -15,7 +15,7 @@ import (
 // leaseRetry is how often a channel is asked for that another engine holds.
 const leaseRetry = time.Second
 
-// A line is one channel with its lease, its connection and its sender.
+// A Line is one channel with its lease, its connection and its sender.
 type Line struct {
 	lines   *Lines
 	Name    string
@@ -24,8 +24,8 @@ type Line struct {
 	reader  channels.Reader // nil: the channel sends
 	limits  *limits
 	health  *health
-	// Presenter shows what grows.
-	Presenter *presenter
+	// presenter shows what grows.
+	presenter *presenter
 	pace      pace    // of the platform's clock
 	trouble   trouble // connect's alone
 
@@ -46,7 +46,7 @@ func newLine(ls *Lines, c Rated) (*Line, error) {
 		channel: c.Channel, limits: limits, health: newHealth(),
 	}
 	l.reader, _ = c.Channel.(channels.Reader)
-	l.Presenter = newPresenter(l)
+	l.presenter = newPresenter(l)
 	return l, nil
 }
 
@@ -55,7 +55,7 @@ func newLine(ls *Lines, c Rated) (*Line, error) {
 func (l *Line) run(ctx context.Context) {
 	if l.reader != nil {
 		var relaying sync.WaitGroup
-		relaying.Go(func() { l.Presenter.relay(ctx) })
+		relaying.Go(func() { l.presenter.relay(ctx) })
 		l.connect(ctx)
 		relaying.Wait()
 		return
@@ -89,7 +89,7 @@ func (l *Line) hold(ctx context.Context, hold ledger.Hold) {
 	l.setSender(s)
 	var sending sync.WaitGroup
 	sending.Go(func() { s.run(holding) })
-	sending.Go(func() { l.Presenter.run(holding) })
+	sending.Go(func() { l.presenter.run(holding) })
 	sending.Go(func() { l.keepMenu(holding) })
 	l.keepConnected(holding, s)
 	sending.Wait()

@@ -64,7 +64,7 @@ type Lines struct {
 	work   context.Context  // of sends
 }
 
-// New returns lines whose sends end with work; I/O starts in run.
+// New returns lines whose sends end with work; I/O starts in Run.
 func New(work context.Context, deps Deps, list []Rated) (*Lines, error) {
 	ls := &Lines{Deps: deps, list: map[string]*Line{}, began: time.Now(), work: work}
 	for _, c := range list {
@@ -122,11 +122,11 @@ func (l *Line) onWake(w ledger.Wake) {
 	switch w.Kind {
 	case ledger.WakeAll:
 		l.notify(channels.Conversation{})
-		l.Presenter.onWake(w)
+		l.presenter.onWake(w)
 	case ledger.WakeDelivery, ledger.WakeEvents:
 		l.notify(w.At())
 	case ledger.WakeDraft, ledger.WakeTyping:
-		l.Presenter.onWake(w)
+		l.presenter.onWake(w)
 	}
 }
 

@@ -30,9 +30,9 @@ type presenter struct {
 	line  *Line
 	again chan struct{} // the ledger is to be looked at
 
-	Mu     sync.Mutex
+	mu     sync.Mutex
 	ctx    context.Context         // of the latest hold; nil: there was none
-	Drafts map[int64]*draft        // of that hold, by delivery
+	drafts map[int64]*draft        // of that hold, by delivery
 	rows   map[int64]channels.Body // what other engines show by the ledger, by delivery
 	work   sync.WaitGroup
 }
@@ -41,21 +41,21 @@ func newPresenter(l *Line) *presenter { return &presenter{line: l, again: make(c
 
 // run shows drafts until ctx, which is the hold's, ends; then it waits for the calls.
 func (p *presenter) run(ctx context.Context) {
-	p.Mu.Lock()
-	p.ctx, p.Drafts, p.rows = ctx, map[int64]*draft{}, nil
-	p.Mu.Unlock()
+	p.mu.Lock()
+	p.ctx, p.drafts, p.rows = ctx, map[int64]*draft{}, nil
+	p.mu.Unlock()
 	p.watch(ctx, p.follow)
 	farewell := time.AfterFunc(draftFarewell, p.cut)
 	defer farewell.Stop()
-	p.Mu.Lock() // whoever adds work looks at ctx under it
-	p.Mu.Unlock()
+	p.mu.Lock() // whoever adds work looks at ctx under it
+	p.mu.Unlock()
 	p.work.Wait()
 }
 
 // holds says that this engine shows the channel's drafts.
 func (p *presenter) holds() bool {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.holding()
 }
 
@@ -83,14 +83,14 @@ func (p *presenter) watch(ctx context.Context, follow func([]ledger.Draft)) {
 // follow shows the drafts of other engines, takes back what is needed no more, and
 // forgets what has become of the others.
 func (p *presenter) follow(list []ledger.Draft) {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	known := map[int64]bool{}
 	p.rows = map[int64]channels.Body{}
 	for i := range list {
 		row := &list[i]
 		known[row.Delivery] = true
-		d := p.Drafts[row.Delivery]
+		d := p.drafts[row.Delivery]
 		switch {
 		case row.Stage == ledger.DraftLeave:
 			if d == nil || d.text != nil || d.over() {
@@ -106,22 +106,22 @@ func (p *presenter) follow(list []ledger.Draft) {
 			p.begin(*row, func() (channels.Body, bool) { return p.inRow(row.Delivery) }, make(chan struct{}, 1))
 		}
 	}
-	for id, d := range p.Drafts {
+	for id, d := range p.drafts {
 		if _, shown := p.rows[id]; !shown && d.text != nil && !p.line.lines.Runs(d.row.Turn) {
 			d.stop()
 		}
 		// What a message took the place of is asked for once more, if it is uncertain.
 		if !known[id] && d.over() && (!d.uncertain || d.row.PlatformID == "") {
 			d.stop()
-			delete(p.Drafts, id)
+			delete(p.drafts, id)
 		}
 	}
 }
 
 // inRow is the text of a turn elsewhere.
 func (p *presenter) inRow(delivery int64) (body channels.Body, ok bool) {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	body, ok = p.rows[delivery]
 	return body, ok
 }
@@ -129,8 +129,8 @@ func (p *presenter) inRow(delivery int64) (body channels.Body, ok bool) {
 // present shows a draft of a turn that runs here, until it is stopped. News says that
 // text may be another. It returns nil when that cannot be now.
 func (p *presenter) present(row ledger.Draft, text func() (channels.Body, bool), news chan struct{}) *draft {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return p.begin(row, text, news)
 }
 
@@ -142,7 +142,7 @@ func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), n
 	if !p.holding() || row.Stage == ledger.DraftBegun && row.Fence != s.hold.Fence {
 		return nil // or shown where nobody finds it
 	}
-	if former := p.Drafts[row.Delivery]; former != nil {
+	if former := p.drafts[row.Delivery]; former != nil {
 		former.stop()
 		if text == nil {
 			former.cut()
@@ -154,7 +154,7 @@ func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), n
 	d := &draft{presenter: p, hold: s.hold, row: row, text: text, news: news, done: make(chan struct{})}
 	d.ctx, d.stop = context.WithCancel(p.ctx)
 	d.calls, d.cut = context.WithCancel(context.WithoutCancel(p.ctx))
-	p.Drafts[row.Delivery] = d
+	p.drafts[row.Delivery] = d
 	p.work.Go(d.run)
 	return d
 }
@@ -162,10 +162,10 @@ func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), n
 // takeOver says that a message takes the draft's place; sure, that nothing will change
 // any more what is shown of it.
 func (p *presenter) takeOver(delivery int64) (sure bool) {
-	p.Mu.Lock()
-	d := p.Drafts[delivery]
-	delete(p.Drafts, delivery)
-	p.Mu.Unlock()
+	p.mu.Lock()
+	d := p.drafts[delivery]
+	delete(p.drafts, delivery)
+	p.mu.Unlock()
 	if d == nil {
 		return true
 	}
@@ -180,9 +180,9 @@ func (p *presenter) takeOver(delivery int64) (sure bool) {
 
 // cut breaks off the calls that are under way.
 func (p *presenter) cut() {
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
-	for _, d := range p.Drafts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, d := range p.drafts {
 		d.cut()
 	}
 }
@@ -222,8 +222,8 @@ func (p *presenter) onWake(w ledger.Wake) {
 		p.look()
 		return
 	}
-	p.Mu.Lock()
-	defer p.Mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.holding() {
 		ctx := p.ctx
 		p.work.Go(func() { p.typing(ctx, w.At()) })
@@ -252,3 +252,10 @@ func signal(ch chan struct{}) {
 }
 
 func sameBody(a, b channels.Body) bool { return a.Text == b.Text && bytes.Equal(a.Rich, b.Rich) }
+
+// Presented counts the drafts that are shown, or to be shown, on this channel from here.
+func (l *Line) Presented() int {
+	l.presenter.mu.Lock()
+	defer l.presenter.mu.Unlock()
+	return len(l.presenter.drafts)
+}

@@ -171,8 +171,8 @@ func (p *Preview) unstream() {
 
 // notify has whoever shows the draft look at its row.
 func (p *Preview) notify() {
-	if p.line.Presenter.holds() {
-		p.line.Presenter.look()
+	if p.line.presenter.holds() {
+		p.line.presenter.look()
 	} else {
 		p.line.lines.Wake(ledger.WakeAt(ledger.WakeDraft, p.row.Conversation))
 	}
@@ -188,7 +188,7 @@ func (p *Preview) run(began time.Time) {
 		case !news:
 			retry.Await(p.ctx, p.changed, lookIdle)
 			retry.Sleep(p.ctx, draftSettle)
-		case p.line.Presenter.holds():
+		case p.line.presenter.holds():
 			p.present()
 		case p.line.lines.Wakes != nil:
 			p.publish(body)
@@ -205,7 +205,7 @@ func (p *Preview) present() {
 	var shown *draft
 	p.mu.Lock()
 	if delivery != 0 && p.ctx.Err() == nil && p.row.Delivery == delivery {
-		shown = p.line.Presenter.present(p.row, p.latest, p.changed)
+		shown = p.line.presenter.present(p.row, p.latest, p.changed)
 	}
 	p.shown = shown
 	p.mu.Unlock()

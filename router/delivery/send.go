@@ -28,7 +28,7 @@ func (s *sender) settlement(ctx context.Context, d *ledger.Delivery) (ledger.Set
 	defer cancel()
 	sending, done := s.line.lines.Engine.Guard(sending)
 	defer done()
-	if !s.line.Presenter.takeOver(d.ID) && d.PlatformID != "" {
+	if !s.line.presenter.takeOver(d.ID) && d.PlatformID != "" {
 		if err := s.abandon(ctx, d); err != nil {
 			return ledger.Settlement{State: ledger.DeliveryPending, FreeTry: true, NextAt: time.Now().Add(retryMin), Detail: err.Error()}, retryMin
 		}
@@ -71,7 +71,7 @@ func (s *sender) abandon(ctx context.Context, d *ledger.Delivery) error {
 		return err
 	}
 	d.PlatformID = ""
-	s.line.Presenter.look()
+	s.line.presenter.look()
 	return nil
 }
 

@@ -29,8 +29,8 @@ func (p *Preview) keepTyping() {
 		every = min(every, lasts*4/5)
 	}
 	for retry.Sleep(p.ctx, typingAfter); p.ctx.Err() == nil; retry.Sleep(p.ctx, every) {
-		if l.Presenter.holds() {
-			l.Presenter.typing(p.ctx, conv)
+		if l.presenter.holds() {
+			l.presenter.typing(p.ctx, conv)
 		} else {
 			l.lines.Wake(ledger.WakeAt(ledger.WakeTyping, conv))
 		}

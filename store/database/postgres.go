@@ -16,7 +16,7 @@ import (
 	"github.com/lib/pq"
 )
 
-// postgres is a server with two pools that differ in what a commit waits for.
+// postgres is a server with four pools, which differ in what a commit waits for and in whom they serve.
 type postgres struct {
 	durable *sqlx.DB // a commit is on disk when it returns
 	relaxed *sqlx.DB // synchronous_commit = off; also for reading

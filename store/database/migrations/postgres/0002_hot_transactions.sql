@@ -571,14 +571,6 @@ BEGIN
 	RETURN v_out;
 END $$;
 
--- sb_unsaid undoes all, where an entry brings no reply for its situation.
-CREATE FUNCTION sb_unsaid(p_out jsonb) RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-	IF p_out @? '$[*] ? (@.unsaid == true)' THEN
-		RAISE EXCEPTION 'a reply is missing' USING ERRCODE = 'SB003', DETAIL = p_out;
-	END IF;
-END $$;
-
 CREATE FUNCTION sb_accept(p_owner bigint, p_now bigint, p_entries jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_entry jsonb;
@@ -588,28 +580,30 @@ DECLARE
 BEGIN
 	IF jsonb_array_length(p_entries) = 1 THEN
 		v_out := jsonb_build_array(sb_accept_one(p_owner, p_entries -> 0, p_now));
-		PERFORM sb_unsaid(v_out);
-		RETURN v_out;
-	END IF;
-	-- In one order, as everybody who locks several sessions.
-	PERFORM 1 FROM sessions WHERE id IN (SELECT s.id FROM jsonb_array_elements(p_entries) AS x
-		JOIN conversations c ON c.channel = x ->> 'channel' AND c.conversation = x ->> 'conversation' JOIN sessions s ON s.conversation_id = c.id)
-	ORDER BY id FOR UPDATE;
-	FOR v_entry, v_i IN SELECT x, i FROM jsonb_array_elements(p_entries) WITH ORDINALITY AS y (x, i) LOOP
-		IF v_entry ->> 'class' IN ('stranger', 'overheard') THEN
-			v_kept := coalesce(v_kept, v_i);
-			CONTINUE;
-		END IF;
+	ELSE
+		-- In one order, as everybody who locks several sessions.
+		PERFORM 1 FROM sessions WHERE id IN (SELECT s.id FROM jsonb_array_elements(p_entries) AS x
+			JOIN conversations c ON c.channel = x ->> 'channel' AND c.conversation = x ->> 'conversation' JOIN sessions s ON s.conversation_id = c.id)
+		ORDER BY id FOR UPDATE;
+		FOR v_entry, v_i IN SELECT x, i FROM jsonb_array_elements(p_entries) WITH ORDINALITY AS y (x, i) LOOP
+			IF v_entry ->> 'class' IN ('stranger', 'overheard') THEN
+				v_kept := coalesce(v_kept, v_i);
+				CONTINUE;
+			END IF;
+			IF v_kept IS NOT NULL THEN
+				v_out := v_out || sb_keep(p_entries, v_kept, v_i - 1, p_now);
+				v_kept := NULL;
+			END IF;
+			v_out := v_out || jsonb_build_array(sb_accept_one(p_owner, v_entry, p_now));
+		END LOOP;
 		IF v_kept IS NOT NULL THEN
-			v_out := v_out || sb_keep(p_entries, v_kept, v_i - 1, p_now);
-			v_kept := NULL;
+			v_out := v_out || sb_keep(p_entries, v_kept, jsonb_array_length(p_entries), p_now);
 		END IF;
-		v_out := v_out || jsonb_build_array(sb_accept_one(p_owner, v_entry, p_now));
-	END LOOP;
-	IF v_kept IS NOT NULL THEN
-		v_out := v_out || sb_keep(p_entries, v_kept, jsonb_array_length(p_entries), p_now);
 	END IF;
-	PERFORM sb_unsaid(v_out);
+	-- All is undone where an entry brings no reply for its situation.
+	IF v_out @? '$[*] ? (@.unsaid == true)' THEN
+		RAISE EXCEPTION 'a reply is missing' USING ERRCODE = 'SB003', DETAIL = v_out;
+	END IF;
 	RETURN v_out;
 END $$;
 
