@@ -52,12 +52,12 @@ func (l *failingFor) Backlog(ctx context.Context, ref ledger.TurnRef, stale time
 // absorbing answers with what it was told, after it merged what came meanwhile, twice; runs
 // counts its tries, of which the first alone brings something to merge.
 func absorbing(r *rig, runs *atomic.Int64) acting {
-	return func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
-		state, err := j.Resume(ctx)
+	return func(p play) error {
+		state, err := p.Resume(p.ctx)
 		if err != nil {
 			return err
 		}
-		heard := []string{turn.Message.Text}
+		heard := []string{p.turn.Message.Text}
 		for _, m := range state.Added {
 			heard = append(heard, m.Text)
 		}
@@ -66,7 +66,7 @@ func absorbing(r *rig, runs *atomic.Int64) acting {
 				r.platform.Say("c1", "ada", []string{"second", "third"}[i])
 				r.until("it waits", func() bool { return len(r.turns()) == 2+i })
 			}
-			added, err := j.Absorb(ctx, 0)
+			added, err := p.Absorb(p.ctx, 0)
 			if err != nil {
 				runs.Add(1)
 				return err
@@ -76,7 +76,7 @@ func absorbing(r *rig, runs *atomic.Int64) acting {
 			}
 		}
 		runs.Add(1)
-		return play{j, ctx}.answer(strings.Join(heard, ", "))
+		return p.answer(strings.Join(heard, ", "))
 	}
 }
 

@@ -15,12 +15,11 @@ import (
 
 // asking answers "ask" with a question and everything else by repeating it.
 func asking() acting {
-	return func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
-		p := play{j, ctx}
-		if !strings.HasPrefix(turn.Message.Text, "ask") {
-			return p.answer("re: " + turn.Message.Text)
+	return func(p play) error {
+		if !strings.HasPrefix(p.turn.Message.Text, "ask") {
+			return p.answer("re: " + p.turn.Message.Text)
 		}
-		return j.Commit(ctx, agent.Step{
+		return p.Commit(p.ctx, agent.Step{
 			Say: []agent.Say{{Text: "Which way?", Choices: []string{"Left", "Right"}}},
 			End: &agent.End{State: "done", Outcome: "asked"},
 		})
@@ -65,6 +64,14 @@ func (r *rig) code(label string) (id, code string) {
 	return "", ""
 }
 
+// toasts is toast, which is to say want.
+func (r *rig) toasts(callback, want string) {
+	r.t.Helper()
+	if got := r.toast(callback); got != want {
+		r.t.Errorf("the press is answered %q, want %q", got, want)
+	}
+}
+
 func (r *rig) pressAgain(user, label string) string {
 	r.t.Helper()
 	id, code := r.code(label)
@@ -75,33 +82,23 @@ func (r *rig) pressAgain(user, label string) string {
 func TestPress(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)
-		if got := r.toast(r.platform.Press("c1", "bob", "Left")); got != "This is not for you." {
-			t.Errorf("bob is shown %q", got)
-		}
+		r.toasts(r.platform.Press("c1", "bob", "Left"), "This is not for you.")
 		unheard := r.platform.Press("c1", "eve", "Left")
-		if got := r.toast(r.platform.Press("c1", "ada", "Right")); got != "" {
-			t.Errorf("ada is shown %q", got)
-		}
+		r.toasts(r.platform.Press("c1", "ada", "Right"), "")
 		for _, toast := range r.platform.Toasts() { // hers came before ada's
 			if toast.Callback == unheard {
 				t.Errorf("a stranger is shown %q", toast.Text)
 			}
 		}
-		if sent := r.await(2); sent[1].Text != "re: Right" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(2, "re: Right")
 		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) > 0 })
 		for _, label := range []string{"Right", "Left"} {
 			if got := r.pressAgain("ada", label); got != "That question was answered already." {
 				t.Errorf("%s again: %q", label, got)
 			}
 		}
-		if got := r.toast(r.platform.PressCode("c1", "ada", "m1", "made-up")); got != "This button does not work any more." {
-			t.Errorf("a code of nobody: %q", got)
-		}
-		if n := len(r.turns()); n != 2 {
-			t.Errorf("%d turns", n)
-		}
+		r.toasts(r.platform.PressCode("c1", "ada", "m1", "made-up"), "This button does not work any more.")
+		r.hasTurns(2)
 	})
 }
 
@@ -146,20 +143,14 @@ func TestMadeUpPress(t *testing.T) {
 		choosing(r)
 		first, used := r.code("Left")
 		for _, user := range []string{"ada", "bob"} {
-			if got := r.toast(r.platform.PressCode("c1", user, first, "made-up")); got != "This button does not work any more." {
-				t.Errorf("%s is shown %q", user, got)
-			}
+			r.toasts(r.platform.PressCode("c1", user, first, "made-up"), "This button does not work any more.")
 		}
-		if got := r.toast(r.platform.Press("c1", "ada", "Left")); got != "" {
-			t.Errorf("ada is shown %q", got)
-		}
+		r.toasts(r.platform.Press("c1", "ada", "Left"), "")
 		r.await(2)
 		r.platform.Say("c1", "ada", "ask")
 		second := string(r.await(3)[2].ID)
 		r.until("it is known to be sent", func() bool { return len(r.deliveries("sent")) == 3 })
-		if got := r.toast(r.platform.PressCode("c1", "ada", second, used)); got != "That question was answered already." {
-			t.Errorf("ada is shown %q", got)
-		}
+		r.toasts(r.platform.PressCode("c1", "ada", second, used), "That question was answered already.")
 		r.end() // waits for what goes on beside
 		changes := r.platform.Changes(scripted.OpUnbutton)
 		for _, change := range changes {
@@ -215,12 +206,8 @@ func TestPressAfterRestart(t *testing.T) {
 		r.end()
 		callback := r.platform.Press("c1", "ada", "Left")
 		r.start()
-		if got := r.toast(callback); got != "" {
-			t.Errorf("ada is shown %q", got)
-		}
-		if sent := r.await(2); sent[1].Text != "re: Left" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.toasts(callback, "")
+		r.shows(2, "re: Left")
 	})
 }
 
@@ -228,13 +215,9 @@ func TestPressTooLate(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		choosing(r)
 		time.Sleep(24*time.Hour + time.Second)
-		if got := r.toast(r.platform.Press("c1", "ada", "Left")); got != "This choice has expired." {
-			t.Errorf("ada is shown %q", got)
-		}
+		r.toasts(r.platform.Press("c1", "ada", "Left"), "This choice has expired.")
 		r.platform.Say("c1", "ada", "1")
-		if sent := r.await(2); sent[1].Text != "re: 1" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(2, "re: 1")
 	})
 }
 
@@ -263,28 +246,26 @@ func TestPressWhileBusy(t *testing.T) {
 				r.config.Busy, r.config.CollectWindow = mode, 20*time.Millisecond
 				answer, began := asking(), make(chan struct{})
 				release := make(chan struct{})
-				r.agent, r.script.Rich, r.script.Buttons = acting(func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
-					if turn.Message.Text != "long" {
-						return answer(ctx, turn, j)
+				r.agent, r.script.Rich, r.script.Buttons = acting(func(p play) error {
+					if p.turn.Message.Text != "long" {
+						return answer(p)
 					}
 					close(began)
 					select {
 					case <-release:
-					case <-ctx.Done():
+					case <-p.ctx.Done():
 					}
-					if context.Cause(ctx) != nil {
-						return j.Commit(context.WithoutCancel(ctx), agent.Step{End: &agent.End{State: "cancelled", Outcome: context.Cause(ctx).Error()}})
+					if context.Cause(p.ctx) != nil {
+						return p.Commit(context.WithoutCancel(p.ctx), agent.Step{End: &agent.End{State: "cancelled", Outcome: context.Cause(p.ctx).Error()}})
 					}
-					return play{j, ctx}.answer("re: long")
+					return p.answer("re: long")
 				}), true, true
 				r.start()
 				r.platform.Say("c1", "ada", "ask")
 				r.await(1)
 				r.platform.Say("c1", "ada", "long")
 				<-began
-				if got := r.toast(r.platform.Press("c1", "ada", "Left")); got != "" {
-					t.Errorf("ada is shown %q", got)
-				}
+				r.toasts(r.platform.Press("c1", "ada", "Left"), "")
 				close(release)
 				r.until("the choice is answered", func() bool { return slices.Contains(texts(r.platform.Sent()), "re: Left") })
 				if mode == "interrupt" {

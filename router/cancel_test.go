@@ -16,8 +16,7 @@ func TestCancelOfAQueuedTurnNeedsNoWorker(t *testing.T) {
 		r.config.Workers = 1
 		release := r.brain.held("busy")
 		r.start()
-		r.platform.Say("c1", "ada", "busy")
-		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
+		r.begins("c1", "ada", "busy")
 		state := func(text string) string {
 			for _, turn := range r.turns() {
 				if turn.Text == text {
@@ -85,9 +84,7 @@ func TestCancelOutlivesTheEngine(t *testing.T) {
 			return "done", nil
 		}
 		r.start()
-		if s := r.await(1)[0]; s.Text != "Cancelled." {
-			t.Errorf("sent %q", s.Text)
-		}
+		r.shows(1, "Cancelled.")
 		if turn := r.turns()[0]; turn.State != "cancelled" {
 			t.Errorf("the turn ended %s (%s)", turn.State, turn.Outcome)
 		}

@@ -39,9 +39,7 @@ func TestFreshTurnsAreNotLoadedAgain(t *testing.T) {
 		r.ledger = func(l router.Ledger) router.Ledger { w.Ledger = l; return w }
 		r.start()
 		r.platform.Say("c1", "ada", "hello")
-		if sent := r.await(1); sent[0].Text != "re: hello" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(1, "re: hello")
 		if n := w.loads.Load(); n != 0 {
 			t.Errorf("%d loads, want none", n)
 		}
@@ -64,8 +62,6 @@ func TestStopBetweenClaimAndRun(t *testing.T) {
 		r.ledger = func(l router.Ledger) router.Ledger { w.Ledger = l; return w }
 		r.start()
 		r.platform.Say("c1", "ada", "hello")
-		if sent := r.await(1); sent[0].Text != "Cancelled." {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(1, "Cancelled.")
 	})
 }

@@ -16,8 +16,7 @@ func TestCommandsTooFast(t *testing.T) {
 		release := r.brain.held("long")
 		defer release()
 		r.start()
-		r.platform.Say("c1", "bob", "long")
-		r.until("it runs", func() bool { return r.brain.ran("long") == 1 })
+		r.begins("c1", "bob", "long")
 		for range 6 {
 			r.platform.Say("c1", "bob", "/help")
 		}
@@ -63,8 +62,7 @@ func TestOnlyOwnWordsAreCommands(t *testing.T) {
 		release := r.brain.held("long")
 		defer release()
 		r.start()
-		r.platform.Say("c1", "ada", "long")
-		r.until("it runs", func() bool { return r.brain.ran("long") == 1 })
+		r.begins("c1", "ada", "long")
 		for _, text := range []string{"stop", "/cancel", "/reset"} {
 			r.platform.Write(scripted.Message{Conversation: "c1", User: "ada", Text: text, Forwarded: true})
 		}
@@ -74,9 +72,7 @@ func TestOnlyOwnWordsAreCommands(t *testing.T) {
 		})
 		r.until("all is taken", func() bool { return r.platform.Pending() == 0 })
 		release()
-		if got := strings.Join(texts(r.await(5)), "|"); got != "re: long|re:|re:|re:|re: /whoami please read this" {
-			t.Errorf("sent %q", got)
-		}
+		r.reads("re: long", "re:", "re:", "re:", "re: /whoami please read this")
 	})
 }
 
@@ -94,9 +90,7 @@ func TestResetInAGroup(t *testing.T) {
 		r.await(1)
 		r.settle()
 		say("eve", "/reset")
-		if last := r.await(2)[1].Text; !strings.Contains(last, "only an admin") {
-			t.Errorf("eve reads %q", last)
-		}
+		r.mentions(2, "only an admin")
 		say("bob", "next")
 		r.await(3)
 		r.settle()
@@ -111,8 +105,6 @@ func TestResetInAGroup(t *testing.T) {
 			t.Errorf("the last turn reads %q", got)
 		}
 		r.platform.Say("c2", "bob", "/reset") // alone
-		if last := r.await(6)[5].Text; !strings.Contains(last, "Forgotten") {
-			t.Errorf("bob reads %q", last)
-		}
+		r.mentions(6, "Forgotten")
 	})
 }

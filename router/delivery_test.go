@@ -79,9 +79,7 @@ func TestRefusals(t *testing.T) {
 		)
 		r.start()
 		r.platform.Say("c1", "ada", "hello")
-		if sent := r.await(1); sent[0].Text != "re: hello" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(1, "re: hello")
 		r.platform.Next(channelstest.Fault{Refused: "no such thing"})
 		r.platform.Say("c1", "ada", "refused")
 		r.until("it is dead", func() bool { return len(r.deliveries("dead")) == 1 })

@@ -84,9 +84,7 @@ func TestRestartKeepsWhatWasDone(t *testing.T) {
 		}
 		// Cancelled while it plans anew, after a restart.
 		r.platform.Say("c1", "ada", "/cancel")
-		if sent := r.await(1); sent[0].Text != "Cancelled. Done: `first`; stopped midway: `second`." {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(1, "Cancelled. Done: `first`; stopped midway: `second`.")
 		s.settle()
 		if n := len(s.mind.commands()); n != 2 {
 			t.Errorf("%d commands ran: %q", n, s.mind.commands())

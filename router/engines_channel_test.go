@@ -81,8 +81,7 @@ func TestCancelOfTheDead(t *testing.T) {
 		return "", nil
 	}
 	startBoth(a, b)
-	a.platform.Say("c1", "ada", "long")
-	a.until("it runs", func() bool { return a.brain.ran("long") == 1 })
+	a.begins("c1", "ada", "long")
 	if err := b.router.Cancel(t.Context(), a.turns()[0].ID); err != nil {
 		t.Fatal(err)
 	}
@@ -125,9 +124,7 @@ func TestSendEndsBeforeTheLease(t *testing.T) {
 		if d := r.deliveries("unknown")[0]; d.Outcome != "lease_in_doubt" {
 			t.Errorf("%+v", d)
 		}
-		if _, err := r.router.Accept(t.Context(), []channels.Event{event(1, "c2", "bob", "/help")}); err != nil {
-			t.Fatal(err)
-		}
+		r.accept(event(1, "c2", "bob", "/help"))
 		r.until("more waits", func() bool { return len(r.deliveries("pending")) == 1 })
 		time.Sleep(1200 * time.Millisecond)
 		if n := len(r.platform.Tries()); n != 1 {
@@ -138,9 +135,7 @@ func TestSendEndsBeforeTheLease(t *testing.T) {
 		unsafe.Store(false)
 		r.await(2)
 		storetest.Soon(t, time.Since(began), 6*time.Second)
-		if sent := texts(r.platform.SentIn("c1")); !slices.Equal(sent, []string{"(repeated) re: hello"}) {
-			t.Errorf("sent %q", sent)
-		}
+		r.same("the conversation reads", texts(r.platform.SentIn("c1")), []string{"(repeated) re: hello"})
 	})
 }
 
@@ -193,9 +188,7 @@ func TestReadersOfEveryEngineAreWoken(t *testing.T) {
 	a.until("both listen", func() bool { return panes[0].heard("") > 0 && panes[1].heard("") > 0 })
 	hello := event(1, "s1", "ada", "hello")
 	hello.Conversation.Channel, hello.Sender.Person = "pane", "ada"
-	if _, err := a.router.Accept(t.Context(), []channels.Event{hello}); err != nil {
-		t.Fatal(err)
-	}
+	a.accept(hello)
 	began := time.Now()
 	a.until("it is answered", func() bool { return a.turns()[0].State == "done" })
 	a.until("both heard of message and answer", func() bool {
@@ -219,8 +212,7 @@ func TestEditRestartsATurnOfAnotherEngine(t *testing.T) {
 		return "re: " + turn.Message.Text, nil
 	}
 	startBoth(a, b)
-	a.platform.Say("c2", "bob", "busy")
-	a.until("the only worker is busy", func() bool { return a.brain.ran("busy") == 1 })
+	a.begins("c2", "bob", "busy")
 	id := a.platform.Say("c1", "ada", "wrong")
 	a.until("the other engine works on it", func() bool { return b.brain.ran("wrong") == 1 })
 	began := time.Now()
@@ -243,8 +235,7 @@ func TestNewPersonOfAnotherEngine(t *testing.T) {
 		return "re: " + turn.Message.Text, nil
 	}
 	startBoth(a, b)
-	a.platform.Say("c1", "ada", "busy")
-	a.until("the only worker is busy", func() bool { return a.brain.ran("busy") == 1 })
+	a.begins("c1", "ada", "busy")
 	a.platform.Write(scripted.Message{Conversation: "c9", User: "zoe", Text: "hello"})
 	a.await(1)
 	if !<-known {

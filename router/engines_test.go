@@ -74,8 +74,7 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 	release := a.brain.held("long")
 	defer release()
 	startBoth(a, b)
-	a.platform.Say("c1", "ada", "long")
-	a.until("the only worker is busy", func() bool { return a.brain.ran("long") == 1 })
+	a.begins("c1", "ada", "long")
 	// The first may meet a look of the other engine, those right behind it do not.
 	for i := range 3 {
 		began := time.Now()
@@ -107,8 +106,7 @@ func TestCancelFromAnotherEngine(t *testing.T) {
 			a.wakes, b.wakes = c.wakes(a.db), c.wakes(b.db)
 			defer a.brain.held("long")()
 			startBoth(a, b)
-			a.platform.Say("c1", "ada", "long")
-			a.until("it runs", func() bool { return a.brain.ran("long") == 1 })
+			a.begins("c1", "ada", "long")
 			began := time.Now()
 			if err := b.router.Cancel(t.Context(), a.turns()[0].ID); err != nil {
 				t.Fatal(err)
@@ -141,12 +139,9 @@ func TestSessionIsGivenBack(t *testing.T) {
 	startBoth(a, b)
 	group := func(n int, user, text string) {
 		e := event(n, "group", user, text)
-		if _, err := a.router.Accept(t.Context(), []channels.Event{e}); err != nil {
-			t.Fatal(err)
-		}
+		a.accept(e)
 	}
-	a.platform.Say("c1", "ada", "ada's own")
-	a.until("ada's share is used", func() bool { return a.brain.ran("ada's own") == 1 })
+	a.begins("c1", "ada", "ada's own")
 	group(1, "bob", "bob's")
 	a.until("bob's runs", func() bool { return a.brain.ran("bob's") == 1 })
 	group(2, "ada", "ada's in the group")
@@ -179,12 +174,9 @@ func TestSessionIsKeptForAMoment(t *testing.T) {
 		return inner(ctx, turn)
 	}
 	startBoth(a, b)
-	a.platform.Say("c1", "ada", "ada's own")
-	a.until("ada's share is used", func() bool { return a.brain.ran("ada's own") == 1 })
-	for i, e := range []channels.Event{event(1, "group", "bob", "bob's"), event(2, "group", "ada", "ada's")} {
-		if _, err := a.router.Accept(t.Context(), []channels.Event{e}); err != nil {
-			t.Fatal(i, err)
-		}
+	a.begins("c1", "ada", "ada's own")
+	for _, e := range []channels.Event{event(1, "group", "bob", "bob's"), event(2, "group", "ada", "ada's")} {
+		a.accept(e)
 	}
 	close(hold)
 	a.await(3)
@@ -222,8 +214,7 @@ func TestEnginesClaimTheirOwnChannelsOnly(t *testing.T) {
 	a.start()
 	a.until("the channel is held", a.connected)
 	b.start()
-	a.platform.Say("c1", "ada", "long")
-	a.until("it runs", func() bool { return a.brain.ran("long") == 1 })
+	a.begins("c1", "ada", "long")
 	stopped.Store(true)
 	a.end()
 	time.Sleep(1500 * time.Millisecond) // it is free, and b was told of it and polls
@@ -334,9 +325,7 @@ func TestLostAnswersLeaveNoSessionBehind(t *testing.T) {
 							want++
 						}
 						e := event(i, "group", user, []string{"one", "two"}[i])
-						if _, err := r.router.Accept(t.Context(), []channels.Event{e}); err != nil {
-							t.Fatal(err)
-						}
+						r.accept(e)
 					}
 					close(both)
 					time.AfterFunc(time.Second, release)
@@ -435,9 +424,7 @@ func TestTwoEnginesShareTheWork(t *testing.T) {
 			ran[0] += a.brain.ran(text)
 			ran[1] += b.brain.ran(text)
 		}
-		if got := texts(a.platform.SentIn(fmt.Sprint("c", c))); !slices.Equal(got, want) {
-			t.Errorf("c%d reads %q", c, got)
-		}
+		a.same("the conversation reads", texts(a.platform.SentIn(fmt.Sprint("c", c))), want)
 	}
 	if ran[0] < 10 || ran[1] < 10 {
 		t.Errorf("the engines ran %v turns", ran)

@@ -53,17 +53,13 @@ func TestStopWordWithAFile(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		release := r.brain.held("long")
 		r.start()
-		r.platform.Say("c1", "ada", "long")
-		r.until("it runs", func() bool { return r.brain.ran("long") == 1 })
+		r.begins("c1", "ada", "long")
 		r.platform.Write(scripted.Message{
 			Conversation: "c1", User: "ada", Text: "stop", Attachments: []channels.Attachment{{ID: "f", Kind: channels.Document}},
 		})
 		r.until("it is taken", func() bool { return len(r.turns()) == 2 })
 		release()
-		sent := r.await(2)
-		if got := strings.Join(texts(sent), "|"); got != "re: long|re: stop" {
-			t.Errorf("sent %q", got)
-		}
+		r.reads("re: long", "re: stop")
 	})
 }
 

@@ -1,18 +1,13 @@
 package router_test
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
+	"io"
 	"testing"
 	"time"
 
 	"switchboard/channels"
-	"switchboard/channels/channelstest"
-	"switchboard/channels/channelstest/scripted"
-	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -27,8 +22,10 @@ func FuzzAccept(f *testing.F) {
 	f.Add(uint8(5), "a", "cada", "cada", uint8(0), "ada", "Ada", "code", "m1", "", "+1", int64(1), []byte(nil), false)
 	f.Add(uint8(6), "b", "cbob", "cada", uint8(1), "mallory", "M", "/claim 1", "m1", "", "joined", int64(1), []byte(nil), true)
 	f.Add(uint8(7), "c", "cnew", "cnew", uint8(1), "ada", "Ada", "cada", "m1", "", "cada", int64(1), []byte(nil), true)
-	b := &brain{}
-	r := fuzzRouter(f, b)
+	r := newRig(f, storetest.SQLite(f))
+	r.people = append(r.people, ledger.Person{Name: "carol", Role: ledger.RoleUser, Identities: []string{"scripted:carol"}, Tools: []string{"*"}, Source: "config"})
+	r.config.QueuePerSession, r.log = 1_000_000, io.Discard
+	r.start()
 	kinds := []channels.EventKind{
 		channels.EventMessage, channels.EventEdited, channels.EventDeleted, channels.EventUndecodable,
 		channels.EventReaction, channels.EventAction, channels.EventMember, channels.EventMoved, "", "of no kind",
@@ -62,63 +59,18 @@ func FuzzAccept(f *testing.F) {
 			Message:      channels.Message{ID: channels.MessageID(fmt.Sprint("good ", n)), Text: fmt.Sprint("number ", n)},
 		}
 		for range 2 {
-			receipts, err := r.Accept(t.Context(), []channels.Event{odd, good, odd})
+			receipts, err := r.router.Accept(t.Context(), []channels.Event{odd, good, odd})
 			if err != nil || len(receipts) != 3 {
 				t.Fatalf("%d receipts, %v", len(receipts), err)
 			}
 		}
-		for deadline := time.Now().Add(10 * time.Second); b.ran(good.Message.Text) == 0; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(10 * time.Second); r.brain.ran(good.Message.Text) == 0; time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("the message beside it is not answered")
 			}
 		}
-		if ran := b.ran(good.Message.Text); ran != 1 {
+		if ran := r.brain.ran(good.Message.Text); ran != 1 {
 			t.Fatalf("the message beside it ran %d times", ran)
 		}
 	})
-}
-
-// fuzzRouter runs a router over an empty SQLite until the test ends.
-func fuzzRouter(f *testing.F, b *brain) *router.Router {
-	f.Helper()
-	db := storetest.SQLite(f)
-	ctx := context.Background()
-	engine, err := engines.Start(ctx, db.DB, false)
-	if err != nil {
-		f.Fatal(err)
-	}
-	ledger_ := db.Router()
-	if err := ledger_.SetPeople(ctx, []ledger.Person{
-		{Name: "ada", Role: ledger.RoleAdmin, Identities: []string{"scripted:ada"}, Tools: []string{"*"}, Source: "config"},
-		{Name: "bob", Role: ledger.RoleUser, Identities: []string{"scripted:bob"}, Tools: []string{"*"}, Source: "config"},
-		{Name: "carol", Role: ledger.RoleUser, Identities: []string{"scripted:carol"}, Tools: []string{"*"}, Source: "config"},
-	}); err != nil {
-		f.Fatal(err)
-	}
-	roster := router.NewRoster(ledger_)
-	if err := roster.Reload(ctx); err != nil {
-		f.Fatal(err)
-	}
-	cfg, channel := router.DefaultConfig(), router.DefaultChannelConfig()
-	cfg.RatePerson, channel.Rate = "off", "off"
-	cfg.QueuePerSession = 1_000_000
-	r, err := router.New(router.Deps{
-		Config: cfg, Roster: roster, Agent: b, Engine: engine, Ledger: ledger_, DataDir: f.TempDir(), Model: "test",
-		Channels: []router.Attached{{Channel: channelstest.Scripted("play", channelstest.NewPlatform(), scripted.DefaultConfig()), Config: channel}},
-		Log:      slog.New(slog.DiscardHandler), Grace: time.Second,
-	})
-	if err != nil {
-		f.Fatal(err)
-	}
-	running, stop := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() { defer close(done); r.Run(running) }()
-	f.Cleanup(func() {
-		stop()
-		<-done
-		if err := engine.Close(ctx); err != nil {
-			f.Error(err)
-		}
-	})
-	return r
 }

@@ -57,8 +57,7 @@ func TestTwoEnginesNoteAnIdleSessionOnce(t *testing.T) {
 	startBoth(a, b)
 	a.platform.Say("c1", "ada", "one")
 	a.await(1)
-	a.platform.Say("c2", "bob", "busy")
-	a.until("the only worker is busy", func() bool { return a.brain.ran("busy") == 1 })
+	a.begins("c2", "bob", "busy")
 	a.platform.Say("c1", "ada", "two")
 	a.await(2)
 	if b.brain.ran("two") != 1 {

@@ -101,9 +101,7 @@ func TestDoubtWaitsForAnotherSend(t *testing.T) {
 		}
 		r.platform.Say("c2", "bob", "hello")
 		r.within(time.Second, "both are sent", func() bool { return len(r.deliveries("sent")) == 2 })
-		if got := texts(r.platform.Sent()); !slices.Equal(got, []string{"re: hello", "(repeated) re: hello"}) {
-			t.Errorf("sent %q", got)
-		}
+		r.same("the conversation reads", texts(r.platform.Sent()), []string{"re: hello", "(repeated) re: hello"})
 	})
 }
 
@@ -165,9 +163,7 @@ func TestPoisonDelaysNoOther(t *testing.T) {
 			t.Errorf("ada waited %d times", slow)
 		}
 		want := []string{"(16 minutes late) re: and then", "One part of my answer could not be shown here: the platform did not take it for 15 minutes."}
-		if got := texts(r.platform.SentIn("c1")); !slices.Equal(got, want) {
-			t.Errorf("bob reads %q", got)
-		}
+		r.same("the conversation reads", texts(r.platform.SentIn("c1")), want)
 		if d := r.deliveries("dead"); len(d) != 1 || d[0].Outcome != "blocked_too_long" || poisoned > 30 {
 			t.Errorf("dead %+v after %d tries", d, poisoned)
 		}
@@ -197,9 +193,7 @@ func TestRefusedPartIsTold(t *testing.T) {
 			"One part of my answer could not be shown here: the file 1.txt is empty.",
 			"One part of my answer could not be shown here: the platform refused it, and so what came after it is missing as well.",
 		}
-		if got := texts(r.platform.SentIn("c1")); !slices.Equal(got, want) {
-			t.Errorf("ada reads %q", got)
-		}
+		r.same("the conversation reads", texts(r.platform.SentIn("c1")), want)
 		// A refused notice is no news.
 		all = true
 		before := len(r.deliveries("dead"))

@@ -86,12 +86,11 @@ func TestLostAnswersBreakNoTurn(t *testing.T) {
 			lost.Ledger = l
 			return losingPlans{lost}
 		}
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			state, err := j.Resume(ctx)
+		r.agent = acting(func(p play) error {
+			state, err := p.Resume(p.ctx)
 			if err != nil {
 				return err
 			}
-			p := play{j, ctx}
 			for attempt := len(state.Plans); attempt < plans; attempt++ {
 				if err := p.plan(attempt, "go on", "step"); err != nil {
 					return err

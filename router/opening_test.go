@@ -2,7 +2,6 @@ package router_test
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -143,9 +142,7 @@ func TestDeathWithTheCommitThatBegins(t *testing.T) {
 				r.start()
 				want := map[bool]string{true: "re: hello", false: "(repeated) re: hello"}[finder]
 				r.until("it is settled", func() bool { return len(r.deliveries("sent")) == 1 })
-				if sent := texts(r.platform.Sent()); !slices.Equal(sent, []string{want}) {
-					t.Errorf("sent %q, want %q", sent, want)
-				}
+				r.same("the conversation reads", texts(r.platform.Sent()), []string{want})
 			})
 		})
 	}
@@ -173,9 +170,7 @@ func TestDoubtBetweenCommitAndSend(t *testing.T) {
 			t.Errorf("%+v, %d sends", d, len(r.platform.Tries()))
 		}
 		doubt.Store(false)
-		if sent := r.await(1); sent[0].Text != "re: hello" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(1, "re: hello")
 	})
 }
 

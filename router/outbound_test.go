@@ -23,13 +23,13 @@ import (
 
 // asks is an agent that asks one question with choices, and answers anything else.
 func asks(text string, choices ...string) acting {
-	return func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
-		say := agent.Say{Text: "re: " + turn.Message.Text, Final: true}
+	return func(p play) error {
+		say := agent.Say{Text: "re: " + p.turn.Message.Text, Final: true}
 		outcome := "answered"
-		if turn.Message.Text == "ask" {
+		if p.turn.Message.Text == "ask" {
 			say, outcome = agent.Say{Text: text, Choices: choices}, "asked"
 		}
-		return j.Commit(ctx, agent.Step{Say: []agent.Say{say}, End: &agent.End{State: "done", Outcome: outcome}})
+		return p.Commit(p.ctx, agent.Step{Say: []agent.Say{say}, End: &agent.End{State: "done", Outcome: outcome}})
 	}
 }
 
@@ -104,9 +104,7 @@ func TestChoicesAreNumbersWhereThereAreNoButtons(t *testing.T) {
 			t.Fatalf("sent %+v", sent)
 		}
 		r.platform.Say("c1", "ada", "2")
-		if sent := r.await(2); sent[1].Text != "re: coffee" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(2, "re: coffee")
 	})
 }
 
@@ -166,9 +164,7 @@ func TestFilesWhereNoneCanBeSent(t *testing.T) {
 		r.brain.think = func(context.Context, agent.Turn) (string, error) { return "[it](attachment:1)", nil }
 		r.start()
 		r.platform.Say("c1", "ada", "files")
-		if sent := r.await(1); sent[0].Text != "it (1.txt)" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(1, "it (1.txt)")
 	})
 }
 
@@ -223,9 +219,7 @@ func TestAdminsAreToldOnceOfAFullDisk(t *testing.T) {
 		}
 		r.start()
 		r.platform.Say("adas", "ada", "hello")
-		if sent := r.await(1); !strings.Contains(sent[0].Text, "the disk is nearly full") {
-			t.Errorf("a file was taken: %q", sent[0].Text)
-		}
+		r.mentions(1, "the disk is nearly full")
 		for i := range 2 {
 			r.platform.Say("bobs", "bob", fmt.Sprint("anybody there ", i))
 			r.await(3 + i)

@@ -31,7 +31,7 @@ func (l *listener) Run(ctx context.Context, turn agent.Turn, j agent.Journal) er
 		l.taint = append(l.taint, string(line.Taint))
 	}
 	l.mu.Unlock()
-	return play{j, ctx}.answer("re: " + turn.Message.Text)
+	return play{j, ctx, turn}.answer("re: " + turn.Message.Text)
 }
 
 func (l *listener) heard() string {
@@ -63,9 +63,7 @@ func TestReactions(t *testing.T) {
 		if got := strings.Join(ear.taint, ""); got != "" {
 			t.Errorf("a sign on words that are clean taints: %q", ear.taint)
 		}
-		if n := len(r.turns()); n != 2 {
-			t.Errorf("%d turns", n)
-		}
+		r.hasTurns(2)
 	})
 }
 
@@ -131,10 +129,7 @@ func TestEditInAGroup(t *testing.T) {
 		told("m-ours", "now for the bot", true)    // never taken, and for us now
 		told("m-command", "/help@elsewhere", true) // an edit is no command
 		r.until("all are confirmed", func() bool { return r.platform.Pending() == 0 })
-		sent := r.await(2)
-		if got := strings.Join(texts(sent), "|"); got != "re: now for the bot|re: /help@elsewhere" {
-			t.Errorf("sent %q", got)
-		}
+		r.reads("re: now for the bot", "re: /help@elsewhere")
 	})
 }
 
@@ -206,9 +201,7 @@ func TestMovedGroupStaysAllowed(t *testing.T) {
 		}
 		say("g4", "elsewhere")
 		r.until("it is confirmed", func() bool { return r.platform.Pending() == 0 })
-		if n := len(r.turns()); n != 4 {
-			t.Errorf("%d turns", n)
-		}
+		r.hasTurns(4)
 	})
 }
 
@@ -263,10 +256,7 @@ func TestIncompleteEvents(t *testing.T) {
 			e.Kind, e.Message.ID = kind, ""
 			batch = append(batch, e)
 		}
-		receipts, err := r.router.Accept(t.Context(), batch)
-		if err != nil {
-			t.Fatal(err)
-		}
+		receipts := r.accept(batch...)
 		for i, receipt := range receipts {
 			if receipt.Rejected == "" {
 				t.Errorf("%s with nothing in it: %+v", kinds[i], receipt)

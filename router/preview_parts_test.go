@@ -1,7 +1,6 @@
 package router_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -18,9 +17,8 @@ func TestLongAnswerTakesTheDraftsPlace(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.script.MaxText, r.script.Buttons, r.script.Files = 100, true, 2
 		r.files = shelf{"1": "one"}
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
-			return errors.Join(p.plan(0, "Tidy", "sweep"), p.work(0, 0, 4*time.Second), j.Commit(ctx, agent.Step{
+		r.agent = acting(func(p play) error {
+			return errors.Join(p.plan(0, "Tidy", "sweep"), p.work(0, 0, 4*time.Second), p.Commit(p.ctx, agent.Step{
 				Say: []agent.Say{{Text: strings.Repeat("many words ", 20) + "[file](attachment:1)", Choices: []string{"yes", "no"}}},
 				End: &agent.End{State: "done", Outcome: "asked"},
 			}))
@@ -48,10 +46,7 @@ func TestDraftsAndLimitsTogether(t *testing.T) {
 		r.script.PerSecond, r.script.PerConversationSecond, r.script.PerConversationMinute = 30, 1, 20
 		var spoke, shown time.Time
 		edits := 0
-		r.platform.OnChange(func(c scripted.Change) channelstest.Fault {
-			if c.Op != scripted.OpEdit {
-				return channelstest.Fault{}
-			}
+		r.onChange(scripted.OpEdit, func(c scripted.Change) channelstest.Fault {
 			if edits++; edits == 1 {
 				return channelstest.Fault{RateLimited: true, RetryAfter: 7 * time.Second}
 			}
@@ -59,10 +54,9 @@ func TestDraftsAndLimitsTogether(t *testing.T) {
 			return channelstest.Fault{}
 		})
 		drafts := 0
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
+		r.agent = acting(func(p play) error {
 			err := errors.Join(p.plan(0, "Tidy", "sweep", "wash"), p.work(0, 0, 1600*time.Millisecond))
-			pause(ctx, 900*time.Millisecond) // a draft has just gone
+			p.pause(900 * time.Millisecond) // a draft has just gone
 			drafts, spoke = len(drafted(r)), time.Now()
 			return errors.Join(err, p.answer("clean"))
 		})

@@ -53,10 +53,7 @@ func TestRefusedEventIsKeptAlone(t *testing.T) {
 			event(1, "c1", "ada", "first"), event(2, "c2", "bob", "poison"), event(3, "c3", "ada", "last"),
 		}
 		for range 2 { // told again, it is known
-			receipts, err := r.router.Accept(t.Context(), batch)
-			if err != nil {
-				t.Fatal(err)
-			}
+			receipts := r.accept(batch...)
 			if !strings.Contains(receipts[1].Rejected, "database") && !receipts[1].Duplicate || receipts[0].Rejected+receipts[2].Rejected != "" {
 				t.Errorf("%+v", receipts)
 			}
@@ -67,9 +64,7 @@ func TestRefusedEventIsKeptAlone(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].Raw != "poison" {
 			t.Errorf("rejected: %+v, %v", list, err)
 		}
-		if n := len(r.turns()); n != 2 {
-			t.Errorf("%d turns of 2", n)
-		}
+		r.hasTurns(2)
 		if _, err := r.router.Accept(t.Context(), []channels.Event{event(4, "c1", "ada", "away")}); !errors.Is(err, errAway) {
 			t.Errorf("a database that is away refuses nothing: %v", err)
 		}
@@ -164,10 +159,7 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 		each(t, func(t *testing.T, r *rig) {
 			r.ledger = func(l router.Ledger) router.Ledger { return blind{l, errors.New("the row is odd")} }
 			r.start()
-			receipts, err := r.router.Accept(t.Context(), batch)
-			if err != nil {
-				t.Fatal(err)
-			}
+			receipts := r.accept(batch...)
 			for i, receipt := range receipts {
 				if turn := i == 4 || i == 7; turn != (receipt.TurnID != 0) || (i == 6) != (receipt.Rejected != "") {
 					t.Errorf("event %d: %+v", i, receipt)
@@ -190,9 +182,7 @@ func TestEventThatCannotBeSortedFailsAlone(t *testing.T) {
 			if _, err := r.router.Accept(t.Context(), batch); !errors.Is(err, database.ErrUnavailable) {
 				t.Errorf("the database is away: %v", err)
 			}
-			if n := len(r.turns()); n != 0 {
-				t.Errorf("%d turns of a batch that was held back", n)
-			}
+			r.hasTurns(0)
 		})
 	})
 }
@@ -208,9 +198,7 @@ func TestEventThatPanicsFailsAlone(t *testing.T) {
 		if err != nil || receipts[0].Rejected == "" || receipts[1].TurnID == 0 {
 			t.Fatalf("%+v, %v", receipts, err)
 		}
-		if got := r.await(1)[0].Text; got != "re: hello" {
-			t.Errorf("sent %q", got)
-		}
+		r.shows(1, "re: hello")
 	})
 }
 
@@ -255,10 +243,7 @@ func TestEventThatFailsAlone(t *testing.T) {
 						t.Fatal("taken, though nothing was")
 					}
 				}
-				receipts, err := r.router.Accept(t.Context(), []channels.Event{odd, event(3, "c1", "ada", "odd twice"), event(4, "c1", "ada", "last")})
-				if err != nil {
-					t.Fatal(err)
-				}
+				receipts := r.accept(odd, event(3, "c1", "ada", "odd twice"), event(4, "c1", "ada", "last"))
 				if receipts[0].Rejected == "" || receipts[1].TurnID == 0 || receipts[2].TurnID == 0 {
 					t.Errorf("%+v", receipts)
 				}

@@ -2,7 +2,6 @@ package router_test
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -103,9 +102,7 @@ func TestRetryOfNothing(t *testing.T) {
 			t.Helper()
 			n := len(r.platform.Sent())
 			r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: user, Text: text, ReplyTo: replyTo})
-			if got := r.await(n + 1)[n].Text; !strings.Contains(got, want) {
-				t.Errorf("%s by %s is answered %q, want %q", text, user, got, want)
-			}
+			r.mentions(n+1, want)
 		}
 		say("ada", "/retry", "", "nothing of yours")
 		first := r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "ada", Text: "do it"})
@@ -126,9 +123,7 @@ func TestRetryOfNothing(t *testing.T) {
 		say("ada", "/reset", "", "Forgotten")
 		say("ada", "/retry", "", "nothing of yours")
 		say("ada", "/retry", first, "no longer have")
-		if n := len(r.turns()); n != 2 {
-			t.Errorf("%d turns: %q", n, r.outcomes())
-		}
+		r.hasTurns(2)
 	})
 }
 
@@ -142,9 +137,7 @@ func TestRetryWhereMessagesAreCollected(t *testing.T) {
 		r.await(1)
 		r.allEnded()
 		r.platform.Say("c1", "ada", "/retry")
-		if got := r.await(2)[1].Text; got != "re: do it" {
-			t.Errorf("answered %q", got)
-		}
+		r.shows(2, "re: do it")
 	})
 }
 
@@ -162,15 +155,11 @@ func TestRetryOfAnEditedMessage(t *testing.T) {
 		r.platform.Edit("c1", id, "do this")
 		r.await(2) // that it came too late, once
 		r.platform.Say("c1", "ada", "/retry")
-		if got := r.await(3)[2].Text; got != "re: do this" {
-			t.Errorf("answered %q", got)
-		}
+		r.shows(3, "re: do this")
 		r.allEnded()
 		r.platform.Delete("c1", id)
 		r.platform.Say("c1", "ada", "/retry")
-		if got := r.await(4)[3].Text; !strings.Contains(got, "no longer have") {
-			t.Errorf("answered %q", got)
-		}
+		r.mentions(4, "no longer have")
 	})
 }
 
@@ -203,8 +192,7 @@ func TestStopWords(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		release := r.brain.held("busy")
 		r.start()
-		r.platform.Say("c1", "ada", "busy")
-		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
+		r.begins("c1", "ada", "busy")
 		for _, text := range []string{"DO IT NOW", "PLEASE STOP IT", "STOP THAT", "NON-STOP"} {
 			r.platform.Say("c1", "ada", text)
 		}
@@ -213,9 +201,7 @@ func TestStopWords(t *testing.T) {
 			t.Errorf("shouting made the turn %s", state)
 		}
 		r.platform.Say("c1", "ada", "STOP!")
-		if got := r.await(1)[0].Text; got != "Cancelled." {
-			t.Errorf("a stop word is answered %q", got)
-		}
+		r.shows(1, "Cancelled.")
 		release()
 		r.await(5)
 	})

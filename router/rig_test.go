@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -70,19 +71,13 @@ func (b *brain) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), agent.ErrCancelled):
-		return j.Commit(ctx, agent.Step{
-			Say: []agent.Say{{Position: -1, Notice: true, Text: "Cancelled."}},
-			End: &agent.End{State: "cancelled", Outcome: "cancelled"},
-		})
+		return play{j, ctx, turn}.cancelled()
 	case ctx.Err() != nil:
 		return agent.ErrHandBack
 	case err != nil:
 		return err
 	}
-	return j.Commit(ctx, agent.Step{
-		Say: []agent.Say{{Text: text, Final: true}},
-		End: &agent.End{State: "done", Outcome: "answered"},
-	})
+	return play{j, ctx, turn}.answer(text)
 }
 
 // held makes the brain hold turns back until release is called: those with these
@@ -109,7 +104,7 @@ func (b *brain) ran(text string) int {
 
 // A rig is a router over a real database and a scripted platform.
 type rig struct {
-	t        *testing.T
+	t        testing.TB
 	db       *store.DB
 	platform *channelstest.Platform
 	brain    *brain
@@ -150,7 +145,7 @@ func (l listing) People(ctx context.Context) ([]ledger.Person, error) {
 	return l.Directory.People(ctx)
 }
 
-func newRig(t *testing.T, db *store.DB) *rig {
+func newRig(t testing.TB, db *store.DB) *rig {
 	t.Helper()
 	cfg := router.DefaultConfig()
 	cfg.RatePerson = "off"
@@ -241,6 +236,55 @@ func (r *rig) await(n int) []channelstest.Sent {
 	return r.platform.Sent()
 }
 
+// shows waits for the nth part that the platform shows, which is to read so.
+func (r *rig) shows(n int, want string) {
+	r.t.Helper()
+	if sent := r.await(n); sent[n-1].Text != want {
+		r.t.Errorf("part %d reads %q, want %q; all: %q", n, sent[n-1].Text, want, texts(sent))
+	}
+}
+
+// reads waits for as many parts as there are texts, which are to be all.
+func (r *rig) reads(want ...string) {
+	r.t.Helper()
+	r.same("the platform shows", texts(r.await(len(want))), want)
+}
+
+// mentions waits for the nth part that the platform shows, which is to hold each of the words.
+func (r *rig) mentions(n int, words ...string) {
+	r.t.Helper()
+	sent := r.await(n)
+	for _, word := range words {
+		if !strings.Contains(sent[n-1].Text, word) {
+			r.t.Errorf("part %d reads %q, without %q", n, sent[n-1].Text, word)
+		}
+	}
+}
+
+// begins says text in conv and waits until its turn runs.
+func (r *rig) begins(conv, user, text string) {
+	r.t.Helper()
+	r.platform.Say(conv, user, text)
+	r.until(text+" runs", func() bool { return r.brain.ran(text) == 1 })
+}
+
+// accept hands events in as one batch.
+func (r *rig) accept(batch ...channels.Event) []channels.Receipt {
+	r.t.Helper()
+	receipts, err := r.router.Accept(r.t.Context(), batch)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return receipts
+}
+
+func (r *rig) hasTurns(n int) {
+	r.t.Helper()
+	if turns := r.turns(); len(turns) != n {
+		r.t.Errorf("%d turns, want %d: %q", len(turns), n, r.outcomes())
+	}
+}
+
 // until waits until cond holds, asking it now and then.
 func (r *rig) until(what string, cond func() bool) {
 	r.t.Helper()
@@ -299,7 +343,7 @@ func (d doubtful) Safe() bool {
 }
 
 // testLog puts the router's log into the test's.
-type testLog struct{ t *testing.T }
+type testLog struct{ t testing.TB }
 
 func (l testLog) Write(p []byte) (int, error) {
 	if l.t.Context().Err() == nil {

@@ -41,19 +41,14 @@ func TestRedeliveredEvent(t *testing.T) {
 		r.await(5)
 		e := event(1, "c2", "ada", "again")
 		for i := range 5 {
-			receipts, err := r.router.Accept(t.Context(), []channels.Event{e, e})
-			if err != nil {
-				t.Fatal(err)
-			}
+			receipts := r.accept(e, e)
 			if receipts[0].Duplicate != (i > 0) || !receipts[1].Duplicate {
 				t.Errorf("redelivery %d: %+v", i, receipts)
 			}
 		}
 		r.await(6)
 		time.Sleep(50 * time.Millisecond)
-		if n := len(r.turns()); n != 6 {
-			t.Errorf("%d turns of 6 events", n)
-		}
+		r.hasTurns(6)
 		if sent := r.platform.Sent(); len(sent) != 6 {
 			t.Errorf("sent %q", texts(sent))
 		}
@@ -86,12 +81,9 @@ func TestSlowSessionDelaysNoOther(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		release := r.brain.held("slow")
 		r.start()
-		r.platform.Say("c1", "ada", "slow")
-		r.until("slow runs", func() bool { return r.brain.ran("slow") == 1 })
+		r.begins("c1", "ada", "slow")
 		r.platform.Say("c2", "ada", "quick")
-		if sent := r.await(1); sent[0].Text != "re: quick" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(1, "re: quick")
 		release()
 		r.await(2)
 	})
@@ -111,9 +103,7 @@ func TestSlowConversationDelaysNoOther(t *testing.T) {
 		r.platform.Say("c1", "ada", "limited")
 		r.until("the first try is refused", func() bool { return len(r.platform.Tries()) == 1 })
 		r.platform.Say("c2", "ada", "free")
-		if sent := r.await(1); sent[0].Text != "re: free" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(1, "re: free")
 		r.await(2)
 	})
 }
@@ -124,8 +114,7 @@ func TestFullQueueSaysSo(t *testing.T) {
 		r.config.QueuePerSession = 2
 		release := r.brain.held()
 		r.start()
-		r.platform.Say("c1", "ada", "0")
-		r.until("the first runs", func() bool { return r.brain.ran("0") == 1 })
+		r.begins("c1", "ada", "0")
 		for i := 1; i <= 4; i++ {
 			r.platform.Say("c1", "ada", fmt.Sprint(i))
 		}
@@ -137,9 +126,7 @@ func TestFullQueueSaysSo(t *testing.T) {
 		}
 		// Commands need neither queue nor worker.
 		r.platform.Say("c1", "ada", "/status")
-		if s := r.await(3)[2]; !strings.Contains(s.Text, "running") || !strings.Contains(s.Text, "Waiting: 2") {
-			t.Errorf("status: %q", s.Text)
-		}
+		r.mentions(3, "running", "Waiting: 2")
 		release()
 		r.await(6)
 	})
@@ -151,8 +138,7 @@ func TestCommandsNeedNoWorker(t *testing.T) {
 		r.config.Workers = 1
 		release := r.brain.held()
 		r.start()
-		r.platform.Say("c1", "ada", "busy")
-		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
+		r.begins("c1", "ada", "busy")
 		r.platform.Say("c2", "bob", "waits")
 		for i, c := range []struct{ command, want string }{
 			{"/help", "/cancel"},
@@ -167,9 +153,7 @@ func TestCommandsNeedNoWorker(t *testing.T) {
 				continue
 			}
 			r.platform.Say("c2", "bob", c.command)
-			if s := r.await(i + 1)[i]; !strings.Contains(s.Text, c.want) {
-				t.Errorf("%s: %q", c.command, s.Text)
-			}
+			r.mentions(i+1, c.want)
 		}
 		release()
 		r.await(8)
@@ -187,9 +171,7 @@ func TestCancel(t *testing.T) {
 		}
 		r.start()
 		r.platform.Say("c1", "ada", "/cancel")
-		if s := r.await(1)[0]; !strings.Contains(s.Text, "nothing of yours to cancel") {
-			t.Errorf("idle: %q", s.Text)
-		}
+		r.mentions(1, "nothing of yours to cancel")
 		r.platform.Say("c1", "ada", "long")
 		r.platform.Say("c1", "ada", "next")
 		r.until("it runs", func() bool { return r.brain.ran("long") == 1 })
@@ -218,15 +200,10 @@ func TestStopWord(t *testing.T) {
 		}
 		r.start()
 		r.platform.Say("c1", "ada", "stop")
-		if s := r.await(1)[0]; s.Text != "re: stop" {
-			t.Errorf("with nothing to stop: %q", s.Text)
-		}
-		r.platform.Say("c1", "ada", "long")
-		r.until("it runs", func() bool { return r.brain.ran("long") == 1 })
+		r.shows(1, "re: stop")
+		r.begins("c1", "ada", "long")
 		r.platform.Say("c1", "ada", " STOP! ")
-		if s := r.await(2)[1]; s.Text != "Cancelled." {
-			t.Errorf("sent %q", s.Text)
-		}
+		r.shows(2, "Cancelled.")
 	})
 }
 
@@ -238,22 +215,14 @@ func TestCancelOfAnotherPerson(t *testing.T) {
 			return "", nil
 		}
 		r.start()
-		r.platform.Say("c1", "ada", "hers")
-		r.until("it runs", func() bool { return r.brain.ran("hers") == 1 })
+		r.begins("c1", "ada", "hers")
 		r.platform.Say("c1", "bob", "/cancel")
-		if s := r.await(1)[0]; !strings.Contains(s.Text, "nothing of yours") {
-			t.Errorf("bob cancels ada: %q", s.Text)
-		}
+		r.mentions(1, "nothing of yours")
 		r.platform.Say("c1", "ada", "/cancel")
-		if s := r.await(2)[1]; s.Text != "Cancelled." {
-			t.Errorf("ada cancels: %q", s.Text)
-		}
-		r.platform.Say("c1", "bob", "his")
-		r.until("it runs", func() bool { return r.brain.ran("his") == 1 })
+		r.shows(2, "Cancelled.")
+		r.begins("c1", "bob", "his")
 		r.platform.Say("c1", "ada", "/cancel")
-		if s := r.await(3)[2]; s.Text != "Cancelled." {
-			t.Errorf("an admin cancels: %q", s.Text)
-		}
+		r.shows(3, "Cancelled.")
 	})
 }
 
@@ -264,14 +233,10 @@ func TestStranger(t *testing.T) {
 		r.platform.Say("c9", "eve", "let me in")
 		r.platform.Say("c9", "eve", "/help")
 		r.platform.Say("c1", "ada", "hello")
-		if sent := r.await(1); sent[0].Text != "re: hello" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(1, "re: hello")
 		r.until("the events are confirmed", func() bool { return r.platform.Pending() == 0 })
 		time.Sleep(50 * time.Millisecond)
-		if n := len(r.turns()); n != 1 {
-			t.Errorf("%d turns", n)
-		}
+		r.hasTurns(1)
 		if sent := r.platform.Sent(); len(sent) != 1 {
 			t.Errorf("sent %q", texts(sent))
 		}
@@ -334,10 +299,7 @@ func TestBadInput(t *testing.T) {
 		longID := event(4, strings.Repeat("x", 5000), "ada", "long ID")
 		oddKind := event(5, "c1", "ada", "odd kind")
 		oddKind.Conversation.Kind = "odd\x00\xff"
-		receipts, err := r.router.Accept(t.Context(), []channels.Event{nul, broken, noKey, longID, oddKind})
-		if err != nil {
-			t.Fatal(err)
-		}
+		receipts := r.accept(nul, broken, noKey, longID, oddKind)
 		for i, want := range []string{"NUL", "UTF-8", "no key", "readable ID", "kind of conversation"} {
 			if !strings.Contains(receipts[i].Rejected, want) {
 				t.Errorf("receipt %d: %+v, want %s", i, receipts[i], want)
@@ -356,9 +318,7 @@ func TestBadInput(t *testing.T) {
 		}
 		for i, text := range []string{"שלום עולם", "𝒳 😀 👩‍👩‍👧‍👦", strings.Repeat("x", 64<<10)} {
 			r.platform.Say("c1", "ada", text)
-			if s := r.await(i + 3)[i+2]; s.Text != "re: "+text {
-				t.Errorf("%.20s…: %.40q", text, s.Text)
-			}
+			r.shows(i+3, "re: "+text)
 		}
 	})
 }
@@ -379,9 +339,7 @@ func TestTooFast(t *testing.T) {
 		}
 		r.until("all is taken", func() bool { return r.platform.Pending() == 0 })
 		r.platform.Say("c2", "bob", "hello") // behind them
-		if sent := r.await(4); sent[3].Text != "re: hello" {
-			t.Errorf("sent %q", texts(sent))
-		}
+		r.shows(4, "re: hello")
 	})
 }
 
@@ -428,10 +386,7 @@ func TestStopHandsBackAndResumes(t *testing.T) {
 		r.platform.Say("c1", "ada", "written while down")
 		release()
 		r.start()
-		sent := r.await(3)
-		if got := strings.Join(texts(sent), "|"); got != "re: long|re: next|re: written while down" {
-			t.Errorf("sent %q", got)
-		}
+		r.reads("re: long", "re: next", "re: written while down")
 	})
 }
 
@@ -443,9 +398,7 @@ func TestAcceptFailsWhole(t *testing.T) {
 		if _, err := r.router.Accept(t.Context(), []channels.Event{event(2, "c1", "ada", "y"), event(1, "c1", "ada", "away")}); err == nil {
 			t.Fatal("a batch was taken while the database is away")
 		}
-		if n := len(r.turns()); n != 0 {
-			t.Errorf("%d turns of a batch that failed", n)
-		}
+		r.hasTurns(0)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := r.router.Accept(ctx, []channels.Event{event(3, "c1", "ada", "z")})

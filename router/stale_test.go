@@ -85,25 +85,13 @@ func TestStaleBacklogIsOffered(t *testing.T) {
 		}
 		// In time again, all is as ever.
 		r.platform.Say("c1", "ada", "now")
-		if got := r.await(3)[2].Text; got != "re: now" {
-			t.Errorf("answered %q", got)
-		}
-		if got := r.toast(r.platform.Press("c1", "bob", "Go on")); got != "This is not for you." {
-			t.Errorf("bob is shown %q", got)
-		}
-		if got := r.toast(r.platform.Press("c1", "ada", "Go on")); got != "" {
-			t.Errorf("ada is shown %q", got)
-		}
-		if got := r.await(4)[3].Text; got != "re: first\n\nsecond one" {
-			t.Errorf("going on answers %q", got)
-		}
-		if got := r.toast(r.platform.PressCode("c1", "ada", string(offer[0].ID), r.codeIn("c1", "Go on"))); got != "That question was answered already." {
-			t.Errorf("a second press shows %q", got)
-		}
+		r.shows(3, "re: now")
+		r.toasts(r.platform.Press("c1", "bob", "Go on"), "This is not for you.")
+		r.toasts(r.platform.Press("c1", "ada", "Go on"), "")
+		r.shows(4, "re: first\n\nsecond one")
+		r.toasts(r.platform.PressCode("c1", "ada", string(offer[0].ID), r.codeIn("c1", "Go on")), "That question was answered already.")
 		r.toast(r.platform.Press("c2", "bob", "Leave it"))
-		if got := r.await(5)[4].Text; got != "All right, I leave it." {
-			t.Errorf("leaving says %q", got)
-		}
+		r.shows(5, "All right, I leave it.")
 		r.allEnded()
 		r.same("the turns", r.outcomes(), []string{
 			"first: done stale", "second _one_: merged stale", "only: done stale", "now: done answered", "Go on: done answered",
@@ -120,9 +108,7 @@ func TestStaleOfferTypedAndForgotten(t *testing.T) {
 		r.await(2)
 		r.allEnded()
 		r.platform.Say("c1", "ada", "go on")
-		if got := r.await(3)[2].Text; got != "re: first" {
-			t.Errorf("going on answers %q", got)
-		}
+		r.shows(3, "re: first")
 		r.platform.Say("c2", "bob", "/reset")
 		r.await(4)
 		r.platform.Say("c2", "bob", "1")
@@ -131,9 +117,7 @@ func TestStaleOfferTypedAndForgotten(t *testing.T) {
 			t.Errorf("after the reset: %q", texts(got))
 		}
 		r.allEnded()
-		if n := len(r.turns()); n != 3 {
-			t.Errorf("%d turns: %q", n, r.outcomes())
-		}
+		r.hasTurns(3)
 	})
 }
 
@@ -177,8 +161,7 @@ func TestBusyIsNotStale(t *testing.T) {
 		r.config.StaleAfter = 3 * time.Second // no machine is that slow to begin a turn
 		release := r.brain.held("busy")
 		r.start()
-		r.platform.Say("c1", "ada", "busy")
-		r.until("it runs", func() bool { return r.brain.ran("busy") == 1 })
+		r.begins("c1", "ada", "busy")
 		r.platform.Say("c1", "ada", "waits")
 		time.Sleep(3500 * time.Millisecond)
 		release()
@@ -192,9 +175,7 @@ func TestStaleByAWrongClock(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		r.platform.Write(old("c1", "ada", "from tomorrow", -24*time.Hour))
-		if got := r.await(1)[0].Text; got != "re: from tomorrow" {
-			t.Errorf("answered %q", got)
-		}
+		r.shows(1, "re: from tomorrow")
 	})
 }
 
@@ -224,9 +205,7 @@ func TestLateAnswerSaysSo(t *testing.T) {
 			return "here", nil
 		}
 		r.start()
-		if got := r.await(1)[0].Text; got != "This comes late: I was away for a moment.\n\nhere" {
-			t.Errorf("answered %q", got)
-		}
+		r.shows(1, "This comes late: I was away for a moment.\n\nhere")
 		if away := started.Sub(first); away < 3300*time.Millisecond {
 			t.Errorf("its time began %s later", away)
 		}
@@ -241,9 +220,9 @@ func TestLateAnswerSaysSoFromTheBeginning(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.config.StaleAfter = time.Minute
 		began := make(chan struct{}, 1)
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, _ agent.Journal) error {
+		r.agent = acting(func(p play) error {
 			began <- struct{}{}
-			<-ctx.Done()
+			<-p.ctx.Done()
 			return agent.ErrHandBack
 		})
 		r.start()
@@ -252,14 +231,11 @@ func TestLateAnswerSaysSoFromTheBeginning(t *testing.T) {
 		r.end()
 		time.Sleep(20 * time.Minute)
 		var shown []string
-		r.platform.OnChange(func(c scripted.Change) channelstest.Fault {
-			if c.Op == scripted.OpDraft {
-				shown = append(shown, c.Text)
-			}
+		r.onChange(scripted.OpDraft, func(c scripted.Change) channelstest.Fault {
+			shown = append(shown, c.Text)
 			return channelstest.Fault{}
 		})
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
+		r.agent = acting(func(p play) error {
 			p.Stream("")
 			return p.answer(p.write("so it is here", 3*time.Second))
 		})
@@ -289,9 +265,7 @@ func TestLatePartSaysSo(t *testing.T) {
 		r.ledger = func(l router.Ledger) router.Ledger { return lateLedger{l} }
 		r.start()
 		r.platform.Say("c1", "ada", "hello")
-		if got := r.await(1)[0].Text; got != "(20 minutes late) re: hello" {
-			t.Errorf("sent %q", got)
-		}
+		r.shows(1, "(20 minutes late) re: hello")
 		if d := r.deliveries("")[0]; d.Text != "re: hello" {
 			t.Errorf("kept %q", d.Text)
 		}

@@ -125,15 +125,14 @@ func TestKilledWhileADraftIsShown(t *testing.T) {
 					broken := c.at == "abandoned" || c.at == "taken back"
 					return channelstest.Fault{LoseRequest: dead.Load(), LoseAnswer: broken && drafts == 2}
 				})
-				r.agent = acting(func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
-					p := play{j, ctx}
+				r.agent = acting(func(p play) error {
 					p.Stream("half")
-					pause(ctx, 2500*time.Millisecond)
+					p.pause(2500 * time.Millisecond)
 					p.Stream("half of it")
-					pause(ctx, 600*time.Millisecond)
+					p.pause(600 * time.Millisecond)
 					if first := runs.Add(1) == 1; first && slices.Contains([]string{"row", "mark", "call", "id"}, c.at) {
-						for !dead.Load() && ctx.Err() == nil { // it does not outlive that
-							pause(ctx, 10*time.Millisecond)
+						for !dead.Load() && p.ctx.Err() == nil { // it does not outlive that
+							p.pause(10 * time.Millisecond)
 						}
 					}
 					if err := p.answer("whole"); err != nil {

@@ -27,13 +27,14 @@ func elsewhere(t *testing.T, runs acting) (a, b *rig) {
 	b.script.Silence = 0
 	a.config.Workers = 1
 	b.agent = runs
-	a.agent = acting(func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
-		if turn.Message.Text != "busy" {
-			return runs(ctx, turn, j)
+	a.agent = acting(func(p play) error {
+		if p.turn.Message.Text != "busy" {
+			return runs(p)
 		}
-		<-ctx.Done() // until it is cancelled, or the engine ends
-		if errors.Is(context.Cause(ctx), agent.ErrCancelled) {
-			return play{j, context.WithoutCancel(ctx)}.answer("Cancelled.")
+		<-p.ctx.Done() // until it is cancelled, or the engine ends
+		if errors.Is(context.Cause(p.ctx), agent.ErrCancelled) {
+			p.ctx = context.WithoutCancel(p.ctx)
+			return p.answer("Cancelled.")
 		}
 		return agent.ErrHandBack
 	})
@@ -55,17 +56,12 @@ func TestHolderShowsTheDraftsOfOthers(t *testing.T) {
 	var mu sync.Mutex
 	var marks []string
 	text := numbered(24)
-	a, b := elsewhere(t, func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
-		p := play{j, ctx}
-		return p.answer(p.write(text, 200*time.Millisecond))
-	})
-	a.platform.OnChange(func(c scripted.Change) channelstest.Fault {
-		if c.Op == scripted.OpDraft {
-			mu.Lock()
-			defer mu.Unlock()
-			for _, d := range a.drafts() {
-				marks = append(marks, string(d.Stage)+" "+string(d.PlatformID))
-			}
+	a, b := elsewhere(t, writing(text, 200*time.Millisecond))
+	a.onChange(scripted.OpDraft, func(c scripted.Change) channelstest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, d := range a.drafts() {
+			marks = append(marks, string(d.Stage)+" "+string(d.PlatformID))
 		}
 		return channelstest.Fault{}
 	})
@@ -116,10 +112,7 @@ func TestHolderShowsTheDraftsOfOthers(t *testing.T) {
 func TestNextHolderGoesOnWithTheDraft(t *testing.T) {
 	t.Parallel()
 	text := numbered(40)
-	a, b := elsewhere(t, func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
-		p := play{j, ctx}
-		return p.answer(p.write(text, 200*time.Millisecond))
-	})
+	a, b := elsewhere(t, writing(text, 200*time.Millisecond))
 	a.platform.Say("c1", "ada", "count")
 	a.await(1)
 	before := len(drafted(a))
@@ -151,18 +144,14 @@ func TestNextHolderGoesOnWithTheDraft(t *testing.T) {
 func TestHolderTakesALateDraftBack(t *testing.T) {
 	t.Parallel()
 	calling := make(chan struct{}, 1)
-	a, _ := elsewhere(t, func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
-		p := play{j, ctx}
+	a, _ := elsewhere(t, func(p play) error {
 		p.Stream("the")
 		<-calling
 		return p.answer("the answer")
 	})
-	a.platform.OnChange(func(c scripted.Change) channelstest.Fault {
-		if c.Op == scripted.OpDraft {
-			calling <- struct{}{}
-			return channelstest.Fault{Delay: 4 * time.Second}
-		}
-		return channelstest.Fault{}
+	a.onChange(scripted.OpDraft, func(c scripted.Change) channelstest.Fault {
+		calling <- struct{}{}
+		return channelstest.Fault{Delay: 4 * time.Second}
 	})
 	a.platform.Say("c1", "ada", "ask")
 	a.until("the draft is taken back", func() bool {
@@ -262,11 +251,10 @@ func TestReaderIsShownTheStreamAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		s := newScreen(true)
 		r.screens(s)
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
+		r.agent = acting(func(p play) error {
 			p.Stream("one")
 			p.Stream("one two")
-			pause(ctx, 1800*time.Millisecond)
+			p.pause(1800 * time.Millisecond)
 			return p.answer("one two three")
 		})
 		r.start()
@@ -297,13 +285,9 @@ func TestStreamReachesTheClientsEngine(t *testing.T) {
 	a.config.Workers = 1
 	defer a.brain.held("busy")()
 	text := numbered(20)
-	b.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-		p := play{j, ctx}
-		return p.answer(p.write(text, 200*time.Millisecond))
-	})
+	b.agent = writing(text, 200*time.Millisecond)
 	startBoth(a, b)
-	a.platform.Say("c0", "bob", "busy")
-	a.until("no worker is free", func() bool { return a.brain.ran("busy") == 1 })
+	a.begins("c0", "bob", "busy")
 	here.say(a, 1, "count")
 	a.until("the text is shown and gone", func() bool { return strings.HasSuffix(fmt.Sprint(here.texts()), `""]`) })
 	grown := 0

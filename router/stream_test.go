@@ -1,14 +1,12 @@
 package router_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"switchboard/agent"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
@@ -21,9 +19,14 @@ func (p play) write(text string, each time.Duration) string {
 	for _, word := range strings.SplitAfter(text, " ") {
 		soFar += word
 		p.Stream(soFar)
-		pause(p.ctx, each)
+		p.pause(each)
 	}
 	return soFar
+}
+
+// writing is an agent that streams its answer so.
+func writing(text string, each time.Duration) acting {
+	return func(p play) error { return p.answer(p.write(text, each)) }
 }
 
 // numbered is a text of n words.
@@ -43,10 +46,7 @@ func TestStreamGrowsIntoTheAnswer(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		var at []time.Time
 		var rows []string
-		r.platform.OnChange(func(c scripted.Change) channelstest.Fault {
-			if c.Op != scripted.OpDraft {
-				return channelstest.Fault{}
-			}
+		r.onChange(scripted.OpDraft, func(c scripted.Change) channelstest.Fault {
 			at = append(at, time.Now())
 			if list := r.drafts(); len(list) != 1 {
 				t.Errorf("shown with no row: %q", c.Text)
@@ -56,10 +56,7 @@ func TestStreamGrowsIntoTheAnswer(t *testing.T) {
 			return channelstest.Fault{Delay: 100 * time.Millisecond}
 		})
 		text := numbered(30)
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
-			return p.answer(p.write(text, 250*time.Millisecond))
-		})
+		r.agent = writing(text, 250*time.Millisecond)
 		r.start()
 		r.platform.Say("c1", "ada", "count")
 		r.settled(1)
@@ -91,15 +88,14 @@ func TestStreamGrowsIntoTheAnswer(t *testing.T) {
 // The text stands where the plan stood, and what is taken back gives way to it again.
 func TestStreamReplacesThePlan(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
+		r.agent = acting(func(p play) error {
 			err := errors.Join(p.plan(0, "Tidy", "sweep"), p.work(0, 0, 3*time.Second))
 			p.Stream("It is")
-			pause(ctx, 3*time.Second)
+			p.pause(3 * time.Second)
 			p.Stream("") // refused
-			pause(ctx, 3*time.Second)
+			p.pause(3 * time.Second)
 			p.Stream("Now it")
-			pause(ctx, 3*time.Second)
+			p.pause(3 * time.Second)
 			return errors.Join(err, p.answer("Now it is clean"))
 		})
 		r.start()
@@ -117,32 +113,25 @@ func TestStreamReplacesThePlan(t *testing.T) {
 		if want := "[plan It is plan Now it]"; fmt.Sprint(got) != want {
 			t.Errorf("shown %q, want %s", got, want)
 		}
-		if sent := r.platform.Sent(); len(sent) != 1 || sent[0].Text != "Now it is clean" {
-			t.Errorf("shown %+v", sent)
-		}
+		r.reads("Now it is clean")
 	})
 }
 
 // With no plan to go back to, a text that was taken back leaves no trace of itself.
 func TestStreamIsTakenBack(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
+		r.agent = acting(func(p play) error {
 			p.Stream("a mistake")
-			pause(ctx, 3*time.Second)
+			p.pause(3 * time.Second)
 			p.Stream("")
-			pause(ctx, 3*time.Second)
-			if sent := r.platform.Sent(); len(sent) != 1 || sent[0].Text != "…" {
-				t.Errorf("shown %+v", sent)
-			}
+			p.pause(3 * time.Second)
+			r.reads("…")
 			return p.answer("right")
 		})
 		r.start()
 		r.platform.Say("c1", "ada", "ask")
 		r.settled(1)
-		if sent := r.platform.Sent(); len(sent) != 1 || sent[0].Text != "right" {
-			t.Errorf("shown %+v", sent)
-		}
+		r.reads("right")
 	})
 }
 
@@ -151,10 +140,7 @@ func TestLongStreamShowsItsEnd(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.script.MaxText = 120
 		text := numbered(60)
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
-			return p.answer(p.write(text, 200*time.Millisecond))
-		})
+		r.agent = writing(text, 200*time.Millisecond)
 		r.start()
 		r.platform.Say("c1", "ada", "count")
 		r.until("it is answered", func() bool { return len(r.platform.Sent()) > 1 && !r.platform.Sent()[0].Draft })
@@ -179,10 +165,7 @@ func TestLongStreamShowsItsEnd(t *testing.T) {
 // An answer within a second and a half is not shown before it is there.
 func TestQuickStreamIsNotShown(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
-			return p.answer(p.write(numbered(10), 120*time.Millisecond))
-		})
+		r.agent = writing(numbered(10), 120*time.Millisecond)
 		r.start()
 		r.platform.Say("c1", "ada", "count")
 		r.settled(1)
@@ -217,10 +200,7 @@ func TestAnswerMeetsACallUnderWay(t *testing.T) {
 			inTime(t, func(t *testing.T, r *rig) {
 				n := 0
 				slow := make(chan struct{}, 1)
-				r.platform.OnChange(func(ch scripted.Change) channelstest.Fault {
-					if ch.Op != scripted.OpDraft {
-						return channelstest.Fault{}
-					}
+				r.onChange(scripted.OpDraft, func(ch scripted.Change) channelstest.Fault {
 					if n++; n == c.nth {
 						slow <- struct{}{}
 						return channelstest.Fault{Delay: c.takes}
@@ -228,19 +208,17 @@ func TestAnswerMeetsACallUnderWay(t *testing.T) {
 					return channelstest.Fault{}
 				})
 				var said time.Time
-				r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-					p := play{j, ctx}
+				r.agent = acting(func(p play) error {
 					p.Stream("the")
-					pause(ctx, 2*time.Second)
+					p.pause(2 * time.Second)
 					p.Stream("the answer")
 					<-slow
-					pause(ctx, 50*time.Millisecond)
+					p.pause(50 * time.Millisecond)
 					said = time.Now()
 					return p.answer("the answer is")
 				})
 				if c.nth == 1 {
-					r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-						p := play{j, ctx}
+					r.agent = acting(func(p play) error {
 						p.Stream("the")
 						<-slow
 						said = time.Now()
@@ -305,20 +283,14 @@ func TestStreamKeepsToTheLimits(t *testing.T) {
 				r.channel.Rate = "default"
 				r.script.PerSecond, r.script.PerConversationSecond, r.script.PerConversationMinute = 30, 1, 20
 				var at []time.Time
-				r.platform.OnChange(func(ch scripted.Change) channelstest.Fault {
-					if ch.Op != scripted.OpDraft {
-						return channelstest.Fault{}
-					}
+				r.onChange(scripted.OpDraft, func(ch scripted.Change) channelstest.Fault {
 					if at = append(at, time.Now()); len(at) == 1 {
 						return c.fault
 					}
 					return channelstest.Fault{}
 				})
 				text := numbered(150)
-				r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-					p := play{j, ctx}
-					return p.answer(p.write(text, 300*time.Millisecond))
-				})
+				r.agent = writing(text, 300*time.Millisecond)
 				r.start()
 				r.platform.Say("c1", "ada", "count")
 				r.settled(1)
@@ -347,10 +319,7 @@ func TestLostDraftsAreForgotten(t *testing.T) {
 		r.platform.OnChange(func(c scripted.Change) channelstest.Fault {
 			return channelstest.Fault{LoseAnswer: c.Op == scripted.OpDraft}
 		})
-		r.agent = acting(func(ctx context.Context, _ agent.Turn, j agent.Journal) error {
-			p := play{j, ctx}
-			return p.answer(p.write(numbered(20), 250*time.Millisecond))
-		})
+		r.agent = writing(numbered(20), 250*time.Millisecond)
 		r.start()
 		for i := range 3 {
 			r.platform.Say(fmt.Sprintf("c%d", i), "ada", "count")

@@ -42,11 +42,12 @@ type twice struct {
 }
 
 func (w *twice) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error {
+	p := play{j, ctx, turn}
 	if turn.Message.Text == "poke" {
 		if w.pokes.Add(1) == 1 {
 			return agent.ErrHandBack // for which the engine looks for work
 		}
-		return answerWith(ctx, j, "poked")
+		return p.answer("poked")
 	}
 	now := w.now.Add(1)
 	defer w.now.Add(-1)
@@ -61,18 +62,11 @@ func (w *twice) Run(ctx context.Context, turn agent.Turn, j agent.Journal) error
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), agent.ErrCancelled):
-		return j.Commit(ctx, agent.Step{
-			Say: []agent.Say{{Position: -1, Notice: true, Text: "Cancelled."}},
-			End: &agent.End{State: "cancelled", Outcome: "cancelled"},
-		})
+		return p.cancelled()
 	case err != nil:
 		return err
 	}
-	return answerWith(ctx, j, "worked")
-}
-
-func answerWith(ctx context.Context, j agent.Journal, text string) error {
-	return j.Commit(ctx, agent.Step{Say: []agent.Say{{Text: text, Final: true}}, End: &agent.End{State: "done", Outcome: "answered"}})
+	return p.answer("worked")
 }
 
 func untilStopped(ctx context.Context) error {

@@ -1,13 +1,10 @@
 package router_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"strings"
 	"testing"
-
-	"switchboard/agent"
 )
 
 // A turn of which something is stored that cannot be read is given up like one that
@@ -20,9 +17,8 @@ func TestTurnThatCannotBeReadIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer raw.Close()
-	a.agent = acting(func(ctx context.Context, turn agent.Turn, j agent.Journal) error {
-		p := play{j, ctx}
-		if turn.Message.Text != "spoilt" {
+	a.agent = acting(func(p play) error {
+		if p.turn.Message.Text != "spoilt" {
 			return p.answer("done")
 		}
 		err := p.plan(0, "go on", "step")

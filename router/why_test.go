@@ -12,9 +12,7 @@ func TestWhy(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		r.platform.Say("c1", "ada", "/why")
-		if s := r.await(1)[0]; s.Text != "There is no such turn in this conversation." {
-			t.Errorf("with no turn: %q", s.Text)
-		}
+		r.shows(1, "There is no such turn in this conversation.")
 		r.platform.Say("c1", "ada", "one")
 		answer := r.await(2)[1]
 		r.platform.Say("c1", "ada", "two")
