@@ -91,7 +91,7 @@ func (s *Server) botByID(id int64) *Bot {
 }
 
 // getMe answers with more than other places tell of a bot.
-func (s *Server) getMe(b *Bot, _ *params) (any, *Rejection) {
+func (s *Server) getMe(b *Bot, _ *params) any {
 	return struct {
 		User
 		CanJoinGroups   bool `json:"can_join_groups"`
@@ -100,8 +100,8 @@ func (s *Server) getMe(b *Bot, _ *params) (any, *Rejection) {
 		CanBusiness     bool `json:"can_connect_to_business"`
 		HasMainWebApp   bool `json:"has_main_web_app"`
 		HasTopicsInChat bool `json:"has_topics_enabled"`
-	}{User: b.User, CanJoinGroups: true, CanReadAll: !b.privacy}, nil
+	}{User: b.User, CanJoinGroups: true, CanReadAll: !b.privacy}
 }
 
 // logOut and close would stop a bot's session elsewhere; there is none.
-func (s *Server) logOut(*Bot, *params) (any, *Rejection) { return true, nil }
+func (s *Server) logOut(*Bot, *params) any { return true }

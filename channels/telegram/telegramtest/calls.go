@@ -22,8 +22,9 @@ type Call struct {
 	Fault    bool       // a Fault met it
 }
 
-// A method carries a call out, under the lock.
-type method func(s *Server, b *Bot, p *params) (any, *Rejection)
+// A method carries a call out, under the lock. Its result counts unless it rejects the
+// call in p, and then it has no effect.
+type method func(s *Server, b *Bot, p *params) any
 
 // methods are all that the platform knows, in lower case: it does not tell cases
 // apart.
@@ -131,12 +132,9 @@ func (s *Server) carryOut(r *http.Request, b *Bot, name string, p *params) ([]by
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	result, rejected := do(s, b, p)
-	if rejected == nil {
-		rejected = p.wrong
-	}
-	if rejected != nil {
-		return nil, rejected
+	result := do(s, b, p)
+	if p.wrong != nil {
+		return nil, p.wrong
 	}
 	s.wake()
 	return success(result), nil

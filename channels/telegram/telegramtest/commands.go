@@ -29,81 +29,56 @@ var (
 )
 
 // scope reads which list a call is about.
-func (s *Server) scope(b *Bot, p *params) (scopeKey, *Rejection) {
+func (s *Server) scope(b *Bot, p *params) scopeKey {
 	const page = "botcommandscope"
 	sc := scope{Type: "default"}
 	p.decode("scope", page, &sc)
 	key := scopeKey{typ: sc.Type, language: p.values["language_code"]}
-	switch {
-	case p.wrong != nil:
-		return key, p.wrong
-	case key.language != "" && !languageCode().MatchString(key.language):
-		return key, bad("setmycommands", "invalid language code specified")
-	case slices.Contains(plainScopes, sc.Type):
-		return key, nil
-	case !slices.Contains(chatScopes, sc.Type):
-		return key, bad(page, "can't parse BotCommandScope: Unsupported type specified")
+	p.failIf(key.language != "" && !languageCode().MatchString(key.language), "setmycommands", "invalid language code specified")
+	if slices.Contains(plainScopes, sc.Type) {
+		return key
 	}
+	p.failIf(!slices.Contains(chatScopes, sc.Type), page, "can't parse BotCommandScope: Unsupported type specified")
 	switch id := sc.ChatID.(type) {
 	case float64:
 		key.chat = int64(id)
 	case string:
 		key.chat, _ = strconv.ParseInt(id, 10, 64)
 	}
-	if s.find(b, key.chat) == nil {
-		return key, bad(page, "chat not found")
-	}
+	p.failIf(s.find(b, key.chat) == nil, page, "chat not found")
 	if sc.Type == "chat_member" {
-		if key.user = sc.UserID; s.users[key.user] == nil {
-			return key, bad(page, "user not found")
-		}
+		key.user = sc.UserID
+		p.failIf(s.users[key.user] == nil, page, "user not found")
 	}
-	return key, nil
+	return key
 }
 
-func (s *Server) setMyCommands(b *Bot, p *params) (any, *Rejection) {
+func (s *Server) setMyCommands(b *Bot, p *params) any {
 	const page = "setmycommands"
-	key, rejected := s.scope(b, p)
-	if rejected != nil {
-		return nil, rejected
-	}
+	key := s.scope(b, p)
 	var commands []Command
-	if !p.decode("commands", page, &commands) && p.wrong == nil {
-		return nil, bad(page, "can't parse commands: expected an Array of BotCommand")
-	}
-	if p.wrong != nil {
-		return nil, p.wrong
-	}
-	if len(commands) > 100 {
-		return nil, bad(page, "BOT_COMMANDS_TOO_MUCH")
-	}
+	p.failIf(!p.decode("commands", page, &commands), page, "can't parse commands: expected an Array of BotCommand")
+	p.failIf(len(commands) > 100, page, "BOT_COMMANDS_TOO_MUCH")
 	for _, c := range commands {
-		if !commandName().MatchString(c.Command) {
-			return nil, bad("botcommand", "BOT_COMMAND_INVALID")
-		}
-		if n := Units(c.Description); n < 1 || n > 256 {
-			return nil, bad("botcommand", "BOT_COMMAND_DESCRIPTION_INVALID")
-		}
+		p.failIf(!commandName().MatchString(c.Command), "botcommand", "BOT_COMMAND_INVALID")
+		n := Units(c.Description)
+		p.failIf(n < 1 || n > 256, "botcommand", "BOT_COMMAND_DESCRIPTION_INVALID")
 	}
-	b.commands[key] = commands
-	return true, nil
+	if p.wrong == nil {
+		b.commands[key] = commands
+	}
+	return true
 }
 
-func (s *Server) getMyCommands(b *Bot, p *params) (any, *Rejection) {
-	key, rejected := s.scope(b, p)
-	if rejected != nil {
-		return nil, rejected
-	}
-	return append([]Command{}, b.commands[key]...), nil
+func (s *Server) getMyCommands(b *Bot, p *params) any {
+	return append([]Command{}, b.commands[s.scope(b, p)]...)
 }
 
-func (s *Server) deleteMyCommands(b *Bot, p *params) (any, *Rejection) {
-	key, rejected := s.scope(b, p)
-	if rejected != nil {
-		return nil, rejected
+func (s *Server) deleteMyCommands(b *Bot, p *params) any {
+	if key := s.scope(b, p); p.wrong == nil {
+		delete(b.commands, key)
 	}
-	delete(b.commands, key)
-	return true, nil
+	return true
 }
 
 // A Menu is a list of commands that the first bot set. Chat and User are set with the

@@ -1,6 +1,7 @@
 package telegramtest
 
 import (
+	"cmp"
 	"reflect"
 	"time"
 )
@@ -10,104 +11,56 @@ const pageEdit = "editmessagetext"
 // notModified is what the platform says to an edit that changes nothing.
 const notModified = "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message"
 
-// own finds the bot's message that is to be edited.
-func (s *Server) own(b *Bot, p *params, page string) (*chat, *record, *Rejection) {
-	c, rejected := s.target(b, p)
-	if rejected != nil {
-		return nil, nil, rejected
-	}
-	id := p.int("message_id")
-	switch r := c.byID(id); {
-	case p.wrong != nil:
-		return nil, nil, p.wrong
-	case id == 0:
-		return nil, nil, bad(page, "message identifier is not specified")
-	case r == nil:
-		return nil, nil, bad(page, "message to edit not found")
-	case r.by != b.User.ID:
-		return nil, nil, bad(page, "message can't be edited")
-	default:
-		return c, r, nil
-	}
+// own finds the bot's message that is to be edited; an empty one where the call is rejected.
+func (s *Server) own(b *Bot, p *params, page string) (*chat, *record) {
+	c, id := s.target(b, p), p.int("message_id")
+	r := cmp.Or(c.byID(id), &record{})
+	p.failIf(id == 0, page, "message identifier is not specified")
+	p.failIf(r.ID == 0, page, "message to edit not found")
+	p.failIf(r.by != b.User.ID, page, "message can't be edited")
+	return c, r
 }
 
-// revise gives a message its new state, unless nothing changes.
-func (s *Server) revise(c *chat, r *record, page string, change func(m *Message)) (any, *Rejection) {
+// revise gives a message its new state, unless nothing changes or the call is rejected.
+func (s *Server) revise(c *chat, r *record, p *params, page string, change func(m *Message)) any {
 	fresh := r.Message
 	change(&fresh)
-	if fresh.Text == r.Text && same(fresh.Entities, r.Entities) && fresh.Caption == r.Caption &&
-		same(fresh.CaptionEntities, r.CaptionEntities) && reflect.DeepEqual(fresh.ReplyMarkup, r.ReplyMarkup) {
-		return nil, bad(page, "%s", notModified)
+	unchanged := fresh.Text == r.Text && same(fresh.Entities, r.Entities) && fresh.Caption == r.Caption &&
+		same(fresh.CaptionEntities, r.CaptionEntities) && reflect.DeepEqual(fresh.ReplyMarkup, r.ReplyMarkup)
+	if p.failIf(unchanged, page, notModified) || p.fail(s.limit(c, 1)) {
+		return nil
 	}
-	if rejected := s.limit(c, 1); rejected != nil {
-		return nil, rejected
-	}
-	for _, b := range s.bots {
-		if b.User.ID == r.by {
-			delete(b.typing, c.key)
-		}
-	}
+	delete(s.botByID(r.by).typing, c.key)
 	r.remember()
 	fresh.EditDate = s.now().Unix()
 	r.Message = fresh
-	return r.Message, nil
+	return r.Message
 }
 
-func (s *Server) editMessageText(b *Bot, p *params) (any, *Rejection) {
-	c, r, rejected := s.own(b, p, pageEdit)
-	if rejected != nil {
-		return nil, rejected
-	}
-	if p.values["text"] == "" {
-		return nil, bad(pageEdit, "message text is empty")
-	}
-	text, entities, rejected := p.formatted("text", "entities", maxText)
-	if rejected != nil {
-		return nil, rejected
-	}
-	keys, rejected := p.keyboard()
-	switch {
-	case rejected != nil:
-		return nil, rejected
-	case text == "":
-		return nil, bad(pageEdit, "text must be non-empty")
-	case r.Text == "":
-		return nil, bad(pageEdit, "there is no text in the message to edit")
-	}
-	return s.revise(c, r, pageEdit, func(m *Message) { m.Text, m.Entities, m.ReplyMarkup = text, entities, keys })
+func (s *Server) editMessageText(b *Bot, p *params) any {
+	c, r := s.own(b, p, pageEdit)
+	p.failIf(p.values["text"] == "", pageEdit, "message text is empty")
+	text, entities := p.formatted("text", "entities", maxText)
+	keys := p.keyboard()
+	p.failIf(text == "", pageEdit, "text must be non-empty")
+	p.failIf(r.Text == "", pageEdit, "there is no text in the message to edit")
+	return s.revise(c, r, p, pageEdit, func(m *Message) { m.Text, m.Entities, m.ReplyMarkup = text, entities, keys })
 }
 
-func (s *Server) editMessageCaption(b *Bot, p *params) (any, *Rejection) {
+func (s *Server) editMessageCaption(b *Bot, p *params) any {
 	const page = "editmessagecaption"
-	c, r, rejected := s.own(b, p, page)
-	if rejected != nil {
-		return nil, rejected
-	}
-	text, entities, rejected := p.formatted("caption", "caption_entities", maxCaption)
-	if rejected != nil {
-		return nil, rejected
-	}
-	keys, rejected := p.keyboard()
-	if rejected != nil {
-		return nil, rejected
-	}
-	if r.FileID() == "" {
-		return nil, bad(page, "there is no caption in the message to edit")
-	}
-	return s.revise(c, r, page, func(m *Message) { m.Caption, m.CaptionEntities, m.ReplyMarkup = text, entities, keys })
+	c, r := s.own(b, p, page)
+	text, entities := p.formatted("caption", "caption_entities", maxCaption)
+	keys := p.keyboard()
+	p.failIf(r.FileID() == "", page, "there is no caption in the message to edit")
+	return s.revise(c, r, p, page, func(m *Message) { m.Caption, m.CaptionEntities, m.ReplyMarkup = text, entities, keys })
 }
 
-func (s *Server) editMessageReplyMarkup(b *Bot, p *params) (any, *Rejection) {
+func (s *Server) editMessageReplyMarkup(b *Bot, p *params) any {
 	const page = "editmessagereplymarkup"
-	c, r, rejected := s.own(b, p, page)
-	if rejected != nil {
-		return nil, rejected
-	}
-	keys, rejected := p.keyboard()
-	if rejected != nil {
-		return nil, rejected
-	}
-	return s.revise(c, r, page, func(m *Message) { m.ReplyMarkup = keys })
+	c, r := s.own(b, p, page)
+	keys := p.keyboard()
+	return s.revise(c, r, p, page, func(m *Message) { m.ReplyMarkup = keys })
 }
 
 // keepDeletable is how long a message can be deleted.
@@ -129,50 +82,31 @@ func (s *Server) deletable(b *Bot, c *chat, r *record) *Rejection {
 	return nil
 }
 
-func (s *Server) deleteMessage(b *Bot, p *params) (any, *Rejection) {
-	c, rejected := s.target(b, p)
-	if rejected != nil {
-		return nil, rejected
+func (s *Server) deleteMessage(b *Bot, p *params) any {
+	c := s.target(b, p)
+	r := c.byID(p.int("message_id"))
+	if !p.fail(s.deletable(b, c, r)) {
+		r.deleted = true
 	}
-	id := p.int("message_id")
-	if p.wrong != nil {
-		return nil, p.wrong
-	}
-	r := c.byID(id)
-	if rejected := s.deletable(b, c, r); rejected != nil {
-		return nil, rejected
-	}
-	r.deleted = true
-	return true, nil
+	return true
 }
 
-func (s *Server) deleteMessages(b *Bot, p *params) (any, *Rejection) {
+func (s *Server) deleteMessages(b *Bot, p *params) any {
 	const page = "deletemessages"
-	c, rejected := s.target(b, p)
-	if rejected != nil {
-		return nil, rejected
-	}
+	c := s.target(b, p)
 	var ids []int64
-	given := p.decode("message_ids", page, &ids)
-	switch {
-	case p.wrong != nil:
-		return nil, p.wrong
-	case !given || len(ids) == 0:
-		return nil, bad(page, "message identifiers are not specified")
-	case len(ids) > 100:
-		return nil, bad(page, "too many message identifiers specified")
-	}
-	for _, id := range ids { // those that can't be found are skipped
-		if r := c.byID(id); r != nil {
-			if rejected := s.deletable(b, c, r); rejected != nil {
-				return nil, rejected
-			}
-		}
-	}
+	p.decode("message_ids", page, &ids)
+	p.failIf(len(ids) == 0, page, "message identifiers are not specified")
+	p.failIf(len(ids) > 100, page, "too many message identifiers specified")
+	var found []*record // those that can't be found are skipped
 	for _, id := range ids {
 		if r := c.byID(id); r != nil {
-			r.deleted = true
+			p.fail(s.deletable(b, c, r))
+			found = append(found, r)
 		}
 	}
-	return true, nil
+	for _, r := range found {
+		r.deleted = p.wrong == nil
+	}
+	return true
 }

@@ -134,19 +134,16 @@ func (s *Server) Publish(url string, f File) { s.change(func() { s.remote[url] =
 // Forget makes the platform lose a file: the bot is told that the file_id is wrong.
 func (s *Server) Forget(fileID string) { s.change(func() { delete(s.files, fileID) }) }
 
-func (s *Server) getFile(_ *Bot, p *params) (any, *Rejection) {
-	f := s.files[strings.TrimSuffix(p.values["file_id"], "s")]
-	switch {
-	case !p.has("file_id"):
-		return nil, bad("getfile", "file_id is empty")
-	case f == nil:
-		return nil, bad("getfile", "invalid file_id")
-	case f.size() > maxDownload:
-		return nil, bad("getfile", "file is too big")
+func (s *Server) getFile(_ *Bot, p *params) any {
+	id := p.values["file_id"]
+	p.failIf(id == "", "getfile", "file_id is empty")
+	f := s.files[strings.TrimSuffix(id, "s")]
+	if p.failIf(f == nil, "getfile", "invalid file_id") || p.failIf(f.size() > maxDownload, "getfile", "file is too big") {
+		return nil
 	}
 	return map[string]any{
 		"file_id": f.id, "file_unique_id": f.media().FileUniqueID, "file_size": f.size(), "file_path": f.path,
-	}, nil
+	}
 }
 
 // serveFile serves /file/bot<token>/<file_path>.

@@ -23,22 +23,17 @@ var noKind = []string{"", `""`, "null", "false", `{"text":""}`}
 
 // keyboard reads reply_markup; nil: none. Keyboards other than inline ones are taken
 // and not shown.
-func (p *params) keyboard() (*InlineKeyboard, *Rejection) {
+func (p *params) keyboard() *InlineKeyboard {
 	var markup struct {
-		Rows *[][]map[string]json.RawMessage `json:"inline_keyboard"`
+		Rows [][]map[string]json.RawMessage `json:"inline_keyboard"`
 	}
-	given := p.decode("reply_markup", pageKeyboard, &markup)
-	if p.wrong != nil || !given || markup.Rows == nil {
-		return nil, p.wrong
-	}
-	keys := &InlineKeyboard{}
-	for _, row := range *markup.Rows {
+	p.decode("reply_markup", pageKeyboard, &markup)
+	var keys InlineKeyboard
+	for _, row := range markup.Rows {
 		var buttons []Button
 		for _, fields := range row {
 			b, rejected := button(fields)
-			if rejected != nil {
-				return nil, rejected
-			}
+			p.fail(rejected)
 			buttons = append(buttons, b)
 		}
 		if len(buttons) > 0 {
@@ -46,9 +41,9 @@ func (p *params) keyboard() (*InlineKeyboard, *Rejection) {
 		}
 	}
 	if len(keys.Rows) == 0 {
-		return nil, nil
+		return nil
 	}
-	return keys, nil
+	return &keys
 }
 
 func button(fields map[string]json.RawMessage) (b Button, rejected *Rejection) {

@@ -2,33 +2,21 @@ package telegramtest
 
 import "maps"
 
-// info is what getChat tells, of a chat that the bot is or was in.
-func (s *Server) getChat(b *Bot, p *params) (any, *Rejection) {
-	c, rejected := s.target(b, p)
-	if rejected != nil {
-		return nil, rejected
-	}
+// getChat tells of a chat that the bot is or was in.
+func (s *Server) getChat(b *Bot, p *params) any {
 	return struct {
 		Chat
 		AccentColorID int `json:"accent_color_id"`
 		MaxReactions  int `json:"max_reaction_count"`
-	}{Chat: c.Chat, MaxReactions: 11}, nil
+	}{Chat: s.target(b, p).Chat, MaxReactions: 11}
 }
 
-func (s *Server) getChatMember(b *Bot, p *params) (any, *Rejection) {
-	c, rejected := s.target(b, p)
-	if rejected != nil {
-		return nil, rejected
+func (s *Server) getChatMember(b *Bot, p *params) any {
+	c, u := s.target(b, p), s.users[p.int("user_id")]
+	if p.failIf(u == nil, "getchatmember", "PARTICIPANT_ID_INVALID") {
+		return nil
 	}
-	id := p.int("user_id")
-	u := s.users[id]
-	switch {
-	case p.wrong != nil:
-		return nil, p.wrong
-	case u == nil:
-		return nil, bad("getchatmember", "PARTICIPANT_ID_INVALID")
-	}
-	return c.member(*u), nil
+	return c.member(*u)
 }
 
 func (c *chat) member(u User) Member {
@@ -42,16 +30,12 @@ func (c *chat) member(u User) Member {
 	return m
 }
 
-func (s *Server) leaveChat(b *Bot, p *params) (any, *Rejection) {
-	c, rejected := s.target(b, p)
-	if rejected != nil {
-		return nil, rejected
+func (s *Server) leaveChat(b *Bot, p *params) any {
+	c := s.target(b, p)
+	if !p.failIf(c.Type == "private", "leavechat", "chat member status can't be changed in private chats") {
+		s.become(b, c, b.User, "left")
 	}
-	if c.Type == "private" {
-		return nil, bad("leavechat", "chat member status can't be changed in private chats")
-	}
-	s.become(b, c, b.User, "left")
-	return true, nil
+	return true
 }
 
 // become changes the bot's place in a chat and tells it so.

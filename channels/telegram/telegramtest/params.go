@@ -1,6 +1,7 @@
 package telegramtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -31,7 +32,7 @@ type upload struct {
 type params struct {
 	values map[string]string
 	files  map[string]upload
-	wrong  *Rejection // the first fault that a getter found
+	wrong  *Rejection // why the call is rejected: the first fault that was found
 }
 
 // parse reads a call. The error is a *Rejection, or the connection's.
@@ -122,12 +123,20 @@ func (p *params) multipart(r *http.Request) error {
 	}
 }
 
-func (p *params) has(name string) bool { return p.values[name] != "" }
+// fail rejects the call with r, unless r is nil or it is rejected already; it reports
+// whether it is.
+func (p *params) fail(r *Rejection) (rejected bool) {
+	p.wrong = cmp.Or(p.wrong, r)
+	return p.wrong != nil
+}
 
-func (p *params) fail(r *Rejection) {
-	if p.wrong == nil {
-		p.wrong = r
+// failIf rejects the call with a 400 where cond holds, unless it is rejected already; it
+// reports whether it is.
+func (p *params) failIf(cond bool, anchor, description string, args ...any) (rejected bool) {
+	if cond {
+		p.fail(bad(anchor, description, args...))
 	}
+	return p.wrong != nil
 }
 
 // int is a whole number; 0 when it was not given.
@@ -137,22 +146,16 @@ func (p *params) int(name string) int64 {
 		return 0
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		p.fail(bad("making-requests", "invalid %s specified", name))
-	}
+	p.failIf(err != nil, "making-requests", "invalid %s specified", name)
 	return n
 }
 
 // bool is true or false; false when it was not given.
 func (p *params) bool(name string) bool {
 	text := strings.ToLower(strings.TrimSpace(p.values[name]))
-	switch {
-	case slices.Contains([]string{"true", "yes", "1"}, text):
-		return true
-	case !slices.Contains([]string{"", "false", "no", "0"}, text):
-		p.fail(bad("making-requests", "invalid %s specified", name))
-	}
-	return false
+	yes := slices.Contains([]string{"true", "yes", "1"}, text)
+	p.failIf(!yes && !slices.Contains([]string{"", "false", "no", "0"}, text), "making-requests", "invalid %s specified", name)
+	return yes
 }
 
 // decode reads a JSON-serialized parameter into dest and reports whether it was given.

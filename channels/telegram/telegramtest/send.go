@@ -1,7 +1,9 @@
 package telegramtest
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -13,37 +15,26 @@ const (
 	maxCaption = 1024
 )
 
-// target reads chat_id and finds the chat, if the bot may write there.
-func (s *Server) target(b *Bot, p *params) (*chat, *Rejection) {
+// target reads chat_id and finds the chat, if the bot may write there; an empty one where
+// the call is rejected.
+func (s *Server) target(b *Bot, p *params) *chat {
 	text := strings.TrimSpace(p.values["chat_id"])
-	if text == "" {
-		return nil, bad(pageText, "chat_id is empty")
-	}
-	var c *chat
-	if name, ok := strings.CutPrefix(text, "@"); ok {
-		for _, other := range s.chats {
-			if other.key.bot == 0 && strings.EqualFold(other.Username, name) {
-				c = other
-			}
-		}
-	} else {
-		id := p.int("chat_id")
-		if p.wrong != nil {
-			return nil, bad(pageText, "chat not found")
-		}
-		if c = s.find(b, id); c == nil && s.users[id] != nil {
-			return nil, forbidden("bot can't initiate conversation with a user")
-		}
-	}
-	if c == nil {
-		return nil, bad(pageText, "chat not found")
-	}
-	if c.moved != 0 {
+	p.failIf(text == "", pageText, "chat_id is empty")
+	id, _ := strconv.ParseInt(text, 10, 64) // what is no number is no chat's
+	c := s.find(b, id)
+	switch {
+	case c == nil && s.users[id] != nil:
+		p.fail(forbidden("bot can't initiate conversation with a user"))
+	case c == nil:
+		p.fail(bad(pageText, "chat not found"))
+	case c.moved != 0:
 		r := bad("responseparameters", "group chat was upgraded to a supergroup chat")
 		r.MigrateTo = c.moved
-		return nil, r
+		p.fail(r)
+	default:
+		p.fail(s.admits(b, c))
 	}
-	return c, s.admits(b, c)
+	return cmp.Or(c, &chat{})
 }
 
 // admits says why the bot may not write there.
@@ -63,37 +54,29 @@ func (s *Server) admits(b *Bot, c *chat) *Rejection {
 }
 
 // thread reads message_thread_id.
-func (p *params) thread(c *chat) (int64, *Rejection) {
+func (p *params) thread(c *chat) int64 {
 	id := p.int("message_thread_id")
-	_, known := c.topics[id]
-	switch {
-	case id == 0:
-		return 0, nil
-	case !c.IsForum || !known:
-		return 0, bad(pageText, "message thread not found")
-	case c.closed[id]:
-		return 0, bad(pageText, "TOPIC_CLOSED")
+	if id != 0 {
+		_, known := c.topics[id]
+		p.failIf(!c.IsForum || !known, pageText, "message thread not found")
+		p.failIf(c.closed[id], pageText, "TOPIC_CLOSED")
 	}
-	return id, nil
+	return id
 }
 
 // formatted reads a text with its entities or its parse_mode. page is the section of
 // the method, limit the longest text in UTF-16 units.
-func (p *params) formatted(text, entities string, limit int) (string, []Entity, *Rejection) {
+func (p *params) formatted(text, entities string, limit int) (string, []Entity) {
 	var marks []Entity
 	given := p.decode(entities, pageEntity, &marks)
 	body := strings.ReplaceAll(p.values[text], "\r", "")
 	if mode := p.values["parse_mode"]; mode != "" && !given {
 		var rejected *Rejection
-		if body, marks, rejected = parseMode(mode, body); rejected != nil {
-			return "", nil, rejected
-		}
+		body, marks, rejected = parseMode(mode, body)
+		p.fail(rejected)
 	}
-	if p.wrong != nil {
-		return "", nil, p.wrong
-	}
-	if rejected := checkEntities(layout(body), marks); rejected != nil {
-		return "", nil, rejected
+	if p.fail(checkEntities(layout(body), marks)) {
+		return "", nil
 	}
 	body, marks = trim(body, marks)
 	if n := Units(body); n > limit {
@@ -102,9 +85,9 @@ func (p *params) formatted(text, entities string, limit int) (string, []Entity, 
 			r = bad("sendphoto", "message caption is too long")
 		}
 		r.Detail = detail("%d UTF-16 units, at most %d", n, limit)
-		return "", nil, r
+		p.fail(r)
 	}
-	return body, Detect(body, marks), nil
+	return body, Detect(body, marks)
 }
 
 // replyParameters say which message is answered.
@@ -120,34 +103,28 @@ type replyParameters struct {
 }
 
 // reply finds the message that is answered; nil: none.
-func (p *params) reply(c *chat) (*Message, *TextQuote, *Rejection) {
+func (p *params) reply(c *chat) (*Message, *TextQuote) {
+	const page = "replyparameters"
 	var to replyParameters
-	given := p.decode("reply_parameters", "replyparameters", &to)
-	if p.wrong != nil || !given {
-		return nil, nil, p.wrong
+	if !p.decode("reply_parameters", page, &to) {
+		return nil, nil
 	}
-	if to.MessageID == 0 {
-		return nil, nil, bad("replyparameters", "message identifier is not specified")
-	}
+	p.failIf(to.MessageID == 0, page, "message identifier is not specified")
 	r := c.byID(to.MessageID)
 	if r == nil {
-		if to.AllowWithout {
-			return nil, nil, nil
-		}
-		return nil, nil, bad("replyparameters", "message to be replied not found")
+		p.failIf(!to.AllowWithout, page, "message to be replied not found")
+		return nil, nil
 	}
 	if to.Quote == "" {
-		return &r.Message, nil, nil
+		return &r.Message, nil
 	}
 	before, _, found := strings.Cut(r.Text+r.Caption, to.Quote)
-	if !found || Units(to.Quote) > 1024 {
-		return nil, nil, bad("replyparameters", "QUOTE_TEXT_INVALID")
-	}
-	return &r.Message, &TextQuote{Text: to.Quote, Position: Units(before), IsManual: true}, nil
+	p.failIf(!found || Units(to.Quote) > 1024, page, "QUOTE_TEXT_INVALID")
+	return &r.Message, &TextQuote{Text: to.Quote, Position: Units(before), IsManual: true}
 }
 
-// A letter is what all methods that send have in common.
-type letter struct {
+// outgoing is what all methods that send have in common.
+type outgoing struct {
 	chat   *chat
 	thread int64
 	reply  *Message
@@ -155,92 +132,66 @@ type letter struct {
 	keys   *InlineKeyboard
 }
 
-// letter reads it, and refuses before anything is sent.
-func (s *Server) letter(b *Bot, p *params) (l letter, rejected *Rejection) {
-	if l.chat, rejected = s.target(b, p); rejected != nil {
-		return l, rejected
-	}
-	if l.thread, rejected = p.thread(l.chat); rejected != nil {
-		return l, rejected
-	}
-	if l.reply, l.quote, rejected = p.reply(l.chat); rejected != nil {
-		return l, rejected
-	}
-	if l.keys, rejected = p.keyboard(); rejected != nil {
-		return l, rejected
-	}
+// outgoing reads it.
+func (s *Server) outgoing(b *Bot, p *params) (out outgoing) {
+	out.chat = s.target(b, p)
+	out.thread = p.thread(out.chat)
+	out.reply, out.quote = p.reply(out.chat)
+	out.keys = p.keyboard()
 	for _, name := range []string{"disable_notification", "protect_content"} {
 		p.bool(name)
 	}
 	var preview map[string]any
 	p.decode("link_preview_options", "linkpreviewoptions", &preview)
-	return l, p.wrong
+	return out
 }
 
-// deliver puts messages of the bot into the chat, within the rates. Other bots are not
-// told of them.
+// deliver puts messages of the bot into the chat, within the rates and unless the call is
+// rejected. Other bots are not told of them.
 //
 // Source: https://core.telegram.org/bots/faq#why-doesn-39t-my-bot-see-messages-from-other-bots
-func (s *Server) deliver(b *Bot, l letter, messages ...Message) ([]*record, *Rejection) {
-	if rejected := s.limit(l.chat, len(messages)); rejected != nil {
-		return nil, rejected
+func (s *Server) deliver(b *Bot, p *params, out outgoing, messages ...Message) []Message {
+	if p.wrong != nil || p.fail(s.limit(out.chat, len(messages))) {
+		return nil
 	}
-	var sent []*record
-	for _, m := range messages {
+	for i, m := range messages {
 		r := &record{Message: m, by: b.User.ID}
-		if l.reply != nil {
-			r.reply(l.reply)
+		if out.reply != nil {
+			r.reply(out.reply)
 		}
-		r.Quote, r.ReplyMarkup = l.quote, l.keys
-		l.chat.place(r, l.thread)
-		s.post(l.chat, r)
-		sent = append(sent, r)
+		r.Quote, r.ReplyMarkup = out.quote, out.keys
+		out.chat.place(r, out.thread)
+		messages[i] = s.post(out.chat, r).Message
 	}
-	delete(b.typing, l.chat.key)
-	return sent, nil
+	delete(b.typing, out.chat.key)
+	return messages
 }
 
-func (s *Server) sendMessage(b *Bot, p *params) (any, *Rejection) {
-	l, rejected := s.letter(b, p)
-	if rejected != nil {
-		return nil, rejected
+// deliverOne returns the one message.
+func (s *Server) deliverOne(b *Bot, p *params, out outgoing, m Message) any {
+	if sent := s.deliver(b, p, out, m); len(sent) > 0 {
+		return sent[0]
 	}
-	if p.values["text"] == "" {
-		return nil, bad(pageText, "message text is empty")
-	}
-	text, entities, rejected := p.formatted("text", "entities", maxText)
-	if rejected != nil {
-		return nil, rejected
-	}
-	if text == "" {
-		return nil, bad(pageText, "text must be non-empty")
-	}
-	sent, rejected := s.deliver(b, l, Message{Text: text, Entities: entities})
-	if rejected != nil {
-		return nil, rejected
-	}
-	return sent[0].Message, nil
+	return nil
+}
+
+func (s *Server) sendMessage(b *Bot, p *params) any {
+	out := s.outgoing(b, p)
+	p.failIf(p.values["text"] == "", pageText, "message text is empty")
+	text, entities := p.formatted("text", "entities", maxText)
+	p.failIf(text == "", pageText, "text must be non-empty")
+	return s.deliverOne(b, p, out, Message{Text: text, Entities: entities})
 }
 
 // sendMessageDraft shows a text that is being written; this platform looks at it and
 // shows nothing.
-func (s *Server) sendMessageDraft(b *Bot, p *params) (any, *Rejection) {
+func (s *Server) sendMessageDraft(b *Bot, p *params) any {
 	const page = "sendmessagedraft"
-	c, rejected := s.target(b, p)
-	if rejected != nil {
-		return nil, rejected
-	}
-	id := p.int("draft_id")
-	if _, _, rejected := p.formatted("text", "entities", maxText); rejected != nil {
-		return nil, rejected
-	}
-	switch {
-	case c.Type != "private":
-		return nil, bad(page, "drafts are for private chats")
-	case id == 0:
-		return nil, bad(page, "draft_id must be non-zero")
-	}
-	return true, nil
+	c, id := s.target(b, p), p.int("draft_id")
+	p.formatted("text", "entities", maxText)
+	p.failIf(c.Type != "private", page, "drafts are for private chats")
+	p.failIf(id == 0, page, "draft_id must be non-zero")
+	return true
 }
 
 // same reports whether two lists of entities are equal.

@@ -15,22 +15,13 @@ const typingFor = 5 * time.Second
 var actions = strings.Fields(`typing upload_photo record_video upload_video record_voice upload_voice upload_document
 	choose_sticker find_location record_video_note upload_video_note`)
 
-func (s *Server) sendChatAction(b *Bot, p *params) (any, *Rejection) {
-	c, rejected := s.target(b, p)
-	if rejected != nil {
-		return nil, rejected
+func (s *Server) sendChatAction(b *Bot, p *params) any {
+	c := s.target(b, p)
+	p.thread(c)
+	if !p.failIf(!slices.Contains(actions, p.values["action"]), "sendchataction", "wrong parameter action in request") {
+		b.typing[c.key] = s.now()
 	}
-	if _, rejected := p.thread(c); rejected != nil {
-		return nil, rejected
-	}
-	switch {
-	case p.wrong != nil:
-		return nil, p.wrong
-	case !slices.Contains(actions, p.values["action"]):
-		return nil, bad("sendchataction", "wrong parameter action in request")
-	}
-	b.typing[c.key] = s.now()
-	return true, nil
+	return true
 }
 
 // Typing reports whether a chat shows now that the first bot is typing.
@@ -116,20 +107,16 @@ func (s *Server) Answered(callbackID string) Answer {
 	return Answer{}
 }
 
-func (s *Server) answerCallbackQuery(b *Bot, p *params) (any, *Rejection) {
+func (s *Server) answerCallbackQuery(b *Bot, p *params) any {
 	const page = "answercallbackquery"
 	pressed := b.pressed[p.values["callback_query_id"]]
 	alert := p.bool("show_alert")
-	switch {
-	case p.wrong != nil:
-		return nil, p.wrong
-	case pressed == nil || pressed.Done || s.now().Sub(pressed.at) > answerWithin:
-		return nil, bad(page, "query is too old and response timeout expired or query ID is invalid")
-	case Units(p.values["text"]) > 200:
-		return nil, bad(page, "MESSAGE_TOO_LONG")
+	p.failIf(pressed == nil || pressed.Done || s.now().Sub(pressed.at) > answerWithin,
+		page, "query is too old and response timeout expired or query ID is invalid")
+	if !p.failIf(Units(p.values["text"]) > 200, page, "MESSAGE_TOO_LONG") {
+		pressed.Answer = Answer{Done: true, Text: p.values["text"], Alert: alert}
 	}
-	pressed.Answer = Answer{Done: true, Text: p.values["text"], Alert: alert}
-	return true, nil
+	return true
 }
 
 // reactions are the emoji that can be put on a message.
@@ -138,32 +125,22 @@ func (s *Server) answerCallbackQuery(b *Bot, p *params) (any, *Rejection) {
 var reactions = strings.Fields(`❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨
 	😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡`)
 
-func (s *Server) setMessageReaction(b *Bot, p *params) (any, *Rejection) {
+func (s *Server) setMessageReaction(b *Bot, p *params) any {
 	const page = "setmessagereaction"
-	c, rejected := s.target(b, p)
-	if rejected != nil {
-		return nil, rejected
-	}
+	c := s.target(b, p)
 	var wanted []Reaction
 	p.decode("reaction", page, &wanted)
 	id := p.int("message_id")
 	p.bool("is_big")
-	r := c.byID(id)
-	switch {
-	case p.wrong != nil:
-		return nil, p.wrong
-	case r == nil:
-		return nil, bad(page, "message to react not found")
-	case len(wanted) > 1: // "bots can set up to one reaction per message"
-		return nil, bad(page, "REACTIONS_TOO_MANY")
-	}
+	p.failIf(c.byID(id) == nil, page, "message to react not found")
+	p.failIf(len(wanted) > 1, page, "REACTIONS_TOO_MANY") // "bots can set up to one reaction per message"
 	for _, w := range wanted {
-		if w.Type != "emoji" || !slices.Contains(reactions, w.Emoji) {
-			return nil, bad(page, "REACTION_INVALID")
-		}
+		p.failIf(w.Type != "emoji" || !slices.Contains(reactions, w.Emoji), page, "REACTION_INVALID")
 	}
-	c.react(id, b.User.ID, wanted)
-	return true, nil
+	if p.wrong == nil {
+		c.react(id, b.User.ID, wanted)
+	}
+	return true
 }
 
 func (c *chat) react(id, who int64, wanted []Reaction) (before []Reaction) {

@@ -2,6 +2,7 @@ package telegramtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,40 +33,32 @@ type webhook struct {
 	stop        context.CancelFunc
 }
 
-func (s *Server) setWebhook(b *Bot, p *params) (any, *Rejection) {
+func (s *Server) setWebhook(b *Bot, p *params) any {
 	target, secret, drop, most := p.values["url"], p.values["secret_token"], p.bool("drop_pending_updates"), p.int("max_connections")
 	allowed, given := p.allowed()
-	if p.wrong != nil {
-		return nil, p.wrong
-	}
 	if target != "" {
 		u, err := url.Parse(target)
-		switch {
-		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-			return nil, bad(pageWebhook, "bad webhook: invalid webhook URL specified")
-		case !loopback(u.Hostname()):
-			return nil, bad(pageWebhook, "bad webhook: this platform reaches only 127.0.0.1, not %s", u.Hostname())
-		case secret != "" && !secretToken().MatchString(secret):
-			return nil, bad(pageWebhook, "secret token contains unallowed characters")
-		case most < 0 || most > 100:
-			return nil, bad(pageWebhook, "max_connections must be between 1 and 100")
+		if !p.failIf(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "", pageWebhook, "bad webhook: invalid webhook URL specified") {
+			p.failIf(!loopback(u.Hostname()), pageWebhook, "bad webhook: this platform reaches only 127.0.0.1, not %s", u.Hostname())
 		}
+		p.failIf(secret != "" && !secretToken().MatchString(secret), pageWebhook, "secret token contains unallowed characters")
+		p.failIf(most < 0 || most > 100, pageWebhook, "max_connections must be between 1 and 100")
+	}
+	if p.wrong != nil {
+		return nil
 	}
 	if given {
 		b.allowed = allowed
 	}
 	s.unhook(b, drop)
 	if target == "" {
-		return true, nil
-	}
-	if most == 0 {
-		most = 40
+		return true
 	}
 	ctx, stop := context.WithCancel(s.ctx)
-	b.hook = &webhook{url: target, secret: secret, connections: most, stop: stop}
-	hook := b.hook
+	hook := &webhook{url: target, secret: secret, connections: cmp.Or(most, 40), stop: stop}
+	b.hook = hook
 	s.wg.Go(func() { s.deliverHook(ctx, b, hook) })
-	return true, nil
+	return true
 }
 
 func loopback(host string) bool {
@@ -84,16 +77,14 @@ func (s *Server) unhook(b *Bot, drop bool) {
 	}
 }
 
-func (s *Server) deleteWebhook(b *Bot, p *params) (any, *Rejection) {
-	drop := p.bool("drop_pending_updates")
-	if p.wrong != nil {
-		return nil, p.wrong
+func (s *Server) deleteWebhook(b *Bot, p *params) any {
+	if drop := p.bool("drop_pending_updates"); p.wrong == nil {
+		s.unhook(b, drop)
 	}
-	s.unhook(b, drop)
-	return true, nil
+	return true
 }
 
-func (s *Server) getWebhookInfo(b *Bot, _ *params) (any, *Rejection) {
+func (s *Server) getWebhookInfo(b *Bot, _ *params) any {
 	info := map[string]any{"url": "", "has_custom_certificate": false, "pending_update_count": len(b.queue)}
 	if len(b.allowed) > 0 {
 		info["allowed_updates"] = b.allowed
@@ -104,7 +95,7 @@ func (s *Server) getWebhookInfo(b *Bot, _ *params) (any, *Rejection) {
 			info["last_error_date"], info["last_error_message"] = b.hook.failedAt.Unix(), b.hook.failure
 		}
 	}
-	return info, nil
+	return info
 }
 
 // deliverHook posts updates one after another, again after a pause when that fails.
