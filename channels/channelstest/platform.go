@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -20,10 +19,9 @@ var errLost = errors.New("the connection was lost")
 // Platform is a chat platform in memory. Like one with long polling it keeps every
 // event until the bot confirms it. It may be used by several goroutines at once.
 type Platform struct {
-	mu       sync.Mutex
-	changed  chan struct{} // closed and replaced at every change
-	events   int64         // numbers given to events
-	updates  int64         // numbers given to updates
+	state
+	events   int64 // numbers given to events
+	updates  int64 // numbers given to updates
 	pending  []scripted.Update
 	sent     []Sent
 	tries    []scripted.Post
@@ -56,22 +54,13 @@ type Sent struct {
 
 // NewPlatform makes an empty platform.
 func NewPlatform() *Platform {
-	return &Platform{changed: make(chan struct{}), repeat: 1, people: newPeople(), outside: outside{beat: time.Second}}
+	return &Platform{state: newState(), repeat: 1, people: newPeople(), outside: outside{beat: time.Second}}
 }
 
 // Scripted is a channel (kind "scripted") on p in this process. Its abilities are
 // those that cfg names; cfg.Addr is not used.
 func Scripted(name string, p *Platform, cfg scripted.Config) channels.Channel {
 	return scripted.Over(name, p, cfg, slog.New(slog.DiscardHandler))
-}
-
-// change runs f under the lock and wakes who waits.
-func (p *Platform) change(f func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	f()
-	close(p.changed)
-	p.changed = make(chan struct{})
 }
 
 // Garble tells the bot something that may not be readable.
@@ -116,23 +105,6 @@ func (p *Platform) Calls() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.calls
-}
-
-// Await waits until cond holds; it is asked at every change. The error is ctx's.
-func (p *Platform) Await(ctx context.Context, cond func() bool) error {
-	for {
-		p.mu.Lock()
-		changed := p.changed
-		p.mu.Unlock()
-		if cond() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-changed:
-		}
-	}
 }
 
 // pollAtMost is how many updates one poll is answered with.

@@ -1,6 +1,7 @@
 package channelstest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -52,12 +53,29 @@ func (s *Server) start() error {
 	}
 	s.address = listener.Addr().String()
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+scripted.PathPoll, s.poll)
-	mux.HandleFunc("POST "+scripted.PathPost, s.post)
-	mux.HandleFunc("POST "+scripted.PathFind, s.find)
-	mux.HandleFunc("POST "+scripted.PathChange, s.change)
-	mux.HandleFunc("POST "+scripted.PathToast, s.toast)
-	mux.HandleFunc("POST "+scripted.PathFetch, s.fetch)
+	handle(mux, scripted.PathPoll, func(ctx context.Context, call scripted.PollCall) (reply scripted.Reply, err error) {
+		reply.Updates, err = s.platform.Poll(ctx, call.Confirm)
+		return reply, err
+	})
+	handle(mux, scripted.PathPost, func(ctx context.Context, call scripted.Post) (reply scripted.Reply, err error) {
+		reply.ID, err = s.platform.Post(ctx, call)
+		return reply, err
+	})
+	handle(mux, scripted.PathFind, func(ctx context.Context, call scripted.FindCall) (reply scripted.Reply, err error) {
+		reply.ID, reply.Found, err = s.platform.Find(ctx, call.Conversation, call.Nonce)
+		return reply, err
+	})
+	handle(mux, scripted.PathChange, func(ctx context.Context, call scripted.Change) (reply scripted.Reply, err error) {
+		reply.ID, err = s.platform.Change(ctx, call)
+		return reply, err
+	})
+	handle(mux, scripted.PathToast, func(ctx context.Context, call scripted.ToastCall) (scripted.Reply, error) {
+		return scripted.Reply{}, s.platform.Toast(ctx, call.Callback, call.Text)
+	})
+	handle(mux, scripted.PathFetch, func(ctx context.Context, call scripted.FetchCall) (reply scripted.Reply, err error) {
+		reply.Data, err = s.platform.Fetch(ctx, call.ID)
+		return reply, err
+	})
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		defer s.calls.Done()
@@ -85,36 +103,17 @@ func (s *Server) stop() {
 	s.http = nil
 }
 
-func (s *Server) poll(w http.ResponseWriter, r *http.Request) {
-	var call scripted.PollCall
-	if read(w, r, &call) {
-		updates, err := s.platform.Poll(r.Context(), call.Confirm)
-		answer(w, scripted.Reply{Updates: updates}, err)
-	}
-}
-
-func (s *Server) post(w http.ResponseWriter, r *http.Request) {
-	var call scripted.Post
-	if read(w, r, &call) {
-		id, err := s.platform.Post(r.Context(), call)
-		answer(w, scripted.Reply{ID: id}, err)
-	}
-}
-
-func (s *Server) find(w http.ResponseWriter, r *http.Request) {
-	var call scripted.FindCall
-	if read(w, r, &call) {
-		id, ok, err := s.platform.Find(r.Context(), call.Conversation, call.Nonce)
-		answer(w, scripted.Reply{ID: id, Found: ok}, err)
-	}
-}
-
-func read(w http.ResponseWriter, r *http.Request, call any) bool {
-	if err := json.NewDecoder(r.Body).Decode(call); err != nil {
-		answer(w, scripted.Reply{Error: &scripted.Error{Code: "refused", Reason: err.Error()}}, nil)
-		return false
-	}
-	return true
+// handle answers the calls of one path, whose body is a T.
+func handle[T any](mux *http.ServeMux, path string, do func(context.Context, T) (scripted.Reply, error)) {
+	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		var call T
+		if err := json.NewDecoder(r.Body).Decode(&call); err != nil {
+			answer(w, scripted.Reply{Error: &scripted.Error{Code: "refused", Reason: err.Error()}}, nil)
+			return
+		}
+		reply, err := do(r.Context(), call)
+		answer(w, reply, err)
+	})
 }
 
 // answer writes reply, or the refusal err is; any other error cuts the connection.

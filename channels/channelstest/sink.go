@@ -15,8 +15,7 @@ var ErrNotTaken = errors.New("the events were not taken")
 // Sink keeps what a channel hands in, as the router would: a known key is a
 // duplicate. It may be used by several goroutines at once.
 type Sink struct {
-	mu       sync.Mutex
-	changed  chan struct{}
+	state
 	events   []channels.Event
 	keys     map[channels.EventKey]int64
 	handed   []channels.Event
@@ -31,7 +30,7 @@ var _ channels.Sink = (*Sink)(nil)
 
 // NewSink makes an empty sink.
 func NewSink() *Sink {
-	return &Sink{changed: make(chan struct{}), keys: map[channels.EventKey]int64{}}
+	return &Sink{state: newState(), keys: map[channels.EventKey]int64{}}
 }
 
 // Accept implements channels.Sink.
@@ -72,49 +71,27 @@ func (s *Sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.R
 }
 
 // Received implements channels.Sink.
-func (s *Sink) Received() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.received++
-	s.wake()
-}
+func (s *Sink) Received() { s.change(func() { s.received++ }) }
 
-// Frames counts the calls of Heard.
+// Frames counts the calls of Received.
 func (s *Sink) Frames() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.received
 }
 
-func (s *Sink) wake() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
 // Fail makes the next n calls of Accept fail; nothing of them is kept.
-func (s *Sink) Fail(n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fail = n
-}
+func (s *Sink) Fail(n int) { s.change(func() { s.fail = n }) }
 
 // Toast is what later presses of buttons are answered with.
-func (s *Sink) Toast(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.toast = text
-}
+func (s *Sink) Toast(text string) { s.change(func() { s.toast = text }) }
 
 // Hold makes Accept wait; release lets it go on.
 func (s *Sink) Hold() (release func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	hold := make(chan struct{})
-	s.hold = hold
+	s.change(func() { s.hold = hold })
 	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.hold = nil
+		s.change(func() { s.hold = nil })
 		close(hold)
 	})
 }
@@ -147,21 +124,4 @@ func (s *Sink) Texts() []string {
 		texts = append(texts, e.Message.Text)
 	}
 	return texts
-}
-
-// Await waits until cond holds; it is asked at every change. The error is ctx's.
-func (s *Sink) Await(ctx context.Context, cond func() bool) error {
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		if cond() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-changed:
-		}
-	}
 }

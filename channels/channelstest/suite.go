@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // Harness is one channel under test with its platform. A nil func is something the
@@ -105,10 +106,24 @@ func start(t *testing.T, h Harness) *rig { //nolint:thelper // the cases' common
 // run starts the channel's Run.
 func (r *rig) run(t *testing.T) {
 	t.Helper()
+	r.start(t, func(ctx context.Context) error { return r.Channel.Run(ctx, r.sink) })
+}
+
+// start runs f until the rig is halted.
+func (r *rig) start(t *testing.T, f func(context.Context) error) {
+	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	r.stop, r.done = stop, done
-	go func() { done <- r.Channel.Run(ctx, r.sink) }()
+	go func() { done <- f(ctx) }()
+}
+
+// begin runs the channel, which receives the person's first message.
+func (r *rig) begin(t *testing.T, text string) {
+	t.Helper()
+	r.run(t)
+	r.Say(text)
+	r.await(t, 1)
 }
 
 // halt ends Run by its context and returns what it returned.
@@ -137,19 +152,15 @@ func (r *rig) ended(t *testing.T) error {
 // router does, until the test ends.
 func (r *rig) supervise(t *testing.T) {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	r.stop, r.done = stop, done
-	go func() {
+	r.start(t, func(ctx context.Context) error {
 		for {
 			err := r.Channel.Run(ctx, r.sink)
 			if ctx.Err() != nil || errors.Is(err, channels.ErrUnauthorized) {
-				done <- err
-				return
+				return err
 			}
-			time.Sleep(5 * time.Millisecond)
+			retry.Sleep(ctx, 5*time.Millisecond)
 		}
-	}()
+	})
 }
 
 // await waits until the sink has n events.

@@ -13,11 +13,11 @@ func edits(h Harness) bool { return h.Edit != nil }
 // editCases are what the rules about edits rest on: an edit is told as the message's
 // whole new state, under a key of its own, and never as a message.
 var editCases = []conformanceCase{
-	{"edit: the whole new state", edits, testEdit},
+	{"edit: the whole new state", edits, testEdit("one", "one, *changed* <b>")},
 	{"edit: each has its key", edits, testEditKeys},
 	{"edit: told twice, one key", func(h Harness) bool { return edits(h) && h.Repeat != nil }, testEditRepeated},
 	{"edit: that changes nothing", func(h Harness) bool { return edits(h) && h.Touch != nil }, testTouch},
-	{"edit: into a command", edits, testEditCommand},
+	{"edit: into a command", edits, testEdit("help me", "/help me")},
 	{"edit: keeps the files", func(h Harness) bool { return edits(h) && h.Attach != nil }, testEditAttached},
 	{"edit: not accepted comes again", edits, testEditRefused},
 	{"edit: after its message", edits, testEditOrder},
@@ -35,19 +35,17 @@ func same(t *testing.T, wrote, e channels.Event, text string) {
 	}
 }
 
-func testEdit(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("one")
-	r.await(t, 1)
-	r.Edit("one, *changed* <b>")
-	r.await(t, 2)
-	same(t, r.sink.Events()[0], r.sink.Events()[1], "one, *changed* <b>")
+func testEdit(from, to string) func(*testing.T, *rig) {
+	return func(t *testing.T, r *rig) {
+		r.begin(t, from)
+		r.Edit(to)
+		r.await(t, 2)
+		same(t, r.sink.Events()[0], r.sink.Events()[1], to)
+	}
 }
 
 func testEditKeys(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("one")
-	r.await(t, 1)
+	r.begin(t, "one")
 	keys := map[channels.EventKey]bool{}
 	for i, text := range []string{"two", "three", "one", "two"} { // back and forth
 		r.Edit(text)
@@ -73,9 +71,7 @@ func testEditRepeated(t *testing.T, r *rig) {
 }
 
 func testTouch(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("one")
-	r.await(t, 1)
+	r.begin(t, "one")
 	r.Touch()
 	r.Say("two")
 	eventually(t, "the next message comes", func() bool { e := r.sink.Events(); return e[len(e)-1].Message.Text == "two" })
@@ -83,15 +79,6 @@ func testTouch(t *testing.T, r *rig) {
 	if len(events) == 3 { // told, as it may be: then as an edit with the same text
 		same(t, events[0], events[1], "one")
 	}
-}
-
-func testEditCommand(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("help me")
-	r.await(t, 1)
-	r.Edit("/help me")
-	r.await(t, 2)
-	same(t, r.sink.Events()[0], r.sink.Events()[1], "/help me")
 }
 
 func testEditAttached(t *testing.T, r *rig) {
@@ -131,9 +118,7 @@ func testEditOrder(t *testing.T, r *rig) {
 }
 
 func testEditBacklog(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("one")
-	r.await(t, 1)
+	r.begin(t, "one")
 	if err := r.halt(t); err != nil {
 		t.Fatal(err)
 	}

@@ -73,9 +73,7 @@ func testHeard(t *testing.T, r *rig) {
 // ended and made anew.
 func testDeafness(t *testing.T, r *rig) {
 	silence := r.hurry(t)
-	r.run(t)
-	r.Say("one")
-	r.await(t, 1)
+	r.begin(t, "one")
 	r.Mute()
 	r.Say("two")
 	if !r.silent(silence, 3*silence) {

@@ -128,9 +128,7 @@ func testDuplicates(t *testing.T, r *rig) {
 // What a platform tells out of order and more than once comes whole, each event under
 // the key that it has in order, and is confirmed.
 func testDisorder(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("first")
-	r.await(t, 1)
+	r.begin(t, "first")
 	if err := r.halt(t); err != nil {
 		t.Fatal(err)
 	}
@@ -169,9 +167,7 @@ func testDisorder(t *testing.T, r *rig) {
 }
 
 func testGarbled(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("one")
-	r.await(t, 1)
+	r.begin(t, "one")
 	r.Garble()
 	r.Say("two")
 	r.await(t, 3)
@@ -208,9 +204,7 @@ func testPoison(t *testing.T, r *rig) {
 // testRestart ends the channel with events in hand that were not taken, and begins
 // again with more of them than come at once.
 func testRestart(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("text 0")
-	r.await(t, 1)
+	r.begin(t, "text 0")
 	release := r.sink.Hold()
 	defer release()
 	const n = 150
@@ -239,9 +233,7 @@ func testRestart(t *testing.T, r *rig) {
 }
 
 func testBacklog(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("one")
-	r.await(t, 1)
+	r.begin(t, "one")
 	if err := r.halt(t); err != nil {
 		t.Fatal(err)
 	}
@@ -256,9 +248,7 @@ func testBacklog(t *testing.T, r *rig) {
 }
 
 func testDrop(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("one")
-	r.await(t, 1)
+	r.begin(t, "one")
 	eventually(t, "Run ends", func() bool {
 		r.Drop() // again, when it fell between two calls
 		return len(r.done) > 0
@@ -287,9 +277,7 @@ func testUnauthorized(t *testing.T, r *rig) {
 
 func testRunEnds(t *testing.T, r *rig) {
 	check := noLeak(t)
-	r.run(t)
-	r.Say("one")
-	r.await(t, 1)
+	r.begin(t, "one")
 	began := time.Now()
 	if err := r.halt(t); err != nil {
 		t.Errorf("Run returned %v", err)

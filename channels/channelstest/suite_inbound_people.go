@@ -71,9 +71,7 @@ func presses(h Harness) bool {
 }
 
 func testDelete(t *testing.T, r *rig) {
-	r.run(t)
-	r.Say("one")
-	r.await(t, 1)
+	r.begin(t, "one")
 	r.Delete()
 	r.await(t, 2)
 	wrote, took := r.sink.Events()[0], r.sink.Events()[1]

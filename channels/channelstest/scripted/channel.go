@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // Kind is the platform's name in the settings.
@@ -120,10 +121,8 @@ func (c *Channel) Run(ctx context.Context, sink channels.Sink) error {
 		if err != nil {
 			taken = nil
 			c.log.WarnContext(ctx, "events not accepted, asking for them again", "error", err)
-			select {
-			case <-ctx.Done():
+			if !retry.Sleep(ctx, acceptPause) {
 				return nil
-			case <-time.After(acceptPause):
 			}
 			continue
 		}

@@ -45,6 +45,24 @@ func (c *Client) Find(ctx context.Context, conv channels.ConversationID, nonce s
 	return reply.ID, reply.Found, err
 }
 
+// Change implements Link.
+func (c *Client) Change(ctx context.Context, change Change) (channels.MessageID, error) {
+	reply, err := c.call(ctx, PathChange, change)
+	return reply.ID, err
+}
+
+// Toast implements Link.
+func (c *Client) Toast(ctx context.Context, callback, text string) error {
+	_, err := c.call(ctx, PathToast, ToastCall{Callback: callback, Text: text})
+	return err
+}
+
+// Fetch implements Link.
+func (c *Client) Fetch(ctx context.Context, id string) ([]byte, error) {
+	reply, err := c.call(ctx, PathFetch, FetchCall{ID: id})
+	return reply.Data, err
+}
+
 // call makes one call on a connection of its own, so that "no connection" means
 // that the request surely never left: a kept connection may have died unnoticed.
 func (c *Client) call(ctx context.Context, path string, body any) (Reply, error) {
@@ -81,21 +99,21 @@ func (c *Client) call(ctx context.Context, path string, body any) (Reply, error)
 	return reply, reply.Error.err(path)
 }
 
+// codes are the errors that are known on the wire by their code alone.
+var codes = map[string]error{
+	"unauthorized": channels.ErrUnauthorized, "gone": channels.ErrGone,
+	"no_message": channels.ErrNoMessage, "moved": channels.ErrMoved,
+}
+
 // err is e as the error the program knows; nil for nil.
 func (e *Error) err(op string) error {
 	if e == nil {
 		return nil
 	}
-	switch e.Code {
-	case "unauthorized":
-		return fmt.Errorf("%s: %w", op, channels.ErrUnauthorized)
-	case "gone":
-		return fmt.Errorf("%s: %w", op, channels.ErrGone)
-	case "no_message":
-		return fmt.Errorf("%s: %w", op, channels.ErrNoMessage)
-	case "moved":
-		return fmt.Errorf("%s: %w", op, channels.ErrMoved)
-	case "rate_limited":
+	if known := codes[e.Code]; known != nil {
+		return fmt.Errorf("%s: %w", op, known)
+	}
+	if e.Code == "rate_limited" {
 		return &channels.RateLimitError{
 			Op: op, RetryAfter: time.Duration(e.RetryAfter) * time.Millisecond,
 			Channel: e.Channel, Err: errors.New(e.Reason),
@@ -115,15 +133,10 @@ func Encode(err error) *Error {
 	if refused, ok := errors.AsType[*channels.RefusedError](err); ok {
 		return &Error{Code: "refused", Reason: refused.Reason, Temporary: refused.Temporary}
 	}
-	switch {
-	case errors.Is(err, channels.ErrUnauthorized):
-		return &Error{Code: "unauthorized"}
-	case errors.Is(err, channels.ErrGone):
-		return &Error{Code: "gone"}
-	case errors.Is(err, channels.ErrNoMessage):
-		return &Error{Code: "no_message"}
-	case errors.Is(err, channels.ErrMoved):
-		return &Error{Code: "moved"}
+	for code, known := range codes {
+		if errors.Is(err, known) {
+			return &Error{Code: code}
+		}
 	}
 	return nil
 }

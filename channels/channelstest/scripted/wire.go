@@ -3,6 +3,7 @@ package scripted
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"switchboard/channels"
 )
@@ -33,6 +34,41 @@ type Update struct {
 	Data  []byte `json:"data"`
 }
 
+// A Message is what somebody wrote or did, as the platform tells it.
+type Message struct {
+	// Event says what it tells; empty: somebody wrote.
+	Event channels.EventKind `json:"event,omitempty"`
+	// ID is the message that was written, edited, deleted, reacted to, or stands above
+	// the button that was pressed.
+	ID           string                `json:"id,omitempty"`
+	Conversation string                `json:"conversation"`
+	Kind         string                `json:"kind,omitempty"` // direct (default) | group | thread
+	Place        string                `json:"place,omitempty"`
+	Title        string                `json:"title,omitempty"`
+	User         string                `json:"user,omitempty"`
+	Label        string                `json:"label,omitempty"`
+	Bot          bool                  `json:"bot,omitempty"`
+	Text         string                `json:"text,omitempty"`
+	ReplyTo      string                `json:"reply_to,omitempty"`
+	Quote        string                `json:"quote,omitempty"`
+	Forwarded    bool                  `json:"forwarded,omitempty"`
+	Enclosed     bool                  `json:"enclosed,omitempty"`
+	Origin       string                `json:"origin,omitempty"`
+	Mentioned    bool                  `json:"mentioned,omitempty"`
+	Elsewhere    bool                  `json:"elsewhere,omitempty"`
+	Mentions     []channels.Mention    `json:"mentions,omitempty"`
+	Attachments  []channels.Attachment `json:"attachments,omitempty"`
+	At           time.Time             `json:"at"`
+
+	Revision   int64               `json:"revision,omitempty"` // edited: counts from 1
+	Callback   string              `json:"callback,omitempty"` // action: to answer the press by
+	Code       string              `json:"code,omitempty"`     // action: the button's
+	Added      []string            `json:"added,omitempty"`    // reaction
+	Removed    []string            `json:"removed,omitempty"`  // reaction
+	Membership channels.Membership `json:"membership,omitempty"`
+	Former     string              `json:"former,omitempty"` // moved: the conversation's ID before
+}
+
 // A Post is a part on its way to the platform.
 type Post struct {
 	Conversation channels.ConversationID `json:"conversation"`
@@ -44,15 +80,47 @@ type Post struct {
 	Nonce        string                  `json:"nonce"`
 }
 
+// An Op is what is done besides showing a new part.
+type Op string
+
+const (
+	OpEdit     Op = "edit"
+	OpDraft    Op = "draft" // with no ID it shows a new message
+	OpDelete   Op = "delete"
+	OpUnbutton Op = "unbutton"
+	OpTyping   Op = "typing"
+	OpCommands Op = "commands"
+	OpProbe    Op = "probe"
+)
+
+// A Change is something done besides showing a new part. What it means depends on Op.
+type Change struct {
+	Op           Op                      `json:"op"`
+	Conversation channels.ConversationID `json:"conversation,omitempty"`
+	ID           channels.MessageID      `json:"id,omitempty"`
+	ReplyTo      channels.MessageID      `json:"reply_to,omitempty"` // of a draft that is shown first
+	Text         string                  `json:"text,omitempty"`
+	Rich         json.RawMessage         `json:"rich,omitempty"`
+	Buttons      []channels.Button       `json:"buttons,omitempty"`
+	Commands     []channels.CommandSet   `json:"commands,omitempty"`
+}
+
+// A File is one that goes out with a Post.
+type File struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	Data []byte `json:"data"`
+}
+
 // The calls over a socket: POST with JSON, answered by a Reply. A connection that
 // ends without an answer leaves the outcome unknown.
 const (
-	PathPoll = "/poll"
-	PathPost = "/post"
-	PathFind = "/find"
-	// of what people do
-	PathToast = "/toast"
-	PathFetch = "/fetch"
+	PathPoll   = "/poll"
+	PathPost   = "/post"
+	PathFind   = "/find"
+	PathChange = "/change"
+	PathToast  = "/toast"
+	PathFetch  = "/fetch"
 )
 
 // A PollCall is the body of PathPoll.
