@@ -14,9 +14,6 @@ import (
 
 // Options are how Chat talks.
 type Options struct {
-	// BaseURL is the engine's; empty when the client dials its socket whatever the
-	// host.
-	BaseURL string
 	Session string // which of the person's conversations
 	Person  string
 	// Linger is how long to listen after the input ended and everything is
@@ -96,7 +93,7 @@ func begin(ctx context.Context, c *client, o Options, seen *seen, last int64) (t
 	whole := true
 	if seen.n < last {
 		err := c.between(ctx, seen.n, last, func(e channels.SessionEvent) bool {
-			whole = e.Message == nil || e.Message.Direction != "out"
+			whole = !says(e)
 			return whole
 		})
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"switchboard/channels"
@@ -35,7 +34,7 @@ func (e *faultError) Error() string { return e.why }
 // client is one conversation of one person, seen from outside the engine.
 type client struct {
 	http            *http.Client
-	base            string
+	base            string // any host: http dials the engine's socket
 	session, person string
 	live            bool // texts that grow are wanted too
 	link            *link
@@ -43,7 +42,7 @@ type client struct {
 
 func newClient(engine *http.Client, o Options) *client {
 	return &client{
-		http: engine, base: baseURL(o.BaseURL), session: o.Session, person: o.Person,
+		http: engine, base: "http://engine", session: o.Session, person: o.Person,
 		live: o.Terminal, link: &link{patience: patience},
 	}
 }
@@ -233,10 +232,8 @@ func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, 
 			default:
 				after = e.N
 			}
-			select {
-			case <-ctx.Done():
+			if !give(ctx, events, e) {
 				return errors.Join(ctx.Err(), stream.Close())
-			case events <- e:
 			}
 		}
 		_ = stream.Close() // it has ended already
@@ -252,13 +249,4 @@ func (c *client) follow(ctx context.Context, stream io.ReadCloser, after int64, 
 			return err
 		}
 	}
-}
-
-// baseURL is base without a slash at its end; empty means any host, for a client
-// that dials a socket.
-func baseURL(base string) string {
-	if base == "" {
-		return "http://engine"
-	}
-	return strings.TrimRight(base, "/")
 }

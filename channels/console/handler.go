@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -48,9 +49,7 @@ func (c *Channel) message(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	if call.Key == "" {
-		call.Key = rand.Text()
-	}
+	call.Key = cmp.Or(call.Key, rand.Text())
 	run, leave, ok := c.wait(w, r)
 	if !ok {
 		return
@@ -116,12 +115,8 @@ func (c *Channel) events(w http.ResponseWriter, r *http.Request) {
 	defer c.subscribe(conv, f)()
 	session := c.name + ":" + string(conv)
 	after, err := number(query, "after")
-	if err != nil {
-		refuse(w, http.StatusBadRequest, err.Error())
-		return
-	}
-	until, err := number(query, "until")
-	if err != nil {
+	until, alsoErr := number(query, "until")
+	if err = cmp.Or(err, alsoErr); err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -42,8 +43,7 @@ func (g *growing) add(e channels.SessionEvent) {
 // ended says that e is a message, or the end of a turn, in whose place there may have
 // been a text; that text is forgotten.
 func (g *growing) ended(e channels.SessionEvent) bool {
-	said := e.Message != nil && e.Message.Direction == "out"
-	if e.TurnID == 0 || !said && (e.Kind != "turn" || !over(readData(e).State)) {
+	if e.TurnID == 0 || !says(e) && !ends(e) {
 		return false
 	}
 	if g.turn == e.TurnID {
@@ -55,11 +55,10 @@ func (g *growing) ended(e channels.SessionEvent) bool {
 // cut is the text that e ends without saying it: a notice comes instead, or nothing;
 // empty: there is none.
 func (g *growing) cut(e channels.SessionEvent) string {
-	said := e.Message != nil && e.Message.Direction == "out"
-	if e.TurnID == 0 || e.TurnID != g.turn || said && !e.Message.Notice || !said && (e.Kind != "turn" || !over(readData(e).State)) {
-		return ""
+	if e.TurnID == g.turn && (says(e) && e.Message.Notice || ends(e)) {
+		return g.text
 	}
-	return g.text
+	return ""
 }
 
 // since is what turns known into g; none: they are the same.
@@ -77,12 +76,8 @@ func (g growing) since(known growing) (event channels.SessionEvent, some bool) {
 		}
 		d.Text = g.text[d.From:]
 	}
-	turn := g.turn
-	if turn == 0 {
-		turn = known.turn
-	}
 	data, err := json.Marshal(d)
-	return channels.SessionEvent{Kind: kindDelta, TurnID: turn, Data: data, At: time.Now().UTC()}, err == nil
+	return channels.SessionEvent{Kind: kindDelta, TurnID: cmp.Or(g.turn, known.turn), Data: data, At: time.Now().UTC()}, err == nil
 }
 
 // Stream implements channels.Streamer.

@@ -46,24 +46,18 @@ func (t *terminal) postOne(ctx context.Context, text string) {
 		got, err := t.client.post(ctx, text)
 		done <- posted{text: text, got: got, err: err}
 	}()
-	tell := func(p posted) {
-		select {
-		case <-ctx.Done():
-		case t.sent <- p:
-		}
-	}
 	soon := time.NewTimer(takenWait)
 	defer soon.Stop()
 	select {
 	case p := <-done:
-		tell(p)
+		give(ctx, t.sent, p)
 		return
 	case <-soon.C:
 	}
-	tell(posted{waiting: true})
+	give(ctx, t.sent, posted{waiting: true})
 	p := <-done
 	p.late = true
-	tell(p)
+	give(ctx, t.sent, p)
 }
 
 func (t *terminal) send(text string) {

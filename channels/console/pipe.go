@@ -2,6 +2,7 @@ package console
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"switchboard/channels"
 )
@@ -119,11 +121,9 @@ func (p *pipe) read(ctx context.Context) (<-chan line, <-chan error) {
 			if l.refused == nil && strings.TrimSpace(l.text) == "" {
 				continue
 			}
-			select {
-			case <-ctx.Done():
+			if !give(ctx, lines, l) {
 				failed <- ctx.Err()
 				return
-			case lines <- l:
 			}
 		}
 	}()
@@ -224,10 +224,9 @@ func (p *pipe) show(e channels.SessionEvent) (shown bool, err error) {
 	case mine:
 		return true, p.step(e)
 	}
-	d := readData(e)
-	if w := p.waiting; e.Kind == "turn" && over(d.State) && w != nil && w.TurnID == 0 && w.Event != 0 && e.N > w.Event {
+	if w := p.waiting; ends(e) && w != nil && w.TurnID == 0 && w.Event != 0 && e.N > w.Event {
 		// A command to cancel is answered by the end of the turn, which is not ours.
-		p.note(cmp.Or(strings.Join((&course{}).last(d), ""), "It ended before it could be cancelled."))
+		p.note(cmp.Or(strings.Join((&course{}).last(readData(e)), ""), "It ended before it could be cancelled."))
 		return true, p.done(eventData{})
 	}
 	return true, nil
@@ -243,8 +242,8 @@ func (p *pipe) step(e channels.SessionEvent) error {
 	for _, l := range p.progress.lines(e) {
 		p.note(l)
 	}
-	if d := readData(e); e.Kind == "turn" && over(d.State) {
-		return p.done(d)
+	if ends(e) {
+		return p.done(readData(e))
 	}
 	return nil
 }
@@ -322,3 +321,44 @@ func wrote(err error) error {
 
 // note writes progress. Nobody may be reading it, and that is no fault.
 func (p *pipe) note(text string) { _, _ = fmt.Fprintln(p.o.Err, text) }
+
+// maxLine is the longest line that is sent, in bytes. The router's own limit for
+// a message is lower and answers politely; this one keeps a wrong file out of
+// memory.
+const maxLine = 8 << 20
+
+// A line is one message from a pipe, or the reason why it is none.
+type line struct {
+	text    string
+	refused error
+}
+
+// readLine reads one line of any length. io.EOF comes alone, after the last line.
+func readLine(in *bufio.Reader) (line, error) {
+	var text []byte
+	long := false
+	for {
+		chunk, err := in.ReadSlice('\n')
+		if long = long || len(text)+len(chunk) > maxLine; long {
+			text = nil // read on to the line's end, and forget it
+		} else {
+			text = append(text, chunk...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !errors.Is(err, io.EOF):
+			return line{}, fmt.Errorf("read the input: %w", err)
+		case errors.Is(err, io.EOF) && len(text) == 0 && !long:
+			return line{}, io.EOF
+		}
+		text = bytes.TrimRight(text, "\r\n")
+		switch {
+		case long:
+			return line{refused: fmt.Errorf("it is longer than %d MB", maxLine>>20)}, nil
+		case !utf8.Valid(text):
+			return line{refused: errors.New("it is not valid UTF-8")}, nil
+		}
+		return line{text: string(text)}, nil
+	}
+}

@@ -55,6 +55,12 @@ func over(state string) bool {
 	return false
 }
 
+// says tells whether an event is something said to the person.
+func says(e channels.SessionEvent) bool { return e.Message != nil && e.Message.Direction == "out" }
+
+// ends tells whether an event is the end of a turn.
+func ends(e channels.SessionEvent) bool { return e.Kind == "turn" && over(readData(e).State) }
+
 // course is what is known of a turn that is open.
 type course struct {
 	goal  string
@@ -94,7 +100,7 @@ func (p *progress) turn(id int64) *course {
 // aside follows an event of no turn. The answer to a command that ended one stands
 // directly before that end.
 func (p *progress) aside(e channels.SessionEvent) {
-	if e.Message != nil && e.Message.Direction == "out" {
+	if says(e) {
 		p.said = e.N
 	}
 }
@@ -106,7 +112,7 @@ func (p *progress) note(e channels.SessionEvent, d eventData) {
 	case "turn":
 		c.spoke = c.spoke || p.said != 0 && p.said == e.N-1
 	case "message":
-		c.spoke = c.spoke || e.Message != nil && e.Message.Direction == "out"
+		c.spoke = c.spoke || says(e)
 	case "plan":
 		*c = course{goal: d.Goal, tasks: d.Tasks}
 		for len(c.tasks) < min(d.Count, tasksMost) { // an event has no room for a long plan
@@ -149,7 +155,7 @@ func (p *progress) lines(e channels.SessionEvent) []string {
 		if task := c.tasks[d.Position]; !task.open() && d.State != "cancelled" {
 			return []string{p.line(d.Position, task)}
 		}
-	case e.Kind == "turn" && over(d.State):
+	case ends(e):
 		delete(p.turns, e.TurnID)
 		return c.last(d)
 	}
@@ -165,17 +171,15 @@ func (p *progress) settled(e channels.SessionEvent) (list, end []string) {
 	}
 	d := readData(e)
 	c := p.turn(e.TurnID)
-	said := e.Message != nil && e.Message.Direction == "out"
-	ends := e.Kind == "turn" && over(d.State)
 	// What a turn says behind its last step ends its plan; so does a notice, by which it
 	// ends early or begins anew.
-	if e.Kind == "plan" || e.Kind == "review" && d.Status == "replan" || ends ||
-		said && (e.Message.Notice || !slices.ContainsFunc(c.tasks, planTask.open)) {
+	if e.Kind == "plan" || e.Kind == "review" && d.Status == "replan" || ends(e) ||
+		says(e) && (e.Message.Notice || !slices.ContainsFunc(c.tasks, planTask.open)) {
 		list = p.list(c)
 		c.told = true
 	}
 	p.note(e, d)
-	if ends {
+	if ends(e) {
 		delete(p.turns, e.TurnID)
 		end = c.last(d)
 	}

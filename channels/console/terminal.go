@@ -151,12 +151,7 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 // to tell from now on.
 func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 	news := make(chan string, 16)
-	t.client.link.notify(func(text string) {
-		select {
-		case news <- text:
-		case <-ctx.Done():
-		}
-	})
+	t.client.link.notify(func(text string) { give(ctx, news, text) })
 	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.resize()
 	for _, l := range append(t.missed.lines(t.rendered), t.missed.open(t.running)...) {
@@ -302,8 +297,8 @@ func (t *terminal) event(e channels.SessionEvent) {
 		t.note("(cut off)")
 	}
 	t.notes(end)
-	if m := e.Message; m != nil && m.Direction == "out" {
-		t.print(t.rendered(m.Text))
+	if says(e) {
+		t.print(t.rendered(e.Message.Text))
 		if t.helped && e.TurnID == 0 {
 			t.helped = false
 			t.print(keysHelp)

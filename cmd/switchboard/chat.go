@@ -57,7 +57,7 @@ func (c *chatCmd) Run(a *app) error {
 // chat talks to an engine until the input ends; notes are shown on a terminal.
 func (a *app) chat(ctx context.Context, engine *local.Client, settings *configs.Settings, c *chatCmd, notes <-chan string) error {
 	return console.Chat(ctx, engine.HTTP, console.Options{
-		BaseURL: "http://engine", Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON,
+		Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON,
 		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(), Notes: notes,
 		HistoryFile: filepath.Join(settings.DataDir, "history"), Commands: router.Commands(),
 		SeenFile: filepath.Join(settings.DataDir, "seen.json"),
