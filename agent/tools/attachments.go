@@ -29,15 +29,15 @@ func (w attachments) tools() []Tool {
 	return []Tool{
 		{
 			Name: "attachment.read", Summary: "Text of a file that a person sent.",
-			Effect: EffectRead, Taints: true, Timeout: attachmentTimeout, Schema: attachmentReadSchema, Run: w.readAttachment,
+			Effect: EffectRead, Taints: true, Timeout: attachmentTimeout, Schema: attachmentReadSchema, Run: with(w.readAttachment),
 		},
 		{
 			Name: "attachment.save", Summary: "Put a file that a person sent into the workspace.",
-			Effect: EffectWrite, Taints: true, Timeout: attachmentTimeout, Schema: attachmentSaveSchema, Run: w.save,
+			Effect: EffectWrite, Taints: true, Timeout: attachmentTimeout, Schema: attachmentSaveSchema, Run: with(w.save),
 		},
 		{
 			Name: "workspace.publish", Summary: "Make a file of the workspace one that a message can send.",
-			Effect: EffectWrite, Timeout: attachmentTimeout, Schema: publishSchema, Run: w.publish,
+			Effect: EffectWrite, Timeout: attachmentTimeout, Schema: publishSchema, Run: with(w.publish),
 		},
 	}
 }
@@ -53,15 +53,12 @@ var attachmentReadSchema = json.RawMessage(`{
 	"additionalProperties": false
 }`)
 
-func (w attachments) readAttachment(ctx context.Context, call Call) Result {
-	args, fault := decode[struct {
-		ID     string
-		Offset *int64
-		Limit  *int
-	}](call)
-	if fault != nil {
-		return *fault
-	}
+func (w attachments) readAttachment(ctx context.Context, call Call, args struct {
+	ID     string
+	Offset *int64
+	Limit  *int
+},
+) Result {
 	file, body, err := w.Open(ctx, call.Session, args.ID)
 	if err != nil {
 		return fileFault(args.ID, err)
@@ -148,11 +145,7 @@ var attachmentSaveSchema = json.RawMessage(`{
 	"additionalProperties": false
 }`)
 
-func (w attachments) save(ctx context.Context, call Call) Result {
-	args, fault := decode[struct{ ID, Path, Mode string }](call)
-	if fault != nil {
-		return *fault
-	}
+func (w attachments) save(ctx context.Context, call Call, args struct{ ID, Path, Mode string }) Result {
 	root, name, fault := enterFile(call.Workspace, args.Path)
 	if fault != nil {
 		return *fault
@@ -185,11 +178,7 @@ var publishSchema = json.RawMessage(`{
 	"additionalProperties": false
 }`)
 
-func (w attachments) publish(ctx context.Context, call Call) Result {
-	args, fault := decode[struct{ Path string }](call)
-	if fault != nil {
-		return *fault
-	}
+func (w attachments) publish(ctx context.Context, call Call, args struct{ Path string }) Result {
 	root, name, fault := enter(call.Workspace, args.Path)
 	if fault != nil {
 		return *fault

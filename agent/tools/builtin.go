@@ -1,6 +1,8 @@
 package tools
 
 import (
+	"cmp"
+	"context"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -32,12 +34,8 @@ type BuiltinConfig struct {
 }
 
 func (c BuiltinConfig) withDefaults() BuiltinConfig {
-	if c.FileLimit == 0 {
-		c.FileLimit = 8 << 20
-	}
-	if c.FetchLimit == 0 {
-		c.FetchLimit = 256 << 10
-	}
+	c.FileLimit = cmp.Or(c.FileLimit, 8<<20)
+	c.FetchLimit = cmp.Or(c.FetchLimit, 256<<10)
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -53,28 +51,28 @@ func Builtin(cfg BuiltinConfig) []Tool {
 	list := []Tool{
 		{
 			Name: "time", Summary: "The date and time now, in any time zone.",
-			Effect: EffectRead, Schema: timeSchema, Run: clock(cfg.Now).run,
+			Effect: EffectRead, Schema: timeSchema, Run: with(clock(cfg.Now).run),
 		},
 		{
 			Name: "workspace.list", Summary: "The files in the session's workspace.",
-			Effect: EffectRead, Schema: listSchema, Run: files.list,
+			Effect: EffectRead, Schema: listSchema, Run: with(files.list),
 		},
 		{
 			Name: "workspace.read", Summary: "Text of a file in the workspace, whole or some lines of it.",
-			Effect: EffectRead, Schema: readSchema, Run: files.read,
+			Effect: EffectRead, Schema: readSchema, Run: with(files.read),
 		},
 		{
 			Name: "workspace.write", Summary: "Create, replace or append to a text file in the workspace.",
-			Effect: EffectWrite, Schema: writeSchema, Run: files.write,
+			Effect: EffectWrite, Schema: writeSchema, Run: with(files.write),
 		},
 		{
 			Name: "workspace.remove", Summary: "Remove a file or a folder from the workspace.",
-			Effect: EffectWrite, Schema: removeSchema, Run: files.remove,
+			Effect: EffectWrite, Schema: removeSchema, Run: with(files.remove),
 		},
 		{
 			Name: "http.get", Summary: "The text at a public web address.",
 			Effect: EffectRead, Taints: true, Sends: "url", Schema: fetchSchema,
-			Run: newFetcher(cfg.AllowPrivate, cfg.FetchLimit).run,
+			Run: with(newFetcher(cfg.AllowPrivate, cfg.FetchLimit).run),
 		},
 		{
 			Name: "session.info", Summary: "Who and where this session is: person, role, channel, mode, time zone, model.",
@@ -99,13 +97,15 @@ func withPages(tools []Tool) []Tool {
 	return tools
 }
 
-// decode reads arguments that were checked against the schema.
-func decode[T any](call Call) (T, *Result) {
-	var args T
-	if err := json.Unmarshal(call.Args, &args); err != nil {
-		return args, &Result{End: EndRefused, Code: "bad_arguments", Output: fmt.Sprintf("args: %v", err), Hint: "correct the arguments"}
+// with gives a tool its arguments, which were checked against the schema.
+func with[T any](run func(context.Context, Call, T) Result) func(context.Context, Call) Result {
+	return func(ctx context.Context, call Call) Result {
+		var args T
+		if err := json.Unmarshal(call.Args, &args); err != nil {
+			return refused("bad_arguments", "correct the arguments", "args: %v", err)
+		}
+		return run(ctx, call, args)
 	}
-	return args, nil
 }
 
 func failed(code, hint, format string, a ...any) Result {

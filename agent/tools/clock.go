@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,18 +22,8 @@ var timeSchema = json.RawMessage(`{
 // clock is the tool "time".
 type clock func() time.Time
 
-func (now clock) run(_ context.Context, call Call) Result {
-	args, fault := decode[struct{ Zone *string }](call)
-	if fault != nil {
-		return *fault
-	}
-	name := call.Session.TimeZone
-	if args.Zone != nil {
-		name = strings.TrimSpace(*args.Zone)
-	}
-	if name == "" {
-		name = "UTC"
-	}
+func (now clock) run(_ context.Context, call Call, args struct{ Zone *string }) Result {
+	name := cmp.Or(strings.TrimSpace(deref(args.Zone, call.Session.TimeZone)), "UTC")
 	zone, err := time.LoadLocation(name)
 	// "Local" is the machine's zone, which is nobody's business.
 	if err != nil || name == "Local" {
@@ -52,10 +43,6 @@ var infoSchema = json.RawMessage(`{"type": "object", "properties": {}, "required
 // sessionInfo is the tool "session.info".
 func sessionInfo(_ context.Context, call Call) Result {
 	s := call.Session
-	zone := s.TimeZone
-	if zone == "" {
-		zone = "UTC"
-	}
 	var b strings.Builder
 	for _, line := range [][2]string{
 		{"session", s.ID},
@@ -63,15 +50,11 @@ func sessionInfo(_ context.Context, call Call) Result {
 		{"role", s.Role},
 		{"channel", s.Channel},
 		{"mode", s.Mode},
-		{"time_zone", zone},
+		{"time_zone", cmp.Or(s.TimeZone, "UTC")},
 		{"language", s.Language},
 		{"model", s.Model},
 	} {
-		value := line[1]
-		if value == "" {
-			value = "(not set)"
-		}
-		fmt.Fprintf(&b, "%s: %s\n", line[0], value)
+		fmt.Fprintf(&b, "%s: %s\n", line[0], cmp.Or(line[1], "(not set)"))
 	}
 	return Result{End: EndOK, Output: b.String()}
 }

@@ -95,14 +95,11 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-func (f *fetcher) run(ctx context.Context, call Call) Result {
-	args, fault := decode[struct {
-		URL      string
-		MaxBytes *int64 `json:"max_bytes"`
-	}](call)
-	if fault != nil {
-		return *fault
-	}
+func (f *fetcher) run(ctx context.Context, call Call, args struct {
+	URL      string
+	MaxBytes *int64 `json:"max_bytes"`
+},
+) Result {
 	const hint = "give a complete public address such as https://example.org/page"
 	target, err := url.Parse(strings.TrimSpace(args.URL))
 	if err != nil {
@@ -122,11 +119,7 @@ func (f *fetcher) run(ctx context.Context, call Call) Result {
 		return fetchFault(err)
 	}
 	defer resp.Body.Close()
-	limit := f.limit
-	if args.MaxBytes != nil {
-		limit = min(limit, *args.MaxBytes)
-	}
-	return answer(resp, limit)
+	return answer(resp, min(f.limit, deref(args.MaxBytes, f.limit)))
 }
 
 // answer turns a response into a result of at most limit bytes of body.

@@ -36,11 +36,7 @@ var writeSchema = json.RawMessage(`{
 	"additionalProperties": false
 }`)
 
-func (w files) write(ctx context.Context, call Call) Result {
-	args, fault := decode[struct{ Path, Content, Mode string }](call)
-	if fault != nil {
-		return *fault
-	}
+func (w files) write(ctx context.Context, call Call, args struct{ Path, Content, Mode string }) Result {
 	root, name, fault := enterFile(call.Workspace, args.Path)
 	if fault != nil {
 		return *fault
@@ -72,8 +68,7 @@ func (w files) room(ctx context.Context, root *os.Root, name string, size int64)
 	if err == nil {
 		return nil
 	}
-	res := noRoom(err)
-	return &res
+	return new(noRoom(err))
 }
 
 // noRoom is the result where a workspace takes nothing more, or cannot be looked through.
@@ -92,28 +87,23 @@ func (w files) former(root *os.Root, name, mode string) ([]byte, *Result) {
 		return nil, nil
 	}
 	if err != nil {
-		res := ioFault(name, err)
-		return nil, &res
+		return nil, new(ioFault(name, err))
 	}
 	if !info.Mode().IsRegular() {
-		res := refused("not_a_file", "choose another path", "%s is not a regular file", name)
-		return nil, &res
+		return nil, new(refused("not_a_file", "choose another path", "%s is not a regular file", name))
 	}
 	if mode == "create" {
-		res := refused("exists", `use mode "replace" or "append", or another path`, "%s exists already", name)
-		return nil, &res
+		return nil, new(refused("exists", `use mode "replace" or "append", or another path`, "%s exists already", name))
 	}
 	if mode == "replace" {
 		return nil, nil
 	}
 	if info.Size() > w.fileLimit {
-		res := refused("file_limit", "append to a new file", "%s has %d bytes; the limit is %d", name, info.Size(), w.fileLimit)
-		return nil, &res
+		return nil, new(refused("file_limit", "append to a new file", "%s has %d bytes; the limit is %d", name, info.Size(), w.fileLimit))
 	}
 	text, err := root.ReadFile(name)
 	if err != nil {
-		res := ioFault(name, err)
-		return nil, &res
+		return nil, new(ioFault(name, err))
 	}
 	return text, nil
 }
@@ -202,8 +192,7 @@ func enter(dir, given string) (*os.Root, string, *Result) {
 	}
 	root, err := workspace.Open(dir)
 	if err != nil {
-		res := failed("workspace_missing", "", "the workspace cannot be opened: %v", plain(err))
-		return nil, "", &res
+		return nil, "", new(failed("workspace_missing", "", "the workspace cannot be opened: %v", plain(err)))
 	}
 	if fault := noLinks(root, name); fault != nil {
 		root.Close()
@@ -217,8 +206,7 @@ func enterFile(dir, given string) (*os.Root, string, *Result) {
 	root, name, fault := enter(dir, given)
 	if fault == nil && name == "." {
 		root.Close()
-		res := refused("bad_path", "name a file", "the path names the workspace itself")
-		return nil, "", &res
+		return nil, "", new(refused("bad_path", "name a file", "the path names the workspace itself"))
 	}
 	return root, name, fault
 }
@@ -227,23 +215,18 @@ func cleanPath(given string) (string, *Result) {
 	const hint = "give a path inside the workspace, relative to it, such as notes/today.md"
 	switch {
 	case strings.ContainsAny(given, "\x00\\"):
-		res := refused("bad_path", hint, "%q holds a NUL or a backslash", given)
-		return "", &res
+		return "", new(refused("bad_path", hint, "%q holds a NUL or a backslash", given))
 	case given == "":
-		res := refused("bad_path", hint, "the path is empty")
-		return "", &res
+		return "", new(refused("bad_path", hint, "the path is empty"))
 	case path.IsAbs(given) || !filepath.IsLocal(filepath.FromSlash(given)):
-		res := refused("outside_workspace", hint, "%q leaves the workspace", given)
-		return "", &res
+		return "", new(refused("outside_workspace", hint, "%q leaves the workspace", given))
 	}
 	name := path.Clean(given)
 	if strings.Count(name, "/") >= workspace.MaxDepth {
-		res := refused("bad_path", hint, "the path passes through %d folders; the limit is %d", strings.Count(name, "/"), workspace.MaxDepth-1)
-		return "", &res
+		return "", new(refused("bad_path", hint, "the path passes through %d folders; the limit is %d", strings.Count(name, "/"), workspace.MaxDepth-1))
 	}
 	if first, _, _ := strings.Cut(name, "/"); strings.EqualFold(first, workspace.Hidden) {
-		res := refused("bad_path", hint, "%s belongs to the program", workspace.Hidden)
-		return "", &res
+		return "", new(refused("bad_path", hint, "%s belongs to the program", workspace.Hidden))
 	}
 	return name, nil
 }
@@ -262,8 +245,7 @@ func noLinks(root *os.Root, name string) *Result {
 			return nil // what is wrong shows when it is used
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
-			res := refused("symlink", "use the path of the file that it points to", "%s is a symbolic link; they are not followed", part)
-			return &res
+			return new(refused("symlink", "use the path of the file that it points to", "%s is a symbolic link; they are not followed", part))
 		}
 	}
 	return nil

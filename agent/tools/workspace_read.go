@@ -3,12 +3,14 @@ package tools
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"strconv"
@@ -38,22 +40,13 @@ var readSchema = json.RawMessage(`{
 	"additionalProperties": false
 }`)
 
-func (w files) read(ctx context.Context, call Call) Result {
-	args, fault := decode[struct {
-		Path      string
-		FirstLine *int `json:"first_line"`
-		LastLine  *int `json:"last_line"`
-	}](call)
-	if fault != nil {
-		return *fault
-	}
-	first, last := 1, int(^uint(0)>>1)
-	if args.FirstLine != nil {
-		first = *args.FirstLine
-	}
-	if args.LastLine != nil {
-		last = *args.LastLine
-	}
+func (w files) read(ctx context.Context, call Call, args struct {
+	Path      string
+	FirstLine *int `json:"first_line"`
+	LastLine  *int `json:"last_line"`
+},
+) Result {
+	first, last := deref(args.FirstLine, 1), deref(args.LastLine, math.MaxInt)
 	if first > last {
 		return refused("bad_range", "swap first_line and last_line", "line %d comes after line %d", first, last)
 	}
@@ -96,8 +89,7 @@ func (w files) open(root *os.Root, name string) (*os.File, *Result) {
 func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, *Result) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		res := ioFault(name, err)
-		return nil, nil, &res
+		return nil, nil, new(ioFault(name, err))
 	}
 	var res Result
 	info, err := f.Stat()
@@ -116,24 +108,18 @@ func openRegular(root *os.Root, name string) (*os.File, fs.FileInfo, *Result) {
 }
 
 func (w files) readable(f *os.File, info fs.FileInfo, name string) *Result {
-	var res Result
-	switch {
-	case info.Size() > w.fileLimit:
-		res = refused("file_limit", "use exec with head, tail or grep", "%s has %d bytes; the limit is %d", name, info.Size(), w.fileLimit)
-	default:
-		head := make([]byte, binaryLookHead)
-		n, err := f.ReadAt(head, 0)
-		if err != nil && !errors.Is(err, io.EOF) {
-			res = ioFault(name, err)
-			break
-		}
-		if isBinary(head[:n]) {
-			res = refused("binary_file", "use exec with a program for this kind of file", "%s is not a text file", name)
-			break
-		}
-		return nil
+	if info.Size() > w.fileLimit {
+		return new(refused("file_limit", "use exec with head, tail or grep", "%s has %d bytes; the limit is %d", name, info.Size(), w.fileLimit))
 	}
-	return &res
+	head := make([]byte, binaryLookHead)
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return new(ioFault(name, err))
+	}
+	if isBinary(head[:n]) {
+		return new(refused("binary_file", "use exec with a program for this kind of file", "%s is not a text file", name))
+	}
+	return nil
 }
 
 // isBinary judges by the first bytes: a NUL, or no UTF-8 apart from a rune cut
@@ -197,22 +183,12 @@ var listSchema = json.RawMessage(`{
 	"additionalProperties": false
 }`)
 
-func (w files) list(ctx context.Context, call Call) Result {
-	args, fault := decode[struct {
-		Path  *string
-		Depth *int
-	}](call)
-	if fault != nil {
-		return *fault
-	}
-	given, depth := ".", defaultDepth
-	if args.Path != nil && *args.Path != "" {
-		given = *args.Path
-	}
-	if args.Depth != nil {
-		depth = *args.Depth
-	}
-	root, name, fault := enter(call.Workspace, given)
+func (w files) list(ctx context.Context, call Call, args struct {
+	Path  *string
+	Depth *int
+},
+) Result {
+	root, name, fault := enter(call.Workspace, cmp.Or(deref(args.Path, ""), "."))
 	if fault != nil {
 		return *fault
 	}
@@ -225,7 +201,7 @@ func (w files) list(ctx context.Context, call Call) Result {
 		return refused("not_a_folder", "workspace.read shows a file", "%s is a file", name)
 	}
 	notes := readLedger(call.Workspace)
-	text, err := listing(ctx, root, name, depth, notes)
+	text, err := listing(ctx, root, name, deref(args.Depth, defaultDepth), notes)
 	if errors.Is(err, workspace.ErrTooLarge) {
 		return refused("workspace_full", hints["workspace_full"], "%v: list a smaller folder, or less depth", err)
 	}

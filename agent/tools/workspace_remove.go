@@ -19,11 +19,7 @@ var removeSchema = json.RawMessage(`{
 }`)
 
 // remove removes a file, a link, or a folder with all that is in it.
-func (w files) remove(ctx context.Context, call Call) Result {
-	args, fault := decode[struct{ Path string }](call)
-	if fault != nil {
-		return *fault
-	}
+func (w files) remove(ctx context.Context, call Call, args struct{ Path string }) Result {
 	name, fault := cleanPath(args.Path)
 	if fault != nil {
 		return *fault

@@ -68,7 +68,7 @@ func TestRedirectsCarryNothing(t *testing.T) {
 	from := httptest.NewServer(http.RedirectHandler(to.URL+"/there", http.StatusFound))
 	defer from.Close()
 	f := newFetcher([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 1000)
-	res := f.run(t.Context(), Call{Args: []byte(`{"url":"` + from.URL + `/?q=secret","max_bytes":null}`)})
+	res := with(f.run)(t.Context(), Call{Args: []byte(`{"url":"` + from.URL + `/?q=secret","max_bytes":null}`)})
 	if res.End != EndOK || len(asked) != 1 || asked[0] != "/there from " {
 		t.Errorf("%+v, asked for %q", res, asked)
 	}
