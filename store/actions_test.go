@@ -9,8 +9,6 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // question is a reply that asks marco, with a button for each choice.
@@ -55,9 +53,7 @@ func tomorrow() time.Time { return time.Now().Add(24 * time.Hour) }
 
 // promise: L.action-once
 func TestButtonAnswersOnce(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		q := question("tea", tomorrow(), "green", "black")
 		q.Taint = "web"
 		h.asks("c", "1", q, question("milk", tomorrow(), "yes"))
@@ -104,9 +100,7 @@ func TestButtonAnswersOnce(t *testing.T) {
 }
 
 func TestButtonExpires(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.asks("c", "1", question("tea", time.Now().Add(-time.Second), "green"))
 		for i := range 2 {
 			if a := h.one(press("c", fmt.Sprint(i), "tea1")); a.Action != ledger.ActionExpired || a.TurnID != 0 {
@@ -120,9 +114,7 @@ func TestButtonExpires(t *testing.T) {
 }
 
 func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		if a := h.one(typed("c", "0", "2")); a.TurnID == 0 || a.Action != "" {
 			t.Errorf("no question is open: %+v", a)
 		}
@@ -168,9 +160,7 @@ func TestTypedNumberAnswersTheNewestQuestion(t *testing.T) {
 //
 // promise: L.action-once
 func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		n := 0
 		says := func(text string) ledger.Entry {
 			n++
@@ -219,17 +209,13 @@ func TestTypedLabelAnswersTheOnlyQuestionThatHasIt(t *testing.T) {
 			}
 		}
 		message("an answered question's", says("none"))
-		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages WHERE said = '  grüN'"); n != 1 || err != nil {
-			t.Errorf("what was typed is kept %d times, %v", n, err)
-		}
+		h.wantCount(1, "SELECT count(*) FROM messages WHERE said = '  grüN'")
 	})
 }
 
 // What is typed says where the buttons are that it made worthless.
 func TestTypedChoiceNamesTheQuestion(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		long := question("tea", tomorrow(), "green")
 		long.Parts = append([]channels.Body{{Text: "a long story"}}, long.Parts...)
 		long.Parts = append(long.Parts, channels.Body{Files: []channels.File{{Blob: blobName("a"), Name: `{"buttons":`}}})
@@ -252,9 +238,7 @@ func TestTypedChoiceNamesTheQuestion(t *testing.T) {
 
 // promise: L.action-once
 func TestTwoAnswersAtOnce(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for round := range 5 {
 			name := fmt.Sprint("q", round)
 			conv := "c" + name
@@ -286,17 +270,13 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 			if states[ledger.ActionAccepted] != 1 {
 				t.Errorf("round %d: %v", round, states)
 			}
-			if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM actions WHERE state = 'proposed'"); n != 0 || err != nil {
-				t.Errorf("%d still open, %v", n, err)
-			}
+			h.wantCount(0, "SELECT count(*) FROM actions WHERE state = 'proposed'")
 		}
 	})
 }
 
 func TestActionsUnderReplies(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		e := control(entry("c", "1", "/menu"), ledger.EffectNone, "")
 		q := question("menu", tomorrow(), "help")
 		e.As.(*ledger.AsControl).Reply = &q

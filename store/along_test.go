@@ -16,9 +16,7 @@ import (
 
 // What is read as a turn is claimed is what Load says of it.
 func TestClaimedTurnsAreReadAlong(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		same := func(how string, c *ledger.Claimed) {
 			t.Helper()
 			if c == nil {
@@ -30,7 +28,7 @@ func TestClaimedTurnsAreReadAlong(t *testing.T) {
 			}
 		}
 		h.Commit(h.Begun("c", "1"), end("done", "answered"))
-		run(t, db, "INSERT INTO memories (kind, scope, text, state, taint, created_at, updated_at) VALUES ('fact', 'global', 'snow is white', 'active', 'web', 1, 1)")
+		run(t, h.DB, "INSERT INTO memories (kind, scope, text, state, taint, created_at, updated_at) VALUES ('fact', 'global', 'snow is white', 'active', 'web', 1, 1)")
 		first := claiming(entry("c", "2", "look \"here\"\n\u2028 ☃"))
 		first.Event.Message.Quote, first.Event.Message.Origin = "said before", "somebody"
 		c := h.Accept(first)[0].Claimed
@@ -39,21 +37,19 @@ func TestClaimedTurnsAreReadAlong(t *testing.T) {
 			t.Errorf("claimed beside a running turn: %+v", a.Claimed)
 		}
 		next := h.Commit(c.TurnRef, end("done", "answered"))
-		if db.Kind() == "postgres" {
+		if h.DB.Kind() == "postgres" {
 			same("next", next)
 		}
 		h.Accept(entry("c", "4", "wait too"))
-		if err := h.Router.GiveBack(h.Ctx, next.TurnRef); err != nil {
-			t.Fatal(err)
-		}
+		h.giveBack(next.TurnRef)
 		again := h.Claim(9)
-		if db.Kind() == "postgres" {
+		if h.DB.Kind() == "postgres" {
 			same("claimed", &again[0])
 		}
 		h.Commit(again[0].TurnRef, end("done", "answered"))
 		with := claiming(entry("d", "5", "look"))
 		with.Event.Message.Attachments = []channels.Attachment{{ID: "f", Kind: channels.Photo, Name: "a.png", Size: 3}}
-		if c = h.Accept(with)[0].Claimed; db.Kind() == "postgres" && c.Data != nil {
+		if c = h.Accept(with)[0].Claimed; h.DB.Kind() == "postgres" && c.Data != nil {
 			t.Errorf("read along without its files: %+v", c.Data)
 		}
 	})
@@ -65,9 +61,7 @@ func TestBegunTurnsAreNotReadAlong(t *testing.T) {
 	h := newHouse(t, storetest.Postgres(t))
 	ref := h.Begun("c", "1")
 	h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "{}"}}})
-	if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
-		t.Fatal(err)
-	}
+	h.giveBack(ref)
 	if again := h.Claim(9); len(again) != 1 || again[0].Data != nil {
 		t.Errorf("got %+v", again)
 	}

@@ -67,9 +67,7 @@ func texts(list []agent.Incoming) string {
 
 // promise: L.merged-at-boundary
 func TestSteeringMessagesAreAbsorbed(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		if list := h.absorb(ref, 0); list != nil {
 			t.Errorf("absorbed %+v", list)
@@ -134,14 +132,10 @@ func TestSteeringMessagesAreAbsorbed(t *testing.T) {
 
 // promise: L.fence
 func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		a := h.one(mode(entry("c", "2", "x"), "steer"))
-		if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
-			t.Fatal(err)
-		}
+		h.giveBack(ref)
 		for range 2 {
 			if _, err := h.Router.Absorb(h.Ctx, ref, 0); !errors.Is(err, ledger.ErrFenced) {
 				t.Errorf("absorb: %v", err)
@@ -160,9 +154,7 @@ func TestOldFenceAbsorbsAndDraftsNothing(t *testing.T) {
 //
 // promise: L.merged-at-boundary
 func TestSteeringAtTheEndIsNeverLost(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for i := range 12 {
 			conv := fmt.Sprint("c", i)
 			ref := h.Begun(conv, conv+"first")
@@ -208,9 +200,7 @@ func TestSteeringAtTheEndIsNeverLost(t *testing.T) {
 }
 
 func TestInterruptAsksTheRunningTurnToStop(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		if a := h.one(mode(by(entry("c", "2", "anna's"), "anna"), "interrupt")); a.CancelTurn != 0 {
 			t.Errorf("another person's turn was interrupted: %+v", a)
@@ -238,11 +228,9 @@ func TestInterruptAsksTheRunningTurnToStop(t *testing.T) {
 
 // promise: L.collected-as-one
 func TestCollectedMessagesAreOneTurn(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		now := time.Now().Truncate(time.Microsecond)
-		db.SetNow(func() time.Time { return now })
+		h.DB.SetNow(func() time.Time { return now })
 		collect := func(e ledger.Entry) ledger.Entry {
 			e.Turn().Mode, e.Turn().CollectWindow, e.Turn().MayClaim = "collect", 2*time.Second, true
 			return e
@@ -295,9 +283,7 @@ func TestCollectedMessagesAreOneTurn(t *testing.T) {
 }
 
 func TestAWaitingHeadLetsTheLeaseGo(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		e := mode(entry("c", "2", "later"), "collect")
 		e.Turn().CollectWindow = time.Hour
@@ -308,7 +294,7 @@ func TestAWaitingHeadLetsTheLeaseGo(t *testing.T) {
 		if list := h.Claim(9); len(list) != 0 {
 			t.Errorf("claimed %+v", list)
 		}
-		db.SetNow(func() time.Time { return time.Now().Add(time.Hour + time.Second) })
+		h.DB.SetNow(func() time.Time { return time.Now().Add(time.Hour + time.Second) })
 		if list := h.Claim(9); len(list) != 1 || list[0].TurnID != a.TurnID {
 			t.Errorf("claimed %+v", list)
 		}
@@ -322,9 +308,7 @@ func TestAWaitingHeadLetsTheLeaseGo(t *testing.T) {
 
 // What was collected into a turn that then steers another is heeded with it.
 func TestCollectedIntoASteeringTurn(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		if a := h.Accept(entry("c", "1", "1"), mode(entry("c", "2", "2"), "collect"), mode(entry("c", "3", "3"), "collect")); !a[1].Merged || !a[2].Merged {
 			t.Errorf("%+v", a)
 		}
@@ -375,9 +359,7 @@ func TestAbsorbedSurvivesTheEngine(t *testing.T) {
 }
 
 func TestAcceptSaysWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		as := func(as ledger.As, kind channels.EventKind) ledger.Entry {
 			e := entry("c", "1", "1")
 			e.As, e.Event.Kind, e.Event.Message.ID = as, kind, ""

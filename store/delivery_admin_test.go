@@ -10,8 +10,6 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 var byOwner = ledger.OwnerHand("owner")
@@ -47,9 +45,7 @@ func (h *house) become(hold ledger.Hold, s ledger.Settlement) *ledger.Delivery {
 	if d == nil {
 		h.Fatal("nothing to send")
 	}
-	if _, err := h.Router.Settle(h.Ctx, hold, d, s); err != nil {
-		h.Fatal(err)
-	}
+	h.Settle(hold, d, s)
 	return d
 }
 
@@ -63,9 +59,7 @@ var (
 
 // promise: L.mended-by-hand
 func TestRetryOfADeadPart(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		turn := h.says("1", "a", "b", "c")
 		h.become(hold, sent)
@@ -122,9 +116,7 @@ func (h *house) told(conv string) (list []string) {
 
 // promise: L.mended-by-hand
 func TestRetryOfAnUnknownPart(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		h.says("1", "a")
 		d := h.become(hold, uncertain)
@@ -141,9 +133,7 @@ func TestRetryOfAnUnknownPart(t *testing.T) {
 			t.Fatalf("it is not asked about again: %+v", asked)
 		}
 		// With nobody to ask it is sent once more, marked, and marked once only.
-		if _, err := h.Router.Settle(h.Ctx, hold, asked, repeat); err != nil {
-			t.Fatal(err)
-		}
+		h.Settle(hold, asked, repeat)
 		h.become(hold, lost)
 		if m, err = h.Router.RetryDelivery(h.Ctx, d.ID, byOwner); err != nil || m.State != ledger.DeliveryPending {
 			t.Fatalf("%+v, %v", m, err)
@@ -157,9 +147,7 @@ func TestRetryOfAnUnknownPart(t *testing.T) {
 
 // promise: L.mended-by-hand
 func TestDropByHand(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		h.says("1", "a", "b")
 		h.says("2", "c")
@@ -181,9 +169,7 @@ func TestDropByHand(t *testing.T) {
 		}
 		sending := h.Begin(hold, "c1")
 		drop("a", false)
-		if _, err := h.Router.Settle(h.Ctx, hold, sending, sent); err != nil {
-			t.Fatal(err)
-		}
+		h.Settle(hold, sending, sent)
 		drop("a", false)
 		drop("b", true)
 		drop("b", false)
@@ -212,9 +198,7 @@ func isState(err error) bool {
 
 // A first try that is sent costs no event; what went another way has one.
 func TestDeliveryEvents(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		h.says("1", "a", "b", "c")
 		h.become(hold, sent)

@@ -97,9 +97,7 @@ func said(text string, draft int64, ends bool) (agent.Step, ledger.Reply) {
 
 // promise: L.draft-row-first
 func TestDraftBecomesTheAnswer(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		ref := h.Begun("c", "1")
 		d := h.draft(ref, "working")
@@ -200,9 +198,7 @@ func TestDraftBegunWhenTheTurnSpeaks(t *testing.T) {
 		{"never known, no word", true, "never", false, "left"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			storetest.Each(t, func(t *testing.T, db *store.DB) {
-				h := newHouse(t, db)
+			each(t, func(t *testing.T, h *house) {
 				hold := h.Hold()
 				ref := h.Begun("c", "1")
 				d := h.draft(ref, "working")
@@ -245,9 +241,7 @@ func TestDraftBegunWhenTheTurnSpeaks(t *testing.T) {
 //
 // promise: L.draft-row-first
 func TestDraftBegunByAnotherHolder(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		former := h.Hold()
 		ref := h.Begun("c", "1")
 		d := h.draft(ref, "working")
@@ -280,9 +274,7 @@ func TestDraftBegunByAnotherHolder(t *testing.T) {
 
 // promise: P3.order-in-conversation
 func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		h.Posts("c", "2", "help")
 		d := h.draft(h.Begun("c", "1"), "working")
@@ -298,9 +290,7 @@ func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
 // A part whose place may yet be overwritten is sent anew, and what is shown stays in the
 // ledger until it is taken back.
 func TestAbandonedDraft(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		ref := h.Begun("c", "1")
 		d := h.draft(ref, "working")
@@ -363,9 +353,7 @@ func TestResumedTurnGoesOnWithItsDraft(t *testing.T) {
 }
 
 func TestPartsKeepTheirFiles(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		files := []channels.File{{Blob: "ab", Name: "b.txt", Type: "text/plain", Size: 3}}
 		step := end("done", "answered")
@@ -400,9 +388,7 @@ func TestCancelOfTheDeadTakesTheDraftBack(t *testing.T) {
 		h.calls(hold, doubtful)
 		h = h.died()
 		h.Accept(control(entry("c", "4", "/cancel"), ledger.EffectCancel, "nothing"), control(entry("e", "5", "/cancel"), ledger.EffectCancel, "nothing"))
-		if _, err := h.Router.Cancel(h.Ctx, byNumber.TurnID); err != nil {
-			t.Fatal(err)
-		}
+		h.cancel(byNumber.TurnID)
 		for _, ref := range []ledger.TurnRef{byCommand, byNumber, begun} {
 			h.is(ref.TurnID, "cancelled")
 		}

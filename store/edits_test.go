@@ -7,8 +7,6 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // edited is an edit of the message that entry(conv, of, …) stands for.
@@ -33,9 +31,7 @@ func withFile(e ledger.Entry, id string, size int64) ledger.Entry {
 
 // promise: P1.one-turn-per-event
 func TestEditOfAMessageNeverTaken(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		first := h.one(claiming(edited("c", "1", "e1", "new text", "steer")))
 		if first.Edited != ledger.EditNew || first.Claimed == nil || first.MessageID == 0 {
 			t.Fatalf("%+v", first)
@@ -67,9 +63,7 @@ func TestEditOfAMessageNeverTaken(t *testing.T) {
 //
 // promise: P1.one-turn-per-event
 func TestEditOfAnOverheardMessage(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		overheard := func(of, key string) ledger.Entry {
 			e := entry("c", key, "they talk")
 			e.Event.Message.ID = channels.MessageID("m" + of)
@@ -106,9 +100,7 @@ func TestEditOfAnOverheardMessage(t *testing.T) {
 }
 
 func TestEditThatChangesNothing(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		a := h.one(withFile(entry("c", "1", "look"), "ref1", 7))
 		for i, e := range []ledger.Entry{
 			withFile(edited("c", "1", "e1", "look", "steer"), "ref1", 7),
@@ -127,16 +119,12 @@ func TestEditThatChangesNothing(t *testing.T) {
 				t.Errorf("%d: %+v", i, got)
 			}
 		}
-		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages"); n != 1 || err != nil {
-			t.Errorf("%d messages, %v", n, err)
-		}
+		h.wantCount(1, "SELECT count(*) FROM messages")
 	})
 }
 
 func TestEditBeforeItsTurn(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Accept(entry("c", "1", "one"), mode(withFile(entry("c", "2", "two"), "old", 3), "collect"))
 		e := withFile(edited("c", "2", "e1", "zwei", "ignore"), "new", 4)
 		e.Taint, e.Event.Message.Quote = "file", "said before"
@@ -158,9 +146,7 @@ func TestEditBeforeItsTurn(t *testing.T) {
 
 // promise: L.merged-at-boundary
 func TestEditWhileItsTurnRuns(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		original := h.load(ref).Turn.Message.ID
 		a := h.one(edited("c", "1", "e1", "better", "steer"))
@@ -197,9 +183,7 @@ func TestEditWhileItsTurnRuns(t *testing.T) {
 
 // What was to steer and came too late runs by itself, and says what it is.
 func TestEditTooLateToSteerRunsByItself(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		original := h.load(ref).Turn.Message.ID
 		a := h.one(edited("c", "1", "e1", "late", "steer"))
@@ -214,9 +198,7 @@ func TestEditTooLateToSteerRunsByItself(t *testing.T) {
 }
 
 func TestEditAfterItsTurn(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Commit(h.Begun("c", "1"), end("done", "answered"))
 		for i, text := range []string{"one", "two", "one"} {
 			a := h.one(withFile(edited("c", "1", "e"+text+string(rune('0'+i)), text, "steer"), "f", int64(i+1)))
@@ -241,9 +223,7 @@ func TestEditAfterItsTurn(t *testing.T) {
 
 // promise: P4.no-entry-no-service
 func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		stranger := entry("c", "1", "let me in")
 		stranger.As, stranger.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		notice := entry("c", "3", "")
@@ -254,25 +234,19 @@ func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 				t.Errorf("%s: %+v", of, a)
 			}
 		}
-		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM turns"); n != 0 || err != nil {
-			t.Errorf("%d turns, %v", n, err)
-		}
+		h.wantCount(0, "SELECT count(*) FROM turns")
 		for _, l := range h.load(h.Begun("c", "9")).State.Recent {
 			if l.Text == "let me in" || l.Text == "(edited earlier message) do it" && l.Author == "Marco P." {
 				t.Errorf("a stranger's text is in the session: %+v", l)
 			}
 		}
-		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages WHERE class = 'stranger' AND session_id IS NULL"); n != 2 || err != nil {
-			t.Errorf("%d messages of strangers, %v", n, err)
-		}
+		h.wantCount(2, "SELECT count(*) FROM messages WHERE class = 'stranger' AND session_id IS NULL")
 	})
 }
 
 // An edit races with the start of its turn: it is in the text, or steers.
 func TestEditRacingWithTheStart(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for _, conv := range []string{"a", "b", "c", "d", "e", "f"} {
 			h.one(entry(conv, conv, "old"))
 			var a []ledger.Accepted
@@ -318,9 +292,7 @@ func TestEditRacingWithTheStart(t *testing.T) {
 // What the platform tells of places where nobody is served opens no session; what a
 // stranger took back is forgotten all the same.
 func TestPlacesOfNobodyHaveNoSession(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		stranger := entry("s", "1", "let me in")
 		stranger.As, stranger.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		joined, left := entry("j", "j", ""), entry("l", "l", "")
@@ -340,17 +312,13 @@ func TestPlacesOfNobodyHaveNoSession(t *testing.T) {
 			"SELECT count(*) FROM messages WHERE text <> ''":                    0,
 			"SELECT count(*) FROM messages":                                     1,
 		} {
-			if n, err := storetest.Count(h.Ctx, db, query); int(n) != want || err != nil {
-				t.Errorf("%s: %d, %v", query, n, err)
-			}
+			h.wantCount(want, query)
 		}
 	})
 }
 
 func TestDeletedMessages(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		if a := h.one(deleted("c", "0", "d0")); a.TurnID != 0 || a.MessageID != 0 {
 			t.Errorf("never taken: %+v", a)
 		}
@@ -383,16 +351,12 @@ func TestDeletedMessages(t *testing.T) {
 		h.Commit(next, end("done", "answered"))
 		both := h.Accept(entry("c", "5", "five"), mode(entry("c", "6", "six"), "collect"), deleted("c", "5", "d5"), deleted("c", "6", "d6"))
 		h.is(both[0].TurnID, "cancelled")
-		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM attachments WHERE state <> 'gone' OR name <> ''"); n != 0 || err != nil {
-			t.Errorf("%d attachments, %v", n, err)
-		}
+		h.wantCount(0, "SELECT count(*) FROM attachments WHERE state <> 'gone' OR name <> ''")
 	})
 }
 
 func TestNotesAreReadByLaterTurns(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		waiting := h.one(entry("c", "1", "first"))
 		note := entry("c", "2", "reacted with 👍")
 		note.As, note.Event.Message.ID = &ledger.AsAudit{Why: ledger.AuditNote}, ""
@@ -412,16 +376,12 @@ func TestNotesAreReadByLaterTurns(t *testing.T) {
 
 // Every reply to an entry names whom it answers.
 func TestReplyNamesItsPerson(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Commit(h.Begun("c", "1"), end("done", "answered"))
 		late := edited("c", "1", "e", "another text", "steer")
 		late.Replies[ledger.EditTooLate] = text("too late")
 		h.one(late)
 		h.one(control(entry("c", "2", "/help"), ledger.EffectNone, "help"))
-		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages WHERE direction = 'out' AND person = 'marco'"); n != 2 || err != nil {
-			t.Errorf("%d name the person, %v", n, err)
-		}
+		h.wantCount(2, "SELECT count(*) FROM messages WHERE direction = 'out' AND person = 'marco'")
 	})
 }

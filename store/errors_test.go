@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // Whose fault an error is decides whether an event is held back, rejected, or tried
@@ -14,7 +12,6 @@ import (
 //
 // promise: P1.held-back
 func TestWhoseFaultAnErrorIs(t *testing.T) {
-	t.Parallel()
 	type kind string
 	const (
 		nobodys kind = "nobody's"
@@ -30,15 +27,14 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 		}
 		return unclear
 	}
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		accept := func(text string) error {
 			e := entry("c", "k-"+text, text)
 			_, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{e})
 			return err
 		}
 		want := map[string]kind{}
-		if db.Kind() == "sqlite" {
+		if h.DB.Kind() == "sqlite" {
 			want = map[string]kind{"constraint": unclear, "overflow": unclear, "too big": its, "mismatch": its}
 			h.write(`CREATE TABLE odd (n INTEGER PRIMARY KEY)`,
 				`CREATE TRIGGER boom BEFORE INSERT ON messages BEGIN
@@ -69,7 +65,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 		if err := accept("fine"); err != nil {
 			t.Error(err)
 		}
-		if db.Kind() == "sqlite" {
+		if h.DB.Kind() == "sqlite" {
 			h.write(`PRAGMA query_only = 1`)
 			if err := accept("read-only"); whose(err) != nobodys {
 				t.Errorf("a read-only database: %v", err)
@@ -80,9 +76,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 }
 
 func TestKnown(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		one, other := entry("c", "1", "a"), entry("c", "2", "b")
 		h.Accept(one)
 		known, err := h.Router.Known(h.Ctx, [][]byte{one.Key, other.Key})

@@ -12,15 +12,11 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // promise: P12.explained
 func TestExplainReadsEveryDecision(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		asked := claiming(entry("c1", "1", "run it"))
 		asked.Sender.Rule, asked.Taint = "people", "forwarded"
 		ref := h.Accept(asked)[0].Claimed.TurnRef
@@ -102,16 +98,12 @@ func TestExplainReadsEveryDecision(t *testing.T) {
 
 // Every engine that held a turn is in its row, in order; of very many the latest.
 func TestHoldersAreKept(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c1", "1")
 		const times = 60
 		for range times {
 			h.Renew()
-			if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
-				t.Fatal(err)
-			}
+			h.giveBack(ref)
 			got := h.Claim(1)
 			if len(got) != 1 || got[0].TurnID != ref.TurnID {
 				t.Fatalf("claimed: %+v", got)
@@ -139,17 +131,13 @@ func TestHoldersAreKept(t *testing.T) {
 }
 
 func TestTurnOf(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		first := h.Begun("c1", "1")
 		conv := entry("c1", "1", "").Event.Conversation
 		h.Commit(first, agent.Step{Say: []agent.Say{{Position: -1, Text: "one"}}, End: &agent.End{State: "done", Outcome: "answered"}}, *text("one"))
 		hold := h.Hold()
 		d := h.Begin(hold, conv.ID)
-		if _, err := h.Router.Settle(h.Ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p1"}); err != nil {
-			t.Fatal(err)
-		}
+		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "p1"})
 		second := h.Begun("c1", "2")
 		for id, want := range map[string]int64{"m1": first.TurnID, "p1": first.TurnID, "m2": second.TurnID, "": second.TurnID, "nobody's": 0} {
 			got, err := h.Router.TurnOf(h.Ctx, conv, channels.MessageID(id))
@@ -162,9 +150,7 @@ func TestTurnOf(t *testing.T) {
 
 // Who was kept out is listed with the rule.
 func TestKeptOut(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		eve := entry("c9", "9", "let me in")
 		eve.As, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &ledger.AsAudit{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"
 		h.Accept(eve, entry("c1", "1", "hello"))

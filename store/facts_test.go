@@ -14,10 +14,8 @@ import (
 )
 
 func TestFacts(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
-		if f, err := db.Facts(h.Ctx); err != nil || f != (store.Facts{}) {
+	each(t, func(t *testing.T, h *house) {
+		if f, err := h.DB.Facts(h.Ctx); err != nil || f != (store.Facts{}) {
 			t.Errorf("of nothing: %+v, %v", f, err)
 		}
 		hold := h.Hold()
@@ -30,7 +28,7 @@ func TestFacts(t *testing.T) {
 		h.Begun("c2", "4")
 		h.Accept(entry("c2", "5", "queued"))
 		h.later(time.Hour)
-		f, err := db.Facts(h.Ctx)
+		f, err := h.DB.Facts(h.Ctx)
 		if err != nil || f.Open != 2 || f.Dead != 2 || f.Unknown != 1 || f.Pending != 1 || f.Oldest.Round(time.Minute) != time.Hour {
 			t.Errorf("%+v, %v", f, err)
 		}

@@ -13,8 +13,6 @@ import (
 	"switchboard/channels"
 	"switchboard/files"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 func atoi(t *testing.T, s string) int64 {
@@ -29,9 +27,7 @@ func atoi(t *testing.T, s string) int64 {
 func blobName(c string) string { return strings.Repeat(c, 64) }
 
 func TestAttachments(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		e := withFile(claiming(entry("c", "1", "look")), "ref", 5)
 		e.Taint = "file"
 		ref := h.one(e).Claimed.TurnRef
@@ -101,12 +97,10 @@ func TestAttachments(t *testing.T) {
 }
 
 func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		start := time.Now()
 		at := start
-		db.SetNow(func() time.Time { return at })
+		h.DB.SetNow(func() time.Time { return at })
 		ref := h.Begun("c", "1")
 		add := func(blob string) int64 {
 			a := files.Attachment{Name: blob, State: files.AttachmentClean, Blob: blob}
@@ -165,9 +159,7 @@ func TestForgetNamesWhatNobodyRefersTo(t *testing.T) {
 }
 
 func TestRecentLinesNameTheirFiles(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.one(withFile(claiming(entry("c", "1", "")), "ref", 5)).Claimed.TurnRef
 		own := h.load(ref).Turn.Message.Attachments
 		h.Commit(ref, end("done", "answered"))

@@ -26,7 +26,36 @@ func newHouse(t testing.TB, db *store.DB) *house {
 	return &house{storetest.NewHouse(t, db)}
 }
 
+// each runs a test on both databases, in parallel with others.
+func each(t *testing.T, test func(t *testing.T, h *house)) {
+	t.Helper()
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) { test(t, newHouse(t, db)) })
+}
+
 func (h *house) owner() int64 { return h.Engine.ID() }
+
+// wantCount wants the query to count so many rows.
+func (h *house) wantCount(want int, query string) {
+	h.Helper()
+	if n, err := storetest.Count(h.Ctx, h.DB, query); err != nil || n != int64(want) {
+		h.Errorf("%s: %d, %v; want %d", query, n, err, want)
+	}
+}
+
+func (h *house) giveBack(ref ledger.TurnRef) {
+	h.Helper()
+	if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
+		h.Fatalf("give back: %v", err)
+	}
+}
+
+func (h *house) cancel(turn int64) {
+	h.Helper()
+	if _, err := h.Router.Cancel(h.Ctx, turn); err != nil {
+		h.Fatalf("cancel: %v", err)
+	}
+}
 
 var (
 	entry    = storetest.Entry

@@ -10,8 +10,6 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 func passedOn(e ledger.Entry, from string) ledger.Entry {
@@ -21,9 +19,7 @@ func passedOn(e ledger.Entry, from string) ledger.Entry {
 
 // Who wrote a forwarded message stays with it on every way to a turn.
 func TestForwardedFromIsKept(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.one(claiming(passedOn(entry("c", "1", "one"), "Eve"))).Claimed.TurnRef
 		if m := h.load(ref).Turn.Message; m.Text != "" || !slices.Equal(m.Passed, []agent.Passed{{From: "Eve", Text: "one"}}) || m.Taint != "forwarded" {
 			t.Errorf("%+v", m)
@@ -47,9 +43,7 @@ func TestForwardedFromIsKept(t *testing.T) {
 			t.Errorf("recent: %+v", recent)
 		}
 		h.Accept(deleted("c", "1", "d1"), deleted("c", "4", "d2"))
-		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages WHERE forwarded_from IN ('Eve', 'Trent')"); n != 0 || err != nil {
-			t.Errorf("%d labels are left, %v", n, err)
-		}
+		h.wantCount(0, "SELECT count(*) FROM messages WHERE forwarded_from IN ('Eve', 'Trent')")
 	})
 }
 
@@ -58,9 +52,7 @@ func TestForwardedFromIsKept(t *testing.T) {
 //
 // promise: P5.outside-words
 func TestPassedOnStaysApart(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		quoting := entry("c", "1", "what is this?")
 		quoting.Taint, quoting.Event.Message.Quote = "quote", "said"
 		card := mode(entry("c", "3", "[contact: Eve]"), "collect")
@@ -86,9 +78,7 @@ func TestPassedOnStaysApart(t *testing.T) {
 //
 // promise: P5.outside-words
 func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for taint, own := range map[tools.Taint]bool{tools.Clean: true, "web": false, "quote": false} {
 			c := "c" + string(taint)
 			ref := h.one(claiming(entry(c, c+"1", "which?"))).Claimed.TurnRef
@@ -112,9 +102,7 @@ func TestAChoiceHasTheTaintOfItsQuestion(t *testing.T) {
 //
 // promise: P5.others-words
 func TestLinesSayWhomTheyAnswer(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		by := func(e ledger.Entry, person string) ledger.Entry {
 			e.Sender.Person = person
 			return e

@@ -7,8 +7,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 func member(conv, key string, m channels.Membership) ledger.Entry {
@@ -27,9 +25,7 @@ func (h *house) gone(hold ledger.Hold, conv channels.ConversationID) bool {
 }
 
 func TestGoneIsFirstOnce(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		h.one(entry("c", "1", "one"))
 		want := func(want bool, when string) {
@@ -70,9 +66,7 @@ func TestGoneIsFirstOnce(t *testing.T) {
 }
 
 func TestAdminChats(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
 		if err != nil {
 			t.Fatal(err)
@@ -105,9 +99,7 @@ func TestAdminChats(t *testing.T) {
 }
 
 func TestNotifyTellsOnce(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		conv := channels.Conversation{Channel: "tg", ID: "a", Kind: channels.Direct, Place: "a"}
 		for i, want := range []bool{true, false} {

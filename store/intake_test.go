@@ -10,15 +10,11 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // promise: P1.one-turn-per-event
 func TestAcceptTakesAKeyOnce(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		e := entry("c", "1", "hello")
 		e.Event.Message.ID = "" // where the platform names its messages, that would tell too
 		first := h.Accept(e, e)
@@ -64,9 +60,7 @@ func TestAcceptTakesAKeyOnce(t *testing.T) {
 
 // promise: P1.rejected-kept
 func TestAcceptKeepsRejectedInput(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		e := entry("c", "1", "")
 		e.As, e.Event.Raw = &ledger.AsAudit{Why: ledger.AuditRejected, Reason: "unknown shape"}, []byte("a\x00b\xff")
 		a := h.Accept(e, e, entry("c", "2", "fine"))
@@ -85,12 +79,10 @@ func TestAcceptKeepsRejectedInput(t *testing.T) {
 //
 // promise: P1.rejected-kept
 func TestAcceptSaysWhatIsRefused(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		long := entry(random(12_000), "1", "hello")
 		_, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{entry("c", "2", "fine"), long})
-		if db.Kind() == "sqlite" {
+		if h.DB.Kind() == "sqlite" {
 			if err != nil {
 				t.Errorf("SQLite takes it: %v", err)
 			}
@@ -113,9 +105,7 @@ func TestAcceptSaysWhatIsRefused(t *testing.T) {
 }
 
 func TestAcceptGivesAStrangerNoSession(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		e := entry("c", "1", "let me in")
 		e.As, e.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
 		if a := h.Accept(e)[0]; a.MessageID == 0 || a.SessionID != 0 || a.TurnID != 0 || a.Event != 0 {
@@ -129,9 +119,7 @@ func TestAcceptGivesAStrangerNoSession(t *testing.T) {
 
 // promise: P3.queue-bounded
 func TestAcceptAnswersBusy(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		busy := func(key string) ledger.Entry {
 			return limited(claiming(entry("c", key, "more")), 2)
@@ -156,9 +144,7 @@ func TestAcceptAnswersBusy(t *testing.T) {
 
 // promise: L.control-no-queue
 func TestAcceptCancel(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		none := h.Accept(control(entry("c", "0", "/cancel"), ledger.EffectCancel, "nothing runs"))[0]
 		if none.CancelTurn != 0 {
 			t.Errorf("%+v", none)
@@ -190,9 +176,7 @@ func TestAcceptCancel(t *testing.T) {
 //
 // promise: L.control-no-queue
 func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		n := 0
 		cancel := func(person string) ledger.Accepted {
 			n++
@@ -226,9 +210,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		// Set running behind another turn, and given back for want of a worker.
 		ref := h.Begun("c", "2")
 		given := h.Accept(entry("c", "3", "next"))[0]
-		if err := h.Router.GiveBack(h.Ctx, h.Commit(ref, end("done", "answered")).TurnRef); err != nil {
-			t.Fatal(err)
-		}
+		h.giveBack(h.Commit(ref, end("done", "answered")).TurnRef)
 		a = cancel("marco")
 		said("dropped")
 		h.ended(given.TurnID, a.Event+2)
@@ -240,15 +222,13 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 		mine := h.Accept(e)[0]
 		a = cancel("anna")
 		h.ended(mine.TurnID, a.Event+2)
-		if d, err := h.Router.Load(h.Ctx, ref); err != nil || d.CancelRequested != ledger.StopNone {
-			t.Errorf("the other turn: %+v, %v", d, err)
+		if d := h.load(ref); d.CancelRequested != ledger.StopNone {
+			t.Errorf("the other turn: %+v", d)
 		}
 
 		// What was begun says itself what it did, whoever runs it next.
 		h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
-		if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
-			t.Fatal(err)
-		}
+		h.giveBack(ref)
 		if a = cancel("marco"); a.CancelTurn != ref.TurnID {
 			t.Errorf("a turn under way: %+v", a)
 		}
@@ -260,9 +240,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 }
 
 func TestAcceptForAReader(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		e := control(entry("c", "1", "/help"), ledger.EffectNone, "help")
 		e.As.(*ledger.AsControl).Reply.Read = true
 		h.Accept(e)
@@ -281,9 +259,7 @@ func TestAcceptForAReader(t *testing.T) {
 }
 
 func TestAcceptMakesAPerson(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for _, key := range []string{"1", "2"} {
 			e := entry("c", key, "hi")
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg-7", "tg:7"
@@ -298,13 +274,11 @@ func TestAcceptMakesAPerson(t *testing.T) {
 }
 
 func TestAcceptKeepsAnyText(t *testing.T) {
-	t.Parallel()
 	texts := map[string]string{
 		"long": strings.Repeat("é", 64<<10), "emoji": "👩‍👩‍👧‍👦 🇮🇹", "rtl": "שלום \u202Eעולם", "empty": "",
 		"colon": "a:b ?::? $1 'x' \\", "nul": "a\x00b", "utf8": "a\xffb",
 	}
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for key, s := range texts {
 			e := claiming(entry(key, key, s))
 			e.Event.Message.Attachments = []channels.Attachment{{ID: "f1", Name: s, Type: "text/plain", Size: 3}}

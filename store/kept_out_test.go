@@ -8,7 +8,6 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
@@ -24,9 +23,7 @@ func keptOut(conv, key, text string) ledger.Entry {
 //
 // promise: P1.one-turn-per-event
 func TestManyKeptOutAtOnce(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		titled := func(e ledger.Entry, title string) ledger.Entry {
 			e.Event.Conversation.Title = title
 			return e
@@ -80,18 +77,14 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 			"SELECT count(*) FROM messages":      9,
 			"SELECT count(*) FROM sessions":      1,
 		} {
-			if n, err := storetest.Count(h.Ctx, db, query); int(n) != want || err != nil {
-				t.Errorf("%s: %d, want %d, %v", query, n, want, err)
-			}
+			h.wantCount(want, query)
 		}
 	})
 }
 
 // Hundreds at once, many of one place.
 func TestHundredsKeptOutAtOnce(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		var batch []ledger.Entry
 		for i := range 500 {
 			batch = append(batch, keptOut(fmt.Sprint("s", i%70), fmt.Sprint(i), fmt.Sprint("text ", i)))
@@ -101,7 +94,7 @@ func TestHundredsKeptOutAtOnce(t *testing.T) {
 			if i > 0 && out[i].MessageID <= out[i-1].MessageID {
 				t.Fatalf("entry %d is message %d, the one before %d", i, out[i].MessageID, out[i-1].MessageID)
 			}
-			if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.id = ? AND m.text = ? AND c.conversation = ?",
+			if n, err := storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.id = ? AND m.text = ? AND c.conversation = ?",
 				out[i].MessageID, fmt.Sprint("text ", i), fmt.Sprint("s", i%70)); n != 1 || err != nil {
 				t.Fatalf("entry %d is not message %d: %v", i, out[i].MessageID, err)
 			}

@@ -6,8 +6,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // What became of a send is told twice, because the first time had no answer for too
@@ -15,9 +13,7 @@ import (
 //
 // promise: P2.refused-retries
 func TestLateSettleIsOfItsOwnTry(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Posts("c", "1", "part")
 		hold := h.Hold()
 		first := h.Begin(hold, "c")
@@ -38,9 +34,7 @@ func TestLateSettleIsOfItsOwnTry(t *testing.T) {
 //
 // promise: L.lost-answer
 func TestSettleTwice(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		for i, s := range []ledger.Settlement{
 			{State: ledger.DeliverySent, PlatformID: "x"},

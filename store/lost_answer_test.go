@@ -159,8 +159,8 @@ func TestLostAnswerIsTold(t *testing.T) {
 	c.arm("sb_steps")
 	_, err = h.Router.Commit(h.Ctx, ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg}}}}}, nil)
 	lost("commit", err)
-	if d, err := h.Router.Load(h.Ctx, ref); err != nil || len(d.State.Plans) != 1 {
-		t.Errorf("%+v, %v", d, err)
+	if d := h.load(ref); len(d.State.Plans) != 1 {
+		t.Errorf("%+v", d)
 	}
 
 	steer := entry("b", "3", "no, do the other thing")

@@ -8,8 +8,6 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 func moves(from, to, key string) ledger.Entry {
@@ -17,16 +15,6 @@ func moves(from, to, key string) ledger.Entry {
 	e.As, e.Event.Kind, e.Event.Former, e.Event.Message = &ledger.AsNews{}, channels.EventMoved, channels.ConversationID(from), channels.Message{}
 	e.Event.Conversation.Kind = channels.Group
 	return e
-}
-
-// conversations counts them.
-func (h *house) conversations() (n int64) {
-	h.Helper()
-	n, err := storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM conversations")
-	if err != nil {
-		h.Error(err)
-	}
-	return n
 }
 
 func (h *house) wantMoved(want ...ledger.Moved) {
@@ -39,9 +27,7 @@ func (h *house) wantMoved(want ...ledger.Moved) {
 
 // promise: L.moved-as-one
 func TestMovedConversationGoesOn(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		ref := h.Begun("old", "1")
 		queued := h.one(entry("old", "2", "two"))
@@ -62,9 +48,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 		if d.Conversation.ID != "new" || d.Conversation.Place != "new" || d.Conversation.Kind != channels.Group || d.Turn.Session.Key != "tg:new" || d.ReplyTo != "" {
 			t.Errorf("%+v, reply to %q", d.Conversation, d.ReplyTo)
 		}
-		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM conversations WHERE conversation = 'old/7' AND place = 'new'"); n != 1 || err != nil {
-			t.Errorf("%d threads name the new group, %v", n, err)
-		}
+		h.wantCount(1, "SELECT count(*) FROM conversations WHERE conversation = 'old/7' AND place = 'new'")
 		if out := h.Begin(hold, "new"); out == nil || out.Body.Text != "help" || out.Conversation.ID != "new" {
 			t.Errorf("%+v", out)
 		}
@@ -85,9 +69,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 				t.Errorf("%+v", a)
 			}
 		}
-		if n := h.conversations(); n != 2 {
-			t.Errorf("%d conversations", n)
-		}
+		h.wantCount(2, "SELECT count(*) FROM conversations")
 		// On to a third, and back to the first.
 		h.Accept(moves("new", "third", "a"))
 		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "third"}, ledger.Moved{Channel: "tg", Former: "new", Current: "third"})
@@ -100,9 +82,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 }
 
 func TestMovedConversationThatIsNotKnown(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Accept(moves("old", "new", "1"))
 		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "new"})
 		a, b := h.one(entry("old", "1", "one")), h.one(entry("new", "2", "two"))
@@ -118,9 +98,7 @@ func TestMovedConversationThatIsNotKnown(t *testing.T) {
 		if a := h.one(entry("before", "4", "four")); a.SessionID == b.SessionID {
 			t.Errorf("%+v", a)
 		}
-		if n := h.conversations(); n != 2 {
-			t.Errorf("%d conversations", n)
-		}
+		h.wantCount(2, "SELECT count(*) FROM conversations")
 	})
 }
 
@@ -129,9 +107,7 @@ func TestMovedConversationThatIsNotKnown(t *testing.T) {
 //
 // promise: L.moved-as-one
 func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		old := h.Begun("old", "1")
 		h.Posts("old", "2", "in the old")
@@ -140,17 +116,13 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		queued := h.one(withFile(entry("new", "4", "four"), "f", 1))
 		h.Posts("new", "5", "in the new")
 		h.asks("other", "6", question("q", tomorrow(), "a"))
-		if n := h.conversations(); n != 3 {
-			t.Fatalf("%d conversations", n)
-		}
+		h.wantCount(3, "SELECT count(*) FROM conversations")
 
 		a := h.one(moves("old", "new", "1"))
 		if a.Waiting || a.SessionID != old.SessionID { // the old session is held, and goes on to what was added
 			t.Errorf("%+v", a)
 		}
-		if n := h.conversations(); n != 2 {
-			t.Errorf("%d conversations", n)
-		}
+		h.wantCount(2, "SELECT count(*) FROM conversations")
 		if _, err := h.Router.Commit(h.Ctx, young, agent.Step{}, nil); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("the merged session's lease: %v", err)
 		}

@@ -6,8 +6,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // opens commits an answer that is to begin at once, and returns what was begun.
@@ -35,9 +33,7 @@ func (h *house) begunAs(hold ledger.Hold, d *ledger.Delivery) *ledger.Delivery {
 
 // promise: P2.row-before-send
 func TestCommitBeginsWhatItStores(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		d := h.opens(h.Begun("c", "1"), hold, "c", 0)
 		if d == nil || d.State != ledger.DeliverySending || d.Body.Text != "found1" || len(d.Body.Buttons) != 1 || d.Last {
@@ -66,9 +62,7 @@ func TestCommitBeginsWhatItStores(t *testing.T) {
 //
 // promise: P2.unknown-honest
 func TestBegunByACommitThatWasTheLast(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		d := h.opens(h.Begun("c", "1"), hold, "c", 0)
 		if d == nil {
@@ -83,9 +77,7 @@ func TestBegunByACommitThatWasTheLast(t *testing.T) {
 
 // promise: P3.order-in-conversation
 func TestCommitBeginsNothingOutOfTurn(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		old := h.Hold()
 		hold := h.Hold()
 		pending := func(what, conv, key string, hold ledger.Hold) {

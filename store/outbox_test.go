@@ -10,7 +10,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
 	"switchboard/store/storetest"
 )
 
@@ -28,9 +27,7 @@ func (h *house) states() (list []string) {
 
 // promise: P3.order-in-conversation
 func TestDeliveriesGoInOrder(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Posts("c", "1", "a", "b")
 		h.Posts("d", "2", "x")
 		h.Posts("c", "3", "c")
@@ -62,9 +59,7 @@ func TestDeliveriesGoInOrder(t *testing.T) {
 
 // Settle says whether its conversation needs another look.
 func TestSettleSaysWhetherThereIsMore(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		h.Posts("c", "1", "a", "b")
 		h.Posts("d", "2", "x")
@@ -88,9 +83,7 @@ func TestSettleSaysWhetherThereIsMore(t *testing.T) {
 
 // promise: P2.refused-retries
 func TestDeliveryComesBackLater(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Posts("c", "1", "a")
 		hold := h.Hold()
 		d := h.Begin(hold, "c")
@@ -116,9 +109,7 @@ func TestDeliveryComesBackLater(t *testing.T) {
 // promise: P2.unknown-honest
 // promise: L.fence
 func TestTakeChannelMakesSendingUnknown(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Posts("c", "1", "a", "b")
 		old := h.Hold()
 		d := h.Begin(old, "c")
@@ -162,9 +153,7 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 }
 
 func TestDeadAndDropped(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Posts("c", "1", "a", "b", "c")
 		h.Posts("c", "2", "d", "e")
 		h.Posts("x", "3", "f")

@@ -7,14 +7,10 @@ import (
 	"time"
 
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 func TestSetPeople(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for key, id := range map[string]string{"1": "tg:7", "2": "tg:8"} {
 			e := entry("c", key, "hi")
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, id, id
@@ -57,12 +53,10 @@ func TestSetPeople(t *testing.T) {
 //
 // promise: L.growth
 func TestNewPersonIsSeenAgain(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for i, before := range []string{"", "UPDATE people SET updated_at = 1", "DELETE FROM people"} {
 			if before != "" {
-				run(t, db, before)
+				run(t, h.DB, before)
 			}
 			e := entry("c", nameOf(int64(i)), "hi")
 			e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "tg:7", "tg:7"
@@ -82,9 +76,7 @@ func TestNewPersonIsSeenAgain(t *testing.T) {
 //
 // promise: P4.no-entry-no-service
 func TestNewPersonTakesNoName(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		admin := ledger.Person{Name: "tg:7", Role: "admin", Identities: []string{"tg:1"}, Tools: []string{"*"}, Source: "config"}
 		if err := h.Router.SetPeople(h.Ctx, []ledger.Person{admin}); err != nil {
 			t.Fatal(err)

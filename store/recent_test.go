@@ -9,8 +9,6 @@ import (
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // In a long session the agent sees the thirty latest messages, oldest first, whether
@@ -18,9 +16,7 @@ import (
 //
 // promise: P10.same-on-both
 func TestRecentOfALongSession(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		var said []string
 		for n := range 25 { // 50 messages, among those of another session
 			ref := h.Begun("c", fmt.Sprint(n))

@@ -13,16 +13,12 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // promise: P6.secrets-refused
 func TestRedactLeavesNoTrace(t *testing.T) {
-	t.Parallel()
 	const secret = `hunter2 "quoted" <tag>`
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		e := claiming(entry("c", "1", "log in with "+secret))
 		e.Event.Message.Quote = "they said " + secret
 		ref := h.Accept(e)[0].Claimed.TurnRef
@@ -72,7 +68,7 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 				t.Errorf("the credential is shown, or nothing stands for it: %s", text)
 			}
 		}
-		if path := db.Path(); path != "" {
+		if path := h.DB.Path(); path != "" {
 			checkFiles(t, path, "hunter2")
 		}
 	})
@@ -83,10 +79,8 @@ func TestRedactLeavesNoTrace(t *testing.T) {
 //
 // promise: P6.secrets-refused
 func TestRedactReachesBesideTheTurn(t *testing.T) {
-	t.Parallel()
 	const secret = "hunter2-xyz"
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.Commit(ref, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
 		if a := h.one(edited("c", "1", "e1", "it is "+secret, "steer")); a.Edited != ledger.EditRevised {
@@ -107,9 +101,7 @@ func TestRedactReachesBesideTheTurn(t *testing.T) {
 			"SELECT count(*) FROM deliveries WHERE text LIKE '%hunter2%'":        0,
 			"SELECT count(*) FROM deliveries WHERE text = 'running: [redacted]'": 1,
 		} {
-			if n, err := storetest.Count(h.Ctx, db, query); err != nil || int(n) != want {
-				t.Errorf("%s: %d, %v, want %d", query, n, err, want)
-			}
+			h.wantCount(want, query)
 		}
 	})
 }

@@ -60,9 +60,7 @@ func (h *house) settled() {
 
 // promise: L.growth
 func TestSweepEndsConversations(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		people := []ledger.Person{
 			{Name: "marco", Role: "user", Identities: []string{"tg:1"}, Source: "config"},
 			{Name: "root", Role: "admin", Identities: []string{"tg:0"}, Source: "config"},
@@ -77,7 +75,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		h.Accept(admins, entry("user's", "3", "hello"), entry("old", "4", "hello"), entry("former", "5", "hello"), moved,
 			entry("named", "6", "hello"), stranger("strange", "7"), wrote("8", "open", "8"), wrote("9", "lent", "9"))
 		h.settled()
-		run(t, db, "INSERT INTO memories (kind, scope, person, text, state, created_at, updated_at) VALUES ('fact', 'person', 'tg:8', 'x', 'active', 1, 1)",
+		run(t, h.DB, "INSERT INTO memories (kind, scope, person, text, state, created_at, updated_at) VALUES ('fact', 'person', 'tg:8', 'x', 'active', 1, 1)",
 			"INSERT INTO memories (kind, scope, session_id, text, state, created_at, updated_at) SELECT 'fact', 'session', id, 'x', 'active', 1, 1 FROM sessions WHERE key = 'tg:open'")
 		var dropped []int64
 		keep := keepAYear
@@ -96,7 +94,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		h.settled()
 		h.later(370 * day)
 		h.Accept(entry("busy", "13", "waits"), entry("young", "14", "hello"))
-		run(t, db, "UPDATE sessions SET used_at = 1 WHERE key IN ('tg:busy')")
+		run(t, h.DB, "UPDATE sessions SET used_at = 1 WHERE key IN ('tg:busy')")
 		h.sweep(keep)
 		want = "admin's, busy, lent, named, user's, young"
 		if got := h.places(); got != want {
@@ -109,9 +107,7 @@ func TestSweepEndsConversations(t *testing.T) {
 			t.Errorf("told of %v", dropped)
 		}
 		// Leases go with their sessions.
-		if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM leases l WHERE l.kind = 'session' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE CAST(s.id AS text) = l.name)"); n != 0 || err != nil {
-			t.Errorf("%d leases of nothing, %v", n, err)
-		}
+		h.wantCount(0, "SELECT count(*) FROM leases l WHERE l.kind = 'session' AND NOT EXISTS (SELECT 1 FROM sessions s WHERE CAST(s.id AS text) = l.name)")
 		// No number comes again, and who comes back is let in anew.
 		a := h.one(wrote("8", "open", "20"))
 		if slices.Contains(dropped, a.SessionID) || a.SessionID <= slices.Max(dropped) {
@@ -127,9 +123,7 @@ func TestSweepEndsConversations(t *testing.T) {
 //
 // promise: L.growth
 func TestSweepKeepsNamedFormerIDs(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for i, conv := range []string{"former", "old"} {
 			moved := entry(conv, fmt.Sprint("m", i), "")
 			moved.As, moved.Event.Kind, moved.Event.Former = &ledger.AsNews{}, channels.EventMoved, channels.ConversationID("before "+conv)
@@ -154,9 +148,7 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 //
 // promise: L.growth
 func TestSweepLooksAgain(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Accept(entry("user's", "1", "hello"), stranger("strange", "2"), entry("old", "3", "hello"))
 		h.settled()
 		h.later(400 * day)
@@ -184,9 +176,7 @@ func TestSweepLooksAgain(t *testing.T) {
 //
 // promise: L.growth
 func TestSweepTellsWhatIsGoneBeforeItStops(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Accept(entry("old", "1", "hello"))
 		h.settled()
 		h.later(400 * day)
@@ -198,7 +188,7 @@ func TestSweepTellsWhatIsGoneBeforeItStops(t *testing.T) {
 		var stopper sync.WaitGroup
 		stopper.Go(func() {
 			for ctx.Err() == nil {
-				if n, err := storetest.Count(h.Ctx, db, "SELECT count(*) FROM sessions"); n == 0 || err != nil {
+				if n, err := storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM sessions"); n == 0 || err != nil {
 					stop()
 				}
 			}

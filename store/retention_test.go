@@ -80,9 +80,7 @@ func (h *house) whole(conv, key string) ledger.TurnRef {
 
 // promise: L.retention
 func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for i := range 60 { // more than one batch
 			h.whole("c1", fmt.Sprint("old", i))
 		}
@@ -126,9 +124,7 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 
 // promise: L.retention
 func TestSweepLeavesWhatIsOpen(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		running := h.Begun("c1", "1")
 		h.Accept(entry("c1", "2", "queued"))
 		sending := h.Begun("c2", "3")
@@ -137,7 +133,7 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 		model := h.whole("c3", "4")
 		former := h.whole("c3", "4b")
 		retry := h.Begun("c3", "5")
-		if err := db.Write(h.Ctx, true, fmt.Sprintf("UPDATE turns SET retry_of = %d WHERE id IN (%d, %d)", model.TurnID, former.TurnID, retry.TurnID)); err != nil {
+		if err := h.DB.Write(h.Ctx, true, fmt.Sprintf("UPDATE turns SET retry_of = %d WHERE id IN (%d, %d)", model.TurnID, former.TurnID, retry.TurnID)); err != nil {
 			t.Fatal(err)
 		}
 		collected := entry("c4", "6", "one half")
@@ -157,9 +153,7 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 		// Once it is over and as old as that, it goes.
 		hold := h.Hold()
 		d := h.Begin(hold, "c2")
-		if _, err := h.Router.Settle(h.Ctx, hold, d, ledger.Settlement{State: ledger.DeliverySent}); err != nil {
-			t.Fatal(err)
-		}
+		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliverySent})
 		for _, ref := range []ledger.TurnRef{running, retry} {
 			for next := (&ledger.Claimed{TurnRef: ref}); next != nil; {
 				next = h.Commit(next.TurnRef, agent.Step{End: &agent.End{State: "done", Outcome: "answered"}})
@@ -210,16 +204,14 @@ func TestOneEngineSweeps(t *testing.T) {
 //
 // promise: L.retention
 func TestSweepGoesThroughIndexes(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for name, query := range store.SweepQueries() {
-			plan, err := db.Plan(h.Ctx, query)
+			plan, err := h.DB.Plan(h.Ctx, query)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			for _, line := range plan {
-				if db.Kind() == "sqlite" && strings.HasPrefix(line, "SCAN") && !strings.Contains(line, "INDEX") && !strings.HasPrefix(line, "SCAN x") ||
+				if h.DB.Kind() == "sqlite" && strings.HasPrefix(line, "SCAN") && !strings.Contains(line, "INDEX") && !strings.HasPrefix(line, "SCAN x") ||
 					strings.Contains(line, "Seq Scan") || strings.Contains(line, "TEMP B-TREE FOR ORDER BY") {
 					t.Errorf("%s:\n%s", name, strings.Join(plan, "\n"))
 					break
@@ -234,9 +226,7 @@ func TestSweepGoesThroughIndexes(t *testing.T) {
 //
 // promise: L.retention
 func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		const meant = "hello, and not what I wrote before"
 		ref := h.Begun("c", "1")
 		h.Commit(ref, end("done", "answered"))
@@ -252,7 +242,7 @@ func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
 			t.Errorf("the retry answers %q", got)
 		}
 		h.Commit(list[0].TurnRef, end("done", "answered"))
-		if err := db.Write(h.Ctx, true, "UPDATE deliveries SET settled = TRUE"); err != nil {
+		if err := h.DB.Write(h.Ctx, true, "UPDATE deliveries SET settled = TRUE"); err != nil {
 			t.Fatal(err)
 		}
 		h.later(4 * day)

@@ -11,8 +11,6 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // retry is /retry; of is the message replied to.
@@ -54,9 +52,7 @@ func (h *house) answers(conv string) (list []string) {
 //
 // promise: P7.retry-repeats-nothing
 func TestRetryLoadsTheOriginal(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Accept(claiming(withFile(entry("c", "1", "one"), "f", 7)))[0].Claimed.TurnRef
 		h.one(mode(entry("c", "2", "two"), "steer"))
 		h.absorb(ref, 0)
@@ -113,9 +109,7 @@ func TestRetryLoadsTheOriginal(t *testing.T) {
 //
 // promise: P6.secrets-refused
 func TestRetryRedactsTheOriginal(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Accept(claiming(entry("c", "1", "it is hunter2")))[0].Claimed.TurnRef
 		h.Commit(ref, agent.Step{
 			Calls: []agent.Call{{Step: "plan.0.1", Role: "planner", Answer: "hunter2?"}},
@@ -128,9 +122,7 @@ func TestRetryRedactsTheOriginal(t *testing.T) {
 			"SELECT count(*) FROM messages WHERE text LIKE '%hunter2%'", "SELECT count(*) FROM plans WHERE goal LIKE '%hunter2%'",
 			"SELECT count(*) FROM tasks WHERE detail LIKE '%hunter2%'",
 		} {
-			if n, err := storetest.Count(h.Ctx, db, query); err != nil || n != 0 {
-				t.Errorf("%s: %d, %v", query, n, err)
-			}
+			h.wantCount(0, query)
 		}
 		a := h.one(claiming(retry("c", "3", "")))
 		if d := h.load(a.Claimed.TurnRef); d.Turn.Message.Text != "it is [redacted]" || strings.Contains(fmt.Sprint(d.State.Former), "hunter2") {
@@ -142,9 +134,7 @@ func TestRetryRedactsTheOriginal(t *testing.T) {
 // An edit of a waiting /retry makes it a message like any other, and an original that is
 // taken back, or kept no more, leaves nothing to do again.
 func TestRetryThatLosesItsSense(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		for i, conv := range []string{"edited", "deleted", "gone"} {
 			h.Commit(h.Begun(conv, fmt.Sprint("a", i)), end("done", "answered"))
 		}
@@ -166,7 +156,7 @@ func TestRetryThatLosesItsSense(t *testing.T) {
 		if former.Turn.Message.Text == "" {
 			t.Fatal("nothing to begin with")
 		}
-		if err := db.Write(h.Ctx, true,
+		if err := h.DB.Write(h.Ctx, true,
 			"UPDATE messages SET turn_id = NULL WHERE direction = 'in' AND text = 'hello a2'",
 		); err != nil {
 			t.Fatal(err)
@@ -179,9 +169,7 @@ func TestRetryThatLosesItsSense(t *testing.T) {
 
 // A retry is merged into nothing; what is collected behind it is answered with it.
 func TestRetryIsNotMerged(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		first := h.Begun("c", "1")
 		h.Commit(first, end("done", "answered"))
 		running := h.Begun("c", "2")
@@ -222,9 +210,7 @@ func (h *house) backlog(ref ledger.TurnRef) (turns []int64) {
 //
 // promise: P3.never-late-unsaid
 func TestBacklog(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		stale := h.Accept(
 			claiming(askedAgo(entry("c", "1", "one"), 3*time.Hour)), askedAgo(entry("c", "2", "two"), 2*time.Hour),
 			by(askedAgo(entry("c", "3", "another's"), 2*time.Hour), "ann"), entry("c", "4", "just now"),
@@ -263,9 +249,7 @@ func TestBacklog(t *testing.T) {
 //
 // promise: P3.never-late-unsaid
 func TestResumeCountsTheTimeAway(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		resume := func() time.Duration {
 			t.Helper()

@@ -14,15 +14,11 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // promise: P7.plan-is-data
 func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		e := claiming(entry("c", "1", "do it"))
 		e.Taint, e.Event.Message.Quote, e.Event.Conversation.Title = "quote", "they said", "Marco"
 		ref := h.Accept(e)[0].Claimed.TurnRef
@@ -88,9 +84,7 @@ func TestLoadGivesBackWhatWasCommitted(t *testing.T) {
 }
 
 func TestCommitRefusesWhatDoesNotFollow(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{
 			{Task: agent.Task{Type: agent.TaskExec}}, {Task: agent.Task{Type: agent.TaskMsg}, Position: 1},
@@ -123,9 +117,7 @@ func TestCommitRefusesWhatDoesNotFollow(t *testing.T) {
 }
 
 func TestEndClosesTasks(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskMsg}}}}})
 		h.Commit(ref, end("failed", "timeout"))
@@ -141,9 +133,7 @@ func TestEndClosesTasks(t *testing.T) {
 
 // What was said before, and what a reset forgets.
 func TestRecent(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.Accept(entry("c", "2", "second"), entry("c", "3", "third"))
 		answer := func(ref ledger.TurnRef, s string) *ledger.Claimed {
@@ -181,9 +171,7 @@ func TestRecent(t *testing.T) {
 }
 
 func TestEventsAreNumberedAndTerse(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		long := strings.Repeat("\x01\"é👍", 20000)
 		tool := long[:1000]

@@ -19,9 +19,7 @@ import (
 
 // promise: P3.order-in-session
 func TestTurnsRunInOrder(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		second, third := h.Accept(claiming(entry("c", "2", "")))[0], h.Accept(entry("c", "3", ""))[0]
 		if second.Claimed != nil || second.Waiting || third.Claimed != nil || third.Waiting {
@@ -42,9 +40,7 @@ func TestTurnsRunInOrder(t *testing.T) {
 			t.Fatalf("next %+v", next)
 		}
 		// The lease went on to the next turn: the former may not give it away.
-		if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
-			t.Error(err)
-		}
+		h.giveBack(ref)
 		if next = h.Commit(next.TurnRef, end("done", "answered")); next != nil {
 			t.Fatalf("next %+v", next)
 		}
@@ -55,9 +51,7 @@ func TestTurnsRunInOrder(t *testing.T) {
 }
 
 func TestClaimTakesTheLongestWaiting(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		var ids []int64
 		for i := range 4 {
 			e := entry(fmt.Sprint("c", i), fmt.Sprint(i), "")
@@ -76,16 +70,12 @@ func TestClaimTakesTheLongestWaiting(t *testing.T) {
 		if list = h.Claim(9); len(list) != 2 || list[0].TurnID != ids[1] || list[0].Person != "anna" {
 			t.Errorf("%+v", list)
 		}
-		if err := h.Router.GiveBack(h.Ctx, list[0].TurnRef); err != nil {
-			t.Fatal(err)
-		}
+		h.giveBack(list[0].TurnRef)
 		again := h.Claim(9)
 		if len(again) != 1 || again[0].TurnID != ids[1] || again[0].Fence != list[0].Fence+1 {
 			t.Errorf("given back: %+v", again)
 		}
-		if err := h.Router.GiveBack(h.Ctx, list[0].TurnRef); err != nil {
-			t.Errorf("under an old fence: %v", err)
-		}
+		h.giveBack(list[0].TurnRef) // under an old fence
 		if list := h.Claim(9); len(list) != 0 {
 			t.Errorf("an old fence released the session: %+v", list)
 		}
@@ -94,14 +84,10 @@ func TestClaimTakesTheLongestWaiting(t *testing.T) {
 
 // promise: L.fence
 func TestOldFenceWritesNothing(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec}}}}})
-		if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
-			t.Fatal(err)
-		}
+		h.giveBack(ref)
 		fenced := func(when string) {
 			steps := map[string]agent.Step{
 				"call": {Calls: []agent.Call{{Step: "x", Role: "planner"}}}, "plan": {Plan: &agent.PlanRow{Attempt: 1}},
@@ -132,15 +118,13 @@ func TestOldFenceWritesNothing(t *testing.T) {
 }
 
 func TestCancelTurn(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		if c, err := h.Router.Cancel(h.Ctx, ref.TurnID); err != nil || c.Channel != "tg" || c.ID != "c" {
 			t.Fatalf("%+v, %v", c, err)
 		}
-		if d, err := h.Router.Load(h.Ctx, ref); err != nil || d.CancelRequested != ledger.StopCancelled {
-			t.Errorf("%+v, %v", d, err)
+		if d := h.load(ref); d.CancelRequested != ledger.StopCancelled {
+			t.Errorf("%+v", d)
 		}
 		h.Commit(ref, end("cancelled", "cancelled"))
 		if _, err := h.Router.Cancel(h.Ctx, 999); !errors.Is(err, ledger.ErrNotFound) {
@@ -152,9 +136,7 @@ func TestCancelTurn(t *testing.T) {
 			t.Errorf("a finished turn: %v", err)
 		}
 		first, second := h.Begun("d", "2"), h.Accept(entry("d", "3", "queued"))[0]
-		if _, err := h.Router.Cancel(h.Ctx, second.TurnID); err != nil {
-			t.Fatal(err)
-		}
+		h.cancel(second.TurnID)
 		h.ended(second.TurnID, second.Event+2)
 		if next := h.Commit(first, end("done", "answered")); next != nil {
 			t.Errorf("a cancelled turn runs: %+v", next)
@@ -203,8 +185,8 @@ func TestTakeoversFromTheDeadAreCounted(t *testing.T) {
 		h.Accept(entry("c", "2", "next"))
 		want := func(n int) {
 			t.Helper()
-			if d, err := h.Router.Load(h.Ctx, ref); err != nil || d.Resumed != n {
-				t.Errorf("resumed %+v, %v; want %d", d, err, n)
+			if d := h.load(ref); d.Resumed != n {
+				t.Errorf("resumed %+v; want %d", d, n)
 			}
 		}
 		take := func() {
@@ -219,9 +201,7 @@ func TestTakeoversFromTheDeadAreCounted(t *testing.T) {
 		h = h.died()
 		take()
 		want(1)
-		if err := h.Router.GiveBack(h.Ctx, ref); err != nil { // in good order: nobody died
-			t.Fatal(err)
-		}
+		h.giveBack(ref) // in good order: nobody died
 		take()
 		want(1)
 		h = h.died() // and this time a message brings the takeover
@@ -244,9 +224,7 @@ func TestTakeoversFromTheDeadAreCounted(t *testing.T) {
 
 // Messages come in while turns end: none may be left with nobody to run it.
 func TestNoTurnIsStranded(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		const writers, each = 4, 25
 		var wg sync.WaitGroup
 		var done atomic.Int64
@@ -297,9 +275,7 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 			}
 		},
 		"by number": func(h *house, ref ledger.TurnRef) {
-			if _, err := h.Router.Cancel(h.Ctx, ref.TurnID); err != nil {
-				h.Fatal(err)
-			}
+			h.cancel(ref.TurnID)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -318,9 +294,7 @@ func TestCancelWhileTheEngineIsLate(t *testing.T) {
 			if a.Claimed == nil || a.Claimed.TurnID != a.TurnID {
 				t.Fatalf("nobody serves the session: %+v", a)
 			}
-			if err := h.Router.GiveBack(h.Ctx, ref); err != nil { // what the engine does then
-				t.Fatal(err)
-			}
+			h.giveBack(ref) // what the engine does then
 			h.Commit(a.Claimed.TurnRef, end("done", "answered"))
 		})
 	}
@@ -337,9 +311,7 @@ func TestCancelOfAQueuedTurnLeavesTheLease(t *testing.T) {
 	h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan"}}})
 	queued := h.Accept(entry("c", "2", "queued"))[0]
 	h.Expire()
-	if _, err := h.Router.Cancel(h.Ctx, queued.TurnID); err != nil {
-		t.Fatal(err)
-	}
+	h.cancel(queued.TurnID)
 	h.is(queued.TurnID, "cancelled")
 	h.Renew()
 	h.Commit(ref, end("done", "answered"))
@@ -350,14 +322,10 @@ func TestCancelOfAQueuedTurnLeavesTheLease(t *testing.T) {
 //
 // promise: L.session-given-back
 func TestGiveBackOfATurnThatIsEnded(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
-		run(t, db, "UPDATE turns SET state = 'cancelled' WHERE id = "+nameOf(ref.TurnID))
-		if err := h.Router.GiveBack(h.Ctx, ref); err != nil {
-			t.Fatal(err)
-		}
+		run(t, h.DB, "UPDATE turns SET state = 'cancelled' WHERE id = "+nameOf(ref.TurnID))
+		h.giveBack(ref)
 		queued := h.Accept(entry("c", "2", "are you there?"))[0]
 		list := h.Claim(5)
 		if len(list) != 1 || list[0].TurnID != queued.TurnID {
@@ -365,9 +333,7 @@ func TestGiveBackOfATurnThatIsEnded(t *testing.T) {
 		}
 		h.Accept(entry("c", "3", "and then"))
 		next := h.Commit(list[0].TurnRef, end("done", "answered"))
-		if err := h.Router.GiveBack(h.Ctx, list[0].TurnRef); err != nil {
-			t.Fatal(err)
-		}
+		h.giveBack(list[0].TurnRef)
 		h.Commit(next.TurnRef, agent.Step{})
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // What an entry does not bring a reply for undoes its whole batch; with the reply it is
@@ -14,9 +12,7 @@ import (
 //
 // promise: L.rendered-outside
 func TestAcceptWithoutTheReply(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		h.Begun("c", "1")
 		h.Accept(entry("c", "2", "waits"))
 		full := func() ledger.Entry {

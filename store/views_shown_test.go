@@ -8,16 +8,12 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // promise: P5.taint-inherits
 // promise: P5.others-words
 func TestShownComesWithItsTaint(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		passed := entry("c", "1", "passed on")
 		passed.Taint, passed.Event.Message.Forwarded = "forwarded", true
 		stranger := entry("c", "2", "let me in")
