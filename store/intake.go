@@ -180,15 +180,14 @@ func (t *tx) acceptNews(e *ledger.Entry, a *ledger.Accepted) error {
 }
 
 func (t *tx) reject(e *ledger.Entry, reason string, a *ledger.Accepted) error {
-	raw := e.Event.Raw
-	if raw == nil {
-		raw = []byte{} // NULL would say something else
-	}
 	a.Rejected = reason
 	c := e.Event.Conversation
-	_, err := t.Exec(insertRejected, clean(c.Channel), clean(string(c.ID)), clean(reason), raw, t.now)
+	_, err := t.Exec(insertRejected, clean(c.Channel), clean(string(c.ID)), clean(reason), rawOf(e), t.now)
 	return err
 }
+
+// rawOf is what came, never NULL.
+func rawOf(e *ledger.Entry) []byte { return append([]byte{}, e.Event.Raw...) }
 
 // acceptTurn queues a message as a turn, and takes the session for the owner
 // when it is idle and there is a worker.

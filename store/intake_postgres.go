@@ -14,119 +14,30 @@ import (
 	"switchboard/router/ledger"
 )
 
-// What sb_accept takes and gives; []byte is base64 in JSON.
+// An object is what a function of PostgreSQL takes as JSON, by the names that it is read by there; []byte is base64.
+type object = map[string]any
+
+// What sb_accept gives.
 type (
-	acceptArg struct {
-		Class      string `json:"class"`
-		Key        []byte `json:"key"`
-		KeyExpires int64  `json:"key_expires"`
-		placeArg
-		incomingArg
-		rejectArg
-		turnArg
-		controlArg
-		Replies map[string]*replyArg `json:"replies"` // by ledger.Situation
-	}
-	placeArg struct {
-		Channel      string `json:"channel"`
-		Conversation string `json:"conversation"`
-		Kind         string `json:"kind"`
-		Place        string `json:"place"`
-		Title        string `json:"title"`
-	}
-	incomingArg struct {
-		Person      string          `json:"person"`
-		Identity    string          `json:"identity"`
-		Rule        string          `json:"rule"`
-		Origin      string          `json:"origin"`
-		Author      string          `json:"author"`
-		PlatformID  string          `json:"platform_id"`
-		ReplyTo     string          `json:"reply_to"`
-		Text        string          `json:"text"`
-		Quote       string          `json:"quote"`
-		Outside     bool            `json:"outside"`
-		From        string          `json:"forwarded_from"`
-		Taint       string          `json:"taint"`
-		HappenedAt  int64           `json:"happened_at"`
-		Attachments []attachmentArg `json:"attachments"`
-	}
-	rejectArg struct {
-		Reject string `json:"reject"`
-		Raw    []byte `json:"raw"`
-	}
-	turnArg struct {
-		QueueLimit int   `json:"queue_limit"`
-		AskedAt    int64 `json:"asked_at"`
-		Choice     bool  `json:"choice"`
-		MayClaim   bool  `json:"may_claim"`
-	}
-	controlArg struct {
-		Effect    string    `json:"effect"`
-		AnyPerson bool      `json:"any_person"`
-		Reply     *replyArg `json:"reply"`
-	}
-	attachmentArg struct {
-		ID    string `json:"id"`
-		Kind  string `json:"kind"`
-		Name  string `json:"name"`
-		Type  string `json:"type"`
-		Size  int64  `json:"size"`
-		Taint string `json:"taint"`
-	}
-	replyArg struct {
-		Class    string    `json:"class"`
-		Person   string    `json:"person"`
-		Author   string    `json:"author"`
-		ReplyTo  string    `json:"reply_to"`
-		Text     string    `json:"text"`
-		Taint    string    `json:"taint"`
-		Notice   bool      `json:"notice"`
-		Final    bool      `json:"final"`
-		Read     bool      `json:"read"`
-		Attempt  int       `json:"attempt"`
-		Position int       `json:"position"`
-		Choices  any       `json:"choices"` // JSON text, or nil
-		Said     any       `json:"said"`
-		Parts    []partArg `json:"parts"`
-		Open     *openArg  `json:"open"`
-	}
-	openArg struct {
-		Channel      string `json:"channel"`
-		Fence        int64  `json:"fence"`
-		Conversation string `json:"conversation"`
-	}
-	partArg struct {
-		Text  string `json:"text"`
-		Rich  any    `json:"rich"`  // JSON text, or nil
-		Extra any    `json:"extra"` // the same
-		Nonce string `json:"nonce"`
+	acceptedArg struct {
+		Duplicate, Waiting                    bool
+		Rejected                              string
+		Message, Turn, Event, Session, Cancel int64
+		Situation                             ledger.Situation
+		Claimed                               *claimedArg
 	}
 	claimedArg struct {
-		Turn    int64     `json:"turn"`
-		Session int64     `json:"session"`
-		Fence   int64     `json:"fence"`
-		Person  string    `json:"person"`
-		Data    *alongArg `json:"data"`
-	}
-	acceptedArg struct {
-		Duplicate bool             `json:"duplicate"`
-		Rejected  string           `json:"rejected"`
-		Message   int64            `json:"message"`
-		Turn      int64            `json:"turn"`
-		Event     int64            `json:"event"`
-		Session   int64            `json:"session"`
-		Situation ledger.Situation `json:"situation"`
-		Waiting   bool             `json:"waiting"`
-		Cancel    int64            `json:"cancel"`
-		Claimed   *claimedArg      `json:"claimed"`
+		Turn, Session, Fence int64
+		Person               string
+		Data                 *alongArg
 	}
 )
 
 func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
 	now := db.now().UnixMicro()
-	args := make([]acceptArg, len(entries))
+	args := make([]object, len(entries))
 	for i := range entries {
-		args[i] = acceptArgOf(&entries[i], now)
+		args[i] = entryArg(&entries[i], now)
 	}
 	var got []acceptedArg
 	err := db.Call(ctx, full, "accept", &got, callAccept, owner, now, jsonText(args))
@@ -169,68 +80,59 @@ func (c *claimedArg) claimed() *ledger.Claimed {
 	return &ledger.Claimed{TurnRef: ref, Person: c.Person, Data: c.Data.load(ref)}
 }
 
-func acceptArgOf(e *ledger.Entry, now int64) acceptArg {
-	c := cleanConversation(e.Event.Conversation)
-	arg := acceptArg{
-		Key: e.Key, KeyExpires: now + keysLive.Microseconds(),
-		placeArg:    placeArg{Channel: c.Channel, Conversation: string(c.ID), Kind: string(c.Kind), Place: c.Place, Title: c.Title},
-		incomingArg: incomingArgOf(e), rejectArg: rejectArg{Raw: []byte{}}, // NULL would say something else
-		Replies: map[string]*replyArg{},
+func entryArg(e *ledger.Entry, now int64) object {
+	c, m, taint := cleanConversation(e.Event.Conversation), &e.Event.Message, clean(string(e.Taint))
+	files, replies := make([]object, len(m.Attachments)), object{}
+	for i, a := range m.Attachments {
+		files[i] = object{"id": clean(a.ID), "kind": a.Kind, "name": clean(a.Name), "type": clean(a.Type), "size": a.Size, "taint": taint}
+	}
+	for situation, reply := range e.Replies {
+		replies[string(situation)] = replyArg(reply, nil)
+	}
+	arg := object{
+		"key": e.Key, "key_expires": now + keysLive.Microseconds(), "replies": replies,
+		"channel": c.Channel, "conversation": c.ID, "kind": c.Kind, "place": c.Place, "title": c.Title,
+		"person": clean(e.Sender.Person), "identity": clean(e.Sender.Identity), "rule": clean(e.Sender.Rule), "origin": clean(e.Origin),
+		"author": clean(cmp.Or(e.Sender.Person, e.Event.Sender.Label)), "platform_id": clean(string(m.ID)), "reply_to": clean(string(m.ReplyTo)),
+		"text": clean(m.Text), "quote": clean(m.Quote), "outside": m.Outside(), "forwarded_from": clean(m.Origin), "taint": taint,
+		"happened_at": micros(e.Event.At), "attachments": files,
 	}
 	switch as := e.As.(type) {
 	case *ledger.AsTurn:
-		arg.Class = classTurn
-		arg.turnArg = turnArg{QueueLimit: as.QueueLimit, AskedAt: micros(as.Asked), Choice: as.Choice, MayClaim: as.MayClaim}
+		arg["class"], arg["queue_limit"], arg["asked_at"] = classTurn, as.QueueLimit, micros(as.Asked)
+		arg["choice"], arg["may_claim"] = as.Choice, as.MayClaim
 	case *ledger.AsControl:
-		arg.Class = controlClass(as)
-		arg.controlArg = controlArg{Effect: string(as.Effect), AnyPerson: as.AnyPerson, Reply: replyArgOf(as.Reply, nil)}
+		arg["class"], arg["effect"], arg["any_person"] = controlClass(as), as.Effect, as.AnyPerson
+		arg["reply"] = replyArg(as.Reply, nil)
 	case *ledger.AsAudit:
-		arg.Class, arg.Reject = string(as.Why), clean(as.Reason)
-		if e.Event.Raw != nil {
-			arg.Raw = e.Event.Raw
-		}
-	}
-	for situation, reply := range e.Replies {
-		arg.Replies[string(situation)] = replyArgOf(reply, nil)
+		arg["class"], arg["reject"], arg["raw"] = as.Why, clean(as.Reason), rawOf(e)
 	}
 	return arg
 }
 
-func incomingArgOf(e *ledger.Entry) incomingArg {
-	m := &e.Event.Message
-	arg := incomingArg{
-		Person: clean(e.Sender.Person), Identity: clean(e.Sender.Identity), Rule: clean(e.Sender.Rule), Origin: clean(e.Origin),
-		Author: clean(cmp.Or(e.Sender.Person, e.Event.Sender.Label)), PlatformID: clean(string(m.ID)), ReplyTo: clean(string(m.ReplyTo)),
-		Text: clean(m.Text), Quote: clean(m.Quote), Outside: m.Outside(), From: clean(m.Origin), Taint: clean(string(e.Taint)),
-		HappenedAt: micros(e.Event.At), Attachments: []attachmentArg{},
-	}
-	for _, a := range m.Attachments {
-		arg.Attachments = append(arg.Attachments, attachmentArg{clean(a.ID), string(a.Kind), clean(a.Name), clean(a.Type), a.Size, arg.Taint})
-	}
-	return arg
-}
-
-// replyArgOf is outgoing's message as an argument; nil stays nil.
-func replyArgOf(r *ledger.Reply, say *agent.Say) *replyArg {
+// replyArg is outgoing's message as an argument; nil stays nil.
+func replyArg(r *ledger.Reply, say *agent.Say) object {
 	if r == nil {
 		return nil
 	}
-	arg := &replyArg{
-		Class: "reply", Person: clean(r.Person), Author: botAuthor, ReplyTo: clean(string(r.ReplyTo)), Text: clean(r.Text), Taint: clean(string(r.Taint)),
-		Notice: r.Notice, Final: r.Final, Read: r.Read, Position: -1, Parts: make([]partArg, len(r.Parts)),
+	parts := make([]object, len(r.Parts))
+	for i := range r.Parts {
+		parts[i] = bodyArg(&r.Parts[i])
+		parts[i]["nonce"] = rand.Text()
 	}
-	for i, p := range r.Parts {
-		arg.Parts[i] = partArg{Text: clean(p.Text), Rich: richText(p.Rich), Extra: extraText(&p), Nonce: rand.Text()}
+	o := originOf(r, say)
+	arg := object{
+		"class": o.class, "person": clean(r.Person), "author": botAuthor, "reply_to": clean(string(r.ReplyTo)), "text": clean(r.Text),
+		"taint": clean(string(r.Taint)), "notice": r.Notice, "final": r.Final, "read": r.Read,
+		"attempt": o.attempt, "position": o.position, "choices": o.choices, "said": o.said, "parts": parts,
 	}
 	if o := r.Open; o != nil {
 		o.Begun = nil // of an earlier try
-		arg.Open = &openArg{clean(o.Hold.Channel), o.Hold.Fence, clean(string(o.Conversation.ID))}
-	}
-	if say != nil {
-		arg.Class, arg.Attempt, arg.Position, arg.Choices = "say", say.Attempt, say.Position, jsonList(say.Choices)
-		if say.Text != r.Text {
-			arg.Said = clean(say.Text)
-		}
+		arg["open"] = object{"channel": clean(o.Hold.Channel), "fence": o.Hold.Fence, "conversation": clean(string(o.Conversation.ID))}
 	}
 	return arg
+}
+
+func bodyArg(b *channels.Body) object {
+	return object{"text": clean(b.Text), "rich": richText(b.Rich), "extra": extraText(b)}
 }

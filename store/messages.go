@@ -110,19 +110,30 @@ func (t *tx) attach(e *ledger.Entry, message, session int64) error {
 	return nil
 }
 
+// An origin says where a message of ours comes from: the text of a task, or the router.
+type origin struct {
+	class             string
+	attempt, position int
+	choices, said     any // said: the agent's text, where the message has another
+}
+
+func originOf(r *ledger.Reply, say *agent.Say) origin {
+	if say == nil {
+		return origin{class: "reply", position: -1}
+	}
+	o := origin{class: "say", attempt: say.Attempt, position: say.Position, choices: jsonList(say.Choices)}
+	if say.Text != r.Text {
+		o.said = clean(say.Text)
+	}
+	return o
+}
+
 // outgoing stores a message of ours with its deliveries: say is the agent's text
 // that r renders; nil for a reply of the router.
 func (t *tx) outgoing(conversation, session, turn int64, r *ledger.Reply, say *agent.Say) (id int64, err error) {
-	class, attempt, position := "reply", 0, -1
-	var choices, said any
-	if say != nil {
-		class, attempt, position, choices = "say", say.Attempt, say.Position, jsonList(say.Choices)
-		if say.Text != r.Text {
-			said = clean(say.Text)
-		}
-	}
-	id, err = t.Insert(insertOutgoing, conversation, session, orNull(turn), class, clean(r.Person), botAuthor, clean(string(r.ReplyTo)), clean(r.Text),
-		clean(string(r.Taint)), r.Notice, r.Final, attempt, position, choices, said, t.now)
+	o := originOf(r, say)
+	id, err = t.Insert(insertOutgoing, conversation, session, orNull(turn), o.class, clean(r.Person), botAuthor, clean(string(r.ReplyTo)), clean(r.Text),
+		clean(string(r.Taint)), r.Notice, r.Final, o.attempt, o.position, o.choices, o.said, t.now)
 	if err == nil {
 		err = t.propose(session, turn, id, r.Actions)
 	}

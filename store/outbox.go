@@ -26,7 +26,7 @@ const (
 		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM open CROSS JOIN conversations c WHERE c.id = open.id ORDER BY c.id`
 	headDelivery = `
 		SELECT d.id, d.message_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.nonce, d.part, d.last, d.state, d.tries, d.repeated,
-			d.next_at, d.first_try, d.last_try, d.created_at, c.channel, c.conversation, c.kind, c.place, c.title
+			d.next_at, d.first_try, d.last_try, d.created_at, c.kind, c.place, c.title
 		FROM conversations c JOIN deliveries d ON d.channel = c.channel AND d.conversation_id = c.id AND d.settled = FALSE
 		WHERE c.channel = ? AND c.conversation = ? ORDER BY d.seq LIMIT 1`
 	setSending = `
@@ -119,7 +119,7 @@ func (r *Router) Begin(ctx context.Context, hold ledger.Hold, conv channels.Conv
 
 // head is a conversation's head with when it is due.
 type head struct {
-	ledger.Delivery
+	*ledger.Delivery
 	next, last int64 // µs
 }
 
@@ -132,22 +132,45 @@ func (h *head) waits(now int64) bool {
 	return h.State == ledger.DeliveryPending && h.next > now && h.last <= now+clockSlack
 }
 
+// A headRow is a delivery that is sent next, as headDelivery reads it and sb_begin gives it.
+type headRow struct {
+	ID, Message    int64 // 0: there is none
+	Text, Nonce    string
+	Rich, Extra    *string
+	ReplyTo        channels.MessageID `json:"reply_to"`
+	PlatformID     channels.MessageID `json:"platform_id"`
+	Part, Tries    int
+	Last, Repeated bool
+	State          ledger.DeliveryState
+	FirstTry       int64 `json:"first_try"`
+	LastTry        int64 `json:"last_try"`
+	Written        int64
+	Kind           channels.ConversationKind
+	Place, Title   string
+}
+
+func (h *headRow) delivery(hold ledger.Hold, conv channels.ConversationID) (*ledger.Delivery, error) {
+	d := &ledger.Delivery{
+		ID: h.ID, MessageID: h.Message, Body: channels.Body{Text: h.Text}, ReplyTo: h.ReplyTo, PlatformID: h.PlatformID,
+		Conversation: cleanConversation(channels.Conversation{Channel: hold.Channel, ID: conv, Kind: h.Kind, Place: h.Place, Title: h.Title}),
+		Nonce:        h.Nonce, Part: h.Part, Last: h.Last, State: h.State, Tries: h.Tries, Repeated: h.Repeated,
+		FirstTry: instant(h.FirstTry), LastTry: instant(h.LastTry), Written: instant(h.Written),
+	}
+	return d, readBody(&d.Body, h.Rich, h.Extra)
+}
+
 func (t *tx) headOf(hold ledger.Hold, conv channels.ConversationID) (*head, error) {
-	var (
-		h           head
-		rich, extra *string
-		first       int64
-		written     int64
-	)
-	c := &h.Conversation
+	var r headRow
+	var h head
 	found, err := t.Row(headDelivery, []any{clean(hold.Channel), clean(string(conv))},
-		&h.ID, &h.MessageID, &h.Body.Text, &rich, &extra, &h.ReplyTo, &h.PlatformID, &h.Nonce, &h.Part, &h.Last, &h.State, &h.Tries, &h.Repeated,
-		&h.next, &first, &h.last, &written, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
+		&r.ID, &r.Message, &r.Text, &r.Rich, &r.Extra, &r.ReplyTo, &r.PlatformID, &r.Nonce, &r.Part, &r.Last, &r.State, &r.Tries, &r.Repeated,
+		&h.next, &r.FirstTry, &r.LastTry, &r.Written, &r.Kind, &r.Place, &r.Title)
 	if err != nil || !found {
 		return nil, err
 	}
-	h.FirstTry, h.LastTry, h.Written = instant(first), instant(h.last), instant(written)
-	return &h, readBody(&h.Body, rich, extra)
+	h.last = r.LastTry
+	h.Delivery, err = r.delivery(hold, conv)
+	return &h, err
 }
 
 func (t *tx) begin(hold ledger.Hold, conv channels.ConversationID) (*ledger.Delivery, time.Time, error) {
@@ -168,7 +191,7 @@ func (t *tx) begin(hold ledger.Hold, conv channels.ConversationID) (*ledger.Deli
 		h.State = ledger.DeliveryUnknown
 		_, err = t.Exec(setUnknown, t.now, h.ID)
 	}
-	return &h.Delivery, time.Time{}, err
+	return h.Delivery, time.Time{}, err
 }
 
 // sending sets a pending head sending.
@@ -199,7 +222,7 @@ func (t *tx) open(o *ledger.Opening, message int64) error {
 	if err := t.sending(h, o.Hold.Fence); err != nil {
 		return err
 	}
-	o.Begun = &h.Delivery
+	o.Begun = h.Delivery
 	return nil
 }
 

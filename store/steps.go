@@ -227,42 +227,55 @@ func (w *stepWriter) exec(query string, args ...any) (n int64) {
 	return n
 }
 
-// plan writes a plan with its tasks, each in the state that the step brings it to
-// if that is final; it returns the changes that are left to do.
+// plan writes a plan with its tasks, and returns the changes that are left to do.
 func (w *stepWriter) plan(p *agent.PlanRow, changes []agent.TaskChange) []agent.TaskChange {
+	tasks, left := planned(p, changes)
 	if p == nil {
-		return changes
-	}
-	secrets := p.Secrets
-	if secrets == nil {
-		secrets = []string{}
+		return left
 	}
 	if p.Attempt > 0 {
 		w.exec(cancelEarlier, w.t.now, w.turn, p.Attempt)
 	}
-	w.exec(insertPlan, w.turn, p.Attempt, clean(p.Goal), jsonText(secrets), w.t.now)
-	left := changes
-	for _, row := range p.Tasks {
-		state, finished, given, result := agent.TaskPending, any(nil), false, tools.Result{}
-		if len(left) > 0 && ready(&left[0], p.Attempt, &row) {
-			state, finished = agent.TaskDone, w.t.now
-			if given = left[0].Result != nil; given {
-				result = *left[0].Result
-			}
-			left = left[1:]
+	w.exec(insertPlan, w.turn, p.Attempt, clean(p.Goal), secretsText(p), w.t.now)
+	for _, row := range tasks {
+		finished, result := any(nil), tools.Result{}
+		if row.State == agent.TaskDone {
+			finished = w.t.now
+		}
+		if row.Result != nil {
+			result = *row.Result
 		}
 		w.exec(insertTask, w.turn, p.Attempt, row.Position, string(row.Type), clean(row.Detail), cleanPtr(row.Tool), cleanPtr(row.Args),
 			cleanPtr(row.Expect), jsonList(row.Choices), cleanPtr(row.Answer), w.t.now,
-			string(state), finished, given, string(result.End), clean(result.Output), clean(result.Code),
+			string(row.State), finished, row.Result != nil, string(result.End), clean(result.Output), clean(result.Code),
 			clean(result.Rule), clean(result.Hint), clean(string(result.Taint)))
 	}
 	return left
 }
 
-// ready says that a change is the end of a message that was there with its plan.
-func ready(c *agent.TaskChange, attempt int, row *agent.TaskRow) bool {
-	return c.State == agent.TaskDone && row.Type == agent.TaskMsg && c.Attempt == attempt && c.Position == row.Position
+// planned are the tasks of a new plan, each pending or, where it is a message that was
+// ready with the plan, ended by the step's next change; left are the other changes.
+func planned(p *agent.PlanRow, changes []agent.TaskChange) (tasks []agent.TaskRow, left []agent.TaskChange) {
+	if p == nil {
+		return nil, changes
+	}
+	tasks = slices.Clone(p.Tasks)
+	for i := range tasks {
+		row := &tasks[i]
+		row.State, row.Result = agent.TaskPending, nil
+		if len(changes) == 0 {
+			continue
+		}
+		c := &changes[0]
+		if c.State == agent.TaskDone && row.Type == agent.TaskMsg && c.Attempt == p.Attempt && c.Position == row.Position {
+			row.State, row.Result, changes = agent.TaskDone, c.Result, changes[1:]
+		}
+	}
+	return tasks, changes
 }
+
+// secretsText is a plan's list of secrets, never NULL.
+func secretsText(p *agent.PlanRow) string { return jsonText(append([]string{}, p.Secrets...)) }
 
 // follows lists the states from which a task comes to another; early says that a
 // msg task may come from pending as well.

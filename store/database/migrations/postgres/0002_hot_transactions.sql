@@ -711,7 +711,7 @@ BEGIN
 	END LOOP;
 
 	v_x := p_step -> 'end';
-	IF jsonb_typeof(v_x) <> 'object' THEN
+	IF jsonb_typeof(v_x) IS DISTINCT FROM 'object' THEN
 		-- Each committed step is progress: whoever dies from now on is counted anew.
 		IF v_calls > 0 OR v_resumed > 0 THEN
 			UPDATE turns SET resumed = 0, calls = calls + v_calls, tokens_in = tokens_in + v_in, tokens_out = tokens_out + v_out, cost = cost + v_cost
