@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"switchboard/retry"
 )
 
 const (
@@ -26,8 +28,6 @@ const (
 // Run is the janitor: it forgets old attachments and removes their bytes, at once
 // and then hourly, until ctx ends. Every engine runs it, also those that share the files.
 func (s *Service) Run(ctx context.Context) {
-	tick := time.NewTicker(sweepEvery)
-	defer tick.Stop()
 	for n := 0; ; n++ {
 		err := s.forget(ctx, time.Now().Add(-filesKept))
 		if n%orphansEvery == 0 {
@@ -36,10 +36,8 @@ func (s *Service) Run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			s.Log.ErrorContext(ctx, "old attachments could not be cleared away", "error", err)
 		}
-		select {
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, sweepEvery) {
 			return
-		case <-tick.C:
 		}
 	}
 }

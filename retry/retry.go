@@ -42,3 +42,11 @@ func Await(ctx context.Context, soon <-chan struct{}, d time.Duration) bool {
 	}
 	return ctx.Err() == nil
 }
+
+// Signal ends an Await on soon, which has room for one: the one under way, or the next.
+func Signal(soon chan<- struct{}) {
+	select {
+	case soon <- struct{}{}:
+	default:
+	}
+}

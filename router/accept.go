@@ -5,9 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
+	"time"
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/retry"
 	"switchboard/router/ledger"
 )
 
@@ -19,7 +22,10 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 		return nil, nil
 	}
 	if !r.enter() {
-		return nil, r.waitForEnd(ctx)
+		// The channel's connection stays open for sending, and what it told us stays
+		// unacknowledged.
+		retry.Await(ctx, r.stopped, math.MaxInt64)
+		return nil, errStopping
 	}
 	defer r.accepts.Done()
 	ctx, end := r.untilHandBack(ctx)
@@ -43,7 +49,7 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 func (r *Router) enter() bool {
 	r.entering.Lock()
 	defer r.entering.Unlock()
-	if r.stopping {
+	if r.runner.stopping.Load() {
 		return false
 	}
 	r.accepts.Add(1)
@@ -125,16 +131,6 @@ func (r *Router) unreserve(entries []sorted) {
 	}
 }
 
-// waitForEnd holds a channel back while the engine stops: its connection stays
-// open for sending, and what it was told stays unacknowledged.
-func (r *Router) waitForEnd(ctx context.Context) error {
-	select {
-	case <-ctx.Done():
-	case <-r.stopped:
-	}
-	return ErrStopping
-}
-
 // follow does what the commit made possible. stops is how many stops had met nobody
 // before it.
 func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted, stops int64) channels.Receipt {
@@ -197,7 +193,7 @@ func (r *Router) followQueue(turn *ledger.AsTurn, acc *ledger.Accepted) {
 	case !acc.NotBefore.IsZero():
 		// Counted from here, after the commit: whatever the database's clock says, it
 		// is due by then.
-		r.runner.due.in(acc.SessionID, turn.CollectWindow)
+		time.AfterFunc(turn.CollectWindow, r.runner.somebodyWaits)
 	case acc.Waiting:
 		r.runner.somebodyWaits()
 	}
@@ -230,9 +226,6 @@ func causeOf(entry *sorted) error {
 // eventKey makes the key under which an event is remembered: a hash, so that it
 // outlives what it came with.
 func eventKey(event channels.Event) []byte {
-	h := sha256.New()
-	h.Write([]byte(event.Conversation.Channel))
-	h.Write([]byte{0})
-	h.Write([]byte(event.Key))
-	return h.Sum(nil)
+	key := sha256.Sum256([]byte(event.Conversation.Channel + "\x00" + string(event.Key)))
+	return key[:]
 }

@@ -25,37 +25,28 @@ func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sort
 	return entry
 }
 
-// Toasts: what whoever pressed a button is shown.
-const (
-	toastAnswered = "That question was answered already."
-	toastNotYours = "This is not for you."
-	toastExpired  = "This choice has expired."
-	toastUnknown  = "This button does not work any more."
-	toastBusy     = "I am busy. Please press again later."
-	toastTooFast  = "Slow down a little, please, and press again."
-)
-
 // pressed says what to show whoever pressed a button, and takes the buttons away
 // that can do nothing any more.
 func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
+	const unknown = "This button does not work any more."
 	_, taken := entry.As.(*ledger.AsAction)
 	switch {
 	case entry.kept(ledger.AuditRejected):
-		return toastUnknown
+		return unknown
 	case acc.NotYours:
-		return toastNotYours
+		return "This is not for you."
 	case !taken:
-		return toastTooFast
+		return "Slow down a little, please, and press again."
 	case acc.Situation == ledger.SituationBusy:
-		return toastBusy
+		return "I am busy. Please press again later."
 	case acc.TurnID != 0 || acc.Situation != "":
 		toast = ""
 	case acc.Action == "":
-		toast = toastUnknown
+		toast = unknown
 	case acc.Action == ledger.ActionExpired:
-		toast = toastExpired
+		toast = "This choice has expired."
 	default:
-		toast = toastAnswered
+		toast = "That question was answered already."
 	}
 	// What the press says can be made up, so that only buttons known to be used up go.
 	l.Unbutton(entry.Event.Conversation, acc.Question)

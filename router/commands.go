@@ -13,6 +13,7 @@ import (
 	"switchboard/channels/render"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/router/view"
 	"switchboard/words"
 )
 
@@ -37,17 +38,23 @@ func (r *Router) stops(ctx context.Context, event channels.Event) (bool, error) 
 	if !ownText(event.Message) || !slices.Contains(r.Config.StopWords, word) {
 		return false, nil
 	}
-	turn, err := r.Ledger.Current(ctx, ledger.SessionKey(event.Conversation))
-	switch {
-	case errors.Is(err, ledger.ErrNotFound):
-		return false, nil
-	case err != nil && isNobodysFault(ctx, err):
-		return false, fmt.Errorf("read current turn: %w", err)
-	case err != nil: // /cancel says by itself where there is nothing to stop
+	turn, err := r.current(ctx, ledger.SessionKey(event.Conversation))
+	if err != nil && !isNobodysFault(ctx, err) { // /cancel says by itself where there is nothing to stop
 		r.Log.ErrorContext(ctx, "a stop word is taken for /cancel unread", "channel", event.Conversation.Channel, "error", err)
 		return true, nil
 	}
-	return turn.State == "running" || turn.State == "queued", nil
+	return turn != nil && (turn.State == "running" || turn.State == "queued"), err
+}
+
+// current is the turn that somebody in the session means by "now"; nil: there is none.
+func (r *Router) current(ctx context.Context, session string) (*view.Turn, error) {
+	turn, err := r.Ledger.Current(ctx, session)
+	if errors.Is(err, ledger.ErrNotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("read current turn: %w", err)
+	}
+	return turn, nil
 }
 
 const helpText = `I plan what you ask, do it step by step, check each step and answer.
@@ -169,9 +176,9 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *le
 	if err != nil {
 		return "", "", fmt.Errorf("count waiting turns: %w", err)
 	}
-	turn, err := r.Ledger.Current(ctx, key)
-	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return "", "", fmt.Errorf("read current turn: %w", err)
+	turn, err := r.current(ctx, key)
+	if err != nil {
+		return "", "", err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Session %s, model %s.\n", key, r.Model)
@@ -200,9 +207,9 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *le
 }
 
 func (r *Router) plan(ctx context.Context, c channels.Conversation, person string) (text string, taint tools.Taint, err error) {
-	turn, err := r.Ledger.Current(ctx, ledger.SessionKey(c))
-	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
-		return "", "", fmt.Errorf("read current turn: %w", err)
+	turn, err := r.current(ctx, ledger.SessionKey(c))
+	if err != nil {
+		return "", "", err
 	}
 	if turn == nil || len(turn.Plans) == 0 {
 		return "There is no plan yet.", "", nil

@@ -11,7 +11,7 @@ import (
 )
 
 // moves knows which places their platform gave new IDs: the settings may still name
-// a former one. The zero value knows of none.
+// a former one.
 type moves struct {
 	mu  sync.Mutex
 	now map[movedPlace]string // the present ID
@@ -23,9 +23,6 @@ type movedPlace struct{ channel, former string }
 func (m *moves) add(channel, former, now string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.now == nil {
-		m.now = map[movedPlace]string{}
-	}
 	for place, id := range m.now { // what moved there before has moved on
 		if place.channel == channel && id == former {
 			m.now[place] = now
@@ -74,7 +71,7 @@ func (r *Router) loadPeople(ctx context.Context) {
 
 // loadMoves reads what moved while other engines ran, before anything is taken in.
 func (r *Router) loadMoves(ctx context.Context) {
-	for ctx.Err() == nil {
+	for range retry.Doubling(ctx, time.Second, time.Second) {
 		moved, err := r.Ledger.Moved(ctx)
 		if err == nil {
 			for _, m := range moved {
@@ -83,6 +80,5 @@ func (r *Router) loadMoves(ctx context.Context) {
 			return
 		}
 		r.Log.ErrorContext(ctx, "cannot read which conversations moved", "error", err)
-		retry.Sleep(ctx, time.Second)
 	}
 }

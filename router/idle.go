@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // idleSessions are the sessions whose turns this engine ran lately. What it keeps of
@@ -27,9 +28,6 @@ type idleSession struct {
 func (i *idleSessions) worked(session int64, conv channels.Conversation, due time.Time) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.list == nil {
-		i.list = map[int64]idleSession{}
-	}
 	i.list[session] = idleSession{conv, due}
 }
 
@@ -50,14 +48,7 @@ func (i *idleSessions) take(now time.Time) map[int64]idleSession {
 // keepIdle drops what is kept of sessions that have nothing to do, until ctx ends.
 func (r *runner) keepIdle(ctx context.Context) {
 	every := min(max(r.Config.IdleTimeout/4, 50*time.Millisecond), 15*time.Second)
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	for retry.Sleep(ctx, every) {
 		now := time.Now()
 		due := r.idle.take(now)
 		if len(due) == 0 {

@@ -32,11 +32,6 @@ type journal struct {
 	merged []int64
 }
 
-// journalOf begins to write a turn, and to show that it is worked on.
-func (r *runner) journalOf(l *delivery.Line, ref ledger.TurnRef, data *ledger.TurnData) *journal {
-	return &journal{runner: r, line: l, ref: ref, data: data, preview: delivery.NewPreview(l, ref, data)}
-}
-
 // Resume implements agent.Journal.
 func (j *journal) Resume(context.Context) (*agent.State, error) {
 	return &j.data.State, nil

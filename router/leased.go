@@ -24,8 +24,7 @@ type leased struct {
 	look chan struct{}
 
 	mu    sync.Mutex
-	asked map[int64]bool  // turns that another engine asked to stop or to begin anew
-	left  map[int64]int64 // sessions that nobody here runs any more, by the fence under which they were run
+	asked map[int64]bool // turns that another engine asked to stop or to begin anew
 
 	// Of the looks alone.
 	unrun map[int64]finding // by session: it is held and not run
@@ -38,17 +37,8 @@ type finding struct {
 	since time.Time
 }
 
-func newLeased() *leased {
-	return &leased{look: make(chan struct{}, 1), asked: map[int64]bool{}, left: map[int64]int64{}}
-}
-
 // soon asks for a look at once.
-func (l *leased) soon() {
-	select {
-	case l.look <- struct{}{}:
-	default:
-	}
-}
+func (l *leased) soon() { retry.Signal(l.look) }
 
 // ask says that a turn was asked to stop, or to begin anew, by another engine; 0: any
 // may have been.
@@ -61,34 +51,12 @@ func (l *leased) ask(turn int64) {
 	l.soon()
 }
 
-// leave says that nobody here runs the session under this fence any more; whether its
-// lease is free is not known.
-func (l *leased) leave(ref ledger.TurnRef) {
-	l.mu.Lock()
-	l.left[ref.SessionID] = max(l.left[ref.SessionID], ref.Fence)
-	l.mu.Unlock()
-	l.soon()
-}
-
-// begin hands over what was said since the former look.
-func (l *leased) begin() (asked map[int64]bool, left map[int64]int64) {
+// begin hands over what was asked since the former look.
+func (l *leased) begin() (asked map[int64]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	asked, left = l.asked, l.left
-	l.asked, l.left = map[int64]bool{}, map[int64]int64{}
-	return asked, left
-}
-
-// again puts back what a look that failed did not do.
-func (l *leased) again(asked map[int64]bool, left map[int64]int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for turn := range asked {
-		l.asked[turn] = true
-	}
-	for session, fence := range left {
-		l.left[session] = max(l.left[session], fence)
-	}
+	asked, l.asked = l.asked, map[int64]bool{}
+	return asked
 }
 
 // watchLeases looks until ctx ends: often while anything runs or is in doubt.
@@ -118,11 +86,13 @@ func (r *runner) watchLeases(ctx context.Context) {
 // compareLeases looks once.
 func (r *runner) compareLeases(ctx context.Context) error {
 	now := time.Now()
-	asked, left := r.leased.begin()
+	asked := r.leased.begin()
 	before := r.running.sessions()
 	held, err := r.Ledger.Held(ctx, r.Engine.ID())
 	if err != nil {
-		r.leased.again(asked, left)
+		for turn := range asked {
+			r.leased.ask(turn)
+		}
 		return err
 	}
 	unrun, lost := map[int64]finding{}, map[int64]finding{}
@@ -130,35 +100,32 @@ func (r *runner) compareLeases(ctx context.Context) error {
 		r.applyStop(h, asked[h.TurnID])
 		if before[h.SessionID].Fence == h.Fence {
 			delete(before, h.SessionID)
-			continue
-		}
-		if r.running.runs(h.SessionID, h.Fence) {
-			continue // since a moment ago
-		}
-		was, known := r.leased.unrun[h.SessionID]
-		switch {
-		case left[h.SessionID] == h.Fence, known && was.fence == h.Fence && now.Sub(was.since) >= heldEvery:
+		} else if !r.running.runs(h.SessionID, h.Fence) && confirmed(r.leased.unrun, unrun, h.TurnRef, now) {
 			r.Log.WarnContext(ctx, "a session was leased and nobody ran it; it is given back", "session_id", h.SessionID, "turn_id", h.TurnID)
 			r.putBack(h.TurnRef)
-		case known && was.fence == h.Fence:
-			unrun[h.SessionID] = was
-		default:
-			unrun[h.SessionID] = finding{h.Fence, now}
 		}
 	}
-	for session, ref := range before {
-		was, known := r.leased.lost[session]
-		switch {
-		case known && was.fence == ref.Fence && now.Sub(was.since) >= heldEvery:
+	for _, ref := range before {
+		if confirmed(r.leased.lost, lost, ref, now) {
 			r.running.lost(ref)
-		case known && was.fence == ref.Fence:
-			lost[session] = was
-		default:
-			lost[session] = finding{ref.Fence, now}
 		}
 	}
 	r.leased.unrun, r.leased.lost = unrun, lost
 	return nil
+}
+
+// confirmed says that a former look, heldEvery ago at least, found the same of a session
+// under its lease. Until then it is found in this look.
+func confirmed(former, found map[int64]finding, ref ledger.TurnRef, now time.Time) bool {
+	f, known := former[ref.SessionID]
+	if !known || f.fence != ref.Fence {
+		f = finding{ref.Fence, now}
+	}
+	if now.Sub(f.since) >= heldEvery {
+		return true
+	}
+	found[ref.SessionID] = f
+	return false
 }
 
 // applyStop stops a held turn that was asked to stop. Asked by another engine with nothing

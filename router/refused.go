@@ -69,21 +69,22 @@ func (r *Router) commitEach(ctx context.Context, entries []sorted, receipts []ch
 
 // commitAlone tries one entry until its error is clear.
 func (r *Router) commitAlone(ctx context.Context, entry []sorted, receipt []channels.Receipt) error {
-	for try := 1; ; try++ {
-		err := r.commit(ctx, entry, receipt)
+	var err error
+	for try := range retry.Doubling(ctx, alonePause, time.Second) {
+		err = r.commit(ctx, entry, receipt)
 		if err == nil {
 			r.failed.clear(entry[0].Key)
-			return nil
+			break
 		}
 		if isNobodysFault(ctx, err) || errors.Is(err, ledger.ErrRefused) {
-			return err
+			break
 		}
-		if try == aloneTries {
+		if try+1 == aloneTries {
 			r.failed.add(entry[0].Key)
-			return err
+			break
 		}
-		retry.Sleep(ctx, retry.Pause(try-1, alonePause, time.Second))
 	}
+	return err
 }
 
 // maxFailedEvents bounds what is remembered of events that are not handed in again.

@@ -36,7 +36,9 @@ type Roster struct {
 }
 
 // NewRoster returns a roster that knows nobody until Reload.
-func NewRoster(dir Directory) *Roster { return &Roster{dir: dir} }
+func NewRoster(dir Directory) *Roster {
+	return &Roster{dir: dir, byName: map[string]*ledger.Person{}, byIdentity: map[string]*ledger.Person{}}
+}
 
 // Reload reads the people anew. On an error the former ones stay.
 func (r *Roster) Reload(ctx context.Context) error {
@@ -78,9 +80,6 @@ func (r *Roster) Learn(ctx context.Context, name string) error {
 
 // put adds a person; mu is held.
 func (r *Roster) put(p *ledger.Person) {
-	if r.byName == nil {
-		r.byName, r.byIdentity = map[string]*ledger.Person{}, map[string]*ledger.Person{}
-	}
 	r.byName[p.Name] = p
 	for _, id := range p.Identities {
 		r.byIdentity[id] = p

@@ -14,9 +14,9 @@ import (
 	"switchboard/router/ledger"
 )
 
-// ErrStopping is returned by Accept when the engine stops: the event was not
+// errStopping is returned by Accept when the engine stops: the event was not
 // taken and must not be acknowledged.
-var ErrStopping = errors.New("the engine is stopping")
+var errStopping = errors.New("the engine is stopping")
 
 // Ledger is what the router needs of the store.
 type Ledger interface {
@@ -73,10 +73,9 @@ type Router struct {
 	runner    *runner
 	rates     *personRates
 	moves     moves
-	strangers strangers    // who was logged as such
-	failed    failedEvents // events that could not be taken
-	entering  sync.Mutex   // no Accept begins once stopping is set under it
-	stopping  bool
+	strangers strangers      // who was logged as such
+	failed    failedEvents   // events that could not be taken
+	entering  sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
 	accepts   sync.WaitGroup // Accepts on their way
 	stopped   chan struct{}  // closed when intake is over for good
 	// work is the context of turns and sends; it outlives Run's by the grace.
@@ -97,7 +96,8 @@ func New(deps Deps) (*Router, error) {
 		Deps:     deps,
 		channels: map[string]*channel{},
 		rates:    rates,
-		stopped:  make(chan struct{}),
+		moves:    moves{now: map[movedPlace]string{}}, strangers: strangers{told: map[string]bool{}},
+		stopped: make(chan struct{}),
 	}
 	r.work, r.handBack = context.WithCancelCause(context.Background())
 	r.runner = newRunner(r.work, r.Deps)
@@ -139,17 +139,14 @@ func (r *Router) Run(ctx context.Context) {
 	<-ctx.Done()
 	r.Log.Info("stopping", "grace", r.Grace.String())
 	r.entering.Lock()
-	r.stopping = true
 	r.runner.stopping.Store(true)
 	r.entering.Unlock()
 	finder.Wait()
 	deadline := time.Now().Add(r.Grace)
-	// An Accept on its way may begin a turn yet.
-	ended := func() { r.accepts.Wait(); r.runner.turns.Wait() }
-	if !waitUntil(ended, deadline) {
-		r.handBack(agent.ErrHandBack)
-		ended()
-	}
+	late := time.AfterFunc(r.Grace, func() { r.handBack(agent.ErrHandBack) })
+	defer late.Stop()
+	r.accepts.Wait() // one on its way may begin a turn yet
+	r.runner.turns.Wait()
 	flushing, flushed := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	r.Lines.Flush(flushing)
 	flushed()
@@ -179,16 +176,18 @@ func (r *Router) look(ctx context.Context) {
 	r.runner.signal()
 }
 
-// waitUntil waits for wait, until deadline at most, and says whether it is done.
-func waitUntil(wait func(), deadline time.Time) bool {
-	done := make(chan struct{})
-	go func() { wait(); close(done) }()
-	timer := time.NewTimer(time.Until(deadline))
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-		return false
+// onWake does what another engine's commit made possible here. It never blocks.
+func (r *Router) onWake(w ledger.Wake) {
+	switch w.Kind {
+	case ledger.WakeAll:
+		r.runner.turnWaits()
+		r.runner.leased.ask(0)
+	case ledger.WakeStop:
+		r.runner.leased.ask(w.Turn)
+	case ledger.WakeTurn:
+		if r.channels[w.Channel] != nil || w.Channel == "" {
+			r.runner.turnWaits()
+		}
 	}
+	r.Lines.OnWake(w)
 }

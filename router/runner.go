@@ -2,7 +2,6 @@ package router
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,24 +34,13 @@ type Agent interface {
 
 // A runner leases sessions and runs their turns, in each one after the other.
 type runner struct {
-	Config Config
-	Ledger interface {
-		Turns
-		Steps
-	}
-	Lines   *delivery.Lines
-	Roster  *Roster
-	Agent   Agent
-	Engine  delivery.Engine
-	DataDir string
-	Log     *slog.Logger
-	shared  bool            // other engines share the database
-	work    context.Context // of turns
+	Deps
+	Lines *delivery.Lines
+	work  context.Context // of turns
 
 	workers     *workers
 	running     *runningTurns
-	due         *dueTimers
-	leased      *leased
+	leased      leased
 	idle        idleSessions
 	wake        chan struct{}  // a turn may wait for this engine
 	waiting     atomic.Bool    // some session waits for a worker
@@ -63,22 +51,18 @@ type runner struct {
 }
 
 func newRunner(work context.Context, deps Deps) *runner {
-	r := &runner{
-		Config: deps.Config, Ledger: deps.Ledger, Roster: deps.Roster, Agent: deps.Agent, Engine: deps.Engine,
-		DataDir: deps.DataDir, Log: deps.Log, shared: deps.Wakes != nil, work: work,
-		workers: newWorkers(deps.Config.Workers), running: &runningTurns{turns: map[int64]*runningTurn{}},
-		leased: newLeased(), wake: make(chan struct{}, 1),
+	return &runner{
+		Deps: deps, work: work, workers: newWorkers(deps.Config.Workers), running: &runningTurns{turns: map[int64]*runningTurn{}},
+		leased: leased{look: make(chan struct{}, 1), asked: map[int64]bool{}},
+		idle:   idleSessions{list: map[int64]idleSession{}}, wake: make(chan struct{}, 1),
 	}
-	r.due = newDueTimers(r.somebodyWaits)
-	return r
 }
 
 // findWork claims sessions whose turns nobody runs (queued while all workers were
 // busy, or left by a dead engine), until ctx ends.
 func (r *runner) findWork(ctx context.Context) {
 	names := r.Lines.Names()
-	defer r.due.stop()
-	r.due.in(0, r.Config.CollectWindow) // for what an engine before this one collected
+	time.AfterFunc(r.Config.CollectWindow, r.somebodyWaits) // for what an engine before this one collected
 	for {
 		more, err := r.claimAll(ctx, names)
 		if err != nil && ctx.Err() == nil {
@@ -88,7 +72,7 @@ func (r *runner) findWork(ctx context.Context) {
 		switch {
 		case more || err != nil:
 			pause = pollBusy
-		case r.shared:
+		case r.Wakes != nil:
 			pause = pollShared
 		}
 		if !retry.Await(ctx, r.wake, pause) {
@@ -163,12 +147,7 @@ func (r *runner) somebodyWaits() {
 }
 
 // signal tells findWork that a turn may wait.
-func (r *runner) signal() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
+func (r *runner) signal() { retry.Signal(r.wake) }
 
 // turnWaits looks for a turn that another engine cannot run, now or with the next
 // worker that is free.

@@ -79,9 +79,7 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 			backlog, err = j.runner.Ledger.Backlog(context.WithoutCancel(ctx), j.ref, stale)
 			return err
 		})
-		if errors.Is(err, ledger.ErrFenced) {
-			return false, agent.ErrHandBack
-		} else if err != nil {
+		if err != nil {
 			j.unwritten = !ledger.IsFinal(err)
 			return false, fmt.Errorf("read the backlog: %w", err)
 		}

@@ -24,9 +24,6 @@ func (s *strangers) first(key string) bool {
 	if s.told[key] || len(s.told) >= maxStrangers {
 		return false
 	}
-	if s.told == nil {
-		s.told = map[string]bool{}
-	}
 	s.told[key] = true
 	return true
 }

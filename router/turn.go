@@ -13,6 +13,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/retry"
+	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )
 
@@ -99,7 +100,7 @@ func (r *runner) giveBack(ref ledger.TurnRef) {
 	defer cancel()
 	if err := r.Ledger.GiveBack(ctx, ref); err != nil {
 		r.Log.ErrorContext(ctx, "cannot give a session back, trying again", "turn_id", ref.TurnID, "error", err)
-		r.leased.leave(ref)
+		r.leased.soon()
 	}
 }
 
@@ -124,7 +125,7 @@ func (r *runner) runToEnd(c claimed) (next *claimed, ended bool) {
 		switch {
 		case err == nil:
 			return next, true
-		case errors.Is(err, agent.ErrHandBack) || run.ctx.Err() != nil:
+		case errors.Is(err, agent.ErrHandBack), errors.Is(err, ledger.ErrFenced), run.ctx.Err() != nil:
 			return nil, false
 		case errors.Is(err, errBroken):
 			faults++
@@ -143,7 +144,7 @@ func (r *runner) runToEnd(c claimed) (next *claimed, ended bool) {
 // knows.
 func (r *runner) handOver(ref ledger.TurnRef) {
 	r.giveBack(ref)
-	r.leased.leave(ref)
+	r.leased.soon()
 	r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
 	r.signal()
 }
@@ -165,17 +166,15 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	}()
 	data, err := r.load(c)
 	switch {
-	case errors.Is(err, ledger.ErrFenced):
-		return nil, agent.ErrHandBack
 	case errors.Is(err, ledger.ErrUnreadable) && giveUp:
 	case errors.Is(err, ledger.ErrUnreadable):
-		return nil, fmt.Errorf("%w: load turn %d: %w", errBroken, ref.TurnID, err)
+		return nil, fmt.Errorf("%w: load: %w", errBroken, err)
 	case err != nil:
-		return nil, fmt.Errorf("load turn %d: %w", ref.TurnID, err)
+		return nil, fmt.Errorf("load: %w", err)
 	}
 	line := r.Lines.Line(data.Conversation.Channel)
 	if line == nil {
-		return nil, fmt.Errorf("turn %d belongs to channel %q, which is not attached: %w", ref.TurnID, data.Conversation.Channel, agent.ErrHandBack)
+		return nil, fmt.Errorf("channel %q is not attached: %w", data.Conversation.Channel, agent.ErrHandBack)
 	}
 	if cause := data.CancelRequested.Cause(); cause != nil {
 		r.running.stop(ref.TurnID, cause)
@@ -183,13 +182,11 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	defer func() { r.idle.worked(ref.SessionID, data.Conversation, time.Now().Add(r.Config.IdleTimeout)) }()
 	if r.Roster.Named(c.Person) == nil {
 		if err := r.Roster.Learn(r.work, c.Person); err != nil { // let in by another engine
-			return nil, fmt.Errorf("turn %d: %w", ref.TurnID, err)
+			return nil, err
 		}
 	}
-	if err := r.lateness(ref, data); errors.Is(err, ledger.ErrFenced) {
-		return nil, agent.ErrHandBack
-	} else if err != nil {
-		return nil, fmt.Errorf("turn %d: %w", ref.TurnID, err)
+	if err := r.lateness(ref, data); err != nil {
+		return nil, err
 	}
 	turn := data.Turn
 	turn.Place = line.Place(data.Conversation)
@@ -197,7 +194,7 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
 	}
-	j := r.journalOf(line, ref, data)
+	j := &journal{runner: r, line: line, ref: ref, data: data, preview: delivery.NewPreview(line, ref, data)}
 	defer j.preview.Stop()
 	if data.Resumed > maxResumes {
 		r.Log.ErrorContext(ctx, "a turn is given up: engine after engine died with it", "turn_id", ref.TurnID, "times", data.Resumed)
@@ -217,7 +214,7 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 		// Asked for, and no fault.
 	case j.unclear && errors.Is(err, ledger.ErrConflict):
 		// The step was committed, and its answer lost: the next try goes on behind it.
-	case err != nil && !errors.Is(err, agent.ErrHandBack) && !j.unwritten:
+	case !errors.Is(err, agent.ErrHandBack) && !j.unwritten:
 		err = fmt.Errorf("%w: %w", errBroken, err)
 	}
 	return j.next, err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"switchboard/retry"
 )
 
 // workers counts the turns running at once; one person holds a quarter at most.
@@ -13,39 +15,23 @@ type workers struct {
 	mu       sync.Mutex
 	busy     int
 	byPerson map[string]int
-	given    chan struct{} // closed when a worker is given back; nil: nobody waits for that
 }
 
 func newWorkers(total int) *workers {
 	return &workers{total: total, each: max(1, total/4), byPerson: map[string]int{}}
 }
 
+// workerLook is how often await looks for a worker.
+const workerLook = 10 * time.Millisecond
+
 // await reserves a worker for person as soon as there is one, within patience.
 func (w *workers) await(ctx context.Context, person string, patience time.Duration) bool {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	for {
-		given := w.nextGiven()
-		if w.take(person) {
-			return true
-		}
-		select {
-		case <-given:
-		case <-timer.C:
-			return false
-		case <-ctx.Done():
+	for until := time.Now().Add(patience); !w.take(person); {
+		if time.Now().After(until) || !retry.Sleep(ctx, workerLook) {
 			return false
 		}
 	}
-}
-
-func (w *workers) nextGiven() chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.given == nil {
-		w.given = make(chan struct{})
-	}
-	return w.given
+	return true
 }
 
 // take reserves a worker for person, or says that there is none.
@@ -66,10 +52,6 @@ func (w *workers) give(person string) {
 	w.busy--
 	if w.byPerson[person]--; w.byPerson[person] == 0 {
 		delete(w.byPerson, person)
-	}
-	if w.given != nil {
-		close(w.given)
-		w.given = nil
 	}
 }
 

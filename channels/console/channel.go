@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // Kind is the channel's kind.
@@ -119,7 +120,7 @@ func (c *Channel) Wake(conv channels.ConversationID) {
 			continue
 		}
 		for each := range followers {
-			rouse(each.wake)
+			retry.Signal(each.wake)
 		}
 	}
 }

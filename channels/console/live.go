@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // kindDelta is the kind of an event without a number: a piece of a text that grows.
@@ -93,7 +94,7 @@ func (c *Channel) Stream(conv channels.ConversationID, turn int64, text string) 
 	for each := range c.followers[conv] {
 		if each.live {
 			shown = true
-			rouse(each.grown)
+			retry.Signal(each.grown)
 		}
 	}
 	return shown
@@ -115,14 +116,6 @@ type follower struct {
 
 func newFollower(live bool) *follower {
 	return &follower{live: live, wake: make(chan struct{}, 1), grown: make(chan struct{}, 1)}
-}
-
-// rouse wakes whoever waits for it; it may be awake already.
-func rouse(wake chan struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default:
-	}
 }
 
 // A feed is what one client is sent.

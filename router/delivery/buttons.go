@@ -37,7 +37,7 @@ func (l *Line) Unbutton(conv channels.Conversation, id channels.MessageID) {
 		ctx, cancel := context.WithTimeout(l.lines.work, buttonPatience)
 		defer cancel()
 		for !l.limits.spareOf(l.channel.Features(conv).Rates, time.Now()) {
-			if retry.Sleep(ctx, time.Second); ctx.Err() != nil {
+			if !retry.Sleep(ctx, time.Second) {
 				return
 			}
 		}

@@ -51,7 +51,7 @@ func (d *draft) over() bool {
 func (d *draft) run() {
 	defer d.cut()
 	defer close(d.done)
-	defer signal(d.news) // the turn may wait for what this took
+	defer retry.Signal(d.news) // the turn may wait for what this took
 	if d.text == nil {
 		d.takeBack()
 		return

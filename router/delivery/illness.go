@@ -94,7 +94,7 @@ type stuckHead struct {
 func (s *sender) noteAnswer(d *ledger.Delivery, began time.Time) {
 	conv := d.Conversation.ID
 	s.mu.Lock()
-	delete(s.failing, conv)
+	s.of(conv).failing = nil
 	s.latestIll = 0
 	if began.After(s.answered) {
 		s.answered = began
@@ -130,11 +130,11 @@ const (
 func (s *sender) blame(d *ledger.Delivery, now time.Time) (whose fault, pause time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.failing[d.Conversation.ID]
-	if f == nil || f.delivery != d.ID {
-		f = &stuckHead{delivery: d.ID, at: now}
-		s.failing[d.Conversation.ID] = f
+	c := s.of(d.Conversation.ID)
+	if c.failing == nil || c.failing.delivery != d.ID {
+		c.failing = &stuckHead{delivery: d.ID, at: now}
 	}
+	f := c.failing
 	others := s.answered.After(f.at)
 	if others {
 		f.alone++
@@ -157,14 +157,14 @@ func (s *sender) blame(d *ledger.Delivery, now time.Time) (whose fault, pause ti
 func (s *sender) noteUncertain(d *ledger.Delivery, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failing[d.Conversation.ID] = &stuckHead{delivery: d.ID, at: now, uncertain: true}
+	s.of(d.Conversation.ID).failing = &stuckHead{delivery: d.ID, at: now, uncertain: true}
 }
 
 // decided notes that what to do about the doubt in conv is decided.
 func (s *sender) decided(conv channels.ConversationID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.failing, conv)
+	s.of(conv).failing = nil
 }
 
 // waitsForTurn notes that conv may be waiting for the limiter, or for a sign that the
@@ -172,32 +172,27 @@ func (s *sender) decided(conv channels.ConversationID) {
 func (s *sender) waitsForTurn(conv channels.ConversationID, waits bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if waits {
-		s.waiting[conv] = true
-	} else {
-		delete(s.waiting, conv)
-	}
+	s.of(conv).waits = waits
 }
 
 // wakeOthers makes the conversations that wait for their turn look anew when it is.
 func (s *sender) wakeOthers(conv channels.ConversationID) {
 	s.mu.Lock()
-	others := make([]channels.ConversationID, 0, len(s.waiting))
-	for other := range s.waiting {
-		if other != conv {
-			others = append(others, other)
+	defer s.mu.Unlock()
+	for other, c := range s.convs {
+		if c.waits && other != conv {
+			c.look()
 		}
-	}
-	s.mu.Unlock()
-	for _, other := range others {
-		s.wakeIfActive(other)
 	}
 }
 
 // wakeNext makes the conversation look whose turn it is, after another did not use its
 // own.
 func (s *sender) wakeNext(conv channels.ConversationID) {
-	if next, ok := s.line.limits.next(time.Now()); ok && next != conv {
-		s.wakeIfActive(next)
+	next, ok := s.line.limits.next(time.Now())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.convs[next]; ok && next != conv && c != nil {
+		c.look()
 	}
 }

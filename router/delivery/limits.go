@@ -20,8 +20,9 @@ import (
 // and the one place it takes in a conversation's second is lent: a part that comes
 // meanwhile goes beside it.
 type limits struct {
-	off      bool    // the settings say so; refusals still count
-	override float64 // parts a second over the channel, from the settings; 0: Features
+	// adapted are a conversation's rates as the settings want them. Refusals count in any
+	// case.
+	adapted func(channels.Rates) channels.Rates
 
 	mu    sync.Mutex
 	whole window
@@ -39,17 +40,17 @@ type convLimits struct {
 }
 
 func newLimits(setting string) (*limits, error) {
-	l := &limits{convs: map[channels.ConversationID]*convLimits{}}
+	l := &limits{adapted: func(r channels.Rates) channels.Rates { return r }, convs: map[channels.ConversationID]*convLimits{}}
 	switch setting {
 	case "", "default":
 	case "off":
-		l.off = true
+		l.adapted = func(channels.Rates) channels.Rates { return channels.Rates{} }
 	default:
 		rate, _, err := ParseRate(setting)
 		if err != nil {
 			return nil, err
 		}
-		l.override = rate
+		l.adapted = func(r channels.Rates) channels.Rates { r.PerSecond = rate; return r }
 	}
 	return l, nil
 }
@@ -86,7 +87,7 @@ func (l *limits) waits(conv channels.ConversationID, rates channels.Rates, now t
 	c := l.of(conv, rates, now)
 	own = c.second.wait(now)
 	if c.draft.After(now.Add(-c.second.per)) {
-		own = c.second.waitLent(now)
+		own = c.second.waitBehind(-1, now)
 	}
 	own = max(own, c.minute.wait(now))
 	turn = l.turn(l.turns.place(conv, now), now)
@@ -121,7 +122,7 @@ func (l *limits) spare(conv channels.ConversationID, rates channels.Rates, now t
 func (l *limits) spareOf(rates channels.Rates, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.rate(rates)
+	l.whole.set(l.adapted(rates).PerSecond, time.Second)
 	if l.ill.pauses > 0 || !l.whole.half(now) {
 		return false
 	}
@@ -134,30 +135,17 @@ const forgetEvery = time.Minute
 
 // of is the conversation's limits with the rates as they are now.
 func (l *limits) of(conv channels.ConversationID, rates channels.Rates, now time.Time) *convLimits {
-	l.rate(rates)
+	rates = l.adapted(rates)
+	l.whole.set(rates.PerSecond, time.Second)
 	c := l.convs[conv]
 	if c == nil {
 		l.sweep(now)
 		c = &convLimits{}
 		l.convs[conv] = c
 	}
-	if l.off {
-		rates = channels.Rates{}
-	}
 	c.second.set(rates.PerConversationSecond, time.Second)
 	c.minute.set(rates.PerConversationMinute, time.Minute)
 	return c
-}
-
-func (l *limits) rate(rates channels.Rates) {
-	switch {
-	case l.off:
-		l.whole.set(0, time.Second)
-	case l.override > 0:
-		l.whole.set(l.override, time.Second)
-	default:
-		l.whole.set(rates.PerSecond, time.Second)
-	}
 }
 
 // giveBack returns what the latest take took and nobody used; news says that others
@@ -268,18 +256,7 @@ func (w *window) used(now time.Time) int {
 }
 
 // wait is how long until one more may pass; zero: now.
-func (w *window) wait(now time.Time) time.Duration { return w.waitFor(now, w.most) }
-
-// waitLent is wait with one place more.
-func (w *window) waitLent(now time.Time) time.Duration { return w.waitFor(now, w.most+1) }
-
-func (w *window) waitFor(now time.Time, most int) time.Duration {
-	pause := max(w.until.Sub(now), 0)
-	if w.most == 0 || w.used(now) < most {
-		return pause
-	}
-	return max(pause, w.taken[len(w.taken)-most].Add(w.per).Sub(now))
-}
+func (w *window) wait(now time.Time) time.Duration { return w.waitBehind(0, now) }
 
 // half says whether one more leaves half of the window free.
 func (w *window) half(now time.Time) bool {

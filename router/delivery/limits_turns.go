@@ -68,7 +68,7 @@ func (l *limits) next(now time.Time) (conv channels.ConversationID, ok bool) {
 }
 
 // waitBehind is how long until one more may pass behind so many others that go as soon
-// as they can; zero: now. It is never later than that.
+// as they can; zero: now. It is never later than that. Behind -1 it is lent one place.
 func (w *window) waitBehind(others int, now time.Time) time.Duration {
 	pause := max(w.until.Sub(now), 0)
 	if w.most == 0 {

@@ -188,13 +188,6 @@ func (l *Line) holding() *sender {
 	return l.sender
 }
 
-// flush waits until what is due was sent, until ctx ends at most.
-func (l *Line) flush(ctx context.Context) {
-	if s := l.holding(); s != nil {
-		s.flush(ctx)
-	}
-}
-
 // Rest forgets what is kept of a conversation in which nothing happens.
 func (l *Line) Rest(conv channels.Conversation, now time.Time) {
 	l.limits.forget(conv.ID, now)

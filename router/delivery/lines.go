@@ -96,7 +96,9 @@ func (ls *Lines) Run(ctx context.Context) {
 // Flush waits until what is due was sent, until ctx ends at most.
 func (ls *Lines) Flush(ctx context.Context) {
 	for _, l := range ls.list {
-		l.flush(ctx)
+		if s := l.holding(); s != nil {
+			s.flush(ctx)
+		}
 	}
 }
 
@@ -107,6 +109,24 @@ func (ls *Lines) Committed(conv channels.Conversation) {
 	} else {
 		ls.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
 	}
+}
+
+// RetryDelivery is that of Mending, and wakes who sends.
+func (ls *Lines) RetryDelivery(ctx context.Context, id int64, by ledger.Hand) (*ledger.MendedDelivery, error) {
+	return ls.mended(ls.Ledger.RetryDelivery(ctx, id, by))
+}
+
+// DropDelivery is that of Mending, and wakes who sends what is behind it.
+func (ls *Lines) DropDelivery(ctx context.Context, id int64, by ledger.Hand) (*ledger.MendedDelivery, error) {
+	return ls.mended(ls.Ledger.DropDelivery(ctx, id, by))
+}
+
+func (ls *Lines) mended(m *ledger.MendedDelivery, err error) (*ledger.MendedDelivery, error) {
+	if err != nil {
+		return nil, err
+	}
+	ls.Committed(m.At)
+	return m, nil
 }
 
 // OnWake does what another engine's commit made possible in channels. It never blocks.

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"switchboard/channels"
@@ -21,10 +22,8 @@ func (l *Line) keepMenu(ctx context.Context) {
 	if !ok {
 		return
 	}
-	select {
-	case <-ctx.Done():
+	if !retry.Await(ctx, l.health.up, math.MaxInt64) {
 		return
-	case <-l.health.up:
 	}
 	for range retry.Doubling(ctx, menuRetry, menuRetryMax) {
 		setting, cancel := context.WithTimeout(ctx, menuTimeout)

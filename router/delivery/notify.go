@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -156,12 +155,8 @@ func goneText(conv channels.Conversation) string {
 // noticeKey is under what it is remembered that somebody was told about a delivery, or
 // a message.
 func noticeKey(kind string, id int64, to channels.Conversation) []byte {
-	h := sha256.New()
-	for _, s := range []string{"notice", kind, strconv.FormatInt(id, 10), to.Channel, string(to.ID)} {
-		h.Write([]byte(s))
-		h.Write([]byte{0})
-	}
-	return h.Sum(nil)
+	key := sha256.Sum256(fmt.Appendf(nil, "notice\x00%s\x00%d\x00%s\x00%s\x00", kind, id, to.Channel, to.ID))
+	return key[:]
 }
 
 // insist is Insist under the lease.

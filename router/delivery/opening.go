@@ -2,49 +2,35 @@ package delivery
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
 )
 
-// A gate lets one part of a conversation be sent at a time. Under its former ID and
-// its new one a conversation has the same gate.
+// A gate lets one part of a conversation be sent at a time: it is locked meanwhile. Under
+// its former ID and its new one a conversation has the same gate.
 type gate struct {
-	place chan struct{} // holds one while somebody is in
-	// begun was begun by the commit that stored it and waits to be sent. It belongs to
-	// who is in, and comes before everything else.
+	sync.Mutex
+	// begun was begun by the commit that stored it and waits to be sent, before
+	// everything else.
 	begun *ledger.Delivery
 }
 
-func newGate() *gate { return &gate{place: make(chan struct{}, 1)} }
-
-// try goes in if nobody is.
-func (g *gate) try() bool {
-	select {
-	case g.place <- struct{}{}:
-		return true
-	default:
-		return false
-	}
-}
-
-func (g *gate) enter() { g.place <- struct{}{} }
-func (g *gate) leave() { <-g.place }
-
-// take hands over what waits to be sent; nil: nothing. Called inside.
+// take hands over what waits to be sent; nil: nothing. Called under the lock.
 func (g *gate) take() *ledger.Delivery {
 	d := g.begun
 	g.begun = nil
 	return d
 }
 
-// unused says that nobody is in and nothing waits.
+// unused says that nothing is being sent, and nothing waits to be.
 func (g *gate) unused() bool {
-	if !g.try() {
+	if !g.TryLock() {
 		return false
 	}
-	defer g.leave()
+	defer g.Unlock()
 	return g.begun == nil
 }
 
@@ -75,15 +61,15 @@ func (s *sender) open(conv channels.Conversation) *Opened {
 	rates := s.line.channel.Features(conv).Rates
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.started || s.ctx.Err() != nil || !s.restsNow(conv.ID) {
+	if !s.runs() || !s.restsNow(conv.ID) {
 		return nil
 	}
-	g := s.gateOf(conv.ID)
-	if !g.try() {
+	g := s.of(conv.ID).gate
+	if !g.TryLock() {
 		return nil
 	}
 	if !s.line.limits.try(conv.ID, rates, time.Now()) {
-		g.leave()
+		g.Unlock()
 		return nil
 	}
 	s.working.Add(1) // the lease is not dropped before it is closed
@@ -109,12 +95,12 @@ func (o *Opened) Close() (began bool) {
 	defer s.working.Done()
 	if o.Begun == nil {
 		s.line.limits.giveBack(o.Conversation.ID)
-		o.gate.leave()
+		o.gate.Unlock()
 		return false
 	}
 	s.certain(o.Conversation.ID)
 	o.gate.begun = o.Begun
-	o.gate.leave()
+	o.gate.Unlock()
 	s.wake(o.Conversation)
 	if s.ctx.Err() != nil { // there may be nobody any more who heard it
 		s.handBack(o.gate)
@@ -124,8 +110,8 @@ func (o *Opened) Close() (began bool) {
 
 // handBack makes a part pending again that was begun and never sent.
 func (s *sender) handBack(g *gate) {
-	g.enter()
-	defer g.leave()
+	g.Lock()
+	defer g.Unlock()
 	if d := g.take(); d != nil {
 		s.unsent(s.ctx, d)
 	}

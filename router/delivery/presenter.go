@@ -63,7 +63,7 @@ func (p *presenter) holds() bool {
 func (p *presenter) holding() bool { return p.ctx != nil && p.ctx.Err() == nil }
 
 // look asks for a look at the ledger, which has something new about drafts.
-func (p *presenter) look() { signal(p.again) }
+func (p *presenter) look() { retry.Signal(p.again) }
 
 // watch hands the channel's drafts to follow, when asked and now and then, until ctx
 // ends.
@@ -100,7 +100,7 @@ func (p *presenter) follow(list []ledger.Draft) {
 			// The turn's engine shows it.
 		case d != nil && d.ctx.Err() == nil:
 			p.rows[row.Delivery] = row.Body
-			signal(d.news)
+			retry.Signal(d.news)
 		default:
 			p.rows[row.Delivery] = row.Body
 			p.begin(*row, func() (channels.Body, bool) { return p.inRow(row.Delivery) }, make(chan struct{}, 1))
@@ -242,13 +242,6 @@ func (l *Line) drafts(features channels.Features) bool {
 	_, drafts := l.channel.(channels.Drafter)
 	_, edits := l.channel.(channels.Editor)
 	return drafts && edits && features.DraftEvery > 0
-}
-
-func signal(ch chan struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
 }
 
 func sameBody(a, b channels.Body) bool { return a.Text == b.Text && bytes.Equal(a.Rich, b.Rich) }

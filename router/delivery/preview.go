@@ -96,7 +96,7 @@ func (p *Preview) Stream(text string) {
 // wake has whoever shows the preview look at it, if there is news. Called under the lock.
 func (p *Preview) wake() {
 	if _, news := p.news(); news {
-		signal(p.changed)
+		retry.Signal(p.changed)
 	}
 }
 

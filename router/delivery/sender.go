@@ -33,75 +33,67 @@ type sender struct {
 	hold ledger.Hold
 	lost context.CancelFunc // the lease is gone
 
-	mu      sync.Mutex
-	active  map[channels.ConversationID]*atWork   // one a conversation at work
-	idle    map[channels.ConversationID]time.Time // has nothing to do before then
-	gates   map[channels.ConversationID]*gate     // one a conversation at work, or that moved
-	started bool
-	looks   chan struct{}   // ask run to look at everything
-	ctx     context.Context // of run
-	working sync.WaitGroup
-	// failing is forgotten with the lease: a doubt that was left behind is decided at once.
-	failing  map[channels.ConversationID]*stuckHead
-	answered time.Time                        // when the latest send began that the platform answered
-	waiting  map[channels.ConversationID]bool // for their turn
-	// uncertain is since when a part may have been begun by a call whose answer was lost.
-	uncertain map[channels.ConversationID]time.Time
-	latestIll int64 // the delivery that the platform could not take, since it answered one
+	mu       sync.Mutex
+	ctx      context.Context // of run; nil before it
+	convs    map[channels.ConversationID]*conversation
+	answered time.Time // when the latest send began that the platform answered
+	// latestIll is the delivery that the platform could not take, since it answered one.
+	latestIll int64
 
-	probing chan struct{} // its one place is taken while the platform is asked whether it lives
-	probed  time.Time     // when it was, the latest
-	alive   bool          // and what it said
+	looks   chan struct{} // ask run to look at everything
+	working sync.WaitGroup
+
+	probing sync.Mutex // held while the platform is asked whether it lives
+	probed  time.Time  // when it was, the latest
+	alive   bool       // and what it said
 }
 
-// atWork is a conversation that has a goroutine, or gets one when the sender starts.
-type atWork struct {
-	conv channels.Conversation
-	wake chan struct{}
+// A conversation is what a sender knows of one. It is forgotten when its work ends.
+type conversation struct {
+	conv    channels.Conversation
+	wake    chan struct{}
+	gate    *gate
+	works   bool       // it has a goroutine, or gets one when the sender starts
+	rests   time.Time  // it has nothing to do before then; zero: it may have
+	waits   bool       // for its turn, or for a sign that the platform takes messages
+	failing *stuckHead // nil: the latest send of its head did not fail
+	// uncertain is since when a part may have been begun by a call whose answer was lost.
+	uncertain time.Time
 }
 
 func newSender(l *Line, hold ledger.Hold, lost context.CancelFunc) *sender {
-	return &sender{
-		line: l, hold: hold, lost: lost,
-		active:  map[channels.ConversationID]*atWork{},
-		idle:    map[channels.ConversationID]time.Time{},
-		gates:   map[channels.ConversationID]*gate{},
-		failing: map[channels.ConversationID]*stuckHead{},
-		waiting: map[channels.ConversationID]bool{}, uncertain: map[channels.ConversationID]time.Time{}, probing: make(chan struct{}, 1), looks: make(chan struct{}, 1),
-	}
+	return &sender{line: l, hold: hold, lost: lost, convs: map[channels.ConversationID]*conversation{}, looks: make(chan struct{}, 1)}
 }
 
-func (s *sender) gate(conv channels.ConversationID) *gate {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.gateOf(conv)
+// of is what is known of a conversation. Called under the lock.
+func (s *sender) of(conv channels.ConversationID) *conversation {
+	c := s.convs[conv]
+	if c == nil {
+		c = &conversation{wake: make(chan struct{}, 1), gate: &gate{}}
+		s.convs[conv] = c
+	}
+	return c
 }
 
-// gateOf is gate under the lock.
-func (s *sender) gateOf(conv channels.ConversationID) *gate {
-	g := s.gates[conv]
-	if g == nil {
-		g = newGate()
-		s.gates[conv] = g
-	}
-	return g
-}
+// runs says that conversations get their goroutines. Called under the lock.
+func (s *sender) runs() bool { return s.ctx != nil && s.ctx.Err() == nil }
 
 // moved says that a conversation has a new ID: what is on its way under the former
 // one is awaited before anything goes out under the new one.
 func (s *sender) moved(former, now channels.ConversationID) {
-	g := s.gate(former)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gates[now] = g
+	s.of(now).gate = s.of(former).gate
 }
 
 // run sends what was left open, then what it is told of, until ctx ends.
 func (s *sender) run(ctx context.Context) {
 	s.mu.Lock()
-	s.ctx, s.started = ctx, true
-	for _, w := range s.active {
-		s.startWork(w)
+	s.ctx = ctx
+	for _, c := range s.convs {
+		if c.works {
+			s.startWork(c)
+		}
 	}
 	s.mu.Unlock()
 	for ctx.Err() == nil {
@@ -121,129 +113,115 @@ func (s *sender) run(ctx context.Context) {
 			continue
 		}
 		// Nothing here needs this look again; it is the net under a lost wake.
-		s.rest(ctx)
+		s.pause(ctx)
 	}
-	s.mu.Lock()
-	s.started = false
+	s.mu.Lock() // whoever starts work looks at ctx under it
 	s.mu.Unlock()
 	s.working.Wait()
 }
 
-// rest waits for the next look: until it is asked for, or the leases are in doubt, and
+// pause waits for the next look: until it is asked for, or the leases are in doubt, and
 // not for long.
-func (s *sender) rest(ctx context.Context) {
+func (s *sender) pause(ctx context.Context) {
 	guarded, done := s.line.lines.Engine.Guard(ctx)
 	defer done()
 	retry.Await(guarded, s.looks, lookIdle)
 }
 
 // look asks run to look at everything that is open, and whether the lease still holds.
-func (s *sender) look() { signal(s.looks) }
+func (s *sender) look() { retry.Signal(s.looks) }
 
 // wake says that conv has something to send.
 func (s *sender) wake(conv channels.Conversation) {
-	if s.wakeIfActive(conv.ID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.of(conv.ID)
+	if c.works {
+		c.look()
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.active[conv.ID] == nil {
-		w := &atWork{conv: conv, wake: make(chan struct{}, 1)}
-		s.active[conv.ID] = w
-		s.startWork(w)
-	}
+	c.conv, c.works = conv, true
+	s.startWork(c)
 }
 
-// wakeIfActive is wake for a conversation that is at work; false: it is not.
-func (s *sender) wakeIfActive(conv channels.ConversationID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w := s.active[conv]
-	if w == nil {
-		return false
-	}
-	delete(s.idle, conv) // now, not when it wakes: flush may look before
-	signal(w.wake)
-	return true
+// look wakes a conversation that is at work. Called under the sender's lock.
+func (c *conversation) look() {
+	c.rests = time.Time{} // now, not when it wakes: flush may look before
+	retry.Signal(c.wake)
 }
 
 // startWork gives a conversation its goroutine. Called under the lock.
-func (s *sender) startWork(w *atWork) {
-	if s.started && s.ctx.Err() == nil {
-		s.working.Go(func() { s.work(s.ctx, w.conv, w.wake) })
+func (s *sender) startWork(c *conversation) {
+	if s.runs() {
+		s.working.Go(func() { s.work(s.ctx, c) })
 	}
 }
 
 // work sends a conversation's deliveries until there has been nothing for a while.
-func (s *sender) work(ctx context.Context, place channels.Conversation, wake chan struct{}) {
-	conv := place.ID
+func (s *sender) work(ctx context.Context, c *conversation) {
 	for ctx.Err() == nil {
-		g := s.gate(conv)
-		g.enter()
-		wait, more := s.next(ctx, place, g)
-		g.leave()
+		g := s.gate(c)
+		g.Lock()
+		wait, more := s.next(ctx, c.conv, g)
+		g.Unlock()
 		if wait == 0 && more {
 			continue
 		}
-		pause := cmp.Or(wait, idleSender)
-		until := time.Now().Add(pause)
-		if !more {
-			until = never
+		wait = cmp.Or(wait, idleSender)
+		until := never
+		if more {
+			until = time.Now().Add(wait)
 		}
-		s.resting(conv, until)
-		timer := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-		case <-wake:
-		case <-timer.C:
-			if !more && s.leave(conv, wake) {
-				timer.Stop()
-				return
-			}
+		s.rest(c, until)
+		if retry.Await(ctx, c.wake, wait) && !more && s.leave(c) {
+			return
 		}
-		timer.Stop()
-		s.wakeUp(conv)
+		s.rest(c, time.Time{})
 	}
-	s.handBack(s.gate(conv))
-	s.leave(conv, wake)
-}
-
-// leave ends a conversation's sender unless somebody just woke it, or is about to.
-func (s *sender) leave(conv channels.ConversationID, wake chan struct{}) bool {
+	s.handBack(s.gate(c))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() == nil && (len(wake) > 0 || !s.gateOf(conv).unused()) {
+	s.forget(c)
+}
+
+// gate is the present gate of a conversation.
+func (s *sender) gate(c *conversation) *gate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.gate
+}
+
+// leave ends a conversation's work unless somebody just woke it, or is about to.
+func (s *sender) leave(c *conversation) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.rests.IsZero() || !c.gate.unused() {
 		return false
 	}
-	delete(s.active, conv)
-	delete(s.idle, conv)
-	delete(s.gates, conv)
-	delete(s.failing, conv)
-	delete(s.waiting, conv)
-	delete(s.uncertain, conv)
-	s.line.limits.forget(conv, time.Now())
+	s.forget(c)
 	return true
 }
 
-// resting says that conv has nothing to do before then, unless it was just woken.
-func (s *sender) resting(conv channels.ConversationID, until time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if w := s.active[conv]; w == nil || len(w.wake) == 0 {
-		s.idle[conv] = until
-	}
+// forget drops what is known of a conversation. Called under the lock.
+func (s *sender) forget(c *conversation) {
+	delete(s.convs, c.conv.ID)
+	s.line.limits.forget(c.conv.ID, time.Now())
 }
 
-func (s *sender) wakeUp(conv channels.ConversationID) {
+// rest notes that there is nothing to do before then, unless somebody just woke the
+// conversation.
+func (s *sender) rest(c *conversation, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.idle, conv)
+	if len(c.wake) == 0 || until.IsZero() {
+		c.rests = until
+	}
 }
 
 // next handles the conversation's head, inside its gate. more says that there is one;
 // wait, how long until it can be looked at again.
-func (s *sender) next(ctx context.Context, place channels.Conversation, g *gate) (wait time.Duration, more bool) {
-	l, conv := s.line, place.ID
+func (s *sender) next(ctx context.Context, conv channels.Conversation, g *gate) (wait time.Duration, more bool) {
+	l := s.line
 	if d := g.take(); d != nil {
 		if ctx.Err() != nil {
 			s.unsent(ctx, d)
@@ -254,32 +232,32 @@ func (s *sender) next(ctx context.Context, place channels.Conversation, g *gate)
 	if !l.lines.Engine.Safe() {
 		return time.Second, true
 	}
-	s.waitsForTurn(conv, true)
-	wait, doubt := s.patience(ctx, conv)
+	s.waitsForTurn(conv.ID, true)
+	wait, doubt := s.patience(ctx, conv.ID)
 	if !doubt { // to decide about one is no send
-		wait = l.limits.take(conv, l.channel.Features(place).Rates, time.Now())
+		wait = l.limits.take(conv.ID, l.channel.Features(conv).Rates, time.Now())
 	}
 	if wait > 0 {
-		s.wakeNext(conv)
+		s.wakeNext(conv.ID)
 		return wait, true
 	}
-	s.waitsForTurn(conv, false)
+	s.waitsForTurn(conv.ID, false)
 	called := time.Now()
-	d, due, err := l.lines.Ledger.Begin(ctx, s.hold, place)
+	d, due, err := l.lines.Ledger.Begin(ctx, s.hold, conv)
 	if !doubt && (err != nil || d == nil) {
-		if l.limits.giveBack(conv) {
-			s.wakeOthers(conv)
+		if l.limits.giveBack(conv.ID) {
+			s.wakeOthers(conv.ID)
 		}
-		s.wakeNext(conv)
+		s.wakeNext(conv.ID)
 	}
 	switch {
 	case err != nil:
-		s.markUncertain(conv, called, err)
+		s.markUncertain(conv.ID, called, err)
 		if !s.isLost(err) && ctx.Err() == nil {
-			l.lines.Log.ErrorContext(ctx, "cannot take a delivery", "channel", l.Name, "conversation_id", conv, "error", err)
+			l.lines.Log.ErrorContext(ctx, "cannot take a delivery", "channel", l.Name, "conversation_id", conv.ID, "error", err)
 		}
 		return retryMin, true
-	case s.neverSent(conv, d):
+	case s.neverSent(conv.ID, d):
 		s.settle(ctx, d, ledger.Settlement{State: ledger.DeliveryPending, Outcome: "never_sent", FreeTry: true})
 		return 0, true
 	case d == nil && due.IsZero():
@@ -366,20 +344,21 @@ func (s *sender) flush(ctx context.Context) {
 func (s *sender) quiet(conv channels.ConversationID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.started && s.restsNow(conv)
+	return s.runs() && s.restsNow(conv)
 }
 
-// restsNow says that nobody is at work in conv, or knows of anything to do there.
+// restsNow says that nobody is at work in conv, or knows of anything to do there. Called
+// under the lock.
 func (s *sender) restsNow(conv channels.ConversationID) bool {
-	until, rests := s.idle[conv]
-	return s.active[conv] == nil || rests && until.Equal(never)
+	c := s.convs[conv]
+	return c == nil || !c.works || c.rests.Equal(never)
 }
 
 func (s *sender) busyBefore(deadline time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for conv := range s.active {
-		if until, ok := s.idle[conv]; !ok || until.Before(deadline) {
+	for _, c := range s.convs {
+		if c.works && c.rests.Before(deadline) {
 			return true
 		}
 	}

@@ -48,7 +48,7 @@ func (l *Line) inquire(ctx context.Context, d *ledger.Delivery) (ledger.Settleme
 // nothing and needs no sign.
 func (s *sender) patience(ctx context.Context, conv channels.ConversationID) (wait time.Duration, doubt bool) {
 	s.mu.Lock()
-	f, answered := s.failing[conv], s.answered
+	f, answered := s.of(conv).failing, s.answered
 	s.mu.Unlock()
 	if f == nil || !f.uncertain {
 		return 0, false
@@ -73,8 +73,8 @@ func (s *sender) patience(ctx context.Context, conv channels.ConversationID) (wa
 
 // lives asks the platform whether it lives, once in a while for all conversations.
 func (s *sender) lives(ctx context.Context, prober channels.Prober) bool {
-	s.probing <- struct{}{}
-	defer func() { <-s.probing }()
+	s.probing.Lock()
+	defer s.probing.Unlock()
 	if time.Since(s.probed) >= probeEvery {
 		asking, cancel := context.WithTimeout(ctx, probeEvery)
 		defer cancel()
@@ -107,8 +107,8 @@ func (s *sender) markUncertain(conv channels.ConversationID, called time.Time, e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.uncertain[conv].IsZero() {
-		s.uncertain[conv] = called
+	if c := s.of(conv); c.uncertain.IsZero() {
+		c.uncertain = called
 	}
 }
 
@@ -118,7 +118,7 @@ func (s *sender) markUncertain(conv channels.ConversationID, called time.Time, e
 func (s *sender) certain(conv channels.ConversationID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.uncertain, conv)
+	s.of(conv).uncertain = time.Time{}
 }
 
 // neverSent says that d, the head of conv as it was found now, is in doubt only because
@@ -127,7 +127,8 @@ func (s *sender) certain(conv channels.ConversationID) {
 func (s *sender) neverSent(conv channels.ConversationID, d *ledger.Delivery) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	since := s.uncertain[conv]
-	delete(s.uncertain, conv)
+	c := s.of(conv)
+	since := c.uncertain
+	c.uncertain = time.Time{}
 	return d != nil && d.State == ledger.DeliveryUnknown && !since.IsZero() && !d.LastTry.Before(since.Truncate(time.Microsecond))
 }

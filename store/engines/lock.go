@@ -104,10 +104,7 @@ func (e *Engine) lockLost(c *lockConn) {
 	if e.watch != nil {
 		e.watch.Reset(e.nextWatch())
 	}
-	select {
-	case e.unlocked <- struct{}{}:
-	default:
-	}
+	retry.Signal(e.unlocked)
 }
 
 // dropLock ends the lock connection.

@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
 
+	"switchboard/retry"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
@@ -169,10 +170,7 @@ func (s *wakeSet) add(list ...ledger.Wake) {
 		}
 	}
 	if len(s.list) > 0 {
-		select {
-		case s.some <- struct{}{}:
-		default:
-		}
+		retry.Signal(s.some)
 	}
 }
 
