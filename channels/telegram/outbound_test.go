@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	"switchboard/channels/platformtest"
 	"switchboard/channels/render"
 	"switchboard/channels/telegram/telegramtest"
 )
@@ -161,7 +162,7 @@ func TestErrorsSayWhatIsKnown(t *testing.T) {
 		"too long":     {reject(400, "Bad Request: message is too long"), refused},
 		"ill":          {reject(500, "Internal Server Error"), temporary},
 		"bad gateway":  {reject(502, "Bad Gateway"), temporary},
-		"page":         {telegramtest.BadGateway(1), unknown},
+		"page":         {platformtest.BadGateway(1), unknown},
 		"cut":          {telegramtest.Fault{Cut: true}, unknown},
 		"lost":         {telegramtest.Fault{Lost: true}, unknown},
 		"half":         {telegramtest.Fault{Half: true}, unknown},

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	"switchboard/channels/platformtest"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/secrets"
 )
@@ -141,7 +142,7 @@ func TestHalfAnAnswerIsNoAnswer(t *testing.T) {
 	for name, fault := range map[string]telegramtest.Fault{
 		"half":     {Method: "getUpdates", Half: true},
 		"cut":      {Method: "getUpdates", Cut: true},
-		"page":     telegramtest.BadGateway(1),
+		"page":     platformtest.BadGateway(1),
 		"5xx":      {Method: "getUpdates", Rejected: &telegramtest.Rejection{Code: 500, Description: "Internal Server Error"}},
 		"empty":    {Method: "getUpdates", Status: 200, Body: ""},
 		"not ours": {Method: "getUpdates", Status: 200, Body: `{"hello":"world"}`},

@@ -37,7 +37,7 @@ type update struct {
 // AddBot makes another bot; the name is its username, which has Latin letters.
 func (s *Server) AddBot(name string) *Bot {
 	b := &Bot{commands: map[scopeKey][]Command{}, pressed: map[string]*press{}, typing: map[chatKey]time.Time{}}
-	s.change(func() {
+	s.Change(func() {
 		id := int64(7_000_000_001 + len(s.bots))
 		first, _, _ := strings.Cut(name, "_")
 		b.User = User{ID: id, IsBot: true, FirstName: strings.ToUpper(first[:1]) + first[1:], Username: name}
@@ -50,25 +50,25 @@ func (s *Server) AddBot(name string) *Bot {
 
 // Bot is the first bot.
 func (s *Server) Bot() *Bot {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.bots[0]
 }
 
 // Revoke makes the bot's token invalid, or valid again.
-func (s *Server) Revoke(b *Bot, revoked bool) { s.change(func() { b.revoked = revoked }) }
+func (s *Server) Revoke(b *Bot, revoked bool) { s.Change(func() { b.revoked = revoked }) }
 
 // SetToken gives the bot another token, one of its own that begins with its ID; empty:
 // a new one that nobody can guess. The former one is good no more.
 func (s *Server) SetToken(b *Bot, token string) {
-	s.change(func() { b.Token = cmp.Or(token, fmt.Sprintf("%d:%s", b.User.ID, rand.Text())) })
+	s.Change(func() { b.Token = cmp.Or(token, fmt.Sprintf("%d:%s", b.User.ID, rand.Text())) })
 }
 
 // SetPrivacy switches the bot's privacy mode; it is off at first. When it is on, the
 // bot is told in groups only of commands, replies to it and messages that name it.
 //
 // Source: https://core.telegram.org/bots/features#privacy-mode
-func (s *Server) SetPrivacy(b *Bot, on bool) { s.change(func() { b.privacy = on }) }
+func (s *Server) SetPrivacy(b *Bot, on bool) { s.Change(func() { b.privacy = on }) }
 
 // byToken finds a bot.
 func (s *Server) byToken(token string) *Bot {

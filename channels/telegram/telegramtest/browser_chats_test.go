@@ -27,12 +27,12 @@ func TestPageAsSomebodyElse(t *testing.T) {
 	p.await("what Ada wrote", `last("mine").textContent.includes("from Ada")`)
 	bob := itoa(ada.ID + 1)
 	p.do(`document.getElementById("user").value = "` + bob + `"; document.getElementById("user").dispatchEvent(new Event("change"))`)
-	p.await("Bob's chat", `!last("mine") && here.user === `+bob+` && view.chats[0].id === here.user`)
+	p.await("Bob's chat", `!last("mine") && here.user === "`+bob+`" && view.chats[0].id === here.user`)
 
 	// The rows look as before and are other chats.
 	p.do(`document.querySelector("#chats .direct").click()`)
 	p.say("from Bob")
-	p.await("what Bob wrote", `last("mine").textContent.includes("from Bob") && here.chat === `+bob+` && document.getElementById("mention").hidden`)
+	p.await("what Bob wrote", `last("mine").textContent.includes("from Bob") && here.chat === "`+bob+`" && document.getElementById("mention").hidden`)
 	p.do(`document.querySelector("#chats .group").click()`)
 	p.await("the group", `document.getElementById("title").textContent === "Friends" && here.chat < 0`)
 	p.do(`document.querySelector("#chats .direct").click()`)
@@ -40,7 +40,7 @@ func TestPageAsSomebodyElse(t *testing.T) {
 
 	p.do(`last("mine").querySelector("[title=Delete]").click()`)
 	p.await("the message is gone", `!last("mine")`)
-	p.await("what that means", `document.getElementById("toast").textContent.includes("does not tell bots")`)
+	p.await("what that means", `document.getElementById("toast").textContent.includes("not told of deleted")`)
 
 	p.do(`document.getElementById("text").value = "` + strings.Repeat("word ", 1000) + `"; document.getElementById("composer").requestSubmit()`)
 	p.await("two messages", `document.querySelectorAll("#messages > li.mine").length === 2 && document.getElementById("text").value === ""`)

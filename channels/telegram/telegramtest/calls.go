@@ -6,21 +6,10 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
-)
 
-// A Call is one request of a bot that reached the platform.
-type Call struct {
-	Bot      int64 // the bot's ID; 0 when the token is no bot's
-	Method   string
-	Values   map[string]string
-	Files    []string // names of the uploaded files
-	At       time.Time
-	Rejected *Rejection // why it was not carried out; nil when it was
-	Fault    bool       // a Fault met it
-}
+	"switchboard/channels/platformtest"
+)
 
 // A method carries a call out, under the lock. Its result counts unless it rejects the
 // call in p, and then it has no effect.
@@ -77,44 +66,28 @@ func (s *Server) serveCall(w http.ResponseWriter, r *http.Request) {
 	if p == nil {
 		p = &params{}
 	}
-	call := Call{Method: name, Values: maps.Clone(p.values), At: s.time(), Rejected: rejected}
+	call := Call{Method: name, Values: maps.Clone(p.values)}
 	for _, field := range slices.Sorted(maps.Keys(p.files)) {
 		call.Files = append(call.Files, p.files[field].name)
 	}
-	if !ok {
-		call.Rejected = notFound("Not Found")
-	}
-	s.mu.Lock()
+	s.Lock()
 	b := s.byToken(token)
-	if b != nil {
-		call.Bot = b.User.ID
-	} else if call.Rejected == nil {
+	s.Unlock()
+	switch {
+	case !ok:
+		call.Rejected = notFound("Not Found")
+	case isRejection:
+		call.Rejected = rejected
+	case b == nil:
 		call.Rejected = unauthorized()
 	}
-	fault := s.meet(call)
-	call.Fault = fault != nil
-	s.calls = append(s.calls, call)
-	at := len(s.calls) - 1
-	s.wake()
-	s.mu.Unlock()
-	if !fault.before(w, r) {
-		return
-	}
-	var answer []byte
-	code := http.StatusOK
-	if call.Rejected == nil {
-		answer, call.Rejected = s.carryOut(r, b, strings.ToLower(name), p)
-	}
-	if call.Rejected != nil {
-		answer, code = call.Rejected.encode(), call.Rejected.Code
-		w.Header().Set("X-Rejected-By", call.Rejected.Page)
-	}
-	s.change(func() { s.calls[at].Rejected = call.Rejected })
-	if r.Context().Err() != nil {
-		panic(http.ErrAbortHandler) // an empty answer would be one
-	}
-	w.Header().Set("Content-Type", "application/json")
-	fault.answer(w, r, code, answer)
+	s.Answer(w, r, call, func() ([]byte, platformtest.Rejection) {
+		answer, rejected := s.carryOut(r, b, strings.ToLower(name), p)
+		if rejected != nil {
+			return nil, rejected
+		}
+		return answer, nil
+	})
 }
 
 // carryOut returns the encoded answer, or why there is none.
@@ -130,13 +103,13 @@ func (s *Server) carryOut(r *http.Request, b *Bot, name string, p *params) ([]by
 	if do == nil {
 		return nil, notFound("Not Found: method not found")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	result := do(s, b, p)
 	if p.wrong != nil {
 		return nil, p.wrong
 	}
-	s.wake()
+	s.Wake()
 	return success(result), nil
 }
 
@@ -145,41 +118,12 @@ func notFound(description string) *Rejection {
 }
 
 // success is encoded under the lock, for what it holds may change.
-func success(result any) []byte {
-	data, err := json.Marshal(map[string]any{"ok": true, "result": result})
+func success(result any) []byte { return encode(map[string]any{"ok": true, "result": result}) }
+
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // only our own types come here
 	}
 	return data
-}
-
-func (r *Rejection) encode() []byte {
-	answer := map[string]any{"ok": false, "error_code": r.Code, "description": r.Description}
-	if r.RetryAfter > 0 {
-		answer["parameters"] = map[string]any{"retry_after": r.RetryAfter}
-	}
-	if r.MigrateTo != 0 {
-		answer["parameters"] = map[string]any{"migrate_to_chat_id": r.MigrateTo}
-	}
-	data, err := json.Marshal(answer)
-	if err != nil {
-		panic(err)
-	}
-	return data
-}
-
-// Calls are the calls of these methods that reached the platform, in the order they
-// came; without a method, all.
-func (s *Server) Calls(methods ...string) []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.calls), func(c Call) bool {
-		return len(methods) > 0 && !slices.ContainsFunc(methods, func(m string) bool { return strings.EqualFold(m, c.Method) })
-	})
-}
-
-// Int is a parameter as a number; 0 when it is none.
-func (c Call) Int(name string) int64 {
-	n, _ := strconv.ParseInt(c.Values[name], 10, 64)
-	return n
 }

@@ -46,7 +46,7 @@ type Shown struct {
 func (s *Server) AddUser(name string) User {
 	first, last, _ := strings.Cut(name, " ")
 	var u *User
-	s.change(func() {
+	s.Change(func() {
 		s.ids.user++
 		u = &User{ID: s.ids.user, FirstName: first, LastName: last, Username: username(name, s.ids.user), LanguageCode: "en"}
 		s.users[u.ID] = u
@@ -56,7 +56,7 @@ func (s *Server) AddUser(name string) User {
 
 // SetLanguage makes language the one of a user's app, two letters; it is "en" at first.
 func (s *Server) SetLanguage(user int64, language string) {
-	s.change(func() { s.users[user].LanguageCode = language })
+	s.Change(func() { s.users[user].LanguageCode = language })
 }
 
 // username is name in the letters that are allowed.
@@ -120,7 +120,7 @@ func (s *Server) AddChannel(title string, members ...User) Chat {
 
 func (s *Server) addChat(typ, title string, forum bool, members []User) Chat {
 	var c *chat
-	s.change(func() {
+	s.Change(func() {
 		s.ids.group++
 		id := -s.ids.group
 		if typ != "group" {
@@ -145,7 +145,7 @@ func (s *Server) addChat(typ, title string, forum bool, members []User) Chat {
 
 // AddTopic makes a topic in a forum and returns its message_thread_id.
 func (s *Server) AddTopic(chatID int64, name string) (thread int64) {
-	s.change(func() {
+	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		m := s.post(c, &record{Message: Message{ForumTopicCreated: &TopicCreated{Name: name, IconColor: 7322096}}, by: s.somebody(c).ID})
 		thread = m.ID
@@ -158,7 +158,7 @@ func (s *Server) AddTopic(chatID int64, name string) (thread int64) {
 
 // CloseTopic closes a topic, or opens it again.
 func (s *Server) CloseTopic(chatID, thread int64, closed bool) {
-	s.change(func() { s.mustChat(nil, chatID).closed[thread] = closed })
+	s.Change(func() { s.mustChat(nil, chatID).closed[thread] = closed })
 }
 
 // somebody is a member who is no bot, the first by number; in a chat without such,
@@ -213,8 +213,8 @@ func (s *Server) Messages(chatID int64) []Shown {
 
 // History is everything that a chat showed at any time, in order.
 func (s *Server) History(chatID int64) []Shown {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.history(s.mustChat(nil, chatID))
 }
 

@@ -92,8 +92,8 @@ type Menu struct {
 
 // Menus are the lists of commands that are set, in no particular order.
 func (s *Server) Menus() []Menu {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	var menus []Menu
 	for key, commands := range s.bots[0].commands {
 		menus = append(menus, Menu{Scope: key.typ, Chat: key.chat, User: key.user, Language: key.language, Commands: commands})
@@ -106,8 +106,8 @@ func (s *Server) Menus() []Menu {
 //
 // Source: https://core.telegram.org/bots/api#determining-list-of-commands
 func (s *Server) Menu(chatID, user int64) []Command {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.menu(s.bots[0], s.mustChat(nil, chatID), user)
 }
 

@@ -32,7 +32,7 @@ func (s *Server) revise(c *chat, r *record, p *params, page string, change func(
 	}
 	delete(s.botByID(r.by).typing, c.key)
 	r.remember()
-	fresh.EditDate = s.now().Unix()
+	fresh.EditDate = s.Now().Unix()
 	r.Message = fresh
 	return r.Message
 }
@@ -74,7 +74,7 @@ func (s *Server) deletable(b *Bot, c *chat, r *record) *Rejection {
 	switch {
 	case r == nil:
 		return bad(page, "message to delete not found")
-	case s.now().Unix()-r.Date > int64(keepDeletable/time.Second):
+	case s.Now().Unix()-r.Date > int64(keepDeletable/time.Second):
 		return bad(page, "message can't be deleted for everyone")
 	case r.by != b.User.ID && c.Type != "private" && c.members[b.User.ID] != "administrator":
 		return bad(page, "message can't be deleted")

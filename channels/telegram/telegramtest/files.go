@@ -6,6 +6,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"switchboard/channels/platformtest"
 )
 
 // maxDownload is the largest file that a bot may fetch, in bytes.
@@ -13,29 +15,11 @@ import (
 // Source: https://core.telegram.org/bots/api#getfile
 const maxDownload = 20 << 20
 
-// A File is what somebody sends. Kind is document, photo, voice, audio, video or
-// sticker; empty is document. Size is told instead of the length of Data when it is
-// set, so that a test need not hold a large file.
-type File struct {
-	Kind string
-	Name string
-	Type string // media type
-	Data []byte
-	Size int64
-}
-
 // A file is kept under its file_id.
 type file struct {
 	File
 	id   string
 	path string // of the download
-}
-
-func (f *file) size() int64 {
-	if f.Size != 0 {
-		return f.Size
-	}
-	return int64(len(f.Data))
 }
 
 // store keeps a file and returns what messages tell of it.
@@ -63,7 +47,7 @@ func folder(kind string) string {
 }
 
 func (f *file) media() *Media {
-	m := &Media{FileID: f.id, FileUniqueID: "U" + f.id[1:8], FileSize: f.size()}
+	m := &Media{FileID: f.id, FileUniqueID: "U" + f.id[1:8], FileSize: f.Bytes()}
 	no := false
 	switch f.Kind {
 	case "photo":
@@ -119,8 +103,8 @@ func (m *Message) FileID() string {
 
 // File is what is kept under a file_id; ok is false when there is nothing.
 func (s *Server) File(fileID string) (f File, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if kept := s.files[strings.TrimSuffix(fileID, "s")]; kept != nil {
 		return kept.File, true
 	}
@@ -129,58 +113,44 @@ func (s *Server) File(fileID string) (f File, ok bool) {
 
 // Publish lets the platform fetch f when a bot sends the URL instead of bytes; it
 // reaches nothing else.
-func (s *Server) Publish(url string, f File) { s.change(func() { s.remote[url] = f }) }
+func (s *Server) Publish(url string, f File) { s.Change(func() { s.remote[url] = f }) }
 
 // Forget makes the platform lose a file: the bot is told that the file_id is wrong.
-func (s *Server) Forget(fileID string) { s.change(func() { delete(s.files, fileID) }) }
+func (s *Server) Forget(fileID string) { s.Change(func() { delete(s.files, fileID) }) }
 
 func (s *Server) getFile(_ *Bot, p *params) any {
 	id := p.values["file_id"]
 	p.failIf(id == "", "getfile", "file_id is empty")
 	f := s.files[strings.TrimSuffix(id, "s")]
-	if p.failIf(f == nil, "getfile", "invalid file_id") || p.failIf(f.size() > maxDownload, "getfile", "file is too big") {
+	if p.failIf(f == nil, "getfile", "invalid file_id") || p.failIf(f.Bytes() > maxDownload, "getfile", "file is too big") {
 		return nil
 	}
 	return map[string]any{
-		"file_id": f.id, "file_unique_id": f.media().FileUniqueID, "file_size": f.size(), "file_path": f.path,
+		"file_id": f.id, "file_unique_id": f.media().FileUniqueID, "file_size": f.Bytes(), "file_path": f.path,
 	}
 }
 
 // serveFile serves /file/bot<token>/<file_path>.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	token, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/file/bot"), "/")
-	call := Call{Method: "file", Values: map[string]string{"file_path": name}, At: s.time()}
-	s.mu.Lock()
-	b := s.byToken(token)
+	call := Call{Method: "file", Values: map[string]string{"file_path": name}}
+	s.Lock()
 	var found *file
 	for _, f := range s.files {
 		if f.path == name {
 			found = f
 		}
 	}
-	switch {
-	case b == nil:
+	if b := s.byToken(token); b == nil {
 		call.Rejected = unauthorized()
-	case found == nil:
-		call.Bot, call.Rejected = b.User.ID, notFound("Not Found")
-	default:
-		call.Bot = b.User.ID
+	} else if found == nil {
+		call.Rejected = notFound("Not Found")
 	}
-	fault := s.meet(call)
-	call.Fault = fault != nil
-	s.calls = append(s.calls, call)
-	s.wake()
-	s.mu.Unlock()
-	if !fault.before(w, r) {
-		return
-	}
-	if call.Rejected != nil {
-		w.Header().Set("Content-Type", "application/json")
-		fault.answer(w, r, call.Rejected.Code, call.Rejected.encode())
-		return
-	}
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Length", strconv.Itoa(len(found.Data)))
-	w.Header().Set("Content-Disposition", "attachment; filename="+url.PathEscape(path.Base(name)))
-	fault.answer(w, r, http.StatusOK, found.Data)
+	s.Unlock()
+	s.Answer(w, r, call, func() ([]byte, platformtest.Rejection) {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("Content-Length", strconv.Itoa(len(found.Data)))
+		w.Header().Set("Content-Disposition", "attachment; filename="+url.PathEscape(path.Base(name)))
+		return found.Data, nil
+	})
 }

@@ -46,7 +46,7 @@ func (s *Server) become(b *Bot, c *chat, by User, status string) {
 	}
 	c.members[b.User.ID] = status
 	s.queue(b, Update{MyChatMember: &MemberChange{
-		Chat: c.Chat, From: by, Date: s.now().Unix(), Old: before, New: c.member(b.User),
+		Chat: c.Chat, From: by, Date: s.Now().Unix(), Old: before, New: c.member(b.User),
 	}})
 }
 
@@ -58,7 +58,7 @@ func (s *Server) actor(chatID int64) (*chat, User) {
 
 // Block makes a user block the first bot, or unblock it.
 func (s *Server) Block(user int64, blocked bool) {
-	s.change(func() {
+	s.Change(func() {
 		c, u := s.actor(user)
 		status := "member"
 		if blocked {
@@ -70,12 +70,12 @@ func (s *Server) Block(user int64, blocked bool) {
 
 // Deactivate makes a user's account cease to be.
 func (s *Server) Deactivate(user int64) {
-	s.change(func() { s.mustChat(nil, user).members[user] = "deactivated" })
+	s.Change(func() { s.mustChat(nil, user).members[user] = "deactivated" })
 }
 
 // Kick puts the first bot out of a group.
 func (s *Server) Kick(chatID int64) {
-	s.change(func() {
+	s.Change(func() {
 		c, u := s.actor(chatID)
 		s.become(s.bots[0], c, u, "kicked")
 	})
@@ -83,7 +83,7 @@ func (s *Server) Kick(chatID int64) {
 
 // Invite lets the first bot into a group again.
 func (s *Server) Invite(chatID int64) {
-	s.change(func() {
+	s.Change(func() {
 		c, u := s.actor(chatID)
 		s.become(s.bots[0], c, u, "member")
 	})
@@ -91,7 +91,7 @@ func (s *Server) Invite(chatID int64) {
 
 // Promote makes the first bot an administrator of a group.
 func (s *Server) Promote(chatID int64) {
-	s.change(func() {
+	s.Change(func() {
 		c, u := s.actor(chatID)
 		s.become(s.bots[0], c, u, "administrator")
 	})
@@ -99,7 +99,7 @@ func (s *Server) Promote(chatID int64) {
 
 // Join lets somebody into a group, which tells of it.
 func (s *Server) Join(chatID int64, u User) {
-	s.change(func() {
+	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		c.members[u.ID] = "member"
 		s.announce(c, s.post(c, &record{Message: Message{NewChatMembers: []User{u}}, by: u.ID}), false)
@@ -108,7 +108,7 @@ func (s *Server) Join(chatID int64, u User) {
 
 // Leave makes somebody leave a group, which tells of it.
 func (s *Server) Leave(chatID int64, u User) {
-	s.change(func() {
+	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		c.members[u.ID] = "left"
 		s.announce(c, s.post(c, &record{Message: Message{LeftChatMember: &u}, by: u.ID}), false)
@@ -120,7 +120,7 @@ func (s *Server) Leave(chatID int64, u User) {
 //
 // Source: https://core.telegram.org/bots/api#message, migrate_to_chat_id
 func (s *Server) Migrate(chatID int64) (upgraded Chat) {
-	s.change(func() {
+	s.Change(func() {
 		c, u := s.actor(chatID)
 		id := -1_000_000_000_000 + c.ID
 		fresh := &chat{

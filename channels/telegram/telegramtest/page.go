@@ -1,114 +1,67 @@
 package telegramtest
 
 import (
-	"bytes"
-	"embed"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io/fs"
-	"net/http"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf16"
+
+	"switchboard/channels/platformtest"
 )
 
-// assets are the page on which a person chats with the bot as a user.
-//
-//go:embed page
-var assets embed.FS
+// note is what people on the page have to know of the platform.
+const note = "As on the real one, bots are not told of deleted messages."
 
-// page serves the page and what it asks for. Only this machine's own pages may ask:
-// other names for this address and other origins are refused.
-func (s *Server) page() http.Handler {
-	files, err := fs.Sub(assets, "page")
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /", http.FileServerFS(files))
-	mux.HandleFunc("GET /page/events", s.serveEvents)
-	mux.HandleFunc("GET /page/file", s.serveKept)
-	for name, act := range acts {
-		mux.HandleFunc("POST /page/"+name, func(w http.ResponseWriter, r *http.Request) { s.serveAct(w, r, act) })
-	}
-	protected := http.NewCrossOriginProtection().Handler(mux)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !here(r) {
-			http.Error(w, "this page is at 127.0.0.1 only", http.StatusForbidden)
-			return
-		}
-		header := w.Header()
-		header.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Cache-Control", "no-store")
-		protected.ServeHTTP(w, r)
-	})
-}
-
-// A view is what the page shows to a user in one chat.
-type view struct {
-	Bot       User              `json:"bot"`
-	Connected bool              `json:"connected"` // the bot listens
-	Users     []User            `json:"users"`     // people
-	Chats     []place           `json:"chats"`     // the user's
-	Messages  []Shown           `json:"messages"`
-	Typing    bool              `json:"typing"`
-	Commands  []Command         `json:"commands"`
-	Answers   map[string]Answer `json:"answers"` // to the newest presses
-	Blocked   bool              `json:"blocked"`
-}
-
-// A place is a chat in the list.
-type place struct {
-	Chat
-	Topics []topic `json:"topics,omitempty"`
-}
-
-type topic struct {
-	ID   int64  `json:"id"`
-	Name string `json:"name"`
-}
-
-// view looks at the first bot's chats; a chat that is not there is shown empty.
-func (s *Server) view(user, chatID int64) view {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// View implements platformtest.Page: it looks at the first bot's chats.
+func (s *Server) View(user, chat string) platformtest.View {
+	s.Lock()
+	defer s.Unlock()
 	b := s.bots[0]
-	v := view{Bot: b.User, Connected: s.listening(b), Messages: []Shown{}, Answers: map[string]Answer{}, Commands: []Command{}}
-	for _, u := range s.users {
-		if !u.IsBot {
-			v.Users = append(v.Users, *u)
+	v := platformtest.View{
+		Bot: shownUser(&b.User), Mention: "@" + b.User.Username, Connected: s.listening(b), Note: note, Blocks: true,
+		Signs: []string{"👍", "❤", "😁", "👀"}, Answers: map[string]Answer{},
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.users)) {
+		if u := s.users[id]; !u.IsBot {
+			v.Users = append(v.Users, shownUser(u))
 		}
 	}
-	slices.SortFunc(v.Users, func(a, b User) int { return int(a.ID - b.ID) })
-	if s.users[user] == nil {
+	me := s.users[number(user)]
+	if me == nil {
 		return v
 	}
-	direct := s.direct(b, s.users[user])
+	direct := s.direct(b, me)
 	v.Blocked = direct.members[b.User.ID] == "kicked"
-	v.Chats = append(v.Chats, place{Chat: direct.Chat})
-	for key, c := range s.chats {
-		if status := c.members[user]; key.bot != 0 || c.moved != 0 || status == "" || status == "left" || status == "kicked" {
-			continue
+	v.Chats = append(v.Chats, platformtest.Chat{ID: itoa(direct.ID), Title: "@" + b.User.Username, Direct: true})
+	for _, id := range s.groupsOf(me.ID) {
+		c := s.chats[chatKey{0, id}]
+		shown := platformtest.Chat{ID: itoa(id), Title: c.Title, Apart: c.IsForum}
+		for _, topic := range slices.Sorted(maps.Keys(c.topics)) {
+			shown.Threads = append(shown.Threads, platformtest.Thread{ID: itoa(topic), Title: c.topics[topic]})
 		}
-		p := place{Chat: c.Chat}
-		for id, name := range c.topics {
-			p.Topics = append(p.Topics, topic{id, name})
-		}
-		slices.SortFunc(p.Topics, func(a, b topic) int { return int(a.ID - b.ID) })
-		v.Chats = append(v.Chats, p)
+		v.Chats = append(v.Chats, shown)
 	}
-	slices.SortFunc(v.Chats[1:], func(a, b place) int { return int(b.ID - a.ID) })
-	if !slices.ContainsFunc(v.Chats, func(p place) bool { return p.ID == chatID }) {
+	if !slices.ContainsFunc(v.Chats, func(c platformtest.Chat) bool { return c.ID == chat }) {
 		return v
 	}
-	c := s.find(b, chatID)
-	v.Messages = append(v.Messages, slices.DeleteFunc(s.history(c), func(m Shown) bool { return m.Deleted })...)
-	v.Typing = s.typing(b, c)
-	v.Commands = append(v.Commands, s.menu(b, c, user)...)
+	c := s.find(b, number(chat))
+	for _, m := range s.history(c) {
+		if !m.Deleted {
+			v.Messages = append(v.Messages, m.onPage())
+		}
+	}
+	if s.typing(b, c) {
+		v.Working = "typing…"
+	}
+	for _, command := range s.menu(b, c, me.ID) {
+		v.Commands = append(v.Commands, platformtest.Command{Name: command.Command, About: command.Description})
+	}
 	for id, p := range b.pressed {
-		if s.now().Sub(p.at) < time.Minute {
+		if s.Now().Sub(p.at) < time.Minute {
 			v.Answers[id] = p.Answer
 		}
 	}
@@ -117,57 +70,242 @@ func (s *Server) view(user, chatID int64) view {
 
 // listening reports whether a bot waits for updates now.
 func (s *Server) listening(b *Bot) bool {
-	return b.polling > 0 || b.hook != nil || !b.polled.IsZero() && s.now().Sub(b.polled) < 5*time.Second
+	return b.polling > 0 || b.hook != nil || !b.polled.IsZero() && s.Now().Sub(b.polled) < 5*time.Second
 }
 
-// serveEvents sends the view whenever it changed, as server-sent events.
-func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) {
-	user, _ := strconv.ParseInt(r.FormValue("user"), 10, 64)
-	chatID, _ := strconv.ParseInt(r.FormValue("chat"), 10, 64)
-	w.Header().Set("Content-Type", "text/event-stream")
-	flusher := http.NewResponseController(w)
-	look := time.NewTicker(time.Second) // typing ends by itself
-	defer look.Stop()
-	var last []byte
-	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
-		data, err := json.Marshal(s.view(user, chatID))
-		if err != nil {
-			return
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// number reads an ID; what is none is 0, which nobody has.
+func number(id string) int64 {
+	n, _ := strconv.ParseInt(id, 10, 64)
+	return n
+}
+
+func shownUser(u *User) platformtest.User {
+	if u == nil {
+		return platformtest.User{}
+	}
+	name := strings.TrimSpace(u.FirstName + " " + u.LastName)
+	if u.IsBot {
+		name = "@" + u.Username
+	}
+	return platformtest.User{ID: itoa(u.ID), Name: name}
+}
+
+// words are the text of a message, or of what comes with a file.
+func (m *Message) words() (string, []Entity) {
+	if m.Text != "" {
+		return m.Text, m.Entities
+	}
+	return m.Caption, m.CaptionEntities
+}
+
+func (m *Shown) onPage() platformtest.Message {
+	shown := platformtest.Message{
+		ID: itoa(m.ID), Author: shownUser(m.From), Bot: m.Bot, Notice: m.notice(), Forwarded: m.ForwardOrigin != nil, At: m.Date * 1000,
+	}
+	if shown.Notice != "" {
+		return shown
+	}
+	if m.IsTopicMessage {
+		shown.Thread = itoa(m.ThreadID)
+	}
+	if to := m.ReplyTo; to != nil && to.ForumTopicCreated == nil {
+		text, _ := to.words()
+		if m.Quote != nil {
+			text = m.Quote.Text
 		}
-		if !bytes.Equal(data, last) {
-			last = data
-			if _, err := fmt.Fprintf(w, "data: %s\n\n", data); err != nil || flusher.Flush() != nil {
-				return
+		shown.To = &platformtest.Quoted{Author: shownUser(to.From).Name, Text: text}
+	}
+	var entities []Entity
+	shown.Text, entities = m.words()
+	for _, e := range entities {
+		shown.Marks = append(shown.Marks, e.mark(shown.Text))
+	}
+	if n := len(m.Photo); n > 0 {
+		shown.Files = append(shown.Files, platformtest.Shown{ID: m.Photo[n-1].FileID, Name: "photo", Picture: true})
+	}
+	for _, f := range []*Media{m.Document, m.Audio, m.Video, m.Voice, m.Sticker} {
+		if f != nil {
+			shown.Files = append(shown.Files, platformtest.Shown{ID: f.FileID, Name: f.FileName, Size: f.FileSize})
+		}
+	}
+	if at := m.Location; at != nil {
+		shown.Extras = append(shown.Extras, fmt.Sprintf("Place: %v, %v", at.Latitude, at.Longitude))
+	}
+	if m.Contact != nil {
+		shown.Extras = append(shown.Extras, "Contact: "+m.Contact.FirstName+" "+m.Contact.PhoneNumber)
+	}
+	if m.ReplyMarkup != nil {
+		for _, row := range m.ReplyMarkup.Rows {
+			var line []platformtest.Button
+			for _, b := range row {
+				line = append(line, platformtest.Button{Label: b.Text, Code: b.CallbackData, URL: b.URL})
 			}
-		}
-		select {
-		case <-r.Context().Done():
-			return
-		case <-changed:
-		case <-look.C:
+			shown.Buttons = append(shown.Buttons, line)
 		}
 	}
+	for _, r := range m.Reactions {
+		shown.Reactions = append(shown.Reactions, r.Emoji)
+	}
+	for _, before := range m.Before {
+		text, _ := before.words()
+		shown.Before = append(shown.Before, text)
+	}
+	return shown
 }
 
-// inline are the types that the page shows as pictures; all others are downloads.
-var inline = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+// notice is what a service message says; empty: it is none.
+func (m *Message) notice() string {
+	switch {
+	case m.ForumTopicCreated != nil:
+		return "Topic " + m.ForumTopicCreated.Name
+	case m.NewChatMembers != nil:
+		return shownUser(&m.NewChatMembers[0]).Name + " joined"
+	case m.LeftChatMember != nil:
+		return shownUser(m.LeftChatMember).Name + " left"
+	case m.MigrateToChatID != 0 || m.MigrateFromChatID != 0:
+		return "The group became a supergroup"
+	}
+	return ""
+}
 
-// serveKept serves a file of a message.
-func (s *Server) serveKept(w http.ResponseWriter, r *http.Request) {
-	f, ok := s.File(r.FormValue("id"))
-	if !ok {
-		http.NotFound(w, r)
-		return
+// marks are the page's names of entities that have a look of their own.
+var marks = map[string]string{
+	"bold": "bold", "italic": "italic", "underline": "underline", "strikethrough": "strike", "code": "code", "pre": "pre",
+	"blockquote": "quote", "expandable_blockquote": "folded", "spoiler": "spoiler", "text_link": "link", "url": "link",
+	"email": "email", "bot_command": "command",
+}
+
+func (e Entity) mark(text string) platformtest.Mark {
+	m := platformtest.Mark{Type: marks[e.Type], From: e.Offset, Length: e.Length, URL: e.URL, Language: e.Language}
+	if m.Type == "" {
+		m.Type = "named"
 	}
-	typ := http.DetectContentType(f.Data)
-	if r.FormValue("show") == "" || !slices.Contains(inline, typ) {
-		typ = "application/octet-stream"
-		w.Header().Set("Content-Disposition", "attachment; filename*=UTF-8''"+escapeName(f.Name))
+	if e.Type == "url" {
+		m.URL = cut(text, e.Offset, e.Length)
+		if scheme, _, ok := strings.Cut(m.URL, ":"); !ok || strings.Contains(scheme, ".") {
+			m.URL = "https://" + m.URL
+		}
 	}
-	w.Header().Set("Content-Type", typ)
-	w.Header().Set("Content-Length", strconv.Itoa(len(f.Data)))
-	_, _ = w.Write(f.Data)
+	return m
+}
+
+// Do implements platformtest.Page.
+func (s *Server) Do(d platformtest.Deed) (any, error) {
+	user, chat, message := number(d.User), number(d.Chat), number(d.Message)
+	if !s.may(user, chat) {
+		return nil, platformtest.ErrDeed
+	}
+	switch d.Name {
+	case "send":
+		return s.write(d)
+	case "edit", "delete":
+		if Units(d.Text) > maxText {
+			return nil, fmt.Errorf("one message has at most %d characters", maxText)
+		}
+		if !s.wrote(user, chat, message) || d.Name == "edit" && d.Text != "" && strings.TrimSpace(d.Text) == "" {
+			return nil, platformtest.ErrDeed
+		}
+		if d.Name == "edit" {
+			return s.Edit(chat, message, d.Text), nil
+		}
+		s.Delete(chat, message)
+	case "press":
+		return s.Press(chat, user, message, d.Text), nil
+	case "react":
+		s.React(chat, user, message, strings.Fields(d.Text)...)
+	case "block":
+		s.Block(user, d.Text == "true")
+	case "person":
+		name := strings.TrimSpace(d.Text)
+		if name == "" || Units(name) > 64 {
+			return nil, platformtest.ErrDeed
+		}
+		u := s.AddUser(name)
+		s.Lock()
+		groups := s.groupsOf(user)
+		s.Unlock()
+		for _, c := range groups {
+			s.Join(c, u)
+		}
+		return shownUser(&u), nil
+	}
+	return true, nil
+}
+
+// may reports whether the user is there, and in the chat if one is named.
+func (s *Server) may(user, chat int64) bool {
+	s.Lock()
+	defer s.Unlock()
+	u := s.users[user]
+	if u == nil || u.IsBot {
+		return false
+	}
+	if chat == 0 || chat == user {
+		s.direct(s.bots[0], u)
+		return true
+	}
+	return slices.Contains(s.groupsOf(user), chat)
+}
+
+// wrote reports whether the message is there and the user's.
+func (s *Server) wrote(user, chat, message int64) bool {
+	s.Lock()
+	defer s.Unlock()
+	c := s.find(s.bots[0], chat)
+	if c == nil {
+		return false
+	}
+	r := c.byID(message)
+	return r != nil && r.by == user
+}
+
+// groupsOf are the groups that a user is in, the newest first. It is called under the
+// lock.
+func (s *Server) groupsOf(user int64) (ids []int64) {
+	for key, c := range s.chats {
+		if status := c.members[user]; key.bot == 0 && c.moved == 0 && status != "" && status != "left" && status != "kicked" {
+			ids = append(ids, c.ID)
+		}
+	}
+	slices.SortFunc(ids, func(a, b int64) int { return int(b - a) })
+	return ids
+}
+
+// write writes as the platform's apps do: long texts in several messages, pictures
+// as photos. Whoever blocked the bot unblocks it by writing.
+func (s *Server) write(d platformtest.Deed) (any, error) {
+	p := Post{Chat: number(d.Chat), From: number(d.User), Thread: number(d.Thread), ReplyTo: number(d.Message), Files: d.Files}
+	texts := platformtest.Pieces(d.Text, maxText, utf16.RuneLen)
+	switch n := len(p.Files); {
+	case n > 10:
+		return nil, errors.New("at most 10 files go at once")
+	case n > 0 && (len(texts) > 1 || len(texts) == 1 && Units(texts[0]) > maxCaption):
+		return nil, fmt.Errorf("a text that comes with files has at most %d characters; send it on its own", maxCaption)
+	case n > 0 && len(texts) == 0:
+		texts = []string{""}
+	case len(texts) == 0:
+		return nil, errors.New("the message is empty")
+	}
+	if p.Chat == p.From {
+		s.Block(p.From, false)
+	}
+	for _, p.Text = range texts {
+		s.Post(p)
+		p.ReplyTo = 0
+	}
+	return true, nil
+}
+
+// Furnish makes what a person needs to try a bot: two people, a group of both and a
+// forum with topics. It returns the first person. The numbers are the same each time,
+// so that a bot knows the chats again.
+func (s *Server) Furnish() User {
+	ada, bob := s.AddUser("Ada Lovelace"), s.AddUser("Bob Noyce")
+	s.AddGroup("Friends", ada, bob)
+	forum := s.AddForum("Workshop", ada, bob)
+	s.AddTopic(forum.ID, "Ideas")
+	s.AddTopic(forum.ID, "Repairs")
+	return ada
 }

@@ -36,7 +36,7 @@ func (s *Server) SayIn(chatID, user int64, text string) Message {
 // Post makes somebody write and returns the messages: one, or those of a media group.
 // It panics when the chat or the user is not there, for that is a mistake of the test.
 func (s *Server) Post(p Post) (messages []Message) {
-	s.change(func() {
+	s.Change(func() {
 		c := s.mustChat(p.Bot, p.Chat)
 		if p.From == 0 {
 			p.From = p.Chat
@@ -76,7 +76,7 @@ func (s *Server) fill(c *chat, r *record, p Post, i int) {
 	}
 	r.Location, r.Contact, r.ForwardOrigin = p.Location, p.Contact, p.Forward
 	if o := r.ForwardOrigin; o != nil && o.Date == 0 {
-		o.Date = s.now().Unix() - 60
+		o.Date = s.Now().Unix() - 60
 	}
 	if p.ReplyTo != 0 {
 		if to := c.byID(p.ReplyTo); to != nil {
@@ -118,7 +118,7 @@ func (c *chat) place(r *record, thread int64) {
 // post gives r its number, date and author and puts it at the end of the chat.
 func (s *Server) post(c *chat, r *record) *record {
 	*c.next++
-	r.ID, r.Date, r.Chat, r.at = *c.next, s.now().Unix(), c.Chat, len(c.records)
+	r.ID, r.Date, r.Chat, r.at = *c.next, s.Now().Unix(), c.Chat, len(c.records)
 	if u := s.users[r.by]; c.Type == "channel" {
 		channel := c.Chat
 		r.SenderChat = &channel
@@ -180,7 +180,7 @@ func (s *Server) concerns(b *Bot, c *chat, r *record) bool {
 // Edit makes the author change the text of a message, or the caption of one with a
 // file, and returns its new state.
 func (s *Server) Edit(chatID, id int64, text string) (m Message) {
-	s.change(func() {
+	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		r := c.byID(id)
 		if r == nil {
@@ -192,7 +192,7 @@ func (s *Server) Edit(chatID, id int64, text string) (m Message) {
 		} else {
 			r.Caption, r.CaptionEntities = text, Detect(text, nil)
 		}
-		r.EditDate = s.now().Unix()
+		r.EditDate = s.Now().Unix()
 		s.announce(c, r, true)
 		m = r.Message
 	})
@@ -202,10 +202,10 @@ func (s *Server) Edit(chatID, id int64, text string) (m Message) {
 // Reannounce tells the bots of an edit that changes nothing, as the platform does
 // when a link got its preview.
 func (s *Server) Reannounce(chatID, id int64) {
-	s.change(func() {
+	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		if r := c.byID(id); r != nil {
-			r.EditDate = s.now().Unix()
+			r.EditDate = s.Now().Unix()
 			s.announce(c, r, true)
 		}
 	})
@@ -216,7 +216,7 @@ func (r *record) remember() { r.history = append(r.history, r.Message) }
 
 // Delete takes a message back. The platform does not tell bots of it.
 func (s *Server) Delete(chatID, id int64) {
-	s.change(func() {
+	s.Change(func() {
 		if r := s.mustChat(nil, chatID).byID(id); r != nil {
 			r.deleted = true
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
+	"switchboard/channels/platformtest"
 	"switchboard/channels/telegram/telegramtest"
 )
 
@@ -221,7 +222,7 @@ func TestFaults(t *testing.T) {
 		{name: "mute", fault: telegramtest.Fault{Mute: true}, want: "deadline", arrives: true},
 		{name: "slow", fault: telegramtest.Fault{Slow: 50 * time.Millisecond}, arrives: true},
 		{name: "delay", fault: telegramtest.Fault{Delay: 20 * time.Millisecond}, arrives: true},
-		{name: "page", fault: telegramtest.BadGateway(1), want: "invalid character '<'"},
+		{name: "page", fault: platformtest.BadGateway(1), want: "invalid character '<'"},
 		{name: "flood", fault: telegramtest.Fault{Rejected: telegramtest.TooMany(7)}, want: "retry_after 7"},
 		{name: "other method", fault: telegramtest.Fault{Method: "getMe", Cut: true}, arrives: true},
 		{name: "other text", fault: telegramtest.Fault{When: func(c telegramtest.Call) bool { return c.Values["text"] == "x" }, Cut: true}, arrives: true},

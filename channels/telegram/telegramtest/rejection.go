@@ -27,6 +27,19 @@ func (r *Rejection) Error() string {
 	return text + " (" + r.Page + ")"
 }
 
+// Encode implements platformtest.Rejection.
+func (r *Rejection) Encode(header http.Header) (status int, body []byte) {
+	answer := map[string]any{"ok": false, "error_code": r.Code, "description": r.Description}
+	if r.RetryAfter > 0 {
+		answer["parameters"] = map[string]any{"retry_after": r.RetryAfter}
+	}
+	if r.MigrateTo != 0 {
+		answer["parameters"] = map[string]any{"migrate_to_chat_id": r.MigrateTo}
+	}
+	header.Set("X-Rejected-By", r.Page)
+	return r.Code, encode(answer)
+}
+
 // bad is a 400; anchor is the section of the documentation.
 func bad(anchor, description string, args ...any) *Rejection {
 	return &Rejection{
@@ -46,8 +59,8 @@ func conflict(anchor, description string) *Rejection {
 	return &Rejection{Code: http.StatusConflict, Description: "Conflict: " + description, Page: docs + "#" + anchor}
 }
 
-// tooMany is a 429 that asks to wait for so many seconds.
-func tooMany(seconds int) *Rejection {
+// TooMany is a 429 that asks to wait for so many seconds.
+func TooMany(seconds int) *Rejection {
 	return &Rejection{
 		Code:        http.StatusTooManyRequests,
 		Description: "Too Many Requests: retry after " + strconv.Itoa(seconds),

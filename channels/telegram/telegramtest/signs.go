@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"switchboard/channels/platformtest"
 )
 
 // typingFor is how long a chat shows that a bot is typing.
@@ -19,21 +21,21 @@ func (s *Server) sendChatAction(b *Bot, p *params) any {
 	c := s.target(b, p)
 	p.thread(c)
 	if !p.failIf(!slices.Contains(actions, p.values["action"]), "sendchataction", "wrong parameter action in request") {
-		b.typing[c.key] = s.now()
+		b.typing[c.key] = s.Now()
 	}
 	return true
 }
 
 // Typing reports whether a chat shows now that the first bot is typing.
 func (s *Server) Typing(chatID int64) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.typing(s.bots[0], s.mustChat(nil, chatID))
 }
 
 func (s *Server) typing(b *Bot, c *chat) bool {
 	at, ok := b.typing[c.key]
-	return ok && s.now().Sub(at) < typingFor
+	return ok && s.Now().Sub(at) < typingFor
 }
 
 // A press is a button that somebody pressed.
@@ -43,11 +45,7 @@ type press struct {
 }
 
 // An Answer is what came back to whoever pressed a button.
-type Answer struct {
-	Done  bool   `json:"done"` // the bot answered; until then the button shows that it waits
-	Text  string `json:"text"` // a line at the top of the chat, or a window with Alert
-	Alert bool   `json:"alert"`
-}
+type Answer = platformtest.Answer
 
 // answerWithin is how long a press may be answered.
 const answerWithin = 15 * time.Minute
@@ -55,7 +53,7 @@ const answerWithin = 15 * time.Minute
 // Press makes a user press the button with this text or callback_data under a
 // message. It returns the callback's ID; empty when there is no such button.
 func (s *Server) Press(chatID, user, messageID int64, button string) (id string) {
-	s.change(func() { id = s.press(s.mustChat(nil, chatID), user, messageID, button) })
+	s.Change(func() { id = s.press(s.mustChat(nil, chatID), user, messageID, button) })
 	return id
 }
 
@@ -77,7 +75,7 @@ func (s *Server) press(c *chat, user, messageID int64, button string) string {
 // PressStale makes a user press a button that the message does not show any more, as
 // a slow client can.
 func (s *Server) PressStale(chatID, user, messageID int64, data string) (id string) {
-	s.change(func() {
+	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		if r := c.byID(messageID); r != nil && s.botByID(r.by) != nil {
 			id = s.callback(s.botByID(r.by), c, *s.users[user], r, data)
@@ -90,7 +88,7 @@ func (s *Server) callback(b *Bot, c *chat, u User, r *record, data string) strin
 	s.ids.other++
 	id := strconv.FormatInt(u.ID<<20+s.ids.other, 10)
 	m := r.Message
-	b.pressed[id] = &press{at: s.now()}
+	b.pressed[id] = &press{at: s.Now()}
 	s.queue(b, Update{CallbackQuery: &Callback{
 		ID: id, From: u, Message: &m, Data: data, ChatInstance: strconv.FormatInt(-c.ID*7+1, 10),
 	}})
@@ -99,8 +97,8 @@ func (s *Server) callback(b *Bot, c *chat, u User, r *record, data string) strin
 
 // Answered says what came back to a press of one of the first bot's buttons.
 func (s *Server) Answered(callbackID string) Answer {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	if p := s.bots[0].pressed[callbackID]; p != nil {
 		return p.Answer
 	}
@@ -111,7 +109,7 @@ func (s *Server) answerCallbackQuery(b *Bot, p *params) any {
 	const page = "answercallbackquery"
 	pressed := b.pressed[p.values["callback_query_id"]]
 	alert := p.bool("show_alert")
-	p.failIf(pressed == nil || pressed.Done || s.now().Sub(pressed.at) > answerWithin,
+	p.failIf(pressed == nil || pressed.Done || s.Now().Sub(pressed.at) > answerWithin,
 		page, "query is too old and response timeout expired or query ID is invalid")
 	if !p.failIf(Units(p.values["text"]) > 200, page, "MESSAGE_TOO_LONG") {
 		pressed.Answer = Answer{Done: true, Text: p.values["text"], Alert: alert}
@@ -158,7 +156,7 @@ func (c *chat) react(id, who int64, wanted []Reaction) (before []Reaction) {
 //
 // Source: https://core.telegram.org/bots/api#update, message_reaction
 func (s *Server) React(chatID, user, messageID int64, emoji ...string) {
-	s.change(func() {
+	s.Change(func() {
 		c := s.mustChat(nil, chatID)
 		wanted := []Reaction{}
 		for _, e := range emoji {
@@ -168,7 +166,7 @@ func (s *Server) React(chatID, user, messageID int64, emoji ...string) {
 		for _, b := range s.bots {
 			if c.present(b) && (c.Type == "private" || c.members[b.User.ID] == "administrator") {
 				s.queue(b, Update{MessageReaction: &ReactionChange{
-					Chat: c.Chat, MessageID: messageID, User: s.users[user], Date: s.now().Unix(),
+					Chat: c.Chat, MessageID: messageID, User: s.users[user], Date: s.Now().Unix(),
 					Old: append([]Reaction{}, before...), New: wanted,
 				}})
 			}

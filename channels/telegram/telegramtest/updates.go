@@ -33,9 +33,9 @@ func (s *Server) getUpdates(ctx context.Context, b *Bot, p *params) ([]json.RawM
 	deadline := time.NewTimer(time.Duration(timeout) * time.Second)
 	defer deadline.Stop()
 
-	s.mu.Lock()
+	s.Lock()
 	if b.hook != nil {
-		s.mu.Unlock()
+		s.Unlock()
 		return nil, conflict(pageUpdates, "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first")
 	}
 	if given {
@@ -44,36 +44,36 @@ func (s *Server) getUpdates(ctx context.Context, b *Bot, p *params) ([]json.RawM
 	b.poll++
 	me := b.poll
 	b.polling++
-	defer s.change(func() { b.polling, b.polled = b.polling-1, s.now() })
-	b.confirm(offset, s.now())
-	s.wake() // an older poll notices that there is a newer one
+	defer s.Change(func() { b.polling, b.polled = b.polling-1, s.Now() })
+	b.confirm(offset, s.Now())
+	s.Wake() // an older poll notices that there is a newer one
 	for over := false; ; {
 		if b.poll != me {
-			s.mu.Unlock()
+			s.Unlock()
 			return nil, conflict(pageUpdates, "terminated by other getUpdates request; make sure that only one bot instance is running")
 		}
 		if b.hook != nil {
-			s.mu.Unlock()
+			s.Unlock()
 			return nil, conflict(pageUpdates, "terminated by setWebhook request")
 		}
 		if s.byToken(b.Token) == nil {
-			s.mu.Unlock()
+			s.Unlock()
 			return nil, unauthorized()
 		}
-		if s.deaf {
-			s.mu.Unlock()
+		if s.IsDeaf() {
+			s.Unlock()
 			select {
 			case <-ctx.Done():
-			case <-s.ctx.Done():
+			case <-s.Context().Done():
 			}
 			return nil, nil
 		}
 		if ready := b.ready(limit); len(ready) > 0 || over {
-			s.mu.Unlock()
+			s.Unlock()
 			return ready, nil
 		}
-		changed := s.changed
-		s.mu.Unlock()
+		changed := s.Changed()
+		s.Unlock()
 		select {
 		case <-ctx.Done():
 			return nil, nil
@@ -81,7 +81,7 @@ func (s *Server) getUpdates(ctx context.Context, b *Bot, p *params) ([]json.RawM
 		case <-deadline.C:
 			over = true
 		}
-		s.mu.Lock()
+		s.Lock()
 	}
 }
 
@@ -128,8 +128,8 @@ func (s *Server) queue(b *Bot, u Update) {
 	if err != nil {
 		panic(err) // only our own types come here
 	}
-	b.queue = append(b.queue, update{id: u.ID, raw: raw, at: s.now()})
-	s.wake()
+	b.queue = append(b.queue, update{id: u.ID, raw: raw, at: s.Now()})
+	s.Wake()
 }
 
 func (s *Server) nextUpdate() int64 {
@@ -141,10 +141,10 @@ func (s *Server) nextUpdate() int64 {
 // "UPDATE_ID" where the number belongs; nothing else is looked at, so that it need not
 // even be JSON (then the whole answer to getUpdates is not). It returns the number.
 func (s *Server) Inject(raw string) (id int64) {
-	s.change(func() {
+	s.Change(func() {
 		id = s.nextUpdate()
 		b := s.bots[0]
-		b.queue = append(b.queue, update{id: id, raw: rawUpdate(raw, id), at: s.now()})
+		b.queue = append(b.queue, update{id: id, raw: rawUpdate(raw, id), at: s.Now()})
 	})
 	return id
 }
@@ -152,7 +152,7 @@ func (s *Server) Inject(raw string) (id int64) {
 // Repeat puts the newest n updates of the first bot once more into its queue, with
 // new numbers: the same things told twice.
 func (s *Server) Repeat(n int) {
-	s.change(func() {
+	s.Change(func() {
 		b := s.bots[0]
 		for _, u := range slices.Clone(b.queue[max(0, len(b.queue)-n):]) {
 			fresh := s.nextUpdate()
@@ -163,14 +163,14 @@ func (s *Server) Repeat(n int) {
 
 // Pending are the updates that the first bot has not confirmed, oldest first.
 func (s *Server) Pending() []json.RawMessage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.Lock()
+	defer s.Unlock()
 	return s.bots[0].ready(int64(len(s.bots[0].queue)))
 }
 
 // Age makes all waiting updates older by d.
 func (s *Server) Age(d time.Duration) {
-	s.change(func() {
+	s.Change(func() {
 		for _, b := range s.bots {
 			for i := range b.queue {
 				b.queue[i].at = b.queue[i].at.Add(-d)

@@ -7,10 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
+
+	"switchboard/channels/platformtest"
 )
 
 const pageWebhook = "setwebhook"
@@ -39,7 +40,7 @@ func (s *Server) setWebhook(b *Bot, p *params) any {
 	if target != "" {
 		u, err := url.Parse(target)
 		if !p.failIf(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "", pageWebhook, "bad webhook: invalid webhook URL specified") {
-			p.failIf(!loopback(u.Hostname()), pageWebhook, "bad webhook: this platform reaches only 127.0.0.1, not %s", u.Hostname())
+			p.failIf(!platformtest.Loopback(u.Hostname()), pageWebhook, "bad webhook: this platform reaches only 127.0.0.1, not %s", u.Hostname())
 		}
 		p.failIf(secret != "" && !secretToken().MatchString(secret), pageWebhook, "secret token contains unallowed characters")
 		p.failIf(most < 0 || most > 100, pageWebhook, "max_connections must be between 1 and 100")
@@ -54,16 +55,11 @@ func (s *Server) setWebhook(b *Bot, p *params) any {
 	if target == "" {
 		return true
 	}
-	ctx, stop := context.WithCancel(s.ctx)
+	ctx, stop := context.WithCancel(s.Context())
 	hook := &webhook{url: target, secret: secret, connections: cmp.Or(most, 40), stop: stop}
 	b.hook = hook
-	s.wg.Go(func() { s.deliverHook(ctx, b, hook) })
+	s.Go(func() { s.deliverHook(ctx, b, hook) })
 	return true
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // unhook ends the webhook, if there is one.
@@ -118,13 +114,13 @@ func (s *Server) deliverHook(ctx context.Context, b *Bot, hook *webhook) {
 			}
 		}
 		err := hook.post(ctx, client, next.raw)
-		s.change(func() {
+		s.Change(func() {
 			if err == nil {
-				b.confirm(next.id+1, s.now())
+				b.confirm(next.id+1, s.Now())
 				pause = retryFirst
 				return
 			}
-			hook.failedAt, hook.failure = s.now(), err.Error()
+			hook.failedAt, hook.failure = s.Now(), err.Error()
 		})
 		if err == nil {
 			continue
@@ -140,13 +136,13 @@ func (s *Server) deliverHook(ctx context.Context, b *Bot, hook *webhook) {
 
 // nextForHook is the oldest update; id 0: there is none, wait for changed.
 func (s *Server) nextForHook(b *Bot, hook *webhook) (next update, changed <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	b.confirm(0, s.now())
-	if b.hook == hook && !s.deaf && len(b.queue) > 0 {
+	s.Lock()
+	defer s.Unlock()
+	b.confirm(0, s.Now())
+	if b.hook == hook && !s.IsDeaf() && len(b.queue) > 0 {
 		next = b.queue[0]
 	}
-	return next, s.changed
+	return next, s.Changed()
 }
 
 // post delivers one update; anything but a 2xx is a failure.

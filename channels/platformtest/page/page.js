@@ -1,7 +1,7 @@
 "use strict";
 
 const $ = (id) => document.getElementById(id);
-const here = { user: 0, chat: 0, thread: 0 };
+const here = { user: "", chat: "", thread: "" };
 let view = null;      // what the server told last
 let events = null;
 let context = null;   // {kind: "reply" | "edit", message}
@@ -36,13 +36,12 @@ function toast(text) {
 
 // go shows another chat, or the same one as somebody else.
 function go(where) {
-  Object.assign(here, { thread: 0 }, where);
-  if (!here.chat) here.chat = here.user;
+  Object.assign(here, { thread: "" }, where);
   setContext(null);
   shown.clear();
   $("messages").replaceChildren();
   if (events) events.close();
-  events = new EventSource(`/page/events?user=${here.user}&chat=${here.chat}`);
+  events = new EventSource("/page/events?" + new URLSearchParams({ user: here.user, chat: here.chat }));
   events.onmessage = (e) => { view = JSON.parse(e.data); show(); };
   events.onerror = () => { setState("off", "The fake platform has stopped."); };
 }
@@ -52,16 +51,19 @@ function setState(cls, text) {
   $("state").textContent = text;
 }
 
-const nameOf = (u) => u ? [u.first_name, u.last_name].filter(Boolean).join(" ") : "";
+const direct = () => (view.chats || []).find((c) => c.direct);
 
 function show() {
-  if (!here.user && view.users && view.users.length) return go({ user: view.users[0].id, chat: view.users[0].id });
-  $("bot").textContent = "@" + view.bot.username;
+  if (!here.user && view.users && view.users.length) return go({ user: view.users[0].id });
+  if (!here.chat && direct()) return go({ chat: direct().id });
+  $("bot").textContent = view.bot.name;
+  $("note").textContent = view.note;
   setState(view.connected ? "on" : "off", view.connected ? "listening" : "waiting for the bot to connect");
   showUsers();
   showChats();
   showMessages();
-  $("typing").textContent = view.typing ? "typing…" : "";
+  $("typing").textContent = view.working;
+  $("block").hidden = !view.blocks;
   $("block").textContent = view.blocked ? "Unblock the bot" : "Block the bot";
   showAnswers();
 }
@@ -79,32 +81,34 @@ function showAnswers() {
 }
 
 function showUsers() {
-  const options = view.users.map((u) => el("option", { value: u.id, textContent: nameOf(u), selected: u.id === here.user }));
+  const options = view.users.map((u) => el("option", { value: u.id, textContent: u.name, selected: u.id === here.user }));
   if ($("user").children.length !== options.length) $("user").replaceChildren(...options);
   $("user").value = here.user;
 }
 
+const chat = () => (view.chats || []).find((c) => c.id === here.chat);
+const inDirect = () => !chat() || chat().direct;
+
 function showChats() {
   const rows = [];
   for (const c of view.chats || []) {
-    const direct = c.type === "private";
     const row = (title, thread, cls) => {
       const current = c.id === here.chat && thread === here.thread;
       const b = el("button", { type: "button", className: cls + (current ? " current" : ""), textContent: title });
       // The direct chat is that of whoever one is by then.
-      b.addEventListener("click", () => go({ chat: direct ? here.user : c.id, thread }));
+      b.addEventListener("click", () => go({ chat: c.direct ? "" : c.id, thread }));
       if (current) $("title").textContent = title;
       rows.push([[c.id, thread, b.className, title], b]);
     };
-    row(direct ? "@" + view.bot.username : c.title, 0, direct ? "direct" : "group");
-    for (const t of c.topics || []) row(t.name, t.id, "topic");
+    row(c.title, "", c.direct ? "direct" : "group");
+    for (const t of c.threads || []) row(t.title, t.id, "topic");
   }
   const nav = $("chats"), now = JSON.stringify(rows.map(([key]) => key));
   if (now !== nav.dataset.rows) {
     nav.dataset.rows = now;
     nav.replaceChildren(...rows.map(([, b]) => b));
   }
-  $("mention").hidden = here.chat === here.user;
+  $("mention").hidden = inDirect();
 }
 
 function showMessages() {
@@ -112,13 +116,12 @@ function showMessages() {
   const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
   const fresh = new Map();
   const rows = [];
-  for (const m of view.messages) {
-    const thread = m.is_topic_message ? m.message_thread_id : 0;
-    if (m.chat.is_forum && thread !== here.thread) continue;
+  for (const m of view.messages || []) {
+    if (chat() && (chat().apart || here.thread) && (m.thread || "") !== here.thread && m.id !== here.thread) continue;
     const json = JSON.stringify(m);
-    const old = shown.get(m.message_id);
+    const old = shown.get(m.id);
     const row = old && old[0] === json ? old[1] : messageRow(m);
-    fresh.set(m.message_id, [json, row]);
+    fresh.set(m.id, [json, row]);
     rows.push(row);
   }
   shown = fresh;
@@ -128,56 +131,40 @@ function showMessages() {
 }
 
 function messageRow(m) {
-  const mine = m.from && m.from.id === here.user && !m.bot;
+  const mine = m.author.id === here.user && !m.bot;
   const row = el("li", { className: mine ? "mine" : m.bot ? "bot" : "theirs" });
-  row.dataset.id = m.message_id;
-  const service = serviceText(m);
-  if (service) {
+  row.dataset.id = m.id;
+  if (m.notice) {
     row.className = "service";
-    row.append(service);
+    row.append(m.notice);
     return row;
   }
   const bubble = el("article");
-  if (!mine && here.chat !== here.user) bubble.append(el("header", { textContent: nameOf(m.from) }));
-  if (m.forward_origin) bubble.append(el("div", { className: "from", textContent: "Forwarded" }));
-  const to = m.reply_to_message;
-  if (to && !to.forum_topic_created) {
-    bubble.append(el("div", { className: "re" }, el("b", { textContent: nameOf(to.from) }),
-      el("span", { textContent: m.quote ? m.quote.text : to.text || to.caption || "a file" })));
+  if (!mine && !inDirect()) bubble.append(el("header", { textContent: m.author.name }));
+  if (m.forwarded) bubble.append(el("div", { className: "from", textContent: "Forwarded" }));
+  if (m.to) {
+    bubble.append(el("div", { className: "re" }, el("b", { textContent: m.to.author }), el("span", { textContent: m.to.text || "a file" })));
   }
   bubble.append(...attachments(m));
-  const text = m.text || m.caption;
-  if (text) bubble.append(el("div", { className: "text" }, formatted(text, m.text ? m.entities : m.caption_entities)));
+  if (m.text) bubble.append(el("div", { className: "text" }, formatted(m.text, m.marks)));
   bubble.append(footer(m));
   row.tabIndex = -1; // a touch shows the tools
   row.append(bubble);
-  if (m.reply_markup) row.append(keyboard(m));
+  if (m.buttons) row.append(keyboard(m));
   row.append(tools(m, mine));
   return row;
 }
 
-function serviceText(m) {
-  if (m.forum_topic_created) return "Topic " + m.forum_topic_created.name;
-  if (m.new_chat_members) return m.new_chat_members.map(nameOf).join(", ") + " joined";
-  if (m.left_chat_member) return nameOf(m.left_chat_member) + " left";
-  if (m.migrate_to_chat_id || m.migrate_from_chat_id) return "The group became a supergroup";
-  return "";
-}
-
 function attachments(m) {
   const out = [];
-  const url = (f) => "/page/file?id=" + encodeURIComponent(f.file_id);
-  if (m.photo) {
-    const f = m.photo[m.photo.length - 1];
-    out.push(el("a", { href: url(f), download: "" }, el("img", { src: url(f) + "&show=1", alt: "photo" })));
+  for (const f of m.files || []) {
+    const url = "/page/file?id=" + encodeURIComponent(f.id);
+    out.push(f.picture ?
+      el("a", { href: url, download: "" }, el("img", { src: url + "&show=1", alt: "photo" })) :
+      el("a", { className: "file", href: url, download: f.name || "" },
+        el("b", { textContent: f.name || "file" }), el("small", { textContent: size(f.size || 0) })));
   }
-  for (const f of [m.document, m.audio, m.video, m.voice, m.sticker]) {
-    if (!f) continue;
-    out.push(el("a", { className: "file", href: url(f), download: f.file_name || "" },
-      el("b", { textContent: f.file_name || "file" }), el("small", { textContent: size(f.file_size || 0) })));
-  }
-  if (m.location) out.push(el("div", {}, icon("place"), ` ${m.location.latitude}, ${m.location.longitude}`));
-  if (m.contact) out.push(el("div", {}, icon("person"), ` ${m.contact.first_name} ${m.contact.phone_number}`));
+  for (const text of m.extras || []) out.push(el("div", { textContent: text }));
   return out;
 }
 
@@ -186,12 +173,12 @@ function size(n) {
 }
 
 function footer(m) {
-  const at = new Date(m.date * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const at = new Date(m.at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   const foot = el("footer");
-  for (const r of m.reactions || []) foot.append(el("span", { className: "reaction" }, signs(r.emoji)));
+  for (const r of m.reactions || []) foot.append(el("span", { className: "reaction" }, signs(r)));
   if (m.before) {
     const before = el("details", { className: "before" }, el("summary", { textContent: "edited" }));
-    for (const b of m.before) before.append(el("p", { textContent: b.text || b.caption || "" }));
+    for (const b of m.before) before.append(el("p", { textContent: b }));
     foot.append(before);
   }
   foot.append(el("time", { textContent: at }));
@@ -200,14 +187,14 @@ function footer(m) {
 
 function keyboard(m) {
   const box = el("div", { className: "keyboard" });
-  for (const row of m.reply_markup.inline_keyboard) {
+  for (const row of m.buttons) {
     const line = el("div");
     for (const key of row) {
-      const b = el("button", { type: "button", textContent: key.text });
+      const b = el("button", { type: "button", textContent: key.label });
       b.addEventListener("click", async () => {
         if (key.url) return void window.open(/^https?:/i.test(key.url) ? key.url : "about:blank", "_blank", "noopener");
         b.classList.add("waiting");
-        const id = await act("press", { message: m.message_id, text: key.callback_data });
+        const id = await act("press", { message: m.id, text: key.code });
         if (!id) return void b.classList.remove("waiting");
         pressed.set(id, b);
         showAnswers();
@@ -227,17 +214,17 @@ function tools(m, mine) {
     box.append(b);
   };
   tool(icon("reply"), "Reply", () => setContext({ kind: "reply", message: m }));
-  for (const emoji of ["👍", "❤", "😁", "👀"]) {
+  for (const emoji of view.signs || []) {
     tool(signs(emoji), "React with " + emoji, () => {
-      const on = (m.reactions || []).some((r) => r.emoji === emoji);
-      act("react", { message: m.message_id, text: on ? "" : emoji });
+      const on = (m.reactions || []).includes(emoji);
+      act("react", { message: m.id, text: on ? "" : emoji });
     });
   }
   if (mine) {
     tool(icon("edit"), "Edit", () => setContext({ kind: "edit", message: m }));
     tool(icon("delete"), "Delete", async () => {
-      const gone = await act("delete", { message: m.message_id });
-      if (gone) toast("Deleted here. The platform does not tell bots of it: the bot keeps the message.");
+      const gone = await act("delete", { message: m.id });
+      if (gone) toast("Deleted here. " + view.note);
     });
   }
   return box;
@@ -247,8 +234,8 @@ function setContext(c) {
   const was = context;
   context = c;
   $("context").hidden = !c;
-  if (c) $("context").firstElementChild.textContent = (c.kind === "edit" ? "Edit: " : "Reply to: ") + (c.message.text || c.message.caption || "a file");
-  if (c && c.kind === "edit") $("text").value = c.message.text || c.message.caption || "";
+  if (c) $("context").firstElementChild.textContent = (c.kind === "edit" ? "Edit: " : "Reply to: ") + (c.message.text || "a file");
+  if (c && c.kind === "edit") $("text").value = c.message.text || "";
   if (!c && was && was.kind === "edit") $("text").value = "";
   $("send").textContent = c && c.kind === "edit" ? "Save" : "Send";
   grow();
@@ -270,14 +257,14 @@ async function send() {
   const text = $("text").value;
   const files = $("file").files;
   if (context && context.kind === "edit") {
-    if (await act("edit", { message: context.message.message_id, text }) !== null) setContext(null);
+    if (await act("edit", { message: context.message.id, text }) !== null) setContext(null);
     return;
   }
   if (!text.trim() && !files.length) return;
   const was = context;
   $("text").value = "";
   setContext(null); // now: what is clicked meanwhile is for the next message
-  if (await act("send", { text, message: was ? was.message.message_id : 0 }, files) === null) {
+  if (await act("send", { text, message: was ? was.message.id : "" }, files) === null) {
     $("text").value = text; // it was not taken
     if (!context) setContext(was);
     return;
@@ -290,10 +277,10 @@ async function send() {
 function toggleMenu() {
   const menu = $("menu");
   menu.hidden = !menu.hidden;
-  const commands = view ? view.commands : [];
+  const commands = view && view.commands || [];
   menu.replaceChildren(...commands.map((c) => {
-    const b = el("button", { type: "button" }, el("b", { textContent: "/" + c.command }), el("span", { textContent: c.description }));
-    b.addEventListener("click", () => { menu.hidden = true; $("text").value = "/" + c.command + " "; $("text").focus(); });
+    const b = el("button", { type: "button" }, el("b", { textContent: "/" + c.name }), el("span", { textContent: c.about }));
+    b.addEventListener("click", () => { menu.hidden = true; $("text").value = "/" + c.name + " "; $("text").focus(); });
     return b;
   }));
   if (!commands.length) menu.textContent = "The bot has set no commands.";
@@ -311,7 +298,7 @@ $("text").addEventListener("keydown", (e) => {
   } else if (e.key === "Escape") {
     setContext(null);
   } else if (e.key === "ArrowUp" && !$("text").value) {
-    const last = (view.messages || []).findLast((m) => m.from && m.from.id === here.user && (m.text || m.caption));
+    const last = (view.messages || []).findLast((m) => m.author.id === here.user && m.text);
     if (last) setContext({ kind: "edit", message: last });
   }
 });
@@ -321,17 +308,17 @@ $("file").addEventListener("change", picked);
 $("commands").addEventListener("click", toggleMenu);
 $("context").lastElementChild.addEventListener("click", () => setContext(null));
 $("mention").addEventListener("click", () => {
-  $("text").value = "@" + view.bot.username + " " + $("text").value;
+  $("text").value = view.mention + " " + $("text").value;
   $("text").focus();
 });
 $("user").addEventListener("change", () => {
-  const user = Number($("user").value);
-  go({ user, chat: here.chat === here.user ? user : here.chat, thread: here.chat === here.user ? 0 : here.thread });
+  // The direct chat is that of whoever one is by then.
+  go(inDirect() ? { user: $("user").value, chat: "" } : { user: $("user").value, chat: here.chat, thread: here.thread });
 });
 $("add").addEventListener("click", async () => {
   const name = window.prompt("What is the person's name?");
   const u = name ? await act("person", { text: name }) : null;
-  if (u) go({ user: u.id, chat: u.id });
+  if (u) go({ user: u.id, chat: "" });
 });
 $("block").addEventListener("click", () => act("block", { text: view.blocked ? "false" : "true" }));
 // Who sees the newest message goes on seeing it when the window or a keyboard changes.

@@ -1,24 +1,24 @@
 "use strict";
 
-// formatted returns nodes that show text with its entities. Offsets count UTF-16
+// formatted returns nodes that show text with its marks. Offsets count UTF-16
 // units, as JavaScript's strings do. Everything from outside becomes text nodes.
-function formatted(text, entities) {
-  const rank = (e) => e.type.endsWith("blockquote") ? 0 : ["code", "pre"].includes(e.type) ? 2 : 1;
-  const sorted = [...(entities || [])].sort((a, b) =>
-    a.offset - b.offset || b.length - a.length || rank(a) - rank(b));
+function formatted(text, marks) {
+  const rank = (e) => ["quote", "folded"].includes(e.type) ? 0 : ["code", "pre"].includes(e.type) ? 2 : 1;
+  const sorted = [...(marks || [])].sort((a, b) =>
+    a.from - b.from || b.length - a.length || rank(a) - rank(b));
   const build = (from, to, list) => {
     const out = document.createDocumentFragment();
     let at = from;
     for (let i = 0; i < list.length;) {
       const e = list[i];
-      const end = Math.min(e.offset + e.length, to);
+      const end = Math.min(e.from + e.length, to);
       let next = i + 1;
-      while (next < list.length && list[next].offset < end) next++;
-      out.append(signs(text.slice(at, e.offset)));
-      const node = shell(e, text.slice(e.offset, end));
-      (node.querySelector("code") || node).append(build(e.offset, end, list.slice(i + 1, next)));
+      while (next < list.length && list[next].from < end) next++;
+      out.append(signs(text.slice(at, e.from)));
+      const node = shell(e, text.slice(e.from, end));
+      (node.querySelector("code") || node).append(build(e.from, end, list.slice(i + 1, next)));
       out.append(node);
-      const block = e.type === "pre" || e.type.endsWith("blockquote");
+      const block = e.type === "pre" || ["quote", "folded"].includes(e.type);
       at = block && text[end] === "\n" ? end + 1 : end; // a block ends its line by itself
       i = next;
     }
@@ -28,7 +28,7 @@ function formatted(text, entities) {
   return build(0, text.length, sorted);
 }
 
-// shell is the element of an entity, without what stands in it.
+// shell is the element of a mark, without what stands in it.
 function shell(e, inside) {
   const make = (tag, cls) => {
     const node = document.createElement(tag);
@@ -49,10 +49,10 @@ function shell(e, inside) {
     case "bold": return make("strong");
     case "italic": return make("em");
     case "underline": return make("u");
-    case "strikethrough": return make("s");
+    case "strike": return make("s");
     case "code": return make("code");
-    case "blockquote": return make("blockquote");
-    case "expandable_blockquote": {
+    case "quote": return make("blockquote");
+    case "folded": {
       const node = make("blockquote", "folded");
       node.addEventListener("click", () => node.classList.toggle("folded"));
       return node;
@@ -69,10 +69,9 @@ function shell(e, inside) {
       node.append(make("code"));
       return node;
     }
-    case "text_link": return link(e.url);
-    case "url": return link(/^[a-z]+:/i.test(inside) ? inside : "https://" + inside);
+    case "link": return link(e.url);
     case "email": return link("mailto:" + inside);
-    case "bot_command": return make("span", "named command");
+    case "command": return make("span", "named command");
     default: return make("span", "named"); // mention, hashtag, …
   }
 }

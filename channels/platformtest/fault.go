@@ -1,4 +1,4 @@
-package telegramtest
+package platformtest
 
 import (
 	"net/http"
@@ -23,11 +23,8 @@ type Fault struct {
 	Slow     time.Duration // from the first byte of the answer to the last
 	Status   int           // answer with this status and Body, with no effect; "text/html" when Body begins with <
 	Body     string
-	Rejected *Rejection // answer with this rejection, with no effect
+	Rejected Rejection // answer with this rejection, with no effect
 }
-
-// TooMany is the rejection that asks to wait for so many seconds.
-func TooMany(seconds int) *Rejection { return tooMany(seconds) }
 
 // BadGateway is a page such as a proxy before the platform answers with.
 func BadGateway(times int) Fault {
@@ -36,19 +33,14 @@ func BadGateway(times int) Fault {
 
 // Break makes calls fail. Faults are tried in the order they were given; a call meets
 // the first that fits.
-func (s *Server) Break(f Fault) { s.change(func() { s.faults = append(s.faults, &f) }) }
+func (h *Host) Break(f Fault) { h.Change(func() { h.faults = append(h.faults, &f) }) }
 
 // Mend takes all faults back.
-func (s *Server) Mend() { s.change(func() { s.faults, s.deaf = nil, false }) }
-
-// Deaf makes getUpdates and webhooks tell nothing any more while everything else
-// works and sockets stay open, as when a connection died on the way unseen. When it
-// ends, polls that hang go on hanging; new ones are answered.
-func (s *Server) Deaf(deaf bool) { s.change(func() { s.deaf = deaf }) }
+func (h *Host) Mend() { h.Change(func() { h.faults, h.deaf = nil, false }) }
 
 // meet finds the fault that a call meets; it is called under the lock.
-func (s *Server) meet(c Call) *Fault {
-	for i, f := range s.faults {
+func (h *Host) meet(c Call) *Fault {
+	for i, f := range h.faults {
 		if f.Method != "" && !strings.EqualFold(f.Method, c.Method) || f.When != nil && !f.When(c) {
 			continue
 		}
@@ -58,7 +50,7 @@ func (s *Server) meet(c Call) *Fault {
 		}
 		switch f.Times {
 		case 0, 1:
-			s.faults = append(s.faults[:i:i], s.faults[i+1:]...)
+			h.faults = append(h.faults[:i:i], h.faults[i+1:]...)
 		default:
 			f.Times = max(f.Times-1, -1)
 		}
@@ -88,8 +80,9 @@ func (f *Fault) before(w http.ResponseWriter, r *http.Request) bool {
 		panic(http.ErrAbortHandler)
 	case f.Rejected != nil:
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(f.Rejected.Code)
-		_, _ = w.Write(f.Rejected.encode())
+		status, body := f.Rejected.Encode(w.Header())
+		w.WriteHeader(status)
+		_, _ = w.Write(body)
 		return false
 	case f.Status != 0:
 		if strings.HasPrefix(f.Body, "<") {
