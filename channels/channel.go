@@ -43,6 +43,9 @@ type Sink interface {
 	// receipt says Duplicate.
 	// Accept goes on to its end when ctx is cancelled after it began to commit.
 	Accept(ctx context.Context, batch []Event) ([]Receipt, error)
+	// Marks returns the newest Mark of each conversation that events of this channel
+	// brought, the one noted last first. What is read at connect is read from there.
+	Marks(ctx context.Context) ([]Mark, error)
 	// Received says that the platform spoke on the connection that events come by,
 	// be it to say that there are none: it is up. It never blocks.
 	Received()

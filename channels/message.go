@@ -66,8 +66,17 @@ type Event struct {
 	Member       Membership     // EventMember
 	Former       ConversationID // EventMoved
 	At           time.Time      // when the platform says it happened; zero if it did not say
+	Mark         Mark           // noted in the transaction that takes the event
 	Raw          []byte         // EventUndecodable: the bytes as they came
 	Reason       string         // EventUndecodable: what was wrong with them
+}
+
+// A Mark says how far a channel has read the history of a conversation, so that after a
+// restart it asks the platform for what came since. The zero Mark is none.
+type Mark struct {
+	Conversation ConversationID // whose history; it need not be the event's own
+	Value        string         // the adapter's own words
+	At           time.Time      // when it was noted last; set by Sink.Marks alone
 }
 
 // A Sender is who caused an event.
@@ -76,9 +85,23 @@ type Sender struct {
 	Label string // a name for people to read; outside text
 	Bot   bool   // a machine account; never answered
 	Team  string // the workspace the ID belongs to, where the platform has such
+	// Guest: Team is not the channel's own, so that an identity without a team is not theirs.
+	Guest bool
 	// Person is a person's name that the channel vouches for by itself (the
 	// terminal of this machine); empty elsewhere.
 	Person string
+}
+
+// Identities are the names under which people are listed who are this sender, on a
+// channel of that name and kind. The last is what the sender is called by.
+func (s *Sender) Identities(channel, kind string) (all []string) {
+	if s.Team != "" || s.Guest {
+		all = append(all, channel+":"+s.Team+"/"+s.ID, kind+":"+s.Team+"/"+s.ID)
+	}
+	if s.Guest {
+		return all
+	}
+	return append(all, channel+":"+s.ID, kind+":"+s.ID)
 }
 
 // A Message is what somebody wrote.

@@ -41,8 +41,8 @@ func (s *sorting) whoIs(l *channel, event channels.Event) (person *ledger.Person
 	if event.Sender.ID == "" {
 		return nil, false, ledger.RuleUnnamed
 	}
-	byKind := l.Kind + ":" + event.Sender.ID
-	if person := s.Roster.Identified(l.Name+":"+event.Sender.ID, byKind); person != nil {
+	known := event.Sender.Identities(l.Name, l.Kind)
+	if person := s.Roster.Identified(known...); person != nil {
 		if person.Source != "open" {
 			return person, false, rule
 		} else if !open {
@@ -55,6 +55,7 @@ func (s *sorting) whoIs(l *channel, event channels.Event) (person *ledger.Person
 	if !open || !writes {
 		return nil, false, ledger.RuleUnknown
 	}
+	byKind := known[len(known)-1]
 	return &ledger.Person{Name: byKind, Role: ledger.RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: "open"}, true, ledger.RuleOpen
 }
 

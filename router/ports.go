@@ -22,6 +22,9 @@ type Intake interface {
 	Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error)
 	// Known says which of these keys are committed already, by the key.
 	Known(ctx context.Context, keys [][]byte) (map[string]bool, error)
+	// Marks lists the newest mark of each conversation that events of the channel
+	// brought, the one noted last first.
+	Marks(ctx context.Context, channel string) ([]channels.Mark, error)
 	// Moved lists every conversation that got a new ID, in order, so that settings
 	// written with a former one (allow_conversations) go on to mean it.
 	Moved(ctx context.Context) ([]ledger.Moved, error)

@@ -36,6 +36,7 @@ func isNobodysFault(ctx context.Context, err error) bool {
 func (r *Router) commitEach(ctx context.Context, entries []sorted, receipts []channels.Receipt) error {
 	failed := make([]error, len(entries))
 	for i := range entries {
+		entries[i].Event.Mark = channels.Mark{} // one before it may be held back
 		err := r.commitAlone(ctx, entries[i:i+1], receipts[i:i+1])
 		if err != nil && isNobodysFault(ctx, err) {
 			// What was committed before is handed in again, and known then.

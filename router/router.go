@@ -107,7 +107,7 @@ func New(deps Deps) (*Router, error) {
 	}
 	r.Lines, err = delivery.New(r.work, delivery.Deps{
 		StaleAfter: r.Config.StaleAfter, MaxParts: r.Config.MaxParts, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Log: r.Log,
-		Accept: r.Accept, Held: r.look, Menu: r.menu, Runs: r.runner.running.has,
+		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Runs: r.runner.running.has,
 	}, list)
 	if err != nil {
 		return nil, err

@@ -111,7 +111,8 @@ func (s *sorting) sort(ctx context.Context, event channels.Event) (sorted, error
 		return rejected(entry, reason), nil
 	}
 	clean(&entry.Event)
-	entry.Sender.Identity = line.Kind + ":" + event.Sender.ID
+	known := entry.Event.Sender.Identities(line.Name, line.Kind)
+	entry.Sender.Identity = known[len(known)-1]
 	switch event.Kind {
 	case channels.EventMoved: // at once, for the rest of the batch
 		s.moves = s.moves.with(line.Name, string(event.Former), string(event.Conversation.ID))

@@ -40,7 +40,7 @@ func (r *Router) logStranger(ctx context.Context, event *channels.Event, identit
 		return
 	}
 	l := r.channels[conv.Channel]
-	person := r.Roster.Identified(l.Name+":"+event.Sender.ID, identity)
+	person := r.Roster.Identified(event.Sender.Identities(l.Name, l.Kind)...)
 	log := r.Log.With("channel", conv.Channel, "identity", identity, "conversation", conv.Place, "kind", string(conv.Kind))
 	if conv.Kind != channels.Direct && l.config.Groups == "allowlist" && !l.allows(&r.moves, conv.Place) {
 		log = log.With("add_to_channel", "allow_conversations = ['"+conv.Place+"']")

@@ -77,6 +77,9 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 		out = make([]ledger.Accepted, len(entries)) // anew when PostgreSQL asks for another try
 		unsaid := false
 		for i := range entries {
+			if err := t.note(&entries[i]); err != nil {
+				return err
+			}
 			if err := t.accept(owner, &entries[i], &out[i]); err != nil {
 				return err
 			}
@@ -137,7 +140,7 @@ func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 		return err
 	}
 	if e.Sender.New {
-		if err := t.newPerson(e.Sender.Person, e.Sender.Identity, e.Event.Sender.Team); err != nil {
+		if err := t.newPerson(e.Sender.Person, e.Sender.Identity); err != nil {
 			return err
 		}
 	}

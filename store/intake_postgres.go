@@ -97,6 +97,9 @@ func entryArg(e *ledger.Entry, now int64) object {
 		"text": clean(m.Text), "quote": clean(m.Quote), "outside": m.Outside(), "forwarded_from": clean(m.Origin), "taint": taint,
 		"happened_at": micros(e.Event.At), "attachments": files,
 	}
+	if m := e.Event.Mark; m.Value != "" {
+		arg["mark"] = object{"conversation": clean(string(m.Conversation)), "value": clean(m.Value)}
+	}
 	switch as := e.As.(type) {
 	case *ledger.AsTurn:
 		arg["class"], arg["queue_limit"], arg["asked_at"] = classTurn, as.QueueLimit, micros(as.Asked)

@@ -14,7 +14,7 @@ const (
 		ON CONFLICT (name) DO NOTHING RETURNING 1`
 	ownsIdentity   = `SELECT 1 FROM identities WHERE identity = ? AND person = ?`
 	insertIdentity = `
-		INSERT INTO identities (identity, person, team, created_at) VALUES (?, ?, ?, ?) ON CONFLICT (identity) DO NOTHING`
+		INSERT INTO identities (identity, person, created_at) VALUES (?, ?, ?) ON CONFLICT (identity) DO NOTHING`
 	listPeople       = `SELECT name, role, tools, timezone, source, updated_at FROM people ORDER BY name`
 	listIdentities   = `SELECT identity, person FROM identities ORDER BY person, identity`
 	findPerson       = `SELECT name, role, tools, timezone, source, updated_at FROM people WHERE name = ?`
@@ -37,7 +37,7 @@ const (
 // newPerson makes an unknown sender a person where the policy is open, and notes that one
 // who is known was seen. ErrRefused: somebody else has that name, whose rights are not
 // theirs.
-func (t *tx) newPerson(person, identity, team string) error {
+func (t *tx) newPerson(person, identity string) error {
 	var one int
 	fresh, err := t.Row(insertPerson, []any{clean(person), t.now, t.now}, &one)
 	if err != nil {
@@ -52,7 +52,7 @@ func (t *tx) newPerson(person, identity, team string) error {
 		_, err := t.Exec(setSeen, t.now, clean(person))
 		return err
 	}
-	_, err = t.Exec(insertIdentity, clean(identity), clean(person), clean(team), t.now)
+	_, err = t.Exec(insertIdentity, clean(identity), clean(person), t.now)
 	return err
 }
 

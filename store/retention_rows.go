@@ -206,6 +206,7 @@ func (s *sweeper) plain(ctx context.Context) error {
 	}{
 		{deleteKeys, s.before(0)},
 		{deleteAudit, s.before(s.keep.Audit)},
+		{deleteMarks, s.before(marksLive)},
 	} {
 		if err := s.until(ctx, d.query, d.before); err != nil {
 			return err

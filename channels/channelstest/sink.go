@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"switchboard/channels"
 )
@@ -24,6 +25,7 @@ type Sink struct {
 	held     int
 	received int
 	toast    string
+	marks    []channels.Mark // the newest first
 }
 
 var _ channels.Sink = (*Sink)(nil)
@@ -55,6 +57,7 @@ func (s *Sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.R
 	}
 	receipts := make([]channels.Receipt, len(batch))
 	for i, e := range batch {
+		s.note(e.Mark)
 		if n, ok := s.keys[e.Key]; ok {
 			receipts[i] = channels.Receipt{Duplicate: true, MessageID: n, Event: n}
 			continue
@@ -68,6 +71,23 @@ func (s *Sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.R
 		}
 	}
 	return receipts, nil
+}
+
+// note is called under the lock.
+func (s *Sink) note(m channels.Mark) {
+	if m.Value == "" {
+		return
+	}
+	m.At = time.Now()
+	s.marks = slices.DeleteFunc(s.marks, func(old channels.Mark) bool { return old.Conversation == m.Conversation })
+	s.marks = slices.Insert(s.marks, 0, m)
+}
+
+// Marks implements channels.Sink.
+func (s *Sink) Marks(context.Context) ([]channels.Mark, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.marks), nil
 }
 
 // Received implements channels.Sink.

@@ -117,8 +117,11 @@ func (e *engine) restart(t *testing.T) {
 	e.start(t)
 }
 
-// Heard implements channels.Sink.
+// Received implements channels.Sink.
 func (e *engine) Received() {}
+
+// Marks implements channels.Sink.
+func (e *engine) Marks(context.Context) ([]channels.Mark, error) { return nil, nil }
 
 // Accept implements channels.Sink.
 func (e *engine) Accept(_ context.Context, batch []channels.Event) ([]channels.Receipt, error) {

@@ -8,6 +8,7 @@ import (
 
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/channels/platformtest"
 	"switchboard/channels/telegram/telegramtest"
 )
 
@@ -75,7 +76,7 @@ type telegramPlace struct {
 	until  atomic.Int64 // when the latest send is over, in Unix microseconds
 }
 
-func newTelegramPlace(t telegramtest.TB) *telegramPlace {
+func newTelegramPlace(t platformtest.TB) *telegramPlace {
 	p := &telegramPlace{server: telegramtest.New(t)}
 	for u := range p.users {
 		p.users[u] = p.server.AddUser(fmt.Sprintf("User%d", u))

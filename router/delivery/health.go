@@ -339,6 +339,11 @@ func (s sink) Accept(ctx context.Context, batch []channels.Event) ([]channels.Re
 	return s.line.lines.Accept(ctx, batch)
 }
 
+// Marks implements channels.Sink.
+func (s sink) Marks(ctx context.Context) ([]channels.Mark, error) {
+	return s.line.lines.Marks(ctx, s.line.Name)
+}
+
 // Received implements channels.Sink.
 func (s sink) Received() { s.received(context.Background(), false) }
 

@@ -41,6 +41,8 @@ type Deps struct {
 	Log   *slog.Logger
 	// Accept takes in what a channel tells.
 	Accept func(context.Context, []channels.Event) ([]channels.Receipt, error)
+	// Marks are the marks that a channel's events brought.
+	Marks func(ctx context.Context, channel string) ([]channels.Mark, error)
 	// Held looks, once a channel's lease was taken, at what other engines did.
 	Held func(context.Context)
 	// Menu is the menu of commands of a channel, by its name and kind.

@@ -47,9 +47,8 @@ CREATE INDEX people_admins ON people (name) WHERE role = 'admin';
 CREATE INDEX people_open ON people (updated_at) WHERE source = 'open';
 
 CREATE TABLE identities (
-	identity   text PRIMARY KEY, -- kind:id or channel:id
+	identity   text PRIMARY KEY, -- kind:id or channel:id; of another workspace kind:TEAM/id
 	person     text NOT NULL REFERENCES people (name) ON DELETE CASCADE,
-	team       text NOT NULL DEFAULT '',
 	created_at bigint NOT NULL   -- µs
 );
 CREATE INDEX identities_person ON identities (person);
@@ -61,13 +60,22 @@ CREATE TABLE conversations (
 	kind         text NOT NULL CHECK (kind IN ('', 'direct', 'group', 'thread')),
 	place        text NOT NULL DEFAULT '',
 	title        text NOT NULL DEFAULT '',
-	backfill     text NOT NULL DEFAULT '',  -- how far the platform's history was read; the adapter's own mark
 	next_seq     bigint NOT NULL DEFAULT 0, -- the last delivery number given out
 	gone_at      bigint NOT NULL DEFAULT 0, -- µs, since when it is closed to us; 0: it is open
 	gone_told    boolean NOT NULL DEFAULT FALSE, -- a delivery has failed of it since
 	created_at   bigint NOT NULL, -- µs
 	UNIQUE (channel, conversation)
 );
+
+-- How far a channel has read a conversation's history, in its adapter's own words.
+CREATE TABLE marks (
+	channel      text NOT NULL,
+	conversation text NOT NULL,
+	mark         text NOT NULL,
+	noted_at     bigint NOT NULL, -- µs
+	PRIMARY KEY (channel, conversation)
+);
+CREATE INDEX marks_noted ON marks (noted_at);
 
 -- Under which IDs a conversation was known before its platform gave it another.
 CREATE TABLE moved (

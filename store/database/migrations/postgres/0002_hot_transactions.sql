@@ -600,6 +600,14 @@ BEGIN
 			v_out := v_out || sb_keep(p_entries, v_kept, jsonb_array_length(p_entries), p_now);
 		END IF;
 	END IF;
+	IF p_entries @? '$[*].mark' THEN
+		INSERT INTO marks (channel, conversation, mark, noted_at)
+		SELECT DISTINCT ON (x ->> 'channel', x -> 'mark' ->> 'conversation')
+			x ->> 'channel', x -> 'mark' ->> 'conversation', x -> 'mark' ->> 'value', p_now
+		FROM jsonb_array_elements(p_entries) WITH ORDINALITY AS y (x, i) WHERE x ? 'mark'
+		ORDER BY x ->> 'channel', x -> 'mark' ->> 'conversation', i DESC
+		ON CONFLICT (channel, conversation) DO UPDATE SET mark = excluded.mark, noted_at = excluded.noted_at;
+	END IF;
 	-- All is undone where an entry brings no reply for its situation.
 	IF v_out @? '$[*] ? (@.unsaid == true)' THEN
 		RAISE EXCEPTION 'a reply is missing' USING ERRCODE = 'SB003', DETAIL = v_out;

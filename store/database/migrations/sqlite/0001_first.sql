@@ -48,9 +48,8 @@ CREATE INDEX people_admins ON people (name) WHERE role = 'admin';
 CREATE INDEX people_open ON people (updated_at) WHERE source = 'open';
 
 CREATE TABLE identities (
-	identity   TEXT PRIMARY KEY, -- kind:id or channel:id
+	identity   TEXT PRIMARY KEY, -- kind:id or channel:id; of another workspace kind:TEAM/id
 	person     TEXT NOT NULL REFERENCES people (name) ON DELETE CASCADE,
-	team       TEXT NOT NULL DEFAULT '',
 	created_at INTEGER NOT NULL   -- µs
 ) STRICT;
 CREATE INDEX identities_person ON identities (person);
@@ -62,13 +61,22 @@ CREATE TABLE conversations (
 	kind         TEXT NOT NULL CHECK (kind IN ('', 'direct', 'group', 'thread')),
 	place        TEXT NOT NULL DEFAULT '',
 	title        TEXT NOT NULL DEFAULT '',
-	backfill     TEXT NOT NULL DEFAULT '',  -- how far the platform's history was read; the adapter's own mark
 	next_seq     INTEGER NOT NULL DEFAULT 0, -- the last delivery number given out
 	gone_at      INTEGER NOT NULL DEFAULT 0, -- µs, since when it is closed to us; 0: it is open
 	gone_told    INTEGER NOT NULL DEFAULT FALSE, -- a delivery has failed of it since
 	created_at   INTEGER NOT NULL, -- µs
 	UNIQUE (channel, conversation)
 ) STRICT;
+
+-- How far a channel has read a conversation's history, in its adapter's own words.
+CREATE TABLE marks (
+	channel      TEXT NOT NULL,
+	conversation TEXT NOT NULL,
+	mark         TEXT NOT NULL,
+	noted_at     INTEGER NOT NULL, -- µs
+	PRIMARY KEY (channel, conversation)
+) STRICT;
+CREATE INDEX marks_noted ON marks (noted_at);
 
 -- Under which IDs a conversation was known before its platform gave it another.
 CREATE TABLE moved (
