@@ -53,10 +53,11 @@ func list(t *testing.T, args ...string) (all []pkg) {
 func ours(importPath string) (string, bool) { return strings.CutPrefix(importPath, module+"/") }
 
 // support says of a package that is there for tests, such as
-// channels/channelstest and all below it, whose tests those are: channels.
+// channels/channelstest and all below it, whose tests those are: channels. testkit is
+// there for all.
 func support(name string) (parent string, ok bool) {
 	for dir := name; dir != "."; dir = path.Dir(dir) {
-		if strings.HasSuffix(dir, "test") {
+		if strings.HasSuffix(dir, "test") || dir == "testkit" {
 			return path.Dir(dir), true
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"switchboard/router"
-	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // Two more places where a second message can meet a turn.
@@ -126,7 +126,7 @@ func (s *scene) meet(boundary, first string, death bool, then func(conv, id stri
 	release()
 	began := time.Now()
 	s.settle()
-	storetest.Soon(s.t, time.Since(began), 10*time.Second)
+	testkit.Soon(s.t, time.Since(began), 10*time.Second)
 }
 
 // settle waits until nothing is left to do.

@@ -16,7 +16,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
-	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // An engine whose lease was taken over, without its knowledge, lets go of the channel
@@ -33,7 +33,7 @@ func TestChannelTakenOverUnderARunningAdapter(t *testing.T) {
 	a.until("the other engine has the channel", b.connected)
 	began := time.Now()
 	a.until("the former lets go", func() bool { return !a.connected() })
-	storetest.Soon(t, time.Since(began), 5*time.Second)
+	testkit.Soon(t, time.Since(began), 5*time.Second)
 	a.platform.Say("c1", "ada", "two")
 	if sent := a.await(2); len(sent) != 2 || sent[1].Text != "re: two" {
 		t.Errorf("sent %q", texts(sent))
@@ -134,7 +134,7 @@ func TestSendEndsBeforeTheLease(t *testing.T) {
 		again.Store(true)
 		unsafe.Store(false)
 		r.await(2)
-		storetest.Soon(t, time.Since(began), 6*time.Second)
+		testkit.Soon(t, time.Since(began), 6*time.Second)
 		r.same("the conversation reads", texts(r.platform.SentIn("c1")), []string{"(repeated) re: hello"})
 	})
 }
@@ -194,7 +194,7 @@ func TestReadersOfEveryEngineAreWoken(t *testing.T) {
 	a.until("both heard of message and answer", func() bool {
 		return panes[0].heard("s1") >= 2 && panes[1].heard("s1") >= 1
 	})
-	storetest.Soon(t, time.Since(began), 5*time.Second)
+	testkit.Soon(t, time.Since(began), 5*time.Second)
 }
 
 // An edit that makes the work worthless reaches the engine that does it.
@@ -218,7 +218,7 @@ func TestEditRestartsATurnOfAnotherEngine(t *testing.T) {
 	began := time.Now()
 	a.platform.Edit("c1", id, "right")
 	a.until("it begins anew", func() bool { return b.brain.ran("wrong") == 2 })
-	storetest.Soon(t, time.Since(began), 5*time.Second)
+	testkit.Soon(t, time.Since(began), 5*time.Second)
 	a.await(2)
 }
 

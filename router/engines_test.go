@@ -21,6 +21,7 @@ import (
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // twins are two rigs on one PostgreSQL database and one platform, each with a
@@ -83,7 +84,7 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 		if sent := a.await(i + 1); sent[i].Text != "re: "+text || b.brain.ran(text) != 1 {
 			t.Errorf("sent %q, the other engine ran it %d times", texts(sent), b.brain.ran(text))
 		}
-		storetest.Soon(t, time.Since(began), 3*time.Second)
+		testkit.Soon(t, time.Since(began), 3*time.Second)
 	}
 	release()
 	a.await(4)
@@ -114,7 +115,7 @@ func TestCancelFromAnotherEngine(t *testing.T) {
 			if sent := a.await(1); sent[0].Text != "Cancelled." || b.brain.ran("long") != 0 {
 				t.Errorf("sent %q; it ran again %d times", texts(sent), b.brain.ran("long"))
 			}
-			storetest.Soon(t, time.Since(began), c.within)
+			testkit.Soon(t, time.Since(began), c.within)
 		})
 	}
 }
@@ -153,7 +154,7 @@ func TestSessionIsGivenBack(t *testing.T) {
 	if took < 150*time.Millisecond {
 		t.Errorf("the session was given back after %s", took)
 	}
-	storetest.Soon(t, took, 3*time.Second)
+	testkit.Soon(t, took, 3*time.Second)
 	if got := texts(sent); !slices.Equal(got, []string{"re: bob's", "re: ada's in the group", "re: bob's second"}) || b.brain.ran("ada's in the group") != 1 {
 		t.Errorf("sent %q; the other engine ran it %d times", got, b.brain.ran("ada's in the group"))
 	}
@@ -332,7 +333,7 @@ func TestLostAnswersLeaveNoSessionBehind(t *testing.T) {
 					want = map[bool]int{true: 2, false: 3}[c.lost == "commit"]
 				}
 				sent := r.await(want)
-				storetest.Soon(t, time.Since(began), c.within)
+				testkit.Soon(t, time.Since(began), c.within)
 				for _, text := range []string{"one", "two"} {
 					if n := r.brain.ran(text); n > 1 {
 						t.Errorf("%q ran %d times", text, n)
@@ -380,7 +381,7 @@ func TestStuckPersonDelaysNoOther(t *testing.T) {
 		began := time.Now()
 		a.platform.Say(fmt.Sprint("b", i), "bob", "hello")
 		a.await(i + 1)
-		storetest.Soon(t, time.Since(began), 3*time.Second)
+		testkit.Soon(t, time.Since(began), 3*time.Second)
 	}
 	if n := running(); n != 32 {
 		t.Errorf("%d of ada's turns run", n)

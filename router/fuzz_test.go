@@ -9,6 +9,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // FuzzAccept hands in whatever an adapter might make of what it cannot read well,
@@ -64,11 +65,7 @@ func FuzzAccept(f *testing.F) {
 				t.Fatalf("%d receipts, %v", len(receipts), err)
 			}
 		}
-		for deadline := time.Now().Add(10 * time.Second); r.brain.ran(good.Message.Text) == 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the message beside it is not answered")
-			}
-		}
+		testkit.Await(t, "the message beside it is answered", 10*time.Second, func() bool { return r.brain.ran(good.Message.Text) > 0 })
 		if ran := r.brain.ran(good.Message.Text); ran != 1 {
 			t.Fatalf("the message beside it ran %d times", ran)
 		}

@@ -12,7 +12,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // A witness is a ledger that tells what it is asked for, and steps in after a commit.
@@ -244,7 +244,7 @@ func TestUnusedPlaceIsGivenBack(t *testing.T) {
 		r.platform.Say("c1", "ada", "hello")
 		began := time.Now()
 		r.await(1)
-		storetest.Soon(t, time.Since(began), 5*time.Second)
+		testkit.Soon(t, time.Since(began), 5*time.Second)
 		if len(asked) != 1 {
 			t.Errorf("%d commits were asked to begin it", len(asked))
 		}

@@ -18,7 +18,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // asks is an agent that asks one question with choices, and answers anything else.
@@ -307,7 +307,7 @@ func TestTurnOutlivesTheMoveOfItsConversation(t *testing.T) {
 		if sent := r.await(1); sent[0].Conversation != "g2" {
 			t.Errorf("sent %+v", sent)
 		}
-		storetest.Soon(t, time.Since(began), 5*time.Second)
+		testkit.Soon(t, time.Since(began), 5*time.Second)
 	})
 }
 

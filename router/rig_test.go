@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
@@ -27,14 +25,12 @@ import (
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 func TestMain(m *testing.M) {
 	router.CompareLeasesEvery(2 * time.Second)
-	storetest.AtOnce(8) // they wait for clocks and databases more than they work
-	goleak.VerifyTestMain(m,
-		// database/sql closes connections in the background.
-		goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"))
+	testkit.Main(m, 8, testkit.ClosingConnections) // they wait for clocks and databases more than they work
 }
 
 // A brain answers turns in place of the agent: it says what think returns.
@@ -288,11 +284,7 @@ func (r *rig) hasTurns(n int) {
 // until waits until cond holds, asking it now and then.
 func (r *rig) until(what string, cond func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(time.Minute); !cond(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("not in time: %s", what)
-		}
-	}
+	testkit.Await(r.t, what, time.Minute, cond)
 }
 
 func (r *rig) turns() []view.Turn {

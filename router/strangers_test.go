@@ -1,11 +1,9 @@
 package router_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,40 +13,14 @@ import (
 	"switchboard/router"
 	"switchboard/router/ledger"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
-
-// logLines is a log that may be read while it is written.
-type logLines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logLines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logLines) count(words ...string) (n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.buf.String()) {
-		has := true
-		for _, w := range words {
-			has = has && strings.Contains(line, w)
-		}
-		if has {
-			n++
-		}
-	}
-	return n
-}
 
 // The operator learns once how a stranger is called; nobody else learns anything.
 func TestStrangersAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, storetest.SQLite(t))
-	log := &logLines{}
+	log := &testkit.Log{}
 	r.log = log
 	r.start()
 	for range 3 {
@@ -57,32 +29,30 @@ func TestStrangersAreLoggedOnce(t *testing.T) {
 	r.platform.Write(scripted.Message{Conversation: "g9", Kind: "group", User: "mallory", Text: "hey bot", Mentioned: true})
 	r.platform.Write(scripted.Message{Conversation: "g9", Kind: "group", User: "trent", Text: "talk among people"})
 	r.platform.Write(scripted.Message{Conversation: "g9", Kind: "group", User: "ada", Text: "hey bot", Mentioned: true})
-	for deadline := time.Now().Add(10 * time.Second); r.platform.Pending() > 0 && time.Now().Before(deadline); {
-		time.Sleep(5 * time.Millisecond)
-	}
+	r.until("all is taken", func() bool { return r.platform.Pending() == 0 })
 	r.end()
-	if n := log.count("a stranger wrote", "scripted:mallory", "kind=direct"); n != 1 {
+	if n := log.Count("a stranger wrote", "scripted:mallory", "kind=direct"); n != 1 {
 		t.Errorf("the direct chat is logged %d times", n)
 	}
-	if n := log.count("a stranger wrote", "scripted:mallory", "conversation=g9"); n != 1 {
+	if n := log.Count("a stranger wrote", "scripted:mallory", "conversation=g9"); n != 1 {
 		t.Errorf("the group is logged %d times", n)
 	}
-	if n := log.count("a stranger wrote", "kind=direct", "setting=\"the identity is not in [[people]]\""); n != 1 {
+	if n := log.Count("a stranger wrote", "kind=direct", "setting=\"the identity is not in [[people]]\""); n != 1 {
 		t.Error("what would let the stranger in is not said")
 	}
-	if n := log.count("a stranger wrote", "kind=direct", "add_to_people=\"identities = ['scripted:mallory']\""); n != 1 {
+	if n := log.Count("a stranger wrote", "kind=direct", "add_to_people=\"identities = ['scripted:mallory']\""); n != 1 {
 		t.Error("the line to copy is not there")
 	}
-	if n := log.count("add_to_channel=\"allow_conversations = ['g9']\""); n != 2 {
+	if n := log.Count("add_to_channel=\"allow_conversations = ['g9']\""); n != 2 {
 		t.Errorf("the line that lets the group in is there %d times", n)
 	}
-	if n := log.count("a stranger wrote", "kind=group", "not in [[people]], and this conversation is not in allow_conversations of [channels.play]"); n != 1 {
+	if n := log.Count("a stranger wrote", "kind=group", "not in [[people]], and this conversation is not in allow_conversations of [channels.play]"); n != 1 {
 		t.Error("what would let the stranger in is not said of the group")
 	}
-	if n := log.count("scripted:ada"); n != 1 || log.count("somebody known", "person=ada", "setting=\"this conversation is not in allow_conversations of [channels.play]\"") != 1 {
+	if n := log.Count("scripted:ada"); n != 1 || log.Count("somebody known", "person=ada", "setting=\"this conversation is not in allow_conversations of [channels.play]\"") != 1 {
 		t.Errorf("somebody known in a group that is not allowed is logged %d times", n)
 	}
-	if n := log.count("a stranger wrote", "trent"); n != 0 {
+	if n := log.Count("a stranger wrote", "trent"); n != 0 {
 		t.Error("who did not mean the bot is logged")
 	}
 	if sent := r.platform.Sent(); len(sent) != 0 {

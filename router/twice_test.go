@@ -11,7 +11,7 @@ import (
 	"switchboard/agent"
 	"switchboard/router"
 	"switchboard/router/ledger"
-	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // A ledger whose first answer to a session's being given back comes late: it is done,
@@ -99,7 +99,7 @@ func (r *rig) cancelled(w *twice) {
 	asked := time.Now()
 	r.platform.Say("c1", "ada", "/cancel")
 	r.until("it is cancelled", func() bool { return r.stateOf("work") == "cancelled" })
-	storetest.Soon(r.t, time.Since(asked), 5*time.Second)
+	testkit.Soon(r.t, time.Since(asked), 5*time.Second)
 	if w.runs.Load() != 2 || w.most.Load() != 1 {
 		r.t.Errorf("cancelled after %d runs, %d of them at once", w.runs.Load(), w.most.Load())
 	}

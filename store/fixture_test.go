@@ -6,17 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 func TestMain(m *testing.M) {
-	storetest.AtOnce(8) // they wait for owners to expire, and for servers that are away
-	goleak.VerifyTestMain(m)
+	testkit.Main(m, 8) // they wait for owners to expire, and for servers that are away
 }
 
 type house struct{ *storetest.House }
@@ -63,7 +61,6 @@ var (
 	opened   = storetest.Opened
 	end      = storetest.End
 	run      = storetest.Exec
-	wait     = storetest.Wait
 )
 
 func control(e ledger.Entry, effect ledger.Effect, reply string) ledger.Entry {

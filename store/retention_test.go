@@ -15,6 +15,7 @@ import (
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 const day = 24 * time.Hour
@@ -259,7 +260,7 @@ func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
 // promise: L.retention
 func TestNoSweepByAClockThatIsWrong(t *testing.T) {
 	t.Parallel()
-	var log storetest.Notes
+	var log testkit.Log
 	url := storetest.PostgresURL(t)
 	h := newHouse(t, opened(t, url, "", slog.New(slog.NewTextHandler(&log, nil))))
 	other := newHouse(t, opened(t, url, "", quiet))

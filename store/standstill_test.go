@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // An engine that stands still in the middle of a transaction keeps its locks from the
@@ -41,7 +42,7 @@ func TestStandstillInATransaction(t *testing.T) {
 	if took < 5*time.Second {
 		t.Errorf("the lock was there for %s", took)
 	}
-	storetest.Soon(t, took, 15*time.Second)
+	testkit.Soon(t, took, 15*time.Second)
 	close(goOn)
 	if err := <-ended; err != nil || runs != 2 {
 		t.Errorf("the transaction that stood still ran %d times, %v", runs, err)
@@ -80,7 +81,7 @@ func TestStandstillKeepsNoOtherSession(t *testing.T) {
 	if list := h.Claim(1); len(list) != 1 || list[0].TurnID != other.TurnID {
 		t.Errorf("claimed %+v", list)
 	}
-	storetest.Soon(t, time.Since(began), 5*time.Second)
+	testkit.Soon(t, time.Since(began), 5*time.Second)
 	if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE id = "+nameOf(locked.SessionID)+" FOR UPDATE SKIP LOCKED) AS s"); n != 0 || err != nil {
 		t.Errorf("a claim waited until the session was not locked any more (%v)", err)
 	}
@@ -89,7 +90,7 @@ func TestStandstillKeepsNoOtherSession(t *testing.T) {
 	if took < 5*time.Second {
 		t.Errorf("the session was locked for %s", took)
 	}
-	storetest.Soon(t, took, 15*time.Second)
+	testkit.Soon(t, took, 15*time.Second)
 	if list := h.Claim(1); len(list) != 1 || list[0].TurnID != locked.TurnID {
 		t.Errorf("claimed %+v", list)
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"switchboard/agent/tools/sandbox"
+	"switchboard/agent/tools/sandbox/sandboxtest"
+	"switchboard/testkit"
 )
 
 // newWorkspace returns a folder without symbolic links in its path.
@@ -35,15 +37,6 @@ func newWorkspace(t *testing.T) string {
 func shell(cfg ExecConfig) *Exec {
 	cfg.HelperPath = helperPath
 	return NewExec(cfg)
-}
-
-func waitFor(t *testing.T, what string, within time.Duration, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(within); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("after %s: not yet %s", within, what)
-		}
-	}
 }
 
 // needSandbox skips loudly where commands cannot be confined, except in CI.
@@ -197,7 +190,7 @@ func TestUnsafeIsNoCancel(t *testing.T) {
 		got := make(chan Result)
 		go func() { got <- e.Run(ctx, Command{Line: "echo begun; touch begun; sleep 60", Workspace: workspace}) }()
 		if test.begin {
-			waitFor(t, "started", 20*time.Second, func() bool { _, err := os.Stat(workspace + "/begun"); return err == nil })
+			testkit.Await(t, "started", 20*time.Second, func() bool { _, err := os.Stat(workspace + "/begun"); return err == nil })
 			cancel(ErrUnsafe)
 		}
 		res := <-got
@@ -226,7 +219,7 @@ func TestOnlySettingsLiftTheConfinement(t *testing.T) {
 		if _, err := os.Stat(workspace + "/../beside"); (err == nil) != test.lifted {
 			t.Errorf("%+v, admin %v: got %+v", test.cfg, test.admin, res)
 		}
-		if strings.Contains(res.Output, secretValue) {
+		if strings.Contains(res.Output, sandboxtest.Secret) {
 			t.Errorf("%+v, admin %v: the environment is not clean", test.cfg, test.admin)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/agent/tools/sandbox/sandboxtest"
 	"switchboard/agent/tools/workspace"
+	"switchboard/testkit"
 )
 
 // promise: P5.taint-inherits
@@ -117,12 +119,12 @@ func TestTaintOutlivesTheEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	engine := exec.CommandContext(t.Context(), "/proc/self/exe")
-	engine.Env = []string{engineEnv + "=" + string(role)}
+	engine.Env = []string{sandboxtest.EngineEnv + "=" + string(role)}
 	if err := engine.Start(); err != nil {
 		t.Fatal(err)
 	}
 	theirs := filepath.Join(workspace, "theirs")
-	waitFor(t, "written", 20*time.Second, func() bool {
+	testkit.Await(t, "written", 20*time.Second, func() bool {
 		info, err := os.Stat(theirs)
 		return err == nil && info.Size() > 0
 	})
@@ -137,7 +139,7 @@ func TestTaintOutlivesTheEngine(t *testing.T) {
 	if res := shell(ExecConfig{}).Run(t.Context(), Command{Line: "rm -rf *", Workspace: workspace}); res.End != EndOK {
 		t.Errorf("got %+v", res)
 	}
-	waitFor(t, "the dead command's folder is gone", 5*time.Second, func() bool {
+	testkit.Await(t, "the dead command's folder is gone", 5*time.Second, func() bool {
 		shell(ExecConfig{}).Run(t.Context(), Command{Line: "rm -rf .switchboard/tmp-*/x", Workspace: workspace})
 		return len(readLedger(workspace)) == 0
 	})

@@ -2,13 +2,13 @@ package main_test
 
 import (
 	"fmt"
-	"net"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"switchboard/channels"
+	"switchboard/testkit"
 )
 
 func TestChannelList(t *testing.T) {
@@ -56,20 +56,9 @@ func TestChannelList(t *testing.T) {
 // and the doctor gives the same advice for the engine's channel as for its own question.
 func TestUnreachablePlatformIsSaidPlainly(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := "http://" + listener.Addr().String()
-	listener.Close()
+	gone := "http://" + testkit.FreeAddress(t)
 	r := bare(t)
 	r.append(fmt.Sprintf("[channels.tg]\nkind = \"telegram\"\ntoken = \"1:x\"\napi_url = %q\n", gone))
-	r.log = &logBuffer{}
-	t.Cleanup(func() {
-		if r.process != nil {
-			r.kill()
-		}
-	})
 	r.up()
 	var out string
 	r.await("the reason is told", 10*time.Second, func() bool {

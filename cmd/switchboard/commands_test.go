@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"switchboard/router/ledger"
 	"switchboard/router/view"
+	"switchboard/testkit"
 )
 
 func TestLaterCommandsSaySo(t *testing.T) {
@@ -89,9 +89,7 @@ func TestFaultySettings(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	text := "data_dir = \"x\"\ntypo = 1\n[agent]\nplanner = \"nowhere/model\"\nexec_timeout = \"soon\"\n[router]\nworkers = 0\nrate_person = \"fast\"\n[channels.x]\nkind = \"carrier-pigeon\"\n"
-	if err := os.WriteFile(r.config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, r.config, text)
 	for _, line := range []string{"config check", "serve", "chat", "turn list", "config show"} {
 		out, errs, code := r.command(strings.Fields(line)...)
 		if code != 2 || out != "" {
@@ -147,7 +145,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("--alive beside an engine: exit %d, %q", code, out)
 	}
 	var checks []string
-	for _, l := range list[[]line](&rig{t: t, dir: r.dir, config: r.config}, "doctor", "--json") {
+	for _, l := range list[[]line](r, "doctor", "--json") {
 		if l.Text == "" || !l.OK && l.Mend == "" {
 			t.Errorf("a line that does not help: %+v", l)
 		}
@@ -219,17 +217,14 @@ func TestInit(t *testing.T) {
 	if code != 0 || !strings.Contains(out, r.config) {
 		t.Fatalf("exit %d, %q, %s", code, out, errs)
 	}
-	written, err := os.ReadFile(r.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	written := testkit.Read(t, r.config)
 	if info, _ := os.Stat(r.config); info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v", info.Mode())
 	}
 	if _, errs, code := r.command("init"); code != 1 || !strings.Contains(errs, "already") {
 		t.Errorf("a second init: exit %d, %s", code, errs)
 	}
-	if again, _ := os.ReadFile(r.config); !bytes.Equal(written, again) {
+	if testkit.Read(t, r.config) != written {
 		t.Error("a second init changed the file")
 	}
 	if out, errs, code := r.command("config", "check"); code != 0 || !strings.Contains(out, "fine") || errs != "" {
@@ -252,9 +247,7 @@ func TestSecondEngineSaysThatOneRuns(t *testing.T) {
 	if code != 0 || out != "heard: hello\n" {
 		t.Errorf("chat beside an engine: exit %d, %q, %s", code, out, errs)
 	}
-	if got := r.ask("u1", "still yours?", 10*time.Second); got != "heard: still yours?" {
-		t.Errorf("the first engine says %q", got)
-	}
+	r.answers("u1", "still yours?", "heard: still yours?")
 	r.kill()
 	out, errs, code = r.commandWith("alone\n", "chat") // becomes the engine
 	if code != 0 || out != "heard: alone\n" {
@@ -266,23 +259,13 @@ func TestVeryLongDataFolder(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	long := filepath.Join(r.dir, strings.Repeat("a-long-name/", 15), "data")
-	if err := os.WriteFile(r.config, []byte(fmt.Sprintf("data_dir = %q\n", long)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.log = &logBuffer{}
+	testkit.Write(t, r.config, fmt.Sprintf("data_dir = %q\n", long))
 	r.start()
-	t.Cleanup(func() {
-		if r.process != nil {
-			r.kill()
-		}
-	})
 	r.await("the engine is up", 20*time.Second, func() bool { _, _, code := r.command("doctor", "--alive"); return code == 0 })
 	if out, errs, code := r.commandWith("/whoami\n", "chat"); code != 0 || !strings.Contains(out, "owner") {
 		t.Errorf("beside: exit %d, %q, %s", code, out, errs)
 	}
-	if code := r.stop(15 * time.Second); code != 0 {
-		t.Errorf("exit %d", code)
-	}
+	r.stop(15 * time.Second)
 	if out, errs, code := r.commandWith("/whoami\n", "chat"); code != 0 || !strings.Contains(out, "owner") {
 		t.Errorf("alone: exit %d, %q, %s", code, out, errs)
 	}
@@ -292,14 +275,7 @@ func TestVeryLongDataFolder(t *testing.T) {
 func TestUserRunsNoCommand(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
-	settings, err := os.ReadFile(r.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	settings = append(settings, "[[people]]\nname = \"ann\"\nrole = \"user\"\n"...)
-	if err := os.WriteFile(r.config, settings, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	r.append("[[people]]\nname = \"ann\"\nrole = \"user\"\n")
 	out, errs, code := r.commandWith("run touch proof.txt\n/whoami\n", "chat", "--as", "ann")
 	if code != 0 || !strings.Contains(out, "You are ann, role user.") {
 		t.Errorf("exit %d, %q, %s", code, out, errs)

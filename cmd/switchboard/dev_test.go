@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,13 +14,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"switchboard/testkit"
 )
 
 // run starts the program in dir; at the end of the test it is asked to stop, which
 // must end with exit code 0.
-func run(t *testing.T, dir string, args ...string) *logBuffer {
+func run(t *testing.T, dir string, args ...string) *testkit.Log {
 	t.Helper()
-	log := &logBuffer{}
+	log := &testkit.Log{}
 	cmd := exec.Command(build(t), args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, environ(), log, log
 	if err := cmd.Start(); err != nil {
@@ -45,19 +46,19 @@ func TestDevTelegram(t *testing.T) {
 	log := run(t, dir, "dev", "telegram", "--listen", "127.0.0.1:0")
 	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
 	config := filepath.Join(dir, "dev-telegram.toml")
-	until(t, "the fake platform is there", func() bool {
+	testkit.Await(t, "the fake platform is there", time.Minute, func() bool {
 		return strings.Contains(log.String(), "--config dev-telegram.toml") && address.MatchString(log.String())
 	})
 	at := address.FindString(log.String())
 	run(t, dir, "--config", "dev-telegram.toml", "serve")
 
 	view := func() string { return devView(t, at) }
-	until(t, "the bot listens", func() bool { return strings.Contains(view(), `"connected":true`) })
+	testkit.Await(t, "the bot listens", time.Minute, func() bool { return strings.Contains(view(), `"connected":true`) })
 	resp, err := http.PostForm(at+"/page/send", url.Values{"user": {"500000001"}, "chat": {"500000001"}, "text": {"/whoami"}})
 	if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("send: %v, %v", resp, err)
 	}
-	until(t, "ada is known as an admin", func() bool { return strings.Contains(view(), "ada") && strings.Contains(view(), "admin") })
+	testkit.Await(t, "ada is known as an admin", time.Minute, func() bool { return strings.Contains(view(), "ada") && strings.Contains(view(), "admin") })
 
 	info, err := os.Stat(config)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -76,15 +77,13 @@ func TestDevTelegramKeepsItsToken(t *testing.T) {
 	start := func(t *testing.T, dir, listen string) string {
 		t.Helper()
 		log := run(t, dir, "dev", "telegram", "--listen", listen)
-		until(t, "the settings are written", func() bool { return strings.Contains(log.String(), "It forgets everything") })
+		testkit.Await(t, "the settings are written", time.Minute, func() bool { return strings.Contains(log.String(), "It forgets everything") })
 		return tokenOf(dir)
 	}
 	one, other := t.TempDir(), t.TempDir()
-	free := freeAddress(t)
+	free := testkit.FreeAddress(t)
 	known := fmt.Sprintf("# Written by \"switchboard dev telegram\"\n[channels.telegram]\nkind = \"telegram\"\napi_url = %q\ntoken = \"7000000001:AAfake-telegram-without-account-0000\"\n", "http://"+free)
-	if err := os.WriteFile(filepath.Join(one, "dev-telegram.toml"), []byte(known), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, filepath.Join(one, "dev-telegram.toml"), known)
 	var first string
 	t.Run("first", func(t *testing.T) { first = start(t, one, free) })
 	if second := start(t, other, "127.0.0.1:0"); len(first) < 40 || first == second || strings.Contains(first, "AAfake") {
@@ -102,7 +101,7 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 	dir := t.TempDir()
 	written := filepath.Join(dir, "dev-telegram.toml")
 	log := run(t, dir, "dev", "telegram", "--listen", "127.0.0.1:0")
-	until(t, "the settings are written", func() bool { return strings.Contains(log.String(), "It forgets everything") })
+	testkit.Await(t, "the settings are written", time.Minute, func() bool { return strings.Contains(log.String(), "It forgets everything") })
 	text, err := os.ReadFile(written)
 	if err != nil {
 		t.Fatal(err)
@@ -122,14 +121,12 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir, free := t.TempDir(), freeAddress(t)
+			dir, free := t.TempDir(), testkit.FreeAddress(t)
 			yours := filepath.Join(dir, "yours.toml")
 			text := strings.ReplaceAll(tt.text, at.FindString(mine), free)
-			if err := os.WriteFile(yours, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Write(t, yours, text)
 			log := run(t, dir, "dev", "telegram", "--listen", free, "--write-config", "yours.toml")
-			until(t, "the fake platform is there", func() bool { return strings.Contains(log.String(), "It forgets everything") })
+			testkit.Await(t, "the fake platform is there", time.Minute, func() bool { return strings.Contains(log.String(), "It forgets everything") })
 			if after, err := os.ReadFile(yours); err != nil || string(after) != text {
 				t.Errorf("the settings are %q, %v", after, err)
 			}
@@ -142,17 +139,6 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 			}
 		})
 	}
-}
-
-// freeAddress is one on which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func TestDevTelegramListensHereOnly(t *testing.T) {
@@ -172,7 +158,7 @@ func busy(t *testing.T) string {
 	t.Helper()
 	log := run(t, t.TempDir(), "dev", "telegram", "--listen", "127.0.0.1:0", "--write-config", "-")
 	address := regexp.MustCompile(`api_url = "(.+)"`)
-	until(t, "another fake platform is there", func() bool { return address.MatchString(log.String()) })
+	testkit.Await(t, "another fake platform is there", time.Minute, func() bool { return address.MatchString(log.String()) })
 	return address.FindStringSubmatch(log.String())[1]
 }
 
@@ -190,14 +176,4 @@ func devView(t *testing.T, at string) string {
 		t.Fatalf("the page is told %q, %v", line, err)
 	}
 	return data
-}
-
-// until waits for something that comes within 20 seconds.
-func until(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for began := time.Now(); !cond(); time.Sleep(30 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatal(fmt.Sprint(what, ": it did not come"))
-		}
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -153,9 +152,7 @@ func TestCommandsBesideAHangingEngine(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
 	r.up()
-	if err := r.process.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	r.freeze()
 	for _, args := range [][]string{{"turn", "list"}, {"turn", "cancel", "1"}, {"delivery", "drop", "1"}, {"person", "list"}} {
 		began := time.Now()
 		_, errs, code := r.command(args...)

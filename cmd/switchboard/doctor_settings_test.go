@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"switchboard/testkit"
 )
 
 // Beside an engine the doctor tells of the engine, and says that the file is ahead.
@@ -28,9 +30,7 @@ func TestDoctorComparesWithTheEngine(t *testing.T) {
 	changed = strings.Replace(changed, "\"test-key-not-secret\"", "\"env:SOME_KEY\"", 1)
 	changed = strings.Replace(changed, "env:NOT_SET", "env:NOT_SET_EITHER", 1)
 	changed = "# a line more moves all others\n" + changed + "[[people]]\nname = \"late\"\nidentities = [\"scripted:u2\"]\n"
-	if err := os.WriteFile(r.config, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, r.config, changed)
 	out, errs, _ := r.command("doctor")
 	if want := "WARN  engine     the settings changed since it started, and " + ahead + ": channels.play.tools_deny, llm.providers.fake.api_key, llm.providers.other.api_key, people[1]\n"; !strings.Contains(out, want) {
 		t.Errorf("it does not say %q:\n%s%s", want, out, errs)

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,6 +10,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // The doctor really asks each model, and says where commands are not confined.
@@ -43,17 +43,10 @@ func TestDoctorAsksTheModels(t *testing.T) {
 // Each cause that the database cannot be asked has a way to mend it of its own.
 func TestDoctorMendsTheDatabase(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := listener.Addr().String()
-	listener.Close()
+	gone := testkit.FreeAddress(t)
 	missing := regexp.MustCompile(`/[a-z]+\?`).ReplaceAllString(storetest.PostgresURL(t), "/nowhere?")
 	junk := filepath.Join(t.TempDir(), "junk.db")
-	if err := os.WriteFile(junk, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, junk, strings.Repeat("no database ", 1000))
 	for url, mend := range map[string]string{
 		missing:                       "create it on the server (createdb nowhere), or correct",
 		"postgres://u@" + gone + "/x": "see whether the server runs",
@@ -102,9 +95,8 @@ func TestDoctorOfADeadEngineOnAFile(t *testing.T) {
 func TestLoggedDurations(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
-	r.log = &logBuffer{}
 	r.up()
-	r.await("the migration is told", 5*time.Second, func() bool { return strings.Contains(r.log.String(), `"msg":"migrated"`) })
+	r.await("the migration is told", 5*time.Second, func() bool { return r.log.Has(`"msg":"migrated"`) })
 	for line := range strings.Lines(r.log.String()) {
 		if strings.Contains(line, `"duration":`) && !regexp.MustCompile(`"duration":"[0-9.]+[µm]?s"`).MatchString(line) {
 			t.Error(line)

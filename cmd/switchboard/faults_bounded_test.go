@@ -12,7 +12,7 @@ import (
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // crowd are n people, u0 and so on.
@@ -69,13 +69,11 @@ func TestStuckModelOfOnePerson(t *testing.T) {
 		for i := 1; i < 6; i++ {
 			began := time.Now()
 			text := fmt.Sprintf("round %d", round)
-			if got := f.ask(fmt.Sprintf("u%d", i), text, 10*time.Second); got != "heard: "+text {
-				t.Errorf("answer %q", got)
-			}
+			f.answers(fmt.Sprintf("u%d", i), text, "heard: "+text)
 			worst = max(worst, time.Since(began))
 		}
 	}
-	storetest.Soon(t, worst, 3*time.Second)
+	testkit.Soon(t, worst, 3*time.Second)
 	if n := asked.Load(); n != 8 {
 		t.Errorf("the model thinks about %d turns of one person, whom two engines give 4 workers each", n)
 	}
@@ -112,11 +110,9 @@ func TestChatLimitedForAnHour(t *testing.T) {
 			for _, user := range []string{"u2", "u3"} {
 				began := time.Now()
 				text := fmt.Sprint("round ", round)
-				if got := f.ask(user, text, 30*time.Second); got != "heard: "+text {
-					t.Errorf("answer %q", got)
-				}
+				f.answers(user, text, "heard: "+text)
 				if round > 0 {
-					storetest.Soon(t, time.Since(began), 2*time.Second)
+					testkit.Soon(t, time.Since(began), 2*time.Second)
 				}
 			}
 		}
@@ -252,9 +248,7 @@ func TestFloodOfEvents(t *testing.T) {
 	for n := range 10 {
 		began := time.Now()
 		text := fmt.Sprint("hello ", n)
-		if got := r.ask("u1", text, 20*time.Second); got != "heard: "+text {
-			t.Errorf("answer %q", got)
-		}
+		r.answers("u1", text, "heard: "+text)
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)

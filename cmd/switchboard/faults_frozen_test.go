@@ -87,31 +87,21 @@ func TestEngineFrozenForAMinute(t *testing.T) {
 	if last.After(taken) {
 		t.Errorf("the command lived %s beside the other holder of its turn", last.Sub(taken))
 	}
-	if left := marked(mark); len(left) > 0 {
-		t.Errorf("the command lives on: %v", left)
-	}
+	gone(t, mark)
 	if got := f.written(); len(got) != 1 {
 		t.Errorf("the command began %d times", len(got))
 	}
-	if got := f.shown("u1"); !slices.Equal(got, []string{"It was cut off."}) {
-		t.Errorf("u1 reads %q", got)
-	}
+	f.reads("u1", "It was cut off.")
 	// It had reached the platform; nobody knew.
-	if got := f.shown("u2"); !slices.Equal(got, []string{"heard: hello", "(repeated) heard: hello"}) {
-		t.Errorf("u2 reads %q", got)
-	}
-	if got := f.shown("u3"); !slices.Equal(got, []string{"heard: anybody?"}) {
-		t.Errorf("u3 reads %q", got)
-	}
+	f.reads("u2", "heard: hello", "(repeated) heard: hello")
+	f.reads("u3", "heard: anybody?")
 	if n := f.count("SELECT count(*) FROM turns WHERE state <> 'done'"); n > 0 {
 		t.Errorf("%d turns are not done", n)
 	}
 
 	holder.mustLive()
 	f.other(holder).kill() // who was frozen serves again
-	if got := f.ask("u3", "and now?", 30*time.Second); got != "heard: and now?" {
-		t.Errorf("answer %q", got)
-	}
+	f.answers("u3", "and now?", "heard: and now?")
 	holder.stop()
 }
 

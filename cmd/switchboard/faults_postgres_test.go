@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -72,7 +71,7 @@ func (o *outage) unharmed() {
 		o.t.Errorf("a healthy engine is declared dead: %v", rows)
 	}
 	for _, m := range o.fleet.engines { // a renewal takes the declaration back
-		if strings.Contains(m.log.String(), "an engine has died") {
+		if m.log.Has("an engine has died") {
 			o.t.Errorf("engine %s declared a healthy one dead", m.name)
 		}
 	}
@@ -143,7 +142,7 @@ func TestFullDiskOfPostgreSQL(t *testing.T) {
 	ballast := filepath.Join(disk, "ballast")
 	fillDisk(t, ballast)
 	full := func() bool {
-		return slices.ContainsFunc(o.fleet.engines, func(m *member) bool { return strings.Contains(m.log.String(), "full") })
+		return slices.ContainsFunc(o.fleet.engines, func(m *member) bool { return m.log.Has("full") })
 	}
 	for began := time.Now(); !full() || time.Since(began) < 10*time.Second; {
 		if time.Since(began) > 2*time.Minute {

@@ -3,7 +3,6 @@ package main_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"switchboard/agent/llm/llmtest"
 )
@@ -25,7 +24,7 @@ func TestModelSetupInTheChat(t *testing.T) {
 		{"guest", "/why", "the language model gave no answer", "api_key"},
 		{"guest", "/status", "failed", "api_key"},
 	} {
-		got := r.ask(tt.who, tt.says, 30*time.Second)
+		got := r.ask(tt.who, tt.says)
 		if !strings.Contains(got, tt.has) || tt.hasNot != "" && strings.Contains(got, tt.hasNot) || strings.Contains(got, "test-key-not-secret") {
 			t.Errorf("%s says %s and reads %q", tt.who, tt.says, got)
 		}

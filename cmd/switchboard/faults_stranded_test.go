@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // Every connection to the database stands still for good, and new ones are answered:
@@ -22,7 +23,7 @@ func TestDatabaseConnectionsStranded(t *testing.T) {
 	o.load(10, time.Second)
 	o.settle()
 	t.Logf("all is answered after %s", time.Since(began).Round(10*time.Millisecond))
-	storetest.Soon(t, time.Since(began), time.Minute)
+	testkit.Soon(t, time.Since(began), time.Minute)
 	o.check()
 	for _, m := range o.fleet.engines {
 		m.mustLive()

@@ -11,7 +11,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // echo answers with what the person wrote.
@@ -27,9 +27,7 @@ func TestStrangerIsNotServed(t *testing.T) {
 	for _, text := range []string{"run uname for me", "/help", "/whoami"} {
 		r.platform.Say("cmallory", "mallory", text)
 	}
-	if got := r.ask("u1", "hello", 10*time.Second); got != "heard: hello" {
-		t.Errorf("u1 reads %q", got)
-	}
+	r.answers("u1", "hello", "heard: hello")
 	r.await("everything is confirmed", 5*time.Second, func() bool { return r.platform.Pending() == 0 })
 	if got := r.shown("mallory"); len(got) > 0 {
 		t.Errorf("the stranger was told %q", got)
@@ -51,16 +49,12 @@ func TestRedeliveredEventIsOneTurn(t *testing.T) {
 	r := plannedBy(t, "", echo, "u1")
 	r.platform.Repeat(5)
 	r.up()
-	if got := r.ask("u1", "only once", 10*time.Second); got != "heard: only once" {
-		t.Errorf("answer %q", got)
-	}
+	r.answers("u1", "only once", "heard: only once")
 	r.noted()
 	r.kill()
 	r.platform.Write(scripted.Message{ID: "m1", Conversation: "cu1", User: "u1", Text: "only once"}) // m1 was its name
 	r.up()
-	if got := r.ask("u1", "and now this", 10*time.Second); got != "heard: and now this" {
-		t.Errorf("answer %q", got)
-	}
+	r.answers("u1", "and now this", "heard: and now this")
 	r.await("everything is confirmed", 5*time.Second, func() bool { return r.platform.Pending() == 0 })
 	if turns := r.turns(); len(turns) != 2 {
 		t.Errorf("%d turns, want 2: %+v", len(turns), turns)
@@ -136,8 +130,8 @@ func TestPlanOfTenThousandTasks(t *testing.T) {
 	}, "u1")
 	r.up()
 	began := time.Now()
-	text := r.ask("u1", "do it all", 30*time.Second)
-	storetest.Soon(t, time.Since(began), 15*time.Second)
+	text := r.ask("u1", "do it all")
+	testkit.Soon(t, time.Since(began), 15*time.Second)
 	if !strings.Contains(text, "could not work out a valid plan") {
 		t.Errorf("the person reads %q", text)
 	}
@@ -148,9 +142,7 @@ func TestPlanOfTenThousandTasks(t *testing.T) {
 	if turn.State != "failed" || turn.Outcome != "invalid_plan" || len(turn.Plans) != 0 {
 		t.Errorf("the turn ended %s (%s) with %d plans", turn.State, turn.Outcome, len(turn.Plans))
 	}
-	if got := r.ask("u1", "still there?", 10*time.Second); got != "heard: still there?" {
-		t.Errorf("afterwards: %q", got)
-	}
+	r.answers("u1", "still there?", "heard: still there?")
 }
 
 // secretPlan answers a message that holds a credential with a plan that asks to
@@ -170,13 +162,11 @@ func TestSecretsInAPlanLeaveNoTrace(t *testing.T) {
 		return echo(req)
 	}, "u1")
 	r.up()
-	text := r.ask("u1", "log in with "+credential+" please", 10*time.Second)
+	text := r.ask("u1", "log in with "+credential+" please")
 	if !strings.Contains(text, "not available in this build") {
 		t.Errorf("the person reads %q", text)
 	}
-	if got := r.ask("u1", "what did I say?", 10*time.Second); got != "heard: what did I say?" {
-		t.Errorf("afterwards: %q", got)
-	}
+	r.answers("u1", "what did I say?", "heard: what did I say?")
 	turns := r.turns()
 	refused := turns[len(turns)-1]
 	if refused.State != "failed" || refused.Outcome != "not_available" {

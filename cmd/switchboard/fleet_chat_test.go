@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"switchboard/agent/llm/llmtest"
+	"switchboard/testkit"
 )
 
 // The walk-through of docs/engines.md: somebody chats beside two engines, one is
@@ -30,7 +31,7 @@ func TestChatGoesOnWithTheOtherEngine(t *testing.T) {
 	f.up()
 	chat := exec.Command(binary.path, "--config", f.config, "chat")
 	chat.Dir, chat.Env = f.dir, environ()
-	var out, errs logBuffer
+	var out, errs testkit.Log
 	chat.Stdout, chat.Stderr = &out, &errs
 	lines, err := chat.StdinPipe()
 	if err != nil {

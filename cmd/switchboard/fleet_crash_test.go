@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // Two engines on one PostgreSQL, one of which is killed at any instant and started
@@ -77,9 +78,7 @@ func TestTakeover(t *testing.T) {
 	f := twoEngines(t, "", "u1")
 	f.model.Handle(echo)
 	f.up()
-	if got := f.ask("u1", "first", 20*time.Second); got != "heard: first" {
-		t.Errorf("answer %q", got)
-	}
+	f.answers("u1", "first", "heard: first")
 	for _, text := range []string{"second", "third"} {
 		holder := f.holder("play")
 		if holder == nil {
@@ -88,13 +87,11 @@ func TestTakeover(t *testing.T) {
 		f.noted()
 		holder.kill()
 		began := time.Now()
-		if got := f.ask("u1", text, 30*time.Second); got != "heard: "+text {
-			t.Errorf("answer %q", got)
-		}
+		f.answers("u1", text, "heard: "+text)
 		t.Logf("answered %s after the kill", time.Since(began).Round(time.Millisecond))
 		began = time.Now()
 		holder.up()
-		storetest.Soon(t, time.Since(began), 10*time.Second)
+		testkit.Soon(t, time.Since(began), 10*time.Second)
 	}
 	f.stop()
 }

@@ -4,11 +4,9 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -29,13 +27,8 @@ type fleet struct {
 
 // A member is one engine of a fleet, started again and again as another process.
 type member struct {
-	fleet  *fleet
-	name   string
-	env    []string // settings of this engine alone
-	cmd    *exec.Cmd
-	exited chan struct{}
-	log    *logBuffer
-	pids   []int // of all its processes so far
+	*server
+	fleet *fleet
 }
 
 // newFleet makes engines over r, whose settings name no store yet. They run when
@@ -48,22 +41,8 @@ func newFleet(r *rig, url string, names ...string) *fleet {
 		f.path = racing.build(r.t)
 	}
 	for _, name := range names {
-		f.engines = append(f.engines, &member{fleet: f, name: name, log: &logBuffer{}})
+		f.engines = append(f.engines, &member{fleet: f, server: newServer(r.t, name, f.path, r.dir, r.config)})
 	}
-	r.t.Cleanup(func() {
-		for _, m := range f.engines {
-			if m.cmd != nil {
-				m.thaw()
-				m.kill()
-			}
-			if strings.Contains(m.log.String(), "DATA RACE") {
-				r.t.Errorf("engine %s has a data race", m.name)
-			}
-			if r.t.Failed() {
-				r.t.Logf("engine %s, the end of its log:\n%s", m.name, tail(m.log.String(), 8000))
-			}
-		}
-	})
 	return f
 }
 
@@ -75,69 +54,21 @@ func twoEngines(t *testing.T, extra string, people ...string) *fleet {
 	return newFleet(newRig(t, people, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"+extra), url, "one", "two")
 }
 
-// start runs the engine.
-func (m *member) start() {
-	m.fleet.t.Helper()
-	m.cmd = exec.Command(m.fleet.path, "--config", m.fleet.config, "serve")
-	m.cmd.Dir, m.cmd.Env = m.fleet.dir, append(environ(), m.env...)
-	m.cmd.Stderr = m.log
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := m.cmd.Start(); err != nil {
-		m.fleet.t.Fatal(err)
-	}
-	m.exited = make(chan struct{})
-	cmd, exited := m.cmd, m.exited
-	go func() { cmd.Wait(); close(exited) }()
-	m.pids = append(m.pids, cmd.Process.Pid)
-}
-
 // up runs the engine and waits until it says that it is ready.
 func (m *member) up() {
-	m.fleet.t.Helper()
-	before := strings.Count(m.log.String(), `"ready"`)
+	m.t.Helper()
+	before := m.ready()
 	m.start()
 	m.fleet.await("engine "+m.name+" is ready", 30*time.Second, func() bool {
 		m.mustLive()
-		return strings.Count(m.log.String(), `"ready"`) > before
+		return m.ready() > before
 	})
 }
 
-// mustLive fails the test when the engine ended by itself.
-func (m *member) mustLive() {
-	m.fleet.t.Helper()
-	select {
-	case <-m.exited:
-		ended := m.cmd.ProcessState
-		m.cmd = nil
-		m.fleet.t.Fatalf("engine %s ended by itself: %s", m.name, ended)
-	default:
-	}
-}
-
-func (m *member) kill() {
-	m.cmd.Process.Kill()
-	<-m.exited
-	m.cmd = nil
-}
-
-// freeze stops the process where it stands; its commands and helpers run on.
-func (m *member) freeze() { m.cmd.Process.Signal(syscall.SIGSTOP) }
-func (m *member) thaw()   { m.cmd.Process.Signal(syscall.SIGCONT) }
-
 // stop asks the engine to end and wants it to end well.
 func (m *member) stop() {
-	m.fleet.t.Helper()
-	cmd := m.cmd
-	cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-m.exited:
-	case <-time.After(20 * time.Second):
-		m.fleet.t.Fatalf("engine %s did not end within 20 s of SIGTERM", m.name)
-	}
-	m.cmd = nil
-	if code := cmd.ProcessState.ExitCode(); code != 0 {
-		m.fleet.t.Errorf("engine %s: exit %d after SIGTERM", m.name, code)
-	}
+	m.t.Helper()
+	m.server.stop(20 * time.Second)
 }
 
 func (f *fleet) up() {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,24 +20,6 @@ import (
 	"switchboard/agent/llm/llmtest"
 	"switchboard/router/view"
 )
-
-// A logBuffer takes what the program writes while a test reads it.
-type logBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
 
 // plannedBy is a rig whose planner is the fake model, and whose people are admins.
 func plannedBy(t *testing.T, extra string, think func(llmtest.Request) llmtest.Reply, people ...string) *rig {
@@ -51,12 +34,7 @@ func (r *rig) up() {
 	r.t.Helper()
 	r.start()
 	r.await("the engine is up", 20*time.Second, func() bool {
-		select {
-		case err := <-r.exited:
-			r.process = nil
-			r.t.Fatalf("the program ended: %v\n%s", err, tail(r.log.String(), 500))
-		default:
-		}
+		r.mustLive()
 		return r.alive()
 	})
 }
@@ -82,12 +60,36 @@ func (r *rig) shown(user string) (texts []string) {
 }
 
 // ask lets user write and returns the next text that the platform shows them.
-func (r *rig) ask(user, text string, within time.Duration) string {
+func (r *rig) ask(user, text string) string {
 	r.t.Helper()
 	before := len(r.shown(user))
 	r.platform.Say("c"+user, user, text)
-	r.await("an answer to "+text, within, func() bool { return len(r.shown(user)) > before })
+	r.await("an answer to "+text, patience, func() bool { return len(r.shown(user)) > before })
 	return r.shown(user)[before]
+}
+
+// answers lets user write and compares what they are answered.
+func (r *rig) answers(user, text, want string) {
+	r.t.Helper()
+	if got := r.ask(user, text); got != want {
+		r.t.Errorf("%s writes %q and reads %q, want %q", user, text, got, want)
+	}
+}
+
+// reads compares all that the platform shows in user's conversation.
+func (r *rig) reads(user string, want ...string) {
+	r.t.Helper()
+	if got := r.shown(user); !slices.Equal(got, want) {
+		r.t.Errorf("%s reads %q, want %q", user, got, want)
+	}
+}
+
+// gone wants no process with marker in its command line.
+func gone(t testing.TB, marker string) {
+	t.Helper()
+	if left := marked(marker); len(left) > 0 {
+		t.Errorf("commands live on: %v", left)
+	}
 }
 
 // turnOf is the only turn with that text.
@@ -168,7 +170,7 @@ var statusLine = regexp.MustCompile(`(?m)^(VmHWM|VmRSS):\s+(\d+) kB$`)
 // memory is the program's memory in KB: the most it ever had, and what it has.
 func (r *rig) memory() (most, now int) {
 	r.t.Helper()
-	return memoryOf(r.t, r.process.Process.Pid)
+	return memoryOf(r.t, r.cmd.Process.Pid)
 }
 
 func memoryOf(t testing.TB, pid int) (most, now int) {

@@ -207,8 +207,8 @@ func TestReadingDoesNotLeak(t *testing.T) {
 			mu.Lock()
 			asked = nil
 			mu.Unlock()
-			r.ask("u1", "anything", 20*time.Second)
-			got := r.ask("u1", "read "+server.URL+"/page and ("+strings.ToUpper(server.URL[:4])+server.URL[4:]+"/other?a=b#there).", 20*time.Second)
+			r.ask("u1", "anything")
+			got := r.ask("u1", "read "+server.URL+"/page and ("+strings.ToUpper(server.URL[:4])+server.URL[4:]+"/other?a=b#there).")
 			r.await("the end", 20*time.Second, func() bool {
 				return strings.Contains(strings.Join(r.shown("u1"), "\n"), "I may not:") || strings.Contains(got, "read it")
 			})
@@ -217,7 +217,7 @@ func TestReadingDoesNotLeak(t *testing.T) {
 				t.Errorf("asked for %s", got)
 			}
 			mu.Unlock()
-			why := r.ask("u1", "/why", 20*time.Second)
+			why := r.ask("u1", "/why")
 			if !strings.Contains(why, "refused by rule taint.url") {
 				t.Errorf("/why: %s", why)
 			}

@@ -53,9 +53,9 @@ func TestWaitingForTheModelCostsNothing(t *testing.T) {
 	r.await("all of them wait for the model", 30*time.Second, func() bool { return r.model.Count() == len(people) })
 	time.Sleep(time.Second) // what follows the start is over
 	const looked = 5 * time.Second
-	before := cpuOf(t, r.process.Process.Pid)
+	before := cpuOf(t, r.cmd.Process.Pid)
 	time.Sleep(looked)
-	used := cpuOf(t, r.process.Process.Pid) - before
+	used := cpuOf(t, r.cmd.Process.Pid) - before
 	t.Logf("%s of CPU in %s, %s before", used, looked, before)
 	if used > looked/20 || before == 0 {
 		t.Errorf("%d turns that wait take %s of CPU in %s", len(people), used, looked)

@@ -3,7 +3,6 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/router/view"
+	"switchboard/testkit"
 )
 
 // bare is a rig with nothing set: the offline model, SQLite, no file.
@@ -18,10 +18,8 @@ func bare(t *testing.T) *rig {
 	t.Helper()
 	build(t)
 	dir := t.TempDir()
-	r := &rig{t: t, dir: dir, config: filepath.Join(dir, "switchboard.toml")}
-	if err := os.WriteFile(r.config, []byte(fmt.Sprintf("data_dir = %q\n", filepath.Join(dir, "data"))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	r := &rig{server: newServer(t, "", binary.path, dir, filepath.Join(dir, "switchboard.toml"))}
+	testkit.Write(t, r.config, fmt.Sprintf("data_dir = %q\n", filepath.Join(dir, "data")))
 	return r
 }
 
@@ -116,9 +114,7 @@ func TestReplanIsShown(t *testing.T) {
 			t.Errorf("turn show lacks %q:\n%s", want, text)
 		}
 	}
-	if code := r.stop(20 * time.Second); code != 0 {
-		t.Errorf("exit %d after SIGTERM", code)
-	}
+	r.stop(20 * time.Second)
 }
 
 func checkReplanned(t *testing.T, turn view.Turn) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // onPostgres is a rig whose store is an empty schema of a real server.
@@ -65,20 +66,14 @@ func TestPostgresKilledEngineIsFollowed(t *testing.T) {
 	r.await("the broken turn goes on", 25*time.Second, func() bool { return slices.Contains(r.shown("u1"), "It was cut off.") })
 	took := time.Since(began)
 	t.Logf("after kill -9: ready in %s, a new message answered after %s, the broken turn after %s", ready, fresh, took)
-	storetest.Soon(t, took, 25*time.Second)
+	testkit.Soon(t, took, 25*time.Second)
 	if turn := r.turnOf("go"); turn.State != "done" || turn.Plans[0].Tasks[0].State != "interrupted" {
 		t.Errorf("the turn ended %s, its command %s", turn.State, turn.Plans[0].Tasks[0].State)
 	}
-	if left := marked(mark); len(left) > 0 {
-		t.Errorf("the command lives on: %v", left)
-	}
+	gone(t, mark)
 	began = time.Now()
-	if code := r.stop(20 * time.Second); code != 0 {
-		t.Errorf("exit %d", code)
-	}
+	r.stop(20 * time.Second)
 	r.up() // an orderly end leaves nothing to wait for
-	if got := r.ask("u2", "once more", 10*time.Second); got != "It is done." {
-		t.Errorf("answer %q", got)
-	}
-	storetest.Soon(t, time.Since(began), 8*time.Second)
+	r.answers("u2", "once more", "It is done.")
+	testkit.Soon(t, time.Since(began), 8*time.Second)
 }

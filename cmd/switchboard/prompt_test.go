@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"switchboard/testkit"
 )
 
 func TestPromptCommands(t *testing.T) {
@@ -29,9 +31,7 @@ func TestPromptCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := filepath.Join(dir, "worker.md")
-	if err := os.WriteFile(own, []byte("You are a pirate.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, own, "You are a pirate.\n")
 	views := list[[]struct{ Role, Prompt, Path string }](r, "prompt", "list", "--json")
 	for _, v := range views {
 		if (v.Role == "worker") != (v.Prompt == "own") {
@@ -67,9 +67,7 @@ func TestPromptFilesThatDoNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"nobody.md": "You are lost.", "worker.md.20260102-030405.000": "old", "planner.md~": "x", ".planner.md.swp": "x"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, filepath.Join(dir, name), text)
 	}
 	out, errs, code := r.command("prompt", "list")
 	want := filepath.Join(dir, "nobody.md") + " is no role's prompt, so nobody reads it; name it after its role (curator, paraphraser, planner, reviewer, summarizer, worker) with .md, or remove it"
@@ -84,9 +82,7 @@ func TestPromptFilesThatDoNothing(t *testing.T) {
 	}
 
 	empty := filepath.Join(dir, "planner.md")
-	if err := os.WriteFile(empty, []byte(" \n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, empty, " \n")
 	out, errs, code = r.command("prompt", "list")
 	if code != 0 || !strings.Contains(errs, empty+" is empty, and nothing starts with it; write the prompt of the planner into it, or remove it") || !strings.Contains(out, "empty") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)

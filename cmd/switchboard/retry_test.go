@@ -34,13 +34,13 @@ func TestRetryOnTheRealProgram(t *testing.T) {
 	broken.Store(true)
 	r := plannedBy(t, "", paying(&broken), "u1")
 	r.up()
-	first := r.ask("u1", "pay the bill", 20*time.Second)
+	first := r.ask("u1", "pay the bill")
 	r.await("it failed", 10*time.Second, func() bool { return r.turnOf("pay the bill").State == "failed" })
 	broken.Store(false)
 	r.noted()
 	r.kill()
 	r.up()
-	if got := r.ask("u1", "/retry", 20*time.Second); got == first {
+	if got := r.ask("u1", "/retry"); got == first {
 		t.Errorf("tried again, it says %q", got)
 	}
 	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "paid.txt"))
@@ -74,9 +74,7 @@ func TestStaleBacklogOnTheRealProgram(t *testing.T) {
 	if got := r.shown("u1"); len(got) != 1 || !strings.Contains(got[0], "these 3 messages") || r.model.Count() != 0 {
 		t.Errorf("shown %q after %d model calls", got, r.model.Count())
 	}
-	if got := r.ask("u1", "go on", 20*time.Second); got != "heard: one\n\ntwo\n\nthree" {
-		t.Errorf("going on answers %q", got)
-	}
+	r.answers("u1", "go on", "heard: one\n\ntwo\n\nthree")
 	if n := len(r.turns()); n != 4 {
 		t.Errorf("%d turns for 4 messages", n)
 	}

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,7 +20,7 @@ import (
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest"
 	"switchboard/router/view"
-	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // The tests here run the real binary, built once with the scripted platform in.
@@ -37,12 +36,9 @@ type builtBinary struct {
 }
 
 func TestMain(m *testing.M) {
-	storetest.AtOnce(4) // they wait for processes, a dozen of them for half a minute and more
+	testkit.AtOnce(4) // they wait for processes, a dozen of them for half a minute and more
 	code := m.Run()
-	if err := goleak.Find(
-		// database/sql closes connections in the background.
-		goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"),
-	); err != nil && code == 0 {
+	if err := goleak.Find(testkit.ClosingConnections); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
@@ -84,15 +80,10 @@ func (b *builtBinary) build(t testing.TB) string {
 // A rig is a data folder with settings, a model server, a platform and, while it
 // runs, the real program.
 type rig struct {
-	t        testing.TB
-	dir      string
-	config   string
+	*server
 	model    *llmtest.Server
 	platform *channelstest.Platform
 	addr     string // the platform's
-	process  *exec.Cmd
-	exited   chan error
-	log      *logBuffer
 }
 
 // newRig makes a rig whose settings hold extra besides the model and the platform.
@@ -104,13 +95,14 @@ func newRig(t testing.TB, people []string, extra string) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	r := &rig{t: t, dir: dir, config: filepath.Join(dir, "switchboard.toml"), platform: channelstest.NewPlatform(), model: llmtest.New(t), log: &logBuffer{}}
-	server, err := r.platform.Listen("unix", filepath.Join(dir, "p.sock"))
+	r := &rig{platform: channelstest.NewPlatform(), model: llmtest.New(t)}
+	shown, err := r.platform.Listen("unix", filepath.Join(dir, "p.sock"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(server.Close)
-	r.addr = server.Addr()
+	t.Cleanup(shown.Close)
+	r.addr = shown.Addr()
+	r.server = newServer(t, "", binary.path, dir, filepath.Join(dir, "switchboard.toml"))
 	settings := fmt.Sprintf(`data_dir = %q
 [llm.providers.fake]
 kind = "openai"
@@ -127,17 +119,7 @@ tools_deny = []
 	for _, p := range people {
 		fmt.Fprintf(&b, "[[people]]\nname = %q\nrole = \"admin\"\nidentities = [\"scripted:%s\"]\n", p, p)
 	}
-	if err := os.WriteFile(r.config, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if r.process != nil {
-			r.kill()
-		}
-		if t.Failed() {
-			t.Logf("the program's log, its end:\n%s", tail(r.log.String(), 6000))
-		}
-	})
+	testkit.Write(t, r.config, b.String())
 	return r
 }
 
@@ -152,48 +134,6 @@ func (r *rig) append(tables string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-}
-
-// start runs the program.
-func (r *rig) start() {
-	r.t.Helper()
-	r.process = exec.Command(binary.path, "--config", r.config, "serve")
-	r.process.Dir = r.dir
-	r.process.Env = environ()
-	r.process.Stderr = r.log
-	r.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := r.process.Start(); err != nil {
-		r.t.Fatal(err)
-	}
-	exited := make(chan error, 1)
-	process := r.process
-	go func() { exited <- process.Wait() }()
-	r.exited = exited
-}
-
-// kill ends the program at once.
-func (r *rig) kill() {
-	r.process.Process.Kill()
-	<-r.exited
-	r.process = nil
-}
-
-// stop asks the program to end and returns its exit code.
-func (r *rig) stop(within time.Duration) int {
-	r.t.Helper()
-	process := r.process
-	if err := process.Process.Signal(syscall.SIGTERM); err != nil {
-		r.t.Fatal(err)
-	}
-	select {
-	case <-r.exited:
-	case <-time.After(within):
-		process.Process.Kill()
-		<-r.exited
-		r.t.Fatalf("the program did not stop within %s of SIGTERM", within)
-	}
-	r.process = nil
-	return process.ProcessState.ExitCode()
 }
 
 // command runs a subcommand beside the program, or alone, and returns its output.
@@ -263,12 +203,7 @@ const patience = 45 * time.Second
 // await waits until cond holds.
 func (r *rig) await(what string, within time.Duration, cond func() bool) {
 	r.t.Helper()
-	within = max(within, patience)
-	for deadline := time.Now().Add(within); !cond(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			r.t.Fatalf("not within %s: %s", within, what)
-		}
-	}
+	testkit.Await(r.t, what, max(within, patience), cond)
 }
 
 // environ is the environment without settings of the person who runs the tests.

@@ -14,16 +14,8 @@ import (
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
-	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
-
-// timedStop sends SIGTERM and returns the exit code and how long it took.
-func (r *rig) timedStop(within time.Duration) (code int, took time.Duration) {
-	r.t.Helper()
-	began := time.Now()
-	code = r.stop(within)
-	return code, time.Since(began)
-}
 
 // written are the words in the file that commands write into.
 func (r *rig) written() (lines []string) {
@@ -43,17 +35,12 @@ func TestStopLetsAShortTurnFinish(t *testing.T) {
 	r.up()
 	r.platform.Say("cu1", "u1", "go")
 	r.await("the command runs", 15*time.Second, func() bool { return len(r.written()) == 1 })
-	code, took := r.timedStop(20 * time.Second)
-	storetest.Soon(t, took, 8*time.Second)
-	if code != 0 {
-		t.Errorf("exit %d after %s", code, took)
-	}
+	took := r.stop(20 * time.Second)
+	testkit.Soon(t, took, 8*time.Second)
 	if got := r.written(); !slices.Equal(got, []string{"began", "ended"}) {
 		t.Errorf("the command wrote %q", got)
 	}
-	if got := r.shown("u1"); !slices.Equal(got, []string{"It is done."}) {
-		t.Errorf("the person reads %q; deliveries: %+v", got, r.deliveries())
-	}
+	r.reads("u1", "It is done.")
 	if turn := r.turnOf("go"); turn.State != "done" {
 		t.Errorf("the turn ended %s (%s)", turn.State, turn.Outcome)
 	}
@@ -78,15 +65,10 @@ func TestStopHandsALongTurnBack(t *testing.T) {
 		time.Sleep(time.Second)
 		r.platform.Say("cu2", "u2", "while it stops") // not taken, so not lost
 	}()
-	code, took := r.timedStop(20 * time.Second)
+	took := r.stop(20 * time.Second)
 	<-stopped
-	storetest.Soon(t, took, 14*time.Second) // the grace is 10 s
-	if code != 0 {
-		t.Errorf("exit %d after %s", code, took)
-	}
-	if left := marked(mark); len(left) > 0 {
-		t.Errorf("the command lives on: %v", left)
-	}
+	testkit.Soon(t, took, 14*time.Second) // the grace is 10 s
+	gone(t, mark)
 	if r.platform.Pending() == 0 {
 		t.Error("a message written while the engine stops was confirmed")
 	}
@@ -109,19 +91,14 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	r.up()
 	r.platform.Say("cu1", "u1", "go")
 	r.await("the command runs", 15*time.Second, func() bool { return len(r.written()) == 1 })
-	process := r.process.Process
-	process.Signal(syscall.SIGTERM)
-	r.await("it is stopping", 5*time.Second, func() bool { return strings.Contains(r.log.String(), "stopping") })
+	r.cmd.Process.Signal(syscall.SIGTERM)
+	r.await("it is stopping", 5*time.Second, func() bool { return r.log.Has("stopping") })
 	second := time.Now()
-	process.Signal(syscall.SIGTERM)
-	select {
-	case err := <-r.exited:
-		if err == nil {
-			t.Error("exit 0 although work was broken off")
-		}
-		r.process = nil
-	case <-time.After(3 * time.Second):
+	r.cmd.Process.Signal(syscall.SIGTERM)
+	if ended := r.ended(3 * time.Second); ended == nil {
 		t.Fatal("it still runs 3 s after the second signal")
+	} else if ended.ProcessState.Success() {
+		t.Error("exit 0 although work was broken off")
 	}
 	t.Logf("ended after %s", time.Since(second))
 	r.await("its command is gone", 3*time.Second, func() bool { return len(marked(mark)) == 0 })
@@ -157,11 +134,8 @@ func TestStopWithDeliveriesOnASlowPlatform(t *testing.T) {
 		}
 	}
 	r.await("all are answered, most of them on their way", 20*time.Second, func() bool { return len(r.deliveries()) == each*len(people) })
-	code, took := r.timedStop(25 * time.Second)
-	storetest.Soon(t, took, 16*time.Second)
-	if code != 0 {
-		t.Errorf("exit %d after %s", code, took)
-	}
+	took := r.stop(25 * time.Second)
+	testkit.Soon(t, took, 16*time.Second)
 	states := map[string]int{}
 	for _, d := range r.deliveries() {
 		states[d.State]++
@@ -180,16 +154,11 @@ func TestStopWithDeliveriesOnASlowPlatform(t *testing.T) {
 			want = append(want, fmt.Sprintf("heard: %s %d", u, n))
 		}
 		r.await("all answers of "+u, 10*time.Second, func() bool { return len(r.shown(u)) >= each })
-		if got := r.shown(u); !slices.Equal(got, want) {
-			t.Errorf("%s reads %q", u, got)
-		}
+		r.reads(u, want...)
 	}
 	t.Logf("the rest was sent %s after the restart", time.Since(began))
-	code, took = r.timedStop(45 * time.Second) // with nothing to send but what has to wait a minute
-	storetest.Soon(t, took, 5*time.Second)
-	if code != 0 {
-		t.Errorf("exit %d after %s", code, took)
-	}
+	took = r.stop(45 * time.Second) // with nothing to send but what has to wait a minute
+	testkit.Soon(t, took, 5*time.Second)
 	for _, d := range r.deliveries() {
 		if d.Conversation == "cu0" && d.State != "pending" && d.State != "sent" {
 			t.Errorf("delivery %d of the rate-limited chat is %s", d.ID, d.State)
@@ -204,18 +173,18 @@ func TestRestartIsImmediate(t *testing.T) {
 	for i := range 6 {
 		began := time.Now()
 		r.up()
-		if got, want := r.ask("u1", fmt.Sprint("round ", i), 10*time.Second), fmt.Sprint("heard: round ", i); got != want {
+		if got, want := r.ask("u1", fmt.Sprint("round ", i)), fmt.Sprint("heard: round ", i); got != want {
 			t.Errorf("answer %q", got)
 		}
-		storetest.Soon(t, time.Since(began), 4*time.Second)
+		testkit.Soon(t, time.Since(began), 4*time.Second)
 		if n := r.count("SELECT count(*) FROM owners WHERE state = 'alive'"); n != 1 {
 			t.Errorf("start %d: %d owners are alive", i, n)
 		}
 		if i%2 == 0 {
 			r.noted()
 			r.kill()
-		} else if code := r.stop(20 * time.Second); code != 0 {
-			t.Errorf("exit %d", code)
+		} else {
+			r.stop(20 * time.Second)
 		}
 	}
 }
@@ -235,9 +204,7 @@ func TestServeWaitsForAPassingCommand(t *testing.T) {
 		return strings.HasSuffix(string(words), " true\n")
 	})
 	r.start()
-	r.await("serve is the engine", 20*time.Second, func() bool { return strings.Contains(r.log.String(), `"ready"`) })
+	r.await("serve is the engine", 20*time.Second, func() bool { return r.log.Has(`"ready"`) })
 	<-lingering
-	if code := r.stop(20 * time.Second); code != 0 {
-		t.Errorf("serve ended with exit %d", code)
-	}
+	r.stop(20 * time.Second)
 }

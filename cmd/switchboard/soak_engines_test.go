@@ -94,9 +94,9 @@ func TestSoakTwoEngines(t *testing.T) {
 	s.connections = func() int {
 		return s.fleet.count("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'switchboard%'")
 	}
-	s.engines = func() (list []running) {
+	s.engines = func() (list []*server) {
 		for _, m := range s.fleet.engines {
-			list = append(list, running{m.cmd.Process, m.log})
+			list = append(list, m.server)
 		}
 		return list
 	}

@@ -41,7 +41,7 @@ type soak struct {
 	// count asks the database for one number; connections counts those to it.
 	count       func(query string) int
 	connections func() int
-	engines     func() []running
+	engines     func() []*server
 }
 
 // soakOf is a soak as the environment wants it: for SOAK (a duration) or the given
@@ -74,7 +74,7 @@ func TestSoak(t *testing.T) {
 	s, deadline := soakOf(t, 10*time.Minute)
 	s.count = func(query string) int { return s.rig.count(query) }
 	s.connections = func() int { return 0 }
-	s.engines = func() []running { return []running{{s.rig.process.Process, s.rig.log}} }
+	s.engines = func() []*server { return []*server{s.rig.server} }
 	kills := 0
 	for rounds := 1; time.Now().Before(deadline); rounds++ {
 		s.rig.up()
@@ -93,18 +93,14 @@ func TestSoak(t *testing.T) {
 		}
 		s.calm(3 * time.Minute) // nothing under way: what is held now is held for good
 		s.rest()
-		if code := s.rig.stop(30 * time.Second); code != 0 {
-			t.Errorf("exit %d after SIGTERM", code)
-		}
+		s.rig.stop(30 * time.Second)
 	}
 	s.rig.up()
 	s.calm(5 * time.Minute)
 	s.leaks()
 	s.check()
 	t.Logf("%d messages, %d kills", s.written, kills)
-	if code := s.rig.stop(30 * time.Second); code != 0 {
-		t.Errorf("exit %d after SIGTERM", code)
-	}
+	s.rig.stop(30 * time.Second)
 }
 
 func newSoak(t *testing.T, seed uint64) *soak {
@@ -196,20 +192,14 @@ func (s *soak) calm(within time.Duration) {
 	})
 }
 
-// A running engine, with what it writes.
-type running struct {
-	process *os.Process
-	log     *logBuffer
-}
-
 // held is what the idle engines hold together: memory in KB, the rest counted.
 type held struct{ rss, files, threads, goroutines, connections int }
 
 func (s *soak) held() (sum held) {
 	for _, e := range s.engines() {
-		files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", e.process.Pid))
-		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", e.process.Pid))
-		_, rss := memoryOf(s.t, e.process.Pid)
+		files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", e.cmd.Process.Pid))
+		threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", e.cmd.Process.Pid))
+		_, rss := memoryOf(s.t, e.cmd.Process.Pid)
 		sum.rss, sum.files, sum.threads = sum.rss+rss, sum.files+len(files), sum.threads+len(threads)
 		sum.goroutines += s.goroutines(e)
 	}
@@ -220,11 +210,11 @@ func (s *soak) held() (sum held) {
 var goroutinePattern = regexp.MustCompile(`(?m)^goroutines: (\d+)$`)
 
 // goroutines asks an engine by the signal that its tests' build answers.
-func (s *soak) goroutines(e running) (n int) {
+func (s *soak) goroutines(e *server) (n int) {
 	s.t.Helper()
 	said := func() [][]string { return goroutinePattern.FindAllStringSubmatch(e.log.String(), -1) }
 	before := len(said())
-	if err := e.process.Signal(syscall.SIGUSR1); err != nil {
+	if err := e.cmd.Process.Signal(syscall.SIGUSR1); err != nil {
 		s.t.Fatal(err)
 	}
 	s.rig.await("it says how many goroutines it has", patience, func() bool { return len(said()) > before })
@@ -329,9 +319,7 @@ func (s *soak) check() {
 	}
 	s.t.Logf("%d answers unknown twice, %d of them not shown", listed, lost)
 	s.ranOnce()
-	if left := marked(s.marker); len(left) > 0 {
-		s.t.Errorf("commands outlived their engine: %v", left)
-	}
+	gone(s.t, s.marker)
 }
 
 func (s *soak) ranOnce() {

@@ -3,7 +3,6 @@ package main_test
 import (
 	"context"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/testkit"
 )
 
 // A token that comes later, one that is taken back, and one that somebody else polls
@@ -47,9 +47,7 @@ func TestTelegramConnections(t *testing.T) {
 	}
 	eve := later.AddUser("Eve")
 	later.Say(eve.ID, "hello?")
-	if err := os.WriteFile(token, []byte(later.Token()+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Write(t, token, later.Token()+"\n")
 
 	revoked.Revoke(revoked.Bot(), true)
 	if reason := awaitState("revoked", channels.StateError); !strings.Contains(reason, "rejected the credentials") {

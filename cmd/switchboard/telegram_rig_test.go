@@ -184,8 +184,8 @@ func addedMeanwhile(req llmtest.Request) string {
 // in is the rig for a subtest, which leaves the program as it is.
 func (r *telegramRig) in(t *testing.T) *telegramRig {
 	t.Helper()
-	inner, outer := *r.rig, *r
-	inner.t = t
-	outer.rig = &inner
+	program, inner, outer := *r.server, *r.rig, *r
+	program.t = t
+	inner.server, outer.rig = &program, &inner
 	return &outer
 }

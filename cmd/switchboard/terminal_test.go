@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"switchboard/testkit"
 )
 
 // A screen is the program on a terminal.
@@ -19,7 +20,7 @@ type screen struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	tty    *os.File
-	shown  logBuffer
+	shown  testkit.Log
 	exited chan error
 }
 
@@ -60,11 +61,7 @@ func startOn(t *testing.T, cmd *exec.Cmd) *screen {
 // await waits until want is on the screen, after what was there at mark.
 func (s *screen) await(mark int, want string) {
 	s.t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !strings.Contains(s.shown.String()[mark:], want); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%q does not appear:\n%q", want, s.shown.String()[mark:])
-		}
-	}
+	testkit.Await(s.t, fmt.Sprintf("%q appears", want), 15*time.Second, func() bool { return strings.Contains(s.shown.String()[mark:], want) })
 }
 
 // press types keys and returns the mark from which to look.
@@ -129,12 +126,7 @@ func TestServeOnATerminalTellsOfItsChannels(t *testing.T) {
 	for format, want := range map[string]string{"auto": `{"time":"`, "text": "INF ready"} {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			listener, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			gone := "http://" + listener.Addr().String()
-			listener.Close()
+			gone := "http://" + testkit.FreeAddress(t)
 			r := bare(t)
 			r.append(fmt.Sprintf("[log]\nformat = %q\n[channels.tg]\nkind = \"telegram\"\ntoken = \"1:x\"\napi_url = %q\n", format, gone))
 			s := onTerminal(t, r, []string{"NO_COLOR=1"})

@@ -46,8 +46,8 @@ func TestCostsAreShownWithTheirCurrency(t *testing.T) {
 			r := newRig(t, []string{"u1"}, fmt.Sprintf("%s[agent]\nplanner = %q\n", priced, c.planner))
 			r.model.Handle(echo)
 			r.up()
-			r.ask("u1", "/help", 10*time.Second)
-			r.ask("u1", "hello", 10*time.Second)
+			r.ask("u1", "/help")
+			r.ask("u1", "hello")
 			out, errs, _ := r.command("turn", "show", fmt.Sprint(r.turnOf("hello").ID), "--prompts")
 			for _, line := range []string{`cost     \d+ model calls?, \d+ tokens in, \d+ `, `call .*, \d+ `} {
 				if !regexp.MustCompile(`(?m)^` + line + c.want).MatchString(out) {

@@ -2,11 +2,11 @@ package main_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"switchboard/testkit"
 )
 
 // A command that is none names the nearest, and none of nothing is wanted.
@@ -42,9 +42,7 @@ func TestConfigCheckPlacesEachFault(t *testing.T) {
 	) {
 		t.Helper()
 		path := filepath.Join(r.dir, "check.toml")
-		if err := os.WriteFile(path, []byte(settings), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Write(t, path, settings)
 		_, text, code := r.command("config", "check", "--config", path)
 		out, errs, jsonCode := r.command("config", "check", "--json", "--config", path)
 		if err := json.Unmarshal([]byte(out), &view); err != nil || code != jsonCode || view.OK != (code == 0) || code == 0 && view.File != path {
@@ -81,7 +79,7 @@ func TestWhoamiSaysWhatMayBeUsed(t *testing.T) {
 	}
 	r = newRig(t, []string{"u1"}, "[router]\ndefault_mode = \"ask\"\n")
 	r.up()
-	if got := r.ask("u1", "/whoami", 10*time.Second); !strings.Contains(got, "http.get") || strings.Contains(got, "exec") || strings.Contains(got, "workspace.write") {
+	if got := r.ask("u1", "/whoami"); !strings.Contains(got, "http.get") || strings.Contains(got, "exec") || strings.Contains(got, "workspace.write") {
 		t.Errorf("%q", got)
 	}
 }

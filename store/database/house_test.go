@@ -4,17 +4,15 @@ import (
 	"log/slog"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 func TestMain(m *testing.M) {
-	storetest.AtOnce(8)
-	goleak.VerifyTestMain(m)
+	testkit.Main(m, 8)
 }
 
 var (

@@ -13,6 +13,7 @@ import (
 	"switchboard/store"
 	"switchboard/store/database"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // A server that speaks no TLS, under the sslmode that nobody chose: no connection is
@@ -34,7 +35,7 @@ func TestRefusedTLSIsClosed(t *testing.T) {
 				closedBut(t, s)
 				begun := time.Now()
 				s.Stop()
-				storetest.Soon(t, time.Since(begun), 8*time.Second)
+				testkit.Soon(t, time.Since(begun), 8*time.Second)
 				time.Sleep(300 * time.Millisecond) // it is asked for in vain
 				s.Start()
 				wait(t, "the engine is back", a.Engine.Safe)

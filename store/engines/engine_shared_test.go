@@ -14,6 +14,7 @@ import (
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // inTime makes it seem that all engines have renewed in time for long.
@@ -201,7 +202,7 @@ func TestGoneProcessIsFoundAtOnce(t *testing.T) {
 	if !c.taken(ref) {
 		t.Error("a start waits for its former leases")
 	}
-	storetest.Soon(t, time.Since(begun), 3*time.Second)
+	testkit.Soon(t, time.Since(begun), 3*time.Second)
 	left, err := filepath.Glob(filepath.Join(dir, "run", nameOf(a.owner())+".*"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left: %v, %v", left, err)
@@ -225,7 +226,7 @@ func (h *house) runs() (stop func()) {
 // promise: L.lock-connection
 func TestLostLockConnection(t *testing.T) {
 	t.Parallel()
-	var log notes
+	var log testkit.Log
 	h := newHouse(t, opened(t, storetest.PostgresURL(t), t.TempDir(), slog.New(slog.NewTextHandler(&log, nil))))
 	guarded, done := h.Engine.Guard(t.Context())
 	defer done()

@@ -12,6 +12,7 @@ import (
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // promise: L.one-engine
@@ -71,7 +72,7 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 	if len(list) != 1 || list[0].TurnID != ref.TurnID || list[0].Fence <= ref.Fence || h.Hold().Fence <= hold.Fence {
 		t.Errorf("claimed %+v", list)
 	}
-	storetest.Soon(t, time.Since(begun), 5*time.Second)
+	testkit.Soon(t, time.Since(begun), 5*time.Second)
 }
 
 // promise: L.owner-expires

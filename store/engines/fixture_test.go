@@ -4,18 +4,17 @@ import (
 	"log/slog"
 	"strconv"
 	"testing"
-
-	"go.uber.org/goleak"
+	"time"
 
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 func TestMain(m *testing.M) {
-	storetest.AtOnce(8) // they wait for owners to expire, and for servers that are away
-	goleak.VerifyTestMain(m)
+	testkit.Main(m, 8) // they wait for owners to expire, and for servers that are away
 }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -65,9 +64,11 @@ var (
 	end         = storetest.End
 	count       = storetest.Count
 	run         = storetest.Exec
-	wait        = storetest.Wait
 	oldServer   = storetest.OldServer
 	serverClock = storetest.ServerClock
 )
 
-type notes = storetest.Notes
+func wait(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	testkit.Await(t, what, 10*time.Second, done)
+}

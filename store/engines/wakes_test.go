@@ -17,6 +17,7 @@ import (
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/store/storetest"
+	"switchboard/testkit"
 )
 
 // sink keeps what an engine received.
@@ -121,7 +122,7 @@ func TestWakesAtTheEnd(t *testing.T) {
 	a.Wake(ledger.Wake{Kind: ledger.WakeStop, Turn: 9})
 	begun := time.Now()
 	a.stop()
-	storetest.Soon(t, time.Since(begun), 2*time.Second)
+	testkit.Soon(t, time.Since(begun), 2*time.Second)
 	// Where the end broke off what was being sent, that is everything.
 	wait(t, "the last is received", func() bool {
 		return slices.ContainsFunc(b.all(), func(w ledger.Wake) bool {
@@ -185,7 +186,7 @@ func (c *spoiled) Write(b []byte) (int, error) {
 // promise: L.wakes
 func TestRefusedListenIsTriedAgain(t *testing.T) {
 	t.Parallel()
-	var log notes
+	var log testkit.Log
 	url := storetest.PostgresURL(t)
 	db := opened(t, url, "", slog.New(slog.NewTextHandler(&log, nil)))
 	h := newHouse(t, db)

@@ -3,11 +3,7 @@ package storetest_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"switchboard/testkit"
 )
 
-func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m,
-		// database/sql closes connections in the background.
-		goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"))
-}
+func TestMain(m *testing.M) { testkit.Main(m, 8, testkit.ClosingConnections) }

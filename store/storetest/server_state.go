@@ -3,8 +3,6 @@ package storetest
 import (
 	"context"
 	"strconv"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -48,42 +46,4 @@ func ServerClock(t testing.TB, db *store.DB, by time.Duration) {
 	t.Helper()
 	Exec(t, db, "CREATE OR REPLACE FUNCTION sb_clock() RETURNS bigint LANGUAGE sql VOLATILE AS "+
 		"'SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint) + ("+strconv.FormatInt(by.Microseconds(), 10)+")'")
-}
-
-// Wait waits until done, for 10 s.
-func Wait(t testing.TB, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !done(); {
-		if time.Now().After(end) {
-			t.Fatalf("10 s and not: %s", what)
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-}
-
-// Notes is a log to look at.
-type Notes struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write implements io.Writer.
-func (n *Notes) Write(p []byte) (int, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.Write(p)
-}
-
-// Count says how often word was written.
-func (n *Notes) Count(word string) int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return strings.Count(n.text.String(), word)
-}
-
-// String is all of it.
-func (n *Notes) String() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.text.String()
 }

@@ -10,13 +10,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"switchboard/agent/tools/sandbox/sandboxtest"
 )
 
 const (
-	secretEnv   = "SWITCHBOARD_TEST_SECRET"
-	secretValue = "not-for-commands-7391"
-	// engineEnv makes a test process play an engine that runs one command.
-	engineEnv = "SWITCHBOARD_TEST_ENGINE"
 	// dialEnv makes a copy of the test binary, inside a command, try to reach
 	// the addresses it holds.
 	dialEnv = "SWITCHBOARD_TEST_DIAL"
@@ -28,7 +26,7 @@ const (
 // probes are what probeEnv may name.
 var probes = map[string]func(){}
 
-// An engineRole is the value of engineEnv.
+// An engineRole is the value of EngineEnv.
 type engineRole struct {
 	Command Command
 	// Lease is how long the command may run since the engine last ran itself; 0: for ever.
@@ -37,7 +35,7 @@ type engineRole struct {
 
 // actInstead plays one of the roles above, if this process has one, and ends.
 func actInstead() {
-	if text := os.Getenv(engineEnv); text != "" {
+	if text := os.Getenv(sandboxtest.EngineEnv); text != "" {
 		var role engineRole
 		if err := json.Unmarshal([]byte(text), &role); err != nil {
 			panic(err)

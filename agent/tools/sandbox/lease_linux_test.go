@@ -7,6 +7,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"switchboard/agent/tools/sandbox/sandboxtest"
+	"switchboard/testkit"
 )
 
 // An engine that is stopped hears and does nothing; its command ends all the same,
@@ -23,13 +26,13 @@ func TestTreeDiesWithTheLease(t *testing.T) {
 			t.Fatal(err)
 		}
 		engine := exec.CommandContext(t.Context(), "/proc/self/exe")
-		engine.Env = []string{engineEnv + "=" + string(role)}
+		engine.Env = []string{sandboxtest.EngineEnv + "=" + string(role)}
 		var out strings.Builder
 		engine.Stdout = &out
 		if err := engine.Start(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
+		testkit.Await(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
 		time.Sleep(lasts + time.Second) // renewed meanwhile
 		if len(marked(t, marker)) != 4 {
 			t.Fatal("the command ended though the lease was renewed")
@@ -37,7 +40,7 @@ func TestTreeDiesWithTheLease(t *testing.T) {
 		if err := engine.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "all gone", lasts+time.Second, func() bool { return len(marked(t, marker)) == 0 })
+		testkit.Await(t, "all gone", lasts+time.Second, func() bool { return len(marked(t, marker)) == 0 })
 		if err := engine.Process.Signal(syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"switchboard/agent/tools/sandbox/sandboxtest"
 	"switchboard/agent/tools/workspace"
+	"switchboard/testkit"
 )
 
 func TestFilesOutsideAreClosed(t *testing.T) {
@@ -241,7 +243,7 @@ func TestHelperCannotBeTraced(t *testing.T) {
 		done <- run(ctx, New(Config{}), Command{Line: "sleep " + marker + "; true", Workspace: workspace})
 	}()
 	defer func() { stop(); <-done }()
-	waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 1 })
+	testkit.Await(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 1 })
 	helper := helperOf(t, marker)
 	tree, err := below(helper)
 	if err != nil || len(tree) < 2 {
@@ -272,7 +274,7 @@ func TestEnvironmentIsClean(t *testing.T) {
 		Line: fmt.Sprintf(`env | sed 's/=.*//' | sort | tr '\n' ' '; cat /proc/*/environ /proc/$PPID/environ /proc/%d/environ 2>/dev/null | tr '\0' '\n'
 			ls /proc/self/fd 2>/dev/null | tr '\n' ' '; date +%%Z; umask; ulimit -c; id -u`, os.Getpid()),
 	})
-	if strings.Contains(res.Output, secretValue) {
+	if strings.Contains(res.Output, sandboxtest.Secret) {
 		t.Errorf("the secret is visible: %s", res.Output)
 	}
 	if !strings.HasPrefix(res.Output, "EXTRA HOME LANG PATH PWD TMPDIR TZ ") {

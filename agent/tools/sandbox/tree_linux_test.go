@@ -12,6 +12,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"switchboard/agent/tools/sandbox/sandboxtest"
+	"switchboard/testkit"
 )
 
 var markers atomic.Int64
@@ -35,15 +38,6 @@ func marked(t *testing.T, marker string) []string {
 		}
 	}
 	return found
-}
-
-func waitFor(t *testing.T, what string, within time.Duration, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(within); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("after %s: not yet %s", within, what)
-		}
-	}
 }
 
 // stubborn starts processes that leave their session where they may, close their
@@ -90,7 +84,7 @@ func TestTreeDiesWithTheCommand(t *testing.T) {
 					got <- run(ctx, New(test.cfg), Command{Lifted: lifted, Line: stubborn(marker) + test.after, Workspace: workspace})
 				}()
 				if test.cancel {
-					waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
+					testkit.Await(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
 					stop()
 				}
 				res := <-got
@@ -115,11 +109,11 @@ func TestTreeDiesWithTheEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		engine := exec.CommandContext(t.Context(), "/proc/self/exe")
-		engine.Env = []string{engineEnv + "=" + string(role)}
+		engine.Env = []string{sandboxtest.EngineEnv + "=" + string(role)}
 		if err := engine.Start(); err != nil {
 			t.Fatal(err)
 		}
-		waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
+		testkit.Await(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
 		tree, err := below(engine.Process.Pid)
 		if err != nil || len(tree) < 6 {
 			t.Fatalf("the engine's tree is %v, %v", tree, err)
@@ -128,7 +122,7 @@ func TestTreeDiesWithTheEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = engine.Wait() // it was killed
-		waitFor(t, "all gone", 2*time.Second, func() bool {
+		testkit.Await(t, "all gone", 2*time.Second, func() bool {
 			for _, p := range tree {
 				if syscall.Kill(p.pid, 0) == nil && !isZombie(p.pid) {
 					return false
@@ -157,14 +151,14 @@ func TestTreeDiesWithTheHelper(t *testing.T) {
 		go func() {
 			got <- run(t.Context(), New(Config{}), Command{Lifted: lifted, Line: stubborn(marker) + "sleep 60", Workspace: workspace})
 		}()
-		waitFor(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
+		testkit.Await(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
 		if err := syscall.Kill(helperOf(t, marker), syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		if res := <-got; res.Kind != "helper_failed" {
 			t.Errorf("got %+v", res)
 		}
-		waitFor(t, "all gone", 2*time.Second, func() bool { return len(marked(t, marker)) == 0 })
+		testkit.Await(t, "all gone", 2*time.Second, func() bool { return len(marked(t, marker)) == 0 })
 	})
 }
 

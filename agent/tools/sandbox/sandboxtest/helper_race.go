@@ -1,6 +1,6 @@
 //go:build race
 
-package sandbox
+package sandboxtest
 
 import (
 	"fmt"
@@ -11,11 +11,11 @@ import (
 
 // fastHelper lets the commands of tests have a helper without the race detector: what runs
 // beside each other is in the program that asks for them.
-func fastHelper() (remove func()) {
+func fastHelper(path *string) (remove func()) {
 	dir, err := os.MkdirTemp("", "helper-")
 	if err == nil {
-		ownProgram = filepath.Join(dir, "helper")
-		build := exec.Command("go", "build", "-o", ownProgram, "./testdata/helper")
+		*path = filepath.Join(dir, "helper")
+		build := exec.Command("go", "build", "-o", *path, "switchboard/agent/tools/sandbox/testdata/helper")
 		build.Stderr = os.Stderr
 		err = build.Run()
 	}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package tools
-
-func fastHelper() (remove func()) { return func() {} }

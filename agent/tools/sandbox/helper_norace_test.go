@@ -1,5 +1,0 @@
-//go:build !race
-
-package sandbox
-
-func fastHelper() (remove func()) { return func() {} }

@@ -1,0 +1,90 @@
+// Package testkit is what tests of every package share: to wait, to read a log while it
+// is written, to write and read files. A store is in store/storetest, a platform in
+// channels/channelstest, a model in agent/llm/llmtest.
+package testkit
+
+import (
+	"flag"
+	"net"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// Main runs a package's tests, so many at once unless -parallel says it, and fails when
+// goroutines are left.
+func Main(m *testing.M, atOnce int, except ...goleak.Option) {
+	AtOnce(atOnce)
+	goleak.VerifyTestMain(m, except...)
+}
+
+// ClosingConnections excepts that database/sql closes connections in the background.
+var ClosingConnections = goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener")
+
+// AtOnce sets how many tests run at once, for a TestMain whose tests mostly wait, unless
+// -parallel says it.
+func AtOnce(n int) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// Await waits until cond holds, which it asks now and then, and ends the test when it
+// does not hold in time.
+func Await(t testing.TB, what string, within time.Duration, cond func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(within); !cond(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+// Soon logs how long something took. That it took no longer than most is held only
+// where SWITCHBOARD_TEST_TIMES is set (make long, docs/mutate): on a busy machine it
+// says nothing about the program.
+func Soon(t testing.TB, took, most time.Duration) {
+	t.Helper()
+	if took > most && os.Getenv("SWITCHBOARD_TEST_TIMES") != "" {
+		t.Errorf("it took %s, and may take %s", took, most)
+		return
+	}
+	t.Logf("it took %s", took.Round(time.Millisecond))
+}
+
+// Write writes a file that only its owner may read.
+func Write(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Read reads a file that is there.
+func Read(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// FreeAddress is an address of this machine on which nobody listens.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
