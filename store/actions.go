@@ -111,10 +111,10 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 		return err // it may be used later
 	}
 	a.Action = ledger.ActionAccepted
-	if _, err := t.Exec(setAction, string(ledger.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID); err != nil {
-		return err
-	}
-	if _, err := t.Exec(cancelSiblings, t.now, row.MessageID, row.ID); err != nil {
+	if err := t.run(
+		statement{setAction, []any{string(ledger.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID}},
+		statement{cancelSiblings, []any{t.now, row.MessageID, row.ID}},
+	); err != nil {
 		return err
 	}
 	return t.question(row, a)

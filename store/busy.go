@@ -138,25 +138,22 @@ func (t *tx) absorb(ref ledger.TurnRef, from int) (list []agent.Incoming, err er
 	if _, err := t.holding(ref); err != nil {
 		return nil, err
 	}
-	var queued []struct{ ID int64 }
-	if err := t.All(&queued, queuedToAbsorb, ref.TurnID, ref.SessionID); err != nil {
+	queued, err := t.ids(queuedToAbsorb, ref.TurnID, ref.SessionID)
+	if err != nil {
 		return nil, err
 	}
-	for _, q := range queued {
-		rows, err := t.incomings(loadOwn, q.ID)
+	for _, turn := range queued {
+		rows, err := t.incomings(loadOwn, turn)
 		if err != nil {
 			return nil, err
 		}
 		for i := range rows {
 			list = append(list, rows[i].incoming())
 		}
-		if _, err := t.Exec(absorbTurn, ref.TurnID, from, t.now, q.ID, q.ID); err != nil {
+		if err := t.run(statement{absorbTurn, []any{ref.TurnID, from, t.now, turn, turn}}, statement{absorbMessages, []any{ref.TurnID, turn}}); err != nil {
 			return nil, err
 		}
-		if _, err := t.Exec(absorbMessages, ref.TurnID, q.ID); err != nil {
-			return nil, err
-		}
-		if _, err := t.emit(ref.SessionID, turnEvent(q.ID, "merged", "absorbed")); err != nil {
+		if _, err := t.emit(ref.SessionID, turnEvent(turn, "merged", "absorbed")); err != nil {
 			return nil, err
 		}
 	}

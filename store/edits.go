@@ -18,8 +18,7 @@ const (
 	// shownMessages are the states of one message of a platform, the newest first.
 	shownMessages = `
 		SELECT m.id, m.class, coalesce(m.said, m.text) AS text, coalesce(m.replaces, m.id) AS first, m.attachments AS count,
-			coalesce(t.id, 0) AS turn_id, coalesce(t.state, '') AS state, coalesce(t.person, '') AS person,
-			coalesce(t.message_id, 0) AS opens
+			coalesce(t.id, 0) AS turn_id, coalesce(t.state, '') AS state, coalesce(t.person, '') AS person
 		FROM messages m LEFT JOIN turns t ON t.id = m.turn_id
 		WHERE m.conversation_id = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> '' ORDER BY m.id DESC`
 	storedFiles = `SELECT platform_id, kind, name, type, size FROM attachments WHERE message_id = ? ORDER BY position`
@@ -41,7 +40,6 @@ type shown struct {
 	TurnID      int64 `db:"turn_id"` // 0: none
 	State       string
 	Person      string
-	Opens       int64 // the turn's own message
 }
 
 func (t *tx) shown(conversation int64, id channels.MessageID) (states []shown, err error) {
@@ -178,10 +176,7 @@ func (t *tx) acceptDeleted(e *ledger.Entry, a *ledger.Accepted) error {
 	var stopped []int64
 	for i := range states {
 		s := &states[i]
-		if _, err := t.Exec(forgetText, s.ID); err != nil {
-			return err
-		}
-		if _, err := t.Exec(forgetFiles, s.ID); err != nil {
+		if _, err := t.each([]string{forgetText, forgetFiles}, []any{s.ID}); err != nil {
 			return err
 		}
 		if s.TurnID == 0 || slices.Contains(stopped, s.TurnID) {
@@ -210,15 +205,20 @@ func (t *tx) takeBack(s *shown, a *ledger.Accepted) error {
 			return err
 		}
 	}
-	a.TurnID = s.TurnID
-	ended, err := t.cancel(s.TurnID)
+	return t.stop(s.TurnID, a)
+}
+
+// stop ends a turn of which nothing is left to answer, or asks it to stop.
+func (t *tx) stop(turn int64, a *ledger.Accepted) error {
+	a.TurnID = turn
+	ended, err := t.cancel(turn)
 	if err != nil {
 		return err
 	}
 	if !ended {
-		a.CancelTurn = s.TurnID
+		a.CancelTurn = turn
 		return nil
 	}
-	_, err = t.emit(a.SessionID, turnEvent(s.TurnID, "cancelled", cancelled))
+	_, err = t.emit(a.SessionID, turnEvent(turn, "cancelled", cancelled))
 	return err
 }

@@ -12,7 +12,7 @@ import (
 // CROSS, so that SQLite does not go through all leases.
 const (
 	heldSessions = `
-		SELECT t.session_id, l.fence, t.id, t.state = 'running' AS running, t.cancel_requested
+		SELECT t.session_id, l.fence, t.id, t.cancel_requested
 		FROM (
 			SELECT * FROM (SELECT id, session_id, state, cancel_requested FROM turns
 				WHERE state IN ('queued', 'running') AND state = 'running' ORDER BY created_at, id LIMIT ?) AS r
@@ -33,7 +33,6 @@ func (r *Router) Held(ctx context.Context, owner int64) (list []ledger.Held, err
 		var rows []struct {
 			SessionID int64 `db:"session_id"`
 			Fence, ID int64
-			Running   bool
 			Cancel    string `db:"cancel_requested"`
 		}
 		if err := t.All(&rows, heldSessions, heldRunning, heldQueued, owner); err != nil {
@@ -42,7 +41,7 @@ func (r *Router) Held(ctx context.Context, owner int64) (list []ledger.Held, err
 		for _, row := range rows {
 			list = append(list, ledger.Held{
 				TurnRef: ledger.TurnRef{TurnID: row.ID, SessionID: row.SessionID, Fence: row.Fence},
-				Running: row.Running, Stop: ledger.Stop(row.Cancel),
+				Stop:    ledger.Stop(row.Cancel),
 			})
 		}
 		return nil

@@ -9,6 +9,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -73,6 +74,43 @@ func (db *DB) read(ctx context.Context, op string, fn func(*tx) error) error {
 
 func (db *DB) look(ctx context.Context, op string, fn func(*tx) error) error {
 	return db.DB.Look(ctx, op, db.with(fn))
+}
+
+// ids reads rows of one column, the ID.
+func (t *tx) ids(query string, args ...any) (ids []int64, err error) {
+	var rows []struct{ ID int64 }
+	err = t.All(&rows, query, args...)
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids, err
+}
+
+// A statement changes rows.
+type statement struct {
+	query string
+	args  []any
+}
+
+// run runs statements one after the other.
+func (t *tx) run(list ...statement) error {
+	for _, s := range list {
+		if _, err := t.Exec(s.query, s.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// each runs statements that each take one list of numbers, and counts what the last one
+// touched.
+func (t *tx) each(queries []string, args []any) (n int64, err error) {
+	for _, query := range queries {
+		if n, err = t.Exec(query, args...); err != nil {
+			return 0, fmt.Errorf("%s: %w", query, err)
+		}
+	}
+	return n, nil
 }
 
 // forLeases is how durable a change of leases is. A PostgreSQL server may crash

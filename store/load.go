@@ -99,7 +99,7 @@ func (t *tx) load(ref ledger.TurnRef) (*ledger.TurnData, error) {
 		d                                                                  ledger.TurnData
 		started, happened, created                                         int64
 		calls, resetMessage, resetTurn, attachments, plans, says, memories int64
-		draft, merged, retryOf, asked, away                                int64
+		merged, retryOf, asked, away                                       int64
 		own                                                                incomingRow // the turn's message, in part
 	)
 	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
@@ -109,7 +109,7 @@ func (t *tx) load(ref ledger.TurnRef) (*ledger.TurnData, error) {
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
 		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &own.Outside, &own.From, &d.ReplyTo, &m.Replaces,
-		&attachments, &draft, &merged, &plans, &says, &memories)
+		&attachments, &d.Draft, &merged, &plans, &says, &memories)
 	if err != nil {
 		return nil, err
 	}
@@ -138,9 +138,6 @@ func (t *tx) load(ref ledger.TurnRef) (*ledger.TurnData, error) {
 		if err := t.merge(&d); err != nil {
 			return &d, err
 		}
-	}
-	if draft != 0 {
-		d.Draft = draft
 	}
 	if d.State.Recent, err = t.recent(turn, resetMessage, resetTurn); err != nil {
 		return &d, err

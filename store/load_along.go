@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"switchboard/retry"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
 	"switchboard/store/engines"
@@ -119,10 +120,8 @@ func (db *DB) claimTwice(ctx context.Context, owner int64, sessions []int64, exc
 	if err != nil || len(locked) == 0 || len(out) == limit {
 		return out, err
 	}
-	select {
-	case <-ctx.Done():
+	if !retry.Sleep(ctx, claimAgain) {
 		return out, nil
-	case <-time.After(claimAgain):
 	}
 	more, _, err := db.callClaim(ctx, owner, locked, except, limit-len(out))
 	if len(out) > 0 {

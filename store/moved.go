@@ -99,14 +99,9 @@ func (t *tx) acceptMoved(e *ledger.Entry, a *ledger.Accepted) error {
 	if err != nil {
 		return err
 	}
-	if found {
-		for _, query := range forgetPlatformIDs {
-			if both && elder != younger {
-				break // done before the two became one
-			}
-			if _, err := t.Exec(query, elder); err != nil {
-				return err
-			}
+	if found && (!both || elder == younger) { // else it was done before the two became one
+		if _, err := t.each(forgetPlatformIDs, []any{elder}); err != nil {
+			return err
 		}
 	}
 	return t.renameTo(elder, c, former)
@@ -121,51 +116,32 @@ func (t *tx) known(channel string, id channels.ConversationID) (row int64, found
 
 func (t *tx) renameTo(id int64, c channels.Conversation, former channels.ConversationID) error {
 	place := cmp.Or(c.Place, string(c.ID))
-	for _, s := range []struct {
-		query string
-		args  []any
-	}{
-		{rename, []any{string(c.ID), string(c.Kind), place, c.Title, c.Title, id}},
-		{renameSession, []any{sessionKey(c.Channel, c.ID), id}},
-		{renamePlaces, []any{place, c.Channel, string(former)}},
-		{forgetMoved, []any{c.Channel, string(c.ID)}},
-		{insertMoved, []any{c.Channel, string(former), id, t.now}},
-	} {
-		if _, err := t.Exec(s.query, s.args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.run(
+		statement{rename, []any{string(c.ID), string(c.Kind), place, c.Title, c.Title, id}},
+		statement{renameSession, []any{sessionKey(c.Channel, c.ID), id}},
+		statement{renamePlaces, []any{place, c.Channel, string(former)}},
+		statement{forgetMoved, []any{c.Channel, string(c.ID)}},
+		statement{insertMoved, []any{c.Channel, string(former), id, t.now}},
+	)
 }
 
 // mergeInto empties the younger conversation into the elder.
 func (t *tx) mergeInto(elder, younger int64, a *ledger.Accepted) error {
-	for _, query := range forgetPlatformIDs { // the elder's alone: the younger's are those of the new ID
-		if _, err := t.Exec(query, elder); err != nil {
-			return err
-		}
+	// The elder's alone: the younger's are those of the new ID.
+	if _, err := t.each(forgetPlatformIDs, []any{elder}); err != nil {
+		return err
 	}
 	if err := t.mergeSessions(elder, younger, a); err != nil {
 		return err
 	}
-	for _, query := range mergeConversation {
-		if _, err := t.Exec(query, elder, younger); err != nil {
-			return err
-		}
+	if _, err := t.each(mergeConversation, []any{elder, younger}); err != nil {
+		return err
 	}
-	for _, s := range []struct {
-		query string
-		args  []any
-	}{
-		{moveDeliveries, []any{elder, elder, younger}},
-		{addSeqs, []any{younger, elder}},
-		{deleteConversation, []any{younger}},
-	} {
-		if _, err := t.Exec(s.query, s.args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.run(
+		statement{moveDeliveries, []any{elder, elder, younger}},
+		statement{addSeqs, []any{younger, elder}},
+		statement{deleteConversation, []any{younger}},
+	)
 }
 
 // mergeSessions does the same with their sessions, of which there may be one or
@@ -183,23 +159,16 @@ func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
 		_, err := t.Exec(moveSession, elder, from)
 		return err
 	}
-	for _, query := range mergeSession {
-		if _, err := t.Exec(query, into, from); err != nil {
-			return err
-		}
+	if _, err := t.each(mergeSession, []any{into, from}); err != nil {
+		return err
 	}
-	for _, s := range []struct {
-		query string
-		args  []any
-	}{
-		{moveEvents, []any{into, into, from}},
-		{addEvents, []any{t.now, from, into}},
-		{dropLease, []any{name(from)}},
-		{deleteSession, []any{from}},
-	} {
-		if _, err := t.Exec(s.query, s.args...); err != nil {
-			return err
-		}
+	if err := t.run(
+		statement{moveEvents, []any{into, into, from}},
+		statement{addEvents, []any{t.now, from, into}},
+		statement{dropLease, []any{name(from)}},
+		statement{deleteSession, []any{from}},
+	); err != nil {
+		return err
 	}
 	var one int
 	if some, err = t.Row(someQueued, []any{into}, &one); err != nil || !some {

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"switchboard/router/ledger"
 )
@@ -143,36 +145,23 @@ func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
 // forget drops a person of the settings who is in them no more, or the
 // identities that are.
 func (t *tx) forget(p, to ledger.Person, stays bool) error {
-	switch {
-	case !stays && p.Source == "config":
+	if !stays && p.Source == "config" {
 		_, err := t.Exec(dropPerson, p.Name)
 		return err
-	case !stays:
-		return nil
-	}
-	keep := map[string]bool{}
-	for _, id := range to.Identities {
-		keep[id] = true
 	}
 	for _, id := range p.Identities {
-		if !keep[id] {
-			if _, err := t.Exec(dropIdentity, id); err != nil {
-				return err
-			}
+		if !stays || slices.Contains(to.Identities, id) {
+			continue
+		}
+		if _, err := t.Exec(dropIdentity, id); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func (t *tx) setPerson(p ledger.Person) error {
-	tools := p.Tools
-	if tools == nil {
-		tools = []string{}
-	}
-	source := p.Source
-	if source == "" {
-		source = "config"
-	}
+	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, "config")
 	if _, err := t.Exec(upsertPerson, clean(p.Name), p.Role, jsonText(tools), clean(p.TimeZone), source, t.now, t.now); err != nil {
 		return err
 	}

@@ -53,13 +53,13 @@ func (t *tx) redact(turn int64, secrets []string) error {
 		defer func() { _, _ = t.Exec("PRAGMA secure_delete = OFF") }()
 	}
 	// What a turn answers that is tried again was said in the turns it retries.
-	var former []struct{ ID int64 }
-	if err := t.All(&former, retriesOf, turn); err != nil {
+	former, err := t.ids(retriesOf, turn)
+	if err != nil {
 		return err
 	}
 	forms := writtenForms(secrets)
-	for _, f := range append(former, struct{ ID int64 }{turn}) {
-		if err := t.blot(f.ID, forms); err != nil {
+	for _, id := range append(former, turn) {
+		if err := t.blot(id, forms); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -60,18 +59,10 @@ const retainedAt = `SELECT taken_at FROM leases WHERE kind = 'run' AND name = 'r
 // Retain has the engine of owner clear away what is older than keep says, a minute after the start and then
 // hourly, until ctx ends. Of several engines one does it, with the others' hour counted.
 func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) {
-	timer := time.NewTimer(retainFirst)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+	for pause := retainFirst; retry.Sleep(ctx, pause); pause = retainEvery {
 		if err := db.retainOnce(ctx, owner, keep); err != nil && ctx.Err() == nil {
 			db.Log().WarnContext(ctx, "clearing old rows away failed, it is tried again later", "error", err)
 		}
-		timer.Reset(retainEvery)
 	}
 }
 
@@ -269,15 +260,4 @@ func padded(ids []int64, n int) []any {
 // marked writes n marks in place of %s, which may be there several times.
 func marked(query string, n int) string {
 	return strings.ReplaceAll(query, "%s", strings.TrimSuffix(strings.Repeat("?,", n), ","))
-}
-
-// each runs statements that each take one list of numbers, and counts what the last one
-// touched.
-func (t *tx) each(queries []string, args []any) (n int64, err error) {
-	for _, query := range queries {
-		if n, err = t.Exec(query, args...); err != nil {
-			return 0, fmt.Errorf("%s: %w", query, err)
-		}
-	}
-	return n, nil
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -119,16 +118,6 @@ func (t *tx) dropPlaces(ids []int64, unserved, unused int64, s *sweeper) (int64,
 	return t.each(deletePlaces, padded(ids, batchPlaces))
 }
 
-// ids reads rows of one column, the ID.
-func (t *tx) ids(query string, args ...any) (ids []int64, err error) {
-	var rows []struct{ ID int64 }
-	err = t.All(&rows, query, args...)
-	for _, r := range rows {
-		ids = append(ids, r.ID)
-	}
-	return ids, err
-}
-
 // moves forgets former IDs of conversations, but for those that something still names.
 func (s *sweeper) moves(ctx context.Context) error {
 	type row struct {
@@ -181,10 +170,8 @@ func (s *sweeper) people(ctx context.Context) error {
 				return 0, err
 			}
 			for _, p := range rows {
-				for _, query := range []string{deleteKnown, dropPerson} {
-					if _, err := t.Exec(query, p.Name); err != nil {
-						return 0, fmt.Errorf("%s: %w", query, err)
-					}
+				if _, err := t.each([]string{deleteKnown, dropPerson}, []any{p.Name}); err != nil {
+					return 0, err
 				}
 			}
 			return int64(len(rows)), nil

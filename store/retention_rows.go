@@ -176,17 +176,13 @@ func (s *sweeper) strangers(ctx context.Context) error {
 func (s *sweeper) bodies(ctx context.Context) error {
 	before := s.before(s.keep.Prompts) + bodiesLive.Microseconds()
 	for {
-		var rows []struct{ ID int64 }
-		err := s.db.read(ctx, "look for old prompts", func(t *tx) error {
-			rows = nil
-			return t.All(&rows, oldBodies, before)
-		})
-		if err != nil || len(rows) == 0 {
-			return err
-		}
 		var ids []int64
-		for _, r := range rows {
-			ids = append(ids, r.ID)
+		err := s.db.read(ctx, "look for old prompts", func(t *tx) (err error) {
+			ids, err = t.ids(oldBodies, before)
+			return err
+		})
+		if err != nil || len(ids) == 0 {
+			return err
 		}
 		slices.Sort(ids)
 		ids = slices.Compact(ids)
@@ -219,14 +215,9 @@ func (s *sweeper) plain(ctx context.Context) error {
 func (s *sweeper) engines(ctx context.Context) error {
 	long := max(ownersLive, s.keep.Turns).Microseconds()
 	_, err := s.batch(ctx, func(t *tx) (int64, error) {
-		var rows []struct{ ID int64 }
-		err := t.All(&rows, t.Locked(fmt.Sprintf(oldOwners, t.Clock(t.now), t.Alive())), long)
-		if err != nil || len(rows) == 0 {
+		ids, err := t.ids(t.Locked(fmt.Sprintf(oldOwners, t.Clock(t.now), t.Alive())), long)
+		if err != nil || len(ids) == 0 {
 			return 0, err
-		}
-		var ids []int64
-		for _, r := range rows {
-			ids = append(ids, r.ID)
 		}
 		return t.each(deleteEngines, padded(ids, batchRows))
 	})

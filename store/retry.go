@@ -241,15 +241,5 @@ func (t *tx) takeBackRetry(first int64, a *ledger.Accepted) error {
 	if found, err := t.Row(retryOpen, []any{first}, &turn); err != nil || !found {
 		return err
 	}
-	a.TurnID = turn
-	ended, err := t.cancel(turn)
-	if err != nil {
-		return err
-	}
-	if !ended {
-		a.CancelTurn = turn
-		return nil
-	}
-	_, err = t.emit(a.SessionID, turnEvent(turn, "cancelled", cancelled))
-	return err
+	return t.stop(turn, a)
 }

@@ -152,10 +152,7 @@ func (t *tx) mergeStale(ref ledger.TurnRef, turn int64) error {
 	if n == 0 {
 		return fmt.Errorf("turn %d is not queued any more: %w", turn, ledger.ErrConflict)
 	}
-	if _, err := t.Exec(mergeAlong, ref.TurnID, turn); err != nil {
-		return err
-	}
-	if _, err := t.Exec(absorbMessages, ref.TurnID, turn); err != nil {
+	if _, err := t.each([]string{mergeAlong, absorbMessages}, []any{ref.TurnID, turn}); err != nil {
 		return err
 	}
 	_, err = t.emit(ref.SessionID, turnEvent(turn, "merged", "stale"))

@@ -28,14 +28,14 @@ const (
 	// the last that is wanted. %[1]s and %[2]s are the marks of channels and persons. On
 	// PostgreSQL it is sb_claimable.
 	claimable = `
-		SELECT t.session_id FROM turns t INDEXED BY turns_waiting CROSS JOIN sessions s CROSS JOIN conversations c
+		SELECT t.session_id AS id FROM turns t INDEXED BY turns_waiting CROSS JOIN sessions s CROSS JOIN conversations c
 		WHERE t.state IN ('queued', 'running') AND t.state = '%[3]s' AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s) AND t.not_before <= ?
 		AND s.id = t.session_id AND c.id = s.conversation_id
 		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
 		AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND ` + engines.AliveSQLite + `)
 		ORDER BY t.created_at, t.id LIMIT ?`
-	callClaimable = `SELECT session_id FROM sb_claimable(?, ?, ?, ?, ?) AS session_id`
+	callClaimable = `SELECT id FROM sb_claimable(?, ?, ?, ?, ?) AS id`
 	// askCancel keeps what was asked first.
 	askCancel = `UPDATE turns SET cancel_requested = ? WHERE id = ? AND cancel_requested = ''`
 	// cancelUnbegun ends a turn of which nothing was done: it is queued, or was set
@@ -143,20 +143,10 @@ func (r *Router) Claim(ctx context.Context, owner int64, of, except []string, li
 
 // claimable looks without a lock, and beside SQLite's writer; claim looks again.
 func (r *Router) claimable(ctx context.Context, owner int64, of, except []string, limit int) (sessions []int64, err error) {
-	err = r.db.read(ctx, "find turns", func(t *tx) error {
-		sessions = nil
-		find := func(query string, args ...any) error {
-			var rows []struct {
-				SessionID int64 `db:"session_id"`
-			}
-			err := t.All(&rows, query, args...)
-			for _, row := range rows {
-				sessions = append(sessions, row.SessionID)
-			}
-			return err
-		}
+	err = r.db.read(ctx, "find turns", func(t *tx) (err error) {
 		if t.PG {
-			return find(callClaimable, owner, jsonText(of), jsonText(except), t.now, limit)
+			sessions, err = t.ids(callClaimable, owner, jsonText(of), jsonText(except), t.now, limit)
+			return err
 		}
 		chMarks, args := database.In(of)
 		exMarks, exArgs := database.In(except)
@@ -165,10 +155,12 @@ func (r *Router) claimable(ctx context.Context, owner int64, of, except []string
 		}
 		args = append(append(args, exArgs...), t.now)
 		// What was left running has waited for longer than what was not begun.
-		err := find(fmt.Sprintf(claimable, chMarks, exMarks, "running"), append(args, limit)...)
-		if err == nil && len(sessions) < limit {
-			err = find(fmt.Sprintf(claimable, chMarks, exMarks, "queued"), append(args, limit-len(sessions))...)
+		sessions, err = t.ids(fmt.Sprintf(claimable, chMarks, exMarks, "running"), append(args, limit)...)
+		if err != nil || len(sessions) == limit {
+			return err
 		}
+		queued, err := t.ids(fmt.Sprintf(claimable, chMarks, exMarks, "queued"), append(args, limit-len(sessions))...)
+		sessions = append(sessions, queued...)
 		return err
 	})
 	return sessions, err

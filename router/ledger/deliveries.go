@@ -9,7 +9,6 @@ import (
 // Hold is a channel's lease.
 type Hold struct {
 	Channel string
-	Owner   int64
 	Fence   int64
 }
 

@@ -90,8 +90,7 @@ type Claimed struct {
 // Held is a session under a lease, with its next turn.
 type Held struct {
 	TurnRef
-	Running bool // the turn has begun
-	Stop    Stop // why it was asked to stop
+	Stop Stop // why it was asked to stop
 }
 
 // TurnData is a turn with its session, message and what was committed of it.

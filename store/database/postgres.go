@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 	"github.com/lib/pq"
+
+	"switchboard/retry"
 )
 
 // postgres is a server with four pools, which differ in what a commit waits for and in whom they serve.
@@ -50,27 +53,19 @@ const writeTimeout = 30 * time.Second
 // openPostgres asks the server once. dialer is nil except in tests.
 func openPostgres(ctx context.Context, raw string, dialer pq.Dialer) (*postgres, error) {
 	p := &postgres{url: raw, joints: map[jointKey]*joint{}}
-	var err error
 	if dialer == nil {
 		p.dialer = &patientDialer{patience: poolPatience}
 		dialer = p.dialer
 	}
-	if p.durable, err = postgresPool(raw, "on", dialer); err != nil {
-		return nil, err
-	}
-	if p.relaxed, err = postgresPool(raw, "off", dialer); err != nil {
-		_ = p.durable.Close() // it made no connection yet
-		return nil, err
-	}
-	if p.results, err = postgresPool(raw, "off", dialer); err != nil {
-		_, _ = p.durable.Close(), p.relaxed.Close()
+	var errs [4]error // all or none: each says the same of the address
+	p.durable, errs[0] = postgresPool(raw, "on", dialer)
+	p.relaxed, errs[1] = postgresPool(raw, "off", dialer)
+	p.results, errs[2] = postgresPool(raw, "off", dialer)
+	p.own, errs[3] = postgresPool(raw, "on", &patientDialer{patience: ownPatience})
+	if err := cmp.Or(errs[:]...); err != nil {
 		return nil, err
 	}
 	p.results.SetMaxOpenConns(jointWidth)
-	if p.own, err = postgresPool(raw, "on", &patientDialer{patience: ownPatience}); err != nil {
-		_, _, _ = p.durable.Close(), p.relaxed.Close(), p.results.Close()
-		return nil, err
-	}
 	p.own.SetMaxOpenConns(ownSize)
 	p.own.SetMaxIdleConns(1) // the second try is not to find one that hangs as well
 	if err := p.durable.PingContext(ctx); err != nil {
@@ -195,9 +190,7 @@ func retried(ctx context.Context, conn *sqlx.Conn, fn func(context.Context, *sql
 			return err
 		}
 		// Two that met in a deadlock must not meet again in step.
-		select {
-		case <-time.After(time.Duration(1+rand.IntN(4<<try)) * time.Millisecond):
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, time.Duration(1+rand.IntN(4<<try))*time.Millisecond) {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/retry"
 	"switchboard/store/database"
 )
 
@@ -171,27 +172,21 @@ func (e *Engine) Run(ctx context.Context) error {
 		parts.Go(func() { e.keepLock(ctx) })
 		parts.Go(func() { e.keepLooking(ctx) })
 	}
-	renew := time.NewTicker(renewEvery)
-	defer renew.Stop()
-	for {
-		select {
-		case <-ctx.Done():
+	for pause := renewEvery; retry.Sleep(ctx, pause); {
+		err := e.renew(ctx)
+		switch {
+		case ctx.Err() != nil:
 			return nil
-		case <-renew.C:
-			err := e.renew(ctx)
-			switch {
-			case ctx.Err() != nil:
-				return nil
-			case errors.Is(err, errLost):
-				return err
-			case err != nil:
-				e.log.WarnContext(ctx, "renewing the engine failed", "error", err)
-				renew.Reset(time.Second)
-			default:
-				renew.Reset(renewEvery)
-			}
+		case errors.Is(err, errLost):
+			return err
+		case err != nil:
+			e.log.WarnContext(ctx, "renewing the engine failed", "error", err)
+			pause = time.Second
+		default:
+			pause = renewEvery
 		}
 	}
+	return nil
 }
 
 // renew makes the owner live 15 s from now. Whoever was declared dead and comes back

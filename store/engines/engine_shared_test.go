@@ -162,7 +162,7 @@ func TestFoundDeadAndAlive(t *testing.T) {
 		t.Errorf("what was taken over: %v", err)
 	}
 	held, err := a.Router.Held(t.Context(), a.owner())
-	if err != nil || len(held) != 1 || held[0].TurnRef != kept || !held[0].Running {
+	if err != nil || len(held) != 1 || held[0].TurnRef != kept {
 		t.Errorf("held %+v, %v", held, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"switchboard/retry"
 	"switchboard/store/database"
 )
 
@@ -43,17 +44,9 @@ type freeOwner struct {
 
 // keepLooking looks every 5 s, and sooner when the time of one whose lock is free is over.
 func (e *Engine) keepLooking(ctx context.Context) {
-	timer := time.NewTimer(lookEvery)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-			if _, err := e.look(ctx); err != nil && ctx.Err() == nil {
-				e.log.DebugContext(ctx, "looking for dead engines failed", "error", err)
-			}
-			timer.Reset(e.nextLook(time.Now()))
+	for pause := lookEvery; retry.Sleep(ctx, pause); pause = e.nextLook(time.Now()) {
+		if _, err := e.look(ctx); err != nil && ctx.Err() == nil {
+			e.log.DebugContext(ctx, "looking for dead engines failed", "error", err)
 		}
 	}
 }

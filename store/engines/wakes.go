@@ -103,10 +103,7 @@ func (w *wakes) sendPending(ctx context.Context) {
 			w.pending.add(ledger.Wake{Kind: ledger.WakeAll})
 			pause = wakeRetry
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		retry.Sleep(ctx, pause)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lib/pq"
 
+	"switchboard/retry"
 	"switchboard/router/ledger"
 	"switchboard/store/database"
 )
@@ -62,9 +63,7 @@ func (w *wakes) begin(ctx context.Context, l *pq.Listener, channel string) (ok b
 		if !warned {
 			w.db.Log().WarnContext(ctx, "what other engines tell is not heard, and found a little later; it is tried again", "error", err)
 		}
-		select {
-		case <-time.After(wakeRetry):
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, wakeRetry) {
 			return false
 		}
 	}
@@ -73,15 +72,8 @@ func (w *wakes) begin(ctx context.Context, l *pq.Listener, channel string) (ok b
 // ask makes the listener find out that its connection is dead: it has no answer to
 // wait for otherwise.
 func ask(ctx context.Context, l *pq.Listener) {
-	ticker := time.NewTicker(listenAsk)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			_ = l.Ping()
-		case <-ctx.Done():
-			return
-		}
+	for retry.Sleep(ctx, listenAsk) {
+		_ = l.Ping()
 	}
 }
 
@@ -96,9 +88,7 @@ func (w *wakes) channel(ctx context.Context) (channel string, ok bool) {
 		if err == nil {
 			return channel, true
 		}
-		select {
-		case <-time.After(wakeRetry):
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, wakeRetry) {
 			return "", false
 		}
 	}
