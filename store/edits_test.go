@@ -224,8 +224,7 @@ func TestEditAfterItsTurn(t *testing.T) {
 // promise: P4.no-entry-no-service
 func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		stranger := entry("c", "1", "let me in")
-		stranger.As, stranger.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
+		stranger := stranger("c", "1")
 		notice := entry("c", "3", "")
 		notice.As = &ledger.AsControl{Refused: true, Reply: text("empty")}
 		h.Accept(stranger, control(entry("c", "2", "/help"), ledger.EffectNone, "help"), notice)
@@ -293,8 +292,7 @@ func TestEditRacingWithTheStart(t *testing.T) {
 // stranger took back is forgotten all the same.
 func TestPlacesOfNobodyHaveNoSession(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		stranger := entry("s", "1", "let me in")
-		stranger.As, stranger.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
+		stranger := stranger("s", "1")
 		joined, left := entry("j", "j", ""), entry("l", "l", "")
 		joined.As, joined.Event.Kind, joined.Event.Member = &ledger.AsNews{}, channels.EventMember, channels.Joined
 		left.As, left.Event.Kind, left.Event.Member = &ledger.AsNews{}, channels.EventMember, channels.Left

@@ -45,8 +45,7 @@ func TestGoneIsFirstOnce(t *testing.T) {
 		h.one(member("c", "2", channels.Joined))
 		h.one(member("c", "3", channels.Left))
 		want(true, "told so by the platform before any delivery failed")
-		stranger := entry("c", "3", "anybody there?")
-		stranger.As, stranger.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
+		stranger := stranger("c", "3")
 		h.Accept(stranger)
 		want(true, "after a stranger's word")
 		h.Accept(mode(entry("c", "4", "by the other path"), "steer"))

@@ -106,8 +106,7 @@ func TestAcceptSaysWhatIsRefused(t *testing.T) {
 
 func TestAcceptGivesAStrangerNoSession(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		e := entry("c", "1", "let me in")
-		e.As, e.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
+		e := stranger("c", "1")
 		if a := h.Accept(e)[0]; a.MessageID == 0 || a.SessionID != 0 || a.TurnID != 0 || a.Event != 0 {
 			t.Errorf("%+v", a)
 		}

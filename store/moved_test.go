@@ -171,8 +171,7 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 		// A stranger wrote to one of them only.
-		s := entry("s", "10", "")
-		s.As, s.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
+		s := stranger("s", "10")
 		h.Accept(s, entry("t", "11", "eleven"), moves("s", "t", "3"))
 		if a := h.one(entry("t", "12", "twelve")); a.SessionID == 0 {
 			t.Errorf("%+v", a)

@@ -63,7 +63,7 @@ const (
 func (r *Router) TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Hold, ok bool, err error) {
 	err = r.db.write(ctx, r.db.forLeases(), "take channel", func(t *tx) error {
 		hold = ledger.Hold{Channel: channel}
-		hold.Fence, ok, err = t.Take(engines.TakeAgain, engines.Channel, clean(channel), owner, t.now)
+		hold.Fence, ok, err = t.Take(engines.Channel, clean(channel), owner, t.now)
 		if err != nil || !ok {
 			return err
 		}

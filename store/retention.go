@@ -9,7 +9,6 @@ import (
 
 	"switchboard/retry"
 	"switchboard/router/ledger"
-	"switchboard/store/engines"
 )
 
 // Retention says how long rows are kept that nothing needs any more. Who finds a row
@@ -95,7 +94,7 @@ func (db *DB) sweep(ctx context.Context, owner int64, keep Retention) (rows int6
 	}
 	s := &sweeper{db: db, keep: keep}
 	err = db.write(ctx, db.forLeases(), "begin to clear away", func(t *tx) error {
-		s.fence, ok, err = t.Take(engines.TakeFree, leaseRun, retaining, owner, t.now)
+		s.fence, ok, err = t.Take(leaseRun, retaining, owner, t.now)
 		return err
 	})
 	if err != nil || !ok {

@@ -87,8 +87,7 @@ func TestSweepTakesWhatIsOverAndOld(t *testing.T) {
 		}
 		e := control(entry("c1", "help", "/help"), ledger.EffectNone, "help")
 		e.As.(*ledger.AsControl).Reply.Read = true
-		eve := entry("c9", "eve", "let me in")
-		eve.As, eve.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
+		eve := stranger("c9", "eve")
 		bad := entry("c9", "bad", "")
 		bad.As, bad.Event.Raw = &ledger.AsAudit{Why: ledger.AuditRejected, Reason: "no"}, []byte("x")
 		h.Accept(e, eve, bad)
@@ -134,9 +133,7 @@ func TestSweepLeavesWhatIsOpen(t *testing.T) {
 		model := h.whole("c3", "4")
 		former := h.whole("c3", "4b")
 		retry := h.Begun("c3", "5")
-		if err := h.DB.Write(h.Ctx, true, fmt.Sprintf("UPDATE turns SET retry_of = %d WHERE id IN (%d, %d)", model.TurnID, former.TurnID, retry.TurnID)); err != nil {
-			t.Fatal(err)
-		}
+		h.write(fmt.Sprintf("UPDATE turns SET retry_of = %d WHERE id IN (%d, %d)", model.TurnID, former.TurnID, retry.TurnID))
 		collected := entry("c4", "6", "one half")
 		collected.Turn().Mode, collected.Turn().CollectWindow = "collect", time.Minute
 		other := collected
@@ -243,9 +240,7 @@ func TestSweepKeepsTheNewTextOfAMessage(t *testing.T) {
 			t.Errorf("the retry answers %q", got)
 		}
 		h.Commit(list[0].TurnRef, end("done", "answered"))
-		if err := h.DB.Write(h.Ctx, true, "UPDATE deliveries SET settled = TRUE"); err != nil {
-			t.Fatal(err)
-		}
+		h.write("UPDATE deliveries SET settled = TRUE")
 		h.later(4 * day)
 		h.sweep(keepADay)
 		if got := h.counts("messages"); got != "messages 0\n" {

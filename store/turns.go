@@ -25,15 +25,15 @@ const (
 		WHERE id = ? AND state IN ('queued', 'running')`
 	// claimable are heads of sessions nobody holds, the longest waiting first, of turns in
 	// the state %[3]s. They come in the order of their index, so that the look ends with
-	// the last that is wanted. %[1]s and %[2]s are the marks of channels and persons. On
-	// PostgreSQL it is sb_claimable.
+	// the last that is wanted. %[1]s and %[2]s are the marks of channels and persons,
+	// %[4]s is alive. On PostgreSQL it is sb_claimable.
 	claimable = `
 		SELECT t.session_id AS id FROM turns t INDEXED BY turns_waiting CROSS JOIN sessions s CROSS JOIN conversations c
 		WHERE t.state IN ('queued', 'running') AND t.state = '%[3]s' AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s) AND t.not_before <= ?
 		AND s.id = t.session_id AND c.id = s.conversation_id
 		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
 		AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
-			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND ` + engines.AliveSQLite + `)
+			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND %[4]s)
 		ORDER BY t.created_at, t.id LIMIT ?`
 	callClaimable = `SELECT id FROM sb_claimable(?, ?, ?, ?, ?) AS id`
 	// askCancel keeps what was asked first.
@@ -76,7 +76,7 @@ func (t *tx) claim(owner, session int64, except []string) (*ledger.Claimed, []ev
 	if err != nil {
 		return nil, nil, err
 	}
-	fence, ok, err := t.Take(engines.TakeFree, engines.Session, name(session), owner, t.now)
+	fence, ok, err := t.Take(engines.Session, name(session), owner, t.now)
 	if err != nil || !ok {
 		return nil, nil, err
 	}
@@ -155,11 +155,11 @@ func (r *Router) claimable(ctx context.Context, owner int64, of, except []string
 		}
 		args = append(append(args, exArgs...), t.now)
 		// What was left running has waited for longer than what was not begun.
-		sessions, err = t.ids(fmt.Sprintf(claimable, chMarks, exMarks, "running"), append(args, limit)...)
+		sessions, err = t.ids(fmt.Sprintf(claimable, chMarks, exMarks, "running", t.Alive()), append(args, limit)...)
 		if err != nil || len(sessions) == limit {
 			return err
 		}
-		queued, err := t.ids(fmt.Sprintf(claimable, chMarks, exMarks, "queued"), append(args, limit-len(sessions))...)
+		queued, err := t.ids(fmt.Sprintf(claimable, chMarks, exMarks, "queued", t.Alive()), append(args, limit-len(sessions))...)
 		sessions = append(sessions, queued...)
 		return err
 	})

@@ -16,8 +16,7 @@ func TestShownComesWithItsTaint(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		passed := entry("c", "1", "passed on")
 		passed.Taint, passed.Event.Message.Forwarded = "forwarded", true
-		stranger := entry("c", "2", "let me in")
-		stranger.As, stranger.Sender.Person = &ledger.AsAudit{Why: ledger.AuditStranger}, ""
+		stranger := stranger("c", "2")
 		h.Accept(passed, stranger)
 		ref := h.Claim(1)[0].TurnRef
 		step := end("done", "answered")

@@ -25,7 +25,7 @@ const (
 // The owner o lives; it keeps its leases from somebody; it is dead for sure.
 // SQLite's owners do not expire; PostgreSQL's clock judges, in 0002.
 const (
-	AliveSQLite   = `(o.state = 'alive')`
+	aliveSQLite   = `(o.state = 'alive')`
 	alivePostgres = `sb_alive(o)`
 	keepsPostgres = `sb_keeps(o, %s)`
 	deadSQLite    = `(o.state <> 'alive')`
@@ -33,20 +33,14 @@ const (
 )
 
 const (
-	// TakeFree takes a lease that is free; dead owners take nothing. %[1]s is alive,
-	// %[2]s says that an owner keeps its leases from the taker.
-	TakeFree = `
+	// takeLease takes a lease that is free, or a channel's that the same owner holds; dead
+	// owners take nothing. %[1]s is alive, %[2]s says that an owner keeps its leases from the
+	// taker.
+	takeLease = `
 		INSERT INTO leases (kind, name, owner, fence, taken_at)
 		SELECT ?, ?, o.id, 1, ? FROM owners o WHERE o.id = ? AND %[1]s
 		ON CONFLICT (kind, name) DO UPDATE SET owner = excluded.owner, fence = leases.fence + 1, taken_at = excluded.taken_at
-		WHERE leases.owner IS NULL OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND %[2]s)
-		RETURNING fence`
-	// TakeAgain also takes what the same owner holds.
-	TakeAgain = `
-		INSERT INTO leases (kind, name, owner, fence, taken_at)
-		SELECT ?, ?, o.id, 1, ? FROM owners o WHERE o.id = ? AND %[1]s
-		ON CONFLICT (kind, name) DO UPDATE SET owner = excluded.owner, fence = leases.fence + 1, taken_at = excluded.taken_at
-		WHERE leases.owner IS NULL OR leases.owner = excluded.owner
+		WHERE leases.owner IS NULL OR leases.kind = 'channel' AND leases.owner = excluded.owner
 			OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND %[2]s)
 		RETURNING fence`
 	// holdsLease does not ask for expiry: who was late but not replaced goes on.
@@ -68,7 +62,7 @@ func (t Leases) Alive() string {
 	if t.PG {
 		return alivePostgres
 	}
-	return AliveSQLite
+	return aliveSQLite
 }
 
 // Clock is the clock that judges owners, an expression: µs. now is ours.
@@ -84,7 +78,7 @@ func (t Leases) keeps(taker string) string {
 	if t.PG {
 		return fmt.Sprintf(keepsPostgres, taker)
 	}
-	return AliveSQLite
+	return aliveSQLite
 }
 
 // Left says whether the lease is that of an owner that is dead for sure: one that
@@ -98,9 +92,10 @@ func (t Leases) Left(kind, name string) (bool, error) {
 	return t.Row(fmt.Sprintf(leaseOf, dead), []any{kind, name}, &one)
 }
 
-// Take takes a lease; ok is false while a living owner holds it.
-func (t Leases) Take(query, kind, name string, owner, now int64) (fence int64, ok bool, err error) {
-	ok, err = t.Row(fmt.Sprintf(query, t.Alive(), t.keeps("excluded.owner")), []any{kind, name, now, owner}, &fence)
+// Take takes a lease; ok is false while a living owner holds it. A channel's is taken again
+// by the engine that holds it.
+func (t Leases) Take(kind, name string, owner, now int64) (fence int64, ok bool, err error) {
+	ok, err = t.Row(fmt.Sprintf(takeLease, t.Alive(), t.keeps("excluded.owner")), []any{kind, name, now, owner}, &fence)
 	return fence, ok, err
 }
 

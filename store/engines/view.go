@@ -56,7 +56,7 @@ type engineRow struct {
 // the newest first.
 func List(ctx context.Context, db *database.DB) (list []View, err error) {
 	// On SQLite the lock file says who lives, and a start voids the others.
-	query := fmt.Sprintf(listEngines, AliveSQLite, "0", AliveSQLite, "CASE o.state WHEN 'alive' THEN 9223372036854775807 ELSE 0 END")
+	query := fmt.Sprintf(listEngines, aliveSQLite, "0", aliveSQLite, "CASE o.state WHEN 'alive' THEN 9223372036854775807 ELSE 0 END")
 	if db.PG() {
 		query = fmt.Sprintf(listEngines, alivePostgres, "sb_clock()", "sb_locked(o.id)", "greatest(o.renewed_at, o.expires_at)")
 	}
