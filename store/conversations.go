@@ -5,13 +5,13 @@ import (
 )
 
 const (
-	findConversation = `SELECT id, kind, place, title, gone_at <> 0 OR gone_told FROM conversations WHERE channel = ? AND conversation = ?`
+	findConversation = `SELECT id, kind, place, title, gone_at <> 0 OR gone_notified FROM conversations WHERE channel = ? AND conversation = ?`
 	findMoved        = `
 		SELECT c.id, c.conversation FROM moved m JOIN conversations c ON c.id = m.conversation_id WHERE m.channel = ? AND m.former = ?`
 	insertConversation = `
 		INSERT INTO conversations (channel, conversation, kind, place, title, created_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (channel, conversation) DO NOTHING`
-	updateConversation = `UPDATE conversations SET kind = ?, place = ?, title = ?, gone_at = 0, gone_told = FALSE WHERE id = ?`
+	updateConversation = `UPDATE conversations SET kind = ?, place = ?, title = ?, gone_at = 0, gone_notified = FALSE WHERE id = ?`
 	findSession        = `SELECT id, person FROM sessions WHERE conversation_id = ?`
 	insertSession      = `
 		INSERT INTO sessions (conversation_id, key, used_at, created_at) VALUES (?, ?, ?, ?)
@@ -30,7 +30,7 @@ func sessionKey(channel string, id channels.ConversationID) string {
 // labels fresh, and notes that it is open to us.
 func (t *tx) conversation(c channels.Conversation) (id int64, key string, err error) {
 	c = cleanConversation(c)
-	p, err := t.place(c)
+	p, err := t.findOrMake(c)
 	if err != nil || p.fresh {
 		return p.id, p.key, err
 	}
@@ -43,8 +43,8 @@ func (t *tx) conversation(c channels.Conversation) (id int64, key string, err er
 	return p.id, p.key, err
 }
 
-// place is a conversation as stored.
-type place struct {
+// stored is a conversation that is there.
+type stored struct {
 	id    int64
 	key   string // of its session
 	was   channels.Conversation
@@ -52,20 +52,20 @@ type place struct {
 	fresh bool // made just now, or found by a former ID, so that the labels are not its own
 }
 
-// A placeRow is a conversation as a list has it.
-type placeRow struct {
+// A conversationRow is a conversation as a list has it.
+type conversationRow struct {
 	Channel, Conversation, Kind, Place, Title string
 }
 
-func (r placeRow) conversation() channels.Conversation {
+func (r conversationRow) conversation() channels.Conversation {
 	return channels.Conversation{
 		Channel: r.Channel, ID: channels.ConversationID(r.Conversation), Kind: channels.ConversationKind(r.Kind),
 		Place: r.Place, Title: r.Title,
 	}
 }
 
-// place finds or makes a conversation, whose labels are clean.
-func (t *tx) place(c channels.Conversation) (p place, err error) {
+// findOrMake finds or makes a conversation, whose labels are clean.
+func (t *tx) findOrMake(c channels.Conversation) (p stored, err error) {
 	p, found, err := t.find(c)
 	if err != nil || found {
 		return p, err
@@ -80,7 +80,7 @@ func (t *tx) place(c channels.Conversation) (p place, err error) {
 
 // find finds a conversation, whose labels are clean. One that has moved is found by
 // its former ID too.
-func (t *tx) find(c channels.Conversation) (p place, found bool, err error) {
+func (t *tx) find(c channels.Conversation) (p stored, found bool, err error) {
 	p.key = sessionKey(c.Channel, c.ID)
 	found, err = t.Row(t.kept(findConversation, ""), []any{c.Channel, string(c.ID)}, &p.id, &p.was.Kind, &p.was.Place, &p.was.Title, &p.gone)
 	if err != nil || found {

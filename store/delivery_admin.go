@@ -12,9 +12,9 @@ import (
 
 const (
 	deliveryChannel = `SELECT channel FROM deliveries WHERE id = ?`
-	// holdStill keeps the channel's holder from beginning or settling a send before the
+	// lockLease keeps the channel's holder from beginning or settling a send before the
 	// transaction ends: both lock this row to share it.
-	holdStill = `SELECT fence FROM leases WHERE kind = 'channel' AND name = ?`
+	lockLease = `SELECT fence FROM leases WHERE kind = 'channel' AND name = ?`
 	oneByHand = `
 		SELECT d.message_id, d.part, d.state, d.settled, d.outcome, d.tries, d.repeated,
 			c.channel, c.conversation, c.kind, c.place, c.title, coalesce(m.session_id, 0), coalesce(m.turn_id, 0)
@@ -106,7 +106,7 @@ func (r *Router) byHand(ctx context.Context, action string, id int64, by ledger.
 ) (m *ledger.MendedDelivery, err error) {
 	err = r.db.write(ctx, full, action, func(t *tx) error {
 		d := byHand{id: id}
-		if err := t.still(&d); err != nil {
+		if err := t.lockDelivery(&d); err != nil {
 			return err
 		}
 		state, with, err := change(t, &d)
@@ -132,15 +132,15 @@ func (r *Router) byHand(ctx context.Context, action string, id int64, by ledger.
 	return m, nil
 }
 
-// still reads a delivery that stays as it is to the end of the transaction.
-func (t *tx) still(d *byHand) error {
+// lockDelivery reads a delivery that stays as it is to the end of the transaction.
+func (t *tx) lockDelivery(d *byHand) error {
 	var fence int64
 	if found, err := t.Row(deliveryChannel, []any{d.id}, &d.at.Channel); err != nil {
 		return err
 	} else if !found {
 		return ledger.ErrNotFound
 	}
-	if _, err := t.Row(t.Locked(holdStill), []any{d.at.Channel}, &fence); err != nil {
+	if _, err := t.Row(t.Locked(lockLease), []any{d.at.Channel}, &fence); err != nil {
 		return err
 	}
 	found, err := t.Row(oneByHand, []any{d.id}, &d.message, &d.part, &d.state, &d.settled, &d.outcome, &d.tries, &d.repeated,

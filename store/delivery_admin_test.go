@@ -88,14 +88,14 @@ func TestRetryOfADeadPart(t *testing.T) {
 			t.Errorf("audit: %+v, %v", e.Audit, err)
 		}
 		// What a client saw die, it sees live again.
-		if got := h.told("c1"); !slices.Equal(got, []string{"dead refused", "pending by_hand", "sent", "sent"}) {
+		if got := h.deliveryEvents("c1"); !slices.Equal(got, []string{"dead refused", "pending by_hand", "sent", "sent"}) {
 			t.Errorf("events: %q", got)
 		}
 	})
 }
 
-// told are the session's events about deliveries.
-func (h *house) told(conv string) (list []string) {
+// deliveryEvents are the session's events about deliveries.
+func (h *house) deliveryEvents(conv string) (list []string) {
 	h.Helper()
 	events, err := h.Router.Events(h.Ctx, "tg:"+conv, 0, 1000)
 	if err != nil {
@@ -115,7 +115,7 @@ func (h *house) told(conv string) (list []string) {
 }
 
 // promise: L.mended-by-hand
-func TestRetryOfAnUnknownPart(t *testing.T) {
+func TestRetryOfAnUnknownPartAsksAgain(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		h.says("1", "a")
@@ -146,7 +146,7 @@ func TestRetryOfAnUnknownPart(t *testing.T) {
 }
 
 // promise: L.mended-by-hand
-func TestDropByHand(t *testing.T) {
+func TestDropByHandTakesWhatIsNotSent(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		h.says("1", "a", "b")
@@ -197,7 +197,7 @@ func isState(err error) bool {
 }
 
 // A first try that is sent costs no event; what went another way has one.
-func TestDeliveryEvents(t *testing.T) {
+func TestFirstTryThatIsSentHasNoEvent(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		h.says("1", "a", "b", "c")
@@ -205,7 +205,7 @@ func TestDeliveryEvents(t *testing.T) {
 		h.become(hold, uncertain)
 		h.become(hold, ledger.Settlement{State: ledger.DeliverySent, Outcome: "found"})
 		h.become(hold, ledger.Settlement{State: ledger.DeliveryDropped, Outcome: "gone", Conversation: true})
-		if got := h.told("c1"); !slices.Equal(got, []string{"unknown no_answer", "sent found", "dropped gone"}) {
+		if got := h.deliveryEvents("c1"); !slices.Equal(got, []string{"unknown no_answer", "sent found", "dropped gone"}) {
 			t.Errorf("events: %q", got)
 		}
 	})

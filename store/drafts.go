@@ -111,7 +111,7 @@ func (r *Router) Drafts(ctx context.Context, channel string) (list []ledger.Draf
 			ReplyTo     string `db:"reply_to"`
 			PlatformID  string `db:"platform_id"`
 			UpdatedAt   int64  `db:"updated_at"`
-			placeRow
+			conversationRow
 		}
 		if err := t.All(&rows, listDrafts, clean(channel)); err != nil {
 			return err

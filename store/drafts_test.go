@@ -289,7 +289,7 @@ func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
 
 // A part whose place may yet be overwritten is sent anew, and what is shown stays in the
 // ledger until it is taken back.
-func TestAbandonedDraft(t *testing.T) {
+func TestAbandonedDraftIsSentAnew(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		ref := h.Begun("c", "1")

@@ -30,7 +30,7 @@ func withFile(e ledger.Entry, id string, size int64) ledger.Entry {
 }
 
 // promise: P1.one-turn-per-event
-func TestEditOfAMessageNeverTaken(t *testing.T) {
+func TestEditOfAMessageNeverTakenIsATurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		first := h.one(claiming(edited("c", "1", "e1", "new text", "steer")))
 		if first.Edited != ledger.EditNew || first.Claimed == nil || first.MessageID == 0 {
@@ -62,7 +62,7 @@ func TestEditOfAMessageNeverTaken(t *testing.T) {
 // it is told behind its edit.
 //
 // promise: P1.one-turn-per-event
-func TestEditOfAnOverheardMessage(t *testing.T) {
+func TestEditOfAnOverheardMessageIsATurnOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		overheard := func(of, key string) ledger.Entry {
 			e := entry("c", key, "they talk")
@@ -123,7 +123,7 @@ func TestEditThatChangesNothing(t *testing.T) {
 	})
 }
 
-func TestEditBeforeItsTurn(t *testing.T) {
+func TestEditBeforeItsTurnReplacesTheText(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Accept(entry("c", "1", "one"), mode(withFile(entry("c", "2", "two"), "old", 3), "collect"))
 		e := withFile(edited("c", "2", "e1", "zwei", "ignore"), "new", 4)
@@ -145,7 +145,7 @@ func TestEditBeforeItsTurn(t *testing.T) {
 }
 
 // promise: L.merged-at-boundary
-func TestEditWhileItsTurnRuns(t *testing.T) {
+func TestEditWhileItsTurnRunsSteersIt(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		original := h.load(ref).Turn.Message.ID
@@ -197,7 +197,7 @@ func TestEditTooLateToSteerRunsByItself(t *testing.T) {
 	})
 }
 
-func TestEditAfterItsTurn(t *testing.T) {
+func TestEditAfterItsTurnIsARevision(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Commit(h.Begun("c", "1"), end("done", "answered"))
 		for i, text := range []string{"one", "two", "one"} {
@@ -315,7 +315,7 @@ func TestPlacesOfNobodyHaveNoSession(t *testing.T) {
 	})
 }
 
-func TestDeletedMessages(t *testing.T) {
+func TestDeletedMessageStopsItsTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		if a := h.one(deleted("c", "0", "d0")); a.TurnID != 0 || a.MessageID != 0 {
 			t.Errorf("never taken: %+v", a)

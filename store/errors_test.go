@@ -75,7 +75,7 @@ func TestWhoseFaultAnErrorIs(t *testing.T) {
 	})
 }
 
-func TestKnown(t *testing.T) {
+func TestKnownNamesTheKeysThatWereTaken(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		one, other := entry("c", "1", "a"), entry("c", "2", "b")
 		h.Accept(one)

@@ -13,7 +13,7 @@ import (
 	"switchboard/store/storetest"
 )
 
-func TestFacts(t *testing.T) {
+func TestFactsCountWhatNeedsAnEye(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		if f, err := h.DB.Facts(h.Ctx); err != nil || f != (store.Facts{}) {
 			t.Errorf("of nothing: %+v, %v", f, err)

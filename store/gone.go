@@ -13,8 +13,8 @@ const (
 	// notified once all the same.
 	setLeft = `UPDATE conversations SET gone_at = ? WHERE id = ? AND gone_at = 0`
 	setGone = `
-		UPDATE conversations SET gone_at = CASE WHEN gone_at = 0 THEN ? ELSE gone_at END, gone_told = TRUE
-		WHERE channel = ? AND conversation = ? AND gone_told = FALSE RETURNING id`
+		UPDATE conversations SET gone_at = CASE WHEN gone_at = 0 THEN ? ELSE gone_at END, gone_notified = TRUE
+		WHERE channel = ? AND conversation = ? AND gone_notified = FALSE RETURNING id`
 	// adminChats are the direct conversations of each admin, the one in which they wrote
 	// last first; where no message is kept any more, the one last used.
 	adminChats = `
@@ -31,7 +31,7 @@ func (t *tx) acceptMember(e *ledger.Entry) error {
 		_, _, err := t.conversation(e.Event.Conversation)
 		return err
 	}
-	p, err := t.place(cleanConversation(e.Event.Conversation))
+	p, err := t.findOrMake(cleanConversation(e.Event.Conversation))
 	if err == nil {
 		_, err = t.Exec(setLeft, t.now, p.id)
 	}
@@ -55,7 +55,7 @@ func (r *Router) Gone(ctx context.Context, hold ledger.Hold, conv channels.Conve
 func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, err error) {
 	err = r.db.read(ctx, "list admins' chats", func(t *tx) error {
 		var rows []struct {
-			placeRow
+			conversationRow
 			Person string
 		}
 		if err := t.All(&rows, adminChats); err != nil {
@@ -89,7 +89,7 @@ func (t *tx) notify(key []byte, conv channels.Conversation, reply *ledger.Reply)
 	if err != nil || !notified {
 		return false, err
 	}
-	p, err := t.place(cleanConversation(conv))
+	p, err := t.findOrMake(cleanConversation(conv))
 	if err != nil {
 		return false, err
 	}

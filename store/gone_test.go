@@ -64,7 +64,7 @@ func TestGoneIsFirstOnce(t *testing.T) {
 	})
 }
 
-func TestAdminChats(t *testing.T) {
+func TestAdminChatsAreTheLatestOfEachAdmin(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: "admin"}, {Name: "anna", Role: "admin"}, {Name: "otto", Role: "user"}, {Name: "nina", Role: "admin"}})
 		if err != nil {

@@ -142,7 +142,7 @@ func TestAcceptAnswersBusy(t *testing.T) {
 }
 
 // promise: L.control-no-queue
-func TestAcceptCancel(t *testing.T) {
+func TestAcceptCancelStopsTheRunningTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		none := h.Accept(control(entry("c", "0", "/cancel"), ledger.EffectCancel, "nothing runs"))[0]
 		if none.CancelTurn != 0 {
@@ -174,7 +174,7 @@ func TestAcceptCancel(t *testing.T) {
 // A turn that nobody has begun needs nobody to end it.
 //
 // promise: L.control-no-queue
-func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
+func TestAcceptCancelEndsAQueuedTurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		n := 0
 		cancel := func(person string) ledger.Accepted {
@@ -238,7 +238,7 @@ func TestAcceptCancelOfAQueuedTurn(t *testing.T) {
 	})
 }
 
-func TestAcceptForAReader(t *testing.T) {
+func TestPartsForAReaderAreSentAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := control(entry("c", "1", "/help"), ledger.EffectNone, "help")
 		e.As.(*ledger.AsControl).Reply.Read = true

@@ -33,7 +33,7 @@ func TestLateSettleIsOfItsOwnTry(t *testing.T) {
 // A settlement whose answer was lost is told again, and was done.
 //
 // promise: L.lost-answer
-func TestSettleTwice(t *testing.T) {
+func TestSecondSettleChangesNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		for i, s := range []ledger.Settlement{

@@ -14,10 +14,10 @@ import (
 // there are two of each: the younger is emptied into the elder, behind what is there.
 
 const (
-	conversationRow = `SELECT id, conversation FROM conversations WHERE channel = ? AND conversation = ?`
-	rename          = `
+	conversationByID = `SELECT id, conversation FROM conversations WHERE channel = ? AND conversation = ?`
+	rename           = `
 		UPDATE conversations SET conversation = ?, kind = ?, place = ?, title = CASE WHEN ? = '' THEN title ELSE ? END,
-			gone_at = 0, gone_told = FALSE
+			gone_at = 0, gone_notified = FALSE
 		WHERE id = ?`
 	renameSession = `UPDATE sessions SET key = ? WHERE conversation_id = ?`
 	// Threads in what moved name the group around them.
@@ -110,7 +110,7 @@ func (t *tx) acceptMoved(e *ledger.Entry, a *ledger.Accepted) error {
 // known finds a conversation by exactly this ID.
 func (t *tx) known(channel string, id channels.ConversationID) (row int64, found bool, err error) {
 	var is string
-	found, err = t.Row(conversationRow, []any{channel, string(id)}, &row, &is)
+	found, err = t.Row(conversationByID, []any{channel, string(id)}, &row, &is)
 	return row, found, err
 }
 

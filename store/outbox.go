@@ -90,7 +90,7 @@ func (r *Router) Open(ctx context.Context, hold ledger.Hold) (list []channels.Co
 		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
-		var rows []placeRow
+		var rows []conversationRow
 		if err := t.All(&rows, openConversations, clean(hold.Channel), clean(hold.Channel)); err != nil {
 			return err
 		}

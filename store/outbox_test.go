@@ -152,7 +152,7 @@ func TestTakeChannelMakesSendingUnknown(t *testing.T) {
 	})
 }
 
-func TestDeadAndDropped(t *testing.T) {
+func TestDeadPartTakesItsLaterPartsAlong(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Posts("c", "1", "a", "b", "c")
 		h.Posts("c", "2", "d", "e")

@@ -9,7 +9,7 @@ import (
 	"switchboard/router/ledger"
 )
 
-func TestSetPeople(t *testing.T) {
+func TestSetPeopleReplacesThoseOfTheSettings(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for key, id := range map[string]string{"1": "tg:7", "2": "tg:8"} {
 			e := entry("c", key, "hi")

@@ -111,7 +111,7 @@ func (db *DB) sweep(ctx context.Context, owner int64, keep Retention) (rows int6
 		}
 	}()
 	for _, part := range []func(context.Context) error{
-		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.engines, s.moves, s.places, s.people,
+		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.engines, s.moves, s.conversations, s.people,
 	} {
 		if err := part(ctx); err != nil {
 			return s.rows, err

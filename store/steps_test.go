@@ -132,7 +132,7 @@ func TestEndClosesTasks(t *testing.T) {
 }
 
 // What was said before, and what a reset forgets.
-func TestRecent(t *testing.T) {
+func TestRecentEndsAtTheReset(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		h.Accept(entry("c", "2", "second"), entry("c", "3", "third"))

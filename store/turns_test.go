@@ -117,7 +117,7 @@ func TestOldFenceWritesNothing(t *testing.T) {
 	})
 }
 
-func TestCancelTurn(t *testing.T) {
+func TestCancelEndsOrStopsATurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		if c, err := h.Router.Cancel(h.Ctx, ref.TurnID); err != nil || c.Channel != "tg" || c.ID != "c" {
@@ -321,7 +321,7 @@ func TestCancelOfAQueuedTurnLeavesTheLease(t *testing.T) {
 // frees it. With another turn begun under the lease it does not.
 //
 // promise: L.session-given-back
-func TestGiveBackOfATurnThatIsEnded(t *testing.T) {
+func TestGiveBackOfAnEndedTurnFreesTheSession(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
 		run(t, h.DB, "UPDATE turns SET state = 'cancelled' WHERE id = "+nameOf(ref.TurnID))

@@ -62,7 +62,7 @@ CREATE TABLE conversations (
 	title        text NOT NULL DEFAULT '',
 	next_seq     bigint NOT NULL DEFAULT 0, -- the last delivery number given out
 	gone_at      bigint NOT NULL DEFAULT 0, -- µs, since when it is closed to us; 0: it is open
-	gone_told    boolean NOT NULL DEFAULT FALSE, -- a delivery has failed of it since
+	gone_notified    boolean NOT NULL DEFAULT FALSE, -- a delivery has failed of it since
 	created_at   bigint NOT NULL, -- µs
 	UNIQUE (channel, conversation)
 );

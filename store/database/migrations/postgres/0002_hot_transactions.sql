@@ -390,9 +390,9 @@ BEGIN
 		EXIT WHEN FOUND;
 	END LOOP;
 	IF NOT v_former AND (v_conversation.kind <> e ->> 'kind' OR v_conversation.place <> e ->> 'place'
-		OR (e ->> 'title' <> '' AND v_conversation.title <> e ->> 'title') OR v_conversation.gone_at <> 0 OR v_conversation.gone_told) THEN
+		OR (e ->> 'title' <> '' AND v_conversation.title <> e ->> 'title') OR v_conversation.gone_at <> 0 OR v_conversation.gone_notified) THEN
 		UPDATE conversations SET kind = e ->> 'kind', place = e ->> 'place', title = coalesce(nullif(e ->> 'title', ''), title),
-			gone_at = 0, gone_told = FALSE
+			gone_at = 0, gone_notified = FALSE
 		WHERE id = v_conversation.id;
 	END IF;
 	IF v_class IN ('stranger', 'overheard') THEN
@@ -537,7 +537,7 @@ BEGIN
 	AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.channel = x.channel AND m.former = x.conversation)
 	ORDER BY x.channel, x.conversation, x.title = '', x.i DESC
 	ON CONFLICT (channel, conversation) DO NOTHING;
-	UPDATE conversations c SET kind = y.kind, place = y.place, title = coalesce(nullif(y.title, ''), c.title), gone_at = 0, gone_told = FALSE
+	UPDATE conversations c SET kind = y.kind, place = y.place, title = coalesce(nullif(y.title, ''), c.title), gone_at = 0, gone_notified = FALSE
 	FROM (
 		SELECT DISTINCT ON (x.channel, x.conversation) x.channel, x.conversation, x.kind, x.place, x.title
 		FROM ROWS FROM (jsonb_to_recordset(p_entries) AS (channel text, conversation text, kind text, place text, title text))
@@ -545,7 +545,7 @@ BEGIN
 		WHERE x.i = ANY (v_fresh) ORDER BY x.channel, x.conversation, x.title = '', x.i DESC
 	) AS y
 	WHERE c.channel = y.channel AND c.conversation = y.conversation
-	AND (c.kind <> y.kind OR c.place <> y.place OR (y.title <> '' AND c.title <> y.title) OR c.gone_at <> 0 OR c.gone_told);
+	AND (c.kind <> y.kind OR c.place <> y.place OR (y.title <> '' AND c.title <> y.title) OR c.gone_at <> 0 OR c.gone_notified);
 
 	WITH kept AS (
 		SELECT nextval('messages_id_seq') AS id, x.*

@@ -63,7 +63,7 @@ CREATE TABLE conversations (
 	title        TEXT NOT NULL DEFAULT '',
 	next_seq     INTEGER NOT NULL DEFAULT 0, -- the last delivery number given out
 	gone_at      INTEGER NOT NULL DEFAULT 0, -- µs, since when it is closed to us; 0: it is open
-	gone_told    INTEGER NOT NULL DEFAULT FALSE, -- a delivery has failed of it since
+	gone_notified    INTEGER NOT NULL DEFAULT FALSE, -- a delivery has failed of it since
 	created_at   INTEGER NOT NULL, -- µs
 	UNIQUE (channel, conversation)
 ) STRICT;

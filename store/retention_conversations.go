@@ -10,17 +10,17 @@ import (
 const peopleLive = 48 * time.Hour
 
 const (
-	batchPlaces = 100
-	batchPeople = 100
+	batchConversations = 100
+	batchPeople        = 100
 )
 
 // Conversations go with their sessions and the leases of these, once nothing is left in
 // them and nothing names them. Jobs are not there yet; what they name is to be asked for
 // here, as is who is an admin, or in Retention.Named.
 const (
-	// placeOver: the instants are those up to which what was made for somebody who is not
+	// conversationOver: the instants are those up to which what was made for somebody who is not
 	// served is old, and a session that was not used.
-	placeOver = `
+	conversationOver = `
 		(x.created_at <= ? OR EXISTS (SELECT 1 FROM sessions s WHERE s.conversation_id = x.id))
 		AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.conversation_id = x.id AND (s.used_at > ?
 			OR EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id)
@@ -31,16 +31,16 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id IS NULL AND m.conversation_id = x.id)
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = x.id)
 		AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.conversation_id = x.id)`
-	oldPlaces = `
-		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS recent, ` + placeOver + ` AS ready
+	oldConversations = `
+		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS recent, ` + conversationOver + ` AS ready
 		FROM (SELECT id, channel, conversation, created_at FROM conversations WHERE id > ? ORDER BY id LIMIT ?) AS x ORDER BY x.id`
 	// On PostgreSQL who works on a conversation or a session now has it locked, and keeps
 	// it; the writer of SQLite is alone.
-	holdPlaces   = `SELECT id FROM conversations WHERE id IN (%s) ORDER BY id FOR UPDATE SKIP LOCKED`
-	holdSessions = `SELECT id FROM sessions WHERE conversation_id IN (%s) ORDER BY id FOR UPDATE SKIP LOCKED`
-	stillOver    = `
+	unlockedConversations = `SELECT id FROM conversations WHERE id IN (%s) ORDER BY id FOR UPDATE SKIP LOCKED`
+	unlockedSessions      = `SELECT id FROM sessions WHERE conversation_id IN (%s) ORDER BY id FOR UPDATE SKIP LOCKED`
+	stillOver             = `
 		SELECT x.id, coalesce(s.id, 0) AS session FROM conversations x LEFT JOIN sessions s ON s.conversation_id = x.id
-		WHERE x.id IN (%s) AND ` + placeOver
+		WHERE x.id IN (%s) AND ` + conversationOver
 
 	oldMoved = `
 		SELECT channel, former, moved_at FROM moved
@@ -53,39 +53,39 @@ const (
 	deleteKnown = `DELETE FROM memories WHERE person = ? AND person <> ''`
 )
 
-// deletePlaces delete what is left of sessions, then conversations.
+// deleteConversations delete what is left of sessions, then conversations.
 var (
-	deleteSessions = ofMany(batchPlaces,
+	deleteSessions = ofMany(batchConversations,
 		`DELETE FROM memories WHERE session_id IN (%s)`,
 		`DELETE FROM actions WHERE session_id IN (%s)`,
 		`DELETE FROM leases WHERE kind = 'session' AND name IN (SELECT CAST(id AS text) FROM sessions WHERE id IN (%s))`,
 		`DELETE FROM sessions WHERE id IN (%s)`,
 	)
-	deletePlaces = ofMany(batchPlaces, `DELETE FROM conversations WHERE id IN (%s)`)
-	lockPlaces   = marked(holdPlaces, batchPlaces)
-	lockSessions = marked(holdSessions, batchPlaces)
-	areStillOver = marked(stillOver, batchPlaces)
+	deleteConversations = ofMany(batchConversations, `DELETE FROM conversations WHERE id IN (%s)`)
+	lockConversations   = marked(unlockedConversations, batchConversations)
+	lockSessions        = marked(unlockedSessions, batchConversations)
+	areStillOver        = marked(stillOver, batchConversations)
 )
 
-// places deletes conversations of which nothing is left, with their sessions.
-func (s *sweeper) places(ctx context.Context) error {
+// conversations deletes conversations of which nothing is left, with their sessions.
+func (s *sweeper) conversations(ctx context.Context) error {
 	unserved, unused := s.before(s.keep.Strangers), s.before(s.keep.Sessions)
-	return s.walk(ctx, oldPlaces, batchPlaces, []any{max(unserved, unused), unserved, unused}, func(t *tx, ids []int64) (int64, error) {
-		return t.dropPlaces(ids, unserved, unused, s)
+	return s.walk(ctx, oldConversations, batchConversations, []any{max(unserved, unused), unserved, unused}, func(t *tx, ids []int64) (int64, error) {
+		return t.dropConversations(ids, unserved, unused, s)
 	})
 }
 
-// dropPlaces looks again: something may have come since the sweeper looked.
-func (t *tx) dropPlaces(ids []int64, unserved, unused int64, s *sweeper) (int64, error) {
+// dropConversations looks again: something may have come since the sweeper looked.
+func (t *tx) dropConversations(ids []int64, unserved, unused int64, s *sweeper) (int64, error) {
 	s.dropped = nil
 	held := map[int64]bool{0: true}
 	if t.PG {
-		locked, err := t.ids(lockPlaces, padded(ids, batchPlaces)...)
+		locked, err := t.ids(lockConversations, padded(ids, batchConversations)...)
 		if err != nil || len(locked) == 0 {
 			return 0, err
 		}
 		ids = locked
-		if locked, err = t.ids(lockSessions, padded(ids, batchPlaces)...); err != nil {
+		if locked, err = t.ids(lockSessions, padded(ids, batchConversations)...); err != nil {
 			return 0, err
 		}
 		for _, id := range locked {
@@ -93,7 +93,7 @@ func (t *tx) dropPlaces(ids []int64, unserved, unused int64, s *sweeper) (int64,
 		}
 	}
 	var rows []struct{ ID, Session int64 }
-	if err := t.All(&rows, areStillOver, append(padded(ids, batchPlaces), unserved, unused)...); err != nil {
+	if err := t.All(&rows, areStillOver, append(padded(ids, batchConversations), unserved, unused)...); err != nil {
 		return 0, err
 	}
 	ids = nil
@@ -107,7 +107,7 @@ func (t *tx) dropPlaces(ids []int64, unserved, unused int64, s *sweeper) (int64,
 		}
 	}
 	if len(sessions) > 0 {
-		if _, err := t.each(deleteSessions, padded(sessions, batchPlaces)); err != nil {
+		if _, err := t.each(deleteSessions, padded(sessions, batchConversations)); err != nil {
 			return 0, err
 		}
 	}
@@ -115,7 +115,7 @@ func (t *tx) dropPlaces(ids []int64, unserved, unused int64, s *sweeper) (int64,
 		return 0, nil
 	}
 	s.dropped = sessions
-	return t.each(deletePlaces, padded(ids, batchPlaces))
+	return t.each(deleteConversations, padded(ids, batchConversations))
 }
 
 // moves forgets former IDs of conversations, but for those that something still names.

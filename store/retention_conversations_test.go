@@ -18,8 +18,8 @@ const year = 365 * day
 
 var keepAYear = store.Retention{Turns: day, Strangers: day, Prompts: day, Audit: day, Sessions: year}
 
-// places are the names of the conversations that are there.
-func (h *house) places() string {
+// conversations are the names of the conversations that are there.
+func (h *house) conversations() string {
 	h.Helper()
 	var names []string
 	for _, name := range []string{"admin's", "busy", "former", "lent", "named", "old", "open", "strange", "strange later", "user's", "young"} {
@@ -86,7 +86,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		h.Accept(stranger("strange later", "10"))
 		h.sweep(keep) // takes the messages
 		want := "admin's, former, lent, named, old, open, strange later, user's"
-		if got := h.places(); got != want {
+		if got := h.conversations(); got != want {
 			t.Errorf("after days: %s, want %s", got, want)
 		}
 		h.later(200 * day)
@@ -97,7 +97,7 @@ func TestSweepEndsConversations(t *testing.T) {
 		run(t, h.DB, "UPDATE sessions SET used_at = 1 WHERE key IN ('tg:busy')")
 		h.sweep(keep)
 		want = "admin's, busy, lent, named, user's, young"
-		if got := h.places(); got != want {
+		if got := h.conversations(); got != want {
 			t.Errorf("after a year: %s, want %s", got, want)
 		}
 		if got := h.counts("moved", "memories", "people WHERE source = 'open'", "identities WHERE identity = 'tg:8'"); got != "moved 0\nmemories 0\npeople WHERE source = 'open' 1\nidentities WHERE identity = 'tg:8' 0\n" {
@@ -135,7 +135,7 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 		h.later(400 * day)
 		h.sweep(keep)
 		h.sweep(keep)
-		if got := h.places(); got != "former" {
+		if got := h.conversations(); got != "former" {
 			t.Errorf("left: %s", got)
 		}
 		if list, err := h.Router.Moved(h.Ctx); err != nil || len(list) != 1 || list[0].Current != "former" {
@@ -162,7 +162,7 @@ func TestSweepLooksAgain(t *testing.T) {
 			return false
 		}
 		h.sweep(keep)
-		if got := h.places(); got != "strange, user's" {
+		if got := h.conversations(); got != "strange, user's" {
 			t.Errorf("left: %s", got)
 		}
 		if list := h.Claim(9); len(list) != 1 || h.load(list[0].TurnRef).Turn.Message.Text != "again" {
@@ -196,7 +196,7 @@ func TestSweepTellsWhatIsGoneBeforeItStops(t *testing.T) {
 		_, err := h.DB.Sweep(ctx, h.owner(), keep)
 		stop()
 		stopper.Wait()
-		if got := h.places(); got != "" || told != 1 {
+		if got := h.conversations(); got != "" || told != 1 {
 			t.Errorf("left: %q; told of %d sessions, want 1; %v", got, told, err)
 		}
 	})
@@ -223,11 +223,11 @@ func TestSweepWaitsForNobody(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.places(); got != "strange, user's" {
+	if got := h.conversations(); got != "strange, user's" {
 		t.Errorf("left: %s", got)
 	}
 	h.sweep(keepAYear)
-	if got := h.places(); got != "" {
+	if got := h.conversations(); got != "" {
 		t.Errorf("left in the end: %s", got)
 	}
 }
