@@ -7,8 +7,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
-	"switchboard/store"
-	"switchboard/store/storetest"
 )
 
 // marked is an entry that says how far a history was read.
@@ -18,9 +16,7 @@ func marked(e ledger.Entry, conversation, value string) ledger.Entry {
 }
 
 func TestMarksMoveWithWhatWasTaken(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, db *store.DB) {
-		h := newHouse(t, db)
+	each(t, func(t *testing.T, h *house) {
 		marks := func(channel string) (got []channels.Mark) {
 			list, err := h.Router.Marks(h.Ctx, channel)
 			if err != nil {
