@@ -230,7 +230,7 @@ func (s *Service) unfetched(ctx context.Context, a *Attachment, err error) error
 	switch refused, ok := errors.AsType[*channels.RefusedError](err); {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, ErrTooLarge): // whatever size the platform told; it is not fetched a second time
+	case errors.Is(err, ErrTooLarge): // whatever size the platform gave; it is not fetched a second time
 		a.State, a.Reason = AttachmentQuarantined, s.tooLarge()
 		if err := s.Ledger.SetAttachment(context.WithoutCancel(ctx), a); err != nil {
 			return fmt.Errorf("record attachment %d: %w", a.ID, err)

@@ -22,7 +22,7 @@ func (r *Router) Accept(ctx context.Context, batch []channels.Event) ([]channels
 		return nil, nil
 	}
 	if !r.enter() {
-		// The channel's connection stays open for sending, and what it told us stays
+		// The channel's connection stays open for sending, and what it sent us stays
 		// unacknowledged.
 		retry.Await(ctx, r.stopped, math.MaxInt64)
 		return nil, errStopping
@@ -131,7 +131,7 @@ func (r *Router) unreserve(entries []sorted) {
 	}
 }
 
-// follow does what the commit made possible. stops is how many stops had met nobody
+// follow does what the commit made possible. stops is how many stops were missed
 // before it.
 func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted, stops int64) channels.Receipt {
 	line := r.channels[entry.Event.Conversation.Channel]
@@ -186,16 +186,16 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 }
 
 // followQueue does what the commit of a message beside other turns made possible:
-// it looks again when a collected turn is due, wakes somebody for one that waits,
+// it looks again when a collected turn is due, wakes the runner for one that waits,
 // and breaks off what an edit makes worthless.
 func (r *Router) followQueue(turn *ledger.AsTurn, acc *ledger.Accepted) {
 	switch {
 	case !acc.NotBefore.IsZero():
 		// Counted from here, after the commit: whatever the database's clock says, it
 		// is due by then.
-		time.AfterFunc(turn.CollectWindow, r.runner.somebodyWaits)
+		time.AfterFunc(turn.CollectWindow, r.runner.turnQueuedHere)
 	case acc.Waiting:
-		r.runner.somebodyWaits()
+		r.runner.turnQueuedHere()
 	}
 	if acc.Edited == ledger.EditRestarts && acc.Steers != 0 {
 		r.runner.stop(acc.Steers, agent.ErrRestart)

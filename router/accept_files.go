@@ -28,7 +28,7 @@ type FileLimits struct {
 }
 
 // trim takes off a message the attachments that are too many or too large, and
-// has the person told so besides; the rest is worked on.
+// has the person notified besides; the rest is worked on.
 func (r *Router) trim(entry *sorted) {
 	limits := r.FileLimits
 	var kept []channels.Attachment
@@ -58,8 +58,8 @@ func (r *Router) trim(entry *sorted) {
 	entry.aside = strings.Join(said, " ")
 }
 
-// notifyAside tells what an entry has to say besides becoming a turn. A key of its own
-// makes that happen once, also when the event is told again because this engine
+// notifyAside says what an entry has to say besides becoming a turn. A key of its own
+// makes that happen once, also when the event comes again because this engine
 // died in between.
 func (r *Router) notifyAside(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
 	if entry.aside == "" || acc.Situation == ledger.SituationBusy || acc.Edited == ledger.EditSame {

@@ -14,9 +14,9 @@ func ownText(m channels.Message) bool { return len(m.Attachments) == 0 && !m.Out
 func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sorted {
 	// The message is ours, and the person wrote none.
 	entry.Event.Message = channels.Message{}
-	if tooFast, tell := s.tooFast(&entry, person.Name, 1); tooFast {
+	if tooFast, notify := s.tooFast(&entry, person.Name, 1); tooFast {
 		text := ""
-		if tell {
+		if notify {
 			text = "You are faster than I am: I take " + s.Config.RatePerson + " messages of one person. Please wait a little and press again."
 		}
 		return line.noticed(entry, text)
@@ -25,7 +25,7 @@ func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sort
 	return entry
 }
 
-// pressed says what to show whoever pressed a button, and takes the buttons away
+// pressed says what to show who pressed a button, and takes the buttons away
 // that can do nothing any more.
 func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 	const unknown = "This button does not work any more."

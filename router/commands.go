@@ -140,8 +140,8 @@ func mayReset(c channels.Conversation, person *ledger.Person) bool {
 // is obeyed, but a flood of them is not answered one by one. It has a rate of its own,
 // so that stopping something uses up nothing.
 func (s *sorting) saysNothingToCancel(entry *sorted, person *ledger.Person) bool {
-	tooFast, tell := s.tooFast(entry, person.Name+"\x00cancel", 1)
-	return !tooFast || tell
+	tooFast, notify := s.tooFast(entry, person.Name+"\x00cancel", 1)
+	return !tooFast || notify
 }
 
 // calledBy is what to call a person: by their name, or, where that is only an

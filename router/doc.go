@@ -1,4 +1,4 @@
-// Package router takes in what channels tell (who is speaking, may they, what is it),
+// Package router takes in what comes from channels (who is speaking, may they, what is it),
 // commits it, and has a runner run each session's turns in order.
 //
 //	Accept ─► [event key + message + turn] ─► turn runs (agent) ─► [message + deliveries] ─► delivery

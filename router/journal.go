@@ -84,15 +84,15 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 }
 
 // Absorb implements agent.Journal. After a try that failed the turn is read again: what
-// that one merged all the same is told with the rest, and not twice.
+// that one merged all the same is handed over with the rest, and not twice.
 func (j *journal) Absorb(ctx context.Context, from int) (added []agent.Incoming, err error) {
-	doubt := false
+	unclear := false
 	err = j.patiently(ctx, "messages could not be merged", func() (err error) {
 		added, err = j.runner.Ledger.Absorb(context.WithoutCancel(ctx), j.ref, from)
-		if err == nil && doubt {
+		if err == nil && unclear {
 			added, err = j.missed(ctx)
 		}
-		doubt = doubt || err != nil
+		unclear = unclear || err != nil
 		return err
 	})
 	if errors.Is(err, ledger.ErrFenced) {

@@ -59,7 +59,7 @@ func (l *leased) begin() (asked map[int64]bool) {
 	return asked
 }
 
-// watchLeases looks until ctx ends: often while anything runs or is in doubt.
+// watchLeases looks until ctx ends: often while anything runs or is held and not run.
 func (r *runner) watchLeases(ctx context.Context) {
 	ticker := time.NewTicker(heldEvery)
 	defer ticker.Stop()

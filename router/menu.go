@@ -56,7 +56,7 @@ func Commands() []string {
 }
 
 // menuTexts say what each of menuNames does, by language; the empty one is for
-// whoever's language is none of them. The last text is an admin's /cancel.
+// those whose language is none of them. The last text is an admin's /cancel.
 var menuTexts = map[string][len(menuNames) + 1]string{
 	"": {
 		"what I am doing", "the plan I am on, or the last one", "why it went as it did, step by step", "stop what I am doing for you", "try your latest message again",

@@ -29,8 +29,8 @@ func (b *bucket) wait(now time.Time) time.Duration {
 	return time.Duration((1-b.tokens)/b.rate*float64(time.Second)) + time.Microsecond
 }
 
-// tooFastQuiet is for how long a person who was told of being too fast is not told
-// again, unless a message was taken meanwhile.
+// tooFastQuiet is for how long a person who was notified of being too fast is not
+// notified again, unless a message was taken meanwhile.
 const tooFastQuiet = time.Minute
 
 // personRates holds how fast each person may write.
@@ -44,7 +44,7 @@ type personRates struct {
 
 type personBucket struct {
 	bucket
-	told time.Time // when the person was told of being too fast; zero: not since the last message that was taken
+	notified time.Time // when the person was notified of being too fast; zero: not since the last message that was taken
 }
 
 func newPersonRates(setting string) (*personRates, error) {
@@ -57,10 +57,10 @@ func newPersonRates(setting string) (*personRates, error) {
 
 // A charge is what one event counts for in a person's rate.
 type charge struct {
-	bucket string // its name; empty: the event is not counted
-	at     time.Time
-	weight float64 // 0: the event was too fast
-	told   bool    // it was, and the person is told so, who is not told of each
+	bucket   string // its name; empty: the event is not counted
+	at       time.Time
+	weight   float64 // 0: the event was too fast
+	notified bool    // it was, and the person is notified, who is not notified of each
 }
 
 // judge says what an event would count for. One that is older than the newest counted
@@ -72,7 +72,7 @@ func (b personBucket) judge(name string, at time.Time, weight float64) charge {
 	if b.wait(at) == 0 {
 		return charge{bucket: name, at: at, weight: weight}
 	}
-	return charge{bucket: name, at: at, told: b.told.IsZero() || at.Sub(b.told) >= tooFastQuiet}
+	return charge{bucket: name, at: at, notified: b.notified.IsZero() || at.Sub(b.notified) >= tooFastQuiet}
 }
 
 // count does what was judged.
@@ -83,9 +83,9 @@ func (b *personBucket) count(c charge) {
 			b.wait(c.at)
 		}
 		b.tokens -= c.weight
-		b.told = time.Time{}
-	case c.told:
-		b.told = c.at
+		b.notified = time.Time{}
+	case c.notified:
+		b.notified = c.at
 	}
 }
 

@@ -20,7 +20,7 @@ func TestTooFastIsToldOnce(t *testing.T) {
 	want := func(after time.Duration, wantOK, wantTell bool) {
 		t.Helper()
 		for range 3 { // what is not committed has no effect
-			if c := judged(after); (c.weight > 0) != wantOK || c.told != wantTell {
+			if c := judged(after); (c.weight > 0) != wantOK || c.notified != wantTell {
 				t.Errorf("after %s: %+v", after, c)
 			}
 		}

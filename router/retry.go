@@ -5,7 +5,7 @@ import (
 	"switchboard/router/ledger"
 )
 
-// retryTakes says how /retry is told what it means, to who wrote something behind it.
+// retryTakes answers a /retry with something behind it.
 const retryTakes = "/retry takes nothing behind it, so I did nothing: alone it tries your latest message again, as a reply to a message that one. What you want otherwise, just write to me."
 
 // retry makes the entry of /retry: a turn that takes its place in the queue.

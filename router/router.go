@@ -60,8 +60,8 @@ type Deps struct {
 	DataDir    string // workspaces are made in it
 	Model      string // the planner's model, for /status
 	Log        *slog.Logger
-	// Grace is how long turns may go on, and deliveries be flushed, after Run was
-	// told to stop; 0: ten seconds.
+	// Grace is how long turns may go on, and deliveries be flushed, after Run has
+	// to stop; 0: ten seconds.
 	Grace time.Duration
 }
 
@@ -96,7 +96,7 @@ func New(deps Deps) (*Router, error) {
 		Deps:     deps,
 		channels: map[string]*channel{},
 		rates:    rates,
-		moves:    moves{now: map[movedPlace]string{}}, strangers: strangers{told: map[string]bool{}},
+		moves:    moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
 		stopped: make(chan struct{}),
 	}
 	r.work, r.handBack = context.WithCancelCause(context.Background())
@@ -180,13 +180,13 @@ func (r *Router) look(ctx context.Context) {
 func (r *Router) onWake(w ledger.Wake) {
 	switch w.Kind {
 	case ledger.WakeAll:
-		r.runner.turnWaits()
+		r.runner.turnQueuedElsewhere()
 		r.runner.leased.ask(0)
 	case ledger.WakeStop:
 		r.runner.leased.ask(w.Turn)
 	case ledger.WakeTurn:
 		if r.channels[w.Channel] != nil || w.Channel == "" {
-			r.runner.turnWaits()
+			r.runner.turnQueuedElsewhere()
 		}
 	}
 	r.Lines.OnWake(w)

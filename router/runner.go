@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// pollBusy and pollIdle are how often work is looked for without being told,
+	// pollBusy and pollIdle are how often work is looked for without being woken,
 	// with turns waiting and without.
 	pollBusy = time.Second
 	pollIdle = 15 * time.Second
 	// pollShared stands for pollIdle beside other engines: what one left that died is
-	// told by nobody.
+	// told by no wake.
 	pollShared = 5 * time.Second
 	// nextPatience is how long a session's next turn waits for a worker before the
 	// session is given back, and claimsAtOnce how many sessions one transaction takes:
@@ -43,8 +43,8 @@ type runner struct {
 	leased      leased
 	idle        idleSessions
 	wake        chan struct{}  // a turn may wait for this engine
-	waiting     atomic.Bool    // some session waits for a worker
-	shares      atomic.Bool    // some session may wait for its person's share of workers
+	wantsWorker atomic.Bool    // some session waits for a worker
+	wantsShare  atomic.Bool    // some session may wait for its person's share of workers
 	unannounced atomic.Bool    // other engines do not know of something that waits
 	stopping    atomic.Bool    // no further turn is begun
 	turns       sync.WaitGroup // that run
@@ -62,7 +62,7 @@ func newRunner(work context.Context, deps Deps) *runner {
 // busy, or left by a dead engine), until ctx ends.
 func (r *runner) findWork(ctx context.Context) {
 	names := r.Lines.Names()
-	time.AfterFunc(r.Config.CollectWindow, r.somebodyWaits) // for what an engine before this one collected
+	time.AfterFunc(r.Config.CollectWindow, r.turnQueuedHere) // for what an engine before this one collected
 	for {
 		more, err := r.claimAll(ctx, names)
 		if err != nil && ctx.Err() == nil {
@@ -94,7 +94,7 @@ func (r *runner) claimAll(ctx context.Context, channels []string) (more bool, er
 			r.passOn()
 			return true, nil
 		}
-		r.waiting.Store(false) // whoever comes to wait after the look sets it again
+		r.wantsWorker.Store(false) // what comes to wait after the look sets it again
 		limit := min(idle, claimsAtOnce)
 		stops := r.running.stops()
 		list, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, limit)
@@ -112,18 +112,18 @@ func (r *runner) claimAll(ctx context.Context, channels []string) (more bool, er
 			}
 		}
 		if len(list) < limit {
-			r.shares.Store(shared)
+			r.wantsShare.Store(shared)
 			if shared {
 				r.passOn()
 			}
 			return shared, nil
 		}
-		r.waiting.Store(true) // there may be more than were asked for
+		r.wantsWorker.Store(true) // there may be more than were asked for
 	}
 	return false, nil
 }
 
-// passOn tells the other engines, once, of turns that wait and have no worker here.
+// passOn wakes the other engines, once, for turns that wait and have no worker here.
 func (r *runner) passOn() {
 	if r.unannounced.Swap(false) {
 		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
@@ -138,22 +138,22 @@ func (r *runner) stop(turnID int64, cause error) {
 	r.signal() // one that nobody runs now still has to be ended, or run
 }
 
-// somebodyWaits makes findWork look for a turn that is in the ledger and that nobody
-// runs. What it has no worker for, other engines are told of.
-func (r *runner) somebodyWaits() {
-	r.waiting.Store(true)
+// turnQueuedHere makes findWork look for a turn that nobody runs. Other engines are woken
+// for what it has no worker for.
+func (r *runner) turnQueuedHere() {
+	r.wantsWorker.Store(true)
 	r.unannounced.Store(true)
 	r.signal()
 }
 
-// signal tells findWork that a turn may wait.
+// signal makes findWork look.
 func (r *runner) signal() { retry.Signal(r.wake) }
 
-// turnWaits looks for a turn that another engine cannot run, now or with the next
-// worker that is free.
-func (r *runner) turnWaits() {
+// turnQueuedElsewhere makes findWork look for a turn that another engine cannot run, now
+// or with the next worker that is free.
+func (r *runner) turnQueuedElsewhere() {
 	if idle, _ := r.workers.free(); idle <= 0 {
-		r.waiting.Store(true)
+		r.wantsWorker.Store(true)
 	}
 	r.signal()
 }
@@ -161,5 +161,5 @@ func (r *runner) turnWaits() {
 // mayBegin reserves a worker for a turn of person that could begin at once. While others
 // wait for one, a newcomer queues behind them.
 func (r *runner) mayBegin(person string) bool {
-	return !r.waiting.Load() && r.Engine.Safe() && r.workers.take(person)
+	return !r.wantsWorker.Load() && r.Engine.Safe() && r.workers.take(person)
 }

@@ -11,16 +11,16 @@ import (
 
 // runningTurns knows how to stop the turns of this engine.
 type runningTurns struct {
-	mu    sync.Mutex
-	turns map[int64]*runningTurn // by turn: the run under the newest lease
-	unmet int64                  // stops that met nobody
+	mu     sync.Mutex
+	turns  map[int64]*runningTurn // by turn: the run under the newest lease
+	missed int64                  // stops of turns that did not run here, or not yet
 }
 
 // stops counts the stops of turns that did not run here, or not yet.
 func (t *runningTurns) stops() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.unmet
+	return t.missed
 }
 
 // A runningTurn is one run of a turn: one try, and another after each ErrRestart or fault.
@@ -126,7 +126,7 @@ func (t *runningTurns) stop(id int64, cause error) (here bool) {
 	defer t.mu.Unlock()
 	turn := t.turns[id]
 	if turn == nil {
-		t.unmet++
+		t.missed++
 		return false
 	}
 	again := errors.Is(cause, agent.ErrRestart)

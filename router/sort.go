@@ -24,7 +24,7 @@ type sorting struct {
 // A sorted is an event with what it is taken as, and what is done beside its commit.
 type sorted struct {
 	ledger.Entry
-	aside  string // is told the person besides, once, in a message of its own
+	aside  string // is said to the person besides, once, in a message of its own
 	charge charge // is counted for the person once the entry is committed
 }
 
@@ -85,7 +85,7 @@ func (s *sorting) sortAlone(ctx context.Context, event channels.Event) (entry so
 }
 
 // unsorted makes the entry of an event for which something could not be read. Who waits
-// for an answer is told.
+// for an answer is notified.
 func (s *sorting) unsorted(entry sorted) sorted {
 	line := s.channels[entry.Event.Conversation.Channel]
 	switch event := &entry.Event; {
@@ -179,7 +179,7 @@ func (s *sorting) turn(event channels.Event, line *channel) ledger.AsTurn {
 }
 
 // refusal says why a message of a known person becomes a notice instead of a turn.
-// With no text the person is not told: they were, a moment ago.
+// With no text the person is not notified: they were, a moment ago.
 func (s *sorting) refusal(entry *sorted, person *ledger.Person) (reason string, refused bool) {
 	text, files := entry.Event.Message.Text, entry.Event.Message.Attachments
 	switch {
@@ -199,8 +199,8 @@ func (s *sorting) refusal(entry *sorted, person *ledger.Person) (reason string, 
 // refuseFast says, like refusal, that a message of a known person is one too many. Weight is
 // what it counts for.
 func (s *sorting) refuseFast(entry *sorted, person *ledger.Person, weight float64) (reason string, refused bool) {
-	tooFast, tell := s.tooFast(entry, person.Name, weight)
-	if tell {
+	tooFast, notify := s.tooFast(entry, person.Name, weight)
+	if notify {
 		reason = fmt.Sprintf("You are faster than I am: I take %s messages of one person. "+
 			"Please wait a little, then send this one again, and what you send until then.", s.Config.RatePerson)
 	}
@@ -208,9 +208,9 @@ func (s *sorting) refuseFast(entry *sorted, person *ledger.Person, weight float6
 }
 
 // tooFast says whether one thing that a person wants of us is one too many, as the
-// earlier events of the batch leave the bucket of that name, and whether to tell the
-// person so. It is counted when the entry is committed.
-func (s *sorting) tooFast(entry *sorted, name string, weight float64) (tooFast, tell bool) {
+// earlier events of the batch leave the bucket of that name, and whether to notify
+// the person. It is counted when the entry is committed.
+func (s *sorting) tooFast(entry *sorted, name string, weight float64) (tooFast, notify bool) {
 	if s.rates.rate == 0 || entry.Event.Sender.Person != "" {
 		return false, false
 	}
@@ -225,7 +225,7 @@ func (s *sorting) tooFast(entry *sorted, name string, weight float64) (tooFast, 
 	}
 	s.buckets[name] = b
 	s.tooMany = s.tooMany || entry.charge.weight == 0
-	return entry.charge.weight == 0, entry.charge.told
+	return entry.charge.weight == 0, entry.charge.notified
 }
 
 // happened is when an event counts as having happened: where its platform does not say,

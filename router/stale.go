@@ -17,7 +17,7 @@ import (
 
 const (
 	// backlogSettles is how long after the newest message of a backlog it is taken to be
-	// all of it: platforms tell it one by one.
+	// all of it: platforms deliver it one by one.
 	backlogSettles = 750 * time.Millisecond
 	// backlogPatience is how long a backlog is waited for that does not end.
 	backlogPatience = 10 * time.Second

@@ -13,22 +13,22 @@ const maxStrangers = 1000
 
 // strangers remembers who was logged already.
 type strangers struct {
-	mu   sync.Mutex
-	told map[string]bool
+	mu     sync.Mutex
+	logged map[string]bool
 }
 
 // first says whether key was not seen before and is to be logged.
 func (s *strangers) first(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.told[key] || len(s.told) >= maxStrangers {
+	if s.logged[key] || len(s.logged) >= maxStrangers {
 		return false
 	}
-	s.told[key] = true
+	s.logged[key] = true
 	return true
 }
 
-// logStranger tells the operator, once each, who wrote to the bot and was not let
+// logStranger logs, once each, who wrote to the bot and was not let
 // in, and by which words the settings would let them in. They get no answer.
 func (r *Router) logStranger(ctx context.Context, event *channels.Event, identity string) {
 	conv := event.Conversation

@@ -31,8 +31,7 @@ const (
 // them a turn is given up.
 var errBroken = errors.New("broken")
 
-// A claimed is a turn to be run, and how many stops had met nobody before its Data was
-// read.
+// A claimed is a turn to be run, and how many stops were missed before its Data was read.
 type claimed struct {
 	ledger.Claimed
 	stops int64
@@ -59,7 +58,7 @@ func (r *runner) begin(c claimed, worker string) {
 // release gives a worker back, and lets those look who wait for one.
 func (r *runner) release(worker string) {
 	r.workers.give(worker)
-	if r.waiting.Load() || r.shares.Load() {
+	if r.wantsWorker.Load() || r.wantsShare.Load() {
 		r.signal()
 	}
 }
@@ -68,7 +67,7 @@ func (r *runner) release(worker string) {
 // which is claimed. Where there is none, or others have waited longer, neither worker
 // nor session is kept.
 func (r *runner) exchangeWorker(worker string, next *claimed) bool {
-	if ends := r.stopping.Load() || r.waiting.Load() || !r.Engine.Safe(); !ends && next.Person == worker {
+	if ends := r.stopping.Load() || r.wantsWorker.Load() || !r.Engine.Safe(); !ends && next.Person == worker {
 		return true
 	} else if ends {
 		r.putBack(next.TurnRef)
@@ -83,15 +82,15 @@ func (r *runner) exchangeWorker(worker string, next *claimed) bool {
 	return false
 }
 
-// putBack gives a session back whose next turn waits, and lets whoever has a worker
-// for it find it.
+// putBack gives a session back whose next turn waits, and lets who has a worker for it
+// find it.
 func (r *runner) putBack(ref ledger.TurnRef) {
 	r.giveBack(ref)
 	if r.stopping.Load() {
 		r.Lines.Wake(ledger.Wake{Kind: ledger.WakeTurn})
 		return
 	}
-	r.somebodyWaits()
+	r.turnQueuedHere()
 }
 
 // giveBack releases a session's lease, so that anybody may go on with it.
@@ -108,7 +107,7 @@ func (r *runner) giveBack(ref ledger.TurnRef) {
 // session's next turn, already claimed, if there is one.
 func (r *runner) runTurn(c claimed) *claimed {
 	next, ended := r.runToEnd(c)
-	if !ended { // and runs here no more: before the answer is heard it may be claimed again
+	if !ended { // and runs here no more: it may be claimed again before GiveBack returns
 		r.handOver(c.TurnRef)
 	}
 	return next

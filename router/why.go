@@ -40,7 +40,7 @@ func (r *Router) why(ctx context.Context, entry sorted, control *ledger.AsContro
 	return entry, nil
 }
 
-// mayMend says whether person is told in conv what is wrong with the settings.
+// mayMend says whether person is shown in conv what is wrong with the settings.
 func mayMend(c channels.Conversation, person *ledger.Person) bool {
 	return c.Kind == channels.Direct && person.Role == ledger.RoleAdmin
 }

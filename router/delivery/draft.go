@@ -106,7 +106,7 @@ func (d *draft) ready() (ready bool, err error) {
 		}
 	}
 	l.limits.giveSpareBack(conv.ID)
-	if errors.Is(err, ledger.ErrConflict) || err != nil && l.holding().isLost(err) {
+	if errors.Is(err, ledger.ErrConflict) || err != nil && l.senderNow().isLost(err) {
 		return false, err
 	}
 	return false, nil // the database may be back soon

@@ -8,13 +8,13 @@ import (
 	"switchboard/router/ledger"
 )
 
-// trialAtMost is how long an ill channel waits to hear what became of one send before
+// trialAtMost is how long an ill channel waits for the end of one send before
 // it tries another.
 const trialAtMost = 5 * time.Second
 
 // illness is what failures say of a whole channel. Each pauses it, longer every time,
 // and after the pause one send at a time is tried until the platform answers one: what
-// has not been tried is not in doubt either.
+// has not been tried is not uncertain either.
 type illness struct {
 	pauses int       // in a row
 	since  time.Time // when the latest of them began
@@ -160,7 +160,7 @@ func (s *sender) noteUncertain(d *ledger.Delivery, now time.Time) {
 	s.of(d.Conversation.ID).failing = &stuckHead{delivery: d.ID, at: now, uncertain: true}
 }
 
-// decided notes that what to do about the doubt in conv is decided.
+// decided notes that it is decided what to do about the uncertain head of conv.
 func (s *sender) decided(conv channels.ConversationID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

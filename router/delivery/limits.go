@@ -17,8 +17,8 @@ import (
 //
 // What only shows that something is being done (drafts) takes spare budget alone: it
 // leaves half of what a window lets through to the parts, waits where a part waits,
-// and the one place it takes in a conversation's second is lent: a part that comes
-// meanwhile goes beside it.
+// and what it takes of a conversation's second is lent: a part that comes meanwhile goes
+// beside it.
 type limits struct {
 	// adapted are a conversation's rates as the settings want them. Refusals count in any
 	// case.
@@ -27,7 +27,7 @@ type limits struct {
 	mu    sync.Mutex
 	whole window
 	ill   illness
-	turns turnLine
+	turns turnQueue
 	convs map[channels.ConversationID]*convLimits
 	swept time.Time // when idle conversations were last forgotten
 }
@@ -56,8 +56,7 @@ func newLimits(setting string) (*limits, error) {
 }
 
 // take takes the right to send or edit one part in conv. When there is none yet it
-// takes nothing and says how long to wait; conv keeps its place among those that wait
-// if it is back by then.
+// takes nothing and says how long to wait; conv keeps its turn if it is back by then.
 func (l *limits) take(conv channels.ConversationID, rates channels.Rates, now time.Time) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +89,7 @@ func (l *limits) waits(conv channels.ConversationID, rates channels.Rates, now t
 		own = c.second.waitBehind(-1, now)
 	}
 	own = max(own, c.minute.wait(now))
-	turn = l.turn(l.turns.place(conv, now), now)
+	turn = l.turn(l.turns.ahead(conv, now), now)
 	c.waits = own > 0 || turn > 0
 	if !c.waits {
 		l.turns.leave(conv)
@@ -149,7 +148,7 @@ func (l *limits) of(conv channels.ConversationID, rates channels.Rates, now time
 }
 
 // giveBack returns what the latest take took and nobody used; news says that others
-// wait to hear what became of it.
+// wait for its end.
 func (l *limits) giveBack(conv channels.ConversationID) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

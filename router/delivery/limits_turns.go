@@ -11,10 +11,10 @@ import (
 // others must not wait for one that has nothing to send any more.
 const awaited = time.Second
 
-// A line of turns is the conversations that wait for what the whole channel lets
+// A turnQueue is the conversations that wait for what the whole channel lets
 // through, in the order in which they came to wait. One goes to the end with each part,
 // and one that has to wait for its own limit is not in it, so that it holds up nobody.
-type turnLine []waiter
+type turnQueue []waiter
 
 // A waiter will be back at due.
 type waiter struct {
@@ -22,8 +22,8 @@ type waiter struct {
 	due  time.Time
 }
 
-// place is how many are before conv; those that did not come back are not counted.
-func (t *turnLine) place(conv channels.ConversationID, now time.Time) int {
+// ahead is how many are before conv; those that did not come back are not counted.
+func (t *turnQueue) ahead(conv channels.ConversationID, now time.Time) int {
 	*t = slices.DeleteFunc(*t, func(w waiter) bool { return w.conv != conv && now.Sub(w.due) > awaited })
 	for i, w := range *t {
 		if w.conv == conv {
@@ -33,8 +33,8 @@ func (t *turnLine) place(conv channels.ConversationID, now time.Time) int {
 	return len(*t)
 }
 
-// stay keeps the place of conv, or gives it the last, until it is back at due.
-func (t *turnLine) stay(conv channels.ConversationID, due time.Time) {
+// stay keeps conv where it is, or puts it at the end, until it is back at due.
+func (t *turnQueue) stay(conv channels.ConversationID, due time.Time) {
 	for i := range *t {
 		if (*t)[i].conv == conv {
 			(*t)[i].due = due
@@ -44,14 +44,14 @@ func (t *turnLine) stay(conv channels.ConversationID, due time.Time) {
 	*t = append(*t, waiter{conv, due})
 }
 
-func (t *turnLine) leave(conv channels.ConversationID) {
+func (t *turnQueue) leave(conv channels.ConversationID) {
 	*t = slices.DeleteFunc(*t, func(w waiter) bool { return w.conv == conv })
 }
 
 // turn is how long until the whole channel lets through one more behind so many others.
-func (l *limits) turn(place int, now time.Time) time.Duration {
-	wait := max(l.whole.waitBehind(place, now), l.ill.wait(now))
-	if l.ill.pauses > 0 && place > 0 { // one send is tried, and whoever waits is told how it ended
+func (l *limits) turn(others int, now time.Time) time.Duration {
+	wait := max(l.whole.waitBehind(others, now), l.ill.wait(now))
+	if l.ill.pauses > 0 && others > 0 { // one send is tried, and who waits is woken when it ended
 		return max(wait, trialAtMost)
 	}
 	return wait
@@ -68,7 +68,7 @@ func (l *limits) next(now time.Time) (conv channels.ConversationID, ok bool) {
 }
 
 // waitBehind is how long until one more may pass behind so many others that go as soon
-// as they can; zero: now. It is never later than that. Behind -1 it is lent one place.
+// as they can; zero: now. It is never later than that. Behind -1 one more passes than may.
 func (w *window) waitBehind(others int, now time.Time) time.Duration {
 	pause := max(w.until.Sub(now), 0)
 	if w.most == 0 {

@@ -73,16 +73,16 @@ func (l *Line) run(ctx context.Context) {
 			retry.Sleep(ctx, leaseRetry)
 			continue
 		}
-		// Whoever held it before and does not know yet, learns it; and what it learned
-		// of the channel is learned from the ledger.
+		// A former holder learns of it by the wake; what it knew of the channel is read
+		// from the ledger.
 		l.lines.Wake(ledger.Wake{Kind: ledger.WakeDelivery, Channel: l.Name})
 		l.lines.Held(ctx)
-		l.hold(ctx, hold)
+		l.serve(ctx, hold)
 	}
 }
 
-// hold connects and sends under the lease, until ctx ends or the lease is lost.
-func (l *Line) hold(ctx context.Context, hold ledger.Hold) {
+// serve connects and sends under the lease, until ctx ends or the lease is lost.
+func (l *Line) serve(ctx context.Context, hold ledger.Hold) {
 	holding, lost := context.WithCancel(ctx)
 	defer lost()
 	s := newSender(l, hold, lost)
@@ -122,8 +122,7 @@ func (l *Line) keepConnected(ctx context.Context, s *sender) {
 // Reads says that the channel's clients read for themselves.
 func (l *Line) Reads() bool { return l.reader != nil }
 
-// Committed tells whoever brings messages to conv that there is something new: here,
-// or at another engine.
+// Committed wakes who brings messages to conv: here, or at another engine.
 func (l *Line) Committed(conv channels.Conversation) {
 	brought := l.notify(conv)
 	switch {
@@ -134,8 +133,8 @@ func (l *Line) Committed(conv channels.Conversation) {
 	}
 }
 
-// notify says that there is something new in conv (no ID: anywhere) for whoever brings
-// it there from this engine; false: nobody does.
+// notify wakes who brings messages to conv (no ID: anywhere) from this engine; false:
+// nobody does.
 func (l *Line) notify(conv channels.Conversation) (brought bool) {
 	if l.reader != nil {
 		l.reader.Wake(conv.ID)
@@ -177,12 +176,12 @@ func (l *Line) Moved(former channels.ConversationID, now channels.Conversation) 
 
 // quiet says that this engine sends for the channel and has nothing to send in conv.
 func (l *Line) quiet(conv channels.ConversationID) bool {
-	s := l.holding()
+	s := l.senderNow()
 	return s != nil && s.quiet(conv)
 }
 
-// holding is the sender by which this engine sends for the channel; nil: it does not.
-func (l *Line) holding() *sender {
+// senderNow is the sender by which this engine sends for the channel; nil: it does not.
+func (l *Line) senderNow() *sender {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sender

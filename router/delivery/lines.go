@@ -12,7 +12,7 @@ import (
 	"switchboard/router/ledger"
 )
 
-// lookBusy and lookIdle are how often the ledger is looked at without being told to, in
+// lookBusy and lookIdle are how often the ledger is looked at without being woken, in
 // trouble and without.
 const (
 	lookBusy = time.Second
@@ -39,7 +39,7 @@ type Deps struct {
 	Wakes ledger.Wakes // nil: no other engine shares the database
 	Files Attachments  // nil: nothing is sent along
 	Log   *slog.Logger
-	// Accept takes in what a channel tells.
+	// Accept takes in what comes from a channel.
 	Accept func(context.Context, []channels.Event) ([]channels.Receipt, error)
 	// Marks are the marks that a channel's events brought.
 	Marks func(ctx context.Context, channel string) ([]channels.Mark, error)
@@ -98,13 +98,13 @@ func (ls *Lines) Run(ctx context.Context) {
 // Flush waits until what is due was sent, until ctx ends at most.
 func (ls *Lines) Flush(ctx context.Context) {
 	for _, l := range ls.list {
-		if s := l.holding(); s != nil {
+		if s := l.senderNow(); s != nil {
 			s.flush(ctx)
 		}
 	}
 }
 
-// Committed tells whoever brings messages to conv that there is something new.
+// Committed wakes who brings messages to conv.
 func (ls *Lines) Committed(conv channels.Conversation) {
 	if l := ls.list[conv.Channel]; l != nil {
 		l.Committed(conv)

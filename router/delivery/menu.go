@@ -15,7 +15,7 @@ const (
 	menuRetryMax = time.Hour
 )
 
-// keepMenu brings the menu to the platform once it was heard, and again after a
+// keepMenu brings the menu to the platform once it spoke, and again after a
 // pause while it does not take it.
 func (l *Line) keepMenu(ctx context.Context) {
 	commander, ok := l.channel.(channels.Commander)

@@ -15,7 +15,7 @@ import (
 	"switchboard/words"
 )
 
-// notifyGone tells the admins, once, that the conversation of a delivery is closed to
+// notifyGone notifies the admins, once, that the conversation of a delivery is closed to
 // us. An admin's own closed chat is no news to anybody, and so no alert ever
 // concerns an alert.
 func (s *sender) notifyGone(ctx context.Context, d *ledger.Delivery) {
@@ -36,14 +36,14 @@ func (s *sender) notifyGone(ctx context.Context, d *ledger.Delivery) {
 		if to == nil || err != nil {
 			continue
 		}
-		err = s.insist(ctx, "tell an admin", func(ctx context.Context) error {
+		err = s.insist(ctx, "notify an admin", func(ctx context.Context) error {
 			_, err := ls.Ledger.Notify(ctx, noticeKey("gone", d.ID, chat), chat, to.alert(chat, goneText(conv), "label"))
 			return err
 		})
 		to.Committed(chat)
 	}
 	if err != nil && ctx.Err() == nil {
-		ls.Log.ErrorContext(ctx, "the admins do not know of a closed conversation", "channel", conv.Channel, "conversation_id", conv.ID, "error", err)
+		ls.Log.ErrorContext(ctx, "the admins could not be notified of a closed conversation", "channel", conv.Channel, "conversation_id", conv.ID, "error", err)
 	}
 }
 
@@ -58,13 +58,13 @@ func (s *sender) notifyDead(ctx context.Context, d *ledger.Delivery, outcome str
 		return
 	}
 	l, conv := s.line, d.Conversation
-	err := s.insist(ctx, "tell of a part that was given up", func(ctx context.Context) error {
+	err := s.insist(ctx, "notify of a part that was given up", func(ctx context.Context) error {
 		_, err := l.lines.Ledger.Notify(ctx, noticeKey("dead", d.MessageID, conv), conv, l.alert(conv, deadText(d, outcome), "file"))
 		return err
 	})
 	l.Committed(conv)
 	if err != nil && ctx.Err() == nil {
-		l.lines.Log.ErrorContext(ctx, "nobody knows of a part that was given up", "channel", conv.Channel, "delivery_id", d.ID, "error", err)
+		l.lines.Log.ErrorContext(ctx, "no notice was committed of a part that was given up", "channel", conv.Channel, "delivery_id", d.ID, "error", err)
 	}
 }
 
@@ -89,7 +89,7 @@ func deadText(d *ledger.Delivery, outcome string) string {
 	return deadLead + ": " + reason + "."
 }
 
-// adminChats lists where the admins are told, and says whether conv is an admin's
+// adminChats lists where the admins are notified, and says whether conv is an admin's
 // own chat. It is asked before conv is known to be closed.
 func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
 	ls := s.line.lines
@@ -125,7 +125,7 @@ func (l *Line) alert(conv channels.Conversation, text string, taint tools.Taint)
 // key. It waits for the database only; what could not be written is logged.
 func (ls *Lines) NotifyAdmins(ctx context.Context, key, text string) {
 	ctx = context.WithoutCancel(ctx)
-	ls.Log.WarnContext(ctx, "the admins are told", "text", text)
+	ls.Log.WarnContext(ctx, "the admins are notified", "text", text)
 	chats, err := ls.Ledger.AdminChats(ctx)
 	for _, chat := range chats {
 		to := ls.list[chat.Channel]
@@ -138,7 +138,7 @@ func (ls *Lines) NotifyAdmins(ctx context.Context, key, text string) {
 		to.Committed(chat)
 	}
 	if err != nil {
-		ls.Log.ErrorContext(ctx, "the admins could not be told", "error", err)
+		ls.Log.ErrorContext(ctx, "the admins could not be notified", "error", err)
 	}
 }
 
@@ -152,8 +152,7 @@ func goneText(conv channels.Conversation) string {
 		render.Escape(words.OneLine(name, ShownName)), render.Escape(conv.Channel))
 }
 
-// noticeKey is under what it is remembered that somebody was told about a delivery, or
-// a message.
+// noticeKey is the key of a notice about a delivery or a message.
 func noticeKey(kind string, id int64, to channels.Conversation) []byte {
 	key := sha256.Sum256(fmt.Appendf(nil, "notice\x00%s\x00%d\x00%s\x00%s\x00", kind, id, to.Channel, to.ID))
 	return key[:]

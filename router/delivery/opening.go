@@ -9,9 +9,9 @@ import (
 	"switchboard/router/ledger"
 )
 
-// A gate lets one part of a conversation be sent at a time: it is locked meanwhile. Under
-// its former ID and its new one a conversation has the same gate.
-type gate struct {
+// A sendLock lets one part of a conversation be sent at a time. Under its former ID and
+// its new one a conversation has the same.
+type sendLock struct {
 	sync.Mutex
 	// begun was begun by the commit that stored it and waits to be sent, before
 	// everything else.
@@ -19,28 +19,27 @@ type gate struct {
 }
 
 // take hands over what waits to be sent; nil: nothing. Called under the lock.
-func (g *gate) take() *ledger.Delivery {
-	d := g.begun
-	g.begun = nil
+func (l *sendLock) take() *ledger.Delivery {
+	d := l.begun
+	l.begun = nil
 	return d
 }
 
 // unused says that nothing is being sent, and nothing waits to be.
-func (g *gate) unused() bool {
-	if !g.TryLock() {
+func (l *sendLock) unused() bool {
+	if !l.TryLock() {
 		return false
 	}
-	defer g.Unlock()
-	return g.begun == nil
+	defer l.Unlock()
+	return l.begun == nil
 }
 
-// An opened conversation has nothing to send, and its gate and its place in the
-// limiter are held for a commit that begins the first part of what it stores. Who
-// opened it closes it.
+// An opened conversation has nothing to send; its lock and the right to send one part are
+// held for a commit that begins the first part of what it stores. Who opened it closes it.
 type Opened struct {
 	ledger.Opening
 	sender *sender
-	gate   *gate
+	lock   *sendLock
 	closed bool
 }
 
@@ -64,16 +63,16 @@ func (s *sender) open(conv channels.Conversation) *Opened {
 	if !s.runs() || !s.restsNow(conv.ID) {
 		return nil
 	}
-	g := s.of(conv.ID).gate
-	if !g.TryLock() {
+	lock := s.of(conv.ID).lock
+	if !lock.TryLock() {
 		return nil
 	}
 	if !s.line.limits.try(conv.ID, rates, time.Now()) {
-		g.Unlock()
+		lock.Unlock()
 		return nil
 	}
 	s.working.Add(1) // the lease is not dropped before it is closed
-	return &Opened{Opening: ledger.Opening{Hold: s.hold, Conversation: conv}, sender: s, gate: g}
+	return &Opened{Opening: ledger.Opening{Hold: s.hold, Conversation: conv}, sender: s, lock: lock}
 }
 
 // MarkUncertain notes that a commit which began then failed, and may have begun the part all
@@ -95,24 +94,24 @@ func (o *Opened) Close() (began bool) {
 	defer s.working.Done()
 	if o.Begun == nil {
 		s.line.limits.giveBack(o.Conversation.ID)
-		o.gate.Unlock()
+		o.lock.Unlock()
 		return false
 	}
 	s.certain(o.Conversation.ID)
-	o.gate.begun = o.Begun
-	o.gate.Unlock()
+	o.lock.begun = o.Begun
+	o.lock.Unlock()
 	s.wake(o.Conversation)
-	if s.ctx.Err() != nil { // there may be nobody any more who heard it
-		s.handBack(o.gate)
+	if s.ctx.Err() != nil { // its work may have ended
+		s.handBack(o.lock)
 	}
 	return true
 }
 
 // handBack makes a part pending again that was begun and never sent.
-func (s *sender) handBack(g *gate) {
-	g.Lock()
-	defer g.Unlock()
-	if d := g.take(); d != nil {
+func (s *sender) handBack(lock *sendLock) {
+	lock.Lock()
+	defer lock.Unlock()
+	if d := lock.take(); d != nil {
 		s.unsent(s.ctx, d)
 	}
 }

@@ -17,7 +17,7 @@ const (
 )
 
 // A pace knows how far the clock of a platform is from ours, as far as events show it
-// that were told while we listened.
+// that came while we listened.
 type pace struct {
 	mu      sync.Mutex
 	known   bool
@@ -29,7 +29,7 @@ type pace struct {
 	zero, leapt time.Time
 }
 
-// observe takes an event of the time at, told now, when this program had run for ran;
+// observe takes an event of the time at, which came now, when this program had run for ran;
 // live: we had listened since before it. It returns when that was by our own clock.
 func (p *pace) observe(at, now time.Time, ran time.Duration, live bool) time.Time {
 	p.mu.Lock()

@@ -40,8 +40,8 @@ type Notices interface {
 	// AdminChats lists each admin's last used direct conversation, on any channel.
 	AdminChats(ctx context.Context) ([]channels.Conversation, error)
 	// Notify commits a message of ours to a conversation. A key that is known already
-	// makes it nothing: told is false.
-	Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (told bool, err error)
+	// makes it nothing: notified is false.
+	Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (notified bool, err error)
 	// Current is that of Views.
 	Current(ctx context.Context, session string) (*view.Turn, error)
 }

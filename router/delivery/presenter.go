@@ -47,7 +47,7 @@ func (p *presenter) run(ctx context.Context) {
 	p.watch(ctx, p.follow)
 	farewell := time.AfterFunc(draftFarewell, p.cut)
 	defer farewell.Stop()
-	p.mu.Lock() // whoever adds work looks at ctx under it
+	p.mu.Lock() // who adds work looks at ctx under it
 	p.mu.Unlock()
 	p.work.Wait()
 }
@@ -138,7 +138,7 @@ func (p *presenter) present(row ledger.Draft, text func() (channels.Body, bool),
 // the channel is not held, and where the last call about the draft is not over or was
 // never answered. Called under the lock.
 func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), news chan struct{}) *draft {
-	s := p.line.holding()
+	s := p.line.senderNow()
 	if !p.holding() || row.Stage == ledger.DraftBegun && row.Fence != s.hold.Fence {
 		return nil // or shown where nobody finds it
 	}

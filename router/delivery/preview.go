@@ -93,7 +93,7 @@ func (p *Preview) Stream(text string) {
 	p.wake()
 }
 
-// wake has whoever shows the preview look at it, if there is news. Called under the lock.
+// wake has the preview looked at, if there is news. Called under the lock.
 func (p *Preview) wake() {
 	if _, news := p.news(); news {
 		retry.Signal(p.changed)
@@ -169,7 +169,7 @@ func (p *Preview) unstream() {
 	}
 }
 
-// notify has whoever shows the draft look at its row.
+// notify has the presenter of the channel look at the row.
 func (p *Preview) notify() {
 	if p.line.presenter.holds() {
 		p.line.presenter.look()

@@ -52,7 +52,7 @@ type sender struct {
 type conversation struct {
 	conv    channels.Conversation
 	wake    chan struct{}
-	gate    *gate
+	lock    *sendLock
 	works   bool       // it has a goroutine, or gets one when the sender starts
 	rests   time.Time  // it has nothing to do before then; zero: it may have
 	waits   bool       // for its turn, or for a sign that the platform takes messages
@@ -69,7 +69,7 @@ func newSender(l *Line, hold ledger.Hold, lost context.CancelFunc) *sender {
 func (s *sender) of(conv channels.ConversationID) *conversation {
 	c := s.convs[conv]
 	if c == nil {
-		c = &conversation{wake: make(chan struct{}, 1), gate: &gate{}}
+		c = &conversation{wake: make(chan struct{}, 1), lock: &sendLock{}}
 		s.convs[conv] = c
 	}
 	return c
@@ -83,10 +83,10 @@ func (s *sender) runs() bool { return s.ctx != nil && s.ctx.Err() == nil }
 func (s *sender) moved(former, now channels.ConversationID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.of(now).gate = s.of(former).gate
+	s.of(now).lock = s.of(former).lock
 }
 
-// run sends what was left open, then what it is told of, until ctx ends.
+// run sends what was left open, then what it is woken for, until ctx ends.
 func (s *sender) run(ctx context.Context) {
 	s.mu.Lock()
 	s.ctx = ctx
@@ -115,12 +115,12 @@ func (s *sender) run(ctx context.Context) {
 		// Nothing here needs this look again; it is the net under a lost wake.
 		s.pause(ctx)
 	}
-	s.mu.Lock() // whoever starts work looks at ctx under it
+	s.mu.Lock() // who starts work looks at ctx under it
 	s.mu.Unlock()
 	s.working.Wait()
 }
 
-// pause waits for the next look: until it is asked for, or the leases are in doubt, and
+// pause waits for the next look: until it is asked for, or the leases are uncertain, and
 // not for long.
 func (s *sender) pause(ctx context.Context) {
 	guarded, done := s.line.lines.Engine.Guard(ctx)
@@ -160,10 +160,10 @@ func (s *sender) startWork(c *conversation) {
 // work sends a conversation's deliveries until there has been nothing for a while.
 func (s *sender) work(ctx context.Context, c *conversation) {
 	for ctx.Err() == nil {
-		g := s.gate(c)
-		g.Lock()
-		wait, more := s.next(ctx, c.conv, g)
-		g.Unlock()
+		lock := s.lockOf(c)
+		lock.Lock()
+		wait, more := s.next(ctx, c.conv, lock)
+		lock.Unlock()
 		if wait == 0 && more {
 			continue
 		}
@@ -178,24 +178,24 @@ func (s *sender) work(ctx context.Context, c *conversation) {
 		}
 		s.rest(c, time.Time{})
 	}
-	s.handBack(s.gate(c))
+	s.handBack(s.lockOf(c))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(c)
 }
 
-// gate is the present gate of a conversation.
-func (s *sender) gate(c *conversation) *gate {
+// lockOf is the present lock of a conversation.
+func (s *sender) lockOf(c *conversation) *sendLock {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return c.gate
+	return c.lock
 }
 
-// leave ends a conversation's work unless somebody just woke it, or is about to.
+// leave ends a conversation's work unless it was just woken, or is about to be.
 func (s *sender) leave(c *conversation) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.rests.IsZero() || !c.gate.unused() {
+	if c.rests.IsZero() || !c.lock.unused() {
 		return false
 	}
 	s.forget(c)
@@ -208,8 +208,8 @@ func (s *sender) forget(c *conversation) {
 	s.line.limits.forget(c.conv.ID, time.Now())
 }
 
-// rest notes that there is nothing to do before then, unless somebody just woke the
-// conversation.
+// rest notes that there is nothing to do before then, unless the conversation was
+// just woken.
 func (s *sender) rest(c *conversation, until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,11 +218,11 @@ func (s *sender) rest(c *conversation, until time.Time) {
 	}
 }
 
-// next handles the conversation's head, inside its gate. more says that there is one;
+// next handles the conversation's head, under its lock. more says that there is one;
 // wait, how long until it can be looked at again.
-func (s *sender) next(ctx context.Context, conv channels.Conversation, g *gate) (wait time.Duration, more bool) {
+func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sendLock) (wait time.Duration, more bool) {
 	l := s.line
-	if d := g.take(); d != nil {
+	if d := lock.take(); d != nil {
 		if ctx.Err() != nil {
 			s.unsent(ctx, d)
 			return time.Second, true
@@ -233,8 +233,8 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, g *gate) 
 		return time.Second, true
 	}
 	s.waitsForTurn(conv.ID, true)
-	wait, doubt := s.patience(ctx, conv.ID)
-	if !doubt { // to decide about one is no send
+	wait, uncertain := s.patience(ctx, conv.ID)
+	if !uncertain { // to decide about one is no send
 		wait = l.limits.take(conv.ID, l.channel.Features(conv).Rates, time.Now())
 	}
 	if wait > 0 {
@@ -244,7 +244,7 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, g *gate) 
 	s.waitsForTurn(conv.ID, false)
 	called := time.Now()
 	d, due, err := l.lines.Ledger.Begin(ctx, s.hold, conv)
-	if !doubt && (err != nil || d == nil) {
+	if !uncertain && (err != nil || d == nil) {
 		if l.limits.giveBack(conv.ID) {
 			s.wakeOthers(conv.ID)
 		}

@@ -41,12 +41,12 @@ func (l *Line) inquire(ctx context.Context, d *ledger.Delivery) (ledger.Settleme
 	return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "repeat", Repeated: true, Body: &body}, 0
 }
 
-// patience is how long to wait before the doubt in conv is decided; doubt is false when
-// there is none. There is one repeat: made at once it would fail of what the first try
+// patience is how long to wait before it is decided what to do about an uncertain head of
+// conv; uncertain is false when there is none. There is one repeat: made at once it would fail of what the first try
 // failed of. So it waits until another send was answered, and after a while until the
 // platform says that it lives. To look a part up, or to send its nonce again, costs
 // nothing and needs no sign.
-func (s *sender) patience(ctx context.Context, conv channels.ConversationID) (wait time.Duration, doubt bool) {
+func (s *sender) patience(ctx context.Context, conv channels.ConversationID) (wait time.Duration, uncertain bool) {
 	s.mu.Lock()
 	f, answered := s.of(conv).failing, s.answered
 	s.mu.Unlock()
@@ -112,17 +112,16 @@ func (s *sender) markUncertain(conv channels.ConversationID, called time.Time, e
 	}
 }
 
-// certain notes that a commit began the next part of conv: what was not heard of before it
-// had begun none, or there would have been something open. A doubt about this part comes
-// of the send alone.
+// certain notes that a commit began the next part of conv. Calls before it, whose answers
+// were lost, had begun none, or there would have been something open.
 func (s *sender) certain(conv channels.ConversationID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.of(conv).uncertain = time.Time{}
 }
 
-// neverSent says that d, the head of conv as it was found now, is in doubt only because
-// the call that began it was not heard of: it was not sent, and nobody else holds the
+// neverSent says that d, the head of conv as it was found now, is uncertain only because
+// the answer of the call that began it was lost: it was not sent, and nobody else holds the
 // channel.
 func (s *sender) neverSent(conv channels.ConversationID, d *ledger.Delivery) bool {
 	s.mu.Lock()

@@ -30,7 +30,7 @@ func (v *Turn) Repeated(person string) tools.Taint {
 	return t
 }
 
-// briefSteps is how many steps of one plan /why tells of.
+// briefSteps is how many steps of one plan /why shows.
 const briefSteps = 20
 
 // ModelFault is what was wrong with the last model that was asked; empty: it answered,
@@ -45,7 +45,7 @@ func (v *Turn) ModelFault() string {
 // maxModelFault is room for a provider's own words and what is to be mended, in runes.
 const maxModelFault = 700
 
-// Brief tells the person in the chat, in Markdown; what went wrong with the model in
+// Brief explains the turn to the person in the chat, in Markdown; what went wrong with the model in
 // full or not.
 func (v *Turn) Brief(full bool) string {
 	e := v.Explanation()

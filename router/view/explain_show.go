@@ -9,7 +9,7 @@ import (
 	"switchboard/words"
 )
 
-// Show tells an operator why a turn went as it did: what was asked and why it was
+// Show explains to an operator why a turn went as it did: what was asked and why it was
 // taken, who worked on it, each step with the rule that decided about it and what it
 // cost, and what became of each message. Currency is what costs are in, zone where the
 // reader is. What people, models and tools wrote stands in it as it is.
@@ -57,7 +57,7 @@ func (e *Explanation) askedAt() time.Time {
 }
 
 // lateFrom is how long after it was written a message has to be taken for that to be
-// worth a word: platforms tell whole seconds, by a clock of their own.
+// worth a word: platforms give whole seconds, by a clock of their own.
 const lateFrom = 5 * time.Second
 
 // late is how long after it was written the message was taken; zero: at once.

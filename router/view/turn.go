@@ -88,8 +88,8 @@ type Message struct {
 	At           time.Time  `json:"at"`                    // when it was taken
 	Turn         int64      `json:"turn,string,omitempty"` // in: the turn that it was to be
 	Parts        []Delivery `json:"parts,omitzero"`        // out: what becomes of it
-	// WrittenAt is when it was written, or edited, by the platform's clock; nil: it told
-	// nothing.
+	// WrittenAt is when it was written, or edited, by the platform's clock; nil: it gave
+	// none.
 	WrittenAt *time.Time `json:"written_at,omitempty"`
 	MessageID int64      `json:"message_id,string"` // ID once more
 }
