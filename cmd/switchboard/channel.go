@@ -34,9 +34,7 @@ func (c *channelRejectedCmd) Run(a *app) error {
 	})
 }
 
-type channelListCmd struct {
-	JSON bool `name:"json" help:"As JSON."`
-}
+type channelListCmd struct{ jsonFlag }
 
 // stateUnknown is what a channel is while no engine runs that could tell.
 const stateUnknown channels.State = "unknown"

@@ -22,9 +22,7 @@ type settingsCmd struct {
 	Save  later          `cmd:"" hidden:""`
 }
 
-type configCheckCmd struct {
-	JSON bool `name:"json" help:"As JSON."`
-}
+type configCheckCmd struct{ jsonFlag }
 
 // A checkView is what a check of the settings found.
 type checkView struct {
@@ -102,9 +100,7 @@ func modelFaults(s *configs.Settings) error {
 	return usageError{faults}
 }
 
-type configShowCmd struct {
-	JSON bool `name:"json" help:"As JSON."`
-}
+type configShowCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *configShowCmd) Run(a *app) error {

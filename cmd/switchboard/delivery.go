@@ -33,10 +33,13 @@ func (c *deliveryListCmd) Run(a *app) error {
 	})
 }
 
-type deliveryRetryCmd struct {
-	ID   int64 `arg:"" help:"The delivery's number."`
-	JSON bool  `name:"json" help:"As JSON."`
+// deliveryPart names one delivery.
+type deliveryPart struct {
+	ID int64 `arg:"" help:"The delivery's number."`
+	jsonFlag
 }
+
+type deliveryRetryCmd struct{ deliveryPart }
 
 // Run implements the command.
 func (c *deliveryRetryCmd) Run(a *app) error {
@@ -55,10 +58,7 @@ func (c *deliveryRetryCmd) Run(a *app) error {
 	})
 }
 
-type deliveryDropCmd struct {
-	ID   int64 `arg:"" help:"The delivery's number."`
-	JSON bool  `name:"json" help:"As JSON."`
-}
+type deliveryDropCmd struct{ deliveryPart }
 
 // Run implements the command.
 func (c *deliveryDropCmd) Run(a *app) error {

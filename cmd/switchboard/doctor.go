@@ -162,22 +162,18 @@ func (a *app) checkDatabase(settings *configs.Settings, alive bool) (f finding, 
 	f.Check = "database"
 	ctx, cancel := context.WithTimeout(a.ctx, 10*time.Second)
 	defer cancel()
-	refused := func(err error) finding {
-		f.Text, f.Mend = err.Error(), cmp.Or(database.Mend(err), "see [store] url, and what the database's log says")
-		return f
-	}
+	var list []database.MigrationStatus
 	db, err := store.Open(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
-	if database.Unwritable(err) {
-		return checkReading(ctx, settings, refused(err)), nil
-	} else if err != nil {
-		return refused(err), nil
+	if err == nil {
+		defer db.Close()
+		list, err = db.MigrationStatus(ctx)
 	}
-	defer db.Close()
-	list, err := db.MigrationStatus(ctx)
-	if database.Unwritable(err) {
-		return checkReading(ctx, settings, refused(err)), nil
-	} else if err != nil {
-		return refused(err), nil
+	if err != nil {
+		f.Text, f.Mend = err.Error(), cmp.Or(database.Mend(err), "see [store] url, and what the database's log says")
+		if database.Unwritable(err) {
+			f = checkReading(ctx, settings, f)
+		}
+		return f, nil
 	}
 	waiting := 0
 	for _, m := range list {

@@ -2,15 +2,24 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"switchboard/agent"
+	"switchboard/channels"
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
+	"switchboard/files"
+	"switchboard/router"
 	"switchboard/router/ledger"
 )
 
@@ -122,4 +131,120 @@ func checkPrompts(settings *configs.Settings) []finding {
 		findings = append(findings, finding{Check: "prompts", OK: !f.Fatal, Warn: !f.Fatal, Text: f.String(), Mend: f.Mend})
 	}
 	return findings
+}
+
+// platformTimeout bounds the questions to one platform.
+const platformTimeout = 15 * time.Second
+
+// checkPlatforms asks each channel's platform what it knows of the bot, and says where
+// nobody is let in. Mends are, by channel, what helps where something is wrong.
+func (a *app) checkPlatforms(settings *configs.Settings) (findings []finding, mends map[string]string) {
+	attached, err := attach(settings, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return []finding{{Check: "channel", Text: err.Error(), Mend: "see [channels] in the settings"}}, nil
+	}
+	mends = map[string]string{}
+	for _, at := range attached {
+		name := at.Channel.Name()
+		if nobody(settings, name, at.Config) {
+			findings = append(findings, finding{Check: "channel", OK: true, Warn: true, Text: name + ": nobody is let in; " + letIn(name, at.Config)})
+		}
+		examiner, ok := at.Channel.(channels.Examiner)
+		if !ok {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(a.ctx, platformTimeout)
+		for _, f := range examiner.Examine(ctx) {
+			if !f.OK {
+				mends[name] = cmp.Or(mends[name], f.Mend)
+			}
+			findings = append(findings, finding{Check: "channel", OK: f.OK, Warn: f.Warn, Text: name + ": " + f.Text, Mend: f.Mend})
+		}
+		cancel()
+	}
+	return findings, mends
+}
+
+// letIn says how somebody is let in on a channel where nobody is.
+func letIn(name string, config router.ChannelConfig) string {
+	if config.DM == "disabled" {
+		return fmt.Sprintf("write dm = 'allowlist' into [channels.%s], or name a group in its allow_conversations", name)
+	}
+	return fmt.Sprintf("write to the bot once, and the log says the line for you; it stands in a table [[people]] beside a name, "+
+		"as in: [[people]] name = 'you' role = 'admin' identities = ['%s:ID'], each on a line of its own", config.Kind)
+}
+
+// warnOfClosed says of each channel that nobody is let in there, and how to change that.
+func warnOfClosed(settings *configs.Settings, say func(channel, mend string)) {
+	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
+		ch := settings.Channels[name]
+		if ch.Enabled && nobody(settings, name, ch.ChannelConfig) {
+			say(name, letIn(name, ch.ChannelConfig))
+		}
+	}
+}
+
+// nobody says whether a channel's policies let nobody write.
+func nobody(settings *configs.Settings, name string, config router.ChannelConfig) bool {
+	switch {
+	case config.DM == "open" || config.Groups == "open":
+		return false
+	case config.DM == "disabled" && (config.Groups == "disabled" || len(config.AllowConversations) == 0):
+		return true
+	}
+	return !slices.ContainsFunc(settings.People, func(p configs.Person) bool {
+		return slices.ContainsFunc(p.Identities, func(id string) bool {
+			return strings.HasPrefix(id, name+":") || strings.HasPrefix(id, config.Kind+":")
+		})
+	})
+}
+
+// scannerTimeout bounds the doctor's one scan.
+const scannerTimeout = 30 * time.Second
+
+// checkScanner lets the scan command look at an empty file: one that cannot be run, or
+// refuses even that, holds back every file that comes in.
+func (a *app) checkScanner(settings *configs.Settings) []finding {
+	words := strings.Fields(settings.Files.ScanCommand)
+	if len(words) == 0 {
+		return nil
+	}
+	f := finding{Check: "files", Mend: "see [files] scan_command: it is run with the file's path as last argument, and exit status 0 means clean; until it works every file is held back"}
+	program, err := exec.LookPath(words[0])
+	if err != nil {
+		f.Text = fmt.Sprintf("scan_command: %v", err)
+		return []finding{f}
+	}
+	took, reason, err := a.tryScanner(settings)
+	switch {
+	case err != nil:
+		f.Text = fmt.Sprintf("scan_command: %s: %v", program, err)
+	case reason != "":
+		f.Text = fmt.Sprintf("scan_command: %s: an empty file would be held back: %s", program, reason)
+	default:
+		f.OK, f.Text = true, fmt.Sprintf("scan_command: %s: an empty file is clean, said in %s", program, took.Round(time.Millisecond))
+	}
+	return []finding{f}
+}
+
+// tryScanner scans an empty file where those that come in are scanned, in the data
+// folder: what may not read there is of no use.
+func (a *app) tryScanner(settings *configs.Settings) (took time.Duration, reason string, err error) {
+	dir, _ := nearest(settings.DataDir)
+	file, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return 0, "", err
+	}
+	defer os.Remove(file.Name())
+	if err := file.Close(); err != nil {
+		return 0, "", err
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, scannerTimeout)
+	defer cancel()
+	began := time.Now()
+	reason, err = files.TryScanner(ctx, settings.Files.ScanCommand, file.Name())
+	if ctx.Err() != nil && a.ctx.Err() == nil {
+		reason, err = fmt.Sprintf("the scanner did not come to an end within %s", scannerTimeout), nil
+	}
+	return time.Since(began), reason, err
 }

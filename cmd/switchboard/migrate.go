@@ -29,9 +29,7 @@ func (migrateUpCmd) Run(a *app) error {
 	})
 }
 
-type migrateStatusCmd struct {
-	JSON bool `name:"json" help:"As JSON."`
-}
+type migrateStatusCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *migrateStatusCmd) Run(a *app) error {

@@ -13,6 +13,11 @@ import (
 	"switchboard/words"
 )
 
+// jsonFlag is the flag of commands whose output programs can read.
+type jsonFlag struct {
+	JSON bool `name:"json" help:"As JSON."`
+}
+
 // printJSON writes value with all in escapes that could command a terminal or turn the
 // direction of its text: it says the same to programs.
 func printJSON(w io.Writer, value any) error {

@@ -17,9 +17,7 @@ type personCmd struct {
 	Remove  later            `cmd:"" hidden:""`
 }
 
-type personListCmd struct {
-	JSON bool `name:"json" help:"As JSON."`
-}
+type personListCmd struct{ jsonFlag }
 
 // Run implements the command.
 func (c *personListCmd) Run(a *app) error {

@@ -21,9 +21,7 @@ type promptCmd struct {
 	Reset promptResetCmd `cmd:"" help:"Go back to a built-in prompt; your own is kept beside it."`
 }
 
-type promptListCmd struct {
-	JSON bool `name:"json" help:"As JSON."`
-}
+type promptListCmd struct{ jsonFlag }
 
 // promptView is a prompt for people to read.
 type promptView struct {

@@ -14,49 +14,47 @@ import (
 func (e *engine) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/console/", e.console.Handler())
-	mux.HandleFunc("GET /alive", func(w http.ResponseWriter, _ *http.Request) { reply(w, map[string]bool{"alive": true}, nil) })
 	readRoutes(mux, e.db.Router())
-	mux.HandleFunc("POST /turns/{id}/cancel", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, struct{}{}, e.router.Cancel(r.Context(), id(r)))
+	route(mux, "GET /alive", func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
+	route(mux, "POST /turns/{id}/cancel", func(r *http.Request) (any, error) {
+		return struct{}{}, e.router.Cancel(r.Context(), id(r))
 	})
-	mux.HandleFunc("POST /deliveries/{id}/retry", func(w http.ResponseWriter, r *http.Request) {
-		d, err := e.router.Lines.RetryDelivery(r.Context(), id(r), ledger.OwnerHand(ownerName))
-		reply(w, d, err)
+	route(mux, "POST /deliveries/{id}/retry", func(r *http.Request) (any, error) {
+		return e.router.Lines.RetryDelivery(r.Context(), id(r), ledger.OwnerHand(ownerName))
 	})
-	mux.HandleFunc("POST /deliveries/{id}/drop", func(w http.ResponseWriter, r *http.Request) {
-		d, err := e.router.Lines.DropDelivery(r.Context(), id(r), ledger.OwnerHand(ownerName))
-		reply(w, d, err)
+	route(mux, "POST /deliveries/{id}/drop", func(r *http.Request) (any, error) {
+		return e.router.Lines.DropDelivery(r.Context(), id(r), ledger.OwnerHand(ownerName))
 	})
-	mux.HandleFunc("GET /channels", func(w http.ResponseWriter, _ *http.Request) { reply(w, e.statuses(), nil) })
-	mux.HandleFunc("GET /settings", func(w http.ResponseWriter, _ *http.Request) { reply(w, runningSettings(e.settings), nil) })
+	route(mux, "GET /channels", func(*http.Request) (any, error) { return e.statuses(), nil })
+	route(mux, "GET /settings", func(*http.Request) (any, error) { return runningSettings(e.settings), nil })
 	return mux
 }
 
 // readRoutes answers what needs no engine: what stands in the ledger.
 func readRoutes(mux *http.ServeMux, ledger *store.Router) {
-	mux.HandleFunc("GET /turns", func(w http.ResponseWriter, r *http.Request) {
-		list, err := ledger.Turns(r.Context(), r.FormValue("state"), limit(r))
-		reply(w, list, err)
+	route(mux, "GET /turns", func(r *http.Request) (any, error) {
+		return ledger.Turns(r.Context(), r.FormValue("state"), limit(r))
 	})
-	mux.HandleFunc("GET /turns/{id}", func(w http.ResponseWriter, r *http.Request) {
-		turn, err := ledger.Turn(r.Context(), id(r), r.FormValue("prompts") != "")
-		reply(w, turn, err)
+	route(mux, "GET /turns/{id}", func(r *http.Request) (any, error) {
+		return ledger.Turn(r.Context(), id(r), r.FormValue("prompts") != "")
 	})
-	mux.HandleFunc("GET /refused", func(w http.ResponseWriter, r *http.Request) {
-		list, err := ledger.KeptOut(r.Context(), limit(r))
-		reply(w, list, err)
+	route(mux, "GET /refused", func(r *http.Request) (any, error) { return ledger.KeptOut(r.Context(), limit(r)) })
+	route(mux, "GET /deliveries", func(r *http.Request) (any, error) {
+		return ledger.Deliveries(r.Context(), r.FormValue("state"), limit(r))
 	})
-	mux.HandleFunc("GET /deliveries", func(w http.ResponseWriter, r *http.Request) {
-		list, err := ledger.Deliveries(r.Context(), r.FormValue("state"), limit(r))
-		reply(w, list, err)
-	})
-	mux.HandleFunc("GET /rejected", func(w http.ResponseWriter, r *http.Request) {
-		list, err := ledger.Rejected(r.Context(), limit(r))
-		reply(w, list, err)
-	})
-	mux.HandleFunc("GET /people", func(w http.ResponseWriter, r *http.Request) {
-		list, err := ledger.People(r.Context())
-		reply(w, list, err)
+	route(mux, "GET /rejected", func(r *http.Request) (any, error) { return ledger.Rejected(r.Context(), limit(r)) })
+	route(mux, "GET /people", func(r *http.Request) (any, error) { return ledger.People(r.Context()) })
+}
+
+// route answers one path with what answer returns, as JSON.
+func route(mux *http.ServeMux, pattern string, answer func(*http.Request) (any, error)) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		value, err := answer(r)
+		status := http.StatusInternalServerError
+		if errors.Is(err, ledger.ErrNotFound) {
+			status, err = http.StatusNotFound, ledger.ErrNotFound // what is not there, who asks knows
+		}
+		local.Reply(w, value, status, err)
 	})
 }
 
@@ -70,12 +68,4 @@ func limit(r *http.Request) int {
 		return n
 	}
 	return 50
-}
-
-func reply(w http.ResponseWriter, value any, err error) {
-	status := http.StatusInternalServerError
-	if errors.Is(err, ledger.ErrNotFound) {
-		status, err = http.StatusNotFound, ledger.ErrNotFound // what is not there, who asks knows
-	}
-	local.Reply(w, value, status, err)
 }
