@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,7 +52,7 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 		if handedBack(ctx) {
 			return err
 		}
-		return firstError(r.settle(ctx, plan, i, TaskCancelled, &tools.Result{
+		return cmp.Or(r.settle(ctx, plan, i, TaskCancelled, &tools.Result{
 			End: tools.EndCancelled, Code: "cancelled", Hint: "it was not begun", Taint: r.taint,
 		}), err)
 	}
@@ -94,15 +95,6 @@ func change(plan *PlanRow, i int, state TaskState, result *tools.Result) Step {
 	return Step{Tasks: []TaskChange{{
 		Attempt: plan.Attempt, Position: i, Type: plan.Tasks[i].Type, State: state, Result: result,
 	}}}
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // perform runs the command or the tool under what guard returned.

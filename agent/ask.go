@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"switchboard/agent/llm"
+	"switchboard/retry"
 )
 
 // rateWaits is how often one model is asked again after it said 429.
@@ -108,11 +109,7 @@ func (r *run) try(ctx context.Context, q question, step, model string, spare boo
 		if err := r.stage(ctx, Step{Calls: []Call{call}}); err != nil {
 			return Call{}, err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if !retry.Sleep(ctx, pause) {
 			return Call{}, r.halted(ctx)
 		}
 	}

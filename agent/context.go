@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -130,12 +131,7 @@ func (r *run) plannerUser(attempt int, retry planRetry, cut cut) string {
 
 // zone is where the person's clock is.
 func (r *run) zone() string {
-	for _, zone := range []string{r.turn.Session.TimeZone, r.turn.Person.TimeZone} {
-		if zone != "" {
-			return zone
-		}
-	}
-	return "UTC"
+	return cmp.Or(r.turn.Session.TimeZone, r.turn.Person.TimeZone, "UTC")
 }
 
 func (r *run) date(p *prompt) {

@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"time"
+
+	"switchboard/retry"
 )
 
 // unsafePause is how often an engine that may begin nothing is asked again.
@@ -20,10 +22,8 @@ func (r *run) guard(ctx context.Context, task Task) (context.Context, context.Ca
 		return ctx, func() {}
 	}
 	for !guard.Safe() {
-		select {
-		case <-ctx.Done():
+		if !retry.Sleep(ctx, unsafePause) {
 			return ctx, func() {}
-		case <-time.After(unsafePause):
 		}
 	}
 	return guard.Guard(ctx)

@@ -56,13 +56,7 @@ func parseVerdict(answer string, lenient bool) (verdict, []string) {
 	if !f.open(answer, "status", "reason", "learn") {
 		return verdict{}, f.faults
 	}
-	v := verdict{status: f.text("status")}
-	if reason := f.optional("reason"); reason != nil {
-		v.reason = *reason
-	}
-	if learn := f.optional("learn"); learn != nil {
-		v.learn = *learn
-	}
+	v := verdict{status: f.text("status"), reason: deref(f.optional("reason")), learn: deref(f.optional("learn"))}
 	if v.status != "ok" && v.status != "replan" {
 		f.fault("status", `must be "ok" or "replan"`)
 	}

@@ -196,18 +196,14 @@ func (r *run) decideOn(name string, effect tools.Effect, sends string) tools.Dec
 	case tools.Allow:
 	case tools.Ask:
 		d.Verdict = tools.Refuse
-		d.Reason = joinSentences(d.Reason, "it would need an approval, and approvals are not available in this build")
+		if d.Reason != "" {
+			d.Reason += "; "
+		}
+		d.Reason += "it would need an approval, and approvals are not available in this build"
 	default:
 		d.Verdict = tools.Refuse
 	}
 	return d
-}
-
-func joinSentences(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
 }
 
 // execEffect is what a command may change: the workspace, or with the confinement

@@ -54,11 +54,7 @@ func (p *provider) complete(ctx context.Context, t target, req Request) (Respons
 		if pause >= req.Stall || time.Since(failed)+pause > retryWindow || pause >= time.Until(deadline) {
 			return resp, err
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-limited.Done():
-			timer.Stop()
+		if !retry.Sleep(limited, pause) {
 			return resp, cmp.Or(ctx.Err(), err)
 		}
 		tries++

@@ -152,15 +152,19 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 
 // meet asks the platform who the bot is, which also tells whether the token is good.
 func (c *Client) meet(ctx context.Context) error {
-	me, err := ask(ctx, c, "getMe", func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.GetMe(ctx)
-		return err
-	}, decode[wireUser])
+	me, err := c.getMe(ctx)
 	if err != nil {
 		return err
 	}
 	c.self.Store(&self{id: me.ID, username: me.Username})
 	return nil
+}
+
+func (c *Client) getMe(ctx context.Context) (wireUser, error) {
+	return ask(ctx, c, "getMe", func(ctx context.Context, lib *bot.Bot) error {
+		_, err := lib.GetMe(ctx)
+		return err
+	}, decode[wireUser])
 }
 
 // me is what is known of the bot itself; before the first Run only its ID is.

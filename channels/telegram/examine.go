@@ -7,18 +7,13 @@ import (
 	"net/netip"
 	"net/url"
 
-	"github.com/go-telegram/bot"
-
 	"switchboard/channels"
 )
 
 // Examine implements channels.Examiner: is the token good, what does the bot see in
 // groups, and does nothing else receive its updates.
 func (c *Client) Examine(ctx context.Context) []channels.Finding {
-	me, err := ask(ctx, c, "getMe", func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.GetMe(ctx)
-		return err
-	}, decode[wireUser])
+	me, err := c.getMe(ctx)
 	if err != nil {
 		return []channels.Finding{unknownBot(err)}
 	}
