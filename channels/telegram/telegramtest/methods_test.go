@@ -27,6 +27,26 @@ func refused(t *testing.T, err error, want string) {
 	}
 }
 
+// accepted fails the test if there is an error.
+func accepted(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// errOf is the error of a call whose result does not matter.
+func errOf[T any](_ T, err error) error { return err }
+
+// begin is a platform with the library on its bot, to whom Ada wrote.
+func begin(t *testing.T) (*telegramtest.Server, telegramtest.User, *bot.Bot, context.Context) {
+	t.Helper()
+	s := telegramtest.New(t)
+	ada := s.AddUser("Ada")
+	s.Say(ada.ID, "hi")
+	return s, ada, client(t, s), soon(t)
+}
+
 func must[T any](t *testing.T) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
@@ -58,22 +78,16 @@ func TestEditing(t *testing.T) {
 	refused(t, edit(sent.ID, "", nil), "message text is empty")
 	refused(t, edit(sent.ID, " \n", nil), "text must be non-empty")
 	refused(t, edit(sent.ID, strings.Repeat("👋", 2049), nil), "message is too long")
-	if err := edit(sent.ID, "one", nil); err != nil { // the keyboard goes: that is a change
-		t.Error(err)
-	}
-	if err := edit(sent.ID, " two\n", nil); err != nil {
-		t.Error(err)
-	}
+	accepted(t, edit(sent.ID, "one", nil)) // the keyboard goes: that is a change
+	accepted(t, edit(sent.ID, " two\n", nil))
 	got := s.FromBot(ada.ID)[0]
 	if got.Text != "two" || got.ReplyMarkup != nil || len(got.Before) != 2 || got.Before[0].Text != "one" || got.EditDate == 0 {
 		t.Errorf("the chat shows %+v", got)
 	}
-	_, err := b.EditMessageCaption(ctx, &bot.EditMessageCaptionParams{ChatID: ada.ID, MessageID: sent.ID, Caption: "x"})
-	refused(t, err, "there is no caption")
+	refused(t, errOf(b.EditMessageCaption(ctx, &bot.EditMessageCaptionParams{ChatID: ada.ID, MessageID: sent.ID, Caption: "x"})), "there is no caption")
 	must[*models.Message](t)(b.EditMessageReplyMarkup(ctx, &bot.EditMessageReplyMarkupParams{ChatID: ada.ID, MessageID: sent.ID, ReplyMarkup: keys}))
 	must[bool](t)(b.DeleteMessage(ctx, &bot.DeleteMessageParams{ChatID: ada.ID, MessageID: sent.ID}))
-	_, err = b.DeleteMessage(ctx, &bot.DeleteMessageParams{ChatID: ada.ID, MessageID: sent.ID})
-	refused(t, err, "message to delete not found")
+	refused(t, errOf(b.DeleteMessage(ctx, &bot.DeleteMessageParams{ChatID: ada.ID, MessageID: sent.ID})), "message to delete not found")
 	if len(s.FromBot(ada.ID)) != 0 || len(s.History(ada.ID)) != 2 {
 		t.Error("a deleted message is shown")
 	}
@@ -92,22 +106,17 @@ func TestReplies(t *testing.T) {
 	if got.ReplyToMessage == nil || got.ReplyToMessage.Text != asked.Text || got.Quote == nil || got.Quote.Position != 4 {
 		t.Errorf("reply: %+v", got)
 	}
-	_, err := reply(models.ReplyParameters{MessageID: 1})
-	refused(t, err, "message to be replied not found")
+	refused(t, errOf(reply(models.ReplyParameters{MessageID: 1})), "message to be replied not found")
 	got = must[*models.Message](t)(reply(models.ReplyParameters{MessageID: 1, AllowSendingWithoutReply: true}))
 	if got.ReplyToMessage != nil {
 		t.Error("a reply to nothing")
 	}
-	_, err = reply(models.ReplyParameters{MessageID: int(asked.ID), Quote: "question"})
-	refused(t, err, "QUOTE_TEXT_INVALID")
+	refused(t, errOf(reply(models.ReplyParameters{MessageID: int(asked.ID), Quote: "question"})), "QUOTE_TEXT_INVALID")
 }
 
 func TestButtons(t *testing.T) {
 	t.Parallel()
-	s := telegramtest.New(t)
-	ada := s.AddUser("Ada")
-	s.Say(ada.ID, "hi")
-	b, ctx := client(t, s), soon(t)
+	s, ada, b, ctx := begin(t)
 	send := func(buttons ...models.InlineKeyboardButton) error {
 		_, err := b.SendMessage(ctx, &bot.SendMessageParams{
 			ChatID: ada.ID, Text: "?", ReplyMarkup: &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{buttons}},
@@ -118,9 +127,7 @@ func TestButtons(t *testing.T) {
 	refused(t, send(models.InlineKeyboardButton{Text: "a"}), "Text buttons are unallowed")
 	refused(t, send(models.InlineKeyboardButton{CallbackData: "x"}), "must be non-empty")
 	refused(t, send(models.InlineKeyboardButton{Text: "a", CallbackData: "x", URL: "https://example.org"}), "exactly one")
-	if err := send(models.InlineKeyboardButton{Text: "Yes", CallbackData: strings.Repeat("x", 64)}); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, send(models.InlineKeyboardButton{Text: "Yes", CallbackData: strings.Repeat("x", 64)}))
 	shown := s.FromBot(ada.ID)[0]
 	if id := s.Press(ada.ID, ada.ID, shown.ID, "No"); id != "" {
 		t.Error("a button that is not there was pressed")
@@ -129,14 +136,12 @@ func TestButtons(t *testing.T) {
 	if p := s.Pending(); !strings.Contains(string(p[len(p)-1]), `"callback_query":{"id":"`+id+`"`) {
 		t.Errorf("told %s", p[len(p)-1])
 	}
-	_, err := b.AnswerCallbackQuery(ctx, &bot.AnswerCallbackQueryParams{CallbackQueryID: "1"})
-	refused(t, err, "query is too old")
+	refused(t, errOf(b.AnswerCallbackQuery(ctx, &bot.AnswerCallbackQueryParams{CallbackQueryID: "1"})), "query is too old")
 	must[bool](t)(b.AnswerCallbackQuery(ctx, &bot.AnswerCallbackQueryParams{CallbackQueryID: id, Text: "thanks"}))
 	if got := s.Answered(id); got != (telegramtest.Answer{Done: true, Text: "thanks"}) {
 		t.Errorf("answered %+v", got)
 	}
-	_, err = b.AnswerCallbackQuery(ctx, &bot.AnswerCallbackQueryParams{CallbackQueryID: id})
-	refused(t, err, "query is too old")
+	refused(t, errOf(b.AnswerCallbackQuery(ctx, &bot.AnswerCallbackQueryParams{CallbackQueryID: id})), "query is too old")
 }
 
 // picture is a real PNG.
@@ -151,10 +156,7 @@ func picture(t *testing.T) []byte {
 
 func TestFilesOut(t *testing.T) {
 	t.Parallel()
-	s := telegramtest.New(t)
-	ada := s.AddUser("Ada")
-	s.Say(ada.ID, "hi")
-	b, ctx := client(t, s), soon(t)
+	s, ada, b, ctx := begin(t)
 	file := func(name, data string) *models.InputFileUpload {
 		return &models.InputFileUpload{Filename: name, Data: strings.NewReader(data)}
 	}
@@ -167,14 +169,10 @@ func TestFilesOut(t *testing.T) {
 	}
 	must[*models.Message](t)(b.SendDocument(ctx, &bot.SendDocumentParams{ChatID: ada.ID, Document: &models.InputFileString{Data: sent.Document.FileID}}))
 	must[*models.Message](t)(b.SendPhoto(ctx, &bot.SendPhotoParams{ChatID: ada.ID, Photo: &models.InputFileUpload{Filename: "p.png", Data: bytes.NewReader(picture(t))}}))
-	_, err := b.SendPhoto(ctx, &bot.SendPhotoParams{ChatID: ada.ID, Photo: file("p.png", "no picture")})
-	refused(t, err, "IMAGE_PROCESS_FAILED")
-	_, err = b.SendDocument(ctx, &bot.SendDocumentParams{ChatID: ada.ID, Document: file("a.txt", "")})
-	refused(t, err, "file must be non-empty")
-	_, err = b.SendDocument(ctx, &bot.SendDocumentParams{ChatID: ada.ID, Document: file("a.txt", "x"), Caption: strings.Repeat("x", 1025)})
-	refused(t, err, "message caption is too long")
-	_, err = b.SendDocument(ctx, &bot.SendDocumentParams{ChatID: ada.ID, Document: &models.InputFileString{Data: "nothing"}})
-	refused(t, err, "wrong file identifier")
+	refused(t, errOf(b.SendPhoto(ctx, &bot.SendPhotoParams{ChatID: ada.ID, Photo: file("p.png", "no picture")})), "IMAGE_PROCESS_FAILED")
+	refused(t, errOf(b.SendDocument(ctx, &bot.SendDocumentParams{ChatID: ada.ID, Document: file("a.txt", "")})), "file must be non-empty")
+	refused(t, errOf(b.SendDocument(ctx, &bot.SendDocumentParams{ChatID: ada.ID, Document: file("a.txt", "x"), Caption: strings.Repeat("x", 1025)})), "message caption is too long")
+	refused(t, errOf(b.SendDocument(ctx, &bot.SendDocumentParams{ChatID: ada.ID, Document: &models.InputFileString{Data: "nothing"}})), "wrong file identifier")
 
 	group := func(media ...models.InputMedia) ([]*models.Message, error) {
 		return b.SendMediaGroup(ctx, &bot.SendMediaGroupParams{ChatID: ada.ID, Media: media})
@@ -186,10 +184,8 @@ func TestFilesOut(t *testing.T) {
 	if len(album) != 2 || album[0].MediaGroupID == "" || album[0].MediaGroupID != album[1].MediaGroupID || album[1].Caption != "b.txt" {
 		t.Errorf("album %+v", album)
 	}
-	_, err = group(doc("a.txt"))
-	refused(t, err, "2-10 items")
-	_, err = group(doc("a.txt"), &models.InputMediaPhoto{Media: "attach://p", MediaAttachment: bytes.NewReader(picture(t))})
-	refused(t, err, "can't be mixed")
+	refused(t, errOf(group(doc("a.txt"))), "2-10 items")
+	refused(t, errOf(group(doc("a.txt"), &models.InputMediaPhoto{Media: "attach://p", MediaAttachment: bytes.NewReader(picture(t))})), "can't be mixed")
 	refused(t, send50MB(t, b, ada.ID), "413")
 }
 
@@ -226,20 +222,15 @@ func TestFilesIn(t *testing.T) {
 		}
 	}
 	large := s.Post(telegramtest.Post{Chat: ada.ID, Files: []telegramtest.File{{Name: "x", Size: 20<<20 + 1}}})[0]
-	_, err := b.GetFile(ctx, &bot.GetFileParams{FileID: large.FileID()})
-	refused(t, err, "file is too big")
+	refused(t, errOf(b.GetFile(ctx, &bot.GetFileParams{FileID: large.FileID()})), "file is too big")
 	s.Forget(m[0].FileID())
-	_, err = b.GetFile(ctx, &bot.GetFileParams{FileID: m[0].FileID()})
-	refused(t, err, "invalid file_id")
+	refused(t, errOf(b.GetFile(ctx, &bot.GetFileParams{FileID: m[0].FileID()})), "invalid file_id")
 	http.DefaultClient.CloseIdleConnections()
 }
 
 func TestMenus(t *testing.T) {
 	t.Parallel()
-	s := telegramtest.New(t)
-	ada := s.AddUser("Ada")
-	s.Say(ada.ID, "hi")
-	b, ctx := client(t, s), soon(t)
+	s, ada, b, ctx := begin(t)
 	set := func(name string, scope models.BotCommandScope, language string) error {
 		_, err := b.SetMyCommands(ctx, &bot.SetMyCommandsParams{
 			Commands: []models.BotCommand{{Command: name, Description: "does it"}}, Scope: scope, LanguageCode: language,
@@ -249,14 +240,10 @@ func TestMenus(t *testing.T) {
 	refused(t, set("Help", nil, ""), "BOT_COMMAND_INVALID")
 	refused(t, set("help", nil, "english"), "invalid language code")
 	refused(t, set("help", &models.BotCommandScopeChat{ChatID: 12}, ""), "chat not found")
-	for _, err := range []error{
-		set("all", nil, ""), set("direct", &models.BotCommandScopeAllPrivateChats{}, ""),
-		set("direkt", &models.BotCommandScopeAllPrivateChats{}, "de"), set("admin", &models.BotCommandScopeChat{ChatID: ada.ID}, ""),
-	} {
-		if err != nil {
-			t.Error(err)
-		}
-	}
+	accepted(t, set("all", nil, ""))
+	accepted(t, set("direct", &models.BotCommandScopeAllPrivateChats{}, ""))
+	accepted(t, set("direkt", &models.BotCommandScopeAllPrivateChats{}, "de"))
+	accepted(t, set("admin", &models.BotCommandScopeChat{ChatID: ada.ID}, ""))
 	if got := s.Menu(ada.ID, ada.ID); len(got) != 1 || got[0].Command != "admin" {
 		t.Errorf("ada sees %v", got)
 	}
@@ -285,9 +272,7 @@ func TestGone(t *testing.T) {
 	s.Block(ada.ID, true)
 	refused(t, send(ada.ID), "forbidden, Forbidden: bot was blocked by the user")
 	s.Block(ada.ID, false)
-	if err := send(ada.ID); err != nil {
-		t.Error(err)
-	}
+	accepted(t, send(ada.ID))
 	refused(t, send(bob.ID), "Forbidden: bot can't initiate conversation with a user")
 	s.Deactivate(eve.ID)
 	refused(t, send(eve.ID), "Forbidden: user is deactivated")
@@ -299,9 +284,7 @@ func TestGone(t *testing.T) {
 	if !ok || int64(migrated.MigrateToChatID) != fresh.ID {
 		t.Errorf("an upgraded group: %v", migrated)
 	}
-	if err := send(fresh.ID); err != nil {
-		t.Error(err)
-	}
+	accepted(t, send(fresh.ID))
 	must[bool](t)(b.LeaveChat(ctx, &bot.LeaveChatParams{ChatID: fresh.ID}))
 	refused(t, send(fresh.ID), "Forbidden: bot is not a member of the supergroup chat")
 }
@@ -320,13 +303,10 @@ func TestTopics(t *testing.T) {
 	if !got.IsTopicMessage || int64(got.MessageThreadID) != topic {
 		t.Errorf("in a topic: %+v", got)
 	}
-	_, err := send(forum.ID, topic+1)
-	refused(t, err, "message thread not found")
-	_, err = send(plain.ID, topic)
-	refused(t, err, "message thread not found")
+	refused(t, errOf(send(forum.ID, topic+1)), "message thread not found")
+	refused(t, errOf(send(plain.ID, topic)), "message thread not found")
 	s.CloseTopic(forum.ID, topic, true)
-	_, err = send(forum.ID, topic)
-	refused(t, err, "TOPIC_CLOSED")
+	refused(t, errOf(send(forum.ID, topic)), "TOPIC_CLOSED")
 	said := s.Post(telegramtest.Post{Chat: forum.ID, From: ada.ID, Thread: topic, Text: "wet"})[0]
 	if said.ReplyTo == nil || said.ReplyTo.ForumTopicCreated == nil || !said.IsTopicMessage {
 		t.Errorf("what is said in a topic answers to its beginning: %+v", said)
@@ -351,9 +331,7 @@ func TestReactions(t *testing.T) {
 		return err
 	}
 	refused(t, react("🧮"), "REACTION_INVALID")
-	if err := react("👀"); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, react("👀"))
 	if got := s.Messages(ada.ID)[0].Reactions; len(got) != 1 || got[0].Emoji != "👀" {
 		t.Errorf("shown %v", got)
 	}
@@ -460,8 +438,7 @@ func TestTypingAndClock(t *testing.T) {
 	ada := s.AddUser("Ada")
 	s.Say(ada.ID, "hi")
 	b, ctx := client(t, s), soon(t)
-	_, err := b.SendChatAction(ctx, &bot.SendChatActionParams{ChatID: ada.ID, Action: "thinking"})
-	refused(t, err, "wrong parameter action")
+	refused(t, errOf(b.SendChatAction(ctx, &bot.SendChatActionParams{ChatID: ada.ID, Action: "thinking"})), "wrong parameter action")
 	must[bool](t)(b.SendChatAction(ctx, &bot.SendChatActionParams{ChatID: ada.ID, Action: models.ChatActionTyping}))
 	if !s.Typing(ada.ID) {
 		t.Error("typing is not shown")

@@ -94,9 +94,7 @@ func TestSecondPollerEndsTheFirst(t *testing.T) {
 		code, answer := call(t, s, s.Token(), "getUpdates?timeout=9", "", "")
 		first <- fmt.Sprint(code, answer)
 	}()
-	if err := s.Await(soon(t), func() bool { return len(s.Calls("getUpdates")) == 1 }); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, s.Await(soon(t), func() bool { return len(s.Calls("getUpdates")) == 1 }))
 	// The first is counted before it waits; it ends the second if it comes later.
 	for range 2 {
 		poll(t, s, "timeout=0")
@@ -168,10 +166,8 @@ func TestWebhook(t *testing.T) {
 	}))
 	defer hook.Close()
 	b, ctx := client(t, s), soon(t)
-	_, err := b.SetWebhook(ctx, &bot.SetWebhookParams{URL: "https://example.org/"})
-	refused(t, err, "reaches only 127.0.0.1")
-	_, err = b.SetWebhook(ctx, &bot.SetWebhookParams{URL: hook.URL, SecretToken: "not allowed"})
-	refused(t, err, "unallowed characters")
+	refused(t, errOf(b.SetWebhook(ctx, &bot.SetWebhookParams{URL: "https://example.org/"})), "reaches only 127.0.0.1")
+	refused(t, errOf(b.SetWebhook(ctx, &bot.SetWebhookParams{URL: hook.URL, SecretToken: "not allowed"})), "unallowed characters")
 	s.Say(ada.ID, "one")
 	must[bool](t)(b.SetWebhook(ctx, &bot.SetWebhookParams{URL: hook.URL, SecretToken: "s3cret"}))
 	if code, answer := call(t, s, s.Token(), "getUpdates", "", ""); code != 409 || !strings.Contains(answer, "webhook is active") {
@@ -261,44 +257,32 @@ func TestDeaf(t *testing.T) {
 	}
 }
 
-func TestDrop(t *testing.T) {
+func TestPollIsNotAnswered(t *testing.T) {
 	t.Parallel()
-	s := telegramtest.New(t)
-	ended := make(chan error, 1)
-	go func() {
-		resp, err := http.Get(s.URL() + "/bot" + s.Token() + "/getUpdates?timeout=9")
-		if err == nil {
-			resp.Body.Close()
-		}
-		ended <- err
-	}()
-	if err := s.Await(soon(t), func() bool { return len(s.Calls("getUpdates")) == 1 }); err != nil {
-		t.Fatal(err)
-	}
-	s.Drop()
-	if err := <-ended; err == nil {
-		t.Error("the poll was answered")
-	}
-	client(t, s)
-}
-
-func TestCloseAnswersNothing(t *testing.T) {
-	t.Parallel()
-	s := must[*telegramtest.Server](t)(telegramtest.Start("127.0.0.1:0"))
-	ended := make(chan error, 1)
-	go func() {
-		resp, err := http.Get(s.URL() + "/bot" + s.Token() + "/getUpdates?timeout=9")
-		if err == nil {
-			resp.Body.Close()
-		}
-		ended <- err
-	}()
-	if err := s.Await(soon(t), func() bool { return len(s.Calls("getUpdates")) == 1 }); err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	if err := <-ended; err == nil {
-		t.Error("the poll was answered")
+	for name, end := range map[string]func(*telegramtest.Server){
+		"when connections drop":    (*telegramtest.Server).Drop, // new ones are taken
+		"when the platform closes": (*telegramtest.Server).Close,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := telegramtest.New(t)
+			ended := make(chan error, 1)
+			go func() {
+				resp, err := http.Get(s.URL() + "/bot" + s.Token() + "/getUpdates?timeout=9")
+				if err == nil {
+					resp.Body.Close()
+				}
+				ended <- err
+			}()
+			accepted(t, s.Await(soon(t), func() bool { return len(s.Calls("getUpdates")) == 1 }))
+			end(s)
+			if err := <-ended; err == nil {
+				t.Error("the poll was answered")
+			}
+			if name == "when connections drop" {
+				client(t, s)
+			}
+		})
 	}
 }
 
@@ -348,20 +332,12 @@ func TestRates(t *testing.T) {
 		return err
 	}
 	s.Limit(telegramtest.Rates{PerChat: 1, GroupMinute: 2, PerSecond: 3})
-	if err := send(ada.ID); err != nil {
-		t.Fatal(err)
-	}
+	accepted(t, send(ada.ID))
 	refused(t, send(ada.ID), "retry_after 1")
-	if err := send(bob.ID); err != nil {
-		t.Error(err)
-	}
-	if err := send(group.ID); err != nil {
-		t.Error(err)
-	}
+	accepted(t, send(bob.ID))
+	accepted(t, send(group.ID))
 	s.SetClock(func() time.Time { return now.Add(time.Second) })
-	if err := send(group.ID); err != nil {
-		t.Error(err)
-	}
+	accepted(t, send(group.ID))
 	s.SetClock(func() time.Time { return now.Add(2 * time.Second) })
 	refused(t, send(group.ID), "retry_after 58")
 	if s.Refused() != 2 {
