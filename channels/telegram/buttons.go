@@ -42,10 +42,7 @@ func (c *Client) answer(ctx context.Context, s *session, query, toast string) {
 	}
 	p.wg.Go(func() {
 		defer func() { <-p.free }()
-		_, err := c.exchange(ctx, "answerCallbackQuery", 0, pressTimeout, func(ctx context.Context, lib *bot.Bot) error {
-			_, err := lib.AnswerCallbackQuery(ctx, &bot.AnswerCallbackQueryParams{CallbackQueryID: query, Text: clip(toast, maxToast)})
-			return err
-		})
+		_, err := c.exchange(ctx, "answerCallbackQuery", 0, pressTimeout, with((*bot.Bot).AnswerCallbackQuery, &bot.AnswerCallbackQueryParams{CallbackQueryID: query, Text: clip(toast, maxToast)}))
 		if err != nil {
 			c.log.DebugContext(ctx, "the press of a button was not answered", "error", err)
 		}

@@ -161,10 +161,10 @@ func (c *Client) meet(ctx context.Context) error {
 }
 
 func (c *Client) getMe(ctx context.Context) (wireUser, error) {
-	return ask(ctx, c, "getMe", func(ctx context.Context, lib *bot.Bot) error {
+	return ask[wireUser](ctx, c, "getMe", func(ctx context.Context, lib *bot.Bot) error {
 		_, err := lib.GetMe(ctx)
 		return err
-	}, decode[wireUser])
+	})
 }
 
 // me is what is known of the bot itself; before the first Run only its ID is.
@@ -225,23 +225,33 @@ func (c *Client) library(secret secrets.Secret, poll time.Duration, client bot.H
 	}, more...)...)
 }
 
+// A call calls the platform through the library. What the library makes of the result
+// does not matter.
+type call func(ctx context.Context, lib *bot.Bot) error
+
+// with is the call of one of the library's methods.
+func with[P, R any](method func(*bot.Bot, context.Context, P) (R, error), params P) call {
+	return func(ctx context.Context, lib *bot.Bot) error {
+		_, err := method(lib, ctx, params)
+		return err
+	}
+}
+
 // ask makes one call through the library and reads its result. Errors are those of
 // package channels.
-func ask[T any](ctx context.Context, c *Client, op string, call func(context.Context, *bot.Bot) error, read func([]byte) (T, error)) (T, error) {
-	var none T
-	x, err := c.exchange(ctx, op, 0, callTimeout, call)
+func ask[T any](ctx context.Context, c *Client, op string, do call) (result T, err error) {
+	x, err := c.exchange(ctx, op, 0, callTimeout, do)
 	if err != nil {
-		return none, err
+		return result, err
 	}
-	result, err := read(x.reply.Result)
-	if err != nil {
-		return none, fmt.Errorf("%s: read the answer: %w", op, err)
+	if result, err = decode[T](x.reply.Result); err != nil {
+		return result, fmt.Errorf("%s: read the answer: %w", op, err)
 	}
 	return result, nil
 }
 
 // exchange makes one call about chat through the library.
-func (c *Client) exchange(ctx context.Context, op string, chat int64, timeout time.Duration, call func(context.Context, *bot.Bot) error) (*exchange, error) {
+func (c *Client) exchange(ctx context.Context, op string, chat int64, timeout time.Duration, do call) (*exchange, error) {
 	x := &exchange{chat: chat}
 	acc, err := c.open()
 	if err != nil {
@@ -249,7 +259,7 @@ func (c *Client) exchange(ctx context.Context, op string, chat int64, timeout ti
 	}
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, exchangeKey{}, x), timeout)
 	defer cancel()
-	err = call(ctx, acc.lib)
+	err = do(ctx, acc.lib)
 	err = c.outcome(op, x, err)
 	if to := x.movedTo(); to != 0 && errors.Is(err, channels.ErrMoved) {
 		c.tellMoved(ctx, chat, to)
@@ -258,8 +268,8 @@ func (c *Client) exchange(ctx context.Context, op string, chat int64, timeout ti
 }
 
 // do makes one call about chat whose result does not matter.
-func (c *Client) do(ctx context.Context, op string, chat int64, call func(context.Context, *bot.Bot) error) error {
-	_, err := c.exchange(ctx, op, chat, callTimeout, call)
+func (c *Client) do(ctx context.Context, op string, chat int64, do call) error {
+	_, err := c.exchange(ctx, op, chat, callTimeout, do)
 	return err
 }
 

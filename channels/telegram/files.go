@@ -69,9 +69,7 @@ func (c *Client) upload(ctx context.Context, out channels.Outbound, asPhotos boo
 	if err != nil {
 		return "", &channels.RefusedError{Op: op, Reason: err.Error()}
 	}
-	x, err := c.exchange(ctx, op, at.chat, uploadTimeout, func(ctx context.Context, lib *bot.Bot) error {
-		return post(ctx, lib, op, at, out, list, streams, asPhotos)
-	})
+	x, err := c.exchange(ctx, op, at.chat, uploadTimeout, post(op, at, out, list, streams, asPhotos))
 	for _, s := range streams {
 		if failed := s.failed(); failed != nil && (x.reply == nil || !x.reply.OK) {
 			return "", &channels.RefusedError{Op: op, Reason: failed.Error()} // a body without its end is not taken
@@ -83,31 +81,29 @@ func (c *Client) upload(ctx context.Context, out channels.Outbound, asPhotos boo
 	return sentID(op, x)
 }
 
-// post makes the call op.
-func post(ctx context.Context, lib *bot.Bot, op string, at place, out channels.Outbound, list []models.MessageEntity, streams []*stream, asPhotos bool) (err error) {
+// post is the call op.
+func post(op string, at place, out channels.Outbound, list []models.MessageEntity, streams []*stream, asPhotos bool) call {
 	body, reply := out.Body, replying(out.ReplyTo)
 	switch op {
 	case "sendPhoto":
-		_, err = lib.SendPhoto(ctx, &bot.SendPhotoParams{
+		return with((*bot.Bot).SendPhoto, &bot.SendPhotoParams{
 			ChatID: at.chat, MessageThreadID: at.topic, Photo: streams[0].input(), Caption: body.Text,
 			CaptionEntities: list, ReplyParameters: reply, ReplyMarkup: markup(body.Buttons),
 		})
 	case "sendDocument":
-		_, err = lib.SendDocument(ctx, &bot.SendDocumentParams{
+		return with((*bot.Bot).SendDocument, &bot.SendDocumentParams{
 			ChatID: at.chat, MessageThreadID: at.topic, Document: streams[0].input(), Caption: body.Text,
 			CaptionEntities: list, ReplyParameters: reply, ReplyMarkup: markup(body.Buttons),
 			DisableContentTypeDetection: true,
 		})
-	default:
-		media := make([]models.InputMedia, len(streams))
-		for i, s := range streams {
-			media[i] = s.media(asPhotos, i, body.Text, list)
-		}
-		_, err = lib.SendMediaGroup(ctx, &bot.SendMediaGroupParams{
-			ChatID: at.chat, MessageThreadID: at.topic, Media: media, ReplyParameters: reply,
-		})
 	}
-	return err
+	media := make([]models.InputMedia, len(streams))
+	for i, s := range streams {
+		media[i] = s.media(asPhotos, i, body.Text, list)
+	}
+	return with((*bot.Bot).SendMediaGroup, &bot.SendMediaGroupParams{
+		ChatID: at.chat, MessageThreadID: at.topic, Media: media, ReplyParameters: reply,
+	})
 }
 
 // A stream is a file on its way out.
@@ -204,10 +200,7 @@ func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Write
 	type place struct {
 		Path string `json:"file_path"`
 	}
-	at, err := ask(ctx, c, "getFile", func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.GetFile(ctx, &bot.GetFileParams{FileID: file.ID})
-		return err
-	}, decode[place])
+	at, err := ask[place](ctx, c, "getFile", with((*bot.Bot).GetFile, &bot.GetFileParams{FileID: file.ID}))
 	if err != nil {
 		return err
 	}

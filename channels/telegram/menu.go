@@ -69,23 +69,14 @@ func scopeOf(set channels.CommandSet) (models.BotCommandScope, error) {
 // setCommands sets one menu if it is not as it should be.
 func (c *Client) setCommands(ctx context.Context, scope models.BotCommandScope, set channels.CommandSet) error {
 	want := menu(set.Commands)
-	have, err := ask(ctx, c, "getMyCommands", func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.GetMyCommands(ctx, &bot.GetMyCommandsParams{Scope: scope, LanguageCode: set.Language})
-		return err
-	}, decode[[]models.BotCommand])
+	have, err := ask[[]models.BotCommand](ctx, c, "getMyCommands", with((*bot.Bot).GetMyCommands, &bot.GetMyCommandsParams{Scope: scope, LanguageCode: set.Language}))
 	if err != nil || slices.Equal(have, want) {
 		return err
 	}
 	if len(want) == 0 {
-		return c.do(ctx, "deleteMyCommands", 0, func(ctx context.Context, lib *bot.Bot) error {
-			_, err := lib.DeleteMyCommands(ctx, &bot.DeleteMyCommandsParams{Scope: scope, LanguageCode: set.Language})
-			return err
-		})
+		return c.do(ctx, "deleteMyCommands", 0, with((*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope, LanguageCode: set.Language}))
 	}
-	return c.do(ctx, "setMyCommands", 0, func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.SetMyCommands(ctx, &bot.SetMyCommandsParams{Commands: want, Scope: scope, LanguageCode: set.Language})
-		return err
-	})
+	return c.do(ctx, "setMyCommands", 0, with((*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: want, Scope: scope, LanguageCode: set.Language}))
 }
 
 // menu is the commands as the platform takes them; what it would refuse is left out.

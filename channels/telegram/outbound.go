@@ -74,14 +74,11 @@ func (c *Client) sendText(ctx context.Context, conv channels.Conversation, body 
 	if err != nil {
 		return "", err
 	}
-	x, err := c.exchange(ctx, op, at.chat, callTimeout, func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.SendMessage(ctx, &bot.SendMessageParams{
-			ChatID: at.chat, MessageThreadID: at.topic, Text: body.Text, Entities: list,
-			LinkPreviewOptions: noPreview, DisableNotification: silent,
-			ReplyParameters: replying(replyTo), ReplyMarkup: markup(body.Buttons),
-		})
-		return err
-	})
+	x, err := c.exchange(ctx, op, at.chat, callTimeout, with((*bot.Bot).SendMessage, &bot.SendMessageParams{
+		ChatID: at.chat, MessageThreadID: at.topic, Text: body.Text, Entities: list,
+		LinkPreviewOptions: noPreview, DisableNotification: silent,
+		ReplyParameters: replying(replyTo), ReplyMarkup: markup(body.Buttons),
+	}))
 	if err != nil {
 		return "", c.defect(ctx, body, list, err)
 	}
@@ -145,13 +142,10 @@ func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channe
 	if err != nil {
 		return err
 	}
-	err = c.do(ctx, op, at.chat, func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.EditMessageText(ctx, &bot.EditMessageTextParams{
-			ChatID: at.chat, MessageID: n, Text: body.Text, Entities: list,
-			LinkPreviewOptions: noPreview, ReplyMarkup: markup(body.Buttons),
-		})
-		return err
-	})
+	err = c.do(ctx, op, at.chat, with((*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
+		ChatID: at.chat, MessageID: n, Text: body.Text, Entities: list,
+		LinkPreviewOptions: noPreview, ReplyMarkup: markup(body.Buttons),
+	}))
 	return c.defect(ctx, body, list, unlessSaid(err, "message is not modified"))
 }
 
@@ -178,10 +172,7 @@ func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id chan
 	if err != nil {
 		return err
 	}
-	err = c.do(ctx, op, at.chat, func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.DeleteMessage(ctx, &bot.DeleteMessageParams{ChatID: at.chat, MessageID: n})
-		return err
-	})
+	err = c.do(ctx, op, at.chat, with((*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: at.chat, MessageID: n}))
 	if errors.Is(err, channels.ErrNoMessage) {
 		return nil
 	}
@@ -195,10 +186,7 @@ func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, 
 	if err != nil {
 		return err
 	}
-	err = c.do(ctx, op, at.chat, func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.EditMessageReplyMarkup(ctx, &bot.EditMessageReplyMarkupParams{ChatID: at.chat, MessageID: n})
-		return err
-	})
+	err = c.do(ctx, op, at.chat, with((*bot.Bot).EditMessageReplyMarkup, &bot.EditMessageReplyMarkupParams{ChatID: at.chat, MessageID: n}))
 	return unlessSaid(err, "message is not modified")
 }
 
@@ -217,10 +205,7 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 			Type: models.ReactionTypeTypeEmoji, ReactionTypeEmoji: &models.ReactionTypeEmoji{Emoji: emoji},
 		}}
 	}
-	return c.do(ctx, op, at.chat, func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.SetMessageReaction(ctx, &bot.SetMessageReactionParams{ChatID: at.chat, MessageID: n, Reaction: reaction})
-		return err
-	})
+	return c.do(ctx, op, at.chat, with((*bot.Bot).SetMessageReaction, &bot.SetMessageReactionParams{ChatID: at.chat, MessageID: n, Reaction: reaction}))
 }
 
 // Typing implements channels.Typer.
@@ -230,10 +215,7 @@ func (c *Client) Typing(ctx context.Context, conv channels.Conversation) error {
 	if err != nil {
 		return err
 	}
-	return c.do(ctx, op, at.chat, func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.SendChatAction(ctx, &bot.SendChatActionParams{
-			ChatID: at.chat, MessageThreadID: at.topic, Action: models.ChatActionTyping,
-		})
-		return err
-	})
+	return c.do(ctx, op, at.chat, with((*bot.Bot).SendChatAction, &bot.SendChatActionParams{
+		ChatID: at.chat, MessageThreadID: at.topic, Action: models.ChatActionTyping,
+	}))
 }

@@ -163,10 +163,7 @@ func (p *poller) dropWebhook(ctx context.Context, err error) error {
 	if !p.first {
 		return err
 	}
-	drop := p.c.do(ctx, "deleteWebhook", 0, func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.DeleteWebhook(ctx, &bot.DeleteWebhookParams{})
-		return err
-	})
+	drop := p.c.do(ctx, "deleteWebhook", 0, with((*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{}))
 	if drop != nil {
 		return errors.Join(err, drop)
 	}

@@ -94,12 +94,9 @@ type webhookInfo struct {
 // beCalled sets the webhook and sees that it stays, until ctx ends. What waited to be
 // polled is told by calls then.
 func (c *Client) beCalled(ctx context.Context, s *session) error {
-	err := c.do(ctx, "setWebhook", 0, func(ctx context.Context, lib *bot.Bot) error {
-		_, err := lib.SetWebhook(ctx, &bot.SetWebhookParams{
-			URL: c.cfg.WebhookURL, AllowedUpdates: allowedUpdates, SecretToken: c.cfg.WebhookSecret.Reveal(),
-		})
-		return err
-	})
+	err := c.do(ctx, "setWebhook", 0, with((*bot.Bot).SetWebhook, &bot.SetWebhookParams{
+		URL: c.cfg.WebhookURL, AllowedUpdates: allowedUpdates, SecretToken: c.cfg.WebhookSecret.Reveal(),
+	}))
 	if err != nil {
 		return err
 	}
@@ -123,8 +120,8 @@ func (c *Client) beCalled(ctx context.Context, s *session) error {
 }
 
 func (c *Client) webhook(ctx context.Context) (webhookInfo, error) {
-	return ask(ctx, c, "getWebhookInfo", func(ctx context.Context, lib *bot.Bot) error {
+	return ask[webhookInfo](ctx, c, "getWebhookInfo", func(ctx context.Context, lib *bot.Bot) error {
 		_, err := lib.GetWebhookInfo(ctx)
 		return err
-	}, decode[webhookInfo])
+	})
 }
