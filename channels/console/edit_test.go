@@ -117,8 +117,7 @@ func TestOutputWhileTyping(t *testing.T) {
 	s.await("it work")
 	s.press("\x03")
 	s.sees(">", 2)
-	s.press("\x04")
-	s.left()
+	s.leave()
 }
 
 func TestEscapeAlone(t *testing.T) {

@@ -79,7 +79,6 @@ func TestTerminalShowsMarkdown(t *testing.T) {
 		if got := strings.Contains(s.screen.String(), "\x1b[1mbold\x1b[0m"); got != color {
 			t.Errorf("bold is shown: %v, want %v", got, color)
 		}
-		s.press("\x04")
-		s.left()
+		s.leave()
 	}
 }

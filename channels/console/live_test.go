@@ -113,8 +113,7 @@ func TestTextThatIsTakenBackIsGone(t *testing.T) {
 	s.standing("> go", "one too", ">")
 	step <- struct{}{}
 	s.standing("> go", "one too many", ">")
-	s.press("\x04")
-	s.left()
+	s.leave()
 }
 
 // What was read of an answer stays when it is cut off, and says so.
@@ -141,8 +140,7 @@ func TestTextThatIsCutOffStays(t *testing.T) {
 			step <- struct{}{}
 			want := append([]string{"> go", "one two three", "(cut off)"}, c.want...)
 			s.standing(append(want, ">")...)
-			s.press("\x04")
-			s.left()
+			s.leave()
 		})
 	}
 }
@@ -211,8 +209,7 @@ func TestTextGrowsOnAnyWindow(t *testing.T) {
 			}
 			end()
 			s.standing(at(text)...)
-			s.press("\x04")
-			s.left()
+			s.leave()
 		})
 	}
 }
@@ -242,8 +239,7 @@ func TestTextHigherThanTheWindow(t *testing.T) {
 	s.shows("all", func(shown []string) bool {
 		return len(shown) == 61 && shown[1] == "line 0" && shown[59] == "line 29" && shown[60] == ">" && !slices.Contains(shown, "…")
 	})
-	s.press("\x04")
-	s.left()
+	s.leave()
 }
 
 // Who comes while a text grows sees all of it, and so does who comes back.
@@ -279,8 +275,7 @@ func TestTextIsWholeForWhoConnects(t *testing.T) {
 		s.shows("the message", func(lines []string) bool {
 			return slices.Contains(lines, "one two three") && !slices.Contains(lines, "one two")
 		})
-		s.press("\x04")
-		s.left()
+		s.leave()
 	}
 }
 
@@ -314,8 +309,7 @@ func TestNothingOfATextReachesAPipe(t *testing.T) {
 	if !seen {
 		t.Error("a text is said not to be shown where somebody looks")
 	}
-	s.press("\x04")
-	s.left()
+	s.leave()
 }
 
 // A client is told of a message before the end of the text that it takes the place of,

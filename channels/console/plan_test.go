@@ -47,8 +47,7 @@ func TestTerminalShowsWhatIsAhead(t *testing.T) {
 	s.standing(asked, more, "goal: look", "ok 1. run a command: ls -l", "failed 2. time: ask: no way", "now 3. write the answer", "It did", ">")
 	step <- struct{}{}
 	s.standing(asked, more, "goal: look", "ok 1. run a command: ls -l", "failed 2. time: ask: no way", "ok 3. write the answer", "It did not work.", ">")
-	s.press("\x04")
-	s.left()
+	s.leave()
 }
 
 // A plan that begins by speaking is shown from its first step, and stays below what it
@@ -73,8 +72,7 @@ func TestPlanThatSpeaksFirst(t *testing.T) {
 	s.standing("> go", "I begin.", "goal: look", "ok 1. send a message", "failed 2. run a command: ls: stopped midway", "not done 3. run a command: wc", "not done 4. write the answer", "Cancelled. Done: nothing.", ">")
 	time.Sleep(50 * time.Millisecond) // the turn's end comes behind
 	s.standing("> go", "I begin.", "goal: look", "ok 1. send a message", "failed 2. run a command: ls: stopped midway", "not done 3. run a command: wc", "not done 4. write the answer", "Cancelled. Done: nothing.", ">")
-	s.press("\x04")
-	s.left()
+	s.leave()
 }
 
 // Who comes back while a turn runs sees what was asked and the whole of its plan.
@@ -89,16 +87,14 @@ func TestPlanIsWholeForWhoComesBack(t *testing.T) {
 	u.raw("plan", `{"attempt":0,"goal":"count","count":2,"tasks":[{"type":"exec","detail":"wc"},{"type":"msg","detail":"tell"}]}`)
 	u.raw("task", `{"position":0,"type":"exec","state":"running"}`)
 	s.await("now 1.")
-	s.press("\x04")
-	s.left()
+	s.leave()
 	u.raw("task", `{"position":0,"type":"exec","state":"interrupted","outcome":"error","code":"interrupted"}`)
 	s = sit(t, e, with)
 	s.standing("still at work on:", "> how many?", "goal: count", "failed 1. run a command: wc: stopped midway", "then 2. write the answer", ">")
 	u.raw("task", `{"position":1,"type":"msg","state":"done"}`)
 	u.answer("Nobody knows.")
 	s.standing("still at work on:", "> how many?", "goal: count", "failed 1. run a command: wc: stopped midway", "ok 2. write the answer", "Nobody knows.", ">")
-	s.press("\x04")
-	s.left()
+	s.leave()
 }
 
 // A long plan is shown around the step it is at, and whole when it is over.

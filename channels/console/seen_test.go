@@ -51,12 +51,10 @@ func TestMissedAnswer(t *testing.T) {
 	u.answer("Three hours.")
 	s = sit(t, e, with)
 	s.greets("while you were away:\n> how long?\nThree hours.\n>")
-	s.press("\x04")
-	s.left()
+	s.leave()
 	s = sit(t, e, with)
 	s.greets(">")
-	s.press("\x04")
-	s.left()
+	s.leave()
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
@@ -79,15 +77,13 @@ func TestComeBackAndCancel(t *testing.T) {
 	s := sit(t, e, with)
 	s.press("work\r")
 	u := <-turns
-	s.press("\x04")
-	s.left()
+	s.leave()
 	s = sit(t, e, with)
 	s.press("\x03")
 	s.await("cancelling")
 	u.state("cancelled")
 	s.await("Cancelled.")
-	s.press("\x04")
-	s.left()
+	s.leave()
 	if strings.Contains(s.screen.String(), "still working") {
 		t.Error("it says that a cancelled turn runs")
 	}
@@ -133,8 +129,7 @@ func TestPipeAdvancesTheMark(t *testing.T) {
 	s := sit(t, e, with)
 	want := "while you were away:\na reminder\n> disturb\nre disturb\n> c\nre c\n>"
 	s.greets(want)
-	s.press("\x04")
-	s.left()
+	s.leave()
 }
 
 func TestSeenFile(t *testing.T) {
@@ -207,8 +202,7 @@ func TestHelpNamesKeys(t *testing.T) {
 	s.await("Ctrl-C clears")
 	s.press("/other\r")
 	s.await("command /other\r\n")
-	s.press("\x04")
-	s.left()
+	s.leave()
 	if strings.Count(s.screen.String(), "Ctrl-C clears") != 1 {
 		t.Error("the keys are told twice")
 	}
@@ -231,6 +225,5 @@ func TestTerminalReconnects(t *testing.T) {
 	e.away.Store(false)
 	s.await("connected again")
 	s.await("you said: hello\r\n")
-	s.press("\x04")
-	s.left()
+	s.leave()
 }

@@ -74,6 +74,13 @@ func (s *seat) await(want string) {
 	}
 }
 
+// leave presses Ctrl-D, and Chat ends.
+func (s *seat) leave() {
+	s.t.Helper()
+	s.press("\x04")
+	s.left()
+}
+
 func (s *seat) left() {
 	s.t.Helper()
 	select {
@@ -96,8 +103,7 @@ func TestTerminal(t *testing.T) {
 	s.await("you said: halXX!\r\n")
 	s.press("/help\r")
 	s.await("command /help\r\n")
-	s.press("\x04")
-	s.left()
+	s.leave()
 	info, err := os.Stat(file)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("history: %v, %v", info, err)
@@ -109,8 +115,7 @@ func TestTerminal(t *testing.T) {
 	again := sit(t, newEngine(t, echo), func(o *Options) { o.HistoryFile = file })
 	again.press("\x1b[A\x1b[A\r")
 	again.await("you said: halXX!\r\n")
-	again.press("\x04")
-	again.left()
+	again.leave()
 }
 
 func TestTerminalShowsProgress(t *testing.T) {
@@ -126,8 +131,7 @@ func TestTerminalShowsProgress(t *testing.T) {
 		}
 		last = at
 	}
-	s.press("\x04")
-	s.left()
+	s.leave()
 }
 
 func TestTerminalInterrupt(t *testing.T) {
@@ -169,8 +173,7 @@ func TestTerminalPaste(t *testing.T) {
 	s := sit(t, newEngine(t, echo), nil)
 	s.press("\x1b[200~one\rtwo\x1b[201~\r")
 	s.await("you said: one\r\ntwo\r\n")
-	s.press("\x04")
-	s.left()
+	s.leave()
 	if got := s.engine.said(); len(got) != 1 || got[0] != "one\ntwo" {
 		t.Errorf("sent %q", got)
 	}
@@ -190,8 +193,7 @@ func TestTerminalIsNotCommanded(t *testing.T) {
 			t.Errorf("the screen got %q", bad)
 		}
 	}
-	s.press("\x04")
-	s.left()
+	s.leave()
 }
 
 func TestTerminalColor(t *testing.T) {
@@ -204,8 +206,7 @@ func TestTerminalColor(t *testing.T) {
 		if got := strings.Contains(s.screen.String(), "\x1b[2m"); got == (off != "") {
 			t.Errorf("NO_COLOR=%q, colours: %v", off, got)
 		}
-		s.press("\x04")
-		s.left()
+		s.leave()
 	}
 }
 
@@ -261,6 +262,5 @@ func TestNotTakenIsSaid(t *testing.T) {
 	if got := s.screen.String(); strings.Contains(got, "taken now: three") || strings.Contains(got, "not sent") {
 		t.Errorf("%s", got)
 	}
-	s.press("\x04")
-	s.left()
+	s.leave()
 }

@@ -50,6 +50,18 @@ func (r *rig) deafAfter(n int) {
 	r.Break(telegramtest.Fault{Method: "getUpdates", Times: -1, Cut: true, When: func(telegramtest.Call) bool { return len(r.sink.Events()) >= n }})
 }
 
+// again runs the channel once more, in another process or not, until all is confirmed.
+func (r *rig) again(t *testing.T, restarted bool) {
+	t.Helper()
+	if restarted {
+		r.c = client(r.URL(), r.Token())
+		t.Cleanup(r.c.wire.transport.CloseIdleConnections)
+	}
+	r.done = make(chan error, 1)
+	r.run(t)
+	r.settled(t)
+}
+
 // promise: P1.ack-after-commit
 func TestAnAlbumGrowsOverACrash(t *testing.T) {
 	t.Parallel()
@@ -63,11 +75,7 @@ func TestAnAlbumGrowsOverACrash(t *testing.T) {
 	_ = r.ended(t)
 	r.Mend()
 	r.picture(3, "g")
-	r.c = client(r.URL(), r.Token())
-	t.Cleanup(r.c.wire.transport.CloseIdleConnections)
-	r.done = make(chan error, 1)
-	r.run(t)
-	r.settled(t)
+	r.again(t, true)
 	shown := shownAt(r.sink.Events())
 	if len(shown) != 1 || filesOf(shown["1"]) != "p1 p2 p3" {
 		t.Errorf("what is shown is %+v", shown)
@@ -89,13 +97,7 @@ func TestALatePictureIsToldTwice(t *testing.T) {
 		r.await(t, 2)
 		_ = r.ended(t)
 		r.Mend()
-		if again {
-			r.c = client(r.URL(), r.Token())
-			t.Cleanup(r.c.wire.transport.CloseIdleConnections)
-		}
-		r.done = make(chan error, 1)
-		r.run(t)
-		r.settled(t)
+		r.again(t, again)
 		if events := r.sink.Events(); len(events) != 2 || filesOf(events[1].Message) != "p1 p2 p3" {
 			t.Errorf("in another process %t: %+v", again, events)
 		}
@@ -152,11 +154,7 @@ func TestAnAlbumToldAgainKeepsItsEdits(t *testing.T) {
 	r.stop()
 	_ = r.ended(t)
 	r.Mend()
-	r.c = client(r.URL(), r.Token())
-	t.Cleanup(r.c.wire.transport.CloseIdleConnections)
-	r.done = make(chan error, 1)
-	r.run(t)
-	r.settled(t)
+	r.again(t, true)
 	shown := shownAt(r.sink.Events())
 	if len(shown) != 1 || shown["1"].Text != "new" || filesOf(shown["1"]) != "p1 p2" {
 		t.Errorf("what is shown is %+v", shown)
