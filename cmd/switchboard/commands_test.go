@@ -56,14 +56,9 @@ func TestWrongUsage(t *testing.T) {
 		"--log-level loud turn list":            "loud",
 		"--config /nowhere/at/all.toml doctor --alive": "switchboard init",
 	} {
-		out, errs, code := r.command(strings.Fields(line)...)
-		if code != 2 || out != "" || !strings.Contains(errs, want) {
-			t.Errorf("%s: exit %d, stdout %q, stderr %q", line, code, out, errs)
-		}
+		r.refuses(line, 2, want)
 	}
-	if _, errs, code := r.command("turn", "list"); code != 1 || !strings.Contains(errs, "there is nothing in") {
-		t.Errorf("turn list without a database: exit %d, %q", code, errs)
-	}
+	r.refuses("turn list", 1, "there is nothing in")
 	if out, errs, code := r.commandWith("hello\n", "chat"); code != 0 {
 		t.Fatalf("chat: exit %d, %q, %q", code, out, errs)
 	}
@@ -174,9 +169,7 @@ func TestLedgerCommands(t *testing.T) {
 		turns := r.turns()
 		return len(turns) == 1 && turns[0].State == "running"
 	})
-	if out, errs, code := r.command("turn", "cancel", "1"); code != 0 || !strings.Contains(out, "asked to stop") {
-		t.Errorf("turn cancel: exit %d, %q, %s", code, out, errs)
-	}
+	r.prints("turn cancel 1", 0, "asked to stop")
 	r.await("it is cancelled", 10*time.Second, func() bool { return r.turns()[0].State == "cancelled" })
 	if _, errs, code := r.command("turn", "cancel", "1"); code != 1 || !regexp.MustCompile(`^switchboard: turn 1 is not open any more: it ended at 20[-0-9]+ [:0-9]+ as cancelled\n$`).MatchString(errs) {
 		t.Errorf("cancelling twice: exit %d, %q", code, errs)
@@ -196,10 +189,7 @@ func TestLedgerCommands(t *testing.T) {
 		"config check":               "are fine",
 		"--help":                     "chat",
 	} {
-		out, errs, code := r.command(strings.Fields(line)...)
-		if code != 0 || !strings.Contains(out, want) {
-			t.Errorf("%s: exit %d, %q lacks %q, %s", line, code, out, want, errs)
-		}
+		r.prints(line, 0, want)
 	}
 	if people := list[[]ledger.Person](r, "person", "list", "--json"); len(people) != 2 {
 		t.Errorf("people: %+v", people)
@@ -213,17 +203,12 @@ func TestInit(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	r.config = filepath.Join(r.dir, "new", "my.toml")
-	out, errs, code := r.command("init")
-	if code != 0 || !strings.Contains(out, r.config) {
-		t.Fatalf("exit %d, %q, %s", code, out, errs)
-	}
+	r.prints("init", 0, r.config)
 	written := testkit.Read(t, r.config)
 	if info, _ := os.Stat(r.config); info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v", info.Mode())
 	}
-	if _, errs, code := r.command("init"); code != 1 || !strings.Contains(errs, "already") {
-		t.Errorf("a second init: exit %d, %s", code, errs)
-	}
+	r.refuses("init", 1, "already")
 	if testkit.Read(t, r.config) != written {
 		t.Error("a second init changed the file")
 	}

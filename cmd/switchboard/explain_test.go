@@ -80,9 +80,7 @@ func TestExplainTurn(t *testing.T) {
 	if alone := check(); alone != beside {
 		t.Errorf("with no engine it says\n%s\nbeside one\n%s", alone, beside)
 	}
-	if out, errs, code := r.command("explain", "turn", "999"); code != 1 || out != "" || !strings.Contains(errs, "turn 999: not found") {
-		t.Errorf("exit %d, %q, %q", code, out, errs)
-	}
+	r.refuses("explain turn 999", 1, "turn 999: not found")
 	if _, _, code := r.command("explain", "turn"); code != 2 {
 		t.Errorf("with no number: exit %d", code)
 	}

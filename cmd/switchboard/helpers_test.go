@@ -92,6 +92,24 @@ func gone(t testing.TB, marker string) {
 	}
 }
 
+// prints runs a command line that ends with code, and whose output holds all of want.
+func (r *rig) prints(line string, code int, want ...string) {
+	r.t.Helper()
+	out, errs, got := r.command(strings.Fields(line)...)
+	missing := slices.DeleteFunc(want, func(w string) bool { return strings.Contains(out, w) })
+	if got != code || len(missing) > 0 {
+		r.t.Errorf("%s: exit %d without %q\n%s%s", line, got, missing, out, errs)
+	}
+}
+
+// refuses runs a command line that ends with code, prints nothing and says why.
+func (r *rig) refuses(line string, code int, why string) {
+	r.t.Helper()
+	if out, errs, got := r.command(strings.Fields(line)...); got != code || out != "" || !strings.Contains(errs, why) {
+		r.t.Errorf("%s: exit %d, stdout %q, stderr %q", line, got, out, errs)
+	}
+}
+
 // turnOf is the only turn with that text.
 func (r *rig) turnOf(text string) view.Turn {
 	r.t.Helper()

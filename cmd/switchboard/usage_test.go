@@ -24,9 +24,7 @@ func TestWrongUsageSaysWhatWasMeant(t *testing.T) {
 		"channel rejected --limit 0": "--limit: 0 is none",
 		"person refused --limit 0":   "--limit: 0 is none",
 	} {
-		if _, errs, code := r.command(strings.Fields(line)...); code != 2 || !strings.Contains(errs, want) {
-			t.Errorf("%s: exit %d\n%s", line, code, errs)
-		}
+		r.refuses(line, 2, want)
 	}
 }
 

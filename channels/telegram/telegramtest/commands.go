@@ -81,24 +81,11 @@ func (s *Server) deleteMyCommands(b *Bot, p *params) any {
 	return true
 }
 
-// A Menu is a list of commands that the first bot set. Chat and User are set with the
-// scopes that name them.
-type Menu struct {
-	Scope      string // the type of BotCommandScope
-	Chat, User int64
-	Language   string
-	Commands   []Command
-}
-
-// Menus are the lists of commands that are set, in no particular order.
-func (s *Server) Menus() []Menu {
+// Menus counts the lists of commands that the first bot has set.
+func (s *Server) Menus() int {
 	s.Lock()
 	defer s.Unlock()
-	var menus []Menu
-	for key, commands := range s.bots[0].commands {
-		menus = append(menus, Menu{Scope: key.typ, Chat: key.chat, User: key.user, Language: key.language, Commands: commands})
-	}
-	return menus
+	return len(s.bots[0].commands)
 }
 
 // Menu is what a user sees in a chat: the narrowest list that is set, in the user's

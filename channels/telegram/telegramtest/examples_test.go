@@ -28,8 +28,7 @@ func TestLibraryExamplesPass(t *testing.T) {
 	}}
 	text := func(text string, mode models.ParseMode) func(context.Context, *bot.Bot) error {
 		return func(ctx context.Context, b *bot.Bot) error {
-			_, err := b.SendMessage(ctx, &bot.SendMessageParams{ChatID: chat, Text: text, ParseMode: mode})
-			return err
+			return errOf(b.SendMessage(ctx, &bot.SendMessageParams{ChatID: chat, Text: text, ParseMode: mode}))
 		}
 	}
 	for name, example := range map[string]func(context.Context, *bot.Bot) error{
@@ -66,28 +65,24 @@ func TestLibraryExamplesPass(t *testing.T) {
 			return err
 		},
 		"send_document": func(ctx context.Context, b *bot.Bot) error {
-			_, err := b.SendDocument(ctx, &bot.SendDocumentParams{
+			return errOf(b.SendDocument(ctx, &bot.SendDocumentParams{
 				ChatID: chat, Document: &models.InputFileUpload{Filename: "doc.txt", Data: strings.NewReader("text")}, Caption: "Document",
-			})
-			return err
+			}))
 		},
 		"send_photo_upload": func(ctx context.Context, b *bot.Bot) error {
-			_, err := b.SendPhoto(ctx, &bot.SendPhotoParams{
+			return errOf(b.SendPhoto(ctx, &bot.SendPhotoParams{
 				ChatID: chat, Photo: &models.InputFileUpload{Filename: "facebook.png", Data: bytes.NewReader(logo)}, Caption: "New uploaded Facebook logo",
-			})
-			return err
+			}))
 		},
 		"send_media_group": func(ctx context.Context, b *bot.Bot) error {
-			_, err := b.SendMediaGroup(ctx, &bot.SendMediaGroupParams{ChatID: chat, Media: []models.InputMedia{
+			return errOf(b.SendMediaGroup(ctx, &bot.SendMediaGroupParams{ChatID: chat, Media: []models.InputMedia{
 				&models.InputMediaPhoto{Media: "https://telegram.org/img/t_logo.png", Caption: "Telegram Logo"},
 				&models.InputMediaPhoto{Media: "attach://facebook.png", Caption: "Facebook Logo", MediaAttachment: bytes.NewReader(logo)},
 				&models.InputMediaPhoto{Media: "attach://youtube.png", Caption: "Youtube Logo", MediaAttachment: bytes.NewReader(logo)},
-			}})
-			return err
+			}}))
 		},
 		"streaming_draft": func(ctx context.Context, b *bot.Bot) error {
-			_, err := b.SendMessageDraft(ctx, &bot.SendMessageDraftParams{ChatID: chat, DraftID: "1763740000000000000", Text: "Hello! I am ▌"})
-			return err
+			return errOf(b.SendMessageDraft(ctx, &bot.SendMessageDraftParams{ChatID: chat, DraftID: "1763740000000000000", Text: "Hello! I am ▌"}))
 		},
 	} {
 		if err := example(soon(t), client(t, s)); err != nil {

@@ -69,8 +69,7 @@ func TestEditing(t *testing.T) {
 		t.Errorf("the keyboard did not come back: %+v", sent.ReplyMarkup)
 	}
 	edit := func(id int, text string, markup models.ReplyMarkup) error {
-		_, err := b.EditMessageText(ctx, &bot.EditMessageTextParams{ChatID: ada.ID, MessageID: id, Text: text, ReplyMarkup: markup})
-		return err
+		return errOf(b.EditMessageText(ctx, &bot.EditMessageTextParams{ChatID: ada.ID, MessageID: id, Text: text, ReplyMarkup: markup}))
 	}
 	refused(t, edit(sent.ID, "one", keys), "message is not modified: specified new message content")
 	refused(t, edit(sent.ID+5, "x", nil), "message to edit not found")
@@ -118,10 +117,9 @@ func TestButtons(t *testing.T) {
 	t.Parallel()
 	s, ada, b, ctx := begin(t)
 	send := func(buttons ...models.InlineKeyboardButton) error {
-		_, err := b.SendMessage(ctx, &bot.SendMessageParams{
+		return errOf(b.SendMessage(ctx, &bot.SendMessageParams{
 			ChatID: ada.ID, Text: "?", ReplyMarkup: &models.InlineKeyboardMarkup{InlineKeyboard: [][]models.InlineKeyboardButton{buttons}},
-		})
-		return err
+		}))
 	}
 	refused(t, send(models.InlineKeyboardButton{Text: "a", CallbackData: strings.Repeat("x", 65)}), "BUTTON_DATA_INVALID")
 	refused(t, send(models.InlineKeyboardButton{Text: "a"}), "Text buttons are unallowed")
@@ -232,10 +230,9 @@ func TestMenus(t *testing.T) {
 	t.Parallel()
 	s, ada, b, ctx := begin(t)
 	set := func(name string, scope models.BotCommandScope, language string) error {
-		_, err := b.SetMyCommands(ctx, &bot.SetMyCommandsParams{
+		return errOf(b.SetMyCommands(ctx, &bot.SetMyCommandsParams{
 			Commands: []models.BotCommand{{Command: name, Description: "does it"}}, Scope: scope, LanguageCode: language,
-		})
-		return err
+		}))
 	}
 	refused(t, set("Help", nil, ""), "BOT_COMMAND_INVALID")
 	refused(t, set("help", nil, "english"), "invalid language code")
@@ -252,7 +249,7 @@ func TestMenus(t *testing.T) {
 		t.Errorf("in German %v", got)
 	}
 	must[bool](t)(b.DeleteMyCommands(ctx, &bot.DeleteMyCommandsParams{Scope: &models.BotCommandScopeChat{ChatID: ada.ID}}))
-	if got := s.Menu(ada.ID, ada.ID); len(got) != 1 || got[0].Command != "direct" || len(s.Menus()) != 3 {
+	if got := s.Menu(ada.ID, ada.ID); len(got) != 1 || got[0].Command != "direct" || s.Menus() != 3 {
 		t.Errorf("ada sees %v", got)
 	}
 }
@@ -266,8 +263,7 @@ func TestGone(t *testing.T) {
 	group := s.AddGroup("Friends", ada, bob)
 	b, ctx := client(t, s), soon(t)
 	send := func(chat int64) error {
-		_, err := b.SendMessage(ctx, &bot.SendMessageParams{ChatID: chat, Text: "x"})
-		return err
+		return errOf(b.SendMessage(ctx, &bot.SendMessageParams{ChatID: chat, Text: "x"}))
 	}
 	s.Block(ada.ID, true)
 	refused(t, send(ada.ID), "forbidden, Forbidden: bot was blocked by the user")
@@ -325,10 +321,9 @@ func TestReactions(t *testing.T) {
 	said := s.Say(ada.ID, "hi")
 	b, ctx := client(t, s), soon(t)
 	react := func(emoji string) error {
-		_, err := b.SetMessageReaction(ctx, &bot.SetMessageReactionParams{ChatID: ada.ID, MessageID: int(said.ID), Reaction: []models.ReactionType{
+		return errOf(b.SetMessageReaction(ctx, &bot.SetMessageReactionParams{ChatID: ada.ID, MessageID: int(said.ID), Reaction: []models.ReactionType{
 			{Type: models.ReactionTypeTypeEmoji, ReactionTypeEmoji: &models.ReactionTypeEmoji{Type: models.ReactionTypeTypeEmoji, Emoji: emoji}},
-		}})
-		return err
+		}}))
 	}
 	refused(t, react("🧮"), "REACTION_INVALID")
 	accepted(t, react("👀"))

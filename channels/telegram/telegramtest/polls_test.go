@@ -328,8 +328,7 @@ func TestRates(t *testing.T) {
 	group := s.AddGroup("Friends", ada, bob)
 	b := client(t, s)
 	send := func(chat int64) error {
-		_, err := b.SendMessage(soon(t), &bot.SendMessageParams{ChatID: chat, Text: "x"})
-		return err
+		return errOf(b.SendMessage(soon(t), &bot.SendMessageParams{ChatID: chat, Text: "x"}))
 	}
 	s.Limit(telegramtest.Rates{PerChat: 1, GroupMinute: 2, PerSecond: 3})
 	accepted(t, send(ada.ID))
