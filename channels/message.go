@@ -204,6 +204,9 @@ type Outbound struct {
 	// Nonce identifies this part for good, the same at every try; adapters pass it
 	// on where the platform has a place for it.
 	Nonce string
+	// FirstTry is when it was sent first; zero: it was not yet. A Finder need not look
+	// at what is older.
+	FirstTry time.Time
 	// Part counts the parts of one message from 0; Last is set on the last one.
 	Part int
 	Last bool

@@ -112,7 +112,7 @@ func (s *sender) edit(ctx context.Context, d *ledger.Delivery) (ledger.Settlemen
 func (l *Line) outbound(d *ledger.Delivery) channels.Outbound {
 	return channels.Outbound{
 		Conversation: d.Conversation, Body: l.timely(d), ReplyTo: d.ReplyTo,
-		Nonce: d.Nonce, Part: d.Part, Last: d.Last, Open: l.openFile(d.Body),
+		Nonce: d.Nonce, FirstTry: d.FirstTry, Part: d.Part, Last: d.Last, Open: l.openFile(d.Body),
 	}
 }
 
