@@ -1,0 +1,86 @@
+package discord
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strconv"
+
+	"switchboard/channels"
+	"switchboard/secrets"
+)
+
+// Kind is the platform's name in the settings.
+const Kind = "discord"
+
+// Where a mention in a guild's channel is answered.
+const (
+	InChannel = "channel"
+	InThread  = "thread"
+)
+
+// Config is the adapter's part of a table [channels.NAME] of kind "discord".
+type Config struct {
+	// Token is the bot's, from the developer portal (Bot, Reset Token). Without it the channel
+	// waits.
+	Token channels.Credential `toml:"token"`
+	// ApplicationID is the ID of the bot's application, for the invite link that doctor prints
+	// before the bot was ever connected; empty: as the token says.
+	ApplicationID string `toml:"application_id"`
+	// Guilds are the IDs of the guilds (servers) whose messages are handed in; empty: all that
+	// the bot is in.
+	Guilds []string `toml:"guilds"`
+	// ReplyIn says where a mention in a guild's channel is answered: channel | thread (one that
+	// the bot starts at the message). Default channel.
+	ReplyIn string `toml:"reply_in"`
+	// APIURL is where the REST API is, with its version; empty: the platform's own.
+	APIURL string `toml:"api_url"`
+}
+
+// DefaultConfig is the table with nothing set.
+func DefaultConfig() Config { return Config{ReplyIn: InChannel} }
+
+// tokenShape is what a bot's token looks like: three parts of base64 with dots between.
+//
+// Source: https://docs.discord.com/developers/reference#authentication.
+var tokenShape = regexp.MustCompile(`^[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{10,}$`)
+
+var errTokenShape = errors.New("it does not look like the token of a bot, as the developer portal gives it under Bot, Reset Token")
+
+// CheckCredential says what is wrong with the shape of the credential that key names, for
+// settings that hold it literally. The text does not repeat it.
+func (c Config) CheckCredential(key string, s secrets.Secret) error {
+	if key == "token" && !tokenShape.MatchString(s.Reveal()) {
+		return errTokenShape
+	}
+	return nil
+}
+
+// Validate returns all that is wrong, joined; each error begins with the key below
+// [channels.NAME] it speaks of and a colon.
+func (c Config) Validate() error {
+	var errs []error
+	if c.ReplyIn != InChannel && c.ReplyIn != InThread {
+		errs = append(errs, fmt.Errorf("reply_in: %q is not one of channel, thread", c.ReplyIn))
+	}
+	if c.ApplicationID != "" && !isID(c.ApplicationID) {
+		errs = append(errs, fmt.Errorf("application_id: %q is no ID; it has digits alone", c.ApplicationID))
+	}
+	for _, id := range c.Guilds {
+		if !isID(id) {
+			errs = append(errs, fmt.Errorf("guilds: %q is no ID; it has digits alone", id))
+		}
+	}
+	if u, err := url.Parse(c.APIURL); c.APIURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" ||
+		u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+		errs = append(errs, errors.New(`api_url: is not an address such as "https://discord.com/api/v10"`))
+	}
+	return errors.Join(errs...)
+}
+
+// isID says whether text is one of the platform's numbers.
+func isID(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 63)
+	return err == nil && n > 0
+}

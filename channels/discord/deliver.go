@@ -1,0 +1,200 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"switchboard/channels"
+	"switchboard/retry"
+)
+
+// mostBatch is how many events are handed in at once.
+const mostBatch = 100
+
+// An item is an event on its way in.
+type item struct {
+	channels.Event
+	press *press
+}
+
+// A deliverer hands events in, in the order told. Those of a conversation whose history must be
+// read first wait for it.
+type deliverer struct {
+	*link
+	batch []item
+	held  []told // in order; what may not be handed in yet
+	wait  map[snowflake]bool
+	seq   int64 // of the last frame that was looked at
+}
+
+// deliver hands in what comes until ctx ends.
+func (l *link) deliver(ctx context.Context) error {
+	d := &deliverer{link: l, wait: map[snowflake]bool{}, seq: l.session.seq.Load()}
+	pages := make(chan page)
+	var reader backfill
+	defer reader.wait()
+	for {
+		if next := l.session.owed.next(d.wait); next != nil && !reader.busy && l.session.id != "" {
+			reader.fetch(ctx, l.c, *next, pages)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case t := <-l.queue:
+			if err := d.take(ctx, t); err != nil {
+				return err
+			}
+		case p := <-pages:
+			reader.busy = false
+			if err := d.turn(ctx, p); err != nil {
+				return err
+			}
+		}
+		if err := d.handIn(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// take looks at a frame and at what came behind it, as much as one batch holds.
+func (d *deliverer) take(ctx context.Context, t told) error {
+	for {
+		if err := d.look(ctx, t); err != nil {
+			return err
+		}
+		if len(d.batch) >= mostBatch {
+			return nil
+		}
+		select {
+		case t = <-d.queue:
+		default:
+			return nil
+		}
+	}
+}
+
+// look makes events of a frame, or holds it back.
+func (d *deliverer) look(ctx context.Context, t told) error {
+	if t.frame.Seq != nil {
+		d.seq = max(d.seq, *t.frame.Seq)
+	}
+	if where := channelOf(t.frame); where != 0 && d.session.owed.has(where) {
+		if len(d.held) >= queued {
+			return errBehind
+		}
+		d.held, d.wait[where] = append(d.held, t), true
+		return nil
+	}
+	return d.add(ctx, t)
+}
+
+// add makes events of a frame.
+func (d *deliverer) add(ctx context.Context, t told) error {
+	events, err := d.c.events(ctx, d.link, t)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		d.batch = append(d.batch, item{e, t.press})
+	}
+	if len(events) == 0 {
+		t.press.taken(channels.Receipt{})
+	}
+	return nil
+}
+
+// handIn hands the batch in, again and again with what came meanwhile, until it is taken.
+func (d *deliverer) handIn(ctx context.Context) error {
+	for try := 0; len(d.batch) > 0; try++ {
+		events := make([]channels.Event, len(d.batch))
+		for i, it := range d.batch {
+			events[i] = it.Event
+		}
+		receipts, err := d.sink.Accept(ctx, events)
+		if err == nil {
+			for i, it := range d.batch {
+				if i < len(receipts) {
+					it.press.taken(receipts[i])
+				}
+			}
+			d.batch = d.batch[:0]
+			break
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		d.c.log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
+		if !retry.Sleep(ctx, retry.Pause(try, d.c.pace.againFirst, d.c.pace.againMost)) {
+			return context.Cause(ctx)
+		}
+		if err := d.more(ctx); err != nil {
+			return err
+		}
+	}
+	d.commit()
+	return nil
+}
+
+// more adds what came meanwhile, so that whether an event fails by its own fault shows beside
+// others.
+func (d *deliverer) more(ctx context.Context) error {
+	if len(d.batch) >= mostBatch {
+		return nil
+	}
+	select {
+	case t := <-d.queue:
+		return d.take(ctx, t)
+	default:
+		return nil
+	}
+}
+
+// commit notes that everything looked at is safe, but for what is held back.
+func (d *deliverer) commit() {
+	seq := d.seq
+	if len(d.held) > 0 && d.held[0].frame.Seq != nil {
+		seq = *d.held[0].frame.Seq - 1
+	}
+	d.session.seq.Store(max(seq, d.session.seq.Load()))
+}
+
+// turn takes a page of history; behind the last one, what was held back for it comes.
+func (d *deliverer) turn(ctx context.Context, p page) error {
+	for _, raw := range p.messages {
+		if err := d.add(ctx, told{frame: frame{Type: "MESSAGE_CREATE", Data: raw}}); err != nil {
+			return err
+		}
+	}
+	if p.err != nil {
+		d.c.log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", p.owing.channel.String(), "error", p.err)
+		d.session.owed.later(p.owing.channel)
+		return nil
+	}
+	if !d.session.owed.read(p) {
+		return nil
+	}
+	held := d.held
+	d.held = nil
+	delete(d.wait, p.owing.channel)
+	for i, t := range held {
+		if err := d.look(ctx, t); err != nil {
+			return fmt.Errorf("event %d of %d held back: %w", i, len(held), err)
+		}
+	}
+	return nil
+}
+
+// channelOf is the channel whose order an event belongs to; 0: none.
+func channelOf(f frame) snowflake {
+	switch f.Type {
+	case "MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
+	default:
+		return 0 // a button waits for nobody
+	}
+	var said struct {
+		Channel snowflake `json:"channel_id"`
+	}
+	_ = json.Unmarshal(f.Data, &said)
+	return said.Channel
+}

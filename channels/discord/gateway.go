@@ -1,0 +1,406 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"switchboard/channels"
+	"switchboard/retry"
+	"switchboard/secrets"
+)
+
+// The gateway's operations.
+//
+// Source: https://docs.discord.com/developers/topics/opcodes-and-status-codes#gateway.
+const (
+	opcodeDispatch  = 0
+	opcodeHeartbeat = 1
+	opcodeIdentify  = 2
+	opcodeResume    = 6
+	opcodeReconnect = 7
+	opcodeInvalid   = 9
+	opcodeHello     = 10
+	opcodeAck       = 11
+)
+
+// Close codes of the gateway that mean something to us.
+const (
+	closeUnauthorized = 4004
+	closeBadSequence  = 4007
+	closeTimeout      = 4009
+	closeShard        = 4010
+	closeSharding     = 4011
+	closeIntents      = 4014
+	// closeResumable is what we close with: after 1000 and 1001 a session cannot be resumed.
+	//
+	// Source: https://docs.discord.com/developers/events/gateway#initiating-a-disconnect.
+	closeResumable = 4000
+)
+
+// The intents that we ask for. The last one is privileged: the portal must allow it.
+//
+// Source: https://docs.discord.com/developers/events/gateway#gateway-intents.
+const (
+	intents       = 1<<0 | 1<<9 | 1<<10 | 1<<12 | 1<<13 // guilds; messages and reactions in guilds and direct chats
+	intentContent = 1 << 15
+)
+
+// maxFrame bounds a frame of the gateway, in bytes: a large guild is told in one.
+const maxFrame = 64 << 20
+
+// pace holds the times of the inbound side; tests shorten them.
+type pace struct {
+	// heartbeat is the longest time between two heartbeats; the platform asks for about 41 s.
+	heartbeat time.Duration
+	// silence is how much longer than that the connection may be silent.
+	silence time.Duration
+	// ack is how long after a heartbeat its acknowledgement may come; without it the connection
+	// is dead.
+	//
+	// Source: https://docs.discord.com/developers/events/gateway#sending-heartbeats.
+	ack time.Duration
+	// hello bounds the wait for the gateway's first frame, and for the session after it.
+	hello time.Duration
+	// invalid is the least time before a session begins after one that was not valid any more;
+	// the platform asks for one to five seconds.
+	//
+	// Source: https://docs.discord.com/developers/events/gateway#resuming.
+	invalid time.Duration
+	// press is how long an interaction waits for its commit; the platform waits three seconds.
+	press time.Duration
+	// again bounds the pauses between two tries to hand in what was not taken.
+	againFirst, againMost time.Duration
+	// rejected is the time after which a credential that was rejected is tried again; of one that
+	// the platform knew, rejectedKnown are the first ones.
+	rejected      time.Duration
+	rejectedKnown []time.Duration
+}
+
+var defaultPace = pace{
+	heartbeat: 40 * time.Second, silence: 8 * time.Second, ack: 10 * time.Second, hello: 20 * time.Second,
+	invalid: time.Second, press: 2 * time.Second, againFirst: 100 * time.Millisecond, againMost: 5 * time.Second,
+	rejected: 5 * time.Minute, rejectedKnown: []time.Duration{15 * time.Second, 30 * time.Second},
+}
+
+// Silence implements channels.Pulse.
+func (c *Client) Silence() time.Duration { return c.pace.heartbeat + c.pace.silence }
+
+// A session is what outlives a connection: with its ID and the number of the last event that is
+// committed it is resumed, and the platform tells again what came after.
+//
+// Source: https://docs.discord.com/developers/events/gateway#resuming.
+type session struct {
+	secret secrets.Secret
+	id     string
+	url    string
+	seq    atomic.Int64       // of the last event that is committed; all before are, too
+	guilds map[snowflake]bool // that it began with, or that let the bot in since
+	owed   *owed              // whose history must be read still
+}
+
+// A frame is one payload of the gateway.
+//
+// Source: https://docs.discord.com/developers/events/gateway-events#payload-structure.
+type frame struct {
+	Op   int             `json:"op"`
+	Data json.RawMessage `json:"d"`
+	Seq  *int64          `json:"s"`
+	Type string          `json:"t"`
+}
+
+var (
+	// errAgain is wrapped by errors after which connecting anew at once is right.
+	errAgain = errors.New("connect again")
+	// errDeaf is what a connection ends with on which nothing comes any more.
+	errDeaf = errors.New("the gateway does not acknowledge heartbeats any more")
+	// errBehind is what a connection ends with when more waits to be taken than is kept.
+	errBehind = errors.New("too many events wait to be taken; the platform tells them again")
+)
+
+// mostAgain is how often Run connects anew by itself before its caller decides.
+const mostAgain = 3
+
+// Run implements channels.Channel.
+func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
+	defer c.wire.transport.CloseIdleConnections()
+	for try := 0; ; try++ {
+		acc, err := c.open()
+		if err != nil {
+			return err
+		}
+		if err := c.rests(acc.secret, time.Now()); err != nil {
+			return err
+		}
+		err = c.connect(ctx, acc, sink)
+		switch {
+		case ended(ctx, err):
+			return nil
+		case errors.Is(err, channels.ErrUnauthorized):
+			c.rejected(acc.secret, err, time.Now())
+			return err
+		case !errors.Is(err, errAgain) || try == mostAgain:
+			return err
+		}
+	}
+}
+
+// A link is one connection of the gateway.
+type link struct {
+	c         *Client
+	ws        *websocket.Conn
+	sink      channels.Sink
+	session   *session
+	writing   sync.Mutex
+	heartbeat time.Duration
+	asked     atomic.Int64 // when the oldest heartbeat without an acknowledgement was sent, in ns; 0: none
+	queue     chan told
+	presses   presses
+}
+
+// queued is how many events may wait to be taken.
+const queued = 4096
+
+// connect makes one connection and serves it to its end.
+func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) error {
+	s, address, err := c.sessionOf(ctx, acc, sink)
+	if err != nil {
+		return err
+	}
+	l := &link{c: c, sink: sink, session: s, queue: make(chan told, queued)}
+	if err := l.dial(ctx, address); err != nil {
+		return err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	var wg sync.WaitGroup
+	fail := func(f func() error) {
+		wg.Go(func() { end(f()) })
+	}
+	fail(func() error { return l.read(ctx) })
+	first, err := l.greet(ctx)
+	if err == nil {
+		fail(func() error { return l.beat(ctx, first) })
+		fail(func() error { return l.deliver(ctx) })
+		<-ctx.Done()
+		err = context.Cause(ctx)
+	} else if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	end(err)
+	l.close()
+	wg.Wait()
+	l.presses.wg.Wait()
+	return c.judge(s, err)
+}
+
+// sessionOf is the session to resume with its address, or a new one.
+func (c *Client) sessionOf(ctx context.Context, acc account, sink channels.Sink) (*session, string, error) {
+	c.mu.Lock()
+	s, begin := c.session, c.begin
+	c.mu.Unlock()
+	if s != nil && s.secret == acc.secret {
+		return s, s.url, nil
+	}
+	if !retry.Sleep(ctx, time.Until(begin)) {
+		return nil, "", ctx.Err()
+	}
+	address, err := c.mayBegin(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	marks, err := sink.Marks(ctx)
+	if err != nil {
+		return nil, "", fmt.Errorf("read the marks: %w", err)
+	}
+	return &session{secret: acc.secret, owed: newOwed(marks)}, address, nil
+}
+
+// mayBegin asks where the gateway is and whether a session may begin: too many of them would
+// have the platform reset the token.
+//
+// Source: https://docs.discord.com/developers/events/gateway#get-gateway-bot.
+func (c *Client) mayBegin(ctx context.Context) (address string, err error) {
+	type gateway struct {
+		URL    string `json:"url"`
+		Shards int    `json:"shards"`
+		Starts struct {
+			Remaining  int   `json:"remaining"`
+			ResetAfter int64 `json:"reset_after"`
+		} `json:"session_start_limit"`
+	}
+	g, err := ask[gateway](ctx, c, route{op: opGateway, method: http.MethodGet, path: "/gateway/bot"}, nil)
+	if err != nil {
+		return "", err
+	}
+	if g.Shards > 1 {
+		return "", errSharded
+	}
+	if g.Starts.Remaining <= 0 {
+		wait := min(time.Duration(g.Starts.ResetAfter)*time.Millisecond, 24*time.Hour)
+		c.mu.Lock()
+		c.begin = time.Now().Add(wait)
+		c.mu.Unlock()
+		return "", fmt.Errorf("no session may begin for another %s: the platform's limit of session starts is used up", wait.Round(time.Second))
+	}
+	return g.URL, nil
+}
+
+var errSharded = errors.New("the platform wants this bot split into shards, because it is in very many guilds; that is not supported: take it out of some, or use a bot of its own")
+
+// dial opens the connection.
+func (l *link) dial(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return fmt.Errorf("the platform names no address of its gateway: %q", address)
+	}
+	u.RawQuery = url.Values{"v": {"10"}, "encoding": {"json"}}.Encode()
+	d := websocket.Dialer{
+		Proxy: http.ProxyFromEnvironment, HandshakeTimeout: l.c.pace.hello,
+		NetDialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+	}
+	ws, resp, err := d.DialContext(ctx, u.String(), nil)
+	if resp != nil && resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("connect to the gateway %s: %s", u.Host, plainly(err))
+	}
+	ws.SetReadLimit(maxFrame)
+	l.ws = ws
+	return nil
+}
+
+// greet waits for the gateway's hello, says who we are and returns when the first heartbeat is
+// due.
+func (l *link) greet(ctx context.Context) (first time.Duration, err error) {
+	var hello told
+	select {
+	case hello = <-l.queue:
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+	var said struct {
+		Interval int64 `json:"heartbeat_interval"`
+	}
+	if hello.frame.Op != opcodeHello || json.Unmarshal(hello.frame.Data, &said) != nil || said.Interval <= 0 {
+		return 0, errors.New("the gateway does not begin with its hello")
+	}
+	l.heartbeat = min(time.Duration(said.Interval)*time.Millisecond, l.c.pace.heartbeat)
+	token := l.session.secret.Reveal()
+	if l.session.id != "" {
+		err = l.say(opcodeResume, map[string]any{"token": token, "session_id": l.session.id, "seq": l.session.seq.Load()})
+	} else {
+		l.c.mu.Lock()
+		want := intents | intentContent
+		if l.c.lean {
+			want = intents
+		}
+		l.c.mu.Unlock()
+		err = l.say(opcodeIdentify, map[string]any{
+			"token": token, "intents": want,
+			"properties": map[string]string{"os": "linux", "browser": "switchboard", "device": "switchboard"},
+		})
+	}
+	return time.Duration(rand.Float64() * float64(l.heartbeat)), err
+}
+
+// say writes a frame.
+func (l *link) say(op int, data any) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	_ = l.ws.SetWriteDeadline(time.Now().Add(l.c.pace.ack))
+	if err := l.ws.WriteJSON(map[string]any{"op": op, "d": data}); err != nil {
+		return fmt.Errorf("write to the gateway: %s", plainly(err))
+	}
+	return nil
+}
+
+// close ends the connection so that the session can be resumed.
+func (l *link) close() {
+	deadline := time.Now().Add(100 * time.Millisecond)
+	_ = l.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(closeResumable, ""), deadline)
+	_ = l.ws.Close()
+}
+
+// beat sends heartbeats and ends the connection when one is not acknowledged in time.
+func (l *link) beat(ctx context.Context, first time.Duration) error {
+	due := time.NewTimer(first)
+	defer due.Stop()
+	look := time.NewTicker(max(l.c.pace.ack/20, time.Millisecond))
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-look.C:
+			if asked := l.asked.Load(); asked != 0 && time.Since(time.Unix(0, asked)) > l.c.pace.ack {
+				return errDeaf
+			}
+		case <-due.C:
+			if err := l.pulse(); err != nil {
+				return err
+			}
+			due.Reset(l.heartbeat)
+		}
+	}
+}
+
+// pulse sends a heartbeat. It names the last event that is committed, not the last one that
+// came.
+func (l *link) pulse() error {
+	l.asked.CompareAndSwap(0, time.Now().UnixNano())
+	var seq any
+	if n := l.session.seq.Load(); n > 0 {
+		seq = n
+	}
+	return l.say(opcodeHeartbeat, seq)
+}
+
+// judge decides by what a connection ended with whether its session can be resumed.
+func (c *Client) judge(s *session, err error) error {
+	closed, ok := errors.AsType[*websocket.CloseError](err)
+	if !ok {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch closed.Code {
+	case closeUnauthorized:
+		return fmt.Errorf("the gateway: %w", channels.ErrUnauthorized)
+	case closeIntents:
+		if c.lean {
+			return errors.New("the platform refuses the intents that every bot has")
+		}
+		c.lean = true
+		c.log.Warn("the portal does not let the bot read messages: it is told only direct chats and what names it; switch on Bot, Message Content Intent")
+		return fmt.Errorf("%w without the message content", errAgain)
+	case closeShard, closeSharding:
+		return errSharded
+	case closeBadSequence, closeTimeout:
+		if c.session == s {
+			c.session = nil
+		}
+	}
+	return fmt.Errorf("the gateway closed the connection with code %d", closed.Code)
+}
+
+// invalid forgets the session, and lets none begin for a while.
+func (c *Client) invalid(s *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == s || s.id == "" {
+		c.session = nil
+		c.begin = time.Now().Add(c.pace.invalid + time.Duration(rand.Float64()*4*float64(c.pace.invalid)))
+	}
+}

@@ -1,0 +1,377 @@
+package discord
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/discord/discordtest"
+)
+
+// again runs the channel whenever it loses its connection, as the router does, until the test
+// ends.
+func (r *rig) again(t *testing.T) {
+	t.Helper()
+	done, ctx := make(chan struct{}), t.Context()
+	go func() {
+		defer close(done)
+		for {
+			_ = r.c.Run(ctx, r.sink)
+			if ctx.Err() != nil {
+				return
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	t.Cleanup(func() { <-done })
+	r.until(t, r.Connected)
+}
+
+// What breaks a connection costs no event, brings none twice, and needs no new session where the
+// platform does not ask for one.
+func TestConnectionsThatBreakAreResumed(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]struct {
+		how    func(*discordtest.Server)
+		begins int // sessions in all
+	}{
+		"cut":                       {(*discordtest.Server).DropGateway, 1},
+		"half a frame":              {(*discordtest.Server).HalfFrame, 1},
+		"asked to connect again":    {(*discordtest.Server).Reconnect, 1},
+		"not valid, but resumable":  {func(s *discordtest.Server) { s.Invalidate(true) }, 1},
+		"not valid":                 {func(s *discordtest.Server) { s.Invalidate(false) }, 2},
+		"closed for an unknown one": {func(s *discordtest.Server) { s.CloseGateway(discordtest.CloseUnknown) }, 1},
+		"session timed out":         {func(s *discordtest.Server) { s.CloseGateway(discordtest.CloseTimeout) }, 2},
+		"session forgotten": {func(s *discordtest.Server) {
+			s.Forget()
+			s.DropGateway()
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.again(t)
+			r.Say(r.ada.ID, "one")
+			r.await(t, 1)
+			broken.how(r.Server)
+			r.Say(r.ada.ID, "two")
+			r.Say(r.ada.ID, "three")
+			r.await(t, 3)
+			if diff := cmp.Diff([]string{"one", "two", "three"}, r.sink.Texts()); diff != "" {
+				t.Error(diff)
+			}
+			r.until(t, func() bool { return r.Identifies()+r.Resumes() == 2 })
+			if n := r.Identifies(); n != broken.begins {
+				t.Errorf("%d sessions were begun, want %d; %d resumed", n, broken.begins, r.Resumes())
+			}
+			if n := r.MostConnections(); n != 1 {
+				t.Errorf("%d connections at once", n)
+			}
+		})
+	}
+}
+
+// A session is resumed where READY says, not where sessions begin.
+func TestSessionsAreResumedAtTheirAddress(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.again(t)
+	r.Say(r.ada.ID, "one")
+	r.await(t, 1)
+	asked := len(r.Calls(discordtest.GetGateway))
+	r.DropGateway()
+	r.until(t, func() bool { return r.Resumes() == 1 })
+	if r.c.session.url == "" || !strings.HasSuffix(r.c.session.url, "/gateway-resume") {
+		t.Errorf("resumed at %q", r.c.session.url)
+	}
+	if n := len(r.Calls(discordtest.GetGateway)); n != asked {
+		t.Error("the gateway was asked for to resume a session")
+	}
+}
+
+func TestDeafGatewayIsLeft(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.pace.ack = 300 * time.Millisecond
+	r.run(t)
+	r.Say(r.ada.ID, "one")
+	r.await(t, 1)
+	r.Freeze(true)
+	if err := r.ended(t); !errors.Is(err, errDeaf) {
+		t.Errorf("Run returned %v", err)
+	}
+	r.Freeze(false)
+	r.Say(r.ada.ID, "two")
+	r.run(t)
+	r.await(t, 2)
+	if r.Identifies() != 1 || r.MostConnections() != 1 {
+		t.Errorf("%d sessions, %d connections at once", r.Identifies(), r.MostConnections())
+	}
+}
+
+// A connection on which nothing comes any more ends by the same clock.
+func TestMuteGatewayIsLeft(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.pace.ack = 300 * time.Millisecond
+	r.again(t)
+	r.Say(r.ada.ID, "one")
+	r.await(t, 1)
+	r.Mute()
+	r.Say(r.ada.ID, "two")
+	r.await(t, 2)
+}
+
+// A heartbeat that the platform asks for is sent at once.
+func TestHeartbeatIsSentWhenAsked(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.pace.heartbeat = time.Minute
+	r.run(t)
+	r.Say(r.ada.ID, "one")
+	r.await(t, 1)
+	r.until(t, func() bool {
+		r.AskHeartbeat()
+		return r.Unacknowledged() == 0
+	})
+}
+
+func TestTokenThatIsRejected(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	r.Say(r.ada.ID, "one")
+	r.await(t, 1)
+	r.Revoke()
+	r.CloseGateway(discordtest.CloseUnauthorized)
+	if err := r.ended(t); !errors.Is(err, channels.ErrUnauthorized) {
+		t.Errorf("Run returned %v", err)
+	}
+	calls := len(r.Calls())
+	for range 3 {
+		if err := r.c.Run(t.Context(), r.sink); !errors.Is(err, channels.ErrUnauthorized) {
+			t.Errorf("Run returned %v", err)
+		}
+	}
+	if n := len(r.Calls()); n != calls {
+		t.Error("the platform was asked again with the same token")
+	}
+}
+
+// Without the message content the bot is told direct chats and what names it.
+func TestContentThatIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.ForbidContent(true)
+	r.run(t)
+	r.Say(r.ada.ID, "direct")
+	r.SayIn(r.general, r.ada.ID, "not for us")
+	r.SayIn(r.general, r.ada.ID, "<@"+r.Bot().ID+"> for us")
+	r.await(t, 2)
+	if diff := cmp.Diff([]string{"direct", "for us"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+	findings := r.c.Examine(t.Context())
+	if f := findings[1]; !f.Warn || !strings.Contains(f.Mend, "Message Content Intent") {
+		t.Errorf("%+v", findings)
+	}
+}
+
+func TestSessionsAreNotBegunBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Starts(0)
+	r.start(t)
+	if err := r.ended(t); err == nil || !strings.Contains(err.Error(), "session starts") {
+		t.Errorf("Run returned %v", err)
+	}
+	if r.Identifies() != 0 {
+		t.Error("a session was begun")
+	}
+}
+
+func TestShardsAreRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Shards(2)
+	r.start(t)
+	if err := r.ended(t); !errors.Is(err, errSharded) {
+		t.Errorf("Run returned %v", err)
+	}
+}
+
+// While nothing is taken, heartbeats go on; more than is kept ends the connection, and all of it
+// is told again.
+func TestHandoverIsBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	release := r.sink.Hold()
+	defer release()
+	r.run(t)
+	const n = queued + 200
+	for i := range n {
+		r.SayIn(r.general, r.ada.ID, fmt.Sprint(i))
+	}
+	if err := r.ended(t); !errors.Is(err, errBehind) {
+		t.Fatalf("Run returned %v", err)
+	}
+	release()
+	r.again(t)
+	events := r.await(t, n)
+	for i, e := range events {
+		if e.Message.Text != fmt.Sprint(i) {
+			t.Fatalf("event %d is %q", i, e.Message.Text)
+		}
+	}
+}
+
+func TestHeartbeatsGoOnWhileTheSinkWaits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.pace.heartbeat, r.c.pace.ack = 50*time.Millisecond, 500*time.Millisecond
+	release := r.sink.Hold()
+	defer release()
+	r.run(t)
+	r.Say(r.ada.ID, "one")
+	r.until(t, func() bool { return r.sink.Held() > 0 || !wait() })
+	time.Sleep(time.Second)
+	select {
+	case err := <-r.done:
+		t.Fatalf("Run returned %v", err)
+	default:
+	}
+	release()
+	r.await(t, 1)
+}
+
+// wait gives others a moment; it is always true.
+func wait() bool {
+	time.Sleep(time.Millisecond)
+	return true
+}
+
+// After a restart the history since the marks is read: of guilds' channels only where there is
+// something newer, of direct chats where somebody was lately. What is told live waits for it.
+func TestMissedWhileAway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	quiet := r.AddChannel(r.guild, "quiet").ID
+	r.run(t)
+	r.Say(r.ada.ID, "direct 0")
+	r.SayIn(r.general, r.ada.ID, "general 0")
+	r.SayIn(quiet, r.ada.ID, "quiet 0")
+	r.await(t, 3)
+	if err := r.halt(t); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"direct 0", "general 0", "quiet 0"}
+	for i := range 250 {
+		want = append(want, fmt.Sprintf("general %d", i+1))
+		r.SayIn(r.general, r.ada.ID, want[len(want)-1])
+	}
+	r.Say(r.ada.ID, "direct 1")
+	r.c = client(t, r.APIURL(), r.Token())
+	r.Break(discordtest.Fault{Method: discordtest.GetMessages, Times: 3, Rejected: discordtest.TooMany(20*time.Millisecond, false)})
+	r.run(t)
+	r.SayIn(r.general, r.ada.ID, "general live")
+	r.Say(r.ada.ID, "direct live")
+	events := r.await(t, len(want)+3)
+	var general, direct []string
+	for _, e := range events {
+		switch {
+		case e.Conversation.Kind == channels.Direct:
+			direct = append(direct, e.Message.Text)
+		case string(e.Conversation.ID) == r.general:
+			general = append(general, e.Message.Text)
+		}
+	}
+	if diff := cmp.Diff(append(want[3:len(want):len(want)], "general live"), general[1:]); diff != "" || general[0] != "general 0" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"direct 0", "direct 1", "direct live"}, direct); diff != "" {
+		t.Error(diff)
+	}
+	for _, call := range r.Calls(discordtest.GetMessages) {
+		if call.Values["channel"] == quiet {
+			t.Error("the history of a channel with nothing newer was read")
+		}
+	}
+}
+
+// A platform whose history cannot be read holds back that conversation alone.
+func TestHistoryThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bob := r.AddUser("Bob")
+	r.run(t)
+	r.Say(r.ada.ID, "one")
+	r.await(t, 1)
+	if err := r.halt(t); err != nil {
+		t.Fatal(err)
+	}
+	r.Say(r.ada.ID, "two")
+	r.c = client(t, r.APIURL(), r.Token())
+	r.Break(discordtest.Fault{Method: discordtest.GetMessages, Times: -1, Status: 502, Body: "<html>"})
+	r.run(t)
+	r.Say(r.ada.ID, "three")
+	r.Say(bob.ID, "from bob")
+	r.await(t, 2)
+	if got := r.sink.Texts()[1]; got != "from bob" {
+		t.Errorf("%q came", got)
+	}
+	if err := r.halt(t); err != nil {
+		t.Fatal(err)
+	}
+	if n := r.Unacknowledged(); n < 2 {
+		t.Error("what is held back counts as committed")
+	}
+	r.Mend()
+	r.run(t)
+	r.await(t, 4)
+	if diff := cmp.Diff([]string{"one", "from bob", "two", "three"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Events that are told under load stay in order, through losses.
+func TestOrderUnderLoss(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.again(t)
+	const n = 300
+	var want []string
+	for i := range n {
+		want = append(want, fmt.Sprint(i))
+		r.Say(r.ada.ID, want[i])
+		switch {
+		case i%60 == 30:
+			r.DropGateway()
+		case i%60 == 50:
+			r.sink.Fail(2)
+		}
+	}
+	r.await(t, n)
+	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPlatformThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	c := client(t, "http://"+listener.Addr().String(), "MTIzNDU2Nzg5MDEyMzQ1Njc4.x.abcdefghijkl")
+	if err := c.Run(t.Context(), channelstest.NewSink()); !errors.Is(err, channels.ErrNotConnected) {
+		t.Errorf("Run returned %v", err)
+	}
+}

@@ -1,0 +1,117 @@
+package discord
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+)
+
+// A snowflake is one of the platform's numbers. Newer ones are larger.
+//
+// Source: https://docs.discord.com/developers/reference#snowflakes.
+type snowflake uint64
+
+// epoch is where snowflakes begin, in Unix milliseconds.
+const epoch = 1_420_070_400_000
+
+func (n snowflake) String() string { return strconv.FormatUint(uint64(n), 10) }
+
+// at is when n was made.
+func (n snowflake) at() time.Time { return time.UnixMilli(int64(n>>22) + epoch).UTC() } //nolint:gosec // 42 bits
+
+// since is the least snowflake of a time.
+func since(t time.Time) snowflake { return snowflake(max(t.UnixMilli()-epoch, 0)) << 22 } //nolint:gosec // not negative
+
+// UnmarshalText reads a number in quotes, as the platform writes them.
+func (n *snowflake) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseUint(string(text), 10, 63)
+	if err != nil || v == 0 {
+		return errors.New("it is no snowflake")
+	}
+	*n = snowflake(v)
+	return nil
+}
+
+// conversationID names a channel, a thread or a direct chat: all of them are channels there.
+func conversationID(channel snowflake) channels.ConversationID {
+	return channels.ConversationID(channel.String())
+}
+
+// parseConversation is the reverse.
+func parseConversation(id channels.ConversationID) (snowflake, error) {
+	var n snowflake
+	if n.UnmarshalText([]byte(id)) != nil {
+		return 0, fmt.Errorf("%q is no conversation on Discord", id)
+	}
+	return n, nil
+}
+
+// guildConversation names a guild as a whole, in which nothing can be said.
+func guildConversation(guild snowflake) channels.ConversationID {
+	return channels.ConversationID("guild/" + guild.String())
+}
+
+// messageID names a message; commandID names what was said by a command, of which there is no
+// message.
+func messageID(id snowflake) channels.MessageID { return channels.MessageID(id.String()) }
+
+func commandID(interaction snowflake) channels.MessageID {
+	return channels.MessageID("c" + interaction.String())
+}
+
+// parseMessage is the reverse of messageID.
+func parseMessage(id channels.MessageID) (snowflake, error) {
+	var n snowflake
+	if n.UnmarshalText([]byte(id)) != nil {
+		return 0, fmt.Errorf("%q is no message on Discord", id)
+	}
+	return n, nil
+}
+
+// key makes an event's key: the bot, the kind, and what tells the event from others. Nothing in
+// them holds a colon but timestamps, which stand at the end.
+func key(bot snowflake, kind string, parts ...string) channels.EventKey {
+	return channels.EventKey(bot.String() + ":" + kind + ":" + strings.Join(parts, ":"))
+}
+
+// bytesKey names what has no number by its bytes.
+func bytesKey(bot snowflake, raw []byte) channels.EventKey {
+	sum := sha256.Sum256(raw)
+	return key(bot, "bytes", hex.EncodeToString(sum[:16]))
+}
+
+// nonceOf is a part's nonce as the platform takes it, which has at most 25 characters.
+//
+// Source: https://docs.discord.com/developers/resources/message#create-message.
+func nonceOf(nonce string) string {
+	sum := sha256.Sum256([]byte(nonce))
+	return hex.EncodeToString(sum[:12])
+}
+
+// A mark says up to which message a channel's history was taken; those of direct chats begin
+// with an @.
+func markOf(channel, message snowflake, direct bool) channels.Mark {
+	value := message.String()
+	if direct {
+		value = "@" + value
+	}
+	return channels.Mark{Conversation: conversationID(channel), Value: value}
+}
+
+// parseMark is the reverse.
+func parseMark(m channels.Mark) (channel, message snowflake, direct bool, err error) {
+	if channel, err = parseConversation(m.Conversation); err != nil {
+		return 0, 0, false, err
+	}
+	value, direct := strings.CutPrefix(m.Value, "@")
+	if err := message.UnmarshalText([]byte(value)); err != nil {
+		return 0, 0, false, fmt.Errorf("%q is no mark on Discord", m.Value)
+	}
+	return channel, message, direct, nil
+}

@@ -1,0 +1,279 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+)
+
+// A heard is one frame that is being read.
+type heard struct {
+	*link
+	told
+	bot snowflake
+}
+
+// events makes the events of a frame. What cannot be read becomes EventUndecodable; an error is
+// not the frame's fault.
+func (c *Client) events(ctx context.Context, l *link, t told) ([]channels.Event, error) {
+	h := heard{link: l, told: t, bot: c.me().id}
+	if t.err != nil {
+		return h.odd(fmt.Errorf("it is no frame as documented: %w", t.err)), nil
+	}
+	read, known := kinds[t.frame.Type]
+	switch {
+	case !known && !c.firstOdd(t.frame.Type):
+		return nil, nil
+	case !known:
+		return h.odd(errors.New("events of this kind are not known here; later ones are dropped")), nil
+	case read == nil:
+		return nil, nil
+	}
+	events, err := read(ctx, &h)
+	if err, ok := errors.AsType[*again](err); ok {
+		return nil, err
+	}
+	if err != nil {
+		return h.odd(err), nil
+	}
+	return events, nil
+}
+
+// kinds says what each kind of event is for us; nil: nothing. READY and RESUMED are the
+// session's.
+//
+// Source: https://docs.discord.com/developers/events/gateway-events#receive-events.
+var kinds map[string]func(context.Context, *heard) ([]channels.Event, error)
+
+func init() { //nolint:gochecknoinits // the functions refer to the table
+	kinds = map[string]func(context.Context, *heard) ([]channels.Event, error){
+		"READY": ready, "RESUMED": resumed,
+		"MESSAGE_CREATE": written, "MESSAGE_UPDATE": edited, "MESSAGE_DELETE": takenBack, "MESSAGE_DELETE_BULK": takenBack,
+		"MESSAGE_REACTION_ADD": reacted, "MESSAGE_REACTION_REMOVE": reacted,
+		"INTERACTION_CREATE": interacted,
+		"GUILD_CREATE":       guildTold, "GUILD_DELETE": guildGone,
+		"CHANNEL_CREATE": placeTold, "CHANNEL_UPDATE": placeTold, "THREAD_CREATE": placeTold, "THREAD_UPDATE": placeTold,
+		"CHANNEL_DELETE": placeGone, "THREAD_DELETE": placeGone, "THREAD_LIST_SYNC": threadsTold,
+	}
+	for kind := range strings.FieldsSeq(`GUILD_UPDATE GUILD_AUDIT_LOG_ENTRY_CREATE GUILD_BAN_ADD GUILD_BAN_REMOVE GUILD_EMOJIS_UPDATE
+		GUILD_STICKERS_UPDATE GUILD_INTEGRATIONS_UPDATE GUILD_MEMBER_ADD GUILD_MEMBER_REMOVE GUILD_MEMBER_UPDATE GUILD_MEMBERS_CHUNK
+		GUILD_ROLE_CREATE GUILD_ROLE_UPDATE GUILD_ROLE_DELETE GUILD_SCHEDULED_EVENT_CREATE GUILD_SCHEDULED_EVENT_UPDATE
+		GUILD_SCHEDULED_EVENT_DELETE GUILD_SCHEDULED_EVENT_USER_ADD GUILD_SCHEDULED_EVENT_USER_REMOVE GUILD_SOUNDBOARD_SOUND_CREATE
+		GUILD_SOUNDBOARD_SOUND_UPDATE GUILD_SOUNDBOARD_SOUND_DELETE GUILD_SOUNDBOARD_SOUNDS_UPDATE SOUNDBOARD_SOUNDS
+		CHANNEL_PINS_UPDATE CHANNEL_INFO THREAD_MEMBER_UPDATE THREAD_MEMBERS_UPDATE APPLICATION_COMMAND_PERMISSIONS_UPDATE
+		AUTO_MODERATION_RULE_CREATE AUTO_MODERATION_RULE_UPDATE AUTO_MODERATION_RULE_DELETE AUTO_MODERATION_ACTION_EXECUTION
+		ENTITLEMENT_CREATE ENTITLEMENT_UPDATE ENTITLEMENT_DELETE INTEGRATION_CREATE INTEGRATION_UPDATE INTEGRATION_DELETE
+		INVITE_CREATE INVITE_DELETE MESSAGE_REACTION_REMOVE_ALL MESSAGE_REACTION_REMOVE_EMOJI MESSAGE_POLL_VOTE_ADD
+		MESSAGE_POLL_VOTE_REMOVE PRESENCE_UPDATE STAGE_INSTANCE_CREATE STAGE_INSTANCE_UPDATE STAGE_INSTANCE_DELETE
+		SUBSCRIPTION_CREATE SUBSCRIPTION_UPDATE SUBSCRIPTION_DELETE TYPING_START USER_UPDATE VOICE_CHANNEL_EFFECT_SEND
+		VOICE_CHANNEL_START_TIME_UPDATE VOICE_CHANNEL_STATUS_UPDATE VOICE_STATE_UPDATE VOICE_SERVER_UPDATE WEBHOOKS_UPDATE RATE_LIMITED`) {
+		kinds[kind] = nil
+	}
+}
+
+// firstOdd says whether an unknown kind of event is told for the first time: one is kept.
+func (c *Client) firstOdd(kind string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := !c.odd[kind] && len(c.odd) < 100
+	c.odd[kind] = true
+	return first
+}
+
+// odd is a frame that cannot be read.
+func (h *heard) odd(why error) []channels.Event {
+	raw := h.raw
+	if raw == nil {
+		raw = h.frame.Data
+	}
+	e := channels.Event{
+		Key: bytesKey(h.bot, raw), Kind: channels.EventUndecodable,
+		Conversation: channels.Conversation{Channel: h.c.name}, Raw: bytes.Clone(raw), Reason: why.Error(),
+	}
+	if h.frame.Seq != nil {
+		e.Key = key(h.bot, "event", h.session.id, strconv.FormatInt(*h.frame.Seq, 10))
+	}
+	return []channels.Event{e}
+}
+
+// numbered is a key for what has no number of its own: the session and the event's number in it.
+func (h *heard) numbered(kind string, parts ...string) channels.EventKey {
+	n := int64(0)
+	if h.frame.Seq != nil {
+		n = *h.frame.Seq
+	}
+	return key(h.bot, kind, append(parts, h.session.id, strconv.FormatInt(n, 10))...)
+}
+
+// parse reads the data of a frame.
+func parse[T any](h *heard) (v T, err error) {
+	if err = json.Unmarshal(h.frame.Data, &v); err != nil {
+		err = fmt.Errorf("it is no %s as documented: %w", h.frame.Type, err)
+	}
+	return v, err
+}
+
+// ready begins a session.
+//
+// Source: https://docs.discord.com/developers/events/gateway-events#ready.
+func ready(_ context.Context, h *heard) ([]channels.Event, error) {
+	type data struct {
+		User      user   `json:"user"`
+		Session   string `json:"session_id"`
+		ResumeURL string `json:"resume_gateway_url"`
+		App       struct {
+			ID snowflake `json:"id"`
+		} `json:"application"`
+		Guilds []struct {
+			ID snowflake `json:"id"`
+		} `json:"guilds"`
+	}
+	d, err := parse[data](h)
+	if err != nil || d.Session == "" || d.User.ID == 0 {
+		return nil, &again{errors.Join(errors.New("the gateway begins no session"), err)}
+	}
+	s := h.session
+	s.id, s.url = d.Session, d.ResumeURL
+	s.guilds = map[snowflake]bool{}
+	for _, g := range d.Guilds {
+		s.guilds[g.ID] = true
+	}
+	h.c.mu.Lock()
+	h.c.self, h.c.session = self{d.User.ID, d.User.Username, d.App.ID}, s
+	h.c.mu.Unlock()
+	h.c.greeted(s.secret)
+	return nil, nil
+}
+
+func resumed(_ context.Context, h *heard) ([]channels.Event, error) {
+	h.c.greeted(h.session.secret)
+	return nil, nil
+}
+
+// takenBack makes EventDeleted of each message that is gone. Who wrote it is not told.
+func takenBack(ctx context.Context, h *heard) ([]channels.Event, error) {
+	d, err := parse[deleted](h)
+	if err != nil || !h.c.serves(d.Guild) {
+		return nil, err
+	}
+	conv, _, err := h.c.conversation(ctx, d.Channel, d.Guild, nil)
+	if err != nil {
+		return nil, err
+	}
+	ids := d.IDs
+	if d.ID != 0 {
+		ids = append(ids, d.ID)
+	}
+	var events []channels.Event
+	for _, id := range ids {
+		events = append(events, channels.Event{
+			Key: key(h.bot, "deleted", string(conv.ID), id.String()), Kind: channels.EventDeleted,
+			Conversation: conv, Message: channels.Message{ID: messageID(id)},
+		})
+	}
+	return events, nil
+}
+
+// reacted makes EventReaction. A reaction has no number, so its key has the event's.
+func reacted(ctx context.Context, h *heard) ([]channels.Event, error) {
+	r, err := parse[reaction](h)
+	if err != nil || r.User == h.bot || !h.c.serves(r.Guild) {
+		return nil, err
+	}
+	if r.User == 0 || r.Message == 0 || r.Emoji.Name == "" && r.Emoji.ID == nil {
+		return nil, errors.New("the reaction names nobody, no message or no sign")
+	}
+	conv, _, err := h.c.conversation(ctx, r.Channel, r.Guild, nil)
+	if err != nil {
+		return nil, err
+	}
+	sender := channels.Sender{ID: r.User.String()}
+	if r.Member != nil && r.Member.User != nil {
+		if r.Member.User.Bot {
+			return nil, nil
+		}
+		sender.Label = r.Member.User.label()
+	}
+	sign := clean(r.Emoji.Name)
+	if r.Emoji.ID != nil {
+		sign = ":" + sign + ":"
+	}
+	e := channels.Event{
+		Key: h.numbered("reaction", string(conv.ID), r.Message.String()), Kind: channels.EventReaction,
+		Conversation: conv, Sender: sender, Reaction: channels.Reaction{MessageID: messageID(r.Message)},
+	}
+	if h.frame.Type == "MESSAGE_REACTION_ADD" {
+		e.Reaction.Added = []string{sign}
+	} else {
+		e.Reaction.Removed = []string{sign}
+	}
+	return []channels.Event{e}, nil
+}
+
+// guildTold notes a guild's channels; one that the session did not begin with let the bot in now.
+func guildTold(_ context.Context, h *heard) ([]channels.Event, error) {
+	g, err := h.learnGuild(h.frame.Data)
+	if err != nil || h.session.guilds[g.ID] || g.Unavailable || !h.c.serves(g.ID) {
+		return nil, err
+	}
+	h.session.guilds[g.ID] = true
+	return h.membership(g.ID, g.Name, channels.Joined, key(h.bot, "joined", g.ID.String(), g.JoinedAt)), nil
+}
+
+// guildGone: an outage of a guild is told in the same way as being put out, but for a field.
+//
+// Source: https://docs.discord.com/developers/events/gateway-events#guild-delete.
+func guildGone(_ context.Context, h *heard) ([]channels.Event, error) {
+	g, err := parse[guild](h)
+	if err != nil || g.Unavailable || !h.c.serves(g.ID) {
+		return nil, err
+	}
+	delete(h.session.guilds, g.ID)
+	return h.membership(g.ID, "", channels.Left, h.numbered("left", g.ID.String())), nil
+}
+
+func (h *heard) membership(id snowflake, name string, what channels.Membership, key channels.EventKey) []channels.Event {
+	conv := guildConversation(id)
+	return []channels.Event{{
+		Key: key, Kind: channels.EventMember, Member: what, At: time.Now().UTC(),
+		Conversation: channels.Conversation{Channel: h.c.name, ID: conv, Kind: channels.Group, Place: string(conv), Title: clean(name)},
+	}}
+}
+
+func placeTold(_ context.Context, h *heard) ([]channels.Event, error) {
+	return nil, h.c.learnPlace(h.frame.Data)
+}
+
+// placeGone says that a channel or thread was deleted: nothing can be sent there any more.
+func placeGone(_ context.Context, h *heard) ([]channels.Event, error) {
+	p, err := parse[place](h)
+	if err != nil || p.ID == 0 || !h.c.serves(p.Guild) {
+		return nil, err
+	}
+	h.c.places.forget(p.ID)
+	id := conversationID(p.ID)
+	conv := channels.Conversation{Channel: h.c.name, ID: id, Kind: channels.Group, Place: string(id), Title: clean(p.Name)}
+	if p.thread() && p.Parent != nil {
+		conv.Kind, conv.Place = channels.Thread, p.Parent.String()
+	}
+	return []channels.Event{{Key: h.numbered("removed", p.ID.String()), Kind: channels.EventMember, Conversation: conv, Member: channels.Left}}, nil
+}
+
+// threadsTold notes the threads of channels that the bot sees now.
+func threadsTold(_ context.Context, h *heard) ([]channels.Event, error) {
+	type data struct {
+		Threads []place `json:"threads"`
+	}
+	d, err := parse[data](h)
+	for _, p := range d.Threads {
+		h.c.places.put(p)
+	}
+	return nil, err
+}

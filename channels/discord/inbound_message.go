@@ -1,0 +1,233 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+)
+
+// messageTypes says which types of messages somebody wrote; the others are what the platform or
+// a bot says. Unknown ones are kept raw.
+//
+// Source: https://docs.discord.com/developers/resources/message#message-object-message-types.
+var messageTypes = func() map[int]bool {
+	types := map[int]bool{0: true, 19: true}
+	for _, system := range []int{
+		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 31, 32, 36, 37, 38, 39, 44, 46,
+	} {
+		types[system] = false
+	}
+	return types
+}()
+
+// written makes EventMessage of what somebody wrote.
+func written(ctx context.Context, h *heard) ([]channels.Event, error) {
+	e, m, err := h.message(ctx)
+	if err != nil || e == nil {
+		return nil, err
+	}
+	e.Kind, e.Key, e.At = channels.EventMessage, key(h.bot, "message", m.Channel.String(), m.ID.String()), m.ID.at()
+	e.Mark = markOf(m.Channel, m.ID, m.Guild == 0 && e.Conversation.Kind == channels.Direct)
+	return []channels.Event{*e}, nil
+}
+
+// edited makes EventEdited of a message's new state. That a link got its preview is told in the
+// same way, with the time of the last edit, if any.
+//
+// Source: https://docs.discord.com/developers/events/gateway-events#message-update.
+func edited(ctx context.Context, h *heard) ([]channels.Event, error) {
+	var head struct {
+		Edited string `json:"edited_timestamp"`
+	}
+	if json.Unmarshal(h.frame.Data, &head) == nil && head.Edited == "" {
+		return nil, nil
+	}
+	e, m, err := h.message(ctx)
+	if err != nil || e == nil {
+		return nil, err
+	}
+	e.Kind, e.Key = channels.EventEdited, key(h.bot, "edited", m.Channel.String(), m.ID.String(), m.Edited)
+	if at, err := time.Parse(time.RFC3339Nano, m.Edited); err == nil {
+		e.At = at.UTC()
+	}
+	return []channels.Event{*e}, nil
+}
+
+// message reads a message that a person wrote; nil: it is nothing of ours.
+func (h *heard) message(ctx context.Context) (*channels.Event, *message, error) {
+	m, err := parse[message](h)
+	if err != nil {
+		return nil, nil, err
+	}
+	wrote, known := messageTypes[m.Type]
+	switch {
+	case m.ID == 0 || m.Channel == 0 || m.Author == nil || m.Author.ID == 0:
+		return nil, nil, errors.New("the message names no channel or nobody who wrote it")
+	case m.Author.ID == h.bot, m.Author.Bot, m.Author.System, m.Webhook != "":
+		return nil, nil, nil
+	case !known:
+		return nil, nil, fmt.Errorf("messages of type %d are not known here", m.Type)
+	}
+	if m.Guild == 0 { // the REST API does not say it
+		if p, ok := h.c.places.get(m.Channel); ok {
+			m.Guild = p.Guild
+		}
+	}
+	if !wrote || !h.c.serves(m.Guild) {
+		return nil, nil, nil
+	}
+	conv, where, err := h.c.conversation(ctx, m.Channel, m.Guild, m.Author)
+	if err != nil {
+		return nil, nil, err
+	}
+	content := h.content(&m)
+	content.Mentioned = content.Mentioned || where.thread() && where.Owner == h.bot
+	if content.Text == "" && len(content.Attachments) == 0 {
+		return nil, nil, nil // nothing is shown of it, or the platform does not let us see it
+	}
+	if conv.Kind == channels.Group && content.Mentioned && h.c.cfg.ReplyIn == InThread {
+		// A thread that is started at a message has its number; Send starts it.
+		conv.Kind, conv.ID = channels.Thread, conversationID(m.ID)
+	}
+	return &channels.Event{Conversation: conv, Sender: sender(m.Author), Message: content}, &m, nil
+}
+
+func sender(u *user) channels.Sender { return channels.Sender{ID: u.ID.String(), Label: u.label()} }
+
+// content is what a message says.
+func (h *heard) content(m *message) channels.Message {
+	content := channels.Message{ID: messageID(m.ID), Text: clean(m.Content), Attachments: attachments(m, m.Files)}
+	if len(m.Snapshots) > 0 && m.Reference != nil && m.Reference.Type == referenceForward {
+		s := m.Snapshots[0].Message
+		content.Forwarded = true
+		content.Text, content.Attachments = clean(s.Content), attachments(m, s.Files)
+		if content.Text == "" && len(s.Stickers) > 0 {
+			content.Text = "[sticker " + clean(s.Stickers[0].Name) + "]"
+		}
+		return content
+	}
+	if content.Text == "" && len(content.Attachments) == 0 {
+		content.Text = inBrackets(m)
+		content.Enclosed = content.Text != ""
+	}
+	if m.Reference != nil && m.Reference.Message != 0 {
+		content.ReplyTo = messageID(m.Reference.Message)
+	}
+	if r := m.Referenced; r != nil {
+		content.Quote = h.named(r, clean(r.Content))
+		content.Mentioned = r.Author != nil && r.Author.ID == h.bot
+	}
+	h.mentions(&content, m)
+	return content
+}
+
+// inBrackets says in brackets what somebody sent that is neither text nor a file.
+func inBrackets(m *message) string {
+	switch {
+	case len(m.Stickers) > 0:
+		return "[sticker " + clean(m.Stickers[0].Name) + "]"
+	case m.Poll != nil:
+		var options []string
+		for _, a := range m.Poll.Answers {
+			options = append(options, clean(a.Media.Text))
+		}
+		return fmt.Sprintf("[poll: %s (%s)]", clean(m.Poll.Question.Text), strings.Join(options, "; "))
+	}
+	return ""
+}
+
+// mentionPattern is a person who is named in a text.
+//
+// Source: https://docs.discord.com/developers/reference#message-formatting.
+var mentionPattern = regexp.MustCompile(`<@!?([0-9]{1,20})>`)
+
+// mentions finds out who is named, writes their names as people see them, and takes the bot's own
+// out at the beginning, where it only says whom the text is for.
+func (h *heard) mentions(content *channels.Message, m *message) {
+	for _, u := range m.Mentions {
+		if u.ID == h.bot {
+			content.Mentioned = true
+			continue
+		}
+		content.Mentions = append(content.Mentions, channels.Mention{ID: u.ID.String(), Label: "@" + u.label()})
+	}
+	text := content.Text
+	if at := mentionPattern.FindStringSubmatchIndex(text); at != nil && strings.TrimSpace(text[:at[0]]) == "" && text[at[2]:at[3]] == h.bot.String() {
+		content.Mentioned = true
+		if rest := strings.TrimLeft(text[at[1]:], " \t\n\u00a0,:;"); rest != "" {
+			text = rest
+		}
+	}
+	content.Text = h.named(m, text)
+}
+
+// named is a text with names instead of the numbers of people that m names.
+func (h *heard) named(m *message, text string) string {
+	return mentionPattern.ReplaceAllStringFunc(text, func(found string) string {
+		id := strings.Trim(found, "<@!>")
+		if id == h.bot.String() {
+			return "@" + clean(h.c.me().name)
+		}
+		i := slices.IndexFunc(m.Mentions, func(u user) bool { return u.ID.String() == id })
+		if i < 0 {
+			return found
+		}
+		return "@" + m.Mentions[i].label()
+	})
+}
+
+// voiceFlag says that a message was spoken.
+//
+// Source: https://docs.discord.com/developers/resources/message#message-object-message-flags.
+const voiceFlag = 1 << 13
+
+// attachments are the files of a message. Addresses expire, so that a file is known by the
+// message that it came with.
+//
+// Source: https://docs.discord.com/developers/reference#signed-attachment-cdn-urls.
+func attachments(m *message, files []file) (list []channels.Attachment) {
+	for i := range files {
+		f := &files[i]
+		a := channels.Attachment{
+			ID: m.Channel.String() + "/" + m.ID.String() + "/" + f.ID.String(), Kind: channels.Document,
+			Name: f.name(), Type: clean(f.Type), Size: max(f.Size, 0),
+		}
+		switch kind, _, _ := strings.Cut(f.Type, "/"); {
+		case m.Flags&voiceFlag != 0, f.Waveform != "":
+			a.Kind = channels.Voice
+		case kind == "image":
+			a.Kind = channels.Photo
+		case kind == "audio":
+			a.Kind = channels.Audio
+		case kind == "video":
+			a.Kind = channels.Video
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
+// name is what the file was called. Of a name with special characters the platform keeps a plain
+// one, and the other as the title.
+//
+// Source: https://docs.discord.com/developers/resources/message#attachment-object.
+func (f *file) name() string {
+	plain := clean(cmp.Or(f.Filename, "file"))
+	if f.Title == "" {
+		return plain
+	}
+	title, ext := clean(f.Title), path.Ext(plain)
+	if !strings.EqualFold(path.Ext(title), ext) {
+		title += ext
+	}
+	return title
+}

@@ -1,0 +1,207 @@
+package discord
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"switchboard/channels"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// knowing is a channel that knows who it is and some places.
+func knowing(t *testing.T) (*Client, *link) {
+	t.Helper()
+	c := client(t, "http://127.0.0.1:1", "MTIzNDU2Nzg5MDEyMzQ1Njc4.x.abcdefghijkl")
+	c.self = self{id: 77, name: "helper", application: 77}
+	up := snowflake(290926798999357250)
+	c.places.put(place{ID: up, Guild: 41771983423143937, Name: "general"})
+	c.places.put(place{ID: 41771983423143937, Guild: 41771983423143937, Name: "discord-developers"})
+	c.places.put(place{ID: 334385199974967099, Type: typeThread, Guild: 41771983423143937, Parent: &up, Name: "a thread", Owner: 77})
+	l := &link{c: c, session: &session{id: "S", owed: newOwed(nil), guilds: map[snowflake]bool{}}}
+	return c, l
+}
+
+// Each kind of event and message, as the platform's pages show it, becomes what is beside it.
+func TestPayloads(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/events/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no payloads: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
+			t.Parallel()
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, l := knowing(t)
+			events, err := c.events(t.Context(), l, readFrame(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range events {
+				if e := &events[i]; e.Kind == channels.EventMember || e.Kind == channels.EventUndecodable {
+					e.At, e.Raw = time.Time{}, nil
+				}
+			}
+			golden(t, strings.TrimSuffix(file, ".json")+".golden", events)
+		})
+	}
+}
+
+// golden compares v with a file, without what is empty.
+func golden(t *testing.T, file string, v any) {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree any
+	if err := json.Unmarshal(data, &tree); err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.MarshalIndent(pruned(tree), "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(got, '\n')
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// pruned is a tree without what is empty.
+func pruned(tree any) any {
+	switch tree := tree.(type) {
+	case map[string]any:
+		for key, value := range tree {
+			if tree[key] = pruned(value); tree[key] == nil {
+				delete(tree, key)
+			}
+		}
+		if len(tree) > 0 {
+			return tree
+		}
+	case []any:
+		for i := range tree {
+			tree[i] = pruned(tree[i])
+		}
+		if len(tree) > 0 {
+			return tree
+		}
+	case string:
+		if tree != "" && !strings.HasPrefix(tree, "0001-01-01") {
+			return tree
+		}
+	case float64:
+		if tree != 0 {
+			return tree
+		}
+	case bool:
+		if tree {
+			return tree
+		}
+	}
+	return nil
+}
+
+// Every type of message that the platform's page lists is sorted; what it does not list is kept.
+func TestMessageTypes(t *testing.T) {
+	t.Parallel()
+	c, l := knowing(t)
+	read := func(n int) []channels.Event {
+		raw := strings.ReplaceAll(`{"op":0,"t":"MESSAGE_CREATE","s":5,"d":{"id":"334385199974967042","channel_id":"290926798999357250","guild_id":"41771983423143937","author":{"id":"53908099506183680","username":"Mason"},"content":"Supa Hot","type":N}}`, "N", string(mustJSON(t, n)))
+		events, err := c.events(t.Context(), l, readFrame([]byte(raw)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return events
+	}
+	for n, wrote := range messageTypes {
+		if events := read(n); len(events) == 1 != wrote {
+			t.Errorf("a message of type %d is %+v", n, events)
+		}
+	}
+	if events := read(99); len(events) != 1 || events[0].Kind != channels.EventUndecodable {
+		t.Errorf("an unknown type is %+v", events)
+	}
+}
+
+func mustJSON(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// The same kind of event that nobody knows is kept once.
+func TestUnknownEventsAreKeptOnce(t *testing.T) {
+	t.Parallel()
+	c, l := knowing(t)
+	for i, want := range []int{1, 0, 0} {
+		events, err := c.events(t.Context(), l, readFrame([]byte(`{"op":0,"t":"SOMETHING_NEW","s":1,"d":{}}`)))
+		if err != nil || len(events) != want {
+			t.Errorf("%d. %+v, %v", i, events, err)
+		}
+	}
+}
+
+func FuzzEvents(f *testing.F) {
+	files, _ := filepath.Glob("testdata/events/*.json")
+	for _, file := range files {
+		if raw, err := os.ReadFile(file); err == nil {
+			f.Add(raw)
+		}
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if strings.Contains(string(raw), "READY") {
+			return
+		}
+		c, l := knowing(t)
+		frame := readFrame(raw)
+		if where := channelOf(frame.frame); where != 0 {
+			c.places.put(place{ID: where, Guild: 1})
+		}
+		var i interaction
+		if json.Unmarshal(frame.frame.Data, &i) == nil && i.Channel != 0 {
+			c.places.put(place{ID: i.Channel, Guild: 1})
+		}
+		var d deleted
+		if json.Unmarshal(frame.frame.Data, &d) == nil && d.Channel != 0 {
+			c.places.put(place{ID: d.Channel, Guild: 1})
+		}
+		events, err := c.events(t.Context(), l, frame)
+		if err != nil {
+			return
+		}
+		for _, e := range events {
+			if e.Key == "" || e.Kind == "" || e.Conversation.Channel != "dc" {
+				t.Fatalf("incomplete: %+v", e)
+			}
+			if e.Raw == nil && (e.Conversation.ID == "" || strings.ContainsRune(e.Message.Text, 0)) {
+				t.Fatalf("%+v", e)
+			}
+		}
+	})
+}

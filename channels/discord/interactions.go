@@ -1,0 +1,160 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"switchboard/channels"
+)
+
+// What whoever pressed a button or gave a command is shown, to nobody else.
+const (
+	textLate  = "Not confirmed yet; pressing again is harmless."
+	textGiven = "Got it."
+	// maxToast keeps a notice to a few lines.
+	maxToast = 300
+)
+
+// pressesAtOnce bounds the interactions under way: their answers are a courtesy.
+const pressesAtOnce = 64
+
+// presses are the interactions that are under way.
+type presses struct {
+	wg   sync.WaitGroup
+	once sync.Once
+	free chan struct{}
+}
+
+// A press is one interaction. The platform waits three seconds for its answer and tells it only
+// once.
+//
+// Source: https://docs.discord.com/developers/interactions/receiving-and-responding#responding-to-an-interaction.
+type press struct{ done chan channels.Receipt }
+
+// taken says that the event was taken, or is nothing of ours; of nil it does nothing.
+func (p *press) taken(r channels.Receipt) {
+	if p == nil {
+		return
+	}
+	select {
+	case p.done <- r:
+	default:
+	}
+}
+
+// begin answers an interaction as soon as it is taken, or says in time that it is not yet.
+func (p *presses) begin(ctx context.Context, l *link, raw json.RawMessage) *press {
+	var i interaction
+	if json.Unmarshal(raw, &i) != nil || i.ID == 0 || i.Token == "" {
+		return nil
+	}
+	p.once.Do(func() { p.free = make(chan struct{}, pressesAtOnce) })
+	select {
+	case p.free <- struct{}{}:
+	default:
+		return nil
+	}
+	one := &press{done: make(chan channels.Receipt, 1)}
+	p.wg.Go(func() {
+		defer func() { <-p.free }()
+		late := time.NewTimer(l.c.pace.press)
+		defer late.Stop()
+		var text string
+		select {
+		case r := <-one.done:
+			text = shownFor(&i, r)
+		case <-late.C:
+			text = textLate
+		case <-ctx.Done():
+			return
+		}
+		if err := l.c.respond(ctx, &i, text); err != nil {
+			l.c.log.DebugContext(ctx, "an interaction was not answered", "error", err)
+		}
+	})
+	return one
+}
+
+// shownFor is what is shown for an interaction that was taken; empty: nothing.
+func shownFor(i *interaction, r channels.Receipt) string {
+	switch {
+	case r.Silent:
+		return ""
+	case r.Rejected != "":
+		return clip(r.Rejected, maxToast)
+	case i.Type == interactionCommand:
+		return textGiven
+	}
+	return clip(r.Toast, maxToast)
+}
+
+// respond answers an interaction: a button without a trace, or with a line that only whoever
+// pressed it sees.
+func (c *Client) respond(ctx context.Context, i *interaction, text string) error {
+	answer := discordgo.InteractionResponse{Type: discordgo.InteractionResponseDeferredMessageUpdate}
+	if text == "" && i.Type == interactionCommand {
+		return nil
+	}
+	if text != "" {
+		answer.Type = discordgo.InteractionResponseChannelMessageWithSource
+		answer.Data = &discordgo.InteractionResponseData{
+			Content: escape(text), Flags: discordgo.MessageFlagsEphemeral, AllowedMentions: &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}},
+		}
+	}
+	r := route{op: opRespond, method: http.MethodPost, path: "/interactions/" + i.ID.String() + "/" + i.Token + "/callback", major: i.ID.String()}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	return c.do(ctx, r, answer)
+}
+
+// interacted makes EventAction of a button and EventMessage of a command.
+func interacted(ctx context.Context, h *heard) ([]channels.Event, error) {
+	i, err := parse[interaction](h)
+	if err != nil || !h.c.serves(i.Guild) {
+		return nil, err
+	}
+	who := i.who()
+	if i.ID == 0 || who == nil || who.ID == 0 {
+		return nil, errors.New("the interaction has no number or nobody did it")
+	}
+	conv, _, err := h.c.conversation(ctx, i.Channel, i.Guild, who)
+	if err != nil {
+		return nil, err
+	}
+	e := channels.Event{Conversation: conv, Sender: sender(who), At: i.ID.at()}
+	switch {
+	case i.Type == interactionButton && i.Message != nil && i.Data.Code != "":
+		e.Kind, e.Key = channels.EventAction, key(h.bot, "action", i.ID.String())
+		e.Action = channels.Action{Code: i.Data.Code, MessageID: messageID(i.Message.ID)}
+	case i.Type == interactionCommand && i.Data.Name != "":
+		e.Kind, e.Key = channels.EventMessage, key(h.bot, "command", i.ID.String())
+		e.Message = channels.Message{ID: commandID(i.ID), Text: strings.TrimSpace("/" + clean(i.Data.Name) + words(i.Data.Options)), Mentioned: true}
+	default:
+		return nil, fmt.Errorf("interactions of type %d are not known here", i.Type)
+	}
+	return []channels.Event{e}, nil
+}
+
+// words are the options of a command as somebody would type them.
+func words(options []option) string {
+	var b strings.Builder
+	for _, o := range options {
+		var text string
+		if json.Unmarshal(o.Value, &text) != nil {
+			text = string(o.Value) // a number, true or false
+		}
+		if len(o.Options) > 0 { // of a command below a command
+			text = o.Name + words(o.Options)
+		}
+		b.WriteString(" " + clean(text))
+	}
+	return b.String()
+}

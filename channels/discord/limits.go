@@ -1,0 +1,152 @@
+package discord
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/channels"
+)
+
+const (
+	// invalidWithin and invalidMost keep far from the limit of 10,000 invalid requests in ten
+	// minutes, beyond which the platform refuses everything from this address.
+	//
+	// Source: https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans.
+	invalidWithin = 10 * time.Minute
+	invalidMost   = 2000
+	// mostWait bounds what the platform may ask to wait.
+	mostWait = time.Hour
+	// banned is how long to be quiet when the platform's guard answers instead of the platform.
+	banned = time.Minute
+	// mostBuckets bounds what is remembered.
+	mostBuckets = 4096
+)
+
+// limits are what the headers of answers said of the limits. They are asked before each call.
+//
+// Source: https://docs.discord.com/developers/topics/rate-limits#header-format.
+type limits struct {
+	mu      sync.Mutex
+	names   map[string]string  // route → the platform's name of its bucket
+	buckets map[string]*bucket // by that name and the channel, or the route alone while it has none
+	until   time.Time          // of the global limit
+	invalid []time.Time        // invalid requests, the oldest first
+}
+
+type bucket struct {
+	left  int
+	reset time.Time
+}
+
+// A route is one of the platform's methods about one channel, guild or webhook.
+type route struct {
+	op     string // "POST /channels/{channel}/messages"
+	method string
+	path   string // below the address of the API
+	major  string // what it is about
+}
+
+func (l *limits) bucketOf(r route) *bucket {
+	name := r.op
+	if known := l.names[r.op]; known != "" {
+		name = known
+	}
+	return l.buckets[name+" "+r.major]
+}
+
+// ask says how long a call of r must wait; nil: it may be made now, and is counted.
+func (l *limits) ask(r route, now time.Time) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.Before(l.until) && r.op != opSend { // of sends the router was told, and waits
+		return &channels.RateLimitError{Op: r.op, RetryAfter: l.until.Sub(now), Channel: true, Err: errors.New("the global limit")}
+	}
+	for len(l.invalid) > 0 && now.Sub(l.invalid[0]) > invalidWithin {
+		l.invalid = l.invalid[1:]
+	}
+	if len(l.invalid) >= invalidMost {
+		return &channels.RateLimitError{
+			Op: r.op, RetryAfter: l.invalid[0].Add(invalidWithin).Sub(now), Channel: true,
+			Err: errors.New("too many calls were refused lately; more would have this address shut out"),
+		}
+	}
+	b := l.bucketOf(r)
+	if b == nil || !now.Before(b.reset) {
+		return nil
+	}
+	if b.left <= 0 {
+		return &channels.RateLimitError{Op: r.op, RetryAfter: b.reset.Sub(now), Err: errors.New("the bucket of this channel is empty")}
+	}
+	b.left--
+	return nil
+}
+
+// learn notes what an answer says.
+func (l *limits) learn(r route, x *exchange, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if x.status == http.StatusUnauthorized || x.status == http.StatusForbidden ||
+		x.status == http.StatusTooManyRequests && x.header.Get("X-RateLimit-Scope") != "shared" {
+		l.invalid = append(l.invalid, now)
+	}
+	left, err := strconv.Atoi(x.header.Get("X-RateLimit-Remaining"))
+	after, ok := seconds(x.header.Get("X-RateLimit-Reset-After"))
+	if err != nil || !ok {
+		return
+	}
+	if l.names == nil || len(l.buckets) >= mostBuckets {
+		l.names, l.buckets = map[string]string{}, map[string]*bucket{}
+	}
+	if name := x.header.Get("X-RateLimit-Bucket"); name != "" {
+		l.names[r.op] = r.method + " " + name
+	}
+	b := l.bucketOf(r)
+	if b == nil {
+		b = &bucket{left: left}
+		name := r.op
+		if known := l.names[r.op]; known != "" {
+			name = known
+		}
+		l.buckets[name+" "+r.major] = b
+	}
+	reset := now.Add(after)
+	if reset.Sub(b.reset) > time.Second/2 { // a new window
+		b.left = left
+	}
+	b.left, b.reset = min(b.left, left), reset
+}
+
+// limited is what a 429 says.
+func (l *limits) limited(r route, x *exchange, now time.Time) error {
+	var said struct {
+		Message string  `json:"message"`
+		After   float64 `json:"retry_after"`
+		Global  bool    `json:"global"`
+	}
+	if json.Unmarshal(x.body, &said) != nil { // the guard before the platform
+		said.Message, said.Global, said.After = "this address is shut out for a while", true, banned.Seconds()
+	}
+	if after, ok := seconds(x.header.Get("Retry-After")); ok && said.After <= 0 {
+		said.After = after.Seconds()
+	}
+	wait := time.Duration(min(max(said.After, 0), mostWait.Seconds()) * float64(time.Second))
+	if said.Global {
+		l.mu.Lock()
+		l.until = now.Add(wait)
+		l.mu.Unlock()
+	}
+	return &channels.RateLimitError{Op: r.op, RetryAfter: wait, Channel: said.Global, Err: errors.New(said.Message)}
+}
+
+func seconds(text string) (time.Duration, bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+	if err != nil || n < 0 || n > mostWait.Seconds() {
+		return 0, false
+	}
+	return time.Duration(n * float64(time.Second)), true
+}

@@ -1,0 +1,159 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bwmarrin/discordgo"
+
+	"switchboard/channels"
+)
+
+// The places where a command is offered.
+//
+// Source: https://docs.discord.com/developers/interactions/application-commands#interaction-contexts.
+const (
+	contextGuild  = 0
+	contextDirect = 1
+)
+
+const (
+	// maxCommands and maxAbout bound what may be registered.
+	//
+	// Source: https://docs.discord.com/developers/interactions/application-commands#registering-a-command.
+	maxCommands = 100
+	maxAbout    = 100
+)
+
+var commandShape = regexp.MustCompile(`^[-_\p{Ll}\p{N}]{1,32}$`)
+
+// A command is one as it is registered. What somebody types behind it comes as one text.
+//
+// Source: https://docs.discord.com/developers/interactions/application-commands#application-command-object.
+type command struct {
+	ID       string                                `json:"id,omitempty"`
+	Type     int                                   `json:"type"`
+	Name     string                                `json:"name"`
+	About    string                                `json:"description"`
+	Abouts   map[string]string                     `json:"description_localizations,omitempty"`
+	Contexts []int                                 `json:"contexts"`
+	Options  []*discordgo.ApplicationCommandOption `json:"options"`
+}
+
+func (a command) same(b command) bool {
+	return a.Name == b.Name && a.About == b.About && maps.Equal(a.Abouts, b.Abouts) && slices.Equal(a.Contexts, b.Contexts) && len(a.Options) == len(b.Options)
+}
+
+// SetCommands implements channels.Commander: it registers what differs. A menu for one person
+// alone cannot be.
+func (c *Client) SetCommands(ctx context.Context, sets []channels.CommandSet) error {
+	app := c.me().application
+	if app == 0 {
+		return fmt.Errorf("%s: %w: the bot was not connected yet", opCommands, channels.ErrNotConnected)
+	}
+	base := route{op: opCommands, method: http.MethodGet, path: "/applications/" + app.String() + "/commands", major: app.String()}
+	all := base
+	all.path += "?with_localizations=true"
+	have, err := ask[[]command](ctx, c, all, nil)
+	if err != nil {
+		return err
+	}
+	want := menu(sets)
+	var errs []error
+	for _, w := range want {
+		if slices.ContainsFunc(have, w.same) {
+			continue
+		}
+		r := base
+		r.op, r.method = opCommand, http.MethodPost
+		if _, err := patiently(ctx, func() (*exchange, error) { return c.call(ctx, r, w) }); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, h := range have {
+		if slices.ContainsFunc(want, func(w command) bool { return w.Name == h.Name }) {
+			continue
+		}
+		r := base
+		r.op, r.method, r.path = opUncommand, http.MethodDelete, base.path+"/"+h.ID
+		if _, err := patiently(ctx, func() (*exchange, error) { return c.call(ctx, r, nil) }); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// menu is the commands of all sets as they are registered.
+func menu(sets []channels.CommandSet) (list []command) {
+	at := map[string]int{}
+	for _, set := range sets {
+		if set.Sender != "" {
+			continue
+		}
+		where := contextGuild
+		if set.Kind == channels.Direct {
+			where = contextDirect
+		}
+		for _, cmd := range set.Commands {
+			name, about := strings.ToLower(cmd.Name), clip(strings.TrimSpace(cmd.About), maxAbout)
+			if !commandShape.MatchString(name) || about == "" {
+				continue
+			}
+			i, known := at[name]
+			if !known {
+				if set.Language != "" || len(list) == maxCommands {
+					continue
+				}
+				i = len(list)
+				at[name] = i
+				list = append(list, command{Type: 1, Name: name, About: about, Options: rest})
+			}
+			if !slices.Contains(list[i].Contexts, where) {
+				list[i].Contexts = append(list[i].Contexts, where)
+				slices.Sort(list[i].Contexts)
+			}
+			for _, locale := range locales(set.Language) {
+				if list[i].Abouts == nil {
+					list[i].Abouts = map[string]string{}
+				}
+				list[i].Abouts[locale] = about
+			}
+		}
+	}
+	return list
+}
+
+// rest is the one option of a command.
+var rest = []*discordgo.ApplicationCommandOption{{
+	Type: discordgo.ApplicationCommandOptionString, Name: "text", Description: "what belongs to it",
+}}
+
+// locales are the platform's names of a language.
+//
+// Source: https://docs.discord.com/developers/reference#locales.
+func locales(language string) []string {
+	switch language {
+	case "":
+		return nil
+	case "en":
+		return []string{"en-US", "en-GB"}
+	case "es":
+		return []string{"es-ES", "es-419"}
+	case "pt":
+		return []string{"pt-BR"}
+	case "zh":
+		return []string{"zh-CN", "zh-TW"}
+	case "sv":
+		return []string{"sv-SE"}
+	}
+	if slices.Contains(strings.Fields("id da de fr hr it lt hu nl no pl ro fi vi tr cs el bg ru uk hi th ja ko"), language) {
+		return []string{language}
+	}
+	return nil
+}

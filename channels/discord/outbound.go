@@ -1,0 +1,277 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"switchboard/channels"
+)
+
+// Pages behind links are not shown: the platform would fetch them, and a link may hold what
+// nobody but the reader should learn. A draft makes no sound.
+//
+// Source: https://docs.discord.com/developers/resources/message#message-object-message-flags.
+const (
+	flagQuiet  = 1 << 12
+	flagsPlain = int(discordgo.MessageFlagsSuppressEmbeds)
+)
+
+// A post is a message on its way out. The library's type has no nonce.
+//
+// Source: https://docs.discord.com/developers/resources/message#create-message.
+type post struct {
+	Content     string                            `json:"content"`
+	Nonce       string                            `json:"nonce,omitempty"`
+	Enforce     bool                              `json:"enforce_nonce,omitempty"`
+	Flags       int                               `json:"flags"`
+	Allowed     *discordgo.MessageAllowedMentions `json:"allowed_mentions"`
+	Reference   *discordgo.MessageReference       `json:"message_reference,omitempty"`
+	Components  []discordgo.MessageComponent      `json:"components"`
+	Attachments []attached                        `json:"attachments,omitempty"`
+}
+
+// attached names a file of the form.
+type attached struct {
+	ID       int    `json:"id"`
+	Filename string `json:"filename"`
+}
+
+// newPost is a body as it is sent. Nobody can be mentioned by it but whom it answers.
+func newPost(op string, body channels.Body) (*post, error) {
+	content, err := wireText(op, body)
+	if err != nil {
+		return nil, err
+	}
+	return &post{
+		Content: content, Flags: flagsPlain, Components: components(body.Buttons),
+		Allowed: &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}, RepliedUser: true},
+	}, nil
+}
+
+// wireText is the text of a body in the platform's markup: as format made it, or plain text in
+// which nothing is markup.
+func wireText(op string, body channels.Body) (string, error) {
+	if len(body.Rich) == 0 {
+		return escape(body.Text), nil
+	}
+	var r rich
+	if err := json.Unmarshal(body.Rich, &r); err != nil {
+		return "", &channels.RefusedError{Op: op, Reason: "its markup cannot be read: " + err.Error()}
+	}
+	return r.Content, nil
+}
+
+// answering names the message to answer; nil: none. What began a thread is not in it.
+func answering(conv channels.Conversation, to channels.MessageID) *discordgo.MessageReference {
+	id, err := parseMessage(to)
+	if err != nil || string(to) == string(conv.ID) {
+		return nil
+	}
+	tolerant := false // a message that is gone is answered all the same
+	return &discordgo.MessageReference{MessageID: id.String(), FailIfNotExists: &tolerant}
+}
+
+// Send implements channels.Channel. In a thread that is not there yet it begins it.
+func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
+	at, err := here(opSend, out.Conversation)
+	if err != nil {
+		return "", err
+	}
+	p, err := newPost(opSend, out.Body)
+	if err != nil {
+		return "", err
+	}
+	p.Reference = answering(out.Conversation, out.ReplyTo)
+	if out.Nonce != "" {
+		p.Nonce, p.Enforce = nonceOf(out.Nonce), true
+		c.parts.try(out.Nonce, time.Now())
+	}
+	id, err := c.send(ctx, at, p, out)
+	if hasCode(err, discordgo.ErrCodeUnknownChannel) && out.Conversation.Kind == channels.Thread {
+		if err = c.startThread(ctx, out.Conversation, out.Body.Text); err == nil {
+			id, err = c.send(ctx, at, p, out)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	c.parts.claim(id, out.Nonce)
+	return id, nil
+}
+
+// send makes the call.
+func (c *Client) send(ctx context.Context, at snowflake, p *post, out channels.Outbound) (channels.MessageID, error) {
+	var body any = p
+	if len(out.Body.Files) > 0 {
+		f, done, err := c.upload(p, out)
+		if err != nil {
+			return "", &channels.RefusedError{Op: opSend, Reason: err.Error()}
+		}
+		defer done()
+		body = f
+	}
+	x, err := c.call(ctx, about(opSend, at, "messages"), body)
+	if err != nil {
+		if f, ok := body.(form); ok && f.failed() != nil {
+			return "", &channels.RefusedError{Op: opSend, Reason: f.failed().Error()} // a form without its end is not taken
+		}
+		return "", err
+	}
+	return sentID(opSend, x)
+}
+
+// sentID reads the number that a message got.
+func sentID(op string, x *exchange) (channels.MessageID, error) {
+	var sent struct {
+		ID snowflake `json:"id"`
+	}
+	if err := json.Unmarshal(x.body, &sent); err != nil || sent.ID == 0 {
+		return "", fmt.Errorf("%s: it was sent, and the answer names no message", op)
+	}
+	return messageID(sent.ID), nil
+}
+
+// startThread begins the thread of a conversation at the message that has its number.
+//
+// Source: https://docs.discord.com/developers/resources/channel#start-thread-from-message.
+func (c *Client) startThread(ctx context.Context, conv channels.Conversation, text string) error {
+	up, err := parseConversation(channels.ConversationID(conv.Place))
+	if err != nil || conv.Place == string(conv.ID) {
+		return fmt.Errorf("%s: %w: it is no thread that can be begun", opThread, channels.ErrGone)
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	name := cmp.Or(strings.TrimSpace(clip(line, 60)), "Answer")
+	err = c.do(ctx, about(opThread, up, "messages", string(conv.ID), "threads"), map[string]any{"name": name})
+	if hasCode(err, codeThreadExists) {
+		return nil
+	}
+	if errors.Is(err, channels.ErrNoMessage) { // what it was to begin at is gone
+		return fmt.Errorf("%s: %w", opThread, channels.ErrGone)
+	}
+	return err
+}
+
+// Edit implements channels.Editor. Buttons that body has not are taken off.
+func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
+	at, n, err := target(opEdit, conv, id)
+	if err != nil {
+		return err
+	}
+	p, err := newPost(opEdit, body)
+	if err != nil {
+		return err
+	}
+	return c.do(ctx, about(opEdit, at, "messages", n.String()), p)
+}
+
+// Draft implements channels.Drafter: a message that makes no sound, then edits of it.
+func (c *Client) Draft(ctx context.Context, conv channels.Conversation, id, to channels.MessageID, body channels.Body) (channels.MessageID, error) {
+	if id != "" {
+		return id, c.Edit(ctx, conv, id, body)
+	}
+	at, err := here(opSend, conv)
+	if err != nil {
+		return "", err
+	}
+	p, err := newPost(opSend, body)
+	if err != nil {
+		return "", err
+	}
+	p.Flags |= flagQuiet
+	p.Reference = answering(conv, to)
+	out := channels.Outbound{Conversation: conv, Body: channels.Body{Text: body.Text}}
+	made, err := c.send(ctx, at, p, out)
+	if hasCode(err, discordgo.ErrCodeUnknownChannel) && conv.Kind == channels.Thread {
+		if err = c.startThread(ctx, conv, body.Text); err == nil {
+			made, err = c.send(ctx, at, p, out)
+		}
+	}
+	return made, err
+}
+
+// Delete implements channels.Deleter.
+func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
+	at, n, err := target(opDelete, conv, id)
+	if err != nil {
+		return err
+	}
+	err = c.do(ctx, about(opDelete, at, "messages", n.String()), nil)
+	if errors.Is(err, channels.ErrNoMessage) {
+		return nil
+	}
+	return err
+}
+
+// RemoveButtons implements channels.Unbuttoner.
+func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
+	at, n, err := target(opEdit, conv, id)
+	if err != nil {
+		return err
+	}
+	return c.do(ctx, about(opEdit, at, "messages", n.String()), map[string]any{"components": []any{}})
+}
+
+// React implements channels.Reactor. An empty emoji takes off what the bot put last there.
+func (c *Client) React(ctx context.Context, conv channels.Conversation, id channels.MessageID, emoji string) error {
+	at, n, err := target(opReact, conv, id)
+	if err != nil {
+		return err
+	}
+	op, sign := opReact, emoji
+	if emoji == "" {
+		if op, sign = opUnreact, c.parts.sign(id, ""); sign == "" {
+			return nil
+		}
+	} else {
+		c.parts.sign(id, emoji)
+	}
+	return c.do(ctx, about(op, at, "messages", n.String(), "reactions", sign, "@me"), nil)
+}
+
+// Typing implements channels.Typer.
+func (c *Client) Typing(ctx context.Context, conv channels.Conversation) error {
+	at, err := here(opTyping, conv)
+	if err != nil {
+		return err
+	}
+	err = c.do(ctx, about(opTyping, at, "typing"), nil)
+	if hasCode(err, discordgo.ErrCodeUnknownChannel) && conv.Kind == channels.Thread {
+		return nil // the thread begins with the answer
+	}
+	return err
+}
+
+const (
+	// A message has at most 25 buttons, five a row, with labels of 80 characters.
+	//
+	// Source: https://docs.discord.com/developers/components/reference#action-row,
+	// https://docs.discord.com/developers/components/reference#button.
+	maxRows, maxInRow, maxLabel = 5, 5, 80
+)
+
+// components are the buttons of a body: one a row while there are rows enough.
+func components(buttons []channels.Button) []discordgo.MessageComponent {
+	rows := []discordgo.MessageComponent{}
+	width := 1
+	if len(buttons) > maxRows {
+		width = maxInRow
+	}
+	for len(buttons) > 0 && len(rows) < maxRows {
+		n := min(width, len(buttons))
+		var row discordgo.ActionsRow
+		for _, b := range buttons[:n] {
+			row.Components = append(row.Components, discordgo.Button{
+				Label: cmp.Or(strings.TrimSpace(clip(b.Label, maxLabel)), "…"), Style: discordgo.SecondaryButton, CustomID: b.Code,
+			})
+		}
+		rows, buttons = append(rows, row), buttons[n:]
+	}
+	return rows
+}

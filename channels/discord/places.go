@@ -1,0 +1,168 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"switchboard/channels"
+)
+
+// The types of channels that differ for us.
+//
+// Source: https://docs.discord.com/developers/resources/channel#channel-object-channel-types.
+const (
+	typeDirect        = 1
+	typeThreadNews    = 10
+	typeThread        = 11
+	typeThreadPrivate = 12
+)
+
+// A place is a channel, a thread or a direct chat.
+type place struct {
+	ID     snowflake  `json:"id"`
+	Type   int        `json:"type"`
+	Guild  snowflake  `json:"guild_id"`
+	Parent *snowflake `json:"parent_id"`
+	Name   string     `json:"name"`
+	Owner  snowflake  `json:"owner_id"`
+	Last   *snowflake `json:"last_message_id"`
+}
+
+// thread says whether p is one; its posts are threads in a forum, too.
+func (p *place) thread() bool {
+	return p.Type == typeThread || p.Type == typeThreadNews || p.Type == typeThreadPrivate
+}
+
+// mostPlaces bounds what is remembered.
+const mostPlaces = 50_000
+
+// places are the channels of guilds that the platform told of. What is missing is asked for.
+type places struct {
+	mu   sync.Mutex
+	byID map[snowflake]place
+}
+
+func (l *places) put(p place) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byID == nil || len(l.byID) >= mostPlaces {
+		l.byID = map[snowflake]place{}
+	}
+	p.Last = nil // it grows old
+	l.byID[p.ID] = p
+}
+
+func (l *places) forget(id snowflake) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.byID, id)
+}
+
+func (l *places) get(id snowflake) (place, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p, ok := l.byID[id]
+	return p, ok
+}
+
+// place is what is known of a channel of a guild; the platform is asked where it never told.
+func (c *Client) place(ctx context.Context, id snowflake) (place, error) {
+	if p, ok := c.places.get(id); ok {
+		return p, nil
+	}
+	p, err := patiently(ctx, func() (place, error) { return ask[place](ctx, c, about(opChannel, id), nil) })
+	refused, ok := errors.AsType[*channels.RefusedError](err)
+	switch {
+	case errors.Is(err, channels.ErrGone) || ok && !refused.Temporary:
+		p = place{ID: id}
+	case err != nil:
+		return p, err
+	}
+	c.places.put(p)
+	return p, nil
+}
+
+// conversation is where something happened: in a direct chat, or in a channel or thread of a
+// guild.
+func (c *Client) conversation(ctx context.Context, channel, guild snowflake, with *user) (channels.Conversation, place, error) {
+	id := conversationID(channel)
+	conv := channels.Conversation{Channel: c.name, ID: id, Kind: channels.Direct, Place: string(id)}
+	if channel == 0 {
+		return conv, place{}, errors.New("it names no channel")
+	}
+	if guild == 0 {
+		if with != nil {
+			conv.Title = with.label()
+		}
+		return conv, place{ID: channel, Type: typeDirect}, nil
+	}
+	p, err := c.place(ctx, channel)
+	if err != nil {
+		return conv, p, &again{err}
+	}
+	conv.Kind, conv.Title = channels.Group, clean(p.Name)
+	if p.thread() && p.Parent != nil {
+		conv.Kind, conv.Place = channels.Thread, p.Parent.String()
+	}
+	return conv, p, nil
+}
+
+// An again error is not the event's fault: it is told again.
+type again struct{ error }
+
+func (e *again) Unwrap() error { return e.error }
+
+// A guild as GUILD_CREATE tells it.
+//
+// Source: https://docs.discord.com/developers/events/gateway-events#guild-create.
+type guild struct {
+	ID          snowflake `json:"id"`
+	Name        string    `json:"name"`
+	JoinedAt    string    `json:"joined_at"`
+	Unavailable bool      `json:"unavailable"`
+	Channels    []place   `json:"channels"`
+	Threads     []place   `json:"threads"`
+}
+
+// learnGuild notes the channels of a guild, and which of them have messages that were not taken.
+func (l *link) learnGuild(raw json.RawMessage) (guild, error) {
+	var g guild
+	if err := json.Unmarshal(raw, &g); err != nil {
+		return g, err
+	}
+	for _, list := range [][]place{g.Channels, g.Threads} {
+		for _, p := range list {
+			p.Guild = g.ID
+			if p.Last != nil && l.c.serves(g.ID) {
+				l.session.owed.newest(p.ID, *p.Last)
+			}
+			l.c.places.put(p)
+		}
+	}
+	return g, nil
+}
+
+// learnPlace notes a channel or thread that was made or changed.
+func (c *Client) learnPlace(raw json.RawMessage) error {
+	var p place
+	err := json.Unmarshal(raw, &p)
+	if err == nil && p.ID != 0 {
+		c.places.put(p)
+	}
+	return err
+}
+
+// serves says whether messages of a guild are handed in.
+func (c *Client) serves(guild snowflake) bool {
+	if guild == 0 || len(c.cfg.Guilds) == 0 {
+		return true
+	}
+	for _, id := range c.cfg.Guilds {
+		if id == guild.String() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,87 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// told is one frame as it came.
+type told struct {
+	frame frame
+	raw   []byte // of one that cannot be read
+	err   error  // why not
+	press *press // of an interaction: what waits for its commit
+}
+
+// read reads frames until the connection ends. It never waits for what is done with them.
+func (l *link) read(ctx context.Context) error {
+	deadline := l.c.pace.hello
+	for {
+		_ = l.ws.SetReadDeadline(time.Now().Add(deadline))
+		_, raw, err := l.ws.ReadMessage()
+		if err != nil {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return fmt.Errorf("read from the gateway: %w", err)
+		}
+		deadline = l.c.pace.heartbeat + 2*l.c.pace.ack // later than what watches heartbeats
+		l.sink.Received()
+		t := readFrame(raw)
+		if err := l.sort(ctx, t); err != nil {
+			return err
+		}
+	}
+}
+
+// sort does what a frame asks for, or queues it.
+func (l *link) sort(ctx context.Context, t told) error {
+	switch {
+	case t.err != nil, t.frame.Op == opcodeDispatch, t.frame.Op == opcodeHello:
+	case t.frame.Op == opcodeAck:
+		l.asked.Store(0)
+		return nil
+	case t.frame.Op == opcodeHeartbeat:
+		return l.pulse()
+	case t.frame.Op == opcodeReconnect:
+		return fmt.Errorf("the platform asks to %w", errAgain)
+	case t.frame.Op == opcodeInvalid:
+		if string(t.frame.Data) != "true" {
+			l.c.invalid(l.session)
+		}
+		return fmt.Errorf("the session is not valid: %w", errAgain)
+	default:
+		return nil // of an operation that is not for us
+	}
+	if t.frame.Type == "INTERACTION_CREATE" {
+		t.press = l.presses.begin(ctx, l, t.frame.Data)
+	}
+	select {
+	case l.queue <- t:
+		return nil
+	default:
+		return errBehind
+	}
+}
+
+var seqPattern = regexp.MustCompile(`"s"\s*:\s*([0-9]{1,18})\b`)
+
+// readFrame reads a frame; of one that is no JSON at least the number.
+func readFrame(raw []byte) told {
+	var t told
+	if t.err = json.Unmarshal(raw, &t.frame); t.err == nil {
+		return t
+	}
+	t.raw, t.frame = bytes.Clone(raw), frame{}
+	if found := seqPattern.FindSubmatch(raw); found != nil {
+		if n, err := strconv.ParseInt(string(found[1]), 10, 64); err == nil {
+			t.frame.Seq = &n
+		}
+	}
+	return t
+}
