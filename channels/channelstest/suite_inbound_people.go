@@ -136,10 +136,19 @@ func testMention(t *testing.T, r *rig) {
 		if e.Message.Mentioned != mention {
 			t.Errorf("mentioned %v: %+v", mention, e.Message)
 		}
-		if c := e.Conversation; c.Kind != channels.Group || c.Place != string(c.ID) || c.ID == r.Conversation.ID {
+		c := e.Conversation
+		if c.Kind == channels.Group && c.Place != string(c.ID) || c.Kind != channels.Group && !(mention && c.Kind == channels.Thread) || c.ID == r.Conversation.ID {
 			t.Errorf("the group is %+v", c)
 		}
+		if first := r.sink.Events()[0].Conversation; c.Place != first.Place {
+			t.Errorf("the group %+v is told as %+v", first, c)
+		}
 	}
+}
+
+// groupOf is the group that a conversation is or stands in: a mention may begin a thread.
+func groupOf(c channels.Conversation) channels.ConversationID {
+	return channels.ConversationID(c.Place)
 }
 
 func testElsewhere(t *testing.T, r *rig) {
@@ -167,7 +176,7 @@ func testTopics(t *testing.T, r *rig) {
 	}
 	r.SayInGroup("beside the topics", true)
 	r.await(t, 4)
-	if group := r.sink.Events()[3].Conversation; group.Kind != channels.Group || string(group.ID) != a.Place {
+	if group := r.sink.Events()[3].Conversation; group.ID == a.ID || group.Place != a.Place {
 		t.Errorf("the group around %+v is %+v", a, group)
 	}
 }
@@ -273,7 +282,7 @@ func testMove(t *testing.T, r *rig) {
 	if e[1].Kind != channels.EventMoved || e[1].Former != former || e[1].Conversation.ID != now || former == now {
 		t.Errorf("the move is %+v", e[1])
 	}
-	if e[0].Conversation.ID != former || e[2].Conversation.ID != now {
+	if groupOf(e[0].Conversation) != former || groupOf(e[2].Conversation) != now {
 		t.Errorf("before it %+v, after it %+v", e[0].Conversation, e[2].Conversation)
 	}
 }
