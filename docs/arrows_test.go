@@ -113,7 +113,7 @@ func fits(pattern, name string) bool {
 
 // fakes are platforms for tests that `switchboard dev` shows to people; of cmd only
 // dev.go may import them.
-var fakes = []string{"channels/platformtest", "channels/telegram/telegramtest", "channels/discord/discordtest"}
+var fakes = []string{"channels/platformtest", "channels/telegram/telegramtest", "channels/discord/discordtest", "channels/slack/slacktest"}
 
 // mayImport says why from must not import to; "" when it may.
 func mayImport(from, to string) string {

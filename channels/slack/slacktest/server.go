@@ -1,0 +1,183 @@
+package slacktest
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/channels/platformtest"
+)
+
+type (
+	// Call is one request of the bot that reached the platform.
+	Call = platformtest.Call
+	// Fault is what goes wrong with calls.
+	Fault = platformtest.Fault
+	// File is what somebody sends.
+	File = platformtest.File
+)
+
+// A Server is one workspace with one app in it. Its methods may be called from several
+// goroutines at once.
+type Server struct {
+	*platformtest.Host
+	team     string
+	app      string // the app's ID
+	botToken string
+	appToken string
+	revoked  bool
+	scopes   []string
+	signing  string // the signing secret
+	bot      *User
+	host     string // as the app called the platform last
+
+	users    map[string]*User
+	places   map[string]*place
+	files    map[string]*file
+	statuses map[string]string // of agent sessions, by channel and thread
+	answered map[string]*Answer
+	replies  map[string]*reply // by the path of a response_url
+	limits   *limiter
+
+	wire   intake
+	ids    int64
+	lastTS int64 // microseconds
+}
+
+// DefaultScopes are what the bot's token may do.
+var DefaultScopes = []string{
+	"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
+	"groups:history", "groups:read", "im:history", "im:read", "im:write", "mpim:history", "mpim:read", "reactions:read", "reactions:write", "users:read",
+}
+
+// New starts a server on a free port of 127.0.0.1. It is closed at the end of the test.
+func New(t platformtest.TB) *Server {
+	t.Helper()
+	return platformtest.Begin(t, Start)
+}
+
+// Start starts a server on addr, which must be a loopback address; port 0 takes a free one.
+func Start(addr string) (*Server, error) {
+	s := &Server{
+		Host: platformtest.NewHost(), team: "T0FAKE001", app: "A0FAKE001",
+		botToken: "xoxb-1000000000-2000000000-fakefakefakefakefakefake", appToken: "xapp-1-A0FAKE001-3000000000-fakefakefakefakefakefake",
+		signing: "8f742231b10e8888abcd99yyyzzz85a5", scopes: DefaultScopes,
+		users: map[string]*User{}, places: map[string]*place{}, files: map[string]*file{}, statuses: map[string]string{},
+		answered: map[string]*Answer{}, replies: map[string]*reply{}, wire: newIntake(),
+	}
+	s.bot = s.addUser("switchboard", s.team)
+	s.bot.IsBot, s.bot.bot = true, "B0FAKE001"
+	if err := s.Serve(addr, isAPI, s.serve, s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// isAPI knows the paths that programs call.
+func isAPI(path string) bool {
+	for _, prefix := range []string{"/api/", "/link/", "/upload/", "/files-pri/", "/actions/"} {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	switch first, _, _ := strings.Cut(r.URL.Path[1:], "/"); first {
+	case "link":
+		s.serveSocket(w, r)
+	case "upload":
+		s.serveUpload(w, r)
+	case "files-pri":
+		s.serveFile(w, r)
+	case "actions":
+		s.serveReply(w, r)
+	default:
+		s.serveCall(w, r)
+	}
+}
+
+// address is where the platform is, as the app knows it.
+func (s *Server) address() string {
+	if s.host != "" {
+		return "http://" + s.host
+	}
+	return s.URL()
+}
+
+// APIURL is where the Web API is, as a bot is told it.
+func (s *Server) APIURL() string { return s.URL() + "/api/" }
+
+// BotToken is the app's token for the Web API.
+func (s *Server) BotToken() string { return s.botToken }
+
+// AppToken is the app's token for sockets.
+func (s *Server) AppToken() string { return s.appToken }
+
+// SigningSecret is what calls to the app are signed with.
+func (s *Server) SigningSecret() string { return s.signing }
+
+// Bot is the app's user.
+func (s *Server) Bot() User { return *s.bot }
+
+// Team is the workspace.
+func (s *Server) Team() string { return s.team }
+
+// BotID is what messages of the bot name beside its user.
+func (s *Server) BotID() string { return s.bot.bot }
+
+// Revoke makes the platform reject both tokens; open sockets end.
+func (s *Server) Revoke(on bool) {
+	s.Change(func() { s.revoked = on })
+	if on {
+		s.DropSockets()
+	}
+}
+
+// Scopes changes what the bot's token may do.
+func (s *Server) Scopes(scopes ...string) { s.Change(func() { s.scopes = scopes }) }
+
+// Drop cuts all connections there are, sockets among them.
+func (s *Server) Drop() {
+	s.Host.Drop()
+	s.DropSockets()
+}
+
+// id makes an ID that begins with prefix.
+func (s *Server) id(prefix string) string {
+	s.ids++
+	return fmt.Sprintf("%s0FAKE%05d", prefix, s.ids)
+}
+
+// stamp makes a ts: seconds and microseconds, unique and growing.
+//
+// Source: https://docs.slack.dev/messaging/retrieving-messages.
+func (s *Server) stamp() string {
+	s.lastTS = max(s.lastTS+1, s.Now().UnixMicro())
+	return formatTS(s.lastTS)
+}
+
+func formatTS(micro int64) string { return fmt.Sprintf("%d.%06d", micro/1e6, micro%1e6) }
+
+// parseTS is a ts in microseconds; 0 when it is none.
+func parseTS(ts string) int64 {
+	seconds, rest, ok := strings.Cut(ts, ".")
+	whole, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil {
+		return 0
+	}
+	if !ok {
+		return whole * 1e6
+	}
+	part, err := strconv.ParseInt((rest + "000000")[:6], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return whole*1e6 + part
+}
+
+// at is the time of a ts.
+func at(ts string) time.Time { return time.UnixMicro(parseTS(ts)) }
