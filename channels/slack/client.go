@@ -1,0 +1,278 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"switchboard/channels"
+	"switchboard/secrets"
+)
+
+const (
+	platformURL = "https://slack.com/api/"
+	callTimeout = 30 * time.Second
+	// uploadTimeout bounds a call that carries a file.
+	uploadTimeout = 10 * time.Minute
+)
+
+// Client is one app in one workspace.
+type Client struct {
+	name string
+	cfg  Config
+	log  *slog.Logger
+	api  string // address of the Web API, with a slash at its end
+	wire *wire
+	pace pace
+
+	mu       sync.Mutex
+	account  credentials
+	refused  rejection
+	running  *session          // while Run runs
+	uploads  map[string]upload // by nonce: files on their way, to be found again
+	reacted  map[reactedTo]string
+	names    map[string]string // of users, by ID
+	self     atomic.Pointer[self]
+	defects  atomic.Int64
+	working  sync.Map // agent sessions that are shown at work, by conversation
+	limited  atomic.Bool
+	lastCall atomic.Int64
+}
+
+var (
+	_ channels.Channel    = (*Client)(nil)
+	_ channels.Prober     = (*Client)(nil)
+	_ channels.Pulse      = (*Client)(nil)
+	_ channels.Editor     = (*Client)(nil)
+	_ channels.Drafter    = (*Client)(nil)
+	_ channels.Deleter    = (*Client)(nil)
+	_ channels.Reactor    = (*Client)(nil)
+	_ channels.Unbuttoner = (*Client)(nil)
+	_ channels.Fetcher    = (*Client)(nil)
+	_ channels.Typer      = (*Client)(nil)
+	_ channels.Finder     = (*Client)(nil)
+	_ channels.Examiner   = (*Client)(nil)
+)
+
+// pace is how long the client waits where it waits by itself.
+type pace struct {
+	again, mostAgain time.Duration // before events that were not accepted are handed in again
+	history          time.Duration // between two reads of history, after a burst
+	burst            int
+	interaction      time.Duration // until whoever pressed a button is told that it is not confirmed
+	shares           time.Duration // between two looks for the message that files are in
+	rejected         time.Duration // until rejected credentials are tried again
+	rejectedKnown    []time.Duration
+}
+
+// History may be read 50 times a minute; interactions are to be acknowledged in 3 s.
+//
+// Source: https://docs.slack.dev/apis/web-api/rate-limits,
+// https://docs.slack.dev/interactivity/handling-user-interaction.
+var defaultPace = pace{
+	again: 50 * time.Millisecond, mostAgain: 5 * time.Second,
+	history: 1300 * time.Millisecond, burst: 20,
+	interaction: 2 * time.Second, shares: 250 * time.Millisecond,
+	rejected: 5 * time.Minute, rejectedKnown: []time.Duration{15 * time.Second, 30 * time.Second},
+}
+
+// credentials are both tokens with the library's client for them.
+type credentials struct {
+	bot, app secrets.Secret
+	lib      *slack.Client
+}
+
+// self is what the platform says of the bot.
+type self struct {
+	Team       string `json:"team_id"`
+	Enterprise string `json:"enterprise_id"`
+	User       string `json:"user_id"`
+	Bot        string `json:"bot_id"`
+	Name       string `json:"user"`
+	Workspace  string `json:"team"`
+	scopes     []string
+}
+
+func (m *self) account() account { return account(cmp.Or(m.Enterprise, m.Team) + "/" + m.User) }
+
+// agent says whether the app is declared an agent: that adds this scope.
+//
+// Source: https://docs.slack.dev/ai/agent-sessions/.
+func (m *self) agent() bool { return m.can("assistant:write") }
+
+func (m *self) can(scope string) bool {
+	for _, s := range m.scopes {
+		if s == scope {
+			return true
+		}
+	}
+	return false
+}
+
+// New makes a channel. It does no I/O.
+func New(name string, cfg Config, log *slog.Logger) *Client {
+	return &Client{
+		name: name, cfg: cfg, log: log.With("channel", name), api: strings.TrimRight(cmp.Or(cfg.APIURL, platformURL), "/") + "/",
+		wire: newWire(), pace: defaultPace, uploads: map[string]upload{}, reacted: map[reactedTo]string{}, names: map[string]string{},
+	}
+}
+
+// Name implements channels.Channel.
+func (c *Client) Name() string { return c.name }
+
+// Kind implements channels.Channel.
+func (c *Client) Kind() string { return Kind }
+
+// Silence implements channels.Pulse.
+func (c *Client) Silence() time.Duration { return c.cfg.PingInterval }
+
+// Defects counts the texts that the platform did not take for their blocks. It stays 0,
+// or our formatting is at fault.
+func (c *Client) Defects() int64 { return c.defects.Load() }
+
+// Run implements channels.Channel.
+func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
+	acc, err := c.open()
+	if err != nil {
+		return err
+	}
+	if err := c.rests(acc, time.Now()); err != nil {
+		return err
+	}
+	err = c.connect(ctx, acc, sink)
+	if ctx.Err() != nil && err != nil {
+		return nil
+	}
+	if errors.Is(err, channels.ErrUnauthorized) {
+		c.rejected(acc, err, time.Now())
+	}
+	return err
+}
+
+func (c *Client) connect(ctx context.Context, acc credentials, sink channels.Sink) error {
+	me, err := c.meet(ctx)
+	if err != nil {
+		return err
+	}
+	c.greeted(acc)
+	s, err := newSession(ctx, c, sink, me)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.running = s
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.running = nil
+		c.mu.Unlock()
+		s.presses.Wait()
+		c.wire.transport.CloseIdleConnections()
+	}()
+	if c.cfg.Mode == ModeEvents {
+		return s.beCalled(ctx)
+	}
+	for {
+		if err := s.socket(ctx); !errors.Is(err, errReopen) {
+			return err
+		}
+	}
+}
+
+// meet asks the platform who the bot is, which also tells whether the token is good.
+//
+// Source: https://docs.slack.dev/reference/methods/auth.test.
+func (c *Client) meet(ctx context.Context) (*self, error) {
+	x, err := c.call(ctx, "auth.test", callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, err := lib.AuthTestContext(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	me := &self{}
+	if err := json.Unmarshal(x.body, me); err != nil || me.User == "" || me.Team == "" {
+		return nil, fmt.Errorf("auth.test: the answer names no user: %w", err)
+	}
+	for scope := range strings.SplitSeq(x.header.Get("X-OAuth-Scopes"), ",") {
+		if scope = strings.TrimSpace(scope); scope != "" {
+			me.scopes = append(me.scopes, scope)
+		}
+	}
+	c.self.Store(me)
+	return me, nil
+}
+
+// me is what is known of the bot itself; before the first Run nothing is.
+func (c *Client) me() *self {
+	if me := c.self.Load(); me != nil {
+		return me
+	}
+	return &self{}
+}
+
+// known is me, asked for where nothing is known yet.
+func (c *Client) known(ctx context.Context) (*self, error) {
+	if me := c.self.Load(); me != nil {
+		return me, nil
+	}
+	return c.meet(ctx)
+}
+
+// Probe implements channels.Prober.
+func (c *Client) Probe(ctx context.Context) error {
+	_, err := c.meet(ctx)
+	return err
+}
+
+// open reads the credentials and makes the library's client where they changed. It does
+// no I/O besides reading them.
+func (c *Client) open() (credentials, error) {
+	botToken, err := c.cfg.BotToken.Read()
+	if err != nil {
+		return credentials{}, fmt.Errorf("bot_token: %w", err)
+	}
+	var appToken secrets.Secret
+	if c.cfg.Mode == ModeSocket {
+		if appToken, err = c.cfg.AppToken.Read(); err != nil {
+			return credentials{}, fmt.Errorf("app_token: %w", err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.account.lib != nil && c.account.bot == botToken && c.account.app == appToken {
+		return c.account, nil
+	}
+	if !botShape.MatchString(botToken.Reveal()) {
+		return credentials{}, fmt.Errorf("bot_token: %w: %w", channels.ErrUnauthorized, errBotShape)
+	}
+	if c.cfg.Mode == ModeSocket && !appShape.MatchString(appToken.Reveal()) {
+		return credentials{}, fmt.Errorf("app_token: %w: %w", channels.ErrUnauthorized, errAppShape)
+	}
+	lib := slack.New(botToken.Reveal(), slack.OptionAPIURL(c.api), slack.OptionHTTPClient(c.wire), slack.OptionAppLevelToken(appToken.Reveal()))
+	c.account = credentials{bot: botToken, app: appToken, lib: lib}
+	return c.account, nil
+}
+
+// call makes one call through the library. Errors are those of package channels; what the
+// library cannot decode does not matter, as the exchange has the whole answer.
+func (c *Client) call(ctx context.Context, op string, timeout time.Duration, f func(context.Context, *slack.Client) error) (*exchange, error) {
+	x := &exchange{}
+	acc, err := c.open()
+	if err != nil {
+		return x, fmt.Errorf("%s: %w", op, err)
+	}
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, exchangeKey{}, x), timeout)
+	defer cancel()
+	err = f(ctx, acc.lib)
+	return x, c.outcome(ctx, op, x, err)
+}

@@ -1,0 +1,122 @@
+package slack
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/secrets"
+)
+
+// Kind is the platform's name in the settings.
+const Kind = "slack"
+
+// The modes of a channel.
+const (
+	ModeSocket = "socket"
+	ModeEvents = "events"
+)
+
+// Where a mention in a channel is answered.
+const (
+	ReplyInThread  = "thread"
+	ReplyInChannel = "channel"
+)
+
+// Config is the adapter's part of a table [channels.NAME] of kind "slack".
+type Config struct {
+	// BotToken is the app's bot token, xoxb-…. Without it the channel waits.
+	BotToken channels.Credential `toml:"bot_token"`
+	// AppToken is the app-level token with the scope connections:write, xapp-…, which mode
+	// socket needs.
+	AppToken channels.Credential `toml:"app_token"`
+	// SigningSecret is what the platform signs its calls with in mode events.
+	SigningSecret secrets.Secret `toml:"signing_secret"`
+	// Mode says how events come: socket (the bot connects) | events (the platform calls).
+	// Default socket.
+	Mode string `toml:"mode"`
+	// APIURL is where the Web API is; empty: the platform's own.
+	APIURL string `toml:"api_url"`
+	// PingInterval is how long the socket may be silent before it is taken for dead; we ask
+	// for a sign of life three times as often. At most 45s. Default 30s.
+	PingInterval time.Duration `toml:"ping_interval"`
+	// Command is the app's slash command. Default /switchboard.
+	Command string `toml:"command"`
+	// ReplyIn says where a mention in a channel is answered: thread | channel. Default
+	// thread.
+	ReplyIn string `toml:"reply_in"`
+}
+
+const (
+	defaultPing = 30 * time.Second
+	mostPing    = 45 * time.Second
+)
+
+// DefaultConfig is the table with nothing set.
+func DefaultConfig() Config {
+	return Config{Mode: ModeSocket, PingInterval: defaultPing, Command: "/switchboard", ReplyIn: ReplyInThread}
+}
+
+// What tokens look like. What does not look so is not sent.
+//
+// Source: https://docs.slack.dev/authentication/tokens.
+var (
+	botShape = regexp.MustCompile(`^xoxb-[A-Za-z0-9-]+$`)
+	appShape = regexp.MustCompile(`^xapp-[A-Za-z0-9-]+$`)
+
+	errBotShape = errors.New("it does not look like xoxb-…; it stands under OAuth & Permissions of the app")
+	errAppShape = errors.New("it does not look like xapp-…; it stands under Basic Information, App-Level Tokens")
+)
+
+// CheckCredential says what is wrong with the shape of the credential that key names, for
+// settings that hold it literally. The text does not repeat it.
+func (c Config) CheckCredential(key string, s secrets.Secret) error {
+	switch {
+	case key == "bot_token" && !botShape.MatchString(s.Reveal()):
+		return errBotShape
+	case key == "app_token" && !appShape.MatchString(s.Reveal()):
+		return errAppShape
+	}
+	return nil
+}
+
+var commandShape = regexp.MustCompile(`^/[a-z0-9_-]{1,31}$`)
+
+// Validate returns all that is wrong, joined; each error begins with the key below
+// [channels.NAME] it speaks of and a colon.
+func (c Config) Validate() error {
+	var errs []error
+	switch c.Mode {
+	case ModeSocket:
+	case ModeEvents:
+		if c.SigningSecret.Reveal() == "" {
+			errs = append(errs, errors.New(`signing_secret: is needed with mode = "events"; it stands under Basic Information of the app`))
+		}
+	default:
+		errs = append(errs, fmt.Errorf("mode: %q is not one of socket, events", c.Mode))
+	}
+	if c.APIURL != "" && !isAddress(c.APIURL) {
+		errs = append(errs, errors.New(`api_url: is not an address such as "http://127.0.0.1:8082/api/"`))
+	}
+	if c.PingInterval < 100*time.Millisecond || c.PingInterval > mostPing {
+		errs = append(errs, fmt.Errorf("ping_interval: is not between 100ms and %s", mostPing))
+	}
+	if !commandShape.MatchString(c.Command) {
+		errs = append(errs, fmt.Errorf("command: %q is no slash command such as /switchboard", c.Command))
+	}
+	if c.ReplyIn != ReplyInThread && c.ReplyIn != ReplyInChannel {
+		errs = append(errs, fmt.Errorf("reply_in: %q is not one of thread, channel", c.ReplyIn))
+	}
+	return errors.Join(errs...)
+}
+
+// isAddress says whether text is where a server can be.
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
+		u.RawQuery == "" && u.Fragment == "" && !strings.ContainsAny(text, " \t\r\n") && !strings.HasSuffix(u.Host, ":")
+}

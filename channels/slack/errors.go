@@ -1,0 +1,118 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+
+	"switchboard/channels"
+)
+
+// What the platform says of credentials, of conversations that are closed to the bot, and
+// of messages that cannot be changed any more.
+//
+// Source: https://docs.slack.dev/reference/methods/chat.postMessage "Errors",
+// https://docs.slack.dev/reference/methods/chat.update "Errors".
+var (
+	credentialErrors = []string{
+		"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type", "org_login_required",
+	}
+	goneErrors = []string{
+		"channel_not_found", "not_in_channel", "is_archived", "user_not_found", "user_disabled", "cannot_dm_bot",
+		"thread_not_found", "messages_tab_disabled",
+	}
+	missingErrors = []string{"message_not_found", "cant_update_message", "edit_window_closed", "cant_delete_message", "compliance_exports_prevent_deletion"}
+	// limitErrors say that the whole app writes too much; ratelimited speaks of one method
+	// in one place.
+	limitErrors = []string{"rate_limited", "message_limit_exceeded"}
+	// temporaryErrors come before anything was done, unknownErrors when some may have been.
+	temporaryErrors = []string{"service_unavailable", "request_timeout", "team_added_to_org", "accesslimited"}
+	unknownErrors   = []string{"internal_error", "fatal_error"}
+)
+
+// refusal is a complete error reply as the program knows it.
+func (c *Client) refusal(op string, x *exchange) error {
+	code := x.reply.Error
+	words := code
+	if len(x.reply.Metadata.Messages) > 0 {
+		words += " (" + strings.Join(x.reply.Metadata.Messages, "; ") + ")"
+	}
+	if x.reply.Needed != "" {
+		words += "; the scope " + x.reply.Needed + " is needed"
+	}
+	switch {
+	case x.status == http.StatusTooManyRequests, code == "ratelimited", slices.Contains(limitErrors, code):
+		return &channels.RateLimitError{
+			Op: op, RetryAfter: x.retryAfter(), Channel: slices.Contains(limitErrors, code), Err: errors.New(words),
+		}
+	case slices.Contains(credentialErrors, code):
+		return fmt.Errorf("%s: %w: %s", op, channels.ErrUnauthorized, words)
+	case slices.Contains(goneErrors, code):
+		return fmt.Errorf("%s: %w: %s", op, channels.ErrGone, words)
+	case slices.Contains(missingErrors, code):
+		return fmt.Errorf("%s: %w: %s", op, channels.ErrNoMessage, words)
+	case slices.Contains(unknownErrors, code):
+		return fmt.Errorf("%s: %s: some of it may have been done", op, words)
+	}
+	return &channels.RefusedError{Op: op, Reason: words, Temporary: slices.Contains(temporaryErrors, code)}
+}
+
+// outcome is what became of a call, of which the library says err.
+func (c *Client) outcome(ctx context.Context, op string, x *exchange, err error) error {
+	switch {
+	case x.ok():
+		return nil
+	case x.reply != nil:
+		return c.refusal(op, x)
+	case x.status == http.StatusTooManyRequests:
+		return &channels.RateLimitError{Op: op, RetryAfter: x.retryAfter(), Err: errors.New("too many requests")}
+	case x.status != 0:
+		return fmt.Errorf("%s: the answer is %d and none of the Web API", op, x.status)
+	case err == nil:
+		return nil
+	case !x.left.Load() && (isNetwork(err) || ctx.Err() == nil):
+		return fmt.Errorf("%s: %w: %s", op, channels.ErrNotConnected, plainly(err))
+	case ctx.Err() != nil && !x.left.Load():
+		return fmt.Errorf("%s: %w: %w", op, channels.ErrNotConnected, context.Cause(ctx))
+	}
+	return fmt.Errorf("%s: no complete answer: %s", op, plainly(err))
+}
+
+// isNetwork says that err is what became of an attempt to connect.
+func isNetwork(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	return network || errors.Is(err, io.EOF)
+}
+
+// plainly says for people why a call came to nothing. Addresses stay out of it, as they
+// may hold a ticket.
+func plainly(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return "the name " + dns.Name + " cannot be looked up: " + dns.Err
+	}
+	if code, ok := errors.AsType[syscall.Errno](err); ok {
+		return code.Error()
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		return "it does not answer in time"
+	}
+	if errors.Is(err, io.EOF) {
+		return "the connection was closed"
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err.Error()
+	}
+	return err.Error()
+}
+
+// refused reports whether the platform refused with one of these codes.
+func (x *exchange) refused(codes ...string) bool {
+	return x != nil && x.reply != nil && slices.Contains(codes, x.reply.Error)
+}

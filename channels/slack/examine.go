@@ -1,0 +1,99 @@
+package slack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/slack-go/slack"
+
+	"switchboard/channels"
+)
+
+// needed are the scopes that the bot's token has to have, with what is lost without.
+//
+// Source: https://docs.slack.dev/reference/scopes.
+var needed = []struct{ scope, loses string }{
+	{"chat:write", "nothing can be sent"},
+	{"app_mentions:read", "mentions are not told"},
+	{"im:history", "direct messages are not told"},
+	{"channels:history", "messages in public channels are not told"},
+	{"groups:history", "messages in private channels are not told"},
+	{"mpim:history", "messages in group messages are not told"},
+	{"channels:read", "what channel a command came from is not known"},
+	{"commands", "the slash command is not told"},
+	{"files:read", "files cannot be read"},
+	{"files:write", "files cannot be sent"},
+	{"reactions:read", "reactions are not told"},
+	{"reactions:write", "the bot cannot react"},
+	{"users:read", "people are called by their IDs"},
+}
+
+// Examine implements channels.Examiner: are the tokens good, and may they do what is
+// needed.
+func (c *Client) Examine(ctx context.Context) []channels.Finding {
+	me, err := c.meet(ctx)
+	if err != nil {
+		return []channels.Finding{unknownBot(err)}
+	}
+	findings := []channels.Finding{{OK: true, Text: fmt.Sprintf("the bot token is good: @%s (%s) in %s (%s)", me.Name, me.User, me.Workspace, me.Team)}}
+	findings = append(findings, scopesOf(me)...)
+	if me.agent() {
+		findings = append(findings, channels.Finding{OK: true, Text: "the app is declared an agent: threads show that it is at work, with a stop button"})
+	}
+	if c.limited.Load() {
+		findings = append(findings, channels.Finding{
+			OK: true, Warn: true, Text: "history is limited to 15 messages a minute, as for apps that are distributed commercially without a listing: after a pause it takes long until all is read",
+			Mend: "make the app in your own workspace, from the manifest of switchboard init slack",
+		})
+	}
+	if c.cfg.Mode == ModeSocket {
+		findings = append(findings, c.examineSocket(ctx))
+	}
+	return findings
+}
+
+func unknownBot(err error) channels.Finding {
+	f := channels.Finding{Text: err.Error(), Mend: "see whether this machine reaches the platform (api_url, proxy, DNS)"}
+	switch {
+	case errors.Is(err, channels.ErrNoCredentials):
+		f.OK, f.Warn, f.Mend = true, true, "" // it waits for them
+		f.Text += "; the channel waits for it. api.slack.com/apps gives one when the app is installed"
+	case errors.Is(err, channels.ErrUnauthorized):
+		f.Mend = "copy the bot token from OAuth & Permissions of the app at api.slack.com/apps, and set it"
+	}
+	return f
+}
+
+func scopesOf(me *self) []channels.Finding {
+	var missing, loses []string
+	for _, n := range needed {
+		if !me.can(n.scope) {
+			missing, loses = append(missing, n.scope), append(loses, n.loses)
+		}
+	}
+	if len(missing) == 0 {
+		return []channels.Finding{{OK: true, Text: "the bot token has the scopes that are needed"}}
+	}
+	return []channels.Finding{{
+		Text: "the bot token lacks the scopes " + strings.Join(missing, ", ") + ": " + strings.Join(loses, "; "),
+		Mend: "add them under OAuth & Permissions of the app, and install it again",
+	}}
+}
+
+// examineSocket asks for an address of a socket, which shows that the app-level token is
+// good and Socket Mode on. It opens none.
+func (c *Client) examineSocket(ctx context.Context) channels.Finding {
+	_, err := c.call(ctx, "apps.connections.open", callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, _, err := lib.StartSocketModeContext(ctx)
+		return err
+	})
+	if err != nil {
+		return channels.Finding{
+			Text: "app_token: " + err.Error(),
+			Mend: "make an app-level token with the scope connections:write under Basic Information of the app, and switch Socket Mode on",
+		}
+	}
+	return channels.Finding{OK: true, Text: "the app-level token is good, and Socket Mode is on"}
+}

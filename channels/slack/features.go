@@ -1,0 +1,64 @@
+package slack
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"switchboard/channels"
+	"switchboard/channels/render"
+)
+
+const (
+	// maxText is the longest text of one message, in UTF-16 code units. The platform says
+	// "characters", and recommends this for new messages; changed ones may not be longer.
+	//
+	// Source: https://docs.slack.dev/reference/methods/chat.postMessage "Truncating content",
+	// https://docs.slack.dev/reference/methods/chat.update "msg_too_long".
+	maxText = 4000
+	// draftEvery is the least time between two changes of a draft: chat.update may be called
+	// 50 times a minute over all.
+	//
+	// Source: https://docs.slack.dev/reference/methods/chat.update.
+	draftEvery = 1200 * time.Millisecond
+	typingFor  = time.Minute
+)
+
+// rates are the sending limits: one message a second in a conversation, a few hundred a
+// minute in the workspace.
+//
+// Source: https://docs.slack.dev/apis/web-api/rate-limits.
+var rates = channels.Rates{PerSecond: 5, PerConversationSecond: 1}
+
+// Features implements channels.Channel.
+func (c *Client) Features(channels.Conversation) channels.Features {
+	return channels.Features{
+		MaxText: maxText, Measure: units,
+		Files: true, FilesPerPart: maxFiles, MaxFile: maxFile,
+		Buttons: true, Markdown: true,
+		TypingFor: typingFor, DraftEvery: draftEvery, Rates: rates,
+	}
+}
+
+// Format implements the router's Formatter.
+func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Body {
+	return format(doc, f)
+}
+
+// Mark implements the router's Marker.
+func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
+	return markBody(body, before, after)
+}
+
+// units counts text in UTF-16 code units.
+func units(text string) int {
+	n := 0
+	for n < len(text) && text[n] < utf8.RuneSelf {
+		n++
+	}
+	for _, r := range text[n:] {
+		if n++; r > 0xFFFF {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,334 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/slack-go/slack"
+
+	"switchboard/channels"
+	"switchboard/retry"
+)
+
+const (
+	// maxFiles is how many files one message gets.
+	maxFiles = 10
+	// maxFile is the largest file that is taken, in bytes.
+	//
+	// Source: https://slack.com/help/articles/201330736-Add-files-to-Slack.
+	maxFile = 1 << 30
+	// maxUploads is how many parts with files are remembered.
+	maxUploads = 1000
+	// shareTries is how often the message is looked for that shows files.
+	shareTries = 20
+)
+
+// An upload is a part's files, noted before they are shown.
+type upload struct{ ids []string }
+
+// sendFiles uploads the files of a part and shows them in one message. What is uploaded
+// and not shown nobody sees.
+//
+// Source: https://docs.slack.dev/messaging/working-with-files "Uploading files".
+func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
+	const op = "files.completeUploadExternal"
+	channel, thread, err := place(op, out.Conversation)
+	if err != nil {
+		return "", err
+	}
+	switch files := out.Body.Files; {
+	case out.Open == nil:
+		return "", &channels.RefusedError{Op: op, Reason: "its files cannot be opened"}
+	case len(files) > maxFiles:
+		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("it has more than %d files", maxFiles)}
+	}
+	summaries := make([]slack.FileSummary, len(out.Body.Files))
+	for i, f := range out.Body.Files {
+		id, err := c.upload(ctx, out, f)
+		if err != nil {
+			return "", err
+		}
+		summaries[i] = slack.FileSummary{ID: id, Title: plainName(f.Name)}
+	}
+	params := slack.CompleteUploadExternalParameters{Files: summaries, Channel: channel, ThreadTimestamp: thread}
+	if out.Body.Text != "" {
+		list, err := blocks(op, out.Body)
+		if err != nil {
+			return "", err
+		}
+		params.Blocks = slack.Blocks{BlockSet: list}
+	}
+	ids := make([]string, len(summaries))
+	for i, s := range summaries {
+		ids[i] = s.ID
+	}
+	c.noteUpload(out.Nonce, ids)
+	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, err := lib.CompleteUploadExternalContext(ctx, params)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if ts, ok := c.shareOf(ctx, ids[0], channel, shareTries); ok {
+		return channels.MessageID(ts), nil
+	}
+	return channels.MessageID(ids[0]), nil
+}
+
+func (c *Client) noteUpload(nonce string, ids []string) {
+	if nonce == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.uploads) >= maxUploads {
+		clear(c.uploads)
+	}
+	c.uploads[nonce] = upload{ids}
+}
+
+// upload brings the bytes of a file. Whatever goes wrong here, nothing is shown.
+func (c *Client) upload(ctx context.Context, out channels.Outbound, f channels.File) (id string, err error) {
+	const op = "files.getUploadURLExternal"
+	if f.Size <= 0 || f.Size > maxFile {
+		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("%q is empty or too large", f.Name)}
+	}
+	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, err := lib.GetUploadURLExternalContext(ctx, slack.GetUploadURLExternalParameters{FileName: plainName(f.Name), FileSize: int(f.Size)})
+		return err
+	})
+	if err != nil {
+		return "", unsent(op, err)
+	}
+	var to struct {
+		URL string `json:"upload_url"`
+		ID  string `json:"file_id"`
+	}
+	if err := json.Unmarshal(x.body, &to); err != nil || !idShape.MatchString(to.ID) {
+		return "", &channels.RefusedError{Op: op, Reason: "the answer names no place for the file", Temporary: true}
+	}
+	if err := c.put(ctx, out, f, to.URL); err != nil {
+		return "", unsent("upload", err)
+	}
+	return to.ID, nil
+}
+
+// unsent is err of a step that shows nothing yet: the part surely was not sent.
+func unsent(op string, err error) error {
+	_, limited := errors.AsType[*channels.RateLimitError](err)
+	_, refused := errors.AsType[*channels.RefusedError](err)
+	if limited || refused || errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrNotConnected) || errors.Is(err, channels.ErrGone) {
+		return err
+	}
+	return &channels.RefusedError{Op: op, Reason: err.Error(), Temporary: true}
+}
+
+// put sends the bytes of a file where the platform said.
+func (c *Client) put(ctx context.Context, out channels.Outbound, f channels.File, address string) error {
+	u, err := url.Parse(address)
+	if err != nil || !c.mayTrust(u) {
+		return &channels.RefusedError{Op: "upload", Reason: "the platform names a place for the file that is not its own"}
+	}
+	r, err := out.Open(f)
+	if err != nil {
+		return &channels.RefusedError{Op: "upload", Reason: fmt.Sprintf("open %q: %v", f.Name, err)}
+	}
+	defer func() { _ = r.Close() }()
+	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, io.LimitReader(r, f.Size))
+	if err != nil {
+		return err
+	}
+	req.ContentLength = f.Size
+	req.Header.Set("Content-Type", "application/octet-stream")
+	resp, err := c.wire.transport.RoundTrip(req)
+	if err != nil {
+		if isDial(err) {
+			return fmt.Errorf("upload: %w: %s", channels.ErrNotConnected, plainly(err))
+		}
+		return errors.New(plainly(err))
+	}
+	defer func() { _ = resp.Body.Close() }()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+	switch {
+	case resp.StatusCode == http.StatusOK:
+		return nil
+	case resp.StatusCode == http.StatusTooManyRequests:
+		after, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
+		return &channels.RateLimitError{Op: "upload", RetryAfter: time.Duration(min(max(after, 0), 3600)) * time.Second, Err: errors.New("too many requests")}
+	}
+	return &channels.RefusedError{Op: "upload", Reason: fmt.Sprintf("the answer is %d", resp.StatusCode), Temporary: resp.StatusCode >= http.StatusInternalServerError}
+}
+
+// shareOf is the message in which a file is shown. The platform shows it some time after
+// it said so.
+//
+// Source: https://docs.slack.dev/reference/objects/file-object "shares".
+func (c *Client) shareOf(ctx context.Context, id, channel string, tries int) (ts string, ok bool) {
+	for try := range tries {
+		if try > 0 && !retry.Sleep(ctx, c.pace.shares) {
+			return "", false
+		}
+		f, err := c.fileInfo(ctx, id)
+		if err != nil {
+			continue
+		}
+		for _, list := range [][]wireShare{f.Shares.Public[channel], f.Shares.Private[channel]} {
+			if len(list) > 0 && tsShape.MatchString(list[0].TS) {
+				return list[0].TS, true
+			}
+		}
+	}
+	return "", false
+}
+
+// mostName is how long a file's name may be, in bytes, its extension included.
+const mostName = 200
+
+// plainName is a file's name with what a folder or a reader might take amiss replaced, and
+// no longer than mostName.
+func plainName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) || strings.ContainsRune("/\\\"|:*?\ufffd", r) {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(name, "_"))
+	if name = strings.Trim(name, ". "); name == "" {
+		return "file"
+	}
+	if len(name) <= mostName {
+		return name
+	}
+	ext := path.Ext(name)
+	if len(ext) > mostName/4 {
+		ext = ""
+	}
+	return strings.TrimRight(strings.ToValidUTF8(name[:mostName-len(ext)], ""), ". ") + ext
+}
+
+// Fetch implements channels.Fetcher. The platform hands a page out to whoever may not see
+// a file.
+//
+// Source: https://docs.slack.dev/reference/objects/file-object "url_private".
+func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Writer) error {
+	const op = "download"
+	f, err := c.fileInfo(ctx, file.ID)
+	if err != nil {
+		return err
+	}
+	address := f.Download
+	if address == "" {
+		address = f.Private
+	}
+	u, err := url.Parse(address)
+	if err != nil || address == "" || !c.mayTrust(u) {
+		return &channels.RefusedError{Op: op, Reason: "the file is not kept by the platform itself"}
+	}
+	acc, err := c.open()
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+	if err != nil {
+		return fmt.Errorf("%s: %s", op, plainly(err))
+	}
+	req.Header.Set("Authorization", "Bearer "+acc.bot.Reveal())
+	resp, err := c.wire.transport.RoundTrip(req)
+	if err != nil {
+		return fmt.Errorf("%s: %s", op, plainly(err))
+	}
+	defer func() { _ = resp.Body.Close() }()
+	shown, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch {
+	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:
+		return fmt.Errorf("%s: the answer is %d", op, resp.StatusCode)
+	case resp.StatusCode != http.StatusOK:
+		return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("the answer is %d", resp.StatusCode)}
+	case shown == "text/html" && !strings.HasPrefix(f.Type, "text/html"):
+		return &channels.RefusedError{Op: op, Reason: "the platform asks to sign in; the scope files:read is needed"}
+	}
+	if _, err := io.Copy(w, resp.Body); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}
+
+// findPages bounds how far back a lost part is looked for.
+const findPages = 5
+
+// Find implements channels.Finder: a part is looked up by its nonce, files by their IDs or,
+// after a restart, as the newest message of ours with the same files.
+//
+// Source: https://docs.slack.dev/messaging/message-metadata.
+func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.MessageID, ok bool, err error) {
+	channel, thread, err := place("find", out.Conversation)
+	if err != nil {
+		return "", false, err
+	}
+	me, err := c.known(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	c.mu.Lock()
+	noted, known := c.uploads[out.Nonce]
+	c.mu.Unlock()
+	cursor := ""
+	for range findPages {
+		p, err := c.askHistory(ctx, channel, thread, "", cursor)
+		if errors.Is(err, channels.ErrGone) {
+			return "", false, nil
+		}
+		if err != nil {
+			return "", false, err
+		}
+		for _, raw := range p.Messages {
+			var m wireMessage
+			if json.Unmarshal(raw, &m) != nil || m.User != me.User && (m.BotID == "" || m.BotID != me.Bot) {
+				continue
+			}
+			found := m.Metadata != nil && m.Metadata.Type == eventType && m.Metadata.Payload.Nonce == out.Nonce && out.Nonce != ""
+			if len(out.Body.Files) > 0 {
+				found = known && m.shows(noted.ids) || !known && m.alike(out.Body.Files)
+			}
+			if found {
+				id, ok = channels.MessageID(m.TS), true // in a thread the last one is the newest
+			}
+			if found && thread == "" {
+				return id, ok, nil
+			}
+		}
+		if cursor = p.Next.Cursor; cursor == "" {
+			break
+		}
+	}
+	return id, ok, nil
+}
+
+// shows says whether m has these files.
+func (m *wireMessage) shows(ids []string) bool {
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool {
+		return !slices.ContainsFunc(m.Files, func(f wireFile) bool { return f.ID == id })
+	})
+}
+
+// alike says whether m has files of the same names and sizes.
+func (m *wireMessage) alike(files []channels.File) bool {
+	return len(m.Files) == len(files) && slices.EqualFunc(m.Files, files, func(a wireFile, b channels.File) bool {
+		return a.Name == plainName(b.Name) && a.Size == b.Size
+	})
+}

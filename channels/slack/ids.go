@@ -1,0 +1,157 @@
+package slack
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+)
+
+// A ts names a message in its channel: seconds and microseconds.
+//
+// Source: https://docs.slack.dev/reference/events/message.
+var tsShape = regexp.MustCompile(`^[0-9]{1,12}\.[0-9]{1,9}$`)
+
+// idShape is what the IDs of channels, users and files look like.
+var idShape = regexp.MustCompile(`^[A-Z][A-Z0-9]{1,30}$`)
+
+// conversationID names a channel, or a thread in it by the ts of its first message:
+// "CHANNEL" or "CHANNEL/TS".
+func conversationID(channel, thread string) channels.ConversationID {
+	if thread == "" {
+		return channels.ConversationID(channel)
+	}
+	return channels.ConversationID(channel + "/" + thread)
+}
+
+// parseConversation is the reverse; thread is empty for a whole channel.
+func parseConversation(id channels.ConversationID) (channel, thread string, err error) {
+	channel, thread, inThread := strings.Cut(string(id), "/")
+	if !idShape.MatchString(channel) || inThread && !tsShape.MatchString(thread) {
+		return "", "", fmt.Errorf("%q is no conversation on Slack", id)
+	}
+	return channel, thread, nil
+}
+
+// isDirect says whether a channel is a direct conversation, by its ID.
+//
+// Source: https://docs.slack.dev/reference/objects/conversation-object.
+func isDirect(channel string) bool { return strings.HasPrefix(channel, "D") }
+
+// parseMessage checks the ID of a message; one that was sent as files and is not seen in
+// its conversation yet is named by its first file.
+func parseMessage(id channels.MessageID) (ts, file string, err error) {
+	switch {
+	case tsShape.MatchString(string(id)):
+		return string(id), "", nil
+	case strings.HasPrefix(string(id), "F") && idShape.MatchString(string(id)):
+		return "", string(id), nil
+	}
+	return "", "", fmt.Errorf("%q is no message on Slack", id)
+}
+
+// instant is the time of a ts; zero when it is none.
+func instant(ts string) time.Time {
+	seconds, rest, _ := strings.Cut(ts, ".")
+	whole, err := strconv.ParseInt(seconds, 10, 64)
+	if err != nil || whole <= 0 {
+		return time.Time{}
+	}
+	micro, err := strconv.ParseInt((rest + "000000")[:6], 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(whole, micro*1000).UTC()
+}
+
+// tsOf is the ts of a moment.
+func tsOf(at time.Time) string {
+	return fmt.Sprintf("%d.%06d", at.Unix(), at.Nanosecond()/1000)
+}
+
+// newer is the later of two ts; either may be empty.
+func newer(a, b string) string {
+	if instant(b).After(instant(a)) {
+		return b
+	}
+	return a
+}
+
+// An account is the bot in its workspace: the beginning of every key. Nothing in a key
+// holds a colon but the end, so two different things never share one.
+type account string
+
+func (a account) message(channel, ts string) channels.EventKey {
+	return channels.EventKey(fmt.Sprintf("%s:message:%s:%s", a, channel, ts))
+}
+
+func (a account) edited(channel, ts, revision string) channels.EventKey {
+	return channels.EventKey(fmt.Sprintf("%s:edited:%s:%s:%s", a, channel, ts, revision))
+}
+
+func (a account) deleted(channel, ts string) channels.EventKey {
+	return channels.EventKey(fmt.Sprintf("%s:deleted:%s:%s", a, channel, ts))
+}
+
+func (a account) action(channel, ts, user, at string) channels.EventKey {
+	return channels.EventKey(fmt.Sprintf("%s:action:%s:%s:%s:%s", a, channel, ts, user, at))
+}
+
+// other is the key of what a ts or a trigger of its own names.
+func (a account) other(kind, channel, id string) channels.EventKey {
+	return channels.EventKey(fmt.Sprintf("%s:%s:%s:%s", a, kind, channel, id))
+}
+
+func (a account) moved(from, to string) channels.EventKey {
+	return channels.EventKey(fmt.Sprintf("%s:moved:%s:%s", a, from, to))
+}
+
+// undecodable names an event by its ID, or by its bytes where that cannot be read either.
+func (a account) undecodable(event string, raw []byte) channels.EventKey {
+	if event == "" {
+		sum := sha256.Sum256(raw)
+		return channels.EventKey(fmt.Sprintf("%s:bytes:%s", a, hex.EncodeToString(sum[:16])))
+	}
+	return channels.EventKey(fmt.Sprintf("%s:event:%s", a, event))
+}
+
+// A mark says how far the history of a channel or thread was read.
+type mark struct {
+	ts        string
+	mentioned bool // thread: the bot was named in it, so later messages need not
+	root      bool // thread: the channel's history was read up to its first message
+	group     bool // the channel is a group message
+}
+
+// String is the mark as it is stored.
+func (m mark) String() string {
+	flags := ""
+	for _, f := range []struct {
+		on   bool
+		sign string
+	}{{m.mentioned, "m"}, {m.root, "r"}, {m.group, "g"}} {
+		if f.on {
+			flags += f.sign
+		}
+	}
+	if flags != "" {
+		return m.ts + "," + flags
+	}
+	return m.ts
+}
+
+// parseMark is the reverse; ok is false for what is no mark of ours.
+func parseMark(text string) (m mark, ok bool) {
+	ts, flags, _ := strings.Cut(text, ",")
+	if !tsShape.MatchString(ts) {
+		return mark{}, false
+	}
+	return mark{
+		ts: ts, mentioned: strings.Contains(flags, "m"), root: strings.Contains(flags, "r"), group: strings.Contains(flags, "g"),
+	}, true
+}

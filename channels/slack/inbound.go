@@ -1,0 +1,363 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"switchboard/channels"
+)
+
+// The channel_type of a group message, and of a direct one.
+const (
+	typeGroup  = "mpim"
+	typeDirect = "im"
+)
+
+// kinds are the types of events that are read here. What is nil is nothing of ours: it is
+// told along with what the app asks for, and acknowledged. What is not listed is kept raw.
+//
+// Source: https://docs.slack.dev/reference/events.
+var kinds = map[string]func(*session, context.Context, json.RawMessage) (item, error){
+	"message":               (*session).anyMessage,
+	"app_mention":           (*session).anyMessage,
+	"reaction_added":        (*session).reacted,
+	"reaction_removed":      (*session).reacted,
+	"member_joined_channel": (*session).joined,
+	"channel_left":          (*session).left,
+	"group_left":            (*session).left,
+	"channel_id_changed":    (*session).moved,
+	"agent_session_stopped": (*session).stopped,
+
+	"app_home_opened": nil, "app_context_changed": nil, "app_uninstalled": nil, "tokens_revoked": nil, "app_rate_limited": nil,
+	"assistant_thread_started": nil, "assistant_thread_context_changed": nil, "agent_session_title_changed": nil,
+	"channel_archive": nil, "channel_unarchive": nil, "channel_created": nil, "channel_deleted": nil, "channel_rename": nil,
+	"channel_history_changed": nil, "channel_shared": nil, "channel_unshared": nil, "group_archive": nil, "group_unarchive": nil,
+	"group_rename": nil, "group_deleted": nil, "im_created": nil, "im_close": nil, "im_open": nil, "member_left_channel": nil,
+	"file_created": nil, "file_shared": nil, "file_unshared": nil, "file_change": nil, "file_public": nil, "file_deleted": nil,
+	"link_shared": nil, "pin_added": nil, "pin_removed": nil, "emoji_changed": nil, "user_change": nil, "team_join": nil,
+	"message_metadata_posted": nil, "message_metadata_updated": nil, "message_metadata_deleted": nil, "user_huddle_changed": nil,
+}
+
+// A verdict says what a subtype of a message is to us.
+type verdict int
+
+const (
+	nothing verdict = iota // the platform itself says it, or a bot
+	says                   // somebody wrote
+	changes                // somebody changed what they wrote
+	removes                // somebody took back what they wrote
+)
+
+// subtypes are those of messages.
+//
+// Source: https://docs.slack.dev/reference/events/message "Message subtypes".
+var subtypes = map[string]verdict{
+	"": says, "file_share": says, "me_message": says, "thread_broadcast": says,
+	"message_changed": changes, "message_deleted": removes,
+
+	"bot_message": nothing, "bot_add": nothing, "bot_remove": nothing, "message_replied": nothing, "tombstone": nothing,
+	"assistant_app_thread": nothing, "document_mention": nothing, "ekm_access_denied": nothing, "huddle_thread": nothing,
+	"channel_archive": nothing, "channel_unarchive": nothing, "channel_join": nothing, "channel_leave": nothing,
+	"channel_name": nothing, "channel_topic": nothing, "channel_purpose": nothing, "channel_posting_permissions": nothing,
+	"channel_convert_to_private": nothing, "channel_convert_to_public": nothing, "channel_canvas_updated": nothing,
+	"group_archive": nothing, "group_unarchive": nothing, "group_join": nothing, "group_leave": nothing, "group_name": nothing,
+	"group_topic": nothing, "group_purpose": nothing, "pinned_item": nothing, "unpinned_item": nothing, "reminder_add": nothing,
+	"joiner_notification": nothing, "joiner_notification_for_inviter": nothing, "sh_room_created": nothing, "sh_room_shared": nothing,
+	"file_comment": nothing, "file_mention": nothing, "reply_broadcast": nothing, "slackbot_response": nothing, "app_conversation_join": nothing,
+}
+
+// callback reads what the Events API tells.
+func (s *session) callback(raw json.RawMessage) (item, error) {
+	var w callback
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return item{}, err
+	}
+	var head struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(w.Event, &head); err != nil {
+		return item{}, err
+	}
+	read, known := kinds[head.Type]
+	switch {
+	case !known:
+		return item{}, fmt.Errorf("an event of the kind %.40q, which is not known here", head.Type)
+	case read == nil:
+		return item{}, nil
+	}
+	return read(s, context.Background(), w.Event)
+}
+
+func (s *session) anyMessage(ctx context.Context, raw json.RawMessage) (item, error) {
+	var m wireMessage
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return item{}, err
+	}
+	if m.ChannelType == typeGroup {
+		s.mu.Lock()
+		s.groups[m.Channel] = true
+		s.mu.Unlock()
+	}
+	return s.message(ctx, &m)
+}
+
+// message reads a message, however it came. One that the platform or a bot wrote is
+// nothing.
+func (s *session) message(ctx context.Context, m *wireMessage) (item, error) {
+	what, known := subtypes[m.Subtype]
+	if !known {
+		return item{}, fmt.Errorf("a message of the kind %.40q, which is not known here", m.Subtype)
+	}
+	if what != nothing && (!idShape.MatchString(m.Channel) || !tsShape.MatchString(cmp.Or(m.TS, m.EventTS))) {
+		return item{}, errors.New("it names no channel or no message")
+	}
+	switch what {
+	case says:
+		return s.said(ctx, m)
+	case changes:
+		return s.changed(ctx, m)
+	case removes:
+		return s.removed(ctx, m)
+	}
+	return item{}, nil
+}
+
+// byPerson says whether a person wrote m, and neither this bot nor another.
+func (s *session) byPerson(m *wireMessage) bool {
+	return m != nil && m.BotID == "" && m.User != "" && m.User != s.me.User && m.User != "USLACKBOT" && subtypes[m.Subtype] == says
+}
+
+// said makes EventMessage of what somebody wrote. A message in a channel and the mention
+// that it is are told apart by the platform; they have the same key.
+func (s *session) said(ctx context.Context, m *wireMessage) (item, error) {
+	if m.Type == "app_mention" {
+		m.Subtype = ""
+	}
+	if !s.byPerson(m) {
+		return item{}, nil
+	}
+	content := s.c.content(ctx, m, s.me)
+	at := s.place(m, content.Mentioned)
+	content.Mentioned = content.Mentioned || at.named
+	return item{history: at.history, event: &channels.Event{
+		Key: s.acct.message(m.Channel, m.TS), Kind: channels.EventMessage, Conversation: at.conversation, Sender: s.sender(ctx, m),
+		Message: content, At: instant(m.TS), Mark: at.mark,
+	}}, nil
+}
+
+// A where is the place of a message: its conversation, and in whose history it is found.
+type where struct {
+	conversation channels.Conversation
+	history      channels.ConversationID
+	mark         channels.Mark
+	named        bool // the bot was named in the thread before
+}
+
+// place says where m stands. A mention in a channel begins a thread, which is its
+// conversation; in a thread where the bot was named later messages need not name it.
+func (s *session) place(m *wireMessage, mentioned bool) where {
+	channel := conversationID(m.Channel, "")
+	group := m.ChannelType == typeGroup || s.isGroup(m.Channel)
+	direct := isDirect(m.Channel) || m.ChannelType == typeDirect
+	inThread := m.ThreadTS != "" && m.ThreadTS != m.TS
+	thread := conversationID(m.Channel, cmp.Or(m.ThreadTS, m.TS))
+	w := where{conversation: channels.Conversation{Channel: s.c.name, ID: channel, Kind: channels.Group, Place: m.Channel}, history: channel}
+	read := mark{ts: m.TS, group: group}
+	switch {
+	case direct:
+		w.conversation.Kind = channels.Direct
+		if inThread {
+			w.history = thread
+			if s.me.agent() {
+				w.conversation.ID, w.conversation.Place = thread, string(thread)
+			}
+		}
+	case inThread:
+		w.conversation.ID, w.conversation.Kind, w.history = thread, channels.Thread, thread
+		w.named = s.named(thread) || m.ParentUser == s.me.User
+		read.mentioned = mentioned || w.named
+	case mentioned && s.c.cfg.ReplyIn == ReplyInThread && !group, s.named(thread):
+		w.conversation.ID, w.conversation.Kind = thread, channels.Thread
+		read.mentioned, read.root = true, true
+		w.mark = s.mark(thread, read)
+		return w
+	}
+	w.mark = s.mark(w.history, read)
+	return w
+}
+
+// sender is who wrote m. An ID counts within its workspace; people of another one come by
+// Slack Connect.
+//
+// Source: https://docs.slack.dev/apis/slack-connect/.
+func (s *session) sender(ctx context.Context, m *wireMessage) channels.Sender {
+	return s.user(ctx, m.User, cmp.Or(m.UserTeam, m.SourceTeam, m.Team))
+}
+
+func (s *session) user(ctx context.Context, id, team string) channels.Sender {
+	own := team == "" || team == s.me.Team || team == s.me.Enterprise
+	if own {
+		team = cmp.Or(s.me.Enterprise, s.me.Team)
+	}
+	return channels.Sender{ID: id, Label: s.c.nameOf(ctx, id), Team: team, Guest: !own}
+}
+
+// changed makes EventEdited of a message's new state. A preview that was loaded changes
+// nothing that anybody wrote.
+//
+// Source: https://docs.slack.dev/reference/events/message/message_changed.
+func (s *session) changed(ctx context.Context, m *wireMessage) (item, error) {
+	now, before := m.Now, m.Before
+	if now == nil || !tsShape.MatchString(now.TS) {
+		return item{}, errors.New("it does not say what was changed")
+	}
+	if now.Subtype == "tombstone" { // taken back, with answers in its thread
+		return s.removed(ctx, &wireMessage{Channel: m.Channel, ChannelType: m.ChannelType, DeletedTS: now.TS, EventTS: m.EventTS, Before: before})
+	}
+	now.Channel, now.ChannelType = m.Channel, m.ChannelType
+	same := before != nil && before.Text == now.Text && slices.EqualFunc(before.Files, now.Files, func(a, b wireFile) bool { return a.ID == b.ID })
+	if same || now.Edited == nil || !s.byPerson(now) {
+		return item{}, nil
+	}
+	it, err := s.said(ctx, now)
+	if err != nil || it.event == nil {
+		return it, err
+	}
+	return s.revision(it, m.Channel, now), nil
+}
+
+// revision makes of a message that it was changed to this state. It moves no mark.
+func (s *session) revision(it item, channel string, m *wireMessage) item {
+	e := *it.event
+	e.Kind, e.Key, e.At, e.Mark = channels.EventEdited, s.acct.edited(channel, m.TS, m.Edited.TS), instant(m.Edited.TS), channels.Mark{}
+	return item{event: &e, history: it.history}
+}
+
+// removed makes EventDeleted of a message that its author took back.
+//
+// Source: https://docs.slack.dev/reference/events/message/message_deleted.
+func (s *session) removed(ctx context.Context, m *wireMessage) (item, error) {
+	was := m.Before
+	if was == nil {
+		return item{}, nil // nobody knows whose it was
+	}
+	if !tsShape.MatchString(m.DeletedTS) {
+		return item{}, errors.New("it does not say what was deleted")
+	}
+	was.Channel, was.ChannelType, was.TS = m.Channel, m.ChannelType, m.DeletedTS
+	if !s.byPerson(was) {
+		return item{}, nil
+	}
+	at := s.place(was, names(was.Text, s.me.User))
+	return item{history: at.history, event: &channels.Event{
+		Key: s.acct.deleted(m.Channel, m.DeletedTS), Kind: channels.EventDeleted, Conversation: at.conversation,
+		Sender: s.sender(ctx, was), Message: channels.Message{ID: channels.MessageID(m.DeletedTS)}, At: instant(m.EventTS),
+	}}, nil
+}
+
+func readEvent(raw json.RawMessage) (w wireEvent, err error) {
+	if err = json.Unmarshal(raw, &w); err == nil && !tsShape.MatchString(w.EventTS) {
+		err = errors.New("it does not say when it happened")
+	}
+	return w, err
+}
+
+// reacted makes EventReaction of an emoji that somebody put on a message.
+//
+// Source: https://docs.slack.dev/reference/events/reaction_added.
+func (s *session) reacted(ctx context.Context, raw json.RawMessage) (item, error) {
+	w, err := readEvent(raw)
+	if err != nil {
+		return item{}, err
+	}
+	if w.Item.Type != "message" || w.User == "" || w.User == s.me.User {
+		return item{}, nil
+	}
+	if !idShape.MatchString(w.Item.Channel) || !tsShape.MatchString(w.Item.TS) {
+		return item{}, errors.New("it names no message")
+	}
+	reaction := channels.Reaction{MessageID: channels.MessageID(w.Item.TS)}
+	sign := []string{emojiOf(w.Reaction)}
+	if w.Type == "reaction_added" {
+		reaction.Added = sign
+	} else {
+		reaction.Removed = sign
+	}
+	at := s.place(&wireMessage{Channel: w.Item.Channel, TS: w.Item.TS}, false)
+	return item{event: &channels.Event{
+		Key:  s.acct.other(w.Type, w.Item.Channel, w.Item.TS+"/"+w.EventTS+"/"+w.User),
+		Kind: channels.EventReaction, Conversation: at.conversation, Sender: s.user(ctx, w.User, ""), Reaction: reaction, At: instant(w.EventTS),
+	}}, nil
+}
+
+// joined says that the bot was let into a channel.
+//
+// Source: https://docs.slack.dev/reference/events/member_joined_channel.
+func (s *session) joined(ctx context.Context, raw json.RawMessage) (item, error) {
+	w, err := readEvent(raw)
+	if err != nil || w.User != s.me.User {
+		return item{}, err
+	}
+	return s.membership(ctx, w, cmp.Or(w.Inviter, w.User), channels.Joined), nil
+}
+
+// left says that the bot was put out of a channel.
+//
+// Source: https://docs.slack.dev/reference/events/channel_left.
+func (s *session) left(ctx context.Context, raw json.RawMessage) (item, error) {
+	w, err := readEvent(raw)
+	if err != nil {
+		return item{}, err
+	}
+	return s.membership(ctx, w, cmp.Or(w.Actor, s.me.User), channels.Left), nil
+}
+
+func (s *session) membership(ctx context.Context, w wireEvent, by string, what channels.Membership) item {
+	return item{event: &channels.Event{
+		Key: s.acct.other("member", w.Channel, w.EventTS), Kind: channels.EventMember, Member: what, Conversation: s.channel(w.Channel),
+		Sender: s.user(ctx, by, ""), At: instant(w.EventTS),
+	}}
+}
+
+func (s *session) channel(id string) channels.Conversation {
+	return channels.Conversation{Channel: s.c.name, ID: conversationID(id, ""), Kind: channels.Group, Place: id}
+}
+
+// moved says that a channel has a new ID.
+//
+// Source: https://docs.slack.dev/reference/events/channel_id_changed.
+func (s *session) moved(_ context.Context, raw json.RawMessage) (item, error) {
+	w, err := readEvent(raw)
+	if err != nil {
+		return item{}, err
+	}
+	if !idShape.MatchString(w.Old) || !idShape.MatchString(w.New) {
+		return item{}, errors.New("it names no channels")
+	}
+	return item{event: &channels.Event{
+		Key: s.acct.moved(w.Old, w.New), Kind: channels.EventMoved, Former: conversationID(w.Old, ""), Conversation: s.channel(w.New), At: instant(w.EventTS),
+	}}, nil
+}
+
+// stopped makes of the stop button of an agent session that somebody said /cancel.
+//
+// Source: https://docs.slack.dev/reference/events/agent_session_stopped.
+func (s *session) stopped(ctx context.Context, raw json.RawMessage) (item, error) {
+	w, err := readEvent(raw)
+	if err != nil {
+		return item{}, err
+	}
+	if !idShape.MatchString(w.Channel) || w.User == "" {
+		return item{}, errors.New("it names no channel or nobody")
+	}
+	at := s.place(&wireMessage{Channel: w.Channel, TS: w.EventTS, ThreadTS: w.Thread}, true)
+	return item{event: &channels.Event{
+		Key: s.acct.other("stopped", w.Channel, w.EventTS), Kind: channels.EventMessage, Conversation: at.conversation,
+		Sender: s.user(ctx, w.User, ""), At: instant(w.EventTS),
+		Message: channels.Message{ID: channels.MessageID(w.EventTS), Text: "/cancel", Mentioned: true},
+	}}, nil
+}

@@ -1,0 +1,242 @@
+package slack
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"switchboard/channels"
+	"switchboard/channels/slack/slacktest"
+)
+
+// documented are the payloads in testdata, as the platform's pages have them, and what
+// they are to a bot that is the user U123ABC456 or U0LAN0Z89.
+var documented = []struct {
+	name, page, bot string
+	kind            channels.EventKind // empty: nothing of ours
+	text            string
+}{
+	{"message", "https://docs.slack.dev/reference/events/message", "U0LAN0Z89", channels.EventMessage, "Hello world"},
+	{"message", "https://docs.slack.dev/reference/events/message", "U123ABC456", "", ""}, // its own
+	{"message_changed", "https://docs.slack.dev/reference/events/message/message_changed", "U0LAN0Z89", channels.EventEdited, "Hello, world!"},
+	{"channel_join", "https://docs.slack.dev/reference/events/message/channel_join", "U0LAN0Z89", "", ""},
+	{"app_mention", "https://docs.slack.dev/reference/events/app_mention", "U0LAN0Z89", channels.EventMessage, "is it everything a river should be?"},
+	{"reaction_added", "https://docs.slack.dev/reference/events/reaction_added", "U0LAN0Z89", channels.EventReaction, ""},
+	{"reaction_removed", "https://api.slack.com/events/reaction_removed", "U0LAN0Z89", channels.EventReaction, ""},
+	{"member_joined_channel", "https://api.slack.com/changelog/2017-05-rethinking-channel-entrance-and-exit-events-and-messages", "U123ABC456", channels.EventMember, ""},
+	{"member_joined_channel", "the same", "U0LAN0Z89", "", ""}, // somebody else
+	{"member_left_channel", "https://docs.slack.dev/reference/events/member_left_channel", "U0LAN0Z89", "", ""},
+	{"agent_session_stopped", "https://docs.slack.dev/reference/events/agent_session_stopped", "U0LAN0Z89", channels.EventMessage, "/cancel"},
+	{"message_metadata_posted", "https://docs.slack.dev/reference/events/message_metadata_posted", "U0LAN0Z89", "", ""},
+}
+
+func TestDocumentedEvents(t *testing.T) {
+	t.Parallel()
+	for _, d := range documented {
+		r := newRig(t)
+		me := &self{Team: "T123ABC456", User: d.bot, Name: "bot"}
+		s, err := newSession(t.Context(), r.c, r.sink, me)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := os.ReadFile(filepath.Join("testdata", "events", d.name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		it, err := s.callback(raw)
+		if err != nil {
+			t.Errorf("%s (%s): %v", d.name, d.page, err)
+			continue
+		}
+		var kind channels.EventKind
+		text := ""
+		if it.event != nil {
+			kind, text = it.event.Kind, it.event.Message.Text
+		}
+		if kind != d.kind || text != d.text {
+			t.Errorf("%s for %s is %q, %q", d.name, d.bot, kind, text)
+		}
+	}
+}
+
+func TestWhatIsNotKnownIsKeptRaw(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	r.InjectEvent(map[string]string{"type": "tea_is_ready"})
+	r.InjectEvent(map[string]string{"type": "message", "subtype": "of_tomorrow", "channel": "C1", "ts": "1.1"})
+	r.Say(r.ada.ID, "after")
+	events := r.await(t, 3)
+	for _, e := range events[:2] {
+		if e.Kind != channels.EventUndecodable || !strings.Contains(string(e.Raw), "event_callback") || !strings.Contains(e.Reason, "not known here") {
+			t.Errorf("%+v", e)
+		}
+	}
+	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+}
+
+// An envelope that is no JSON is kept under its ID and acknowledged.
+func TestBrokenEnvelope(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	r.InjectFrame(`{"envelope_id":"broken-1","type":"events_api","payload":{"a":` + "\x01" + `}}`)
+	r.InjectFrame(`{"type":"nobody_knows"}`)
+	r.Inject(`{"event":"\u0000`)
+	r.Say(r.ada.ID, "with\x00NUL")
+	events := r.await(t, 3)
+	if events[0].Kind != channels.EventUndecodable || events[1].Kind != channels.EventUndecodable || events[2].Message.Text != "with\ufffdNUL" {
+		t.Errorf("%+v", events)
+	}
+	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+}
+
+// Own messages, those of other bots, previews and joins are nothing to answer.
+func TestNothingOfOurs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	channel := r.AddChannel("general", r.ada).ID
+	if _, err := r.c.Send(t.Context(), outbound(conv(channel, "", channels.Group), "mine", "n")); err != nil {
+		t.Fatal(err)
+	}
+	r.InjectEvent(map[string]any{"type": "message", "subtype": "bot_message", "channel": channel, "ts": "1700000000.000001", "bot_id": "B9", "text": "x"})
+	r.InjectEvent(map[string]any{"type": "message", "channel": channel, "ts": "1700000000.000002", "user": "U9", "bot_id": "B9", "text": "x"})
+	r.InjectEvent(map[string]any{"type": "message", "subtype": "channel_topic", "channel": channel, "ts": "1700000000.000003", "user": r.ada.ID, "text": "x"})
+	m := r.Say(r.ada.ID, "https://example.com")
+	r.Reannounce(r.Direct(r.ada.ID), m.TS)
+	r.Say(r.ada.ID, "last")
+	r.await(t, 2)
+	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+	if diff := cmp.Diff([]string{"https://example.com", "last"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A mention begins a thread that is its own conversation; later messages in it need not
+// name the bot, after a restart neither.
+func TestMentionBeginsAThread(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	channel := r.AddChannel("general", r.ada).ID
+	root := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "@switchboard hello"})
+	r.await(t, 1)
+	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Thread: root.TS, Text: "and this?"})
+	r.await(t, 2)
+	r.halt(t)
+	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Thread: root.TS, Text: "while away"})
+	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "not in it"})
+	r.Forget()
+	r.c = client(t, r.APIURL(), r.Server)
+	r.run(t)
+	for _, e := range r.await(t, 4) {
+		inThread := e.Message.Text != "not in it"
+		want := conv(channel, "", channels.Group)
+		if inThread {
+			want = conv(channel, root.TS, channels.Thread)
+		}
+		if diff := cmp.Diff(want, e.Conversation); diff != "" || e.Message.Mentioned != inThread {
+			t.Errorf("%q: mentioned %v, %s", e.Message.Text, e.Message.Mentioned, diff)
+		}
+	}
+	if e := r.sink.Events()[0]; e.Message.Text != "hello" || e.Sender.Label != "Ada Lovelace" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// What the platform forgot to tell is read from history: messages, and changes of those
+// that are near.
+func TestHistoryFillsTheGap(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	channel := r.AddChannel("general", r.ada).ID
+	first := r.Say(r.ada.ID, "first")
+	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "in the channel"})
+	r.await(t, 2)
+	r.halt(t)
+	r.Edit(r.Direct(r.ada.ID), first.TS, "first, changed")
+	r.Say(r.ada.ID, "second")
+	missed := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "@switchboard are you there?"})
+	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Thread: missed.TS, Text: "please"})
+	r.Forget()
+	r.run(t)
+	r.Say(r.ada.ID, "third")
+	events := r.await(t, 7)
+	var direct []string
+	for _, e := range events {
+		if e.Conversation.Kind == channels.Direct {
+			direct = append(direct, string(e.Kind)+" "+e.Message.Text)
+		}
+	}
+	want := []string{"message first", "edited first, changed", "message second", "message third"}
+	if diff := cmp.Diff(want, direct); diff != "" {
+		t.Error(diff)
+	}
+	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+}
+
+func TestGuestsAreOfAnotherWorkspace(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	eve := r.AddGuest("Eve", "T0OTHER")
+	channel := r.AddChannel("shared", r.ada, eve).ID
+	r.Post(slacktest.Post{Channel: channel, User: eve.ID, Text: "@switchboard hi"})
+	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "@switchboard hi"})
+	events := r.await(t, 2)
+	if s := events[0].Sender; !s.Guest || s.Team != "T0OTHER" {
+		t.Errorf("%+v", s)
+	}
+	if s := events[1].Sender; s.Guest || s.Team != r.Team() {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestFilesThatAreToldBeforeTheyAreKnown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	r.Post(slacktest.Post{
+		Channel: r.Direct(r.ada.ID), User: r.ada.ID, Hidden: true,
+		Files: []slacktest.File{{Kind: "voice", Name: "memo.mp4", Type: "audio/mp4", Data: []byte("sound")}},
+	})
+	a := r.await(t, 1)[0].Message.Attachments
+	if len(a) != 1 || a[0].Kind != channels.Voice || a[0].Name != "memo.mp4" || a[0].Size != 5 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestReadText(t *testing.T) {
+	t.Parallel()
+	me := &self{User: "U1", Name: "bot"}
+	for _, c := range []struct{ raw, want string }{
+		{"<@U1> help", "help"},
+		{"<@U1>: help <@U1>", "help @bot"},
+		{"a &lt;b&gt; &amp;amp; <@U2|ada> <@U3>", "a <b> &amp; @ada @U3"},
+		{"<!channel> <!here|here> <!subteam^S1|@team> <#C1|general>", "@channel @here @team #general"},
+		{"<https://a.example/x?y=1&amp;z=2> <https://a.example|a.example> <https://a.example|this> <mailto:a@b.example|a@b.example>", "https://a.example/x?y=1&z=2 a.example this (https://a.example) a@b.example"},
+		{"2 < 3 > 1", "2 < 3 > 1"},
+	} {
+		var m channels.Message
+		if got := readText(c.raw, me, &m); got != c.want && c.raw != "2 < 3 > 1" {
+			t.Errorf("%q is %q, want %q", c.raw, got, c.want)
+		}
+	}
+}
+
+func TestMarksAreReadAsTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	for _, m := range []mark{{ts: "1.2"}, {ts: "1.2", mentioned: true, root: true}, {ts: "1.2", group: true}} {
+		if got, ok := parseMark(m.String()); !ok || got != m {
+			t.Errorf("%q is %+v", m, got)
+		}
+	}
+	if _, ok := parseMark("x"); ok {
+		t.Error("x is a mark")
+	}
+}

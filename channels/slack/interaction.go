@@ -1,0 +1,199 @@
+package slack
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/slack-go/slack"
+
+	"switchboard/channels"
+)
+
+// A press is something that is answered to whoever did it: a button or a slash command.
+type press struct {
+	command bool
+	channel string
+	reply   string // where an answer that only they see goes
+}
+
+const (
+	// notConfirmed is said when what was pressed is not committed in time. It may be later:
+	// the platform tells it once.
+	notConfirmed = "This is not confirmed yet; pressing again is harmless."
+	notTaken     = "This is not confirmed yet; please say it again in a moment."
+	// notHere answers a command in a place that the bot is not in.
+	notHere = "I am not in this conversation. Invite me, or write to me directly."
+)
+
+// interaction reads what somebody did with something interactive. Only buttons of ours
+// mean anything.
+func (s *session) interaction(raw json.RawMessage) (item, error) {
+	var w wirePress
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return item{}, err
+	}
+	if w.Type != "block_actions" || len(w.Actions) == 0 || w.Actions[0].Value == "" {
+		return item{}, nil
+	}
+	channel, ts, a := w.Container.Channel, w.Container.TS, w.Actions[0]
+	if !idShape.MatchString(channel) || !tsShape.MatchString(ts) || w.User.ID == "" {
+		return item{}, errors.New("it names no message or nobody")
+	}
+	at := s.place(&wireMessage{Channel: channel, TS: ts, ThreadTS: cmp.Or(w.Container.Thread, w.Message.Thread)}, false)
+	return item{press: &press{channel: channel, reply: w.ResponseURL}, event: &channels.Event{
+		Key: s.acct.action(channel, ts, w.User.ID, a.At), Kind: channels.EventAction, Conversation: at.conversation,
+		Sender: s.user(context.Background(), w.User.ID, w.User.Team), At: instant(a.At),
+		Action: channels.Action{Code: a.Value, MessageID: channels.MessageID(ts)},
+	}}, nil
+}
+
+// command reads a slash command: its text is a command of ours.
+func (s *session) command(raw json.RawMessage) (item, error) {
+	var w wireCommand
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return item{}, err
+	}
+	if !idShape.MatchString(w.Channel) || w.User == "" || w.Trigger == "" {
+		return item{}, errors.New("it names no channel, nobody or no trigger")
+	}
+	text := strings.TrimSpace(w.Text)
+	if w.Command != s.c.cfg.Command {
+		return item{}, nil
+	}
+	at := s.place(&wireMessage{Channel: w.Channel}, false)
+	message := channels.Message{ID: channels.MessageID(w.Trigger), Mentioned: true}
+	message.Text = clean("/" + strings.TrimPrefix(readText(cmp.Or(text, "help"), s.me, &message), "/"))
+	return item{press: &press{command: true, channel: w.Channel, reply: w.ResponseURL}, event: &channels.Event{
+		Key: s.acct.other("command", w.Channel, w.Trigger), Kind: channels.EventMessage, Conversation: at.conversation,
+		Sender: s.user(context.Background(), w.User, ""), Message: message,
+	}}, nil
+}
+
+// press hands in what somebody pressed, answers them and acknowledges it. The platform
+// tells it once and wants an answer in 3 s, so it goes its own way.
+func (l *line) press(it item) {
+	select {
+	case l.free <- struct{}{}:
+	default:
+		l.acknowledge(it.envelope, nil)
+		l.c.log.Debug("too many buttons are pressed at once")
+		return
+	}
+	l.presses.Go(func() {
+		defer func() { <-l.free }()
+		ctx, cancel := context.WithTimeout(context.Background(), l.c.pace.interaction)
+		defer cancel()
+		toast := l.take(ctx, it)
+		if it.press.command {
+			var payload any
+			if toast != "" {
+				payload = map[string]string{"response_type": "ephemeral", "text": escape(toast)}
+			}
+			l.acknowledge(it.envelope, payload)
+			return
+		}
+		if toast != "" {
+			l.c.whisper(ctx, it.press.reply, toast)
+		}
+		l.acknowledge(it.envelope, nil)
+	})
+}
+
+// take hands a press in and returns what to say to whoever pressed.
+func (s *session) take(ctx context.Context, it item) string {
+	if it.press.command && !s.c.isIn(ctx, it.press.channel) {
+		return notHere
+	}
+	receipts, err := s.sink.Accept(ctx, []channels.Event{*it.event})
+	switch {
+	case err != nil && it.press.command:
+		return notTaken
+	case err != nil:
+		s.c.log.Warn("a press was not accepted in time", "error", err)
+		return notConfirmed
+	case len(receipts) == 1 && !receipts[0].Silent:
+		return receipts[0].Toast
+	}
+	return ""
+}
+
+// isIn says whether the bot is in a channel; where nobody knows, it is.
+//
+// Source: https://docs.slack.dev/reference/methods/conversations.info.
+func (c *Client) isIn(ctx context.Context, channel string) bool {
+	if isDirect(channel) {
+		return channelOwn(ctx, c, channel)
+	}
+	x, err := c.call(ctx, "conversations.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
+		_, err := lib.GetConversationInfoContext(ctx, &slack.GetConversationInfoInput{ChannelID: channel})
+		return err
+	})
+	if x.refused("channel_not_found") {
+		return false
+	}
+	var answer struct {
+		Channel struct {
+			In    *bool `json:"is_member"`
+			Group bool  `json:"is_mpim"`
+		} `json:"channel"`
+	}
+	if err != nil || json.Unmarshal(x.body, &answer) != nil || answer.Channel.In == nil || answer.Channel.Group {
+		return true
+	}
+	return *answer.Channel.In
+}
+
+// channelOwn says whether a direct conversation is one with the bot: commands come from
+// those of two people, too.
+func channelOwn(ctx context.Context, c *Client, channel string) bool {
+	x, _ := c.call(ctx, "conversations.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
+		_, err := lib.GetConversationInfoContext(ctx, &slack.GetConversationInfoInput{ChannelID: channel})
+		return err
+	})
+	return !x.refused("channel_not_found")
+}
+
+// whisper shows text to whoever did something alone. Best effort.
+//
+// Source: https://docs.slack.dev/interactivity/handling-user-interaction "response_url".
+func (c *Client) whisper(ctx context.Context, address, text string) {
+	u, err := url.Parse(address)
+	if err != nil || !c.mayTrust(u) {
+		return
+	}
+	data, err := json.Marshal(map[string]any{"response_type": "ephemeral", "replace_original": false, "text": escape(text)})
+	if err != nil {
+		return
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
+	if err != nil {
+		return
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if resp, err := c.wire.Do(req); err == nil {
+		_ = resp.Body.Close()
+	} else {
+		c.log.DebugContext(ctx, "the press of a button was not answered", "error", plainly(err))
+	}
+}
+
+// mayTrust says whether an address is one of the platform: what goes there may hold a
+// secret.
+func (c *Client) mayTrust(u *url.URL) bool {
+	own, err := url.Parse(c.api)
+	if err != nil {
+		return false
+	}
+	if u.Host == own.Host {
+		return true
+	}
+	host := u.Hostname()
+	return (u.Scheme == "https" || u.Scheme == "wss") && u.Port() == "" &&
+		(host == "slack.com" || strings.HasSuffix(host, ".slack.com") || strings.HasSuffix(host, ".slack-msgs.com"))
+}

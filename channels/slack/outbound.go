@@ -1,0 +1,407 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/slack-go/slack"
+
+	"switchboard/channels"
+)
+
+const (
+	// eventType names our metadata. What is in it anybody in the workspace can read.
+	//
+	// Source: https://docs.slack.dev/messaging/message-metadata.
+	eventType = "switchboard_part"
+	// maxFallback is how long the text for notifications is, in characters.
+	//
+	// Source: https://docs.slack.dev/reference/methods/chat.update "msg_too_long".
+	maxFallback = 3500
+	// maxLabel is the longest label of a button, in characters.
+	//
+	// Source: https://docs.slack.dev/reference/block-kit/block-elements/button-element.
+	maxLabel = 75
+	// maxRows is how many buttons get a line of their own.
+	maxRows = 20
+)
+
+var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// escape makes a text mean itself: nothing in it mentions anybody or is a link.
+//
+// Source: https://docs.slack.dev/messaging/formatting-message-text "Escaping text".
+func escape(text string) string { return escaper.Replace(text) }
+
+// fallback is the text of a body for notifications.
+func fallback(text string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range text {
+		piece := escape(string(r))
+		if n += len(piece); n > maxFallback {
+			b.WriteString("…")
+			break
+		}
+		b.WriteString(piece)
+	}
+	return cmp.Or(strings.TrimSpace(b.String()), "…")
+}
+
+// blocks are what a body shows: its rich text, and a line for each button.
+//
+// Source: https://docs.slack.dev/reference/block-kit/blocks.
+func blocks(op string, body channels.Body) ([]slack.Block, error) {
+	rich := body.Rich
+	if len(rich) == 0 {
+		rich = plainRich(body.Text)
+	}
+	var list slack.Blocks
+	if err := json.Unmarshal(rich, &list); err != nil {
+		return nil, &channels.RefusedError{Op: op, Reason: "its blocks cannot be read: " + err.Error()}
+	}
+	all := list.BlockSet
+	var row []slack.BlockElement
+	for i, b := range body.Buttons {
+		label := slack.NewTextBlockObject(slack.PlainTextType, clip(cmp.Or(strings.TrimSpace(b.Label), "…"), maxLabel), false, false)
+		row = append(row, slack.NewButtonBlockElement("b"+strconv.Itoa(i), b.Code, label))
+		if len(body.Buttons) <= maxRows || len(row) == 5 || i == len(body.Buttons)-1 {
+			all = append(all, slack.NewActionBlock("", row...))
+			row = nil
+		}
+	}
+	return all, nil
+}
+
+// clip cuts text to at most limit characters.
+func clip(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit-1]) + "…"
+}
+
+// place is where a conversation is, as calls name it.
+func place(op string, conv channels.Conversation) (channel, thread string, err error) {
+	channel, thread, err = parseConversation(conv.ID)
+	if err != nil {
+		return "", "", &channels.RefusedError{Op: op, Reason: err.Error()}
+	}
+	return channel, thread, nil
+}
+
+// Send implements channels.Channel. The platform has no replies but threads, so ReplyTo
+// does not matter: the conversation is the thread.
+func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
+	defer c.rest(ctx, out.Conversation)
+	if len(out.Body.Files) > 0 {
+		return c.sendFiles(ctx, out)
+	}
+	return c.post(ctx, out.Conversation, out.Body, out.Nonce)
+}
+
+// post posts a message with its nonce.
+//
+// Source: https://docs.slack.dev/reference/methods/chat.postMessage.
+func (c *Client) post(ctx context.Context, conv channels.Conversation, body channels.Body, nonce string) (channels.MessageID, error) {
+	const op = "chat.postMessage"
+	channel, thread, err := place(op, conv)
+	if err != nil {
+		return "", err
+	}
+	options, err := options(op, body)
+	if err != nil {
+		return "", err
+	}
+	options = append(options, slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
+	if thread != "" {
+		options = append(options, slack.MsgOptionTS(thread))
+	}
+	if nonce != "" {
+		options = append(options, slack.MsgOptionMetadata(slack.SlackMetadata{EventType: eventType, EventPayload: map[string]any{"nonce": nonce}}))
+	}
+	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, _, err := lib.PostMessageContext(ctx, channel, options...)
+		return err
+	})
+	if err != nil {
+		return "", c.defect(ctx, err, x)
+	}
+	return sentTS(op, x)
+}
+
+func options(op string, body channels.Body) ([]slack.MsgOption, error) {
+	list, err := blocks(op, body)
+	if err != nil {
+		return nil, err
+	}
+	return []slack.MsgOption{
+		slack.MsgOptionText(fallback(body.Text), false), slack.MsgOptionBlocks(list...), slack.MsgOptionParse(false), slack.MsgOptionLinkNames(false),
+	}, nil
+}
+
+// sentTS reads the ts that a message got.
+func sentTS(op string, x *exchange) (channels.MessageID, error) {
+	var sent struct {
+		TS string `json:"ts"`
+	}
+	if err := json.Unmarshal(x.body, &sent); err != nil || !tsShape.MatchString(sent.TS) {
+		return "", fmt.Errorf("%s: it was sent, and the answer names no message", op)
+	}
+	return channels.MessageID(sent.TS), nil
+}
+
+// defect counts blocks that the platform did not take: that is our fault.
+func (c *Client) defect(ctx context.Context, err error, x *exchange) error {
+	if x.refused("invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long") {
+		c.defects.Add(1)
+		c.log.ErrorContext(ctx, "the platform does not take blocks of ours", "error", err)
+	}
+	return err
+}
+
+// Edit implements channels.Editor. Buttons that body has not are taken off.
+//
+// Source: https://docs.slack.dev/reference/methods/chat.update.
+func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
+	defer c.rest(ctx, conv)
+	return c.update(ctx, conv, id, body)
+}
+
+func (c *Client) update(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
+	const op = "chat.update"
+	channel, ts, err := message(op, conv, id)
+	if err != nil {
+		return err
+	}
+	options, err := options(op, body)
+	if err != nil {
+		return err
+	}
+	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, _, _, err := lib.UpdateMessageContext(ctx, channel, ts, options...)
+		return err
+	})
+	return c.defect(ctx, err, x)
+}
+
+// message is a message that a call names.
+func message(op string, conv channels.Conversation, id channels.MessageID) (channel, ts string, err error) {
+	channel, _, err = place(op, conv)
+	if err != nil {
+		return "", "", err
+	}
+	ts, file, err := parseMessage(id)
+	switch {
+	case err != nil:
+		return "", "", &channels.RefusedError{Op: op, Reason: err.Error()}
+	case file != "":
+		return "", "", fmt.Errorf("%s: %w: it is a file", op, channels.ErrNoMessage)
+	}
+	return channel, ts, nil
+}
+
+// Draft implements channels.Drafter: a message, then changes of it.
+func (c *Client) Draft(ctx context.Context, conv channels.Conversation, id, _ channels.MessageID, body channels.Body) (channels.MessageID, error) {
+	if id == "" {
+		return c.post(ctx, conv, body, "")
+	}
+	return id, c.update(ctx, conv, id, body)
+}
+
+// Delete implements channels.Deleter.
+//
+// Source: https://docs.slack.dev/reference/methods/chat.delete.
+func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
+	const op = "chat.delete"
+	if _, file, err := parseMessage(id); err == nil && file != "" {
+		x, err := c.call(ctx, "files.delete", callTimeout, func(ctx context.Context, lib *slack.Client) error { return lib.DeleteFileContext(ctx, file) })
+		if x.refused("file_not_found", "file_deleted") {
+			return nil
+		}
+		return err
+	}
+	channel, ts, err := message(op, conv, id)
+	if err != nil {
+		return err
+	}
+	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, _, err := lib.DeleteMessageContext(ctx, channel, ts)
+		return err
+	})
+	if errors.Is(err, channels.ErrNoMessage) {
+		return nil
+	}
+	return err
+}
+
+// RemoveButtons implements channels.Unbuttoner. The platform changes a message only as a
+// whole, so what it shows is read first.
+func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
+	const op = "chat.update"
+	channel, ts, err := message(op, conv, id)
+	if err != nil {
+		return err
+	}
+	shown, err := c.shown(ctx, conv, ts)
+	if err != nil {
+		return err
+	}
+	rest := shown.Blocks[:0]
+	for _, b := range shown.Blocks {
+		if !isActions(b) {
+			rest = append(rest, b)
+		}
+	}
+	if len(rest) == len(shown.Blocks) {
+		return nil
+	}
+	data, err := json.Marshal(rest)
+	if err != nil {
+		return err
+	}
+	var list slack.Blocks
+	if err := json.Unmarshal(data, &list); err != nil {
+		return &channels.RefusedError{Op: op, Reason: err.Error()}
+	}
+	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, _, _, err := lib.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText(shown.Text, false), slack.MsgOptionBlocks(list.BlockSet...))
+		return err
+	})
+	return err
+}
+
+// A shownMessage is one as the platform keeps it.
+type shownMessage struct {
+	TS     string            `json:"ts"`
+	Text   string            `json:"text"`
+	Blocks []json.RawMessage `json:"blocks"`
+}
+
+func isActions(raw json.RawMessage) bool {
+	var b struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(raw, &b) == nil && b.Type == "actions"
+}
+
+// shown reads one message of a conversation.
+func (c *Client) shown(ctx context.Context, conv channels.Conversation, ts string) (m shownMessage, err error) {
+	const op = "conversations.replies"
+	channel, thread, err := place(op, conv)
+	if err != nil {
+		return m, err
+	}
+	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, _, _, err := lib.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
+			ChannelID: channel, Timestamp: cmp.Or(thread, ts), Oldest: ts, Latest: ts, Inclusive: true, Limit: 2,
+		})
+		return err
+	})
+	if err != nil {
+		return m, err
+	}
+	var answer struct {
+		Messages []shownMessage `json:"messages"`
+	}
+	if err := json.Unmarshal(x.body, &answer); err != nil {
+		return m, fmt.Errorf("%s: read the answer: %w", op, err)
+	}
+	for _, m := range answer.Messages {
+		if m.TS == ts {
+			return m, nil
+		}
+	}
+	return m, fmt.Errorf("%s: %w", op, channels.ErrNoMessage)
+}
+
+// A reactedTo is a message that the bot put a sign on.
+type reactedTo struct{ channel, ts string }
+
+const maxReacted = 10_000
+
+// React implements channels.Reactor. The bot has one sign on a message at most; the
+// platform takes only emoji that have a name.
+//
+// Source: https://docs.slack.dev/reference/methods/reactions.add.
+func (c *Client) React(ctx context.Context, conv channels.Conversation, id channels.MessageID, emoji string) error {
+	const op = "reactions.add"
+	channel, ts, err := message(op, conv, id)
+	if err != nil {
+		return err
+	}
+	name := nameOfEmoji(emoji)
+	if emoji != "" && name == "" {
+		return &channels.RefusedError{Op: op, Reason: emoji + " has no name on this platform"}
+	}
+	at := reactedTo{channel, ts}
+	c.mu.Lock()
+	before := c.reacted[at]
+	c.mu.Unlock()
+	if before != "" && before != name {
+		x, err := c.call(ctx, "reactions.remove", callTimeout, func(ctx context.Context, lib *slack.Client) error {
+			return lib.RemoveReactionContext(ctx, before, slack.NewRefToMessage(channel, ts))
+		})
+		if err != nil && !x.refused("no_reaction") {
+			return err
+		}
+	}
+	if name != "" && before != name {
+		x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+			return lib.AddReactionContext(ctx, name, slack.NewRefToMessage(channel, ts))
+		})
+		if err != nil && !x.refused("already_reacted") {
+			return err
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.reacted) >= maxReacted {
+		clear(c.reacted)
+	}
+	if c.reacted[at] = name; name == "" {
+		delete(c.reacted, at)
+	}
+	return nil
+}
+
+// Typing implements channels.Typer: an agent's session shows that it is at work, in
+// threads. Other apps show nothing.
+//
+// Source: https://docs.slack.dev/reference/methods/agents.sessions.setStatus.
+func (c *Client) Typing(ctx context.Context, conv channels.Conversation) error {
+	channel, thread, err := place("agents.sessions.setStatus", conv)
+	if err != nil || thread == "" || !c.me().agent() {
+		return err
+	}
+	c.working.Store(conv.ID, true)
+	return c.setStatus(ctx, channel, thread, slack.AgentSessionStatusProcessing)
+}
+
+// rest says that an agent's session is at work no more, where it was.
+func (c *Client) rest(ctx context.Context, conv channels.Conversation) {
+	if _, was := c.working.LoadAndDelete(conv.ID); !was {
+		return
+	}
+	channel, thread, err := place("agents.sessions.setStatus", conv)
+	if err != nil {
+		return
+	}
+	if err := c.setStatus(ctx, channel, thread, slack.AgentSessionStatusActive); err != nil {
+		c.log.DebugContext(ctx, "the agent's session is shown at work still", "error", err)
+	}
+}
+
+func (c *Client) setStatus(ctx context.Context, channel, thread string, status string) error {
+	_, err := c.call(ctx, "agents.sessions.setStatus", callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		_, err := lib.SetAgentSessionStatusContext(ctx, slack.AgentSessionSetStatusParameters{Status: status, ChannelID: channel, ThreadTS: thread})
+		return err
+	})
+	return err
+}

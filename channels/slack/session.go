@@ -1,0 +1,257 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/slack-go/slack"
+
+	"switchboard/channels"
+)
+
+// A session is one Run: where events go, and what was read so far.
+type session struct {
+	c       *Client
+	sink    channels.Sink
+	me      *self
+	acct    account
+	short   int // connections in a row that ended soon
+	presses sync.WaitGroup
+	free    chan struct{} // room for answers to presses
+
+	mu      sync.Mutex
+	marks   map[channels.ConversationID]noted
+	threads map[channels.ConversationID]bool // where the bot was named
+	groups  map[string]bool                  // channels that are group messages
+}
+
+// A noted is a mark with when it was noted.
+type noted struct {
+	mark
+	at time.Time
+}
+
+// pressesAtOnce bounds the answers to presses that are under way.
+const pressesAtOnce = 16
+
+func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*session, error) {
+	s := &session{
+		c: c, sink: sink, me: me, acct: me.account(), free: make(chan struct{}, pressesAtOnce),
+		marks: map[channels.ConversationID]noted{}, threads: map[channels.ConversationID]bool{}, groups: map[string]bool{},
+	}
+	list, err := sink.Marks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range list {
+		s.note(m, m.At)
+	}
+	return s, nil
+}
+
+// note remembers a mark. One of a thread says how far its channel was read, too, where the
+// thread's first message was read with that.
+func (s *session) note(m channels.Mark, at time.Time) {
+	parsed, ok := parseMark(m.Value)
+	channel, thread, err := parseConversation(m.Conversation)
+	if !ok || err != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remember(m.Conversation, parsed, at)
+	if thread != "" {
+		s.threads[m.Conversation] = s.threads[m.Conversation] || parsed.mentioned
+		if parsed.root {
+			s.remember(conversationID(channel, ""), mark{ts: thread}, at)
+		}
+	}
+	if parsed.group {
+		s.groups[channel] = true
+	}
+}
+
+// remember is called under the lock.
+func (s *session) remember(id channels.ConversationID, m mark, at time.Time) {
+	old := s.marks[id]
+	m.ts = newer(old.ts, m.ts)
+	m.mentioned, m.root, m.group = m.mentioned || old.mentioned, m.root || old.root, m.group || old.group
+	if old.at.After(at) {
+		at = old.at
+	}
+	s.marks[id] = noted{m, at}
+}
+
+// mark is what is noted with a message: how far its channel or thread was read.
+func (s *session) mark(id channels.ConversationID, m mark) channels.Mark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.marks[id]
+	m.ts = newer(old.ts, m.ts)
+	m.mentioned, m.root = m.mentioned || old.mentioned, m.root || old.root
+	return channels.Mark{Conversation: id, Value: m.String()}
+}
+
+// named says whether the bot was named in a thread, so that later messages in it need
+// not.
+func (s *session) named(id channels.ConversationID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.threads[id]
+}
+
+func (s *session) isGroup(channel string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.groups[channel]
+}
+
+// An item is one thing that the platform told.
+type item struct {
+	envelope string // to be acknowledged; empty: nothing is
+	event    *channels.Event
+	history  channels.ConversationID // the channel or thread in whose history it is found; empty: none
+	press    *press
+	end      error // the connection is going to end
+}
+
+// accept hands the events of items in.
+func (s *session) accept(ctx context.Context, items []item) error {
+	var events []channels.Event
+	for _, it := range items {
+		if it.event != nil {
+			events = append(events, *it.event)
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	if _, err := s.sink.Accept(ctx, events); err != nil {
+		return err
+	}
+	now := time.Now()
+	for _, e := range events {
+		if e.Mark.Value != "" {
+			s.note(e.Mark, now)
+		}
+	}
+	return nil
+}
+
+// A frame is what comes on the socket.
+type frame struct {
+	Type     string          `json:"type"`
+	Reason   string          `json:"reason"` // of the end
+	Envelope string          `json:"envelope_id"`
+	Payload  json.RawMessage `json:"payload"`
+	Count    int             `json:"num_connections"`
+}
+
+var envelopePattern = regexp.MustCompile(`"envelope_id"\s*:\s*"([^"\\]{1,200})"`)
+
+// decode reads one frame. What cannot be read becomes EventUndecodable under its
+// envelope, so that it is kept and acknowledged.
+func (s *session) decode(raw []byte) item {
+	var f frame
+	if err := json.Unmarshal(raw, &f); err != nil {
+		found := envelopePattern.FindSubmatch(raw)
+		if found == nil {
+			return item{}
+		}
+		return item{envelope: string(found[1]), event: s.undecodable(raw, err)}
+	}
+	it, err := item{}, error(nil)
+	switch f.Type {
+	case "hello":
+		s.hello(f.Count)
+		return item{}
+	case "disconnect":
+		return item{end: ended(f.Reason)}
+	case "events_api":
+		it, err = s.callback(f.Payload)
+	case "interactive":
+		it, err = s.interaction(f.Payload)
+	case "slash_commands":
+		it, err = s.command(f.Payload)
+	default:
+		err = errors.New("a frame of a kind that is not known here")
+	}
+	if err != nil {
+		it = item{event: s.undecodable(f.Payload, err)}
+	}
+	it.envelope = f.Envelope
+	return it
+}
+
+func (s *session) hello(connections int) {
+	if acc, err := s.c.open(); err == nil {
+		s.c.served(acc)
+	}
+	if connections > 1 {
+		s.c.log.Warn("another program is connected as this app; each is told a part of the events", "connections", connections)
+	}
+}
+
+// undecodable is an event that cannot be read.
+func (s *session) undecodable(raw []byte, why error) *channels.Event {
+	var head struct {
+		ID string `json:"event_id"`
+	}
+	_ = json.Unmarshal(raw, &head)
+	return &channels.Event{
+		Key: s.acct.undecodable(head.ID, raw), Kind: channels.EventUndecodable,
+		Conversation: channels.Conversation{Channel: s.c.name}, Raw: append([]byte(nil), raw...), Reason: why.Error(),
+	}
+}
+
+// nameWithin bounds the look-up of a name, which holds back what comes.
+const nameWithin = 2 * time.Second
+
+// maxNames is how many names are remembered.
+const maxNames = 10_000
+
+// name is what a user is called; their ID where that cannot be told now.
+//
+// Source: https://docs.slack.dev/reference/methods/users.info.
+func (c *Client) nameOf(ctx context.Context, user string) string {
+	c.mu.Lock()
+	name, known := c.names[user]
+	c.mu.Unlock()
+	if known {
+		return name
+	}
+	x, err := c.call(ctx, "users.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
+		_, err := lib.GetUserInfoContext(ctx, user)
+		return err
+	})
+	var answer struct {
+		User struct {
+			Name    string `json:"name"`
+			Real    string `json:"real_name"`
+			Profile struct {
+				Display string `json:"display_name"`
+			} `json:"profile"`
+		} `json:"user"`
+	}
+	if err != nil || json.Unmarshal(x.body, &answer) != nil {
+		if x.reply == nil {
+			return user // it is asked again
+		}
+	}
+	for _, name = range []string{answer.User.Profile.Display, answer.User.Real, answer.User.Name, user} {
+		if name != "" {
+			break
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.names) >= maxNames {
+		clear(c.names)
+	}
+	c.names[user] = name
+	return name
+}

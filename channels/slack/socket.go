@@ -1,0 +1,274 @@
+package slack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/slack-go/slack"
+
+	"switchboard/channels"
+	"switchboard/retry"
+)
+
+const (
+	helloWithin = 10 * time.Second
+	// maxFrame bounds one frame, in bytes.
+	maxFrame = 16 << 20
+	// mostFrames are how many frames are handed in at once.
+	mostFrames = 100
+	// shortLife is a connection that ended soon; after mostShort of them in a row Run ends, so
+	// that a platform which takes none is not asked without a pause.
+	shortLife = 10 * time.Second
+	mostShort = 3
+)
+
+// errReopen says that the platform wants the socket to be opened anew.
+var errReopen = errors.New("the platform asked for a new connection")
+
+// A line is one connection of Socket Mode.
+//
+// Source: https://docs.slack.dev/apis/events-api/using-socket-mode.
+type line struct {
+	*session
+	conn   *websocket.Conn
+	write  sync.Mutex
+	frames chan []byte
+	lost   chan error
+	filled chan *gap
+	end    error // the platform announced the end
+
+	mu    sync.Mutex
+	gaps  map[channels.ConversationID]*gap
+	order []*gap // those to be read, the next one first
+	soon  chan struct{}
+}
+
+// socket opens a connection, and hands in what comes on it until it ends.
+func (s *session) socket(ctx context.Context) error {
+	conn, err := s.dial(ctx)
+	if err != nil {
+		return err
+	}
+	opened := time.Now()
+	ctx, cancel := context.WithCancel(ctx)
+	l := &line{
+		session: s, conn: conn, frames: make(chan []byte, mostFrames), lost: make(chan error, 1), filled: make(chan *gap), soon: make(chan struct{}, 1),
+	}
+	l.gaps, l.order = s.openGaps(opened)
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	var wg sync.WaitGroup
+	wg.Go(func() { l.read(ctx) })
+	wg.Go(func() { l.ask(ctx) })
+	wg.Go(func() { l.fillGaps(ctx) })
+	err = l.work(ctx)
+	s.presses.Wait() // their acknowledgements go by this connection
+	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(50*time.Millisecond))
+	cancel()
+	stop()
+	_ = conn.Close()
+	wg.Wait()
+	if !errors.Is(err, errReopen) {
+		return err
+	}
+	if s.short++; time.Since(opened) >= shortLife {
+		s.short = 0
+	}
+	if s.short > mostShort {
+		return fmt.Errorf("%d connections in a row were ended at once by the platform", s.short)
+	}
+	return err
+}
+
+// dial opens a socket by an address that the platform hands out for one use.
+//
+// Source: https://docs.slack.dev/reference/methods/apps.connections.open.
+func (s *session) dial(ctx context.Context) (*websocket.Conn, error) {
+	const op = "apps.connections.open"
+	address := ""
+	x, err := s.c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) (err error) {
+		_, address, err = lib.StartSocketModeContext(ctx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !s.c.mayTrust(u)) {
+		return nil, fmt.Errorf("%s: the answer of %d bytes names no address of a socket", op, len(x.body))
+	}
+	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: helloWithin}
+	ctx, cancel := context.WithTimeout(ctx, helloWithin)
+	defer cancel()
+	conn, resp, err := dialer.DialContext(ctx, address, nil)
+	if resp != nil && resp.Body != nil {
+		_ = resp.Body.Close()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the socket: %s", plainly(err))
+	}
+	conn.SetReadLimit(maxFrame)
+	return conn, nil
+}
+
+// read takes frames off the connection until it ends.
+func (l *line) read(ctx context.Context) {
+	answer := l.conn.PingHandler()
+	l.conn.SetPingHandler(func(data string) error {
+		l.sink.Received()
+		return answer(data)
+	})
+	l.conn.SetPongHandler(func(string) error {
+		l.sink.Received()
+		return nil
+	})
+	for {
+		_, data, err := l.conn.ReadMessage()
+		if err != nil {
+			l.lost <- err
+			return
+		}
+		l.sink.Received()
+		select {
+		case l.frames <- data:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ask asks for a sign of life, so that a connection that is well is never silent for
+// long.
+func (l *line) ask(ctx context.Context) {
+	for retry.Sleep(ctx, l.c.cfg.PingInterval/3) {
+		if l.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(l.c.cfg.PingInterval)) != nil {
+			return
+		}
+	}
+}
+
+// work hands in what comes, in order.
+func (l *line) work(ctx context.Context) error {
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-l.lost:
+			return fmt.Errorf("the connection was lost: %s", plainly(err))
+		case g := <-l.filled:
+			err = l.settle(ctx, g)
+		case frame := <-l.frames:
+			err = l.deliver(ctx, l.sort(append([][]byte{frame}, l.waiting()...)))
+		}
+		if err != nil {
+			return err
+		}
+		if l.end != nil {
+			return l.end
+		}
+	}
+}
+
+// waiting takes the frames that came meanwhile.
+func (l *line) waiting() (frames [][]byte) {
+	for len(frames) < mostFrames && l.end == nil {
+		select {
+		case frame := <-l.frames:
+			frames = append(frames, frame)
+		default:
+			return frames
+		}
+	}
+	return frames
+}
+
+// sort decodes frames and returns what is to be handed in now. What somebody pressed goes
+// its own way at once, and what came in a place whose history is being read waits for
+// that. Behind the announced end nothing is taken: it is told on the next connection.
+func (l *line) sort(frames [][]byte) (now []item) {
+	for _, raw := range frames {
+		if l.end != nil {
+			return now
+		}
+		it := l.decode(raw)
+		switch {
+		case it.end != nil:
+			l.end = it.end
+		case it.envelope == "":
+		case it.press != nil:
+			l.press(it)
+		case !l.hold(it):
+			now = append(now, it)
+		}
+	}
+	return now
+}
+
+// deliver hands items in, as often as it takes, and acknowledges them. What comes
+// meanwhile is handed in along with them: whether an event fails by its own fault shows
+// beside others.
+func (l *line) deliver(ctx context.Context, items []item) error {
+	for try := 0; ; try++ {
+		err := l.accept(ctx, items)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		l.c.log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
+		if !retry.Sleep(ctx, retry.Pause(try, l.c.pace.again, l.c.pace.mostAgain)) {
+			return ctx.Err()
+		}
+		if len(l.lost) > 0 {
+			return fmt.Errorf("the connection was lost, and events were not accepted: %w", err)
+		}
+		items = append(items, l.sort(l.waiting())...)
+	}
+	for _, it := range items {
+		l.acknowledge(it.envelope, nil)
+	}
+	return nil
+}
+
+// acknowledge tells the platform that an envelope was taken. Where that fails, the
+// connection has ended, and it comes again on the next.
+func (l *line) acknowledge(envelope string, payload any) {
+	if envelope == "" {
+		return
+	}
+	ack := map[string]any{"envelope_id": envelope}
+	if payload != nil {
+		ack["payload"] = payload
+	}
+	data, err := json.Marshal(ack)
+	if err != nil {
+		return
+	}
+	l.write.Lock()
+	defer l.write.Unlock()
+	_ = l.conn.SetWriteDeadline(time.Now().Add(helloWithin))
+	if err := l.conn.WriteMessage(websocket.TextMessage, data); err != nil {
+		l.c.log.Debug("an envelope was not acknowledged; it comes again", "error", plainly(err))
+	}
+}
+
+// ended is what an announced end means.
+//
+// Source: https://docs.slack.dev/apis/events-api/using-socket-mode "disconnect".
+func ended(reason string) error {
+	switch reason {
+	case "link_disabled":
+		return errors.New("Socket Mode is switched off for the app (link_disabled); switch it on under Socket Mode of the app") //nolint:staticcheck // a name
+	case "too_many_websockets":
+		return fmt.Errorf("%w: ten connections are open already (too_many_websockets)", channels.ErrElsewhere)
+	}
+	return errReopen
+}

@@ -1,0 +1,151 @@
+package slack
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"switchboard/channels"
+	"switchboard/channels/slack/slacktest"
+)
+
+func TestSocketIsOpenedAnew(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"refresh_requested", "warning"} {
+		r := newRig(t)
+		r.run(t)
+		r.Say(r.ada.ID, "one")
+		r.await(t, 1)
+		r.Disconnect(reason)
+		r.Say(r.ada.ID, "two")
+		r.until(t, "another socket is open", func() bool { return r.Opened() == 2 && r.Sockets() == 1 })
+		r.Say(r.ada.ID, "three")
+		r.await(t, 3)
+		if diff := cmp.Diff([]string{"one", "two", "three"}, r.sink.Texts()); diff != "" {
+			t.Error(diff)
+		}
+		if len(r.done) > 0 {
+			t.Errorf("%s ended Run: %v", reason, r.ended(t))
+		}
+	}
+}
+
+func TestAnnouncedEndsThatEndRun(t *testing.T) {
+	t.Parallel()
+	for reason, says := range map[string]string{"link_disabled": "Socket Mode is switched off", "too_many_websockets": "ten connections"} {
+		r := newRig(t)
+		r.run(t)
+		r.Disconnect(reason)
+		err := r.ended(t)
+		if err == nil || !strings.Contains(err.Error(), says) || errors.Is(err, channels.ErrElsewhere) != (reason == "too_many_websockets") {
+			t.Errorf("%s: %v", reason, err)
+		}
+	}
+}
+
+// A platform that ends each connection at once is not asked without end.
+func TestShortConnectionsEndRun(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	for i := range mostShort + 1 {
+		r.until(t, "a socket is open", func() bool { return r.Opened() > i && r.Sockets() > 0 })
+		r.Disconnect("refresh_requested")
+		r.until(t, "it is closed", func() bool { return r.Opened() > i+1 || r.Sockets() == 0 })
+	}
+	if err := r.ended(t); err == nil {
+		t.Error("Run returned nil")
+	}
+}
+
+// What is not committed in time is told again, and committed once; a cut in the middle of
+// a frame loses nothing.
+func TestRedelivered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Retry(20 * time.Millisecond)
+	release := r.sink.Hold()
+	r.run(t)
+	r.Say(r.ada.ID, "one")
+	r.until(t, "it is asked", func() bool { return r.sink.Held() > 0 })
+	time.Sleep(60 * time.Millisecond) // it is told again meanwhile
+	release()
+	r.await(t, 1)
+	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+	r.HalfFrame()
+	if err := r.ended(t); err == nil {
+		t.Error("a cut frame ends Run with nil")
+	}
+	r.Say(r.ada.ID, "two")
+	r.run(t)
+	r.await(t, 2)
+	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPressThatIsNotCommittedInTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.pace.interaction = 50 * time.Millisecond
+	r.run(t)
+	out := outbound(r.direct(), "Which?", "n")
+	out.Body.Buttons = []channels.Button{{Label: "Left", Code: "l"}}
+	id, err := r.c.Send(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := r.sink.Hold()
+	defer release()
+	press := r.Press(r.Direct(r.ada.ID), r.ada.ID, string(id), "Left")
+	r.until(t, "it is answered", func() bool { return r.Answered(press).Done })
+	// The whisper has the rest of the time; it may be cut.
+	if got := r.Answered(press).Text; got != "" && got != notConfirmed {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	inside, outside := r.AddChannel("in", r.ada).ID, r.AddForeign("out", r.ada).ID
+	press := r.Command(outside, r.ada.ID, "/switchboard", "help")
+	r.until(t, "it is answered", func() bool { return r.Answered(press).Done })
+	if got := r.Answered(press).Text; got != notHere {
+		t.Errorf("%q", got)
+	}
+	press = r.Command(inside, r.ada.ID, "/switchboard", "usage today")
+	e := r.await(t, 1)[0]
+	r.until(t, "it is answered", func() bool { return r.Answered(press).Done })
+	if e.Message.Text != "/usage today" || !e.Message.Mentioned || e.Conversation.Place != inside || e.Key == "" {
+		t.Errorf("%+v", e)
+	}
+}
+
+// An agent's thread shows that it is at work until the answer is there; its stop button
+// says /cancel.
+func TestAgentAtWork(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	channel := r.AddChannel("general", r.ada).ID
+	root := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "@switchboard hello"})
+	here := r.await(t, 1)[0].Conversation
+	if err := r.c.Typing(t.Context(), here); err != nil || r.Status(channel, root.TS) != "processing" {
+		t.Fatalf("%q, %v", r.Status(channel, root.TS), err)
+	}
+	r.Stop(channel, r.ada.ID, root.TS)
+	if e := r.await(t, 2)[1]; e.Message.Text != "/cancel" || e.Conversation.ID != here.ID {
+		t.Errorf("%+v", e)
+	}
+	if _, err := r.c.Send(t.Context(), outbound(here, "done", "n")); err != nil || r.Status(channel, root.TS) != "active" {
+		t.Errorf("%q, %v", r.Status(channel, root.TS), err)
+	}
+	if m := r.FromBot(channel); len(m) != 1 || m[0].ThreadTS != root.TS {
+		t.Errorf("%+v", m)
+	}
+}
