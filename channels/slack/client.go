@@ -159,6 +159,9 @@ func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 }
 
 func (c *Client) connect(ctx context.Context, acc credentials, sink channels.Sink) error {
+	if c.cfg.Mode == ModeEvents && c.cfg.EventsURL == "" {
+		return errors.New(`mode = "events" is not available in this build: nothing serves the address that the platform would call; set mode = "socket"`)
+	}
 	me, err := c.meet(ctx)
 	if err != nil {
 		return err

@@ -49,6 +49,9 @@ type Config struct {
 	// ReplyIn says where a mention in a channel is answered: thread | channel. Default
 	// thread.
 	ReplyIn string `toml:"reply_in"`
+	// EventsURL is where the platform reaches Handler. Whoever serves Handler sets it; while
+	// it is empty, mode events is not available.
+	EventsURL string `toml:"-"`
 }
 
 const (

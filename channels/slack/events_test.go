@@ -48,7 +48,7 @@ func TestDocumentedSignature(t *testing.T) {
 func TestHandler(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.c.cfg.Mode = ModeEvents
+	r.c.cfg.Mode, r.c.cfg.EventsURL = ModeEvents, "https://bot.example/slack"
 	h, now := r.c.Handler(), time.Now()
 	const jsonType, formType = "application/json", "application/x-www-form-urlencoded"
 	event := `{"type":"event_callback","event_id":"Ev1","event":{"type":"message","channel":"D0FAKE1","channel_type":"im","user":"` + r.ada.ID + `","text":"hello","ts":"1700000000.000001"}}`

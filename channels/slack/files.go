@@ -268,11 +268,15 @@ func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Write
 	return nil
 }
 
-// findPages bounds how far back a lost part is looked for.
-const findPages = 5
+const (
+	// findPages bounds how far back a lost part is looked for.
+	findPages = 5
+	// findSkew is how far the platform's clock may be behind ours.
+	findSkew = 2 * time.Minute
+)
 
 // Find implements channels.Finder: a part is looked up by its nonce, files by their IDs or,
-// after a restart, as the newest message of ours with the same files.
+// after a restart, as the newest message of ours since the first try with the same files.
 //
 // Source: https://docs.slack.dev/messaging/message-metadata.
 func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.MessageID, ok bool, err error) {
@@ -287,9 +291,12 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 	c.mu.Lock()
 	noted, known := c.uploads[out.Nonce]
 	c.mu.Unlock()
-	cursor := ""
+	oldest, cursor := "", ""
+	if !out.FirstTry.IsZero() {
+		oldest = tsOf(out.FirstTry.Add(-findSkew))
+	}
 	for range findPages {
-		p, err := c.askHistory(ctx, channel, thread, "", cursor)
+		p, err := c.askHistory(ctx, channel, thread, oldest, cursor)
 		if errors.Is(err, channels.ErrGone) {
 			return "", false, nil
 		}
