@@ -7,9 +7,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/slack"
 	"switchboard/channels/telegram"
 	"switchboard/router"
 	"switchboard/secrets"
@@ -30,7 +30,7 @@ type Kind struct {
 // tables have, so that a file written for another build is still judged.
 var known = map[string]Kind{
 	telegram.Kind: {Adapter: func() any { cfg := telegram.DefaultConfig(); return &cfg }},
-	"slack":       {Adapter: func() any { return new(slackTable) }},
+	slack.Kind:    {Adapter: func() any { cfg := slack.DefaultConfig(); return &cfg }},
 	"discord":     {Adapter: func() any { return new(discordTable) }},
 	"web":         {},
 	"api":         {},
@@ -40,15 +40,6 @@ var known = map[string]Kind{
 // KindOf is how the tables of one of the program's own kinds are read; the zero Kind
 // for a name that is none. Options.Kinds holds those that a build has.
 func KindOf(name string) Kind { return known[name] }
-
-type slackTable struct {
-	BotToken      secrets.Secret `toml:"bot_token"`
-	AppToken      secrets.Secret `toml:"app_token"`
-	SigningSecret secrets.Secret `toml:"signing_secret"`
-	Mode          string         `toml:"mode"` // socket | events
-	APIURL        string         `toml:"api_url"`
-	PingInterval  time.Duration  `toml:"ping_interval"`
-}
 
 type discordTable struct {
 	Token         secrets.Secret `toml:"token"`

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"switchboard/channels/slack/slacktest"
 	"switchboard/channels/telegram"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/configs"
@@ -16,7 +17,7 @@ import (
 // devCmd are fake platforms, to try a channel with no account.
 type devCmd struct {
 	Telegram devTelegramCmd `cmd:"" help:"A fake Telegram on this machine, with a page to chat on."`
-	Slack    later          `cmd:"" hidden:""`
+	Slack    devSlackCmd    `cmd:"" help:"A fake Slack on this machine, with a page to chat on."`
 	Discord  later          `cmd:"" hidden:""`
 }
 
@@ -74,7 +75,7 @@ func (c devTelegramCmd) Run(a *app) error {
 	text := fmt.Sprintf(devSettings, server.URL(), server.Token(), filepath.Join(dir, name+"-data"), ada.ID)
 	if c.WriteConfig == "-" {
 		fmt.Fprint(a.out, text)
-	} else if keeps, err = rewrite(c.WriteConfig, text); err != nil {
+	} else if keeps, err = rewrite(c.WriteConfig, devMark, text); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "A fake Telegram is on this machine at %s\n\n", server.URL())
@@ -91,14 +92,81 @@ func (c devTelegramCmd) Run(a *app) error {
 	return nil
 }
 
-// rewrite writes a settings file, unless there is one that somebody else wrote or made
+// devSlackCmd runs a fake Slack until it is stopped.
+type devSlackCmd struct {
+	Listen      string `help:"Where the fake platform and its page are." default:"127.0.0.1:8082" placeholder:"ADDR"`
+	WriteConfig string `help:"Settings file to write for the bot; \"-\" prints it." default:"dev-slack.toml" placeholder:"FILE"`
+}
+
+// devSlackMark begins a settings file that this command wrote and may write again.
+const devSlackMark = "# Written by \"switchboard dev slack\""
+
+// devSlackSettings are what the bot needs to serve the fake platform: its address, both
+// tokens, the data folder, the first person's ID there.
+const devSlackSettings = devSlackMark + `, which writes it again at each start.
+# To keep changes, take this line and the one above away: then it is left alone.
+data_dir = %[4]q
+
+[agent]
+planner = "offline"
+
+[channels.slack]
+kind = "slack"
+api_url = %[1]q
+bot_token = %[2]q
+app_token = %[3]q
+dm = "open"       # everybody on the fake platform may write
+groups = "open"
+# tools_deny = []   # lets admins have commands run from here, in the sandbox
+
+[[people]]
+name = "ada"
+role = "admin"    # everybody else comes in as a user
+identities = ["slack:%[5]s"]
+`
+
+// Run implements the command.
+func (c devSlackCmd) Run(a *app) error {
+	server, err := slacktest.Start(c.Listen)
+	if err != nil {
+		return fmt.Errorf("%w; --listen 127.0.0.1:0 takes a free port", err)
+	}
+	defer server.Close()
+	ada := server.Furnish()
+	name := "dev-slack"
+	if c.WriteConfig != "-" {
+		name = strings.TrimSuffix(filepath.Base(c.WriteConfig), filepath.Ext(c.WriteConfig))
+	}
+	dir, err := filepath.Abs(filepath.Dir(c.WriteConfig))
+	if err != nil {
+		return fmt.Errorf("--write-config: %w", err)
+	}
+	text := fmt.Sprintf(devSlackSettings, server.APIURL(), server.BotToken(), server.AppToken(), filepath.Join(dir, name+"-data"), ada.ID)
+	if c.WriteConfig == "-" {
+		fmt.Fprint(a.out, text)
+	} else if keeps, err := rewrite(c.WriteConfig, devSlackMark, text); err != nil {
+		return err
+	} else if keeps {
+		fmt.Fprintf(a.err, "%s is not of this command's writing, or was made yours: it was left alone.\n", c.WriteConfig)
+	}
+	fmt.Fprintf(a.err, "A fake Slack is on this machine at %s\n\n", server.URL())
+	if c.WriteConfig != "-" {
+		fmt.Fprintf(a.err, "1. The bot, in a second terminal:  %s --config %s\n", self(), c.WriteConfig)
+		fmt.Fprintf(a.err, "2. You, in a browser:              %s/\n\n", server.URL())
+	}
+	fmt.Fprintln(a.err, "It forgets everything when it stops (Ctrl-C).")
+	<-a.ctx.Done()
+	return nil
+}
+
+// rewrite writes a settings file that begins with mark, unless there is one that somebody else wrote or made
 // theirs: that one it keeps.
-func rewrite(path, text string) (keeps bool, err error) {
+func rewrite(path, mark, text string) (keeps bool, err error) {
 	old, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("read %s: %w", path, err)
 	}
-	if err == nil && !strings.HasPrefix(string(old), devMark) {
+	if err == nil && !strings.HasPrefix(string(old), mark) {
 		return true, nil
 	}
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

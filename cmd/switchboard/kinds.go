@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"switchboard/channels"
+	"switchboard/channels/slack"
 	"switchboard/channels/telegram"
 	"switchboard/configs"
 	"switchboard/router"
@@ -27,6 +28,12 @@ func kinds() []kind {
 		config: configs.KindOf(telegram.Kind),
 		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
 			return telegram.New(name, *adapter.(*telegram.Config), log), nil
+		},
+	}, {
+		name:   slack.Kind,
+		config: configs.KindOf(slack.Kind),
+		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
+			return slack.New(name, *adapter.(*slack.Config), log), nil
 		},
 	}}, extraKinds()...)
 }

@@ -107,6 +107,9 @@ var rows = []struct {
 		if c.direct.DraftEvery == 0 {
 			return "no"
 		}
+		if c.direct.DraftEvery == c.group.DraftEvery {
+			return fmt.Sprintf("edited every %s", c.direct.DraftEvery)
+		}
 		return fmt.Sprintf("edited every %s, %s in groups", c.direct.DraftEvery, c.group.DraftEvery)
 	}},
 	{"typing is shown", func(c column) string { return able[channels.Typer](c) }},
@@ -116,7 +119,11 @@ var rows = []struct {
 		if d == (channels.Rates{}) {
 			return "none"
 		}
-		return fmt.Sprintf("%g/s in all, %g/s in a chat, %g/min in a group", d.PerSecond, d.PerConversationSecond, g.PerConversationMinute)
+		limits := fmt.Sprintf("%g/s in all, %g/s in a chat", d.PerSecond, d.PerConversationSecond)
+		if g.PerConversationMinute > 0 {
+			limits += fmt.Sprintf(", %g/min in a group", g.PerConversationMinute)
+		}
+		return limits
 	}},
 	{"a send whose answer was lost", func(c column) string {
 		if _, reads := c.channel.(channels.Reader); reads {
