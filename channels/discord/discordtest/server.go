@@ -1,6 +1,9 @@
 package discordtest
 
 import (
+	"cmp"
+	"crypto/rand"
+	"encoding/base64"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,9 +20,6 @@ type (
 	// File is what somebody sends.
 	File = platformtest.File
 )
-
-// token is what every bot of a fake begins with; it has the platform's shape.
-const token = "MTIzNDU2Nzg5MDEyMzQ1Njc4.Gfake0.abcdefghijklmnopqrstuvwxyz0123456789AB"
 
 // firstID is the number of the bot and of what is furnished; the same each time, so that a
 // bot that kept its memory knows the places again.
@@ -60,13 +60,14 @@ func New(t platformtest.TB) *Server {
 // Start starts a server on addr, which must be a loopback address; port 0 takes a free one.
 func Start(addr string) (*Server, error) {
 	s := &Server{
-		Host: platformtest.NewHost(), mux: http.NewServeMux(), token: token, fixed: firstID, repeat: 1,
+		Host: platformtest.NewHost(), mux: http.NewServeMux(), fixed: firstID, repeat: 1,
 		users: map[string]*User{}, guilds: map[string]*guild{}, places: map[string]*place{}, files: map[string]*kept{},
 		presses: map[string]*Interaction{}, typings: map[string]time.Time{},
 	}
 	s.gateway = newGateway()
 	s.bot = User{ID: s.fixedID(), Username: "switchboard-dev", Bot: true}
 	s.users[s.bot.ID] = &s.bot
+	s.token = base64.RawURLEncoding.EncodeToString([]byte(s.bot.ID)) + ".Gfake0." + rand.Text()
 	s.app = Application{ID: s.bot.ID, Name: "Switchboard", BotPublic: true}
 	s.routes()
 	if err := s.Serve(addr, isAPI, s.mux.ServeHTTP, s); err != nil {
@@ -88,6 +89,12 @@ func (s *Server) Token() string {
 	s.Lock()
 	defer s.Unlock()
 	return s.token
+}
+
+// SetToken makes the bot's token this one, which a settings file may have from an earlier server;
+// empty: nothing changes.
+func (s *Server) SetToken(token string) {
+	s.Change(func() { s.token = cmp.Or(token, s.token) })
 }
 
 // Revoke makes the bot's token one that the platform does not know.
