@@ -42,13 +42,13 @@ type owed struct {
 func newOwed(marks []channels.Mark) *owed {
 	o := &owed{marks: map[snowflake]snowflake{}}
 	for _, m := range marks {
-		channel, message, direct, err := parseMark(m)
+		s, err := parseMark(m)
 		switch {
 		case err != nil: // of a channel of another kind that had this name
-		case !direct:
-			o.marks[channel] = message
+		case !s.direct:
+			o.marks[s.channel] = s.message
 		case time.Since(m.At) < directWithin:
-			o.list = append(o.list, owing{channel: channel, after: message})
+			o.list = append(o.list, owing{channel: s.channel, after: s.message})
 		}
 	}
 	return o

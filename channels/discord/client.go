@@ -63,6 +63,7 @@ type Client struct {
 	account account   // of the credential as it was last read
 	refused rejection // of the credential that the platform rejected
 	session *session  // that may be resumed; nil: none
+	lost    string    // the ID of the last session that could not be resumed
 	self    self      // what the platform says of the bot
 	begin   time.Time // when the next session may begin
 	lean    bool      // the platform does not let us have the message content
@@ -94,9 +95,8 @@ type account struct {
 
 // self is what the platform says of the bot.
 type self struct {
-	id          snowflake
-	name        string
-	application snowflake
+	id   snowflake
+	name string
 }
 
 // New makes a channel. It does no I/O.

@@ -96,12 +96,28 @@ func (d *deliverer) add(ctx context.Context, t told) error {
 		return err
 	}
 	for _, e := range events {
+		if e.Mark.Value != "" {
+			e.Mark.Value += d.position(t)
+		}
 		d.batch = append(d.batch, item{e, t.press})
 	}
 	if len(events) == 0 {
 		t.press.taken(channels.Receipt{})
 	}
 	return nil
+}
+
+// position is what a mark says of the session; empty while history is owed, which another process
+// would not know of.
+func (d *deliverer) position(t told) string {
+	s, seq := d.session, d.session.seq.Load()
+	if t.frame.Seq != nil {
+		seq = *t.frame.Seq
+	}
+	if len(d.held) > 0 || len(s.owed.list) > 0 || len(s.untold) > 0 || seq <= 0 || s.url == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %d %s %s", seq, s.id, s.url)
 }
 
 // handIn hands the batch in, again and again with what came meanwhile, until it is taken.

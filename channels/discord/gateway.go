@@ -101,12 +101,14 @@ func (c *Client) Silence() time.Duration { return c.pace.heartbeat + c.pace.sile
 //
 // Source: https://docs.discord.com/developers/events/gateway#resuming.
 type session struct {
-	secret secrets.Secret
-	id     string
-	url    string
-	seq    atomic.Int64       // of the last event that is committed; all before are, too
-	guilds map[snowflake]bool // that it began with, or that let the bot in since
-	owed   *owed              // whose history must be read still
+	secret    secrets.Secret
+	id        string
+	url       string
+	seq       atomic.Int64       // of the last event that is committed; all before are, too
+	unreached int                // dials in a row that came to nothing
+	guilds    map[snowflake]bool // that it began with, or that let the bot in since
+	untold    map[snowflake]bool // guilds that it began with, and that were not told yet
+	owed      *owed              // whose history must be read still
 }
 
 // A frame is one payload of the gateway.
@@ -179,6 +181,7 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 	}
 	l := &link{c: c, sink: sink, session: s, queue: make(chan told, queued)}
 	if err := l.dial(ctx, address); err != nil {
+		c.unreached(s)
 		return err
 	}
 	ctx, end := context.WithCancelCause(ctx)
@@ -204,13 +207,24 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 	return c.judge(s, err)
 }
 
+// resumeWithin is how old a session may be that another process left. The platform keeps one for
+// some minutes; of an older one it would say the same.
+const resumeWithin = 5 * time.Minute
+
 // sessionOf is the session to resume with its address, or a new one.
 func (c *Client) sessionOf(ctx context.Context, acc account, sink channels.Sink) (*session, string, error) {
 	c.mu.Lock()
-	s, begin := c.session, c.begin
+	s, begin, lost := c.session, c.begin, c.lost
 	c.mu.Unlock()
 	if s != nil && s.secret == acc.secret {
 		return s, s.url, nil
+	}
+	marks, err := sink.Marks(ctx)
+	if err != nil {
+		return nil, "", fmt.Errorf("read the marks: %w", err)
+	}
+	if s, err = c.left(ctx, acc, marks, lost); s != nil || err != nil {
+		return s, urlOf(s), err
 	}
 	if !retry.Sleep(ctx, time.Until(begin)) {
 		return nil, "", ctx.Err()
@@ -219,11 +233,36 @@ func (c *Client) sessionOf(ctx context.Context, acc account, sink channels.Sink)
 	if err != nil {
 		return nil, "", err
 	}
-	marks, err := sink.Marks(ctx)
-	if err != nil {
-		return nil, "", fmt.Errorf("read the marks: %w", err)
-	}
 	return &session{secret: acc.secret, owed: newOwed(marks)}, address, nil
+}
+
+func urlOf(s *session) string {
+	if s == nil {
+		return ""
+	}
+	return s.url
+}
+
+// left is the session that a former process of the same bot left, as the newest mark says; nil:
+// none that is worth trying.
+func (c *Client) left(ctx context.Context, acc account, marks []channels.Mark, lost string) (*session, error) {
+	if len(marks) == 0 || time.Since(marks[0].At) > resumeWithin {
+		return nil, nil
+	}
+	at, err := parseMark(marks[0])
+	if err != nil || at.seq <= 0 || at.session == lost {
+		return nil, nil
+	}
+	me, err := ask[user](ctx, c, route{op: opMe, method: http.MethodGet, path: "/users/@me"}, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{secret: acc.secret, id: at.session, url: at.url, owed: newOwed(nil), guilds: map[snowflake]bool{}}
+	s.seq.Store(at.seq)
+	c.mu.Lock()
+	c.self, c.session = self{me.ID, me.Username}, s
+	c.mu.Unlock()
+	return s, nil
 }
 
 // mayBegin asks where the gateway is and whether a session may begin: too many of them would
@@ -277,7 +316,7 @@ func (l *link) dial(ctx context.Context, address string) error {
 		return fmt.Errorf("connect to the gateway %s: %s", u.Host, plainly(err))
 	}
 	ws.SetReadLimit(maxFrame)
-	l.ws = ws
+	l.ws, l.session.unreached = ws, 0
 	return nil
 }
 
@@ -388,11 +427,22 @@ func (c *Client) judge(s *session, err error) error {
 	case closeShard, closeSharding:
 		return errSharded
 	case closeBadSequence, closeTimeout:
-		if c.session == s {
-			c.session = nil
-		}
+		c.lose(s)
 	}
 	return fmt.Errorf("the gateway closed the connection with code %d", closed.Code)
+}
+
+// mostUnreached is how often in a row the address of a session may not be reached before another
+// session is begun, at the address that the platform names then.
+const mostUnreached = 3
+
+// unreached notes that the address of a session was not reached.
+func (c *Client) unreached(s *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.unreached++; s.unreached >= mostUnreached {
+		c.lose(s)
+	}
 }
 
 // invalid forgets the session, and lets none begin for a while.
@@ -400,7 +450,15 @@ func (c *Client) invalid(s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.session == s || s.id == "" {
-		c.session = nil
+		c.lose(s)
 		c.begin = time.Now().Add(c.pace.invalid + time.Duration(rand.Float64()*4*float64(c.pace.invalid)))
 	}
+}
+
+// lose forgets a session that cannot be resumed. It is called under the lock.
+func (c *Client) lose(s *session) {
+	if c.session == s {
+		c.session = nil
+	}
+	c.lost = s.id
 }

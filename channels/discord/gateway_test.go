@@ -277,6 +277,7 @@ func TestMissedWhileAway(t *testing.T) {
 		r.SayIn(r.general, r.ada.ID, want[len(want)-1])
 	}
 	r.Say(r.ada.ID, "direct 1")
+	r.Forget()
 	r.c = client(t, r.APIURL(), r.Token())
 	r.Break(discordtest.Fault{Method: discordtest.GetMessages, Times: 3, Rejected: discordtest.TooMany(20*time.Millisecond, false)})
 	r.run(t)
@@ -317,6 +318,7 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Say(r.ada.ID, "two")
+	r.Forget()
 	r.c = client(t, r.APIURL(), r.Token())
 	r.Break(discordtest.Fault{Method: discordtest.GetMessages, Times: -1, Status: 502, Body: "<html>"})
 	r.run(t)
@@ -373,5 +375,50 @@ func TestPlatformThatIsNotThere(t *testing.T) {
 	c := client(t, "http://"+listener.Addr().String(), "MTIzNDU2Nzg5MDEyMzQ1Njc4.x.abcdefghijkl")
 	if err := c.Run(t.Context(), channelstest.NewSink()); !errors.Is(err, channels.ErrNotConnected) {
 		t.Errorf("Run returned %v", err)
+	}
+}
+
+// Where the address of a session is gone, another session is begun where the platform says.
+func TestAddressOfASessionThatIsGone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	r.Say(r.ada.ID, "one")
+	r.await(t, 1)
+	if err := r.halt(t); err != nil {
+		t.Fatal(err)
+	}
+	r.c.session.url = "ws://127.0.0.1:1/"
+	r.Say(r.ada.ID, "two")
+	r.again(t)
+	r.await(t, 2)
+	if r.Identifies() != 2 {
+		t.Errorf("%d sessions", r.Identifies())
+	}
+}
+
+// A session that a killed process left is resumed by the next one, so that also a direct chat that
+// nobody heard of, and an edit, are told.
+func TestSessionOfAFormerProcess(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bob := r.AddUser("Bob")
+	r.run(t)
+	first := r.Say(r.ada.ID, "one")
+	r.await(t, 1)
+	if err := r.halt(t); err != nil {
+		t.Fatal(err)
+	}
+	r.Edit(first.ChannelID, first.ID, "one, changed")
+	r.Say(bob.ID, "from bob")
+	r.SayIn(r.general, r.ada.ID, "general")
+	r.c = client(t, r.APIURL(), r.Token())
+	r.run(t)
+	r.await(t, 4)
+	if diff := cmp.Diff([]string{"one", "one, changed", "from bob", "general"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+	if e := r.sink.Events()[3]; e.Conversation.Title != "general" || r.Identifies() != 1 {
+		t.Errorf("%+v; %d sessions", e, r.Identifies())
 	}
 }

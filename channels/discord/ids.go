@@ -94,24 +94,38 @@ func nonceOf(nonce string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// A mark says up to which message a channel's history was taken; those of direct chats begin
-// with an @.
-func markOf(channel, message snowflake, direct bool) channels.Mark {
-	value := message.String()
-	if direct {
+// A spot is what a mark says: up to which message a channel's history was taken and, where
+// nothing was owed then, where the gateway's session stood, so that it can be resumed even by
+// another process. Those of direct chats begin with an @.
+type spot struct {
+	channel, message snowflake
+	direct           bool
+	seq              int64 // 0: no session
+	session, url     string
+}
+
+// mark is the spot as a mark.
+func (s spot) mark() channels.Mark {
+	value := s.message.String()
+	if s.direct {
 		value = "@" + value
 	}
-	return channels.Mark{Conversation: conversationID(channel), Value: value}
+	return channels.Mark{Conversation: conversationID(s.channel), Value: value}
 }
 
 // parseMark is the reverse.
-func parseMark(m channels.Mark) (channel, message snowflake, direct bool, err error) {
-	if channel, err = parseConversation(m.Conversation); err != nil {
-		return 0, 0, false, err
+func parseMark(m channels.Mark) (s spot, err error) {
+	if s.channel, err = parseConversation(m.Conversation); err != nil {
+		return s, err
 	}
-	value, direct := strings.CutPrefix(m.Value, "@")
-	if err := message.UnmarshalText([]byte(value)); err != nil {
-		return 0, 0, false, fmt.Errorf("%q is no mark on Discord", m.Value)
+	value, session, _ := strings.Cut(m.Value, " ")
+	value, s.direct = strings.CutPrefix(value, "@")
+	if err := s.message.UnmarshalText([]byte(value)); err != nil {
+		return s, fmt.Errorf("%q is no mark on Discord", m.Value)
 	}
-	return channel, message, direct, nil
+	if parts := strings.Fields(session); len(parts) == 3 {
+		s.session, s.url = parts[1], parts[2]
+		s.seq, _ = strconv.ParseInt(parts[0], 10, 64)
+	}
+	return s, nil
 }

@@ -128,10 +128,7 @@ func ready(_ context.Context, h *heard) ([]channels.Event, error) {
 		User      user   `json:"user"`
 		Session   string `json:"session_id"`
 		ResumeURL string `json:"resume_gateway_url"`
-		App       struct {
-			ID snowflake `json:"id"`
-		} `json:"application"`
-		Guilds []struct {
+		Guilds    []struct {
 			ID snowflake `json:"id"`
 		} `json:"guilds"`
 	}
@@ -141,12 +138,12 @@ func ready(_ context.Context, h *heard) ([]channels.Event, error) {
 	}
 	s := h.session
 	s.id, s.url = d.Session, d.ResumeURL
-	s.guilds = map[snowflake]bool{}
+	s.guilds, s.untold = map[snowflake]bool{}, map[snowflake]bool{}
 	for _, g := range d.Guilds {
-		s.guilds[g.ID] = true
+		s.guilds[g.ID], s.untold[g.ID] = true, true
 	}
 	h.c.mu.Lock()
-	h.c.self, h.c.session = self{d.User.ID, d.User.Username, d.App.ID}, s
+	h.c.self, h.c.session = self{d.User.ID, d.User.Username}, s
 	h.c.mu.Unlock()
 	h.c.greeted(s.secret)
 	return nil, nil
@@ -220,6 +217,7 @@ func reacted(ctx context.Context, h *heard) ([]channels.Event, error) {
 // guildTold notes a guild's channels; one that the session did not begin with let the bot in now.
 func guildTold(_ context.Context, h *heard) ([]channels.Event, error) {
 	g, err := h.learnGuild(h.frame.Data)
+	delete(h.session.untold, g.ID)
 	if err != nil || h.session.guilds[g.ID] || g.Unavailable || !h.c.serves(g.ID) {
 		return nil, err
 	}

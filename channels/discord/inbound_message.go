@@ -36,7 +36,7 @@ func written(ctx context.Context, h *heard) ([]channels.Event, error) {
 		return nil, err
 	}
 	e.Kind, e.Key, e.At = channels.EventMessage, key(h.bot, "message", m.Channel.String(), m.ID.String()), m.ID.at()
-	e.Mark = markOf(m.Channel, m.ID, m.Guild == 0 && e.Conversation.Kind == channels.Direct)
+	e.Mark = spot{channel: m.Channel, message: m.ID, direct: e.Conversation.Kind == channels.Direct}.mark()
 	return []channels.Event{*e}, nil
 }
 

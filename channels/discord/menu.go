@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
@@ -53,11 +52,11 @@ func (a command) same(b command) bool {
 // SetCommands implements channels.Commander: it registers what differs. A menu for one person
 // alone cannot be.
 func (c *Client) SetCommands(ctx context.Context, sets []channels.CommandSet) error {
-	app := c.me().application
-	if app == 0 {
-		return fmt.Errorf("%s: %w: the bot was not connected yet", opCommands, channels.ErrNotConnected)
+	app, err := c.application(ctx)
+	if err != nil {
+		return err
 	}
-	base := route{op: opCommands, method: http.MethodGet, path: "/applications/" + app.String() + "/commands", major: app.String()}
+	base := route{op: opCommands, method: http.MethodGet, path: "/applications/" + app.ID.String() + "/commands", major: app.ID.String()}
 	all := base
 	all.path += "?with_localizations=true"
 	have, err := ask[[]command](ctx, c, all, nil)

@@ -355,7 +355,7 @@ func TestExamine(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	r.Revoke()
-	if f := r.c.Examine(t.Context())[0]; f.OK || !strings.Contains(f.Mend, "123456789012345678/bot") {
+	if f := r.c.Examine(t.Context())[0]; f.OK || !strings.Contains(f.Mend, r.AppID()+"/bot") {
 		t.Errorf("%+v", f)
 	}
 	c := client(t, r.APIURL(), "")
