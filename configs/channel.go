@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/channels/discord"
 	"switchboard/channels/slack"
 	"switchboard/channels/telegram"
 	"switchboard/router"
@@ -31,7 +32,7 @@ type Kind struct {
 var known = map[string]Kind{
 	telegram.Kind: {Adapter: func() any { cfg := telegram.DefaultConfig(); return &cfg }},
 	slack.Kind:    {Adapter: func() any { cfg := slack.DefaultConfig(); return &cfg }},
-	"discord":     {Adapter: func() any { return new(discordTable) }},
+	discord.Kind:  {Adapter: func() any { cfg := discord.DefaultConfig(); return &cfg }},
 	"web":         {},
 	"api":         {},
 	"console":     {},
@@ -40,13 +41,6 @@ var known = map[string]Kind{
 // KindOf is how the tables of one of the program's own kinds are read; the zero Kind
 // for a name that is none. Options.Kinds holds those that a build has.
 func KindOf(name string) Kind { return known[name] }
-
-type discordTable struct {
-	Token         secrets.Secret `toml:"token"`
-	ApplicationID string         `toml:"application_id"`
-	Guilds        []string       `toml:"guilds"`
-	APIURL        string         `toml:"api_url"`
-}
 
 // channel reads one table [channels.NAME]: first its kind, then all of it into
 // the router's part and the adapter's. v stays zero where nothing can be made of

@@ -22,7 +22,7 @@ func TestLaterCommandsSaySo(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	for _, line := range []string{
-		"dev discord", "config save",
+		"config save",
 		"person add ann", "person role ann admin", "person link ann telegram:1", "person remove ann",
 		"token create ci", "token list", "token revoke ci",
 		"job list", "job add --every 5m hello", "job run 1", "job pause 1", "job remove 1", "job history 1",

@@ -8,6 +8,7 @@ import (
 
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
+	"switchboard/channels/discord/discordtest"
 	"switchboard/channels/platformtest"
 	"switchboard/channels/telegram/telegramtest"
 )
@@ -108,6 +109,63 @@ func (p *telegramPlace) sending() bool             { return time.Now().UnixMicro
 func (p *telegramPlace) shown(user int) (texts []string) {
 	for _, m := range p.server.FromBot(p.users[user].ID) {
 		texts = append(texts, m.Text)
+	}
+	return texts
+}
+
+// discordPlace speaks Discord's REST API and gateway.
+type discordPlace struct {
+	server *discordtest.Server
+	users  [crashUsers]string // direct chats
+	people [crashUsers]discordtest.User
+	until  atomic.Int64 // when the latest send is over, in Unix microseconds
+	met    atomic.Bool
+}
+
+// newDiscordPlace makes one that loses every lost-th answer after the send took effect; 0: none.
+func newDiscordPlace(t platformtest.TB, lost int64) *discordPlace {
+	p := &discordPlace{server: discordtest.New(t)}
+	for u := range p.users {
+		p.people[u] = p.server.AddUser(fmt.Sprintf("User%d", u))
+		p.users[u] = p.server.Direct(p.people[u].ID).ID
+	}
+	p.server.IdentifyEvery(0)
+	p.server.Heartbeat(100 * time.Millisecond)
+	sends := atomic.Int64{}
+	p.server.Break(discordtest.Fault{
+		Method: discordtest.CreateMessage, Times: -1, Delay: sendTime, Lost: true,
+		When: func(discordtest.Call) bool {
+			p.until.Store(time.Now().Add(sendTime).UnixMicro())
+			return lost > 0 && sends.Add(1)%lost == 0
+		},
+	})
+	p.server.Break(discordtest.Fault{Method: discordtest.CreateMessage, Times: -1, Delay: sendTime})
+	return p
+}
+
+func (p *discordPlace) settings() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[channels.discord]\nkind = \"discord\"\ntoken = %q\napi_url = %q\ntools_deny = []\n", p.server.Token(), p.server.APIURL())
+	for u, person := range p.people {
+		fmt.Fprintf(&b, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"discord:%s\"]\n", u, person.ID)
+	}
+	return b.String()
+}
+
+// say waits until the bot has ever heard of anybody: who wrote before that is not told to it.
+func (p *discordPlace) say(user int, text string) {
+	if p.met.CompareAndSwap(false, true) {
+		_ = p.server.Await(p.server.Context(), p.server.Connected)
+		defer func() { _ = p.server.Await(p.server.Context(), func() bool { return !p.pending() }) }()
+	}
+	p.server.Say(p.people[user].ID, text)
+}
+func (p *discordPlace) pending() bool { return p.server.Unacknowledged() > 0 }
+func (p *discordPlace) sending() bool { return time.Now().UnixMicro() < p.until.Load() }
+
+func (p *discordPlace) shown(user int) (texts []string) {
+	for _, m := range p.server.FromBot(p.users[user]) {
+		texts = append(texts, p.server.Seen(m))
 	}
 	return texts
 }

@@ -6,8 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
+	"switchboard/channels/discord/discordtest"
 	"switchboard/channels/slack/slacktest"
 	"switchboard/channels/telegram"
 	"switchboard/channels/telegram/telegramtest"
@@ -18,7 +20,7 @@ import (
 type devCmd struct {
 	Telegram devTelegramCmd `cmd:"" help:"A fake Telegram on this machine, with a page to chat on."`
 	Slack    devSlackCmd    `cmd:"" help:"A fake Slack on this machine, with a page to chat on."`
-	Discord  later          `cmd:"" hidden:""`
+	Discord  devDiscordCmd  `cmd:"" help:"A fake Discord on this machine, with a page to chat on."`
 }
 
 // devTelegramCmd runs a fake Telegram until it is stopped.
@@ -63,29 +65,103 @@ func (c devTelegramCmd) Run(a *app) error {
 	ada := server.Furnish()
 	server.SetToken(server.Bot(), a.formerToken(c.WriteConfig, server))
 
-	name := "dev-telegram"
-	if c.WriteConfig != "-" {
-		name = strings.TrimSuffix(filepath.Base(c.WriteConfig), filepath.Ext(c.WriteConfig))
-	}
+	name := dataOf(c.WriteConfig, "dev-telegram")
 	dir, err := filepath.Abs(filepath.Dir(c.WriteConfig))
 	if err != nil {
 		return fmt.Errorf("--write-config: %w", err)
 	}
-	keeps := false
-	text := fmt.Sprintf(devSettings, server.URL(), server.Token(), filepath.Join(dir, name+"-data"), ada.ID)
-	if c.WriteConfig == "-" {
+	text := fmt.Sprintf(devSettings, server.URL(), server.Token(), filepath.Join(dir, name), ada.ID)
+	return a.show("Telegram", server.URL(), c.WriteConfig, devMark, text, func() string { return a.reaches(c.WriteConfig, server) })
+}
+
+// devDiscordCmd runs a fake Discord until it is stopped.
+type devDiscordCmd struct {
+	Listen      string `help:"Where the fake platform and its page are." default:"127.0.0.1:8083" placeholder:"ADDR"`
+	WriteConfig string `help:"Settings file to write for the bot; \"-\" prints it." default:"dev-discord.toml" placeholder:"FILE"`
+}
+
+// devDiscordMark and devDiscordSettings are those of the fake Discord.
+const (
+	devDiscordMark     = "# Written by \"switchboard dev discord\""
+	devDiscordSettings = devDiscordMark + `, which writes it again at each start.
+# To keep changes, take this line and the one above away: then it is left alone.
+data_dir = %[3]q
+
+[agent]
+planner = "offline"
+
+[channels.discord]
+kind = "discord"
+api_url = %[1]q
+token = %[2]q
+dm = "open"       # everybody on the fake platform may write
+groups = "open"
+# reply_in = "thread"   # mentions are answered in a thread
+# tools_deny = []       # lets admins have commands run from here, in the sandbox
+
+[[people]]
+name = "ada"
+role = "admin"    # everybody else comes in as a user
+identities = ["discord:%[4]s"]
+`
+)
+
+// Run implements the command.
+func (c devDiscordCmd) Run(a *app) error {
+	server, err := discordtest.Start(c.Listen)
+	if err != nil {
+		return fmt.Errorf("%w; --listen 127.0.0.1:0 takes a free port", err)
+	}
+	defer server.Close()
+	ada := server.Furnish()
+	server.SetToken(formerDiscordToken(c.WriteConfig))
+	dir, err := filepath.Abs(filepath.Dir(c.WriteConfig))
+	if err != nil {
+		return fmt.Errorf("--write-config: %w", err)
+	}
+	text := fmt.Sprintf(devDiscordSettings, server.APIURL(), server.Token(), filepath.Join(dir, dataOf(c.WriteConfig, "dev-discord")), ada.ID)
+	return a.show("Discord", server.URL(), c.WriteConfig, devDiscordMark, text, func() string {
+		return fmt.Sprintf("A bot reaches this platform with api_url = %q and token = %q.\n", server.APIURL(), server.Token())
+	})
+}
+
+var discordToken = regexp.MustCompile(`(?m)^token = "([A-Za-z0-9_.-]+)"`)
+
+// formerDiscordToken is the token in a settings file of this command's, which a bot with that file
+// goes on to use; empty: none.
+func formerDiscordToken(path string) string {
+	text, err := os.ReadFile(path)
+	found := discordToken.FindSubmatch(text)
+	if err != nil || found == nil || !strings.HasPrefix(string(text), devDiscordMark) {
+		return ""
+	}
+	return string(found[1])
+}
+
+// dataOf names the data folder beside a settings file.
+func dataOf(config, fallback string) string {
+	if config == "-" {
+		return fallback + "-data"
+	}
+	return strings.TrimSuffix(filepath.Base(config), filepath.Ext(config)) + "-data"
+}
+
+// show writes the settings for a fake platform's bot, says what to do next, and waits for the
+// end. reaches says what a file that was kept lacks.
+func (a *app) show(platform, address, config, mark, text string, reaches func() string) error {
+	keeps, err := false, error(nil)
+	if config == "-" {
 		fmt.Fprint(a.out, text)
-	} else if keeps, err = rewrite(c.WriteConfig, devMark, text); err != nil {
+	} else if keeps, err = rewrite(config, mark, text); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "A fake Telegram is on this machine at %s\n\n", server.URL())
+	fmt.Fprintf(a.err, "A fake %s is on this machine at %s\n\n", platform, address)
 	if keeps {
-		fmt.Fprintf(a.err, "%s is not of this command's writing, or was made yours: it was left alone.\n%s\n",
-			c.WriteConfig, a.reaches(c.WriteConfig, server))
+		fmt.Fprintf(a.err, "%s is not of this command's writing, or was made yours: it was left alone.\n%s\n", config, reaches())
 	}
-	if c.WriteConfig != "-" {
-		fmt.Fprintf(a.err, "1. The bot, in a second terminal:  %s --config %s\n", self(), c.WriteConfig)
-		fmt.Fprintf(a.err, "2. You, in a browser:              %s/\n\n", server.URL())
+	if config != "-" {
+		fmt.Fprintf(a.err, "1. The bot, in a second terminal:  %s --config %s\n", self(), config)
+		fmt.Fprintf(a.err, "2. You, in a browser:              %s/\n\n", address)
 	}
 	fmt.Fprintln(a.err, "It forgets everything when it stops (Ctrl-C).")
 	<-a.ctx.Done()

@@ -66,6 +66,31 @@ func TestDevTelegram(t *testing.T) {
 	}
 }
 
+// The same on Discord; a bot that runs finds the platform that is started anew.
+func TestDevDiscord(t *testing.T) {
+	t.Parallel()
+	const ada = "100000000000000002"
+	dir, free := t.TempDir(), testkit.FreeAddress(t)
+	at := "http://" + free
+	direct := regexp.MustCompile(`"id":"(\d+)","title":"@switchboard-dev","direct":true`)
+	for i, name := range []string{"first", "started anew"} {
+		t.Run(name, func(sub *testing.T) {
+			log := run(sub, dir, "dev", "discord", "--listen", free)
+			testkit.Await(sub, "the fake platform is there", time.Minute, func() bool { return strings.Contains(log.String(), "It forgets everything") })
+			if i == 0 {
+				run(t, dir, "--config", "dev-discord.toml", "serve")
+			}
+			testkit.Await(sub, "the bot listens", time.Minute, func() bool { return strings.Contains(devViewOf(sub, at, ada, ""), `"connected":true`) })
+			chat := direct.FindStringSubmatch(devViewOf(sub, at, ada, ""))[1]
+			resp, err := http.PostForm(at+"/page/send", url.Values{"user": {ada}, "chat": {chat}, "text": {"/whoami"}})
+			if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
+				sub.Fatalf("send: %v, %v", resp, err)
+			}
+			testkit.Await(sub, "ada is known as an admin", time.Minute, func() bool { return strings.Contains(devViewOf(sub, at, ada, chat), "role admin") })
+		})
+	}
+}
+
 // The token is the settings file's alone: nobody can guess it, and a bot that runs
 // with the file finds the platform that is started anew.
 func TestDevTelegramKeepsItsToken(t *testing.T) {
@@ -165,7 +190,12 @@ func busy(t *testing.T) string {
 // devView is what the page shows to the first person now.
 func devView(t *testing.T, at string) string {
 	t.Helper()
-	resp, err := http.Get(at + "/page/events?user=500000001&chat=500000001")
+	return devViewOf(t, at, "500000001", "500000001")
+}
+
+func devViewOf(t *testing.T, at, user, chat string) string {
+	t.Helper()
+	resp, err := http.Get(at + "/page/events?user=" + user + "&chat=" + chat)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"switchboard/channels"
+	"switchboard/channels/discord"
 	"switchboard/channels/slack"
 	"switchboard/channels/telegram"
 	"switchboard/configs"
@@ -34,6 +35,12 @@ func kinds() []kind {
 		config: configs.KindOf(slack.Kind),
 		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
 			return slack.New(name, *adapter.(*slack.Config), log), nil
+		},
+	}, {
+		name:   discord.Kind,
+		config: configs.KindOf(discord.Kind),
+		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
+			return discord.New(name, *adapter.(*discord.Config), log), nil
 		},
 	}}, extraKinds()...)
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"switchboard/channels"
 	"switchboard/channels/console"
@@ -129,10 +128,15 @@ var rows = []struct {
 		if _, reads := c.channel.(channels.Reader); reads {
 			return "cannot be: clients read the ledger"
 		}
+		_, finder := c.channel.(channels.Finder)
 		if d, ok := c.channel.(channels.Deduper); ok {
-			return "sent again, dropped by the platform within " + d.Window().Round(time.Second).String()
+			said := fmt.Sprintf("sent again, dropped by the platform within %g min", d.Window().Minutes())
+			if finder {
+				said += "; later looked up first"
+			}
+			return said
 		}
-		if _, ok := c.channel.(channels.Finder); ok {
+		if finder {
 			return "looked up, sent again if absent"
 		}
 		return `sent once more, marked "(repeated)"`
