@@ -91,7 +91,9 @@ func (c *Client) firstOdd(kind string) bool {
 func (h *heard) odd(why error) []channels.Event {
 	raw := h.raw
 	if raw == nil {
-		raw = h.frame.Data
+		if raw = h.frame.Data; raw == nil {
+			raw = []byte("null")
+		}
 	}
 	e := channels.Event{
 		Key: bytesKey(h.bot, raw), Kind: channels.EventUndecodable,

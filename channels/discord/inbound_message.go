@@ -94,7 +94,7 @@ func (h *heard) message(ctx context.Context) (*channels.Event, *message, error) 
 	if content.Text == "" && len(content.Attachments) == 0 {
 		return nil, nil, nil // nothing is shown of it, or the platform does not let us see it
 	}
-	if conv.Kind == channels.Group && content.Mentioned && h.c.cfg.ReplyIn == InThread {
+	if content.Mentioned && h.c.cfg.ReplyIn == InThread && conv.Kind == channels.Group && where.threads() {
 		// A thread that is started at a message has its number; Send starts it.
 		conv.Kind, conv.ID = channels.Thread, conversationID(m.ID)
 	}

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -51,13 +52,8 @@ type route struct {
 	major  string // what it is about
 }
 
-func (l *limits) bucketOf(r route) *bucket {
-	name := r.op
-	if known := l.names[r.op]; known != "" {
-		name = known
-	}
-	return l.buckets[name+" "+r.major]
-}
+// bucketOf is the name of the bucket that r counts in.
+func (l *limits) bucketOf(r route) string { return cmp.Or(l.names[r.op], r.op) + " " + r.major }
 
 // ask says how long a call of r must wait; nil: it may be made now, and is counted.
 func (l *limits) ask(r route, now time.Time) error {
@@ -75,7 +71,7 @@ func (l *limits) ask(r route, now time.Time) error {
 			Err: errors.New("too many calls were refused lately; more would have this address shut out"),
 		}
 	}
-	b := l.bucketOf(r)
+	b := l.buckets[l.bucketOf(r)]
 	if b == nil || !now.Before(b.reset) {
 		return nil
 	}
@@ -105,14 +101,11 @@ func (l *limits) learn(r route, x *exchange, now time.Time) {
 	if name := x.header.Get("X-RateLimit-Bucket"); name != "" {
 		l.names[r.op] = r.method + " " + name
 	}
-	b := l.bucketOf(r)
+	name := l.bucketOf(r)
+	b := l.buckets[name]
 	if b == nil {
 		b = &bucket{left: left}
-		name := r.op
-		if known := l.names[r.op]; known != "" {
-			name = known
-		}
-		l.buckets[name+" "+r.major] = b
+		l.buckets[name] = b
 	}
 	reset := now.Add(after)
 	if reset.Sub(b.reset) > time.Second/2 { // a new window

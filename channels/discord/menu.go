@@ -133,26 +133,21 @@ var rest = []*discordgo.ApplicationCommandOption{{
 	Type: discordgo.ApplicationCommandOptionString, Name: "text", Description: "what belongs to it",
 }}
 
-// locales are the platform's names of a language.
+// ownLocales are the languages whose name is a locale of the platform; otherLocales those that
+// have others.
 //
 // Source: https://docs.discord.com/developers/reference#locales.
-func locales(language string) []string {
-	switch language {
-	case "":
-		return nil
-	case "en":
-		return []string{"en-US", "en-GB"}
-	case "es":
-		return []string{"es-ES", "es-419"}
-	case "pt":
-		return []string{"pt-BR"}
-	case "zh":
-		return []string{"zh-CN", "zh-TW"}
-	case "sv":
-		return []string{"sv-SE"}
+var (
+	ownLocales   = strings.Fields("id da de fr hr it lt hu nl no pl ro fi vi tr cs el bg ru uk hi th ja ko")
+	otherLocales = map[string][]string{
+		"en": {"en-US", "en-GB"}, "es": {"es-ES", "es-419"}, "pt": {"pt-BR"}, "zh": {"zh-CN", "zh-TW"}, "sv": {"sv-SE"},
 	}
-	if slices.Contains(strings.Fields("id da de fr hr it lt hu nl no pl ro fi vi tr cs el bg ru uk hi th ja ko"), language) {
+)
+
+// locales are the platform's names of a language.
+func locales(language string) []string {
+	if slices.Contains(ownLocales, language) {
 		return []string{language}
 	}
-	return nil
+	return otherLocales[language]
 }

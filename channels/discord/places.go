@@ -13,7 +13,9 @@ import (
 //
 // Source: https://docs.discord.com/developers/resources/channel#channel-object-channel-types.
 const (
+	typeText          = 0
 	typeDirect        = 1
+	typeNews          = 5
 	typeThreadNews    = 10
 	typeThread        = 11
 	typeThreadPrivate = 12
@@ -34,6 +36,9 @@ type place struct {
 func (p *place) thread() bool {
 	return p.Type == typeThread || p.Type == typeThreadNews || p.Type == typeThreadPrivate
 }
+
+// threads says whether a thread can begin at a message there.
+func (p *place) threads() bool { return p.Type == typeText || p.Type == typeNews }
 
 // mostPlaces bounds what is remembered.
 const mostPlaces = 50_000
