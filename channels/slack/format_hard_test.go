@@ -1,0 +1,25 @@
+package slack
+
+import (
+	"testing"
+
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/channels/render/rendertest"
+)
+
+// Hard texts take no longer than others, and every part of them is taken.
+func TestFormatHardTexts(t *testing.T) {
+	features := (&Client{}).Features(channels.Conversation{})
+	for name, text := range rendertest.Hard() {
+		t.Run(name, func(t *testing.T) {
+			rendertest.Bounded(t, func() {
+				for _, body := range format(render.Parse(text.Source), features) {
+					if units(body.Text) > maxText+1 {
+						t.Errorf("a part is %d long", units(body.Text))
+					}
+				}
+			})
+		})
+	}
+}
