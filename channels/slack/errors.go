@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/gorilla/websocket"
+
 	"switchboard/channels"
 )
 
@@ -103,7 +105,7 @@ func plainly(err error) string {
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		return "it does not answer in time"
 	}
-	if errors.Is(err, io.EOF) {
+	if _, ok := errors.AsType[*websocket.CloseError](err); ok || errors.Is(err, io.EOF) {
 		return "the connection was closed"
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {

@@ -123,13 +123,11 @@ func (s *session) take(ctx context.Context, it item) string {
 	return ""
 }
 
-// isIn says whether the bot is in a channel; where nobody knows, it is.
+// isIn says whether the bot is in a channel; where nobody knows, it is. Commands come from
+// direct conversations of two people, too: those it does not know.
 //
 // Source: https://docs.slack.dev/reference/methods/conversations.info.
 func (c *Client) isIn(ctx context.Context, channel string) bool {
-	if isDirect(channel) {
-		return channelOwn(ctx, c, channel)
-	}
 	x, err := c.call(ctx, "conversations.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
 		_, err := lib.GetConversationInfoContext(ctx, &slack.GetConversationInfoInput{ChannelID: channel})
 		return err
@@ -143,20 +141,10 @@ func (c *Client) isIn(ctx context.Context, channel string) bool {
 			Group bool  `json:"is_mpim"`
 		} `json:"channel"`
 	}
-	if err != nil || json.Unmarshal(x.body, &answer) != nil || answer.Channel.In == nil || answer.Channel.Group {
+	if err != nil || json.Unmarshal(x.body, &answer) != nil || answer.Channel.In == nil || answer.Channel.Group || isDirect(channel) {
 		return true
 	}
 	return *answer.Channel.In
-}
-
-// channelOwn says whether a direct conversation is one with the bot: commands come from
-// those of two people, too.
-func channelOwn(ctx context.Context, c *Client, channel string) bool {
-	x, _ := c.call(ctx, "conversations.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
-		_, err := lib.GetConversationInfoContext(ctx, &slack.GetConversationInfoInput{ChannelID: channel})
-		return err
-	})
-	return !x.refused("channel_not_found")
 }
 
 // whisper shows text to whoever did something alone. Best effort.

@@ -161,7 +161,7 @@ func (l *line) work(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-l.lost:
-			return fmt.Errorf("the connection was lost: %s", plainly(err))
+			return fmt.Errorf("the socket ended: %s", plainly(err))
 		case g := <-l.filled:
 			err = l.settle(ctx, g)
 		case frame := <-l.frames:
@@ -228,7 +228,7 @@ func (l *line) deliver(ctx context.Context, items []item) error {
 			return ctx.Err()
 		}
 		if len(l.lost) > 0 {
-			return fmt.Errorf("the connection was lost, and events were not accepted: %w", err)
+			return fmt.Errorf("the socket ended, and events were not accepted: %w", err)
 		}
 		items = append(items, l.sort(l.waiting())...)
 	}
