@@ -10,6 +10,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/channels/discord/discordtest"
 	"switchboard/channels/platformtest"
+	"switchboard/channels/slack/slacktest"
 	"switchboard/channels/telegram/telegramtest"
 )
 
@@ -166,6 +167,58 @@ func (p *discordPlace) sending() bool { return time.Now().UnixMicro() < p.until.
 func (p *discordPlace) shown(user int) (texts []string) {
 	for _, m := range p.server.FromBot(p.users[user]) {
 		texts = append(texts, p.server.Seen(m))
+	}
+	return texts
+}
+
+// slackPlace speaks Slack's Web API and Socket Mode.
+type slackPlace struct {
+	server *slacktest.Server
+	users  [crashUsers]slacktest.User
+	until  atomic.Int64 // when the latest send is over, in Unix microseconds
+}
+
+// newSlackPlace makes one that loses every lost-th answer after the send took effect; 0: none.
+func newSlackPlace(t platformtest.TB, lost int64) *slackPlace {
+	p := &slackPlace{server: slacktest.New(t)}
+	for u := range p.users {
+		p.users[u] = p.server.AddUser(fmt.Sprintf("User%d", u))
+	}
+	var sends int64 // under the platform's lock
+	p.server.Break(slacktest.Fault{
+		Method: "chat.postMessage", Times: -1, Delay: sendTime, Lost: true,
+		When: func(slacktest.Call) bool {
+			sends++
+			return lost > 0 && sends%lost == 0
+		},
+	})
+	p.server.Break(slacktest.Fault{
+		Method: "chat.postMessage", Times: -1, Delay: sendTime,
+		When: func(slacktest.Call) bool {
+			p.until.Store(time.Now().Add(sendTime).UnixMicro())
+			return true
+		},
+	})
+	return p
+}
+
+func (p *slackPlace) settings() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[channels.slack]\nkind = \"slack\"\nbot_token = %q\napp_token = %q\napi_url = %q\ntools_deny = []\n",
+		p.server.BotToken(), p.server.AppToken(), p.server.APIURL())
+	for u, user := range p.users {
+		fmt.Fprintf(&b, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"slack:%s\"]\n", u, user.ID)
+	}
+	return b.String()
+}
+
+func (p *slackPlace) say(user int, text string) { p.server.Say(p.users[user].ID, text) }
+func (p *slackPlace) pending() bool             { return p.server.Pending() > 0 }
+func (p *slackPlace) sending() bool             { return time.Now().UnixMicro() < p.until.Load() }
+
+func (p *slackPlace) shown(user int) (texts []string) {
+	for _, m := range p.server.FromBot(p.server.Direct(p.users[user].ID)) {
+		texts = append(texts, m.Seen)
 	}
 	return texts
 }

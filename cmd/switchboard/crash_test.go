@@ -56,6 +56,18 @@ func TestCrashDiscordWithLostAnswers(t *testing.T) {
 	crashTest(t, func(r *rig) place { return newDiscordPlace(r.t, 10) })
 }
 
+// A part that is not heard of is looked up, and never shown twice.
+//
+// promise: P1.kill-loses-nothing
+func TestCrashSlack(t *testing.T) {
+	crashTest(t, func(r *rig) place { return newSlackPlace(r.t, 0) })
+}
+
+// Every tenth answer of the platform is lost after the send took effect.
+func TestCrashSlackWithLostAnswers(t *testing.T) {
+	crashTest(t, func(r *rig) place { return newSlackPlace(r.t, 10) })
+}
+
 // crashTest has users write 200 messages while the program is killed 25 times, and
 // holds what the person saw, the platform and the ledger against the promises.
 func crashTest(t *testing.T, place func(*rig) place) {
