@@ -173,13 +173,17 @@ func Explain(err error) error {
 	if cause != nil {
 		return &problem{m.kind, m.advice, err}
 	}
-	if errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if wasClosed(err) {
 		return &problem{ErrUnavailable, "the server closed the connection", err}
 	}
 	if _, ok := errors.AsType[*net.OpError](err); ok {
 		return &problem{ErrUnavailable, "the server does not answer (" + netCause(err) + "); is it running, and is the address in [store] url right?", err}
 	}
 	return err
+}
+
+func wasClosed(err error) bool {
+	return errors.Is(err, sqldriver.ErrBadConn) || errors.Is(err, errHungUp) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 func netCause(err error) string {
@@ -209,7 +213,7 @@ func Mend(err error) string {
 		return "correct [store] url"
 	case network, errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return "see whether the server runs and lets this machine connect (pg_isready asks it), and whether [store] url names it"
-	case errors.Is(err, sqldriver.ErrBadConn), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case wasClosed(err):
 		return mendServer
 	}
 	return ""
