@@ -72,6 +72,7 @@ func TestCrashSlackWithLostAnswers(t *testing.T) {
 // holds what the person saw, the platform and the ledger against the promises.
 func crashTest(t *testing.T, place func(*rig) place) {
 	t.Helper()
+	t.Parallel()
 	c := newCrash(t, crashSeed(t), place, "")
 	fell := map[string]int{}
 	for kill := range crashKills {
