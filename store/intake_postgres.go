@@ -14,9 +14,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// An object is what a function of PostgreSQL takes as JSON, by the names that it is read by there; []byte is base64.
-type object = map[string]any
-
 // What sb_accept gives.
 type (
 	acceptedArg struct {
@@ -40,7 +37,7 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entr
 		args[i] = entryArg(&entries[i], now)
 	}
 	var got []acceptedArg
-	err := db.Call(ctx, full, "accept", &got, callAccept, owner, now, jsonText(args))
+	err := db.Call(ctx, full, "accept", &got, callAccept, owner, now, objectText(args))
 	if pe, ok := errors.AsType[*pq.Error](err); ok && pe.Code == unsaid {
 		if err = json.Unmarshal([]byte(pe.Detail), &got); err == nil {
 			err = ledger.ErrUnsaid

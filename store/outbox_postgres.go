@@ -43,9 +43,9 @@ func (db *DB) callSettle(ctx context.Context, hold ledger.Hold, d *ledger.Delive
 	var got [1]struct{ Done, More bool } // not done: fenced
 	if needsEvent(d, s) {                // it locks a session, in no order with those of others
 		arg["event"] = deliveryEvent(0, d.ID, d.Part, s.State, s.Outcome).Data
-		err = db.Call(ctx, rides, "settle delivery", &got, callSettle, jsonText([]object{arg}))
+		err = db.Call(ctx, rides, "settle delivery", &got, callSettle, objectText([]object{arg}))
 	} else {
-		err = db.CallJoined(ctx, database.Result, "settle delivery", &got[0], callSettle, d.ID, jsonText(arg))
+		err = db.CallJoined(ctx, database.Result, "settle delivery", &got[0], callSettle, d.ID, objectText(arg))
 	}
 	if err == nil && !got[0].Done {
 		err = fmt.Errorf("settle delivery: %w", ledger.ErrFenced)

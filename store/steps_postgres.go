@@ -17,7 +17,7 @@ func (db *DB) callStep(ctx context.Context, ref ledger.TurnRef, step *agent.Step
 		Next   *claimedArg
 		Begun  *headRow
 	}
-	err := db.CallJoined(ctx, db.stepMode(*step, says), "commit step", &got, callSteps, ref.SessionID, jsonText(stepArg(ref, step, says, now)))
+	err := db.CallJoined(ctx, db.stepMode(*step, says), "commit step", &got, callSteps, ref.SessionID, objectText(stepArg(ref, step, says, now)))
 	if err == nil && got.Fenced {
 		err = fmt.Errorf("commit step: %w", ledger.ErrFenced)
 	}
