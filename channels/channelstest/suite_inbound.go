@@ -192,12 +192,14 @@ func testPoison(t *testing.T, r *rig) {
 	}
 	r.run(t)
 	r.await(t, len(want))
-	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+	if diff := cmp.Diff([]string{"one", "two", "three", "four"}, slices.DeleteFunc(r.sink.Texts(), func(text string) bool { return text == "" })); diff != "" {
 		t.Error(diff)
 	}
 	eventually(t, "everything is acknowledged", func() bool { return r.Pending() == 0 })
-	if events := r.sink.Events(); events[2].Key == events[4].Key {
-		t.Errorf("two unreadable events have the key %q", events[2].Key)
+	// What cannot be read has no conversation to be in order with.
+	unreadable := slices.DeleteFunc(r.sink.Events(), func(e channels.Event) bool { return e.Kind != channels.EventUndecodable })
+	if len(unreadable) != 2 || unreadable[0].Key == unreadable[1].Key {
+		t.Errorf("unreadable events %+v", unreadable)
 	}
 }
 

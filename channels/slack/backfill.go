@@ -66,17 +66,32 @@ func (l *line) hold(it item) bool {
 	if it.history == "" {
 		return false
 	}
+	isNew := l.opens(it)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g := l.gaps[it.history]
-	if g == nil {
+	switch {
+	case g != nil:
+		if i := slices.Index(l.order, g); i > 0 {
+			l.order = slices.Insert(slices.Delete(l.order, i, i+1), 0, g)
+		}
+	case isNew:
+		g = &gap{id: it.history, since: mark{ts: tsOf(l.alive)}}
+		l.gaps[g.id], l.order = g, slices.Insert(l.order, 0, g)
+		retry.Signal(l.soon)
+	default:
 		return false
 	}
 	g.held = append(g.held, it)
-	if i := slices.Index(l.order, g); i > 0 {
-		l.order = slices.Insert(slices.Delete(l.order, i, i+1), 0, g)
-	}
 	return true
+}
+
+// opens says whether an item is the first to the bot in its place. One before it may have
+// been lost with an earlier connection, and would come again after this one.
+func (l *line) opens(it item) bool {
+	e := it.event
+	return e != nil && e.Kind == channels.EventMessage && (e.Conversation.Kind == channels.Direct || e.Message.Mentioned) &&
+		!l.marked(it.history) && !l.c.limited.Load()
 }
 
 // fillGaps reads the history of each gap in turn.
@@ -85,7 +100,12 @@ func (l *line) fillGaps(ctx context.Context) {
 		l.mu.Lock()
 		if len(l.order) == 0 {
 			l.mu.Unlock()
-			return
+			select {
+			case <-l.soon:
+				continue
+			case <-ctx.Done():
+				return
+			}
 		}
 		g := l.order[0]
 		l.order = l.order[1:]
@@ -103,6 +123,14 @@ func (l *line) fillGaps(ctx context.Context) {
 func (l *line) settle(ctx context.Context, g *gap) error {
 	if g.err != nil {
 		return fmt.Errorf("read what was missed: %w", g.err)
+	}
+	// What also came live is taken as it was then: history tells its later text.
+	live := map[channels.EventKey]*channels.Event{}
+	for _, it := range g.held {
+		live[it.event.Key] = it.event
+	}
+	for i, it := range g.found {
+		g.found[i].event = cmp.Or(live[it.event.Key], it.event)
 	}
 	for chunk := range slices.Chunk(g.found, mostFrames) {
 		if err := l.deliver(ctx, chunk); err != nil {

@@ -180,6 +180,25 @@ func TestHistoryFillsTheGap(t *testing.T) {
 	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
 }
 
+// A message that was lost with an earlier connection comes before the one that follows it,
+// in a chat that nothing is known of, too.
+func TestLostFirstMessageComesBeforeTheNext(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	channel := r.AddChannel("general", r.ada).ID
+	r.AddSilent(r.Direct(r.ada.ID), r.ada.ID, "first")
+	r.AddSilent(channel, r.ada.ID, "not for the bot")
+	r.run(t)
+	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "still not"})
+	r.Say(r.ada.ID, "second")
+	r.Say(r.ada.ID, "third")
+	r.await(t, 4)
+	if diff := cmp.Diff([]string{"still not", "first", "second", "third"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+}
+
 func TestGuestsAreOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

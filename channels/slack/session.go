@@ -19,7 +19,8 @@ type session struct {
 	sink    channels.Sink
 	me      *self
 	acct    account
-	short   int // connections in a row that ended soon
+	short   int       // connections in a row that ended soon
+	alive   time.Time // when events were last taken before this
 	presses sync.WaitGroup
 	free    chan struct{} // room for answers to presses
 
@@ -47,8 +48,16 @@ func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*
 	if err != nil {
 		return nil, err
 	}
+	now := time.Now()
+	s.alive = now.Add(-recent)
+	if len(list) == 0 {
+		s.alive = now
+	}
 	for _, m := range list {
 		s.note(m, m.At)
+		if m.At.After(s.alive) {
+			s.alive = m.At
+		}
 	}
 	return s, nil
 }
