@@ -36,7 +36,11 @@ func TestPayloads(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no payloads: %v", err)
 	}
+	shown := map[string]bool{}
 	for _, file := range files {
+		if raw, err := os.ReadFile(file); err == nil {
+			shown[readFrame(raw).frame.Type] = true
+		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			t.Parallel()
 			raw, err := os.ReadFile(file)
@@ -55,6 +59,11 @@ func TestPayloads(t *testing.T) {
 			}
 			golden(t, strings.TrimSuffix(file, ".json")+".golden", events)
 		})
+	}
+	for name, read := range kinds {
+		if read != nil && !shown[name] {
+			t.Errorf("events of the kind %s have no payload in testdata", name)
+		}
 	}
 }
 
@@ -124,24 +133,46 @@ func pruned(tree any) any {
 	return nil
 }
 
-// Every type of message that the platform's page lists is sorted; what it does not list is kept.
+// Every type of message that the platform's page lists has a payload and is sorted, with words
+// in it, too; what is not listed is kept.
 func TestMessageTypes(t *testing.T) {
 	t.Parallel()
+	data, err := os.ReadFile("testdata/messages.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []struct {
+		Name, Page string
+		Message    map[string]any
+	}
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
 	c, l := knowing(t)
-	read := func(n int) []channels.Event {
-		raw := strings.ReplaceAll(`{"op":0,"t":"MESSAGE_CREATE","s":5,"d":{"id":"334385199974967042","channel_id":"290926798999357250","guild_id":"41771983423143937","author":{"id":"53908099506183680","username":"Mason"},"content":"Supa Hot","type":N}}`, "N", string(mustJSON(t, n)))
-		events, err := c.events(t.Context(), l, readFrame([]byte(raw)))
+	read := func(m map[string]any) []channels.Event {
+		events, err := c.events(t.Context(), l, readFrame(mustJSON(t, map[string]any{"op": 0, "t": "MESSAGE_CREATE", "s": 5, "d": m})))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return events
 	}
-	for n, wrote := range messageTypes {
-		if events := read(n); len(events) == 1 != wrote {
-			t.Errorf("a message of type %d is %+v", n, events)
+	shown := map[int]bool{}
+	for _, d := range all {
+		n := int(d.Message["type"].(float64))
+		shown[n] = true
+		before := read(d.Message)
+		d.Message["content"] = "Supa Hot"
+		if after := read(d.Message); len(before) == 1 != messageTypes[n] || len(after) == 1 != messageTypes[n] || !strings.HasPrefix(d.Page, "https://") {
+			t.Errorf("%s (%s) is %+v; with words %+v", d.Name, d.Page, before, after)
 		}
 	}
-	if events := read(99); len(events) != 1 || events[0].Kind != channels.EventUndecodable {
+	for n := range messageTypes {
+		if !shown[n] {
+			t.Errorf("messages of type %d have no payload in testdata", n)
+		}
+	}
+	all[0].Message["type"] = 99
+	if events := read(all[0].Message); len(events) != 1 || events[0].Kind != channels.EventUndecodable {
 		t.Errorf("an unknown type is %+v", events)
 	}
 }

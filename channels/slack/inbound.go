@@ -52,22 +52,25 @@ const (
 	removes                // somebody took back what they wrote
 )
 
-// subtypes are those of messages.
+// subtypes are those of messages. Each has a payload in testdata/events.json, with the page
+// that shows it.
 //
-// Source: https://docs.slack.dev/reference/events/message "Message subtypes".
+// Source: https://docs.slack.dev/reference/events/message "Message subtypes",
+// https://docs.rs/slack-morphism/2.23.0/slack_morphism/events/enum.SlackMessageEventType.html.
 var subtypes = map[string]verdict{
 	"": says, "file_share": says, "me_message": says, "thread_broadcast": says,
 	"message_changed": changes, "message_deleted": removes,
 
-	"bot_message": nothing, "bot_add": nothing, "bot_remove": nothing, "message_replied": nothing, "tombstone": nothing,
+	"bot_message": nothing, "bot_add": nothing, "bot_remove": nothing, "bot_enable": nothing, "bot_disable": nothing, "message_replied": nothing, "tombstone": nothing,
 	"assistant_app_thread": nothing, "document_mention": nothing, "ekm_access_denied": nothing, "huddle_thread": nothing,
 	"channel_archive": nothing, "channel_unarchive": nothing, "channel_join": nothing, "channel_leave": nothing,
 	"channel_name": nothing, "channel_topic": nothing, "channel_purpose": nothing, "channel_posting_permissions": nothing,
-	"channel_convert_to_private": nothing, "channel_convert_to_public": nothing, "channel_canvas_updated": nothing,
+	"channel_convert_to_private": nothing, "channel_convert_to_public": nothing, "channel_canvas_updated": nothing, "tabbed_canvas_updated": nothing,
 	"group_archive": nothing, "group_unarchive": nothing, "group_join": nothing, "group_leave": nothing, "group_name": nothing,
 	"group_topic": nothing, "group_purpose": nothing, "pinned_item": nothing, "unpinned_item": nothing, "reminder_add": nothing,
-	"joiner_notification": nothing, "joiner_notification_for_inviter": nothing, "sh_room_created": nothing, "sh_room_shared": nothing,
-	"file_comment": nothing, "file_mention": nothing, "reply_broadcast": nothing, "slackbot_response": nothing, "app_conversation_join": nothing,
+	"joiner_notification": nothing, "joiner_notification_for_inviter": nothing, "sh_room_created": nothing,
+	"file_comment": nothing, "file_mention": nothing, "reply_broadcast": nothing, "slackbot_response": nothing,
+	"app_conversation_leave": nothing,
 }
 
 // callback reads what the Events API tells.

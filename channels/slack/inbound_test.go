@@ -1,8 +1,9 @@
 package slack
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,52 +13,61 @@ import (
 	"switchboard/channels/slack/slacktest"
 )
 
-// documented are the payloads in testdata, as the platform's pages have them, and what
-// they are to a bot that is the user U123ABC456 or U0LAN0Z89.
-var documented = []struct {
-	name, page, bot string
-	kind            channels.EventKind // empty: nothing of ours
-	text            string
-}{
-	{"message", "https://docs.slack.dev/reference/events/message", "U0LAN0Z89", channels.EventMessage, "Hello world"},
-	{"message", "https://docs.slack.dev/reference/events/message", "U123ABC456", "", ""}, // its own
-	{"message_changed", "https://docs.slack.dev/reference/events/message/message_changed", "U0LAN0Z89", channels.EventEdited, "Hello, world!"},
-	{"channel_join", "https://docs.slack.dev/reference/events/message/channel_join", "U0LAN0Z89", "", ""},
-	{"app_mention", "https://docs.slack.dev/reference/events/app_mention", "U0LAN0Z89", channels.EventMessage, "is it everything a river should be?"},
-	{"reaction_added", "https://docs.slack.dev/reference/events/reaction_added", "U0LAN0Z89", channels.EventReaction, ""},
-	{"reaction_removed", "https://api.slack.com/events/reaction_removed", "U0LAN0Z89", channels.EventReaction, ""},
-	{"member_joined_channel", "https://api.slack.com/changelog/2017-05-rethinking-channel-entrance-and-exit-events-and-messages", "U123ABC456", channels.EventMember, ""},
-	{"member_joined_channel", "the same", "U0LAN0Z89", "", ""}, // somebody else
-	{"member_left_channel", "https://docs.slack.dev/reference/events/member_left_channel", "U0LAN0Z89", "", ""},
-	{"agent_session_stopped", "https://docs.slack.dev/reference/events/agent_session_stopped", "U0LAN0Z89", channels.EventMessage, "/cancel"},
-	{"message_metadata_posted", "https://docs.slack.dev/reference/events/message_metadata_posted", "U0LAN0Z89", "", ""},
+// A documented is a payload of testdata/events.json, as a page of the platform shows it, or
+// as somebody reports it where no page does, and what it is to a bot that is the user U0LAN0Z89.
+type documented struct {
+	Page  string             `json:"page"`
+	Is    channels.EventKind `json:"is"` // empty: nothing of ours
+	Text  string             `json:"text"`
+	Event json.RawMessage    `json:"event"`
 }
 
+// Every kind of message, and of event that is read, has a payload and becomes what its row
+// in the table says.
 func TestDocumentedEvents(t *testing.T) {
 	t.Parallel()
-	for _, d := range documented {
-		r := newRig(t)
-		me := &self{Team: "T123ABC456", User: d.bot, Name: "bot"}
-		s, err := newSession(t.Context(), r.c, r.sink, me)
-		if err != nil {
-			t.Fatal(err)
+	data, err := os.ReadFile("testdata/events.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []documented
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t)
+	s, err := newSession(t.Context(), r.c, r.sink, &self{Team: "T123ABC456", User: "U0LAN0Z89", Name: "bot"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, d := range all {
+		var head struct{ Type, Subtype string }
+		if err := json.Unmarshal(d.Event, &head); err != nil || !strings.HasPrefix(d.Page, "https://") {
+			t.Errorf("%s: %v", d.Event, err)
 		}
-		raw, err := os.ReadFile(filepath.Join("testdata", "events", d.name+".json"))
+		shown["event "+head.Type], shown["message "+head.Subtype] = true, true
+		it, err := s.callback(fmt.Appendf(nil, `{"type":"event_callback","team_id":"T123ABC456","event_id":"Ev123ABC456","event":%s}`, d.Event))
 		if err != nil {
-			t.Fatal(err)
-		}
-		it, err := s.callback(raw)
-		if err != nil {
-			t.Errorf("%s (%s): %v", d.name, d.page, err)
+			t.Errorf("%s (%s): %v", d.Event, d.Page, err)
 			continue
 		}
-		var kind channels.EventKind
+		var is channels.EventKind
 		text := ""
 		if it.event != nil {
-			kind, text = it.event.Kind, it.event.Message.Text
+			is, text = it.event.Kind, it.event.Message.Text
 		}
-		if kind != d.kind || text != d.text {
-			t.Errorf("%s for %s is %q, %q", d.name, d.bot, kind, text)
+		if is != d.Is || text != d.Text {
+			t.Errorf("%s (%s) is %q, %q", d.Event, d.Page, is, text)
+		}
+	}
+	for name := range subtypes {
+		if !shown["message "+name] {
+			t.Errorf("messages of the kind %q have no payload in testdata", name)
+		}
+	}
+	for name, read := range kinds {
+		if read != nil && !shown["event "+name] {
+			t.Errorf("events of the kind %q have no payload in testdata", name)
 		}
 	}
 }
