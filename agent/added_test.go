@@ -42,7 +42,7 @@ func steered(w *world, plans map[string]string) {
 }
 
 // promise: L.merged-at-boundary
-func TestAddedAfterATask(t *testing.T) {
+func TestAddedAfterATaskReplansTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.turn.Message.At = later.Add(-time.Minute)
@@ -104,7 +104,7 @@ func TestAddedAfterATask(t *testing.T) {
 // What is added is asked for at every boundary, and never beside a ready answer.
 //
 // promise: L.merged-at-boundary
-func TestBoundaries(t *testing.T) {
+func TestAddedIsAskedForAtEveryBoundary(t *testing.T) {
 	t.Parallel()
 	replanned := planText(execTask("second"), msgTask("tell it"))
 	for name, tc := range map[string]struct {
@@ -234,7 +234,7 @@ func TestAddedIsBounded(t *testing.T) {
 }
 
 // promise: P5.taint-inherits
-func TestAddedTaints(t *testing.T) {
+func TestAddedOutsideTextTaintsTheTurn(t *testing.T) {
 	t.Parallel()
 	forwarded := more(12, "")
 	forwarded.Passed = []Passed{{Text: "OUTTEXT obey"}}
@@ -264,7 +264,7 @@ func TestAddedTaints(t *testing.T) {
 }
 
 // promise: L.merged-at-boundary
-func TestEditedWhileItRuns(t *testing.T) {
+func TestEditWhileItRunsReplansWithTheNewText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	steered(w, map[string]string{
@@ -312,7 +312,7 @@ func TestEditedWhileItRuns(t *testing.T) {
 }
 
 // promise: P6.secrets-refused
-func TestSecretInAnAddition(t *testing.T) {
+func TestSecretInAnAdditionIsRedactedAndEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	steered(w, map[string]string{
@@ -345,7 +345,7 @@ func (w *world) restarted() error {
 }
 
 // promise: P7.done-once
-func TestRestart(t *testing.T) {
+func TestRestartForAnEditKeepsFinishedTasks(t *testing.T) {
 	t.Parallel()
 	edit := Incoming{ID: 21, Text: "rather EDITED", Author: "marco", At: later, Replaces: 11}
 	for name, role := range map[string]string{
@@ -412,7 +412,7 @@ func TestRestart(t *testing.T) {
 }
 
 // A restart for which nothing is there to be merged plans anew all the same.
-func TestRestartForNothing(t *testing.T) {
+func TestRestartWithNothingToMergePlansAnew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.script(map[string][]string{
@@ -434,7 +434,7 @@ func TestRestartForNothing(t *testing.T) {
 }
 
 // A restart asked for before anything was done merges the change before it returns.
-func TestRestartAtOnce(t *testing.T) {
+func TestRestartBeforeAnythingWasDoneMergesTheChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	steered(w, map[string]string{"": planText(answerTask("old")), "EDITED": planText(answerTask("new"))})
@@ -452,7 +452,7 @@ func TestRestartAtOnce(t *testing.T) {
 }
 
 // promise: L.merged-at-boundary
-func TestInterrupted(t *testing.T) {
+func TestInterruptDuringACommandEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	steered(w, map[string]string{"": planText(execTask("first"), execTask("slow"), msgTask("tell"))})
@@ -472,7 +472,7 @@ func TestInterrupted(t *testing.T) {
 	w.wantTexts("Stopped for your newer message. Done: `first`; stopped midway: `slow`.")
 }
 
-func TestAbsorbErrors(t *testing.T) {
+func TestFailedAbsorbEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []error{ErrHandBack, errors.New("disk full")} {
 		w := newWorld(t)

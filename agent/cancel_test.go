@@ -11,7 +11,7 @@ import (
 	"switchboard/agent/tools"
 )
 
-func TestCancelDuringACommand(t *testing.T) {
+func TestCancelDuringACommandEndsTheTurnAndItsTasks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.script(map[string][]string{rolePlanner: {planText(execTask("first"), execTask("sleep 60"), execTask("third"), msgTask("tell"))}, roleReviewer: {okText()}})
@@ -38,7 +38,7 @@ func TestCancelDuringACommand(t *testing.T) {
 	}
 }
 
-func TestCancelDuringAModelCall(t *testing.T) {
+func TestCancelDuringAModelCallEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -57,7 +57,7 @@ func TestCancelDuringAModelCall(t *testing.T) {
 	}
 }
 
-func TestCancelledBeforeTheResume(t *testing.T) {
+func TestCancelBeforeTheResumeRunsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.journal.plans = []PlanRow{{Goal: "g", Tasks: []TaskRow{
@@ -101,7 +101,7 @@ func TestHandBackWritesNothing(t *testing.T) {
 	}
 }
 
-func TestHandBackDuringAModelCall(t *testing.T) {
+func TestHandBackDuringAModelCallCommitsNothing(t *testing.T) {
 	t.Parallel()
 	for _, role := range []string{rolePlanner, roleReviewer, roleWorker} {
 		w := newWorld(t)
@@ -131,7 +131,7 @@ func TestHandBackDuringAModelCall(t *testing.T) {
 	}
 }
 
-func TestJournalErrors(t *testing.T) {
+func TestFailedCommitEndsTheRun(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []error{ErrHandBack, errors.New("disk full")} {
 		w := newWorld(t)
@@ -147,7 +147,7 @@ func TestJournalErrors(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNewRefusesMissingModelsAndCalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := w.agent()

@@ -75,8 +75,8 @@ func fullWorld(t *testing.T) *world {
 // The prompts of fullWorld, by name, in the order in which they are asked.
 var fullPrompts = []string{"planner", "planner retry", "reviewer", "worker", "reviewer failed", "planner replan", "reviewer second", "worker second"}
 
-// TestContext has one line a piece of context: who sees it.
-func TestContext(t *testing.T) {
+// TestEachPieceOfContextReachesItsRolesOnly has one line a piece of context: who sees it.
+func TestEachPieceOfContextReachesItsRolesOnly(t *testing.T) {
 	t.Parallel()
 	w := fullWorld(t)
 	w.run()
@@ -267,7 +267,7 @@ func TestBoundaryStandsNowhereInTheText(t *testing.T) {
 	}
 }
 
-func TestContextCeiling(t *testing.T) {
+func TestPromptsFitTheCeilingAndKeepTheMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.turn.Message.Text = "THE MESSAGE"
@@ -330,7 +330,7 @@ func TestPromptsAreGolden(t *testing.T) {
 	golden(t, "prompts.golden", all.String())
 }
 
-func TestRoleFiles(t *testing.T) {
+func TestRoleFileReplacesTheBuiltInPrompt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.opts.DataDir = t.TempDir()
@@ -353,7 +353,7 @@ func TestRoleFiles(t *testing.T) {
 	}
 }
 
-func TestModelsOfRoles(t *testing.T) {
+func TestRoleWithoutAModelUsesThePlanners(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		cfg     Config

@@ -67,7 +67,7 @@ func TestRetryRepeatsNothingDone(t *testing.T) {
 // A retry that is killed at any commit does no more than one that is not.
 //
 // promise: P7.retry-repeats-nothing
-func TestRetryKilledAtEveryCommit(t *testing.T) {
+func TestRetryKilledAtEveryCommitRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	calm := tried(t)
 	calm.run()
@@ -98,7 +98,7 @@ func TestRetryKilledAtEveryCommit(t *testing.T) {
 // A retry of a retry takes what either of them did, once; a recorded result is no
 // second doing. What earlier turns brought from outside taints the turn, and a right
 // that is gone is gone.
-func TestRetryOfARetry(t *testing.T) {
+func TestRetryOfARetryTakesWhatEitherDid(t *testing.T) {
 	t.Parallel()
 	w := tried(t)
 	again := w.journal.context.Former[0]

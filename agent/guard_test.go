@@ -79,7 +79,7 @@ func TestLeaseCutsOffATask(t *testing.T) {
 }
 
 // The guard is there before the start is committed: what held then need not hold after.
-func TestLeaseLostBeforeTheStart(t *testing.T) {
+func TestTaskWhoseLeaseIsLostBeforeItsStartIsNotBegun(t *testing.T) {
 	t.Parallel()
 	for name, task := range map[string]Task{"a command": execTask("never"), "a tool": toolTask("post", "x")} {
 		w, guard := newWorld(t), &testGuard{}

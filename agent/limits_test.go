@@ -15,7 +15,7 @@ import (
 )
 
 // promise: P11.call-cap
-func TestCallCap(t *testing.T) {
+func TestCallCapEndsTheTurn(t *testing.T) {
 	t.Parallel()
 	for limit := 1; limit <= 4; limit++ {
 		w := newWorld(t)
@@ -179,7 +179,7 @@ func TestFailedModelIsNotAskedAgainOnResume(t *testing.T) {
 	}
 }
 
-func TestModelErrorsTellThePerson(t *testing.T) {
+func TestModelErrorsEndInASentenceForThePerson(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		err     error
@@ -212,7 +212,7 @@ func TestModelErrorsTellThePerson(t *testing.T) {
 
 // What has to be set right is told to an admin in a chat of their own, and to nobody
 // else.
-func TestModelSetupIsToldToAdmins(t *testing.T) {
+func TestModelSetupErrorIsShownToAdminsInPrivateOnly(t *testing.T) {
 	t.Parallel()
 	fault := &llm.SetupError{
 		Reason: `the key for "acme" was refused`, Mend: "set the variable ACME_API_KEY (llm.providers.acme.api_key) to a valid key",
@@ -256,7 +256,7 @@ func TestUnusableAnswerIsAFault(t *testing.T) {
 	w.wantTexts("the beginning […]")
 }
 
-func TestCycle(t *testing.T) {
+func TestThirdRunOfACommandIsRefusedAsACycle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.script(map[string][]string{

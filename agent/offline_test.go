@@ -26,7 +26,7 @@ func offlineWorld(t *testing.T, text string) *world {
 	return w
 }
 
-func TestOfflineModelFindsItsWay(t *testing.T) {
+func TestOfflineModelAnswersRunsAndSaysWhatFailed(t *testing.T) {
 	t.Parallel()
 	refuse := func(q tools.Question) tools.Decision {
 		if q.Tool == tools.ExecName {
@@ -62,7 +62,7 @@ func TestOfflineModelFindsItsWay(t *testing.T) {
 }
 
 // The fake server judges the wire format, the schemas and the slices on its own.
-func TestAgainstTheStrictFake(t *testing.T) {
+func TestPromptsPassTheStrictFake(t *testing.T) {
 	t.Parallel()
 	server := llmtest.New(t)
 	for _, marker := range []string{"OUTFACT", "OUTOTHER", "OUTNAME", "OUTQUOTE", "OUTPUT1", "OUTPUT2", "OUTREASON"} {
@@ -96,7 +96,7 @@ func TestAgainstTheStrictFake(t *testing.T) {
 }
 
 // What a provider does wrong ends in a sentence for the person, never in silence.
-func TestProviderFaults(t *testing.T) {
+func TestProviderFaultsEndInASentence(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		reply   llmtest.Reply

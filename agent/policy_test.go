@@ -75,7 +75,7 @@ func TestWithheldToolsAreNotOffered(t *testing.T) {
 	}
 }
 
-func TestExecEffect(t *testing.T) {
+func TestExecEffectFollowsRoleAndSandbox(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		role, sandbox string
@@ -141,7 +141,7 @@ func TestTaintAccruesAndIsInherited(t *testing.T) {
 // nothing of earlier turns.
 //
 // promise: P5.reading-leaks-nothing
-func TestTheGateIsToldWhatLeaves(t *testing.T) {
+func TestGateSeesTheURLAndThePersonsOwnWords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.turn.Message.Text, w.turn.Message.Quote, w.turn.Message.Passed = "OWN", "QUOTED", []Passed{{Text: "PASSED"}}
@@ -164,7 +164,7 @@ func TestTheGateIsToldWhatLeaves(t *testing.T) {
 
 // promise: P5.taint-inherits
 // promise: P5.others-words
-func TestTaintOfTheContext(t *testing.T) {
+func TestOutsideTextInTheContextTaintsTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*world){
 		"message":    func(w *world) { w.turn.Message.Taint = "forwarded" },

@@ -65,7 +65,7 @@ func TestEveryActIsReviewed(t *testing.T) {
 	}
 }
 
-func TestReplanLimits(t *testing.T) {
+func TestReplansEndAtTheirLimits(t *testing.T) {
 	t.Parallel()
 	reasons := []string{"disk missing everywhere", "network unreachable today", "permission denied again", "syntax broken inside"}
 	for _, tc := range []struct {
@@ -125,7 +125,7 @@ func TestReplanLimits(t *testing.T) {
 	}
 }
 
-func TestOutputsFile(t *testing.T) {
+func TestOutputsAreKeptWhateverIsInTheirPlace(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
 	for name, prepare := range map[string]func(t *testing.T, folder string){
@@ -210,7 +210,7 @@ func TestUnwritableWorkspaceIsAResult(t *testing.T) {
 	}
 }
 
-func TestEmptyWorkerAnswer(t *testing.T) {
+func TestEmptyWorkerAnswerIsAskedForOnceMore(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		answers []string

@@ -37,7 +37,7 @@ func TestReadyAnswerIsOneCommit(t *testing.T) {
 }
 
 // promise: P7.plan-is-data
-func TestExecReplanAnswer(t *testing.T) {
+func TestFailedTaskIsReplannedAndAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.script(map[string][]string{
@@ -174,7 +174,7 @@ func lastLine(text string) string {
 
 // promise: P7.paid-once
 // promise: P7.done-once
-func TestKilledAtEveryCommit(t *testing.T) {
+func TestTurnKilledAtEveryCommitRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		script func(*testing.T) *world
@@ -263,7 +263,7 @@ func count(list []string, item string) int {
 }
 
 // promise: P7.done-once
-func TestCutOffTask(t *testing.T) {
+func TestTaskCutOffIsRunAgainOnlyIfItReads(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name string

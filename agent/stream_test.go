@@ -146,7 +146,7 @@ func TestSecretsAreNeverStreamed(t *testing.T) {
 		"written oddly": `{"goal":"x","secr\u0065ts":[{"key":"k","value":"hunter2"}],"tasks":[{"type":"msg","detail":"x","tool":null,"args":null,"expect":null,"choices":null,"answer":"hunter2 it is"}]}`,
 	} {
 		for _, lenient := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, " ", lenient), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, lenient %t", name, lenient), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t)
 				w.turn.Place.Streams, w.cfg.Lenient = true, lenient

@@ -9,7 +9,7 @@ import (
 )
 
 // The kept part of a prompt is that of exactly these tools.
-func TestSystemsAreOfTheirTools(t *testing.T) {
+func TestSystemPromptIsKeptForTheSameToolsOnly(t *testing.T) {
 	t.Parallel()
 	var s systems
 	made := 0

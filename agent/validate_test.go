@@ -38,7 +38,7 @@ func faultsOf(r *run, answer string) (Plan, []string) {
 }
 
 // promise: P8.untidy-json
-func TestPlanFaults(t *testing.T) {
+func TestEachFaultOfAPlanIsNamed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.decide = func(q tools.Question) tools.Decision {
@@ -138,7 +138,7 @@ func TestForbiddenExecIsAFault(t *testing.T) {
 	}
 }
 
-func TestLenientRepairs(t *testing.T) {
+func TestPlansAreRepairedOnlyWhenLenient(t *testing.T) {
 	t.Parallel()
 	answer := `{"goal":"g","note":1,"tasks":[{"type":"tool","detail":"d","tool":"look","args":{"word":"a"},"expect":"x"},{"type":"msg","detail":"d"}]}`
 	w := newWorld(t)
@@ -231,7 +231,7 @@ func TestGarbageFailsLoudly(t *testing.T) {
 // What the model did not copy letter by letter takes the whole message with it.
 //
 // promise: P6.secrets-refused
-func TestSecretsCopiedLoosely(t *testing.T) {
+func TestSecretsCopiedLooselyRedactTheWholeMessage(t *testing.T) {
 	t.Parallel()
 	for typed, copied := range map[string]string{
 		"use this key:\r\nTOPSECRETAAAA\r\nTOPSECRETBBBB": "use this key:\nTOPSECRETAAAA\nTOPSECRETBBBB",

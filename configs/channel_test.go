@@ -79,7 +79,7 @@ identities = ["telegram:1"]
 }
 
 // promise: P6.secret-unprintable
-func TestSecrets(t *testing.T) {
+func TestSecretsAreReadFromWhereTheyAreNamed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "key"), []byte("from-file \n\n"), 0o600); err != nil {
@@ -118,7 +118,7 @@ url = "env:URL"
 	}
 }
 
-func TestSecretFaults(t *testing.T) {
+func TestSecretFaultsNameTheSettingAndNoSecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for text, want := range map[string]string{
@@ -229,7 +229,7 @@ func TestChannelsDoNotShareAnAccount(t *testing.T) {
 
 // What can never be a credential is a fault where it is written, and no fault where it
 // may change.
-func TestShapeOfLiteralCredentials(t *testing.T) {
+func TestLiteralCredentialOfTheWrongShapeIsAFault(t *testing.T) {
 	t.Parallel()
 	for token, want := range map[string]string{
 		"hunter2": "s.toml:3: channels.telegram.token: it does not look like 123456:ABC", "1:hunter2": "", "env:SET": "", "env:UNSET": "", "": "",

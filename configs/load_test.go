@@ -156,7 +156,7 @@ func TestFileIsFoundInOrder(t *testing.T) {
 	}
 }
 
-func TestDataDir(t *testing.T) {
+func TestDataDirBeginsAtTheFileAndIsPrivate(t *testing.T) {
 	t.Parallel()
 	s := must(t, "data_dir = \"sub\"\n")
 	if s.DataDir != filepath.Join(filepath.Dir(s.File), "sub") {
@@ -199,7 +199,7 @@ func TestFaultsAllAtOnceWithFileAndLine(t *testing.T) {
 	}
 }
 
-func TestPortsThatDoNotExist(t *testing.T) {
+func TestPortsThatDoNotExistAreFaults(t *testing.T) {
 	t.Parallel()
 	for text, key := range map[string]string{
 		"[server]\nlisten = \"127.0.0.1:99999\"":                               "server.listen",
@@ -216,7 +216,7 @@ func TestPortsThatDoNotExist(t *testing.T) {
 }
 
 // What is set beside a setting has no effect, which nobody would find out.
-func TestStrayVariables(t *testing.T) {
+func TestStrayVariablesWarn(t *testing.T) {
 	t.Parallel()
 	_, warns, err := loaded(t, "[llm.providers.a]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1/v1\"\napi_key = \"env:SWITCHBOARD_OWN_KEY\"",
 		"SWITCHBOARD_AGENT_PLANNER=x", "SWITCHBOARD_FOO=1", "SWITCHBOARD_OWN_KEY=k", "SWITCHBOARD_TOKEN=t", "SWITCHBOARD_CONFIG=", "SWITCHBOARD_LLM_PROVIDERS_A_API_KEY=k")
@@ -266,7 +266,7 @@ func TestSyntaxFaultsNameTheLine(t *testing.T) {
 	}
 }
 
-func TestValuesOfEveryType(t *testing.T) {
+func TestValuesOfEveryTypeAreRead(t *testing.T) {
 	t.Parallel()
 	s := must(t, `
 [agent]

@@ -127,7 +127,7 @@ func has(n *node, path []string) bool {
 	return false
 }
 
-func TestInit(t *testing.T) {
+func TestInitWritesPrivateSettingsThatLoad(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "etc", "switchboard.toml")
 	answers := Answers{

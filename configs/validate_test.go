@@ -8,7 +8,7 @@ import (
 
 // One line a rule: what is written, and the fault it must bring (with the key in
 // front).
-func TestRules(t *testing.T) {
+func TestEachRuleNamesItsFault(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
 		{"[server]\nlisten = \"8484\"", `server.listen: "8484" is not HOST:PORT`},

@@ -141,7 +141,7 @@ func mayImport(from, to string) string {
 	return "the package has no row in the list of arrows"
 }
 
-func TestArrows(t *testing.T) {
+func TestImportsFollowTheArrows(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./...") {
 		from, _ := ours(p.ImportPath)
@@ -157,7 +157,7 @@ func TestArrows(t *testing.T) {
 
 // The scripted channel is for tests of the real binary, so cmd may import it, but
 // only under its tag.
-func TestArrowsOfTheScriptedBuild(t *testing.T) {
+func TestImportsOfTheScriptedBuildFollowTheArrows(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "-tags", "scripted", "./...") {
 		from, _ := ours(p.ImportPath)
@@ -247,7 +247,7 @@ func TestBinaryIsStatic(t *testing.T) {
 	}
 }
 
-func TestMayImport(t *testing.T) {
+func TestArrowsAllowAndForbidImports(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		from, to string

@@ -12,7 +12,7 @@ import (
 
 // Every live promise is cited by a test and can be broken by a mutation that
 // still applies; every citation names a promise. The rest is printed.
-func TestPromises(t *testing.T) {
+func TestEveryPromiseIsCitedAndCanBeBroken(t *testing.T) {
 	t.Parallel()
 	all, err := promises.Read("promises.md")
 	if err != nil {

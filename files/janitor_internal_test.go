@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestJanitor(t *testing.T) {
+func TestJanitorDeletesOnlyWhatNobodyUses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

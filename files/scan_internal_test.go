@@ -13,7 +13,7 @@ import (
 )
 
 // promise: P4.files-checked
-func TestScanner(t *testing.T) {
+func TestFileIsTakenOnlyWhenTheScannerFindsNothing(t *testing.T) {
 	t.Parallel()
 	script := func(body string) string {
 		file := filepath.Join(t.TempDir(), "scan")
@@ -67,7 +67,7 @@ func TestScanner(t *testing.T) {
 }
 
 // A stop of the engine says nothing of the file.
-func TestScanBrokenOff(t *testing.T) {
+func TestScanBrokenOffDecidesNothing(t *testing.T) {
 	t.Parallel()
 	r := newFileRig(t, "x", "/bin/sleep 60")
 	r.scanner.command = []string{"/bin/sh", "-c", "sleep 60"}

@@ -58,7 +58,7 @@ func TestAttachmentIsFetchedWhenWanted(t *testing.T) {
 }
 
 // promise: P4.own-files
-func TestAttachmentOfAnotherSession(t *testing.T) {
+func TestAttachmentOfAnotherSessionIsNotFound(t *testing.T) {
 	t.Parallel()
 	r := newFileRig(t, "secret", "")
 	id := r.rows.add("play:elsewhere", Attachment{Channel: "play", PlatformID: "P1", State: AttachmentReferenced})
@@ -90,7 +90,7 @@ func TestAttachmentHasOneID(t *testing.T) {
 	}
 }
 
-func TestTwoWantOneAttachmentAtOnce(t *testing.T) {
+func TestAttachmentWantedByManyAtOnceIsFetchedOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestTwoWantOneAttachmentAtOnce(t *testing.T) {
 }
 
 // promise: P4.files-bounded
-func TestAttachmentThatIsTooLarge(t *testing.T) {
+func TestTooLargeAttachmentIsRefused(t *testing.T) {
 	t.Parallel()
 	told := newFileRig(t, "never", "")
 	id := told.rows.add(home, Attachment{Channel: "play", PlatformID: "P1", Size: 2 << 20, State: AttachmentReferenced})
@@ -195,7 +195,7 @@ func TestProgramsAreHeldBack(t *testing.T) {
 	}
 }
 
-func TestContentType(t *testing.T) {
+func TestContentTypeFollowsTheBytes(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, head, want string }{
 		{"a.txt", "hello", "text/plain"},
@@ -216,7 +216,7 @@ func TestContentType(t *testing.T) {
 	}
 }
 
-func TestPlatformThatRefuses(t *testing.T) {
+func TestFetchThatFailsIsRefusedGoneOrTemporary(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		err  error
@@ -261,7 +261,7 @@ func TestPlatformThatRefuses(t *testing.T) {
 }
 
 // promise: P5.taint-inherits
-func TestPublish(t *testing.T) {
+func TestPublishedFileIsReadBackWithItsTaint(t *testing.T) {
 	t.Parallel()
 	r := newFileRig(t, "", "")
 	publish := func(name string, taint tools.Taint, content string) (tools.File, error) {

@@ -6,7 +6,7 @@ import (
 	"switchboard/words"
 )
 
-func TestNearest(t *testing.T) {
+func TestNearestFindsTheMistypedWord(t *testing.T) {
 	t.Parallel()
 	list := []string{"status", "plan", "why", "turn", "list", "cancel", "reset", "retry"}
 	for word, want := range map[string]string{

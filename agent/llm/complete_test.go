@@ -85,7 +85,7 @@ func TestCompleteSendsWhatTheSettingsSay(t *testing.T) {
 	}
 }
 
-func TestCompleteAnswers(t *testing.T) {
+func TestAnswersAreSplitIntoTextAndReasoning(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		reply                   llmtest.Reply
@@ -130,7 +130,7 @@ func TestCompleteAnswers(t *testing.T) {
 	}
 }
 
-func TestCompleteFaults(t *testing.T) {
+func TestFaultyAnswersEndInTheirError(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		reply llmtest.Reply
@@ -200,7 +200,7 @@ func TestCompleteFaults(t *testing.T) {
 	}
 }
 
-func TestCompleteTriesAgain(t *testing.T) {
+func TestRateLimitedCallIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Script(llmtest.RateLimited(10*time.Millisecond), llmtest.RateLimited(10*time.Millisecond), llmtest.Text("hi"))
@@ -210,7 +210,7 @@ func TestCompleteTriesAgain(t *testing.T) {
 	}
 }
 
-func TestCompleteRateLimited(t *testing.T) {
+func TestRateLimitThatLastsIsReturned(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		reply llmtest.Reply
@@ -238,7 +238,7 @@ func TestCompleteRateLimited(t *testing.T) {
 	}
 }
 
-func TestCompleteStalls(t *testing.T) {
+func TestCallWithoutAnAnswerStalls(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Script(llmtest.Hang())
@@ -262,7 +262,7 @@ func TestCompleteStalls(t *testing.T) {
 	}
 }
 
-func TestCompleteCallerLeaves(t *testing.T) {
+func TestCallEndsWhenItsCallerLeaves(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	arrived := make(chan struct{}, 1)
@@ -275,7 +275,7 @@ func TestCompleteCallerLeaves(t *testing.T) {
 	}
 }
 
-func TestCompleteNobodyThere(t *testing.T) {
+func TestUnreachableProviderIsUnavailable(t *testing.T) {
 	t.Parallel()
 	srv, err := llmtest.Start("")
 	if err != nil {
@@ -293,7 +293,7 @@ func TestCompleteNobodyThere(t *testing.T) {
 	}
 }
 
-func TestCompleteTooMuch(t *testing.T) {
+func TestAnswerBeyond8MBIsCutAndUnavailable(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Script(llmtest.Raw(200, `{"choices":[{"message":{"content":"`+strings.Repeat("x", 9<<20)+`"}}]}`))
@@ -305,7 +305,7 @@ func TestCompleteTooMuch(t *testing.T) {
 
 // One pool: 200 calls at once need 200 connections at most, and every later call
 // finds one of them.
-func TestCompleteManyAtOnce(t *testing.T) {
+func TestManyCallsAtOnceShareConnections(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Handle(func(r llmtest.Request) llmtest.Reply {
@@ -335,7 +335,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestCompleteOffline(t *testing.T) {
+func TestOfflineModelNeedsNoProvider(t *testing.T) {
 	t.Parallel()
 	var got string
 	transport := offline.New(time.Now)

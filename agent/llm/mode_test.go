@@ -73,7 +73,7 @@ func TestUntidyJSONIsRead(t *testing.T) {
 
 // A server that refuses structured output is asked in a form that it takes, now and
 // from then on.
-func TestServersWithoutStructuredOutput(t *testing.T) {
+func TestRefusedOutputFormatFallsBackToAnother(t *testing.T) {
 	t.Parallel()
 	openAI := llmtest.NoStructuredOutput()
 	for name, tt := range map[string]struct {

@@ -47,7 +47,7 @@ func TestCredentialsStayOutOfErrorsAndLogs(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestCheckNamesWhatAModelLacks(t *testing.T) {
 	t.Parallel()
 	m, err := llm.New(llm.Config{
 		Providers: map[string]llm.Provider{
@@ -98,7 +98,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestKeys(t *testing.T) {
+func TestKeyIsSentUnlessThereIsNone(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	for key, want := range map[secrets.Secret]string{"": "", llm.NoKey: "", "sk-1": "Bearer sk-1"} {

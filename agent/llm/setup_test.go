@@ -11,7 +11,7 @@ import (
 
 // What an administrator has to mend is named with the setting, and without a word of
 // the provider's or a credential.
-func TestSetupErrors(t *testing.T) {
+func TestSetupErrorsNameTheSettingAndNoCredential(t *testing.T) {
 	t.Parallel()
 	quota := llmtest.Fail(429, "insufficient_quota", "insufficient_quota", "You exceeded your current quota "+key)
 	for name, tt := range map[string]struct {

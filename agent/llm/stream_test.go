@@ -85,7 +85,7 @@ func TestStreamShowsTheAnswerAsItComes(t *testing.T) {
 	}
 }
 
-func TestStreamFaults(t *testing.T) {
+func TestBrokenStreamsEndInTheirError(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		reply  llmtest.Reply
@@ -135,7 +135,7 @@ func TestStreamFaults(t *testing.T) {
 }
 
 // What servers make of server-sent events.
-func TestStreamFormats(t *testing.T) {
+func TestEveryFormOfEventStreamIsRead(t *testing.T) {
 	t.Parallel()
 	a, b := `{"choices":[{"delta":{"content":"a "}}]}`, `{"choices":[{"delta":{"content":"b"},"finish_reason":"stop"}]}`
 	for name, body := range map[string]string{
@@ -168,7 +168,7 @@ func TestStreamFormats(t *testing.T) {
 
 // A server that refuses to stream is asked for its answer as one, and not bothered
 // with it again.
-func TestStreamRefused(t *testing.T) {
+func TestServerThatRefusesToStreamIsAskedForOneAnswer(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]llmtest.Reply{
 		"stream":  llmtest.Fail(400, "invalid_request_error", "", "Unsupported value: 'stream' does not support true with this model."),
@@ -197,7 +197,7 @@ func TestStreamRefused(t *testing.T) {
 
 // What a priced model costs has to be known: one that does not tell while it streams
 // is asked for its answers as one.
-func TestStreamThatDoesNotTellItsUsage(t *testing.T) {
+func TestPricedStreamWithoutUsageIsAskedForAsOne(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Script(llmtest.Reply{Text: "hi", NoUsage: true})
@@ -216,7 +216,7 @@ func TestStreamThatDoesNotTellItsUsage(t *testing.T) {
 	}
 }
 
-func TestStreamTriesAgain(t *testing.T) {
+func TestRateLimitedStreamIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Script(llmtest.RateLimited(10*time.Millisecond), llmtest.RateLimited(10*time.Millisecond), llmtest.Text("hi"))
@@ -235,7 +235,7 @@ func TestStreamTriesAgain(t *testing.T) {
 }
 
 // Silence ends a call, not length.
-func TestStreamStalls(t *testing.T) {
+func TestSilenceStallsAStreamAndLengthDoesNot(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		reply  llmtest.Reply
@@ -301,7 +301,7 @@ func TestCommentsAreSilence(t *testing.T) {
 	}
 }
 
-func TestStreamCallerLeaves(t *testing.T) {
+func TestStreamEndsWhenItsCallerLeaves(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Script(llmtest.Reply{Text: "a few words", Pause: time.Millisecond, HangAt: 2})
@@ -377,7 +377,7 @@ func TestStreamMayBeLong(t *testing.T) {
 	}
 }
 
-func TestOfflineStreams(t *testing.T) {
+func TestOfflineModelStreamsItsAnswer(t *testing.T) {
 	t.Parallel()
 	m, err := llm.New(llm.Config{}, offline.New(time.Now), slog.New(slog.DiscardHandler))
 	if err != nil {

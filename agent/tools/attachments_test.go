@@ -92,7 +92,7 @@ func utf16Text(text string, little bool) string {
 }
 
 // promise: P5.taint-inherits
-func TestAttachmentRead(t *testing.T) {
+func TestAttachmentIsReadInAnyEncoding(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ content, want string }{
 		"UTF-8":           {"grüße 👍\nzwei", "grüße 👍\nzwei"},
@@ -114,7 +114,7 @@ func TestAttachmentRead(t *testing.T) {
 	}
 }
 
-func TestAttachmentReadInPieces(t *testing.T) {
+func TestLongAttachmentIsReadWholeInPieces(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("añ👍€ and so on, ", 9000) // no line breaks: the mark is on a line of its own
 	for name, content := range map[string]string{
@@ -160,7 +160,7 @@ func TestAttachmentReadInPieces(t *testing.T) {
 	}
 }
 
-func TestAttachmentThatIsNoText(t *testing.T) {
+func TestAttachmentThatIsNoTextSaysWhatItIs(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct{ mediaType, content, want string }{
 		"a.pdf":  {"application/pdf", "%PDF-1.7\nall of it text", "a PDF document"},
@@ -182,7 +182,7 @@ func TestAttachmentThatIsNoText(t *testing.T) {
 	}
 }
 
-func TestAttachmentFaults(t *testing.T) {
+func TestAttachmentFaultsHaveTheirCodes(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[error]string{
 		ErrNoFile: "no_attachment", fmt.Errorf("%w: it is a program", ErrFileRefused): "file_refused",
@@ -220,7 +220,7 @@ func TestAttachmentFaults(t *testing.T) {
 }
 
 // promise: P5.taint-inherits
-func TestAttachmentSaveAndPublish(t *testing.T) {
+func TestSavedAttachmentIsPublishedWithItsTaint(t *testing.T) {
 	t.Parallel()
 	d, run, workspace := newDrawer(t)
 	big := strings.Repeat("binary\x00", 50_000) // beyond what workspace.write handles

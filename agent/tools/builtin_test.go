@@ -59,7 +59,7 @@ func TestBuiltinPagesExplain(t *testing.T) {
 	}
 }
 
-func TestTime(t *testing.T) {
+func TestTimeToolAnswersInTheAskedZone(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 21, 5, 5, 59, 0, time.UTC)
 	_, call := builtin(t, BuiltinConfig{Now: func() time.Time { return at }})
@@ -79,7 +79,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-func TestSessionInfo(t *testing.T) {
+func TestSessionInfoNamesPersonAndPlace(t *testing.T) {
 	t.Parallel()
 	_, call := builtin(t, BuiltinConfig{})
 	want := "session: console:1\nperson: Ann\nrole: admin\nchannel: console\nmode: act\ntime_zone: Europe/Berlin\nlanguage: (not set)\nmodel: (not set)\n"
@@ -96,7 +96,7 @@ func read(path string) string {
 	return fmt.Sprintf(`{"path":%q,"first_line":null,"last_line":null}`, path)
 }
 
-func TestWorkspaceWriteAndRead(t *testing.T) {
+func TestWorkspaceFilesAreReadAsWritten(t *testing.T) {
 	t.Parallel()
 	dir, call := builtin(t, BuiltinConfig{FileLimit: 100, Space: &workspace.Space{Bytes: 250}})
 	for _, step := range []struct{ tool, args, code, output string }{
@@ -137,7 +137,7 @@ func TestWorkspaceWriteAndRead(t *testing.T) {
 	}
 }
 
-func TestWorkspaceIsNotLeft(t *testing.T) {
+func TestPathsOutOfTheWorkspaceAreRefused(t *testing.T) {
 	t.Parallel()
 	dir, call := builtin(t, BuiltinConfig{})
 	beside := filepath.Join(filepath.Dir(dir), "beside")

@@ -56,7 +56,7 @@ func run(t *testing.T, cfg ExecConfig, line string) Result {
 	return shell(cfg).Run(t.Context(), Command{Line: line, Workspace: newWorkspace(t)})
 }
 
-func TestExecEnds(t *testing.T) {
+func TestExecReportsHowTheCommandEnded(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	for _, test := range []struct {
@@ -100,7 +100,7 @@ func TestExecRefusesBadCommands(t *testing.T) {
 	}
 }
 
-func TestExecTimeout(t *testing.T) {
+func TestExecTimeoutStopsTheCommand(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	got := run(t, ExecConfig{Config: sandbox.Config{Timeout: time.Second}}, "echo first; sleep 60")
@@ -109,7 +109,7 @@ func TestExecTimeout(t *testing.T) {
 	}
 }
 
-func TestExecCancel(t *testing.T) {
+func TestExecCancelStopsTheCommand(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	ctx, stop := context.WithCancel(t.Context())

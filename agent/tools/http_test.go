@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestCheckAddr(t *testing.T) {
+func TestPrivateAddressesAreRefusedUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	allowed := []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32")}
 	for _, test := range []struct {
@@ -116,7 +116,7 @@ func site(t *testing.T) *httptest.Server {
 	return server
 }
 
-func TestHTTPGet(t *testing.T) {
+func TestHTTPGetReadsTextAndRefusesPrivateAddresses(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	server := site(t)
 	_, call := builtin(t, BuiltinConfig{AllowPrivate: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, FetchLimit: 5000})

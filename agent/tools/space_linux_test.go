@@ -76,7 +76,7 @@ func TestWorkspaceLimitIsLeftByRemoving(t *testing.T) {
 }
 
 // promise: L.workspace-is-bounded
-func TestWorkspaceLimitOfTheDisk(t *testing.T) {
+func TestWorkspaceLimitOfTheDiskRefusesCommands(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	told := 0

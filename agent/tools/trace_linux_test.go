@@ -145,7 +145,7 @@ func TestTaintOutlivesTheEngine(t *testing.T) {
 	})
 }
 
-func TestDeepWorkspace(t *testing.T) {
+func TestTooDeepAWorkspaceIsFullAndTainted(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	dir, call := builtin(t, BuiltinConfig{})

@@ -45,7 +45,7 @@ func TestOursIsMadeAnew(t *testing.T) {
 }
 
 // A session's folder goes whole, closed folders and what is noted beside it too.
-func TestRemoveWorkspace(t *testing.T) {
+func TestRemovedWorkspaceLeavesNothing(t *testing.T) {
 	t.Parallel()
 	above := t.TempDir()
 	workspace := filepath.Join(above, "7")

@@ -8,7 +8,7 @@ import (
 )
 
 // promise: P5.reading-leaks-nothing
-func TestWrote(t *testing.T) {
+func TestAddressesThePersonWroteAreRecognised(t *testing.T) {
 	t.Parallel()
 	text := "read HTTP://Example.org:80, (see https://example.org/a_(b)) and <https://example.org/x?q=1#part>.\n" +
 		"**https://example.org/bold/** [here](https://example.org/link) http://[2001:db8::1]:8080/six https://example.org/wiki/Köln!"

@@ -41,7 +41,7 @@ func TestPlatformKeepsWhatIsNotConfirmed(t *testing.T) {
 	}
 }
 
-func TestPlatformDeafAndSlow(t *testing.T) {
+func TestPlatformIsDeafAndSlowAsAsked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := channelstest.NewPlatform()
@@ -112,7 +112,7 @@ func TestPlatformForgetsNonces(t *testing.T) {
 	})
 }
 
-func TestAwait(t *testing.T) {
+func TestAwaitEndsWithItsConditionOrContext(t *testing.T) {
 	t.Parallel()
 	p := channelstest.NewPlatform()
 	go func() { _, _ = p.Post(context.Background(), post("x")) }()
@@ -156,7 +156,7 @@ func TestServerOutlivesItsClients(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
+func TestConfigFaultsNameTheirKeys(t *testing.T) {
 	t.Parallel()
 	bad := scripted.Config{Window: -1, MaxText: -1}
 	err := bad.Validate()
@@ -172,7 +172,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestAbilities(t *testing.T) {
+func TestAbilitiesAreThoseOfTheConfig(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range abilities {
 		channel := scripted.New("x", cfg, slog.New(slog.DiscardHandler))

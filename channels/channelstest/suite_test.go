@@ -141,7 +141,7 @@ var abilities = map[string]scripted.Config{
 }
 
 // promise: P1.ack-after-commit
-func TestScriptedInProcess(t *testing.T) {
+func TestScriptedPassesTheSuiteInProcess(t *testing.T) {
 	for name, cfg := range abilities {
 		t.Run(name, func(t *testing.T) {
 			channelstest.Run(t, func(t *testing.T) channelstest.Harness {
@@ -163,7 +163,7 @@ func TestScriptedInProcess(t *testing.T) {
 }
 
 // promise: P1.ack-after-commit
-func TestScriptedOverSocket(t *testing.T) {
+func TestScriptedPassesTheSuiteOverSockets(t *testing.T) {
 	for _, network := range []string{"unix", "tcp"} {
 		t.Run(network, func(t *testing.T) {
 			channelstest.Run(t, func(t *testing.T) channelstest.Harness {

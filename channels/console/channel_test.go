@@ -69,7 +69,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-func TestConversationID(t *testing.T) {
+func TestConversationIDNamesPersonAndSession(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ person, session string }{{"ada", "default"}, {"a/b", "x.y_z-1"}, {"Zoë", strings.Repeat("s", 128)}} {
 		id, err := conversationID(c.person, c.session)
@@ -96,7 +96,7 @@ func TestConversationID(t *testing.T) {
 	}
 }
 
-func TestHandlerRefuses(t *testing.T) {
+func TestHandlerRefusesBadRequests(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)
 	for name, c := range map[string]struct {
@@ -125,7 +125,7 @@ func TestHandlerRefuses(t *testing.T) {
 	}
 }
 
-func TestHandlerBeforeRun(t *testing.T) {
+func TestHandlerBeforeRunIsUnavailable(t *testing.T) {
 	t.Parallel()
 	channel := New("console", nothing{}, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -138,7 +138,7 @@ func TestHandlerBeforeRun(t *testing.T) {
 	}
 }
 
-func TestReceipt(t *testing.T) {
+func TestSecondMessageUnderAKeyIsADuplicate(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)
 	for _, duplicate := range []bool{false, true} {
@@ -166,7 +166,7 @@ func TestReceipt(t *testing.T) {
 	}
 }
 
-func TestLast(t *testing.T) {
+func TestLastIsTheNewestEvent(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)
 	u := &turn{e: e, conv: "ada/s", id: 1}

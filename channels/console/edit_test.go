@@ -24,7 +24,7 @@ func (s *seat) sees(want string, column int) {
 	}
 }
 
-func TestEditing(t *testing.T) {
+func TestKeysEditTheLine(t *testing.T) {
 	t.Parallel()
 	s := sit(t, newEngine(t, echo), nil)
 	family := "👨‍👩‍👧"
@@ -93,7 +93,7 @@ func TestEditing(t *testing.T) {
 
 // A long line is drawn on several rows, whatever the window's width becomes, and
 // what arrives while typing stands above it.
-func TestOutputWhileTyping(t *testing.T) {
+func TestOutputWhileTypingStandsAboveTheLine(t *testing.T) {
 	t.Parallel()
 	turns := make(chan *turn, 1)
 	s := sit(t, newEngine(t, func(_ string, u *turn) { turns <- u }), func(o *Options) { o.Session = "x" })
@@ -120,7 +120,7 @@ func TestOutputWhileTyping(t *testing.T) {
 	s.leave()
 }
 
-func TestEscapeAlone(t *testing.T) {
+func TestEscapeAloneEndsTheSearch(t *testing.T) {
 	t.Parallel()
 	s := sit(t, newEngine(t, echo), nil)
 	s.press("one\r")
@@ -141,7 +141,7 @@ func (s *seat) resize(columns int) {
 	s.width = columns
 }
 
-func TestWrap(t *testing.T) {
+func TestTextIsWrappedBetweenWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text  string
@@ -187,7 +187,7 @@ func FuzzWrap(f *testing.F) {
 }
 
 // However the bytes of a key arrive, it is the same key.
-func TestDecoderInPieces(t *testing.T) {
+func TestKeysInPiecesAreTheSameKeys(t *testing.T) {
 	t.Parallel()
 	const keys = "a日\x1b[A\x1b[1;5D\x1bOH\x1b[200~x\r\ny\x1b[2J\x1b[201~\x1bb\x1b[99~\xffz\x03"
 	var whole decoder
@@ -223,7 +223,7 @@ func FuzzDecoder(f *testing.F) {
 	})
 }
 
-func TestFit(t *testing.T) {
+func TestFitWrapsAtTheTerminalsWidth(t *testing.T) {
 	t.Parallel()
 	master, tty, err := pty.Open()
 	if err != nil {

@@ -111,7 +111,7 @@ func TestClientTakesARefusalForAnAnswer(t *testing.T) {
 	}
 }
 
-func TestLinkTellsOnce(t *testing.T) {
+func TestLostLinkIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	var told []string
 	l := &link{} // without patience

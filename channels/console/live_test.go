@@ -146,7 +146,7 @@ func TestTextThatIsCutOffStays(t *testing.T) {
 }
 
 // What is sent while a text grows stands above it, and the text below both.
-func TestWritingWhileATextGrows(t *testing.T) {
+func TestLineSentWhileATextGrowsStandsAboveIt(t *testing.T) {
 	t.Parallel()
 	step := make(chan struct{})
 	defer close(step) // lets the turn go if the test fails
@@ -180,7 +180,7 @@ func TestTextGrowsOnAnyWindow(t *testing.T) {
 	t.Parallel()
 	const text = "日本語のテキスト and **words** 👨‍👩‍👧 é\n\n- item with more words\n- 2\n\n```\nlong long code line\n```\nend"
 	for _, columns := range []int{7, 10, 23, 60} {
-		t.Run(fmt.Sprint(columns), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d columns", columns), func(t *testing.T) {
 			t.Parallel()
 			steps := make(chan string)
 			end := sync.OnceFunc(func() { close(steps) })
@@ -215,7 +215,7 @@ func TestTextGrowsOnAnyWindow(t *testing.T) {
 }
 
 // Of a text higher than the window its end is seen, and all of the message.
-func TestTextHigherThanTheWindow(t *testing.T) {
+func TestTextHigherThanTheWindowShowsItsEnd(t *testing.T) {
 	t.Parallel()
 	var lines []string
 	for i := range 30 {

@@ -45,7 +45,7 @@ func inPipe(t *testing.T, e *engine, input string, change func(*Options)) (out, 
 	return stdout.String(), stderr.String(), err
 }
 
-func TestPipe(t *testing.T) {
+func TestPipeAnswersEachLineInOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reply     func(string, *turn)
@@ -100,7 +100,7 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-func TestPipeJSON(t *testing.T) {
+func TestPipeWritesAnObjectForEachMessage(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, func(text string, u *turn) {
 		if text != "c" {
@@ -147,7 +147,7 @@ func TestPipeJSON(t *testing.T) {
 	}
 }
 
-func TestPipeStranger(t *testing.T) {
+func TestPipeOfAStrangerIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	_, errs, err := inPipe(t, newEngine(t, echo), "a\n", func(o *Options) { o.Person = "stranger" })
 	if !errors.Is(err, ErrUnanswered) || !strings.Contains(errs, "nobody will answer") {
@@ -155,7 +155,7 @@ func TestPipeStranger(t *testing.T) {
 	}
 }
 
-func TestPipeBadName(t *testing.T) {
+func TestPipeRefusesABadSessionName(t *testing.T) {
 	t.Parallel()
 	_, _, err := inPipe(t, newEngine(t, echo), "a\n", func(o *Options) { o.Session = "a/b" })
 	if err == nil || errors.Is(err, ErrUnanswered) {
@@ -163,7 +163,7 @@ func TestPipeBadName(t *testing.T) {
 	}
 }
 
-func TestPipeLingers(t *testing.T) {
+func TestPipeLingersForWhatComesLater(t *testing.T) {
 	t.Parallel()
 	var later sync.WaitGroup
 	e := newEngine(t, func(text string, u *turn) {
@@ -181,7 +181,7 @@ func TestPipeLingers(t *testing.T) {
 }
 
 // What was said before Chat began is not repeated.
-func TestPipeBeginsNow(t *testing.T) {
+func TestPipeRepeatsNothingFromBefore(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)
 	for _, want := range []string{"you said: a\n", "you said: b\n"} {
@@ -193,7 +193,7 @@ func TestPipeBeginsNow(t *testing.T) {
 }
 
 // A message is taken once, however often the engine fails to store it.
-func TestPipeTriesAgain(t *testing.T) {
+func TestPipeTriesAgainWhatCouldNotBeStored(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)
 	e.broken = 3
@@ -206,7 +206,7 @@ func TestPipeTriesAgain(t *testing.T) {
 	}
 }
 
-func TestReadLine(t *testing.T) {
+func TestLinesAreReadWholeAndBadOnesRefused(t *testing.T) {
 	t.Parallel()
 	in := bufio.NewReaderSize(strings.NewReader("a\n\nb\xff\n"+strings.Repeat("x", 70_000)+"\nlast"), 16)
 	var got []int
@@ -246,7 +246,7 @@ func FuzzPrintable(f *testing.F) {
 	})
 }
 
-func TestPrintable(t *testing.T) {
+func TestControlSequencesAreTakenOut(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"plain\ttext\n":                "plain\ttext\n",

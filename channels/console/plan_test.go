@@ -52,7 +52,7 @@ func TestTerminalShowsWhatIsAhead(t *testing.T) {
 
 // A plan that begins by speaking is shown from its first step, and stays below what it
 // says; when it is cancelled the list says how far it came, and "Cancelled." stands once.
-func TestPlanThatSpeaksFirst(t *testing.T) {
+func TestPlanThatSpeaksFirstStaysBelowItsWords(t *testing.T) {
 	t.Parallel()
 	step := make(chan struct{})
 	defer close(step) // lets the turn go if the test fails
@@ -98,7 +98,7 @@ func TestPlanIsWholeForWhoComesBack(t *testing.T) {
 }
 
 // A long plan is shown around the step it is at, and whole when it is over.
-func TestLongPlan(t *testing.T) {
+func TestLongPlanIsShownAroundItsStep(t *testing.T) {
 	t.Parallel()
 	p := newProgress(false)
 	tasks := strings.Repeat(`{"type":"exec","detail":"ls"},`, 11) + `{"type":"exec","detail":"ls"}`
@@ -125,7 +125,7 @@ func TestLongPlan(t *testing.T) {
 
 // The end of a turn is told once: not where the turn, or the command that ended it, has
 // said it.
-func TestEndIsToldOnce(t *testing.T) {
+func TestEndOfATurnIsShownOnce(t *testing.T) {
 	t.Parallel()
 	out := &channels.SessionMessage{Direction: "out", Notice: true}
 	end := channels.SessionEvent{Kind: "turn", TurnID: 1, Data: json.RawMessage(`{"state":"cancelled","outcome":"cancelled"}`)}

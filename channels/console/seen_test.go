@@ -36,7 +36,7 @@ func (s *seat) greets(want string) {
 }
 
 // Who leaves while a turn runs finds its answer next time, once.
-func TestMissedAnswer(t *testing.T) {
+func TestMissedAnswerIsShownOnceNextTime(t *testing.T) {
 	t.Parallel()
 	file, with := seenFile(t)
 	turns := make(chan *turn, 1)
@@ -65,7 +65,7 @@ func TestMissedAnswer(t *testing.T) {
 }
 
 // A turn that runs still is known as running to who comes back.
-func TestComeBackAndCancel(t *testing.T) {
+func TestTurnThatRunsIsCancelledAfterComingBack(t *testing.T) {
 	t.Parallel()
 	_, with := seenFile(t)
 	turns := make(chan *turn, 1)
@@ -89,7 +89,7 @@ func TestComeBackAndCancel(t *testing.T) {
 	}
 }
 
-func TestMissedAreTheLast(t *testing.T) {
+func TestOfManyMissedTheLastAreShown(t *testing.T) {
 	t.Parallel()
 	m := newMissed(4)
 	for n := range int64(40) {
@@ -132,7 +132,7 @@ func TestPipeAdvancesTheMark(t *testing.T) {
 	s.leave()
 }
 
-func TestSeenFile(t *testing.T) {
+func TestBrokenSeenFileCountsAsNone(t *testing.T) {
 	t.Parallel()
 	file, _ := seenFile(t)
 	if s := openSeen(file, "ada/x", 9); s.n != 0 {
@@ -178,7 +178,7 @@ func TestSeenFile(t *testing.T) {
 	}
 }
 
-func TestArmedEnds(t *testing.T) {
+func TestSecondInterruptMuchLaterDoesNotLeave(t *testing.T) {
 	t.Parallel()
 	s := sit(t, newEngine(t, echo), nil)
 	s.press("\x03")

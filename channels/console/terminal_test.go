@@ -93,7 +93,7 @@ func (s *seat) left() {
 	}
 }
 
-func TestTerminal(t *testing.T) {
+func TestTerminalEditsLinesAndKeepsHistory(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "data", "history")
 	s := sit(t, newEngine(t, echo), func(o *Options) { o.HistoryFile = file })
@@ -134,7 +134,7 @@ func TestTerminalShowsProgress(t *testing.T) {
 	s.leave()
 }
 
-func TestTerminalInterrupt(t *testing.T) {
+func TestInterruptOnTheTerminalCancelsTheTurn(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
 	s := sit(t, newEngine(t, func(text string, u *turn) {
@@ -168,7 +168,7 @@ func TestTerminalInterrupt(t *testing.T) {
 	s.left()
 }
 
-func TestTerminalPaste(t *testing.T) {
+func TestPastedLinesAreOneMessage(t *testing.T) {
 	t.Parallel()
 	s := sit(t, newEngine(t, echo), nil)
 	s.press("\x1b[200~one\rtwo\x1b[201~\r")
@@ -196,7 +196,7 @@ func TestTerminalIsNotCommanded(t *testing.T) {
 	s.leave()
 }
 
-func TestTerminalColor(t *testing.T) {
+func TestNoColorTurnsColoursOff(t *testing.T) {
 	for _, off := range []string{"", "1"} {
 		t.Setenv("NO_COLOR", off)
 		t.Setenv("TERM", "xterm")
@@ -211,7 +211,7 @@ func TestTerminalColor(t *testing.T) {
 }
 
 // Leaving while what runs is being cancelled does not promise its answer.
-func TestTwiceInterruptedSaysWhatBecomesOfIt(t *testing.T) {
+func TestSecondInterruptPromisesNoAnswer(t *testing.T) {
 	t.Parallel()
 	stop := make(chan struct{})
 	_, seen := seenFile(t)
@@ -236,7 +236,7 @@ func TestTwiceInterruptedSaysWhatBecomesOfIt(t *testing.T) {
 
 // A line that cannot be stored is said not to be taken, for as long as it takes, and
 // then that it is; so is one that waits behind it.
-func TestNotTakenIsSaid(t *testing.T) {
+func TestLineThatCannotBeStoredIsShownAsNotTaken(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t, echo)
 	s := sit(t, e, nil)

@@ -12,7 +12,7 @@ import (
 // gfmFull looks for addresses as the library does.
 var gfmFull = newParser(util.Prioritized(extension.NewLinkifyParser(), 999))
 
-func TestAddresses(t *testing.T) {
+func TestLinksAndBareAddressesAreFoundApart(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]found{
 		"":                                       {},

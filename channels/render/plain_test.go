@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestPlainGolden(t *testing.T) {
+func TestPlainIsThatOfTheGoldenFiles(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/plain/*.md")
 	if err != nil || len(files) == 0 {
@@ -44,7 +44,7 @@ func TestPlainGolden(t *testing.T) {
 	}
 }
 
-func TestPlain(t *testing.T) {
+func TestEveryElementHasAPlainForm(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
 		"empty":                {"", ""},

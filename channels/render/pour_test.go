@@ -34,7 +34,7 @@ func (y *tally) Line([]Span)            { y.out.WriteString("\n") }
 func (y *tally) Write(s string)         { y.out.WriteString(s) }
 
 // promise: P8.split-by-measure
-func TestPieces(t *testing.T) {
+func TestPiecesHoldTheLimitAndLoseNothing(t *testing.T) {
 	t.Parallel()
 	piece := rapid.SampledFrom([]string{
 		"word", "two words ", " ", "\n", "\n\n", "**", "_", "`", "```\n", "# ", "> ", "\n- ", "\n1. ",
@@ -65,7 +65,7 @@ func TestPieces(t *testing.T) {
 }
 
 // A gauge that holds more in the end than it said costs a search, and the limit holds.
-func TestPiecesOfALiar(t *testing.T) {
+func TestPiecesHoldTheLimitWithAWrongGauge(t *testing.T) {
 	t.Parallel()
 	words := strings.TrimSpace(strings.Repeat("word ", 100))
 	x := Text{Text: words, Spans: []Span{{End: len(words), Kind: Quote}}}
@@ -80,7 +80,7 @@ func TestPiecesOfALiar(t *testing.T) {
 	}
 }
 
-func TestPiecesAreToldTwice(t *testing.T) {
+func TestPiecesAreMeasuredAtMostThrice(t *testing.T) {
 	t.Parallel()
 	x := Text{Text: strings.Repeat("Some text that goes on for a while, in lines.\n", 900)}
 	for limit, most := range map[int]int{1 << 20: len(x.Text), 4096: 3 * len(x.Text)} {

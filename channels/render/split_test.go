@@ -30,7 +30,7 @@ func split(text string, limit int, measure func(string) int) []string {
 	return parts
 }
 
-func TestSplit(t *testing.T) {
+func TestSplitCutsAtTheBestPlace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		in    string
@@ -128,7 +128,7 @@ func fits(text string, at, limit int, measure func(string) int) bool {
 }
 
 // promise: P8.split-by-measure
-func TestSplitByMeasure(t *testing.T) {
+func TestSplitByMeasureHoldsTheLimit(t *testing.T) {
 	t.Parallel()
 	piece := rapid.OneOf(
 		rapid.SampledFrom([]string{" ", "\n", "\n\n", "\r\n", "\t", "  ", "\u0301", "👩‍👩‍👧", "🇩🇪", "😀", "é", "日本", "a", "b", "word", "שלום", "\u200d", " \u0301"}),
@@ -145,7 +145,7 @@ func TestSplitByMeasure(t *testing.T) {
 	}
 }
 
-func TestParts(t *testing.T) {
+func TestPartsHoldTheLimitOfTheChannel(t *testing.T) {
 	t.Parallel()
 	long := "# Title\n\n" + strings.Repeat("Some **text** with 😀 in it.\n\n", 400)
 	f := channels.Features{MaxText: 200, Measure: utf16Len}

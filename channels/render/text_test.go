@@ -47,7 +47,7 @@ func (b *brackets) Close(Span, []Span) { b.out.WriteString("}") }
 func (b *brackets) Line([]Span)        { b.out.WriteString("\n") }
 func (b *brackets) Write(s string)     { b.out.WriteString(s) }
 
-func TestLay(t *testing.T) {
+func TestMarkdownIsLaidOutAsTextAndSpans(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
 		"empty":                 {"", ""},
@@ -96,7 +96,7 @@ func TestLay(t *testing.T) {
 	}
 }
 
-func TestAttachments(t *testing.T) {
+func TestAttachmentLinksAreListedAndAnnotated(t *testing.T) {
 	t.Parallel()
 	doc := Parse("[a *b*](attachment:7), ![c](attachment:9) and [again](attachment:7), [d](https://x.test/attachment:1), <attachment:3>\n\n" +
 		"[![small](attachment:5)](attachment:4) `[e](attachment:6)` [f][1]\n\n[1]: attachment:8")
@@ -117,7 +117,7 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-func TestSplitText(t *testing.T) {
+func TestSplitTextKeepsSpansWholeWhereTheyFit(t *testing.T) {
 	t.Parallel()
 	runes := func(t Text) int { return utf8.RuneCountInString(t.Text) }
 	for name, c := range map[string]struct {
@@ -205,7 +205,7 @@ func checkText(t interface{ Fatalf(string, ...any) }, x Text, whole bool) {
 }
 
 // promise: P8.split-by-measure
-func TestSplitTextByMeasure(t *testing.T) {
+func TestSplitTextByMeasureHoldsTheLimit(t *testing.T) {
 	t.Parallel()
 	piece := rapid.SampledFrom([]string{
 		"word", "two words ", " ", "\n", "\n\n", "**", "_", "~~", "||", "`", "```\n", "```go\n", "# ", "> ", "\n> > ", "\n- ", "\n- [ ] ", "\n1. ",

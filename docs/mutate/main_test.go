@@ -9,7 +9,7 @@ import (
 	"switchboard/docs/promises"
 )
 
-func TestMutate(t *testing.T) {
+func TestMutationsAreCaughtOrReported(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{

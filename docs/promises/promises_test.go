@@ -17,7 +17,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-func TestRead(t *testing.T) {
+func TestReadParsesPromisesAndMutations(t *testing.T) {
 	t.Parallel()
 	got, err := Read(write(t, "p.md", "# Title\n\n### P1.a\n\nlive · Kept.\n\n```toml\nfile = \"f\"\nold = '''\na\nb'''\nnew = \"c\"\n"+
 		"test = \". -run X\"\n```\n\n### P1.b\nlater: several engines · Not yet.\n"))
@@ -71,7 +71,7 @@ func TestMutationAppliesOnceAndIsUndone(t *testing.T) {
 	}
 }
 
-func TestCited(t *testing.T) {
+func TestCitedFindsTheTestsOfAPromise(t *testing.T) {
 	t.Parallel()
 	// The citations are put together here, so that they are none of this file.
 	cite := "// promise" + ": "

@@ -61,7 +61,7 @@ func post(ctx context.Context, srv *llmtest.Server, body string) (*http.Response
 	return http.DefaultClient.Do(req)
 }
 
-func TestCheckSchema(t *testing.T) {
+func TestSchemaFaultsAreNamed(t *testing.T) {
 	t.Parallel()
 	deep := `{"type":"string"}`
 	for range 6 {
@@ -174,7 +174,7 @@ func TestNewFailsTheTestForFaults(t *testing.T) {
 	}
 }
 
-func TestReplies(t *testing.T) {
+func TestScriptedRepliesAreSentInOrder(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Script(llmtest.Text("one"), llmtest.JSON(map[string]int{"two": 2}), llmtest.Reply{NoChoices: true},
@@ -215,7 +215,7 @@ func TestReplies(t *testing.T) {
 	_ = res.Body.Close()
 }
 
-func TestBrokenConnections(t *testing.T) {
+func TestConnectionsBreakAsScripted(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Script(llmtest.Reply{Text: "hello", CutAt: 30}, llmtest.Hang(), llmtest.Reply{Delay: time.Hour}, llmtest.Reply{ContentType: "-"})
@@ -252,7 +252,7 @@ func TestBrokenConnections(t *testing.T) {
 	_ = res.Body.Close()
 }
 
-func TestCloseLetsGo(t *testing.T) {
+func TestCloseEndsRequestsThatHang(t *testing.T) {
 	t.Parallel()
 	srv, err := llmtest.Start("127.0.0.1:0")
 	if err != nil {
@@ -277,7 +277,7 @@ func TestCloseLetsGo(t *testing.T) {
 	}
 }
 
-func TestStream(t *testing.T) {
+func TestStreamedReplyComesInPieces(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.Script(llmtest.Text("a few words"))
@@ -327,7 +327,7 @@ func TestRequestShowsThePrompt(t *testing.T) {
 	}
 }
 
-func TestBuilders(t *testing.T) {
+func TestBuildersWriteEveryFieldOfAPlan(t *testing.T) {
 	t.Parallel()
 	if got, want := llmtest.Plan("g", llmtest.Exec("ls", "files"), llmtest.Tool("time", map[string]any{"zone": nil}, "a time"), llmtest.Ask("which?", "a", "b")),
 		`{"goal":"g","secrets":null,"tasks":[`+
@@ -359,7 +359,7 @@ func TestBuilders(t *testing.T) {
 	}
 }
 
-func TestKey(t *testing.T) {
+func TestWrongKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	srv := llmtest.New(t)
 	srv.RequireKey("sk-right")

@@ -27,7 +27,7 @@ func shown(tasks []task) string {
 	return strings.Join(out, "\n")
 }
 
-func TestChoices(t *testing.T) {
+func TestMessageWithChoicesAsksForOne(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string][]string{
 		"choose between red, green and blue": {"red", "green", "blue"},
@@ -59,7 +59,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-func TestAttachments(t *testing.T) {
+func TestAttachmentsAreReadByTheirID(t *testing.T) {
 	t.Parallel()
 	read := func(id string) string {
 		return fmt.Sprintf(`attachment.read{"id":"%s","limit":null,"offset":null}`, id) + "\n"
@@ -122,7 +122,7 @@ func TestListNamesWhatWasSent(t *testing.T) {
 	}
 }
 
-func TestFilesOut(t *testing.T) {
+func TestRequestForAFileWritesAndPublishesIt(t *testing.T) {
 	t.Parallel()
 	write := func(name, content, mode string) string {
 		return fmt.Sprintf(`workspace.write{"content":"%s\n","mode":"%s","path":"%s"}`+"\n"+`workspace.publish{"path":"%[3]s"}`, content, mode, name)

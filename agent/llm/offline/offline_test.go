@@ -147,7 +147,7 @@ func value(p *string) string {
 	return *p
 }
 
-func TestPlans(t *testing.T) {
+func TestMessagesArePlannedByWhatTheyAskFor(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		message string
@@ -245,7 +245,7 @@ func sameJSON(t *testing.T, a, b string) bool {
 	return bytes.Equal(canonical, other)
 }
 
-func TestPlansThatOnlySay(t *testing.T) {
+func TestPlanWithNothingToDoSaysWhy(t *testing.T) {
 	t.Parallel()
 	failed := "## Earlier attempts\n1. run\n\n## What failed\n### Attempt 1, task 1 (exec)\nCommand: ls /nope\nEnded: error (exit_status)\nHint: look first\n" +
 		"<<<data-0123456789abcdef\nls: /nope: No such file\n## New message\ndata-0123456789abcdef>>>\nThe reviewer's reason:\nthe folder is missing\n\n"
@@ -278,7 +278,7 @@ func TestPlansThatOnlySay(t *testing.T) {
 }
 
 // What failed for good is told in words, without the codes that the program has for it.
-func TestFailureIsToldWithoutCodes(t *testing.T) {
+func TestFailureIsExplainedWithoutCodes(t *testing.T) {
 	t.Parallel()
 	for ended, want := range map[string]string{
 		"Command: ls /nope\nEnded: error (exit_status)\nHint: look first\n<<<data-1\nls: /nope: No such file\nexit status 2\ndata-1>>>\n": "`ls /nope` failed.\n\n```\nls: /nope: No such file\n```",
@@ -294,7 +294,7 @@ func TestFailureIsToldWithoutCodes(t *testing.T) {
 	}
 }
 
-func TestReviews(t *testing.T) {
+func TestReviewFollowsHowTheTaskEnded(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ output, status, reason string }{
 		"ok":             {"Ended: ok\n<<<data-0123456789abcdef\nEnded: error\ndata-0123456789abcdef>>>\n", "ok", ""},
@@ -317,7 +317,7 @@ func TestReviews(t *testing.T) {
 	}
 }
 
-func TestWorker(t *testing.T) {
+func TestWorkerSaysWhatTheLastOutputHolds(t *testing.T) {
 	t.Parallel()
 	output := func(kind, text string) string {
 		return "## Outputs of earlier tasks\n### Task 1 (tool)\nTool: x\nEnded: ok\n<<<data-0123456789abcdef\nolder\ndata-0123456789abcdef>>>\n" +
@@ -343,7 +343,7 @@ func TestWorker(t *testing.T) {
 	}
 }
 
-func TestOtherSchemas(t *testing.T) {
+func TestUnknownSchemaIsFilledWithEmptyValues(t *testing.T) {
 	t.Parallel()
 	schema := `{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}},"b":{"type":["integer","null"]},"c":{"enum":["x","y"],"type":"string"},
 		"d":{"type":"object","properties":{"e":{"type":"boolean"},"f":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["e","f"],"additionalProperties":false},"g":{"type":"number"}},
@@ -353,7 +353,7 @@ func TestOtherSchemas(t *testing.T) {
 	}
 }
 
-func TestBadRequests(t *testing.T) {
+func TestBadRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"", "nonsense", `{"stream":3}`, `{"messages":3}`} {
 		if status, answer := post(t, body); status != http.StatusBadRequest || !strings.Contains(answer, `"error"`) {
@@ -390,7 +390,7 @@ func TestBadRequests(t *testing.T) {
 
 // The offline model knows nothing of this program: what it can do, every model could
 // do with the same prompt.
-func TestAlone(t *testing.T) {
+func TestOfflineModelImportsNothingOfOurs(t *testing.T) {
 	t.Parallel()
 	deps, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

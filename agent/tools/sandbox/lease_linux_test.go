@@ -53,7 +53,7 @@ func TestTreeDiesWithTheLease(t *testing.T) {
 	})
 }
 
-func TestDeadline(t *testing.T) {
+func TestLeaseIsOverWhenEitherClockPassedIt(t *testing.T) {
 	t.Parallel()
 	now, boot := time.Now(), bootTime()
 	later, sooner := now.Add(time.Hour).UnixMicro(), now.Add(-time.Millisecond).UnixMicro()
@@ -73,7 +73,7 @@ func TestDeadline(t *testing.T) {
 }
 
 // A helper told of a lease that is over starts nothing.
-func TestLeaseOverBeforeTheStart(t *testing.T) {
+func TestLeaseOverBeforeTheStartStartsNothing(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	e := New(Config{SafeUntil: func() time.Time { return time.Now().Add(-time.Second) }})

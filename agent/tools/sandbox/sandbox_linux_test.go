@@ -189,7 +189,7 @@ func TestSocketsCountAsMemory(t *testing.T) {
 }
 
 // promise: L.memory-is-bounded
-func TestMemoryOutOfSight(t *testing.T) {
+func TestMemoryOutOfSightIsCounted(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	for _, probe := range []string{"headless", "tables"} {
@@ -207,7 +207,7 @@ func TestMemoryOutOfSight(t *testing.T) {
 }
 
 // promise: L.nothing-ahead
-func TestNothingIsSetAside(t *testing.T) {
+func TestCommandsCannotSetSpaceAside(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	workspace := newWorkspace(t)
@@ -218,7 +218,7 @@ func TestNothingIsSetAside(t *testing.T) {
 	}
 }
 
-func TestResourceLimits(t *testing.T) {
+func TestResourceLimitsHoldInTheCommand(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	res := run(t.Context(), New(Config{}), Command{

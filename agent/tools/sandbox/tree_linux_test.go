@@ -196,7 +196,7 @@ const bomb = `b() { if [ "$1" -gt 0 ]; then b $(($1 - 1)) & b $(($1 - 1)) & fi; 
 const scattered = `setsid true 2> /dev/null && export apart=setsid
 	echo 'if [ "$1" -gt 0 ]; then $apart sh b $(($1 - 1)) & $apart sh b $(($1 - 1)) & fi; exec sleep 20' > b; sh b 8`
 
-func TestTreeLimits(t *testing.T) {
+func TestTreeLimitsEndTheCommand(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, lifted bool) {
 		for _, test := range []struct {
