@@ -84,7 +84,7 @@ func absorbing(r *rig, runs *atomic.Int64) acting {
 // the turn goes on, within one try where it is not for long, and hears each message once.
 //
 // promise: L.merged-at-boundary
-func TestAbsorbWhenTheDatabaseCannot(t *testing.T) {
+func TestFailedAbsorbDoesNotStopTheTurn(t *testing.T) {
 	for name, c := range map[string]struct {
 		late    bool
 		lasts   time.Duration
@@ -125,7 +125,7 @@ func TestAbsorbWhenTheDatabaseCannot(t *testing.T) {
 // The same where a backlog cannot be read: it is offered as soon as it can.
 //
 // promise: P3.never-late-unsaid
-func TestBacklogWhenTheDatabaseCannot(t *testing.T) {
+func TestUnreadableBacklogIsOfferedOnceItCanBeRead(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		const lasts = 15 * time.Minute
 		l := &failingFor{call: "backlog"}

@@ -79,7 +79,7 @@ func (r *rig) pressAgain(user, label string) string {
 }
 
 // promise: L.action-once
-func TestPress(t *testing.T) {
+func TestPressCountsOnceAndOnlyForWhoWasAsked(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)
 		r.toasts(r.platform.Press("c1", "bob", "Left"), "This is not for you.")
@@ -103,7 +103,7 @@ func TestPress(t *testing.T) {
 }
 
 // promise: L.action-once
-func TestPressedTwiceAtOnce(t *testing.T) {
+func TestPressedTwiceAtOnceCountsOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)
 		_, left := r.code("Left")
@@ -138,7 +138,7 @@ func TestPressedTwiceAtOnce(t *testing.T) {
 }
 
 // Only buttons that are used up are taken away, whatever message a press names.
-func TestMadeUpPress(t *testing.T) {
+func TestMadeUpPressTakesOnlyUsedButtonsAway(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)
 		first, used := r.code("Left")
@@ -164,7 +164,7 @@ func TestMadeUpPress(t *testing.T) {
 	})
 }
 
-func TestTypedNumber(t *testing.T) {
+func TestTypedNumberIsAChoiceOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)
 		r.platform.Say("c1", "ada", "3")
@@ -183,7 +183,7 @@ func TestTypedNumber(t *testing.T) {
 }
 
 // The words of a choice are as good as its button.
-func TestTypedLabel(t *testing.T) {
+func TestTypedLabelIsAsGoodAsItsButton(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)
 		r.platform.Say("c1", "bob", "left")
@@ -200,7 +200,7 @@ func TestTypedLabel(t *testing.T) {
 }
 
 // A question outlives the engine that asked it.
-func TestPressAfterRestart(t *testing.T) {
+func TestPressAfterRestartIsAnswered(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		choosing(r)
 		r.end()
@@ -211,7 +211,7 @@ func TestPressAfterRestart(t *testing.T) {
 	})
 }
 
-func TestPressTooLate(t *testing.T) {
+func TestPressAfterADayHasExpired(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		choosing(r)
 		time.Sleep(24*time.Hour + time.Second)
@@ -222,7 +222,7 @@ func TestPressTooLate(t *testing.T) {
 }
 
 // A press that is one too many uses nothing up.
-func TestPressTooFast(t *testing.T) {
+func TestPressTooFastUsesNothingUp(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.RatePerson = "1/h"
 		choosing(r)
@@ -239,7 +239,7 @@ func TestPressTooFast(t *testing.T) {
 }
 
 // In every mode a press ends in an answer, beside a turn that runs too.
-func TestPressWhileBusy(t *testing.T) {
+func TestPressWhileBusyIsAnsweredInEveryMode(t *testing.T) {
 	for _, mode := range []string{"queue", "steer", "interrupt", "collect"} {
 		t.Run(mode, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

@@ -46,7 +46,7 @@ var meetings = map[string]map[string]string{
 // Also when the program dies with the acceptance of want-b.
 //
 // promise: L.merged-at-boundary
-func TestBusyModesAtEachBoundary(t *testing.T) {
+func TestBusyModesHoldAtEachBoundary(t *testing.T) {
 	t.Parallel()
 	for mode := range meetings {
 		for _, death := range []bool{false, true} {
@@ -163,7 +163,7 @@ func (s *scene) state(conv, text string) string {
 // when the engine was started meanwhile.
 //
 // promise: L.collected-as-one
-func TestCollectWindow(t *testing.T) {
+func TestCollectedMessagesRunWhenTheWindowIsOver(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.config.Busy, r.config.CollectWindow = "collect", 4*time.Second
 		r.start()

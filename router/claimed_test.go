@@ -48,7 +48,7 @@ func TestFreshTurnsAreNotLoadedAgain(t *testing.T) {
 
 // A turn is asked to stop after it was claimed and before it runs: what was read with
 // the claim does not know of it.
-func TestStopBetweenClaimAndRun(t *testing.T) {
+func TestStopBetweenClaimAndRunStopsTheTurn(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		w := reading{loads: new(atomic.Int32)}
 		var once sync.Once

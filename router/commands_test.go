@@ -10,7 +10,7 @@ import (
 
 // Commands are as fast as messages may be, but for what stops a turn, which always does;
 // a flood of that is not answered one by one either.
-func TestCommandsTooFast(t *testing.T) {
+func TestCommandsTooFastAreRefusedExceptStops(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.RatePerson = "3/h"
 		release := r.brain.held("long")
@@ -77,7 +77,7 @@ func TestOnlyOwnWordsAreCommands(t *testing.T) {
 }
 
 // Where others take part, a conversation is not one person's to have forgotten.
-func TestResetInAGroup(t *testing.T) {
+func TestResetInAGroupIsForAdminsOnly(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		ear := &listener{}
 		r.agent = ear

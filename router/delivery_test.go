@@ -13,7 +13,7 @@ import (
 )
 
 // promise: P2.unknown-honest
-func TestLostAnswer(t *testing.T) {
+func TestLostAnswerIsLookedUpOrRepeatedMarked(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		finder, deduper bool
@@ -70,7 +70,7 @@ func TestSecondUnknownIsFinal(t *testing.T) {
 }
 
 // promise: P2.refused-retries
-func TestRefusals(t *testing.T) {
+func TestTemporaryRefusalsAreTriedAgain(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.platform.Next(
 			channelstest.Fault{Refused: "internal error", Temporary: true},

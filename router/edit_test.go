@@ -33,7 +33,7 @@ var edited = map[string]map[string]string{
 }
 
 // promise: L.merged-at-boundary
-func TestEditsAtEachBoundary(t *testing.T) {
+func TestEditsAreAppliedAtEachBoundary(t *testing.T) {
 	t.Parallel()
 	for onEdit := range edited {
 		for _, death := range []bool{false, true} {
@@ -93,7 +93,7 @@ func TestRestartKeepsWhatWasDone(t *testing.T) {
 }
 
 // A cancel that meets a restart under way wins.
-func TestCancelMeetsRestart(t *testing.T) {
+func TestCancelWinsOverARestart(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.OnEdit = "restart"
 		s := newScene(t, r, "queue")
@@ -113,7 +113,7 @@ func TestCancelMeetsRestart(t *testing.T) {
 	})
 }
 
-func TestEditsOneByOne(t *testing.T) {
+func TestEachEditIsAppliedAsItsTurnAllows(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		s := newScene(t, r, "queue")
 		answered := func(conv string) string {

@@ -23,7 +23,7 @@ import (
 // as soon as it hears of it, and waits for it like any other.
 //
 // promise: L.fence
-func TestChannelTakenOverUnderARunningAdapter(t *testing.T) {
+func TestChannelTakenOverIsLetGoAtOnce(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	startBoth(a, b)
@@ -64,7 +64,7 @@ func (r *rig) bereave(kind string) {
 // ends it, and runs none of it. When the dead comes back its turn is broken off.
 //
 // promise: L.cancel-of-the-dead
-func TestCancelOfTheDead(t *testing.T) {
+func TestCancelOfADeadEnginesTurnIsDoneByTheNext(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	a.wakes = deaf
@@ -223,7 +223,7 @@ func TestEditRestartsATurnOfAnotherEngine(t *testing.T) {
 }
 
 // Who became a person on another engine is known here when their turn runs.
-func TestNewPersonOfAnotherEngine(t *testing.T) {
+func TestNewPersonOfAnotherEngineIsKnownHere(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	a.channel.DM, b.channel.DM = "open", "open"

@@ -91,7 +91,7 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 }
 
 // promise: L.cancel-of-the-dead
-func TestCancelFromAnotherEngine(t *testing.T) {
+func TestCancelFromAnotherEngineStopsTheTurn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -124,7 +124,7 @@ func TestCancelFromAnotherEngine(t *testing.T) {
 // session is given back, and another engine goes on with it.
 //
 // promise: L.session-given-back
-func TestSessionIsGivenBack(t *testing.T) {
+func TestSessionWithoutAFreeWorkerIsGivenBack(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	a.config.Workers = 4 // one for each person
@@ -161,7 +161,7 @@ func TestSessionIsGivenBack(t *testing.T) {
 }
 
 // Where the worker comes within the patience, the session stays.
-func TestSessionIsKeptForAMoment(t *testing.T) {
+func TestSessionIsKeptWhenAWorkerComesInTime(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
 	a.config.Workers = 4

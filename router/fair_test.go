@@ -18,7 +18,7 @@ import (
 // the hour it gets what it was to get.
 //
 // promise: P3.fair-turns
-func TestOneConversationLimitedForAnHour(t *testing.T) {
+func TestConversationLimitedForAnHourDelaysNoOther(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		began := time.Now()
 		r.channel.Rate = "default"

@@ -49,7 +49,7 @@ func TestAttachmentsComeIn(t *testing.T) {
 }
 
 // A stop word stops, unless a file comes with it.
-func TestStopWordWithAFile(t *testing.T) {
+func TestStopWordWithAFileStopsNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		release := r.brain.held("long")
 		r.start()
@@ -63,7 +63,7 @@ func TestStopWordWithAFile(t *testing.T) {
 	})
 }
 
-func TestCommandsWithMore(t *testing.T) {
+func TestCommandsOfOthersAndPathsAreNotOurs(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.AllowConversations = []string{"g1"}
 		r.start()

@@ -31,7 +31,7 @@ func (r *rig) filed() *files.Service {
 // A file goes in with a message, is read by its session alone, and a file goes out.
 //
 // promise: P4.own-files
-func TestFilesInAndOut(t *testing.T) {
+func TestFilesAreReadByTheirSessionAloneAndSent(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Files = 2
 		files := r.filed()

@@ -28,7 +28,7 @@ func (r *rig) within(d time.Duration, what string, cond func() bool) {
 // failure, and what was not is not sent.
 //
 // promise: P2.repeat-waits
-func TestBurstOfSilence(t *testing.T) {
+func TestBurstOfSilencePausesRepeatsAndSends(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		probes bool
@@ -88,7 +88,7 @@ func outcomes(r *rig) (list []string) {
 }
 
 // What is in doubt does not hold up the others, and goes on when they show that it can.
-func TestDoubtWaitsForAnotherSend(t *testing.T) {
+func TestUnknownPartWaitsForAnotherSend(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.script.Rich = false
 		r.platform.Next(channelstest.Fault{LoseRequest: true})
@@ -171,7 +171,7 @@ func TestPoisonDelaysNoOther(t *testing.T) {
 }
 
 // promise: P1.dead-is-told
-func TestRefusedPartIsTold(t *testing.T) {
+func TestRefusedPartIsReportedInItsConversation(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.script.MaxText, r.script.Files = 200, 2
 		r.files = shelf{"1": ""}

@@ -9,7 +9,7 @@ import (
 	"switchboard/router/ledger"
 )
 
-func TestCommand(t *testing.T) {
+func TestCommandsAreParsedIntoNameAndArguments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text, name, args string
@@ -43,7 +43,7 @@ func TestCommand(t *testing.T) {
 
 // promise: P4.no-entry-no-service
 // promise: P12.explained
-func TestWhoIs(t *testing.T) {
+func TestIdentityDecidesWhoIsServed(t *testing.T) {
 	t.Parallel()
 	r := &Router{Deps: Deps{Roster: rosterOf(t,
 		ledger.Person{Name: "ada", Role: ledger.RoleAdmin, Identities: []string{"scripted:1"}},
@@ -119,7 +119,7 @@ func TestWhoIs(t *testing.T) {
 	}
 }
 
-func TestWorkersShare(t *testing.T) {
+func TestOnePersonHasAQuarterOfTheWorkers(t *testing.T) {
 	t.Parallel()
 	w := newWorkers(8)
 	for i := range 2 {
@@ -148,7 +148,7 @@ func TestWorkersShare(t *testing.T) {
 	}
 }
 
-func TestParseRate(t *testing.T) {
+func TestRatesAreParsedAndBadOnesRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		in    string

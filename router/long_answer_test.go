@@ -49,7 +49,7 @@ func whole(s channelstest.Sent) string {
 // Where it cannot be a file it goes in parts, as any answer.
 //
 // promise: P8.whole-in-a-file
-func TestLongAnswerIsParts(t *testing.T) {
+func TestLongAnswerThatCannotBeAFileIsParts(t *testing.T) {
 	for name, set := range map[string]func(*rig){
 		"no files can be sent": func(r *rig) { r.script.Files = 0 },
 		"no limit is set":      func(r *rig) { r.config.MaxParts = 0 },

@@ -37,7 +37,7 @@ func (l losingBegin) Commit(ctx context.Context, ref ledger.TurnRef, step agent.
 // once, and is not called a repetition.
 //
 // promise: P2.refused-retries
-func TestPartBegunUnheard(t *testing.T) {
+func TestPartWhoseBeginWasLostIsSentOnceUnmarked(t *testing.T) {
 	for _, lost := range []string{"begin", "open"} {
 		t.Run(lost, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

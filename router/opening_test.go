@@ -114,7 +114,7 @@ func TestAnswersAreBegunByTheirCommit(t *testing.T) {
 //
 // promise: P2.unknown-honest
 // promise: P1.kill-loses-nothing
-func TestDeathWithTheCommitThatBegins(t *testing.T) {
+func TestDeathAfterTheCommitThatBeginsIsUnknown(t *testing.T) {
 	for _, finder := range []bool{true, false} {
 		t.Run(map[bool]string{true: "finder", false: "repeat, marked"}[finder], func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
@@ -152,7 +152,7 @@ func TestDeathWithTheCommitThatBegins(t *testing.T) {
 // nothing is sent, and the part is as good as never begun.
 //
 // promise: P2.refused-retries
-func TestDoubtBetweenCommitAndSend(t *testing.T) {
+func TestUnsafeBetweenCommitAndSendSendsNothing(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		var doubt atomic.Bool
 		r.safe = func() bool { return !doubt.Load() }
@@ -176,7 +176,7 @@ func TestDoubtBetweenCommitAndSend(t *testing.T) {
 
 // The channel's lease goes away between the commit and the send, and what was begun is
 // given back, so that nobody has to ask about it.
-func TestHoldingEndsBetweenCommitAndSend(t *testing.T) {
+func TestHoldLostBetweenCommitAndSendGivesThePartBack(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		w := newWitness()
 		fenced := &fencing{witness: w}

@@ -169,7 +169,7 @@ func TestFilesWhereNoneCanBeSent(t *testing.T) {
 }
 
 // promise: L.alerts-about-alerts
-func TestAdminsAreToldOnceOfAClosedConversation(t *testing.T) {
+func TestAdminsAreNotifiedOnceOfAClosedConversation(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich = true
 		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
@@ -206,7 +206,7 @@ func TestAdminsAreToldOnceOfAClosedConversation(t *testing.T) {
 	})
 }
 
-func TestAdminsAreToldOnceOfAFullDisk(t *testing.T) {
+func TestAdminsAreNotifiedOnceOfAFullDisk(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		files := r.filed()
 		files.Room = func(context.Context) error { return errors.New("the disk is nearly full") }
@@ -311,7 +311,7 @@ func TestTurnOutlivesTheMoveOfItsConversation(t *testing.T) {
 	})
 }
 
-func TestMenu(t *testing.T) {
+func TestMenuIsSetForEachPlaceAndLanguage(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.script.Rich = true
 		r.start()

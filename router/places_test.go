@@ -40,7 +40,7 @@ func (l *listener) heard() string {
 	return strings.Join(l.lines, "|")
 }
 
-func TestReactions(t *testing.T) {
+func TestReactionsAreReadByTheNextTurn(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		ear := &listener{}
 		r.agent = ear
@@ -93,7 +93,7 @@ func TestReactionInheritsTaint(t *testing.T) {
 }
 
 // In a group only what was said with us is reacted to, and a stranger's sign is none.
-func TestReactionInAGroup(t *testing.T) {
+func TestReactionInAGroupCountsOnOurTalkOnly(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		ear := &listener{}
 		r.agent = ear
@@ -115,7 +115,7 @@ func TestReactionInAGroup(t *testing.T) {
 	})
 }
 
-func TestEditInAGroup(t *testing.T) {
+func TestEditInAGroupIsTakenWhenItNamesTheBot(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.AllowConversations = []string{"g1"}
 		r.start()
@@ -137,7 +137,7 @@ func TestEditInAGroup(t *testing.T) {
 // once; what a stranger wrote stays a stranger's, even when they are known by then.
 //
 // promise: P4.no-entry-no-service
-func TestEditAddsTheMention(t *testing.T) {
+func TestEditThatAddsTheMentionIsTakenOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.AllowConversations = []string{"g1"}
 		r.start()
@@ -220,7 +220,7 @@ func TestMembersMakeNoTurns(t *testing.T) {
 }
 
 // A message that is taken back is not worked on any more.
-func TestDeleted(t *testing.T) {
+func TestDeletedMessageIsNotWorkedOn(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		release := r.brain.held("long")
 		defer release()
@@ -243,7 +243,7 @@ func TestDeleted(t *testing.T) {
 	})
 }
 
-func TestIncompleteEvents(t *testing.T) {
+func TestIncompleteEventsAreRejected(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		kinds := []channels.EventKind{

@@ -27,7 +27,7 @@ func rosterOf(t *testing.T, people ...ledger.Person) *Roster {
 
 // promise: P4.no-entry-no-service
 // promise: P5.reading-leaks-nothing
-func TestPolicy(t *testing.T) {
+func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 	t.Parallel()
 	roster := rosterOf(t,
 		ledger.Person{Name: "ada", Role: ledger.RoleAdmin, Tools: []string{"*"}},

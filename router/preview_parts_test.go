@@ -40,7 +40,7 @@ func TestLongAnswerTakesTheDraftsPlace(t *testing.T) {
 
 // With one message a second and twenty a minute, a draft delays the answer by
 // nothing, and a platform's retry_after is kept to the second.
-func TestDraftsAndLimitsTogether(t *testing.T) {
+func TestDraftUnderLimitsDelaysNoAnswer(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		r.channel.Rate = "default"
 		r.script.PerSecond, r.script.PerConversationSecond, r.script.PerConversationMinute = 30, 1, 20

@@ -355,7 +355,7 @@ func TestHangingPlatformDelaysNothing(t *testing.T) {
 
 // A draft whose call broke off may still overwrite what is shown, so that the answer
 // does not take its place.
-func TestDoubtfulDraftIsLeftBehind(t *testing.T) {
+func TestDraftWhoseCallBrokeOffIsLeftBehind(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		n := 0
 		r.onChange(scripted.OpDraft, func(c scripted.Change) channelstest.Fault {
@@ -381,7 +381,7 @@ func TestDoubtfulDraftIsLeftBehind(t *testing.T) {
 	})
 }
 
-func TestEditsOfTheAnswer(t *testing.T) {
+func TestFailedEditOfTheAnswerIsTriedAgainOrSentAnew(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fault channelstest.Fault

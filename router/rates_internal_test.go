@@ -6,7 +6,7 @@ import (
 )
 
 // Whoever is too fast is told once, and again when that may have been forgotten.
-func TestTooFastIsToldOnce(t *testing.T) {
+func TestTooFastIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	p, err := newPersonRates("1/h")

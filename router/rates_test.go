@@ -79,7 +79,7 @@ func (r *rig) saidTooFast() (n int) {
 // because the database was away meanwhile.
 //
 // promise: P1.rate-counts-committed
-func TestRateOfWhatWasWrittenLongAgo(t *testing.T) {
+func TestOldMessagesHandedInAtOnceAreNotTooFast(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := limited(r)
 		l.commits.Store(5)
@@ -118,7 +118,7 @@ func TestRateCountsWhatIsCommitted(t *testing.T) {
 // told once: not of a commit that failed.
 //
 // promise: P1.rate-counts-committed
-func TestRateWithinABatch(t *testing.T) {
+func TestRateHoldsWithinABatch(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := limited(r)
 		l.commits.Store(3)
@@ -134,7 +134,7 @@ func TestRateWithinABatch(t *testing.T) {
 
 // Older than the newest that counted counts as that one, later than now as now, and
 // without a time as it comes. The terminal is not counted.
-func TestRateByWhichTime(t *testing.T) {
+func TestRateTakesOddTimesForTheNearestPossible(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		limited(r)
 		if n := r.handIn(written(1, 20, 0, 0)); n != 20 {
@@ -160,7 +160,7 @@ func TestRateByWhichTime(t *testing.T) {
 
 // That a group moved holds for the rest of the batch, and beyond it only once it is
 // committed.
-func TestMoveThatIsNotCommitted(t *testing.T) {
+func TestMoveHoldsBeyondItsBatchOnceCommitted(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := &awayFor{}
 		r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }

@@ -75,7 +75,7 @@ func TestRefusedEventIsKeptAlone(t *testing.T) {
 }
 
 // An event of a channel that is not there fails alone, and so leaks no worker.
-func TestEventOfNoChannel(t *testing.T) {
+func TestEventOfNoChannelFailsAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.Workers = 1
 		r.start()
@@ -229,7 +229,7 @@ func (f *failing) Accept(ctx context.Context, owner int64, entries []ledger.Entr
 // times alone while another was committed, and not before: it may be nobody's fault.
 //
 // promise: P1.fails-alone
-func TestEventThatFailsAlone(t *testing.T) {
+func TestEventThatFailsAloneThreeTimesIsRejected(t *testing.T) {
 	for name, err := range map[string]error{"a constraint": ledger.ErrConflict, "unknown": errors.New("something internal")} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {

@@ -61,7 +61,7 @@ func (b *trier) latest() (agent.Turn, agent.State) {
 
 // A retry is a turn on the same message, which knows what was done before. A retry of a
 // retry reaches the first.
-func TestRetry(t *testing.T) {
+func TestRetryRunsTheMessageAgainWithWhatWasDone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		brain := &trier{fail: true}
 		r.agent = brain
@@ -92,7 +92,7 @@ func TestRetry(t *testing.T) {
 }
 
 // Only what ended can be tried again, and only by whoever asked for it.
-func TestRetryOfNothing(t *testing.T) {
+func TestRetryNeedsAnEndedTurnOfOnesOwn(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		brain := &trier{hold: make(chan struct{})}
 		r.agent = brain
@@ -128,7 +128,7 @@ func TestRetryOfNothing(t *testing.T) {
 }
 
 // Where messages wait for more, a retry does not, and takes with it what comes.
-func TestRetryWhereMessagesAreCollected(t *testing.T) {
+func TestRetryDoesNotWaitToCollect(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		brain := &trier{}
 		r.agent, r.config.Busy, r.config.CollectWindow = brain, "collect", 50*time.Millisecond
@@ -143,7 +143,7 @@ func TestRetryWhereMessagesAreCollected(t *testing.T) {
 
 // A message that was edited since counts as it reads now; one that was taken back is
 // not tried again.
-func TestRetryOfAnEditedMessage(t *testing.T) {
+func TestRetryOfAnEditedMessageReadsItAsItIsNow(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		brain := &trier{}
 		r.agent = brain
@@ -188,7 +188,7 @@ func TestRetryIsResumed(t *testing.T) {
 }
 
 // Capitals alone stop nothing: only a stop word does, and only alone.
-func TestStopWords(t *testing.T) {
+func TestOnlyAStopWordAloneStops(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		release := r.brain.held("busy")
 		r.start()

@@ -16,7 +16,7 @@ import (
 	"switchboard/router"
 )
 
-func TestAnswer(t *testing.T) {
+func TestMessageIsAnsweredInItsConversation(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		r.platform.Say("c1", "ada", "hello")
@@ -31,7 +31,7 @@ func TestAnswer(t *testing.T) {
 }
 
 // promise: P1.one-turn-per-event
-func TestRedeliveredEvent(t *testing.T) {
+func TestRedeliveredEventIsOneTurn(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		r.platform.Repeat(5)
@@ -56,7 +56,7 @@ func TestRedeliveredEvent(t *testing.T) {
 }
 
 // promise: P3.order-in-session
-func TestOrder(t *testing.T) {
+func TestAnswersKeepTheOrderOfTheirSession(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		const n = 20
 		for i := range n {
@@ -161,7 +161,7 @@ func TestCommandsNeedNoWorker(t *testing.T) {
 }
 
 // promise: L.cancel
-func TestCancel(t *testing.T) {
+func TestCancelEndsTheRunningTurnAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
 			if strings.HasPrefix(turn.Message.Text, "long") {
@@ -190,7 +190,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-func TestStopWord(t *testing.T) {
+func TestStopWordEndsTheRunningTurn(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
 			if turn.Message.Text == "long" {
@@ -208,7 +208,7 @@ func TestStopWord(t *testing.T) {
 }
 
 // Somebody else's turn is only an admin's to cancel.
-func TestCancelOfAnotherPerson(t *testing.T) {
+func TestTurnOfAnotherPersonIsCancelledByAdminsOnly(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
 			<-ctx.Done()
@@ -227,7 +227,7 @@ func TestCancelOfAnotherPerson(t *testing.T) {
 }
 
 // promise: P4.no-entry-no-service
-func TestStranger(t *testing.T) {
+func TestStrangerIsNotAnswered(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		r.platform.Say("c9", "eve", "let me in")
@@ -288,7 +288,7 @@ func TestOpenPolicyMakesPeople(t *testing.T) {
 }
 
 // promise: P1.rejected-kept
-func TestBadInput(t *testing.T) {
+func TestBadInputIsRejectedAndKept(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		r.platform.Garble([]byte("{\"id\": tr\x00ue"))
@@ -323,7 +323,7 @@ func TestBadInput(t *testing.T) {
 	})
 }
 
-func TestTooFast(t *testing.T) {
+func TestTooManyMessagesAreRefusedWithANotice(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.config.RatePerson = "2/m"
 		r.start()
@@ -345,7 +345,7 @@ func TestTooFast(t *testing.T) {
 
 // A turn that breaks the program is tried again, then given up, and said so; it
 // takes nobody else down.
-func TestBrokenTurn(t *testing.T) {
+func TestTurnThatPanicsIsGivenUpAlone(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
 			if turn.Message.Text == "panic" {

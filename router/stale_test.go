@@ -100,7 +100,7 @@ func TestStaleBacklogIsOffered(t *testing.T) {
 }
 
 // A choice can be typed as well; an offer that a reset came after is forgotten.
-func TestStaleOfferTypedAndForgotten(t *testing.T) {
+func TestStaleOfferIsTypedOrForgottenByReset(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.platform.Write(old("c1", "ada", "first", 3*time.Hour))
 		r.platform.Write(old("c2", "bob", "second", 3*time.Hour))
@@ -123,7 +123,7 @@ func TestStaleOfferTypedAndForgotten(t *testing.T) {
 
 // Commands of a backlog are applied at once; what they concern is not offered, and the
 // rest still is.
-func TestStaleCommands(t *testing.T) {
+func TestStaleCommandsAreAppliedAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.platform.Write(old("c1", "ada", "never mind", 3*time.Hour))
 		r.platform.Write(old("c1", "ada", "/cancel", 3*time.Hour-time.Minute))
@@ -139,7 +139,7 @@ func TestStaleCommands(t *testing.T) {
 }
 
 // In a group each person is asked for their own.
-func TestStaleInAGroup(t *testing.T) {
+func TestStaleInAGroupIsOfferedToEachPerson(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		for _, m := range []scripted.Message{
 			old("g1", "ada", "one", 3*time.Hour), old("g1", "bob", "two", 3*time.Hour), old("g1", "ada", "three", 3*time.Hour),
@@ -171,7 +171,7 @@ func TestBusyIsNotStale(t *testing.T) {
 
 // The clock of a platform may be wrong: what it tells while we listen is no older than
 // that.
-func TestStaleByAWrongClock(t *testing.T) {
+func TestMessageWithAWrongClockIsNotStale(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		r.platform.Write(old("c1", "ada", "from tomorrow", -24*time.Hour))

@@ -43,7 +43,7 @@ func (l hangingAccept) Accept(ctx context.Context, _ int64, _ []ledger.Entry) ([
 // A database that hangs does not keep an engine that stops for longer than its grace.
 //
 // promise: L.shutdown
-func TestHangingAcceptAtShutdown(t *testing.T) {
+func TestShutdownDoesNotWaitForAHangingAccept(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := hangingAccept{asked: make(chan struct{}), over: make(chan struct{})}
 		r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }
@@ -71,7 +71,7 @@ func TestHangingAcceptAtShutdown(t *testing.T) {
 // is the turn, whose command takes a while to die: the leases go after that.
 //
 // promise: L.shutdown
-func TestAcceptOnItsWayAtShutdown(t *testing.T) {
+func TestShutdownWaitsForAnAcceptAndItsTurn(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		l := lateAccept{committed: make(chan struct{}), answer: make(chan struct{})}
 		r.ledger = func(of router.Ledger) router.Ledger { l.Ledger = of; return l }

@@ -87,7 +87,7 @@ func (d drafting) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 // left where nobody knows of it; then its row says so.
 //
 // promise: L.draft-row-first
-func TestKilledWhileADraftIsShown(t *testing.T) {
+func TestKilledWhileADraftIsShownAnswersOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		at    string

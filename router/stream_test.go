@@ -181,7 +181,7 @@ func TestQuickStreamIsNotShown(t *testing.T) {
 //
 // promise: L.drafts-yield
 // promise: L.draft-row-first
-func TestAnswerMeetsACallUnderWay(t *testing.T) {
+func TestAnswerWaitsAMomentForACallUnderWay(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		nth    int // the draft call that is slow

@@ -129,7 +129,7 @@ func TestTurnClaimedTwiceIsStopped(t *testing.T) {
 }
 
 // A turn that its own engine claimed again and that breaks off then is tried again.
-func TestTurnClaimedTwiceBreaksOff(t *testing.T) {
+func TestTurnClaimedTwiceThatBreaksOffIsTriedAgain(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		fail := make(chan struct{})
 		w := &twice{second: func(ctx context.Context) error {

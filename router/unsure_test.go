@@ -37,7 +37,7 @@ func (l *failingOffers) Offer(ctx context.Context, ref ledger.TurnRef, merge []i
 // platform's answer to that is lost, it may have arrived, and its repeat says so.
 //
 // promise: P2.unknown-honest
-func TestUnsureNoLongerOnceBegun(t *testing.T) {
+func TestRepeatAfterAFailedCommitIsMarkedOnceBegun(t *testing.T) {
 	for name, fails := range map[string][]error{
 		"contradicted":            {ledger.ErrConflict},
 		"unheard":                 {errAnswerLost},

@@ -8,7 +8,7 @@ import (
 )
 
 // promise: P12.explained
-func TestWhy(t *testing.T) {
+func TestWhyExplainsTheTurnThatIsMeant(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		r.platform.Say("c1", "ada", "/why")

@@ -8,7 +8,7 @@ import (
 )
 
 // Who holds a channel speaks for it; the latest event is the latest of all.
-func TestMergedStatuses(t *testing.T) {
+func TestStatusOfAChannelIsItsHoldersWord(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1700000000, 0)
 	former := channels.Status{Name: "tg", State: channels.StateWaiting, Reason: "another engine holds the channel", LastEvent: at}

@@ -11,7 +11,7 @@ import (
 	"switchboard/testkit"
 )
 
-func TestChannelList(t *testing.T) {
+func TestChannelListShowsEachState(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
 	r.append("[channels.off]\nkind = \"scripted\"\nenabled = false\naddr = \"/nowhere.sock\"\n")

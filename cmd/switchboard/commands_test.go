@@ -41,7 +41,7 @@ func TestLaterCommandsSaySo(t *testing.T) {
 	}
 }
 
-func TestWrongUsage(t *testing.T) {
+func TestWrongUsageNamesTheFault(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	for line, want := range map[string]string{
@@ -80,7 +80,7 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
-func TestFaultySettings(t *testing.T) {
+func TestFaultySettingsStopEveryCommand(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	text := "data_dir = \"x\"\ntypo = 1\n[agent]\nplanner = \"nowhere/model\"\nexec_timeout = \"soon\"\n[router]\nworkers = 0\nrate_person = \"fast\"\n[channels.x]\nkind = \"carrier-pigeon\"\n"
@@ -114,7 +114,7 @@ func TestConfigShowMasksSecrets(t *testing.T) {
 	}
 }
 
-func TestDoctor(t *testing.T) {
+func TestDoctorReportsWhetherAnEngineRuns(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
 	type line struct {
@@ -160,7 +160,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-func TestLedgerCommands(t *testing.T) {
+func TestLedgerCommandsCancelAndList(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", doing("echo fine; sleep 30"), "u1")
 	r.up()
@@ -199,7 +199,7 @@ func TestLedgerCommands(t *testing.T) {
 	}
 }
 
-func TestInit(t *testing.T) {
+func TestInitWritesSettingsOnce(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	r.config = filepath.Join(r.dir, "new", "my.toml")
@@ -240,7 +240,7 @@ func TestSecondEngineSaysThatOneRuns(t *testing.T) {
 	}
 }
 
-func TestVeryLongDataFolder(t *testing.T) {
+func TestVeryLongDataFolderIsServed(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	long := filepath.Join(r.dir, strings.Repeat("a-long-name/", 15), "data")

@@ -16,7 +16,7 @@ import (
 // after one; what is sent or given up is not, and a sentence says why.
 //
 // promise: L.mended-by-hand
-func TestDeliveryRetryAndDrop(t *testing.T) {
+func TestDeadDeliveryIsRetriedOrDroppedByHand(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1"}, "[agent]\nplanner = \"fake/model\"\n")
 	r.model.Handle(echo)

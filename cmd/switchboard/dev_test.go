@@ -40,7 +40,7 @@ func run(t *testing.T, dir string, args ...string) *testkit.Log {
 }
 
 // Two terminals, two commands: an answer comes with no account and no key.
-func TestDevTelegram(t *testing.T) {
+func TestDevTelegramAnswersWithoutAnAccount(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	log := run(t, dir, "dev", "telegram", "--listen", "127.0.0.1:0")
@@ -67,7 +67,7 @@ func TestDevTelegram(t *testing.T) {
 }
 
 // The same on Discord; a bot that runs finds the platform that is started anew.
-func TestDevDiscord(t *testing.T) {
+func TestDevDiscordIsFoundAgainWhenStartedAnew(t *testing.T) {
 	t.Parallel()
 	const ada = "100000000000000002"
 	dir, free := t.TempDir(), testkit.FreeAddress(t)

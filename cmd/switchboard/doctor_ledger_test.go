@@ -71,7 +71,7 @@ func TestDoctorAndExplainAcrossEngines(t *testing.T) {
 }
 
 // What died is told of until somebody has looked into it.
-func TestDoctorTellsOfDeadParts(t *testing.T) {
+func TestDoctorListsDeadPartsUntilTheyAreLookedInto(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1"}, "[agent]\nplanner = \"fake/model\"\n")
 	r.model.Handle(echo)
@@ -146,7 +146,7 @@ func (f *fleet) tellsOfTheHanging(m *member) {
 }
 
 // Beside the only engine, which hangs, a command says so; it does not hang as well.
-func TestCommandsBesideAHangingEngine(t *testing.T) {
+func TestCommandsBesideAHangingEngineSaySo(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
 	r.up()

@@ -79,7 +79,7 @@ func TestDoctorMakesNoFolder(t *testing.T) {
 }
 
 // On a file engines come one after the other.
-func TestDoctorOfADeadEngineOnAFile(t *testing.T) {
+func TestDoctorOnAFileNamesNoOtherEngineForADeadOne(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
 	r.up()
@@ -92,7 +92,7 @@ func TestDoctorOfADeadEngineOnAFile(t *testing.T) {
 }
 
 // Durations in the log are text everywhere, that of a migration among them.
-func TestLoggedDurations(t *testing.T) {
+func TestLoggedDurationsAreText(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
 	r.up()

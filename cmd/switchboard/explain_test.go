@@ -14,7 +14,7 @@ import (
 // and with none.
 //
 // promise: P12.explained
-func TestExplainTurn(t *testing.T) {
+func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", doing("echo hi"), "u1")
 	r.up()

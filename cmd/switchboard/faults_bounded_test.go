@@ -46,7 +46,7 @@ func texts(p *channelstest.Platform) map[string][]string {
 // together give them: everybody else is served at once, on both.
 //
 // promise: P3.sessions-independent
-func TestStuckModelOfOnePerson(t *testing.T) {
+func TestStuckModelOfOnePersonDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "workers = 16\n", crowd(6)...)
 	stuck, asked := make(chan struct{}), atomic.Int32{}
@@ -86,7 +86,7 @@ func TestStuckModelOfOnePerson(t *testing.T) {
 // engine that takes over; all others flow.
 //
 // promise: P3.sessions-independent
-func TestChatLimitedForAnHour(t *testing.T) {
+func TestChatLimitedForAnHourDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "u1", "u2", "u3")
 	f.model.Handle(echo)
@@ -150,7 +150,7 @@ func TestChatLimitedForAnHour(t *testing.T) {
 }
 
 // Far more is asked than can be worked on; all of it waits, and is answered in order.
-func TestTenThousandQueued(t *testing.T) {
+func TestTenThousandQueuedAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
 	const users, each = 200, 50
 	held := make(chan struct{})
@@ -195,7 +195,7 @@ func TestTenThousandQueued(t *testing.T) {
 }
 
 // A thousand sessions write at once to two engines with 64 workers each.
-func TestThousandSessionsAtOnce(t *testing.T) {
+func TestThousandSessionsAtOnceAreAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	const users = 1000
 	f := twoEngines(t, "", crowd(users)...)
@@ -225,7 +225,7 @@ func TestThousandSessionsAtOnce(t *testing.T) {
 
 // Five thousand events a second, most of strangers: all are taken in, in bounded
 // memory, and who belongs here is served meanwhile.
-func TestFloodOfEvents(t *testing.T) {
+func TestFloodOfEventsTakesBoundedMemory(t *testing.T) {
 	t.Parallel()
 	const perSecond, seconds = 5000, 4
 	r := plannedBy(t, "", echo, "u1", "u2")

@@ -39,7 +39,7 @@ func TestKilledEngineLeavesNoProcess(t *testing.T) {
 
 // promise: L.cancel
 // promise: L.control-no-queue
-func TestCancelOfARunningCommand(t *testing.T) {
+func TestCancelOfARunningCommandKillsItsProcesses(t *testing.T) {
 	t.Parallel()
 	mark := marker()
 	r := newRig(t, []string{"u1"}, "[router]\nrate_person = \"off\"\nworkers = 1\n[agent]\nplanner = \"fake/model\"\n")
@@ -71,7 +71,7 @@ func TestCancelOfARunningCommand(t *testing.T) {
 }
 
 // A command that prints a gigabyte costs time, not memory.
-func TestCommandPrintingAGigabyte(t *testing.T) {
+func TestCommandPrintingAGigabyteTakesNoMemory(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", doing("yes 0123456789abcdef0123456789abcdef | head -c 1073741824"), "u1")
 	r.up()
@@ -134,7 +134,7 @@ func fillDisk(t *testing.T, path string) {
 }
 
 // promise: P1.ack-after-commit
-func TestFullDisk(t *testing.T) {
+func TestFullDiskAcknowledgesNothingThatIsNotStored(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
 		reply := echo(req)

@@ -42,7 +42,7 @@ func (r *rig) ticks() (list []time.Time) {
 //
 // promise: P7.done-once
 // promise: L.effects-end-before-lease
-func TestEngineFrozenForAMinute(t *testing.T) {
+func TestEngineFrozenForAMinuteRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "u1", "u2", "u3")
 	mark := marker()

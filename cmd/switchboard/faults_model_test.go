@@ -13,7 +13,7 @@ import (
 
 // A model that fails in every way it can: the person gets an honest sentence, the
 // turn fails, and the next message works.
-func TestModelFaults(t *testing.T) {
+func TestModelFaultsEndInASentence(t *testing.T) {
 	t.Parallel()
 	answer := llmtest.Plan("answer", llmtest.Answer("this never arrives"))
 	cut := llmtest.Text(answer)
@@ -98,7 +98,7 @@ func TestRateLimitedModelIsAskedAgain(t *testing.T) {
 }
 
 // A model that stalls is given up for the next one, in every role.
-func TestFallbackAfterAStall(t *testing.T) {
+func TestStalledModelIsReplacedByTheFallback(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	asked := map[string]int{}

@@ -79,7 +79,7 @@ func (o *outage) unharmed() {
 
 // promise: P1.kill-loses-nothing
 // promise: L.owner-expires
-func TestDatabaseRestartedUnderLoad(t *testing.T) {
+func TestDatabaseRestartedUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
 	for range 2 {
@@ -112,7 +112,7 @@ func (o *outage) halfAMinute(goes, comes func()) {
 }
 
 // promise: P1.kill-loses-nothing
-func TestDatabaseGoneForHalfAMinute(t *testing.T) {
+func TestDatabaseGoneForHalfAMinuteLosesNothing(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
 	o.halfAMinute(o.server.Stop, o.server.Start)
@@ -121,7 +121,7 @@ func TestDatabaseGoneForHalfAMinute(t *testing.T) {
 // The database answers nobody for half a minute, and refuses nobody either.
 //
 // promise: P1.kill-loses-nothing
-func TestDatabaseStallsForEverybody(t *testing.T) {
+func TestDatabaseStallForEverybodyLosesNothing(t *testing.T) {
 	t.Parallel()
 	o := newOutage(t)
 	o.halfAMinute(o.server.Freeze, o.server.Thaw)
@@ -131,7 +131,7 @@ func TestDatabaseStallsForEverybody(t *testing.T) {
 // when it cannot write its log.
 //
 // promise: P1.ack-after-commit
-func TestFullDiskOfPostgreSQL(t *testing.T) {
+func TestFullDiskOfPostgreSQLLosesNothing(t *testing.T) {
 	t.Parallel()
 	var disk string
 	o := newOutageOn(t, storetest.NewServer(t, func(dir string) {
@@ -169,7 +169,7 @@ func TestFullDiskOfPostgreSQL(t *testing.T) {
 // promise: P1.kill-loses-nothing
 // promise: P7.done-once
 // promise: L.lock-connection
-func TestDatabaseStallsForOneEngine(t *testing.T) {
+func TestDatabaseStallForOneEngineMovesItsWork(t *testing.T) {
 	t.Parallel()
 	var ways [2]*storetest.Proxy
 	o := newOutage(t, &ways[0], &ways[1])
@@ -199,7 +199,7 @@ func TestDatabaseStallsForOneEngine(t *testing.T) {
 // is no failure, and what it had is given back.
 //
 // promise: L.shutdown
-func TestStopAfterConnectionsWereCut(t *testing.T) {
+func TestStopAfterConnectionsWereCutIsNoFailure(t *testing.T) {
 	t.Parallel()
 	server := storetest.NewServer(t)
 	way := storetest.NewProxy(t, server.Addr())

@@ -9,7 +9,7 @@ import (
 
 // An admin reads in the chat what is wrong with the model and which setting mends it;
 // others read that it is not set up.
-func TestModelSetupInTheChat(t *testing.T) {
+func TestModelSetupErrorNamesItsMendToAdminsOnly(t *testing.T) {
 	t.Parallel()
 	const mend = `the key for "fake" was refused; set llm.providers.fake.api_key to a valid key`
 	r := plannedBy(t, "[[people]]\nname = \"guest\"\nidentities = [\"scripted:guest\"]\n", func(llmtest.Request) llmtest.Reply {

@@ -12,7 +12,7 @@ import (
 // an engine that waits for its old connections would wait until they time out.
 //
 // promise: P1.kill-loses-nothing
-func TestDatabaseConnectionsStranded(t *testing.T) {
+func TestDatabaseConnectionsStrandedAreReplaced(t *testing.T) {
 	t.Parallel()
 	var ways [2]*storetest.Proxy
 	o := newOutage(t, &ways[0], &ways[1])

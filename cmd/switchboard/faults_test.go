@@ -64,7 +64,7 @@ func TestRedeliveredEventIsOneTurn(t *testing.T) {
 	}
 }
 
-func TestOddTextThroughThePipe(t *testing.T) {
+func TestOddTextThroughThePipeIsAnsweredOrRefused(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo)
 	r.up()
@@ -110,7 +110,7 @@ func TestOddTextThroughThePipe(t *testing.T) {
 }
 
 // A plan far over the limit goes back with its fault, and fails loudly and fast.
-func TestPlanOfTenThousandTasks(t *testing.T) {
+func TestPlanOfTenThousandTasksFailsFast(t *testing.T) {
 	t.Parallel()
 	tasks := make([]llmtest.Task, 0, 10_001)
 	for i := range 10_000 {

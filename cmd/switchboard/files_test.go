@@ -43,7 +43,7 @@ func filer(req llmtest.Request) llmtest.Reply {
 }
 
 // A file goes through the whole program, in and out; a program does not.
-func TestFileBothWays(t *testing.T) {
+func TestFileGoesInAndOutAndAProgramDoesNot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1"}, "files = 4\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n[files]\nmax_size = \"1KB\"\n")
 	r.model.Handle(filer)

@@ -73,7 +73,7 @@ func crashTwo(t *testing.T, place func(*rig) place) {
 //
 // promise: P1.kill-loses-nothing
 // promise: L.owner-expires
-func TestTakeover(t *testing.T) {
+func TestTakeoverAfterAKillAnswersOnTheOtherEngine(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "u1")
 	f.model.Handle(echo)

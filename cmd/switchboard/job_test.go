@@ -67,7 +67,7 @@ func (s *screen) lent() bool {
 
 // An engine that a shell runs in the background leaves the terminal alone, and is not
 // stopped by it; brought to the foreground, Ctrl-C ends it.
-func TestServeInTheBackground(t *testing.T) {
+func TestServeInTheBackgroundLeavesTheTerminalAlone(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]string{"usual": "", "with stty tostop": "stty tostop; "} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestServeInTheBackground(t *testing.T) {
 
 // An engine that is put into the background goes on there, says nothing, and is back as
 // it was; what was said meanwhile stands there.
-func TestServeIsPutIntoTheBackground(t *testing.T) {
+func TestServePutIntoTheBackgroundSaysNothingUntilItIsBack(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	s := atShell(t, r)

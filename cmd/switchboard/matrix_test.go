@@ -16,13 +16,13 @@ import (
 var update = flag.Bool("update", false, "rewrite the channel matrix in docs/channels.md")
 
 const (
-	matrixBegin = "<!-- channel matrix: made by go test ./cmd/switchboard -run TestReadmeMatrix -update -->\n"
+	matrixBegin = "<!-- channel matrix: made by go test ./cmd/switchboard -run TestChannelMatrixIsUpToDate -update -->\n"
 	matrixEnd   = "<!-- end of channel matrix -->\n"
 )
 
-// TestReadmeMatrix holds the table of docs/channels.md to what the channels say of
+// TestChannelMatrixIsUpToDate holds the table of docs/channels.md to what the channels say of
 // themselves.
-func TestReadmeMatrix(t *testing.T) {
+func TestChannelMatrixIsUpToDate(t *testing.T) {
 	t.Parallel()
 	const page = "../../docs/channels.md"
 	data, err := os.ReadFile(page)

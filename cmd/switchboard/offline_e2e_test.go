@@ -10,7 +10,7 @@ import (
 )
 
 // A choice is answered by its number or its words wherever choices are numbered lines.
-func TestChoicesInAPipe(t *testing.T) {
+func TestChoicesInAPipeAreTypedByNumberOrWords(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	const ask = "choose between red, green and blue\n"
@@ -22,7 +22,7 @@ func TestChoicesInAPipe(t *testing.T) {
 
 // A file that was sent is found under its name, and nothing of a failed look for it, or
 // of the program's own words for failures, is in the chat.
-func TestOfflineModelOnTelegram(t *testing.T) {
+func TestOfflineModelOnTelegramFindsWhatWasSent(t *testing.T) {
 	t.Parallel()
 	r := &telegramRig{bot: telegramtest.New(t)}
 	r.rig = newRig(t, nil, "[agent]\nplanner = \"offline\"\n[router]\nrate_person = \"off\"\n")

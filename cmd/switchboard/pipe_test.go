@@ -45,7 +45,7 @@ func TestThreeLinesThreeAnswers(t *testing.T) {
 	}
 }
 
-func TestChatAsJSON(t *testing.T) {
+func TestChatAsJSONWritesAnObjectForEachAnswer(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	out, errs, code := r.commandWith("hello\n/whoami\n", "chat", "--json")

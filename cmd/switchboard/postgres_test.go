@@ -20,7 +20,7 @@ func onPostgres(t *testing.T, people ...string) *rig {
 }
 
 // promise: P10.same-on-both
-func TestPostgresThreeLines(t *testing.T) {
+func TestThreeLinesOnPostgresHaveThreeAnswers(t *testing.T) {
 	t.Parallel()
 	r := onPostgres(t)
 	r.model.Handle(echo)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestDiff(t *testing.T) {
+func TestDiffMarksTheLinesThatChanged(t *testing.T) {
 	t.Parallel()
 	letters := func(s string) []string { return strings.Split(s, "") }
 	for _, c := range []struct{ before, after, want string }{

@@ -9,7 +9,7 @@ import (
 	"switchboard/testkit"
 )
 
-func TestPromptCommands(t *testing.T) {
+func TestPromptCommandsListDiffAndReset(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil, "")
 	run := func(code int, args ...string) (out, errs string) {
@@ -59,7 +59,7 @@ func TestPromptCommands(t *testing.T) {
 
 // A file among the prompts that does nothing, or keeps everything from starting, is told
 // of with its mend; what "prompt reset" keeps is not.
-func TestPromptFilesThatDoNothing(t *testing.T) {
+func TestPromptFilesThatDoNothingAreReported(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	dir := filepath.Join(r.dir, "data", "roles")

@@ -28,7 +28,7 @@ func paying(broken *atomic.Bool) func(llmtest.Request) llmtest.Reply {
 // effect is there once.
 //
 // promise: P7.retry-repeats-nothing
-func TestRetryOnTheRealProgram(t *testing.T) {
+func TestRetryAfterAKillRepeatsNoEffect(t *testing.T) {
 	t.Parallel()
 	var broken atomic.Bool
 	broken.Store(true)
@@ -63,7 +63,7 @@ func TestRetryOnTheRealProgram(t *testing.T) {
 // asked until somebody wants it.
 //
 // promise: P3.never-late-unsaid
-func TestStaleBacklogOnTheRealProgram(t *testing.T) {
+func TestStaleBacklogIsOfferedAndNoModelAsked(t *testing.T) {
 	t.Parallel()
 	r := plannedBy(t, "", echo, "u1")
 	for _, text := range []string{"one", "two", "three"} {
@@ -81,7 +81,7 @@ func TestStaleBacklogOnTheRealProgram(t *testing.T) {
 }
 
 // The terminal shows a retry like any turn, with its plan.
-func TestRetryOnTheTerminal(t *testing.T) {
+func TestRetryOnTheTerminalRunsTheTurnAgain(t *testing.T) {
 	t.Parallel()
 	s := onTerminal(t, bare(t), []string{"NO_COLOR="}, "chat")
 	s.await(0, "> ")
@@ -93,7 +93,7 @@ func TestRetryOnTheTerminal(t *testing.T) {
 }
 
 // /retry in a pipe.
-func TestRetryInThePipe(t *testing.T) {
+func TestRetryInThePipeRunsTheTurnAgain(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	out, errs, code := r.commandWith("/retry\nrun echo $((40+2)) apples\n/retry\n", "chat")

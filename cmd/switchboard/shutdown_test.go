@@ -108,7 +108,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 
 // promise: P1.kill-loses-nothing
 // promise: L.shutdown
-func TestStopWithDeliveriesOnASlowPlatform(t *testing.T) {
+func TestStopWithDeliveriesOnASlowPlatformLosesNone(t *testing.T) {
 	t.Parallel()
 	var people []string
 	for u := range 4 {

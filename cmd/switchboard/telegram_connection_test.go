@@ -16,7 +16,7 @@ import (
 // A token that comes later, one that is taken back, and one that somebody else polls
 // with: `channel list` says so, nobody is asked in a hot loop, and what can recover
 // does, with no message lost.
-func TestTelegramConnections(t *testing.T) {
+func TestTelegramConnectionsRecoverWithoutALoss(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
 	later, revoked := telegramtest.New(t), telegramtest.New(t)

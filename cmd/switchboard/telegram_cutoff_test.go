@@ -13,7 +13,7 @@ import (
 // platform: whoever has the channel next is never driven out by it, and answers.
 //
 // promise: L.one-connection
-func TestTelegramPollerThatIsCutOff(t *testing.T) {
+func TestTelegramPollerThatIsCutOffDrivesNobodyOut(t *testing.T) {
 	server := storetest.NewServer(t)
 	var telegram *telegramPlace
 	c := newCrash(t, crashSeed(t), func(r *rig) place { telegram = newTelegramPlace(r.t); return telegram }, "workers = 4\n")

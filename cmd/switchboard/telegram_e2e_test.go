@@ -15,7 +15,7 @@ import (
 //
 // promise: P1.rejected-kept
 // promise: L.moved-as-one
-func TestTelegramPlaces(t *testing.T) {
+func TestTelegramServesEachKindOfPlace(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
 	ada, bob := r.bot.AddUser("Ada"), r.bot.AddUser("Bob")

@@ -62,7 +62,7 @@ func TestTelegramBacklogIsNotTooFast(t *testing.T) {
 // to nobody, though it is the only one at first.
 //
 // promise: P1.fails-alone
-func TestTelegramMessageThatCannotBeTaken(t *testing.T) {
+func TestTelegramMessageThatCannotBeTakenDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
 	r.channel("telegram", r.bot, r.bot.Token(), "")

@@ -13,7 +13,7 @@ import (
 // What an edit does goes by where its turn is: queued, running, over.
 //
 // promise: L.merged-at-boundary
-func TestTelegramEdits(t *testing.T) {
+func TestTelegramEditsActByTheStateOfTheirTurn(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
 	ada, bob := r.bot.AddUser("Ada"), r.bot.AddUser("Bob")
@@ -67,7 +67,7 @@ func TestTelegramEdits(t *testing.T) {
 }
 
 // A choice is made once, by its button or its number.
-func TestTelegramChoices(t *testing.T) {
+func TestTelegramChoiceIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
 	r.channel("telegram", r.bot, r.bot.Token(), "")
@@ -116,7 +116,7 @@ func TestTelegramChoices(t *testing.T) {
 //
 // promise: L.merged-at-boundary
 // promise: L.collected-as-one
-func TestTelegramBusy(t *testing.T) {
+func TestTelegramMessageWhileBusyJoinsStopsOrWaits(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string][]string{
 		"steer":     {"did: work one + and two"},

@@ -95,7 +95,7 @@ const (
 
 var coloured = regexp.MustCompile(`\x1b\[[39]\dm`)
 
-func TestServeOnATerminal(t *testing.T) {
+func TestServeOnATerminalChatsAndHidesTheLog(t *testing.T) {
 	t.Parallel()
 	s := onTerminal(t, bare(t), []string{"NO_COLOR="})
 	s.await(0, "/help shows the commands")
@@ -121,7 +121,7 @@ func TestServeOnATerminal(t *testing.T) {
 
 // The person on the terminal learns where the log is and, once, that a channel does
 // not connect; the log has the form that was asked for.
-func TestServeOnATerminalTellsOfItsChannels(t *testing.T) {
+func TestServeOnATerminalReportsALostChannelOnce(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{"auto": `{"time":"`, "text": "INF ready"} {
 		t.Run(format, func(t *testing.T) {
@@ -151,7 +151,7 @@ func TestServeOnATerminalTellsOfItsChannels(t *testing.T) {
 	}
 }
 
-func TestChatOnATerminalWithoutColor(t *testing.T) {
+func TestChatOnATerminalWithNoColorHasNone(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	s := onTerminal(t, r, []string{"NO_COLOR=1"}, "chat")

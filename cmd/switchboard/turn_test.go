@@ -9,7 +9,7 @@ import (
 )
 
 // A message that another turn answers is found from both sides.
-func TestTurnShowTellsOfMergedTurns(t *testing.T) {
+func TestTurnShowNamesMergedTurns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, []string{"u1"}, "[router]\nrate_person = \"off\"\nbusy = \"collect\"\ncollect_window = \"1s\"\n[agent]\nplanner = \"fake/model\"\n")
 	r.model.Handle(echo)

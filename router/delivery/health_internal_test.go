@@ -241,7 +241,7 @@ func TestDeafnessIsFound(t *testing.T) {
 func hangs(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
 // A connection that never spoke is deaf as well.
-func TestDeafFromTheBeginning(t *testing.T) {
+func TestConnectionThatNeverSpokeIsDeaf(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{silence: 40 * time.Second, probe: func(context.Context) error { return nil }}

@@ -143,7 +143,7 @@ func TestDraftEndsNoTrial(t *testing.T) {
 	})
 }
 
-func TestLimitsPause(t *testing.T) {
+func TestPauseHoldsUntilTheLatestTimeAskedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := newLimits("off") // what the platform refuses counts all the same

@@ -49,7 +49,7 @@ func (c *crowd) send(conv string, parts int) {
 // Whoever came first goes first, and after each part to the end of the line.
 //
 // promise: P3.fair-turns
-func TestTurnsUnderOneLimiter(t *testing.T) {
+func TestFirstComeGoesFirstUnderOneLimiter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(channels.Rates{PerSecond: 1})
@@ -77,7 +77,7 @@ func TestTurnsUnderOneLimiter(t *testing.T) {
 
 // A hundred conversations of ten parts each get the channel's whole budget, and end
 // about together.
-func TestTurnsLoseNoTime(t *testing.T) {
+func TestTurnsUseTheWholeBudget(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(channels.Rates{PerSecond: 30, PerConversationSecond: 1})
@@ -123,7 +123,7 @@ func TestOwnLimitHoldsUpNobody(t *testing.T) {
 }
 
 // One that waits and never comes back is not waited for.
-func TestTurnOfOneThatLeft(t *testing.T) {
+func TestOneThatLeftTheLineIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := newLimits("default")

@@ -9,7 +9,7 @@ import (
 
 // The clock of a platform is known by what its fastest event took, of those that were
 // told while we listened.
-func TestPace(t *testing.T) {
+func TestFastestEventShowsThePlatformsClock(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	type event struct {
@@ -37,7 +37,7 @@ func TestPace(t *testing.T) {
 // message came, and is set right: what was learned by the wrong one is forgotten.
 //
 // promise: P3.never-late-unsaid
-func TestPaceAfterOurClockLeapt(t *testing.T) {
+func TestPaceIsForgottenWhenOurClockLeapt(t *testing.T) {
 	t.Parallel()
 	truth := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, wrong := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
@@ -60,7 +60,7 @@ func TestPaceAfterOurClockLeapt(t *testing.T) {
 // have been there all the time.
 //
 // promise: P3.never-late-unsaid
-func TestPaceAfterSleep(t *testing.T) {
+func TestMessageWrittenWhileWeSleptIsLate(t *testing.T) {
 	t.Parallel()
 	var p pace
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -75,7 +75,7 @@ func TestPaceAfterSleep(t *testing.T) {
 // a while; one event that came late shows nothing.
 //
 // promise: P3.never-late-unsaid
-func TestPaceForgets(t *testing.T) {
+func TestPlatformsClockThatIsSetRightIsLearned(t *testing.T) {
 	t.Parallel()
 	var p pace
 	begin := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -96,7 +96,7 @@ func TestPaceForgets(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
+func TestSpansReadAsPeopleSayThem(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		time.Second: "less than a minute", time.Minute: "1 minute", 89 * time.Minute: "89 minutes", 100 * time.Minute: "2 hours",

@@ -70,7 +70,7 @@ func TestFailedPollsAreTriedAgainSoon(t *testing.T) {
 // to 15 s, and any answer ends the row.
 //
 // promise: L.soon-again
-func TestReconnectPauses(t *testing.T) {
+func TestReconnectPausesDoubleUntilAnAnswer(t *testing.T) {
 	t.Parallel()
 	cut := errors.New("the line is cut")
 	synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 // nobody knows.
 //
 // promise: P12.explained
-func TestExplanationTellsTheTimes(t *testing.T) {
+func TestExplanationShowsTheTimes(t *testing.T) {
 	t.Parallel()
 	taken := time.Date(2026, 5, 4, 12, 10, 0, 0, time.UTC)
 	began, ended := taken.Add(time.Second), taken.Add(15*time.Second)
@@ -50,7 +50,7 @@ func TestExplanationTellsTheTimes(t *testing.T) {
 // What the model answered and was not used is told with what was wrong with it.
 //
 // promise: P12.explained
-func TestExplanationTellsWhatWasRefused(t *testing.T) {
+func TestExplanationShowsWhatWasRefused(t *testing.T) {
 	t.Parallel()
 	e := view.Explanation{Attempts: []view.Attempt{{Calls: []view.Call{
 		{Role: "planner", Provider: "p", Model: "m", Duration: "2s", Refused: "task 1: no such tool"}, {Role: "planner", Provider: "p", Model: "m", Duration: "1s"},

@@ -14,7 +14,7 @@ import (
 
 // What is said again and again is said at its begin, now and then with a count, and at
 // its end; what differs is said each time.
-func TestCalmLog(t *testing.T) {
+func TestRepeatedLogLinesAreCounted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var text strings.Builder
