@@ -237,7 +237,7 @@ func TestTypedChoiceNamesTheQuestion(t *testing.T) {
 }
 
 // promise: L.action-once
-func TestTwoAnswersAtOnce(t *testing.T) {
+func TestTwoAnswersAtOnceCountAsOne(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for round := range 5 {
 			name := fmt.Sprint("q", round)
@@ -275,7 +275,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 	})
 }
 
-func TestActionsUnderReplies(t *testing.T) {
+func TestActionUnderAReplyIsATurn(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := control(entry("c", "1", "/menu"), ledger.EffectNone, "")
 		q := question("menu", tomorrow(), "help")

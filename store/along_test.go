@@ -68,7 +68,7 @@ func TestBegunTurnsAreNotReadAlong(t *testing.T) {
 }
 
 // The function reads the same columns in the same order.
-func TestReadAlongIsLoad(t *testing.T) {
+func TestReadAlongReadsTheColumnsOfLoad(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("database/migrations/postgres/0002_hot_transactions.sql")
 	if err != nil {

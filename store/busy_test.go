@@ -307,7 +307,7 @@ func TestAWaitingHeadLetsTheLeaseGo(t *testing.T) {
 }
 
 // What was collected into a turn that then steers another is heeded with it.
-func TestCollectedIntoASteeringTurn(t *testing.T) {
+func TestCollectedIntoASteeringTurnIsAbsorbedWithIt(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		if a := h.Accept(entry("c", "1", "1"), mode(entry("c", "2", "2"), "collect"), mode(entry("c", "3", "3"), "collect")); !a[1].Merged || !a[2].Merged {
 			t.Errorf("%+v", a)

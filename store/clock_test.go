@@ -14,7 +14,7 @@ import (
 // for as long as the clock was wrong; nor does a leap stop turns or new parts.
 //
 // promise: P3.order-in-conversation
-func TestClockSetBackAndForward(t *testing.T) {
+func TestClockSetBackAndForwardHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		var leap time.Duration

@@ -58,7 +58,7 @@ var (
 )
 
 // promise: L.mended-by-hand
-func TestRetryOfADeadPart(t *testing.T) {
+func TestRetryOfADeadPartSendsWhatDiedWithItInOrder(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		turn := h.says("1", "a", "b", "c")

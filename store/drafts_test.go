@@ -182,7 +182,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 // the row says that it was left.
 //
 // promise: L.draft-row-first
-func TestDraftBegunWhenTheTurnSpeaks(t *testing.T) {
+func TestDraftBegunWhenTheTurnSpeaksIsTakenBackOrLeft(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -240,7 +240,7 @@ func TestDraftBegunWhenTheTurnSpeaks(t *testing.T) {
 // same.
 //
 // promise: L.draft-row-first
-func TestDraftBegunByAnotherHolder(t *testing.T) {
+func TestDraftBegunByAnotherHolderIsNotBegunAgain(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		former := h.Hold()
 		ref := h.Begun("c", "1")

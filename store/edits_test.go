@@ -244,7 +244,7 @@ func TestEditsAreNeverAppliedToWhatWasNoTurn(t *testing.T) {
 }
 
 // An edit races with the start of its turn: it is in the text, or steers.
-func TestEditRacingWithTheStart(t *testing.T) {
+func TestEditRacingWithTheStartIsInTheTextOrSteers(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for _, conv := range []string{"a", "b", "c", "d", "e", "f"} {
 			h.one(entry(conv, conv, "old"))

@@ -130,7 +130,7 @@ func TestHoldersAreKept(t *testing.T) {
 	})
 }
 
-func TestTurnOf(t *testing.T) {
+func TestTurnOfFindsTheTurnOfAMessageOrTheLatest(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		first := h.Begun("c1", "1")
 		conv := entry("c1", "1", "").Event.Conversation
@@ -149,7 +149,7 @@ func TestTurnOf(t *testing.T) {
 }
 
 // Who was kept out is listed with the rule.
-func TestKeptOut(t *testing.T) {
+func TestKeptOutIsListedWithTheRule(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		eve := entry("c9", "9", "let me in")
 		eve.As, eve.Sender.Person, eve.Sender.Identity, eve.Sender.Rule = &ledger.AsAudit{Why: ledger.AuditStranger}, "", "tg:9", "people.unknown"

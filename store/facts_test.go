@@ -36,7 +36,7 @@ func TestFactsCountWhatNeedsAnEye(t *testing.T) {
 }
 
 // Cluster says whether database and folder belong together, and changes neither.
-func TestClusterIsLookedAt(t *testing.T) {
+func TestClusterIsReadWithoutAChange(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	db, err := store.Open(t.Context(), database.Config{URL: secrets.Secret(storetest.PostgresURL(t))}, dir, quiet)

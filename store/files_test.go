@@ -26,7 +26,7 @@ func atoi(t *testing.T, s string) int64 {
 
 func blobName(c string) string { return strings.Repeat(c, 64) }
 
-func TestAttachments(t *testing.T) {
+func TestAttachmentsAreReadByTheirSessionAlone(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		e := withFile(claiming(entry("c", "1", "look")), "ref", 5)
 		e.Taint = "file"

@@ -27,7 +27,7 @@ import (
 // not says so, and with space everything goes on without a restart.
 //
 // promise: P1.ack-after-commit
-func TestFullDisk(t *testing.T) {
+func TestFullDiskKeepsWhatWasAcceptedAndRefusesMore(t *testing.T) {
 	t.Parallel()
 	db, dir := tinyDisk(t, "3m")
 	e, err := engines.Start(t.Context(), db.DB, false)
@@ -119,7 +119,7 @@ func TestFullDiskIsRelievedByACheckpoint(t *testing.T) {
 
 // A full disk leaves nothing of a file behind, and is no harm to those that are
 // there.
-func TestFullDiskAndBlobs(t *testing.T) {
+func TestFullDiskLeavesNothingOfABlob(t *testing.T) {
 	t.Parallel()
 	_, dir := tinyDisk(t, "3m")
 	b := blobs.New(filepath.Join(dir, "attachments"))

@@ -24,7 +24,7 @@ func (h *house) gone(hold ledger.Hold, conv channels.ConversationID) bool {
 	return first
 }
 
-func TestGoneIsFirstOnce(t *testing.T) {
+func TestClosedConversationIsNewsOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		h.one(entry("c", "1", "one"))
@@ -97,7 +97,7 @@ func TestAdminChatsAreTheLatestOfEachAdmin(t *testing.T) {
 	})
 }
 
-func TestNotifyTellsOnce(t *testing.T) {
+func TestNotifySendsOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		conv := channels.Conversation{Channel: "tg", ID: "a", Kind: channels.Direct, Place: "a"}

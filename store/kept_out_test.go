@@ -22,7 +22,7 @@ func keptOut(conv, key, text string) ledger.Entry {
 // is stored as if each had come alone: once, in its place and in order.
 //
 // promise: P1.one-turn-per-event
-func TestManyKeptOutAtOnce(t *testing.T) {
+func TestManyKeptOutAtOnceAreStoredAsIfAlone(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		titled := func(e ledger.Entry, title string) ledger.Entry {
 			e.Event.Conversation.Title = title
@@ -83,7 +83,7 @@ func TestManyKeptOutAtOnce(t *testing.T) {
 }
 
 // Hundreds at once, many of one place.
-func TestHundredsKeptOutAtOnce(t *testing.T) {
+func TestHundredsKeptOutAtOnceKeepTheirOrder(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		var batch []ledger.Entry
 		for i := range 500 {

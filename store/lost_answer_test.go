@@ -132,7 +132,7 @@ func (c *cutter) carry(client, server net.Conn, all *sync.WaitGroup) {
 // second time would take it for somebody else's work.
 //
 // promise: L.lost-answer
-func TestLostAnswerIsTold(t *testing.T) {
+func TestLostAnswerIsReportedAsUnknown(t *testing.T) {
 	t.Parallel()
 	s := storetest.NewServer(t)
 	c := newCutter(t, s.Addr())

@@ -327,7 +327,7 @@ func (m *machine) drain(t *rapid.T) {
 
 // promise: P1.kill-loses-nothing
 // promise: P1.one-turn-per-event
-func TestModel(t *testing.T) {
+func TestStoreDoesWhatItsModelDoes(t *testing.T) {
 	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
 		t.Run(kind, func(t *testing.T) {
 			checks := map[string]string{"sqlite": "25", "postgres": "5"}[kind]

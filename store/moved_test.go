@@ -81,7 +81,7 @@ func TestMovedConversationGoesOn(t *testing.T) {
 	})
 }
 
-func TestMovedConversationThatIsNotKnown(t *testing.T) {
+func TestMovedConversationThatIsNotKnownIsOneWithItsNewSelf(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Accept(moves("old", "new", "1"))
 		h.wantMoved(ledger.Moved{Channel: "tg", Former: "old", Current: "new"})

@@ -70,7 +70,7 @@ func TestOpenMakesAPrivateFile(t *testing.T) {
 	}
 }
 
-func TestNotMigrated(t *testing.T) {
+func TestUnmigratedDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	db, err := store.Open(t.Context(), database.Config{}, t.TempDir(), quiet)
 	if err != nil {

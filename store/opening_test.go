@@ -61,7 +61,7 @@ func TestCommitBeginsWhatItStores(t *testing.T) {
 // whether it was sent.
 //
 // promise: P2.unknown-honest
-func TestBegunByACommitThatWasTheLast(t *testing.T) {
+func TestBegunByTheLastCommitOfADeadEngineIsUnknown(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()
 		d := h.opens(h.Begun("c", "1"), hold, "c", 0)

@@ -15,7 +15,7 @@ import (
 // once, nor one after a later one, and neither gets everything.
 //
 // promise: L.leases-not-rows
-func TestOrderAcrossEngines(t *testing.T) {
+func TestTurnsKeepTheirOrderAcrossEngines(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	engines := []*house{newHouse(t, db), newHouse(t, db)}

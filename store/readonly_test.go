@@ -35,7 +35,7 @@ func copied(t *testing.T, path, dir string) database.Config {
 // committed: with the log of an engine that was killed, and without.
 //
 // promise: L.reads-unwritable
-func TestReadsWhereNothingCanBeWritten(t *testing.T) {
+func TestCommittedIsReadWhereNothingCanBeWritten(t *testing.T) {
 	for _, place := range []string{"full", "read-only"} {
 		for _, end := range []string{"killed", "ended"} {
 			t.Run(place+"/"+end, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // they are read with the claim or later; /reset leaves what came after it.
 //
 // promise: P10.same-on-both
-func TestRecentOfALongSession(t *testing.T) {
+func TestRecentOfALongSessionIsItsLatestThirty(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		var said []string
 		for n := range 25 { // 50 messages, among those of another session

@@ -147,7 +147,7 @@ func TestSweepKeepsNamedFormerIDs(t *testing.T) {
 // What comes between the look of retention and its hand is kept: it looks again.
 //
 // promise: L.growth
-func TestSweepLooksAgain(t *testing.T) {
+func TestSweepKeepsWhatComesBetweenLookAndDelete(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Accept(entry("user's", "1", "hello"), stranger("strange", "2"), entry("old", "3", "hello"))
 		h.settled()
@@ -175,7 +175,7 @@ func TestSweepLooksAgain(t *testing.T) {
 // workspace would stay for ever.
 //
 // promise: L.growth
-func TestSweepTellsWhatIsGoneBeforeItStops(t *testing.T) {
+func TestSweepReportsWhatIsGoneBeforeItStops(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Accept(entry("old", "1", "hello"))
 		h.settled()

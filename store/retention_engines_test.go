@@ -44,7 +44,7 @@ func TestEnginesLongGoneAreSwept(t *testing.T) {
 	})
 }
 
-func TestSweepAndRun(t *testing.T) {
+func TestSweepKeepsKeysLongerThanBodies(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
 	h := newHouse(t, db)

@@ -133,7 +133,7 @@ func TestRetryRedactsTheOriginal(t *testing.T) {
 
 // An edit of a waiting /retry makes it a message like any other, and an original that is
 // taken back, or kept no more, leaves nothing to do again.
-func TestRetryThatLosesItsSense(t *testing.T) {
+func TestRetryWhoseOriginalIsGoneDoesNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i, conv := range []string{"edited", "deleted", "gone"} {
 			h.Commit(h.Begun(conv, fmt.Sprint("a", i)), end("done", "answered"))
@@ -209,7 +209,7 @@ func (h *house) backlog(ref ledger.TurnRef) (turns []int64) {
 // busy is none.
 //
 // promise: P3.never-late-unsaid
-func TestBacklog(t *testing.T) {
+func TestBacklogIsWhatWaitedWhileTheSessionWasLeftAlone(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		stale := h.Accept(
 			claiming(askedAgo(entry("c", "1", "one"), 3*time.Hour)), askedAgo(entry("c", "2", "two"), 2*time.Hour),

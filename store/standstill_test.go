@@ -13,7 +13,7 @@ import (
 // others for ten seconds at most; its transaction is undone and begun again.
 //
 // promise: L.standstill
-func TestStandstillInATransaction(t *testing.T) {
+func TestStandstillInATransactionIsUndoneAndBegunAgain(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)
@@ -98,7 +98,7 @@ func TestStandstillKeepsNoOtherSession(t *testing.T) {
 
 // A session that was locked for a moment is claimed all the same, for whoever had it locked
 // may not know that it waits.
-func TestClaimOfASessionLockedForAMoment(t *testing.T) {
+func TestSessionLockedForAMomentIsClaimed(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)

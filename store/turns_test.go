@@ -266,7 +266,7 @@ func TestNoTurnIsStranded(t *testing.T) {
 // meanwhile, from a chat or otherwise. When the engine is back somebody serves the session.
 //
 // promise: L.cancel-of-the-dead
-func TestCancelWhileTheEngineIsLate(t *testing.T) {
+func TestCancelWhileTheEngineIsLateStrandsNoSession(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(h *house, ref ledger.TurnRef){
 		"by a command": func(h *house, _ ledger.TurnRef) {

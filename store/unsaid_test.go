@@ -11,7 +11,7 @@ import (
 // all as it would have been at once.
 //
 // promise: L.rendered-outside
-func TestAcceptWithoutTheReply(t *testing.T) {
+func TestAcceptWithoutTheReplyUndoesTheBatch(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.Begun("c", "1")
 		h.Accept(entry("c", "2", "waits"))

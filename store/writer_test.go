@@ -10,7 +10,7 @@ import (
 )
 
 // promise: L.commit-modes
-func TestCommitModes(t *testing.T) {
+func TestCommitModesDecideWhatIsSynced(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
 	h := newHouse(t, db)
@@ -54,7 +54,7 @@ func TestCommitModes(t *testing.T) {
 	}
 }
 
-func TestWriteAfterClose(t *testing.T) {
+func TestWriteAfterCloseFails(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
 	if err := db.Close(); err != nil {

@@ -24,7 +24,7 @@ func starts(t *testing.T, url, dir string) error {
 }
 
 // promise: L.one-data-dir
-func TestOneDataFolder(t *testing.T) {
+func TestDatabaseOfAnotherDataFolderIsRefused(t *testing.T) {
 	t.Parallel()
 	url, dir := storetest.PostgresURL(t), t.TempDir()
 	for range 2 {
@@ -94,7 +94,7 @@ func TestRefusedDatabaseIsLeftAsItIs(t *testing.T) {
 }
 
 // A database that is older, and another folder's, is not brought up to date.
-func TestOlderDatabaseOfAnotherFolder(t *testing.T) {
+func TestOlderDatabaseOfAnotherFolderIsNotMigrated(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
 	if err := starts(t, url, t.TempDir()); err != nil {
@@ -109,7 +109,7 @@ func TestOlderDatabaseOfAnotherFolder(t *testing.T) {
 // A first start that was cut off is gone on with, and several at once agree.
 //
 // promise: L.one-data-dir
-func TestFirstStarts(t *testing.T) {
+func TestFirstStartThatWasCutOffIsFinished(t *testing.T) {
 	t.Parallel()
 	url, dir := storetest.PostgresURL(t), t.TempDir()
 	db := storetest.Opened(t, url, dir, quiet)

@@ -17,7 +17,7 @@ import (
 )
 
 // promise: L.group-commit
-func TestGroupCommit(t *testing.T) {
+func TestQueuedTransactionsShareOneCommit(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
 	run(t, db, "CREATE TABLE x (n INTEGER PRIMARY KEY)")

@@ -13,7 +13,7 @@ import (
 )
 
 // promise: L.migration-guard
-func TestMigrationGuard(t *testing.T) {
+func TestMigrationThatLosesRowsIsRefused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		h := storetest.NewHouse(t, db)

@@ -32,7 +32,7 @@ func liteDB(t *testing.T) *DB {
 
 // Values come back as they went in, through every kind of variable that queries
 // here use, and what does not fit is an error.
-func TestValuesOfSQLite(t *testing.T) {
+func TestValuesComeBackFromSQLiteAsTheyWentIn(t *testing.T) {
 	t.Parallel()
 	db := liteDB(t)
 	type word string
@@ -134,7 +134,7 @@ func TestLooksAreNoCommits(t *testing.T) {
 }
 
 // A function that panics is an error of its own; the next caller writes as ever.
-func TestPanicInTransaction(t *testing.T) {
+func TestPanicInATransactionIsItsOwnError(t *testing.T) {
 	t.Parallel()
 	db := liteDB(t)
 	err := db.Write(t.Context(), Full, "boom", func(tx *Tx) error {
@@ -157,7 +157,7 @@ func TestPanicInTransaction(t *testing.T) {
 }
 
 // More statements than are kept are no fault.
-func TestManyStatements(t *testing.T) {
+func TestMoreStatementsThanAreKeptAreNoFault(t *testing.T) {
 	t.Parallel()
 	db := liteDB(t)
 	for i := range 2*maxPrepared + 3 {

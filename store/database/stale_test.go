@@ -15,7 +15,7 @@ import (
 
 // Connections become stale while others use them: what is under way ends well, or goes
 // over another connection, and nothing breaks.
-func TestStaleConnectionsUnderLoad(t *testing.T) {
+func TestStaleConnectionsUnderLoadBreakNothing(t *testing.T) {
 	t.Parallel()
 	db := storetest.Opened(t, storetest.PostgresURL(t), t.TempDir(), quiet)
 	h := storetest.NewHouse(t, db)

@@ -11,7 +11,7 @@ import (
 // of it, and an engine that dies then is found like any other.
 //
 // promise: L.owner-expires
-func TestDatabaseClockSetBack(t *testing.T) {
+func TestDatabaseClockSetBackLosesNobodyAlive(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t) // and no data folder
 	a, b := newHouse(t, db), newHouse(t, db)
@@ -63,7 +63,7 @@ func TestDatabaseClockSetBack(t *testing.T) {
 // is over, be its lock held or not.
 //
 // promise: L.owner-expires
-func TestExpiredWhenTheClockWasSetBack(t *testing.T) {
+func TestEngineDeadBeforeTheClockWasSetBackIsFound(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
 	ref := a.Begun("c", "1")

@@ -58,7 +58,7 @@ func (h *house) look() {
 // cut off as long as the other one.
 //
 // promise: L.owner-expires
-func TestNobodyIsBuriedAfterAnOutage(t *testing.T) {
+func TestNobodyIsDeclaredDeadAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
 	ref := a.Begun("c", "1")
@@ -142,7 +142,7 @@ func TestDeadEngineIsFoundByItsLock(t *testing.T) {
 }
 
 // Whoever was found dead and is not goes on with what was not taken over.
-func TestFoundDeadAndAlive(t *testing.T) {
+func TestEngineDeclaredDeadWhileAliveGoesOn(t *testing.T) {
 	t.Parallel()
 	a, b, _ := two(t)
 	lost, kept := a.Begun("c", "1"), a.Begun("d", "2")
@@ -224,7 +224,7 @@ func (h *house) runs() (stop func()) {
 }
 
 // promise: L.lock-connection
-func TestLostLockConnection(t *testing.T) {
+func TestEngineIsUnsafeWhileItsLockIsLost(t *testing.T) {
 	t.Parallel()
 	var log testkit.Log
 	h := newHouse(t, opened(t, storetest.PostgresURL(t), t.TempDir(), slog.New(slog.NewTextHandler(&log, nil))))

@@ -16,7 +16,7 @@ import (
 )
 
 // promise: L.one-engine
-func TestOneEngineOnSQLite(t *testing.T) {
+func TestSecondEngineOnSQLiteIsRefused(t *testing.T) {
 	t.Parallel()
 	db := storetest.SQLite(t)
 	e, err := engines.Start(t.Context(), db.DB, false)
@@ -76,7 +76,7 @@ func TestStartVoidsOlderOwners(t *testing.T) {
 }
 
 // promise: L.owner-expires
-func TestExpiredOwnerOnPostgres(t *testing.T) {
+func TestExpiredOwnerOnPostgresIsTakenOver(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	old, now := newHouse(t, db), newHouse(t, db)
@@ -116,7 +116,7 @@ func TestExpiredOwnerOnPostgres(t *testing.T) {
 	}
 }
 
-func TestSafetyDeadlineOnPostgres(t *testing.T) {
+func TestEngineOnPostgresIsUnsafeWhenNotRenewed(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)
@@ -140,7 +140,7 @@ func TestSafetyDeadlineOnPostgres(t *testing.T) {
 	}
 }
 
-func TestClocksThatLeap(t *testing.T) {
+func TestRenewalIsUnsafeWhenTheClockLeapt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name      string

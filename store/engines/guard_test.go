@@ -99,7 +99,7 @@ func TestGuardOfAnOldRenewalIsOverFirst(t *testing.T) {
 	}
 }
 
-func TestGuardOnSQLite(t *testing.T) {
+func TestGuardOnSQLiteHasNoEnd(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, storetest.SQLite(t))
 	guarded, done := h.Engine.Guard(t.Context())
@@ -113,7 +113,7 @@ func TestGuardOnSQLite(t *testing.T) {
 	}
 }
 
-func TestLeaps(t *testing.T) {
+func TestLeapIsAClockThatRanApart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		ran, wall time.Duration

@@ -17,7 +17,7 @@ import (
 //
 // promise: L.owner-expires
 // promise: L.lock-connection
-func TestServerComesBack(t *testing.T) {
+func TestServerThatComesBackFindsNobodyDead(t *testing.T) {
 	t.Parallel()
 	s, dir := storetest.NewServer(t), t.TempDir()
 	a := newHouse(t, opened(t, s.URL(), dir, quiet))
@@ -104,7 +104,7 @@ func TestStalledEngineIsReplaced(t *testing.T) {
 
 // A firewall that forgot the connections of an engine costs it nothing but time: new
 // ones take their place before anybody finds it late.
-func TestStrandedConnections(t *testing.T) {
+func TestStrandedConnectionsAreReplacedInTime(t *testing.T) {
 	t.Parallel()
 	s, dir := storetest.NewServer(t), t.TempDir()
 	proxy := storetest.NewProxy(t, s.Addr())

@@ -112,7 +112,7 @@ func TestLostWakesAreMadeUpFor(t *testing.T) {
 }
 
 // What is to be told at the end still goes out, and nobody waits long for the end.
-func TestWakesAtTheEnd(t *testing.T) {
+func TestWakesAreSentBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	a, b := listening(t, db, 1), listening(t, db, 2)
@@ -135,7 +135,7 @@ func TestWakesAtTheEnd(t *testing.T) {
 }
 
 // An engine that stops frees what it has and tells the others at once.
-func TestCloseTellsTheOthers(t *testing.T) {
+func TestCloseWakesTheOthers(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	a := doomed(t, db)
@@ -201,7 +201,7 @@ func TestRefusedListenIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestNotified(t *testing.T) {
+func TestNotifiedMeasuresPostgresAlone(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
 		took, err := engines.Notified(t.Context(), db.DB)
