@@ -2,6 +2,7 @@ package llm_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -30,7 +31,7 @@ func TestUntidyJSONIsRead(t *testing.T) {
 		"tidy":            {" { \"goal\" : 'x' }", `{"goal":"x"}`},
 	} {
 		for _, streamed := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, streamed %t", name, streamed), func(t *testing.T) {
 				t.Parallel()
 				srv := llmtest.New(t)
 				srv.Script(llmtest.Text(tt.text))
@@ -110,7 +111,7 @@ func TestRefusedOutputFormatFallsBackToAnother(t *testing.T) {
 		}, "json_schema | json_schema | json_schema"},
 	} {
 		for _, streamed := range []bool{false, true} {
-			t.Run(name, func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, streamed %t", name, streamed), func(t *testing.T) {
 				t.Parallel()
 				srv := llmtest.New(t)
 				var mu sync.Mutex

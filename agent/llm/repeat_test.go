@@ -87,7 +87,7 @@ func answers(t *testing.T, next roundTrip) *llm.Models {
 func TestTriesEndWithin30Seconds(t *testing.T) {
 	t.Parallel()
 	for after, want := range map[string]int{"29": 2, "14": 3, "31": 1, "0": 3} {
-		t.Run(after, func(t *testing.T) {
+		t.Run("retry after "+after+" s", func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				tries := 0
