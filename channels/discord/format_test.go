@@ -28,7 +28,7 @@ func contentOf(t interface{ Fatal(...any) }, b channels.Body) string {
 	return text
 }
 
-func TestFormat(t *testing.T) {
+func TestFormatIsThatOfTheGoldenFiles(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/format/*.md")
 	if err != nil || len(files) == 0 {
@@ -78,7 +78,7 @@ func anyMarkdown() *rapid.Generator[string] {
 }
 
 // promise: P8.never-unparsable
-func TestFormatFits(t *testing.T) {
+func TestFormatHoldsTheLimit(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.SampledFrom([]int{2000, 2000, 300, 100}).Draw(t, "limit")

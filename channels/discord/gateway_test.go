@@ -143,7 +143,7 @@ func TestHeartbeatIsSentWhenAsked(t *testing.T) {
 	})
 }
 
-func TestTokenThatIsRejected(t *testing.T) {
+func TestRejectedTokenIsNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -166,7 +166,7 @@ func TestTokenThatIsRejected(t *testing.T) {
 }
 
 // Without the message content the bot is told direct chats and what names it.
-func TestContentThatIsNotAllowed(t *testing.T) {
+func TestWithoutContentTheBotSeesDirectChatsAndItsName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.ForbidContent(true)
@@ -259,7 +259,7 @@ func wait() bool {
 
 // After a restart the history since the marks is read: of guilds' channels only where there is
 // something newer, of direct chats where somebody was lately. What is told live waits for it.
-func TestMissedWhileAway(t *testing.T) {
+func TestMissedWhileAwayIsReadFromHistory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	quiet := r.AddChannel(r.guild, "quiet").ID
@@ -307,7 +307,7 @@ func TestMissedWhileAway(t *testing.T) {
 }
 
 // A platform whose history cannot be read holds back that conversation alone.
-func TestHistoryThatCannotBeRead(t *testing.T) {
+func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	bob := r.AddUser("Bob")
@@ -343,7 +343,7 @@ func TestHistoryThatCannotBeRead(t *testing.T) {
 }
 
 // Events that are told under load stay in order, through losses.
-func TestOrderUnderLoss(t *testing.T) {
+func TestEventsKeepTheirOrderUnderLoss(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.again(t)
@@ -365,7 +365,7 @@ func TestOrderUnderLoss(t *testing.T) {
 	}
 }
 
-func TestPlatformThatIsNotThere(t *testing.T) {
+func TestUnreachablePlatformIsNotConnected(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -379,7 +379,7 @@ func TestPlatformThatIsNotThere(t *testing.T) {
 }
 
 // Where the address of a session is gone, another session is begun where the platform says.
-func TestAddressOfASessionThatIsGone(t *testing.T) {
+func TestGoneSessionAddressBeginsAnotherSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -399,7 +399,7 @@ func TestAddressOfASessionThatIsGone(t *testing.T) {
 
 // A session that a killed process left is resumed by the next one, so that also a direct chat that
 // nobody heard of, and an edit, are told.
-func TestSessionOfAFormerProcess(t *testing.T) {
+func TestSessionOfAFormerProcessIsResumed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	bob := r.AddUser("Bob")

@@ -30,7 +30,7 @@ func knowing(t *testing.T) (*Client, *link) {
 }
 
 // Each kind of event and message, as the platform's pages show it, becomes what is beside it.
-func TestPayloads(t *testing.T) {
+func TestPayloadsBecomeTheEventsBesideThem(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/events/*.json")
 	if err != nil || len(files) == 0 {
@@ -135,7 +135,7 @@ func pruned(tree any) any {
 
 // Every type of message that the platform's page lists has a payload and is sorted, with words
 // in it, too; what is not listed is kept.
-func TestMessageTypes(t *testing.T) {
+func TestMessageTypesAreSortedOrKept(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/messages.json")
 	if err != nil {

@@ -67,7 +67,7 @@ func TestNobodyIsMentioned(t *testing.T) {
 }
 
 // A mention is answered in a thread that begins at it, where the settings say so.
-func TestReplyInThread(t *testing.T) {
+func TestMentionIsAnsweredInAThread(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.c.cfg.ReplyIn = InThread
@@ -101,7 +101,7 @@ func TestReplyInThread(t *testing.T) {
 }
 
 // A lost part is found by what it says and when it came; each message is one part's.
-func TestFind(t *testing.T) {
+func TestLostPartIsFoundByTextAndTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -143,7 +143,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestFindsFiles(t *testing.T) {
+func TestLostFilesAreFound(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -216,7 +216,7 @@ func TestInvalidRequestsAreBounded(t *testing.T) {
 	}
 }
 
-func TestErrorsOfSends(t *testing.T) {
+func TestErrorsOfSendsSayWhetherThePlaceIsGone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	bob := r.AddUser("Bob")
@@ -257,7 +257,7 @@ func TestErrorsOfSends(t *testing.T) {
 }
 
 // The fault of a file is not the platform's: the part is refused, and nothing arrives.
-func TestFileThatCannotBeRead(t *testing.T) {
+func TestUnreadableFileRefusesThePart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	out := outbound(r.direct(), "")
@@ -285,7 +285,7 @@ type broke struct{ err error }
 func (b broke) Read([]byte) (int, error) { return 0, b.err }
 
 // Whoever presses a button while nothing can be committed learns it in time.
-func TestPressThatIsNotCommitted(t *testing.T) {
+func TestPressThatIsNotCommittedIsAnsweredInTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.c.pace.press = 50 * time.Millisecond
@@ -306,7 +306,7 @@ func TestPressThatIsNotCommitted(t *testing.T) {
 	}
 }
 
-func TestCommands(t *testing.T) {
+func TestCommandsAreRegisteredOnceAndTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -346,7 +346,7 @@ func TestCommands(t *testing.T) {
 	r.send(t, out)
 }
 
-func TestExamine(t *testing.T) {
+func TestExamineNamesWhatHasToBeMended(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	all := r.c.Examine(t.Context())
@@ -364,7 +364,7 @@ func TestExamine(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
+func TestConfigFaultsNameTheirKeys(t *testing.T) {
 	t.Parallel()
 	if err := DefaultConfig().Validate(); err != nil {
 		t.Error(err)
@@ -382,7 +382,7 @@ func TestConfig(t *testing.T) {
 }
 
 // Messages of guilds that are not listed are not handed in.
-func TestGuilds(t *testing.T) {
+func TestMessagesOfOtherGuildsAreNotTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	other := r.AddChannel(r.AddGuild("Others", r.ada), "general").ID

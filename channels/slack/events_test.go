@@ -32,7 +32,7 @@ func post(h http.Handler, contentType, body, secret string, at time.Time) *httpt
 // The example of the platform's page is signed as it says.
 //
 // Source: https://docs.slack.dev/authentication/verifying-requests-from-slack.
-func TestDocumentedSignature(t *testing.T) {
+func TestDocumentedSignatureIsTaken(t *testing.T) {
 	t.Parallel()
 	c := New("sl", Config{SigningSecret: "8f742231b10e8888abcd99yyyzzz85a5"}, discard())
 	body := "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
@@ -45,7 +45,7 @@ func TestDocumentedSignature(t *testing.T) {
 	}
 }
 
-func TestHandler(t *testing.T) {
+func TestHandlerTakesSignedRequestsOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.c.cfg.Mode, r.c.cfg.EventsURL = ModeEvents, "https://bot.example/slack"

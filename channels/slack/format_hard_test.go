@@ -9,7 +9,7 @@ import (
 )
 
 // Hard texts take no longer than others, and every part of them is taken.
-func TestFormatHardTexts(t *testing.T) {
+func TestHardTextsAreFormattedInBoundedTime(t *testing.T) {
 	features := (&Client{}).Features(channels.Conversation{})
 	for name, text := range rendertest.Hard() {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ var looks = []struct{ markdown, text, rich string }{
 	{"[x]: https://a.example", "[x]: https://a.example", ""},
 }
 
-func TestFormat(t *testing.T) {
+func TestFormatLooksAsItIsMeant(t *testing.T) {
 	t.Parallel()
 	c := &Client{}
 	for _, l := range looks {
@@ -64,7 +64,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-func TestMarkBody(t *testing.T) {
+func TestMarkStandsInTextAndBlocks(t *testing.T) {
 	t.Parallel()
 	c := &Client{}
 	for _, markdown := range []string{"text **b**", "```\ncode\n```"} {

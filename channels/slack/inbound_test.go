@@ -24,7 +24,7 @@ type documented struct {
 
 // Every kind of message, and of event that is read, has a payload and becomes what its row
 // in the table says.
-func TestDocumentedEvents(t *testing.T) {
+func TestDocumentedEventsAreRead(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("testdata/events.json")
 	if err != nil {
@@ -89,7 +89,7 @@ func TestWhatIsNotKnownIsKeptRaw(t *testing.T) {
 }
 
 // An envelope that is no JSON is kept under its ID and acknowledged.
-func TestBrokenEnvelope(t *testing.T) {
+func TestBrokenEnvelopeIsKeptAndAcknowledged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -105,7 +105,7 @@ func TestBrokenEnvelope(t *testing.T) {
 }
 
 // Own messages, those of other bots, previews and joins are nothing to answer.
-func TestNothingOfOurs(t *testing.T) {
+func TestMessagesOfBotsAndPreviewsAreNoEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -226,7 +226,7 @@ func TestGuestsAreOfAnotherWorkspace(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreToldBeforeTheyAreKnown(t *testing.T) {
+func TestFilesAnnouncedBeforeTheyAreKnownAreLookedUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -240,7 +240,7 @@ func TestFilesThatAreToldBeforeTheyAreKnown(t *testing.T) {
 	}
 }
 
-func TestReadText(t *testing.T) {
+func TestTextIsReadWithNamesForIDs(t *testing.T) {
 	t.Parallel()
 	me := &self{User: "U1", Name: "bot"}
 	for _, c := range []struct{ raw, want string }{

@@ -118,7 +118,7 @@ func TestTokenStaysWithThePlatform(t *testing.T) {
 }
 
 // A 5xx may have been done: nobody knows, and it is looked up.
-func TestIllPlatform(t *testing.T) {
+func TestServerErrorOfASendIsUncertain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, f := range []slacktest.Fault{
@@ -150,7 +150,7 @@ func TestPartIsFoundInItsThread(t *testing.T) {
 	}
 }
 
-func TestReactions(t *testing.T) {
+func TestReactionTakesThePlaceOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m := r.Say(r.ada.ID, "x")
@@ -168,7 +168,7 @@ func TestReactions(t *testing.T) {
 }
 
 // History is read as slowly as the platform wants it, and doctor says so.
-func TestLimitedHistory(t *testing.T) {
+func TestLimitedHistoryIsReadSlowly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for range 20 {

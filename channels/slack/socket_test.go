@@ -63,7 +63,7 @@ func TestShortConnectionsEndRun(t *testing.T) {
 
 // What is not committed in time is told again, and committed once; a cut in the middle of
 // a frame loses nothing.
-func TestRedelivered(t *testing.T) {
+func TestEventNotCommittedInTimeIsCommittedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Retry(20 * time.Millisecond)
@@ -87,7 +87,7 @@ func TestRedelivered(t *testing.T) {
 	}
 }
 
-func TestPressThatIsNotCommittedInTime(t *testing.T) {
+func TestPressThatIsNotCommittedInTimeIsAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.c.pace.interaction = 50 * time.Millisecond
@@ -108,7 +108,7 @@ func TestPressThatIsNotCommittedInTime(t *testing.T) {
 	}
 }
 
-func TestCommands(t *testing.T) {
+func TestCommandsAreTakenWhereTheBotIsOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -128,7 +128,7 @@ func TestCommands(t *testing.T) {
 
 // An agent's thread shows that it is at work until the answer is there; its stop button
 // says /cancel.
-func TestAgentAtWork(t *testing.T) {
+func TestAgentAtWorkIsShownUntilTheAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)

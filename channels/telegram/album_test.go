@@ -131,7 +131,7 @@ func names(batch []update) string {
 	return strings.Join(out, " ")
 }
 
-func TestGatherer(t *testing.T) {
+func TestAlbumIsConfirmedOnlyWhenItIsWhole(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	g := newGatherer()
@@ -177,7 +177,7 @@ func TestGatherer(t *testing.T) {
 
 // A number that cannot be read is taken from its place, and never passes one that was
 // told.
-func TestUpdatesWithoutANumber(t *testing.T) {
+func TestUpdatesWithoutANumberTakeItFromTheirPlace(t *testing.T) {
 	t.Parallel()
 	g := newGatherer()
 	list := []update{u(5, 1, ""), u(0, 0, ""), u(9, 1, ""), u(0, 0, "")}
@@ -191,7 +191,7 @@ func TestUpdatesWithoutANumber(t *testing.T) {
 
 // An answer that is full may end inside an album: unless the album stands first, it
 // waits until what is before it is confirmed.
-func TestGathererOfAFullAnswer(t *testing.T) {
+func TestAlbumAtTheEndOfAFullAnswerWaits(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	g := newGatherer()

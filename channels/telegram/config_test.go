@@ -10,7 +10,7 @@ import (
 	"switchboard/secrets"
 )
 
-func TestConfig(t *testing.T) {
+func TestConfigFaultsNameTheirKeys(t *testing.T) {
 	t.Parallel()
 	for want, edit := range map[string]func(*Config){
 		"":                     func(*Config) {},
@@ -37,7 +37,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestTokenShape(t *testing.T) {
+func TestTokenOfTheWrongShapeIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"1:x", "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "9223372036854775807:a-b_" + strings.Repeat("c", 200)} {
 		if err := DefaultConfig().CheckCredential("token", secrets.Secret(good)); err != nil {
@@ -56,7 +56,7 @@ func TestTokenShape(t *testing.T) {
 }
 
 // promise: P8.split-by-measure
-func TestFeatures(t *testing.T) {
+func TestFeaturesFollowTheKindOfChat(t *testing.T) {
 	t.Parallel()
 	c := knowing()
 	direct, group := c.Features(conv(1, channels.Direct)), c.Features(conv(-1, channels.Thread))
@@ -65,7 +65,7 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-func TestIDs(t *testing.T) {
+func TestIDsAreReadAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	for _, id := range []channels.ConversationID{"5", "-100123", "-100123/7"} {
 		chat, topic, err := parseConversation(id)

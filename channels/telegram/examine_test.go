@@ -8,7 +8,7 @@ import (
 	"switchboard/channels"
 )
 
-func TestExamine(t *testing.T) {
+func TestExamineNamesWhatHasToBeMended(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	says := func(c *Client, words string, ok, warn bool) {

@@ -88,7 +88,7 @@ func described(b channels.Body, entities []telegramtest.Entity) string {
 	return out.String()
 }
 
-func TestFormatGolden(t *testing.T) {
+func TestFormatIsThatOfTheGoldenFiles(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/format/*.md")
 	if err != nil || len(files) == 0 {
@@ -149,7 +149,7 @@ func TestFormatIsBounded(t *testing.T) {
 	}
 }
 
-func TestFormatLinkable(t *testing.T) {
+func TestOnlyAddressesThePlatformTakesAreLinks(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]bool{
 		"https://x.test":                                      true,
@@ -184,7 +184,7 @@ func TestFormatLinkable(t *testing.T) {
 	}
 }
 
-func TestFormatNothingToSee(t *testing.T) {
+func TestTextWithNothingToSeeIsAnEllipsis(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"":                         "…",
@@ -205,7 +205,7 @@ func TestFormatNothingToSee(t *testing.T) {
 	}
 }
 
-func TestFormatLimits(t *testing.T) {
+func TestFormatHoldsTheLimitOfEntities(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat("**a** *b* ", 120) // 240 entities
 	bodies := formatted(many, 4096)
@@ -222,7 +222,7 @@ func TestFormatLimits(t *testing.T) {
 }
 
 // promise: P2.repeated-marked
-func TestMark(t *testing.T) {
+func TestMarkMovesTheEntities(t *testing.T) {
 	t.Parallel()
 	body := formatted("a **b**", 4096)[0]
 	got := mark(body, "😀 ", "")

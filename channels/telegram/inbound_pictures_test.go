@@ -63,7 +63,7 @@ func (r *rig) again(t *testing.T, restarted bool) {
 }
 
 // promise: P1.ack-after-commit
-func TestAnAlbumGrowsOverACrash(t *testing.T) {
+func TestAlbumThatGrewOverACrashIsOneMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.picture(1, "g")
@@ -83,7 +83,7 @@ func TestAnAlbumGrowsOverACrash(t *testing.T) {
 }
 
 // promise: P1.ack-after-commit
-func TestALatePictureIsToldTwice(t *testing.T) {
+func TestLatePictureDeliveredTwiceIsOneEdit(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} { // in another process
 		r := newRig(t)
@@ -104,7 +104,7 @@ func TestALatePictureIsToldTwice(t *testing.T) {
 	}
 }
 
-func TestAPictureToldTwiceIsInItsAlbumOnce(t *testing.T) {
+func TestPictureDeliveredTwiceIsInItsAlbumOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.picture(1, "g")
@@ -140,7 +140,7 @@ func (b *brittle) Accept(ctx context.Context, batch []channels.Event) ([]channel
 }
 
 // What edits did is not undone by an album that is told again after a crash.
-func TestAnAlbumToldAgainKeepsItsEdits(t *testing.T) {
+func TestAlbumDeliveredAgainKeepsItsEdits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.picture(1, "g")
@@ -165,7 +165,7 @@ func TestAnAlbumToldAgainKeepsItsEdits(t *testing.T) {
 // crashes: no picture and no edit is lost, and no message shows one twice.
 //
 // promise: P1.ack-after-commit
-func TestAlbumsOverCrashes(t *testing.T) {
+func TestAlbumsLoseNothingOverCrashes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(600) {
 		if !albumsOverCrashes(t, seed, rand.New(rand.NewPCG(seed, 1))) {

@@ -81,7 +81,7 @@ func pruned(tree any) any {
 
 // promise: P1.rejected-kept
 // promise: P4.no-entry-no-service
-func TestUpdates(t *testing.T) {
+func TestUpdatesBecomeTheEventsBesideThem(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/updates/*.json")
 	if err != nil || len(files) < 40 {

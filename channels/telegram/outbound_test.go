@@ -25,7 +25,7 @@ func met(t *testing.T) (*rig, int64) {
 	return r, r.Say(r.ada.ID, "/start").ID
 }
 
-func TestSendTellsAll(t *testing.T) {
+func TestSendCarriesTextButtonsAndReply(t *testing.T) {
 	t.Parallel()
 	r, asked := met(t)
 	out := outbound(r.direct(), "")
@@ -61,7 +61,7 @@ func TestSendTellsAll(t *testing.T) {
 	}
 }
 
-func TestEditDeleteReactType(t *testing.T) {
+func TestDraftsAreEditedDeletedAndReactedTo(t *testing.T) {
 	t.Parallel()
 	r, asked := met(t)
 	here := r.direct()
@@ -209,7 +209,7 @@ func TestASendThatIsCutShortIsUnknown(t *testing.T) {
 }
 
 // promise: P2.refused-retries
-func TestRateLimits(t *testing.T) {
+func TestThirdLimitedChatMakesACrowd(t *testing.T) {
 	t.Parallel()
 	var l crowd
 	now := time.Now()
@@ -240,7 +240,7 @@ func TestDefectsAreCounted(t *testing.T) {
 	}
 }
 
-func TestASendTellsThatAGroupMoved(t *testing.T) {
+func TestSendToAMovedGroupReportsTheMove(t *testing.T) {
 	t.Parallel()
 	r, _ := met(t)
 	group := r.AddGroup("Engines", r.ada)

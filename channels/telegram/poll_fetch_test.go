@@ -149,7 +149,7 @@ func TestTokenIsInNoStatusLine(t *testing.T) {
 	}
 }
 
-func TestPlainNames(t *testing.T) {
+func TestFileNamesAreMadePlain(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 3000)
 	for name, want := range map[string]string{
@@ -164,7 +164,7 @@ func TestPlainNames(t *testing.T) {
 	}
 }
 
-func TestAPIAddresses(t *testing.T) {
+func TestAPIAddressOfTheWrongShapeIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"http://127.0.0.1:8081", "https://api.example.org", "https://example.org:443/bots/", "http://[::1]:1"} {
 		if !isAddress(good) {
@@ -182,7 +182,7 @@ func TestAPIAddresses(t *testing.T) {
 }
 
 // A number that no update can have would confirm everything to come.
-func TestNumbersOfUpdates(t *testing.T) {
+func TestUpdateNumbersOutOfRangeAreNone(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]int64{
 		`{"update_id":7}`: 7, `{"update_id":2147483647}`: 2147483647, `{"update_id":8,oops`: 8,

@@ -34,7 +34,7 @@ func eventually(t *testing.T, what string, cond func() bool) {
 
 // What a poll asks for: the first answers at once, so that the channel is known to be
 // up; each later one confirms what was committed.
-func TestPollsAskAsTheyShould(t *testing.T) {
+func TestFirstPollAnswersAtOnceAndLaterOnesConfirm(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
@@ -122,7 +122,7 @@ func TestOneBadUpdateStopsNoOther(t *testing.T) {
 }
 
 // Alone in its answer, what no bracket ends is believed when it comes again.
-func TestABadUpdateAlone(t *testing.T) {
+func TestBadUpdateAloneIsTakenWhenItComesAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Inject(`{"update_id":UPDATE_ID,"message":{"text":"x"`)

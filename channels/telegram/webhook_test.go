@@ -28,7 +28,7 @@ func hooked(t *testing.T) (*rig, *httptest.Server) {
 }
 
 // promise: P1.ack-after-commit
-func TestWebhook(t *testing.T) {
+func TestWebhookTakesUpdatesOnceTheyAreCommitted(t *testing.T) {
 	t.Parallel()
 	r, _ := hooked(t)
 	r.sink.Fail(2)
@@ -58,7 +58,7 @@ func TestWebhook(t *testing.T) {
 	eventually(t, "the webhook is looked at", func() bool { return len(r.Calls("getWebhookInfo")) > 2 })
 }
 
-func TestWebhookHandlerRefuses(t *testing.T) {
+func TestWebhookHandlerRefusesWhatIsNotThePlatforms(t *testing.T) {
 	t.Parallel()
 	r, served := hooked(t)
 	post := func(method, secret, body string) int {
@@ -107,7 +107,7 @@ func TestWebhookHandlerRefuses(t *testing.T) {
 	}
 }
 
-func TestWebhookOfAnother(t *testing.T) {
+func TestWebhookOfAnotherEndsRun(t *testing.T) {
 	t.Parallel()
 	r, _ := hooked(t)
 	r.run(t)
@@ -125,7 +125,7 @@ func TestWebhookOfAnother(t *testing.T) {
 	<-done
 }
 
-func TestWebhookThatNobodyServes(t *testing.T) {
+func TestWebhookThatNobodyServesIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.c.cfg.Mode = ModeWebhook

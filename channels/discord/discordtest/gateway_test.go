@@ -72,7 +72,7 @@ func TestGatewayIsStrict(t *testing.T) {
 	}
 }
 
-func TestSessionsThatMayNotBegin(t *testing.T) {
+func TestSessionsBeyondTheLimitAreInvalid(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
 	first := connect(t, s)
@@ -96,7 +96,7 @@ func TestSessionsThatMayNotBegin(t *testing.T) {
 
 // A session is told what its intents say, and without the message content only what concerns
 // the bot.
-func TestIntents(t *testing.T) {
+func TestEventsFollowTheIntents(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
 	ada := s.AddUser("Ada")
@@ -114,7 +114,7 @@ func TestIntents(t *testing.T) {
 	}
 }
 
-func TestSilenceOfTheGateway(t *testing.T) {
+func TestFrozenGatewayAcknowledgesNoHeartbeat(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
 	ada := s.AddUser("Ada")

@@ -46,7 +46,7 @@ func (st *stage) send(body map[string]any) (m discordtest.Message, err error) {
 }
 
 // A nonce is enforced where that is asked for, told to whoever sent it, and never in history.
-func TestNonce(t *testing.T) {
+func TestNonceIsEnforcedWhereAsked(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
 	ids := map[string]bool{}
@@ -73,7 +73,7 @@ func TestNonce(t *testing.T) {
 	}
 }
 
-func TestHistory(t *testing.T) {
+func TestHistoryIsReadByItsLimits(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
 	var ids []string
@@ -106,7 +106,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestBadCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
 	theirs := st.SayIn(st.general, st.ada.ID, "hello").ID
@@ -166,7 +166,7 @@ func TestThreadsHaveTheNumberOfTheirMessage(t *testing.T) {
 	}
 }
 
-func TestFiles(t *testing.T) {
+func TestFilesOfTheBotAreShown(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
 	data := &discordgo.MessageSend{Content: "see"}
@@ -194,7 +194,7 @@ func TestFiles(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func TestLimits(t *testing.T) {
+func TestCallsBeyondTheLimitsAreRefused(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
 	st.Limit(discordtest.Rates{Calls: 2, Window: time.Minute, Global: 4})
@@ -223,7 +223,7 @@ func TestLimits(t *testing.T) {
 }
 
 // An interaction waits three seconds, for one answer.
-func TestInteractions(t *testing.T) {
+func TestInteractionTakesOneAnswerInTime(t *testing.T) {
 	t.Parallel()
 	st := newStage(t)
 	b := connect(t, st.Server)
@@ -256,7 +256,7 @@ func TestInteractions(t *testing.T) {
 	}
 }
 
-func TestPage(t *testing.T) {
+func TestPageShowsAndSendsAsPeopleDo(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
 	ada := s.Furnish()

@@ -38,7 +38,7 @@ func call(t *testing.T, s *slacktest.Server, token, method string, values url.Va
 	return answer, resp.Header, resp.StatusCode
 }
 
-func TestRefusals(t *testing.T) {
+func TestBadCallsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := slacktest.New(t)
 	ada := s.AddUser("Ada")
@@ -83,7 +83,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // Tokens are checked on every call.
-func TestTokens(t *testing.T) {
+func TestWrongTokensAreRefused(t *testing.T) {
 	t.Parallel()
 	s := slacktest.New(t)
 	for token, want := range map[string]string{"": "not_authed", "xoxb-no": "invalid_auth", s.AppToken(): "not_allowed_token_type"} {
@@ -101,7 +101,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestCallsBeyondTheLimitsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := slacktest.New(t)
 	s.Limit()
@@ -138,7 +138,7 @@ func read(t *testing.T, conn *websocket.Conn) (frame map[string]any) {
 }
 
 // What is not acknowledged comes again, with its attempt; a ticket is good once.
-func TestSocket(t *testing.T) {
+func TestUnacknowledgedEventComesAgain(t *testing.T) {
 	t.Parallel()
 	s := slacktest.New(t)
 	s.Retry(30 * time.Millisecond)
@@ -167,7 +167,7 @@ func TestSocket(t *testing.T) {
 	}
 }
 
-func TestTooManySockets(t *testing.T) {
+func TestEleventhSocketIsRefused(t *testing.T) {
 	t.Parallel()
 	s := slacktest.New(t)
 	for range 10 {
@@ -179,7 +179,7 @@ func TestTooManySockets(t *testing.T) {
 }
 
 // The page shows what everybody sees, and people write there as in the apps.
-func TestPage(t *testing.T) {
+func TestPageShowsWhatEverybodySees(t *testing.T) {
 	t.Parallel()
 	s := slacktest.New(t)
 	ada := s.Furnish()

@@ -18,7 +18,7 @@ const gap = `(() => { const block = last("mine").querySelector("blockquote");
 	const next = block.nextSibling;
 	return (top(next, next.textContent.search(/\S/)) - top(block.lastChild, block.lastChild.length - 1)) / parseFloat(getComputedStyle(block).lineHeight) - 1 })()`
 
-func TestPageAsSomebodyElse(t *testing.T) {
+func TestPageShowsTheChatsOfWhoeverIsChosen(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.Furnish()

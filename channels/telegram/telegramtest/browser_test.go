@@ -85,7 +85,7 @@ func parrot(ctx context.Context, b *bot.Bot, u *models.Update) {
 	}
 }
 
-func TestPageInBrowser(t *testing.T) {
+func TestPageInABrowserSendsAndShows(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.Furnish()

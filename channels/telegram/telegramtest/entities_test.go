@@ -8,7 +8,7 @@ import (
 	"switchboard/channels/telegram/telegramtest"
 )
 
-func TestCheckText(t *testing.T) {
+func TestBadEntitiesAreNamed(t *testing.T) {
 	t.Parallel()
 	e := func(typ string, offset, length int) telegramtest.Entity {
 		return telegramtest.Entity{Type: typ, Offset: offset, Length: length}
@@ -95,7 +95,7 @@ func TestCheckText(t *testing.T) {
 	}
 }
 
-func TestCheckTextLinks(t *testing.T) {
+func TestOnlyLinksThePlatformTakesPass(t *testing.T) {
 	t.Parallel()
 	for link, want := range map[string]bool{
 		"http://www.example.com/":       true,

@@ -45,7 +45,7 @@ func TestLibraryEchoes(t *testing.T) {
 	}
 }
 
-func TestLibraryIsRefused(t *testing.T) {
+func TestLibraryIsRefusedWhatThePlatformRefuses(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")

@@ -57,7 +57,7 @@ func must[T any](t *testing.T) func(T, error) T {
 	}
 }
 
-func TestEditing(t *testing.T) {
+func TestEditsAreShownAndBadOnesRefused(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -92,7 +92,7 @@ func TestEditing(t *testing.T) {
 	}
 }
 
-func TestReplies(t *testing.T) {
+func TestRepliesToNothingAreRefusedUnlessAllowed(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -113,7 +113,7 @@ func TestReplies(t *testing.T) {
 	refused(t, errOf(reply(models.ReplyParameters{MessageID: int(asked.ID), Quote: "question"})), "QUOTE_TEXT_INVALID")
 }
 
-func TestButtons(t *testing.T) {
+func TestButtonsArePressedAndBadOnesRefused(t *testing.T) {
 	t.Parallel()
 	s, ada, b, ctx := begin(t)
 	send := func(buttons ...models.InlineKeyboardButton) error {
@@ -152,7 +152,7 @@ func picture(t *testing.T) []byte {
 	return data.Bytes()
 }
 
-func TestFilesOut(t *testing.T) {
+func TestFilesOfTheBotAreShown(t *testing.T) {
 	t.Parallel()
 	s, ada, b, ctx := begin(t)
 	file := func(name, data string) *models.InputFileUpload {
@@ -199,7 +199,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-func TestFilesIn(t *testing.T) {
+func TestFilesOfPeopleAreDownloaded(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -226,7 +226,7 @@ func TestFilesIn(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func TestMenus(t *testing.T) {
+func TestMenusAreKeptByScopeAndLanguage(t *testing.T) {
 	t.Parallel()
 	s, ada, b, ctx := begin(t)
 	set := func(name string, scope models.BotCommandScope, language string) error {
@@ -254,7 +254,7 @@ func TestMenus(t *testing.T) {
 	}
 }
 
-func TestGone(t *testing.T) {
+func TestSendsToClosedChatsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada, bob, eve := s.AddUser("Ada"), s.AddUser("Bob"), s.AddUser("Eve")
@@ -285,7 +285,7 @@ func TestGone(t *testing.T) {
 	refused(t, send(fresh.ID), "Forbidden: bot is not a member of the supergroup chat")
 }
 
-func TestTopics(t *testing.T) {
+func TestSendsToUnknownTopicsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -314,7 +314,7 @@ func TestTopics(t *testing.T) {
 	}
 }
 
-func TestReactions(t *testing.T) {
+func TestUnknownReactionsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -341,7 +341,7 @@ func TestReactions(t *testing.T) {
 	}
 }
 
-func TestParseModes(t *testing.T) {
+func TestUnparsableMarkupIsRefused(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -385,7 +385,7 @@ func TestParseModes(t *testing.T) {
 	}
 }
 
-func TestMalformed(t *testing.T) {
+func TestMalformedRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -425,7 +425,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-func TestTypingAndClock(t *testing.T) {
+func TestTypingEndsWithAMessageOrTheClock(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	now := time.Now()
@@ -454,7 +454,7 @@ func TestTypingAndClock(t *testing.T) {
 	}
 }
 
-func TestAwaitEnds(t *testing.T) {
+func TestAwaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

@@ -171,7 +171,7 @@ func TestTheAPIIsForProgramsOnly(t *testing.T) {
 	}
 }
 
-func TestATokenIsChanged(t *testing.T) {
+func TestFormerTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	former := s.Token()

@@ -23,7 +23,7 @@ func newest(t *testing.T, s *telegramtest.Server) (u telegramtest.Update, raw st
 	return u, raw
 }
 
-func TestWhatPeopleDoIsTold(t *testing.T) {
+func TestWhatPeopleDoBecomesUpdates(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada, bob := s.AddUser("Ada Lovelace"), s.AddUser("Bob")

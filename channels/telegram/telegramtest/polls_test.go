@@ -67,7 +67,7 @@ func TestUpdatesWaitUntilTheyAreConfirmed(t *testing.T) {
 	}
 }
 
-func TestPollWaits(t *testing.T) {
+func TestPollWaitsForAnUpdate(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -104,7 +104,7 @@ func TestSecondPollerEndsTheFirst(t *testing.T) {
 	}
 }
 
-func TestAllowedUpdates(t *testing.T) {
+func TestOnlyAllowedUpdatesAreDelivered(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -121,7 +121,7 @@ func TestAllowedUpdates(t *testing.T) {
 	}
 }
 
-func TestPrivacy(t *testing.T) {
+func TestPrivacyHidesWhatDoesNotNameTheBot(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -143,7 +143,7 @@ func TestPrivacy(t *testing.T) {
 	}
 }
 
-func TestWebhook(t *testing.T) {
+func TestWebhookIsCalledUntilItTakesTheUpdate(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -193,7 +193,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestFaultsHappenAsAsked(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -237,7 +237,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestDeaf(t *testing.T) {
+func TestDeafServerAnswersNoPoll(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -257,7 +257,7 @@ func TestDeaf(t *testing.T) {
 	}
 }
 
-func TestPollIsNotAnswered(t *testing.T) {
+func TestPollEndsWithItsConnection(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*telegramtest.Server){
 		"when connections drop":    (*telegramtest.Server).Drop, // new ones are taken
@@ -296,7 +296,7 @@ func TestStartRefusesOtherAddresses(t *testing.T) {
 	}
 }
 
-func TestPoison(t *testing.T) {
+func TestInjectedUpdateIsDeliveredAsItIs(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	ada := s.AddUser("Ada")
@@ -317,7 +317,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-func TestRates(t *testing.T) {
+func TestCallsBeyondTheRatesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	now := time.Now()
