@@ -2,6 +2,7 @@ package platformtest
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -48,6 +49,15 @@ func Begin[S interface{ Close() }](t TB, start func(addr string) (S, error)) S {
 	}
 	t.Cleanup(s.Close)
 	return s
+}
+
+// Token is a bot's token that begins with prefix: had if it does, as settings of an earlier
+// server have it; else one that nobody can guess.
+func Token(had, prefix string) string {
+	if strings.HasPrefix(had, prefix) {
+		return had
+	}
+	return prefix + rand.Text()
 }
 
 // NewHost makes a host that does not serve yet.

@@ -50,7 +50,7 @@ type cli struct {
 	Person   personCmd   `cmd:"" help:"Who is let in."`
 	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do."`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
-	Dev      devCmd      `cmd:"" help:"A fake platform with a page, to try a channel with no account."`
+	Dev      devCmd      `cmd:"" help:"A fake platform on this machine with a page to chat on, to try a channel with no account."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 
 	// What later versions bring answers with a clear sentence.

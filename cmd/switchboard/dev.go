@@ -1,303 +1,228 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"net"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
+	"switchboard/channels"
+	"switchboard/channels/discord"
 	"switchboard/channels/discord/discordtest"
+	"switchboard/channels/slack"
 	"switchboard/channels/slack/slacktest"
 	"switchboard/channels/telegram"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/configs"
 )
 
-// devCmd are fake platforms, to try a channel with no account.
+// devCmd runs fake platforms, to try channels with no account, until it is stopped.
 type devCmd struct {
-	Telegram devTelegramCmd `cmd:"" help:"A fake Telegram on this machine, with a page to chat on."`
-	Slack    devSlackCmd    `cmd:"" help:"A fake Slack on this machine, with a page to chat on."`
-	Discord  devDiscordCmd  `cmd:"" help:"A fake Discord on this machine, with a page to chat on."`
+	Platform    string `arg:"" enum:"telegram,slack,discord,all" help:"telegram, slack, discord, or all of them at once."`
+	Listen      string `help:"Where the fake platform and its page are; all takes the two ports after it too. From 127.0.0.1:8081 on when left out." placeholder:"ADDR"`
+	WriteConfig string `help:"Settings file to write for the bot; \"-\" prints it. dev-PLATFORM.toml when left out." placeholder:"FILE"`
 }
 
-// devTelegramCmd runs a fake Telegram until it is stopped.
-type devTelegramCmd struct {
-	Listen      string `help:"Where the fake platform and its page are." default:"127.0.0.1:8081" placeholder:"ADDR"`
-	WriteConfig string `help:"Settings file to write for the bot; \"-\" prints it." default:"dev-telegram.toml" placeholder:"FILE"`
+// A fake is a fake platform that runs.
+type fake interface {
+	URL() string
+	APIURL() string
+	// Login gives the bot tokens, had's where they can be its own and else new ones, and returns
+	// them, both by their keys in a table [channels.NAME].
+	Login(had map[string]string) map[string]string
+	Close()
 }
 
-// devMark begins a settings file that this command wrote and may write again.
-const devMark = "# Written by \"switchboard dev telegram\""
+// A fakeKind is one row of the wiring table of fake platforms.
+type fakeKind struct {
+	kind, title string
+	note        string // for its table in the settings
+	// start starts it with people and places; first is the ID of the first person.
+	start func(addr string) (f fake, first any, err error)
+	// reads is what a channel's settings say of where its platform is, and its tokens.
+	reads func(adapter any) (api string, tokens map[string]channels.Credential)
+}
 
-// devSettings are what the bot needs to serve the fake platform: its address, the
-// bot's token, the data folder, the first person's ID there.
-const devSettings = devMark + `, which writes it again at each start.
+// fakes is that table, in the order of the ports.
+var fakes = []fakeKind{
+	{
+		telegram.Kind, "Telegram", "",
+		starts(telegramtest.Start, func(s *telegramtest.Server) any { return s.Furnish().ID }),
+		func(adapter any) (string, map[string]channels.Credential) {
+			c := adapter.(*telegram.Config)
+			return c.APIURL, map[string]channels.Credential{"token": c.Token}
+		},
+	},
+	{
+		slack.Kind, "Slack", "",
+		starts(slacktest.Start, func(s *slacktest.Server) any { return s.Furnish().ID }),
+		func(adapter any) (string, map[string]channels.Credential) {
+			c := adapter.(*slack.Config)
+			return c.APIURL, map[string]channels.Credential{"bot_token": c.BotToken, "app_token": c.AppToken}
+		},
+	},
+	{
+		discord.Kind, "Discord", "# reply_in = \"thread\"   # mentions are answered in a thread\n",
+		starts(discordtest.Start, func(s *discordtest.Server) any { return s.Furnish().ID }),
+		func(adapter any) (string, map[string]channels.Credential) {
+			c := adapter.(*discord.Config)
+			return c.APIURL, map[string]channels.Credential{"token": c.Token}
+		},
+	},
+}
+
+func starts[S fake](start func(addr string) (S, error), furnish func(S) any) func(string) (fake, any, error) {
+	return func(addr string) (fake, any, error) {
+		s, err := start(addr)
+		if err != nil {
+			return nil, nil, err
+		}
+		return s, furnish(s), nil
+	}
+}
+
+const (
+	allFakes = "all"
+	// firstPort is where the first row of fakes listens; the others follow.
+	firstPort = 8081
+	// devMark begins a settings file that this command wrote and may write again.
+	devMark = "# Written by \"switchboard dev "
+	// devHead takes what was started and the data folder; a table for each channel and devPeople follow.
+	devHead = devMark + `%s", which writes it again at each start.
 # To keep changes, take this line and the one above away: then it is left alone.
-data_dir = %[3]q
+data_dir = %q
 
 [agent]
 planner = "offline"
-
-[channels.telegram]
-kind = "telegram"
-api_url = %[1]q
-token = %[2]q
-dm = "open"       # everybody on the fake platform may write
+`
+	devRights = `dm = "open"       # everybody on the fake platform may write
 groups = "open"
 # tools_deny = []   # lets admins have commands run from here, in the sandbox
-
-[[people]]
-name = "ada"
-role = "admin"    # everybody else comes in as a user
-identities = ["telegram:%[4]d"]
 `
-
-// Run implements the command.
-func (c devTelegramCmd) Run(a *app) error {
-	server, err := telegramtest.Start(c.Listen)
-	if err != nil {
-		return fmt.Errorf("%w; --listen 127.0.0.1:0 takes a free port", err)
-	}
-	defer server.Close()
-	ada := server.Furnish()
-	server.SetToken(server.Bot(), a.formerToken(c.WriteConfig, server))
-
-	name := dataOf(c.WriteConfig, "dev-telegram")
-	dir, err := filepath.Abs(filepath.Dir(c.WriteConfig))
-	if err != nil {
-		return fmt.Errorf("--write-config: %w", err)
-	}
-	text := fmt.Sprintf(devSettings, server.URL(), server.Token(), filepath.Join(dir, name), ada.ID)
-	return a.show("Telegram", server.URL(), c.WriteConfig, devMark, text, func() string { return a.reaches(c.WriteConfig, server) })
-}
-
-// devDiscordCmd runs a fake Discord until it is stopped.
-type devDiscordCmd struct {
-	Listen      string `help:"Where the fake platform and its page are." default:"127.0.0.1:8083" placeholder:"ADDR"`
-	WriteConfig string `help:"Settings file to write for the bot; \"-\" prints it." default:"dev-discord.toml" placeholder:"FILE"`
-}
-
-// devDiscordMark and devDiscordSettings are those of the fake Discord.
-const (
-	devDiscordMark     = "# Written by \"switchboard dev discord\""
-	devDiscordSettings = devDiscordMark + `, which writes it again at each start.
-# To keep changes, take this line and the one above away: then it is left alone.
-data_dir = %[3]q
-
-[agent]
-planner = "offline"
-
-[channels.discord]
-kind = "discord"
-api_url = %[1]q
-token = %[2]q
-dm = "open"       # everybody on the fake platform may write
-groups = "open"
-# reply_in = "thread"   # mentions are answered in a thread
-# tools_deny = []       # lets admins have commands run from here, in the sandbox
-
+	devPeople = `
 [[people]]
 name = "ada"
 role = "admin"    # everybody else comes in as a user
-identities = ["discord:%[4]s"]
+identities = ["%s"]
 `
 )
 
 // Run implements the command.
-func (c devDiscordCmd) Run(a *app) error {
-	server, err := discordtest.Start(c.Listen)
-	if err != nil {
-		return fmt.Errorf("%w; --listen 127.0.0.1:0 takes a free port", err)
+func (c devCmd) Run(a *app) error {
+	name := cmp.Or(c.WriteConfig, "dev-"+c.Platform+".toml")
+	folder := strings.TrimSuffix(name, filepath.Ext(name)) + "-data"
+	if name == "-" {
+		folder = "dev-" + c.Platform + "-data"
 	}
-	defer server.Close()
-	ada := server.Furnish()
-	server.SetToken(formerDiscordToken(c.WriteConfig))
-	dir, err := filepath.Abs(filepath.Dir(c.WriteConfig))
+	folder, err := filepath.Abs(folder)
 	if err != nil {
 		return fmt.Errorf("--write-config: %w", err)
 	}
-	text := fmt.Sprintf(devDiscordSettings, server.APIURL(), server.Token(), filepath.Join(dir, dataOf(c.WriteConfig, "dev-discord")), ada.ID)
-	return a.show("Discord", server.URL(), c.WriteConfig, devDiscordMark, text, func() string {
-		return fmt.Sprintf("A bot reaches this platform with api_url = %q and token = %q.\n", server.APIURL(), server.Token())
-	})
-}
-
-var discordToken = regexp.MustCompile(`(?m)^token = "([A-Za-z0-9_.-]+)"`)
-
-// formerDiscordToken is the token in a settings file of this command's, which a bot with that file
-// goes on to use; empty: none.
-func formerDiscordToken(path string) string {
-	text, err := os.ReadFile(path)
-	found := discordToken.FindSubmatch(text)
-	if err != nil || found == nil || !strings.HasPrefix(string(text), devDiscordMark) {
-		return ""
-	}
-	return string(found[1])
-}
-
-// dataOf names the data folder beside a settings file.
-func dataOf(config, fallback string) string {
-	if config == "-" {
-		return fallback + "-data"
-	}
-	return strings.TrimSuffix(filepath.Base(config), filepath.Ext(config)) + "-data"
-}
-
-// show writes the settings for a fake platform's bot, says what to do next, and waits for the
-// end. reaches says what a file that was kept lacks.
-func (a *app) show(platform, address, config, mark, text string, reaches func() string) error {
-	keeps, err := false, error(nil)
-	if config == "-" {
-		fmt.Fprint(a.out, text)
-	} else if keeps, err = rewrite(config, mark, text); err != nil {
+	settings, yours, err := a.former(name)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "A fake %s is on this machine at %s\n\n", platform, address)
-	if keeps {
-		fmt.Fprintf(a.err, "%s is not of this command's writing, or was made yours: it was left alone.\n%s\n", config, reaches())
-	}
-	if config != "-" {
-		fmt.Fprintf(a.err, "1. The bot, in a second terminal:  %s --config %s\n", self(), config)
-		fmt.Fprintf(a.err, "2. You, in a browser:              %s/\n\n", address)
-	}
-	fmt.Fprintln(a.err, "It forgets everything when it stops (Ctrl-C).")
-	<-a.ctx.Done()
-	return nil
-}
-
-// devSlackCmd runs a fake Slack until it is stopped.
-type devSlackCmd struct {
-	Listen      string `help:"Where the fake platform and its page are." default:"127.0.0.1:8082" placeholder:"ADDR"`
-	WriteConfig string `help:"Settings file to write for the bot; \"-\" prints it." default:"dev-slack.toml" placeholder:"FILE"`
-}
-
-// devSlackMark begins a settings file that this command wrote and may write again.
-const devSlackMark = "# Written by \"switchboard dev slack\""
-
-// devSlackSettings are what the bot needs to serve the fake platform: its address, both
-// tokens, the data folder, the first person's ID there.
-const devSlackSettings = devSlackMark + `, which writes it again at each start.
-# To keep changes, take this line and the one above away: then it is left alone.
-data_dir = %[4]q
-
-[agent]
-planner = "offline"
-
-[channels.slack]
-kind = "slack"
-api_url = %[1]q
-bot_token = %[2]q
-app_token = %[3]q
-dm = "open"       # everybody on the fake platform may write
-groups = "open"
-# tools_deny = []   # lets admins have commands run from here, in the sandbox
-
-[[people]]
-name = "ada"
-role = "admin"    # everybody else comes in as a user
-identities = ["slack:%[5]s"]
-`
-
-// Run implements the command.
-func (c devSlackCmd) Run(a *app) error {
-	server, err := slacktest.Start(c.Listen)
-	if err != nil {
-		return fmt.Errorf("%w; --listen 127.0.0.1:0 takes a free port", err)
-	}
-	defer server.Close()
-	ada := server.Furnish()
-	name := "dev-slack"
-	if c.WriteConfig != "-" {
-		name = strings.TrimSuffix(filepath.Base(c.WriteConfig), filepath.Ext(c.WriteConfig))
-	}
-	dir, err := filepath.Abs(filepath.Dir(c.WriteConfig))
-	if err != nil {
-		return fmt.Errorf("--write-config: %w", err)
-	}
-	text := fmt.Sprintf(devSlackSettings, server.APIURL(), server.BotToken(), server.AppToken(), filepath.Join(dir, name+"-data"), ada.ID)
-	if c.WriteConfig == "-" {
-		fmt.Fprint(a.out, text)
-	} else if keeps, err := rewrite(c.WriteConfig, devSlackMark, text); err != nil {
-		return err
-	} else if keeps {
-		fmt.Fprintf(a.err, "%s is not of this command's writing, or was made yours: it was left alone.\n", c.WriteConfig)
-	}
-	fmt.Fprintf(a.err, "A fake Slack is on this machine at %s\n\n", server.URL())
-	if c.WriteConfig != "-" {
-		fmt.Fprintf(a.err, "1. The bot, in a second terminal:  %s --config %s\n", self(), c.WriteConfig)
-		fmt.Fprintf(a.err, "2. You, in a browser:              %s/\n\n", server.URL())
-	}
-	fmt.Fprintln(a.err, "It forgets everything when it stops (Ctrl-C).")
-	<-a.ctx.Done()
-	return nil
-}
-
-// rewrite writes a settings file that begins with mark, unless there is one that somebody else wrote or made
-// theirs: that one it keeps.
-func rewrite(path, mark, text string) (keeps bool, err error) {
-	old, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("read %s: %w", path, err)
-	}
-	if err == nil && !strings.HasPrefix(string(old), mark) {
-		return true, nil
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return false, fmt.Errorf("write the settings: %w", err)
-	}
-	return false, nil
-}
-
-// bots are the settings of a file's channels on the server.
-func (a *app) bots(path string, server *telegramtest.Server) (list []*telegram.Config, err error) {
-	settings, _, err := configs.Load(configs.Options{File: path, Env: a.env, Kinds: configKinds()})
-	if err != nil {
-		return nil, err
-	}
-	for _, channel := range settings.Channels {
-		if cfg, ok := channel.Adapter.(*telegram.Config); ok && strings.TrimRight(cfg.APIURL, "/") == server.URL() {
-			list = append(list, cfg)
-		}
-	}
-	return list, nil
-}
-
-// formerToken is the token that a settings file has for the server, which a bot with
-// that file goes on to use; empty: none. What everybody knows is kept in no file of
-// this command's.
-func (a *app) formerToken(path string, server *telegramtest.Server) string {
-	text, _ := os.ReadFile(path) // what cannot be read has no bots
-	bots, _ := a.bots(path, server)
-	for _, cfg := range bots {
-		token, err := cfg.Token.Read()
-		own := fmt.Sprintf("%d:", server.Bot().User.ID)
-		if err != nil || cfg.CheckCredential("token", token) != nil || !strings.HasPrefix(token.Reveal(), own) {
+	var tables, lacks, pages string
+	var people []string
+	for i, row := range fakes {
+		if c.Platform != row.kind && c.Platform != allFakes {
 			continue
 		}
-		if token.Reveal() != server.Token() || !strings.HasPrefix(string(text), devMark) {
-			return token.Reveal()
+		server, first, err := row.start(c.address(i))
+		if err != nil {
+			return fmt.Errorf("a fake %s: %w; --listen 127.0.0.1:0 takes a free port", row.title, err)
 		}
+		defer server.Close()
+		had := row.tokens(settings, server.APIURL())
+		login, reaches := server.Login(had), true
+		table := fmt.Sprintf("\n[channels.%s]\nkind = %q\napi_url = %q\n", row.kind, row.kind, server.APIURL())
+		for _, key := range slices.Sorted(maps.Keys(login)) {
+			table += fmt.Sprintf("%s = %q\n", key, login[key])
+			reaches = reaches && had[key] == login[key]
+		}
+		if !reaches {
+			lacks += table
+		}
+		tables += table + devRights + row.note
+		people = append(people, fmt.Sprintf("%s:%v", row.kind, first))
+		pages += " " + server.URL() + "/"
+		fmt.Fprintf(a.err, "A fake %s is on this machine at %s\n", row.title, server.URL())
 	}
-	return ""
+	text := fmt.Sprintf(devHead, c.Platform, folder) + tables + fmt.Sprintf(devPeople, strings.Join(people, `", "`))
+	if name == "-" {
+		fmt.Fprint(a.out, text)
+	} else {
+		if yours {
+			fmt.Fprintf(a.err, "\n%s is not of this command's writing, or was made yours: it was left alone.\n", name)
+		} else if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			return fmt.Errorf("write the settings: %w", err)
+		}
+		if yours && lacks != "" {
+			fmt.Fprintf(a.err, "No channel in it reaches this platform, which takes\n%s", lacks)
+		}
+		fmt.Fprintf(a.err, "\n1. The bot, in a second terminal:  %s --config %s\n", self(), name)
+		fmt.Fprintf(a.err, "2. You, in a browser:             %s\n", pages)
+	}
+	fmt.Fprintln(a.err, "\nIt forgets everything when it stops (Ctrl-C).")
+	<-a.ctx.Done()
+	return nil
 }
 
-// reaches says what to change in a settings file before a bot with it reaches the
-// server; nothing when one does.
-func (a *app) reaches(path string, server *telegramtest.Server) string {
-	bots, err := a.bots(path, server)
-	if err != nil {
-		return fmt.Sprintf("A bot cannot start with it: %v\n", err)
+// address is where the fake platform in row i of fakes listens.
+func (c devCmd) address(i int) string {
+	if c.Listen == "" {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+i))
 	}
-	for _, cfg := range bots {
-		if token, err := cfg.Token.Read(); err == nil && token.Reveal() == server.Token() {
-			return ""
+	host, port, err := net.SplitHostPort(c.Listen)
+	n, _ := strconv.Atoi(port)
+	if err != nil || c.Platform != allFakes || n == 0 {
+		return c.Listen // the server says what is wrong with it
+	}
+	return net.JoinHostPort(host, strconv.Itoa(n+i))
+}
+
+// former reads the settings file that there is already. It is yours if somebody else wrote it,
+// or made it theirs.
+func (a *app) former(name string) (settings *configs.Settings, yours bool, err error) {
+	if text, err := os.ReadFile(name); name == "-" || errors.Is(err, fs.ErrNotExist) {
+		return &configs.Settings{}, false, nil
+	} else if err != nil {
+		return nil, false, fmt.Errorf("read the former settings: %w", err)
+	} else {
+		yours = !strings.HasPrefix(string(text), devMark)
+	}
+	settings, _, fault := configs.Load(configs.Options{File: name, Env: a.env, Kinds: configKinds()})
+	if fault != nil {
+		settings = &configs.Settings{} // it has no channels
+		if yours {
+			fmt.Fprintf(a.err, "A bot cannot start with %s: %v\n\n", name, fault)
 		}
 	}
-	return fmt.Sprintf("No channel in it reaches this platform, which takes\n\n[channels.telegram]\nkind = \"telegram\"\napi_url = %q\ntoken = %q\n",
-		server.URL(), server.Token())
+	return settings, yours, nil
+}
+
+// tokens are those of the channels that are at the address, by their keys.
+func (k fakeKind) tokens(settings *configs.Settings, address string) map[string]string {
+	had := map[string]string{}
+	for _, channel := range settings.Channels {
+		if channel.Kind != k.kind {
+			continue
+		}
+		api, tokens := k.reads(channel.Adapter)
+		for key, token := range tokens {
+			if secret, err := token.Read(); err == nil && strings.TrimRight(api, "/") == strings.TrimRight(address, "/") {
+				had[key] = secret.Reveal()
+			}
+		}
+	}
+	return had
 }
 
 // self is how this program was called.

@@ -10,11 +10,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"switchboard/channels/platformtest"
 	"switchboard/testkit"
 )
 
@@ -39,83 +42,83 @@ func run(t *testing.T, dir string, args ...string) *testkit.Log {
 	return log
 }
 
-// Two terminals, two commands: an answer comes with no account and no key.
-func TestDevTelegramAnswersWithoutAnAccount(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	log := run(t, dir, "dev", "telegram", "--listen", "127.0.0.1:0")
-	address := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
-	config := filepath.Join(dir, "dev-telegram.toml")
-	testkit.Await(t, "the fake platform is there", time.Minute, func() bool {
-		return strings.Contains(log.String(), "--config dev-telegram.toml") && address.MatchString(log.String())
-	})
-	at := address.FindString(log.String())
-	run(t, dir, "--config", "dev-telegram.toml", "serve")
-
-	view := func() string { return devView(t, at) }
-	testkit.Await(t, "the bot listens", time.Minute, func() bool { return strings.Contains(view(), `"connected":true`) })
-	resp, err := http.PostForm(at+"/page/send", url.Values{"user": {"500000001"}, "chat": {"500000001"}, "text": {"/whoami"}})
-	if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("send: %v, %v", resp, err)
-	}
-	testkit.Await(t, "ada is known as an admin", time.Minute, func() bool { return strings.Contains(view(), "ada") && strings.Contains(view(), "admin") })
-
-	info, err := os.Stat(config)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the settings: %v, %v", info.Mode(), err)
-	}
+// devStarted starts fake platforms and waits until they are there and their settings written.
+func devStarted(t *testing.T, dir string, args ...string) *testkit.Log {
+	t.Helper()
+	log := run(t, dir, append([]string{"dev"}, args...)...)
+	testkit.Await(t, "the fake platform is there", time.Minute, func() bool { return strings.Contains(log.String(), "It forgets everything") })
+	return log
 }
 
-// The same on Discord; a bot that runs finds the platform that is started anew.
-func TestDevDiscordIsFoundAgainWhenStartedAnew(t *testing.T) {
+// Two terminals, two commands: an answer comes with no account and no key, on each platform by itself
+// and on all at once. A bot that runs finds a platform that is started anew.
+func TestDevIsAnsweredWithoutAnAccountAndFoundAgain(t *testing.T) {
 	t.Parallel()
-	const ada = "100000000000000002"
-	dir, free := t.TempDir(), testkit.FreeAddress(t)
-	at := "http://" + free
-	direct := regexp.MustCompile(`"id":"(\d+)","title":"@switchboard-dev","direct":true`)
-	for i, name := range []string{"first", "started anew"} {
-		t.Run(name, func(sub *testing.T) {
-			log := run(sub, dir, "dev", "discord", "--listen", free)
-			testkit.Await(sub, "the fake platform is there", time.Minute, func() bool { return strings.Contains(log.String(), "It forgets everything") })
-			if i == 0 {
-				run(t, dir, "--config", "dev-discord.toml", "serve")
-			}
-			testkit.Await(sub, "the bot listens", time.Minute, func() bool { return strings.Contains(devViewOf(sub, at, ada, ""), `"connected":true`) })
-			chat := direct.FindStringSubmatch(devViewOf(sub, at, ada, ""))[1]
-			resp, err := http.PostForm(at+"/page/send", url.Values{"user": {ada}, "chat": {chat}, "text": {"/whoami"}})
+	whoami := map[string]string{"telegram": "/whoami", "slack": "/switchboard whoami", "discord": "/whoami"}
+	page := regexp.MustCompile(`A fake (\w+) is on this machine at (\S+)`)
+	ask := func(t *testing.T, log *testkit.Log, want int) {
+		t.Helper()
+		found := page.FindAllStringSubmatch(log.String(), -1)
+		if len(found) != want {
+			t.Fatalf("%d of %d platforms are there:\n%s", len(found), want, log)
+		}
+		for _, platform := range found {
+			name, at := strings.ToLower(platform[1]), platform[2]
+			testkit.Await(t, "the bot listens on "+name, time.Minute, func() bool { return devView(t, at, "", "").Connected })
+			ada := devView(t, at, "", "").Users[0].ID
+			chat := devView(t, at, ada, "").Chats[0].ID
+			resp, err := http.PostForm(at+"/page/send", url.Values{"user": {ada}, "chat": {chat}, "text": {whoami[name]}})
 			if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
-				sub.Fatalf("send: %v, %v", resp, err)
+				t.Fatalf("send on %s: %v, %v", name, resp, err)
 			}
-			testkit.Await(sub, "ada is known as an admin", time.Minute, func() bool { return strings.Contains(devViewOf(sub, at, ada, chat), "role admin") })
+			testkit.Await(t, "ada is known as an admin on "+name, time.Minute, func() bool {
+				return slices.ContainsFunc(devView(t, at, ada, chat).Messages, func(m platformtest.Message) bool {
+					return m.Bot && strings.Contains(m.Text, "ada") && strings.Contains(m.Text, "role admin")
+				})
+			})
+		}
+	}
+	for platform, free := range map[string]string{
+		"telegram": testkit.FreeAddress(t), "slack": testkit.FreeAddress(t), "discord": testkit.FreeAddress(t), "all": "127.0.0.1:0",
+	} {
+		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			serve := func(t *testing.T) { t.Helper(); run(t, dir, "--config", "dev-"+platform+".toml", "serve") }
+			if platform == "all" {
+				log := devStarted(t, dir, platform, "--listen", free)
+				serve(t)
+				ask(t, log, 3)
+				return
+			}
+			t.Run("first", func(sub *testing.T) {
+				log := devStarted(sub, dir, platform, "--listen", free)
+				serve(t)
+				ask(sub, log, 1)
+			})
+			began := time.Now().Unix() // a fake's numbers go by seconds: these are new
+			testkit.Await(t, "other numbers", time.Minute, func() bool { return time.Now().Unix() > began+2 })
+			t.Run("started anew", func(sub *testing.T) { ask(sub, devStarted(sub, dir, platform, "--listen", free), 1) })
+			info, err := os.Stat(filepath.Join(dir, "dev-"+platform+".toml"))
+			if err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("the settings: %v, %v", info.Mode(), err)
+			}
 		})
 	}
 }
 
-// The token is the settings file's alone: nobody can guess it, and a bot that runs
-// with the file finds the platform that is started anew.
-func TestDevTelegramKeepsItsToken(t *testing.T) {
+// The tokens are the settings file's alone: nobody can guess them.
+func TestDevMakesNewTokens(t *testing.T) {
 	t.Parallel()
-	tokenOf := func(dir string) string {
-		text, _ := os.ReadFile(filepath.Join(dir, "dev-telegram.toml"))
-		return string(regexp.MustCompile(`token = "\d+:[^"]+`).Find(text))
+	tokens := func() []string {
+		dir := t.TempDir()
+		devStarted(t, dir, "all", "--listen", "127.0.0.1:0")
+		text, _ := os.ReadFile(filepath.Join(dir, "dev-all.toml"))
+		return regexp.MustCompile(`(?m)^\w*token = .{30,}$`).FindAllString(string(text), -1)
 	}
-	start := func(t *testing.T, dir, listen string) string {
-		t.Helper()
-		log := run(t, dir, "dev", "telegram", "--listen", listen)
-		testkit.Await(t, "the settings are written", time.Minute, func() bool { return strings.Contains(log.String(), "It forgets everything") })
-		return tokenOf(dir)
-	}
-	one, other := t.TempDir(), t.TempDir()
-	free := testkit.FreeAddress(t)
-	known := fmt.Sprintf("# Written by \"switchboard dev telegram\"\n[channels.telegram]\nkind = \"telegram\"\napi_url = %q\ntoken = \"7000000001:AAfake-telegram-without-account-0000\"\n", "http://"+free)
-	testkit.Write(t, filepath.Join(one, "dev-telegram.toml"), known)
-	var first string
-	t.Run("first", func(t *testing.T) { first = start(t, one, free) })
-	if second := start(t, other, "127.0.0.1:0"); len(first) < 40 || first == second || strings.Contains(first, "AAfake") {
-		t.Errorf("the tokens are %q and %q", first, second)
-	}
-	if again := start(t, one, free); again != first {
-		t.Errorf("started anew, the token is %q, was %q", again, first)
+	one, other := tokens(), tokens()
+	if len(one) != 4 || len(other) != 4 || slices.ContainsFunc(one, func(token string) bool { return slices.Contains(other, token) }) {
+		t.Errorf("the tokens are %q and %q", one, other)
 	}
 }
 
@@ -125,8 +128,7 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	written := filepath.Join(dir, "dev-telegram.toml")
-	log := run(t, dir, "dev", "telegram", "--listen", "127.0.0.1:0")
-	testkit.Await(t, "the settings are written", time.Minute, func() bool { return strings.Contains(log.String(), "It forgets everything") })
+	devStarted(t, dir, "telegram", "--listen", "127.0.0.1:0")
 	text, err := os.ReadFile(written)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +144,7 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 		"with another server": {at.ReplaceAllString(mine, "127.0.0.1:1"), "No channel in it reaches this platform", false},
 		"with another token":  {regexp.MustCompile(`token = "\d+`).ReplaceAllString(mine, `token = "1`), "No channel in it reaches this platform", false},
 		"with no channel":     {"data_dir = \"data\"\n", "[channels.telegram]", false},
-		"that is broken":      {"what = is this", "A bot cannot start with it", false},
+		"that is broken":      {"what = is this", "A bot cannot start with yours.toml", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -150,8 +152,7 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 			yours := filepath.Join(dir, "yours.toml")
 			text := strings.ReplaceAll(tt.text, at.FindString(mine), free)
 			testkit.Write(t, yours, text)
-			log := run(t, dir, "dev", "telegram", "--listen", free, "--write-config", "yours.toml")
-			testkit.Await(t, "the fake platform is there", time.Minute, func() bool { return strings.Contains(log.String(), "It forgets everything") })
+			log := devStarted(t, dir, "telegram", "--listen", free, "--write-config", "yours.toml")
 			if after, err := os.ReadFile(yours); err != nil || string(after) != text {
 				t.Errorf("the settings are %q, %v", after, err)
 			}
@@ -166,34 +167,25 @@ func TestDevTelegramKeepsYourFiles(t *testing.T) {
 	}
 }
 
-func TestDevTelegramListensHereOnly(t *testing.T) {
+func TestDevListensHereOnly(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
-	for listen, want := range map[string]string{
-		"0.0.0.0:0": "only this machine", "nowhere": "missing port", strings.TrimPrefix(busy(t), "http://"): "takes a free port",
+	busy := regexp.MustCompile(`127\.0\.0\.1:(\d+)`).FindStringSubmatch(devStarted(t, t.TempDir(), "telegram", "--listen", "127.0.0.1:0").String())
+	port, _ := strconv.Atoi(busy[1])
+	for args, want := range map[string]string{
+		"telegram --listen 0.0.0.0:0": "only this machine", "slack --listen nowhere": "missing port",
+		"discord --listen " + busy[0]:                    "a fake Discord: listen: listen tcp " + busy[0] + ": bind: address already in use; --listen 127.0.0.1:0 takes a free port",
+		fmt.Sprintf("all --listen 127.0.0.1:%d", port-1): "takes a free port",
+		fmt.Sprintf("all --listen 127.0.0.1:%d", port):   "a fake Telegram: listen",
 	} {
-		if _, errs, code := r.command("dev", "telegram", "--listen", listen, "--write-config", "-"); code != 1 || !strings.Contains(errs, want) {
-			t.Errorf("--listen %s: exit %d, %q", listen, code, errs)
+		if _, errs, code := r.command(append(strings.Fields("dev --write-config - "), strings.Fields(args)...)...); code != 1 || !strings.Contains(errs, want) {
+			t.Errorf("dev %s: exit %d, %q", args, code, errs)
 		}
 	}
 }
 
-// busy is the address of a fake platform that runs.
-func busy(t *testing.T) string {
-	t.Helper()
-	log := run(t, t.TempDir(), "dev", "telegram", "--listen", "127.0.0.1:0", "--write-config", "-")
-	address := regexp.MustCompile(`api_url = "(.+)"`)
-	testkit.Await(t, "another fake platform is there", time.Minute, func() bool { return address.MatchString(log.String()) })
-	return address.FindStringSubmatch(log.String())[1]
-}
-
-// devView is what the page shows to the first person now.
-func devView(t *testing.T, at string) string {
-	t.Helper()
-	return devViewOf(t, at, "500000001", "500000001")
-}
-
-func devViewOf(t *testing.T, at, user, chat string) string {
+// devView is what the page shows to a user in a chat now.
+func devView(t *testing.T, at, user, chat string) (v platformtest.View) {
 	t.Helper()
 	resp, err := http.Get(at + "/page/events?user=" + user + "&chat=" + chat)
 	if err != nil {
@@ -201,9 +193,11 @@ func devViewOf(t *testing.T, at, user, chat string) string {
 	}
 	defer resp.Body.Close()
 	line, err := bufio.NewReader(resp.Body).ReadString('\n')
-	data := strings.TrimPrefix(strings.TrimSpace(line), "data: ")
-	if err != nil || !json.Valid([]byte(data)) {
+	if err == nil {
+		err = json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &v)
+	}
+	if err != nil {
 		t.Fatalf("the page is told %q, %v", line, err)
 	}
-	return data
+	return v
 }

@@ -1,8 +1,6 @@
 package discordtest
 
 import (
-	"cmp"
-	"crypto/rand"
 	"encoding/base64"
 	"net/http"
 	"strconv"
@@ -67,7 +65,7 @@ func Start(addr string) (*Server, error) {
 	s.gateway = newGateway()
 	s.bot = User{ID: s.fixedID(), Username: "switchboard-dev", Bot: true}
 	s.users[s.bot.ID] = &s.bot
-	s.token = base64.RawURLEncoding.EncodeToString([]byte(s.bot.ID)) + ".Gfake0." + rand.Text()
+	s.token = s.newToken("")
 	s.app = Application{ID: s.bot.ID, Name: "Switchboard", BotPublic: true}
 	s.routes()
 	if err := s.Serve(addr, isAPI, s.mux.ServeHTTP, s); err != nil {
@@ -91,10 +89,15 @@ func (s *Server) Token() string {
 	return s.token
 }
 
-// SetToken makes the bot's token this one, which a settings file may have from an earlier server;
-// empty: nothing changes.
-func (s *Server) SetToken(token string) {
-	s.Change(func() { s.token = cmp.Or(token, s.token) })
+// Login gives the bot the token in had, settings of an earlier server, if it can be the
+// bot's own, else a new one, and returns the settings.
+func (s *Server) Login(had map[string]string) map[string]string {
+	s.Change(func() { s.token = s.newToken(had["token"]) })
+	return map[string]string{"token": s.Token()}
+}
+
+func (s *Server) newToken(had string) string {
+	return platformtest.Token(had, base64.RawURLEncoding.EncodeToString([]byte(s.bot.ID))+".Gfake0.")
 }
 
 // Revoke makes the bot's token one that the platform does not know.

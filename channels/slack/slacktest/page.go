@@ -314,11 +314,17 @@ func (s *Server) say(d platformtest.Deed, to *record) (any, error) {
 }
 
 // Furnish makes what a person needs to try a bot: two people and two channels. It returns
-// the first person. The IDs are the same each time, so that a bot knows the chats again.
+// the first person. The IDs are the same each time, so that a bot knows the chats again. What comes later has new ones, so that such a bot takes
+// nothing for something old.
 func (s *Server) Furnish() User {
 	ada, bob := s.AddUser("Ada Lovelace"), s.AddUser("Bob Noyce")
 	s.AddChannel("general", ada, bob)
 	s.AddPrivate("workshop", ada, bob)
+	s.Change(func() {
+		s.direct(s.users[ada.ID])
+		s.direct(s.users[bob.ID])
+		s.ids = s.Now().UnixMilli()
+	})
 	return ada
 }
 

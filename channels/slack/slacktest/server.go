@@ -117,6 +117,17 @@ func (s *Server) BotToken() string { return s.botToken }
 // AppToken is the app's token for sockets.
 func (s *Server) AppToken() string { return s.appToken }
 
+// Login gives the app the tokens in had, settings of an earlier server, if they can be its
+// own, else new ones, and returns the settings. The former ones are good no more.
+func (s *Server) Login(had map[string]string) (settings map[string]string) {
+	s.Change(func() {
+		s.botToken = platformtest.Token(had["bot_token"], "xoxb-1000000000-2000000000-")
+		s.appToken = platformtest.Token(had["app_token"], "xapp-1-"+s.app+"-3000000000-")
+		settings = map[string]string{"bot_token": s.botToken, "app_token": s.appToken}
+	})
+	return settings
+}
+
 // SigningSecret is what calls to the app are signed with.
 func (s *Server) SigningSecret() string { return s.signing }
 

@@ -1,12 +1,12 @@
 package telegramtest
 
 import (
-	"cmp"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
+
+	"switchboard/channels/platformtest"
 )
 
 // A Bot is an account for a program. The fields may be read at any time.
@@ -58,10 +58,12 @@ func (s *Server) Bot() *Bot {
 // Revoke makes the bot's token invalid, or valid again.
 func (s *Server) Revoke(b *Bot, revoked bool) { s.Change(func() { b.revoked = revoked }) }
 
-// SetToken gives the bot another token, one of its own that begins with its ID; empty:
-// a new one that nobody can guess. The former one is good no more.
-func (s *Server) SetToken(b *Bot, token string) {
-	s.Change(func() { b.Token = cmp.Or(token, fmt.Sprintf("%d:%s", b.User.ID, rand.Text())) })
+// Login gives the first bot the token in had, settings of an earlier server, if it can be
+// the bot's own, else a new one, and returns the settings. The former one is good no more.
+func (s *Server) Login(had map[string]string) map[string]string {
+	b := s.Bot()
+	s.Change(func() { b.Token = platformtest.Token(had["token"], itoa(b.User.ID)+":") })
+	return map[string]string{"token": s.Token()}
 }
 
 // SetPrivacy switches the bot's privacy mode; it is off at first. When it is on, the

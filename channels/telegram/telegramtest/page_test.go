@@ -175,7 +175,7 @@ func TestFormerTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
 	former := s.Token()
-	s.SetToken(s.Bot(), "")
+	s.Login(nil)
 	if resp, _ := ask(t, s, http.MethodGet, "/bot"+former+"/getMe", ""); resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the former one: %d", resp.StatusCode)
 	}
@@ -183,7 +183,7 @@ func TestFormerTokenIsRefused(t *testing.T) {
 	if resp, _ := ask(t, s, http.MethodGet, "/bot"+first+"/getMe", ""); resp.StatusCode != http.StatusOK {
 		t.Errorf("the new one: %d", resp.StatusCode)
 	}
-	if s.SetToken(s.Bot(), ""); s.Token() == first || !strings.HasPrefix(first, itoa(s.Bot().User.ID)+":") {
+	if s.Login(nil); s.Token() == first || !strings.HasPrefix(first, itoa(s.Bot().User.ID)+":") {
 		t.Errorf("%q, then %q", first, s.Token())
 	}
 }

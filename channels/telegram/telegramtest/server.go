@@ -81,7 +81,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Token is the first bot's. It is the same in every server, until SetToken.
+// APIURL is where the Bot API is, as the channel's settings want it.
+func (s *Server) APIURL() string { return s.URL() }
+
+// Token is the first bot's. It is the same in every server, until Login.
 func (s *Server) Token() string { return s.Bot().Token }
 
 // id makes a number for something that only needs to be unique.
