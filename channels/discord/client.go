@@ -16,11 +16,14 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/secrets"
 )
 
 const (
 	platformURL = "https://discord.com/api/v10"
+	// connections are how many are kept open while idle.
+	connections = 64
 	callTimeout = 30 * time.Second
 	// uploadTimeout bounds a call that carries files.
 	uploadTimeout = 10 * time.Minute
@@ -49,19 +52,19 @@ const (
 
 // Client is one bot account.
 type Client struct {
-	name   string
-	cfg    Config
-	log    *slog.Logger
-	api    string // address of the REST API, without a slash at its end
-	wire   *wire
-	pace   pace
-	limits limits
-	places places
-	parts  parts
+	name    string
+	cfg     Config
+	log     *slog.Logger
+	api     string // address of the REST API, without a slash at its end
+	wire    *wire.Transport
+	pace    pace
+	limits  limits
+	places  places
+	parts   parts
+	refused *wire.Rejection
 
 	mu      sync.Mutex
 	account account   // of the credential as it was last read
-	refused rejection // of the credential that the platform rejected
 	session *session  // that may be resumed; nil: none
 	lost    string    // the ID of the last session that could not be resumed
 	self    self      // what the platform says of the bot
@@ -103,7 +106,7 @@ type self struct {
 func New(name string, cfg Config, log *slog.Logger) *Client {
 	return &Client{
 		name: name, cfg: cfg, log: log.With("channel", name), api: strings.TrimRight(cmp.Or(cfg.APIURL, platformURL), "/"),
-		wire: newWire(), pace: defaultPace, odd: map[string]bool{},
+		wire: wire.New(connections), refused: wire.NewRejection(), pace: defaultPace, odd: map[string]bool{},
 	}
 }
 
@@ -151,6 +154,9 @@ func (c *Client) open() (account, error) {
 	return c.account, nil
 }
 
+// An exchange is what is known of one call, whatever the library makes of it.
+type exchange = wire.Exchange
+
 // call makes one call. body is what is sent as JSON, a form, or nil. Errors are those of package
 // channels.
 func (c *Client) call(ctx context.Context, r route, body any) (*exchange, error) {
@@ -178,14 +184,14 @@ func (c *Client) call(ctx context.Context, r route, body any) (*exchange, error)
 			return x, &channels.RefusedError{Op: r.op, Reason: err.Error()}
 		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, exchangeKey{}, x), timeout)
+	ctx, cancel := context.WithTimeout(x.In(ctx), timeout)
 	defer cancel()
 	// The context goes first: the library makes another request of it, which what follows changes.
 	options = append([]discordgo.RequestOption{discordgo.WithContext(ctx)}, options...)
 	// The library's limiter sleeps whatever ctx says; an empty one never does.
 	none := discordgo.NewRatelimiter().LockBucket(r.op)
 	_, err = acc.lib.RequestWithLockedBucket(r.method, c.api+r.path, contentType, payload, none, 0, options...)
-	if x.status != 0 {
+	if x.Status != 0 {
 		c.limits.learn(r, x, time.Now())
 	}
 	return x, c.outcome(r, x, err)
@@ -197,7 +203,7 @@ func ask[T any](ctx context.Context, c *Client, r route, body any) (result T, er
 	if err != nil {
 		return result, err
 	}
-	if err := json.Unmarshal(x.body, &result); err != nil {
+	if err := json.Unmarshal(x.Body, &result); err != nil {
 		return result, fmt.Errorf("%s: read the answer: %w", r.op, err)
 	}
 	return result, nil

@@ -3,11 +3,11 @@ package discord
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"strconv"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/secrets"
 )
 
@@ -72,8 +72,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("guilds: %q is no ID; it has digits alone", id))
 		}
 	}
-	if u, err := url.Parse(c.APIURL); c.APIURL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" ||
-		u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "") {
+	if c.APIURL != "" && !wire.IsAddress(c.APIURL) {
 		errs = append(errs, errors.New(`api_url: is not an address such as "https://discord.com/api/v10"`))
 	}
 	return errors.Join(errs...)

@@ -16,6 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/retry"
 	"switchboard/secrets"
 )
@@ -81,16 +82,11 @@ type pace struct {
 	press time.Duration
 	// again bounds the pauses between two tries to hand in what was not taken.
 	againFirst, againMost time.Duration
-	// rejected is the time after which a credential that was rejected is tried again; of one that
-	// the platform knew, rejectedKnown are the first ones.
-	rejected      time.Duration
-	rejectedKnown []time.Duration
 }
 
 var defaultPace = pace{
 	heartbeat: 40 * time.Second, silence: 8 * time.Second, ack: 10 * time.Second, hello: 20 * time.Second,
 	invalid: time.Second, press: 2 * time.Second, againFirst: 100 * time.Millisecond, againMost: 5 * time.Second,
-	rejected: 5 * time.Minute, rejectedKnown: []time.Duration{15 * time.Second, 30 * time.Second},
 }
 
 // Silence implements channels.Pulse.
@@ -135,23 +131,14 @@ const mostAgain = 3
 
 // Run implements channels.Channel.
 func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
-	defer c.wire.transport.CloseIdleConnections()
+	defer c.wire.Close()
 	for try := 0; ; try++ {
 		acc, err := c.open()
 		if err != nil {
 			return err
 		}
-		if err := c.rests(acc.secret, time.Now()); err != nil {
-			return err
-		}
-		err = c.connect(ctx, acc, sink)
-		switch {
-		case ended(ctx, err):
-			return nil
-		case errors.Is(err, channels.ErrUnauthorized):
-			c.rejected(acc.secret, err, time.Now())
-			return err
-		case !errors.Is(err, errAgain) || try == mostAgain:
+		err = c.refused.Try(ctx, acc.secret, func() error { return c.connect(ctx, acc, sink) })
+		if !errors.Is(err, errAgain) || try == mostAgain {
 			return err
 		}
 	}
@@ -313,7 +300,7 @@ func (l *link) dial(ctx context.Context, address string) error {
 		_ = resp.Body.Close()
 	}
 	if err != nil {
-		return fmt.Errorf("connect to the gateway %s: %s", u.Host, plainly(err))
+		return fmt.Errorf("connect to the gateway %s: %s", u.Host, wire.Plainly(err))
 	}
 	ws.SetReadLimit(maxFrame)
 	l.ws, l.session.unreached = ws, 0
@@ -360,7 +347,7 @@ func (l *link) say(op int, data any) error {
 	defer l.writing.Unlock()
 	_ = l.ws.SetWriteDeadline(time.Now().Add(l.c.pace.ack))
 	if err := l.ws.WriteJSON(map[string]any{"op": op, "d": data}); err != nil {
-		return fmt.Errorf("write to the gateway: %s", plainly(err))
+		return fmt.Errorf("write to the gateway: %s", wire.Plainly(err))
 	}
 	return nil
 }

@@ -147,12 +147,12 @@ func ready(_ context.Context, h *heard) ([]channels.Event, error) {
 	h.c.mu.Lock()
 	h.c.self, h.c.session = self{d.User.ID, d.User.Username}, s
 	h.c.mu.Unlock()
-	h.c.greeted(s.secret)
+	h.c.refused.Served(s.secret)
 	return nil, nil
 }
 
 func resumed(_ context.Context, h *heard) ([]channels.Event, error) {
-	h.c.greeted(h.session.secret)
+	h.c.refused.Served(h.session.secret)
 	return nil, nil
 }
 

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 const (
@@ -20,10 +20,9 @@ const (
 	// Source: https://docs.discord.com/developers/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans.
 	invalidWithin = 10 * time.Minute
 	invalidMost   = 2000
-	// mostWait bounds what the platform may ask to wait.
-	mostWait = time.Hour
-	// banned is how long to be quiet when the platform's guard answers instead of the platform.
-	banned = time.Minute
+	// banned is how long to be quiet when the platform's guard answers instead of the platform,
+	// in seconds.
+	banned = "60"
 	// mostBuckets bounds what is remembered.
 	mostBuckets = 4096
 )
@@ -86,19 +85,19 @@ func (l *limits) ask(r route, now time.Time) error {
 func (l *limits) learn(r route, x *exchange, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if x.status == http.StatusUnauthorized || x.status == http.StatusForbidden ||
-		x.status == http.StatusTooManyRequests && x.header.Get("X-RateLimit-Scope") != "shared" {
+	if x.Status == http.StatusUnauthorized || x.Status == http.StatusForbidden ||
+		x.Status == http.StatusTooManyRequests && x.Header.Get("X-RateLimit-Scope") != "shared" {
 		l.invalid = append(l.invalid, now)
 	}
-	left, err := strconv.Atoi(x.header.Get("X-RateLimit-Remaining"))
-	after, ok := seconds(x.header.Get("X-RateLimit-Reset-After"))
+	left, err := strconv.Atoi(x.Header.Get("X-RateLimit-Remaining"))
+	after, ok := wire.Seconds(x.Header.Get("X-RateLimit-Reset-After"))
 	if err != nil || !ok {
 		return
 	}
 	if l.names == nil || len(l.buckets) >= mostBuckets {
 		l.names, l.buckets = map[string]string{}, map[string]*bucket{}
 	}
-	if name := x.header.Get("X-RateLimit-Bucket"); name != "" {
+	if name := x.Header.Get("X-RateLimit-Bucket"); name != "" {
 		l.names[r.op] = r.method + " " + name
 	}
 	name := l.bucketOf(r)
@@ -117,29 +116,21 @@ func (l *limits) learn(r route, x *exchange, now time.Time) {
 // limited is what a 429 says.
 func (l *limits) limited(r route, x *exchange, now time.Time) error {
 	var said struct {
-		Message string  `json:"message"`
-		After   float64 `json:"retry_after"`
-		Global  bool    `json:"global"`
+		Message string      `json:"message"`
+		After   json.Number `json:"retry_after"`
+		Global  bool        `json:"global"`
 	}
-	if json.Unmarshal(x.body, &said) != nil { // the guard before the platform
-		said.Message, said.Global, said.After = "this address is shut out for a while", true, banned.Seconds()
+	if json.Unmarshal(x.Body, &said) != nil { // the guard before the platform
+		said.Message, said.Global, said.After = "this address is shut out for a while", true, json.Number(banned)
 	}
-	if after, ok := seconds(x.header.Get("Retry-After")); ok && said.After <= 0 {
-		said.After = after.Seconds()
+	wait, _ := wire.Seconds(said.After.String())
+	if wait == 0 {
+		wait = x.RetryAfter()
 	}
-	wait := time.Duration(min(max(said.After, 0), mostWait.Seconds()) * float64(time.Second))
 	if said.Global {
 		l.mu.Lock()
 		l.until = now.Add(wait)
 		l.mu.Unlock()
 	}
 	return &channels.RateLimitError{Op: r.op, RetryAfter: wait, Channel: said.Global, Err: errors.New(said.Message)}
-}
-
-func seconds(text string) (time.Duration, bool) {
-	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || n < 0 || n > mostWait.Seconds() {
-		return 0, false
-	}
-	return time.Duration(n * float64(time.Second)), true
 }

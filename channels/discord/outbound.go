@@ -119,8 +119,8 @@ func (c *Client) send(ctx context.Context, at snowflake, p *post, out channels.O
 	}
 	x, err := c.call(ctx, about(opSend, at, "messages"), body)
 	if err != nil {
-		if f, ok := body.(form); ok && f.failed() != nil {
-			return "", &channels.RefusedError{Op: opSend, Reason: f.failed().Error()} // a form without its end is not taken
+		if f, ok := body.(form); ok && f.files.Fault() != nil {
+			return "", &channels.RefusedError{Op: opSend, Reason: f.files.Fault().Error()} // a form without its end is not taken
 		}
 		return "", err
 	}
@@ -132,7 +132,7 @@ func sentID(op string, x *exchange) (channels.MessageID, error) {
 	var sent struct {
 		ID snowflake `json:"id"`
 	}
-	if err := json.Unmarshal(x.body, &sent); err != nil || sent.ID == 0 {
+	if err := json.Unmarshal(x.Body, &sent); err != nil || sent.ID == 0 {
 		return "", fmt.Errorf("%s: it was sent, and the answer names no message", op)
 	}
 	return messageID(sent.ID), nil

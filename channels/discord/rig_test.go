@@ -27,7 +27,6 @@ const patience = time.Minute
 func quick() pace {
 	p := defaultPace
 	p.heartbeat, p.invalid, p.againFirst, p.againMost = 100*time.Millisecond, 5*time.Millisecond, 5*time.Millisecond, 20*time.Millisecond
-	p.rejected, p.rejectedKnown = time.Hour, []time.Duration{time.Hour}
 	return p
 }
 
@@ -42,7 +41,8 @@ func client(t *testing.T, api, token string) *Client {
 	cfg.Token, cfg.APIURL = literal(token), api
 	c := New("dc", cfg, slog.New(slog.DiscardHandler))
 	c.pace = quick()
-	t.Cleanup(c.wire.transport.CloseIdleConnections)
+	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
+	t.Cleanup(c.wire.Close)
 	return c
 }
 

@@ -324,7 +324,7 @@ func (c *Client) askHistory(ctx context.Context, channel, thread, oldest, cursor
 		return nil, err
 	}
 	p := &page{}
-	if err := json.Unmarshal(x.body, p); err != nil {
+	if err := json.Unmarshal(x.Body, p); err != nil {
 		return nil, fmt.Errorf("%s: read the answer: %w", op, err)
 	}
 	if size == pageSize && len(p.Messages) == limitedSize && p.HasMore {

@@ -15,11 +15,14 @@ import (
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/secrets"
 )
 
 const (
 	platformURL = "https://slack.com/api/"
+	// connections are how many are kept open while idle.
+	connections = 64
 	callTimeout = 30 * time.Second
 	// uploadTimeout bounds a call that carries a file.
 	uploadTimeout = 10 * time.Minute
@@ -31,12 +34,11 @@ type Client struct {
 	cfg  Config
 	log  *slog.Logger
 	api  string // address of the Web API, with a slash at its end
-	wire *wire
+	wire *wire.Transport
 	pace pace
 
 	mu       sync.Mutex
 	account  credentials
-	refused  rejection
 	running  *session          // while Run runs
 	uploads  map[string]upload // by nonce: files on their way, to be found again
 	reacted  map[reactedTo]string
@@ -46,6 +48,7 @@ type Client struct {
 	working  sync.Map // agent sessions that are shown at work, by conversation
 	limited  atomic.Bool
 	lastCall atomic.Int64
+	refused  *wire.Rejection
 }
 
 var (
@@ -70,8 +73,6 @@ type pace struct {
 	burst            int
 	interaction      time.Duration // until whoever pressed a button is told that it is not confirmed
 	shares           time.Duration // between two looks for the message that files are in
-	rejected         time.Duration // until rejected credentials are tried again
-	rejectedKnown    []time.Duration
 }
 
 // History may be read 50 times a minute; interactions are to be acknowledged in 3 s.
@@ -82,7 +83,6 @@ var defaultPace = pace{
 	again: 50 * time.Millisecond, mostAgain: 5 * time.Second,
 	history: 1300 * time.Millisecond, burst: 20,
 	interaction: 2 * time.Second, shares: 250 * time.Millisecond,
-	rejected: 5 * time.Minute, rejectedKnown: []time.Duration{15 * time.Second, 30 * time.Second},
 }
 
 // credentials are both tokens with the library's client for them.
@@ -90,6 +90,9 @@ type credentials struct {
 	bot, app secrets.Secret
 	lib      *slack.Client
 }
+
+// secret is both as one.
+func (acc credentials) secret() secrets.Secret { return acc.bot + " " + acc.app }
 
 // self is what the platform says of the bot.
 type self struct {
@@ -122,7 +125,7 @@ func (m *self) can(scope string) bool {
 func New(name string, cfg Config, log *slog.Logger) *Client {
 	return &Client{
 		name: name, cfg: cfg, log: log.With("channel", name), api: strings.TrimRight(cmp.Or(cfg.APIURL, platformURL), "/") + "/",
-		wire: newWire(), pace: defaultPace, uploads: map[string]upload{}, reacted: map[reactedTo]string{}, names: map[string]string{},
+		wire: wire.New(connections), refused: wire.NewRejection(), pace: defaultPace, uploads: map[string]upload{}, reacted: map[reactedTo]string{}, names: map[string]string{},
 	}
 }
 
@@ -145,17 +148,7 @@ func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 	if err != nil {
 		return err
 	}
-	if err := c.rests(acc, time.Now()); err != nil {
-		return err
-	}
-	err = c.connect(ctx, acc, sink)
-	if ctx.Err() != nil && err != nil {
-		return nil
-	}
-	if errors.Is(err, channels.ErrUnauthorized) {
-		c.rejected(acc, err, time.Now())
-	}
-	return err
+	return c.refused.Try(ctx, acc.secret(), func() error { return c.connect(ctx, acc, sink) })
 }
 
 func (c *Client) connect(ctx context.Context, acc credentials, sink channels.Sink) error {
@@ -166,7 +159,7 @@ func (c *Client) connect(ctx context.Context, acc credentials, sink channels.Sin
 	if err != nil {
 		return err
 	}
-	c.greeted(acc)
+	c.refused.Greeted(acc.secret())
 	s, err := newSession(ctx, c, sink, me)
 	if err != nil {
 		return err
@@ -179,7 +172,7 @@ func (c *Client) connect(ctx context.Context, acc credentials, sink channels.Sin
 		c.running = nil
 		c.mu.Unlock()
 		s.presses.Wait()
-		c.wire.transport.CloseIdleConnections()
+		c.wire.Close()
 	}()
 	if c.cfg.Mode == ModeEvents {
 		return s.beCalled(ctx)
@@ -203,10 +196,10 @@ func (c *Client) meet(ctx context.Context) (*self, error) {
 		return nil, err
 	}
 	me := &self{}
-	if err := json.Unmarshal(x.body, me); err != nil || me.User == "" || me.Team == "" {
+	if err := json.Unmarshal(x.Body, me); err != nil || me.User == "" || me.Team == "" {
 		return nil, fmt.Errorf("auth.test: the answer names no user: %w", err)
 	}
-	for scope := range strings.SplitSeq(x.header.Get("X-OAuth-Scopes"), ",") {
+	for scope := range strings.SplitSeq(x.Header.Get("X-OAuth-Scopes"), ",") {
 		if scope = strings.TrimSpace(scope); scope != "" {
 			me.scopes = append(me.scopes, scope)
 		}
@@ -274,8 +267,9 @@ func (c *Client) call(ctx context.Context, op string, timeout time.Duration, f f
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", op, err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, exchangeKey{}, x), timeout)
+	ctx, cancel := context.WithTimeout(x.In(ctx), timeout)
 	defer cancel()
 	err = f(ctx, acc.lib)
-	return x, c.outcome(ctx, op, x, err)
+	x.read()
+	return x, c.outcome(op, x, err)
 }

@@ -3,12 +3,11 @@ package slack
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
-	"strings"
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/secrets"
 )
 
@@ -102,7 +101,7 @@ func (c Config) Validate() error {
 	default:
 		errs = append(errs, fmt.Errorf("mode: %q is not one of socket, events", c.Mode))
 	}
-	if c.APIURL != "" && !isAddress(c.APIURL) {
+	if c.APIURL != "" && !wire.IsAddress(c.APIURL) {
 		errs = append(errs, errors.New(`api_url: is not an address such as "http://127.0.0.1:8082/api/"`))
 	}
 	if c.PingInterval < 100*time.Millisecond || c.PingInterval > mostPing {
@@ -115,11 +114,4 @@ func (c Config) Validate() error {
 		errs = append(errs, fmt.Errorf("reply_in: %q is not one of thread, channel", c.ReplyIn))
 	}
 	return errors.Join(errs...)
-}
-
-// isAddress says whether text is where a server can be.
-func isAddress(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil &&
-		u.RawQuery == "" && u.Fragment == "" && !strings.ContainsAny(text, " \t\r\n") && !strings.HasSuffix(u.Host, ":")
 }

@@ -1,18 +1,11 @@
 package slack
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"syscall"
-
-	"github.com/gorilla/websocket"
 
 	"switchboard/channels"
 )
@@ -50,9 +43,9 @@ func (c *Client) refusal(op string, x *exchange) error {
 		words += "; the scope " + x.reply.Needed + " is needed"
 	}
 	switch {
-	case x.status == http.StatusTooManyRequests, code == "ratelimited", slices.Contains(limitErrors, code):
+	case x.Status == http.StatusTooManyRequests, code == "ratelimited", slices.Contains(limitErrors, code):
 		return &channels.RateLimitError{
-			Op: op, RetryAfter: x.retryAfter(), Channel: slices.Contains(limitErrors, code), Err: errors.New(words),
+			Op: op, RetryAfter: x.RetryAfter(), Channel: slices.Contains(limitErrors, code), Err: errors.New(words),
 		}
 	case slices.Contains(credentialErrors, code):
 		return fmt.Errorf("%s: %w: %s", op, channels.ErrUnauthorized, words)
@@ -67,54 +60,18 @@ func (c *Client) refusal(op string, x *exchange) error {
 }
 
 // outcome is what became of a call, of which the library says err.
-func (c *Client) outcome(ctx context.Context, op string, x *exchange, err error) error {
+func (c *Client) outcome(op string, x *exchange, err error) error {
 	switch {
 	case x.ok():
 		return nil
 	case x.reply != nil:
 		return c.refusal(op, x)
-	case x.status == http.StatusTooManyRequests:
-		return &channels.RateLimitError{Op: op, RetryAfter: x.retryAfter(), Err: errors.New("too many requests")}
-	case x.status != 0:
-		return fmt.Errorf("%s: the answer is %d and none of the Web API", op, x.status)
+	case x.Status == http.StatusTooManyRequests:
+		return &channels.RateLimitError{Op: op, RetryAfter: x.RetryAfter(), Err: errors.New("too many requests")}
+	case x.Status != 0:
+		return fmt.Errorf("%s: the answer is %d and none of the Web API", op, x.Status)
 	case err == nil:
 		return nil
-	case !x.left.Load() && (isNetwork(err) || ctx.Err() == nil):
-		return fmt.Errorf("%s: %w: %s", op, channels.ErrNotConnected, plainly(err))
-	case ctx.Err() != nil && !x.left.Load():
-		return fmt.Errorf("%s: %w: %w", op, channels.ErrNotConnected, context.Cause(ctx))
 	}
-	return fmt.Errorf("%s: no complete answer: %s", op, plainly(err))
-}
-
-// isNetwork says that err is what became of an attempt to connect.
-func isNetwork(err error) bool {
-	_, network := errors.AsType[net.Error](err)
-	return network || errors.Is(err, io.EOF)
-}
-
-// plainly says for people why a call came to nothing. Addresses stay out of it, as they
-// may hold a ticket.
-func plainly(err error) string {
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		return "the name " + dns.Name + " cannot be looked up: " + dns.Err
-	}
-	if code, ok := errors.AsType[syscall.Errno](err); ok {
-		return code.Error()
-	}
-	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		return "it does not answer in time"
-	}
-	if _, ok := errors.AsType[*websocket.CloseError](err); ok || errors.Is(err, io.EOF) {
-		return "the connection was closed"
-	}
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err.Error()
-	}
-	return err.Error()
-}
-
-// refused reports whether the platform refused with one of these codes.
-func (x *exchange) refused(codes ...string) bool {
-	return x != nil && x.reply != nil && slices.Contains(codes, x.reply.Error)
+	return x.Unanswered(op, c.api, err, nil)
 }

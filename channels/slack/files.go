@@ -9,16 +9,14 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/retry"
 )
 
@@ -60,7 +58,7 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 		if err != nil {
 			return "", err
 		}
-		summaries[i] = slack.FileSummary{ID: id, Title: plainName(f.Name)}
+		summaries[i] = slack.FileSummary{ID: id, Title: wire.PlainName(f.Name)}
 	}
 	params := slack.CompleteUploadExternalParameters{Files: summaries, Channel: channel, ThreadTimestamp: thread}
 	if out.Body.Text != "" {
@@ -107,7 +105,7 @@ func (c *Client) upload(ctx context.Context, out channels.Outbound, f channels.F
 		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("%q is empty or too large", f.Name)}
 	}
 	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, err := lib.GetUploadURLExternalContext(ctx, slack.GetUploadURLExternalParameters{FileName: plainName(f.Name), FileSize: int(f.Size)})
+		_, err := lib.GetUploadURLExternalContext(ctx, slack.GetUploadURLExternalParameters{FileName: wire.PlainName(f.Name), FileSize: int(f.Size)})
 		return err
 	})
 	if err != nil {
@@ -117,7 +115,7 @@ func (c *Client) upload(ctx context.Context, out channels.Outbound, f channels.F
 		URL string `json:"upload_url"`
 		ID  string `json:"file_id"`
 	}
-	if err := json.Unmarshal(x.body, &to); err != nil || !idShape.MatchString(to.ID) {
+	if err := json.Unmarshal(x.Body, &to); err != nil || !idShape.MatchString(to.ID) {
 		return "", &channels.RefusedError{Op: op, Reason: "the answer names no place for the file", Temporary: true}
 	}
 	if err := c.put(ctx, out, f, to.URL); err != nil {
@@ -138,40 +136,37 @@ func unsent(op string, err error) error {
 
 // put sends the bytes of a file where the platform said.
 func (c *Client) put(ctx context.Context, out channels.Outbound, f channels.File, address string) error {
+	const op = "upload"
 	u, err := url.Parse(address)
 	if err != nil || !c.mayTrust(u) {
-		return &channels.RefusedError{Op: "upload", Reason: "the platform names a place for the file that is not its own"}
+		return &channels.RefusedError{Op: op, Reason: "the platform names a place for the file that is not its own"}
 	}
 	r, err := out.Open(f)
 	if err != nil {
-		return &channels.RefusedError{Op: "upload", Reason: fmt.Sprintf("open %q: %v", f.Name, err)}
+		return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("open %q: %v", f.Name, err)}
 	}
 	defer func() { _ = r.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, uploadTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, io.LimitReader(r, f.Size))
+	x := &wire.Exchange{}
+	req, err := http.NewRequestWithContext(x.In(ctx), http.MethodPost, address, io.LimitReader(r, f.Size))
 	if err != nil {
 		return err
 	}
 	req.ContentLength = f.Size
 	req.Header.Set("Content-Type", "application/octet-stream")
-	resp, err := c.wire.transport.RoundTrip(req)
+	resp, err := c.wire.Do(req)
 	if err != nil {
-		if isDial(err) {
-			return fmt.Errorf("upload: %w: %s", channels.ErrNotConnected, plainly(err))
-		}
-		return errors.New(plainly(err))
+		return x.Unanswered(op, u.Host, err, nil)
 	}
-	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+	_ = resp.Body.Close()
 	switch {
-	case resp.StatusCode == http.StatusOK:
+	case x.Status == http.StatusOK:
 		return nil
-	case resp.StatusCode == http.StatusTooManyRequests:
-		after, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-		return &channels.RateLimitError{Op: "upload", RetryAfter: time.Duration(min(max(after, 0), 3600)) * time.Second, Err: errors.New("too many requests")}
+	case x.Status == http.StatusTooManyRequests:
+		return &channels.RateLimitError{Op: op, RetryAfter: x.RetryAfter(), Err: errors.New("too many requests")}
 	}
-	return &channels.RefusedError{Op: "upload", Reason: fmt.Sprintf("the answer is %d", resp.StatusCode), Temporary: resp.StatusCode >= http.StatusInternalServerError}
+	return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("the answer is %d", x.Status), Temporary: x.Status >= http.StatusInternalServerError}
 }
 
 // shareOf is the message in which a file is shown. The platform shows it some time after
@@ -196,31 +191,6 @@ func (c *Client) shareOf(ctx context.Context, id, channel string, tries int) (ts
 	return "", false
 }
 
-// mostName is how long a file's name may be, in bytes, its extension included.
-const mostName = 200
-
-// plainName is a file's name with what a folder or a reader might take amiss replaced, and
-// no longer than mostName.
-func plainName(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) || strings.ContainsRune("/\\\"|:*?\ufffd", r) {
-			return '_'
-		}
-		return r
-	}, strings.ToValidUTF8(name, "_"))
-	if name = strings.Trim(name, ". "); name == "" {
-		return "file"
-	}
-	if len(name) <= mostName {
-		return name
-	}
-	ext := path.Ext(name)
-	if len(ext) > mostName/4 {
-		ext = ""
-	}
-	return strings.TrimRight(strings.ToValidUTF8(name[:mostName-len(ext)], ""), ". ") + ext
-}
-
 // Fetch implements channels.Fetcher. The platform hands a page out to whoever may not see
 // a file.
 //
@@ -243,29 +213,12 @@ func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Write
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-	if err != nil {
-		return fmt.Errorf("%s: %s", op, plainly(err))
-	}
-	req.Header.Set("Authorization", "Bearer "+acc.bot.Reveal())
-	resp, err := c.wire.transport.RoundTrip(req)
-	if err != nil {
-		return fmt.Errorf("%s: %s", op, plainly(err))
-	}
-	defer func() { _ = resp.Body.Close() }()
-	shown, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	switch {
-	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:
-		return fmt.Errorf("%s: the answer is %d", op, resp.StatusCode)
-	case resp.StatusCode != http.StatusOK:
-		return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("the answer is %d", resp.StatusCode)}
-	case shown == "text/html" && !strings.HasPrefix(f.Type, "text/html"):
-		return &channels.RefusedError{Op: op, Reason: "the platform asks to sign in; the scope files:read is needed"}
-	}
-	if _, err := io.Copy(w, resp.Body); err != nil {
-		return fmt.Errorf("%s: %w", op, err)
-	}
-	return nil
+	return c.wire.Download(ctx, address, http.Header{"Authorization": {"Bearer " + acc.bot.Reveal()}}, w, func(h http.Header) error {
+		if shown, _, _ := mime.ParseMediaType(h.Get("Content-Type")); shown == "text/html" && !strings.HasPrefix(f.Type, "text/html") {
+			return errors.New("the platform asks to sign in; the scope files:read is needed")
+		}
+		return nil
+	})
 }
 
 const (
@@ -336,6 +289,6 @@ func (m *wireMessage) shows(ids []string) bool {
 // alike says whether m has files of the same names and sizes.
 func (m *wireMessage) alike(files []channels.File) bool {
 	return len(m.Files) == len(files) && slices.EqualFunc(m.Files, files, func(a wireFile, b channels.File) bool {
-		return a.Name == plainName(b.Name) && a.Size == b.Size
+		return a.Name == wire.PlainName(b.Name) && a.Size == b.Size
 	})
 }

@@ -122,7 +122,7 @@ func (c *Client) fileInfo(ctx context.Context, id string) (*wireFile, error) {
 	var answer struct {
 		File wireFile `json:"file"`
 	}
-	if err := json.Unmarshal(x.body, &answer); err != nil {
+	if err := json.Unmarshal(x.Body, &answer); err != nil {
 		return nil, err
 	}
 	return &answer.File, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // A press is something that is answered to whoever did it: a button or a slash command.
@@ -141,7 +142,7 @@ func (c *Client) isIn(ctx context.Context, channel string) bool {
 			Group bool  `json:"is_mpim"`
 		} `json:"channel"`
 	}
-	if err != nil || json.Unmarshal(x.body, &answer) != nil || answer.Channel.In == nil || answer.Channel.Group || isDirect(channel) {
+	if err != nil || json.Unmarshal(x.Body, &answer) != nil || answer.Channel.In == nil || answer.Channel.Group || isDirect(channel) {
 		return true
 	}
 	return *answer.Channel.In
@@ -167,7 +168,7 @@ func (c *Client) whisper(ctx context.Context, address, text string) {
 	if resp, err := c.wire.Do(req); err == nil {
 		_ = resp.Body.Close()
 	} else {
-		c.log.DebugContext(ctx, "the press of a button was not answered", "error", plainly(err))
+		c.log.DebugContext(ctx, "the press of a button was not answered", "error", wire.Plainly(err))
 	}
 }
 

@@ -151,7 +151,7 @@ func sentTS(op string, x *exchange) (channels.MessageID, error) {
 	var sent struct {
 		TS string `json:"ts"`
 	}
-	if err := json.Unmarshal(x.body, &sent); err != nil || !tsShape.MatchString(sent.TS) {
+	if err := json.Unmarshal(x.Body, &sent); err != nil || !tsShape.MatchString(sent.TS) {
 		return "", fmt.Errorf("%s: it was sent, and the answer names no message", op)
 	}
 	return channels.MessageID(sent.TS), nil
@@ -310,7 +310,7 @@ func (c *Client) shown(ctx context.Context, conv channels.Conversation, ts strin
 	var answer struct {
 		Messages []shownMessage `json:"messages"`
 	}
-	if err := json.Unmarshal(x.body, &answer); err != nil {
+	if err := json.Unmarshal(x.Body, &answer); err != nil {
 		return m, fmt.Errorf("%s: read the answer: %w", op, err)
 	}
 	for _, m := range answer.Messages {

@@ -23,7 +23,6 @@ const patience = 20 * time.Second
 var quick = pace{
 	again: 5 * time.Millisecond, mostAgain: 50 * time.Millisecond, history: 10 * time.Millisecond, burst: 50,
 	interaction: 2 * time.Second, shares: 5 * time.Millisecond,
-	rejected: time.Hour, rejectedKnown: []time.Duration{time.Hour},
 }
 
 func literal(token string) channels.Credential {
@@ -40,7 +39,8 @@ func client(t *testing.T, api string, s *slacktest.Server) *Client {
 	}
 	c := New("sl", cfg, slog.New(slog.DiscardHandler))
 	c.pace = quick
-	t.Cleanup(c.wire.transport.CloseIdleConnections)
+	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
+	t.Cleanup(c.wire.Close)
 	return c
 }
 

@@ -198,7 +198,7 @@ func (s *session) decode(raw []byte) item {
 
 func (s *session) hello(connections int) {
 	if acc, err := s.c.open(); err == nil {
-		s.c.served(acc)
+		s.c.refused.Served(acc.secret())
 	}
 	if connections > 1 {
 		s.c.log.Warn("another program is connected as this app; each is told a part of the events", "connections", connections)
@@ -246,7 +246,7 @@ func (c *Client) nameOf(ctx context.Context, user string) string {
 			} `json:"profile"`
 		} `json:"user"`
 	}
-	if err != nil || json.Unmarshal(x.body, &answer) != nil {
+	if err != nil || json.Unmarshal(x.Body, &answer) != nil {
 		if x.reply == nil {
 			return user // it is asked again
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/retry"
 )
 
@@ -101,7 +102,7 @@ func (s *session) dial(ctx context.Context) (*websocket.Conn, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !s.c.mayTrust(u)) {
-		return nil, fmt.Errorf("%s: the answer of %d bytes names no address of a socket", op, len(x.body))
+		return nil, fmt.Errorf("%s: the answer of %d bytes names no address of a socket", op, len(x.Body))
 	}
 	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: helloWithin}
 	ctx, cancel := context.WithTimeout(ctx, helloWithin)
@@ -111,7 +112,7 @@ func (s *session) dial(ctx context.Context) (*websocket.Conn, error) {
 		_ = resp.Body.Close()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the socket: %s", plainly(err))
+		return nil, fmt.Errorf("open the socket: %s", wire.Plainly(err))
 	}
 	conn.SetReadLimit(maxFrame)
 	return conn, nil
@@ -161,7 +162,7 @@ func (l *line) work(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-l.lost:
-			return fmt.Errorf("the socket ended: %s", plainly(err))
+			return fmt.Errorf("the socket ended: %s", wire.Plainly(err))
 		case g := <-l.filled:
 			err = l.settle(ctx, g)
 		case frame := <-l.frames:
@@ -256,7 +257,7 @@ func (l *line) acknowledge(envelope string, payload any) {
 	defer l.write.Unlock()
 	_ = l.conn.SetWriteDeadline(time.Now().Add(helloWithin))
 	if err := l.conn.WriteMessage(websocket.TextMessage, data); err != nil {
-		l.c.log.Debug("an envelope was not acknowledged; it comes again", "error", plainly(err))
+		l.c.log.Debug("an envelope was not acknowledged; it comes again", "error", wire.Plainly(err))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/secrets"
 )
 
@@ -33,17 +34,17 @@ type Client struct {
 	name string
 	cfg  Config
 	log  *slog.Logger
-	api  string // address of the Bot API, without a slash at its end
-	wire *wire  // for every call but polls
+	api  string          // address of the Bot API, without a slash at its end
+	wire *wire.Transport // for every call but polls
 	pace pace
 	// maxPoll bounds what the platform may answer to a poll, in bytes.
 	maxPoll int64
 
 	mu      sync.Mutex
-	account account   // of the credential as it was last read
-	refused rejection // of the credential that the platform rejected
-	running *session  // while Run runs
+	account account  // of the credential as it was last read
+	running *session // while Run runs
 
+	refused *wire.Rejection
 	self    atomic.Pointer[self]
 	crowded crowd
 	albums  albums
@@ -92,7 +93,7 @@ type session struct {
 func New(name string, cfg Config, log *slog.Logger) *Client {
 	return &Client{
 		name: name, cfg: cfg, log: log.With("channel", name),
-		api: strings.TrimRight(cmp.Or(cfg.APIURL, platformURL), "/"), wire: newWire(connections), pace: defaultPace, maxPoll: maxAnswer,
+		api: strings.TrimRight(cmp.Or(cfg.APIURL, platformURL), "/"), wire: wire.New(connections), refused: wire.NewRejection(), pace: defaultPace, maxPoll: wire.MaxAnswer,
 	}
 }
 
@@ -112,17 +113,7 @@ func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 	if err != nil {
 		return err
 	}
-	if err := c.rests(acc.secret, time.Now()); err != nil {
-		return err
-	}
-	err = c.connect(ctx, acc, sink)
-	if ended(ctx, err) {
-		return nil
-	}
-	if errors.Is(err, channels.ErrUnauthorized) {
-		c.rejected(acc.secret, err, time.Now())
-	}
-	return err
+	return c.refused.Try(ctx, acc.secret, func() error { return c.connect(ctx, acc, sink) })
 }
 
 func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) error {
@@ -132,7 +123,7 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 	if err := c.meet(ctx); err != nil {
 		return err
 	}
-	c.greeted(acc.secret)
+	c.refused.Greeted(acc.secret)
 	s := &session{sink: sink, account: acc}
 	defer s.presses.wait()
 	c.mu.Lock()
@@ -142,7 +133,7 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 		c.mu.Lock()
 		c.running = nil
 		c.mu.Unlock()
-		c.wire.transport.CloseIdleConnections()
+		c.wire.Close()
 	}()
 	if c.cfg.Mode == ModeWebhook {
 		return c.beCalled(ctx, s)
@@ -257,9 +248,10 @@ func (c *Client) exchange(ctx context.Context, op string, chat int64, timeout ti
 	if err != nil {
 		return x, fmt.Errorf("%s: %w", op, err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, exchangeKey{}, x), timeout)
+	ctx, cancel := context.WithTimeout(x.In(ctx), timeout)
 	defer cancel()
 	err = do(ctx, acc.lib)
+	x.read()
 	err = c.outcome(op, x, err)
 	if to := x.movedTo(); to != 0 && errors.Is(err, channels.ErrMoved) {
 		c.tellMoved(ctx, chat, to)
@@ -294,5 +286,3 @@ func (c *Client) tellMoved(ctx context.Context, from, to int64) {
 		c.log.WarnContext(ctx, "a conversation moved, and that was not taken", "conversation_id", string(event.Former), "error", err)
 	}
 }
-
-var _ bot.HttpClient = (*wire)(nil)

@@ -3,13 +3,10 @@ package telegram
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
-	"strconv"
-	"strings"
-	"unicode"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/secrets"
 )
 
@@ -71,24 +68,8 @@ func (c Config) Validate() error {
 	if secret := c.WebhookSecret.Reveal(); secret != "" && !secretShape.MatchString(secret) {
 		errs = append(errs, errors.New("webhook_secret: has 1 to 256 letters, digits, \"_\" and \"-\""))
 	}
-	if c.APIURL != "" && !isAddress(c.APIURL) {
+	if c.APIURL != "" && !wire.IsAddress(c.APIURL) {
 		errs = append(errs, errors.New("api_url: is not an address such as \"http://127.0.0.1:8081\""))
 	}
 	return errors.Join(errs...)
-}
-
-// isAddress says whether text is where a server can be: a scheme, a host, perhaps a
-// port and a path, and nothing else.
-func isAddress(text string) bool {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
-		u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.ContainsFunc(text, unicode.IsSpace) ||
-		strings.ContainsFunc(u.Host, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) }) {
-		return false
-	}
-	if u.Port() == "" {
-		return !strings.HasSuffix(u.Host, ":")
-	}
-	n, err := strconv.Atoi(u.Port())
-	return err == nil && n > 0 && n <= 65535
 }

@@ -134,7 +134,7 @@ func (st *stage) harness() channelstest.Harness {
 // connect makes a channel of the bot.
 func (st *stage) connect(p *proxy) *Client {
 	st.c = client(p.url(), st.s.Token())
-	st.t.Cleanup(st.c.wire.transport.CloseIdleConnections)
+	st.t.Cleanup(st.c.wire.Close)
 	return st.c
 }
 

@@ -1,18 +1,12 @@
 package telegram
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"switchboard/channels"
@@ -72,59 +66,8 @@ func (c *Client) outcome(op string, x *exchange, err error) error {
 		return nil // whatever the library makes of the result: it is done
 	case x.reply != nil:
 		return c.refusal(op, x)
-	case !x.left.Load() && !isNetwork(err):
-		return &scrubbed{fmt.Sprintf("%s: %s", op, c.scrub(fmt.Sprint(err))), []error{channels.ErrNotConnected, err}}
-	case !x.left.Load():
-		return &scrubbed{fmt.Sprintf("cannot reach %s: %s", c.api, c.scrub(plainly(err))), []error{channels.ErrNotConnected, err}}
 	}
-	return &scrubbed{fmt.Sprintf("%s: no complete answer from %s: %s", op, c.api, c.scrub(plainly(err))), []error{err}}
-}
-
-// isNetwork says that err is what became of an attempt to connect.
-func isNetwork(err error) bool {
-	_, network := errors.AsType[net.Error](err)
-	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
-	return network || certificate || errors.Is(err, io.EOF)
-}
-
-// libraryWords is what the library puts in front of what the wire says.
-var libraryWords = regexp.MustCompile(`^error do request for method \w+, `)
-
-// plainly says for people why a call came to nothing, without the layers that it came
-// through.
-func plainly(err error) string {
-	if dns, ok := errors.AsType[*net.DNSError](err); ok {
-		if dns.IsNotFound {
-			return "there is no host named " + dns.Name
-		}
-		return "the name " + dns.Name + " cannot be looked up: " + dns.Err
-	}
-	text := libraryWords.ReplaceAllString(fmt.Sprint(err), "")
-	if code, ok := errors.AsType[syscall.Errno](err); ok {
-		text = code.Error()
-	} else if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
-		text = "it does not answer in time"
-	} else if errors.Is(err, io.EOF) {
-		text = "the connection was closed"
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
-		return "the proxy cannot be used: " + text
-	}
-	return text
-}
-
-// scrubbed is an error whose text holds no token, with what it can be asked for.
-type scrubbed struct {
-	text string
-	errs []error
-}
-
-func (e *scrubbed) Error() string { return e.text }
-
-// Is reports whether one of the errors behind it is target. They are not handed out:
-// their texts may hold the token.
-func (e *scrubbed) Is(target error) bool {
-	return slices.ContainsFunc(e.errs, func(err error) bool { return errors.Is(err, target) })
+	return x.Unanswered(op, c.api, err, c.scrub)
 }
 
 // scrub takes the token out of a text, as it is and as it stands in addresses.
@@ -178,6 +121,3 @@ func (l *crowd) add(chat int64, after time.Duration, now time.Time) bool {
 	l.until[chat] = now.Add(max(after, time.Second))
 	return len(l.until) >= crowdFrom
 }
-
-// ended says that err is ctx's own end and not the platform's doing.
-func ended(ctx context.Context, err error) bool { return ctx.Err() != nil && err != nil }

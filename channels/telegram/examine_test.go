@@ -29,7 +29,7 @@ func TestExamineNamesWhatHasToBeMended(t *testing.T) {
 	says(r.c, "1 updates wait", true, false)
 	hook := New("hook", Config{Token: literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/secret-path", WebhookSecret: "x"}, slog.New(slog.DiscardHandler))
 	hook.pace = quick
-	t.Cleanup(hook.wire.transport.CloseIdleConnections)
+	t.Cleanup(hook.wire.Close)
 	go func() { r.done <- hook.Run(t.Context(), r.sink) }()
 	eventually(t, "the webhook is set", func() bool { return len(r.Calls("setWebhook")) > 0 })
 	says(r.c, "a webhook is set (127.0.0.1:1)", true, true)

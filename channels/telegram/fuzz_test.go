@@ -3,12 +3,15 @@ package telegram
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"switchboard/channels/wire"
 )
 
 func FuzzUpdate(f *testing.F) {
@@ -43,16 +46,13 @@ func FuzzSplitUpdates(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"text":"a\"]}"}}`), []byte(`{"update_id":2`))
 	f.Add([]byte(`{"update_id":1}`), []byte("{\"update_id\":2,\"x\":\"\x00\"}"))
 	f.Fuzz(func(t *testing.T, good, bad []byte) {
-		_, _, _ = splitUpdates(&exchange{body: bad})
+		_, _, _ = splitUpdates(&exchange{Exchange: wire.Exchange{Body: bad}})
 		if !json.Valid(good) || !bytes.HasPrefix(good, []byte(`{"update_id"`)) || bytes.Contains(bad, []byte("update_id")) {
 			return
 		}
 		body := bytes.Join([][]byte{[]byte(`{"ok":true,"result":[{"update_id":1,"bad":`), bad, []byte(`},`), good, []byte(`]}`)}, nil)
-		x := &exchange{body: body}
-		var r reply
-		if json.Unmarshal(body, &r) == nil {
-			x.reply = &r
-		}
+		x := &exchange{Exchange: wire.Exchange{Status: http.StatusOK, Body: body}}
+		x.read()
 		raws, _, err := splitUpdates(x)
 		if err != nil {
 			return

@@ -55,7 +55,7 @@ func (r *rig) again(t *testing.T, restarted bool) {
 	t.Helper()
 	if restarted {
 		r.c = client(r.URL(), r.Token())
-		t.Cleanup(r.c.wire.transport.CloseIdleConnections)
+		t.Cleanup(r.c.wire.Close)
 	}
 	r.done = make(chan error, 1)
 	r.run(t)

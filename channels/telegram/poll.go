@@ -15,6 +15,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/retry"
 )
 
@@ -36,10 +37,6 @@ type pace struct {
 	albumQuiet, albumMost, albumLook time.Duration
 	// check is the time between two looks at a webhook.
 	check time.Duration
-	// rejected is the time after which a credential that was rejected is tried again;
-	// of one that the platform knew, rejectedKnown are the first ones.
-	rejected      time.Duration
-	rejectedKnown []time.Duration
 	// idleFirst and idleMost bound the pauses after answers that bring nothing new and
 	// did not wait for it; idleFrom is how long an answer without updates takes that
 	// did wait.
@@ -51,7 +48,6 @@ var defaultPace = pace{
 	conflict:   10 * time.Second,
 	albumQuiet: 500 * time.Millisecond, albumMost: 2 * time.Second, albumLook: 100 * time.Millisecond,
 	check:    30 * time.Second,
-	rejected: 5 * time.Minute, rejectedKnown: []time.Duration{15 * time.Second, 30 * time.Second},
 	idleFrom: 500 * time.Millisecond, idleFirst: time.Second, idleMost: 5 * time.Second,
 }
 
@@ -68,7 +64,7 @@ func (c *Client) Silence() time.Duration { return c.pace.poll + c.pace.silence }
 type poller struct {
 	c         *Client
 	s         *session
-	wire      *wire
+	wire      *wire.Transport
 	gather    gatherer
 	end       context.CancelCauseFunc
 	first     bool      // nothing was answered yet
@@ -84,9 +80,9 @@ type poller struct {
 func (c *Client) poll(ctx context.Context, s *session) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	p := &poller{c: c, s: s, wire: newWire(1), gather: gatherer{pace: c.pace}, end: end, first: true}
-	p.wire.most = c.maxPoll
-	defer p.wire.transport.CloseIdleConnections()
+	p := &poller{c: c, s: s, wire: wire.New(1), gather: gatherer{pace: c.pace}, end: end, first: true}
+	p.wire.Most = c.maxPoll
+	defer p.wire.Close()
 	nothing := func(context.Context, *bot.Bot, *models.Update) {}
 	lib, err := c.library(s.account.secret, c.pace.poll+time.Second, p, bot.WithAllowedUpdates(allowedUpdates),
 		bot.WithNotAsyncHandlers(), bot.WithDefaultHandler(nothing))

@@ -14,6 +14,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/retry"
 )
 
@@ -40,9 +41,10 @@ func (p *poller) fetch(req *http.Request) (answer, error) {
 			return answer{}, err
 		}
 	}
-	resp, err := p.wire.Do(req.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
+	resp, err := p.wire.Do(req.WithContext(x.In(ctx)))
+	x.read()
 	switch {
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, wire.ErrTooLong):
 		return p.tooLong(ctx, x)
 	case err != nil:
 		return answer{}, p.c.outcome(op, x, err)
@@ -55,11 +57,11 @@ func (p *poller) fetch(req *http.Request) (answer, error) {
 	switch {
 	case err != nil:
 		return answer{}, fmt.Errorf("%s: %w", op, err)
-	case doubtful && !bytes.Equal(x.body, p.uncertain):
-		p.uncertain = x.body
+	case doubtful && !bytes.Equal(x.Body, p.uncertain):
+		p.uncertain = x.Body
 		return answer{}, fmt.Errorf("%s: %w: the answer looks cut off", op, errAgain)
 	}
-	got := answer{body: x.body, first: p.first, full: len(raws) >= orMost(p.limit)}
+	got := answer{body: x.Body, first: p.first, full: len(raws) >= orMost(p.limit)}
 	for _, raw := range raws {
 		got.updates = append(got.updates, p.c.decode(p.s.account.id, raw))
 	}
@@ -70,7 +72,7 @@ func (p *poller) fetch(req *http.Request) (answer, error) {
 // received notes that the platform told what there is.
 func (p *poller) received() {
 	if p.first {
-		p.c.served(p.s.account.secret)
+		p.c.refused.Served(p.s.account.secret)
 	} else { // the first waits for nothing, so that nobody can cut it short
 		p.c.foreign.Store(false)
 	}
@@ -94,15 +96,15 @@ func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 	if p.limit != 1 {
 		p.limit = max(orMost(p.limit)/4, 1)
 		p.c.log.WarnContext(ctx, "updates are too long to be read at once; fewer are asked for", "limit", p.limit)
-		return answer{}, fmt.Errorf("getUpdates: %w: %w", errAgain, errTooLong)
+		return answer{}, fmt.Errorf("getUpdates: %w: %w", errAgain, wire.ErrTooLong)
 	}
-	got := answer{body: x.body, first: p.first, full: true}
-	raw := x.body
+	got := answer{body: x.Body, first: p.first, full: true}
+	raw := x.Body
 	if at := bytes.Index(raw, []byte(`"update_id"`)); at > 0 {
 		raw = raw[at-1:]
 	}
 	got.updates = []update{p.c.undecodable(p.s.account.id, updateID(raw), raw,
-		fmt.Errorf("it is longer than %d bytes; this is its beginning", p.wire.most))}
+		fmt.Errorf("it is longer than %d bytes; this is its beginning", p.wire.Most))}
 	p.received()
 	return got, nil
 }
@@ -111,7 +113,7 @@ func (p *poller) tooLong(ctx context.Context, x *exchange) (answer, error) {
 // the form it made. The first poll of a Run shall answer at once, so that it is known
 // whether the platform is there.
 func (p *poller) rewrite(req *http.Request) error {
-	form, err := io.ReadAll(io.LimitReader(req.Body, wholeBody))
+	form, err := io.ReadAll(io.LimitReader(req.Body, wire.WholeBody))
 	_ = req.Body.Close()
 	if err != nil {
 		return err
@@ -126,7 +128,7 @@ func (p *poller) rewrite(req *http.Request) error {
 	if _, params, err := mime.ParseMediaType(req.Header.Get("Content-Type")); err == nil && p.limit != 0 {
 		fmt.Fprintf(fresh, "--%s\r\nContent-Disposition: form-data; name=\"limit\"\r\n\r\n%d\r\n", params["boundary"], p.limit)
 	}
-	setBody(req, bytes.Replace(form, full, fresh.Bytes(), 1))
+	wire.SetBody(req, bytes.Replace(form, full, fresh.Bytes(), 1))
 	return nil
 }
 

@@ -32,7 +32,7 @@ func TestUpdatesThatAreTooLongAtOnceComeOneByOne(t *testing.T) {
 	r.Say(r.ada.ID, "after")
 	r.run(t)
 	events := r.await(t, 9)
-	if e := events[7]; e.Kind != channels.EventUndecodable || len(e.Raw) == 0 || len(e.Raw) > beginning ||
+	if e := events[7]; e.Kind != channels.EventUndecodable || len(e.Raw) == 0 || len(e.Raw) > 4<<10 ||
 		!strings.Contains(e.Reason, "longer than 20480") || !strings.HasSuffix(string(e.Key), fmt.Sprint(huge)) {
 		t.Errorf("the one that is too long is %s, %q, %d bytes", e.Key, e.Reason, len(e.Raw))
 	}
@@ -113,7 +113,7 @@ func TestWaitsAreBounded(t *testing.T) {
 		if !ok || limited.RetryAfter != want {
 			t.Errorf("retry_after %s: %v", says, err)
 		}
-		c.wire.transport.CloseIdleConnections()
+		c.wire.Close()
 		server.Close()
 	}
 }
@@ -137,7 +137,7 @@ func TestTokenIsInNoStatusLine(t *testing.T) {
 	}))
 	defer server.Close()
 	c := client(server.URL, token)
-	defer c.wire.transport.CloseIdleConnections()
+	defer c.wire.Close()
 	for _, n := range []int64{404, 429, 502} {
 		code.Store(n)
 		_, sent := c.Send(context.Background(), outbound(conv(5, channels.Direct), "x"))
@@ -145,38 +145,6 @@ func TestTokenIsInNoStatusLine(t *testing.T) {
 			if err == nil || strings.Contains(err.Error(), "AAsecret") {
 				t.Errorf("%d: %v", n, err)
 			}
-		}
-	}
-}
-
-func TestFileNamesAreMadePlain(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("é", 3000)
-	for name, want := range map[string]string{
-		"report.pdf": "report.pdf", "Über uns 日本.txt": "Über uns 日本.txt", "..": "file", "": "file", "a/b": "a_b",
-		"a\u202egpj.exe": "a_gpj.exe", "a\u0085b.txt": "a_b.txt", "\u200b.txt": "_.txt", "a\u2066b\u2069.txt": "a_b_.txt",
-		"a\r\nb": "a__b", "a\ufeffb": "a_b", "a\xffb": "a_b",
-		long + ".txt": strings.Repeat("é", 98) + ".txt", "x." + long: "x." + strings.Repeat("é", 99),
-	} {
-		if got := plainName(name); got != want || len(got) > mostName {
-			t.Errorf("%.40q is %.60q, want %.60q", name, got, want)
-		}
-	}
-}
-
-func TestAPIAddressOfTheWrongShapeIsRefused(t *testing.T) {
-	t.Parallel()
-	for _, good := range []string{"http://127.0.0.1:8081", "https://api.example.org", "https://example.org:443/bots/", "http://[::1]:1"} {
-		if !isAddress(good) {
-			t.Errorf("%s is refused", good)
-		}
-	}
-	for _, bad := range []string{
-		"http://127.0.0.1:99999", "http://127.0.0.1:0", "http://127.0.0.1:", "http://:8081", "http://a b", "http://a/ b", " http://a",
-		"http://a\u00a0b", "http://a\u200bb", "ftp://a", "a:80", "http://u:p@a", "http://a?b", "http://a#b", "http://a:x", "http://a:-1",
-	} {
-		if isAddress(bad) {
-			t.Errorf("%q is taken", bad)
 		}
 	}
 }

@@ -235,7 +235,7 @@ func TestTokenIsInNoErrorAndNoLog(t *testing.T) {
 	p := newProxy(t, s.URL())
 	c := New("tg", Config{Token: literal(s.Token()), Mode: ModePolling, APIURL: p.url()}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	c.pace = quick
-	t.Cleanup(c.wire.transport.CloseIdleConnections)
+	t.Cleanup(c.wire.Close)
 	_, key, _ := strings.Cut(s.Token(), ":")
 	var errs []error
 	note := func(err error) { errs = append(errs, err) }
@@ -308,7 +308,7 @@ func TestPollingDropsAWebhook(t *testing.T) {
 	r := newRig(t)
 	hook := New("hook", Config{Token: literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/hook", WebhookSecret: "s"}, slog.New(slog.DiscardHandler))
 	hook.pace = quick
-	t.Cleanup(hook.wire.transport.CloseIdleConnections)
+	t.Cleanup(hook.wire.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := hook.Run(ctx, r.sink); err != nil {
@@ -360,7 +360,7 @@ func TestADeafConnectionIsSilentAndClosed(t *testing.T) {
 	p := newProxy(t, s.URL())
 	r := newRig(t)
 	r.c = client(p.url(), s.Token())
-	t.Cleanup(r.c.wire.transport.CloseIdleConnections)
+	t.Cleanup(r.c.wire.Close)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	go func() { r.done <- r.c.Run(ctx, r.sink) }()

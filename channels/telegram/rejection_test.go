@@ -3,13 +3,11 @@ package telegram
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/secrets"
 )
 
 // promise: L.never-deaf
@@ -23,7 +21,7 @@ func TestARejectionMayPass(t *testing.T) {
 			t.Run(name+" "+method, func(t *testing.T) {
 				t.Parallel()
 				r := newRig(t)
-				r.c.pace.rejected, r.c.pace.rejectedKnown = 500*time.Millisecond, nil
+				r.c.refused.Every, r.c.refused.Known = 500*time.Millisecond, nil
 				r.Break(telegramtest.Fault{Method: method, Rejected: rejected})
 				if err := r.c.Run(t.Context(), r.sink); !errors.Is(err, channels.ErrUnauthorized) {
 					t.Fatalf("Run returned %v", err)
@@ -47,39 +45,4 @@ func TestARejectionMayPass(t *testing.T) {
 			})
 		}
 	}
-}
-
-// A credential that is bad is tried every few minutes; one that was good a moment ago
-// twice in the first minute.
-func TestWhenARejectedTokenIsTriedAgain(t *testing.T) {
-	t.Parallel()
-	c := client("http://127.0.0.1:1", "1:x")
-	c.pace = defaultPace
-	why := channels.ErrUnauthorized
-	now := time.Now()
-	rests := func(secret secrets.Secret, after time.Duration) bool {
-		err := c.rests(secret, now.Add(after))
-		if err != nil && (!errors.Is(err, why) || !strings.Contains(err.Error(), "every 5m")) {
-			t.Errorf("the reason is %v", err)
-		}
-		return err != nil
-	}
-	step := func(want time.Duration) {
-		t.Helper()
-		c.rejected("1:x", why, now)
-		if !rests("1:x", want-time.Second) || rests("1:x", want) || rests("1:y", 0) {
-			t.Errorf("it is not tried again after %s", want)
-		}
-		now = now.Add(want)
-	}
-	step(5 * time.Minute)
-	c.greeted("1:x")
-	c.served("1:x")
-	step(15 * time.Second)
-	c.greeted("1:x") // greeted, and rejected at once: that is not working
-	step(30 * time.Second)
-	step(5 * time.Minute)
-	step(5 * time.Minute)
-	c.served("1:x")
-	step(15 * time.Second)
 }

@@ -26,7 +26,6 @@ var quick = pace{
 	conflict:   200 * time.Millisecond,
 	albumQuiet: 40 * time.Millisecond, albumMost: 200 * time.Millisecond, albumLook: 5 * time.Millisecond,
 	check:    10 * time.Millisecond,
-	rejected: time.Hour, rejectedKnown: []time.Duration{time.Hour},
 	idleFrom: 20 * time.Millisecond, idleFirst: 50 * time.Millisecond, idleMost: 100 * time.Millisecond,
 }
 
@@ -38,6 +37,7 @@ func literal(token string) channels.Credential {
 func client(api, token string) *Client {
 	c := New("tg", Config{Token: literal(token), Mode: ModePolling, APIURL: api}, slog.New(slog.DiscardHandler))
 	c.pace = quick
+	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
 	return c
 }
 
@@ -55,7 +55,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	s := telegramtest.New(t)
 	r := &rig{Server: s, c: client(s.URL(), s.Token()), sink: channelstest.NewSink(), ada: s.AddUser("Ada Lovelace"), done: make(chan error, 1)}
-	t.Cleanup(r.c.wire.transport.CloseIdleConnections)
+	t.Cleanup(r.c.wire.Close)
 	return r
 }
 

@@ -20,10 +20,10 @@ func splitUpdates(x *exchange) (raws [][]byte, doubtful bool, err error) {
 			return raws, false, nil
 		}
 	}
-	if raws, ok := elements(x.body); ok {
+	if raws, ok := elements(x.Body); ok {
 		return raws, false, nil
 	}
-	if raws, doubtful := pieces(x.body); len(raws) > 0 {
+	if raws, doubtful := pieces(x.Body); len(raws) > 0 {
 		return raws, doubtful, nil
 	}
 	return nil, false, errors.New("the answer is no list of updates")

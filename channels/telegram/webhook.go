@@ -109,7 +109,7 @@ func (c *Client) beCalled(ctx context.Context, s *session) error {
 			return fmt.Errorf("%w: its webhook is set to another address", channels.ErrElsewhere)
 		}
 		s.sink.Received()
-		c.served(s.account.secret)
+		c.refused.Served(s.account.secret)
 		if since := time.Since(instant(info.ErrorDate)); info.LastError != "" && since < 2*c.pace.check {
 			c.log.WarnContext(ctx, "the platform cannot call", "error", c.scrub(info.LastError), "pending", info.Pending)
 		}

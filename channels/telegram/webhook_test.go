@@ -113,7 +113,7 @@ func TestWebhookOfAnotherEndsRun(t *testing.T) {
 	r.run(t)
 	eventually(t, "it is connected", func() bool { return r.sink.Frames() > 0 })
 	other := New("other", Config{Token: literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/theirs", WebhookSecret: "x"}, slog.New(slog.DiscardHandler))
-	t.Cleanup(other.wire.transport.CloseIdleConnections)
+	t.Cleanup(other.wire.Close)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)

@@ -1,0 +1,94 @@
+package wire
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"slices"
+	"syscall"
+
+	"github.com/gorilla/websocket"
+
+	"switchboard/channels"
+)
+
+// Unanswered is the error of a call that got no complete answer from address: one that is
+// channels.ErrNotConnected where surely nothing of it left this machine. err is what a
+// library says of it, for where the request was not made at all. hide takes credentials out of
+// the text; nil: there are none in it.
+func (x *Exchange) Unanswered(op, address string, err error, hide func(string) string) error {
+	err = cmp.Or(x.Err, err)
+	if hide == nil {
+		hide = func(text string) string { return text }
+	}
+	switch {
+	case !x.left.Load() && !isNetwork(err):
+		return Hidden(fmt.Sprintf("%s: %s", op, hide(fmt.Sprint(err))), channels.ErrNotConnected, err)
+	case !x.left.Load():
+		return Hidden(fmt.Sprintf("cannot reach %s: %s", address, hide(Plainly(err))), channels.ErrNotConnected, err)
+	}
+	return Hidden(fmt.Sprintf("%s: no complete answer from %s: %s", op, address, hide(Plainly(err))), err)
+}
+
+// Hidden is an error with a text of its own. errors.Is finds those behind it, but they are
+// not handed out: their texts may hold a credential.
+func Hidden(text string, behind ...error) error { return &hidden{text, behind} }
+
+type hidden struct {
+	text   string
+	behind []error
+}
+
+func (e *hidden) Error() string { return e.text }
+
+func (e *hidden) Is(target error) bool {
+	return slices.ContainsFunc(e.behind, func(err error) bool { return errors.Is(err, target) })
+}
+
+// isNetwork says that err is what became of an attempt to connect.
+func isNetwork(err error) bool {
+	_, network := errors.AsType[net.Error](err)
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	return network || certificate || errors.Is(err, io.EOF)
+}
+
+// isDial says that no connection was made at all.
+func isDial(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	if ok && (op.Op == "dial" || op.Op == "proxyconnect") {
+		return true
+	}
+	_, ok = errors.AsType[*net.DNSError](err)
+	return ok
+}
+
+// Plainly says for people why a call or a socket came to nothing, without the layers that
+// it came through and without the address, which may hold a credential.
+func Plainly(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		if dns.IsNotFound {
+			return "there is no host named " + dns.Name
+		}
+		return "the name " + dns.Name + " cannot be looked up: " + dns.Err
+	}
+	text := fmt.Sprint(err)
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		text = fmt.Sprint(u.Err)
+	}
+	_, closed := errors.AsType[*websocket.CloseError](err)
+	if code, ok := errors.AsType[syscall.Errno](err); ok {
+		text = code.Error()
+	} else if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		text = "it does not answer in time"
+	} else if closed || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		text = "the connection was closed"
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
+		return "the proxy cannot be used: " + text
+	}
+	return text
+}

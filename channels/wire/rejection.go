@@ -1,0 +1,96 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/secrets"
+)
+
+// A Rejection is how the platform rejected a channel's credentials. That may pass: a
+// platform that is ill, or a proxy before it, rejects good ones. So they are tried again,
+// seldom, and nothing is asked in between. Its methods may be called from several goroutines
+// at once.
+type Rejection struct {
+	// Every is the time after which rejected credentials are tried again; of those that the
+	// platform knew, Known are the first ones.
+	Every time.Duration
+	Known []time.Duration
+
+	mu     sync.Mutex
+	secret secrets.Secret
+	known  bool      // the platform greeted the bot with them once
+	err    error     // of the latest rejection; nil: there is none
+	times  int       // since the platform served the bot last
+	next   time.Time // when they are tried again
+}
+
+// NewRejection makes one of nothing yet: credentials are tried again every 5 min, and those
+// that the platform knew after 15 s and 30 s first.
+func NewRejection() *Rejection {
+	return &Rejection{Every: 5 * time.Minute, Known: []time.Duration{15 * time.Second, 30 * time.Second}}
+}
+
+// Try calls run, which connects with the credentials in secret and blocks, and returns its
+// error; nil when ctx ended it. While they rest, it returns the error of the rejection
+// at once.
+func (r *Rejection) Try(ctx context.Context, secret secrets.Secret, run func() error) error {
+	if err := r.rests(secret, time.Now()); err != nil {
+		return err
+	}
+	err := run()
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case errors.Is(err, channels.ErrUnauthorized):
+		r.rejected(secret, err, time.Now())
+	}
+	return err
+}
+
+func (r *Rejection) rests(secret secrets.Secret, now time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.secret != secret || r.err == nil || !now.Before(r.next) {
+		return nil
+	}
+	return fmt.Errorf("%w; it is tried again when the credentials change, and every %s", r.err, r.Every)
+}
+
+func (r *Rejection) rejected(secret secrets.Secret, err error, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.become(secret)
+	wait := r.Every
+	if r.known && r.times < len(r.Known) {
+		wait = r.Known[r.times]
+	}
+	r.err, r.times, r.next = err, r.times+1, now.Add(wait)
+}
+
+// become forgets what was known of other credentials. It is called under the lock.
+func (r *Rejection) become(secret secrets.Secret) {
+	if r.secret != secret {
+		r.secret, r.known, r.err, r.times, r.next = secret, false, nil, 0, time.Time{}
+	}
+}
+
+// Greeted notes that the platform knows the credentials.
+func (r *Rejection) Greeted(secret secrets.Secret) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.become(secret)
+	r.known = true
+}
+
+// Served notes that the platform tells events for the credentials: an earlier rejection is
+// over.
+func (r *Rejection) Served(secret secrets.Secret) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.secret, r.known, r.err, r.times, r.next = secret, true, nil, 0, time.Time{}
+}
