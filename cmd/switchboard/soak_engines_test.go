@@ -75,18 +75,12 @@ type soakTwo struct {
 
 func (s *soakTwo) any() *member { return s.fleet.engines[s.random.IntN(len(s.fleet.engines))] }
 
-// TestSoakTwoEngines is two engines on one PostgreSQL for half an hour, with one
-// trouble after the other.
-//
-// promise: P1.kill-loses-nothing
-// promise: P7.done-once
-func TestSoakTwoEngines(t *testing.T) {
-	t.Parallel()
-	inner, deadline := soakOf(t, 30*time.Minute)
-	s := &soakTwo{soak: inner, server: storetest.NewServer(t)}
+// soakEngines makes two engines on a database.
+func soakEngines(inner *soak, database *storetest.Server) *soakTwo {
+	s := &soakTwo{soak: inner, server: database}
 	s.fleet = newFleet(s.rig, s.server.URL(), "one", "two")
 	for _, m := range s.fleet.engines {
-		way := storetest.NewProxy(t, s.server.Addr())
+		way := storetest.NewProxy(s.t, s.server.Addr())
 		s.ways = append(s.ways, way)
 		m.env = append(m.env, "SWITCHBOARD_STORE__URL="+s.server.URLAt(way.Addr()))
 	}
@@ -100,6 +94,19 @@ func TestSoakTwoEngines(t *testing.T) {
 		}
 		return list
 	}
+	return s
+}
+
+// TestSoakTwoEngines is two engines on one PostgreSQL for half an hour, with one
+// trouble after the other.
+//
+// promise: P1.kill-loses-nothing
+// promise: P7.done-once
+func TestSoakTwoEngines(t *testing.T) {
+	t.Parallel()
+	inner, deadline := soakOf(t, 30*time.Minute)
+	inner.scripted()
+	s := soakEngines(inner, storetest.NewServer(t))
 	s.fleet.up()
 	happened := map[string]int{}
 	for round := 1; time.Now().Before(deadline); round++ {
@@ -123,15 +130,4 @@ func TestSoakTwoEngines(t *testing.T) {
 	s.leaks()
 	s.check()
 	t.Logf("%d messages; %v", s.written, happened)
-}
-
-// busy lets people write for that long.
-func (s *soakTwo) busy(length time.Duration) {
-	for end := time.Now().Add(length); time.Now().Before(end); {
-		s.write()
-		time.Sleep(time.Duration(s.random.IntN(60)) * time.Millisecond)
-		if s.random.IntN(200) == 0 {
-			s.rig.platform.Drop()
-		}
-	}
 }

@@ -29,11 +29,26 @@ const (
 	soakRound = 8 * time.Second
 )
 
+// people are those of a soak, on the platforms where they write.
+type people interface {
+	// say writes a text that is message n of all.
+	say(n int, text string)
+	// drop ends the connections of the platforms.
+	drop()
+	// pending says that something was written and is not confirmed.
+	pending() bool
+	// shown are the texts of the bot by conversation, in the order shown.
+	shown() map[string][]string
+}
+
 // A soak lets many people write for a long time while the platform and the model
 // fail at random and the program is killed now and then.
 type soak struct {
 	t       *testing.T
 	rig     *rig
+	people  people
+	pause   time.Duration // between two messages, at most
+	burst   int           // messages of a round that looks for leaks
 	random  *rand.Rand
 	marker  string
 	written int
@@ -72,6 +87,7 @@ func soakOf(t *testing.T, length time.Duration) (*soak, time.Time) {
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	s, deadline := soakOf(t, 10*time.Minute)
+	s.scripted()
 	s.count = func(query string) int { return s.rig.count(query) }
 	s.connections = func() int { return 0 }
 	s.engines = func() []*server { return []*server{s.rig.server} }
@@ -79,13 +95,7 @@ func TestSoak(t *testing.T) {
 	for rounds := 1; time.Now().Before(deadline); rounds++ {
 		s.rig.up()
 		s.faults.Store(true)
-		for round := time.Now().Add(soakRound/2 + time.Duration(s.random.Int64N(int64(soakRound)))); time.Now().Before(round); {
-			s.write()
-			time.Sleep(time.Duration(s.random.IntN(60)) * time.Millisecond)
-			if s.random.IntN(200) == 0 {
-				s.rig.platform.Drop()
-			}
-		}
+		s.busy(soakRound/2 + time.Duration(s.random.Int64N(int64(soakRound))))
 		if rounds%3 > 0 {
 			s.rig.kill()
 			kills++
@@ -105,14 +115,40 @@ func TestSoak(t *testing.T) {
 
 func newSoak(t *testing.T, seed uint64) *soak {
 	s := &soak{t: t, random: rand.New(rand.NewPCG(seed, 1)), marker: marker()}
-	var people []string
-	for u := range soakUsers {
-		people = append(people, fmt.Sprintf("u%d", u))
-	}
-	s.rig = newRig(t, people, "[agent]\nplanner = \"fake/model\"\nfallback = [\"fake/spare\"]\n")
+	s.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\nfallback = [\"fake/spare\"]\n")
 	s.rig.model.Handle(s.think)
-	s.rig.platform.OnSend(func(scripted.Post) channelstest.Fault { return s.fault() })
 	return s
+}
+
+// scripted lets people write on the rig's own platform.
+func (s *soak) scripted() {
+	var people strings.Builder
+	for u := range soakUsers {
+		fmt.Fprintf(&people, "[[people]]\nname = \"u%d\"\nrole = \"admin\"\nidentities = [\"scripted:u%d\"]\n", u, u)
+	}
+	s.rig.append(people.String())
+	s.rig.platform.OnSend(func(scripted.Post) channelstest.Fault { return s.fault() })
+	s.people, s.pause, s.burst = scriptedPeople{s.rig.platform}, 60*time.Millisecond, 500
+}
+
+// scriptedPeople write on the rig's own platform; each writes three times before the
+// next one does.
+type scriptedPeople struct{ platform *channelstest.Platform }
+
+func (c scriptedPeople) say(n int, text string) {
+	user := fmt.Sprintf("u%d", n/3%soakUsers)
+	c.platform.Say("c"+user, user, text)
+}
+func (c scriptedPeople) drop()         { c.platform.Drop() }
+func (c scriptedPeople) pending() bool { return c.platform.Pending() > 0 }
+
+func (c scriptedPeople) shown() map[string][]string {
+	texts := map[string][]string{}
+	for _, sent := range c.platform.Sent() {
+		id := string(sent.Conversation)
+		texts[id] = append(texts[id], sent.Text)
+	}
+	return texts
 }
 
 // fault is what becomes of one send, while faults are on.
@@ -170,11 +206,21 @@ func (s *soak) think(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text(jobText(req.Section("Task")))
 }
 
-// write lets the next person write; each writes three times before the next one does.
+// write lets the next person write.
 func (s *soak) write() {
-	user := fmt.Sprintf("u%d", s.written/3%soakUsers)
-	s.rig.platform.Say("c"+user, user, fmt.Sprintf("job %d", s.written))
+	s.people.say(s.written, fmt.Sprintf("job %d", s.written))
 	s.written++
+}
+
+// busy lets people write for that long.
+func (s *soak) busy(length time.Duration) {
+	for end := time.Now().Add(length); time.Now().Before(end); {
+		s.write()
+		time.Sleep(time.Duration(s.random.Int64N(int64(s.pause))))
+		if s.random.IntN(200) == 0 {
+			s.people.drop()
+		}
+	}
 }
 
 // calm ends the faults and waits until every message has its turn, ended, and
@@ -183,7 +229,7 @@ func (s *soak) calm(within time.Duration) {
 	s.t.Helper()
 	s.faults.Store(false)
 	s.rig.await("everything is settled", within, func() bool {
-		if s.rig.platform.Pending() > 0 {
+		if s.people.pending() {
 			return false
 		}
 		open := s.count("SELECT count(*) FROM turns WHERE state IN ('queued', 'running', 'waiting')")
@@ -233,7 +279,7 @@ func (s *soak) leaks() {
 	const rounds, sample = 10, 3
 	var seen []held
 	for range rounds {
-		for range 500 {
+		for range s.burst {
 			s.write()
 		}
 		s.calm(3 * time.Minute)
@@ -278,28 +324,29 @@ func (s *soak) check() {
 		s.t.Errorf("%d turns did not end done", n)
 	}
 	plain, repeats := make([]int, s.written), make([]int, s.written)
-	last := map[string]int{}
-	for _, sent := range s.rig.platform.Sent() {
-		text := strings.TrimSpace(sent.Text)
-		count := plain
-		if rest, ok := strings.CutPrefix(text, "(repeated) "); ok {
-			text, count = rest, repeats
+	for conv, texts := range s.people.shown() {
+		last := -1
+		for _, text := range texts {
+			count := plain
+			rest, repeated := strings.CutPrefix(strings.TrimSpace(text), "(repeated) ")
+			if repeated {
+				count = repeats
+			}
+			digits, ok := strings.CutPrefix(rest, "done job ")
+			if !ok {
+				continue
+			}
+			n, err := strconv.Atoi(digits)
+			if err != nil || n >= s.written {
+				s.t.Errorf("the platform shows %q", text)
+				continue
+			}
+			count[n]++
+			if n < last {
+				s.t.Errorf("in %s job %d was answered after job %d", conv, n, last)
+			}
+			last = n
 		}
-		digits, ok := strings.CutPrefix(text, "done job ")
-		if !ok {
-			continue
-		}
-		n, err := strconv.Atoi(digits)
-		if err != nil || n >= s.written {
-			s.t.Errorf("the platform shows %q", sent.Text)
-			continue
-		}
-		count[n]++
-		conv := string(sent.Conversation)
-		if before, seen := last[conv]; seen && n < before {
-			s.t.Errorf("in %s job %d was answered after job %d", conv, n, before)
-		}
-		last[conv] = n
 	}
 	lost := 0
 	for n := range s.written {
@@ -314,7 +361,7 @@ func (s *soak) check() {
 	if lost > listed {
 		s.t.Errorf("%d jobs without an answer, %d listed as unknown", lost, listed)
 	}
-	if dead := s.count("SELECT count(*) FROM deliveries WHERE state IN ('dead', 'dropped')"); dead > 0 {
+	if dead := s.count("SELECT count(*) FROM deliveries WHERE seq IS NOT NULL AND state IN ('dead', 'dropped')"); dead > 0 {
 		s.t.Errorf("%d deliveries were given up", dead)
 	}
 	s.t.Logf("%d answers unknown twice, %d of them not shown", listed, lost)

@@ -114,6 +114,9 @@ func (s *Server) Resumes() int { return look(s, func(g *gateway) int { return g.
 // MostConnections is how many connections with a session there were at once, at most.
 func (s *Server) MostConnections() int { return look(s, func(g *gateway) int { return g.most }) }
 
+// Connections counts the connections with a session.
+func (s *Server) Connections() int { return look(s, func(g *gateway) int { return g.open() }) }
+
 // Connected says whether a session has a connection.
 func (s *Server) Connected() bool { return look(s, func(g *gateway) bool { return g.open() > 0 }) }
 
