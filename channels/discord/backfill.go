@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,9 @@ const (
 	// directWithin is how long ago a direct chat may have been active for its history to be asked
 	// for: the platform lists no direct chats, so each costs a call.
 	directWithin = 7 * 24 * time.Hour
+	// newcomer is how far back the history of a place without a mark is read where there is no
+	// mark at all.
+	newcomer = 10 * time.Minute
 	// pageSize is how many messages one call of the history brings.
 	//
 	// Source: https://docs.discord.com/developers/resources/message#get-channel-messages.
@@ -27,6 +31,7 @@ const (
 type owing struct {
 	channel snowflake
 	after   snowflake
+	until   snowflake // a message that is told live, and what comes behind it; 0: to the end
 	not     time.Time // before
 }
 
@@ -35,12 +40,16 @@ type owing struct {
 type owed struct {
 	marks map[snowflake]snowflake // of guilds' channels: the newest message taken
 	list  []owing                 // in the order they are to be read
+	met   map[snowflake]bool      // direct chats whose history was owed already
+	// alive is when the channel was last told anything, as a message's number; 0: the session is
+	// resumed, and nothing was missed in places without a mark.
+	alive snowflake
 }
 
 // newOwed reads the marks: of direct chats those that were active lately, newest first; of
 // guilds' channels it is known when the guild is told whether there is anything newer.
 func newOwed(marks []channels.Mark) *owed {
-	o := &owed{marks: map[snowflake]snowflake{}}
+	o := &owed{marks: map[snowflake]snowflake{}, met: map[snowflake]bool{}}
 	for _, m := range marks {
 		s, err := parseMark(m)
 		switch {
@@ -48,15 +57,38 @@ func newOwed(marks []channels.Mark) *owed {
 		case !s.direct:
 			o.marks[s.channel] = s.message
 		case time.Since(m.At) < directWithin:
-			o.list = append(o.list, owing{channel: s.channel, after: s.message})
+			o.list, o.met[s.channel] = append(o.list, owing{channel: s.channel, after: s.message}), true
 		}
 	}
 	return o
 }
 
-// newest notes the newest message of a guild's channel.
-func (o *owed) newest(channel, message snowflake) {
-	mark := o.marks[channel]
+// begun is what is owed where a session begins anew: in places without a mark, too, something
+// may have been written since the newest mark was noted.
+func begun(marks []channels.Mark, now time.Time) *owed {
+	o, alive := newOwed(marks), now.Add(-newcomer)
+	if len(marks) > 0 {
+		alive = marks[0].At.Add(-clocks)
+		if oldest := now.Add(-directWithin); alive.Before(oldest) {
+			alive = oldest
+		}
+	}
+	o.alive = since(alive)
+	return o
+}
+
+// meet owes the history of a direct chat without a mark until the first message that is told
+// live: what was missed there comes before. The platform lists no direct chats.
+func (o *owed) meet(channel, message snowflake) {
+	if o.alive != 0 && !o.met[channel] {
+		o.list, o.met[channel] = append(o.list, owing{channel: channel, after: o.alive, until: message}), true
+	}
+}
+
+// newest notes the newest message of a guild's channel; where there is no mark, what came after
+// alive is owed.
+func (o *owed) newest(channel, message, alive snowflake) {
+	mark := cmp.Or(o.marks[channel], alive)
 	delete(o.marks, channel)
 	if mark != 0 && message > mark && !o.has(channel) {
 		o.list = append(o.list, owing{channel: channel, after: mark})
@@ -151,12 +183,16 @@ func (c *Client) page(ctx context.Context, w owing) page {
 	p.err, p.messages, p.more = err, list, len(list) == pageSize
 	// The newest comes first. https://docs.discord.com/developers/resources/message#get-channel-messages
 	slices.Reverse(p.messages)
-	for _, raw := range p.messages {
+	for i, raw := range p.messages {
 		var head struct {
 			ID snowflake `json:"id"`
 		}
 		if json.Unmarshal(raw, &head) == nil {
 			p.last = max(p.last, head.ID)
+		}
+		if w.until != 0 && p.last >= w.until {
+			p.messages, p.more = p.messages[:i], false
+			break
 		}
 	}
 	if p.last == 0 {

@@ -79,7 +79,11 @@ func (d *deliverer) look(ctx context.Context, t told) error {
 	if t.frame.Seq != nil {
 		d.seq = max(d.seq, *t.frame.Seq)
 	}
-	if where := channelOf(t.frame); where != 0 && d.session.owed.has(where) {
+	where, written := channelOf(t.frame)
+	if written != 0 {
+		d.session.owed.meet(where, written)
+	}
+	if where != 0 && d.session.owed.has(where) {
 		if len(d.held) >= queued {
 			return errBehind
 		}
@@ -175,12 +179,16 @@ func (d *deliverer) commit() {
 	d.session.seq.Store(max(seq, d.session.seq.Load()))
 }
 
-// turn takes a page of history; behind the last one, what was held back for it comes.
+// turn takes a page of history; behind the last one, what was held back for it comes. What is
+// owed changes when the page is taken: a connection that ends before has it read again.
 func (d *deliverer) turn(ctx context.Context, p page) error {
 	for _, raw := range p.messages {
 		if err := d.add(ctx, told{frame: frame{Type: "MESSAGE_CREATE", Data: raw}}); err != nil {
 			return err
 		}
+	}
+	if err := d.handIn(ctx); err != nil {
+		return err
 	}
 	if p.err != nil {
 		d.c.log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", p.owing.channel.String(), "error", p.err)
@@ -201,16 +209,22 @@ func (d *deliverer) turn(ctx context.Context, p page) error {
 	return nil
 }
 
-// channelOf is the channel whose order an event belongs to; 0: none.
-func channelOf(f frame) snowflake {
+// channelOf is the channel whose order an event belongs to, and the message that it says was
+// written in a direct chat; 0: none.
+func channelOf(f frame) (channel, written snowflake) {
 	switch f.Type {
 	case "MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
 	default:
-		return 0 // a button waits for nobody
+		return 0, 0 // a button waits for nobody
 	}
 	var said struct {
+		ID      snowflake `json:"id"`
 		Channel snowflake `json:"channel_id"`
+		Guild   snowflake `json:"guild_id"`
 	}
 	_ = json.Unmarshal(f.Data, &said)
-	return said.Channel
+	if f.Type == "MESSAGE_CREATE" && said.Guild == 0 {
+		written = said.ID
+	}
+	return said.Channel, written
 }

@@ -220,7 +220,7 @@ func (c *Client) sessionOf(ctx context.Context, acc account, sink channels.Sink)
 	if err != nil {
 		return nil, "", err
 	}
-	return &session{secret: acc.secret, owed: newOwed(marks)}, address, nil
+	return &session{secret: acc.secret, owed: begun(marks, time.Now())}, address, nil
 }
 
 func urlOf(s *session) string {

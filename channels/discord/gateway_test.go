@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -175,7 +176,9 @@ func TestWithoutContentTheBotSeesDirectChatsAndItsName(t *testing.T) {
 	r.SayIn(r.general, r.ada.ID, "not for us")
 	r.SayIn(r.general, r.ada.ID, "<@"+r.Bot().ID+"> for us")
 	r.await(t, 2)
-	if diff := cmp.Diff([]string{"direct", "for us"}, r.sink.Texts()); diff != "" {
+	texts := r.sink.Texts()
+	slices.Sort(texts) // of two places
+	if diff := cmp.Diff([]string{"direct", "for us"}, texts); diff != "" {
 		t.Error(diff)
 	}
 	findings := r.c.Examine(t.Context())
@@ -306,6 +309,72 @@ func TestMissedWhileAwayIsReadFromHistory(t *testing.T) {
 	}
 }
 
+// Where the bot never heard anything, what was written while it was away comes, too, and before
+// what is told live: in direct chats once the person writes again, in guilds at once.
+func TestMissedInPlacesWithoutAMark(t *testing.T) {
+	t.Parallel()
+	for name, heard := range map[string]int{"a bot that was never there": 0, "a bot that was away": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			bob := r.AddUser("Bob")
+			quiet := r.AddChannel(r.guild, "quiet").ID
+			if heard > 0 {
+				r.run(t)
+				r.Say(r.ada.ID, "one")
+				r.await(t, heard)
+				if err := r.halt(t); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.Say(bob.ID, "missed 1")
+			r.Say(bob.ID, "missed 2")
+			r.SayIn(quiet, r.ada.ID, "<@"+r.Bot().ID+"> missed")
+			r.Forget()
+			r.c = client(t, r.APIURL(), r.Token())
+			r.run(t)
+			r.await(t, heard+1)
+			r.Say(bob.ID, "live 1")
+			r.Say(bob.ID, "live 2")
+			r.await(t, heard+5)
+			want := []string{"missed", "missed 1", "missed 2", "live 1", "live 2"}
+			if diff := cmp.Diff(want, r.sink.Texts()[heard:]); diff != "" {
+				t.Error(diff)
+			}
+			if calls := len(r.Calls(discordtest.GetMessages)); calls > 2+2*heard {
+				t.Errorf("the history was read %d times", calls)
+			}
+		})
+	}
+}
+
+// History that was read and not taken when the connection ended is read again.
+func TestHistoryThatWasNotTaken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	r.Say(r.ada.ID, "one")
+	r.await(t, 1)
+	if err := r.halt(t); err != nil {
+		t.Fatal(err)
+	}
+	r.Say(r.ada.ID, "two")
+	r.Forget()
+	r.c = client(t, r.APIURL(), r.Token())
+	r.sink.Fail(1 << 30)
+	read := len(r.Calls(discordtest.GetMessages))
+	r.again(t)
+	r.until(t, func() bool { return len(r.Calls(discordtest.GetMessages)) > read })
+	time.Sleep(20 * time.Millisecond) // it is being handed in; either way nothing is lost
+	r.DropGateway()
+	r.until(t, func() bool { return r.Resumes() > 0 })
+	r.sink.Fail(0)
+	r.await(t, 2)
+	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A platform whose history cannot be read holds back that conversation alone.
 func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 	t.Parallel()
@@ -323,7 +392,7 @@ func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 	r.Break(discordtest.Fault{Method: discordtest.GetMessages, Times: -1, Status: 502, Body: "<html>"})
 	r.run(t)
 	r.Say(r.ada.ID, "three")
-	r.Say(bob.ID, "from bob")
+	r.SayIn(r.general, bob.ID, "from bob")
 	r.await(t, 2)
 	if got := r.sink.Texts()[1]; got != "from bob" {
 		t.Errorf("%q came", got)

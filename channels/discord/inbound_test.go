@@ -211,7 +211,7 @@ func FuzzEvents(f *testing.F) {
 		}
 		c, l := knowing(t)
 		frame := readFrame(raw)
-		if where := channelOf(frame.frame); where != 0 {
+		if where, _ := channelOf(frame.frame); where != 0 {
 			c.places.put(place{ID: where, Guild: 1})
 		}
 		var i interaction

@@ -137,11 +137,15 @@ func (l *link) learnGuild(raw json.RawMessage) (guild, error) {
 	if err := json.Unmarshal(raw, &g); err != nil {
 		return g, err
 	}
+	var alive snowflake
+	if l.session.untold[g.ID] { // the bot was there before
+		alive = l.session.owed.alive
+	}
 	for _, list := range [][]place{g.Channels, g.Threads} {
 		for _, p := range list {
 			p.Guild = g.ID
 			if p.Last != nil && l.c.serves(g.ID) {
-				l.session.owed.newest(p.ID, *p.Last)
+				l.session.owed.newest(p.ID, *p.Last, alive)
 			}
 			l.c.places.put(p)
 		}
