@@ -78,7 +78,7 @@ func scopesOf(me *self) []channels.Finding {
 	}
 	return []channels.Finding{{
 		Text: "the bot token lacks the scopes " + strings.Join(missing, ", ") + ": " + strings.Join(loses, "; "),
-		Mend: "add them under OAuth & Permissions of the app, and install it again",
+		Mend: "add them under OAuth & Permissions of the app, or all at once under App Manifest (switchboard init slack prints it), and install it again",
 	}}
 }
 

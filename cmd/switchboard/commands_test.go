@@ -203,6 +203,8 @@ func TestInitWritesSettingsOnce(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	r.config = filepath.Join(r.dir, "new", "my.toml")
+	r.prints("init slack", 0, `"agent_view": {`)
+	r.refuses("init discord", 2, "there is no manifest for it")
 	r.prints("init", 0, r.config)
 	written := testkit.Read(t, r.config)
 	if info, _ := os.Stat(r.config); info.Mode().Perm() != 0o600 {

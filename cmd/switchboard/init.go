@@ -14,12 +14,17 @@ import (
 	"switchboard/configs"
 )
 
-// initCmd writes a settings file.
-type initCmd struct{}
+// initCmd writes a settings file, or prints what a platform makes the bot's app from.
+type initCmd struct {
+	Kind string `arg:"" optional:"" help:"A platform whose apps are made from a manifest, such as slack: print that instead."`
+}
 
 // Run implements the command. On a terminal it asks what a first start needs;
 // elsewhere it writes the sample as it is.
-func (initCmd) Run(a *app) error {
+func (c initCmd) Run(a *app) error {
+	if c.Kind != "" {
+		return a.printManifest(c.Kind)
+	}
 	path := a.Config
 	if path == "" {
 		path = "switchboard.toml"
@@ -43,6 +48,17 @@ func (initCmd) Run(a *app) error {
 	fmt.Fprintf(a.out, "wrote %s\n", path)
 	fmt.Fprintln(a.err, "Next: \"switchboard doctor\" checks it, \"switchboard\" runs it.")
 	return nil
+}
+
+func (a *app) printManifest(name string) error {
+	for _, k := range kinds() {
+		if k.name == name && k.manifest != "" {
+			fmt.Fprint(a.out, k.manifest)
+			fmt.Fprintln(a.err, k.manifestUse)
+			return nil
+		}
+	}
+	return usageError{fmt.Errorf("init %s: there is no manifest for it; \"switchboard init\" writes the settings", name)}
 }
 
 // interview asks on the terminal. An empty answer keeps the default.

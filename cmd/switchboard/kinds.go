@@ -19,6 +19,8 @@ type kind struct {
 	name    string
 	config  configs.Kind
 	connect func(name string, adapter any, log *slog.Logger) (channels.Channel, error)
+	// manifest is what the platform makes the bot's app from, and manifestUse how; most have none.
+	manifest, manifestUse string
 }
 
 // kinds is the wiring table of adapters that are set by tables [channels.NAME].
@@ -36,6 +38,8 @@ func kinds() []kind {
 		connect: func(name string, adapter any, log *slog.Logger) (channels.Channel, error) {
 			return slack.New(name, *adapter.(*slack.Config), log), nil
 		},
+		manifest:    slack.Manifest,
+		manifestUse: slack.ManifestUse,
 	}, {
 		name:   discord.Kind,
 		config: configs.KindOf(discord.Kind),

@@ -49,7 +49,7 @@ type Server struct {
 // DefaultScopes are what the bot's token may do.
 var DefaultScopes = []string{
 	"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
-	"groups:history", "groups:read", "im:history", "im:read", "im:write", "mpim:history", "mpim:read", "reactions:read", "reactions:write", "users:read",
+	"groups:history", "groups:read", "im:history", "im:read", "mpim:history", "mpim:read", "reactions:read", "reactions:write", "users:read",
 }
 
 // New starts a server on a free port of 127.0.0.1. It is closed at the end of the test.
