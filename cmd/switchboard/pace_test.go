@@ -5,32 +5,11 @@ package main_test
 import (
 	"os"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"switchboard/agent/llm/llmtest"
 )
-
-// cpuOf is what a process has used so far.
-//
-// Source: proc_pid_stat(5); the kernel counts in hundredths of a second.
-func cpuOf(t testing.TB, pid int) (used time.Duration) {
-	t.Helper()
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	for _, field := range fields[11:13] {
-		ticks, err := strconv.Atoi(field)
-		if err != nil {
-			t.Fatal(err)
-		}
-		used += time.Duration(ticks) * 10 * time.Millisecond
-	}
-	return used
-}
 
 // thinking answers after a while, as a model does.
 func thinking(after time.Duration) func(llmtest.Request) llmtest.Reply {

@@ -1,7 +1,9 @@
 package main_test
 
 import (
+	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -106,3 +108,23 @@ func (s *server) stop(within time.Duration) time.Duration {
 
 // ready says how often the program said that it is.
 func (s *server) ready() int { return strings.Count(s.log.String(), `"ready"`) }
+
+// cpuOf is what a process has used so far.
+//
+// Source: proc_pid_stat(5); the kernel counts in hundredths of a second.
+func cpuOf(t testing.TB, pid int) (used time.Duration) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	for _, field := range fields[11:13] {
+		ticks, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used += time.Duration(ticks) * 10 * time.Millisecond
+	}
+	return used
+}
