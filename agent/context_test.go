@@ -308,7 +308,7 @@ func TestPromptsFitTheCeilingAndKeepTheMessage(t *testing.T) {
 	}
 }
 
-func TestPromptsAreGolden(t *testing.T) {
+func TestPromptsAreThoseOfTheGoldenFiles(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
 	roles, err := loadRoles("")

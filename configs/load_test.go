@@ -177,7 +177,7 @@ func TestDataDirBeginsAtTheFileAndIsPrivate(t *testing.T) {
 	}
 }
 
-func TestFaultsAllAtOnceWithFileAndLine(t *testing.T) {
+func TestFaultsAreNamedAllAtOnceWithFileAndLine(t *testing.T) {
 	t.Parallel()
 	faulty, err := os.ReadFile("testdata/faults.toml")
 	if err != nil {

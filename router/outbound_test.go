@@ -158,7 +158,7 @@ func TestFilesGoAlong(t *testing.T) {
 	})
 }
 
-func TestFilesWhereNoneCanBeSent(t *testing.T) {
+func TestFilesWhereNoneCanBeSentAreNamed(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.files = shelf{"1": "one"}
 		r.brain.think = func(context.Context, agent.Turn) (string, error) { return "[it](attachment:1)", nil }

@@ -99,7 +99,7 @@ func TestEditOfAnOverheardMessageIsATurnOnce(t *testing.T) {
 	})
 }
 
-func TestEditThatChangesNothing(t *testing.T) {
+func TestEditThatChangesNothingIsNoEdit(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		a := h.one(withFile(entry("c", "1", "look"), "ref1", 7))
 		for i, e := range []ledger.Entry{

@@ -32,7 +32,7 @@ func builtin(t *testing.T, cfg BuiltinConfig) (workspace string, call func(name,
 	}
 }
 
-func TestBuiltinPagesExplain(t *testing.T) {
+func TestBuiltinPagesExplainUseExamplesAndErrors(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, tool := range Builtin(BuiltinConfig{}) {

@@ -11,7 +11,7 @@ import (
 // is missing is named. What says who wrote it, or in whose words, is not optional.
 //
 // promise: P1.rejected-kept
-func TestOddFieldsCostThemselves(t *testing.T) {
+func TestOddFieldsAreLeftOutAndTheRestTaken(t *testing.T) {
 	t.Parallel()
 	const file = `"document":{"file_id":"f1","file_name":"a.txt","mime_type":"text/plain","file_size":7}`
 	doc := func(name string, size int64) []channels.Attachment {

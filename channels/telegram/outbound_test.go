@@ -285,7 +285,7 @@ func (f failing) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-func TestFilesGoOut(t *testing.T) {
+func TestFilesGoOutByTheMethodOfTheirKind(t *testing.T) {
 	t.Parallel()
 	r, _ := met(t)
 	data := map[string]string{"a": "text\n", "p": "picture", "big": strings.Repeat("0123456789", 30_000), "broken": strings.Repeat("x", 100_000)}
@@ -343,7 +343,7 @@ func TestFilesGoOut(t *testing.T) {
 	}
 }
 
-func TestFetchStreams(t *testing.T) {
+func TestFetchStreamsFilesThatAreNotTooBig(t *testing.T) {
 	t.Parallel()
 	r, _ := met(t)
 	r.Post(telegramtest.Post{Chat: r.ada.ID, Files: []telegramtest.File{{Kind: "document", Name: "a b.txt", Type: "text/plain", Data: []byte("some bytes")}}})

@@ -18,7 +18,7 @@ func says(out, line string) bool { return regexp.MustCompile(`(?m)^` + line).Mat
 // worked on a turn before and after.
 //
 // promise: P12.explained
-func TestDoctorAndExplainAcrossEngines(t *testing.T) {
+func TestDoctorAndExplainNameBothEngines(t *testing.T) {
 	t.Parallel()
 	f := twoEngines(t, "", "u1")
 	mark := marker()

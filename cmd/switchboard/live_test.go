@@ -86,7 +86,7 @@ func answered(t *testing.T, turn view.Turn) (acts []view.Task) {
 	return acts
 }
 
-func TestLiveTimeInACity(t *testing.T) {
+func TestLiveLooksAtTheClockOfACity(t *testing.T) {
 	t.Parallel()
 	acts := answered(t, onLive(t).tell("time", "What time is it in Tokyo right now?")[0])
 	if !slices.ContainsFunc(acts, func(task view.Task) bool { return strings.Contains(task.Output, "Asia/Tokyo") }) {

@@ -23,7 +23,7 @@ func bare(t *testing.T) *rig {
 	return r
 }
 
-func TestThreeLinesThreeAnswers(t *testing.T) {
+func TestThreeLinesInAPipeHaveThreeAnswers(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	out, errs, code := r.commandWith("what can you do?\nwhat time is it in Tokyo?\nrun uname -a\n", "chat")

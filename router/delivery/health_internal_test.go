@@ -71,7 +71,7 @@ func beats(ctx context.Context, sink channels.Sink, every time.Duration) error {
 	return nil
 }
 
-func TestConnectBacksOffAndForgives(t *testing.T) {
+func TestConnectBacksOffUntilAGoodConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lost := errors.New("the line is cut")
@@ -132,7 +132,7 @@ func TestConnectBacksOffAndForgives(t *testing.T) {
 }
 
 // What only a change of the settings helps is no hot loop, and keeps its state.
-func TestUselessConnectionsAreTriedGently(t *testing.T) {
+func TestConnectionsWithoutGoodCredentialsAreTriedGently(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[error]channels.State{
 		channels.ErrUnauthorized: channels.StateError, channels.ErrNoCredentials: channels.StateWaiting,
@@ -187,7 +187,7 @@ func TestAnotherPollerIsNamed(t *testing.T) {
 }
 
 // promise: L.never-deaf
-func TestDeafnessIsFound(t *testing.T) {
+func TestSilentConnectionIsDeafOrInError(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
