@@ -11,6 +11,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"switchboard/channels"
+	"switchboard/channels/render"
 )
 
 // The codes of error answers that mean something to us.
@@ -63,7 +64,7 @@ func (c *Client) refusal(r route, x *exchange) error {
 	}
 	words := a.Message
 	if len(a.Errors) > 0 {
-		words += " " + clip(string(a.Errors), 500)
+		words += " " + render.Clip(string(a.Errors), 500)
 	}
 	switch {
 	case x.Status == http.StatusUnauthorized:

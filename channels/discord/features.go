@@ -2,7 +2,6 @@ package discord
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"switchboard/channels"
 	"switchboard/channels/render"
@@ -55,32 +54,4 @@ func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
 }
 
 // measure counts a text as it is sent when it is plain: with what keeps it from being markup.
-func measure(text string) int { return units(escape(text)) }
-
-// units counts text in UTF-16 code units.
-func units(text string) int {
-	n := 0
-	for n < len(text) && text[n] < utf8.RuneSelf {
-		n++
-	}
-	for _, r := range text[n:] {
-		if n++; r > 0xFFFF {
-			n++
-		}
-	}
-	return n
-}
-
-// clip cuts text to at most limit UTF-16 units.
-func clip(text string, limit int) string {
-	n := 0
-	for i, r := range text {
-		if n++; r > 0xFFFF {
-			n++
-		}
-		if n > limit {
-			return text[:i]
-		}
-	}
-	return text
-}
+func measure(text string) int { return render.Units(escape(text)) }

@@ -35,24 +35,11 @@ type rich struct {
 // Source: https://docs.discord.com/developers/reference#message-formatting,
 // https://support.discord.com/hc/en-us/articles/210298617.
 func format(doc *render.Document, f channels.Features) []channels.Body {
-	bodies := formatText(doc.Lay(&style), f.MaxText)
-	if len(bodies) == 0 { // nothing to see, like a definition alone
-		bodies = formatText(render.Text{Text: strings.TrimSpace(doc.Source())}, f.MaxText)
-	}
-	if len(bodies) == 0 {
-		bodies = []channels.Body{{Text: "…"}}
-	}
-	return bodies
-}
-
-func formatText(t render.Text, limit int) (bodies []channels.Body) {
 	var e emitter
-	for range t.Pieces(limit, &e) {
-		if plain, content := e.end(); visible(plain) {
-			bodies = append(bodies, channels.Body{Text: plain, Rich: encode(content)})
-		}
-	}
-	return bodies
+	return doc.Bodies(&style, f.MaxText, &e, func() (channels.Body, bool) {
+		plain, content := e.end()
+		return channels.Body{Text: plain, Rich: encode(content)}, render.Visible(plain)
+	})
 }
 
 func encode(content string) json.RawMessage {
@@ -86,14 +73,6 @@ func linkable(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && len(address) <= maxURL && u.User == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
 		!strings.ContainsAny(address, "<>\\ \t\n\r") && !strings.ContainsFunc(address, unicode.IsControl)
-}
-
-// visible says whether there is anything to see. A message that looks empty is refused.
-func visible(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
-			!unicode.Is(unicode.Variation_Selector, r) && r != '\u2800'
-	})
 }
 
 // bareLink is an address in a plain text, which the apps show as a link as it stands.
@@ -155,7 +134,7 @@ func (w *writer) put(s string) {
 
 // cut takes away all but the first n bytes.
 func (w *writer) cut(n int) {
-	w.size -= units(string(w.out[n:]))
+	w.size -= render.Units(string(w.out[n:]))
 	w.out = w.out[:n]
 }
 

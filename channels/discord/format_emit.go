@@ -104,7 +104,7 @@ func (e *emitter) Open(s render.Span, in []render.Span) {
 	} else if o.mark != "" {
 		o.mark = ""
 	}
-	e.ends += units(o.end)
+	e.ends += render.Units(o.end)
 	e.open = append(e.open, o)
 }
 
@@ -134,7 +134,7 @@ func (e *emitter) has(mark string) bool {
 func (e *emitter) Close(s render.Span, in []render.Span) {
 	o := e.open[len(e.open)-1]
 	e.open = e.open[:len(e.open)-1]
-	e.ends -= units(o.end)
+	e.ends -= render.Units(o.end)
 	switch {
 	case o.void:
 	case s.Kind == render.Code || s.Kind == render.Link && s.Value == "":

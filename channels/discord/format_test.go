@@ -84,10 +84,10 @@ func TestFormatHoldsTheLimit(t *testing.T) {
 		limit := rapid.SampledFrom([]int{2000, 2000, 300, 100}).Draw(t, "limit")
 		for _, b := range formatted(anyMarkdown().Draw(t, "markdown"), limit) {
 			text := contentOf(t, b)
-			if units(text) > limit {
-				t.Fatalf("%d units of %d: %q", units(text), limit, text)
+			if render.Units(text) > limit {
+				t.Fatalf("%d units of %d: %q", render.Units(text), limit, text)
 			}
-			if !visible(b.Text) || strings.TrimSpace(text) == "" {
+			if !render.Visible(b.Text) || strings.TrimSpace(text) == "" {
 				t.Fatalf("an empty part: %q, %q", b.Text, text)
 			}
 			bare := outsideCode(text)

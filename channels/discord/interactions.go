@@ -13,6 +13,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"switchboard/channels"
+	"switchboard/channels/render"
 )
 
 // What whoever pressed a button or gave a command is shown, to nobody else.
@@ -89,11 +90,11 @@ func shownFor(i *interaction, r channels.Receipt) string {
 	case r.Silent:
 		return ""
 	case r.Rejected != "":
-		return clip(r.Rejected, maxToast)
+		return render.Clip(r.Rejected, maxToast)
 	case i.Type == interactionCommand:
 		return textGiven
 	}
-	return clip(r.Toast, maxToast)
+	return render.Clip(r.Toast, maxToast)
 }
 
 // respond answers an interaction: a button without a trace, or with a line that only whoever

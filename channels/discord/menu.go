@@ -12,6 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"switchboard/channels"
+	"switchboard/channels/render"
 )
 
 // The places where a command is offered.
@@ -100,7 +101,7 @@ func menu(sets []channels.CommandSet) (list []command) {
 			where = contextDirect
 		}
 		for _, cmd := range set.Commands {
-			name, about := strings.ToLower(cmd.Name), clip(strings.TrimSpace(cmd.About), maxAbout)
+			name, about := strings.ToLower(cmd.Name), render.Clip(strings.TrimSpace(cmd.About), maxAbout)
 			if !commandShape.MatchString(name) || about == "" {
 				continue
 			}

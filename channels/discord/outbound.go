@@ -12,6 +12,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"switchboard/channels"
+	"switchboard/channels/render"
 )
 
 // Pages behind links are not shown: the platform would fetch them, and a link may hold what
@@ -147,7 +148,7 @@ func (c *Client) startThread(ctx context.Context, conv channels.Conversation, te
 		return fmt.Errorf("%s: %w: it is no thread that can be begun", opThread, channels.ErrGone)
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	name := cmp.Or(strings.TrimSpace(clip(line, 60)), "Answer")
+	name := cmp.Or(strings.TrimSpace(render.Clip(line, 60)), "Answer")
 	err = c.do(ctx, about(opThread, up, "messages", string(conv.ID), "threads"), map[string]any{"name": name})
 	if hasCode(err, codeThreadExists) {
 		return nil
@@ -268,7 +269,7 @@ func components(buttons []channels.Button) []discordgo.MessageComponent {
 		var row discordgo.ActionsRow
 		for _, b := range buttons[:n] {
 			row.Components = append(row.Components, discordgo.Button{
-				Label: cmp.Or(strings.TrimSpace(clip(b.Label, maxLabel)), "…"), Style: discordgo.SecondaryButton, CustomID: b.Code,
+				Label: cmp.Or(strings.TrimSpace(render.Clip(b.Label, maxLabel)), "…"), Style: discordgo.SecondaryButton, CustomID: b.Code,
 			})
 		}
 		rows, buttons = append(rows, row), buttons[n:]

@@ -2,7 +2,6 @@ package slack
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"switchboard/channels"
 	"switchboard/channels/render"
@@ -32,7 +31,7 @@ var rates = channels.Rates{PerSecond: 5, PerConversationSecond: 1}
 // Features implements channels.Channel.
 func (c *Client) Features(channels.Conversation) channels.Features {
 	return channels.Features{
-		MaxText: maxText, Measure: units,
+		MaxText: maxText, Measure: render.Units,
 		Files: true, FilesPerPart: maxFiles, MaxFile: maxFile,
 		Buttons: true, Markdown: true,
 		TypingFor: typingFor, DraftEvery: draftEvery, Rates: rates,
@@ -47,18 +46,4 @@ func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Bo
 // Mark implements the router's Marker.
 func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
 	return markBody(body, before, after)
-}
-
-// units counts text in UTF-16 code units.
-func units(text string) int {
-	n := 0
-	for n < len(text) && text[n] < utf8.RuneSelf {
-		n++
-	}
-	for _, r := range text[n:] {
-		if n++; r > 0xFFFF {
-			n++
-		}
-	}
-	return n
 }

@@ -71,24 +71,8 @@ const (
 // rich text block: what is shown and what it means travel apart, so that there is nothing
 // to escape and no text can mention anybody.
 func format(doc *render.Document, f channels.Features) []channels.Body {
-	bodies := formatText(doc.Lay(&style), f)
-	if len(bodies) == 0 { // nothing to see, like a definition alone
-		bodies = formatText(render.Text{Text: strings.TrimSpace(doc.Source())}, f)
-	}
-	if len(bodies) == 0 {
-		bodies = []channels.Body{{Text: "…"}}
-	}
-	return bodies
-}
-
-func formatText(t render.Text, f channels.Features) (bodies []channels.Body) {
 	e := emitter{limit: f.MaxText}
-	for range t.Pieces(f.MaxText, &e) {
-		if body, ok := e.body(); ok {
-			bodies = append(bodies, body)
-		}
-	}
-	return bodies
+	return doc.Bodies(&style, f.MaxText, &e, e.body)
 }
 
 // encodeRich writes the blocks of a part.
@@ -144,12 +128,4 @@ func linkable(address string) bool {
 		!strings.ContainsFunc(address, func(r rune) bool {
 			return unicode.IsSpace(r) || unicode.IsControl(r) || r == '<' || r == '>' || r == '|'
 		})
-}
-
-// visible says whether there is anything to see.
-func visible(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
-			!unicode.Is(unicode.Variation_Selector, r) && r != '\u2800'
-	})
 }

@@ -83,7 +83,7 @@ func (e *emitter) body() (body channels.Body, ok bool) {
 		all = append(all, w.text)
 	}
 	text := strings.Join(all, "\n")
-	if !visible(text) {
+	if !render.Visible(text) {
 		return body, false
 	}
 	return channels.Body{Text: text, Rich: encodeRich(elements)}, true
@@ -261,7 +261,7 @@ func (e *emitter) add(s string, look richStyle, address string) {
 	}
 	from := len(e.text)
 	e.text = append(e.text, s...)
-	n := units(s)
+	n := render.Units(s)
 	e.units += n
 	e.json += n + strings.Count(s, "\n") + strings.Count(s, `"`) + strings.Count(s, `\`) + 5*(strings.Count(s, "<")+strings.Count(s, ">")+strings.Count(s, "&"))
 	if last := len(e.pieces) - 1; last >= 0 && e.pieces[last].look == look && e.pieces[last].url == address {

@@ -15,8 +15,8 @@ func TestHardTextsAreFormattedInBoundedTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rendertest.Bounded(t, func() {
 				for _, body := range format(render.Parse(text.Source), features) {
-					if units(body.Text) > maxText+1 {
-						t.Errorf("a part is %d long", units(body.Text))
+					if render.Units(body.Text) > maxText+1 {
+						t.Errorf("a part is %d long", render.Units(body.Text))
 					}
 				}
 			})

@@ -91,7 +91,7 @@ func FuzzFormat(f *testing.F) {
 		c := &Client{}
 		features := c.Features(channels.Conversation{})
 		for _, body := range format(render.Parse(markdown), features) {
-			if n := units(body.Text); n > maxText+1 {
+			if n := render.Units(body.Text); n > maxText+1 {
 				t.Errorf("a part is %d long", n)
 			}
 			if !utf8.ValidString(body.Text) {

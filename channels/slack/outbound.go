@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/words"
 )
 
 const (
@@ -69,7 +69,7 @@ func blocks(op string, body channels.Body) ([]slack.Block, error) {
 	all := list.BlockSet
 	var row []slack.BlockElement
 	for i, b := range body.Buttons {
-		label := slack.NewTextBlockObject(slack.PlainTextType, clip(cmp.Or(strings.TrimSpace(b.Label), "…"), maxLabel), false, false)
+		label := slack.NewTextBlockObject(slack.PlainTextType, words.OneLine(cmp.Or(strings.TrimSpace(b.Label), "…"), maxLabel), false, false)
 		row = append(row, slack.NewButtonBlockElement("b"+strconv.Itoa(i), b.Code, label))
 		if len(body.Buttons) <= maxRows || len(row) == 5 || i == len(body.Buttons)-1 {
 			all = append(all, slack.NewActionBlock("", row...))
@@ -77,14 +77,6 @@ func blocks(op string, body channels.Body) ([]slack.Block, error) {
 		}
 	}
 	return all, nil
-}
-
-// clip cuts text to at most limit characters.
-func clip(text string, limit int) string {
-	if utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	return string([]rune(text)[:limit-1]) + "…"
 }
 
 // place is where a conversation is, as calls name it.

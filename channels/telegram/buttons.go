@@ -8,6 +8,7 @@ import (
 	"github.com/go-telegram/bot"
 
 	"switchboard/channels"
+	"switchboard/channels/render"
 )
 
 const (
@@ -42,7 +43,7 @@ func (c *Client) answer(ctx context.Context, s *session, query, toast string) {
 	}
 	p.wg.Go(func() {
 		defer func() { <-p.free }()
-		_, err := c.exchange(ctx, "answerCallbackQuery", 0, pressTimeout, with((*bot.Bot).AnswerCallbackQuery, &bot.AnswerCallbackQueryParams{CallbackQueryID: query, Text: clip(toast, maxToast)}))
+		_, err := c.exchange(ctx, "answerCallbackQuery", 0, pressTimeout, with((*bot.Bot).AnswerCallbackQuery, &bot.AnswerCallbackQueryParams{CallbackQueryID: query, Text: render.Clip(toast, maxToast)}))
 		if err != nil {
 			c.log.DebugContext(ctx, "the press of a button was not answered", "error", err)
 		}
@@ -72,15 +73,4 @@ func markup(buttons []channels.Button) any {
 		k.Rows[i] = []key{{Text: b.Label, Data: b.Code}}
 	}
 	return k
-}
-
-// clip cuts text to at most limit UTF-16 units.
-func clip(text string, limit int) string {
-	n := 0
-	for i, r := range text {
-		if n += utf16RuneLen(r); n > limit {
-			return text[:i]
-		}
-	}
-	return text
 }

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"switchboard/channels"
@@ -48,7 +49,7 @@ var (
 // Features implements channels.Channel.
 func (c *Client) Features(conv channels.Conversation) channels.Features {
 	f := channels.Features{
-		MaxText: maxText, Measure: formatUnits,
+		MaxText: maxText, Measure: render.Units,
 		Files: true, FilesPerPart: maxAlbum, MaxFile: maxFile,
 		Buttons: true, Markdown: true,
 		TypingFor: typingFor, DraftEvery: draftDirect, Rates: ratesDirect,
@@ -69,15 +70,6 @@ func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
 	return mark(body, before, after)
 }
 
-// utf16RuneLen counts one rune; a byte that is no UTF-8 counts like the U+FFFD it is
-// sent as.
-func utf16RuneLen(r rune) int {
-	if r > 0xFFFF {
-		return 2
-	}
-	return 1
-}
-
 // span finds the bytes of text that length UTF-16 units from offset on are. ok is
 // false where they lie outside it or cut a character in two.
 func span(text string, offset, length int) (from, to int, ok bool) {
@@ -96,7 +88,7 @@ func span(text string, offset, length int) (from, to int, ok bool) {
 			break
 		}
 		r, size := utf8.DecodeRuneInString(text[at:])
-		unit += utf16RuneLen(r)
+		unit += utf16.RuneLen(r)
 		at += size
 	}
 	return 0, 0, false

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"switchboard/channels"
 	"switchboard/channels/render"
@@ -50,39 +49,15 @@ type formatEntity struct {
 //
 // Source: https://core.telegram.org/bots/api#sendmessage "text", "entities".
 func format(doc *render.Document, f channels.Features) []channels.Body {
-	bodies := formatText(doc.Lay(&formatStyle), f)
-	if len(bodies) == 0 { // nothing to see, like a definition alone
-		bodies = formatText(render.Text{Text: strings.TrimSpace(doc.Source())}, f)
+	room := len(doc.Source()) + 64
+	if f.MaxText > 0 {
+		room = min(room, 4*f.MaxText)
 	}
-	if len(bodies) == 0 {
-		bodies = []channels.Body{{Text: "…"}}
-	}
-	return bodies
-}
-
-func formatText(t render.Text, f channels.Features) []channels.Body {
-	e := formatEmitter{
-		limit:    f.MaxText,
-		out:      make([]byte, 0, formatRoom(len(t.Text)+len(t.Text)/16, 4*f.MaxText)),
-		entities: make([]formatEntity, 0, formatRoom(len(t.Spans), formatMaxEntities)),
-		open:     make([]formatOpen, 0, 8),
-	}
-	var bodies []channels.Body
-	for range t.Pieces(f.MaxText, &e) {
-		if text, entities := e.end(); formatVisible(text) {
-			bodies = append(bodies, channels.Body{Text: text, Rich: formatRich(entities)})
-		}
-	}
-	return bodies
-}
-
-// formatRoom is how much room to make at once where size is expected, and most is the
-// most one part has, if it is limited.
-func formatRoom(size, most int) int {
-	if most <= 0 {
-		return size
-	}
-	return min(size, most)
+	e := formatEmitter{limit: f.MaxText, out: make([]byte, 0, room), open: make([]formatOpen, 0, 8)}
+	return doc.Bodies(&formatStyle, f.MaxText, &e, func() (channels.Body, bool) {
+		text, entities := e.end()
+		return channels.Body{Text: text, Rich: formatRich(entities)}, render.Visible(text)
+	})
 }
 
 // mark puts plain text before and after that of a part.
@@ -94,7 +69,7 @@ func mark(body channels.Body, before, after string) channels.Body {
 		return body
 	}
 	for i := range entities {
-		entities[i].Offset += formatUnits(before)
+		entities[i].Offset += render.Units(before)
 	}
 	body.Rich = formatJSON(entities)
 	return body
@@ -137,20 +112,6 @@ func formatField(out []byte, name, value string) []byte {
 	return append(append(out, name...), quoted...)
 }
 
-// formatUnits counts text in UTF-16 code units.
-func formatUnits(text string) int {
-	n := 0
-	for n < len(text) && text[n] < utf8.RuneSelf {
-		n++
-	}
-	for _, r := range text[n:] {
-		if n++; r > 0xFFFF {
-			n++
-		}
-	}
-	return n
-}
-
 // formatLinkable says whether text may be a link to address. The platform refuses
 // the whole message when it dislikes one: a host without a dot, an odd character in
 // it, another protocol. tg: would be accepted, and can mention a person.
@@ -176,13 +137,4 @@ func formatLinkable(address string) bool {
 	return strings.Contains(strings.Trim(host, "."), ".") && !strings.Contains(host, "..") &&
 		!strings.HasPrefix(host, ".") && !strings.ContainsFunc(host, odd) &&
 		!strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
-}
-
-// formatVisible says whether there is anything to see. A message that looks empty is
-// refused.
-func formatVisible(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
-			!unicode.Is(unicode.Variation_Selector, r) && r != '\u2800'
-	})
 }

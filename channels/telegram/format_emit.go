@@ -55,7 +55,7 @@ func (e *formatEmitter) end() (string, []formatEntity) {
 	text := string(bytes.TrimRightFunc(e.out, unicode.IsSpace))
 	short := strings.TrimLeftFunc(text, unicode.IsSpace)
 	if by := len(text) - len(short); by > 0 && !e.coded() {
-		e.shift(formatUnits(text[:by]))
+		e.shift(render.Units(text[:by]))
 		text = short
 	}
 	return text, e.entities
@@ -273,7 +273,7 @@ func (e *formatEmitter) Write(s string) {
 		s = formatNameless(e.out, s)
 	}
 	e.out = append(e.out, s...)
-	e.units += formatUnits(s)
+	e.units += render.Units(s)
 }
 
 // formatNameless parts every @ in s, which follows before, from a name behind it.

@@ -31,7 +31,7 @@ func anyMarkdown() *rapid.Generator[string] {
 // letters is s without what a cut may drop or put in.
 func letters(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '>' || !formatVisible(string(r)) {
+		if r == '>' || !render.Visible(string(r)) {
 			return -1
 		}
 		return r
@@ -48,7 +48,7 @@ func checkKept(t formatFatal, markdown string, bodies []channels.Body) {
 	for _, b := range bodies {
 		all.WriteString(b.Text)
 	}
-	if got, want := letters(all.String()), letters(whole); got != want && formatVisible(whole) {
+	if got, want := letters(all.String()), letters(whole); got != want && render.Visible(whole) {
 		t.Fatalf("%q is shown as\n%q, not\n%q", markdown, got, want)
 	}
 }

@@ -20,7 +20,7 @@ var formatUpdate = flag.Bool("update", false, "rewrite the golden files")
 
 // formatted renders markdown in parts of at most limit units.
 func formatted(markdown string, limit int) []channels.Body {
-	return format(render.Parse(markdown), channels.Features{MaxText: limit, Measure: formatUnits})
+	return format(render.Parse(markdown), channels.Features{MaxText: limit, Measure: render.Units})
 }
 
 // formatFatal is what fails a test, a fuzz case or a property.
@@ -213,7 +213,7 @@ func TestFormatHoldsTheLimitOfEntities(t *testing.T) {
 		t.Errorf("%d parts, the first with %d entities", len(all), len(all[0]))
 	}
 	emoji := strings.Repeat("😀", 3000) // two units each
-	if bodies := formatted(emoji, 4096); len(bodies) != 2 || formatUnits(bodies[0].Text) != 4096 {
+	if bodies := formatted(emoji, 4096); len(bodies) != 2 || render.Units(bodies[0].Text) != 4096 {
 		t.Errorf("%d parts", len(bodies))
 	}
 	if bodies := format(render.Parse(strings.Repeat("a ", 9000)), channels.Features{}); len(bodies) != 1 {

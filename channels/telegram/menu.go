@@ -13,6 +13,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"switchboard/channels"
+	"switchboard/channels/render"
 )
 
 const (
@@ -82,7 +83,7 @@ func (c *Client) setCommands(ctx context.Context, scope models.BotCommandScope, 
 // menu is the commands as the platform takes them; what it would refuse is left out.
 func menu(commands []channels.Command) (list []models.BotCommand) {
 	for _, cmd := range commands {
-		name, about := strings.ToLower(cmd.Name), clip(strings.TrimSpace(cmd.About), maxAbout)
+		name, about := strings.ToLower(cmd.Name), render.Clip(strings.TrimSpace(cmd.About), maxAbout)
 		if commandShape.MatchString(name) && about != "" && len(list) < maxCommands {
 			list = append(list, models.BotCommand{Command: name, Description: about})
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"switchboard/channels"
+	"switchboard/channels/render"
 )
 
 // Pages behind links are not shown: the platform would fetch them, and a link may
@@ -117,7 +118,7 @@ func sentID(op string, x *exchange) (channels.MessageID, error) {
 func (c *Client) defect(ctx context.Context, body channels.Body, list []models.MessageEntity, err error) error {
 	if said(err, "can't parse") || said(err, "entity_") {
 		c.defects.Add(1)
-		c.log.ErrorContext(ctx, "the platform cannot parse a text of ours", "units", formatUnits(body.Text), "entities", shape(list), "error", err)
+		c.log.ErrorContext(ctx, "the platform cannot parse a text of ours", "units", render.Units(body.Text), "entities", shape(list), "error", err)
 	}
 	return err
 }

@@ -1,0 +1,68 @@
+package render
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"switchboard/channels"
+)
+
+// Bodies renders d as style lays it out, in parts of at most limit in the unit of gauge, at
+// least one. body is what gauge wrote since its Reset; ok is false where there is nothing to
+// see, and then it is left out.
+func (d *Document) Bodies(style *Style, limit int, gauge Gauge, body func() (b channels.Body, ok bool)) (bodies []channels.Body) {
+	write := func(t Text) {
+		for range t.Pieces(limit, gauge) {
+			if b, ok := body(); ok {
+				bodies = append(bodies, b)
+			}
+		}
+	}
+	write(d.Lay(style))
+	if len(bodies) == 0 { // nothing to see, like a definition alone
+		write(Text{Text: strings.TrimSpace(d.Source())})
+	}
+	if len(bodies) == 0 {
+		bodies = []channels.Body{{Text: "…"}}
+	}
+	return bodies
+}
+
+// Units counts text in UTF-16 code units, as platforms that say "characters" mostly do: never
+// fewer than characters. A byte that is no UTF-8 counts as the U+FFFD it is sent as.
+func Units(text string) int {
+	n := 0
+	for n < len(text) && text[n] < utf8.RuneSelf {
+		n++
+	}
+	for _, r := range text[n:] {
+		if n++; r > 0xFFFF {
+			n++
+		}
+	}
+	return n
+}
+
+// Clip cuts text to at most limit UTF-16 code units, and no character in two.
+func Clip(text string, limit int) string {
+	n := 0
+	for i, r := range text {
+		if n++; r > 0xFFFF {
+			n++
+		}
+		if n > limit {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// Visible says whether there is anything to see in text. Platforms refuse a message that looks
+// empty.
+func Visible(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
+			!unicode.Is(unicode.Variation_Selector, r) && r != '\u2800'
+	})
+}
