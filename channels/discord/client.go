@@ -59,8 +59,10 @@ type Client struct {
 	wire    *wire.Transport
 	pace    pace
 	limits  limits
-	places  places
-	parts   parts
+	places  wire.Memory[snowflake, place]           // of guilds; what is missing is asked for
+	tried   wire.Memory[string, time.Time]          // by nonce: when a part was tried first
+	claimed wire.Memory[channels.MessageID, string] // whose message it is, by nonce
+	signs   wire.Memory[channels.MessageID, string] // the bot's reactions
 	refused *wire.Rejection
 
 	mu      sync.Mutex
@@ -106,7 +108,7 @@ type self struct {
 func New(name string, cfg Config, log *slog.Logger) *Client {
 	return &Client{
 		name: name, cfg: cfg, log: log.With("channel", name), api: strings.TrimRight(cmp.Or(cfg.APIURL, platformURL), "/"),
-		wire: wire.New(connections), refused: wire.NewRejection(), pace: defaultPace, odd: map[string]bool{},
+		wire: wire.New(connections), refused: wire.NewRejection(), pace: defaultPace, odd: map[string]bool{}, places: wire.Memory[snowflake, place]{Most: mostPlaces},
 	}
 }
 

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/secrets"
 )
 
@@ -65,20 +65,13 @@ func invite(application string) string {
 
 // failure is what is found when the bot cannot be asked about.
 func (c *Client) failure(err error) channels.Finding {
-	f := channels.Finding{Text: err.Error(), Mend: "see whether this machine reaches the platform, and try again"}
-	switch {
-	case errors.Is(err, channels.ErrNoCredentials):
-		f.OK, f.Warn, f.Mend = true, true, ""
-		f.Text += "; the channel waits for it. The developer portal gives one: https://discord.com/developers/applications, your application, Bot, Reset Token"
-	case errors.Is(err, channels.ErrUnauthorized):
-		f.Mend = "make a new token in the developer portal (Bot, Reset Token), and set it"
-		if secret, err := c.cfg.Token.Read(); err == nil {
-			if id := cmp.Or(c.cfg.ApplicationID, ownerOf(secret)); id != "" {
-				f.Mend = "make a new token at https://discord.com/developers/applications/" + id + "/bot (Reset Token), and set it"
-			}
+	renew := "make a new token in the developer portal (Bot, Reset Token), and set it"
+	if secret, err := c.cfg.Token.Read(); err == nil {
+		if id := cmp.Or(c.cfg.ApplicationID, ownerOf(secret)); id != "" {
+			renew = "make a new token at https://discord.com/developers/applications/" + id + "/bot (Reset Token), and set it"
 		}
 	}
-	return f
+	return wire.Unusable(err, "The developer portal gives one: https://discord.com/developers/applications, your application, Bot, Reset Token", renew)
 }
 
 // ownerOf is the bot's own number, which its token begins with; empty: it does not.

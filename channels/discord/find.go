@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -17,61 +16,17 @@ const (
 	//
 	// Source: https://docs.discord.com/developers/resources/message#create-message "enforce_nonce".
 	window = 2 * time.Minute
-	// mostParts bounds what is remembered of parts.
-	mostParts = 10_000
 	// clocks is how far the platform's clock and ours may differ.
 	clocks = time.Minute
 )
 
-// parts is what is remembered of what was sent: history tells no nonce, so a message that is
-// looked for is known by when it came and what it says, and each is one part's.
+// claim says whether a message is the part's with that nonce, or becomes it: history tells no
+// nonce, so a message that is looked for is known by when it came and what it says, and each is
+// one part's.
 //
 // Source: https://github.com/Rapptz/discord.py/issues/2451.
-type parts struct {
-	mu      sync.Mutex
-	tried   map[string]time.Time          // by nonce: when it was tried first
-	claimed map[channels.MessageID]string // by message: whose it is
-	signs   map[channels.MessageID]string // the bot's reactions
-}
-
-// try notes that a part is sent.
-func (p *parts) try(nonce string, now time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.tried == nil || len(p.tried) >= mostParts {
-		p.tried = map[string]time.Time{}
-	}
-	if p.tried[nonce].IsZero() {
-		p.tried[nonce] = now
-	}
-}
-
-// claim says whether the message is this part's, or becomes it.
-func (p *parts) claim(id channels.MessageID, nonce string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.claimed == nil || len(p.claimed) >= mostParts {
-		p.claimed = map[channels.MessageID]string{}
-	}
-	owner, taken := p.claimed[id]
-	if !taken {
-		p.claimed[id] = nonce
-	}
-	return !taken || owner == nonce
-}
-
-// sign notes the bot's reaction to a message and returns the one before.
-func (p *parts) sign(id channels.MessageID, emoji string) (before string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.signs == nil || len(p.signs) >= mostParts {
-		p.signs = map[channels.MessageID]string{}
-	}
-	before = p.signs[id]
-	if p.signs[id] = emoji; emoji == "" {
-		delete(p.signs, id)
-	}
-	return before
+func (c *Client) claim(id channels.MessageID, nonce string) bool {
+	return c.claimed.First(id, nonce) == nonce
 }
 
 // Window implements channels.Deduper.
@@ -89,11 +44,9 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 		return "", false, err
 	}
 	began := out.FirstTry
-	c.parts.mu.Lock()
-	if t := c.parts.tried[out.Nonce]; began.IsZero() || !t.IsZero() && t.Before(began) {
+	if t, known := c.tried.Get(out.Nonce); known && (began.IsZero() || t.Before(began)) {
 		began = t
 	}
-	c.parts.mu.Unlock()
 	if began.IsZero() {
 		return "", false, nil // it was never tried
 	}
@@ -104,7 +57,7 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 			return "", false, err
 		}
 		for _, m := range list {
-			if m.Author != nil && m.Author.ID == c.me().id && same(m, want, out.Body.Files) && c.parts.claim(messageID(m.ID), out.Nonce) {
+			if m.Author != nil && m.Author.ID == c.me().id && same(m, want, out.Body.Files) && c.claim(messageID(m.ID), out.Nonce) {
 				return messageID(m.ID), true, nil
 			}
 		}

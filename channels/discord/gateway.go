@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"golang.org/x/sync/errgroup"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
@@ -154,7 +154,7 @@ type link struct {
 	heartbeat time.Duration
 	asked     atomic.Int64 // when the oldest heartbeat without an acknowledgement was sent, in ns; 0: none
 	queue     chan told
-	presses   presses
+	presses   errgroup.Group // the interactions that are under way
 }
 
 // queued is how many events may wait to be taken.
@@ -167,6 +167,7 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 		return err
 	}
 	l := &link{c: c, sink: sink, session: s, queue: make(chan told, queued)}
+	l.presses.SetLimit(pressesAtOnce)
 	if err := l.dial(ctx, address); err != nil {
 		c.unreached(s)
 		return err
@@ -190,7 +191,7 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 	end(err)
 	l.close()
 	wg.Wait()
-	l.presses.wg.Wait()
+	_ = l.presses.Wait()
 	return c.judge(s, err)
 }
 
@@ -291,18 +292,10 @@ func (l *link) dial(ctx context.Context, address string) error {
 		return fmt.Errorf("the platform names no address of its gateway: %q", address)
 	}
 	u.RawQuery = url.Values{"v": {"10"}, "encoding": {"json"}}.Encode()
-	d := websocket.Dialer{
-		Proxy: http.ProxyFromEnvironment, HandshakeTimeout: l.c.pace.hello,
-		NetDialContext: (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-	}
-	ws, resp, err := d.DialContext(ctx, u.String(), nil)
-	if resp != nil && resp.Body != nil {
-		_ = resp.Body.Close()
-	}
+	ws, err := wire.Dial(ctx, u.String(), l.c.pace.hello, maxFrame)
 	if err != nil {
-		return fmt.Errorf("connect to the gateway %s: %s", u.Host, wire.Plainly(err))
+		return fmt.Errorf("connect to the gateway %s: %w", u.Host, err)
 	}
-	ws.SetReadLimit(maxFrame)
 	l.ws, l.session.unreached = ws, 0
 	return nil
 }

@@ -257,7 +257,7 @@ func placeGone(_ context.Context, h *heard) ([]channels.Event, error) {
 	if err != nil || p.ID == 0 || !h.c.serves(p.Guild) {
 		return nil, err
 	}
-	h.c.places.forget(p.ID)
+	h.c.places.Forget(p.ID)
 	id := conversationID(p.ID)
 	conv := channels.Conversation{Channel: h.c.name, ID: id, Kind: channels.Group, Place: string(id), Title: clean(p.Name)}
 	if p.thread() && p.Parent != nil {
@@ -273,7 +273,7 @@ func threadsTold(_ context.Context, h *heard) ([]channels.Event, error) {
 	}
 	d, err := parse[data](h)
 	for _, p := range d.Threads {
-		h.c.places.put(p)
+		h.c.remember(p)
 	}
 	return nil, err
 }

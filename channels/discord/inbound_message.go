@@ -78,7 +78,7 @@ func (h *heard) message(ctx context.Context) (*channels.Event, *message, error) 
 		return nil, nil, fmt.Errorf("messages of type %d are not known here", m.Type)
 	}
 	if m.Guild == 0 { // the REST API does not say it
-		if p, ok := h.c.places.get(m.Channel); ok {
+		if p, ok := h.c.places.Get(m.Channel); ok {
 			m.Guild = p.Guild
 		}
 	}

@@ -22,9 +22,9 @@ func knowing(t *testing.T) (*Client, *link) {
 	c := client(t, "http://127.0.0.1:1", "MTIzNDU2Nzg5MDEyMzQ1Njc4.x.abcdefghijkl")
 	c.self = self{id: 77, name: "helper"}
 	up := snowflake(290926798999357250)
-	c.places.put(place{ID: up, Guild: 41771983423143937, Name: "general"})
-	c.places.put(place{ID: 41771983423143937, Guild: 41771983423143937, Name: "discord-developers"})
-	c.places.put(place{ID: 334385199974967099, Type: typeThread, Guild: 41771983423143937, Parent: &up, Name: "a thread", Owner: 77})
+	c.remember(place{ID: up, Guild: 41771983423143937, Name: "general"})
+	c.remember(place{ID: 41771983423143937, Guild: 41771983423143937, Name: "discord-developers"})
+	c.remember(place{ID: 334385199974967099, Type: typeThread, Guild: 41771983423143937, Parent: &up, Name: "a thread", Owner: 77})
 	l := &link{c: c, session: &session{id: "S", owed: newOwed(nil), guilds: map[snowflake]bool{}}}
 	return c, l
 }
@@ -212,15 +212,15 @@ func FuzzEvents(f *testing.F) {
 		c, l := knowing(t)
 		frame := readFrame(raw)
 		if where, _ := channelOf(frame.frame); where != 0 {
-			c.places.put(place{ID: where, Guild: 1})
+			c.remember(place{ID: where, Guild: 1})
 		}
 		var i interaction
 		if json.Unmarshal(frame.frame.Data, &i) == nil && i.Channel != 0 {
-			c.places.put(place{ID: i.Channel, Guild: 1})
+			c.remember(place{ID: i.Channel, Guild: 1})
 		}
 		var d deleted
 		if json.Unmarshal(frame.frame.Data, &d) == nil && d.Channel != 0 {
-			c.places.put(place{ID: d.Channel, Guild: 1})
+			c.remember(place{ID: d.Channel, Guild: 1})
 		}
 		events, err := c.events(t.Context(), l, frame)
 		if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -27,13 +26,6 @@ const (
 // pressesAtOnce bounds the interactions under way: their answers are a courtesy.
 const pressesAtOnce = 64
 
-// presses are the interactions that are under way.
-type presses struct {
-	wg   sync.WaitGroup
-	once sync.Once
-	free chan struct{}
-}
-
 // A press is one interaction. The platform waits three seconds for its answer and tells it only
 // once.
 //
@@ -52,20 +44,13 @@ func (p *press) taken(r channels.Receipt) {
 }
 
 // begin answers an interaction as soon as it is taken, or says in time that it is not yet.
-func (p *presses) begin(ctx context.Context, l *link, raw json.RawMessage) *press {
+func (l *link) begin(ctx context.Context, raw json.RawMessage) *press {
 	var i interaction
 	if json.Unmarshal(raw, &i) != nil || i.ID == 0 || i.Token == "" {
 		return nil
 	}
-	p.once.Do(func() { p.free = make(chan struct{}, pressesAtOnce) })
-	select {
-	case p.free <- struct{}{}:
-	default:
-		return nil
-	}
 	one := &press{done: make(chan channels.Receipt, 1)}
-	p.wg.Go(func() {
-		defer func() { <-p.free }()
+	if !l.presses.TryGo(func() error {
 		late := time.NewTimer(l.c.pace.press)
 		defer late.Stop()
 		var text string
@@ -75,12 +60,15 @@ func (p *presses) begin(ctx context.Context, l *link, raw json.RawMessage) *pres
 		case <-late.C:
 			text = textLate
 		case <-ctx.Done():
-			return
+			return nil
 		}
 		if err := l.c.respond(ctx, &i, text); err != nil {
 			l.c.log.DebugContext(ctx, "an interaction was not answered", "error", err)
 		}
-	})
+		return nil
+	}) {
+		return nil
+	}
 	return one
 }
 

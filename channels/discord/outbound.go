@@ -92,7 +92,7 @@ func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.Mess
 	p.Reference = answering(out.Conversation, out.ReplyTo)
 	if out.Nonce != "" {
 		p.Nonce, p.Enforce = nonceOf(out.Nonce), true
-		c.parts.try(out.Nonce, time.Now())
+		c.tried.First(out.Nonce, time.Now())
 	}
 	id, err := c.send(ctx, at, p, out)
 	if hasCode(err, discordgo.ErrCodeUnknownChannel) && out.Conversation.Kind == channels.Thread {
@@ -103,7 +103,7 @@ func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.Mess
 	if err != nil {
 		return "", err
 	}
-	c.parts.claim(id, out.Nonce)
+	c.claim(id, out.Nonce)
 	return id, nil
 }
 
@@ -227,11 +227,13 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 	}
 	op, sign := opReact, emoji
 	if emoji == "" {
-		if op, sign = opUnreact, c.parts.sign(id, ""); sign == "" {
+		if sign, _ = c.signs.Get(id); sign == "" {
 			return nil
 		}
+		op = opUnreact
+		c.signs.Forget(id)
 	} else {
-		c.parts.sign(id, emoji)
+		c.signs.Put(id, emoji)
 	}
 	return c.do(ctx, about(op, at, "messages", n.String(), "reactions", sign, "@me"), nil)
 }

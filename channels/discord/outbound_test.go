@@ -119,7 +119,7 @@ func TestLostPartIsFoundByTextAndTime(t *testing.T) {
 		if _, err := r.c.Send(t.Context(), out); err == nil {
 			t.Fatal("sent without an answer")
 		}
-		r.c.parts.tried[nonce] = out.FirstTry
+		r.c.tried.Put(nonce, out.FirstTry)
 		return out
 	}
 	first, second := lost("a"), lost("b")

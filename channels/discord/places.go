@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 
 	"switchboard/channels"
 )
@@ -43,38 +42,15 @@ func (p *place) threads() bool { return p.Type == typeText || p.Type == typeNews
 // mostPlaces bounds what is remembered.
 const mostPlaces = 50_000
 
-// places are the channels of guilds that the platform told of. What is missing is asked for.
-type places struct {
-	mu   sync.Mutex
-	byID map[snowflake]place
-}
-
-func (l *places) put(p place) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.byID == nil || len(l.byID) >= mostPlaces {
-		l.byID = map[snowflake]place{}
-	}
+// remember notes a channel of a guild.
+func (c *Client) remember(p place) {
 	p.Last = nil // it grows old
-	l.byID[p.ID] = p
-}
-
-func (l *places) forget(id snowflake) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.byID, id)
-}
-
-func (l *places) get(id snowflake) (place, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	p, ok := l.byID[id]
-	return p, ok
+	c.places.Put(p.ID, p)
 }
 
 // place is what is known of a channel of a guild; the platform is asked where it never told.
 func (c *Client) place(ctx context.Context, id snowflake) (place, error) {
-	if p, ok := c.places.get(id); ok {
+	if p, ok := c.places.Get(id); ok {
 		return p, nil
 	}
 	p, err := patiently(ctx, func() (place, error) { return ask[place](ctx, c, about(opChannel, id), nil) })
@@ -85,7 +61,7 @@ func (c *Client) place(ctx context.Context, id snowflake) (place, error) {
 	case err != nil:
 		return p, err
 	}
-	c.places.put(p)
+	c.remember(p)
 	return p, nil
 }
 
@@ -147,7 +123,7 @@ func (l *link) learnGuild(raw json.RawMessage) (guild, error) {
 			if p.Last != nil && l.c.serves(g.ID) {
 				l.session.owed.newest(p.ID, *p.Last, alive)
 			}
-			l.c.places.put(p)
+			l.c.remember(p)
 		}
 	}
 	return g, nil
@@ -158,7 +134,7 @@ func (c *Client) learnPlace(raw json.RawMessage) error {
 	var p place
 	err := json.Unmarshal(raw, &p)
 	if err == nil && p.ID != 0 {
-		c.places.put(p)
+		c.remember(p)
 	}
 	return err
 }

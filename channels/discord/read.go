@@ -59,7 +59,7 @@ func (l *link) sort(ctx context.Context, t told) error {
 		return nil // of an operation that is not for us
 	}
 	if t.frame.Type == "INTERACTION_CREATE" {
-		t.press = l.presses.begin(ctx, l, t.frame.Data)
+		t.press = l.begin(ctx, t.frame.Data)
 	}
 	select {
 	case l.queue <- t:

@@ -39,10 +39,10 @@ type Client struct {
 
 	mu       sync.Mutex
 	account  credentials
-	running  *session          // while Run runs
-	uploads  map[string]upload // by nonce: files on their way, to be found again
-	reacted  map[reactedTo]string
-	names    map[string]string // of users, by ID
+	running  *session                      // while Run runs
+	uploads  wire.Memory[string, []string] // by nonce: the IDs of files on their way, to be found again
+	reacted  wire.Memory[reactedTo, string]
+	names    wire.Memory[string, string] // of users, by ID
 	self     atomic.Pointer[self]
 	defects  atomic.Int64
 	working  sync.Map // agent sessions that are shown at work, by conversation
@@ -125,7 +125,7 @@ func (m *self) can(scope string) bool {
 func New(name string, cfg Config, log *slog.Logger) *Client {
 	return &Client{
 		name: name, cfg: cfg, log: log.With("channel", name), api: strings.TrimRight(cmp.Or(cfg.APIURL, platformURL), "/") + "/",
-		wire: wire.New(connections), refused: wire.NewRejection(), pace: defaultPace, uploads: map[string]upload{}, reacted: map[reactedTo]string{}, names: map[string]string{},
+		wire: wire.New(connections), refused: wire.NewRejection(), pace: defaultPace,
 	}
 }
 
@@ -171,7 +171,7 @@ func (c *Client) connect(ctx context.Context, acc credentials, sink channels.Sin
 		c.mu.Lock()
 		c.running = nil
 		c.mu.Unlock()
-		s.presses.Wait()
+		_ = s.presses.Wait()
 		c.wire.Close()
 	}()
 	if c.cfg.Mode == ModeEvents {

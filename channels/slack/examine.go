@@ -2,13 +2,13 @@ package slack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // needed are the scopes that the bot's token has to have, with what is lost without.
@@ -35,7 +35,7 @@ var needed = []struct{ scope, loses string }{
 func (c *Client) Examine(ctx context.Context) []channels.Finding {
 	me, err := c.meet(ctx)
 	if err != nil {
-		return []channels.Finding{unknownBot(err)}
+		return []channels.Finding{wire.Unusable(err, "api.slack.com/apps gives one when the app is installed", "copy the bot token from OAuth & Permissions of the app at api.slack.com/apps, and set it")}
 	}
 	findings := []channels.Finding{{OK: true, Text: fmt.Sprintf("the bot token is good: @%s (%s) in %s (%s)", me.Name, me.User, me.Workspace, me.Team)}}
 	findings = append(findings, scopesOf(me)...)
@@ -52,18 +52,6 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 		findings = append(findings, c.examineSocket(ctx))
 	}
 	return findings
-}
-
-func unknownBot(err error) channels.Finding {
-	f := channels.Finding{Text: err.Error(), Mend: "see whether this machine reaches the platform (api_url, proxy, DNS)"}
-	switch {
-	case errors.Is(err, channels.ErrNoCredentials):
-		f.OK, f.Warn, f.Mend = true, true, "" // it waits for them
-		f.Text += "; the channel waits for it. api.slack.com/apps gives one when the app is installed"
-	case errors.Is(err, channels.ErrUnauthorized):
-		f.Mend = "copy the bot token from OAuth & Permissions of the app at api.slack.com/apps, and set it"
-	}
-	return f
 }
 
 func scopesOf(me *self) []channels.Finding {

@@ -27,14 +27,9 @@ const (
 	//
 	// Source: https://slack.com/help/articles/201330736-Add-files-to-Slack.
 	maxFile = 1 << 30
-	// maxUploads is how many parts with files are remembered.
-	maxUploads = 1000
 	// shareTries is how often the message is looked for that shows files.
 	shareTries = 20
 )
-
-// An upload is a part's files, noted before they are shown.
-type upload struct{ ids []string }
 
 // sendFiles uploads the files of a part and shows them in one message. What is uploaded
 // and not shown nobody sees.
@@ -72,7 +67,9 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 	for i, s := range summaries {
 		ids[i] = s.ID
 	}
-	c.noteUpload(out.Nonce, ids)
+	if out.Nonce != "" {
+		c.uploads.Put(out.Nonce, ids)
+	}
 	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
 		_, err := lib.CompleteUploadExternalContext(ctx, params)
 		return err
@@ -84,18 +81,6 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 		return channels.MessageID(ts), nil
 	}
 	return channels.MessageID(ids[0]), nil
-}
-
-func (c *Client) noteUpload(nonce string, ids []string) {
-	if nonce == "" {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.uploads) >= maxUploads {
-		clear(c.uploads)
-	}
-	c.uploads[nonce] = upload{ids}
 }
 
 // upload brings the bytes of a file. Whatever goes wrong here, nothing is shown.
@@ -241,9 +226,7 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 	if err != nil {
 		return "", false, err
 	}
-	c.mu.Lock()
-	noted, known := c.uploads[out.Nonce]
-	c.mu.Unlock()
+	noted, known := c.uploads.Get(out.Nonce)
 	oldest, cursor := "", ""
 	if !out.FirstTry.IsZero() {
 		oldest = tsOf(out.FirstTry.Add(-findSkew))
@@ -263,7 +246,7 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 			}
 			found := m.Metadata != nil && m.Metadata.Type == eventType && m.Metadata.Payload.Nonce == out.Nonce && out.Nonce != ""
 			if len(out.Body.Files) > 0 {
-				found = known && m.shows(noted.ids) || !known && m.alike(out.Body.Files)
+				found = known && m.shows(noted) || !known && m.alike(out.Body.Files)
 			}
 			if found {
 				id, ok = channels.MessageID(m.TS), true // in a thread the last one is the newest

@@ -79,15 +79,7 @@ func (s *session) command(raw json.RawMessage) (item, error) {
 // press hands in what somebody pressed, answers them and acknowledges it. The platform
 // tells it once and wants an answer in 3 s, so it goes its own way.
 func (l *line) press(it item) {
-	select {
-	case l.free <- struct{}{}:
-	default:
-		l.acknowledge(it.envelope, nil)
-		l.c.log.Debug("too many buttons are pressed at once")
-		return
-	}
-	l.presses.Go(func() {
-		defer func() { <-l.free }()
+	if !l.presses.TryGo(func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), l.c.pace.interaction)
 		defer cancel()
 		toast := l.take(ctx, it)
@@ -97,13 +89,17 @@ func (l *line) press(it item) {
 				payload = map[string]string{"response_type": "ephemeral", "text": escape(toast)}
 			}
 			l.acknowledge(it.envelope, payload)
-			return
+			return nil
 		}
 		if toast != "" {
 			l.c.whisper(ctx, it.press.reply, toast)
 		}
 		l.acknowledge(it.envelope, nil)
-	})
+		return nil
+	}) {
+		l.acknowledge(it.envelope, nil)
+		l.c.log.Debug("too many buttons are pressed at once")
+	}
 }
 
 // take hands a press in and returns what to say to whoever pressed.

@@ -316,8 +316,6 @@ func (c *Client) shown(ctx context.Context, conv channels.Conversation, ts strin
 // A reactedTo is a message that the bot put a sign on.
 type reactedTo struct{ channel, ts string }
 
-const maxReacted = 10_000
-
 // React implements channels.Reactor. The bot has one sign on a message at most; the
 // platform takes only emoji that have a name.
 //
@@ -333,9 +331,7 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 		return &channels.RefusedError{Op: op, Reason: emoji + " has no name on this platform"}
 	}
 	at := reactedTo{channel, ts}
-	c.mu.Lock()
-	before := c.reacted[at]
-	c.mu.Unlock()
+	before, _ := c.reacted.Get(at)
 	if before != "" && before != name {
 		x, err := c.call(ctx, "reactions.remove", callTimeout, func(ctx context.Context, lib *slack.Client) error {
 			return lib.RemoveReactionContext(ctx, before, slack.NewRefToMessage(channel, ts))
@@ -352,13 +348,10 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 			return err
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.reacted) >= maxReacted {
-		clear(c.reacted)
-	}
-	if c.reacted[at] = name; name == "" {
-		delete(c.reacted, at)
+	if name == "" {
+		c.reacted.Forget(at)
+	} else {
+		c.reacted.Put(at, name)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/slack-go/slack"
+	"golang.org/x/sync/errgroup"
 
 	"switchboard/channels"
 )
@@ -19,10 +21,9 @@ type session struct {
 	sink    channels.Sink
 	me      *self
 	acct    account
-	short   int       // connections in a row that ended soon
-	alive   time.Time // when events were last taken before this
-	presses sync.WaitGroup
-	free    chan struct{} // room for answers to presses
+	short   int            // connections in a row that ended soon
+	alive   time.Time      // when events were last taken before this
+	presses errgroup.Group // the answers to presses that are under way
 
 	mu      sync.Mutex
 	marks   map[channels.ConversationID]noted
@@ -41,9 +42,10 @@ const pressesAtOnce = 16
 
 func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*session, error) {
 	s := &session{
-		c: c, sink: sink, me: me, acct: me.account(), free: make(chan struct{}, pressesAtOnce),
+		c: c, sink: sink, me: me, acct: me.account(),
 		marks: map[channels.ConversationID]noted{}, threads: map[channels.ConversationID]bool{}, groups: map[string]bool{},
 	}
+	s.presses.SetLimit(pressesAtOnce)
 	list, err := sink.Marks(ctx)
 	if err != nil {
 		return nil, err
@@ -220,17 +222,11 @@ func (s *session) undecodable(raw []byte, why error) *channels.Event {
 // nameWithin bounds the look-up of a name, which holds back what comes.
 const nameWithin = 2 * time.Second
 
-// maxNames is how many names are remembered.
-const maxNames = 10_000
-
 // name is what a user is called; their ID where that cannot be told now.
 //
 // Source: https://docs.slack.dev/reference/methods/users.info.
 func (c *Client) nameOf(ctx context.Context, user string) string {
-	c.mu.Lock()
-	name, known := c.names[user]
-	c.mu.Unlock()
-	if known {
+	if name, known := c.names.Get(user); known {
 		return name
 	}
 	x, err := c.call(ctx, "users.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
@@ -251,16 +247,7 @@ func (c *Client) nameOf(ctx context.Context, user string) string {
 			return user // it is asked again
 		}
 	}
-	for _, name = range []string{answer.User.Profile.Display, answer.User.Real, answer.User.Name, user} {
-		if name != "" {
-			break
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.names) >= maxNames {
-		clear(c.names)
-	}
-	c.names[user] = name
+	name := cmp.Or(answer.User.Profile.Display, answer.User.Real, answer.User.Name, user)
+	c.names.Put(user, name)
 	return name
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
 	"sync"
 	"time"
@@ -69,7 +68,7 @@ func (s *session) socket(ctx context.Context) error {
 	wg.Go(func() { l.ask(ctx) })
 	wg.Go(func() { l.fillGaps(ctx) })
 	err = l.work(ctx)
-	s.presses.Wait() // their acknowledgements go by this connection
+	_ = s.presses.Wait() // their acknowledgements go by this connection
 	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(50*time.Millisecond))
 	cancel()
 	stop()
@@ -104,17 +103,10 @@ func (s *session) dial(ctx context.Context) (*websocket.Conn, error) {
 	if err != nil || u.Host == "" || u.Scheme != "wss" && (u.Scheme != "ws" || !s.c.mayTrust(u)) {
 		return nil, fmt.Errorf("%s: the answer of %d bytes names no address of a socket", op, len(x.Body))
 	}
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: helloWithin}
-	ctx, cancel := context.WithTimeout(ctx, helloWithin)
-	defer cancel()
-	conn, resp, err := dialer.DialContext(ctx, address, nil)
-	if resp != nil && resp.Body != nil {
-		_ = resp.Body.Close()
-	}
+	conn, err := wire.Dial(ctx, address, helloWithin, maxFrame)
 	if err != nil {
-		return nil, fmt.Errorf("open the socket: %s", wire.Plainly(err))
+		return nil, fmt.Errorf("open the socket: %w", err)
 	}
-	conn.SetReadLimit(maxFrame)
 	return conn, nil
 }
 

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/go-telegram/bot"
@@ -21,33 +20,18 @@ const (
 	pressTimeout  = 5 * time.Second
 )
 
-// presses are the answers to buttons that are under way.
-type presses struct {
-	wg   sync.WaitGroup
-	once sync.Once
-	free chan struct{}
-}
-
-func (p *presses) wait() { p.wg.Wait() }
-
 // answer tells the platform that a press was taken, so that the button stops turning,
 // and shows toast to whoever pressed it. It does not wait for that.
 func (c *Client) answer(ctx context.Context, s *session, query, toast string) {
-	p := &s.presses
-	p.once.Do(func() { p.free = make(chan struct{}, pressesAtOnce) })
-	select {
-	case p.free <- struct{}{}:
-	default:
-		c.log.DebugContext(ctx, "too many buttons are pressed at once to answer each")
-		return
-	}
-	p.wg.Go(func() {
-		defer func() { <-p.free }()
+	if !s.presses.TryGo(func() error {
 		_, err := c.exchange(ctx, "answerCallbackQuery", 0, pressTimeout, with((*bot.Bot).AnswerCallbackQuery, &bot.AnswerCallbackQueryParams{CallbackQueryID: query, Text: render.Clip(toast, maxToast)}))
 		if err != nil {
 			c.log.DebugContext(ctx, "the press of a button was not answered", "error", err)
 		}
-	})
+		return nil
+	}) {
+		c.log.DebugContext(ctx, "too many buttons are pressed at once to answer each")
+	}
 }
 
 // A keyboard is rows of buttons under a message. The library's type for buttons sends

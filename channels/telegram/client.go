@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/go-telegram/bot"
+	"golang.org/x/sync/errgroup"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
@@ -86,7 +87,7 @@ type self struct {
 type session struct {
 	sink    channels.Sink
 	account account
-	presses presses
+	presses errgroup.Group // the answers to buttons that are under way
 }
 
 // New makes a channel. It does no I/O.
@@ -125,7 +126,8 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 	}
 	c.refused.Greeted(acc.secret)
 	s := &session{sink: sink, account: acc}
-	defer s.presses.wait()
+	s.presses.SetLimit(pressesAtOnce)
+	defer s.presses.Wait()
 	c.mu.Lock()
 	c.running = s
 	c.mu.Unlock()

@@ -2,12 +2,12 @@ package telegram
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // Examine implements channels.Examiner: is the token good, what does the bot see in
@@ -15,7 +15,7 @@ import (
 func (c *Client) Examine(ctx context.Context) []channels.Finding {
 	me, err := c.getMe(ctx)
 	if err != nil {
-		return []channels.Finding{unknownBot(err)}
+		return []channels.Finding{wire.Unusable(err, "@BotFather gives one with /newbot", "ask @BotFather for the token with /token, and set it")}
 	}
 	findings := []channels.Finding{
 		{OK: true, Text: fmt.Sprintf("the token is good: @%s (%d)", me.Username, me.ID)}, groupsOf(me),
@@ -27,18 +27,6 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 		})
 	}
 	return findings
-}
-
-func unknownBot(err error) channels.Finding {
-	f := channels.Finding{Text: err.Error(), Mend: "see whether this machine reaches the platform (api_url, proxy, DNS)"}
-	switch {
-	case errors.Is(err, channels.ErrNoCredentials):
-		f.OK, f.Warn, f.Mend = true, true, "" // it waits for them
-		f.Text += "; the channel waits for it. @BotFather gives one with /newbot"
-	case errors.Is(err, channels.ErrUnauthorized):
-		f.Mend = "ask @BotFather for the token with /token, and set it"
-	}
-	return f
 }
 
 // groupsOf says what the bot is told in groups.

@@ -92,3 +92,15 @@ func Plainly(err error) string {
 	}
 	return text
 }
+
+// Unusable is what an Examiner finds when the bot cannot be asked about. given says where the
+// credentials come from, for a channel that waits for them; renew how to mend rejected ones.
+func Unusable(err error, given, renew string) channels.Finding {
+	switch {
+	case errors.Is(err, channels.ErrNoCredentials):
+		return channels.Finding{OK: true, Warn: true, Text: err.Error() + "; the channel waits for it. " + given}
+	case errors.Is(err, channels.ErrUnauthorized):
+		return channels.Finding{Text: err.Error(), Mend: renew}
+	}
+	return channels.Finding{Text: err.Error(), Mend: "see whether this machine reaches the platform (api_url, proxy, DNS)"}
+}

@@ -193,3 +193,25 @@ func TestExchangeKnowsWhatBecameOfACall(t *testing.T) {
 		t.Errorf("nobody there: %v", err)
 	}
 }
+
+func TestMemoryForgetsAllWhenItIsFull(t *testing.T) {
+	t.Parallel()
+	m := wire.Memory[string, int]{Most: 2}
+	m.Put("a", 1)
+	if v := m.First("a", 2); v != 1 {
+		t.Errorf("the first is %d", v)
+	}
+	if v := m.First("b", 2); v != 2 {
+		t.Errorf("what was not there is %d", v)
+	}
+	m.Forget("a")
+	if _, ok := m.Get("a"); ok {
+		t.Error("it is not forgotten")
+	}
+	m.Put("c", 3)
+	m.Put("d", 4)
+	_, b := m.Get("b")
+	if d, ok := m.Get("d"); d != 4 || !ok || b {
+		t.Errorf("full: %d %v %v", d, ok, b)
+	}
+}

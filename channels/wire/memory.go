@@ -1,0 +1,59 @@
+package wire
+
+import "sync"
+
+// mostRemembered is how much a Memory holds unless it says otherwise.
+const mostRemembered = 10_000
+
+// A Memory keeps what an adapter would have to ask for again, or could not. When it is full it
+// forgets all, so that it never grows without end. The zero Memory is empty; its methods may
+// be called from several goroutines at once.
+type Memory[K comparable, V any] struct {
+	Most int // entries; 0: 10,000
+	mu   sync.Mutex
+	byID map[K]V
+}
+
+// Get is what is remembered of k; ok is false where nothing is.
+func (m *Memory[K, V]) Get(k K) (v V, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok = m.byID[k]
+	return v, ok
+}
+
+// Put remembers v of k.
+func (m *Memory[K, V]) Put(k K, v V) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(k, v)
+}
+
+func (m *Memory[K, V]) put(k K, v V) {
+	most := m.Most
+	if most == 0 {
+		most = mostRemembered
+	}
+	if m.byID == nil || len(m.byID) >= most {
+		m.byID = map[K]V{}
+	}
+	m.byID[k] = v
+}
+
+// First remembers v of k where nothing is remembered yet, and returns what is then.
+func (m *Memory[K, V]) First(k K, v V) V {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if old, ok := m.byID[k]; ok {
+		return old
+	}
+	m.put(k, v)
+	return v
+}
+
+// Forget forgets what is remembered of k.
+func (m *Memory[K, V]) Forget(k K) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.byID, k)
+}
