@@ -37,7 +37,10 @@ type Conversation struct {
 	// Place is the platform's ID of the group around a thread, as written in
 	// allow_conversations; for other kinds it equals ID.
 	Place string
-	Title string // a label for people; may be empty
+	// Within is the platform's ID of what Place is a part of, where it has such (a guild);
+	// allow_conversations takes that, too. It is told with events and not kept.
+	Within string
+	Title  string // a label for people; may be empty
 }
 
 // An EventKind says what a platform told.

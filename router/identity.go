@@ -32,7 +32,7 @@ func (s *sorting) whoIs(l *channel, event channels.Event) (person *ledger.Person
 		open, rule = l.config.Groups == "open", ledger.RulePeopleHere
 		if l.config.Groups == "disabled" {
 			return nil, false, ledger.RuleGroupsDisabled
-		} else if !open && !l.allows(s.moves, event.Conversation.Place) {
+		} else if !open && !l.allows(s.moves, event.Conversation) {
 			return nil, false, ledger.RuleNotAllowed
 		}
 	} else if l.config.DM == "disabled" {
@@ -165,7 +165,7 @@ func clean(event *channels.Event) {
 	}
 	labels := []*string{
 		&event.Sender.ID, &event.Sender.Label, &event.Sender.Team, &event.Conversation.Title,
-		&event.Conversation.Place, &m.Quote, &m.Origin, (*string)(&m.ReplyTo), (*string)(&event.Action.MessageID),
+		&event.Conversation.Place, &event.Conversation.Within, &m.Quote, &m.Origin, (*string)(&m.ReplyTo), (*string)(&event.Action.MessageID),
 	}
 	for i := range m.Attachments {
 		a := &m.Attachments[i]

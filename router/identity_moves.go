@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/retry"
 )
 
@@ -52,10 +53,10 @@ func (m *moves) present(channel, id string) string {
 }
 
 // allows says whether a place is one of allow_conversations, by the ID it has or one
-// it had.
-func (l *channel) allows(moves *moves, place string) bool {
+// it had, or part of one.
+func (l *channel) allows(moves *moves, conv channels.Conversation) bool {
 	return slices.ContainsFunc(l.config.AllowConversations, func(id string) bool {
-		return id == place || moves.present(l.Name, id) == place
+		return id == conv.Place || id != "" && id == conv.Within || moves.present(l.Name, id) == conv.Place
 	})
 }
 

@@ -52,6 +52,7 @@ func TestIdentityDecidesWhoIsServed(t *testing.T) {
 		ledger.Person{Name: "scripted:5", Role: ledger.RoleUser, Identities: []string{"scripted:5"}, Source: "open", Seen: time.Now().Add(-25 * time.Hour)},
 	)}}
 	group := channels.Conversation{Channel: "here", ID: "g", Kind: channels.Group, Place: "g"}
+	within := channels.Conversation{Channel: "here", ID: "c", Kind: channels.Group, Place: "c", Within: "g"}
 	direct := channels.Conversation{Channel: "here", ID: "d", Kind: channels.Direct}
 	allow := ChannelConfig{DM: "allowlist", Groups: "allowlist", AllowConversations: []string{"g"}, RequireMention: true}
 	with := func(change func(*ChannelConfig)) ChannelConfig { c := allow; change(&c); return c }
@@ -84,6 +85,8 @@ func TestIdentityDecidesWhoIsServed(t *testing.T) {
 		{"group, no mention needed", with(func(c *ChannelConfig) { c.RequireMention = false }), group, channels.Sender{ID: "1"}, false, "ada", false, ledger.RulePeopleHere},
 		{"group, stranger", allow, group, channels.Sender{ID: "3"}, true, "", false, ledger.RuleUnknown},
 		{"group not on the list", with(func(c *ChannelConfig) { c.AllowConversations = nil }), group, channels.Sender{ID: "1"}, true, "", false, ledger.RuleNotAllowed},
+		{"group within one on the list", allow, within, channels.Sender{ID: "1"}, true, "ada", false, ledger.RulePeopleHere},
+		{"group within one that has no ID", with(func(c *ChannelConfig) { c.AllowConversations = []string{""} }), group, channels.Sender{ID: "1"}, true, "", false, ledger.RuleNotAllowed},
 		{"groups disabled", with(func(c *ChannelConfig) { c.Groups = "disabled" }), group, channels.Sender{ID: "1"}, true, "", false, ledger.RuleGroupsDisabled},
 		{"open DMs open no group", with(func(c *ChannelConfig) { c.DM = "open" }), group, channels.Sender{ID: "3"}, true, "", false, ledger.RuleUnknown},
 		{"let in before, closed now", allow, direct, channels.Sender{ID: "4"}, false, "", false, ledger.RuleNoLonger},

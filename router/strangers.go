@@ -42,7 +42,7 @@ func (r *Router) logStranger(ctx context.Context, event *channels.Event, identit
 	l := r.channels[conv.Channel]
 	person := r.Roster.Identified(event.Sender.Identities(l.Name, l.Kind)...)
 	log := r.Log.With("channel", conv.Channel, "identity", identity, "conversation", conv.Place, "kind", string(conv.Kind))
-	if conv.Kind != channels.Direct && l.config.Groups == "allowlist" && !l.allows(&r.moves, conv.Place) {
+	if conv.Kind != channels.Direct && l.config.Groups == "allowlist" && !l.allows(&r.moves, conv) {
 		log = log.With("add_to_channel", "allow_conversations = ['"+conv.Place+"']")
 	}
 	if person == nil || person.Source == "open" { // no setting names them
@@ -64,7 +64,7 @@ func (r *Router) missing(l *channel, conv channels.Conversation, known bool) str
 		place = `dm = "disabled" in ` + table
 	case conv.Kind != channels.Direct && l.config.Groups == "disabled":
 		place = `groups = "disabled" in ` + table
-	case conv.Kind != channels.Direct && l.config.Groups != "open" && !l.allows(&r.moves, conv.Place):
+	case conv.Kind != channels.Direct && l.config.Groups != "open" && !l.allows(&r.moves, conv):
 		place = "this conversation is not in allow_conversations of " + table
 	}
 	switch {

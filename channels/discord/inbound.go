@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"switchboard/channels"
 )
@@ -217,34 +216,54 @@ func reacted(ctx context.Context, h *heard) ([]channels.Event, error) {
 }
 
 // guildTold notes a guild's channels; one that the session did not begin with let the bot in now.
-func guildTold(_ context.Context, h *heard) ([]channels.Event, error) {
+func guildTold(ctx context.Context, h *heard) ([]channels.Event, error) {
 	g, err := h.learnGuild(h.frame.Data)
 	delete(h.session.untold, g.ID)
 	if err != nil || h.session.guilds[g.ID] || g.Unavailable || !h.c.serves(g.ID) {
 		return nil, err
 	}
 	h.session.guilds[g.ID] = true
-	return h.membership(g.ID, g.Name, channels.Joined, key(h.bot, "joined", g.ID.String(), g.JoinedAt)), nil
+	return h.membership(ctx, g, channels.Joined)
 }
 
 // guildGone: an outage of a guild is told in the same way as being put out, but for a field.
 //
 // Source: https://docs.discord.com/developers/events/gateway-events#guild-delete.
-func guildGone(_ context.Context, h *heard) ([]channels.Event, error) {
+func guildGone(ctx context.Context, h *heard) ([]channels.Event, error) {
 	g, err := parse[guild](h)
 	if err != nil || g.Unavailable || !h.c.serves(g.ID) {
 		return nil, err
 	}
 	delete(h.session.guilds, g.ID)
-	return h.membership(g.ID, "", channels.Left, h.numbered("left", g.ID.String())), nil
+	return h.membership(ctx, g, channels.Left)
 }
 
-func (h *heard) membership(id snowflake, name string, what channels.Membership, key channels.EventKey) []channels.Event {
-	conv := guildConversation(id)
-	return []channels.Event{{
-		Key: key, Kind: channels.EventMember, Member: what, At: time.Now().UTC(),
-		Conversation: channels.Conversation{Channel: h.c.name, ID: conv, Kind: channels.Group, Place: string(conv), Title: clean(name)},
-	}}
+// membership tells what became of the bot in a guild, and in each channel of it where anything
+// was read: what waits there is closed or open with the guild.
+func (h *heard) membership(ctx context.Context, g guild, what channels.Membership) ([]channels.Event, error) {
+	marks, err := h.sink.Marks(ctx)
+	if err != nil {
+		return nil, &again{err}
+	}
+	id := guildConversation(g.ID)
+	places := []channels.Conversation{{Channel: h.c.name, ID: id, Kind: channels.Group, Place: string(id), Title: clean(g.Name)}}
+	for _, m := range marks {
+		s, err := parseMark(m)
+		if p, ok := h.c.places.Get(s.channel); err == nil && ok && p.Guild == g.ID {
+			conv, _, err := h.c.conversation(ctx, s.channel, g.ID, nil)
+			if err != nil {
+				return nil, err
+			}
+			places = append(places, conv)
+		}
+	}
+	var events []channels.Event
+	for _, conv := range places {
+		events = append(events, channels.Event{
+			Key: h.numbered(string(what), string(conv.ID)), Kind: channels.EventMember, Member: what, Conversation: conv,
+		})
+	}
+	return events, nil
 }
 
 func placeTold(_ context.Context, h *heard) ([]channels.Event, error) {

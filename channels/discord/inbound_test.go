@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	"switchboard/channels/channelstest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -25,7 +26,11 @@ func knowing(t *testing.T) (*Client, *link) {
 	c.remember(place{ID: up, Guild: 41771983423143937, Name: "general"})
 	c.remember(place{ID: 41771983423143937, Guild: 41771983423143937, Name: "discord-developers"})
 	c.remember(place{ID: 334385199974967099, Type: typeThread, Guild: 41771983423143937, Parent: &up, Name: "a thread", Owner: 77})
-	l := &link{c: c, session: &session{id: "S", owed: newOwed(nil), guilds: map[snowflake]bool{}}}
+	sink := channelstest.NewSink()
+	if _, err := sink.Accept(t.Context(), []channels.Event{{Key: "k", Kind: channels.EventMessage, Mark: spot{channel: 41771983423143937, message: 1}.mark()}}); err != nil {
+		t.Fatal(err)
+	}
+	l := &link{c: c, sink: sink, session: &session{id: "S", owed: newOwed(nil), guilds: map[snowflake]bool{}}}
 	return c, l
 }
 

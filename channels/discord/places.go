@@ -83,7 +83,7 @@ func (c *Client) conversation(ctx context.Context, channel, guild snowflake, wit
 	if err != nil {
 		return conv, p, &again{err}
 	}
-	conv.Kind, conv.Title = channels.Group, clean(p.Name)
+	conv.Kind, conv.Title, conv.Within = channels.Group, clean(p.Name), guild.String()
 	if p.thread() && p.Parent != nil {
 		conv.Kind, conv.Place = channels.Thread, p.Parent.String()
 	}
@@ -101,7 +101,6 @@ func (e *again) Unwrap() error { return e.error }
 type guild struct {
 	ID          snowflake `json:"id"`
 	Name        string    `json:"name"`
-	JoinedAt    string    `json:"joined_at"`
 	Unavailable bool      `json:"unavailable"`
 	Channels    []place   `json:"channels"`
 	Threads     []place   `json:"threads"`
