@@ -311,7 +311,7 @@ func TestMissedWhileAwayIsReadFromHistory(t *testing.T) {
 
 // Where the bot never heard anything, what was written while it was away comes, too, and before
 // what is told live: in direct chats once the person writes again, in guilds at once.
-func TestMissedInPlacesWithoutAMark(t *testing.T) {
+func TestMissedInPlacesWithoutAMarkIsReadBeforeWhatComes(t *testing.T) {
 	t.Parallel()
 	for name, heard := range map[string]int{"a bot that was never there": 0, "a bot that was away": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -349,7 +349,7 @@ func TestMissedInPlacesWithoutAMark(t *testing.T) {
 }
 
 // History that was read and not taken when the connection ended is read again.
-func TestHistoryThatWasNotTaken(t *testing.T) {
+func TestHistoryThatWasNotTakenIsReadAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
