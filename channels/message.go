@@ -1,6 +1,7 @@
 package channels
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"time"
@@ -207,6 +208,14 @@ type Outbound struct {
 	// Nonce identifies this part for good, the same at every try; adapters pass it
 	// on where the platform has a place for it.
 	Nonce string
+	// Noted is what was noted in an earlier try; Note replaces it. When Note returns nil, its text
+	// survives the program, so that a Finder can go by what the platform named before the part was
+	// shown. Note is nil where nothing is kept.
+	Noted string
+	Note  func(ctx context.Context, noted string) error
+	// Taken says whether a message is known to be another part, so that a Finder which goes by what
+	// messages say leaves it alone. Nil where nothing is known.
+	Taken func(ctx context.Context, id MessageID) (bool, error)
 	// FirstTry is when it was sent first; zero: it was not yet. A Finder need not look
 	// at what is older.
 	FirstTry time.Time

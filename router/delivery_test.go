@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/agent"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 )
@@ -47,6 +48,31 @@ func TestLostAnswerIsLookedUpOrRepeatedMarked(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Files go under a name that the platform gives them: it is noted before they are shown, and the
+// part is found by it.
+func TestLostFilesAreFoundByWhatWasNoted(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Finder, r.script.Files = true, 2
+		r.files = shelf{"1": "one"}
+		r.brain.think = func(context.Context, agent.Turn) (string, error) { return "[it](attachment:1)", nil }
+		lost := false
+		r.platform.OnSend(func(p scripted.Post) (f channelstest.Fault) {
+			f.LoseAnswer = len(p.Files) > 0 && !lost
+			lost = lost || f.LoseAnswer
+			return f
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "files")
+		r.until("both parts are settled", func() bool { return len(r.deliveries("sent")) == 2 })
+		if sent := r.platform.SentIn("c1"); len(sent) != 2 || len(r.platform.Tries()) != 2 {
+			t.Errorf("shown %+v, %d tries", sent, len(r.platform.Tries()))
+		}
+		if d := r.deliveries("sent")[0]; d.Outcome != "found" {
+			t.Errorf("%+v", d)
+		}
+	})
 }
 
 // promise: P2.second-unknown-final

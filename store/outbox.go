@@ -25,7 +25,7 @@ const (
 				WHERE d.channel = ? AND d.settled = FALSE AND d.conversation_id > open.id) FROM open WHERE open.id IS NOT NULL)
 		SELECT c.channel, c.conversation, c.kind, c.place, c.title FROM open CROSS JOIN conversations c WHERE c.id = open.id ORDER BY c.id`
 	headDelivery = `
-		SELECT d.id, d.message_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.nonce, d.part, d.last, d.state, d.tries, d.repeated,
+		SELECT d.id, d.message_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.nonce, d.noted, d.part, d.last, d.state, d.tries, d.repeated,
 			d.next_at, d.first_try, d.last_try, d.created_at, c.kind, c.place, c.title
 		FROM conversations c JOIN deliveries d ON d.channel = c.channel AND d.conversation_id = c.id AND d.settled = FALSE
 		WHERE c.channel = ? AND c.conversation = ? ORDER BY d.seq LIMIT 1`
@@ -34,6 +34,13 @@ const (
 			first_try = CASE WHEN first_try = 0 THEN ? ELSE first_try END
 		WHERE id = ?`
 	setUnknown = `UPDATE deliveries SET state = 'unknown', outcome = 'result_lost', updated_at = ? WHERE id = ?`
+	noteSend   = `UPDATE deliveries SET noted = ?, updated_at = ? WHERE id = ? AND state = 'sending' AND last_try = ?`
+	// takenBy looks at the latest parts alone, like shownOutgoing, and at drafts, which have no place among them.
+	takenBy = `
+		SELECT 1 FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.id <> ?
+		UNION ALL SELECT 1 FROM deliveries d JOIN conversations c ON c.id = d.conversation_id
+		WHERE d.channel = ? AND d.draft <> '' AND c.conversation = ? AND d.platform_id = ? AND d.id <> ?`
 	// settleOne: a free try leaves no trace, so that a pause of the channel does
 	// not age its heads. It is about one try: a statement that was held up on its way
 	// must not settle the next one.
@@ -136,6 +143,7 @@ func (h *head) waits(now int64) bool {
 type headRow struct {
 	ID, Message    int64 // 0: there is none
 	Text, Nonce    string
+	Noted          string
 	Rich, Extra    *string
 	ReplyTo        channels.MessageID `json:"reply_to"`
 	PlatformID     channels.MessageID `json:"platform_id"`
@@ -153,7 +161,7 @@ func (h *headRow) delivery(hold ledger.Hold, conv channels.ConversationID) (*led
 	d := &ledger.Delivery{
 		ID: h.ID, MessageID: h.Message, Body: channels.Body{Text: h.Text}, ReplyTo: h.ReplyTo, PlatformID: h.PlatformID,
 		Conversation: cleanConversation(channels.Conversation{Channel: hold.Channel, ID: conv, Kind: h.Kind, Place: h.Place, Title: h.Title}),
-		Nonce:        h.Nonce, Part: h.Part, Last: h.Last, State: h.State, Tries: h.Tries, Repeated: h.Repeated,
+		Nonce:        h.Nonce, Noted: h.Noted, Part: h.Part, Last: h.Last, State: h.State, Tries: h.Tries, Repeated: h.Repeated,
 		FirstTry: instant(h.FirstTry), LastTry: instant(h.LastTry), Written: instant(h.Written),
 	}
 	return d, readBody(&d.Body, h.Rich, h.Extra)
@@ -163,7 +171,7 @@ func (t *tx) headOf(hold ledger.Hold, conv channels.ConversationID) (*head, erro
 	var r headRow
 	var h head
 	found, err := t.Row(headDelivery, []any{clean(hold.Channel), clean(string(conv))},
-		&r.ID, &r.Message, &r.Text, &r.Rich, &r.Extra, &r.ReplyTo, &r.PlatformID, &r.Nonce, &r.Part, &r.Last, &r.State, &r.Tries, &r.Repeated,
+		&r.ID, &r.Message, &r.Text, &r.Rich, &r.Extra, &r.ReplyTo, &r.PlatformID, &r.Nonce, &r.Noted, &r.Part, &r.Last, &r.State, &r.Tries, &r.Repeated,
 		&h.next, &r.FirstTry, &r.LastTry, &r.Written, &r.Kind, &r.Place, &r.Title)
 	if err != nil || !found {
 		return nil, err
@@ -224,6 +232,31 @@ func (t *tx) open(o *ledger.Opening, message int64) error {
 	}
 	o.Begun = h.Delivery
 	return nil
+}
+
+// Note implements delivery.Outbox.
+func (r *Router) Note(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, noted string) error {
+	return r.db.write(ctx, full, "note delivery", func(t *tx) error {
+		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		n, err := t.Exec(noteSend, clean(noted), t.now, d.ID, micros(d.LastTry))
+		if err == nil && n == 0 {
+			err = ledger.ErrConflict
+		}
+		return err
+	})
+}
+
+// Taken implements delivery.Outbox.
+func (r *Router) Taken(ctx context.Context, d *ledger.Delivery, id channels.MessageID) (taken bool, err error) {
+	err = r.db.read(ctx, "look for a message's delivery", func(t *tx) error {
+		channel, conv, platform := clean(d.Conversation.Channel), clean(string(d.Conversation.ID)), clean(string(id))
+		var one int
+		taken, err = t.Row(takenBy, []any{channel, conv, platform, d.ID, channel, conv, platform, d.ID}, &one)
+		return err
+	})
+	return taken, err
 }
 
 // Settle implements delivery.Outbox.

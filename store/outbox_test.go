@@ -209,3 +209,56 @@ func TestResultsNeedNoFreeConnection(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What an adapter notes is there for the next holder. It is one send's alone.
+func TestNotedIsHandedBack(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		hold := h.Hold()
+		h.Posts("c", "1", "a")
+		d := h.Begin(hold, "c")
+		if err := h.Router.Note(h.Ctx, hold, d, "F1 F2"); err != nil || d.Noted != "" {
+			t.Fatalf("%v; %+v", err, d)
+		}
+		h.Settle(hold, d, ledger.Settlement{State: ledger.DeliveryPending})
+		if err := h.Router.Note(h.Ctx, hold, d, "late"); !errors.Is(err, ledger.ErrConflict) {
+			t.Errorf("noted with a send that is over: %v", err)
+		}
+		again := h.Begin(hold, "c")
+		if again.Noted != "F1 F2" {
+			t.Errorf("%+v", again)
+		}
+		if err := h.Router.Note(h.Ctx, hold, d, "of the first send"); !errors.Is(err, ledger.ErrConflict) {
+			t.Errorf("noted with another send: %v", err)
+		}
+		next := h.Hold()
+		if err := h.Router.Note(h.Ctx, hold, again, "former holder"); !errors.Is(err, ledger.ErrFenced) {
+			t.Errorf("noted without the lease: %v", err)
+		}
+		if found := h.Begin(next, "c"); found.State != ledger.DeliveryUnknown || found.Noted != "F1 F2" {
+			t.Errorf("%+v", found)
+		}
+	})
+}
+
+func TestMessageIsTakenByItsDelivery(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		hold := h.Hold()
+		ref := h.Begun("c", "0")
+		h.shown(hold, h.draft(ref, "working"), "77")
+		h.Posts("c", "1", "a", "b")
+		a := h.Begin(hold, "c")
+		h.Settle(hold, a, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "1"})
+		b := h.Begin(hold, "c")
+		h.Posts("d", "2", "x")
+		x := h.Begin(hold, "d")
+		for _, c := range []struct {
+			d    *ledger.Delivery
+			id   channels.MessageID
+			want bool
+		}{{b, "1", true}, {a, "1", false}, {x, "1", false}, {b, "2", false}, {b, "77", true}, {x, "77", false}} {
+			if taken, err := h.Router.Taken(h.Ctx, c.d, c.id); err != nil || taken != c.want {
+				t.Errorf("%s for %q: %v, %v", c.id, c.d.Body.Text, taken, err)
+			}
+		}
+	})
+}

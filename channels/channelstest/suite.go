@@ -53,6 +53,8 @@ type Harness struct {
 	RefuseNext func(temporary bool)
 	GoneNext   func()
 	LoseNext   func()
+	// LoseNextFiles is LoseNext for a part with files; nil: that is the same.
+	LoseNextFiles func()
 	// Looks is what is shown besides, Health what becomes of the connection.
 	Looks
 	Health
@@ -187,6 +189,14 @@ func (r *rig) outbound(text, nonce string) channels.Outbound {
 	return channels.Outbound{
 		Conversation: r.Conversation, Body: channels.Body{Text: text}, Nonce: nonce, Last: true,
 	}
+}
+
+// tried is a part that was tried before; the platform's messages in taken are those of others.
+func (r *rig) tried(text, nonce string, taken ...channels.MessageID) channels.Outbound {
+	out := r.outbound(text, nonce)
+	out.FirstTry = time.Now().Add(-time.Second)
+	out.Taken = func(_ context.Context, id channels.MessageID) (bool, error) { return slices.Contains(taken, id), nil }
+	return out
 }
 
 // send sends and expects success.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,9 @@ var sendCases = []conformanceCase{
 	{"not connected", func(h Harness) bool { return sends(h) && h.Down != nil }, testNotConnected},
 	{"answer lost", func(h Harness) bool { return h.LoseNext != nil }, testLost},
 	{"find", func(h Harness) bool { return h.LoseNext != nil && is[channels.Finder](h) }, testFind},
+	{"find files", func(h Harness) bool {
+		return h.LoseNext != nil && looks(h) && is[channels.Finder](h) && here(h).Files
+	}, testFindFiles},
 	{"deduplicate", func(h Harness) bool { return h.LoseNext != nil && is[channels.Deduper](h) }, testDedupe},
 	{"readers are woken without waiting", is[channels.Reader], testWake},
 }
@@ -174,11 +178,11 @@ func testLost(t *testing.T, r *rig) {
 func testFind(t *testing.T, r *rig) {
 	finder := r.Channel.(channels.Finder) //nolint:errcheck // asked by needs
 	lose(t, r)
-	id, ok, err := finder.Find(t.Context(), r.outbound("x", "n1"))
+	id, ok, err := finder.Find(t.Context(), r.tried("x", "n1"))
 	if err != nil || !ok || id == "" {
 		t.Errorf("the part that arrived: %q, %v, %v", id, ok, err)
 	}
-	if id, ok, err := finder.Find(t.Context(), r.outbound("x", "n2")); err != nil || ok {
+	if id, ok, err := finder.Find(t.Context(), r.tried("x", "n2", id)); err != nil || ok {
 		t.Errorf("a part that was never sent: %q, %v, %v", id, ok, err)
 	}
 	if r.Down == nil {
@@ -186,8 +190,70 @@ func testFind(t *testing.T, r *rig) {
 	}
 	r.Down(true)
 	defer r.Down(false)
-	if _, _, err := finder.Find(t.Context(), r.outbound("x", "n1")); err == nil {
+	if _, _, err := finder.Find(t.Context(), r.tried("x", "n1")); err == nil {
 		t.Error("an unreachable platform was asked without an error")
+	}
+}
+
+// testFindFiles sends parts that look the same, the answer of the second one lost. Whoever looks
+// for it runs anew and has what was noted; nothing is shown before that is safe.
+func testFindFiles(t *testing.T, r *rig) {
+	noted := map[string]string{}
+	var taken []channels.MessageID
+	part := func(nonce string) channels.Outbound {
+		out := r.tried("", nonce, taken...)
+		out.Body.Files = []channels.File{{Blob: "b", Name: "a.txt", Type: "text/plain; charset=utf-8", Size: 4}}
+		out.Open = func(channels.File) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("data")), nil }
+		out.Noted = noted[nonce]
+		shown := len(r.Look())
+		out.Note = func(_ context.Context, text string) error {
+			if noted[nonce] = text; len(r.Look()) != shown {
+				t.Error("shown before it was noted")
+			}
+			if nonce == "full" {
+				return errors.New("the disk is full")
+			}
+			return nil
+		}
+		return out
+	}
+	first, err := r.Channel.Send(t.Context(), part("n1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken = append(taken, first)
+	if r.LoseNextFiles == nil {
+		r.LoseNextFiles = r.LoseNext
+	}
+	r.LoseNextFiles()
+	if _, err := r.Channel.Send(t.Context(), part("n2")); err == nil {
+		t.Fatal("Send succeeded without an answer")
+	}
+	find := func(nonce string) (channels.MessageID, bool) {
+		t.Helper()
+		id, ok, err := r.Channel.(channels.Finder).Find(t.Context(), part(nonce))
+		if err != nil {
+			t.Error(err)
+		}
+		return id, ok
+	}
+	if r.Restart != nil {
+		r.Channel = r.Restart()
+	}
+	id, ok := find("n2")
+	if all := r.Look(); !ok || len(all) != 2 || id == first || id != all[1].ID {
+		t.Errorf("the part that arrived is %q, %v; the one before %q; shown %+v", id, ok, first, all)
+	}
+	taken = append(taken, id)
+	if id, ok := find("n3"); ok {
+		t.Errorf("a part that was never sent is %q", id)
+	}
+	if noted["n2"] == "" {
+		return
+	}
+	_, err = r.Channel.Send(t.Context(), part("full"))
+	if refused, ok := errors.AsType[*channels.RefusedError](err); !ok || !refused.Temporary || len(r.Look()) != 2 {
+		t.Errorf("what could not be noted: %v; shown %+v", err, r.Look())
 	}
 }
 

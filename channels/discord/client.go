@@ -60,8 +60,6 @@ type Client struct {
 	pace    pace
 	limits  limits
 	places  wire.Memory[snowflake, place]           // of guilds; what is missing is asked for
-	tried   wire.Memory[string, time.Time]          // by nonce: when a part was tried first
-	claimed wire.Memory[channels.MessageID, string] // whose message it is, by nonce
 	signs   wire.Memory[channels.MessageID, string] // the bot's reactions
 	refused *wire.Rejection
 

@@ -3,12 +3,16 @@ package discord
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"switchboard/channels"
+	"switchboard/channels/render"
 )
 
 const (
@@ -20,51 +24,63 @@ const (
 	clocks = time.Minute
 )
 
-// claim says whether a message is the part's with that nonce, or becomes it: history tells no
-// nonce, so a message that is looked for is known by when it came and what it says, and each is
-// one part's.
-//
-// Source: https://github.com/Rapptz/discord.py/issues/2451.
-func (c *Client) claim(id channels.MessageID, nonce string) bool {
-	return c.claimed.First(id, nonce) == nonce
-}
-
 // Window implements channels.Deduper.
 func (c *Client) Window() time.Duration { return window }
 
-// Find implements channels.Finder: the bot's own message since the first try that says the same
-// and has the same files.
+// Find implements channels.Finder: the bot's own message since the first try that says the same,
+// has the same files and is no other part's. History tells no nonce.
+//
+// Source: https://github.com/Rapptz/discord.py/issues/2451.
 func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.MessageID, bool, error) {
 	at, err := here(opHistory, out.Conversation)
 	if err != nil {
 		return "", false, err
 	}
 	want, err := newPost(opHistory, out.Body)
+	if err != nil || out.FirstTry.IsZero() { // it was never tried
+		return "", false, err
+	}
+	me, err := c.known(ctx)
 	if err != nil {
 		return "", false, err
 	}
-	began := out.FirstTry
-	if t, known := c.tried.Get(out.Nonce); known && (began.IsZero() || t.Before(began)) {
-		began = t
-	}
-	if began.IsZero() {
-		return "", false, nil // it was never tried
-	}
-	after := since(began.Add(-clocks))
+	after := since(out.FirstTry.Add(-clocks))
 	for {
 		list, last, err := c.since(ctx, at, after)
+		if errors.Is(err, channels.ErrGone) { // a thread that did not begin
+			return "", false, nil
+		}
 		if err != nil {
 			return "", false, err
 		}
 		for _, m := range list {
-			if m.Author != nil && m.Author.ID == c.me().id && same(m, want, out.Body.Files) && c.claim(messageID(m.ID), out.Nonce) {
-				return messageID(m.ID), true, nil
+			if m.Author == nil || m.Author.ID != me || !same(m, want, out.Body.Files) {
+				continue
+			}
+			if taken, err := isTaken(ctx, out, messageID(m.ID)); err != nil || !taken {
+				return messageID(m.ID), err == nil, err
 			}
 		}
 		if after = last; len(list) < pageSize {
 			return "", false, nil
 		}
 	}
+}
+
+func isTaken(ctx context.Context, out channels.Outbound, id channels.MessageID) (bool, error) {
+	if out.Taken == nil {
+		return false, nil
+	}
+	return out.Taken(ctx, id)
+}
+
+// known is the bot's own ID, asked for where nothing is known yet.
+func (c *Client) known(ctx context.Context) (snowflake, error) {
+	if me := c.me(); me.id != 0 {
+		return me.id, nil
+	}
+	me, err := ask[user](ctx, c, route{op: opMe, method: http.MethodGet, path: "/users/@me"}, nil)
+	return me.ID, err
 }
 
 // since reads a page of messages after one, the oldest first.
@@ -89,9 +105,30 @@ func same(m message, want *post, files []channels.File) bool {
 		return false
 	}
 	for i := range files {
-		if m.Files[i].Size != files[i].Size {
+		if m.Files[i].Size != files[i].Size || !alike(m.Files[i].Filename, files[i].Name) {
 			return false
 		}
 	}
 	return true
+}
+
+// alike says whether a file shown under one name may have been sent under the other. Of a name
+// the platform surely keeps letters and digits, but not those of another script.
+//
+// Source: https://github.com/discord/discord-api-docs/pull/4292,
+// https://github.com/discord/discord-api-docs/pull/6945.
+func alike(shown, sent string) bool {
+	other := strings.ContainsFunc(sent, func(r rune) bool { return r > unicode.MaxASCII })
+	return other || letters(shown) == letters(sent)
+}
+
+// letters are the first letters and digits of a name.
+func letters(name string) string {
+	all := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, name)
+	return render.Clip(all, 60)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -92,7 +91,6 @@ func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.Mess
 	p.Reference = answering(out.Conversation, out.ReplyTo)
 	if out.Nonce != "" {
 		p.Nonce, p.Enforce = nonceOf(out.Nonce), true
-		c.tried.First(out.Nonce, time.Now())
 	}
 	id, err := c.send(ctx, at, p, out)
 	if hasCode(err, discordgo.ErrCodeUnknownChannel) && out.Conversation.Kind == channels.Thread {
@@ -100,11 +98,7 @@ func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.Mess
 			id, err = c.send(ctx, at, p, out)
 		}
 	}
-	if err != nil {
-		return "", err
-	}
-	c.claim(id, out.Nonce)
-	return id, nil
+	return id, err
 }
 
 // send makes the call.

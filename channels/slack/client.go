@@ -39,8 +39,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	account  credentials
-	running  *session                      // while Run runs
-	uploads  wire.Memory[string, []string] // by nonce: the IDs of files on their way, to be found again
+	running  *session // while Run runs
 	reacted  wire.Memory[reactedTo, string]
 	names    wire.Memory[string, string] // of users, by ID
 	self     atomic.Pointer[self]

@@ -100,8 +100,9 @@ func (st *stage) harness() channelstest.Harness {
 			}
 			fail(slacktest.Fault{Rejected: &slacktest.Rejection{Code: code}})
 		},
-		GoneNext: func() { fail(slacktest.Fault{Rejected: &slacktest.Rejection{Code: "is_archived"}}) },
-		LoseNext: func() { fail(slacktest.Fault{Lost: true}) },
+		GoneNext:      func() { fail(slacktest.Fault{Rejected: &slacktest.Rejection{Code: "is_archived"}}) },
+		LoseNext:      func() { fail(slacktest.Fault{Lost: true}) },
+		LoseNextFiles: func() { s.Break(slacktest.Fault{Method: "files.completeUploadExternal", Lost: true}) },
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +31,7 @@ const (
 )
 
 // sendFiles uploads the files of a part and shows them in one message. What is uploaded
-// and not shown nobody sees.
+// and not shown nobody sees. Showing takes no metadata, so the IDs are noted before.
 //
 // Source: https://docs.slack.dev/messaging/working-with-files "Uploading files".
 func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
@@ -67,8 +66,10 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 	for i, s := range summaries {
 		ids[i] = s.ID
 	}
-	if out.Nonce != "" {
-		c.uploads.Put(out.Nonce, ids)
+	if out.Note != nil {
+		if err := out.Note(ctx, strings.Join(ids, " ")); err != nil {
+			return "", unsent("note", err)
+		}
 	}
 	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
 		_, err := lib.CompleteUploadExternalContext(ctx, params)
@@ -77,7 +78,7 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 	if err != nil {
 		return "", err
 	}
-	if ts, ok := c.shareOf(ctx, ids[0], channel, shareTries); ok {
+	if ts, _ := c.shareOf(ctx, ids[0], channel); ts != "" {
 		return channels.MessageID(ts), nil
 	}
 	return channels.MessageID(ids[0]), nil
@@ -154,26 +155,29 @@ func (c *Client) put(ctx context.Context, out channels.Outbound, f channels.File
 	return &channels.RefusedError{Op: op, Reason: fmt.Sprintf("the answer is %d", x.Status), Temporary: x.Status >= http.StatusInternalServerError}
 }
 
-// shareOf is the message in which a file is shown. The platform shows it some time after
-// it said so.
+// shareOf is the message in which a file is shown; empty: there is none. The platform shows it
+// some time after it said so.
 //
 // Source: https://docs.slack.dev/reference/objects/file-object "shares".
-func (c *Client) shareOf(ctx context.Context, id, channel string, tries int) (ts string, ok bool) {
-	for try := range tries {
+func (c *Client) shareOf(ctx context.Context, id, channel string) (ts string, err error) {
+	for try := range shareTries {
 		if try > 0 && !retry.Sleep(ctx, c.pace.shares) {
-			return "", false
+			return "", context.Cause(ctx)
 		}
-		f, err := c.fileInfo(ctx, id)
-		if err != nil {
+		var f *wireFile
+		if f, err = c.fileInfo(ctx, id); err != nil {
+			if refused, ok := errors.AsType[*channels.RefusedError](err); ok && !refused.Temporary {
+				return "", err
+			}
 			continue
 		}
 		for _, list := range [][]wireShare{f.Shares.Public[channel], f.Shares.Private[channel]} {
 			if len(list) > 0 && tsShape.MatchString(list[0].TS) {
-				return list[0].TS, true
+				return list[0].TS, nil
 			}
 		}
 	}
-	return "", false
+	return "", err
 }
 
 // Fetch implements channels.Fetcher. The platform hands a page out to whoever may not see
@@ -213,8 +217,8 @@ const (
 	findSkew = 2 * time.Minute
 )
 
-// Find implements channels.Finder: a part is looked up by its nonce, files by their IDs or,
-// after a restart, as the newest message of ours since the first try with the same files.
+// Find implements channels.Finder: a part is looked up by its nonce, files by their IDs. None
+// was shown whose IDs were not noted.
 //
 // Source: https://docs.slack.dev/messaging/message-metadata.
 func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.MessageID, ok bool, err error) {
@@ -222,11 +226,13 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 	if err != nil {
 		return "", false, err
 	}
+	if len(out.Body.Files) > 0 {
+		return c.findFiles(ctx, strings.Fields(out.Noted), channel)
+	}
 	me, err := c.known(ctx)
 	if err != nil {
 		return "", false, err
 	}
-	noted, known := c.uploads.Get(out.Nonce)
 	oldest, cursor := "", ""
 	if !out.FirstTry.IsZero() {
 		oldest = tsOf(out.FirstTry.Add(-findSkew))
@@ -245,9 +251,6 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 				continue
 			}
 			found := m.Metadata != nil && m.Metadata.Type == eventType && m.Metadata.Payload.Nonce == out.Nonce && out.Nonce != ""
-			if len(out.Body.Files) > 0 {
-				found = known && m.shows(noted) || !known && m.alike(out.Body.Files)
-			}
 			if found {
 				id, ok = channels.MessageID(m.TS), true // in a thread the last one is the newest
 			}
@@ -262,16 +265,16 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 	return id, ok, nil
 }
 
-// shows says whether m has these files.
-func (m *wireMessage) shows(ids []string) bool {
-	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool {
-		return !slices.ContainsFunc(m.Files, func(f wireFile) bool { return f.ID == id })
-	})
-}
-
-// alike says whether m has files of the same names and sizes.
-func (m *wireMessage) alike(files []channels.File) bool {
-	return len(m.Files) == len(files) && slices.EqualFunc(m.Files, files, func(a wireFile, b channels.File) bool {
-		return a.Name == wire.PlainName(b.Name) && a.Size == b.Size
-	})
+// findFiles looks for the message that shows the files of a part.
+//
+// Source: https://docs.slack.dev/reference/methods/files.info "file_not_found".
+func (c *Client) findFiles(ctx context.Context, ids []string, channel string) (channels.MessageID, bool, error) {
+	if len(ids) == 0 {
+		return "", false, nil
+	}
+	ts, err := c.shareOf(ctx, ids[0], channel)
+	if refused, ok := errors.AsType[*channels.RefusedError](err); ok && strings.HasPrefix(refused.Reason, "file_") {
+		err = nil
+	}
+	return channels.MessageID(ts), ts != "", err
 }

@@ -59,29 +59,6 @@ func withFiles(c channels.Conversation, nonce string, names ...string) channels.
 	return out
 }
 
-// Files whose answer was lost are found by their IDs, after a restart by what they are.
-func TestLostFilesAreFound(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.Break(slacktest.Fault{Method: "files.completeUploadExternal", Lost: true})
-	out := withFiles(r.direct(), "n1", "a.txt", "b.txt")
-	if _, err := r.c.Send(t.Context(), out); err == nil {
-		t.Fatal("Send succeeded")
-	}
-	shown := r.FromBot(r.Direct(r.ada.ID))
-	if len(shown) != 1 || len(shown[0].Files) != 2 {
-		t.Fatalf("%+v", shown)
-	}
-	for _, c := range []*Client{r.c, client(t, r.APIURL(), r.Server)} {
-		if id, ok, err := c.Find(t.Context(), out); err != nil || !ok || string(id) != shown[0].TS {
-			t.Errorf("%q, %v, %v", id, ok, err)
-		}
-		if _, ok, err := c.Find(t.Context(), withFiles(r.direct(), "n2", "c.txt")); err != nil || ok {
-			t.Errorf("what was never sent: %v, %v", ok, err)
-		}
-	}
-}
-
 // Until the files are shown nothing was sent, whatever was lost.
 func TestUploadsThatFailAreNotSent(t *testing.T) {
 	t.Parallel()

@@ -26,10 +26,6 @@ func (m *Memory[K, V]) Get(k K) (v V, ok bool) {
 func (m *Memory[K, V]) Put(k K, v V) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.put(k, v)
-}
-
-func (m *Memory[K, V]) put(k K, v V) {
 	most := m.Most
 	if most == 0 {
 		most = mostRemembered
@@ -38,17 +34,6 @@ func (m *Memory[K, V]) put(k K, v V) {
 		m.byID = map[K]V{}
 	}
 	m.byID[k] = v
-}
-
-// First remembers v of k where nothing is remembered yet, and returns what is then.
-func (m *Memory[K, V]) First(k K, v V) V {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if old, ok := m.byID[k]; ok {
-		return old
-	}
-	m.put(k, v)
-	return v
 }
 
 // Forget forgets what is remembered of k.

@@ -24,6 +24,12 @@ type Outbox interface {
 	// returned as it is. With nothing to do it returns nil, and when the head will
 	// be due (zero: there is none). ErrFenced.
 	Begin(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (d *ledger.Delivery, due time.Time, err error)
+	// Note keeps what the adapter notes with a delivery that is being sent, durable to power
+	// loss, and Begin hands it back. ErrFenced, ErrConflict.
+	Note(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, noted string) error
+	// Taken says whether a message of a delivery's conversation is that of another delivery, or of
+	// a draft. It looks at the latest alone.
+	Taken(ctx context.Context, d *ledger.Delivery, id channels.MessageID) (bool, error)
 	// Settle records what became of a delivery that was begun. More says that the
 	// conversation has deliveries open still, this one among them if it is. ErrFenced.
 	Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (more bool, err error)

@@ -37,7 +37,7 @@ func (s *sender) settlement(ctx context.Context, d *ledger.Delivery) (ledger.Set
 		return s.edit(sending, d)
 	}
 	began := time.Now()
-	id, err := s.line.channel.Send(sending, s.line.outbound(d))
+	id, err := s.line.channel.Send(sending, s.outbound(d))
 	if isAnswer(err) {
 		s.noteAnswer(d, began)
 	}
@@ -108,11 +108,21 @@ func (s *sender) edit(ctx context.Context, d *ledger.Delivery) (ledger.Settlemen
 	return settlement, wait
 }
 
-// outbound is the part as the channel sends it.
+// outbound is the part as the channel sends it, with a place for what it notes.
+func (s *sender) outbound(d *ledger.Delivery) channels.Outbound {
+	out := s.line.outbound(d)
+	out.Note = func(ctx context.Context, noted string) error { return s.line.lines.Ledger.Note(ctx, s.hold, d, noted) }
+	return out
+}
+
+// outbound is the part as it is looked for.
 func (l *Line) outbound(d *ledger.Delivery) channels.Outbound {
 	return channels.Outbound{
 		Conversation: d.Conversation, Body: l.timely(d), ReplyTo: d.ReplyTo,
-		Nonce: d.Nonce, FirstTry: d.FirstTry, Part: d.Part, Last: d.Last, Open: l.openFile(d.Body),
+		Nonce: d.Nonce, Noted: d.Noted, FirstTry: d.FirstTry, Part: d.Part, Last: d.Last, Open: l.openFile(d.Body),
+		Taken: func(ctx context.Context, id channels.MessageID) (bool, error) {
+			return l.lines.Ledger.Taken(ctx, d, id)
+		},
 	}
 }
 

@@ -34,6 +34,7 @@ type Delivery struct {
 	ReplyTo      channels.MessageID
 	PlatformID   channels.MessageID // of the draft it takes the place of: edit that; empty: send
 	Nonce        string
+	Noted        string // by the adapter in an earlier try
 	Part         int
 	Last         bool
 	State        DeliveryState // sending, or unknown

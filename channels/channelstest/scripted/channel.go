@@ -48,12 +48,12 @@ func Over(name string, link Link, cfg Config, log *slog.Logger) channels.Channel
 			*Channel
 			finding
 			deduping
-		}{c, finding{c.link}, deduping{cfg.Window}}
+		}{c, finding{c}, deduping{cfg.Window}}
 	case cfg.Finder:
 		return struct {
 			*Channel
 			finding
-		}{c, finding{c.link}}
+		}{c, finding{c}}
 	case cfg.Deduper:
 		return struct {
 			*Channel
@@ -73,13 +73,13 @@ func richly(c *Channel) channels.Channel {
 			rich
 			finding
 			deduping
-		}{c, r, finding{c.link}, deduping{c.cfg.Window}}
+		}{c, r, finding{c}, deduping{c.cfg.Window}}
 	case c.cfg.Finder:
 		return struct {
 			*Channel
 			rich
 			finding
-		}{c, r, finding{c.link}}
+		}{c, r, finding{c}}
 	case c.cfg.Deduper:
 		return struct {
 			*Channel
@@ -140,11 +140,14 @@ func (c *Channel) events(updates []Update) ([]channels.Event, []int64) {
 	return batch, ids
 }
 
-type finding struct{ link Link }
+type finding struct{ of *Channel }
 
 // Find implements channels.Finder.
 func (f finding) Find(ctx context.Context, out channels.Outbound) (channels.MessageID, bool, error) {
-	return f.link.Find(ctx, out.Conversation.ID, out.Nonce)
+	if f.of.notes(out) {
+		out.Nonce = out.Noted
+	}
+	return f.of.link.Find(ctx, out.Conversation.ID, out.Nonce)
 }
 
 type deduping struct{ window time.Duration }

@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"time"
@@ -22,7 +23,19 @@ func (c *Channel) Send(ctx context.Context, out channels.Outbound) (channels.Mes
 		}
 		post.Files = append(post.Files, File{Name: f.Name, Type: f.Type, Data: data})
 	}
+	if c.notes(out) && out.Note != nil {
+		post.Nonce = rand.Text()
+		if err := out.Note(ctx, post.Nonce); err != nil {
+			return "", &channels.RefusedError{Op: PathPost, Reason: err.Error(), Temporary: true}
+		}
+	}
 	return c.link.Post(ctx, post)
+}
+
+// notes says whether the part goes under a nonce of its own, which is noted: files do, where
+// the platform has no place for ours.
+func (c *Channel) notes(out channels.Outbound) bool {
+	return len(out.Body.Files) > 0 && c.cfg.Finder && !c.cfg.Deduper
 }
 
 func readFile(out channels.Outbound, f channels.File) ([]byte, error) {

@@ -323,6 +323,7 @@ CREATE TABLE deliveries (
 	extra           text, -- JSON: files and buttons; NULL: none
 	reply_to        text NOT NULL DEFAULT '',
 	nonce           text NOT NULL, -- made of random bits
+	noted           text NOT NULL DEFAULT '', -- what the adapter noted with its latest send, in its own words
 	state           text NOT NULL CHECK (state IN ('draft', 'pending', 'sending', 'sent', 'unknown', 'dead', 'dropped')),
 	settled         boolean NOT NULL DEFAULT FALSE, -- it blocks its conversation no longer
 	outcome         text NOT NULL DEFAULT '',
@@ -340,7 +341,7 @@ CREATE TABLE deliveries (
 	UNIQUE (conversation_id, seq)
 );
 CREATE INDEX deliveries_open ON deliveries (channel, conversation_id, seq) WHERE settled = FALSE;
-CREATE INDEX deliveries_drafts ON deliveries (channel, id) WHERE draft <> '' AND (state = 'draft' OR draft = 'leave');
+CREATE INDEX deliveries_drafts ON deliveries (channel, id) WHERE draft <> '';
 CREATE INDEX deliveries_message ON deliveries (message_id, part);
 
 CREATE TABLE actions (

@@ -781,7 +781,7 @@ BEGIN
 	END IF;
 	RETURN jsonb_build_object('id', v_d.id, 'message', v_d.message_id, 'text', v_d.text, 'rich', v_d.rich, 'extra', v_d.extra,
 		'reply_to', v_d.reply_to, 'platform_id', v_d.platform_id,
-		'nonce', v_d.nonce, 'part', v_d.part, 'last', v_d.last, 'state', v_d.state, 'tries', v_d.tries, 'repeated', v_d.repeated,
+		'nonce', v_d.nonce, 'noted', v_d.noted, 'part', v_d.part, 'last', v_d.last, 'state', v_d.state, 'tries', v_d.tries, 'repeated', v_d.repeated,
 		'first_try', v_d.first_try, 'last_try', v_d.last_try, 'written', v_d.created_at, 'kind', v_c.kind, 'place', v_c.place, 'title', v_c.title);
 END $$;
 

@@ -326,6 +326,7 @@ CREATE TABLE deliveries (
 	extra           TEXT, -- JSON: files and buttons; NULL: none
 	reply_to        TEXT NOT NULL DEFAULT '',
 	nonce           TEXT NOT NULL, -- made of random bits
+	noted           TEXT NOT NULL DEFAULT '', -- what the adapter noted with its latest send, in its own words
 	state           TEXT NOT NULL CHECK (state IN ('draft', 'pending', 'sending', 'sent', 'unknown', 'dead', 'dropped')),
 	settled         INTEGER NOT NULL DEFAULT FALSE, -- it blocks its conversation no longer
 	outcome         TEXT NOT NULL DEFAULT '',
@@ -343,7 +344,7 @@ CREATE TABLE deliveries (
 	UNIQUE (conversation_id, seq)
 ) STRICT;
 CREATE INDEX deliveries_open ON deliveries (channel, conversation_id, seq) WHERE settled = FALSE;
-CREATE INDEX deliveries_drafts ON deliveries (channel, id) WHERE draft <> '' AND (state = 'draft' OR draft = 'leave');
+CREATE INDEX deliveries_drafts ON deliveries (channel, id) WHERE draft <> '';
 CREATE INDEX deliveries_message ON deliveries (message_id, part);
 
 CREATE TABLE actions (
