@@ -133,13 +133,17 @@ func sentID(op string, x *exchange) (channels.MessageID, error) {
 	return messageID(sent.ID), nil
 }
 
-// startThread begins the thread of a conversation at the message that has its number.
+// startThread begins the thread of a conversation at the message that has its number, with
+// what that one says as its name; where it cannot be read, with text.
 //
 // Source: https://docs.discord.com/developers/resources/channel#start-thread-from-message.
 func (c *Client) startThread(ctx context.Context, conv channels.Conversation, text string) error {
 	up, err := parseConversation(channels.ConversationID(conv.Place))
 	if err != nil || conv.Place == string(conv.ID) {
 		return fmt.Errorf("%s: %w: it is no thread that can be begun", opThread, channels.ErrGone)
+	}
+	if m, err := ask[message](ctx, c, about(opMessage, up, "messages", string(conv.ID)), nil); err == nil {
+		text = cmp.Or((&heard{link: &link{c: c}, bot: c.me().id}).content(&m).Text, text)
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	name := cmp.Or(strings.TrimSpace(render.Clip(line, 60)), "Answer")

@@ -92,7 +92,7 @@ func TestMentionIsAnsweredInAThread(t *testing.T) {
 	out.Nonce = "n2"
 	r.send(t, out)
 	threads := r.Threads(r.general)
-	if len(threads) != 1 || threads[0].ID != asked.ID || threads[0].Name != "Half past nine." || len(r.FromBot(asked.ID)) != 2 {
+	if len(threads) != 1 || threads[0].ID != asked.ID || threads[0].Name != "what time is it?" || len(r.FromBot(asked.ID)) != 2 {
 		t.Fatalf("threads %+v", threads)
 	}
 	r.SayIn(asked.ID, r.ada.ID, "and now?")

@@ -11,6 +11,7 @@ import (
 //
 // Source: https://support.discord.com/hc/en-us/articles/210298617.
 var markup = regexp.MustCompile("(?s)" + strings.Join([]string{
+	`(?m:^#{1,3} )`, `(?m:^> )`, `(?m:^ *- )`, // a heading, a quote, an item
 	"\\\\[^A-Za-z0-9\\s]",                // escaped
 	"```(?:[a-z0-9+#-]*\\n)?.*?```",      // lines of code
 	"`[^`\\n]+`",                         // code
@@ -36,7 +37,11 @@ func (s *Server) looks(text string) (shown string, marks []platformtest.Mark) {
 		l.write(text[:at[0]])
 		token := text[at[0]:at[1]]
 		text = text[at[1]:]
-		l.token(token, text)
+		if n, ok := l.line(token, text); ok {
+			text = text[n:]
+		} else {
+			l.token(token, text)
+		}
 	}
 	l.write(text)
 	return l.out.String(), l.marks
@@ -57,6 +62,39 @@ func (l *reading) mark(m platformtest.Mark, text string) {
 	m.From, m.Length = Units(l.out.String()), Units(text)
 	l.marks = append(l.marks, m)
 	l.write(text)
+}
+
+// line reads what is one only where a line begins; n is how much of rest belongs to it.
+func (l *reading) line(token, rest string) (n int, ok bool) {
+	if !strings.HasSuffix(token, " ") {
+		return 0, false
+	}
+	before := l.out.String()
+	switch {
+	case before != "" && !strings.HasSuffix(before, "\n"):
+		l.write(token)
+		return 0, true
+	case strings.HasSuffix(token, "- "):
+		l.write(strings.Replace(token, "-", "•", 1))
+		return 0, true
+	}
+	inside, _, _ := strings.Cut(rest, "\n")
+	n = len(inside)
+	kind := "bold"
+	if token == "> " {
+		kind = "quote"
+		for next, more := strings.CutPrefix(rest[n:], "\n> "); more; next, more = strings.CutPrefix(rest[n:], "\n> ") {
+			line, _, _ := strings.Cut(next, "\n")
+			inside, n = inside+"\n"+line, n+len("\n> ")+len(line)
+		}
+	}
+	text, marks := l.s.looks(inside)
+	for _, m := range marks {
+		m.From += Units(before)
+		l.marks = append(l.marks, m)
+	}
+	l.mark(platformtest.Mark{Type: kind}, text)
+	return n, true
 }
 
 func (l *reading) token(token, rest string) {

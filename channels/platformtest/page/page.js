@@ -55,7 +55,7 @@ const direct = () => (view.chats || []).find((c) => c.direct);
 
 function show() {
   if (!here.user && view.users && view.users.length) return go({ user: view.users[0].id });
-  if (!here.chat && direct()) return go({ chat: direct().id });
+  if (!here.chat && direct()) return go({ chat: direct().id, thread: here.thread });
   $("bot").textContent = view.bot.name;
   $("note").textContent = view.note;
   setState(view.connected ? "on" : "off", view.connected ? "listening" : "waiting for the bot to connect");
@@ -116,11 +116,13 @@ function showMessages() {
   const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
   const fresh = new Map();
   const rows = [];
+  const apart = chat() && chat().apart;
   for (const m of view.messages || []) {
-    if (chat() && (chat().apart || here.thread) && (m.thread || "") !== here.thread && m.id !== here.thread) continue;
-    const json = JSON.stringify(m);
+    if ((apart || here.thread) && (m.thread || "") !== here.thread && m.id !== here.thread) continue;
+    const replies = apart && !here.thread ? view.messages.filter((o) => o.thread === m.id).length : 0;
+    const json = JSON.stringify([m, replies]);
     const old = shown.get(m.id);
-    const row = old && old[0] === json ? old[1] : messageRow(m);
+    const row = old && old[0] === json ? old[1] : messageRow(m, replies);
     fresh.set(m.id, [json, row]);
     rows.push(row);
   }
@@ -130,7 +132,8 @@ function showMessages() {
   if (atEnd && !same) list.scrollTop = list.scrollHeight;
 }
 
-function messageRow(m) {
+// messageRow shows a message, with a way to the replies in a thread of its own.
+function messageRow(m, replies) {
   const mine = m.author.id === here.user && !m.bot;
   const row = el("li", { className: mine ? "mine" : m.bot ? "bot" : "theirs" });
   row.dataset.id = m.id;
@@ -150,6 +153,11 @@ function messageRow(m) {
   bubble.append(footer(m));
   row.tabIndex = -1; // a touch shows the tools
   row.append(bubble);
+  if (replies) {
+    const b = el("button", { type: "button", className: "thread", textContent: replies === 1 ? "1 reply" : replies + " replies" });
+    b.addEventListener("click", () => go({ thread: m.id }));
+    row.append(b);
+  }
   if (m.buttons) row.append(keyboard(m));
   row.append(tools(m, mine));
   return row;

@@ -126,9 +126,11 @@ func (s *Server) update(p *params) (map[string]any, *Rejection) {
 	if rejected := s.content(p, &now, maxEdit); rejected != nil {
 		return nil, rejected
 	}
-	before := r.Message
-	r.before = append(r.before, r.shown())
+	before, shown := r.Message, r.shown()
 	r.Text, r.Blocks = now.Text, now.Blocks
+	if r.shown() != shown {
+		r.before = append(r.before, shown)
+	}
 	if now.Metadata != nil {
 		r.Metadata = now.Metadata
 	}

@@ -36,10 +36,11 @@ func (s *Server) View(user, chat string) platformtest.View {
 	if me == nil {
 		return v
 	}
-	v.Chats = append(v.Chats, platformtest.Chat{ID: s.direct(me).ID, Title: s.bot.Name, Direct: true})
+	dm := s.direct(me)
+	v.Chats = append(v.Chats, platformtest.Chat{ID: dm.ID, Title: s.bot.Name, Direct: true, Apart: true, Threads: s.threads(dm)})
 	for _, id := range slices.Sorted(maps.Keys(s.places)) {
 		if c := s.places[id]; !c.IsIM && c.members[user] {
-			v.Chats = append(v.Chats, platformtest.Chat{ID: id, Title: "#" + c.Name, Threads: s.threads(c)})
+			v.Chats = append(v.Chats, platformtest.Chat{ID: id, Title: "#" + c.Name, Apart: true, Threads: s.threads(c)})
 		}
 	}
 	c := s.places[chat]
@@ -48,7 +49,7 @@ func (s *Server) View(user, chat string) platformtest.View {
 	}
 	for _, r := range c.messages {
 		if !r.deleted && (r.only == "" || r.only == user) {
-			v.Messages = append(v.Messages, s.message(c, r))
+			v.Messages = append(v.Messages, s.message(r))
 		}
 	}
 	for key, status := range s.statuses {
@@ -75,7 +76,7 @@ func (s *Server) threads(c *place) (list []platformtest.Thread) {
 	return list
 }
 
-func (s *Server) message(c *place, r *record) platformtest.Message {
+func (s *Server) message(r *record) platformtest.Message {
 	m := platformtest.Message{ID: r.TS, Author: onPage(s.users[r.by]), Bot: r.by == s.bot.ID, At: at(r.TS).UnixMilli(), Before: r.before}
 	if r.Subtype != "" && r.Subtype != "file_share" && r.Subtype != "thread_broadcast" && r.Subtype != "me_message" {
 		return platformtest.Message{ID: r.TS, Notice: s.unescape(r.Text), At: m.At}
@@ -85,9 +86,6 @@ func (s *Server) message(c *place, r *record) platformtest.Message {
 	}
 	if r.ThreadTS != "" && r.ThreadTS != r.TS {
 		m.Thread = r.ThreadTS
-		if root := c.find(r.ThreadTS); root != nil {
-			m.To = &platformtest.Quoted{Author: s.users[root.by].RealName, Text: s.unescape(root.shown())}
-		}
 	}
 	if len(r.Blocks) > 0 {
 		m.Text, m.Marks = look(r.Blocks)

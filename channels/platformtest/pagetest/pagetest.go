@@ -1,0 +1,142 @@
+// Package pagetest opens the page of a fake platform in a real Chromium and does there what
+// people do, for tests.
+package pagetest
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// Open opens a page in a real Chromium, which CI must have.
+func Open(t *testing.T, url string) Page {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("there is no chromium; CI must have one (Debian's package chromium)")
+		}
+		t.Skip("SKIPPED: there is no chromium on PATH, so THE PAGE IS NOT TRIED; install Debian's package chromium")
+	}
+	allocated, cancel := chromedp.NewExecAllocator(t.Context(),
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.WindowSize(1200, 900),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-dev-shm-usage", true),
+		chromedp.Env("LANG=C.UTF-8")) // or it finds no file whose name is not ASCII
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(allocated)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
+	t.Cleanup(cancel)
+	return Page{t, ctx}
+}
+
+// A Page is the page in the browser.
+type Page struct {
+	t   *testing.T
+	ctx context.Context //nolint:containedctx // the browser's
+}
+
+// tell comes before every script: last("bot") is the newest message of that class.
+const tell = `const last = (who) => [...document.querySelectorAll("#messages > li." + who)].at(-1);`
+
+// Run has the browser do something.
+func (p Page) Run(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := chromedp.Do(p.ctx, actions...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// Do runs a script, which must not fail.
+func (p Page) Do(script string) {
+	p.t.Helper()
+	if !p.Is("((() => {" + script + "})(), true)") {
+		p.t.Fatalf("cannot do %s", script)
+	}
+}
+
+// Is evaluates a condition; what throws is not there yet.
+func (p Page) Is(condition string) bool {
+	p.t.Helper()
+	return Evaluate[bool](p, "(() => { try { return !!("+condition+") } catch { return false } })()")
+}
+
+// Evaluate returns what a script is.
+func Evaluate[T any](p Page, script string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T]("(() => {"+tell+"return "+script+"})()"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return v
+}
+
+// Await waits until a condition holds; what throws is not there yet.
+func (p Page) Await(what, condition string) {
+	p.t.Helper()
+	for began := time.Now(); !p.Is(condition); time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			p.t.Fatalf("%s did not come; the page shows\n%s", what, Evaluate[string](p, "document.body.innerText"))
+		}
+	}
+}
+
+// Say types a text and sends it.
+func (p Page) Say(text string) {
+	p.t.Helper()
+	p.Run(chromedp.SendKeys("#text", text+kb.Enter))
+}
+
+// Shoot keeps pictures of the page in the folder of the variable, to be looked at: by
+// day, by night, and on a telephone.
+func (p Page) Shoot(name string) {
+	p.t.Helper()
+	dir := os.Getenv("PAGETEST_SHOTS")
+	if dir == "" {
+		return
+	}
+	for _, look := range []struct {
+		name, scheme string
+		width        int64
+	}{{"day", "light", 1200}, {"night", "dark", 1200}, {"phone", "light", 390}, {"phone-night", "dark", 390}} {
+		p.Run(chromedp.EmulateViewport(look.width, 844), scheme(look.scheme))
+		data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+look.name+".png"), data, 0o600); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	p.Run(chromedp.EmulateReset(), scheme(""))
+}
+
+// scheme is the one of colours that a person prefers.
+func scheme(name string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+		})
+		return err
+	})
+}
