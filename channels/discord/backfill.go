@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/retry"
 )
 
@@ -173,16 +174,11 @@ func (b *backfill) fetch(ctx context.Context, c *Client, w owing, pages chan<- p
 // none.
 func (c *Client) page(ctx context.Context, w owing) page {
 	p := page{owing: w}
-	r := about(opHistory, w.channel, "messages")
-	r.path += fmt.Sprintf("?after=%s&limit=%d", w.after, pageSize)
-	list, err := patiently(ctx, func() ([]json.RawMessage, error) { return ask[[]json.RawMessage](ctx, c, r, nil) })
-	refused, ok := errors.AsType[*channels.RefusedError](err)
-	if errors.Is(err, channels.ErrGone) || ok && !refused.Temporary {
+	list, err := patiently(ctx, func() ([]json.RawMessage, error) { return c.history(ctx, w.channel, w.after) })
+	if wire.Final(err) {
 		return p
 	}
 	p.err, p.messages, p.more = err, list, len(list) == pageSize
-	// The newest comes first. https://docs.discord.com/developers/resources/message#get-channel-messages
-	slices.Reverse(p.messages)
 	for i, raw := range p.messages {
 		var head struct {
 			ID snowflake `json:"id"`
@@ -201,12 +197,24 @@ func (c *Client) page(ctx context.Context, w owing) page {
 	return p
 }
 
+// history reads a page of messages after one, the oldest first; the platform tells the newest
+// first.
+//
+// Source: https://docs.discord.com/developers/resources/message#get-channel-messages.
+func (c *Client) history(ctx context.Context, channel, after snowflake) ([]json.RawMessage, error) {
+	r := about(opHistory, channel, "messages")
+	r.path += fmt.Sprintf("?after=%s&limit=%d", after, pageSize)
+	list, err := ask[[]json.RawMessage](ctx, c, r, nil)
+	slices.Reverse(list)
+	return list, err
+}
+
 // patiently makes a call again after each rate limit, until ctx ends.
 func patiently[T any](ctx context.Context, call func() (T, error)) (T, error) {
 	for {
 		result, err := call()
-		wait, limited := limitedFor(err)
-		if !limited || !retry.Sleep(ctx, wait) {
+		limited, ok := errors.AsType[*channels.RateLimitError](err)
+		if !ok || !retry.Sleep(ctx, max(limited.RetryAfter, 100*time.Millisecond)) {
 			return result, err
 		}
 	}

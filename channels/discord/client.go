@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -168,17 +167,16 @@ func (c *Client) call(ctx context.Context, r route, body any) (*exchange, error)
 	if err := c.limits.ask(r, time.Now()); err != nil {
 		return x, err
 	}
-	timeout := callTimeout
-	options := []discordgo.RequestOption{discordgo.WithRetryOnRatelimit(false), discordgo.WithRestRetries(0)}
+	timeout, contentType := callTimeout, "application/json"
 	var payload []byte
-	contentType := "application/json"
+	stream := func(*discordgo.RequestConfig) {}
 	switch body := body.(type) {
 	case nil:
 	case form:
 		timeout, contentType, payload = uploadTimeout, body.contentType, []byte{}
-		options = append(options, func(cfg *discordgo.RequestConfig) {
+		stream = func(cfg *discordgo.RequestConfig) {
 			cfg.Request.Body, cfg.Request.ContentLength, cfg.Request.GetBody = body.body, -1, nil
-		})
+		}
 	default:
 		if payload, err = json.Marshal(body); err != nil {
 			return x, &channels.RefusedError{Op: r.op, Reason: err.Error()}
@@ -186,11 +184,10 @@ func (c *Client) call(ctx context.Context, r route, body any) (*exchange, error)
 	}
 	ctx, cancel := context.WithTimeout(x.In(ctx), timeout)
 	defer cancel()
-	// The context goes first: the library makes another request of it, which what follows changes.
-	options = append([]discordgo.RequestOption{discordgo.WithContext(ctx)}, options...)
-	// The library's limiter sleeps whatever ctx says; an empty one never does.
+	// The library's limiter sleeps whatever ctx says; an empty one never does. The context goes
+	// first: the library makes another request of it, which what follows changes.
 	none := discordgo.NewRatelimiter().LockBucket(r.op)
-	_, err = acc.lib.RequestWithLockedBucket(r.method, c.api+r.path, contentType, payload, none, 0, options...)
+	_, err = acc.lib.RequestWithLockedBucket(r.method, c.api+r.path, contentType, payload, none, 0, discordgo.WithContext(ctx), stream)
 	if x.Status != 0 {
 		c.limits.learn(r, x, time.Now())
 	}
@@ -251,13 +248,4 @@ func target(op string, conv channels.Conversation, id channels.MessageID) (chann
 		}
 	}
 	return channel, message, nil
-}
-
-// limitedFor is how long a rate limit asks to wait; ok is false for other errors.
-func limitedFor(err error) (time.Duration, bool) {
-	limited, ok := errors.AsType[*channels.RateLimitError](err)
-	if !ok {
-		return 0, false
-	}
-	return max(limited.RetryAfter, 100*time.Millisecond), true
 }

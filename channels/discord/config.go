@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
@@ -79,7 +78,4 @@ func (c Config) Validate() error {
 }
 
 // isID says whether text is one of the platform's numbers.
-func isID(text string) bool {
-	n, err := strconv.ParseUint(text, 10, 63)
-	return err == nil && n > 0
-}
+func isID(text string) bool { return new(snowflake).UnmarshalText([]byte(text)) == nil }

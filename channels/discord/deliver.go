@@ -57,21 +57,28 @@ func (l *link) deliver(ctx context.Context) error {
 	}
 }
 
-// take looks at a frame and at what came behind it, as much as one batch holds.
+// take looks at a frame and at what came behind it.
 func (d *deliverer) take(ctx context.Context, t told) error {
-	for {
-		if err := d.look(ctx, t); err != nil {
-			return err
-		}
-		if len(d.batch) >= mostBatch {
-			return nil
-		}
+	if err := d.look(ctx, t); err != nil {
+		return err
+	}
+	return d.more(ctx)
+}
+
+// more looks at what came meanwhile, as much as one batch holds: whether an event fails by its
+// own fault shows beside others.
+func (d *deliverer) more(ctx context.Context) error {
+	for len(d.batch) < mostBatch {
 		select {
-		case t = <-d.queue:
+		case t := <-d.queue:
+			if err := d.look(ctx, t); err != nil {
+				return err
+			}
 		default:
 			return nil
 		}
 	}
+	return nil
 }
 
 // look makes events of a frame, or holds it back.
@@ -154,20 +161,6 @@ func (d *deliverer) handIn(ctx context.Context) error {
 	}
 	d.commit()
 	return nil
-}
-
-// more adds what came meanwhile, so that whether an event fails by its own fault shows beside
-// others.
-func (d *deliverer) more(ctx context.Context) error {
-	if len(d.batch) >= mostBatch {
-		return nil
-	}
-	select {
-	case t := <-d.queue:
-		return d.take(ctx, t)
-	default:
-		return nil
-	}
 }
 
 // commit notes that everything looked at is safe, but for what is held back.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,16 +43,19 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 	if err != nil {
 		return "", false, err
 	}
-	after := since(out.FirstTry.Add(-clocks))
-	for {
-		list, last, err := c.since(ctx, at, after)
+	for after := since(out.FirstTry.Add(-clocks)); ; {
+		list, err := c.history(ctx, at, after)
 		if errors.Is(err, channels.ErrGone) { // a thread that did not begin
 			return "", false, nil
 		}
 		if err != nil {
 			return "", false, err
 		}
-		for _, m := range list {
+		for _, raw := range list {
+			var m message
+			if json.Unmarshal(raw, &m) == nil {
+				after = max(after, m.ID)
+			}
 			if m.Author == nil || m.Author.ID != me || !same(m, want, out.Body.Files) {
 				continue
 			}
@@ -61,7 +63,7 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 				return messageID(m.ID), err == nil, err
 			}
 		}
-		if after = last; len(list) < pageSize {
+		if len(list) < pageSize {
 			return "", false, nil
 		}
 	}
@@ -83,33 +85,10 @@ func (c *Client) known(ctx context.Context) (snowflake, error) {
 	return me.ID, err
 }
 
-// since reads a page of messages after one, the oldest first.
-func (c *Client) since(ctx context.Context, at, after snowflake) (list []message, last snowflake, err error) {
-	r := about(opHistory, at, "messages")
-	r.path += fmt.Sprintf("?after=%s&limit=%d", after, pageSize)
-	raws, err := ask[[]json.RawMessage](ctx, c, r, nil)
-	last = after
-	for _, raw := range slices.Backward(raws) {
-		var m message
-		if json.Unmarshal(raw, &m) == nil {
-			last = max(last, m.ID)
-		}
-		list = append(list, m)
-	}
-	return list, last, err
-}
-
 // same says whether a message says what a part says, with its files. The platform trims texts.
 func same(m message, want *post, files []channels.File) bool {
-	if strings.TrimSpace(m.Content) != strings.TrimSpace(want.Content) || len(m.Files) != len(files) {
-		return false
-	}
-	for i := range files {
-		if m.Files[i].Size != files[i].Size || !alike(m.Files[i].Filename, files[i].Name) {
-			return false
-		}
-	}
-	return true
+	return strings.TrimSpace(m.Content) == strings.TrimSpace(want.Content) &&
+		slices.EqualFunc(m.Files, files, func(a file, b channels.File) bool { return a.Size == b.Size && alike(a.Filename, b.Name) })
 }
 
 // alike says whether a file shown under one name may have been sent under the other. Of a name

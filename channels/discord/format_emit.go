@@ -3,6 +3,7 @@ package discord
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -122,12 +123,7 @@ func (e *emitter) fence(s render.Span, in []render.Span) {
 }
 
 func (e *emitter) has(mark string) bool {
-	for _, o := range e.open {
-		if o.mark == mark {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.open, func(o opened) bool { return o.mark == mark })
 }
 
 // Close ends a span.

@@ -172,25 +172,20 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 		c.unreached(s)
 		return err
 	}
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	var wg sync.WaitGroup
-	fail := func(f func() error) {
-		wg.Go(func() { end(f()) })
-	}
-	fail(func() error { return l.read(ctx) })
-	first, err := l.greet(ctx)
-	if err == nil {
-		fail(func() error { return l.beat(ctx, first) })
-		fail(func() error { return l.deliver(ctx) })
-		<-ctx.Done()
-		err = context.Cause(ctx)
-	} else if cause := context.Cause(ctx); cause != nil {
-		err = cause
-	}
-	end(err)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return l.read(ctx) })
+	g.Go(func() error {
+		first, err := l.greet(ctx)
+		if err != nil {
+			return err
+		}
+		g.Go(func() error { return l.beat(ctx, first) })
+		return l.deliver(ctx)
+	})
+	<-ctx.Done()
+	err = context.Cause(ctx)
 	l.close()
-	wg.Wait()
+	_ = g.Wait()
 	_ = l.presses.Wait()
 	return c.judge(s, err)
 }
@@ -211,8 +206,11 @@ func (c *Client) sessionOf(ctx context.Context, acc account, sink channels.Sink)
 	if err != nil {
 		return nil, "", fmt.Errorf("read the marks: %w", err)
 	}
-	if s, err = c.left(ctx, acc, marks, lost); s != nil || err != nil {
-		return s, urlOf(s), err
+	if s, err = c.left(ctx, acc, marks, lost); err != nil {
+		return nil, "", err
+	}
+	if s != nil {
+		return s, s.url, nil
 	}
 	if !retry.Sleep(ctx, time.Until(begin)) {
 		return nil, "", ctx.Err()
@@ -222,13 +220,6 @@ func (c *Client) sessionOf(ctx context.Context, acc account, sink channels.Sink)
 		return nil, "", err
 	}
 	return &session{secret: acc.secret, owed: begun(marks, time.Now())}, address, nil
-}
-
-func urlOf(s *session) string {
-	if s == nil {
-		return ""
-	}
-	return s.url
 }
 
 // left is the session that a former process of the same bot left, as the newest mark says; nil:

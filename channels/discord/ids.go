@@ -80,12 +80,6 @@ func key(bot snowflake, kind string, parts ...string) channels.EventKey {
 	return channels.EventKey(bot.String() + ":" + kind + ":" + strings.Join(parts, ":"))
 }
 
-// bytesKey names what has no number by its bytes.
-func bytesKey(bot snowflake, raw []byte) channels.EventKey {
-	sum := sha256.Sum256(raw)
-	return key(bot, "bytes", hex.EncodeToString(sum[:16]))
-}
-
 // nonceOf is a part's nonce as the platform takes it, which has at most 25 characters.
 //
 // Source: https://docs.discord.com/developers/resources/message#create-message.

@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // A heard is one frame that is being read.
@@ -94,14 +94,11 @@ func (h *heard) odd(why error) []channels.Event {
 			raw = []byte("null")
 		}
 	}
-	e := channels.Event{
-		Key: bytesKey(h.bot, raw), Kind: channels.EventUndecodable,
-		Conversation: channels.Conversation{Channel: h.c.name}, Raw: bytes.Clone(raw), Reason: why.Error(),
-	}
+	e := wire.Undecodable(h.c.name, key(h.bot, "bytes", wire.Fingerprint(raw)), raw, why)
 	if h.frame.Seq != nil {
 		e.Key = key(h.bot, "event", h.session.id, strconv.FormatInt(*h.frame.Seq, 10))
 	}
-	return []channels.Event{e}
+	return []channels.Event{*e}
 }
 
 // numbered is a key for what has no number of its own: the session and the event's number in it.
@@ -199,7 +196,7 @@ func reacted(ctx context.Context, h *heard) ([]channels.Event, error) {
 		}
 		sender.Label = r.Member.User.label()
 	}
-	sign := clean(r.Emoji.Name)
+	sign := wire.Clean(r.Emoji.Name)
 	if r.Emoji.ID != nil {
 		sign = ":" + sign + ":"
 	}
@@ -217,7 +214,10 @@ func reacted(ctx context.Context, h *heard) ([]channels.Event, error) {
 
 // guildTold notes a guild's channels; one that the session did not begin with let the bot in now.
 func guildTold(ctx context.Context, h *heard) ([]channels.Event, error) {
-	g, err := h.learnGuild(h.frame.Data)
+	g, err := parse[guild](h)
+	if err == nil {
+		h.learn(g)
+	}
 	delete(h.session.untold, g.ID)
 	if err != nil || h.session.guilds[g.ID] || g.Unavailable || !h.c.serves(g.ID) {
 		return nil, err
@@ -246,7 +246,7 @@ func (h *heard) membership(ctx context.Context, g guild, what channels.Membershi
 		return nil, &again{err}
 	}
 	id := guildConversation(g.ID)
-	places := []channels.Conversation{{Channel: h.c.name, ID: id, Kind: channels.Group, Place: string(id), Title: clean(g.Name)}}
+	places := []channels.Conversation{{Channel: h.c.name, ID: id, Kind: channels.Group, Place: string(id), Title: wire.Clean(g.Name)}}
 	for _, m := range marks {
 		s, err := parseMark(m)
 		if p, ok := h.c.places.Get(s.channel); err == nil && ok && p.Guild == g.ID {
@@ -267,7 +267,11 @@ func (h *heard) membership(ctx context.Context, g guild, what channels.Membershi
 }
 
 func placeTold(_ context.Context, h *heard) ([]channels.Event, error) {
-	return nil, h.c.learnPlace(h.frame.Data)
+	p, err := parse[place](h)
+	if err == nil && p.ID != 0 {
+		h.c.remember(p)
+	}
+	return nil, err
 }
 
 // placeGone says that a channel or thread was deleted: nothing can be sent there any more.
@@ -277,11 +281,7 @@ func placeGone(_ context.Context, h *heard) ([]channels.Event, error) {
 		return nil, err
 	}
 	h.c.places.Forget(p.ID)
-	id := conversationID(p.ID)
-	conv := channels.Conversation{Channel: h.c.name, ID: id, Kind: channels.Group, Place: string(id), Title: clean(p.Name)}
-	if p.thread() && p.Parent != nil {
-		conv.Kind, conv.Place = channels.Thread, p.Parent.String()
-	}
+	conv := h.c.inGuild(&p)
 	return []channels.Event{{Key: h.numbered("removed", p.ID.String()), Kind: channels.EventMember, Conversation: conv, Member: channels.Left}}, nil
 }
 

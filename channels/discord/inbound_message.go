@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // messageTypes says which types of messages somebody wrote; the others are what the platform or
@@ -105,13 +106,13 @@ func sender(u *user) channels.Sender { return channels.Sender{ID: u.ID.String(),
 
 // content is what a message says.
 func (h *heard) content(m *message) channels.Message {
-	content := channels.Message{ID: messageID(m.ID), Text: clean(m.Content), Attachments: attachments(m, m.Files)}
+	content := channels.Message{ID: messageID(m.ID), Text: wire.Clean(m.Content), Attachments: attachments(m, m.Files)}
 	if len(m.Snapshots) > 0 && m.Reference != nil && m.Reference.Type == referenceForward {
 		s := m.Snapshots[0].Message
 		content.Forwarded = true
-		content.Text, content.Attachments = clean(s.Content), attachments(m, s.Files)
+		content.Text, content.Attachments = wire.Clean(s.Content), attachments(m, s.Files)
 		if content.Text == "" && len(s.Stickers) > 0 {
-			content.Text = "[sticker " + clean(s.Stickers[0].Name) + "]"
+			content.Text = "[sticker " + wire.Clean(s.Stickers[0].Name) + "]"
 		}
 		return content
 	}
@@ -123,7 +124,7 @@ func (h *heard) content(m *message) channels.Message {
 		content.ReplyTo = messageID(m.Reference.Message)
 	}
 	if r := m.Referenced; r != nil {
-		content.Quote = h.named(r, clean(r.Content))
+		content.Quote = h.named(r, wire.Clean(r.Content))
 		content.Mentioned = r.Author != nil && r.Author.ID == h.bot
 	}
 	h.mentions(&content, m)
@@ -134,13 +135,13 @@ func (h *heard) content(m *message) channels.Message {
 func inBrackets(m *message) string {
 	switch {
 	case len(m.Stickers) > 0:
-		return "[sticker " + clean(m.Stickers[0].Name) + "]"
+		return "[sticker " + wire.Clean(m.Stickers[0].Name) + "]"
 	case m.Poll != nil:
 		var options []string
 		for _, a := range m.Poll.Answers {
-			options = append(options, clean(a.Media.Text))
+			options = append(options, wire.Clean(a.Media.Text))
 		}
-		return fmt.Sprintf("[poll: %s (%s)]", clean(m.Poll.Question.Text), strings.Join(options, "; "))
+		return fmt.Sprintf("[poll: %s (%s)]", wire.Clean(m.Poll.Question.Text), strings.Join(options, "; "))
 	}
 	return ""
 }
@@ -175,7 +176,7 @@ func (h *heard) named(m *message, text string) string {
 	return mentionPattern.ReplaceAllStringFunc(text, func(found string) string {
 		id := strings.Trim(found, "<@!>")
 		if id == h.bot.String() {
-			return "@" + clean(h.c.me().name)
+			return "@" + wire.Clean(h.c.me().name)
 		}
 		i := slices.IndexFunc(m.Mentions, func(u user) bool { return u.ID.String() == id })
 		if i < 0 {
@@ -198,18 +199,11 @@ func attachments(m *message, files []file) (list []channels.Attachment) {
 	for i := range files {
 		f := &files[i]
 		a := channels.Attachment{
-			ID: m.Channel.String() + "/" + m.ID.String() + "/" + f.ID.String(), Kind: channels.Document,
-			Name: f.name(), Type: clean(f.Type), Size: max(f.Size, 0),
+			ID: m.Channel.String() + "/" + m.ID.String() + "/" + f.ID.String(), Kind: wire.KindOf(f.Type),
+			Name: f.name(), Type: wire.Clean(f.Type), Size: max(f.Size, 0),
 		}
-		switch kind, _, _ := strings.Cut(f.Type, "/"); {
-		case m.Flags&voiceFlag != 0, f.Waveform != "":
+		if m.Flags&voiceFlag != 0 || f.Waveform != "" {
 			a.Kind = channels.Voice
-		case kind == "image":
-			a.Kind = channels.Photo
-		case kind == "audio":
-			a.Kind = channels.Audio
-		case kind == "video":
-			a.Kind = channels.Video
 		}
 		list = append(list, a)
 	}
@@ -221,11 +215,11 @@ func attachments(m *message, files []file) (list []channels.Attachment) {
 //
 // Source: https://docs.discord.com/developers/resources/message#attachment-object.
 func (f *file) name() string {
-	plain := clean(cmp.Or(f.Filename, "file"))
+	plain := wire.Clean(cmp.Or(f.Filename, "file"))
 	if f.Title == "" {
 		return plain
 	}
-	title, ext := clean(f.Title), path.Ext(plain)
+	title, ext := wire.Clean(f.Title), path.Ext(plain)
 	if !strings.EqualFold(path.Ext(title), ext) {
 		title += ext
 	}

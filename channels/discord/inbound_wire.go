@@ -3,7 +3,8 @@ package discord
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
+
+	"switchboard/channels/wire"
 )
 
 // What is read of the platform's payloads; fields that do not matter here are left out, so that
@@ -18,34 +19,30 @@ type user struct {
 	System     bool      `json:"system"`
 }
 
-func (u *user) label() string { return clean(cmp.Or(u.GlobalName, u.Username)) }
+func (u *user) label() string { return wire.Clean(cmp.Or(u.GlobalName, u.Username)) }
 
 // Source: https://docs.discord.com/developers/resources/message#message-object.
 type message struct {
-	ID         snowflake       `json:"id"`
-	Channel    snowflake       `json:"channel_id"`
-	Guild      snowflake       `json:"guild_id"`
-	Author     *user           `json:"author"`
-	Member     *member         `json:"member"`
-	Content    string          `json:"content"`
-	Time       string          `json:"timestamp"`
-	Edited     string          `json:"edited_timestamp"`
-	Mentions   []user          `json:"mentions"`
-	Files      []file          `json:"attachments"`
-	Type       int             `json:"type"`
-	Flags      int             `json:"flags"`
-	Webhook    string          `json:"webhook_id"`
-	Reference  *reference      `json:"message_reference"`
-	Referenced *message        `json:"referenced_message"`
-	Snapshots  []snapshot      `json:"message_snapshots"`
-	Stickers   []sticker       `json:"sticker_items"`
-	Poll       *poll           `json:"poll"`
-	Components json.RawMessage `json:"components"`
+	ID         snowflake  `json:"id"`
+	Channel    snowflake  `json:"channel_id"`
+	Guild      snowflake  `json:"guild_id"`
+	Author     *user      `json:"author"`
+	Content    string     `json:"content"`
+	Edited     string     `json:"edited_timestamp"`
+	Mentions   []user     `json:"mentions"`
+	Files      []file     `json:"attachments"`
+	Type       int        `json:"type"`
+	Flags      int        `json:"flags"`
+	Webhook    string     `json:"webhook_id"`
+	Reference  *reference `json:"message_reference"`
+	Referenced *message   `json:"referenced_message"`
+	Snapshots  []snapshot `json:"message_snapshots"`
+	Stickers   []sticker  `json:"sticker_items"`
+	Poll       *poll      `json:"poll"`
 }
 
 type member struct {
-	Nick string `json:"nick"`
-	User *user  `json:"user"`
+	User *user `json:"user"`
 }
 
 type reference struct {
@@ -149,6 +146,3 @@ func (i *interaction) who() *user {
 	}
 	return i.User
 }
-
-// clean is a text without NULs, which no database of ours takes.
-func clean(text string) string { return strings.ReplaceAll(text, "\x00", "\ufffd") }

@@ -13,6 +13,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/channels/wire"
 )
 
 // What whoever pressed a button or gave a command is shown, to nobody else.
@@ -125,7 +126,7 @@ func interacted(ctx context.Context, h *heard) ([]channels.Event, error) {
 		e.Action = channels.Action{Code: i.Data.Code, MessageID: messageID(i.Message.ID)}
 	case i.Type == interactionCommand && i.Data.Name != "":
 		e.Kind, e.Key = channels.EventMessage, key(h.bot, "command", i.ID.String())
-		e.Message = channels.Message{ID: commandID(i.ID), Text: strings.TrimSpace("/" + clean(i.Data.Name) + words(i.Data.Options)), Mentioned: true}
+		e.Message = channels.Message{ID: commandID(i.ID), Text: strings.TrimSpace("/" + wire.Clean(i.Data.Name) + words(i.Data.Options)), Mentioned: true}
 	default:
 		return nil, fmt.Errorf("interactions of type %d are not known here", i.Type)
 	}
@@ -143,7 +144,7 @@ func words(options []option) string {
 		if len(o.Options) > 0 { // of a command below a command
 			text = o.Name + words(o.Options)
 		}
-		b.WriteString(" " + clean(text))
+		b.WriteString(" " + wire.Clean(text))
 	}
 	return b.String()
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
@@ -92,6 +93,11 @@ func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.Mess
 	if out.Nonce != "" {
 		p.Nonce, p.Enforce = nonceOf(out.Nonce), true
 	}
+	return c.deliver(ctx, at, p, out)
+}
+
+// deliver sends p; in a thread that is not there yet it begins it.
+func (c *Client) deliver(ctx context.Context, at snowflake, p *post, out channels.Outbound) (channels.MessageID, error) {
 	id, err := c.send(ctx, at, p, out)
 	if hasCode(err, discordgo.ErrCodeUnknownChannel) && out.Conversation.Kind == channels.Thread {
 		if err = c.startThread(ctx, out.Conversation, out.Body.Text); err == nil {
@@ -185,14 +191,7 @@ func (c *Client) Draft(ctx context.Context, conv channels.Conversation, id, to c
 	}
 	p.Flags |= flagQuiet
 	p.Reference = answering(conv, to)
-	out := channels.Outbound{Conversation: conv, Body: channels.Body{Text: body.Text}}
-	made, err := c.send(ctx, at, p, out)
-	if hasCode(err, discordgo.ErrCodeUnknownChannel) && conv.Kind == channels.Thread {
-		if err = c.startThread(ctx, conv, body.Text); err == nil {
-			made, err = c.send(ctx, at, p, out)
-		}
-	}
-	return made, err
+	return c.deliver(ctx, at, p, channels.Outbound{Conversation: conv, Body: channels.Body{Text: body.Text}})
 }
 
 // Delete implements channels.Deleter.
@@ -264,15 +263,14 @@ func components(buttons []channels.Button) []discordgo.MessageComponent {
 	if len(buttons) > maxRows {
 		width = maxInRow
 	}
-	for len(buttons) > 0 && len(rows) < maxRows {
-		n := min(width, len(buttons))
+	for some := range slices.Chunk(buttons[:min(len(buttons), width*maxRows)], width) {
 		var row discordgo.ActionsRow
-		for _, b := range buttons[:n] {
+		for _, b := range some {
 			row.Components = append(row.Components, discordgo.Button{
 				Label: cmp.Or(strings.TrimSpace(render.Clip(b.Label, maxLabel)), "…"), Style: discordgo.SecondaryButton, CustomID: b.Code,
 			})
 		}
-		rows, buttons = append(rows, row), buttons[n:]
+		rows = append(rows, row)
 	}
 	return rows
 }

@@ -2,10 +2,11 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"slices"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // The types of channels that differ for us.
@@ -54,13 +55,10 @@ func (c *Client) place(ctx context.Context, id snowflake) (place, error) {
 		return p, nil
 	}
 	p, err := patiently(ctx, func() (place, error) { return ask[place](ctx, c, about(opChannel, id), nil) })
-	refused, ok := errors.AsType[*channels.RefusedError](err)
-	switch {
-	case errors.Is(err, channels.ErrGone) || ok && !refused.Temporary:
-		p = place{ID: id}
-	case err != nil:
+	if err != nil && !wire.Final(err) {
 		return p, err
 	}
+	p.ID = id // of one that is closed to the bot nothing else is known
 	c.remember(p)
 	return p, nil
 }
@@ -68,12 +66,12 @@ func (c *Client) place(ctx context.Context, id snowflake) (place, error) {
 // conversation is where something happened: in a direct chat, or in a channel or thread of a
 // guild.
 func (c *Client) conversation(ctx context.Context, channel, guild snowflake, with *user) (channels.Conversation, place, error) {
-	id := conversationID(channel)
-	conv := channels.Conversation{Channel: c.name, ID: id, Kind: channels.Direct, Place: string(id)}
-	if channel == 0 {
-		return conv, place{}, errors.New("it names no channel")
-	}
-	if guild == 0 {
+	switch {
+	case channel == 0:
+		return channels.Conversation{}, place{}, errors.New("it names no channel")
+	case guild == 0:
+		id := conversationID(channel)
+		conv := channels.Conversation{Channel: c.name, ID: id, Kind: channels.Direct, Place: string(id)}
 		if with != nil {
 			conv.Title = with.label()
 		}
@@ -81,13 +79,21 @@ func (c *Client) conversation(ctx context.Context, channel, guild snowflake, wit
 	}
 	p, err := c.place(ctx, channel)
 	if err != nil {
-		return conv, p, &again{err}
+		return channels.Conversation{}, p, &again{err}
 	}
-	conv.Kind, conv.Title, conv.Within = channels.Group, clean(p.Name), guild.String()
+	conv := c.inGuild(&p)
+	conv.Within = guild.String()
+	return conv, p, nil
+}
+
+// inGuild is the conversation that a channel or thread of a guild is.
+func (c *Client) inGuild(p *place) channels.Conversation {
+	id := conversationID(p.ID)
+	conv := channels.Conversation{Channel: c.name, ID: id, Kind: channels.Group, Place: string(id), Title: wire.Clean(p.Name)}
 	if p.thread() && p.Parent != nil {
 		conv.Kind, conv.Place = channels.Thread, p.Parent.String()
 	}
-	return conv, p, nil
+	return conv
 }
 
 // An again error is not the event's fault: it is told again.
@@ -106,12 +112,8 @@ type guild struct {
 	Threads     []place   `json:"threads"`
 }
 
-// learnGuild notes the channels of a guild, and which of them have messages that were not taken.
-func (l *link) learnGuild(raw json.RawMessage) (guild, error) {
-	var g guild
-	if err := json.Unmarshal(raw, &g); err != nil {
-		return g, err
-	}
+// learn notes the channels of a guild, and which of them have messages that were not taken.
+func (l *link) learn(g guild) {
 	var alive snowflake
 	if l.session.untold[g.ID] { // the bot was there before
 		alive = l.session.owed.alive
@@ -125,28 +127,9 @@ func (l *link) learnGuild(raw json.RawMessage) (guild, error) {
 			l.c.remember(p)
 		}
 	}
-	return g, nil
-}
-
-// learnPlace notes a channel or thread that was made or changed.
-func (c *Client) learnPlace(raw json.RawMessage) error {
-	var p place
-	err := json.Unmarshal(raw, &p)
-	if err == nil && p.ID != 0 {
-		c.remember(p)
-	}
-	return err
 }
 
 // serves says whether messages of a guild are handed in.
 func (c *Client) serves(guild snowflake) bool {
-	if guild == 0 || len(c.cfg.Guilds) == 0 {
-		return true
-	}
-	for _, id := range c.cfg.Guilds {
-		if id == guild.String() {
-			return true
-		}
-	}
-	return false
+	return guild == 0 || len(c.cfg.Guilds) == 0 || slices.Contains(c.cfg.Guilds, guild.String())
 }

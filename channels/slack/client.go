@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -111,14 +112,7 @@ func (m *self) account() account { return account(cmp.Or(m.Enterprise, m.Team) +
 // Source: https://docs.slack.dev/ai/agent-sessions/.
 func (m *self) agent() bool { return m.can("assistant:write") }
 
-func (m *self) can(scope string) bool {
-	for _, s := range m.scopes {
-		if s == scope {
-			return true
-		}
-	}
-	return false
-}
+func (m *self) can(scope string) bool { return slices.Contains(m.scopes, scope) }
 
 // New makes a channel. It does no I/O.
 func New(name string, cfg Config, log *slog.Logger) *Client {
@@ -187,16 +181,15 @@ func (c *Client) connect(ctx context.Context, acc credentials, sink channels.Sin
 //
 // Source: https://docs.slack.dev/reference/methods/auth.test.
 func (c *Client) meet(ctx context.Context) (*self, error) {
-	x, err := c.call(ctx, "auth.test", callTimeout, func(ctx context.Context, lib *slack.Client) error {
+	me, x, err := ask[*self](ctx, c, "auth.test", callTimeout, func(ctx context.Context, lib *slack.Client) error {
 		_, err := lib.AuthTestContext(ctx)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	me := &self{}
-	if err := json.Unmarshal(x.Body, me); err != nil || me.User == "" || me.Team == "" {
-		return nil, fmt.Errorf("auth.test: the answer names no user: %w", err)
+	if me == nil || me.User == "" || me.Team == "" {
+		return nil, errors.New("auth.test: the answer names no user")
 	}
 	for scope := range strings.SplitSeq(x.Header.Get("X-OAuth-Scopes"), ",") {
 		if scope = strings.TrimSpace(scope); scope != "" {
@@ -258,9 +251,20 @@ func (c *Client) open() (credentials, error) {
 	return c.account, nil
 }
 
-// call makes one call through the library. Errors are those of package channels; what the
-// library cannot decode does not matter, as the exchange has the whole answer.
-func (c *Client) call(ctx context.Context, op string, timeout time.Duration, f func(context.Context, *slack.Client) error) (*exchange, error) {
+// A call calls the platform through the library. What the library makes of the answer does
+// not matter, as the exchange has it whole.
+type call func(ctx context.Context, lib *slack.Client) error
+
+// with is the call of one of the library's methods.
+func with[P, R any](method func(*slack.Client, context.Context, P) (R, error), params P) call {
+	return func(ctx context.Context, lib *slack.Client) error {
+		_, err := method(lib, ctx, params)
+		return err
+	}
+}
+
+// call makes one call. Errors are those of package channels.
+func (c *Client) call(ctx context.Context, op string, timeout time.Duration, do call) (*exchange, error) {
 	x := &exchange{}
 	acc, err := c.open()
 	if err != nil {
@@ -268,7 +272,18 @@ func (c *Client) call(ctx context.Context, op string, timeout time.Duration, f f
 	}
 	ctx, cancel := context.WithTimeout(x.In(ctx), timeout)
 	defer cancel()
-	err = f(ctx, acc.lib)
+	err = do(ctx, acc.lib)
 	x.read()
 	return x, c.outcome(op, x, err)
+}
+
+// ask makes one call and reads its answer.
+func ask[T any](ctx context.Context, c *Client, op string, timeout time.Duration, do call) (answer T, x *exchange, err error) {
+	if x, err = c.call(ctx, op, timeout, do); err != nil {
+		return answer, x, err
+	}
+	if err = json.Unmarshal(x.Body, &answer); err != nil {
+		err = fmt.Errorf("%s: read the answer: %w", op, err)
+	}
+	return answer, x, err
 }

@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,13 +47,14 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 	case len(files) > maxFiles:
 		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("it has more than %d files", maxFiles)}
 	}
-	summaries := make([]slack.FileSummary, len(out.Body.Files))
-	for i, f := range out.Body.Files {
+	var summaries []slack.FileSummary
+	var ids []string
+	for _, f := range out.Body.Files {
 		id, err := c.upload(ctx, out, f)
 		if err != nil {
 			return "", err
 		}
-		summaries[i] = slack.FileSummary{ID: id, Title: wire.PlainName(f.Name)}
+		summaries, ids = append(summaries, slack.FileSummary{ID: id, Title: wire.PlainName(f.Name)}), append(ids, id)
 	}
 	params := slack.CompleteUploadExternalParameters{Files: summaries, Channel: channel, ThreadTimestamp: thread}
 	if out.Body.Text != "" {
@@ -62,20 +64,12 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 		}
 		params.Blocks = slack.Blocks{BlockSet: list}
 	}
-	ids := make([]string, len(summaries))
-	for i, s := range summaries {
-		ids[i] = s.ID
-	}
 	if out.Note != nil {
 		if err := out.Note(ctx, strings.Join(ids, " ")); err != nil {
 			return "", unsent("note", err)
 		}
 	}
-	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, err := lib.CompleteUploadExternalContext(ctx, params)
-		return err
-	})
-	if err != nil {
+	if _, err = c.call(ctx, op, callTimeout, with((*slack.Client).CompleteUploadExternalContext, params)); err != nil {
 		return "", err
 	}
 	if ts, _ := c.shareOf(ctx, ids[0], channel); ts != "" {
@@ -90,18 +84,16 @@ func (c *Client) upload(ctx context.Context, out channels.Outbound, f channels.F
 	if f.Size <= 0 || f.Size > maxFile {
 		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("%q is empty or too large", f.Name)}
 	}
-	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, err := lib.GetUploadURLExternalContext(ctx, slack.GetUploadURLExternalParameters{FileName: wire.PlainName(f.Name), FileSize: int(f.Size)})
-		return err
-	})
-	if err != nil {
-		return "", unsent(op, err)
-	}
-	var to struct {
+	type place struct {
 		URL string `json:"upload_url"`
 		ID  string `json:"file_id"`
 	}
-	if err := json.Unmarshal(x.Body, &to); err != nil || !idShape.MatchString(to.ID) {
+	to, _, err := ask[place](ctx, c, op, callTimeout,
+		with((*slack.Client).GetUploadURLExternalContext, slack.GetUploadURLExternalParameters{FileName: wire.PlainName(f.Name), FileSize: int(f.Size)}))
+	if err != nil {
+		return "", unsent(op, err)
+	}
+	if !idShape.MatchString(to.ID) {
 		return "", &channels.RefusedError{Op: op, Reason: "the answer names no place for the file", Temporary: true}
 	}
 	if err := c.put(ctx, out, f, to.URL); err != nil {
@@ -190,10 +182,7 @@ func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Write
 	if err != nil {
 		return err
 	}
-	address := f.Download
-	if address == "" {
-		address = f.Private
-	}
+	address := cmp.Or(f.Download, f.Private)
 	u, err := url.Parse(address)
 	if err != nil || address == "" || !c.mayTrust(u) {
 		return &channels.RefusedError{Op: op, Reason: "the file is not kept by the platform itself"}

@@ -43,7 +43,6 @@ type richBlock struct {
 type richElement struct {
 	Type     string     `json:"type"`
 	Elements []richText `json:"elements"`
-	Border   int        `json:"border,omitempty"`
 }
 
 type richText struct {

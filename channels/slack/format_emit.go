@@ -14,12 +14,10 @@ type emitter struct {
 	text     []byte // of the element that is being written
 	pieces   []piece
 	elements []written
-	kind     string // of the element that is being written
-	code     bool   // it is code: nothing is put in front of lines
-	quotes   int    // that are open
-
-	bold, italic, strike, inCode int
-	links                        []string
+	kind     string               // of the element that is being written
+	code     bool                 // it is code: nothing is put in front of lines
+	open     [render.Item + 1]int // how many spans of each kind are
+	links    []string
 
 	lines  int    // line breaks owed
 	prefix string // what stands in front of the line that is owed
@@ -118,15 +116,8 @@ func (e *emitter) finish() {
 // Open implements render.Emitter. A quote holds no code and no other quote: code stands
 // beside it, an inner quote is marked by hand.
 func (e *emitter) Open(s render.Span, _ []render.Span) {
+	e.open[s.Kind]++
 	switch s.Kind {
-	case render.Bold, render.Heading:
-		e.bold++
-	case render.Italic:
-		e.italic++
-	case render.Strike:
-		e.strike++
-	case render.Code:
-		e.inCode++
 	case render.Spoiler:
 		e.Write("||")
 	case render.Link:
@@ -135,7 +126,7 @@ func (e *emitter) Open(s render.Span, _ []render.Span) {
 		e.begin(preformatted)
 		e.code = true
 	case render.Quote:
-		if e.quotes++; e.quotes == 1 {
+		if e.open[render.Quote] == 1 {
 			e.begin(quoted)
 		} else {
 			e.front(inner)
@@ -160,15 +151,8 @@ const (
 
 // Close implements render.Emitter.
 func (e *emitter) Close(s render.Span, _ []render.Span) {
+	e.open[s.Kind]--
 	switch s.Kind {
-	case render.Bold, render.Heading:
-		e.bold--
-	case render.Italic:
-		e.italic--
-	case render.Strike:
-		e.strike--
-	case render.Code:
-		e.inCode--
 	case render.Spoiler:
 		e.Write("||")
 	case render.Link:
@@ -177,7 +161,7 @@ func (e *emitter) Close(s render.Span, _ []render.Span) {
 		e.code = false
 		e.begin(e.around())
 	case render.Quote:
-		if e.quotes--; e.quotes == 0 {
+		if e.open[render.Quote] == 0 {
 			e.begin(section)
 		}
 	default:
@@ -186,7 +170,7 @@ func (e *emitter) Close(s render.Span, _ []render.Span) {
 
 // around is the kind of element that text outside of code goes to.
 func (e *emitter) around() string {
-	if e.quotes > 0 {
+	if e.open[render.Quote] > 0 {
 		return quoted
 	}
 	return section
@@ -252,7 +236,10 @@ func (e *emitter) Write(s string) {
 	if address == "" && len(e.links) > 0 && linkable(strings.TrimSpace(s)) {
 		address = strings.TrimSpace(s) // it stands in the text
 	}
-	e.add(s, richStyle{Bold: e.bold > 0, Italic: e.italic > 0, Strike: e.strike > 0, Code: e.inCode > 0}, address)
+	e.add(s, richStyle{
+		Bold: e.open[render.Bold]+e.open[render.Heading] > 0, Italic: e.open[render.Italic] > 0,
+		Strike: e.open[render.Strike] > 0, Code: e.open[render.Code] > 0,
+	}, address)
 }
 
 func (e *emitter) add(s string, look richStyle, address string) {

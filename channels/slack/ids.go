@@ -1,8 +1,6 @@
 package slack
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -10,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // A ts names a message in its channel: seconds and microseconds.
@@ -86,38 +85,17 @@ func newer(a, b string) string {
 // holds a colon but the end, so two different things never share one.
 type account string
 
-func (a account) message(channel, ts string) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%s:message:%s:%s", a, channel, ts))
-}
-
-func (a account) edited(channel, ts, revision string) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%s:edited:%s:%s:%s", a, channel, ts, revision))
-}
-
-func (a account) deleted(channel, ts string) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%s:deleted:%s:%s", a, channel, ts))
-}
-
-func (a account) action(channel, ts, user, at string) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%s:action:%s:%s:%s:%s", a, channel, ts, user, at))
-}
-
-// other is the key of what a ts or a trigger of its own names.
-func (a account) other(kind, channel, id string) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%s:%s:%s:%s", a, kind, channel, id))
-}
-
-func (a account) moved(from, to string) channels.EventKey {
-	return channels.EventKey(fmt.Sprintf("%s:moved:%s:%s", a, from, to))
+// key is the key of what the parts name among things of a kind.
+func (a account) key(kind string, parts ...string) channels.EventKey {
+	return channels.EventKey(string(a) + ":" + kind + ":" + strings.Join(parts, ":"))
 }
 
 // undecodable names an event by its ID, or by its bytes where that cannot be read either.
 func (a account) undecodable(event string, raw []byte) channels.EventKey {
 	if event == "" {
-		sum := sha256.Sum256(raw)
-		return channels.EventKey(fmt.Sprintf("%s:bytes:%s", a, hex.EncodeToString(sum[:16])))
+		return a.key("bytes", wire.Fingerprint(raw))
 	}
-	return channels.EventKey(fmt.Sprintf("%s:event:%s", a, event))
+	return a.key("event", event)
 }
 
 // A mark says how far the history of a channel or thread was read.

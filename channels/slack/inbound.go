@@ -147,7 +147,7 @@ func (s *session) said(ctx context.Context, m *wireMessage) (item, error) {
 	at := s.place(m, content.Mentioned)
 	content.Mentioned = content.Mentioned || at.named
 	return item{history: at.history, event: &channels.Event{
-		Key: s.acct.message(m.Channel, m.TS), Kind: channels.EventMessage, Conversation: at.conversation, Sender: s.sender(ctx, m),
+		Key: s.acct.key("message", m.Channel, m.TS), Kind: channels.EventMessage, Conversation: at.conversation, Sender: s.sender(ctx, m),
 		Message: content, At: instant(m.TS), Mark: at.mark,
 	}}, nil
 }
@@ -236,7 +236,7 @@ func (s *session) changed(ctx context.Context, m *wireMessage) (item, error) {
 // revision makes of a message that it was changed to this state. It moves no mark.
 func (s *session) revision(it item, channel string, m *wireMessage) item {
 	e := *it.event
-	e.Kind, e.Key, e.At, e.Mark = channels.EventEdited, s.acct.edited(channel, m.TS, m.Edited.TS), instant(m.Edited.TS), channels.Mark{}
+	e.Kind, e.Key, e.At, e.Mark = channels.EventEdited, s.acct.key("edited", channel, m.TS, m.Edited.TS), instant(m.Edited.TS), channels.Mark{}
 	return item{event: &e, history: it.history}
 }
 
@@ -257,7 +257,7 @@ func (s *session) removed(ctx context.Context, m *wireMessage) (item, error) {
 	}
 	at := s.place(was, names(was.Text, s.me.User))
 	return item{history: at.history, event: &channels.Event{
-		Key: s.acct.deleted(m.Channel, m.DeletedTS), Kind: channels.EventDeleted, Conversation: at.conversation,
+		Key: s.acct.key("deleted", m.Channel, m.DeletedTS), Kind: channels.EventDeleted, Conversation: at.conversation,
 		Sender: s.sender(ctx, was), Message: channels.Message{ID: channels.MessageID(m.DeletedTS)}, At: instant(m.EventTS),
 	}}, nil
 }
@@ -292,7 +292,7 @@ func (s *session) reacted(ctx context.Context, raw json.RawMessage) (item, error
 	}
 	at := s.place(&wireMessage{Channel: w.Item.Channel, TS: w.Item.TS}, false)
 	return item{event: &channels.Event{
-		Key:  s.acct.other(w.Type, w.Item.Channel, w.Item.TS+"/"+w.EventTS+"/"+w.User),
+		Key:  s.acct.key(w.Type, w.Item.Channel, w.Item.TS+"/"+w.EventTS+"/"+w.User),
 		Kind: channels.EventReaction, Conversation: at.conversation, Sender: s.user(ctx, w.User, ""), Reaction: reaction, At: instant(w.EventTS),
 	}}, nil
 }
@@ -321,7 +321,7 @@ func (s *session) left(ctx context.Context, raw json.RawMessage) (item, error) {
 
 func (s *session) membership(ctx context.Context, w wireEvent, by string, what channels.Membership) item {
 	return item{event: &channels.Event{
-		Key: s.acct.other("member", w.Channel, w.EventTS), Kind: channels.EventMember, Member: what, Conversation: s.channel(w.Channel),
+		Key: s.acct.key("member", w.Channel, w.EventTS), Kind: channels.EventMember, Member: what, Conversation: s.channel(w.Channel),
 		Sender: s.user(ctx, by, ""), At: instant(w.EventTS),
 	}}
 }
@@ -342,7 +342,7 @@ func (s *session) moved(_ context.Context, raw json.RawMessage) (item, error) {
 		return item{}, errors.New("it names no channels")
 	}
 	return item{event: &channels.Event{
-		Key: s.acct.moved(w.Old, w.New), Kind: channels.EventMoved, Former: conversationID(w.Old, ""), Conversation: s.channel(w.New), At: instant(w.EventTS),
+		Key: s.acct.key("moved", w.Old, w.New), Kind: channels.EventMoved, Former: conversationID(w.Old, ""), Conversation: s.channel(w.New), At: instant(w.EventTS),
 	}}, nil
 }
 
@@ -359,7 +359,7 @@ func (s *session) stopped(ctx context.Context, raw json.RawMessage) (item, error
 	}
 	at := s.place(&wireMessage{Channel: w.Channel, TS: w.EventTS, ThreadTS: w.Thread}, true)
 	return item{event: &channels.Event{
-		Key: s.acct.other("stopped", w.Channel, w.EventTS), Kind: channels.EventMessage, Conversation: at.conversation,
+		Key: s.acct.key("stopped", w.Channel, w.EventTS), Kind: channels.EventMessage, Conversation: at.conversation,
 		Sender: s.user(ctx, w.User, ""), At: instant(w.EventTS),
 		Message: channels.Message{ID: channels.MessageID(w.EventTS), Text: "/cancel", Mentioned: true},
 	}}, nil

@@ -3,13 +3,13 @@ package slack
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"regexp"
 	"strings"
 
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // angled is what the platform writes for a mention, a link or a date.
@@ -27,13 +27,13 @@ func names(text, user string) bool {
 // content is what m says.
 func (c *Client) content(ctx context.Context, m *wireMessage, me *self) channels.Message {
 	content := channels.Message{ID: channels.MessageID(m.TS), Mentioned: m.Type == "app_mention" || names(m.Text, me.User)}
-	content.Text = clean(readText(m.Text, me, &content))
+	content.Text = wire.Clean(readText(m.Text, me, &content))
 	for _, a := range m.Forwarded {
 		if !a.IsShare && !a.IsUnfurl || content.Text != "" && !a.IsShare {
 			continue
 		}
 		content.Forwarded, content.Origin = true, a.AuthorName
-		content.Text = clean(strings.TrimSpace(content.Text + "\n" + readText(a.Text, me, &channels.Message{})))
+		content.Text = wire.Clean(strings.TrimSpace(content.Text + "\n" + readText(a.Text, me, &channels.Message{})))
 	}
 	for _, f := range m.Files {
 		if f.ID == "" || f.Mode == "tombstone" || f.Mode == "hidden_by_limit" {
@@ -48,9 +48,6 @@ func (c *Client) content(ctx context.Context, m *wireMessage, me *self) channels
 	}
 	return content
 }
-
-// clean is a text without NUL, which no database of ours takes.
-func clean(text string) string { return strings.ReplaceAll(text, "\x00", "\ufffd") }
 
 // readText is a text as people read it; whom it mentions goes to m. The bot's own name at
 // its beginning is left out.
@@ -94,36 +91,26 @@ func readAngled(inner string, me *self, m *channels.Message) string {
 
 // attachment is a file as the program knows it.
 func (f *wireFile) attachment() channels.Attachment {
-	kind := channels.Document
-	switch {
-	case f.Subtype == "slack_audio":
+	kind := wire.KindOf(f.Type)
+	switch f.Subtype {
+	case "slack_audio":
 		kind = channels.Voice
-	case f.Subtype == "slack_video", strings.HasPrefix(f.Type, "video/"):
+	case "slack_video":
 		kind = channels.Video
-	case strings.HasPrefix(f.Type, "image/"):
-		kind = channels.Photo
-	case strings.HasPrefix(f.Type, "audio/"):
-		kind = channels.Audio
 	}
-	return channels.Attachment{ID: f.ID, Kind: kind, Name: clean(cmp.Or(f.Name, f.ID)), Type: f.Type, Size: max(f.Size, 0)}
+	return channels.Attachment{ID: f.ID, Kind: kind, Name: wire.Clean(cmp.Or(f.Name, f.ID)), Type: f.Type, Size: max(f.Size, 0)}
 }
 
 // fileInfo asks for what is known of a file.
 //
 // Source: https://docs.slack.dev/reference/methods/files.info.
 func (c *Client) fileInfo(ctx context.Context, id string) (*wireFile, error) {
-	x, err := c.call(ctx, "files.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
+	type answer struct {
+		File wireFile `json:"file"`
+	}
+	a, _, err := ask[answer](ctx, c, "files.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
 		_, _, _, err := lib.GetFileInfoContext(ctx, id, 1, 1)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		File wireFile `json:"file"`
-	}
-	if err := json.Unmarshal(x.Body, &answer); err != nil {
-		return nil, err
-	}
-	return &answer.File, nil
+	return &a.File, err
 }

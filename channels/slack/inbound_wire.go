@@ -6,10 +6,7 @@ import "encoding/json"
 //
 // Source: https://docs.slack.dev/apis/events-api/ "Callback field".
 type callback struct {
-	Type    string          `json:"type"`
-	Team    string          `json:"team_id"`
-	EventID string          `json:"event_id"`
-	Event   json.RawMessage `json:"event"`
+	Event json.RawMessage `json:"event"`
 }
 
 // A wireMessage is a message, or what happened to one.
@@ -64,7 +61,6 @@ type wireFile struct {
 	Type     string `json:"mimetype"`
 	Subtype  string `json:"subtype"`
 	Mode     string `json:"mode"`
-	Access   string `json:"file_access"`
 	Size     int64  `json:"size"`
 	Private  string `json:"url_private"`
 	Download string `json:"url_private_download"`
@@ -132,7 +128,6 @@ type wireCommand struct {
 	Team        string `json:"team_id"`
 	Channel     string `json:"channel_id"`
 	User        string `json:"user_id"`
-	UserName    string `json:"user_name"`
 	Command     string `json:"command"`
 	Text        string `json:"text"`
 	Trigger     string `json:"trigger_id"`

@@ -48,7 +48,7 @@ func (s *session) interaction(raw json.RawMessage) (item, error) {
 	}
 	at := s.place(&wireMessage{Channel: channel, TS: ts, ThreadTS: cmp.Or(w.Container.Thread, w.Message.Thread)}, false)
 	return item{press: &press{channel: channel, reply: w.ResponseURL}, event: &channels.Event{
-		Key: s.acct.action(channel, ts, w.User.ID, a.At), Kind: channels.EventAction, Conversation: at.conversation,
+		Key: s.acct.key("action", channel, ts, w.User.ID, a.At), Kind: channels.EventAction, Conversation: at.conversation,
 		Sender: s.user(context.Background(), w.User.ID, w.User.Team), At: instant(a.At),
 		Action: channels.Action{Code: a.Value, MessageID: channels.MessageID(ts)},
 	}}, nil
@@ -69,9 +69,9 @@ func (s *session) command(raw json.RawMessage) (item, error) {
 	}
 	at := s.place(&wireMessage{Channel: w.Channel}, false)
 	message := channels.Message{ID: channels.MessageID(w.Trigger), Mentioned: true}
-	message.Text = clean("/" + strings.TrimPrefix(readText(cmp.Or(text, "help"), s.me, &message), "/"))
+	message.Text = wire.Clean("/" + strings.TrimPrefix(readText(cmp.Or(text, "help"), s.me, &message), "/"))
 	return item{press: &press{command: true, channel: w.Channel, reply: w.ResponseURL}, event: &channels.Event{
-		Key: s.acct.other("command", w.Channel, w.Trigger), Kind: channels.EventMessage, Conversation: at.conversation,
+		Key: s.acct.key("command", w.Channel, w.Trigger), Kind: channels.EventMessage, Conversation: at.conversation,
 		Sender: s.user(context.Background(), w.User, ""), Message: message,
 	}}, nil
 }
@@ -125,21 +125,16 @@ func (s *session) take(ctx context.Context, it item) string {
 //
 // Source: https://docs.slack.dev/reference/methods/conversations.info.
 func (c *Client) isIn(ctx context.Context, channel string) bool {
-	x, err := c.call(ctx, "conversations.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
-		_, err := lib.GetConversationInfoContext(ctx, &slack.GetConversationInfoInput{ChannelID: channel})
-		return err
-	})
-	if x.refused("channel_not_found") {
-		return false
-	}
-	var answer struct {
+	type info struct {
 		Channel struct {
 			In    *bool `json:"is_member"`
 			Group bool  `json:"is_mpim"`
 		} `json:"channel"`
 	}
-	if err != nil || json.Unmarshal(x.Body, &answer) != nil || answer.Channel.In == nil || answer.Channel.Group || isDirect(channel) {
-		return true
+	answer, x, err := ask[info](ctx, c, "conversations.info", nameWithin,
+		with((*slack.Client).GetConversationInfoContext, &slack.GetConversationInfoInput{ChannelID: channel}))
+	if err != nil || answer.Channel.In == nil || answer.Channel.Group || isDirect(channel) {
+		return !x.refused("channel_not_found")
 	}
 	return *answer.Channel.In
 }

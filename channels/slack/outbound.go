@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -245,25 +246,13 @@ func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, 
 	if err != nil {
 		return err
 	}
-	rest := shown.Blocks[:0]
-	for _, b := range shown.Blocks {
-		if !isActions(b) {
-			rest = append(rest, b)
-		}
-	}
-	if len(rest) == len(shown.Blocks) {
+	all := shown.Blocks.BlockSet
+	rest := slices.DeleteFunc(slices.Clone(all), func(b slack.Block) bool { return b.BlockType() == slack.MBTAction })
+	if len(rest) == len(all) {
 		return nil
 	}
-	data, err := json.Marshal(rest)
-	if err != nil {
-		return err
-	}
-	var list slack.Blocks
-	if err := json.Unmarshal(data, &list); err != nil {
-		return &channels.RefusedError{Op: op, Reason: err.Error()}
-	}
 	_, err = c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, _, _, err := lib.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText(shown.Text, false), slack.MsgOptionBlocks(list.BlockSet...))
+		_, _, _, err := lib.UpdateMessageContext(ctx, channel, ts, slack.MsgOptionText(shown.Text, false), slack.MsgOptionBlocks(rest...))
 		return err
 	})
 	return err
@@ -271,16 +260,9 @@ func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, 
 
 // A shownMessage is one as the platform keeps it.
 type shownMessage struct {
-	TS     string            `json:"ts"`
-	Text   string            `json:"text"`
-	Blocks []json.RawMessage `json:"blocks"`
-}
-
-func isActions(raw json.RawMessage) bool {
-	var b struct {
-		Type string `json:"type"`
-	}
-	return json.Unmarshal(raw, &b) == nil && b.Type == "actions"
+	TS     string       `json:"ts"`
+	Text   string       `json:"text"`
+	Blocks slack.Blocks `json:"blocks"`
 }
 
 // shown reads one message of a conversation.
@@ -290,7 +272,10 @@ func (c *Client) shown(ctx context.Context, conv channels.Conversation, ts strin
 	if err != nil {
 		return m, err
 	}
-	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+	type answer struct {
+		Messages []shownMessage `json:"messages"`
+	}
+	a, _, err := ask[answer](ctx, c, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
 		_, _, _, err := lib.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
 			ChannelID: channel, Timestamp: cmp.Or(thread, ts), Oldest: ts, Latest: ts, Inclusive: true, Limit: 2,
 		})
@@ -299,13 +284,7 @@ func (c *Client) shown(ctx context.Context, conv channels.Conversation, ts strin
 	if err != nil {
 		return m, err
 	}
-	var answer struct {
-		Messages []shownMessage `json:"messages"`
-	}
-	if err := json.Unmarshal(x.Body, &answer); err != nil {
-		return m, fmt.Errorf("%s: read the answer: %w", op, err)
-	}
-	for _, m := range answer.Messages {
+	for _, m := range a.Messages {
 		if m.TS == ts {
 			return m, nil
 		}
@@ -384,9 +363,7 @@ func (c *Client) rest(ctx context.Context, conv channels.Conversation) {
 }
 
 func (c *Client) setStatus(ctx context.Context, channel, thread string, status string) error {
-	_, err := c.call(ctx, "agents.sessions.setStatus", callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		_, err := lib.SetAgentSessionStatusContext(ctx, slack.AgentSessionSetStatusParameters{Status: status, ChannelID: channel, ThreadTS: thread})
-		return err
-	})
+	_, err := c.call(ctx, "agents.sessions.setStatus", callTimeout, with((*slack.Client).SetAgentSessionStatusContext,
+		slack.AgentSessionSetStatusParameters{Status: status, ChannelID: channel, ThreadTS: thread}))
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // A session is one Run: where events go, and what was read so far.
@@ -213,10 +214,7 @@ func (s *session) undecodable(raw []byte, why error) *channels.Event {
 		ID string `json:"event_id"`
 	}
 	_ = json.Unmarshal(raw, &head)
-	return &channels.Event{
-		Key: s.acct.undecodable(head.ID, raw), Kind: channels.EventUndecodable,
-		Conversation: channels.Conversation{Channel: s.c.name}, Raw: append([]byte(nil), raw...), Reason: why.Error(),
-	}
+	return wire.Undecodable(s.c.name, s.acct.undecodable(head.ID, raw), raw, why)
 }
 
 // nameWithin bounds the look-up of a name, which holds back what comes.
@@ -229,11 +227,7 @@ func (c *Client) nameOf(ctx context.Context, user string) string {
 	if name, known := c.names.Get(user); known {
 		return name
 	}
-	x, err := c.call(ctx, "users.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
-		_, err := lib.GetUserInfoContext(ctx, user)
-		return err
-	})
-	var answer struct {
+	type info struct {
 		User struct {
 			Name    string `json:"name"`
 			Real    string `json:"real_name"`
@@ -242,10 +236,12 @@ func (c *Client) nameOf(ctx context.Context, user string) string {
 			} `json:"profile"`
 		} `json:"user"`
 	}
-	if err != nil || json.Unmarshal(x.Body, &answer) != nil {
-		if x.reply == nil {
-			return user // it is asked again
-		}
+	answer, x, err := ask[info](ctx, c, "users.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
+		_, err := lib.GetUserInfoContext(ctx, user)
+		return err
+	})
+	if err != nil && x.reply == nil {
+		return user // it is asked again
 	}
 	name := cmp.Or(answer.User.Profile.Display, answer.User.Real, answer.User.Name, user)
 	c.names.Put(user, name)

@@ -14,7 +14,6 @@ type reply struct {
 	OK       *bool  `json:"ok"`
 	Error    string `json:"error"`
 	Needed   string `json:"needed"`
-	Warning  string `json:"warning"`
 	Metadata struct {
 		Messages []string `json:"messages"`
 	} `json:"response_metadata"`

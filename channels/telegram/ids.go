@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // conversationID names a chat, or a topic in it: "CHAT" or "CHAT/TOPIC".
@@ -88,8 +89,7 @@ func movedKey(bot, from, to int64) channels.EventKey {
 // read either (update 0).
 func undecodableKey(bot, update int64, raw []byte) channels.EventKey {
 	if update == 0 {
-		sum := sha256.Sum256(raw)
-		return channels.EventKey(fmt.Sprintf("%d:bytes:%s", bot, hex.EncodeToString(sum[:16])))
+		return channels.EventKey(fmt.Sprintf("%d:bytes:%s", bot, wire.Fingerprint(raw)))
 	}
 	return channels.EventKey(fmt.Sprintf("%d:update:%d", bot, update))
 }

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 )
 
 // An update is one thing the platform told.
@@ -39,10 +39,7 @@ func (c *Client) decode(bot int64, raw []byte) update {
 
 // undecodable is an update that cannot be read.
 func (c *Client) undecodable(bot, id int64, raw []byte, why error) update {
-	return update{id: id, event: &channels.Event{
-		Key: undecodableKey(bot, id, raw), Kind: channels.EventUndecodable,
-		Conversation: channels.Conversation{Channel: c.name}, Raw: bytes.Clone(raw), Reason: why.Error(),
-	}}
+	return update{id: id, event: wire.Undecodable(c.name, undecodableKey(bot, id, raw), raw, why)}
 }
 
 var idPattern = regexp.MustCompile(`"update_id"\s*:\s*([0-9]{1,18})\b`)

@@ -132,3 +132,16 @@ func (t *Transport) Download(ctx context.Context, address string, header http.He
 	}
 	return nil
 }
+
+// KindOf is what a person would call a file of a media type.
+func KindOf(mediaType string) channels.AttachmentKind {
+	switch kind, _, _ := strings.Cut(mediaType, "/"); kind {
+	case "image":
+		return channels.Photo
+	case "audio":
+		return channels.Audio
+	case "video":
+		return channels.Video
+	}
+	return channels.Document
+}

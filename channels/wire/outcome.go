@@ -104,3 +104,10 @@ func Unusable(err error, given, renew string) channels.Finding {
 	}
 	return channels.Finding{Text: err.Error(), Mend: "see whether this machine reaches the platform (api_url, proxy, DNS)"}
 }
+
+// Final says whether err is a refusal that would come again: channels.ErrGone or a
+// channels.RefusedError that is not temporary.
+func Final(err error) bool {
+	refused, ok := errors.AsType[*channels.RefusedError](err)
+	return errors.Is(err, channels.ErrGone) || ok && !refused.Temporary
+}
