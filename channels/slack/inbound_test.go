@@ -226,6 +226,31 @@ func TestGuestsAreOfAnotherWorkspace(t *testing.T) {
 	}
 }
 
+// On Enterprise Grid the team of an identity is the enterprise, whichever of its workspaces
+// the app is installed in.
+func TestTeamOfAnEnterpriseIsTheEnterprise(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Break(slacktest.Fault{Method: "auth.test", Times: -1, Status: 200, Body: fmt.Sprintf(
+		`{"ok":true,"team":"Fake","user":"switchboard","team_id":%q,"user_id":%q,"enterprise_id":"E0ORG","is_enterprise_install":false}`, r.Team(), r.Bot().ID)})
+	r.run(t)
+	eve, chief := r.AddGuest("Eve", "T0OTHER"), r.AddGuest("Chief", "E0ORG")
+	channel := r.AddChannel("shared", r.ada, eve, chief).ID
+	for _, user := range []slacktest.User{r.ada, chief, eve} {
+		r.Post(slacktest.Post{Channel: channel, User: user.ID, Text: "@switchboard hi"})
+	}
+	var got []channels.Sender
+	for _, e := range r.await(t, 3) {
+		got = append(got, channels.Sender{Team: e.Sender.Team, Guest: e.Sender.Guest})
+		if !strings.HasPrefix(string(e.Key), "E0ORG/") {
+			t.Errorf("the key is %q", e.Key)
+		}
+	}
+	if diff := cmp.Diff([]channels.Sender{{Team: "E0ORG"}, {Team: "E0ORG"}, {Team: "T0OTHER", Guest: true}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestFilesAnnouncedBeforeTheyAreKnownAreLookedUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
