@@ -66,7 +66,7 @@ func (l *line) hold(it item) bool {
 	if it.history == "" {
 		return false
 	}
-	isNew := l.opens(it)
+	since, opens := l.opens(it)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	g := l.gaps[it.history]
@@ -75,8 +75,8 @@ func (l *line) hold(it item) bool {
 		if i := slices.Index(l.order, g); i > 0 {
 			l.order = slices.Insert(slices.Delete(l.order, i, i+1), 0, g)
 		}
-	case isNew:
-		g = &gap{id: it.history, since: mark{ts: tsOf(l.alive)}}
+	case opens:
+		g = &gap{id: it.history, since: since}
 		l.gaps[g.id], l.order = g, slices.Insert(l.order, 0, g)
 		retry.Signal(l.soon)
 	default:
@@ -86,12 +86,22 @@ func (l *line) hold(it item) bool {
 	return true
 }
 
-// opens says whether an item is the first to the bot in its place. One before it may have
-// been lost with an earlier connection, and would come again after this one.
-func (l *line) opens(it item) bool {
+// opens says whether the history of an item's place is read before it, and since when. It
+// is where nothing is known of the place: an earlier message may have been lost with an
+// earlier connection, and would come again after this one. It is everywhere for a while
+// where another connection is open, which is told a part of the messages.
+func (l *line) opens(it item) (since mark, ok bool) {
 	e := it.event
-	return e != nil && e.Kind == channels.EventMessage && (e.Conversation.Kind == channels.Direct || e.Message.Mentioned) &&
-		!l.marked(it.history) && !l.c.limited.Load()
+	if e == nil || e.Kind != channels.EventMessage || e.Conversation.Kind != channels.Direct && !e.Message.Mentioned || l.c.limited.Load() {
+		return mark{}, false
+	}
+	l.session.mu.Lock()
+	defer l.session.mu.Unlock()
+	known, marked := l.marks[it.history]
+	if !marked {
+		return mark{ts: tsOf(l.alive)}, true
+	}
+	return known.mark, time.Now().Before(l.shared)
 }
 
 // fillGaps reads the history of each gap in turn.

@@ -30,6 +30,7 @@ type session struct {
 	marks   map[channels.ConversationID]noted
 	threads map[channels.ConversationID]bool // where the bot was named
 	groups  map[string]bool                  // channels that are group messages
+	shared  time.Time                        // until when another connection may be told a part
 }
 
 // A noted is a mark with when it was noted.
@@ -37,6 +38,10 @@ type noted struct {
 	mark
 	at time.Time
 }
+
+// sharedFor is how long a connection that died or hangs may still be told messages: until the
+// platform misses its signs of life, with room to spare.
+const sharedFor = time.Minute
 
 // pressesAtOnce bounds the answers to presses that are under way.
 const pressesAtOnce = 16
@@ -204,6 +209,9 @@ func (s *session) hello(connections int) {
 		s.c.refused.Served(acc.secret())
 	}
 	if connections > 1 {
+		s.mu.Lock()
+		s.shared = time.Now().Add(sharedFor)
+		s.mu.Unlock()
 		s.c.log.Warn("another program is connected as this app; each is told a part of the events", "connections", connections)
 	}
 }

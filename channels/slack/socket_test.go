@@ -2,6 +2,7 @@ package slack
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,32 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/slack/slacktest"
 )
+
+// A connection that died unnoticed, or that a frozen engine holds, is told some of the
+// messages: they come again later, and before those that followed them.
+func TestMessagesOfAnotherConnectionComeInOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Retry(300 * time.Millisecond)
+	me := &session{c: r.c}
+	dead, err := me.dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dead.Close()
+	r.run(t)
+	r.until(t, "both are open", func() bool { return r.Sockets() == 2 })
+	var want []string
+	for n := range 12 {
+		want = append(want, strconv.Itoa(n))
+		r.Say(r.ada.ID, want[n])
+		time.Sleep(10 * time.Millisecond) // or one event wakes both connections
+	}
+	r.await(t, len(want))
+	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
 
 func TestSocketIsOpenedAnew(t *testing.T) {
 	t.Parallel()
