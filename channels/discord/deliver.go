@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"switchboard/channels"
-	"switchboard/retry"
+	"switchboard/channels/wire"
 )
 
 // mostBatch is how many events are handed in at once.
@@ -133,34 +133,30 @@ func (d *deliverer) position(t told) string {
 
 // handIn hands the batch in, again and again with what came meanwhile, until it is taken.
 func (d *deliverer) handIn(ctx context.Context) error {
-	for try := 0; len(d.batch) > 0; try++ {
+	err := wire.HandIn(ctx, d.c.log, d.c.pace.againFirst, d.c.pace.againMost, func() error {
+		if len(d.batch) == 0 {
+			return nil
+		}
 		events := make([]channels.Event, len(d.batch))
 		for i, it := range d.batch {
 			events[i] = it.Event
 		}
 		receipts, err := d.sink.Accept(ctx, events)
-		if err == nil {
-			for i, it := range d.batch {
-				if i < len(receipts) {
-					it.press.taken(receipts[i])
-				}
-			}
-			d.batch = d.batch[:0]
-			break
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		d.c.log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
-		if !retry.Sleep(ctx, retry.Pause(try, d.c.pace.againFirst, d.c.pace.againMost)) {
-			return context.Cause(ctx)
-		}
-		if err := d.more(ctx); err != nil {
+		if err != nil {
 			return err
 		}
+		for i, it := range d.batch {
+			if i < len(receipts) {
+				it.press.taken(receipts[i])
+			}
+		}
+		d.batch = d.batch[:0]
+		return nil
+	}, func() error { return d.more(ctx) })
+	if err == nil {
+		d.commit()
 	}
-	d.commit()
-	return nil
+	return err
 }
 
 // commit notes that everything looked at is safe, but for what is held back.

@@ -154,20 +154,13 @@ func (e *emitter) Close(s render.Span, in []render.Span) {
 
 // code writes a few words of code between backticks, of which it has fewer in a row.
 func (e *emitter) code(text string) {
-	longest, run := 0, 0
-	for i := range len(text) {
-		if text[i] != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
+	longest := 0
+	for _, run := range strings.FieldsFunc(text, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
 	}
 	fence := strings.Repeat("`", longest+1)
 	switch {
-	case strings.TrimSpace(text) == "":
-		e.writer.write(text)
-	case longest > 1: // the apps know one or two
+	case strings.TrimSpace(text) == "", longest > 1: // the apps know one or two
 		e.writer.write(text)
 	case longest > 0:
 		e.raw(fence + " " + text + " " + fence)

@@ -45,11 +45,14 @@ func conversationID(channel snowflake) channels.ConversationID {
 
 // parseConversation is the reverse.
 func parseConversation(id channels.ConversationID) (snowflake, error) {
-	var n snowflake
-	if n.UnmarshalText([]byte(id)) != nil {
-		return 0, fmt.Errorf("%q is no conversation on Discord", id)
+	return number(string(id), "conversation")
+}
+
+func number(text, what string) (n snowflake, err error) {
+	if n.UnmarshalText([]byte(text)) != nil {
+		err = fmt.Errorf("%q is no %s on Discord", text, what)
 	}
-	return n, nil
+	return n, err
 }
 
 // guildConversation names a guild as a whole, in which nothing can be said.
@@ -67,11 +70,7 @@ func commandID(interaction snowflake) channels.MessageID {
 
 // parseMessage is the reverse of messageID.
 func parseMessage(id channels.MessageID) (snowflake, error) {
-	var n snowflake
-	if n.UnmarshalText([]byte(id)) != nil {
-		return 0, fmt.Errorf("%q is no message on Discord", id)
-	}
-	return n, nil
+	return number(string(id), "message")
 }
 
 // key makes an event's key: the bot, the kind, and what tells the event from others. Nothing in

@@ -66,24 +66,19 @@ func (c *Client) SetCommands(ctx context.Context, sets []channels.CommandSet) er
 	}
 	want := menu(sets)
 	var errs []error
+	change := func(op, method, path string, body any) {
+		r := route{op: op, method: method, path: path, major: base.major}
+		_, err := patiently(ctx, func() (*exchange, error) { return c.call(ctx, r, body) })
+		errs = append(errs, err)
+	}
 	for _, w := range want {
-		if slices.ContainsFunc(have, w.same) {
-			continue
-		}
-		r := base
-		r.op, r.method = opCommand, http.MethodPost
-		if _, err := patiently(ctx, func() (*exchange, error) { return c.call(ctx, r, w) }); err != nil {
-			errs = append(errs, err)
+		if !slices.ContainsFunc(have, w.same) {
+			change(opCommand, http.MethodPost, base.path, w)
 		}
 	}
 	for _, h := range have {
-		if slices.ContainsFunc(want, func(w command) bool { return w.Name == h.Name }) {
-			continue
-		}
-		r := base
-		r.op, r.method, r.path = opUncommand, http.MethodDelete, base.path+"/"+h.ID
-		if _, err := patiently(ctx, func() (*exchange, error) { return c.call(ctx, r, nil) }); err != nil {
-			errs = append(errs, err)
+		if !slices.ContainsFunc(want, func(w command) bool { return w.Name == h.Name }) {
+			change(opUncommand, http.MethodDelete, base.path+"/"+h.ID, nil)
 		}
 	}
 	return errors.Join(errs...)

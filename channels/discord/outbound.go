@@ -81,10 +81,6 @@ func answering(conv channels.Conversation, to channels.MessageID) *discordgo.Mes
 
 // Send implements channels.Channel. In a thread that is not there yet it begins it.
 func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
-	at, err := here(opSend, out.Conversation)
-	if err != nil {
-		return "", err
-	}
 	p, err := newPost(opSend, out.Body)
 	if err != nil {
 		return "", err
@@ -93,11 +89,15 @@ func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.Mess
 	if out.Nonce != "" {
 		p.Nonce, p.Enforce = nonceOf(out.Nonce), true
 	}
-	return c.deliver(ctx, at, p, out)
+	return c.deliver(ctx, p, out)
 }
 
 // deliver sends p; in a thread that is not there yet it begins it.
-func (c *Client) deliver(ctx context.Context, at snowflake, p *post, out channels.Outbound) (channels.MessageID, error) {
+func (c *Client) deliver(ctx context.Context, p *post, out channels.Outbound) (channels.MessageID, error) {
+	at, err := here(opSend, out.Conversation)
+	if err != nil {
+		return "", err
+	}
 	id, err := c.send(ctx, at, p, out)
 	if hasCode(err, discordgo.ErrCodeUnknownChannel) && out.Conversation.Kind == channels.Thread {
 		if err = c.startThread(ctx, out.Conversation, out.Body.Text); err == nil {
@@ -165,15 +165,20 @@ func (c *Client) startThread(ctx context.Context, conv channels.Conversation, te
 
 // Edit implements channels.Editor. Buttons that body has not are taken off.
 func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
-	at, n, err := target(opEdit, conv, id)
-	if err != nil {
-		return err
-	}
 	p, err := newPost(opEdit, body)
 	if err != nil {
 		return err
 	}
-	return c.do(ctx, about(opEdit, at, "messages", n.String()), p)
+	return c.change(ctx, opEdit, conv, id, p)
+}
+
+// change makes a call about one message, or about what lies below it.
+func (c *Client) change(ctx context.Context, op string, conv channels.Conversation, id channels.MessageID, body any, below ...string) error {
+	at, n, err := target(op, conv, id)
+	if err != nil {
+		return err
+	}
+	return c.do(ctx, about(op, at, append([]string{"messages", n.String()}, below...)...), body)
 }
 
 // Draft implements channels.Drafter: a message that makes no sound, then edits of it.
@@ -181,26 +186,18 @@ func (c *Client) Draft(ctx context.Context, conv channels.Conversation, id, to c
 	if id != "" {
 		return id, c.Edit(ctx, conv, id, body)
 	}
-	at, err := here(opSend, conv)
-	if err != nil {
-		return "", err
-	}
 	p, err := newPost(opSend, body)
 	if err != nil {
 		return "", err
 	}
 	p.Flags |= flagQuiet
 	p.Reference = answering(conv, to)
-	return c.deliver(ctx, at, p, channels.Outbound{Conversation: conv, Body: channels.Body{Text: body.Text}})
+	return c.deliver(ctx, p, channels.Outbound{Conversation: conv, Body: channels.Body{Text: body.Text}})
 }
 
 // Delete implements channels.Deleter.
 func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
-	at, n, err := target(opDelete, conv, id)
-	if err != nil {
-		return err
-	}
-	err = c.do(ctx, about(opDelete, at, "messages", n.String()), nil)
+	err := c.change(ctx, opDelete, conv, id, nil)
 	if errors.Is(err, channels.ErrNoMessage) {
 		return nil
 	}
@@ -209,19 +206,11 @@ func (c *Client) Delete(ctx context.Context, conv channels.Conversation, id chan
 
 // RemoveButtons implements channels.Unbuttoner.
 func (c *Client) RemoveButtons(ctx context.Context, conv channels.Conversation, id channels.MessageID) error {
-	at, n, err := target(opEdit, conv, id)
-	if err != nil {
-		return err
-	}
-	return c.do(ctx, about(opEdit, at, "messages", n.String()), map[string]any{"components": []any{}})
+	return c.change(ctx, opEdit, conv, id, map[string]any{"components": []any{}})
 }
 
 // React implements channels.Reactor. An empty emoji takes off what the bot put last there.
 func (c *Client) React(ctx context.Context, conv channels.Conversation, id channels.MessageID, emoji string) error {
-	at, n, err := target(opReact, conv, id)
-	if err != nil {
-		return err
-	}
 	op, sign := opReact, emoji
 	if emoji == "" {
 		if sign, _ = c.signs.Get(id); sign == "" {
@@ -232,7 +221,7 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 	} else {
 		c.signs.Put(id, emoji)
 	}
-	return c.do(ctx, about(op, at, "messages", n.String(), "reactions", sign, "@me"), nil)
+	return c.change(ctx, op, conv, id, nil, "reactions", sign, "@me")
 }
 
 // Typing implements channels.Typer.

@@ -118,14 +118,12 @@ func (l *link) learn(g guild) {
 	if l.session.untold[g.ID] { // the bot was there before
 		alive = l.session.owed.alive
 	}
-	for _, list := range [][]place{g.Channels, g.Threads} {
-		for _, p := range list {
-			p.Guild = g.ID
-			if p.Last != nil && l.c.serves(g.ID) {
-				l.session.owed.newest(p.ID, *p.Last, alive)
-			}
-			l.c.remember(p)
+	for _, p := range slices.Concat(g.Channels, g.Threads) {
+		p.Guild = g.ID
+		if p.Last != nil && l.c.serves(g.ID) {
+			l.session.owed.newest(p.ID, *p.Last, alive)
 		}
+		l.c.remember(p)
 	}
 }
 

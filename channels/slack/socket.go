@@ -208,22 +208,16 @@ func (l *line) sort(frames [][]byte) (now []item) {
 // meanwhile is handed in along with them: whether an event fails by its own fault shows
 // beside others.
 func (l *line) deliver(ctx context.Context, items []item) error {
-	for try := 0; ; try++ {
-		err := l.accept(ctx, items)
-		if err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		l.c.log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
-		if !retry.Sleep(ctx, retry.Pause(try, l.c.pace.again, l.c.pace.mostAgain)) {
-			return ctx.Err()
-		}
+	accept := func() error { return l.accept(ctx, items) }
+	err := wire.HandIn(ctx, l.c.log, l.c.pace.again, l.c.pace.mostAgain, accept, func() error {
 		if len(l.lost) > 0 {
-			return fmt.Errorf("the socket ended, and events were not accepted: %w", err)
+			return errors.New("the socket ended, and events were not accepted")
 		}
 		items = append(items, l.sort(l.waiting())...)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, it := range items {
 		l.acknowledge(it.envelope, nil)

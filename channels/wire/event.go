@@ -2,11 +2,15 @@ package wire
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"log/slog"
 	"strings"
+	"time"
 
 	"switchboard/channels"
+	"switchboard/retry"
 )
 
 // Clean is a text without NULs, which no database of ours takes.
@@ -23,5 +27,27 @@ func Undecodable(channel string, key channels.EventKey, raw []byte, why error) *
 	return &channels.Event{
 		Key: key, Kind: channels.EventUndecodable,
 		Conversation: channels.Conversation{Channel: channel}, Raw: bytes.Clone(raw), Reason: why.Error(),
+	}
+}
+
+// HandIn calls accept until it returns nil, with pauses of first, doubling to most. Between two
+// tries more adds what came meanwhile: whether an event fails by its own fault shows beside
+// others. It returns the error of more, or why ctx ended.
+func HandIn(ctx context.Context, log *slog.Logger, first, most time.Duration, accept, more func() error) error {
+	for try := 0; ; try++ {
+		err := accept()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		log.WarnContext(ctx, "events not accepted; they are handed in again", "error", err)
+		if !retry.Sleep(ctx, retry.Pause(try, first, most)) {
+			return context.Cause(ctx)
+		}
+		if err := more(); err != nil {
+			return err
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -209,4 +210,32 @@ func TestMemoryForgetsAllWhenItIsFull(t *testing.T) {
 	if d, ok := m.Get("d"); d != 4 || !ok || b {
 		t.Errorf("full: %d %v %v", d, ok, b)
 	}
+}
+
+func TestHandInTriesAgainWithWhatCameMeanwhile(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		log, began := slog.New(slog.DiscardHandler), time.Now()
+		n, took := 0, -1
+		accept := func() error {
+			if n < 2 {
+				return errors.New("not now")
+			}
+			took = n
+			return nil
+		}
+		if err := wire.HandIn(ctx, log, time.Second, time.Minute, accept, func() error { n++; return nil }); err != nil || took != 2 || time.Since(began) != 3*time.Second {
+			t.Errorf("%d were taken after %s: %v", took, time.Since(began), err)
+		}
+		n = 0
+		lost := errors.New("lost")
+		if err := wire.HandIn(ctx, log, time.Second, time.Minute, accept, func() error { return lost }); !errors.Is(err, lost) {
+			t.Errorf("what cannot be added to: %v", err)
+		}
+		end()
+		if err := wire.HandIn(ctx, log, time.Second, time.Minute, accept, func() error { return nil }); !errors.Is(err, context.Canceled) {
+			t.Errorf("ended: %v", err)
+		}
+	})
 }
