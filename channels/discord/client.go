@@ -58,7 +58,8 @@ type Client struct {
 	wire    *wire.Transport
 	pace    pace
 	limits  limits
-	places  wire.Memory[snowflake, place]           // of guilds; what is missing is asked for
+	places  wire.Memory[snowflake, place] // of guilds; what is missing is asked for
+	roles   wire.Memory[snowflake, role]
 	signs   wire.Memory[channels.MessageID, string] // the bot's reactions
 	refused *wire.Rejection
 

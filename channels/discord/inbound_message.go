@@ -110,9 +110,13 @@ func (h *heard) content(m *message) channels.Message {
 	if len(m.Snapshots) > 0 && m.Reference != nil && m.Reference.Type == referenceForward {
 		s := m.Snapshots[0].Message
 		content.Forwarded = true
-		content.Text, content.Attachments = wire.Clean(s.Content), attachments(m, s.Files)
-		if content.Text == "" && len(s.Stickers) > 0 {
+		content.Text, content.Attachments = h.named(m, wire.Clean(s.Content)), attachments(m, s.Files)
+		switch {
+		case content.Text != "", len(content.Attachments) > 0:
+		case len(s.Stickers) > 0:
 			content.Text = "[sticker " + wire.Clean(s.Stickers[0].Name) + "]"
+		default:
+			content.Text = "[a message without words]"
 		}
 		return content
 	}
@@ -161,6 +165,10 @@ func (h *heard) mentions(content *channels.Message, m *message) {
 		}
 		content.Mentions = append(content.Mentions, channels.Mention{ID: u.ID.String(), Label: "@" + u.label()})
 	}
+	for _, id := range m.Roles { // the role that the bot came with is called like it
+		role, _ := h.c.roles.Get(id)
+		content.Mentioned = content.Mentioned || role.Tags.Bot == h.bot
+	}
 	text := content.Text
 	if at := mentionPattern.FindStringSubmatchIndex(text); at != nil && strings.TrimSpace(text[:at[0]]) == "" && text[at[2]:at[3]] == h.bot.String() {
 		content.Mentioned = true
@@ -171,18 +179,34 @@ func (h *heard) mentions(content *channels.Message, m *message) {
 	content.Text = h.named(m, text)
 }
 
-// named is a text with names instead of the numbers of people that m names.
+// numbered is what the platform writes with a number: a person, a role, a channel, an emoji.
+var numbered = regexp.MustCompile(`<(@[!&]?|#)[0-9]{1,20}>|<a?:[A-Za-z0-9_]{1,32}:[0-9]{1,20}>`)
+
+// named is a text with names instead of the numbers, as people see it.
 func (h *heard) named(m *message, text string) string {
-	return mentionPattern.ReplaceAllStringFunc(text, func(found string) string {
-		id := strings.Trim(found, "<@!>")
-		if id == h.bot.String() {
-			return "@" + wire.Clean(h.c.me().name)
+	return numbered.ReplaceAllStringFunc(text, func(found string) string {
+		if _, emoji, ok := strings.Cut(found, ":"); ok {
+			return ":" + emoji[:strings.Index(emoji, ":")+1]
 		}
-		i := slices.IndexFunc(m.Mentions, func(u user) bool { return u.ID.String() == id })
-		if i < 0 {
+		var id snowflake
+		_ = id.UnmarshalText([]byte(strings.Trim(found, "<@!&#>")))
+		name := ""
+		switch at := slices.IndexFunc(m.Mentions, func(u user) bool { return u.ID == id }); {
+		case found[1] == '#':
+			place, _ := h.c.places.Get(id)
+			name = place.Name
+		case found[2] == '&':
+			role, _ := h.c.roles.Get(id)
+			name = role.Name
+		case id == h.bot:
+			name = h.c.me().name
+		case at >= 0:
+			name = m.Mentions[at].label()
+		}
+		if name == "" {
 			return found
 		}
-		return "@" + m.Mentions[i].label()
+		return found[1:2] + wire.Clean(name)
 	})
 }
 

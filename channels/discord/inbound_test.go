@@ -26,6 +26,10 @@ func knowing(t *testing.T) (*Client, *link) {
 	c.remember(place{ID: up, Guild: 41771983423143937, Name: "general"})
 	c.remember(place{ID: 41771983423143937, Guild: 41771983423143937, Name: "discord-developers"})
 	c.remember(place{ID: 334385199974967099, Type: typeThread, Guild: 41771983423143937, Parent: &up, Name: "a thread", Owner: 77})
+	own := role{ID: 88, Name: "Helper"}
+	own.Tags.Bot = 77
+	c.roles.Put(88, own)
+	c.roles.Put(89, role{ID: 89, Name: "Gardeners"})
 	sink := channelstest.NewSink()
 	if _, err := sink.Accept(t.Context(), []channels.Event{{Key: "k", Kind: channels.EventMessage, Mark: spot{channel: 41771983423143937, message: 1}.mark()}}); err != nil {
 		t.Fatal(err)

@@ -34,8 +34,13 @@ func TestNobodyIsMentioned(t *testing.T) {
 	r.run(t)
 	here := conv(r.general, channels.Group)
 	bad := "@everyone @here <@" + r.ada.ID + "> <@!" + r.ada.ID + "> <@&123> <#" + r.general + "> `@everyone` <@" + r.ada.ID
+	// Entities that come back, names in two nodes, the text and the address of a link, a table.
+	nodes := "&lt;@" + r.ada.ID + "&gt; &#64;everyone @**everyone** *@*here @every*one* @ev_eryone_ @h||ere|| <@**" + r.ada.ID + "**> [<@&1>](https://x.example/<@1>/@here) " +
+		"https://x.example/@everyone @\u200beveryone @@everyone a@everyone\n\n| @here |\n|---|\n| <@!1> |\n\n# @everyone\n- <@&1>\n> @here\n"
 	for name, body := range map[string]channels.Body{
 		"plain":     {Text: bad},
+		"nodes":     r.c.Format(render.Parse(nodes), r.c.Features(here))[0],
+		"as typed":  {Text: nodes},
 		"formatted": r.c.Format(render.Parse(bad+"\n\n```\n"+bad+"\n```\n\n["+bad+"](https://example.org/@everyone)"), r.c.Features(here))[0],
 	} {
 		out := outbound(here, "")

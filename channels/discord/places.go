@@ -110,10 +110,23 @@ type guild struct {
 	Unavailable bool      `json:"unavailable"`
 	Channels    []place   `json:"channels"`
 	Threads     []place   `json:"threads"`
+	Roles       []role    `json:"roles"`
+}
+
+// Source: https://docs.discord.com/developers/topics/permissions#role-object.
+type role struct {
+	ID   snowflake `json:"id"`
+	Name string    `json:"name"`
+	Tags struct {
+		Bot snowflake `json:"bot_id"` // that the role came with
+	} `json:"tags"`
 }
 
 // learn notes the channels of a guild, and which of them have messages that were not taken.
 func (l *link) learn(g guild) {
+	for _, r := range g.Roles {
+		l.c.roles.Put(r.ID, r)
+	}
 	var alive snowflake
 	if l.session.untold[g.ID] { // the bot was there before
 		alive = l.session.owed.alive

@@ -43,6 +43,26 @@ func TestNobodyIsMentioned(t *testing.T) {
 		t.Fatal(err)
 	}
 	check()
+	// What a model makes of it: entities that come back, two nodes, code, the text of a link, a table.
+	for _, markdown := range []string{
+		"&lt;!channel&gt; &lt;@" + r.ada.ID + "&gt; &amp;lt;!here&amp;gt;", "<**!channel**> @**everyone** *@*here", "`<!here>` ```\n<!channel>\n```",
+		"[<!here>](https://x.example/?a=<!channel>) <https://x.example/|<!here>>", "| <!channel> |\n|---|\n| @here |", "<\u200b!channel>\u2060<!here>",
+		strings.Repeat("a <!channel> ", 1000),
+	} {
+		for _, body := range r.c.Format(render.Parse(markdown), r.c.Features(r.direct())) {
+			out.Body, out.Nonce = body, ""
+			if _, err := r.c.Send(t.Context(), out); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, m := range r.FromBot(r.Direct(r.ada.ID)) {
+		for _, kind := range []string{"user", "usergroup", "broadcast", "channel", "mrkdwn"} {
+			if strings.ContainsAny(m.Text, "<>") || strings.Contains(string(m.Blocks), `"type":"`+kind+`"`) {
+				t.Errorf("%q, %s", m.Text, m.Blocks)
+			}
+		}
+	}
 	for _, call := range r.Calls("chat.postMessage") {
 		if call.Values["unfurl_links"] != "false" || call.Values["unfurl_media"] != "false" {
 			t.Errorf("%v", call.Values)
