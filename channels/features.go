@@ -15,6 +15,8 @@ type Features struct {
 	MaxFile  int64
 	Buttons  bool // choices can be buttons; otherwise they are numbered lines
 	Markdown bool // more than plain text is shown
+	// Command is what people write before the name of a command here; empty: a slash.
+	Command string
 	// TypingFor is how long the platform shows a Typing before it forgets it.
 	TypingFor time.Duration
 	// DraftEvery is the least time between two drafts of one message here; 0: no

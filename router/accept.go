@@ -175,7 +175,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 	}
 	receipt := acc.Receipt
 	switch {
-	case entry.Event.Kind == channels.EventAction && (entry.kept(ledger.AuditStranger) || entry.kept(ledger.AuditOverheard)):
+	case entry.kept(ledger.AuditStranger) || entry.kept(ledger.AuditOverheard):
 		receipt.Silent = true
 	case entry.Event.Kind == channels.EventAction && !acc.Duplicate:
 		receipt.Toast = line.pressed(entry, acc)

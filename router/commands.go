@@ -128,6 +128,14 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 	return entry, nil
 }
 
+// commandsNamed finds our commands in a text.
+var commandsNamed = regexp.MustCompile(`(?m)(^|[ (])/(` + strings.Join(menuNames[:], "|") + `)\b`)
+
+// Notice renders a fixed text of ours, with commands as people write them there.
+func (c *channel) Notice(event channels.Event, text string) *ledger.Reply {
+	return c.Line.Notice(event, commandsNamed.ReplaceAllString(text, "${1}"+c.Command(event.Conversation)+"${2}"))
+}
+
 const forgotten = "Forgotten. We start anew; what is under way goes on, /cancel stops it."
 
 // mayReset says whether person may have a conversation forgotten: where others take

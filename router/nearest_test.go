@@ -75,3 +75,15 @@ func TestEditOfAnAnsweredQuestionIsAnswered(t *testing.T) {
 		}
 	})
 }
+
+// A platform whose commands begin otherwise reads of them as they are written there.
+func TestNoticesNameCommandsAsThePlatformTakesThem(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Command = "/bot "
+		r.start()
+		r.platform.Say("c1", "ada", "/help")
+		r.mentions(1, "\n/bot status – what I am doing\n", "\n/bot help – this text")
+		r.platform.Say("c1", "ada", "/stats")
+		r.shows(2, "I do not know /stats; did you mean /bot status? /bot help lists the commands; anything else, write without the slash.")
+	})
+}

@@ -240,6 +240,9 @@ func TestStrangerIsNotAnswered(t *testing.T) {
 		if sent := r.platform.Sent(); len(sent) != 1 {
 			t.Errorf("sent %q", texts(sent))
 		}
+		if receipts := r.accept(event(9, "c9", "eve", "/help"), event(10, "c1", "ada", "/help")); !receipts[0].Silent || receipts[1].Silent {
+			t.Errorf("the platform may show that it was taken: %+v", receipts)
+		}
 	})
 }
 

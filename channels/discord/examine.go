@@ -43,13 +43,15 @@ func (c *Client) Examine(ctx context.Context) []channels.Finding {
 		return []channels.Finding{c.failure(err)}
 	}
 	found := []channels.Finding{{OK: true, Text: fmt.Sprintf("the token is good: application %s (%s)", app.Name, app.ID)}}
+	content := channels.Finding{OK: true, Text: "the message content intent is on: the bot is told what is written in guilds, too"}
 	if app.Flags&flagsContent == 0 {
-		found = append(found, channels.Finding{
+		content = channels.Finding{
 			OK: true, Warn: true,
 			Text: "the message content intent is off: the bot is told what is written in direct chats, and in guilds only what names it",
 			Mend: "for the rest switch on Message Content Intent at https://discord.com/developers/applications/" + app.ID.String() + "/bot and restart",
-		})
+		}
 	}
+	found = append(found, content)
 	if _, err := c.mayBegin(ctx); err != nil {
 		found = append(found, channels.Finding{Text: err.Error(), Mend: "wait, or see what connects so often"})
 	}

@@ -28,9 +28,17 @@ const (
 // Source: https://docs.slack.dev/apis/web-api/rate-limits.
 var rates = channels.Rates{PerSecond: 5, PerConversationSecond: 1}
 
-// Features implements channels.Channel.
-func (c *Client) Features(channels.Conversation) channels.Features {
+// Features implements channels.Channel. In threads there are no slash commands: there people
+// name the bot.
+//
+// Source: https://docs.slack.dev/interactivity/implementing-slash-commands.
+func (c *Client) Features(conv channels.Conversation) channels.Features {
+	command := c.cfg.Command + " "
+	if me := c.self.Load(); me != nil && conv.Kind == channels.Thread {
+		command = "@" + me.Name + " /"
+	}
 	return channels.Features{
+		Command: command,
 		MaxText: maxText, Measure: render.Units,
 		Files: true, FilesPerPart: maxFiles, MaxFile: maxFile,
 		Buttons: true, Markdown: true,

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -28,6 +29,11 @@ func (l *Line) Notice(event channels.Event, text string) *ledger.Reply {
 	reply.Notice = true
 	reply.ReplyTo = l.replyTo(event.Conversation, event.Message.ID)
 	return &reply
+}
+
+// Command is what people write before a command's name in a conversation.
+func (l *Line) Command(conv channels.Conversation) string {
+	return cmp.Or(l.channel.Features(conv).Command, "/")
 }
 
 // Said renders what the agent says in a turn, with a line that opens it.

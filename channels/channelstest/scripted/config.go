@@ -27,7 +27,8 @@ type Config struct {
 	// Silence, with Rich, is how long a connection that is well may be silent; 0: for
 	// ever.
 	Silence time.Duration `toml:"silence"`
-	// TypingFor and DraftEvery are those of channels.Features.
+	// Command, TypingFor and DraftEvery are those of channels.Features.
+	Command    string        `toml:"command"`
 	TypingFor  time.Duration `toml:"typing_for"`
 	DraftEvery time.Duration `toml:"draft_every"`
 	// The platform's sending limits, as in channels.Rates; it does not watch over them.
