@@ -60,9 +60,6 @@ type Harness struct {
 	Health
 }
 
-// patience bounds every wait of the suite.
-const patience = time.Minute
-
 // Run holds a channel to the contract of package channels. Every case makes its
 // own harness; the cases run one after the other, because they count goroutines.
 func Run(t *testing.T, make func(t *testing.T) Harness) {
@@ -73,7 +70,7 @@ func Run(t *testing.T, make func(t *testing.T) Harness) {
 			t.Logf("left out, the platform or the channel cannot do it: %s", c.name)
 			continue
 		}
-		t.Run(c.name, func(t *testing.T) { c.run(t, start(t, make(t))) })
+		t.Run(c.name, func(t *testing.T) { c.run(t, &rig{make(t), NewRunning()}) })
 	}
 }
 
@@ -90,34 +87,13 @@ var cases = slices.Concat(inboundCases, editCases, peopleCases, outboundCases)
 // rig is a harness whose channel can be run and stopped.
 type rig struct {
 	Harness
-	sink *Sink
-	stop context.CancelFunc
-	done chan error
-}
-
-func start(t *testing.T, h Harness) *rig { //nolint:thelper // the cases' common beginning
-	r := &rig{Harness: h, sink: NewSink()}
-	t.Cleanup(func() {
-		if r.stop != nil {
-			r.halt(t)
-		}
-	})
-	return r
+	*Running
 }
 
 // run starts the channel's Run.
 func (r *rig) run(t *testing.T) {
 	t.Helper()
-	r.start(t, func(ctx context.Context) error { return r.Channel.Run(ctx, r.sink) })
-}
-
-// start runs f until the rig is halted.
-func (r *rig) start(t *testing.T, f func(context.Context) error) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	r.stop, r.done = stop, done
-	go func() { done <- f(ctx) }()
+	r.Start(t, r.Channel.Run)
 }
 
 // begin runs the channel, which receives the person's first message.
@@ -125,64 +101,22 @@ func (r *rig) begin(t *testing.T, text string) {
 	t.Helper()
 	r.run(t)
 	r.Say(text)
-	r.await(t, 1)
-}
-
-// halt ends Run by its context and returns what it returned.
-func (r *rig) halt(t *testing.T) error {
-	t.Helper()
-	r.stop()
-	err := r.ended(t)
-	r.stop = nil
-	return err
-}
-
-// ended waits until Run returned by itself.
-func (r *rig) ended(t *testing.T) error {
-	t.Helper()
-	select {
-	case err := <-r.done:
-		r.done <- err
-		return err
-	case <-time.After(patience):
-		t.Fatal("Run does not return")
-		return nil
-	}
+	r.Took(t, 1)
 }
 
 // supervise runs the channel again whenever it loses its connection, as the
 // router does, until the test ends.
 func (r *rig) supervise(t *testing.T) {
 	t.Helper()
-	r.start(t, func(ctx context.Context) error {
+	r.Start(t, func(ctx context.Context, sink channels.Sink) error {
 		for {
-			err := r.Channel.Run(ctx, r.sink)
+			err := r.Channel.Run(ctx, sink)
 			if ctx.Err() != nil || errors.Is(err, channels.ErrUnauthorized) {
 				return err
 			}
 			retry.Sleep(ctx, 5*time.Millisecond)
 		}
 	})
-}
-
-// await waits until the sink has n events.
-func (r *rig) await(t *testing.T, n int) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := r.sink.Await(ctx, func() bool { return len(r.sink.Events()) >= n }); err != nil {
-		t.Fatalf("%d events of %d came: %q", len(r.sink.Events()), n, r.sink.Texts())
-	}
-}
-
-// eventually waits until cond holds.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not in %s", what, patience)
-		}
-	}
 }
 
 func (r *rig) outbound(text, nonce string) channels.Outbound {

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	"switchboard/testkit"
 )
 
 func edits(h Harness) bool { return h.Edit != nil }
@@ -39,8 +40,8 @@ func testEdit(from, to string) func(*testing.T, *rig) {
 	return func(t *testing.T, r *rig) {
 		r.begin(t, from)
 		r.Edit(to)
-		r.await(t, 2)
-		same(t, r.sink.Events()[0], r.sink.Events()[1], to)
+		r.Took(t, 2)
+		same(t, r.Sink.Events()[0], r.Sink.Events()[1], to)
 	}
 }
 
@@ -49,10 +50,10 @@ func testEditKeys(t *testing.T, r *rig) {
 	keys := map[channels.EventKey]bool{}
 	for i, text := range []string{"two", "three", "one", "two"} { // back and forth
 		r.Edit(text)
-		r.await(t, i+2)
-		e := r.sink.Events()[i+1]
+		r.Took(t, i+2)
+		e := r.Sink.Events()[i+1]
 		keys[e.Key] = true
-		same(t, r.sink.Events()[0], e, text)
+		same(t, r.Sink.Events()[0], e, text)
 	}
 	if len(keys) != 4 {
 		t.Errorf("four edits have %d keys", len(keys))
@@ -64,8 +65,8 @@ func testEditRepeated(t *testing.T, r *rig) {
 	r.run(t)
 	r.Say("one")
 	r.Edit("two")
-	eventually(t, "all repetitions come", func() bool { return len(r.sink.Handed()) >= 6 })
-	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
+	testkit.Await(t, "all repetitions come", Patience, func() bool { return len(r.Sink.Handed()) >= 6 })
+	if diff := cmp.Diff([]string{"one", "two"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -74,8 +75,8 @@ func testTouch(t *testing.T, r *rig) {
 	r.begin(t, "one")
 	r.Touch()
 	r.Say("two")
-	eventually(t, "the next message comes", func() bool { e := r.sink.Events(); return e[len(e)-1].Message.Text == "two" })
-	events := r.sink.Events()
+	testkit.Await(t, "the next message comes", Patience, func() bool { e := r.Sink.Events(); return e[len(e)-1].Message.Text == "two" })
+	events := r.Sink.Events()
 	if len(events) == 3 { // told, as it may be: then as an edit with the same text
 		same(t, events[0], events[1], "one")
 	}
@@ -84,10 +85,10 @@ func testTouch(t *testing.T, r *rig) {
 func testEditAttached(t *testing.T, r *rig) {
 	r.run(t)
 	r.Attach("see this", uploads[0])
-	r.await(t, 1)
+	r.Took(t, 1)
 	r.Edit("look at this")
-	r.await(t, 2)
-	wrote, edited := r.sink.Events()[0], r.sink.Events()[1]
+	r.Took(t, 2)
+	wrote, edited := r.Sink.Events()[0], r.Sink.Events()[1]
 	same(t, wrote, edited, "look at this")
 	if a := edited.Message.Attachments; len(a) != 1 || a[0].Name != uploads[0].Name {
 		t.Errorf("the edit has the files %+v, the message %+v", a, wrote.Message.Attachments)
@@ -97,34 +98,34 @@ func testEditAttached(t *testing.T, r *rig) {
 func testEditRefused(t *testing.T, r *rig) {
 	r.supervise(t)
 	r.Say("one")
-	r.await(t, 1)
-	r.sink.Fail(2)
+	r.Took(t, 1)
+	r.Sink.Fail(2)
 	r.Edit("two")
-	r.await(t, 2)
-	same(t, r.sink.Events()[0], r.sink.Events()[1], "two")
+	r.Took(t, 2)
+	same(t, r.Sink.Events()[0], r.Sink.Events()[1], "two")
 }
 
 // Where the original is not committed yet, its edit must not overtake it.
 func testEditOrder(t *testing.T, r *rig) {
-	release := r.sink.Hold()
+	release := r.Sink.Hold()
 	defer release()
 	r.supervise(t)
 	r.Say("one")
-	eventually(t, "the sink is asked", func() bool { return r.sink.Held() > 0 })
+	testkit.Await(t, "the sink is asked", Patience, func() bool { return r.Sink.Held() > 0 })
 	r.Edit("two")
 	release()
-	r.await(t, 2)
-	same(t, r.sink.Events()[0], r.sink.Events()[1], "two")
+	r.Took(t, 2)
+	same(t, r.Sink.Events()[0], r.Sink.Events()[1], "two")
 }
 
 func testEditBacklog(t *testing.T, r *rig) {
 	r.begin(t, "one")
-	if err := r.halt(t); err != nil {
+	if err := r.Halt(t); err != nil {
 		t.Fatal(err)
 	}
 	r.Edit("two")
 	r.Say("three")
 	r.run(t)
-	r.await(t, 3)
-	same(t, r.sink.Events()[0], r.sink.Events()[1], "two")
+	r.Took(t, 3)
+	same(t, r.Sink.Events()[0], r.Sink.Events()[1], "two")
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/testkit"
 )
 
 // Health is what a harness does to the connection that events come by.
@@ -48,9 +49,9 @@ func (r *rig) hurry(t *testing.T) time.Duration {
 // silent waits until nothing was heard for so long, within a time, and says whether
 // it was so.
 func (r *rig) silent(silence, within time.Duration) bool {
-	frames, last := r.sink.Frames(), time.Now()
+	frames, last := r.Sink.Frames(), time.Now()
 	for end := time.Now().Add(within); time.Now().Before(end); time.Sleep(silence / 50) {
-		if n := r.sink.Frames(); n != frames {
+		if n := r.Sink.Frames(); n != frames {
 			frames, last = n, time.Now()
 		}
 		if time.Since(last) > silence {
@@ -63,7 +64,7 @@ func (r *rig) silent(silence, within time.Duration) bool {
 func testHeard(t *testing.T, r *rig) {
 	silence := r.hurry(t)
 	r.run(t)
-	eventually(t, "the platform is heard with nothing to tell", func() bool { return r.sink.Frames() > 0 })
+	testkit.Await(t, "the platform is heard with nothing to tell", Patience, func() bool { return r.Sink.Frames() > 0 })
 	if r.silent(silence, 3*silence) {
 		t.Errorf("nothing was heard for %s on a connection that is well", silence)
 	}
@@ -77,20 +78,20 @@ func testDeafness(t *testing.T, r *rig) {
 	r.Mute()
 	r.Say("two")
 	if !r.silent(silence, 3*silence) {
-		t.Fatalf("a mute connection is heard all the same; %d events", len(r.sink.Events()))
+		t.Fatalf("a mute connection is heard all the same; %d events", len(r.Sink.Events()))
 	}
-	if n := len(r.sink.Events()); n != 1 {
+	if n := len(r.Sink.Events()); n != 1 {
 		t.Fatalf("%d events came on a mute connection", n)
 	}
 	began := time.Now()
-	if err := r.halt(t); err != nil {
+	if err := r.Halt(t); err != nil {
 		t.Errorf("Run returned %v", err)
 	}
 	if d := time.Since(began); d > time.Second {
 		t.Errorf("a mute connection took %s to end", d)
 	}
 	r.run(t)
-	r.await(t, 2)
+	r.Took(t, 2)
 	if r.Connections != nil && r.Connections() != 1 {
 		t.Errorf("%d connections at once", r.Connections())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	"switchboard/testkit"
 )
 
 var inboundCases = []conformanceCase{
@@ -44,14 +45,14 @@ func testReceive(t *testing.T, r *rig) {
 		want = append(want, fmt.Sprintf("text %d", i))
 		r.Say(want[i])
 		if i%5 == 0 { // some alone, some in batches
-			r.await(t, i+1)
+			r.Took(t, i+1)
 		}
 	}
-	r.await(t, len(want))
-	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+	r.Took(t, len(want))
+	if diff := cmp.Diff(want, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
-	for _, e := range r.sink.Events() {
+	for _, e := range r.Sink.Events() {
 		if e.Kind != channels.EventMessage || e.Key == "" || e.Message.ID == "" || e.Sender.ID == "" {
 			t.Errorf("incomplete event %+v", e)
 		}
@@ -70,46 +71,46 @@ func testTexts(t *testing.T, r *rig) {
 	}
 	for i, text := range want {
 		r.Say(text)
-		r.await(t, i+1)
+		r.Took(t, i+1)
 	}
-	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+	if diff := cmp.Diff(want, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func testAcceptError(t *testing.T, r *rig) {
-	r.sink.Fail(3)
+	r.Sink.Fail(3)
 	r.supervise(t)
 	r.Say("one")
 	r.Say("two")
-	r.await(t, 2)
-	texts := r.sink.Texts()
+	r.Took(t, 2)
+	texts := r.Sink.Texts()
 	slices.Sort(texts) // the harness writes both at once
 	if diff := cmp.Diff([]string{"one", "two"}, texts); diff != "" {
 		t.Error(diff)
 	}
-	if handed := r.sink.Handed(); len(handed) < 4 {
+	if handed := r.Sink.Handed(); len(handed) < 4 {
 		t.Errorf("refused events were not handed in again: %d in all", len(handed))
 	}
 }
 
 func testAckAfterAccept(t *testing.T, r *rig) {
-	release := r.sink.Hold()
+	release := r.Sink.Hold()
 	defer release()
 	r.supervise(t)
 	r.Say("one")
-	eventually(t, "the sink is asked", func() bool { return r.sink.Held() > 0 })
+	testkit.Await(t, "the sink is asked", Patience, func() bool { return r.Sink.Held() > 0 })
 	time.Sleep(30 * time.Millisecond) // an early acknowledgement needs time to show
 	if n := r.Pending(); n != 1 {
 		t.Errorf("%d events are pending while the sink has not committed, want 1", n)
 	}
-	r.sink.Fail(2)
+	r.Sink.Fail(2)
 	release()
-	r.await(t, 1)
-	eventually(t, "everything is acknowledged", func() bool { return r.Pending() == 0 })
+	r.Took(t, 1)
+	testkit.Await(t, "everything is acknowledged", Patience, func() bool { return r.Pending() == 0 })
 	r.Say("two")
-	r.await(t, 2)
-	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
+	r.Took(t, 2)
+	if diff := cmp.Diff([]string{"one", "two"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -119,8 +120,8 @@ func testDuplicates(t *testing.T, r *rig) {
 	r.run(t)
 	r.Say("one")
 	r.Say("two")
-	eventually(t, "all repetitions come", func() bool { return len(r.sink.Handed()) >= 10 })
-	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
+	testkit.Await(t, "all repetitions come", Patience, func() bool { return len(r.Sink.Handed()) >= 10 })
+	if diff := cmp.Diff([]string{"one", "two"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -129,7 +130,7 @@ func testDuplicates(t *testing.T, r *rig) {
 // the key that it has in order, and is confirmed.
 func testDisorder(t *testing.T, r *rig) {
 	r.begin(t, "first")
-	if err := r.halt(t); err != nil {
+	if err := r.Halt(t); err != nil {
 		t.Fatal(err)
 	}
 	r.Disorder(true)
@@ -142,36 +143,36 @@ func testDisorder(t *testing.T, r *rig) {
 			r.supervise(t)
 		}
 	}
-	r.await(t, len(want))
-	eventually(t, "everything is acknowledged", func() bool { return r.Pending() == 0 })
-	texts := r.sink.Texts()
+	r.Took(t, len(want))
+	testkit.Await(t, "everything is acknowledged", Patience, func() bool { return r.Pending() == 0 })
+	texts := r.Sink.Texts()
 	slices.Sort(texts)
 	if diff := cmp.Diff(want, texts); diff != "" {
 		t.Error(diff)
 	}
 	keys := map[string]channels.EventKey{}
-	for _, e := range r.sink.Handed() {
+	for _, e := range r.Sink.Handed() {
 		text := e.Message.Text
 		if key, known := keys[text]; known && key != e.Key {
 			t.Errorf("%q has the keys %q and %q", text, key, e.Key)
 		}
 		keys[text] = e.Key
 	}
-	if n := len(r.sink.Handed()); n < 2*len(want)-1 {
+	if n := len(r.Sink.Handed()); n < 2*len(want)-1 {
 		t.Errorf("%d events were handed in, want each of the later ones twice", n)
 	}
 	r.Disorder(false)
 	r.Repeat(1)
 	r.Say("last")
-	r.await(t, len(want)+1)
+	r.Took(t, len(want)+1)
 }
 
 func testGarbled(t *testing.T, r *rig) {
 	r.begin(t, "one")
 	r.Garble()
 	r.Say("two")
-	r.await(t, 3)
-	events := r.sink.Events()
+	r.Took(t, 3)
+	events := r.Sink.Events()
 	if e := events[1]; e.Kind != channels.EventUndecodable || e.Key == "" || e.Reason == "" || len(e.Raw) == 0 {
 		t.Errorf("undecodable event %+v", e)
 	}
@@ -191,13 +192,13 @@ func testPoison(t *testing.T, r *rig) {
 		}
 	}
 	r.run(t)
-	r.await(t, len(want))
-	if diff := cmp.Diff([]string{"one", "two", "three", "four"}, slices.DeleteFunc(r.sink.Texts(), func(text string) bool { return text == "" })); diff != "" {
+	r.Took(t, len(want))
+	if diff := cmp.Diff([]string{"one", "two", "three", "four"}, slices.DeleteFunc(r.Sink.Texts(), func(text string) bool { return text == "" })); diff != "" {
 		t.Error(diff)
 	}
-	eventually(t, "everything is acknowledged", func() bool { return r.Pending() == 0 })
+	testkit.Await(t, "everything is acknowledged", Patience, func() bool { return r.Pending() == 0 })
 	// What cannot be read has no conversation to be in order with.
-	unreadable := slices.DeleteFunc(r.sink.Events(), func(e channels.Event) bool { return e.Kind != channels.EventUndecodable })
+	unreadable := slices.DeleteFunc(r.Sink.Events(), func(e channels.Event) bool { return e.Kind != channels.EventUndecodable })
 	if len(unreadable) != 2 || unreadable[0].Key == unreadable[1].Key {
 		t.Errorf("unreadable events %+v", unreadable)
 	}
@@ -207,66 +208,66 @@ func testPoison(t *testing.T, r *rig) {
 // again with more of them than come at once.
 func testRestart(t *testing.T, r *rig) {
 	r.begin(t, "text 0")
-	release := r.sink.Hold()
+	release := r.Sink.Hold()
 	defer release()
 	const n = 150
 	for i := range n {
 		r.Say(fmt.Sprintf("text %d", i+1))
 	}
-	eventually(t, "the sink is asked", func() bool { return r.sink.Held() > 0 })
-	r.sink.Fail(1) // what it was asked to take is lost with the process
-	if err := r.halt(t); err != nil {
+	testkit.Await(t, "the sink is asked", Patience, func() bool { return r.Sink.Held() > 0 })
+	r.Sink.Fail(1) // what it was asked to take is lost with the process
+	if err := r.Halt(t); err != nil {
 		t.Fatal(err)
 	}
 	release()
-	r.sink.Fail(0)
+	r.Sink.Fail(0)
 	if r.Restart != nil {
 		r.Channel = r.Restart()
 	}
 	r.run(t)
-	r.await(t, n+1)
+	r.Took(t, n+1)
 	var want []string
 	for i := range n + 1 {
 		want = append(want, fmt.Sprintf("text %d", i))
 	}
-	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+	if diff := cmp.Diff(want, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func testBacklog(t *testing.T, r *rig) {
 	r.begin(t, "one")
-	if err := r.halt(t); err != nil {
+	if err := r.Halt(t); err != nil {
 		t.Fatal(err)
 	}
 	r.Say("two")
 	r.run(t)
-	r.await(t, 2)
+	r.Took(t, 2)
 	r.Say("three")
-	r.await(t, 3)
-	if diff := cmp.Diff([]string{"one", "two", "three"}, r.sink.Texts()); diff != "" {
+	r.Took(t, 3)
+	if diff := cmp.Diff([]string{"one", "two", "three"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func testDrop(t *testing.T, r *rig) {
 	r.begin(t, "one")
-	eventually(t, "Run ends", func() bool {
+	testkit.Await(t, "Run ends", Patience, func() bool {
 		r.Drop() // again, when it fell between two calls
 		return len(r.done) > 0
 	})
-	if err := r.ended(t); err == nil || errors.Is(err, channels.ErrUnauthorized) {
+	if err := r.Ended(t); err == nil || errors.Is(err, channels.ErrUnauthorized) {
 		t.Fatalf("Run returned %v for a lost connection", err)
 	}
 	r.Say("two")
 	r.run(t)
-	r.await(t, 2)
+	r.Took(t, 2)
 }
 
 func testUnauthorized(t *testing.T, r *rig) {
 	r.Revoke()
 	r.run(t)
-	if err := r.ended(t); !errors.Is(err, channels.ErrUnauthorized) {
+	if err := r.Ended(t); !errors.Is(err, channels.ErrUnauthorized) {
 		t.Errorf("Run returned %v", err)
 	}
 	if r.Shown == nil {
@@ -281,7 +282,7 @@ func testRunEnds(t *testing.T, r *rig) {
 	check := noLeak(t)
 	r.begin(t, "one")
 	began := time.Now()
-	if err := r.halt(t); err != nil {
+	if err := r.Halt(t); err != nil {
 		t.Errorf("Run returned %v", err)
 	}
 	if d := time.Since(began); d > time.Second {
@@ -291,12 +292,12 @@ func testRunEnds(t *testing.T, r *rig) {
 }
 
 func testRunEndsInAccept(t *testing.T, r *rig) {
-	release := r.sink.Hold()
+	release := r.Sink.Hold()
 	defer release()
 	r.run(t)
 	r.Say("one")
-	eventually(t, "the sink is asked", func() bool { return r.sink.Held() > 0 })
-	if err := r.halt(t); err != nil {
+	testkit.Await(t, "the sink is asked", Patience, func() bool { return r.Sink.Held() > 0 })
+	if err := r.Halt(t); err != nil {
 		t.Errorf("Run returned %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	"switchboard/testkit"
 )
 
 // People is what the person of a harness can do besides Say, in the harness's
@@ -73,8 +74,8 @@ func presses(h Harness) bool {
 func testDelete(t *testing.T, r *rig) {
 	r.begin(t, "one")
 	r.Delete()
-	r.await(t, 2)
-	wrote, took := r.sink.Events()[0], r.sink.Events()[1]
+	r.Took(t, 2)
+	wrote, took := r.Sink.Events()[0], r.Sink.Events()[1]
 	if took.Kind != channels.EventDeleted || took.Key == wrote.Key || took.Message.ID != wrote.Message.ID {
 		t.Errorf("%+v was deleted: %+v", wrote, took)
 	}
@@ -88,11 +89,11 @@ var uploads = []Upload{
 func testAttachments(t *testing.T, r *rig) {
 	r.run(t)
 	r.Attach("see both", uploads...)
-	r.await(t, 1)
+	r.Took(t, 1)
 	r.Attach("", uploads[0])
-	r.await(t, 2)
+	r.Took(t, 2)
 	for i, want := range [][]Upload{uploads, uploads[:1]} {
-		m := r.sink.Events()[i].Message
+		m := r.Sink.Events()[i].Message
 		if m.Text != [...]string{"see both", ""}[i] || len(m.Attachments) != len(want) {
 			t.Fatalf("%+v", m)
 		}
@@ -108,8 +109,8 @@ func testFetch(t *testing.T, r *rig) {
 	fetcher := r.Channel.(channels.Fetcher) //nolint:errcheck // asked by needs
 	r.run(t)
 	r.Attach("see both", uploads...)
-	r.await(t, 1)
-	for i, a := range r.sink.Events()[0].Message.Attachments {
+	r.Took(t, 1)
+	for i, a := range r.Sink.Events()[0].Message.Attachments {
 		for range 2 { // a reference holds for more than one time
 			var got bytes.Buffer
 			if err := fetcher.Fetch(t.Context(), a, &got); err != nil {
@@ -131,8 +132,8 @@ func testMention(t *testing.T, r *rig) {
 	r.run(t)
 	for i, mention := range []bool{false, true} {
 		r.SayInGroup("hello", mention)
-		r.await(t, i+1)
-		e := r.sink.Events()[i]
+		r.Took(t, i+1)
+		e := r.Sink.Events()[i]
 		if e.Message.Mentioned != mention {
 			t.Errorf("mentioned %v: %+v", mention, e.Message)
 		}
@@ -140,7 +141,7 @@ func testMention(t *testing.T, r *rig) {
 		if c.Kind == channels.Group && c.Place != string(c.ID) || c.Kind != channels.Group && !(mention && c.Kind == channels.Thread) || c.ID == r.Conversation.ID {
 			t.Errorf("the group is %+v", c)
 		}
-		if first := r.sink.Events()[0].Conversation; c.Place != first.Place {
+		if first := r.Sink.Events()[0].Conversation; c.Place != first.Place {
 			t.Errorf("the group %+v is told as %+v", first, c)
 		}
 	}
@@ -154,8 +155,8 @@ func groupOf(c channels.Conversation) channels.ConversationID {
 func testElsewhere(t *testing.T, r *rig) {
 	r.run(t)
 	r.SayElsewhere()
-	r.await(t, 1)
-	if m := r.sink.Events()[0].Message; !m.Elsewhere || m.Mentioned {
+	r.Took(t, 1)
+	if m := r.Sink.Events()[0].Message; !m.Elsewhere || m.Mentioned {
 		t.Errorf("%+v", m)
 	}
 }
@@ -164,9 +165,9 @@ func testTopics(t *testing.T, r *rig) {
 	r.run(t)
 	for i, topic := range []string{"a", "b", "a"} {
 		r.SayInTopic(topic, "in "+topic)
-		r.await(t, i+1)
+		r.Took(t, i+1)
 	}
-	e := r.sink.Events()
+	e := r.Sink.Events()
 	a, b, again := e[0].Conversation, e[1].Conversation, e[2].Conversation
 	if a.Kind != channels.Thread || a.ID == b.ID || a.ID != again.ID || a.Place != b.Place || string(a.ID) == a.Place {
 		t.Errorf("topics %+v, %+v, %+v", a, b, again)
@@ -175,8 +176,8 @@ func testTopics(t *testing.T, r *rig) {
 		return
 	}
 	r.SayInGroup("beside the topics", true)
-	r.await(t, 4)
-	if group := r.sink.Events()[3].Conversation; group.ID == a.ID || group.Place != a.Place {
+	r.Took(t, 4)
+	if group := r.Sink.Events()[3].Conversation; group.ID == a.ID || group.Place != a.Place {
 		t.Errorf("the group around %+v is %+v", a, group)
 	}
 }
@@ -198,10 +199,10 @@ func testPress(t *testing.T, r *rig) {
 	id := r.ask(t)
 	for i, label := range []string{"Right", "Right", "Left"} {
 		r.Press(label)
-		r.await(t, i+1)
+		r.Took(t, i+1)
 	}
 	keys := map[channels.EventKey]bool{}
-	for i, e := range r.sink.Events() {
+	for i, e := range r.Sink.Events() {
 		keys[e.Key] = true
 		want := channels.Action{Code: [...]string{"code-right", "code-right", "code-left"}[i], MessageID: id}
 		if e.Kind != channels.EventAction || e.Sender.ID == "" || e.Conversation.ID != r.Conversation.ID {
@@ -219,12 +220,12 @@ func testPress(t *testing.T, r *rig) {
 func testToast(t *testing.T, r *rig) {
 	r.run(t)
 	r.ask(t)
-	r.sink.Toast("Answered already.")
+	r.Sink.Toast("Answered already.")
 	r.Press("Left")
-	eventually(t, "the press is answered", func() bool { return len(r.Toasts()) == 1 })
-	r.sink.Toast("")
+	testkit.Await(t, "the press is answered", Patience, func() bool { return len(r.Toasts()) == 1 })
+	r.Sink.Toast("")
 	r.Press("Right")
-	eventually(t, "the press is answered", func() bool { return len(r.Toasts()) == 2 })
+	testkit.Await(t, "the press is answered", Patience, func() bool { return len(r.Toasts()) == 2 })
 	if diff := cmp.Diff([]string{"Answered already.", ""}, r.Toasts()); diff != "" {
 		t.Error(diff)
 	}
@@ -235,8 +236,8 @@ func testReactions(t *testing.T, r *rig) {
 	r.send(t, "done", "n")
 	for i, off := range []bool{false, true} {
 		id := r.React("👍", off)
-		r.await(t, i+1)
-		e := r.sink.Events()[i]
+		r.Took(t, i+1)
+		e := r.Sink.Events()[i]
 		want := channels.Reaction{MessageID: id, Added: []string{"👍"}}
 		if off {
 			want.Added, want.Removed = nil, want.Added
@@ -248,7 +249,7 @@ func testReactions(t *testing.T, r *rig) {
 			t.Error(diff)
 		}
 	}
-	if e := r.sink.Events(); e[0].Key == e[1].Key {
+	if e := r.Sink.Events(); e[0].Key == e[1].Key {
 		t.Errorf("two reactions have the key %q", e[0].Key)
 	}
 }
@@ -258,8 +259,8 @@ func testMember(t *testing.T, r *rig) {
 	keys := map[channels.EventKey]bool{}
 	for i, what := range []channels.Membership{channels.Joined, channels.Left, channels.Joined} {
 		r.Member(what)
-		r.await(t, i+1)
-		e := r.sink.Events()[i]
+		r.Took(t, i+1)
+		e := r.Sink.Events()[i]
 		keys[e.Key] = true
 		if e.Kind != channels.EventMember || e.Member != what || e.Conversation.Kind != channels.Group {
 			t.Errorf("%s: %+v", what, e)
@@ -273,12 +274,12 @@ func testMember(t *testing.T, r *rig) {
 func testMove(t *testing.T, r *rig) {
 	r.run(t)
 	r.SayInGroup("before", true)
-	r.await(t, 1)
+	r.Took(t, 1)
 	former, now := r.Move()
-	r.await(t, 2)
+	r.Took(t, 2)
 	r.SayInGroup("after", true)
-	r.await(t, 3)
-	e := r.sink.Events()
+	r.Took(t, 3)
+	e := r.Sink.Events()
 	if e[1].Kind != channels.EventMoved || e[1].Former != former || e[1].Conversation.ID != now || former == now {
 		t.Errorf("the move is %+v", e[1])
 	}

@@ -270,7 +270,7 @@ func testDedupe(t *testing.T, r *rig) {
 
 func testWake(t *testing.T, r *rig) {
 	reader := r.Channel.(channels.Reader) //nolint:errcheck // asked by needs
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
 	defer cancel()
 	done := make(chan struct{})
 	go func() {

@@ -7,6 +7,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/discord/discordtest"
+	"switchboard/channels/platformtest"
 	"switchboard/channels/render"
 )
 
@@ -38,7 +39,7 @@ func newStage(t *testing.T) *stage {
 
 func (st *stage) harness() channelstest.Harness {
 	s := st.Server
-	p := newProxy(st.t, s.URL())
+	p := platformtest.NewProxy(st.t, s.URL(), "")
 	st.connect(p)
 	st.meet()
 	home := st.Direct(st.ada.ID).ID
@@ -53,12 +54,12 @@ func (st *stage) harness() channelstest.Harness {
 		Repeat:   s.Repeat,
 		Disorder: s.Disorder,
 		Pending:  s.Unacknowledged,
-		Drop:     p.cut,
+		Drop:     p.Cut,
 		Down: func(on bool) {
 			if on {
-				p.down()
+				p.Down()
 			} else {
-				p.up(st.t)
+				p.Up(st.t)
 			}
 		},
 		Revoke: s.Revoke,
@@ -84,15 +85,15 @@ func (st *stage) harness() channelstest.Harness {
 }
 
 // connect makes a channel of the bot.
-func (st *stage) connect(p *proxy) *Client {
-	st.c = client(st.t, p.api(), st.Token())
+func (st *stage) connect(p *platformtest.Proxy) *Client {
+	st.c = client(st.t, p.URL()+"/api/v10", st.Token())
 	return st.c
 }
 
 // meet lets the channel begin a session and leave: what people say from now on is told when it
 // comes back. Before that no bot is told anything.
 func (st *stage) meet() {
-	st.sink = channelstest.NewSink()
+	st.Sink = channelstest.NewSink()
 	st.start(st.t)
 	st.until(st.t, func() bool { return st.Connected() && st.Unacknowledged() == 0 })
 	if err := st.halt(st.t); err != nil {
@@ -194,7 +195,7 @@ func (st *stage) look(m discordtest.Message) channelstest.Look {
 	return l
 }
 
-func (st *stage) health(p *proxy) channelstest.Health {
+func (st *stage) health(p *platformtest.Proxy) channelstest.Health {
 	return channelstest.Health{
 		Hurry: func() channels.Channel {
 			c := st.connect(p)

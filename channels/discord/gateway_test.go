@@ -24,7 +24,7 @@ func (r *rig) again(t *testing.T) {
 	go func() {
 		defer close(done)
 		for {
-			_ = r.c.Run(ctx, r.sink)
+			_ = r.c.Run(ctx, r.Sink)
 			if ctx.Err() != nil {
 				return
 			}
@@ -60,12 +60,12 @@ func TestConnectionsThatBreakAreResumed(t *testing.T) {
 			r := newRig(t)
 			r.again(t)
 			r.Say(r.ada.ID, "one")
-			r.await(t, 1)
+			r.Took(t, 1)
 			broken.how(r.Server)
 			r.Say(r.ada.ID, "two")
 			r.Say(r.ada.ID, "three")
-			r.await(t, 3)
-			if diff := cmp.Diff([]string{"one", "two", "three"}, r.sink.Texts()); diff != "" {
+			r.Took(t, 3)
+			if diff := cmp.Diff([]string{"one", "two", "three"}, r.Sink.Texts()); diff != "" {
 				t.Error(diff)
 			}
 			r.until(t, func() bool { return r.Identifies()+r.Resumes() == 2 })
@@ -85,7 +85,7 @@ func TestSessionsAreResumedAtTheirAddress(t *testing.T) {
 	r := newRig(t)
 	r.again(t)
 	r.Say(r.ada.ID, "one")
-	r.await(t, 1)
+	r.Took(t, 1)
 	asked := len(r.Calls(discordtest.GetGateway))
 	r.DropGateway()
 	r.until(t, func() bool { return r.Resumes() == 1 })
@@ -103,15 +103,15 @@ func TestDeafGatewayIsLeft(t *testing.T) {
 	r.c.pace.ack = 300 * time.Millisecond
 	r.run(t)
 	r.Say(r.ada.ID, "one")
-	r.await(t, 1)
+	r.Took(t, 1)
 	r.Freeze(true)
-	if err := r.ended(t); !errors.Is(err, errDeaf) {
+	if err := r.Ended(t); !errors.Is(err, errDeaf) {
 		t.Errorf("Run returned %v", err)
 	}
 	r.Freeze(false)
 	r.Say(r.ada.ID, "two")
 	r.run(t)
-	r.await(t, 2)
+	r.Took(t, 2)
 	if r.Identifies() != 1 || r.MostConnections() != 1 {
 		t.Errorf("%d sessions, %d connections at once", r.Identifies(), r.MostConnections())
 	}
@@ -124,10 +124,10 @@ func TestMuteGatewayIsLeft(t *testing.T) {
 	r.c.pace.ack = 300 * time.Millisecond
 	r.again(t)
 	r.Say(r.ada.ID, "one")
-	r.await(t, 1)
+	r.Took(t, 1)
 	r.Mute()
 	r.Say(r.ada.ID, "two")
-	r.await(t, 2)
+	r.Took(t, 2)
 }
 
 // A heartbeat that the platform asks for is sent at once.
@@ -137,7 +137,7 @@ func TestHeartbeatIsSentWhenAsked(t *testing.T) {
 	r.c.pace.heartbeat = time.Minute
 	r.run(t)
 	r.Say(r.ada.ID, "one")
-	r.await(t, 1)
+	r.Took(t, 1)
 	r.until(t, func() bool {
 		r.AskHeartbeat()
 		return r.Unacknowledged() == 0
@@ -149,15 +149,15 @@ func TestRejectedTokenIsNotAskedAgain(t *testing.T) {
 	r := newRig(t)
 	r.run(t)
 	r.Say(r.ada.ID, "one")
-	r.await(t, 1)
+	r.Took(t, 1)
 	r.Revoke()
 	r.CloseGateway(discordtest.CloseUnauthorized)
-	if err := r.ended(t); !errors.Is(err, channels.ErrUnauthorized) {
+	if err := r.Ended(t); !errors.Is(err, channels.ErrUnauthorized) {
 		t.Errorf("Run returned %v", err)
 	}
 	calls := len(r.Calls())
 	for range 3 {
-		if err := r.c.Run(t.Context(), r.sink); !errors.Is(err, channels.ErrUnauthorized) {
+		if err := r.c.Run(t.Context(), r.Sink); !errors.Is(err, channels.ErrUnauthorized) {
 			t.Errorf("Run returned %v", err)
 		}
 	}
@@ -175,8 +175,8 @@ func TestWithoutContentTheBotSeesDirectChatsAndItsName(t *testing.T) {
 	r.Say(r.ada.ID, "direct")
 	r.SayIn(r.general, r.ada.ID, "not for us")
 	r.SayIn(r.general, r.ada.ID, "<@"+r.Bot().ID+"> for us")
-	r.await(t, 2)
-	texts := r.sink.Texts()
+	r.Took(t, 2)
+	texts := r.Sink.Texts()
 	slices.Sort(texts) // of two places
 	if diff := cmp.Diff([]string{"direct", "for us"}, texts); diff != "" {
 		t.Error(diff)
@@ -192,7 +192,7 @@ func TestSessionsAreNotBegunBeyondTheLimit(t *testing.T) {
 	r := newRig(t)
 	r.Starts(0)
 	r.start(t)
-	if err := r.ended(t); err == nil || !strings.Contains(err.Error(), "session starts") {
+	if err := r.Ended(t); err == nil || !strings.Contains(err.Error(), "session starts") {
 		t.Errorf("Run returned %v", err)
 	}
 	if r.Identifies() != 0 {
@@ -205,7 +205,7 @@ func TestShardsAreRefused(t *testing.T) {
 	r := newRig(t)
 	r.Shards(2)
 	r.start(t)
-	if err := r.ended(t); !errors.Is(err, errSharded) {
+	if err := r.Ended(t); !errors.Is(err, errSharded) {
 		t.Errorf("Run returned %v", err)
 	}
 }
@@ -215,19 +215,19 @@ func TestShardsAreRefused(t *testing.T) {
 func TestHandoverIsBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	release := r.sink.Hold()
+	release := r.Sink.Hold()
 	defer release()
 	r.run(t)
 	const n = queued + 200
 	for i := range n {
 		r.SayIn(r.general, r.ada.ID, fmt.Sprint(i))
 	}
-	if err := r.ended(t); !errors.Is(err, errBehind) {
+	if err := r.Ended(t); !errors.Is(err, errBehind) {
 		t.Fatalf("Run returned %v", err)
 	}
 	release()
 	r.again(t)
-	events := r.await(t, n)
+	events := r.Took(t, n)
 	for i, e := range events {
 		if e.Message.Text != fmt.Sprint(i) {
 			t.Fatalf("event %d is %q", i, e.Message.Text)
@@ -239,19 +239,17 @@ func TestHeartbeatsGoOnWhileTheSinkWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.c.pace.heartbeat, r.c.pace.ack = 50*time.Millisecond, 500*time.Millisecond
-	release := r.sink.Hold()
+	release := r.Sink.Hold()
 	defer release()
 	r.run(t)
 	r.Say(r.ada.ID, "one")
-	r.until(t, func() bool { return r.sink.Held() > 0 || !wait() })
+	r.until(t, func() bool { return r.Sink.Held() > 0 || !wait() })
 	time.Sleep(time.Second)
-	select {
-	case err := <-r.done:
-		t.Fatalf("Run returned %v", err)
-	default:
+	if r.Over() {
+		t.Fatalf("Run returned %v", r.Ended(t))
 	}
 	release()
-	r.await(t, 1)
+	r.Took(t, 1)
 }
 
 // wait gives others a moment; it is always true.
@@ -270,7 +268,7 @@ func TestMissedWhileAwayIsReadFromHistory(t *testing.T) {
 	r.Say(r.ada.ID, "direct 0")
 	r.SayIn(r.general, r.ada.ID, "general 0")
 	r.SayIn(quiet, r.ada.ID, "quiet 0")
-	r.await(t, 3)
+	r.Took(t, 3)
 	if err := r.halt(t); err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +284,7 @@ func TestMissedWhileAwayIsReadFromHistory(t *testing.T) {
 	r.run(t)
 	r.SayIn(r.general, r.ada.ID, "general live")
 	r.Say(r.ada.ID, "direct live")
-	events := r.await(t, len(want)+3)
+	events := r.Took(t, len(want)+3)
 	var general, direct []string
 	for _, e := range events {
 		switch {
@@ -322,7 +320,7 @@ func TestMissedInPlacesWithoutAMarkIsReadBeforeWhatComes(t *testing.T) {
 			if heard > 0 {
 				r.run(t)
 				r.Say(r.ada.ID, "one")
-				r.await(t, heard)
+				r.Took(t, heard)
 				if err := r.halt(t); err != nil {
 					t.Fatal(err)
 				}
@@ -333,12 +331,12 @@ func TestMissedInPlacesWithoutAMarkIsReadBeforeWhatComes(t *testing.T) {
 			r.Forget()
 			r.c = client(t, r.APIURL(), r.Token())
 			r.run(t)
-			r.await(t, heard+1)
+			r.Took(t, heard+1)
 			r.Say(bob.ID, "live 1")
 			r.Say(bob.ID, "live 2")
-			r.await(t, heard+5)
+			r.Took(t, heard+5)
 			want := []string{"missed", "missed 1", "missed 2", "live 1", "live 2"}
-			if diff := cmp.Diff(want, r.sink.Texts()[heard:]); diff != "" {
+			if diff := cmp.Diff(want, r.Sink.Texts()[heard:]); diff != "" {
 				t.Error(diff)
 			}
 			if calls := len(r.Calls(discordtest.GetMessages)); calls > 2+2*heard {
@@ -354,23 +352,23 @@ func TestHistoryThatWasNotTakenIsReadAgain(t *testing.T) {
 	r := newRig(t)
 	r.run(t)
 	r.Say(r.ada.ID, "one")
-	r.await(t, 1)
+	r.Took(t, 1)
 	if err := r.halt(t); err != nil {
 		t.Fatal(err)
 	}
 	r.Say(r.ada.ID, "two")
 	r.Forget()
 	r.c = client(t, r.APIURL(), r.Token())
-	r.sink.Fail(1 << 30)
+	r.Sink.Fail(1 << 30)
 	read := len(r.Calls(discordtest.GetMessages))
 	r.again(t)
 	r.until(t, func() bool { return len(r.Calls(discordtest.GetMessages)) > read })
 	time.Sleep(20 * time.Millisecond) // it is being handed in; either way nothing is lost
 	r.DropGateway()
 	r.until(t, func() bool { return r.Resumes() > 0 })
-	r.sink.Fail(0)
-	r.await(t, 2)
-	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
+	r.Sink.Fail(0)
+	r.Took(t, 2)
+	if diff := cmp.Diff([]string{"one", "two"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -382,7 +380,7 @@ func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 	bob := r.AddUser("Bob")
 	r.run(t)
 	r.Say(r.ada.ID, "one")
-	r.await(t, 1)
+	r.Took(t, 1)
 	if err := r.halt(t); err != nil {
 		t.Fatal(err)
 	}
@@ -393,8 +391,8 @@ func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 	r.run(t)
 	r.Say(r.ada.ID, "three")
 	r.SayIn(r.general, bob.ID, "from bob")
-	r.await(t, 2)
-	if got := r.sink.Texts()[1]; got != "from bob" {
+	r.Took(t, 2)
+	if got := r.Sink.Texts()[1]; got != "from bob" {
 		t.Errorf("%q came", got)
 	}
 	if err := r.halt(t); err != nil {
@@ -405,8 +403,8 @@ func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 	}
 	r.Mend()
 	r.run(t)
-	r.await(t, 4)
-	if diff := cmp.Diff([]string{"one", "from bob", "two", "three"}, r.sink.Texts()); diff != "" {
+	r.Took(t, 4)
+	if diff := cmp.Diff([]string{"one", "from bob", "two", "three"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -425,11 +423,11 @@ func TestEventsKeepTheirOrderUnderLoss(t *testing.T) {
 		case i%60 == 30:
 			r.DropGateway()
 		case i%60 == 50:
-			r.sink.Fail(2)
+			r.Sink.Fail(2)
 		}
 	}
-	r.await(t, n)
-	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+	r.Took(t, n)
+	if diff := cmp.Diff(want, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -453,14 +451,14 @@ func TestGoneSessionAddressBeginsAnotherSession(t *testing.T) {
 	r := newRig(t)
 	r.run(t)
 	r.Say(r.ada.ID, "one")
-	r.await(t, 1)
+	r.Took(t, 1)
 	if err := r.halt(t); err != nil {
 		t.Fatal(err)
 	}
 	r.c.session.url = "ws://127.0.0.1:1/"
 	r.Say(r.ada.ID, "two")
 	r.again(t)
-	r.await(t, 2)
+	r.Took(t, 2)
 	if r.Identifies() != 2 {
 		t.Errorf("%d sessions", r.Identifies())
 	}
@@ -474,7 +472,7 @@ func TestSessionOfAFormerProcessIsResumed(t *testing.T) {
 	bob := r.AddUser("Bob")
 	r.run(t)
 	first := r.Say(r.ada.ID, "one")
-	r.await(t, 1)
+	r.Took(t, 1)
 	if err := r.halt(t); err != nil {
 		t.Fatal(err)
 	}
@@ -483,11 +481,11 @@ func TestSessionOfAFormerProcessIsResumed(t *testing.T) {
 	r.SayIn(r.general, r.ada.ID, "general")
 	r.c = client(t, r.APIURL(), r.Token())
 	r.run(t)
-	r.await(t, 4)
-	if diff := cmp.Diff([]string{"one", "one, changed", "from bob", "general"}, r.sink.Texts()); diff != "" {
+	r.Took(t, 4)
+	if diff := cmp.Diff([]string{"one", "one, changed", "from bob", "general"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
-	if e := r.sink.Events()[3]; e.Conversation.Title != "general" || r.Identifies() != 1 {
+	if e := r.Sink.Events()[3]; e.Conversation.Title != "general" || r.Identifies() != 1 {
 		t.Errorf("%+v; %d sessions", e, r.Identifies())
 	}
 }

@@ -80,7 +80,7 @@ func TestMentionIsAnsweredInAThread(t *testing.T) {
 	r.run(t)
 	asked := r.SayIn(r.general, r.ada.ID, "<@"+r.Bot().ID+"> what time is it?")
 	r.SayIn(r.general, r.ada.ID, "not for us")
-	e := r.await(t, 2)
+	e := r.Took(t, 2)
 	where := e[0].Conversation
 	if where.Kind != channels.Thread || where.Place != r.general || e[1].Conversation.Kind != channels.Group {
 		t.Fatalf("%+v, %+v", where, e[1].Conversation)
@@ -101,7 +101,7 @@ func TestMentionIsAnsweredInAThread(t *testing.T) {
 		t.Fatalf("threads %+v", threads)
 	}
 	r.SayIn(asked.ID, r.ada.ID, "and now?")
-	if e := r.await(t, 3)[2]; e.Conversation.ID != where.ID || e.Conversation.Kind != channels.Thread || !e.Message.Mentioned {
+	if e := r.Took(t, 3)[2]; e.Conversation.ID != where.ID || e.Conversation.Kind != channels.Thread || !e.Message.Mentioned {
 		t.Errorf("in the thread: %+v", e)
 	}
 }
@@ -303,7 +303,7 @@ func TestPressThatIsNotCommittedIsAnsweredInTime(t *testing.T) {
 	out := outbound(r.direct(), "Which?")
 	out.Body.Buttons = []channels.Button{{Label: "Left", Code: "l"}}
 	id := r.send(t, out)
-	release := r.sink.Hold()
+	release := r.Sink.Hold()
 	defer release()
 	press := r.Press(string(r.direct().ID), r.ada.ID, string(id), "Left")
 	r.until(t, func() bool { return len(r.Answers(press)) == 1 })
@@ -311,7 +311,7 @@ func TestPressThatIsNotCommittedIsAnsweredInTime(t *testing.T) {
 		t.Errorf("shown %+v", a)
 	}
 	release()
-	if e := r.await(t, 1)[0]; e.Kind != channels.EventAction || e.Action.Code != "l" {
+	if e := r.Took(t, 1)[0]; e.Kind != channels.EventAction || e.Action.Code != "l" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -343,7 +343,7 @@ func TestCommandsAreRegisteredOnceAndTaken(t *testing.T) {
 		t.Errorf("%v: %+v", err, r.Commands())
 	}
 	given := r.Give(string(r.direct().ID), r.ada.ID, "help", "me now")
-	e := r.await(t, 1)[0]
+	e := r.Took(t, 1)[0]
 	if e.Kind != channels.EventMessage || e.Message.Text != "/help me now" || e.Sender.ID != r.ada.ID {
 		t.Errorf("%+v", e)
 	}
@@ -401,8 +401,8 @@ func TestMessagesOfOtherGuildsAreNotTaken(t *testing.T) {
 	r.SayIn(other, r.ada.ID, "there")
 	r.SayIn(r.general, r.ada.ID, "here")
 	r.Say(r.ada.ID, "direct")
-	r.await(t, 2)
-	if diff := cmp.Diff([]string{"here", "direct"}, r.sink.Texts()); diff != "" {
+	r.Took(t, 2)
+	if diff := cmp.Diff([]string{"here", "direct"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }

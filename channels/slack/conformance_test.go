@@ -7,6 +7,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
+	"switchboard/channels/platformtest"
 	"switchboard/channels/render"
 	"switchboard/channels/slack/slacktest"
 )
@@ -44,7 +45,7 @@ func newStage(t *testing.T) *stage {
 
 func (st *stage) harness() channelstest.Harness {
 	t, s := st.t, st.s
-	p := newProxy(t, s.URL())
+	p := platformtest.NewProxy(t, s.URL(), "")
 	fail := func(f slacktest.Fault) {
 		f.Method = "chat.postMessage"
 		s.Break(f)
@@ -60,12 +61,12 @@ func (st *stage) harness() channelstest.Harness {
 		Repeat:   s.Repeat,
 		Disorder: s.Reorder,
 		Pending:  s.Pending,
-		Drop:     p.cut,
+		Drop:     p.Cut,
 		Down: func(on bool) {
 			if on {
-				p.down()
+				p.Down()
 			} else {
-				p.up(t)
+				p.Up(t)
 			}
 		},
 		Revoke: func() { s.Revoke(true) },
@@ -107,8 +108,8 @@ func (st *stage) harness() channelstest.Harness {
 }
 
 // connect makes a channel of the app.
-func (st *stage) connect(p *proxy) *Client {
-	st.c = client(st.t, p.url(), st.s)
+func (st *stage) connect(p *platformtest.Proxy) *Client {
+	st.c = client(st.t, p.URL()+"/api/", st.s)
 	return st.c
 }
 

@@ -64,7 +64,7 @@ func TestHandlerTakesSignedRequestsOnly(t *testing.T) {
 			t.Errorf("a wrong or old signature: %d", w.Code)
 		}
 	}
-	r.sink.Fail(1)
+	r.Sink.Fail(1)
 	if w := post(h, jsonType, event, r.SigningSecret(), now); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("not taken: %d", w.Code)
 	}
@@ -81,7 +81,7 @@ func TestHandlerTakesSignedRequestsOnly(t *testing.T) {
 	if w := post(h, formType, form.Encode(), r.SigningSecret(), now); !strings.Contains(w.Body.String(), "Invite me") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	events := r.await(t, 2)
+	events := r.Took(t, 2)
 	if events[0].Message.Text != "hello" || events[1].Kind != channels.EventUndecodable || len(events) != 2 {
 		t.Errorf("%+v", events)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/slack/slacktest"
+	"switchboard/testkit"
 )
 
 // A documented is a payload of testdata/events.json, as a page of the platform shows it, or
@@ -35,7 +36,7 @@ func TestDocumentedEventsAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRig(t)
-	s, err := newSession(t.Context(), r.c, r.sink, &self{Team: "T123ABC456", User: "U0LAN0Z89", Name: "bot"})
+	s, err := newSession(t.Context(), r.c, r.Sink, &self{Team: "T123ABC456", User: "U0LAN0Z89", Name: "bot"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,13 +80,13 @@ func TestWhatIsNotKnownIsKeptRaw(t *testing.T) {
 	r.InjectEvent(map[string]string{"type": "tea_is_ready"})
 	r.InjectEvent(map[string]string{"type": "message", "subtype": "of_tomorrow", "channel": "C1", "ts": "1.1"})
 	r.Say(r.ada.ID, "after")
-	events := r.await(t, 3)
+	events := r.Took(t, 3)
 	for _, e := range events[:2] {
 		if e.Kind != channels.EventUndecodable || !strings.Contains(string(e.Raw), "event_callback") || !strings.Contains(e.Reason, "not known here") {
 			t.Errorf("%+v", e)
 		}
 	}
-	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+	testkit.Await(t, "all is acknowledged", patience, func() bool { return r.Pending() == 0 })
 }
 
 // An envelope that is no JSON is kept under its ID and acknowledged.
@@ -97,11 +98,11 @@ func TestBrokenEnvelopeIsKeptAndAcknowledged(t *testing.T) {
 	r.InjectFrame(`{"type":"nobody_knows"}`)
 	r.Inject(`{"event":"\u0000`)
 	r.Say(r.ada.ID, "with\x00NUL")
-	events := r.await(t, 3)
+	events := r.Took(t, 3)
 	if events[0].Kind != channels.EventUndecodable || events[1].Kind != channels.EventUndecodable || events[2].Message.Text != "with\ufffdNUL" {
 		t.Errorf("%+v", events)
 	}
-	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+	testkit.Await(t, "all is acknowledged", patience, func() bool { return r.Pending() == 0 })
 }
 
 // Own messages, those of other bots, previews and joins are nothing to answer.
@@ -119,9 +120,9 @@ func TestMessagesOfBotsAndPreviewsAreNoEvents(t *testing.T) {
 	m := r.Say(r.ada.ID, "https://example.com")
 	r.Reannounce(r.Direct(r.ada.ID), m.TS)
 	r.Say(r.ada.ID, "last")
-	r.await(t, 2)
-	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
-	if diff := cmp.Diff([]string{"https://example.com", "last"}, r.sink.Texts()); diff != "" {
+	r.Took(t, 2)
+	testkit.Await(t, "all is acknowledged", patience, func() bool { return r.Pending() == 0 })
+	if diff := cmp.Diff([]string{"https://example.com", "last"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -134,16 +135,16 @@ func TestMentionBeginsAThread(t *testing.T) {
 	r.run(t)
 	channel := r.AddChannel("general", r.ada).ID
 	root := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "@switchboard hello"})
-	r.await(t, 1)
+	r.Took(t, 1)
 	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Thread: root.TS, Text: "and this?"})
-	r.await(t, 2)
+	r.Took(t, 2)
 	r.halt(t)
 	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Thread: root.TS, Text: "while away"})
 	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "not in it"})
 	r.Forget()
 	r.c = client(t, r.APIURL(), r.Server)
 	r.run(t)
-	for _, e := range r.await(t, 4) {
+	for _, e := range r.Took(t, 4) {
 		inThread := e.Message.Text != "not in it"
 		want := conv(channel, "", channels.Group)
 		if inThread {
@@ -153,7 +154,7 @@ func TestMentionBeginsAThread(t *testing.T) {
 			t.Errorf("%q: mentioned %v, %s", e.Message.Text, e.Message.Mentioned, diff)
 		}
 	}
-	if e := r.sink.Events()[0]; e.Message.Text != "hello" || e.Sender.Label != "Ada Lovelace" {
+	if e := r.Sink.Events()[0]; e.Message.Text != "hello" || e.Sender.Label != "Ada Lovelace" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -167,7 +168,7 @@ func TestHistoryFillsTheGap(t *testing.T) {
 	channel := r.AddChannel("general", r.ada).ID
 	first := r.Say(r.ada.ID, "first")
 	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "in the channel"})
-	r.await(t, 2)
+	r.Took(t, 2)
 	r.halt(t)
 	r.Edit(r.Direct(r.ada.ID), first.TS, "first, changed")
 	r.Say(r.ada.ID, "second")
@@ -176,7 +177,7 @@ func TestHistoryFillsTheGap(t *testing.T) {
 	r.Forget()
 	r.run(t)
 	r.Say(r.ada.ID, "third")
-	events := r.await(t, 7)
+	events := r.Took(t, 7)
 	var direct []string
 	for _, e := range events {
 		if e.Conversation.Kind == channels.Direct {
@@ -187,7 +188,7 @@ func TestHistoryFillsTheGap(t *testing.T) {
 	if diff := cmp.Diff(want, direct); diff != "" {
 		t.Error(diff)
 	}
-	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+	testkit.Await(t, "all is acknowledged", patience, func() bool { return r.Pending() == 0 })
 }
 
 // A message that was lost with an earlier connection comes before the one that follows it,
@@ -202,11 +203,11 @@ func TestLostFirstMessageComesBeforeTheNext(t *testing.T) {
 	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "still not"})
 	r.Say(r.ada.ID, "second")
 	r.Say(r.ada.ID, "third")
-	r.await(t, 4)
-	if diff := cmp.Diff([]string{"still not", "first", "second", "third"}, r.sink.Texts()); diff != "" {
+	r.Took(t, 4)
+	if diff := cmp.Diff([]string{"still not", "first", "second", "third"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
-	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+	testkit.Await(t, "all is acknowledged", patience, func() bool { return r.Pending() == 0 })
 }
 
 func TestGuestsAreOfAnotherWorkspace(t *testing.T) {
@@ -217,7 +218,7 @@ func TestGuestsAreOfAnotherWorkspace(t *testing.T) {
 	channel := r.AddChannel("shared", r.ada, eve).ID
 	r.Post(slacktest.Post{Channel: channel, User: eve.ID, Text: "@switchboard hi"})
 	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "@switchboard hi"})
-	events := r.await(t, 2)
+	events := r.Took(t, 2)
 	if s := events[0].Sender; !s.Guest || s.Team != "T0OTHER" {
 		t.Errorf("%+v", s)
 	}
@@ -240,7 +241,7 @@ func TestTeamOfAnEnterpriseIsTheEnterprise(t *testing.T) {
 		r.Post(slacktest.Post{Channel: channel, User: user.ID, Text: "@switchboard hi"})
 	}
 	var got []channels.Sender
-	for _, e := range r.await(t, 3) {
+	for _, e := range r.Took(t, 3) {
 		got = append(got, channels.Sender{Team: e.Sender.Team, Guest: e.Sender.Guest})
 		if !strings.HasPrefix(string(e.Key), "E0ORG/") {
 			t.Errorf("the key is %q", e.Key)
@@ -259,7 +260,7 @@ func TestFilesAnnouncedBeforeTheyAreKnownAreLookedUp(t *testing.T) {
 		Channel: r.Direct(r.ada.ID), User: r.ada.ID, Hidden: true,
 		Files: []slacktest.File{{Kind: "voice", Name: "memo.mp4", Type: "audio/mp4", Data: []byte("sound")}},
 	})
-	a := r.await(t, 1)[0].Message.Attachments
+	a := r.Took(t, 1)[0].Message.Attachments
 	if len(a) != 1 || a[0].Kind != channels.Voice || a[0].Name != "memo.mp4" || a[0].Size != 5 {
 		t.Errorf("%+v", a)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/slack/slacktest"
+	"switchboard/testkit"
 )
 
 // A connection that died unnoticed, or that a frozen engine holds, is told some of the
@@ -26,15 +27,15 @@ func TestMessagesOfAnotherConnectionComeInOrder(t *testing.T) {
 	}
 	defer dead.Close()
 	r.run(t)
-	r.until(t, "both are open", func() bool { return r.Sockets() == 2 })
+	testkit.Await(t, "both are open", patience, func() bool { return r.Sockets() == 2 })
 	var want []string
 	for n := range 12 {
 		want = append(want, strconv.Itoa(n))
 		r.Say(r.ada.ID, want[n])
 		time.Sleep(10 * time.Millisecond) // or one event wakes both connections
 	}
-	r.await(t, len(want))
-	if diff := cmp.Diff(want, r.sink.Texts()); diff != "" {
+	r.Took(t, len(want))
+	if diff := cmp.Diff(want, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -45,17 +46,17 @@ func TestSocketIsOpenedAnew(t *testing.T) {
 		r := newRig(t)
 		r.run(t)
 		r.Say(r.ada.ID, "one")
-		r.await(t, 1)
+		r.Took(t, 1)
 		r.Disconnect(reason)
 		r.Say(r.ada.ID, "two")
-		r.until(t, "another socket is open", func() bool { return r.Opened() == 2 && r.Sockets() == 1 })
+		testkit.Await(t, "another socket is open", patience, func() bool { return r.Opened() == 2 && r.Sockets() == 1 })
 		r.Say(r.ada.ID, "three")
-		r.await(t, 3)
-		if diff := cmp.Diff([]string{"one", "two", "three"}, r.sink.Texts()); diff != "" {
+		r.Took(t, 3)
+		if diff := cmp.Diff([]string{"one", "two", "three"}, r.Sink.Texts()); diff != "" {
 			t.Error(diff)
 		}
-		if len(r.done) > 0 {
-			t.Errorf("%s ended Run: %v", reason, r.ended(t))
+		if r.Over() {
+			t.Errorf("%s ended Run: %v", reason, r.Ended(t))
 		}
 	}
 }
@@ -66,7 +67,7 @@ func TestAnnouncedEndsThatEndRun(t *testing.T) {
 		r := newRig(t)
 		r.run(t)
 		r.Disconnect(reason)
-		err := r.ended(t)
+		err := r.Ended(t)
 		if err == nil || !strings.Contains(err.Error(), says) || errors.Is(err, channels.ErrElsewhere) != (reason == "too_many_websockets") {
 			t.Errorf("%s: %v", reason, err)
 		}
@@ -79,11 +80,11 @@ func TestShortConnectionsEndRun(t *testing.T) {
 	r := newRig(t)
 	r.run(t)
 	for i := range mostShort + 1 {
-		r.until(t, "a socket is open", func() bool { return r.Opened() > i && r.Sockets() > 0 })
+		testkit.Await(t, "a socket is open", patience, func() bool { return r.Opened() > i && r.Sockets() > 0 })
 		r.Disconnect("refresh_requested")
-		r.until(t, "it is closed", func() bool { return r.Opened() > i+1 || r.Sockets() == 0 })
+		testkit.Await(t, "it is closed", patience, func() bool { return r.Opened() > i+1 || r.Sockets() == 0 })
 	}
-	if err := r.ended(t); err == nil {
+	if err := r.Ended(t); err == nil {
 		t.Error("Run returned nil")
 	}
 }
@@ -94,22 +95,22 @@ func TestEventNotCommittedInTimeIsCommittedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Retry(20 * time.Millisecond)
-	release := r.sink.Hold()
+	release := r.Sink.Hold()
 	r.run(t)
 	r.Say(r.ada.ID, "one")
-	r.until(t, "it is asked", func() bool { return r.sink.Held() > 0 })
+	testkit.Await(t, "it is asked", patience, func() bool { return r.Sink.Held() > 0 })
 	time.Sleep(60 * time.Millisecond) // it is told again meanwhile
 	release()
-	r.await(t, 1)
-	r.until(t, "all is acknowledged", func() bool { return r.Pending() == 0 })
+	r.Took(t, 1)
+	testkit.Await(t, "all is acknowledged", patience, func() bool { return r.Pending() == 0 })
 	r.HalfFrame()
-	if err := r.ended(t); err == nil {
+	if err := r.Ended(t); err == nil {
 		t.Error("a cut frame ends Run with nil")
 	}
 	r.Say(r.ada.ID, "two")
 	r.run(t)
-	r.await(t, 2)
-	if diff := cmp.Diff([]string{"one", "two"}, r.sink.Texts()); diff != "" {
+	r.Took(t, 2)
+	if diff := cmp.Diff([]string{"one", "two"}, r.Sink.Texts()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -125,10 +126,10 @@ func TestPressThatIsNotCommittedInTimeIsAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := r.sink.Hold()
+	release := r.Sink.Hold()
 	defer release()
 	press := r.Press(r.Direct(r.ada.ID), r.ada.ID, string(id), "Left")
-	r.until(t, "it is answered", func() bool { return r.Answered(press).Done })
+	testkit.Await(t, "it is answered", patience, func() bool { return r.Answered(press).Done })
 	// The whisper has the rest of the time; it may be cut.
 	if got := r.Answered(press).Text; got != "" && got != notConfirmed {
 		t.Errorf("%q", got)
@@ -141,13 +142,13 @@ func TestCommandsAreTakenWhereTheBotIsOnly(t *testing.T) {
 	r.run(t)
 	inside, outside := r.AddChannel("in", r.ada).ID, r.AddForeign("out", r.ada).ID
 	press := r.Command(outside, r.ada.ID, "/switchboard", "help")
-	r.until(t, "it is answered", func() bool { return r.Answered(press).Done })
+	testkit.Await(t, "it is answered", patience, func() bool { return r.Answered(press).Done })
 	if got := r.Answered(press).Text; got != notHere {
 		t.Errorf("%q", got)
 	}
 	press = r.Command(inside, r.ada.ID, "/switchboard", "usage today")
-	e := r.await(t, 1)[0]
-	r.until(t, "it is answered", func() bool { return r.Answered(press).Done })
+	e := r.Took(t, 1)[0]
+	testkit.Await(t, "it is answered", patience, func() bool { return r.Answered(press).Done })
 	if e.Message.Text != "/usage today" || !e.Message.Mentioned || e.Conversation.Place != inside || e.Key == "" {
 		t.Errorf("%+v", e)
 	}
@@ -161,12 +162,12 @@ func TestAgentAtWorkIsShownUntilTheAnswer(t *testing.T) {
 	r.run(t)
 	channel := r.AddChannel("general", r.ada).ID
 	root := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "@switchboard hello"})
-	here := r.await(t, 1)[0].Conversation
+	here := r.Took(t, 1)[0].Conversation
 	if err := r.c.Typing(t.Context(), here); err != nil || r.Status(channel, root.TS) != "processing" {
 		t.Fatalf("%q, %v", r.Status(channel, root.TS), err)
 	}
 	r.Stop(channel, r.ada.ID, root.TS)
-	if e := r.await(t, 2)[1]; e.Message.Text != "/cancel" || e.Conversation.ID != here.ID {
+	if e := r.Took(t, 2)[1]; e.Message.Text != "/cancel" || e.Conversation.ID != here.ID {
 		t.Errorf("%+v", e)
 	}
 	if _, err := r.c.Send(t.Context(), outbound(here, "done", "n")); err != nil || r.Status(channel, root.TS) != "active" {

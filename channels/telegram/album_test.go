@@ -12,6 +12,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/testkit"
 )
 
 func pictures3() []telegramtest.File {
@@ -32,7 +33,7 @@ func TestAnAlbumIsOneMessage(t *testing.T) {
 	r.Say(r.ada.ID, "after")
 	r.Say(eve.ID, "somebody else")
 	r.run(t)
-	events := r.await(t, 4)
+	events := r.Took(t, 4)
 	if diff := cmp.Diff([]string{"before", "somebody else", "three pictures", "after"}, r.texts()); diff != "" {
 		t.Error(diff)
 	}
@@ -44,12 +45,12 @@ func TestAnAlbumIsOneMessage(t *testing.T) {
 		t.Errorf("its key is %s, want %s", events[2].Key, want)
 	}
 	r.settled(t)
-	if n := len(r.sink.Handed()); n != 4 {
+	if n := len(r.Sink.Handed()); n != 4 {
 		t.Errorf("%d events were handed in", n)
 	}
 
 	r.Edit(r.ada.ID, album[1].ID, "and this is the second")
-	edited := r.await(t, 5)[4]
+	edited := r.Took(t, 5)[4]
 	if edited.Kind != channels.EventEdited || edited.Message.ID != m.ID || len(edited.Message.Attachments) != 3 ||
 		edited.Message.Text != "three pictures\n\nand this is the second" {
 		t.Errorf("the edit of one picture is %+v", edited)
@@ -66,17 +67,17 @@ func TestAnAlbumThatGrowsIsWaitedFor(t *testing.T) {
 	r.c.pace.albumQuiet, r.c.pace.albumMost = 3*time.Second, time.Minute
 	part(1, "g")
 	r.run(t)
-	eventually(t, "the album is looked at", func() bool { return len(r.Calls("getUpdates")) > 3 })
-	if len(r.sink.Handed()) != 0 || len(r.Pending()) != 1 {
-		t.Fatalf("%d handed in, %d wait", len(r.sink.Handed()), len(r.Pending()))
+	testkit.Await(t, "the album is looked at", patience, func() bool { return len(r.Calls("getUpdates")) > 3 })
+	if len(r.Sink.Handed()) != 0 || len(r.Pending()) != 1 {
+		t.Fatalf("%d handed in, %d wait", len(r.Sink.Handed()), len(r.Pending()))
 	}
 	part(2, "g")
-	if m := r.await(t, 1)[0].Message; len(m.Attachments) != 2 {
+	if m := r.Took(t, 1)[0].Message; len(m.Attachments) != 2 {
 		t.Errorf("%+v", m)
 	}
 	r.settled(t)
 	part(3, "g") // far too late: the message is told anew, with all it has
-	late := r.await(t, 2)[1]
+	late := r.Took(t, 2)[1]
 	if late.Kind != channels.EventEdited || late.Message.ID != "1" || len(late.Message.Attachments) != 3 {
 		t.Errorf("the late picture is %+v", late)
 	}
@@ -105,11 +106,8 @@ func TestABadAlbumDoesNotHoldItsChannel(t *testing.T) {
 	r := newRig(t)
 	r.Post(telegramtest.Post{Chat: r.ada.ID, Text: "bad", Files: pictures3()})
 	r.Say(r.ada.ID, "behind it")
-	ctx, stop := context.WithCancel(t.Context())
-	r.stop = stop
-	go func() { r.done <- r.c.Run(ctx, &sickSink{Sink: r.sink}) }()
-	t.Cleanup(func() { stop(); r.ended(t) })
-	r.await(t, 2)
+	r.Start(t, func(ctx context.Context, _ channels.Sink) error { return r.c.Run(ctx, &sickSink{Sink: r.Sink}) })
+	r.Took(t, 2)
 	if diff := cmp.Diff([]string{"behind it", "bad"}, r.texts()); diff != "" {
 		t.Error(diff)
 	}

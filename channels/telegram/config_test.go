@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"switchboard/channels"
+	"switchboard/channels/channelstest"
 	"switchboard/secrets"
 )
 
@@ -27,7 +28,7 @@ func TestConfigFaultsNameTheirKeys(t *testing.T) {
 		}
 	}
 	for _, good := range []string{"http://127.0.0.1:8081", "https://bots.example.org/api/"} {
-		c := Config{Mode: ModeWebhook, WebhookSecret: "s", APIURL: good, Token: literal("1:hunter2")}
+		c := Config{Mode: ModeWebhook, WebhookSecret: "s", APIURL: good, Token: channelstest.Literal("1:hunter2")}
 		if err := c.Validate(); err != nil {
 			t.Error(err)
 		}

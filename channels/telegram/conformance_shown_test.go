@@ -5,6 +5,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
+	"switchboard/channels/platformtest"
 	"switchboard/channels/render"
 	"switchboard/channels/telegram/telegramtest"
 )
@@ -55,14 +56,14 @@ func (st *stage) look(m telegramtest.Shown) channelstest.Look {
 }
 
 // health breaks the connection to p; the platform answers a hurried poll each second.
-func (st *stage) health(p *proxy) channelstest.Health {
+func (st *stage) health(p *platformtest.Proxy) channelstest.Health {
 	return channelstest.Health{
 		Hurry: func() channels.Channel {
 			c := st.connect(p)
 			c.pace.poll, c.pace.silence = time.Second, 700*time.Millisecond
 			return c
 		},
-		Mute:        p.mute,
-		Connections: p.mostPolls,
+		Mute:        p.Mute,
+		Connections: p.MostMarked,
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
+	"switchboard/channels/platformtest"
 	"switchboard/channels/telegram/telegramtest"
 )
 
@@ -74,7 +75,7 @@ func forget(t *testing.T, s *telegramtest.Server) {
 
 func (st *stage) harness() channelstest.Harness {
 	t, s := st.t, st.s
-	p := newProxy(t, s.URL())
+	p := platformtest.NewProxy(t, s.URL(), "/getUpdates ")
 	here := conv(st.ada.ID, channels.Direct)
 	fail := func(times int, r *telegramtest.Rejection) {
 		s.Break(telegramtest.Fault{Method: "sendMessage", Times: times, Rejected: r})
@@ -88,12 +89,12 @@ func (st *stage) harness() channelstest.Harness {
 		},
 		Repeat:  func(n int) { st.repeat = n },
 		Pending: func() int { return len(s.Pending()) },
-		Drop:    p.cut,
+		Drop:    p.Cut,
 		Down: func(on bool) {
 			if on {
-				p.down()
+				p.Down()
 			} else {
-				p.up(t)
+				p.Up(t)
 			}
 		},
 		Revoke: func() { s.Revoke(s.Bot(), true) },
@@ -132,8 +133,8 @@ func (st *stage) harness() channelstest.Harness {
 }
 
 // connect makes a channel of the bot.
-func (st *stage) connect(p *proxy) *Client {
-	st.c = client(p.url(), st.s.Token())
+func (st *stage) connect(p *platformtest.Proxy) *Client {
+	st.c = client(p.URL(), st.s.Token())
 	st.t.Cleanup(st.c.wire.Close)
 	return st.c
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/testkit"
 )
 
 func TestExamineNamesWhatHasToBeMended(t *testing.T) {
@@ -27,15 +29,15 @@ func TestExamineNamesWhatHasToBeMended(t *testing.T) {
 	says(r.c, "privacy mode is on", true, false)
 	r.Say(r.ada.ID, "x")
 	says(r.c, "1 updates wait", true, false)
-	hook := New("hook", Config{Token: literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/secret-path", WebhookSecret: "x"}, slog.New(slog.DiscardHandler))
+	hook := New("hook", Config{Token: channelstest.Literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/secret-path", WebhookSecret: "x"}, slog.New(slog.DiscardHandler))
 	hook.pace = quick
 	t.Cleanup(hook.wire.Close)
-	go func() { r.done <- hook.Run(t.Context(), r.sink) }()
-	eventually(t, "the webhook is set", func() bool { return len(r.Calls("setWebhook")) > 0 })
+	r.Start(t, hook.Run)
+	testkit.Await(t, "the webhook is set", patience, func() bool { return len(r.Calls("setWebhook")) > 0 })
 	says(r.c, "a webhook is set (127.0.0.1:1)", true, true)
 	r.Revoke(r.Bot(), true)
 	says(r.c, "rejected", false, false)
-	r.ended(t)
+	r.Ended(t)
 	r.c.cfg.Token = channels.Credential{}
 	says(r.c, "the channel waits for it", true, true)
 	for address, want := range map[string]bool{

@@ -44,7 +44,7 @@ func TestOddFieldsAreLeftOutAndTheRestTaken(t *testing.T) {
 			r := newRig(t)
 			r.Inject(fmt.Sprintf(`{"update_id":UPDATE_ID,"message":{"message_id":7,"date":1700000000,"from":{"id":%d,"first_name":"Ada"},"chat":{"id":%[1]d,"type":"private"},%s}}`, r.ada.ID, c.more))
 			r.run(t)
-			got := r.await(t, 1)[0]
+			got := r.Took(t, 1)[0]
 			if c.bad {
 				if got.Kind != channels.EventUndecodable {
 					t.Errorf("taken: %+v", got)

@@ -47,7 +47,7 @@ func filesOf(m channels.Message) string {
 
 // deafAfter makes every poll fail once n events were taken.
 func (r *rig) deafAfter(n int) {
-	r.Break(telegramtest.Fault{Method: "getUpdates", Times: -1, Cut: true, When: func(telegramtest.Call) bool { return len(r.sink.Events()) >= n }})
+	r.Break(telegramtest.Fault{Method: "getUpdates", Times: -1, Cut: true, When: func(telegramtest.Call) bool { return len(r.Sink.Events()) >= n }})
 }
 
 // again runs the channel once more, in another process or not, until all is confirmed.
@@ -57,7 +57,6 @@ func (r *rig) again(t *testing.T, restarted bool) {
 		r.c = client(r.URL(), r.Token())
 		t.Cleanup(r.c.wire.Close)
 	}
-	r.done = make(chan error, 1)
 	r.run(t)
 	r.settled(t)
 }
@@ -70,13 +69,12 @@ func TestAlbumThatGrewOverACrashIsOneMessage(t *testing.T) {
 	r.picture(2, "g")
 	r.deafAfter(1)
 	r.run(t)
-	r.await(t, 1)
-	r.stop()
-	_ = r.ended(t)
+	r.Took(t, 1)
+	_ = r.Halt(t)
 	r.Mend()
 	r.picture(3, "g")
 	r.again(t, true)
-	shown := shownAt(r.sink.Events())
+	shown := shownAt(r.Sink.Events())
 	if len(shown) != 1 || filesOf(shown["1"]) != "p1 p2 p3" {
 		t.Errorf("what is shown is %+v", shown)
 	}
@@ -90,15 +88,15 @@ func TestLatePictureDeliveredTwiceIsOneEdit(t *testing.T) {
 		r.picture(1, "g")
 		r.picture(2, "g")
 		r.run(t)
-		r.await(t, 1)
+		r.Took(t, 1)
 		r.settled(t)
 		r.deafAfter(2)
 		r.picture(3, "g")
-		r.await(t, 2)
-		_ = r.ended(t)
+		r.Took(t, 2)
+		_ = r.Ended(t)
 		r.Mend()
 		r.again(t, again)
-		if events := r.sink.Events(); len(events) != 2 || filesOf(events[1].Message) != "p1 p2 p3" {
+		if events := r.Sink.Events(); len(events) != 2 || filesOf(events[1].Message) != "p1 p2 p3" {
 			t.Errorf("in another process %t: %+v", again, events)
 		}
 	}
@@ -111,11 +109,11 @@ func TestPictureDeliveredTwiceIsInItsAlbumOnce(t *testing.T) {
 	r.picture(2, "g")
 	r.Repeat(1)
 	r.run(t)
-	r.await(t, 1)
+	r.Took(t, 1)
 	r.settled(t)
 	r.picture(2, "g")
 	r.settled(t)
-	if events := r.sink.Events(); len(events) != 1 || filesOf(events[0].Message) != "p1 p2" {
+	if events := r.Sink.Events(); len(events) != 1 || filesOf(events[0].Message) != "p1 p2" {
 		t.Errorf("%+v", events)
 	}
 }
@@ -150,12 +148,11 @@ func TestAlbumDeliveredAgainKeepsItsEdits(t *testing.T) {
 	}
 	r.deafAfter(1)
 	r.run(t)
-	r.await(t, 3)
-	r.stop()
-	_ = r.ended(t)
+	r.Took(t, 3)
+	_ = r.Halt(t)
 	r.Mend()
 	r.again(t, true)
-	shown := shownAt(r.sink.Events())
+	shown := shownAt(r.Sink.Events())
 	if len(shown) != 1 || shown["1"].Text != "new" || filesOf(shown["1"]) != "p1 p2" {
 		t.Errorf("what is shown is %+v", shown)
 	}
@@ -211,7 +208,7 @@ func albumsOverCrashes(t *testing.T, seed uint64, rnd *rand.Rand) bool {
 	sink := channelstest.NewSink()
 	var c *Client
 	process := func() {
-		c = New("tg", Config{Token: literal("1:x"), Mode: ModePolling}, slog.New(slog.DiscardHandler))
+		c = New("tg", Config{Token: channelstest.Literal("1:x"), Mode: ModePolling}, slog.New(slog.DiscardHandler))
 		c.pace = pace{}
 	}
 	process()

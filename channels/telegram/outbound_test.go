@@ -246,7 +246,7 @@ func TestSendToAMovedGroupReportsTheMove(t *testing.T) {
 	group := r.AddGroup("Engines", r.ada)
 	r.run(t)
 	r.settled(t)
-	before := len(r.sink.Events())
+	before := len(r.Sink.Events())
 	now := r.Migrate(group.ID)
 	_, err := r.c.Send(t.Context(), outbound(conv(group.ID, channels.Group), "x"))
 	if !errors.Is(err, channels.ErrMoved) {
@@ -254,7 +254,7 @@ func TestSendToAMovedGroupReportsTheMove(t *testing.T) {
 	}
 	r.settled(t)
 	var moves []channels.Event
-	for _, e := range r.sink.Events()[before:] {
+	for _, e := range r.Sink.Events()[before:] {
 		if e.Kind == channels.EventMoved {
 			moves = append(moves, e)
 		}
@@ -349,7 +349,7 @@ func TestFetchStreamsFilesThatAreNotTooBig(t *testing.T) {
 	r.Post(telegramtest.Post{Chat: r.ada.ID, Files: []telegramtest.File{{Kind: "document", Name: "a b.txt", Type: "text/plain", Data: []byte("some bytes")}}})
 	r.Post(telegramtest.Post{Chat: r.ada.ID, Files: []telegramtest.File{{Kind: "document", Name: "big", Size: 21 << 20}}})
 	r.run(t)
-	events := r.await(t, 3)
+	events := r.Took(t, 3)
 	var got bytes.Buffer
 	if err := r.c.Fetch(t.Context(), events[1].Message.Attachments[0], &got); err != nil || got.String() != "some bytes" {
 		t.Errorf("%q, %v", got.String(), err)

@@ -14,6 +14,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/testkit"
 )
 
 // promise: L.never-deaf
@@ -31,7 +32,7 @@ func TestUpdatesThatAreTooLongAtOnceComeOneByOne(t *testing.T) {
 	huge := r.Inject(text(20, 40<<10))
 	r.Say(r.ada.ID, "after")
 	r.run(t)
-	events := r.await(t, 9)
+	events := r.Took(t, 9)
 	if e := events[7]; e.Kind != channels.EventUndecodable || len(e.Raw) == 0 || len(e.Raw) > 4<<10 ||
 		!strings.Contains(e.Reason, "longer than 20480") || !strings.HasSuffix(string(e.Key), fmt.Sprint(huge)) {
 		t.Errorf("the one that is too long is %s, %q, %d bytes", e.Key, e.Reason, len(e.Raw))
@@ -41,9 +42,9 @@ func TestUpdatesThatAreTooLongAtOnceComeOneByOne(t *testing.T) {
 	}
 	r.settled(t)
 	r.Say(r.ada.ID, "later")
-	r.await(t, 10)
+	r.Took(t, 10)
 	r.settled(t)
-	eventually(t, "as many as there are are asked for", func() bool {
+	testkit.Await(t, "as many as there are are asked for", patience, func() bool {
 		calls := r.Calls("getUpdates")
 		return calls[len(calls)-1].Values["limit"] == ""
 	})
@@ -74,7 +75,7 @@ func TestNothingNewIsNoHurry(t *testing.T) {
 			}
 			r.Mend()
 			r.Say(r.ada.ID, "good")
-			eventually(t, "what stands behind comes", func() bool { texts := r.texts(); return len(texts) > 0 && texts[len(texts)-1] == "good" })
+			testkit.Await(t, "what stands behind comes", patience, func() bool { texts := r.texts(); return len(texts) > 0 && texts[len(texts)-1] == "good" })
 			r.settled(t)
 		})
 	}
@@ -87,7 +88,7 @@ func TestALimitedPollIsNotDeaf(t *testing.T) {
 	r.c.pace.poll, r.c.pace.silence = 0, 200*time.Millisecond
 	r.Break(telegramtest.Fault{Method: "getUpdates", Times: -1, Rejected: telegramtest.TooMany(58)})
 	r.run(t)
-	eventually(t, "the platform is heard, again and again", func() bool { return r.sink.Frames() > 8 })
+	testkit.Await(t, "the platform is heard, again and again", patience, func() bool { return r.Sink.Frames() > 8 })
 	if n := len(r.Calls("getUpdates")); n != 1 {
 		t.Errorf("%d polls", n)
 	}

@@ -16,21 +16,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	"switchboard/channels/channelstest"
 	"switchboard/channels/platformtest"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/secrets"
+	"switchboard/testkit"
 )
 
-func (r *rig) texts() []string { return r.sink.Texts() }
-
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not in %s", what, patience)
-		}
-	}
-}
+func (r *rig) texts() []string { return r.Sink.Texts() }
 
 // What a poll asks for: the first answers at once, so that the channel is known to be
 // up; each later one confirms what was committed.
@@ -38,9 +31,9 @@ func TestFirstPollAnswersAtOnceAndLaterOnesConfirm(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
-	eventually(t, "the platform is heard", func() bool { return r.sink.Frames() > 0 })
+	testkit.Await(t, "the platform is heard", patience, func() bool { return r.Sink.Frames() > 0 })
 	r.Say(r.ada.ID, "one")
-	r.await(t, 1)
+	r.Took(t, 1)
 	r.settled(t)
 	calls := r.Calls("getUpdates")
 	if first := calls[0].Values; first["timeout"] != "0" || first["offset"] != "1" {
@@ -59,14 +52,14 @@ func TestFirstPollAnswersAtOnceAndLaterOnesConfirm(t *testing.T) {
 func TestNothingIsConfirmedBeforeItIsCommitted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	release := r.sink.Hold()
+	release := r.Sink.Hold()
 	defer release()
-	r.sink.Fail(3)
+	r.Sink.Fail(3)
 	for i := range 5 {
 		r.Say(r.ada.ID, fmt.Sprint(i))
 	}
 	r.run(t)
-	eventually(t, "the sink is asked", func() bool { return r.sink.Held() > 0 })
+	testkit.Await(t, "the sink is asked", patience, func() bool { return r.Sink.Held() > 0 })
 	time.Sleep(20 * time.Millisecond) // an early confirmation needs time to show
 	if n := len(r.Pending()); n != 5 {
 		t.Errorf("%d updates wait while nothing is committed", n)
@@ -75,9 +68,9 @@ func TestNothingIsConfirmedBeforeItIsCommitted(t *testing.T) {
 		t.Errorf("%d polls while the first batch is not committed", n)
 	}
 	release()
-	r.await(t, 5)
+	r.Took(t, 5)
 	r.settled(t)
-	if handed := len(r.sink.Handed()); handed != 20 {
+	if handed := len(r.Sink.Handed()); handed != 20 {
 		t.Errorf("%d events handed in, want the whole batch four times", handed)
 	}
 	if diff := cmp.Diff([]string{"0", "1", "2", "3", "4"}, r.texts()); diff != "" {
@@ -108,7 +101,7 @@ func TestOneBadUpdateStopsNoOther(t *testing.T) {
 			r.Say(r.ada.ID, "after")
 			r.Say(r.ada.ID, "much later")
 			r.run(t)
-			events := r.await(t, 4)
+			events := r.Took(t, 4)
 			bad := events[1]
 			if bad.Kind != channels.EventUndecodable || bad.Reason == "" || !bytes.Contains(bad.Raw, fmt.Append(nil, id)) || bad.Conversation.Channel != "tg" {
 				t.Errorf("%+v with %q", bad, bad.Raw)
@@ -127,12 +120,12 @@ func TestBadUpdateAloneIsTakenWhenItComesAgain(t *testing.T) {
 	r := newRig(t)
 	r.Inject(`{"update_id":UPDATE_ID,"message":{"text":"x"`)
 	r.run(t)
-	if e := r.await(t, 1)[0]; e.Kind != channels.EventUndecodable {
+	if e := r.Took(t, 1)[0]; e.Kind != channels.EventUndecodable {
 		t.Errorf("%+v", e)
 	}
 	r.settled(t)
 	r.Say(r.ada.ID, "one")
-	r.await(t, 2)
+	r.Took(t, 2)
 }
 
 // An answer that breaks off is no list of bad updates: what it may hold is asked for
@@ -154,14 +147,14 @@ func TestHalfAnAnswerIsNoAnswer(t *testing.T) {
 			r.Say(r.ada.ID, "one")
 			fault.Method = "getUpdates"
 			r.Break(fault)
-			if err := r.c.Run(t.Context(), r.sink); err == nil || errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrElsewhere) {
+			if err := r.c.Run(t.Context(), r.Sink); err == nil || errors.Is(err, channels.ErrUnauthorized) || errors.Is(err, channels.ErrElsewhere) {
 				t.Fatalf("Run returned %v", err)
 			}
-			if len(r.sink.Handed()) != 0 || len(r.Pending()) != 1 {
-				t.Errorf("%d events came, %d wait", len(r.sink.Handed()), len(r.Pending()))
+			if len(r.Sink.Handed()) != 0 || len(r.Pending()) != 1 {
+				t.Errorf("%d events came, %d wait", len(r.Sink.Handed()), len(r.Pending()))
 			}
 			r.run(t)
-			r.await(t, 1)
+			r.Took(t, 1)
 		})
 	}
 }
@@ -173,7 +166,7 @@ func TestAnswerThatLooksCutOffIsAskedForAgain(t *testing.T) {
 	m := r.Say(r.ada.ID, "one")
 	r.Break(telegramtest.Fault{Method: "getUpdates", Status: 200, Body: fmt.Sprintf(`{"ok":true,"result":[{"update_id":%d,"message":{"message_id":%d,"entities":[]}`, time.Now().Unix()+100, m.ID)})
 	r.run(t)
-	if events := r.await(t, 1); events[0].Message.Text != "one" {
+	if events := r.Took(t, 1); events[0].Message.Text != "one" {
 		t.Errorf("%+v", events)
 	}
 	r.settled(t)
@@ -186,7 +179,7 @@ func TestPollsWaitAsAsked(t *testing.T) {
 	r.Say(r.ada.ID, "one")
 	began := time.Now()
 	r.run(t)
-	r.await(t, 1)
+	r.Took(t, 1)
 	if took := time.Since(began); took < time.Second {
 		t.Errorf("asked again after %s", took)
 	}
@@ -206,7 +199,7 @@ func TestRefusedTokenIsLeftAlone(t *testing.T) {
 	})
 	other := r.AddBot("other_bot")
 	r.Revoke(r.Bot(), true)
-	if err := r.c.Run(t.Context(), r.sink); !errors.Is(err, channels.ErrUnauthorized) {
+	if err := r.c.Run(t.Context(), r.Sink); !errors.Is(err, channels.ErrUnauthorized) {
 		t.Fatalf("Run returned %v", err)
 	}
 	calls := len(r.Calls())
@@ -215,7 +208,7 @@ func TestRefusedTokenIsLeftAlone(t *testing.T) {
 		"no token at all": channels.ErrUnauthorized, "1/../../x": channels.ErrUnauthorized, "99999999999999999999:abc": channels.ErrUnauthorized,
 	} {
 		token.Store(value)
-		if err := r.c.Run(t.Context(), r.sink); !errors.Is(err, want) || value != "" && strings.Contains(err.Error(), value) {
+		if err := r.c.Run(t.Context(), r.Sink); !errors.Is(err, want) || value != "" && strings.Contains(err.Error(), value) {
 			t.Errorf("with %q Run returned %v", value, err)
 		}
 	}
@@ -224,7 +217,7 @@ func TestRefusedTokenIsLeftAlone(t *testing.T) {
 	}
 	token.Store(other.Token)
 	r.run(t)
-	eventually(t, "it connects with the new one", func() bool { return r.sink.Frames() > 0 })
+	testkit.Await(t, "it connects with the new one", patience, func() bool { return r.Sink.Frames() > 0 })
 }
 
 // promise: P6.secret-unprintable
@@ -232,8 +225,8 @@ func TestTokenIsInNoErrorAndNoLog(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
 	s := telegramtest.New(t)
-	p := newProxy(t, s.URL())
-	c := New("tg", Config{Token: literal(s.Token()), Mode: ModePolling, APIURL: p.url()}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	p := platformtest.NewProxy(t, s.URL(), "/getUpdates ")
+	c := New("tg", Config{Token: channelstest.Literal(s.Token()), Mode: ModePolling, APIURL: p.URL()}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	c.pace = quick
 	t.Cleanup(c.wire.Close)
 	_, key, _ := strings.Cut(s.Token(), ":")
@@ -247,7 +240,7 @@ func TestTokenIsInNoErrorAndNoLog(t *testing.T) {
 		note(c.Fetch(t.Context(), channels.Attachment{ID: "x"}, new(bytes.Buffer)))
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		note(c.Run(ctx, newRig(t).sink))
+		note(c.Run(ctx, newRig(t).Sink))
 	}
 	for _, fault := range []telegramtest.Fault{
 		{Cut: true},
@@ -262,9 +255,9 @@ func TestTokenIsInNoErrorAndNoLog(t *testing.T) {
 		try()
 		s.Mend()
 	}
-	p.down()
+	p.Down()
 	try()
-	p.up(t)
+	p.Up(t)
 	for _, err := range errs {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
 			if text := fmt.Sprintf(verb, err); verb != "%#v" && strings.Contains(text, key) {
@@ -306,17 +299,17 @@ func (l *lockedBuffer) String() string {
 func TestPollingDropsAWebhook(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	hook := New("hook", Config{Token: literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/hook", WebhookSecret: "s"}, slog.New(slog.DiscardHandler))
+	hook := New("hook", Config{Token: channelstest.Literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/hook", WebhookSecret: "s"}, slog.New(slog.DiscardHandler))
 	hook.pace = quick
 	t.Cleanup(hook.wire.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if err := hook.Run(ctx, r.sink); err != nil {
+	if err := hook.Run(ctx, r.Sink); err != nil {
 		t.Fatal(err)
 	}
 	r.Say(r.ada.ID, "while nobody could be called")
 	r.run(t)
-	r.await(t, 1)
+	r.Took(t, 1)
 	if drops := r.Calls("deleteWebhook"); len(drops) != 1 || drops[0].Values["drop_pending_updates"] == "true" {
 		t.Errorf("the webhook was deleted by %+v", drops)
 	}
@@ -329,66 +322,63 @@ func TestAnotherPollerIsNamed(t *testing.T) {
 	r.Break(telegramtest.Fault{Method: "getUpdates", Times: 2, Rejected: conflict})
 	r.Say(r.ada.ID, "our former poll is still dying")
 	r.run(t)
-	r.await(t, 1)
+	r.Took(t, 1)
 	other := newRig(t)
 	other.Break(telegramtest.Fault{Method: "getUpdates", Times: -1, Rejected: conflict})
-	if err := other.c.Run(t.Context(), other.sink); !errors.Is(err, channels.ErrElsewhere) {
+	if err := other.c.Run(t.Context(), other.Sink); !errors.Is(err, channels.ErrElsewhere) {
 		t.Errorf("Run returned %v", err)
 	}
-	if other.sink.Frames() != 0 {
+	if other.Sink.Frames() != 0 {
 		t.Error("a platform that refuses to tell anything counts as heard")
 	}
 	// The next Run waits for no former poll of ours: there is none.
 	other.c.pace.conflict = time.Hour
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := other.c.Run(ctx, other.sink); !errors.Is(err, channels.ErrElsewhere) {
+	if err := other.c.Run(ctx, other.Sink); !errors.Is(err, channels.ErrElsewhere) {
 		t.Errorf("run again, it returned %v", err)
 	}
 	other.Mend()
 	other.run(t)
-	eventually(t, "a long poll was well", func() bool { return other.sink.Frames() > 1 })
+	testkit.Await(t, "a long poll was well", patience, func() bool { return other.Sink.Frames() > 1 })
 	other.Break(telegramtest.Fault{Method: "getUpdates", Times: 2, Rejected: conflict})
 	other.Say(other.ada.ID, "nobody else is there any more")
-	other.await(t, 1)
+	other.Took(t, 1)
 }
 
 // promise: L.never-deaf
 func TestADeafConnectionIsSilentAndClosed(t *testing.T) {
 	t.Parallel()
 	s := telegramtest.New(t)
-	p := newProxy(t, s.URL())
+	p := platformtest.NewProxy(t, s.URL(), "/getUpdates ")
 	r := newRig(t)
-	r.c = client(p.url(), s.Token())
+	r.c = client(p.URL(), s.Token())
 	t.Cleanup(r.c.wire.Close)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	go func() { r.done <- r.c.Run(ctx, r.sink) }()
-	eventually(t, "the second poll hangs", func() bool { return len(s.Calls("getUpdates")) == 2 })
+	r.run(t)
+	testkit.Await(t, "the second poll hangs", patience, func() bool { return len(s.Calls("getUpdates")) == 2 })
 	s.Deaf(true)
 	ada := s.AddUser("Ada")
 	s.Say(ada.ID, "do you hear me?")
-	heard := r.sink.Frames()
+	heard := r.Sink.Frames()
 	if err := r.c.Probe(t.Context()); err != nil {
 		t.Errorf("the probe says %v", err)
 	}
-	if r.sink.Frames() != heard || len(r.sink.Handed()) != 0 {
+	if r.Sink.Frames() != heard || len(r.Sink.Handed()) != 0 {
 		t.Error("something came over a deaf connection")
 	}
 	if silence := r.c.Silence(); silence != 3*time.Second || New("x", Config{}, slog.New(slog.DiscardHandler)).Silence() != 40*time.Second {
 		t.Errorf("a poll may be silent for %s", silence)
 	}
-	stop()
-	if err := r.ended(t); err != nil {
+	if err := r.Halt(t); err != nil {
 		t.Errorf("Run returned %v", err)
 	}
-	eventually(t, "its connections are closed", func() bool { return p.open() == 0 })
+	testkit.Await(t, "its connections are closed", patience, func() bool { return p.Open() == 0 })
 	s.Deaf(false)
 	again := make(chan error, 1)
-	ctx, stop = context.WithCancel(t.Context())
+	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	go func() { again <- r.c.Run(ctx, r.sink) }()
-	r.await(t, 1)
+	go func() { again <- r.c.Run(ctx, r.Sink) }()
+	r.Took(t, 1)
 	calls := s.Calls("getUpdates")
 	if len(calls) < 3 {
 		t.Errorf("%d polls in two runs", len(calls))

@@ -23,24 +23,24 @@ func TestARejectionMayPass(t *testing.T) {
 				r := newRig(t)
 				r.c.refused.Every, r.c.refused.Known = 500*time.Millisecond, nil
 				r.Break(telegramtest.Fault{Method: method, Rejected: rejected})
-				if err := r.c.Run(t.Context(), r.sink); !errors.Is(err, channels.ErrUnauthorized) {
+				if err := r.c.Run(t.Context(), r.Sink); !errors.Is(err, channels.ErrUnauthorized) {
 					t.Fatalf("Run returned %v", err)
 				}
 				r.Say(r.ada.ID, "one")
 				ctx, stop := context.WithTimeout(t.Context(), patience)
 				defer stop()
 				calls, asked := len(r.Calls()), 0
-				for len(r.sink.Events()) == 0 && ctx.Err() == nil {
+				for len(r.Sink.Events()) == 0 && ctx.Err() == nil {
 					running, end := context.WithTimeout(ctx, 300*time.Millisecond)
 					asked++
-					if err := r.c.Run(running, r.sink); err != nil && (!errors.Is(err, channels.ErrUnauthorized) || len(r.Calls()) > calls) {
+					if err := r.c.Run(running, r.Sink); err != nil && (!errors.Is(err, channels.ErrUnauthorized) || len(r.Calls()) > calls) {
 						t.Errorf("Run returned %v after %d calls", err, len(r.Calls())-calls)
 					}
 					end()
 					time.Sleep(5 * time.Millisecond)
 				}
-				if len(r.sink.Events()) != 1 || asked < 2 {
-					t.Errorf("%d events came in %d attempts", len(r.sink.Events()), asked)
+				if len(r.Sink.Events()) != 1 || asked < 2 {
+					t.Errorf("%d events came in %d attempts", len(r.Sink.Events()), asked)
 				}
 			})
 		}

@@ -12,13 +12,12 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/telegram/telegramtest"
-	"switchboard/secrets"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait.
-const patience = time.Minute
+const patience = channelstest.Patience
 
 // quick is a pace for tests.
 var quick = pace{
@@ -29,13 +28,9 @@ var quick = pace{
 	idleFrom: 20 * time.Millisecond, idleFirst: 50 * time.Millisecond, idleMost: 100 * time.Millisecond,
 }
 
-func literal(token string) channels.Credential {
-	return channels.NewCredential(func() (secrets.Secret, error) { return secrets.Secret(token), nil })
-}
-
 // client is a channel on a Bot API at api, at a quick pace.
 func client(api, token string) *Client {
-	c := New("tg", Config{Token: literal(token), Mode: ModePolling, APIURL: api}, slog.New(slog.DiscardHandler))
+	c := New("tg", Config{Token: channelstest.Literal(token), Mode: ModePolling, APIURL: api}, slog.New(slog.DiscardHandler))
 	c.pace = quick
 	c.refused.Every, c.refused.Known = time.Hour, []time.Duration{time.Hour}
 	return c
@@ -44,17 +39,15 @@ func client(api, token string) *Client {
 // rig is a channel on a fake platform, with its sink.
 type rig struct {
 	*telegramtest.Server
-	c    *Client
-	sink *channelstest.Sink
-	ada  telegramtest.User
-	stop context.CancelFunc
-	done chan error
+	*channelstest.Running
+	c   *Client
+	ada telegramtest.User
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	s := telegramtest.New(t)
-	r := &rig{Server: s, c: client(s.URL(), s.Token()), sink: channelstest.NewSink(), ada: s.AddUser("Ada Lovelace"), done: make(chan error, 1)}
+	r := &rig{Server: s, c: client(s.URL(), s.Token()), Running: channelstest.NewRunning(), ada: s.AddUser("Ada Lovelace")}
 	t.Cleanup(r.c.wire.Close)
 	return r
 }
@@ -62,37 +55,7 @@ func newRig(t *testing.T) *rig {
 // run starts Run until the test ends.
 func (r *rig) run(t *testing.T) {
 	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	r.stop = stop
-	go func() { r.done <- r.c.Run(ctx, r.sink) }()
-	t.Cleanup(func() {
-		stop()
-		r.ended(t)
-	})
-}
-
-// ended waits until Run returned.
-func (r *rig) ended(t *testing.T) error {
-	t.Helper()
-	select {
-	case err := <-r.done:
-		r.done <- err
-		return err
-	case <-time.After(patience):
-		t.Fatal("Run does not return")
-		return nil
-	}
-}
-
-// await waits until the sink has n events and returns them.
-func (r *rig) await(t *testing.T, n int) []channels.Event {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	if err := r.sink.Await(ctx, func() bool { return len(r.sink.Events()) >= n }); err != nil {
-		t.Fatalf("%d events of %d came: %+v", len(r.sink.Events()), n, r.sink.Events())
-	}
-	return r.sink.Events()
+	r.Start(t, r.c.Run)
 }
 
 // settled waits until the platform keeps nothing for the bot.

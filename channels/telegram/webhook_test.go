@@ -13,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	"switchboard/channels/channelstest"
 	"switchboard/channels/telegram/telegramtest"
+	"switchboard/testkit"
 )
 
 // hooked is a rig in mode webhook with its handler served.
@@ -31,14 +33,14 @@ func hooked(t *testing.T) (*rig, *httptest.Server) {
 func TestWebhookTakesUpdatesOnceTheyAreCommitted(t *testing.T) {
 	t.Parallel()
 	r, _ := hooked(t)
-	r.sink.Fail(2)
+	r.Sink.Fail(2)
 	r.Say(r.ada.ID, "waited from before")
 	r.run(t)
-	r.await(t, 1)
+	r.Took(t, 1)
 	r.Inject(`{"update_id":UPDATE_ID,"message":{"message_id":{"number":7}}}`)
 	r.Say(r.ada.ID, "two")
 	album := r.Post(telegramtest.Post{Chat: r.ada.ID, Text: "three pictures", Files: pictures3()})
-	events := r.await(t, 6)
+	events := r.Took(t, 6)
 	if diff := cmp.Diff([]string{"waited from before", "", "two", "three pictures", "three pictures", "three pictures"}, r.texts()); diff != "" {
 		t.Error(diff)
 	}
@@ -55,7 +57,7 @@ func TestWebhookTakesUpdatesOnceTheyAreCommitted(t *testing.T) {
 	if len(r.Calls("getUpdates")) != 0 {
 		t.Error("it polls")
 	}
-	eventually(t, "the webhook is looked at", func() bool { return len(r.Calls("getWebhookInfo")) > 2 })
+	testkit.Await(t, "the webhook is looked at", patience, func() bool { return len(r.Calls("getWebhookInfo")) > 2 })
 }
 
 func TestWebhookHandlerRefusesWhatIsNotThePlatforms(t *testing.T) {
@@ -81,7 +83,7 @@ func TestWebhookHandlerRefusesWhatIsNotThePlatforms(t *testing.T) {
 		t.Errorf("before Run: %d", code)
 	}
 	r.run(t)
-	eventually(t, "it is connected", func() bool { return r.sink.Frames() > 0 })
+	testkit.Await(t, "it is connected", patience, func() bool { return r.Sink.Frames() > 0 })
 	for _, test := range []struct {
 		method, secret, body string
 		want                 int
@@ -98,11 +100,11 @@ func TestWebhookHandlerRefusesWhatIsNotThePlatforms(t *testing.T) {
 			t.Errorf("%s with %q: %d, want %d", test.method, test.secret, code, test.want)
 		}
 	}
-	r.sink.Fail(1)
+	r.Sink.Fail(1)
 	if code := post(http.MethodPost, "s3cret", strings.Replace(update, `"message_id":7`, `"message_id":8`, 1)); code != http.StatusServiceUnavailable {
 		t.Errorf("not accepted: %d", code)
 	}
-	if n := len(r.sink.Events()); n != 2 {
+	if n := len(r.Sink.Events()); n != 2 {
 		t.Errorf("%d events", n)
 	}
 }
@@ -111,14 +113,14 @@ func TestWebhookOfAnotherEndsRun(t *testing.T) {
 	t.Parallel()
 	r, _ := hooked(t)
 	r.run(t)
-	eventually(t, "it is connected", func() bool { return r.sink.Frames() > 0 })
-	other := New("other", Config{Token: literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/theirs", WebhookSecret: "x"}, slog.New(slog.DiscardHandler))
+	testkit.Await(t, "it is connected", patience, func() bool { return r.Sink.Frames() > 0 })
+	other := New("other", Config{Token: channelstest.Literal(r.Token()), Mode: ModeWebhook, APIURL: r.URL(), WebhookURL: "http://127.0.0.1:1/theirs", WebhookSecret: "x"}, slog.New(slog.DiscardHandler))
 	t.Cleanup(other.wire.Close)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- other.Run(ctx, r.sink) }()
-	if err := r.ended(t); !errors.Is(err, channels.ErrElsewhere) {
+	go func() { done <- other.Run(ctx, r.Sink) }()
+	if err := r.Ended(t); !errors.Is(err, channels.ErrElsewhere) {
 		t.Errorf("Run returned %v", err)
 	}
 	cancel()
@@ -129,7 +131,7 @@ func TestWebhookThatNobodyServesIsRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.c.cfg.Mode = ModeWebhook
-	if err := r.c.Run(t.Context(), r.sink); err == nil || !strings.Contains(err.Error(), "not available in this build") || len(r.Calls()) != 0 {
+	if err := r.c.Run(t.Context(), r.Sink); err == nil || !strings.Contains(err.Error(), "not available in this build") || len(r.Calls()) != 0 {
 		t.Errorf("Run returned %v after %d calls", err, len(r.Calls()))
 	}
 }

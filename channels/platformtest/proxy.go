@@ -1,4 +1,4 @@
-package telegram
+package platformtest
 
 import (
 	"bytes"
@@ -6,53 +6,53 @@ import (
 	"net"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
-// A proxy stands between a channel and its platform, so that connections can be cut,
-// refused and made mute.
-type proxy struct {
-	to   string
-	addr string
+// A Proxy stands between a channel and its platform, so that connections can be cut, refused
+// and made mute. Its methods may be called from several goroutines at once.
+type Proxy struct {
+	to, addr, marker string
 
 	mu       sync.Mutex
 	listener net.Listener
 	pipes    map[*pipe]bool
-	most     int // connections that polls went over at once
+	most     int
 	wg       sync.WaitGroup
 }
 
 // A pipe is one connection through the proxy.
 type pipe struct {
-	p         *proxy
+	p         *Proxy
 	near, far net.Conn
-	polls     bool // a poll went over it
+	marked    bool // the marker went over it
 	muted     bool // what comes on it goes nowhere
 }
 
-func newProxy(t *testing.T, to string) *proxy {
+// NewProxy starts a proxy for the server at to, "http://HOST:PORT", for as long as the test
+// takes. Connections on which a request holds marker are counted; empty: none are.
+func NewProxy(t TB, to, marker string) *Proxy {
 	t.Helper()
-	p := &proxy{to: strings.TrimPrefix(to, "http://"), addr: "127.0.0.1:0", pipes: map[*pipe]bool{}}
-	p.up(t)
+	p := &Proxy{to: strings.TrimPrefix(to, "http://"), addr: "127.0.0.1:0", marker: marker, pipes: map[*pipe]bool{}}
+	p.Up(t)
 	t.Cleanup(func() {
-		p.down()
+		p.Down()
 		p.wg.Wait()
 	})
 	return p
 }
 
-func (p *proxy) url() string { return "http://" + p.addr }
+// URL is the proxy's address, "http://HOST:PORT". It stays the same.
+func (p *Proxy) URL() string { return "http://" + p.addr }
 
-func (p *proxy) up(t *testing.T) {
+// Up takes connections, after Down again.
+func (p *Proxy) Up(t TB) {
 	t.Helper()
 	listener, err := net.Listen("tcp", p.addr)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("listen: %v", err)
 	}
-	p.mu.Lock()
-	p.listener, p.addr = listener, listener.Addr().String()
-	p.mu.Unlock()
+	p.change(func() { p.listener, p.addr = listener, listener.Addr().String() })
 	p.wg.Go(func() {
 		for {
 			conn, err := listener.Accept()
@@ -64,7 +64,7 @@ func (p *proxy) up(t *testing.T) {
 	})
 }
 
-func (p *proxy) carry(near net.Conn) {
+func (p *Proxy) carry(near net.Conn) {
 	defer near.Close()
 	far, err := net.Dial("tcp", p.to)
 	if err != nil {
@@ -85,7 +85,7 @@ func (p *proxy) carry(near net.Conn) {
 	wg.Wait()
 }
 
-func (p *proxy) change(f func()) {
+func (p *Proxy) change(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f()
@@ -100,9 +100,10 @@ type end struct {
 func (e end) Write(data []byte) (int, error) {
 	muted := false
 	e.p.change(func() {
-		if muted = e.muted; !muted && e.to == e.far && bytes.Contains(data, []byte("/getUpdates ")) {
-			e.polls = true
-			e.p.most = max(e.p.most, e.p.count(func(c *pipe) bool { return c.polls }))
+		muted = e.muted
+		if !muted && e.to == e.far && e.p.marker != "" && bytes.Contains(data, []byte(e.p.marker)) {
+			e.marked = true
+			e.p.most = max(e.p.most, e.p.count(func(c *pipe) bool { return c.marked }))
 		}
 	})
 	if muted {
@@ -112,7 +113,7 @@ func (e end) Write(data []byte) (int, error) {
 }
 
 // count is called under the lock.
-func (p *proxy) count(which func(*pipe) bool) (n int) {
+func (p *Proxy) count(which func(*pipe) bool) (n int) {
 	for c := range p.pipes {
 		if which(c) {
 			n++
@@ -121,8 +122,8 @@ func (p *proxy) count(which func(*pipe) bool) (n int) {
 	return n
 }
 
-// cut ends all connections.
-func (p *proxy) cut() {
+// Cut ends all connections.
+func (p *Proxy) Cut() {
 	p.change(func() {
 		for c := range p.pipes {
 			_ = c.near.Close()
@@ -131,8 +132,8 @@ func (p *proxy) cut() {
 	})
 }
 
-// mute lets nothing through any more on the connections that are open.
-func (p *proxy) mute() {
+// Mute lets nothing through any more on the connections that are open.
+func (p *Proxy) Mute() {
 	p.change(func() {
 		for c := range p.pipes {
 			c.muted = true
@@ -140,20 +141,21 @@ func (p *proxy) mute() {
 	})
 }
 
-func (p *proxy) down() {
+// Down refuses connections and ends those that are open.
+func (p *Proxy) Down() {
 	p.change(func() { _ = p.listener.Close() })
-	p.cut()
+	p.Cut()
 	time.Sleep(5 * time.Millisecond) // a kept connection is known to be closed only then
 }
 
-// open counts the connections.
-func (p *proxy) open() (n int) {
+// Open counts the connections.
+func (p *Proxy) Open() (n int) {
 	p.change(func() { n = p.count(func(*pipe) bool { return true }) })
 	return n
 }
 
-// mostPolls is over how many connections polls went at once, at most.
-func (p *proxy) mostPolls() (n int) {
+// MostMarked is over how many connections at once the marker went, at most.
+func (p *Proxy) MostMarked() (n int) {
 	p.change(func() { n = p.most })
 	return n
 }
