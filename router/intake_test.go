@@ -141,11 +141,14 @@ func TestOnePersonHasAQuarterOfTheWorkers(t *testing.T) {
 	if w.take("e") {
 		t.Error("a ninth of eight workers")
 	}
-	idle, full := w.free()
-	if idle != 0 || len(full) != 4 {
-		t.Errorf("free = %d, %v", idle, full)
+	if n, full := w.reserve(5); n != 0 || len(full) != 4 {
+		t.Errorf("reserve = %d, %v", n, full)
 	}
 	w.give("b")
+	if n, _ := w.reserve(5); n != 1 || w.take("e") || w.assign("c") {
+		t.Errorf("%d workers are reserved of one, and it goes to somebody else", n)
+	}
+	w.unreserve(1)
 	if !w.take("e") {
 		t.Error("a worker was given back and not found")
 	}

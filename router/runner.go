@@ -89,28 +89,30 @@ func (r *runner) claimAll(ctx context.Context, channels []string) (more bool, er
 			r.passOn()
 			return true, nil
 		}
-		idle, full := r.workers.free()
-		if idle <= 0 {
+		limit, full := r.workers.reserve(claimsAtOnce)
+		if limit <= 0 {
 			r.passOn()
 			return true, nil
 		}
 		r.wantsWorker.Store(false) // what comes to wait after the look sets it again
-		limit := min(idle, claimsAtOnce)
 		stops := r.running.stops()
 		list, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, limit)
 		if err != nil {
+			r.workers.unreserve(limit)
 			r.leased.soon() // it may be committed all the same
 			return true, err
 		}
-		shared := len(full) > 0
+		begun, shared := 0, len(full) > 0
 		for _, c := range list {
-			if r.workers.take(c.Person) {
+			if r.workers.assign(c.Person) {
 				r.begin(claimed{c, stops}, c.Person)
+				begun++
 			} else { // a person's share ran out within this claim
 				r.giveBack(c.TurnRef)
 				shared = true
 			}
 		}
+		r.workers.unreserve(limit - begun)
 		if len(list) < limit {
 			r.wantsShare.Store(shared)
 			if shared {
@@ -152,7 +154,7 @@ func (r *runner) signal() { retry.Signal(r.wake) }
 // turnQueuedElsewhere makes findWork look for a turn that another engine cannot run, now
 // or with the next worker that is free.
 func (r *runner) turnQueuedElsewhere() {
-	if idle, _ := r.workers.free(); idle <= 0 {
+	if !r.workers.idle() {
 		r.wantsWorker.Store(true)
 	}
 	r.signal()

@@ -69,7 +69,7 @@ func TestHolderShowsTheDraftsOfOthers(t *testing.T) {
 	sent := a.await(1)
 	a.until("it is answered", func() bool {
 		sent = a.platform.Sent()
-		return sent[0].Text == text
+		return sent[0].Text == text && !sent[0].Draft
 	})
 	a.until("it is written down", func() bool { return len(a.deliveries("sent")) == 1 })
 	if len(sent) != 1 || sent[0].Draft || b.deliveries("sent")[0].PlatformID != string(sent[0].ID) {

@@ -55,8 +55,9 @@ func (w *workers) give(person string) {
 	}
 }
 
-// free counts the idle workers and lists the persons who have their share.
-func (w *workers) free() (idle int, full []string) {
+// reserve takes up to most idle workers for turns that are looked for, and lists the
+// persons who have their share.
+func (w *workers) reserve(most int) (n int, full []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for person, n := range w.byPerson {
@@ -64,5 +65,32 @@ func (w *workers) free() (idle int, full []string) {
 			full = append(full, person)
 		}
 	}
-	return w.total - w.busy, full
+	n = min(most, w.total-w.busy)
+	w.busy += n
+	return n, full
+}
+
+// assign gives a reserved worker to person, unless they have their share.
+func (w *workers) assign(person string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byPerson[person] >= w.each {
+		return false
+	}
+	w.byPerson[person]++
+	return true
+}
+
+// unreserve gives n reserved workers back.
+func (w *workers) unreserve(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy -= n
+}
+
+// idle says whether there is a worker for somebody.
+func (w *workers) idle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.busy < w.total
 }
