@@ -221,7 +221,7 @@ func (c *crash) awaitPhase(phase string) {
 		c.write(c.written + 1)
 		return
 	}
-	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		if c.under(phase) {
 			return
 		}
