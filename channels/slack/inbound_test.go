@@ -252,6 +252,29 @@ func TestTeamOfAnEnterpriseIsTheEnterprise(t *testing.T) {
 	}
 }
 
+// A message that is passed on comes with its files; one that has neither those nor words
+// comes in words.
+func TestForwardedMessagesComeWithTheirFiles(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	pass := func(ts string, shared map[string]any) {
+		shared["is_share"], shared["is_msg_unfurl"], shared["author_name"] = true, true, "Bob"
+		r.InjectEvent(map[string]any{
+			"type": "message", "channel": r.Direct(r.ada.ID), "channel_type": "im", "user": r.ada.ID, "text": "", "ts": ts, "attachments": []any{shared},
+		})
+	}
+	pass("1700000000.000001", map[string]any{"text": "words", "files": []any{map[string]any{"id": "F1", "name": "memo.mp4", "mimetype": "audio/mp4", "subtype": "slack_audio"}}})
+	pass("1700000000.000002", map[string]any{"text": ""})
+	events := r.Took(t, 2)
+	if m := events[0].Message; !m.Forwarded || m.Origin != "Bob" || m.Text != "words" || len(m.Attachments) != 1 || m.Attachments[0].Kind != channels.Voice {
+		t.Errorf("%+v", m)
+	}
+	if m := events[1].Message; !m.Forwarded || m.Text != "[a message without words]" {
+		t.Errorf("%+v", m)
+	}
+}
+
 func TestFilesAnnouncedBeforeTheyAreKnownAreLookedUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/slack-go/slack"
@@ -28,14 +29,18 @@ func names(text, user string) bool {
 func (c *Client) content(ctx context.Context, m *wireMessage, me *self) channels.Message {
 	content := channels.Message{ID: channels.MessageID(m.TS), Mentioned: m.Type == "app_mention" || names(m.Text, me.User)}
 	content.Text = wire.Clean(readText(m.Text, me, &content))
+	files := slices.Clip(m.Files)
 	for _, a := range m.Forwarded {
 		if !a.IsShare && !a.IsUnfurl || content.Text != "" && !a.IsShare {
 			continue
 		}
-		content.Forwarded, content.Origin = true, a.AuthorName
+		content.Forwarded, content.Origin, files = true, a.AuthorName, append(files, a.Files...)
 		content.Text = wire.Clean(strings.TrimSpace(content.Text + "\n" + readText(a.Text, me, &channels.Message{})))
 	}
-	for _, f := range m.Files {
+	if content.Forwarded && content.Text == "" && len(files) == 0 {
+		content.Text = "[a message without words]"
+	}
+	for _, f := range files {
 		if f.ID == "" || f.Mode == "tombstone" || f.Mode == "hidden_by_limit" {
 			continue
 		}

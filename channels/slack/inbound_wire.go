@@ -34,10 +34,11 @@ type wireMessage struct {
 	Now         *wireMessage `json:"message"`          // message_changed
 	Before      *wireMessage `json:"previous_message"` // message_changed, message_deleted
 	Forwarded   []struct {
-		IsShare    bool   `json:"is_share"`
-		IsUnfurl   bool   `json:"is_msg_unfurl"`
-		Text       string `json:"text"`
-		AuthorName string `json:"author_name"`
+		IsShare    bool       `json:"is_share"`
+		IsUnfurl   bool       `json:"is_msg_unfurl"`
+		Text       string     `json:"text"`
+		AuthorName string     `json:"author_name"`
+		Files      []wireFile `json:"files"`
 	} `json:"attachments"`
 	Metadata *struct {
 		Type    string `json:"event_type"`
