@@ -96,26 +96,23 @@ func (o *owed) newest(channel, message, alive snowflake) {
 	}
 }
 
-func (o *owed) has(channel snowflake) bool {
-	return slices.ContainsFunc(o.list, func(w owing) bool { return w.channel == channel })
+func (o *owed) has(channel snowflake) bool { return o.index(channel) >= 0 }
+
+func (o *owed) index(channel snowflake) int {
+	return slices.IndexFunc(o.list, func(w owing) bool { return w.channel == channel })
 }
 
 // next is the channel to read next, one that events wait for first; nil: none.
-func (o *owed) next(wait map[snowflake]bool) (next *owing) {
-	for i := range o.list {
-		if wait[o.list[i].channel] {
-			return &o.list[i]
-		}
-	}
+func (o *owed) next(wait map[snowflake]bool) *owing {
 	if len(o.list) == 0 {
 		return nil
 	}
-	return &o.list[0]
+	return &o.list[max(slices.IndexFunc(o.list, func(w owing) bool { return wait[w.channel] }), 0)]
 }
 
 // later puts a channel whose history could not be read behind the others.
 func (o *owed) later(channel snowflake) {
-	i := slices.IndexFunc(o.list, func(w owing) bool { return w.channel == channel })
+	i := o.index(channel)
 	if i < 0 {
 		return
 	}
@@ -126,7 +123,7 @@ func (o *owed) later(channel snowflake) {
 
 // read notes that a page was taken, and says whether it was the last one.
 func (o *owed) read(p page) (last bool) {
-	i := slices.IndexFunc(o.list, func(w owing) bool { return w.channel == p.owing.channel })
+	i := o.index(p.owing.channel)
 	switch {
 	case i < 0:
 		return true
@@ -152,8 +149,6 @@ type backfill struct {
 	busy bool
 	wg   sync.WaitGroup
 }
-
-func (b *backfill) wait() { b.wg.Wait() }
 
 // fetch reads the next page of a channel.
 func (b *backfill) fetch(ctx context.Context, c *Client, w owing, pages chan<- page) {
@@ -191,9 +186,7 @@ func (c *Client) page(ctx context.Context, w owing) page {
 			break
 		}
 	}
-	if p.last == 0 {
-		p.more = false
-	}
+	p.more = p.more && p.last != 0
 	return p
 }
 

@@ -125,8 +125,20 @@ func (c *Client) me() self {
 
 // Probe implements channels.Prober.
 func (c *Client) Probe(ctx context.Context) error {
-	_, err := c.call(ctx, route{op: opMe, method: http.MethodGet, path: "/users/@me"}, nil)
+	_, err := c.meet(ctx)
 	return err
+}
+
+// meet asks the platform who the bot is.
+func (c *Client) meet(ctx context.Context) (self, error) {
+	u, err := ask[user](ctx, c, route{op: opMe, method: http.MethodGet, path: "/users/@me"}, nil)
+	if err != nil {
+		return self{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.self = self{u.ID, u.Username}
+	return c.self, nil
 }
 
 // open reads the credential and makes the library's client where it changed. It does no I/O

@@ -33,7 +33,7 @@ func (l *link) deliver(ctx context.Context) error {
 	d := &deliverer{link: l, wait: map[snowflake]bool{}, seq: l.session.seq.Load()}
 	pages := make(chan page)
 	var reader backfill
-	defer reader.wait()
+	defer reader.wg.Wait()
 	for {
 		if next := l.session.owed.next(d.wait); next != nil && !reader.busy && l.session.id != "" {
 			reader.fetch(ctx, l.c, *next, pages)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -81,8 +80,8 @@ func (c *Client) known(ctx context.Context) (snowflake, error) {
 	if me := c.me(); me.id != 0 {
 		return me.id, nil
 	}
-	me, err := ask[user](ctx, c, route{op: opMe, method: http.MethodGet, path: "/users/@me"}, nil)
-	return me.ID, err
+	me, err := c.meet(ctx)
+	return me.id, err
 }
 
 // same says whether a message says what a part says, with its files. The platform trims texts.

@@ -2,10 +2,8 @@ package discord
 
 import (
 	"encoding/json"
-	"net/url"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"switchboard/channels"
 	"switchboard/channels/render"
@@ -13,6 +11,9 @@ import (
 
 // maxURL is the longest address that is made a link; a longer one is written out.
 const maxURL = 1000
+
+// linkable says whether text may be a link to address.
+func linkable(address string) bool { return render.Linkable(address, maxURL) }
 
 // style is made for the platform's apps, which show lists and code as such.
 var style = render.Style{
@@ -68,29 +69,19 @@ func mark(body channels.Body, before, after string) channels.Body {
 
 var needsLine = regexp.MustCompile("^(#|-|>|[0-9]+\\.|```)")
 
-// linkable says whether text may be a link to address.
-func linkable(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && len(address) <= maxURL && u.User == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
-		!strings.ContainsAny(address, "<>\\ \t\n\r") && !strings.ContainsFunc(address, unicode.IsControl)
-}
-
 // bareLink is an address in a plain text, which the apps show as a link as it stands.
 var bareLink = regexp.MustCompile(`https?://[^\s<>|*\x60\\]+`)
 
 // escape writes a plain text so that nothing in it is markup and nobody is mentioned by it.
 func escape(text string) string {
 	var w writer
-	for text != "" {
-		at := bareLink.FindStringIndex(text)
-		if at == nil {
-			break
-		}
-		w.write(text[:at[0]])
-		w.raw(parted.Replace(text[at[0]:at[1]]))
-		text = text[at[1]:]
+	at := 0
+	for _, link := range bareLink.FindAllStringIndex(text, -1) {
+		w.write(text[at:link[0]])
+		w.raw(parted.Replace(text[link[0]:link[1]]))
+		at = link[1]
 	}
-	w.write(text)
+	w.write(text[at:])
 	return string(w.out)
 }
 

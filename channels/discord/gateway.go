@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -147,10 +146,9 @@ func (c *Client) Run(ctx context.Context, sink channels.Sink) error {
 // A link is one connection of the gateway.
 type link struct {
 	c         *Client
-	ws        *websocket.Conn
+	ws        *wire.Socket
 	sink      channels.Sink
 	session   *session
-	writing   sync.Mutex
 	heartbeat time.Duration
 	asked     atomic.Int64 // when the oldest heartbeat without an acknowledgement was sent, in ns; 0: none
 	queue     chan told
@@ -184,7 +182,7 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 	})
 	<-ctx.Done()
 	err = context.Cause(ctx)
-	l.close()
+	l.ws.End(closeResumable)
 	_ = g.Wait()
 	_ = l.presses.Wait()
 	return c.judge(s, err)
@@ -232,14 +230,13 @@ func (c *Client) left(ctx context.Context, acc account, marks []channels.Mark, l
 	if err != nil || at.seq <= 0 || at.session == lost {
 		return nil, nil
 	}
-	me, err := ask[user](ctx, c, route{op: opMe, method: http.MethodGet, path: "/users/@me"}, nil)
-	if err != nil {
+	if _, err := c.meet(ctx); err != nil {
 		return nil, err
 	}
 	s := &session{secret: acc.secret, id: at.session, url: at.url, owed: newOwed(nil), guilds: map[snowflake]bool{}}
 	s.seq.Store(at.seq)
 	c.mu.Lock()
-	c.self, c.session = self{me.ID, me.Username}, s
+	c.session = s
 	c.mu.Unlock()
 	return s, nil
 }
@@ -327,20 +324,10 @@ func (l *link) greet(ctx context.Context) (first time.Duration, err error) {
 
 // say writes a frame.
 func (l *link) say(op int, data any) error {
-	l.writing.Lock()
-	defer l.writing.Unlock()
-	_ = l.ws.SetWriteDeadline(time.Now().Add(l.c.pace.ack))
-	if err := l.ws.WriteJSON(map[string]any{"op": op, "d": data}); err != nil {
-		return fmt.Errorf("write to the gateway: %s", wire.Plainly(err))
+	if err := l.ws.Say(map[string]any{"op": op, "d": data}, l.c.pace.ack); err != nil {
+		return fmt.Errorf("write to the gateway: %w", err)
 	}
 	return nil
-}
-
-// close ends the connection so that the session can be resumed.
-func (l *link) close() {
-	deadline := time.Now().Add(100 * time.Millisecond)
-	_ = l.ws.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(closeResumable, ""), deadline)
-	_ = l.ws.Close()
 }
 
 // beat sends heartbeats and ends the connection when one is not acknowledged in time.

@@ -55,18 +55,8 @@ func number(text, what string) (n snowflake, err error) {
 	return n, err
 }
 
-// guildConversation names a guild as a whole, in which nothing can be said.
-func guildConversation(guild snowflake) channels.ConversationID {
-	return channels.ConversationID("guild/" + guild.String())
-}
-
-// messageID names a message; commandID names what was said by a command, of which there is no
-// message.
+// messageID names a message.
 func messageID(id snowflake) channels.MessageID { return channels.MessageID(id.String()) }
-
-func commandID(interaction snowflake) channels.MessageID {
-	return channels.MessageID("c" + interaction.String())
-}
 
 // parseMessage is the reverse of messageID.
 func parseMessage(id channels.MessageID) (snowflake, error) {

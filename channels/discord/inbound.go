@@ -96,7 +96,7 @@ func (h *heard) odd(why error) []channels.Event {
 	}
 	e := wire.Undecodable(h.c.name, key(h.bot, "bytes", wire.Fingerprint(raw)), raw, why)
 	if h.frame.Seq != nil {
-		e.Key = key(h.bot, "event", h.session.id, strconv.FormatInt(*h.frame.Seq, 10))
+		e.Key = h.numbered("event")
 	}
 	return []channels.Event{*e}
 }
@@ -245,7 +245,7 @@ func (h *heard) membership(ctx context.Context, g guild, what channels.Membershi
 	if err != nil {
 		return nil, &again{err}
 	}
-	id := guildConversation(g.ID)
+	id := channels.ConversationID("guild/" + g.ID.String()) // nothing can be said there
 	places := []channels.Conversation{{Channel: h.c.name, ID: id, Kind: channels.Group, Place: string(id), Title: wire.Clean(g.Name)}}
 	for _, m := range marks {
 		s, err := parseMark(m)

@@ -126,7 +126,7 @@ func interacted(ctx context.Context, h *heard) ([]channels.Event, error) {
 		e.Action = channels.Action{Code: i.Data.Code, MessageID: messageID(i.Message.ID)}
 	case i.Type == interactionCommand && i.Data.Name != "":
 		e.Kind, e.Key = channels.EventMessage, key(h.bot, "command", i.ID.String())
-		e.Message = channels.Message{ID: commandID(i.ID), Text: strings.TrimSpace("/" + wire.Clean(i.Data.Name) + words(i.Data.Options)), Mentioned: true}
+		e.Message = channels.Message{ID: "c" + messageID(i.ID), Text: strings.TrimSpace("/" + wire.Clean(i.Data.Name) + words(i.Data.Options)), Mentioned: true}
 	default:
 		return nil, fmt.Errorf("interactions of type %d are not known here", i.Type)
 	}

@@ -86,7 +86,6 @@ func (c *Client) SetCommands(ctx context.Context, sets []channels.CommandSet) er
 
 // menu is the commands of all sets as they are registered.
 func menu(sets []channels.CommandSet) (list []command) {
-	at := map[string]int{}
 	for _, set := range sets {
 		if set.Sender != "" {
 			continue
@@ -100,23 +99,19 @@ func menu(sets []channels.CommandSet) (list []command) {
 			if !commandShape.MatchString(name) || about == "" {
 				continue
 			}
-			i, known := at[name]
-			if !known {
+			i := slices.IndexFunc(list, func(c command) bool { return c.Name == name })
+			if i < 0 {
 				if set.Language != "" || len(list) == maxCommands {
 					continue
 				}
 				i = len(list)
-				at[name] = i
-				list = append(list, command{Type: 1, Name: name, About: about, Options: rest})
+				list = append(list, command{Type: 1, Name: name, About: about, Abouts: map[string]string{}, Options: rest})
 			}
 			if !slices.Contains(list[i].Contexts, where) {
 				list[i].Contexts = append(list[i].Contexts, where)
 				slices.Sort(list[i].Contexts)
 			}
 			for _, locale := range locales(set.Language) {
-				if list[i].Abouts == nil {
-					list[i].Abouts = map[string]string{}
-				}
 				list[i].Abouts[locale] = about
 			}
 		}

@@ -125,16 +125,11 @@ func (c *Client) send(ctx context.Context, at snowflake, p *post, out channels.O
 		}
 		return "", err
 	}
-	return sentID(opSend, x)
-}
-
-// sentID reads the number that a message got.
-func sentID(op string, x *exchange) (channels.MessageID, error) {
 	var sent struct {
 		ID snowflake `json:"id"`
 	}
 	if err := json.Unmarshal(x.Body, &sent); err != nil || sent.ID == 0 {
-		return "", fmt.Errorf("%s: it was sent, and the answer names no message", op)
+		return "", fmt.Errorf("%s: it was sent, and the answer names no message", opSend)
 	}
 	return messageID(sent.ID), nil
 }

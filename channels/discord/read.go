@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strconv"
 	"time"
 )
 
@@ -79,9 +78,7 @@ func readFrame(raw []byte) told {
 	}
 	t.raw, t.frame = bytes.Clone(raw), frame{}
 	if found := seqPattern.FindSubmatch(raw); found != nil {
-		if n, err := strconv.ParseInt(string(found[1]), 10, 64); err == nil {
-			t.frame.Seq = &n
-		}
+		_ = json.Unmarshal(found[1], &t.frame.Seq)
 	}
 	return t
 }

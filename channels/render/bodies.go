@@ -1,6 +1,7 @@
 package render
 
 import (
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -65,4 +66,14 @@ func Visible(text string) bool {
 		return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) &&
 			!unicode.Is(unicode.Variation_Selector, r) && r != '\u2800'
 	})
+}
+
+// Linkable says whether a text may be a link to address: http or https to a host, no longer than
+// most bytes, and nothing in it that ends a link in some markup. Others are written out.
+func Linkable(address string, most int) bool {
+	u, err := url.Parse(address)
+	return err == nil && len(address) <= most && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil && u.Host != "" &&
+		!strings.ContainsFunc(address, func(r rune) bool {
+			return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`<>|\`, r)
+		})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/slack-go/slack"
 
 	"switchboard/channels"
+	"switchboard/channels/wire"
 	"switchboard/retry"
 )
 
@@ -292,10 +293,7 @@ func (c *Client) historyPage(ctx context.Context, channel, thread, oldest, curso
 				return nil, ctx.Err()
 			}
 			continue
-		case errors.Is(err, channels.ErrUnauthorized), errors.Is(err, channels.ErrGone), try >= fillTries:
-			return nil, err
-		}
-		if refused, ok := errors.AsType[*channels.RefusedError](err); ok && !refused.Temporary {
+		case errors.Is(err, channels.ErrUnauthorized), wire.Final(err), try >= fillTries:
 			return nil, err
 		}
 		if !retry.Sleep(ctx, retry.Pause(try, c.pace.again, c.pace.mostAgain)) {

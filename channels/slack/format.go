@@ -2,9 +2,7 @@ package slack
 
 import (
 	"encoding/json"
-	"net/url"
 	"strings"
-	"unicode"
 
 	"switchboard/channels"
 	"switchboard/channels/render"
@@ -21,6 +19,9 @@ const (
 	// Source: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block.
 	maxLink = 2000
 )
+
+// linkable says whether text may be a link to address.
+func linkable(address string) bool { return render.Linkable(address, maxLink) }
 
 // style is made for a wide window; code has a small font.
 var style = render.Style{
@@ -114,17 +115,4 @@ func markBody(body channels.Body, before, after string) channels.Body {
 	}
 	body.Rich = encodeRich(elements)
 	return body
-}
-
-// linkable says whether text may be a link to address.
-func linkable(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil || len(address) > maxLink || u.User != nil || u.Host == "" {
-		return false
-	}
-	scheme := strings.ToLower(u.Scheme)
-	return (scheme == "http" || scheme == "https") &&
-		!strings.ContainsFunc(address, func(r rune) bool {
-			return unicode.IsSpace(r) || unicode.IsControl(r) || r == '<' || r == '>' || r == '|'
-		})
 }

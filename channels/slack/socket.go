@@ -2,7 +2,6 @@ package slack
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -37,8 +36,7 @@ var errReopen = errors.New("the platform asked for a new connection")
 // Source: https://docs.slack.dev/apis/events-api/using-socket-mode.
 type line struct {
 	*session
-	conn   *websocket.Conn
-	write  sync.Mutex
+	conn   *wire.Socket
 	frames chan []byte
 	lost   chan error
 	filled chan *gap
@@ -69,10 +67,9 @@ func (s *session) socket(ctx context.Context) error {
 	wg.Go(func() { l.fillGaps(ctx) })
 	err = l.work(ctx)
 	_ = s.presses.Wait() // their acknowledgements go by this connection
-	_ = conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(50*time.Millisecond))
+	conn.End(websocket.CloseNormalClosure)
 	cancel()
 	stop()
-	_ = conn.Close()
 	wg.Wait()
 	if !errors.Is(err, errReopen) {
 		return err
@@ -89,7 +86,7 @@ func (s *session) socket(ctx context.Context) error {
 // dial opens a socket by an address that the platform hands out for one use.
 //
 // Source: https://docs.slack.dev/reference/methods/apps.connections.open.
-func (s *session) dial(ctx context.Context) (*websocket.Conn, error) {
+func (s *session) dial(ctx context.Context) (*wire.Socket, error) {
 	const op = "apps.connections.open"
 	address := ""
 	x, err := s.c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) (err error) {
@@ -235,15 +232,8 @@ func (l *line) acknowledge(envelope string, payload any) {
 	if payload != nil {
 		ack["payload"] = payload
 	}
-	data, err := json.Marshal(ack)
-	if err != nil {
-		return
-	}
-	l.write.Lock()
-	defer l.write.Unlock()
-	_ = l.conn.SetWriteDeadline(time.Now().Add(helloWithin))
-	if err := l.conn.WriteMessage(websocket.TextMessage, data); err != nil {
-		l.c.log.Debug("an envelope was not acknowledged; it comes again", "error", wire.Plainly(err))
+	if err := l.conn.Say(ack, helloWithin); err != nil {
+		l.c.log.Debug("an envelope was not acknowledged; it comes again", "error", err)
 	}
 }
 
