@@ -71,9 +71,10 @@ type Editor interface {
 }
 
 // A Drafter can show a text that grows until the final edit. Best effort. With an
-// empty id it is shown first, as a reply to the message to if that is not empty.
+// empty id it is shown first, sent as out says; a Finder finds it by that. Otherwise the
+// message id shows the body of out from now on.
 type Drafter interface {
-	Draft(ctx context.Context, conv Conversation, id, to MessageID, body Body) (MessageID, error)
+	Draft(ctx context.Context, id MessageID, out Outbound) (MessageID, error)
 }
 
 // A Deleter can take back a message it sent. One that is gone already is success.

@@ -46,9 +46,9 @@ func (d drafting) Draft(ctx context.Context, ref ledger.TurnRef, to channels.Mes
 	return id, err
 }
 
-func (d drafting) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64) (id channels.MessageID, ready bool, err error) {
-	err = d.do("mark", func() error { id, ready, err = d.Ledger.BeginDraft(ctx, hold, delivery); return err })
-	return id, ready && err == nil, err
+func (d drafting) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64, first channels.Body) (begun ledger.Draft, ready bool, err error) {
+	err = d.do("mark", func() error { begun, ready, err = d.Ledger.BeginDraft(ctx, hold, delivery, first); return err })
+	return begun, ready && err == nil, err
 }
 
 func (d drafting) Drafted(ctx context.Context, hold ledger.Hold, delivery int64, id channels.MessageID) (late bool, err error) {
@@ -83,8 +83,8 @@ func (d drafting) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 }
 
 // Killed at each step by which a draft is shown, and started again, the bot answers once.
-// What was shown is edited where it is known, taken back where it is not needed, and
-// left where nobody knows of it; then its row says so.
+// What was shown is looked up where it is not known, edited, and taken back where it is not
+// needed.
 //
 // promise: L.draft-row-first
 func TestKilledWhileADraftIsShownAnswersOnce(t *testing.T) {
@@ -95,8 +95,8 @@ func TestKilledWhileADraftIsShownAnswersOnce(t *testing.T) {
 		row   string // outcome of the draft that became nothing; empty: it became the answer
 	}{
 		{"row", "[whole]", ""},
-		{"mark", "[whole]", "left"},
-		{"call", "[half whole]", "left"}, // the platform showed it, and nobody heard
+		{"mark", "[whole]", ""},
+		{"call", "[whole]", ""}, // the platform showed it, and is asked
 		{"id", "[whole]", ""},
 		{"end", "[whole]", ""},
 		{"abandoned", "[whole]", "taken_back"},

@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
@@ -27,20 +30,26 @@ const (
 	setDraft     = `UPDATE turns SET draft_id = ? WHERE id = ?`
 	setDraftBody = `UPDATE deliveries SET text = ?, rich = ?, extra = ?, updated_at = ? WHERE id = ? AND state = 'draft'`
 
-	// What a message left for doubtful is to be taken back like a draft.
-	listDrafts = `
-		SELECT d.id, m.turn_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.draft, d.fence, d.updated_at,
+	draftColumns = `
+		SELECT d.id, m.turn_id, d.text, d.rich, d.extra, d.reply_to, d.platform_id, d.fence, d.updated_at, d.nonce, d.noted, d.first_try,
+			CASE WHEN d.draft = 'begun' AND d.state <> 'draft' THEN 'doubt' ELSE d.draft END AS draft,
 			c.channel, c.conversation, c.kind, c.place, c.title
-		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id
-		WHERE d.channel = ? AND d.draft <> '' AND (d.state = 'draft' OR d.draft = 'leave') ORDER BY d.id`
-	draftStage = `SELECT conversation_id, channel, platform_id, draft, fence FROM deliveries WHERE id = ? AND state = 'draft'`
+		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id `
+	// What a message left for doubtful is to be taken back like a draft. Where nobody can look it up it
+	// stays doubtful, and is not listed for ever.
+	listDrafts = draftColumns + `
+		WHERE d.channel = ? AND d.draft <> '' AND (d.state = 'draft' OR d.draft = 'leave' OR d.updated_at > ?) ORDER BY d.id`
+	oneDoubtful  = draftColumns + `WHERE d.id = ? AND d.draft = 'begun'`
+	takeDoubtful = `UPDATE deliveries SET fence = ? WHERE id = ? AND draft = 'begun'`
+	draftStage   = `SELECT conversation_id, channel, platform_id, draft, fence, nonce, first_try FROM deliveries WHERE id = ? AND state = 'draft'`
 	// beginDraft is conditional, for a message may take the draft's place just now.
 	beginDraft = `
-		UPDATE deliveries SET draft = 'begun', fence = ?, updated_at = ? WHERE id = ? AND state = 'draft' AND draft = 'open'`
+		UPDATE deliveries SET draft = 'begun', fence = ?, noted = ?, first_try = ?, updated_at = ?
+		WHERE id = ? AND state = 'draft' AND draft = 'open'`
 	// recordDraft asks for no lease but the mark of who began: where a message stands is
 	// true whoever holds the channel now.
 	recordDraft = `
-		UPDATE deliveries SET platform_id = ?, updated_at = ?,
+		UPDATE deliveries SET platform_id = ?, noted = '', first_try = 0, updated_at = ?,
 			draft = CASE WHEN state = 'draft' THEN ? WHEN ? = '' THEN '' ELSE 'leave' END,
 			outcome = CASE WHEN state = 'dropped' THEN 'not_needed' ELSE outcome END
 		WHERE id = ? AND draft = 'begun' AND fence = ? RETURNING draft`
@@ -103,50 +112,84 @@ func (r *Router) Draft(ctx context.Context, ref ledger.TurnRef, to channels.Mess
 func (r *Router) Drafts(ctx context.Context, channel string) (list []ledger.Draft, err error) {
 	err = r.db.look(ctx, "list drafts", func(t *tx) error {
 		list = nil
-		var rows []struct {
-			ID, Fence   int64
-			TurnID      int64 `db:"turn_id"`
-			Text, Draft string
-			Rich, Extra *string
-			ReplyTo     string `db:"reply_to"`
-			PlatformID  string `db:"platform_id"`
-			UpdatedAt   int64  `db:"updated_at"`
-			conversationRow
-		}
-		if err := t.All(&rows, listDrafts, clean(channel)); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			d := ledger.Draft{
-				Delivery: row.ID, Turn: row.TurnID, ReplyTo: channels.MessageID(row.ReplyTo), PlatformID: channels.MessageID(row.PlatformID),
-				Body: channels.Body{Text: row.Text}, Stage: ledger.DraftStage(row.Draft), Fence: row.Fence, Since: instant(row.UpdatedAt),
-				Conversation: row.conversation(),
-			}
-			if err := readBody(&d.Body, row.Rich, row.Extra); err != nil {
-				return err
-			}
-			list = append(list, d)
-		}
-		return nil
+		list, err = t.drafts(listDrafts, clean(channel), t.now-doubtAtMost.Microseconds())
+		return err
 	})
 	return list, err
 }
 
+// doubtAtMost is how long a doubtful draft is listed.
+const doubtAtMost = time.Hour
+
+func (t *tx) drafts(query string, args ...any) (list []ledger.Draft, err error) {
+	var rows []struct {
+		ID, Fence    int64
+		TurnID       int64 `db:"turn_id"`
+		Text, Draft  string
+		Nonce, Noted string
+		Rich, Extra  *string
+		ReplyTo      string `db:"reply_to"`
+		PlatformID   string `db:"platform_id"`
+		UpdatedAt    int64  `db:"updated_at"`
+		FirstTry     int64  `db:"first_try"`
+		conversationRow
+	}
+	if err := t.All(&rows, query, args...); err != nil {
+		return nil, err
+	}
+	for _, row := range rows {
+		d := ledger.Draft{
+			Delivery: row.ID, Turn: row.TurnID, ReplyTo: channels.MessageID(row.ReplyTo), PlatformID: channels.MessageID(row.PlatformID),
+			Body: channels.Body{Text: row.Text}, Stage: ledger.DraftStage(row.Draft), Fence: row.Fence, Since: instant(row.UpdatedAt),
+			Nonce: draftNonce(row.Nonce), FirstTry: instant(row.FirstTry), Conversation: row.conversation(),
+		}
+		if row.Noted != "" {
+			err = json.Unmarshal([]byte(row.Noted), &d.First)
+		}
+		if err := errors.Join(err, readBody(&d.Body, row.Rich, row.Extra)); err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+// Doubtful implements delivery.Drafts.
+func (r *Router) Doubtful(ctx context.Context, hold ledger.Hold, delivery int64) (d ledger.Draft, err error) {
+	err = r.db.write(ctx, rides, "look into a draft", func(t *tx) error {
+		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
+			return err
+		}
+		n, err := t.Exec(takeDoubtful, hold.Fence, delivery)
+		if err != nil {
+			return err
+		}
+		list, err := t.drafts(oneDoubtful, delivery)
+		if err != nil || n == 0 || len(list) == 0 {
+			return errors.Join(err, fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict))
+		}
+		d = list[0]
+		return nil
+	})
+	return d, err
+}
+
 // BeginDraft implements delivery.Drafts.
-func (r *Router) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64) (id channels.MessageID, ready bool, err error) {
+func (r *Router) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64, first channels.Body) (d ledger.Draft, ready bool, err error) {
 	err = r.db.write(ctx, rides, "begin draft", func(t *tx) error {
-		id, ready = "", false
+		d, ready = ledger.Draft{}, false
 		if err := t.Fenced(engines.Channel, clean(hold.Channel), hold.Fence); err != nil {
 			return err
 		}
 		var (
-			conversation, fence      int64
-			channel, platform, stage string
+			conversation, fence, tried int64
+			channel, stage, nonce      string
 		)
-		found, err := t.Row(draftStage, []any{delivery}, &conversation, &channel, &platform, &stage, &fence)
+		found, err := t.Row(draftStage, []any{delivery}, &conversation, &channel, &d.PlatformID, &stage, &fence, &nonce, &tried)
 		if err != nil {
 			return err
 		}
+		d.Nonce, d.FirstTry = draftNonce(nonce), instant(tried)
 		begun := ledger.DraftStage(stage) == ledger.DraftBegun
 		switch {
 		case !found || begun && fence != hold.Fence:
@@ -155,24 +198,35 @@ func (r *Router) BeginDraft(ctx context.Context, hold ledger.Hold, delivery int6
 			ready = true
 			return nil
 		case ledger.DraftStage(stage) == ledger.DraftShown:
-			id, ready = channels.MessageID(platform), true
+			ready = true
 			return nil
 		}
 		var one int
 		if open, err := t.Row(anyOpen, []any{channel, conversation}, &one); err != nil || open {
 			return err
 		}
-		n, err := t.Exec(beginDraft, hold.Fence, t.now, delivery)
+		n, err := t.Exec(beginDraft, hold.Fence, firstText(first), t.now, t.now, delivery)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("draft %d: %w", delivery, ledger.ErrConflict)
 		}
-		ready = err == nil
+		ready, d.FirstTry = err == nil, instant(t.now)
 		return err
 	})
 	if err != nil {
-		return "", false, err
+		return ledger.Draft{}, false, err
 	}
-	return id, ready, nil
+	return d, ready, nil
+}
+
+// draftNonce is a draft's own: the part which takes its place may be sent anew, beside it.
+func draftNonce(nonce string) string { return "draft of " + nonce }
+
+// firstText is the column noted of a draft: what is looked for if the first call has no answer.
+func firstText(first channels.Body) string {
+	if first.Text == "" {
+		return ""
+	}
+	return jsonText(channels.Body{Text: clean(first.Text), Rich: first.Rich})
 }
 
 // Drafted implements delivery.Drafts.

@@ -26,8 +26,8 @@ func (h *house) draft(ref ledger.TurnRef, text string) (delivery int64) {
 // calls begins the first call about a draft.
 func (h *house) calls(hold ledger.Hold, delivery int64) {
 	h.Helper()
-	if id, ready, err := h.Router.BeginDraft(h.Ctx, hold, delivery); err != nil || !ready || id != "" {
-		h.Fatalf("begin draft: %q, %t, %v", id, ready, err)
+	if begun, ready, err := h.Router.BeginDraft(h.Ctx, hold, delivery, channels.Body{Text: "first"}); err != nil || !ready || begun.PlatformID != "" || begun.Nonce == "" || begun.FirstTry.IsZero() {
+		h.Fatalf("begin draft: %+v, %t, %v", begun, ready, err)
 	}
 }
 
@@ -115,8 +115,8 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 			t.Errorf("%v, %v", list, err)
 		}
 		h.shown(hold, d, "77")
-		if id, ready, err := h.Router.BeginDraft(h.Ctx, hold, d); id != "77" || !ready || err != nil {
-			t.Errorf("begun again: %q, %t, %v", id, ready, err)
+		if begun, ready, err := h.Router.BeginDraft(h.Ctx, hold, d, channels.Body{}); begun.PlatformID != "77" || !ready || err != nil {
+			t.Errorf("begun again: %+v, %t, %v", begun, ready, err)
 		}
 		// It blocks nothing.
 		h.Posts("c", "2", "help")
@@ -135,7 +135,7 @@ func TestDraftBecomesTheAnswer(t *testing.T) {
 		if got := h.load(ref); got.Draft != 0 || len(got.State.Said) != 1 || got.State.Said[0].Text != "found" {
 			t.Errorf("%+v", got)
 		}
-		if _, _, err := h.Router.BeginDraft(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+		if _, _, err := h.Router.BeginDraft(h.Ctx, hold, d, channels.Body{}); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("a message is begun as a draft: %v", err)
 		}
 		h.called(hold, d, "other") // of a call that nobody began
@@ -213,14 +213,18 @@ func TestDraftBegunWhenTheTurnSpeaksIsTakenBackOrLeft(t *testing.T) {
 					}
 				}
 				h.dropped(d, "left")
-				h.drafts()
+				h.drafts(ledger.DraftDoubt)
 				if c.id != "never" {
 					if late := h.called(hold, d, c.id); late != c.late {
 						t.Errorf("late: %t", late)
 					}
 				}
 				h.dropped(d, c.want)
-				if !c.late {
+				switch {
+				case c.id == "never":
+					h.drafts(ledger.DraftDoubt)
+					return
+				case !c.late:
 					h.drafts()
 					return
 				}
@@ -251,18 +255,25 @@ func TestDraftBegunByAnotherHolderIsNotBegunAgain(t *testing.T) {
 		if hold.Fence == former.Fence {
 			t.Fatal("the hold is the same")
 		}
-		if _, _, err := h.Router.BeginDraft(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+		if _, _, err := h.Router.BeginDraft(h.Ctx, hold, d, channels.Body{}); !errors.Is(err, ledger.ErrConflict) {
 			t.Errorf("begun by two: %v", err)
 		}
-		if _, _, err := h.Router.BeginDraft(h.Ctx, former, d); !errors.Is(err, ledger.ErrFenced) {
+		if _, _, err := h.Router.BeginDraft(h.Ctx, former, d, channels.Body{}); !errors.Is(err, ledger.ErrFenced) {
 			t.Errorf("begun by a former holder: %v", err)
 		}
 		if h.called(hold, d, "66"); h.drafts(ledger.DraftBegun)[0].PlatformID != "" {
 			t.Error("the ID came from who began nothing")
 		}
-		h.called(former, d, "77")
-		if id, ready, err := h.Router.BeginDraft(h.Ctx, hold, d); id != "77" || !ready || err != nil {
-			t.Errorf("%q, %t, %v", id, ready, err)
+		found, err := h.Router.Doubtful(h.Ctx, hold, d)
+		if err != nil || found.First.Text != "first" || found.FirstTry.IsZero() || found.Nonce == "" {
+			t.Errorf("%+v, %v", found, err)
+		}
+		if _, err := h.Router.Doubtful(h.Ctx, former, d); !errors.Is(err, ledger.ErrFenced) {
+			t.Errorf("looked into by a former holder: %v", err)
+		}
+		h.called(hold, d, "77")
+		if begun, ready, err := h.Router.BeginDraft(h.Ctx, hold, d, channels.Body{}); begun.PlatformID != "77" || !ready || err != nil {
+			t.Errorf("%+v, %t, %v", begun, ready, err)
 		}
 		step, reply := said("whole", d, true)
 		h.Commit(ref, step, reply)
@@ -278,7 +289,7 @@ func TestDraftIsNotBegunBeforeWhatWasSaid(t *testing.T) {
 		hold := h.Hold()
 		h.Posts("c", "2", "help")
 		d := h.draft(h.Begun("c", "1"), "working")
-		if _, ready, err := h.Router.BeginDraft(h.Ctx, hold, d); ready || err != nil {
+		if _, ready, err := h.Router.BeginDraft(h.Ctx, hold, d, channels.Body{}); ready || err != nil {
 			t.Errorf("%t, %v", ready, err)
 		}
 		h.drafts(ledger.DraftOpen)
@@ -392,7 +403,43 @@ func TestCancelOfTheDeadTakesTheDraftBack(t *testing.T) {
 		for _, ref := range []ledger.TurnRef{byCommand, byNumber, begun} {
 			h.is(ref.TurnID, "cancelled")
 		}
-		h.drafts(ledger.DraftLeave, ledger.DraftLeave)
+		h.drafts(ledger.DraftLeave, ledger.DraftLeave, ledger.DraftDoubt)
 		h.dropped(doubtful, "left")
+	})
+}
+
+// A draft that nobody knows to be shown is needed no more: it is looked into, and taken back or
+// forgotten.
+func TestDoubtfulDraftIsTakenBackOnceFound(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		for i, id := range []channels.MessageID{"77", ""} {
+			former := h.Hold()
+			ref := h.Begun("c"+nameOf(int64(i)), nameOf(int64(i)))
+			d := h.draft(ref, "working")
+			h.calls(former, d)
+			step, reply := said("whole", d, true)
+			h.Commit(ref, step, reply)
+			hold := h.Hold()
+			if list := h.drafts(ledger.DraftDoubt); list[0].Delivery != d {
+				t.Errorf("%+v", list)
+			}
+			if found, err := h.Router.Doubtful(h.Ctx, hold, d); err != nil || found.Stage != ledger.DraftDoubt || found.First.Text != "first" {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			if late := h.called(hold, d, id); late != (id != "") {
+				t.Errorf("late %v", late)
+			}
+			if id != "" {
+				h.drafts(ledger.DraftLeave)
+				if err := h.Router.TakenBack(h.Ctx, hold, d, "taken_back"); err != nil {
+					t.Error(err)
+				}
+			}
+			h.drafts()
+			if _, err := h.Router.Doubtful(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+				t.Errorf("doubtful still: %v", err)
+			}
+			h.wantCount(0, "SELECT count(*) FROM deliveries WHERE noted <> ''")
+		}
 	})
 }

@@ -21,7 +21,7 @@ const readBy = `
 var blots = []string{
 	blotOut("messages", "id IN ("+readBy+")", "text", "quote", "said", "choices"),
 	blotOut("attachments", "message_id IN ("+readBy+")", "name"),
-	blotOut("deliveries", "message_id IN ("+readBy+")", "text", "rich", "extra", "detail"),
+	blotOut("deliveries", "message_id IN ("+readBy+")", "text", "rich", "extra", "noted", "detail"),
 	blotOut("actions", "turn_id = ?", "text"),
 	blotOut("plans", "turn_id = ?", "goal", "secrets"),
 	blotOut("tasks", "turn_id = ?", "detail", "args", "expect", "choices", "answer", "output", "hint"),

@@ -55,6 +55,8 @@ type Harness struct {
 	LoseNext   func()
 	// LoseNextFiles is LoseNext for a part with files; nil: that is the same.
 	LoseNextFiles func()
+	// LoseNextDraft is LoseNext for a draft that is shown first; nil: that is the same.
+	LoseNextDraft func()
 	// Looks is what is shown besides, Health what becomes of the connection.
 	Looks
 	Health

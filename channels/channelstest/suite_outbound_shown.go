@@ -47,6 +47,9 @@ var shownCases = []conformanceCase{
 	{"edit without an answer", func(h Harness) bool { return looks(h) && h.LoseNextEdit != nil && is[channels.Editor](h) }, testEditLost},
 	{"edit rate limited", func(h Harness) bool { return looks(h) && h.LimitNextEdit != nil && is[channels.Editor](h) }, testEditLimited},
 	{"draft", func(h Harness) bool { return looks(h) && is[channels.Drafter](h) && is[channels.Editor](h) }, testDraft},
+	{"find a draft", func(h Harness) bool {
+		return looks(h) && h.LoseNext != nil && is[channels.Drafter](h) && is[channels.Finder](h)
+	}, testFindDraft},
 	{"delete what was sent", func(h Harness) bool { return looks(h) && is[channels.Deleter](h) }, testTakeBack},
 	{"buttons are shown and taken off", func(h Harness) bool { return looks(h) && here(h).Buttons }, testButtons},
 	{"typing", func(h Harness) bool { return h.Typings != nil && is[channels.Typer](h) }, testTyping},
@@ -127,7 +130,7 @@ func testEditLimited(t *testing.T, r *rig) {
 func testDraft(t *testing.T, r *rig) {
 	var id channels.MessageID
 	for _, text := range []string{"w", "work", "working"} {
-		now, err := r.Channel.(channels.Drafter).Draft(t.Context(), r.Conversation, id, "", channels.Body{Text: text})
+		now, err := r.Channel.(channels.Drafter).Draft(t.Context(), id, r.outbound(text, "n1"))
 		if err != nil || now == "" || id != "" && now != id {
 			t.Fatalf("Draft of %q returned %q, %v", id, now, err)
 		}
@@ -138,6 +141,28 @@ func testDraft(t *testing.T, r *rig) {
 		t.Fatal(err)
 	}
 	r.expectLook(t, Look{Text: "done"})
+}
+
+// testFindDraft loses the answer of a draft's first call. It is found and goes on to grow; what is
+// sent under another nonce is another message.
+func testFindDraft(t *testing.T, r *rig) {
+	if r.LoseNextDraft == nil {
+		r.LoseNextDraft = r.LoseNext
+	}
+	r.LoseNextDraft()
+	drafter := r.Channel.(channels.Drafter) //nolint:errcheck // asked by needs
+	if _, err := drafter.Draft(t.Context(), "", r.outbound("w", "draft of n1")); err == nil {
+		t.Fatal("Draft succeeded without an answer")
+	}
+	id, ok, err := r.Channel.(channels.Finder).Find(t.Context(), r.tried("w", "draft of n1"))
+	if err != nil || !ok {
+		t.Fatalf("the draft is not found: %v, %v", ok, err)
+	}
+	if _, err := drafter.Draft(t.Context(), id, r.outbound("work", "draft of n1")); err != nil {
+		t.Fatal(err)
+	}
+	r.send(t, "done", "n1")
+	r.expectLook(t, Look{Text: "work"}, Look{Text: "done"})
 }
 
 func testTakeBack(t *testing.T, r *rig) {

@@ -44,12 +44,13 @@ func harness(t *testing.T, p *channelstest.Platform, channel channels.Channel) c
 		LimitNext: func(after time.Duration, whole bool) {
 			p.Next(channelstest.Fault{RateLimited: true, RetryAfter: after, Channel: whole})
 		},
-		RefuseNext: func(temporary bool) { p.Next(channelstest.Fault{Refused: "no", Temporary: temporary}) },
-		GoneNext:   func() { p.Next(channelstest.Fault{Gone: true}) },
-		LoseNext:   func() { p.Next(channelstest.Fault{LoseAnswer: true}) },
-		People:     people(p),
-		Looks:      looks(p),
-		Health:     channelstest.Health{Mute: p.Mute, Connections: p.MostPolls},
+		RefuseNext:    func(temporary bool) { p.Next(channelstest.Fault{Refused: "no", Temporary: temporary}) },
+		GoneNext:      func() { p.Next(channelstest.Fault{Gone: true}) },
+		LoseNext:      func() { p.Next(channelstest.Fault{LoseAnswer: true}) },
+		LoseNextDraft: func() { p.NextChange(channelstest.Fault{LoseAnswer: true}) },
+		People:        people(p),
+		Looks:         looks(p),
+		Health:        channelstest.Health{Mute: p.Mute, Connections: p.MostPolls},
 	}
 }
 

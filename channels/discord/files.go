@@ -70,7 +70,10 @@ func fill(form *multipart.Writer, p *post, files wire.Files, about []channels.Fi
 			_, err = io.Copy(part, files[i])
 		}
 	}
-	return cmp.Or(err, form.Close())
+	if err != nil {
+		return err // with its end the form would be taken
+	}
+	return form.Close()
 }
 
 // Fetch implements channels.Fetcher. The message is asked for a fresh address first: those that

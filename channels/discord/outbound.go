@@ -81,19 +81,20 @@ func answering(conv channels.Conversation, to channels.MessageID) *discordgo.Mes
 
 // Send implements channels.Channel. In a thread that is not there yet it begins it.
 func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
+	return c.show(ctx, out, 0)
+}
+
+// show sends a part with flags besides those that every part has.
+func (c *Client) show(ctx context.Context, out channels.Outbound, flags int) (channels.MessageID, error) {
 	p, err := newPost(opSend, out.Body)
 	if err != nil {
 		return "", err
 	}
+	p.Flags |= flags
 	p.Reference = answering(out.Conversation, out.ReplyTo)
 	if out.Nonce != "" {
 		p.Nonce, p.Enforce = nonceOf(out.Nonce), true
 	}
-	return c.deliver(ctx, p, out)
-}
-
-// deliver sends p; in a thread that is not there yet it begins it.
-func (c *Client) deliver(ctx context.Context, p *post, out channels.Outbound) (channels.MessageID, error) {
 	at, err := here(opSend, out.Conversation)
 	if err != nil {
 		return "", err
@@ -177,17 +178,11 @@ func (c *Client) change(ctx context.Context, op string, conv channels.Conversati
 }
 
 // Draft implements channels.Drafter: a message that makes no sound, then edits of it.
-func (c *Client) Draft(ctx context.Context, conv channels.Conversation, id, to channels.MessageID, body channels.Body) (channels.MessageID, error) {
-	if id != "" {
-		return id, c.Edit(ctx, conv, id, body)
+func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.Outbound) (channels.MessageID, error) {
+	if id == "" {
+		return c.show(ctx, out, flagQuiet)
 	}
-	p, err := newPost(opSend, body)
-	if err != nil {
-		return "", err
-	}
-	p.Flags |= flagQuiet
-	p.Reference = answering(conv, to)
-	return c.deliver(ctx, p, channels.Outbound{Conversation: conv, Body: channels.Body{Text: body.Text}})
+	return id, c.Edit(ctx, out.Conversation, id, out.Body)
 }
 
 // Delete implements channels.Deleter.

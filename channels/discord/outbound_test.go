@@ -50,7 +50,7 @@ func TestNobodyIsMentioned(t *testing.T) {
 		if err := r.c.Edit(t.Context(), here, id, out.Body); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.c.Draft(t.Context(), here, "", "", body); err != nil {
+		if _, err := r.c.Draft(t.Context(), "", channels.Outbound{Conversation: here, Body: body}); err != nil {
 			t.Fatal(err)
 		}
 	}

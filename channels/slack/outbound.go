@@ -201,11 +201,11 @@ func message(op string, conv channels.Conversation, id channels.MessageID) (chan
 }
 
 // Draft implements channels.Drafter: a message, then changes of it.
-func (c *Client) Draft(ctx context.Context, conv channels.Conversation, id, _ channels.MessageID, body channels.Body) (channels.MessageID, error) {
+func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.Outbound) (channels.MessageID, error) {
 	if id == "" {
-		return c.post(ctx, conv, body, "")
+		return c.post(ctx, out.Conversation, out.Body, out.Nonce)
 	}
-	return id, c.update(ctx, conv, id, body)
+	return id, c.update(ctx, out.Conversation, id, out.Body)
 }
 
 // Delete implements channels.Deleter.

@@ -39,7 +39,7 @@ func TestNobodyIsMentioned(t *testing.T) {
 	if err := r.c.Edit(t.Context(), r.direct(), id, channels.Body{Text: evil}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.c.Draft(t.Context(), r.direct(), "", "", channels.Body{Text: evil}); err != nil {
+	if _, err := r.c.Draft(t.Context(), "", outbound(r.direct(), evil, "d")); err != nil {
 		t.Fatal(err)
 	}
 	check()

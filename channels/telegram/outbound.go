@@ -159,11 +159,11 @@ func unlessSaid(err error, words string) error {
 }
 
 // Draft implements channels.Drafter: a message that makes no sound, then edits of it.
-func (c *Client) Draft(ctx context.Context, conv channels.Conversation, id, to channels.MessageID, body channels.Body) (channels.MessageID, error) {
+func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.Outbound) (channels.MessageID, error) {
 	if id == "" {
-		return c.sendText(ctx, conv, body, to, true)
+		return c.sendText(ctx, out.Conversation, out.Body, out.ReplyTo, true)
 	}
-	return id, c.Edit(ctx, conv, id, body)
+	return id, c.Edit(ctx, out.Conversation, id, out.Body)
 }
 
 // Delete implements channels.Deleter.

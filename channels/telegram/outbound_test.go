@@ -65,12 +65,12 @@ func TestDraftsAreEditedDeletedAndReactedTo(t *testing.T) {
 	t.Parallel()
 	r, asked := met(t)
 	here := r.direct()
-	id, err := r.c.Draft(t.Context(), here, "", "", channels.Body{Text: "working"})
+	id, err := r.c.Draft(t.Context(), "", outbound(here, "working"))
 	if err != nil || r.Calls("sendMessage")[0].Values["disable_notification"] != "true" {
 		t.Fatalf("%v, %v", err, r.Calls("sendMessage")[0].Values)
 	}
 	for _, text := range []string{"working harder", "working harder"} { // not modified is success
-		if again, err := r.c.Draft(t.Context(), here, id, "", channels.Body{Text: text}); err != nil || again != id {
+		if again, err := r.c.Draft(t.Context(), id, outbound(here, text)); err != nil || again != id {
 			t.Errorf("%q, %v", again, err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestDraftsAreEditedDeletedAndReactedTo(t *testing.T) {
 	if err := r.c.Edit(t.Context(), here, id, channels.Body{Text: "too late"}); !errors.Is(err, channels.ErrNoMessage) {
 		t.Errorf("a message that is gone: %v", err)
 	}
-	if _, err := r.c.Draft(t.Context(), here, id, "", channels.Body{Text: "too late"}); !errors.Is(err, channels.ErrNoMessage) {
+	if _, err := r.c.Draft(t.Context(), id, outbound(here, "too late")); !errors.Is(err, channels.ErrNoMessage) {
 		t.Errorf("a draft that is gone: %v", err)
 	}
 	for _, bad := range []channels.Conversation{{ID: "somewhere"}, {ID: "5/x"}, {ID: "0"}, {ID: "5/-1"}} {

@@ -14,6 +14,8 @@ import (
 const (
 	// draftTimeout bounds one call about a draft.
 	draftTimeout = 10 * time.Second
+	// doubtAfter is how long the platform may still carry out a call that broke off.
+	doubtAfter = 2 * time.Second
 	// takeBackAtMost is how long it is tried to take a draft back.
 	takeBackAtMost = time.Hour
 )
@@ -34,6 +36,7 @@ type draft struct {
 	calls context.Context
 	cut   context.CancelFunc
 
+	doubtful  bool          // it is to be taken back, if it is shown at all
 	done      chan struct{} // closed when the last call has ended and is recorded
 	uncertain bool          // run's until done: a call broke off, and may yet change what is shown
 }
@@ -52,8 +55,15 @@ func (d *draft) run() {
 	defer d.cut()
 	defer close(d.done)
 	defer retry.Signal(d.news) // the turn may wait for what this took
+	defer func() {
+		if d.uncertain {
+			d.presenter.look()
+		}
+	}()
 	if d.text == nil {
-		d.takeBack()
+		if !d.doubtful || d.lookUp() {
+			d.takeBack()
+		}
 		return
 	}
 	every := d.presenter.line.channel.Features(d.row.Conversation).DraftEvery
@@ -66,7 +76,10 @@ func (d *draft) run() {
 			retry.Sleep(d.ctx, draftSettle)
 			continue
 		}
-		ready, err := d.ready()
+		ready, err := d.ready(body)
+		if errors.Is(err, ledger.ErrConflict) && d.lookUp() {
+			continue
+		}
 		if err != nil {
 			return
 		}
@@ -77,6 +90,8 @@ func (d *draft) run() {
 		last = time.Now()
 		if err = d.call(body); err == nil {
 			shown = body
+		} else if d.row.PlatformID == "" && d.uncertain && d.lookUp() {
+			last = time.Time{}
 		} else if !d.mayShowLater(err) {
 			return
 		}
@@ -87,7 +102,7 @@ func (d *draft) run() {
 // its way, for the answer will stand where the draft does, and there is budget to
 // spare. Before it is shown for the first time the ledger notes that this hold does
 // so. An error says that it never can be.
-func (d *draft) ready() (ready bool, err error) {
+func (d *draft) ready(body channels.Body) (ready bool, err error) {
 	l, conv := d.presenter.line, d.row.Conversation
 	if !l.quiet(conv.ID) || !l.lines.Engine.Safe() || !l.limits.spare(conv.ID, l.channel.Features(conv).Rates, time.Now()) {
 		return false, nil
@@ -95,13 +110,16 @@ func (d *draft) ready() (ready bool, err error) {
 	if d.row.Stage != ledger.DraftOpen {
 		return true, nil
 	}
-	id, ready, err := l.lines.Ledger.BeginDraft(d.ctx, d.hold, d.row.Delivery)
+	if _, finds := l.channel.(channels.Finder); !finds {
+		body = channels.Body{} // nobody will look for it
+	}
+	begun, ready, err := l.lines.Ledger.BeginDraft(d.ctx, d.hold, d.row.Delivery, body)
 	if ready {
-		d.row.Stage, d.row.PlatformID = ledger.DraftBegun, id
+		d.row.Stage, d.row.PlatformID, d.row.Nonce, d.row.FirstTry = ledger.DraftBegun, begun.PlatformID, begun.Nonce, begun.FirstTry
 		if d.ctx.Err() == nil {
 			return true, nil
 		}
-		if id == "" {
+		if begun.PlatformID == "" {
 			d.record("")
 		}
 	}
@@ -120,7 +138,7 @@ func (d *draft) call(body channels.Body) error {
 	}
 	ctx, done := d.guarded()
 	defer done()
-	id, err := drafter.Draft(ctx, d.row.Conversation, d.row.PlatformID, d.row.ReplyTo, body)
+	id, err := drafter.Draft(ctx, d.row.PlatformID, d.outbound(body))
 	d.uncertain = d.uncertain || err != nil && !surelyNot(err)
 	switch {
 	case d.row.PlatformID != "" || d.uncertain && err != nil:
@@ -130,6 +148,42 @@ func (d *draft) call(body channels.Body) error {
 		d.record(id)
 	}
 	return err
+}
+
+// outbound is the draft as the channel sends it first. Its nonce is not that of the part which
+// takes its place: sent anew, that part is another message.
+func (d *draft) outbound(body channels.Body) channels.Outbound {
+	return d.presenter.line.outbound(&ledger.Delivery{
+		ID: d.row.Delivery, Conversation: d.row.Conversation, Body: body, ReplyTo: d.row.ReplyTo, Nonce: d.row.Nonce, FirstTry: d.row.FirstTry,
+	})
+}
+
+// lookUp asks the platform what became of a first call that is not known to have ended, once it
+// can have no effect any more, and has the ledger know. known says that this is known now.
+func (d *draft) lookUp() (known bool) {
+	l := d.presenter.line
+	finder, ok := l.channel.(channels.Finder)
+	if !ok || !retry.Sleep(d.ctx, doubtAfter) || !l.lines.Engine.Safe() {
+		return false
+	}
+	row, err := l.lines.Ledger.Doubtful(d.ctx, d.hold, d.row.Delivery)
+	if err != nil {
+		return false
+	}
+	d.row.Nonce, d.row.FirstTry = row.Nonce, row.FirstTry
+	ctx, done := d.guarded()
+	defer done()
+	id, found, err := finder.Find(ctx, d.outbound(row.First))
+	if err != nil {
+		l.lines.Log.DebugContext(ctx, "a draft is not found again", "channel", l.Name, "delivery_id", row.Delivery, "error", err)
+		return false
+	}
+	if !found {
+		id = ""
+	}
+	d.row.Stage, d.uncertain = ledger.DraftBegun, false
+	d.record(id)
+	return d.text != nil || found
 }
 
 // guarded is the context of a call: it ends before the leases could.

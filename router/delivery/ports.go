@@ -61,13 +61,17 @@ type Drafts interface {
 	// A body without text is not for others to show. A turn has one open draft at
 	// most. ErrFenced.
 	Draft(ctx context.Context, ref ledger.TurnRef, to channels.MessageID, body channels.Body) (delivery int64, err error)
-	// Drafts lists the channel's open drafts, and those to be taken back.
+	// Drafts lists the channel's open drafts, and those to be taken back; also those that became
+	// doubtful within the last hour.
 	Drafts(ctx context.Context, channel string) ([]ledger.Draft, error)
-	// BeginDraft notes that the first call about a draft begins, unless it is shown
-	// already; id is where, if it is. ready is false while something said before is on
+	// BeginDraft notes that the first call about a draft begins, and what it shows, unless it is
+	// shown already; its platform ID says where, if it is. ready is false while something said before is on
 	// its way in the conversation. ErrConflict: it is a draft no more, or a call begun
 	// by another holder may have shown it where nobody can find it. ErrFenced.
-	BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64) (id channels.MessageID, ready bool, err error)
+	BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64, first channels.Body) (begun ledger.Draft, ready bool, err error)
+	// Doubtful hands over a draft whose first call began and is not known to have ended, be it
+	// needed or not: it is as if this hold had begun it. ErrConflict: there is none. ErrFenced.
+	Doubtful(ctx context.Context, hold ledger.Hold, delivery int64) (ledger.Draft, error)
 	// Drafted notes where a draft is shown that this hold began, even if the hold was
 	// lost meanwhile; with no id, that it surely is not. Late says that it is a draft
 	// no more, and is to be taken back.

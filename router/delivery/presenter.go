@@ -89,9 +89,16 @@ func (p *presenter) follow(list []ledger.Draft) {
 	p.rows = map[int64]channels.Body{}
 	for i := range list {
 		row := &list[i]
+		if row.Stage == ledger.DraftDoubt && !p.finds() {
+			continue // nobody will know
+		}
 		known[row.Delivery] = true
 		d := p.drafts[row.Delivery]
 		switch {
+		case row.Stage == ledger.DraftDoubt:
+			if d == nil || d.over() { // a call under way may yet tell
+				p.begin(*row, nil, nil)
+			}
 		case row.Stage == ledger.DraftLeave:
 			if d == nil || d.text != nil || d.over() {
 				p.begin(*row, nil, nil)
@@ -139,7 +146,7 @@ func (p *presenter) present(row ledger.Draft, text func() (channels.Body, bool),
 // never answered. Called under the lock.
 func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), news chan struct{}) *draft {
 	s := p.line.senderNow()
-	if !p.holding() || row.Stage == ledger.DraftBegun && row.Fence != s.hold.Fence {
+	if !p.holding() || row.Stage == ledger.DraftBegun && row.Fence != s.hold.Fence && !p.finds() {
 		return nil // or shown where nobody finds it
 	}
 	if former := p.drafts[row.Delivery]; former != nil {
@@ -150,13 +157,20 @@ func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), n
 			return nil
 		}
 	}
+	doubtful := row.Stage == ledger.DraftDoubt
 	row.Stage = ledger.DraftOpen // until the ledger says more
-	d := &draft{presenter: p, hold: s.hold, row: row, text: text, news: news, done: make(chan struct{})}
+	d := &draft{presenter: p, hold: s.hold, row: row, text: text, news: news, doubtful: doubtful, done: make(chan struct{})}
 	d.ctx, d.stop = context.WithCancel(p.ctx)
 	d.calls, d.cut = context.WithCancel(context.WithoutCancel(p.ctx))
 	p.drafts[row.Delivery] = d
 	p.work.Go(d.run)
 	return d
+}
+
+// finds says that the platform can be asked whether something is shown.
+func (p *presenter) finds() bool {
+	_, ok := p.line.channel.(channels.Finder)
+	return ok
 }
 
 // takeOver says that a message takes the draft's place; sure, that nothing will change

@@ -102,6 +102,7 @@ const (
 	DraftBegun DraftStage = "begun" // the first call began, and how it ended is not known
 	DraftShown DraftStage = "shown" // PlatformID says where
 	DraftLeave DraftStage = "leave" // shown, needed no more, and to be taken back
+	DraftDoubt DraftStage = "doubt" // begun, and needed no more
 )
 
 // A Draft is a delivery that grows until a message takes its place.
@@ -113,6 +114,9 @@ type Draft struct {
 	PlatformID   channels.MessageID // empty: nothing is known to be shown
 	Body         channels.Body      // no text: the turn's engine shows it itself
 	Stage        DraftStage
-	Fence        int64     // of the hold that began the first call
-	Since        time.Time // when the row was changed last
+	Nonce        string        // of the first call
+	First        channels.Body // what it shows; none: nobody will look for it
+	FirstTry     time.Time     // when it began
+	Fence        int64         // of the hold that began the first call
+	Since        time.Time     // when the row was changed last
 }

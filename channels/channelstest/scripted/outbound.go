@@ -93,9 +93,9 @@ func (r rich) Edit(ctx context.Context, conv channels.Conversation, id channels.
 }
 
 // Draft implements channels.Drafter.
-func (r rich) Draft(ctx context.Context, conv channels.Conversation, id, to channels.MessageID, body channels.Body) (channels.MessageID, error) {
+func (r rich) Draft(ctx context.Context, id channels.MessageID, out channels.Outbound) (channels.MessageID, error) {
 	return r.link.Change(ctx, Change{
-		Op: OpDraft, Conversation: conv.ID, ID: id, ReplyTo: to, Text: body.Text, Rich: body.Rich,
+		Op: OpDraft, Conversation: out.Conversation.ID, ID: id, ReplyTo: out.ReplyTo, Nonce: out.Nonce, Text: out.Body.Text, Rich: out.Body.Rich,
 	})
 }
 

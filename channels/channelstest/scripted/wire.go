@@ -99,6 +99,7 @@ type Change struct {
 	Conversation channels.ConversationID `json:"conversation,omitempty"`
 	ID           channels.MessageID      `json:"id,omitempty"`
 	ReplyTo      channels.MessageID      `json:"reply_to,omitempty"` // of a draft that is shown first
+	Nonce        string                  `json:"nonce,omitempty"`    // the same
 	Text         string                  `json:"text,omitempty"`
 	Rich         json.RawMessage         `json:"rich,omitempty"`
 	Buttons      []channels.Button       `json:"buttons,omitempty"`
