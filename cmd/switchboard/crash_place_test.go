@@ -2,7 +2,9 @@ package main_test
 
 import (
 	"fmt"
+	"maps"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +26,74 @@ type place interface {
 	pending() bool
 	// sending says that a send is under way.
 	sending() bool
-	// shown are the texts of the bot in the user's chat, in the order shown.
+	// shown are the messages of the bot in the user's chat, in the order shown: the text, and
+	// each file as " <name>".
 	shown(user int) []string
+	// exact says that the platform can be asked what became of a call: nothing is shown twice, and
+	// nothing stays that was shown on the way to an answer.
+	exact() bool
+	// made counts the calls that show something, by what they are.
+	made() map[string]int
+}
+
+// A losing place loses every tenth answer to a call that took effect, of each kind for itself, and
+// takes a while for each.
+type losing struct {
+	mu    sync.Mutex // calls are counted beside the platform's lock
+	every int
+	calls map[string]int
+	until time.Time // when the latest call is over
+}
+
+func newLosing(lost bool) *losing {
+	l := &losing{calls: map[string]int{}}
+	if lost {
+		l.every = 10
+	}
+	return l
+}
+
+// meet counts a call and says whether its answer is lost.
+func (l *losing) meet(kind string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = time.Now().Add(sendTime)
+	l.calls[kind]++
+	return l.every > 0 && l.calls[kind]%l.every == 0
+}
+
+func (l *losing) sending() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Now().Before(l.until)
+}
+
+func (l *losing) made() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.calls)
+}
+
+// faults are those of calls of these methods.
+func (l *losing) faults(add func(platformtest.Fault), methods ...string) {
+	for _, method := range methods {
+		lose := func(c platformtest.Call) bool {
+			if len(c.Files) > 0 {
+				return l.meet(method + " with files")
+			}
+			return l.meet(method)
+		}
+		add(platformtest.Fault{Method: method, Times: -1, Delay: sendTime, Lost: true, When: lose})
+		add(platformtest.Fault{Method: method, Times: -1, Delay: sendTime})
+	}
+}
+
+// named are names of files as shown has them.
+func named(text string, names ...string) string {
+	for _, name := range names {
+		text += " <" + name + ">"
+	}
+	return strings.TrimSpace(text)
 }
 
 // sendTime is how long a send takes: longer than a look at all processes, so that a
@@ -61,8 +129,10 @@ func (p *scriptedPlace) settings() string {
 func (p *scriptedPlace) say(user int, text string) {
 	p.platform.Say(fmt.Sprintf("cu%d", user), fmt.Sprintf("u%d", user), text)
 }
-func (p *scriptedPlace) pending() bool { return p.platform.Pending() > 0 }
-func (p *scriptedPlace) sending() bool { return p.now.Load() > 0 }
+func (p *scriptedPlace) pending() bool        { return p.platform.Pending() > 0 }
+func (p *scriptedPlace) sending() bool        { return p.now.Load() > 0 }
+func (p *scriptedPlace) exact() bool          { return false }
+func (p *scriptedPlace) made() map[string]int { return nil }
 
 func (p *scriptedPlace) shown(user int) (texts []string) {
 	for _, s := range p.platform.SentIn(fmt.Sprintf("cu%d", user)) {
@@ -75,21 +145,15 @@ func (p *scriptedPlace) shown(user int) (texts []string) {
 type telegramPlace struct {
 	server *telegramtest.Server
 	users  [crashUsers]telegramtest.User
-	until  atomic.Int64 // when the latest send is over, in Unix microseconds
+	*losing
 }
 
-func newTelegramPlace(t platformtest.TB) *telegramPlace {
-	p := &telegramPlace{server: telegramtest.New(t)}
+func newTelegramPlace(t platformtest.TB, lost bool) *telegramPlace {
+	p := &telegramPlace{server: telegramtest.New(t), losing: newLosing(lost)}
 	for u := range p.users {
 		p.users[u] = p.server.AddUser(fmt.Sprintf("User%d", u))
 	}
-	p.server.Break(telegramtest.Fault{
-		Method: "sendMessage", Times: -1, Delay: sendTime,
-		When: func(telegramtest.Call) bool {
-			p.until.Store(time.Now().Add(sendTime).UnixMicro())
-			return true
-		},
-	})
+	p.faults(p.server.Break, "sendMessage", "sendDocument", "editMessageText")
 	return p
 }
 
@@ -105,11 +169,14 @@ func (p *telegramPlace) settings() string {
 
 func (p *telegramPlace) say(user int, text string) { p.server.Say(p.users[user].ID, text) }
 func (p *telegramPlace) pending() bool             { return len(p.server.Pending()) > 0 }
-func (p *telegramPlace) sending() bool             { return time.Now().UnixMicro() < p.until.Load() }
+func (p *telegramPlace) exact() bool               { return false }
 
 func (p *telegramPlace) shown(user int) (texts []string) {
 	for _, m := range p.server.FromBot(p.users[user].ID) {
 		texts = append(texts, m.Text)
+		if m.Document != nil {
+			texts[len(texts)-1] = named(m.Caption, m.Document.FileName)
+		}
 	}
 	return texts
 }
@@ -119,28 +186,19 @@ type discordPlace struct {
 	server *discordtest.Server
 	users  [crashUsers]string // direct chats
 	people [crashUsers]discordtest.User
-	until  atomic.Int64 // when the latest send is over, in Unix microseconds
 	met    atomic.Bool
+	*losing
 }
 
-// newDiscordPlace makes one that loses every lost-th answer after the send took effect; 0: none.
-func newDiscordPlace(t platformtest.TB, lost int64) *discordPlace {
-	p := &discordPlace{server: discordtest.New(t)}
+func newDiscordPlace(t platformtest.TB, lost bool) *discordPlace {
+	p := &discordPlace{server: discordtest.New(t), losing: newLosing(lost)}
 	for u := range p.users {
 		p.people[u] = p.server.AddUser(fmt.Sprintf("User%d", u))
 		p.users[u] = p.server.Direct(p.people[u].ID).ID
 	}
 	p.server.IdentifyEvery(0)
 	p.server.Heartbeat(100 * time.Millisecond)
-	sends := atomic.Int64{}
-	p.server.Break(discordtest.Fault{
-		Method: discordtest.CreateMessage, Times: -1, Delay: sendTime, Lost: true,
-		When: func(discordtest.Call) bool {
-			p.until.Store(time.Now().Add(sendTime).UnixMicro())
-			return lost > 0 && sends.Add(1)%lost == 0
-		},
-	})
-	p.server.Break(discordtest.Fault{Method: discordtest.CreateMessage, Times: -1, Delay: sendTime})
+	p.faults(p.server.Break, discordtest.CreateMessage, discordtest.EditMessage)
 	return p
 }
 
@@ -162,11 +220,15 @@ func (p *discordPlace) say(user int, text string) {
 	p.server.Say(p.people[user].ID, text)
 }
 func (p *discordPlace) pending() bool { return p.server.Unacknowledged() > 0 }
-func (p *discordPlace) sending() bool { return time.Now().UnixMicro() < p.until.Load() }
+func (p *discordPlace) exact() bool   { return true }
 
 func (p *discordPlace) shown(user int) (texts []string) {
 	for _, m := range p.server.FromBot(p.users[user]) {
-		texts = append(texts, p.server.Seen(m))
+		var names []string
+		for _, a := range m.Attachments {
+			names = append(names, a.Filename)
+		}
+		texts = append(texts, named(p.server.Seen(m), names...))
 	}
 	return texts
 }
@@ -175,30 +237,15 @@ func (p *discordPlace) shown(user int) (texts []string) {
 type slackPlace struct {
 	server *slacktest.Server
 	users  [crashUsers]slacktest.User
-	until  atomic.Int64 // when the latest send is over, in Unix microseconds
+	*losing
 }
 
-// newSlackPlace makes one that loses every lost-th answer after the send took effect; 0: none.
-func newSlackPlace(t platformtest.TB, lost int64) *slackPlace {
-	p := &slackPlace{server: slacktest.New(t)}
+func newSlackPlace(t platformtest.TB, lost bool) *slackPlace {
+	p := &slackPlace{server: slacktest.New(t), losing: newLosing(lost)}
 	for u := range p.users {
 		p.users[u] = p.server.AddUser(fmt.Sprintf("User%d", u))
 	}
-	var sends int64 // under the platform's lock
-	p.server.Break(slacktest.Fault{
-		Method: "chat.postMessage", Times: -1, Delay: sendTime, Lost: true,
-		When: func(slacktest.Call) bool {
-			sends++
-			return lost > 0 && sends%lost == 0
-		},
-	})
-	p.server.Break(slacktest.Fault{
-		Method: "chat.postMessage", Times: -1, Delay: sendTime,
-		When: func(slacktest.Call) bool {
-			p.until.Store(time.Now().Add(sendTime).UnixMicro())
-			return true
-		},
-	})
+	p.faults(p.server.Break, "chat.postMessage", "files.completeUploadExternal", "chat.update")
 	return p
 }
 
@@ -214,11 +261,15 @@ func (p *slackPlace) settings() string {
 
 func (p *slackPlace) say(user int, text string) { p.server.Say(p.users[user].ID, text) }
 func (p *slackPlace) pending() bool             { return p.server.Pending() > 0 }
-func (p *slackPlace) sending() bool             { return time.Now().UnixMicro() < p.until.Load() }
+func (p *slackPlace) exact() bool               { return true }
 
 func (p *slackPlace) shown(user int) (texts []string) {
 	for _, m := range p.server.FromBot(p.server.Direct(p.users[user].ID)) {
-		texts = append(texts, m.Seen)
+		var names []string
+		for _, f := range m.Files {
+			names = append(names, f.Name)
+		}
+		texts = append(texts, named(m.Seen, names...))
 	}
 	return texts
 }

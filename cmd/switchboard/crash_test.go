@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -31,7 +32,7 @@ var phases = []string{"accept", "plan", "exec", "sending"}
 // promise: P1.one-turn-per-event
 // promise: P7.done-once
 func TestCrash(t *testing.T) {
-	crashTest(t, func(r *rig) place {
+	crashTest(t, false, func(r *rig) place {
 		p := newScriptedPlace(r.platform)
 		p.disorder = true
 		r.platform.Repeat(2)
@@ -43,37 +44,45 @@ func TestCrash(t *testing.T) {
 // promise: P1.kill-loses-nothing
 // promise: P2.repeated-marked
 func TestCrashTelegram(t *testing.T) {
-	crashTest(t, func(r *rig) place { return newTelegramPlace(r.t) })
+	crashTest(t, false, func(r *rig) place { return newTelegramPlace(r.t, false) })
+}
+
+// Every tenth answer of the platform is lost after a text, a file or a change took effect, here
+// and on the other platforms.
+//
+// promise: P2.repeated-marked
+func TestCrashTelegramWithLostAnswers(t *testing.T) {
+	crashTest(t, true, func(r *rig) place { return newTelegramPlace(r.t, true) })
 }
 
 // promise: P1.kill-loses-nothing
 func TestCrashDiscord(t *testing.T) {
-	crashTest(t, func(r *rig) place { return newDiscordPlace(r.t, 0) })
+	crashTest(t, false, func(r *rig) place { return newDiscordPlace(r.t, false) })
 }
 
-// Every tenth answer of the platform is lost after the send took effect.
 func TestCrashDiscordWithLostAnswers(t *testing.T) {
-	crashTest(t, func(r *rig) place { return newDiscordPlace(r.t, 10) })
+	crashTest(t, true, func(r *rig) place { return newDiscordPlace(r.t, true) })
 }
 
 // A part that is not heard of is looked up, and never shown twice.
 //
 // promise: P1.kill-loses-nothing
 func TestCrashSlack(t *testing.T) {
-	crashTest(t, func(r *rig) place { return newSlackPlace(r.t, 0) })
+	crashTest(t, false, func(r *rig) place { return newSlackPlace(r.t, false) })
 }
 
-// Every tenth answer of the platform is lost after the send took effect.
 func TestCrashSlackWithLostAnswers(t *testing.T) {
-	crashTest(t, func(r *rig) place { return newSlackPlace(r.t, 10) })
+	crashTest(t, true, func(r *rig) place { return newSlackPlace(r.t, true) })
 }
 
 // crashTest has users write 200 messages while the program is killed 25 times, and
-// holds what the person saw, the platform and the ledger against the promises.
-func crashTest(t *testing.T, place func(*rig) place) {
+// holds what the person saw, the platform and the ledger against the promises. Mixed: some
+// answers grow while they are written, and some bring a file.
+func crashTest(t *testing.T, mixed bool, place func(*rig) place) {
 	t.Helper()
 	t.Parallel()
 	c := newCrash(t, crashSeed(t), place, "")
+	c.mixed = mixed
 	fell := map[string]int{}
 	for kill := range crashKills {
 		c.rig.start()
@@ -120,9 +129,31 @@ type crash struct {
 	place    place
 	random   *rand.Rand
 	marker   string // names the test's commands among all processes
+	mixed    bool
 	written  int
 	planning atomic.Int32
 }
+
+// grows and sends say what kind of job n is.
+func (c *crash) grows(n int) bool { return c.mixed && n%5 == 1 }
+func (c *crash) sends(n int) bool { return c.mixed && n%5 > 2 }
+
+// grown is what an answer says that grows, behind what every answer does.
+const grown = " and it grew word by word until it was all there"
+
+// finals are what the answer to job n may say: its file is not made where the command was cut off.
+func (c *crash) finals(n int) []string {
+	done := fmt.Sprintf("done job %d", n)
+	switch {
+	case c.grows(n):
+		return []string{done + grown}
+	case c.sends(n):
+		return []string{done, done + " with " + jobFile(n)}
+	}
+	return []string{done}
+}
+
+func jobFile(n int) string { return fmt.Sprintf("job-%d.txt", n) }
 
 // newCrash adds to the table [router] what router holds.
 func newCrash(t *testing.T, seed uint64, place func(*rig) place, router string) *crash {
@@ -150,12 +181,22 @@ func (c *crash) think(req llmtest.Request) llmtest.Reply {
 		}
 		n, _ := strconv.Atoi(m[1])
 		done := fmt.Sprintf("done job %d", n)
-		if n%3 == 0 || req.Section("What failed") != "" {
+		switch {
+		case c.grows(n):
+			reply := llmtest.Text(llmtest.Plan("say it", llmtest.Answer(done+grown)))
+			reply.Pause = 150 * time.Millisecond
+			return reply
+		case req.Section("What failed") != "" || n%3 == 0 && !c.sends(n):
 			return llmtest.Text(llmtest.Plan("say it", llmtest.Answer(done)))
 		}
 		// The line lands in the file at the very start, so that a second run of a
 		// cut-off command would show; the rest is time to be killed in.
 		line := fmt.Sprintf("echo %d >> log.txt; : %s; sleep 0.2", n, c.marker)
+		if c.sends(n) {
+			line += fmt.Sprintf("; sleep 0.4; echo %d > %s", n, jobFile(n))
+			return llmtest.Text(llmtest.Plan("send it", llmtest.Exec(line, "exit 0"),
+				llmtest.Tool("workspace.publish", map[string]any{"path": jobFile(n)}, "a link"), llmtest.Msg("Say: "+done)))
+		}
 		return llmtest.Text(llmtest.Plan("do it", llmtest.Exec(line, "exit 0"), llmtest.Msg("Say: "+done)))
 	case "reviewer":
 		if strings.Contains(req.Section("Output"), "Ended: ok") {
@@ -163,7 +204,11 @@ func (c *crash) think(req llmtest.Request) llmtest.Reply {
 		}
 		return llmtest.Text(llmtest.Replan("the command was cut off"))
 	}
-	return llmtest.Text(strings.TrimPrefix(jobText(req.Section("Task")), "Say: "))
+	text := strings.TrimPrefix(jobText(req.Section("Task")), "Say: ")
+	if link := fileLink.FindString(req.User); link != "" {
+		text += " with " + link
+	}
+	return llmtest.Text(text)
 }
 
 func jobText(task string) string {
@@ -231,6 +276,11 @@ func (c *crash) awaitPhase(phase string) {
 // settle waits until every turn has ended and nothing is on its way any more.
 func (c *crash) settle() {
 	c.t.Helper()
+	defer func() {
+		if left := c.left(); c.t.Failed() || c.place.exact() && len(left) > 0 {
+			c.t.Logf("left in the chats: %q", left)
+		}
+	}()
 	c.rig.await("every event has its turn, ended, and its deliveries are settled", 3*time.Minute, func() bool {
 		if c.place.pending() {
 			return false
@@ -246,7 +296,7 @@ func (c *crash) settle() {
 				return false
 			}
 		}
-		return len(turns) >= c.written
+		return len(turns) >= c.written && (!c.place.exact() || len(c.left()) == 0)
 	})
 }
 
@@ -266,7 +316,7 @@ func (c *crash) check() {
 		unknown[d.Text] = unknown[d.Text] || d.State == "unknown"
 	}
 	ran := c.logged()
-	repeated, lost := 0, 0
+	repeated, lost, files := 0, 0, 0
 	for n := range c.written {
 		if got := byText[fmt.Sprintf("job %d", n)]; got != 1 {
 			c.t.Errorf("job %d has %d turns", n, got)
@@ -274,23 +324,25 @@ func (c *crash) check() {
 		if ran[n] > 1 {
 			c.t.Errorf("the command of job %d ran %d times", n, ran[n])
 		}
-		answer := fmt.Sprintf("done job %d", n)
-		plain, marked := c.shown(n)
-		switch {
-		case plain+marked == 0 && unknown["(repeated) "+answer]:
-			lost++ // listed, as promised
-		case plain+marked == 0:
-			c.t.Errorf("job %d was never answered", n)
-		case plain > 1:
-			c.t.Errorf("job %d was answered %d times without a mark", n, plain)
-		case marked > 1:
-			c.t.Errorf("job %d was repeated %d times", n, marked)
-		case marked == 1 && !repeats["(repeated) "+answer]:
+		a := c.answers(n)
+		listed := slices.ContainsFunc(c.finals(n), func(text string) bool { return unknown["(repeated) "+text] })
+		c.checkOnce(fmt.Sprintf("the answer to job %d", n), a.plain, a.marked, listed)
+		if a.marked == 1 && !slices.ContainsFunc(c.finals(n), func(text string) bool { return repeats["(repeated) "+text] }) {
 			c.t.Errorf("the repeat of job %d is not in the ledger", n)
 		}
-		repeated += marked
+		if a.withFile {
+			files++
+			c.checkOnce(jobFile(n), a.files, a.markedFiles, unknown[""] || unknown["(repeated)"])
+		}
+		if a.plain+a.marked == 0 {
+			lost++ // listed, as promised
+		}
+		repeated += a.marked + a.markedFiles
 	}
-	c.t.Logf("%d turns, %d parts repeated with a mark, %d listed as unknown", len(byText), repeated, lost)
+	c.t.Logf("%d turns, %d with a file, %d parts repeated with a mark, %d listed as unknown; calls %v", len(byText), files, repeated, lost, c.place.made())
+	if c.mixed && files == 0 {
+		c.t.Error("no file was sent at all")
+	}
 	c.checkOrder()
 	gone(c.t, c.marker)
 }
@@ -318,17 +370,63 @@ func (c *crash) logged() map[int]int {
 	return ran
 }
 
-// shown counts the answers to job n on the platform, without and with the mark.
-func (c *crash) shown(n int) (plain, marked int) {
-	for _, text := range c.place.shown(n % crashUsers) {
-		switch strings.TrimSpace(text) {
-		case fmt.Sprintf("done job %d", n):
-			plain++
-		case fmt.Sprintf("(repeated) done job %d", n):
-			marked++
+// checkOnce wants something shown once; where the platform cannot be asked, it may be there once
+// more with the mark, or be listed.
+func (c *crash) checkOnce(what string, plain, marked int, listed bool) {
+	c.t.Helper()
+	switch {
+	case c.place.exact() && (plain != 1 || marked > 0):
+		c.t.Errorf("%s is shown %d times, and %d times with a mark", what, plain, marked)
+	case plain+marked == 0 && !listed:
+		c.t.Errorf("%s was never shown", what)
+	case plain > 1 || marked > 1:
+		c.t.Errorf("%s is shown %d times without a mark, and %d times with one", what, plain, marked)
+	}
+}
+
+// answered counts what is shown of the answer to a job, without and with the mark.
+type answered struct {
+	plain, marked      int
+	files, markedFiles int
+	withFile           bool // the text speaks of its file
+}
+
+func (c *crash) answers(n int) (a answered) {
+	for _, shown := range c.place.shown(n % crashUsers) {
+		text, marked := strings.CutPrefix(strings.TrimSpace(shown), "(repeated)")
+		text = strings.TrimSpace(text)
+		one, other := &a.plain, &a.marked
+		switch {
+		case slices.Contains(c.finals(n), text):
+			a.withFile = a.withFile || strings.HasSuffix(text, jobFile(n))
+		case strings.HasSuffix(text, jobFile(n)+">"):
+			marked = marked || strings.Contains(text, "(repeated)")
+			one, other = &a.files, &a.markedFiles
+		default:
+			continue
+		}
+		if marked {
+			one = other
+		}
+		*one++
+	}
+	return a
+}
+
+// left is what stands in the chats and is no answer.
+func (c *crash) left() (left []string) {
+	for user := range crashUsers {
+		known := []string{}
+		for n := user; n < c.written; n += crashUsers {
+			known = append(known, append(c.finals(n), "<"+jobFile(n)+">")...)
+		}
+		for _, text := range c.place.shown(user) {
+			if text = strings.TrimSpace(text); !slices.Contains(known, text) {
+				left = append(left, fmt.Sprintf("user %d: %s", user, text))
+			}
 		}
 	}
-	return plain, marked
+	return left
 }
 
 // checkOrder wants the answers of a conversation in the order of its turns.
@@ -338,10 +436,13 @@ func (c *crash) checkOrder() {
 		last := -1
 		for _, text := range c.place.shown(user) {
 			m := jobPattern.FindStringSubmatch(text)
-			if m == nil || !strings.Contains(text, "done job") {
+			if m == nil {
 				continue
 			}
 			n, _ := strconv.Atoi(m[1])
+			if !slices.Contains(c.finals(n), strings.TrimSpace(strings.TrimPrefix(text, "(repeated)"))) {
+				continue
+			}
 			if n%crashUsers != user {
 				c.t.Errorf("user %d reads the answer to job %d", user, n)
 			}

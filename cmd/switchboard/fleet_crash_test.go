@@ -27,7 +27,7 @@ func TestTwoEnginesTelegram(t *testing.T) {
 	t.Parallel()
 	var telegram *telegramPlace
 	crashTwo(t, func(r *rig) place {
-		telegram = newTelegramPlace(r.t)
+		telegram = newTelegramPlace(r.t, false)
 		return telegram
 	})
 	polls := 0

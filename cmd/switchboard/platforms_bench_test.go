@@ -45,7 +45,7 @@ type benchPlace struct {
 }
 
 func telegramBench(t testing.TB) benchPlace {
-	p := newTelegramPlace(t)
+	p := newTelegramPlace(t, false)
 	chats := [crashUsers]string{}
 	for u, user := range p.users {
 		chats[u] = strconv.FormatInt(user.ID, 10)
@@ -54,7 +54,7 @@ func telegramBench(t testing.TB) benchPlace {
 }
 
 func slackBench(t testing.TB) benchPlace {
-	p := newSlackPlace(t, 0)
+	p := newSlackPlace(t, false)
 	chats := [crashUsers]string{}
 	for u, user := range p.users {
 		chats[u] = p.server.Direct(user.ID)
@@ -63,7 +63,7 @@ func slackBench(t testing.TB) benchPlace {
 }
 
 func discordBench(t testing.TB) benchPlace {
-	p := newDiscordPlace(t, 0)
+	p := newDiscordPlace(t, false)
 	return benchPlace{p, p.users, p.server}
 }
 

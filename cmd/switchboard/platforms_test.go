@@ -50,8 +50,8 @@ func TestPlatformThatFailsDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n")
 	r.model.Handle(newSlowMind().think)
-	telegram, slack1, slack2 := newTelegramPlace(t), newSlackPlace(t, 0), newSlackPlace(t, 0)
-	discord1, discord2 := newDiscordPlace(t, 0), newDiscordPlace(t, 0)
+	telegram, slack1, slack2 := newTelegramPlace(t, false), newSlackPlace(t, false), newSlackPlace(t, false)
+	discord1, discord2 := newDiscordPlace(t, false), newDiscordPlace(t, false)
 	bots := []*bot{
 		{place: telegram, name: "telegram-1", host: telegram.server, limited: telegramtest.TooMany(2)},
 		{place: slack1, name: "slack-1", host: slack1.server, limited: slacktest.TooMany(2 * time.Second)},

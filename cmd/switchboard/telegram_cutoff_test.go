@@ -16,7 +16,7 @@ import (
 func TestTelegramPollerThatIsCutOffDrivesNobodyOut(t *testing.T) {
 	server := storetest.NewServer(t)
 	var telegram *telegramPlace
-	c := newCrash(t, crashSeed(t), func(r *rig) place { telegram = newTelegramPlace(r.t); return telegram }, "workers = 4\n")
+	c := newCrash(t, crashSeed(t), func(r *rig) place { telegram = newTelegramPlace(r.t, false); return telegram }, "workers = 4\n")
 	f := newFleet(c.rig, server.URL(), "one", "two")
 	ways := map[*member]*storetest.Proxy{}
 	for _, m := range f.engines {
