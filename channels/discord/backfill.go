@@ -39,9 +39,8 @@ type owing struct {
 // owed are the channels whose history must be read before what is told of them now. It is used
 // by one goroutine at a time.
 type owed struct {
-	marks map[snowflake]snowflake // of guilds' channels: the newest message taken
+	marks map[snowflake]snowflake // the newest message taken, or the first one that is known of
 	list  []owing                 // in the order they are to be read
-	met   map[snowflake]bool      // direct chats whose history was owed already
 	// alive is when the channel was last told anything, as a message's number; 0: the session is
 	// resumed, and nothing was missed in places without a mark.
 	alive snowflake
@@ -50,7 +49,7 @@ type owed struct {
 // newOwed reads the marks: of direct chats those that were active lately, newest first; of
 // guilds' channels it is known when the guild is told whether there is anything newer.
 func newOwed(marks []channels.Mark) *owed {
-	o := &owed{marks: map[snowflake]snowflake{}, met: map[snowflake]bool{}}
+	o := &owed{marks: map[snowflake]snowflake{}}
 	for _, m := range marks {
 		s, err := parseMark(m)
 		switch {
@@ -58,7 +57,7 @@ func newOwed(marks []channels.Mark) *owed {
 		case !s.direct:
 			o.marks[s.channel] = s.message
 		case time.Since(m.At) < directWithin:
-			o.list, o.met[s.channel] = append(o.list, owing{channel: s.channel, after: s.message}), true
+			o.list, o.marks[s.channel] = append(o.list, owing{channel: s.channel, after: s.message}), s.message
 		}
 	}
 	return o
@@ -81,8 +80,8 @@ func begun(marks []channels.Mark, now time.Time) *owed {
 // meet owes the history of a direct chat without a mark until the first message that is told
 // live: what was missed there comes before. The platform lists no direct chats.
 func (o *owed) meet(channel, message snowflake) {
-	if o.alive != 0 && !o.met[channel] {
-		o.list, o.met[channel] = append(o.list, owing{channel: channel, after: o.alive, until: message}), true
+	if o.alive != 0 && o.marks[channel] == 0 {
+		o.list, o.marks[channel] = append(o.list, owing{channel: channel, after: o.alive, until: message}), message
 	}
 }
 

@@ -246,24 +246,19 @@ func (h *heard) membership(ctx context.Context, g guild, what channels.Membershi
 		return nil, &again{err}
 	}
 	id := channels.ConversationID("guild/" + g.ID.String()) // nothing can be said there
-	places := []channels.Conversation{{Channel: h.c.name, ID: id, Kind: channels.Group, Place: string(id), Title: wire.Clean(g.Name)}}
+	whole := channels.Conversation{Channel: h.c.name, ID: id, Kind: channels.Group, Place: string(id), Title: wire.Clean(g.Name)}
+	events := []channels.Event{h.member(whole, what)}
 	for _, m := range marks {
 		s, err := parseMark(m)
 		if p, ok := h.c.places.Get(s.channel); err == nil && ok && p.Guild == g.ID {
-			conv, _, err := h.c.conversation(ctx, s.channel, g.ID, nil)
-			if err != nil {
-				return nil, err
-			}
-			places = append(places, conv)
+			events = append(events, h.member(h.c.inGuild(&p), what))
 		}
 	}
-	var events []channels.Event
-	for _, conv := range places {
-		events = append(events, channels.Event{
-			Key: h.numbered(string(what), string(conv.ID)), Kind: channels.EventMember, Member: what, Conversation: conv,
-		})
-	}
 	return events, nil
+}
+
+func (h *heard) member(conv channels.Conversation, what channels.Membership) channels.Event {
+	return channels.Event{Key: h.numbered(string(what), string(conv.ID)), Kind: channels.EventMember, Member: what, Conversation: conv}
 }
 
 func placeTold(_ context.Context, h *heard) ([]channels.Event, error) {
@@ -281,8 +276,7 @@ func placeGone(_ context.Context, h *heard) ([]channels.Event, error) {
 		return nil, err
 	}
 	h.c.places.Forget(p.ID)
-	conv := h.c.inGuild(&p)
-	return []channels.Event{{Key: h.numbered("removed", p.ID.String()), Kind: channels.EventMember, Conversation: conv, Member: channels.Left}}, nil
+	return []channels.Event{h.member(h.c.inGuild(&p), channels.Left)}, nil
 }
 
 // threadsTold notes the threads of channels that the bot sees now.

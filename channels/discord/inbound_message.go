@@ -105,15 +105,11 @@ func sender(u *user) channels.Sender { return channels.Sender{ID: u.ID.String(),
 func (h *heard) content(m *message) channels.Message {
 	content := channels.Message{ID: messageID(m.ID), Text: wire.Clean(m.Content), Attachments: attachments(m, m.Files)}
 	if len(m.Snapshots) > 0 && m.Reference != nil && m.Reference.Type == referenceForward {
-		s := m.Snapshots[0].Message
+		s := &m.Snapshots[0].Message
 		content.Forwarded = true
 		content.Text, content.Attachments = h.named(m, wire.Clean(s.Content)), attachments(m, s.Files)
-		switch {
-		case content.Text != "", len(content.Attachments) > 0:
-		case len(s.Stickers) > 0:
-			content.Text = "[sticker " + wire.Clean(s.Stickers[0].Name) + "]"
-		default:
-			content.Text = "[a message without words]"
+		if content.Text == "" && len(content.Attachments) == 0 {
+			content.Text = cmp.Or(inBrackets(s), "[a message without words]")
 		}
 		return content
 	}

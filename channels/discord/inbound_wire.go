@@ -56,12 +56,9 @@ type reference struct {
 // Source: https://docs.discord.com/developers/resources/message#message-reference-types.
 const referenceForward = 1
 
+// Source: https://docs.discord.com/developers/resources/message#message-snapshot-object.
 type snapshot struct {
-	Message struct {
-		Content  string    `json:"content"`
-		Files    []file    `json:"attachments"`
-		Stickers []sticker `json:"sticker_items"`
-	} `json:"message"`
+	Message message `json:"message"`
 }
 
 type sticker struct {
