@@ -202,6 +202,12 @@ func TestPageShowsWhatEverybodySees(t *testing.T) {
 	if _, err := s.Do(platformtest.Deed{Name: "edit", User: ada.ID, Chat: chat, Message: m[1].ID, Text: "x"}); err == nil {
 		t.Error("the bot's message is edited by a person")
 	}
+	for _, d := range []platformtest.Deed{{Text: "/switchboard help", Thread: m[0].ID}, {Text: "/switchboard help", Message: m[0].ID}} {
+		d.Name, d.User, d.Chat = "send", ada.ID, chat
+		if _, err := s.Do(d); err == nil {
+			t.Errorf("a command was taken in a thread: %+v", d)
+		}
+	}
 	if _, err := s.Do(platformtest.Deed{Name: "send", User: ada.ID, Chat: chat, Text: "/unknown"}); err == nil {
 		t.Error("there is no such command")
 	}

@@ -280,8 +280,13 @@ func (s *Server) person(d platformtest.Deed) (any, error) {
 }
 
 // say writes as the platform's apps do; a text that begins with a slash is a command.
+//
+// Source: https://docs.slack.dev/interactivity/implementing-slash-commands.
 func (s *Server) say(d platformtest.Deed, to *record) (any, error) {
 	if command, rest, _ := strings.Cut(d.Text, " "); strings.HasPrefix(command, "/") && len(d.Files) == 0 {
+		if d.Thread != "" || to != nil {
+			return nil, fmt.Errorf("there are no slash commands in threads; name the bot instead: @%s /help", s.bot.Name)
+		}
 		if command != "/switchboard" {
 			return nil, fmt.Errorf("%s is not a command here; the bot's is /switchboard", command)
 		}
