@@ -39,7 +39,7 @@ func (b *bot) says() func() bool {
 	text := fmt.Sprintf("%s %d", b.name, b.said)
 	b.say(0, text)
 	return func() bool { // it may be marked as repeated
-		return slices.ContainsFunc(b.shown(0), func(shown string) bool { return strings.HasPrefix(shown, "heard: "+text) })
+		return slices.ContainsFunc(b.shown(0), func(shown string) bool { return strings.HasSuffix(shown, "heard: "+text) })
 	}
 }
 
