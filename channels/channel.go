@@ -126,6 +126,13 @@ type Typer interface {
 	Typing(ctx context.Context, conv Conversation) error
 }
 
+// A TurnShower can show at somebody's message how far the turn on it has come; message may be
+// empty. The platform shows it until it is told otherwise, be it by another process. Best effort;
+// to show nothing where nothing is shown is success.
+type TurnShower interface {
+	ShowTurn(ctx context.Context, conv Conversation, message MessageID, state TurnState) error
+}
+
 // A Finder can look up whether a part with this nonce arrived. ok is false when
 // the platform surely does not have it; an error means that it could not be asked.
 type Finder interface {

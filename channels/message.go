@@ -175,6 +175,15 @@ const (
 	Left   Membership = "left"   // it was removed or blocked
 )
 
+// A TurnState is how far the turn on a message has come, as whoever wrote it is shown.
+type TurnState string
+
+const (
+	TurnWorking TurnState = "working" // an answer is being made
+	TurnWaiting TurnState = "waiting" // it asked something: it is somebody's turn to answer
+	TurnDone    TurnState = "done"    // nothing is shown
+)
+
 // A Body is one rendered part: what the platform will show. It has text, or files
 // and no text. Text is counted in the unit of Features. Rich holds the adapter's
 // own markup (entities, blocks), which only that adapter reads; nil means plain

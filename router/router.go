@@ -25,6 +25,7 @@ type Ledger interface {
 	Steps
 	delivery.Outbox
 	delivery.Drafts
+	delivery.ShownTurns
 	delivery.Notices
 	delivery.Mending
 	Views

@@ -40,6 +40,7 @@ func TestFrequentQueriesReadNoHistory(t *testing.T) {
 		loadMerged:     "y USING INDEX turns_merged",
 		headDelivery:   "d USING INDEX deliveries_open",
 		listDrafts:     "d USING INDEX deliveries_drafts",
+		shownTurns:     "t USING INDEX turns_shown",
 		openChoices:    "a USING INDEX actions_open",
 		buttonsOf:      "deliveries USING INDEX deliveries_message",
 		blobUsed:       "attachments USING COVERING INDEX attachments_blob",

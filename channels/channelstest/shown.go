@@ -16,6 +16,7 @@ type outside struct {
 	plan       []Fault // of the next changes
 	onChange   func(scripted.Change) Fault
 	commands   []channels.CommandSet
+	turns      map[channels.MessageID][]channels.TurnState
 	beat       time.Duration // an open poll is answered so often, with nothing
 	polls      int           // begun
 	muted      int           // polls up to this one are never answered
@@ -41,6 +42,13 @@ func (p *Platform) Changes(ops ...scripted.Op) []scripted.Change {
 	return slices.DeleteFunc(slices.Clone(p.changes), func(c scripted.Change) bool {
 		return len(ops) > 0 && !slices.Contains(ops, c.Op)
 	})
+}
+
+// Turn lists the states that were shown at a message of somebody's.
+func (p *Platform) Turn(id channels.MessageID) []channels.TurnState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.turns[id])
 }
 
 // Commands is the menu as it was set last.
@@ -93,6 +101,15 @@ func (p *Platform) Change(ctx context.Context, c scripted.Change) (channels.Mess
 	began, err := p.enter()
 	if err != nil {
 		return "", err
+	}
+	if c.Op == scripted.OpTurn { // no fault is planned for it
+		p.change(func() {
+			if p.turns == nil {
+				p.turns = map[channels.MessageID][]channels.TurnState{}
+			}
+			p.turns[c.ID] = append(p.turns[c.ID], channels.TurnState(c.Text))
+		})
+		return c.ID, nil
 	}
 	fault := p.changeFault(c)
 	if err := p.wait(ctx, fault.Delay, began); err != nil {

@@ -26,6 +26,8 @@ type Looks struct {
 	LoseNextEdit  func()
 	// Typings counts how often typing was shown in Conversation.
 	Typings func() int
+	// AtWork says whether a message of the person's is shown to be worked on.
+	AtWork func(id channels.MessageID) bool
 	// Format renders an answer in Markdown into parts for Conversation, as the router
 	// does; nil: as plain text.
 	Format func(markdown string) []channels.Body
@@ -53,6 +55,7 @@ var shownCases = []conformanceCase{
 	{"delete what was sent", func(h Harness) bool { return looks(h) && is[channels.Deleter](h) }, testTakeBack},
 	{"buttons are shown and taken off", func(h Harness) bool { return looks(h) && here(h).Buttons }, testButtons},
 	{"typing", func(h Harness) bool { return h.Typings != nil && is[channels.Typer](h) }, testTyping},
+	{"turn at work", func(h Harness) bool { return h.AtWork != nil && is[channels.TurnShower](h) }, testTurn},
 	{"files", func(h Harness) bool { return looks(h) && here(h).Files }, testFiles},
 	{"long answers", looks, testLongAnswer},
 }
@@ -211,6 +214,31 @@ func testTyping(t *testing.T, r *rig) {
 	if n := r.Typings(); n != 1 {
 		t.Errorf("typing was shown %d times", n)
 	}
+}
+
+// testTurn shows a turn at work, and no more: another process takes away what this one showed.
+func testTurn(t *testing.T, r *rig) {
+	r.run(t)
+	r.Say("hello")
+	id := r.Took(t, 1)[0].Message.ID
+	show := func(states ...channels.TurnState) {
+		t.Helper()
+		for _, state := range states {
+			if err := r.Channel.(channels.TurnShower).ShowTurn(t.Context(), r.Conversation, id, state); err != nil {
+				t.Errorf("%s: %v", state, err)
+			}
+		}
+		if got, want := r.AtWork(id), states[len(states)-1] == channels.TurnWorking; got != want {
+			t.Errorf("%v: shown at work: %v", states, got)
+		}
+	}
+	show(channels.TurnDone)
+	show(channels.TurnWorking, channels.TurnWorking)
+	if r.Restart != nil {
+		r.Channel = r.Restart()
+	}
+	show(channels.TurnWorking, channels.TurnDone, channels.TurnDone)
+	show(channels.TurnWorking, channels.TurnWaiting)
 }
 
 // testFiles sends one file, then as many in a part as there may be.

@@ -77,7 +77,11 @@ func looks(p *channelstest.Platform) channelstest.Looks {
 			p.NextChange(channelstest.Fault{RateLimited: true, RetryAfter: after})
 		},
 		LoseNextEdit: func() { p.NextChange(channelstest.Fault{LoseAnswer: true}) },
-		Typings:      func() int { return len(p.Changes(scripted.OpTyping)) },
+		AtWork: func(id channels.MessageID) bool {
+			states := p.Turn(id)
+			return len(states) > 0 && states[len(states)-1] == channels.TurnWorking
+		},
+		Typings: func() int { return len(p.Changes(scripted.OpTyping)) },
 	}
 }
 

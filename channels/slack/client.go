@@ -45,7 +45,6 @@ type Client struct {
 	names    wire.Memory[string, string] // of users, by ID
 	self     atomic.Pointer[self]
 	defects  atomic.Int64
-	working  sync.Map // agent sessions that are shown at work, by conversation
 	limited  atomic.Bool
 	lastCall atomic.Int64
 	refused  *wire.Rejection
@@ -61,7 +60,7 @@ var (
 	_ channels.Reactor    = (*Client)(nil)
 	_ channels.Unbuttoner = (*Client)(nil)
 	_ channels.Fetcher    = (*Client)(nil)
-	_ channels.Typer      = (*Client)(nil)
+	_ channels.TurnShower = (*Client)(nil)
 	_ channels.Finder     = (*Client)(nil)
 	_ channels.Examiner   = (*Client)(nil)
 )

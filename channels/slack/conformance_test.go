@@ -192,6 +192,7 @@ func (st *stage) looks() channelstest.Looks {
 			}
 			return list
 		},
+		AtWork:        func(id channels.MessageID) bool { return st.s.Reactions(st.dm, string(id)) > 0 },
 		LimitNextEdit: func(after time.Duration) { nextEdit(slacktest.Fault{Rejected: slacktest.TooMany(after)}) },
 		LoseNextEdit:  func() { nextEdit(slacktest.Fault{Lost: true}) },
 		Format: func(markdown string) []channels.Body {

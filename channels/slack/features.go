@@ -19,7 +19,6 @@ const (
 	//
 	// Source: https://docs.slack.dev/reference/methods/chat.update.
 	draftEvery = 1200 * time.Millisecond
-	typingFor  = time.Minute
 )
 
 // rates are the sending limits: one message a second in a conversation, a few hundred a
@@ -42,7 +41,7 @@ func (c *Client) Features(conv channels.Conversation) channels.Features {
 		MaxText: maxText, Measure: render.Units,
 		Files: true, FilesPerPart: maxFiles, MaxFile: maxFile,
 		Buttons: true, Markdown: true,
-		TypingFor: typingFor, DraftEvery: draftEvery, Rates: rates,
+		DraftEvery: draftEvery, Rates: rates,
 	}
 }
 

@@ -92,7 +92,6 @@ func place(op string, conv channels.Conversation) (channel, thread string, err e
 // Send implements channels.Channel. The platform has no replies but threads, so ReplyTo
 // does not matter: the conversation is the thread.
 func (c *Client) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
-	defer c.rest(ctx, out.Conversation)
 	if len(out.Body.Files) > 0 {
 		return c.sendFiles(ctx, out)
 	}
@@ -163,11 +162,6 @@ func (c *Client) defect(ctx context.Context, err error, x *exchange) error {
 //
 // Source: https://docs.slack.dev/reference/methods/chat.update.
 func (c *Client) Edit(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
-	defer c.rest(ctx, conv)
-	return c.update(ctx, conv, id, body)
-}
-
-func (c *Client) update(ctx context.Context, conv channels.Conversation, id channels.MessageID, body channels.Body) error {
 	const op = "chat.update"
 	channel, ts, err := message(op, conv, id)
 	if err != nil {
@@ -205,7 +199,7 @@ func (c *Client) Draft(ctx context.Context, id channels.MessageID, out channels.
 	if id == "" {
 		return c.post(ctx, out.Conversation, out.Body, out.Nonce)
 	}
-	return id, c.update(ctx, out.Conversation, id, out.Body)
+	return id, c.Edit(ctx, out.Conversation, id, out.Body)
 }
 
 // Delete implements channels.Deleter.
@@ -333,37 +327,4 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 		c.reacted.Put(at, name)
 	}
 	return nil
-}
-
-// Typing implements channels.Typer: an agent's session shows that it is at work, in
-// threads. Other apps show nothing.
-//
-// Source: https://docs.slack.dev/reference/methods/agents.sessions.setStatus.
-func (c *Client) Typing(ctx context.Context, conv channels.Conversation) error {
-	channel, thread, err := place("agents.sessions.setStatus", conv)
-	if err != nil || thread == "" || !c.me().agent() {
-		return err
-	}
-	c.working.Store(conv.ID, true)
-	return c.setStatus(ctx, channel, thread, slack.AgentSessionStatusProcessing)
-}
-
-// rest says that an agent's session is at work no more, where it was.
-func (c *Client) rest(ctx context.Context, conv channels.Conversation) {
-	if _, was := c.working.LoadAndDelete(conv.ID); !was {
-		return
-	}
-	channel, thread, err := place("agents.sessions.setStatus", conv)
-	if err != nil {
-		return
-	}
-	if err := c.setStatus(ctx, channel, thread, slack.AgentSessionStatusActive); err != nil {
-		c.log.DebugContext(ctx, "the agent's session is shown at work still", "error", err)
-	}
-}
-
-func (c *Client) setStatus(ctx context.Context, channel, thread string, status string) error {
-	_, err := c.call(ctx, "agents.sessions.setStatus", callTimeout, with((*slack.Client).SetAgentSessionStatusContext,
-		slack.AgentSessionSetStatusParameters{Status: status, ChannelID: channel, ThreadTS: thread}))
-	return err
 }

@@ -154,26 +154,28 @@ func TestCommandsAreTakenWhereTheBotIsOnly(t *testing.T) {
 	}
 }
 
-// An agent's thread shows that it is at work until the answer is there; its stop button
+// An agent's thread shows that it is at work, or waits for somebody; its stop button
 // says /cancel.
-func TestAgentAtWorkIsShownUntilTheAnswer(t *testing.T) {
+func TestAgentsThreadShowsTheTurnsState(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
 	channel := r.AddChannel("general", r.ada).ID
 	root := r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "@switchboard hello"})
 	here := r.Took(t, 1)[0].Conversation
-	if err := r.c.Typing(t.Context(), here); err != nil || r.Status(channel, root.TS) != "processing" {
+	if err := r.c.ShowTurn(t.Context(), here, channels.MessageID(root.TS), channels.TurnWorking); err != nil || r.Status(channel, root.TS) != "processing" {
 		t.Fatalf("%q, %v", r.Status(channel, root.TS), err)
 	}
 	r.Stop(channel, r.ada.ID, root.TS)
 	if e := r.Took(t, 2)[1]; e.Message.Text != "/cancel" || e.Conversation.ID != here.ID {
 		t.Errorf("%+v", e)
 	}
-	if _, err := r.c.Send(t.Context(), outbound(here, "done", "n")); err != nil || r.Status(channel, root.TS) != "active" {
-		t.Errorf("%q, %v", r.Status(channel, root.TS), err)
+	for state, want := range map[channels.TurnState]string{channels.TurnWaiting: "suspended", channels.TurnDone: "active"} {
+		if err := r.c.ShowTurn(t.Context(), here, channels.MessageID(root.TS), state); err != nil || r.Status(channel, root.TS) != want {
+			t.Errorf("%q, %v", r.Status(channel, root.TS), err)
+		}
 	}
-	if m := r.FromBot(channel); len(m) != 1 || m[0].ThreadTS != root.TS {
-		t.Errorf("%+v", m)
+	if n := len(r.Calls("reactions.add")); n > 0 {
+		t.Errorf("%d reactions beside the status", n)
 	}
 }

@@ -33,6 +33,7 @@ type Deps struct {
 	Ledger interface {
 		Outbox
 		Drafts
+		ShownTurns
 		Notices
 		Mending
 	}

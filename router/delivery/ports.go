@@ -83,6 +83,17 @@ type Drafts interface {
 	TakenBack(ctx context.Context, hold ledger.Hold, delivery int64, outcome string) error
 }
 
+// ShownTurns holds which turns may be shown at work, so that what is shown of one that has ended is
+// taken away by whoever holds the channel.
+type ShownTurns interface {
+	// ShowTurn notes that a running turn is to be shown at work. ErrFenced.
+	ShowTurn(ctx context.Context, ref ledger.TurnRef) error
+	// ShownTurns lists the channel's turns that may be shown at work, and what is to be shown of each now.
+	ShownTurns(ctx context.Context, channel string) ([]ledger.ShownTurn, error)
+	// HideTurn notes that nothing is shown of a turn that has ended. ErrFenced.
+	HideTurn(ctx context.Context, hold ledger.Hold, turn int64) error
+}
+
 // Mending changes deliveries by hand. Each change leaves an audit row in the same
 // transaction. Implemented by store. ErrNotFound; *StateError: its state does not
 // allow it, and nothing was changed.

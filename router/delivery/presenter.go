@@ -34,6 +34,7 @@ type presenter struct {
 	ctx    context.Context         // of the latest hold; nil: there was none
 	drafts map[int64]*draft        // of that hold, by delivery
 	rows   map[int64]channels.Body // what other engines show by the ledger, by delivery
+	turns  map[int64]*shownTurn    // what is shown of turns
 	work   sync.WaitGroup
 }
 
@@ -42,9 +43,12 @@ func newPresenter(l *Line) *presenter { return &presenter{line: l, again: make(c
 // run shows drafts until ctx, which is the hold's, ends; then it waits for the calls.
 func (p *presenter) run(ctx context.Context) {
 	p.mu.Lock()
-	p.ctx, p.drafts, p.rows = ctx, map[int64]*draft{}, nil
+	p.ctx, p.drafts, p.rows, p.turns = ctx, map[int64]*draft{}, nil, nil
 	p.mu.Unlock()
-	p.watch(ctx, p.follow)
+	p.watch(ctx, func(list []ledger.Draft) {
+		p.follow(list)
+		p.followTurns(ctx)
+	})
 	farewell := time.AfterFunc(draftFarewell, p.cut)
 	defer farewell.Stop()
 	p.mu.Lock() // who adds work looks at ctx under it

@@ -64,6 +64,7 @@ func NewPreview(l *Line, ref ledger.TurnRef, data *ledger.TurnData) *Preview {
 		p.Note(agent.Step{Plan: &plans[len(plans)-1]})
 	}
 	l.lines.asides.Go(p.keepTyping)
+	l.lines.asides.Go(func() { p.showState(data.Turn.StartedAt) })
 	if l.drafts(l.channel.Features(data.Conversation)) || l.streamer() != nil && l.lines.Wakes != nil {
 		l.lines.asides.Go(func() { p.run(data.Turn.StartedAt) })
 	}

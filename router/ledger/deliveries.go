@@ -120,3 +120,11 @@ type Draft struct {
 	Fence        int64         // of the hold that began the first call
 	Since        time.Time     // when the row was changed last
 }
+
+// A ShownTurn is a turn whose state may be shown at the message that it works on.
+type ShownTurn struct {
+	Turn         int64
+	Conversation channels.Conversation
+	Message      channels.MessageID
+	State        channels.TurnState
+}

@@ -80,6 +80,7 @@ var (
 	_ channels.Unbuttoner = rich{}
 	_ channels.Typer      = rich{}
 	_ channels.Commander  = rich{}
+	_ channels.TurnShower = rich{}
 	_ channels.Prober     = rich{}
 	_ channels.Pulse      = rich{}
 )
@@ -114,6 +115,12 @@ func (r rich) RemoveButtons(ctx context.Context, conv channels.Conversation, id 
 // Typing implements channels.Typer.
 func (r rich) Typing(ctx context.Context, conv channels.Conversation) error {
 	_, err := r.link.Change(ctx, Change{Op: OpTyping, Conversation: conv.ID})
+	return err
+}
+
+// ShowTurn implements channels.TurnShower.
+func (r rich) ShowTurn(ctx context.Context, conv channels.Conversation, message channels.MessageID, state channels.TurnState) error {
+	_, err := r.link.Change(ctx, Change{Op: OpTurn, Conversation: conv.ID, ID: message, Text: string(state)})
 	return err
 }
 

@@ -91,6 +91,7 @@ const (
 	OpTyping   Op = "typing"
 	OpCommands Op = "commands"
 	OpProbe    Op = "probe"
+	OpTurn     Op = "turn" // Text is the state
 )
 
 // A Change is something done besides showing a new part. What it means depends on Op.

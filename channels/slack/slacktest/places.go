@@ -282,6 +282,20 @@ func (s *Server) botReacts(p *params, off bool) (map[string]any, *Rejection) {
 	return nil, refuse(p.method, "already_reacted")
 }
 
+// Reactions counts those of the bot on a message.
+func (s *Server) Reactions(channel, ts string) (n int) {
+	s.Lock()
+	defer s.Unlock()
+	if r := s.places[channel].find(ts); r != nil {
+		for _, one := range r.Reactions {
+			if slices.Contains(one.Users, s.bot.ID) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // isName says whether name can be that of an emoji.
 func isName(name string) bool {
 	for _, r := range name {

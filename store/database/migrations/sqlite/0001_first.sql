@@ -195,6 +195,7 @@ CREATE TABLE turns (
 	absorb           INTEGER NOT NULL DEFAULT FALSE, -- it may be merged into the person's running turn
 	not_before       INTEGER NOT NULL DEFAULT 0, -- µs, it waits until then for more to be collected
 	draft_id         INTEGER, -- the delivery that is its open draft
+	shown            INTEGER NOT NULL DEFAULT FALSE, -- its channel may show that it is at work
 	retry_of         INTEGER, -- the turn whose work it does again, the first of all its retries; NULL: none. It may be gone
 	asked_at         INTEGER NOT NULL DEFAULT 0, -- µs, since when it waits for an answer, where that is before created_at; 0: it is not
 	away             INTEGER NOT NULL DEFAULT 0, -- µs in all that nobody worked on it after it had begun, in pauses longer than stale_after
@@ -211,6 +212,7 @@ CREATE INDEX turns_open ON turns (session_id, id) WHERE state IN ('queued', 'run
 CREATE INDEX turns_session ON turns (session_id, message_id); -- not by id, so that turns_open is what finds a head
 CREATE INDEX turns_waiting ON turns (state, created_at, id) WHERE state IN ('queued', 'running');
 CREATE INDEX turns_merged ON turns (merged_into, id) WHERE merged_into IS NOT NULL;
+CREATE INDEX turns_shown ON turns (id) WHERE shown = TRUE;
 CREATE INDEX turns_retry ON turns (retry_of, id) WHERE retry_of IS NOT NULL;
 
 CREATE TABLE plans (

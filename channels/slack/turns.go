@@ -1,0 +1,60 @@
+package slack
+
+import (
+	"context"
+
+	"github.com/slack-go/slack"
+
+	"switchboard/channels"
+)
+
+// atWork is the bot's sign on a message that it works on.
+const atWork = "eyes"
+
+// statuses are what an agent's session is called in each state.
+//
+// Source: https://docs.slack.dev/reference/methods/agents.sessions.setStatus.
+var statuses = map[channels.TurnState]string{
+	channels.TurnWorking: slack.AgentSessionStatusProcessing,
+	channels.TurnWaiting: slack.AgentSessionStatusSuspended,
+	channels.TurnDone:    slack.AgentSessionStatusActive,
+}
+
+// ShowTurn implements channels.TurnShower: an agent's session has a status, in threads; elsewhere
+// the message has a reaction while it is worked on. Neither goes away by itself.
+//
+// Source: https://docs.slack.dev/ai/agent-sessions/, https://docs.slack.dev/reference/methods/reactions.remove.
+func (c *Client) ShowTurn(ctx context.Context, conv channels.Conversation, id channels.MessageID, state channels.TurnState) error {
+	me, err := c.known(ctx)
+	if err != nil {
+		return err
+	}
+	op := "agents.sessions.setStatus"
+	channel, thread, err := place(op, conv)
+	if err != nil {
+		return err
+	}
+	if me.agent() && thread != "" {
+		_, err := c.call(ctx, op, callTimeout, with((*slack.Client).SetAgentSessionStatusContext,
+			slack.AgentSessionSetStatusParameters{Status: statuses[state], ChannelID: channel, ThreadTS: thread}))
+		return err
+	}
+	if id == "" {
+		return nil
+	}
+	op, change := "reactions.remove", (*slack.Client).RemoveReactionContext
+	if state == channels.TurnWorking {
+		op, change = "reactions.add", (*slack.Client).AddReactionContext
+	}
+	_, ts, err := message(op, conv, id)
+	if err != nil {
+		return err
+	}
+	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+		return change(lib, ctx, atWork, slack.NewRefToMessage(channel, ts))
+	})
+	if x.refused("already_reacted", "no_reaction") {
+		return nil
+	}
+	return err
+}
