@@ -93,7 +93,7 @@ const apart = "\u2060"
 // way that means the same.
 var (
 	parted  = strings.NewReplacer("@everyone", "@"+apart+"everyone", "@here", "@"+apart+"here")
-	encoded = strings.NewReplacer("@everyone", "%40everyone", "@here", "%40here")
+	encoded = strings.NewReplacer("`", "%60", "@everyone", "%40everyone", "@here", "%40here")
 )
 
 // A writer writes text so that nothing in it is markup.

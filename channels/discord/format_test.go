@@ -102,6 +102,18 @@ func TestFormatHoldsTheLimit(t *testing.T) {
 	})
 }
 
+// A backtick in an address begins no code: what stands in code further on would be text.
+func TestAddressesBeginNoCode(t *testing.T) {
+	t.Parallel()
+	for _, markdown := range []string{"](https://x.test/a)```\n```\n@everyone", "see https://x.test/a``` and\n\n```\n@here\n```", "[a](https://x.test/a```b)\n\n```\n@here\n```"} {
+		for _, b := range formatted(markdown, 2000) {
+			if text := contentOf(t, b); strings.Contains(outsideCode(text), "@everyone") || strings.Contains(outsideCode(text), "@here") {
+				t.Errorf("%q is sent as %q", markdown, text)
+			}
+		}
+	}
+}
+
 // code is lines of code, or a few words of it: nobody is mentioned there.
 var code = regexp.MustCompile("(?s)```.*?```|``.*?``|`[^`]*`")
 
