@@ -153,10 +153,8 @@ type backfill struct {
 func (b *backfill) fetch(ctx context.Context, c *Client, w owing, pages chan<- page) {
 	b.busy = true
 	b.wg.Go(func() {
-		p := page{owing: w}
-		if retry.Sleep(ctx, time.Until(w.not)) {
-			p = c.page(ctx, w)
-		}
+		retry.Sleep(ctx, time.Until(w.not))
+		p := c.page(ctx, w)
 		select {
 		case pages <- p:
 		case <-ctx.Done():

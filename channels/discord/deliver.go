@@ -182,6 +182,7 @@ func (d *deliverer) turn(ctx context.Context, p page) error {
 	if p.err != nil {
 		d.c.log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", p.owing.channel.String(), "error", p.err)
 		d.session.owed.later(p.owing.channel)
+		delete(d.wait, p.owing.channel) // the others go first
 		return nil
 	}
 	if !d.session.owed.read(p) {

@@ -100,7 +100,7 @@ type session struct {
 	id        string
 	url       string
 	seq       atomic.Int64       // of the last event that is committed; all before are, too
-	unreached int                // dials in a row that came to nothing
+	unreached int                // connections in a row on which nothing was told
 	guilds    map[snowflake]bool // that it began with, or that let the bot in since
 	untold    map[snowflake]bool // guilds that it began with, and that were not told yet
 	owed      *owed              // whose history must be read still
@@ -120,7 +120,8 @@ var (
 	// errAgain is wrapped by errors after which connecting anew at once is right.
 	errAgain = errors.New("connect again")
 	// errDeaf is what a connection ends with on which nothing comes any more.
-	errDeaf = errors.New("the gateway does not acknowledge heartbeats any more")
+	errDeaf    = errors.New("the gateway does not acknowledge heartbeats any more")
+	errUnbegun = errors.New("the gateway answers heartbeats and tells nothing of the session")
 	// errBehind is what a connection ends with when more waits to be taken than is kept.
 	errBehind = errors.New("too many events wait to be taken; the platform tells them again")
 )
@@ -151,6 +152,7 @@ type link struct {
 	session   *session
 	heartbeat time.Duration
 	asked     atomic.Int64 // when the oldest heartbeat without an acknowledgement was sent, in ns; 0: none
+	begun     atomic.Bool  // something was told
 	queue     chan told
 	presses   errgroup.Group // the interactions that are under way
 }
@@ -166,8 +168,8 @@ func (c *Client) connect(ctx context.Context, acc account, sink channels.Sink) e
 	}
 	l := &link{c: c, sink: sink, session: s, queue: make(chan told, queued)}
 	l.presses.SetLimit(pressesAtOnce)
+	defer l.ended()
 	if err := l.dial(ctx, address); err != nil {
-		c.unreached(s)
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -284,7 +286,7 @@ func (l *link) dial(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("connect to the gateway %s: %w", u.Host, err)
 	}
-	l.ws, l.session.unreached = ws, 0
+	l.ws = ws
 	return nil
 }
 
@@ -336,13 +338,17 @@ func (l *link) beat(ctx context.Context, first time.Duration) error {
 	defer due.Stop()
 	look := time.NewTicker(max(l.c.pace.ack/20, time.Millisecond))
 	defer look.Stop()
+	began := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-look.C:
-			if asked := l.asked.Load(); asked != 0 && time.Since(time.Unix(0, asked)) > l.c.pace.ack {
+			switch asked := l.asked.Load(); {
+			case asked != 0 && time.Since(time.Unix(0, asked)) > l.c.pace.ack:
 				return errDeaf
+			case !l.begun.Load() && time.Since(began) > l.c.pace.hello:
+				return errUnbegun
 			}
 		case <-due.C:
 			if err := l.pulse(); err != nil {
@@ -390,16 +396,19 @@ func (c *Client) judge(s *session, err error) error {
 	return fmt.Errorf("the gateway closed the connection with code %d", closed.Code)
 }
 
-// mostUnreached is how often in a row the address of a session may not be reached before another
-// session is begun, at the address that the platform names then.
+// mostUnreached is how often in a row a session may not be reached before another one is begun,
+// at the address that the platform names then.
 const mostUnreached = 3
 
-// unreached notes that the address of a session was not reached.
-func (c *Client) unreached(s *session) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if s.unreached++; s.unreached >= mostUnreached {
-		c.lose(s)
+// ended notes whether the session was reached.
+func (l *link) ended() {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	l.session.unreached++
+	if l.begun.Load() {
+		l.session.unreached = 0
+	} else if l.session.unreached >= mostUnreached {
+		l.c.lose(l.session)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
@@ -30,6 +31,7 @@ type place struct {
 	Name   string     `json:"name"`
 	Owner  snowflake  `json:"owner_id"`
 	Last   *snowflake `json:"last_message_id"`
+	again  time.Time  // when the platform is asked once more; zero: it told
 }
 
 // thread says whether p is one; its posts are threads in a forum, too.
@@ -43,20 +45,30 @@ func (p *place) threads() bool { return p.Type == typeText || p.Type == typeNews
 // mostPlaces bounds what is remembered.
 const mostPlaces = 50_000
 
+// placeWithin bounds the look-up of a place, which holds back what comes.
+const placeWithin = 3 * time.Second
+
 // remember notes a channel of a guild.
 func (c *Client) remember(p place) {
 	p.Last = nil // it grows old
 	c.places.Put(p.ID, p)
 }
 
-// place is what is known of a channel of a guild; the platform is asked where it never told.
+// place is what is known of a channel of a guild; the platform is asked where it never told. One
+// that it cannot be asked about now is a plain channel for a minute: no other waits for it.
 func (c *Client) place(ctx context.Context, id snowflake) (place, error) {
-	if p, ok := c.places.Get(id); ok {
+	if p, ok := c.places.Get(id); ok && (p.again.IsZero() || time.Now().Before(p.again)) {
 		return p, nil
 	}
-	p, err := patiently(ctx, func() (place, error) { return ask[place](ctx, c, about(opChannel, id), nil) })
-	if err != nil && !wire.Final(err) {
+	within, cancel := context.WithTimeout(ctx, placeWithin)
+	defer cancel()
+	p, err := patiently(within, func() (place, error) { return ask[place](within, c, about(opChannel, id), nil) })
+	switch {
+	case ctx.Err() != nil, errors.Is(err, channels.ErrUnauthorized):
 		return p, err
+	case err != nil && !wire.Final(err):
+		c.log.WarnContext(ctx, "the platform does not say what a channel is; it is asked again", "conversation_id", id.String(), "error", err)
+		p = place{Type: -1, again: time.Now().Add(time.Minute)} // of no type that is known
 	}
 	p.ID = id // of one that is closed to the bot nothing else is known
 	c.remember(p)

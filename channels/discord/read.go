@@ -57,6 +57,7 @@ func (l *link) sort(ctx context.Context, t told) error {
 	default:
 		return nil // of an operation that is not for us
 	}
+	l.begun.CompareAndSwap(false, t.frame.Type != "")
 	if t.frame.Type == "INTERACTION_CREATE" {
 		t.press = l.begin(ctx, t.frame.Data)
 	}
