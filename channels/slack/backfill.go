@@ -31,7 +31,7 @@ const (
 	limitedPace = time.Minute
 	// maxPages bounds what is read of one place.
 	maxPages = 20
-	// fillTries is how often a read of history is tried before the connection is given up.
+	// fillTries is how often a read of history is tried before others are read.
 	fillTries = 4
 )
 
@@ -42,6 +42,7 @@ type gap struct {
 	held  []item // what came on the socket meanwhile
 	found []item
 	err   error
+	ill   time.Time // since when it cannot be read
 }
 
 // openGaps are the places where something may have been missed, the latest first.
@@ -132,8 +133,11 @@ func (l *line) fillGaps(ctx context.Context) {
 
 // settle hands in what the history of a gap brought, and then what came meanwhile.
 func (l *line) settle(ctx context.Context, g *gap) error {
-	if g.err != nil {
+	if errors.Is(g.err, channels.ErrUnauthorized) {
 		return fmt.Errorf("read what was missed: %w", g.err)
+	}
+	if g.err != nil {
+		return l.later(ctx, g)
 	}
 	// What also came live is taken as it was then: history tells its later text.
 	live := map[channels.EventKey]*channels.Event{}
@@ -154,6 +158,30 @@ func (l *line) settle(ctx context.Context, g *gap) error {
 	l.mu.Unlock()
 	if len(held) == 0 {
 		return nil
+	}
+	return l.deliver(ctx, held)
+}
+
+// later has a gap that could not be read read again, behind the others. What came in its place
+// waits for it no longer than a while; it moves no mark then, so that nothing is passed over.
+func (l *line) later(ctx context.Context, g *gap) error {
+	l.c.log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", string(g.id), "error", g.err)
+	g.ill = cmp.Or(g.ill, time.Now())
+	time.AfterFunc(l.c.pace.mostAgain, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.order = append(l.order, g)
+		retry.Signal(l.soon)
+	})
+	if time.Since(g.ill) < l.c.pace.patience {
+		return nil
+	}
+	l.mu.Lock()
+	held := g.held
+	g.held = nil
+	l.mu.Unlock()
+	for _, it := range held {
+		it.event.Mark = channels.Mark{}
 	}
 	return l.deliver(ctx, held)
 }

@@ -71,6 +71,7 @@ type pace struct {
 	history          time.Duration // between two reads of history, after a burst
 	burst            int
 	interaction      time.Duration // until whoever pressed a button is told that it is not confirmed
+	patience         time.Duration // until what comes waits no longer for what was missed
 	shares           time.Duration // between two looks for the message that files are in
 }
 
@@ -81,7 +82,7 @@ type pace struct {
 var defaultPace = pace{
 	again: 50 * time.Millisecond, mostAgain: 5 * time.Second,
 	history: 1300 * time.Millisecond, burst: 20,
-	interaction: 2 * time.Second, shares: 250 * time.Millisecond,
+	interaction: 2 * time.Second, patience: time.Minute, shares: 250 * time.Millisecond,
 }
 
 // credentials are both tokens with the library's client for them.

@@ -3,6 +3,7 @@ package slack
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -316,5 +317,19 @@ func TestMarksAreReadAsTheyAreWritten(t *testing.T) {
 	}
 	if _, ok := parseMark("x"); ok {
 		t.Error("x is a mark")
+	}
+}
+
+// What goes to the platform's own addresses goes there unseen by others.
+func TestPlainAddressesAreNotTrusted(t *testing.T) {
+	t.Parallel()
+	c := New("sl", DefaultConfig(), discard())
+	for address, want := range map[string]bool{
+		"https://slack.com/x": true, "https://files.slack.com/x": true, "wss://wss-primary.slack.com/link": true,
+		"http://slack.com/x": false, "http://files.slack.com/x": false, "https://slack.com.example/x": false, "https://slack.com:8443/x": false,
+	} {
+		if u, err := url.Parse(address); err != nil || c.mayTrust(u) != want {
+			t.Errorf("%s: %v, want %v", address, !want, want)
+		}
 	}
 }

@@ -83,22 +83,17 @@ func (l *line) press(it item) {
 		ctx, cancel := context.WithTimeout(context.Background(), l.c.pace.interaction)
 		defer cancel()
 		toast := l.take(ctx, it)
-		if it.press.command {
-			var payload any
-			if toast != "" {
-				payload = map[string]string{"response_type": "ephemeral", "text": escape(toast)}
-			}
-			l.acknowledge(it.envelope, payload)
-			return nil
+		var payload any
+		if it.press.command && toast != "" {
+			payload = map[string]string{"response_type": "ephemeral", "text": escape(toast)}
 		}
-		if toast != "" {
+		l.acknowledge(it.envelope, payload)
+		if !it.press.command && toast != "" {
 			l.c.whisper(ctx, it.press.reply, toast)
 		}
-		l.acknowledge(it.envelope, nil)
 		return nil
 	}) {
-		l.acknowledge(it.envelope, nil)
-		l.c.log.Debug("too many buttons are pressed at once")
+		l.c.log.Debug("too much is pressed at once: the platform says that it was not taken")
 	}
 }
 
@@ -139,7 +134,7 @@ func (c *Client) isIn(ctx context.Context, channel string) bool {
 	return *answer.Channel.In
 }
 
-// whisper shows text to whoever did something alone. Best effort.
+// whisper shows text to whoever did something alone, though their time be over. Best effort.
 //
 // Source: https://docs.slack.dev/interactivity/handling-user-interaction "response_url".
 func (c *Client) whisper(ctx context.Context, address, text string) {
@@ -147,6 +142,8 @@ func (c *Client) whisper(ctx context.Context, address, text string) {
 	if err != nil || !c.mayTrust(u) {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), nameWithin)
+	defer cancel()
 	data, err := json.Marshal(map[string]any{"response_type": "ephemeral", "replace_original": false, "text": escape(text)})
 	if err != nil {
 		return
@@ -170,10 +167,11 @@ func (c *Client) mayTrust(u *url.URL) bool {
 	if err != nil {
 		return false
 	}
-	if u.Host == own.Host {
+	safe := u.Scheme == "https" || u.Scheme == "wss"
+	if u.Host == own.Host && (safe || own.Scheme == "http") {
 		return true
 	}
 	host := u.Hostname()
-	return (u.Scheme == "https" || u.Scheme == "wss") && u.Port() == "" &&
+	return safe && u.Port() == "" &&
 		(host == "slack.com" || strings.HasSuffix(host, ".slack.com") || strings.HasSuffix(host, ".slack-msgs.com"))
 }

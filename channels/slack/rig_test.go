@@ -22,7 +22,7 @@ const patience = channelstest.Patience
 // quick is a pace for tests.
 var quick = pace{
 	again: 5 * time.Millisecond, mostAgain: 50 * time.Millisecond, history: 10 * time.Millisecond, burst: 50,
-	interaction: 2 * time.Second, shares: 5 * time.Millisecond,
+	interaction: 2 * time.Second, patience: time.Minute, shares: 5 * time.Millisecond,
 }
 
 // client is a channel on a Web API at api, at a quick pace.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"switchboard/channels"
+	"switchboard/channels/platformtest"
 	"switchboard/channels/slack/slacktest"
 	"switchboard/testkit"
 )
@@ -126,13 +127,66 @@ func TestPressThatIsNotCommittedInTimeIsAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Sink.Fail(1)
 	release := r.Sink.Hold()
 	defer release()
 	press := r.Press(r.Direct(r.ada.ID), r.ada.ID, string(id), "Left")
-	testkit.Await(t, "it is answered", patience, func() bool { return r.Answered(press).Done })
-	// The whisper has the rest of the time; it may be cut.
-	if got := r.Answered(press).Text; got != "" && got != notConfirmed {
-		t.Errorf("%q", got)
+	testkit.Await(t, "it is answered", patience, func() bool { return r.Answered(press).Done && r.Answered(press).Text == notConfirmed })
+}
+
+// More than is taken at once is not said to be taken: the platform tells it again, or says so to
+// whoever pressed.
+func TestPressesBeyondTheBoundAreNotAcknowledged(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	channel := r.AddChannel("in", r.ada).ID
+	release := r.Sink.Hold()
+	var presses []string
+	for range pressesAtOnce + 4 {
+		presses = append(presses, r.Command(channel, r.ada.ID, "/switchboard", "help"))
+	}
+	testkit.Await(t, "all that are taken wait", patience, func() bool { return r.Sink.Held() == pressesAtOnce })
+	time.Sleep(50 * time.Millisecond)
+	for _, p := range presses {
+		if r.Answered(p).Done {
+			t.Error("one that is not committed is acknowledged")
+		}
+	}
+	release()
+	r.Took(t, pressesAtOnce)
+}
+
+// What was missed in a conversation is kept from nobody by another whose history cannot be read,
+// and the connection stays; what comes there waits for a while, and moves no mark.
+func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bob := r.AddUser("Bob")
+	r.run(t)
+	r.Say(bob.ID, "bob 1")
+	r.Took(t, 1)
+	r.Say(r.ada.ID, "ada 1") // the newest mark: it is read first
+	r.Took(t, 2)
+	r.halt(t)
+	bad := r.Direct(r.ada.ID)
+	r.AddSilent(bad, r.ada.ID, "ada 2")
+	r.AddSilent(r.Direct(bob.ID), bob.ID, "bob 2")
+	r.Break(slacktest.Fault{
+		Method: "conversations.history", Times: -1, Status: 502, Body: "<html>",
+		When: func(c platformtest.Call) bool { return c.Values["channel"] == bad },
+	})
+	r.c.pace.patience = 500 * time.Millisecond
+	r.run(t)
+	r.Say(r.ada.ID, "ada 3")
+	r.Took(t, 4)
+	if diff := cmp.Diff([]string{"bob 1", "ada 1", "bob 2", "ada 3"}, r.Sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+	r.Mend()
+	r.Took(t, 5)
+	if got := r.Sink.Texts()[4]; got != "ada 2" || r.Opened() != 2 {
+		t.Errorf("%q came; %d connections", got, r.Opened())
 	}
 }
 
