@@ -58,7 +58,8 @@ type gateway struct {
 	identified time.Time
 	starts     int // identifies so far
 	resumes    int
-	remaining  int // session starts
+	newest     *session // that an identify began
+	remaining  int      // session starts
 	shards     int
 	most       int // connections with a session at once
 	frozen     bool
@@ -121,10 +122,13 @@ func (s *Server) Connections() int { return look(s, func(g *gateway) int { retur
 func (s *Server) Connected() bool { return look(s, func(g *gateway) bool { return g.open() > 0 }) }
 
 // Unacknowledged counts what was told to sessions and not said to be received by a heartbeat;
-// that a session was resumed does not count.
+// that a session was resumed does not count, and nothing of one that the bot gave up for another.
 func (s *Server) Unacknowledged() int {
 	return look(s, func(g *gateway) (n int) {
 		for _, t := range g.sessions {
+			if t.conn == nil && t != g.newest {
+				continue
+			}
 			for _, f := range t.told[t.acked:] {
 				if *f.Type != "RESUMED" {
 					n++

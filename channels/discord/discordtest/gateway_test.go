@@ -37,6 +37,30 @@ func TestSessionIsResumedWithWhatWasMissed(t *testing.T) {
 	}
 }
 
+// What the bot was told in a session that it gave up for another is owed to nobody.
+func TestSessionThatWasGivenUpIsNotUnacknowledged(t *testing.T) {
+	t.Parallel()
+	s := discordtest.New(t)
+	s.IdentifyEvery(0)
+	ada := s.AddUser("Ada")
+	s.Direct(ada.ID)
+	b := connect(t, s)
+	b.identify(s, everything)
+	b.until("READY")
+	s.Say(ada.ID, "one")
+	b.until("MESSAGE_CREATE")
+	s.DropGateway()
+	if err := s.Await(t.Context(), func() bool { return !s.Connected() }); err != nil || s.Unacknowledged() == 0 {
+		t.Fatalf("%d unacknowledged before another begins, %v", s.Unacknowledged(), err)
+	}
+	again := connect(t, s)
+	again.identify(s, everything)
+	again.say(1, *again.until("READY").Seq)
+	if f := again.next(); f.Op != 11 || s.Unacknowledged() != 0 {
+		t.Errorf("%+v, %d unacknowledged", f, s.Unacknowledged())
+	}
+}
+
 func TestGatewayIsStrict(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

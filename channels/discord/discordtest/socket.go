@@ -217,7 +217,7 @@ func (s *Server) identify(c *conn, data []byte) {
 		g.remaining--
 		g.starts++
 		t := &session{id: "session-" + s.id(), intents: *in.Intents}
-		g.sessions[t.id] = t
+		g.sessions[t.id], g.newest = t, t
 		s.ready(c, t)
 		s.seat(c, t, 0)
 	}
