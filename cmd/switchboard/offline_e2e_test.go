@@ -54,4 +54,8 @@ func TestOfflineModelOnTelegramFindsWhatWasSent(t *testing.T) {
 		r.bot.Say(chat, says)
 		answer(says, want)
 	}
+	r.bot.Say(chat, "choose between tea and coffee")
+	answer("a choice", "Which one")
+	r.bot.Say(chat, "tea")
+	answer("the choice made", "You chose tea.")
 }

@@ -34,6 +34,7 @@ var phrases = []struct {
 
 var (
 	readWords  = say(`(?:read|show|open|cat|print)(?: me)?(?: the)?(?: file)? (?P<name>[^\s?!]+)`)
+	passedOn   = regexp.MustCompile(`(?s)^Passed on[^\n]*\n<<<data-\S+\n(.*)\ndata-\S+>>>$`) // a choice made of words from outside
 	quoted     = regexp.MustCompile(`(?s)^(?:"(.*)"|'(.*)'|\x60(.*)\x60)$`)
 	between    = regexp.MustCompile(`(?i)\s*,\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+`)
 	exitStatus = regexp.MustCompile(`(?:^|\n)exit status \d+\s*$`)

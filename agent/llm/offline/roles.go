@@ -69,7 +69,7 @@ func makePlan(system, user prompt) plan {
 		}
 	}
 	last, _, _ := strings.Cut(recent.last, "\n")
-	if said := bare(text); len(said) <= 60 && strings.HasSuffix(last, " you: "+whichOne) {
+	if said := bare(passedOn.ReplaceAllString(text, "$1")); len(said) <= 60 && strings.HasSuffix(last, " you: "+whichOne) {
 		return ready("answer the choice", "You chose "+said+".")
 	}
 	return ready("say what this needs", needsModel)
