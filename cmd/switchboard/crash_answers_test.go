@@ -1,0 +1,87 @@
+package main_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// grows and sends say what kind of job n is.
+func (c *crash) grows(n int) bool { return c.mixed && n%5 == 1 }
+func (c *crash) sends(n int) bool { return c.mixed && n%5 > 2 }
+
+// grown is what an answer says that grows, behind what every answer does.
+const grown = " and it grew word by word until it was all there"
+
+// finals are what the answer to job n may say: its file is not made where the command was cut off.
+func (c *crash) finals(n int) []string {
+	done := fmt.Sprintf("done job %d", n)
+	switch {
+	case c.grows(n):
+		return []string{done + grown}
+	case c.sends(n):
+		return []string{done, done + " with " + jobFile(n)}
+	}
+	return []string{done}
+}
+
+func jobFile(n int) string { return fmt.Sprintf("job-%d.txt", n) }
+
+// checkOnce wants something shown once; where the platform cannot be asked, it may be there once
+// more with the mark, or be listed.
+func (c *crash) checkOnce(what string, plain, marked int, listed bool) {
+	c.t.Helper()
+	switch {
+	case c.place.exact() && (plain != 1 || marked > 0):
+		c.t.Errorf("%s is shown %d times, and %d times with a mark", what, plain, marked)
+	case plain+marked == 0 && !listed:
+		c.t.Errorf("%s was never shown", what)
+	case plain > 1 || marked > 1:
+		c.t.Errorf("%s is shown %d times without a mark, and %d times with one", what, plain, marked)
+	}
+}
+
+// answered counts what is shown of the answer to a job, without and with the mark.
+type answered struct {
+	plain, marked      int
+	files, markedFiles int
+	withFile           bool // the text speaks of its file
+}
+
+func (c *crash) answers(n int) (a answered) {
+	for _, shown := range c.place.shown(n % crashUsers) {
+		text, marked := strings.CutPrefix(strings.TrimSpace(shown), "(repeated)")
+		text = strings.TrimSpace(text)
+		one, other := &a.plain, &a.marked
+		switch {
+		case slices.Contains(c.finals(n), text):
+			a.withFile = a.withFile || strings.HasSuffix(text, jobFile(n))
+		case strings.HasSuffix(text, jobFile(n)+">"):
+			marked = marked || strings.Contains(text, "(repeated)")
+			one, other = &a.files, &a.markedFiles
+		default:
+			continue
+		}
+		if marked {
+			one = other
+		}
+		*one++
+	}
+	return a
+}
+
+// left is what stands in the chats and is no answer.
+func (c *crash) left() (left []string) {
+	for user := range crashUsers {
+		known := []string{}
+		for n := user; n < c.written; n += crashUsers {
+			known = append(known, append(c.finals(n), "<"+jobFile(n)+">")...)
+		}
+		for _, text := range c.place.shown(user) {
+			if text = strings.TrimSpace(text); !slices.Contains(known, text) {
+				left = append(left, fmt.Sprintf("user %d: %s", user, text))
+			}
+		}
+	}
+	return left
+}
