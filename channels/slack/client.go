@@ -47,6 +47,7 @@ type Client struct {
 	defects  atomic.Int64
 	limited  atomic.Bool
 	lastCall atomic.Int64
+	nameless atomic.Int64 // when a look-up of a name had no answer, in ns
 	refused  *wire.Rejection
 }
 

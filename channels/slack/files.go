@@ -41,11 +41,8 @@ func (c *Client) sendFiles(ctx context.Context, out channels.Outbound) (channels
 	if err != nil {
 		return "", err
 	}
-	switch files := out.Body.Files; {
-	case out.Open == nil:
-		return "", &channels.RefusedError{Op: op, Reason: "its files cannot be opened"}
-	case len(files) > maxFiles:
-		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("it has more than %d files", maxFiles)}
+	if out.Open == nil || len(out.Body.Files) > maxFiles {
+		return "", &channels.RefusedError{Op: op, Reason: fmt.Sprintf("its files cannot be opened, or are more than %d", maxFiles)}
 	}
 	var summaries []slack.FileSummary
 	var ids []string

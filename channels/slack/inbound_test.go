@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -331,5 +332,20 @@ func TestPlainAddressesAreNotTrusted(t *testing.T) {
 		if u, err := url.Parse(address); err != nil || c.mayTrust(u) != want {
 			t.Errorf("%s: %v, want %v", address, !want, want)
 		}
+	}
+}
+
+// A platform that does not say what people are called holds back what they say once, not each time.
+func TestNamesThatAreNotToldAreNotAskedForEachTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	r.Break(slacktest.Fault{Method: "users.info", Times: -1, Cut: true})
+	for n := range 4 {
+		r.Say(r.ada.ID, strconv.Itoa(n))
+	}
+	r.Took(t, 4)
+	if n := len(r.Calls("users.info")); n > 2 { // the transport tries a cut call once more
+		t.Errorf("asked %d times", n)
 	}
 }

@@ -110,10 +110,7 @@ func (f *wireFile) attachment() channels.Attachment {
 //
 // Source: https://docs.slack.dev/reference/methods/files.info.
 func (c *Client) fileInfo(ctx context.Context, id string) (*wireFile, error) {
-	type answer struct {
-		File wireFile `json:"file"`
-	}
-	a, _, err := ask[answer](ctx, c, "files.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
+	a, _, err := ask[struct{ File wireFile }](ctx, c, "files.info", nameWithin, func(ctx context.Context, lib *slack.Client) error {
 		_, _, _, err := lib.GetFileInfoContext(ctx, id, 1, 1)
 		return err
 	})

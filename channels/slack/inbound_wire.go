@@ -102,7 +102,6 @@ type wirePress struct {
 	Type string `json:"type"`
 	User struct {
 		ID   string `json:"id"`
-		Name string `json:"name"`
 		Team string `json:"team_id"`
 	} `json:"user"`
 	Container struct {
@@ -115,8 +114,6 @@ type wirePress struct {
 	} `json:"message"`
 	ResponseURL string `json:"response_url"`
 	Actions     []struct {
-		Type  string `json:"type"`
-		ID    string `json:"action_id"`
 		Value string `json:"value"`
 		At    string `json:"action_ts"`
 	} `json:"actions"`
@@ -126,7 +123,6 @@ type wirePress struct {
 //
 // Source: https://docs.slack.dev/interactivity/implementing-slash-commands.
 type wireCommand struct {
-	Team        string `json:"team_id"`
 	Channel     string `json:"channel_id"`
 	User        string `json:"user_id"`
 	Command     string `json:"command"`

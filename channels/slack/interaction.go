@@ -145,11 +145,8 @@ func (c *Client) whisper(ctx context.Context, address, text string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), nameWithin)
 	defer cancel()
 	data, err := json.Marshal(map[string]any{"response_type": "ephemeral", "replace_original": false, "text": escape(text)})
-	if err != nil {
-		return
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
-	if err != nil {
+	req, wrong := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
+	if errors.Join(err, wrong) != nil {
 		return
 	}
 	req.Header.Set("Content-Type", "application/json")

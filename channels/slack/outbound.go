@@ -266,10 +266,7 @@ func (c *Client) shown(ctx context.Context, conv channels.Conversation, ts strin
 	if err != nil {
 		return m, err
 	}
-	type answer struct {
-		Messages []shownMessage `json:"messages"`
-	}
-	a, _, err := ask[answer](ctx, c, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
+	a, _, err := ask[struct{ Messages []shownMessage }](ctx, c, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
 		_, _, _, err := lib.GetConversationRepliesContext(ctx, &slack.GetConversationRepliesParameters{
 			ChannelID: channel, Timestamp: cmp.Or(thread, ts), Oldest: ts, Latest: ts, Inclusive: true, Limit: 2,
 		})
@@ -321,9 +318,8 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 			return err
 		}
 	}
-	if name == "" {
-		c.reacted.Forget(at)
-	} else {
+	c.reacted.Forget(at)
+	if name != "" {
 		c.reacted.Put(at, name)
 	}
 	return nil

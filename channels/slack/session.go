@@ -225,8 +225,9 @@ func (s *session) undecodable(raw []byte, why error) *channels.Event {
 	return wire.Undecodable(s.c.name, s.acct.undecodable(head.ID, raw), raw, why)
 }
 
-// nameWithin bounds the look-up of a name, which holds back what comes.
-const nameWithin = 2 * time.Second
+// nameWithin bounds the look-up of a name, which holds back what comes; after one without an
+// answer none is made for restNames.
+const nameWithin, restNames = 2 * time.Second, time.Minute
 
 // name is what a user is called; their ID where that cannot be told now.
 //
@@ -234,6 +235,9 @@ const nameWithin = 2 * time.Second
 func (c *Client) nameOf(ctx context.Context, user string) string {
 	if name, known := c.names.Get(user); known {
 		return name
+	}
+	if time.Since(time.Unix(0, c.nameless.Load())) < restNames {
+		return user
 	}
 	type info struct {
 		User struct {
@@ -249,6 +253,7 @@ func (c *Client) nameOf(ctx context.Context, user string) string {
 		return err
 	})
 	if err != nil && x.reply == nil {
+		c.nameless.Store(time.Now().UnixNano())
 		return user // it is asked again
 	}
 	name := cmp.Or(answer.User.Profile.Display, answer.User.Real, answer.User.Name, user)

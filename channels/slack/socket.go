@@ -60,7 +60,7 @@ func (s *session) socket(ctx context.Context) error {
 		session: s, conn: conn, frames: make(chan []byte, mostFrames), lost: make(chan error, 1), filled: make(chan *gap), soon: make(chan struct{}, 1),
 	}
 	l.gaps, l.order = s.openGaps(opened)
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	var wg sync.WaitGroup
 	wg.Go(func() { l.read(ctx) })
 	wg.Go(func() { l.ask(ctx) })
@@ -69,7 +69,6 @@ func (s *session) socket(ctx context.Context) error {
 	_ = s.presses.Wait() // their acknowledgements go by this connection
 	conn.End(websocket.CloseNormalClosure)
 	cancel()
-	stop()
 	wg.Wait()
 	if !errors.Is(err, errReopen) {
 		return err
