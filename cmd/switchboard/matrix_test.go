@@ -111,7 +111,15 @@ var rows = []struct {
 		}
 		return fmt.Sprintf("edited every %s, %s in groups", c.direct.DraftEvery, c.group.DraftEvery)
 	}},
-	{"typing is shown", func(c column) string { return able[channels.Typer](c) }},
+	{"shown at work", func(c column) string {
+		switch {
+		case able[channels.Typer](c) == "yes":
+			return "typing"
+		case able[channels.TurnShower](c) == "yes":
+			return "a status or a reaction"
+		}
+		return "no"
+	}},
 	{"menu of commands", func(c column) string { return able[channels.Commander](c) }},
 	{"sending limits", func(c column) string {
 		d, g := c.direct.Rates, c.group.Rates
