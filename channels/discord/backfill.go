@@ -41,9 +41,9 @@ type owing struct {
 type owed struct {
 	marks map[snowflake]snowflake // the newest message taken, or the first one that is known of
 	list  []owing                 // in the order they are to be read
-	// alive is when the channel was last told anything, as a message's number; 0: the session is
-	// resumed, and nothing was missed in places without a mark.
-	alive snowflake
+	// lately is when the channel was last told anything, as a message's number; 0: the session is
+	// resumed. alive is since when something may have been missed in direct chats without a mark.
+	lately, alive snowflake
 }
 
 // newOwed reads the marks: of direct chats those that were active lately, newest first; of
@@ -66,14 +66,33 @@ func newOwed(marks []channels.Mark) *owed {
 // begun is what is owed where a session begins anew: in places without a mark, too, something
 // may have been written since the newest mark was noted.
 func begun(marks []channels.Mark, now time.Time) *owed {
-	o, alive := newOwed(marks), now.Add(-newcomer)
+	o, oldest := newOwed(marks), since(now.Add(-directWithin))
+	o.lately = since(now.Add(-newcomer))
 	if len(marks) > 0 {
-		alive = marks[0].At.Add(-clocks)
-		if oldest := now.Add(-directWithin); alive.Before(oldest) {
-			alive = oldest
+		o.lately = max(since(marks[0].At.Add(-clocks)), oldest)
+	}
+	o.alive = o.lately
+	if len(marks) == 0 {
+		return o
+	}
+	if at, err := parseMark(marks[0]); err == nil && at.alive != 0 {
+		o.alive = max(min(at.alive, o.lately), oldest) // nobody knows that all since then was taken
+	}
+	return o
+}
+
+// resumes is what is owed in a session that is resumed at a spot. The platform does not tell
+// again of guilds, so each of their channels is read where history was owed.
+func resumes(marks []channels.Mark, at spot) *owed {
+	o := newOwed(marks)
+	for channel, mark := range o.marks {
+		if !o.has(channel) {
+			o.list = append(o.list, owing{channel: channel, after: mark})
 		}
 	}
-	o.alive = since(alive)
+	if o.alive = at.alive; !at.owed {
+		o.list = nil
+	}
 	return o
 }
 
@@ -86,9 +105,9 @@ func (o *owed) meet(channel, message snowflake) {
 }
 
 // newest notes the newest message of a guild's channel; where there is no mark, what came after
-// alive is owed.
-func (o *owed) newest(channel, message, alive snowflake) {
-	mark := cmp.Or(o.marks[channel], alive)
+// lately is owed.
+func (o *owed) newest(channel, message, lately snowflake) {
+	mark := cmp.Or(o.marks[channel], lately)
 	delete(o.marks, channel)
 	if mark != 0 && message > mark && !o.has(channel) {
 		o.list = append(o.list, owing{channel: channel, after: mark})

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -118,17 +119,24 @@ func (d *deliverer) add(ctx context.Context, t told) error {
 	return nil
 }
 
-// position is what a mark says of the session; empty while history is owed, which another process
-// would not know of.
+// position is what a mark says of the session. It has no number while guilds are told still, which
+// another process would take for new ones.
 func (d *deliverer) position(t told) string {
 	s, seq := d.session, d.session.seq.Load()
 	if t.frame.Seq != nil {
 		seq = *t.frame.Seq
 	}
-	if len(d.held) > 0 || len(s.owed.list) > 0 || len(s.untold) > 0 || seq <= 0 || s.url == "" {
-		return ""
+	if len(d.held) > 0 && d.held[0].frame.Seq != nil {
+		seq = min(seq, *d.held[0].frame.Seq-1)
 	}
-	return fmt.Sprintf(" %d %s %s", seq, s.id, s.url)
+	if len(s.untold) > 0 {
+		seq = 0
+	}
+	at := fmt.Sprintf(" %d %s %s %s", seq, cmp.Or(s.id, "-"), cmp.Or(s.url, "-"), s.owed.alive)
+	if len(s.owed.list) > 0 {
+		at += "+"
+	}
+	return at
 }
 
 // handIn hands the batch in, again and again with what came meanwhile, until it is taken.

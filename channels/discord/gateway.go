@@ -229,13 +229,13 @@ func (c *Client) left(ctx context.Context, acc account, marks []channels.Mark, l
 		return nil, nil
 	}
 	at, err := parseMark(marks[0])
-	if err != nil || at.seq <= 0 || at.session == lost {
+	if err != nil || at.seq <= 0 || at.url == "-" || at.session == lost {
 		return nil, nil
 	}
 	if _, err := c.meet(ctx); err != nil {
 		return nil, err
 	}
-	s := &session{secret: acc.secret, id: at.session, url: at.url, owed: newOwed(nil), guilds: map[snowflake]bool{}}
+	s := &session{secret: acc.secret, id: at.session, url: at.url, owed: resumes(marks, at), guilds: map[snowflake]bool{}}
 	s.seq.Store(at.seq)
 	c.mu.Lock()
 	c.session = s

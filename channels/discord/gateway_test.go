@@ -482,10 +482,11 @@ func TestSessionOfAFormerProcessIsResumed(t *testing.T) {
 	r.c = client(t, r.APIURL(), r.Token())
 	r.run(t)
 	r.Took(t, 4)
-	if diff := cmp.Diff([]string{"one", "one, changed", "from bob", "general"}, r.Sink.Texts()); diff != "" {
+	texts := r.Sink.Texts()
+	if diff := cmp.Diff([]string{"one", "one, changed"}, texts[:2]); diff != "" {
 		t.Error(diff)
 	}
-	if e := r.Sink.Events()[3]; e.Conversation.Title != "general" || r.Identifies() != 1 {
-		t.Errorf("%+v; %d sessions", e, r.Identifies())
+	if slices.Sort(texts); !slices.Equal(texts, []string{"from bob", "general", "one", "one, changed"}) || r.Identifies() != 1 {
+		t.Errorf("%q; %d sessions", texts, r.Identifies())
 	}
 }

@@ -77,14 +77,16 @@ func nonceOf(nonce string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// A spot is what a mark says: up to which message a channel's history was taken and, where
-// nothing was owed then, where the gateway's session stood, so that it can be resumed even by
-// another process. Those of direct chats begin with an @.
+// A spot is what a mark says: up to which message a channel's history was taken and where the
+// gateway's session stood, so that it can be resumed even by another process. Those of direct
+// chats begin with an @.
 type spot struct {
 	channel, message snowflake
 	direct           bool
 	seq              int64 // 0: no session
 	session, url     string
+	alive            snowflake // since when something may have been missed in direct chats without a mark
+	owed             bool      // history was owed then
 }
 
 // mark is the spot as a mark.
@@ -106,9 +108,11 @@ func parseMark(m channels.Mark) (s spot, err error) {
 	if err := s.message.UnmarshalText([]byte(value)); err != nil {
 		return s, fmt.Errorf("%q is no mark on Discord", m.Value)
 	}
-	if parts := strings.Fields(session); len(parts) == 3 {
+	if parts := strings.Fields(session); len(parts) == 4 {
 		s.session, s.url = parts[1], parts[2]
 		s.seq, _ = strconv.ParseInt(parts[0], 10, 64)
+		parts[3], s.owed = strings.CutSuffix(parts[3], "+")
+		_ = s.alive.UnmarshalText([]byte(parts[3]))
 	}
 	return s, nil
 }

@@ -139,14 +139,14 @@ func (l *link) learn(g guild) {
 	for _, r := range g.Roles {
 		l.c.roles.Put(r.ID, r)
 	}
-	var alive snowflake
+	var lately snowflake
 	if l.session.untold[g.ID] { // the bot was there before
-		alive = l.session.owed.alive
+		lately = l.session.owed.lately
 	}
 	for _, p := range slices.Concat(g.Channels, g.Threads) {
 		p.Guild = g.ID
 		if p.Last != nil && l.c.serves(g.ID) {
-			l.session.owed.newest(p.ID, *p.Last, alive)
+			l.session.owed.newest(p.ID, *p.Last, lately)
 		}
 		l.c.remember(p)
 	}

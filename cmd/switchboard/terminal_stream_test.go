@@ -10,12 +10,13 @@ import (
 	"switchboard/agent/llm/llmtest"
 )
 
-// slowly is a plan with that ready answer, a word at a time.
+// slowly is a plan with that ready answer, a word at a time: with room for a busy machine
+// between one and the next.
 func slowly(answer string, hangAt int) llmtest.Reply {
 	plan := llmtest.Plan("answer", llmtest.Answer(answer))
 	before, after, _ := strings.Cut(plan, answer)
 	pieces := append([]string{before}, strings.SplitAfter(answer, " ")...)
-	return llmtest.Reply{Text: plan, Pieces: append(pieces, after), Pause: 30 * time.Millisecond, HangAt: hangAt}
+	return llmtest.Reply{Text: plan, Pieces: append(pieces, after), Pause: 150 * time.Millisecond, HangAt: hangAt}
 }
 
 // On a terminal an answer is seen while the model writes it, and Ctrl-C ends it there;
@@ -26,7 +27,7 @@ func TestAnswersGrowOnATerminal(t *testing.T) {
 	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
 		switch {
 		case req.Role == "worker":
-			return llmtest.Reply{Text: long, Pause: 30 * time.Millisecond}
+			return llmtest.Reply{Text: long, Pause: 150 * time.Millisecond}
 		case req.Has("work on it"):
 			return llmtest.Text(llmtest.Plan("write", llmtest.Msg("write something")))
 		case req.Has("never end"):
