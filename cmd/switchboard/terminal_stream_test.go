@@ -3,11 +3,13 @@ package main_test
 import (
 	"bytes"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"switchboard/agent/llm/llmtest"
+	"switchboard/router/view"
 )
 
 // slowly is a plan with that ready answer, a word at a time: with room for a busy machine
@@ -45,7 +47,10 @@ func TestAnswersGrowOnATerminal(t *testing.T) {
 			t.Errorf("%s: the beginning came with the end:\n%q", text, s.shown.String()[mark:])
 		}
 		s.await(mark, "kappa\r\n")
-		time.Sleep(200 * time.Millisecond) // the turn's end comes behind
+		r.await("the turn has ended", patience, func() bool {
+			return !slices.ContainsFunc(r.turns(), func(turn view.Turn) bool { return turn.State != "done" })
+		})
+		time.Sleep(200 * time.Millisecond) // its end is drawn behind
 	}
 	mark := s.press("never end\r")
 	s.await(mark, "gamma")
