@@ -67,14 +67,13 @@ func newOwed(marks []channels.Mark) *owed {
 // may have been written since the newest mark was noted.
 func begun(marks []channels.Mark, now time.Time) *owed {
 	o, oldest := newOwed(marks), since(now.Add(-directWithin))
-	o.lately = since(now.Add(-newcomer))
-	if len(marks) > 0 {
-		o.lately = max(since(marks[0].At.Add(-clocks)), oldest)
-	}
-	o.alive = o.lately
 	if len(marks) == 0 {
+		o.lately = since(now.Add(-newcomer))
+		o.alive = o.lately
 		return o
 	}
+	o.lately = max(since(marks[0].At.Add(-clocks)), oldest)
+	o.alive = o.lately
 	if at, err := parseMark(marks[0]); err == nil && at.alive != 0 {
 		o.alive = max(min(at.alive, o.lately), oldest) // nobody knows that all since then was taken
 	}

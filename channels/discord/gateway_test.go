@@ -269,9 +269,7 @@ func TestMissedWhileAwayIsReadFromHistory(t *testing.T) {
 	r.SayIn(r.general, r.ada.ID, "general 0")
 	r.SayIn(quiet, r.ada.ID, "quiet 0")
 	r.Took(t, 3)
-	if err := r.halt(t); err != nil {
-		t.Fatal(err)
-	}
+	r.halt(t)
 	want := []string{"direct 0", "general 0", "quiet 0"}
 	for i := range 250 {
 		want = append(want, fmt.Sprintf("general %d", i+1))
@@ -321,9 +319,7 @@ func TestMissedInPlacesWithoutAMarkIsReadBeforeWhatComes(t *testing.T) {
 				r.run(t)
 				r.Say(r.ada.ID, "one")
 				r.Took(t, heard)
-				if err := r.halt(t); err != nil {
-					t.Fatal(err)
-				}
+				r.halt(t)
 			}
 			r.Say(bob.ID, "missed 1")
 			r.Say(bob.ID, "missed 2")
@@ -353,9 +349,7 @@ func TestHistoryThatWasNotTakenIsReadAgain(t *testing.T) {
 	r.run(t)
 	r.Say(r.ada.ID, "one")
 	r.Took(t, 1)
-	if err := r.halt(t); err != nil {
-		t.Fatal(err)
-	}
+	r.halt(t)
 	r.Say(r.ada.ID, "two")
 	r.Forget()
 	r.c = client(t, r.APIURL(), r.Token())
@@ -381,9 +375,7 @@ func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 	r.run(t)
 	r.Say(r.ada.ID, "one")
 	r.Took(t, 1)
-	if err := r.halt(t); err != nil {
-		t.Fatal(err)
-	}
+	r.halt(t)
 	r.Say(r.ada.ID, "two")
 	r.Forget()
 	r.c = client(t, r.APIURL(), r.Token())
@@ -395,9 +387,7 @@ func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 	if got := r.Sink.Texts()[1]; got != "from bob" {
 		t.Errorf("%q came", got)
 	}
-	if err := r.halt(t); err != nil {
-		t.Fatal(err)
-	}
+	r.halt(t)
 	if n := r.Unacknowledged(); n < 2 {
 		t.Error("what is held back counts as committed")
 	}
@@ -452,9 +442,7 @@ func TestGoneSessionAddressBeginsAnotherSession(t *testing.T) {
 	r.run(t)
 	r.Say(r.ada.ID, "one")
 	r.Took(t, 1)
-	if err := r.halt(t); err != nil {
-		t.Fatal(err)
-	}
+	r.halt(t)
 	r.c.session.url = "ws://127.0.0.1:1/"
 	r.Say(r.ada.ID, "two")
 	r.again(t)
@@ -473,9 +461,7 @@ func TestSessionOfAFormerProcessIsResumed(t *testing.T) {
 	r.run(t)
 	first := r.Say(r.ada.ID, "one")
 	r.Took(t, 1)
-	if err := r.halt(t); err != nil {
-		t.Fatal(err)
-	}
+	r.halt(t)
 	r.Edit(first.ChannelID, first.ID, "one, changed")
 	r.Say(bob.ID, "from bob")
 	r.SayIn(r.general, r.ada.ID, "general")

@@ -69,12 +69,14 @@ func (r *rig) start(t *testing.T) {
 	r.Start(t, r.c.Run)
 }
 
-// halt ends Run and returns what it returned.
-func (r *rig) halt(t *testing.T) error {
+// halt ends Run, which is to return nil.
+func (r *rig) halt(t *testing.T) {
 	t.Helper()
 	err := r.Halt(t)
 	r.until(t, func() bool { return !r.Connected() })
-	return err
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // until waits until the platform is so.
