@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -88,6 +89,10 @@ func (b *binder) channel(v reflect.Value, n *node, key string) {
 	if judge, ok := ch.Adapter.(interface{ Validate() error }); ok {
 		b.check(key, judge.Validate())
 	}
+	_, place := idsOf(ch.Adapter)
+	for i, id := range ch.AllowConversations {
+		b.stable(at(dot(key, "allow_conversations"), i), id, id, place)
+	}
 	if !built {
 		b.warn(n.src, key, "channels of kind \""+word+"\" are not available in this build; the table has no effect")
 		return
@@ -96,6 +101,27 @@ func (b *binder) channel(v reflect.Value, n *node, key string) {
 		b.waiting(ch.Adapter, key)
 	}
 	v.Set(reflect.ValueOf(ch))
+}
+
+// idsOf are the shapes of a platform's IDs, as an adapter's part says them; zero where it does not.
+func idsOf(adapter any) (person, place channels.IDShape) {
+	if says, ok := adapter.(interface {
+		IDs() (person, place channels.IDShape)
+	}); ok {
+		return says.IDs()
+	}
+	return person, place
+}
+
+// stable wants an ID, which stands in written, to be the platform's own: names change hands.
+func (b *binder) stable(key, written, id string, shape channels.IDShape) {
+	text := "%q: a name can change hands; write the platform's stable ID"
+	switch {
+	case shape.Pattern == "":
+		b.says(strings.HasPrefix(id, "@"), key, text, written)
+	case !regexp.MustCompile("^(?:" + shape.Pattern + ")$").MatchString(id):
+		b.says(true, key, text+", such as %s", written, shape.Like)
+	}
 }
 
 // credentialsOf yields the credentials among the keys of an adapter's part.

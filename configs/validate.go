@@ -192,7 +192,12 @@ func (b *binder) people(s *Settings) {
 			}
 			_, named := b.sources[dot("channels", channel)]
 			b.says(!kinds[channel] && !named, idKey, "%q: %q is neither a kind of channel nor a table [channels.%s]", id, channel, channel)
-			b.says(strings.HasPrefix(rest, "@"), idKey, "%q: a handle can change hands; write the platform's stable ID", id)
+			adapter := s.Channels[channel].Adapter
+			if k, isKind := b.kind(channel); isKind && k.Adapter != nil {
+				adapter = k.Adapter()
+			}
+			person, _ := idsOf(adapter)
+			b.stable(idKey, id, rest, person)
 			if first := owners[id]; first != "" {
 				b.says(true, idKey, "%q belongs to %s already", id, first)
 			}

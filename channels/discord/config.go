@@ -77,5 +77,13 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// IDs says what the IDs of people and of places look like.
+//
+// Source: https://docs.discord.com/developers/reference#snowflakes.
+func (Config) IDs() (person, place channels.IDShape) {
+	s := channels.IDShape{Pattern: "[1-9][0-9]{0,18}", Like: "80351110224678912 (User Settings, Advanced, Developer Mode; then a right click and Copy ID)"}
+	return s, s
+}
+
 // isID says whether text is one of the platform's numbers.
 func isID(text string) bool { return new(snowflake).UnmarshalText([]byte(text)) == nil }

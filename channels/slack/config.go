@@ -86,6 +86,15 @@ func (c Config) CheckCredential(key string, s secrets.Secret) error {
 	return nil
 }
 
+// IDs says what the IDs of people and of places look like.
+//
+// Source: https://docs.slack.dev/reference/methods/migration.exchange ("W or U"),
+// https://docs.slack.dev/reference/objects/conversation-object.
+func (Config) IDs() (person, place channels.IDShape) {
+	return channels.IDShape{Pattern: `([TE][A-Z0-9]+/)?[UW][A-Z0-9]+`, Like: "U012ABCDEF (the person's profile, the three dots, Copy member ID)"},
+		channels.IDShape{Pattern: `[CGD][A-Z0-9]+`, Like: "C012ABCDEF (the channel's name at the top, About, at the bottom)"}
+}
+
 var commandShape = regexp.MustCompile(`^/[a-z0-9_-]{1,31}$`)
 
 // Validate returns all that is wrong, joined; each error begins with the key below

@@ -49,6 +49,14 @@ func (c Config) CheckCredential(key string, s secrets.Secret) error {
 	return nil
 }
 
+// IDs says what the IDs of people and of places look like.
+//
+// Source: https://core.telegram.org/api/bots/ids.
+func (Config) IDs() (person, place channels.IDShape) {
+	return channels.IDShape{Pattern: "[1-9][0-9]{0,15}", Like: "12345 (the log names whoever writes to the bot and is not served)"},
+		channels.IDShape{Pattern: "-[1-9][0-9]{0,15}", Like: "-1001234567890 (the log names the group when the bot is named in it)"}
+}
+
 // Source: https://core.telegram.org/bots/api#setwebhook "secret_token".
 var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 

@@ -60,6 +60,11 @@ func TestConfigCheckPlacesEachFault(t *testing.T) {
 	if len(v.Faults) != 2 || len(v.Warnings) != 0 || strings.Count(text, "token") != 1 || !strings.Contains(text, "check.toml:5: server.listen: there is no port 99999") {
 		t.Errorf("%+v\n%s", v, text)
 	}
+	text, v = check("[channels.acme]\nkind = \"slack\"\nallow_conversations = [\"#general\"]\n[[people]]\nname = \"ada\"\nidentities = [\"slack:ada\", \"acme:ada\"]\n")
+	if len(v.Faults) != 3 || strings.Count(text, "write the platform's stable ID, such as U012ABCDEF (the person's profile") != 2 ||
+		!strings.Contains(text, "check.toml:3: channels.acme.allow_conversations[0]: \"#general\": a name can change hands; write the platform's stable ID, such as C012ABCDEF (") {
+		t.Errorf("%+v\n%s", v, text)
+	}
 	out, _, code := r.command("config", "check", "--json", "--config", filepath.Join(r.dir, "none.toml"))
 	if code != 2 || !strings.Contains(out, "none.toml") {
 		t.Errorf("exit %d\n%s", code, out)
