@@ -260,17 +260,10 @@ func (s *session) past(ctx context.Context, channel string, since mark, raw json
 	if m.Edited != nil && known && instant(m.Edited.TS).After(instant(since.ts)) && m.Edited.User == m.User {
 		list = append(list, dated{s.revision(it, channel, &m), instant(m.Edited.TS)})
 	}
-	if m.ReplyCount > 0 && it.event.Conversation.Kind == channels.Thread && !s.marked(it.event.Conversation.ID) {
+	if _, marked := s.marked(it.event.Conversation.ID); !marked && m.ReplyCount > 0 && it.event.Conversation.Kind == channels.Thread {
 		more = m.TS
 	}
 	return list, more
-}
-
-func (s *session) marked(id channels.ConversationID) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.marks[id]
-	return ok
 }
 
 // history reads a channel, or a thread in it, since oldest, in the order that the platform

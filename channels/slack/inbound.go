@@ -168,6 +168,7 @@ func (s *session) place(m *wireMessage, mentioned bool) where {
 	direct := isDirect(m.Channel) || m.ChannelType == typeDirect
 	inThread := m.ThreadTS != "" && m.ThreadTS != m.TS
 	thread := conversationID(m.Channel, cmp.Or(m.ThreadTS, m.TS))
+	before, _ := s.marked(thread) // once the bot was named in a thread, later messages in it need not
 	w := where{conversation: channels.Conversation{Channel: s.c.name, ID: channel, Kind: channels.Group, Place: m.Channel}, history: channel}
 	read := mark{ts: m.TS, group: group}
 	switch {
@@ -181,9 +182,9 @@ func (s *session) place(m *wireMessage, mentioned bool) where {
 		}
 	case inThread:
 		w.conversation.ID, w.conversation.Kind, w.history = thread, channels.Thread, thread
-		w.named = s.named(thread) || m.ParentUser == s.me.User
+		w.named = before.mentioned || m.ParentUser == s.me.User
 		read.mentioned = mentioned || w.named
-	case mentioned && s.c.cfg.ReplyIn == ReplyInThread && !group, s.named(thread):
+	case mentioned && s.c.cfg.ReplyIn == ReplyInThread && !group, before.mentioned:
 		w.conversation.ID, w.conversation.Kind = thread, channels.Thread
 		read.mentioned, read.root = true, true
 		w.mark = s.mark(thread, read)

@@ -26,11 +26,10 @@ type session struct {
 	alive   time.Time      // when events were last taken before this
 	presses errgroup.Group // the answers to presses that are under way
 
-	mu      sync.Mutex
-	marks   map[channels.ConversationID]noted
-	threads map[channels.ConversationID]bool // where the bot was named
-	groups  map[string]bool                  // channels that are group messages
-	shared  time.Time                        // until when another connection may be told a part
+	mu     sync.Mutex
+	marks  map[channels.ConversationID]noted
+	groups map[string]bool // channels that are group messages
+	shared time.Time       // until when another connection may be told a part
 }
 
 // A noted is a mark with when it was noted.
@@ -47,10 +46,7 @@ const sharedFor = time.Minute
 const pressesAtOnce = 16
 
 func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*session, error) {
-	s := &session{
-		c: c, sink: sink, me: me, acct: me.account(),
-		marks: map[channels.ConversationID]noted{}, threads: map[channels.ConversationID]bool{}, groups: map[string]bool{},
-	}
+	s := &session{c: c, sink: sink, me: me, acct: me.account(), marks: map[channels.ConversationID]noted{}, groups: map[string]bool{}}
 	s.presses.SetLimit(pressesAtOnce)
 	list, err := sink.Marks(ctx)
 	if err != nil {
@@ -81,11 +77,8 @@ func (s *session) note(m channels.Mark, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remember(m.Conversation, parsed, at)
-	if thread != "" {
-		s.threads[m.Conversation] = s.threads[m.Conversation] || parsed.mentioned
-		if parsed.root {
-			s.remember(conversationID(channel, ""), mark{ts: thread}, at)
-		}
+	if thread != "" && parsed.root {
+		s.remember(conversationID(channel, ""), mark{ts: thread}, at)
 	}
 	if parsed.group {
 		s.groups[channel] = true
@@ -105,20 +98,18 @@ func (s *session) remember(id channels.ConversationID, m mark, at time.Time) {
 
 // mark is what is noted with a message: how far its channel or thread was read.
 func (s *session) mark(id channels.ConversationID, m mark) channels.Mark {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old := s.marks[id]
+	old, _ := s.marked(id)
 	m.ts = newer(old.ts, m.ts)
 	m.mentioned, m.root = m.mentioned || old.mentioned, m.root || old.root
 	return channels.Mark{Conversation: id, Value: m.String()}
 }
 
-// named says whether the bot was named in a thread, so that later messages in it need
-// not.
-func (s *session) named(id channels.ConversationID) bool {
+// marked is the mark of a channel or thread.
+func (s *session) marked(id channels.ConversationID) (m noted, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.threads[id]
+	m, ok = s.marks[id]
+	return m, ok
 }
 
 func (s *session) isGroup(channel string) bool {
