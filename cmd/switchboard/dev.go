@@ -25,7 +25,7 @@ import (
 
 // devCmd runs fake platforms, to try channels with no account, until it is stopped.
 type devCmd struct {
-	Platform    string `arg:"" enum:"telegram,slack,discord,all" help:"telegram, slack, discord, or all of them at once."`
+	Platform    string `arg:"" name:"telegram|slack|discord|all" enum:"telegram,slack,discord,all" help:"The platform, or all of them at once."`
 	Listen      string `help:"Where the fake platform and its page are; all takes the two ports after it too. From 127.0.0.1:8081 on when left out." placeholder:"ADDR"`
 	WriteConfig string `help:"Settings file to write for the bot; \"-\" prints it. dev-PLATFORM.toml when left out." placeholder:"FILE"`
 }
@@ -129,17 +129,26 @@ func (c devCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var tables, lacks, pages string
+	type started struct {
+		fakeKind
+		server fake
+	}
+	var all []started
 	var people []string
-	for i, row := range fakes {
+	for i, row := range fakes { // all of them start, or none
 		if c.Platform != row.kind && c.Platform != allFakes {
 			continue
 		}
 		server, first, err := row.start(c.address(i))
 		if err != nil {
-			return fmt.Errorf("a fake %s: %w; --listen 127.0.0.1:0 takes a free port", row.title, err)
+			return fmt.Errorf("nothing was started: a fake %s: %w; stop what is there, or take a free port with --listen 127.0.0.1:0", row.title, err)
 		}
 		defer server.Close()
+		all, people = append(all, started{row, server}), append(people, fmt.Sprintf("%s:%v", row.kind, first))
+	}
+	var tables, lacks, pages string
+	for _, row := range all {
+		server := row.server
 		had := row.tokens(settings, server.APIURL())
 		login, reaches := server.Login(had), true
 		table := fmt.Sprintf("\n[channels.%s]\nkind = %q\napi_url = %q\n", row.kind, row.kind, server.APIURL())
@@ -151,7 +160,6 @@ func (c devCmd) Run(a *app) error {
 			lacks += table
 		}
 		tables += table + devRights + row.note
-		people = append(people, fmt.Sprintf("%s:%v", row.kind, first))
 		pages += " " + server.URL() + "/"
 		fmt.Fprintf(a.err, "A fake %s is on this machine at %s\n", row.title, server.URL())
 	}

@@ -174,14 +174,22 @@ func TestDevListensHereOnly(t *testing.T) {
 	port, _ := strconv.Atoi(busy[1])
 	for args, want := range map[string]string{
 		"telegram --listen 0.0.0.0:0": "only this machine", "slack --listen nowhere": "missing port",
-		"discord --listen " + busy[0]:                    "a fake Discord: listen: listen tcp " + busy[0] + ": bind: address already in use; --listen 127.0.0.1:0 takes a free port",
-		fmt.Sprintf("all --listen 127.0.0.1:%d", port-1): "takes a free port",
+		"discord --listen " + busy[0]:                    "a fake Discord: listen: listen tcp " + busy[0] + ": bind: address already in use; stop what is there, or take a free port with --listen 127.0.0.1:0",
+		fmt.Sprintf("all --listen 127.0.0.1:%d", port-1): "take a free port",
 		fmt.Sprintf("all --listen 127.0.0.1:%d", port):   "a fake Telegram: listen",
 	} {
-		if _, errs, code := r.command(append(strings.Fields("dev --write-config - "), strings.Fields(args)...)...); code != 1 || !strings.Contains(errs, want) {
-			t.Errorf("dev %s: exit %d, %q", args, code, errs)
+		out, errs, code := r.command(append(strings.Fields("dev --write-config - "), strings.Fields(args)...)...)
+		if code != 1 || !strings.Contains(errs, want) || out != "" || strings.Contains(errs, "is on this machine") {
+			t.Errorf("dev %s: exit %d, %q%q", args, code, out, errs)
 		}
 	}
+}
+
+func TestDevWithoutAPlatformNamesThem(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	r.refuses("dev", 2, "<telegram|slack|discord|all>")
+	r.refuses("dev signal", 2, `must be one of "telegram","slack","discord","all" but got "signal"`)
 }
 
 // devView is what the page shows to a user in a chat now.
