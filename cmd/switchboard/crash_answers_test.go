@@ -4,6 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+	"switchboard/channels/platformtest"
 )
 
 // grows and sends say what kind of job n is. None grows on Discord for now: in one run of eight
@@ -89,4 +94,37 @@ func (c *crash) left() (left []string) {
 		}
 	}
 	return left
+}
+
+// A draft may show a whole answer: one of which nobody knows that it is there stays, and one whose
+// latest change is in doubt is taken back. Neither is an answer that was shown twice.
+func TestCrashCheckKnowsDraftsThatShowAll(t *testing.T) {
+	t.Parallel()
+	c := newCrash(t, 1, func(r *rig) place { return newTelegramPlace(t, false) }, "")
+	p := c.place.(*telegramPlace)
+	p.server.Mend()
+	for user, method := range map[int]string{0: "sendMessage", 3: "editMessageText"} {
+		p.server.Break(platformtest.Fault{Method: method, Lost: true, When: func(call platformtest.Call) bool {
+			return call.Int("chat_id") == p.users[user].ID
+		}})
+	}
+	p.server.Break(platformtest.Fault{Method: "deleteMessage", Delay: time.Second})
+	c.rig.model.Handle(func(req llmtest.Request) llmtest.Reply {
+		reply := c.think(req)
+		reply.NoUsage = true
+		switch job := said(req); {
+		case req.Role != "planner":
+		case job == "job 0": // the draft shows all of it at once
+			reply.Pieces, reply.Pause = []string{reply.Text}, 1500*time.Millisecond
+		case job == "job 3": // and here by its first change
+			before, after, _ := strings.Cut(reply.Text, " "+job)
+			reply.Pieces, reply.Pause = []string{before, " " + job + after}, 2*time.Second
+		}
+		return reply
+	})
+	c.rig.up()
+	c.write(4)
+	c.settle()
+	t.Logf("shown are %q and %q", p.shown(0), p.shown(3))
+	c.check()
 }
