@@ -196,15 +196,12 @@ func (c *Client) Fetch(ctx context.Context, file channels.Attachment, w io.Write
 	})
 }
 
-const (
-	// findPages bounds how far back a lost part is looked for.
-	findPages = 5
-	// findSkew is how far the platform's clock may be behind ours.
-	findSkew = 2 * time.Minute
-)
+// findSkew is how far the platform's clock may be behind ours.
+const findSkew = 2 * time.Minute
 
 // Find implements channels.Finder: a part is looked up by its nonce, files by their IDs. None
-// was shown whose IDs were not noted.
+// was shown whose IDs were not noted. Where more than maxPages pages came since the first try
+// (15 messages each for some apps), nobody knows what is behind them.
 //
 // Source: https://docs.slack.dev/messaging/message-metadata.
 func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.MessageID, ok bool, err error) {
@@ -223,7 +220,7 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 	if !out.FirstTry.IsZero() {
 		oldest = tsOf(out.FirstTry.Add(-findSkew))
 	}
-	for range findPages {
+	for range maxPages {
 		p, err := c.askHistory(ctx, channel, thread, oldest, cursor)
 		if errors.Is(err, channels.ErrGone) {
 			return "", false, nil
@@ -236,19 +233,15 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (id channels.M
 			if json.Unmarshal(raw, &m) != nil || m.User != me.User && (m.BotID == "" || m.BotID != me.Bot) {
 				continue
 			}
-			found := m.Metadata != nil && m.Metadata.Type == eventType && m.Metadata.Payload.Nonce == out.Nonce && out.Nonce != ""
-			if found {
-				id, ok = channels.MessageID(m.TS), true // in a thread the last one is the newest
-			}
-			if found && thread == "" {
-				return id, ok, nil
+			if m.Metadata != nil && m.Metadata.Type == eventType && m.Metadata.Payload.Nonce == out.Nonce && out.Nonce != "" {
+				return channels.MessageID(m.TS), true, nil
 			}
 		}
 		if cursor = p.Next.Cursor; cursor == "" {
-			break
+			return "", false, nil
 		}
 	}
-	return id, ok, nil
+	return "", false, fmt.Errorf("more than %d pages of messages came since", maxPages)
 }
 
 // findFiles looks for the message that shows the files of a part.

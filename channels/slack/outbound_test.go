@@ -147,6 +147,32 @@ func TestPartIsFoundInItsThread(t *testing.T) {
 	}
 }
 
+// A part that is not on the pages that are looked through may be behind them: nobody knows. Apps
+// that are limited get 15 messages a page.
+func TestPartBehindThePagesIsNotCalledAbsent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.c.limited.Store(true)
+	out := outbound(r.direct(), "answer", "n1")
+	id, err := r.c.Send(t.Context(), out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxPages*limitedSize - 1 {
+		r.AddSilent(r.Direct(r.ada.ID), r.ada.ID, "x")
+	}
+	if got, ok, err := r.c.Find(t.Context(), out); err != nil || !ok || got != id {
+		t.Errorf("on the last page: %q, %v, %v", got, ok, err)
+	}
+	r.AddSilent(r.Direct(r.ada.ID), r.ada.ID, "x")
+	if _, ok, err := r.c.Find(t.Context(), out); err == nil || ok {
+		t.Errorf("behind it: %v, %v", ok, err)
+	}
+	if _, ok, err := r.c.Find(t.Context(), outbound(r.direct(), "", "never")); err == nil || ok {
+		t.Errorf("what was never sent: %v, %v", ok, err)
+	}
+}
+
 func TestReactionTakesThePlaceOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
