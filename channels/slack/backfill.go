@@ -85,6 +85,7 @@ func (l *line) hold(it item) bool {
 		return false
 	}
 	g.held = append(g.held, it)
+	l.held++
 	return true
 }
 
@@ -155,6 +156,7 @@ func (l *line) settle(ctx context.Context, g *gap) error {
 	l.mu.Lock()
 	delete(l.gaps, g.id)
 	held := g.held
+	l.held -= len(held)
 	l.mu.Unlock()
 	if len(held) == 0 {
 		return nil
@@ -163,7 +165,7 @@ func (l *line) settle(ctx context.Context, g *gap) error {
 }
 
 // later has a gap that could not be read read again, behind the others. What came in its place
-// waits for it no longer than a while; it moves no mark then, so that nothing is passed over.
+// waits for it no longer than a while, or until too much waits; it moves no mark then, so that nothing is passed over.
 func (l *line) later(ctx context.Context, g *gap) error {
 	l.c.log.WarnContext(ctx, "the history of a conversation could not be read; it is tried again", "conversation_id", string(g.id), "error", g.err)
 	g.ill = cmp.Or(g.ill, time.Now())
@@ -173,12 +175,12 @@ func (l *line) later(ctx context.Context, g *gap) error {
 		l.order = append(l.order, g)
 		retry.Signal(l.soon)
 	})
-	if time.Since(g.ill) < l.c.pace.patience {
+	if time.Since(g.ill) < l.c.pace.patience && l.held < mostHeld {
 		return nil
 	}
 	l.mu.Lock()
 	held := g.held
-	g.held = nil
+	g.held, l.held = nil, l.held-len(held)
 	l.mu.Unlock()
 	for _, it := range held {
 		it.event.Mark = channels.Mark{}

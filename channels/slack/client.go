@@ -165,7 +165,6 @@ func (c *Client) connect(ctx context.Context, acc credentials, sink channels.Sin
 		c.mu.Lock()
 		c.running = nil
 		c.mu.Unlock()
-		_ = s.presses.Wait()
 		c.wire.Close()
 	}()
 	if c.cfg.Mode == ModeEvents {

@@ -44,13 +44,3 @@ func (c *Client) Features(conv channels.Conversation) channels.Features {
 		DraftEvery: draftEvery, Rates: rates,
 	}
 }
-
-// Format implements the router's Formatter.
-func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Body {
-	return format(doc, f)
-}
-
-// Mark implements the router's Marker.
-func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
-	return markBody(body, before, after)
-}

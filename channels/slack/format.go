@@ -1,6 +1,7 @@
 package slack
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -67,10 +68,10 @@ const (
 	quoted       = "rich_text_quote"
 )
 
-// format renders doc in parts that f accepts, at least one. Body.Rich is a list of one
+// Format implements the router's Formatter. Body.Rich is a list of one
 // rich text block: what is shown and what it means travel apart, so that there is nothing
 // to escape and no text can mention anybody.
-func format(doc *render.Document, f channels.Features) []channels.Body {
+func (c *Client) Format(doc *render.Document, f channels.Features) []channels.Body {
 	e := emitter{limit: f.MaxText}
 	return doc.Bodies(&style, f.MaxText, &e, e.body)
 }
@@ -86,14 +87,11 @@ func encodeRich(elements []richElement) json.RawMessage {
 
 // plainRich is text without any look.
 func plainRich(text string) json.RawMessage {
-	if text == "" {
-		text = "…"
-	}
-	return encodeRich([]richElement{{Type: section, Elements: []richText{{Type: "text", Text: text}}}})
+	return encodeRich([]richElement{{Type: section, Elements: []richText{{Type: "text", Text: cmp.Or(text, "…")}}}})
 }
 
-// markBody puts plain text before and after that of a part.
-func markBody(body channels.Body, before, after string) channels.Body {
+// Mark implements the router's Marker.
+func (c *Client) Mark(body channels.Body, before, after string) channels.Body {
 	body.Text = before + body.Text + after
 	var list []richBlock
 	if len(body.Rich) == 0 || json.Unmarshal(body.Rich, &list) != nil || len(list) != 1 {

@@ -14,7 +14,7 @@ func TestHardTextsAreFormattedInBoundedTime(t *testing.T) {
 	for name, text := range rendertest.Hard() {
 		t.Run(name, func(t *testing.T) {
 			rendertest.Bounded(t, func() {
-				for _, body := range format(render.Parse(text.Source), features) {
+				for _, body := range (&Client{}).Format(render.Parse(text.Source), features) {
 					if render.Units(body.Text) > maxText+1 {
 						t.Errorf("a part is %d long", render.Units(body.Text))
 					}

@@ -51,7 +51,7 @@ func TestFormatLooksAsItIsMeant(t *testing.T) {
 	t.Parallel()
 	c := &Client{}
 	for _, l := range looks {
-		bodies := format(render.Parse(l.markdown), c.Features(channels.Conversation{}))
+		bodies := c.Format(render.Parse(l.markdown), c.Features(channels.Conversation{}))
 		if len(bodies) != 1 {
 			t.Fatalf("%q has %d parts", l.markdown, len(bodies))
 		}
@@ -68,7 +68,7 @@ func TestMarkStandsInTextAndBlocks(t *testing.T) {
 	t.Parallel()
 	c := &Client{}
 	for _, markdown := range []string{"text **b**", "```\ncode\n```"} {
-		body := format(render.Parse(markdown), c.Features(channels.Conversation{}))[0]
+		body := c.Format(render.Parse(markdown), c.Features(channels.Conversation{}))[0]
 		marked := c.Mark(body, "(repeated) ", "\nbelow")
 		if !strings.HasPrefix(marked.Text, "(repeated) ") || !strings.Contains(string(marked.Rich), "(repeated)") || !strings.Contains(string(marked.Rich), `"below"`) {
 			t.Errorf("%+v, %s", marked, marked.Rich)
@@ -90,7 +90,7 @@ func FuzzFormat(f *testing.F) {
 	f.Fuzz(func(t *testing.T, markdown string) {
 		c := &Client{}
 		features := c.Features(channels.Conversation{})
-		for _, body := range format(render.Parse(markdown), features) {
+		for _, body := range c.Format(render.Parse(markdown), features) {
 			if n := render.Units(body.Text); n > maxText+1 {
 				t.Errorf("a part is %d long", n)
 			}

@@ -203,11 +203,18 @@ func (s *session) sender(ctx context.Context, m *wireMessage) channels.Sender {
 }
 
 func (s *session) user(ctx context.Context, id, team string) channels.Sender {
+	who := s.whose(id, team)
+	who.Label = s.c.nameOf(ctx, id)
+	return who
+}
+
+// whose is the sender with an ID, without their name.
+func (s *session) whose(id, team string) channels.Sender {
 	own := team == "" || team == s.me.Team || team == s.me.Enterprise
 	if own {
 		team = cmp.Or(s.me.Enterprise, s.me.Team)
 	}
-	return channels.Sender{ID: id, Label: s.c.nameOf(ctx, id), Team: team, Guest: !own}
+	return channels.Sender{ID: id, Team: team, Guest: !own}
 }
 
 // changed makes EventEdited of a message's new state. A preview that was loaded changes

@@ -49,7 +49,7 @@ func (s *session) interaction(raw json.RawMessage) (item, error) {
 	at := s.place(&wireMessage{Channel: channel, TS: ts, ThreadTS: cmp.Or(w.Container.Thread, w.Message.Thread)}, false)
 	return item{press: &press{channel: channel, reply: w.ResponseURL}, event: &channels.Event{
 		Key: s.acct.key("action", channel, ts, w.User.ID, a.At), Kind: channels.EventAction, Conversation: at.conversation,
-		Sender: s.user(context.Background(), w.User.ID, w.User.Team), At: instant(a.At),
+		Sender: s.whose(w.User.ID, w.User.Team), At: instant(a.At),
 		Action: channels.Action{Code: a.Value, MessageID: channels.MessageID(ts)},
 	}}, nil
 }
@@ -72,14 +72,21 @@ func (s *session) command(raw json.RawMessage) (item, error) {
 	message.Text = wire.Clean("/" + strings.TrimPrefix(readText(cmp.Or(text, "help"), s.me, &message), "/"))
 	return item{press: &press{command: true, channel: w.Channel, reply: w.ResponseURL}, event: &channels.Event{
 		Key: s.acct.key("command", w.Channel, w.Trigger), Kind: channels.EventMessage, Conversation: at.conversation,
-		Sender: s.user(context.Background(), w.User, ""), Message: message,
+		Sender: s.whose(w.User, ""), Message: message,
 	}}, nil
 }
 
 // press hands in what somebody pressed, answers them and acknowledges it. The platform
 // tells it once and wants an answer in 3 s, so it goes its own way.
 func (l *line) press(it item) {
-	if !l.presses.TryGo(func() error {
+	select {
+	case l.slots <- struct{}{}:
+	default:
+		l.c.log.Debug("too much is pressed at once: the platform says that it was not taken")
+		return
+	}
+	l.wg.Go(func() {
+		defer func() { <-l.slots }()
 		ctx, cancel := context.WithTimeout(context.Background(), l.c.pace.interaction)
 		defer cancel()
 		toast := l.take(ctx, it)
@@ -91,10 +98,7 @@ func (l *line) press(it item) {
 		if !it.press.command && toast != "" {
 			l.c.whisper(ctx, it.press.reply, toast)
 		}
-		return nil
-	}) {
-		l.c.log.Debug("too much is pressed at once: the platform says that it was not taken")
-	}
+	})
 }
 
 // take hands a press in and returns what to say to whoever pressed.
@@ -102,6 +106,7 @@ func (s *session) take(ctx context.Context, it item) string {
 	if it.press.command && !s.c.isIn(ctx, it.press.channel) {
 		return notHere
 	}
+	it.event.Sender.Label = s.c.nameOf(ctx, it.event.Sender.ID)
 	receipts, err := s.sink.Accept(ctx, []channels.Event{*it.event})
 	switch {
 	case err != nil && it.press.command:

@@ -302,20 +302,11 @@ func (c *Client) React(ctx context.Context, conv channels.Conversation, id chann
 	}
 	at := reactedTo{channel, ts}
 	before, _ := c.reacted.Get(at)
-	if before != "" && before != name {
-		x, err := c.call(ctx, "reactions.remove", callTimeout, func(ctx context.Context, lib *slack.Client) error {
-			return lib.RemoveReactionContext(ctx, before, slack.NewRefToMessage(channel, ts))
-		})
-		if err != nil && !x.refused("no_reaction") {
-			return err
-		}
-	}
-	if name != "" && before != name {
-		x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-			return lib.AddReactionContext(ctx, name, slack.NewRefToMessage(channel, ts))
-		})
-		if err != nil && !x.refused("already_reacted") {
-			return err
+	for i, sign := range []string{before, name} {
+		if sign != "" && before != name {
+			if err := c.sign(ctx, i > 0, sign, slack.NewRefToMessage(channel, ts)); err != nil {
+				return err
+			}
 		}
 	}
 	c.reacted.Forget(at)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/slack-go/slack"
-	"golang.org/x/sync/errgroup"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
@@ -18,13 +17,12 @@ import (
 
 // A session is one Run: where events go, and what was read so far.
 type session struct {
-	c       *Client
-	sink    channels.Sink
-	me      *self
-	acct    account
-	short   int            // connections in a row that ended soon
-	alive   time.Time      // when events were last taken before this
-	presses errgroup.Group // the answers to presses that are under way
+	c     *Client
+	sink  channels.Sink
+	me    *self
+	acct  account
+	short int       // connections in a row that ended soon
+	alive time.Time // when events were last taken before this
 
 	mu     sync.Mutex
 	marks  map[channels.ConversationID]noted
@@ -47,7 +45,6 @@ const pressesAtOnce = 16
 
 func newSession(ctx context.Context, c *Client, sink channels.Sink, me *self) (*session, error) {
 	s := &session{c: c, sink: sink, me: me, acct: me.account(), marks: map[channels.ConversationID]noted{}, groups: map[string]bool{}}
-	s.presses.SetLimit(pressesAtOnce)
 	list, err := sink.Marks(ctx)
 	if err != nil {
 		return nil, err

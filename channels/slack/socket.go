@@ -2,6 +2,7 @@ package slack
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -22,6 +23,8 @@ const (
 	maxFrame = 16 << 20
 	// mostFrames are how many frames are handed in at once.
 	mostFrames = 100
+	// mostHeld is how much waits for history, or to be taken, before the socket is read no further.
+	mostHeld = 1000
 	// shortLife is a connection that ended soon; after mostShort of them in a row Run ends, so
 	// that a platform which takes none is not asked without a pause.
 	shortLife = 10 * time.Second
@@ -40,7 +43,10 @@ type line struct {
 	frames chan []byte
 	lost   chan error
 	filled chan *gap
-	end    error // the platform announced the end
+	held   int           // items that wait for history
+	end    error         // the platform announced the end
+	slots  chan struct{} // what is pressed and under way
+	wg     sync.WaitGroup
 
 	mu    sync.Mutex
 	gaps  map[channels.ConversationID]*gap
@@ -58,18 +64,20 @@ func (s *session) socket(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &line{
 		session: s, conn: conn, frames: make(chan []byte, mostFrames), lost: make(chan error, 1), filled: make(chan *gap), soon: make(chan struct{}, 1),
+		slots: make(chan struct{}, pressesAtOnce),
 	}
 	l.gaps, l.order = s.openGaps(opened)
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	var wg sync.WaitGroup
-	wg.Go(func() { l.read(ctx) })
-	wg.Go(func() { l.ask(ctx) })
-	wg.Go(func() { l.fillGaps(ctx) })
+	l.wg.Go(func() { l.read(ctx) })
+	l.wg.Go(func() { l.ask(ctx) })
+	l.wg.Go(func() { l.fillGaps(ctx) })
 	err = l.work(ctx)
-	_ = s.presses.Wait() // their acknowledgements go by this connection
+	for range pressesAtOnce {
+		l.slots <- struct{}{} // what was pressed is acknowledged by this connection; no more is taken
+	}
 	conn.End(websocket.CloseNormalClosure)
 	cancel()
-	wg.Wait()
+	l.wg.Wait()
 	if !errors.Is(err, errReopen) {
 		return err
 	}
@@ -106,7 +114,8 @@ func (s *session) dial(ctx context.Context) (*wire.Socket, error) {
 	return conn, nil
 }
 
-// read takes frames off the connection until it ends.
+// read takes frames off the connection until it ends. What somebody pressed goes its own way at
+// once, as it is to be answered soon.
 func (l *line) read(ctx context.Context) {
 	answer := l.conn.PingHandler()
 	l.conn.SetPingHandler(func(data string) error {
@@ -124,6 +133,13 @@ func (l *line) read(ctx context.Context) {
 			return
 		}
 		l.sink.Received()
+		var f frame
+		if json.Unmarshal(data, &f) == nil && (f.Type == "interactive" || f.Type == "slash_commands") {
+			if it := l.decode(data); it.press != nil {
+				l.press(it)
+				continue
+			}
+		}
 		select {
 		case l.frames <- data:
 		case <-ctx.Done():
@@ -146,6 +162,10 @@ func (l *line) ask(ctx context.Context) {
 func (l *line) work(ctx context.Context) error {
 	for {
 		var err error
+		frames := l.frames
+		if l.held >= mostHeld {
+			frames = nil
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -153,7 +173,7 @@ func (l *line) work(ctx context.Context) error {
 			return fmt.Errorf("the socket ended: %s", wire.Plainly(err))
 		case g := <-l.filled:
 			err = l.settle(ctx, g)
-		case frame := <-l.frames:
+		case frame := <-frames:
 			err = l.deliver(ctx, l.sort(append([][]byte{frame}, l.waiting()...)))
 		}
 		if err != nil {
@@ -167,7 +187,7 @@ func (l *line) work(ctx context.Context) error {
 
 // waiting takes the frames that came meanwhile.
 func (l *line) waiting() (frames [][]byte) {
-	for len(frames) < mostFrames && l.end == nil {
+	for len(frames) < mostFrames && l.held < mostHeld && l.end == nil {
 		select {
 		case frame := <-l.frames:
 			frames = append(frames, frame)
@@ -178,9 +198,9 @@ func (l *line) waiting() (frames [][]byte) {
 	return frames
 }
 
-// sort decodes frames and returns what is to be handed in now. What somebody pressed goes
-// its own way at once, and what came in a place whose history is being read waits for
-// that. Behind the announced end nothing is taken: it is told on the next connection.
+// sort decodes frames and returns what is to be handed in now. What came in a place whose
+// history is being read waits for that. Behind the announced end nothing is taken: it is told
+// on the next connection.
 func (l *line) sort(frames [][]byte) (now []item) {
 	for _, raw := range frames {
 		if l.end != nil {
@@ -191,8 +211,6 @@ func (l *line) sort(frames [][]byte) (now []item) {
 		case it.end != nil:
 			l.end = it.end
 		case it.envelope == "":
-		case it.press != nil:
-			l.press(it)
 		case !l.hold(it):
 			now = append(now, it)
 		}
@@ -209,7 +227,9 @@ func (l *line) deliver(ctx context.Context, items []item) error {
 		if len(l.lost) > 0 {
 			return errors.New("the socket ended, and events were not accepted")
 		}
-		items = append(items, l.sort(l.waiting())...)
+		if len(items) < mostHeld {
+			items = append(items, l.sort(l.waiting())...)
+		}
 		return nil
 	})
 	if err != nil {

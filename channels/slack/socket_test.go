@@ -1,7 +1,9 @@
 package slack
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -127,11 +129,67 @@ func TestPressThatIsNotCommittedInTimeIsAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Sink.Fail(1)
 	release := r.Sink.Hold()
 	defer release()
+	r.Say(r.ada.ID, "first") // what is being handed in, and takes long, is not waited for
+	testkit.Await(t, "it is asked", patience, func() bool { return r.Sink.Held() == 1 })
+	r.Sink.Fail(1) // of the press: its time is over first
 	press := r.Press(r.Direct(r.ada.ID), r.ada.ID, string(id), "Left")
 	testkit.Await(t, "it is answered", patience, func() bool { return r.Answered(press).Done && r.Answered(press).Text == notConfirmed })
+}
+
+// While history is read no more is taken off the socket than is held back. All of it comes then, in
+// order; where history cannot be read it waits no longer.
+func TestWhatIsHeldBackIsBounded(t *testing.T) {
+	t.Parallel()
+	const all = 2 * mostHeld
+	for want, why := range map[int]error{all: nil, mostHeld: errors.New("it cannot be read")} {
+		r := newRig(t)
+		s, err := newSession(t.Context(), r.c, r.Sink, &self{Team: "T1", User: "U0BOT"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := s.dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &gap{id: channels.ConversationID(r.Direct(r.ada.ID)), err: why}
+		l := &line{session: s, conn: conn, frames: make(chan []byte, mostFrames), lost: make(chan error, 1), filled: make(chan *gap), gaps: map[channels.ConversationID]*gap{g.id: g}}
+		r.Start(t, func(ctx context.Context, _ channels.Sink) error {
+			defer conn.Close()
+			return l.work(ctx)
+		})
+		told := make(chan []byte, all)
+		for n := range all {
+			told <- fmt.Appendf(nil, `{"type":"events_api","envelope_id":"e%d","payload":{"event":{"type":"message","channel_type":"im","channel":%q,"user":%q,"text":"%d","ts":"17000%05d.000001"}}}`,
+				n, g.id, r.ada.ID, n, n)
+		}
+		for range mostHeld {
+			l.frames <- <-told
+		}
+		var next []byte
+		for taken := true; taken; {
+			if len(told) == 0 {
+				t.Fatal("all of them were taken")
+			}
+			next = <-told
+			select {
+			case l.frames <- next:
+			case <-time.After(300 * time.Millisecond):
+				taken = false
+			}
+		}
+		l.filled <- g
+		for l.frames <- next; len(told) > 0; {
+			l.frames <- <-told
+		}
+		r.Took(t, want)
+		for n, text := range r.Sink.Texts() {
+			if text != strconv.Itoa(n) {
+				t.Fatalf("%s came as number %d", text, n)
+			}
+		}
+	}
 }
 
 // More than is taken at once is not said to be taken: the platform tells it again, or says so to

@@ -42,17 +42,23 @@ func (c *Client) ShowTurn(ctx context.Context, conv channels.Conversation, id ch
 	if id == "" {
 		return nil
 	}
-	op, change := "reactions.remove", (*slack.Client).RemoveReactionContext
-	if state == channels.TurnWorking {
-		op, change = "reactions.add", (*slack.Client).AddReactionContext
-	}
-	_, ts, err := message(op, conv, id)
+	_, ts, err := message("reactions.add", conv, id)
 	if err != nil {
 		return err
 	}
-	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error {
-		return change(lib, ctx, atWork, slack.NewRefToMessage(channel, ts))
-	})
+	return c.sign(ctx, state == channels.TurnWorking, atWork, slack.NewRefToMessage(channel, ts))
+}
+
+// sign puts an emoji on a message, or takes it off.
+//
+// Source: https://docs.slack.dev/reference/methods/reactions.add,
+// https://docs.slack.dev/reference/methods/reactions.remove.
+func (c *Client) sign(ctx context.Context, on bool, emoji string, at slack.ItemRef) error {
+	op, change := "reactions.remove", (*slack.Client).RemoveReactionContext
+	if on {
+		op, change = "reactions.add", (*slack.Client).AddReactionContext
+	}
+	x, err := c.call(ctx, op, callTimeout, func(ctx context.Context, lib *slack.Client) error { return change(lib, ctx, emoji, at) })
 	if x.refused("already_reacted", "no_reaction") {
 		return nil
 	}
