@@ -18,7 +18,8 @@ const (
 )
 
 // kinds are the types of events that are read here. What is nil is nothing of ours: it is
-// told along with what the app asks for, and acknowledged. What is not listed is kept raw.
+// told along with what the app asks for, and acknowledged. What is not listed is kept raw. Each
+// has a payload in testdata/events.json, with the page that shows it or lists its fields.
 //
 // Source: https://docs.slack.dev/reference/events.
 var kinds = map[string]func(*session, context.Context, json.RawMessage) (item, error){
@@ -78,6 +79,9 @@ func (s *session) callback(raw json.RawMessage) (item, error) {
 	var w callback
 	if err := json.Unmarshal(raw, &w); err != nil {
 		return item{}, err
+	}
+	if w.Event == nil {
+		w.Event = raw // app_rate_limited has none inside
 	}
 	var head struct {
 		Type string `json:"type"`
