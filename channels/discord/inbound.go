@@ -46,7 +46,7 @@ func (c *Client) events(ctx context.Context, l *link, t told) ([]channels.Event,
 }
 
 // kinds says what each kind of event is for us; nil: nothing. READY and RESUMED are the
-// session's.
+// session's. Each has a payload in testdata.
 //
 // Source: https://docs.discord.com/developers/events/gateway-events#receive-events.
 var kinds map[string]func(context.Context, *heard) ([]channels.Event, error)
