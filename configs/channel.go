@@ -26,13 +26,16 @@ type Kind struct {
 	// kind has no keys of its own. Where the Config has a method Validate() error, it
 	// is asked.
 	Adapter func() any
+	// LocalIDs: an ID of its people means somebody within one workspace, and may be
+	// somebody else's in another.
+	LocalIDs bool
 }
 
 // known are the kinds of this program that a build may lack, with the keys their
 // tables have, so that a file written for another build is still judged.
 var known = map[string]Kind{
 	telegram.Kind: {Adapter: func() any { cfg := telegram.DefaultConfig(); return &cfg }},
-	slack.Kind:    {Adapter: func() any { cfg := slack.DefaultConfig(); return &cfg }},
+	slack.Kind:    {Adapter: func() any { cfg := slack.DefaultConfig(); return &cfg }, LocalIDs: true},
 	discord.Kind:  {Adapter: func() any { cfg := discord.DefaultConfig(); return &cfg }},
 	"web":         {},
 	"api":         {},
@@ -113,15 +116,22 @@ func idsOf(adapter any) (person, place channels.IDShape) {
 	return person, place
 }
 
-// stable wants an ID, which stands in written, to be the platform's own: names change hands.
+// stable wants an ID, which stands in written, to be the platform's own.
 func (b *binder) stable(key, written, id string, shape channels.IDShape) {
-	text := "%q: a name can change hands; write the platform's stable ID"
+	fault := notStable(written, id, shape)
+	b.says(fault != "", key, "%s", fault)
+}
+
+// notStable says why an ID is not the platform's own: names change hands. Empty: it is.
+func notStable(written, id string, shape channels.IDShape) string {
+	text := fmt.Sprintf("%q: a name can change hands; write the platform's stable ID", written)
 	switch {
-	case shape.Pattern == "":
-		b.says(strings.HasPrefix(id, "@"), key, text, written)
-	case !regexp.MustCompile("^(?:" + shape.Pattern + ")$").MatchString(id):
-		b.says(true, key, text+", such as %s", written, shape.Like)
+	case shape.Pattern == "" && strings.HasPrefix(id, "@"):
+		return text
+	case shape.Pattern != "" && !regexp.MustCompile("^(?:"+shape.Pattern+")$").MatchString(id):
+		return text + ", such as " + shape.Like
 	}
+	return ""
 }
 
 // credentialsOf yields the credentials among the keys of an adapter's part.

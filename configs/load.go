@@ -75,13 +75,13 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	b.defaultKey(s)
 	b.bindStruct(root, "", reflect.ValueOf(s).Elem())
 	b.dataDir(s, opts.Dir)
+	s.sources, s.notes, s.refs, s.kinds = b.sources, b.notes, b.refs, b.allKinds()
 	b.validate(s)
 	b.strayVariables(s)
 	if len(b.faults) > 0 {
 		return nil, b.unsaid(), sorted(b.faults)
 	}
 	b.later(s)
-	s.sources, s.notes, s.refs = b.sources, b.notes, b.refs
 	return s, b.warns, nil
 }
 
@@ -212,14 +212,9 @@ func (s *Settings) MakeDataDir() error {
 	return nil
 }
 
-// kindNames are all kinds an identity may begin with.
-func (b *binder) kindNames() map[string]bool {
-	names := map[string]bool{}
-	for name := range maps.Keys(b.kinds) {
-		names[name] = true
-	}
-	for name := range maps.Keys(known) {
-		names[name] = true
-	}
-	return names
+// allKinds are the kinds an identity may begin with, by name.
+func (b *binder) allKinds() map[string]Kind {
+	kinds := maps.Clone(known)
+	maps.Copy(kinds, b.kinds)
+	return kinds
 }

@@ -43,6 +43,7 @@ type Settings struct {
 
 	sources map[string]source // where each key came from; absent: the default
 	notes   map[string]string // what Show adds to a key's source
+	kinds   map[string]Kind   // that identities may begin with
 	refs    map[string]string // where credentials are kept: "env:NAME", "file:PATH", absolute
 }
 

@@ -170,42 +170,6 @@ func (b *binder) models(s *Settings) {
 	}
 }
 
-func (b *binder) people(s *Settings) {
-	kinds := b.kindNames()
-	names, owners := map[string]string{}, map[string]string{}
-	for i, p := range s.People {
-		key := at("people", i)
-		b.says(strings.TrimSpace(p.Name) == "", key+".name", "is missing")
-		b.says(strings.Contains(p.Name, ":"), key+".name", "%q holds a colon, as only the names of those do whom an open policy lets in", p.Name)
-		if first := names[p.Name]; first != "" && p.Name != "" {
-			b.says(true, key+".name", "%q is the name of %s too", p.Name, first)
-		}
-		names[p.Name] = key
-		b.oneOf(key+".role", p.Role, "admin", "user")
-		b.zone(key+".timezone", p.TimeZone)
-		for j, id := range p.Identities {
-			idKey := at(key+".identities", j)
-			channel, rest, ok := strings.Cut(id, ":")
-			if !ok || channel == "" || strings.TrimSpace(rest) == "" {
-				b.says(true, idKey, "%q is not of the form KIND:ID or CHANNEL:ID, e.g. \"telegram:12345\"", id)
-				continue
-			}
-			_, named := b.sources[dot("channels", channel)]
-			b.says(!kinds[channel] && !named, idKey, "%q: %q is neither a kind of channel nor a table [channels.%s]", id, channel, channel)
-			adapter := s.Channels[channel].Adapter
-			if k, isKind := b.kind(channel); isKind && k.Adapter != nil {
-				adapter = k.Adapter()
-			}
-			person, _ := idsOf(adapter)
-			b.stable(idKey, id, rest, person)
-			if first := owners[id]; first != "" {
-				b.says(true, idKey, "%q belongs to %s already", id, first)
-			}
-			owners[id] = key
-		}
-	}
-}
-
 var hours = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
 func (b *binder) time(s *Settings) {

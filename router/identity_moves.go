@@ -60,16 +60,6 @@ func (l *channel) allows(moves *moves, conv channels.Conversation) bool {
 	})
 }
 
-// loadPeople reads who has become a person on other engines.
-func (r *Router) loadPeople(ctx context.Context) {
-	if r.Wakes == nil {
-		return
-	}
-	if err := r.Roster.Reload(ctx); err != nil && ctx.Err() == nil {
-		r.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
-	}
-}
-
 // loadMoves reads what moved while other engines ran, before anything is taken in.
 func (r *Router) loadMoves(ctx context.Context) {
 	for range retry.Doubling(ctx, time.Second, time.Second) {

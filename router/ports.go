@@ -30,6 +30,13 @@ type Intake interface {
 	Moved(ctx context.Context) ([]ledger.Moved, error)
 }
 
+// People changes who is let in, at run time.
+type People interface {
+	// ChangePerson changes somebody and returns them as they are then, or were.
+	// ErrNotFound; *StateError: that person, or an identity, is not to be changed.
+	ChangePerson(ctx context.Context, change ledger.PersonChange, by ledger.Hand) (*ledger.Person, error)
+}
+
 // Turns leases sessions, for their turns to be run.
 type Turns interface {
 	// Claim takes the leases of up to limit sessions that nobody holds and whose

@@ -30,6 +30,10 @@ type Directory interface {
 type Roster struct {
 	dir Directory
 
+	// reading is held from a read to its end in memory: an older read never takes the place
+	// of a newer one.
+	reading sync.Mutex
+
 	mu         sync.RWMutex
 	byName     map[string]*ledger.Person
 	byIdentity map[string]*ledger.Person
@@ -42,6 +46,8 @@ func NewRoster(dir Directory) *Roster {
 
 // Reload reads the people anew. On an error the former ones stay.
 func (r *Roster) Reload(ctx context.Context) error {
+	r.reading.Lock()
+	defer r.reading.Unlock()
 	people, err := r.dir.People(ctx)
 	if err != nil {
 		return fmt.Errorf("read people: %w", err)
@@ -58,6 +64,8 @@ func (r *Roster) Reload(ctx context.Context) error {
 // Learn reads one person anew, so that everybody else's number does not count. Nobody of
 // that name is no error.
 func (r *Roster) Learn(ctx context.Context, name string) error {
+	r.reading.Lock()
+	defer r.reading.Unlock()
 	person, err := r.dir.Person(ctx, name)
 	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 		return fmt.Errorf("read a person: %w", err)

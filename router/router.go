@@ -10,6 +10,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/retry"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )
@@ -23,6 +24,7 @@ type Ledger interface {
 	Intake
 	Turns
 	Steps
+	People
 	delivery.Outbox
 	delivery.Drafts
 	delivery.ShownTurns
@@ -76,6 +78,7 @@ type Router struct {
 	moves     moves
 	strangers strangers      // who was logged as such
 	failed    failedEvents   // events that could not be taken
+	people    chan struct{}  // they are to be read anew
 	entering  sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
 	accepts   sync.WaitGroup // Accepts on their way
 	stopped   chan struct{}  // closed when intake is over for good
@@ -98,7 +101,7 @@ func New(deps Deps) (*Router, error) {
 		channels: map[string]*channel{},
 		rates:    rates,
 		moves:    moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
-		stopped: make(chan struct{}),
+		stopped: make(chan struct{}), people: make(chan struct{}, 1),
 	}
 	r.work, r.handBack = context.WithCancelCause(context.Background())
 	r.runner = newRunner(r.work, r.Deps)
@@ -132,6 +135,7 @@ func (r *Router) Run(ctx context.Context) {
 	finder.Go(func() { r.runner.findWork(ctx) })
 	watchers.Go(func() { r.runner.watchLeases(listening) })
 	watchers.Go(func() { r.runner.keepIdle(ctx) })
+	watchers.Go(func() { r.watchPeople(listening) })
 	if r.Wakes != nil {
 		watchers.Go(func() { r.Wakes.Listen(listening, r.onWake) })
 	}
@@ -183,6 +187,9 @@ func (r *Router) onWake(w ledger.Wake) {
 	case ledger.WakeAll:
 		r.runner.turnQueuedElsewhere()
 		r.runner.leased.ask(0)
+		retry.Signal(r.people)
+	case ledger.WakePeople:
+		retry.Signal(r.people)
 	case ledger.WakeStop:
 		r.runner.leased.ask(w.Turn)
 	case ledger.WakeTurn:

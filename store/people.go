@@ -145,9 +145,12 @@ func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
 // forget drops a person of the settings who is in them no more, or the
 // identities that are.
 func (t *tx) forget(p, to ledger.Person, stays bool) error {
-	if !stays && p.Source == "config" {
+	if !stays && p.Source == ledger.FromSettings {
 		_, err := t.Exec(dropPerson, p.Name)
 		return err
+	}
+	if to.Source == ledger.FromLocal { // what was linked at run time stays theirs
+		return nil
 	}
 	for _, id := range p.Identities {
 		if !stays || slices.Contains(to.Identities, id) {

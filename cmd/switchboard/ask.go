@@ -59,12 +59,18 @@ func (a *app) request(method, path string, result any) (settings *configs.Settin
 	if err := hasLedger(settings); err != nil {
 		return nil, false, err
 	}
+	answered, err = a.send(settings, method, path, result)
+	return settings, answered, err
+}
+
+// send asks the engine, which this process becomes where none runs.
+func (a *app) send(settings *configs.Settings, method, path string, result any) (answered bool, err error) {
 	err = a.withEngine(settings, openPassing, func(ctx context.Context, engine *local.Client) error {
 		err := engine.Do(ctx, method, path, result)
 		answered = err == nil
 		return err
 	})
-	return settings, answered, err
+	return answered, err
 }
 
 // askFiles reads something where no engine runs and none can be started, because nothing

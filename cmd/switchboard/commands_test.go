@@ -23,7 +23,6 @@ func TestLaterCommandsSaySo(t *testing.T) {
 	r := bare(t)
 	for _, line := range []string{
 		"config save",
-		"person add ann", "person role ann admin", "person link ann telegram:1", "person remove ann",
 		"token create ci", "token list", "token revoke ci",
 		"job list", "job add --every 5m hello", "job run 1", "job pause 1", "job remove 1", "job history 1",
 		"memory list", "memory add x", "memory forget 1", "memory export", "memory erase",
@@ -38,6 +37,27 @@ func TestLaterCommandsSaySo(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, "data")); err == nil {
 		t.Error("a command that this build lacks made the data folder")
+	}
+}
+
+// People are changed beside an engine as with none, and the file decides about its own.
+func TestPeopleAreChangedOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	r.append("[[people]]\nname = \"marco\"\nidentities = [\"telegram:1\"]\n")
+	r.refuses("person remove ann", 1, "there is nothing in")
+	r.prints("person add ann telegram:5 --role admin", 0, "ann (admin) is let in: telegram:5")
+	r.refuses("person add ann", 1, "ann is there already")
+	r.refuses("person add eve telegram:@eve", 1, "a name can change hands")
+	r.refuses("person role marco admin", 1, "named in [[people]] of "+r.config)
+	r.refuses("person role nobody admin", 1, "person role nobody: not found")
+	r.refuses("person remove owner", 1, "whoever runs switchboard on this machine")
+	r.up()
+	r.prints("person link ann slack:U012ABCDEF", 0, "ann (admin) is changed: slack:U012ABCDEF, telegram:5")
+	r.prints("person list", 0, "slack:U012ABCDEF, telegram:5")
+	r.prints("person remove ann", 0, "ann (admin) is let in no more")
+	if out, _, _ := r.command("person", "list"); strings.Contains(out, "ann") || !strings.Contains(out, "marco") {
+		t.Errorf("%s", out)
 	}
 }
 

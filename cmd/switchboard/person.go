@@ -1,20 +1,28 @@
 package main
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
+	"switchboard/channels/console"
+	"switchboard/configs"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
 )
 
-// personCmd shows who is let in.
+// personCmd shows and changes who is let in.
 type personCmd struct {
 	List    personListCmd    `cmd:"" help:"Everybody the bot knows."`
+	Add     personAddCmd     `cmd:"" help:"Let somebody in."`
+	Role    personRoleCmd    `cmd:"" help:"Make somebody an admin, or a user."`
+	Link    personLinkCmd    `cmd:"" help:"Give somebody another identity."`
+	Remove  personRemoveCmd  `cmd:"" help:"Let somebody in no more; what is remembered of them goes too."`
 	Refused personRefusedCmd `cmd:"" help:"Who wrote and was not served, and by which rule."`
-	Add     later            `cmd:"" hidden:""`
-	Role    later            `cmd:"" hidden:""`
-	Link    later            `cmd:"" hidden:""`
-	Remove  later            `cmd:"" hidden:""`
 }
 
 type personListCmd struct{ jsonFlag }
@@ -36,4 +44,110 @@ func (c *personRefusedCmd) Run(a *app) error {
 	return list(a, "/refused?"+query("", c.Limit), c.JSON, "WHEN\tCHANNEL\tCONVERSATION\tIDENTITY\tNAME\tRULE\tTEXT", func(m view.Message) []any {
 		return []any{at(m.At), m.Channel, oneLine(m.Conversation, 40), m.Identity, oneLine(m.Author, 30), m.Rule, oneLine(m.Text, 60)}
 	})
+}
+
+type personAddCmd struct {
+	Name       string   `arg:"" help:"How commands and logs speak of the person."`
+	Identities []string `arg:"" optional:"" name:"identity" help:"KIND:ID or CHANNEL:ID, with the platform's stable ID; \"person refused\" shows who wrote."`
+	Role       string   `default:"user" enum:"user,admin" help:"user or admin."`
+	Tools      []string `default:"*" help:"Patterns of the tools the person may use." placeholder:"PATTERN"`
+	Timezone   string   `help:"An IANA name; that of [scheduler] if none is given." placeholder:"ZONE"`
+}
+
+// Run implements the command.
+func (c *personAddCmd) Run(a *app) error {
+	return a.changePerson(ledger.ChangeAdd, c.Name, url.Values{
+		"role": {c.Role}, "identity": c.Identities, "tool": c.Tools, "timezone": {c.Timezone},
+	}, "is let in")
+}
+
+type personRoleCmd struct {
+	Name string `arg:"" help:"The person's name."`
+	Role string `arg:"" enum:"admin,user" help:"admin or user."`
+}
+
+// Run implements the command.
+func (c *personRoleCmd) Run(a *app) error {
+	return a.changePerson(ledger.ChangeRole, c.Name, url.Values{"role": {c.Role}}, "is changed")
+}
+
+type personLinkCmd struct {
+	Name       string   `arg:"" help:"The person's name."`
+	Identities []string `arg:"" name:"identity" help:"KIND:ID or CHANNEL:ID, with the platform's stable ID."`
+}
+
+// Run implements the command.
+func (c *personLinkCmd) Run(a *app) error {
+	return a.changePerson(ledger.ChangeLink, c.Name, url.Values{"identity": c.Identities}, "is changed")
+}
+
+type personRemoveCmd struct {
+	Name string `arg:"" help:"The person's name."`
+}
+
+// Run implements the command.
+func (c *personRemoveCmd) Run(a *app) error {
+	return a.changePerson(ledger.ChangeRemove, c.Name, url.Values{}, "is let in no more")
+}
+
+// changePerson changes somebody and says what is now.
+func (a *app) changePerson(change ledger.ChangeKind, name string, how url.Values, done string) error {
+	settings, _, err := a.load()
+	if err == nil && change != ledger.ChangeAdd {
+		err = hasLedger(settings)
+	}
+	if err != nil {
+		return err
+	}
+	how.Set("name", name)
+	var p ledger.Person
+	answered, err := a.send(settings, http.MethodPost, "/people/"+string(change)+"?"+how.Encode(), &p)
+	if !answered {
+		return fmt.Errorf("person %s %s: %w", change, name, err)
+	}
+	fmt.Fprintf(a.out, "%s (%s) %s: %s\n", console.Printable(p.Name), p.Role, done, console.Printable(orNone(strings.Join(p.Identities, ", "))))
+	return err
+}
+
+func orNone(list string) string {
+	if list == "" {
+		return "no identity"
+	}
+	return list
+}
+
+// peopleRoutes change who is let in.
+func (e *engine) peopleRoutes(mux *http.ServeMux) {
+	for _, change := range []ledger.ChangeKind{ledger.ChangeAdd, ledger.ChangeRole, ledger.ChangeLink, ledger.ChangeRemove} {
+		route(mux, "POST /people/"+string(change), func(r *http.Request) (any, error) {
+			if err := r.ParseForm(); err != nil {
+				return nil, err
+			}
+			c := ledger.PersonChange{Kind: change, File: e.settings.FileName(), Person: ledger.Person{
+				Name: r.Form.Get("name"), Role: r.Form.Get("role"), Identities: r.Form["identity"], Tools: r.Form["tool"],
+				TimeZone: cmp.Or(r.Form.Get("timezone"), e.settings.Scheduler.TimeZone),
+			}}
+			if err := checkChange(e.settings, &c); err != nil {
+				return nil, err
+			}
+			return e.router.ChangePerson(r.Context(), c, ledger.OwnerHand(ownerName))
+		})
+	}
+}
+
+// checkChange judges a change as the settings are judged. Whoever runs the program on this
+// machine cannot be kept out.
+func checkChange(settings *configs.Settings, c *ledger.PersonChange) error {
+	name := c.Person.Name
+	switch c.Kind {
+	case ledger.ChangeRole, ledger.ChangeRemove:
+		inFile := slices.ContainsFunc(settings.People, func(p configs.Person) bool { return p.Name == ownerName })
+		if name == ownerName && !inFile {
+			return errors.New("that is whoever runs switchboard on this machine, who is always an admin")
+		}
+		return nil
+	case ledger.ChangeLink:
+		name = ownerName // any that is right: an open policy's have names of their own
+	}
+	return settings.CheckPerson(name, c.Person.Identities, c.Person.TimeZone)
 }

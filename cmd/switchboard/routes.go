@@ -15,6 +15,7 @@ func (e *engine) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/console/", e.console.Handler())
 	readRoutes(mux, e.db.Router())
+	e.peopleRoutes(mux)
 	route(mux, "GET /alive", func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
 	route(mux, "POST /turns/{id}/cancel", func(r *http.Request) (any, error) {
 		return struct{}{}, e.router.Cancel(r.Context(), id(r))

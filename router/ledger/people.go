@@ -9,10 +9,37 @@ type Person struct {
 	Identities []string `json:"identities"`
 	Tools      []string `json:"tools"` // patterns; ["*"] is everything; empty is nothing
 	TimeZone   string   `json:"timezone"`
-	Source     string   `json:"source"` // config | open | local
+	Source     string   `json:"source"` // see the sources
 	// Seen (Source open) is when the person was last seen, to a day; else zero.
 	Seen time.Time `json:"-"`
 }
+
+// Where persons come from. Those of the settings are changed in the settings alone.
+const (
+	FromSettings = "config"
+	FromOpen     = "open"  // let in by an open policy
+	FromLocal    = "local" // named at run time, and whoever runs the program
+)
+
+// A PersonChange changes somebody who is not from the settings.
+type PersonChange struct {
+	Kind ChangeKind
+	// Person has the name, and what is added (all of it), set (the role), or linked (the
+	// identities).
+	Person Person
+	// File is where the settings are, to be named where they decide.
+	File string
+}
+
+// A ChangeKind is what a PersonChange does.
+type ChangeKind string
+
+const (
+	ChangeAdd    ChangeKind = "add"
+	ChangeRole   ChangeKind = "role"
+	ChangeLink   ChangeKind = "link"
+	ChangeRemove ChangeKind = "remove"
+)
 
 // Roles of persons.
 const (

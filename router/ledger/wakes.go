@@ -27,6 +27,7 @@ const (
 	WakeDelivery WakeKind = "delivery" // something is to be sent or shown in Channel, Conversation (empty: look at all)
 	WakeDraft    WakeKind = "draft"    // what is shown beside messages in Channel, Conversation changed
 	WakeTyping   WakeKind = "typing"   // an answer is being made in Channel, Conversation
+	WakePeople   WakeKind = "people"   // somebody was added, changed or removed
 	WakeEvents   WakeKind = "events"   // clients that read Channel, Conversation find something new
 )
 

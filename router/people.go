@@ -1,0 +1,58 @@
+package router
+
+import (
+	"context"
+	"time"
+
+	"switchboard/retry"
+	"switchboard/router/ledger"
+)
+
+// ChangePerson changes somebody and has every engine learn of it.
+func (r *Router) ChangePerson(ctx context.Context, change ledger.PersonChange, by ledger.Hand) (*ledger.Person, error) {
+	person, err := r.Ledger.ChangePerson(ctx, change, by)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Roster.Reload(ctx); err != nil {
+		r.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
+		retry.Signal(r.people)
+	}
+	r.tellOfPeople()
+	return person, nil
+}
+
+// tellOfPeople has the other engines read the people anew.
+func (r *Router) tellOfPeople() {
+	if r.Wakes != nil {
+		r.Wakes.Wake(ledger.Wake{Kind: ledger.WakePeople})
+	}
+}
+
+// watchPeople reads the people anew when they were changed elsewhere, until ctx ends.
+func (r *Router) watchPeople(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.people:
+		}
+		for range retry.Doubling(ctx, 100*time.Millisecond, 5*time.Second) {
+			err := r.Roster.Reload(ctx)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			r.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
+		}
+	}
+}
+
+// loadPeople reads who has become a person on other engines.
+func (r *Router) loadPeople(ctx context.Context) {
+	if r.Wakes == nil {
+		return
+	}
+	if err := r.Roster.Reload(ctx); err != nil && ctx.Err() == nil {
+		r.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
+	}
+}

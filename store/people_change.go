@@ -1,0 +1,111 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"switchboard/router/ledger"
+)
+
+const (
+	ownerOf = `
+		SELECT p.name, p.source FROM identities i JOIN people p ON p.name = i.person WHERE i.identity = ?`
+	// Who was let in by an open policy and gets a role is somebody by name from then on.
+	setRole = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
+)
+
+// ChangePerson implements router.People.
+func (r *Router) ChangePerson(ctx context.Context, c ledger.PersonChange, by ledger.Hand) (person *ledger.Person, err error) {
+	err = r.db.write(ctx, full, "change a person", func(t *tx) error {
+		if person, err = t.changePerson(c); err != nil {
+			return err
+		}
+		return t.audit(by, audited{
+			action: "person." + string(c.Kind), target: "person " + person.Name, outcome: "done",
+			data: map[string]any{"role": person.Role, "identities": person.Identities},
+		})
+	})
+	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
+		return nil, refused // it says all there is to say
+	} else if err != nil {
+		return nil, err
+	}
+	return person, nil
+}
+
+func (t *tx) changePerson(c ledger.PersonChange) (*ledger.Person, error) {
+	name := clean(c.Person.Name)
+	person, err := t.person(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case person != nil && person.Source == ledger.FromSettings:
+		return nil, decided(name, c.File)
+	case person == nil && c.Kind != ledger.ChangeAdd:
+		return nil, ledger.ErrNotFound
+	case person != nil && c.Kind == ledger.ChangeAdd:
+		return nil, &ledger.StateError{Sentence: name + " is there already; \"switchboard person role\" and \"person link\" change them"}
+	}
+	switch c.Kind {
+	case ledger.ChangeAdd:
+		c.Person.Source = ledger.FromLocal
+		tools := jsonText(append([]string{}, c.Person.Tools...))
+		if _, err := t.Exec(upsertPerson, name, c.Person.Role, tools, clean(c.Person.TimeZone), ledger.FromLocal, t.now, t.now); err != nil {
+			return nil, err
+		}
+		err = t.link(name, c)
+	case ledger.ChangeLink:
+		err = t.link(name, c)
+	case ledger.ChangeRole:
+		_, err = t.Exec(setRole, c.Person.Role, t.now, name)
+	case ledger.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
+		_, err = t.each([]string{deleteKnown, dropPerson}, []any{name})
+		return person, err
+	default:
+		return nil, fmt.Errorf("change a person: %q is no such change", c.Kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.person(name)
+}
+
+// decided says that the settings name somebody, and where.
+func decided(who, file string) error {
+	return &ledger.StateError{Sentence: fmt.Sprintf("%s is named in [[people]] of %s, which decides: change it there, and start the engine anew", who, file)}
+}
+
+// person reads somebody who stays as they are to the end of the transaction; nil: there is
+// nobody of that name.
+func (t *tx) person(name string) (*ledger.Person, error) {
+	list, err := t.peopleBy(t.Locked(findPerson), personIdentities, name)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return &list[0], nil
+}
+
+// link gives identities to a person: free ones, and those of who was let in by an open
+// policy, who is nobody else.
+func (t *tx) link(name string, c ledger.PersonChange) error {
+	for _, id := range c.Person.Identities {
+		var owner, source string
+		owned, err := t.Row(ownerOf, []any{clean(id)}, &owner, &source)
+		switch {
+		case err != nil:
+			return err
+		case owned && owner == name:
+			continue
+		case owned && source == ledger.FromSettings:
+			return decided(id+" is "+owner+", who", c.File)
+		case owned && source != ledger.FromOpen:
+			return &ledger.StateError{Sentence: fmt.Sprintf("%s is %s already", id, owner)}
+		}
+		if _, err := t.Exec(moveIdentity, clean(id), name, t.now); err != nil {
+			return err
+		}
+	}
+	_, err := t.Exec(dropNameless)
+	return err
+}

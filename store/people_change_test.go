@@ -1,0 +1,81 @@
+package store_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/router/ledger"
+)
+
+func change(kind ledger.ChangeKind, name, role string, identities ...string) ledger.PersonChange {
+	return ledger.PersonChange{Kind: kind, File: "my.toml", Person: ledger.Person{Name: name, Role: role, Identities: identities, Tools: []string{"*"}}}
+}
+
+// Who is named at run time stays; the settings decide about those whom they name.
+//
+// promise: P4.file-wins
+func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		stranger := entry("c", "1", "hi")
+		stranger.Sender.New, stranger.Sender.Person, stranger.Sender.Identity = true, "tg:7", "tg:7"
+		h.Accept(stranger)
+		settings := []ledger.Person{
+			{Name: "anna", Role: "user", Identities: []string{"tg:1"}, Source: "config"},
+			{Name: "owner", Role: "admin", Identities: []string{"console:owner"}, Tools: []string{"*"}, Source: "local"},
+		}
+		set := func() {
+			t.Helper()
+			if err := h.Router.SetPeople(h.Ctx, settings); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set()
+		for _, tt := range []struct {
+			change ledger.PersonChange
+			want   string // who they are then, or why not
+		}{
+			{change(ledger.ChangeAdd, "bob", "user", "tg:2"), "bob user tg:2 local"},
+			{change(ledger.ChangeAdd, "bob", "user", "tg:3"), "bob is there already"},
+			{change(ledger.ChangeAdd, "anna", "admin"), "anna is named in [[people]] of my.toml, which decides"},
+			{change(ledger.ChangeRole, "anna", "admin"), "anna is named in [[people]] of my.toml, which decides"},
+			{change(ledger.ChangeLink, "anna", "", "tg:4"), "anna is named in [[people]] of my.toml, which decides"},
+			{change(ledger.ChangeRemove, "anna", ""), "anna is named in [[people]] of my.toml, which decides"},
+			{change(ledger.ChangeLink, "bob", "", "tg:1"), "tg:1 is anna, who is named in [[people]] of my.toml"},
+			{change(ledger.ChangeAdd, "carl", "user", "tg:2"), "tg:2 is bob already"},
+			{change(ledger.ChangeRole, "carl", "admin"), "not found"},
+			{change(ledger.ChangeRole, "bob", "admin"), "bob admin tg:2 local"},
+			{change(ledger.ChangeLink, "bob", "", "tg:7", "tg:2"), "bob admin tg:2 tg:7 local"},
+			{change(ledger.ChangeLink, "owner", "", "tg:9"), "owner admin console:owner tg:9 local"},
+			{change(ledger.ChangeAdd, "dora", "user"), "dora user local"},
+			{change(ledger.ChangeRemove, "dora", ""), "dora user local"},
+		} {
+			p, err := h.Router.ChangePerson(h.Ctx, tt.change, ledger.OwnerHand("owner"))
+			got := ""
+			if err != nil {
+				got = err.Error()
+			} else {
+				got = strings.Join(slices.Concat([]string{p.Name, p.Role}, p.Identities, []string{p.Source}), " ")
+			}
+			if !strings.HasPrefix(got, tt.want) && !(tt.want == "not found" && errors.Is(err, ledger.ErrNotFound)) {
+				t.Errorf("%+v: %s", tt.change, got)
+			}
+		}
+		set() // another start
+		people, err := h.Router.People(h.Ctx)
+		var names []string
+		for _, p := range people {
+			names = append(names, p.Name+" "+strings.Join(p.Identities, " "))
+		}
+		if want := []string{"anna tg:1", "bob tg:2 tg:7", "owner console:owner tg:9"}; err != nil || !slices.Equal(names, want) {
+			t.Errorf("%v: %q", err, names)
+		}
+		settings = append(settings, ledger.Person{Name: "bob", Role: "user", Identities: []string{"tg:2"}, Source: "config"})
+		set()
+		if p, err := h.Router.Person(h.Ctx, "bob"); err != nil || p.Role != "user" || len(p.Identities) != 1 || p.Source != "config" {
+			t.Errorf("the settings name bob: %+v, %v", p, err)
+		}
+		h.wantCount(6, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND person = 'owner' AND rule = 'machine'")
+	})
+}
