@@ -17,11 +17,9 @@ const (
 
 const (
 	runningTurn = `
-		SELECT id FROM turns WHERE session_id = ? AND state IN ('queued', 'running') AND state = 'running' AND person = ?
-		ORDER BY id LIMIT 1`
-	newestOpen = `
-		SELECT id, state, person, absorb FROM turns WHERE session_id = ? AND state IN ('queued', 'running')
-		ORDER BY id DESC LIMIT 1`
+		SELECT id FROM turns WHERE session_id = ? AND rank IS NOT NULL AND state = 'running' AND person = ?`
+	lastQueued = `
+		SELECT id, person, absorb FROM turns WHERE session_id = ? AND rank > 0 ORDER BY rank DESC LIMIT 1`
 	insertCollected = `
 		INSERT INTO turns (session_id, message_id, person, state, outcome, merged_into, merged_from, asked_at, created_at, finished_at)
 		VALUES (?, ?, ?, 'merged', 'collected', ?, -1, ?, ?, ?) RETURNING id`
@@ -56,13 +54,13 @@ func (t *tx) meet(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted) error
 }
 
 // collect merges a message into the queued turn of its person, if that is the
-// newest of the session.
+// last of the session and has not begun.
 func (t *tx) collect(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f form) (merged bool, err error) {
 	var into int64
-	var state, person string
+	var person string
 	var absorb bool
-	found, err := t.Row(newestOpen, []any{a.SessionID}, &into, &state, &person, &absorb)
-	if err != nil || !found || state != "queued" || absorb || person != clean(e.Sender.Person) {
+	found, err := t.Row(lastQueued, []any{a.SessionID}, &into, &person, &absorb)
+	if err != nil || !found || absorb || person != clean(e.Sender.Person) {
 		return false, err
 	}
 	message, taken, err := t.untaken(e, f, conversation, a.SessionID)
@@ -98,12 +96,11 @@ const (
 		SELECT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 				WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive'),
 			EXISTS (SELECT 1 FROM turns q JOIN turns t ON t.id = ?
-				WHERE q.session_id = ? AND q.id > t.id AND q.state IN ('queued', 'running') AND q.state = 'queued' AND q.absorb = TRUE
-				AND q.person = t.person)`
+				WHERE q.session_id = ? AND q.rank > t.id AND q.absorb = TRUE AND q.person = t.person)`
+	// queuedToAbsorb are those behind the turn in order that have not begun.
 	queuedToAbsorb = `
 		SELECT q.id FROM turns q JOIN turns t ON t.id = ?
-		WHERE q.session_id = ? AND q.id > t.id AND q.state IN ('queued', 'running') AND q.state = 'queued' AND q.absorb = TRUE
-		AND q.person = t.person ORDER BY q.id`
+		WHERE q.session_id = ? AND q.rank > t.id AND q.absorb = TRUE AND q.person = t.person ORDER BY q.rank`
 	// What was collected into an absorbed turn goes with it.
 	absorbTurn = `
 		UPDATE turns SET state = 'merged', outcome = 'absorbed', merged_into = ?, merged_from = ?, finished_at = ?

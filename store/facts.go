@@ -15,7 +15,7 @@ type Facts struct {
 }
 
 const (
-	openFacts    = `SELECT count(*), coalesce(min(created_at), 0) FROM turns WHERE state IN ('queued', 'running')`
+	openFacts    = `SELECT count(*), coalesce(min(created_at), 0) FROM turns WHERE rank IS NOT NULL`
 	pendingFacts = `SELECT count(*) FROM deliveries WHERE settled = FALSE`
 	lostFacts    = `
 		SELECT coalesce(sum(CASE WHEN state = 'dead' THEN 1 ELSE 0 END), 0), coalesce(sum(CASE WHEN state = 'unknown' THEN 1 ELSE 0 END), 0)

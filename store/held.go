@@ -14,13 +14,13 @@ const (
 	heldSessions = `
 		SELECT t.session_id, l.fence, t.id, t.cancel_requested
 		FROM (
-			SELECT * FROM (SELECT id, session_id, state, cancel_requested FROM turns
-				WHERE state IN ('queued', 'running') AND state = 'running' ORDER BY created_at, id LIMIT ?) AS r
-			UNION ALL SELECT * FROM (SELECT id, session_id, state, cancel_requested FROM turns
-				WHERE state IN ('queued', 'running') AND state = 'queued' ORDER BY created_at, id LIMIT ?) AS q
+			SELECT * FROM (SELECT id, session_id, rank, cancel_requested FROM turns
+				WHERE rank IS NOT NULL AND state = 'running' ORDER BY created_at, id LIMIT ?) AS r
+			UNION ALL SELECT * FROM (SELECT id, session_id, rank, cancel_requested FROM turns
+				WHERE rank IS NOT NULL AND state = 'queued' ORDER BY created_at, id LIMIT ?) AS q
 		) AS t CROSS JOIN leases l
 		WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND l.owner = ?
-		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
+		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.rank < t.rank)
 		ORDER BY t.id`
 	heldRunning = 10000 // more than all engines have workers
 	heldQueued  = 500
@@ -51,7 +51,7 @@ func (r *Router) Held(ctx context.Context, owner int64) (list []ledger.Held, err
 
 const (
 	newestEvent = `SELECT kind, created_at FROM events WHERE session_id = ? ORDER BY n DESC LIMIT 1`
-	hasOpenTurn = `SELECT 1 FROM turns WHERE session_id = ? AND id > 0 AND state IN ('queued', 'running') LIMIT 1`
+	hasOpenTurn = `SELECT 1 FROM turns WHERE session_id = ? AND rank IS NOT NULL LIMIT 1`
 )
 
 const eventSession = "session"

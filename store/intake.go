@@ -39,15 +39,12 @@ const (
 		INSERT INTO turns (session_id, message_id, person, state, absorb, not_before, asked_at, retry_of, created_at)
 		VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?) RETURNING id`
 	answeredBy = `UPDATE messages SET turn_id = ? WHERE id = ?`
-	// countQueued, like all that is asked often of open turns, is worded so that
-	// SQLite reads the index of these alone, and not a session's whole history.
-	countQueued = `
-		SELECT count(*) FROM turns WHERE session_id = ? AND id > 0 AND state IN ('queued', 'running') AND state = 'queued'`
+	// countQueued counts those that have not begun.
+	countQueued = `SELECT count(*) FROM turns WHERE session_id = ? AND rank > 0`
 	// openTurn is what a person means by "cancel": the turn that runs, else the one
 	// that is next.
 	openTurn = `
-		SELECT id FROM turns WHERE session_id = ? AND id > 0 AND state IN ('queued', 'running') AND (? OR person = ?)
-		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, id LIMIT 1`
+		SELECT id FROM turns WHERE session_id = ? AND rank IS NOT NULL AND (? OR person = ?) ORDER BY rank LIMIT 1`
 	resetSession = `
 		UPDATE sessions SET summary = '', summary_taint = '', reset_message = ?,
 			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0)

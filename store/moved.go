@@ -48,7 +48,6 @@ var (
 	mergeSession = []string{
 		`UPDATE messages SET session_id = ? WHERE session_id = ?`,
 		`UPDATE attachments SET session_id = ? WHERE session_id = ?`,
-		`UPDATE turns SET session_id = ? WHERE session_id = ?`,
 		`UPDATE memories SET session_id = ? WHERE session_id = ?`,
 		`UPDATE actions SET session_id = ? WHERE session_id = ?`,
 		`UPDATE audit SET session_id = ? WHERE session_id = ?`,
@@ -60,6 +59,12 @@ const (
 		UPDATE deliveries SET conversation_id = ?, seq = seq + (SELECT next_seq FROM conversations WHERE id = ?) WHERE conversation_id = ?`
 	addSeqs = `
 		UPDATE conversations SET next_seq = next_seq + (SELECT y.next_seq FROM conversations y WHERE y.id = ?) WHERE id = ?`
+	runningHere = `SELECT id FROM turns WHERE session_id = ? AND rank IS NOT NULL AND state = 'running'`
+	// Those that go ahead of the queue stay behind those that do so in the elder session.
+	moveTurns = `
+		UPDATE turns SET session_id = ?, ahead = ahead + (
+			SELECT coalesce(min(q.rank), 0) FROM turns q WHERE q.session_id = ? AND q.rank < 0 AND q.state = 'queued')
+		WHERE session_id = ?`
 	moveEvents = `
 		UPDATE events SET session_id = ?, n = n + (SELECT next_event FROM sessions WHERE id = ?) WHERE session_id = ?`
 	addEvents = `
@@ -71,7 +76,6 @@ const (
 	deleteSession      = `DELETE FROM sessions WHERE id = ?`
 	deleteConversation = `DELETE FROM conversations WHERE id = ?`
 	moveSession        = `UPDATE sessions SET conversation_id = ? WHERE id = ?`
-	someQueued         = `SELECT 1 FROM turns WHERE session_id = ? AND id > 0 AND state IN ('queued', 'running') LIMIT 1`
 )
 
 // acceptMoved gives a conversation its new ID. Repeating it changes nothing.
@@ -162,7 +166,15 @@ func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
 	if _, err := t.each(mergeSession, []any{into, from}); err != nil {
 		return err
 	}
+	var running int64 // one of each may be
+	if some, err = t.Row(runningHere, []any{from}, &running); err == nil && some {
+		_, err = t.Exec(queueAhead, running, "running")
+	}
+	if err != nil {
+		return err
+	}
 	if err := t.run(
+		statement{moveTurns, []any{into, into, from}},
 		statement{moveEvents, []any{into, into, from}},
 		statement{addEvents, []any{t.now, from, into}},
 		statement{dropLease, []any{name(from)}},
@@ -171,7 +183,7 @@ func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
 		return err
 	}
 	var one int
-	if some, err = t.Row(someQueued, []any{into}, &one); err != nil || !some {
+	if some, err = t.Row(hasOpenTurn, []any{into}, &one); err != nil || !some {
 		return err
 	}
 	held, err := t.Held(engines.Session, name(into))

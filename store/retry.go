@@ -42,7 +42,7 @@ const (
 	// retryOpen is the retry of a turn that is not ended, if nothing else is left of what
 	// that turn was asked.
 	retryOpen = `
-		SELECT t.id FROM turns t WHERE t.retry_of = ? AND t.state IN ('queued', 'running') AND NOT EXISTS (
+		SELECT t.id FROM turns t WHERE t.retry_of = ? AND t.rank IS NOT NULL AND NOT EXISTS (
 			SELECT 1 FROM messages m WHERE m.turn_id = t.retry_of AND m.direction = 'in' AND (m.text <> '' OR m.attachments > 0))
 		ORDER BY t.id LIMIT 1`
 	// retriesOf are the turns whose messages a turn answers as well: the one that it
@@ -126,7 +126,7 @@ func (t *tx) unretryable(m *meant, e *ledger.Entry, retry *ledger.Retry, session
 		return ledger.RetryNotYours, nil
 	}
 	var one int
-	open, err := slices.Contains([]string{"queued", "running", "waiting"}, m.State), error(nil)
+	open, err := ledger.TurnState(m.State).Open(), error(nil)
 	if !open {
 		open, err = t.Row(openRetry, []any{m.first()}, &one)
 	}

@@ -24,14 +24,14 @@ const (
 		SELECT coalesce(finished_at, 0), resumed_at, away FROM turns WHERE session_id = ? AND message_id > 0 AND message_id < ?
 		AND state IN ('done', 'failed', 'cancelled') AND started_at IS NOT NULL AND (state <> 'cancelled' OR calls > 0)
 		AND outcome NOT IN ('stale', 'nothing_to_retry') ORDER BY message_id DESC LIMIT 1`
-	// waitingLong are the queued turns of a person that may become one with another. A
-	// retry may not: it is not its text that counts.
+	// waitingLong are the turns of a person that have not begun and may become one with another.
+	// A retry may not: it is not its text that counts.
 	waitingLong = `
 		SELECT t.id, t.created_at, ` + askedAt + ` AS asked_at FROM turns t
-		WHERE t.session_id = ? AND t.state IN ('queued', 'running') AND t.state = 'queued' AND t.id > ? AND t.person = ?
-		AND t.retry_of IS NULL AND ` + askedAt + ` < ? ORDER BY t.id`
+		WHERE t.session_id = ? AND t.rank > ? AND t.person = ?
+		AND t.retry_of IS NULL AND ` + askedAt + ` < ? ORDER BY t.rank`
 	mergeStale = `
-		UPDATE turns SET state = 'merged', outcome = 'stale', merged_into = ?, merged_from = -1, finished_at = ? WHERE id = ? AND state = 'queued'`
+		UPDATE turns SET state = 'merged', outcome = 'stale', merged_into = ?, merged_from = -1, finished_at = ? WHERE id = ? AND rank > 0`
 	// What was collected into a merged turn goes with it.
 	mergeAlong = `UPDATE turns SET merged_into = ? WHERE merged_into = ?`
 	// lastDone is when the latest of a turn's rows was written.

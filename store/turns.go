@@ -14,24 +14,29 @@ import (
 )
 
 const (
-	// headTurn is the next turn of a session: its oldest open one.
+	// headTurn is the next turn of a session; its rank says which that is.
 	headTurn = `
-		SELECT id, state, person, not_before FROM turns WHERE session_id = ? AND state IN ('queued', 'running') ORDER BY id LIMIT 1`
+		SELECT id, state, person, not_before FROM turns WHERE session_id = ? AND rank IS NOT NULL ORDER BY rank LIMIT 1`
 	setRunning = `
 		UPDATE turns SET state = 'running', started_at = coalesce(started_at, ?),
 			resumed = CASE WHEN state = 'running' AND ? THEN resumed + 1 ELSE resumed END,
 			holders = CASE WHEN length(holders) < 1000 THEN holders ELSE '…' || substr(holders, 500) END || ' ' || (SELECT coalesce(owner, 0)
 				FROM leases WHERE kind = 'session' AND name = CAST(turns.session_id AS text)) || CAST(? AS text)
-		WHERE id = ? AND state IN ('queued', 'running')`
+		WHERE id = ? AND rank IS NOT NULL`
+	// queueAhead puts a turn that is in the state ? before all that are queued in its session.
+	queueAhead = `
+		UPDATE turns SET state = 'queued', ahead = (
+			SELECT coalesce(min(q.rank), 0) - 1 FROM turns q WHERE q.session_id = turns.session_id AND q.rank < 0 AND q.state = 'queued')
+		WHERE id = ? AND state = ?`
 	// claimable are heads of sessions nobody holds, the longest waiting first, of turns in
 	// the state %[3]s. They come in the order of their index, so that the look ends with
 	// the last that is wanted. %[1]s and %[2]s are the marks of channels and persons,
 	// %[4]s is alive. On PostgreSQL it is sb_claimable.
 	claimable = `
-		SELECT t.session_id AS id FROM turns t INDEXED BY turns_waiting CROSS JOIN sessions s CROSS JOIN conversations c
-		WHERE t.state IN ('queued', 'running') AND t.state = '%[3]s' AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s) AND t.not_before <= ?
+		SELECT t.session_id AS id FROM turns t INDEXED BY turns_oldest CROSS JOIN sessions s CROSS JOIN conversations c
+		WHERE t.rank IS NOT NULL AND t.state = '%[3]s' AND c.channel IN (%[1]s) AND t.person NOT IN (%[2]s) AND t.not_before <= ?
 		AND s.id = t.session_id AND c.id = s.conversation_id
-		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
+		AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.rank < t.rank)
 		AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND %[4]s)
 		ORDER BY t.created_at, t.id LIMIT ?`
@@ -53,7 +58,7 @@ const (
 		UPDATE leases SET owner = NULL
 		WHERE kind = 'session' AND name = (SELECT CAST(t.session_id AS text) FROM turns t WHERE t.id = ?)
 		AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = (SELECT x.session_id FROM turns x WHERE x.id = ?)
-			AND t.id > 0 AND t.state IN ('queued', 'running') AND t.state = 'running')
+			AND t.rank IS NOT NULL AND t.state = 'running')
 		AND NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND %[1]s)`
 	whereTurn = `
 		SELECT t.session_id, c.channel, c.conversation, c.kind, c.place, c.title FROM turns t
@@ -246,10 +251,10 @@ func (t *tx) mayCancel(turn int64) error {
 	if _, err := t.Row(turnState, []any{turn}, &state, &outcome, &finished, &into); err != nil {
 		return err
 	}
-	switch state {
-	case "queued", "running", "waiting":
+	if ledger.TurnState(state).Open() {
 		return nil
-	case "merged":
+	}
+	if state == string(ledger.TurnMerged) {
 		return &ledger.StateError{Sentence: fmt.Sprintf("turn %d is part of turn %d, which answers it; cancel that one", turn, into)}
 	}
 	how := state

@@ -50,6 +50,20 @@ func TestTurnsRunInOrder(t *testing.T) {
 	})
 }
 
+// Whatever a program does: the database itself refuses a second one.
+//
+// promise: P3.order-in-session
+func TestTwoTurnsOfASessionNeverRun(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.Begun("c", "1")
+		h.Accept(entry("c", "2", ""))
+		if err := h.DB.Write(h.Ctx, true, "UPDATE turns SET state = 'running'"); err == nil {
+			t.Error("two turns of a session run")
+		}
+		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'running'")
+	})
+}
+
 func TestClaimTakesTheLongestWaiting(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		var ids []int64

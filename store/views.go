@@ -18,11 +18,9 @@ const (
 	listTurns   = turnColumns + `WHERE (? = '' OR t.state = ?) ORDER BY t.id DESC LIMIT ?`
 	oneTurn     = turnColumns + `WHERE t.id = ?`
 	currentTurn = turnColumns + `WHERE s.key = ? AND t.state <> 'merged'
-		ORDER BY CASE t.state WHEN 'running' THEN 0 WHEN 'queued' THEN 1 ELSE 2 END,
-			CASE t.state WHEN 'queued' THEN t.id ELSE -t.id END LIMIT 1`
+		ORDER BY CASE WHEN t.rank IS NOT NULL THEN 0 ELSE 1 END, t.rank, t.id DESC LIMIT 1`
 	countWaiting = `
-		SELECT count(*) FROM sessions s JOIN turns t ON t.session_id = s.id AND t.id > 0
-		WHERE s.key = ? AND t.state IN ('queued', 'running') AND t.state = 'queued'`
+		SELECT count(*) FROM sessions s JOIN turns t ON t.session_id = s.id WHERE s.key = ? AND t.rank > 0`
 	listEvents = `
 		SELECT e.n, e.kind, coalesce(e.turn_id, 0) AS turn_id, e.data, e.created_at,
 			m.id AS message_id, m.direction, m.text, m.author, m.final, m.notice

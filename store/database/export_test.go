@@ -69,7 +69,7 @@ func (db *DB) MarkStale() {
 
 // Columns lists table.column of the schema.
 func (db *DB) Columns(ctx context.Context) (list []string, err error) {
-	query := `SELECT m.name || '.' || c.name AS c FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY 1`
+	query := `SELECT m.name || '.' || c.name AS c FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' ORDER BY 1`
 	if db.PG() {
 		query = `SELECT table_name || '.' || column_name AS c FROM information_schema.columns WHERE table_schema = current_schema() ORDER BY 1`
 	}

@@ -144,7 +144,7 @@ CREATE FUNCTION sb_head(p_session bigint, p_fence bigint, p_left boolean, p_exce
 DECLARE
 	v_turn turns%ROWTYPE;
 BEGIN
-	SELECT * INTO v_turn FROM turns WHERE session_id = p_session AND state IN ('queued', 'running') ORDER BY id LIMIT 1;
+	SELECT * INTO v_turn FROM turns WHERE session_id = p_session AND rank IS NOT NULL ORDER BY rank LIMIT 1;
 	IF NOT FOUND OR v_turn.not_before > p_now OR p_except ? v_turn.person THEN
 		RETURN NULL;
 	END IF;
@@ -201,15 +201,15 @@ DECLARE
 	v_found bigint;
 BEGIN
 	RETURN QUERY SELECT t.session_id FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
-	WHERE t.state IN ('queued', 'running') AND t.state = 'running' AND p_channels ? c.channel AND NOT coalesce(p_except ? t.person, FALSE) AND t.not_before <= p_now
-	AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
+	WHERE t.rank IS NOT NULL AND t.state = 'running' AND p_channels ? c.channel AND NOT coalesce(p_except ? t.person, FALSE) AND t.not_before <= p_now
+	AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.rank < t.rank)
 	AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 		WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND sb_keeps(o, p_owner))
 	ORDER BY t.created_at, t.id LIMIT p_limit;
 	GET DIAGNOSTICS v_found = ROW_COUNT;
 	RETURN QUERY SELECT t.session_id FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
-	WHERE t.state IN ('queued', 'running') AND t.state = 'queued' AND p_channels ? c.channel AND NOT coalesce(p_except ? t.person, FALSE) AND t.not_before <= p_now
-	AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.state IN ('queued', 'running') AND b.id < t.id)
+	WHERE t.rank IS NOT NULL AND t.state = 'queued' AND p_channels ? c.channel AND NOT coalesce(p_except ? t.person, FALSE) AND t.not_before <= p_now
+	AND NOT EXISTS (SELECT 1 FROM turns b WHERE b.session_id = t.session_id AND b.rank < t.rank)
 	AND NOT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 		WHERE l.kind = 'session' AND l.name = CAST(t.session_id AS text) AND sb_keeps(o, p_owner))
 	ORDER BY t.created_at, t.id LIMIT p_limit - v_found;
@@ -414,10 +414,10 @@ BEGIN
 			AND kind = 'choice' AND (person = '' OR person = e ->> 'person') AND expires_at > p_now) THEN
 			RAISE EXCEPTION 'a question is open' USING ERRCODE = 'SB002';
 		END IF;
-		SELECT count(*), count(*) FILTER (WHERE state = 'queued'), e ->> 'platform_id' <> '' AND EXISTS (
+		SELECT count(*), count(*) FILTER (WHERE rank > 0), e ->> 'platform_id' <> '' AND EXISTS (
 			SELECT 1 FROM messages WHERE conversation_id = v_conversation.id
 			AND direction = 'in' AND platform_id = e ->> 'platform_id' AND platform_id <> '')
-		INTO v_open, v_queued, v_known FROM turns WHERE session_id = v_session AND state IN ('queued', 'running');
+		INTO v_open, v_queued, v_known FROM turns WHERE session_id = v_session AND rank IS NOT NULL;
 		IF v_queued >= CAST(e ->> 'queue_limit' AS bigint) THEN
 			SELECT a.message, a.event INTO v_message, v_event FROM sb_answer(v_conversation.id, v_session, 'notice', e, e -> 'replies' -> 'busy', p_now) a;
 			RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'situation', 'busy',
@@ -458,9 +458,9 @@ BEGIN
 	v_reply := e -> 'reply';
 	IF e ->> 'effect' = 'cancel' THEN
 		v_situation := 'idle';
-		SELECT id INTO v_open FROM turns WHERE session_id = v_session AND state IN ('queued', 'running')
+		SELECT id INTO v_open FROM turns WHERE session_id = v_session AND rank IS NOT NULL
 			AND (CAST(e ->> 'any_person' AS boolean) OR person = e ->> 'person')
-		ORDER BY CASE state WHEN 'running' THEN 0 ELSE 1 END, id LIMIT 1;
+		ORDER BY rank LIMIT 1;
 		IF FOUND THEN
 			UPDATE turns SET state = 'cancelled', outcome = 'cancelled', finished_at = p_now
 			WHERE id = v_open AND (state = 'queued' OR state = 'running' AND calls = 0 AND NOT EXISTS (
@@ -475,7 +475,7 @@ BEGIN
 				END IF;
 				-- The owner of the lease may not be dead but late, and there is nothing left that it would give the lease back for.
 				UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(v_session AS text)
-				AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = v_session AND state IN ('queued', 'running') AND state = 'running')
+				AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = v_session AND rank IS NOT NULL AND state = 'running')
 				AND NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND sb_alive(o));
 			ELSE
 				UPDATE turns SET cancel_requested = 'cancelled' WHERE id = v_open AND cancel_requested = '';

@@ -1,0 +1,35 @@
+package ledger
+
+import "slices"
+
+// A TurnState is how far a turn has come.
+type TurnState string
+
+const (
+	TurnQueued    TurnState = "queued"
+	TurnRunning   TurnState = "running"
+	TurnWaiting   TurnState = "waiting" // for a decision; it holds neither worker nor session
+	TurnDone      TurnState = "done"
+	TurnFailed    TurnState = "failed"
+	TurnCancelled TurnState = "cancelled"
+	TurnMerged    TurnState = "merged" // into the turn that answers it
+)
+
+// TurnStates are the states of a turn, each with those that may follow it. The databases,
+// docs/architecture.md and "turn list --state" repeat them; tests compare.
+var TurnStates = map[TurnState][]TurnState{
+	TurnQueued: {TurnRunning, TurnCancelled, TurnMerged},
+	// Queued again: its session became part of another one.
+	TurnRunning:   {TurnWaiting, TurnDone, TurnFailed, TurnCancelled, TurnQueued},
+	TurnWaiting:   {TurnQueued, TurnCancelled},
+	TurnDone:      nil,
+	TurnFailed:    nil,
+	TurnCancelled: nil,
+	TurnMerged:    nil,
+}
+
+// Open says that a turn in this state has not ended.
+func (s TurnState) Open() bool { return len(TurnStates[s]) > 0 }
+
+// To says that a turn may come from this state to that.
+func (s TurnState) To(next TurnState) bool { return slices.Contains(TurnStates[s], next) }
