@@ -14,6 +14,7 @@ import (
 )
 
 // promise: P2.unknown-honest
+// promise: P2.same-nonce
 func TestLostAnswerIsLookedUpOrRepeatedMarked(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -24,10 +25,14 @@ func TestLostAnswerIsLookedUpOrRepeatedMarked(t *testing.T) {
 		{"repeat, marked", false, false, []string{"re: hello", "(repeated) re: hello"}, ""},
 		{"finder", true, false, []string{"re: hello"}, "found"},
 		{"deduper", false, true, []string{"re: hello"}, ""},
+		{"deduper after its window", true, true, []string{"re: hello"}, "found"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
 				r.script.Finder, r.script.Deduper = c.finder, c.deduper
+				if c.finder && c.deduper {
+					r.script.Window = time.Nanosecond
+				}
 				if c.deduper {
 					r.platform.Dedupe(2 * time.Minute)
 				}
@@ -43,6 +48,9 @@ func TestLostAnswerIsLookedUpOrRepeatedMarked(t *testing.T) {
 				for _, d := range r.deliveries("sent") {
 					if d.Repeated != (d.Conversation == "c1" && !c.finder && !c.deduper) {
 						t.Errorf("delivery %+v", d)
+					}
+					if d.Conversation == "c1" && c.outcome != "" && d.Outcome != c.outcome {
+						t.Errorf("%s, want %s", d.Outcome, c.outcome)
 					}
 				}
 			})

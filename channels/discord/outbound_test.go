@@ -106,7 +106,27 @@ func TestMentionIsAnsweredInAThread(t *testing.T) {
 	}
 }
 
+// promise: P2.same-nonce
+func TestPartThatIsSentAgainWithItsNonceIsOneMessage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	out := outbound(r.direct(), "Done.")
+	out.Nonce = "n1"
+	r.Break(discordtest.Fault{Method: discordtest.CreateMessage, Lost: true})
+	if _, err := r.c.Send(t.Context(), out); err == nil {
+		t.Fatal("sent without an answer")
+	}
+	r.SetClock(func() time.Time { return time.Now().Add(window) })
+	r.send(t, out)
+	if n := len(r.FromBot(string(out.Conversation.ID))); n != 1 {
+		t.Errorf("%d messages are shown", n)
+	}
+}
+
 // A lost part is found by what it says and when it came; each message is one part's.
+//
+// promise: P2.same-nonce
 func TestLostPartIsFoundByTextAndTime(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
