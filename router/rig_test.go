@@ -119,6 +119,7 @@ type rig struct {
 	wakes    func(int64) ledger.Wakes                                    // by the engine's id; nil: the database's own
 	guard    func(context.Context) (context.Context, context.CancelFunc) // nil: the engine's
 	readers  []router.Attached                                           // channels besides the platform's
+	wrap     func(channels.Channel) channels.Channel                     // nil: the platform's channel as it is
 
 	address string // of the database; twins alone
 	roster  *router.Roster
@@ -182,9 +183,13 @@ func (r *rig) start() {
 	if r.agent != nil {
 		runner = r.agent
 	}
+	channel := channelstest.Scripted(r.name, r.platform, r.script)
+	if r.wrap != nil {
+		channel = r.wrap(channel)
+	}
 	r.router, err = router.New(router.Deps{
 		Config: r.config, Roster: roster, Agent: runner, Usable: r.usable, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
-		Channels: append([]router.Attached{{Channel: channelstest.Scripted(r.name, r.platform, r.script), Config: r.channel}}, r.readers...),
+		Channels: append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...),
 		Wakes:    r.wakes(r.engine.ID()),
 		DataDir:  r.t.TempDir(), Model: "test", Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})

@@ -78,6 +78,16 @@ func (d drafting) Begin(ctx context.Context, hold ledger.Hold, conv channels.Con
 	return out, due, err
 }
 
+func (d drafting) Settle(ctx context.Context, hold ledger.Hold, out *ledger.Delivery, s ledger.Settlement) (more bool, err error) {
+	err = d.do("settle", func() error { more, err = d.Ledger.Settle(ctx, hold, out, s); return err })
+	return more, err
+}
+
+func (d drafting) TakeChannel(ctx context.Context, owner int64, channel string) (hold ledger.Hold, ok bool, err error) {
+	err = d.do("take", func() error { hold, ok, err = d.Ledger.TakeChannel(ctx, owner, channel); return err })
+	return hold, ok, err
+}
+
 func (d drafting) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 	return d.do("give back", func() error { return d.Ledger.GiveBack(ctx, ref) })
 }

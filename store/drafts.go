@@ -39,9 +39,13 @@ const (
 	// stays doubtful, and is not listed for ever.
 	listDrafts = draftColumns + `
 		WHERE d.channel = ? AND d.draft <> '' AND (d.state = 'draft' OR d.draft = 'leave' OR d.updated_at > ?) ORDER BY d.id`
-	oneDoubtful  = draftColumns + `WHERE d.id = ? AND d.draft = 'begun'`
-	takeDoubtful = `UPDATE deliveries SET fence = ? WHERE id = ? AND draft = 'begun'`
-	draftStage   = `SELECT conversation_id, channel, platform_id, draft, fence, nonce, first_try FROM deliveries WHERE id = ? AND state = 'draft'`
+	oneDoubtful = draftColumns + `WHERE d.id = ? AND d.draft = 'begun'`
+	// takeDoubtful waits for parts that may be shown where it is not known.
+	takeDoubtful = `
+		UPDATE deliveries SET fence = ? WHERE id = ? AND draft = 'begun' AND NOT EXISTS (
+			SELECT 1 FROM deliveries o WHERE o.channel = deliveries.channel AND o.conversation_id = deliveries.conversation_id
+				AND o.settled = FALSE AND o.state <> 'pending')`
+	draftStage = `SELECT conversation_id, channel, platform_id, draft, fence, nonce, first_try FROM deliveries WHERE id = ? AND state = 'draft'`
 	// beginDraft is conditional, for a message may take the draft's place just now.
 	beginDraft = `
 		UPDATE deliveries SET draft = 'begun', fence = ?, noted = ?, first_try = ?, updated_at = ?

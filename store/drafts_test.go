@@ -423,6 +423,11 @@ func TestDoubtfulDraftIsTakenBackOnceFound(t *testing.T) {
 			if list := h.drafts(ledger.DraftDoubt); list[0].Delivery != d {
 				t.Errorf("%+v", list)
 			}
+			out := h.Begin(hold, channels.ConversationID("c"+nameOf(int64(i))))
+			if _, err := h.Router.Doubtful(h.Ctx, hold, d); !errors.Is(err, ledger.ErrConflict) {
+				t.Errorf("looked into beside a part on its way: %v", err)
+			}
+			h.Settle(hold, out, ledger.Settlement{State: ledger.DeliverySent, PlatformID: "88"})
 			if found, err := h.Router.Doubtful(h.Ctx, hold, d); err != nil || found.Stage != ledger.DraftDoubt || found.First.Text != "first" {
 				t.Fatalf("%+v, %v", found, err)
 			}

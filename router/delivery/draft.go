@@ -53,13 +53,13 @@ func (d *draft) over() bool {
 
 func (d *draft) run() {
 	defer d.cut()
-	defer close(d.done)
-	defer retry.Signal(d.news) // the turn may wait for what this took
 	defer func() {
 		if d.uncertain {
-			d.presenter.look()
+			d.presenter.look() // which passes by what is not over
 		}
 	}()
+	defer close(d.done)
+	defer retry.Signal(d.news) // the turn may wait for what this took
 	if d.text == nil {
 		if !d.doubtful || d.lookUp() {
 			d.takeBack()
@@ -159,11 +159,23 @@ func (d *draft) outbound(body channels.Body) channels.Outbound {
 }
 
 // lookUp asks the platform what became of a first call that is not known to have ended, once it
-// can have no effect any more, and has the ledger know. known says that this is known now.
+// can have no effect any more, and has the ledger know. known says that this is known now. It is
+// looked up while nothing said in its conversation is on its way: then it is known which messages
+// are others', and where one is found by what it says, none of them is taken for it.
 func (d *draft) lookUp() (known bool) {
 	l := d.presenter.line
 	finder, ok := l.channel.(channels.Finder)
-	if !ok || !retry.Sleep(d.ctx, doubtAfter) || !l.lines.Engine.Safe() {
+	if !ok || !retry.Sleep(d.ctx, doubtAfter) {
+		return false
+	}
+	lock := l.lockQuiet(d.row.Conversation.ID)
+	for ; lock == nil; lock = l.lockQuiet(d.row.Conversation.ID) {
+		if !retry.Sleep(d.ctx, draftRetry) {
+			return false
+		}
+	}
+	defer lock.Unlock()
+	if !l.lines.Engine.Safe() {
 		return false
 	}
 	row, err := l.lines.Ledger.Doubtful(d.ctx, d.hold, d.row.Delivery)

@@ -60,11 +60,8 @@ func (s *sender) open(conv channels.Conversation) *Opened {
 	rates := s.line.channel.Features(conv).Rates
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.runs() || !s.restsNow(conv.ID) {
-		return nil
-	}
-	lock := s.of(conv.ID).lock
-	if !lock.TryLock() {
+	lock := s.lockQuiet(conv.ID)
+	if lock == nil {
 		return nil
 	}
 	if !s.line.limits.try(conv.ID, rates, time.Now()) {
@@ -73,6 +70,29 @@ func (s *sender) open(conv channels.Conversation) *Opened {
 	}
 	s.working.Add(1) // the lease is not dropped before it is closed
 	return &Opened{Opening: ledger.Opening{Hold: s.hold, Conversation: conv}, sender: s, lock: lock}
+}
+
+// lockQuiet locks a conversation in which there is nothing to send; nil: there may be. Called
+// under the sender's lock.
+func (s *sender) lockQuiet(conv channels.ConversationID) *sendLock {
+	if !s.runs() || !s.restsNow(conv) {
+		return nil
+	}
+	if lock := s.of(conv).lock; lock.TryLock() {
+		return lock
+	}
+	return nil
+}
+
+// lockQuiet is that of this engine's sender; nil also where it has none.
+func (l *Line) lockQuiet(conv channels.ConversationID) *sendLock {
+	s := l.senderNow()
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lockQuiet(conv)
 }
 
 // MarkUncertain notes that a commit which began then failed, and may have begun the part all

@@ -70,7 +70,8 @@ type Drafts interface {
 	// by another holder may have shown it where nobody can find it. ErrFenced.
 	BeginDraft(ctx context.Context, hold ledger.Hold, delivery int64, first channels.Body) (begun ledger.Draft, ready bool, err error)
 	// Doubtful hands over a draft whose first call began and is not known to have ended, be it
-	// needed or not: it is as if this hold had begun it. ErrConflict: there is none. ErrFenced.
+	// needed or not: it is as if this hold had begun it. ErrConflict: there is none, or a part is
+	// on its way in the conversation and may be shown nobody knows where. ErrFenced.
 	Doubtful(ctx context.Context, hold ledger.Hold, delivery int64) (ledger.Draft, error)
 	// Drafted notes where a draft is shown that this hold began, even if the hold was
 	// lost meanwhile; with no id, that it surely is not. Late says that it is a draft

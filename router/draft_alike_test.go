@@ -1,0 +1,185 @@
+package router_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+)
+
+// An alike channel is that of a platform whose history tells no nonces: a message is found again
+// by what it says.
+type alike struct {
+	channels.Channel
+	channels.Drafter
+	channels.Editor
+	channels.Deleter
+	channels.Deduper
+	platform *channelstest.Platform
+	late     time.Duration // how long the answer to a send takes
+}
+
+// alikes gives the rig such a channel, with a platform that enforces nonces.
+func alikes(r *rig) *alike {
+	r.script.Finder, r.script.Deduper, r.script.Window = true, true, 2*time.Minute
+	r.platform.Dedupe(3 * time.Minute)
+	a := &alike{platform: r.platform}
+	r.wrap = func(c channels.Channel) channels.Channel {
+		a.Channel = c
+		a.Drafter, a.Editor = c.(channels.Drafter), c.(channels.Editor)   //nolint:errcheck // it is rich
+		a.Deleter, a.Deduper = c.(channels.Deleter), c.(channels.Deduper) //nolint:errcheck // it is rich
+		return a
+	}
+	return a
+}
+
+func (a *alike) Send(ctx context.Context, out channels.Outbound) (channels.MessageID, error) {
+	id, err := a.Channel.Send(ctx, out)
+	time.Sleep(a.late)
+	return id, err
+}
+
+func (a *alike) Find(ctx context.Context, out channels.Outbound) (channels.MessageID, bool, error) {
+	for _, m := range a.platform.SentIn(string(out.Conversation.ID)) {
+		if m.Text != out.Body.Text || m.At.Before(out.FirstTry) {
+			continue
+		}
+		if taken, err := out.Taken(ctx, m.ID); err != nil || !taken {
+			return m.ID, err == nil, err
+		}
+	}
+	return "", false, nil
+}
+
+// A program that dies while an answer grows shows it once after its restart, where a message can
+// be looked up by what it says alone, and the draft may say what the answer does.
+//
+// promise: L.draft-row-first
+func TestKilledWhileAnAnswerGrowsShowsItOnceWhereTextsAreAlike(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{
+		"mark",   // the ledger says that the draft is shown first
+		"call",   // the platform shows it
+		"id",     // the ledger has its ID
+		"edit",   // the platform shows it grown
+		"end",    // the ledger has the answer
+		"last",   // the platform shows the answer
+		"settle", // the ledger knows that
+	} {
+		for _, first := range []string{"whole", "half"} {
+			for _, lost := range []bool{false, true} {
+				if at == "edit" && first == "whole" {
+					continue // nothing grows
+				}
+				t.Run(fmt.Sprintf("%s, first %s, answers lost %t", at, first, lost), func(t *testing.T) {
+					inTime(t, func(t *testing.T, r *rig) { growAndDie(t, r, at, first, lost) })
+				})
+			}
+		}
+	}
+}
+
+func growAndDie(t *testing.T, r *rig, at, first string, lost bool) {
+	t.Helper()
+	alikes(r)
+	var dead atomic.Bool
+	dying := drafting{at: at, dead: &dead, mu: &sync.Mutex{}}
+	r.ledger = func(l router.Ledger) router.Ledger { dying.Ledger = l; return dying }
+	calls := map[string]int{}
+	// call is what becomes of a call; the first answer to each kind may be lost.
+	call := func(kind string, dies bool) channelstest.Fault {
+		if dead.Load() {
+			return channelstest.Fault{LoseRequest: true}
+		}
+		calls[kind]++
+		if dies {
+			dead.Store(true)
+		}
+		return channelstest.Fault{LoseAnswer: dies || lost && calls[kind] == 1}
+	}
+	r.platform.OnSend(func(scripted.Post) channelstest.Fault { return call("send", dying.at == "last") })
+	r.platform.OnChange(func(c scripted.Change) channelstest.Fault {
+		switch {
+		case c.Op == scripted.OpDraft && c.ID == "":
+			return call("draft", dying.at == "call")
+		case c.Op == scripted.OpDraft:
+			return call("grown", dying.at == "edit")
+		case c.Op == scripted.OpEdit:
+			return call("edit", dying.at == "last")
+		}
+		return channelstest.Fault{LoseRequest: dead.Load()}
+	})
+	lives := 0
+	r.agent = acting(func(p play) error {
+		if lives++; lives == 1 {
+			p.Stream(first)
+			p.pause(8 * time.Second)
+			if first == "half" {
+				p.Stream("half of it")
+				p.pause(4 * time.Second)
+			}
+		}
+		if p.answer("whole") != nil {
+			return agent.ErrHandBack
+		}
+		return nil
+	})
+	r.start()
+	r.platform.Say("c1", "ada", "ask")
+	r.until("it died", dead.Load)
+	r.end()
+	dying.at = ""
+	dead.Store(false)
+	r.answersOnce()
+}
+
+// answersOnce starts the router again, which is to show the answer and nothing else in the end.
+func (r *rig) answersOnce() {
+	r.t.Helper()
+	r.start()
+	began := time.Now()
+	for len(r.deliveries("sent")) == 0 || len(r.drafts()) > 0 {
+		if time.Sleep(250 * time.Millisecond); time.Since(began) > time.Minute {
+			r.t.Fatalf("drafts are left: %+v", r.drafts())
+		}
+	}
+	if shown := texts(r.platform.Sent()); !slices.Equal(shown, []string{"whole"}) {
+		r.t.Errorf("shown %q", shown)
+	}
+}
+
+// A draft that may be shown is looked up when nothing said is on its way in its conversation:
+// until then an answer that says the same may be taken for it.
+func TestDoubtfulDraftIsNotTakenForTheAnswerOnItsWay(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		platform := alikes(r)
+		var dead atomic.Bool
+		dying := drafting{at: "mark", dead: &dead, mu: &sync.Mutex{}}
+		r.ledger = func(l router.Ledger) router.Ledger { dying.Ledger = l; return dying }
+		lives := 0
+		r.agent = acting(func(p play) error {
+			if lives++; lives == 1 {
+				p.Stream("whole")
+				p.pause(3 * time.Second)
+				return agent.ErrHandBack
+			}
+			return p.answer("whole")
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "ask")
+		r.until("it died before the draft was shown", dead.Load)
+		r.end()
+		dying.at, platform.late = "", 20*time.Second
+		dead.Store(false)
+		r.answersOnce()
+	})
+}
