@@ -11,13 +11,8 @@ import (
 	"switchboard/channels/platformtest"
 )
 
-// grows and sends say what kind of job n is. None grows on Discord for now: in one run of eight
-// an answer that grew was shown twice there, which is open.
-func (c *crash) grows(n int) bool {
-	_, open := c.place.(*discordPlace)
-	return c.mixed && n%5 == 1 && !open
-}
-
+// grows and sends say what kind of job n is.
+func (c *crash) grows(n int) bool { return c.mixed && n%5 == 1 }
 func (c *crash) sends(n int) bool { return c.mixed && n%5 > 2 }
 
 // grown is what an answer says that grows, behind what every answer does.
@@ -80,7 +75,7 @@ func (c *crash) answers(n int) (a answered) {
 	return a
 }
 
-// left is what stands in the chats and is no answer.
+// left is what stands in the chats and is no answer, or one shown before.
 func (c *crash) left() (left []string) {
 	for user := range crashUsers {
 		known := []string{}
@@ -88,9 +83,12 @@ func (c *crash) left() (left []string) {
 			known = append(known, append(c.finals(n), "<"+jobFile(n)+">")...)
 		}
 		for _, text := range c.place.shown(user) {
-			if text = strings.TrimSpace(text); !slices.Contains(known, text) {
-				left = append(left, fmt.Sprintf("user %d: %s", user, text))
+			text = strings.TrimSpace(text)
+			if i := slices.Index(known, text); i >= 0 {
+				known = slices.Delete(known, i, i+1)
+				continue
 			}
+			left = append(left, fmt.Sprintf("user %d: %s", user, text))
 		}
 	}
 	return left
