@@ -410,6 +410,8 @@ func TestCancelOfTheDeadTakesTheDraftBack(t *testing.T) {
 
 // A draft that nobody knows to be shown is needed no more: it is looked into, and taken back or
 // forgotten.
+//
+// promise: L.draft-row-first
 func TestDoubtfulDraftIsTakenBackOnceFound(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		for i, id := range []channels.MessageID{"77", ""} {
