@@ -96,8 +96,7 @@ func named(text string, names ...string) string {
 	return strings.TrimSpace(text)
 }
 
-// sendTime is how long a send takes: longer than a look at all processes, so that a
-// kill that waits for a send still meets it.
+// sendTime is how long a send takes, so that a kill that waits for one still meets it.
 const sendTime = 50 * time.Millisecond
 
 // scriptedPlace is the rig's own platform.
