@@ -139,7 +139,7 @@ func (r *run) harmless(task Task) bool {
 // are asked for anew: they may have changed since the plan, and so may the taint.
 func (r *run) allowed(plan *PlanRow, i int) (rule string, refused *tools.Result) {
 	task := plan.Tasks[i].Task
-	name, effect, sends := tools.ExecName, r.execEffect(), ""
+	q := tools.Question{Tool: tools.ExecName, Effect: r.execEffect(), Command: task.Detail}
 	if task.Type == TaskTool {
 		tool, ok := r.toolbox.Get(deref(task.Tool))
 		if !ok {
@@ -148,12 +148,12 @@ func (r *run) allowed(plan *PlanRow, i int) (rule string, refused *tools.Result)
 				Hint: "this tool is no longer there; plan without it",
 			}
 		}
-		name, effect = tool.Name, tool.Effect
+		q = tools.Question{Tool: tool.Name, Effect: tool.Effect}
 		if tool.Sends != "" {
-			sends = argument(deref(task.Args), tool.Sends)
+			q.Sends = argument(deref(task.Args), tool.Sends)
 		}
 	}
-	d := r.decideOn(name, effect, sends)
+	d := r.decide(q)
 	if d.Verdict != tools.Allow {
 		return "", &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: d.Rule, Hint: d.Reason, Taint: r.taint}
 	}

@@ -71,18 +71,18 @@ func (r *run) plannerSystem() string {
 func (r *run) offered() (exec bool, effect tools.Effect, offered []tools.Tool) {
 	effect = r.execEffect()
 	for _, tool := range r.toolbox.All() {
-		if r.decide(tool.Name, tool.Effect).Verdict == tools.Allow {
+		if r.decide(tools.Question{Tool: tool.Name, Effect: tool.Effect}).Verdict == tools.Allow {
 			offered = append(offered, tool)
 		}
 	}
-	return r.decide(tools.ExecName, effect).Verdict == tools.Allow, effect, offered
+	return r.decide(tools.Question{Tool: tools.ExecName, Effect: effect}).Verdict == tools.Allow, effect, offered
 }
 
 // Usable lists what the gate lets q.Person use in q.Channel and q.Mode, with nothing
 // from elsewhere read: commands first, then the tools in their order.
 func (a *Agent) Usable(q tools.Question) (names []string) {
 	r := &run{Agent: a, turn: Turn{
-		Person: Person{Name: q.Person, Role: "admin"}, // others may run no commands anyway
+		Person: Person{Name: q.Person, Role: "admin"}, // what commands may change matters to no rule here
 		Place:  Place{Channel: q.Channel}, Session: Session{Mode: q.Mode},
 	}}
 	exec, _, offered := r.offered()
@@ -166,7 +166,7 @@ func (r *run) place(p *prompt) {
 	p.linef("- Formatting: %s; files: %s; buttons for choices: %s", word(place.Rich, "Markdown", "plain text"), word(place.Files, "yes", "no"), word(place.Buttons, "yes", "no (choices are numbered lines)"))
 	var withheld []string
 	ask := func(name string, effect tools.Effect, sends string) {
-		if d := r.decideOn(name, effect, sends); d.Verdict != tools.Allow {
+		if d := r.decide(tools.Question{Tool: name, Effect: effect, Sends: sends}); d.Verdict != tools.Allow {
 			withheld = append(withheld, fmt.Sprintf("  - %s: %s (rule %s)", name, oneLine(d.Reason), oneLine(d.Rule)))
 		}
 	}

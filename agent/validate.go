@@ -28,7 +28,7 @@ func (r *run) validate(plan Plan) []string {
 		case TaskExec:
 			v.expected(task)
 			v.only(task, TaskExec)
-			v.permitted("type", tools.ExecName, r.execEffect())
+			v.permitted("type", tools.ExecName, r.execEffect(), task.Detail)
 		case TaskTool:
 			v.expected(task)
 			v.only(task, TaskTool)
@@ -161,7 +161,7 @@ func (v *validation) tool(task Task) {
 		v.fault("tool", "there is no tool %q", clip(*task.Tool, 60))
 		return
 	}
-	v.permitted("tool", tool.Name, tool.Effect)
+	v.permitted("tool", tool.Name, tool.Effect, "")
 	if task.Args == nil {
 		return
 	}
@@ -170,25 +170,17 @@ func (v *validation) tool(task Task) {
 	}
 }
 
-func (v *validation) permitted(field, name string, effect tools.Effect) {
-	if d := v.decide(name, effect); d.Verdict != tools.Allow {
+func (v *validation) permitted(field, name string, effect tools.Effect, command string) {
+	if d := v.decide(tools.Question{Tool: name, Effect: effect, Command: command}); d.Verdict != tools.Allow {
 		v.fault(field, "%s is not permitted here by the rule %s: %s", name, d.Rule, d.Reason)
 	}
 }
 
-// decide asks the policy gate. What it would ask a person for is refused while
-// approvals do not exist.
-func (r *run) decide(name string, effect tools.Effect) tools.Decision {
-	return r.decideOn(name, effect, "")
-}
-
-// decideOn is decide of a tool with which the URL sends goes out.
-func (r *run) decideOn(name string, effect tools.Effect, sends string) tools.Decision {
-	q := tools.Question{
-		Person: r.turn.Person.Name, Channel: r.turn.Place.Channel, Mode: r.turn.Session.Mode,
-		Tool: name, Effect: effect, Taint: r.taint, Sends: sends,
-	}
-	if sends != "" {
+// decide asks the policy gate about a tool, or a command, for the turn as it is now. What
+// it would ask a person for is refused while approvals do not exist.
+func (r *run) decide(q tools.Question) tools.Decision {
+	q.Person, q.Channel, q.Mode, q.Taint = r.turn.Person.Name, r.turn.Place.Channel, r.turn.Session.Mode, r.taint
+	if q.Sends != "" {
 		q.Words = r.ownWords()
 	}
 	d := r.gate.Decide(q)

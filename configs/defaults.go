@@ -23,6 +23,7 @@ func Defaults() *Settings {
 		},
 		Agent:     agent.DefaultConfig(),
 		Router:    router.DefaultConfig(),
+		Policy:    router.DefaultPolicyConfig(),
 		Approvals: Approvals{Deadline: 10 * time.Minute},
 		Scheduler: Scheduler{Enabled: true, TimeZone: "UTC", Misfire: "once", MisfireGrace: time.Hour},
 		Heartbeat: Heartbeat{Every: 30 * time.Minute, ActiveHours: "08:00-22:00"},

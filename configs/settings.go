@@ -27,6 +27,7 @@ type Settings struct {
 	Router        router.Config       `toml:"router"`
 	Channels      map[string]Channel  `toml:"channels"` // by name; those of a kind not in this build are left out
 	People        []Person            `toml:"people"`
+	Policy        router.PolicyConfig `toml:"policy"`
 	Approvals     Approvals           `toml:"approvals"`
 	Scheduler     Scheduler           `toml:"scheduler"`
 	Heartbeat     Heartbeat           `toml:"heartbeat"`

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"fmt"
 	"maps"
 	"net"
 	"net/netip"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"switchboard/agent/tools"
 )
 
 // check takes what a Validate method returned: joined errors, each beginning
@@ -80,6 +83,7 @@ func (b *binder) validate(s *Settings) {
 	b.check("router", s.Router.Validate())
 	b.accounts(s)
 	b.people(s)
+	b.tools(s)
 	b.time(s)
 	b.rest(s)
 	b.ports(s)
@@ -167,6 +171,31 @@ func (b *binder) models(s *Settings) {
 		_, known := s.LLM.Providers[provider]
 		b.says(!known && provider != "offline" || rest == "", key,
 			"%q is no model: neither an alias in [llm.models], nor \"PROVIDER/NAME\" with a table [llm.providers.PROVIDER], nor \"offline\"", name)
+	}
+}
+
+// tools checks that every pattern names a tool: one that names none allows nothing, or
+// worse, forbids nothing.
+func (b *binder) tools(s *Settings) {
+	check := func(key string, patterns []string) {
+		for i, pattern := range patterns {
+			if near, ok := tools.KnownPattern(pattern); !ok {
+				hint := ""
+				if near != "" {
+					hint = fmt.Sprintf("; did you mean %q?", near)
+				}
+				b.says(true, at(key, i), "%q names no tool and no group of tools%s", pattern, hint)
+			}
+		}
+	}
+	check("policy.ask", s.Policy.Ask)
+	b.check("policy.exec", s.Policy.Exec.Validate())
+	for name, ch := range s.Channels {
+		check("channels."+name+".tools_allow", ch.ToolsAllow)
+		check("channels."+name+".tools_deny", ch.ToolsDeny)
+	}
+	for i, p := range s.People {
+		check(at("people", i)+".tools", p.Tools)
 	}
 }
 

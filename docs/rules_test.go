@@ -22,6 +22,8 @@ func TestRulesAreExplained(t *testing.T) {
 		"../router/ledger/rules.go": `= "([a-z_.]+)"`,
 		"../router/policy.go":       `refuse\("([a-z_.]+)"|Rule: "([a-z_.]+)"`,
 		"../agent/act.go":           `Rule: "([a-z_.]+)"`,
+
+		"../agent/tools/command/judge.go": `= "(policy[a-z_.]+)"`,
 	} {
 		source, err := os.ReadFile(file)
 		if err != nil {

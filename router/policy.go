@@ -2,9 +2,10 @@ package router
 
 import (
 	"fmt"
-	"path"
+	"slices"
 
 	"switchboard/agent/tools"
+	shell "switchboard/agent/tools/command"
 	"switchboard/router/ledger"
 )
 
@@ -14,40 +15,75 @@ const (
 	ModeAct = "act"
 )
 
+// PolicyConfig is the table [policy]: what is asked for on top of role, person, channel,
+// mode and taint.
+type PolicyConfig struct {
+	// Ask are patterns of tools that need an approval each time. Default message.send and
+	// admin.*.
+	Ask []string `toml:"ask"`
+	// Exec judges commands.
+	Exec shell.Rules `toml:"exec"`
+}
+
+// DefaultPolicyConfig is [policy] with nothing set.
+func DefaultPolicyConfig() PolicyConfig {
+	return PolicyConfig{Ask: []string{"message.send", "admin.*"}, Exec: shell.DefaultRules()}
+}
+
 // Policy is the one gate between the agent and its tools. It is asked when tools
 // are offered, when a plan names one, and when one is about to run; each time it
 // looks the person up anew. Whatever it does not know, it refuses.
 type Policy struct {
 	roster   *Roster
 	channels map[string]ChannelConfig
+	config   PolicyConfig
 }
 
 // NewPolicy returns the gate over the people of roster and the settings of the
 // channels, by name.
-func NewPolicy(roster *Roster, channels map[string]ChannelConfig) *Policy {
-	return &Policy{roster: roster, channels: channels}
+func NewPolicy(roster *Roster, channels map[string]ChannelConfig, config PolicyConfig) *Policy {
+	return &Policy{roster: roster, channels: channels, config: config}
 }
 
-// Decide implements agent.Gate. The rules are asked in the order written; the
-// first that has an opinion decides.
+// Decide implements agent.Gate. What refuses goes before what asks, and that before what
+// allows; among rules of a kind the first that has an opinion decides.
+//
+// Admins may run commands where their tools and the channel have exec. Others need "exec"
+// by that name in their own tools: neither "*" nor a pattern gives it to them.
 func (p *Policy) Decide(q tools.Question) tools.Decision {
 	person := p.roster.Named(q.Person)
-	channel, known := p.channels[q.Channel]
-	switch {
-	case person == nil:
+	if person == nil {
 		return refuse("person.unknown", "%s is not somebody I know", q.Person)
+	}
+	d := p.decide(q, person)
+	d.Role = person.Role
+	return d
+}
+
+func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision {
+	channel, known := p.channels[q.Channel]
+	var judged shell.Judgement
+	if q.Tool == tools.ExecName && q.Command != "" {
+		judged = p.config.Exec.Judge(q.Command)
+	}
+	allowed := tools.Decision{Verdict: tools.Allow, Rule: "role." + person.Role, Reason: fmt.Sprintf("%s is %s", q.Person, person.Role)}
+	switch {
 	case !known:
 		return refuse("channel.unknown", "%s is not a channel of mine", q.Channel)
-	case person.Role != ledger.RoleAdmin && q.Tool == tools.ExecName:
-		return refuse("role.exec", "only admins may run commands")
-	case !matches(person.Tools, q.Tool):
+	case q.Tool == "":
+		return allowed
+	case person.Role != ledger.RoleAdmin && q.Tool == tools.ExecName && !slices.Contains(person.Tools, tools.ExecName):
+		return refuse("role.exec", "only admins may run commands, and others whose tools name exec")
+	case !tools.Named(person.Tools, q.Tool):
 		return refuse("person.tools", "%s may not use %s", q.Person, q.Tool)
-	case matches(channel.ToolsDeny, q.Tool):
+	case tools.Named(channel.ToolsDeny, q.Tool):
 		return refuse("channel.tools_deny", "%s is switched off on %s", q.Tool, q.Channel)
-	case !matches(channel.ToolsAllow, q.Tool):
+	case !tools.Named(channel.ToolsAllow, q.Tool):
 		return refuse("channel.tools_allow", "%s is not switched on for %s", q.Tool, q.Channel)
 	case q.Mode != ModeAct && q.Effect != tools.EffectRead:
 		return refuse("session.mode", "this session only asks; %s would change something", q.Tool)
+	case judged.Outcome == shell.Refused:
+		return refuse(judged.Rule, "%s", judged.Reason)
 	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside:
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: "taint.outside",
@@ -59,21 +95,16 @@ func (p *Policy) Decide(q tools.Question) tools.Decision {
 			Reason: fmt.Sprintf("after reading text from elsewhere (%s), %s takes only an address that stands in the person's own words of this turn, "+
 				"because an address can carry away what was read; they can write it out in full", q.Taint, q.Tool),
 		}
+	case tools.Named(p.config.Ask, q.Tool):
+		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: q.Tool + " needs a permission each time"}
+	case judged.Outcome == shell.Asked:
+		return tools.Decision{Verdict: tools.Ask, Rule: judged.Rule, Reason: judged.Reason}
+	case judged.Rule != "":
+		return tools.Decision{Verdict: tools.Allow, Rule: judged.Rule, Reason: judged.Reason}
 	}
-	return tools.Decision{Verdict: tools.Allow, Rule: "role." + person.Role, Reason: fmt.Sprintf("%s is %s", q.Person, person.Role)}
+	return allowed
 }
 
 func refuse(rule, reason string, args ...any) tools.Decision {
 	return tools.Decision{Verdict: tools.Refuse, Rule: rule, Reason: fmt.Sprintf(reason, args...)}
-}
-
-// matches says whether one of the patterns names the tool; "*" stands for any
-// run of characters. A pattern that is none matches nothing.
-func matches(patterns []string, tool string) bool {
-	for _, pattern := range patterns {
-		if ok, err := path.Match(pattern, tool); err == nil && ok {
-			return true
-		}
-	}
-	return false
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"switchboard/agent/tools"
+	shell "switchboard/agent/tools/command"
 	"switchboard/router/ledger"
 )
 
@@ -26,6 +27,7 @@ func rosterOf(t *testing.T, people ...ledger.Person) *Roster {
 }
 
 // promise: P4.no-entry-no-service
+// promise: P4.exec-judged
 // promise: P5.reading-leaks-nothing
 func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 	t.Parallel()
@@ -33,13 +35,20 @@ func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 		ledger.Person{Name: "ada", Role: ledger.RoleAdmin, Tools: []string{"*"}},
 		ledger.Person{Name: "bob", Role: ledger.RoleUser, Tools: []string{"time", "workspace.*", "send"}},
 		ledger.Person{Name: "cyd", Role: ledger.RoleUser},
+		ledger.Person{Name: "dan", Role: ledger.RoleUser, Tools: []string{"*"}},
+		ledger.Person{Name: "eli", Role: ledger.RoleUser, Tools: []string{"files", "exec"}},
+		ledger.Person{Name: "fay", Role: ledger.RoleUser, Tools: []string{"ex*"}},
 	)
 	policy := NewPolicy(roster, map[string]ChannelConfig{
 		"console": {ToolsAllow: []string{"*"}},
 		"chat":    {ToolsAllow: []string{"*"}, ToolsDeny: []string{"exec", "http.*"}},
 		"narrow":  {ToolsAllow: []string{"time"}},
 		"empty":   {},
-	})
+		"groups":  {ToolsAllow: []string{"files", "exec"}, ToolsDeny: []string{"web", "workspace.remove"}},
+	}, PolicyConfig{Ask: []string{"message.send", "admin"}, Exec: shell.Rules{Deny: []string{"git push *"}, Ask: []string{"git fetch *"}, Allow: []string{"git *", "ls *"}}})
+	run := func(person, channel, line string) tools.Question {
+		return tools.Question{Person: person, Channel: channel, Mode: ModeAct, Tool: "exec", Effect: tools.EffectWrite, Command: line}
+	}
 	for _, c := range []struct {
 		name    string
 		q       tools.Question
@@ -69,6 +78,26 @@ func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 		{"tainted and nothing written", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "send", Effect: tools.EffectRead, Taint: "web", Sends: "http://a.test/"}, tools.Ask, "taint.url"},
 		{"tainted, another address, ask mode", tools.Question{Person: "bob", Channel: "console", Mode: ModeAsk, Tool: "send", Effect: tools.EffectRead, Taint: "web", Sends: "http://a.test/"}, tools.Ask, "taint.url"},
 		{"clean and any address, ask mode", tools.Question{Person: "bob", Channel: "console", Mode: ModeAsk, Tool: "send", Effect: tools.EffectRead, Sends: "http://a.test/"}, tools.Allow, "role.user"},
+		{"everything is not exec for users", run("dan", "console", ""), tools.Refuse, "role.exec"},
+		{"a pattern is not exec for users", run("fay", "console", ""), tools.Refuse, "role.exec"},
+		{"exec by its name for users", run("eli", "console", ""), tools.Allow, "role.user"},
+		{"exec by its name, denied on the channel", run("eli", "chat", "ls"), tools.Refuse, "channel.tools_deny"},
+		{"a group", tools.Question{Person: "eli", Channel: "groups", Mode: ModeAct, Tool: "workspace.write", Effect: tools.EffectWrite}, tools.Allow, "role.user"},
+		{"not in the person's groups", tools.Question{Person: "eli", Channel: "console", Mode: ModeAct, Tool: "http.get", Effect: tools.EffectRead}, tools.Refuse, "person.tools"},
+		{"a group is denied", tools.Question{Person: "ada", Channel: "groups", Mode: ModeAct, Tool: "http.get", Effect: tools.EffectRead}, tools.Refuse, "channel.tools_deny"},
+		{"one of a group is denied", tools.Question{Person: "ada", Channel: "groups", Mode: ModeAct, Tool: "workspace.remove", Effect: tools.EffectWrite}, tools.Refuse, "channel.tools_deny"},
+		{"asks by policy", tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "message.send", Effect: tools.EffectOutside}, tools.Ask, "policy.ask"},
+		{"a group asks by policy", tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "admin.people", Effect: tools.EffectRead}, tools.Ask, "policy.ask"},
+		{"refused goes before asked", tools.Question{Person: "ada", Channel: "console", Mode: ModeAsk, Tool: "message.send", Effect: tools.EffectOutside}, tools.Refuse, "session.mode"},
+		{"a command is allowed", run("ada", "console", "git status"), tools.Allow, `policy.exec.allow "git *"`},
+		{"a command is denied", run("ada", "console", "git status; git push"), tools.Refuse, `policy.exec.deny "git push *"`},
+		{"a command asks", run("eli", "console", "git fetch"), tools.Ask, `policy.exec.ask "git fetch *"`},
+		{"a command is not allowed", run("ada", "console", "rm x"), tools.Refuse, "policy.exec.allow"},
+		{"a command is unclear", run("ada", "console", ". ./x"), tools.Refuse, "policy.exec.allow"},
+		{"a command destroys", run("ada", "console", "rm -rf /"), tools.Refuse, "policy.exec.destructive"},
+		{"a denied command, before taint asks", tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "exec", Effect: tools.EffectOutside, Taint: "web", Command: "git push"}, tools.Refuse, `policy.exec.deny "git push *"`},
+		{"served at all", tools.Question{Person: "cyd", Channel: "console"}, tools.Allow, "role.user"},
+		{"not served", tools.Question{Person: "eve", Channel: "console"}, tools.Refuse, "person.unknown"},
 		{"tainted and inside", tools.Question{Person: "bob", Channel: "console", Mode: ModeAct, Tool: "workspace.write", Effect: tools.EffectWrite, Taint: "web"}, tools.Allow, "role.user"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -88,7 +117,7 @@ func TestPolicyLooksPersonUpAnew(t *testing.T) {
 	if err := roster.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	policy := NewPolicy(roster, map[string]ChannelConfig{"console": {ToolsAllow: []string{"*"}}})
+	policy := NewPolicy(roster, map[string]ChannelConfig{"console": {ToolsAllow: []string{"*"}}}, DefaultPolicyConfig())
 	q := tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "exec", Effect: tools.EffectWrite}
 	if d := policy.Decide(q); d.Verdict != tools.Allow {
 		t.Fatalf("an admin: %+v", d)

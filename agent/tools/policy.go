@@ -18,7 +18,9 @@ type Question struct {
 	Person  string // the person's name; role and rights are looked up anew at each question
 	Channel string // the channel's name
 	Mode    string // the session's mode: "ask" | "act"
-	Tool    string // a registry name, or ExecName
+	Tool    string // a registry name, or ExecName; empty: whether the person is served at all
+	// Command is the line that exec is to run; empty while it is only offered.
+	Command string
 	Effect  Effect
 	Taint   Taint // of the turn so far
 	// Sends is the URL that goes out when the tool runs; empty: none does.
@@ -43,4 +45,5 @@ type Decision struct {
 	Verdict Verdict
 	Rule    string
 	Reason  string
+	Role    string // of the person, as it is now; empty: there is nobody of that name
 }

@@ -122,7 +122,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: all,
 		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
 	})
-	brain, err := newAgent(s, router.NewPolicy(roster, rules), e.files, space, e.owner, e.log)
+	brain, err := newAgent(s, router.NewPolicy(roster, rules, s.Policy), e.files, space, e.owner, e.log)
 	if err != nil {
 		return usageError{err}
 	}

@@ -1,0 +1,59 @@
+package tools
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"switchboard/words"
+)
+
+// groups are names for several tools, as patterns. A group may be empty in this build.
+var groups = map[string][]string{
+	"files":    {"workspace.*", "attachment.*"},
+	"web":      {"http.*"},
+	"schedule": {"schedule.*"},
+	"memory":   {"memory.*"},
+	"exec":     {ExecName},
+	"admin":    {"admin.*"},
+}
+
+// later are names, and beginnings of names, of tools that builds to come have.
+var later = []string{"message.send", "schedule.", "memory.", "admin."}
+
+// Named says whether one of the patterns names the tool: a group that has it, or a pattern
+// in which "*" stands for any text. A pattern that is none names nothing.
+func Named(patterns []string, tool string) bool {
+	for _, pattern := range patterns {
+		for _, p := range append(groups[pattern], pattern) {
+			if ok, err := path.Match(p, tool); err == nil && ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// KnownPattern says whether a pattern names a tool of this build or of one to come. near
+// is the name that was probably meant; empty: none is near.
+func KnownPattern(pattern string) (near string, ok bool) {
+	names := []string{ExecName}
+	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}}) {
+		names = append(names, tool.Name)
+	}
+	if slices.ContainsFunc(append(names, later...), func(name string) bool {
+		return Named([]string{pattern}, name) || strings.HasSuffix(name, ".") && strings.HasPrefix(pattern, name)
+	}) {
+		return "", true
+	}
+	names = slices.Concat(names, []string{"message.send"}, slices.Sorted(maps.Keys(groups)))
+	for group := range groups {
+		names = append(names, groups[group]...)
+	}
+	slices.Sort(names)
+	return words.Nearest(pattern, names), false
+}
+
+// noFiles has Builtin list the tools for files too.
+type noFiles struct{ Files }
