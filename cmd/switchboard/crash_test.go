@@ -141,7 +141,7 @@ type crash struct {
 
 // newCrash adds to the table [router] what router holds.
 func newCrash(t *testing.T, seed uint64, place func(*rig) place, router string) *crash {
-	c := &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: fmt.Sprintf("crash_%d_%d", os.Getpid(), seed)}
+	c := &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: fmt.Sprintf("crash_%d_%d_", os.Getpid(), seed)}
 	c.rig = newRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[router]\n"+router)
 	c.place = place(c.rig)
 	c.rig.append(c.place.settings())
