@@ -190,11 +190,9 @@ func (c *Client) page(ctx context.Context, w owing) page {
 	}
 	p.err, p.messages, p.more = err, list, len(list) == pageSize
 	for i, raw := range p.messages {
-		var head struct {
-			ID snowflake `json:"id"`
-		}
-		if json.Unmarshal(raw, &head) == nil {
-			p.last = max(p.last, head.ID)
+		var m head
+		if json.Unmarshal(raw, &m) == nil {
+			p.last = max(p.last, m.ID)
 		}
 		if w.until != 0 && p.last >= w.until {
 			p.messages, p.more = p.messages[:i], false

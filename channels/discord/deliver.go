@@ -43,7 +43,11 @@ func (l *link) deliver(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case t := <-l.queue:
-			if err := d.take(ctx, t); err != nil {
+			err := d.look(ctx, t)
+			if err == nil {
+				err = d.more(ctx)
+			}
+			if err != nil {
 				return err
 			}
 		case p := <-pages:
@@ -56,14 +60,6 @@ func (l *link) deliver(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// take looks at a frame and at what came behind it.
-func (d *deliverer) take(ctx context.Context, t told) error {
-	if err := d.look(ctx, t); err != nil {
-		return err
-	}
-	return d.more(ctx)
 }
 
 // more looks at what came meanwhile, as much as one batch holds: whether an event fails by its
@@ -215,11 +211,7 @@ func channelOf(f frame) (channel, written snowflake) {
 	default:
 		return 0, 0 // a button waits for nobody
 	}
-	var said struct {
-		ID      snowflake `json:"id"`
-		Channel snowflake `json:"channel_id"`
-		Guild   snowflake `json:"guild_id"`
-	}
+	var said head
 	_ = json.Unmarshal(f.Data, &said)
 	if f.Type == "MESSAGE_CREATE" && said.Guild == 0 {
 		written = said.ID

@@ -17,12 +17,9 @@ import (
 // The codes of error answers that mean something to us.
 //
 // Source: https://docs.discord.com/developers/topics/opcodes-and-status-codes#json.
-var (
-	goneCodes = []int{
-		discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeMissingAccess, discordgo.ErrCodeCannotSendMessagesToThisUser, codeNoSharedGuild,
-	}
-	missingCodes = []int{discordgo.ErrCodeUnknownMessage}
-)
+var goneCodes = []int{
+	discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeMissingAccess, discordgo.ErrCodeCannotSendMessagesToThisUser, codeNoSharedGuild,
+}
 
 const (
 	// codeNoSharedGuild: a direct chat with somebody who is in no guild of the bot.
@@ -71,7 +68,7 @@ func (c *Client) refusal(r route, x *exchange) error {
 		return fmt.Errorf("%s: %w: %s", r.op, channels.ErrUnauthorized, words)
 	case slices.Contains(goneCodes, a.Code):
 		return &coded{a.Code, fmt.Errorf("%s: %w: %s", r.op, channels.ErrGone, words)}
-	case slices.Contains(missingCodes, a.Code):
+	case a.Code == discordgo.ErrCodeUnknownMessage:
 		return &coded{a.Code, fmt.Errorf("%s: %w: %s", r.op, channels.ErrNoMessage, words)}
 	}
 	refused := &channels.RefusedError{Op: r.op, Reason: words, Temporary: x.Status >= http.StatusInternalServerError}

@@ -58,7 +58,11 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 			if m.Author == nil || m.Author.ID != me || !same(m, want, out.Body.Files) {
 				continue
 			}
-			if taken, err := isTaken(ctx, out, messageID(m.ID)); err != nil || !taken {
+			taken := false
+			if out.Taken != nil {
+				taken, err = out.Taken(ctx, messageID(m.ID))
+			}
+			if err != nil || !taken {
 				return messageID(m.ID), err == nil, err
 			}
 		}
@@ -66,13 +70,6 @@ func (c *Client) Find(ctx context.Context, out channels.Outbound) (channels.Mess
 			return "", false, nil
 		}
 	}
-}
-
-func isTaken(ctx context.Context, out channels.Outbound, id channels.MessageID) (bool, error) {
-	if out.Taken == nil {
-		return false, nil
-	}
-	return out.Taken(ctx, id)
 }
 
 // known is the bot's own ID, asked for where nothing is known yet.

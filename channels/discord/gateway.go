@@ -282,11 +282,9 @@ func (l *link) dial(ctx context.Context, address string) error {
 		return fmt.Errorf("the platform names no address of its gateway: %q", address)
 	}
 	u.RawQuery = url.Values{"v": {"10"}, "encoding": {"json"}}.Encode()
-	ws, err := wire.Dial(ctx, u.String(), l.c.pace.hello, maxFrame)
-	if err != nil {
+	if l.ws, err = wire.Dial(ctx, u.String(), l.c.pace.hello, maxFrame); err != nil {
 		return fmt.Errorf("connect to the gateway %s: %w", u.Host, err)
 	}
-	l.ws = ws
 	return nil
 }
 

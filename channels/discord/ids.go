@@ -59,9 +59,7 @@ func number(text, what string) (n snowflake, err error) {
 func messageID(id snowflake) channels.MessageID { return channels.MessageID(id.String()) }
 
 // parseMessage is the reverse of messageID.
-func parseMessage(id channels.MessageID) (snowflake, error) {
-	return number(string(id), "message")
-}
+func parseMessage(id channels.MessageID) (snowflake, error) { return number(string(id), "message") }
 
 // key makes an event's key: the bot, the kind, and what tells the event from others. Nothing in
 // them holds a colon but timestamps, which stand at the end.

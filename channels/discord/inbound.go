@@ -123,12 +123,10 @@ func parse[T any](h *heard) (v T, err error) {
 // Source: https://docs.discord.com/developers/events/gateway-events#ready.
 func ready(_ context.Context, h *heard) ([]channels.Event, error) {
 	type data struct {
-		User      user   `json:"user"`
-		Session   string `json:"session_id"`
-		ResumeURL string `json:"resume_gateway_url"`
-		Guilds    []struct {
-			ID snowflake `json:"id"`
-		} `json:"guilds"`
+		User      user    `json:"user"`
+		Session   string  `json:"session_id"`
+		ResumeURL string  `json:"resume_gateway_url"`
+		Guilds    []guild `json:"guilds"`
 	}
 	d, err := parse[data](h)
 	if err != nil || d.Session == "" || d.User.ID == 0 {
@@ -154,7 +152,7 @@ func resumed(_ context.Context, h *heard) ([]channels.Event, error) {
 
 // takenBack makes EventDeleted of each message that is gone. Who wrote it is not told.
 func takenBack(ctx context.Context, h *heard) ([]channels.Event, error) {
-	d, err := parse[deleted](h)
+	d, err := parse[head](h)
 	if err != nil || !h.c.serves(d.Guild) {
 		return nil, err
 	}
@@ -281,11 +279,8 @@ func placeGone(_ context.Context, h *heard) ([]channels.Event, error) {
 
 // threadsTold notes the threads of channels that the bot sees now.
 func threadsTold(_ context.Context, h *heard) ([]channels.Event, error) {
-	type data struct {
-		Threads []place `json:"threads"`
-	}
-	d, err := parse[data](h)
-	for _, p := range d.Threads {
+	g, err := parse[guild](h)
+	for _, p := range g.Threads {
 		h.c.remember(p)
 	}
 	return nil, err

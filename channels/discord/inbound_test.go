@@ -246,7 +246,7 @@ func FuzzEvents(f *testing.F) {
 		if json.Unmarshal(frame.frame.Data, &i) == nil && i.Channel != 0 {
 			c.remember(place{ID: i.Channel, Guild: 1})
 		}
-		var d deleted
+		var d head
 		if json.Unmarshal(frame.frame.Data, &d) == nil && d.Channel != 0 {
 			c.remember(place{ID: d.Channel, Guild: 1})
 		}

@@ -87,8 +87,10 @@ type file struct {
 	Waveform string    `json:"waveform"` // of a voice message alone
 }
 
+// A head is what each message says of itself, and all that is told of those that were deleted.
+//
 // Source: https://docs.discord.com/developers/events/gateway-events#message-delete.
-type deleted struct {
+type head struct {
 	ID      snowflake   `json:"id"`
 	IDs     []snowflake `json:"ids"`
 	Channel snowflake   `json:"channel_id"`

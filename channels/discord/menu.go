@@ -21,9 +21,7 @@ import (
 const (
 	contextGuild  = 0
 	contextDirect = 1
-)
 
-const (
 	// maxCommands and maxAbout bound what may be registered.
 	//
 	// Source: https://docs.discord.com/developers/interactions/application-commands#registering-a-command.

@@ -126,9 +126,7 @@ func (c *Client) send(ctx context.Context, at snowflake, p *post, out channels.O
 		}
 		return "", err
 	}
-	var sent struct {
-		ID snowflake `json:"id"`
-	}
+	var sent head
 	if err := json.Unmarshal(x.Body, &sent); err != nil || sent.ID == 0 {
 		return "", fmt.Errorf("%s: it was sent, and the answer names no message", opSend)
 	}
