@@ -30,7 +30,7 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 	default:
 		return nil
 	}
-	rule, refused := r.allowed(plan, i)
+	decision, refused := r.allowed(plan, i)
 	if refused != nil {
 		return r.settle(ctx, plan, i, TaskFailed, refused)
 	}
@@ -43,7 +43,7 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 	defer over()
 	if task.State == TaskPending {
 		start := change(plan, i, TaskRunning, nil)
-		start.Tasks[0].AllowedBy = rule
+		start.Tasks[0].AllowedBy = decision.Rule
 		if err := r.commit(ctx, start); err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 			End: tools.EndCancelled, Code: "cancelled", Hint: "it was not begun", Taint: r.taint,
 		}), err)
 	}
-	result := r.perform(doing, plan, i)
+	result := r.perform(doing, plan, i, decision.Role)
 	if handedBack(ctx) {
 		return ErrHandBack
 	}
@@ -97,8 +97,9 @@ func change(plan *PlanRow, i int, state TaskState, result *tools.Result) Step {
 	}}}
 }
 
-// perform runs the command or the tool under what guard returned.
-func (r *run) perform(ctx context.Context, plan *PlanRow, i int) tools.Result {
+// perform runs the command or the tool under what guard returned. role is the person's, as
+// it is now.
+func (r *run) perform(ctx context.Context, plan *PlanRow, i int, role string) tools.Result {
 	task := plan.Tasks[i].Task
 	if r.opts.Guard != nil && !r.harmless(task) && (!r.opts.Guard.Safe() || ctx.Err() != nil) {
 		return tools.Result{End: tools.EndError, Code: tools.CodeInterrupted, Hint: notBegun}
@@ -121,7 +122,7 @@ func (r *run) perform(ctx context.Context, plan *PlanRow, i int) tools.Result {
 		}
 	}
 	return r.keepOutput(ctx, plan, i, r.shell.Run(ctx, tools.Command{
-		Line: task.Detail, Workspace: r.turn.Workspace, Admin: r.turn.Person.Role == "admin",
+		Line: task.Detail, Workspace: r.turn.Workspace, Admin: r.turn.Person.Role == "admin" && role == "admin",
 		Taint: r.taint,
 	}))
 }
@@ -135,15 +136,42 @@ func (r *run) harmless(task Task) bool {
 	return ok && tool.Effect == tools.EffectRead
 }
 
-// allowed is the rule that lets a task run, or the result of one that must not. Rights
+// served refuses a task that is not done where its person is not served any more, and ends
+// the turn: nothing else is tried for them.
+func (r *run) served(ctx context.Context, plan *PlanRow, i int) error {
+	if state := plan.Tasks[i].State; state != TaskPending && state != TaskRunning {
+		return nil
+	}
+	d := r.decide(tools.Question{})
+	if d.Verdict == tools.Allow {
+		return nil
+	}
+	if plan.Tasks[i].State == TaskPending {
+		if err := r.settle(ctx, plan, i, TaskFailed, r.refusedBy(d)); err != nil {
+			return err
+		}
+	}
+	return notServed()
+}
+
+func notServed() *ending {
+	return &ending{state: "failed", outcome: "not_served", text: "I stopped: you are not served here any more."}
+}
+
+// refusedBy is the result of a task that the gate did not let run.
+func (r *run) refusedBy(d tools.Decision) *tools.Result {
+	return &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: d.Rule, Hint: d.Reason, Taint: r.taint}
+}
+
+// allowed is the decision that lets a task run, or the result of one that must not. Rights
 // are asked for anew: they may have changed since the plan, and so may the taint.
-func (r *run) allowed(plan *PlanRow, i int) (rule string, refused *tools.Result) {
+func (r *run) allowed(plan *PlanRow, i int) (d tools.Decision, refused *tools.Result) {
 	task := plan.Tasks[i].Task
 	q := tools.Question{Tool: tools.ExecName, Effect: r.execEffect(), Command: task.Detail}
 	if task.Type == TaskTool {
 		tool, ok := r.toolbox.Get(deref(task.Tool))
 		if !ok {
-			return "", &tools.Result{
+			return d, &tools.Result{
 				End: tools.EndRefused, Code: "unknown_tool", Rule: "registry", Taint: r.taint,
 				Hint: "this tool is no longer there; plan without it",
 			}
@@ -153,17 +181,17 @@ func (r *run) allowed(plan *PlanRow, i int) (rule string, refused *tools.Result)
 			q.Sends = argument(deref(task.Args), tool.Sends)
 		}
 	}
-	d := r.decide(q)
+	d = r.decide(q)
 	if d.Verdict != tools.Allow {
-		return "", &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: d.Rule, Hint: d.Reason, Taint: r.taint}
+		return d, r.refusedBy(d)
 	}
 	if n := r.uses(plan.Attempt, i); n >= maxRepeats {
-		return "", &tools.Result{
+		return d, &tools.Result{
 			End: tools.EndRefused, Code: "cycle", Rule: "agent.cycle", Taint: r.taint,
 			Hint: fmt.Sprintf("exactly this was done %d times in this turn already; doing it again brings nothing new, so try another way", n),
 		}
 	}
-	return d.Rule, nil
+	return d, nil
 }
 
 // argument is the text of one argument of a tool; one that is no text is its JSON.

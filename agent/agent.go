@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"switchboard/agent/tools"
 )
 
 // Options are what New needs besides the settings.
@@ -114,6 +116,9 @@ func (r *run) answer(ctx context.Context) error {
 		if err := r.gather(ctx, attempt); err != nil {
 			return err
 		}
+		if d := r.decide(tools.Question{}); d.Verdict != tools.Allow {
+			return notServed()
+		}
 		plan, err := r.plan(ctx, attempt)
 		if err != nil {
 			return err
@@ -135,6 +140,9 @@ func (r *run) execute(ctx context.Context, plan *PlanRow) (again bool, err error
 		if aside, err := r.setAside(ctx, plan, i); err != nil || aside {
 			r.takeBack(ctx)
 			return aside, err
+		}
+		if err := r.served(ctx, plan, i); err != nil {
+			return false, err
 		}
 		if plan.Tasks[i].Type == TaskMsg {
 			if err := r.runMsg(ctx, plan, i); err != nil {

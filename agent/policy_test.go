@@ -191,3 +191,101 @@ func TestOutsideTextInTheContextTaintsTheTurn(t *testing.T) {
 		}
 	}
 }
+
+// Nothing else is planned for them: what was not begun is cancelled, and they are told.
+//
+// promise: P4.rights-at-run
+func TestPersonRemovedInMidTurnEndsIt(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		tasks []Task
+		after string // the role that answers last before they are removed; empty: they are removed before the first
+		want  []TaskState
+	}{
+		"before the plan":     {nil, "", nil},
+		"before a command":    {[]Task{toolTask("look", "a"), execTask("rm"), execTask("ls"), msgTask("tell")}, roleReviewer, []TaskState{TaskDone, TaskFailed, TaskCancelled, TaskCancelled}},
+		"before a tool":       {[]Task{toolTask("look", "a"), toolTask("post", "a"), msgTask("tell")}, roleReviewer, []TaskState{TaskDone, TaskFailed, TaskCancelled}},
+		"before the answer":   {[]Task{toolTask("look", "a"), msgTask("tell")}, roleReviewer, []TaskState{TaskDone, TaskFailed}},
+		"while it is planned": {[]Task{answerTask("hi")}, rolePlanner, []TaskState{TaskFailed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			removed := tc.after == ""
+			w.decide = func(q tools.Question) tools.Decision {
+				planned := q.Tool == "" && len(w.requests(rolePlanner)) > 0
+				if removed = removed || planned && tc.after == rolePlanner; removed {
+					return tools.Decision{Verdict: tools.Refuse, Rule: "person.unknown", Reason: "marco is not somebody I know"}
+				}
+				return tools.Decision{Verdict: tools.Allow}
+			}
+			w.script(map[string][]string{rolePlanner: {planText(tc.tasks...)}, roleReviewer: {okText()}})
+			script := w.answer
+			w.answer = func(ctx context.Context, model string, req llm.Request) (llm.Response, error) {
+				removed = removed || tc.after == roleReviewer && req.Role == roleReviewer
+				return script(ctx, model, req)
+			}
+			w.run()
+			w.wantEnd("failed", "not_served")
+			if len(w.ran) > 1 || len(w.requests(roleWorker)) > 0 || len(w.requests(rolePlanner)) > 1 || tc.after == "" && len(w.asked) > 0 {
+				t.Errorf("ran %q after %d questions", w.ran, len(w.asked))
+			}
+			for i, want := range tc.want {
+				if got := w.journal.plans[0].Tasks[i]; got.State != want || want == TaskFailed && got.Result.Rule != "person.unknown" {
+					t.Errorf("task %d is %s (%+v), want %s", i+1, got.State, got.Result, want)
+				}
+			}
+			if texts := w.journal.texts(); len(texts) != 1 || !strings.HasPrefix(texts[0], "I stopped: you are not served here any more.") {
+				t.Errorf("said %q", texts)
+			}
+		})
+	}
+}
+
+// Who is no admin any more runs confined, though the turn began as an admin's.
+//
+// promise: P4.rights-at-run
+func TestCommandRunsWithTheRoleOfNow(t *testing.T) {
+	t.Parallel()
+	for role, want := range map[string]bool{"admin": true, "user": false, "": false} {
+		w := newWorld(t)
+		w.decide = func(tools.Question) tools.Decision { return tools.Decision{Verdict: tools.Allow, Role: role} }
+		w.exec = func(_ context.Context, cmd tools.Command) tools.Result {
+			if cmd.Admin != want {
+				t.Errorf("now %q: as an admin %v, want %v", role, cmd.Admin, want)
+			}
+			return tools.Result{End: tools.EndOK}
+		}
+		w.script(map[string][]string{rolePlanner: {planText(execTask("ls"), msgTask("tell"))}, roleReviewer: {okText()}, roleWorker: {"told"}})
+		w.run()
+		w.wantEnd("done", "answered")
+	}
+}
+
+// The gate reads the line of a command when it is planned and when it is to run.
+//
+// promise: P4.exec-judged
+func TestGateSeesTheCommand(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.decide = func(q tools.Question) tools.Decision {
+		if q.Command == "git push" {
+			return tools.Decision{Verdict: tools.Refuse, Rule: `policy.exec.deny "git push *"`, Reason: "it is denied"}
+		}
+		return tools.Decision{Verdict: tools.Allow}
+	}
+	w.script(map[string][]string{rolePlanner: {planText(execTask("git push"), msgTask("tell")), planText(execTask("git status"), msgTask("tell"))}, roleReviewer: {okText()}, roleWorker: {"told"}})
+	w.run()
+	if again := w.requests(rolePlanner)[1].User; !strings.Contains(again, `exec is not permitted here by the rule policy.exec.deny "git push *": it is denied`) {
+		t.Errorf("the planner was not told:\n%s", again)
+	}
+	lines := 0
+	for _, q := range w.gated {
+		if q.Command == "git status" {
+			lines++
+		}
+	}
+	if lines != 2 || len(w.ran) != 1 || w.ran[0] != "git status" {
+		t.Errorf("asked %d times about it, ran %q", lines, w.ran)
+	}
+}

@@ -286,7 +286,7 @@ type Say struct {
 }
 
 // An End is how a turn ended. Outcome is a short word: "answered", "asked",
-// "not_reached" (an answer that tells what failed),
+// "not_reached" (an answer that tells what failed), "not_served",
 // "invalid_plan", "replan_limit", "repeated_strategy", "call_limit", "timeout",
 // "model_error", "cancelled", "no_model", …
 type End struct {
