@@ -180,7 +180,7 @@ type Step struct {
 	// them (the message itself, earlier prompts), they are replaced in the same
 	// transaction. The step's own parts hold none.
 	Redact []string
-	// End ends the turn; tasks still pending become cancelled.
+	// End ends the turn, or parks it; tasks still pending become cancelled when it ends.
 	End *End
 }
 
@@ -290,6 +290,8 @@ type Say struct {
 // "invalid_plan", "replan_limit", "repeated_strategy", "call_limit", "timeout",
 // "model_error", "cancelled", "no_model", …
 type End struct {
-	State   string // done | failed | cancelled
+	// State is done | failed | cancelled, or waiting: an approval parks its turn, which is run again
+	// from the top once that is decided.
+	State   string
 	Outcome string
 }

@@ -44,6 +44,17 @@ func TestStatesOfATurnAreTheTable(t *testing.T) {
 	if have := list(found("cmd/switchboard/turn.go", `Only turns in this state.*enum:"([^"]*)"`)); !slices.Equal(have, states) {
 		t.Errorf("turn list knows the states %v, not %v", have, states)
 	}
+	open := slices.DeleteFunc(slices.Clone(states), func(s ledger.TurnState) bool { return !s.Open() })
+	for _, file := range goFiles(t) {
+		if !strings.HasPrefix(file, "store/") {
+			continue
+		}
+		for _, m := range regexp.MustCompile(`state IN \(('queued'[^)]*)\)`).FindAllStringSubmatch(read(t, file), -1) {
+			if have := list(m[1]); !isTest(file) && m[1] != "'queued', 'waiting'" && !slices.Equal(have, open) {
+				t.Errorf("%s takes %v for the open states, which are %v", file, have, open)
+			}
+		}
+	}
 
 	drawn := map[ledger.TurnState][]ledger.TurnState{}
 	for _, m := range regexp.MustCompile(`(?m)^    (\S+) --> (\S+?)(?::|$)`).FindAllStringSubmatch(

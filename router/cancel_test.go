@@ -27,7 +27,7 @@ func TestCancelOfAQueuedTurnNeedsNoWorker(t *testing.T) {
 		}
 		r.platform.Say("c2", "bob", "by command")
 		r.platform.Say("c2", "bob", "/cancel")
-		if s := r.await(1)[0]; s.Text != "Cancelled before it began." || s.Conversation != "c2" {
+		if s := r.await(1)[0]; s.Text != "Cancelled." || s.Conversation != "c2" {
 			t.Errorf("/cancel is answered %+v", s)
 		}
 		if got := state("by command"); got != "cancelled cancelled" {

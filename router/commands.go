@@ -43,7 +43,7 @@ func (r *Router) stops(ctx context.Context, event channels.Event) (bool, error) 
 		r.Log.ErrorContext(ctx, "a stop word is taken for /cancel unread", "channel", event.Conversation.Channel, "error", err)
 		return true, nil
 	}
-	return turn != nil && (turn.State == "running" || turn.State == "queued"), err
+	return turn != nil && ledger.TurnState(turn.State).Open(), err
 }
 
 // current is the turn that somebody in the session means by "now"; nil: there is none.
@@ -193,7 +193,7 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *le
 	switch {
 	case turn == nil:
 		b.WriteString("Nothing was asked yet.")
-	case turn.State == "running", turn.State == "queued":
+	case ledger.TurnState(turn.State).Open():
 		taint = turn.Repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d is %s: %s", turn.ID, turn.State, words.OneLine(turn.Text, 100))
 	default:

@@ -162,6 +162,15 @@ func (r *Router) Run(ctx context.Context) {
 	watchers.Wait()
 }
 
+// Decide lets a turn go on that waits, before all that are queued in its session: what an
+// approval calls once it is decided. False: it does not wait any more. ErrNotFound.
+func (r *Router) Decide(ctx context.Context, turnID int64) (queued bool, err error) {
+	if queued, err = r.Ledger.Decide(ctx, turnID); queued {
+		r.runner.turnQueuedHere()
+	}
+	return queued, err
+}
+
 // Cancel asks an open turn to stop. ErrNotFound: there is no turn of that id;
 // *StateError: it has ended.
 func (r *Router) Cancel(ctx context.Context, turnID int64) error {

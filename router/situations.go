@@ -9,7 +9,7 @@ import (
 // situationTexts are what is said in situations that only a transaction knows.
 var situationTexts = map[ledger.Situation]string{
 	ledger.SituationIdle:    "There is nothing of yours to cancel here.",
-	ledger.SituationDropped: "Cancelled before it began.",
+	ledger.SituationDropped: "Cancelled.",
 	ledger.RetryNone:        "There is nothing of yours that I could try again here. Just write to me what you would like.",
 	ledger.RetryUnclear:     "I do not know what to try again. Reply with /retry to a message of yours, or to my answer to it; without a reply it means your latest.",
 	ledger.RetryOpen:        "I am still on it; /status shows where I am. To begin anew, first /cancel and then /retry.",

@@ -18,7 +18,7 @@ const (
 	// shownMessages are the states of one message of a platform, the newest first.
 	shownMessages = `
 		SELECT m.id, m.class, coalesce(m.said, m.text) AS text, coalesce(m.replaces, m.id) AS first, m.attachments AS count,
-			coalesce(t.id, 0) AS turn_id, coalesce(t.state, '') AS state, coalesce(t.person, '') AS person
+			coalesce(t.id, 0) AS turn_id, coalesce(t.state, '') AS state, coalesce(t.person, '') AS person, coalesce(t.rank, 0) AS rank
 		FROM messages m LEFT JOIN turns t ON t.id = m.turn_id
 		WHERE m.conversation_id = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> '' ORDER BY m.id DESC`
 	storedFiles = `SELECT platform_id, kind, name, type, size FROM attachments WHERE message_id = ? ORDER BY position`
@@ -40,6 +40,7 @@ type shown struct {
 	TurnID      int64 `db:"turn_id"` // 0: none
 	State       string
 	Person      string
+	Rank        int64 // of the turn; above 0 it has not begun
 }
 
 func (t *tx) shown(conversation int64, id channels.MessageID) (states []shown, err error) {
@@ -82,7 +83,7 @@ func (t *tx) acceptEdited(owner int64, e *ledger.Entry, as *ledger.AsEdit, a *le
 	}
 	revision := form{class: classRevision, replaces: now.First}
 	switch {
-	case of.State == "queued" && of == now:
+	case of.Rank > 0 && of == now:
 		a.Edited, a.MessageID, a.TurnID = ledger.EditReplaced, now.ID, of.TurnID
 		return t.replace(e, as.Turn.Retry != nil, now.ID, a.SessionID)
 	case of.State == "running" && of.Person == clean(e.Sender.Person) && as.OnEdit != onEditIgnore && as.OnEdit != "":
@@ -182,7 +183,7 @@ func (t *tx) acceptDeleted(e *ledger.Entry, a *ledger.Accepted) error {
 		if s.TurnID == 0 || slices.Contains(stopped, s.TurnID) {
 			continue
 		}
-		if s.State != "queued" && s.State != "running" {
+		if !ledger.TurnState(s.State).Open() {
 			if err := t.takeBackRetry(s.TurnID, a); err != nil {
 				return err
 			}
@@ -199,7 +200,7 @@ func (t *tx) acceptDeleted(e *ledger.Entry, a *ledger.Accepted) error {
 // takeBack ends the turn of a message that was taken back, when nothing else is
 // left of it to answer, or asks it to stop.
 func (t *tx) takeBack(s *shown, a *ledger.Accepted) error {
-	if s.State == "queued" {
+	if s.Rank > 0 {
 		var left int
 		if _, err := t.Row(countMessages, []any{s.TurnID}, &left); err != nil || left > 0 {
 			return err

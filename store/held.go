@@ -52,6 +52,7 @@ func (r *Router) Held(ctx context.Context, owner int64) (list []ledger.Held, err
 const (
 	newestEvent = `SELECT kind, created_at FROM events WHERE session_id = ? ORDER BY n DESC LIMIT 1`
 	hasOpenTurn = `SELECT 1 FROM turns WHERE session_id = ? AND rank IS NOT NULL LIMIT 1`
+	hasWaiting  = `SELECT 1 FROM turns WHERE session_id = ? AND parked_at IS NOT NULL AND state = 'waiting' LIMIT 1`
 )
 
 const eventSession = "session"
@@ -68,8 +69,10 @@ func (r *Router) Idle(ctx context.Context, session int64, after time.Duration) (
 			return err
 		}
 		var one int
-		if open, err := t.Row(hasOpenTurn, []any{session}, &one); err != nil || open {
-			return err // whoever runs it notes it afterwards
+		for _, query := range []string{hasOpenTurn, hasWaiting} {
+			if open, err := t.Row(query, []any{session}, &one); err != nil || open {
+				return err // whoever runs it notes it afterwards
+			}
 		}
 		var kind string
 		var at int64

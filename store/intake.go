@@ -42,9 +42,11 @@ const (
 	// countQueued counts those that have not begun.
 	countQueued = `SELECT count(*) FROM turns WHERE session_id = ? AND rank > 0`
 	// openTurn is what a person means by "cancel": the turn that runs, else the one
-	// that is next.
+	// that is next. With none it is the newest that waits, waitingTurn.
 	openTurn = `
 		SELECT id FROM turns WHERE session_id = ? AND rank IS NOT NULL AND (? OR person = ?) ORDER BY rank LIMIT 1`
+	waitingTurn = `
+		SELECT id FROM turns WHERE session_id = ? AND parked_at IS NOT NULL AND state = 'waiting' AND (? OR person = ?) ORDER BY id DESC LIMIT 1`
 	resetSession = `
 		UPDATE sessions SET summary = '', summary_taint = '', reset_message = ?,
 			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0)
@@ -270,11 +272,14 @@ func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Acce
 	return nil
 }
 
-// acceptCancel ends the open turn when it has not begun, and asks it to stop when
-// it has.
+// acceptCancel ends the open turn when nobody works on it, and else asks it to stop.
 func (t *tx) acceptCancel(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
 	var turn int64
-	found, err := t.Row(openTurn, []any{a.SessionID, as.AnyPerson, clean(e.Sender.Person)}, &turn)
+	args := []any{a.SessionID, as.AnyPerson, clean(e.Sender.Person)}
+	found, err := t.Row(openTurn, args, &turn)
+	if err == nil && !found {
+		found, err = t.Row(waitingTurn, args, &turn)
+	}
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,9 @@ func unusual(e ledger.Entry) bool {
 	switch as := e.As.(type) {
 	case *ledger.AsTurn:
 		return as.Retry != nil || as.Mode != "" && as.Mode != modeQueue
-	case *ledger.AsControl, *ledger.AsAudit:
+	case *ledger.AsControl:
+		return as.Effect == ledger.EffectCancel
+	case *ledger.AsAudit:
 		return false
 	}
 	return true

@@ -17,11 +17,11 @@ import (
 // What sb_accept gives.
 type (
 	acceptedArg struct {
-		Duplicate, Waiting                    bool
-		Rejected                              string
-		Message, Turn, Event, Session, Cancel int64
-		Situation                             ledger.Situation
-		Claimed                               *claimedArg
+		Duplicate, Waiting            bool
+		Rejected                      string
+		Message, Turn, Event, Session int64
+		Situation                     ledger.Situation
+		Claimed                       *claimedArg
 	}
 	claimedArg struct {
 		Turn, Session, Fence int64
@@ -52,7 +52,7 @@ func (db *DB) callAccept(ctx context.Context, owner int64, entries []ledger.Entr
 			Receipt: channels.Receipt{
 				Duplicate: g.Duplicate, Rejected: g.Rejected, MessageID: g.Message, TurnID: g.Turn, Event: g.Event,
 			},
-			SessionID: g.Session, Situation: g.Situation, Waiting: g.Waiting, CancelTurn: g.Cancel, Claimed: g.Claimed.claimed(),
+			SessionID: g.Session, Situation: g.Situation, Waiting: g.Waiting, Claimed: g.Claimed.claimed(),
 		}
 	}
 	return out, err
@@ -102,7 +102,7 @@ func entryArg(e *ledger.Entry, now int64) object {
 		arg["class"], arg["queue_limit"], arg["asked_at"] = classTurn, as.QueueLimit, micros(as.Asked)
 		arg["choice"], arg["may_claim"] = as.Choice, as.MayClaim
 	case *ledger.AsControl:
-		arg["class"], arg["effect"], arg["any_person"] = controlClass(as), as.Effect, as.AnyPerson
+		arg["class"], arg["effect"] = controlClass(as), as.Effect
 		arg["reply"] = replyArg(as.Reply, nil)
 	case *ledger.AsAudit:
 		arg["class"], arg["reject"], arg["raw"] = as.Why, clean(as.Reason), rawOf(e)

@@ -17,13 +17,15 @@ import (
 const (
 	// loadTurn reads a turn with all that is one row, under its fence.
 	loadTurn = `
-		SELECT t.id, t.person, coalesce(t.started_at, t.created_at), t.cancel_requested, t.resumed, t.calls,
+		SELECT t.id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.cancel_requested, t.resumed, t.calls,
 			coalesce(t.retry_of, 0), ` + askedAt + `, t.away,
 			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
 			coalesce(p.role, ''), coalesce(p.timezone, ''),
 			c.channel, c.conversation, c.kind, c.place, c.title,
 			m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.outside, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
 			m.attachments, coalesce(t.draft_id, 0),
+			t.waited > 0 AND EXISTS (SELECT 1 FROM turns y WHERE y.session_id = t.session_id AND y.message_id > t.message_id
+				AND y.started_at IS NOT NULL),
 			(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 			(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
 			(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
@@ -109,7 +111,7 @@ func (t *tx) load(ref ledger.TurnRef) (*ledger.TurnData, error) {
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
 		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &own.Outside, &own.From, &d.ReplyTo, &m.Replaces,
-		&attachments, &d.Draft, &merged, &plans, &says, &memories)
+		&attachments, &d.Draft, &d.Overtaken, &merged, &plans, &says, &memories)
 	if err != nil {
 		return nil, err
 	}

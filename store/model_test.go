@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -26,9 +27,11 @@ type machine struct {
 	engine *engines.Engine
 
 	accepted map[string]int64         // key → turn
-	order    map[string][]int64       // conversation → turns in order of acceptance
+	order    map[string][]int64       // conversation → its open turns, the next first
 	where    map[int64]string         // turn → conversation
-	done     map[string]int           // conversation → how many of order have ended
+	ended    map[int64]bool           // turns that have ended
+	waits    map[int64]bool           // turns that wait for a decision
+	decided  map[int64]bool           // turns that are queued again after one
 	running  map[int64]ledger.TurnRef // session → what this engine runs
 	stale    []ledger.TurnRef
 	woken    bool // somebody was told, or knows, that a turn waits
@@ -44,7 +47,7 @@ type machine struct {
 
 // queued says whether a turn of the conversation waits for its beginning.
 func (m *machine) queued(conv string, turn int64) bool {
-	return !m.begun[turn] && slices.Contains(m.order[conv][m.done[conv]:], turn)
+	return !m.begun[turn] && slices.Contains(m.order[conv], turn)
 }
 
 func (m *machine) start(t *rapid.T) {
@@ -57,7 +60,7 @@ func (m *machine) start(t *rapid.T) {
 
 func (m *machine) took(t *rapid.T, c *ledger.Claimed) {
 	conv := m.where[c.TurnID]
-	if want := m.order[conv][m.done[conv]]; c.TurnID != want {
+	if want := m.order[conv][0]; c.TurnID != want {
 		t.Fatalf("claimed turn %d of %s, its head is %d", c.TurnID, conv, want)
 	}
 	if ref, ok := m.running[c.SessionID]; ok && ref != (ledger.TurnRef{}) {
@@ -65,11 +68,24 @@ func (m *machine) took(t *rapid.T, c *ledger.Claimed) {
 	}
 	m.running[c.SessionID] = c.TurnRef
 	m.begun[c.TurnID] = true
+	delete(m.decided, c.TurnID)
+	m.stale = slices.DeleteFunc(m.stale, func(ref ledger.TurnRef) bool { return ref == c.TurnRef }) // under the lease that it waited out
+}
+
+// runs says whether a turn was set running, by this engine or one that is dead.
+func (m *machine) runs(conv string, turn int64) bool {
+	return m.begun[turn] && !m.decided[turn] && slices.Contains(m.order[conv], turn)
+}
+
+// leaves takes a turn out of the order of its conversation.
+func (m *machine) leaves(turn int64) {
+	conv := m.where[turn]
+	m.order[conv] = slices.DeleteFunc(m.order[conv], func(t int64) bool { return t == turn })
 }
 
 // collects says whether a message that may be collected is.
 func (m *machine) collects(conv string) bool {
-	open := m.order[conv][m.done[conv]:]
+	open := m.order[conv]
 	return len(open) > 0 && !m.begun[open[len(open)-1]] && !m.steers[open[len(open)-1]]
 }
 
@@ -131,7 +147,7 @@ func (m *machine) Edit(t *rapid.T) {
 		want = ledger.EditNew
 	case m.queued(conv, turn):
 		want = ledger.EditReplaced
-	case slices.Contains(m.order[conv][m.done[conv]:], turn):
+	case m.runs(conv, turn):
 		want = ledger.EditSteers
 	}
 	out, err := m.r.Accept(m.ctx, m.engine.ID(), []ledger.Entry{e})
@@ -205,16 +221,59 @@ func (m *machine) Commit(t *rapid.T) {
 		}
 		return
 	}
-	next, err := m.r.Commit(m.ctx, ref, end("done", "answered"), nil)
+	step := end("done", "answered")
+	if rapid.Bool().Draw(t, "parks") {
+		step = end("waiting", "")
+	}
+	next, err := m.r.Commit(m.ctx, ref, step, nil)
 	if err != nil {
 		t.Fatalf("commit: %v", err)
 	}
-	m.done[m.where[ref.TurnID]]++
+	m.leaves(ref.TurnID)
+	m.waits[ref.TurnID], m.ended[ref.TurnID] = step.End.State == "waiting", step.End.State != "waiting"
 	delete(m.running, ref.SessionID)
 	m.stale = append(m.stale, ref)
 	if next != nil {
 		m.took(t, next)
 	}
+}
+
+// Decide queues a turn that waits, ahead of all that are queued, or cancels it.
+func (m *machine) Decide(t *rapid.T) {
+	var list []int64
+	for turn, waits := range m.waits {
+		if waits {
+			list = append(list, turn)
+		}
+	}
+	if len(list) == 0 {
+		t.Skip("nothing waits")
+	}
+	slices.Sort(list)
+	turn := rapid.SampledFrom(list).Draw(t, "waiting")
+	delete(m.waits, turn)
+	if rapid.IntRange(0, 3).Draw(t, "cancelled") == 0 {
+		if _, err := m.r.Cancel(m.ctx, turn); err != nil {
+			t.Fatalf("cancel: %v", err)
+		}
+		m.ended[turn] = true
+	} else {
+		m.decide(t, turn)
+	}
+	if queued, err := m.r.Decide(m.ctx, turn); queued || err != nil {
+		t.Fatalf("decided twice: %v, %v", queued, err)
+	}
+}
+
+func (m *machine) decide(t *rapid.T, turn int64) {
+	if queued, err := m.r.Decide(m.ctx, turn); !queued || err != nil {
+		t.Fatalf("decide: %v, %v", queued, err)
+	}
+	conv, at := m.where[turn], 0
+	if open := m.order[conv]; len(open) > 0 && m.runs(conv, open[0]) {
+		at = 1
+	}
+	m.order[conv], m.decided[turn], m.woken = slices.Insert(m.order[conv], at, turn), true, true
 }
 
 func (m *machine) GiveBack(t *rapid.T) {
@@ -276,11 +335,19 @@ func (m *machine) Check(t *rapid.T) {
 			}
 			continue
 		}
-		ended := slices.Index(m.order[conv], v.ID) < m.done[conv]
-		if ended != (v.State == "done") {
-			t.Fatalf("turn %d is %s, ended %v", v.ID, v.State, ended)
+		ended, want := m.ended[v.ID], "queued"
+		switch {
+		case ended:
+			want = "done cancelled"
+		case m.waits[v.ID]:
+			want = "waiting"
+		case m.runs(conv, v.ID):
+			want = "running"
 		}
-		if !ended && len(m.running) == 0 && !m.woken {
+		if !strings.Contains(want, v.State) {
+			t.Fatalf("turn %d is %s, want %s", v.ID, v.State, want)
+		}
+		if !ended && !m.waits[v.ID] && len(m.running) == 0 && !m.woken {
 			t.Fatalf("turn %d is stranded", v.ID)
 		}
 	}
@@ -288,6 +355,11 @@ func (m *machine) Check(t *rapid.T) {
 
 // drain runs everything to its end; what is left was lost.
 func (m *machine) drain(t *rapid.T) {
+	for turn, waits := range m.waits {
+		if delete(m.waits, turn); waits {
+			m.decide(t, turn)
+		}
+	}
 	for {
 		for _, ref := range m.running {
 			for {
@@ -295,7 +367,8 @@ func (m *machine) drain(t *rapid.T) {
 				if err != nil {
 					t.Fatalf("drain: %v", err)
 				}
-				m.done[m.where[ref.TurnID]]++
+				m.leaves(ref.TurnID)
+				m.ended[ref.TurnID] = true
 				if next == nil {
 					break
 				}
@@ -315,11 +388,11 @@ func (m *machine) drain(t *rapid.T) {
 		}
 	}
 	for conv, order := range m.order {
-		if m.done[conv] != len(order) {
-			t.Fatalf("conversation %s: %d of %d turns ended", conv, m.done[conv], len(order))
+		if len(order) > 0 {
+			t.Fatalf("conversation %s: turns %v have not ended", conv, order)
 		}
 	}
-	answered, err := storetest.Count(m.ctx, m.db, `SELECT count(*) FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.direction = 'in' AND t.state = 'done'`)
+	answered, err := storetest.Count(m.ctx, m.db, `SELECT count(*) FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.direction = 'in' AND t.state IN ('done', 'cancelled')`)
 	if err != nil || answered != int64(m.taken) {
 		t.Fatalf("%d messages of %d are answered, %v", answered, m.taken, err)
 	}
@@ -327,6 +400,7 @@ func (m *machine) drain(t *rapid.T) {
 
 // promise: P1.kill-loses-nothing
 // promise: P1.one-turn-per-event
+// promise: P3.waiting-holds-nothing
 func TestStoreDoesWhatItsModelDoes(t *testing.T) {
 	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
 		t.Run(kind, func(t *testing.T) {
@@ -338,12 +412,12 @@ func TestStoreDoesWhatItsModelDoes(t *testing.T) {
 				db := open(t)
 				m := &machine{
 					db: db, r: db.Router(), ctx: t.Context(), accepted: map[string]int64{}, order: map[string][]int64{},
-					where: map[int64]string{}, done: map[string]int{}, begun: map[int64]bool{}, steers: map[int64]bool{},
+					where: map[int64]string{}, ended: map[int64]bool{}, waits: map[int64]bool{}, decided: map[int64]bool{}, begun: map[int64]bool{}, steers: map[int64]bool{},
 					merged: map[int64]bool{}, of: map[int64]int64{},
 				}
 				m.start(rt)
 				rt.Repeat(map[string]func(*rapid.T){
-					"accept": m.Accept, "edit": m.Edit, "absorb": m.Absorb, "claim": m.Claim, "commit": m.Commit, "give back": m.GiveBack, "stale": m.Stale, "die": m.Die, "": m.Check,
+					"accept": m.Accept, "edit": m.Edit, "absorb": m.Absorb, "claim": m.Claim, "commit": m.Commit, "decide": m.Decide, "give back": m.GiveBack, "stale": m.Stale, "die": m.Die, "": m.Check,
 				})
 				m.drain(rt)
 				if err := m.engine.Close(context.Background()); err != nil {

@@ -168,7 +168,7 @@ func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
 	}
 	var running int64 // one of each may be
 	if some, err = t.Row(runningHere, []any{from}, &running); err == nil && some {
-		_, err = t.Exec(queueAhead, running, "running")
+		_, err = t.Exec(queueAhead, t.now, t.now, running, string(ledger.TurnRunning))
 	}
 	if err != nil {
 		return err

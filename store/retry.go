@@ -42,14 +42,14 @@ const (
 	// retryOpen is the retry of a turn that is not ended, if nothing else is left of what
 	// that turn was asked.
 	retryOpen = `
-		SELECT t.id FROM turns t WHERE t.retry_of = ? AND t.rank IS NOT NULL AND NOT EXISTS (
+		SELECT t.id FROM turns t WHERE t.retry_of = ? AND t.state IN ('queued', 'running', 'waiting') AND NOT EXISTS (
 			SELECT 1 FROM messages m WHERE m.turn_id = t.retry_of AND m.direction = 'in' AND (m.text <> '' OR m.attachments > 0))
 		ORDER BY t.id LIMIT 1`
 	// retriesOf are the turns whose messages a turn answers as well: the one that it
 	// retries, and that one's other retries.
 	retriesOf = `
 		SELECT y.id FROM turns t JOIN turns y ON y.id = t.retry_of OR y.retry_of = t.retry_of AND y.id < t.id WHERE t.id = ?`
-	forgetRetry = `UPDATE turns SET retry_of = NULL WHERE message_id = ? AND retry_of IS NOT NULL AND state = 'queued'`
+	forgetRetry = `UPDATE turns SET retry_of = NULL WHERE message_id = ? AND retry_of IS NOT NULL AND rank > 0`
 )
 
 // meant is a turn that somebody wants to be done again.

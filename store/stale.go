@@ -14,16 +14,21 @@ const (
 	askedAt = `CASE WHEN t.asked_at > 0 THEN t.asked_at ELSE t.created_at END`
 	// begunTurn is when a turn was asked for and begun, under its fence.
 	begunTurn = `
-		SELECT t.message_id, t.person, coalesce(t.started_at, t.created_at), t.created_at, t.resumed_at, t.away, ` + askedAt + `
+		SELECT t.message_id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.created_at, t.resumed_at, t.away, ` + askedAt + `
 		FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
 			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive')`
 	// workedLast is the session's latest turn before that somebody worked on: not one that
-	// was only offered, or cancelled before anything was done.
+	// was only offered, or cancelled before anything was done. One that waited may have been
+	// worked on later than newer ones.
 	workedLast = `
-		SELECT coalesce(finished_at, 0), resumed_at, away FROM turns WHERE session_id = ? AND message_id > 0 AND message_id < ?
-		AND state IN ('done', 'failed', 'cancelled') AND started_at IS NOT NULL AND (state <> 'cancelled' OR calls > 0)
-		AND outcome NOT IN ('stale', 'nothing_to_retry') ORDER BY message_id DESC LIMIT 1`
+		SELECT ended, resumed_at, away FROM (
+			SELECT * FROM (SELECT ` + lastWork + ` AND message_id > 0 AND message_id < ? ORDER BY message_id DESC LIMIT 1) AS a
+			UNION ALL SELECT * FROM (SELECT ` + lastWork + ` AND parked_at IS NOT NULL ORDER BY coalesce(finished_at, parked_at) DESC LIMIT 1) AS b
+		) AS w ORDER BY ended DESC LIMIT 1`
+	lastWork = `coalesce(finished_at, parked_at, 0) AS ended, resumed_at, away + waited AS away FROM turns
+		WHERE session_id = ? AND state IN ('done', 'failed', 'cancelled', 'waiting') AND started_at IS NOT NULL AND (state <> 'cancelled' OR calls > 0)
+		AND outcome NOT IN ('stale', 'nothing_to_retry')`
 	// waitingLong are the turns of a person that have not begun and may become one with another.
 	// A retry may not: it is not its text that counts.
 	waitingLong = `
@@ -108,7 +113,7 @@ func (t *tx) backlog(ref ledger.TurnRef, stale int64) ([]ledger.Waiting, error) 
 // itself was left alone.
 func (t *tx) leftAlone(session int64, b begun, stale int64) (before int64, err error) {
 	var ended, resumed, away int64
-	if _, err := t.Row(workedLast, []any{session, b.message}, &ended, &resumed, &away); err != nil {
+	if _, err := t.Row(workedLast, []any{session, b.message, session}, &ended, &resumed, &away); err != nil {
 		return 0, err
 	}
 	if before = b.started - stale; ended <= before {

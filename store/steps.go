@@ -68,7 +68,7 @@ const (
 
 	endTurn = `
 		UPDATE turns SET resumed = 0, calls = calls + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, cost = cost + ?,
-			state = ?, outcome = ?, finished_at = ? WHERE id = ? RETURNING coalesce(draft_id, 0)`
+			state = ?, outcome = ?, finished_at = ?, parked_at = coalesce(?, parked_at) WHERE id = ? RETURNING coalesce(draft_id, 0)`
 	endTasks = `
 		UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = ?
 		WHERE turn_id = ? AND state IN ('pending', 'running')`
@@ -79,7 +79,7 @@ func (r *Router) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step
 	if len(says) != len(step.Say) {
 		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))
 	}
-	if e := step.End; e != nil && e.State != "done" && e.State != "failed" && e.State != "cancelled" {
+	if e := step.End; e != nil && (e.State == string(ledger.TurnQueued) || !ledger.TurnRunning.To(ledger.TurnState(e.State))) {
 		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ledger.ErrConflict)
 	}
 	if r.db.PG() && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) { // what is rare, and many statements
@@ -330,6 +330,9 @@ func (w *stepWriter) say(s *agent.Say, r *ledger.Reply) {
 	w.events = append(w.events, event{Kind: "message", Turn: w.turn, Message: id})
 }
 
+// parks says that a turn waits for a decision, and keeps its tasks.
+func parks(e *agent.End) bool { return e.State == string(ledger.TurnWaiting) }
+
 func (w *stepWriter) end(e *agent.End) {
 	u := &w.used
 	if e == nil {
@@ -340,14 +343,20 @@ func (w *stepWriter) end(e *agent.End) {
 		}
 		return
 	}
-	w.exec(endTasks, w.t.now, w.turn)
+	finished, parked := any(w.t.now), any(nil)
+	if parks(e) {
+		finished, parked = parked, finished
+	} else {
+		w.exec(endTasks, w.t.now, w.turn)
+	}
 	if w.err != nil {
 		return
 	}
 	var draft int64
-	args := []any{u.calls, u.In, u.Out, u.Cost, e.State, clean(e.Outcome), w.t.now, w.turn}
+	args := []any{u.calls, u.In, u.Out, u.Cost, e.State, clean(e.Outcome), finished, parked, w.turn}
 	if _, w.err = w.t.Row(endTurn, args, &draft); draft != 0 {
 		w.exec(dropDraft, w.t.now, draft)
+		w.exec(leaveDraft, w.turn, draft)
 	}
 	w.events = append(w.events, turnEvent(w.turn, e.State, e.Outcome))
 }

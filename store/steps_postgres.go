@@ -78,7 +78,7 @@ func stepArg(ref ledger.TurnRef, step *agent.Step, saying []ledger.Reply, now in
 	}
 	if e := step.End; e != nil {
 		// There may be tasks that are not over, of this plan or an earlier one.
-		open := step.Plan == nil || step.Plan.Attempt > 0 || len(step.Tasks)-len(left) < len(tasks)
+		open := !parks(e) && (step.Plan == nil || step.Plan.Attempt > 0 || len(step.Tasks)-len(left) < len(tasks))
 		arg["end"] = object{"state": e.State, "outcome": clean(e.Outcome), "event": turnEvent(ref.TurnID, e.State, e.Outcome), "open_tasks": open}
 	}
 	return arg

@@ -25,7 +25,8 @@ const (
 		WHERE id = ? AND rank IS NOT NULL`
 	// queueAhead puts a turn that is in the state ? before all that are queued in its session.
 	queueAhead = `
-		UPDATE turns SET state = 'queued', ahead = (
+		UPDATE turns SET state = 'queued', waited = waited + CASE state WHEN 'waiting' THEN ? - parked_at ELSE 0 END,
+			resumed_at = CASE state WHEN 'waiting' THEN ? ELSE resumed_at END, ahead = (
 			SELECT coalesce(min(q.rank), 0) - 1 FROM turns q WHERE q.session_id = turns.session_id AND q.rank < 0 AND q.state = 'queued')
 		WHERE id = ? AND state = ?`
 	// claimable are heads of sessions nobody holds, the longest waiting first, of turns in
@@ -43,17 +44,17 @@ const (
 	callClaimable = `SELECT id FROM sb_claimable(?, ?, ?, ?, ?) AS id`
 	// askCancel keeps what was asked first.
 	askCancel = `UPDATE turns SET cancel_requested = ? WHERE id = ? AND cancel_requested = ''`
-	// cancelUnbegun ends a turn of which nothing was done: it is queued, or was set
-	// running by somebody who then gave it back (or died) before the first model
+	// cancelUnbegun ends a turn that nobody works on: it is queued or waits for a decision, or
+	// was set running by somebody who then gave it back (or died) before the first model
 	// call was committed. %[1]s is alive.
 	cancelUnbegun = `
 		UPDATE turns SET state = 'cancelled', outcome = ?, finished_at = ?
-		WHERE id = ? AND (state = 'queued' OR state = 'running' AND calls = 0 AND NOT EXISTS (
+		WHERE id = ? AND (state IN ('queued', 'waiting') OR state = 'running' AND calls = 0 AND NOT EXISTS (
 			SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 			WHERE l.kind = 'session' AND l.name = CAST(turns.session_id AS text) AND %[1]s))
 		RETURNING coalesce(draft_id, 0)`
 	// freeUnbegun: the owner of the lease may not be dead but late, and there is nothing
-	// left that it would give the lease back for. Also in sb_accept_one.
+	// left that it would give the lease back for.
 	freeUnbegun = `
 		UPDATE leases SET owner = NULL
 		WHERE kind = 'session' AND name = (SELECT CAST(t.session_id AS text) FROM turns t WHERE t.id = ?)
@@ -193,7 +194,7 @@ func (r *Router) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
 	})
 }
 
-// cancel ends an open turn when it has not begun, and else asks it to stop. Its
+// cancel ends an open turn that nobody works on, and else asks it to stop. Its
 // session is locked; the event of the end is left for the caller.
 func (t *tx) cancel(turn int64) (ended bool, err error) {
 	var draft int64
@@ -202,6 +203,9 @@ func (t *tx) cancel(turn int64) (ended bool, err error) {
 		_, err = t.Exec(askCancel, string(ledger.StopCancelled), turn)
 	}
 	if err != nil || !ended {
+		return false, err
+	}
+	if _, err := t.Exec(endTasks, t.now, turn); err != nil {
 		return false, err
 	}
 	if draft != 0 {
@@ -213,18 +217,42 @@ func (t *tx) cancel(turn int64) (ended bool, err error) {
 	return err == nil, err
 }
 
+// Decide implements router.Turns.
+func (r *Router) Decide(ctx context.Context, turnID int64) (queued bool, err error) {
+	err = r.db.write(ctx, full, "decide turn", func(t *tx) error {
+		session, _, err := t.lockedBy(turnID)
+		if err != nil {
+			return err
+		}
+		n, err := t.Exec(queueAhead, t.now, t.now, turnID, string(ledger.TurnWaiting))
+		if queued = n > 0; err == nil && queued {
+			_, err = t.emit(session, turnEvent(turnID, string(ledger.TurnQueued), ""))
+		}
+		return err
+	})
+	return queued, err
+}
+
+// lockedBy locks the session of a turn.
+func (t *tx) lockedBy(turn int64) (session int64, c channels.Conversation, err error) {
+	found, err := t.Row(whereTurn, []any{turn}, &session, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)
+	if err == nil && !found {
+		err = ledger.ErrNotFound
+	}
+	if err == nil {
+		_, _, err = t.lock(session)
+	}
+	return session, c, err
+}
+
 // Cancel implements router.Turns.
 func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversation, err error) {
 	err = r.db.write(ctx, full, "cancel turn", func(t *tx) error {
-		var session int64
-		if found, err := t.Row(whereTurn, []any{turnID}, &session, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title); err != nil {
-			return err
-		} else if !found {
-			return ledger.ErrNotFound
-		}
-		if _, _, err := t.lock(session); err != nil {
+		session, conversation, err := t.lockedBy(turnID)
+		if err != nil {
 			return err
 		}
+		c = conversation
 		if err := t.mayCancel(turnID); err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ const (
 	listTurns   = turnColumns + `WHERE (? = '' OR t.state = ?) ORDER BY t.id DESC LIMIT ?`
 	oneTurn     = turnColumns + `WHERE t.id = ?`
 	currentTurn = turnColumns + `WHERE s.key = ? AND t.state <> 'merged'
-		ORDER BY CASE WHEN t.rank IS NOT NULL THEN 0 ELSE 1 END, t.rank, t.id DESC LIMIT 1`
+		ORDER BY CASE WHEN t.rank IS NOT NULL THEN 0 WHEN t.state = 'waiting' THEN 1 ELSE 2 END, t.rank, t.id DESC LIMIT 1`
 	countWaiting = `
 		SELECT count(*) FROM sessions s JOIN turns t ON t.session_id = s.id WHERE s.key = ? AND t.rank > 0`
 	listEvents = `

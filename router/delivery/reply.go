@@ -51,7 +51,7 @@ func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say agent.Say, o
 	}
 	reply := ledger.Reply{
 		Text: text, Parts: l.parts(doc, features), Read: l.reader != nil,
-		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.replyTo(conv, data.ReplyTo),
+		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.answers(data),
 	}
 	if len(say.Choices) > 0 {
 		offer(&reply, say.Choices, data.Turn.Person.Name, features.Buttons)
@@ -110,6 +110,14 @@ func (l *Line) replyTo(conv channels.Conversation, id channels.MessageID) channe
 		return ""
 	}
 	return id
+}
+
+// answers is the message to hang a turn's answer on.
+func (l *Line) answers(data *ledger.TurnData) channels.MessageID {
+	if data.Overtaken {
+		return data.ReplyTo
+	}
+	return l.replyTo(data.Conversation, data.ReplyTo)
 }
 
 func numbered(choices []string) string {

@@ -130,8 +130,8 @@ type Effect string
 
 const (
 	EffectNone Effect = ""
-	// EffectCancel asks the person's open turn to stop: the one that runs, else the next.
-	// One that has not begun ends at once, SituationDropped; with none, SituationIdle.
+	// EffectCancel asks the person's open turn to stop: the one that runs, else the next, else
+	// one that waits for a decision. One that nobody works on ends at once, SituationDropped; with none, SituationIdle.
 	EffectCancel Effect = "cancel"
 	EffectReset  Effect = "reset" // forget the conversation so far
 )
@@ -142,7 +142,7 @@ type Situation string
 const (
 	SituationBusy    Situation = "busy"            // AsTurn.QueueLimit turns wait already: it is answered instead
 	SituationIdle    Situation = "idle"            // there is nothing to cancel
-	SituationDropped Situation = "dropped"         // what was cancelled had not begun
+	SituationDropped Situation = "dropped"         // nobody worked on what was cancelled
 	RetryNone        Situation = "retry_none"      // the person has no turn here
 	RetryUnclear     Situation = "retry_unclear"   // the message replied to is of no turn
 	RetryOpen        Situation = "retry_open"      // the turn has not ended yet

@@ -102,6 +102,8 @@ type TurnData struct {
 	CancelRequested Stop
 	// Draft is the delivery that is the turn's open draft; 0: none.
 	Draft int64
+	// Overtaken: newer turns of the session were begun while it waited for a decision.
+	Overtaken bool
 	// Retry: it does the work of another turn again, whose message and doings are in
 	// Turn.Message and State.Former. An empty message was taken back, or is kept no more.
 	Retry bool

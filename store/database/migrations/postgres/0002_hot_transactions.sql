@@ -101,13 +101,15 @@ DECLARE
 	v_reset_message bigint;
 	v_reset_turn bigint;
 BEGIN
-	SELECT jsonb_build_array(t.id, t.person, coalesce(t.started_at, t.created_at), t.cancel_requested, t.resumed, t.calls,
+	SELECT jsonb_build_array(t.id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.cancel_requested, t.resumed, t.calls,
 		coalesce(t.retry_of, 0), CASE WHEN t.asked_at > 0 THEN t.asked_at ELSE t.created_at END, t.away,
 		s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
 		coalesce(p.role, ''), coalesce(p.timezone, ''),
 		c.channel, c.conversation, c.kind, c.place, c.title,
 		m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.outside, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
 		m.attachments, coalesce(t.draft_id, 0),
+		t.waited > 0 AND EXISTS (SELECT 1 FROM turns y WHERE y.session_id = t.session_id AND y.message_id > t.message_id
+			AND y.started_at IS NOT NULL),
 		(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 		(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
 		(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
@@ -341,11 +343,6 @@ DECLARE
 	v_event bigint;
 	v_newest bigint;
 	v_open bigint;
-	v_draft bigint;
-	v_dropped boolean := FALSE;
-	v_situation text;
-	v_reply jsonb;
-	v_cancel bigint := 0;
 	v_queued bigint;
 	v_known boolean;
 	v_fence bigint;
@@ -455,49 +452,14 @@ BEGIN
 			'claimed', v_claim, 'waiting', v_waiting);
 	END IF;
 
-	v_reply := e -> 'reply';
-	IF e ->> 'effect' = 'cancel' THEN
-		v_situation := 'idle';
-		SELECT id INTO v_open FROM turns WHERE session_id = v_session AND rank IS NOT NULL
-			AND (CAST(e ->> 'any_person' AS boolean) OR person = e ->> 'person')
-		ORDER BY rank LIMIT 1;
-		IF FOUND THEN
-			UPDATE turns SET state = 'cancelled', outcome = 'cancelled', finished_at = p_now
-			WHERE id = v_open AND (state = 'queued' OR state = 'running' AND calls = 0 AND NOT EXISTS (
-				SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
-				WHERE l.kind = 'session' AND l.name = CAST(v_session AS text) AND sb_alive(o)))
-			RETURNING draft_id INTO v_draft;
-			v_dropped := FOUND;
-			IF v_dropped THEN
-				v_situation := 'dropped';
-				IF v_draft IS NOT NULL THEN
-					PERFORM sb_drop_draft(v_draft, p_now);
-				END IF;
-				-- The owner of the lease may not be dead but late, and there is nothing left that it would give the lease back for.
-				UPDATE leases SET owner = NULL WHERE kind = 'session' AND name = CAST(v_session AS text)
-				AND NOT EXISTS (SELECT 1 FROM turns WHERE session_id = v_session AND rank IS NOT NULL AND state = 'running')
-				AND NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND sb_alive(o));
-			ELSE
-				UPDATE turns SET cancel_requested = 'cancelled' WHERE id = v_open AND cancel_requested = '';
-				v_cancel := v_open;
-				v_situation := NULL;
-			END IF;
-		END IF;
-		v_reply := e -> 'replies' -> v_situation;
-	END IF;
 	SELECT a.message, a.newest, a.event INTO v_message, v_newest, v_event
-	FROM sb_answer(v_conversation.id, v_session, v_class, e, v_reply, p_now) a;
-	IF v_dropped THEN
-		PERFORM sb_emit(v_session, jsonb_build_array(jsonb_build_object('kind', 'turn', 'turn', v_open,
-			'data', '{"state":"cancelled","outcome":"cancelled"}')), p_now);
-	END IF;
+	FROM sb_answer(v_conversation.id, v_session, v_class, e, e -> 'reply', p_now) a;
 	IF e ->> 'effect' = 'reset' THEN
 		UPDATE sessions SET summary = '', summary_taint = '', reset_message = v_newest,
 			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = v_session), 0)
 		WHERE id = v_session;
 	END IF;
-	RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session, 'cancel', v_cancel, 'situation', v_situation,
-		'unsaid', v_situation IS NOT NULL AND NOT e -> 'replies' ? v_situation);
+	RETURN jsonb_build_object('message', v_message, 'event', v_event, 'session', v_session);
 END $$;
 
 -- sb_keep stores entries p_first to p_last of a batch, which are all of people who are not served, or overheard: what
@@ -732,11 +694,15 @@ BEGIN
 		UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = p_now
 		WHERE turn_id = p_turn AND state IN ('pending', 'running');
 	END IF;
-	UPDATE turns SET state = v_x ->> 'state', outcome = v_x ->> 'outcome', finished_at = p_now,
+	-- One that is parked keeps its tasks.
+	UPDATE turns SET state = v_x ->> 'state', outcome = v_x ->> 'outcome',
+		finished_at = CASE v_x ->> 'state' WHEN 'waiting' THEN NULL ELSE p_now END,
+		parked_at = CASE v_x ->> 'state' WHEN 'waiting' THEN p_now ELSE parked_at END,
 		resumed = 0, calls = calls + v_calls, tokens_in = tokens_in + v_in, tokens_out = tokens_out + v_out, cost = cost + v_cost
 	WHERE id = p_turn RETURNING draft_id INTO v_draft;
 	IF v_draft IS NOT NULL THEN
 		PERFORM sb_drop_draft(v_draft, p_now);
+		UPDATE turns SET draft_id = NULL WHERE id = p_turn;
 	END IF;
 	PERFORM sb_emit(p_session, v_events || (v_x -> 'event'), p_now);
 	v_next := sb_run(p_session, p_fence, FALSE, NULL, p_now);

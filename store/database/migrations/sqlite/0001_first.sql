@@ -207,6 +207,8 @@ CREATE TABLE turns (
 	created_at       INTEGER NOT NULL, -- µs
 	started_at       INTEGER, -- µs
 	finished_at      INTEGER, -- µs
+	parked_at        INTEGER, -- µs, since when it waits, or did last; NULL: it never did
+	waited           INTEGER NOT NULL DEFAULT 0, -- µs in all that it waited before that was over
 	ahead            INTEGER, -- its rank in the queue where that is not its ID: below 0, ahead of all that have not begun
 	-- The lowest rank of a session is its next turn: the one that runs, else the first of the queue. NULL: it is in no queue.
 	rank             INTEGER GENERATED ALWAYS AS (CASE state WHEN 'running' THEN -1000000000000000000 WHEN 'queued' THEN coalesce(ahead, id) END) VIRTUAL
@@ -214,6 +216,7 @@ CREATE TABLE turns (
 CREATE UNIQUE INDEX turns_open ON turns (session_id, rank) WHERE rank IS NOT NULL; -- unique: never two of a session run
 CREATE INDEX turns_session ON turns (session_id, message_id); -- not by rank, so that turns_open is what finds a head
 CREATE INDEX turns_oldest ON turns (state, created_at, id) WHERE rank IS NOT NULL;
+CREATE INDEX turns_parked ON turns (session_id, id) WHERE parked_at IS NOT NULL;
 CREATE INDEX turns_merged ON turns (merged_into, id) WHERE merged_into IS NOT NULL;
 CREATE INDEX turns_shown ON turns (id) WHERE shown = TRUE;
 CREATE INDEX turns_retry ON turns (retry_of, id) WHERE retry_of IS NOT NULL;

@@ -1,0 +1,175 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+)
+
+// parks is a step by which a turn waits, with a task that is not begun.
+func parks() agent.Step {
+	return agent.Step{
+		Calls: []agent.Call{{Step: "plan.0.1", Role: "planner"}},
+		Plan:  &agent.PlanRow{Goal: "run it", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Detail: "true"}}}},
+		End:   &agent.End{State: "waiting"},
+	}
+}
+
+func (h *house) decide(turn int64) {
+	h.Helper()
+	if queued, err := h.Router.Decide(h.Ctx, turn); !queued || err != nil {
+		h.Fatalf("decide: %v, %v", queued, err)
+	}
+}
+
+// promise: P3.waiting-holds-nothing
+func TestDecidedTurnGoesFirst(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		first := h.Begun("c", "1")
+		second := h.Accept(entry("c", "2", ""))[0]
+		next := h.Commit(first, parks())
+		if next == nil || next.TurnID != second.TurnID {
+			t.Fatalf("next %+v", next)
+		}
+		third := h.Accept(entry("c", "3", ""))[0]
+		if next = h.Commit(next.TurnRef, parks()); next == nil || next.TurnID != third.TurnID {
+			t.Fatalf("next %+v", next)
+		}
+		fourth := h.Accept(entry("c", "4", ""))[0]
+		h.decide(first.TurnID)
+		h.decide(second.TurnID) // later, and so before it
+		if conv, err := h.Router.Cancel(h.Ctx, fourth.TurnID); err != nil || conv.ID != "c" {
+			t.Fatal(conv, err)
+		}
+		fifth := h.Accept(entry("c", "5", ""))[0]
+		h.giveBack(next.TurnRef)
+		var order []int64
+		for list := h.Claim(9); len(list) == 1; list = h.Claim(9) {
+			for next = &list[0]; next != nil; next = h.Commit(next.TurnRef, end("done", "answered")) {
+				order = append(order, next.TurnID)
+			}
+		}
+		if want := []int64{third.TurnID, second.TurnID, first.TurnID, fifth.TurnID}; !slices.Equal(order, want) {
+			t.Errorf("they ran in the order %v, want %v", order, want)
+		}
+	})
+}
+
+// A message to a session whose turn waits runs at once.
+//
+// promise: P3.waiting-holds-nothing
+func TestNewerTurnRunsBesideOneThatWaits(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ref := h.Begun("c", "1")
+		if next := h.Commit(ref, parks()); next != nil {
+			t.Fatalf("next %+v", next)
+		}
+		if list := h.Claim(9); len(list) != 0 {
+			t.Errorf("claimed %+v", list)
+		}
+		if again, err := h.Router.Idle(h.Ctx, ref.SessionID, 0); err != nil || !again.IsZero() {
+			t.Error(again, err)
+		}
+		h.wantCount(0, "SELECT count(*) FROM events WHERE kind = 'session'")
+		newer := h.Begun("c", "2")
+		if v, err := h.Router.Current(h.Ctx, "tg:c"); err != nil || v.ID != newer.TurnID {
+			t.Errorf("%+v, %v", v, err)
+		}
+		h.Commit(newer, end("done", "answered"))
+		if v, err := h.Router.Current(h.Ctx, "tg:c"); err != nil || v.ID != ref.TurnID || v.State != "waiting" {
+			t.Errorf("%+v, %v", v, err)
+		}
+		h.decide(ref.TurnID)
+		if d := h.load(h.Claim(1)[0].TurnRef); !d.Overtaken || d.ReplyTo != "m1" || len(d.State.Plans) != 1 || d.State.Plans[0].Tasks[0].State != agent.TaskPending {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+// Hours that a turn waits are none of its own, nor time in which it was left alone; a
+// newer turn is not late because of them.
+//
+// promise: P3.waiting-holds-nothing
+func TestWaitingCountsAsNoTimeOfTheTurn(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		now := time.Now()
+		h.DB.SetNow(func() time.Time { return now })
+		ref := h.Begun("c", "1")
+		began := now
+		now = now.Add(time.Minute)
+		h.Commit(ref, parks())
+		now = now.Add(5 * time.Hour)
+		h.decide(ref.TurnID)
+		now = now.Add(time.Second)
+		ref = h.Claim(1)[0].TurnRef
+		d := h.load(ref)
+		if got := d.Turn.StartedAt.Sub(began).Round(time.Millisecond); got != 5*time.Hour || d.Away != 0 || d.Overtaken {
+			t.Errorf("begun %v later, away %v, overtaken %v", got, d.Away, d.Overtaken)
+		}
+		if away, err := h.Router.Resume(h.Ctx, ref, 10*time.Minute); err != nil || away != 0 {
+			t.Errorf("away %v, %v", away, err)
+		}
+		newer := h.Accept(entry("c", "2", ""))[0]
+		now = now.Add(time.Hour)
+		next := h.Commit(ref, end("done", "answered"))
+		if next == nil || next.TurnID != newer.TurnID {
+			t.Fatalf("next %+v", next)
+		}
+		if list, err := h.Router.Backlog(h.Ctx, next.TurnRef, 10*time.Minute); err != nil || len(list) != 0 {
+			t.Errorf("it came late because of its own session's work: %+v, %v", list, err)
+		}
+	})
+}
+
+// promise: P3.waiting-holds-nothing
+func TestCancelEndsATurnThatWaits(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ref := h.Begun("c", "1")
+		h.Commit(ref, parks())
+		stop := control(entry("c", "2", "/cancel"), ledger.EffectCancel, "idle")
+		if a := h.Accept(stop)[0]; a.Situation != ledger.SituationDropped || a.CancelTurn != 0 {
+			t.Errorf("%+v", a)
+		}
+		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'cancelled' AND finished_at > 0")
+		h.wantCount(1, "SELECT count(*) FROM tasks WHERE state = 'cancelled'")
+		if queued, err := h.Router.Decide(h.Ctx, ref.TurnID); queued || err != nil {
+			t.Errorf("a cancelled turn was decided: %v, %v", queued, err)
+		}
+	})
+}
+
+// What is said to the newest turn is not merged into one that was decided, nor is that
+// merged, or changed, as if it had not begun.
+//
+// promise: P3.waiting-holds-nothing
+func TestDecidedTurnIsNotMerged(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		asked := claiming(entry("c", "1", "one"))
+		asked.Turn().Mode = "steer"
+		ref := h.Accept(asked)[0].Claimed.TurnRef
+		h.Commit(ref, parks())
+		running := h.Begun("c", "2")
+		h.decide(ref.TurnID)
+		if list, err := h.Router.Absorb(h.Ctx, running, 0); err != nil || len(list) != 0 {
+			t.Errorf("absorbed %+v, %v", list, err)
+		}
+		more := entry("c", "3", "more")
+		more.Turn().Mode, more.Turn().CollectWindow = "collect", time.Hour
+		if a := h.Accept(more)[0]; a.Merged || a.TurnID == ref.TurnID {
+			t.Errorf("%+v", a)
+		}
+		if a := h.Accept(edited("c", "1", "e1", "changed", "steer"))[0]; a.Edited != ledger.EditRevised {
+			t.Errorf("%+v", a)
+		}
+		back := entry("c", "4", "")
+		back.As, back.Event.Kind, back.Event.Message = &ledger.AsNews{}, channels.EventDeleted, channels.Message{ID: "m1"}
+		if a := h.Accept(back)[0]; a.TurnID != ref.TurnID || a.CancelTurn != 0 {
+			t.Errorf("%+v", a)
+		}
+		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'cancelled'")
+	})
+}
