@@ -139,6 +139,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 	if turn != nil && turn.MayClaim && acc.Claimed == nil {
 		r.runner.workers.give(entry.Sender.Person)
 	}
+	r.followClaim(ctx, entry, acc)
 	if !acc.Duplicate {
 		r.rates.count(entry.charge)
 		if !entry.kept(ledger.AuditRejected) {
@@ -152,9 +153,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 		r.logStranger(ctx, &entry.Event, entry.Sender.Identity)
 	}
 	if entry.Sender.New && !acc.Duplicate {
-		if err := r.Roster.Learn(ctx, entry.Sender.Person); err != nil {
-			r.Log.ErrorContext(ctx, "a new person is not known yet", "person", entry.Sender.Person, "error", err)
-		}
+		r.learn(ctx, entry.Sender.Person)
 	}
 	r.notifyAside(ctx, entry, acc)
 	if acc.Claimed != nil {

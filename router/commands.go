@@ -69,6 +69,10 @@ Just write to me. These commands work at any time:
 /whoami – who you are to me
 /help – this text`
 
+// greeting is what /start says besides a hello; to whom is a role.
+const greeting = `You are let in here, role %s.
+I plan what you ask, do it step by step, check each step and answer: just write to me. /help lists the commands, /whoami says what you may do.`
+
 // control makes the entry of a command: applied and answered in the transaction
 // that accepts it, with no turn and no worker.
 func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person *ledger.Person, name, args string) (sorted, error) {
@@ -90,7 +94,10 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 	case "help":
 		text = helpText
 	case "start":
-		text = "Hello " + calledBy(person, &entry) + ". " + helpText
+		text = fmt.Sprintf("Hello %s. "+greeting, calledBy(person, &entry), person.Role)
+	case "claim":
+		text = "A claim code makes whoever sends it an admin: \"/claim\" and the code, in a direct chat with me on a chat platform. " +
+			"\"switchboard person claim\", on the machine that I run on, prints one."
 	case "whoami":
 		text = s.whoami(person, &entry)
 	case "status":

@@ -22,6 +22,14 @@ func (r *Router) ChangePerson(ctx context.Context, change ledger.PersonChange, b
 	return person, nil
 }
 
+// learn reads somebody anew, now or as soon as the database lets it.
+func (r *Router) learn(ctx context.Context, name string) {
+	if err := r.Roster.Learn(ctx, name); err != nil {
+		r.Log.ErrorContext(ctx, "a new person is not known yet", "person", name, "error", err)
+		retry.Signal(r.people)
+	}
+}
+
 // tellOfPeople has the other engines read the people anew.
 func (r *Router) tellOfPeople() {
 	if r.Wakes != nil {

@@ -35,6 +35,8 @@ type People interface {
 	// ChangePerson changes somebody and returns them as they are then, or were.
 	// ErrNotFound; *StateError: that person, or an identity, is not to be changed.
 	ChangePerson(ctx context.Context, change ledger.PersonChange, by ledger.Hand) (*ledger.Person, error)
+	// ProposeClaim stores a claim code, by its HashCode, that is good until then.
+	ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Hand) error
 }
 
 // Turns leases sessions, for their turns to be run.

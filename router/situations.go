@@ -16,6 +16,12 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.RetryNotYours:    "Somebody else asked for that, so only they can have it tried again.",
 	ledger.RetryForgotten:   "I no longer have that message. Please write it again.",
 	ledger.ChoiceLeft:       "All right, I leave it.",
+	ledger.ClaimDone:        "Welcome! You are an admin here from now on, and the code is used up. Just write to me; /whoami says what you may do, and /help what I can.",
+	ledger.ClaimWrong:       "There is no such code. \"switchboard person claim\", on the machine that I run on, prints one.",
+	ledger.ClaimUsed:        "That code was used before: each is good once. \"switchboard person claim\", on the machine that I run on, prints another.",
+	ledger.ClaimExpired:     "That code is too old. \"switchboard person claim\", on the machine that I run on, prints another.",
+	ledger.ClaimNeedless:    "You are an admin already, so I left the code as it is: somebody else may use it.",
+	ledger.ClaimByFile:      "My settings name you, and so they alone say what you may do: write role = \"admin\" beside your name in [[people]].",
 	ledger.EditTooLate:      "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer.",
 }
 

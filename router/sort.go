@@ -17,6 +17,7 @@ type sorting struct {
 	*Router
 	moves   *moves                  // stands for the Router's
 	buckets map[string]personBucket // by name, of who was asked about
+	tried   map[string]int          // claim codes, by identity
 	tooMany bool                    // somebody was too fast
 	known   map[string]bool         // keys that are committed already, if somebody looked
 }
@@ -34,7 +35,7 @@ func unsortedYet(event channels.Event) sorted {
 
 // newSorting begins a batch; known may be nil.
 func (r *Router) newSorting(known map[string]bool) *sorting {
-	return &sorting{Router: r, moves: &r.moves, buckets: map[string]personBucket{}, known: known}
+	return &sorting{Router: r, moves: &r.moves, buckets: map[string]personBucket{}, tried: map[string]int{}, known: known}
 }
 
 // sortBatch turns events into the entries that will be committed. An error is nobody's
@@ -104,6 +105,7 @@ func (s *sorting) unsorted(entry sorted) sorted {
 func (s *sorting) sort(ctx context.Context, event channels.Event) (sorted, error) {
 	entry := unsortedYet(event)
 	line := s.channels[event.Conversation.Channel]
+	code := hideCode(&entry.Event.Message)
 	if line == nil {
 		return rejected(entry, "its channel is not attached"), nil
 	}
@@ -123,6 +125,12 @@ func (s *sorting) sort(ctx context.Context, event channels.Event) (sorted, error
 	}
 	person, fresh, rule := s.whoIs(line, entry.Event)
 	entry.Sender.Rule = rule
+	if code != "" && line.claims(&entry.Event) {
+		if person != nil {
+			entry.Sender.Person, entry.Sender.New = person.Name, fresh
+		}
+		return s.claim(entry, line, person, code), nil
+	}
 	if person == nil {
 		entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
 		return entry, nil

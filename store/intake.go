@@ -143,6 +143,14 @@ func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 			return err
 		}
 	}
+	if claim, ok := e.As.(*ledger.AsClaim); ok {
+		if e, err = t.claimAdmin(e, claim, a); err != nil {
+			return err
+		} else if e.Sender.Person == "" {
+			a.MessageID, err = t.incoming(e, string(ledger.AuditStranger), conversation, 0)
+			return err
+		}
+	}
 	person := ""
 	if e.Event.Conversation.Kind == channels.Direct {
 		person = clean(e.Sender.Person)
@@ -163,6 +171,8 @@ func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 		return t.acceptEdited(owner, e, as, a, conversation)
 	case *ledger.AsAction:
 		return t.acceptAction(owner, e, as.Code, as.Turn, a, conversation)
+	case *ledger.AsClaim:
+		return t.say(e, a, conversation, classControl, a.Situation)
 	case *ledger.AsControl:
 		return t.acceptControl(e, as, a, conversation)
 	}

@@ -27,6 +27,10 @@ func acceptable(e *ledger.Entry) error {
 		if len(as.Code) == 0 {
 			return errors.New("it has no code of an action")
 		}
+	case *ledger.AsClaim:
+		if len(as.Code) == 0 || e.Sender.Person == "" && as.Identity == "" {
+			return errors.New("it has no code, or nobody to make an admin")
+		}
 	case *ledger.AsAudit:
 		if !slices.Contains([]ledger.Audit{ledger.AuditStranger, ledger.AuditOverheard, ledger.AuditRejected, ledger.AuditNote}, as.Why) {
 			return fmt.Errorf("unknown audit %q", as.Why)

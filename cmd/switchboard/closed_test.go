@@ -13,7 +13,7 @@ import (
 func TestAFreshBotSaysHowToBeLetIn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil, "[channels.shut]\nkind = \"scripted\"\naddr = \"nowhere\"\ndm = \"disabled\"\n[channels.wide]\nkind = \"scripted\"\naddr = \"nowhere\"\ndm = \"open\"\n")
-	r.up()
+	r.ready()
 	log := r.log.String()
 	for channel, mend := range map[string]string{"play": "identities = ['scripted:ID']", "shut": "dm = 'allowlist'"} {
 		if strings.Count(log, `"nobody is let in on this channel","channel":"`+channel+`"`) != 1 || !strings.Contains(log, mend) {
@@ -31,7 +31,7 @@ func TestAFreshBotSaysHowToBeLetIn(t *testing.T) {
 	r.stop(10 * time.Second)
 	r.append("\n[[people]]\nname = \"eve\"\n" + line + "\n")
 	r.log = &testkit.Log{}
-	r.up()
+	r.ready()
 	if got := r.ask("eve", "/whoami"); !strings.Contains(got, "You are eve") {
 		t.Errorf("%q", got)
 	}

@@ -109,9 +109,10 @@ func (a *app) examine(settings *configs.Settings) []finding {
 	findings = append(findings, checkPrompts(settings)...)
 	findings = append(findings, a.checkSandbox(settings)...)
 	findings = append(findings, a.checkScanner(settings)...)
-	findings = append(findings, a.checkPeople(settings))
+	people := a.people(settings)
+	findings = append(findings, checkPeople(people))
 	findings = append(findings, checkChannels(settings)...)
-	platforms, mends := a.checkPlatforms(settings)
+	platforms, mends := a.checkPlatforms(settings, people)
 	findings = append(findings, platforms...)
 	return append(findings, a.checkStatuses(settings, mends)...)
 }

@@ -21,6 +21,7 @@ import (
 	"switchboard/files"
 	"switchboard/router"
 	"switchboard/router/ledger"
+	"switchboard/store"
 )
 
 // running are the settings that an engine runs with, credentials masked.
@@ -95,28 +96,62 @@ func passing(s configs.Shown) bool {
 	return strings.HasPrefix(s.Source, "--") || strings.HasPrefix(s.Source, "environment ")
 }
 
-// checkPeople lists who is let in: by the engine, where one runs.
-func (a *app) checkPeople(settings *configs.Settings) finding {
+// people are those whom the engine knows, or, where none runs, whom it would know.
+func (a *app) people(settings *configs.Settings) []ledger.Person {
 	var people []ledger.Person
-	if err := local.Ask(a.ctx, settings.DataDir, "/people", &people); err != nil {
-		people = withOwner(settings.Directory(), settings.Scheduler.TimeZone)
+	if err := local.Ask(a.ctx, settings.DataDir, "/people", &people); err == nil {
+		return people
 	}
-	names := []string{}
+	named := withOwner(settings.Directory(), settings.Scheduler.TimeZone)
+	if hasLedger(settings) != nil {
+		return named
+	}
+	db, err := store.OpenReadOnly(a.ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return named // what is wrong with the database is said elsewhere
+	}
+	defer db.Close()
+	stored, _ := db.Router().People(a.ctx)
+	for _, p := range stored {
+		known := slices.ContainsFunc(named, func(n ledger.Person) bool { return n.Name == p.Name })
+		if p.Source != ledger.FromSettings && !known {
+			named = append(named, p)
+		}
+	}
+	return named
+}
+
+// people are those whom the engine knows.
+func (e *engine) people() (people []ledger.Person) {
+	for _, p := range e.router.Roster.Everybody() {
+		people = append(people, *p)
+	}
+	return people
+}
+
+// checkPeople lists who is let in.
+func checkPeople(people []ledger.Person) finding {
+	return finding{Check: "people", OK: true, Text: strings.Join(namesOf(people), "; ")}
+}
+
+// namesOf are people in words, whoever runs the program first, and those together whom an
+// open policy let in.
+func namesOf(people []ledger.Person) (names []string) {
 	opened := 0
 	for _, p := range people {
-		switch p.Source {
-		case "local":
+		switch {
+		case p.Name == ownerName && p.Source == ledger.FromLocal:
 			names = append([]string{fmt.Sprintf("%s (%s, this machine)", p.Name, p.Role)}, names...)
-		case "open":
+		case p.Source == ledger.FromOpen:
 			opened++
 		default:
-			names = append(names, fmt.Sprintf("%s (%s: %s)", p.Name, p.Role, strings.Join(p.Identities, ", ")))
+			names = append(names, fmt.Sprintf("%s (%s: %s)", p.Name, p.Role, orNone(strings.Join(p.Identities, ", "))))
 		}
 	}
 	if opened > 0 {
 		names = append(names, fmt.Sprintf("%d more who came in where the policy is open", opened))
 	}
-	return finding{Check: "people", OK: true, Text: strings.Join(names, "; ")}
+	return names
 }
 
 // checkPrompts says what is wrong with the prompts of one's own; nothing where all are
@@ -138,7 +173,7 @@ const platformTimeout = 15 * time.Second
 
 // checkPlatforms asks each channel's platform what it knows of the bot, and says where
 // nobody is let in. Mends are, by channel, what helps where something is wrong.
-func (a *app) checkPlatforms(settings *configs.Settings) (findings []finding, mends map[string]string) {
+func (a *app) checkPlatforms(settings *configs.Settings, people []ledger.Person) (findings []finding, mends map[string]string) {
 	attached, err := attach(settings, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return []finding{{Check: "channel", Text: err.Error(), Mend: "see [channels] in the settings"}}, nil
@@ -146,7 +181,7 @@ func (a *app) checkPlatforms(settings *configs.Settings) (findings []finding, me
 	mends = map[string]string{}
 	for _, at := range attached {
 		name := at.Channel.Name()
-		if nobody(settings, name, at.Config) {
+		if nobody(people, name, at.Config) {
 			findings = append(findings, finding{Check: "channel", OK: true, Warn: true, Text: name + ": nobody is let in; " + letIn(name, at.Config)})
 		}
 		examiner, ok := at.Channel.(channels.Examiner)
@@ -170,29 +205,29 @@ func letIn(name string, config router.ChannelConfig) string {
 	if config.DM == "disabled" {
 		return fmt.Sprintf("write dm = 'allowlist' into [channels.%s], or name a group in its allow_conversations", name)
 	}
-	return fmt.Sprintf("write to the bot once, and the log says the line for you; it stands in a table [[people]] beside a name, "+
+	return fmt.Sprintf("send it the code that \"switchboard person claim\" prints, or write to the bot once, and the log says the line for you; it stands in a table [[people]] beside a name, "+
 		"as in: [[people]] name = 'you' role = 'admin' identities = ['%s:ID'], each on a line of its own", config.Kind)
 }
 
 // warnOfClosed says of each channel that nobody is let in there, and how to change that.
-func warnOfClosed(settings *configs.Settings, say func(channel, mend string)) {
+func warnOfClosed(settings *configs.Settings, people []ledger.Person, say func(channel, mend string)) {
 	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
 		ch := settings.Channels[name]
-		if ch.Enabled && nobody(settings, name, ch.ChannelConfig) {
+		if ch.Enabled && nobody(people, name, ch.ChannelConfig) {
 			say(name, letIn(name, ch.ChannelConfig))
 		}
 	}
 }
 
 // nobody says whether a channel's policies let nobody write.
-func nobody(settings *configs.Settings, name string, config router.ChannelConfig) bool {
+func nobody(people []ledger.Person, name string, config router.ChannelConfig) bool {
 	switch {
 	case config.DM == "open" || config.Groups == "open":
 		return false
 	case config.DM == "disabled" && (config.Groups == "disabled" || len(config.AllowConversations) == 0):
 		return true
 	}
-	return !slices.ContainsFunc(settings.People, func(p configs.Person) bool {
+	return !slices.ContainsFunc(people, func(p ledger.Person) bool {
 		return slices.ContainsFunc(p.Identities, func(id string) bool {
 			return strings.HasPrefix(id, name+":") || strings.HasPrefix(id, config.Kind+":")
 		})

@@ -39,6 +39,13 @@ func (r *rig) up() {
 	})
 }
 
+// ready is up, and waits until the log has all that is said at a start.
+func (r *rig) ready() {
+	r.t.Helper()
+	r.up()
+	r.await("the engine is ready", 20*time.Second, func() bool { return r.log.Has(`"msg":"ready"`) })
+}
+
 // alive says whether an engine listens in the data folder.
 func (r *rig) alive() bool {
 	sockets, _ := filepath.Glob(filepath.Join(r.dir, "data", "run", "*.sock"))

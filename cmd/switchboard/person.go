@@ -2,17 +2,22 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
+	"switchboard/channels"
 	"switchboard/channels/console"
 	"switchboard/configs"
+	"switchboard/router"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
+	"switchboard/words"
 )
 
 // personCmd shows and changes who is let in.
@@ -22,6 +27,7 @@ type personCmd struct {
 	Role    personRoleCmd    `cmd:"" help:"Make somebody an admin, or a user."`
 	Link    personLinkCmd    `cmd:"" help:"Give somebody another identity."`
 	Remove  personRemoveCmd  `cmd:"" help:"Let somebody in no more; what is remembered of them goes too."`
+	Claim   personClaimCmd   `cmd:"" help:"Print a code that makes whoever sends it to the bot an admin."`
 	Refused personRefusedCmd `cmd:"" help:"Who wrote and was not served, and by which rule."`
 }
 
@@ -90,6 +96,58 @@ func (c *personRemoveCmd) Run(a *app) error {
 	return a.changePerson(ledger.ChangeRemove, c.Name, url.Values{}, "is let in no more")
 }
 
+type personClaimCmd struct{}
+
+// Run implements the command.
+func (personClaimCmd) Run(a *app) error {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	var claim claimCode
+	answered, err := a.send(settings, http.MethodPost, "/claims", &claim)
+	if !answered {
+		return fmt.Errorf("person claim: %w", err)
+	}
+	fmt.Fprintln(a.out, claim.Code)
+	fmt.Fprintln(a.err, "Send it to the bot in a direct chat, as /claim and the code: good once, for "+hours(router.ClaimLive)+".")
+	return err
+}
+
+func hours(d time.Duration) string { return words.Count(int(d.Hours()), "hour") }
+
+// A claimCode is what an engine answers who asks for one.
+type claimCode struct {
+	Code string `json:"code"`
+}
+
+// firstClaim makes a code while no admin can write on any platform, and says for each
+// channel what to write there; nothing where there is one.
+func (e *engine) firstClaim(ctx context.Context) ([]string, error) {
+	var places []string
+	for _, at := range e.router.Channels {
+		if name := at.Channel.Name(); name != consoleName && at.Config.DM != "disabled" {
+			places = append(places, name)
+		}
+	}
+	hasAdmin := slices.ContainsFunc(e.router.Roster.Everybody(), func(p *ledger.Person) bool {
+		return p.Role == ledger.RoleAdmin && slices.ContainsFunc(p.Identities, func(id string) bool { return !strings.HasPrefix(id, consoleName+":") })
+	})
+	if hasAdmin || len(places) == 0 {
+		return nil, nil
+	}
+	code, err := e.router.NewClaim(ctx, ledger.OwnerHand(ownerName))
+	if err != nil {
+		return nil, err
+	}
+	said := make([]string, len(places))
+	for i, name := range places {
+		command := e.router.Lines.Line(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct})
+		said[i] = fmt.Sprintf("%s: to be an admin, send %sclaim %s to the bot in a direct chat; the code is good once, for %s", name, command, code, hours(router.ClaimLive))
+	}
+	return said, nil
+}
+
 // changePerson changes somebody and says what is now.
 func (a *app) changePerson(change ledger.ChangeKind, name string, how url.Values, done string) error {
 	settings, _, err := a.load()
@@ -118,6 +176,10 @@ func orNone(list string) string {
 
 // peopleRoutes change who is let in.
 func (e *engine) peopleRoutes(mux *http.ServeMux) {
+	route(mux, "POST /claims", func(r *http.Request) (any, error) {
+		code, err := e.router.NewClaim(r.Context(), ledger.OwnerHand(ownerName))
+		return claimCode{code}, err
+	})
 	for _, change := range []ledger.ChangeKind{ledger.ChangeAdd, ledger.ChangeRole, ledger.ChangeLink, ledger.ChangeRemove} {
 		route(mux, "POST /people/"+string(change), func(r *http.Request) (any, error) {
 			if err := r.ParseForm(); err != nil {

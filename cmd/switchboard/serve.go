@@ -43,15 +43,27 @@ func (serveCmd) Run(a *app) error {
 	for _, w := range warnings {
 		log.Warn("settings", "warning", w.String())
 	}
-	warnOfClosed(settings, func(channel, mend string) {
-		log.Warn("nobody is let in on this channel", "channel", channel, "mend", mend)
-	})
 	e, err := a.waitForEngine(settings, log)
 	if err != nil {
 		return err
 	}
+	people := e.people()
+	warnOfClosed(settings, people, func(channel, mend string) {
+		log.Warn("nobody is let in on this channel", "channel", channel, "mend", mend)
+	})
+	claim, err := e.firstClaim(a.ctx)
+	if err != nil {
+		log.Warn("no claim code could be made", "error", err)
+	}
+	for _, how := range claim {
+		if terminal { // the log is a file, which is no place for a code
+			a.note(how + ".")
+			continue
+		}
+		log.Warn("no admin can write on a platform yet", "mend", how)
+	}
 	log.Info("ready", "data_dir", settings.DataDir, "database", e.db.Kind(), "planner", settings.Agent.Planner,
-		"channels", len(settings.Channels), "duration", time.Since(began).String())
+		"channels", len(settings.Channels), "people", strings.Join(namesOf(people), "; "), "duration", time.Since(began).String())
 	if !terminal {
 		if isFed(a.in) {
 			log.Warn("standard input is not read; lines are answered by \"switchboard chat\"")
@@ -68,7 +80,7 @@ func (a *app) serveTerminal(settings *configs.Settings, log *slog.Logger, e *eng
 	if names := e.platforms(); len(names) > 0 {
 		a.note(strings.Join(names, ", ") + ": connecting; \"switchboard channel list\" says more.")
 	}
-	warnOfClosed(settings, func(channel, mend string) { a.note(channel + ": nobody is let in yet; " + mend + ".") })
+	warnOfClosed(settings, e.people(), func(channel, mend string) { a.note(channel + ": nobody is let in yet; " + mend + ".") })
 	l := &link{app: a, settings: settings, log: log, open: openEngine}
 	l.start(e)
 	ctx, cancel := context.WithCancel(a.ctx)

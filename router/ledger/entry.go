@@ -14,8 +14,8 @@ type Entry struct {
 	Sender Sender
 	Origin string // chat | api | job
 	Taint  tools.Taint
-	// As is what the event is taken as: *AsTurn, *AsControl, *AsEdit, *AsAction, *AsAudit
-	// or *AsNews.
+	// As is what the event is taken as: *AsTurn, *AsControl, *AsEdit, *AsAction, *AsClaim,
+	// *AsAudit or *AsNews.
 	As As
 	// Replies are what is said in situations that only the transaction knows; a nil one
 	// says nothing. ErrUnsaid asks for one that is not here.
@@ -82,6 +82,15 @@ type AsAction struct {
 	Turn AsTurn // what a choice becomes
 }
 
+// AsClaim is a code that makes its sender an admin. A stranger whom it does not is kept
+// like any other, with no situation.
+type AsClaim struct {
+	Code []byte // HashCode of the code
+	// Identity is a stranger's, and Name what to call them where nobody is called that;
+	// empty: by the identity.
+	Identity, Name string
+}
+
 // AsAudit keeps an event for people to look up; nobody answers it.
 type AsAudit struct {
 	Why Audit
@@ -99,6 +108,7 @@ func (*AsTurn) as()    {}
 func (*AsControl) as() {}
 func (*AsEdit) as()    {}
 func (*AsAction) as()  {}
+func (*AsClaim) as()   {}
 func (*AsAudit) as()   {}
 func (*AsNews) as()    {}
 
@@ -150,6 +160,12 @@ const (
 	RetryForgotten   Situation = "retry_forgotten" // the conversation was reset since, or the message is kept no more
 	ChoiceLeft       Situation = "choice_left"     // the person wants nothing to be done
 	EditTooLate      Situation = "edit_too_late"   // the edited message was answered before
+	ClaimDone        Situation = "claim_done"      // the sender is an admin now
+	ClaimWrong       Situation = "claim_wrong"     // there is no such code
+	ClaimUsed        Situation = "claim_used"      // it was used before
+	ClaimExpired     Situation = "claim_expired"   // it is too old
+	ClaimNeedless    Situation = "claim_needless"  // the sender is an admin already; the code stays good
+	ClaimByFile      Situation = "claim_by_file"   // the settings name the sender, and decide
 )
 
 // A Retry asks for the work of an ended turn to be done again.
@@ -205,6 +221,7 @@ type Accepted struct {
 	// CancelTurn is the turn that was asked to stop; 0: none, or it had not begun
 	// and ended at once.
 	CancelTurn int64
+	Admin      string      // AsClaim: the name of who was made an admin; empty: nobody
 	Edited     Edited      // AsEdit
 	Action     ActionState // AsAction, AsTurn.Choice: accepted, or why not; empty: no such code or choice
 	NotYours   bool        // AsAction: the action is for another person
@@ -240,6 +257,9 @@ const (
 	ActionExpired   ActionState = "expired"
 	ActionCancelled ActionState = "cancelled" // another answer to the same question was given
 )
+
+// ActionClaim is the kind of an action that makes whoever uses it an admin.
+const ActionClaim = "claim"
 
 // ActionChoice is the kind of an action that answers a question with a ready text:
 // used, it becomes a turn whose message is that text.

@@ -1,0 +1,165 @@
+package router
+
+import (
+	"context"
+	"crypto/rand"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/words"
+)
+
+const (
+	// ClaimLive is how long a claim code is good.
+	ClaimLive = 24 * time.Hour
+	// claimTries are how many codes one identity may try within claimWindow.
+	claimTries  = 5
+	claimWindow = time.Hour
+	// claimLetters are the letters of a code, of 5 bits each: with so few tries nobody
+	// guesses one.
+	claimLetters = 12
+)
+
+// NewClaim makes a code that makes whoever sends it in a direct chat an admin, once.
+func (r *Router) NewClaim(ctx context.Context, by ledger.Hand) (code string, err error) {
+	text := rand.Text()[:claimLetters]
+	if err := r.Ledger.ProposeClaim(ctx, ledger.HashCode(text), time.Now().Add(ClaimLive), by); err != nil {
+		return "", err
+	}
+	return text[:4] + "-" + text[4:8] + "-" + text[8:], nil
+}
+
+var claimShape = regexp.MustCompile(`^[A-Z2-7]{12}$`)
+
+// claimCode is what a person means by a code, however they write it; empty: it is none.
+func claimCode(text string) string {
+	code := strings.ToUpper(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '-' || r == ' ' }), ""))
+	if !claimShape.MatchString(code) {
+		return ""
+	}
+	return code
+}
+
+// hideCode takes a code out of what is kept of a message, as of the message it answers, and
+// returns it where the message is the command that brings one. /start brings one by a link.
+func hideCode(m *channels.Message) (code string) {
+	if name, args, ok := command(*m); ok && (name == "claim" || name == "start") && !m.Elsewhere {
+		code = claimCode(args)
+	}
+	for _, text := range []*string{&m.Text, &m.Quote} {
+		found := commandPattern.FindStringSubmatch(strings.TrimSpace(*text))
+		if found == nil || strings.TrimSpace(found[2]) == "" {
+			continue
+		}
+		if name := strings.ToLower(found[1]); name == "claim" || name == "start" {
+			*text = "/" + name + " [redacted]"
+		}
+	}
+	return code
+}
+
+// claims says whether an entry that brings a code may use it: it comes from somebody whom a
+// platform names, in a chat with us alone.
+func (l *channel) claims(event *channels.Event) bool {
+	s := &event.Sender
+	return event.Kind == channels.EventMessage && event.Conversation.Kind == channels.Direct && l.config.DM != "disabled" && !s.Bot &&
+		s.ID != "" && s.Person == "" && !(s.Guest && s.Team == "")
+}
+
+// claim makes the entry of a claim code; person may be nil. Too many tries are kept like
+// anything else that a stranger writes.
+func (s *sorting) claim(entry sorted, line *channel, person *ledger.Person, code string) sorted {
+	identity := entry.Sender.Identity
+	left := claimTries - s.claimed.within(identity, time.Now()) - s.tried[identity]
+	if person == nil {
+		if left <= 0 {
+			entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
+			return entry
+		}
+	} else if text, refused := s.refuseFast(&entry, person, 1); refused {
+		return line.noticed(entry, text)
+	} else if left <= 0 {
+		return line.noticed(entry, "You have tried five codes within an hour. Please wait before you try another.")
+	}
+	s.tried[identity]++
+	known := entry.Event.Sender.Identities(line.Name, line.Kind)
+	own := known[len(known)-1]
+	if entry.Event.Sender.Team != "" {
+		own = known[1] // an ID without its team may be somebody else's on another channel
+	}
+	entry.As = &ledger.AsClaim{Code: ledger.HashCode(code), Identity: own, Name: nameFrom(entry.Event.Sender.Label)}
+	return entry
+}
+
+var nameShape = regexp.MustCompile(`^[\p{L}][\p{L}\p{N}._-]{0,31}$`)
+
+// nameFrom is what to call a new person after how a platform calls them; empty: nothing
+// that a command line takes as it is.
+func nameFrom(label string) string {
+	first, _, _ := strings.Cut(words.OneLine(label, 64), " ")
+	if !nameShape.MatchString(first) {
+		return ""
+	}
+	return first
+}
+
+// followClaim counts a try, and has everybody know a new admin. A stranger whom the code
+// made nothing is one like any other from here on.
+func (r *Router) followClaim(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
+	if _, ok := entry.As.(*ledger.AsClaim); !ok || acc.Duplicate {
+		return
+	}
+	r.claimed.count(entry.Sender.Identity, time.Now())
+	log := r.Log.With("channel", entry.Event.Conversation.Channel, "identity", entry.Sender.Identity)
+	switch {
+	case acc.Admin != "":
+		log.InfoContext(ctx, "a claim code made somebody an admin", "person", acc.Admin)
+		entry.Sender.Person = acc.Admin
+		r.learn(ctx, acc.Admin)
+		r.tellOfPeople()
+	case acc.Situation == "":
+		log.WarnContext(ctx, "a stranger sent a claim code that is not good")
+		entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
+	}
+}
+
+// claimTried remembers who tried codes within claimWindow. The zero value knows of nobody.
+type claimTried struct {
+	mu    sync.Mutex
+	at    map[string][]time.Time // by identity
+	swept time.Time
+}
+
+// within is how many codes an identity tried lately.
+func (c *claimTried) within(identity string, now time.Time) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, at := range c.at[identity] {
+		if now.Sub(at) < claimWindow {
+			n++
+		}
+	}
+	return n
+}
+
+func (c *claimTried) count(identity string, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.Sub(c.swept) > time.Minute {
+		c.swept = now
+		for who, tries := range c.at {
+			if now.Sub(tries[len(tries)-1]) >= claimWindow {
+				delete(c.at, who)
+			}
+		}
+	}
+	if c.at == nil {
+		c.at = map[string][]time.Time{}
+	}
+	tries := append(c.at[identity], now)
+	c.at[identity] = tries[max(0, len(tries)-claimTries):]
+}

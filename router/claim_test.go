@@ -1,0 +1,192 @@
+package router_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+func (r *rig) newClaim() (code string) {
+	r.t.Helper()
+	code, err := r.router.NewClaim(r.t.Context(), ledger.OwnerHand("owner"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return code
+}
+
+// admins are the people of the database who are admins, in the order of their names.
+func (r *rig) admins() string {
+	r.t.Helper()
+	people, err := r.db.Router().People(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var names []string
+	for _, p := range people {
+		if p.Role == ledger.RoleAdmin {
+			names = append(names, p.Name+" "+strings.Join(p.Identities, ","))
+		}
+	}
+	return strings.Join(names, "; ")
+}
+
+// holds counts the rows of tables that hold a text.
+func (r *rig) holds(text string) (n int) {
+	r.t.Helper()
+	for _, column := range []string{"messages.text", "messages.said", "messages.quote", "deliveries.text", "actions.text", "actions.data", "audit.data"} {
+		table, name, _ := strings.Cut(column, ".")
+		found, err := storetest.Count(r.t.Context(), r.db, "SELECT count(*) FROM "+table+" WHERE "+name+" LIKE '%"+text+"%'")
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		n += int(found)
+	}
+	return n
+}
+
+// promise: P4.claim-and-pairing
+func TestClaimCodeMakesOneAdmin(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		code := r.newClaim()
+		group := event(1, "g1", "eve", "/claim "+code)
+		group.Conversation.Kind = channels.Group
+		group.Message.Mentioned = true
+		machine := event(2, "c2", "eve", "/claim "+code)
+		machine.Sender.Bot = true
+		for _, e := range []channels.Event{group, machine, event(3, "c9", "eve", "/claim AAAA-BBBB-CCCC"), event(4, "c9", "eve", "/claim "), event(5, "c9", "eve", code), event(6, "c9", "eve", "/help")} {
+			if receipt := r.accept(e)[0]; !receipt.Silent || receipt.TurnID != 0 {
+				t.Errorf("%s: %+v", e.Key, receipt)
+			}
+		}
+		if got := r.admins(); got != "ada scripted:ada" {
+			t.Fatalf("admins: %s", got)
+		}
+		claim := event(7, "c9", "eve", "/claim "+strings.ToLower(strings.ReplaceAll(code, "-", "")))
+		claim.Sender.Label = "Eve Ex"
+		r.accept(claim)
+		r.mentions(1, "Welcome! You are an admin")
+		if got := r.admins(); got != "Eve scripted:eve; ada scripted:ada" {
+			t.Errorf("admins: %s", got)
+		}
+		r.accept(event(8, "c9", "eve", "hello"))
+		r.shows(2, "re: hello")
+		// Anybody else, with the same code.
+		if receipt := r.accept(event(9, "c8", "mallory", "/claim "+code))[0]; !receipt.Silent {
+			t.Errorf("%+v", receipt)
+		}
+		r.accept(event(10, "c9", "eve", "/claim "+code))
+		r.mentions(3, "That code was used before")
+		r.accept(event(11, "c2", "bob", "/claim "+code))
+		r.mentions(4, "My settings name you")
+		again := r.newClaim()
+		r.accept(event(12, "c9", "eve", "/claim "+again))
+		r.mentions(5, "You are an admin already")
+		r.change(ledger.ChangeAdd, "carl", ledger.RoleUser, "scripted:carl")
+		r.accept(event(13, "c7", "carl", "/start "+again))
+		r.mentions(6, "Welcome!")
+		r.accept(event(14, "c7", "carl", "/start"))
+		r.mentions(7, "Hello carl.", "role admin")
+		if got := r.admins(); got != "Eve scripted:eve; ada scripted:ada; carl scripted:carl" {
+			t.Errorf("admins: %s", got)
+		}
+		r.hasTurns(1)
+		for _, word := range []string{code[5:9], again[5:9]} {
+			if n := r.holds(word); n > 1 { // the one that came alone, as a text
+				t.Errorf("%d rows hold a code", n)
+			}
+		}
+	})
+}
+
+// promise: P4.claim-and-pairing
+func TestClaimCodesAreTriedFiveTimesAnHour(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		code := r.newClaim()
+		var batch []channels.Event
+		for i := range 3 {
+			batch = append(batch, event(i, "c8", "mallory", "/claim AAAA-BBBB-CCCC"))
+		}
+		r.accept(batch...)
+		for i := range 2 {
+			r.accept(event(10+i, "c8", "mallory", "/claim AAAA-BBBB-CCCC"))
+		}
+		r.accept(event(20, "c8", "mallory", "/claim "+code))
+		if got := r.admins(); got != "ada scripted:ada" {
+			t.Errorf("admins: %s", got)
+		}
+		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
+		for i := range 6 {
+			r.accept(event(30+i, "c1", "dora", "/claim AAAA-BBBB-CCCC"))
+		}
+		r.mentions(5, "There is no such code")
+		r.mentions(6, "You have tried five codes within an hour")
+		r.accept(event(40, "c7", "carl", "/claim "+code))
+		if got := r.admins(); got != "ada scripted:ada; carl scripted:carl" {
+			t.Errorf("admins: %s", got)
+		}
+	})
+}
+
+// A code that two send at once makes one of them an admin; one that is too old nobody.
+//
+// promise: P4.claim-and-pairing
+func TestClaimCodeIsGoodOnceAndForADay(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		code := r.newClaim()
+		var both sync.WaitGroup
+		for i := range 6 {
+			both.Go(func() { r.accept(event(i, fmt.Sprint("c", 20+i), fmt.Sprint("s", i), "/claim "+code)) })
+		}
+		both.Wait()
+		if n := strings.Count(r.admins(), ";"); n != 1 {
+			t.Errorf("admins: %s", r.admins())
+		}
+		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
+		late := "AAAABBBBCCCC"
+		if err := r.db.Router().ProposeClaim(t.Context(), ledger.HashCode(late), time.Now().Add(-time.Second), ledger.OwnerHand("owner")); err != nil {
+			t.Fatal(err)
+		}
+		r.accept(event(50, "c1", "dora", "/claim "+late))
+		r.mentions(2, "That code is too old")
+		r.newClaim() // clears those away
+		r.accept(event(51, "c1", "dora", "/claim "+late))
+		r.mentions(3, "There is no such code")
+	})
+}
+
+// promise: P4.claim-and-pairing
+func TestClaimWorksInEveryModeButDisabled(t *testing.T) {
+	t.Parallel()
+	for _, dm := range []string{"allowlist", "pairing", "open", "disabled"} {
+		storetest.Each(t, func(t *testing.T, db *store.DB) {
+			r := newRig(t, db)
+			r.channel.DM = dm
+			r.start()
+			e := event(1, "c9", "eve", "/claim "+r.newClaim())
+			e.Sender.Team, e.Sender.Label = "T1", "ada" // a name that is taken
+			r.accept(e)
+			want := "ada scripted:ada; scripted:T1/eve scripted:T1/eve"
+			switch dm {
+			case "open": // who is a person already
+				want = "ada scripted:ada; scripted:eve scripted:eve"
+			case "disabled":
+				want = "ada scripted:ada"
+			}
+			if got := r.admins(); got != want {
+				t.Errorf("%s: %s", dm, got)
+			}
+			r.end()
+		})
+	}
+}
