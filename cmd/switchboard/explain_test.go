@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/agent/llm/llmtest"
 	"switchboard/router/view"
 )
 
@@ -83,5 +84,30 @@ func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 	r.refuses("explain turn 999", 1, "turn 999: not found")
 	if _, _, code := r.command("explain", "turn"); code != 2 {
 		t.Errorf("with no number: exit %d", code)
+	}
+}
+
+// Which pattern denied a command, and which allowed the other, is told to the planner, to
+// operators and in the chat.
+//
+// promise: P12.explained
+func TestExplainNamesThePatternThatDecided(t *testing.T) {
+	t.Parallel()
+	allowed := doing("echo hi")
+	r := plannedBy(t, "[policy.exec]\ndeny = [\"git push *\"]\nallow = [\"echo *\"]\n", func(req llmtest.Request) llmtest.Reply {
+		if req.Role == "planner" && req.Section("Faults in your last plan") == "" {
+			return doing("echo hi && sh -c 'git push'")(req)
+		}
+		return allowed(req)
+	}, "u1")
+	r.up()
+	r.ask("u1", "run it")
+	out, _, _ := r.command("explain", "turn", fmt.Sprint(r.turnOf("run it").ID))
+	for where, text := range map[string]string{"explain turn": out, "/why": strings.ReplaceAll(r.ask("u1", "/why"), `\`, "")} {
+		for _, want := range []string{`refused: task 1, field type: exec is not permitted here by the rule policy.exec.deny "git push *": "git push" is denied`, `allowed by rule policy.exec.allow "echo *"`} {
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+				t.Errorf("%s lacks %s:\n%s", where, want, text)
+			}
+		}
 	}
 }

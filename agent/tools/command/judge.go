@@ -118,7 +118,13 @@ func (r Rules) judge(read *reading) (strictest Judgement) {
 	if len(judgements) == 0 { // a comment, or variables of its own
 		return Judgement{}
 	}
-	return slices.MaxFunc(judgements, func(a, b Judgement) int { return cmp.Compare(a.Outcome, b.Outcome) })
+	rank := func(j Judgement) int { // a pattern that denies says more than that none allows
+		if j.Rule == ruleAllow {
+			return 2 * int(j.Outcome)
+		}
+		return 2*int(j.Outcome) + 1
+	}
+	return slices.MaxFunc(judgements, func(a, b Judgement) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
 // command judges one command of a line.
