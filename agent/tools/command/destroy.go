@@ -22,11 +22,13 @@ func isRoot(name string) bool {
 	for _, all := range []string{"/*", "/.*", "/.", "/?*", "/.[!.]*", "/{*,.*}"} {
 		name = strings.TrimSuffix(name, all)
 	}
-	if name == "" || name == "~" || name == "~/" || strings.HasPrefix(name, "~") && !strings.Contains(name, "/") {
-		return true
+	if strings.HasPrefix(name, "~") { // anybody's home, or what it is in
+		_, below, _ := strings.Cut(name, "/")
+		below = path.Clean("./" + below)
+		return below == "." || below == ".." || strings.HasPrefix(below, "../")
 	}
 	if !path.IsAbs(name) {
-		return false
+		return name == ""
 	}
 	name = strings.TrimPrefix(path.Clean(name), "/")
 	return name == "" || slices.ContainsFunc(roots, func(root string) bool {

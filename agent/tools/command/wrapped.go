@@ -35,7 +35,7 @@ var wrappers = map[string]wrapper{
 // opaque are programs that run commands in ways that are not read here, and builtins that
 // change what later words mean.
 var opaque = strings.Fields(`su runuser script flock watch parallel strace ltrace gdb valgrind unshare nsenter setarch systemd-run at batch
-	chrt taskset proot fakeroot ssh start-stop-daemon fish csh tcsh pwsh
+	chrt taskset setpriv prlimit choom sg pkexec bwrap eatmydata expect proot fakeroot ssh start-stop-daemon fish csh tcsh pwsh compgen
 	. source alias unalias enable hash export declare typeset coproc`)
 
 // interpreters run code that is given as an argument, after an option with one of these
@@ -50,9 +50,11 @@ func (r *reading) wrapped(words []word) {
 	case shells[name] != 0:
 		r.shell(shells[name], args)
 	case name == "eval":
-		r.text(args, r.dialect)
-	case name == "trap" && len(args) > 1:
-		r.text(args[:1], r.dialect)
+		r.text(operands(args), r.dialect)
+	case name == "trap":
+		if args = operands(args); len(args) > 1 && args[0].text != "-" {
+			r.text(args[:1], r.dialect)
+		}
 	case name == "find":
 		r.find(args)
 	case name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") && args[0].known:
@@ -60,6 +62,10 @@ func (r *reading) wrapped(words []word) {
 		return !w.known || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "a") || w.text == "allexport"
 	}):
 		r.cannot("what it sets may change what programs do")
+	case (name == "mapfile" || name == "readarray") && slices.ContainsFunc(args, func(w word) bool {
+		return !w.known || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "C")
+	}):
+		r.opaque("what "+name+" -C runs is not known", args)
 	case slices.Contains([]string{"read", "printf", "getopts", "mapfile", "readarray", "unset"}, name):
 		for _, w := range args {
 			if variable, _, _ := strings.Cut(w.text, "["); name != "printf" && syntax.ValidName(variable) {
@@ -78,6 +84,14 @@ func (r *reading) wrapped(words []word) {
 			r.program(name, letters, args)
 		}
 	}
+}
+
+// operands are what follows the "--" that may end the options of a builtin that has none.
+func operands(args []word) []word {
+	if len(args) > 0 && args[0].text == "--" {
+		return args[1:]
+	}
+	return args
 }
 
 // opaque says that a command cannot be judged; what it would destroy is looked for behind
