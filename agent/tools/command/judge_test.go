@@ -217,7 +217,7 @@ func TestEmptyPatternIsAFault(t *testing.T) {
 func TestJudgingEnds(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{"$(", "{a,b}", "{1..99999}", "env ", "find -exec ", "eval ", "((", "`\\", "${x:-", "su 'a b' ", "x=$x$x;", "rm ", "<<E\n", "sh -c '", "if ", "echo x|"} {
-		Rules{Deny: []string{"git push *"}, Allow: []string{"*"}}.Judge(strings.Repeat(unit, maxLine/len(unit)))
+		Rules{Deny: []string{"git push *"}, Allow: []string{"*"}}.Judge(strings.Repeat(unit, 20<<10/len(unit)))
 	}
 }
 
