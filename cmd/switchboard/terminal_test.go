@@ -106,7 +106,8 @@ func TestServeOnATerminalChatsAndHidesTheLog(t *testing.T) {
 	mark := s.press(ctrlC)
 	s.await(mark, "cancelling")
 	s.await(mark, "Cancelled.")
-	s.press("half a line" + ctrlC) // only clears the line
+	s.await(s.press("/whoami\r"), "You are owner") // what was cancelled has ended when this is answered
+	s.press("half a line" + ctrlC)                 // only clears the line
 	s.await(s.press(ctrlC), "Ctrl-C again or Ctrl-D leaves")
 	s.await(s.press("/whoami\r"), "You are owner")
 	s.press(ctrlD)
