@@ -2,6 +2,8 @@ package main_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,7 +36,8 @@ func TestExplainTurnIsTheSameBesideAnEngineAndWithout(t *testing.T) {
 		t.Helper()
 		out, errs, code := r.command("explain", "turn", id)
 		if code != 0 || errs != "" {
-			t.Fatalf("exit %d: %s", code, errs)
+			log, _ := os.ReadFile(filepath.Join(r.dir, "data", "switchboard.log"))
+			t.Fatalf("exit %d: %s\n%s", code, errs, log)
 		}
 		for _, line := range []string{
 			`Turn ` + id + `: done \(answered\), .+ after it was asked`,
