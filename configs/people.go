@@ -36,13 +36,18 @@ func (b *binder) people(s *Settings) {
 
 // CheckPerson judges what is said of a person at run time as the file's [[people]] are
 // judged.
-func (s *Settings) CheckPerson(name string, identities []string, zone string) error {
+func (s *Settings) CheckPerson(name string, identities, patterns []string, zone string) error {
 	var errs []error
 	if fault := personNameFault(name); fault != "" {
 		errs = append(errs, fmt.Errorf("the name %s", fault))
 	}
 	for _, id := range identities {
 		if fault := s.identityFault(id); fault != "" {
+			errs = append(errs, errors.New(fault))
+		}
+	}
+	for _, pattern := range patterns {
+		if fault := patternFault(pattern); fault != "" {
 			errs = append(errs, errors.New(fault))
 		}
 	}

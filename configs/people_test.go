@@ -45,18 +45,19 @@ func TestPeopleAtRunTimeAreJudgedLikeThoseOfTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ name, identity, zone, want string }{
-		{"ann", "pigeon:1", "Europe/Rome", ""},
-		{"ann", "home:1", "", ""},
-		{" ", "pigeon:1", "", "the name is missing"},
-		{"pigeon:1", "pigeon:1", "", "holds a colon"},
-		{"ann", "crow:1", "", "neither a kind of channel"},
-		{"ann", "pigeon:@ann", "", "a name can change hands"},
-		{"ann", "owl:1", "", "may be somebody else"},
-		{"ann", "pigeon", "", "is not of the form"},
-		{"ann", "pigeon:1", "Mars", "is not a time zone"},
+	for _, tt := range []struct{ name, identity, tool, zone, want string }{
+		{"ann", "pigeon:1", "web", "Europe/Rome", ""},
+		{"ann", "home:1", "*", "", ""},
+		{" ", "pigeon:1", "*", "", "the name is missing"},
+		{"pigeon:1", "pigeon:1", "*", "", "holds a colon"},
+		{"ann", "crow:1", "*", "", "neither a kind of channel"},
+		{"ann", "pigeon:@ann", "*", "", "a name can change hands"},
+		{"ann", "owl:1", "*", "", "may be somebody else"},
+		{"ann", "pigeon", "*", "", "is not of the form"},
+		{"ann", "pigeon:1", "*", "Mars", "is not a time zone"},
+		{"ann", "pigeon:1", "web.*", "", `"web.*" names no tool`},
 	} {
-		err := s.CheckPerson(tt.name, []string{tt.identity}, tt.zone)
+		err := s.CheckPerson(tt.name, []string{tt.identity}, []string{tt.tool}, tt.zone)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%+v: %v", tt, err)
 		}

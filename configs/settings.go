@@ -224,7 +224,7 @@ func (s *Settings) Directory() []ledger.Person {
 	for _, p := range s.People {
 		people = append(people, ledger.Person{
 			Name: p.Name, Role: p.Role, Identities: p.Identities,
-			Tools: p.Tools, TimeZone: cmp.Or(p.TimeZone, s.Scheduler.TimeZone), Source: "config",
+			Tools: p.Tools, TimeZone: cmp.Or(p.TimeZone, s.Scheduler.TimeZone), Source: ledger.FromSettings,
 		})
 	}
 	return people

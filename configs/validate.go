@@ -179,13 +179,8 @@ func (b *binder) models(s *Settings) {
 func (b *binder) tools(s *Settings) {
 	check := func(key string, patterns []string) {
 		for i, pattern := range patterns {
-			if near, ok := tools.KnownPattern(pattern); !ok {
-				hint := ""
-				if near != "" {
-					hint = fmt.Sprintf("; did you mean %q?", near)
-				}
-				b.says(true, at(key, i), "%q names no tool and no group of tools%s", pattern, hint)
-			}
+			fault := patternFault(pattern)
+			b.says(fault != "", at(key, i), "%s", fault)
 		}
 	}
 	check("policy.ask", s.Policy.Ask)
@@ -197,6 +192,18 @@ func (b *binder) tools(s *Settings) {
 	for i, p := range s.People {
 		check(at("people", i)+".tools", p.Tools)
 	}
+}
+
+// patternFault says what is wrong with a pattern of tools; empty: nothing.
+func patternFault(pattern string) string {
+	near, ok := tools.KnownPattern(pattern)
+	switch {
+	case ok:
+		return ""
+	case near != "":
+		return fmt.Sprintf("%q names no tool and no group of tools; did you mean %q?", pattern, near)
+	}
+	return fmt.Sprintf("%q names no tool and no group of tools", pattern)
 }
 
 var hours = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$`)

@@ -22,15 +22,24 @@ const (
 	// claimLetters are the letters of a code, of 5 bits each: with so few tries nobody
 	// guesses one.
 	claimLetters = 12
+	codeDigits   = "234567"
 )
 
 // NewClaim makes a code that makes whoever sends it in a direct chat an admin, once.
 func (r *Router) NewClaim(ctx context.Context, by ledger.Hand) (code string, err error) {
-	text := rand.Text()[:claimLetters]
+	text := newCode()
 	if err := r.Ledger.ProposeClaim(ctx, ledger.HashCode(text), time.Now().Add(ClaimLive), by); err != nil {
 		return "", err
 	}
 	return text[:4] + "-" + text[4:8] + "-" + text[8:], nil
+}
+
+// newCode is a text of claimLetters, a digit among them: so it is never taken for words.
+func newCode() (text string) {
+	for !strings.ContainsAny(text, codeDigits) {
+		text = rand.Text()[:claimLetters]
+	}
+	return text
 }
 
 var claimShape = regexp.MustCompile(`^[A-Z2-7]{12}$`)
@@ -44,22 +53,37 @@ func claimCode(text string) string {
 	return code
 }
 
-// hideCode takes a code out of what is kept of a message, as of the message it answers, and
-// returns it where the message is the command that brings one. /start brings one by a link.
+// bringsCode says whether a claim code may follow a command; a link brings one by /start.
+func bringsCode(command string) bool { return command == "claim" || command == "start" }
+
+// hideCode takes the codes out of what is kept of a message, as of the message it answers,
+// and returns that of a message which is the command that brings one.
 func hideCode(m *channels.Message) (code string) {
-	if name, args, ok := command(*m); ok && (name == "claim" || name == "start") && !m.Elsewhere {
+	if name, args, ok := command(*m); ok && bringsCode(name) && !m.Elsewhere {
 		code = claimCode(args)
 	}
-	for _, text := range []*string{&m.Text, &m.Quote} {
-		found := commandPattern.FindStringSubmatch(strings.TrimSpace(*text))
-		if found == nil || strings.TrimSpace(found[2]) == "" {
-			continue
-		}
-		if name := strings.ToLower(found[1]); name == "claim" || name == "start" {
-			*text = "/" + name + " [redacted]"
-		}
-	}
+	m.Text, m.Quote = withoutCodes(m.Text), withoutCodes(m.Quote)
 	return code
+}
+
+// hyphened finds words with their hyphens, of which a code is a whole one: it is no part of
+// a UUID or of an address.
+var hyphened = regexp.MustCompile(`[0-9A-Za-z]+(?:-[0-9A-Za-z]+)*`)
+
+const redacted = "[redacted]"
+
+// withoutCodes is a text without the codes in it, and without all that follows a command
+// that brings one, which may be a code with a slip in it.
+func withoutCodes(text string) string {
+	if name, args, ok := commandIn(text); ok && bringsCode(name) && args != "" {
+		return "/" + name + " " + redacted
+	}
+	return hyphened.ReplaceAllStringFunc(text, func(word string) string {
+		if len(word) == claimLetters+2 && word[4] == '-' && word[9] == '-' && claimCode(word) != "" && strings.ContainsAny(word, codeDigits) {
+			return redacted
+		}
+		return word
+	})
 }
 
 // claims says whether an entry that brings a code may use it: it comes from somebody whom a
@@ -120,7 +144,7 @@ func (r *Router) followClaim(ctx context.Context, entry *sorted, acc *ledger.Acc
 		log.InfoContext(ctx, "a claim code made somebody an admin", "person", acc.Admin)
 		entry.Sender.Person = acc.Admin
 		r.learn(ctx, acc.Admin)
-		r.tellOfPeople()
+		r.wakeForPeople()
 	case acc.Situation == "":
 		log.WarnContext(ctx, "a stranger sent a claim code that is not good")
 		entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}

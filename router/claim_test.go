@@ -99,8 +99,8 @@ func TestClaimCodeMakesOneAdmin(t *testing.T) {
 			t.Errorf("admins: %s", got)
 		}
 		r.hasTurns(1)
-		for _, word := range []string{code[5:9], again[5:9]} {
-			if n := r.holds(word); n > 1 { // the one that came alone, as a text
+		for _, text := range []string{code, strings.ToLower(strings.ReplaceAll(code, "-", "")), again} {
+			if n := r.holds(text); n != 0 {
 				t.Errorf("%d rows hold a code", n)
 			}
 		}
@@ -162,6 +162,27 @@ func TestClaimCodeIsGoodOnceAndForADay(t *testing.T) {
 		r.newClaim() // clears those away
 		r.accept(event(51, "c1", "dora", "/claim "+late))
 		r.mentions(3, "There is no such code")
+	})
+}
+
+// promise: P4.claim-and-pairing
+func TestUsedClaimCodeEndsThoseMadeBefore(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		first, second, third := r.newClaim(), r.newClaim(), r.newClaim()
+		r.accept(event(1, "c9", "eve", "/claim "+second))
+		r.mentions(1, "Welcome!")
+		if receipt := r.accept(event(2, "c8", "mallory", "/claim "+first))[0]; !receipt.Silent {
+			t.Errorf("%+v", receipt)
+		}
+		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
+		r.accept(event(3, "c1", "dora", "/claim "+first))
+		r.mentions(2, "That code was used before, or one made after it")
+		r.accept(event(4, "c1", "dora", "/claim "+third))
+		r.mentions(3, "Welcome!")
+		if got := r.admins(); got != "ada scripted:ada; dora scripted:dora; eve scripted:eve" {
+			t.Errorf("admins: %s", got)
+		}
 	})
 }
 

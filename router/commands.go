@@ -19,12 +19,19 @@ import (
 
 var commandPattern = regexp.MustCompile(`^/([a-zA-Z][a-zA-Z_]{0,31})(?:@\S+)?(?:\s+([\s\S]*))?$`)
 
-// command reads "/name args" or "/name@bot args". A path such as /etc/hosts is
-// no command, nor is what somebody else wrote, nor what came with a file: that would
-// be lost.
+// command is the command that a message is: one that somebody else wrote is none, nor is
+// what came with a file, which would be lost.
 func command(message channels.Message) (name, args string, ok bool) {
-	m := commandPattern.FindStringSubmatch(strings.TrimSpace(message.Text))
-	if m == nil || !ownText(message) {
+	if !ownText(message) {
+		return "", "", false
+	}
+	return commandIn(message.Text)
+}
+
+// commandIn reads "/name args" or "/name@bot args". A path such as /etc/hosts is no command.
+func commandIn(text string) (name, args string, ok bool) {
+	m := commandPattern.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
 		return "", "", false
 	}
 	return strings.ToLower(m[1]), strings.TrimSpace(m[2]), true
@@ -96,7 +103,7 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 	case "start":
 		text = fmt.Sprintf("Hello %s. "+greeting, calledBy(person, &entry), person.Role)
 	case "claim":
-		text = "A claim code makes whoever sends it an admin: \"/claim\" and the code, in a direct chat with me on a chat platform. " +
+		text = "A claim code makes whoever sends it an admin: \"" + l.Command(entry.Event.Conversation) + "claim\" and the code, in a direct chat with me on a chat platform. " +
 			"\"switchboard person claim\", on the machine that I run on, prints one."
 	case "whoami":
 		text = s.whoami(person, &entry)
@@ -163,7 +170,7 @@ func (s *sorting) saysNothingToCancel(entry *sorted, person *ledger.Person) bool
 // identity, because nobody gave them one, by what the platform calls them.
 func calledBy(person *ledger.Person, entry *sorted) string {
 	label := words.OneLine(entry.Event.Sender.Label, delivery.ShownName)
-	if person.Source == "open" && label != "" {
+	if person.Source == ledger.FromOpen && label != "" {
 		return render.Escape(label)
 	}
 	return person.Name

@@ -43,7 +43,7 @@ func (s *sorting) whoIs(l *channel, event channels.Event) (person *ledger.Person
 	}
 	known := event.Sender.Identities(l.Name, l.Kind)
 	if person := s.Roster.Identified(known...); person != nil {
-		if person.Source != "open" {
+		if person.Source != ledger.FromOpen {
 			return person, false, rule
 		} else if !open {
 			return nil, false, ledger.RuleNoLonger // let in elsewhere, or while it was open here
@@ -56,7 +56,7 @@ func (s *sorting) whoIs(l *channel, event channels.Event) (person *ledger.Person
 		return nil, false, ledger.RuleUnknown
 	}
 	byKind := known[len(known)-1]
-	return &ledger.Person{Name: byKind, Role: ledger.RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: "open"}, true, ledger.RuleOpen
+	return &ledger.Person{Name: byKind, Role: ledger.RoleUser, Identities: []string{byKind}, Tools: []string{"*"}, Source: ledger.FromOpen}, true, ledger.RuleOpen
 }
 
 // isForUs says whether an event is for us at all, as far as it shows by itself.

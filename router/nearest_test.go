@@ -85,5 +85,7 @@ func TestNoticesNameCommandsAsThePlatformTakesThem(t *testing.T) {
 		r.mentions(1, "\n/bot status – what I am doing\n", "\n/bot help – this text")
 		r.platform.Say("c1", "ada", "/stats")
 		r.shows(2, "I do not know /stats; did you mean /bot status? /bot help lists the commands; anything else, write without the slash.")
+		r.platform.Say("c1", "ada", "/claim")
+		r.mentions(3, `"/bot claim" and the code`)
 	})
 }

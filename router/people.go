@@ -18,7 +18,7 @@ func (r *Router) ChangePerson(ctx context.Context, change ledger.PersonChange, b
 		r.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
 		retry.Signal(r.people)
 	}
-	r.tellOfPeople()
+	r.wakeForPeople()
 	return person, nil
 }
 
@@ -30,8 +30,8 @@ func (r *Router) learn(ctx context.Context, name string) {
 	}
 }
 
-// tellOfPeople has the other engines read the people anew.
-func (r *Router) tellOfPeople() {
+// wakeForPeople has the other engines read the people anew.
+func (r *Router) wakeForPeople() {
 	if r.Wakes != nil {
 		r.Wakes.Wake(ledger.Wake{Kind: ledger.WakePeople})
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"switchboard/channels"
+	"switchboard/router/ledger"
 )
 
 // maxStrangers bounds how many strangers one run of the program logs, so that a
@@ -45,7 +46,7 @@ func (r *Router) logStranger(ctx context.Context, event *channels.Event, identit
 	if conv.Kind != channels.Direct && l.config.Groups == "allowlist" && !l.allows(&r.moves, conv) {
 		log = log.With("add_to_channel", "allow_conversations = ['"+conv.Place+"']")
 	}
-	if person == nil || person.Source == "open" { // no setting names them
+	if person == nil || person.Source == ledger.FromOpen { // no setting names them
 		// Single quotes, because logs escape double ones, and it is to be copied.
 		log.InfoContext(ctx, "a stranger wrote and got no answer", "add_to_people", "identities = ['"+identity+"']",
 			"setting", r.missing(l, conv, false))

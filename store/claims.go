@@ -10,9 +10,10 @@ import (
 const (
 	insertClaim = `INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES (?, 'claim', 'proposed', ?, ?)`
 	// Codes belong to no session, by which few rows are found among many.
-	dropClaims  = `DELETE FROM actions WHERE session_id IS NULL AND kind = 'claim' AND expires_at <= ?`
-	claimOf     = `SELECT id, state, expires_at FROM actions WHERE code = ? AND kind = 'claim'`
-	insertAdmin = `
+	dropClaims   = `DELETE FROM actions WHERE session_id IS NULL AND kind = 'claim' AND expires_at <= ?`
+	cancelClaims = `UPDATE actions SET state = 'cancelled', outcome = 'newer' WHERE session_id IS NULL AND kind = 'claim' AND state = 'proposed' AND id < ?`
+	claimOf      = `SELECT id, state, expires_at FROM actions WHERE code = ? AND kind = 'claim'`
+	insertAdmin  = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, 'admin', '["*"]', '', 'local', ?, ?)
 		ON CONFLICT (name) DO NOTHING RETURNING 1`
 )
@@ -31,6 +32,7 @@ func (r *Router) ProposeClaim(ctx context.Context, code []byte, until time.Time,
 }
 
 // claimAdmin uses a claim code: its sender becomes an admin, unless the settings name them.
+// Codes made before it are good no more, as logs and terminals may show them still.
 // It returns the entry with the person that the sender is then; a stranger whom the code
 // does not make an admin stays none.
 func (t *tx) claimAdmin(e *ledger.Entry, as *ledger.AsClaim, a *ledger.Accepted) (*ledger.Entry, error) {
@@ -68,6 +70,9 @@ func (t *tx) claimAdmin(e *ledger.Entry, as *ledger.AsClaim, a *ledger.Accepted)
 			return nil, err
 		}
 		if _, err := t.Exec(setAction, string(ledger.ActionAccepted), "used", name, t.now, id); err != nil {
+			return nil, err
+		}
+		if _, err := t.Exec(cancelClaims, id); err != nil {
 			return nil, err
 		}
 		a.Situation, a.Admin = ledger.ClaimDone, name

@@ -103,7 +103,7 @@ func (t *tx) peopleBy(who, owned string, args ...any) ([]ledger.Person, error) {
 	people := make([]ledger.Person, len(rows))
 	for i, p := range rows {
 		people[i] = ledger.Person{Name: p.Name, Role: p.Role, TimeZone: p.Timezone, Source: p.Source, Identities: of[p.Name]}
-		if p.Source == "open" {
+		if p.Source == ledger.FromOpen {
 			people[i].Seen = instant(p.UpdatedAt)
 		}
 		if err := json.Unmarshal([]byte(p.Tools), &people[i].Tools); err != nil {
@@ -113,9 +113,9 @@ func (t *tx) peopleBy(who, owned string, args ...any) ([]ledger.Person, error) {
 	return people, nil
 }
 
-// SetPeople makes the people of the settings exactly these; people from elsewhere
-// (source "open") stay, unless an identity of theirs is named here. A person without a
-// source is from the settings.
+// SetPeople makes the people of the settings exactly these. Those of other sources stay,
+// without the identities that are named here; who came in where the policy was open goes
+// with the last one. A person without a source is from the settings.
 func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
 	return r.db.write(ctx, full, "set people", func(t *tx) error {
 		was, err := t.people()
@@ -164,7 +164,7 @@ func (t *tx) forget(p, to ledger.Person, stays bool) error {
 }
 
 func (t *tx) setPerson(p ledger.Person) error {
-	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, "config")
+	tools, source := append([]string{}, p.Tools...), cmp.Or(p.Source, ledger.FromSettings)
 	if _, err := t.Exec(upsertPerson, clean(p.Name), p.Role, jsonText(tools), clean(p.TimeZone), source, t.now, t.now); err != nil {
 		return err
 	}

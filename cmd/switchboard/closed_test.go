@@ -12,13 +12,17 @@ import (
 // them in as it stands.
 func TestAFreshBotSaysHowToBeLetIn(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil, "[channels.shut]\nkind = \"scripted\"\naddr = \"nowhere\"\ndm = \"disabled\"\n[channels.wide]\nkind = \"scripted\"\naddr = \"nowhere\"\ndm = \"open\"\n")
+	r := newRig(t, nil, "[channels.shut]\nkind = \"scripted\"\naddr = \"nowhere\"\ndm = \"disabled\"\n[channels.wide]\nkind = \"scripted\"\naddr = \"nowhere\"\ndm = \"open\"\n"+
+		"[[people]]\nname = \"far\"\nrole = \"admin\"\nidentities = [\"slack:T1/U1\"]\n")
 	r.ready()
 	log := r.log.String()
 	for channel, mend := range map[string]string{"play": "identities = ['scripted:ID']", "shut": "dm = 'allowlist'"} {
 		if strings.Count(log, `"nobody is let in on this channel","channel":"`+channel+`"`) != 1 || !strings.Contains(log, mend) {
 			t.Errorf("%s: nothing says how to be let in", channel)
 		}
+	}
+	if !strings.Contains(log, "play: to be an admin, send /claim ") {
+		t.Error("an admin of a platform without a channel counts as one who can write")
 	}
 	if strings.Contains(log, `nobody is let in on this channel","channel":"wide"`) {
 		t.Error("an open channel is called closed")

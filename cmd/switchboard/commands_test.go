@@ -49,6 +49,7 @@ func TestPeopleAreChangedOnTheCommandLine(t *testing.T) {
 	r.prints("person add ann telegram:5 --role admin", 0, "ann (admin) is let in: telegram:5")
 	r.refuses("person add ann", 1, "ann is there already")
 	r.refuses("person add eve telegram:@eve", 1, "a name can change hands")
+	r.refuses("person add eve telegram:9 --tools time,web.*", 1, `"web.*" names no tool`)
 	r.refuses("person role marco admin", 1, "named in [[people]] of "+r.config)
 	r.refuses("person role nobody admin", 1, "person role nobody: not found")
 	r.refuses("person remove owner", 1, "whoever runs switchboard on this machine")

@@ -227,9 +227,14 @@ func nobody(people []ledger.Person, name string, config router.ChannelConfig) bo
 	case config.DM == "disabled" && (config.Groups == "disabled" || len(config.AllowConversations) == 0):
 		return true
 	}
-	return !slices.ContainsFunc(people, func(p ledger.Person) bool {
+	return !anyOn(people, name, config.Kind)
+}
+
+// anyOn says whether one of the people has an identity on a channel of that name and kind.
+func anyOn(people []ledger.Person, name, kind string) bool {
+	return slices.ContainsFunc(people, func(p ledger.Person) bool {
 		return slices.ContainsFunc(p.Identities, func(id string) bool {
-			return strings.HasPrefix(id, name+":") || strings.HasPrefix(id, config.Kind+":")
+			return strings.HasPrefix(id, name+":") || strings.HasPrefix(id, kind+":")
 		})
 	})
 }

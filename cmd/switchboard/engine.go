@@ -270,7 +270,7 @@ func withOwner(people []ledger.Person, zone string) []ledger.Person {
 		return people
 	}
 	return append(people, ledger.Person{
-		Name: ownerName, Role: ledger.RoleAdmin, Tools: []string{"*"}, TimeZone: zone, Source: "local",
+		Name: ownerName, Role: ledger.RoleAdmin, Tools: []string{"*"}, TimeZone: zone, Source: ledger.FromLocal,
 		Identities: []string{consoleName + ":" + ownerName},
 	})
 }

@@ -124,16 +124,19 @@ type claimCode struct {
 // firstClaim makes a code while no admin can write on any platform, and says for each
 // channel what to write there; nothing where there is one.
 func (e *engine) firstClaim(ctx context.Context) ([]string, error) {
+	admins := slices.DeleteFunc(e.people(), func(p ledger.Person) bool { return p.Role != ledger.RoleAdmin })
 	var places []string
 	for _, at := range e.router.Channels {
-		if name := at.Channel.Name(); name != consoleName && at.Config.DM != "disabled" {
-			places = append(places, name)
+		name := at.Channel.Name()
+		if name == consoleName || at.Config.DM == "disabled" {
+			continue
 		}
+		if anyOn(admins, name, at.Config.Kind) {
+			return nil, nil
+		}
+		places = append(places, name)
 	}
-	hasAdmin := slices.ContainsFunc(e.router.Roster.Everybody(), func(p *ledger.Person) bool {
-		return p.Role == ledger.RoleAdmin && slices.ContainsFunc(p.Identities, func(id string) bool { return !strings.HasPrefix(id, consoleName+":") })
-	})
-	if hasAdmin || len(places) == 0 {
+	if len(places) == 0 {
 		return nil, nil
 	}
 	code, err := e.router.NewClaim(ctx, ledger.OwnerHand(ownerName))
@@ -211,5 +214,5 @@ func checkChange(settings *configs.Settings, c *ledger.PersonChange) error {
 	case ledger.ChangeLink:
 		name = ownerName // any that is right: an open policy's have names of their own
 	}
-	return settings.CheckPerson(name, c.Person.Identities, c.Person.TimeZone)
+	return settings.CheckPerson(name, c.Person.Identities, c.Person.Tools, c.Person.TimeZone)
 }

@@ -255,11 +255,8 @@ const (
 	ActionProposed  ActionState = "proposed"
 	ActionAccepted  ActionState = "accepted"
 	ActionExpired   ActionState = "expired"
-	ActionCancelled ActionState = "cancelled" // another answer to the same question was given
+	ActionCancelled ActionState = "cancelled" // another answer to the same question was given, or a newer claim code used
 )
-
-// ActionClaim is the kind of an action that makes whoever uses it an admin.
-const ActionClaim = "claim"
 
 // ActionChoice is the kind of an action that answers a question with a ready text:
 // used, it becomes a turn whose message is that text.
