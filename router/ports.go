@@ -52,8 +52,9 @@ type Turns interface {
 	// Held lists the sessions that owner has the lease of and that have open turns.
 	Held(ctx context.Context, owner int64) ([]ledger.Held, error)
 	// Idle notes, by an event of kind session, that nothing happened in the session for
-	// so long and that it has no open turn, nor one that waits for a decision. It is noted once, by whichever engine asks
-	// first. Again says when to ask anew, where something happened since; zero: not at all.
+	// so long and that it has no open turn, nor one that waits for a decision. It is
+	// noted once, by whichever engine asks first. Again says when to ask anew, where
+	// something happened since or a turn waits; zero: not at all.
 	Idle(ctx context.Context, session int64, after time.Duration) (again time.Time, err error)
 	// Decide queues a turn that waits ahead of all that are queued in its session: an approval
 	// that was decided lets its turn go on. False: it does not wait any more. ErrNotFound.
@@ -70,7 +71,8 @@ type Steps interface {
 	Load(ctx context.Context, ref ledger.TurnRef) (*ledger.TurnData, error)
 	// Commit writes a step; says[i] renders step.Say[i]. When step.End is set the
 	// turn ends, or waits until Decide, and either the session's next queued turn is set
-	// running under the same lease and returned, or the lease is released.
+	// running under the same lease and returned, or the lease is released. One that was
+	// asked to stop does not wait: it ends as cancelled.
 	Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error)
 	// Absorb merges the queued turns that may steer this one (same session, same
 	// person) into it, in one transaction, oldest first, and returns their messages.
@@ -93,9 +95,8 @@ type Views interface {
 	// Turn reads one turn whole; prompts adds the bodies of its model calls. ErrNotFound.
 	Turn(ctx context.Context, id int64, prompts bool) (*view.Turn, error)
 	// Current is the turn somebody in the session (key "channel:conversation") means
-	// by "now": the running one, else the next queued one, else the newest that waits for a
-	// decision, else the newest, with
-	// its plans and no more. ErrNotFound.
+	// by "now": the running one, else the next queued one, else the newest that waits
+	// for a decision, else the newest, with its plans and no more. ErrNotFound.
 	Current(ctx context.Context, session string) (*view.Turn, error)
 	// TurnOf is the turn that the message which the platform knows by that ID asked for,
 	// or was said by, in a conversation; with no ID the newest that was asked for there.

@@ -69,10 +69,12 @@ func (r *Router) Idle(ctx context.Context, session int64, after time.Duration) (
 			return err
 		}
 		var one int
-		for _, query := range []string{hasOpenTurn, hasWaiting} {
-			if open, err := t.Row(query, []any{session}, &one); err != nil || open {
-				return err // whoever runs it notes it afterwards
-			}
+		if open, err := t.Row(hasOpenTurn, []any{session}, &one); err != nil || open {
+			return err // whoever runs it notes it afterwards
+		}
+		if waits, err := t.Row(hasWaiting, []any{session}, &one); err != nil || waits {
+			again = instant(t.now + after.Microseconds()) // cancelled it is run by nobody
+			return err
 		}
 		var kind string
 		var at int64

@@ -69,7 +69,8 @@ const (
 	endTurn = `
 		UPDATE turns SET resumed = 0, calls = calls + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, cost = cost + ?,
 			state = ?, outcome = ?, finished_at = ?, parked_at = coalesce(?, parked_at) WHERE id = ? RETURNING coalesce(draft_id, 0)`
-	endTasks = `
+	askedToStop = `SELECT cancel_requested FROM turns WHERE id = ?`
+	endTasks    = `
 		UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = ?
 		WHERE turn_id = ? AND state IN ('pending', 'running')`
 )
@@ -342,6 +343,12 @@ func (w *stepWriter) end(e *agent.End) {
 			w.exec(madeProgress, w.turn)
 		}
 		return
+	}
+	if parks(e) {
+		var stop string
+		if _, w.err = w.t.Row(askedToStop, []any{w.turn}, &stop); w.err == nil && stop != "" {
+			e = &agent.End{State: cancelled, Outcome: stop} // it does not wait
+		}
 	}
 	finished, parked := any(w.t.now), any(nil)
 	if parks(e) {

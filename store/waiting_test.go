@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -71,7 +72,7 @@ func TestNewerTurnRunsBesideOneThatWaits(t *testing.T) {
 		if list := h.Claim(9); len(list) != 0 {
 			t.Errorf("claimed %+v", list)
 		}
-		if again, err := h.Router.Idle(h.Ctx, ref.SessionID, 0); err != nil || !again.IsZero() {
+		if again, err := h.Router.Idle(h.Ctx, ref.SessionID, 0); err != nil || again.IsZero() {
 			t.Error(again, err)
 		}
 		h.wantCount(0, "SELECT count(*) FROM events WHERE kind = 'session'")
@@ -139,6 +140,62 @@ func TestCancelEndsATurnThatWaits(t *testing.T) {
 		if queued, err := h.Router.Decide(h.Ctx, ref.TurnID); queued || err != nil {
 			t.Errorf("a cancelled turn was decided: %v, %v", queued, err)
 		}
+	})
+}
+
+// A turn that is asked to stop, and then would wait, ends.
+//
+// promise: P3.waiting-holds-nothing
+func TestTurnThatIsToStopDoesNotWait(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		for conv, asked := range map[string]ledger.Stop{"a": ledger.StopCancelled, "b": ledger.StopInterrupted} {
+			ref := h.Begun(conv, conv+"1")
+			h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.0", Role: "planner"}}})
+			stop := control(entry(conv, conv+"2", "/cancel"), ledger.EffectCancel, "idle")
+			if asked == ledger.StopInterrupted {
+				stop = mode(entry(conv, conv+"2", "newer"), "interrupt")
+			}
+			a := h.Accept(stop)[0]
+			if a.CancelTurn != ref.TurnID {
+				t.Fatalf("%+v", a)
+			}
+			if next := h.Commit(ref, parks()); (next != nil) != (a.TurnID != 0) {
+				t.Errorf("next %+v", next)
+			}
+			h.wantCount(1, fmt.Sprintf("SELECT count(*) FROM turns WHERE id = %d AND state = 'cancelled' AND outcome = '%s' AND finished_at > 0 AND parked_at IS NULL", ref.TurnID, asked))
+			h.wantCount(1, fmt.Sprintf("SELECT count(*) FROM tasks WHERE turn_id = %d AND state = 'cancelled'", ref.TurnID))
+			h.wantCount(1, fmt.Sprintf(`SELECT count(*) FROM events WHERE turn_id = %d AND data = '{"state":"cancelled","outcome":"%s"}'`, ref.TurnID, asked))
+			if queued, err := h.Router.Decide(h.Ctx, ref.TurnID); queued || err != nil {
+				t.Errorf("it was decided: %v, %v", queued, err)
+			}
+		}
+	})
+}
+
+// A session whose turn waits is asked about again, and rests after that turn was cancelled.
+//
+// promise: L.idle-sessions
+func TestSessionRestsAfterItsWaitingTurnIsCancelled(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		now := time.Now().Truncate(time.Microsecond)
+		h.DB.SetNow(func() time.Time { return now })
+		ref := h.Begun("c", "1")
+		h.Commit(ref, parks())
+		now = now.Add(2 * time.Hour)
+		rests := func(again time.Time, events int) {
+			t.Helper()
+			if got, err := h.Router.Idle(h.Ctx, ref.SessionID, time.Hour); err != nil || !got.Equal(again) {
+				t.Errorf("again at %v, want %v; %v", got, again, err)
+			}
+			h.wantCount(events, "SELECT count(*) FROM events WHERE kind = 'session'")
+		}
+		rests(now.Add(time.Hour), 0)
+		if _, err := h.Router.Cancel(h.Ctx, ref.TurnID); err != nil {
+			t.Fatal(err)
+		}
+		rests(now.Add(time.Hour), 0)
+		now = now.Add(time.Hour)
+		rests(time.Time{}, 1)
 	})
 }
 

@@ -591,6 +591,7 @@ DECLARE
 	v_message bigint;
 	v_begun jsonb;
 	v_resumed bigint;
+	v_stop text;
 	v_calls bigint := 0;
 	v_in bigint := 0;
 	v_out bigint := 0;
@@ -689,6 +690,13 @@ BEGIN
 		END IF;
 		PERFORM sb_emit(p_session, v_events, p_now);
 		RETURN jsonb_build_object('begun', v_begun);
+	END IF;
+	IF v_x ->> 'state' = 'waiting' THEN
+		SELECT cancel_requested INTO v_stop FROM turns WHERE id = p_turn;
+		IF v_stop <> '' THEN -- it does not wait
+			v_x := jsonb_build_object('state', 'cancelled', 'outcome', v_stop, 'open_tasks', TRUE, 'event', jsonb_build_object(
+				'kind', 'turn', 'turn', p_turn, 'data', '{"state":"cancelled","outcome":"' || v_stop || '"}'));
+		END IF;
 	END IF;
 	IF CAST(v_x ->> 'open_tasks' AS boolean) THEN
 		UPDATE tasks SET state = CASE state WHEN 'pending' THEN 'cancelled' ELSE 'interrupted' END, finished_at = p_now
