@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/store/storetest"
 )
 
 // An alike channel is that of a platform whose history tells no nonces: a message is found again
@@ -182,4 +184,45 @@ func TestDoubtfulDraftIsNotTakenForTheAnswerOnItsWay(t *testing.T) {
 		dead.Store(false)
 		r.answersOnce()
 	})
+}
+
+// A stuck channel looks messages up for as long as it may.
+type stuck struct {
+	*alike
+	looks chan struct{}
+	ended chan error
+}
+
+func (s stuck) Find(ctx context.Context, _ channels.Outbound) (channels.MessageID, bool, error) {
+	select {
+	case s.looks <- struct{}{}:
+		<-ctx.Done()
+		s.ended <- ctx.Err()
+	default:
+	}
+	return "", false, channels.ErrNotConnected
+}
+
+// The answer ends the look for a draft of which nobody knows whether it is shown.
+func TestAnswerDoesNotWaitForALookAtADraft(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, storetest.SQLite(t)) // a lock that is waited for would stop a fake clock
+	r.script.Rich, r.script.DraftEvery = true, time.Second
+	alikes(r)
+	inner, looks, ended := r.wrap, make(chan struct{}, 1), make(chan error, 1)
+	r.wrap = func(c channels.Channel) channels.Channel { return stuck{inner(c).(*alike), looks, ended} } //nolint:errcheck // it is one
+	r.onChange(scripted.OpDraft, func(scripted.Change) channelstest.Fault { return channelstest.Fault{LoseAnswer: true} })
+	r.agent = acting(func(p play) error {
+		p.Stream("half")
+		for len(looks) == 0 && p.ctx.Err() == nil {
+			p.pause(10 * time.Millisecond)
+		}
+		return p.answer("whole")
+	})
+	r.start()
+	r.platform.Say("c1", "ada", "ask")
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the look ended by %v", err)
+	}
+	r.until("it is answered", func() bool { return slices.Contains(texts(r.platform.Sent()), "whole") })
 }

@@ -160,30 +160,43 @@ func TestSessionWithoutAFreeWorkerIsGivenBack(t *testing.T) {
 	}
 }
 
+// A giving ledger counts the sessions that are given back.
+type giving struct {
+	router.Ledger
+	back *atomic.Int32
+}
+
+func (g giving) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
+	g.back.Add(1)
+	return g.Ledger.GiveBack(ctx, ref)
+}
+
 // Where the worker comes within the patience, the session stays.
 func TestSessionIsKeptWhenAWorkerComesInTime(t *testing.T) {
-	t.Parallel()
-	a, b := twins(t)
-	a.config.Workers = 4
-	release := a.brain.held("ada's own")
-	hold, inner := make(chan struct{}), a.brain.think
-	a.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
-		if turn.Message.Text == "bob's" {
-			<-hold
-			time.AfterFunc(50*time.Millisecond, release)
+	inTime(t, func(t *testing.T, r *rig) {
+		r.config.Workers = 4 // one for each person
+		var back atomic.Int32
+		r.ledger = func(of router.Ledger) router.Ledger { return giving{of, &back} }
+		release := r.brain.held("ada's own")
+		hold, inner := make(chan struct{}), r.brain.think
+		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
+			if turn.Message.Text == "bob's" {
+				<-hold
+				time.AfterFunc(150*time.Millisecond, release)
+			}
+			return inner(ctx, turn)
 		}
-		return inner(ctx, turn)
-	}
-	startBoth(a, b)
-	a.begins("c1", "ada", "ada's own")
-	for _, e := range []channels.Event{event(1, "group", "bob", "bob's"), event(2, "group", "ada", "ada's")} {
-		a.accept(e)
-	}
-	close(hold)
-	a.await(3)
-	if a.brain.ran("ada's") != 1 || b.brain.ran("ada's") != 0 {
-		t.Errorf("here %d, there %d", a.brain.ran("ada's"), b.brain.ran("ada's"))
-	}
+		r.start()
+		r.begins("c1", "ada", "ada's own")
+		for _, e := range []channels.Event{event(1, "group", "bob", "bob's"), event(2, "group", "ada", "ada's")} {
+			r.accept(e)
+		}
+		close(hold)
+		r.settled(3)
+		if got := texts(r.platform.Sent()); !slices.Equal(got, []string{"re: bob's", "re: ada's own", "re: ada's"}) || back.Load() != 0 {
+			t.Errorf("sent %q; sessions were given back %d times", got, back.Load())
+		}
+	})
 }
 
 // A claiming ledger counts what is claimed.

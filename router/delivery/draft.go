@@ -185,6 +185,7 @@ func (d *draft) lookUp() (known bool) {
 	d.row.Nonce, d.row.FirstTry = row.Nonce, row.FirstTry
 	ctx, done := d.guarded()
 	defer done()
+	defer context.AfterFunc(d.ctx, done)() // the answer does not wait for it
 	id, found, err := finder.Find(ctx, d.outbound(row.First))
 	if err != nil {
 		l.lines.Log.DebugContext(ctx, "a draft is not found again", "channel", l.Name, "delivery_id", row.Delivery, "error", err)
