@@ -193,8 +193,8 @@ func TestSessionIsKeptWhenAWorkerComesInTime(t *testing.T) {
 		}
 		close(hold)
 		r.settled(3)
-		if got := texts(r.platform.Sent()); !slices.Equal(got, []string{"re: bob's", "re: ada's own", "re: ada's"}) || back.Load() != 0 {
-			t.Errorf("sent %q; sessions were given back %d times", got, back.Load())
+		if n := back.Load(); n != 0 {
+			t.Errorf("sessions were given back %d times", n)
 		}
 	})
 }
