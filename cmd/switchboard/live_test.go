@@ -61,9 +61,9 @@ func (r *rig) tell(session string, lines ...string) (turns []view.Turn) {
 	return turns
 }
 
-// answered wants a turn that ended well: its last plan done, every task that acts
+// endedWell wants a turn that ended well: its last plan done, every task that acts
 // reviewed ok. It returns that plan's tasks that act.
-func answered(t *testing.T, turn view.Turn) (acts []view.Task) {
+func endedWell(t *testing.T, turn view.Turn) (acts []view.Task) {
 	t.Helper()
 	if turn.State != "done" || turn.Outcome != "answered" || len(turn.Plans) == 0 {
 		t.Fatalf("turn %d (%s) ended %s (%s) with %d plans", turn.ID, turn.Text, turn.State, turn.Outcome, len(turn.Plans))
@@ -88,7 +88,7 @@ func answered(t *testing.T, turn view.Turn) (acts []view.Task) {
 
 func TestLiveLooksAtTheClockOfACity(t *testing.T) {
 	t.Parallel()
-	acts := answered(t, onLive(t).tell("time", "What time is it in Tokyo right now?")[0])
+	acts := endedWell(t, onLive(t).tell("time", "What time is it in Tokyo right now?")[0])
 	if !slices.ContainsFunc(acts, func(task view.Task) bool { return strings.Contains(task.Output, "Asia/Tokyo") }) {
 		t.Errorf("no task looked at the clock of Tokyo: %+v", acts)
 	}
@@ -99,7 +99,7 @@ func TestLiveWritesAndReadsAFile(t *testing.T) {
 	r := onLive(t)
 	word := "heliotrope-" + fmt.Sprint(time.Now().UnixNano()%1_000_000)
 	turns := r.tell("file", "Write the single word "+word+" into a file called word.txt.", "Read word.txt and tell me what is in it.")
-	if acts := answered(t, turns[0]); len(acts) == 0 {
+	if acts := endedWell(t, turns[0]); len(acts) == 0 {
 		t.Error("nothing was written by a task")
 	}
 	files, _ := filepath.Glob(filepath.Join(r.dir, "data", "workspaces", "*", "word.txt"))
@@ -109,7 +109,7 @@ func TestLiveWritesAndReadsAFile(t *testing.T) {
 	if data, err := os.ReadFile(files[0]); err != nil || !strings.Contains(string(data), word) {
 		t.Errorf("the file holds %q: %v", data, err)
 	}
-	acts := answered(t, turns[1])
+	acts := endedWell(t, turns[1])
 	if !slices.ContainsFunc(acts, func(task view.Task) bool { return strings.Contains(task.Output, word) }) {
 		t.Errorf("no task read the file: %+v", acts)
 	}
@@ -117,7 +117,7 @@ func TestLiveWritesAndReadsAFile(t *testing.T) {
 
 func TestLiveRunsACommand(t *testing.T) {
 	t.Parallel()
-	acts := answered(t, onLive(t).tell("command", "Run the shell command `echo $((1234 * 5678))` and tell me what it prints.")[0])
+	acts := endedWell(t, onLive(t).tell("command", "Run the shell command `echo $((1234 * 5678))` and tell me what it prints.")[0])
 	if !slices.ContainsFunc(acts, func(task view.Task) bool {
 		return task.Type == "exec" && strings.Contains(task.Output, "7006652")
 	}) {
@@ -154,7 +154,7 @@ func TestLiveAsksWhatIsAmbiguous(t *testing.T) {
 func TestLiveIsThrifty(t *testing.T) {
 	t.Parallel()
 	turn := onLive(t).tell("thrift", "Say hello in Italian.")[0]
-	if answered(t, turn); turn.Calls > 3 {
+	if endedWell(t, turn); turn.Calls > 3 {
 		t.Errorf("%d model calls for a greeting", turn.Calls)
 	}
 }

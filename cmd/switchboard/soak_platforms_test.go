@@ -83,7 +83,7 @@ type threePlatforms struct {
 // newThreePlatforms adds the platforms to the settings. Every tenth answer to a text is lost on
 // Slack and Discord; of all other calls a few fail while faults are on.
 func newThreePlatforms(s *soak) *threePlatforms {
-	p := &threePlatforms{telegram: newTelegramPlace(s.t), slack: newSlackPlace(s.t, 10), discord: newDiscordPlace(s.t, 10)}
+	p := &threePlatforms{telegram: newTelegramPlace(s.t, false), slack: newSlackPlace(s.t, true), discord: newDiscordPlace(s.t, true)}
 	p.places = []place{p.telegram, p.slack, p.discord}
 	for i, place := range p.places {
 		s.rig.append(strings.ReplaceAll(place.settings(), `name = "u`, fmt.Sprintf(`name = "p%d_`, i)))
