@@ -49,7 +49,6 @@ func (t *tx) changePerson(c ledger.PersonChange) (*ledger.Person, error) {
 	}
 	switch c.Kind {
 	case ledger.ChangeAdd:
-		c.Person.Source = ledger.FromLocal
 		tools := jsonText(append([]string{}, c.Person.Tools...))
 		if _, err := t.Exec(upsertPerson, name, c.Person.Role, tools, clean(c.Person.TimeZone), ledger.FromLocal, t.now, t.now); err != nil {
 			return nil, err
