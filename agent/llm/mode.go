@@ -28,7 +28,10 @@ var errNoStructure = errors.New("no structured output")
 func (p *provider) mode(model string) mode {
 	p.learning.Lock()
 	defer p.learning.Unlock()
-	return p.modes[model]
+	if m, known := p.modes[model]; known {
+		return m
+	}
+	return p.first
 }
 
 // learn remembers what the outcome of a call in mode m says about the model; it

@@ -48,6 +48,7 @@ type provider struct {
 	framing sync.Mutex
 	frames  []*frame // the latest made last
 
+	first    mode // of a model of which nothing is known yet
 	learning sync.Mutex
 	modes    map[string]mode // by a model's ID; see learn
 }
@@ -70,6 +71,9 @@ func newProvider(name string, cfg Provider, pool, offline http.RoundTripper, log
 	}
 	p.address = base.Scheme + "://" + base.Host
 	p.ownTokens = base.Hostname() == openAIHost
+	if base.Hostname() == anthropicHost {
+		p.first.format = promptOnly
+	}
 	p.noKey = cfg.APIKey == "" && !isLoopback(base.Hostname())
 	p.strike = striker(cfg)
 	opts := []option.RequestOption{

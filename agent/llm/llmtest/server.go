@@ -31,6 +31,7 @@ type Server struct {
 	handler  func(Request) Reply
 	checks   []func(Request) error
 	key      string
+	models   []string // of the list; nil: there is none
 	requests []Request
 	count    int
 	faults   []string
@@ -126,6 +127,31 @@ func (s *Server) RequireKey(key string) {
 	s.key = key
 }
 
+// Lists makes the server list these models, the newest first; before it has no list. With no
+// model it lists none.
+//
+// Source: https://platform.openai.com/docs/api-reference/models/list.
+func (s *Server) Lists(models ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.models = append([]string{}, models...)
+}
+
+// list answers with the models, the oldest first.
+func list(models []string) Reply {
+	type model struct {
+		ID      string `json:"id"`
+		Object  string `json:"object"`
+		Created int    `json:"created"`
+		OwnedBy string `json:"owned_by"`
+	}
+	data := []model{}
+	for i, id := range slices.Backward(models) {
+		data = append(data, model{id, "model", 1_700_000_000 - i, "tests"})
+	}
+	return Reply{Body: mustJSON(map[string]any{"object": "list", "data": data})}
+}
+
 // Requests are the requests so far that could be read, oldest first, at most
 // the last 10,000.
 func (s *Server) Requests() []Request {
@@ -173,7 +199,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 			s.requests = slices.Delete(s.requests, 0, keep/10)
 		}
 	}
-	handler, checks, key := s.handler, s.checks, s.key
+	handler, checks, key, models := s.handler, s.checks, s.key, s.models
 	if !s.anySlice {
 		checks = append([]func(Request) error{slice}, checks...)
 	}
@@ -182,6 +208,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if got := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); key != "" && got != key {
 		reply := Fail(http.StatusUnauthorized, "invalid_request_error", "invalid_api_key", "Incorrect API key provided: "+got+".")
 		s.send(w, r, req, reply)
+		return
+	}
+	if models != nil && r.Method == http.MethodGet && r.URL.Path == "/v1/models" {
+		s.send(w, r, req, list(models))
 		return
 	}
 	for _, check := range checks {

@@ -1,0 +1,109 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// anthropicHost is a compatible server with two habits of its own: it ignores the form of
+// an answer that is asked for, and lists its models as its own API does.
+//
+// Source: https://platform.claude.com/docs/en/cli-sdks-libraries/libraries/openai-sdk,
+// https://platform.claude.com/docs/en/api/models/list.
+const (
+	anthropicHost    = "api.anthropic.com"
+	anthropicVersion = "2023-06-01"
+)
+
+// listTimeout bounds the question for a list.
+const listTimeout = 20 * time.Second
+
+// List asks a server of kind openai which models it has, and returns their IDs, the newest
+// first where it says how old they are. A server that has no list is no fault: nil. Some
+// list their models whatever the key is. Errors are ErrUnauthorized and ErrUnavailable.
+//
+// Source: https://platform.openai.com/docs/api-reference/models/list.
+func List(ctx context.Context, p Provider) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	req, err := listRequest(ctx, p)
+	if err != nil {
+		return nil, fmt.Errorf("list models: %w", err)
+	}
+	pool := newPool()
+	defer pool.CloseIdleConnections()
+	res, err := pool.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("list models: %w: %w", ErrUnavailable, err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
+	said := func() string { return complaint((&provider{strike: striker(p)}).clean(body)) }
+	switch {
+	case res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed:
+		return nil, nil
+	case res.StatusCode == http.StatusUnauthorized || res.StatusCode == http.StatusForbidden,
+		res.StatusCode == http.StatusBadRequest && strings.Contains(strings.ToLower(said()), "api key"):
+		return nil, fmt.Errorf("list models: %w (%d: %s)", ErrUnauthorized, res.StatusCode, said())
+	case res.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("list models: %w (%d: %s)", ErrUnavailable, res.StatusCode, said())
+	case err != nil:
+		return nil, fmt.Errorf("list models: %w: %w", ErrUnavailable, err)
+	}
+	return listed(body)
+}
+
+func listRequest(ctx context.Context, p Provider) (*http.Request, error) {
+	base, err := url.Parse(cmp.Or(p.BaseURL, openAIBase))
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base.JoinPath("models").String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !hasKey(p):
+	case base.Hostname() == anthropicHost:
+		req.Header.Set("X-Api-Key", p.APIKey.Reveal())
+		req.Header.Set("Anthropic-Version", anthropicVersion)
+	default:
+		req.Header.Set("Authorization", "Bearer "+p.APIKey.Reveal())
+	}
+	for key, value := range p.Headers {
+		req.Header.Set(key, value)
+	}
+	return req, nil
+}
+
+// A listing is what a list says of a model.
+type listing struct {
+	ID      string  `json:"id"`
+	Created float64 `json:"created"` // in seconds; 0: not said
+}
+
+// listed are the IDs in a list.
+func listed(body []byte) ([]string, error) {
+	var list struct {
+		Data []listing `json:"data"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil || list.Data == nil {
+		return nil, fmt.Errorf("list models: %w: what answers there is no model server", ErrUnavailable)
+	}
+	slices.SortStableFunc(list.Data, func(a, b listing) int { return cmp.Compare(b.Created, a.Created) })
+	ids := make([]string, 0, len(list.Data))
+	for _, m := range list.Data {
+		if m.ID != "" {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids, nil
+}
