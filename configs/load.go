@@ -54,6 +54,11 @@ func Load(opts Options) (*Settings, []Warning, error) {
 	return load(opts, env, path, data)
 }
 
+// Parse is Load of text as if it stood in the file Options.File names, which need not be there.
+func Parse(opts Options, text string) (*Settings, []Warning, error) {
+	return load(opts, newVariables(opts.Env), below(opts.Dir, opts.File), []byte(text))
+}
+
 func load(opts Options, env variables, path string, data []byte) (*Settings, []Warning, error) {
 	root, faults := read(path, data)
 	s := Defaults()

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -22,43 +24,88 @@ var ErrExists = errors.New("there is a settings file already")
 // Answers are what `init` asks for; what is empty stays as in Sample.
 type Answers struct {
 	TimeZone string // IANA name
-	// APIKey of the default provider: the key itself, "env:NAME" or "file:PATH".
-	APIKey string
-	// Planner is the model to plan with, "provider/model".
-	Planner string
-	// Admin is the first admin's name, Identity how a platform knows them
-	// ("kind:id").
-	Admin, Identity string
+	DataDir  string // as data_dir
+	// Provider is the server to plan with; its Name empty: none. Its APIKey is the key
+	// itself, "env:NAME" or "file:PATH".
+	Provider AnsweredProvider
+	// Model is the provider's own name for the model to plan with; with ContextTokens it
+	// gets an alias that says so.
+	Model         string
+	ContextTokens int
+	// Channels are tables [channels.KIND].
+	Channels []AnsweredChannel
 }
 
-// Init writes Sample with the answers filled in to path, readable by its owner
-// alone, making the folder where it is missing. A file that exists is left alone:
-// ErrExists.
-func Init(path string, a Answers) error {
+// An AnsweredProvider is a table [llm.providers.NAME].
+type AnsweredProvider struct{ Name, BaseURL, APIKey string }
+
+// An AnsweredChannel is a table [channels.KIND] with those keys; Sample has an example of it.
+type AnsweredChannel struct {
+	Kind string
+	Keys map[string]string
+}
+
+// answeredAlias is the alias of a model whose context is known.
+const answeredAlias = "mine"
+
+// Text is Sample with the answers filled in.
+func (a Answers) Text() string {
 	text := Sample
-	q := quote
 	if a.TimeZone != "" {
-		text = replace(text, `timezone = "UTC"`, "timezone = "+q(a.TimeZone))
+		text = replace(text, `timezone = "UTC"`, "timezone = "+quote(a.TimeZone))
 	}
-	if a.APIKey != "" {
-		text = replace(text, "#api_key = "+q(openRouterKey), "api_key = "+q(a.APIKey))
+	if a.DataDir != "" {
+		text = replace(text, `data_dir = ""`, "data_dir = "+quote(a.DataDir))
 	}
-	if a.Planner != "" {
-		text = replace(text, `planner = "offline"`, "planner = "+q(a.Planner))
+	for _, ch := range a.Channels {
+		text = ch.in(text)
 	}
-	if a.Admin != "" {
-		identities, zone := "identities = []", ""
-		if a.Identity != "" {
-			identities = "identities = [" + q(a.Identity) + "]"
+	p := a.Provider
+	if p.Name == "" {
+		return text
+	}
+	if p.Name == openRouter {
+		text = replace(text, "#api_key = "+quote(openRouterKey), "api_key = "+quote(p.APIKey))
+	} else {
+		table := "\n[llm.providers." + p.Name + "]\nbase_url = " + quote(p.BaseURL) + "\n"
+		if p.APIKey != "" {
+			table += "api_key = " + quote(p.APIKey) + "\n"
 		}
-		if a.TimeZone != "" {
-			zone = "timezone = " + q(a.TimeZone) + "\n"
-		}
-		begin := strings.Index(text, "#[[people]]")
-		end := begin + strings.Index(text[begin:], "\n\n") + 1
-		text = text[:begin] + "[[people]]\nname = " + q(a.Admin) + "\nrole = \"admin\"\n" +
-			identities + "\ntools = [\"*\"]\n" + zone + text[end:]
+		text = insert(text, "\n# An alias, and what is known", table)
 	}
+	planner := p.Name + "/" + a.Model
+	if a.ContextTokens > 0 {
+		text = insert(text, "\n[agent]\n", fmt.Sprintf("\n[llm.models.%s]\nmodel = %s\ncontext_tokens = %d\n", answeredAlias, quote(planner), a.ContextTokens))
+		planner = answeredAlias
+	}
+	return replace(text, `planner = "offline"`, "planner = "+quote(planner))
+}
+
+// in takes the example of the channel's kind in text into use.
+func (c AnsweredChannel) in(text string) string {
+	kind := "\n#kind = " + quote(c.Kind) + "\n"
+	at := strings.Index(text, kind)
+	begin := strings.LastIndex(text[:at], "\n#[channels.")
+	end := at + strings.Index(text[at:], "\n\n") + 1
+	rest, table := maps.Clone(c.Keys), ""
+	for line := range strings.Lines(text[at+len(kind) : end]) {
+		key, _, _ := strings.Cut(strings.TrimPrefix(line, "#"), " = ")
+		if value, answered := rest[key]; answered {
+			line = key + " = " + quote(value) + "\n"
+			delete(rest, key)
+		}
+		table += line
+	}
+	for _, key := range slices.Sorted(maps.Keys(rest)) {
+		table += key + " = " + quote(rest[key]) + "\n"
+	}
+	table = "\n[channels." + c.Kind + "]\nkind = " + quote(c.Kind) + "\n" + table
+	return text[:begin] + table + text[end:]
+}
+
+// Init writes the text of the answers to path, readable by its owner alone, making the
+// folder where it is missing. A file that exists is left alone: ErrExists.
+func Init(path string, a Answers) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder for settings: %w", err)
 	}
@@ -69,7 +116,7 @@ func Init(path string, a Answers) error {
 	if err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}
-	_, err = f.WriteString(text)
+	_, err = f.WriteString(a.Text())
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}
@@ -80,3 +127,6 @@ func Init(path string, a Answers) error {
 func replace(text, old, line string) string {
 	return strings.Replace(text, "\n"+old+"\n", "\n"+line+"\n", 1)
 }
+
+// insert puts more before the one place of Sample that begins with mark.
+func insert(text, mark, more string) string { return strings.Replace(text, mark, more+mark, 1) }

@@ -7,9 +7,15 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"switchboard/agent/llm"
+	"switchboard/channels"
+	"switchboard/channels/discord"
+	"switchboard/channels/slack"
+	"switchboard/channels/telegram"
 	"switchboard/router"
 )
 
@@ -131,10 +137,7 @@ func has(n *node, path []string) bool {
 func TestInitWritesPrivateSettingsThatLoad(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "etc", "switchboard.toml")
-	answers := Answers{
-		TimeZone: "Europe/Rome", APIKey: "sk-\"quoted\"\t", Planner: "openrouter/a/b",
-		Admin: "marco", Identity: "telegram:12345",
-	}
+	answers := Answers{TimeZone: "Europe/Rome", Provider: AnsweredProvider{Name: openRouter, APIKey: "sk-\"quoted\"\t"}, Model: "a/b"}
 	if err := Init(path, answers); err != nil {
 		t.Fatal(err)
 	}
@@ -145,15 +148,8 @@ func TestInitWritesPrivateSettingsThatLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Person{
-		Name: "marco", Role: "admin", Identities: []string{"telegram:12345"},
-		Tools: []string{"*"}, TimeZone: "Europe/Rome",
-	}
-	if len(s.People) != 1 || !reflect.DeepEqual(s.People[0], want) {
-		t.Errorf("people = %+v", s.People)
-	}
 	if s.Scheduler.TimeZone != "Europe/Rome" || s.Agent.Planner != "openrouter/a/b" ||
-		s.LLM.Providers[openRouter].APIKey.Reveal() != answers.APIKey {
+		s.LLM.Providers[openRouter].APIKey.Reveal() != answers.Provider.APIKey {
 		t.Errorf("answers are not in %+v", s)
 	}
 	if err := Init(path, Answers{}); !errors.Is(err, ErrExists) {
@@ -165,6 +161,63 @@ func TestInitWritesPrivateSettingsThatLoad(t *testing.T) {
 	}
 	if data, err := os.ReadFile(plain); err != nil || string(data) != Sample {
 		t.Errorf("without answers it is not the sample (%v)", err)
+	}
+}
+
+// Each answer changes its own settings and nothing else.
+func TestAnswersChangeWhatTheyAreAbout(t *testing.T) {
+	t.Parallel()
+	tokens := map[string]map[string]string{
+		telegram.Kind: {"token": "110201543:AAH-secret", "api_url": "http://127.0.0.1:1", "groups": "open"},
+		slack.Kind:    {"bot_token": "xoxb-1", "app_token": "env:APP", "groups": "open"},
+		discord.Kind:  {"token": "file:discord.token"},
+	}
+	answers := Answers{DataDir: "data", Provider: AnsweredProvider{Name: "local", BaseURL: "http://127.0.0.1:11434/v1", APIKey: "none"}, Model: "m:8b", ContextTokens: 32000}
+	for kind, keys := range tokens {
+		answers.Channels = append(answers.Channels, AnsweredChannel{Kind: kind, Keys: keys})
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "discord.token"), []byte("a-very-long-head.b.a-very-long-tail"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := Parse(Options{File: filepath.Join(dir, "s.toml"), Env: []string{"HOME=/nowhere", "APP=xapp-2"}, Kinds: known}, answers.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.DataDir != filepath.Join(dir, "data") || s.Agent.Planner != answeredAlias || len(s.Channels) != 3 {
+		t.Errorf("data_dir %s, planner %s, channels %v", s.DataDir, s.Agent.Planner, s.Channels)
+	}
+	if m := s.LLM.Models[answeredAlias]; m.Model != "local/m:8b" || m.ContextTokens != 32000 {
+		t.Errorf("the model is %+v", m)
+	}
+	if p := s.LLM.Providers["local"]; p.BaseURL != "http://127.0.0.1:11434/v1" || p.APIKey != llm.NoKey || p.Kind != "openai" {
+		t.Errorf("the provider is %+v", p)
+	}
+	want := map[string][]string{
+		telegram.Kind: {"110201543:AAH-secret"}, slack.Kind: {"xapp-2", "xoxb-1"}, discord.Kind: {"a-very-long-head.b.a-very-long-tail"},
+	}
+	for kind, tokens := range want {
+		ch := s.Channels[kind]
+		var got []string
+		for _, v := range credentialsOf(ch.Adapter) {
+			secret, err := v.Interface().(channels.Credential).Read()
+			if err != nil {
+				t.Error(err)
+			}
+			got = append(got, secret.Reveal())
+		}
+		slices.Sort(got)
+		plain := router.DefaultChannelConfig()
+		plain.Kind = kind
+		if kind != discord.Kind {
+			plain.Groups = "open"
+		}
+		if !slices.Equal(got, tokens) || !reflect.DeepEqual(ch.ChannelConfig, plain) {
+			t.Errorf("%s: %q, %+v", kind, got, ch.ChannelConfig)
+		}
+	}
+	if c := s.Channels[telegram.Kind].Adapter.(*telegram.Config); c.APIURL != "http://127.0.0.1:1" || c.Mode != telegram.ModePolling {
+		t.Errorf("%+v", c)
 	}
 }
 
