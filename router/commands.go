@@ -80,6 +80,18 @@ Just write to me. These commands work at any time:
 const greeting = `You are let in here, role %s.
 I plan what you ask, do it step by step, check each step and answer: just write to me. /help lists the commands, /whoami says what you may do.`
 
+// notSetUp is what an admin reads of what is not set up yet; empty: all of it is.
+func (r *Router) notSetUp() string {
+	if r.Missing == nil {
+		return ""
+	}
+	list := r.Missing()
+	if len(list) == 0 {
+		return ""
+	}
+	return "\n\nStill missing, as \"switchboard doctor\" says with more:\n- " + strings.Join(list, "\n- ")
+}
+
 // control makes the entry of a command: applied and answered in the transaction
 // that accepts it, with no turn and no worker.
 func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person *ledger.Person, name, args string) (sorted, error) {
@@ -102,6 +114,9 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 		text = helpText
 	case "start":
 		text = fmt.Sprintf("Hello %s. "+greeting, calledBy(person, &entry), person.Role)
+		if person.Role == ledger.RoleAdmin && entry.Event.Conversation.Kind == channels.Direct {
+			text += s.notSetUp()
+		}
 	case "claim":
 		text = "A claim code makes whoever sends it an admin: \"" + l.Command(entry.Event.Conversation) + "claim\" and the code, in a direct chat with me on a chat platform. " +
 			"\"switchboard person claim\", on the machine that I run on, prints one."

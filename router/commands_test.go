@@ -56,6 +56,30 @@ func TestCommandsWeighMoreInAGroup(t *testing.T) {
 	})
 }
 
+// What is not set up is told to admins, in a chat with them alone.
+func TestStartTellsAdminsWhatIsMissing(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.channel.AllowConversations = []string{"g1"}
+		r.start()
+		r.router.Missing = func() []string { return []string{"a model", "an admin"} }
+		r.platform.Say("c2", "bob", "/start")
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "/start", Mentioned: true})
+		r.await(2)
+		r.platform.Say("c1", "ada", "/start")
+		sent := texts(r.await(3))
+		for i, text := range sent {
+			if strings.Contains(text, "\n- a model\n- an admin") != (i == 2) {
+				t.Errorf("answer %d is %q", i+1, text)
+			}
+		}
+		r.router.Missing = func() []string { return nil }
+		r.platform.Say("c1", "ada", "/start")
+		if text := r.await(4)[3].Text; strings.Contains(text, "missing") {
+			t.Errorf("with nothing missing: %q", text)
+		}
+	})
+}
+
 // What somebody else wrote is not obeyed, and a file is not lost to a command.
 func TestOnlyOwnWordsAreCommands(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {

@@ -62,7 +62,9 @@ type Deps struct {
 	FileLimits FileLimits
 	DataDir    string // workspaces are made in it
 	Model      string // the planner's model, for /status
-	Log        *slog.Logger
+	// Missing says what is not set up yet, for admins who write /start; nil: nothing.
+	Missing func() []string
+	Log     *slog.Logger
 	// Grace is how long turns may go on, and deliveries be flushed, after Run has
 	// to stop; 0: ten seconds.
 	Grace time.Duration

@@ -233,6 +233,46 @@ func (k fakeKind) tokens(settings *configs.Settings, address string) map[string]
 	return had
 }
 
+// atFakes takes the fake platforms that were started in this folder for the real ones.
+func (q *interview) atFakes() error {
+	q.fakes = map[string]map[string]string{}
+	for _, file := range devFiles() {
+		settings, _, err := configs.Load(configs.Options{File: file, Env: q.app.env, Kinds: configKinds()})
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		for _, row := range fakes {
+			for _, channel := range settings.Channels {
+				if channel.Kind != row.kind || q.fakes[row.kind] != nil {
+					continue
+				}
+				api, _ := row.reads(channel.Adapter)
+				keys := row.tokens(settings, api)
+				keys["api_url"], keys["groups"] = api, "open"
+				q.fakes[row.kind] = keys
+			}
+		}
+	}
+	if len(q.fakes) == 0 {
+		return fmt.Errorf("--dev: there is no dev-%s.toml here; first \"switchboard dev %s\" in another terminal, in this folder", allFakes, allFakes)
+	}
+	if q.answers.DataDir == "" {
+		q.answers.DataDir = strings.TrimSuffix(filepath.Base(q.path), filepath.Ext(q.path)) + "-data"
+	}
+	return nil
+}
+
+// devFiles are the settings files that this command writes for the bot.
+func devFiles() []string {
+	files := []string{"dev-" + allFakes + ".toml"}
+	for _, row := range fakes {
+		files = append(files, "dev-"+row.kind+".toml")
+	}
+	return files
+}
+
 // self is how this program was called.
 func self() string {
 	if exe, err := os.Executable(); err != nil || strings.Contains(exe, "go-build") {

@@ -37,7 +37,18 @@ type finding struct {
 	OK    bool   `json:"ok"`
 	Warn  bool   `json:"warn,omitempty"` // fine, but worth a second look
 	Text  string `json:"text"`
-	Mend  string `json:"mend,omitempty"` // what to do when it is not OK
+	Mend  string `json:"mend,omitempty"` // what to do when it is not OK, or worth a second look
+}
+
+// mark is how the finding's line begins.
+func (f finding) mark() string {
+	switch {
+	case !f.OK:
+		return "FAIL"
+	case f.Warn:
+		return "WARN"
+	}
+	return "ok  "
 }
 
 // Run implements the command.
@@ -74,15 +85,8 @@ func (c *doctorCmd) Run(a *app) error {
 
 func printFindings(a *app, findings []finding) {
 	for _, f := range findings {
-		mark := "ok  "
-		switch {
-		case !f.OK:
-			mark = "FAIL"
-		case f.Warn:
-			mark = "WARN"
-		}
-		fmt.Fprintf(a.out, "%s  %-10s %s\n", mark, f.Check, strings.ReplaceAll(console.Printable(f.Text), "\n", "\n                 "))
-		if !f.OK && f.Mend != "" {
+		fmt.Fprintf(a.out, "%s  %-10s %s\n", f.mark(), f.Check, strings.ReplaceAll(console.Printable(f.Text), "\n", "\n                 "))
+		if (!f.OK || f.Warn) && f.Mend != "" {
 			fmt.Fprintf(a.out, "      %-10s mend: %s\n", "", console.Printable(f.Mend))
 		}
 	}
@@ -231,7 +235,8 @@ func (a *app) checkModels(settings *configs.Settings) []finding {
 	for _, model := range slices.Sorted(maps.Keys(byModel)) {
 		f := finding{Check: "model", Text: fmt.Sprintf("%s (%s)", model, strings.Join(byModel[model], ", "))}
 		if model == llm.Offline {
-			f.OK, f.Text = true, f.Text+": help, time, files and commands only; set a language model for the rest"
+			f.OK, f.Warn, f.Text = true, true, f.Text+": help, time, files and commands only"
+			f.Mend = "name a language model in agent.planner, and its key in [llm.providers]; \"switchboard init\", into a new file, asks for both"
 		} else if took, err := a.tryModel(models, model); err != nil {
 			f.Text += ": "
 			f = modelFault(f, err, model)
@@ -290,6 +295,12 @@ func unconfined(settings *configs.Settings) string {
 
 func checkChannels(settings *configs.Settings) []finding {
 	findings := []finding{{Check: "channel", OK: true, Text: "console: whoever may run switchboard on this machine"}}
+	if len(settings.Channels) == 0 {
+		findings = append(findings, finding{
+			Check: "channel", OK: true, Warn: true, Text: "no chat platform is set",
+			Mend: "give it the token of a bot, in a table [channels.NAME]; \"switchboard init\", into a new file, asks for it and says where to get one",
+		})
+	}
 	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
 		ch := settings.Channels[name]
 		text := fmt.Sprintf("%s (%s): direct %s, groups %s", name, ch.Kind, ch.DM, ch.Groups)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/agent/llm"
 	"switchboard/channels"
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
@@ -181,8 +182,12 @@ func (a *app) checkPlatforms(settings *configs.Settings, people []ledger.Person)
 	mends = map[string]string{}
 	for _, at := range attached {
 		name := at.Channel.Name()
-		if nobody(people, name, at.Config) {
-			findings = append(findings, finding{Check: "channel", OK: true, Warn: true, Text: name + ": nobody is let in; " + letIn(name, at.Config)})
+		if f := (finding{Check: "channel", OK: true, Warn: true}); nobody(people, name, at.Config) {
+			f.Text, f.Mend = name+": nobody is let in", letIn(name, at.Config)
+			findings = append(findings, f)
+		} else if adminMissing(people, name, at.Config) {
+			f.Text, f.Mend = name+": no admin can write there", claimMend
+			findings = append(findings, f)
 		}
 		examiner, ok := at.Channel.(channels.Examiner)
 		if !ok {
@@ -228,6 +233,34 @@ func nobody(people []ledger.Person, name string, config router.ChannelConfig) bo
 		return true
 	}
 	return !anyOn(people, name, config.Kind)
+}
+
+// claimMend is how somebody becomes an admin on a channel.
+const claimMend = "send it the code that \"switchboard person claim\" prints, as /claim and the code"
+
+// adminMissing says whether a channel that could have an admin has none.
+func adminMissing(people []ledger.Person, name string, config router.ChannelConfig) bool {
+	admins := slices.DeleteFunc(slices.Clone(people), func(p ledger.Person) bool { return p.Role != ledger.RoleAdmin })
+	return config.DM != "disabled" && !anyOn(admins, name, config.Kind)
+}
+
+// missing says what is not set up yet.
+func (e *engine) missing() (list []string) {
+	if e.settings.Agent.Planner == llm.Offline {
+		list = append(list, "a language model: until agent.planner names one I know a few things only, which help lists")
+	}
+	people := e.people()
+	for _, at := range e.router.Channels {
+		if name := at.Channel.Name(); name != consoleName && adminMissing(people, name, at.Config) {
+			list = append(list, name+": no admin can write there; "+claimMend)
+		}
+	}
+	for _, s := range e.router.Lines.Statuses() {
+		if inTrouble(s) {
+			list = append(list, howItIs(s))
+		}
+	}
+	return list
 }
 
 // anyOn says whether one of the people has an identity on a channel of that name and kind.

@@ -1,23 +1,27 @@
 package main
 
 import (
-	"bufio"
+	"cmp"
+	"errors"
 	"fmt"
-	"io"
+	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
-	"golang.org/x/term"
-
+	"switchboard/channels"
 	"switchboard/configs"
+	"switchboard/router"
 )
 
 // initCmd writes a settings file, or prints what a platform makes the bot's app from.
 type initCmd struct {
 	Kind string `arg:"" optional:"" help:"A platform whose apps are made from a manifest, such as slack: print that instead."`
+	Dev  bool   `help:"Reach the fake platforms of \"switchboard dev\", which was started in this folder."`
 }
+
+// defaultSettings is where the settings are when nothing else is said.
+const defaultSettings = "switchboard.toml"
 
 // Run implements the command. On a terminal it asks what a first start needs;
 // elsewhere it writes the sample as it is.
@@ -25,29 +29,90 @@ func (c initCmd) Run(a *app) error {
 	if c.Kind != "" {
 		return a.printManifest(c.Kind)
 	}
-	path := a.Config
-	if path == "" {
-		path = "switchboard.toml"
+	q := &interview{app: a, path: cmp.Or(a.Config, defaultSettings)}
+	if err := writable(q.path); err != nil { // before the questions, not after
+		return err
 	}
-	if _, err := os.Lstat(path); err == nil { // before the questions, not after
-		return fmt.Errorf("%s: %w; edit it, or move it away first", path, configs.ErrExists)
+	if a.Data != "" {
+		dir, err := filepath.Abs(a.Data)
+		if err != nil {
+			return fmt.Errorf("--data: %w", err)
+		}
+		q.answers.DataDir = dir
 	}
-	var answers configs.Answers
-	if isTerminal(a.in) {
-		var err error
-		if answers, err = a.interview(); err != nil {
+	if c.Dev {
+		if err := q.atFakes(); err != nil {
 			return err
 		}
 	}
-	if err := configs.Init(path, answers); err != nil {
+	switch {
+	case isTerminal(a.in):
+		if err := q.run(); err != nil {
+			return err
+		}
+	case c.Dev:
+		for _, k := range askedKinds {
+			if keys := q.fakes[k.kind]; keys != nil {
+				q.answers.Channels = append(q.answers.Channels, configs.AnsweredChannel{Kind: k.kind, Keys: keys})
+			}
+		}
+	}
+	if err := configs.Init(q.path, q.answers); err != nil {
 		return err
 	}
-	if abs, err := filepath.Abs(path); err == nil {
-		path = abs
+	if abs, err := filepath.Abs(q.path); err == nil {
+		q.path = abs
 	}
-	fmt.Fprintf(a.out, "wrote %s\n", path)
-	fmt.Fprintln(a.err, "Next: \"switchboard doctor\" checks it, \"switchboard\" runs it.")
+	fmt.Fprintf(a.out, "wrote %s\n", q.path)
+	if len(q.answers.Channels) > 0 {
+		q.claim()
+	}
+	with := ""
+	if a.Config != "" {
+		with = " --config " + a.Config
+	}
+	fmt.Fprintf(a.err, "Next: \"switchboard%s\" runs it, \"switchboard%s doctor\" says what is missing.\n", with, with)
 	return nil
+}
+
+// writable says why no settings file can be written there.
+func writable(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s: %w; edit it, or move it away first", path, configs.ErrExists)
+	}
+	dir, _ := nearest(filepath.Dir(path))
+	probe, err := os.CreateTemp(dir, ".init-*")
+	if err != nil {
+		return fmt.Errorf("no settings can be written here: %w; go to another folder, or name a file with --config", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// claim prints a code that makes its sender an admin, and what to write on each channel.
+func (q *interview) claim() {
+	var claim claimCode
+	settings, err := q.settings(q.answers)
+	if err == nil {
+		_, err = q.app.send(settings, http.MethodPost, "/claims", &claim)
+	}
+	if claim.Code == "" {
+		q.say("No claim code could be made: %v. \"switchboard person claim\" prints one.", err)
+		return
+	}
+	fmt.Fprintf(q.app.out, "claim code %s\n", claim.Code)
+	q.say("It makes you an admin, once, within %s. Run the bot, and send it in a direct chat:", hours(router.ClaimLive))
+	attached, err := attach(settings, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return
+	}
+	for _, at := range attached {
+		name := at.Channel.Name()
+		command := at.Channel.Features(channels.Conversation{Channel: name, Kind: channels.Direct}).Command
+		q.say("  %-10s %sclaim %s", name, cmp.Or(command, "/"), claim.Code)
+	}
+	if len(attached) > 1 {
+		q.say("The code is used up by the first; for the others \"switchboard person claim\" prints another one, or \"switchboard person link\" adds your identity there.")
+	}
 }
 
 func (a *app) printManifest(name string) error {
@@ -59,52 +124,4 @@ func (a *app) printManifest(name string) error {
 		}
 	}
 	return usageError{fmt.Errorf("init %s: there is no manifest for it; \"switchboard init\" writes the settings", name)}
-}
-
-// interview asks on the terminal. An empty answer keeps the default.
-func (a *app) interview() (answers configs.Answers, err error) {
-	lines := bufio.NewReader(a.in)
-	for {
-		answers.TimeZone, err = a.question(lines, "Your time zone, e.g. Europe/Rome [UTC]: ")
-		if err != nil {
-			return answers, err
-		}
-		if _, err := time.LoadLocation(answers.TimeZone); err == nil {
-			break
-		}
-		fmt.Fprintf(a.err, "%q is no IANA time zone.\n", answers.TimeZone)
-	}
-	if answers.Planner, err = a.question(lines, "Model to plan with, provider/model, e.g. openrouter/vendor/name [offline]: "); err != nil {
-		return answers, err
-	}
-	if answers.Planner != "" && answers.Planner != "offline" {
-		if answers.APIKey, err = a.hiddenQuestion("API key, or env:NAME, or file:PATH [env:OPENROUTER_API_KEY]: "); err != nil {
-			return answers, err
-		}
-	}
-	if answers.Admin, err = a.question(lines, "Name of the first admin on chat platforms [none yet]: "); err != nil || answers.Admin == "" {
-		return answers, err
-	}
-	answers.Identity, err = a.question(lines, "How a platform knows them, e.g. telegram:12345 [none yet]: ")
-	return answers, err
-}
-
-func (a *app) question(lines *bufio.Reader, text string) (string, error) {
-	fmt.Fprint(a.err, text)
-	line, err := lines.ReadString('\n')
-	if err != nil && err != io.EOF {
-		return "", fmt.Errorf("read the answer: %w", err)
-	}
-	return strings.TrimSpace(line), nil
-}
-
-// hiddenQuestion reads a credential without showing it.
-func (a *app) hiddenQuestion(text string) (string, error) {
-	fmt.Fprint(a.err, text)
-	secret, err := term.ReadPassword(int(a.in.(*os.File).Fd()))
-	fmt.Fprintln(a.err)
-	if err != nil {
-		return "", fmt.Errorf("read the answer: %w", err)
-	}
-	return strings.TrimSpace(string(secret)), nil
 }

@@ -104,8 +104,7 @@ func (e *engine) tellTrouble(ctx context.Context, notes chan<- string) {
 	told := map[string]bool{consoleName: true}
 	for retry.Sleep(ctx, lookPause) {
 		for _, s := range e.router.Lines.Statuses() {
-			trouble := s.State == channels.StateError || s.State == channels.StateDeaf || s.State == channels.StateWaiting && s.Reason != ""
-			if !trouble || told[s.Name] {
+			if !inTrouble(s) || told[s.Name] {
 				continue
 			}
 			told[s.Name] = true
@@ -115,6 +114,11 @@ func (e *engine) tellTrouble(ctx context.Context, notes chan<- string) {
 			}
 		}
 	}
+}
+
+// inTrouble says whether a channel does not connect.
+func inTrouble(s channels.Status) bool {
+	return s.State == channels.StateError || s.State == channels.StateDeaf || s.State == channels.StateWaiting && s.Reason != ""
 }
 
 // platforms are the names of the engine's channels besides the console.

@@ -1,0 +1,88 @@
+package main_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"switchboard/agent/llm/llmtest"
+	"switchboard/testkit"
+)
+
+const (
+	aModel   = "  A model: its number"
+	itsModel = "  Its name of a model"
+)
+
+// withoutPlatforms are the steps behind the model's, with Enter alone.
+var withoutPlatforms = []step{{botToken, "", "Slack"}, {slackBot, "", "Discord"}, {botToken, "", ""}, {timeZone, "", "wrote "}}
+
+// A server, by its address, is asked for its models at once, and the chosen one a question.
+//
+// promise: P6.secret-unprintable
+func TestInitTriesTheKeyAndTheModel(t *testing.T) {
+	t.Parallel()
+	const key = "sk-a-key-of-this-test"
+	dir, srv := t.TempDir(), llmtest.New(t)
+	srv.RequireKey(key)
+	srv.Lists("nomic-embed-text", "big", "vendor/small", "vendor/smaller")
+	srv.Handle(func(r llmtest.Request) llmtest.Reply {
+		if r.Model == "big" {
+			return llmtest.Fail(404, "invalid_request_error", "", "It is not loaded.")
+		}
+		return llmtest.Agreeable(r)
+	})
+	s := inFolder(t, dir, "init")
+	s.follow(append([]step{
+		{whichModel, key, "A key comes next, where it is not shown"},
+		{whichModel, strings.TrimPrefix(srv.URL(), "http://"), "FAIL  list models: the provider rejected the key (401"},
+		{modelKey, "two words", "a key has no spaces in it"},
+		{modelKey, "sk-wrong", "FAIL  list models: the provider rejected the key (401"},
+		{modelKey, "\"Bearer " + key + "\"", "ok    it answers; models: 4"},
+		{aModel, "none such", `It has no model with "none such" in its name`},
+		{aModel, "SMALL", "2  vendor/smaller"},
+		{aModel + ", its name, or a part of its name [big]", "", `FAIL  "local" does not know the model "big"`},
+		{aModel, "1", "Asking vendor/small a small question"},
+	}, withoutPlatforms...)...)
+	s.leaves()
+	if shown := s.shown.String(); strings.Contains(shown, "wrong") || strings.Count(shown, key) != 1 { // which is the one that was typed where it is seen
+		t.Error("a key is shown")
+	}
+	text := testkit.Read(t, filepath.Join(dir, "switchboard.toml"))
+	for _, want := range []string{
+		"\n[llm.providers.local]\nbase_url = \"" + srv.URL() + "\"\napi_key = \"" + key + "\"\n",
+		"\n[llm.models.mine]\nmodel = \"local/vendor/small\"\ncontext_tokens = 32000\n", "\nplanner = \"mine\"\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the settings lack %q", want)
+		}
+	}
+	if out := ran(t, dir, "--data", "data", "doctor"); !strings.Contains(out, "mine (planner, reviewer, worker): answered in") {
+		t.Errorf("the doctor says\n%s", out)
+	}
+}
+
+// A model that does not answer can be taken all the same, or left out.
+func TestInitTakesAModelThatCannotBeTried(t *testing.T) {
+	t.Parallel()
+	dir, srv, gone := t.TempDir(), llmtest.New(t), testkit.FreeAddress(t)
+	srv.ExpectFaults()
+	srv.Handle(func(llmtest.Request) llmtest.Reply {
+		return llmtest.Fail(402, "invalid_request_error", "", "Insufficient credits.")
+	})
+	s := inFolder(t, dir, "init")
+	s.follow(append([]step{
+		{whichModel, "5", "Write a number from 1 to 4"},
+		{whichModel, "1", "https://openrouter.ai/settings/keys"},
+		{modelKey, "", ""},
+		{whichModel, gone, "FAIL  list models: the model is not available"},
+		{itsModel, "", ""},
+		{whichModel, srv.URL() + "/chat/completions", "It does not say which models it has"},
+		{itsModel, "some/model", `FAIL  the account at "local" has no credit left`},
+		{itsModel, "keep", "Telegram"},
+	}, withoutPlatforms...)...)
+	s.leaves()
+	if text := testkit.Read(t, filepath.Join(dir, "switchboard.toml")); !strings.Contains(text, "model = \"local/some/model\"") {
+		t.Error("the model is not in the settings")
+	}
+}

@@ -1,0 +1,298 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/testkit"
+)
+
+// inFolder runs the program on a terminal in dir, with nothing but its arguments.
+func inFolder(t *testing.T, dir string, args ...string) *screen {
+	t.Helper()
+	cmd := exec.Command(build(t), args...)
+	cmd.Dir, cmd.Env = dir, append(environ(), "TERM=xterm", "NO_COLOR=1", "TZ=Europe/Lisbon", "HOME="+dir)
+	return startOn(t, cmd)
+}
+
+// A step is a question, what is typed there, and what is shown for it.
+type step struct{ question, types, shows string }
+
+// follow answers questions one after the other.
+func (s *screen) follow(steps ...step) {
+	s.t.Helper()
+	mark := 0
+	for _, step := range steps {
+		s.await(mark, step.question)
+		mark = s.press(step.types + "\r")
+		if step.shows != "" {
+			s.await(mark, step.shows)
+		}
+	}
+}
+
+const (
+	whichModel = "Which one, 1 to 4"
+	modelKey   = "  Key, which is not shown"
+	botToken   = "Token of the bot"
+	slackBot   = "Bot token, xoxb"
+	slackApp   = "App-level token"
+	timeZone   = "Your time zone"
+)
+
+// From an empty folder to an admin's first answer on each platform: init, with nothing typed
+// but Enter, the bot, and the code that init printed.
+//
+// promise: P4.claim-and-pairing
+func TestInitLeadsToAnAdminsFirstAnswerOnEachPlatform(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	dev := devStarted(t, dir, "all", "--listen", "127.0.0.1:0")
+	s := inFolder(t, dir, "init", "--dev")
+	s.follow(
+		step{whichModel, "", "Telegram"},
+		step{botToken, "", "ok    the token is good: @"},
+		step{slackBot, "", "ok    the bot token is good: @"},
+		step{slackApp, "", "ok    the app-level token is good"},
+		step{botToken, "", "ok    the token is good: application "},
+		step{timeZone + ", such as Europe/Rome [Europe/Lisbon]", "", "wrote "},
+	)
+	s.leaves()
+	code := regexp.MustCompile(`claim code ([A-Z2-7-]{14})`).FindStringSubmatch(s.shown.String())
+	if code == nil {
+		t.Fatalf("no code:\n%s", s.shown.String())
+	}
+	serve := inFolder(t, dir)
+	serve.await(0, "> ")
+	claim := code[1]
+	for _, platform := range regexp.MustCompile(`A fake (\w+) is on this machine at (\S+)`).FindAllStringSubmatch(dev.String(), -1) {
+		name, at := strings.ToLower(platform[1]), platform[2]
+		testkit.Await(t, "the bot listens on "+name, time.Minute, func() bool { return devView(t, at, "", "").Connected })
+		said := regexp.MustCompile(`(?m)^  ` + name + ` +(\S*claim|\S+ claim) `).FindStringSubmatch(s.shown.String())
+		if said == nil {
+			t.Fatalf("init does not say how to claim on %s", name)
+		}
+		if claim == "" {
+			claim = strings.TrimSpace(ran(t, dir, "person", "claim"))
+		}
+		p := newPage(t, at)
+		p.writes(said[1] + " " + claim)
+		p.reads("Welcome! You are an admin")
+		p.writes("what time is it in Tokyo?")
+		p.reads("Tokyo")
+		p.writes(strings.Replace(said[1], "claim", "start", 1))
+		p.reads("a language model: until agent.planner names one")
+		claim = ""
+	}
+	serve.press(ctrlD)
+	serve.leaves()
+	if out := ran(t, dir, "person", "list"); strings.Count(out, "admin") != 4 {
+		t.Errorf("the people are\n%s", out)
+	}
+	info, err := os.Stat(filepath.Join(dir, "switchboard.toml"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}
+
+// ran runs the program in dir and returns what it prints.
+func ran(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(build(t), args...)
+	cmd.Dir, cmd.Env = dir, environ()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return string(out)
+}
+
+// A page is a fake platform's, in the direct chat of its first person.
+type page struct {
+	t              *testing.T
+	at, user, chat string
+}
+
+func newPage(t *testing.T, at string) *page {
+	t.Helper()
+	p := &page{t: t, at: at, user: devView(t, at, "", "").Users[0].ID}
+	p.chat = devView(t, at, p.user, "").Chats[0].ID
+	return p
+}
+
+func (p *page) writes(text string) {
+	p.t.Helper()
+	resp, err := http.PostForm(p.at+"/page/send", url.Values{"user": {p.user}, "chat": {p.chat}, "text": {text}})
+	if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusOK {
+		p.t.Fatalf("send %q: %v, %v", text, resp, err)
+	}
+}
+
+func (p *page) reads(text string) {
+	p.t.Helper()
+	testkit.Await(p.t, fmt.Sprintf("%q is read at %s", text, p.at), time.Minute, func() bool {
+		for _, m := range devView(p.t, p.at, p.user, p.chat).Messages {
+			if m.Bot && strings.Contains(m.Text, text) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// What is wrong with a token is said, and asked again; none of it is ever shown.
+//
+// promise: P6.secret-unprintable
+func TestInitSaysWhatIsWrongWithATokenAndAsksAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	devStarted(t, dir, "all", "--listen", "127.0.0.1:0")
+	var tg, bot, app, dc string
+	for _, m := range regexp.MustCompile(`(?m)^(\w*token) = "(.*)"$`).FindAllStringSubmatch(testkit.Read(t, filepath.Join(dir, "dev-all.toml")), -1) {
+		switch {
+		case m[1] == "bot_token":
+			bot = m[2]
+		case m[1] == "app_token":
+			app = m[2]
+		case strings.Contains(m[2], ":"):
+			tg = m[2]
+		default:
+			dc = m[2]
+		}
+	}
+	_, secret, _ := strings.Cut(tg, ":")
+	s := inFolder(t, dir, "init", "--dev")
+	s.follow(
+		step{whichModel, "sk-or-v1-a-key", "Write a number from 1 to 4"},
+		step{whichModel, "", "Telegram"},
+		step{botToken, "hello", "it does not look like 123456:ABC"},
+		step{botToken, bot, "It looks like another one: Slack, Bot token"},
+		step{botToken, tg[:len(tg)-4] + "AAAA", "mend: ask @BotFather for the token with /token"},
+		step{botToken, "  \"Bearer " + tg + "\"  ", "ok    the token is good: @"},
+		step{slackBot, app, "It looks like another one: Slack, App-level token"},
+		step{slackBot, bot[:len(bot)-4] + "aaaa", "rejected the credentials"},
+		step{slackBot, "'" + bot + "'", "ok    the bot token is good: @"},
+		step{slackApp, app[:len(app)-4] + "aaaa", "mend: make an app-level token"},
+		step{slackApp, "keep", ""},
+		step{botToken, dc + " and more", "it does not look like the token of a bot"},
+		step{botToken, "Bot " + dc, "ok    the token is good: application "},
+		step{timeZone, "Europe/Rom", `"Europe/Rom" is no time zone`},
+		step{timeZone, "Asia/Tokyo", "wrote "},
+	)
+	s.leaves()
+	for i, token := range []string{secret, bot[:len(bot)-4], app[:len(app)-4], dc} {
+		if strings.Contains(s.shown.String(), token) {
+			t.Errorf("token %d is shown", i)
+		}
+	}
+	text := testkit.Read(t, filepath.Join(dir, "switchboard.toml"))
+	for _, want := range []string{"\ntoken = \"" + tg + "\"\n", "\nbot_token = \"" + bot + "\"\n", "\napp_token = \"" + app[:len(app)-4] + "aaaa\"\n", "\ntoken = \"" + dc + "\"\n", "timezone = \"Asia/Tokyo\""} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the settings lack a line, of %d bytes", len(want))
+		}
+	}
+}
+
+// With Enter alone nothing is set but the time zone; each platform says how to get a token.
+func TestInitTakesEnterForNoneYet(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := inFolder(t, dir, "init")
+	s.follow(
+		step{whichModel, "", "https://t.me/BotFather"}, step{botToken, "   ", "Telegram is left out"},
+		step{slackBot, "", "Slack is left out"}, step{botToken, "", "Discord is left out"}, step{timeZone, "", "wrote "},
+	)
+	s.leaves()
+	for _, want := range []string{"switchboard init slack", "connections:write", "Message Content Intent"} {
+		if !strings.Contains(s.shown.String(), want) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if strings.Contains(s.shown.String(), "claim") {
+		t.Error("there is a code, and no platform to send it to")
+	}
+	out := ran(t, dir, "--data", "data", "doctor")
+	for _, want := range []string{`WARN  model .*: help, time, files and commands only\n +mend: name a language model in agent.planner`, `WARN  channel +no chat platform is set\n +mend: `} {
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("the doctor does not say %q:\n%s", want, out)
+		}
+	}
+	text := testkit.Read(t, filepath.Join(dir, "switchboard.toml"))
+	if strings.Contains(text, "\n[channels.") || !strings.Contains(text, "timezone = \"Europe/Lisbon\"") {
+		t.Errorf("%s", text)
+	}
+}
+
+// Whoever leaves in the middle leaves nothing behind.
+func TestInitLeftInTheMiddleWritesNothing(t *testing.T) {
+	t.Parallel()
+	for name, steps := range map[string][]step{
+		"at the first question": nil,
+		"at a hidden one":       {{whichModel, "", "Telegram"}, {botToken, "", "Slack"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s := inFolder(t, dir, "init")
+			s.follow(steps...)
+			s.await(0, "]: ")
+			if steps != nil {
+				s.await(0, slackBot)
+			}
+			s.press("half" + ctrlC)
+			s.await(0, "nothing was written")
+			if err := <-s.exited; err == nil {
+				t.Error("exit 0")
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("it left %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// Before it asks anything it says that there is a file, or that none can be written.
+func TestInitLooksWhetherItMayWriteBeforeItAsks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	testkit.Write(t, filepath.Join(dir, "switchboard.toml"), "")
+	for args, want := range map[string]string{
+		"":                            "there is a settings file already; edit it, or move it away first",
+		"--config /proc/nothing.toml": "no settings can be written here",
+		"--config other.toml --dev":   `first "switchboard dev all" in another terminal, in this folder`,
+	} {
+		words := strings.Fields(strings.Replace(args, "--dev", "init --dev", 1))
+		if !strings.Contains(args, "--dev") {
+			words = append(words, "init")
+		}
+		s := inFolder(t, dir, words...)
+		s.await(0, want)
+		if err := <-s.exited; err == nil || strings.Contains(s.shown.String(), "]: ") {
+			t.Errorf("init %s: %v\n%s", args, err, s.shown.String())
+		}
+	}
+}
+
+// The settings of a fake platform are taken with no terminal, too, and a code is printed.
+func TestInitAtTheFakesWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	devStarted(t, dir, "telegram", "--listen", "127.0.0.1:0")
+	if out := ran(t, dir, "init", "--dev"); !regexp.MustCompile(`^wrote \S+\nclaim code [A-Z2-7-]{14}\n$`).MatchString(out) {
+		t.Errorf("it prints %q", out)
+	}
+	out := ran(t, dir, "doctor")
+	for _, want := range []string{"telegram: the token is good", `mend: send it the code that "switchboard person claim" prints`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the doctor does not say %q:\n%s", want, out)
+		}
+	}
+}

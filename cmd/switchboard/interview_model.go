@@ -1,0 +1,279 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"switchboard/agent/llm"
+	"switchboard/configs"
+)
+
+// A modelServer is one that init offers.
+type modelServer struct {
+	name, title string
+	keys        string // where it gives keys; empty: it has an address of the person's
+	base        string
+	like        *regexp.Regexp // models to begin with
+}
+
+// modelServers are those with their own addresses, and last any other.
+//
+// Source: https://openrouter.ai/docs/quickstart, https://platform.openai.com/docs/api-reference/authentication,
+// https://platform.claude.com/docs/en/cli-sdks-libraries/libraries/openai-sdk,
+// https://github.com/ollama/ollama/blob/main/docs/openai.md.
+var modelServers = []modelServer{
+	{"openrouter", "OpenRouter: one key, models of many makers", "https://openrouter.ai/settings/keys", "https://openrouter.ai/api/v1", regexp.MustCompile(`^openrouter/auto$`)},
+	{"openai", "OpenAI", "https://platform.openai.com/api-keys", "https://api.openai.com/v1", regexp.MustCompile(`^gpt-[0-9.]+(-mini)?$`)},
+	{"anthropic", "Anthropic", "https://platform.claude.com/settings/keys", "https://api.anthropic.com/v1", regexp.MustCompile(`^claude-.*sonnet`)},
+	{"local", "another server, by its address: Ollama on this machine, llama.cpp, LM Studio, …", "", "http://127.0.0.1:11434/v1", nil},
+}
+
+const (
+	// localContext is what a model of one's own is taken to read at once, in tokens.
+	localContext = 32000
+	// shownModels are so many of a list at once.
+	shownModels = 12
+)
+
+// otherThanChat are models that do not answer questions.
+var otherThanChat = regexp.MustCompile(`(?i)embed|rerank|whisper|tts|dall-e|moderation`)
+
+// model asks which model is to think.
+func (q *interview) model() error {
+	q.say("\nA language model")
+	for i, s := range modelServers {
+		q.say("  %d  %s", i+1, s.title)
+	}
+	for {
+		given, err := q.ask(fmt.Sprintf("Which one, 1 to %d [none yet: the built-in model, which knows a few things only]: ", len(modelServers)), false)
+		if err != nil || given == "" {
+			return err
+		}
+		n, err := strconv.Atoi(given)
+		address := ""
+		switch {
+		case err == nil && n >= 1 && n <= len(modelServers):
+		case addressOf(given) != "" && strings.ContainsAny(given, ":/"):
+			n, address = len(modelServers), addressOf(given)
+		default:
+			q.say("  Write a number from 1 to %d, or the address of a server. A key comes next, where it is not shown.", len(modelServers))
+			continue
+		}
+		if done, err := q.server(modelServers[n-1], address); done || err != nil {
+			return err
+		}
+	}
+}
+
+// server asks for a key or an address, and then for a model; not done: the person went on
+// without.
+func (q *interview) server(s modelServer, address string) (done bool, err error) {
+	p := configs.AnsweredProvider{Name: s.name, BaseURL: s.base}
+	if s.keys == "" {
+		p.APIKey = llm.NoKey.Reveal() // until it wants one
+		if p.BaseURL, err = q.address(s.base, address); err != nil {
+			return false, err
+		}
+	} else {
+		q.say("  Keys: %s", s.keys)
+		if p.APIKey, err = q.key(); err != nil || p.APIKey == "" {
+			return false, err
+		}
+	}
+	for {
+		list, err := q.list(p)
+		if errors.Is(err, llm.ErrUnauthorized) {
+			q.say("  FAIL  %v", err)
+			if p.APIKey, err = q.key(); err != nil || p.APIKey == "" {
+				return false, err
+			}
+			continue
+		}
+		switch {
+		case q.app.ctx.Err() != nil:
+			return false, errLeft
+		case err != nil:
+			q.say("  FAIL  %v", err)
+			q.say("        mend: see whether it runs, and whether this machine reaches it. A model can be named all the same.")
+		case list == nil:
+			q.say("  It does not say which models it has.")
+		default:
+			q.say("  ok    it answers; models: %d", len(list))
+		}
+		refused, done, err := q.choose(s, p, list)
+		if err != nil || !refused {
+			return done, err
+		}
+		if p.APIKey, err = q.key(); err != nil || p.APIKey == "" {
+			return false, err
+		}
+	}
+}
+
+// address asks for a server's, unless it is given.
+func (q *interview) address(enter, given string) (string, error) {
+	for given == "" {
+		text, err := q.ask(fmt.Sprintf("  Its address [%s, which is Ollama's]: ", enter), false)
+		if err != nil {
+			return "", err
+		}
+		if given = addressOf(cmp.Or(pasted(text), enter)); given == "" {
+			q.say("  That is no address, such as %s.", enter)
+		}
+	}
+	return given, nil
+}
+
+// addressOf is where the API of a server is that somebody named; empty: it is no address.
+func addressOf(text string) string {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || strings.ContainsAny(text, " \t") {
+		return ""
+	}
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/chat/completions")
+	if u.Path == "" {
+		u.Path = "/v1"
+	}
+	return u.String()
+}
+
+// key asks for one; empty: the person goes on without.
+func (q *interview) key() (string, error) {
+	for {
+		given, err := q.ask(fmt.Sprintf("  Key, which is not shown [%s]: ", noneYet), true)
+		if err != nil {
+			return "", err
+		}
+		value := pasted(given)
+		if !strings.ContainsAny(value, " \t") || strings.HasPrefix(value, "file:") {
+			return value, nil
+		}
+		q.say("  FAIL  a key has no spaces in it")
+	}
+}
+
+// with are the answers with a model of that server.
+func (q *interview) with(p configs.AnsweredProvider, model string) configs.Answers {
+	answers := q.answers
+	answers.Provider, answers.Model = p, model
+	if p.Name == modelServers[len(modelServers)-1].name {
+		answers.ContextTokens = localContext
+	}
+	return answers
+}
+
+func (q *interview) list(p configs.AnsweredProvider) ([]string, error) {
+	settings, err := q.settings(q.with(p, "any"))
+	if err != nil {
+		return nil, err
+	}
+	return llm.List(q.app.ctx, settings.LLM.Providers[p.Name])
+}
+
+// choose asks for a model and tries it. Refused: the key is not good after all; not done: the
+// person went on without.
+func (q *interview) choose(s modelServer, p configs.AnsweredProvider, list []string) (refused, done bool, err error) {
+	enter := firstOf(s, list)
+	shown := list
+	if enter != "" {
+		shown = append([]string{enter}, slices.DeleteFunc(slices.Clone(list), func(id string) bool { return id == enter })...)
+	}
+	kept := ""
+	q.sayModels(shown)
+	for {
+		prompt := "  Its name of a model"
+		if len(list) > 0 {
+			prompt = "  A model: its number, its name, or a part of its name"
+		}
+		given, err := q.ask(fmt.Sprintf("%s [%s]: ", prompt, cmp.Or(enter, noneYet)), false)
+		if err != nil {
+			return false, false, err
+		}
+		model := cmp.Or(pasted(given), enter)
+		switch n, err := strconv.Atoi(model); {
+		case model == "":
+			return false, false, nil
+		case model == keepWord && kept != "":
+			q.answers = q.with(p, kept)
+			return false, true, nil
+		case err == nil && n >= 1 && n <= min(len(shown), shownModels):
+			model = shown[n-1]
+		case len(list) == 0 || slices.Contains(list, model):
+		default:
+			some := slices.DeleteFunc(slices.Clone(list), func(id string) bool { return !strings.Contains(strings.ToLower(id), strings.ToLower(model)) })
+			if len(some) == 0 {
+				q.say("  It has no model with %q in its name.", model)
+				continue
+			}
+			shown = some
+			q.sayModels(shown)
+			continue
+		}
+		q.say("  Asking %s a small question …", model)
+		if err = q.tryChosen(p, model); err == nil {
+			q.answers = q.with(p, model)
+			return false, true, nil
+		}
+		if q.app.ctx.Err() != nil {
+			return false, false, errLeft
+		}
+		text := err.Error()
+		if setup, ok := errors.AsType[*llm.SetupError](err); ok {
+			text = setup.Reason
+		}
+		q.say("  FAIL  %s", text)
+		if errors.Is(err, llm.ErrUnauthorized) || errors.Is(err, llm.ErrNoKey) {
+			return true, false, nil
+		}
+		kept, enter = model, ""
+		q.say("  Choose another one, write %q to take this one all the same, or press Enter to go on without.", keepWord)
+	}
+}
+
+func (q *interview) tryChosen(p configs.AnsweredProvider, model string) error {
+	settings, err := q.settings(q.with(p, model))
+	if err != nil {
+		return err
+	}
+	models, err := newModels(settings, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer models.Close()
+	_, err = q.app.tryModel(models, settings.Agent.Planner)
+	return err
+}
+
+// firstOf is the model to begin with; empty: there is none.
+func firstOf(s modelServer, list []string) string {
+	for _, id := range list {
+		if s.like != nil && s.like.MatchString(id) {
+			return id
+		}
+	}
+	for _, id := range list {
+		if !otherThanChat.MatchString(id) {
+			return id
+		}
+	}
+	return ""
+}
+
+func (q *interview) sayModels(list []string) {
+	for i, id := range list[:min(len(list), shownModels)] {
+		q.say("  %3d  %s", i+1, id)
+	}
+	if more := len(list) - shownModels; more > 0 {
+		q.say("       and %d more", more)
+	}
+}
