@@ -27,7 +27,8 @@ func (r *rig) send(t *testing.T, out channels.Outbound) channels.MessageID {
 	return id
 }
 
-// Nothing that a model or a person wrote mentions anybody, in whichever way it is sent.
+// Nothing that a model or a person wrote mentions anybody, or has the platform fetch a page, in
+// whichever way it is sent.
 func TestNobodyIsMentioned(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -59,9 +60,13 @@ func TestNobodyIsMentioned(t *testing.T) {
 			Allowed struct {
 				Parse []string `json:"parse"`
 			} `json:"allowed_mentions"`
+			Flags int `json:"flags"`
 		}
 		if err := json.Unmarshal([]byte(call.Values["body"]), &sent); err != nil || sent.Allowed.Parse == nil || len(sent.Allowed.Parse) > 0 {
 			t.Errorf("%s allows mentions: %s", call.Method, call.Values["body"])
+		}
+		if sent.Flags&flagsPlain == 0 {
+			t.Errorf("%s has pages behind links shown: %s", call.Method, call.Values["body"])
 		}
 	}
 	for _, m := range r.FromBot(r.general) {

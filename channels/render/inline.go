@@ -33,7 +33,7 @@ func (l *layout) inline(parent ast.Node) {
 		case *ast.Link:
 			l.link(n, n.Destination, n.Reference != nil)
 		case *ast.Image:
-			l.link(n, n.Destination, n.Reference != nil)
+			l.image(n)
 		case *ast.AutoLink:
 			l.autoLink(n)
 		case *ast.RawHTML:
@@ -94,6 +94,33 @@ func (l *layout) link(n ast.Node, destination []byte, reference bool) {
 			l.write([]byte(" (" + address + ")"))
 		}
 	})
+}
+
+// image writes the text of an image and behind it a link that shows its address: nothing is
+// fetched to show it, and who opens it sees what goes out in it. Within a link it is its text.
+func (l *layout) image(n *ast.Image) {
+	reference := n.Reference != nil
+	if _, ok := attachment(n.Destination); ok || l.on[Link] > 0 {
+		l.link(n, n.Destination, reference)
+		return
+	}
+	if len(n.Destination) == 0 || reference && !l.show(n.Destination) {
+		l.inline(n)
+		return
+	}
+	address := harmless(unescape(nil, n.Destination))
+	s := Span{Kind: Link}
+	if l.style.Link != nil && l.style.Link(address) {
+		s.Value = address
+	}
+	text := l.label(n)
+	if text {
+		l.write([]byte(" ("))
+	}
+	l.in(s, func() { l.write([]byte(address)) })
+	if text {
+		l.write([]byte(")"))
+	}
 }
 
 // label writes the text of a link, and says whether there is any.

@@ -111,7 +111,6 @@ func (c *Client) post(ctx context.Context, conv channels.Conversation, body chan
 	if err != nil {
 		return "", err
 	}
-	options = append(options, slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl())
 	if thread != "" {
 		options = append(options, slack.MsgOptionTS(thread))
 	}
@@ -128,6 +127,11 @@ func (c *Client) post(ctx context.Context, conv channels.Conversation, body chan
 	return sentTS(op, x)
 }
 
+// options are a body as both a new message and a changed one are told it. Pages behind links
+// are not to be shown: the platform would fetch them, and a link may hold what nobody but the
+// reader should learn. The page of chat.update says nothing of previews, so it is told, too.
+//
+// Source: https://docs.slack.dev/messaging/unfurling-links-in-messages.
 func options(op string, body channels.Body) ([]slack.MsgOption, error) {
 	list, err := blocks(op, body)
 	if err != nil {
@@ -135,6 +139,7 @@ func options(op string, body channels.Body) ([]slack.MsgOption, error) {
 	}
 	return []slack.MsgOption{
 		slack.MsgOptionText(fallback(body.Text), false), slack.MsgOptionBlocks(list...), slack.MsgOptionParse(false), slack.MsgOptionLinkNames(false),
+		slack.MsgOptionDisableLinkUnfurl(), slack.MsgOptionDisableMediaUnfurl(),
 	}, nil
 }
 

@@ -63,7 +63,7 @@ func TestNobodyIsMentioned(t *testing.T) {
 			}
 		}
 	}
-	for _, call := range r.Calls("chat.postMessage") {
+	for _, call := range append(r.Calls("chat.postMessage"), r.Calls("chat.update")...) {
 		if call.Values["unfurl_links"] != "false" || call.Values["unfurl_media"] != "false" {
 			t.Errorf("%v", call.Values)
 		}
