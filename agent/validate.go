@@ -183,6 +183,9 @@ func (r *run) decide(q tools.Question) tools.Decision {
 	if q.Sends != "" {
 		q.Words = r.ownWords()
 	}
+	if q.Tool == tools.ExecName && q.Effect == tools.EffectOutside && r.turn.Workspace != "" {
+		q.Taint = q.Taint.Join(tools.WorkspaceTaint(r.turn.Workspace)) // an unconfined command may run any file there
+	}
 	d := r.gate.Decide(q)
 	switch d.Verdict {
 	case tools.Allow:

@@ -100,6 +100,10 @@ func (l ledger) of(name string) Taint {
 	return l[name].Join(l[everything])
 }
 
+// WorkspaceTaint is the taint of a workspace in which a file is tainted: whoever runs what
+// lies there does what is written in it.
+func WorkspaceTaint(workspace string) Taint { return readLedger(workspace).any(".") }
+
 // any returns the taint of dir ("." for all), of something in it, or of a folder
 // that it is in, or Clean.
 func (l ledger) any(dir string) Taint {
