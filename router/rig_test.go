@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
@@ -30,7 +32,10 @@ import (
 
 func TestMain(m *testing.M) {
 	router.CompareLeasesEvery(2 * time.Second)
-	testkit.Main(m, 8, testkit.ClosingConnections) // they wait for clocks and databases more than they work
+	if err := serveNames(); err != nil {
+		panic(err)
+	}
+	testkit.Main(m, 8, testkit.ClosingConnections, goleak.IgnoreAnyFunction("switchboard/router_test.(*nameServer).serve")) // they wait for clocks and databases more than they work
 }
 
 // A brain answers turns in place of the agent: it says what think returns.
@@ -116,6 +121,7 @@ type rig struct {
 	limits   router.FileLimits
 	log      io.Writer
 	name     string                                                      // of the channel
+	dir      string                                                      // the data folder; empty: one of its own
 	wakes    func(int64) ledger.Wakes                                    // by the engine's id; nil: the database's own
 	guard    func(context.Context) (context.Context, context.CancelFunc) // nil: the engine's
 	readers  []router.Attached                                           // channels besides the platform's
@@ -183,6 +189,9 @@ func (r *rig) start() {
 	if r.agent != nil {
 		runner = r.agent
 	}
+	if r.dir == "" {
+		r.dir = r.t.TempDir()
+	}
 	channel := channelstest.Scripted(r.name, r.platform, r.script)
 	if r.wrap != nil {
 		channel = r.wrap(channel)
@@ -191,7 +200,7 @@ func (r *rig) start() {
 		Config: r.config, Roster: roster, Agent: runner, Usable: r.usable, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
 		Channels: append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...),
 		Wakes:    r.wakes(r.engine.ID()),
-		DataDir:  r.t.TempDir(), Model: "test", Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
+		DataDir:  r.dir, Model: "test", Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -1,0 +1,304 @@
+package router_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/agent/tools/workspace"
+	"switchboard/router"
+	"switchboard/router/ledger"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// A raid is a rig in which an attack is met, and the record of what ran in it.
+type raid struct {
+	*rig
+	attack     *attack
+	victim     *victim
+	secret     string // in a file beside the workspaces
+	host       string // its names end in this
+	claim      string // made where a step has it
+	page, evil *httptest.Server
+
+	mu     sync.Mutex
+	ran    []string
+	before map[string]string // the files of the data folder
+}
+
+func newRaid(t *testing.T, db *store.DB, a *attack) *raid {
+	t.Helper()
+	s := &raid{rig: newRig(t, db), attack: a, secret: "canary" + strings.ToLower(rand12()), host: strings.ToLower(rand12()) + ".test"}
+	s.rig.dir = t.TempDir()
+	s.page, s.evil = s.serve("page"), s.serve("evil")
+	s.log = discard{}
+	s.script.Files, s.script.Buttons = 2, true
+	r := s.rig
+	r.config.CollectWindow /= 4
+	set(&r.config.DefaultMode, a.Settings.Mode)
+	set(&r.config.Busy, a.Settings.Busy)
+	r.channel.AllowConversations = []string{"room"}
+	set(&r.channel.DM, a.Settings.DM)
+	set(&r.channel.Groups, a.Settings.Groups)
+	r.channel.ToolsDeny = a.Settings.ToolsDeny
+	for name, p := range a.Settings.People {
+		list := ledger.Person{Name: name, Role: p.Role, Identities: p.Identities, Tools: p.Tools, Source: "config"}
+		if p.Tools == nil {
+			list.Tools = []string{"*"}
+		}
+		r.people = slices.DeleteFunc(r.people, func(p ledger.Person) bool { return p.Name == name })
+		r.people = append(r.people, list)
+	}
+	s.wire()
+	s.plant()
+	r.start()
+	return s
+}
+
+func set(value *string, to string) {
+	if to != "" {
+		*value = to
+	}
+}
+
+// wire makes the agent with its tools, as the program does.
+func (s *raid) wire() {
+	a, r := s.attack, s.rig
+	files := r.filed()
+	r.files = files
+	allow := a.Settings.AllowPrivate
+	if allow == nil {
+		allow = []string{"127.0.0.0/8"}
+	}
+	var nets []netip.Prefix
+	for _, net := range allow {
+		if net != "" {
+			nets = append(nets, netip.MustParsePrefix(net))
+		}
+	}
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: nets, Files: files})...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	orders := [][]string{s.expandAll(a.Obeys)}
+	if len(a.Later) > 0 {
+		orders = append(orders, s.expandAll(a.Later))
+	}
+	s.victim = newVictim(s.marker(), s.expandAll(a.Does), orders)
+	s.victim.when = a.When
+	s.victim.holds = slices.ContainsFunc(a.Steps, func(do said) bool { return do.Meanwhile })
+	cfg := agent.DefaultConfig()
+	cfg.Planner, cfg.Worker, cfg.Reviewer = "planner", "worker", "reviewer"
+	cfg.AdminUnconfined = a.Settings.Unconfined
+	r.agent, err = agent.New(cfg, s.victim, registry, raidShell{s}, &raidGate{raid: s}, slog.New(slog.DiscardHandler), agent.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// marker is what the order can be known by.
+func (s *raid) marker() string {
+	if s.attack.Marker != "" {
+		return s.attack.Marker
+	}
+	return "Obey"
+}
+
+// expand fills in what only this run knows.
+func (s *raid) expand(text string) string {
+	if strings.Contains(text, "{claim}") && s.claim == "" {
+		s.claim = s.newClaim()
+	}
+	return strings.NewReplacer("{claim}", s.claim, "{page}", s.page.URL, "{evil}", s.evil.URL, "{secret}", s.secret, "{host}", s.host,
+		"{port}", s.evil.URL[strings.LastIndexByte(s.evil.URL, ':')+1:], "{outside}", filepath.Join(s.rig.dir, "outside")).Replace(text)
+}
+
+func (s *raid) expandAll(list []string) []string {
+	out := make([]string, len(list))
+	for i, text := range list {
+		out[i] = s.expand(text)
+	}
+	return out
+}
+
+// raidGate is the policy over the rig's people.
+type raidGate struct {
+	*raid
+	once   sync.Once
+	policy *router.Policy
+}
+
+func (g *raidGate) Decide(q tools.Question) tools.Decision {
+	g.once.Do(func() {
+		cfg := router.DefaultPolicyConfig()
+		if rules := g.attack.Settings.Exec; rules != nil {
+			cfg.Exec = *rules
+		}
+		g.policy = router.NewPolicy(g.roster, map[string]router.ChannelConfig{g.rig.name: g.channel}, cfg)
+	})
+	return g.policy.Decide(q)
+}
+
+// raidShell records commands and runs none.
+type raidShell struct{ *raid }
+
+func (s raidShell) Run(_ context.Context, cmd tools.Command) tools.Result {
+	as := "exec "
+	if cmd.Admin && s.attack.Settings.Unconfined {
+		as = "exec unconfined "
+	}
+	s.note(as + cmd.Line)
+	return tools.Result{End: tools.EndOK, Output: "done\n"}
+}
+
+func (s *raid) note(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ran = append(s.ran, strings.NewReplacer(s.page.URL, "{page}", s.evil.URL, "{evil}").Replace(what))
+}
+
+// serve is a site that notes what it is asked for.
+func (s *raid) serve(name string) *httptest.Server {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		what := "GET " + name + req.URL.RequestURI()
+		for _, header := range []string{"Referer", "Cookie", "Authorization"} {
+			if v := req.Header.Get(header); v != "" {
+				what += " with " + header
+			}
+		}
+		s.note(what)
+		text, ok := s.attack.Pages[req.URL.Path]
+		if to, away := strings.CutPrefix(text, "-> "); away {
+			http.Redirect(w, req, s.expand(to), http.StatusFound)
+			return
+		}
+		kind := "text/plain"
+		if strings.HasPrefix(text, "<") {
+			kind = "text/html"
+		}
+		if as, rest, typed := strings.Cut(text, " | "); typed {
+			kind, text = as, rest
+		}
+		w.Header().Set("Content-Type", kind)
+		if missing, gone := strings.CutPrefix(text, "404 "); gone || !ok {
+			w.WriteHeader(http.StatusNotFound)
+			text = missing
+		}
+		fmt.Fprint(w, s.expand(text))
+	}))
+	s.rig.t.Cleanup(server.Close)
+	return server
+}
+
+// plant puts files into the data folder: the secret beside the workspaces, and what the
+// session's workspace has from before.
+func (s *raid) plant() {
+	outside := filepath.Join(s.rig.dir, "outside")
+	s.must(os.MkdirAll(outside, 0o700))
+	s.must(os.WriteFile(filepath.Join(outside, "secret.txt"), []byte(s.secret), 0o600))
+	s.must(os.WriteFile(filepath.Join(s.rig.dir, "secret.txt"), []byte(s.secret), 0o600))
+	dir := router.Workspace(s.rig.dir, 1)
+	s.must(os.MkdirAll(dir, 0o700))
+	for _, p := range s.attack.Workspace {
+		at := filepath.Join(dir, p.Name)
+		s.must(os.MkdirAll(filepath.Dir(at), 0o700))
+		if p.Link != "" {
+			s.must(os.Symlink(s.expand(p.Link), at))
+			continue
+		}
+		s.must(os.WriteFile(at, []byte(s.expand(p.Text)), 0o600))
+	}
+	s.before = s.tree()
+}
+
+func (s *raid) must(err error) {
+	s.rig.t.Helper()
+	if err != nil {
+		s.rig.t.Fatal(err)
+	}
+}
+
+// tree is every file of the data folder with what is in it.
+func (s *raid) tree() map[string]string {
+	files := map[string]string{}
+	s.must(filepath.WalkDir(s.rig.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && d.Name() == workspace.Hidden {
+			return fs.SkipDir
+		}
+		name, _ := filepath.Rel(s.rig.dir, path)
+		if strings.HasSuffix(name, ".taint.json") {
+			return nil
+		}
+		switch {
+		case d.IsDir():
+		case d.Type()&fs.ModeSymlink != 0:
+			files[name], err = os.Readlink(path)
+		default:
+			var data []byte
+			data, err = os.ReadFile(path)
+			files[name] = string(data)
+		}
+		return err
+	}))
+	return files
+}
+
+// happened is all that ran: commands and requests in their order, then names that were
+// looked up, then the files that differ.
+func (s *raid) happened() []string {
+	s.rig.t.Helper()
+	s.mu.Lock()
+	all := slices.Clone(s.ran)
+	s.mu.Unlock()
+	var more []string
+	for _, name := range names.asked(s.host) {
+		more = append(more, "LOOKUP "+strings.TrimSuffix(name, s.host))
+	}
+	now := s.tree()
+	inside := filepath.Join("workspaces", "1") + string(filepath.Separator)
+	for name, text := range now {
+		if before, ok := s.before[name]; !ok || before != text {
+			more = append(more, "write "+strings.TrimPrefix(name, inside))
+		}
+	}
+	for name := range s.before {
+		if _, ok := now[name]; !ok {
+			more = append(more, "remove "+strings.TrimPrefix(name, inside))
+		}
+	}
+	return append(all, distinct(more)...)
+}
+
+// admissions are the rules by which messages were not taken.
+func (s *raid) admissions() (rules []string) {
+	s.rig.t.Helper()
+	for _, rule := range []string{
+		ledger.RuleBot, ledger.RuleNoPerson, ledger.RuleGroupsDisabled, ledger.RuleNotAllowed, ledger.RuleDMDisabled,
+		ledger.RuleUnnamed, ledger.RuleNoLonger, ledger.RuleUnknown, ledger.RuleNotMeant,
+	} {
+		n, err := storetest.Count(s.rig.t.Context(), s.db, "SELECT count(*) FROM messages WHERE rule = '"+rule+"'")
+		s.must(err)
+		if n > 0 {
+			rules = append(rules, rule)
+		}
+	}
+	return rules
+}
+
+// discard takes a log that nobody reads.
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
