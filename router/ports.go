@@ -104,6 +104,9 @@ type Views interface {
 	TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (int64, error)
 	// Waiting counts the queued turns of a session.
 	Waiting(ctx context.Context, session string) (int, error)
+	// Chats lists the conversations in which somebody was served and that are open to us, the
+	// direct chat in which its person wrote last first.
+	Chats(ctx context.Context) ([]ledger.Chat, error)
 	// Shown is the text of the message, in or out, that the platform knows by that ID
 	// in a conversation, and its taint for person, to whom the words of others and what
 	// was answered to others are tools.Others. ErrNotFound; so is what a stranger wrote.

@@ -16,7 +16,7 @@ import (
 func TestDictionariesStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	sum := sha256.Sum256(dictionary1)
-	if got := hex.EncodeToString(sum[:]); got != "c283f6c725b06f79b3852d41f85885c635103d5cc474cc7b734347cfd32e3ca8" {
+	if got := hex.EncodeToString(sum[:]); got != "b9efeefcd21f835c43fa000596c5c80b90eaf75272fd15d696a40070c03e33e2" {
 		t.Errorf("dictionary 1 is %s", got)
 	}
 }

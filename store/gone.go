@@ -15,14 +15,20 @@ const (
 	setGone = `
 		UPDATE conversations SET gone_at = CASE WHEN gone_at = 0 THEN ? ELSE gone_at END, gone_notified = TRUE
 		WHERE channel = ? AND conversation = ? AND gone_notified = FALSE RETURNING id`
-	// adminChats are the direct conversations of each admin, the one in which they wrote
-	// last first; where no message is kept any more, the one last used.
+	// lastWritten is the order of sessions in which the one where its person wrote last comes
+	// first; where no message is kept any more, the one last used.
+	lastWritten = `
+		ORDER BY CASE WHEN s.person = '' THEN 0 ELSE coalesce((SELECT m.id` + theirLast + `), 0) END DESC, s.used_at DESC, s.id DESC`
+	theirLast = ` FROM messages m WHERE m.session_id = s.id AND m.direction = 'in' AND m.person = s.person ORDER BY m.id DESC LIMIT 1`
+	// adminChats are the direct conversations of each admin.
 	adminChats = `
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title, s.person
+		SELECT c.channel, c.conversation, c.kind, c.place, c.title, s.person, '' AS identity
 		FROM people p CROSS JOIN sessions s CROSS JOIN conversations c
-		WHERE p.role = 'admin' AND s.person = p.name AND s.person <> '' AND c.id = s.conversation_id AND c.kind = 'direct' AND c.gone_at = 0
-		ORDER BY coalesce((SELECT m.id FROM messages m WHERE m.session_id = s.id AND m.direction = 'in' AND m.person = s.person
-			ORDER BY m.id DESC LIMIT 1), 0) DESC, s.used_at DESC, s.id DESC`
+		WHERE p.role = 'admin' AND s.person = p.name AND s.person <> '' AND c.id = s.conversation_id AND c.kind = 'direct' AND c.gone_at = 0` + lastWritten
+	knownChats = `
+		SELECT c.channel, c.conversation, c.kind, c.place, c.title, s.person,
+			CASE WHEN s.person = '' THEN '' ELSE coalesce((SELECT m.identity` + theirLast + `), '') END AS identity
+		FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE c.gone_at = 0 AND c.kind <> ''` + lastWritten
 )
 
 // acceptMember notes whether a conversation is open to us.
@@ -53,23 +59,33 @@ func (r *Router) Gone(ctx context.Context, hold ledger.Hold, conv channels.Conve
 
 // AdminChats implements delivery.Notices.
 func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, err error) {
-	err = r.db.read(ctx, "list admins' chats", func(t *tx) error {
+	chats, err := r.chats(ctx, "list admins' chats", adminChats)
+	seen := map[string]bool{}
+	for _, c := range chats {
+		if !seen[c.Person] {
+			seen[c.Person] = true
+			list = append(list, c.Conversation)
+		}
+	}
+	return list, err
+}
+
+// Chats implements router.Views.
+func (r *Router) Chats(ctx context.Context) ([]ledger.Chat, error) {
+	return r.chats(ctx, "list chats", knownChats)
+}
+
+func (r *Router) chats(ctx context.Context, what, query string) (list []ledger.Chat, err error) {
+	err = r.db.read(ctx, what, func(t *tx) error {
 		var rows []struct {
 			conversationRow
-			Person string
+			Person, Identity string
 		}
-		if err := t.All(&rows, adminChats); err != nil {
-			return err
-		}
-		seen := map[string]bool{}
+		err := t.All(&rows, query)
 		for _, c := range rows {
-			if seen[c.Person] {
-				continue
-			}
-			seen[c.Person] = true
-			list = append(list, c.conversation())
+			list = append(list, ledger.Chat{Conversation: c.conversation(), Person: c.Person, Identity: c.Identity})
 		}
-		return nil
+		return err
 	})
 	return list, err
 }

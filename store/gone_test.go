@@ -97,6 +97,44 @@ func TestAdminChatsAreTheLatestOfEachAdmin(t *testing.T) {
 	})
 }
 
+// Chats are where somebody is served and that are open, the last used first; what only
+// strangers wrote in is none.
+func TestChatsAreOpenAndServed(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		want := func(want string) {
+			t.Helper()
+			list, err := h.Router.Chats(h.Ctx)
+			got := ""
+			for _, c := range list {
+				got += fmt.Sprintf(" %s/%s/%s/%s/%s", c.ID, c.Kind, c.Title, c.Person, c.Identity)
+			}
+			if err != nil || got != want {
+				t.Errorf("%q, %v; want %q", got, err, want)
+			}
+		}
+		want("")
+		group := entry("group", "1", "in a group")
+		group.Event.Conversation.Kind, group.Event.Conversation.Title = channels.Group, "Team"
+		h.Accept(entry("m1", "2", "first"), entry("m2", "3", "then here"), by(entry("a1", "4", "hello"), "anna"), group, stranger("s1", "5"), member("left", "6", channels.Joined))
+		h.Posts("m1", "7", "again")
+		want(" m1/direct//marco/tg:1 a1/direct//anna/tg:anna m2/direct//marco/tg:1 group/group/Team//")
+		// What we write somewhere does not make it the last used, nor does it open it.
+		letter := *text("told")
+		letter.Person, letter.Taint = "anna", "web"
+		for i, id := range []channels.ConversationID{"m2", "n1"} {
+			if told, err := h.Router.Notify(h.Ctx, []byte{byte(i)}, channels.Conversation{Channel: "tg", ID: id, Kind: channels.Direct}, letter); err != nil || !told {
+				t.Errorf("%v, %v", told, err)
+			}
+		}
+		h.gone(h.Hold(), "m1")
+		want(" a1/direct//anna/tg:anna m2/direct//marco/tg:1 n1/direct/// group/group/Team//")
+		// Whoever it is told to reads whose it is.
+		if recent := h.load(h.Begun("n1", "8")).State.Recent; len(recent) != 1 || recent[0].To != "anna" || recent[0].Taint != "web" || !recent[0].Bot {
+			t.Errorf("%+v", recent)
+		}
+	})
+}
+
 func TestNotifySendsOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		hold := h.Hold()

@@ -31,6 +31,8 @@ type BuiltinConfig struct {
 	Now func() time.Time
 	// Files are the attachments. Nil: there are no tools for them.
 	Files Files
+	// Messenger writes to others. Nil: there is no message.send.
+	Messenger Messenger
 }
 
 func (c BuiltinConfig) withDefaults() BuiltinConfig {
@@ -44,7 +46,7 @@ func (c BuiltinConfig) withDefaults() BuiltinConfig {
 
 // Builtin returns the tools that are always there: time, workspace.list,
 // workspace.read, workspace.write, workspace.remove, http.get and session.info; with Files also
-// attachment.read, attachment.save and workspace.publish.
+// attachment.read, attachment.save and workspace.publish, with Messenger message.send.
 func Builtin(cfg BuiltinConfig) []Tool {
 	cfg = cfg.withDefaults()
 	files := files{space: cfg.Space, fileLimit: cfg.FileLimit}
@@ -81,6 +83,12 @@ func Builtin(cfg BuiltinConfig) []Tool {
 	}
 	if cfg.Files != nil {
 		list = append(list, attachments{files, cfg.Files}.tools()...)
+	}
+	if cfg.Messenger != nil {
+		list = append(list, Tool{
+			Name: "message.send", Summary: "Write to a known person, or to another conversation.",
+			Effect: EffectOutside, Schema: messageSchema, Run: with(cfg.Messenger.send),
+		})
 	}
 	return withPages(list)
 }

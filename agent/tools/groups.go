@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"context"
 	"maps"
 	"path"
 	"slices"
@@ -19,8 +20,8 @@ var groups = map[string][]string{
 	"admin":    {"admin.*"},
 }
 
-// later are names, and beginnings of names, of tools that builds to come have.
-var later = []string{"message.send", "schedule.", "memory.", "admin."}
+// later are beginnings of names of tools that builds to come have.
+var later = []string{"schedule.", "memory.", "admin."}
 
 // Named says whether one of the patterns names the tool: a group that has it, or a pattern
 // in which "*" stands for any text. A pattern that is none names nothing.
@@ -39,7 +40,7 @@ func Named(patterns []string, tool string) bool {
 // is the name that was probably meant; empty: none is near.
 func KnownPattern(pattern string) (near string, ok bool) {
 	names := []string{ExecName}
-	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}}) {
+	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}, Messenger: nobody}) {
 		names = append(names, tool.Name)
 	}
 	if slices.ContainsFunc(append(names, later...), func(name string) bool {
@@ -47,7 +48,7 @@ func KnownPattern(pattern string) (near string, ok bool) {
 	}) {
 		return "", true
 	}
-	names = slices.Concat(names, []string{"message.send"}, slices.Sorted(maps.Keys(groups)))
+	names = slices.AppendSeq(names, maps.Keys(groups))
 	for group := range groups {
 		names = append(names, groups[group]...)
 	}
@@ -55,5 +56,7 @@ func KnownPattern(pattern string) (near string, ok bool) {
 	return words.Nearest(pattern, names), false
 }
 
-// noFiles has Builtin list the tools for files too.
+// noFiles and nobody have Builtin list the tools that need more too.
 type noFiles struct{ Files }
+
+func nobody(context.Context, Call, string, string) Result { return Result{} }

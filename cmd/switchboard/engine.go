@@ -122,7 +122,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: all,
 		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
 	})
-	brain, err := newAgent(s, router.NewPolicy(roster, rules, s.Policy), e.files, space, e.owner, e.log)
+	brain, err := newAgent(s, router.NewPolicy(roster, rules, s.Policy), e.files, e.write, space, e.owner, e.log)
 	if err != nil {
 		return usageError{err}
 	}
@@ -138,8 +138,13 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	return nil
 }
 
+// write is the router's Messenger; the router is made after the agent.
+func (e *engine) write(ctx context.Context, call tools.Call, to, text string) tools.Result {
+	return e.router.SendMessage(ctx, call, to, text)
+}
+
 // newAgent makes the agent with its models, tools and shell.
-func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, space *workspace.Space, owner *engines.Engine, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, write tools.Messenger, space *workspace.Space, owner *engines.Engine, log *slog.Logger) (*agent.Agent, error) {
 	models, err := newModels(s, log)
 	if err != nil {
 		return nil, err
@@ -148,7 +153,7 @@ func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, space *wo
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: files, Space: space})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: files, Messenger: write, Space: space})...)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"switchboard/agent"
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/ledger"
@@ -29,6 +30,14 @@ func (l *Line) Notice(event channels.Event, text string) *ledger.Reply {
 	reply.Notice = true
 	reply.ReplyTo = l.replyTo(event.Conversation, event.Message.ID)
 	return &reply
+}
+
+// Letter renders what somebody has us tell another conversation than theirs. It is theirs
+// alone: to everybody else it is what somebody else was answered, and taints.
+func (l *Line) Letter(conv channels.Conversation, from, markdown string, taint tools.Taint) ledger.Reply {
+	reply := l.reply(conv, "**"+render.Escape(from)+"** has me tell you:\n\n"+markdown)
+	reply.Person, reply.Taint = from, taint
+	return reply
 }
 
 // Command is what people write before a command's name in a conversation.

@@ -1,6 +1,10 @@
 package ledger
 
-import "time"
+import (
+	"time"
+
+	"switchboard/channels"
+)
 
 // A Person is somebody the bot knows.
 type Person struct {
@@ -12,6 +16,14 @@ type Person struct {
 	Source     string   `json:"source"` // see the sources
 	// Seen (Source open) is when the person was last seen, to a day; else zero.
 	Seen time.Time `json:"-"`
+}
+
+// A Chat is a conversation that has a session and is open to us.
+type Chat struct {
+	channels.Conversation
+	Person string // of a direct chat: who wrote there last
+	// Identity is the one under which they did; empty: no message of theirs is kept.
+	Identity string
 }
 
 // Where persons come from. Those of the settings are changed in the settings alone.

@@ -1,0 +1,29 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+)
+
+// A Messenger writes, for the person of the call, to a person or a conversation that is
+// called so, and returns what became of it; the router's is one.
+type Messenger func(ctx context.Context, call Call, to, text string) Result
+
+var messageSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"to": {"type": "string", "description": "a person's name, a group's title, or a conversation as CHANNEL:ID"},
+		"text": {"type": "string", "maxLength": 8000, "description": "what to say, complete, in Markdown"}
+	},
+	"required": ["to", "text"],
+	"additionalProperties": false
+}`)
+
+// send is the tool "message.send".
+func (m Messenger) send(ctx context.Context, call Call, args struct{ To, Text string }) Result {
+	if strings.TrimSpace(args.Text) == "" {
+		return refused("empty_text", "say what the message is to read", "there is nothing to send")
+	}
+	return m(ctx, call, strings.TrimSpace(args.To), args.Text)
+}

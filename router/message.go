@@ -1,0 +1,180 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/words"
+)
+
+// mostRecipients is how many a refusal lists of those who can be written to.
+const mostRecipients = 20
+
+// A recipient is a conversation that can be written to.
+type recipient struct {
+	ledger.Chat
+	name string // the person's; that of a group is its title
+	last bool   // it is the person's last used
+}
+
+func (c recipient) key() string { return ledger.SessionKey(c.Conversation) }
+
+// String is how a refusal calls it. A title is what others gave it.
+func (c recipient) String() string {
+	switch {
+	case c.last:
+		return c.name
+	case c.name != "":
+		return fmt.Sprintf("%s (%s)", c.name, c.key())
+	case c.Title != "":
+		return fmt.Sprintf("%q (%s)", words.OneLine(c.Title, 60), c.key())
+	}
+	return c.key()
+}
+
+// SendMessage is a tools.Messenger. It commits the message with its deliveries in one
+// transaction, once, and leaves the rest to the ledger. Admins alone write to groups.
+func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text string) tools.Result {
+	sender := r.Roster.Named(call.Session.Person)
+	if sender == nil {
+		return *notSent("not_served", "tell the person so", "%s is not somebody I know", call.Session.Person)
+	}
+	chats, err := r.Ledger.Chats(ctx)
+	if err != nil {
+		r.Log.ErrorContext(ctx, "cannot list who can be written to", "error", err)
+		return tools.Result{End: tools.EndError, Code: "unavailable", Output: "the database does not answer; nothing was sent", Hint: "try once more, then tell the person"}
+	}
+	known := r.recipients(chats, sender.Role == ledger.RoleAdmin)
+	chat, why := r.find(known, to)
+	switch {
+	case why != nil:
+		return *why
+	case chat.key() == call.Session.ID:
+		return *notSent("this_conversation", "answer here with a msg task", "%s is the conversation that we speak in", to)
+	}
+	l := r.channels[chat.Channel]
+	letter, once := l.Letter(chat.Conversation, sender.Name, text, call.Taint), []byte("letter "+rand.Text())
+	err = ledger.Insist(ctx, func() error {
+		_, err := r.Ledger.Notify(ctx, once, chat.Conversation, letter)
+		return err
+	})
+	if err != nil {
+		r.Log.ErrorContext(ctx, "a message to others was not committed", "channel", chat.Channel, "conversation_id", chat.ID, "error", err)
+		return tools.Result{
+			End: tools.EndError, Code: "unavailable", Output: "the database does not answer, and nobody knows whether the message was sent",
+			Hint: "tell the person, and do not send it again unasked",
+		}
+	}
+	l.Committed(chat.Conversation)
+	return tools.Result{End: tools.EndOK, Output: fmt.Sprintf("sent to %s on %s\n", cmp.Or(chat.name, to), chat.Channel)}
+}
+
+// recipients are the conversations that somebody may write to by us, as far as their
+// channels are here and serve there: direct chats of people, and of admins the others too.
+func (r *Router) recipients(chats []ledger.Chat, admin bool) (list []recipient) {
+	used := map[string]bool{}
+	for _, c := range chats {
+		l := r.channels[c.Channel]
+		switch {
+		case l == nil:
+		case c.Kind != channels.Direct:
+			if admin && l.config.Groups != "disabled" {
+				list = append(list, recipient{Chat: c})
+			}
+		default:
+			p := r.Roster.Named(c.Person)
+			if p == nil || l.config.DM == "disabled" || p.Source == ledger.FromOpen && l.config.DM != "open" || !l.isOf(c, p) {
+				continue
+			}
+			list = append(list, recipient{c, p.Name, !used[p.Name]})
+			used[p.Name] = true
+		}
+	}
+	return list
+}
+
+// isOf says that a direct chat is that of a person still: a name, and an account, can be
+// somebody else's by now. Where no message is kept the chat itself may have their ID.
+func (l *channel) isOf(c ledger.Chat, p *ledger.Person) bool {
+	id := plainID(cmp.Or(c.Identity, l.Kind+":"+string(c.ID)))
+	return l.Reads() || slices.ContainsFunc(p.Identities, func(own string) bool {
+		of, _, _ := strings.Cut(own, ":")
+		return (of == l.Name || of == l.Kind) && plainID(own) == id
+	})
+}
+
+// plainID is the ID in an identity, without kind, channel or team.
+func plainID(identity string) string {
+	_, id, _ := strings.Cut(identity, ":")
+	return id[strings.LastIndex(id, "/")+1:]
+}
+
+// find is the one recipient that is called so, or the result that says why there is none. A
+// title never stands for a person: others choose it.
+func (r *Router) find(known []recipient, to string) (recipient, *tools.Result) {
+	matching := func(called func(recipient) bool) []recipient {
+		return slices.DeleteFunc(slices.Clone(known), func(c recipient) bool { return !called(c) })
+	}
+	found := matching(func(c recipient) bool { return c.key() == to || c.last && c.name == to })
+	if len(found) == 0 {
+		found = matching(func(c recipient) bool { return c.last && strings.EqualFold(c.name, to) })
+	}
+	if len(found) == 0 {
+		if slices.ContainsFunc(r.Roster.Everybody(), func(p *ledger.Person) bool { return strings.EqualFold(p.Name, to) }) {
+			return recipient{}, notSent("no_chat", "tell the person that they have to write to me first", "%s has no direct chat with me that I can write to", to)
+		}
+		found = matching(func(c recipient) bool {
+			return c.Kind == channels.Group && c.Title != "" && strings.EqualFold(c.Title, to)
+		})
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		found = matching(func(c recipient) bool { return c.last })
+		slices.SortFunc(found, func(a, b recipient) int { return cmp.Compare(a.name, b.name) })
+		found = append(found, matching(func(c recipient) bool { return c.Kind == channels.Group })...)
+		why := notSent("no_recipient", "ask the person whom they mean, or take a name of the list if one surely is meant",
+			"nobody whom I can write to is called %q; I can write to %s", to, listed(found))
+		why.Taint = titled(found)
+		return recipient{}, why
+	}
+	why := notSent("several_recipients", "ask the person which is meant", "%d are called %q: %s", len(found), to, listed(found))
+	why.Taint = titled(found)
+	return recipient{}, why
+}
+
+// listed names the first of them, and how many there are besides.
+func listed(list []recipient) string {
+	if len(list) == 0 {
+		return "nobody"
+	}
+	names := make([]string, min(len(list), mostRecipients))
+	for i := range names {
+		names[i] = list[i].String()
+	}
+	more := ""
+	if n := len(list) - len(names); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return strings.Join(names, ", ") + more
+}
+
+// titled is the taint of a list: titles are what others call their groups.
+func titled(list []recipient) tools.Taint {
+	if slices.ContainsFunc(list, func(c recipient) bool { return c.name == "" && c.Title != "" }) {
+		return "label"
+	}
+	return tools.Clean
+}
+
+func notSent(code, hint, format string, args ...any) *tools.Result {
+	return &tools.Result{End: tools.EndRefused, Code: code, Output: fmt.Sprintf(format, args...), Hint: hint}
+}

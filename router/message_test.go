@@ -1,0 +1,113 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+	"switchboard/router/ledger"
+	"switchboard/testkit"
+)
+
+// forgetful commits what it is asked to tell, and once says that it did not.
+type forgetful struct {
+	router.Ledger
+	once sync.Once
+}
+
+func (f *forgetful) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (told bool, err error) {
+	told, err = f.Ledger.Notify(ctx, key, conv, reply)
+	f.once.Do(func() { err = errors.New("the answer was lost") })
+	return told, err
+}
+
+// A message to somebody elsewhere goes out once, in its sender's name, where they wrote
+// last; to whoever else reads it later it is what somebody else was answered.
+//
+// promise: P5.others-words
+func TestMessageReachesSomebodyElsewhere(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		work := channelstest.NewPlatform()
+		r.channel.Groups = "open"
+		r.readers = []router.Attached{{Channel: channelstest.Scripted("work", work, r.script), Config: r.channel}}
+		r.ledger = func(l router.Ledger) router.Ledger { return &forgetful{Ledger: l} }
+		var mu sync.Mutex
+		recent := map[string][]agent.Line{} // by the message's text
+		r.agent = acting(func(p play) error {
+			state, err := p.Resume(p.ctx)
+			if err != nil {
+				return err
+			}
+			text, from := p.turn.Message.Text, tools.Session{ID: p.turn.Session.Key, Person: p.turn.Person.Name}
+			mu.Lock()
+			recent[text] = state.Recent
+			mu.Unlock()
+			to, asked := strings.CutPrefix(text, "tell ")
+			if !asked {
+				return p.answer("re: " + text)
+			}
+			call := tools.Call{Session: from}
+			if to == "Team" {
+				call.Taint = "web"
+			}
+			res := r.router.SendMessage(p.ctx, call, to, "Meet at *nine*.")
+			return p.answer(strings.TrimSpace(res.Code + " " + res.Output))
+		})
+		r.start()
+		// says answers with what is shown in conv next, after n parts.
+		says := func(platform *channelstest.Platform, conv, user, text string, n int) string {
+			t.Helper()
+			m := scripted.Message{Conversation: conv, User: user, Text: text, Mentioned: true}
+			if conv == "team" {
+				m.Kind, m.Title = "group", "Team"
+			}
+			platform.Write(m)
+			testkit.Await(t, text, time.Minute, func() bool { return len(platform.SentIn(conv)) > n })
+			return platform.SentIn(conv)[n].Text
+		}
+		const told = "ada has me tell you:\n\nMeet at nine."
+		says(r.platform, "there", "bob", "first", 0)
+		says(work, "cb", "bob", "hi", 0)
+		says(work, "team", "bob", "hello", 0)
+		got := []string{
+			says(r.platform, "here", "ada", "tell BOB", 0),
+			says(r.platform, "here", "ada", "tell Team", 1),
+			says(work, "cb", "bob", "what is it?", 2),
+			says(work, "cb", "bob", "tell bob", 3),
+			says(work, "cb", "bob", "tell team", 4),
+			says(work, "ca", "ada", "hi", 0),
+			says(r.platform, "here", "ada", "tell work:ca", 2),
+			says(work, "ca", "ada", "and?", 2),
+			says(work, "team", "ada", "who says so?", 2),
+		}
+		r.same("they read", got, []string{
+			"sent to bob on work", "sent to Team on work", "re: what is it?", "this_conversation bob is the conversation that we speak in",
+			`no_recipient nobody whom I can write to is called "team"; I can write to ada, bob`,
+			"re: hi", "sent to ada on work", "re: and?", "re: who says so?",
+		})
+		r.same("bob reads", texts(work.SentIn("cb"))[:3], []string{"re: hi", told, "re: what is it?"})
+		r.same("the team reads", texts(work.SentIn("team"))[:2], []string{"re: hello", told})
+		r.same("ada reads", texts(work.SentIn("ca"))[:2], []string{"re: hi", told})
+		r.same("bob reads nothing where he was before", texts(r.platform.SentIn("there")), []string{"re: first"})
+
+		mu.Lock()
+		defer mu.Unlock()
+		for text, taint := range map[string]tools.Taint{"what is it?": tools.Clean, "and?": tools.Clean, "who says so?": "web"} {
+			if !slices.ContainsFunc(recent[text], func(l agent.Line) bool {
+				return l.Bot && l.To == "ada" && l.Taint == taint && l.Text == "**ada** has me tell you:\n\nMeet at *nine*."
+			}) {
+				t.Errorf("before %q stands %+v", text, recent[text])
+			}
+		}
+	})
+}
