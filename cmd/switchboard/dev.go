@@ -259,7 +259,7 @@ func (q *interview) atFakes() error {
 		return fmt.Errorf("--dev: there is no dev-%s.toml here; first \"switchboard dev %s\" in another terminal, in this folder", allFakes, allFakes)
 	}
 	if q.answers.DataDir == "" {
-		q.answers.DataDir = strings.TrimSuffix(filepath.Base(q.path), filepath.Ext(q.path)) + "-data"
+		q.answers.DataDir = "dev-" + strings.TrimSuffix(filepath.Base(q.path), filepath.Ext(q.path)) + "-data"
 	}
 	return nil
 }

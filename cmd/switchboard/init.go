@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"switchboard/channels"
 	"switchboard/configs"
@@ -29,7 +30,7 @@ func (c initCmd) Run(a *app) error {
 	if c.Kind != "" {
 		return a.printManifest(c.Kind)
 	}
-	q := &interview{app: a, path: cmp.Or(a.Config, defaultSettings)}
+	q := &interview{app: a, path: cmp.Or(a.Config, variable(a.env, "SWITCHBOARD_CONFIG"), defaultSettings)}
 	if err := writable(q.path); err != nil { // before the questions, not after
 		return err
 	}
@@ -73,6 +74,16 @@ func (c initCmd) Run(a *app) error {
 	}
 	fmt.Fprintf(a.err, "Next: \"switchboard%s\" runs it, \"switchboard%s doctor\" says what is missing.\n", with, with)
 	return nil
+}
+
+// variable is that of an environment; empty: it is not set.
+func variable(env []string, name string) string {
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 // writable says why no settings file can be written there.

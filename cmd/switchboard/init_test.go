@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -36,6 +37,19 @@ func (s *screen) follow(steps ...step) {
 		if step.shows != "" {
 			s.await(mark, step.shows)
 		}
+	}
+}
+
+// fails waits for the end and wants an exit code.
+func (s *screen) fails() {
+	s.t.Helper()
+	select {
+	case err := <-s.exited:
+		if err == nil {
+			s.t.Error("exit 0")
+		}
+	case <-time.After(patience):
+		s.t.Fatal("it did not end")
 	}
 }
 
@@ -249,9 +263,7 @@ func TestInitLeftInTheMiddleWritesNothing(t *testing.T) {
 			}
 			s.press("half" + ctrlC)
 			s.await(0, "nothing was written")
-			if err := <-s.exited; err == nil {
-				t.Error("exit 0")
-			}
+			s.fails()
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 				t.Errorf("it left %v, %v", left, err)
 			}
@@ -275,9 +287,53 @@ func TestInitLooksWhetherItMayWriteBeforeItAsks(t *testing.T) {
 		}
 		s := inFolder(t, dir, words...)
 		s.await(0, want)
-		if err := <-s.exited; err == nil || strings.Contains(s.shown.String(), "]: ") {
-			t.Errorf("init %s: %v\n%s", args, err, s.shown.String())
+		s.fails()
+		if strings.Contains(s.shown.String(), "]: ") {
+			t.Errorf("init %s asks", args)
 		}
+	}
+}
+
+// A platform that cannot be reached is said, and its token can be kept; Ctrl-C leaves while one is
+// waited for, too.
+func TestInitWithNoNetwork(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	begin := func(address string) (dir string, s *screen) {
+		dir = t.TempDir()
+		testkit.Write(t, filepath.Join(dir, "dev-telegram.toml"),
+			fmt.Sprintf("[channels.telegram]\nkind = \"telegram\"\napi_url = \"http://%s\"\ntoken = \"123456:ABC\"\n", address))
+		return dir, inFolder(t, dir, "init", "--dev")
+	}
+	dir, s := begin(testkit.FreeAddress(t))
+	s.follow(
+		step{whichModel, "", "Telegram"},
+		step{botToken, "", "connection refused"},
+		step{botToken + ", which is not shown [none yet]", "keep", "Slack"},
+		step{slackBot, "", "Discord"},
+		step{botToken, "", ""},
+		step{timeZone, "", "telegram   /claim "},
+	)
+	s.leaves()
+	if text := testkit.Read(t, filepath.Join(dir, "switchboard.toml")); !strings.Contains(text, "\ntoken = \"123456:ABC\"\n") {
+		t.Error("the token is not in the settings")
+	}
+	dir, s = begin(silent.Addr().String())
+	s.follow(step{whichModel, "", "Telegram"}, step{botToken, "", "\r\n"})
+	conn, err := silent.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	s.press(ctrlC)
+	s.await(0, "nothing was written")
+	s.fails()
+	if _, err := os.Stat(filepath.Join(dir, "switchboard.toml")); err == nil {
+		t.Error("something was written")
 	}
 }
 

@@ -313,12 +313,7 @@ func (q *interview) zone() error {
 
 // localZone is the IANA name of the machine's time zone; UTC where it has none.
 func localZone(env []string) string {
-	var names []string
-	for _, v := range env {
-		if name, ok := strings.CutPrefix(v, "TZ="); ok {
-			names = append(names, strings.TrimPrefix(name, ":"))
-		}
-	}
+	names := []string{strings.TrimPrefix(variable(env, "TZ"), ":")}
 	if text, err := os.ReadFile("/etc/timezone"); err == nil {
 		names = append(names, strings.TrimSpace(string(text)))
 	}

@@ -21,15 +21,18 @@ type wanted struct {
 	alone map[string]string
 }
 
+// An askedKind is a row of askedKinds.
+type askedKind struct {
+	kind string
+	asks
+}
+
 // askedKinds are the kinds that init asks about, in order.
 //
 // Source: https://core.telegram.org/bots/features#creating-a-new-bot,
 // https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests,
 // https://docs.discord.com/developers/quick-start/getting-started.
-var askedKinds = []struct {
-	kind string
-	asks
-}{
+var askedKinds = []askedKind{
 	{telegram.Kind, asks{
 		"Telegram",
 		[]string{
