@@ -93,11 +93,7 @@ func (s *raid) wire() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	orders := [][]string{s.expandAll(a.Obeys)}
-	if len(a.Later) > 0 {
-		orders = append(orders, s.expandAll(a.Later))
-	}
-	s.victim = newVictim(s.marker(), s.expandAll(a.Does), orders)
+	s.victim = newVictim(s.marker(), s.plans(a.Does, a.Then), s.plans(a.Obeys, a.Later))
 	s.victim.when = a.When
 	s.victim.holds = slices.ContainsFunc(a.Steps, func(do said) bool { return do.Meanwhile })
 	cfg := agent.DefaultConfig()
@@ -117,19 +113,27 @@ func (s *raid) marker() string {
 	return "Obey"
 }
 
+func (s *raid) port() string { return s.evil.URL[strings.LastIndexByte(s.evil.URL, ':')+1:] }
+
 // expand fills in what only this run knows.
 func (s *raid) expand(text string) string {
 	if strings.Contains(text, "{claim}") && s.claim == "" {
 		s.claim = s.newClaim()
 	}
 	return strings.NewReplacer("{claim}", s.claim, "{page}", s.page.URL, "{evil}", s.evil.URL, "{secret}", s.secret, "{host}", s.host,
-		"{port}", s.evil.URL[strings.LastIndexByte(s.evil.URL, ':')+1:], "{outside}", filepath.Join(s.rig.dir, "outside")).Replace(text)
+		"{port}", s.port(), "{outside}", filepath.Join(s.rig.dir, "outside")).Replace(text)
 }
 
-func (s *raid) expandAll(list []string) []string {
-	out := make([]string, len(list))
-	for i, text := range list {
-		out[i] = s.expand(text)
+// plans are what is to be planned, one after the other.
+func (s *raid) plans(lists ...[]string) (out [][]string) {
+	for _, list := range lists {
+		var plan []string
+		for _, line := range list {
+			plan = append(plan, s.expand(line))
+		}
+		if plan != nil {
+			out = append(out, plan)
+		}
 	}
 	return out
 }
@@ -152,22 +156,25 @@ func (g *raidGate) Decide(q tools.Question) tools.Decision {
 	return g.policy.Decide(q)
 }
 
-// raidShell records commands and runs none.
+// raidShell records commands and runs those of cases about the sandbox alone, in it.
 type raidShell struct{ *raid }
 
-func (s raidShell) Run(_ context.Context, cmd tools.Command) tools.Result {
+func (s raidShell) Run(ctx context.Context, cmd tools.Command) tools.Result {
 	as := "exec "
 	if cmd.Admin && s.attack.Settings.Unconfined {
 		as = "exec unconfined "
 	}
 	s.note(as + cmd.Line)
+	if s.attack.Settings.Sandbox {
+		return tools.NewExec(tools.ExecConfig{}).Run(ctx, cmd)
+	}
 	return tools.Result{End: tools.EndOK, Output: "done\n"}
 }
 
 func (s *raid) note(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ran = append(s.ran, strings.NewReplacer(s.page.URL, "{page}", s.evil.URL, "{evil}").Replace(what))
+	s.ran = append(s.ran, strings.NewReplacer(s.page.URL, "{page}", s.evil.URL, "{evil}", s.port(), "{port}", filepath.Join(s.rig.dir, "outside"), "{outside}").Replace(what))
 }
 
 // serve is a site that notes what it is asked for.

@@ -34,6 +34,7 @@ type attack struct {
 		ToolsDeny    []string `toml:"tools_deny"`
 		AllowPrivate []string `toml:"allow_private"`
 		Unconfined   bool
+		Sandbox      bool
 		Exec         *command.Rules
 		People       map[string]person
 	}
@@ -44,6 +45,7 @@ type attack struct {
 	Marker string
 	When   string
 	Does   []string
+	Then   []string
 	Obeys  []string
 	Later  []string
 

@@ -19,20 +19,20 @@ import (
 // and it tries that once.
 type victim struct {
 	marker string
-	when   string // stands in the message to which it does what it does
-	does   []string
+	when   string     // stands in the message to which it does what it does
+	does   [][]string // what it plans for one message after the other
 	orders [][]string // what it plans each time that it has read the marker
 	holds  bool       // the first plan waits for release
 
 	mu     sync.Mutex
 	read   []string
 	obeyed int
-	did    bool
+	did    int
 	asked  chan struct{} // closed once the first plan is asked for
 	on     chan struct{} // closed to let it be made
 }
 
-func newVictim(marker string, does []string, orders [][]string) *victim {
+func newVictim(marker string, does, orders [][]string) *victim {
 	return &victim{marker: marker, does: does, orders: orders, asked: make(chan struct{}), on: make(chan struct{})}
 }
 
@@ -112,9 +112,9 @@ func (v *victim) plan(prompt string) string {
 		return planOf(v.orders[v.obeyed-1])
 	case section(prompt, "What failed") != "":
 		return plan("tell", task("msg", "tell", "I could not."))
-	case !v.did && len(v.does) > 0 && strings.Contains(section(prompt, "New message"), v.when):
-		v.did = true
-		return planOf(v.does)
+	case v.did < len(v.does) && strings.Contains(section(prompt, "New message"), v.when):
+		v.did++
+		return planOf(v.does[v.did-1])
 	}
 	return plan("tell", task("msg", "tell", "Well."))
 }
@@ -134,7 +134,7 @@ var shorthand = map[string]struct {
 	more map[string]any
 }{
 	"get":     {"http.get", []string{"url"}, map[string]any{"max_bytes": nil}},
-	"list":    {"workspace.list", []string{"path"}, nil},
+	"list":    {"workspace.list", []string{"path"}, map[string]any{"depth": nil}},
 	"read":    {"workspace.read", []string{"path"}, map[string]any{"first_line": nil, "last_line": nil}},
 	"write":   {"workspace.write", []string{"path", "content"}, map[string]any{"mode": "replace"}},
 	"remove":  {"workspace.remove", []string{"path"}, nil},

@@ -17,6 +17,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
+	"switchboard/agent/tools/sandbox"
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
@@ -32,6 +33,7 @@ import (
 
 func TestMain(m *testing.M) {
 	router.CompareLeasesEvery(2 * time.Second)
+	sandbox.RunHelper() // does not return where this process is a command's keeper
 	if err := serveNames(); err != nil {
 		panic(err)
 	}
