@@ -89,7 +89,7 @@ func (s *raid) wire() {
 			nets = append(nets, netip.MustParsePrefix(net))
 		}
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: nets, Files: files})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: nets, Files: files, Messenger: s.write})...)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -103,6 +103,11 @@ func (s *raid) wire() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// write is the router's Messenger; the router is made after the agent.
+func (s *raid) write(ctx context.Context, call tools.Call, to, text string) tools.Result {
+	return s.router.SendMessage(ctx, call, to, text)
 }
 
 // marker is what the order can be known by.
@@ -150,6 +155,9 @@ func (g *raidGate) Decide(q tools.Question) tools.Decision {
 		cfg := router.DefaultPolicyConfig()
 		if rules := g.attack.Settings.Exec; rules != nil {
 			cfg.Exec = *rules
+		}
+		if ask := g.attack.Settings.Ask; ask != nil {
+			cfg.Ask = ask
 		}
 		g.policy = router.NewPolicy(g.roster, map[string]router.ChannelConfig{g.rig.name: g.channel}, cfg)
 	})

@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -35,6 +36,7 @@ type attack struct {
 		AllowPrivate []string `toml:"allow_private"`
 		Unconfined   bool
 		Sandbox      bool
+		Ask          []string
 		Exec         *command.Rules
 		People       map[string]person
 	}
@@ -69,19 +71,20 @@ type planted struct{ Name, Text, Link string }
 
 // A said is what somebody does on the platform.
 type said struct {
-	By, Label, In string
-	ID, Team      string
-	Guest         bool
-	Text          string
-	Forwarded     bool
-	Origin        string
-	Enclosed      bool
-	Quote         string
-	Aside         bool
-	Files         []struct{ Name, Type, Text string }
-	Edits         int
-	Presses       string
-	Meanwhile     bool
+	By, Label string
+	In, Title string
+	ID, Team  string
+	Guest     bool
+	Text      string
+	Forwarded bool
+	Origin    string
+	Enclosed  bool
+	Quote     string
+	Aside     bool
+	Files     []struct{ Name, Type, Text string }
+	Edits     int
+	Presses   string
+	Meanwhile bool
 }
 
 // attacks are the cases, by class.
@@ -187,7 +190,7 @@ func (s *raid) take(i int) {
 // conversation is a direct chat, or the group that the step names.
 func (s *raid) conversation(do *said) channels.Conversation {
 	if do.In != "" && !strings.HasPrefix(do.In, "chat-") {
-		return channels.Conversation{Channel: s.rig.name, ID: channels.ConversationID(do.In), Kind: channels.Group, Place: do.In, Title: do.In}
+		return channels.Conversation{Channel: s.rig.name, ID: channels.ConversationID(do.In), Kind: channels.Group, Place: do.In, Title: cmp.Or(do.Title, do.In)}
 	}
 	id := do.In
 	if id == "" {

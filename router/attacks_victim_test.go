@@ -141,6 +141,7 @@ var shorthand = map[string]struct {
 	"open":    {"attachment.read", []string{"id"}, map[string]any{"offset": nil, "limit": nil}},
 	"save":    {"attachment.save", []string{"id", "path"}, map[string]any{"mode": "replace"}},
 	"publish": {"workspace.publish", []string{"path"}, nil},
+	"tell":    {"message.send", []string{"to", "text"}, nil},
 }
 
 // use is a tool task of a line: a word of shorthand and what it takes, or the tool's own name
