@@ -139,7 +139,7 @@ func (q *interview) channel(kind string, asks asks) error {
 			return err
 		}
 		if value == "" {
-			q.say("  %s is left out. Its table in the settings, or \"init\" into another file, brings it later.", asks.title)
+			q.say("  %s is left out; a table [channels.%s] in the settings brings it later.", asks.title, kind)
 			return nil
 		}
 		ch.Keys[a.key] = value

@@ -52,7 +52,7 @@ func (q *interview) model() error {
 		q.say("  %d  %s", i+1, s.title)
 	}
 	for {
-		given, err := q.ask(fmt.Sprintf("Which one, 1 to %d [none yet: the built-in model, which knows a few things only]: ", len(modelServers)), false)
+		given, err := q.ask(fmt.Sprintf("Which one, 1 to %d [none yet: a built-in one that knows little]: ", len(modelServers)), false)
 		if err != nil || given == "" {
 			return err
 		}

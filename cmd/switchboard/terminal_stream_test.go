@@ -25,14 +25,14 @@ func slowly(answer string, hangAt int) llmtest.Reply {
 // in a pipe only the whole answer is.
 func TestAnswersGrowOnATerminal(t *testing.T) {
 	t.Parallel()
-	const long = "alpha beta gamma delta epsilon zeta eta theta iota kappa"
+	const long, worked = "alpha beta gamma delta epsilon zeta eta theta iota kappa", "one two three four five six seven eight nine ten"
 	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
 		switch {
 		case req.Role == "worker":
-			return llmtest.Reply{Text: long, Pause: 150 * time.Millisecond}
-		case req.Has("work on it"):
+			return llmtest.Reply{Text: worked, Pause: 150 * time.Millisecond}
+		case said(req) == "work on it":
 			return llmtest.Text(llmtest.Plan("write", llmtest.Msg("write something")))
-		case req.Has("never end"):
+		case strings.HasPrefix(said(req), "never end"):
 			return slowly(long, 4)
 		}
 		return slowly(long, 0)
@@ -40,17 +40,18 @@ func TestAnswersGrowOnATerminal(t *testing.T) {
 	r.up()
 	s := onTerminal(t, r, []string{"NO_COLOR=1"}, "chat")
 	s.await(0, "> ")
-	for _, text := range []string{"tell me", "work on it"} {
-		mark := s.press(text + "\r")
-		s.await(mark, "beta")
-		if strings.Contains(s.shown.String()[mark:], "theta") {
-			t.Errorf("%s: the beginning came with the end:\n%q", text, s.shown.String()[mark:])
+	for _, tt := range []struct{ text, second, eighth, last string }{ // of each answer, which the one before may be drawn along with
+		{"tell me", "beta", "theta", "kappa"}, {"work on it", "two", "eight", "ten"},
+	} {
+		mark := s.press(tt.text + "\r")
+		s.await(mark, tt.second)
+		if strings.Contains(s.shown.String()[mark:], tt.eighth) {
+			t.Errorf("%s: the beginning came with the end:\n%q", tt.text, s.shown.String()[mark:])
 		}
-		s.await(mark, "kappa\r\n")
+		s.await(mark, tt.last+"\r\n")
 		r.await("the turn has ended", patience, func() bool {
 			return !slices.ContainsFunc(r.turns(), func(turn view.Turn) bool { return turn.State != "done" })
 		})
-		time.Sleep(200 * time.Millisecond) // its end is drawn behind
 	}
 	mark := s.press("never end\r")
 	s.await(mark, "gamma")
