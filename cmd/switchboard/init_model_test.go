@@ -37,6 +37,8 @@ func TestInitTriesTheKeyAndTheModel(t *testing.T) {
 		{whichModel, key, "A key comes next, where it is not shown"},
 		{whichModel, strings.TrimPrefix(srv.URL(), "http://"), "FAIL  list models: the provider rejected the key (401"},
 		{modelKey, "two words", "a key has no spaces in it"},
+		{modelKey, "env:NOT_SET_ANYWHERE", "FAIL  env:NOT_SET_ANYWHERE is not set, or empty"},
+		{modelKey, "file:/proc/not/there", "FAIL  there is no file /proc/not/there"},
 		{modelKey, "sk-wrong", "FAIL  list models: the provider rejected the key (401"},
 		{modelKey, "\"Bearer " + key + "\"", "ok    it answers; models: 4"},
 		{aModel, "none such", `It has no model with "none such" in its name`},

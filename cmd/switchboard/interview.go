@@ -276,7 +276,7 @@ func (q *interview) sayFault(ch configs.AnsweredChannel, err error) {
 		}
 	}
 	if about == "" {
-		q.say("  FAIL  %v", err)
+		q.say("  FAIL  %s", faultTexts(err))
 		return
 	}
 	for _, k := range askedKinds {
@@ -289,6 +289,19 @@ func (q *interview) sayFault(ch configs.AnsweredChannel, err error) {
 			}
 		}
 	}
+}
+
+// faultTexts are what is wrong, without the place in a file that is not there yet.
+func faultTexts(err error) string {
+	faults, ok := errors.AsType[configs.Faults](err)
+	if !ok {
+		return err.Error()
+	}
+	texts := make([]string, len(faults))
+	for i, f := range faults {
+		texts[i] = f.Text
+	}
+	return strings.Join(texts, "; ")
 }
 
 // zone asks for the time zone.

@@ -83,7 +83,7 @@ func (q *interview) server(s modelServer, address string) (done bool, err error)
 		}
 	} else {
 		q.say("  Keys: %s", s.keys)
-		if p.APIKey, err = q.key(); err != nil || p.APIKey == "" {
+		if p.APIKey, err = q.key(p); err != nil || p.APIKey == "" {
 			return false, err
 		}
 	}
@@ -91,7 +91,7 @@ func (q *interview) server(s modelServer, address string) (done bool, err error)
 		list, err := q.list(p)
 		if errors.Is(err, llm.ErrUnauthorized) {
 			q.say("  FAIL  %v", err)
-			if p.APIKey, err = q.key(); err != nil || p.APIKey == "" {
+			if p.APIKey, err = q.key(p); err != nil || p.APIKey == "" {
 				return false, err
 			}
 			continue
@@ -111,7 +111,7 @@ func (q *interview) server(s modelServer, address string) (done bool, err error)
 		if err != nil || !refused {
 			return done, err
 		}
-		if p.APIKey, err = q.key(); err != nil || p.APIKey == "" {
+		if p.APIKey, err = q.key(p); err != nil || p.APIKey == "" {
 			return false, err
 		}
 	}
@@ -147,18 +147,27 @@ func addressOf(text string) string {
 	return u.String()
 }
 
-// key asks for one; empty: the person goes on without.
-func (q *interview) key() (string, error) {
+// key asks for one of that server's; empty: the person goes on without.
+func (q *interview) key(p configs.AnsweredProvider) (string, error) {
 	for {
 		given, err := q.ask(fmt.Sprintf("  Key, which is not shown [%s]: ", noneYet), true)
 		if err != nil {
 			return "", err
 		}
-		value := pasted(given)
-		if !strings.ContainsAny(value, " \t") || strings.HasPrefix(value, "file:") {
-			return value, nil
+		p.APIKey = pasted(given)
+		settings, err := q.settings(q.with(p, "any"))
+		switch {
+		case p.APIKey == "":
+			return "", nil
+		case err != nil: // the file is not there
+			q.say("  FAIL  %s", faultTexts(err))
+		case settings.LLM.Providers[p.Name].APIKey == "":
+			q.say("  FAIL  %s is not set, or empty", p.APIKey)
+		case strings.ContainsAny(settings.LLM.Providers[p.Name].APIKey.Reveal(), " \t\n"):
+			q.say("  FAIL  a key has no spaces in it")
+		default:
+			return p.APIKey, nil
 		}
-		q.say("  FAIL  a key has no spaces in it")
 	}
 }
 
