@@ -63,8 +63,8 @@ func (q *interview) say(format string, args ...any) {
 	fmt.Fprintln(q.app.err, console.Printable(fmt.Sprintf(format, args...)))
 }
 
-// ask asks one question; what is typed to a hidden one is not shown. Whatever else is on the
-// terminal is written while it is in its own state, so that nothing is shown before that.
+// ask asks one question; what is typed to a hidden one is not shown. The terminal echoes
+// nothing by itself from before the question stands there.
 func (q *interview) ask(prompt string, hidden bool) (string, error) {
 	fd := int(q.app.in.(*os.File).Fd())
 	former, err := term.MakeRaw(fd)
