@@ -30,7 +30,7 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 	default:
 		return nil
 	}
-	decision, refused := r.allowed(plan, i)
+	decision, ask, refused := r.allowed(plan, i)
 	if refused != nil {
 		return r.settle(ctx, plan, i, TaskFailed, refused)
 	}
@@ -39,11 +39,21 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 			return r.settle(ctx, plan, i, TaskDone, result)
 		}
 	}
+	var use *Use
+	if decision.Verdict == tools.Ask {
+		if task.State == TaskRunning { // its approval is used up
+			return r.settle(ctx, plan, i, TaskInterrupted, interrupted(r.taint))
+		}
+		var err error
+		if use, decision.Rule, err = r.permitted(ctx, plan, i, ask); err != nil {
+			return err
+		}
+	}
 	doing, over := r.guard(ctx, task.Task)
 	defer over()
 	if task.State == TaskPending {
 		start := change(plan, i, TaskRunning, nil)
-		start.Tasks[0].AllowedBy = decision.Rule
+		start.Tasks[0].AllowedBy, start.Tasks[0].Use = decision.Rule, use
 		if err := r.commit(ctx, start); err != nil {
 			return err
 		}
@@ -163,15 +173,16 @@ func (r *run) refusedBy(d tools.Decision) *tools.Result {
 	return &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: d.Rule, Hint: d.Reason, Taint: r.taint}
 }
 
-// allowed is the decision that lets a task run, or the result of one that must not. Rights
-// are asked for anew: they may have changed since the plan, and so may the taint.
-func (r *run) allowed(plan *PlanRow, i int) (d tools.Decision, refused *tools.Result) {
+// allowed is the decision that lets a task run, or the result of one that must not; ask is
+// what a person has to be asked where the decision says so. Rights are asked for anew: they
+// may have changed since the plan, and so may the taint.
+func (r *run) allowed(plan *PlanRow, i int) (d tools.Decision, ask Ask, refused *tools.Result) {
 	task := plan.Tasks[i].Task
 	q := tools.Question{Tool: tools.ExecName, Effect: r.execEffect(), Command: task.Detail}
 	if task.Type == TaskTool {
 		tool, ok := r.toolbox.Get(deref(task.Tool))
 		if !ok {
-			return d, &tools.Result{
+			return d, ask, &tools.Result{
 				End: tools.EndRefused, Code: "unknown_tool", Rule: "registry", Taint: r.taint,
 				Hint: "this tool is no longer there; plan without it",
 			}
@@ -182,16 +193,19 @@ func (r *run) allowed(plan *PlanRow, i int) (d tools.Decision, refused *tools.Re
 		}
 	}
 	d = r.decide(q)
-	if d.Verdict != tools.Allow {
-		return d, r.refusedBy(d)
+	if d.Verdict == tools.Refuse {
+		return d, ask, r.refusedBy(d)
 	}
 	if n := r.uses(plan.Attempt, i); n >= maxRepeats {
-		return d, &tools.Result{
+		return d, ask, &tools.Result{
 			End: tools.EndRefused, Code: "cycle", Rule: "agent.cycle", Taint: r.taint,
 			Hint: fmt.Sprintf("exactly this was done %d times in this turn already; doing it again brings nothing new, so try another way", n),
 		}
 	}
-	return d, nil
+	if d.Verdict == tools.Ask {
+		ask = r.question(plan, i, q, d)
+	}
+	return d, ask, nil
 }
 
 // argument is the text of one argument of a tool; one that is no text is its JSON.

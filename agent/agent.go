@@ -67,7 +67,7 @@ func New(cfg Config, models Models, toolbox Toolbox, shell Shell, gate Gate, log
 	return &Agent{cfg, models, toolbox, shell, gate, log, opts, roles, &systems{}}, nil
 }
 
-// Run works on turn until it has ended in the journal (nil). It always goes from
+// Run works on turn until it has ended in the journal, or waits for a decision (nil). It always goes from
 // the top and takes from the journal what was done before, so a turn that was cut
 // off is resumed by calling Run again. It blocks; what it started has stopped
 // when it returns.
@@ -100,6 +100,9 @@ func (a *Agent) run(ctx context.Context, turn Turn, journal Journal) error {
 	working, cancel := context.WithTimeoutCause(ctx, r.timeLeft(), errTurnTimeout)
 	defer cancel()
 	err = r.answer(working)
+	if errors.Is(err, errParked) {
+		return nil
+	}
 	if end, ok := errors.AsType[*ending](err); ok {
 		return r.close(ctx, end)
 	}

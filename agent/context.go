@@ -71,11 +71,11 @@ func (r *run) plannerSystem() string {
 func (r *run) offered() (exec bool, effect tools.Effect, offered []tools.Tool) {
 	effect = r.execEffect()
 	for _, tool := range r.toolbox.All() {
-		if r.decide(tools.Question{Tool: tool.Name, Effect: tool.Effect}).Verdict == tools.Allow {
+		if r.decide(tools.Question{Tool: tool.Name, Effect: tool.Effect}).Verdict != tools.Refuse {
 			offered = append(offered, tool)
 		}
 	}
-	return r.decide(tools.Question{Tool: tools.ExecName, Effect: effect}).Verdict == tools.Allow, effect, offered
+	return r.decide(tools.Question{Tool: tools.ExecName, Effect: effect}).Verdict != tools.Refuse, effect, offered
 }
 
 // Usable lists what the gate lets q.Person use in q.Channel and q.Mode, with nothing
@@ -164,10 +164,13 @@ func (r *run) place(p *prompt) {
 		p.linef("- Longest part of a message: %d characters; longer ones are split", place.MaxText)
 	}
 	p.linef("- Formatting: %s; files: %s; buttons for choices: %s", word(place.Rich, "Markdown", "plain text"), word(place.Files, "yes", "no"), word(place.Buttons, "yes", "no (choices are numbered lines)"))
-	var withheld []string
+	var withheld, asked []string
 	ask := func(name string, effect tools.Effect, sends string) {
-		if d := r.decide(tools.Question{Tool: name, Effect: effect, Sends: sends}); d.Verdict != tools.Allow {
+		switch d := r.decide(tools.Question{Tool: name, Effect: effect, Sends: sends}); d.Verdict {
+		case tools.Refuse:
 			withheld = append(withheld, fmt.Sprintf("  - %s: %s (rule %s)", name, oneLine(d.Reason), oneLine(d.Rule)))
+		case tools.Ask:
+			asked = append(asked, name)
 		}
 	}
 	ask(tools.ExecName, r.execEffect(), "")
@@ -177,6 +180,9 @@ func (r *run) place(p *prompt) {
 			sends = "any" // which one is not known yet
 		}
 		ask(tool.Name, tool.Effect, sends)
+	}
+	if len(asked) > 0 {
+		p.linef("- A person is asked first, each time (plan it all the same): %s", strings.Join(asked, ", "))
 	}
 	if len(withheld) > 0 {
 		p.linef("- Withheld here:\n%s", strings.Join(withheld, "\n"))

@@ -124,7 +124,7 @@ func (r *run) stage(ctx context.Context, step Step) error {
 		s.Review = step.Review
 	}
 	if step.End != nil {
-		s.End = step.End
+		s.End, s.Ask = step.End, step.Ask
 	}
 	return nil
 }

@@ -106,12 +106,16 @@ type Journal interface {
 	// Resume reads what the turn has to know: its context and all that was
 	// committed of it so far.
 	Resume(ctx context.Context) (*State, error)
-	// Commit writes step in one transaction; all or nothing.
+	// Commit writes step in one transaction; all or nothing. ErrCancelled: it was to park the
+	// turn, which was asked to stop, so nothing was written.
 	Commit(ctx context.Context, step Step) error
 	// Absorb merges what the person sent meanwhile, and may steer this turn, into it:
 	// in one transaction they become messages of this turn, to be heeded from attempt
 	// from on. Asked at each task boundary. Usually there is nothing.
 	Absorb(ctx context.Context, from int) ([]Incoming, error)
+	// Approval says what people said to a question that was asked of them for this very task,
+	// or granted before; it is read anew each time.
+	Approval(ctx context.Context, ask Ask) (Approval, error)
 	// Stream shows text (Markdown), the whole of what the turn's next message says so
 	// far. It is best effort and never blocks: what is shown may lag behind, or nothing
 	// be shown at all. Empty takes back what was streamed; the next message replaces it.
@@ -182,6 +186,46 @@ type Step struct {
 	Redact []string
 	// End ends the turn, or parks it; tasks still pending become cancelled when it ends.
 	End *End
+	// Ask is what a turn that End parks asks a person for.
+	Ask *Ask
+}
+
+// An Ask is the question whether a task may run.
+type Ask struct {
+	Attempt, Position int
+	Tool              string // a registry name, or tools.ExecName
+	Shown             string // the command, or the arguments as JSON, as they will run
+	Hash              []byte // of all that is shown and runs: an approval counts for this alone
+	Rule, Reason      string // why it asks
+	Taint             tools.Taint
+}
+
+// States of an Approval.
+const (
+	Accepted = "accepted"
+	Rejected = "rejected"
+	Expired  = "expired"
+	// Nobody: there is nobody who may decide and could be asked.
+	Nobody = "nobody"
+)
+
+// An Approval is what people said to an Ask. The zero value: nobody was asked yet.
+type Approval struct {
+	ID    int64
+	State string
+	Scope string // accepted: once | session | always
+	// Grant: it was given to an earlier task, for the same and more than once.
+	Grant bool
+	By    string // who decided
+	Why   string // in their words; empty: they gave none
+}
+
+// A Use names the approval by which a task runs, with the Hash of the Ask. Setting the
+// task running uses it up, or does nothing where it is not good any more.
+type Use struct {
+	Approval int64
+	Hash     []byte
+	Grant    bool
 }
 
 // A Call is one use of a model, keyed by Step within its turn.
@@ -263,6 +307,7 @@ type TaskChange struct {
 	Type              TaskType
 	State             TaskState
 	AllowedBy         string        // with running: the gate's rule that let it run
+	Use               *Use          // with running: the approval that let it run; nil: it needed none
 	Result            *tools.Result // with done, failed and interrupted
 }
 

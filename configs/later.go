@@ -32,7 +32,6 @@ var laterKeys = []struct {
 	{key: "agent.summarize_threshold"},
 	{key: "channels.*.dm", values: []string{"pairing"}},
 	{key: "channels.*.mode", values: []string{"webhook"}, then: "the channel does not connect"},
-	{key: "approvals"},
 	{key: "scheduler.enabled"},
 	{key: "scheduler.misfire"},
 	{key: "scheduler.misfire_grace"},

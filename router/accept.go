@@ -140,6 +140,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 		r.runner.workers.give(entry.Sender.Person)
 	}
 	r.followClaim(ctx, entry, acc)
+	r.followApprovals(ctx, entry, acc)
 	if !acc.Duplicate {
 		r.rates.count(entry.charge)
 		if !entry.kept(ledger.AuditRejected) {

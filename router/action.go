@@ -25,6 +25,15 @@ func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sort
 	return entry
 }
 
+// decisionToasts say what became of an approval by a press.
+var decisionToasts = map[ledger.ActionState]string{
+	ledger.ActionAccepted:  "Allowed. I go on with it.",
+	ledger.ActionRejected:  "Denied.",
+	ledger.ActionExpired:   "That took too long: it counts as denied.",
+	ledger.ActionCancelled: "That question is not open any more.",
+	"":                     "That can be allowed once only.",
+}
+
 // pressed says what to show who pressed a button, and takes the buttons away
 // that can do nothing any more.
 func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
@@ -33,6 +42,8 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 	switch {
 	case entry.kept(ledger.AuditRejected):
 		return unknown
+	case acc.NotYours && acc.Approval != 0:
+		return "Only admins may decide that."
 	case acc.NotYours:
 		return "This is not for you."
 	case !taken:
@@ -41,6 +52,8 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 		return "I am busy. Please press again later."
 	case acc.TurnID != 0 || acc.Situation != "":
 		toast = ""
+	case acc.Approval != 0:
+		toast = decisionToasts[acc.Action]
 	case acc.Action == "":
 		toast = unknown
 	case acc.Action == ledger.ActionExpired:

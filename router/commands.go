@@ -73,6 +73,7 @@ Just write to me. These commands work at any time:
 /cancel – stop what I am doing for you
 /retry – try your latest message again, or the one you reply to
 /reset – forget this conversation
+/grants – what you allowed me for good
 /whoami – who you are to me
 /help – this text`
 
@@ -126,6 +127,10 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 		text, taint, err = s.status(ctx, entry.Event.Conversation, person)
 	case "plan":
 		text, taint, err = s.plan(ctx, entry.Event.Conversation, person.Name)
+	case "approve", "deny":
+		return s.approve(entry, l, name, args), nil
+	case "grants":
+		return s.grants(ctx, entry, l, person, args)
 	case "why":
 		return s.why(ctx, entry, control, l, person, args)
 	case "cancel":
@@ -158,7 +163,7 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 }
 
 // commandsNamed finds our commands in a text.
-var commandsNamed = regexp.MustCompile(`(?m)(^|[ (])/(` + strings.Join(menuNames[:], "|") + `)\b`)
+var commandsNamed = regexp.MustCompile(`(?m)(^|[ (])/(` + strings.Join(slices.Concat(menuNames[:], typedNames), "|") + `)\b`)
 
 // Notice renders a fixed text of ours, with commands as people write them there.
 func (c *channel) Notice(event channels.Event, text string) *ledger.Reply {

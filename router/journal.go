@@ -54,7 +54,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		opened = j.line.Open(j.data.Conversation)
 		defer opened.Close()
 	}
-	next, err := j.write(ctx, step, says, opened)
+	next, err := j.put(ctx, step, says, opened)
 	if errors.Is(err, ledger.ErrFenced) {
 		if j.unclear && len(says) > 0 {
 			j.line.Committed(j.data.Conversation)
@@ -62,7 +62,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		return agent.ErrHandBack
 	}
 	if err != nil {
-		j.unwritten = !errors.Is(err, ledger.ErrConflict)
+		j.unwritten = !errors.Is(err, ledger.ErrConflict) && !errors.Is(err, agent.ErrCancelled)
 		return err
 	}
 	j.unwritten = false
@@ -131,6 +131,14 @@ func (j *journal) Stream(text string) {
 		text = j.lateLine() + text
 	}
 	j.preview.Stream(text)
+}
+
+// put commits a step, or asks what it asks for.
+func (j *journal) put(ctx context.Context, step agent.Step, says []ledger.Reply, opened *delivery.Opened) (*claimed, error) {
+	if step.Ask != nil {
+		return j.ask(ctx, step)
+	}
+	return j.write(ctx, step, says, opened)
 }
 
 // write commits the step, again and again while the database cannot take it. Only the

@@ -46,6 +46,9 @@ func (r *Router) admins(channel, kind string) (ids []string) {
 // menuNames are the commands a menu offers, in its order.
 var menuNames = [...]string{"status", "plan", "why", "cancel", "retry", "reset", "whoami", "help"}
 
+// typedNames are commands that no menu offers, because something has to follow them.
+var typedNames = []string{"approve", "deny", "grants"}
+
 // Commands are the names of the commands that people write, each with its slash.
 func Commands() []string {
 	list := []string{"/start"}

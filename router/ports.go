@@ -90,6 +90,25 @@ type Steps interface {
 	Resume(ctx context.Context, ref ledger.TurnRef, stale time.Duration) (away time.Duration, err error)
 }
 
+// Approvals are what waits for a person's decision.
+type Approvals interface {
+	// Approval is what people said to ask: to the very task under ref, or as a grant to
+	// person. The zero value: nothing yet.
+	Approval(ctx context.Context, ref ledger.TurnRef, person string, ask agent.Ask) (agent.Approval, error)
+	// Ask is Commit of a step that parks its turn, with the questions whether its task may
+	// run. ErrStopped: the turn was asked to stop.
+	Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, asked ledger.Asked) (next *ledger.Claimed, err error)
+	// ExpireApprovals ends those whose time is over, at most 100, and queues their turns. Next
+	// is when the next one is due that is open; zero: none is.
+	ExpireApprovals(ctx context.Context) (expired []int64, next time.Time, err error)
+	// TurnApprovals lists the approvals of a turn.
+	TurnApprovals(ctx context.Context, turn int64) (ids []int64, err error)
+	// Questions are the messages with the buttons of an approval, as far as they are shown.
+	Questions(ctx context.Context, approval int64) ([]ledger.Shown, error)
+	// Grants lists what is granted to person, or to anybody, the oldest first.
+	Grants(ctx context.Context, person string, any bool) ([]ledger.Grant, error)
+}
+
 // Views reads the ledger for the router's commands. Implemented by store.
 type Views interface {
 	// Turn reads one turn whole; prompts adds the bodies of its model calls. ErrNotFound.

@@ -24,6 +24,7 @@ type Ledger interface {
 	Intake
 	Turns
 	Steps
+	Approvals
 	People
 	delivery.Outbox
 	delivery.Drafts
@@ -64,7 +65,10 @@ type Deps struct {
 	Model      string // the planner's model, for /status
 	// Missing says what is not set up yet, for admins who write /start; nil: nothing.
 	Missing func() []string
-	Log     *slog.Logger
+	// ApprovalDeadline is how long a question for permission waits, and then counts as
+	// denied; 0: ten minutes.
+	ApprovalDeadline time.Duration
+	Log              *slog.Logger
 	// Grace is how long turns may go on, and deliveries be flushed, after Run has
 	// to stop; 0: ten seconds.
 	Grace time.Duration
@@ -94,6 +98,9 @@ type Router struct {
 func New(deps Deps) (*Router, error) {
 	if deps.Grace == 0 {
 		deps.Grace = 10 * time.Second
+	}
+	if deps.ApprovalDeadline == 0 {
+		deps.ApprovalDeadline = 10 * time.Minute
 	}
 	rates, err := newPersonRates(deps.Config.RatePerson)
 	if err != nil {
@@ -139,6 +146,7 @@ func (r *Router) Run(ctx context.Context) {
 	watchers.Go(func() { r.runner.watchLeases(listening) })
 	watchers.Go(func() { r.runner.keepIdle(ctx) })
 	watchers.Go(func() { r.watchPeople(listening) })
+	watchers.Go(func() { r.watchApprovals(ctx) })
 	if r.Wakes != nil {
 		watchers.Go(func() { r.Wakes.Listen(listening, r.onWake) })
 	}
@@ -165,15 +173,6 @@ func (r *Router) Run(ctx context.Context) {
 	watchers.Wait()
 }
 
-// Decide lets a turn go on that waits, before all that are queued in its session: what an
-// approval calls once it is decided. False: it does not wait any more. ErrNotFound.
-func (r *Router) Decide(ctx context.Context, turnID int64) (queued bool, err error) {
-	if queued, err = r.Ledger.Decide(ctx, turnID); queued {
-		r.runner.turnQueuedHere()
-	}
-	return queued, err
-}
-
 // Cancel asks an open turn to stop. ErrNotFound: there is no turn of that id;
 // *StateError: it has ended.
 func (r *Router) Cancel(ctx context.Context, turnID int64) error {
@@ -183,6 +182,7 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) error {
 	}
 	r.runner.stop(turnID, agent.ErrCancelled)
 	r.Lines.Committed(c)
+	r.closeQuestions(ctx, turnID)
 	return nil
 }
 
@@ -202,6 +202,8 @@ func (r *Router) onWake(w ledger.Wake) {
 		retry.Signal(r.people)
 	case ledger.WakePeople:
 		retry.Signal(r.people)
+	case ledger.WakeDecided:
+		go r.unbutton(r.work, w.Approval)
 	case ledger.WakeStop:
 		r.runner.leased.ask(w.Turn)
 	case ledger.WakeTurn:

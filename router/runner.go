@@ -43,6 +43,7 @@ type runner struct {
 	leased      leased
 	idle        idleSessions
 	wake        chan struct{}  // a turn may wait for this engine
+	due         chan struct{}  // an approval waits that did not
 	wantsWorker atomic.Bool    // some session waits for a worker
 	wantsShare  atomic.Bool    // some session may wait for its person's share of workers
 	unannounced atomic.Bool    // other engines do not know of something that waits
@@ -54,7 +55,7 @@ func newRunner(work context.Context, deps Deps) *runner {
 	return &runner{
 		Deps: deps, work: work, workers: newWorkers(deps.Config.Workers), running: &runningTurns{turns: map[int64]*runningTurn{}},
 		leased: leased{look: make(chan struct{}, 1), asked: map[int64]bool{}},
-		idle:   idleSessions{list: map[int64]idleSession{}}, wake: make(chan struct{}, 1),
+		idle:   idleSessions{list: map[int64]idleSession{}}, wake: make(chan struct{}, 1), due: make(chan struct{}, 1),
 	}
 }
 

@@ -22,6 +22,14 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.ClaimExpired:     "That code is too old. \"switchboard person claim\", on the machine that I run on, prints another.",
 	ledger.ClaimNeedless:    "You are an admin already, so I left the code as it is: somebody else may use it.",
 	ledger.ClaimByFile:      "My settings name you, and so they alone say what you may do: write role = \"admin\" beside your name in [[people]].",
+	ledger.ApprovalAllowed:  "Allowed. I go on with it.",
+	ledger.ApprovalDenied:   "Denied. I leave it, and say so where it was asked for.",
+	ledger.ApprovalUnknown:  "There is no question with that code in this chat. The code stands in the question, and counts where that was asked.",
+	ledger.ApprovalNotYours: "Only admins may decide that.",
+	ledger.ApprovalOver:     "That question is not open any more: it was decided, took too long, or what it was for was cancelled.",
+	ledger.ApprovalOnceOnly: "What led to that holds text from elsewhere, so it can be allowed once only: leave out what stands behind the code.",
+	ledger.GrantRevoked:     "Taken back: from now on I ask again.",
+	ledger.GrantUnknown:     "Nothing of yours is allowed for good under that number. /grants lists what is.",
 	ledger.EditTooLate:      "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer.",
 }
 

@@ -14,10 +14,10 @@ import (
 
 const (
 	insertAction = `
-		INSERT INTO actions (code, kind, state, person, session_id, turn_id, message_id, text, number, data, created_at, expires_at)
-		VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		INSERT INTO actions (code, kind, state, person, session_id, turn_id, message_id, approval_id, text, number, data, created_at, expires_at)
+		VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	actionColumns = `
-		SELECT a.id, a.state, a.person, a.message_id, coalesce(a.turn_id, 0) AS turn_id, a.text, a.number, a.data, a.expires_at, m.taint
+		SELECT a.id, a.state, a.person, a.message_id, coalesce(a.turn_id, 0) AS turn_id, coalesce(a.approval_id, 0) AS approval_id, a.text, a.number, a.data, a.expires_at, m.taint
 		FROM actions a JOIN messages m ON m.id = a.message_id `
 	actionOf = actionColumns + `WHERE a.code = ? AND a.session_id = ?`
 	// openChoices are those of all open questions, the newest question first.
@@ -44,7 +44,8 @@ type actionRow struct {
 	ID            int64
 	State, Person string
 	MessageID     int64 `db:"message_id"`
-	TurnID        int64 `db:"turn_id"` // of the message; 0: none
+	TurnID        int64 `db:"turn_id"`     // of the message; 0: none
+	Approval      int64 `db:"approval_id"` // that it decides; 0: none
 	Text          string
 	Number        int
 	Data          string
@@ -60,7 +61,7 @@ type actionData struct {
 // propose stores the actions that stand under a message of ours.
 func (t *tx) propose(session, turn, message int64, actions []ledger.Action) error {
 	for _, a := range actions {
-		_, err := t.Exec(insertAction, a.Code, clean(a.Kind), clean(a.Person), orNull(session), orNull(turn), message,
+		_, err := t.Exec(insertAction, a.Code, clean(a.Kind), clean(a.Person), orNull(session), orNull(turn), message, orNull(a.Approval),
 			clean(a.Text), a.Number, jsonText(actionData{a.Does}), t.now, micros(a.ExpiresAt))
 		if err != nil {
 			return err
@@ -82,6 +83,9 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 			return t.acceptTurn(owner, e, turn, a, conversation, form{class: classTurn})
 		}
 		return nil
+	}
+	if row.Approval != 0 {
+		return t.pressDecision(e, row, a)
 	}
 	a.Action = ledger.ActionState(row.State)
 	switch {
@@ -118,6 +122,22 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 		return err
 	}
 	return t.question(row, a)
+}
+
+// pressDecision decides an approval by a button.
+func (t *tx) pressDecision(e *ledger.Entry, row *actionRow, a *ledger.Accepted) error {
+	var data actionData
+	if err := json.Unmarshal([]byte(row.Data), &data); err != nil {
+		return fmt.Errorf("stored action %d: %w", row.ID, err)
+	}
+	if data.Does == "" {
+		return nil // it is a code, and no button
+	}
+	_, err := t.decide(e, row, data.Does, "", a)
+	if err == nil && !a.NotYours {
+		err = t.question(row, a)
+	}
+	return err
 }
 
 // choose does what a choice does; its text is the message of the entry.

@@ -173,6 +173,10 @@ func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 		return t.acceptAction(owner, e, as.Code, as.Turn, a, conversation)
 	case *ledger.AsClaim:
 		return t.say(e, a, conversation, classControl, a.Situation)
+	case *ledger.AsDecision:
+		return t.acceptDecision(e, as, a, conversation)
+	case *ledger.AsRevoke:
+		return t.acceptRevoke(e, as, a, conversation)
 	case *ledger.AsControl:
 		return t.acceptControl(e, as, a, conversation)
 	}
@@ -276,8 +280,7 @@ func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Acce
 	if as.Effect == ledger.EffectReset {
 		// Up to the newest message, so that the command and its reply are
 		// forgotten too.
-		_, err := t.Exec(resetSession, newest, a.SessionID)
-		return err
+		return t.run(statement{resetSession, []any{newest, a.SessionID}}, statement{revokeSession, []any{t.now, a.SessionID}})
 	}
 	return nil
 }
@@ -286,9 +289,11 @@ func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Acce
 func (t *tx) acceptCancel(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
 	var turn int64
 	args := []any{a.SessionID, as.AnyPerson, clean(e.Sender.Person)}
+	waits := false
 	found, err := t.Row(openTurn, args, &turn)
 	if err == nil && !found {
 		found, err = t.Row(waitingTurn, args, &turn)
+		waits = found
 	}
 	if err != nil {
 		return err
@@ -304,6 +309,9 @@ func (t *tx) acceptCancel(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accep
 		a.CancelTurn = turn
 		_, err := t.answer(e, a, conversation, classControl, nil)
 		return err
+	}
+	if waits {
+		a.Dropped = turn
 	}
 	if err := t.say(e, a, conversation, classControl, ledger.SituationDropped); err != nil {
 		return err

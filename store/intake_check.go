@@ -31,6 +31,11 @@ func acceptable(e *ledger.Entry) error {
 		if len(as.Code) == 0 || e.Sender.Person == "" && as.Identity == "" {
 			return errors.New("it has no code, or nobody to make an admin")
 		}
+	case *ledger.AsDecision:
+		if len(as.Code) == 0 || !slices.Contains([]ledger.Does{ledger.DoesOnce, ledger.DoesSession, ledger.DoesAlways, ledger.DoesDeny}, as.Does) {
+			return errors.New("it has no code, or no decision")
+		}
+	case *ledger.AsRevoke:
 	case *ledger.AsAudit:
 		if !slices.Contains([]ledger.Audit{ledger.AuditStranger, ledger.AuditOverheard, ledger.AuditRejected, ledger.AuditNote}, as.Why) {
 			return fmt.Errorf("unknown audit %q", as.Why)
@@ -76,7 +81,7 @@ func unusual(e ledger.Entry) bool {
 	case *ledger.AsTurn:
 		return as.Retry != nil || as.Mode != "" && as.Mode != modeQueue
 	case *ledger.AsControl:
-		return as.Effect == ledger.EffectCancel
+		return as.Effect != ledger.EffectNone
 	case *ledger.AsAudit:
 		return false
 	}

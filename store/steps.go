@@ -83,7 +83,7 @@ func (r *Router) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step
 	if e := step.End; e != nil && (e.State == string(ledger.TurnQueued) || !ledger.TurnRunning.To(ledger.TurnState(e.State))) {
 		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ledger.ErrConflict)
 	}
-	if r.db.PG() && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) { // what is rare, and many statements
+	if r.db.PG() && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) && !slices.ContainsFunc(step.Tasks, approved) { // what is rare, and many statements
 		return r.db.callStep(ctx, ref, &step, says)
 	}
 	bodies := packCalls(step.Calls) // here, and not while everybody waits for the writer
@@ -300,6 +300,7 @@ func follows(c *agent.TaskChange) (from, or agent.TaskState, early bool) {
 func (w *stepWriter) task(c agent.TaskChange) {
 	from, or, early := follows(&c)
 	starts := c.State == agent.TaskRunning
+	w.use(&c)
 	n := w.exec(changeTask, string(c.State), starts, w.t.now, starts, clean(c.AllowedBy), starts, w.t.now, w.turn, c.Attempt, c.Position,
 		string(from), string(or), early)
 	if w.err == nil && n == 0 {
@@ -343,12 +344,6 @@ func (w *stepWriter) end(e *agent.End) {
 			w.exec(madeProgress, w.turn)
 		}
 		return
-	}
-	if parks(e) {
-		var stop string
-		if _, w.err = w.t.Row(askedToStop, []any{w.turn}, &stop); w.err == nil && stop != "" {
-			e = &agent.End{State: cancelled, Outcome: stop} // it does not wait
-		}
 	}
 	finished, parked := any(w.t.now), any(nil)
 	if parks(e) {

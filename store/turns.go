@@ -208,6 +208,9 @@ func (t *tx) cancel(turn int64) (ended bool, err error) {
 	if _, err := t.Exec(endTasks, t.now, turn); err != nil {
 		return false, err
 	}
+	if err := t.cancelApprovals(turn); err != nil {
+		return false, err
+	}
 	if draft != 0 {
 		if _, err := t.Exec(dropDraft, t.now, draft); err != nil {
 			return false, err

@@ -35,7 +35,7 @@ type Verdict string
 
 const (
 	Allow  Verdict = "allow"
-	Ask    Verdict = "ask" // a permitted person must approve; refused while approvals do not exist
+	Ask    Verdict = "ask" // a permitted person must approve it first
 	Refuse Verdict = "refuse"
 )
 

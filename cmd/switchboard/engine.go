@@ -129,7 +129,8 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	e.router, err = router.New(router.Deps{
 		Config: s.Router, Channels: attached, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Missing: e.missing, Log: e.log,
-		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
+		ApprovalDeadline: s.Approvals.Deadline,
+		FileLimits:       router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
 	})
 	if err != nil {
 		return usageError{err}

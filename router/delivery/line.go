@@ -187,6 +187,9 @@ func (l *Line) senderNow() *sender {
 	return l.sender
 }
 
+// Holds says whether this engine has the channel now, so that it sends there.
+func (l *Line) Holds() bool { return l.senderNow() != nil }
+
 // Rest forgets what is kept of a conversation in which nothing happens.
 func (l *Line) Rest(conv channels.Conversation, now time.Time) {
 	l.limits.forget(conv.ID, now)

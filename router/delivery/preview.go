@@ -56,7 +56,7 @@ func NewPreview(l *Line, ref ledger.TurnRef, data *ledger.TurnData) *Preview {
 	p := &Preview{
 		line: l, ref: ref, changed: make(chan struct{}, 1), writing: make(chan struct{}, 1),
 		row: ledger.Draft{
-			Delivery: data.Draft, Turn: ref.TurnID, Conversation: data.Conversation, ReplyTo: l.answers(data),
+			Delivery: data.Draft, Turn: ref.TurnID, Conversation: data.Conversation, ReplyTo: l.Answers(data),
 		},
 	}
 	p.ctx, p.end = context.WithCancel(l.lines.work)

@@ -60,7 +60,7 @@ func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say agent.Say, o
 	}
 	reply := ledger.Reply{
 		Text: text, Parts: l.parts(doc, features), Read: l.reader != nil,
-		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.answers(data),
+		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.Answers(data),
 	}
 	if len(say.Choices) > 0 {
 		offer(&reply, say.Choices, data.Turn.Person.Name, features.Buttons)
@@ -121,8 +121,8 @@ func (l *Line) replyTo(conv channels.Conversation, id channels.MessageID) channe
 	return id
 }
 
-// answers is the message to hang a turn's answer on.
-func (l *Line) answers(data *ledger.TurnData) channels.MessageID {
+// Answers is the message to hang a turn's answer on.
+func (l *Line) Answers(data *ledger.TurnData) channels.MessageID {
 	if data.Overtaken {
 		return data.ReplyTo
 	}

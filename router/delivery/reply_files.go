@@ -95,7 +95,7 @@ func (l *Line) shorten(
 	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 || l.lines.Files == nil {
 		return files
 	}
-	whole, err := l.keepText(ctx, session, say)
+	whole, err := l.keepText(ctx, session, wholeName, say.Taint, say.Text)
 	if err != nil {
 		l.lines.Log.WarnContext(ctx, "a long answer is sent in parts; it cannot be kept as a file",
 			"channel", l.Name, "session", session, "parts", len(reply.Parts), "error", err)
@@ -109,11 +109,14 @@ func (l *Line) shorten(
 	return append([]channels.File{whole}, files...)
 }
 
-// keepText keeps what was said, as it was written, as a file.
-func (l *Line) keepText(ctx context.Context, session string, say agent.Say) (channels.File, error) {
+// keepText keeps a text, as it was written, as a file of the session.
+func (l *Line) keepText(ctx context.Context, session, name string, taint tools.Taint, text string) (channels.File, error) {
+	if l.lines.Files == nil {
+		return channels.File{}, tools.ErrNoFile
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outgoingPatience)
 	defer cancel()
-	kept, err := l.lines.Files.Publish(ctx, tools.Session{ID: session}, wholeName, say.Taint, strings.NewReader(say.Text))
+	kept, err := l.lines.Files.Publish(ctx, tools.Session{ID: session}, name, taint, strings.NewReader(text))
 	if err != nil {
 		return channels.File{}, err
 	}

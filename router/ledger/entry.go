@@ -15,7 +15,7 @@ type Entry struct {
 	Origin string // chat | api | job
 	Taint  tools.Taint
 	// As is what the event is taken as: *AsTurn, *AsControl, *AsEdit, *AsAction, *AsClaim,
-	// *AsAudit or *AsNews.
+	// *AsDecision, *AsRevoke, *AsAudit or *AsNews.
 	As As
 	// Replies are what is said in situations that only the transaction knows; a nil one
 	// says nothing. ErrUnsaid asks for one that is not here.
@@ -221,8 +221,11 @@ type Accepted struct {
 	// CancelTurn is the turn that was asked to stop; 0: none, or it had not begun
 	// and ended at once.
 	CancelTurn int64
+	Dropped    int64       // the turn that waited for a decision and was cancelled; 0: none
 	Admin      string      // AsClaim: the name of who was made an admin; empty: nobody
 	Edited     Edited      // AsEdit
+	Approval   int64       // AsAction, AsDecision: the approval that is meant; 0: none
+	Decided    int64       // the turn that may go on, as its approval was decided or expired; 0: none
 	Action     ActionState // AsAction, AsTurn.Choice: accepted, or why not; empty: no such code or choice
 	NotYours   bool        // AsAction: the action is for another person
 	// Question, with an Action that was or is used up, is the message of ours that has its
@@ -254,6 +257,7 @@ type ActionState string
 const (
 	ActionProposed  ActionState = "proposed"
 	ActionAccepted  ActionState = "accepted"
+	ActionRejected  ActionState = "rejected" // an approval was denied
 	ActionExpired   ActionState = "expired"
 	ActionCancelled ActionState = "cancelled" // another answer to the same question was given, or a newer claim code used
 )
@@ -266,13 +270,15 @@ const ActionChoice = "choice"
 // under.
 type Action struct {
 	Code   []byte // HashCode of the Button's code
-	Kind   string // ActionChoice
+	Kind   string // ActionChoice | ActionApproval
 	Person string // who may use it
 	// Text is what a choice says, and Number is its place from 1, by which it can be
 	// typed.
 	Text   string
 	Number int
 	Does   Does
+	// Approval is what an ActionApproval decides; the store fills it in.
+	Approval int64
 	// ExpiresAt: used later, it is expired.
 	ExpiresAt time.Time
 }

@@ -10,6 +10,7 @@ const (
 	RuleBot        = "sender.bot"       // another bot
 	RuleUnnamed    = "sender.unnamed"   // the platform does not say who wrote
 	RuleClaim      = "claim"            // a claim code made the sender an admin
+	RuleApprover   = "role.admin"       // admins decide
 	RuleUnknown    = "people.unknown"   // the identity is nobody's
 	RuleNoPerson   = "person.unknown"   // there is no person of that name
 	RuleNoLonger   = "channel.not_open" // known only from where everybody is let in

@@ -37,12 +37,15 @@ var ErrUnreadable = errors.New("what is stored of the turn cannot be read")
 // accepted again.
 var ErrUnsaid = errors.New("it is not said what is to be answered")
 
+// ErrStopped is returned where a turn was to wait that was asked to stop; nothing was written.
+var ErrStopped = errors.New("the turn was asked to stop")
+
 // ErrNotFound is returned where a row asked for does not exist.
 var ErrNotFound = errors.New("not found")
 
 // IsFinal says that the same call would fail of err another time too.
 func IsFinal(err error) bool {
-	for _, final := range []error{ErrFenced, ErrConflict, ErrRefused, ErrNotFound, ErrUnreadable} {
+	for _, final := range []error{ErrFenced, ErrConflict, ErrRefused, ErrNotFound, ErrUnreadable, ErrStopped} {
 		if errors.Is(err, final) {
 			return true
 		}

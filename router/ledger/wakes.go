@@ -28,6 +28,7 @@ const (
 	WakeDraft    WakeKind = "draft"    // what is shown beside messages in Channel, Conversation changed
 	WakeTyping   WakeKind = "typing"   // an answer is being made in Channel, Conversation
 	WakePeople   WakeKind = "people"   // somebody was added, changed or removed
+	WakeDecided  WakeKind = "decided"  // approval Approval is not open any more: its buttons go
 	WakeEvents   WakeKind = "events"   // clients that read Channel, Conversation find something new
 )
 
@@ -39,6 +40,7 @@ type Wake struct {
 	Among        channels.ConversationKind `json:"a,omitempty"` // the conversation's kind
 	Place        string                    `json:"p,omitempty"` // and its place, where that is not its ID
 	Turn         int64                     `json:"t,omitempty"`
+	Approval     int64                     `json:"d,omitempty"`
 }
 
 // WakeAt is a wake of that kind for a conversation.

@@ -355,6 +355,36 @@ CREATE INDEX deliveries_open ON deliveries (channel, conversation_id, seq) WHERE
 CREATE INDEX deliveries_drafts ON deliveries (channel, id) WHERE draft <> '';
 CREATE INDEX deliveries_message ON deliveries (message_id, part);
 
+-- What waits for a person's decision, or did. One of a tool that was allowed for more than once is a grant.
+CREATE TABLE approvals (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	kind       TEXT NOT NULL CHECK (kind IN ('tool', 'pairing', 'link')),
+	state      TEXT NOT NULL CHECK (state IN ('proposed', 'accepted', 'rejected', 'expired', 'cancelled')),
+	person     TEXT NOT NULL DEFAULT '', -- whose wish it is; empty: a stranger's
+	session_id INTEGER REFERENCES sessions (id), -- where it was wished; NULL: it is gone, or a stranger's
+	turn_id    INTEGER REFERENCES turns (id), -- kind tool; NULL: it is kept no more
+	attempt    INTEGER NOT NULL DEFAULT 0,
+	position   INTEGER NOT NULL DEFAULT 0,
+	tool       TEXT NOT NULL DEFAULT '', -- kind tool: its name
+	shown      TEXT NOT NULL DEFAULT '', -- kind tool: the command, or the arguments, as they were shown and will run
+	hash       BLOB, -- kind tool: of what was shown
+	rule       TEXT NOT NULL DEFAULT '', -- by which it asks
+	taint      TEXT NOT NULL DEFAULT '', -- of the turn as it asked
+	scope      TEXT NOT NULL DEFAULT '' CHECK (scope IN ('', 'once', 'session', 'always')), -- accepted: what it was allowed for
+	decided_by TEXT NOT NULL DEFAULT '',
+	why        TEXT NOT NULL DEFAULT '', -- in the words of who decided
+	data       TEXT NOT NULL DEFAULT '{}', -- JSON; other kinds
+	created_at INTEGER NOT NULL, -- µs
+	expires_at INTEGER NOT NULL, -- µs
+	decided_at INTEGER, -- µs
+	used_at    INTEGER, -- µs, when its task was set running
+	revoked_at INTEGER  -- µs, when a grant was taken back
+) STRICT;
+CREATE INDEX approvals_open ON approvals (expires_at) WHERE state = 'proposed';
+CREATE INDEX approvals_turn ON approvals (turn_id) WHERE turn_id IS NOT NULL;
+CREATE INDEX approvals_session ON approvals (session_id) WHERE session_id IS NOT NULL;
+CREATE INDEX approvals_grants ON approvals (person, hash) WHERE scope IN ('session', 'always') AND revoked_at IS NULL;
+
 CREATE TABLE actions (
 	id         INTEGER PRIMARY KEY AUTOINCREMENT,
 	code       BLOB NOT NULL UNIQUE, -- hash of the button's or code's text
@@ -365,6 +395,7 @@ CREATE TABLE actions (
 	session_id INTEGER REFERENCES sessions (id),
 	turn_id    INTEGER REFERENCES turns (id),
 	message_id INTEGER REFERENCES messages (id),
+	approval_id INTEGER REFERENCES approvals (id), -- kind approval
 	text       TEXT NOT NULL DEFAULT '', -- kind choice: what it says
 	number     INTEGER NOT NULL DEFAULT 0,  -- kind choice: its place from 1, by which it can be typed
 	data       TEXT NOT NULL DEFAULT '{}', -- JSON
@@ -377,6 +408,7 @@ CREATE INDEX actions_open ON actions (session_id, message_id) WHERE state = 'pro
 CREATE INDEX actions_session ON actions (session_id);
 CREATE INDEX actions_message ON actions (message_id);
 CREATE INDEX actions_turn ON actions (turn_id);
+CREATE INDEX actions_approval ON actions (approval_id) WHERE approval_id IS NOT NULL;
 
 CREATE TABLE events (
 	session_id INTEGER NOT NULL REFERENCES sessions (id),

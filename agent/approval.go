@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"switchboard/agent/tools"
+)
+
+// errParked is how the work on a turn ends that waits for a decision: another Run goes on.
+var errParked = errors.New("the turn waits for a decision")
+
+// question is what a person is asked before a task runs. The hash is of all that they see
+// and that runs: a command that was allowed in its confinement is not allowed without.
+func (r *run) question(plan *PlanRow, i int, q tools.Question, d tools.Decision) Ask {
+	task := plan.Tasks[i].Task
+	ask := Ask{
+		Attempt: plan.Attempt, Position: i, Tool: q.Tool, Shown: deref(task.Args), Rule: d.Rule, Reason: d.Reason, Taint: r.taint,
+	}
+	if task.Type == TaskExec {
+		ask.Shown = task.Detail
+	}
+	hash := sha256.Sum256([]byte(q.Tool + "\x00" + string(q.Effect) + "\x00" + ask.Shown))
+	ask.Hash = hash[:]
+	return ask
+}
+
+// permitted is the approval by which a task may run, with the rule that says so. Where
+// nobody was asked yet it parks the turn, errParked; a refusal ends the turn, so that
+// nothing is planned around it.
+func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use *Use, rule string, err error) {
+	if err := r.flush(ctx); err != nil { // reviews of what was done before it
+		return nil, "", err
+	}
+	reading, done := steadfast(ctx)
+	defer done()
+	a, err := r.journal.Approval(reading, ask)
+	if err != nil {
+		return nil, "", fmt.Errorf("look for an approval in turn %d: %w", r.turn.ID, err)
+	}
+	switch {
+	case a.State == Accepted && a.Grant:
+		return &Use{Approval: a.ID, Hash: ask.Hash, Grant: true}, "grant." + a.Scope, nil
+	case a.State == Accepted:
+		return &Use{Approval: a.ID, Hash: ask.Hash}, "approval." + a.Scope, nil
+	case a.State == "":
+		return nil, "", r.park(ctx, ask)
+	}
+	reason := denied(a, ask)
+	result := &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: "approval." + a.State, Hint: reason, Taint: r.taint}
+	if err := r.settle(ctx, plan, i, TaskFailed, result); err != nil {
+		return nil, "", err
+	}
+	return nil, "", &ending{state: "done", outcome: a.State, text: "I stopped: " + reason + "."}
+}
+
+// park commits the question, and that the turn waits for the answer.
+func (r *run) park(ctx context.Context, ask Ask) error {
+	if err := r.halted(ctx); err != nil {
+		return err
+	}
+	err := r.commit(ctx, Step{Ask: &ask, End: &End{State: "waiting", Outcome: "approval"}})
+	if errors.Is(err, ErrCancelled) {
+		r.staged = Step{}
+		return &ending{state: "cancelled", outcome: "cancelled", text: "Cancelled."}
+	} else if err != nil {
+		return err
+	}
+	return errParked
+}
+
+// denied says who did not let a task run, and why.
+func denied(a Approval, ask Ask) string {
+	what := ask.Tool
+	if what == tools.ExecName {
+		what = "the command"
+	}
+	switch a.State {
+	case Rejected:
+		text := a.By + " did not allow " + what
+		if a.Why != "" {
+			text += " (\"" + clip(oneLine(a.Why), 300) + "\")"
+		}
+		return text
+	case Expired:
+		return "nobody allowed " + what + " in time"
+	case Nobody:
+		return what + " needs the permission of an admin, and none has a direct chat with me in which I could ask"
+	}
+	return what + " was not allowed"
+}

@@ -1,0 +1,246 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/retry"
+	"switchboard/router/delivery"
+	"switchboard/router/ledger"
+	"switchboard/words"
+)
+
+// Approval implements agent.Journal.
+func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approval, err error) {
+	err = j.patiently(ctx, "an approval could not be read", func() (err error) {
+		if got, err = j.runner.Ledger.Approval(context.WithoutCancel(ctx), j.ref, j.data.Turn.Person.Name, ask); err != nil || got.ID != 0 {
+			return err
+		}
+		asked, err := j.deciders(ctx)
+		if err == nil && len(asked) == 0 {
+			got.State = agent.Nobody
+		}
+		return err
+	})
+	if err != nil {
+		j.unwritten = !ledger.IsFinal(err)
+	}
+	return got, err
+}
+
+// deciders are the conversations in which to ask whether the turn's task may run: its own,
+// where its person may decide, else the chat of each admin that they used last.
+func (j *journal) deciders(ctx context.Context) ([]channels.Conversation, error) {
+	if p := j.runner.Roster.Named(j.data.Turn.Person.Name); p != nil && p.Role == ledger.RoleAdmin {
+		return []channels.Conversation{j.data.Conversation}, nil
+	}
+	chats, err := j.runner.Ledger.AdminChats(context.WithoutCancel(ctx))
+	if err != nil {
+		return nil, fmt.Errorf("look for the admins' chats: %w", err)
+	}
+	var list []channels.Conversation
+	for _, chat := range chats {
+		if j.runner.Lines.Line(chat.Channel) != nil {
+			list = append(list, chat)
+		}
+	}
+	return list, nil
+}
+
+// ask renders what a step asks for, and commits it with the end of the work for now.
+func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
+	within := j.runner.ApprovalDeadline
+	wish := delivery.Wish{
+		Tool: step.Ask.Tool, Shown: step.Ask.Shown, Rule: step.Ask.Rule, Reason: step.Ask.Reason, Taint: step.Ask.Taint, Within: within,
+	}
+	var chats []channels.Conversation
+	if err := j.patiently(ctx, "the admins' chats could not be read", func() (err error) {
+		chats, err = j.deciders(ctx)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	own := len(chats) == 1 && chats[0].Channel == j.data.Conversation.Channel && chats[0].ID == j.data.Conversation.ID
+	if !own {
+		wish.Person = j.data.Turn.Person.Name
+	}
+	asked := ledger.Asked{ExpiresAt: time.Now().Add(within)}
+	for _, chat := range chats {
+		asked.Questions = append(asked.Questions, j.runner.Lines.Line(chat.Channel).Question(ctx, chat, wish))
+	}
+	if !own {
+		asked.Questions = append(asked.Questions, j.line.Asking(j.data.Conversation, wish))
+	}
+	for i := range asked.Questions {
+		if q := &asked.Questions[i]; q.Conversation.ID == j.data.Conversation.ID && q.Conversation.Channel == j.data.Conversation.Channel {
+			q.Reply.Person, q.Reply.ReplyTo = j.data.Turn.Person.Name, j.line.Answers(j.data)
+		}
+	}
+	err = j.patiently(ctx, "a question could not be committed", func() error {
+		stops := j.runner.running.stops()
+		c, err := j.runner.Ledger.Ask(context.WithoutCancel(ctx), j.ref, step, asked)
+		if c != nil {
+			next = &claimed{*c, stops}
+		}
+		j.unclear = j.unclear || err != nil && !ledger.IsFinal(err)
+		return err
+	})
+	if err == nil || j.unclear {
+		for _, q := range asked.Questions {
+			j.runner.Lines.Committed(q.Conversation)
+		}
+		retry.Signal(j.runner.due)
+	}
+	if errors.Is(err, ledger.ErrStopped) {
+		err = agent.ErrCancelled
+	}
+	return next, err
+}
+
+// watchApprovals ends what nobody decided in time, until ctx ends.
+func (r *Router) watchApprovals(ctx context.Context) {
+	for {
+		expired, next, err := r.Ledger.ExpireApprovals(ctx)
+		for _, id := range expired {
+			r.decided(ctx, id)
+		}
+		if len(expired) > 0 {
+			r.runner.turnQueuedHere()
+		}
+		pause := pollIdle
+		if err != nil && ctx.Err() == nil {
+			r.Log.WarnContext(ctx, "cannot look for approvals that are overdue", "error", err)
+		} else if !next.IsZero() {
+			pause = min(pause, max(time.Until(next), 10*time.Millisecond))
+		}
+		if !retry.Await(ctx, r.runner.due, pause) {
+			return
+		}
+	}
+}
+
+// decided takes the buttons off the questions of an approval that is not open any more,
+// here and at the engines that hold their channels.
+func (r *Router) decided(ctx context.Context, approval int64) {
+	r.unbutton(ctx, approval)
+	r.Lines.Wake(ledger.Wake{Kind: ledger.WakeDecided, Approval: approval})
+}
+
+// unbutton takes the buttons off the questions on channels that this engine holds.
+func (r *Router) unbutton(ctx context.Context, approval int64) {
+	shown, err := r.Ledger.Questions(ctx, approval)
+	if err != nil {
+		r.Log.DebugContext(ctx, "buttons stay", "approval_id", approval, "error", err)
+	}
+	for _, q := range shown {
+		if line := r.Lines.Line(q.Conversation.Channel); line != nil && line.Holds() {
+			line.Unbutton(q.Conversation, q.Message)
+		}
+	}
+}
+
+// closeQuestions takes the buttons off what a turn asked for that was cancelled.
+func (r *Router) closeQuestions(ctx context.Context, turn int64) {
+	ids, err := r.Ledger.TurnApprovals(ctx, turn)
+	if err != nil {
+		r.Log.DebugContext(ctx, "buttons stay", "turn_id", turn, "error", err)
+	}
+	for _, id := range ids {
+		r.decided(ctx, id)
+	}
+}
+
+// followApprovals does what the commit of an entry that decides made possible.
+func (r *Router) followApprovals(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
+	if acc.Approval != 0 && acc.Action != "" && !acc.Duplicate {
+		r.decided(ctx, acc.Approval)
+	}
+	if acc.Dropped != 0 {
+		r.closeQuestions(ctx, acc.Dropped)
+	}
+	if acc.Decided != 0 {
+		r.Log.InfoContext(ctx, "an approval was decided", "approval_id", acc.Approval, "turn_id", acc.Decided, "person", entry.Sender.Person, "state", acc.Action)
+		r.runner.turnQueuedHere()
+	}
+}
+
+var codeShape = strings.NewReplacer("-", "", " ", "")
+
+// approve makes the entry of /approve and /deny.
+func (s *sorting) approve(entry sorted, l *channel, name, args string) sorted {
+	code, rest, _ := strings.Cut(args, " ")
+	code, rest = strings.ToUpper(codeShape.Replace(code)), strings.TrimSpace(rest)
+	typed := l.Command(entry.Event.Conversation) + name
+	if len(code) != 8 {
+		return l.noticed(entry, "Write \""+typed+"\" and the code that stands in the question.")
+	}
+	as := &ledger.AsDecision{Code: ledger.HashCode(code[:4] + "-" + code[4:]), Does: ledger.DoesOnce}
+	switch {
+	case name == "deny":
+		as.Does, as.Why = ledger.DoesDeny, words.OneLine(rest, 300)
+	case rest != "":
+		does := ledger.Does(strings.ToLower(rest))
+		if does != ledger.DoesOnce && does != ledger.DoesSession && does != ledger.DoesAlways {
+			return l.noticed(entry, "Behind the code may stand \"session\" or \"always\"; with nothing it is allowed once.")
+		}
+		as.Does = does
+	}
+	entry.As = as
+	return entry
+}
+
+// grants makes the entry of /grants: what is allowed for good, or that one is taken back.
+func (s *sorting) grants(ctx context.Context, entry sorted, l *channel, person *ledger.Person, args string) (sorted, error) {
+	admin := person.Role == ledger.RoleAdmin
+	if args != "" {
+		words := strings.Fields(args)
+		id, err := strconv.ParseInt(strings.TrimPrefix(words[len(words)-1], "#"), 10, 64)
+		if err != nil || len(words) != 2 || words[0] != "remove" {
+			return l.noticed(entry, "\""+l.Command(entry.Event.Conversation)+"grants\" lists what is allowed for good; with \"remove\" and a number behind it that one is taken back."), nil
+		}
+		entry.As = &ledger.AsRevoke{Grant: id, AnyPerson: admin}
+		return entry, nil
+	}
+	list, err := s.Ledger.Grants(ctx, person.Name, admin)
+	if err != nil {
+		return entry, fmt.Errorf("list grants: %w", err)
+	}
+	text := "Nothing is allowed for good."
+	if len(list) > 0 {
+		var b strings.Builder
+		b.WriteString("Allowed for good:")
+		for _, g := range list[:min(len(list), grantsShown)] {
+			where := "always"
+			if g.Scope == "session" {
+				where = "in " + render.Escape(g.Session)
+			}
+			fmt.Fprintf(&b, "\n%d. %s: %s %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), g.Tool, codeOf(g.Shown), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
+		}
+		if more := len(list) - grantsShown; more > 0 {
+			fmt.Fprintf(&b, "\nand %d more", more)
+		}
+		fmt.Fprintf(&b, "\nWrite \"%sgrants remove\" and a number to take one back.", l.Command(entry.Event.Conversation))
+		text = b.String()
+	}
+	entry.As = &ledger.AsControl{Reply: l.Notice(entry.Event, text)}
+	return entry, nil
+}
+
+// grantsShown is how many grants are listed.
+const grantsShown = 50
+
+// codeOf shows a command or arguments within a line.
+func codeOf(text string) string {
+	text = words.OneLine(text, 120)
+	if strings.Contains(text, "`") {
+		return render.Escape(text)
+	}
+	return "`" + text + "`"
+}

@@ -1,0 +1,182 @@
+package delivery
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/router/ledger"
+)
+
+const (
+	// shownWhole is how much of a command or of arguments a question shows, in bytes; of a longer
+	// one it shows the beginning, shownBegin, and the whole goes along as a file.
+	shownWhole = 1500
+	shownBegin = 400
+	// codeLetters are the letters of a code that is typed, of 5 bits each.
+	codeLetters = 8
+)
+
+// A Wish is what a question asks for.
+type Wish struct {
+	Person string // whose wish it is; empty: of whoever reads the question
+	Tool   string
+	Shown  string // the command, or the arguments as JSON
+	Rule   string
+	Reason string
+	Taint  tools.Taint
+	Within time.Duration // for how long it waits
+}
+
+// The buttons under a question.
+var decisions = []struct {
+	label string
+	does  ledger.Does
+	grant bool
+}{
+	{"Allow once", ledger.DoesOnce, false},
+	{"Allow in this session", ledger.DoesSession, true},
+	{"Always allow", ledger.DoesAlways, true},
+	{"Deny", ledger.DoesDeny, false},
+}
+
+// NewCode is a code as it is typed: two groups of four letters and digits.
+func NewCode() string {
+	code := rand.Text()[:codeLetters]
+	return code[:codeLetters/2] + "-" + code[codeLetters/2:]
+}
+
+// Question renders the question whether something may be done, with the buttons and the
+// code that decide.
+func (l *Line) Question(ctx context.Context, conv channels.Conversation, wish Wish) ledger.Question {
+	code, features := NewCode(), l.features(conv)
+	what, file := visible(pretty(wish.Shown)), channels.File{}
+	if len(what) > shownWhole && features.Files {
+		kept, err := l.keepText(ctx, ledger.SessionKey(conv), nameOf(wish.Tool), wish.Taint, wish.Shown)
+		if err == nil {
+			file, what = kept, strings.ToValidUTF8(what[:shownBegin], "")+"\n…"
+		} else {
+			l.lines.Log.WarnContext(ctx, "what is asked for is shown in parts; it cannot be kept as a file", "channel", l.Name, "error", err)
+		}
+	}
+	reply := l.reply(conv, l.questionText(conv, wish, what, code, file.Size))
+	reply.Notice, reply.Taint = true, wish.Taint
+	until := time.Now().Add(wish.Within)
+	last := &reply.Parts[len(reply.Parts)-1]
+	act := func(code string, does ledger.Does, label string) {
+		reply.Actions = append(reply.Actions, ledger.Action{
+			Code: ledger.HashCode(code), Kind: ledger.ActionApproval, Text: label, Does: does, ExpiresAt: until,
+		})
+	}
+	act(code, "", "")
+	for _, d := range decisions {
+		if d.grant && wish.Taint != tools.Clean || !features.Buttons {
+			continue
+		}
+		press := rand.Text()
+		act(press, d.does, d.label)
+		last.Buttons = append(last.Buttons, channels.Button{Label: d.label, Code: press})
+	}
+	if file.Size > 0 {
+		reply.Parts = append(reply.Parts, channels.Body{Files: []channels.File{file}})
+	}
+	return ledger.Question{Conversation: conv, Reply: reply, Code: code}
+}
+
+func (l *Line) questionText(conv channels.Conversation, wish Wish, what, code string, file int64) string {
+	var b strings.Builder
+	subject := "May I "
+	if wish.Person != "" {
+		subject = "**" + render.Escape(wish.Person) + "** would have me "
+	}
+	b.WriteString(subject)
+	if wish.Tool == tools.ExecName {
+		b.WriteString("run this command")
+	} else {
+		b.WriteString("use `" + wish.Tool + "` with these arguments")
+	}
+	if wish.Person == "" {
+		b.WriteString("?")
+	} else {
+		b.WriteString(". May I?")
+	}
+	fmt.Fprintf(&b, "\n\n%s\n\n", fenced(what))
+	if file > 0 {
+		fmt.Fprintf(&b, "That is its beginning; the whole, %d bytes, is in the file below.\n\n", file)
+	}
+	fmt.Fprintf(&b, "I ask because %s (rule `%s`).", render.Escape(strings.TrimSuffix(wish.Reason, ".")), wish.Rule)
+	if wish.Taint != tools.Clean {
+		fmt.Fprintf(&b, " What led to it holds text from elsewhere (%s), so it can be allowed once only.", render.Escape(string(wish.Taint)))
+	}
+	command := l.Command(conv)
+	fmt.Fprintf(&b, "\n\nI wait %s, then it counts as denied. To type it: `%sapprove %s`", wish.Within, command, code)
+	if wish.Taint == tools.Clean {
+		b.WriteString(", with `session` or `always` behind it for more than once,")
+	}
+	fmt.Fprintf(&b, " or `%sdeny %s` and why.", command, code)
+	return b.String()
+}
+
+// Asking says in a conversation that others are asked.
+func (l *Line) Asking(conv channels.Conversation, wish Wish) ledger.Question {
+	what := "use `" + wish.Tool + "`"
+	if wish.Tool == tools.ExecName {
+		what = "run a command"
+	}
+	reply := l.reply(conv, fmt.Sprintf(
+		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.", what, wish.Within))
+	reply.Notice, reply.Person = true, wish.Person
+	return ledger.Question{Conversation: conv, Reply: reply}
+}
+
+func nameOf(tool string) string {
+	if tool == tools.ExecName {
+		return "command.sh"
+	}
+	return "arguments.json"
+}
+
+// pretty indents what is JSON, and leaves everything else as it is.
+func pretty(text string) string {
+	var b bytes.Buffer
+	if !strings.HasPrefix(text, "{") || json.Indent(&b, []byte(text), "", "  ") != nil {
+		return text
+	}
+	return b.String()
+}
+
+// visible writes out what a reader would not see, or see in another order.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\t' || r == ' ':
+			b.WriteRune(r)
+		case unicode.IsPrint(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Mn, r) && !unicode.Is(unicode.Me, r) && !strings.ContainsRune(hollow, r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		}
+	}
+	return b.String()
+}
+
+// hollow are letters and symbols that show nothing.
+const hollow = "\u115f\u1160\u2800\u3164\uffa0"
+
+// fenced is a block of code that nothing in the text ends.
+func fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence
+}

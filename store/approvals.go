@@ -1,0 +1,411 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+)
+
+const (
+	insertApproval = `
+		INSERT INTO approvals (kind, state, person, session_id, turn_id, attempt, position, tool, shown, hash, rule, taint, created_at, expires_at)
+		SELECT 'tool', 'proposed', t.person, t.session_id, t.id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM turns t WHERE t.id = ? RETURNING id`
+	approvalOf = `
+		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, coalesce(turn_id, 0) AS turn_id, attempt, position, tool, shown, rule, taint,
+			scope, decided_by, why, data, expires_at
+		FROM approvals WHERE id = ?`
+	// approvalFor is the newest answer to a question of that very task.
+	approvalFor = `
+		SELECT a.id, a.state, a.scope, FALSE AS is_grant, a.decided_by, a.why FROM approvals a
+		WHERE a.turn_id = ? AND a.attempt = ? AND a.position = ? AND a.hash = ? AND a.kind = 'tool' AND a.used_at IS NULL
+		ORDER BY a.id DESC LIMIT 1`
+	// goodGrant: whoever gave it has to be an admin still.
+	goodGrant = `
+		a.person = ? AND a.hash = ? AND a.kind = 'tool' AND a.state = 'accepted' AND a.scope IN ('session', 'always') AND a.revoked_at IS NULL
+		AND (a.scope = 'always' OR a.session_id = ?) AND EXISTS (SELECT 1 FROM people p WHERE p.name = a.decided_by AND p.role = 'admin')`
+	grantFor = `
+		SELECT a.id, a.state, a.scope, TRUE AS is_grant, a.decided_by, a.why FROM approvals a WHERE ` + goodGrant + ` ORDER BY a.id LIMIT 1`
+	useApproval = `
+		UPDATE approvals SET used_at = ? WHERE id = ? AND state = 'accepted' AND used_at IS NULL AND turn_id = ? AND attempt = ? AND position = ? AND hash = ?`
+	useGrant       = `SELECT 1 FROM approvals a JOIN turns t ON t.id = ? WHERE a.id = ? AND t.person = a.person AND ` + goodGrant
+	decideApproval = `
+		UPDATE approvals SET state = ?, scope = ?, decided_by = ?, why = ?, decided_at = ? WHERE id = ? AND state = 'proposed'`
+	closeActions = `
+		UPDATE actions SET state = 'cancelled', outcome = ?, used_by = ?, used_at = ? WHERE approval_id = ? AND state = 'proposed'`
+	overdue     = `SELECT id FROM approvals WHERE state = 'proposed' AND expires_at <= ? ORDER BY expires_at LIMIT 100`
+	nextOverdue = `SELECT min(expires_at) FROM approvals WHERE state = 'proposed'`
+	openOfTurn  = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
+	questionsOf = `
+		SELECT DISTINCT c.channel, c.conversation, c.kind, c.place, c.title, d.platform_id
+		FROM actions a JOIN deliveries d ON d.message_id = a.message_id JOIN conversations c ON c.id = d.conversation_id
+		WHERE a.approval_id = ? AND d.state = 'sent' AND d.platform_id <> '' AND d.extra LIKE '{"buttons":%'`
+	listGrants = `
+		SELECT a.id, a.person, a.tool, a.shown, a.scope, a.decided_by, a.decided_at, coalesce(s.key, '') AS session
+		FROM approvals a LEFT JOIN sessions s ON s.id = a.session_id
+		WHERE a.scope IN ('session', 'always') AND a.state = 'accepted' AND a.revoked_at IS NULL AND (? OR a.person = ?) ORDER BY a.id`
+	revokeGrant = `
+		UPDATE approvals SET revoked_at = ? WHERE id = ? AND scope IN ('session', 'always') AND revoked_at IS NULL AND (? OR person = ?)`
+	revokeSession = `UPDATE approvals SET revoked_at = ? WHERE session_id = ? AND scope = 'session' AND revoked_at IS NULL`
+	revokePerson  = `UPDATE approvals SET revoked_at = ? WHERE person = ? AND scope IN ('session', 'always') AND revoked_at IS NULL`
+)
+
+type approvalRow struct {
+	ID                        int64
+	Kind                      ledger.ApprovalKind
+	State                     ledger.ActionState
+	Person, Tool, Shown, Rule string
+	SessionID                 int64 `db:"session_id"`
+	TurnID                    int64 `db:"turn_id"`
+	Attempt, Position         int
+	Taint                     tools.Taint
+	Scope, Why, Data          string
+	DecidedBy                 string `db:"decided_by"`
+	ExpiresAt                 int64  `db:"expires_at"`
+}
+
+type approvalData struct {
+	ID    int64  `json:"id,string"`
+	State string `json:"state"`
+	// Code decides, typed in this session; empty: here nobody does.
+	Code string `json:"code,omitempty"`
+	By   string `json:"by,omitempty"`
+}
+
+func approvalEvent(turn int64, d approvalData) event {
+	return event{Kind: "approval", Turn: turn, Data: jsonText(d)}
+}
+
+// Ask implements router.Steps.
+func (r *Router) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, asked ledger.Asked) (next *ledger.Claimed, err error) {
+	if step.Ask == nil || step.End == nil || !parks(step.End) || len(step.Say) > 0 {
+		return nil, fmt.Errorf("ask: the turn has to wait, and to say nothing else: %w", ledger.ErrConflict)
+	}
+	bodies := packCalls(step.Calls)
+	err = r.db.write(ctx, full, "ask for an approval", func(t *tx) error {
+		conversation, err := t.holding(ref)
+		if err != nil {
+			return err
+		}
+		var stop string
+		if _, err := t.Row(askedToStop, []any{ref.TurnID}, &stop); err != nil {
+			return err
+		} else if stop != "" {
+			return ledger.ErrStopped
+		}
+		q := step.Ask
+		id, err := t.Insert(insertApproval, q.Attempt, q.Position, clean(q.Tool), clean(q.Shown), q.Hash, clean(q.Rule), clean(string(q.Taint)),
+			t.now, micros(asked.ExpiresAt), ref.TurnID)
+		if err != nil {
+			return err
+		}
+		for i := range asked.Questions {
+			if err := t.ask(ref, conversation, id, &asked.Questions[i]); err != nil {
+				return err
+			}
+		}
+		next, err = t.step(ref, &step, bodies, nil)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// ask stores a question, in its turn's session or in another.
+func (t *tx) ask(ref ledger.TurnRef, conversation, approval int64, q *ledger.Question) error {
+	session, turn := ref.SessionID, ref.TurnID
+	at, err := t.findOrMake(cleanConversation(q.Conversation))
+	if err != nil {
+		return err
+	}
+	if at.id != conversation {
+		turn = 0 // of another session
+		if session, err = t.session(at.id, at.key, ""); err != nil {
+			return err
+		}
+	}
+	for i := range q.Reply.Actions {
+		q.Reply.Actions[i].Approval = approval
+	}
+	message, err := t.outgoing(at.id, session, turn, &q.Reply, nil)
+	if err != nil {
+		return err
+	}
+	_, err = t.emit(session, event{Kind: "message", Turn: turn, Message: message},
+		approvalEvent(turn, approvalData{ID: approval, State: string(ledger.ActionProposed), Code: q.Code}))
+	return err
+}
+
+// Approval implements router.Steps.
+func (r *Router) Approval(ctx context.Context, ref ledger.TurnRef, person string, ask agent.Ask) (got agent.Approval, err error) {
+	err = r.db.look(ctx, "read approval", func(t *tx) error {
+		read := func(query string, args ...any) (bool, error) {
+			return t.Row(query, args, &got.ID, &got.State, &got.Scope, &got.Grant, &got.By, &got.Why)
+		}
+		found, err := read(approvalFor, ref.TurnID, ask.Attempt, ask.Position, ask.Hash)
+		if err != nil || found || ask.Taint != tools.Clean {
+			return err
+		}
+		_, err = read(grantFor, clean(person), ask.Hash, ref.SessionID)
+		return err
+	})
+	return got, err
+}
+
+// use uses up the approval by which a task is set running, or looks whether its grant is
+// good still. ErrConflict: it is not.
+func (w *stepWriter) use(c *agent.TaskChange) {
+	if c.Use == nil || w.err != nil {
+		return
+	}
+	u, good := c.Use, false
+	if u.Grant {
+		var person string
+		if _, w.err = w.t.Row(personOfTurn, []any{w.turn}, &person); w.err == nil {
+			var one int
+			good, w.err = w.t.Row(useGrant, []any{w.turn, u.Approval, person, u.Hash, w.session}, &one)
+		}
+	} else {
+		good = w.exec(useApproval, w.t.now, u.Approval, w.turn, c.Attempt, c.Position, u.Hash) > 0
+	}
+	if w.err == nil && !good {
+		w.err = fmt.Errorf("approval %d is not good for this task any more: %w", u.Approval, ledger.ErrConflict)
+	}
+}
+
+const personOfTurn = `SELECT person FROM turns WHERE id = ?`
+
+// acceptDecision decides by a code that was typed.
+func (t *tx) acceptDecision(e *ledger.Entry, as *ledger.AsDecision, a *ledger.Accepted, conversation int64) error {
+	row, err := t.action(e, as.Code, a.SessionID)
+	if err != nil {
+		return err
+	}
+	situation := ledger.ApprovalUnknown
+	if row != nil && row.Approval != 0 {
+		if situation, err = t.decide(e, row, as.Does, as.Why, a); err != nil {
+			return err
+		}
+	}
+	return t.say(e, a, conversation, classControl, situation)
+}
+
+// decide decides an approval for a person, whose role is looked up anew. The first decision
+// counts.
+func (t *tx) decide(e *ledger.Entry, row *actionRow, does ledger.Does, why string, a *ledger.Accepted) (ledger.Situation, error) {
+	name := clean(e.Sender.Person)
+	person, err := t.person(name)
+	if err != nil {
+		return "", err
+	}
+	if person == nil || person.Role != ledger.RoleAdmin {
+		a.NotYours, a.Approval = true, row.Approval
+		return ledger.ApprovalNotYours, nil
+	}
+	p, err := t.approval(row.Approval)
+	if err != nil {
+		return "", err
+	}
+	a.Approval = p.ID
+	state := ledger.ActionAccepted
+	switch {
+	case p.State != ledger.ActionProposed:
+		a.Action = ledger.ActionCancelled
+		return ledger.ApprovalOver, nil
+	case p.ExpiresAt <= t.now:
+		a.Action = ledger.ActionExpired
+		return ledger.ApprovalOver, t.expire(p, a)
+	case does == ledger.DoesDeny:
+		state, does = ledger.ActionRejected, ""
+	case p.Taint != tools.Clean && does != ledger.DoesOnce:
+		return ledger.ApprovalOnceOnly, nil
+	}
+	if err := t.settleApproval(p, state, string(does), name, why); err != nil {
+		return "", err
+	}
+	a.Action, a.Decided = state, p.TurnID
+	if err := t.audit(ledger.Hand{Person: name, Rule: ledger.RuleApprover}, audited{
+		action: "approval." + string(state), target: fmt.Sprintf("approval %d", p.ID), outcome: "done",
+		data:    map[string]any{"scope": string(does), "tool": p.Tool, "shown": p.Shown, "why": clean(why)},
+		session: p.SessionID, turn: p.TurnID,
+	}); err != nil {
+		return "", err
+	}
+	if state == ledger.ActionRejected {
+		return ledger.ApprovalDenied, nil
+	}
+	return ledger.ApprovalAllowed, nil
+}
+
+// approval reads an approval and locks its turn's session before it, as who cancels the
+// turn does.
+func (t *tx) approval(id int64) (*approvalRow, error) {
+	var rows []approvalRow
+	err := t.All(&rows, approvalOf, id)
+	if err == nil && len(rows) == 1 && t.PG {
+		if turn := rows[0].TurnID; turn != 0 {
+			if _, _, err := t.lockedBy(turn); err != nil {
+				return nil, err
+			}
+		}
+		rows = nil
+		err = t.All(&rows, t.Locked(approvalOf), id)
+	}
+	if err == nil && len(rows) == 0 {
+		err = ledger.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+// expire ends an approval that nobody decided in time.
+func (t *tx) expire(p *approvalRow, a *ledger.Accepted) error {
+	a.Decided = p.TurnID
+	return t.settleApproval(p, ledger.ActionExpired, "", "", "")
+}
+
+// settleApproval ends an open approval, its buttons and codes, and queues the turn that waits for it
+// ahead of newer ones. Both rows are locked.
+func (t *tx) settleApproval(p *approvalRow, state ledger.ActionState, scope, by, why string) error {
+	if n, err := t.Exec(decideApproval, string(state), scope, by, clean(why), t.now, p.ID); err != nil || n == 0 {
+		return err
+	}
+	if _, err := t.Exec(closeActions, string(state), by, t.now, p.ID); err != nil || p.TurnID == 0 {
+		return err
+	}
+	events := []event{approvalEvent(p.TurnID, approvalData{ID: p.ID, State: string(state), By: by})}
+	n, err := t.Exec(queueAhead, t.now, t.now, p.TurnID, string(ledger.TurnWaiting))
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		events = append(events, turnEvent(p.TurnID, string(ledger.TurnQueued), ""))
+	}
+	_, err = t.emit(p.SessionID, events...)
+	return err
+}
+
+// cancelApprovals ends what a turn waits for that was cancelled.
+func (t *tx) cancelApprovals(turn int64) error {
+	ids, err := t.ids(openOfTurn, turn)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := t.run(
+			statement{decideApproval, []any{string(ledger.ActionCancelled), "", "", "", t.now, id}},
+			statement{closeActions, []any{"cancelled", "", t.now, id}},
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ExpireApprovals implements router.Approvals.
+func (r *Router) ExpireApprovals(ctx context.Context) (expired []int64, next time.Time, err error) {
+	var due []int64
+	err = r.db.read(ctx, "look for approvals that are overdue", func(t *tx) error {
+		var at *int64
+		if due, err = t.ids(overdue, t.now); err != nil {
+			return err
+		}
+		if _, err := t.Row(nextOverdue, nil, &at); err == nil && at != nil {
+			next = instant(*at)
+		}
+		return err
+	})
+	for _, id := range due {
+		if err == nil {
+			err = r.db.write(ctx, full, "expire approval", func(t *tx) error {
+				p, err := t.approval(id)
+				if err != nil || p.State != ledger.ActionProposed {
+					return err
+				}
+				return t.expire(p, &ledger.Accepted{})
+			})
+		}
+		if err == nil {
+			expired = append(expired, id)
+		}
+	}
+	return expired, next, err
+}
+
+// TurnApprovals implements router.Approvals.
+func (r *Router) TurnApprovals(ctx context.Context, turn int64) (ids []int64, err error) {
+	err = r.db.read(ctx, "list approvals of a turn", func(t *tx) error {
+		ids, err = t.ids(`SELECT id FROM approvals WHERE turn_id = ?`, turn)
+		return err
+	})
+	return ids, err
+}
+
+// Questions implements router.Approvals.
+func (r *Router) Questions(ctx context.Context, approval int64) (list []ledger.Shown, err error) {
+	err = r.db.read(ctx, "list questions", func(t *tx) error {
+		var rows []struct {
+			conversationRow
+			PlatformID channels.MessageID `db:"platform_id"`
+		}
+		if err := t.All(&rows, questionsOf, approval); err != nil {
+			return err
+		}
+		for _, row := range rows {
+			list = append(list, ledger.Shown{Conversation: row.conversation(), Message: row.PlatformID})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Grants implements router.Approvals.
+func (r *Router) Grants(ctx context.Context, person string, any bool) (list []ledger.Grant, err error) {
+	err = r.db.read(ctx, "list grants", func(t *tx) error {
+		var rows []struct {
+			ID                                  int64
+			Person, Tool, Shown, Scope, Session string
+			DecidedBy                           string `db:"decided_by"`
+			DecidedAt                           int64  `db:"decided_at"`
+		}
+		if err := t.All(&rows, listGrants, any, clean(person)); err != nil {
+			return err
+		}
+		for _, g := range rows {
+			list = append(list, ledger.Grant{
+				ID: g.ID, Person: g.Person, Tool: g.Tool, Shown: g.Shown, Scope: g.Scope, Session: g.Session, By: g.DecidedBy, At: instant(g.DecidedAt),
+			})
+		}
+		return nil
+	})
+	return list, err
+}
+
+// acceptRevoke takes a grant back.
+func (t *tx) acceptRevoke(e *ledger.Entry, as *ledger.AsRevoke, a *ledger.Accepted, conversation int64) error {
+	n, err := t.Exec(revokeGrant, t.now, as.Grant, as.AnyPerson, clean(e.Sender.Person))
+	if err != nil {
+		return err
+	}
+	situation := ledger.GrantUnknown
+	if n > 0 {
+		situation = ledger.GrantRevoked
+		if err := t.audit(ledger.Hand{Person: clean(e.Sender.Person), Rule: ledger.RuleApprover}, audited{
+			action: "grant.revoke", target: fmt.Sprintf("grant %d", as.Grant), outcome: "done",
+		}); err != nil {
+			return err
+		}
+	}
+	return t.say(e, a, conversation, classControl, situation)
+}
+
+// approved says that a task is set running by an approval.
+func approved(c agent.TaskChange) bool { return c.Use != nil }
