@@ -64,6 +64,9 @@ func (r *run) park(ctx context.Context, ask Ask) error {
 	err := r.commit(ctx, Step{Ask: &ask, End: &End{State: "waiting", Outcome: "approval"}})
 	if errors.Is(err, ErrCancelled) {
 		r.staged = Step{}
+		if err := r.halted(ctx); err != nil {
+			return err
+		}
 		return &ending{state: "cancelled", outcome: "cancelled", text: "Cancelled."}
 	} else if err != nil {
 		return err

@@ -39,7 +39,10 @@ type memJournal struct {
 	fault   func(n int, apply func()) error // called instead of applying commit n, from 0
 	waiting []Incoming                      // sent and not merged yet
 	added   []Added
-	asked   int // how often Absorb was called
+	asked   int                // how often Absorb was called
+	says    func(Ask) Approval // nil: nobody has said anything
+	asks    []Ask
+	used    []Use
 	// what Stream was given
 	streamed []string
 }
@@ -65,6 +68,16 @@ func (j *memJournal) Stream(text string) {
 }
 
 // Absorb counts as a commit when there is something to merge.
+// Approval implements Journal.
+func (j *memJournal) Approval(_ context.Context, ask Ask) (Approval, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.says == nil {
+		return Approval{}, nil
+	}
+	return j.says(ask), nil
+}
+
 func (j *memJournal) Absorb(ctx context.Context, from int) ([]Incoming, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -199,13 +212,18 @@ func (j *memJournal) apply(step Step) {
 	for _, change := range step.Tasks {
 		task := &j.plans[change.Attempt].Tasks[change.Position]
 		task.State, task.Result = change.State, change.Result
+		if change.Use != nil {
+			j.used = append(j.used, *change.Use)
+		}
 	}
 	if step.Review != nil {
 		j.reviews++
 		j.plans[step.Review.Attempt].Tasks[step.Review.Position].Review = step.Review
 	}
 	j.said = append(j.said, step.Say...)
-	if step.End != nil {
+	if step.Ask != nil {
+		j.asks = append(j.asks, *step.Ask)
+	} else if step.End != nil {
 		j.cancelPending()
 		j.end = step.End
 	}
@@ -331,13 +349,13 @@ func (w *world) agent() *Agent {
 	return a
 }
 
-// run runs the turn once and wants it to end.
+// run runs the turn once and wants it to end, or to ask.
 func (w *world) run() {
 	w.t.Helper()
 	if err := w.agent().Run(context.Background(), w.turn, w.journal); err != nil {
 		w.t.Fatalf("Run: %v", err)
 	}
-	if w.journal.end == nil {
+	if w.journal.end == nil && len(w.journal.asks) == 0 {
 		w.t.Fatal("the turn has not ended")
 	}
 }

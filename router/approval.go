@@ -221,12 +221,12 @@ func (s *sorting) grants(ctx context.Context, entry sorted, l *channel, person *
 			if g.Scope == "session" {
 				where = "in " + render.Escape(g.Session)
 			}
-			fmt.Fprintf(&b, "\n%d. %s: %s %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), g.Tool, codeOf(g.Shown), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
+			fmt.Fprintf(&b, "\n- %d: %s, %s %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), g.Tool, codeOf(g.Shown), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
 		}
 		if more := len(list) - grantsShown; more > 0 {
-			fmt.Fprintf(&b, "\nand %d more", more)
+			fmt.Fprintf(&b, "\n- and %d more", more)
 		}
-		fmt.Fprintf(&b, "\nWrite \"%sgrants remove\" and a number to take one back.", l.Command(entry.Event.Conversation))
+		fmt.Fprintf(&b, "\n\nWrite \"%sgrants remove\" and a number to take one back.", l.Command(entry.Event.Conversation))
 		text = b.String()
 	}
 	entry.As = &ledger.AsControl{Reply: l.Notice(entry.Event, text)}

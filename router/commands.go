@@ -227,6 +227,12 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *le
 	switch {
 	case turn == nil:
 		b.WriteString("Nothing was asked yet.")
+	case turn.State == string(ledger.TurnWaiting):
+		taint = turn.Repeated(person.Name)
+		fmt.Fprintf(&b, "Turn %d waits for a decision: %s", turn.ID, words.OneLine(turn.Text, 100))
+		if wish := turn.Wish(); wish != "" {
+			fmt.Fprintf(&b, "\nIt is whether I may do this: %s", words.OneLine(wish, 200))
+		}
 	case ledger.TurnState(turn.State).Open():
 		taint = turn.Repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d is %s: %s", turn.ID, turn.State, words.OneLine(turn.Text, 100))

@@ -56,9 +56,6 @@ type Turns interface {
 	// noted once, by whichever engine asks first. Again says when to ask anew, where
 	// something happened since or a turn waits; zero: not at all.
 	Idle(ctx context.Context, session int64, after time.Duration) (again time.Time, err error)
-	// Decide queues a turn that waits ahead of all that are queued in its session: an approval
-	// that was decided lets its turn go on. False: it does not wait any more. ErrNotFound.
-	Decide(ctx context.Context, turnID int64) (queued bool, err error)
 	// Cancel asks an open turn to stop, and ends one at once that nobody works on. It
 	// returns Channel and ID of the conversation. ErrNotFound; *StateError: it has ended.
 	Cancel(ctx context.Context, turnID int64) (channels.Conversation, error)
@@ -70,9 +67,9 @@ type Steps interface {
 	// returned suffices to end the turn, and no more.
 	Load(ctx context.Context, ref ledger.TurnRef) (*ledger.TurnData, error)
 	// Commit writes a step; says[i] renders step.Say[i]. When step.End is set the
-	// turn ends, or waits until Decide, and either the session's next queued turn is set
-	// running under the same lease and returned, or the lease is released. One that was
-	// asked to stop does not wait: it ends as cancelled.
+	// turn ends, and either the session's next queued turn is set running under the same
+	// lease and returned, or the lease is released. ErrConflict: what is stored is another
+	// than the step follows from, or the approval that it uses is not good any more.
 	Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error)
 	// Absorb merges the queued turns that may steer this one (same session, same
 	// person) into it, in one transaction, oldest first, and returns their messages.

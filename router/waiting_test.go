@@ -1,31 +1,48 @@
 package router_test
 
 import (
-	"sync/atomic"
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
 	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels/channelstest"
 )
 
-// parking is an agent that parks the turn of "ask" and answers it once it is decided.
-func parking(decided *atomic.Bool) acting {
-	return func(p play) error {
-		if p.turn.Message.Text == "ask" && !decided.Load() {
-			return p.Commit(p.ctx, agent.Step{
-				Say: []agent.Say{{Position: -1, Notice: true, Text: "May I?"}}, End: &agent.End{State: "waiting"},
-			})
-		}
+// wishing is an agent that asks whether it may run the command after "ask ", and tells what
+// it was told; it answers everything else.
+func wishing(p play) error {
+	command, asks := strings.CutPrefix(p.turn.Message.Text, "ask")
+	if !asks {
 		return p.answer("re: " + p.turn.Message.Text)
 	}
+	ask := agent.Ask{Tool: tools.ExecName, Shown: strings.TrimSpace(command), Hash: []byte(command), Rule: "policy.ask", Reason: "commands ask"}
+	ask.Shown, _, asks = strings.Cut(ask.Shown, " after a page")
+	if asks {
+		ask.Taint = "web"
+	}
+	got, err := p.Approval(p.ctx, ask)
+	switch {
+	case err != nil:
+		return err
+	case got.State == "":
+		return p.Commit(p.ctx, agent.Step{Ask: &ask, End: &agent.End{State: "waiting", Outcome: "approval"}})
+	}
+	return p.answer(strings.TrimSpace(fmt.Sprint(got.State, " ", got.Scope, " by ", got.By, " ", got.Why)))
 }
 
-// decide lets the turn go on.
-func (r *rig) decide(decided *atomic.Bool, turn int64) {
+var codes = regexp.MustCompile(`approve ([A-Z2-7]{4}-[A-Z2-7]{4})`)
+
+// typedCode is the code of a question.
+func (r *rig) typedCode(question channelstest.Sent) string {
 	r.t.Helper()
-	decided.Store(true)
-	if queued, err := r.router.Decide(r.t.Context(), turn); !queued || err != nil {
-		r.t.Fatal(queued, err)
+	found := codes.FindStringSubmatch(question.Text)
+	if found == nil {
+		r.t.Fatalf("there is no code in %q", question.Text)
 	}
+	return found[1]
 }
 
 // A turn that waits for a decision keeps neither the only worker nor its session, and
@@ -34,29 +51,26 @@ func (r *rig) decide(decided *atomic.Bool, turn int64) {
 // promise: P3.waiting-holds-nothing
 func TestTurnThatWaitedAnswersItsMessage(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		var decided atomic.Bool
-		r.config.Workers, r.agent = 1, parking(&decided)
+		r.config.Workers, r.agent = 1, acting(wishing)
 		r.start()
-		r.platform.Say("c1", "ada", "ask")
-		r.shows(1, "May I?")
+		r.platform.Say("c1", "ada", "ask rm x")
+		code := r.typedCode(r.await(1)[0])
 		r.platform.Say("c1", "ada", "/status")
-		r.mentions(2, "is waiting: ask")
+		r.mentions(2, "waits for a decision: ask rm x")
 		r.platform.Say("c1", "ada", "newer")
 		r.shows(3, "re: newer")
 		r.end()
 		r.start()
-		turn := r.turns()[1].ID
-		r.decide(&decided, turn)
-		r.shows(4, "re: ask")
-		sent := r.await(4)
-		if sent[0].ReplyTo != "" || sent[2].ReplyTo != "" || sent[3].ReplyTo == "" {
-			t.Errorf("they reply to %q, %q and %q", sent[0].ReplyTo, sent[2].ReplyTo, sent[3].ReplyTo)
+		r.platform.Say("c1", "ada", "/approve "+code)
+		r.await(5)
+		r.platform.Say("c1", "ada", "/approve "+code)
+		sent := r.await(6)
+		if got := texts(sent[3:]); !strings.HasPrefix(got[0], "Allowed.") || got[1] != "accepted once by ada" || !strings.HasPrefix(got[2], "That question is not open any more") {
+			t.Errorf("said %q", got)
 		}
-		if queued, err := r.router.Decide(t.Context(), turn); queued || err != nil {
-			t.Error(queued, err)
+		if sent[0].ReplyTo != "" || sent[2].ReplyTo != "" || sent[4].ReplyTo == "" {
+			t.Errorf("they reply to %q, %q and %q", sent[0].ReplyTo, sent[2].ReplyTo, sent[4].ReplyTo)
 		}
-		r.platform.Say("c2", "ada", "plain")
-		r.shows(5, "re: plain")
 	})
 }
 
@@ -66,11 +80,13 @@ func TestTurnThatWaitedAnswersItsMessage(t *testing.T) {
 func TestTurnIsDecidedAtAnotherEngine(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
-	var decided atomic.Bool
-	a.agent, b.agent = parking(&decided), parking(&decided)
+	a.agent, b.agent = acting(wishing), acting(wishing)
 	startBoth(a, b)
-	a.platform.Say("c1", "ada", "ask")
-	a.shows(1, "May I?")
-	b.decide(&decided, b.turns()[0].ID)
-	a.shows(2, "re: ask")
+	a.platform.Say("c1", "ada", "ask rm x")
+	code := a.typedCode(a.await(1)[0])
+	a.end()
+	b.until("the channel is held", b.connected)
+	b.platform.Say("c1", "ada", "/deny "+code+" too risky")
+	b.await(3)
+	b.shows(3, "rejected  by ada too risky")
 }

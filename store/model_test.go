@@ -26,11 +26,13 @@ type machine struct {
 	ctx    context.Context
 	engine *engines.Engine
 
-	accepted map[string]int64         // key → turn
-	order    map[string][]int64       // conversation → its open turns, the next first
-	where    map[int64]string         // turn → conversation
-	ended    map[int64]bool           // turns that have ended
-	waits    map[int64]bool           // turns that wait for a decision
+	accepted map[string]int64   // key → turn
+	order    map[string][]int64 // conversation → its open turns, the next first
+	where    map[int64]string   // turn → conversation
+	ended    map[int64]bool     // turns that have ended
+	waits    map[int64]bool     // turns that wait for a decision
+	code     map[int64]int64    // turn → its latest code
+	asks     int
 	decided  map[int64]bool           // turns that are queued again after one
 	running  map[int64]ledger.TurnRef // session → what this engine runs
 	stale    []ledger.TurnRef
@@ -54,6 +56,9 @@ func (m *machine) start(t *rapid.T) {
 	e, err := engines.Start(m.ctx, m.db.DB, false)
 	if err != nil {
 		t.Fatalf("start engine: %v", err)
+	}
+	if err := m.r.SetPeople(m.ctx, []ledger.Person{{Name: "root", Role: "admin"}}); err != nil {
+		t.Fatal(err)
 	}
 	m.engine, m.running, m.woken = e, map[int64]ledger.TurnRef{}, true
 }
@@ -222,15 +227,23 @@ func (m *machine) Commit(t *rapid.T) {
 		return
 	}
 	step := end("done", "answered")
-	if rapid.Bool().Draw(t, "parks") {
+	parks := rapid.Bool().Draw(t, "parks")
+	var next *ledger.Claimed
+	var err error
+	if parks {
 		step = end("waiting", "")
+		step.Ask = &agent.Ask{Tool: "exec", Hash: []byte("hash")}
+		m.asks++
+		next, err = m.r.Ask(m.ctx, ref, step, asked(ref.TurnID*1000+int64(m.asks), m.where[ref.TurnID]))
+		m.code[ref.TurnID] = ref.TurnID*1000 + int64(m.asks)
+	} else {
+		next, err = m.r.Commit(m.ctx, ref, step, nil)
 	}
-	next, err := m.r.Commit(m.ctx, ref, step, nil)
 	if err != nil {
 		t.Fatalf("commit: %v", err)
 	}
 	m.leaves(ref.TurnID)
-	m.waits[ref.TurnID], m.ended[ref.TurnID] = step.End.State == "waiting", step.End.State != "waiting"
+	m.waits[ref.TurnID], m.ended[ref.TurnID] = parks, !parks
 	delete(m.running, ref.SessionID)
 	m.stale = append(m.stale, ref)
 	if next != nil {
@@ -260,14 +273,23 @@ func (m *machine) Decide(t *rapid.T) {
 	} else {
 		m.decide(t, turn)
 	}
-	if queued, err := m.r.Decide(m.ctx, turn); queued || err != nil {
-		t.Fatalf("decided twice: %v, %v", queued, err)
+	if a := m.decision(t, turn); a.Decided != 0 {
+		t.Fatalf("decided twice: %+v", a)
 	}
 }
 
+func (m *machine) decision(t *rapid.T, turn int64) ledger.Accepted {
+	e := decides(m.code[turn], m.where[turn], ledger.DoesOnce)
+	out, err := m.r.Accept(m.ctx, m.engine.ID(), []ledger.Entry{e})
+	if err != nil {
+		t.Fatalf("decide: %v", err)
+	}
+	return out[0]
+}
+
 func (m *machine) decide(t *rapid.T, turn int64) {
-	if queued, err := m.r.Decide(m.ctx, turn); !queued || err != nil {
-		t.Fatalf("decide: %v, %v", queued, err)
+	if a := m.decision(t, turn); a.Decided != turn {
+		t.Fatalf("decide: %+v", a)
 	}
 	conv, at := m.where[turn], 0
 	if open := m.order[conv]; len(open) > 0 && m.runs(conv, open[0]) {
@@ -412,7 +434,7 @@ func TestStoreDoesWhatItsModelDoes(t *testing.T) {
 				db := open(t)
 				m := &machine{
 					db: db, r: db.Router(), ctx: t.Context(), accepted: map[string]int64{}, order: map[string][]int64{},
-					where: map[int64]string{}, ended: map[int64]bool{}, waits: map[int64]bool{}, decided: map[int64]bool{}, begun: map[int64]bool{}, steers: map[int64]bool{},
+					where: map[int64]string{}, ended: map[int64]bool{}, waits: map[int64]bool{}, code: map[int64]int64{}, decided: map[int64]bool{}, begun: map[int64]bool{}, steers: map[int64]bool{},
 					merged: map[int64]bool{}, of: map[int64]int64{},
 				}
 				m.start(rt)

@@ -80,7 +80,7 @@ func (r *Router) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step
 	if len(says) != len(step.Say) {
 		return nil, fmt.Errorf("commit step: %d messages for %d texts", len(says), len(step.Say))
 	}
-	if e := step.End; e != nil && (e.State == string(ledger.TurnQueued) || !ledger.TurnRunning.To(ledger.TurnState(e.State))) {
+	if e := step.End; e != nil && (parks(e) || e.State == string(ledger.TurnQueued) || !ledger.TurnRunning.To(ledger.TurnState(e.State))) {
 		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ledger.ErrConflict)
 	}
 	if r.db.PG() && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) && !slices.ContainsFunc(step.Tasks, approved) { // what is rare, and many statements

@@ -220,22 +220,6 @@ func (t *tx) cancel(turn int64) (ended bool, err error) {
 	return err == nil, err
 }
 
-// Decide implements router.Turns.
-func (r *Router) Decide(ctx context.Context, turnID int64) (queued bool, err error) {
-	err = r.db.write(ctx, full, "decide turn", func(t *tx) error {
-		session, _, err := t.lockedBy(turnID)
-		if err != nil {
-			return err
-		}
-		n, err := t.Exec(queueAhead, t.now, t.now, turnID, string(ledger.TurnWaiting))
-		if queued = n > 0; err == nil && queued {
-			_, err = t.emit(session, turnEvent(turnID, string(ledger.TurnQueued), ""))
-		}
-		return err
-	})
-	return queued, err
-}
-
 // lockedBy locks the session of a turn.
 func (t *tx) lockedBy(turn int64) (session int64, c channels.Conversation, err error) {
 	found, err := t.Row(whereTurn, []any{turn}, &session, &c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title)

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -16,14 +18,68 @@ func parks() agent.Step {
 	return agent.Step{
 		Calls: []agent.Call{{Step: "plan.0.1", Role: "planner"}},
 		Plan:  &agent.PlanRow{Goal: "run it", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec, Detail: "true"}}}},
+		Ask:   &agent.Ask{Tool: "exec", Shown: "true", Hash: []byte("true"), Rule: "policy.ask"},
 		End:   &agent.End{State: "waiting"},
 	}
 }
 
+// asked is the question of a turn, in the conversation conv, that its code decides.
+func asked(turn int64, conv string) ledger.Asked {
+	reply := text("May I?")
+	reply.Actions = []ledger.Action{{Code: codeOf(turn), Kind: ledger.ActionApproval}}
+	return ledger.Asked{ExpiresAt: time.Now().Add(24 * time.Hour), Questions: []ledger.Question{{
+		Conversation: entry(conv, "", "").Event.Conversation, Reply: *reply, Code: fmt.Sprint("code ", turn),
+	}}}
+}
+
+func codeOf(turn int64) []byte { return ledger.HashCode(fmt.Sprint("code ", turn)) }
+
+// decides is what an admin types in the conversation of the question.
+func decides(turn int64, conv string, does ledger.Does) ledger.Entry {
+	e := entry(conv, fmt.Sprint("decides ", turn, rand.Text()), "/approve")
+	e.Sender.Person, e.As = "root", &ledger.AsDecision{Code: codeOf(turn), Does: does}
+	e.Replies = map[ledger.Situation]*ledger.Reply{}
+	for _, s := range []ledger.Situation{
+		ledger.ApprovalAllowed, ledger.ApprovalDenied, ledger.ApprovalUnknown, ledger.ApprovalNotYours, ledger.ApprovalOver, ledger.ApprovalOnceOnly,
+	} {
+		e.Replies[s] = nil
+	}
+	return e
+}
+
+// root is an admin.
+func (h *house) root() {
+	h.Helper()
+	if err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "admin"}}); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// park parks a turn of the conversation conv, with a question there.
+func (h *house) park(ref ledger.TurnRef, conv string) *ledger.Claimed {
+	h.Helper()
+	next, err := h.Router.Ask(h.Ctx, ref, parks(), asked(ref.TurnID, conv))
+	if err != nil {
+		h.Fatalf("park: %v", err)
+	}
+	return next
+}
+
+// decide allows what a turn of the conversation c waits for.
 func (h *house) decide(turn int64) {
 	h.Helper()
-	if queued, err := h.Router.Decide(h.Ctx, turn); !queued || err != nil {
-		h.Fatalf("decide: %v, %v", queued, err)
+	h.root()
+	if a := h.Accept(decides(turn, "c", ledger.DoesOnce))[0]; a.Decided != turn || a.Situation != ledger.ApprovalAllowed {
+		h.Fatalf("decide: %+v", a)
+	}
+}
+
+// tooLate wants a decision to be without effect.
+func (h *house) tooLate(turn int64, conv string) {
+	h.Helper()
+	h.root()
+	if a := h.Accept(decides(turn, conv, ledger.DoesOnce))[0]; a.Decided != 0 || a.Action == ledger.ActionAccepted {
+		h.Errorf("it was decided: %+v", a)
 	}
 }
 
@@ -32,12 +88,12 @@ func TestDecidedTurnGoesFirst(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		first := h.Begun("c", "1")
 		second := h.Accept(entry("c", "2", ""))[0]
-		next := h.Commit(first, parks())
+		next := h.park(first, "c")
 		if next == nil || next.TurnID != second.TurnID {
 			t.Fatalf("next %+v", next)
 		}
 		third := h.Accept(entry("c", "3", ""))[0]
-		if next = h.Commit(next.TurnRef, parks()); next == nil || next.TurnID != third.TurnID {
+		if next = h.park(next.TurnRef, "c"); next == nil || next.TurnID != third.TurnID {
 			t.Fatalf("next %+v", next)
 		}
 		fourth := h.Accept(entry("c", "4", ""))[0]
@@ -66,7 +122,7 @@ func TestDecidedTurnGoesFirst(t *testing.T) {
 func TestNewerTurnRunsBesideOneThatWaits(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
-		if next := h.Commit(ref, parks()); next != nil {
+		if next := h.park(ref, "c"); next != nil {
 			t.Fatalf("next %+v", next)
 		}
 		if list := h.Claim(9); len(list) != 0 {
@@ -102,7 +158,7 @@ func TestWaitingCountsAsNoTimeOfTheTurn(t *testing.T) {
 		ref := h.Begun("c", "1")
 		began := now
 		now = now.Add(time.Minute)
-		h.Commit(ref, parks())
+		h.park(ref, "c")
 		now = now.Add(5 * time.Hour)
 		h.decide(ref.TurnID)
 		now = now.Add(time.Second)
@@ -130,44 +186,40 @@ func TestWaitingCountsAsNoTimeOfTheTurn(t *testing.T) {
 func TestCancelEndsATurnThatWaits(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		ref := h.Begun("c", "1")
-		h.Commit(ref, parks())
+		h.park(ref, "c")
 		stop := control(entry("c", "2", "/cancel"), ledger.EffectCancel, "idle")
 		if a := h.Accept(stop)[0]; a.Situation != ledger.SituationDropped || a.CancelTurn != 0 {
 			t.Errorf("%+v", a)
 		}
 		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'cancelled' AND finished_at > 0")
 		h.wantCount(1, "SELECT count(*) FROM tasks WHERE state = 'cancelled'")
-		if queued, err := h.Router.Decide(h.Ctx, ref.TurnID); queued || err != nil {
-			t.Errorf("a cancelled turn was decided: %v, %v", queued, err)
-		}
+		h.tooLate(ref.TurnID, "c")
 	})
 }
 
-// A turn that is asked to stop, and then would wait, ends.
+// A turn that is asked to stop asks nothing.
 //
 // promise: P3.waiting-holds-nothing
 func TestTurnThatIsToStopDoesNotWait(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		for conv, asked := range map[string]ledger.Stop{"a": ledger.StopCancelled, "b": ledger.StopInterrupted} {
+		for conv, why := range map[string]ledger.Stop{"a": ledger.StopCancelled, "b": ledger.StopInterrupted} {
 			ref := h.Begun(conv, conv+"1")
 			h.Commit(ref, agent.Step{Calls: []agent.Call{{Step: "plan.0.0", Role: "planner"}}})
 			stop := control(entry(conv, conv+"2", "/cancel"), ledger.EffectCancel, "idle")
-			if asked == ledger.StopInterrupted {
+			if why == ledger.StopInterrupted {
 				stop = mode(entry(conv, conv+"2", "newer"), "interrupt")
 			}
 			a := h.Accept(stop)[0]
 			if a.CancelTurn != ref.TurnID {
 				t.Fatalf("%+v", a)
 			}
-			if next := h.Commit(ref, parks()); (next != nil) != (a.TurnID != 0) {
-				t.Errorf("next %+v", next)
+			if _, err := h.Router.Ask(h.Ctx, ref, parks(), asked(ref.TurnID, conv)); !errors.Is(err, ledger.ErrStopped) {
+				t.Errorf("asked: %v", err)
 			}
-			h.wantCount(1, fmt.Sprintf("SELECT count(*) FROM turns WHERE id = %d AND state = 'cancelled' AND outcome = '%s' AND finished_at > 0 AND parked_at IS NULL", ref.TurnID, asked))
-			h.wantCount(1, fmt.Sprintf("SELECT count(*) FROM tasks WHERE turn_id = %d AND state = 'cancelled'", ref.TurnID))
-			h.wantCount(1, fmt.Sprintf(`SELECT count(*) FROM events WHERE turn_id = %d AND data = '{"state":"cancelled","outcome":"%s"}'`, ref.TurnID, asked))
-			if queued, err := h.Router.Decide(h.Ctx, ref.TurnID); queued || err != nil {
-				t.Errorf("it was decided: %v, %v", queued, err)
-			}
+			h.wantCount(1, fmt.Sprintf("SELECT count(*) FROM turns WHERE id = %d AND state = 'running' AND cancel_requested = '%s'", ref.TurnID, why))
+			h.wantCount(0, fmt.Sprintf("SELECT count(*) FROM approvals WHERE turn_id = %d", ref.TurnID))
+			h.wantCount(0, fmt.Sprintf("SELECT count(*) FROM actions WHERE turn_id = %d", ref.TurnID))
+			h.tooLate(ref.TurnID, conv)
 		}
 	})
 }
@@ -180,7 +232,7 @@ func TestSessionRestsAfterItsWaitingTurnIsCancelled(t *testing.T) {
 		now := time.Now().Truncate(time.Microsecond)
 		h.DB.SetNow(func() time.Time { return now })
 		ref := h.Begun("c", "1")
-		h.Commit(ref, parks())
+		h.park(ref, "c")
 		now = now.Add(2 * time.Hour)
 		rests := func(again time.Time, events int) {
 			t.Helper()
@@ -208,7 +260,7 @@ func TestDecidedTurnIsNotMerged(t *testing.T) {
 		asked := claiming(entry("c", "1", "one"))
 		asked.Turn().Mode = "steer"
 		ref := h.Accept(asked)[0].Claimed.TurnRef
-		h.Commit(ref, parks())
+		h.park(ref, "c")
 		running := h.Begun("c", "2")
 		h.decide(ref.TurnID)
 		if list, err := h.Router.Absorb(h.Ctx, running, 0); err != nil || len(list) != 0 {

@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"switchboard/agent/tools"
+)
+
+// asking is a world whose commands need a permission.
+func asking(t *testing.T, plan ...Task) *world {
+	w := newWorld(t)
+	w.decide = func(q tools.Question) tools.Decision {
+		if q.Tool == tools.ExecName {
+			return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: "commands ask"}
+		}
+		return tools.Decision{Verdict: tools.Allow, Rule: "role.admin"}
+	}
+	w.script(map[string][]string{
+		rolePlanner: {planText(plan...), planText(answerTask("gave up"))}, roleReviewer: {okText(), okText()}, roleWorker: {"told"},
+	})
+	return w
+}
+
+// promise: P4.approved-before-it-runs
+func TestTaskThatIsAskedForWaits(t *testing.T) {
+	t.Parallel()
+	w := asking(t, toolTask("look", "a"), execTask("rm x"), msgTask("tell"))
+	w.run()
+	j := w.journal
+	if len(j.asks) != 1 || len(w.ran) != 1 || j.end != nil || len(j.said) != 0 {
+		t.Fatalf("asked %+v, ran %v, end %+v, said %v", j.asks, w.ran, j.end, j.texts())
+	}
+	ask := j.asks[0]
+	if ask.Tool != tools.ExecName || ask.Shown != "rm x" || ask.Position != 1 || ask.Rule != "policy.ask" || ask.Reason != "commands ask" {
+		t.Errorf("ask %+v", ask)
+	}
+	w.run() // nobody has decided: it is asked for again, and nothing runs
+	if count(w.ran, "rm x") != 0 {
+		t.Fatal("it ran")
+	}
+	j.says = func(again Ask) Approval {
+		if !bytes.Equal(again.Hash, ask.Hash) {
+			t.Error("the hash changed")
+		}
+		return Approval{ID: 7, State: Accepted, Scope: "once", By: "marco"}
+	}
+	w.run()
+	if count(w.ran, "rm x") != 1 || j.end == nil || j.end.State != "done" {
+		t.Errorf("ran %v, end %+v", w.ran, j.end)
+	}
+	if len(j.used) != 1 || j.used[0].Approval != 7 || !bytes.Equal(j.used[0].Hash, ask.Hash) || j.used[0].Grant {
+		t.Errorf("used %+v", j.used)
+	}
+}
+
+// What people said decides, and a refusal is the end: nothing is planned around it.
+//
+// promise: P4.refusal-ends-the-plan
+func TestRefusalEndsThePlan(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		says Approval
+		text string
+	}{
+		"rejected":         {Approval{ID: 1, State: Rejected, By: "marco", Why: "not *now*"}, "I stopped: marco did not allow the command (\"not *now*\"). Done: `look: word a`; not done: `rm x`."},
+		"rejected, no why": {Approval{ID: 1, State: Rejected, By: "marco"}, "I stopped: marco did not allow the command. Done:"},
+		"expired":          {Approval{ID: 1, State: Expired}, "I stopped: nobody allowed the command in time. Done:"},
+		"nobody":           {Approval{State: Nobody}, "I stopped: the command needs the permission of an admin, and none has a direct chat with me in which I could ask. Done:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := asking(t, toolTask("look", "a"), execTask("rm x"), execTask("rm y"), msgTask("tell"))
+			w.journal.says = func(Ask) Approval { return c.says }
+			w.run()
+			j := w.journal
+			if count(w.ran, "rm x")+count(w.ran, "rm y") != 0 || len(w.requests(rolePlanner)) != 1 {
+				t.Errorf("ran %v, planned %d times", w.ran, len(w.requests(rolePlanner)))
+			}
+			if j.end == nil || j.end.State != "done" || j.end.Outcome != c.says.State {
+				t.Errorf("end %+v", j.end)
+			}
+			if tasks := j.plans[0].Tasks; tasks[1].State != TaskFailed || tasks[1].Result.Rule != "approval."+c.says.State || tasks[2].State != TaskCancelled {
+				t.Errorf("tasks %+v", tasks)
+			}
+			if said := j.texts(); len(said) != 1 || !strings.HasPrefix(said[0], strings.TrimSuffix(c.text, "Done: `look: word a`; not done: `rm x`.")) {
+				t.Errorf("said %q", said)
+			}
+		})
+	}
+}
+
+// What was granted before needs no question, and its use is checked with the task's start.
+func TestGrantLetsATaskRun(t *testing.T) {
+	t.Parallel()
+	w := asking(t, execTask("rm x"), msgTask("tell"))
+	w.journal.says = func(Ask) Approval {
+		return Approval{ID: 3, State: Accepted, Scope: "always", Grant: true, By: "marco"}
+	}
+	w.run()
+	if count(w.ran, "rm x") != 1 || len(w.journal.asks) != 0 || len(w.journal.used) != 1 || !w.journal.used[0].Grant {
+		t.Errorf("ran %v, asked %+v, used %+v", w.ran, w.journal.asks, w.journal.used)
+	}
+}
+
+// A task that was cut off used its approval up, also one that could be done twice.
+//
+// promise: P4.approved-before-it-runs
+func TestInterruptedTaskNeedsANewApproval(t *testing.T) {
+	t.Parallel()
+	w := asking(t, toolTask("look", "a"), msgTask("tell"))
+	inner := w.decide
+	w.decide = func(q tools.Question) tools.Decision {
+		if q.Tool == "look" {
+			q.Tool = tools.ExecName
+		}
+		return inner(q)
+	}
+	answered := 0
+	w.journal.says = func(Ask) Approval {
+		answered++
+		if answered > 1 {
+			return Approval{}
+		}
+		return Approval{ID: 1, State: Accepted, Scope: "once"}
+	}
+	w.journal.fault = func(n int, apply func()) error {
+		apply()
+		if s := w.journal.steps[n]; len(s.Tasks) == 1 && s.Tasks[0].State == TaskRunning {
+			w.journal.fault = nil
+			return ErrHandBack // the program dies
+		}
+		return nil
+	}
+	if err := w.agent().Run(t.Context(), w.turn, w.journal); !errors.Is(err, ErrHandBack) {
+		t.Fatal(err)
+	}
+	w.run()
+	task := w.journal.plans[0].Tasks[0]
+	if task.State != TaskInterrupted || len(w.ran) != 0 {
+		t.Errorf("task %+v, ran %v", task, w.ran)
+	}
+}

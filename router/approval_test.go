@@ -1,0 +1,219 @@
+package router_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router/ledger"
+)
+
+// wish makes r a rig whose agent asks, on a platform with buttons.
+func (r *rig) wish() { r.agent, r.script.Rich, r.script.Buttons = acting(wishing), true, true }
+
+// promise: P4.approved-before-it-runs
+func TestButtonsDecide(t *testing.T) {
+	for label, want := range map[string]string{
+		"Allow once": "accepted once by ada", "Allow in this session": "accepted session by ada", "Always allow": "accepted always by ada", "Deny": "rejected  by ada",
+	} {
+		t.Run(label, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				r.wish()
+				r.start()
+				r.platform.Say("c1", "ada", "ask rm -rf build")
+				r.mentions(1, "May I run this command?", "rm -rf build", "policy.ask", "commands ask", "10m0s")
+				toast := "Allowed. I go on with it."
+				if label == "Deny" {
+					toast = "Denied."
+				}
+				again := r.pressed("ada", label)
+				r.toasts(r.platform.Press("c1", "ada", label), toast)
+				r.shows(2, want)
+				r.until("the buttons are gone", func() bool { return len(r.platform.Sent()[0].Buttons) == 0 })
+				r.toasts(again(), "That question is not open any more.")
+				if len(r.platform.Sent()) != 2 {
+					t.Errorf("%q", texts(r.platform.Sent()))
+				}
+			})
+		})
+	}
+}
+
+// pressed is how user presses a button again that is to be seen now.
+func (r *rig) pressed(user, label string) func() string {
+	id, code := r.code(label)
+	return func() string { return r.platform.PressCode("c1", user, id, code) }
+}
+
+// What a user wishes an admin decides, in the direct chat that they used last; the first
+// decision counts.
+//
+// promise: P4.approved-before-it-runs
+func TestUsersWishIsDecidedByAdmins(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.people = append(r.people, ledger.Person{Name: "eve", Role: ledger.RoleAdmin, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config"})
+		r.start()
+		r.platform.Say("eve1", "eve", "hello")
+		r.platform.Say("ada1", "ada", "hello")
+		r.await(2)
+		r.platform.Say("bob1", "bob", "ask make x")
+		r.until("both are asked, and bob is told", func() bool { return len(r.platform.Sent()) == 5 })
+		told := r.platform.SentIn("bob1")
+		if len(told) != 1 || !strings.Contains(told[0].Text, "needs an admin's permission") || len(told[0].Buttons) != 0 {
+			t.Fatalf("bob was told %+v", told)
+		}
+		asked := r.platform.SentIn("ada1")[1]
+		if !strings.Contains(asked.Text, "bob") || !strings.Contains(asked.Text, "make x") {
+			t.Errorf("ada was asked %q", asked.Text)
+		}
+		code := r.typedCode(asked)
+		for conv, user := range map[string]string{"bob1": "bob", "eve1": "eve"} { // not theirs to decide, and asked elsewhere
+			n := len(r.platform.SentIn(conv))
+			r.platform.Say(conv, user, "/approve "+code)
+			r.until("the code is refused", func() bool { return len(r.platform.SentIn(conv)) > n })
+			if last := r.platform.SentIn(conv)[n].Text; !strings.Contains(last, "no question with that code in this chat") {
+				t.Errorf("%s was told %q", user, last)
+			}
+		}
+		r.platform.Say("ada1", "ada", "/deny "+strings.ToLower(code)+" we do not *do* that")
+		r.until("bob is told", func() bool { return len(r.platform.SentIn("bob1")) == 3 })
+		if got := r.platform.SentIn("bob1")[2].Text; got != "rejected  by ada we do not do that" && got != "rejected  by ada we do not *do* that" {
+			t.Errorf("bob was told %q", got)
+		}
+		r.until("eve's buttons are gone", func() bool { return len(r.platform.SentIn("eve1")[1].Buttons) == 0 })
+	})
+}
+
+// Who is no admin decides nothing, also where the question is shown to them.
+//
+// promise: P4.approved-before-it-runs
+func TestOnlyAdminsDecide(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.channel.Groups, r.channel.RequireMention = "open", false
+		r.start()
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "ask rm x"})
+		question := r.await(1)[0]
+		r.toasts(r.platform.Press("g1", "bob", "Allow once"), "Only admins may decide that.")
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "bob", Text: "/approve " + r.typedCode(question)})
+		r.mentions(2, "Only admins may decide that.")
+		r.toasts(r.platform.Press("g1", "ada", "Allow once"), "Allowed. I go on with it.")
+		r.shows(3, "accepted once by ada")
+	})
+}
+
+// Nobody could decide: then nobody is waited for.
+func TestNobodyToAsk(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.start()
+		r.platform.Say("bob1", "bob", "ask make x")
+		r.shows(1, "nobody  by")
+	})
+}
+
+// promise: P4.approvals-expire
+func TestDeadlineCountsAsDenied(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.deadline = 2 * time.Second
+		r.start()
+		r.platform.Say("c1", "ada", "ask rm x")
+		code := r.typedCode(r.await(1)[0])
+		r.shows(2, "expired  by")
+		r.until("the buttons are gone", func() bool { return len(r.platform.Sent()[0].Buttons) == 0 })
+		r.platform.Say("c1", "ada", "/approve "+code)
+		r.mentions(3, "That question is not open any more")
+	})
+}
+
+// What is over while no engine runs is denied as soon as one does.
+//
+// promise: P4.approvals-expire
+func TestDeadlineHoldsOverARestart(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.deadline = time.Second
+		r.start()
+		r.platform.Say("c1", "ada", "ask rm x")
+		r.await(1)
+		r.end()
+		time.Sleep(time.Second)
+		r.start()
+		r.shows(2, "expired  by")
+	})
+}
+
+// promise: P4.grants-are-exact
+func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.start()
+		say := func(n int, text string, want ...string) {
+			t.Helper()
+			r.platform.Say("c1", "ada", text)
+			r.mentions(n, want...)
+		}
+		say(1, "/grants", "Nothing is allowed for good.")
+		say(2, "ask make x", "May I")
+		r.platform.Say("c1", "ada", "/approve "+r.typedCode(r.await(2)[1])+" always")
+		r.mentions(4, "accepted always by ada")
+		say(5, "ask make x", "accepted always by ada")
+		say(6, "ask make y", "May I")
+		r.platform.Say("c1", "ada", "/approve "+r.typedCode(r.await(6)[5])+" session")
+		r.mentions(8, "accepted session by ada")
+		say(9, "ask make y", "accepted session by ada")
+		say(10, "ask make x after a page", "text from elsewhere (web)")
+		question := r.await(10)[9]
+		if len(question.Buttons) != 2 {
+			t.Errorf("buttons %v", question.Buttons)
+		}
+		say(11, "/approve "+r.typedCode(question)+" always", "allowed once only")
+		say(12, "/approve "+r.typedCode(question), "Allowed.")
+		r.mentions(13, "accepted once by ada")
+		say(14, "/grants", "1: ada, exec `make x`, always", "2: ada, exec `make y`, in play:c1")
+		r.platform.Say("c2", "ada", "ask make y")
+		r.mentions(15, "May I")
+		r.platform.Say("c1", "bob", "/grants remove 1") // another's
+		r.mentions(16, "Nothing of yours is allowed for good under that number")
+		say(17, "/grants remove 1", "Taken back")
+		say(18, "ask make x", "May I")
+		say(19, "/reset", "Forgotten")
+		say(20, "/grants", "Nothing is allowed for good.")
+	})
+}
+
+// A turn that is cancelled while it waits takes its question with it.
+func TestCancelledTurnTakesItsQuestionBack(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.start()
+		r.platform.Say("c1", "ada", "ask rm x")
+		code := r.typedCode(r.await(1)[0])
+		r.platform.Say("c1", "ada", "/cancel")
+		r.shows(2, "Cancelled.")
+		r.until("the buttons are gone", func() bool { return len(r.platform.Sent()[0].Buttons) == 0 })
+		r.platform.Say("c1", "ada", "/approve "+code)
+		r.mentions(3, "That question is not open any more")
+	})
+}
+
+// Bad codes are answered with what to do.
+func TestBadDecisionsAreExplained(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		for i, c := range [][2]string{
+			{"/approve", `Write "/approve" and the code that stands in the question.`},
+			{"/deny it", `Write "/deny" and the code that stands in the question.`},
+			{"/approve AAAA-BBBB", "no question with that code in this chat"},
+			{"/approve AAAA-BBBB forever", `may stand "session" or "always"`},
+			{"/grants 1", "with \"remove\" and a number"},
+			{"/grants remove x", "with \"remove\" and a number"},
+		} {
+			r.platform.Say("c1", "ada", c[0])
+			r.mentions(i+1, c[1])
+		}
+	})
+}
