@@ -28,6 +28,7 @@ func rosterOf(t *testing.T, people ...ledger.Person) *Roster {
 
 // promise: P4.no-entry-no-service
 // promise: P4.exec-judged
+// promise: P5.taint-needs-approval
 // promise: P5.reading-leaks-nothing
 func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 	t.Parallel()

@@ -51,7 +51,8 @@ const (
 	revokeGrant = `
 		UPDATE approvals SET revoked_at = ? WHERE id = ? AND scope IN ('session', 'always') AND revoked_at IS NULL AND (? OR person = ?)`
 	revokeSession = `UPDATE approvals SET revoked_at = ? WHERE session_id = ? AND scope = 'session' AND revoked_at IS NULL`
-	revokePerson  = `UPDATE approvals SET revoked_at = ? WHERE person = ? AND scope IN ('session', 'always') AND revoked_at IS NULL`
+	// forgetGrants: the name may be given to somebody else.
+	forgetGrants = `UPDATE approvals SET revoked_at = decided_at WHERE person = ? AND scope IN ('session', 'always') AND revoked_at IS NULL`
 )
 
 type approvalRow struct {

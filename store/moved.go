@@ -50,6 +50,7 @@ var (
 		`UPDATE attachments SET session_id = ? WHERE session_id = ?`,
 		`UPDATE memories SET session_id = ? WHERE session_id = ?`,
 		`UPDATE actions SET session_id = ? WHERE session_id = ?`,
+		`UPDATE approvals SET session_id = ? WHERE session_id = ?`,
 		`UPDATE audit SET session_id = ? WHERE session_id = ?`,
 	}
 )

@@ -146,7 +146,7 @@ func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
 // identities that are.
 func (t *tx) forget(p, to ledger.Person, stays bool) error {
 	if !stays && p.Source == ledger.FromSettings {
-		_, err := t.Exec(dropPerson, p.Name)
+		_, err := t.each([]string{forgetGrants, dropPerson}, []any{p.Name})
 		return err
 	}
 	if to.Source == ledger.FromLocal { // what was linked at run time stays theirs

@@ -59,7 +59,7 @@ func (t *tx) changePerson(c ledger.PersonChange) (*ledger.Person, error) {
 	case ledger.ChangeRole:
 		_, err = t.Exec(setRole, c.Person.Role, t.now, name)
 	case ledger.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
-		_, err = t.each([]string{deleteKnown, dropPerson}, []any{name})
+		_, err = t.each([]string{deleteKnown, forgetGrants, dropPerson}, []any{name})
 		return person, err
 	default:
 		return nil, fmt.Errorf("change a person: %q is no such change", c.Kind)

@@ -23,6 +23,7 @@ var blots = []string{
 	blotOut("attachments", "message_id IN ("+readBy+")", "name"),
 	blotOut("deliveries", "message_id IN ("+readBy+")", "text", "rich", "extra", "noted", "detail"),
 	blotOut("actions", "turn_id = ?", "text"),
+	blotOut("approvals", "turn_id = ?", "shown", "why"),
 	blotOut("plans", "turn_id = ?", "goal", "secrets"),
 	blotOut("tasks", "turn_id = ?", "detail", "args", "expect", "choices", "answer", "output", "hint"),
 	blotOut("reviews", "turn_id = ?", "reason", "learn"),

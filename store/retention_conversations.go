@@ -58,6 +58,9 @@ var (
 	deleteSessions = ofMany(batchConversations,
 		`DELETE FROM memories WHERE session_id IN (%s)`,
 		`DELETE FROM actions WHERE session_id IN (%s)`,
+		`UPDATE approvals SET session_id = NULL WHERE scope = 'always' AND session_id IN (%s)`,
+		`DELETE FROM actions WHERE approval_id IN (SELECT id FROM approvals WHERE session_id IN (%s))`,
+		`DELETE FROM approvals WHERE session_id IN (%s)`,
 		`DELETE FROM leases WHERE kind = 'session' AND name IN (SELECT CAST(id AS text) FROM sessions WHERE id IN (%s))`,
 		`DELETE FROM sessions WHERE id IN (%s)`,
 	)
@@ -170,7 +173,7 @@ func (s *sweeper) people(ctx context.Context) error {
 				return 0, err
 			}
 			for _, p := range rows {
-				if _, err := t.each([]string{deleteKnown, dropPerson}, []any{p.Name}); err != nil {
+				if _, err := t.each([]string{deleteKnown, forgetGrants, dropPerson}, []any{p.Name}); err != nil {
 					return 0, err
 				}
 			}

@@ -1,0 +1,211 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/router/ledger"
+)
+
+// allowed parks a new turn in conv, which is decided, and returns it running again with its
+// approval.
+func (h *house) allowed(conv, key string, does ledger.Does) (ledger.TurnRef, int64) {
+	h.Helper()
+	h.root()
+	ref := h.Begun(conv, key)
+	h.park(ref, conv)
+	a := h.Accept(decides(ref.TurnID, conv, does))[0]
+	if a.Decided != ref.TurnID {
+		h.Fatalf("%+v", a)
+	}
+	return h.Claim(1)[0].TurnRef, a.Approval
+}
+
+func starts(use *agent.Use) agent.Step {
+	return agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning, AllowedBy: "approval.once", Use: use}}}
+}
+
+// promise: P4.approved-before-it-runs
+func TestApprovalIsUsedOnceForWhatWasShown(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ref, id := h.allowed("c", "1", ledger.DoesOnce)
+		other, _ := h.allowed("d", "2", ledger.DoesOnce)
+		for name, c := range map[string]struct {
+			ref ledger.TurnRef
+			use agent.Use
+		}{
+			"other arguments":  {ref, agent.Use{Approval: id, Hash: []byte("false")}},
+			"another turn":     {other, agent.Use{Approval: id, Hash: []byte("true")}},
+			"no such approval": {ref, agent.Use{Approval: 999, Hash: []byte("true")}},
+			"as a grant":       {ref, agent.Use{Approval: id, Hash: []byte("true"), Grant: true}},
+		} {
+			if _, err := h.Router.Commit(h.Ctx, c.ref, starts(&c.use), nil); !errors.Is(err, ledger.ErrConflict) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		h.Commit(ref, starts(&agent.Use{Approval: id, Hash: []byte("true")}))
+		h.wantCount(1, "SELECT count(*) FROM approvals WHERE used_at > 0")
+		h.wantCount(1, "SELECT count(*) FROM tasks WHERE state = 'running'")
+		if got, err := h.Router.Approval(h.Ctx, ref, "marco", *parks().Ask); err != nil || got.ID != 0 {
+			t.Errorf("an approval that was used up is found: %+v, %v", got, err)
+		}
+		again := agent.Step{
+			Calls: []agent.Call{{Step: "plan.1.0", Role: "planner"}},
+			Plan:  &agent.PlanRow{Attempt: 1, Goal: "again", Tasks: parks().Plan.Tasks},
+		}
+		h.Commit(ref, again)
+		use := starts(&agent.Use{Approval: id, Hash: []byte("true")})
+		use.Tasks[0].Attempt = 1
+		if _, err := h.Router.Commit(h.Ctx, ref, use, nil); !errors.Is(err, ledger.ErrConflict) {
+			t.Errorf("used twice: %v", err)
+		}
+	})
+}
+
+// promise: P4.grants-are-exact
+func TestGrantIsExact(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		_, session := h.allowed("c", "1", ledger.DoesSession)
+		later := h.Begun("d", "2")
+		ask := *parks().Ask
+		look := func(ref ledger.TurnRef, person string, ask agent.Ask) int64 {
+			t.Helper()
+			ask.Position = 7 // of another task
+			got, err := h.Router.Approval(h.Ctx, ref, person, ask)
+			if err != nil || got.ID != 0 && (!got.Grant || got.State != agent.Accepted) {
+				t.Errorf("%+v, %v", got, err)
+			}
+			return got.ID
+		}
+		here := ledger.TurnRef{TurnID: later.TurnID, SessionID: 1}
+		if got := look(here, "marco", ask); got != session {
+			t.Errorf("in its session: %d", got)
+		}
+		if got := look(later, "marco", ask); got != 0 {
+			t.Errorf("in another session: %d", got)
+		}
+		_, always := h.allowed("e", "3", ledger.DoesAlways)
+		if got := look(later, "marco", ask); got != always {
+			t.Errorf("everywhere: %d", got)
+		}
+		changed, tainted := ask, ask
+		changed.Hash, tainted.Taint = []byte("false"), "web"
+		for name, got := range map[string]int64{
+			"of another person": look(later, "anna", ask), "for other arguments": look(later, "marco", changed), "in a tainted turn": look(later, "marco", tainted),
+		} {
+			if got != 0 {
+				t.Errorf("%s: %d", name, got)
+			}
+		}
+		plan := parks()
+		h.Commit(later, agent.Step{Calls: plan.Calls, Plan: plan.Plan})
+		if err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "user"}}); err != nil {
+			t.Fatal(err)
+		}
+		use := starts(&agent.Use{Approval: always, Hash: ask.Hash, Grant: true})
+		if _, err := h.Router.Commit(h.Ctx, later, use, nil); !errors.Is(err, ledger.ErrConflict) {
+			t.Errorf("who gave it is no admin any more: %v", err)
+		}
+		h.root()
+		revoke := entry("c", "9", "/grants remove")
+		revoke.Sender.Person, revoke.As = "root", &ledger.AsRevoke{Grant: always, AnyPerson: true}
+		revoke.Replies = map[ledger.Situation]*ledger.Reply{ledger.GrantRevoked: nil}
+		h.Commit(later, use)
+		h.Accept(revoke)
+		if got := look(later, "marco", ask); got != 0 {
+			t.Errorf("taken back: %d", got)
+		}
+		if list, err := h.Router.Grants(h.Ctx, "marco", false); err != nil || len(list) != 1 || list[0].ID != session || list[0].Session != "tg:c" {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
+
+// Two who decide at once, a decision and a cancel, a decision and the deadline: one counts.
+//
+// promise: P4.approved-before-it-runs
+func TestOneDecisionCounts(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.root()
+		for i := range 8 {
+			conv := fmt.Sprint("c", i)
+			ref := h.Begun(conv, conv)
+			h.park(ref, conv)
+			var all sync.WaitGroup
+			var mu sync.Mutex
+			counted := 0
+			for _, does := range []ledger.Does{ledger.DoesOnce, ledger.DoesDeny, ledger.DoesAlways} {
+				all.Go(func() {
+					out, err := h.Router.Accept(h.Ctx, h.owner(), []ledger.Entry{decides(ref.TurnID, conv, does)})
+					mu.Lock()
+					defer mu.Unlock()
+					if err != nil {
+						t.Error(err)
+					} else if out[0].Decided != 0 {
+						counted++
+					}
+				})
+			}
+			all.Go(func() {
+				_, err := h.Router.Cancel(h.Ctx, ref.TurnID)
+				mu.Lock()
+				defer mu.Unlock()
+				if ended := (*ledger.StateError)(nil); err != nil && !errors.As(err, &ended) {
+					t.Error(err)
+				}
+			})
+			all.Wait()
+			if counted > 1 {
+				t.Errorf("%d decisions counted", counted)
+			}
+		}
+		h.wantCount(0, "SELECT count(*) FROM approvals WHERE state = 'proposed'")
+		h.wantCount(0, "SELECT count(*) FROM actions WHERE state = 'proposed'")
+		h.wantCount(0, "SELECT count(*) FROM turns WHERE state = 'waiting'")
+	})
+}
+
+// promise: P4.approvals-expire
+func TestOverdueApprovalsExpire(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		now := time.Now()
+		h.DB.SetNow(func() time.Time { return now })
+		ref := h.Begun("c", "1")
+		h.park(ref, "c")
+		if list, next, err := h.Router.ExpireApprovals(h.Ctx); err != nil || len(list) != 0 || next.Before(now.Add(23*time.Hour)) {
+			t.Errorf("%v, %v, %v", list, next, err)
+		}
+		now = now.Add(25 * time.Hour)
+		h.root()
+		if a := h.Accept(decides(ref.TurnID, "c", ledger.DoesOnce))[0]; a.Action != ledger.ActionExpired || a.Decided != ref.TurnID || a.Situation != ledger.ApprovalOver {
+			t.Errorf("too late: %+v", a)
+		}
+		if list, next, err := h.Router.ExpireApprovals(h.Ctx); err != nil || len(list) != 0 || !next.IsZero() {
+			t.Errorf("%v, %v, %v", list, next, err)
+		}
+		ref = h.Claim(1)[0].TurnRef
+		if got, err := h.Router.Approval(h.Ctx, ref, "marco", *parks().Ask); err != nil || got.State != agent.Expired {
+			t.Errorf("%+v, %v", got, err)
+		}
+		step := parks()
+		step.Plan, step.Calls = nil, nil
+		step.Ask.Taint = tools.Others
+		again := asked(ref.TurnID+1000, "c")
+		again.ExpiresAt = now.Add(time.Minute)
+		if _, err := h.Router.Ask(h.Ctx, ref, step, again); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Hour)
+		if list, _, err := h.Router.ExpireApprovals(h.Ctx); err != nil || len(list) != 1 {
+			t.Errorf("%v, %v", list, err)
+		}
+		if list := h.Claim(9); len(list) != 1 || list[0].TurnID != ref.TurnID {
+			t.Errorf("claimed %+v", list)
+		}
+	})
+}
