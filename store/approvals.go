@@ -138,8 +138,8 @@ func (t *tx) ask(ref ledger.TurnRef, conversation, approval int64, q *ledger.Que
 	if err != nil {
 		return err
 	}
-	_, err = t.emit(session, event{Kind: "message", Turn: turn, Message: message},
-		approvalEvent(turn, approvalData{ID: approval, State: string(ledger.ActionProposed), Code: q.Code}))
+	_, err = t.emit(session, approvalEvent(turn, approvalData{ID: approval, State: string(ledger.ActionProposed), Code: q.Code}),
+		event{Kind: "message", Turn: turn, Message: message})
 	return err
 }
 

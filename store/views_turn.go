@@ -35,6 +35,8 @@ const (
 		FROM plans p LEFT JOIN tasks t ON t.turn_id = p.turn_id AND t.attempt = p.attempt
 		LEFT JOIN reviews r ON r.turn_id = t.turn_id AND r.attempt = t.attempt AND r.position = t.position
 		WHERE p.turn_id = ? ORDER BY p.attempt, t.position`
+	turnApprovals = `
+		SELECT id, attempt, position, state, scope, rule, decided_by, why, created_at, decided_at FROM approvals WHERE turn_id = ? ORDER BY id`
 	turnAudit = `SELECT created_at, person, action, target, rule, outcome FROM audit WHERE turn_id = ? ORDER BY id`
 )
 
@@ -185,6 +187,31 @@ func (t *tx) planViews(v *view.Turn) error {
 		if row.Position != nil {
 			p := &v.Plans[len(v.Plans)-1]
 			p.Tasks = append(p.Tasks, row.view())
+		}
+	}
+	return t.approvalViews(v)
+}
+
+// approvalViews reads what people were asked for the tasks of the plans.
+func (t *tx) approvalViews(v *view.Turn) error {
+	var rows []struct {
+		ID                      int64
+		Attempt, Position       int
+		State, Scope, Rule, Why string
+		DecidedBy               string `db:"decided_by"`
+		CreatedAt               int64  `db:"created_at"`
+		DecidedAt               *int64 `db:"decided_at"`
+	}
+	if err := t.All(&rows, turnApprovals, v.ID); err != nil {
+		return err
+	}
+	for _, a := range rows {
+		if a.Attempt < len(v.Plans) && a.Position < len(v.Plans[a.Attempt].Tasks) {
+			task := &v.Plans[a.Attempt].Tasks[a.Position]
+			task.Approvals = append(task.Approvals, view.Approval{
+				ID: a.ID, State: a.State, Scope: a.Scope, Rule: a.Rule, By: a.DecidedBy, Why: a.Why,
+				AskedAt: instant(a.CreatedAt), DecidedAt: instantPtr(a.DecidedAt),
+			})
 		}
 	}
 	return nil

@@ -20,6 +20,9 @@ type Options struct {
 	// answered. In a pipe only.
 	Linger time.Duration
 	JSON   bool // one object a line; in a pipe only
+	// Yolo allows once whatever is asked for. Without it a pipe denies it at once: nobody is
+	// there to ask.
+	Yolo bool
 
 	In       io.Reader
 	Out, Err io.Writer

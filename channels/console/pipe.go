@@ -36,6 +36,7 @@ type pipe struct {
 	lingering <-chan time.Time // set while later messages are listened for
 	failed    int
 	total     int
+	decided   int64 // the event of what was typed for the person about an approval; 0: nothing was
 }
 
 // messageLine is a message with its event, as --json writes it.
@@ -88,6 +89,9 @@ func (p *pipe) run(ctx context.Context, events <-chan channels.SessionEvent, los
 			}
 		case e := <-events:
 			if err := p.event(e); err != nil {
+				return err
+			}
+			if err := p.decide(ctx, e); err != nil {
 				return err
 			}
 		case <-p.timeout:
@@ -215,6 +219,8 @@ func (p *pipe) show(e channels.SessionEvent) (shown bool, err error) {
 	switch {
 	case e.Message != nil && e.Message.Direction != "out":
 		return true, nil
+	case e.Message != nil && p.decided != 0 && e.N == p.decided+1:
+		return true, nil // the answer to what was typed here
 	case e.Message != nil && mine:
 		return true, p.message(e)
 	case e.Message != nil && p.lingering != nil:
@@ -230,6 +236,38 @@ func (p *pipe) show(e channels.SessionEvent) (shown bool, err error) {
 		return true, p.done(eventData{})
 	}
 	return true, nil
+}
+
+// decide answers what the turn that is waited for asks a person. Where others are asked there
+// is nothing to decide, so the turn is given up.
+func (p *pipe) decide(ctx context.Context, e channels.SessionEvent) error {
+	text := decision(e, p.o.Yolo)
+	if w := p.waiting; text == "" || w == nil || w.TurnID != e.TurnID {
+		return nil
+	}
+	p.note(text)
+	got, err := p.client.post(ctx, text)
+	p.decided = got.Event
+	return err
+}
+
+// decision is what is typed for a person about an approval that an event proposes; empty:
+// nothing.
+func decision(e channels.SessionEvent, yolo bool) string {
+	if e.Kind != "approval" || e.TurnID == 0 {
+		return ""
+	}
+	switch d := readData(e); {
+	case d.State != "proposed":
+		return ""
+	case yolo && d.Code != "":
+		return "/approve " + d.Code
+	case yolo:
+		return ""
+	case d.Code != "":
+		return "/deny " + d.Code + " nobody is there to be asked, in a pipe without --yolo"
+	}
+	return "/cancel"
 }
 
 // step shows what a turn does, and ends the wait with it.

@@ -67,6 +67,7 @@ type course struct {
 	tasks []planTask // of its newest plan
 	told  bool       // nothing more is to be told of that plan, or ever was
 	spoke bool       // the newest thing the turn did was to say something
+	asks  bool       // it asks a person for something, and goes on when that is decided
 }
 
 // progress words the course of turns: what each is after, every step with what became of
@@ -109,6 +110,8 @@ func (p *progress) aside(e channels.SessionEvent) {
 func (p *progress) note(e channels.SessionEvent, d eventData) {
 	c := p.turn(e.TurnID)
 	switch e.Kind {
+	case "approval":
+		c.asks = d.State == "proposed"
 	case "turn":
 		c.spoke = c.spoke || p.said != 0 && p.said == e.N-1
 	case "message":
@@ -174,7 +177,7 @@ func (p *progress) settled(e channels.SessionEvent) (list, end []string) {
 	// What a turn says behind its last step ends its plan; so does a notice, by which it
 	// ends early or begins anew.
 	if e.Kind == "plan" || e.Kind == "review" && d.Status == "replan" || ends(e) ||
-		says(e) && (e.Message.Notice || !slices.ContainsFunc(c.tasks, planTask.open)) {
+		says(e) && (e.Message.Notice && !c.asks || !slices.ContainsFunc(c.tasks, planTask.open)) {
 		list = p.list(c)
 		c.told = true
 	}
@@ -211,7 +214,7 @@ const stepsMost = 8
 func (p *progress) ahead() (lines []string) {
 	for _, turn := range slices.Sorted(maps.Keys(p.turns)) {
 		c := p.turns[turn]
-		if c.told {
+		if c.told || c.asks {
 			continue
 		}
 		lines = append(lines, c.title())

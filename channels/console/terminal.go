@@ -143,6 +143,9 @@ func (t *terminal) run(ctx context.Context, events <-chan channels.SessionEvent,
 			t.posted(p)
 		case e := <-events:
 			t.event(e)
+			if text := decision(e, t.o.Yolo); t.o.Yolo && text != "" {
+				working.Go(func() { _, _ = t.client.post(ctx, text) }) // the question says so where it stays open
+			}
 		}
 	}
 }
@@ -314,7 +317,7 @@ func (t *terminal) track(e channels.SessionEvent) {
 	if e.Kind != "turn" || e.TurnID == 0 {
 		return
 	}
-	if over(readData(e).State) {
+	if state := readData(e).State; over(state) || state == "waiting" {
 		delete(t.running, e.TurnID)
 		t.stopping = false
 	} else {

@@ -19,7 +19,7 @@ type chatCmd struct {
 	As      string        `default:"owner" help:"Be this person instead of the owner." placeholder:"PERSON"`
 	Linger  time.Duration `help:"In a pipe: keep listening that long for later messages."`
 	JSON    bool          `name:"json" help:"In a pipe: one JSON object a line."`
-	Yolo    bool          `hidden:""` // nothing asks in this build
+	Yolo    bool          `help:"Allow once whatever is asked for; in a pipe it is denied otherwise."`
 }
 
 // Help is what --help says besides the flags.
@@ -57,7 +57,7 @@ func (c *chatCmd) Run(a *app) error {
 // chat talks to an engine until the input ends; notes are shown on a terminal.
 func (a *app) chat(ctx context.Context, engine *local.Client, settings *configs.Settings, c *chatCmd, notes <-chan string) error {
 	return console.Chat(ctx, engine.HTTP, console.Options{
-		Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON,
+		Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON, Yolo: c.Yolo,
 		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(), Notes: notes,
 		HistoryFile: filepath.Join(settings.DataDir, "history"), Commands: router.Commands(),
 		SeenFile: filepath.Join(settings.DataDir, "seen.json"),

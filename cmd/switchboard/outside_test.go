@@ -25,8 +25,6 @@ func (s *steered) think(req llmtest.Request) llmtest.Reply {
 		return llmtest.Text(llmtest.ReviewOK())
 	case req.Role == "worker":
 		return llmtest.Text("It is done.")
-	case req.Section("Faults in your last plan") != "":
-		return llmtest.Text(llmtest.Plan("obey", llmtest.Answer("I may not: "+req.Section("Faults in your last plan"))))
 	case req.Has(s.order):
 		return llmtest.Text(llmtest.Plan("obey", llmtest.Exec("touch "+s.file, "it is there"), llmtest.Msg("Say so.")))
 	}
@@ -107,11 +105,11 @@ func TestCardsGiveNoOrders(t *testing.T) {
 	}
 	r.bot.Say(users["poll"].ID, "/why")
 	r.await("/why", 20*time.Second, func() bool { return len(r.answers(users["poll"].ID)) > 1 })
-	if why := r.answers(users["poll"].ID)[1]; !strings.Contains(why, "A plan was refused: ") || !strings.Contains(why, "by the rule taint.outside") {
+	if why := r.answers(users["poll"].ID)[1]; !strings.Contains(why, "rule taint.outside asked: nobody has answered yet") {
 		t.Errorf("/why: %s", why)
 	}
 	out, errs, code := r.command("explain", "turn", fmt.Sprint(r.turns()[0].ID))
-	if code != 0 || !strings.Contains(out, "it brought text from elsewhere (enclosed)") || !strings.Contains(out, "by the rule taint.outside") {
+	if code != 0 || !strings.Contains(out, "it brought text from elsewhere (enclosed)") || !strings.Contains(out, "rule taint.outside asked: nobody has answered yet") {
 		t.Errorf("explain: %s%s", out, errs)
 	}
 }
@@ -190,14 +188,10 @@ func TestReadingDoesNotLeak(t *testing.T) {
 			}
 			r.model.Handle(func(req llmtest.Request) llmtest.Reply {
 				switch {
-				case req.Role == "reviewer" && strings.Contains(req.Section("Output"), "Ended: refused"):
-					return llmtest.Text(llmtest.Replan("it was refused"))
 				case req.Role == "reviewer":
 					return llmtest.Text(llmtest.ReviewOK())
 				case req.Role == "worker":
 					return llmtest.Text("I have read it.")
-				case req.Section("What failed") != "":
-					return llmtest.Text(llmtest.Plan("tell", llmtest.Answer("I may not: "+req.Section("What failed"))))
 				case said(req) == "anything":
 					return llmtest.Text(llmtest.Plan("read", get("/free"), llmtest.Msg("Say so.")))
 				}
@@ -209,16 +203,16 @@ func TestReadingDoesNotLeak(t *testing.T) {
 			mu.Unlock()
 			r.ask("u1", "anything")
 			got := r.ask("u1", "read "+server.URL+"/page and ("+strings.ToUpper(server.URL[:4])+server.URL[4:]+"/other?a=b#there).")
-			r.await("the end", 20*time.Second, func() bool {
-				return strings.Contains(strings.Join(r.shown("u1"), "\n"), "I may not:") || strings.Contains(got, "read it")
-			})
+			if !strings.Contains(got, "/sink?q=secret") || !strings.Contains(got, "taint.url") {
+				t.Errorf("asked %q", got)
+			}
 			mu.Lock()
 			if got := strings.Join(asked, " "); got != "/free /page /other?a=b" {
 				t.Errorf("asked for %s", got)
 			}
 			mu.Unlock()
 			why := r.ask("u1", "/why")
-			if !strings.Contains(why, "refused by rule taint.url") {
+			if !strings.Contains(why, "rule taint.url asked: nobody has answered yet") {
 				t.Errorf("/why: %s", why)
 			}
 		})

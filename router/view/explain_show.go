@@ -181,10 +181,34 @@ func (s *Task) became() string {
 	if s.Reason != "" {
 		text += ": " + words.OneLine(s.Reason, 300)
 	}
+	for i := range s.Approvals {
+		text += "; " + s.Approvals[i].became()
+	}
 	if s.Taint != "" {
 		text += "; it brought text from elsewhere (" + s.Taint + ")"
 	}
 	return text
+}
+
+// became says what was said to a question.
+func (a *Approval) became() string {
+	text := "rule " + a.Rule + " asked: "
+	why := ""
+	if a.Why != "" {
+		why = " (" + words.OneLine(a.Why, 300) + ")"
+	}
+	switch a.State {
+	case "accepted":
+		scope := map[string]string{"once": "once", "session": "in the session", "always": "always"}[a.Scope]
+		return text + a.By + " allowed it " + scope + why
+	case "rejected":
+		return text + a.By + " did not allow it" + why
+	case "expired":
+		return text + "nobody answered in time"
+	case "cancelled":
+		return text + "it was cancelled before anybody answered"
+	}
+	return text + "nobody has answered yet"
 }
 
 // verdict is the reviewer's word.
