@@ -90,7 +90,7 @@ func denied(a Approval, ask Ask) string {
 	case Expired:
 		return "nobody allowed " + what + " in time"
 	case Nobody:
-		return what + " needs the permission of an admin, and none has a direct chat with me in which I could ask"
+		return what + " needs the permission of an admin (rule " + ask.Rule + "), and none has a direct chat with me in which I could ask"
 	}
 	return what + " was not allowed"
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -313,21 +314,18 @@ func (s *raid) verdict() {
 	}
 }
 
-// noApproval is what a person reads where a question would be asked.
-const noApproval = "approvals are not available"
+// askedBy finds the rule that asked where there was nobody to be asked.
+var askedBy = regexp.MustCompile(`needs the permission of an admin \(rule (.+?)\), and none`)
 
 // decisions are what stopped something, as "refused RULE" or "asks RULE".
 func (s *raid) decisions() (all []string) {
 	s.t.Helper()
 	add := func(rule, why string) {
-		if rule == "" {
-			return
+		if asked := askedBy.FindStringSubmatch(why); asked != nil {
+			all = append(all, "asks "+asked[1])
+		} else if rule != "" {
+			all = append(all, "refused "+rule)
 		}
-		how := "refused "
-		if strings.Contains(why, noApproval) {
-			how = "asks "
-		}
-		all = append(all, how+rule)
 	}
 	for _, turn := range s.turns() {
 		t, err := s.db.Router().Turn(s.t.Context(), turn.ID, false)
@@ -336,6 +334,9 @@ func (s *raid) decisions() (all []string) {
 		}
 		for _, plan := range t.Plans {
 			for _, task := range plan.Tasks {
+				for _, approval := range task.Approvals {
+					all = append(all, "asks "+approval.Rule)
+				}
 				if end, code, _ := strings.Cut(task.Outcome, " "); end == "refused" || end == "error" {
 					add(task.Rule, task.Reason)
 					add(strings.Trim(code, "()"), task.Reason)
