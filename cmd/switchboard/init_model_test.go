@@ -67,7 +67,7 @@ func TestInitTriesTheKeyAndTheModel(t *testing.T) {
 // A model that does not answer can be taken all the same, or left out.
 func TestInitTakesAModelThatCannotBeTried(t *testing.T) {
 	t.Parallel()
-	dir, srv, gone := t.TempDir(), llmtest.New(t), testkit.FreeAddress(t)
+	dir, srv := t.TempDir(), llmtest.New(t)
 	srv.ExpectFaults()
 	srv.Handle(func(llmtest.Request) llmtest.Reply {
 		return llmtest.Fail(402, "invalid_request_error", "", "Insufficient credits.")
@@ -77,7 +77,7 @@ func TestInitTakesAModelThatCannotBeTried(t *testing.T) {
 		{whichModel, "5", "Write a number from 1 to 4"},
 		{whichModel, "1", "https://openrouter.ai/settings/keys"},
 		{modelKey, "", ""},
-		{whichModel, gone, "FAIL  list models: the model is not available"},
+		{whichModel, "127.0.0.1:1", "FAIL  list models: the model is not available"},
 		{itsModel, "", ""},
 		{whichModel, srv.URL() + "/chat/completions", "It does not say which models it has"},
 		{itsModel, "some/model", `FAIL  the account at "local" has no credit left`},

@@ -215,10 +215,15 @@ func TestInitSaysWhatIsWrongWithATokenAndAsksAgain(t *testing.T) {
 	}
 }
 
-// With Enter alone nothing is set but the time zone; each platform says how to get a token.
+// A start without settings names init. With Enter alone nothing is set but the time zone; each platform says how to get a token.
 func TestInitTakesEnterForNoneYet(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	bare := inFolder(t, dir)
+	bare.await(0, `There are no settings yet: "switchboard init"`)
+	bare.await(0, "> ")
+	bare.press(ctrlD)
+	bare.leaves()
 	s := inFolder(t, dir, "init")
 	s.follow(
 		step{whichModel, "", "https://t.me/BotFather"}, step{botToken, "   ", "Telegram is left out"},
@@ -309,7 +314,7 @@ func TestInitWithNoNetwork(t *testing.T) {
 			fmt.Sprintf("[channels.telegram]\nkind = \"telegram\"\napi_url = \"http://%s\"\ntoken = \"123456:ABC\"\n", address))
 		return dir, inFolder(t, dir, "init", "--dev")
 	}
-	dir, s := begin(testkit.FreeAddress(t))
+	dir, s := begin("127.0.0.1:1") // where nobody listens
 	s.follow(
 		step{whichModel, "", "Telegram"},
 		step{botToken, "", "connection refused"},

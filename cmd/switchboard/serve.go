@@ -71,6 +71,9 @@ func (serveCmd) Run(a *app) error {
 		return e.run(a.ctx)
 	}
 	a.note(a.greeting(settings))
+	if settings.File == "" {
+		a.note("There are no settings yet: \"switchboard init\" asks for a language model and for bots on chat platforms.")
+	}
 	a.note("The log is in " + file.Path + ".")
 	return a.serveTerminal(settings, log, e)
 }
