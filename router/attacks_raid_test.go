@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
@@ -61,6 +62,11 @@ func newRaid(t *testing.T, db *store.DB, a *attack) *raid {
 		}
 		r.people = slices.DeleteFunc(r.people, func(p ledger.Person) bool { return p.Name == name })
 		r.people = append(r.people, list)
+	}
+	if a.Settings.Deadline != "" {
+		wait, err := time.ParseDuration(a.Settings.Deadline)
+		s.must(err)
+		r.deadline = wait
 	}
 	s.wire()
 	s.plant()
@@ -125,7 +131,14 @@ func (s *raid) expand(text string) string {
 	if strings.Contains(text, "{claim}") && s.claim == "" {
 		s.claim = s.newClaim()
 	}
-	return strings.NewReplacer("{claim}", s.claim, "{page}", s.page.URL, "{evil}", s.evil.URL, "{secret}", s.secret, "{host}", s.host,
+	var asked []string // the codes of questions, the newest first
+	for _, sent := range slices.Backward(s.rig.platform.Sent()) {
+		if codes.MatchString(sent.Text) {
+			asked = append(asked, s.typedCode(sent))
+		}
+	}
+	asked = append(asked, "AAAA-AAAA", "AAAA-AAAA")
+	return strings.NewReplacer("{code}", asked[0], "{former}", asked[1], "{claim}", s.claim, "{page}", s.page.URL, "{evil}", s.evil.URL, "{secret}", s.secret, "{host}", s.host,
 		"{port}", s.port(), "{outside}", filepath.Join(s.rig.dir, "outside")).Replace(text)
 }
 

@@ -38,6 +38,7 @@ type attack struct {
 		Unconfined   bool
 		Sandbox      bool
 		Ask          []string
+		Deadline     string
 		Exec         *command.Rules
 		People       map[string]person
 	}
@@ -148,10 +149,11 @@ func (a attack) meet(t *testing.T, db *store.DB) {
 	t.Helper()
 	s := newRaid(t, db, &a)
 	for i := range a.Steps {
-		if i > 0 && a.Steps[i].Meanwhile {
-			s.victim.await(t)
-		} else {
+		switch {
+		case !a.Steps[i].Meanwhile:
 			s.rest()
+		case a.Settings.Busy != "collect": // there the turn waits for more by itself
+			s.victim.await(t)
 		}
 		s.take(i)
 		if meanwhile := i+1 < len(a.Steps) && a.Steps[i+1].Meanwhile; !meanwhile {
@@ -248,6 +250,11 @@ func (s *raid) judge() {
 	for _, sent := range s.rig.platform.Sent() {
 		heard = append(heard, string(sent.Conversation))
 		shown += sent.Text + "\n"
+	}
+	if strings.HasPrefix(a.End, "asks ") && a.Hears == nil { // an admin may be asked; nobody else hears of it
+		want = append(want, "chat-ada")
+		heard = slices.DeleteFunc(heard, func(conv string) bool { return slices.Contains(want, conv) })
+		want = nil
 	}
 	s.same("who heard something", distinct(heard), distinct(want))
 	for _, text := range a.Shows {
