@@ -41,17 +41,11 @@ func (j *journal) deciders(ctx context.Context) ([]channels.Conversation, error)
 	if p := j.runner.Roster.Named(j.data.Turn.Person.Name); p != nil && p.Role == ledger.RoleAdmin {
 		return []channels.Conversation{j.data.Conversation}, nil
 	}
-	chats, err := j.runner.Ledger.AdminChats(context.WithoutCancel(ctx))
+	chats, err := j.runner.Lines.AdminChats(context.WithoutCancel(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("look for the admins' chats: %w", err)
 	}
-	var list []channels.Conversation
-	for _, chat := range chats {
-		if j.runner.Lines.Line(chat.Channel) != nil {
-			list = append(list, chat)
-		}
-	}
-	return list, nil
+	return chats, nil
 }
 
 // ask renders what a step asks for, and commits it with the end of the work for now.

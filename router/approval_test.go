@@ -217,3 +217,18 @@ func TestBadDecisionsAreExplained(t *testing.T) {
 		}
 	})
 }
+
+// Where an admin's account is theirs no more, nothing is asked in its chat.
+func TestFormerAccountsAreNotAsked(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.start()
+		r.platform.Say("ada1", "ada", "hello")
+		r.shows(1, "re: hello")
+		r.end()
+		r.people[0].Identities = []string{"scripted:ada2"}
+		r.start()
+		r.platform.Say("bob1", "bob", "ask make x")
+		r.shows(2, "nobody  by")
+	})
+}

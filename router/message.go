@@ -90,7 +90,7 @@ func (r *Router) recipients(chats []ledger.Chat, admin bool) (list []recipient) 
 			}
 		default:
 			p := r.Roster.Named(c.Person)
-			if p == nil || l.config.DM == "disabled" || p.Source == ledger.FromOpen && l.config.DM != "open" || !l.isOf(c, p) {
+			if p == nil || l.config.DM == "disabled" || p.Source == ledger.FromOpen && l.config.DM != "open" || !l.IsOf(c, p) {
 				continue
 			}
 			list = append(list, recipient{c, p.Name, !used[p.Name]})
@@ -98,22 +98,6 @@ func (r *Router) recipients(chats []ledger.Chat, admin bool) (list []recipient) 
 		}
 	}
 	return list
-}
-
-// isOf says that a direct chat is that of a person still: a name, and an account, can be
-// somebody else's by now. Where no message is kept the chat itself may have their ID.
-func (l *channel) isOf(c ledger.Chat, p *ledger.Person) bool {
-	id := plainID(cmp.Or(c.Identity, l.Kind+":"+string(c.ID)))
-	return l.Reads() || slices.ContainsFunc(p.Identities, func(own string) bool {
-		of, _, _ := strings.Cut(own, ":")
-		return (of == l.Name || of == l.Kind) && plainID(own) == id
-	})
-}
-
-// plainID is the ID in an identity, without kind, channel or team.
-func plainID(identity string) string {
-	_, id, _ := strings.Cut(identity, ":")
-	return id[strings.LastIndex(id, "/")+1:]
 }
 
 // find is the one recipient that is called so, or the result that says why there is none. A

@@ -19,15 +19,15 @@ const (
 	// first; where no message is kept any more, the one last used.
 	lastWritten = `
 		ORDER BY CASE WHEN s.person = '' THEN 0 ELSE coalesce((SELECT m.id` + theirLast + `), 0) END DESC, s.used_at DESC, s.id DESC`
-	theirLast = ` FROM messages m WHERE m.session_id = s.id AND m.direction = 'in' AND m.person = s.person ORDER BY m.id DESC LIMIT 1`
+	theirLast   = ` FROM messages m WHERE m.session_id = s.id AND m.direction = 'in' AND m.person = s.person ORDER BY m.id DESC LIMIT 1`
+	chatColumns = `
+		SELECT c.channel, c.conversation, c.kind, c.place, c.title, s.person,
+			CASE WHEN s.person = '' THEN '' ELSE coalesce((SELECT m.identity` + theirLast + `), '') END AS identity`
 	// adminChats are the direct conversations of each admin.
-	adminChats = `
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title, s.person, '' AS identity
+	adminChats = chatColumns + `
 		FROM people p CROSS JOIN sessions s CROSS JOIN conversations c
 		WHERE p.role = 'admin' AND s.person = p.name AND s.person <> '' AND c.id = s.conversation_id AND c.kind = 'direct' AND c.gone_at = 0` + lastWritten
-	knownChats = `
-		SELECT c.channel, c.conversation, c.kind, c.place, c.title, s.person,
-			CASE WHEN s.person = '' THEN '' ELSE coalesce((SELECT m.identity` + theirLast + `), '') END AS identity
+	knownChats = chatColumns + `
 		FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE c.gone_at = 0 AND c.kind <> ''` + lastWritten
 )
 
@@ -58,16 +58,8 @@ func (r *Router) Gone(ctx context.Context, hold ledger.Hold, conv channels.Conve
 }
 
 // AdminChats implements delivery.Notices.
-func (r *Router) AdminChats(ctx context.Context) (list []channels.Conversation, err error) {
-	chats, err := r.chats(ctx, "list admins' chats", adminChats)
-	seen := map[string]bool{}
-	for _, c := range chats {
-		if !seen[c.Person] {
-			seen[c.Person] = true
-			list = append(list, c.Conversation)
-		}
-	}
-	return list, err
+func (r *Router) AdminChats(ctx context.Context) ([]ledger.Chat, error) {
+	return r.chats(ctx, "list admins' chats", adminChats)
 }
 
 // Chats implements router.Views.

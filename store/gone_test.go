@@ -85,13 +85,13 @@ func TestAdminChatsAreTheLatestOfEachAdmin(t *testing.T) {
 		group := entry("group", "1", "in a group")
 		group.Event.Conversation.Kind = channels.Group
 		h.Accept(entry("m1", "2", "first"), entry("m2", "3", "then here"), by(entry("a1", "4", "hello"), "anna"), by(entry("o1", "5", "hello"), "otto"), group)
-		want("[a1 m2]")
+		want("[a1 m2 m1]")
 		h.Posts("m1", "6", "help")
-		want("[m1 a1]")
+		want("[m1 a1 m2]")
 		h.gone(h.Hold(), "m1")
 		want("[a1 m2]")
 		list, err := h.Router.AdminChats(h.Ctx)
-		if err != nil || list[0] != (channels.Conversation{Channel: "tg", ID: "a1", Kind: channels.Direct, Place: "a1"}) {
+		if err != nil || list[0].Conversation != (channels.Conversation{Channel: "tg", ID: "a1", Kind: channels.Direct, Place: "a1"}) || list[0].Identity != "tg:anna" {
 			t.Errorf("%+v, %v", list, err)
 		}
 	})

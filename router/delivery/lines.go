@@ -105,6 +105,9 @@ func (ls *Lines) Flush(ctx context.Context) {
 	}
 }
 
+// Beside does something best effort, in the background; a stop waits for its end.
+func (ls *Lines) Beside(do func()) { ls.asides.Go(do) }
+
 // Committed wakes who brings messages to conv.
 func (ls *Lines) Committed(conv channels.Conversation) {
 	if l := ls.list[conv.Channel]; l != nil {

@@ -1,10 +1,12 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,8 +35,8 @@ func (s *sender) notifyGone(ctx context.Context, d *ledger.Delivery) {
 	}
 	for _, chat := range chats {
 		to := ls.list[chat.Channel]
-		if to == nil || err != nil {
-			continue
+		if err != nil {
+			break
 		}
 		err = s.insist(ctx, "notify an admin", func(ctx context.Context) error {
 			_, err := ls.Ledger.Notify(ctx, noticeKey("gone", d.ID, chat), chat, to.alert(chat, goneText(conv), "label"))
@@ -89,12 +91,43 @@ func deadText(d *ledger.Delivery, outcome string) string {
 	return deadLead + ": " + reason + "."
 }
 
+// AdminChats are the direct chats that each admin used last, as far as their channels are
+// here and they are theirs still.
+func (ls *Lines) AdminChats(ctx context.Context) (list []channels.Conversation, err error) {
+	chats, err := ls.Ledger.AdminChats(ctx)
+	seen := map[string]bool{}
+	for _, c := range chats {
+		l, p := ls.list[c.Channel], ls.People.Named(c.Person)
+		if l != nil && p != nil && !seen[c.Person] && l.IsOf(c, p) {
+			seen[c.Person] = true
+			list = append(list, c.Conversation)
+		}
+	}
+	return list, err
+}
+
+// IsOf says that a direct chat is that of a person still: a name, and an account, can be
+// somebody else's by now. Where no message is kept the chat itself may have their ID.
+func (l *Line) IsOf(c ledger.Chat, p *ledger.Person) bool {
+	id := plainID(cmp.Or(c.Identity, l.Kind+":"+string(c.ID)))
+	return l.Reads() || slices.ContainsFunc(p.Identities, func(own string) bool {
+		of, _, _ := strings.Cut(own, ":")
+		return (of == l.Name || of == l.Kind) && plainID(own) == id
+	})
+}
+
+// plainID is the ID in an identity, without kind, channel or team.
+func plainID(identity string) string {
+	_, id, _ := strings.Cut(identity, ":")
+	return id[strings.LastIndex(id, "/")+1:]
+}
+
 // adminChats lists where the admins are notified, and says whether conv is an admin's
 // own chat. It is asked before conv is known to be closed.
 func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
 	ls := s.line.lines
 	err = s.insist(ctx, "look for the admins' chats", func(ctx context.Context) (err error) {
-		chats, err = ls.Ledger.AdminChats(ctx)
+		chats, err = ls.AdminChats(ctx)
 		return err
 	})
 	if err != nil || conv.Kind != channels.Direct {
@@ -126,12 +159,9 @@ func (l *Line) alert(conv channels.Conversation, text string, taint tools.Taint)
 func (ls *Lines) NotifyAdmins(ctx context.Context, key, text string) {
 	ctx = context.WithoutCancel(ctx)
 	ls.Log.WarnContext(ctx, "the admins are notified", "text", text)
-	chats, err := ls.Ledger.AdminChats(ctx)
+	chats, err := ls.AdminChats(ctx)
 	for _, chat := range chats {
 		to := ls.list[chat.Channel]
-		if to == nil {
-			continue
-		}
 		today := time.Now().Unix() / int64((24 * time.Hour).Seconds())
 		_, one := ls.Ledger.Notify(ctx, noticeKey(key, today, chat), chat, to.alert(chat, text, tools.Clean))
 		err = errors.Join(err, one)

@@ -43,8 +43,9 @@ type Outbox interface {
 
 // Notices says something outside any turn.
 type Notices interface {
-	// AdminChats lists each admin's last used direct conversation, on any channel.
-	AdminChats(ctx context.Context) ([]channels.Conversation, error)
+	// AdminChats lists the direct conversations of admins, on any channel; of each the one
+	// that they used last comes first.
+	AdminChats(ctx context.Context) ([]ledger.Chat, error)
 	// Notify commits a message of ours to a conversation. A key that is known already
 	// makes it nothing: notified is false.
 	Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (notified bool, err error)
