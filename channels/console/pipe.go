@@ -245,7 +245,6 @@ func (p *pipe) decide(ctx context.Context, e channels.SessionEvent) error {
 	if w := p.waiting; text == "" || w == nil || w.TurnID != e.TurnID {
 		return nil
 	}
-	p.note(text)
 	got, err := p.client.post(ctx, text)
 	p.decided = got.Event
 	return err
