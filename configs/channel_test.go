@@ -151,9 +151,6 @@ every = "30m"
 per_day = 1.5
 [llm.providers.c]
 kind = "anthropic"
-[channels.home]
-kind = "pigeon"
-dm = "pairing"
 [[server.tokens]]
 name = "a"
 value = "b"
@@ -167,7 +164,7 @@ value = "b"
 	}
 	want := map[string]bool{
 		"heartbeat.enabled": true, "budget.per_day": true, "llm.providers.c.kind": true,
-		"channels.home.dm": true, "server.tokens": true, "agent.self_evolution": true,
+		"server.tokens": true, "agent.self_evolution": true,
 	}
 	if !reflect.DeepEqual(got, want) || len(warns) != len(want) {
 		t.Errorf("warnings = %v, want %v", warns, want)

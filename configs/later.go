@@ -30,7 +30,6 @@ var laterKeys = []struct {
 	{key: "agent.self_evolution"},
 	{key: "agent.knowledge_max_facts"},
 	{key: "agent.summarize_threshold"},
-	{key: "channels.*.dm", values: []string{"pairing"}},
 	{key: "channels.*.mode", values: []string{"webhook"}, then: "the channel does not connect"},
 	{key: "scheduler.enabled"},
 	{key: "scheduler.misfire"},

@@ -90,14 +90,14 @@ func (r *Router) take(ctx context.Context, entries []sorted) ([]ledger.Accepted,
 			plain[i] = entries[i].Entry
 		}
 		accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), plain)
-		if !errors.Is(err, ledger.ErrUnsaid) || !r.render(entries, accepted) {
+		if !errors.Is(err, ledger.ErrUnsaid) || !r.render(ctx, entries, accepted) {
 			return accepted, err
 		}
 	}
 }
 
 // render renders the replies that the transaction asked for; false: there are none.
-func (r *Router) render(entries []sorted, accepted []ledger.Accepted) (some bool) {
+func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger.Accepted) (some bool) {
 	for i := range accepted {
 		e, situation := &entries[i], accepted[i].Situation
 		if _, known := e.Replies[situation]; known || situation == "" {
@@ -106,7 +106,15 @@ func (r *Router) render(entries []sorted, accepted []ledger.Accepted) (some bool
 		if e.Replies == nil {
 			e.Replies = map[ledger.Situation]*ledger.Reply{}
 		}
-		e.Replies[situation] = r.channels[e.Event.Conversation.Channel].Notice(e.Event, r.situationText(situation))
+		switch situation {
+		case ledger.PairingAsked:
+			e.Replies[situation] = r.askPairing(ctx, e)
+		case ledger.LinkAsked:
+			r.askLink(e, accepted[i].Confirm)
+			fallthrough
+		default:
+			e.Replies[situation] = r.channels[e.Event.Conversation.Channel].Notice(e.Event, r.situationText(situation))
+		}
 		some = true
 	}
 	return some
@@ -139,7 +147,8 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 	if turn != nil && turn.MayClaim && acc.Claimed == nil {
 		r.runner.workers.give(entry.Sender.Person)
 	}
-	r.followClaim(ctx, entry, acc)
+	r.followCode(ctx, entry, acc)
+	r.followRequest(ctx, entry, acc)
 	r.followApprovals(ctx, entry, acc)
 	if !acc.Duplicate {
 		r.rates.count(entry.charge)

@@ -1,6 +1,8 @@
 package router
 
 import (
+	"cmp"
+
 	"switchboard/channels"
 	"switchboard/router/ledger"
 )
@@ -53,7 +55,7 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 	case acc.TurnID != 0 || acc.Situation != "":
 		toast = ""
 	case acc.Approval != 0:
-		toast = decisionToasts[acc.Action]
+		toast = cmp.Or(situationTexts[acc.Decision], decisionToasts[acc.Action])
 	case acc.Action == "":
 		toast = unknown
 	case acc.Action == ledger.ActionExpired:

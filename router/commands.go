@@ -74,6 +74,7 @@ Just write to me. These commands work at any time:
 /retry – try your latest message again, or the one you reply to
 /reset – forget this conversation
 /grants – what you allowed me for good
+/link – make another account of yours you as well
 /whoami – who you are to me
 /help – this text`
 
@@ -129,6 +130,8 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 		text, taint, err = s.plan(ctx, entry.Event.Conversation, person.Name)
 	case "approve", "deny":
 		return s.approve(entry, l, name, args), nil
+	case "link":
+		return s.link(entry, control, l, person, args), nil
 	case "grants":
 		return s.grants(ctx, entry, l, person, args)
 	case "why":

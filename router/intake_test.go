@@ -71,7 +71,7 @@ func TestIdentityDecidesWhoIsServed(t *testing.T) {
 		{"unknown", allow, direct, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
 		{"without an ID", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{}, false, "", false, ledger.RuleUnnamed},
 		{"empty policy lets nobody else in", with(func(c *ChannelConfig) { c.DM = "" }), direct, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
-		{"pairing lets nobody else in yet", with(func(c *ChannelConfig) { c.DM = "pairing" }), direct, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
+		{"pairing lets nobody else in by itself", with(func(c *ChannelConfig) { c.DM = "pairing" }), direct, channels.Sender{ID: "3"}, false, "", false, ledger.RuleUnknown},
 		{"open", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "3"}, false, "scripted:3", true, ledger.RuleOpen},
 		{"open, known", with(func(c *ChannelConfig) { c.DM = "open" }), direct, channels.Sender{ID: "1"}, false, "ada", false, ledger.RulePeople},
 		{"disabled, known", with(func(c *ChannelConfig) { c.DM = "disabled" }), direct, channels.Sender{ID: "1"}, false, "", false, ledger.RuleDMDisabled},

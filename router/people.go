@@ -14,12 +14,17 @@ func (r *Router) ChangePerson(ctx context.Context, change ledger.PersonChange, b
 	if err != nil {
 		return nil, err
 	}
+	r.peopleChanged(ctx)
+	return person, nil
+}
+
+// peopleChanged has every engine read the people anew.
+func (r *Router) peopleChanged(ctx context.Context) {
 	if err := r.Roster.Reload(ctx); err != nil {
 		r.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
 		retry.Signal(r.people)
 	}
 	r.wakeForPeople()
-	return person, nil
 }
 
 // learn reads somebody anew, now or as soon as the database lets it.

@@ -37,11 +37,14 @@ type Roster struct {
 	mu         sync.RWMutex
 	byName     map[string]*ledger.Person
 	byIdentity map[string]*ledger.Person
+	// joined are the names of those who became another person while we ran: a turn that began
+	// before knows them by it.
+	joined map[string]string
 }
 
 // NewRoster returns a roster that knows nobody until Reload.
 func NewRoster(dir Directory) *Roster {
-	return &Roster{dir: dir, byName: map[string]*ledger.Person{}, byIdentity: map[string]*ledger.Person{}}
+	return &Roster{dir: dir, byName: map[string]*ledger.Person{}, byIdentity: map[string]*ledger.Person{}, joined: map[string]string{}}
 }
 
 // Reload reads the people anew. On an error the former ones stay.
@@ -54,9 +57,18 @@ func (r *Roster) Reload(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	was := r.byName
 	r.byName, r.byIdentity = map[string]*ledger.Person{}, map[string]*ledger.Person{}
 	for i := range people {
 		r.put(&people[i])
+	}
+	for name, p := range was {
+		if r.byName[name] != nil || len(p.Identities) == 0 {
+			continue
+		}
+		if now := r.byIdentity[p.Identities[0]]; now != nil {
+			r.joined[name] = now.Name
+		}
 	}
 	return nil
 }
@@ -94,10 +106,17 @@ func (r *Roster) put(p *ledger.Person) {
 	}
 }
 
-// Named returns the person of that name, or nil.
+// Named returns the person of that name, or whom they became, or nil.
 func (r *Roster) Named(name string) *ledger.Person {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	for range len(r.joined) {
+		now, joined := r.joined[name]
+		if r.byName[name] != nil || !joined {
+			break
+		}
+		name = now
+	}
 	return r.byName[name]
 }
 

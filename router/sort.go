@@ -125,21 +125,26 @@ func (s *sorting) sort(ctx context.Context, event channels.Event) (sorted, error
 	}
 	person, fresh, rule := s.whoIs(line, entry.Event)
 	entry.Sender.Rule = rule
-	if code != "" && line.claims(&entry.Event) {
+	if code.code != "" && !code.pair && line.named(&entry.Event) {
 		if person != nil {
 			entry.Sender.Person, entry.Sender.New = person.Name, fresh
 		}
-		return s.claim(entry, line, person, code), nil
+		return s.bring(entry, line, person, code), nil
 	}
 	if person == nil {
-		entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
-		return entry, nil
+		return s.stranger(entry, line), nil
 	}
 	if !line.isForUs(event) {
 		return overheard(entry), nil
 	}
 	entry.Sender.Person, entry.Sender.New = person.Name, fresh
 	entry.Taint = taintOf(entry.Event.Message)
+	if code.pair && person.Role == ledger.RoleAdmin && line.named(&entry.Event) { // from a link that a stranger sent
+		if text, refused := s.refuseFast(&entry, person, 1); refused {
+			return line.noticed(entry, text), nil
+		}
+		return s.approve(entry, line, "approve", code.code), nil
+	}
 	switch event.Kind {
 	case channels.EventEdited:
 		return s.edit(ctx, entry, line, person)

@@ -19,7 +19,7 @@ const (
 	actionColumns = `
 		SELECT a.id, a.state, a.person, a.message_id, coalesce(a.turn_id, 0) AS turn_id, coalesce(a.approval_id, 0) AS approval_id, a.text, a.number, a.data, a.expires_at, m.taint
 		FROM actions a JOIN messages m ON m.id = a.message_id `
-	actionOf = actionColumns + `WHERE a.code = ? AND a.session_id = ?`
+	actionOf = actionColumns + `WHERE a.code = ? AND a.session_id = ? AND a.kind IN ('choice', 'approval')`
 	// openChoices are those of all open questions, the newest question first.
 	openChoices = actionColumns + `
 		WHERE a.session_id = ? AND a.state = 'proposed' AND a.kind = 'choice' AND (a.person = '' OR a.person = ?) AND a.expires_at > ?

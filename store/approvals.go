@@ -17,7 +17,7 @@ const (
 		SELECT 'tool', 'proposed', t.person, t.session_id, t.id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM turns t WHERE t.id = ? RETURNING id`
 	approvalOf = `
 		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, coalesce(turn_id, 0) AS turn_id, attempt, position, tool, shown, rule, taint,
-			scope, decided_by, why, data, expires_at
+			scope, decided_by, why, channel, identity, data, expires_at
 		FROM approvals WHERE id = ?`
 	// approvalFor is the newest answer to a question of that very task.
 	approvalFor = `
@@ -65,6 +65,7 @@ type approvalRow struct {
 	Attempt, Position         int
 	Taint                     tools.Taint
 	Scope, Why, Data          string
+	Channel, Identity         string
 	DecidedBy                 string `db:"decided_by"`
 	ExpiresAt                 int64  `db:"expires_at"`
 }
@@ -185,6 +186,12 @@ const personOfTurn = `SELECT person FROM turns WHERE id = ?`
 // acceptDecision decides by a code that was typed.
 func (t *tx) acceptDecision(e *ledger.Entry, as *ledger.AsDecision, a *ledger.Accepted, conversation int64) error {
 	row, err := t.action(e, as.Code, a.SessionID)
+	if err == nil && row == nil && e.Event.Conversation.Kind == channels.Direct { // whoever asks may tell any admin
+		var rows []actionRow
+		if err = t.All(&rows, pairingBy, as.Code); len(rows) > 0 {
+			row = &rows[0]
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -216,6 +223,9 @@ func (t *tx) decide(e *ledger.Entry, row *actionRow, does ledger.Does, why strin
 	a.Approval = p.ID
 	state := ledger.ActionAccepted
 	switch {
+	case p.Kind == ledger.ApprovalLink && p.Person != name:
+		a.NotYours, a.Approval = true, 0
+		return ledger.ApprovalUnknown, nil
 	case p.State != ledger.ActionProposed:
 		a.Action = ledger.ActionCancelled
 		return ledger.ApprovalOver, nil
@@ -224,6 +234,11 @@ func (t *tx) decide(e *ledger.Entry, row *actionRow, does ledger.Does, why strin
 		return ledger.ApprovalOver, t.expire(p, a)
 	case does == ledger.DoesDeny:
 		state, does = ledger.ActionRejected, ""
+	case p.Kind != ledger.ApprovalTool:
+		if state, err = t.grantRequest(p, name, a); err != nil {
+			return "", err
+		}
+		does = ""
 	case p.Taint != tools.Clean && does != ledger.DoesOnce:
 		return ledger.ApprovalOnceOnly, nil
 	}
@@ -233,15 +248,24 @@ func (t *tx) decide(e *ledger.Entry, row *actionRow, does ledger.Does, why strin
 	a.Action, a.Decided = state, p.TurnID
 	if err := t.audit(ledger.Hand{Person: name, Rule: ledger.RuleApprover}, audited{
 		action: "approval." + string(state), target: fmt.Sprintf("approval %d", p.ID), outcome: "done",
-		data:    map[string]any{"scope": string(does), "tool": p.Tool, "shown": p.Shown, "why": clean(why)},
+		data:    map[string]any{"scope": string(does), "tool": p.Tool, "shown": p.Shown, "why": clean(why), "kind": p.Kind, "identity": p.Identity},
 		session: p.SessionID, turn: p.TurnID,
 	}); err != nil {
 		return "", err
 	}
-	if state == ledger.ActionRejected {
-		return ledger.ApprovalDenied, nil
+	if p.Kind != ledger.ApprovalTool {
+		a.Decision = decisions[p.Kind][state]
 	}
-	return ledger.ApprovalAllowed, nil
+	return decisions[p.Kind][state], nil
+}
+
+// decisions say what a decision comes to.
+var decisions = map[ledger.ApprovalKind]map[ledger.ActionState]ledger.Situation{
+	ledger.ApprovalTool:    {ledger.ActionAccepted: ledger.ApprovalAllowed, ledger.ActionRejected: ledger.ApprovalDenied},
+	ledger.ApprovalPairing: {ledger.ActionAccepted: ledger.PairingDone, ledger.ActionRejected: ledger.PairingRefused},
+	ledger.ApprovalLink: {
+		ledger.ActionAccepted: ledger.LinkAllowed, ledger.ActionRejected: ledger.LinkDenied, ledger.ActionCancelled: ledger.ApprovalOver,
+	},
 }
 
 // approval reads an approval and locks its turn's session before it, as who cancels the

@@ -12,9 +12,12 @@ const (
 	// Codes belong to no session, by which few rows are found among many.
 	dropClaims   = `DELETE FROM actions WHERE session_id IS NULL AND kind = 'claim' AND expires_at <= ?`
 	cancelClaims = `UPDATE actions SET state = 'cancelled', outcome = 'newer' WHERE session_id IS NULL AND kind = 'claim' AND state = 'proposed' AND id < ?`
-	claimOf      = `SELECT id, state, expires_at FROM actions WHERE code = ? AND kind = 'claim'`
-	insertAdmin  = `
-		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, 'admin', '["*"]', '', 'local', ?, ?)
+	// codeOf finds a code of a kind, or of any where that is empty.
+	codeOf = `
+		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, expires_at FROM actions
+		WHERE code = ? AND kind IN ('claim', 'link') AND (? = '' OR kind = ?)`
+	insertNamed = `
+		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, ?, '["*"]', '', 'local', ?, ?)
 		ON CONFLICT (name) DO NOTHING RETURNING 1`
 )
 
@@ -31,12 +34,19 @@ func (r *Router) ProposeClaim(ctx context.Context, code []byte, until time.Time,
 	})
 }
 
-// claimAdmin uses a claim code: its sender becomes an admin, unless the settings name them.
-// Codes made before it are good no more, as logs and terminals may show them still.
-// It returns the entry with the person that the sender is then; a stranger whom the code
-// does not make an admin stays none.
-func (t *tx) claimAdmin(e *ledger.Entry, as *ledger.AsClaim, a *ledger.Accepted) (*ledger.Entry, error) {
-	claimed := *e
+// A codeRow is a code that was made; ID 0: there is none.
+type codeRow struct {
+	ID           int64
+	Kind, Person string
+	State        ledger.ActionState
+	SessionID    int64 `db:"session_id"`
+	ExpiresAt    int64 `db:"expires_at"`
+}
+
+// useCode uses a code. It returns the entry with the person that the sender is then; a
+// stranger for whom it does nothing stays none.
+func (t *tx) useCode(e *ledger.Entry, as *ledger.AsCode, a *ledger.Accepted) (*ledger.Entry, error) {
+	used := *e
 	name := clean(e.Sender.Person)
 	if name == "" { // somebody may have named them meanwhile
 		var source string
@@ -48,72 +58,104 @@ func (t *tx) claimAdmin(e *ledger.Entry, as *ledger.AsClaim, a *ledger.Accepted)
 	if err != nil {
 		return nil, err
 	}
-	var id, expires int64
-	var state ledger.ActionState
-	found, err := t.Row(t.Locked(claimOf), []any{as.Code}, &id, &state, &expires)
+	var rows []codeRow
+	if err := t.All(&rows, t.Locked(codeOf), as.Code, as.Kind, as.Kind); err != nil {
+		return nil, err
+	}
+	code := codeRow{Kind: as.Kind}
+	if len(rows) > 0 {
+		code = rows[0]
+	}
+	used.Sender.Person = ""
+	if person != nil {
+		used.Sender.Person = person.Name
+	}
+	if code.Kind == ledger.ActionLink {
+		err = t.useLink(&used, person, &code, as, a)
+	} else {
+		err = t.useClaim(&used, person, &code, as, a)
+	}
 	if err != nil {
 		return nil, err
 	}
+	if used.Sender.Person == "" && a.Situation != ledger.LinkAsked {
+		a.Situation = ""
+	}
+	if reply := e.Replies[a.Situation]; reply != nil {
+		reply.Person = used.Sender.Person
+	}
+	return &used, nil
+}
+
+// useClaim makes the sender an admin, unless the settings name them. Codes made before it
+// are good no more, as logs and terminals may show them still.
+func (t *tx) useClaim(used *ledger.Entry, person *ledger.Person, code *codeRow, as *ledger.AsCode, a *ledger.Accepted) error {
 	switch {
 	case person != nil && person.Source == ledger.FromSettings:
 		a.Situation = ledger.ClaimByFile
-	case !found:
+	case code.ID == 0:
 		a.Situation = ledger.ClaimWrong
-	case state != ledger.ActionProposed:
+	case code.State != ledger.ActionProposed:
 		a.Situation = ledger.ClaimUsed
-	case expires <= t.now:
+	case code.ExpiresAt <= t.now:
 		a.Situation = ledger.ClaimExpired
 	case person != nil && person.Role == ledger.RoleAdmin:
 		a.Situation = ledger.ClaimNeedless
 	default:
-		if name, err = t.makeAdmin(person, as); err != nil {
-			return nil, err
+		name, err := t.letIn(person, ledger.RoleAdmin, as.Identity, as.Name)
+		if err != nil {
+			return err
 		}
-		if _, err := t.Exec(setAction, string(ledger.ActionAccepted), "used", name, t.now, id); err != nil {
-			return nil, err
-		}
-		if _, err := t.Exec(cancelClaims, id); err != nil {
-			return nil, err
+		if err := t.run(
+			statement{setAction, []any{string(ledger.ActionAccepted), "used", name, t.now, code.ID}},
+			statement{cancelClaims, []any{code.ID}},
+		); err != nil {
+			return err
 		}
 		a.Situation, a.Admin = ledger.ClaimDone, name
-		claimed.Sender.Rule = ledger.RuleClaim
-		if err := t.audit(ledger.Hand{Person: name, Rule: ledger.RuleClaim}, audited{
-			action: "person.claim", target: "person " + name, outcome: "done", data: map[string]any{"identity": e.Sender.Identity},
-		}); err != nil {
-			return nil, err
-		}
+		used.Sender.Person, used.Sender.Rule = name, ledger.RuleClaim
+		return t.audit(ledger.Hand{Person: name, Rule: ledger.RuleClaim}, audited{
+			action: "person.claim", target: "person " + name, outcome: "done", data: map[string]any{"identity": used.Sender.Identity},
+		})
 	}
-	if person == nil && a.Admin == "" {
-		a.Situation = ""
-		claimed.Sender.Person = ""
-		return &claimed, nil
-	}
-	claimed.Sender.Person = name
-	if reply := e.Replies[a.Situation]; reply != nil {
-		reply.Person = name
-	}
-	return &claimed, nil
+	return nil
 }
 
-// makeAdmin makes somebody an admin, whom it makes a person where they are a stranger.
-func (t *tx) makeAdmin(person *ledger.Person, as *ledger.AsClaim) (name string, err error) {
+// letIn gives somebody a role, whom it makes a person where they are a stranger.
+func (t *tx) letIn(person *ledger.Person, role, identity, called string) (name string, err error) {
 	if person != nil {
-		_, err = t.Exec(setRole, ledger.RoleAdmin, t.now, person.Name)
+		_, err = t.Exec(setRole, role, t.now, person.Name)
 		return person.Name, err
 	}
 	var one int
 	made := false
-	if name = clean(as.Name); name != "" {
-		if made, err = t.Row(insertAdmin, []any{name, t.now, t.now}, &one); err != nil {
+	if name = clean(called); name != "" {
+		if made, err = t.Row(insertNamed, []any{name, role, t.now, t.now}, &one); err != nil {
 			return "", err
 		}
 	}
 	if !made { // nobody else is called by an identity
-		name = clean(as.Identity)
-		if _, err = t.Exec(upsertPerson, name, ledger.RoleAdmin, `["*"]`, "", ledger.FromLocal, t.now, t.now); err != nil {
+		name = clean(identity)
+		if _, err = t.Exec(upsertPerson, name, role, `["*"]`, "", ledger.FromLocal, t.now, t.now); err != nil {
 			return "", err
 		}
 	}
-	_, err = t.Exec(moveIdentity, clean(as.Identity), name, t.now)
+	_, err = t.Exec(moveIdentity, clean(identity), name, t.now)
 	return name, err
+}
+
+// acceptStranger keeps what a stranger wrote, and says what the situation asks for.
+func (t *tx) acceptStranger(e *ledger.Entry, a *ledger.Accepted, conversation int64, key string) (err error) {
+	if a.MessageID, err = t.incoming(e, string(ledger.AuditStranger), conversation, 0); err != nil || e.Replies[a.Situation] == nil {
+		return err
+	}
+	session, err := t.session(conversation, key, "")
+	if err != nil {
+		return err
+	}
+	message, err := t.outgoing(conversation, session, 0, e.Replies[a.Situation], nil)
+	if err == nil {
+		_, err = t.emit(session, event{Kind: "message", Message: message})
+	}
+	return err
 }

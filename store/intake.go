@@ -143,13 +143,18 @@ func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 			return err
 		}
 	}
-	if claim, ok := e.As.(*ledger.AsClaim); ok {
-		if e, err = t.claimAdmin(e, claim, a); err != nil {
+	switch as := e.As.(type) {
+	case *ledger.AsCode:
+		if e, err = t.useCode(e, as, a); err != nil {
 			return err
 		} else if e.Sender.Person == "" {
-			a.MessageID, err = t.incoming(e, string(ledger.AuditStranger), conversation, 0)
+			return t.acceptStranger(e, a, conversation, key)
+		}
+	case *ledger.AsPairing:
+		if err := t.askPairing(e, as, a); err != nil {
 			return err
 		}
+		return t.acceptStranger(e, a, conversation, key)
 	}
 	person := ""
 	if e.Event.Conversation.Kind == channels.Direct {
@@ -171,7 +176,7 @@ func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 		return t.acceptEdited(owner, e, as, a, conversation)
 	case *ledger.AsAction:
 		return t.acceptAction(owner, e, as.Code, as.Turn, a, conversation)
-	case *ledger.AsClaim:
+	case *ledger.AsCode:
 		return t.say(e, a, conversation, classControl, a.Situation)
 	case *ledger.AsDecision:
 		return t.acceptDecision(e, as, a, conversation)
@@ -275,6 +280,10 @@ func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Acce
 	}
 	newest, err := t.answer(e, a, conversation, controlClass(as), as.Reply)
 	if err != nil {
+		return err
+	}
+	if as.Effect == ledger.EffectLink {
+		_, err := t.Exec(cancelLinks, t.now, clean(e.Sender.Person), newest)
 		return err
 	}
 	if as.Effect == ledger.EffectReset {

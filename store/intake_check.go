@@ -27,9 +27,13 @@ func acceptable(e *ledger.Entry) error {
 		if len(as.Code) == 0 {
 			return errors.New("it has no code of an action")
 		}
-	case *ledger.AsClaim:
-		if len(as.Code) == 0 || e.Sender.Person == "" && as.Identity == "" {
-			return errors.New("it has no code, or nobody to make an admin")
+	case *ledger.AsCode:
+		if len(as.Code) == 0 || as.Identity == "" || !slices.Contains([]string{"", ledger.ActionClaim, ledger.ActionLink}, as.Kind) {
+			return errors.New("it has no code of a kind that is known, or nobody for whom it is")
+		}
+	case *ledger.AsPairing:
+		if as.Identity == "" || e.Sender.Person != "" {
+			return errors.New("it is from nobody who could be let in")
 		}
 	case *ledger.AsDecision:
 		if len(as.Code) == 0 || !slices.Contains([]ledger.Does{ledger.DoesOnce, ledger.DoesSession, ledger.DoesAlways, ledger.DoesDeny}, as.Does) {

@@ -28,8 +28,8 @@ const (
 			source = excluded.source, updated_at = excluded.updated_at`
 	moveIdentity = `
 		INSERT INTO identities (identity, person, created_at) VALUES (?, ?, ?)
-		ON CONFLICT (identity) DO UPDATE SET person = excluded.person`
-	dropIdentity = `DELETE FROM identities WHERE identity = ?`
+		ON CONFLICT (identity) DO UPDATE SET person = excluded.person, linked = FALSE`
+	dropIdentity = `DELETE FROM identities WHERE identity = ? AND linked = FALSE`
 	dropPerson   = `DELETE FROM people WHERE name = ?`
 	// Nobody else needs a person from elsewhere whose last identity was taken.
 	dropNameless = `
@@ -143,7 +143,7 @@ func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
 }
 
 // forget drops a person of the settings who is in them no more, or the
-// identities that are.
+// identities that are; what was joined to somebody by a link code stays theirs.
 func (t *tx) forget(p, to ledger.Person, stays bool) error {
 	if !stays && p.Source == ledger.FromSettings {
 		_, err := t.each([]string{forgetGrants, dropPerson}, []any{p.Name})

@@ -12,7 +12,8 @@ const (
 	ownerOf = `
 		SELECT p.name, p.source FROM identities i JOIN people p ON p.name = i.person WHERE i.identity = ?`
 	// Who was let in by an open policy and gets a role is somebody by name from then on.
-	setRole = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
+	setRole  = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
+	endLinks = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
 )
 
 // ChangePerson implements router.People.
@@ -59,7 +60,7 @@ func (t *tx) changePerson(c ledger.PersonChange) (*ledger.Person, error) {
 	case ledger.ChangeRole:
 		_, err = t.Exec(setRole, c.Person.Role, t.now, name)
 	case ledger.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
-		_, err = t.each([]string{deleteKnown, forgetGrants, dropPerson}, []any{name})
+		_, err = t.each([]string{deleteKnown, forgetGrants, endLinks, dropPerson}, []any{name})
 		return person, err
 	default:
 		return nil, fmt.Errorf("change a person: %q is no such change", c.Kind)

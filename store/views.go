@@ -36,8 +36,9 @@ const (
 		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
 		AND m.class NOT IN ('stranger', 'overheard') ORDER BY m.id DESC LIMIT 1`
 	// shownOutgoing looks at the latest parts alone: nobody means those long before.
+	// Of a question that is decided, names in it are left out, as they are of its text.
 	shownOutgoing = `
-		SELECT d.text, m.taint, m.person FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
+		SELECT CASE WHEN EXISTS (SELECT 1 FROM actions a WHERE a.message_id = m.id AND a.kind = 'approval') THEN m.text ELSE d.text END, m.taint, m.person FROM conversations c JOIN deliveries d ON d.conversation_id = c.id AND d.seq > c.next_seq - 1000
 		JOIN messages m ON m.id = d.message_id
 		WHERE c.channel = ? AND c.conversation = ? AND d.platform_id = ? AND d.platform_id <> '' ORDER BY d.seq DESC LIMIT 1`
 	turnAsked = `

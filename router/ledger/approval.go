@@ -78,7 +78,11 @@ func (*AsRevoke) as()   {}
 const (
 	ApprovalAllowed  Situation = "approval_allowed"
 	ApprovalDenied   Situation = "approval_denied"
-	ApprovalUnknown  Situation = "approval_unknown"   // no such code in this conversation
+	ApprovalUnknown  Situation = "approval_unknown" // no such code in this conversation
+	PairingDone      Situation = "pairing_done"
+	PairingRefused   Situation = "pairing_refused"
+	LinkAllowed      Situation = "link_allowed"
+	LinkDenied       Situation = "link_denied"
 	ApprovalNotYours Situation = "approval_not_yours" // only admins decide
 	ApprovalOver     Situation = "approval_over"      // decided before, expired or cancelled
 	ApprovalOnceOnly Situation = "approval_once_only" // no grants for turns that read outside text

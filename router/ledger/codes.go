@@ -1,6 +1,9 @@
 package ledger
 
-import "crypto/sha256"
+import (
+	"crypto/sha256"
+	"time"
+)
 
 // HashCode is under what an action's code is stored, so that the database does not
 // hold what presses a button.
@@ -8,3 +11,38 @@ func HashCode(code string) []byte {
 	sum := sha256.Sum256([]byte("action:" + code))
 	return sum[:]
 }
+
+// Kinds of codes that are typed.
+const (
+	ActionClaim = "claim" // makes whoever sends it an admin
+	ActionLink  = "link"  // makes whoever sends it the person who made it
+)
+
+// AsCode is a code that does something for its sender. A stranger for whom it does nothing
+// is kept like any other, with no situation.
+type AsCode struct {
+	Code []byte // HashCode of the code
+	Kind string // ActionClaim or ActionLink; empty: either
+	// Identity is the sender's, and Name what to call a stranger where nobody is called that;
+	// empty: by the identity.
+	Identity, Name string
+	Request        *Request // with LinkAsked; nil: it is rendered when it is asked for
+}
+
+// AsPairing is what a stranger writes where pairing is on. Where no code is due they are
+// kept like any other, with no situation.
+type AsPairing struct {
+	Identity, Name string   // as in AsCode
+	Request        *Request // with PairingAsked; nil: it is rendered when it is asked for
+}
+
+// A Request asks people to decide about a stranger, or about another account.
+type Request struct {
+	Code      []byte // HashCode of what any admin may type in any direct chat; nil: none
+	Questions []Question
+	ExpiresAt time.Time
+	Accepted  Reply // what is said to whoever asks, once it is accepted
+}
+
+func (*AsCode) as()    {}
+func (*AsPairing) as() {}

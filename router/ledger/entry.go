@@ -14,8 +14,8 @@ type Entry struct {
 	Sender Sender
 	Origin string // chat | api | job
 	Taint  tools.Taint
-	// As is what the event is taken as: *AsTurn, *AsControl, *AsEdit, *AsAction, *AsClaim,
-	// *AsDecision, *AsRevoke, *AsAudit or *AsNews.
+	// As is what the event is taken as: *AsTurn, *AsControl, *AsEdit, *AsAction, *AsCode,
+	// *AsPairing, *AsDecision, *AsRevoke, *AsAudit or *AsNews.
 	As As
 	// Replies are what is said in situations that only the transaction knows; a nil one
 	// says nothing. ErrUnsaid asks for one that is not here.
@@ -82,15 +82,6 @@ type AsAction struct {
 	Turn AsTurn // what a choice becomes
 }
 
-// AsClaim is a code that makes its sender an admin. A stranger whom it does not is kept
-// like any other, with no situation.
-type AsClaim struct {
-	Code []byte // HashCode of the code
-	// Identity is a stranger's, and Name what to call them where nobody is called that;
-	// empty: by the identity.
-	Identity, Name string
-}
-
 // AsAudit keeps an event for people to look up; nobody answers it.
 type AsAudit struct {
 	Why Audit
@@ -108,7 +99,6 @@ func (*AsTurn) as()    {}
 func (*AsControl) as() {}
 func (*AsEdit) as()    {}
 func (*AsAction) as()  {}
-func (*AsClaim) as()   {}
 func (*AsAudit) as()   {}
 func (*AsNews) as()    {}
 
@@ -144,6 +134,7 @@ const (
 	// one that waits for a decision. One that nobody works on ends at once, SituationDropped; with none, SituationIdle.
 	EffectCancel Effect = "cancel"
 	EffectReset  Effect = "reset" // forget the conversation so far
+	EffectLink   Effect = "link"  // the reply brings a new link code, and ends the person's older ones
 )
 
 // A Situation is something that is known in a transaction alone and answered there.
@@ -166,6 +157,13 @@ const (
 	ClaimExpired     Situation = "claim_expired"   // it is too old
 	ClaimNeedless    Situation = "claim_needless"  // the sender is an admin already; the code stays good
 	ClaimByFile      Situation = "claim_by_file"   // the settings name the sender, and decide
+	PairingAsked     Situation = "pairing_asked"   // AsPairing: the sender gets a code, and the admins are asked
+	LinkWrong        Situation = "link_wrong"      // no such link code, used before, too old, or of nobody who is known
+	LinkSame         Situation = "link_same"       // the sender made it; the code stays good, as it does with the next two
+	LinkByFile       Situation = "link_by_file"    // the settings name the sender, and decide
+	LinkAdmin        Situation = "link_admin"      // the sender would be an admin no more
+	LinkAsked        Situation = "link_asked"      // whoever made it is an admin, and is asked
+	LinkDone         Situation = "link_done"
 )
 
 // A Retry asks for the work of an ended turn to be done again.
@@ -221,13 +219,21 @@ type Accepted struct {
 	// CancelTurn is the turn that was asked to stop; 0: none, or it had not begun
 	// and ended at once.
 	CancelTurn int64
-	Dropped    int64       // the turn that waited for a decision and was cancelled; 0: none
-	Admin      string      // AsClaim: the name of who was made an admin; empty: nobody
-	Edited     Edited      // AsEdit
-	Approval   int64       // AsAction, AsDecision: the approval that is meant; 0: none
-	Decided    int64       // the turn that may go on, as its approval was decided or expired; 0: none
-	Action     ActionState // AsAction, AsTurn.Choice: accepted, or why not; empty: no such code or choice
-	NotYours   bool        // AsAction: the action is for another person
+	Dropped    int64  // the turn that waited for a decision and was cancelled; 0: none
+	Admin      string // AsCode: the name of who was made an admin; empty: nobody
+	// People: somebody became a person, or two became one.
+	People bool
+	// Elsewhere is another conversation in which something is said; no ID: in none.
+	Elsewhere channels.Conversation
+	// Confirm, with LinkAsked, is where to ask.
+	Confirm  channels.Conversation
+	Full     bool        // AsPairing: the channel takes nobody's wish for now
+	Edited   Edited      // AsEdit
+	Decision Situation   // AsAction: what became of an approval that is not about a tool; empty: see Action
+	Approval int64       // AsAction, AsDecision: the approval that is meant; 0: none
+	Decided  int64       // the turn that may go on, as its approval was decided or expired; 0: none
+	Action   ActionState // AsAction, AsTurn.Choice: accepted, or why not; empty: no such code or choice
+	NotYours bool        // AsAction: the action is for another person
 	// Question, with an Action that was or is used up, is the message of ours that has its
 	// buttons; empty: it has none, or is not known to be shown.
 	Question channels.MessageID
@@ -270,7 +276,7 @@ const ActionChoice = "choice"
 // under.
 type Action struct {
 	Code   []byte // HashCode of the Button's code
-	Kind   string // ActionChoice | ActionApproval
+	Kind   string // ActionChoice | ActionApproval | ActionLink
 	Person string // who may use it
 	// Text is what a choice says, and Number is its place from 1, by which it can be
 	// typed.

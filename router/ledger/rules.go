@@ -10,6 +10,7 @@ const (
 	RuleBot        = "sender.bot"       // another bot
 	RuleUnnamed    = "sender.unnamed"   // the platform does not say who wrote
 	RuleClaim      = "claim"            // a claim code made the sender an admin
+	RuleLink       = "link"             // a link code made the sender the person who made it
 	RuleApprover   = "role.admin"       // admins decide
 	RuleUnknown    = "people.unknown"   // the identity is nobody's
 	RuleNoPerson   = "person.unknown"   // there is no person of that name

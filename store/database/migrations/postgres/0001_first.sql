@@ -49,6 +49,7 @@ CREATE INDEX people_open ON people (updated_at) WHERE source = 'open';
 CREATE TABLE identities (
 	identity   text PRIMARY KEY, -- kind:id or channel:id; of another workspace kind:TEAM/id
 	person     text NOT NULL REFERENCES people (name) ON DELETE CASCADE,
+	linked     boolean NOT NULL DEFAULT FALSE, -- its owner joined it; the settings leave it where it is
 	created_at bigint NOT NULL   -- µs
 );
 CREATE INDEX identities_person ON identities (person);
@@ -370,6 +371,8 @@ CREATE TABLE approvals (
 	scope      text NOT NULL DEFAULT '' CHECK (scope IN ('', 'once', 'session', 'always')), -- accepted: what it was allowed for
 	decided_by text NOT NULL DEFAULT '',
 	why        text NOT NULL DEFAULT '', -- in the words of who decided
+	channel    text NOT NULL DEFAULT '', -- other kinds: where it was wished
+	identity   text NOT NULL DEFAULT '', -- other kinds: who is to be let in, or to become person
 	data       text NOT NULL DEFAULT '{}', -- JSON; other kinds
 	created_at bigint NOT NULL, -- µs
 	expires_at bigint NOT NULL, -- µs
@@ -379,6 +382,8 @@ CREATE TABLE approvals (
 );
 CREATE INDEX approvals_open ON approvals (expires_at) WHERE state = 'proposed';
 CREATE INDEX approvals_turn ON approvals (turn_id) WHERE turn_id IS NOT NULL;
+CREATE INDEX approvals_people ON approvals (kind, channel, created_at) WHERE channel <> '';
+CREATE INDEX approvals_identity ON approvals (identity) WHERE identity <> '';
 CREATE INDEX approvals_session ON approvals (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX approvals_grants ON approvals (person, hash) WHERE scope IN ('session', 'always') AND revoked_at IS NULL;
 
@@ -388,11 +393,11 @@ CREATE TABLE actions (
 	kind       text NOT NULL CHECK (kind IN ('approval', 'snooze', 'choice', 'claim', 'pairing', 'link')),
 	state      text NOT NULL CHECK (state IN ('proposed', 'accepted', 'rejected', 'expired', 'cancelled')),
 	outcome    text NOT NULL DEFAULT '',
-	person     text NOT NULL DEFAULT '', -- who may use it; empty: see kind
+	person     text NOT NULL DEFAULT '', -- who may use it; kind link: who made it; empty: see kind
 	session_id bigint REFERENCES sessions (id),
 	turn_id    bigint REFERENCES turns (id),
 	message_id bigint REFERENCES messages (id),
-	approval_id bigint REFERENCES approvals (id), -- kind approval
+	approval_id bigint REFERENCES approvals (id), -- kinds approval and pairing
 	text       text NOT NULL DEFAULT '', -- kind choice: what it says
 	number     bigint NOT NULL DEFAULT 0,  -- kind choice: its place from 1, by which it can be typed
 	data       text NOT NULL DEFAULT '{}', -- JSON
@@ -405,6 +410,7 @@ CREATE INDEX actions_open ON actions (session_id, message_id) WHERE state = 'pro
 CREATE INDEX actions_session ON actions (session_id);
 CREATE INDEX actions_message ON actions (message_id);
 CREATE INDEX actions_turn ON actions (turn_id);
+CREATE INDEX actions_links ON actions (person) WHERE kind = 'link';
 CREATE INDEX actions_approval ON actions (approval_id) WHERE approval_id IS NOT NULL;
 
 CREATE TABLE events (

@@ -50,6 +50,7 @@ CREATE INDEX people_open ON people (updated_at) WHERE source = 'open';
 CREATE TABLE identities (
 	identity   TEXT PRIMARY KEY, -- kind:id or channel:id; of another workspace kind:TEAM/id
 	person     TEXT NOT NULL REFERENCES people (name) ON DELETE CASCADE,
+	linked     INTEGER NOT NULL DEFAULT FALSE, -- its owner joined it; the settings leave it where it is
 	created_at INTEGER NOT NULL   -- µs
 ) STRICT;
 CREATE INDEX identities_person ON identities (person);
@@ -373,6 +374,8 @@ CREATE TABLE approvals (
 	scope      TEXT NOT NULL DEFAULT '' CHECK (scope IN ('', 'once', 'session', 'always')), -- accepted: what it was allowed for
 	decided_by TEXT NOT NULL DEFAULT '',
 	why        TEXT NOT NULL DEFAULT '', -- in the words of who decided
+	channel    TEXT NOT NULL DEFAULT '', -- other kinds: where it was wished
+	identity   TEXT NOT NULL DEFAULT '', -- other kinds: who is to be let in, or to become person
 	data       TEXT NOT NULL DEFAULT '{}', -- JSON; other kinds
 	created_at INTEGER NOT NULL, -- µs
 	expires_at INTEGER NOT NULL, -- µs
@@ -382,6 +385,8 @@ CREATE TABLE approvals (
 ) STRICT;
 CREATE INDEX approvals_open ON approvals (expires_at) WHERE state = 'proposed';
 CREATE INDEX approvals_turn ON approvals (turn_id) WHERE turn_id IS NOT NULL;
+CREATE INDEX approvals_people ON approvals (kind, channel, created_at) WHERE channel <> '';
+CREATE INDEX approvals_identity ON approvals (identity) WHERE identity <> '';
 CREATE INDEX approvals_session ON approvals (session_id) WHERE session_id IS NOT NULL;
 CREATE INDEX approvals_grants ON approvals (person, hash) WHERE scope IN ('session', 'always') AND revoked_at IS NULL;
 
@@ -391,11 +396,11 @@ CREATE TABLE actions (
 	kind       TEXT NOT NULL CHECK (kind IN ('approval', 'snooze', 'choice', 'claim', 'pairing', 'link')),
 	state      TEXT NOT NULL CHECK (state IN ('proposed', 'accepted', 'rejected', 'expired', 'cancelled')),
 	outcome    TEXT NOT NULL DEFAULT '',
-	person     TEXT NOT NULL DEFAULT '', -- who may use it; empty: see kind
+	person     TEXT NOT NULL DEFAULT '', -- who may use it; kind link: who made it; empty: see kind
 	session_id INTEGER REFERENCES sessions (id),
 	turn_id    INTEGER REFERENCES turns (id),
 	message_id INTEGER REFERENCES messages (id),
-	approval_id INTEGER REFERENCES approvals (id), -- kind approval
+	approval_id INTEGER REFERENCES approvals (id), -- kinds approval and pairing
 	text       TEXT NOT NULL DEFAULT '', -- kind choice: what it says
 	number     INTEGER NOT NULL DEFAULT 0,  -- kind choice: its place from 1, by which it can be typed
 	data       TEXT NOT NULL DEFAULT '{}', -- JSON
@@ -408,6 +413,7 @@ CREATE INDEX actions_open ON actions (session_id, message_id) WHERE state = 'pro
 CREATE INDEX actions_session ON actions (session_id);
 CREATE INDEX actions_message ON actions (message_id);
 CREATE INDEX actions_turn ON actions (turn_id);
+CREATE INDEX actions_links ON actions (person) WHERE kind = 'link';
 CREATE INDEX actions_approval ON actions (approval_id) WHERE approval_id IS NOT NULL;
 
 CREATE TABLE events (

@@ -16,7 +16,7 @@ import (
 const (
 	// ClaimLive is how long a claim code is good.
 	ClaimLive = 24 * time.Hour
-	// claimTries are how many codes one identity may try within claimWindow.
+	// claimTries are how many codes, of all kinds, one identity may try within claimWindow.
 	claimTries  = 5
 	claimWindow = time.Hour
 	// claimLetters are the letters of a code, of 5 bits each: with so few tries nobody
@@ -31,8 +31,11 @@ func (r *Router) NewClaim(ctx context.Context, by ledger.Hand) (code string, err
 	if err := r.Ledger.ProposeClaim(ctx, ledger.HashCode(text), time.Now().Add(ClaimLive), by); err != nil {
 		return "", err
 	}
-	return text[:4] + "-" + text[4:8] + "-" + text[8:], nil
+	return hyphens(text), nil
 }
+
+// hyphens is a code as it is shown.
+func hyphens(text string) string { return text[:4] + "-" + text[4:8] + "-" + text[8:] }
 
 // newCode is a text of claimLetters, a digit among them: so it is never taken for words.
 func newCode() (text string) {
@@ -53,18 +56,33 @@ func claimCode(text string) string {
 	return code
 }
 
-// bringsCode says whether a claim code may follow a command; a link brings one by /start.
-func bringsCode(command string) bool { return command == "claim" || command == "start" }
+// bringsCode are the commands that a code may follow, by the kind of code; a link brings
+// one of any kind by /start.
+var bringsCode = map[string]string{"claim": ledger.ActionClaim, "link": ledger.ActionLink, "start": ""}
+
+// A brought code came with a command.
+type brought struct {
+	kind string // see bringsCode
+	code string // empty: none
+	pair bool   // it is one that a stranger was shown
+}
 
 // hideCode takes the codes out of what is kept of a message, as of the message it answers,
 // and returns that of a message which is the command that brings one.
-func hideCode(m *channels.Message) (code string) {
-	if name, args, ok := command(*m); ok && bringsCode(name) && !m.Elsewhere {
-		code = claimCode(args)
+func hideCode(m *channels.Message) (b brought) {
+	if name, args, ok := command(*m); ok && !m.Elsewhere {
+		if kind, brings := bringsCode[name]; brings {
+			b = brought{kind: kind, code: claimCode(args)}
+			if pair := codeShape.Replace(strings.ToUpper(args)); name == "start" && pairingShape.MatchString(pair) {
+				b.code, b.pair = pair, true
+			}
+		}
 	}
 	m.Text, m.Quote = withoutCodes(m.Text), withoutCodes(m.Quote)
-	return code
+	return b
 }
+
+var pairingShape = regexp.MustCompile(`^[A-Z2-7]{8}$`)
 
 // hyphened finds words with their hyphens, of which a code is a whole one: it is no part of
 // a UUID or of an address.
@@ -75,8 +93,10 @@ const redacted = "[redacted]"
 // withoutCodes is a text without the codes in it, and without all that follows a command
 // that brings one, which may be a code with a slip in it.
 func withoutCodes(text string) string {
-	if name, args, ok := commandIn(text); ok && bringsCode(name) && args != "" {
-		return "/" + name + " " + redacted
+	if name, args, ok := commandIn(text); ok && args != "" {
+		if _, brings := bringsCode[name]; brings {
+			return "/" + name + " " + redacted
+		}
 	}
 	return hyphened.ReplaceAllStringFunc(text, func(word string) string {
 		if len(word) == claimLetters+2 && word[4] == '-' && word[9] == '-' && claimCode(word) != "" && strings.ContainsAny(word, codeDigits) {
@@ -86,17 +106,17 @@ func withoutCodes(text string) string {
 	})
 }
 
-// claims says whether an entry that brings a code may use it: it comes from somebody whom a
-// platform names, in a chat with us alone.
-func (l *channel) claims(event *channels.Event) bool {
+// named says whether an entry may make its sender somebody: it comes from whom a platform
+// names, in a chat with us alone.
+func (l *channel) named(event *channels.Event) bool {
 	s := &event.Sender
 	return event.Kind == channels.EventMessage && event.Conversation.Kind == channels.Direct && l.config.DM != "disabled" && !s.Bot &&
 		s.ID != "" && s.Person == "" && !(s.Guest && s.Team == "")
 }
 
-// claim makes the entry of a claim code; person may be nil. Too many tries are kept like
+// bring makes the entry of a code; person may be nil. Too many tries are kept like
 // anything else that a stranger writes.
-func (s *sorting) claim(entry sorted, line *channel, person *ledger.Person, code string) sorted {
+func (s *sorting) bring(entry sorted, line *channel, person *ledger.Person, b brought) sorted {
 	identity := entry.Sender.Identity
 	left := claimTries - s.claimed.within(identity, time.Now()) - s.tried[identity]
 	if person == nil {
@@ -110,13 +130,17 @@ func (s *sorting) claim(entry sorted, line *channel, person *ledger.Person, code
 		return line.noticed(entry, "You have tried five codes within an hour. Please wait before you try another.")
 	}
 	s.tried[identity]++
-	known := entry.Event.Sender.Identities(line.Name, line.Kind)
-	own := known[len(known)-1]
-	if entry.Event.Sender.Team != "" {
-		own = known[1] // an ID without its team may be somebody else's on another channel
-	}
-	entry.As = &ledger.AsClaim{Code: ledger.HashCode(code), Identity: own, Name: nameFrom(entry.Event.Sender.Label)}
+	entry.As = &ledger.AsCode{Code: ledger.HashCode(b.code), Kind: b.kind, Identity: ownIdentity(&entry, line), Name: nameFrom(entry.Event.Sender.Label)}
 	return entry
+}
+
+// ownIdentity is what a sender is to be known by.
+func ownIdentity(entry *sorted, line *channel) string {
+	known := entry.Event.Sender.Identities(line.Name, line.Kind)
+	if entry.Event.Sender.Team != "" {
+		return known[1] // an ID without its team may be somebody else's on another channel
+	}
+	return known[len(known)-1]
 }
 
 var nameShape = regexp.MustCompile(`^[\p{L}][\p{L}\p{N}._-]{0,31}$`)
@@ -131,22 +155,24 @@ func nameFrom(label string) string {
 	return first
 }
 
-// followClaim counts a try, and has everybody know a new admin. A stranger whom the code
-// made nothing is one like any other from here on.
-func (r *Router) followClaim(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
-	if _, ok := entry.As.(*ledger.AsClaim); !ok || acc.Duplicate {
+// followCode counts a try, and has everybody know a new admin. A stranger for whom the
+// code did nothing is one like any other from here on.
+func (r *Router) followCode(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
+	if _, ok := entry.As.(*ledger.AsCode); !ok || acc.Duplicate {
 		return
 	}
 	r.claimed.count(entry.Sender.Identity, time.Now())
 	log := r.Log.With("channel", entry.Event.Conversation.Channel, "identity", entry.Sender.Identity)
 	switch {
+	case acc.Situation == ledger.LinkDone:
+		log.InfoContext(ctx, "a link code made two accounts one person")
 	case acc.Admin != "":
 		log.InfoContext(ctx, "a claim code made somebody an admin", "person", acc.Admin)
 		entry.Sender.Person = acc.Admin
 		r.learn(ctx, acc.Admin)
 		r.wakeForPeople()
 	case acc.Situation == "":
-		log.WarnContext(ctx, "a stranger sent a claim code that is not good")
+		log.WarnContext(ctx, "a stranger sent a code that is not good")
 		entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
 	}
 }

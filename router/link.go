@@ -1,0 +1,63 @@
+package router
+
+import (
+	"fmt"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/delivery"
+	"switchboard/router/ledger"
+)
+
+// linkLive is how long a link code is good, and its question open.
+const linkLive = 10 * time.Minute
+
+const linkDone = "Done: to me you are the same person here now as on your other account, with its name, rights and memory. What we said stays in its chat. /whoami says who that is."
+
+// link makes the entry of /link: a code that makes the account which sends it this person.
+func (s *sorting) link(entry sorted, control *ledger.AsControl, l *channel, person *ledger.Person, args string) sorted {
+	command := l.Command(entry.Event.Conversation)
+	text := ""
+	switch {
+	case entry.Event.Conversation.Kind != channels.Direct:
+		text = "Others read along here. Write /link to me in a direct chat."
+	case args != "": // a code that can be used would not have come here
+		text = "That is no code that I could use here. \"" + command + "link\" alone shows one, for your other account on a chat platform."
+	case person.Source == ledger.FromOpen:
+		text = "I know you only from where everybody may write to me, and so have no account of yours to join another to. Make the code on the other one."
+	}
+	if text != "" {
+		control.Reply = l.Notice(entry.Event, text)
+		return entry
+	}
+	code := newCode()
+	control.Effect = ledger.EffectLink
+	control.Reply = l.Notice(entry.Event, fmt.Sprintf("Send me this from your other account, in a direct chat: `%slink %s`. "+
+		"To me you are the same person there from then on. It is good once, for ten minutes. Give it to nobody else: whoever sends it becomes you.", "/", hyphens(code)))
+	if !l.Reads() { // its clients read the text; elsewhere a prompt alone would
+		control.Reply.Text = withoutCodes(control.Reply.Text)
+	}
+	control.Reply.Actions = []ledger.Action{{
+		Code: ledger.HashCode(code), Kind: ledger.ActionLink, Person: person.Name, ExpiresAt: time.Now().Add(linkLive),
+	}}
+	return entry
+}
+
+// askLink renders the question whether an account may become an admin.
+func (r *Router) askLink(e *sorted, at channels.Conversation) {
+	as, conv := e.As.(*ledger.AsCode), e.Event.Conversation
+	as.Request = &ledger.Request{
+		ExpiresAt: time.Now().Add(linkLive), Accepted: *r.channels[conv.Channel].Notice(e.Event, linkDone),
+	}
+	to := r.Lines.Line(at.Channel)
+	if to == nil {
+		return
+	}
+	code, command := delivery.NewCode(), to.Command(at)
+	as.Request.Questions = []ledger.Question{to.Confirm(at, delivery.Confirm{
+		Identity: as.Identity, Channel: conv.Channel, Label: e.Event.Sender.Label,
+		Wish: "sent your link code, and would be you from now on: an admin, with all that is yours.",
+		Rest: fmt.Sprintf("I wait ten minutes. To type it: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
+		Yes:  "Allow", No: "Deny", Code: code, Until: as.Request.ExpiresAt,
+	})}
+}

@@ -1,0 +1,128 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"switchboard/retry"
+	"switchboard/router/delivery"
+	"switchboard/router/ledger"
+)
+
+const (
+	// pairingLive is how long a stranger's wish to be let in waits.
+	pairingLive = time.Hour
+	// A channel, and a stranger, are not looked up again for so long after somebody was asked
+	// for, and after nobody was.
+	quietAsked = time.Minute
+	quietIdle  = 10 * time.Second
+)
+
+// stranger makes the entry of somebody who is not served. Where pairing is on, who writes in
+// a direct chat may get a code; the transaction knows whether one is due.
+func (s *sorting) stranger(entry sorted, line *channel) sorted {
+	entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
+	if line.config.DM != "pairing" || !line.named(&entry.Event) || entry.Event.Message.Elsewhere {
+		return entry
+	}
+	if now := time.Now(); s.quiet.is(line.Name, now) || s.quiet.is(entry.Sender.Identity, now) {
+		return entry
+	}
+	entry.As = &ledger.AsPairing{Identity: ownIdentity(&entry, line), Name: nameFrom(entry.Event.Sender.Label)}
+	return entry
+}
+
+// askPairing renders what a stranger reads, and what the admins are asked. Nothing of the
+// stranger's words is kept where a prompt would take it from.
+func (r *Router) askPairing(ctx context.Context, e *sorted) *ledger.Reply {
+	as, code, conv := e.As.(*ledger.AsPairing), delivery.NewCode(), e.Event.Conversation
+	line := r.channels[conv.Channel]
+	as.Request = &ledger.Request{
+		Code: ledger.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
+		Accepted: *line.Notice(e.Event, "Hello. "+fmt.Sprintf(greeting, ledger.RoleUser)),
+	}
+	chats, err := r.Lines.AdminChats(ctx)
+	if err != nil { // whoever is told the code can use it all the same
+		r.Log.ErrorContext(ctx, "the admins are not asked to let somebody in", "error", err)
+	}
+	for _, chat := range chats {
+		to := r.Lines.Line(chat.Channel)
+		command := to.Command(chat)
+		as.Request.Questions = append(as.Request.Questions, to.Confirm(chat, delivery.Confirm{
+			Identity: as.Identity, Channel: conv.Channel, Label: e.Event.Sender.Label,
+			Wish: "asks to be let in. They would be a user: no admin, and with the tools of that channel.",
+			Rest: fmt.Sprintf("Whoever it is was shown the code `%s`, so if in doubt have them tell you. I wait an hour. To type it: `%sapprove %s` or `%sdeny %s`.",
+				code, command, code, command, code),
+			Yes: "Let in", No: "Refuse", Until: as.Request.ExpiresAt,
+		}))
+	}
+	const hello = "Hello. I only talk with people whom an admin of mine has let in. Tell them this code: %s. It is good for an hour; once they let you in, I write to you here."
+	reply := line.Notice(e.Event, fmt.Sprintf(hello, "`"+code+"`"))
+	reply.Text = fmt.Sprintf(hello, redacted)
+	return reply
+}
+
+// followRequest does what the commit of a stranger's wish, or of its end, made possible.
+func (r *Router) followRequest(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
+	if acc.Duplicate {
+		return
+	}
+	if as, ok := entry.As.(*ledger.AsPairing); ok {
+		r.followPairing(ctx, entry, as, acc)
+	}
+	if acc.Situation == ledger.LinkAsked {
+		retry.Signal(r.runner.due)
+	}
+	if acc.People {
+		r.peopleChanged(ctx)
+	}
+	if acc.Elsewhere.ID != "" {
+		r.Lines.Committed(acc.Elsewhere)
+	}
+}
+
+func (r *Router) followPairing(ctx context.Context, entry *sorted, as *ledger.AsPairing, acc *ledger.Accepted) {
+	channel, quiet := entry.Event.Conversation.Channel, quietIdle
+	if acc.Situation == ledger.PairingAsked {
+		quiet = quietAsked
+		r.Log.InfoContext(ctx, "a stranger asks to be let in", "channel", channel, "identity", entry.Sender.Identity, "admins_asked", len(as.Request.Questions))
+		for _, q := range as.Request.Questions {
+			r.Lines.Committed(q.Conversation)
+		}
+		retry.Signal(r.runner.due)
+	} else {
+		entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
+	}
+	until := time.Now().Add(quiet)
+	r.quiet.keep(entry.Sender.Identity, until)
+	if acc.Situation == ledger.PairingAsked || acc.Full {
+		r.quiet.keep(channel, until)
+	}
+}
+
+// quietMost bounds what is remembered, so that a crowd does not fill the memory.
+const quietMost = 1000
+
+// quiet remembers for which channels and identities no code is due, so that a flood of
+// strangers is not a flood of transactions. The zero value knows of none.
+type quiet struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (q *quiet) is(key string, now time.Time) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return now.Before(q.until[key])
+}
+
+func (q *quiet) keep(key string, until time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.until == nil || len(q.until) >= quietMost {
+		q.until = map[string]time.Time{}
+	}
+	q.until[key] = until
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+)
+
+const (
+	pairingsOpen  = 3 // of a channel
+	pairingEvery  = time.Minute
+	pairingDenied = 24 * time.Hour
+	// requestsLive is for how long it is known who asked; it is longer than all of the above.
+	requestsLive = 48 * time.Hour
+)
+
+const (
+	// lockPairing lets one transaction at a time count what is open.
+	lockPairing = `SELECT pg_advisory_xact_lock(CAST(CAST(CAST('approvals' AS regclass) AS oid) AS bigint))`
+	pairingsNow = `
+		SELECT coalesce(sum(CASE WHEN state = 'proposed' AND expires_at > ? THEN 1 ELSE 0 END), 0), coalesce(max(created_at), 0)
+		FROM approvals WHERE kind = 'pairing' AND channel = ? AND channel <> ''`
+	pairingOf = `
+		SELECT 1 FROM approvals WHERE identity = ? AND identity <> '' AND kind = 'pairing'
+		AND (state = 'proposed' AND expires_at > ? OR state = 'rejected' AND decided_at > ?) LIMIT 1`
+	insertRequest = `
+		INSERT INTO approvals (kind, state, person, channel, identity, rule, data, created_at, expires_at)
+		VALUES (?, 'proposed', ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	insertPairing = `
+		INSERT INTO actions (code, kind, state, approval_id, created_at, expires_at) VALUES (?, 'pairing', 'proposed', ?, ?, ?)`
+	pairingBy = `
+		SELECT id, state, '' AS person, 0 AS message_id, 0 AS turn_id, approval_id, '' AS text, 0 AS number, data, expires_at, '' AS taint
+		FROM actions WHERE code = ? AND kind = 'pairing'`
+	oldRequests = `
+		SELECT id FROM approvals WHERE kind = ? AND channel = ? AND channel <> '' AND created_at < ? AND state <> 'proposed' LIMIT 100`
+	dropRequestActions = `DELETE FROM actions WHERE approval_id = ?`
+	dropRequest        = `DELETE FROM approvals WHERE id = ?`
+)
+
+// requestData is what is kept of a request besides columns.
+type requestData struct {
+	At       channels.Conversation // where whoever asks waits for the answer
+	Name     string
+	Accepted ledger.Reply
+}
+
+// askPairing asks the admins to let a stranger in, where that is due.
+func (t *tx) askPairing(e *ledger.Entry, as *ledger.AsPairing, a *ledger.Accepted) error {
+	if t.PG {
+		if _, err := t.Exec(lockPairing); err != nil {
+			return err
+		}
+	}
+	var open int
+	var last int64
+	if _, err := t.Row(pairingsNow, []any{t.now, clean(e.Event.Conversation.Channel)}, &open, &last); err != nil {
+		return err
+	}
+	if open >= pairingsOpen || t.now-last < pairingEvery.Microseconds() {
+		a.Full = true
+		return nil
+	}
+	var one int
+	var name, source string
+	if found, err := t.Row(pairingOf, []any{clean(as.Identity), t.now, t.now - pairingDenied.Microseconds()}, &one); err != nil || found {
+		return err
+	}
+	if owned, err := t.Row(ownerOf, []any{clean(as.Identity)}, &name, &source); err != nil || owned && source != ledger.FromOpen {
+		return err // named meanwhile
+	}
+	a.Situation = ledger.PairingAsked
+	if as.Request == nil {
+		return nil // it is rendered now, and all is done again
+	}
+	id, err := t.request(ledger.ApprovalPairing, "", e, as.Identity, as.Name, as.Request)
+	if err == nil {
+		_, err = t.Exec(insertPairing, as.Request.Code, id, t.now, micros(as.Request.ExpiresAt))
+	}
+	return err
+}
+
+// request stores a request and asks its questions. Old ones of its kind go.
+func (t *tx) request(kind ledger.ApprovalKind, person string, e *ledger.Entry, identity, name string, r *ledger.Request) (id int64, err error) {
+	channel := clean(e.Event.Conversation.Channel)
+	old, err := t.ids(oldRequests, string(kind), channel, t.now-requestsLive.Microseconds())
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range old {
+		if _, err := t.each([]string{dropRequestActions, dropRequest}, []any{id}); err != nil {
+			return 0, err
+		}
+	}
+	data := requestData{At: cleanConversation(e.Event.Conversation), Name: name, Accepted: r.Accepted}
+	if id, err = t.Insert(insertRequest, string(kind), clean(person), channel, clean(identity), clean(e.Sender.Rule), jsonText(data), t.now, micros(r.ExpiresAt)); err != nil {
+		return 0, err
+	}
+	for i := range r.Questions {
+		if err := t.ask(ledger.TurnRef{}, 0, id, &r.Questions[i]); err != nil {
+			return 0, err
+		}
+	}
+	return id, nil
+}
+
+// grantRequest lets a stranger in, or joins an account to its person, and tells them. The
+// state is cancelled where it cannot be done any more.
+func (t *tx) grantRequest(p *approvalRow, by string, a *ledger.Accepted) (ledger.ActionState, error) {
+	var data requestData
+	if err := json.Unmarshal([]byte(p.Data), &data); err != nil {
+		return "", fmt.Errorf("stored approval %d: %w", p.ID, err)
+	}
+	var name, source string
+	if _, err := t.Row(ownerOf, []any{p.Identity}, &name, &source); err != nil {
+		return "", err
+	}
+	person, err := t.person(name)
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case p.Kind == ledger.ApprovalLink:
+		var maker *ledger.Person
+		if maker, err = t.person(p.Person); err == nil && (maker == nil || mayJoin(maker, person) != "") {
+			return ledger.ActionCancelled, nil
+		} else if err == nil {
+			err = t.join(maker, person, p.Identity, by)
+		}
+	case person == nil || person.Source == ledger.FromOpen:
+		_, err = t.letIn(person, ledger.RoleUser, p.Identity, data.Name)
+	}
+	if err != nil {
+		return "", err
+	}
+	a.People, a.Elsewhere = true, data.At
+	at, err := t.findOrMake(data.At)
+	if err != nil {
+		return "", err
+	}
+	session, err := t.session(at.id, at.key, "")
+	if err != nil {
+		return "", err
+	}
+	message, err := t.outgoing(at.id, session, 0, &data.Accepted, nil)
+	if err == nil {
+		_, err = t.emit(session, event{Kind: "message", Message: message})
+	}
+	return ledger.ActionAccepted, err
+}
