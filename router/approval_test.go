@@ -22,7 +22,7 @@ func TestButtonsDecide(t *testing.T) {
 				r.wish()
 				r.start()
 				r.platform.Say("c1", "ada", "ask rm -rf build")
-				r.mentions(1, "May I run this command?", "rm -rf build", "policy.ask", "commands ask", "10m0s")
+				r.mentions(1, "May I run this command?", "rm -rf build", "policy.ask", "commands ask", "10 minutes")
 				toast := "Allowed. I go on with it."
 				if label == "Deny" {
 					toast = "Denied."
