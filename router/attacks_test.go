@@ -122,27 +122,22 @@ func attacks(t *testing.T) map[string][]attack {
 // promise: P5.attacks
 func TestAttacksEndInRefusalQuestionOrHarmlessText(t *testing.T) {
 	t.Parallel()
-	sampled := 0
 	all := attacks(t)
-	for _, class := range slices.Sorted(maps.Keys(all)) {
-		for i, a := range all[class] {
-			name := class + "/" + a.Name
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				a.meet(t, storetest.SQLite(t))
-			})
-			if i == 0 { // the database decides about no attack; a sample shows it
-				sampled++
-				t.Run("postgres/"+name, func(t *testing.T) {
-					t.Parallel()
-					a.meet(t, storetest.Postgres(t))
-				})
+	each := func(name string, most int, database func(testing.TB) *store.DB) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, class := range slices.Sorted(maps.Keys(all)) {
+				for _, a := range all[class][:min(most, len(all[class]))] {
+					t.Run(class+"/"+a.Name, func(t *testing.T) {
+						t.Parallel()
+						a.meet(t, database(t))
+					})
+				}
 			}
-		}
+		})
 	}
-	if sampled < 10 {
-		t.Errorf("only %d attacks on PostgreSQL", sampled)
-	}
+	each("sqlite", 1000, storetest.SQLite)
+	each("postgres", 1, storetest.Postgres) // no database decides about an attack; a sample of each class shows it
 }
 
 func (a attack) meet(t *testing.T, db *store.DB) {
