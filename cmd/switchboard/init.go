@@ -122,7 +122,7 @@ func (q *interview) claim() {
 		q.say("  %-10s %sclaim %s", name, cmp.Or(command, "/"), claim.Code)
 	}
 	if len(attached) > 1 {
-		q.say("The code is used up by the first; for the others \"switchboard person claim\" prints another one, or \"switchboard person link\" adds your identity there.")
+		q.say("The code is used up by the first; there, /link then shows one that makes your account on another yours as well.")
 	}
 }
 
