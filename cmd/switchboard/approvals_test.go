@@ -38,21 +38,23 @@ func clerk(req llmtest.Request) llmtest.Reply {
 	return llmtest.Text(llmtest.Plan("say it", llmtest.Answer("heard: "+said(req))))
 }
 
+var pairCode = regexp.MustCompile(`\b[A-Z2-7]{4}-[A-Z2-7]{4}(?:-[A-Z2-7]{4})?\b`)
+
 // An office is an engine that serves every platform, and asks before it runs echo.
 type office struct {
 	*rig
 	desks []*desk
 }
 
-// A desk is a platform with two people, of whom the settings name Bob: he is a user who may have
-// commands run.
+// A desk is a platform with two people, of whom the settings name Bob, where dm is "allowlist": he
+// is a user who may have commands run.
 type desk struct {
 	kind     string
 	slash    string // before a command
 	ada, bob *page
 }
 
-func newOffice(t *testing.T, extra string) *office {
+func newOffice(t *testing.T, dm, extra string) *office {
 	t.Helper()
 	o := &office{rig: newRig(t, nil, "[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n[policy.exec]\nask = [\"echo *\"]\n"+extra)}
 	o.model.Handle(clerk)
@@ -61,20 +63,20 @@ func newOffice(t *testing.T, extra string) *office {
 	slack.Furnish()
 	discord.Furnish()
 	discord.IdentifyEvery(0)
-	o.desk("telegram", "/", telegram)
-	o.desk("slack", "/switchboard ", slack)
-	o.desk("discord", "/", discord)
+	o.desk("telegram", "/", dm, telegram)
+	o.desk("slack", "/switchboard ", dm, slack)
+	o.desk("discord", "/", dm, discord)
 	return o
 }
 
-func (o *office) desk(kind, slash string, server interface {
+func (o *office) desk(kind, slash, dm string, server interface {
 	URL() string
 	APIURL() string
 	Login(had map[string]string) map[string]string
 },
 ) {
 	o.t.Helper()
-	table := fmt.Sprintf("[channels.%s]\nkind = %q\napi_url = %q\nrate = \"off\"\ntools_deny = [\"exec\"]\n", kind, kind, server.APIURL())
+	table := fmt.Sprintf("[channels.%s]\nkind = %q\napi_url = %q\ndm = %q\nrate = \"off\"\ntools_deny = [\"exec\"]\n", kind, kind, server.APIURL(), dm)
 	for key, token := range server.Login(nil) {
 		table += fmt.Sprintf("%s = %q\n", key, token)
 	}
@@ -89,7 +91,10 @@ func (o *office) desk(kind, slash string, server interface {
 			d.bob = p
 		}
 	}
-	o.append(table + fmt.Sprintf("[[people]]\nname = \"bob-%s\"\nidentities = [\"%s:%s\"]\ntools = [\"exec\"]\n", kind, kind, d.bob.user))
+	if dm == "allowlist" {
+		table += fmt.Sprintf("[[people]]\nname = \"bob-%s\"\nidentities = [\"%s:%s\"]\ntools = [\"exec\"]\n", kind, kind, d.bob.user)
+	}
+	o.append(table)
 	o.desks = append(o.desks, d)
 }
 
@@ -103,6 +108,11 @@ func (o *office) change(old, now string) {
 func (o *office) opens() {
 	o.t.Helper()
 	o.up()
+	o.listens()
+}
+
+func (o *office) listens() {
+	o.t.Helper()
 	for _, d := range o.desks {
 		o.await("the bot listens on "+d.kind, time.Minute, func() bool { return devView(d.ada.t, d.ada.at, "", "").Connected })
 	}
@@ -272,7 +282,7 @@ func (p *page) closed(id string) {
 // promise: P4.claim-and-pairing
 func TestWhoMayDoWhatOnEveryPlatform(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, "")
+	o := newOffice(t, "allowlist", "")
 	o.opens()
 	o.claims()
 	o.each(func(d *desk) func() {
@@ -358,7 +368,7 @@ func TestWhoMayDoWhatOnEveryPlatform(t *testing.T) {
 // promise: P4.approved-before-it-runs
 func TestWishIsDecidedOnAnotherPlatform(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, "")
+	o := newOffice(t, "allowlist", "")
 	o.change(`tools_deny = ["exec"]`, "tools_deny = []")
 	o.opens()
 	o.claims()
@@ -414,7 +424,7 @@ func TestWishIsDecidedOnAnotherPlatform(t *testing.T) {
 // promise: P4.approvals-expire
 func TestNobodyDecidesInTimeOnAnyPlatform(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, "[approvals]\ndeadline = \"3s\"\n")
+	o := newOffice(t, "allowlist", "[approvals]\ndeadline = \"3s\"\n")
 	o.change(`tools_deny = ["exec"]`, "tools_deny = []")
 	o.opens()
 	o.claims()
@@ -429,4 +439,54 @@ func TestNobodyDecidesInTimeOnAnyPlatform(t *testing.T) {
 		}
 	})
 	o.wantRan(0, "late")
+}
+
+// A stranger on each platform is let in by a button that an admin presses on another one. Codes
+// join accounts of different platforms to one person; an admin says so by a button first.
+//
+// promise: P4.pairing
+func TestStrangersAreLetInAndAccountsJoinedOverPlatforms(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, "pairing", "")
+	o.opens()
+	o.claims()
+	for i, d := range o.desks {
+		d.bob.writes("hello")
+		d.bob.reads("once they let you in")
+		asked := map[*desk]platformtest.Message{}
+		for _, other := range o.desks {
+			asked[other] = other.ada.found("asks to be let in", d.bob.user)
+		}
+		decider := o.desks[(i+1)%len(o.desks)]
+		decider.ada.presses(asked[decider], "Let in")
+		d.bob.reads("You are let in here, role user")
+		for other, m := range asked {
+			other.ada.closed(m.ID)
+		}
+		d.bob.writes("again")
+		d.bob.reads("heard: again")
+	}
+	joins := func(one *page, slash string, other *page, otherSlash string) {
+		one.writes(slash + "link")
+		code := pairCode.FindString(one.found("/link ").Text)
+		other.writes(otherSlash + "link " + code)
+	}
+	telegram, slack, discord := o.desks[0], o.desks[1], o.desks[2]
+	joins(telegram.bob, telegram.slash, slack.bob, slack.slash)
+	slack.bob.reads("you are the same person here now")
+	joins(telegram.ada, telegram.slash, discord.bob, discord.slash)
+	discord.bob.reads("I have asked on your other account")
+	m := telegram.ada.found("would be you from now on", discord.bob.user)
+	telegram.ada.presses(m, "Allow")
+	discord.bob.reads("you are the same person here now")
+	telegram.ada.closed(m.ID)
+	discord.bob.writes("/whoami")
+	discord.bob.reads("role admin")
+	people, _, _ := o.command("person", "list")
+	for _, pair := range [][2]string{{telegram.bob.user, slack.bob.user}, {telegram.ada.user, discord.bob.user}} {
+		one := func(line string) bool { return strings.Contains(line, pair[0]) && strings.Contains(line, pair[1]) }
+		if !slices.ContainsFunc(strings.Split(people, "\n"), one) {
+			t.Errorf("%s is not one with %s:\n%s", pair[0], pair[1], people)
+		}
+	}
 }

@@ -201,3 +201,27 @@ func (f *fleet) shared() {
 	}
 	f.t.Logf("finished by engine: %v", n)
 }
+
+// A question that one engine asked is decided at the other, which has the channel by then; what was
+// allowed runs once, and the buttons are gone.
+//
+// promise: P4.approved-before-it-runs
+func TestDecisionIsTakenAtTheOtherEngine(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t, "allowlist", "")
+	o.change(`tools_deny = ["exec"]`, "tools_deny = []")
+	o.change("tools = [\"exec\"]", "role = \"admin\"")
+	f := newFleet(o.rig, storetest.PostgresURL(t), "one", "two")
+	f.up()
+	o.listens()
+	bob := o.desks[0].bob
+	bob.writes("run echo shared >> runs.txt")
+	m := bob.asked("echo shared >> runs.txt")
+	asker := f.holder(o.desks[0].kind)
+	asker.stop()
+	o.await("the other one has the channel", 20*time.Second, func() bool { return f.holder(o.desks[0].kind) == f.other(asker) })
+	bob.presses(m, "Allow once")
+	bob.reads("ran: echo shared")
+	bob.closed(m.ID)
+	o.wantRan(1, "shared")
+}
