@@ -88,7 +88,14 @@ func (r *Router) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, a
 		return nil, fmt.Errorf("ask: the turn has to wait, and to say nothing else: %w", ledger.ErrConflict)
 	}
 	bodies := packCalls(step.Calls)
+	var chats []channels.Conversation
+	for i := range asked.Questions {
+		chats = append(chats, asked.Questions[i].Conversation)
+	}
 	err = r.db.write(ctx, full, "ask for an approval", func(t *tx) error {
+		if err := t.lockInOrder(chats, nil); err != nil {
+			return err
+		}
 		conversation, err := t.holding(ref)
 		if err != nil {
 			return err

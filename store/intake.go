@@ -74,6 +74,9 @@ func (r *Router) Accept(ctx context.Context, owner int64, entries []ledger.Entry
 	var out []ledger.Accepted
 	err := r.db.write(ctx, full, "accept", func(t *tx) error {
 		out = make([]ledger.Accepted, len(entries)) // anew when PostgreSQL asks for another try
+		if err := t.lockDecided(entries); err != nil {
+			return err
+		}
 		unsaid := false
 		for i := range entries {
 			if err := t.note(&entries[i]); err != nil {

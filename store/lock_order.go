@@ -1,0 +1,69 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+)
+
+const (
+	sessionsByKey  = `SELECT id FROM sessions WHERE key IN (%s)`
+	sessionsByCode = `SELECT p.session_id AS id FROM actions a JOIN approvals p ON p.id = a.approval_id WHERE p.session_id IS NOT NULL AND a.code IN (%s)`
+	sessionsInRow  = `SELECT id FROM sessions WHERE id IN (%s) ORDER BY id`
+)
+
+// lockInOrder locks the sessions of conversations, and those in which is waited for what
+// the codes decide, by their IDs. Who asks in a chat for a turn of another, and who decides there,
+// would else lock the two in turn, and wait for each other again and again.
+func (t *tx) lockInOrder(conversations []channels.Conversation, codes [][]byte) error {
+	if !t.PG {
+		return nil
+	}
+	keys := make([]string, len(conversations))
+	for i, c := range conversations {
+		c = cleanConversation(c)
+		keys[i] = sessionKey(c.Channel, c.ID)
+	}
+	marks, args := database.In(keys)
+	ids, err := t.ids(fmt.Sprintf(sessionsByKey, marks), args...)
+	if err != nil {
+		return err
+	}
+	if len(codes) > 0 {
+		marks, args = database.In(codes)
+		waiting, err := t.ids(fmt.Sprintf(sessionsByCode, marks), args...)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, waiting...)
+	}
+	slices.Sort(ids)
+	if ids = slices.Compact(ids); len(ids) < 2 {
+		return nil
+	}
+	marks, args = database.In(ids)
+	_, err = t.ids(t.Locked(fmt.Sprintf(sessionsInRow, marks)), args...)
+	return err
+}
+
+// lockDecided is lockInOrder for entries of which some decide.
+func (t *tx) lockDecided(entries []ledger.Entry) error {
+	var codes [][]byte
+	chats := make([]channels.Conversation, len(entries))
+	for i := range entries {
+		chats[i] = entries[i].Event.Conversation
+		switch as := entries[i].As.(type) {
+		case *ledger.AsDecision:
+			codes = append(codes, as.Code)
+		case *ledger.AsAction:
+			codes = append(codes, as.Code)
+		}
+	}
+	if len(codes) == 0 {
+		return nil
+	}
+	return t.lockInOrder(chats, codes)
+}
