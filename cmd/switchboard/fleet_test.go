@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,36 +85,9 @@ func (f *fleet) stop() {
 }
 
 // query asks the database for rows of texts.
-func (f *fleet) query(query string, args ...any) (list [][]string) {
+func (f *fleet) query(query string, args ...any) [][]string {
 	f.t.Helper()
-	db, err := sql.Open("postgres", f.url+"&connect_timeout=5")
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	defer db.Close()
-	rows, err := db.Query(query, args...)
-	if err != nil {
-		f.t.Fatalf("%s: %v", query, err)
-	}
-	defer rows.Close()
-	columns, err := rows.Columns()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for rows.Next() {
-		row, into := make([]string, len(columns)), make([]any, len(columns))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			f.t.Fatalf("%s: %v", query, err)
-		}
-		list = append(list, row)
-	}
-	if err := rows.Err(); err != nil {
-		f.t.Fatalf("%s: %v", query, err)
-	}
-	return list
+	return rowsOf(f.t, "postgres", f.url+"&connect_timeout=5", query, args...)
 }
 
 // count asks the database for one number.

@@ -132,18 +132,53 @@ func (r *rig) turnOf(text string) view.Turn {
 	return list[view.Turn](r, "turn", "show", fmt.Sprint(found[0].ID), "--json")
 }
 
-// count asks the database file for one number.
-func (r *rig) count(query string, args ...any) (n int) {
+// query asks the database file for rows of texts.
+func (r *rig) query(query string, args ...any) [][]string {
 	r.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "data", "switchboard.db")+"?mode=ro&_pragma=busy_timeout(5000)")
+	return rowsOf(r.t, "sqlite", "file:"+filepath.Join(r.dir, "data", "switchboard.db")+"?mode=ro&_pragma=busy_timeout(5000)", query, args...)
+}
+
+// count asks the database file for one number.
+func (r *rig) count(query string, args ...any) int {
+	r.t.Helper()
+	n, err := strconv.Atoi(r.query(query, args...)[0][0])
 	if err != nil {
-		r.t.Fatal(err)
-	}
-	defer db.Close()
-	if err := db.QueryRow(query, args...).Scan(&n); err != nil {
 		r.t.Fatalf("%s: %v", query, err)
 	}
 	return n
+}
+
+// rowsOf asks a database for rows of texts.
+func rowsOf(t testing.TB, driver, url, query string, args ...any) (list [][]string) {
+	t.Helper()
+	db, err := sql.Open(driver, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		row, into := make([]string, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		list = append(list, row)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return list
 }
 
 // holds lists the files of the database (its log included) in which text stands.
