@@ -122,6 +122,10 @@ func TestCheckNamesThePropertyAndWhatIsWanted(t *testing.T) {
 		{with("other", "1"), `args: unknown property "other"; it has count, deep, kind, list, name, on`},
 		{with("name", `"`+strings.Repeat("x", MaxArgs)+`"`), "are more than the 65536 allowed"},
 		{with("deep", "[[[[[1]]]]]"), "nested more than 5 levels"},
+		{strings.Replace(goodArgs, "{", `{"name":"m",`, 1), `args: property "name" stands there twice`},
+		{strings.Replace(goodArgs, "{", `{"\u006eame":"m",`, 1), `args: property "name" stands there twice`},
+		{with("deep", `{"x":1,"x":2}`), `args: property "x" stands there twice`},
+		{with("list", `["name","name","name"]`), ""},
 	} {
 		err := r.Check("s", json.RawMessage(test.args))
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {

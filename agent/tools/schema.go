@@ -96,7 +96,7 @@ func (e entry) check(args json.RawMessage) error {
 	if len(args) > MaxArgs {
 		return fmt.Errorf("args: %d bytes are more than the %d allowed; put large texts into a workspace file in parts", len(args), MaxArgs)
 	}
-	if err := checkDepth(args); err != nil {
+	if err := checkShape(args); err != nil {
 		return err
 	}
 	var value any
@@ -112,9 +112,12 @@ func (e entry) check(args json.RawMessage) error {
 	return nil
 }
 
-func checkDepth(args json.RawMessage) error {
+// checkShape refuses what nests too deep, and a name that stands twice in an object: a
+// reader might believe the first, and the last would count.
+func checkShape(args json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(args))
-	depth := 0
+	var open []map[string]bool // the names in each open object; nil: a list
+	name := false              // the next string of an object is a name
 	for {
 		token, err := dec.Token()
 		if errors.Is(err, io.EOF) {
@@ -123,14 +126,31 @@ func checkDepth(args json.RawMessage) error {
 		if err != nil {
 			return fmt.Errorf("args: not valid JSON: %w", err)
 		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			if depth++; depth > MaxArgsDepth {
+		switch token := token.(type) {
+		case json.Delim:
+			switch token {
+			case '{':
+				open = append(open, map[string]bool{})
+			case '[':
+				open = append(open, nil)
+			default:
+				open = open[:len(open)-1]
+			}
+			if len(open) > MaxArgsDepth {
 				return fmt.Errorf("args: nested more than %d levels deep; flatten them", MaxArgsDepth)
 			}
-		case json.Delim('}'), json.Delim(']'):
-			depth--
+			name = true
+			continue
+		case string:
+			if n := len(open); name && n > 0 && open[n-1] != nil {
+				if open[n-1][token] {
+					return fmt.Errorf("args: property %q stands there twice", cutHead(token, 60))
+				}
+				open[n-1][token], name = true, false
+				continue
+			}
 		}
+		name = true
 	}
 }
 
