@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"switchboard/agent/tools"
@@ -85,7 +86,19 @@ func (p *prompt) String() string {
 		}
 		out.WriteString(boundary + ">>>\n")
 	}
-	return strings.TrimLeft(out.String(), "\n")
+	return withoutCodes(strings.TrimLeft(out.String(), "\n"))
+}
+
+// typedCode is a code by which a person decides, as questions and commands name it.
+var typedCode = regexp.MustCompile(`\b(approve|deny) [A-Z2-7]{4}-[A-Z2-7]{4}\b`)
+
+// withoutCodes hides codes that decide: nobody who steers a model is to have it ask a
+// person for one.
+func withoutCodes(text string) string {
+	if !strings.Contains(text, "approve ") && !strings.Contains(text, "deny ") {
+		return text
+	}
+	return typedCode.ReplaceAllString(text, "$1 [code]")
 }
 
 func (p *prompt) holds(boundary string) bool {
