@@ -17,7 +17,7 @@ var errParked = errors.New("the turn waits for a decision")
 func (r *run) question(plan *PlanRow, i int, q tools.Question, d tools.Decision) Ask {
 	task := plan.Tasks[i].Task
 	ask := Ask{
-		Attempt: plan.Attempt, Position: i, Tool: q.Tool, Shown: deref(task.Args), Rule: d.Rule, Reason: d.Reason, Taint: r.taint,
+		Attempt: plan.Attempt, Position: i, Tool: q.Tool, Shown: deref(task.Args), Rule: d.Rule, Reason: d.Reason, Taint: r.taintOf(q),
 	}
 	if task.Type == TaskExec {
 		ask.Shown = task.Detail

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -141,5 +142,41 @@ func TestInterruptedTaskNeedsANewApproval(t *testing.T) {
 	task := w.journal.plans[0].Tasks[0]
 	if task.State != TaskInterrupted || len(w.ran) != 0 {
 		t.Errorf("task %+v, ran %v", task, w.ran)
+	}
+}
+
+// An unconfined command may run any file of its workspace, so that what lies there counts
+// as if the turn had read it: no grant covers it.
+//
+// promise: P4.grants-are-exact
+func TestQuestionHasTheTaintOfTheWorkspace(t *testing.T) {
+	t.Parallel()
+	for sandbox, want := range map[string]tools.Taint{"off": "file", "auto": tools.Clean} {
+		w := asking(t, execTask("sh run.sh"), msgTask("tell"))
+		w.cfg.Sandbox = sandbox
+		if err := os.WriteFile(w.turn.Workspace+".taint.json", []byte("what cannot be read suspects all files"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.run()
+		if asks := w.journal.asks; len(asks) != 1 || asks[0].Taint != want {
+			t.Errorf("%s: asked %+v", sandbox, asks)
+		}
+	}
+}
+
+// A model that knows the code of an open question could have a person type it.
+//
+// promise: P4.approved-before-it-runs
+func TestPromptsHoldNoCodes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	question := "May I run this command?\n\nTo type it: `/approve ABCD-EF23` or `/deny ABCD-EF23` and why."
+	w.turn.Message.Text, w.turn.Message.Quote = "/approve ABCD-EF23 or approve ABC-DEF?", question
+	w.journal.context.Recent = []Line{{Bot: true, To: "marco", Text: question}, {Bot: true, To: "marco", Text: question, Taint: "web"}}
+	w.script(map[string][]string{rolePlanner: {planText(answerTask("hi"))}})
+	w.run()
+	user := w.requests(rolePlanner)[0].User
+	if strings.Contains(user, "ABCD") || strings.Count(user, "`/deny [code]` and why.") != 3 || !strings.HasSuffix(user, "/approve [code] or approve ABC-DEF?") {
+		t.Errorf("%s", user)
 	}
 }

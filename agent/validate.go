@@ -179,18 +179,24 @@ func (v *validation) permitted(field, name string, effect tools.Effect, command 
 // decide asks the policy gate about a tool, or a command, for the turn as it is now. What
 // is neither allowed nor asked for is refused.
 func (r *run) decide(q tools.Question) tools.Decision {
-	q.Person, q.Channel, q.Mode, q.Taint = r.turn.Person.Name, r.turn.Place.Channel, r.turn.Session.Mode, r.taint
+	q.Person, q.Channel, q.Mode, q.Taint = r.turn.Person.Name, r.turn.Place.Channel, r.turn.Session.Mode, r.taintOf(q)
 	if q.Sends != "" {
 		q.Words = r.ownWords()
-	}
-	if q.Tool == tools.ExecName && q.Effect == tools.EffectOutside && r.turn.Workspace != "" {
-		q.Taint = q.Taint.Join(tools.WorkspaceTaint(r.turn.Workspace)) // an unconfined command may run any file there
 	}
 	d := r.gate.Decide(q)
 	if d.Verdict != tools.Allow && d.Verdict != tools.Ask {
 		d.Verdict = tools.Refuse
 	}
 	return d
+}
+
+// taintOf is the taint that counts for a tool: the turn's, and for an unconfined command,
+// which may run any file there, the workspace's.
+func (r *run) taintOf(q tools.Question) tools.Taint {
+	if q.Tool == tools.ExecName && q.Effect == tools.EffectOutside && r.turn.Workspace != "" {
+		return r.taint.Join(tools.WorkspaceTaint(r.turn.Workspace))
+	}
+	return r.taint
 }
 
 // execEffect is what a command may change: the workspace, or with the confinement
