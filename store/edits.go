@@ -220,6 +220,7 @@ func (t *tx) stop(turn int64, a *ledger.Accepted) error {
 		a.CancelTurn = turn
 		return nil
 	}
+	a.Dropped = turn // it may have waited for a decision
 	_, err = t.emit(a.SessionID, turnEvent(turn, "cancelled", cancelled))
 	return err
 }
