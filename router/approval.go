@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"switchboard/agent"
 	"switchboard/channels"
@@ -167,10 +168,26 @@ func (r *Router) followApprovals(ctx context.Context, entry *sorted, acc *ledger
 
 var codeShape = strings.NewReplacer("-", "", " ", "")
 
+// codeIn splits what stands behind /approve or /deny: the code, whose two groups a space
+// may part, and the rest.
+func codeIn(args string) (code, rest string) {
+	for rest = args; len(code) < 8; {
+		word, after := rest, ""
+		if i := strings.IndexFunc(rest, unicode.IsSpace); i >= 0 {
+			word, after = rest[:i], strings.TrimSpace(rest[i:])
+		}
+		word = strings.ReplaceAll(word, "-", "")
+		if word == "" || code != "" && len(code)+len(word) != 8 {
+			break
+		}
+		code, rest = code+strings.ToUpper(word), after
+	}
+	return code, rest
+}
+
 // approve makes the entry of /approve and /deny.
 func (s *sorting) approve(entry sorted, l *channel, name, args string) sorted {
-	code, rest, _ := strings.Cut(args, " ")
-	code, rest = strings.ToUpper(codeShape.Replace(code)), strings.TrimSpace(rest)
+	code, rest := codeIn(args)
 	typed := l.Command(entry.Event.Conversation) + name
 	if len(code) != 8 {
 		return l.noticed(entry, "Write \""+typed+"\" and the code that stands in the question.")

@@ -208,6 +208,9 @@ func TestBadDecisionsAreExplained(t *testing.T) {
 			{"/approve", `Write "/approve" and the code that stands in the question.`},
 			{"/deny it", `Write "/deny" and the code that stands in the question.`},
 			{"/approve AAAA-BBBB", "no question with that code in this chat"},
+			{"/approve aaaa bbbb", "no question with that code in this chat"},
+			{"/deny AAAA-BBBB\nnot now", "no question with that code in this chat"},
+			{"/deny AAAA not now", `Write "/deny" and the code that stands in the question.`},
 			{"/approve AAAA-BBBB forever", `may stand "session" or "always"`},
 			{"/grants 1", "with \"remove\" and a number"},
 			{"/grants remove x", "with \"remove\" and a number"},
@@ -230,5 +233,34 @@ func TestFormerAccountsAreNotAsked(t *testing.T) {
 		r.start()
 		r.platform.Say("bob1", "bob", "ask make x")
 		r.shows(2, "nobody  by")
+	})
+}
+
+// Whoever takes back the message of a turn that waits takes its question back.
+func TestTakenBackMessageTakesItsQuestionBack(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.start()
+		id := r.platform.Say("c1", "ada", "ask rm x")
+		r.await(1)
+		r.platform.Delete("c1", id)
+		r.until("the buttons are gone", func() bool { return len(r.platform.Sent()[0].Buttons) == 0 })
+	})
+}
+
+// What is too long to be shown goes along as a file, in which nothing is hidden either.
+//
+// promise: P4.approved-before-it-runs
+func TestLongWishIsAFileThatHidesNothing(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.script.Files, r.files = 2, r.filed()
+		r.start()
+		long := strings.Repeat("echo build; ", 200)
+		r.platform.Say("c1", "ada", "ask "+long+"rm \u202ex")
+		sent := r.await(2)
+		if len(sent[1].Files) != 1 || string(sent[1].Files[0].Data) != long+"rm ⟨U+202E⟩x" || len(sent[0].Buttons) != 4 {
+			t.Errorf("asked %+v", sent)
+		}
 	})
 }

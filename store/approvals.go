@@ -19,19 +19,21 @@ const (
 		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, coalesce(turn_id, 0) AS turn_id, attempt, position, tool, shown, rule, taint,
 			scope, decided_by, why, channel, identity, data, expires_at
 		FROM approvals WHERE id = ?`
+	// byAdmin: whoever allowed it has to be an admin still.
+	byAdmin = `EXISTS (SELECT 1 FROM people p WHERE p.name = a.decided_by AND p.role = 'admin')`
 	// approvalFor is the newest answer to a question of that very task.
 	approvalFor = `
-		SELECT a.id, a.state, a.scope, FALSE AS is_grant, a.decided_by, a.why FROM approvals a
-		WHERE a.turn_id = ? AND a.attempt = ? AND a.position = ? AND a.hash = ? AND a.kind = 'tool' AND a.used_at IS NULL
+		SELECT a.id, CASE WHEN a.state = 'accepted' AND NOT ` + byAdmin + ` THEN 'cancelled' ELSE a.state END AS state, a.scope, FALSE AS is_grant, a.decided_by, a.why
+		FROM approvals a WHERE a.turn_id = ? AND a.attempt = ? AND a.position = ? AND a.hash = ? AND a.kind = 'tool' AND a.used_at IS NULL
 		ORDER BY a.id DESC LIMIT 1`
-	// goodGrant: whoever gave it has to be an admin still.
 	goodGrant = `
 		a.person = ? AND a.hash = ? AND a.kind = 'tool' AND a.state = 'accepted' AND a.scope IN ('session', 'always') AND a.revoked_at IS NULL
-		AND (a.scope = 'always' OR a.session_id = ?) AND EXISTS (SELECT 1 FROM people p WHERE p.name = a.decided_by AND p.role = 'admin')`
+		AND (a.scope = 'always' OR a.session_id = ?) AND ` + byAdmin
 	grantFor = `
 		SELECT a.id, a.state, a.scope, TRUE AS is_grant, a.decided_by, a.why FROM approvals a WHERE ` + goodGrant + ` ORDER BY a.id LIMIT 1`
 	useApproval = `
-		UPDATE approvals SET used_at = ? WHERE id = ? AND state = 'accepted' AND used_at IS NULL AND turn_id = ? AND attempt = ? AND position = ? AND hash = ?`
+		UPDATE approvals AS a SET used_at = ? WHERE id = ? AND state = 'accepted' AND used_at IS NULL AND turn_id = ? AND attempt = ? AND position = ? AND hash = ?
+		AND ` + byAdmin
 	useGrant       = `SELECT 1 FROM approvals a JOIN turns t ON t.id = ? WHERE a.id = ? AND t.person = a.person AND ` + goodGrant
 	decideApproval = `
 		UPDATE approvals SET state = ?, scope = ?, decided_by = ?, why = ?, decided_at = ? WHERE id = ? AND state = 'proposed'`
@@ -51,8 +53,9 @@ const (
 	revokeGrant = `
 		UPDATE approvals SET revoked_at = ? WHERE id = ? AND scope IN ('session', 'always') AND revoked_at IS NULL AND (? OR person = ?)`
 	revokeSession = `UPDATE approvals SET revoked_at = ? WHERE session_id = ? AND scope = 'session' AND revoked_at IS NULL`
-	// forgetGrants: the name may be given to somebody else.
-	forgetGrants = `UPDATE approvals SET revoked_at = decided_at WHERE person = ? AND scope IN ('session', 'always') AND revoked_at IS NULL`
+	// forgetGrants ends what somebody was granted, and what they granted: the name may be
+	// given to somebody else.
+	forgetGrants = `UPDATE approvals SET revoked_at = decided_at WHERE ? IN (person, decided_by) AND scope IN ('session', 'always') AND revoked_at IS NULL`
 )
 
 type approvalRow struct {

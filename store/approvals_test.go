@@ -49,6 +49,15 @@ func TestApprovalIsUsedOnceForWhatWasShown(t *testing.T) {
 			}
 		}
 		h.Commit(ref, starts(&agent.Use{Approval: id, Hash: []byte("true")}))
+		if err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "user"}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Router.Commit(h.Ctx, other, starts(&agent.Use{Approval: id + 1, Hash: []byte("true")}), nil); !errors.Is(err, ledger.ErrConflict) {
+			t.Errorf("who allowed it is no admin any more: %v", err)
+		}
+		if got, err := h.Router.Approval(h.Ctx, other, "marco", *parks().Ask); err != nil || got.State != "cancelled" {
+			t.Errorf("who allowed it is no admin any more: %+v, %v", got, err)
+		}
 		h.wantCount(1, "SELECT count(*) FROM approvals WHERE used_at > 0")
 		h.wantCount(1, "SELECT count(*) FROM tasks WHERE state = 'running'")
 		if got, err := h.Router.Approval(h.Ctx, ref, "marco", *parks().Ask); err != nil || got.ID != 0 {
@@ -206,6 +215,23 @@ func TestOverdueApprovalsExpire(t *testing.T) {
 		}
 		if list := h.Claim(9); len(list) != 1 || list[0].TurnID != ref.TurnID {
 			t.Errorf("claimed %+v", list)
+		}
+	})
+}
+
+// Who is removed takes along what they granted: somebody else may be called so one day.
+//
+// promise: P4.grants-are-exact
+func TestGrantsEndWithWhoGaveThem(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.allowed("c", "1", ledger.DoesAlways)
+		if err := h.Router.SetPeople(h.Ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+		h.root()
+		later := h.Begun("d", "2")
+		if got, err := h.Router.Approval(h.Ctx, later, "marco", *parks().Ask); err != nil || got.ID != 0 {
+			t.Errorf("%+v, %v", got, err)
 		}
 	})
 }

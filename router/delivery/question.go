@@ -19,7 +19,8 @@ import (
 
 const (
 	// shownWhole is how much of a command or of arguments a question shows, in bytes; of a longer
-	// one it shows the beginning, shownBegin, and the whole goes along as a file.
+	// one it shows the beginning, shownBegin, and the whole goes along as a file, as it would be
+	// shown.
 	shownWhole = 1500
 	shownBegin = 400
 	// codeLetters are the letters of a code that is typed, of 5 bits each.
@@ -61,7 +62,7 @@ func (l *Line) Question(ctx context.Context, conv channels.Conversation, wish Wi
 	code, features := NewCode(), l.features(conv)
 	what, file := visible(pretty(wish.Shown)), channels.File{}
 	if len(what) > shownWhole && features.Files {
-		kept, err := l.keepText(ctx, ledger.SessionKey(conv), nameOf(wish.Tool), wish.Taint, wish.Shown)
+		kept, err := l.keepText(ctx, ledger.SessionKey(conv), nameOf(wish.Tool), wish.Taint, what)
 		if err == nil {
 			file, what = kept, strings.ToValidUTF8(what[:shownBegin], "")+"\n…"
 		} else {
