@@ -149,6 +149,7 @@ func TestClaimCodeIsGoodOnceAndForADay(t *testing.T) {
 			both.Go(func() { r.accept(event(i, fmt.Sprint("c", 20+i), fmt.Sprint("s", i), "/claim "+code)) })
 		}
 		both.Wait()
+		r.mentions(1, "Welcome!") // before what others are sent
 		if n := strings.Count(r.admins(), ";"); n != 1 {
 			t.Errorf("admins: %s", r.admins())
 		}

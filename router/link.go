@@ -2,9 +2,11 @@ package router
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"switchboard/channels"
+	"switchboard/channels/render"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )
@@ -32,8 +34,9 @@ func (s *sorting) link(entry sorted, control *ledger.AsControl, l *channel, pers
 	}
 	code := newCode()
 	control.Effect = ledger.EffectLink
-	control.Reply = l.Notice(entry.Event, fmt.Sprintf("Send me this from your other account, in a direct chat: `%slink %s`. "+
-		"To me you are the same person there from then on. It is good once, for ten minutes. Give it to nobody else: whoever sends it becomes you.", "/", hyphens(code)))
+	control.Reply = l.Notice(entry.Event, fmt.Sprintf("Send me this from your other account, in a direct chat: `/link %s`%s. "+
+		"To me you are the same person there from then on. It is good once, for ten minutes. Give it to nobody else: whoever sends it becomes you.",
+		hyphens(code), s.otherwise("link "+hyphens(code))))
 	if !l.Reads() { // its clients read the text; elsewhere a prompt alone would
 		control.Reply.Text = withoutCodes(control.Reply.Text)
 	}
@@ -41,6 +44,18 @@ func (s *sorting) link(entry sorted, control *ledger.AsControl, l *channel, pers
 		Code: ledger.HashCode(code), Kind: ledger.ActionLink, Person: person.Name, ExpiresAt: time.Now().Add(linkLive),
 	}}
 	return entry
+}
+
+// otherwise says how a command is typed on channels where "/" alone does not begin one.
+func (s *sorting) otherwise(command string) string {
+	var b strings.Builder
+	for _, at := range s.Channels {
+		name := at.Channel.Name()
+		if slash := s.Lines.Line(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}); slash != "/" {
+			fmt.Fprintf(&b, ", on %s `%s%s`", render.Escape(name), slash, command)
+		}
+	}
+	return b.String()
 }
 
 // askLink renders the question whether an account may become an admin.

@@ -468,7 +468,7 @@ func TestStrangersAreLetInAndAccountsJoinedOverPlatforms(t *testing.T) {
 	}
 	joins := func(one *page, slash string, other *page, otherSlash string) {
 		one.writes(slash + "link")
-		code := pairCode.FindString(one.found("/link ").Text)
+		code := pairCode.FindString(one.found("/link ", "on slack /switchboard link ").Text)
 		other.writes(otherSlash + "link " + code)
 	}
 	telegram, slack, discord := o.desks[0], o.desks[1], o.desks[2]
