@@ -200,15 +200,7 @@ func (c *Client) meet(ctx context.Context) (*self, error) {
 	return me, nil
 }
 
-// me is what is known of the bot itself; before the first Run nothing is.
-func (c *Client) me() *self {
-	if me := c.self.Load(); me != nil {
-		return me
-	}
-	return &self{}
-}
-
-// known is me, asked for where nothing is known yet.
+// known is what is known of the bot itself, asked for where nothing is yet.
 func (c *Client) known(ctx context.Context) (*self, error) {
 	if me := c.self.Load(); me != nil {
 		return me, nil
