@@ -51,10 +51,8 @@ func (j *journal) deciders(ctx context.Context) ([]channels.Conversation, error)
 
 // ask renders what a step asks for, and commits it with the end of the work for now.
 func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
-	within := j.runner.ApprovalDeadline
-	wish := delivery.Wish{
-		Tool: step.Ask.Tool, Shown: step.Ask.Shown, Rule: step.Ask.Rule, Reason: step.Ask.Reason, Taint: step.Ask.Taint, Within: within,
-	}
+	q, within := step.Ask, j.runner.ApprovalDeadline
+	wish := delivery.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within}
 	var chats []channels.Conversation
 	if err := j.patiently(ctx, "the admins' chats could not be read", func() (err error) {
 		chats, err = j.deciders(ctx)
@@ -62,7 +60,10 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 	}); err != nil {
 		return nil, err
 	}
-	own := len(chats) == 1 && chats[0].Channel == j.data.Conversation.Channel && chats[0].ID == j.data.Conversation.ID
+	here := func(c channels.Conversation) bool {
+		return c.Channel == j.data.Conversation.Channel && c.ID == j.data.Conversation.ID
+	}
+	own := len(chats) == 1 && here(chats[0])
 	if !own {
 		wish.Person = j.data.Turn.Person.Name
 	}
@@ -74,7 +75,7 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		asked.Questions = append(asked.Questions, j.line.Asking(j.data.Conversation, wish))
 	}
 	for i := range asked.Questions {
-		if q := &asked.Questions[i]; q.Conversation.ID == j.data.Conversation.ID && q.Conversation.Channel == j.data.Conversation.Channel {
+		if q := &asked.Questions[i]; here(q.Conversation) {
 			q.Reply.Person, q.Reply.ReplyTo = j.data.Turn.Person.Name, j.line.Answers(j.data)
 		}
 	}
@@ -166,8 +167,6 @@ func (r *Router) followApprovals(ctx context.Context, entry *sorted, acc *ledger
 	}
 }
 
-var codeShape = strings.NewReplacer("-", "", " ", "")
-
 // codeIn splits what stands behind /approve or /deny: the code, whose two groups a space
 // may part, and the rest.
 func codeIn(args string) (code, rest string) {
@@ -176,11 +175,11 @@ func codeIn(args string) (code, rest string) {
 		if i := strings.IndexFunc(rest, unicode.IsSpace); i >= 0 {
 			word, after = rest[:i], strings.TrimSpace(rest[i:])
 		}
-		word = strings.ReplaceAll(word, "-", "")
+		word = bareCode(word)
 		if word == "" || code != "" && len(code)+len(word) != 8 {
 			break
 		}
-		code, rest = code+strings.ToUpper(word), after
+		code, rest = code+word, after
 	}
 	return code, rest
 }

@@ -16,13 +16,13 @@ import (
 const (
 	// ClaimLive is how long a claim code is good.
 	ClaimLive = 24 * time.Hour
-	// claimTries are how many codes, of all kinds, one identity may try within claimWindow.
-	claimTries  = 5
-	claimWindow = time.Hour
-	// claimLetters are the letters of a code, of 5 bits each: with so few tries nobody
+	// codeTries are how many codes, of all kinds, one identity may try within codeWindow.
+	codeTries  = 5
+	codeWindow = time.Hour
+	// codeLetters are the letters of a code, of 5 bits each: with so few tries nobody
 	// guesses one.
-	claimLetters = 12
-	codeDigits   = "234567"
+	codeLetters = 12
+	codeDigits  = "234567"
 )
 
 // NewClaim makes a code that makes whoever sends it in a direct chat an admin, once.
@@ -37,20 +37,27 @@ func (r *Router) NewClaim(ctx context.Context, by ledger.Hand) (code string, err
 // hyphens is a code as it is shown.
 func hyphens(text string) string { return text[:4] + "-" + text[4:8] + "-" + text[8:] }
 
-// newCode is a text of claimLetters, a digit among them: so it is never taken for words.
+// newCode is a text of codeLetters, a digit among them: so it is never taken for words.
 func newCode() (text string) {
 	for !strings.ContainsAny(text, codeDigits) {
-		text = rand.Text()[:claimLetters]
+		text = rand.Text()[:codeLetters]
 	}
 	return text
 }
 
-var claimShape = regexp.MustCompile(`^[A-Z2-7]{12}$`)
+var (
+	codeShape    = regexp.MustCompile(`^[A-Z2-7]{12}$`) // of claim and link codes
+	pairingShape = regexp.MustCompile(`^[A-Z2-7]{8}$`)
+	codeHyphens  = strings.NewReplacer("-", "", " ", "")
+)
 
-// claimCode is what a person means by a code, however they write it; empty: it is none.
-func claimCode(text string) string {
-	code := strings.ToUpper(strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '-' || r == ' ' }), ""))
-	if !claimShape.MatchString(code) {
+// bareCode is a code without its hyphens, however a person writes it.
+func bareCode(text string) string { return strings.ToUpper(codeHyphens.Replace(text)) }
+
+// longCode is the claim or link code that a person means; empty: it is none.
+func longCode(text string) string {
+	code := bareCode(text)
+	if !codeShape.MatchString(code) {
 		return ""
 	}
 	return code
@@ -72,8 +79,8 @@ type brought struct {
 func hideCode(m *channels.Message) (b brought) {
 	if name, args, ok := command(*m); ok && !m.Elsewhere {
 		if kind, brings := bringsCode[name]; brings {
-			b = brought{kind: kind, code: claimCode(args)}
-			if pair := codeShape.Replace(strings.ToUpper(args)); name == "start" && pairingShape.MatchString(pair) {
+			b = brought{kind: kind, code: longCode(args)}
+			if pair := bareCode(args); name == "start" && pairingShape.MatchString(pair) {
 				b.code, b.pair = pair, true
 			}
 		}
@@ -81,8 +88,6 @@ func hideCode(m *channels.Message) (b brought) {
 	m.Text, m.Quote = withoutCodes(m.Text), withoutCodes(m.Quote)
 	return b
 }
-
-var pairingShape = regexp.MustCompile(`^[A-Z2-7]{8}$`)
 
 // hyphened finds words with their hyphens, of which a code is a whole one: it is no part of
 // a UUID or of an address.
@@ -99,7 +104,7 @@ func withoutCodes(text string) string {
 		}
 	}
 	return hyphened.ReplaceAllStringFunc(text, func(word string) string {
-		if len(word) == claimLetters+2 && word[4] == '-' && word[9] == '-' && claimCode(word) != "" && strings.ContainsAny(word, codeDigits) {
+		if len(word) == codeLetters+2 && word[4] == '-' && word[9] == '-' && longCode(word) != "" && strings.ContainsAny(word, codeDigits) {
 			return redacted
 		}
 		return word
@@ -118,7 +123,7 @@ func (l *channel) named(event *channels.Event) bool {
 // anything else that a stranger writes.
 func (s *sorting) bring(entry sorted, line *channel, person *ledger.Person, b brought) sorted {
 	identity := entry.Sender.Identity
-	left := claimTries - s.claimed.within(identity, time.Now()) - s.tried[identity]
+	left := codeTries - s.tries.within(identity, time.Now()) - s.tried[identity]
 	if person == nil {
 		if left <= 0 {
 			entry.As = &ledger.AsAudit{Why: ledger.AuditStranger}
@@ -161,7 +166,7 @@ func (r *Router) followCode(ctx context.Context, entry *sorted, acc *ledger.Acce
 	if _, ok := entry.As.(*ledger.AsCode); !ok || acc.Duplicate {
 		return
 	}
-	r.claimed.count(entry.Sender.Identity, time.Now())
+	r.tries.count(entry.Sender.Identity, time.Now())
 	log := r.Log.With("channel", entry.Event.Conversation.Channel, "identity", entry.Sender.Identity)
 	switch {
 	case acc.Situation == ledger.LinkDone:
@@ -177,32 +182,32 @@ func (r *Router) followCode(ctx context.Context, entry *sorted, acc *ledger.Acce
 	}
 }
 
-// claimTried remembers who tried codes within claimWindow. The zero value knows of nobody.
-type claimTried struct {
+// triedCodes remembers who tried codes within codeWindow. The zero value knows of nobody.
+type triedCodes struct {
 	mu    sync.Mutex
 	at    map[string][]time.Time // by identity
 	swept time.Time
 }
 
 // within is how many codes an identity tried lately.
-func (c *claimTried) within(identity string, now time.Time) (n int) {
+func (c *triedCodes) within(identity string, now time.Time) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, at := range c.at[identity] {
-		if now.Sub(at) < claimWindow {
+		if now.Sub(at) < codeWindow {
 			n++
 		}
 	}
 	return n
 }
 
-func (c *claimTried) count(identity string, now time.Time) {
+func (c *triedCodes) count(identity string, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if now.Sub(c.swept) > time.Minute {
 		c.swept = now
 		for who, tries := range c.at {
-			if now.Sub(tries[len(tries)-1]) >= claimWindow {
+			if now.Sub(tries[len(tries)-1]) >= codeWindow {
 				delete(c.at, who)
 			}
 		}
@@ -211,5 +216,5 @@ func (c *claimTried) count(identity string, now time.Time) {
 		c.at = map[string][]time.Time{}
 	}
 	tries := append(c.at[identity], now)
-	c.at[identity] = tries[max(0, len(tries)-claimTries):]
+	c.at[identity] = tries[max(0, len(tries)-codeTries):]
 }

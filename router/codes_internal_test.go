@@ -33,7 +33,7 @@ func TestTextsAreKeptWithoutCodes(t *testing.T) {
 func TestEveryCodeHasADigit(t *testing.T) {
 	t.Parallel()
 	for range 1000 {
-		if code := newCode(); len(code) != claimLetters || !strings.ContainsAny(code, codeDigits) {
+		if code := newCode(); len(code) != codeLetters || !strings.ContainsAny(code, codeDigits) {
 			t.Fatalf("%q", code)
 		}
 	}

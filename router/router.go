@@ -84,7 +84,7 @@ type Router struct {
 	moves     moves
 	strangers strangers      // who was logged as such
 	failed    failedEvents   // events that could not be taken
-	claimed   claimTried     // who tried codes
+	tries     triedCodes     // who tried codes
 	quiet     quiet          // where and for whom no admin is asked just now
 	people    chan struct{}  // they are to be read anew
 	entering  sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
