@@ -60,9 +60,9 @@ func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text stri
 		return *notSent("this_conversation", "answer here with a msg task", "%s is the conversation that we speak in", to)
 	}
 	l := r.channels[chat.Channel]
-	letter, once := l.Letter(chat.Conversation, sender.Name, text, call.Taint), []byte("letter "+rand.Text())
+	reply, once := l.Relayed(chat.Conversation, sender.Name, text, call.Taint), []byte("message.send "+rand.Text())
 	err = ledger.Insist(ctx, func() error {
-		_, err := r.Ledger.Notify(ctx, once, chat.Conversation, letter)
+		_, err := r.Ledger.Notify(ctx, once, chat.Conversation, reply)
 		return err
 	})
 	if err != nil {

@@ -32,9 +32,9 @@ func (l *Line) Notice(event channels.Event, text string) *ledger.Reply {
 	return &reply
 }
 
-// Letter renders what somebody has us tell another conversation than theirs. It is theirs
+// Relayed renders what somebody has us tell another conversation than theirs. It is theirs
 // alone: to everybody else it is what somebody else was answered, and taints.
-func (l *Line) Letter(conv channels.Conversation, from, markdown string, taint tools.Taint) ledger.Reply {
+func (l *Line) Relayed(conv channels.Conversation, from, markdown string, taint tools.Taint) ledger.Reply {
 	reply := l.reply(conv, "**"+render.Escape(from)+"** has me tell you:\n\n"+markdown)
 	reply.Person, reply.Taint = from, taint
 	return reply
