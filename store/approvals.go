@@ -85,7 +85,7 @@ func approvalEvent(turn int64, d approvalData) event {
 	return event{Kind: "approval", Turn: turn, Data: jsonText(d)}
 }
 
-// Ask implements router.Steps.
+// Ask implements router.Approvals.
 func (r *Router) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, asked ledger.Asked) (next *ledger.Claimed, err error) {
 	if step.Ask == nil || step.End == nil || !parks(step.End) || len(step.Say) > 0 {
 		return nil, fmt.Errorf("ask: the turn has to wait, and to say nothing else: %w", ledger.ErrConflict)
@@ -154,7 +154,7 @@ func (t *tx) ask(ref ledger.TurnRef, conversation, approval int64, q *ledger.Que
 	return err
 }
 
-// Approval implements router.Steps.
+// Approval implements router.Approvals.
 func (r *Router) Approval(ctx context.Context, ref ledger.TurnRef, person string, ask agent.Ask) (got agent.Approval, err error) {
 	err = r.db.look(ctx, "read approval", func(t *tx) error {
 		read := func(query string, args ...any) (bool, error) {
@@ -240,8 +240,8 @@ func (t *tx) decide(e *ledger.Entry, row *actionRow, does ledger.Does, why strin
 		a.Action = ledger.ActionCancelled
 		return ledger.ApprovalOver, nil
 	case p.ExpiresAt <= t.now:
-		a.Action = ledger.ActionExpired
-		return ledger.ApprovalOver, t.expire(p, a)
+		a.Action, a.Decided = ledger.ActionExpired, p.TurnID
+		return ledger.ApprovalOver, t.settleApproval(p, a.Action, "", "", "")
 	case does == ledger.DoesDeny:
 		state, does = ledger.ActionRejected, ""
 	case p.Kind != ledger.ApprovalTool:
@@ -299,12 +299,6 @@ func (t *tx) approval(id int64) (*approvalRow, error) {
 		return nil, err
 	}
 	return &rows[0], nil
-}
-
-// expire ends an approval that nobody decided in time.
-func (t *tx) expire(p *approvalRow, a *ledger.Accepted) error {
-	a.Decided = p.TurnID
-	return t.settleApproval(p, ledger.ActionExpired, "", "", "")
 }
 
 // settleApproval ends an open approval, its buttons and codes, and queues the turn that waits for it
@@ -365,7 +359,7 @@ func (r *Router) ExpireApprovals(ctx context.Context) (expired []int64, next tim
 				if err != nil || p.State != ledger.ActionProposed {
 					return err
 				}
-				return t.expire(p, &ledger.Accepted{})
+				return t.settleApproval(p, ledger.ActionExpired, "", "", "")
 			})
 		}
 		if err == nil {

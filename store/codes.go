@@ -149,13 +149,5 @@ func (t *tx) acceptStranger(e *ledger.Entry, a *ledger.Accepted, conversation in
 	if a.MessageID, err = t.incoming(e, string(ledger.AuditStranger), conversation, 0); err != nil || e.Replies[a.Situation] == nil {
 		return err
 	}
-	session, err := t.session(conversation, key, "")
-	if err != nil {
-		return err
-	}
-	message, err := t.outgoing(conversation, session, 0, e.Replies[a.Situation], nil)
-	if err == nil {
-		_, err = t.emit(session, event{Kind: "message", Message: message})
-	}
-	return err
+	return t.post(conversation, key, e.Replies[a.Situation])
 }

@@ -97,17 +97,28 @@ func (t *tx) notify(key []byte, conv channels.Conversation, reply *ledger.Reply)
 	if err != nil || !notified {
 		return false, err
 	}
+	err = t.postTo(conv, reply)
+	return err == nil, err
+}
+
+// postTo stores a message of ours that is of no turn.
+func (t *tx) postTo(conv channels.Conversation, reply *ledger.Reply) error {
 	p, err := t.findOrMake(cleanConversation(conv))
 	if err != nil {
-		return false, err
+		return err
 	}
-	session, err := t.session(p.id, p.key, "")
+	return t.post(p.id, p.key, reply)
+}
+
+// post is postTo, where the conversation is known.
+func (t *tx) post(conversation int64, key string, reply *ledger.Reply) error {
+	session, err := t.session(conversation, key, "")
 	if err != nil {
-		return false, err
+		return err
 	}
-	message, err := t.outgoing(p.id, session, 0, reply, nil)
+	message, err := t.outgoing(conversation, session, 0, reply, nil)
 	if err == nil {
 		_, err = t.emit(session, event{Kind: "message", Message: message})
 	}
-	return err == nil, err
+	return err
 }

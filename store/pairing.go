@@ -136,17 +136,5 @@ func (t *tx) grantRequest(p *approvalRow, by string, a *ledger.Accepted) (ledger
 		return "", err
 	}
 	a.People, a.Elsewhere = true, data.At
-	at, err := t.findOrMake(data.At)
-	if err != nil {
-		return "", err
-	}
-	session, err := t.session(at.id, at.key, "")
-	if err != nil {
-		return "", err
-	}
-	message, err := t.outgoing(at.id, session, 0, &data.Accepted, nil)
-	if err == nil {
-		_, err = t.emit(session, event{Kind: "message", Message: message})
-	}
-	return ledger.ActionAccepted, err
+	return ledger.ActionAccepted, t.postTo(data.At, &data.Accepted)
 }
