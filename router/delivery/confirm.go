@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"crypto/rand"
 	"time"
 
 	"switchboard/channels"
@@ -30,24 +29,6 @@ func (l *Line) Confirm(conv channels.Conversation, c Confirm) ledger.Question {
 	}
 	reply := l.reply(conv, about+called+" "+c.Wish+"\n\n"+c.Rest)
 	reply.Text, reply.Notice = about+" "+c.Wish+"\n\n"+c.Rest, true
-	act := func(code string, does ledger.Does, label string) {
-		reply.Actions = append(reply.Actions, ledger.Action{
-			Code: ledger.HashCode(code), Kind: ledger.ActionApproval, Text: label, Does: does, ExpiresAt: c.Until,
-		})
-	}
-	if c.Code != "" {
-		act(c.Code, "", "")
-	}
-	if l.features(conv).Buttons {
-		last := &reply.Parts[len(reply.Parts)-1]
-		for _, b := range []struct {
-			label string
-			does  ledger.Does
-		}{{c.Yes, ledger.DoesOnce}, {c.No, ledger.DoesDeny}} {
-			press := rand.Text()
-			act(press, b.does, b.label)
-			last.Buttons = append(last.Buttons, channels.Button{Label: b.label, Code: press})
-		}
-	}
+	l.decidedBy(conv, &reply, c.Code, c.Until, decision{c.Yes, ledger.DoesOnce}, decision{c.No, ledger.DoesDeny})
 	return ledger.Question{Conversation: conv, Reply: reply, Code: c.Code}
 }

@@ -38,16 +38,42 @@ type Wish struct {
 	Within time.Duration // for how long it waits
 }
 
-// The buttons under a question.
-var decisions = []struct {
+// A decision is a button under a question.
+type decision struct {
 	label string
 	does  ledger.Does
-	grant bool
-}{
-	{"Allow once", ledger.DoesOnce, false},
-	{"Allow in this session", ledger.DoesSession, true},
-	{"Always allow", ledger.DoesAlways, true},
-	{"Deny", ledger.DoesDeny, false},
+}
+
+// decisions are the buttons of a question; a tainted turn gets no more than once.
+func (w *Wish) decisions() []decision {
+	if w.Taint != tools.Clean {
+		return []decision{{"Allow once", ledger.DoesOnce}, {"Deny", ledger.DoesDeny}}
+	}
+	return []decision{
+		{"Allow once", ledger.DoesOnce}, {"Allow in this session", ledger.DoesSession}, {"Always allow", ledger.DoesAlways}, {"Deny", ledger.DoesDeny},
+	}
+}
+
+// decidedBy has a question decided by a code that is typed, unless that is empty, and by
+// buttons under its last part where the conversation has them.
+func (l *Line) decidedBy(conv channels.Conversation, reply *ledger.Reply, code string, until time.Time, buttons ...decision) {
+	act := func(code string, d decision) {
+		reply.Actions = append(reply.Actions, ledger.Action{
+			Code: ledger.HashCode(code), Kind: ledger.ActionApproval, Text: d.label, Does: d.does, ExpiresAt: until,
+		})
+	}
+	if code != "" {
+		act(code, decision{})
+	}
+	if !l.features(conv).Buttons {
+		return
+	}
+	last := &reply.Parts[len(reply.Parts)-1]
+	for _, d := range buttons {
+		press := rand.Text()
+		act(press, d)
+		last.Buttons = append(last.Buttons, channels.Button{Label: d.label, Code: press})
+	}
 }
 
 // NewCode is a code as it is typed: two groups of four letters and digits.
@@ -59,9 +85,9 @@ func NewCode() string {
 // Question renders the question whether something may be done, with the buttons and the
 // code that decide.
 func (l *Line) Question(ctx context.Context, conv channels.Conversation, wish Wish) ledger.Question {
-	code, features := NewCode(), l.features(conv)
+	code := NewCode()
 	what, file := visible(pretty(wish.Shown)), channels.File{}
-	if len(what) > shownWhole && features.Files {
+	if len(what) > shownWhole && l.features(conv).Files {
 		kept, err := l.keepText(ctx, ledger.SessionKey(conv), nameOf(wish.Tool), wish.Taint, what)
 		if err == nil {
 			file, what = kept, strings.ToValidUTF8(what[:shownBegin], "")+"\n…"
@@ -71,22 +97,7 @@ func (l *Line) Question(ctx context.Context, conv channels.Conversation, wish Wi
 	}
 	reply := l.reply(conv, l.questionText(conv, wish, what, code, file.Size))
 	reply.Notice, reply.Taint = true, wish.Taint
-	until := time.Now().Add(wish.Within)
-	last := &reply.Parts[len(reply.Parts)-1]
-	act := func(code string, does ledger.Does, label string) {
-		reply.Actions = append(reply.Actions, ledger.Action{
-			Code: ledger.HashCode(code), Kind: ledger.ActionApproval, Text: label, Does: does, ExpiresAt: until,
-		})
-	}
-	act(code, "", "")
-	for _, d := range decisions {
-		if d.grant && wish.Taint != tools.Clean || !features.Buttons {
-			continue
-		}
-		press := rand.Text()
-		act(press, d.does, d.label)
-		last.Buttons = append(last.Buttons, channels.Button{Label: d.label, Code: press})
-	}
+	l.decidedBy(conv, &reply, code, time.Now().Add(wish.Within), wish.decisions()...)
 	if file.Size > 0 {
 		reply.Parts = append(reply.Parts, channels.Body{Files: []channels.File{file}})
 	}
