@@ -17,7 +17,7 @@ type sorting struct {
 	*Router
 	moves   *moves                  // stands for the Router's
 	buckets map[string]personBucket // by name, of who was asked about
-	tried   map[string]int          // claim codes, by identity
+	tried   map[string]int          // codes, by who sent them
 	tooMany bool                    // somebody was too fast
 	known   map[string]bool         // keys that are committed already, if somebody looked
 }
