@@ -206,14 +206,14 @@ func (s *sorting) approve(entry sorted, l *channel, name, args string) sorted {
 	return entry
 }
 
-// grants makes the entry of /grants: what is allowed for good, or that one is taken back.
+// grants makes the entry of /grants: what is allowed without asking, or that one is taken back.
 func (s *sorting) grants(ctx context.Context, entry sorted, l *channel, person *ledger.Person, args string) (sorted, error) {
 	admin := person.Role == ledger.RoleAdmin
 	if args != "" {
 		words := strings.Fields(args)
 		id, err := strconv.ParseInt(strings.TrimPrefix(words[len(words)-1], "#"), 10, 64)
 		if err != nil || len(words) != 2 || words[0] != "remove" {
-			return l.noticed(entry, "\""+l.Command(entry.Event.Conversation)+"grants\" lists what is allowed for good; with \"remove\" and a number behind it that one is taken back."), nil
+			return l.noticed(entry, "\""+l.Command(entry.Event.Conversation)+"grants\" lists what is allowed without asking; with \"remove\" and a number behind it that one is taken back."), nil
 		}
 		entry.As = &ledger.AsRevoke{Grant: id, AnyPerson: admin}
 		return entry, nil
@@ -222,14 +222,17 @@ func (s *sorting) grants(ctx context.Context, entry sorted, l *channel, person *
 	if err != nil {
 		return entry, fmt.Errorf("list grants: %w", err)
 	}
-	text := "Nothing is allowed for good."
+	text := "Nothing is allowed without asking."
 	if len(list) > 0 {
 		var b strings.Builder
-		b.WriteString("Allowed for good:")
+		b.WriteString("Allowed without asking:")
 		for _, g := range list[:min(len(list), grantsShown)] {
 			where := "always"
 			if g.Scope == "session" {
-				where = "in " + render.Escape(g.Session)
+				where = "in another chat, " + render.Escape(g.Session)
+			}
+			if g.Scope == "session" && g.Session == ledger.SessionKey(entry.Event.Conversation) {
+				where = "in this chat"
 			}
 			fmt.Fprintf(&b, "\n- %d: %s, %s %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), g.Tool, codeOf(g.Shown), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
 		}

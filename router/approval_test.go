@@ -156,7 +156,7 @@ func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 			r.platform.Say("c1", "ada", text)
 			r.mentions(n, want...)
 		}
-		say(1, "/grants", "Nothing is allowed for good.")
+		say(1, "/grants", "Nothing is allowed without asking.")
 		say(2, "ask make x", "May I")
 		r.platform.Say("c1", "ada", "/approve "+r.typedCode(r.await(2)[1])+" always")
 		r.mentions(4, "accepted always by ada")
@@ -173,15 +173,15 @@ func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 		say(11, "/approve "+r.typedCode(question)+" always", "allowed once only")
 		say(12, "/approve "+r.typedCode(question), "Allowed.")
 		r.mentions(13, "accepted once by ada")
-		say(14, "/grants", "1: ada, exec `make x`, always", "2: ada, exec `make y`, in play:c1")
+		say(14, "/grants", "1: ada, exec `make x`, always", "2: ada, exec `make y`, in this chat")
 		r.platform.Say("c2", "ada", "ask make y")
 		r.mentions(15, "May I")
 		r.platform.Say("c1", "bob", "/grants remove 1") // another's
-		r.mentions(16, "Nothing of yours is allowed for good under that number")
+		r.mentions(16, "Nothing of yours is allowed without asking under that number")
 		say(17, "/grants remove 1", "Taken back")
 		say(18, "ask make x", "May I")
 		say(19, "/reset", "Forgotten")
-		say(20, "/grants", "Nothing is allowed for good.")
+		say(20, "/grants", "Nothing is allowed without asking.")
 	})
 }
 

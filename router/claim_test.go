@@ -198,7 +198,7 @@ func TestClaimWorksInEveryModeButDisabled(t *testing.T) {
 			e := event(1, "c9", "eve", "/claim "+r.newClaim())
 			e.Sender.Team, e.Sender.Label = "T1", "ada" // a name that is taken
 			r.accept(e)
-			want := "ada scripted:ada; scripted:T1/eve scripted:T1/eve"
+			want := "ada scripted:ada; ada2 scripted:T1/eve"
 			switch dm {
 			case "open": // who is a person already
 				want = "ada scripted:ada; scripted:eve scripted:eve"

@@ -73,7 +73,7 @@ Just write to me. These commands work at any time:
 /cancel – stop what I am doing for you
 /retry – try your latest message again, or the one you reply to
 /reset – forget this conversation
-/grants – what you allowed me for good
+/grants – what I may do without asking
 /link – make another account of yours you as well
 /whoami – who you are to me
 /help – this text`

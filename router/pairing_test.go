@@ -290,6 +290,9 @@ func TestPairingNeverTakesRightsAway(t *testing.T) {
 		r.accept(event(1, "s9", "ada2", "/claim "+r.newClaim()))
 		r.accept(event(2, "c1", "ada", "/approve "+code))
 		r.until("it is answered", func() bool { return len(r.platform.SentIn("c1")) == 1 })
+		if got := r.platform.SentIn("c1")[0].Text; !strings.Contains(got, "not open any more") {
+			t.Errorf("ada is told %q", got)
+		}
 		if got := r.persons(); got != "ada2 admin scripted:ada2" {
 			t.Errorf("people: %s", got)
 		}

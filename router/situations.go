@@ -39,7 +39,7 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.ApprovalOver:     "That question is not open any more: it was decided, took too long, or what it was for was cancelled.",
 	ledger.ApprovalOnceOnly: "What led to that holds text from elsewhere, so it can be allowed once only: leave out what stands behind the code.",
 	ledger.GrantRevoked:     "Taken back: from now on I ask again.",
-	ledger.GrantUnknown:     "Nothing of yours is allowed for good under that number. /grants lists what is.",
+	ledger.GrantUnknown:     "Nothing of yours is allowed without asking under that number. /grants lists what is.",
 	ledger.EditTooLate:      "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer.",
 }
 

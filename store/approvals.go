@@ -272,7 +272,7 @@ func (t *tx) decide(e *ledger.Entry, row *actionRow, does ledger.Does, why strin
 // decisions say what a decision comes to.
 var decisions = map[ledger.ApprovalKind]map[ledger.ActionState]ledger.Situation{
 	ledger.ApprovalTool:    {ledger.ActionAccepted: ledger.ApprovalAllowed, ledger.ActionRejected: ledger.ApprovalDenied},
-	ledger.ApprovalPairing: {ledger.ActionAccepted: ledger.PairingDone, ledger.ActionRejected: ledger.PairingRefused},
+	ledger.ApprovalPairing: {ledger.ActionAccepted: ledger.PairingDone, ledger.ActionRejected: ledger.PairingRefused, ledger.ActionCancelled: ledger.ApprovalOver},
 	ledger.ApprovalLink: {
 		ledger.ActionAccepted: ledger.LinkAllowed, ledger.ActionRejected: ledger.LinkDenied, ledger.ActionCancelled: ledger.ApprovalOver,
 	},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"switchboard/router/ledger"
@@ -129,7 +130,10 @@ func (t *tx) letIn(person *ledger.Person, role, identity, called string) (name s
 	}
 	var one int
 	made := false
-	if name = clean(called); name != "" {
+	for i := 1; called != "" && !made && i < 10; i++ {
+		if name = clean(called); i > 1 { // somebody else is called so
+			name += strconv.Itoa(i)
+		}
 		if made, err = t.Row(insertNamed, []any{name, role, t.now, t.now}, &one); err != nil {
 			return "", err
 		}

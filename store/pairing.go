@@ -131,6 +131,8 @@ func (t *tx) grantRequest(p *approvalRow, by string, a *ledger.Accepted) (ledger
 		}
 	case person == nil || person.Source == ledger.FromOpen:
 		_, err = t.letIn(person, ledger.RoleUser, p.Identity, data.Name)
+	default: // they are in by another way
+		return ledger.ActionCancelled, nil
 	}
 	if err != nil {
 		return "", err

@@ -347,7 +347,7 @@ func TestWhoMayDoWhatOnEveryPlatform(t *testing.T) {
 			d.ada.writes("run echo often-" + d.kind + " >> runs.txt")
 			o.await("it runs again unasked", time.Minute, func() bool { return o.ran("often-"+d.kind) == 2 })
 			d.ada.writes(d.slash + "grants")
-			list := d.ada.found("Allowed for good", "echo often-"+d.kind)
+			list := d.ada.found("Allowed without asking", "echo often-"+d.kind)
 			number := regexp.MustCompile(`(\d+): [^\n]*echo often-` + d.kind).FindStringSubmatch(list.Text)
 			if number == nil {
 				t.Fatalf("no number: %q", list.Text)

@@ -130,12 +130,20 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, what, code st
 		fmt.Fprintf(&b, " What led to it holds text from elsewhere (%s), so it can be allowed once only.", render.Escape(string(wish.Taint)))
 	}
 	command := l.Command(conv)
-	fmt.Fprintf(&b, "\n\nI wait %s, then it counts as denied. To type it: `%sapprove %s`", words.Span(wish.Within), command, code)
+	fmt.Fprintf(&b, "\n\nI wait %s, then it counts as denied. To type it: `%sapprove %s`", waits(wish.Within), command, code)
 	if wish.Taint == tools.Clean {
 		b.WriteString(", with `session` or `always` behind it for more than once,")
 	}
 	fmt.Fprintf(&b, " or `%sdeny %s` and why.", command, code)
 	return b.String()
+}
+
+// waits says for how long a question is open.
+func waits(d time.Duration) string {
+	if d < 5*time.Minute && d%time.Minute != 0 {
+		return words.Count(int(d.Seconds()), "second")
+	}
+	return words.Span(d)
 }
 
 // Asking says in a conversation that others are asked.
@@ -145,7 +153,7 @@ func (l *Line) Asking(conv channels.Conversation, wish Wish) ledger.Question {
 		what = "run a command"
 	}
 	reply := l.reply(conv, fmt.Sprintf(
-		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.", what, words.Span(wish.Within)))
+		"To go on I have to %s, which needs an admin's permission. I have asked; without an answer within %s I stop. You can write to me meanwhile.", what, waits(wish.Within)))
 	reply.Notice, reply.Person = true, wish.Person
 	return ledger.Question{Conversation: conv, Reply: reply}
 }
