@@ -127,6 +127,44 @@ func TestUnsafeEngineDoesNothingOutside(t *testing.T) {
 	})
 }
 
+// A lateClaim is a ledger whose claims take so long that the engine is not safe behind them.
+type lateClaim struct {
+	router.Ledger
+	claimed func()
+}
+
+func (l lateClaim) Claim(ctx context.Context, owner int64, of, except []string, limit int) ([]ledger.Claimed, error) {
+	list, err := l.Ledger.Claim(ctx, owner, of, except, limit)
+	if len(list) > 0 {
+		l.claimed()
+	}
+	return list, err
+}
+
+func TestEngineThatBecomesUnsafeInAClaimBeginsNothing(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		var safe, claimed atomic.Bool
+		r.safe = safe.Load
+		r.start()
+		r.platform.Say("c1", "ada", "begin nothing")
+		r.until("it is queued", func() bool { return len(r.turns()) == 1 })
+		r.end()
+		safe.Store(true)
+		r.ledger = func(l router.Ledger) router.Ledger {
+			return lateClaim{l, func() {
+				safe.Store(false)
+				claimed.Store(true)
+			}}
+		}
+		r.start()
+		r.until("it is claimed", claimed.Load)
+		r.end()
+		if r.brain.ran("begin nothing") > 0 {
+			t.Error("a turn was begun")
+		}
+	})
+}
+
 // A blind ledger cannot read for answers. fails is what its reads say.
 type blind struct {
 	router.Ledger

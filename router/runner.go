@@ -105,10 +105,10 @@ func (r *runner) claimAll(ctx context.Context, channels []string) (more bool, er
 		}
 		begun, shared := 0, len(full) > 0
 		for _, c := range list {
-			if r.workers.assign(c.Person) {
+			if r.Engine.Safe() && r.workers.assign(c.Person) {
 				r.begin(claimed{c, stops}, c.Person)
 				begun++
-			} else { // a person's share ran out within this claim
+			} else { // a person's share ran out within this claim, or the leases did
 				r.giveBack(c.TurnRef)
 				shared = true
 			}
