@@ -227,11 +227,11 @@ func (s *sorting) grants(ctx context.Context, entry sorted, l *channel, person *
 		var b strings.Builder
 		b.WriteString("Allowed without asking:")
 		for _, g := range list[:min(len(list), grantsShown)] {
-			where := "always"
-			if g.Scope == "session" {
-				where = "in another chat, " + render.Escape(g.Session)
-			}
-			if g.Scope == "session" && g.Session == ledger.SessionKey(entry.Event.Conversation) {
+			where := "in another chat, " + render.Escape(g.Session)
+			switch {
+			case g.Scope == string(ledger.DoesAlways):
+				where = "always"
+			case g.Session == ledger.SessionKey(entry.Event.Conversation):
 				where = "in this chat"
 			}
 			fmt.Fprintf(&b, "\n- %d: %s, %s %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), g.Tool, codeOf(g.Shown), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))

@@ -27,10 +27,10 @@ const (
 		FROM approvals a WHERE a.turn_id = ? AND a.attempt = ? AND a.position = ? AND a.hash = ? AND a.kind = 'tool' AND a.used_at IS NULL
 		ORDER BY a.id DESC LIMIT 1`
 	goodGrant = `
-		a.person = ? AND a.hash = ? AND a.kind = 'tool' AND a.state = 'accepted' AND a.scope IN ('session', 'always') AND a.revoked_at IS NULL
+		a.hash = ? AND a.kind = 'tool' AND a.state = 'accepted' AND a.scope IN ('session', 'always') AND a.revoked_at IS NULL
 		AND (a.scope = 'always' OR a.session_id = ?) AND ` + byAdmin
 	grantFor = `
-		SELECT a.id, a.state, a.scope, TRUE AS is_grant, a.decided_by, a.why FROM approvals a WHERE ` + goodGrant + ` ORDER BY a.id LIMIT 1`
+		SELECT a.id, a.state, a.scope, TRUE AS is_grant, a.decided_by, a.why FROM approvals a WHERE a.person = ? AND ` + goodGrant + ` ORDER BY a.id LIMIT 1`
 	useApproval = `
 		UPDATE approvals AS a SET used_at = ? WHERE id = ? AND state = 'accepted' AND used_at IS NULL AND turn_id = ? AND attempt = ? AND position = ? AND hash = ?
 		AND ` + byAdmin
@@ -178,11 +178,8 @@ func (w *stepWriter) use(c *agent.TaskChange) {
 	}
 	u, good := c.Use, false
 	if u.Grant {
-		var person string
-		if _, w.err = w.t.Row(personOfTurn, []any{w.turn}, &person); w.err == nil {
-			var one int
-			good, w.err = w.t.Row(useGrant, []any{w.turn, u.Approval, person, u.Hash, w.session}, &one)
-		}
+		var one int
+		good, w.err = w.t.Row(useGrant, []any{w.turn, u.Approval, u.Hash, w.session}, &one)
 	} else {
 		good = w.exec(useApproval, w.t.now, u.Approval, w.turn, c.Attempt, c.Position, u.Hash) > 0
 	}
@@ -190,8 +187,6 @@ func (w *stepWriter) use(c *agent.TaskChange) {
 		w.err = fmt.Errorf("approval %d is not good for this task any more: %w", u.Approval, ledger.ErrConflict)
 	}
 }
-
-const personOfTurn = `SELECT person FROM turns WHERE id = ?`
 
 // acceptDecision decides by a code that was typed.
 func (t *tx) acceptDecision(e *ledger.Entry, as *ledger.AsDecision, a *ledger.Accepted, conversation int64) error {
