@@ -70,11 +70,11 @@ func TestBegunTurnsAreNotReadAlong(t *testing.T) {
 // The function reads the same columns in the same order.
 func TestReadAlongReadsTheColumnsOfLoad(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("database/migrations/postgres/0002_hot_transactions.sql")
+	raw, err := os.ReadFile("database/hot_transactions.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, body, _ := strings.Cut(string(raw), "CREATE FUNCTION sb_load(")
+	_, body, _ := strings.Cut(string(raw), " FUNCTION sb_load(")
 	body, _, _ = strings.Cut(body, "END $$")
 	plain := func(s string) string {
 		s = regexp.MustCompile(`\b(v|p)_[a-z_]+`).ReplaceAllString(s, "?")

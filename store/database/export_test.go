@@ -28,8 +28,19 @@ func (db *DB) MigrateAlso(ctx context.Context, script string) error {
 	if err != nil {
 		return err
 	}
-	return db.migrate(ctx, append(list, migration{9999, "extra", script}))
+	return db.migrate(ctx, append(list, migration{9999, "extra", script}), functions)
 }
+
+// MigrateWith migrates with other functions of PostgreSQL.
+func (db *DB) MigrateWith(ctx context.Context, script string) error {
+	list, err := db.migrations()
+	if err != nil {
+		return err
+	}
+	return db.migrate(ctx, list, script)
+}
+
+var Functions = functions
 
 // Joining is how many joint calls are under way, Waiting how many transactions wait for them.
 func (db *DB) Joining() int { n, _ := db.joints(); return n }

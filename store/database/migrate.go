@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jmoiron/sqlx"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 )
 
 // The migrations: a folder a dialect, NUMBER_name.sql, in order. A released file
@@ -26,6 +26,10 @@ var migrationFiles embed.FS
 // errGuard is returned by Migrate when a migration left fewer rows in a table
 // than it found. The migration was rolled back.
 var errGuard = errors.New("the migration would lose rows")
+
+// ErrNewer is returned by Migrate and StartEngine when a newer build has migrated the
+// database. The error's text says what to do.
+var ErrNewer = errors.New("the database belongs to a newer build")
 
 // migration is one step of the schema.
 type migration struct {
@@ -42,28 +46,44 @@ type MigrationStatus struct {
 	AppliedAt time.Time `json:"applied_at"` // zero when it is not
 }
 
-// Migrate brings the schema to this build's version; a no-op when it is there.
-// Several programs may call it at once on PostgreSQL: each migration is applied
-// once. A migration that fails, or loses rows (errGuard), changes nothing and
-// stops those behind it. A database that is not the data folder's is left as it is
-// (ErrCluster).
+// Migrate brings the schema to this build's version, and the functions of
+// PostgreSQL to its text; a no-op when they are there. Several programs may call it
+// at once on PostgreSQL: each migration is applied once. A migration that fails, or
+// loses rows (errGuard), changes nothing and stops those behind it. A database that
+// is not the data folder's is left as it is (ErrCluster), and so is one that a newer
+// build has migrated (ErrNewer).
 func (db *DB) Migrate(ctx context.Context) error {
 	list, err := db.migrations()
 	if err != nil {
 		return err
 	}
-	return db.migrate(ctx, list)
+	return db.migrate(ctx, list, functions)
 }
 
-func (db *DB) migrate(ctx context.Context, list []migration) error {
+func (db *DB) migrate(ctx context.Context, list []migration, script string) error {
 	if err := db.mayMigrate(ctx); err != nil {
 		return err
 	}
-	p, done, err := db.provider(ctx, list)
+	p, own, err := db.provider(list)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	defer done()
+	defer own.Close()
+	if done, err := db.migrated(ctx, p, own, script); done || err != nil {
+		return err
+	}
+	if db.PG() {
+		// Several programs on one schema take turns; schemas do not wait for each other.
+		// The lock ends with its connection, and that with own.
+		conn, err := lockMigrations(ctx, own)
+		if err != nil {
+			return fmt.Errorf("migrate: %w", Explain(err))
+		}
+		defer conn.Close()
+		if done, err := db.migrated(ctx, p, own, script); done || err != nil {
+			return err
+		}
+	}
 	applied, err := p.Up(ctx)
 	for _, r := range applied {
 		db.log.InfoContext(ctx, "migrated", "version", r.Source.Version, "duration", r.Duration.Round(time.Millisecond))
@@ -74,7 +94,49 @@ func (db *DB) migrate(ctx context.Context, list []migration) error {
 		}
 		return fmt.Errorf("migrate: %w", Explain(err))
 	}
+	if db.PG() {
+		return explainMigration(replaceFunctions(ctx, own, script))
+	}
 	return nil
+}
+
+// migrated says that nothing is to be done. ErrNewer: nothing may be.
+func (db *DB) migrated(ctx context.Context, p *goose.Provider, own *sqlx.DB, script string) (bool, error) {
+	has, brings, err := p.GetVersions(ctx)
+	switch {
+	case err != nil:
+		return false, fmt.Errorf("migrate: %w", Explain(err))
+	case has > brings:
+		return false, fmt.Errorf("%w: its schema has number %d, this build knows up to %d; start the newer build again, or restore a backup made by this one",
+			ErrNewer, has, brings)
+	}
+	pending, err := p.HasPending(ctx)
+	done := !pending
+	if done && err == nil && db.PG() {
+		done, err = hasFunctions(ctx, own, script)
+	}
+	if err != nil {
+		return false, fmt.Errorf("migrate: %w", Explain(err))
+	}
+	return done, nil
+}
+
+// lockMigrations takes the right to migrate; the connection keeps it.
+func lockMigrations(ctx context.Context, own *sqlx.DB) (*sqlx.Conn, error) {
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
+	defer stop()
+	conn, err := own.Connx(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var schema string
+	if err = conn.GetContext(ctx, &schema, `SELECT coalesce(current_schema(), '')`); err == nil {
+		_, err = conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, int64(crc32.ChecksumIEEE([]byte("switchboard:"+schema))))
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
 }
 
 // explainMigration keeps the database's own words: the reader is an operator, and
@@ -92,11 +154,11 @@ func (db *DB) MigrationStatus(ctx context.Context) ([]MigrationStatus, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, done, err := db.provider(ctx, list)
+	p, own, err := db.provider(list)
 	if err != nil {
 		return nil, fmt.Errorf("migration status: %w", err)
 	}
-	defer done()
+	defer own.Close()
 	states, err := p.Status(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("migration status: %w", Explain(err))
@@ -136,45 +198,32 @@ func (db *DB) migrations() ([]migration, error) {
 	return list, nil
 }
 
-// provider runs migrations on connections of its own; done closes them.
-func (db *DB) provider(ctx context.Context, list []migration) (p *goose.Provider, done func(), err error) {
-	opts := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithSlog(db.log)}
+// provider runs migrations on connections of its own, which the caller closes.
+func (db *DB) provider(list []migration) (p *goose.Provider, own *sqlx.DB, err error) {
 	var steps []*goose.Migration
 	for _, m := range list {
 		steps = append(steps, goose.NewGoMigration(m.version, &goose.GoFunc{RunTx: func(ctx context.Context, t *sql.Tx) error {
 			return guarded(ctx, t, db.Kind(), m.script)
 		}}, nil))
 	}
-	opts = append(opts, goose.WithGoMigrations(steps...))
-	if db.pg != nil {
-		// Several programs on one schema take turns; schemas do not wait for each other.
-		var schema string
-		if err := db.pg.durable.GetContext(ctx, &schema, `SELECT coalesce(current_schema(), '')`); err != nil {
-			return nil, nil, Explain(err)
-		}
-		id := int64(crc32.ChecksumIEEE([]byte("switchboard:" + schema)))
-		locker, err := lock.NewPostgresSessionLocker(lock.WithLockID(id), lock.WithLockTimeout(1, 300))
-		if err != nil {
-			return nil, nil, err
-		}
+	dialect := goose.DialectPostgres
+	if db.PG() {
 		// A migration may take longer than the server may be silent otherwise.
-		own, err := postgresPool(db.pg.url, "on", &patientDialer{})
-		if err != nil {
-			return nil, nil, err
+		own, err = postgresPool(db.pg.url, "on", &patientDialer{})
+	} else {
+		dialect = goose.DialectSQLite3
+		if own, err = sqlx.Open("sqlite", sqliteDSN(db.lite.path, "synchronous(FULL)")+"&_txlock=immediate"); err == nil {
+			own.SetMaxOpenConns(1)
 		}
-		p, err = goose.NewProvider(goose.DialectPostgres, own.DB, nil, append(opts, goose.WithSessionLocker(locker))...)
-		return p, func() { _ = own.Close() }, err
 	}
-	own, err := sql.Open("sqlite", sqliteDSN(db.lite.path, "synchronous(FULL)")+"&_txlock=immediate")
 	if err != nil {
 		return nil, nil, err
 	}
-	own.SetMaxOpenConns(1)
-	p, err = goose.NewProvider(goose.DialectSQLite3, own, nil, opts...)
+	p, err = goose.NewProvider(dialect, own.DB, nil, goose.WithDisableGlobalRegistry(true), goose.WithSlog(db.log), goose.WithGoMigrations(steps...))
 	if err != nil {
 		return nil, nil, errors.Join(err, own.Close())
 	}
-	return p, func() { _ = own.Close() }, nil
+	return p, own, nil
 }
 
 // guarded runs a script and compares the rows of every table before and after.

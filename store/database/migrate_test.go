@@ -9,6 +9,7 @@ import (
 
 	"switchboard/store"
 	"switchboard/store/database"
+	"switchboard/store/engines"
 	"switchboard/store/storetest"
 )
 
@@ -44,6 +45,63 @@ func TestMigrationThatLosesRowsIsRefused(t *testing.T) {
 			t.Errorf("%+v, %v", st, err)
 		}
 	})
+}
+
+// promise: L.newer-schema
+func TestSchemaOfANewerBuildIsRefused(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		if err := db.MigrateAlso(t.Context(), "CREATE TABLE extra (n integer);"); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.MigrateWith(t.Context(), "CREATE TABLE other (n integer);"); !errors.Is(err, database.ErrNewer) || !strings.Contains(err.Error(), "has number 9999") {
+			t.Errorf("%v", err)
+		}
+		if _, err := engines.Start(t.Context(), db.DB, false); !errors.Is(err, database.ErrNewer) {
+			t.Errorf("an engine started: %v", err)
+		}
+		if _, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM other"); err == nil {
+			t.Error("the functions of an older build were put over a newer schema")
+		}
+	})
+}
+
+// promise: L.functions
+func TestFunctionsThatDifferAreReplacedOnce(t *testing.T) {
+	t.Parallel()
+	db := storetest.Postgres(t)
+	function := func(want string) {
+		t.Helper()
+		var got string
+		err := db.Read(t.Context(), "test", func(tx *database.Tx) error {
+			_, err := tx.Row("SELECT string_agg(proname || CASE proname WHEN 'sb_extra' THEN prosrc ELSE '' END, ' ' ORDER BY proname) FROM pg_proc "+
+				"WHERE proname IN ('sb_extra', 'sb_steps') AND pronamespace = CAST(current_schema() AS regnamespace)", nil, &got)
+			return err
+		})
+		if err != nil || got != want {
+			t.Errorf("got %q, want %q, %v", got, want, err)
+		}
+	}
+	migrate := func(script string) {
+		t.Helper()
+		if err := db.MigrateWith(t.Context(), script); err != nil {
+			t.Error(err)
+		}
+	}
+	extra := "CREATE OR REPLACE FUNCTION sb_extra() RETURNS text LANGUAGE sql AS 'SELECT 1';"
+	migrate(database.Functions + extra)
+	function("sb_extraSELECT 1 sb_steps")
+	if err := db.MigrateWith(t.Context(), database.Functions+"SELECT nonsense;"); err == nil || !strings.Contains(err.Error(), "nonsense") {
+		t.Errorf("%v", err)
+	}
+	function("sb_extraSELECT 1 sb_steps")
+	run(t, db, "CREATE OR REPLACE FUNCTION sb_extra() RETURNS text LANGUAGE sql AS 'SELECT 2'")
+	migrate(database.Functions + extra)
+	function("sb_extraSELECT 2 sb_steps") // the same script is not run again
+	if err := db.Migrate(t.Context()); err != nil {
+		t.Error(err)
+	}
+	function("sb_steps")
 }
 
 // promise: P10.same-on-both
