@@ -16,6 +16,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/router/ledger"
 	"switchboard/testkit"
 )
 
@@ -82,7 +83,7 @@ func TestCancelOfADeadEnginesTurnIsDoneByTheNext(t *testing.T) {
 	}
 	startBoth(a, b)
 	a.begins("c1", "ada", "long")
-	if err := b.router.Cancel(t.Context(), a.turns()[0].ID); err != nil {
+	if err := b.router.Cancel(t.Context(), a.turns()[0].ID, ledger.OwnerHand("owner")); err != nil {
 		t.Fatal(err)
 	}
 	a.bereave("session")

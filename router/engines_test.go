@@ -109,7 +109,7 @@ func TestCancelFromAnotherEngineStopsTheTurn(t *testing.T) {
 			startBoth(a, b)
 			a.begins("c1", "ada", "long")
 			began := time.Now()
-			if err := b.router.Cancel(t.Context(), a.turns()[0].ID); err != nil {
+			if err := b.router.Cancel(t.Context(), a.turns()[0].ID, ledger.OwnerHand("owner")); err != nil {
 				t.Fatal(err)
 			}
 			if sent := a.await(1); sent[0].Text != "Cancelled." || b.brain.ran("long") != 0 {

@@ -58,7 +58,7 @@ type Turns interface {
 	Idle(ctx context.Context, session int64, after time.Duration) (again time.Time, err error)
 	// Cancel asks an open turn to stop, and ends one at once that nobody works on. It
 	// returns Channel and ID of the conversation. ErrNotFound; *StateError: it has ended.
-	Cancel(ctx context.Context, turnID int64) (channels.Conversation, error)
+	Cancel(ctx context.Context, turnID int64, by ledger.Hand) (channels.Conversation, error)
 }
 
 // Steps reads and writes one turn under its session's lease. All return ErrFenced.

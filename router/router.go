@@ -176,8 +176,8 @@ func (r *Router) Run(ctx context.Context) {
 
 // Cancel asks an open turn to stop. ErrNotFound: there is no turn of that id;
 // *StateError: it has ended.
-func (r *Router) Cancel(ctx context.Context, turnID int64) error {
-	c, err := r.Ledger.Cancel(ctx, turnID)
+func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Hand) error {
+	c, err := r.Ledger.Cancel(ctx, turnID, by)
 	if err != nil {
 		return err
 	}

@@ -115,6 +115,9 @@ func (r *Router) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, a
 		if err != nil {
 			return err
 		}
+		if err := t.auditAsk(q, id, ref); err != nil {
+			return err
+		}
 		for i := range asked.Questions {
 			if err := t.ask(ref, conversation, id, &asked.Questions[i]); err != nil {
 				return err
@@ -253,7 +256,7 @@ func (t *tx) decide(e *ledger.Entry, row *actionRow, does ledger.Does, why strin
 	a.Action, a.Decided = state, p.TurnID
 	if err := t.audit(ledger.Hand{Person: name, Rule: ledger.RuleApprover}, audited{
 		action: "approval." + string(state), target: fmt.Sprintf("approval %d", p.ID), outcome: "done",
-		data:    map[string]any{"scope": string(does), "tool": p.Tool, "shown": p.Shown, "why": clean(why), "kind": p.Kind, "identity": p.Identity},
+		why: why, data: map[string]any{"scope": string(does), "tool": p.Tool, "shown": p.Shown, "kind": p.Kind, "identity": p.Identity},
 		session: p.SessionID, turn: p.TurnID,
 	}); err != nil {
 		return "", err
@@ -354,7 +357,13 @@ func (r *Router) ExpireApprovals(ctx context.Context) (expired []int64, next tim
 				if err != nil || p.State != ledger.ActionProposed {
 					return err
 				}
-				return t.settleApproval(p, ledger.ActionExpired, "", "", "")
+				if err := t.settleApproval(p, ledger.ActionExpired, "", "", ""); err != nil {
+					return err
+				}
+				return t.audit(ledger.Hand{Person: p.Person, Rule: p.Rule}, audited{
+					action: "approval.expired", target: fmt.Sprintf("approval %d", p.ID), outcome: "done",
+					data: map[string]any{"tool": p.Tool, "kind": p.Kind, "identity": p.Identity}, session: p.SessionID, turn: p.TurnID,
+				})
 			})
 		}
 		if err == nil {
@@ -430,6 +439,3 @@ func (t *tx) acceptRevoke(e *ledger.Entry, as *ledger.AsRevoke, a *ledger.Accept
 	}
 	return t.say(e, a, conversation, classControl, situation)
 }
-
-// approved says that a task is set running by an approval.
-func approved(c agent.TaskChange) bool { return c.Use != nil }

@@ -161,7 +161,7 @@ func TestOneDecisionCounts(t *testing.T) {
 				})
 			}
 			all.Go(func() {
-				_, err := h.Router.Cancel(h.Ctx, ref.TurnID)
+				_, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.OwnerHand("owner"))
 				mu.Lock()
 				defer mu.Unlock()
 				if ended := (*ledger.StateError)(nil); err != nil && !errors.As(err, &ended) {

@@ -50,7 +50,7 @@ func (h *house) giveBack(ref ledger.TurnRef) {
 
 func (h *house) cancel(turn int64) {
 	h.Helper()
-	if _, err := h.Router.Cancel(h.Ctx, turn); err != nil {
+	if _, err := h.Router.Cancel(h.Ctx, turn, ledger.OwnerHand("owner")); err != nil {
 		h.Fatalf("cancel: %v", err)
 	}
 }

@@ -47,6 +47,7 @@ const (
 		SELECT id FROM turns WHERE session_id = ? AND rank IS NOT NULL AND (? OR person = ?) ORDER BY rank LIMIT 1`
 	waitingTurn = `
 		SELECT id FROM turns WHERE session_id = ? AND parked_at IS NOT NULL AND state = 'waiting' AND (? OR person = ?) ORDER BY id DESC LIMIT 1`
+	personOf     = `SELECT person FROM turns WHERE id = ?`
 	resetSession = `
 		UPDATE sessions SET summary = '', summary_taint = '', reset_message = ?,
 			reset_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0)
@@ -292,7 +293,10 @@ func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Acce
 	if as.Effect == ledger.EffectReset {
 		// Up to the newest message, so that the command and its reply are
 		// forgotten too.
-		return t.run(statement{resetSession, []any{newest, a.SessionID}}, statement{revokeSession, []any{t.now, a.SessionID}})
+		if err := t.run(statement{resetSession, []any{newest, a.SessionID}}, statement{revokeSession, []any{t.now, a.SessionID}}); err != nil {
+			return err
+		}
+		return t.audit(handOf(e), audited{action: "session.reset", target: "session " + ledger.SessionKey(e.Event.Conversation), outcome: "done", session: a.SessionID})
 	}
 	return nil
 }
@@ -314,6 +318,9 @@ func (t *tx) acceptCancel(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accep
 		return t.say(e, a, conversation, classControl, ledger.SituationIdle)
 	}
 	ended, err := t.cancel(turn)
+	if err == nil && as.AnyPerson {
+		err = t.auditOther(e, turn, a.SessionID)
+	}
 	if err != nil {
 		return err
 	}
@@ -331,6 +338,20 @@ func (t *tx) acceptCancel(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accep
 	// Behind the command's own event, from which a client reads on.
 	_, err = t.emit(a.SessionID, turnEvent(turn, "cancelled", cancelled))
 	return err
+}
+
+// handOf is who sent an entry.
+func handOf(e *ledger.Entry) ledger.Hand {
+	return ledger.Hand{Person: clean(e.Sender.Person), Rule: e.Sender.Rule}
+}
+
+// auditOther writes that somebody stopped another person's turn.
+func (t *tx) auditOther(e *ledger.Entry, turn, session int64) error {
+	var person string
+	if _, err := t.Row(personOf, []any{turn}, &person); err != nil || person == clean(e.Sender.Person) {
+		return err
+	}
+	return t.auditCancel(ledger.Hand{Person: clean(e.Sender.Person), Rule: ledger.RuleApprover}, session, turn)
 }
 
 // say answers an entry with what is said in a situation.

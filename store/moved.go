@@ -51,7 +51,6 @@ var (
 		`UPDATE memories SET session_id = ? WHERE session_id = ?`,
 		`UPDATE actions SET session_id = ? WHERE session_id = ?`,
 		`UPDATE approvals SET session_id = ? WHERE session_id = ?`,
-		`UPDATE audit SET session_id = ? WHERE session_id = ?`,
 	}
 )
 

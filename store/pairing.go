@@ -98,6 +98,12 @@ func (t *tx) request(kind ledger.ApprovalKind, person string, e *ledger.Entry, i
 	if id, err = t.Insert(insertRequest, string(kind), clean(person), channel, clean(identity), clean(e.Sender.Rule), jsonText(data), t.now, micros(r.ExpiresAt)); err != nil {
 		return 0, err
 	}
+	if err := t.audit(ledger.Hand{Person: clean(person), Rule: e.Sender.Rule}, audited{
+		action: string(kind) + ".ask", target: fmt.Sprintf("approval %d", id), outcome: "asked",
+		data: map[string]any{"identity": clean(identity), "channel": channel},
+	}); err != nil {
+		return 0, err
+	}
 	for i := range r.Questions {
 		if err := t.ask(ledger.TurnRef{}, 0, id, &r.Questions[i]); err != nil {
 			return 0, err

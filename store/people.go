@@ -54,8 +54,12 @@ func (t *tx) newPerson(person, identity string) error {
 		_, err := t.Exec(setSeen, t.now, clean(person))
 		return err
 	}
-	_, err = t.Exec(insertIdentity, clean(identity), clean(person), t.now)
-	return err
+	if _, err := t.Exec(insertIdentity, clean(identity), clean(person), t.now); err != nil {
+		return err
+	}
+	return t.audit(ledger.Hand{Person: clean(person), Rule: ledger.RuleOpen}, audited{
+		action: "person.open", target: "person " + person, outcome: "done", data: map[string]any{"identity": clean(identity)},
+	})
 }
 
 // People implements router.Directory.

@@ -83,7 +83,7 @@ func (r *Router) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step
 	if e := step.End; e != nil && (parks(e) || e.State == string(ledger.TurnQueued) || !ledger.TurnRunning.To(ledger.TurnState(e.State))) {
 		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, ledger.ErrConflict)
 	}
-	if r.db.PG() && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) && !slices.ContainsFunc(step.Tasks, approved) { // what is rare, and many statements
+	if r.db.PG() && len(step.Redact) == 0 && !slices.ContainsFunc(says, special) && !slices.ContainsFunc(step.Tasks, rare) { // what is rare, and many statements
 		return r.db.callStep(ctx, ref, &step, says)
 	}
 	bodies := packCalls(step.Calls) // here, and not while everybody waits for the writer
@@ -310,7 +310,13 @@ func (w *stepWriter) task(c agent.TaskChange) {
 		w.exec(setResult, string(r.End), clean(r.Output), clean(r.Code), clean(r.Rule), clean(r.Hint), clean(string(r.Taint)),
 			w.turn, c.Attempt, c.Position)
 	}
+	if refused(c) {
+		w.refused(&c)
+	}
 }
+
+// rare changes of tasks take several round trips on PostgreSQL.
+func rare(c agent.TaskChange) bool { return c.Use != nil || refused(c) }
 
 func (w *stepWriter) review(r *agent.Review) {
 	if r == nil {

@@ -233,7 +233,7 @@ func (t *tx) lockedBy(turn int64) (session int64, c channels.Conversation, err e
 }
 
 // Cancel implements router.Turns.
-func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversation, err error) {
+func (r *Router) Cancel(ctx context.Context, turnID int64, by ledger.Hand) (c channels.Conversation, err error) {
 	err = r.db.write(ctx, full, "cancel turn", func(t *tx) error {
 		session, conversation, err := t.lockedBy(turnID)
 		if err != nil {
@@ -247,6 +247,9 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversat
 		if err == nil && ended {
 			_, err = t.emit(session, turnEvent(turnID, "cancelled", cancelled))
 		}
+		if err == nil {
+			err = t.auditCancel(by, session, turnID)
+		}
 		return err
 	})
 	if ended, ok := errors.AsType[*ledger.StateError](err); ok {
@@ -255,6 +258,11 @@ func (r *Router) Cancel(ctx context.Context, turnID int64) (c channels.Conversat
 		return c, fmt.Errorf("turn %d: %w", turnID, ledger.ErrNotFound)
 	}
 	return c, err
+}
+
+// auditCancel writes that somebody stopped a turn that may be another's.
+func (t *tx) auditCancel(by ledger.Hand, session, turn int64) error {
+	return t.audit(by, audited{action: "turn.cancel", target: fmt.Sprintf("turn %d", turn), outcome: "asked", session: session, turn: turn})
 }
 
 // mayCancel says how a turn ended that is not open any more. Its session is locked.

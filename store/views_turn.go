@@ -37,7 +37,7 @@ const (
 		WHERE p.turn_id = ? ORDER BY p.attempt, t.position`
 	turnApprovals = `
 		SELECT id, attempt, position, state, scope, rule, decided_by, why, created_at, decided_at FROM approvals WHERE turn_id = ? ORDER BY id`
-	turnAudit = `SELECT created_at, person, action, target, rule, outcome FROM audit WHERE turn_id = ? ORDER BY id`
+	turnAudit = `SELECT created_at, person, action, target, rule, outcome FROM audit WHERE turn_id = ? AND action <> 'turn' ORDER BY id`
 )
 
 type messageRow struct {

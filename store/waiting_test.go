@@ -99,7 +99,7 @@ func TestDecidedTurnGoesFirst(t *testing.T) {
 		fourth := h.Accept(entry("c", "4", ""))[0]
 		h.decide(first.TurnID)
 		h.decide(second.TurnID) // later, and so before it
-		if conv, err := h.Router.Cancel(h.Ctx, fourth.TurnID); err != nil || conv.ID != "c" {
+		if conv, err := h.Router.Cancel(h.Ctx, fourth.TurnID, ledger.OwnerHand("owner")); err != nil || conv.ID != "c" {
 			t.Fatal(conv, err)
 		}
 		fifth := h.Accept(entry("c", "5", ""))[0]
@@ -242,7 +242,7 @@ func TestSessionRestsAfterItsWaitingTurnIsCancelled(t *testing.T) {
 			h.wantCount(events, "SELECT count(*) FROM events WHERE kind = 'session'")
 		}
 		rests(now.Add(time.Hour), 0)
-		if _, err := h.Router.Cancel(h.Ctx, ref.TurnID); err != nil {
+		if _, err := h.Router.Cancel(h.Ctx, ref.TurnID, ledger.OwnerHand("owner")); err != nil {
 			t.Fatal(err)
 		}
 		rests(now.Add(time.Hour), 0)

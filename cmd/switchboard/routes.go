@@ -18,7 +18,7 @@ func (e *engine) routes() http.Handler {
 	e.peopleRoutes(mux)
 	route(mux, "GET /alive", func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
 	route(mux, "POST /turns/{id}/cancel", func(r *http.Request) (any, error) {
-		return struct{}{}, e.router.Cancel(r.Context(), id(r))
+		return struct{}{}, e.router.Cancel(r.Context(), id(r), ledger.OwnerHand(ownerName))
 	})
 	route(mux, "POST /deliveries/{id}/retry", func(r *http.Request) (any, error) {
 		return e.router.Lines.RetryDelivery(r.Context(), id(r), ledger.OwnerHand(ownerName))
