@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
+	"switchboard/secrets"
 )
 
 // Options are what New needs besides the settings.
@@ -21,6 +22,8 @@ type Options struct {
 	ContextTokens func(model string) int
 	// Guard bounds what commands and tools change; nil: nothing does.
 	Guard Guard
+	// Mask keeps known secrets from models, and out of what they answer.
+	Mask *secrets.Masker
 }
 
 // An Agent answers turns. It holds nothing of a turn and may run many at once.

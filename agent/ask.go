@@ -142,13 +142,14 @@ func (r *run) worthWaiting(err error, spare bool) (time.Duration, bool) {
 // complete makes one call. With a fallback left it waits for a silent model only
 // stall_timeout: for its answer, or, where that is streamed, for each piece.
 func (r *run) complete(ctx context.Context, q question, step, model string, spare bool) (Call, error) {
+	mask := r.opts.Mask
 	req := llm.Request{Role: q.role, Schema: q.schema, Timeout: r.cfg.LLMTimeout}
 	if spare {
 		req.Stall = r.cfg.StallTimeout
 	}
 	if q.partial != nil && r.turn.Place.Streams {
 		read := q.partial()
-		req.Stream = func(answer string) bool { return r.stream(ctx, read(answer)) }
+		req.Stream = func(answer string) bool { return r.stream(ctx, mask.Growing(read(answer))) }
 	} else if req.Stall > 0 && (req.Timeout <= 0 || req.Stall < req.Timeout) {
 		req.Timeout = req.Stall
 	}
@@ -158,17 +159,21 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 		limited, cancel = context.WithTimeout(ctx, req.Timeout)
 		defer cancel()
 	}
-	req.System, req.User = q.prompt(r.promptSize(model))
+	system, user := q.prompt(r.promptSize(model))
+	req.System, req.User = mask.Text(system), mask.Text(user)
 	response, err := r.models.Complete(limited, model, req)
+	response.Exchange.Response = mask.Bytes(response.Exchange.Response)
 	call := Call{Step: step, Role: q.role, Usage: response.Usage, Exchange: response.Exchange}
 	// A finished answer that is empty, cut off or no JSON is an answer all the
 	// same: what asked for it says what is wrong and asks again.
 	answered := errors.Is(err, llm.ErrUnavailable) && response.Finish != ""
 	if err != nil && !answered {
-		call.Error = tidy(err.Error())
+		call.Error = mask.Text(tidy(err.Error()))
 		return call, err
 	}
-	call.Answer = tidy(response.Text)
+	if call.Answer = mask.Text(tidy(response.Text)); q.schema != nil {
+		call.Answer = mask.JSON(call.Answer)
+	}
 	if q.schema == nil && response.Finish == "length" && call.Answer != "" {
 		call.Answer += " […]"
 	}

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/secrets"
 	"switchboard/words"
 )
 
 // A binder fills Settings from a tree and gathers what is wrong. A value that
 // cannot be read leaves the default in place.
 type binder struct {
+	mask    *secrets.Masker
 	env     variables
 	dir     string // of the file: what "file:" paths begin at
 	kinds   map[string]Kind

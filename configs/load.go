@@ -6,11 +6,14 @@ import (
 	"io"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
+
+	"switchboard/secrets"
 )
 
 // Options say where the settings come from besides the file.
@@ -28,6 +31,8 @@ type Options struct {
 	// Dir is where relative paths of the command line begin and ./switchboard.toml
 	// is looked for; empty: the working folder.
 	Dir string
+	// Mask learns the credentials that are read; nil: a new one does.
+	Mask *secrets.Masker
 }
 
 // maxFile bounds a settings file, in bytes.
@@ -62,9 +67,12 @@ func Parse(opts Options, text string) (*Settings, []Warning, error) {
 func load(opts Options, env variables, path string, data []byte) (*Settings, []Warning, error) {
 	root, faults := read(path, data)
 	s := Defaults()
-	s.File = path
+	s.File, s.Mask = path, opts.Mask
+	if s.Mask == nil {
+		s.Mask = secrets.NewMasker()
+	}
 	b := &binder{
-		env: env, dir: filepath.Dir(path), kinds: opts.Kinds, faults: faults,
+		mask: s.Mask, env: env, dir: filepath.Dir(path), kinds: opts.Kinds, faults: faults,
 		sources: map[string]source{}, notes: map[string]string{}, refs: map[string]string{},
 	}
 	if len(faults) > 0 {
@@ -81,6 +89,7 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	b.bindStruct(root, "", reflect.ValueOf(s).Elem())
 	b.dataDir(s, opts.Dir)
 	s.sources, s.notes, s.refs, s.kinds = b.sources, b.notes, b.refs, b.allKinds()
+	b.maskCredentials(s)
 	b.validate(s)
 	b.strayVariables(s)
 	if len(b.faults) > 0 {
@@ -96,6 +105,19 @@ func (b *binder) defaultKey(s *Settings) {
 	key := "llm.providers." + openRouter + ".api_key"
 	reflect.ValueOf(&p.APIKey).Elem().SetString(b.resolve(openRouterKey, &node{}, key))
 	s.LLM.Providers[openRouter] = p
+}
+
+// maskCredentials makes known which words within the settings are secret, besides those that
+// are so by their type.
+func (b *binder) maskCredentials(s *Settings) {
+	for _, p := range s.LLM.Providers {
+		b.mask.Add(p.Credentials()...)
+	}
+	if u, err := url.Parse(s.Store.URL.Reveal()); err == nil {
+		if password, ok := u.User.Password(); ok {
+			b.mask.Add(secrets.Secret(password))
+		}
+	}
 }
 
 // find is the settings file; "" when there is none.

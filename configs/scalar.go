@@ -134,6 +134,14 @@ const maxSecretFile = 64 << 10
 // resolve is the credential that s stands for. A variable that is not set is no
 // fault here: whether the credential may be missing is for validate to say.
 func (b *binder) resolve(s string, n *node, key string) string {
+	value := b.lookUp(s, n, key)
+	if key != "store.url" { // an address, of which the password alone is secret
+		b.mask.Add(secrets.Secret(value))
+	}
+	return value
+}
+
+func (b *binder) lookUp(s string, n *node, key string) string {
 	if name, ok := strings.CutPrefix(s, "env:"); ok {
 		value := b.env[name]
 		b.notes[key], b.refs[key] = s, s
@@ -159,6 +167,15 @@ func (b *binder) resolve(s string, n *node, key string) string {
 // credential is s as one that is read at each use. That it is missing is no fault:
 // what needs it waits for it. Empty says that none is written.
 func (b *binder) credential(s string, n *node, key string) channels.Credential {
+	kept := b.kept(s, n, key)
+	return channels.NewCredential(func() (secrets.Secret, error) {
+		value, err := kept.Read()
+		b.mask.Add(value)
+		return value, err
+	})
+}
+
+func (b *binder) kept(s string, n *node, key string) channels.Credential {
 	if name, ok := strings.CutPrefix(s, "env:"); ok {
 		value := b.env[name] // the environment of a process stays as it is
 		b.notes[key], b.refs[key] = s, s

@@ -39,6 +39,9 @@ type Settings struct {
 	Notify        map[string][]string `toml:"notify"` // kind of notice → "channel:conversation"; empty: each admin's last used direct chat
 	Retention     Retention           `toml:"retention"`
 
+	// Mask knows every credential of the settings, and what else is secret. It is never nil.
+	Mask *secrets.Masker `toml:"-"`
+
 	// File is the file that was read; empty when there was none.
 	File string `toml:"-"`
 

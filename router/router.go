@@ -13,6 +13,7 @@ import (
 	"switchboard/retry"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
+	"switchboard/secrets"
 )
 
 // errStopping is returned by Accept when the engine stops: the event was not
@@ -68,7 +69,9 @@ type Deps struct {
 	// ApprovalDeadline is how long a question for permission waits, and then counts as
 	// denied; 0: ten minutes.
 	ApprovalDeadline time.Duration
-	Log              *slog.Logger
+	// Mask takes known secrets out of what comes in and of what is said.
+	Mask *secrets.Masker
+	Log  *slog.Logger
 	// Grace is how long turns may go on, and deliveries be flushed, after Run has
 	// to stop; 0: ten seconds.
 	Grace time.Duration
@@ -121,7 +124,7 @@ func New(deps Deps) (*Router, error) {
 		list[i] = delivery.Rated{Channel: at.Channel, Rate: at.Config.Rate}
 	}
 	r.Lines, err = delivery.New(r.work, delivery.Deps{
-		StaleAfter: r.Config.StaleAfter, MaxParts: r.Config.MaxParts, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Log: r.Log,
+		StaleAfter: r.Config.StaleAfter, MaxParts: r.Config.MaxParts, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
 		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Runs: r.runner.running.has,
 	}, list)
 	if err != nil {

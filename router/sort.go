@@ -27,10 +27,14 @@ type sorted struct {
 	ledger.Entry
 	aside  string // is said to the person besides, once, in a message of its own
 	charge charge // is counted for the person once the entry is committed
+	secret typedSecret
 }
 
-func unsortedYet(event channels.Event) sorted {
-	return sorted{Entry: ledger.Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
+// unsortedYet is an event of which nothing secret is left; kinds says what was hidden.
+func (r *Router) unsortedYet(event channels.Event) (entry sorted, kinds []string) {
+	entry = sorted{Entry: ledger.Entry{Key: eventKey(event), Event: event, Origin: "chat"}}
+	entry.secret, kinds = r.hide(&entry.Event)
+	return entry, kinds
 }
 
 // newSorting begins a batch; known may be nil.
@@ -76,13 +80,16 @@ func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]sorted, er
 
 // sortAlone is sort, of which a panic is an error of that event.
 func (s *sorting) sortAlone(ctx context.Context, event channels.Event) (entry sorted, err error) {
+	unsorted, hidden := s.unsortedYet(event)
 	defer func() {
 		if fault := recover(); fault != nil {
-			entry = unsortedYet(event)
+			entry = unsorted
 			err = fmt.Errorf("%w: panic: %v\n%s", errBroken, fault, debug.Stack())
 		}
 	}()
-	return s.sort(ctx, event)
+	entry, err = s.sort(ctx, unsorted, event)
+	entry.sayHidden(hidden)
+	return entry, err
 }
 
 // unsorted makes the entry of an event for which something could not be read. Who waits
@@ -100,16 +107,15 @@ func (s *sorting) unsorted(entry sorted) sorted {
 	return rejected(entry, "what it is about could not be looked up")
 }
 
-// sort turns one event into the entry that will be committed. The first thing
-// that settles what it is wins.
-func (s *sorting) sort(ctx context.Context, event channels.Event) (sorted, error) {
-	entry := unsortedYet(event)
+// sort turns one event, of which entry has what is kept, into the entry that will be
+// committed. The first thing that settles what it is wins.
+func (s *sorting) sort(ctx context.Context, entry sorted, event channels.Event) (sorted, error) {
 	line := s.channels[event.Conversation.Channel]
 	code := hideCode(&entry.Event.Message)
 	if line == nil {
 		return rejected(entry, "its channel is not attached"), nil
 	}
-	if reason := unreadable(event); reason != "" {
+	if reason := unreadable(entry.Event); reason != "" {
 		return rejected(entry, reason), nil
 	}
 	clean(&entry.Event)

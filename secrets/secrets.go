@@ -1,4 +1,5 @@
-// Package secrets has the type of every credential in the settings. It imports nothing
+// Package secrets has the type of every credential in the settings, and what takes secrets
+// out of texts: known ones (Masker), and what looks like one (Hide). It imports nothing
 // of ours, so that every package may use it.
 package secrets
 

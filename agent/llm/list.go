@@ -46,7 +46,7 @@ func List(ctx context.Context, p Provider) ([]string, error) {
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
-	said := func() string { return complaint((&provider{strike: striker(p)}).clean(body)) }
+	said := func() string { return complaint(maskOf(p).Bytes(body)) }
 	switch {
 	case res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed:
 		return nil, nil

@@ -43,7 +43,7 @@ type provider struct {
 	ownTokens bool
 	chat      openai.ChatCompletionService
 	log       *slog.Logger
-	strike    *strings.Replacer // takes credentials out of a text; nil: there are none
+	mask      *secrets.Masker // of its own credentials
 
 	framing sync.Mutex
 	frames  []*frame // the latest made last
@@ -75,7 +75,7 @@ func newProvider(name string, cfg Provider, pool, offline http.RoundTripper, log
 		p.first.format = promptOnly
 	}
 	p.noKey = cfg.APIKey == "" && !isLoopback(base.Hostname())
-	p.strike = striker(cfg)
+	p.mask = maskOf(cfg)
 	opts := []option.RequestOption{
 		option.WithBaseURL(base.String()),
 		option.WithHTTPClient(&http.Client{Transport: pool}),
@@ -112,41 +112,32 @@ func (p *provider) usable() error {
 	return nil
 }
 
-// striker replaces the provider's credentials: a server may repeat them in what
-// it says is wrong.
-func striker(cfg Provider) *strings.Replacer {
-	var pairs []string
-	if hasKey(cfg) {
-		pairs = append(pairs, cfg.APIKey.Reveal(), cfg.APIKey.String())
+// maskOf masks the provider's credentials: a server may repeat them in what it says is
+// wrong.
+func maskOf(cfg Provider) *secrets.Masker { return secrets.NewMasker(cfg.Credentials()...) }
+
+// Credentials are the provider's key and what its headers say that has the name of a
+// credential.
+func (p Provider) Credentials() (list []secrets.Secret) {
+	if hasKey(p) {
+		list = append(list, p.APIKey)
 	}
-	for name, value := range cfg.Headers {
+	for name, value := range p.Headers {
 		name = strings.ToLower(name)
 		for _, mark := range []string{"auth", "key", "token", "secret", "cookie"} {
-			if value != "" && strings.Contains(name, mark) {
-				pairs = append(pairs, value, secrets.Secret(value).String())
+			if strings.Contains(name, mark) {
+				_, word, _ := strings.Cut(value, " ") // behind "Bearer"
+				list = append(list, secrets.Secret(value), secrets.Secret(word))
 				break
 			}
 		}
 	}
-	if pairs == nil {
-		return nil
-	}
-	return strings.NewReplacer(pairs...)
+	return list
 }
 
-func (p *provider) text(s string) string {
-	if p.strike == nil {
-		return s
-	}
-	return p.strike.Replace(s)
-}
+func (p *provider) text(s string) string { return p.mask.Text(s) }
 
-func (p *provider) clean(body []byte) []byte {
-	if p.strike == nil || body == nil {
-		return body
-	}
-	return []byte(p.strike.Replace(string(body)))
-}
+func (p *provider) clean(body []byte) []byte { return p.mask.Bytes(body) }
 
 func hasKey(cfg Provider) bool { return cfg.APIKey != "" && cfg.APIKey != NoKey }
 

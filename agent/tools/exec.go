@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"switchboard/agent/tools/sandbox"
+	"switchboard/secrets"
 )
 
 // ExecConfig is how commands run. The zero value works and confines everybody.
@@ -24,6 +25,8 @@ type ExecConfig struct {
 	OutputLimit int64
 	// AdminUnconfined lifts the confinement for admins.
 	AdminUnconfined bool
+	// Mask takes known secrets out of what commands print.
+	Mask *secrets.Masker
 	// Log gets what an operator should know. Nil: nothing is logged.
 	Log *slog.Logger
 }
@@ -104,9 +107,11 @@ const maxLine = 100 << 10
 // run runs a checked command.
 func (e *Exec) run(ctx context.Context, cmd Command) Result {
 	kept := newCollector(e.cfg.OutputLimit)
+	masked := e.cfg.Mask.Writer(kept) // before it is cut
 	o, err := e.sandbox.Run(ctx, sandbox.Command{
 		Line: cmd.Line, Workspace: cmd.Workspace, Env: cmd.Env, Lifted: cmd.Admin && e.cfg.AdminUnconfined,
-	}, kept)
+	}, masked)
+	_ = masked.Close()
 	switch {
 	case errors.Is(err, sandbox.ErrUnavailable):
 		return Result{
@@ -123,7 +128,7 @@ func (e *Exec) run(ctx context.Context, cmd Command) Result {
 	if o.Kind == "stopped" && errors.Is(context.Cause(ctx), ErrUnsafe) {
 		o.Kind, o.Detail = CodeInterrupted, "stopped midway"
 	}
-	res := Result{End: EndError, Code: o.Kind, Hint: hints[o.Kind], Output: joinMark(kept.text(), cleanText(o.Detail), "")}
+	res := Result{End: EndError, Code: o.Kind, Hint: hints[o.Kind], Output: joinMark(kept.text(), cleanText(e.cfg.Mask.Text(o.Detail)), "")}
 	switch o.Kind {
 	case "timeout":
 		res.End = EndTimeout

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/secrets"
+
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -34,6 +36,8 @@ type Registry struct {
 	// OutputLimit is the most a result's Output may hold, in bytes. 0:
 	// DefaultOutputLimit.
 	OutputLimit int64
+	// Mask takes known secrets out of what tools bring.
+	Mask *secrets.Masker
 
 	tools  []Tool
 	byName map[string]entry
@@ -147,8 +151,8 @@ func (r *Registry) Run(ctx context.Context, name string, call Call) Result {
 	if limit == 0 {
 		limit = DefaultOutputLimit
 	}
-	res.Output = limitText(res.Output, limit)
-	res.Hint = cleanText(res.Hint)
+	res.Output = limitText(r.Mask.Text(res.Output), limit) // masked before it is cut
+	res.Hint = cleanText(r.Mask.Text(res.Hint))
 	// Nothing foreign was fetched by a tool that refused.
 	if tool.Taints && res.End != EndRefused {
 		res.Taint = res.Taint.Join(taintTool)

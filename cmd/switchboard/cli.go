@@ -14,6 +14,7 @@ import (
 
 	"switchboard/channels/console"
 	"switchboard/configs"
+	"switchboard/secrets"
 	"switchboard/words"
 )
 
@@ -79,6 +80,8 @@ type app struct {
 	globals
 	streams
 	env []string
+	// mask knows all secrets that were seen.
+	mask *secrets.Masker
 	// ctx ends at the first SIGINT or SIGTERM; the second ends the process.
 	ctx context.Context
 }
@@ -123,7 +126,7 @@ func run(args []string, std streams, env []string) int {
 	}
 	ctx, stop := withSignals(context.Background(), std.err)
 	defer stop()
-	a := &app{globals: c.globals, streams: std, env: env, ctx: ctx}
+	a := &app{globals: c.globals, streams: std, env: env, mask: secrets.NewMasker(), ctx: ctx}
 	if err := command.Run(a, command); err != nil {
 		return a.report(err)
 	}
@@ -191,7 +194,7 @@ func (a *app) load() (*configs.Settings, []configs.Warning, error) {
 		return nil, nil, usageError{fmt.Errorf("--server: %w", errNotAvailable)}
 	}
 	settings, warnings, err := configs.Load(configs.Options{
-		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: configKinds(),
+		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: configKinds(), Mask: a.mask,
 	})
 	if err != nil {
 		return nil, warnings, usageError{err}

@@ -128,7 +128,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	}
 	e.router, err = router.New(router.Deps{
 		Config: s.Router, Channels: attached, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
-		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Missing: e.missing, Log: e.log,
+		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Missing: e.missing, Mask: s.Mask, Log: e.log,
 		ApprovalDeadline: s.Approvals.Deadline,
 		FileLimits:       router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
 	})
@@ -158,13 +158,13 @@ func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, write too
 	if err != nil {
 		return nil, err
 	}
-	registry.Log, registry.OutputLimit = log, s.Agent.OutputLimit
+	registry.Log, registry.OutputLimit, registry.Mask = log, s.Agent.OutputLimit, s.Mask
 	shell := tools.NewExec(tools.ExecConfig{
 		Config:      sandbox.Config{SafeUntil: owner.SafeUntil, Space: space, Timeout: s.Agent.ExecTimeout},
-		OutputLimit: s.Agent.OutputLimit, AdminUnconfined: unconfined(s) != "", Log: log,
+		OutputLimit: s.Agent.OutputLimit, AdminUnconfined: unconfined(s) != "", Mask: s.Mask, Log: log,
 	})
 	return agent.New(s.Agent, models, registry, shell, gate, log, agent.Options{
-		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: owner,
+		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: owner, Mask: s.Mask,
 	})
 }
 

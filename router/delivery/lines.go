@@ -10,6 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
+	"switchboard/secrets"
 )
 
 // lookBusy and lookIdle are how often the ledger is looked at without being woken, in
@@ -39,7 +40,9 @@ type Deps struct {
 	}
 	Wakes ledger.Wakes // nil: no other engine shares the database
 	Files Attachments  // nil: nothing is sent along
-	Log   *slog.Logger
+	// Mask takes known secrets out of what is said.
+	Mask *secrets.Masker
+	Log  *slog.Logger
 	// Accept takes in what comes from a channel.
 	Accept func(context.Context, []channels.Event) ([]channels.Receipt, error)
 	// Marks are the marks that a channel's events brought.

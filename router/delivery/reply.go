@@ -50,9 +50,15 @@ func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say agent.Say, o
 	conv := data.Conversation
 	features := l.features(conv)
 	text := opening + say.Text
+	choices := make([]string, len(say.Choices))
+	for i, choice := range say.Choices {
+		choices[i] = l.lines.Mask.Text(choice)
+	}
+	say.Choices = choices
 	if len(say.Choices) > 0 && !features.Buttons {
 		text += "\n\n" + numbered(say.Choices)
 	}
+	text = l.lines.Mask.Text(text)
 	doc := render.Parse(text)
 	files, notes := l.files(ctx, data.Turn.Session.Key, doc.Attachments(), features)
 	if len(notes) > 0 {
@@ -92,6 +98,7 @@ func offer(r *ledger.Reply, choices []string, person string, buttons bool) {
 
 // reply renders Markdown for a conversation.
 func (l *Line) reply(conv channels.Conversation, markdown string) ledger.Reply {
+	markdown = l.lines.Mask.Text(markdown)
 	return ledger.Reply{Text: markdown, Read: l.reader != nil, Parts: l.parts(render.Parse(markdown), l.features(conv))}
 }
 

@@ -291,6 +291,7 @@ func (s *sender) bring(ctx context.Context, d *ledger.Delivery) (wait time.Durat
 // is open there, as far as it is known.
 func (s *sender) settle(ctx context.Context, d *ledger.Delivery, settlement ledger.Settlement) (more bool) {
 	l := s.line
+	settlement.Detail = l.lines.Mask.Text(settlement.Detail)
 	for range retry.Doubling(ctx, 50*time.Millisecond, 2*time.Second) {
 		var err error
 		more, err = l.lines.Ledger.Settle(context.WithoutCancel(ctx), s.hold, d, settlement)

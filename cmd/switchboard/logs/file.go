@@ -43,7 +43,7 @@ func Open(settings *configs.Settings) (*File, error) {
 	if l.file, err = os.OpenFile(l.Path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 		return nil, fmt.Errorf("open the log file: %w", err)
 	}
-	l.Log = newLog(l.file, settings.Log.Format, tint.Options{
+	l.Log = newLog(masked{l.file, settings.Mask}, settings.Log.Format, tint.Options{
 		Level: level(settings), TimeFormat: time.DateTime, NoColor: true,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			if level, ok := a.Value.Any().(slog.Level); ok && len(groups) == 0 && a.Key == slog.LevelKey && level >= slog.LevelWarn {

@@ -11,19 +11,33 @@ import (
 	"github.com/lmittmann/tint"
 
 	"switchboard/configs"
+	"switchboard/secrets"
 )
 
 // New writes to w, which is a terminal or not: text on a terminal, JSON elsewhere, unless
-// log.format says which.
+// log.format says which. Known secrets are masked in it.
 func New(w io.Writer, terminal bool, settings *configs.Settings) *slog.Logger {
 	format := settings.Log.Format
 	if format == "auto" && terminal {
 		format = "text"
 	}
 	options := tint.Options{Level: level(settings), TimeFormat: time.TimeOnly, NoColor: !terminal || os.Getenv("NO_COLOR") != ""}
-	log := newLog(w, format, options)
+	log := newLog(masked{w, settings.Mask}, format, options)
 	slog.SetDefault(log) // for what libraries log by themselves; package log follows
 	return log
+}
+
+// masked is a writer to which each record is one write.
+type masked struct {
+	io.Writer
+	mask *secrets.Masker
+}
+
+func (m masked) Write(record []byte) (int, error) {
+	if _, err := m.Writer.Write(m.mask.Bytes(record)); err != nil {
+		return 0, err
+	}
+	return len(record), nil
 }
 
 // newLog writes text where format says so, and JSON otherwise.

@@ -1,0 +1,118 @@
+package router
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/secrets"
+)
+
+// A typedSecret is what came with the command that sets a secret.
+type typedSecret struct{ name, value string }
+
+// secretCommand is "/secret", however it is spelled, and what follows it.
+var secretCommand = regexp.MustCompile(`(?i)^\s*/secrets?(@\S+)?\s+(\S[\s\S]*)$`)
+
+// withoutSecret is a text without the value that a command in it sets, which is typed.
+// What follows the command may be a value wherever it is not spelled as it has to be.
+func withoutSecret(text string) (string, typedSecret) {
+	m := secretCommand.FindStringSubmatch(text)
+	if m == nil {
+		return text, typedSecret{}
+	}
+	verb, rest := firstWord(m[2])
+	name, value := firstWord(rest)
+	kept := []string{"/secret"}
+	var typed typedSecret
+	switch strings.ToLower(verb) {
+	case "set":
+		typed = typedSecret{name, value}
+		kept = append(kept, "set", name)
+	case "list", "remove":
+		kept = append(kept, strings.ToLower(verb), name)
+	default:
+		value = m[2]
+	}
+	if value != "" {
+		kept = append(kept, redacted)
+	}
+	return strings.TrimRight(strings.Join(kept, " "), " "), typed
+}
+
+// firstWord is the first word of a text, and what follows it.
+func firstWord(text string) (word, rest string) {
+	text = strings.TrimSpace(text)
+	if i := strings.IndexAny(text, " \t\r\n"); i >= 0 {
+		return text[:i], strings.TrimSpace(text[i:])
+	}
+	return text, ""
+}
+
+// hide takes out of all that is kept of an event the value that its command sets, which it
+// returns, the secrets that are known, and what has the shape of a credential. kinds says
+// what the last two were.
+func (r *Router) hide(e *channels.Event) (typed typedSecret, kinds []string) {
+	m := &e.Message
+	text, typed := withoutSecret(m.Text)
+	m.Text = text
+	m.Quote, _ = withoutSecret(m.Quote)
+	texts := []*string{
+		&m.Text, &m.Quote, &m.Origin, &e.Reason, &e.Sender.Label, &e.Conversation.Title, &e.Conversation.Place, &e.Conversation.Within,
+	}
+	for i := range m.Attachments {
+		texts = append(texts, &m.Attachments[i].Name, &m.Attachments[i].Type)
+	}
+	for i := range m.Mentions {
+		texts = append(texts, &m.Mentions[i].Label)
+	}
+	for _, text := range texts {
+		kinds = append(kinds, r.hideIn(text)...)
+	}
+	for _, names := range [][]string{e.Reaction.Added, e.Reaction.Removed} {
+		for i := range names {
+			r.hideIn(&names[i])
+		}
+	}
+	if len(e.Raw) > 0 {
+		raw := string(e.Raw)
+		if r.hideIn(&raw); raw != string(e.Raw) {
+			e.Raw = []byte(raw)
+		}
+	}
+	slices.Sort(kinds)
+	return typed, slices.Compact(kinds)
+}
+
+func (r *Router) hideIn(text *string) []string {
+	known := r.Mask.Text(*text)
+	masked, kinds := secrets.Hide(known)
+	if known != *text {
+		kinds = append(kinds, "a secret that I know")
+	}
+	*text = masked
+	return kinds
+}
+
+// sayHidden has the person told what was hidden in their message, unless they are not
+// answered at all.
+func (e *sorted) sayHidden(kinds []string) {
+	switch as := e.As.(type) {
+	case *ledger.AsAudit, *ledger.AsNews:
+		return
+	case *ledger.AsControl:
+		if as.Refused && as.Reply == nil {
+			return
+		}
+	}
+	if len(kinds) == 0 || e.Sender.Person == "" {
+		return
+	}
+	said := fmt.Sprintf("I have hidden %s in your message before anything of it was kept; "+
+		"an admin gives me secrets safely with \"switchboard secret set NAME\" on the machine that I run on, or with /secret set in a direct chat.",
+		strings.Join(kinds, " and "))
+	e.aside = strings.TrimSpace(e.aside + "\n" + said)
+}

@@ -1,0 +1,92 @@
+package router_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
+	"switchboard/secrets"
+	"switchboard/store/storetest"
+	"switchboard/testkit"
+)
+
+// promise: P6.shapes-never-kept
+func TestCredentialsInMessagesAreNeverKept(t *testing.T) {
+	const core = "Zx81bqDkf03mNcTy72LpWvRs9aUoXh5GeJi4"
+	each(t, func(t *testing.T, r *rig) {
+		key, known := "gh"+"p_"+core, "known-value-of-old"
+		var log testkit.Log
+		var planned []string
+		r.log, r.mask = &log, secrets.NewMasker(secrets.Secret(known))
+		r.channel.DM, r.channel.Groups = "allowlist", "open"
+		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
+			planned = append(planned, fmt.Sprintf("%+v", turn))
+			return "done with it", nil
+		}
+		r.start()
+		n := 0
+		typed := func(user, text string, change func(*channels.Event)) channels.Receipt {
+			n++
+			e := event(n, "c-"+user, user, text)
+			if change != nil {
+				change(&e)
+			}
+			return r.accept(e)[0]
+		}
+		typed("ada", "use "+key+" or "+known+" for it", nil)
+		r.mentions(2, "")
+		said := strings.Join(texts(r.platform.Sent()), "\n")
+		if want := "I have hidden a secret that I know and an access token in your message"; strings.Count(said, want) != 1 || !strings.Contains(said, "switchboard secret set") {
+			t.Errorf("said: %s", said)
+		}
+		for _, user := range []string{"ada", "eve"} { // who is served, and a stranger
+			typed(user, "see the quote", func(e *channels.Event) { e.Message.Quote = "it is " + key })
+			typed(user, "fwd "+key, func(e *channels.Event) { e.Message.Forwarded, e.Message.Origin = true, key })
+			typed(user, "caption "+key, func(e *channels.Event) {
+				e.Message.Attachments = []channels.Attachment{{ID: "f1", Kind: channels.Document, Name: key + ".txt", Type: "text/plain"}}
+			})
+			typed(user, "", func(e *channels.Event) { e.Sender.Label, e.Conversation.Title = key, "the group of "+key })
+			typed(user, "use it: "+key, func(e *channels.Event) { e.Kind, e.Message.ID = channels.EventEdited, "m1" })
+			typed(user, "a NUL \x00 and "+key, nil)
+			typed(user, "", func(e *channels.Event) {
+				e.Kind, e.Reason, e.Raw = channels.EventUndecodable, "unknown: "+key, []byte(`{"x":"`+key+`"}`)
+			})
+			typed(user, "/secret set NAME "+core, nil)
+			typed(user, "/secret@bot NAME "+core, nil)
+			typed(user, "/Secrets add NAME\n"+core, nil)
+			typed(user, "/secret set NAME "+core, func(e *channels.Event) {
+				e.Conversation.Kind, e.Conversation.ID, e.Message.Mentioned = channels.Group, "g1", true
+			})
+			typed(user, "hello", func(e *channels.Event) { e.Message.Quote = "/secret set NAME " + core })
+		}
+		r.until("all is answered", func() bool {
+			turns := r.turns()
+			return len(turns) > 0 && !slices.ContainsFunc(turns, func(turn view.Turn) bool { return ledger.TurnState(turn.State).Open() }) &&
+				len(r.deliveries(string(ledger.DeliveryPending))) == 0
+		})
+		r.end()
+		if err := r.db.EmptyLog(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for what, text := range map[string]string{
+			"the database": storetest.Traces(t, r.db), "the log": log.String(), "what was planned": strings.Join(planned, "\n"),
+			"the platform": strings.Join(texts(r.platform.Sent()), "\n"), "the data folder": storetest.Files(t, r.dir),
+		} {
+			if i := strings.Index(text, core[:12]); i >= 0 {
+				t.Errorf("%s has the credential: %s", what, text[max(0, i-200):min(len(text), i+100)])
+			}
+			if i := strings.Index(text, known); i >= 0 {
+				t.Errorf("%s has the secret that was known: %s", what, text[max(0, i-200):min(len(text), i+100)])
+			}
+		}
+		if said := strings.Join(texts(r.platform.Sent()), "\n"); strings.Contains(said, "eve") {
+			t.Errorf("a stranger was answered: %s", said)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package secrets
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+var lineBreaks = strings.NewReplacer("\n", "", "\r", "")
+
+// forms are the ways a value is looked for, without line breaks: each is at least
+// keyLength long.
+func forms(value string) []string {
+	var all []string
+	add := func(forms ...string) {
+		for _, f := range forms {
+			if f = lineBreaks.Replace(f); len(f) >= keyLength && !slices.Contains(all, f) {
+				all = append(all, f)
+			}
+		}
+	}
+	escaped, _ := json.Marshal(value)
+	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(escaped))
+	for _, form := range []string{string(escaped), plain} {
+		form = form[1 : len(form)-1]
+		add(form, strings.ReplaceAll(form, "/", `\/`))
+	}
+	add(value, html.EscapeString(value))
+	for _, special := range []string{"_*", "\\`*_{}[]()<>#+-.!|~", "\\`*_{}[]()<>#+-.!|~$&:@=\"'^/"} { // in Markdown
+		var form strings.Builder
+		for _, r := range value {
+			if strings.ContainsRune(special, r) {
+				form.WriteByte('\\')
+			}
+			form.WriteRune(r)
+		}
+		add(form.String())
+	}
+	// Line breaks are of the value in what is encoded, in any of their ways.
+	for _, v := range []string{value, strings.ReplaceAll(value, "\n", "\r\n"), lineBreaks.Replace(value)} {
+		query, path := url.QueryEscape(v), url.PathEscape(v)
+		add(query, path, lowerEscapes(query), lowerEscapes(path), strings.ReplaceAll(query, "+", "%20"))
+		digits := hex.EncodeToString([]byte(v))
+		add(digits, strings.ToUpper(digits))
+		for before := range 3 {
+			// What stands before and after decides on the letters at both ends.
+			first, last := (before*8+5)/6, (before+len(v))*8/6
+			bytes := append(make([]byte, before), v...)
+			add(base64.RawStdEncoding.EncodeToString(bytes)[first:last], base64.RawURLEncoding.EncodeToString(bytes)[first:last])
+		}
+	}
+	return all
+}
+
+// lowerEscapes writes the digits of escapes such as %2F small.
+func lowerEscapes(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:], strings.ToLower(string(b[i+1:i+3])))
+			i += 2
+		}
+	}
+	return string(b)
+}
+
+// unescaped writes the characters of JSON plainly that need no escape and have one.
+func unescaped(s string) string {
+	if !strings.Contains(s, `\u00`) && !strings.Contains(s, `\/`) {
+		return s
+	}
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			out.WriteByte(s[i])
+			continue
+		}
+		switch i++; {
+		case s[i] == '/':
+			out.WriteByte('/')
+			continue
+		case s[i] == 'u' && i+4 < len(s) && s[i+1:i+3] == "00":
+			if c, err := hex.DecodeString(s[i+3 : i+5]); err == nil && c[0] >= ' ' && c[0] < 0x7f && c[0] != '"' && c[0] != '\\' {
+				out.WriteByte(c[0])
+				i += 4
+				continue
+			}
+		}
+		out.WriteByte('\\')
+		out.WriteByte(s[i])
+	}
+	return out.String()
+}

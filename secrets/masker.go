@@ -1,0 +1,260 @@
+package secrets
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// MinLength is the shortest value that is looked for, in bytes without line breaks: a
+// shorter one is found in ordinary words.
+const MinLength = 6
+
+// A Masker takes known values out of texts, however they are written: as they are, in
+// base64 wherever they begin in it, in hex, and with the escapes of URLs, JSON and HTML.
+// Line breaks within them do not hide them. Its methods are safe for use by several
+// goroutines at once; a nil Masker knows no value.
+type Masker struct {
+	mu     sync.Mutex
+	values map[string]bool
+	now    atomic.Pointer[matcher]
+}
+
+// NewMasker knows values from the beginning.
+func NewMasker(values ...Secret) *Masker {
+	m := &Masker{}
+	m.Add(values...)
+	return m
+}
+
+// Add makes values known. None is forgotten: what was replaced stays masked until the
+// program ends.
+func (m *Masker) Add(values ...Secret) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(m.values)
+	for _, v := range values {
+		value := strings.TrimSpace(v.Reveal())
+		if len(lineBreaks.Replace(value)) < MinLength {
+			continue
+		}
+		if m.values == nil {
+			m.values = map[string]bool{}
+		}
+		m.values[value] = true
+	}
+	if len(m.values) > before {
+		m.now.Store(newMatcher(m.values))
+	}
+}
+
+// Text is s without the known values.
+func (m *Masker) Text(s string) string {
+	found := m.matcher()
+	if found == nil {
+		return s
+	}
+	masked, _ := found.mask(s, true)
+	return masked
+}
+
+// Bytes is b without the known values; b itself where there is none in it.
+func (m *Masker) Bytes(b []byte) []byte {
+	if m.matcher() == nil || len(b) == 0 {
+		return b
+	}
+	text := string(b)
+	if masked := m.Text(text); masked != text {
+		return []byte(masked)
+	}
+	return b
+}
+
+// Growing is Text of a text of which more will come: an end that may be the beginning of
+// a value is held back. With more text behind it, it is the same with more behind it.
+func (m *Masker) Growing(s string) string {
+	found := m.matcher()
+	if found == nil {
+		return s
+	}
+	masked, _ := found.mask(s, false)
+	return masked
+}
+
+// JSON is Text of JSON, also of such that writes characters as escapes that need none.
+func (m *Masker) JSON(s string) string {
+	if m.matcher() == nil {
+		return s
+	}
+	return m.Text(unescaped(s))
+}
+
+// A MaskingWriter writes to another writer what is written to it, masked.
+type MaskingWriter struct {
+	masker *Masker
+	to     io.Writer
+	held   string
+}
+
+// Writer masks what is written in pieces, as one text; Close writes the end that it held
+// back.
+func (m *Masker) Writer(to io.Writer) *MaskingWriter { return &MaskingWriter{masker: m, to: to} }
+
+func (w *MaskingWriter) Write(p []byte) (int, error) {
+	found := w.masker.matcher()
+	if found == nil && w.held == "" {
+		return w.to.Write(p)
+	}
+	masked, read := found.mask(w.held+string(p), false)
+	w.held = (w.held + string(p))[read:]
+	if masked == "" {
+		return len(p), nil
+	}
+	if _, err := io.WriteString(w.to, masked); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Close does not close the writer behind it.
+func (w *MaskingWriter) Close() error {
+	rest := w.masker.Text(w.held)
+	w.held = ""
+	if rest == "" {
+		return nil
+	}
+	_, err := io.WriteString(w.to, rest)
+	return err
+}
+
+func (m *Masker) matcher() *matcher {
+	if m == nil {
+		return nil
+	}
+	return m.now.Load()
+}
+
+// keyLength is how many bytes of a pattern decide where it is looked for.
+const keyLength = 4
+
+// A matcher finds patterns, whatever line breaks stand within them.
+type matcher struct {
+	pairs [1 << 10]uint64 // the first two bytes of all patterns, a line break for the second too
+	byKey map[[keyLength]byte][]string
+	heads map[string]bool // the first one, two and three bytes of all patterns
+}
+
+func newMatcher(values map[string]bool) *matcher {
+	m := &matcher{byKey: map[[keyLength]byte][]string{}, heads: map[string]bool{}}
+	for value := range values {
+		for _, p := range forms(value) {
+			key := [keyLength]byte([]byte(p[:keyLength]))
+			if slices.Contains(m.byKey[key], p) {
+				continue
+			}
+			m.byKey[key] = append(m.byKey[key], p)
+			for _, second := range []byte{p[1], '\n', '\r'} {
+				m.pairs[uint16(p[0])<<2|uint16(second>>6)] |= 1 << (second & 63)
+			}
+			for n := 1; n < keyLength; n++ {
+				m.heads[p[:n]] = true
+			}
+		}
+	}
+	return m
+}
+
+// begins says that a pattern may begin with two bytes.
+func (m *matcher) begins(first, second byte) bool {
+	return m.pairs[uint16(first)<<2|uint16(second>>6)]>>(second&63)&1 != 0
+}
+
+// mask replaces what is found. Unless the text is whole it stops where a value may have
+// begun that is not complete; read is how much of the text that was.
+func (m *matcher) mask(text string, whole bool) (masked string, read int) {
+	if m == nil {
+		return text, len(text)
+	}
+	var out strings.Builder
+	from, start, end := 0, -1, 0 // what is copied; the values that touch each other
+	i := 0
+	for ; i < len(text); i++ {
+		if start >= 0 && i >= end {
+			out.WriteString(text[from:start])
+			out.WriteString(placeholder)
+			from, start = end, -1
+		}
+		if isBreak(text[i]) || i+1 < len(text) && !m.begins(text[i], text[i+1]) {
+			continue
+		}
+		until, open := m.at(text, i)
+		if open && !whole {
+			break
+		}
+		if until > end {
+			if start < 0 {
+				start = i
+			}
+			end = until
+		}
+	}
+	switch {
+	case i < len(text) && start >= 0: // what is not complete touches what is
+		i = start
+	case i == len(text) && start >= 0:
+		out.WriteString(text[from:start])
+		out.WriteString(placeholder)
+		from = end
+	}
+	if from == 0 && i == len(text) {
+		return text, i
+	}
+	out.WriteString(text[from:i])
+	return out.String(), i
+}
+
+// at is where the longest pattern ends that begins at i; 0: none does. open: one may, and
+// the text ends before it.
+func (m *matcher) at(text string, i int) (until int, open bool) {
+	var key [keyLength]byte
+	n := 0
+	for j := i; j < len(text) && n < keyLength; j++ {
+		if c := text[j]; !isBreak(c) {
+			key[n] = c
+			n++
+		}
+	}
+	if n < keyLength {
+		return 0, m.heads[string(key[:n])]
+	}
+	for _, p := range m.byKey[key] {
+		end, left := match(p, text, i)
+		if left {
+			open = true
+		}
+		until = max(until, end)
+	}
+	return until, open
+}
+
+// match is where p ends in text, from i on; 0: it is another text. open: text ends before.
+func match(p, text string, i int) (end int, open bool) {
+	n := 0
+	for ; i < len(text); i++ {
+		c := text[i]
+		if isBreak(c) {
+			continue
+		}
+		if c != p[n] {
+			return 0, false
+		}
+		if n++; n == len(p) {
+			return i + 1, false
+		}
+	}
+	return 0, true
+}
+
+func isBreak(c byte) bool { return c == '\n' || c == '\r' }
