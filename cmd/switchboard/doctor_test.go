@@ -44,7 +44,7 @@ func TestDoctorAsksTheModels(t *testing.T) {
 func TestDoctorMendsTheDatabase(t *testing.T) {
 	t.Parallel()
 	gone := testkit.FreeAddress(t)
-	missing := regexp.MustCompile(`/[a-z]+\?`).ReplaceAllString(storetest.PostgresURL(t), "/nowhere?")
+	missing := regexp.MustCompile(`/\w+\?`).ReplaceAllString(storetest.PostgresURL(t), "/nowhere?")
 	junk := filepath.Join(t.TempDir(), "junk.db")
 	testkit.Write(t, junk, strings.Repeat("no database ", 1000))
 	for url, mend := range map[string]string{

@@ -63,9 +63,17 @@ func (e *sink) forget() {
 // promise: L.wakes
 func TestEnginesWakeEachOther(t *testing.T) {
 	t.Parallel()
-	db := storetest.Postgres(t)
+	url, quiet := storetest.PostgresURL(t), slog.New(slog.DiscardHandler)
+	db := storetest.Opened(t, url, "", quiet)
+	run(t, db, "CREATE SCHEMA other")
+	other := storetest.Opened(t, url+"&search_path=other", "", quiet)
+	for _, d := range []*store.DB{db, other} {
+		if err := d.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	a, b := listening(t, db, 1), listening(t, db, 2)
-	mute := listening(t, storetest.Postgres(t), 3) // in another schema of the same database
+	mute := listening(t, other, 3) // in another schema of the same database
 	want := []ledger.Wake{
 		{Kind: ledger.WakeTurn, Channel: "tg"},
 		{Kind: ledger.WakeStop, Turn: 7},
@@ -96,7 +104,7 @@ func TestLostWakesAreMadeUpFor(t *testing.T) {
 	t.Parallel()
 	db := storetest.Postgres(t)
 	a, b := listening(t, db, 1), listening(t, db, 2)
-	run(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'switchboard listen' AND query LIKE '%switchboard_' || CAST(CAST('owners' AS regclass) AS oid) || '%'")
+	run(t, db, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'switchboard listen' AND datname = current_database()")
 	for _, e := range []*sink{a, b} {
 		wait(t, "everything is looked at", func() bool { return slices.Contains(e.all(), ledger.Wake{Kind: ledger.WakeAll}) })
 		e.forget()

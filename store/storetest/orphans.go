@@ -4,17 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
-
-	"switchboard/secrets"
-	"switchboard/store"
-	"switchboard/store/database"
 )
 
 // A naming is a foreign key: rows of child name rows of parent.
@@ -28,18 +22,17 @@ type naming struct {
 var namings = sync.OnceValues(func() (list []naming, err error) {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
+	file, err := migratedFile()
+	if err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "switchboard-schema-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "schema.db")
-	twin, err := store.Open(ctx, database.Config{URL: secrets.Secret("sqlite:" + path)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
-	if err != nil {
-		return nil, err
-	}
-	defer twin.Close()
-	if err := twin.Migrate(ctx); err != nil {
+	if err := os.WriteFile(path, file, 0o600); err != nil {
 		return nil, err
 	}
 	db, err := sql.Open("sqlite", "file:"+path)

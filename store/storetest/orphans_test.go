@@ -11,7 +11,9 @@ func TestOrphansAreFound(t *testing.T) {
 	if found, err := orphans(address); err != nil || found != nil {
 		t.Errorf("before the migrations: %v %v", found, err)
 	}
-	open(t, address)
+	if err := migrate(address); err != nil {
+		t.Fatal(err)
+	}
 	for _, statement := range []string{
 		"INSERT INTO events (session_id, n, kind, created_at) VALUES (7, 1, 'turn', 1), (7, 2, 'turn', 1)",
 		"INSERT INTO tasks (turn_id, attempt, position, type, detail, state, created_at) VALUES (7, 0, 0, 'msg', '', 'done', 1)",

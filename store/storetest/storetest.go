@@ -1,9 +1,10 @@
 // Package storetest gives tests a real store: a SQLite file in a temporary
-// folder, and a schema of its own on a real PostgreSQL server.
+// folder, and a database of its own on a real PostgreSQL server. Both are copies of one
+// that the process migrated once, because a migration costs more than most tests do.
 //
-// The server is the one in TEST_POSTGRES_DSN, or one that the first test of the
-// process starts from the local binaries. Where there are none, tests on
-// PostgreSQL are skipped with one loud line, or fail when CI=true.
+// The server is the one in TEST_POSTGRES_DSN, whose user may create databases, or one
+// that the first test of the process starts from the local binaries. Where there are
+// none, tests on PostgreSQL are skipped with one loud line, or fail when CI=true.
 package storetest
 
 import (
@@ -11,9 +12,8 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,9 +21,7 @@ import (
 
 	_ "github.com/lib/pq" // the driver "postgres"
 
-	"switchboard/secrets"
 	"switchboard/store"
-	"switchboard/store/database"
 )
 
 // Each runs f as a subtest on SQLite and on PostgreSQL, both migrated and empty.
@@ -43,64 +41,72 @@ func Each(t *testing.T, f func(t *testing.T, db *store.DB)) {
 // SQLite is a migrated store in a file of its own, closed when the test ends.
 func SQLite(t testing.TB) *store.DB {
 	t.Helper()
-	return open(t, "sqlite:"+filepath.Join(t.TempDir(), "switchboard.db"))
+	file, err := migratedFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "switchboard.db")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Opened(t, "sqlite:"+path, "", quiet)
 }
 
-// Postgres is a migrated store in a schema of its own, dropped when the test ends.
+// Postgres is a migrated store in a database of its own, dropped when the test ends.
 func Postgres(t testing.TB) *store.DB {
 	t.Helper()
-	return open(t, PostgresURL(t))
+	if os.Getenv(foreign) == "" {
+		return Opened(t, newDatabase(t, migratedDatabase), "", quiet)
+	}
+	address := PostgresURL(t) // nobody would remove the migrated database from a server that stays
+	if err := migrate(address); err != nil {
+		t.Fatal(err)
+	}
+	return Opened(t, address, "", quiet)
 }
 
-// PostgresURL is the address of an empty schema, for [store] url. A row that names
+// PostgresURL is the address of an empty database, for [store] url. A row that names
 // one which is not there when the test ends fails it.
 func PostgresURL(t testing.TB) string {
+	t.Helper()
+	return newDatabase(t, func() (string, error) { return "template0", nil })
+}
+
+// newDatabase makes a database that is a copy of another.
+func newDatabase(t testing.TB, other func() (string, error)) string {
 	t.Helper()
 	base, err := server()
 	if err != nil {
 		unavailable(t, err)
 	}
-	schema := "t" + strings.ToLower(rand.Text())
-	if err := admin(base, "CREATE SCHEMA "+schema); err != nil {
+	name := "t" + strings.ToLower(rand.Text())
+	address := named(base, name)
+	template, err := other()
+	if err == nil {
+		err = admin(base, "CREATE DATABASE "+name+" TEMPLATE "+template)
+	}
+	if err != nil {
 		t.Fatalf("PostgreSQL for tests: %v", err)
 	}
-	var address string
 	t.Cleanup(func() {
 		if found, err := orphans(address); err != nil || found != nil {
 			t.Errorf("rows name others that are not there: %v %v", found, err)
 		}
-		if err := admin(base, "DROP SCHEMA "+schema+" CASCADE"); err != nil {
+		if err := admin(base, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Errorf("PostgreSQL for tests: %v", err)
 		}
 	})
-	u, err := url.Parse(base)
-	if err != nil {
-		t.Fatalf("TEST_POSTGRES_DSN must be an address postgres://…: %v", err)
-	}
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
-	address = u.String()
 	return address
 }
 
-func open(t testing.TB, address string) *store.DB {
-	t.Helper()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	defer stop()
-	db, err := store.Open(ctx, database.Config{URL: secrets.Secret(address)}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
-	if err != nil {
-		t.Fatalf("open store: %v", err)
+// named is the address of another database of the same server.
+func named(base, name string) string {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme == "" {
+		panic("TEST_POSTGRES_DSN must be an address postgres://…")
 	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Errorf("close store: %v", err)
-		}
-	})
-	if err := db.Migrate(ctx); err != nil {
-		t.Fatalf("migrate: %v", err)
-	}
-	return db
+	u.Path = "/" + name
+	return u.String()
 }
 
 // admin runs one statement on a connection of its own.
