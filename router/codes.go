@@ -148,13 +148,13 @@ func ownIdentity(entry *sorted, line *channel) string {
 	return known[len(known)-1]
 }
 
-var nameShape = regexp.MustCompile(`^[\p{L}][\p{L}\p{N}._-]{0,31}$`)
+var nameShape = words.Pattern(`^[\p{L}][\p{L}\p{N}._-]{0,31}$`)
 
 // nameFrom is what to call a new person after how a platform calls them; empty: nothing
 // that a command line takes as it is.
 func nameFrom(label string) string {
 	first, _, _ := strings.Cut(words.OneLine(label, 64), " ")
-	if !nameShape.MatchString(first) {
+	if !nameShape().MatchString(first) {
 		return ""
 	}
 	return first

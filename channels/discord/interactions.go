@@ -126,15 +126,15 @@ func interacted(ctx context.Context, h *heard) ([]channels.Event, error) {
 		e.Action = channels.Action{Code: i.Data.Code, MessageID: messageID(i.Message.ID)}
 	case i.Type == interactionCommand && i.Data.Name != "":
 		e.Kind, e.Key = channels.EventMessage, key(h.bot, "command", i.ID.String())
-		e.Message = channels.Message{ID: "c" + messageID(i.ID), Text: strings.TrimSpace("/" + wire.Clean(i.Data.Name) + words(i.Data.Options)), Mentioned: true}
+		e.Message = channels.Message{ID: "c" + messageID(i.ID), Text: strings.TrimSpace("/" + wire.Clean(i.Data.Name) + typed(i.Data.Options)), Mentioned: true}
 	default:
 		return nil, fmt.Errorf("interactions of type %d are not known here", i.Type)
 	}
 	return []channels.Event{e}, nil
 }
 
-// words are the options of a command as somebody would type them.
-func words(options []option) string {
+// typed is the options of a command as somebody would type them.
+func typed(options []option) string {
 	var b strings.Builder
 	for _, o := range options {
 		var text string
@@ -142,7 +142,7 @@ func words(options []option) string {
 			text = string(o.Value) // a number, true or false
 		}
 		if len(o.Options) > 0 { // of a command below a command
-			text = o.Name + words(o.Options)
+			text = o.Name + typed(o.Options)
 		}
 		b.WriteString(" " + wire.Clean(text))
 	}

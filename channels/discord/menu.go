@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/words"
 )
 
 // The places where a command is offered.
@@ -29,7 +29,7 @@ const (
 	maxAbout    = 100
 )
 
-var commandShape = regexp.MustCompile(`^[-_\p{Ll}\p{N}]{1,32}$`)
+var commandShape = words.Pattern(`^[-_\p{Ll}\p{N}]{1,32}$`)
 
 // A command is one as it is registered. What somebody types behind it comes as one text.
 //
@@ -94,7 +94,7 @@ func menu(sets []channels.CommandSet) (list []command) {
 		}
 		for _, cmd := range set.Commands {
 			name, about := strings.ToLower(cmd.Name), render.Clip(strings.TrimSpace(cmd.About), maxAbout)
-			if !commandShape.MatchString(name) || about == "" {
+			if !commandShape().MatchString(name) || about == "" {
 				continue
 			}
 			i := slices.IndexFunc(list, func(c command) bool { return c.Name == name })

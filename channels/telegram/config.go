@@ -3,11 +3,11 @@ package telegram
 import (
 	"errors"
 	"fmt"
-	"regexp"
 
 	"switchboard/channels"
 	"switchboard/channels/wire"
 	"switchboard/secrets"
+	"switchboard/words"
 )
 
 // Kind is the platform's name in the settings.
@@ -58,7 +58,7 @@ func (Config) IDs() (person, place channels.IDShape) {
 }
 
 // Source: https://core.telegram.org/bots/api#setwebhook "secret_token".
-var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+var secretShape = words.Pattern(`^[A-Za-z0-9_-]{1,256}$`)
 
 // Validate returns all that is wrong, joined; each error begins with the key below
 // [channels.NAME] it speaks of and a colon.
@@ -73,7 +73,7 @@ func (c Config) Validate() error {
 	default:
 		errs = append(errs, fmt.Errorf("mode: %q is not one of polling, webhook", c.Mode))
 	}
-	if secret := c.WebhookSecret.Reveal(); secret != "" && !secretShape.MatchString(secret) {
+	if secret := c.WebhookSecret.Reveal(); secret != "" && !secretShape().MatchString(secret) {
 		errs = append(errs, errors.New("webhook_secret: has 1 to 256 letters, digits, \"_\" and \"-\""))
 	}
 	if c.APIURL != "" && !wire.IsAddress(c.APIURL) {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // A process is one line of the process table.
@@ -89,10 +91,17 @@ func readProcess(pid int) (process, bool) {
 //
 // Source: proc_pid_stat(5).
 func readStat(id int) (process, bool) {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(id) + "/stat")
+	f, err := unix.Open("/proc/"+strconv.Itoa(id)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return process{}, false
 	}
+	var buffer [1024]byte // about 50 numbers and a name of 64 bytes at most
+	n, err := unix.Read(f, buffer[:])
+	unix.Close(f)
+	if err != nil {
+		return process{}, false
+	}
+	text := buffer[:n]
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 22 {
 		return process{}, false

@@ -1,9 +1,10 @@
 package discordtest
 
 import (
-	"regexp"
 	"slices"
 	"time"
+
+	"switchboard/words"
 )
 
 // answerWithin is how long the platform waits for the answer to an interaction.
@@ -103,7 +104,7 @@ func (s *Server) respond(r *request) (any, *Rejection) {
 // commandName is how a command may be called.
 //
 // Source: https://docs.discord.com/developers/interactions/application-commands#application-command-object-application-command-naming.
-var commandName = regexp.MustCompile(`^[-_'\p{Ll}\p{Lo}\p{N}]{1,32}$`)
+var commandName = words.Pattern(`^[-_'\p{Ll}\p{Lo}\p{N}]{1,32}$`)
 
 func (s *Server) createCommand(r *request) (any, *Rejection) {
 	var c Command
@@ -111,7 +112,7 @@ func (s *Server) createCommand(r *request) (any, *Rejection) {
 		return nil, refused
 	}
 	switch n := Units(c.Description); {
-	case !commandName.MatchString(c.Name):
+	case !commandName().MatchString(c.Name):
 		return nil, invalid("name: Command name is invalid")
 	case n < 1 || n > 100:
 		return nil, invalid("description: Must be between 1 and 100 in length.")

@@ -3,6 +3,8 @@ package telegramtest
 import (
 	"slices"
 	"strconv"
+
+	"switchboard/words"
 )
 
 // A scope says who sees a list of commands.
@@ -22,8 +24,8 @@ type scopeKey struct {
 }
 
 var (
-	commandName  = pattern(`^[a-z0-9_]{1,32}$`)
-	languageCode = pattern(`^[a-z]{2}$`)
+	commandName  = words.Pattern(`^[a-z0-9_]{1,32}$`)
+	languageCode = words.Pattern(`^[a-z]{2}$`)
 	chatScopes   = []string{"chat", "chat_administrators", "chat_member"}
 	plainScopes  = []string{"default", "all_private_chats", "all_group_chats", "all_chat_administrators"}
 )

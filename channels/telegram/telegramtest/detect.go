@@ -6,6 +6,8 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"switchboard/words"
 )
 
 // What the platform finds in a text by itself. A username has at least four characters
@@ -17,11 +19,11 @@ var detected = []struct {
 	typ string
 	re  func() *regexp.Regexp
 }{
-	{"url", pattern(`https?://[^\s<>"]*[^\s<>".,;:!?)\]}]`)},
-	{"email", pattern(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)},
-	{"bot_command", pattern(`/[A-Za-z0-9_]{1,32}(?:@[A-Za-z0-9_]{3,32})?`)},
-	{"mention", pattern(`@[A-Za-z0-9_]{2,32}`)},
-	{"hashtag", pattern(`#[\p{L}_][\p{L}\p{N}_]*`)},
+	{"url", words.Pattern(`https?://[^\s<>"]*[^\s<>".,;:!?)\]}]`)},
+	{"email", words.Pattern(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)},
+	{"bot_command", words.Pattern(`/[A-Za-z0-9_]{1,32}(?:@[A-Za-z0-9_]{3,32})?`)},
+	{"mention", words.Pattern(`@[A-Za-z0-9_]{2,32}`)},
+	{"hashtag", words.Pattern(`#[\p{L}_][\p{L}\p{N}_]*`)},
 }
 
 // Detect adds to entities what the platform finds in text where they leave room.

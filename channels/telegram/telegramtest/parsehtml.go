@@ -4,6 +4,8 @@ import (
 	"html"
 	"strings"
 	"unicode/utf8"
+
+	"switchboard/words"
 )
 
 // htmlTags are the tags that are known, with their entities.
@@ -14,9 +16,9 @@ var htmlTags = map[string]string{
 }
 
 var (
-	htmlTag       = pattern(`^<(/?)([A-Za-z-]+)((?:\s+[A-Za-z-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"']+))?)*)\s*>`)
-	htmlAttribute = pattern(`([A-Za-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?`)
-	htmlEntity    = pattern(`^&(?:lt|gt|amp|quot|#[0-9]+|#x[0-9A-Fa-f]+);`)
+	htmlTag       = words.Pattern(`^<(/?)([A-Za-z-]+)((?:\s+[A-Za-z-]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"']+))?)*)\s*>`)
+	htmlAttribute = words.Pattern(`([A-Za-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?`)
+	htmlEntity    = words.Pattern(`^&(?:lt|gt|amp|quot|#[0-9]+|#x[0-9A-Fa-f]+);`)
 )
 
 // parseHTML reads HTML style.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"switchboard/channels/platformtest"
+	"switchboard/words"
 )
 
 const pageWebhook = "setwebhook"
@@ -23,7 +24,7 @@ const (
 	retryMost  = 2 * time.Second
 )
 
-var secretToken = pattern(`^[A-Za-z0-9_-]{1,256}$`)
+var secretToken = words.Pattern(`^[A-Za-z0-9_-]{1,256}$`)
 
 // A webhook is where updates are delivered.
 type webhook struct {
