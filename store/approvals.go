@@ -53,6 +53,9 @@ const (
 	revokeGrant = `
 		UPDATE approvals SET revoked_at = ? WHERE id = ? AND scope IN ('session', 'always') AND revoked_at IS NULL AND (? OR person = ?)`
 	revokeSession = `UPDATE approvals SET revoked_at = ? WHERE session_id = ? AND scope = 'session' AND revoked_at IS NULL`
+	// endGranted ends what somebody granted who is no admin any more: it is not to come back
+	// with the role.
+	endGranted = `UPDATE approvals SET revoked_at = ? WHERE decided_by = ? AND scope IN ('session', 'always') AND revoked_at IS NULL`
 	// forgetGrants ends what somebody was granted, and what they granted: the name may be
 	// given to somebody else.
 	forgetGrants = `UPDATE approvals SET revoked_at = decided_at WHERE ? IN (person, decided_by) AND scope IN ('session', 'always') AND revoked_at IS NULL`

@@ -113,24 +113,44 @@ func TestGrantIsExact(t *testing.T) {
 		}
 		plan := parks()
 		h.Commit(later, agent.Step{Calls: plan.Calls, Plan: plan.Plan})
+		use := starts(&agent.Use{Approval: always, Hash: ask.Hash, Grant: true})
+		h.Commit(later, use)
+		revoke := entry("c", "9", "/grants remove")
+		revoke.Sender.Person, revoke.As = "root", &ledger.AsRevoke{Grant: session, AnyPerson: true}
+		revoke.Replies = map[ledger.Situation]*ledger.Reply{ledger.GrantRevoked: nil}
+		if list, err := h.Router.Grants(h.Ctx, "marco", false); err != nil || len(list) != 2 || list[0].ID != session || list[0].Session != "tg:c" {
+			t.Errorf("%+v, %v", list, err)
+		}
+		h.Accept(revoke)
+		if list, err := h.Router.Grants(h.Ctx, "marco", false); err != nil || len(list) != 1 || list[0].ID != always {
+			t.Errorf("one was taken back: %+v, %v", list, err)
+		}
+		h.Commit(later, agent.Step{
+			Calls: []agent.Call{{Step: "plan.1.0", Role: "planner"}},
+			Plan:  &agent.PlanRow{Attempt: 1, Goal: "again", Tasks: plan.Plan.Tasks},
+		})
+		use.Tasks[0].Attempt = 1
 		if err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "root", Role: "user"}}); err != nil {
 			t.Fatal(err)
 		}
-		use := starts(&agent.Use{Approval: always, Hash: ask.Hash, Grant: true})
-		if _, err := h.Router.Commit(h.Ctx, later, use, nil); !errors.Is(err, ledger.ErrConflict) {
-			t.Errorf("who gave it is no admin any more: %v", err)
+		for _, now := range []string{"is no admin any more", "was made an admin again"} {
+			if _, err := h.Router.Commit(h.Ctx, later, use, nil); !errors.Is(err, ledger.ErrConflict) {
+				t.Errorf("who gave it %s: %v", now, err)
+			}
+			h.root()
 		}
-		h.root()
-		revoke := entry("c", "9", "/grants remove")
-		revoke.Sender.Person, revoke.As = "root", &ledger.AsRevoke{Grant: always, AnyPerson: true}
-		revoke.Replies = map[ledger.Situation]*ledger.Reply{ledger.GrantRevoked: nil}
-		h.Commit(later, use)
-		h.Accept(revoke)
 		if got := look(later, "marco", ask); got != 0 {
-			t.Errorf("taken back: %d", got)
+			t.Errorf("it came back with the role: %d", got)
 		}
-		if list, err := h.Router.Grants(h.Ctx, "marco", false); err != nil || len(list) != 1 || list[0].ID != session || list[0].Session != "tg:c" {
-			t.Errorf("%+v, %v", list, err)
+		h.allowed("f", "4", ledger.DoesAlways)
+		run(t, h.DB, "UPDATE people SET source = 'local' WHERE name = 'root'")
+		for _, role := range []string{"user", "admin"} {
+			if _, err := h.Router.ChangePerson(h.Ctx, change(ledger.ChangeRole, "root", role), ledger.OwnerHand("owner")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := look(later, "marco", ask); got != 0 {
+			t.Errorf("it came back with the role given at run time: %d", got)
 		}
 	})
 }

@@ -21,8 +21,13 @@ const (
 	listIdentities   = `SELECT identity, person FROM identities ORDER BY person, identity`
 	findPerson       = `SELECT name, role, tools, timezone, source, updated_at FROM people WHERE name = ?`
 	personIdentities = `SELECT identity, person FROM identities WHERE person = ? ORDER BY identity`
-	setSeen          = `UPDATE people SET updated_at = ? WHERE name = ? AND source = 'open'`
-	upsertPerson     = `
+	// unlinked are the identities that somebody was given at run time, but those that they
+	// joined to themselves.
+	unlinked = `
+		SELECT i.identity, i.person FROM identities i JOIN people p ON p.name = i.person
+		WHERE p.source = 'local' AND i.linked = FALSE ORDER BY i.person, i.identity`
+	setSeen      = `UPDATE people SET updated_at = ? WHERE name = ? AND source = 'open'`
+	upsertPerson = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (name) DO UPDATE SET role = excluded.role, tools = excluded.tools, timezone = excluded.timezone,
 			source = excluded.source, updated_at = excluded.updated_at`
@@ -120,8 +125,13 @@ func (t *tx) peopleBy(who, owned string, args ...any) ([]ledger.Person, error) {
 // SetPeople makes the people of the settings exactly these. Those of other sources stay,
 // without the identities that are named here; who came in where the policy was open goes
 // with the last one. A person without a source is from the settings.
+//
+// An identity that somebody was given at run time and that the settings leave out is a
+// stranger's from then on; the log says so.
 func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
-	return r.db.write(ctx, full, "set people", func(t *tx) error {
+	var ended map[string][]string
+	err := r.db.write(ctx, full, "set people", func(t *tx) error {
+		ended = map[string][]string{}
 		was, err := t.people()
 		if err != nil {
 			return err
@@ -132,8 +142,22 @@ func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
 		}
 		for _, p := range was {
 			to, stays := named[p.Name]
-			if err := t.forget(p, to, stays); err != nil {
+			gone, err := t.forget(p, to, stays)
+			if err != nil {
 				return err
+			}
+			if len(gone) > 0 && p.Source == ledger.FromLocal {
+				ended[p.Name] = gone
+				if err := t.audit(ledger.Hand{Rule: ledger.RuleSettings}, audited{
+					action: "person.unlink", target: "person " + p.Name, outcome: "done", data: map[string]any{"identities": gone},
+				}); err != nil {
+					return err
+				}
+			}
+			if stays && to.Role != ledger.RoleAdmin {
+				if _, err := t.Exec(endGranted, t.now, p.Name); err != nil {
+					return err
+				}
 			}
 		}
 		for _, p := range people {
@@ -144,27 +168,53 @@ func (r *Router) SetPeople(ctx context.Context, people []ledger.Person) error {
 		_, err = t.Exec(dropNameless)
 		return err
 	})
+	for name, gone := range ended {
+		r.db.Log().WarnContext(ctx, "the settings name somebody who was named at run time, without all identities; those left out are strangers now", "person", name, "identities", gone)
+	}
+	return err
 }
 
-// forget drops a person of the settings who is in them no more, or the
-// identities that are; what was joined to somebody by a link code stays theirs.
-func (t *tx) forget(p, to ledger.Person, stays bool) error {
+// LeftOut lists the identities that SetPeople would take from those whom people name, and
+// who were named at run time.
+func (r *Router) LeftOut(ctx context.Context, people []ledger.Person) (out []string, err error) {
+	err = r.db.read(ctx, "look whom the settings take over", func(t *tx) error {
+		var rows []struct{ Identity, Person string }
+		err := t.All(&rows, unlinked)
+		for _, row := range rows {
+			if slices.ContainsFunc(people, func(p ledger.Person) bool {
+				return p.Name == row.Person && !slices.Contains(p.Identities, row.Identity)
+			}) {
+				out = append(out, row.Person+" "+row.Identity)
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+// forget drops a person of the settings who is in them no more, or the identities that
+// are, which it returns; what was joined to somebody by a link code stays theirs.
+func (t *tx) forget(p, to ledger.Person, stays bool) (gone []string, err error) {
 	if !stays && p.Source == ledger.FromSettings {
 		_, err := t.each([]string{forgetGrants, dropPerson}, []any{p.Name})
-		return err
+		return nil, err
 	}
 	if to.Source == ledger.FromLocal { // what was linked at run time stays theirs
-		return nil
+		return nil, nil
 	}
 	for _, id := range p.Identities {
 		if !stays || slices.Contains(to.Identities, id) {
 			continue
 		}
-		if _, err := t.Exec(dropIdentity, id); err != nil {
-			return err
+		n, err := t.Exec(dropIdentity, id)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			gone = append(gone, id)
 		}
 	}
-	return nil
+	return gone, nil
 }
 
 func (t *tx) setPerson(p ledger.Person) error {

@@ -58,7 +58,9 @@ func (t *tx) changePerson(c ledger.PersonChange) (*ledger.Person, error) {
 	case ledger.ChangeLink:
 		err = t.link(name, c)
 	case ledger.ChangeRole:
-		_, err = t.Exec(setRole, c.Person.Role, t.now, name)
+		if _, err = t.Exec(setRole, c.Person.Role, t.now, name); err == nil && c.Person.Role != ledger.RoleAdmin {
+			_, err = t.Exec(endGranted, t.now, name)
+		}
 	case ledger.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
 		_, err = t.each([]string{deleteKnown, forgetGrants, endLinks, dropPerson}, []any{name})
 		return person, err

@@ -76,6 +76,9 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 		if p, err := h.Router.Person(h.Ctx, "bob"); err != nil || p.Role != "user" || len(p.Identities) != 1 || p.Source != "config" {
 			t.Errorf("the settings name bob: %+v, %v", p, err)
 		}
+		h.wantCount(1, "SELECT count(*) FROM audit WHERE action = 'person.unlink' AND rule = 'settings' AND target = 'person bob' AND data LIKE '%[\"tg:7\"]%'")
+		set() // they are told of once
+		h.wantCount(1, "SELECT count(*) FROM audit WHERE action = 'person.unlink'")
 		h.wantCount(6, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND person = 'owner' AND rule = 'machine'")
 	})
 }

@@ -56,6 +56,10 @@ func TestPeopleAreChangedOnTheCommandLine(t *testing.T) {
 	r.up()
 	r.prints("person link ann slack:U012ABCDEF", 0, "ann (admin) is changed: slack:U012ABCDEF, telegram:5")
 	r.prints("person list", 0, "slack:U012ABCDEF, telegram:5")
+	r.append("[[people]]\nname = \"ann\"\nidentities = [\"telegram:5\"]\n")
+	if out, _, _ := r.command("doctor"); !says(out, `WARN  people     .*without all their identities: ann slack:U012ABCDEF;`) {
+		t.Errorf("who is about to lose an identity is not named:\n%s", out)
+	}
 	r.prints("person remove ann", 0, "ann (admin) is let in no more")
 	if out, _, _ := r.command("person", "list"); strings.Contains(out, "ann") || !strings.Contains(out, "marco") {
 		t.Errorf("%s", out)

@@ -191,7 +191,7 @@ func (a *app) checkDatabase(settings *configs.Settings, alive bool) (f finding, 
 		f.Text = fmt.Sprintf("%s, %d migrations to come at the next start", db.Kind(), waiting)
 		return f, nil // there is nothing to read yet
 	}
-	return f, a.checkLedger(db, alive)
+	return f, a.checkLedger(db, settings, alive)
 }
 
 // checkReading says of a database that cannot be written whether it can be read.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/configs"
 	"switchboard/store"
 	"switchboard/store/engines"
 	"switchboard/words"
@@ -23,7 +24,7 @@ const (
 
 // checkLedger looks into the database: is it the one of this data folder, who works on
 // it, and what of it needs somebody's eye. alive says that an engine answers here.
-func (a *app) checkLedger(db *store.DB, alive bool) []finding {
+func (a *app) checkLedger(db *store.DB, settings *configs.Settings, alive bool) []finding {
 	ctx, cancel := context.WithTimeout(a.ctx, 20*time.Second)
 	defer cancel()
 	var findings []finding
@@ -33,7 +34,23 @@ func (a *app) checkLedger(db *store.DB, alive bool) []finding {
 	if db.Kind() == "postgres" || alive { // the file's engine is the one that answers
 		findings = append(findings, checkEngines(ctx, db)...)
 	}
-	return append(findings, checkFacts(ctx, db)...)
+	return append(append(findings, checkLeftOut(ctx, db, settings)...), checkFacts(ctx, db)...)
+}
+
+// checkLeftOut warns of identities that end with the next start, because the settings name
+// their person without them.
+func checkLeftOut(ctx context.Context, db *store.DB, settings *configs.Settings) []finding {
+	list, err := db.Router().LeftOut(ctx, settings.Directory())
+	if err != nil {
+		return []finding{{Check: "people", Text: err.Error(), Mend: "see what the database's log says"}}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return []finding{{
+		Check: "people", OK: true, Warn: true,
+		Text: "[[people]] names somebody who was named at run time, without all their identities: " + strings.Join(list, ", ") + "; those are strangers from the next start on",
+	}}
 }
 
 func checkCluster(ctx context.Context, db *store.DB) finding {

@@ -11,6 +11,7 @@ const (
 	RuleUnnamed    = "sender.unnamed"   // the platform does not say who wrote
 	RuleClaim      = "claim"            // a claim code made the sender an admin
 	RuleLink       = "link"             // a link code made the sender the person who made it
+	RuleSettings   = "settings"         // the settings name who is who
 	RuleApprover   = "role.admin"       // admins decide
 	RuleUnknown    = "people.unknown"   // the identity is nobody's
 	RuleNoPerson   = "person.unknown"   // there is no person of that name
