@@ -40,6 +40,10 @@ func (j *journal) Resume(context.Context) (*agent.State, error) {
 // Commit implements agent.Journal.
 func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	says := make([]ledger.Reply, len(step.Say))
+	step.Say = slices.Clone(step.Say)
+	for i := range step.Say {
+		step.Say[i] = j.line.Masked(step.Say[i])
+	}
 	for i, say := range step.Say {
 		says[i] = j.line.Said(ctx, j.data, say, j.lateLine())
 		j.lateSaid = true

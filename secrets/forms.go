@@ -23,13 +23,7 @@ func forms(value string) []string {
 			}
 		}
 	}
-	escaped, _ := json.Marshal(value)
-	plain := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(escaped))
-	for _, form := range []string{string(escaped), plain} {
-		form = form[1 : len(form)-1]
-		add(form, strings.ReplaceAll(form, "/", `\/`))
-	}
-	add(value, html.EscapeString(value))
+	bases := []string{value, html.EscapeString(value), url.PathEscape(value)}
 	for _, special := range []string{"_*", "\\`*_{}[]()<>#+-.!|~", "\\`*_{}[]()<>#+-.!|~$&:@=\"'^/"} { // in Markdown
 		var form strings.Builder
 		for _, r := range value {
@@ -38,7 +32,15 @@ func forms(value string) []string {
 			}
 			form.WriteRune(r)
 		}
-		add(form.String())
+		bases = append(bases, form.String())
+	}
+	for _, base := range bases {
+		add(base)
+		safe, plain := base, base
+		for range 3 { // JSON stands within JSON
+			safe, plain = inJSON(safe, true), inJSON(plain, false)
+			add(safe, plain, strings.ReplaceAll(safe, "/", `\/`), strings.ReplaceAll(plain, "/", `\/`))
+		}
 	}
 	// Line breaks are of the value in what is encoded, in any of their ways.
 	for _, v := range []string{value, strings.ReplaceAll(value, "\n", "\r\n"), lineBreaks.Replace(value)} {
@@ -54,6 +56,15 @@ func forms(value string) []string {
 		}
 	}
 	return all
+}
+
+// inJSON is a text as it stands in JSON, with or without what HTML needs.
+func inJSON(s string, forHTML bool) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(forHTML)
+	_ = e.Encode(s) // texts always encode
+	return b.String()[1 : b.Len()-2]
 }
 
 // lowerEscapes writes the digits of escapes such as %2F small.

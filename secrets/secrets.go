@@ -4,13 +4,24 @@
 package secrets
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"regexp"
 )
 
 // Secret is a credential; printing, logging or encoding it yields a placeholder. The zero
 // value is none.
 type Secret string
+
+// ErrUnknown says that there is no secret of a name.
+var ErrUnknown = errors.New("there is no such secret")
+
+// names are those of secrets in the encrypted store.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+// ValidName says that a secret can have that name.
+func ValidName(name string) bool { return names.MatchString(name) }
 
 const placeholder = "[redacted]"
 

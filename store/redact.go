@@ -46,13 +46,11 @@ const (
 
 // redact replaces credentials in everything that is stored of a turn.
 func (t *tx) redact(turn int64, secrets []string) error {
-	if !t.PG {
-		// Overwrite what is deleted, not only unlink it.
-		if _, err := t.Exec("PRAGMA secure_delete = ON"); err != nil {
-			return err
-		}
-		defer func() { _, _ = t.Exec("PRAGMA secure_delete = OFF") }()
+	done, err := t.overwriting()
+	if err != nil {
+		return err
 	}
+	defer done()
 	// What a turn answers that is tried again was said in the turns it retries.
 	former, err := t.ids(retriesOf, turn)
 	if err != nil {
@@ -65,6 +63,17 @@ func (t *tx) redact(turn int64, secrets []string) error {
 		}
 	}
 	return nil
+}
+
+// overwriting has SQLite overwrite what is deleted, and not only unlink it, until done.
+func (t *tx) overwriting() (done func(), err error) {
+	if t.PG {
+		return func() {}, nil
+	}
+	if _, err := t.Exec("PRAGMA secure_delete = ON"); err != nil {
+		return nil, err
+	}
+	return func() { _, _ = t.Exec("PRAGMA secure_delete = OFF") }, nil
 }
 
 // blot puts blot in the place of each form in the rows of one turn.

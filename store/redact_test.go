@@ -16,6 +16,7 @@ import (
 )
 
 // promise: P6.secrets-refused
+// promise: P6.stripped
 func TestRedactLeavesNoTrace(t *testing.T) {
 	const secret = `hunter2 "quoted" <tag>`
 	each(t, func(t *testing.T, h *house) {

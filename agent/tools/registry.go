@@ -38,6 +38,9 @@ type Registry struct {
 	OutputLimit int64
 	// Mask takes known secrets out of what tools bring.
 	Mask *secrets.Masker
+	// Secret is a secret of the encrypted store that a tool declares, if it may have it; the error is
+	// for people. Nil: there are none.
+	Secret func(ctx context.Context, tool, name string) (secrets.Secret, error)
 
 	tools  []Tool
 	byName map[string]entry
@@ -141,6 +144,10 @@ func (r *Registry) Run(ctx context.Context, name string, call Call) Result {
 	if timeout == 0 {
 		timeout = DefaultToolTimeout
 	}
+	var fault *Result
+	if call.Secrets, fault = r.secretsOf(ctx, tool); fault != nil {
+		return *fault
+	}
 	limited, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	res := r.guarded(limited, tool, call)
@@ -158,6 +165,24 @@ func (r *Registry) Run(ctx context.Context, name string, call Call) Result {
 		res.Taint = res.Taint.Join(taintTool)
 	}
 	return res
+}
+
+// secretsOf are the secrets that a tool declares, or why it cannot run.
+func (r *Registry) secretsOf(ctx context.Context, tool Tool) (map[string]secrets.Secret, *Result) {
+	given := make(map[string]secrets.Secret, len(tool.Secrets))
+	for _, name := range tool.Secrets {
+		value, err := secrets.Secret(""), secrets.ErrUnknown
+		if r.Secret != nil {
+			value, err = r.Secret(ctx, tool.Name, name)
+		}
+		if err != nil {
+			res := refused("no_secret", "tell the person that an admin has to give it", "%s needs the secret %s: %s", tool.Name, name, r.Mask.Text(err.Error()))
+			return nil, &res
+		}
+		r.Mask.Add(value)
+		given[name] = value
+	}
+	return given, nil
 }
 
 // endedEarly gives a run that its context stopped the right end word.

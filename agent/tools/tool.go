@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"switchboard/secrets"
 )
 
 // A Tool runs and has a JSON schema.
@@ -19,6 +21,9 @@ type Tool struct {
 	// that what was read could leave in it; empty: none does.
 	Sends   string
 	Timeout time.Duration // 0: one minute
+	// Secrets names those of the encrypted store that it needs; they come with each Call, and
+	// to no other tool. Without them it does not run.
+	Secrets []string
 	// Run does the work and returns when ctx ends. It must be safe for use by
 	// several turns at once.
 	Run func(ctx context.Context, call Call) Result
@@ -30,6 +35,8 @@ type Call struct {
 	Workspace string          // absolute path of the session's folder, which exists
 	Session   Session
 	Taint     Taint // of the turn so far; what the tool stores inherits it
+	// Secrets are those that the tool declares, by name.
+	Secrets map[string]secrets.Secret
 }
 
 // Session is what a tool may know of where it is used.

@@ -314,7 +314,6 @@ func (l *Line) judge(ctx context.Context, err error) {
 
 // setState changes the channel's state, and logs what is news.
 func (l *Line) setState(ctx context.Context, state channels.State, reason string) {
-	reason = l.lines.Mask.Text(reason)
 	if !l.health.set(state, reason) {
 		return
 	}

@@ -45,20 +45,27 @@ func (l *Line) Command(conv channels.Conversation) string {
 	return cmp.Or(l.channel.Features(conv).Command, "/")
 }
 
+// Masked is what the agent says without known secrets.
+func (l *Line) Masked(say agent.Say) agent.Say {
+	say.Text = l.lines.Mask.Text(say.Text)
+	choices := make([]string, len(say.Choices))
+	for i, choice := range say.Choices {
+		choices[i] = l.lines.Mask.Text(choice)
+	}
+	if say.Choices != nil {
+		say.Choices = choices
+	}
+	return say
+}
+
 // Said renders what the agent says in a turn, with a line that opens it.
 func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say agent.Say, opening string) ledger.Reply {
 	conv := data.Conversation
 	features := l.features(conv)
 	text := opening + say.Text
-	choices := make([]string, len(say.Choices))
-	for i, choice := range say.Choices {
-		choices[i] = l.lines.Mask.Text(choice)
-	}
-	say.Choices = choices
 	if len(say.Choices) > 0 && !features.Buttons {
 		text += "\n\n" + numbered(say.Choices)
 	}
-	text = l.lines.Mask.Text(text)
 	doc := render.Parse(text)
 	files, notes := l.files(ctx, data.Turn.Session.Key, doc.Attachments(), features)
 	if len(notes) > 0 {

@@ -1,0 +1,271 @@
+package router_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+	"switchboard/channels/channelstest"
+	"switchboard/router"
+	"switchboard/router/ledger"
+	"switchboard/secrets"
+	"switchboard/store/storetest"
+	"switchboard/testkit"
+)
+
+const (
+	typedCanary = "Kestrel typed/in+plain words 71"  // of a person, for a task
+	setCanary   = `Canary/+7 zebra&moon?<x>"y" 4711` // of the encrypted store
+	lateCanary  = "Linnet was said/long before 13"   // said, and set later
+)
+
+// encoded is a value in every way in which it may be printed.
+func encoded(value string) []string {
+	escaped, _ := json.Marshal(value)
+	all := []string{value, string(escaped[1 : len(escaped)-1]), url.QueryEscape(value), url.PathEscape(value), hex.EncodeToString([]byte(value))}
+	for i := range 3 {
+		all = append(all, base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", i)+value)))
+	}
+	return all
+}
+
+// traces says where any way to write a value is found, or a good part of it.
+func traces(t *testing.T, value string, texts map[string]string) {
+	t.Helper()
+	for where, text := range texts {
+		for _, form := range encoded(value) {
+			if i := strings.Index(text, form[4:16]); i >= 0 {
+				t.Errorf("%s: %q stands in %q", where, form, text[max(0, i-150):min(len(text), i+60)])
+				break
+			}
+		}
+	}
+}
+
+// A leak is a model that repeats all that it can.
+type leak struct {
+	mu   sync.Mutex
+	read []string // prompts
+	all  string   // what is repeated; empty: not yet
+}
+
+func (m *leak) prompts(from int) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return strings.Join(m.read[from:], "\n")
+}
+
+func (m *leak) repeat(all string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.all = all
+}
+
+// pieces shows a text as it grows, and stops for a while inside of the value.
+func (m *leak) pieces(req llm.Request, text string) {
+	if req.Stream == nil {
+		return
+	}
+	half := strings.Index(text, "Canary") + 21
+	for n := 0; n < len(text); n += 3 {
+		req.Stream(text[:n])
+		if n >= half && n < half+3 {
+			time.Sleep(2 * time.Second) // the draft is shown by now
+		}
+	}
+}
+
+// Complete implements agent.Models.
+func (m *leak) Complete(_ context.Context, model string, req llm.Request) (llm.Response, error) {
+	m.mu.Lock()
+	m.read = append(m.read, req.System+"\n"+req.User)
+	all := m.all
+	m.mu.Unlock()
+	quoted, _ := json.Marshal(all)
+	exchange := llm.Exchange{Request: []byte(`{"prompt":"…"}`), Response: quoted}
+	answer := func(text string) (llm.Response, error) {
+		return llm.Response{Text: text, Exchange: exchange, Finish: "stop"}, nil
+	}
+	switch model {
+	case "reviewer":
+		return answer(`{"status":"ok","reason":` + string(quoted) + `,"learn":` + string(quoted) + `}`)
+	case "worker":
+		m.pieces(req, "It is "+all+".")
+		return answer("It is " + all + ".")
+	}
+	switch wish := section(req.User, "New message"); {
+	case strings.Contains(wish, "log in"):
+		data, _ := json.Marshal(map[string]any{"goal": "log in", "secrets": []any{map[string]string{"key": "pw", "value": typedCanary}}, "tasks": []any{task("msg", "say", "done "+typedCanary)}})
+		return answer(string(data))
+	case strings.Contains(wish, "print it"):
+		return answer(plan(all, use("leak.print {}"), task("msg", "tell "+all, "")))
+	case strings.Contains(wish, "escape it"):
+		text := plan("tell", task("msg", "tell", setCanary))
+		text = strings.NewReplacer("Canary", `\u0043anary`, "zebra", `z\u0065bra`, "/", `\/`).Replace(text)
+		m.pieces(req, text)
+		return answer(text)
+	case strings.Contains(wish, "fail"):
+		return llm.Response{Exchange: exchange}, errors.New("the server says: " + all)
+	}
+	return answer(plan("tell", task("msg", "tell", "Well.")))
+}
+
+// A recorder notes the answers of models that are to be stored, which are packed there.
+type recorder struct {
+	router.Ledger
+	answers *testkit.Log
+}
+
+func (r recorder) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (*ledger.Claimed, error) {
+	for _, call := range step.Calls {
+		fmt.Fprintf(r.answers, "%s: %s\n", call.Step, call.Answer)
+	}
+	return r.Ledger.Commit(ctx, ref, step, says)
+}
+
+// TestCanaryLeavesNoTrace types a credential in plain words, has another one printed in all
+// ways, and looks for both in every byte that was written.
+//
+// promise: P6.stripped
+func TestCanaryLeavesNoTrace(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.mask = secrets.NewMasker()
+		r.script.Rich, r.script.DraftEvery = true, 100*time.Millisecond
+		var log, answers testkit.Log
+		r.ledger = func(l router.Ledger) router.Ledger { return recorder{l, &answers} }
+		r.log = r.mask.Writer(&log)
+		print := tools.Tool{
+			Name: "leak.print", Summary: "Prints.", Page: "Prints.", Effect: tools.EffectRead, Secrets: []string{"canary"},
+			Schema: []byte(`{"type":"object","properties":{},"required":[],"additionalProperties":false}`),
+			Run: func(_ context.Context, call tools.Call) tools.Result {
+				all := strings.Join(encoded(call.Secrets["canary"].Reveal()), "\n")
+				return tools.Result{End: tools.EndOK, Output: all, Hint: all}
+			},
+		}
+		registry, err := tools.NewRegistry(print)
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry.Mask = r.mask
+		registry.Secret = func(context.Context, string, string) (secrets.Secret, error) { return setCanary, nil }
+		model := &leak{}
+		cfg := agent.DefaultConfig()
+		cfg.Planner, cfg.Worker, cfg.Reviewer = "planner", "worker", "reviewer"
+		r.agent, err = agent.New(cfg, model, registry, tools.NewExec(tools.ExecConfig{}), anything{}, slog.New(slog.NewTextHandler(r.log, nil)), agent.Options{Mask: r.mask})
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := false
+		r.missing = func() []string {
+			if late {
+				return []string{lateCanary}
+			}
+			return nil
+		}
+		r.start()
+		turns := 0
+		asks := func(text string) {
+			t.Helper()
+			turns++
+			r.platform.Say("c1", "ada", text)
+			r.ended(turns)
+		}
+		asks("log in with " + typedCanary)
+		said := len(model.read)
+		asks("it is about " + lateCanary) // which nobody knows to be a secret
+		r.mask.Add(setCanary)
+		model.repeat(strings.Join(encoded(setCanary), " ; "))
+		asks("is it " + setCanary + " or " + hex.EncodeToString([]byte(setCanary)) + "?")
+		asks("print it")
+		asks("escape it")
+		asks("fail")
+		r.platform.Next(channelstest.Fault{Refused: "no such text: " + setCanary})
+		asks("and now?")
+		late = true
+		known := len(model.read)
+		r.mask.Add(lateCanary)
+		asks("and then?")
+		r.platform.Say("c1", "ada", "/start")
+		r.until("it is greeted", func() bool {
+			return strings.Contains(strings.Join(texts(r.platform.Sent()), "\n"), "Still missing")
+		})
+		r.end()
+		if err := r.db.EmptyLog(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+
+		var shown []string
+		for _, turn := range r.turns() {
+			whole, err := r.db.Router().Turn(t.Context(), turn.ID, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := json.Marshal(whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown = append(shown, string(data))
+		}
+		platform := strings.Join(texts(r.platform.Sent()), "\n") + fmt.Sprintf("%+v", r.platform.Changes())
+		everywhere := map[string]string{
+			"the database": storetest.Traces(t, r.db), "a turn as it is shown": strings.Join(shown, "\n"), "the data folder": storetest.Files(t, r.dir),
+			"the log": log.String(), "the platform": platform, "a prompt": model.prompts(said), "an answer that is stored": answers.String(),
+		}
+		traces(t, setCanary, everywhere)
+		traces(t, typedCanary, everywhere)
+		traces(t, lateCanary, map[string]string{"the platform": platform, "a prompt": model.prompts(known), "the log": log.String()})
+		for where, text := range everywhere {
+			if !strings.Contains(text, "[redacted]") && where != "the data folder" && where != "the log" {
+				t.Errorf("%s: nothing was masked: is it looked at?", where)
+			}
+		}
+		if !strings.Contains(platform, "It is [redacted]") {
+			t.Errorf("nothing was streamed: %s", platform)
+		}
+	})
+}
+
+// promise: P6.stripped
+func TestWhatIsSaidIsMasked(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.mask = secrets.NewMasker(setCanary)
+		r.script.Buttons = true
+		r.agent = acting(func(p play) error {
+			return p.Commit(p.ctx, agent.Step{
+				Say: []agent.Say{{Position: -1, Text: "Which? " + setCanary, Choices: []string{setCanary, "no"}, Final: true}},
+				End: &agent.End{State: "done", Outcome: "asked"},
+			})
+		})
+		r.start()
+		r.platform.Say("c1", "ada", "hello")
+		r.ended(1)
+		r.end()
+		traces(t, setCanary, map[string]string{"the platform": fmt.Sprintf("%+v", r.platform.Sent()), "the database": storetest.Traces(t, r.db)})
+	})
+}
+
+// ended waits until n turns have ended and all is said.
+func (r *rig) ended(n int) {
+	r.t.Helper()
+	r.until(fmt.Sprintf("%d turns have ended", n), func() bool {
+		turns := r.turns()
+		for _, turn := range turns {
+			if ledger.TurnState(turn.State).Open() {
+				return false
+			}
+		}
+		return len(turns) == n && len(r.deliveries("pending"))+len(r.deliveries("sending"))+len(r.deliveries("draft")) == 0
+	})
+}
