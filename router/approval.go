@@ -122,31 +122,18 @@ func (r *Router) watchApprovals(ctx context.Context) {
 	}
 }
 
-// decided takes the buttons off the questions of an approval that is not open any more,
-// here and at the engines that hold their channels.
+// decided has the questions of an approval that is not open any more say so, here and at
+// the engines that hold their channels.
 func (r *Router) decided(ctx context.Context, approval int64) {
-	r.unbutton(ctx, approval)
+	r.Lines.Decided(ctx, approval)
 	r.Lines.Wake(ledger.Wake{Kind: ledger.WakeDecided, Approval: approval})
 }
 
-// unbutton takes the buttons off the questions on channels that this engine holds.
-func (r *Router) unbutton(ctx context.Context, approval int64) {
-	shown, err := r.Ledger.Questions(ctx, approval)
-	if err != nil {
-		r.Log.DebugContext(ctx, "buttons stay", "approval_id", approval, "error", err)
-	}
-	for _, q := range shown {
-		if line := r.Lines.Line(q.Conversation.Channel); line != nil && line.Holds() {
-			line.Unbutton(q.Conversation, q.Message)
-		}
-	}
-}
-
-// closeQuestions takes the buttons off what a turn asked for that was cancelled.
+// closeQuestions ends what a turn asked for that was cancelled.
 func (r *Router) closeQuestions(ctx context.Context, turn int64) {
 	ids, err := r.Ledger.TurnApprovals(ctx, turn)
 	if err != nil {
-		r.Log.DebugContext(ctx, "buttons stay", "turn_id", turn, "error", err)
+		r.Log.DebugContext(ctx, "questions stay", "turn_id", turn, "error", err)
 	}
 	for _, id := range ids {
 		r.decided(ctx, id)

@@ -14,8 +14,11 @@ func (r *rig) wish() { r.agent, r.script.Rich, r.script.Buttons = acting(wishing
 
 // promise: P4.approved-before-it-runs
 func TestButtonsDecide(t *testing.T) {
-	for label, want := range map[string]string{
-		"Allow once": "accepted once by ada", "Allow in this session": "accepted session by ada", "Always allow": "accepted always by ada", "Deny": "rejected  by ada",
+	for label, want := range map[string][2]string{ // what the agent learns, and what the question says then
+		"Allow once":            {"accepted once by ada", "Allowed once by ada."},
+		"Allow in this session": {"accepted session by ada", "Allowed in this session by ada."},
+		"Always allow":          {"accepted always by ada", "Always allowed by ada."},
+		"Deny":                  {"rejected  by ada", "Denied by ada."},
 	} {
 		t.Run(label, func(t *testing.T) {
 			each(t, func(t *testing.T, r *rig) {
@@ -29,14 +32,24 @@ func TestButtonsDecide(t *testing.T) {
 				}
 				again := r.pressed("ada", label)
 				r.toasts(r.platform.Press("c1", "ada", label), toast)
-				r.shows(2, want)
-				r.until("the buttons are gone", func() bool { return len(r.platform.Sent()[0].Buttons) == 0 })
+				r.shows(2, want[0])
+				r.decided("c1", 0, want[1])
 				r.toasts(again(), "That question is not open any more.")
 				if len(r.platform.Sent()) != 2 {
 					t.Errorf("%q", texts(r.platform.Sent()))
 				}
 			})
 		})
+	}
+}
+
+// decided waits until a question has no buttons, and holds that it says what was decided
+// and no more how to decide.
+func (r *rig) decided(conv string, at int, want string) {
+	r.t.Helper()
+	r.until("the buttons are gone", func() bool { return len(r.platform.SentIn(conv)[at].Buttons) == 0 })
+	if text := r.platform.SentIn(conv)[at].Text; !strings.Contains(text, want) || strings.Contains(text, "I wait") || !strings.Contains(text, "May I") {
+		r.t.Errorf("the question reads %q", text)
 	}
 }
 
@@ -82,7 +95,7 @@ func TestUsersWishIsDecidedByAdmins(t *testing.T) {
 		if got := r.platform.SentIn("bob1")[2].Text; got != "rejected  by ada we do not do that" && got != "rejected  by ada we do not *do* that" {
 			t.Errorf("bob was told %q", got)
 		}
-		r.until("eve's buttons are gone", func() bool { return len(r.platform.SentIn("eve1")[1].Buttons) == 0 })
+		r.decided("eve1", 1, "Denied by ada: we do not *do* that")
 	})
 }
 
@@ -123,7 +136,7 @@ func TestDeadlineCountsAsDenied(t *testing.T) {
 		r.platform.Say("c1", "ada", "ask rm x")
 		code := r.typedCode(r.await(1)[0])
 		r.shows(2, "expired  by")
-		r.until("the buttons are gone", func() bool { return len(r.platform.Sent()[0].Buttons) == 0 })
+		r.decided("c1", 0, "Nobody decided in time.")
 		r.platform.Say("c1", "ada", "/approve "+code)
 		r.mentions(3, "That question is not open any more")
 	})
@@ -194,7 +207,7 @@ func TestCancelledTurnTakesItsQuestionBack(t *testing.T) {
 		code := r.typedCode(r.await(1)[0])
 		r.platform.Say("c1", "ada", "/cancel")
 		r.shows(2, "Cancelled.")
-		r.until("the buttons are gone", func() bool { return len(r.platform.Sent()[0].Buttons) == 0 })
+		r.decided("c1", 0, "Nobody needs to decide that any more.")
 		r.platform.Say("c1", "ada", "/approve "+code)
 		r.mentions(3, "That question is not open any more")
 	})
@@ -244,7 +257,7 @@ func TestTakenBackMessageTakesItsQuestionBack(t *testing.T) {
 		id := r.platform.Say("c1", "ada", "ask rm x")
 		r.await(1)
 		r.platform.Delete("c1", id)
-		r.until("the buttons are gone", func() bool { return len(r.platform.Sent()[0].Buttons) == 0 })
+		r.decided("c1", 0, "Nobody needs to decide that any more.")
 	})
 }
 

@@ -72,7 +72,7 @@ func (r *Router) askLink(e *sorted, at channels.Conversation) {
 	as.Request.Questions = []ledger.Question{to.Confirm(at, delivery.Confirm{
 		Identity: as.Identity, Channel: conv.Channel, Label: e.Event.Sender.Label,
 		Wish: "sent your link code, and would be you from now on: an admin, with all that is yours.",
-		Rest: fmt.Sprintf("I wait ten minutes. To type it: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
+		Rest: fmt.Sprintf(delivery.Waiting+"ten minutes. To type it: `%sapprove %s` or `%sdeny %s`.", command, code, command, code),
 		Yes:  "Allow", No: "Deny", Code: code, Until: as.Request.ExpiresAt,
 	})}
 }

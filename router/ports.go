@@ -100,8 +100,6 @@ type Approvals interface {
 	ExpireApprovals(ctx context.Context) (expired []int64, next time.Time, err error)
 	// TurnApprovals lists the approvals of a turn.
 	TurnApprovals(ctx context.Context, turn int64) (ids []int64, err error)
-	// Questions are the messages with the buttons of an approval, as far as they are shown.
-	Questions(ctx context.Context, approval int64) ([]ledger.Shown, error)
 	// Grants lists what is granted to person, or to anybody, the oldest first.
 	Grants(ctx context.Context, person string, any bool) ([]ledger.Grant, error)
 }

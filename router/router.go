@@ -207,7 +207,7 @@ func (r *Router) onWake(w ledger.Wake) {
 	case ledger.WakePeople:
 		retry.Signal(r.people)
 	case ledger.WakeDecided:
-		r.Lines.Beside(func() { r.unbutton(r.work, w.Approval) })
+		r.Lines.Beside(func() { r.Lines.Decided(r.work, w.Approval) })
 	case ledger.WakeStop:
 		r.runner.leased.ask(w.Turn)
 	case ledger.WakeTurn:

@@ -29,7 +29,7 @@ const (
 		SELECT platform_id FROM deliveries WHERE message_id = ? AND state = 'sent' AND extra LIKE '{"buttons":%'
 		ORDER BY part DESC LIMIT 1`
 	allAnswered = `
-		SELECT 1 FROM actions a WHERE a.message_id = ?
+		SELECT coalesce(a.approval_id, 0) FROM actions a WHERE a.message_id = ?
 		AND NOT EXISTS (SELECT 1 FROM actions o WHERE o.message_id = a.message_id AND o.state = 'proposed') LIMIT 1`
 	setAction      = `UPDATE actions SET state = ?, outcome = ?, used_by = ?, used_at = ? WHERE id = ? AND state = 'proposed'`
 	cancelSiblings = `
@@ -163,13 +163,12 @@ func (t *tx) question(row *actionRow, a *ledger.Accepted) error {
 }
 
 // Answered implements delivery.Outbox.
-func (r *Router) Answered(ctx context.Context, message int64) (over bool, err error) {
+func (r *Router) Answered(ctx context.Context, message int64) (over bool, approval int64, err error) {
 	err = r.db.read(ctx, "look for open choices", func(t *tx) error {
-		var one int
-		over, err = t.Row(allAnswered, []any{message}, &one)
+		over, err = t.Row(allAnswered, []any{message}, &approval)
 		return err
 	})
-	return over, err
+	return over, approval, err
 }
 
 // action finds the action that an entry means; nil: none.

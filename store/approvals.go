@@ -43,9 +43,10 @@ const (
 	nextOverdue = `SELECT min(expires_at) FROM approvals WHERE state = 'proposed'`
 	openOfTurn  = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
 	questionsOf = `
-		SELECT DISTINCT c.channel, c.conversation, c.kind, c.place, c.title, d.platform_id
-		FROM actions a JOIN deliveries d ON d.message_id = a.message_id JOIN conversations c ON c.id = d.conversation_id
-		WHERE a.approval_id = ? AND d.state = 'sent' AND d.platform_id <> '' AND d.extra LIKE '{"buttons":%'`
+		SELECT DISTINCT c.channel, c.conversation, c.kind, c.place, c.title, d.platform_id, d.part, m.text, p.kind AS asked, p.state, p.scope, p.decided_by, p.why
+		FROM approvals p JOIN actions a ON a.approval_id = p.id JOIN messages m ON m.id = a.message_id
+		JOIN deliveries d ON d.message_id = m.id JOIN conversations c ON c.id = d.conversation_id
+		WHERE p.id = ? AND d.state = 'sent' AND d.platform_id <> '' AND d.extra LIKE '{"buttons":%'`
 	listGrants = `
 		SELECT a.id, a.person, a.tool, a.shown, a.scope, a.decided_by, a.decided_at, coalesce(s.key, '') AS session
 		FROM approvals a LEFT JOIN sessions s ON s.id = a.session_id
@@ -385,18 +386,27 @@ func (r *Router) TurnApprovals(ctx context.Context, turn int64) (ids []int64, er
 	return ids, err
 }
 
-// Questions implements router.Approvals.
-func (r *Router) Questions(ctx context.Context, approval int64) (list []ledger.Shown, err error) {
+// Questions implements delivery.Ledger.
+func (r *Router) Questions(ctx context.Context, approval int64) (list []ledger.Decided, err error) {
 	err = r.db.read(ctx, "list questions", func(t *tx) error {
 		var rows []struct {
 			conversationRow
 			PlatformID channels.MessageID `db:"platform_id"`
+			Part       int
+			Asked      ledger.ApprovalKind
+			State      ledger.ActionState
+			Scope      ledger.Does
+			DecidedBy  string `db:"decided_by"`
+			Text, Why  string
 		}
 		if err := t.All(&rows, questionsOf, approval); err != nil {
 			return err
 		}
 		for _, row := range rows {
-			list = append(list, ledger.Shown{Conversation: row.conversation(), Message: row.PlatformID})
+			list = append(list, ledger.Decided{
+				Conversation: row.conversation(), Message: row.PlatformID, Part: row.Part, Text: row.Text,
+				Kind: row.Asked, State: row.State, Scope: row.Scope, By: row.DecidedBy, Why: row.Why,
+			})
 		}
 		return nil
 	})

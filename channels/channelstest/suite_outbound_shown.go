@@ -204,6 +204,10 @@ func testButtons(t *testing.T, r *rig) {
 			t.Fatal(err)
 		}
 		r.expectLook(t, Look{Text: "and now?", Buttons: []string{"tea"}})
+		if err := e.Edit(t.Context(), r.Conversation, id, channels.Body{Text: "tea"}); err != nil {
+			t.Fatal(err)
+		}
+		r.expectLook(t, Look{Text: "tea"})
 	}
 }
 

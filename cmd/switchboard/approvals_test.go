@@ -261,13 +261,15 @@ func (p *page) presses(m platformtest.Message, label string) {
 	p.t.Fatalf("no button %q", label)
 }
 
-// closed waits until a message has no buttons any more.
+var decidedText = regexp.MustCompile(`(Allowed once|Allowed in this session|Always allowed|Allowed|Denied|Let in) by \w+|Nobody decided in time`)
+
+// closed waits until a question has no buttons any more, and says what was decided.
 func (p *page) closed(id string) {
 	p.t.Helper()
 	testkit.Await(p.t, "the buttons are gone at "+p.at, time.Minute, func() bool {
 		for _, m := range devView(p.t, p.at, p.user, p.chat).Messages {
 			if m.ID == id {
-				return len(m.Buttons) == 0
+				return len(m.Buttons) == 0 && decidedText.MatchString(m.Text) && !strings.Contains(m.Text, "I wait ")
 			}
 		}
 		return false

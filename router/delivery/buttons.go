@@ -9,21 +9,54 @@ import (
 	"switchboard/router/ledger"
 )
 
-// buttonPatience is how long taking buttons off may wait for budget to spare.
+// buttonPatience is how long taking buttons off, or an edit of a question, may wait for
+// budget to spare, and take.
 const buttonPatience = 10 * time.Second
 
-// answered takes the buttons off a part whose question was answered before it was
-// known under which ID the part is shown.
+// answered does what Decided or Unbutton does to a part whose question was answered before
+// it was known under which ID the part is shown.
 func (l *Line) answered(ctx context.Context, d *ledger.Delivery, id channels.MessageID) {
-	if _, ok := l.channel.(channels.Unbuttoner); !ok {
-		return
-	}
-	over, err := l.lines.Ledger.Answered(ctx, d.MessageID)
-	if err != nil {
+	over, approval, err := l.lines.Ledger.Answered(ctx, d.MessageID)
+	switch {
+	case err != nil:
 		l.lines.Log.DebugContext(ctx, "buttons stay", "channel", l.Name, "conversation_id", d.Conversation.ID, "error", err)
-	} else if over {
+	case approval != 0 && over:
+		l.lines.Decided(ctx, approval)
+	case over:
 		l.Unbutton(d.Conversation, id)
 	}
+}
+
+// Decided has the questions of an approval that is not open any more say what was decided,
+// and takes their buttons off, on the channels that this engine holds; best effort and in
+// the background.
+func (l *Lines) Decided(ctx context.Context, approval int64) {
+	list, err := l.Ledger.Questions(ctx, approval)
+	if err != nil {
+		l.Log.DebugContext(ctx, "questions stay", "approval_id", approval, "error", err)
+	}
+	for _, q := range list {
+		if line := l.Line(q.Conversation.Channel); line != nil && line.Holds() {
+			line.settleQuestion(&q)
+		}
+	}
+}
+
+// settleQuestion shows a decided question anew where the platform can edit it, and takes
+// only its buttons off where it cannot.
+func (l *Line) settleQuestion(q *ledger.Decided) {
+	editor, ok := l.channel.(channels.Editor)
+	if !ok {
+		l.Unbutton(q.Conversation, q.Message)
+		return
+	}
+	l.aside(q.Conversation, func(ctx context.Context) {
+		err := editor.Edit(ctx, q.Conversation, q.Message, l.decidedPart(q))
+		if err != nil {
+			l.lines.Log.DebugContext(ctx, "a question stays as it was asked", "channel", l.Name, "conversation_id", q.Conversation.ID, "error", err)
+			l.Unbutton(q.Conversation, q.Message)
+		}
+	})
 }
 
 // Unbutton takes the buttons off a message of ours, best effort and in the
@@ -33,6 +66,15 @@ func (l *Line) Unbutton(conv channels.Conversation, id channels.MessageID) {
 	if !ok || id == "" {
 		return
 	}
+	l.aside(conv, func(ctx context.Context) {
+		if err := unbuttoner.RemoveButtons(ctx, conv, id); err != nil {
+			l.lines.Log.DebugContext(ctx, "buttons stay", "channel", l.Name, "conversation_id", conv.ID, "error", err)
+		}
+	})
+}
+
+// aside makes a call in the background as soon as the platform's budget has room for it.
+func (l *Line) aside(conv channels.Conversation, call func(context.Context)) {
 	l.lines.asides.Go(func() {
 		ctx, cancel := context.WithTimeout(l.lines.work, buttonPatience)
 		defer cancel()
@@ -41,8 +83,6 @@ func (l *Line) Unbutton(conv channels.Conversation, id channels.MessageID) {
 				return
 			}
 		}
-		if err := unbuttoner.RemoveButtons(ctx, conv, id); err != nil {
-			l.lines.Log.DebugContext(ctx, "buttons stay", "channel", l.Name, "conversation_id", conv.ID, "error", err)
-		}
+		call(ctx)
 	})
 }

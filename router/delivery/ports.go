@@ -34,8 +34,10 @@ type Outbox interface {
 	// conversation has deliveries open still, this one among them if it is. ErrFenced.
 	Settle(ctx context.Context, hold ledger.Hold, d *ledger.Delivery, s ledger.Settlement) (more bool, err error)
 	// Answered says that there were choices under a message of ours and none of them
-	// can be made any more.
-	Answered(ctx context.Context, message int64) (bool, error)
+	// can be made any more; approval is what they decided, 0 where it was no approval.
+	Answered(ctx context.Context, message int64) (over bool, approval int64, err error)
+	// Questions are the messages with the buttons of an approval, as far as they are shown.
+	Questions(ctx context.Context, approval int64) ([]ledger.Decided, error)
 	// Gone notes that conv is closed to us; first says that this was not known. It is
 	// forgotten when something comes from there again.
 	Gone(ctx context.Context, hold ledger.Hold, conv channels.Conversation) (first bool, err error)

@@ -130,12 +130,52 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, what, code st
 		fmt.Fprintf(&b, " What led to it holds text from elsewhere (%s), so it can be allowed once only.", render.Escape(string(wish.Taint)))
 	}
 	command := l.Command(conv)
-	fmt.Fprintf(&b, "\n\nI wait %s, then it counts as denied. To type it: `%sapprove %s`", waits(wish.Within), command, code)
+	fmt.Fprintf(&b, "\n\n"+Waiting+"%s, then it counts as denied. To type it: `%sapprove %s`", waits(wish.Within), command, code)
 	if wish.Taint == tools.Clean {
 		b.WriteString(", with `session` or `always` behind it for more than once,")
 	}
 	fmt.Fprintf(&b, " or `%sdeny %s` and why.", command, code)
 	return b.String()
+}
+
+// Waiting begins the end of every question: what follows is no use once it is decided.
+const Waiting = "I wait "
+
+// decidedPart is the part of a question that had the buttons, as it is shown once that is
+// decided.
+func (l *Line) decidedPart(q *ledger.Decided) channels.Body {
+	asked, said := q.Text, decided(q)
+	if i := strings.LastIndex(asked, Waiting); i >= 0 {
+		asked = asked[:i]
+	}
+	if parts := l.reply(q.Conversation, asked+said).Parts; q.Part == len(parts)-1 {
+		return parts[q.Part]
+	}
+	return l.reply(q.Conversation, said).Parts[0] // what was before it is in the parts before
+}
+
+// decided says what was decided, and by whom.
+func decided(q *ledger.Decided) string {
+	by := " by " + render.Escape(q.By)
+	switch {
+	case q.State == ledger.ActionExpired:
+		return "**Nobody decided in time.**"
+	case q.State == ledger.ActionRejected && q.Why != "":
+		return "**Denied" + by + "**: " + render.Escape(q.Why)
+	case q.State == ledger.ActionRejected:
+		return "**Denied" + by + ".**"
+	case q.State != ledger.ActionAccepted:
+		return "**Nobody needs to decide that any more.**"
+	case q.Kind == ledger.ApprovalPairing:
+		return "**Let in" + by + ".**"
+	case q.Scope == ledger.DoesSession:
+		return "**Allowed in this session" + by + ".**"
+	case q.Scope == ledger.DoesAlways:
+		return "**Always allowed" + by + ".**"
+	case q.Scope == ledger.DoesOnce:
+		return "**Allowed once" + by + ".**"
+	}
+	return "**Allowed" + by + ".**"
 }
 
 // waits says for how long a question is open.

@@ -51,10 +51,17 @@ type Grant struct {
 	At                  time.Time
 }
 
-// A Shown is a message of ours as its platform shows it.
-type Shown struct {
+// A Decided is a question as its platform shows it, the part with the buttons, and what was
+// decided.
+type Decided struct {
 	Conversation channels.Conversation
 	Message      channels.MessageID
+	Part         int    // of the question's parts
+	Text         string // the whole question as it was asked
+	Kind         ApprovalKind
+	State        ActionState
+	Scope        Does // where a tool was allowed
+	By, Why      string
 }
 
 // AsDecision is a code that was typed to decide an approval.
