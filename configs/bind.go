@@ -16,6 +16,7 @@ import (
 // cannot be read leaves the default in place.
 type binder struct {
 	mask    *secrets.Masker
+	secrets func(name string) (secrets.Secret, error)
 	env     variables
 	dir     string // of the file: what "file:" paths begin at
 	kinds   map[string]Kind

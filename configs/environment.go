@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/secrets/vault"
 	"switchboard/words"
 )
 
@@ -51,7 +52,7 @@ func (b *binder) overlay(root *node) {
 // strayVariables warns of variables that look like settings and are none: one underscore
 // was written for two, say. What a credential names is somebody's own.
 func (b *binder) strayVariables(s *Settings) {
-	named := map[string]bool{"SWITCHBOARD_CONFIG": true, "SWITCHBOARD_TOKEN": true}
+	named := map[string]bool{"SWITCHBOARD_CONFIG": true, "SWITCHBOARD_TOKEN": true, vault.Variable: true}
 	for _, ref := range b.refs {
 		named[strings.TrimPrefix(ref, "env:")] = true
 	}

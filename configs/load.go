@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"switchboard/secrets"
+	"switchboard/secrets/vault"
 )
 
 // Options say where the settings come from besides the file.
@@ -31,6 +32,10 @@ type Options struct {
 	// Dir is where relative paths of the command line begin and ./switchboard.toml
 	// is looked for; empty: the working folder.
 	Dir string
+	// Secrets looks up what "secret:NAME" names. secrets.ErrUnknown is a fault of the settings; with
+	// any other error the credential is missing, with a warning. Nil: none is looked up yet, and
+	// each stands for something that nobody knows.
+	Secrets func(name string) (secrets.Secret, error)
 	// Mask learns the credentials that are read; nil: a new one does.
 	Mask *secrets.Masker
 }
@@ -72,7 +77,7 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 		s.Mask = secrets.NewMasker()
 	}
 	b := &binder{
-		mask: s.Mask, env: env, dir: filepath.Dir(path), kinds: opts.Kinds, faults: faults,
+		mask: s.Mask, secrets: opts.Secrets, env: env, dir: filepath.Dir(path), kinds: opts.Kinds, faults: faults,
 		sources: map[string]source{}, notes: map[string]string{}, refs: map[string]string{},
 	}
 	if len(faults) > 0 {
@@ -88,6 +93,8 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	b.defaultKey(s)
 	b.bindStruct(root, "", reflect.ValueOf(s).Elem())
 	b.dataDir(s, opts.Dir)
+	s.Vault = vault.New(s.DataDir, env[vault.Variable])
+	b.mask.Add(secrets.Secret(env[vault.Variable]))
 	s.sources, s.notes, s.refs, s.kinds = b.sources, b.notes, b.refs, b.allKinds()
 	b.maskCredentials(s)
 	b.validate(s)
@@ -214,6 +221,9 @@ func (b *binder) dataDir(s *Settings, dir string) {
 		delete(b.sources, "data_dir")
 	case strings.HasPrefix(s.DataDir, "~"):
 		b.fault(src, "data_dir", "~ is not expanded here; write the whole path")
+		return
+	case strings.HasPrefix(s.DataDir, "secret:"):
+		b.fault(src, "data_dir", "cannot be a secret: the key of the secrets is in it")
 		return
 	case strings.ContainsRune(s.DataDir, 0):
 		b.fault(src, "data_dir", "holds a zero byte")

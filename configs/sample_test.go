@@ -64,7 +64,7 @@ func TestSampleIsTheDefaults(t *testing.T) {
 		t.Fatalf("faults %v, warnings %v", err, warns)
 	}
 	want := Defaults()
-	want.DataDir, want.File, want.Mask, want.sources, want.notes, want.refs, want.kinds = s.DataDir, s.File, s.Mask, s.sources, s.notes, s.refs, s.kinds
+	want.DataDir, want.File, want.Mask, want.Vault, want.sources, want.notes, want.refs, want.kinds = s.DataDir, s.File, s.Mask, s.Vault, s.sources, s.notes, s.refs, s.kinds
 	p := want.LLM.Providers[openRouter]
 	p.Headers = map[string]string{}
 	want.LLM.Providers[openRouter] = p

@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -150,10 +151,14 @@ func (b *binder) lookUp(s string, n *node, key string) string {
 		}
 		return value
 	}
-	path, ok := b.secretFile(s, n, key)
-	if !ok {
-		return ""
+	if name, ok := strings.CutPrefix(s, "secret:"); ok {
+		value, err := b.stored(name, n, key)
+		if err != nil {
+			b.warn(n.src, key, err.Error())
+		}
+		return value.Reveal()
 	}
+	path := b.secretFile(s, key)
 	if path == "" {
 		return s
 	}
@@ -186,10 +191,16 @@ func (b *binder) kept(s string, n *node, key string) channels.Credential {
 			return secrets.Secret(value), nil
 		})
 	}
-	path, ok := b.secretFile(s, n, key)
-	if !ok {
-		return channels.Credential{}
+	if name, ok := strings.CutPrefix(s, "secret:"); ok {
+		value, err := b.stored(name, n, key) // one that is set anew is read with the settings
+		return channels.NewCredential(func() (secrets.Secret, error) {
+			if err != nil {
+				return "", fmt.Errorf("%w: %w", channels.ErrNoCredentials, err)
+			}
+			return value, nil
+		})
 	}
+	path := b.secretFile(s, key)
 	return channels.NewCredential(func() (secrets.Secret, error) {
 		if s == "" {
 			name := key[strings.LastIndexByte(key, '.')+1:]
@@ -209,16 +220,34 @@ func (b *binder) kept(s string, n *node, key string) channels.Credential {
 	})
 }
 
-// secretFile is the path that "file:PATH" names; empty for a literal. ok is false
-// where s names a place that is not known, with a fault.
-func (b *binder) secretFile(s string, n *node, key string) (path string, ok bool) {
-	if name, found := strings.CutPrefix(s, "secret:"); found {
-		b.fault(n.src, key, "secret:%s is not available in this build; use env:NAME or file:PATH", name)
-		return "", false
+// stored is a secret of the encrypted store. With an error, and where nothing is looked up
+// yet, it is a value that nobody knows: what it should open stays closed, and the rest goes on.
+func (b *binder) stored(name string, n *node, key string) (secrets.Secret, error) {
+	b.notes[key], b.refs[key] = "secret:"+name, "secret:"+name
+	unknown := secrets.Secret(rand.Text())
+	switch {
+	case key == "store.url":
+		b.fault(n.src, key, "cannot be a secret of the encrypted store, which is in the database that it names; use env:NAME or file:PATH")
+		return unknown, nil
+	case b.secrets == nil:
+		return unknown, nil
 	}
+	value, err := b.secrets(name)
+	switch {
+	case errors.Is(err, secrets.ErrUnknown):
+		b.fault(n.src, key, "there is no secret %q; set it with: switchboard secret set %s", name, name)
+		return unknown, nil
+	case err != nil:
+		return unknown, fmt.Errorf("the secret %q cannot be used: %w", name, err)
+	}
+	return value, nil
+}
+
+// secretFile is the path that "file:PATH" names; empty for a literal.
+func (b *binder) secretFile(s, key string) string {
 	path, found := strings.CutPrefix(s, "file:")
 	if !found {
-		return "", true
+		return ""
 	}
 	b.notes[key] = s
 	if !filepath.IsAbs(path) {
@@ -228,7 +257,7 @@ func (b *binder) secretFile(s string, n *node, key string) (path string, ok bool
 		path = abs
 	}
 	b.refs[key] = "file:" + path
-	return path, true
+	return path
 }
 
 // readSecret reads a credential's file, without line breaks at its end.

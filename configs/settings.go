@@ -10,6 +10,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/ledger"
 	"switchboard/secrets"
+	"switchboard/secrets/vault"
 	"switchboard/store/database"
 )
 
@@ -42,13 +43,16 @@ type Settings struct {
 	// Mask knows every credential of the settings, and what else is secret. It is never nil.
 	Mask *secrets.Masker `toml:"-"`
 
+	// Vault has the key of the secrets that are set at run time.
+	Vault *vault.Vault `toml:"-"`
+
 	// File is the file that was read; empty when there was none.
 	File string `toml:"-"`
 
 	sources map[string]source // where each key came from; absent: the default
 	notes   map[string]string // what Show adds to a key's source
 	kinds   map[string]Kind   // that identities may begin with
-	refs    map[string]string // where credentials are kept: "env:NAME", "file:PATH", absolute
+	refs    map[string]string // where credentials are kept: "env:NAME", "file:PATH", absolute, "secret:NAME"
 }
 
 // Server is the table [server].

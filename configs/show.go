@@ -3,6 +3,7 @@ package configs
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ type Shown struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`  // as it would be written in the file; credentials "[redacted]" or "(not set)"
 	Source string `json:"source"` // "default", "FILE:LINE", "environment NAME", "--data"; for credentials also where they are kept
-	// Kept is where a credential is kept: "env:NAME" or "file:PATH", absolute; empty for
+	// Kept is where a credential is kept: "env:NAME", "file:PATH", absolute, or "secret:NAME"; empty for
 	// one that is written literally.
 	Kept string `json:"kept,omitempty"`
 }
@@ -46,6 +47,27 @@ func (s *Settings) Show() []Shown {
 		all = append(all, Shown{Key: l.key, Value: value, Source: from, Kept: s.refs[l.key]})
 	}
 	return all
+}
+
+// UsedBy are the keys of the credentials that a secret of the encrypted store stands for.
+func (s *Settings) UsedBy(secret string) (keys []string) {
+	for key, ref := range s.refs {
+		if ref == "secret:"+secret {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// UsesSecrets says that a credential is kept in the encrypted store.
+func (s *Settings) UsesSecrets() bool {
+	for _, ref := range s.refs {
+		if strings.HasPrefix(ref, "secret:") {
+			return true
+		}
+	}
+	return false
 }
 
 // Kept is where the credential of that key is kept, as Shown.Kept.

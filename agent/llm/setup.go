@@ -31,6 +31,9 @@ func (p *provider) setKey() string {
 	if path, ok := strings.CutPrefix(p.keyFrom, "file:"); ok {
 		return fmt.Sprintf("write a valid key into %s (%s)", path, key)
 	}
+	if secret, ok := strings.CutPrefix(p.keyFrom, "secret:"); ok {
+		return fmt.Sprintf("set the secret %s (%s) to a valid key: switchboard secret set %s", secret, key, secret)
+	}
 	return "set " + key + " to a valid key"
 }
 

@@ -49,6 +49,7 @@ type cli struct {
 	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not."`
 	Channel  channelCmd  `cmd:"" help:"How the channels are."`
 	Person   personCmd   `cmd:"" help:"Who is let in."`
+	Secret   secretCmd   `cmd:"" help:"What settings and tools use and nobody is shown, encrypted."`
 	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do."`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
 	Dev      devCmd      `cmd:"" help:"A fake platform on this machine with a page to chat on, to try a channel with no account."`
@@ -62,7 +63,6 @@ type cli struct {
 	Usage      later `cmd:"" hidden:""`
 	Backup     later `cmd:"" hidden:""`
 	Restore    later `cmd:"" hidden:""`
-	Secret     later `cmd:"" hidden:""`
 	Audit      later `cmd:"" hidden:""`
 	Completion later `cmd:"" hidden:""`
 }
@@ -188,13 +188,27 @@ func withSignals(parent context.Context, log io.Writer) (context.Context, func()
 	return ctx, func() { signal.Stop(signals); close(done); cancel() }
 }
 
-// load reads the settings; their faults are wrong usage.
+// load reads the settings, with the secrets that they name; their faults are wrong usage.
 func (a *app) load() (*configs.Settings, []configs.Warning, error) {
+	settings, warnings, err := a.loadWith(nil)
+	if err != nil || !settings.UsesSecrets() {
+		return settings, warnings, err
+	}
+	return a.loadWith(a.storedNow(settings))
+}
+
+// loadUnresolved is load for who needs no secret.
+func (a *app) loadUnresolved() (*configs.Settings, error) {
+	settings, _, err := a.loadWith(nil)
+	return settings, err
+}
+
+func (a *app) loadWith(stored func(string) (secrets.Secret, error)) (*configs.Settings, []configs.Warning, error) {
 	if a.Server != "" {
 		return nil, nil, usageError{fmt.Errorf("--server: %w", errNotAvailable)}
 	}
 	settings, warnings, err := configs.Load(configs.Options{
-		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: configKinds(), Mask: a.mask,
+		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: configKinds(), Secrets: stored, Mask: a.mask,
 	})
 	if err != nil {
 		return nil, warnings, usageError{err}

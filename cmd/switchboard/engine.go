@@ -122,7 +122,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: all,
 		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
 	})
-	brain, err := newAgent(s, router.NewPolicy(roster, rules, s.Policy), e.files, e.write, space, e.owner, e.log)
+	brain, err := newAgent(s, router.NewPolicy(roster, rules, s.Policy), e.files, e.write, e.secretFor, space, e.owner, e.log)
 	if err != nil {
 		return usageError{err}
 	}
@@ -145,7 +145,7 @@ func (e *engine) write(ctx context.Context, call tools.Call, to, text string) to
 }
 
 // newAgent makes the agent with its models, tools and shell.
-func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, write tools.Messenger, space *workspace.Space, owner *engines.Engine, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, write tools.Messenger, secret secretSource, space *workspace.Space, owner *engines.Engine, log *slog.Logger) (*agent.Agent, error) {
 	models, err := newModels(s, log)
 	if err != nil {
 		return nil, err
@@ -159,6 +159,7 @@ func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, write too
 		return nil, err
 	}
 	registry.Log, registry.OutputLimit, registry.Mask = log, s.Agent.OutputLimit, s.Mask
+	registry.Secret = secret
 	shell := tools.NewExec(tools.ExecConfig{
 		Config:      sandbox.Config{SafeUntil: owner.SafeUntil, Space: space, Timeout: s.Agent.ExecTimeout},
 		OutputLimit: s.Agent.OutputLimit, AdminUnconfined: unconfined(s) != "", Mask: s.Mask, Log: log,

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"switchboard/cmd/switchboard/local"
+	"switchboard/configs"
 	"switchboard/router/ledger"
 	"switchboard/store"
 )
@@ -14,8 +15,9 @@ import (
 func (e *engine) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/console/", e.console.Handler())
-	readRoutes(mux, e.db.Router())
+	readRoutes(mux, e.db.Router(), e.settings)
 	e.peopleRoutes(mux)
+	e.secretRoutes(mux)
 	route(mux, "GET /alive", func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
 	route(mux, "POST /turns/{id}/cancel", func(r *http.Request) (any, error) {
 		return struct{}{}, e.router.Cancel(r.Context(), id(r), ledger.OwnerHand(ownerName))
@@ -32,7 +34,15 @@ func (e *engine) routes() http.Handler {
 }
 
 // readRoutes answers what needs no engine: what stands in the ledger.
-func readRoutes(mux *http.ServeMux, ledger *store.Router) {
+func readRoutes(mux *http.ServeMux, ledger *store.Router, settings *configs.Settings) {
+	route(mux, "GET /secrets", func(r *http.Request) (any, error) {
+		list, err := ledger.Secrets(r.Context())
+		uses := make([]secretUse, len(list))
+		for i, s := range list {
+			uses[i] = secretUse{s, settings.UsedBy(s.Name)}
+		}
+		return uses, err
+	})
 	route(mux, "GET /turns", func(r *http.Request) (any, error) {
 		return ledger.Turns(r.Context(), r.FormValue("state"), limit(r))
 	})

@@ -1,0 +1,149 @@
+// Package vault encrypts the secrets that are set at run time, and opens them again, with a
+// key that stands in data_dir or in the environment. Where they are kept is the store's
+// business.
+package vault
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"filippo.io/age"
+
+	"switchboard/secrets"
+)
+
+// Variable is the environment variable that may hold the key in place of the file.
+const Variable = "SWITCHBOARD_SECRET_KEY"
+
+// KeyFile is the name of the key's file in data_dir.
+const KeyFile = "secret.key"
+
+// MaxValue bounds a secret, in bytes.
+const MaxValue = 64 << 10
+
+// A Vault has the key of one data folder, read at each use: engines that share the folder
+// share the key. Its methods are safe for use by several goroutines and processes at once.
+type Vault struct {
+	path  string
+	given string
+}
+
+// New makes a Vault whose key is given, "AGE-SECRET-KEY-1…", or where that is empty stands
+// in a file of dataDir.
+func New(dataDir, given string) *Vault {
+	return &Vault{path: filepath.Join(dataDir, KeyFile), given: strings.TrimSpace(given)}
+}
+
+// Seal encrypts a value. The first use in a folder makes the key.
+func (v *Vault) Seal(value secrets.Secret) ([]byte, error) {
+	switch n := len(value.Reveal()); {
+	case n < secrets.MinLength:
+		return nil, fmt.Errorf("a secret has at least %d characters; a shorter one could not be hidden, because ordinary words hold it", secrets.MinLength)
+	case n > MaxValue:
+		return nil, fmt.Errorf("a secret has at most %d KB", MaxValue>>10)
+	}
+	key, err := v.key(true)
+	if err != nil {
+		return nil, err
+	}
+	var sealed bytes.Buffer
+	w, err := age.Encrypt(&sealed, key.Recipient())
+	if err != nil {
+		return nil, fmt.Errorf("encrypt a secret: %w", err)
+	}
+	if _, err := io.WriteString(w, value.Reveal()); err != nil {
+		return nil, fmt.Errorf("encrypt a secret: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("encrypt a secret: %w", err)
+	}
+	return sealed.Bytes(), nil
+}
+
+// Open is the value that was sealed. The error says what to do where the key is missing, is
+// another, or can be read by others.
+func (v *Vault) Open(sealed []byte) (secrets.Secret, error) {
+	key, err := v.key(false)
+	if err != nil {
+		return "", err
+	}
+	r, err := age.Decrypt(bytes.NewReader(sealed), key)
+	if err != nil {
+		return "", fmt.Errorf("it was encrypted with another key than that of %s: put the former key back, or set the secret anew (switchboard secret set)", v.where())
+	}
+	value, err := io.ReadAll(r)
+	if err != nil {
+		return "", fmt.Errorf("it is damaged in the database (%w): set the secret anew (switchboard secret set)", err)
+	}
+	return secrets.Secret(value), nil
+}
+
+func (v *Vault) where() string {
+	if v.given != "" {
+		return Variable
+	}
+	return v.path
+}
+
+func (v *Vault) key(create bool) (*age.X25519Identity, error) {
+	text := v.given
+	if text == "" {
+		var err error
+		if text, err = v.read(); errors.Is(err, fs.ErrNotExist) && create {
+			text, err = v.create()
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("the key %s is not there: put it back (or its text into %s), or set the secrets anew (switchboard secret set)", v.path, Variable)
+		case err != nil:
+			return nil, err
+		}
+	}
+	key, err := age.ParseX25519Identity(strings.TrimSpace(text))
+	if err != nil { // what it says is not repeated: it may hold a part of the key
+		return nil, fmt.Errorf("%s holds no key: it is one line that begins with AGE-SECRET-KEY-1; put the former key back, or take it away and set the secrets anew", v.where())
+	}
+	return key, nil
+}
+
+func (v *Vault) read() (string, error) {
+	info, err := os.Stat(v.path)
+	if err != nil {
+		return "", err
+	}
+	if others := info.Mode().Perm() & 0o077; others != 0 {
+		return "", fmt.Errorf("others than its owner can read the key %s: run chmod 600 %s, and if anybody may have read it, take it away and set the secrets anew", v.path, v.path)
+	}
+	data, err := os.ReadFile(v.path)
+	if err != nil {
+		return "", fmt.Errorf("read the key of the secrets: %w", err)
+	}
+	return string(data), nil
+}
+
+// create makes the key, unless another process does so at the same time.
+func (v *Vault) create() (string, error) {
+	key, err := age.GenerateX25519Identity()
+	if err != nil {
+		return "", fmt.Errorf("make the key of the secrets: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(v.path), KeyFile+".*") // mode 0600
+	if err != nil {
+		return "", fmt.Errorf("make the key of the secrets: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(key.String() + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", fmt.Errorf("make the key of the secrets: %w", err)
+	}
+	if err := os.Link(f.Name(), v.path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("make the key of the secrets: %w", err)
+	}
+	return v.read()
+}

@@ -1,0 +1,98 @@
+package vault_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"switchboard/secrets"
+	"switchboard/secrets/vault"
+)
+
+const value = secrets.Secret("hunter2-of-the-vault")
+
+// promise: P6.encrypted
+func TestSecretsAreOpenedWithTheKeyOfTheFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	sealed := make([][]byte, 8)
+	var all sync.WaitGroup
+	for i := range sealed { // engines that begin at once
+		all.Go(func() {
+			var err error
+			if sealed[i], err = vault.New(dir, "").Seal(value); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, s := range sealed {
+		if got, err := vault.New(dir, "").Open(s); err != nil || got != value {
+			t.Errorf("%v, %v", got, err)
+		}
+		if strings.Contains(string(s), "hunter2") {
+			t.Error("it stands there plainly")
+		}
+	}
+	files, _ := os.ReadDir(dir)
+	info, err := os.Stat(filepath.Join(dir, "secret.key"))
+	if err != nil || len(files) != 1 || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v %v: %v", files, info, err)
+	}
+	key, err := os.ReadFile(filepath.Join(dir, "secret.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := vault.New(t.TempDir(), string(key)).Open(sealed[0]); err != nil || got != value {
+		t.Errorf("with the key of the environment: %v, %v", got, err)
+	}
+}
+
+func TestKeyThatCannotBeUsedSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "secret.key")
+	v := vault.New(dir, "")
+	sealed, err := v.Seal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants := func(what string, err error, words ...string) {
+		t.Helper()
+		for _, word := range append(words, "anew") {
+			if err == nil || !strings.Contains(err.Error(), word) || strings.Contains(err.Error(), "AGE-SECRET-KEY-1Q") {
+				t.Errorf("%s: %v, without %q", what, err, word)
+			}
+		}
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	_, err = v.Open(sealed)
+	wants("open to others", err, "chmod 600 "+path)
+	_, err = v.Seal(value)
+	wants("open to others", err, "chmod 600 "+path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	_, err = v.Open(sealed)
+	wants("lost", err, "not there", path, vault.Variable)
+	if _, err := v.Seal(value); err != nil {
+		t.Fatal(err)
+	}
+	_, err = v.Open(sealed)
+	wants("another one", err, "another key", path)
+	_, err = vault.New(dir, strings.Replace(string(key), "Q", "Z", 1)).Open(sealed)
+	wants("garbled", err, vault.Variable+" holds no key")
+	_, err = vault.New(dir, string(key)).Open(sealed[:len(sealed)-3])
+	wants("cut off", err, "damaged")
+	if _, err := v.Seal("short"); err == nil {
+		t.Error("a short one was taken")
+	}
+}
