@@ -30,7 +30,7 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 	default:
 		return nil
 	}
-	decision, ask, refused := r.allowed(plan, i)
+	decision, ask, refused := r.allowed(ctx, plan, i)
 	if refused != nil {
 		return r.settle(ctx, plan, i, TaskFailed, refused)
 	}
@@ -115,15 +115,7 @@ func (r *run) perform(ctx context.Context, plan *PlanRow, i int, role string) to
 		return tools.Result{End: tools.EndError, Code: tools.CodeInterrupted, Hint: notBegun}
 	}
 	if task.Type == TaskTool {
-		return r.toolbox.Run(ctx, deref(task.Tool), tools.Call{
-			Args: json.RawMessage(deref(task.Args)), Workspace: r.turn.Workspace,
-			Session: tools.Session{
-				ID: r.turn.Session.Key, Person: r.turn.Person.Name, Role: r.turn.Person.Role,
-				Channel: r.turn.Place.Channel, Mode: r.turn.Session.Mode, TimeZone: r.zone(),
-				Language: r.turn.Session.Language, Model: r.modelOf(rolePlanner),
-			},
-			Taint: r.taint,
-		})
+		return r.toolbox.Run(ctx, deref(task.Tool), r.call(task))
 	}
 	if err := r.writeOutputs(plan, i); err != nil {
 		return tools.Result{
@@ -135,6 +127,19 @@ func (r *run) perform(ctx context.Context, plan *PlanRow, i int, role string) to
 		Line: task.Detail, Workspace: r.turn.Workspace, Admin: r.turn.Person.Role == "admin" && role == "admin",
 		Taint: r.taint,
 	}))
+}
+
+// call is the use of a tool that a task means.
+func (r *run) call(task Task) tools.Call {
+	return tools.Call{
+		Args: json.RawMessage(deref(task.Args)), Workspace: r.turn.Workspace,
+		Session: tools.Session{
+			ID: r.turn.Session.Key, Person: r.turn.Person.Name, Role: r.turn.Person.Role,
+			Channel: r.turn.Place.Channel, Mode: r.turn.Session.Mode, TimeZone: r.zone(),
+			Language: r.turn.Session.Language, Model: r.modelOf(rolePlanner),
+		},
+		Taint: r.taint,
+	}
 }
 
 // harmless says that running the task once more changes nothing.
@@ -176,7 +181,7 @@ func (r *run) refusedBy(d tools.Decision) *tools.Result {
 // allowed is the decision that lets a task run, or the result of one that must not; ask is
 // what a person has to be asked where the decision says so. Rights are asked for anew: they
 // may have changed since the plan, and so may the taint.
-func (r *run) allowed(plan *PlanRow, i int) (d tools.Decision, ask Ask, refused *tools.Result) {
+func (r *run) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Decision, ask Ask, refused *tools.Result) {
 	task := plan.Tasks[i].Task
 	q := tools.Question{Tool: tools.ExecName, Effect: r.execEffect(), Command: task.Detail}
 	if task.Type == TaskTool {
@@ -203,7 +208,7 @@ func (r *run) allowed(plan *PlanRow, i int) (d tools.Decision, ask Ask, refused 
 		}
 	}
 	if d.Verdict == tools.Ask {
-		ask = r.question(plan, i, q, d)
+		ask = r.question(ctx, plan, i, q, d)
 	}
 	return d, ask, nil
 }

@@ -7,22 +7,33 @@ import (
 	"fmt"
 
 	"switchboard/agent/tools"
+	"switchboard/words"
 )
+
+// ErrTooManyAsked is returned by Journal.Commit of a step that asks, where too many
+// questions of the turn's person are open; nothing was written.
+var ErrTooManyAsked = errors.New("too many questions of this person are open")
 
 // errParked is how the work on a turn ends that waits for a decision: another Run goes on.
 var errParked = errors.New("the turn waits for a decision")
 
 // question is what a person is asked before a task runs. The hash is of all that they see
-// and that runs: a command that was allowed in its confinement is not allowed without.
-func (r *run) question(plan *PlanRow, i int, q tools.Question, d tools.Decision) Ask {
+// and that runs: a command that was allowed in its confinement is not allowed without, nor a
+// message to somebody else who is called so by now.
+func (r *run) question(ctx context.Context, plan *PlanRow, i int, q tools.Question, d tools.Decision) Ask {
 	task := plan.Tasks[i].Task
 	ask := Ask{
 		Attempt: plan.Attempt, Position: i, Tool: q.Tool, Shown: deref(task.Args), Rule: d.Rule, Reason: d.Reason, Taint: r.taintOf(q),
 	}
 	if task.Type == TaskExec {
 		ask.Shown = task.Detail
+		if q.Effect == tools.EffectOutside {
+			ask.Means = "It would run without the sandbox, with everything that I may do on this machine."
+		}
+	} else if tool, ok := r.toolbox.Get(q.Tool); ok && tool.Means != nil {
+		ask.Means = tool.Means(ctx, r.call(task))
 	}
-	hash := sha256.Sum256([]byte(q.Tool + "\x00" + string(q.Effect) + "\x00" + ask.Shown))
+	hash := sha256.Sum256([]byte(q.Tool + "\x00" + string(q.Effect) + "\x00" + ask.Shown + "\x00" + ask.Means))
 	ask.Hash = hash[:]
 	return ask
 }
@@ -46,14 +57,18 @@ func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use
 	case a.State == Accepted:
 		return &Use{Approval: a.ID, Hash: ask.Hash}, "approval." + a.Scope, nil
 	case a.State == "":
-		return nil, "", r.park(ctx, ask)
+		if err := r.park(ctx, ask); !errors.Is(err, ErrTooManyAsked) {
+			return nil, "", err
+		}
+		r.staged, a.State = Step{}, TooMany
 	}
 	reason := denied(a, ask)
 	result := &tools.Result{End: tools.EndRefused, Code: "not_permitted", Rule: "approval." + a.State, Hint: reason, Taint: r.taint}
 	if err := r.settle(ctx, plan, i, TaskFailed, result); err != nil {
 		return nil, "", err
 	}
-	return nil, "", &ending{state: "done", outcome: a.State, text: "I stopped: " + reason + "."}
+	a.By, a.Why = words.Escape(a.By), words.Escape(a.Why) // of people, for whom no sign means anything
+	return nil, "", &ending{state: "done", outcome: a.State, text: "I stopped: " + denied(a, ask) + "."}
 }
 
 // park commits the question, and that the turn waits for the answer.
@@ -89,6 +104,8 @@ func denied(a Approval, ask Ask) string {
 		return text
 	case Expired:
 		return "nobody allowed " + what + " in time"
+	case TooMany:
+		return "I ask nobody about " + what + " while so many questions of yours are open; decide those first, or wait until they are over"
 	case Nobody:
 		return what + " needs the permission of an admin (rule " + ask.Rule + "), and none has a direct chat with me in which I could ask"
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -66,7 +67,7 @@ func TestRefusalEndsThePlan(t *testing.T) {
 		says Approval
 		text string
 	}{
-		"rejected":         {Approval{ID: 1, State: Rejected, By: "marco", Why: "not *now*"}, "I stopped: marco did not allow the command (\"not *now*\"). Done: `look: word a`; not done: `rm x`."},
+		"rejected":         {Approval{ID: 1, State: Rejected, By: "marco", Why: "not *now*"}, "I stopped: marco did not allow the command (\"not \\*now\\*\"). Done: `look: word a`; not done: `rm x`."},
 		"rejected, no why": {Approval{ID: 1, State: Rejected, By: "marco"}, "I stopped: marco did not allow the command. Done:"},
 		"expired":          {Approval{ID: 1, State: Expired}, "I stopped: nobody allowed the command in time. Done:"},
 		"nobody":           {Approval{State: Nobody}, "I stopped: the command needs the permission of an admin (rule policy.ask), and none has a direct chat with me in which I could ask. Done:"},
@@ -90,6 +91,61 @@ func TestRefusalEndsThePlan(t *testing.T) {
 				t.Errorf("said %q", said)
 			}
 		})
+	}
+}
+
+// Too many questions of one person are open: the plan ends with a sentence.
+func TestSixthQuestionIsNotAsked(t *testing.T) {
+	t.Parallel()
+	w := asking(t, execTask("rm x"), msgTask("tell"))
+	w.journal.fault = func(n int, apply func()) error {
+		if w.journal.steps[n].Ask != nil {
+			return ErrTooManyAsked
+		}
+		apply()
+		return nil
+	}
+	w.run()
+	j := w.journal
+	if j.end == nil || j.end.Outcome != TooMany || count(w.ran, "rm x") != 0 || len(j.asks) != 0 {
+		t.Fatalf("end %+v, ran %v, asked %v", j.end, w.ran, j.asks)
+	}
+	if said := j.texts(); len(said) != 1 || !strings.HasPrefix(said[0], "I stopped: I ask nobody about the command while so many questions of yours are open;") {
+		t.Errorf("said %q", said)
+	}
+}
+
+// An approval counts for what the arguments came to when it was asked, and a command without
+// the sandbox says so.
+//
+// promise: P4.approved-before-it-runs
+func TestQuestionSaysWhatItComesTo(t *testing.T) {
+	t.Parallel()
+	w := asking(t, toolTask("call", "a"), msgTask("tell"))
+	inner, means := w.decide, "It would go to ada."
+	w.decide = func(q tools.Question) tools.Decision {
+		if q.Tool == "call" {
+			q.Tool = tools.ExecName
+		}
+		return inner(q)
+	}
+	tool := w.tool("call", tools.EffectOutside, false)
+	tool.Means = func(_ context.Context, call tools.Call) string { return means + string(call.Args) }
+	w.extra = append(w.extra, tool)
+	w.run()
+	means = "It would go to eve."
+	w.run()
+	asks := w.journal.asks
+	if len(asks) != 2 || asks[0].Means != `It would go to ada.{"word":"a"}` || asks[1].Shown != asks[0].Shown || bytes.Equal(asks[0].Hash, asks[1].Hash) {
+		t.Errorf("asked %+v", asks)
+	}
+	for sandbox, want := range map[string]string{"auto": "", "off": "It would run without the sandbox, with everything that I may do on this machine."} {
+		w := asking(t, execTask("rm x"), msgTask("tell"))
+		w.cfg.Sandbox = sandbox
+		w.run()
+		if asks := w.journal.asks; len(asks) != 1 || asks[0].Means != want {
+			t.Errorf("sandbox %s: %+v", sandbox, asks)
+		}
 	}
 }
 

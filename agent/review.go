@@ -143,7 +143,7 @@ func sentence(reason string) string {
 // overlap is how much of the longer text's words of four letters and more the
 // other one has, from 0 to 1.
 func overlap(a, b string) float64 {
-	first, second := words(a), words(b)
+	first, second := wordsOf(a), wordsOf(b)
 	common := 0
 	for word := range first {
 		if second[word] {
@@ -153,7 +153,7 @@ func overlap(a, b string) float64 {
 	return float64(common) / float64(max(len(first), len(second), 1))
 }
 
-func words(text string) map[string]bool {
+func wordsOf(text string) map[string]bool {
 	set := make(map[string]bool)
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c)

@@ -195,6 +195,7 @@ type Ask struct {
 	Attempt, Position int
 	Tool              string // a registry name, or tools.ExecName
 	Shown             string // the command, or the arguments as JSON, as they will run
+	Means             string // what else there is to say of what would run, as plain text; empty: nothing
 	Hash              []byte // of all that is shown and runs: an approval counts for this alone
 	Rule, Reason      string // why it asks
 	Taint             tools.Taint
@@ -207,6 +208,8 @@ const (
 	Expired  = "expired"
 	// Nobody: there is nobody who may decide and could be asked.
 	Nobody = "nobody"
+	// TooMany questions of the turn's person wait for a decision already.
+	TooMany = "too_many"
 )
 
 // An Approval is what people said to an Ask. The zero value: nobody was asked yet.

@@ -188,7 +188,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 		receipt.Silent = true
 	case entry.Event.Kind == channels.EventAction && !acc.Duplicate:
 		receipt.Toast = line.pressed(entry, acc)
-	case acc.Action == ledger.ActionAccepted: // typed
+	case acc.Action == ledger.ActionAccepted && acc.Approval == 0: // typed
 		line.Unbutton(entry.Event.Conversation, acc.Question)
 	}
 	return receipt

@@ -64,6 +64,8 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 		toast = "That question was answered already."
 	}
 	// What the press says can be made up, so that only buttons known to be used up go.
-	l.Unbutton(entry.Event.Conversation, acc.Question)
+	if acc.Approval == 0 { // its questions are shown anew
+		l.Unbutton(entry.Event.Conversation, acc.Question)
+	}
 	return toast
 }

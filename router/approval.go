@@ -18,6 +18,9 @@ import (
 	"switchboard/words"
 )
 
+// mostAsked is how many questions of one person may be open that others are to decide.
+const mostAsked = 5
+
 // Approval implements agent.Journal.
 func (j *journal) Approval(ctx context.Context, ask agent.Ask) (got agent.Approval, err error) {
 	err = j.patiently(ctx, "an approval could not be read", func() (err error) {
@@ -52,7 +55,7 @@ func (j *journal) deciders(ctx context.Context) ([]channels.Conversation, error)
 // ask renders what a step asks for, and commits it with the end of the work for now.
 func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
 	q, within := step.Ask, j.runner.ApprovalDeadline
-	wish := delivery.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within}
+	wish := delivery.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means}
 	var chats []channels.Conversation
 	if err := j.patiently(ctx, "the admins' chats could not be read", func() (err error) {
 		chats, err = j.deciders(ctx)
@@ -64,10 +67,10 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		return c.Channel == j.data.Conversation.Channel && c.ID == j.data.Conversation.ID
 	}
 	own := len(chats) == 1 && here(chats[0])
-	if !own {
-		wish.Person = j.data.Turn.Person.Name
-	}
 	asked := ledger.Asked{ExpiresAt: time.Now().Add(within)}
+	if !own {
+		wish.Person, asked.MostOpen = j.data.Turn.Person.Name, mostAsked
+	}
 	for _, chat := range chats {
 		asked.Questions = append(asked.Questions, j.runner.Lines.Line(chat.Channel).Question(ctx, chat, wish))
 	}
@@ -94,8 +97,11 @@ func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err 
 		}
 		retry.Signal(j.runner.due)
 	}
-	if errors.Is(err, ledger.ErrStopped) {
+	switch {
+	case errors.Is(err, ledger.ErrStopped):
 		err = agent.ErrCancelled
+	case errors.Is(err, ledger.ErrTooManyAsked):
+		err = agent.ErrTooManyAsked
 	}
 	return next, err
 }

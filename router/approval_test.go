@@ -270,9 +270,9 @@ func TestLongWishIsAFileThatHidesNothing(t *testing.T) {
 		r.script.Files, r.files = 2, r.filed()
 		r.start()
 		long := strings.Repeat("echo build; ", 200)
-		r.platform.Say("c1", "ada", "ask "+long+"rm \u202ex")
+		r.platform.Say("c1", "ada", "ask "+long+"rm \u202ex"+strings.Repeat(" ", 40)+";\U0001d159\ufffc")
 		sent := r.await(2)
-		if len(sent[1].Files) != 1 || string(sent[1].Files[0].Data) != long+"rm ⟨U+202E⟩x" || len(sent[0].Buttons) != 4 {
+		if len(sent[1].Files) != 1 || string(sent[1].Files[0].Data) != long+"rm ⟨U+202E⟩x⟨40 spaces⟩;⟨U+1D159⟩⟨U+FFFC⟩" || len(sent[0].Buttons) != 4 {
 			t.Errorf("asked %+v", sent)
 		}
 	})

@@ -66,7 +66,7 @@ func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 		return agent.ErrHandBack
 	}
 	if err != nil {
-		j.unwritten = !errors.Is(err, ledger.ErrConflict) && !errors.Is(err, agent.ErrCancelled)
+		j.unwritten = !errors.Is(err, ledger.ErrConflict) && !errors.Is(err, agent.ErrCancelled) && !errors.Is(err, agent.ErrTooManyAsked)
 		return err
 	}
 	j.unwritten = false

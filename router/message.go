@@ -76,6 +76,28 @@ func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text stri
 	return tools.Result{End: tools.EndOK, Output: fmt.Sprintf("sent to %s on %s\n", cmp.Or(chat.name, to), chat.Channel)}
 }
 
+// Recipient says to whom SendMessage would write now, for whoever is asked to allow it;
+// empty: to nobody.
+func (r *Router) Recipient(ctx context.Context, call tools.Call, to string) string {
+	sender := r.Roster.Named(call.Session.Person)
+	if sender == nil {
+		return ""
+	}
+	chats, err := r.Ledger.Chats(ctx)
+	if err != nil {
+		r.Log.WarnContext(ctx, "a question does not say who would be written to", "error", err)
+		return ""
+	}
+	chat, why := r.find(r.recipients(chats, sender.Role == ledger.RoleAdmin), to)
+	switch {
+	case why != nil:
+		return ""
+	case chat.Kind == channels.Direct:
+		return fmt.Sprintf("It would go to %s, in the chat %s.", chat.name, chat.key())
+	}
+	return fmt.Sprintf("It would go to the group %q, in the chat %s.", words.OneLine(chat.Title, 60), chat.key())
+}
+
 // recipients are the conversations that somebody may write to by us, as far as their
 // channels are here and serve there: direct chats of people, and of admins the others too.
 func (r *Router) recipients(chats []ledger.Chat, admin bool) (list []recipient) {

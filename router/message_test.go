@@ -43,6 +43,7 @@ func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 		r.ledger = func(l router.Ledger) router.Ledger { return &forgetful{Ledger: l} }
 		var mu sync.Mutex
 		recent := map[string][]agent.Line{} // by the message's text
+		would := map[string]string{}        // what a question would say of a recipient
 		r.agent = acting(func(p play) error {
 			state, err := p.Resume(p.ctx)
 			if err != nil {
@@ -57,6 +58,10 @@ func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 				return p.answer("re: " + text)
 			}
 			call := tools.Call{Session: from}
+			means := r.router.Recipient(p.ctx, call, to)
+			mu.Lock()
+			would[to] = means
+			mu.Unlock()
 			if to == "Team" {
 				call.Taint = "web"
 			}
@@ -102,6 +107,9 @@ func TestMessageReachesSomebodyElsewhere(t *testing.T) {
 
 		mu.Lock()
 		defer mu.Unlock()
+		r.same("who would be asked is told", []string{would["BOB"], would["Team"], would["team"]}, []string{
+			"It would go to bob, in the chat work:cb.", `It would go to the group "Team", in the chat work:team.`, "",
+		})
 		for text, taint := range map[string]tools.Taint{"what is it?": tools.Clean, "and?": tools.Clean, "who says so?": "web"} {
 			if !slices.ContainsFunc(recent[text], func(l agent.Line) bool {
 				return l.Bot && l.To == "ada" && l.Taint == taint && l.Text == "**ada** has me tell you:\n\nMeet at *nine*."

@@ -93,7 +93,7 @@ type Approvals interface {
 	// person. The zero value: nothing yet.
 	Approval(ctx context.Context, ref ledger.TurnRef, person string, ask agent.Ask) (agent.Approval, error)
 	// Ask is Commit of a step that parks its turn, with the questions whether its task may
-	// run. ErrStopped: the turn was asked to stop.
+	// run. ErrStopped: the turn was asked to stop. ErrTooManyAsked.
 	Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, asked ledger.Asked) (next *ledger.Claimed, err error)
 	// ExpireApprovals ends those whose time is over, at most 100, and queues their turns. Next
 	// is when the next one is due that is open; zero: none is.

@@ -21,10 +21,12 @@ const (
 		FROM approvals WHERE id = ?`
 	// byAdmin: whoever allowed it has to be an admin still.
 	byAdmin = `EXISTS (SELECT 1 FROM people p WHERE p.name = a.decided_by AND p.role = 'admin')`
-	// approvalFor is the newest answer to a question of that very task.
+	// approvalFor is the newest answer to a question of that very task. What was allowed is
+	// good for useWithin, and until the question's deadline: then it is asked again.
 	approvalFor = `
 		SELECT a.id, CASE WHEN a.state = 'accepted' AND NOT ` + byAdmin + ` THEN 'cancelled' ELSE a.state END AS state, a.scope, FALSE AS is_grant, a.decided_by, a.why
 		FROM approvals a WHERE a.turn_id = ? AND a.attempt = ? AND a.position = ? AND a.hash = ? AND a.kind = 'tool' AND a.used_at IS NULL
+		AND (a.state <> 'accepted' OR a.expires_at > ? OR a.decided_at > ?)
 		ORDER BY a.id DESC LIMIT 1`
 	goodGrant = `
 		a.hash = ? AND a.kind = 'tool' AND a.state = 'accepted' AND a.scope IN ('session', 'always') AND a.revoked_at IS NULL
@@ -39,10 +41,13 @@ const (
 		UPDATE approvals SET state = ?, scope = ?, decided_by = ?, why = ?, decided_at = ? WHERE id = ? AND state = 'proposed'`
 	closeActions = `
 		UPDATE actions SET state = 'cancelled', outcome = ?, used_by = ?, used_at = ? WHERE approval_id = ? AND state = 'proposed'`
-	overdue     = `SELECT id FROM approvals WHERE state = 'proposed' AND expires_at <= ? ORDER BY expires_at LIMIT 100`
-	nextOverdue = `SELECT min(expires_at) FROM approvals WHERE state = 'proposed'`
-	openOfTurn  = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
-	questionsOf = `
+	overdue      = `SELECT id FROM approvals WHERE state = 'proposed' AND expires_at <= ? ORDER BY expires_at LIMIT 100`
+	nextOverdue  = `SELECT min(expires_at) FROM approvals WHERE state = 'proposed'`
+	personOfTurn = `SELECT person FROM turns WHERE id = ?`
+	onePerson    = `SELECT 1 FROM people WHERE name = ?`
+	openOfPerson = `SELECT count(*) FROM approvals WHERE person = ? AND kind = 'tool' AND state = 'proposed'`
+	openOfTurn   = `SELECT id FROM approvals WHERE turn_id = ? AND state = 'proposed'`
+	questionsOf  = `
 		SELECT DISTINCT c.channel, c.conversation, c.kind, c.place, c.title, d.platform_id, d.part, m.text, p.kind AS asked, p.state, p.scope, p.decided_by, p.why
 		FROM approvals p JOIN actions a ON a.approval_id = p.id JOIN messages m ON m.id = a.message_id
 		JOIN deliveries d ON d.message_id = m.id JOIN conversations c ON c.id = d.conversation_id
@@ -61,6 +66,10 @@ const (
 	// given to somebody else.
 	forgetGrants = `UPDATE approvals SET revoked_at = decided_at WHERE ? IN (person, decided_by) AND scope IN ('session', 'always') AND revoked_at IS NULL`
 )
+
+// useWithin is how long after the decision what was allowed may begin: after days in which
+// no engine ran, nobody expects it any more.
+const useWithin = time.Hour
 
 type approvalRow struct {
 	ID                        int64
@@ -113,6 +122,11 @@ func (r *Router) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, a
 		} else if stop != "" {
 			return ledger.ErrStopped
 		}
+		if asked.MostOpen > 0 {
+			if err := t.mayAsk(ref.TurnID, asked.MostOpen); err != nil {
+				return err
+			}
+		}
 		q := step.Ask
 		id, err := t.Insert(insertApproval, q.Attempt, q.Position, clean(q.Tool), clean(q.Shown), q.Hash, clean(q.Rule), clean(string(q.Taint)),
 			t.now, micros(asked.ExpiresAt), ref.TurnID)
@@ -134,6 +148,25 @@ func (r *Router) Ask(ctx context.Context, ref ledger.TurnRef, step agent.Step, a
 		return nil, err
 	}
 	return next, nil
+}
+
+// mayAsk refuses one more question of a turn's person, of whom so many are open.
+func (t *tx) mayAsk(turn int64, most int) error {
+	var person string
+	var one, open int
+	if _, err := t.Row(personOfTurn, []any{turn}, &person); err != nil {
+		return err
+	}
+	if _, err := t.Row(t.Locked(onePerson), []any{person}, &one); err != nil { // of two at once one waits
+		return err
+	}
+	if _, err := t.Row(openOfPerson, []any{person}, &open); err != nil {
+		return err
+	}
+	if open >= most {
+		return ledger.ErrTooManyAsked
+	}
+	return nil
 }
 
 // ask stores a question, in its turn's session or in another.
@@ -167,7 +200,7 @@ func (r *Router) Approval(ctx context.Context, ref ledger.TurnRef, person string
 		read := func(query string, args ...any) (bool, error) {
 			return t.Row(query, args, &got.ID, &got.State, &got.Scope, &got.Grant, &got.By, &got.Why)
 		}
-		found, err := read(approvalFor, ref.TurnID, ask.Attempt, ask.Position, ask.Hash)
+		found, err := read(approvalFor, ref.TurnID, ask.Attempt, ask.Position, ask.Hash, t.now, t.now-useWithin.Microseconds())
 		if err != nil || found || ask.Taint != tools.Clean {
 			return err
 		}

@@ -30,6 +30,54 @@ func starts(use *agent.Use) agent.Step {
 	return agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning, AllowedBy: "approval.once", Use: use}}}
 }
 
+// An approval is good for an hour, and until its question's deadline; then it is asked again.
+//
+// promise: P4.approvals-expire
+func TestApprovalGoesStale(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ref, id := h.allowed("c", "1", ledger.DoesOnce)
+		for _, c := range []struct {
+			set  string
+			good bool
+		}{
+			{"expires_at = 1", true},                                // decided a moment ago
+			{"decided_at = 1, expires_at = 9000000000000000", true}, // the deadline is to come
+			{"decided_at = 1, expires_at = 1", false},
+		} {
+			run(t, h.DB, "UPDATE approvals SET "+c.set)
+			if got, err := h.Router.Approval(h.Ctx, ref, "marco", *parks().Ask); err != nil || (got.ID == id) != c.good {
+				t.Errorf("%s: %+v, %v", c.set, got, err)
+			}
+		}
+	})
+}
+
+// Of one person only so many questions are open.
+func TestQuestionsOfAPersonAreBounded(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.root()
+		ask := func(conv string) error {
+			ref := h.Begun(conv, conv)
+			bounded := asked(ref.TurnID, conv)
+			bounded.MostOpen = 2
+			_, err := h.Router.Ask(h.Ctx, ref, parks(), bounded)
+			return err
+		}
+		if err := errors.Join(ask("c1"), ask("c2")); err != nil {
+			t.Fatal(err)
+		}
+		if err := ask("c3"); !errors.Is(err, ledger.ErrTooManyAsked) {
+			t.Errorf("the third: %v", err)
+		}
+		h.wantCount(2, "SELECT count(*) FROM approvals")
+		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'running'")
+		h.Accept(decides(1, "c1", ledger.DoesDeny))
+		if err := ask("c4"); err != nil {
+			t.Errorf("after one was decided: %v", err)
+		}
+	})
+}
+
 // promise: P4.approved-before-it-runs
 func TestApprovalIsUsedOnceForWhatWasShown(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {

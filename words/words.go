@@ -104,3 +104,16 @@ func Span(d time.Duration) string {
 	}
 	return Count((minutes+12*60)/(24*60), "day")
 }
+
+// Escape makes any text mean itself in Markdown.
+func Escape(text string) string {
+	var b strings.Builder
+	b.Grow(len(text) + 8)
+	for _, r := range text {
+		if strings.ContainsRune("\\`*_{}[]()<>#+-.!|~$&:@=\"'^/", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"switchboard/agent/tools/workspace"
@@ -33,6 +34,8 @@ type BuiltinConfig struct {
 	Files Files
 	// Messenger writes to others. Nil: there is no message.send.
 	Messenger Messenger
+	// Recipient says to whom a Messenger would write now, as plain text; nil: it does not say.
+	Recipient func(ctx context.Context, call Call, to string) string
 }
 
 func (c BuiltinConfig) withDefaults() BuiltinConfig {
@@ -85,10 +88,20 @@ func Builtin(cfg BuiltinConfig) []Tool {
 		list = append(list, attachments{files, cfg.Files}.tools()...)
 	}
 	if cfg.Messenger != nil {
-		list = append(list, Tool{
+		send := Tool{
 			Name: "message.send", Summary: "Write to a known person, or to another conversation.",
 			Effect: EffectOutside, Schema: messageSchema, Run: with(cfg.Messenger.send),
-		})
+		}
+		if cfg.Recipient != nil {
+			send.Means = func(ctx context.Context, call Call) string {
+				var args messageArgs
+				if json.Unmarshal(call.Args, &args) != nil {
+					return ""
+				}
+				return cfg.Recipient(ctx, call, strings.TrimSpace(args.To))
+			}
+		}
+		list = append(list, send)
 	}
 	return withPages(list)
 }

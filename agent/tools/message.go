@@ -20,8 +20,10 @@ var messageSchema = json.RawMessage(`{
 	"additionalProperties": false
 }`)
 
+type messageArgs struct{ To, Text string }
+
 // send is the tool "message.send".
-func (m Messenger) send(ctx context.Context, call Call, args struct{ To, Text string }) Result {
+func (m Messenger) send(ctx context.Context, call Call, args messageArgs) Result {
 	if strings.TrimSpace(args.Text) == "" {
 		return refused("empty_text", "say what the message is to read", "there is nothing to send")
 	}

@@ -19,7 +19,11 @@ type Tool struct {
 	Taints  bool // its output is text from elsewhere
 	// Sends names the argument, a URL, that goes out of the program when the tool runs, so
 	// that what was read could leave in it; empty: none does.
-	Sends   string
+	Sends string
+	// Means says to whoever is asked what the arguments come to now, as plain text: a name
+	// may stand for somebody else tomorrow. An approval counts for that alone. Nil, or
+	// empty: for no more than they say.
+	Means   func(ctx context.Context, call Call) string
 	Timeout time.Duration // 0: one minute
 	// Secrets names those of the encrypted store that it needs; they come with each Call, and
 	// to no other tool. Without them it does not run.

@@ -78,8 +78,8 @@ func TestPlainIsBounded(t *testing.T) {
 			if most := max(c.Grows, 8)*len(c.Source) + 1<<16; len(got) > most {
 				t.Errorf("%d bytes became %d", len(c.Source), len(got))
 			}
-			rest := strings.Join(words(got), "")
-			for _, w := range words(c.Source) {
+			rest := strings.Join(wordsOf(got), "")
+			for _, w := range wordsOf(c.Source) {
 				if c.Hides {
 					break
 				}

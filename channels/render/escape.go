@@ -1,16 +1,6 @@
 package render
 
-import "strings"
+import "switchboard/words"
 
 // Escape makes any text mean itself in Markdown.
-func Escape(text string) string {
-	var b strings.Builder
-	b.Grow(len(text) + 8)
-	for _, r := range text {
-		if strings.ContainsRune("\\`*_{}[]()<>#+-.!|~$&:@=\"'^/", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+func Escape(text string) string { return words.Escape(text) }

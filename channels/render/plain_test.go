@@ -90,7 +90,7 @@ func TestEveryElementHasAPlainForm(t *testing.T) {
 }
 
 // words are what every rendering must keep, in order.
-func words(s string) []string {
+func wordsOf(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
@@ -113,7 +113,7 @@ func TestPlainKeepsEveryWord(t *testing.T) {
 			}
 			source.WriteString(b + "\n\n")
 		}
-		got := words(Parse(source.String()).Plain())
+		got := wordsOf(Parse(source.String()).Plain())
 		for _, w := range got {
 			if len(want) > 0 && w == want[0] {
 				want = want[1:]

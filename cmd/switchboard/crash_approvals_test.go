@@ -192,8 +192,11 @@ func (c *approvalsCrash) storm(kill func(n int)) {
 	c.settle()
 }
 
-// wish lets the next person write.
+// wish lets the next person write, once few enough questions of theirs are open.
 func (c *approvalsCrash) wish() {
+	c.rig.await("the next person may ask", 2*patience, func() bool {
+		return c.query(fmt.Sprintf("SELECT count(*) FROM turns WHERE person = 'u%d' AND state IN ('queued', 'running', 'waiting')", c.written%wishers))[0][0] < "5"
+	})
 	c.place.say(c.written%wishers, fmt.Sprintf("job %d", c.written))
 	c.written++
 }

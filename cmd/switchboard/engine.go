@@ -122,7 +122,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: all,
 		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
 	})
-	brain, err := newAgent(s, router.NewPolicy(roster, rules, s.Policy), e.files, e.write, e.secretFor, space, e.owner, e.log)
+	brain, err := newAgent(s, router.NewPolicy(roster, rules, s.Policy), e, space)
 	if err != nil {
 		return usageError{err}
 	}
@@ -144,8 +144,14 @@ func (e *engine) write(ctx context.Context, call tools.Call, to, text string) to
 	return e.router.SendMessage(ctx, call, to, text)
 }
 
+// recipient is whom write would write to.
+func (e *engine) recipient(ctx context.Context, call tools.Call, to string) string {
+	return e.router.Recipient(ctx, call, to)
+}
+
 // newAgent makes the agent with its models, tools and shell.
-func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, write tools.Messenger, secret secretSource, space *workspace.Space, owner *engines.Engine, log *slog.Logger) (*agent.Agent, error) {
+func newAgent(s *configs.Settings, gate agent.Gate, e *engine, space *workspace.Space) (*agent.Agent, error) {
+	log := e.log
 	models, err := newModels(s, log)
 	if err != nil {
 		return nil, err
@@ -154,18 +160,18 @@ func newAgent(s *configs.Settings, gate agent.Gate, files tools.Files, write too
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: files, Messenger: write, Space: space})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Space: space})...)
 	if err != nil {
 		return nil, err
 	}
 	registry.Log, registry.OutputLimit, registry.Mask = log, s.Agent.OutputLimit, s.Mask
-	registry.Secret = secret
+	registry.Secret = e.secretFor
 	shell := tools.NewExec(tools.ExecConfig{
-		Config:      sandbox.Config{SafeUntil: owner.SafeUntil, Space: space, Timeout: s.Agent.ExecTimeout},
+		Config:      sandbox.Config{SafeUntil: e.owner.SafeUntil, Space: space, Timeout: s.Agent.ExecTimeout},
 		OutputLimit: s.Agent.OutputLimit, AdminUnconfined: unconfined(s) != "", Mask: s.Mask, Log: log,
 	})
 	return agent.New(s.Agent, models, registry, shell, gate, log, agent.Options{
-		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: owner, Mask: s.Mask,
+		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: e.owner, Mask: s.Mask,
 	})
 }
 

@@ -211,9 +211,6 @@ func stored(settings *configs.Settings, read func() ([]ledger.Secret, error)) fu
 	}
 }
 
-// A secretSource is tools.Registry.Secret.
-type secretSource = func(ctx context.Context, tool, name string) (secrets.Secret, error)
-
 // secretFor is a secret that a tool declares, as it is now.
 func (e *engine) secretFor(ctx context.Context, tool, name string) (secrets.Secret, error) {
 	list, err := e.db.Router().Secrets(ctx)

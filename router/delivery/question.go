@@ -32,6 +32,7 @@ type Wish struct {
 	Person string // whose wish it is; empty: of whoever reads the question
 	Tool   string
 	Shown  string // the command, or the arguments as JSON
+	Means  string // what else there is to say of what would run, as plain text; empty: nothing
 	Rule   string
 	Reason string
 	Taint  tools.Taint
@@ -125,6 +126,9 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, what, code st
 	if file > 0 {
 		fmt.Fprintf(&b, "That is its beginning; the whole, %d bytes, is in the file below.\n\n", file)
 	}
+	if wish.Means != "" {
+		b.WriteString("**" + render.Escape(visible(wish.Means)) + "**\n\n")
+	}
 	fmt.Fprintf(&b, "I ask because %s (rule `%s`).", render.Escape(strings.TrimSuffix(wish.Reason, ".")), wish.Rule)
 	if wish.Taint != tools.Clean {
 		fmt.Fprintf(&b, " What led to it holds text from elsewhere (%s), so it can be allowed once only.", render.Escape(string(wish.Taint)))
@@ -214,9 +218,29 @@ func pretty(text string) string {
 	return b.String()
 }
 
+// wideSpace is the width from which white space within a line is written out: it would push
+// what follows out of sight.
+const wideSpace = 24
+
+// spaces are runs of white space within a line.
+var spaces = words.Pattern("[ \t]{3,}")
+
 // visible writes out what a reader would not see, or see in another order.
 func visible(text string) string {
 	var b strings.Builder
+	text = spaces().ReplaceAllStringFunc(text, func(run string) string {
+		tabs := strings.Count(run, "\t")
+		switch plain := len(run) - tabs; {
+		case plain+8*tabs < wideSpace:
+			return run
+		case tabs == 0:
+			return fmt.Sprintf("⟨%d spaces⟩", plain)
+		case plain == 0:
+			return fmt.Sprintf("⟨%d tabs⟩", tabs)
+		default:
+			return fmt.Sprintf("⟨%d spaces, %d tabs⟩", plain, tabs)
+		}
+	})
 	for _, r := range text {
 		switch {
 		case r == '\n' || r == '\t' || r == ' ':
@@ -231,7 +255,7 @@ func visible(text string) string {
 }
 
 // hollow are letters and symbols that show nothing.
-const hollow = "\u115f\u1160\u2800\u3164\uffa0"
+const hollow = "\u115f\u1160\u2800\u3164\uffa0\ufffc\U0001d159"
 
 // fenced is a block of code that nothing in the text ends.
 func fenced(text string) string {

@@ -39,6 +39,7 @@ type Question struct {
 type Asked struct {
 	Questions []Question
 	ExpiresAt time.Time
+	MostOpen  int // with so many open ones of its person it is not asked; 0: no limit
 }
 
 // A Grant is what was allowed for more than once.

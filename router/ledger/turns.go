@@ -43,9 +43,13 @@ var ErrStopped = errors.New("the turn was asked to stop")
 // ErrNotFound is returned where a row asked for does not exist.
 var ErrNotFound = errors.New("not found")
 
+// ErrTooManyAsked is returned where a turn was to wait for a decision, and too many of its
+// person wait already; nothing was written.
+var ErrTooManyAsked = errors.New("too many questions of this person are open")
+
 // IsFinal says that the same call would fail of err another time too.
 func IsFinal(err error) bool {
-	for _, final := range []error{ErrFenced, ErrConflict, ErrRefused, ErrNotFound, ErrUnreadable, ErrStopped} {
+	for _, final := range []error{ErrFenced, ErrConflict, ErrRefused, ErrNotFound, ErrUnreadable, ErrStopped, ErrTooManyAsked} {
 		if errors.Is(err, final) {
 			return true
 		}
