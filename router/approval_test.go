@@ -249,6 +249,20 @@ func TestFormerAccountsAreNotAsked(t *testing.T) {
 	})
 }
 
+// An edit of a message whose turn waits changes nothing that is asked for, and says so.
+func TestEditedMessageOfAQuestionIsLeftAside(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.start()
+		id := r.platform.Say("c1", "ada", "ask rm x")
+		r.await(1)
+		r.platform.Edit("c1", id, "ask rm y")
+		r.mentions(2, "I leave your change aside", "/cancel")
+		r.toasts(r.platform.Press("c1", "ada", "Allow once"), "Allowed. I go on with it.")
+		r.shows(3, "accepted once by ada")
+	})
+}
+
 // Whoever takes back the message of a turn that waits takes its question back.
 func TestTakenBackMessageTakesItsQuestionBack(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {

@@ -40,6 +40,7 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.ApprovalOnceOnly: "What led to that holds text from elsewhere, so it can be allowed once only: leave out what stands behind the code.",
 	ledger.GrantRevoked:     "Taken back: from now on I ask again.",
 	ledger.GrantUnknown:     "Nothing of yours is allowed without asking under that number. /grants lists what is.",
+	ledger.EditAsked:        "I asked for permission to do what you had written before, so I leave your change aside. If you want something else, write /cancel, and your message anew.",
 	ledger.EditTooLate:      "I had answered that before you changed it. Write it anew, or reply /retry to it, if you want another answer.",
 }
 

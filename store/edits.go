@@ -100,8 +100,10 @@ func (t *tx) acceptEdited(owner int64, e *ledger.Entry, as *ledger.AsEdit, a *le
 		return err
 	}
 	events := []event{{Kind: "message", Message: a.MessageID}}
-	if of == now && of.State == "done" { // and not after each further edit
-		a.Situation = ledger.EditTooLate
+	if of == now { // and not after each further edit
+		a.Situation = map[string]ledger.Situation{
+			"done": ledger.EditTooLate, "waiting": ledger.EditAsked, "queued": ledger.EditAsked, // or was decided just now
+		}[of.State]
 		if reply := e.Replies[a.Situation]; reply != nil {
 			notice, err := t.outgoing(conversation, a.SessionID, 0, reply, nil)
 			if err != nil {

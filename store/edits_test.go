@@ -380,6 +380,17 @@ func TestReplyNamesItsPerson(t *testing.T) {
 		late.Replies[ledger.EditTooLate] = text("too late")
 		h.one(late)
 		h.one(control(entry("c", "2", "/help"), ledger.EffectNone, "help"))
-		h.wantCount(2, "SELECT count(*) FROM messages WHERE direction = 'out' AND person = 'marco'")
+		h.park(h.Begun("d", "3"), "d")
+		asked := edited("d", "3", "e3", "another text", "steer")
+		asked.Replies[ledger.EditAsked] = text("I asked")
+		if a := h.one(asked); a.Situation != ledger.EditAsked || a.Edited != ledger.EditRevised {
+			t.Errorf("its turn waits: %+v", a)
+		}
+		h.wantCount(1, "SELECT count(*) FROM turns WHERE state = 'waiting'")
+		asked = edited("d", "3", "e4", "a third text", "steer")
+		if a := h.one(asked); a.Situation != "" {
+			t.Errorf("a further edit: %+v", a)
+		}
+		h.wantCount(3, "SELECT count(*) FROM messages WHERE direction = 'out' AND person = 'marco'")
 	})
 }

@@ -151,6 +151,7 @@ const (
 	RetryForgotten   Situation = "retry_forgotten" // the conversation was reset since, or the message is kept no more
 	ChoiceLeft       Situation = "choice_left"     // the person wants nothing to be done
 	EditTooLate      Situation = "edit_too_late"   // the edited message was answered before
+	EditAsked        Situation = "edit_asked"      // the edited message's turn waits for a decision
 	ClaimDone        Situation = "claim_done"      // the sender is an admin now
 	ClaimWrong       Situation = "claim_wrong"     // there is no such code
 	ClaimUsed        Situation = "claim_used"      // it was used before
