@@ -167,7 +167,7 @@ func TestClaimCodeIsGoodOnceAndForADay(t *testing.T) {
 }
 
 // promise: P4.claim-and-pairing
-func TestUsedClaimCodeEndsThoseMadeBefore(t *testing.T) {
+func TestUsedClaimCodeEndsTheOthers(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.start()
 		first, second, third := r.newClaim(), r.newClaim(), r.newClaim()
@@ -178,9 +178,11 @@ func TestUsedClaimCodeEndsThoseMadeBefore(t *testing.T) {
 		}
 		r.change(ledger.ChangeAdd, "dora", ledger.RoleUser, "scripted:dora")
 		r.accept(event(3, "c1", "dora", "/claim "+first))
-		r.mentions(2, "That code was used before, or one made after it")
+		r.mentions(2, "That code was used before, or another one since it was made")
 		r.accept(event(4, "c1", "dora", "/claim "+third))
-		r.mentions(3, "Welcome!")
+		r.mentions(3, "That code was used before, or another one since it was made")
+		r.accept(event(5, "c1", "dora", "/claim "+r.newClaim()))
+		r.mentions(4, "Welcome!")
 		if got := r.admins(); got != "ada scripted:ada; dora scripted:dora; eve scripted:eve" {
 			t.Errorf("admins: %s", got)
 		}

@@ -18,7 +18,7 @@ var situationTexts = map[ledger.Situation]string{
 	ledger.ChoiceLeft:       "All right, I leave it.",
 	ledger.ClaimDone:        "Welcome! You are an admin here from now on, and the code is used up. Just write to me; /whoami says what you may do, and /help what I can.",
 	ledger.ClaimWrong:       "There is no such code. \"switchboard person claim\", on the machine that I run on, prints one.",
-	ledger.ClaimUsed:        "That code was used before, or one made after it: each is good once, until a newer one is used. \"switchboard person claim\", on the machine that I run on, prints another.",
+	ledger.ClaimUsed:        "That code was used before, or another one since it was made: each is good once, until one is used. \"switchboard person claim\", on the machine that I run on, prints another.",
 	ledger.ClaimExpired:     "That code is too old. \"switchboard person claim\", on the machine that I run on, prints another.",
 	ledger.ClaimNeedless:    "You are an admin already, so I left the code as it is: somebody else may use it.",
 	ledger.ClaimByFile:      "My settings name you, and so they alone say what you may do: write role = \"admin\" beside your name in [[people]].",

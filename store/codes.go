@@ -12,7 +12,7 @@ const (
 	insertClaim = `INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES (?, 'claim', 'proposed', ?, ?)`
 	// Codes belong to no session, by which few rows are found among many.
 	dropClaims   = `DELETE FROM actions WHERE session_id IS NULL AND kind = 'claim' AND expires_at <= ?`
-	cancelClaims = `UPDATE actions SET state = 'cancelled', outcome = 'newer' WHERE session_id IS NULL AND kind = 'claim' AND state = 'proposed' AND id < ?`
+	cancelClaims = `UPDATE actions SET state = 'cancelled', outcome = 'another' WHERE session_id IS NULL AND kind = 'claim' AND state = 'proposed'`
 	// codeOf finds a code of a kind, or of any where that is empty.
 	codeOf = `
 		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, expires_at FROM actions
@@ -88,8 +88,8 @@ func (t *tx) useCode(e *ledger.Entry, as *ledger.AsCode, a *ledger.Accepted) (*l
 	return &used, nil
 }
 
-// useClaim makes the sender an admin, unless the settings name them. Codes made before it
-// are good no more, as logs and terminals may show them still.
+// useClaim makes the sender an admin, unless the settings name them. The other
+// codes are good no more, as logs and terminals may show them still.
 func (t *tx) useClaim(used *ledger.Entry, person *ledger.Person, code *codeRow, as *ledger.AsCode, a *ledger.Accepted) error {
 	switch {
 	case person != nil && person.Source == ledger.FromSettings:
@@ -109,7 +109,7 @@ func (t *tx) useClaim(used *ledger.Entry, person *ledger.Person, code *codeRow, 
 		}
 		if err := t.run(
 			statement{setAction, []any{string(ledger.ActionAccepted), "used", name, t.now, code.ID}},
-			statement{cancelClaims, []any{code.ID}},
+			statement{cancelClaims, nil},
 		); err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func TestAFreshBotSaysHowToBeLetIn(t *testing.T) {
 			t.Errorf("%s: nothing says how to be let in", channel)
 		}
 	}
-	if !strings.Contains(log, "play: to be an admin, send /claim ") {
+	if !strings.Contains(log, "to be an admin, send /claim ") {
 		t.Error("an admin of a platform without a channel counts as one who can write")
 	}
 	if strings.Contains(log, `nobody is let in on this channel","channel":"wide"`) {

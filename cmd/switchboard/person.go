@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -121,9 +122,9 @@ type claimCode struct {
 	Code string `json:"code"`
 }
 
-// firstClaim makes a code while no admin can write on any platform, and says for each
-// channel what to write there; nothing where there is one.
-func (e *engine) firstClaim(ctx context.Context) ([]string, error) {
+// firstClaim makes a code while no admin can write on any platform, and says what to write on
+// each channel; nothing where there is one.
+func (e *engine) firstClaim(ctx context.Context) (string, error) {
 	admins := slices.DeleteFunc(e.people(), func(p ledger.Person) bool { return p.Role != ledger.RoleAdmin })
 	var places []string
 	for _, at := range e.router.Channels {
@@ -132,23 +133,27 @@ func (e *engine) firstClaim(ctx context.Context) ([]string, error) {
 			continue
 		}
 		if anyOn(admins, name, at.Config.Kind) {
-			return nil, nil
+			return "", nil
 		}
 		places = append(places, name)
 	}
 	if len(places) == 0 {
-		return nil, nil
+		return "", nil
 	}
 	code, err := e.router.NewClaim(ctx, ledger.OwnerHand(ownerName))
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	said := make([]string, len(places))
-	for i, name := range places {
-		command := e.router.Lines.Line(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct})
-		said[i] = fmt.Sprintf("%s: to be an admin, send %sclaim %s to the bot in a direct chat; the code is good once, for %s", name, command, code, hours(router.ClaimLive))
+	typed := map[string][]string{} // where it is typed so
+	for _, name := range places {
+		command := e.router.Lines.Line(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}) + "claim " + code
+		typed[command] = append(typed[command], name)
 	}
-	return said, nil
+	var ways []string
+	for _, command := range slices.Sorted(maps.Keys(typed)) {
+		ways = append(ways, command+" on "+strings.Join(typed[command], ", "))
+	}
+	return fmt.Sprintf("to be an admin, send %s to the bot in a direct chat; the code is good once, for %s", strings.Join(ways, ", or "), hours(router.ClaimLive)), nil
 }
 
 // changePerson changes somebody and says what is now.

@@ -55,12 +55,12 @@ func (serveCmd) Run(a *app) error {
 	if err != nil {
 		log.Warn("no claim code could be made", "error", err)
 	}
-	for _, how := range claim {
-		if terminal { // the log is a file, which is no place for a code
-			a.note(how + ".")
-			continue
-		}
-		log.Warn("no admin can write on a platform yet", "mend", how)
+	switch {
+	case claim == "":
+	case terminal: // the log is a file, which is no place for a code
+		a.note(claim + ".")
+	default:
+		log.Warn("no admin can write on a platform yet", "mend", claim)
 	}
 	log.Info("ready", "data_dir", settings.DataDir, "database", e.db.Kind(), "planner", settings.Agent.Planner,
 		"channels", len(settings.Channels), "people", strings.Join(namesOf(people), "; "), "duration", time.Since(began).String())
