@@ -202,6 +202,7 @@ func (s *sorting) approve(entry sorted, l *channel, name, args string) sorted {
 // grants makes the entry of /grants: what is allowed without asking, or that one is taken back.
 func (s *sorting) grants(ctx context.Context, entry sorted, l *channel, person *ledger.Person, args string) (sorted, error) {
 	admin := person.Role == ledger.RoleAdmin
+	everybodys := admin && entry.Event.Conversation.Kind == channels.Direct // what others may is not for a group
 	if args != "" {
 		words := strings.Fields(args)
 		id, err := strconv.ParseInt(strings.TrimPrefix(words[len(words)-1], "#"), 10, 64)
@@ -211,7 +212,7 @@ func (s *sorting) grants(ctx context.Context, entry sorted, l *channel, person *
 		entry.As = &ledger.AsRevoke{Grant: id, AnyPerson: admin}
 		return entry, nil
 	}
-	list, err := s.Ledger.Grants(ctx, person.Name, admin)
+	list, err := s.Ledger.Grants(ctx, person.Name, everybodys)
 	if err != nil {
 		return entry, fmt.Errorf("list grants: %w", err)
 	}

@@ -198,6 +198,34 @@ func TestGrantCoversExactlyWhatWasShown(t *testing.T) {
 	})
 }
 
+// What others may is listed to an admin in a direct chat alone.
+func TestGrantsOfOthersAreForADirectChat(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.wish()
+		r.channel.Groups, r.channel.RequireMention = "open", false
+		r.start()
+		last := func(conv string, n int) string {
+			t.Helper()
+			r.until("something is said in "+conv, func() bool { return len(r.platform.SentIn(conv)) >= n })
+			return r.platform.SentIn(conv)[n-1].Text
+		}
+		r.platform.Say("ada1", "ada", "hello")
+		last("ada1", 1)
+		r.platform.Say("bob1", "bob", "ask make x")
+		last("ada1", 2)
+		r.platform.Say("ada1", "ada", "/approve "+r.typedCode(r.platform.SentIn("ada1")[1])+" always")
+		last("ada1", 3)
+		r.platform.Say("ada1", "ada", "/grants")
+		if got := last("ada1", 4); !strings.Contains(got, "bob, exec") {
+			t.Errorf("in a direct chat: %q", got)
+		}
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "/grants"})
+		if got := last("g1", 1); got != "Nothing is allowed without asking." {
+			t.Errorf("in a group: %q", got)
+		}
+	})
+}
+
 // A turn that is cancelled while it waits takes its question with it.
 func TestCancelledTurnTakesItsQuestionBack(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {

@@ -107,6 +107,8 @@ type missed struct {
 	questions map[int64]string // of the turns met, by turn
 	said      []answered       // the newest messages
 	left      int              // how many older ones were left out
+	proposed  int64            // the turn of which the next message asks for a decision
+	undecided map[int64]string // what such messages say, by turn
 }
 
 // answered is a message with the question it answers, which may be empty.
@@ -117,13 +119,23 @@ type answered struct {
 }
 
 func newMissed(after int64) *missed {
-	return &missed{after: after, questions: map[int64]string{}}
+	return &missed{after: after, questions: map[int64]string{}, undecided: map[int64]string{}}
 }
 
 // add takes the conversation's events in their order.
 func (m *missed) add(e channels.SessionEvent) {
 	switch {
 	case e.Message == nil:
+		if state := readData(e).State; e.Kind == "approval" && state == "proposed" {
+			m.proposed = e.TurnID
+		} else if e.Kind == "approval" || e.Kind == "turn" && over(state) {
+			delete(m.undecided, e.TurnID)
+		}
+		return
+	case m.proposed != 0 && m.proposed == e.TurnID:
+		m.undecided[e.TurnID], m.proposed = e.Message.Text, 0
+	}
+	switch {
 	case e.Message.Direction != "out":
 		m.questions[e.TurnID] = e.Message.Text
 	case e.N > m.after:
@@ -156,6 +168,19 @@ func (m *missed) lines(show func(markdown string) string) []string {
 		}
 		asked = a.turn
 		lines = append(lines, show(a.text))
+	}
+	return lines
+}
+
+// asked shows what waits for a decision still and was shown before, oldest first.
+func (m *missed) asked(show func(markdown string) string) (lines []string) {
+	for _, turn := range slices.Sorted(maps.Keys(m.undecided)) {
+		if !slices.ContainsFunc(m.said, func(a answered) bool { return a.turn == turn }) {
+			lines = append(lines, show(m.undecided[turn]))
+		}
+	}
+	if len(lines) > 0 {
+		lines = append([]string{"still to be decided:"}, lines...)
 	}
 	return lines
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -157,7 +158,7 @@ func (t *terminal) begin(ctx context.Context, trouble error) <-chan string {
 	t.client.link.notify(func(text string) { give(ctx, news, text) })
 	_, _ = io.WriteString(t.o.Out, pasteOn)
 	t.resize()
-	for _, l := range append(t.missed.lines(t.rendered), t.missed.open(t.running)...) {
+	for _, l := range slices.Concat(t.missed.lines(t.rendered), t.missed.asked(t.rendered), t.missed.open(t.running)) {
 		t.print(l)
 	}
 	if trouble != nil {

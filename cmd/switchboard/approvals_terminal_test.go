@@ -64,6 +64,20 @@ func TestTerminalAsksAndGoesOn(t *testing.T) {
 	code = ask("echo refused >> runs.txt")
 	s.await(s.press("/deny "+code+" not now\r"), `did not allow the command ("not now")`)
 	o.wantRan(0, "refused")
+	code = ask("echo later >> runs.txt")
+	s.press(ctrlD)
+	s.leaves()
+	s = onTerminal(t, o.rig, []string{"NO_COLOR=1"}, "chat")
+	s.await(0, "still to be decided:")
+	s.await(0, "echo later >> runs.txt")
+	s.await(s.press("/approve "+code+"\r"), "ran: echo later")
+	s.press(ctrlD)
+	s.leaves()
+	s = onTerminal(t, o.rig, []string{"NO_COLOR=1"}, "chat")
+	s.await(0, "> ")
+	if strings.Contains(s.shown.String(), "still to be decided:") {
+		t.Errorf("it was decided: %s", s.shown.String())
+	}
 	s.press(ctrlD)
 	s.leaves()
 }
