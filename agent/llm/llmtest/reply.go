@@ -28,6 +28,8 @@ type Reply struct {
 	Pieces  []string      // what Text comes in; nil: its words
 	Pause   time.Duration // before each piece but the first
 	HangAt  int           // after that many pieces nothing more comes until the client leaves; 0: never
+	HoldAt  int           // after that many pieces the rest waits until Hold is closed
+	Hold    chan struct{} // nil: nothing waits
 	AsOne   bool          // it comes as one all the same
 	NoUsage bool          // what it used is not told
 	NoEnd   bool          // the connection ends without a word after the last piece

@@ -60,6 +60,15 @@ func (s *Server) sendEvents(w http.ResponseWriter, r *http.Request, reply Reply,
 		if i > 0 && !s.wait(r, reply.Pause) {
 			return
 		}
+		if i == reply.HoldAt && reply.Hold != nil {
+			select {
+			case <-reply.Hold:
+			case <-r.Context().Done():
+				return
+			case <-s.done:
+				return
+			}
+		}
 		_, _ = w.Write(event)
 		_ = http.NewResponseController(w).Flush()
 	}
