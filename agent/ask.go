@@ -148,8 +148,8 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 		req.Stall = r.cfg.StallTimeout
 	}
 	if q.partial != nil && r.turn.Place.Streams {
-		read := q.partial()
-		req.Stream = func(answer string) bool { return r.stream(ctx, mask.Growing(read(answer))) }
+		read, masked := q.partial(), mask.Growing()
+		req.Stream = func(answer string) bool { return r.stream(ctx, masked(read(answer))) }
 	} else if req.Stall > 0 && (req.Timeout <= 0 || req.Stall < req.Timeout) {
 		req.Timeout = req.Stall
 	}

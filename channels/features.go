@@ -15,6 +15,7 @@ type Features struct {
 	MaxFile  int64
 	Buttons  bool // choices can be buttons; otherwise they are numbered lines
 	Markdown bool // more than plain text is shown
+	Removes  bool // a Deleter can delete here what others sent as well
 	// Command is what people write before the name of a command here; empty: a slash.
 	Command string
 	// TypingFor is how long the platform shows a Typing before it forgets it.

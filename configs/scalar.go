@@ -192,10 +192,14 @@ func (b *binder) kept(s string, n *node, key string) channels.Credential {
 		})
 	}
 	if name, ok := strings.CutPrefix(s, "secret:"); ok {
-		value, err := b.stored(name, n, key) // one that is set anew is read with the settings
+		_, _ = b.stored(name, n, key) // where it is unknown, that is a fault; what else is wrong is said at each use
 		return channels.NewCredential(func() (secrets.Secret, error) {
+			if b.secrets == nil {
+				return "", fmt.Errorf("%w: the secret %q is not looked up yet", channels.ErrNoCredentials, name)
+			}
+			value, err := b.secrets(name) // it may be set anew while the program runs
 			if err != nil {
-				return "", fmt.Errorf("%w: %w", channels.ErrNoCredentials, err)
+				return "", fmt.Errorf("%w: the secret %q cannot be used: %w", channels.ErrNoCredentials, name, err)
 			}
 			return value, nil
 		})

@@ -47,7 +47,7 @@ url = "postgres://u:in-the-url@h/d"
 		return secret.Reveal(), err
 	}
 	s, warns, err := load(text, nil)
-	if err != nil || len(warns) != 1 || !s.UsesSecrets() || len(key(s)) < 20 || strings.Contains(key(s), "model") {
+	if err != nil || len(warns) != 2 || !s.UsesSecrets() || len(key(s)) < 20 || strings.Contains(key(s), "model") {
 		t.Fatalf("before they are looked up: %v, %v, %q", err, warns, key(s))
 	}
 	values := map[string]secrets.Secret{"model": "value-of-model", "bot": "1:value-of-bot", "ci": "value-of-ci"}

@@ -150,6 +150,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 	r.followCode(ctx, entry, acc)
 	r.followRequest(ctx, entry, acc)
 	r.followApprovals(ctx, entry, acc)
+	r.followSecret(ctx, entry, acc)
 	if !acc.Duplicate {
 		r.rates.count(entry.charge)
 		if !entry.kept(ledger.AuditRejected) {

@@ -67,10 +67,15 @@ func (r *Router) notifyAside(ctx context.Context, entry *sorted, acc *ledger.Acc
 	}
 	notice := r.channels[entry.Event.Conversation.Channel].Notice(entry.Event, entry.aside)
 	notice.Person, notice.Taint = entry.Sender.Person, entry.Taint // it names the files
-	key := sha256.Sum256(append([]byte("aside:"), entry.Key...))
-	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), key[:], entry.Event.Conversation, *notice); err != nil {
+	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), asideKey("aside:", entry.Key), entry.Event.Conversation, *notice); err != nil {
 		r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", entry.Event.Conversation.Channel, "error", err)
 	}
+}
+
+// asideKey is the key of a notice about an entry.
+func asideKey(kind string, entry []byte) []byte {
+	key := sha256.Sum256(append([]byte(kind), entry...))
+	return key[:]
 }
 
 // nameOf is what a person would call an attachment.

@@ -134,6 +134,8 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 		return s.link(entry, control, l, person, args), nil
 	case "grants":
 		return s.grants(ctx, entry, l, person, args)
+	case "secret":
+		return s.secret(ctx, entry, control, l, person, args)
 	case "why":
 		return s.why(ctx, entry, control, l, person, args)
 	case "cancel":

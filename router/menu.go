@@ -47,7 +47,7 @@ func (r *Router) admins(channel, kind string) (ids []string) {
 var menuNames = [...]string{"status", "plan", "why", "cancel", "retry", "reset", "whoami", "help"}
 
 // typedNames are commands that no menu offers, because something has to follow them.
-var typedNames = []string{"approve", "deny", "grants", "link"}
+var typedNames = []string{"approve", "deny", "grants", "link", "secret"}
 
 // Commands are the names of the commands that people write, each with its slash.
 func Commands() []string {

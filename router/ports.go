@@ -39,6 +39,11 @@ type People interface {
 	ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Hand) error
 }
 
+// SecretList has the secrets of the encrypted store, sealed.
+type SecretList interface {
+	Secrets(ctx context.Context) ([]ledger.Secret, error)
+}
+
 // Turns leases sessions, for their turns to be run.
 type Turns interface {
 	// Claim takes the leases of up to limit sessions that nobody holds and whose

@@ -126,6 +126,7 @@ type rig struct {
 	deadline time.Duration // of approvals; 0: the program's own
 	mask     *secrets.Masker
 	missing  func() []string
+	secrets  router.Secrets
 	name     string                                                      // of the channel
 	dir      string                                                      // the data folder; empty: one of its own
 	wakes    func(int64) ledger.Wakes                                    // by the engine's id; nil: the database's own
@@ -206,7 +207,7 @@ func (r *rig) start() {
 		Config: r.config, Roster: roster, Agent: runner, Usable: r.usable, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
 		Channels: append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...),
 		Wakes:    r.wakes(r.engine.ID()), ApprovalDeadline: r.deadline,
-		DataDir: r.dir, Model: "test", Mask: r.mask, Missing: r.missing, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
+		DataDir: r.dir, Model: "test", Mask: r.mask, Missing: r.missing, Secrets: r.secrets, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})
 	if err != nil {
 		r.t.Fatal(err)

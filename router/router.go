@@ -27,6 +27,7 @@ type Ledger interface {
 	Steps
 	Approvals
 	People
+	SecretList
 	delivery.Outbox
 	delivery.Drafts
 	delivery.ShownTurns
@@ -69,6 +70,7 @@ type Deps struct {
 	// ApprovalDeadline is how long a question for permission waits, and then counts as
 	// denied; 0: ten minutes.
 	ApprovalDeadline time.Duration
+	Secrets          Secrets // what /secret sets; nil: there is no store of them
 	// Mask takes known secrets out of what comes in and of what is said.
 	Mask *secrets.Masker
 	Log  *slog.Logger
@@ -90,6 +92,7 @@ type Router struct {
 	tries     triedCodes     // who tried codes
 	quiet     quiet          // where and for whom no admin is asked just now
 	people    chan struct{}  // they are to be read anew
+	secrets   chan struct{}  // the same
 	entering  sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
 	accepts   sync.WaitGroup // Accepts on their way
 	stopped   chan struct{}  // closed when intake is over for good
@@ -115,7 +118,7 @@ func New(deps Deps) (*Router, error) {
 		channels: map[string]*channel{},
 		rates:    rates,
 		moves:    moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
-		stopped: make(chan struct{}), people: make(chan struct{}, 1),
+		stopped: make(chan struct{}), people: make(chan struct{}, 1), secrets: make(chan struct{}, 1),
 	}
 	r.work, r.handBack = context.WithCancelCause(context.Background())
 	r.runner = newRunner(r.work, r.Deps)
@@ -150,11 +153,13 @@ func (r *Router) Run(ctx context.Context) {
 	watchers.Go(func() { r.runner.watchLeases(listening) })
 	watchers.Go(func() { r.runner.keepIdle(ctx) })
 	watchers.Go(func() { r.watchPeople(listening) })
+	watchers.Go(func() { r.watchSecrets(listening) })
 	watchers.Go(func() { r.watchApprovals(ctx) })
 	if r.Wakes != nil {
 		watchers.Go(func() { r.Wakes.Listen(listening, r.onWake) })
 	}
 	r.runner.signal()
+	retry.Signal(r.secrets) // one may have been set since the settings were read
 
 	<-ctx.Done()
 	r.Log.Info("stopping", "grace", r.Grace.String())
@@ -204,6 +209,9 @@ func (r *Router) onWake(w ledger.Wake) {
 		r.runner.turnQueuedElsewhere()
 		r.runner.leased.ask(0)
 		retry.Signal(r.people)
+		retry.Signal(r.secrets)
+	case ledger.WakeSettings:
+		retry.Signal(r.secrets)
 	case ledger.WakePeople:
 		retry.Signal(r.people)
 	case ledger.WakeDecided:

@@ -88,6 +88,9 @@ func (s *sorting) sortAlone(ctx context.Context, event channels.Event) (entry so
 		}
 	}()
 	entry, err = s.sort(ctx, unsorted, event)
+	if control, ok := entry.As.(*ledger.AsControl); entry.secret.value != "" && !(ok && control.Secret != nil) {
+		hidden = append(hidden, "what followed the command")
+	}
 	entry.sayHidden(hidden)
 	return entry, err
 }

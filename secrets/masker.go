@@ -72,15 +72,22 @@ func (m *Masker) Bytes(b []byte) []byte {
 	return b
 }
 
-// Growing is Text of a text of which more will come: an end that may be the beginning of
-// a value is held back. With more text behind it, it is the same with more behind it.
-func (m *Masker) Growing(s string) string {
-	found := m.matcher()
-	if found == nil {
-		return s
+// Growing masks a text while it grows: it is given the whole of it again and again, and
+// holds back an end that may be the beginning of a value. A text that does not go on from the
+// one before begins anew.
+func (m *Masker) Growing() func(string) string {
+	var shown strings.Builder
+	w, seen := m.Writer(&shown), ""
+	return func(text string) string {
+		more, goesOn := strings.CutPrefix(text, seen)
+		if !goesOn {
+			shown.Reset()
+			w, more = m.Writer(&shown), text
+		}
+		seen = text
+		_, _ = io.WriteString(w, more)
+		return shown.String()
 	}
-	masked, _ := found.mask(s, false)
-	return masked
 }
 
 // JSON is Text of JSON, also of such that writes characters as escapes that need none.

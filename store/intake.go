@@ -282,6 +282,13 @@ func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Acce
 	if as.Effect == ledger.EffectCancel {
 		return t.acceptCancel(e, as, a, conversation)
 	}
+	if as.Secret != nil {
+		if err := t.setSecret(as.Secret, handOf(e)); errors.Is(err, ledger.ErrNotFound) {
+			return t.say(e, a, conversation, controlClass(as), ledger.SecretNone)
+		} else if err != nil {
+			return err
+		}
+	}
 	newest, err := t.answer(e, a, conversation, controlClass(as), as.Reply)
 	if err != nil {
 		return err

@@ -85,7 +85,7 @@ func unusual(e ledger.Entry) bool {
 	case *ledger.AsTurn:
 		return as.Retry != nil || as.Mode != "" && as.Mode != modeQueue
 	case *ledger.AsControl:
-		return as.Effect != ledger.EffectNone
+		return as.Effect != ledger.EffectNone || as.Secret != nil
 	case *ledger.AsAudit:
 		return false
 	}

@@ -10,7 +10,7 @@ import (
 
 const (
 	listSecrets = `SELECT name, ciphertext, tools, person, version, updated_at FROM secrets ORDER BY name`
-	setSecret   = `
+	putSecret   = `
 		INSERT INTO secrets (name, ciphertext, tools, person, version, updated_at) VALUES (?, ?, coalesce(?, '[]'), ?, 1, ?)
 		ON CONFLICT (name) DO UPDATE SET ciphertext = excluded.ciphertext, tools = coalesce(?, secrets.tools),
 			person = excluded.person, version = secrets.version + 1, updated_at = excluded.updated_at
@@ -44,18 +44,17 @@ func (r *Router) Secrets(ctx context.Context) (list []ledger.Secret, err error) 
 
 // ChangeSecret makes a change that somebody wants outside of a message.
 func (r *Router) ChangeSecret(ctx context.Context, c *ledger.SecretChange, by ledger.Hand) error {
-	err := r.db.write(ctx, full, "change a secret", func(t *tx) error {
-		a, err := t.changeSecret(c, by)
-		if err != nil {
-			return err
-		}
-		a.action, a.target = c.Names()
-		return t.audit(by, a)
-	})
+	return r.db.write(ctx, full, "change a secret", func(t *tx) error { return t.setSecret(c, by) })
+}
+
+// setSecret makes a change and writes its audit row.
+func (t *tx) setSecret(c *ledger.SecretChange, by ledger.Hand) error {
+	a, err := t.changeSecret(c, by)
 	if err != nil {
 		return err
 	}
-	return r.db.EmptyLog(ctx)
+	a.action, a.target = c.Names()
+	return t.audit(by, a)
 }
 
 // changeSecret writes ciphertext; what it takes the place of is overwritten.
@@ -74,6 +73,6 @@ func (t *tx) changeSecret(c *ledger.SecretChange, by ledger.Hand) (a audited, er
 	}
 	var version int64
 	tools := jsonList(c.Tools)
-	_, err = t.Row(setSecret, []any{clean(c.Name), c.Ciphertext, tools, clean(by.Person), t.now, tools}, &version)
+	_, err = t.Row(putSecret, []any{clean(c.Name), c.Ciphertext, tools, clean(by.Person), t.now, tools}, &version)
 	return audited{outcome: "done", data: map[string]any{"version": version, "tools": c.Tools}}, err
 }

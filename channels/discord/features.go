@@ -33,7 +33,10 @@ const (
 // Source: https://docs.discord.com/developers/topics/rate-limits#global-rate-limit.
 var rates = channels.Rates{PerSecond: 45, PerConversationSecond: 1}
 
-// Features implements channels.Channel.
+// Features implements channels.Channel. What others wrote can be deleted with a permission of
+// servers, which direct chats do not have.
+//
+// Source: https://docs.discord.com/developers/resources/message#delete-message.
 func (c *Client) Features(channels.Conversation) channels.Features {
 	return channels.Features{
 		MaxText: maxText, Measure: measure,

@@ -30,7 +30,8 @@ var rates = channels.Rates{PerSecond: 5, PerConversationSecond: 1}
 // Features implements channels.Channel. In threads there are no slash commands: there people
 // name the bot.
 //
-// Source: https://docs.slack.dev/interactivity/implementing-slash-commands.
+// Source: https://docs.slack.dev/interactivity/implementing-slash-commands. What others wrote a
+// bot cannot delete: https://docs.slack.dev/reference/methods/chat.delete.
 func (c *Client) Features(conv channels.Conversation) channels.Features {
 	command := c.cfg.Command + " "
 	if me := c.self.Load(); me != nil && conv.Kind == channels.Thread {

@@ -54,6 +54,9 @@ func (c *Client) Features(conv channels.Conversation) channels.Features {
 		Buttons: true, Markdown: true,
 		TypingFor: typingFor, DraftEvery: draftDirect, Rates: ratesDirect,
 	}
+	// "Bots can delete incoming messages in private chats", for 48 hours; in groups that is for
+	// administrators. Source: https://core.telegram.org/bots/api#deletemessage
+	f.Removes = conv.Kind == channels.Direct
 	if conv.Kind != channels.Direct {
 		f.DraftEvery, f.Rates = draftGroup, ratesGroup
 	}

@@ -391,3 +391,20 @@ func TestMenusAreSetWhereTheyDiffer(t *testing.T) {
 }
 
 func conversationString(id int64) string { return string(conversationID(id, 0)) }
+
+// promise: P6.command-deleted
+func TestWhatSomebodySentIsDeletedInADirectChat(t *testing.T) {
+	t.Parallel()
+	r, asked := met(t)
+	if !r.c.Features(r.direct()).Removes || r.c.Features(conv(-5, channels.Group)).Removes {
+		t.Error("deleting is offered elsewhere than in direct chats")
+	}
+	if err := r.c.Delete(t.Context(), r.direct(), messageID(int(asked))); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range r.Messages(r.ada.ID) {
+		if m.ID == asked {
+			t.Errorf("it is there still: %+v", m)
+		}
+	}
+}

@@ -194,7 +194,11 @@ func (a *app) load() (*configs.Settings, []configs.Warning, error) {
 	if err != nil || !settings.UsesSecrets() {
 		return settings, warnings, err
 	}
-	return a.loadWith(a.storedNow(settings))
+	vault := settings.Vault
+	if settings, warnings, err = a.loadWith(a.lookUp(settings)); err == nil {
+		settings.Vault = vault // it has the secrets
+	}
+	return settings, warnings, err
 }
 
 // loadUnresolved is load for who needs no secret.

@@ -128,7 +128,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	}
 	e.router, err = router.New(router.Deps{
 		Config: s.Router, Channels: attached, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
-		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Missing: e.missing, Mask: s.Mask, Log: e.log,
+		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		ApprovalDeadline: s.Approvals.Deadline,
 		FileLimits:       router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
 	})

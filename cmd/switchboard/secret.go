@@ -170,45 +170,67 @@ func (e *engine) secretRoutes(mux *http.ServeMux) {
 func (e *engine) setSecret(ctx context.Context, c *ledger.SecretChange) (*secretUse, error) {
 	used := &secretUse{Secret: ledger.Secret{Name: c.Name}, By: e.settings.UsedBy(c.Name)}
 	if c.Kind == ledger.SetSecret {
-		value, err := e.settings.Vault.Open(c.Ciphertext)
-		if err != nil {
+		if _, err := e.settings.Vault.Open(c.Ciphertext); err != nil {
 			return nil, err
 		}
-		e.settings.Mask.Add(value)
 	} else if len(used.By) > 0 {
 		return nil, stillUsed(c.Name, used.By)
 	}
-	return used, e.db.Router().ChangeSecret(ctx, c, ledger.OwnerHand(ownerName))
+	if err := e.db.Router().ChangeSecret(ctx, c, ledger.OwnerHand(ownerName)); err != nil {
+		return nil, err
+	}
+	e.router.SecretChanged()
+	return used, nil
+}
+
+// Seal implements router.Secrets.
+func (e *engine) Seal(value secrets.Secret) ([]byte, error) { return e.settings.Vault.Seal(value) }
+
+// UsedBy implements router.Secrets.
+func (e *engine) UsedBy(name string) []string { return e.settings.UsedBy(name) }
+
+// Changed implements router.Secrets: a channel connects anew with what its settings name. What
+// else does keeps the former value until the next start.
+func (e *engine) Changed(ctx context.Context) error {
+	sealed, err := sealedOf(ctx, e.db)
+	if err != nil {
+		return err
+	}
+	changed := e.settings.Vault.Keep(sealed)
+	for _, name := range changed {
+		for _, key := range e.settings.UsedBy(name) {
+			at := strings.Split(key, ".")
+			line := e.router.Lines.Line(at[min(1, len(at)-1)])
+			if at[0] != "channels" || line == nil {
+				e.log.WarnContext(ctx, "a secret was set anew, and is used from the next start on", "setting", key)
+				continue
+			}
+			e.log.InfoContext(ctx, "a secret was set anew, and its channel connects with it", "setting", key, "channel", line.Name)
+			line.Reconnect()
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	if err := e.db.EmptyLog(ctx); err != nil { // of what was replaced
+		e.log.WarnContext(ctx, "a replaced secret may stand in the write-ahead log, encrypted, until it is overwritten", "error", err)
+	}
+	return nil
+}
+
+// sealedOf are the secrets of a database, by name.
+func sealedOf(ctx context.Context, db *store.DB) (map[string][]byte, error) {
+	list, err := db.Router().Secrets(ctx)
+	sealed := make(map[string][]byte, len(list))
+	for _, s := range list {
+		sealed[s.Name] = s.Ciphertext
+	}
+	return sealed, err
 }
 
 // stillUsed says that a secret cannot go: the next start would find none.
 func stillUsed(name string, by []string) error {
 	return &ledger.StateError{Sentence: fmt.Sprintf("%s is used by %s; change that first", name, strings.Join(by, ", "))}
-}
-
-// stored looks secrets up in a list that is read once, when the first one is needed. What it
-// opens is masked from then on.
-func stored(settings *configs.Settings, read func() ([]ledger.Secret, error)) func(string) (secrets.Secret, error) {
-	var list []ledger.Secret
-	var failed error
-	done := false
-	return func(name string) (secrets.Secret, error) {
-		if !done {
-			list, failed = read()
-			done = true
-		}
-		if failed != nil {
-			return "", failed
-		}
-		for _, s := range list {
-			if s.Name == name {
-				value, err := settings.Vault.Open(s.Ciphertext)
-				settings.Mask.Add(value)
-				return value, err
-			}
-		}
-		return "", secrets.ErrUnknown
-	}
 }
 
 // secretFor is a secret that a tool declares, as it is now.
@@ -229,19 +251,21 @@ func (e *engine) secretFor(ctx context.Context, tool, name string) (secrets.Secr
 	return "", fmt.Errorf("%w; an admin has to set it: switchboard secret set %s --tool %s", secrets.ErrUnknown, name, tool)
 }
 
-// storedNow looks secrets up where no engine has the database open here.
-func (a *app) storedNow(settings *configs.Settings) func(string) (secrets.Secret, error) {
-	return stored(settings, func() ([]ledger.Secret, error) {
-		if hasLedger(settings) != nil {
-			return nil, nil
-		}
-		ctx, stop := context.WithTimeout(a.ctx, 10*time.Second)
-		defer stop()
-		db, err := store.OpenReadOnly(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
-		if err != nil {
-			return nil, err
-		}
+// lookUp has the secrets of the database looked up, where no engine has it open here.
+func (a *app) lookUp(settings *configs.Settings) (look func(string) (secrets.Secret, error)) {
+	if hasLedger(settings) != nil {
+		return settings.Vault.Look // there is none
+	}
+	ctx, stop := context.WithTimeout(a.ctx, 10*time.Second)
+	defer stop()
+	db, err := store.OpenReadOnly(ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
+	if err == nil {
 		defer db.Close()
-		return db.Router().Secrets(ctx)
-	})
+		var sealed map[string][]byte
+		if sealed, err = sealedOf(ctx, db); err == nil {
+			settings.Vault.Keep(sealed)
+			return settings.Vault.Look
+		}
+	}
+	return func(string) (secrets.Secret, error) { return "", err }
 }

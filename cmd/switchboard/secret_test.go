@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"switchboard/store/storetest"
 	"switchboard/testkit"
@@ -50,6 +51,58 @@ func TestSecretsAreSetOnTheCommandLine(t *testing.T) {
 	for _, form := range []string{value, base64.StdEncoding.EncodeToString([]byte(value))[:20]} {
 		if strings.Contains(written, form) {
 			t.Errorf("%q is in the data folder", form)
+		}
+	}
+}
+
+// A secret is set, used by a channel, and rotated while the program runs: by the command line,
+// and in the chat, where the message with it goes.
+//
+// promise: P6.rotated
+func TestChannelConnectsWithASecretThatIsSetAnew(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "")
+	r.channel("tg", r.bot, "secret:bot", "")
+	sets := func(value string) {
+		t.Helper()
+		if out, errs, code := r.commandWith(value+"\n", "secret", "set", "bot"); code != 0 || !strings.Contains(errs, "channels.tg.token") {
+			t.Fatalf("exit %d, %q, %q", code, out, errs)
+		}
+	}
+	first := r.bot.Token()
+	sets(first)
+	r.up()
+	r.bot.Say(r.chief.ID, "one")
+	r.expect(r.chief.ID, "heard: one")
+
+	r.bot.Login(nil) // another token; the former is good no more
+	r.bot.Say(r.chief.ID, "two")
+	sets(r.bot.Token())
+	r.expect(r.chief.ID, "heard: one", "heard: two")
+
+	const typed = "canary-typed-in-telegram-4711"
+	message := r.bot.Say(r.chief.ID, "/secret set other "+typed)
+	r.await("the message is deleted", 20*time.Second, func() bool {
+		for _, m := range r.bot.Messages(r.chief.ID) {
+			if m.ID == message.ID && !m.Deleted {
+				return false
+			}
+		}
+		return true
+	})
+	r.await("it is answered", 20*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "The secret other is set. I delete your message")
+	})
+	r.settle()
+	log := r.log.String()
+	r.stop(20 * time.Second)
+	for _, value := range []string{first, r.bot.Token(), typed} {
+		_, part, _ := strings.Cut(value, ":")
+		if part == "" {
+			part = value
+		}
+		if files := r.holds(part); len(files) > 0 || strings.Contains(log, part) || strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), part) {
+			t.Errorf("%s is in %v, in the log or in the chat", value, files)
 		}
 	}
 }

@@ -197,6 +197,10 @@ func (l *Line) connect(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if errors.Is(err, errRenewed) {
+			fails = 0
+			continue
+		}
 		if err == nil {
 			err = errEnded
 		}
@@ -223,7 +227,7 @@ func (l *Line) connect(ctx context.Context) {
 			l.health.rests(wait)
 		}
 		l.judge(ctx, err)
-		retry.Sleep(ctx, wait)
+		retry.Await(ctx, l.renew, wait)
 	}
 }
 
@@ -242,24 +246,35 @@ var (
 	// errDeaf ends a connection on which nothing comes any more.
 	errDeaf  = errors.New("nothing came on the connection")
 	errEnded = errors.New("the connection ended")
+	// errRenewed ends a connection that is to be made with other credentials.
+	errRenewed = errors.New("the credentials are others")
 )
 
+// Reconnect ends the connection, if there is one, and makes it anew at once: its credentials
+// are others.
+func (l *Line) Reconnect() { retry.Signal(l.renew) }
+
 // listen runs the channel once, and ends it when it is silent for longer than it
-// can be while it is well.
+// can be while it is well, or is to be made anew.
 func (l *Line) listen(ctx context.Context) error {
-	pulse, ok := l.channel.(channels.Pulse)
-	if !ok || pulse.Silence() <= 0 {
-		return l.channel.Run(ctx, sink{l})
-	}
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var watching sync.WaitGroup
-	watching.Go(func() { l.watch(running, end, pulse.Silence()) })
+	watching.Go(func() {
+		select {
+		case <-running.Done():
+		case <-l.renew:
+			end(errRenewed)
+		}
+	})
+	if pulse, ok := l.channel.(channels.Pulse); ok && pulse.Silence() > 0 {
+		watching.Go(func() { l.watch(running, end, pulse.Silence()) })
+	}
 	err := l.channel.Run(running, sink{l})
 	cause := context.Cause(running)
 	end(nil)
 	watching.Wait()
-	if errors.Is(cause, errDeaf) {
+	if errors.Is(cause, errDeaf) || errors.Is(cause, errRenewed) {
 		return cause
 	}
 	return err

@@ -28,6 +28,7 @@ type Line struct {
 	presenter *presenter
 	pace      pace    // of the platform's clock
 	trouble   trouble // connect's alone
+	renew     chan struct{}
 
 	mu     sync.Mutex
 	sender *sender // nil while this engine does not hold the channel
@@ -43,7 +44,7 @@ func newLine(ls *Lines, c Rated) (*Line, error) {
 	}
 	l := &Line{
 		lines: ls, Name: c.Name(), Kind: c.Kind(),
-		channel: c.Channel, limits: limits, health: newHealth(),
+		channel: c.Channel, limits: limits, health: newHealth(), renew: make(chan struct{}, 1),
 	}
 	l.reader, _ = c.Channel.(channels.Reader)
 	l.presenter = newPresenter(l)

@@ -66,6 +66,8 @@ type AsControl struct {
 	AnyPerson bool
 	// Refused: it would have been a turn, but is empty, too long or too fast.
 	Refused bool
+	// Secret is set or taken away in the same transaction; nil: none is. SecretNone: there is none.
+	Secret *SecretChange
 	// Reply answers it, whatever the situation; nil: nothing does.
 	Reply *Reply
 }
@@ -150,6 +152,7 @@ const (
 	RetryNotYours    Situation = "retry_not_yours" // it is another person's
 	RetryForgotten   Situation = "retry_forgotten" // the conversation was reset since, or the message is kept no more
 	ChoiceLeft       Situation = "choice_left"     // the person wants nothing to be done
+	SecretNone       Situation = "secret_none"     // there is no secret of that name to take away
 	EditTooLate      Situation = "edit_too_late"   // the edited message was answered before
 	EditAsked        Situation = "edit_asked"      // the edited message's turn waits for a decision
 	ClaimDone        Situation = "claim_done"      // the sender is an admin now

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"filippo.io/age"
 
@@ -32,12 +33,54 @@ const MaxValue = 64 << 10
 type Vault struct {
 	path  string
 	given string
+	mask  *secrets.Masker
+
+	mu   sync.Mutex
+	kept map[string][]byte // sealed, by name
 }
 
 // New makes a Vault whose key is given, "AGE-SECRET-KEY-1…", or where that is empty stands
-// in a file of dataDir.
-func New(dataDir, given string) *Vault {
-	return &Vault{path: filepath.Join(dataDir, KeyFile), given: strings.TrimSpace(given)}
+// in a file of dataDir. mask learns the key, and each secret that is opened; it may be nil.
+func New(dataDir, given string, mask *secrets.Masker) *Vault {
+	v := &Vault{path: filepath.Join(dataDir, KeyFile), given: strings.TrimSpace(given), mask: mask}
+	v.learn(v.given)
+	return v
+}
+
+func (v *Vault) learn(value string) {
+	if v.mask != nil {
+		v.mask.Add(secrets.Secret(value))
+	}
+}
+
+// Keep takes the secrets as they are now, sealed, by name, and says which are others than
+// before, or gone.
+func (v *Vault) Keep(sealed map[string][]byte) (changed []string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for name, s := range sealed {
+		if !bytes.Equal(v.kept[name], s) {
+			changed = append(changed, name)
+		}
+	}
+	for name := range v.kept {
+		if _, ok := sealed[name]; !ok {
+			changed = append(changed, name)
+		}
+	}
+	v.kept = sealed
+	return changed
+}
+
+// Look is a secret as it was kept last; secrets.ErrUnknown: there is none of that name.
+func (v *Vault) Look(name string) (secrets.Secret, error) {
+	v.mu.Lock()
+	sealed, ok := v.kept[name]
+	v.mu.Unlock()
+	if !ok {
+		return "", secrets.ErrUnknown
+	}
+	return v.Open(sealed)
 }
 
 // Seal encrypts a value. The first use in a folder makes the key.
@@ -52,6 +95,7 @@ func (v *Vault) Seal(value secrets.Secret) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	v.learn(value.Reveal())
 	var sealed bytes.Buffer
 	w, err := age.Encrypt(&sealed, key.Recipient())
 	if err != nil {
@@ -81,6 +125,7 @@ func (v *Vault) Open(sealed []byte) (secrets.Secret, error) {
 	if err != nil {
 		return "", fmt.Errorf("it is damaged in the database (%w): set the secret anew (switchboard secret set)", err)
 	}
+	v.learn(string(value))
 	return secrets.Secret(value), nil
 }
 
@@ -105,6 +150,7 @@ func (v *Vault) key(create bool) (*age.X25519Identity, error) {
 			return nil, err
 		}
 	}
+	v.learn(text)
 	key, err := age.ParseX25519Identity(strings.TrimSpace(text))
 	if err != nil { // what it says is not repeated: it may hold a part of the key
 		return nil, fmt.Errorf("%s holds no key: it is one line that begins with AGE-SECRET-KEY-1; put the former key back, or take it away and set the secrets anew", v.where())

@@ -1,8 +1,10 @@
 package vault_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,14 +24,14 @@ func TestSecretsAreOpenedWithTheKeyOfTheFolder(t *testing.T) {
 	for i := range sealed { // engines that begin at once
 		all.Go(func() {
 			var err error
-			if sealed[i], err = vault.New(dir, "").Seal(value); err != nil {
+			if sealed[i], err = vault.New(dir, "", nil).Seal(value); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
 	for _, s := range sealed {
-		if got, err := vault.New(dir, "").Open(s); err != nil || got != value {
+		if got, err := vault.New(dir, "", nil).Open(s); err != nil || got != value {
 			t.Errorf("%v, %v", got, err)
 		}
 		if strings.Contains(string(s), "hunter2") {
@@ -45,7 +47,7 @@ func TestSecretsAreOpenedWithTheKeyOfTheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := vault.New(t.TempDir(), string(key)).Open(sealed[0]); err != nil || got != value {
+	if got, err := vault.New(t.TempDir(), string(key), nil).Open(sealed[0]); err != nil || got != value {
 		t.Errorf("with the key of the environment: %v, %v", got, err)
 	}
 }
@@ -54,7 +56,7 @@ func TestKeyThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "secret.key")
-	v := vault.New(dir, "")
+	v := vault.New(dir, "", nil)
 	sealed, err := v.Seal(value)
 	if err != nil {
 		t.Fatal(err)
@@ -88,11 +90,48 @@ func TestKeyThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	}
 	_, err = v.Open(sealed)
 	wants("another one", err, "another key", path)
-	_, err = vault.New(dir, strings.Replace(string(key), "Q", "Z", 1)).Open(sealed)
+	_, err = vault.New(dir, strings.Replace(string(key), "Q", "Z", 1), nil).Open(sealed)
 	wants("garbled", err, vault.Variable+" holds no key")
-	_, err = vault.New(dir, string(key)).Open(sealed[:len(sealed)-3])
+	_, err = vault.New(dir, string(key), nil).Open(sealed[:len(sealed)-3])
 	wants("cut off", err, "damaged")
 	if _, err := v.Seal("short"); err == nil {
 		t.Error("a short one was taken")
+	}
+}
+
+func TestSecretsAreLookedUpAsTheyAreNow(t *testing.T) {
+	t.Parallel()
+	mask := secrets.NewMasker()
+	v := vault.New(t.TempDir(), "", mask)
+	seal := func(value secrets.Secret) []byte {
+		sealed, err := v.Seal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sealed
+	}
+	if _, err := v.Look("a"); !errors.Is(err, secrets.ErrUnknown) {
+		t.Errorf("%v", err)
+	}
+	first, b := seal("first-value"), seal("value-of-b")
+	for _, step := range []struct {
+		kept    map[string][]byte
+		changed string
+		value   secrets.Secret
+	}{
+		{map[string][]byte{"a": first, "b": b}, "a b", "first-value"},
+		{map[string][]byte{"a": first, "b": b}, "", "first-value"},
+		{map[string][]byte{"a": seal("second-value"), "b": b}, "a", "second-value"},
+		{map[string][]byte{"b": b}, "a", ""},
+	} {
+		changed := v.Keep(step.kept)
+		slices.Sort(changed)
+		value, err := v.Look("a")
+		if strings.Join(changed, " ") != step.changed || value != step.value || (value == "") != errors.Is(err, secrets.ErrUnknown) {
+			t.Errorf("%q changed, %q, %v; want %+v", changed, value.Reveal(), err, step)
+		}
+	}
+	if got := mask.Text("first-value second-value"); got != "[redacted] [redacted]" {
+		t.Errorf("%q", got)
 	}
 }

@@ -24,6 +24,8 @@ type Config struct {
 	Files int `toml:"files"`
 	// Rich adds editing, drafts, deleting, typing, a menu, a probe and a pulse.
 	Rich bool `toml:"rich"`
+	// Removes is that of channels.Features, in direct chats.
+	Removes bool `toml:"removes"`
 	// Silence, with Rich, is how long a connection that is well may be silent; 0: for
 	// ever.
 	Silence time.Duration `toml:"silence"`

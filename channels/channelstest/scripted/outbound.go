@@ -59,7 +59,7 @@ func (c *Channel) Features(conv channels.Conversation) channels.Features {
 	}
 	return channels.Features{
 		MaxText: c.cfg.MaxText, Buttons: c.cfg.Buttons, Files: c.cfg.Files > 0, FilesPerPart: c.cfg.Files,
-		Command: c.cfg.Command, TypingFor: c.cfg.TypingFor, DraftEvery: c.cfg.DraftEvery,
+		Removes: c.cfg.Removes && conv.Kind == channels.Direct, Command: c.cfg.Command, TypingFor: c.cfg.TypingFor, DraftEvery: c.cfg.DraftEvery,
 		Rates: channels.Rates{
 			PerSecond: c.cfg.PerSecond, PerConversationSecond: c.cfg.PerConversationSecond,
 			PerConversationMinute: minute,

@@ -1,0 +1,154 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/retry"
+	"switchboard/router/ledger"
+	"switchboard/secrets"
+)
+
+// Secrets are the secrets of the encrypted store, as the program has them.
+type Secrets interface {
+	// Seal encrypts a value; the error is for people.
+	Seal(value secrets.Secret) ([]byte, error)
+	// UsedBy are the settings that name a secret.
+	UsedBy(name string) []string
+	// Changed reads the secrets anew, and has what uses one go on with it.
+	Changed(ctx context.Context) error
+}
+
+const secretHelp = "/secret list shows the names, /secret set NAME VALUE sets one, /secret remove NAME takes one away. No value is ever shown. " +
+	"\"switchboard secret set NAME\", on the machine that I run on, is the safer way to set one."
+
+// secret makes the entry of /secret, which is for admins in a direct chat.
+func (s *sorting) secret(ctx context.Context, entry sorted, control *ledger.AsControl, l *channel, person *ledger.Person, args string) (sorted, error) {
+	verb, rest := firstWord(args)
+	name, _ := firstWord(rest)
+	text := secretHelp
+	var err error
+	switch {
+	case person.Role != ledger.RoleAdmin:
+		text = "Only an admin can do that."
+	case entry.Event.Conversation.Kind != channels.Direct:
+		text = "In a direct message, please."
+	case s.Secrets == nil:
+		text = "There is no encrypted store here."
+	case verb == "list":
+		text, err = s.listSecrets(ctx)
+	case verb == "set" && entry.secret.value != "":
+		control.Secret, text = s.setSecret(entry.secret, l.Removes(entry.Event.Conversation))
+	case verb == "remove" && name != "":
+		if by := s.Secrets.UsedBy(name); len(by) > 0 {
+			text = fmt.Sprintf("%s is used by %s; change that first.", render.Escape(name), render.Escape(strings.Join(by, ", ")))
+			break
+		}
+		control.Secret = &ledger.SecretChange{Kind: ledger.RemoveSecret, Name: name}
+		text = fmt.Sprintf("The secret %s is taken away.", render.Escape(name))
+		entry.Replies = map[ledger.Situation]*ledger.Reply{
+			ledger.SecretNone: l.Notice(entry.Event, fmt.Sprintf("There is no secret %s.", render.Escape(name))),
+		}
+	}
+	if err != nil {
+		return entry, err
+	}
+	control.Reply = l.Notice(entry.Event, text)
+	return entry, nil
+}
+
+// setSecret is the change that a command wants, and what is said of it.
+func (s *sorting) setSecret(typed typedSecret, removes bool) (*ledger.SecretChange, string) {
+	left := "Please delete your message, if this chat shows it: I cannot do that here. \"switchboard secret set NAME\", on the machine that I run on, is the safer way."
+	if removes {
+		left = "I delete your message; if it is still here in a minute, please do."
+	}
+	if !secrets.ValidName(typed.name) {
+		return nil, "The name of a secret has 1 to 64 letters, digits, '.', '\\_' and '-'; nothing was set. " + left
+	}
+	sealed, err := s.Secrets.Seal(secrets.Secret(typed.value))
+	if err != nil {
+		return nil, "Nothing was set: " + render.Escape(err.Error()) + ". " + left
+	}
+	text := fmt.Sprintf("The secret %s is set. ", render.Escape(typed.name))
+	if by := s.Secrets.UsedBy(typed.name); len(by) > 0 {
+		text = fmt.Sprintf("The secret %s is set, for %s. ", render.Escape(typed.name), render.Escape(strings.Join(by, ", ")))
+	}
+	return &ledger.SecretChange{Kind: ledger.SetSecret, Name: typed.name, Ciphertext: sealed}, text + left
+}
+
+// listSecrets lists names, and who uses and set them.
+func (s *sorting) listSecrets(ctx context.Context) (string, error) {
+	list, err := s.Ledger.Secrets(ctx)
+	if err != nil {
+		return "", fmt.Errorf("list secrets: %w", err)
+	}
+	if len(list) == 0 {
+		return "No secret is set. " + secretHelp, nil
+	}
+	var b strings.Builder
+	b.WriteString("The secrets:")
+	for _, one := range list {
+		fmt.Fprintf(&b, "\n- %s, set by %s on %s", render.Escape(one.Name), render.Escape(one.Person), one.At.UTC().Format(time.DateOnly))
+		if by := s.Secrets.UsedBy(one.Name); len(by) > 0 {
+			b.WriteString(", used by " + render.Escape(strings.Join(by, ", ")))
+		}
+		if len(one.Tools) > 0 {
+			b.WriteString(", for the tools " + render.Escape(strings.Join(one.Tools, ", ")))
+		}
+	}
+	return b.String(), nil
+}
+
+// followSecret deletes a message that brought a secret, where that can be, and has all engines
+// go on with what was set.
+func (r *Router) followSecret(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
+	conv := entry.Event.Conversation
+	line := r.channels[conv.Channel]
+	if entry.secret.value != "" && entry.Sender.Person != "" && line.Removes(conv) {
+		line.Remove(conv, entry.Event.Message.ID, func(ctx context.Context) {
+			notice := line.Notice(entry.Event, "I could not delete your message with the secret. Please delete it yourself, and set the secret anew with another value if anybody may have read it.")
+			notice.Person = entry.Sender.Person
+			if _, err := r.Ledger.Notify(ctx, asideKey("undeleted:", entry.Key), conv, *notice); err != nil {
+				r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", conv.Channel, "error", err)
+			}
+			line.Committed(conv)
+		})
+	}
+	if control, ok := entry.As.(*ledger.AsControl); ok && control.Secret != nil && !acc.Duplicate {
+		r.SecretChanged()
+	}
+}
+
+// SecretChanged has every engine read the secrets anew.
+func (r *Router) SecretChanged() {
+	retry.Signal(r.secrets)
+	if r.Wakes != nil {
+		r.Wakes.Wake(ledger.Wake{Kind: ledger.WakeSettings})
+	}
+}
+
+// watchSecrets reads the secrets anew when one was set, here or elsewhere, until ctx ends.
+func (r *Router) watchSecrets(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.secrets:
+		}
+		if r.Secrets == nil {
+			continue
+		}
+		for range retry.Doubling(ctx, 100*time.Millisecond, 5*time.Second) {
+			err := r.Secrets.Changed(ctx)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			r.Log.ErrorContext(ctx, "cannot read the secrets anew", "error", err)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/secrets"
+	"switchboard/store/storetest"
+	"switchboard/testkit"
+)
+
+// A safe stands for the program's encrypted store.
+type safe struct {
+	mask    *secrets.Masker
+	changed atomic.Int64
+}
+
+func (s *safe) Seal(value secrets.Secret) ([]byte, error) {
+	if len(value) < secrets.MinLength {
+		return nil, errors.New("a secret has at least 6 characters")
+	}
+	s.mask.Add(value)
+	return []byte("sealed"), nil
+}
+
+func (s *safe) UsedBy(name string) []string {
+	if name == "bot" {
+		return []string{"channels.play.token"}
+	}
+	return nil
+}
+
+func (s *safe) Changed(context.Context) error {
+	s.changed.Add(1)
+	return nil
+}
+
+// promise: P6.command-deleted
+func TestSecretIsSetInADirectChat(t *testing.T) {
+	const value = "canary-of-the-chat 4711\nin two lines"
+	each(t, func(t *testing.T, r *rig) {
+		var log testkit.Log
+		r.log, r.mask = &log, secrets.NewMasker()
+		s := &safe{mask: r.mask}
+		r.secrets = s
+		r.script.Rich, r.script.Removes = true, true
+		r.channel.AllowConversations = []string{"room"}
+		r.start()
+		n := 0
+		answers := func(user, text string, words ...string) {
+			t.Helper()
+			n++
+			e := event(n, "c-"+user, user, text)
+			e.Message.ID = channels.MessageID(fmt.Sprint("typed", n)) // apart from the bot's own
+			if user == "room" {
+				e.Conversation.ID, e.Conversation.Kind, e.Conversation.Place, e.Sender.ID, e.Message.Mentioned = "room", channels.Group, "room", "ada", true
+			}
+			before := len(r.platform.Sent())
+			r.accept(e)
+			sent := r.await(before + 1)
+			if strings.Contains(text, "set") && !strings.Contains(sent[before].Text, "is set") && len(words) > 1 {
+				sent = r.await(before + 2) // and what was hidden
+			}
+			said := strings.Join(texts(sent[before:]), "\n")
+			for _, word := range words {
+				if !strings.Contains(said, word) {
+					t.Errorf("%s: %q, without %q", text[:min(len(text), 20)], said, word)
+				}
+			}
+		}
+		answers("ada", "/secret", "/secret set NAME VALUE")
+		answers("ada", "/secret list", "No secret is set")
+		answers("ada", "/secret set bot "+value, "The secret bot is set, for channels.play.token. I delete your message")
+		answers("ada", "/secret set key other-value-1", "The secret key is set. I delete your message")
+		answers("ada", "/secret set key tiny", "Nothing was set: a secret has at least 6 characters", "what followed the command")
+		answers("ada", "/secret set a/b some-value-2", "nothing was set", "what followed the command")
+		answers("bob", "/secret set key some-value-3", "Only an admin", "what followed the command")
+		answers("room", "/secret set key some-value-4", "In a direct message, please.", "what followed the command")
+		answers("ada", "/secret list", "bot, set by ada on ", "used by channels.play.token", "key, set by ada on ")
+		answers("ada", "/secret remove bot", "bot is used by channels.play.token; change that first")
+		answers("ada", "/secret remove key", "The secret key is taken away.")
+		answers("ada", "/secret remove key", "There is no secret key.")
+		r.until("the messages with values are deleted", func() bool { return len(r.platform.Changes(scripted.OpDelete)) == 5 })
+		if got := r.platform.Changes(scripted.OpDelete)[0].ID; got != "typed3" {
+			t.Errorf("%s was deleted", got)
+		}
+		r.until("the program goes on with them", func() bool { return s.changed.Load() >= 2 })
+		r.platform.NextChange(channelstest.Fault{Refused: "message can't be deleted"})
+		answers("ada", "/secret set bot some-value-5", "is set")
+		r.until("it is said that it stays", func() bool {
+			return strings.Contains(strings.Join(texts(r.platform.Sent()), "\n"), "I could not delete your message")
+		})
+		r.end()
+		list, err := r.db.Router().Secrets(t.Context())
+		if err != nil || len(list) != 1 || list[0].Name != "bot" || list[0].Version != 2 || list[0].Person != "ada" || string(list[0].Ciphertext) != "sealed" {
+			t.Errorf("%+v: %v", list, err)
+		}
+		if found, err := count(r, "SELECT count(*) FROM audit WHERE action IN ('secret.set', 'secret.remove') AND person = 'ada'"); err != nil || found != 4 {
+			t.Errorf("%d changes are in the audit log: %v", found, err)
+		}
+		if err := r.db.EmptyLog(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for where, text := range map[string]string{"the database": storetest.Traces(t, r.db), "the log": log.String(), "the platform": strings.Join(texts(r.platform.Sent()), "\n")} {
+			for _, part := range []string{"canary", "two lines", "other-value", "tiny", "some-value"} {
+				if i := strings.Index(text, part); i >= 0 {
+					t.Errorf("%s has %q: %s", where, part, text[max(0, i-100):i+20])
+				}
+			}
+		}
+	})
+}
