@@ -13,7 +13,7 @@ import (
 func edited(conv, of, key, text, onEdit string) ledger.Entry {
 	e := entry(conv, key, text)
 	e.As, e.Event.Kind = &ledger.AsEdit{OnEdit: onEdit, Turn: *e.Turn()}, channels.EventEdited
-	e.Replies = map[ledger.Situation]*ledger.Reply{ledger.EditTooLate: nil}
+	e.Replies = map[ledger.Situation]*ledger.Reply{ledger.EditTooLate: nil, ledger.EditAsked: nil}
 	e.Event.Message.ID = channels.MessageID("m" + of)
 	return e
 }

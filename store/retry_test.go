@@ -25,7 +25,7 @@ func everything() map[ledger.Situation]*ledger.Reply {
 	replies := map[ledger.Situation]*ledger.Reply{}
 	for _, s := range []ledger.Situation{
 		ledger.SituationBusy, ledger.RetryNone, ledger.RetryUnclear, ledger.RetryOpen, ledger.RetryNotYours, ledger.RetryForgotten,
-		ledger.ChoiceLeft, ledger.EditTooLate,
+		ledger.ChoiceLeft, ledger.EditTooLate, ledger.EditAsked,
 	} {
 		replies[s] = text(string(s))
 	}
