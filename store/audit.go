@@ -12,6 +12,9 @@ const insertAudit = `
 	INSERT INTO audit (person, action, target, rule, outcome, why, cost, data, session_id, turn_id, created_at)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
+// actionTurn is a turn that has ended.
+const actionTurn = "turn"
+
 const refusedTask = `
 	SELECT t.person, k.type, coalesce(k.tool, '') FROM tasks k JOIN turns t ON t.id = k.turn_id
 	WHERE k.turn_id = ? AND k.attempt = ? AND k.position = ?`

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,11 @@ type DB struct {
 	now func() time.Time
 	// astray: the log says that our clock is not the database's.
 	astray atomic.Bool
+	// audited is the number up to which all turns stand in the audit log.
+	audits  sync.Mutex
+	audited int64
+	// sealStep is called by tests between the steps of the sealer; nil: it is not.
+	sealStep func(step string) error
 }
 
 // Open is database.Open.

@@ -92,6 +92,9 @@ func (db *DB) sweep(ctx context.Context, owner int64, keep Retention) (rows int6
 	if err != nil || !ok {
 		return 0, err
 	}
+	if err := db.takeIntoAudit(ctx); err != nil { // what is not there stays
+		return 0, err
+	}
 	s := &sweeper{db: db, keep: keep}
 	err = db.write(ctx, db.forLeases(), "begin to clear away", func(t *tx) error {
 		s.fence, ok, err = t.Take(leaseRun, retaining, owner, t.now)
@@ -100,18 +103,9 @@ func (db *DB) sweep(ctx context.Context, owner int64, keep Retention) (rows int6
 	if err != nil || !ok {
 		return 0, err
 	}
-	defer func() {
-		giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		over := db.write(giving, db.forLeases(), "end clearing away", func(t *tx) error {
-			return t.Release(leaseRun, retaining, s.fence)
-		})
-		if err == nil {
-			err = over
-		}
-	}()
+	defer s.db.endLease(ctx, retaining, s.fence)
 	for _, part := range []func(context.Context) error{
-		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.engines, s.moves, s.conversations, s.people,
+		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.audit, s.engines, s.moves, s.conversations, s.people,
 	} {
 		if err := part(ctx); err != nil {
 			return s.rows, err

@@ -30,8 +30,8 @@ const (
 	// retries.
 	oldTurns = `
 		SELECT t.id, t.created_at > ? AS recent,
-			t.state IN ('done', 'failed', 'cancelled') AND t.finished_at <= ? AND t.merged_into IS NULL
-			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.merged_into = t.id AND (y.finished_at IS NULL OR y.finished_at > ?))
+			t.state IN ('done', 'failed', 'cancelled') AND t.audited = TRUE AND t.finished_at <= ? AND t.merged_into IS NULL
+			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.merged_into = t.id AND (y.finished_at IS NULL OR y.finished_at > ? OR y.audited = FALSE))
 			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.retry_of = t.id AND y.state IN ('queued', 'running', 'waiting'))
 			AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.retry_of = t.retry_of AND y.state IN ('queued', 'running', 'waiting'))
 			AND NOT EXISTS (SELECT 1 FROM messages m JOIN deliveries d ON d.message_id = m.id WHERE m.turn_id = t.id AND d.settled = FALSE)
@@ -47,7 +47,8 @@ const (
 		FROM messages m WHERE m.id > ? ORDER BY m.id LIMIT ?`
 	deleteStrangers = `
 		DELETE FROM messages WHERE id IN (
-			SELECT x.id FROM (SELECT id, created_at FROM messages WHERE session_id IS NULL ORDER BY id LIMIT 500) x WHERE x.created_at <= ?)`
+			SELECT x.id FROM (SELECT id, created_at, class, audited FROM messages WHERE session_id IS NULL ORDER BY id LIMIT 500) x
+			WHERE x.created_at <= ? AND (x.class <> 'stranger' OR x.audited = TRUE))`
 	deleteRejected = `
 		DELETE FROM rejected WHERE id IN (
 			SELECT x.id FROM (SELECT id, created_at FROM rejected WHERE id > 0 ORDER BY id LIMIT 500) x WHERE x.created_at <= ?)`
@@ -57,8 +58,6 @@ const (
 		WHERE b.expires_at <= ? AND t.state IN ('done', 'failed', 'cancelled', 'merged') ORDER BY b.expires_at LIMIT 500`
 	deleteKeys = `
 		DELETE FROM event_keys WHERE key IN (SELECT key FROM event_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT 500)`
-	deleteAudit = `
-		DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE created_at <= ? ORDER BY created_at LIMIT 500)`
 	// oldMade are files made here whose bytes are gone. Those that came go with their
 	// message.
 	oldMade = `
@@ -204,7 +203,6 @@ func (s *sweeper) plain(ctx context.Context) error {
 		before int64
 	}{
 		{deleteKeys, s.before(0)},
-		{deleteAudit, s.before(s.keep.Audit)},
 		{deleteMarks, s.before(marksLive)},
 	} {
 		if err := s.until(ctx, d.query, d.before); err != nil {

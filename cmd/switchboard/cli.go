@@ -51,6 +51,7 @@ type cli struct {
 	Person   personCmd   `cmd:"" help:"Who is let in."`
 	Secret   secretCmd   `cmd:"" help:"What settings and tools use and nobody is shown, encrypted."`
 	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do."`
+	Audit    auditCmd    `cmd:"" help:"Who did and decided what, sealed by hash."`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
 	Dev      devCmd      `cmd:"" help:"A fake platform on this machine with a page to chat on, to try a channel with no account."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
@@ -63,7 +64,6 @@ type cli struct {
 	Usage      later `cmd:"" hidden:""`
 	Backup     later `cmd:"" hidden:""`
 	Restore    later `cmd:"" hidden:""`
-	Audit      later `cmd:"" hidden:""`
 	Completion later `cmd:"" hidden:""`
 }
 

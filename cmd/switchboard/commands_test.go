@@ -28,7 +28,7 @@ func TestLaterCommandsSaySo(t *testing.T) {
 		"memory list", "memory add x", "memory forget 1", "memory export", "memory erase",
 		"skill list", "skill add x", "skill remove x", "usage", "usage --json",
 		"backup file", "restore file",
-		"audit verify", "audit export", "completion bash",
+		"completion bash",
 	} {
 		out, errs, code := r.command(strings.Fields(line)...)
 		if code != 1 || out != "" || !strings.Contains(errs, "not available in this build") || strings.Contains(errs, "<args>") {

@@ -236,6 +236,7 @@ func (e *engine) run(ctx context.Context) error {
 	})
 	parts.Go(e.local.Serve)
 	parts.Go(func() { e.files.Run(working) })
+	parts.Go(func() { e.db.Audit(working, e.owner.ID()) })
 	parts.Go(func() { e.db.Retain(working, e.owner.ID(), retention(e.settings, e.log)) })
 	e.router.Run(working)
 	e.local.Close()

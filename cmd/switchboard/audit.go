@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"switchboard/store"
+	"switchboard/words"
+)
+
+// auditCmd reads the audit log.
+type auditCmd struct {
+	Verify auditVerifyCmd `cmd:"" help:"Hold the audit log to the hashes by which each hour of it was sealed."`
+	Export auditExportCmd `cmd:"" help:"The audit log, one JSON object a line, the oldest first."`
+}
+
+type auditVerifyCmd struct{ jsonFlag }
+
+// Run implements the command.
+func (c *auditVerifyCmd) Run(a *app) error {
+	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
+		v, err := db.VerifyAudit(ctx)
+		if err != nil {
+			return err
+		}
+		hash := hex.EncodeToString(v.Hash)
+		if c.JSON {
+			return printJSON(a.out, struct {
+				store.Verified
+				Hash string `json:"hash"`
+			}{v, hash})
+		}
+		if v.Segments == 0 {
+			fmt.Fprintln(a.out, "nothing is sealed yet")
+		} else {
+			fmt.Fprintf(a.out, "ok: %s with %s, from %s to %s\nthe last hash is %s\n",
+				words.Count(v.Segments, "segment"), words.Count(int(v.Rows), "row"), at(v.From), at(v.To), hash)
+		}
+		if v.Pruned != 0 {
+			fmt.Fprintf(a.out, "segments up to %d were cleared away by [retention] audit\n", v.Pruned)
+		}
+		if v.Open > 0 {
+			fmt.Fprintf(a.out, "%s since %s not sealed yet\n", words.Count(int(v.Open), "row"), at(v.OpenAt))
+		}
+		return nil
+	})
+}
+
+type auditExportCmd struct {
+	Person string        `help:"Only what this person did."`
+	Kind   string        `help:"Only this action, or all of a kind: turn, person, approval, tool, delivery …"`
+	Turn   int64         `help:"Only what belongs to this turn."`
+	Since  time.Duration `help:"Only what is younger than that, e.g. 24h."`
+}
+
+// Run implements the command.
+func (c *auditExportCmd) Run(a *app) error {
+	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
+		f := store.AuditFilter{Person: c.Person, Kind: c.Kind, Turn: c.Turn}
+		if c.Since > 0 {
+			f.Since = time.Now().Add(-c.Since)
+		}
+		out := bufio.NewWriter(a.out)
+		enc := json.NewEncoder(out)
+		if err := db.ExportAudit(ctx, f, func(r *store.AuditRecord) error { return enc.Encode(r) }); err != nil {
+			return err
+		}
+		return out.Flush()
+	})
+}
+
+// readDatabase opens the database to read, beside an engine or without one.
+func (a *app) readDatabase(use func(ctx context.Context, db *store.DB) error) (err error) {
+	settings, _, err := a.load()
+	if err == nil {
+		err = hasLedger(settings)
+	}
+	if err != nil {
+		return err
+	}
+	db, err := store.OpenReadOnly(a.ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return use(a.ctx, db)
+}
+
+// sealLate is how old a row of the audit log may be that is not sealed.
+const sealLate = 2 * time.Hour
+
+func checkAudit(ctx context.Context, db *store.DB) finding {
+	f := finding{Check: "audit", OK: true, Text: "nothing is sealed yet"}
+	oldest, sealed, err := db.Unsealed(ctx)
+	if err != nil {
+		return finding{Check: "audit", Text: err.Error(), Mend: "see what the database's log says"}
+	}
+	if !sealed.IsZero() {
+		f.Text = "sealed at " + at(sealed)
+	}
+	if late := time.Since(oldest); !oldest.IsZero() && late > sealLate {
+		f.Warn = true
+		f.Text += fmt.Sprintf("; what was written since %s is not: a running engine seals each hour, see its log", at(oldest))
+	}
+	return f
+}

@@ -1,0 +1,262 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/store"
+	"switchboard/store/storetest"
+)
+
+// seal is one round of the sealer.
+func (h *house) seal() {
+	h.Helper()
+	h.Renew()
+	if err := h.DB.AuditOnce(h.Ctx, h.owner()); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// verified wants the audit log to be as it was sealed.
+func (h *house) verified() store.Verified {
+	h.Helper()
+	v, err := h.DB.VerifyAudit(h.Ctx)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return v
+}
+
+func (h *house) exported(f store.AuditFilter) (list []*store.AuditRecord) {
+	h.Helper()
+	if err := h.DB.ExportAudit(h.Ctx, f, func(r *store.AuditRecord) error {
+		list = append(list, r)
+		return nil
+	}); err != nil {
+		h.Fatal(err)
+	}
+	return list
+}
+
+// changes writes n rows at once.
+func (h *house) changes(n int) {
+	h.Helper()
+	for range n {
+		if err := h.Router.ProposeClaim(h.Ctx, []byte(rand.N[time.Duration](1<<60).String()), time.Now().Add(time.Hour), ledger.OwnerHand("owner")); err != nil {
+			h.Fatal(err)
+		}
+	}
+}
+
+// promise: P12.audited-turns
+func TestEndedTurnsAndStrangersAreTakenIntoTheAuditOnce(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		ref := h.whole("c1", "1")
+		open := h.Begun("c2", "2")
+		h.Accept(stranger("c9", "eve"))
+		for range 3 {
+			h.seal()
+		}
+		turns := h.exported(store.AuditFilter{Kind: "turn"})
+		if len(turns) != 1 || turns[0].Turn != ref.TurnID || turns[0].Person != "marco" || turns[0].Outcome != "done" || turns[0].Why != "answered" ||
+			!strings.Contains(string(turns[0].Data), `"tools":[{"tool":"exec","outcome":"ok","n":1}]`) {
+			t.Fatalf("%+v", turns)
+		}
+		if list := h.exported(store.AuditFilter{Kind: "message.refused"}); len(list) != 1 || list[0].Person != "" || list[0].Target == "" {
+			t.Errorf("%+v", list)
+		}
+		h.Commit(open, end("failed", "model"))
+		h.later(2 * day) // a sweep takes what the sealer did not
+		h.sweep(keepADay)
+		if list := h.exported(store.AuditFilter{Kind: "turn", Turn: open.TurnID}); len(list) != 1 || list[0].Outcome != "failed" {
+			t.Errorf("%+v", list)
+		}
+		if got := h.counts("turns"); got != "turns 0\n" {
+			t.Error(got)
+		}
+		h.seal()
+		if n := len(h.exported(store.AuditFilter{})); n != 3 {
+			t.Errorf("%d rows", n)
+		}
+	})
+}
+
+// promise: P12.audit-chain
+func TestEveryChangeByHandIsFound(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.whole("c1", "1")
+		for i := range 3 {
+			h.changes(2)
+			h.later(time.Duration(i+1) * time.Hour)
+			h.seal()
+		}
+		if v := h.verified(); v.Segments != 3 || v.Rows != 7 || v.To.Sub(v.From) != 3*time.Hour || v.Open != 0 {
+			t.Fatalf("%+v", v)
+		}
+		fails := func(what, segment string) {
+			t.Helper()
+			_, err := h.DB.VerifyAudit(h.Ctx)
+			if tampered, ok := errors.AsType[*store.TamperedError](err); !ok || !strings.Contains(err.Error(), "segment "+segment) {
+				t.Errorf("%s: %v, %+v", what, err, tampered)
+			}
+		}
+		change := func(what, segment, do, undo string) {
+			t.Helper()
+			h.write(do)
+			fails(what, segment)
+			h.write(undo)
+			if _, err := h.DB.VerifyAudit(h.Ctx); err != nil {
+				t.Fatalf("%s, put back: %v", what, err)
+			}
+		}
+		for _, column := range []string{"person", "action", "target", "rule", "outcome", "why", "data"} {
+			change(column, "2", "UPDATE audit SET "+column+" = "+column+" || 'x' WHERE id = 4",
+				"UPDATE audit SET "+column+" = substr("+column+", 1, length("+column+") - 1) WHERE id = 4")
+		}
+		for _, column := range []string{"cost", "created_at"} {
+			change(column, "2", "UPDATE audit SET "+column+" = "+column+" + 1 WHERE id = 4", "UPDATE audit SET "+column+" = "+column+" - 1 WHERE id = 4")
+		}
+		for _, column := range []string{"session_id", "turn_id"} {
+			change(column, "2", "UPDATE audit SET "+column+" = 9 WHERE id = 4", "UPDATE audit SET "+column+" = NULL WHERE id = 4")
+		}
+		change("a row elsewhere", "2", "UPDATE audit SET id = 100 WHERE id = 4", "UPDATE audit SET id = 4 WHERE id = 100")
+		change("a row before all", "1", "UPDATE audit SET id = -1 WHERE id = 1", "UPDATE audit SET id = 1 WHERE id = -1")
+		change("a row more before all", "1", "INSERT INTO audit (id, action, created_at) VALUES (0, 'x', 1)", "DELETE FROM audit WHERE id = 0")
+		for _, column := range []string{"hour", "first_id", "last_id", "row_count", "sealed_at"} {
+			change("segments."+column, "2", "UPDATE audit_segments SET "+column+" = "+column+" + 1 WHERE id = 2", "UPDATE audit_segments SET "+column+" = "+column+" - 1 WHERE id = 2")
+		}
+		for _, column := range []string{"digest", "previous", "hash"} {
+			change("segments."+column, "2", "UPDATE audit_segments SET "+column+" = (SELECT s.hash FROM audit_segments s WHERE s.id = 3) WHERE id = 2",
+				"UPDATE audit_segments SET "+column+" = "+h.column(column)+" WHERE id = 2")
+		}
+		change("cleared away by hand", "2", "UPDATE audit_segments SET pruned = TRUE WHERE id = 2", "UPDATE audit_segments SET pruned = FALSE WHERE id = 2")
+		h.write("UPDATE audit_segments SET id = 9 WHERE id = 2")
+		fails("a segment removed", "2")
+		h.write("UPDATE audit_segments SET id = 2 WHERE id = 9")
+		h.write("DELETE FROM audit WHERE id = 4")
+		fails("a row removed", "2")
+	})
+}
+
+// column is a column of segment 2, as a literal.
+func (h *house) column(name string) string {
+	h.Helper()
+	var value []byte
+	if err := h.DB.Scan(h.Ctx, "SELECT "+name+" FROM audit_segments WHERE id = 2", &value); err != nil {
+		h.Fatal(err)
+	}
+	if h.DB.Kind() == "postgres" {
+		return fmt.Sprintf(`decode('%x', 'hex')`, value)
+	}
+	return fmt.Sprintf("x'%x'", value)
+}
+
+var errKilled = errors.New("killed")
+
+// Rows, kills of the sealer at each of its steps, and clearing away, in any order: nothing
+// is lost or there twice, and all of it is proven.
+//
+// promise: P12.audit-chain
+func TestSealsHoldThroughKillsAndClearing(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		keep := keepADay
+		keep.Turns, keep.Audit = 400*day, 5*time.Hour
+		die := func(string) error {
+			if rand.N(3) == 0 {
+				return errKilled
+			}
+			return nil
+		}
+		hours, written, turns := 0, 0, 0
+		for range 40 {
+			switch n := rand.N(5); n {
+			case 0, 1:
+				h.changes(n + 1)
+				written += n + 1
+			case 2:
+				turns++
+				h.whole("c", fmt.Sprint(turns))
+			case 3:
+				hours++
+				h.later(time.Duration(hours) * time.Hour)
+				h.Renew()
+				h.DB.OnSealStep(die)
+				if err := h.DB.AuditOnce(h.Ctx, h.owner()); err != nil && !errors.Is(err, errKilled) {
+					t.Fatal(err)
+				}
+			case 4:
+				h.Renew()
+				h.DB.OnSealStep(die)
+				if _, err := h.DB.Sweep(h.Ctx, h.owner(), keep); err != nil && !errors.Is(err, errKilled) {
+					t.Fatal(err)
+				}
+			}
+			h.verified()
+		}
+		h.DB.OnSealStep(nil)
+		h.later(time.Duration(hours+1) * time.Hour)
+		h.seal()
+		if v := h.verified(); v.Open != 0 && v.Segments == 0 {
+			t.Errorf("%+v", v)
+		}
+		h.wantCount(turns, "SELECT count(*) FROM turns WHERE audited = TRUE")
+		h.later(time.Duration(hours+20) * time.Hour)
+		h.sweep(keep)
+		v := h.verified()
+		if v.Segments != 0 || v.Pruned == 0 && written+turns > 0 {
+			t.Errorf("after all was cleared away: %+v", v)
+		}
+		h.wantCount(1, "SELECT count(*) FROM audit_segments")
+	})
+}
+
+// A row whose transaction is slow has a number below others that are sealed: the sealer
+// waits for it.
+//
+// promise: P12.audit-chain
+func TestASlowTransactionIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	url := storetest.PostgresURL(t)
+	h := newHouse(t, opened(t, url, "", quiet))
+	h.changes(1)
+	slow, err := h.DB.Hold(h.Ctx, "INSERT INTO audit (action, created_at) VALUES ('slow', 1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.changes(1)
+	h.later(time.Hour)
+	h.Renew()
+	if err := h.DB.AuditOnce(h.Ctx, h.owner()); err == nil {
+		t.Error("it was sealed beside a transaction that can still commit")
+	}
+	if v := h.verified(); v.Segments != 0 {
+		t.Errorf("%+v", v)
+	}
+	if err := slow(); err != nil {
+		t.Fatal(err)
+	}
+	h.seal()
+	if v := h.verified(); v.Segments != 1 || v.Rows != 3 {
+		t.Errorf("%+v", v)
+	}
+}
+
+// promise: P12.audit-chain
+func TestAMergedSessionLeavesTheAuditLogAsItIs(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.whole("young", "1")
+		h.whole("elder", "2")
+		h.later(time.Hour)
+		h.seal()
+		e := entry("young", "moved", "")
+		e.As, e.Event.Kind, e.Event.Former = &ledger.AsNews{}, channels.EventMoved, "elder"
+		h.Accept(e)
+		h.verified()
+	})
+}

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"switchboard/retry"
+	"switchboard/router/ledger"
+	"switchboard/store/database"
+)
+
+const (
+	takeTurns = 100 // of a batch
+	lookTurns = 1000
+	// lateTurns is how long a transaction may take to commit a turn whose number was given
+	// out: those of the last while are looked at again.
+	lateTurns = 10 * time.Minute
+)
+
+const (
+	// unaudited are turns from a number on: those that have ended and do not stand in the
+	// audit log, and where the ones that need no second look begin.
+	unaudited = `
+		SELECT t.id, t.audited = FALSE AND t.state IN ('done', 'failed', 'cancelled', 'merged') AS ready, t.audited = FALSE OR t.created_at > ? AS recent
+		FROM turns t WHERE t.id > ? ORDER BY t.id LIMIT ?`
+	unauditedStrangers = `SELECT m.id FROM messages m WHERE m.class = 'stranger' AND m.audited = FALSE ORDER BY m.id LIMIT 100`
+	// Whoever has a row locked goes first, and it is taken the next time.
+	claimTurns    = `SELECT id FROM turns WHERE id IN (%s) AND audited = FALSE ORDER BY id`
+	claimMessages = `SELECT id FROM messages WHERE id IN (%s) AND audited = FALSE ORDER BY id`
+	markTurns     = `UPDATE turns SET audited = TRUE WHERE id IN (%s)`
+	markMessages  = `UPDATE messages SET audited = TRUE WHERE id IN (%s)`
+	endedTurns    = `
+		SELECT t.id, t.session_id, t.person, t.state, t.outcome, t.cost, coalesce(t.merged_into, 0) AS merged_into, coalesce(t.retry_of, 0) AS retry_of,
+			t.calls, t.tokens_in, t.tokens_out, t.created_at, coalesce(t.finished_at, 0) AS finished_at,
+			m.rule, m.identity, m.origin, m.taint, c.channel, c.conversation
+		FROM turns t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id WHERE t.id IN (%s) ORDER BY t.id`
+	ranTools = `
+		SELECT turn_id, coalesce(tool, type) AS tool, outcome, CASE WHEN allowed_by = '' THEN rule ELSE allowed_by END AS rule, count(*) AS n
+		FROM tasks WHERE turn_id IN (%s) AND type <> 'msg' AND state NOT IN ('pending', 'cancelled')
+		GROUP BY turn_id, coalesce(tool, type), outcome, CASE WHEN allowed_by = '' THEN rule ELSE allowed_by END ORDER BY 1, 2, 3, 4`
+	strangersSaid = `
+		SELECT m.id, m.rule, m.identity, m.created_at, c.channel, c.conversation
+		FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.id IN (%s) ORDER BY m.id`
+)
+
+// takeIntoAudit writes into the audit log, once each, the turns that have ended and what
+// strangers wrote, which have their rows already: nothing is written for each message.
+func (db *DB) takeIntoAudit(ctx context.Context) error {
+	if err := db.takeTurns(ctx); err != nil {
+		return err
+	}
+	for {
+		var ids []int64
+		err := db.read(ctx, "look for strangers to audit", func(t *tx) (err error) {
+			ids, err = t.ids(unauditedStrangers)
+			return err
+		})
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		taken, err := db.takeBatch(ctx, claimMessages, ids, (*tx).auditStrangers)
+		if err != nil || taken == 0 {
+			return err
+		}
+	}
+}
+
+// takeTurns goes through the turns by their numbers, from the first that may not stand in
+// the audit log.
+func (db *DB) takeTurns(ctx context.Context) error {
+	db.audits.Lock()
+	defer db.audits.Unlock()
+	after, seen := db.audited, true
+	for {
+		var rows []page
+		err := db.read(ctx, "look for turns to audit", func(t *tx) error {
+			rows = nil
+			return t.All(&rows, unaudited, t.now-lateTurns.Microseconds(), after, lookTurns)
+		})
+		if err != nil {
+			return err
+		}
+		var ids []int64
+		for _, r := range rows {
+			if seen = seen && !r.Recent; seen {
+				db.audited = r.ID
+			}
+			if after = r.ID; r.Ready {
+				ids = append(ids, r.ID)
+			}
+		}
+		for len(ids) > 0 {
+			n := min(takeTurns, len(ids))
+			if _, err := db.takeBatch(ctx, claimTurns, ids[:n], (*tx).auditTurns); err != nil {
+				return err
+			}
+			ids = ids[n:]
+		}
+		if len(rows) < lookTurns || ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// takeBatch has rows written into the audit log that are not there yet, and lets others
+// work.
+func (db *DB) takeBatch(ctx context.Context, claim string, ids []int64, write func(*tx, string, []any) error) (taken int, err error) {
+	began := time.Now()
+	err = db.write(ctx, rides, "take into the audit log", func(t *tx) error {
+		marks, args := database.In(ids)
+		query := t.Locked(fmt.Sprintf(claim, marks))
+		if t.PG {
+			query += " SKIP LOCKED"
+		}
+		found, err := t.ids(query, args...)
+		if taken = len(found); err != nil || taken == 0 {
+			return err
+		}
+		marks, args = database.In(found)
+		return write(t, marks, args)
+	})
+	retry.Sleep(ctx, max(pauseLeast, pauseTimes*time.Since(began)))
+	return taken, err
+}
+
+// A ranTool says how often a tool ended so by a rule.
+type ranTool struct {
+	TurnID  int64  `db:"turn_id" json:"-"`
+	Tool    string `json:"tool"`
+	Outcome string `json:"outcome,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+	N       int    `json:"n"`
+}
+
+func (t *tx) auditTurns(marks string, args []any) error {
+	var turns []struct {
+		ID                     int64
+		SessionID              int64 `db:"session_id"`
+		Person, State, Outcome string
+		Cost                   float64
+		MergedInto             int64 `db:"merged_into"`
+		RetryOf                int64 `db:"retry_of"`
+		Calls                  int
+		TokensIn               int64 `db:"tokens_in"`
+		TokensOut              int64 `db:"tokens_out"`
+		CreatedAt              int64 `db:"created_at"`
+		FinishedAt             int64 `db:"finished_at"`
+		Rule, Identity, Origin string
+		Taint                  string
+		Channel, Conversation  string
+	}
+	if err := t.All(&turns, fmt.Sprintf(endedTurns, marks), args...); err != nil {
+		return err
+	}
+	var ran []ranTool
+	if err := t.All(&ran, fmt.Sprintf(ranTools, marks), args...); err != nil {
+		return err
+	}
+	tools := map[int64][]ranTool{}
+	for _, r := range ran {
+		tools[r.TurnID] = append(tools[r.TurnID], r)
+	}
+	for _, u := range turns {
+		data := map[string]any{
+			"identity": u.Identity, "origin": u.Origin, "channel": u.Channel, "conversation": u.Conversation, "asked_at": instant(u.CreatedAt),
+			"calls": u.Calls, "tokens_in": u.TokensIn, "tokens_out": u.TokensOut,
+		}
+		for key, n := range map[string]int64{"merged_into": u.MergedInto, "retry_of": u.RetryOf} {
+			if n != 0 {
+				data[key] = name(n)
+			}
+		}
+		if u.Taint != "" {
+			data["taint"] = u.Taint
+		}
+		if list := tools[u.ID]; list != nil {
+			data["tools"] = list
+		}
+		if err := t.audit(ledger.Hand{Person: u.Person, Rule: u.Rule}, audited{
+			action: actionTurn, target: "turn " + name(u.ID), outcome: u.State, why: u.Outcome, cost: shownCost(u.Cost), data: data,
+			session: u.SessionID, turn: u.ID, at: u.FinishedAt,
+		}); err != nil {
+			return err
+		}
+	}
+	_, err := t.Exec(fmt.Sprintf(markTurns, marks), args...)
+	return err
+}
+
+func (t *tx) auditStrangers(marks string, args []any) error {
+	var said []struct {
+		ID                    int64
+		Rule, Identity        string
+		CreatedAt             int64 `db:"created_at"`
+		Channel, Conversation string
+	}
+	if err := t.All(&said, fmt.Sprintf(strangersSaid, marks), args...); err != nil {
+		return err
+	}
+	for _, m := range said {
+		if err := t.audit(ledger.Hand{Rule: m.Rule}, audited{
+			action: "message.refused", target: m.Identity, outcome: "kept out", at: m.CreatedAt,
+			data: map[string]any{"channel": m.Channel, "conversation": m.Conversation, "message": name(m.ID)},
+		}); err != nil {
+			return err
+		}
+	}
+	_, err := t.Exec(fmt.Sprintf(markMessages, marks), args...)
+	return err
+}

@@ -1,0 +1,216 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// A Verified says how far the audit log proves itself.
+type Verified struct {
+	Segments int       `json:"segments"`
+	Rows     int64     `json:"rows"`
+	From     time.Time `json:"from"` // the hour of the first segment; zero: there is none
+	To       time.Time `json:"to"`   // the end of the hour of the last
+	Hash     []byte    `json:"-"`    // of the last
+	// Pruned is the last segment that was cleared away; 0: none was.
+	Pruned int64 `json:"pruned,omitempty"`
+	// Open are the rows that are not sealed yet, the oldest written then.
+	Open   int64     `json:"open"`
+	OpenAt time.Time `json:"open_at,omitzero"`
+}
+
+// A TamperedError says where the audit log is not what was sealed.
+type TamperedError struct {
+	Segment int64
+	Hour    time.Time
+	What    string
+}
+
+func (e *TamperedError) Error() string {
+	return fmt.Sprintf("segment %d of the audit log, of %s, does not fit: %s", e.Segment, e.Hour.Format("2006-01-02 15:04Z"), e.What)
+}
+
+const (
+	prunedRow = `SELECT 1 FROM audit WHERE action = 'audit.prune' AND target = ? AND id > ? LIMIT 1`
+	strayRow  = `SELECT 1 FROM audit WHERE id < ? LIMIT 1`
+	openRows  = `SELECT count(*), coalesce(min(created_at), 0) FROM audit WHERE id > ?`
+)
+
+// VerifyAudit reads the whole audit log and holds it to its seals. *TamperedError: it is
+// not as it was sealed. What is cleared away meanwhile is no fault.
+func (db *DB) VerifyAudit(ctx context.Context) (v Verified, err error) {
+	for {
+		var tampered *TamperedError
+		before, err := db.anchor(ctx)
+		if err != nil {
+			return v, err
+		}
+		if v, tampered, err = db.verifyFrom(ctx, before); err != nil || tampered == nil {
+			return v, err
+		}
+		now, err := db.anchor(ctx)
+		if err != nil {
+			return v, err
+		}
+		if now.ID == before.ID { // nothing was cleared away meanwhile
+			return v, tampered
+		}
+	}
+}
+
+// anchor is the last segment that was cleared away.
+func (db *DB) anchor(ctx context.Context) (s segment, err error) {
+	err = db.read(ctx, "look for cleared segments", func(t *tx) error {
+		s, err = t.segment(prunedSegment)
+		return err
+	})
+	return s, err
+}
+
+func (db *DB) verifyFrom(ctx context.Context, before segment) (v Verified, tampered *TamperedError, err error) {
+	bad := func(s *segment, what string) (Verified, *TamperedError, error) {
+		return v, &TamperedError{Segment: s.ID, Hour: instant(s.Hour), What: what}, nil
+	}
+	v.Pruned = before.ID
+	var after int64
+	if before.ID != 0 {
+		after = before.ID
+		var told bool
+		if err = db.read(ctx, "look who cleared away", func(t *tx) error {
+			var one int
+			told, err = t.Row(prunedRow, []any{prunedTarget(&before), before.LastID}, &one)
+			return err
+		}); err != nil {
+			return v, nil, err
+		}
+		if !bytes.Equal(before.Hash, before.seal()) {
+			return bad(&before, "its own row was changed")
+		} else if !told {
+			return bad(&before, "no row says that its rows were cleared away")
+		}
+	}
+	var list []segment
+	last := before
+	for more := true; more; {
+		if err = db.read(ctx, "read segments", func(t *tx) error {
+			list = nil
+			return t.All(&list, someSegments, after)
+		}); err != nil {
+			return v, nil, err
+		}
+		more = len(list) == auditPage
+		for i := range list {
+			s := &list[i]
+			after = s.ID
+			if what := s.fits(&last); what != "" {
+				return bad(s, what)
+			}
+			n, sum, err := db.digest(ctx, s.FirstID, s.LastID)
+			switch {
+			case err != nil:
+				return v, nil, err
+			case n != s.RowCount:
+				return bad(s, fmt.Sprintf("it had %d rows as it was sealed, and has %d", s.RowCount, n))
+			case !bytes.Equal(sum, s.Digest):
+				return bad(s, "a row of it was changed")
+			}
+			if v.Segments == 0 {
+				v.From = instant(s.Hour)
+			}
+			v.Segments, v.Rows, v.To, v.Hash = v.Segments+1, v.Rows+n, instant(s.Hour).Add(time.Hour), s.Hash
+			last = *s
+		}
+	}
+	var stray, oldest int64
+	var found bool
+	err = db.read(ctx, "look beside the segments", func(t *tx) error {
+		if before.ID == 0 { // else they are about to be cleared away
+			if found, err = t.Row(strayRow, []any{int64(1)}, &stray); err != nil {
+				return err
+			}
+		}
+		_, err = t.Row(openRows, []any{last.LastID}, &v.Open, &oldest)
+		return err
+	})
+	if v.OpenAt = instant(oldest); err == nil && found {
+		return bad(&segment{ID: 1}, "there are rows before it")
+	}
+	return v, nil, err
+}
+
+// An AuditFilter picks rows of the audit log; what is empty picks all.
+type AuditFilter struct {
+	Person string
+	// Kind is an action, or what stands before its dot.
+	Kind         string
+	Turn         int64
+	Since, Until time.Time
+}
+
+// An AuditRecord is a row of the audit log for people and programs to read.
+type AuditRecord struct {
+	ID      int64     `json:"id,string"`
+	At      time.Time `json:"at"`
+	Person  string    `json:"person"`
+	Action  string    `json:"action"`
+	Target  string    `json:"target"`
+	Rule    string    `json:"rule"`
+	Outcome string    `json:"outcome"`
+	Why     string    `json:"why"`
+	Cost    float64   `json:"cost"`
+	Session int64     `json:"session,string,omitempty"`
+	Turn    int64     `json:"turn,string,omitempty"`
+	Data    jsonRaw   `json:"data"`
+}
+
+// jsonRaw is JSON as it stands in a row.
+type jsonRaw string
+
+// MarshalJSON implements json.Marshaler.
+func (j jsonRaw) MarshalJSON() ([]byte, error) { return jsonOrText([]byte(j)), nil }
+
+// ExportAudit hands every row of the audit log to do, the oldest first.
+func (db *DB) ExportAudit(ctx context.Context, f AuditFilter, do func(*AuditRecord) error) error {
+	before, err := db.anchor(ctx)
+	if err != nil {
+		return err
+	}
+	return db.auditRows(ctx, before.LastID, math.MaxInt64, func(e *auditEntry) error {
+		if !f.has(e) {
+			return nil
+		}
+		return do(e.record())
+	})
+}
+
+func (e *auditEntry) record() *AuditRecord {
+	return &AuditRecord{
+		ID: e.ID, At: instant(e.CreatedAt), Person: e.Person, Action: e.Action, Target: e.Target, Rule: e.Rule, Outcome: e.Outcome, Why: e.Why,
+		Cost: e.Cost, Session: e.SessionID, Turn: e.TurnID, Data: jsonRaw(e.Data),
+	}
+}
+
+func (f *AuditFilter) has(e *auditEntry) bool {
+	at := instant(e.CreatedAt)
+	return (f.Person == "" || f.Person == e.Person) && (f.Turn == 0 || f.Turn == e.TurnID) &&
+		(f.Kind == "" || f.Kind == e.Action || len(e.Action) > len(f.Kind) && e.Action[:len(f.Kind)+1] == f.Kind+".") &&
+		(f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || at.Before(f.Until))
+}
+
+// Unsealed is when the oldest row was written that is not sealed yet; zero: all are.
+func (db *DB) Unsealed(ctx context.Context) (oldest time.Time, sealed time.Time, err error) {
+	err = db.read(ctx, "look what is not sealed", func(t *tx) error {
+		last, err := t.segment(lastSegment)
+		if err != nil {
+			return err
+		}
+		var n, at int64
+		_, err = t.Row(openRows, []any{last.LastID}, &n, &at)
+		oldest, sealed = instant(at), instant(last.SealedAt)
+		return err
+	})
+	return oldest, sealed, err
+}
