@@ -18,9 +18,9 @@ import (
 
 // Deps are what a Service is made of.
 type Deps struct {
-	Ledger   Ledger
-	Blobs    Blobs
-	Channels []channels.Channel // those with a Fetcher can bring attachments
+	Ledger  Ledger
+	Blobs   Blobs
+	Channel func(name string) channels.Channel // one that is a Fetcher can bring attachments; nil: there is none
 	// MaxSize is the largest file taken or published, in bytes; 0: no limit.
 	MaxSize int64
 	// ScanCommand judges each file before it is handed out; see scanner. Empty: none.
@@ -36,9 +36,8 @@ type Deps struct {
 // from several goroutines at once.
 type Service struct {
 	Deps
-	fetchers map[string]channels.Fetcher // by channel name
-	scanner  scanner
-	one      tools.Locks[int64]
+	scanner scanner
+	one     tools.Locks[int64]
 	// settling keeps the janitor from removing a blob between the arrival of its
 	// bytes and the commit of the row that refers to it.
 	settling sync.Mutex
@@ -46,16 +45,7 @@ type Service struct {
 
 // New returns a service over deps; it does no I/O.
 func New(deps Deps) *Service {
-	s := &Service{
-		Deps: deps, fetchers: map[string]channels.Fetcher{},
-		scanner: newScanner(deps.ScanCommand),
-	}
-	for _, c := range deps.Channels {
-		if f, ok := c.(channels.Fetcher); ok {
-			s.fetchers[c.Name()] = f
-		}
-	}
-	return s
+	return &Service{Deps: deps, scanner: newScanner(deps.ScanCommand)}
 }
 
 // Open implements tools.Files.
@@ -186,7 +176,7 @@ func (s *Service) tooLarge() string {
 // fetch brings the bytes of an attachment from its platform, checks them, and
 // records what it is.
 func (s *Service) fetch(ctx context.Context, a *Attachment) error {
-	fetcher := s.fetchers[a.Channel]
+	fetcher, _ := s.Channel(a.Channel).(channels.Fetcher)
 	switch {
 	case a.PlatformID == "": // ours, and lost
 		return tools.ErrFileGone

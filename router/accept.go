@@ -113,7 +113,7 @@ func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger
 			r.askLink(e, accepted[i].Confirm)
 			fallthrough
 		default:
-			e.Replies[situation] = r.channels[e.Event.Conversation.Channel].Notice(e.Event, r.situationText(situation))
+			e.Replies[situation] = e.line.Notice(e.Event, r.situationText(situation))
 		}
 		some = true
 	}
@@ -142,7 +142,7 @@ func (r *Router) unreserve(entries []sorted) {
 // follow does what the commit made possible. stops is how many stops were missed
 // before it.
 func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted, stops int64) channels.Receipt {
-	line := r.channels[entry.Event.Conversation.Channel]
+	line := entry.line
 	turn := entry.Turn()
 	if turn != nil && turn.MayClaim && acc.Claimed == nil {
 		r.runner.workers.give(entry.Sender.Person)
@@ -161,7 +161,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 		r.Log.WarnContext(ctx, "event rejected", "channel", entry.Event.Conversation.Channel, "reason", acc.Rejected)
 	}
 	if entry.kept(ledger.AuditStranger) && !acc.Duplicate {
-		r.logStranger(ctx, &entry.Event, entry.Sender.Identity)
+		r.logStranger(ctx, entry)
 	}
 	if entry.Sender.New && !acc.Duplicate {
 		r.learn(ctx, entry.Sender.Person)

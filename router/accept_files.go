@@ -65,7 +65,7 @@ func (r *Router) notifyAside(ctx context.Context, entry *sorted, acc *ledger.Acc
 	if entry.aside == "" || acc.Situation == ledger.SituationBusy || acc.Edited == ledger.EditSame {
 		return
 	}
-	notice := r.channels[entry.Event.Conversation.Channel].Notice(entry.Event, entry.aside)
+	notice := entry.line.Notice(entry.Event, entry.aside)
 	notice.Person, notice.Taint = entry.Sender.Person, entry.Taint // it names the files
 	if _, err := r.Ledger.Notify(context.WithoutCancel(ctx), asideKey("aside:", entry.Key), entry.Event.Conversation, *notice); err != nil {
 		r.Log.ErrorContext(ctx, "a notice could not be committed", "channel", entry.Event.Conversation.Channel, "error", err)

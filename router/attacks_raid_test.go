@@ -172,7 +172,7 @@ func (g *raidGate) Decide(q tools.Question) tools.Decision {
 		if ask := g.attack.Settings.Ask; ask != nil {
 			cfg.Ask = ask
 		}
-		g.policy = router.NewPolicy(g.roster, map[string]router.ChannelConfig{g.rig.name: g.channel}, cfg)
+		g.policy = router.NewPolicy(g.roster, func(name string) (router.ChannelConfig, bool) { return g.channel, name == g.rig.name }, cfg)
 	})
 	return g.policy.Decide(q)
 }

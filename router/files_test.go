@@ -24,7 +24,7 @@ import (
 func (r *rig) filed() *files.Service {
 	return files.New(files.Deps{
 		Ledger: r.db.Router(), Blobs: blobs.New(r.t.TempDir()), MaxSize: 1 << 20, Log: slog.New(slog.DiscardHandler),
-		Channels: []channels.Channel{channelstest.Scripted("play", r.platform, r.script)},
+		Channel: func(string) channels.Channel { return channelstest.Scripted("play", r.platform, r.script) },
 	})
 }
 

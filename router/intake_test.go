@@ -45,7 +45,7 @@ func TestCommandsAreParsedIntoNameAndArguments(t *testing.T) {
 // promise: P12.explained
 func TestIdentityDecidesWhoIsServed(t *testing.T) {
 	t.Parallel()
-	r := &Router{Deps: Deps{Roster: rosterOf(t,
+	r := &Router{Deps: Deps{Channels: NewChannels(), Roster: rosterOf(t,
 		ledger.Person{Name: "ada", Role: ledger.RoleAdmin, Identities: []string{"scripted:1"}},
 		ledger.Person{Name: "bob", Role: ledger.RoleUser, Identities: []string{"here:2"}},
 		ledger.Person{Name: "scripted:4", Role: ledger.RoleUser, Identities: []string{"scripted:4"}, Source: "open", Seen: time.Now()},

@@ -49,8 +49,8 @@ func (s *sorting) link(entry sorted, control *ledger.AsControl, l *channel, pers
 // otherwise says how a command is typed on channels where "/" alone does not begin one.
 func (s *sorting) otherwise(command string) string {
 	var b strings.Builder
-	for _, at := range s.Channels {
-		name := at.Channel.Name()
+	for _, at := range s.Channels.List() {
+		name := at.Name()
 		if slash := s.Lines.Line(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}); slash != "/" {
 			fmt.Fprintf(&b, ", on %s `%s%s`", render.Escape(name), slash, command)
 		}
@@ -62,7 +62,7 @@ func (s *sorting) otherwise(command string) string {
 func (r *Router) askLink(e *sorted, at channels.Conversation) {
 	as, conv := e.As.(*ledger.AsCode), e.Event.Conversation
 	as.Request = &ledger.Request{
-		ExpiresAt: time.Now().Add(linkLive), Accepted: *r.channels[conv.Channel].Notice(e.Event, linkDone),
+		ExpiresAt: time.Now().Add(linkLive), Accepted: *e.line.Notice(e.Event, linkDone),
 	}
 	to := r.Lines.Line(at.Channel)
 	if to == nil {

@@ -59,7 +59,7 @@ func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text stri
 	case chat.key() == call.Session.ID:
 		return *notSent("this_conversation", "answer here with a msg task", "%s is the conversation that we speak in", to)
 	}
-	l := r.channels[chat.Channel]
+	l := r.Lines.Line(chat.Channel)
 	reply, once := l.Relayed(chat.Conversation, sender.Name, text, call.Taint), []byte("message.send "+rand.Text())
 	err = ledger.Insist(ctx, func() error {
 		_, err := r.Ledger.Notify(ctx, once, chat.Conversation, reply)
@@ -103,7 +103,7 @@ func (r *Router) Recipient(ctx context.Context, call tools.Call, to string) stri
 func (r *Router) recipients(chats []ledger.Chat, admin bool) (list []recipient) {
 	used := map[string]bool{}
 	for _, c := range chats {
-		l := r.channels[c.Channel]
+		l := r.Channels.here(c.Channel)
 		switch {
 		case l == nil:
 		case c.Kind != channels.Direct:

@@ -35,13 +35,13 @@ func TestWhomAMessageIsFor(t *testing.T) {
 			person("ann", ledger.FromSettings, "tg:1", "work:T1/2"), person("Bob", ledger.FromLocal, "pigeon:b"), person("BOB", ledger.FromLocal, "pigeon:bb"),
 			person("cyd", ledger.FromSettings, "pigeon:c"), person("dan", ledger.FromSettings, "pigeon:d"), person("tg:7", ledger.FromOpen, "tg:7"),
 			person("work:8", ledger.FromOpen, "work:8"), person("Eli", ledger.FromSettings, "pigeon:5"), person("fay", ledger.FromSettings, "work:6", "pigeon:9"),
-		)},
-		channels: map[string]*channel{
-			"tg":   line("tg", ChannelConfig{DM: "open", Groups: "allowlist"}),
-			"work": line("work", ChannelConfig{DM: "allowlist", Groups: "allowlist"}),
-			"shut": line("shut", ChannelConfig{DM: "disabled", Groups: "disabled"}),
-		},
+		), Channels: &Channels{}},
 	}
+	r.Channels.list.Store(&map[string]*channel{
+		"tg":   line("tg", ChannelConfig{DM: "open", Groups: "allowlist"}),
+		"work": line("work", ChannelConfig{DM: "allowlist", Groups: "allowlist"}),
+		"shut": line("shut", ChannelConfig{DM: "disabled", Groups: "disabled"}),
+	})
 	chats := []ledger.Chat{
 		by(chat("tg:old", channels.Direct, "", "ann"), "pigeon:3"), // when an account was hers that is not any more
 		chat("tg:older", channels.Direct, "", "ann"),

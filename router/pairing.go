@@ -38,7 +38,7 @@ func (s *sorting) stranger(entry sorted, line *channel) sorted {
 // stranger's words is kept where a prompt would take it from.
 func (r *Router) askPairing(ctx context.Context, e *sorted) *ledger.Reply {
 	as, code, conv := e.As.(*ledger.AsPairing), delivery.NewCode(), e.Event.Conversation
-	line := r.channels[conv.Channel]
+	line := e.line
 	as.Request = &ledger.Request{
 		Code: ledger.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
 		Accepted: *line.Notice(e.Event, "Hello. "+fmt.Sprintf(greeting, ledger.RoleUser)),

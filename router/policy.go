@@ -34,15 +34,17 @@ func DefaultPolicyConfig() PolicyConfig {
 // are offered, when a plan names one, and when one is about to run; each time it
 // looks the person up anew. Whatever it does not know, it refuses.
 type Policy struct {
-	roster   *Roster
-	channels map[string]ChannelConfig
-	config   PolicyConfig
+	roster *Roster
+	rules  Rules
+	config PolicyConfig
 }
 
-// NewPolicy returns the gate over the people of roster and the settings of the
-// channels, by name.
-func NewPolicy(roster *Roster, channels map[string]ChannelConfig, config PolicyConfig) *Policy {
-	return &Policy{roster: roster, channels: channels, config: config}
+// Rules are the settings of a channel, by name, as they are now.
+type Rules func(channel string) (rules ChannelConfig, known bool)
+
+// NewPolicy returns the gate over the people of roster and the rules of channels.
+func NewPolicy(roster *Roster, rules Rules, config PolicyConfig) *Policy {
+	return &Policy{roster: roster, rules: rules, config: config}
 }
 
 // Decide implements agent.Gate. What refuses goes before what asks, and that before what
@@ -61,7 +63,7 @@ func (p *Policy) Decide(q tools.Question) tools.Decision {
 }
 
 func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision {
-	channel, known := p.channels[q.Channel]
+	channel, known := p.rules(q.Channel)
 	var judged shell.Judgement
 	if q.Tool == tools.ExecName && q.Command != "" {
 		judged = p.config.Exec.Judge(q.Command)

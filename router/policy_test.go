@@ -40,13 +40,13 @@ func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 		ledger.Person{Name: "eli", Role: ledger.RoleUser, Tools: []string{"files", "exec"}},
 		ledger.Person{Name: "fay", Role: ledger.RoleUser, Tools: []string{"ex*"}},
 	)
-	policy := NewPolicy(roster, map[string]ChannelConfig{
+	policy := NewPolicy(roster, rulesOf(map[string]ChannelConfig{
 		"console": {ToolsAllow: []string{"*"}},
 		"chat":    {ToolsAllow: []string{"*"}, ToolsDeny: []string{"exec", "http.*"}},
 		"narrow":  {ToolsAllow: []string{"time"}},
 		"empty":   {},
 		"groups":  {ToolsAllow: []string{"files", "exec"}, ToolsDeny: []string{"web", "workspace.remove"}},
-	}, PolicyConfig{Ask: []string{"message.send", "admin"}, Exec: shell.Rules{Deny: []string{"git push *"}, Ask: []string{"git fetch *"}, Allow: []string{"git *", "ls *"}}})
+	}), PolicyConfig{Ask: []string{"message.send", "admin"}, Exec: shell.Rules{Deny: []string{"git push *"}, Ask: []string{"git fetch *"}, Allow: []string{"git *", "ls *"}}})
 	run := func(person, channel, line string) tools.Question {
 		return tools.Question{Person: person, Channel: channel, Mode: ModeAct, Tool: "exec", Effect: tools.EffectWrite, Command: line}
 	}
@@ -118,7 +118,7 @@ func TestPolicyLooksPersonUpAnew(t *testing.T) {
 	if err := roster.Reload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	policy := NewPolicy(roster, map[string]ChannelConfig{"console": {ToolsAllow: []string{"*"}}}, DefaultPolicyConfig())
+	policy := NewPolicy(roster, rulesOf(map[string]ChannelConfig{"console": {ToolsAllow: []string{"*"}}}), DefaultPolicyConfig())
 	q := tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "exec", Effect: tools.EffectWrite}
 	if d := policy.Decide(q); d.Verdict != tools.Allow {
 		t.Fatalf("an admin: %+v", d)
@@ -129,5 +129,12 @@ func TestPolicyLooksPersonUpAnew(t *testing.T) {
 	}
 	if d := policy.Decide(q); d.Verdict != tools.Refuse {
 		t.Errorf("no admin any more: %+v", d)
+	}
+}
+
+func rulesOf(byName map[string]ChannelConfig) Rules {
+	return func(name string) (ChannelConfig, bool) {
+		config, known := byName[name]
+		return config, known
 	}
 }

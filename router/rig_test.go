@@ -205,7 +205,7 @@ func (r *rig) start() {
 	}
 	r.router, err = router.New(router.Deps{
 		Config: r.config, Roster: roster, Agent: runner, Usable: r.usable, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
-		Channels: append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...),
+		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()), ApprovalDeadline: r.deadline,
 		DataDir: r.dir, Model: "test", Mask: r.mask, Missing: r.missing, Secrets: r.secrets, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})

@@ -73,7 +73,7 @@ func TestRightsAreWhatAllPartsAllow(t *testing.T) {
 	for name, r := range rules {
 		channels[name] = r.config
 	}
-	policy := NewPolicy(rosterOf(t, all...), channels, PolicyConfig{
+	policy := NewPolicy(rosterOf(t, all...), rulesOf(channels), PolicyConfig{
 		Ask:  DefaultPolicyConfig().Ask,
 		Exec: shell.Rules{Deny: []string{"git push *"}, Ask: []string{"git fetch *"}, Allow: []string{"*"}},
 	})

@@ -9,7 +9,6 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
-	"switchboard/channels"
 	"switchboard/retry"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
@@ -36,22 +35,10 @@ type Ledger interface {
 	Views
 }
 
-// A channel is a line with the settings that say who may speak there.
-type channel struct {
-	*delivery.Line
-	config ChannelConfig
-}
-
-// An Attached is a channel with the router's part of its settings.
-type Attached struct {
-	Channel channels.Channel
-	Config  ChannelConfig
-}
-
 // Deps are what a Router is made of; all are needed.
 type Deps struct {
 	Config   Config
-	Channels []Attached
+	Channels *Channels
 	Roster   *Roster
 	Agent    Agent
 	// Usable lists what the gate lets the question's person use, whatever the question
@@ -75,15 +62,14 @@ type Deps struct {
 	Mask *secrets.Masker
 	Log  *slog.Logger
 	// Grace is how long turns may go on, and deliveries be flushed, after Run has
-	// to stop; 0: ten seconds.
+	// to stop or a channel was detached; 0: ten seconds.
 	Grace time.Duration
 }
 
 // A Router brings messages from channels to the agent and answers back.
 type Router struct {
 	Deps
-	Lines     *delivery.Lines     // what is sent, and over which connections
-	channels  map[string]*channel // by name
+	Lines     *delivery.Lines // what is sent, and over which connections
 	runner    *runner
 	rates     *personRates
 	moves     moves
@@ -114,29 +100,23 @@ func New(deps Deps) (*Router, error) {
 		return nil, err
 	}
 	r := &Router{
-		Deps:     deps,
-		channels: map[string]*channel{},
-		rates:    rates,
-		moves:    moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
+		Deps:  deps,
+		rates: rates,
+		moves: moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
 		stopped: make(chan struct{}), people: make(chan struct{}, 1), secrets: make(chan struct{}, 1),
 	}
 	r.work, r.handBack = context.WithCancelCause(context.Background())
 	r.runner = newRunner(r.work, r.Deps)
-	list := make([]delivery.Rated, len(r.Channels))
-	for i, at := range r.Channels {
-		list[i] = delivery.Rated{Channel: at.Channel, Rate: at.Config.Rate}
-	}
-	r.Lines, err = delivery.New(r.work, delivery.Deps{
+	r.Lines = delivery.New(r.work, delivery.Deps{
 		StaleAfter: r.Config.StaleAfter, MaxParts: r.Config.MaxParts, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
 		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Runs: r.runner.running.has,
-	}, list)
-	if err != nil {
-		return nil, err
-	}
+		Left: r.left, Grace: r.Grace,
+	})
 	r.runner.Lines = r.Lines
-	for _, at := range r.Channels {
-		name := at.Channel.Name()
-		r.channels[name] = &channel{Line: r.Lines.Line(name), config: at.Config}
+	for _, at := range r.Channels.List() {
+		if err := r.Attach(at); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }
@@ -219,7 +199,7 @@ func (r *Router) onWake(w ledger.Wake) {
 	case ledger.WakeStop:
 		r.runner.leased.ask(w.Turn)
 	case ledger.WakeTurn:
-		if r.channels[w.Channel] != nil || w.Channel == "" {
+		if w.Channel == "" || r.Channels.here(w.Channel) != nil {
 			r.runner.turnQueuedElsewhere()
 		}
 	}

@@ -62,10 +62,9 @@ func newRunner(work context.Context, deps Deps) *runner {
 // findWork claims sessions whose turns nobody runs (queued while all workers were
 // busy, or left by a dead engine), until ctx ends.
 func (r *runner) findWork(ctx context.Context) {
-	names := r.Lines.Names()
 	time.AfterFunc(r.Config.CollectWindow, r.turnQueuedHere) // for what an engine before this one collected
 	for {
-		more, err := r.claimAll(ctx, names)
+		more, err := r.claimAll(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.Log.ErrorContext(ctx, "cannot look for waiting turns", "error", err)
 		}
@@ -84,7 +83,7 @@ func (r *runner) findWork(ctx context.Context) {
 
 // claimAll claims sessions while there are workers; more says that some may still
 // wait.
-func (r *runner) claimAll(ctx context.Context, channels []string) (more bool, err error) {
+func (r *runner) claimAll(ctx context.Context) (more bool, err error) {
 	for ctx.Err() == nil {
 		if !r.Engine.Safe() {
 			r.passOn()
@@ -97,7 +96,7 @@ func (r *runner) claimAll(ctx context.Context, channels []string) (more bool, er
 		}
 		r.wantsWorker.Store(false) // what comes to wait after the look sets it again
 		stops := r.running.stops()
-		list, err := r.Ledger.Claim(ctx, r.Engine.ID(), channels, full, limit)
+		list, err := r.Ledger.Claim(ctx, r.Engine.ID(), r.Channels.names(), full, limit)
 		if err != nil {
 			r.workers.unreserve(limit)
 			r.leased.soon() // it may be committed all the same

@@ -32,6 +32,7 @@ type runningTurn struct {
 	cancel  context.CancelCauseFunc // of the present try; nil between two
 	stopped error                   // why it is to end, for this try and all later ones
 	changed bool                    // ErrRestart came between two tries
+	channel string                  // whose it is; empty: that is not read yet
 }
 
 // add notes a run of a turn. One under an older lease is lost by that, and waited for:
@@ -65,6 +66,25 @@ func (t *runningTurns) remove(run *runningTurn) {
 	}
 	run.lose(nil)
 	close(run.over)
+}
+
+// isOn notes of which channel a turn is.
+func (t *runningTurns) isOn(turn *runningTurn, channel string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn.channel = channel
+}
+
+// on lists the turns of a channel.
+func (t *runningTurns) on(channel string) (list []*runningTurn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, turn := range t.turns {
+		if turn.channel == channel {
+			list = append(list, turn)
+		}
+	}
+	return list
 }
 
 // any says whether any turn runs.

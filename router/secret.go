@@ -108,7 +108,7 @@ func (s *sorting) listSecrets(ctx context.Context) (string, error) {
 // go on with what was set.
 func (r *Router) followSecret(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
 	conv := entry.Event.Conversation
-	line := r.channels[conv.Channel]
+	line := entry.line
 	if entry.secret.value != "" && entry.Sender.Person != "" && line.Removes(conv) {
 		line.Remove(conv, entry.Event.Message.ID, func(ctx context.Context) {
 			notice := line.Notice(entry.Event, "I could not delete your message with the secret. Please delete it yourself, and set the secret anew with another value if anybody may have read it.")

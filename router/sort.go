@@ -15,6 +15,7 @@ import (
 // known to it alone.
 type sorting struct {
 	*Router
+	here    map[string]*channel     // the channels as they were when it began
 	moves   *moves                  // stands for the Router's
 	buckets map[string]personBucket // by name, of who was asked about
 	tried   map[string]int          // codes, by who sent them
@@ -25,8 +26,9 @@ type sorting struct {
 // A sorted is an event with what it is taken as, and what is done beside its commit.
 type sorted struct {
 	ledger.Entry
-	aside  string // is said to the person besides, once, in a message of its own
-	charge charge // is counted for the person once the entry is committed
+	line   *channel // nil: there is none of that name
+	aside  string   // is said to the person besides, once, in a message of its own
+	charge charge   // is counted for the person once the entry is committed
 	secret typedSecret
 }
 
@@ -39,7 +41,7 @@ func (r *Router) unsortedYet(event channels.Event) (entry sorted, kinds []string
 
 // newSorting begins a batch; known may be nil.
 func (r *Router) newSorting(known map[string]bool) *sorting {
-	return &sorting{Router: r, moves: &r.moves, buckets: map[string]personBucket{}, tried: map[string]int{}, known: known}
+	return &sorting{Router: r, here: r.Channels.now(), moves: &r.moves, buckets: map[string]personBucket{}, tried: map[string]int{}, known: known}
 }
 
 // sortBatch turns events into the entries that will be committed. An error is nobody's
@@ -66,7 +68,11 @@ func (r *Router) sortBatch(ctx context.Context, batch []channels.Event) ([]sorte
 func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]sorted, error) {
 	entries := make([]sorted, len(batch))
 	for i, event := range batch {
-		entry, err := s.sortAlone(ctx, event)
+		line := s.here[event.Conversation.Channel]
+		if detached := line == nil && s.Lines.Line(event.Conversation.Channel) != nil; detached || line != nil && line.leaves {
+			return nil, errDetached
+		}
+		entry, err := s.sortAlone(ctx, event, line)
 		if err != nil && isNobodysFault(ctx, err) {
 			return nil, fmt.Errorf("sort events: %w", err)
 		} else if err != nil {
@@ -79,8 +85,9 @@ func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]sorted, er
 }
 
 // sortAlone is sort, of which a panic is an error of that event.
-func (s *sorting) sortAlone(ctx context.Context, event channels.Event) (entry sorted, err error) {
+func (s *sorting) sortAlone(ctx context.Context, event channels.Event, line *channel) (entry sorted, err error) {
 	unsorted, hidden := s.unsortedYet(event)
+	unsorted.line = line
 	defer func() {
 		if fault := recover(); fault != nil {
 			entry = unsorted
@@ -98,7 +105,7 @@ func (s *sorting) sortAlone(ctx context.Context, event channels.Event) (entry so
 // unsorted makes the entry of an event for which something could not be read. Who waits
 // for an answer is notified.
 func (s *sorting) unsorted(entry sorted) sorted {
-	line := s.channels[entry.Event.Conversation.Channel]
+	line := entry.line
 	switch event := &entry.Event; {
 	case entry.Sender.Person == "": // it is not known whether anybody may be answered
 	case event.Kind == channels.EventMessage:
@@ -113,7 +120,7 @@ func (s *sorting) unsorted(entry sorted) sorted {
 // sort turns one event, of which entry has what is kept, into the entry that will be
 // committed. The first thing that settles what it is wins.
 func (s *sorting) sort(ctx context.Context, entry sorted, event channels.Event) (sorted, error) {
-	line := s.channels[event.Conversation.Channel]
+	line := entry.line
 	code := hideCode(&entry.Event.Message)
 	if line == nil {
 		return rejected(entry, "its channel is not attached"), nil

@@ -31,8 +31,9 @@ func (s *strangers) first(key string) bool {
 
 // logStranger logs, once each, who wrote to the bot and was not let
 // in, and by which words the settings would let them in. They get no answer.
-func (r *Router) logStranger(ctx context.Context, event *channels.Event, identity string) {
-	conv := event.Conversation
+func (r *Router) logStranger(ctx context.Context, entry *sorted) {
+	event, identity := &entry.Event, entry.Sender.Identity
+	conv, l := event.Conversation, entry.line
 	meant := conv.Kind == channels.Direct || event.Message.Mentioned
 	if event.Kind != channels.EventMessage || event.Sender.Bot || event.Sender.ID == "" || !meant {
 		return
@@ -40,7 +41,6 @@ func (r *Router) logStranger(ctx context.Context, event *channels.Event, identit
 	if !r.strangers.first(conv.Channel + "\x00" + identity + "\x00" + conv.Place) {
 		return
 	}
-	l := r.channels[conv.Channel]
 	person := r.Roster.Identified(event.Sender.Identities(l.Name, l.Kind)...)
 	log := r.Log.With("channel", conv.Channel, "identity", identity, "conversation", conv.Place, "kind", string(conv.Kind))
 	if conv.Kind != channels.Direct && l.config.Groups == "allowlist" && !l.allows(&r.moves, conv) {

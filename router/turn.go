@@ -171,10 +171,12 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	case err != nil:
 		return nil, fmt.Errorf("load: %w", err)
 	}
-	line := r.Lines.Line(data.Conversation.Channel)
-	if line == nil {
+	r.running.isOn(run, data.Conversation.Channel)
+	at := r.Channels.here(data.Conversation.Channel)
+	if at == nil {
 		return nil, fmt.Errorf("channel %q is not attached: %w", data.Conversation.Channel, agent.ErrHandBack)
 	}
+	line := at.Line
 	if cause := data.CancelRequested.Cause(); cause != nil {
 		r.running.stop(ref.TurnID, cause)
 	}

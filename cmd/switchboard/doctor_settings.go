@@ -181,7 +181,7 @@ func (a *app) checkPlatforms(settings *configs.Settings, people []ledger.Person)
 	}
 	mends = map[string]string{}
 	for _, at := range attached {
-		name := at.Channel.Name()
+		name := at.Name()
 		if f := (finding{Check: "channel", OK: true, Warn: true}); nobody(people, name, at.Config) {
 			f.Text, f.Mend = name+": nobody is let in", letIn(name, at.Config)
 			findings = append(findings, f)
@@ -250,8 +250,8 @@ func (e *engine) missing() (list []string) {
 		list = append(list, "a language model: until agent.planner names one I know a few things only, which help lists")
 	}
 	people := e.people()
-	for _, at := range e.router.Channels {
-		if name := at.Channel.Name(); name != consoleName && adminMissing(people, name, at.Config) {
+	for _, at := range e.router.Channels.List() {
+		if name := at.Name(); name != consoleName && adminMissing(people, name, at.Config) {
 			list = append(list, name+": no admin can write there; "+claimMend)
 		}
 	}

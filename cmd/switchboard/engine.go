@@ -19,7 +19,6 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/agent/tools/sandbox"
 	"switchboard/agent/tools/workspace"
-	"switchboard/channels"
 	"switchboard/channels/console"
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
@@ -108,26 +107,22 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		}
 		attached = append(attached, more...)
 	}
-	rules, all := map[string]router.ChannelConfig{}, []channels.Channel{}
-	for _, at := range attached {
-		all = append(all, at.Channel)
-		rules[at.Channel.Name()] = at.Config
-	}
+	list := router.NewChannels(attached...)
 	if why := unconfined(s); why != "" {
 		e.log.WarnContext(ctx, "commands of admins are not confined", "setting", why)
 	}
 	space := &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
 	e.files = files.New(files.Deps{
 		Room:   func(ctx context.Context) error { return space.CheckDisk(ctx, s.DataDir) },
-		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channels: all,
+		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channel: list.Adapter,
 		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
 	})
-	brain, err := newAgent(s, router.NewPolicy(roster, rules, s.Policy), e, space)
+	brain, err := newAgent(s, router.NewPolicy(roster, list.Rules, s.Policy), e, space)
 	if err != nil {
 		return usageError{err}
 	}
 	e.router, err = router.New(router.Deps{
-		Config: s.Router, Channels: attached, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
+		Config: s.Router, Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		ApprovalDeadline: s.Approvals.Deadline,
 		FileLimits:       router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},

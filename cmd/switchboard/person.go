@@ -127,8 +127,8 @@ type claimCode struct {
 func (e *engine) firstClaim(ctx context.Context) (string, error) {
 	admins := slices.DeleteFunc(e.people(), func(p ledger.Person) bool { return p.Role != ledger.RoleAdmin })
 	var places []string
-	for _, at := range e.router.Channels {
-		name := at.Channel.Name()
+	for _, at := range e.router.Channels.List() {
+		name := at.Name()
 		if name == consoleName || at.Config.DM == "disabled" {
 			continue
 		}

@@ -45,7 +45,7 @@ func (l *Lines) Decided(ctx context.Context, approval int64) {
 // settleQuestion shows a decided question anew where the platform can edit it, and takes
 // only its buttons off where it cannot.
 func (l *Line) settleQuestion(q *ledger.Decided) {
-	editor, ok := l.channel.(channels.Editor)
+	editor, ok := l.channel().(channels.Editor)
 	if !ok {
 		l.Unbutton(q.Conversation, q.Message)
 		return
@@ -62,7 +62,7 @@ func (l *Line) settleQuestion(q *ledger.Decided) {
 // Unbutton takes the buttons off a message of ours, best effort and in the
 // background: the platform waits for an answer to the press.
 func (l *Line) Unbutton(conv channels.Conversation, id channels.MessageID) {
-	unbuttoner, ok := l.channel.(channels.Unbuttoner)
+	unbuttoner, ok := l.channel().(channels.Unbuttoner)
 	if !ok || id == "" {
 		return
 	}
@@ -78,7 +78,7 @@ func (l *Line) aside(conv channels.Conversation, call func(context.Context)) {
 	l.lines.asides.Go(func() {
 		ctx, cancel := context.WithTimeout(l.lines.work, buttonPatience)
 		defer cancel()
-		for !l.limits.spareOf(l.channel.Features(conv).Rates, time.Now()) {
+		for !l.limits.spareOf(l.channel().Features(conv).Rates, time.Now()) {
 			if !retry.Sleep(ctx, time.Second) {
 				return
 			}

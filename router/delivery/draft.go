@@ -66,7 +66,7 @@ func (d *draft) run() {
 		}
 		return
 	}
-	every := d.presenter.line.channel.Features(d.row.Conversation).DraftEvery
+	every := d.presenter.line.channel().Features(d.row.Conversation).DraftEvery
 	var last time.Time
 	var shown channels.Body
 	for retry.Sleep(d.ctx, time.Until(last.Add(every))) {
@@ -104,13 +104,13 @@ func (d *draft) run() {
 // so. An error says that it never can be.
 func (d *draft) ready(body channels.Body) (ready bool, err error) {
 	l, conv := d.presenter.line, d.row.Conversation
-	if !l.quiet(conv.ID) || !l.lines.Engine.Safe() || !l.limits.spare(conv.ID, l.channel.Features(conv).Rates, time.Now()) {
+	if !l.quiet(conv.ID) || !l.lines.Engine.Safe() || !l.limits.spare(conv.ID, l.channel().Features(conv).Rates, time.Now()) {
 		return false, nil
 	}
 	if d.row.Stage != ledger.DraftOpen {
 		return true, nil
 	}
-	if _, finds := l.channel.(channels.Finder); !finds {
+	if _, finds := l.channel().(channels.Finder); !finds {
 		body = channels.Body{} // nobody will look for it
 	}
 	begun, ready, err := l.lines.Ledger.BeginDraft(d.ctx, d.hold, d.row.Delivery, body)
@@ -132,7 +132,7 @@ func (d *draft) ready(body channels.Body) (ready bool, err error) {
 
 // call shows body, and has the ledger know where after the first time.
 func (d *draft) call(body channels.Body) error {
-	drafter, ok := d.presenter.line.channel.(channels.Drafter)
+	drafter, ok := d.presenter.line.channel().(channels.Drafter)
 	if !ok {
 		return channels.ErrNoMessage
 	}
@@ -164,7 +164,7 @@ func (d *draft) outbound(body channels.Body) channels.Outbound {
 // are others', and where one is found by what it says, none of them is taken for it.
 func (d *draft) lookUp() (known bool) {
 	l := d.presenter.line
-	finder, ok := l.channel.(channels.Finder)
+	finder, ok := l.channel().(channels.Finder)
 	if !ok || !retry.Sleep(d.ctx, doubtAfter) {
 		return false
 	}
@@ -265,7 +265,7 @@ func (d *draft) takeBack() {
 	}
 	log := l.lines.Log.With("channel", l.Name, "delivery_id", d.row.Delivery)
 	err := channels.ErrGone
-	if deleter, ok := l.channel.(channels.Deleter); ok {
+	if deleter, ok := l.channel().(channels.Deleter); ok {
 		ctx, done := d.guarded()
 		err = deleter.Delete(ctx, d.row.Conversation, d.row.PlatformID)
 		done()

@@ -29,9 +29,11 @@ const (
 
 // Statuses tells how each channel's connection is, in the order of their names.
 func (ls *Lines) Statuses() []channels.Status {
-	list := make([]channels.Status, 0, len(ls.list))
-	for _, l := range ls.list {
-		list = append(list, l.health.status(l))
+	var list []channels.Status
+	for _, l := range ls.all() {
+		if l.Attached() {
+			list = append(list, l.health.status(l))
+		}
 	}
 	slices.SortFunc(list, func(a, b channels.Status) int { return cmp.Compare(a.Name, b.Name) })
 	return list
@@ -66,6 +68,13 @@ func (h *health) status(l *Line) channels.Status {
 		Name: l.Name, Kind: l.Kind, State: h.state, Since: h.since, Reason: reason,
 		LastFrame: h.lastFrame, LastEvent: h.lastEvent,
 	}
+}
+
+// reset forgets the connections of a former adapter.
+func (h *health) reset() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.state, h.since, h.reason, h.up = channels.StateWaiting, time.Now(), "", make(chan struct{})
 }
 
 // set changes the state, and says whether that is news.
@@ -190,7 +199,7 @@ func (l *Line) connect(ctx context.Context) {
 		if !needsCredentials(l.trouble.fault) {
 			l.health.set(channels.StateConnecting, l.trouble.String())
 		}
-		if l.reader != nil {
+		if l.reader() != nil {
 			sink{l}.Received() // its clients are as near as this program
 		}
 		err := l.listen(ctx)
@@ -267,10 +276,10 @@ func (l *Line) listen(ctx context.Context) error {
 			end(errRenewed)
 		}
 	})
-	if pulse, ok := l.channel.(channels.Pulse); ok && pulse.Silence() > 0 {
+	if pulse, ok := l.channel().(channels.Pulse); ok && pulse.Silence() > 0 {
 		watching.Go(func() { l.watch(running, end, pulse.Silence()) })
 	}
-	err := l.channel.Run(running, sink{l})
+	err := l.channel().Run(running, sink{l})
 	cause := context.Cause(running)
 	end(nil)
 	watching.Wait()
@@ -291,7 +300,7 @@ func (l *Line) watch(ctx context.Context, end context.CancelCauseFunc, silence t
 			continue
 		}
 		state, reason := channels.StateDeaf, "nothing came for "+silence.String()
-		if prober, ok := l.channel.(channels.Prober); ok {
+		if prober, ok := l.channel().(channels.Prober); ok {
 			probing, cancel := context.WithTimeout(ctx, probeTimeout)
 			err := prober.Probe(probing)
 			cancel()

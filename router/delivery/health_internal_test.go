@@ -48,11 +48,11 @@ func (w *wire) Run(ctx context.Context, sink channels.Sink) error {
 // connected runs w's supervisor until the test ends.
 func connected(t *testing.T, w *wire) *Lines {
 	t.Helper()
-	ls, err := New(t.Context(), Deps{Log: slog.New(slog.DiscardHandler)}, []Rated{{Channel: w}})
+	ls := New(t.Context(), Deps{Log: slog.New(slog.DiscardHandler)})
+	l, err := ls.Attach(Rated{Channel: w})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := ls.list[w.Name()]
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); l.connect(ctx) }()

@@ -20,16 +20,15 @@ import (
 // and what it takes of a conversation's second is lent: a part that comes meanwhile goes
 // beside it.
 type limits struct {
+	mu sync.Mutex
 	// adapted are a conversation's rates as the settings want them. Refusals count in any
 	// case.
 	adapted func(channels.Rates) channels.Rates
-
-	mu    sync.Mutex
-	whole window
-	ill   illness
-	turns turnQueue
-	convs map[channels.ConversationID]*convLimits
-	swept time.Time // when idle conversations were last forgotten
+	whole   window
+	ill     illness
+	turns   turnQueue
+	convs   map[channels.ConversationID]*convLimits
+	swept   time.Time // when idle conversations were last forgotten
 }
 
 // convLimits is one conversation's share of the limiter.
@@ -53,6 +52,22 @@ func newLimits(setting string) (*limits, error) {
 		l.adapted = func(r channels.Rates) channels.Rates { r.PerSecond = rate; return r }
 	}
 	return l, nil
+}
+
+// adapt makes the settings want what those of fresh want.
+func (l *limits) adapt(fresh *limits) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.adapted = fresh.adapted
+}
+
+// forgive forgets the failures of a whole channel: it is connected in another way.
+func (l *limits) forgive() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ill.pauses > 0 {
+		l.ill, l.whole.until = illness{}, time.Time{}
+	}
 }
 
 // take takes the right to send or edit one part in conv. When there is none yet it

@@ -3,8 +3,8 @@ package delivery
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"switchboard/channels"
@@ -15,13 +15,13 @@ import (
 // leaseRetry is how often a channel is asked for that another engine holds.
 const leaseRetry = time.Second
 
-// A Line is one channel with its lease, its connection and its sender.
+// A Line is one channel with its lease, its connection and its sender. It stays when the
+// channel is detached: what a turn says to it then is sent when it is attached again.
 type Line struct {
 	lines   *Lines
 	Name    string
 	Kind    string
-	channel channels.Channel
-	reader  channels.Reader // nil: the channel sends
+	adapter atomic.Pointer[channels.Channel] // the latest that was served
 	limits  *limits
 	health  *health
 	// presenter shows what grows.
@@ -30,60 +30,136 @@ type Line struct {
 	trouble   trouble // connect's alone
 	renew     chan struct{}
 
-	mu     sync.Mutex
-	sender *sender // nil while this engine does not hold the channel
+	mu      sync.Mutex
+	want    channels.Channel   // what is to be served; nil: nothing
+	another context.CancelFunc // ends what is done for the former want
+	sender  *sender            // nil while this engine does not hold the channel
 	// newIDs are the conversations that moved while this engine ran: a turn that began
 	// before knows the former ID.
 	newIDs map[channels.ConversationID]channels.Conversation
 }
 
-func newLine(ls *Lines, c Rated) (*Line, error) {
-	limits, err := newLimits(c.Rate)
-	if err != nil {
-		return nil, fmt.Errorf("channels.%s.rate: %w", c.Name(), err)
-	}
-	l := &Line{
-		lines: ls, Name: c.Name(), Kind: c.Kind(),
-		channel: c.Channel, limits: limits, health: newHealth(), renew: make(chan struct{}, 1),
-	}
-	l.reader, _ = c.Channel.(channels.Reader)
+func newLine(ls *Lines, c channels.Channel, limits *limits) *Line {
+	l := &Line{lines: ls, Name: c.Name(), Kind: c.Kind(), want: c, another: func() {}, limits: limits, health: newHealth(), renew: make(chan struct{}, 1)}
+	l.adapter.Store(&c)
 	l.presenter = newPresenter(l)
-	return l, nil
+	return l
 }
 
-// run keeps the channel connected until ctx ends. A channel that sends is first
-// leased, so that one engine alone holds its connection and sends for it.
+// channel is the adapter that is served, or was until it was detached.
+func (l *Line) channel() channels.Channel {
+	if c := l.adapter.Load(); c != nil {
+		return *c
+	}
+	return nil
+}
+
+// reader is the channel as one whose clients read for themselves; nil: it sends.
+func (l *Line) reader() channels.Reader {
+	r, _ := l.channel().(channels.Reader)
+	return r
+}
+
+// run keeps what is wanted of the channel connected until ctx ends.
 func (l *Line) run(ctx context.Context) {
-	if l.reader != nil {
-		var relaying sync.WaitGroup
-		relaying.Go(func() { l.presenter.relay(ctx) })
-		l.connect(ctx)
-		relaying.Wait()
+	for ctx.Err() == nil {
+		wanted, want := l.wanted(ctx)
+		if want == nil {
+			<-wanted.Done()
+			continue
+		}
+		l.adapter.Store(&want)
+		l.trouble = trouble{}
+		l.health.reset()
+		l.limits.forgive()
+		if l.reader() != nil {
+			l.relay(wanted)
+		} else {
+			l.hold(ctx, wanted)
+		}
+		l.leave(ctx)
+	}
+}
+
+// wanted is what is to be served; the context ends when that changes, or with ctx.
+func (l *Line) wanted(ctx context.Context) (context.Context, channels.Channel) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.another() // of those who asked before
+	ctx, l.another = context.WithCancel(ctx)
+	return ctx, l.want
+}
+
+// serve has the line serve another adapter from now on, or none. It does not wait: what
+// is under way with the former comes to its end first.
+func (l *Line) serve(want channels.Channel) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.want = want
+	l.another()
+}
+
+// Attached says whether the channel is to be served.
+func (l *Line) Attached() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.want != nil
+}
+
+// leave, where nothing is to be served any more, waits until what was begun is over, and
+// sends what is due, for a while. It ends when something is to be served again.
+func (l *Line) leave(ctx context.Context) {
+	if l.Attached() || ctx.Err() != nil {
 		return
 	}
-	for ctx.Err() == nil {
+	leaving, want := l.wanted(ctx)
+	if want != nil {
+		return
+	}
+	l.setState(ctx, channels.StateWaiting, "it is detached")
+	flushing, done := context.WithTimeout(leaving, l.lines.Grace)
+	defer done()
+	l.lines.Left(leaving, l.Name)
+	if s := l.senderNow(); s != nil {
+		s.flush(flushing)
+	}
+}
+
+// relay serves clients that read for themselves, until ctx ends.
+func (l *Line) relay(ctx context.Context) {
+	var relaying sync.WaitGroup
+	relaying.Go(func() { l.presenter.relay(ctx) })
+	l.connect(ctx)
+	relaying.Wait()
+}
+
+// hold leases the channel again and again until wanted ends, which is within ctx, so that
+// one engine alone holds its connection and sends for it.
+func (l *Line) hold(ctx, wanted context.Context) {
+	for wanted.Err() == nil {
 		hold, ok, err := l.lines.Ledger.TakeChannel(ctx, l.lines.Engine.ID(), l.Name)
 		if err != nil || !ok {
 			reason := "another engine holds the channel"
 			if err != nil {
 				reason = "the database does not lease the channel: " + err.Error()
 			}
-			if ctx.Err() == nil {
+			if wanted.Err() == nil {
 				l.setState(ctx, channels.StateWaiting, reason)
 			}
-			retry.Sleep(ctx, leaseRetry)
+			retry.Sleep(wanted, leaseRetry)
 			continue
 		}
 		// A former holder learns of it by the wake; what it knew of the channel is read
 		// from the ledger.
 		l.lines.Wake(ledger.Wake{Kind: ledger.WakeDelivery, Channel: l.Name})
 		l.lines.Held(ctx)
-		l.serve(ctx, hold)
+		l.use(ctx, wanted, hold)
 	}
 }
 
-// serve connects and sends under the lease, until ctx ends or the lease is lost.
-func (l *Line) serve(ctx context.Context, hold ledger.Hold) {
+// use connects until wanted ends, and sends, under the lease, until ctx ends, the lease is
+// lost, or what was begun is over.
+func (l *Line) use(ctx, wanted context.Context, hold ledger.Hold) {
 	holding, lost := context.WithCancel(ctx)
 	defer lost()
 	s := newSender(l, hold, lost)
@@ -92,9 +168,17 @@ func (l *Line) serve(ctx context.Context, hold ledger.Hold) {
 	sending.Go(func() { s.run(holding) })
 	sending.Go(func() { l.presenter.run(holding) })
 	sending.Go(func() { l.keepMenu(holding) })
-	l.keepConnected(holding, s)
+	listening, hangUp := context.WithCancel(holding)
+	defer context.AfterFunc(wanted, hangUp)()
+	l.keepConnected(listening, s)
+	hangUp()
+	l.leave(holding)
+	lost()
 	sending.Wait()
 	l.setSender(nil)
+	if ctx.Err() == nil && l.Attached() {
+		return // it is leased again, by this engine alone
+	}
 	release, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := l.lines.Ledger.DropChannel(release, hold); err != nil && !errors.Is(err, ledger.ErrFenced) {
@@ -121,13 +205,13 @@ func (l *Line) keepConnected(ctx context.Context, s *sender) {
 }
 
 // Reads says that the channel's clients read for themselves.
-func (l *Line) Reads() bool { return l.reader != nil }
+func (l *Line) Reads() bool { return l.reader() != nil }
 
 // Committed wakes who brings messages to conv: here, or at another engine.
 func (l *Line) Committed(conv channels.Conversation) {
 	brought := l.notify(conv)
 	switch {
-	case l.reader != nil: // its clients may be anywhere
+	case l.reader() != nil: // its clients may be anywhere
 		l.lines.Wake(ledger.WakeAt(ledger.WakeEvents, conv))
 	case !brought:
 		l.lines.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
@@ -137,8 +221,8 @@ func (l *Line) Committed(conv channels.Conversation) {
 // notify wakes who brings messages to conv (no ID: anywhere) from this engine; false:
 // nobody does.
 func (l *Line) notify(conv channels.Conversation) (brought bool) {
-	if l.reader != nil {
-		l.reader.Wake(conv.ID)
+	if l.reader() != nil {
+		l.reader().Wake(conv.ID)
 		return true
 	}
 	l.mu.Lock()
@@ -194,7 +278,7 @@ func (l *Line) Holds() bool { return l.senderNow() != nil }
 // Rest forgets what is kept of a conversation in which nothing happens.
 func (l *Line) Rest(conv channels.Conversation, now time.Time) {
 	l.limits.forget(conv.ID, now)
-	if l.reader != nil {
+	if l.reader() != nil {
 		l.Committed(conv)
 	}
 }

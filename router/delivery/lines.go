@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -53,6 +54,10 @@ type Deps struct {
 	Menu func(name, kind string) []channels.CommandSet
 	// Runs says whether a turn runs on this engine.
 	Runs func(turn int64) bool
+	// Left waits until no turn of a channel that is detached runs here any more.
+	Left func(ctx context.Context, channel string)
+	// Grace is how long what is due is sent on a channel that is detached.
+	Grace time.Duration
 }
 
 // A Rated is a channel with the rate of its settings: "default", "off" or a rate.
@@ -64,44 +69,103 @@ type Rated struct {
 // Lines are the channels of an engine: their connections, and all that is sent there.
 type Lines struct {
 	Deps
-	list   map[string]*Line // by channel name
-	asides sync.WaitGroup   // what is shown beside turns and deliveries, best effort
-	began  time.Time        // when New was called
-	work   context.Context  // of sends
+	asides sync.WaitGroup  // what is shown beside turns and deliveries, best effort
+	began  time.Time       // when New was called
+	work   context.Context // of sends
+
+	mu      sync.Mutex
+	list    map[string]*Line // by channel name; also those that were detached
+	serving context.Context  // Run's; nil before it
+	running sync.WaitGroup
 }
 
 // New returns lines whose sends end with work; I/O starts in Run.
-func New(work context.Context, deps Deps, list []Rated) (*Lines, error) {
-	ls := &Lines{Deps: deps, list: map[string]*Line{}, began: time.Now(), work: work}
-	for _, c := range list {
-		l, err := newLine(ls, c)
-		if err != nil {
-			return nil, err
-		}
-		ls.list[l.Name] = l
-	}
-	return ls, nil
+func New(work context.Context, deps Deps) *Lines {
+	return &Lines{Deps: deps, list: map[string]*Line{}, began: time.Now(), work: work}
 }
 
-// Names are those of all channels.
-func (ls *Lines) Names() []string { return slices.Collect(maps.Keys(ls.list)) }
+// Attach serves a channel from now on, in place of the one of its name if there is one: what
+// that has under way comes to its end first, which is not waited for. Attached again, a
+// channel is of the kind that it was.
+func (ls *Lines) Attach(c Rated) (*Line, error) {
+	limits, err := newLimits(c.Rate)
+	if err != nil {
+		return nil, fmt.Errorf("channels.%s.rate: %w", c.Name(), err)
+	}
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.list[c.Name()]
+	switch {
+	case l == nil:
+		l = newLine(ls, c.Channel, limits)
+		ls.list[l.Name] = l
+		ls.start(l)
+	case l.Kind != c.Kind():
+		return nil, fmt.Errorf("channels.%s.kind: it was %s since the program began, and is %s after a restart", l.Name, l.Kind, c.Kind())
+	default:
+		l.limits.adapt(limits)
+		l.serve(c.Channel)
+	}
+	return l, nil
+}
 
-// Line is the channel of that name; nil: there is none.
-func (ls *Lines) Line(name string) *Line { return ls.list[name] }
+// start serves a line, if the others are. Called under the lock.
+func (ls *Lines) start(l *Line) {
+	if ls.serving != nil && ls.serving.Err() == nil {
+		ls.running.Go(func() { l.run(ls.serving) })
+	}
+}
+
+// Detach serves a channel no more. It does not wait: nothing more comes in, what is due is
+// sent for a while, the send under way is settled, and the lease is given back.
+func (ls *Lines) Detach(name string) {
+	if l := ls.Line(name); l != nil {
+		l.serve(nil)
+	}
+}
+
+// SetRate changes the rate of the settings.
+func (l *Line) SetRate(rate string) error {
+	limits, err := newLimits(rate)
+	if err != nil {
+		return fmt.Errorf("channels.%s.rate: %w", l.Name, err)
+	}
+	l.limits.adapt(limits)
+	return nil
+}
+
+// all are the lines, also of channels that were detached.
+func (ls *Lines) all() []*Line {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return slices.Collect(maps.Values(ls.list))
+}
+
+// Line is the channel of that name, also one that was detached; nil: there was none.
+func (ls *Lines) Line(name string) *Line {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	return ls.list[name]
+}
 
 // Run serves every channel until ctx ends, and what is shown beside them.
 func (ls *Lines) Run(ctx context.Context) {
-	var running sync.WaitGroup
+	ls.mu.Lock()
+	ls.serving = ctx
 	for _, l := range ls.list {
-		running.Go(func() { l.run(ctx) })
+		ls.start(l)
 	}
-	running.Wait()
+	ls.mu.Unlock()
+	<-ctx.Done()
+	ls.mu.Lock() // who starts a line looks at ctx under it
+	ls.mu.Unlock()
+	ls.running.Wait()
 	ls.asides.Wait()
 }
 
 // Flush waits until what is due was sent, until ctx ends at most.
 func (ls *Lines) Flush(ctx context.Context) {
-	for _, l := range ls.list {
+	for _, l := range ls.all() {
 		if s := l.senderNow(); s != nil {
 			s.flush(ctx)
 		}
@@ -113,7 +177,7 @@ func (ls *Lines) Beside(do func()) { ls.asides.Go(do) }
 
 // Committed wakes who brings messages to conv.
 func (ls *Lines) Committed(conv channels.Conversation) {
-	if l := ls.list[conv.Channel]; l != nil {
+	if l := ls.Line(conv.Channel); l != nil {
 		l.Committed(conv)
 	} else {
 		ls.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
@@ -140,7 +204,7 @@ func (ls *Lines) mended(m *ledger.MendedDelivery, err error) (*ledger.MendedDeli
 
 // OnWake does what another engine's commit made possible in channels. It never blocks.
 func (ls *Lines) OnWake(w ledger.Wake) {
-	for _, l := range ls.list {
+	for _, l := range ls.all() {
 		if w.Kind == ledger.WakeAll || w.Channel == l.Name {
 			l.onWake(w)
 		}

@@ -18,7 +18,7 @@ const (
 // keepMenu brings the menu to the platform once it spoke, and again after a
 // pause while it does not take it.
 func (l *Line) keepMenu(ctx context.Context) {
-	commander, ok := l.channel.(channels.Commander)
+	commander, ok := l.channel().(channels.Commander)
 	if !ok {
 		return
 	}

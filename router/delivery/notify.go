@@ -34,7 +34,7 @@ func (s *sender) notifyGone(ctx context.Context, d *ledger.Delivery) {
 		}
 	}
 	for _, chat := range chats {
-		to := ls.list[chat.Channel]
+		to := ls.Line(chat.Channel)
 		if err != nil {
 			break
 		}
@@ -97,8 +97,8 @@ func (ls *Lines) AdminChats(ctx context.Context) (list []channels.Conversation, 
 	chats, err := ls.Ledger.AdminChats(ctx)
 	seen := map[string]bool{}
 	for _, c := range chats {
-		l, p := ls.list[c.Channel], ls.People.Named(c.Person)
-		if l != nil && p != nil && !seen[c.Person] && l.IsOf(c, p) {
+		l, p := ls.Line(c.Channel), ls.People.Named(c.Person)
+		if l != nil && l.Attached() && p != nil && !seen[c.Person] && l.IsOf(c, p) {
 			seen[c.Person] = true
 			list = append(list, c.Conversation)
 		}
@@ -161,7 +161,7 @@ func (ls *Lines) NotifyAdmins(ctx context.Context, key, text string) {
 	ls.Log.WarnContext(ctx, "the admins are notified", "text", text)
 	chats, err := ls.AdminChats(ctx)
 	for _, chat := range chats {
-		to := ls.list[chat.Channel]
+		to := ls.Line(chat.Channel)
 		today := time.Now().Unix() / int64((24 * time.Hour).Seconds())
 		_, one := ls.Ledger.Notify(ctx, noticeKey(key, today, chat), chat, to.alert(chat, text, tools.Clean))
 		err = errors.Join(err, one)

@@ -57,7 +57,7 @@ func (l *Line) Open(conv channels.Conversation) *Opened {
 }
 
 func (s *sender) open(conv channels.Conversation) *Opened {
-	rates := s.line.channel.Features(conv).Rates
+	rates := s.line.channel().Features(conv).Rates
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lock := s.lockQuiet(conv.ID)

@@ -64,7 +64,7 @@ func (p *pace) note(took, ran time.Duration) {
 // Asked is since when somebody waits who wrote at that time, by the platform's clock;
 // zero: since now.
 func (l *Line) Asked(at time.Time) time.Time {
-	if at.IsZero() || l.reader != nil {
+	if at.IsZero() || l.reader() != nil {
 		return time.Time{}
 	}
 	now := time.Now()

@@ -173,7 +173,7 @@ func (p *presenter) begin(row ledger.Draft, text func() (channels.Body, bool), n
 
 // finds says that the platform can be asked whether something is shown.
 func (p *presenter) finds() bool {
-	_, ok := p.line.channel.(channels.Finder)
+	_, ok := p.line.channel().(channels.Finder)
 	return ok
 }
 
@@ -251,14 +251,14 @@ func (p *presenter) onWake(w ledger.Wake) {
 // streamer is the channel as one whose clients read for themselves and see what grows;
 // nil: they do not.
 func (l *Line) streamer() channels.Streamer {
-	streamer, _ := l.channel.(channels.Streamer)
+	streamer, _ := l.channel().(channels.Streamer)
 	return streamer
 }
 
 // drafts says whether a conversation with these features is shown what grows.
 func (l *Line) drafts(features channels.Features) bool {
-	_, drafts := l.channel.(channels.Drafter)
-	_, edits := l.channel.(channels.Editor)
+	_, drafts := l.channel().(channels.Drafter)
+	_, edits := l.channel().(channels.Editor)
 	return drafts && edits && features.DraftEvery > 0
 }
 

@@ -65,7 +65,7 @@ func NewPreview(l *Line, ref ledger.TurnRef, data *ledger.TurnData) *Preview {
 	}
 	l.lines.asides.Go(p.keepTyping)
 	l.lines.asides.Go(func() { p.showState(data.Turn.StartedAt) })
-	if l.drafts(l.channel.Features(data.Conversation)) || l.streamer() != nil && l.lines.Wakes != nil {
+	if l.drafts(l.channel().Features(data.Conversation)) || l.streamer() != nil && l.lines.Wakes != nil {
 		l.lines.asides.Go(func() { p.run(data.Turn.StartedAt) })
 	}
 	return p

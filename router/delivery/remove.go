@@ -14,14 +14,14 @@ const removePatience = time.Minute
 
 // Removes says that a message which somebody sent to us there can be deleted.
 func (l *Line) Removes(conv channels.Conversation) bool {
-	_, deletes := l.channel.(channels.Deleter)
-	return deletes && l.channel.Features(conv).Removes
+	_, deletes := l.channel().(channels.Deleter)
+	return deletes && l.channel().Features(conv).Removes
 }
 
 // Remove deletes, in the background, a message that somebody sent to us; failed is called where
 // it stays.
 func (l *Line) Remove(conv channels.Conversation, id channels.MessageID, failed func(context.Context)) {
-	deleter, ok := l.channel.(channels.Deleter)
+	deleter, ok := l.channel().(channels.Deleter)
 	if !ok || id == "" {
 		return
 	}

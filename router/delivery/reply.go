@@ -42,7 +42,7 @@ func (l *Line) Relayed(conv channels.Conversation, from, markdown string, taint 
 
 // Command is what people write before a command's name in a conversation.
 func (l *Line) Command(conv channels.Conversation) string {
-	return cmp.Or(l.channel.Features(conv).Command, "/")
+	return cmp.Or(l.channel().Features(conv).Command, "/")
 }
 
 // Masked is what the agent says without known secrets.
@@ -72,7 +72,7 @@ func (l *Line) Said(ctx context.Context, data *ledger.TurnData, say agent.Say, o
 		doc = doc.Annotate(notes)
 	}
 	reply := ledger.Reply{
-		Text: text, Parts: l.parts(doc, features), Read: l.reader != nil,
+		Text: text, Parts: l.parts(doc, features), Read: l.reader() != nil,
 		Notice: say.Notice, Final: say.Final, Taint: say.Taint, Person: data.Turn.Person.Name, ReplyTo: l.Answers(data),
 	}
 	if len(say.Choices) > 0 {
@@ -106,11 +106,11 @@ func offer(r *ledger.Reply, choices []string, person string, buttons bool) {
 // reply renders Markdown for a conversation.
 func (l *Line) reply(conv channels.Conversation, markdown string) ledger.Reply {
 	markdown = l.lines.Mask.Text(markdown)
-	return ledger.Reply{Text: markdown, Read: l.reader != nil, Parts: l.parts(render.Parse(markdown), l.features(conv))}
+	return ledger.Reply{Text: markdown, Read: l.reader() != nil, Parts: l.parts(render.Parse(markdown), l.features(conv))}
 }
 
 func (l *Line) parts(doc *render.Document, features channels.Features) []channels.Body {
-	if f, ok := l.channel.(Formatter); ok {
+	if f, ok := l.channel().(Formatter); ok {
 		return f.Format(doc, features)
 	}
 	return doc.Parts(features)
@@ -119,7 +119,7 @@ func (l *Line) parts(doc *render.Document, features channels.Features) []channel
 // features is what a conversation accepts of a text, so that a repeat of it fits as
 // well.
 func (l *Line) features(conv channels.Conversation) channels.Features {
-	features := l.channel.Features(conv)
+	features := l.channel().Features(conv)
 	if features.MaxText > 0 {
 		features.MaxText -= features.Len(repeatedMark)
 	}
@@ -161,7 +161,7 @@ func (l *Line) repeated(body channels.Body) channels.Body { return l.marked(body
 
 // marked puts plain text before and after the text of a part.
 func (l *Line) marked(body channels.Body, before, after string) channels.Body {
-	if m, ok := l.channel.(Marker); ok {
+	if m, ok := l.channel().(Marker); ok {
 		return m.Mark(body, before, after)
 	}
 	if body.Text == "" && len(body.Files) > 0 {
@@ -182,8 +182,8 @@ type Marker interface {
 
 // Place says where a turn speaks.
 func (l *Line) Place(c channels.Conversation) agent.Place {
-	f := l.channel.Features(c)
-	_, streams := l.channel.(channels.Streamer)
+	f := l.channel().Features(c)
+	_, streams := l.channel().(channels.Streamer)
 	return agent.Place{
 		Channel: l.Name, Direct: c.Kind == channels.Direct,
 		MaxText: f.MaxText, Files: f.Files, Buttons: f.Buttons, Rich: f.Markdown, Streams: streams || l.drafts(f),

@@ -37,7 +37,7 @@ func (s *sender) settlement(ctx context.Context, d *ledger.Delivery) (ledger.Set
 		return s.edit(sending, d)
 	}
 	began := time.Now()
-	id, err := s.line.channel.Send(sending, s.outbound(d))
+	id, err := s.line.channel().Send(sending, s.outbound(d))
 	if isAnswer(err) {
 		s.noteAnswer(d, began)
 	}
@@ -81,7 +81,7 @@ func (s *sender) edit(ctx context.Context, d *ledger.Delivery) (ledger.Settlemen
 	anew := func(outcome, detail string) (ledger.Settlement, time.Duration) {
 		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: outcome, Detail: detail, Unedit: true, FreeTry: true}, 0
 	}
-	editor, ok := s.line.channel.(channels.Editor)
+	editor, ok := s.line.channel().(channels.Editor)
 	if !ok || len(d.Body.Files) > 0 {
 		return anew("no_edit", "")
 	}
@@ -204,7 +204,7 @@ func (l *Line) timely(d *ledger.Delivery) channels.Body {
 	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= l.lines.StaleAfter {
 		return d.Body
 	}
-	features := l.channel.Features(d.Conversation)
+	features := l.channel().Features(d.Conversation)
 	for _, mark := range []string{"(" + words.Span(late) + " late) ", lateMark} {
 		if features.MaxText <= 0 || features.Len(d.Body.Text)+features.Len(mark) <= features.MaxText {
 			return l.marked(d.Body, mark, "")

@@ -235,7 +235,7 @@ func (s *sender) next(ctx context.Context, conv channels.Conversation, lock *sen
 	s.waitsForTurn(conv.ID, true)
 	wait, uncertain := s.patience(ctx, conv.ID)
 	if !uncertain { // to decide about one is no send
-		wait = l.limits.take(conv.ID, l.channel.Features(conv).Rates, time.Now())
+		wait = l.limits.take(conv.ID, l.channel().Features(conv).Rates, time.Now())
 	}
 	if wait > 0 {
 		s.wakeNext(conv.ID)

@@ -13,7 +13,7 @@ import (
 // showState has the channel show that the turn is at work, if it is still after a while. What
 // became of it the presenter finds in the ledger, also after the death of this engine.
 func (p *Preview) showState(began time.Time) {
-	if _, ok := p.line.channel.(channels.TurnShower); !ok || !retry.Sleep(p.ctx, time.Until(began.Add(draftAfter))) {
+	if _, ok := p.line.channel().(channels.TurnShower); !ok || !retry.Sleep(p.ctx, time.Until(began.Add(draftAfter))) {
 		return
 	}
 	if err := p.line.lines.Ledger.ShowTurn(p.ctx, p.ref); err != nil {
@@ -28,7 +28,7 @@ func (p *Preview) showState(began time.Time) {
 // followTurns shows the states of the channel's turns: one call about a turn at a time, so that
 // the last state stays.
 func (p *presenter) followTurns(ctx context.Context) {
-	shower, ok := p.line.channel.(channels.TurnShower)
+	shower, ok := p.line.channel().(channels.TurnShower)
 	if !ok {
 		return
 	}

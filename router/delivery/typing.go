@@ -21,11 +21,11 @@ const (
 // keepTyping shows that an answer is being made, until the turn ends.
 func (p *Preview) keepTyping() {
 	l, conv := p.line, p.row.Conversation
-	if _, ok := l.channel.(channels.Typer); !ok {
+	if _, ok := l.channel().(channels.Typer); !ok {
 		return
 	}
 	every := typingEvery
-	if lasts := l.channel.Features(conv).TypingFor; lasts > 0 {
+	if lasts := l.channel().Features(conv).TypingFor; lasts > 0 {
 		every = min(every, lasts*4/5)
 	}
 	for retry.Sleep(p.ctx, typingAfter); p.ctx.Err() == nil; retry.Sleep(p.ctx, every) {
@@ -41,8 +41,8 @@ func (p *Preview) keepTyping() {
 // still on its way.
 func (p *presenter) typing(ctx context.Context, conv channels.Conversation) {
 	l := p.line
-	typer, ok := l.channel.(channels.Typer)
-	if !ok || !l.quiet(conv.ID) || !l.lines.Engine.Safe() || !l.limits.spareOf(l.channel.Features(conv).Rates, time.Now()) {
+	typer, ok := l.channel().(channels.Typer)
+	if !ok || !l.quiet(conv.ID) || !l.lines.Engine.Safe() || !l.limits.spareOf(l.channel().Features(conv).Rates, time.Now()) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, typingEvery)

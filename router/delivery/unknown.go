@@ -28,10 +28,10 @@ func (l *Line) inquire(ctx context.Context, d *ledger.Delivery) (ledger.Settleme
 	if d.PlatformID != "" {
 		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "edit_again"}, 0
 	}
-	if deduper, ok := l.channel.(channels.Deduper); ok && now.Sub(d.FirstTry) < deduper.Window() {
+	if deduper, ok := l.channel().(channels.Deduper); ok && now.Sub(d.FirstTry) < deduper.Window() {
 		return ledger.Settlement{State: ledger.DeliveryPending, Outcome: "same_nonce"}, 0
 	}
-	if finder, ok := l.channel.(channels.Finder); ok {
+	if finder, ok := l.channel().(channels.Finder); ok {
 		return l.find(ctx, finder, d, now)
 	}
 	if d.Repeated {
@@ -53,13 +53,13 @@ func (s *sender) patience(ctx context.Context, conv channels.ConversationID) (wa
 	if f == nil || !f.uncertain {
 		return 0, false
 	}
-	_, finder := s.line.channel.(channels.Finder)
-	_, deduper := s.line.channel.(channels.Deduper)
+	_, finder := s.line.channel().(channels.Finder)
+	_, deduper := s.line.channel().(channels.Deduper)
 	since := time.Since(f.at)
 	if finder || deduper || answered.After(f.at) || since >= repeatAtMost {
 		return 0, true
 	}
-	prober, ok := s.line.channel.(channels.Prober)
+	prober, ok := s.line.channel().(channels.Prober)
 	switch {
 	case !ok:
 		return repeatAtMost - since, true
