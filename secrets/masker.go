@@ -56,7 +56,29 @@ func (m *Masker) Text(s string) string {
 	if found == nil {
 		return s
 	}
-	masked, _ := found.mask(s, true)
+	masked, _ := found.mask(s, true, 0)
+	return masked
+}
+
+// Begin is Text of the beginning of a text: an end that may be the beginning of a value is
+// left out.
+func (m *Masker) Begin(s string) string {
+	masked, _ := m.matcher().mask(s, false, 0)
+	return masked
+}
+
+// Margin is how many bytes before a place are needed to know what End leaves out there.
+func (m *Masker) Margin() int {
+	if found := m.matcher(); found != nil {
+		return 2 * found.longest // there may be line breaks
+	}
+	return 0
+}
+
+// End is Text of what stands in s from a place on, that is Margin bytes behind its beginning
+// or the beginning of all; of a value that reaches over it nothing is left.
+func (m *Masker) End(s string, from int) string {
+	masked, _ := m.matcher().mask(s, true, from)
 	return masked
 }
 
@@ -114,7 +136,7 @@ func (w *MaskingWriter) Write(p []byte) (int, error) {
 	if found == nil && w.held == "" {
 		return w.to.Write(p)
 	}
-	masked, read := found.mask(w.held+string(p), false)
+	masked, read := found.mask(w.held+string(p), false, 0)
 	w.held = (w.held + string(p))[read:]
 	if masked == "" {
 		return len(p), nil
@@ -148,9 +170,10 @@ const keyLength = 4
 
 // A matcher finds patterns, whatever line breaks stand within them.
 type matcher struct {
-	pairs [1 << 10]uint64 // the first two bytes of all patterns, a line break for the second too
-	byKey map[[keyLength]byte][]string
-	heads map[string]bool // the first one, two and three bytes of all patterns
+	pairs   [1 << 10]uint64 // the first two bytes of all patterns, a line break for the second too
+	byKey   map[[keyLength]byte][]string
+	longest int
+	heads   map[string]bool // the first one, two and three bytes of all patterns
 }
 
 func newMatcher(values map[string]bool) *matcher {
@@ -158,6 +181,7 @@ func newMatcher(values map[string]bool) *matcher {
 	for value := range values {
 		for _, p := range forms(value) {
 			key := [keyLength]byte([]byte(p[:keyLength]))
+			m.longest = max(m.longest, len(p))
 			if slices.Contains(m.byKey[key], p) {
 				continue
 			}
@@ -180,18 +204,25 @@ func (m *matcher) begins(first, second byte) bool {
 
 // mask replaces what is found. Unless the text is whole it stops where a value may have
 // begun that is not complete; read is how much of the text that was.
-func (m *matcher) mask(text string, whole bool) (masked string, read int) {
+// What begins before from is left out.
+func (m *matcher) mask(text string, whole bool, from int) (masked string, read int) {
 	if m == nil {
-		return text, len(text)
+		return text[from:], len(text)
 	}
 	var out strings.Builder
-	from, start, end := 0, -1, 0 // what is copied; the values that touch each other
+	start, end := -1, 0 // the values that touch each other
+	replace := func() {
+		if end > from {
+			out.WriteString(text[from:max(from, start)])
+			out.WriteString(placeholder)
+			from = end
+		}
+		start = -1
+	}
 	i := 0
 	for ; i < len(text); i++ {
 		if start >= 0 && i >= end {
-			out.WriteString(text[from:start])
-			out.WriteString(placeholder)
-			from, start = end, -1
+			replace()
 		}
 		if isBreak(text[i]) || i+1 < len(text) && !m.begins(text[i], text[i+1]) {
 			continue
@@ -211,14 +242,12 @@ func (m *matcher) mask(text string, whole bool) (masked string, read int) {
 	case i < len(text) && start >= 0: // what is not complete touches what is
 		i = start
 	case i == len(text) && start >= 0:
-		out.WriteString(text[from:start])
-		out.WriteString(placeholder)
-		from = end
+		replace()
 	}
 	if from == 0 && i == len(text) {
 		return text, i
 	}
-	out.WriteString(text[from:i])
+	out.WriteString(text[min(from, i):i])
 	return out.String(), i
 }
 

@@ -106,12 +106,10 @@ const maxLine = 100 << 10
 
 // run runs a checked command.
 func (e *Exec) run(ctx context.Context, cmd Command) Result {
-	kept := newCollector(e.cfg.OutputLimit)
-	masked := e.cfg.Mask.Writer(kept) // before it is cut
+	kept := newCollector(e.cfg.OutputLimit, e.cfg.Mask)
 	o, err := e.sandbox.Run(ctx, sandbox.Command{
 		Line: cmd.Line, Workspace: cmd.Workspace, Env: cmd.Env, Lifted: cmd.Admin && e.cfg.AdminUnconfined,
-	}, masked)
-	_ = masked.Close()
+	}, kept)
 	switch {
 	case errors.Is(err, sandbox.ErrUnavailable):
 		return Result{
@@ -160,17 +158,22 @@ var hints = map[string]string{
 // A collector keeps the beginning and the end of what a command prints, in
 // bounded memory.
 type collector struct {
+	mask       *secrets.Masker
 	head, ring []byte
 	headSize   int
+	margin     int // of the ring: it is not shown, and tells what its rest begins with
 	total      int64
 }
 
 // newCollector keeps at most limit bytes, with room left for a mark and a last
-// line.
-func newCollector(limit int64) *collector {
-	room := int(max(limit-4*markRoom, 0))
-	return &collector{headSize: room - room/4, ring: make([]byte, 0, room/4)}
+// line. Only what is kept is masked.
+func newCollector(limit int64, mask *secrets.Masker) *collector {
+	room, margin := int(max(limit-4*markRoom, 0)), mask.Margin()
+	return &collector{mask: mask, headSize: room - room/4, margin: margin, ring: make([]byte, 0, room/4+margin)}
 }
+
+// tailSize is how much of the ring is shown.
+func (c *collector) tailSize() int { return cap(c.ring) - c.margin }
 
 // Write never fails.
 func (c *collector) Write(p []byte) (int, error) {
@@ -196,15 +199,15 @@ func (c *collector) Write(p []byte) (int, error) {
 func (c *collector) text() string {
 	left := c.total - int64(len(c.head)) - int64(len(c.ring))
 	if left == 0 {
-		whole := cleanText(string(slices.Concat(c.head, c.ring)))
-		if room := c.headSize + cap(c.ring); len(whole) > room {
-			return Shorten(whole, c.headSize, cap(c.ring))
+		whole := cleanText(c.mask.Text(string(slices.Concat(c.head, c.ring))))
+		if room := c.headSize + c.tailSize(); len(whole) > room {
+			return Shorten(whole, c.headSize, c.tailSize())
 		}
 		return whole
 	}
-	first, last := wholeLines(c.head), fromLine(c.ring)
+	first, last := wholeLines(c.head), fromLine(c.ring[c.margin:])
 	left = c.total - int64(len(first)) - int64(len(last))
-	head := cutHead(cleanText(string(first)), c.headSize)
-	tail := cutTail(cleanText(string(last)), cap(c.ring))
+	head := cutHead(cleanText(c.mask.Begin(string(first))), c.headSize)
+	tail := cutTail(cleanText(c.mask.End(string(c.ring), len(c.ring)-len(last))), c.tailSize())
 	return joinMark(head, truncationMark(left), tail)
 }

@@ -226,7 +226,7 @@ func FuzzLimitText(f *testing.F) {
 		if int64(len(got)) > limit || !utf8.ValidString(got) || strings.Contains(got, "\x00") {
 			t.Errorf("limit %d: %q", limit, got)
 		}
-		kept := newCollector(limit * 10)
+		kept := newCollector(limit*10, nil)
 		for chunk := text; chunk != ""; chunk = chunk[min(7, len(chunk)):] {
 			_, _ = kept.Write([]byte(chunk[:min(7, len(chunk))]))
 		}
