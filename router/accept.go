@@ -106,14 +106,21 @@ func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger
 		if e.Replies == nil {
 			e.Replies = map[ledger.Situation]*ledger.Reply{}
 		}
+		line := e.line
 		switch situation {
+		case ledger.ChangeMade:
+			answer := e.say()
+			e.Replies[situation] = line.answered(e.Event, r.Roster.Named(e.Sender.Person), answer)
+		case ledger.ChangeRefused:
+			as := e.As.(*ledger.AsControl)
+			as.Refusal, as.Reply = accepted[i].Refusal, line.Notice(e.Event, accepted[i].Refusal)
 		case ledger.PairingAsked:
 			e.Replies[situation] = r.askPairing(ctx, e)
 		case ledger.LinkAsked:
 			r.askLink(e, accepted[i].Confirm)
 			fallthrough
 		default:
-			e.Replies[situation] = e.line.Notice(e.Event, r.situationText(situation))
+			e.Replies[situation] = line.Notice(e.Event, r.situationText(situation))
 		}
 		some = true
 	}
@@ -151,6 +158,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 	r.followRequest(ctx, entry, acc)
 	r.followApprovals(ctx, entry, acc)
 	r.followSecret(ctx, entry, acc)
+	r.followChange(ctx, entry, acc)
 	if !acc.Duplicate {
 		r.rates.count(entry.charge)
 		if !entry.kept(ledger.AuditRejected) {

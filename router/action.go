@@ -23,7 +23,7 @@ func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sort
 		}
 		return line.noticed(entry, text)
 	}
-	entry.As = &ledger.AsAction{Code: ledger.HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event, line)}
+	entry.As = &ledger.AsAction{Code: ledger.HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event)}
 	return entry
 }
 

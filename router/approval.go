@@ -13,6 +13,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/retry"
+	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 	"switchboard/words"
@@ -177,67 +178,59 @@ func codeIn(args string) (code, rest string) {
 	return code, rest
 }
 
-// approve makes the entry of /approve and /deny.
-func (s *sorting) approve(entry sorted, l *channel, name, args string) sorted {
-	code, rest := codeIn(args)
-	typed := l.Command(entry.Event.Conversation) + name
+// approve is /approve and /deny.
+func (r *Router) approve(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	code, rest := codeIn(c.Args)
 	if len(code) != 8 {
-		return l.noticed(entry, "Write \""+typed+"\" and the code that stands in the question.")
+		return commands.Says("Write \"%s\" and the code that stands in the question.", c.Slash+c.Name), nil
 	}
 	as := &ledger.AsDecision{Code: ledger.HashCode(code[:4] + "-" + code[4:]), Does: ledger.DoesOnce}
 	switch {
-	case name == "deny":
+	case c.Name == "deny":
 		as.Does, as.Why = ledger.DoesDeny, words.OneLine(rest, 300)
 	case rest != "":
-		does := ledger.Does(strings.ToLower(rest))
-		if does != ledger.DoesOnce && does != ledger.DoesSession && does != ledger.DoesAlways {
-			return l.noticed(entry, "Behind the code may stand \"session\" or \"always\"; with nothing it is allowed once.")
+		as.Does = ledger.Does(strings.ToLower(rest))
+		if as.Does != ledger.DoesOnce && as.Does != ledger.DoesSession && as.Does != ledger.DoesAlways {
+			return commands.Says("Behind the code may stand \"session\" or \"always\"; with nothing it is allowed once."), nil
 		}
-		as.Does = does
 	}
-	entry.As = as
-	return entry
+	return commands.Answer{As: as}, nil
 }
 
-// grants makes the entry of /grants: what is allowed without asking, or that one is taken back.
-func (s *sorting) grants(ctx context.Context, entry sorted, l *channel, person *ledger.Person, args string) (sorted, error) {
-	admin := person.Role == ledger.RoleAdmin
-	everybodys := admin && entry.Event.Conversation.Kind == channels.Direct // what others may is not for a group
-	if args != "" {
-		words := strings.Fields(args)
+// grants is /grants: what is allowed without asking, or that one is taken back.
+func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+	if c.Args != "" {
+		words := strings.Fields(c.Args)
 		id, err := strconv.ParseInt(strings.TrimPrefix(words[len(words)-1], "#"), 10, 64)
 		if err != nil || len(words) != 2 || words[0] != "remove" {
-			return l.noticed(entry, "\""+l.Command(entry.Event.Conversation)+"grants\" lists what is allowed without asking; with \"remove\" and a number behind it that one is taken back."), nil
+			return commands.Says("\"%sgrants\" lists what is allowed without asking; with \"remove\" and a number behind it that one is taken back.", c.Slash), nil
 		}
-		entry.As = &ledger.AsRevoke{Grant: id, AnyPerson: admin}
-		return entry, nil
+		return commands.Answer{As: &ledger.AsRevoke{Grant: id, AnyPerson: c.IsAdmin()}}, nil
 	}
-	list, err := s.Ledger.Grants(ctx, person.Name, everybodys)
+	list, err := r.Ledger.Grants(ctx, c.Person.Name, c.IsAdmin() && c.Conversation().Kind == channels.Direct) // what others may is not for a group
 	if err != nil {
-		return entry, fmt.Errorf("list grants: %w", err)
+		return commands.Answer{}, fmt.Errorf("list grants: %w", err)
 	}
-	text := "Nothing is allowed without asking."
-	if len(list) > 0 {
-		var b strings.Builder
-		b.WriteString("Allowed without asking:")
-		for _, g := range list[:min(len(list), grantsShown)] {
-			where := "in another chat, " + render.Escape(g.Session)
-			switch {
-			case g.Scope == string(ledger.DoesAlways):
-				where = "always"
-			case g.Session == ledger.SessionKey(entry.Event.Conversation):
-				where = "in this chat"
-			}
-			fmt.Fprintf(&b, "\n- %d: %s, %s %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), g.Tool, codeOf(g.Shown), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
-		}
-		if more := len(list) - grantsShown; more > 0 {
-			fmt.Fprintf(&b, "\n- and %d more", more)
-		}
-		fmt.Fprintf(&b, "\n\nWrite \"%sgrants remove\" and a number to take one back.", l.Command(entry.Event.Conversation))
-		text = b.String()
+	if len(list) == 0 {
+		return commands.Says("Nothing is allowed without asking."), nil
 	}
-	entry.As = &ledger.AsControl{Reply: l.Notice(entry.Event, text)}
-	return entry, nil
+	var b strings.Builder
+	b.WriteString("Allowed without asking:")
+	for _, g := range list[:min(len(list), grantsShown)] {
+		where := "in another chat, " + render.Escape(g.Session)
+		switch {
+		case g.Scope == string(ledger.DoesAlways):
+			where = "always"
+		case g.Session == ledger.SessionKey(c.Conversation()):
+			where = "in this chat"
+		}
+		fmt.Fprintf(&b, "\n- %d: %s, %s %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), g.Tool, codeOf(g.Shown), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
+	}
+	if more := len(list) - grantsShown; more > 0 {
+		fmt.Fprintf(&b, "\n- and %d more", more)
+	}
+	fmt.Fprintf(&b, "\n\nWrite \"%sgrants remove\" and a number to take one back.", c.Slash)
+	return commands.Says("%s", b.String()), nil
 }
 
 // grantsShown is how many grants are listed.

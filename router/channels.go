@@ -34,6 +34,7 @@ func (a Attached) Name() string { return a.Channel.Name() }
 // decision that has one goes by the same rules to its end.
 type channel struct {
 	*delivery.Line
+	router  *Router // that it is attached to
 	config  ChannelConfig
 	adapter channels.Channel
 	leaves  bool // it is detached, and turns of it may run still
@@ -127,7 +128,7 @@ func (c *Channels) change(name string, becomes func(was *channel) (*channel, err
 func (r *Router) Attach(at Attached) error {
 	err := r.Channels.change(at.Name(), func(*channel) (*channel, error) {
 		line, err := r.Lines.Attach(delivery.Rated{Channel: at.Channel, Rate: at.Config.Rate})
-		return &channel{Line: line, config: at.Config, adapter: at.Channel}, err
+		return &channel{Line: line, router: r, config: at.Config, adapter: at.Channel}, err
 	})
 	r.runner.turnQueuedElsewhere()
 	return err

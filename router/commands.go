@@ -11,6 +11,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
@@ -64,23 +65,110 @@ func (r *Router) current(ctx context.Context, session string) (*view.Turn, error
 	return turn, nil
 }
 
-const helpText = `I plan what you ask, do it step by step, check each step and answer.
-
-Just write to me. These commands work at any time:
-/status – what I am doing
-/plan – the plan I am on, or the last one
-/why – why it went as it did, step by step
-/cancel – stop what I am doing for you
-/retry – try your latest message again, or the one you reply to
-/reset – forget this conversation
-/grants – what I may do without asking
-/link – make another account of yours you as well
-/whoami – who you are to me
-/help – this text`
-
 // greeting is what /start says besides a hello; to whom is a role.
 const greeting = `You are let in here, role %s.
 I plan what you ask, do it step by step, check each step and answer: just write to me. /help lists the commands, /whoami says what you may do.`
+
+// ownCommands are the router's own rows of the table.
+func (r *Router) ownCommands() []commands.Command {
+	return []commands.Command{
+		{Name: "start", Hidden: true, About: commands.Text{
+			EN: "hello, and what I am", DE: "hallo, und was ich bin", ES: "hola, y qué soy", FR: "bonjour, et ce que je suis", IT: "ciao, e che cosa sono",
+		}, Run: r.start},
+		{Name: "status", About: commands.Text{
+			EN: "what I am doing", DE: "was ich gerade tue", ES: "qué estoy haciendo", FR: "ce que je fais", IT: "che cosa sto facendo",
+		}, Run: r.status},
+		{Name: "plan", About: commands.Text{
+			EN: "the plan I am on, or the last one", DE: "der Plan, an dem ich bin, oder der letzte", ES: "el plan en curso, o el último",
+			FR: "le plan en cours, ou le dernier", IT: "il piano in corso, o l'ultimo",
+		}, Run: r.plan},
+		{Name: "why", Args: "[TURN]", About: commands.Text{
+			EN: "why it went as it did, step by step", DE: "warum es so kam, Schritt für Schritt", ES: "por qué fue así, paso a paso",
+			FR: "pourquoi cela s'est passé ainsi, pas à pas", IT: "perché è andata così, passo per passo",
+		}, Run: r.why},
+		{Name: "cancel", Free: true, About: commands.Text{
+			EN: "stop what I am doing for you", DE: "abbrechen, was ich für dich tue", ES: "parar lo que hago para ti",
+			FR: "arrêter ce que je fais pour vous", IT: "fermare ciò che faccio per te",
+		}, ToAdmins: commands.Text{
+			EN: "stop what I am doing here, for anybody", DE: "abbrechen, was ich hier tue, für wen auch immer", ES: "parar lo que hago aquí, para quien sea",
+			FR: "arrêter ce que je fais ici, pour qui que ce soit", IT: "fermare ciò che faccio qui, per chiunque",
+		}, Run: r.cancel},
+		{Name: "retry", About: commands.Text{
+			EN: "try your latest message again, or the one you reply to", DE: "deine letzte Nachricht noch einmal versuchen, oder die, auf die du antwortest",
+			ES: "intentar de nuevo tu último mensaje, o aquel al que respondes", FR: "réessayer votre dernier message, ou celui auquel vous répondez",
+			IT: "riprovare il tuo ultimo messaggio, o quello a cui rispondi",
+		}, Run: r.retry},
+		{Name: "reset", About: commands.Text{
+			EN: "forget this conversation", DE: "dieses Gespräch vergessen", ES: "olvidar esta conversación", FR: "oublier cette conversation", IT: "dimenticare questa conversazione",
+		}, Run: r.reset},
+		{Name: "grants", Typed: true, Args: "[remove NUMBER]", About: commands.Text{
+			EN: "what I may do without asking", DE: "was ich ungefragt darf", ES: "lo que puedo hacer sin preguntar", FR: "ce que je peux faire sans demander", IT: "che cosa posso fare senza chiedere",
+		}, Run: r.grants},
+		{Name: "approve", Typed: true, Args: "CODE [session|always]", About: commands.Text{
+			EN: "allow what I asked for", DE: "erlauben, worum ich bat", ES: "permitir lo que pedí", FR: "permettre ce que j'ai demandé", IT: "permettere ciò che ho chiesto",
+		}, Run: r.approve},
+		{Name: "deny", Typed: true, Args: "CODE [WHY]", About: commands.Text{
+			EN: "do not allow it", DE: "es nicht erlauben", ES: "no permitirlo", FR: "ne pas le permettre", IT: "non permetterlo",
+		}, Run: r.approve},
+		{Name: "link", Typed: true, About: commands.Text{
+			EN: "make another account of yours you as well", DE: "ein anderes Konto von dir auch zu dir machen", ES: "que otra cuenta tuya también seas tú",
+			FR: "faire d'un autre de vos comptes le vôtre aussi", IT: "fare sì che un altro tuo account sia anche tu",
+		}, Run: r.link},
+		{Name: "claim", Hidden: true, Direct: true, Args: "CODE", About: commands.Text{
+			EN: "become an admin with a code", DE: "mit einem Code Admin werden", ES: "ser administrador con un código", FR: "devenir administrateur avec un code", IT: "diventare amministratore con un codice",
+		}, Run: r.claim},
+		{Name: "secret", Admin: true, Typed: true, Args: "list|set NAME VALUE|remove NAME", About: commands.Text{
+			EN: "the encrypted store", DE: "der verschlüsselte Speicher", ES: "el almacén cifrado", FR: "le coffre chiffré", IT: "l'archivio cifrato",
+		}, Run: r.secret},
+		{Name: "whoami", About: commands.Text{
+			EN: "who you are to me", DE: "wer du für mich bist", ES: "quién eres para mí", FR: "qui vous êtes pour moi", IT: "chi sei per me",
+		}, Run: r.whoami},
+		{Name: "help", About: commands.Text{
+			EN: "what I can do", DE: "was ich kann", ES: "qué sé hacer", FR: "ce que je sais faire", IT: "che cosa so fare",
+		}, Run: r.help},
+	}
+}
+
+func (r *Router) help(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	return commands.Says("%s", r.commands.Help(audience(c))), nil
+}
+
+func (r *Router) start(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	text := fmt.Sprintf("Hello %s. "+greeting, calledBy(c), c.Person.Role)
+	if c.IsAdmin() && c.Conversation().Kind == channels.Direct {
+		text += r.notSetUp()
+	}
+	return commands.Says("%s", text), nil
+}
+
+func (r *Router) claim(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	return commands.Says("A claim code makes whoever sends it an admin: \"%sclaim\" and the code, in a direct chat with me on a chat platform. "+
+		"\"switchboard person claim\", on the machine that I run on, prints one.", c.Slash), nil
+}
+
+func (r *Router) cancel(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	return commands.Answer{As: &ledger.AsControl{Effect: ledger.EffectCancel, AnyPerson: c.IsAdmin()}}, nil
+}
+
+func (r *Router) reset(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	if !mayReset(c.Conversation(), c.Person) {
+		return commands.Says("Others talk with me here too, so only an admin can make me forget this conversation."), nil
+	}
+	return commands.Answer{As: &ledger.AsControl{Effect: ledger.EffectReset, Reply: r.notice(c, forgotten)}}, nil
+}
+
+// notice renders a fixed text of ours as the answer to a command.
+func (r *Router) notice(c *commands.Call, text string) *ledger.Reply {
+	return r.Lines.Line(c.Conversation().Channel).Notice(*c.Event, r.asTyped(c.Slash, text))
+}
+
+const forgotten = "Forgotten. We start anew; what is under way goes on, /cancel stops it."
+
+// mayReset says whether person may have a conversation forgotten: where others take
+// part it is theirs as well.
+func mayReset(c channels.Conversation, person *ledger.Person) bool {
+	return c.Kind == channels.Direct || person.Role == ledger.RoleAdmin
+}
 
 // notSetUp is what an admin reads of what is not set up yet; empty: all of it is.
 func (r *Router) notSetUp() string {
@@ -94,10 +182,12 @@ func (r *Router) notSetUp() string {
 	return "\n\nStill missing, as \"switchboard doctor\" says with more:\n- " + strings.Join(list, "\n- ")
 }
 
-// control makes the entry of a command: applied and answered in the transaction
-// that accepts it, with no turn and no worker.
-func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person *ledger.Person, name, args string) (sorted, error) {
-	if name != "cancel" {
+// order makes the entry of a command: what it runs decides what it is taken as. A command
+// that is applied at once takes no turn and no worker.
+func (s *sorting) order(ctx context.Context, entry sorted, l *channel, person *ledger.Person, name, args string) (sorted, error) {
+	c := s.commands.Find(name)
+	free := c != nil && c.Free
+	if !free {
 		weight := 1.0
 		if entry.Event.Conversation.Kind != channels.Direct {
 			weight = 2 // its answer keeps others waiting for theirs
@@ -105,127 +195,115 @@ func (s *sorting) control(ctx context.Context, entry sorted, l *channel, person 
 		if reason, refused := s.refuseFast(&entry, person, weight); refused {
 			return l.noticed(entry, reason), nil
 		}
+	} else if tooFast, notify := s.tooFast(&entry, person.Name+"\x00"+name, 1); tooFast && !notify {
+		// It is obeyed, but a flood of it is not answered one by one. It has a rate of its own, so
+		// that it uses up nothing.
+		entry.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationIdle: nil}
 	}
-	control := &ledger.AsControl{}
-	entry.As = control
-	var text string
-	var taint tools.Taint // of the words that the text repeats
-	var err error
-	switch name {
-	case "help":
-		text = helpText
-	case "start":
-		text = fmt.Sprintf("Hello %s. "+greeting, calledBy(person, &entry), person.Role)
-		if person.Role == ledger.RoleAdmin && entry.Event.Conversation.Kind == channels.Direct {
-			text += s.notSetUp()
-		}
-	case "claim":
-		text = "A claim code makes whoever sends it an admin: \"" + l.Command(entry.Event.Conversation) + "claim\" and the code, in a direct chat with me on a chat platform. " +
-			"\"switchboard person claim\", on the machine that I run on, prints one."
-	case "whoami":
-		text = s.whoami(person, &entry)
-	case "status":
-		text, taint, err = s.status(ctx, entry.Event.Conversation, person)
-	case "plan":
-		text, taint, err = s.plan(ctx, entry.Event.Conversation, person.Name)
-	case "approve", "deny":
-		return s.approve(entry, l, name, args), nil
-	case "link":
-		return s.link(entry, control, l, person, args), nil
-	case "grants":
-		return s.grants(ctx, entry, l, person, args)
-	case "secret":
-		return s.secret(ctx, entry, control, l, person, args)
-	case "why":
-		return s.why(ctx, entry, control, l, person, args)
-	case "cancel":
-		control.Effect, control.AnyPerson = ledger.EffectCancel, person.Role == ledger.RoleAdmin
-		if !s.saysNothingToCancel(&entry, person) {
-			entry.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationIdle: nil}
-		}
-		return entry, nil
-	case "reset":
-		if text = forgotten; !mayReset(entry.Event.Conversation, person) {
-			text = "Others talk with me here too, so only an admin can make me forget this conversation."
-			break
-		}
-		control.Effect = ledger.EffectReset
-	default:
-		text = "I do not know /" + name
-		if meant := words.Nearest(name, menuNames[:]); meant != "" {
-			text += "; did you mean /" + meant + "?"
-		} else {
-			text += "."
-		}
-		text += " /help lists the commands; anything else, write without the slash."
-	}
+	answer, err := s.answer(ctx, c, &commands.Call{
+		Event: &entry.Event, Person: person, Name: name, Args: args, Slash: l.Command(entry.Event.Conversation),
+		Secret: commands.Secret{Name: entry.secret.name, Value: entry.secret.value},
+	})
 	if err != nil {
 		return entry, err
 	}
-	control.Reply = l.Notice(entry.Event, text)
-	control.Reply.Taint = taint
+	switch as := answer.As.(type) {
+	case nil:
+		control := &ledger.AsControl{Change: answer.Change}
+		if answer.Say == nil {
+			control.Reply = l.answered(entry.Event, person, answer)
+		} else {
+			entry.say = answer.Say
+		}
+		entry.As = control
+	case *ledger.AsTurn:
+		entry.Event.Message.Quote = "" // what is replied to only says which turn is meant
+		entry.Taint = taintOf(entry.Event.Message)
+		entry.As = as
+	default:
+		entry.As = as
+	}
 	return entry, nil
 }
 
-// commandsNamed finds our commands in a text.
-var commandsNamed = regexp.MustCompile(`(?m)(^|[ (])/(` + strings.Join(slices.Concat(menuNames[:], typedNames), "|") + `)\b`)
+// answer is what becomes of a command, which may be nil: there is none of that name.
+func (s *sorting) answer(ctx context.Context, c *commands.Command, call *commands.Call) (commands.Answer, error) {
+	conv := call.Conversation()
+	session, err := s.Ledger.Session(ctx, conv)
+	if err != nil {
+		return commands.Answer{}, fmt.Errorf("read session: %w", err)
+	}
+	call.Session = session
+	switch {
+	case c == nil, c.Admin && !call.IsAdmin():
+		return s.commands.Unknown(call.Name, audience(call)), nil
+	case c.Admin && conv.Kind != channels.Direct:
+		return commands.Says("In a direct message, please. I did nothing."), nil
+	}
+	return c.Run(ctx, call)
+}
+
+// audience is to whom commands are offered where one was given.
+func audience(call *commands.Call) commands.Audience {
+	return commands.Audience{
+		Admin: call.IsAdmin(), Direct: call.Conversation().Kind == channels.Direct, Language: call.Session.Language,
+	}
+}
+
+// asTyped is a text of ours with commands as people write them there.
+func (r *Router) asTyped(slash, text string) string {
+	return r.commandsIn.ReplaceAllString(text, "${1}"+slash+"${2}")
+}
 
 // Notice renders a fixed text of ours, with commands as people write them there.
 func (c *channel) Notice(event channels.Event, text string) *ledger.Reply {
-	return c.Line.Notice(event, commandsNamed.ReplaceAllString(text, "${1}"+c.Command(event.Conversation)+"${2}"))
+	return c.Line.Notice(event, c.router.asTyped(c.Command(event.Conversation), text))
 }
 
-const forgotten = "Forgotten. We start anew; what is under way goes on, /cancel stops it."
-
-// mayReset says whether person may have a conversation forgotten: where others take
-// part it is theirs as well.
-func mayReset(c channels.Conversation, person *ledger.Person) bool {
-	return c.Kind == channels.Direct || person.Role == ledger.RoleAdmin
-}
-
-// saysNothingToCancel says whether a /cancel that meets nothing is answered: each one
-// is obeyed, but a flood of them is not answered one by one. It has a rate of its own,
-// so that stopping something uses up nothing.
-func (s *sorting) saysNothingToCancel(entry *sorted, person *ledger.Person) bool {
-	tooFast, notify := s.tooFast(entry, person.Name+"\x00cancel", 1)
-	return !tooFast || notify
+// answered renders what a command answers.
+func (c *channel) answered(event channels.Event, person *ledger.Person, answer commands.Answer) *ledger.Reply {
+	reply := c.Notice(event, answer.Text)
+	reply.Taint = answer.Taint
+	return reply
 }
 
 // calledBy is what to call a person: by their name, or, where that is only an
 // identity, because nobody gave them one, by what the platform calls them.
-func calledBy(person *ledger.Person, entry *sorted) string {
-	label := words.OneLine(entry.Event.Sender.Label, delivery.ShownName)
-	if person.Source == ledger.FromOpen && label != "" {
+func calledBy(c *commands.Call) string {
+	label := words.OneLine(c.Event.Sender.Label, delivery.ShownName)
+	if c.Person.Source == ledger.FromOpen && label != "" {
 		return render.Escape(label)
 	}
-	return person.Name
+	return c.Person.Name
 }
 
-func (r *Router) whoami(person *ledger.Person, entry *sorted) string {
+func (r *Router) whoami(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	conv := c.Conversation()
+	known := c.Event.Sender.Identities(conv.Channel, r.Lines.Line(conv.Channel).Kind)
 	var b strings.Builder
-	fmt.Fprintf(&b, "You are %s, role %s.", calledBy(person, entry), person.Role)
-	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", entry.Sender.Identity, entry.Event.Conversation.Channel)
+	fmt.Fprintf(&b, "You are %s, role %s.", calledBy(c), c.Person.Role)
+	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", known[len(known)-1], conv.Channel)
 	var usable []string
 	if r.Usable != nil { // sessions have no mode of their own yet
-		usable = r.Usable(tools.Question{Person: person.Name, Channel: entry.Event.Conversation.Channel, Mode: r.Config.DefaultMode})
+		usable = r.Usable(tools.Question{Person: c.Person.Name, Channel: conv.Channel, Mode: r.Config.DefaultMode})
 	}
 	if len(usable) == 0 {
 		b.WriteString("\nYou may use no tools here.")
 	} else {
 		fmt.Fprintf(&b, "\nTools you may use here: %s.", strings.Join(usable, ", "))
 	}
-	return b.String()
+	return commands.Says("%s", b.String()), nil
 }
 
-func (r *Router) status(ctx context.Context, c channels.Conversation, person *ledger.Person) (text string, taint tools.Taint, err error) {
-	key := ledger.SessionKey(c)
+func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answer, err error) {
+	person, key := c.Person, ledger.SessionKey(c.Conversation())
 	waiting, err := r.Ledger.Waiting(ctx, key)
 	if err != nil {
-		return "", "", fmt.Errorf("count waiting turns: %w", err)
+		return a, fmt.Errorf("count waiting turns: %w", err)
 	}
 	turn, err := r.current(ctx, key)
 	if err != nil {
-		return "", "", err
+		return a, err
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Session %s, model %s.\n", key, r.Model)
@@ -233,21 +311,21 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *le
 	case turn == nil:
 		b.WriteString("Nothing was asked yet.")
 	case turn.State == string(ledger.TurnWaiting):
-		taint = turn.Repeated(person.Name)
+		a.Taint = turn.Repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d waits for a decision: %s", turn.ID, words.OneLine(turn.Text, 100))
 		if wish := turn.Wish(); wish != "" {
 			fmt.Fprintf(&b, "\nIt is whether I may do this: %s", words.OneLine(wish, 200))
 		}
 	case ledger.TurnState(turn.State).Open():
-		taint = turn.Repeated(person.Name)
+		a.Taint = turn.Repeated(person.Name)
 		fmt.Fprintf(&b, "Turn %d is %s: %s", turn.ID, turn.State, words.OneLine(turn.Text, 100))
 	default:
 		fmt.Fprintf(&b, "Idle. Turn %d ended: %s.", turn.ID, words.Ended(turn.State, turn.Outcome))
-		if turn.State != "failed" || !mayMend(c, person) {
+		if turn.State != "failed" || !mayMend(c.Conversation(), person) {
 			break
 		}
 		if turn, err = r.Ledger.Turn(ctx, turn.ID, false); err != nil {
-			return "", "", fmt.Errorf("read turn: %w", err)
+			return a, fmt.Errorf("read turn: %w", err)
 		}
 		if fault := turn.ModelFault(); fault != "" {
 			fmt.Fprintf(&b, "\nThe language model failed: %s", render.Escape(fault))
@@ -256,16 +334,17 @@ func (r *Router) status(ctx context.Context, c channels.Conversation, person *le
 	if waiting > 0 {
 		fmt.Fprintf(&b, "\nWaiting: %d.", waiting)
 	}
-	return b.String(), taint, nil
+	a.Text = b.String()
+	return a, nil
 }
 
-func (r *Router) plan(ctx context.Context, c channels.Conversation, person string) (text string, taint tools.Taint, err error) {
-	turn, err := r.current(ctx, ledger.SessionKey(c))
+func (r *Router) plan(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+	turn, err := r.current(ctx, ledger.SessionKey(c.Conversation()))
 	if err != nil {
-		return "", "", err
+		return commands.Answer{}, err
 	}
 	if turn == nil || len(turn.Plans) == 0 {
-		return "There is no plan yet.", "", nil
+		return commands.Says("There is no plan yet."), nil
 	}
 	plan := turn.Plans[len(turn.Plans)-1]
 	var b strings.Builder
@@ -279,5 +358,5 @@ func (r *Router) plan(ctx context.Context, c channels.Conversation, person strin
 			fmt.Fprintf(&b, " – %s", words.OneLine(task.Review.Reason, 200))
 		}
 	}
-	return b.String(), turn.Repeated(person), nil
+	return commands.Answer{Text: b.String(), Taint: turn.Repeated(c.Person.Name)}, nil
 }

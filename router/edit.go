@@ -35,7 +35,7 @@ func (s *sorting) edit(ctx context.Context, entry sorted, line *channel, person 
 			return entry, nil
 		}
 	}
-	edit := &ledger.AsEdit{OnEdit: s.Config.OnEdit, Turn: s.turn(event, line)}
+	edit := &ledger.AsEdit{OnEdit: s.Config.OnEdit, Turn: s.turn(event)}
 	if name, _, ok := command(event.Message); ok && name == "retry" {
 		edit.Turn.Retry = &ledger.Retry{} // as it was
 	}

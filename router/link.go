@@ -1,12 +1,14 @@
 package router
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"switchboard/channels"
 	"switchboard/channels/render"
+	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )
@@ -16,42 +18,35 @@ const linkLive = 10 * time.Minute
 
 const linkDone = "Done: to me you are the same person here now as on your other account, with its name, rights and memory. What we said stays in its chat. /whoami says who that is."
 
-// link makes the entry of /link: a code that makes the account which sends it this person.
-func (s *sorting) link(entry sorted, control *ledger.AsControl, l *channel, person *ledger.Person, args string) sorted {
-	command := l.Command(entry.Event.Conversation)
-	text := ""
+// link is /link: a code that makes the account which sends it this person.
+func (r *Router) link(_ context.Context, c *commands.Call) (commands.Answer, error) {
 	switch {
-	case entry.Event.Conversation.Kind != channels.Direct:
-		text = "Others read along here. Write /link to me in a direct chat."
-	case args != "": // a code that can be used would not have come here
-		text = "That is no code that I could use here. \"" + command + "link\" alone shows one, for your other account on a chat platform."
-	case person.Source == ledger.FromOpen:
-		text = "I know you only from where everybody may write to me, and so have no account of yours to join another to. Make the code on the other one."
-	}
-	if text != "" {
-		control.Reply = l.Notice(entry.Event, text)
-		return entry
+	case c.Conversation().Kind != channels.Direct:
+		return commands.Says("Others read along here. Write /link to me in a direct chat."), nil
+	case c.Args != "": // a code that can be used would not have come here
+		return commands.Says("That is no code that I could use here. \"%slink\" alone shows one, for your other account on a chat platform.", c.Slash), nil
+	case c.Person.Source == ledger.FromOpen:
+		return commands.Says("I know you only from where everybody may write to me, and so have no account of yours to join another to. Make the code on the other one."), nil
 	}
 	code := newCode()
-	control.Effect = ledger.EffectLink
-	control.Reply = l.Notice(entry.Event, fmt.Sprintf("Send me this from your other account, in a direct chat: `/link %s`%s. "+
+	reply := r.notice(c, fmt.Sprintf("Send me this from your other account, in a direct chat: `/link %s`%s. "+
 		"To me you are the same person there from then on. It is good once, for ten minutes. Give it to nobody else: whoever sends it becomes you.",
-		hyphens(code), s.otherwise("link "+hyphens(code))))
-	if !l.Reads() { // its clients read the text; elsewhere a prompt alone would
-		control.Reply.Text = withoutCodes(control.Reply.Text)
+		hyphens(code), r.otherwise("link "+hyphens(code))))
+	if !r.Lines.Line(c.Conversation().Channel).Reads() { // its clients read the text; elsewhere a prompt alone would
+		reply.Text = withoutCodes(reply.Text)
 	}
-	control.Reply.Actions = []ledger.Action{{
-		Code: ledger.HashCode(code), Kind: ledger.ActionLink, Person: person.Name, ExpiresAt: time.Now().Add(linkLive),
+	reply.Actions = []ledger.Action{{
+		Code: ledger.HashCode(code), Kind: ledger.ActionLink, Person: c.Person.Name, ExpiresAt: time.Now().Add(linkLive),
 	}}
-	return entry
+	return commands.Answer{As: &ledger.AsControl{Effect: ledger.EffectLink, Reply: reply}}, nil
 }
 
 // otherwise says how a command is typed on channels where "/" alone does not begin one.
-func (s *sorting) otherwise(command string) string {
+func (r *Router) otherwise(command string) string {
 	var b strings.Builder
-	for _, at := range s.Channels.List() {
+	for _, at := range r.Channels.List() {
 		name := at.Name()
-		if slash := s.Lines.Line(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}); slash != "/" {
+		if slash := r.Lines.Line(name).Command(channels.Conversation{Channel: name, Kind: channels.Direct}); slash != "/" {
 			fmt.Fprintf(&b, ", on %s `%s%s`", render.Escape(name), slash, command)
 		}
 	}

@@ -82,7 +82,7 @@ func TestNoticesNameCommandsAsThePlatformTakesThem(t *testing.T) {
 		r.script.Command = "/bot "
 		r.start()
 		r.platform.Say("c1", "ada", "/help")
-		r.mentions(1, "\n/bot status – what I am doing\n", "\n/bot help – this text")
+		r.mentions(1, "\n/bot status – what I am doing\n", "\n/bot help – what I can do")
 		r.platform.Say("c1", "ada", "/stats")
 		r.shows(2, "I do not know /stats; did you mean /bot status? /bot help lists the commands; anything else, write without the slash.")
 		r.platform.Say("c1", "ada", "/claim")

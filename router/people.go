@@ -8,16 +8,6 @@ import (
 	"switchboard/router/ledger"
 )
 
-// ChangePerson changes somebody and has every engine learn of it.
-func (r *Router) ChangePerson(ctx context.Context, change ledger.PersonChange, by ledger.Hand) (*ledger.Person, error) {
-	person, err := r.Ledger.ChangePerson(ctx, change, by)
-	if err != nil {
-		return nil, err
-	}
-	r.peopleChanged(ctx)
-	return person, nil
-}
-
 // peopleChanged has every engine read the people anew.
 func (r *Router) peopleChanged(ctx context.Context) {
 	if err := r.Roster.Reload(ctx); err != nil {

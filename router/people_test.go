@@ -8,7 +8,7 @@ import (
 
 func (r *rig) change(kind ledger.ChangeKind, name, role string, identities ...string) {
 	r.t.Helper()
-	_, err := r.router.ChangePerson(r.t.Context(), ledger.PersonChange{
+	err := r.router.Change(r.t.Context(), &ledger.PersonChange{
 		Kind: kind, Person: ledger.Person{Name: name, Role: role, Identities: identities, Tools: []string{"*"}},
 	}, ledger.OwnerHand("owner"))
 	if err != nil {

@@ -30,11 +30,11 @@ type Intake interface {
 	Moved(ctx context.Context) ([]ledger.Moved, error)
 }
 
-// People changes who is let in, at run time.
-type People interface {
-	// ChangePerson changes somebody and returns them as they are then, or were.
-	// ErrNotFound; *StateError: that person, or an identity, is not to be changed.
-	ChangePerson(ctx context.Context, change ledger.PersonChange, by ledger.Hand) (*ledger.Person, error)
+// Changes makes changes that no message asked for.
+type Changes interface {
+	// Change makes a change and writes its audit row in the same transaction. *StateError: it
+	// is refused, and the refusal has an audit row.
+	Change(ctx context.Context, change ledger.Change, by ledger.Hand) error
 	// ProposeClaim stores a claim code, by its HashCode, that is good until then.
 	ProposeClaim(ctx context.Context, code []byte, until time.Time, by ledger.Hand) error
 }
@@ -121,6 +121,8 @@ type Views interface {
 	// or was said by, in a conversation; with no ID the newest that was asked for there.
 	// ErrNotFound.
 	TurnOf(ctx context.Context, conv channels.Conversation, id channels.MessageID) (int64, error)
+	// Session is what the session of a conversation has of its own; where there is none, nothing.
+	Session(ctx context.Context, conv channels.Conversation) (ledger.Session, error)
 	// Waiting counts the queued turns of a session.
 	Waiting(ctx context.Context, session string) (int, error)
 	// Chats lists the conversations in which somebody was served and that are open to us, the

@@ -1,29 +1,24 @@
 package router
 
 import (
+	"context"
+
 	"switchboard/agent"
+	"switchboard/router/commands"
 	"switchboard/router/ledger"
 )
 
 // retryTakes answers a /retry with something behind it.
 const retryTakes = "/retry takes nothing behind it, so I did nothing: alone it tries your latest message again, as a reply to a message that one. What you want otherwise, just write to me."
 
-// retry makes the entry of /retry: a turn that takes its place in the queue.
-func (s *sorting) retry(entry sorted, line *channel, person *ledger.Person, args string) sorted {
-	if reason, refused := s.refuseFast(&entry, person, 1); refused {
-		return line.noticed(entry, reason)
+// retry is /retry: a turn that takes its place in the queue.
+func (r *Router) retry(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	if c.Args != "" {
+		return commands.Says("%s", retryTakes), nil
 	}
-	if args != "" {
-		return line.noticed(entry, retryTakes)
-	}
-	m := &entry.Event.Message
-	// What is replied to only says which turn is meant.
-	m.Quote = ""
-	entry.Taint = taintOf(*m)
-	turn := s.turn(entry.Event, line)
-	turn.Retry = &ledger.Retry{Of: m.ReplyTo}
-	entry.As = &turn
-	return entry
+	turn := r.turn(*c.Event)
+	turn.Retry = &ledger.Retry{Of: c.Event.Message.ReplyTo}
+	return commands.Answer{As: &turn}, nil
 }
 
 // lost says that a retry has nothing to do again.

@@ -22,6 +22,7 @@ import (
 	"switchboard/channels/channelstest"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/router"
+	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
@@ -138,10 +139,11 @@ type rig struct {
 	roster  *router.Roster
 	lists   atomic.Int64 // how often all people were read
 
-	engine *engines.Engine
-	router *router.Router
-	stop   context.CancelFunc
-	done   chan struct{}
+	engine   *engines.Engine
+	router   *router.Router
+	stop     context.CancelFunc
+	done     chan struct{}
+	commands []commands.Command // besides the router's own
 }
 
 // listing counts how often all people are read.
@@ -204,7 +206,7 @@ func (r *rig) start() {
 		channel = r.wrap(channel)
 	}
 	r.router, err = router.New(router.Deps{
-		Config: r.config, Roster: roster, Agent: runner, Usable: r.usable, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
+		Config: r.config, Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()), ApprovalDeadline: r.deadline,
 		DataDir: r.dir, Model: "test", Mask: r.mask, Missing: r.missing, Secrets: r.secrets, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/retry"
+	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 	"switchboard/secrets"
@@ -25,13 +29,12 @@ type Ledger interface {
 	Turns
 	Steps
 	Approvals
-	People
+	Changes
 	SecretList
 	delivery.Outbox
 	delivery.Drafts
 	delivery.ShownTurns
 	delivery.Notices
-	delivery.Mending
 	Views
 }
 
@@ -48,6 +51,8 @@ type Deps struct {
 	Ledger Ledger
 	Wakes  ledger.Wakes         // nil: no other engine shares the database
 	Files  delivery.Attachments // what messages send along; nil: nothing
+	// Commands are those besides the router's own, such as the admins'.
+	Commands []commands.Command
 	// FileLimits bound the attachments of a message that comes in.
 	FileLimits FileLimits
 	DataDir    string // workspaces are made in it
@@ -69,19 +74,21 @@ type Deps struct {
 // A Router brings messages from channels to the agent and answers back.
 type Router struct {
 	Deps
-	Lines     *delivery.Lines // what is sent, and over which connections
-	runner    *runner
-	rates     *personRates
-	moves     moves
-	strangers strangers      // who was logged as such
-	failed    failedEvents   // events that could not be taken
-	tries     triedCodes     // who tried codes
-	quiet     quiet          // where and for whom no admin is asked just now
-	people    chan struct{}  // they are to be read anew
-	secrets   chan struct{}  // the same
-	entering  sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
-	accepts   sync.WaitGroup // Accepts on their way
-	stopped   chan struct{}  // closed when intake is over for good
+	Lines      *delivery.Lines // what is sent, and over which connections
+	commands   *commands.Table
+	commandsIn *regexp.Regexp // finds our commands in a text
+	runner     *runner
+	rates      *personRates
+	moves      moves
+	strangers  strangers      // who was logged as such
+	failed     failedEvents   // events that could not be taken
+	tries      triedCodes     // who tried codes
+	quiet      quiet          // where and for whom no admin is asked just now
+	people     chan struct{}  // they are to be read anew
+	secrets    chan struct{}  // the same
+	entering   sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
+	accepts    sync.WaitGroup // Accepts on their way
+	stopped    chan struct{}  // closed when intake is over for good
 	// work is the context of turns and sends; it outlives Run's by the grace.
 	work     context.Context
 	handBack context.CancelCauseFunc
@@ -105,6 +112,10 @@ func New(deps Deps) (*Router, error) {
 		moves: moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
 		stopped: make(chan struct{}), people: make(chan struct{}, 1), secrets: make(chan struct{}, 1),
 	}
+	if r.commands, err = commands.New(slices.Concat(r.ownCommands(), r.Commands)...); err != nil {
+		return nil, err
+	}
+	r.commandsIn = regexp.MustCompile(`(?m)(^|[ (])/(` + strings.Join(r.commands.Names(), "|") + `)\b`)
 	r.work, r.handBack = context.WithCancelCause(context.Background())
 	r.runner = newRunner(r.work, r.Deps)
 	r.Lines = delivery.New(r.work, delivery.Deps{

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/retry"
+	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/secrets"
 )
@@ -26,64 +26,60 @@ type Secrets interface {
 const secretHelp = "/secret list shows the names, /secret set NAME VALUE sets one, /secret remove NAME takes one away. No value is ever shown. " +
 	"\"switchboard secret set NAME\", on the machine that I run on, is the safer way to set one."
 
-// secret makes the entry of /secret, which is for admins in a direct chat.
-func (s *sorting) secret(ctx context.Context, entry sorted, control *ledger.AsControl, l *channel, person *ledger.Person, args string) (sorted, error) {
-	verb, rest := firstWord(args)
+// secret is /secret.
+func (r *Router) secret(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+	verb, rest := firstWord(c.Args)
 	name, _ := firstWord(rest)
-	text := secretHelp
-	var err error
 	switch {
-	case person.Role != ledger.RoleAdmin:
-		text = "Only an admin can do that."
-	case entry.Event.Conversation.Kind != channels.Direct:
-		text = "In a direct message, please."
-	case s.Secrets == nil:
-		text = "There is no encrypted store here."
+	case r.Secrets == nil:
+		return commands.Says("There is no encrypted store here."), nil
 	case verb == "list":
-		text, err = s.listSecrets(ctx)
-	case verb == "set" && entry.secret.value != "":
-		control.Secret, text = s.setSecret(entry.secret, l.Removes(entry.Event.Conversation))
+		text, err := r.listSecrets(ctx)
+		return commands.Answer{Text: text}, err
+	case verb == "set" && c.Secret.Value != "":
+		conv := c.Conversation()
+		return r.setSecret(c.Secret, r.Lines.Line(conv.Channel).Removes(conv)), nil
 	case verb == "remove" && name != "":
-		if by := s.Secrets.UsedBy(name); len(by) > 0 {
-			text = fmt.Sprintf("%s is used by %s; change that first.", render.Escape(name), render.Escape(strings.Join(by, ", ")))
-			break
+		if by := r.Secrets.UsedBy(name); len(by) > 0 {
+			return commands.Says("%s is used by %s; change that first.", render.Escape(name), render.Escape(strings.Join(by, ", "))), nil
 		}
-		control.Secret = &ledger.SecretChange{Kind: ledger.RemoveSecret, Name: name}
-		text = fmt.Sprintf("The secret %s is taken away.", render.Escape(name))
-		entry.Replies = map[ledger.Situation]*ledger.Reply{
-			ledger.SecretNone: l.Notice(entry.Event, fmt.Sprintf("There is no secret %s.", render.Escape(name))),
-		}
+		return commands.Answer{
+			Change: &ledger.SecretChange{Kind: ledger.RemoveSecret, Name: name},
+			Text:   fmt.Sprintf("The secret %s is taken away.", render.Escape(name)),
+		}, nil
 	}
-	if err != nil {
-		return entry, err
-	}
-	control.Reply = l.Notice(entry.Event, text)
-	return entry, nil
+	return commands.Says("%s", secretHelp), nil
+}
+
+// setsSecret says that a command sets a secret, so that what followed it is not merely hidden.
+func setsSecret(control *ledger.AsControl) bool {
+	c, ok := control.Change.(*ledger.SecretChange)
+	return ok && c.Kind == ledger.SetSecret
 }
 
 // setSecret is the change that a command wants, and what is said of it.
-func (s *sorting) setSecret(typed typedSecret, removes bool) (*ledger.SecretChange, string) {
+func (r *Router) setSecret(typed commands.Secret, removes bool) commands.Answer {
 	left := "Please delete your message, if this chat shows it: I cannot do that here. \"switchboard secret set NAME\", on the machine that I run on, is the safer way."
 	if removes {
 		left = "I delete your message; if it is still here in a minute, please do."
 	}
-	if !secrets.ValidName(typed.name) {
-		return nil, "The name of a secret has 1 to 64 letters, digits, '.', '\\_' and '-'; nothing was set. " + left
+	if !secrets.ValidName(typed.Name) {
+		return commands.Answer{Text: "The name of a secret has 1 to 64 letters, digits, '.', '\\_' and '-'; nothing was set. " + left}
 	}
-	sealed, err := s.Secrets.Seal(secrets.Secret(typed.value))
+	sealed, err := r.Secrets.Seal(secrets.Secret(typed.Value))
 	if err != nil {
-		return nil, "Nothing was set: " + render.Escape(err.Error()) + ". " + left
+		return commands.Answer{Text: "Nothing was set: " + render.Escape(err.Error()) + ". " + left}
 	}
-	text := fmt.Sprintf("The secret %s is set. ", render.Escape(typed.name))
-	if by := s.Secrets.UsedBy(typed.name); len(by) > 0 {
-		text = fmt.Sprintf("The secret %s is set, for %s. ", render.Escape(typed.name), render.Escape(strings.Join(by, ", ")))
+	text := fmt.Sprintf("The secret %s is set. ", render.Escape(typed.Name))
+	if by := r.Secrets.UsedBy(typed.Name); len(by) > 0 {
+		text = fmt.Sprintf("The secret %s is set, for %s. ", render.Escape(typed.Name), render.Escape(strings.Join(by, ", ")))
 	}
-	return &ledger.SecretChange{Kind: ledger.SetSecret, Name: typed.name, Ciphertext: sealed}, text + left
+	return commands.Answer{Change: &ledger.SecretChange{Kind: ledger.SetSecret, Name: typed.Name, Ciphertext: sealed}, Text: text + left}
 }
 
 // listSecrets lists names, and who uses and set them.
-func (s *sorting) listSecrets(ctx context.Context) (string, error) {
-	list, err := s.Ledger.Secrets(ctx)
+func (r *Router) listSecrets(ctx context.Context) (string, error) {
+	list, err := r.Ledger.Secrets(ctx)
 	if err != nil {
 		return "", fmt.Errorf("list secrets: %w", err)
 	}
@@ -94,7 +90,7 @@ func (s *sorting) listSecrets(ctx context.Context) (string, error) {
 	b.WriteString("The secrets:")
 	for _, one := range list {
 		fmt.Fprintf(&b, "\n- %s, set by %s on %s", render.Escape(one.Name), render.Escape(one.Person), one.At.UTC().Format(time.DateOnly))
-		if by := s.Secrets.UsedBy(one.Name); len(by) > 0 {
+		if by := r.Secrets.UsedBy(one.Name); len(by) > 0 {
 			b.WriteString(", used by " + render.Escape(strings.Join(by, ", ")))
 		}
 		if len(one.Tools) > 0 {
@@ -118,9 +114,6 @@ func (r *Router) followSecret(ctx context.Context, entry *sorted, acc *ledger.Ac
 			}
 			line.Committed(conv)
 		})
-	}
-	if control, ok := entry.As.(*ledger.AsControl); ok && control.Secret != nil && !acc.Duplicate {
-		r.SecretChanged()
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/router/commands"
 	"switchboard/router/ledger"
 )
 
@@ -26,9 +27,10 @@ type sorting struct {
 // A sorted is an event with what it is taken as, and what is done beside its commit.
 type sorted struct {
 	ledger.Entry
-	line   *channel // nil: there is none of that name
-	aside  string   // is said to the person besides, once, in a message of its own
-	charge charge   // is counted for the person once the entry is committed
+	line   *channel               // nil: there is none of that name
+	aside  string                 // is said to the person besides, once, in a message of its own
+	charge charge                 // is counted for the person once the entry is committed
+	say    func() commands.Answer // answers a command once it is known what became of its change
 	secret typedSecret
 }
 
@@ -95,7 +97,7 @@ func (s *sorting) sortAlone(ctx context.Context, event channels.Event, line *cha
 		}
 	}()
 	entry, err = s.sort(ctx, unsorted, event)
-	if control, ok := entry.As.(*ledger.AsControl); entry.secret.value != "" && !(ok && control.Secret != nil) {
+	if control, ok := entry.As.(*ledger.AsControl); entry.secret.value != "" && !(ok && setsSecret(control)) {
 		hidden = append(hidden, "what followed the command")
 	}
 	entry.sayHidden(hidden)
@@ -156,10 +158,7 @@ func (s *sorting) sort(ctx context.Context, entry sorted, event channels.Event) 
 	entry.Sender.Person, entry.Sender.New = person.Name, fresh
 	entry.Taint = taintOf(entry.Event.Message)
 	if code.pair && person.Role == ledger.RoleAdmin && line.named(&entry.Event) { // from a link that a stranger sent
-		if text, refused := s.refuseFast(&entry, person, 1); refused {
-			return line.noticed(entry, text), nil
-		}
-		return s.approve(entry, line, "approve", code.code), nil
+		return s.order(ctx, entry, line, person, "approve", code.code)
 	}
 	switch event.Kind {
 	case channels.EventEdited:
@@ -175,21 +174,18 @@ func (s *sorting) sort(ctx context.Context, entry sorted, event channels.Event) 
 // message makes the entry of what a known person wrote.
 func (s *sorting) message(ctx context.Context, entry sorted, line *channel, person *ledger.Person) (sorted, error) {
 	if name, args, ok := command(entry.Event.Message); ok {
-		if name == "retry" {
-			return s.retry(entry, line, person, args), nil
-		}
-		return s.control(ctx, entry, line, person, name, args)
+		return s.order(ctx, entry, line, person, name, args)
 	}
 	if stops, err := s.stops(ctx, entry.Event); err != nil {
 		return entry, err
 	} else if stops {
-		return s.control(ctx, entry, line, person, "cancel", "")
+		return s.order(ctx, entry, line, person, "cancel", "")
 	}
 	s.trim(&entry)
 	if text, refused := s.refusal(&entry, person); refused {
 		return line.noticed(entry, text), nil
 	}
-	turn := s.turn(entry.Event, line)
+	turn := s.turn(entry.Event)
 	turn.Choice = ownText(entry.Event.Message)
 	entry.As = &turn
 	return entry, nil
@@ -199,10 +195,11 @@ func (s *sorting) message(ctx context.Context, entry sorted, line *channel, pers
 const modeCollect = "collect"
 
 // turn is how an event is queued that becomes a turn, or may become one.
-func (s *sorting) turn(event channels.Event, line *channel) ledger.AsTurn {
-	turn := ledger.AsTurn{Mode: s.Config.Busy, QueueLimit: s.Config.QueuePerSession, Asked: line.Asked(event.At)}
+func (r *Router) turn(event channels.Event) ledger.AsTurn {
+	line := r.Lines.Line(event.Conversation.Channel)
+	turn := ledger.AsTurn{Mode: r.Config.Busy, QueueLimit: r.Config.QueuePerSession, Asked: line.Asked(event.At)}
 	if turn.Mode == modeCollect {
-		turn.CollectWindow = s.Config.CollectWindow
+		turn.CollectWindow = r.Config.CollectWindow
 	}
 	return turn
 }

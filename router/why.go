@@ -8,21 +8,21 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/router/view"
 )
 
 // why answers /why: about the newest turn of the conversation, the one whose message is
 // replied to, or the one of that number, in short.
-func (r *Router) why(ctx context.Context, entry sorted, control *ledger.AsControl, l *channel, person *ledger.Person, args string) (sorted, error) {
-	conv := entry.Event.Conversation
+func (r *Router) why(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+	conv := c.Conversation()
 	var id int64
 	var err error
-	if args == "" {
-		id, err = r.Ledger.TurnOf(ctx, conv, entry.Event.Message.ReplyTo)
-	} else if id, err = strconv.ParseInt(strings.TrimPrefix(args, "#"), 10, 64); err != nil {
-		control.Reply = l.Notice(entry.Event, "Write /why, /why and a turn's number, or reply with /why to a message.")
-		return entry, nil
+	if c.Args == "" {
+		id, err = r.Ledger.TurnOf(ctx, conv, c.Event.Message.ReplyTo)
+	} else if id, err = strconv.ParseInt(strings.TrimPrefix(c.Args, "#"), 10, 64); err != nil {
+		return commands.Says("Write /why, /why and a turn's number, or reply with /why to a message."), nil
 	}
 	var turn *view.Turn
 	if err == nil {
@@ -30,14 +30,11 @@ func (r *Router) why(ctx context.Context, entry sorted, control *ledger.AsContro
 	}
 	switch {
 	case errors.Is(err, ledger.ErrNotFound), err == nil && turn.Session != ledger.SessionKey(conv): // others' turns are theirs
-		control.Reply = l.Notice(entry.Event, "There is no such turn in this conversation.")
+		return commands.Says("There is no such turn in this conversation."), nil
 	case err != nil:
-		return entry, fmt.Errorf("read turn: %w", err)
-	default:
-		control.Reply = l.Notice(entry.Event, turn.Brief(mayMend(conv, person)))
-		control.Reply.Taint = turn.Repeated(person.Name)
+		return commands.Answer{}, fmt.Errorf("read turn: %w", err)
 	}
-	return entry, nil
+	return commands.Answer{Text: turn.Brief(mayMend(conv, c.Person)), Taint: turn.Repeated(c.Person.Name)}, nil
 }
 
 // mayMend says whether person is shown in conv what is wrong with the settings.

@@ -193,7 +193,7 @@ func TestGrantIsExact(t *testing.T) {
 		h.allowed("f", "4", ledger.DoesAlways)
 		run(t, h.DB, "UPDATE people SET source = 'local' WHERE name = 'root'")
 		for _, role := range []string{"user", "admin"} {
-			if _, err := h.Router.ChangePerson(h.Ctx, change(ledger.ChangeRole, "root", role), ledger.OwnerHand("owner")); err != nil {
+			if err := h.Router.Change(h.Ctx, change(ledger.ChangeRole, "root", role), ledger.OwnerHand("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,12 +1,9 @@
 package store
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"switchboard/channels"
-	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )
 
@@ -36,8 +33,6 @@ const (
 		UPDATE deliveries SET state = 'dropped', settled = TRUE, outcome = 'by_hand', updated_at = ? WHERE id = ?`
 )
 
-var _ delivery.Mending = (*Router)(nil)
-
 // byHand is a delivery that somebody wants to change.
 type byHand struct {
 	id, message   int64
@@ -50,86 +45,76 @@ type byHand struct {
 	session, turn int64
 }
 
-// RetryDelivery implements delivery.Mending.
-func (r *Router) RetryDelivery(ctx context.Context, id int64, by ledger.Hand) (*ledger.MendedDelivery, error) {
-	return r.byHand(ctx, "delivery.retry", id, by, func(t *tx, d *byHand) (ledger.DeliveryState, int, error) {
-		switch {
-		case d.state == ledger.DeliveryDead:
-			n, err := t.Exec(retryDead, t.now, d.message)
-			return ledger.DeliveryPending, int(n) - 1, err
-		case d.state == ledger.DeliveryUnknown && !d.settled:
-			return "", 0, refusal(d, "it is being found out just now what became of it")
-		case d.state == ledger.DeliveryUnknown && d.repeated:
-			_, err := t.Exec(sendMarked, t.now, d.id)
-			return ledger.DeliveryPending, 0, err
-		case d.state == ledger.DeliveryUnknown:
-			_, err := t.Exec(askAgain, t.now, t.now, d.id)
-			return ledger.DeliveryUnknown, 0, err
-		case d.state == ledger.DeliveryPending:
-			return "", 0, refusal(d, "it is waiting to be sent already")
-		case d.state == ledger.DeliverySending:
-			return "", 0, refusal(d, "it is being sent just now")
-		case d.state == ledger.DeliverySent:
-			return "", 0, refusal(d, "it was sent, and would be there twice")
-		case d.state == ledger.DeliveryDraft:
-			return "", 0, refusal(d, "it shows what a turn is doing and goes on with it")
+// changeDelivery mends a delivery with nobody beginning or settling a send meanwhile.
+func (t *tx) changeDelivery(c *ledger.DeliveryChange) (a audited, err error) {
+	d := byHand{id: c.ID}
+	if err := t.lockDelivery(&d); err != nil {
+		return a, err
+	}
+	change := map[ledger.DeliveryChangeKind]func(*byHand) (ledger.DeliveryState, int, error){
+		ledger.RetryDelivery: t.retryDelivery, ledger.DropDelivery: t.dropDelivery,
+	}[c.Kind]
+	if change == nil {
+		return a, fmt.Errorf("%q is nothing to do with a delivery", c.Kind)
+	}
+	state, with, err := change(&d)
+	if err != nil {
+		return a, err
+	}
+	c.Done = &ledger.MendedDelivery{ID: d.id, Was: d.state, State: state, With: with, Channel: d.at.Channel, Conversation: string(d.at.ID), At: d.at}
+	if d.session != 0 {
+		if _, err := t.emit(d.session, deliveryEvent(d.turn, d.id, d.part, state, "by_hand")); err != nil {
+			return a, err
 		}
-		return "", 0, refusal(d, "it was given up for good; ask for the answer anew")
-	})
+	}
+	return audited{
+		outcome: string(state), session: d.session, turn: d.turn,
+		data: map[string]any{"was": d.state, "outcome": d.outcome, "tries": d.tries, "with": with},
+	}, nil
 }
 
-// DropDelivery implements delivery.Mending.
-func (r *Router) DropDelivery(ctx context.Context, id int64, by ledger.Hand) (*ledger.MendedDelivery, error) {
-	return r.byHand(ctx, "delivery.drop", id, by, func(t *tx, d *byHand) (ledger.DeliveryState, int, error) {
-		switch d.state {
-		case ledger.DeliveryPending, ledger.DeliveryUnknown, ledger.DeliveryDead:
-			_, err := t.Exec(dropByHand, t.now, d.id)
-			return ledger.DeliveryDropped, 0, err
-		case ledger.DeliverySending:
-			return "", 0, refusal(d, "it is being sent just now; what becomes of that is known in a moment")
-		case ledger.DeliverySent:
-			return "", 0, refusal(d, "it was sent, and cannot be taken back")
-		case ledger.DeliveryDraft:
-			return "", 0, refusal(d, "it shows what a turn is doing; \"switchboard turn cancel\" ends both")
-		}
-		return "", 0, refusal(d, "it was given up already")
-	})
+func (t *tx) retryDelivery(d *byHand) (now ledger.DeliveryState, with int, err error) {
+	switch {
+	case d.state == ledger.DeliveryDead:
+		n, err := t.Exec(retryDead, t.now, d.message)
+		return ledger.DeliveryPending, int(n) - 1, err
+	case d.state == ledger.DeliveryUnknown && !d.settled:
+		return "", 0, refusal(d, "it is being found out just now what became of it")
+	case d.state == ledger.DeliveryUnknown && d.repeated:
+		_, err := t.Exec(sendMarked, t.now, d.id)
+		return ledger.DeliveryPending, 0, err
+	case d.state == ledger.DeliveryUnknown:
+		_, err := t.Exec(askAgain, t.now, t.now, d.id)
+		return ledger.DeliveryUnknown, 0, err
+	case d.state == ledger.DeliveryPending:
+		return "", 0, refusal(d, "it is waiting to be sent already")
+	case d.state == ledger.DeliverySending:
+		return "", 0, refusal(d, "it is being sent just now")
+	case d.state == ledger.DeliverySent:
+		return "", 0, refusal(d, "it was sent, and would be there twice")
+	case d.state == ledger.DeliveryDraft:
+		return "", 0, refusal(d, "it shows what a turn is doing and goes on with it")
+	}
+	return "", 0, refusal(d, "it was given up for good; ask for the answer anew")
+}
+
+func (t *tx) dropDelivery(d *byHand) (now ledger.DeliveryState, with int, err error) {
+	switch d.state {
+	case ledger.DeliveryPending, ledger.DeliveryUnknown, ledger.DeliveryDead:
+		_, err := t.Exec(dropByHand, t.now, d.id)
+		return ledger.DeliveryDropped, 0, err
+	case ledger.DeliverySending:
+		return "", 0, refusal(d, "it is being sent just now; what becomes of that is known in a moment")
+	case ledger.DeliverySent:
+		return "", 0, refusal(d, "it was sent, and cannot be taken back")
+	case ledger.DeliveryDraft:
+		return "", 0, refusal(d, "it shows what a turn is doing; \"switchboard turn cancel\" ends both")
+	}
+	return "", 0, refusal(d, "it was given up already")
 }
 
 func refusal(d *byHand, why string) error {
 	return &ledger.StateError{Sentence: fmt.Sprintf("delivery %d is %s: %s", d.id, d.state, why)}
-}
-
-// byHand changes a delivery with nobody beginning or settling a send meanwhile.
-func (r *Router) byHand(ctx context.Context, action string, id int64, by ledger.Hand,
-	change func(*tx, *byHand) (now ledger.DeliveryState, with int, err error),
-) (m *ledger.MendedDelivery, err error) {
-	err = r.db.write(ctx, full, action, func(t *tx) error {
-		d := byHand{id: id}
-		if err := t.lockDelivery(&d); err != nil {
-			return err
-		}
-		state, with, err := change(t, &d)
-		if err != nil {
-			return err
-		}
-		m = &ledger.MendedDelivery{ID: id, Was: d.state, State: state, With: with, Channel: d.at.Channel, Conversation: string(d.at.ID), At: d.at}
-		if d.session != 0 {
-			if _, err := t.emit(d.session, deliveryEvent(d.turn, id, d.part, state, "by_hand")); err != nil {
-				return err
-			}
-		}
-		return t.audit(by, audited{
-			action: action, target: "delivery " + name(id), outcome: string(state), session: d.session, turn: d.turn,
-			data: map[string]any{"was": d.state, "outcome": d.outcome, "tries": d.tries, "with": with},
-		})
-	})
-	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
-		return nil, refused // it says all there is to say
-	} else if err != nil {
-		return nil, err
-	}
-	return m, nil
 }
 
 // lockDelivery reads a delivery that stays as it is to the end of the transaction.

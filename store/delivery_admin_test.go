@@ -14,6 +14,13 @@ import (
 
 var byOwner = ledger.OwnerHand("owner")
 
+// mend retries or drops a delivery by hand.
+func (h *house) mend(kind ledger.DeliveryChangeKind, id int64) (*ledger.MendedDelivery, error) {
+	c := &ledger.DeliveryChange{ID: id, Kind: kind}
+	err := h.Router.Change(h.Ctx, c, byOwner)
+	return c.Done, err
+}
+
 // part are the states of a conversation's deliveries, oldest first.
 func (h *house) parts() (states []string) {
 	h.Helper()
@@ -68,7 +75,7 @@ func TestRetryOfADeadPartSendsWhatDiedWithItInOrder(t *testing.T) {
 		if got := h.parts(); !slices.Equal(got, []string{"sent ", "dead refused", "dead earlier_part_dead", "pending "}) {
 			t.Fatalf("before: %q", got)
 		}
-		m, err := h.Router.RetryDelivery(h.Ctx, first.ID+1, byOwner) // the one that died with it stands for both
+		m, err := h.mend(ledger.RetryDelivery, first.ID+1) // the one that died with it stands for both
 		if err != nil || m.With != 1 || m.Was != ledger.DeliveryDead || m.State != ledger.DeliveryPending || m.Conversation != "c1" {
 			t.Fatalf("%+v, %v", m, err)
 		}
@@ -120,11 +127,11 @@ func TestRetryOfAnUnknownPartAsksAgain(t *testing.T) {
 		hold := h.Hold()
 		h.says("1", "a")
 		d := h.become(hold, uncertain)
-		if _, err := h.Router.RetryDelivery(h.Ctx, d.ID, byOwner); !isState(err) {
+		if _, err := h.mend(ledger.RetryDelivery, d.ID); !isState(err) {
 			t.Errorf("while it is being found out: %v", err)
 		}
 		h.become(hold, lost)
-		m, err := h.Router.RetryDelivery(h.Ctx, d.ID, byOwner)
+		m, err := h.mend(ledger.RetryDelivery, d.ID)
 		if err != nil || m.State != ledger.DeliveryUnknown {
 			t.Fatalf("%+v, %v", m, err)
 		}
@@ -135,7 +142,7 @@ func TestRetryOfAnUnknownPartAsksAgain(t *testing.T) {
 		// With nobody to ask it is sent once more, marked, and marked once only.
 		h.Settle(hold, asked, repeat)
 		h.become(hold, lost)
-		if m, err = h.Router.RetryDelivery(h.Ctx, d.ID, byOwner); err != nil || m.State != ledger.DeliveryPending {
+		if m, err = h.mend(ledger.RetryDelivery, d.ID); err != nil || m.State != ledger.DeliveryPending {
 			t.Fatalf("%+v, %v", m, err)
 		}
 		again := h.become(hold, sent)
@@ -162,7 +169,7 @@ func TestDropByHandTakesWhatIsNotSent(t *testing.T) {
 		}
 		drop := func(text string, want bool) {
 			t.Helper()
-			m, err := h.Router.DropDelivery(h.Ctx, ids(text), byOwner)
+			m, err := h.mend(ledger.DropDelivery, ids(text))
 			if want && (err != nil || m.State != ledger.DeliveryDropped) || !want && !isState(err) {
 				t.Errorf("drop %s: %+v, %v", text, m, err)
 			}
@@ -177,12 +184,12 @@ func TestDropByHandTakesWhatIsNotSent(t *testing.T) {
 			t.Errorf("after the head was dropped, %q is sent", d.Body.Text)
 		}
 		drop("c", true)
-		if _, err := h.Router.RetryDelivery(h.Ctx, ids("c"), byOwner); !isState(err) {
+		if _, err := h.mend(ledger.RetryDelivery, ids("c")); !isState(err) {
 			t.Errorf("retry of what was given up: %v", err)
 		}
 		for _, mend := range []func() error{
-			func() error { _, err := h.Router.RetryDelivery(h.Ctx, 9999, byOwner); return err },
-			func() error { _, err := h.Router.DropDelivery(h.Ctx, 9999, byOwner); return err },
+			func() error { _, err := h.mend(ledger.RetryDelivery, 9999); return err },
+			func() error { _, err := h.mend(ledger.DropDelivery, 9999); return err },
 		} {
 			if err := mend(); !errors.Is(err, ledger.ErrNotFound) {
 				t.Errorf("one that is not there: %v", err)

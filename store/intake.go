@@ -279,15 +279,11 @@ func (t *tx) queueTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledg
 
 // acceptControl does what a command does, and answers it.
 func (t *tx) acceptControl(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
-	if as.Effect == ledger.EffectCancel {
+	switch {
+	case as.Effect == ledger.EffectCancel:
 		return t.acceptCancel(e, as, a, conversation)
-	}
-	if as.Secret != nil {
-		if err := t.setSecret(as.Secret, handOf(e)); errors.Is(err, ledger.ErrNotFound) {
-			return t.say(e, a, conversation, controlClass(as), ledger.SecretNone)
-		} else if err != nil {
-			return err
-		}
+	case as.Change != nil:
+		return t.acceptChange(e, as, a, conversation)
 	}
 	newest, err := t.answer(e, a, conversation, controlClass(as), as.Reply)
 	if err != nil {

@@ -85,7 +85,7 @@ func unusual(e ledger.Entry) bool {
 	case *ledger.AsTurn:
 		return as.Retry != nil || as.Mode != "" && as.Mode != modeQueue
 	case *ledger.AsControl:
-		return as.Effect != ledger.EffectNone || as.Secret != nil
+		return as.Effect != ledger.EffectNone || as.Change != nil
 	case *ledger.AsAudit:
 		return false
 	}

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"switchboard/router/ledger"
@@ -16,26 +14,16 @@ const (
 	endLinks = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
 )
 
-// ChangePerson implements router.People.
-func (r *Router) ChangePerson(ctx context.Context, c ledger.PersonChange, by ledger.Hand) (person *ledger.Person, err error) {
-	err = r.db.write(ctx, full, "change a person", func(t *tx) error {
-		if person, err = t.changePerson(c); err != nil {
-			return err
-		}
-		return t.audit(by, audited{
-			action: "person." + string(c.Kind), target: "person " + person.Name, outcome: "done",
-			data: map[string]any{"role": person.Role, "identities": person.Identities},
-		})
-	})
-	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
-		return nil, refused // it says all there is to say
-	} else if err != nil {
-		return nil, err
+// changePerson changes somebody who is not from the settings.
+func (t *tx) changePerson(c *ledger.PersonChange) (a audited, err error) {
+	if c.Now, err = t.personChanged(c); err != nil {
+		return a, err
 	}
-	return person, nil
+	return audited{outcome: "done", data: map[string]any{"role": c.Now.Role, "identities": c.Now.Identities}}, nil
 }
 
-func (t *tx) changePerson(c ledger.PersonChange) (*ledger.Person, error) {
+// personChanged returns somebody as they are after a change, or were before they were removed.
+func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 	name := clean(c.Person.Name)
 	person, err := t.person(name)
 	switch {
@@ -46,7 +34,7 @@ func (t *tx) changePerson(c ledger.PersonChange) (*ledger.Person, error) {
 	case person == nil && c.Kind != ledger.ChangeAdd:
 		return nil, ledger.ErrNotFound
 	case person != nil && c.Kind == ledger.ChangeAdd:
-		return nil, &ledger.StateError{Sentence: name + " is there already; \"switchboard person role\" and \"person link\" change them"}
+		return nil, &ledger.StateError{Sentence: name + " is there already: role and link change them"}
 	}
 	switch c.Kind {
 	case ledger.ChangeAdd:
@@ -90,7 +78,7 @@ func (t *tx) person(name string) (*ledger.Person, error) {
 
 // link gives identities to a person: free ones, and those of who was let in by an open
 // policy, who is nobody else.
-func (t *tx) link(name string, c ledger.PersonChange) error {
+func (t *tx) link(name string, c *ledger.PersonChange) error {
 	for _, id := range c.Person.Identities {
 		var owner, source string
 		owned, err := t.Row(ownerOf, []any{clean(id)}, &owner, &source)

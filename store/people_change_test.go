@@ -9,8 +9,8 @@ import (
 	"switchboard/router/ledger"
 )
 
-func change(kind ledger.ChangeKind, name, role string, identities ...string) ledger.PersonChange {
-	return ledger.PersonChange{Kind: kind, File: "my.toml", Person: ledger.Person{Name: name, Role: role, Identities: identities, Tools: []string{"*"}}}
+func change(kind ledger.ChangeKind, name, role string, identities ...string) *ledger.PersonChange {
+	return &ledger.PersonChange{Kind: kind, File: "my.toml", Person: ledger.Person{Name: name, Role: role, Identities: identities, Tools: []string{"*"}}}
 }
 
 // Who is named at run time stays; the settings decide about those whom they name.
@@ -33,7 +33,7 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 		}
 		set()
 		for _, tt := range []struct {
-			change ledger.PersonChange
+			change *ledger.PersonChange
 			want   string // who they are then, or why not
 		}{
 			{change(ledger.ChangeAdd, "bob", "user", "tg:2"), "bob user tg:2 local"},
@@ -51,15 +51,15 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 			{change(ledger.ChangeAdd, "dora", "user"), "dora user local"},
 			{change(ledger.ChangeRemove, "dora", ""), "dora user local"},
 		} {
-			p, err := h.Router.ChangePerson(h.Ctx, tt.change, ledger.OwnerHand("owner"))
-			got := ""
+			err := h.Router.Change(h.Ctx, tt.change, ledger.OwnerHand("owner"))
+			p, got := tt.change.Now, ""
 			if err != nil {
 				got = err.Error()
 			} else {
 				got = strings.Join(slices.Concat([]string{p.Name, p.Role}, p.Identities, []string{p.Source}), " ")
 			}
 			if !strings.HasPrefix(got, tt.want) && !(tt.want == "not found" && errors.Is(err, ledger.ErrNotFound)) {
-				t.Errorf("%+v: %s", tt.change, got)
+				t.Errorf("%+v: %s", *tt.change, got)
 			}
 		}
 		set() // another start
@@ -79,6 +79,7 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 		h.wantCount(1, "SELECT count(*) FROM audit WHERE action = 'person.unlink' AND rule = 'settings' AND target = 'person bob' AND data LIKE '%[\"tg:7\"]%'")
 		set() // they are told of once
 		h.wantCount(1, "SELECT count(*) FROM audit WHERE action = 'person.unlink'")
-		h.wantCount(6, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND person = 'owner' AND rule = 'machine'")
+		h.wantCount(6, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'done' AND person = 'owner' AND rule = 'machine'")
+		h.wantCount(7, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'refused' AND person = 'owner' AND rule = 'machine'")
 	})
 }

@@ -42,21 +42,6 @@ func (r *Router) Secrets(ctx context.Context) (list []ledger.Secret, err error) 
 	return list, err
 }
 
-// ChangeSecret makes a change that somebody wants outside of a message.
-func (r *Router) ChangeSecret(ctx context.Context, c *ledger.SecretChange, by ledger.Hand) error {
-	return r.db.write(ctx, full, "change a secret", func(t *tx) error { return t.setSecret(c, by) })
-}
-
-// setSecret makes a change and writes its audit row.
-func (t *tx) setSecret(c *ledger.SecretChange, by ledger.Hand) error {
-	a, err := t.changeSecret(c, by)
-	if err != nil {
-		return err
-	}
-	a.action, a.target = c.Names()
-	return t.audit(by, a)
-}
-
 // changeSecret writes ciphertext; what it takes the place of is overwritten.
 func (t *tx) changeSecret(c *ledger.SecretChange, by ledger.Hand) (a audited, err error) {
 	done, err := t.overwriting()

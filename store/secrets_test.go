@@ -12,7 +12,7 @@ import (
 func TestSecretsAreSetReplacedAndRemoved(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		change := func(c ledger.SecretChange) error {
-			return h.Router.ChangeSecret(h.Ctx, &c, ledger.OwnerHand("owner"))
+			return h.Router.Change(h.Ctx, &c, ledger.OwnerHand("owner"))
 		}
 		set := func(name, sealed string, tools ...string) {
 			t.Helper()

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"path/filepath"
 	"time"
 
 	"switchboard/channels/console"
 	"switchboard/cmd/switchboard/local"
 	"switchboard/configs"
-	"switchboard/router"
 )
 
 // chatCmd talks in the terminal, or in a pipe.
@@ -56,10 +57,14 @@ func (c *chatCmd) Run(a *app) error {
 
 // chat talks to an engine until the input ends; notes are shown on a terminal.
 func (a *app) chat(ctx context.Context, engine *local.Client, settings *configs.Settings, c *chatCmd, notes <-chan string) error {
+	var commands []string // for a terminal alone, and an older engine has none to tell
+	if a.onTerminal() {
+		_ = engine.Do(ctx, http.MethodGet, "/commands?"+url.Values{"person": {c.As}}.Encode(), &commands)
+	}
 	return console.Chat(ctx, engine.HTTP, console.Options{
 		Session: c.Session, Person: c.As, Linger: c.Linger, JSON: c.JSON, Yolo: c.Yolo,
 		In: a.in, Out: a.out, Err: a.err, Terminal: a.onTerminal(), Notes: notes,
-		HistoryFile: filepath.Join(settings.DataDir, "history"), Commands: router.Commands(),
+		HistoryFile: filepath.Join(settings.DataDir, "history"), Commands: commands,
 		SeenFile: filepath.Join(settings.DataDir, "seen.json"),
 	})
 }

@@ -193,14 +193,15 @@ func (e *engine) peopleRoutes(mux *http.ServeMux) {
 			if err := r.ParseForm(); err != nil {
 				return nil, err
 			}
-			c := ledger.PersonChange{Kind: change, File: e.settings.FileName(), Person: ledger.Person{
+			c := &ledger.PersonChange{Kind: change, File: e.settings.FileName(), Person: ledger.Person{
 				Name: r.Form.Get("name"), Role: r.Form.Get("role"), Identities: r.Form["identity"], Tools: r.Form["tool"],
 				TimeZone: cmp.Or(r.Form.Get("timezone"), e.settings.Scheduler.TimeZone),
 			}}
-			if err := checkChange(e.settings, &c); err != nil {
+			if err := checkChange(e.settings, c); err != nil {
 				return nil, err
 			}
-			return e.router.ChangePerson(r.Context(), c, ledger.OwnerHand(ownerName))
+			err := e.router.Change(r.Context(), c, ledger.OwnerHand(ownerName))
+			return c.Now, err
 		})
 	}
 }

@@ -22,12 +22,14 @@ func (e *engine) routes() http.Handler {
 	route(mux, "POST /turns/{id}/cancel", func(r *http.Request) (any, error) {
 		return struct{}{}, e.router.Cancel(r.Context(), id(r), ledger.OwnerHand(ownerName))
 	})
-	route(mux, "POST /deliveries/{id}/retry", func(r *http.Request) (any, error) {
-		return e.router.Lines.RetryDelivery(r.Context(), id(r), ledger.OwnerHand(ownerName))
-	})
-	route(mux, "POST /deliveries/{id}/drop", func(r *http.Request) (any, error) {
-		return e.router.Lines.DropDelivery(r.Context(), id(r), ledger.OwnerHand(ownerName))
-	})
+	for _, kind := range []ledger.DeliveryChangeKind{ledger.RetryDelivery, ledger.DropDelivery} {
+		route(mux, "POST /deliveries/{id}/"+string(kind), func(r *http.Request) (any, error) {
+			c := &ledger.DeliveryChange{ID: id(r), Kind: kind}
+			err := e.router.Change(r.Context(), c, ledger.OwnerHand(ownerName))
+			return c.Done, err
+		})
+	}
+	route(mux, "GET /commands", func(r *http.Request) (any, error) { return e.router.Completions(r.FormValue("person")), nil })
 	route(mux, "GET /channels", func(*http.Request) (any, error) { return e.statuses(), nil })
 	route(mux, "GET /settings", func(*http.Request) (any, error) { return runningSettings(e.settings), nil })
 	return mux

@@ -176,10 +176,9 @@ func (e *engine) setSecret(ctx context.Context, c *ledger.SecretChange) (*secret
 	} else if len(used.By) > 0 {
 		return nil, stillUsed(c.Name, used.By)
 	}
-	if err := e.db.Router().ChangeSecret(ctx, c, ledger.OwnerHand(ownerName)); err != nil {
+	if err := e.router.Change(ctx, c, ledger.OwnerHand(ownerName)); err != nil {
 		return nil, err
 	}
-	e.router.SecretChanged()
 	return used, nil
 }
 

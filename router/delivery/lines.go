@@ -37,7 +37,6 @@ type Deps struct {
 		Drafts
 		ShownTurns
 		Notices
-		Mending
 	}
 	Wakes ledger.Wakes // nil: no other engine shares the database
 	Files Attachments  // nil: nothing is sent along
@@ -182,24 +181,6 @@ func (ls *Lines) Committed(conv channels.Conversation) {
 	} else {
 		ls.Wake(ledger.WakeAt(ledger.WakeDelivery, conv))
 	}
-}
-
-// RetryDelivery is that of Mending, and wakes who sends.
-func (ls *Lines) RetryDelivery(ctx context.Context, id int64, by ledger.Hand) (*ledger.MendedDelivery, error) {
-	return ls.mended(ls.Ledger.RetryDelivery(ctx, id, by))
-}
-
-// DropDelivery is that of Mending, and wakes who sends what is behind it.
-func (ls *Lines) DropDelivery(ctx context.Context, id int64, by ledger.Hand) (*ledger.MendedDelivery, error) {
-	return ls.mended(ls.Ledger.DropDelivery(ctx, id, by))
-}
-
-func (ls *Lines) mended(m *ledger.MendedDelivery, err error) (*ledger.MendedDelivery, error) {
-	if err != nil {
-		return nil, err
-	}
-	ls.Committed(m.At)
-	return m, nil
 }
 
 // OnWake does what another engine's commit made possible in channels. It never blocks.

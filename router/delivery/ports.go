@@ -97,15 +97,3 @@ type ShownTurns interface {
 	// HideTurn notes that nothing is shown of a turn that has ended. ErrFenced.
 	HideTurn(ctx context.Context, hold ledger.Hold, turn int64) error
 }
-
-// Mending changes deliveries by hand. Each change leaves an audit row in the same
-// transaction. Implemented by store. ErrNotFound; *StateError: its state does not
-// allow it, and nothing was changed.
-type Mending interface {
-	// RetryDelivery has a part sent that is dead, with those of its message that died with
-	// it, or asks anew about one that is unknown for good: what is looked up or sent under
-	// the same nonce is as at first, and what is not is sent once more, marked.
-	RetryDelivery(ctx context.Context, id int64, by ledger.Hand) (*ledger.MendedDelivery, error)
-	// DropDelivery gives a part up that is pending, unknown or dead.
-	DropDelivery(ctx context.Context, id int64, by ledger.Hand) (*ledger.MendedDelivery, error)
-}

@@ -89,7 +89,7 @@ type MendedDelivery struct {
 }
 
 // A StateError says in a sentence why something cannot be done by hand in the state it
-// is in. Returned by Mending and Turns.Cancel.
+// is in. Returned by Changes.Change and Turns.Cancel.
 type StateError struct{ Sentence string }
 
 func (e *StateError) Error() string { return e.Sentence }

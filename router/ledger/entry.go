@@ -66,8 +66,11 @@ type AsControl struct {
 	AnyPerson bool
 	// Refused: it would have been a turn, but is empty, too long or too fast.
 	Refused bool
-	// Secret is set or taken away in the same transaction; nil: none is. SecretNone: there is none.
-	Secret *SecretChange
+	// Change is made in the same transaction; nil: none. It is answered by Reply, without one
+	// by what is said in ChangeMade; in ChangeRefused nothing was changed.
+	Change Change
+	// Refusal is why Change was refused: it is not tried again, and Reply answers.
+	Refusal string
 	// Reply answers it, whatever the situation; nil: nothing does.
 	Reply *Reply
 }
@@ -152,9 +155,10 @@ const (
 	RetryNotYours    Situation = "retry_not_yours" // it is another person's
 	RetryForgotten   Situation = "retry_forgotten" // the conversation was reset since, or the message is kept no more
 	ChoiceLeft       Situation = "choice_left"     // the person wants nothing to be done
-	SecretNone       Situation = "secret_none"     // there is no secret of that name to take away
 	EditTooLate      Situation = "edit_too_late"   // the edited message was answered before
 	EditAsked        Situation = "edit_asked"      // the edited message's turn waits for a decision
+	ChangeMade       Situation = "change_made"     // AsControl.Change says what became of it
+	ChangeRefused    Situation = "change_refused"  // Accepted.Refusal says why
 	ClaimDone        Situation = "claim_done"      // the sender is an admin now
 	ClaimWrong       Situation = "claim_wrong"     // there is no such code
 	ClaimUsed        Situation = "claim_used"      // it was used before
@@ -225,6 +229,7 @@ type Accepted struct {
 	CancelTurn int64
 	Dropped    int64  // the turn that waited for a decision and was cancelled; 0: none
 	Admin      string // AsCode: the name of who was made an admin; empty: nobody
+	Refusal    string // ChangeRefused: why, in a sentence
 	// People: somebody became a person, or two became one.
 	People bool
 	// Elsewhere is another conversation in which something is said; no ID: in none.

@@ -41,6 +41,9 @@ type PersonChange struct {
 	Person Person
 	// File is where the settings are, to be named where they decide.
 	File string
+	// Now is filled in: who they are then; ChangeRemove: were. ErrNotFound: there is nobody of
+	// that name.
+	Now *Person
 }
 
 // A ChangeKind is what a PersonChange does.

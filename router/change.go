@@ -1,0 +1,36 @@
+package router
+
+import (
+	"context"
+
+	"switchboard/router/ledger"
+)
+
+// Change makes a change for whoever asks for it outside of a message, and does what follows
+// from it. *ledger.StateError: it is refused.
+func (r *Router) Change(ctx context.Context, change ledger.Change, by ledger.Hand) error {
+	if err := r.Ledger.Change(ctx, change, by); err != nil {
+		return err
+	}
+	r.changed(ctx, change)
+	return nil
+}
+
+// changed does what a change that is committed makes possible, here and on the other engines.
+func (r *Router) changed(ctx context.Context, change ledger.Change) {
+	switch c := change.(type) {
+	case *ledger.PersonChange:
+		r.peopleChanged(ctx)
+	case *ledger.SecretChange:
+		r.SecretChanged()
+	case *ledger.DeliveryChange:
+		r.Lines.Committed(c.Done.At) // who sends, also what is behind it
+	}
+}
+
+// followChange does what the commit of a command's change made possible.
+func (r *Router) followChange(ctx context.Context, entry *sorted, acc *ledger.Accepted) {
+	if as, ok := entry.As.(*ledger.AsControl); ok && as.Change != nil && as.Refusal == "" && !acc.Duplicate {
+		r.changed(ctx, as.Change)
+	}
+}

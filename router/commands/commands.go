@@ -1,0 +1,196 @@
+// Package commands has the table of commands: of each its name, who may use it and where, what
+// stands behind it, one line of help in each language, and what it runs. Help, the menus of
+// platforms, completion in the terminal and the nearest match for a slip all read it.
+//
+// The router fills it with its own commands and those that cmd gives it (router/admin has the
+// admins'), and obeys what a command answers; a command itself reads, and changes nothing.
+package commands
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/words"
+)
+
+// A Command is a row of the table.
+type Command struct {
+	Name string // without the slash
+	// Admin: it is for admins alone, in a direct chat; to everybody else there is no such
+	// command, and in a group it does nothing.
+	Admin bool
+	// Direct: it works in a direct chat alone; elsewhere it is not offered, and says so itself.
+	Direct bool
+	// Typed: no menu offers it, because something has to follow it.
+	Typed bool
+	// Hidden: neither menus nor help show it.
+	Hidden bool
+	// Free: it counts nothing towards the person's rate.
+	Free bool
+	Args string // as help shows them: "[ask|act]"; empty: none
+	// About says in one line what it does, ToAdmins what it does for admins; empty: the same.
+	About, ToAdmins Text
+	// Run decides what becomes of the command. It reads the ledger at most, and never waits for a
+	// network: what does is a turn (Answer.As), or goes on beside and answers when it is done. An
+	// error says that something could not be read.
+	Run func(context.Context, *Call) (Answer, error)
+}
+
+// A Call is a command that somebody gave.
+type Call struct {
+	Event  *channels.Event // its message, or the press of its button
+	Person *ledger.Person
+	Name   string
+	Args   string // trimmed
+	Slash  string // what people write before a command's name there
+	// Session is what the conversation's session has of its own.
+	Session ledger.Session
+	// Secret is what "/secret set" brought; Args have it no more.
+	Secret Secret
+}
+
+// A Secret is a name with a value. It is neither stored nor shown.
+type Secret struct{ Name, Value string }
+
+// Conversation is where the command was given.
+func (c *Call) Conversation() channels.Conversation { return c.Event.Conversation }
+
+// IsAdmin says that an admin gave the command.
+func (c *Call) IsAdmin() bool { return c.Person.Role == ledger.RoleAdmin }
+
+// An Answer is what becomes of a command.
+type Answer struct {
+	Text  string      // Markdown; a command of ours in it is shown as people write it there
+	Taint tools.Taint // of the words that Text repeats
+	// Change is made in the transaction that accepts the command. One that is refused is answered
+	// with why.
+	Change ledger.Change
+	// Say, with Change, answers in place of Text once it is known what became of it.
+	Say func() Answer
+	// As is what the message is taken as in place of a command with an answer; nil: that.
+	As ledger.As
+}
+
+// Says is an answer of fixed text.
+func Says(format string, args ...any) Answer { return Answer{Text: fmt.Sprintf(format, args...)} }
+
+// A Table is the commands that there are, in the order in which help lists them.
+type Table struct{ rows []Command }
+
+// New makes a table. Two commands of one name are an error.
+func New(rows ...Command) (*Table, error) {
+	seen := map[string]bool{}
+	for _, c := range rows {
+		if seen[c.Name] || c.Run == nil || c.About.EN == "" {
+			return nil, fmt.Errorf("the command /%s is there twice, or is not complete", c.Name)
+		}
+		seen[c.Name] = true
+	}
+	return &Table{rows}, nil
+}
+
+// Find is the command of that name; nil: none.
+func (t *Table) Find(name string) *Command {
+	if i := slices.IndexFunc(t.rows, func(c Command) bool { return c.Name == name }); i >= 0 {
+		return &t.rows[i]
+	}
+	return nil
+}
+
+// Names are the names of all commands.
+func (t *Table) Names() []string {
+	names := make([]string, len(t.rows))
+	for i, c := range t.rows {
+		names[i] = c.Name
+	}
+	return names
+}
+
+// An Audience is to whom commands are offered.
+type Audience struct {
+	Admin    bool
+	Direct   bool   // in a direct chat
+	Language string // see Text.In
+}
+
+// offers lists what an audience may use where it is.
+func (t *Table) offers(to Audience) (list []Command) {
+	for _, c := range t.rows {
+		if (!c.Admin || to.Admin) && (!c.Admin && !c.Direct || to.Direct) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// line says what a command does to an audience.
+func (c *Command) line(to Audience) string {
+	if to.Admin && c.ToAdmins.EN != "" {
+		return c.ToAdmins.In(to.Language)
+	}
+	return c.About.In(to.Language)
+}
+
+// Menu is the menu of an audience.
+func (t *Table) Menu(to Audience) (menu []channels.Command) {
+	for _, c := range t.offers(to) {
+		if !c.Typed && !c.Hidden {
+			menu = append(menu, channels.Command{Name: c.Name, About: c.line(to)})
+		}
+	}
+	return menu
+}
+
+// Completions are the commands that a terminal completes, each with its slash.
+func (t *Table) Completions(to Audience) (list []string) {
+	for _, c := range t.offers(to) {
+		list = append(list, "/"+c.Name)
+	}
+	return list
+}
+
+// Help is what an audience reads of the commands.
+func (t *Table) Help(to Audience) string {
+	var b strings.Builder
+	list := func(lead Text, admin bool) {
+		led := false
+		for _, c := range t.offers(to) {
+			if c.Admin != admin || c.Hidden {
+				continue
+			}
+			if !led {
+				b.WriteString(lead.In(to.Language))
+				led = true
+			}
+			b.WriteString("\n/" + c.Name)
+			if c.Args != "" {
+				b.WriteString(" `" + c.Args + "`")
+			}
+			b.WriteString(" – " + c.line(to))
+		}
+	}
+	list(helpLead, false)
+	list(adminsLead, true)
+	return b.String()
+}
+
+// Unknown answers a command that the audience does not have, with the one that was probably
+// meant.
+func (t *Table) Unknown(name string, to Audience) Answer {
+	var names []string
+	for _, c := range t.offers(to) {
+		names = append(names, c.Name)
+	}
+	text := "I do not know /" + name
+	if meant := words.Nearest(name, names); meant != "" {
+		text += "; did you mean /" + meant + "?"
+	} else {
+		text += "."
+	}
+	return Says("%s /help lists the commands; anything else, write without the slash.", text)
+}

@@ -1,0 +1,84 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"switchboard/router/ledger"
+)
+
+// Change implements router.Changes.
+func (r *Router) Change(ctx context.Context, c ledger.Change, by ledger.Hand) error {
+	err := r.db.write(ctx, full, "change", func(t *tx) error { return t.change(c, by) })
+	refused, ok := errors.AsType[*ledger.StateError](err)
+	if !ok {
+		return err
+	}
+	if err := r.db.write(ctx, full, "note a refusal", func(t *tx) error { return t.declined(c, by, refused.Sentence) }); err != nil {
+		return err
+	}
+	return refused // it says all there is to say
+}
+
+// change applies a change and writes its audit row.
+func (t *tx) change(c ledger.Change, by ledger.Hand) error {
+	a, err := t.apply(c, by)
+	if err != nil {
+		return err
+	}
+	a.action, a.target = c.Names()
+	return t.audit(by, a)
+}
+
+// apply does what a change wants. What the audit row says besides the change's names is
+// returned.
+func (t *tx) apply(c ledger.Change, by ledger.Hand) (audited, error) {
+	switch c := c.(type) {
+	case *ledger.PersonChange:
+		return t.changePerson(c)
+	case *ledger.SessionChange:
+		return t.changeSession(c)
+	case *ledger.DeliveryChange:
+		return t.changeDelivery(c)
+	case *ledger.SecretChange:
+		return t.changeSecret(c, by)
+	}
+	return audited{}, fmt.Errorf("%T is no change that is known", c)
+}
+
+// declined notes that a change was not made, and why.
+func (t *tx) declined(c ledger.Change, by ledger.Hand, sentence string) error {
+	a := audited{outcome: "refused", why: sentence}
+	a.action, a.target = c.Names()
+	return t.audit(by, a)
+}
+
+// acceptChange makes the change of a command and answers it: with its reply, with what is
+// said once it is known what became of it, or with why it was refused.
+func (t *tx) acceptChange(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
+	by := handOf(e)
+	if as.Refusal != "" {
+		if err := t.declined(as.Change, by, as.Refusal); err != nil {
+			return err
+		}
+		_, err := t.answer(e, a, conversation, classControl, as.Reply)
+		return err
+	}
+	err := t.change(as.Change, by)
+	if errors.Is(err, ledger.ErrNotFound) {
+		_, target := as.Change.Names()
+		err = &ledger.StateError{Sentence: "There is no " + target + "."}
+	}
+	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
+		a.Situation, a.Refusal = ledger.ChangeRefused, refused.Sentence
+		return nil // what was begun of it is not committed: nobody has said yet what to answer
+	} else if err != nil {
+		return err
+	}
+	if as.Reply == nil {
+		return t.say(e, a, conversation, classControl, ledger.ChangeMade)
+	}
+	_, err = t.answer(e, a, conversation, classControl, as.Reply)
+	return err
+}

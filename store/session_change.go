@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+)
+
+// sessionColumns are where a session keeps what it has of its own.
+var sessionColumns = map[ledger.SessionSetting]string{
+	ledger.SessionMode: "mode", ledger.SessionModel: "model", ledger.SessionLanguage: "language", ledger.SessionTimeZone: "timezone",
+}
+
+const (
+	sessionHas = `SELECT id, %s FROM sessions WHERE key = ?`
+	ownSession = `SELECT mode, model, language, timezone FROM sessions WHERE key = ?`
+	setSession = `UPDATE sessions SET %s = ? WHERE id = ?`
+)
+
+// changeSession sets something of a session. ErrNotFound: nobody spoke there yet.
+func (t *tx) changeSession(c *ledger.SessionChange) (a audited, err error) {
+	column, known := sessionColumns[c.Of]
+	if !known {
+		return a, fmt.Errorf("a session has no %q of its own", c.Of)
+	}
+	place, found, err := t.find(cleanConversation(c.Conversation))
+	if err == nil && found {
+		found, err = t.Row(t.Locked(fmt.Sprintf(sessionHas, column)), []any{place.key}, &a.session, &c.Was)
+	}
+	if err == nil && !found {
+		err = ledger.ErrNotFound
+	}
+	if err != nil {
+		return a, err
+	}
+	if _, err := t.Exec(fmt.Sprintf(setSession, column), clean(c.To), a.session); err != nil {
+		return a, err
+	}
+	a.outcome, a.data = "done", map[string]any{"was": c.Was, "now": c.To}
+	return a, nil
+}
+
+// Session implements router.Views.
+func (r *Router) Session(ctx context.Context, conv channels.Conversation) (own ledger.Session, err error) {
+	conv = cleanConversation(conv)
+	err = r.db.read(ctx, "read a session", func(t *tx) error {
+		_, err := t.Row(ownSession, []any{sessionKey(conv.Channel, conv.ID)}, &own.Mode, &own.Model, &own.Language, &own.TimeZone)
+		return err
+	})
+	return own, err
+}
