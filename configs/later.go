@@ -42,7 +42,7 @@ var laterKeys = []struct {
 	{key: "memory"},
 	{key: "embeddings"},
 	{key: "transcription"},
-	{key: "notify"},
+	{key: "notify.job_disabled"},
 	{key: "retention.runs"},
 }
 

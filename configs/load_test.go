@@ -289,7 +289,7 @@ headers = { X-Title = "t" }
 		"SWITCHBOARD_ROUTER__STOP_WORDS=halt, basta", "SWITCHBOARD_AGENT__LENIENT=TRUE",
 		`SWITCHBOARD_SERVER__ALLOW_PRIVATE=["10.0.0.0/8", "fd00::/8"]`, "SWITCHBOARD_AGENT__EXEC_TIMEOUT=5s",
 		"SWITCHBOARD_FILES__MAX_SIZE=1GB", "SWITCHBOARD_LLM__PROVIDERS__MY_LOCAL__API_KEY=env:KEY", "KEY=hush",
-		"SWITCHBOARD_MEMORY__MIN_CONFIDENCE=0.25", "SWITCHBOARD_NOTIFY__DOWN=a:b")
+		"SWITCHBOARD_MEMORY__MIN_CONFIDENCE=0.25", "SWITCHBOARD_NOTIFY__DISK=a:b")
 	checks := []struct {
 		name      string
 		got, want any
@@ -305,7 +305,7 @@ headers = { X-Title = "t" }
 		{"exec_timeout", s.Agent.ExecTimeout, 5 * time.Second},
 		{"max_size", s.Files.MaxSize, int64(1 << 30)},
 		{"min_confidence", s.Memory.MinConfidence, 0.25},
-		{"notify", s.Notify, map[string][]string{"down": {"a:b"}}},
+		{"notify", s.Notify, map[string][]string{"disk": {"a:b"}}},
 		{"temperature", *s.LLM.Models["m"].Temperature, 0.5},
 		{"context_tokens", s.LLM.Models["m"].ContextTokens, 128000},
 		{"kind", s.LLM.Providers["my-local"].Kind, "openai"},

@@ -37,7 +37,7 @@ type Settings struct {
 	Embeddings    Embeddings          `toml:"embeddings"`
 	Transcription Transcription       `toml:"transcription"`
 	Files         Files               `toml:"files"`
-	Notify        map[string][]string `toml:"notify"` // kind of notice → "channel:conversation"; empty: each admin's last used direct chat
+	Notify        map[string][]string `toml:"notify"` // kind of notice → "channel:conversation" or a person; empty: each admin's last used direct chat
 	Retention     Retention           `toml:"retention"`
 
 	// Mask knows every credential of the settings, and what else is secret. It is never nil.
@@ -223,6 +223,9 @@ func (s *Settings) Names(channel, conversation string) bool {
 	}
 	return false
 }
+
+// NoticeTargets are where notices of a kind go, as [notify] has it.
+func (s *Settings) NoticeTargets(kind ledger.NoticeKind) []string { return s.Notify[string(kind)] }
 
 // Directory is the people as the router knows them; who has no time zone gets
 // that of [scheduler].

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"switchboard/agent/tools"
+	"switchboard/router/ledger"
 )
 
 // check takes what a Validate method returned: joined errors, each beginning
@@ -251,8 +252,13 @@ func (b *binder) rest(s *Settings) {
 	b.says(s.Files.MaxPerMessage < 0, "files.max_per_message", "must not be negative")
 	targets := map[string]string{"heartbeat.deliver_to": s.Heartbeat.DeliverTo}
 	for kind, list := range s.Notify {
+		if !slices.Contains(ledger.NoticeKinds, ledger.NoticeKind(kind)) {
+			b.says(true, "notify."+kind, "is no kind of notice; there are %s", noticeKinds())
+		}
 		for i, target := range list {
-			targets[at("notify."+kind, i)] = target
+			if strings.Contains(target, ":") { // else a person's name
+				targets[at("notify."+kind, i)] = target
+			}
 			b.says(target == "", at("notify."+kind, i), "is empty")
 		}
 	}
@@ -261,4 +267,13 @@ func (b *binder) rest(s *Settings) {
 		b.says(targets[key] != "" && (channel == "" || conversation == ""), key,
 			"%q is not of the form CHANNEL:CONVERSATION", targets[key])
 	}
+}
+
+// noticeKinds lists the kinds of notices.
+func noticeKinds() string {
+	var list []string
+	for _, kind := range ledger.NoticeKinds {
+		list = append(list, string(kind))
+	}
+	return strings.Join(list, ", ")
 }

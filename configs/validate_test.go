@@ -104,7 +104,8 @@ func TestEachRuleNamesItsFault(t *testing.T) {
 		{"[files]\nmax_size = \"-1\"", "files.max_size: needs a size"},
 		{"[files]\nmax_size = \"99999999999GB\"", "files.max_size: needs a size"},
 		{"[files]\nmax_per_message = -1", "files.max_per_message: must not be negative"},
-		{"[notify]\ndown = [\"x\"]", `notify.down[0]: "x" is not of the form`},
+		{"[notify]\ndisk = [\":x\"]", `notify.disk[0]: ":x" is not of the form`},
+		{"[notify]\ndown = [\"marco\"]", "notify.down: is no kind of notice; there are pairing, channel_down,"},
 		{"[retention]\nturns = \"0\"", "retention.turns: must be longer than 0"},
 	} {
 		_, _, err := loaded(t, c.text+"\n")

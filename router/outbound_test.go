@@ -212,7 +212,7 @@ func TestAdminsAreNotifiedOnceOfAFullDisk(t *testing.T) {
 		files.Room = func(context.Context) error { return errors.New("the disk is nearly full") }
 		r.brain.think = func(ctx context.Context, turn agent.Turn) (string, error) {
 			if turn.Message.Text != "hello" {
-				r.router.Lines.NotifyAdmins(ctx, "disk", "Please make room.")
+				r.router.Lines.Notify(ctx, ledger.NoticeDisk, "disk", "Please make room.")
 			}
 			_, err := files.Publish(ctx, tools.Session{ID: turn.Session.Key}, "x", tools.Clean, strings.NewReader("x"))
 			return fmt.Sprint(err), nil

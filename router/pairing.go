@@ -43,7 +43,7 @@ func (r *Router) askPairing(ctx context.Context, e *sorted) *ledger.Reply {
 		Code: ledger.HashCode(code), ExpiresAt: time.Now().Add(pairingLive),
 		Accepted: *line.Notice(e.Event, "Hello. "+fmt.Sprintf(greeting, ledger.RoleUser)),
 	}
-	chats, err := r.Lines.AdminChats(ctx)
+	chats, err := r.Lines.NoticeChats(ctx, ledger.NoticePairing)
 	if err != nil { // whoever is told the code can use it all the same
 		r.Log.ErrorContext(ctx, "the admins are not asked to let somebody in", "error", err)
 	}

@@ -127,6 +127,7 @@ type rig struct {
 	deadline time.Duration // of approvals; 0: the program's own
 	mask     *secrets.Masker
 	missing  func() []string
+	targets  func(ledger.NoticeKind) []string
 	secrets  router.Secrets
 	name     string                                                      // of the channel
 	dir      string                                                      // the data folder; empty: one of its own
@@ -209,7 +210,7 @@ func (r *rig) start() {
 		Config: r.config, Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()), ApprovalDeadline: r.deadline,
-		DataDir: r.dir, Model: "test", Mask: r.mask, Missing: r.missing, Secrets: r.secrets, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
+		DataDir: r.dir, Model: "test", Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -57,6 +57,8 @@ type Deps struct {
 	FileLimits FileLimits
 	DataDir    string // workspaces are made in it
 	Model      string // the planner's model, for /status
+	// NoticeTargets are where notices of a kind go; see delivery.Deps.
+	NoticeTargets func(ledger.NoticeKind) []string
 	// Missing says what is not set up yet, for admins who write /start; nil: nothing.
 	Missing func() []string
 	// ApprovalDeadline is how long a question for permission waits, and then counts as
@@ -120,7 +122,7 @@ func New(deps Deps) (*Router, error) {
 	r.runner = newRunner(r.work, r.Deps)
 	r.Lines = delivery.New(r.work, delivery.Deps{
 		StaleAfter: r.Config.StaleAfter, MaxParts: r.Config.MaxParts, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
-		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Runs: r.runner.running.has,
+		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Targets: r.NoticeTargets, Runs: r.runner.running.has,
 		Left: r.left, Grace: r.Grace,
 	})
 	r.runner.Lines = r.Lines

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
@@ -84,16 +85,30 @@ func (r *Router) chats(ctx context.Context, what, query string) (list []ledger.C
 
 // Notify implements delivery.Notices.
 func (r *Router) Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (notified bool, err error) {
+	return r.NotifyFor(ctx, key, keysLive, conv, reply)
+}
+
+// NotifyFor implements delivery.Notices.
+func (r *Router) NotifyFor(ctx context.Context, key []byte, quiet time.Duration, conv channels.Conversation, reply ledger.Reply) (notified bool, err error) {
 	err = r.db.write(ctx, full, "notify", func(t *tx) error {
-		notified, err = t.notify(key, conv, &reply)
+		notified, err = t.notify(key, quiet, conv, &reply)
 		return err
 	})
 	return notified && err == nil, err
 }
 
-func (t *tx) notify(key []byte, conv channels.Conversation, reply *ledger.Reply) (notified bool, err error) {
+// IsNotice implements delivery.Notices.
+func (r *Router) IsNotice(ctx context.Context, message int64) (is bool, err error) {
+	err = r.db.read(ctx, "look for a notice", func(t *tx) error {
+		_, err := t.Row(`SELECT notice FROM messages WHERE id = ?`, []any{message}, &is)
+		return err
+	})
+	return is, err
+}
+
+func (t *tx) notify(key []byte, quiet time.Duration, conv channels.Conversation, reply *ledger.Reply) (notified bool, err error) {
 	var one int
-	notified, err = t.Row(insertKey, []any{key, t.now + keysLive.Microseconds(), t.now}, &one)
+	notified, err = t.Row(insertKey, []any{key, t.now + quiet.Microseconds(), t.now}, &one)
 	if err != nil || !notified {
 		return false, err
 	}

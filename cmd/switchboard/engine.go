@@ -124,14 +124,18 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	e.router, err = router.New(router.Deps{
 		Config: s.Router, Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
-		ApprovalDeadline: s.Approvals.Deadline,
-		FileLimits:       router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
+		ApprovalDeadline: s.Approvals.Deadline, NoticeTargets: s.NoticeTargets,
+		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
 	})
 	if err != nil {
 		return usageError{err}
 	}
-	space.DiskLow = func(ctx context.Context, text string) { e.router.Lines.NotifyAdmins(ctx, "disk", text) }
+	space.DiskLow = e.diskLow
 	return nil
+}
+
+func (e *engine) diskLow(ctx context.Context, text string) {
+	e.router.Lines.Notify(ctx, ledger.NoticeDisk, "disk", text)
 }
 
 // write is the router's Messenger; the router is made after the agent.

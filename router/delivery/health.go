@@ -47,6 +47,7 @@ type health struct {
 	reason    string
 	lastFrame time.Time
 	lastEvent time.Time
+	down      time.Time     // since when it is not connected; zero: it is
 	first     time.Time     // when the present connection first spoke; zero: it did not
 	over      bool          // the present connection is being ended: what it still says is no sign of life
 	next      time.Time     // when a new connection is made; zero: one is there, or none is to be
@@ -54,7 +55,7 @@ type health struct {
 }
 
 func newHealth() *health {
-	return &health{state: channels.StateWaiting, since: time.Now(), up: make(chan struct{})}
+	return &health{state: channels.StateWaiting, since: time.Now(), down: time.Now(), up: make(chan struct{})}
 }
 
 func (h *health) status(l *Line) channels.Status {
@@ -83,6 +84,9 @@ func (h *health) set(state channels.State, reason string) (news bool) {
 	defer h.mu.Unlock()
 	if news = h.state != state; news {
 		h.state, h.since = state, time.Now()
+		if h.down.IsZero() {
+			h.down = h.since
+		}
 	}
 	news = news || h.reason != reason
 	h.reason = reason
@@ -124,6 +128,7 @@ func (h *health) received(event bool) (up bool) {
 		h.first = now
 		if h.state != channels.StateConnected {
 			h.state, h.since, h.reason, up = channels.StateConnected, now, "", true
+			h.down = time.Time{}
 		}
 	}
 	select {
@@ -139,6 +144,13 @@ func (h *health) responded() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !h.first.IsZero()
+}
+
+// downSince is since when the channel is not connected, and why; zero: it is.
+func (h *health) downSince() (since time.Time, reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.down, h.reason
 }
 
 // alive is how long the present connection has spoken.
@@ -332,14 +344,16 @@ func (l *Line) judge(ctx context.Context, err error) {
 	case spoke && !needsCredentials(err) && !errors.Is(err, channels.ErrElsewhere):
 		l.setState(ctx, channels.StateConnecting, "the connection was lost: "+reason)
 	default:
-		l.setState(ctx, channels.StateError, reason)
+		if l.setState(ctx, channels.StateError, reason) && errors.Is(err, channels.ErrUnauthorized) {
+			l.lines.Beside(func() { l.notifyDown(ctx, "is not connected, its credentials are rejected", reason) })
+		}
 	}
 }
 
 // setState changes the channel's state, and logs what is news.
-func (l *Line) setState(ctx context.Context, state channels.State, reason string) {
+func (l *Line) setState(ctx context.Context, state channels.State, reason string) (news bool) {
 	if !l.health.set(state, reason) {
-		return
+		return false
 	}
 	log := l.lines.Log.With("channel", l.Name, "state", string(state))
 	switch state {
@@ -352,6 +366,7 @@ func (l *Line) setState(ctx context.Context, state channels.State, reason string
 	default:
 		log.WarnContext(ctx, "channel connects anew", "reason", reason)
 	}
+	return true
 }
 
 // A sink is what a line's channel hands its events to.

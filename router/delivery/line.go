@@ -170,6 +170,7 @@ func (l *Line) use(ctx, wanted context.Context, hold ledger.Hold) {
 	sending.Go(func() { l.keepMenu(holding) })
 	listening, hangUp := context.WithCancel(holding)
 	defer context.AfterFunc(wanted, hangUp)()
+	sending.Go(func() { l.watchDown(listening) })
 	l.keepConnected(listening, s)
 	hangUp()
 	l.leave(holding)

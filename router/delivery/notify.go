@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
@@ -127,7 +126,7 @@ func plainID(identity string) string {
 func (s *sender) adminChats(ctx context.Context, conv channels.Conversation) (chats []channels.Conversation, own bool, err error) {
 	ls := s.line.lines
 	err = s.insist(ctx, "look for the admins' chats", func(ctx context.Context) (err error) {
-		chats, err = ls.AdminChats(ctx)
+		chats, err = ls.NoticeChats(ctx, ledger.NoticeDeadDelivery)
 		return err
 	})
 	if err != nil || conv.Kind != channels.Direct {
@@ -154,29 +153,8 @@ func (l *Line) alert(conv channels.Conversation, text string, taint tools.Taint)
 	return reply
 }
 
-// NotifyAdmins writes to each admin's last used direct chat, at most once a day for a
-// key. It waits for the database only; what could not be written is logged.
-func (ls *Lines) NotifyAdmins(ctx context.Context, key, text string) {
-	ctx = context.WithoutCancel(ctx)
-	ls.Log.WarnContext(ctx, "the admins are notified", "text", text)
-	chats, err := ls.AdminChats(ctx)
-	for _, chat := range chats {
-		to := ls.Line(chat.Channel)
-		today := time.Now().Unix() / int64((24 * time.Hour).Seconds())
-		_, one := ls.Ledger.Notify(ctx, noticeKey(key, today, chat), chat, to.alert(chat, text, tools.Clean))
-		err = errors.Join(err, one)
-		to.Committed(chat)
-	}
-	if err != nil {
-		ls.Log.ErrorContext(ctx, "the admins could not be notified", "error", err)
-	}
-}
-
 func goneText(conv channels.Conversation) string {
-	name := conv.Title
-	if name == "" {
-		name = string(conv.ID)
-	}
+	name := calledSo(conv)
 	return fmt.Sprintf("I cannot write to %s on %s any more: the platform says that I was blocked or removed there, or that it is gone. "+
 		"What was still to be sent there is dropped. I say this once, until somebody writes to me from there again.",
 		render.Escape(words.OneLine(name, ShownName)), render.Escape(conv.Channel))

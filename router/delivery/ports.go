@@ -51,6 +51,12 @@ type Notices interface {
 	// Notify commits a message of ours to a conversation. A key that is known already
 	// makes it nothing: notified is false.
 	Notify(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply) (notified bool, err error)
+	// NotifyFor is Notify with a key that is forgotten after so long.
+	NotifyFor(ctx context.Context, key []byte, quiet time.Duration, conv channels.Conversation, reply ledger.Reply) (notified bool, err error)
+	// IsNotice says whether a message of ours is a notice.
+	IsNotice(ctx context.Context, message int64) (bool, error)
+	// Chats is that of Views.
+	Chats(ctx context.Context) ([]ledger.Chat, error)
 	// Current is that of Views.
 	Current(ctx context.Context, session string) (*view.Turn, error)
 }

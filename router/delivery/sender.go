@@ -282,6 +282,7 @@ func (s *sender) bring(ctx context.Context, d *ledger.Delivery) (wait time.Durat
 		s.notifyGone(ctx, d)
 	case settlement.State == ledger.DeliveryDead:
 		s.notifyDead(ctx, d, settlement.Outcome)
+		s.deadAlert(ctx, d, settlement.Outcome)
 	}
 	return wait, more
 }

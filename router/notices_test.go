@@ -1,0 +1,143 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router/ledger"
+	"switchboard/store/storetest"
+)
+
+// notices are where a text was said, once for each time.
+func (r *rig) notices(text string) (where []string) {
+	r.t.Helper()
+	for _, d := range r.deliveries("") {
+		if strings.Contains(d.Text, text) {
+			where = append(where, d.Conversation)
+		}
+	}
+	slices.Sort(where)
+	return where
+}
+
+// promise: L.notices
+func TestEqualNoticesOfEnginesAreOneAndGoWhereTheSettingsSay(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	targets := func(kind ledger.NoticeKind) []string {
+		return map[ledger.NoticeKind][]string{
+			ledger.NoticeBudget: {"bob", "play:ops"}, ledger.NoticeDisk: {"nobody"},
+		}[kind]
+	}
+	a.targets, b.targets = targets, targets
+	startBoth(a, b)
+	a.platform.Say("adas", "ada", "hello")
+	a.platform.Say("bobs", "bob", "hello")
+	a.await(2)
+	both := func(kind ledger.NoticeKind, about, text string) {
+		var giving sync.WaitGroup
+		for _, r := range []*rig{a, b, a, b} {
+			giving.Go(func() { r.router.Lines.Notify(t.Context(), kind, about, text) })
+		}
+		giving.Wait()
+	}
+	both(ledger.NoticeBudget, "day", "the day's money is spent")
+	both(ledger.NoticeDisk, "disk", "the disk is full")
+	both(ledger.NoticeBrokenSettings, "1", "one fault")
+	both(ledger.NoticeBrokenSettings, "2", "two faults")
+	for text, want := range map[string]string{"money": "bobs ops", "disk": "adas", "one fault": "adas", "two faults": "adas"} {
+		if got := strings.Join(a.notices(text), " "); got != want {
+			t.Errorf("%q was said in %q, want %q", text, got, want)
+		}
+	}
+	a.await(7)
+	storetest.Exec(t, a.db, "UPDATE event_keys SET expires_at = expires_at - 660000000") // eleven minutes later
+	both(ledger.NoticeDisk, "disk", "the disk is full")
+	if got := a.notices("disk"); len(got) != 2 {
+		t.Errorf("eleven minutes later: %q", got)
+	}
+}
+
+// promise: L.alerts-about-alerts
+func TestAdminsAreNotifiedOfDeadAnswersAndNotOfDeadNotices(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.platform.OnSend(func(p scripted.Post) channelstest.Fault {
+			if p.Conversation == "adas" && strings.Contains(p.Text, "given up") || p.Conversation == "bobs" {
+				return channelstest.Fault{Refused: "no"}
+			}
+			return channelstest.Fault{}
+		})
+		r.start()
+		r.platform.Say("adas", "ada", "hello")
+		r.await(1)
+		r.platform.Say("bobs", "bob", "hello")
+		// The answer, the notice of it in its conversation, and the one to the admin.
+		r.until("all are dead", func() bool { return len(r.deliveries("dead")) == 3 })
+		r.platform.Say("bobs", "bob", "/whoami")
+		r.until("the command's answer is dead too", func() bool { return len(r.deliveries("dead")) >= 4 })
+		r.end()
+		if got := r.notices("A part of an answer"); !slices.Equal(got, []string{"adas"}) {
+			t.Errorf("said in %q", got)
+		}
+	})
+}
+
+// away does not connect until then.
+type away struct {
+	channels.Channel
+	until time.Time
+	err   error
+}
+
+func (a away) Run(ctx context.Context, sink channels.Sink) error {
+	if time.Now().Before(a.until) {
+		return a.err
+	}
+	return a.Channel.Run(ctx, sink)
+}
+
+// promise: L.notices
+func TestAdminsAreNotifiedOfAChannelThatIsAwayForLong(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		away time.Duration
+		err  error
+		want string
+	}{
+		{"for a minute", time.Minute, errors.New("nobody answers"), ""},
+		{"for an hour", time.Hour, errors.New("nobody answers"), "has been away since"},
+		{"rejected", time.Minute, channels.ErrUnauthorized, "its credentials are rejected"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, r *rig) {
+				r.start()
+				r.platform.Say("adas", "ada", "hello")
+				r.await(1)
+				r.end()
+				r.wrap = func(inner channels.Channel) channels.Channel {
+					return away{inner, time.Now().Add(c.away), c.err}
+				}
+				r.start()
+				time.Sleep(c.away + 2*time.Minute)
+				r.end()
+				said := ""
+				for _, d := range r.deliveries("") {
+					if strings.Contains(d.Text, "The channel play") {
+						said += d.Conversation + ": " + d.Text
+					}
+				}
+				if got := strings.Count(said, "The channel"); !strings.Contains(said, c.want) || (c.want == "") != (got == 0) || got > 1 {
+					t.Errorf("%q", said)
+				}
+			})
+		})
+	}
+}
