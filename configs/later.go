@@ -42,7 +42,6 @@ var laterKeys = []struct {
 	{key: "memory"},
 	{key: "embeddings"},
 	{key: "transcription"},
-	{key: "notify.job_disabled"},
 	{key: "retention.runs"},
 }
 

@@ -48,6 +48,7 @@ type health struct {
 	lastFrame time.Time
 	lastEvent time.Time
 	down      time.Time     // since when it is not connected; zero: it is
+	rejected  bool          // the platform rejects the credentials
 	first     time.Time     // when the present connection first spoke; zero: it did not
 	over      bool          // the present connection is being ended: what it still says is no sign of life
 	next      time.Time     // when a new connection is made; zero: one is there, or none is to be
@@ -128,7 +129,7 @@ func (h *health) received(event bool) (up bool) {
 		h.first = now
 		if h.state != channels.StateConnected {
 			h.state, h.since, h.reason, up = channels.StateConnected, now, "", true
-			h.down = time.Time{}
+			h.down, h.rejected = time.Time{}, false
 		}
 	}
 	select {
@@ -146,11 +147,18 @@ func (h *health) responded() bool {
 	return !h.first.IsZero()
 }
 
-// downSince is since when the channel is not connected, and why; zero: it is.
-func (h *health) downSince() (since time.Time, reason string) {
+// isRejected notes whether the platform rejects the channel's credentials.
+func (h *health) isRejected(rejected bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.down, h.reason
+	h.rejected = rejected
+}
+
+// downSince is since when the channel is not connected, and why; zero: it is.
+func (h *health) downSince() (since time.Time, rejected bool, reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.down, h.rejected, h.reason
 }
 
 // alive is how long the present connection has spoken.
@@ -344,16 +352,15 @@ func (l *Line) judge(ctx context.Context, err error) {
 	case spoke && !needsCredentials(err) && !errors.Is(err, channels.ErrElsewhere):
 		l.setState(ctx, channels.StateConnecting, "the connection was lost: "+reason)
 	default:
-		if l.setState(ctx, channels.StateError, reason) && errors.Is(err, channels.ErrUnauthorized) {
-			l.lines.Beside(func() { l.notifyDown(ctx, "is not connected, its credentials are rejected", reason) })
-		}
+		l.health.isRejected(errors.Is(err, channels.ErrUnauthorized))
+		l.setState(ctx, channels.StateError, reason)
 	}
 }
 
 // setState changes the channel's state, and logs what is news.
-func (l *Line) setState(ctx context.Context, state channels.State, reason string) (news bool) {
+func (l *Line) setState(ctx context.Context, state channels.State, reason string) {
 	if !l.health.set(state, reason) {
-		return false
+		return
 	}
 	log := l.lines.Log.With("channel", l.Name, "state", string(state))
 	switch state {
@@ -366,7 +373,6 @@ func (l *Line) setState(ctx context.Context, state channels.State, reason string
 	default:
 		log.WarnContext(ctx, "channel connects anew", "reason", reason)
 	}
-	return true
 }
 
 // A sink is what a line's channel hands its events to.

@@ -119,19 +119,23 @@ func (l *Line) watchDown(ctx context.Context) {
 	var told time.Time
 	began := time.Now() // before that it was another engine's, or nobody's
 	for retry.Sleep(ctx, downLook) {
-		since, reason := l.health.downSince()
+		since, rejected, reason := l.health.downSince()
 		if since.Before(began) && !since.IsZero() {
 			since = began
 		}
-		if since.IsZero() || since.Equal(told) || time.Since(since) < downAfter {
+		if since.IsZero() || since.Equal(told) || !rejected && time.Since(since) < downAfter {
 			continue
 		}
 		told = since
-		l.notifyDown(ctx, fmt.Sprintf("has been away since %s", since.UTC().Format("15:04 UTC")), reason)
+		l.notifyDown(ctx, since, rejected, reason)
 	}
 }
 
-func (l *Line) notifyDown(ctx context.Context, how, reason string) {
+func (l *Line) notifyDown(ctx context.Context, since time.Time, rejected bool, reason string) {
+	how := "has been away since " + since.UTC().Format("15:04 UTC")
+	if rejected {
+		how = "is not connected, its credentials are rejected"
+	}
 	text := fmt.Sprintf("The channel %s %s", render.Escape(l.Name), how)
 	if reason != "" {
 		text += ": " + render.Escape(words.OneLine(reason, 300))
