@@ -34,11 +34,14 @@ func (c completion) fault() json.RawMessage {
 	return c.Error
 }
 
-func (c completion) usage() Usage {
-	if c.Usage == nil {
-		return Usage{}
+// usage is what the provider tells; nil: it does not. No prompt has no tokens.
+func (c completion) usage() *Usage {
+	if c.Usage == nil || c.Usage.In <= 0 {
+		return nil
 	}
-	return Usage{In: c.Usage.In, Out: c.Usage.Out, Cached: c.Usage.Details.Cached}
+	u := Usage{In: c.Usage.In, Out: max(0, c.Usage.Out)}
+	u.Cached = min(max(0, c.Usage.Details.Cached), u.In)
+	return &u
 }
 
 type message struct {
@@ -52,7 +55,7 @@ type message struct {
 type said struct {
 	text, thoughts  string // as sent: there may be thoughts in the text
 	refusal, finish string
-	usage           Usage
+	usage           *Usage          // nil: not told
 	fault           json.RawMessage // an error in place of an answer; nil: none
 	nothing         bool            // there is no choice at all
 }
@@ -60,14 +63,13 @@ type said struct {
 // finishLength is the word of every server for an answer that reached its limit.
 const finishLength = "length"
 
-// read fills resp from a 2xx answer.
-func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode) error {
+// read fills resp from a 2xx answer to a question that costs at most that much.
+func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, most float64) error {
 	s, err := w.said()
+	resp.Usage = s.bill(t, most)
 	if err != nil {
 		return fmt.Errorf("%w: its answer is not JSON: %s", ErrUnavailable, p.text(err.Error()))
 	}
-	resp.Usage = s.usage
-	resp.Usage.Cost = (float64(s.usage.In)*t.model.PriceIn + float64(s.usage.Out)*t.model.PriceOut) / 1e6
 	if len(s.fault) > 0 {
 		var e apiError
 		_ = json.Unmarshal(s.fault, &e)
@@ -92,6 +94,20 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode) 
 		return fmt.Errorf("%w: its answer is not the JSON that was asked for", ErrUnavailable)
 	}
 	return nil
+}
+
+// bill is what an answer used: as told, or at most.
+func (s said) bill(t target, most float64) Usage {
+	if s.usage != nil {
+		u := *s.usage
+		u.Cost = t.model.cost(u)
+		return u
+	}
+	var e apiError
+	if len(s.fault) > 0 && s.nothing && json.Unmarshal(s.fault, &e) == nil && unused(e.status()) {
+		return Usage{}
+	}
+	return atMost(most)
 }
 
 // said reads an answer whose body is there to its end.

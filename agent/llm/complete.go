@@ -34,12 +34,18 @@ func (p *provider) complete(ctx context.Context, t target, req Request) (Respons
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	started, failed := time.Now(), time.Time{}
-	var used Usage
+	b := &tab{reserve: req.Reserve}
+	var before Response // of the try before
+	var why error
 	for tries := 1; ; {
 		m := p.mode(t.id)
-		resp, w, err := p.try(ctx, limited, t, req, m)
-		used.add(resp.Usage)
-		resp.Usage, resp.Exchange.Duration = used, time.Since(started)
+		resp, w, err := p.try(ctx, limited, t, req, m, b)
+		if _, refused := errors.AsType[errReserve](err); refused && why != nil {
+			return before, why // there is no money to ask again
+		}
+		b.used.add(resp.Usage)
+		resp.Usage, resp.Exchange.Duration = b.used, time.Since(started)
+		before, why = resp, err
 		if p.learn(t, m, w, err) && err != nil {
 			continue
 		}
@@ -80,7 +86,7 @@ func (w *wire) worthRepeating(resp Response, err error) bool {
 }
 
 // try asks once, in the form that the model takes.
-func (p *provider) try(ctx, limited context.Context, t target, req Request, m mode) (Response, *wire, error) {
+func (p *provider) try(ctx, limited context.Context, t target, req Request, m mode, b *tab) (Response, *wire, error) {
 	w := &wire{}
 	if req.Stream != nil && !m.asOne {
 		own, cancel := context.WithCancel(limited)
@@ -88,30 +94,38 @@ func (p *provider) try(ctx, limited context.Context, t target, req Request, m mo
 		w.follower = &follower{show: req.Stream, structured: req.Schema != nil, stall: req.Stall, tokens: t.model.MaxOutputTokens}
 		w.follower.quiet = time.AfterFunc(req.Stall, cancel)
 		defer w.follower.quiet.Stop()
-		resp, err := p.call(ctx, own, w, t, req, m)
+		resp, err := p.call(ctx, own, w, t, req, m, b)
 		return resp, w, err
 	}
 	own, cancel := context.WithTimeout(limited, req.Stall)
 	defer cancel()
-	resp, err := p.call(ctx, own, w, t, req, m)
+	resp, err := p.call(ctx, own, w, t, req, m, b)
 	return resp, w, err
 }
 
 // call makes one call within limited, which ends with ctx.
-func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Request, m mode) (Response, error) {
+func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Request, m mode, b *tab) (Response, error) {
 	body, err := p.encode(t, req, m)
 	if err != nil {
 		return Response{}, err
+	}
+	limited, most, err := b.open(limited, t, len(body))
+	if err != nil {
+		return Response{}, cmp.Or(ctx.Err(), err)
 	}
 	var raw []byte // its being bytes keeps the SDK from judging the content type
 	started := time.Now()
 	_, err = p.chat.New(limited, openai.ChatCompletionNewParams{},
 		option.WithRequestBody("application/json", body), option.WithMiddleware(w.roundTrip), option.WithResponseBodyInto(&raw))
 	resp := Response{Exchange: Exchange{Provider: p.name, Model: t.id, Request: body, Response: p.clean(w.body)}}
-	switch {
-	case w.status/100 == 2 && w.whole: // paid for, so taken even if ctx ended just now
-		err := p.read(&resp, w, t, req, m)
+	if w.status/100 == 2 && w.whole { // paid for, so taken even if ctx ended just now
+		err := p.read(&resp, w, t, req, m, most)
 		return resp, err
+	}
+	if b.sent.Load() && !unused(w.status) {
+		resp.Usage = atMost(most)
+	}
+	switch {
 	case ctx.Err() != nil:
 		return resp, ctx.Err()
 	case w.status >= 300:

@@ -29,7 +29,7 @@ func models(t testing.TB, url string, change ...func(*llm.Config)) *llm.Models {
 	cfg := llm.Config{
 		Providers: map[string]llm.Provider{"local": {BaseURL: url, APIKey: key}},
 		Models: map[string]llm.Model{"smart": {
-			Model: "local/vendor/name", Temperature: ptr(0.25), MaxOutputTokens: 1000, PriceIn: 2, PriceOut: 10,
+			Model: "local/vendor/name", Temperature: ptr(0.25), MaxOutputTokens: 1000, PriceIn: ptr(2.0), PriceOut: ptr(10.0),
 		}},
 	}
 	for _, c := range change {

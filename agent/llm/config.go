@@ -52,10 +52,12 @@ type Model struct {
 	ContextTokens int `toml:"context_tokens"`
 	// MaxOutputTokens bounds the answer. Default 4096.
 	MaxOutputTokens int `toml:"max_output_tokens"`
-	// PriceIn and PriceOut are per million tokens, in the currency of [budget]; 0:
-	// free, or unknown. Default 0.
-	PriceIn  float64 `toml:"price_in"`
-	PriceOut float64 `toml:"price_out"`
+	// PriceIn and PriceOut are per million tokens, in the currency of [budget]; 0 is a
+	// price, too. PriceCached is for tokens of the prompt that the provider's cache served;
+	// nil: PriceIn. Default nil, not known.
+	PriceIn     *float64 `toml:"price_in"`
+	PriceOut    *float64 `toml:"price_out"`
+	PriceCached *float64 `toml:"price_cached"`
 	// Temperature from 0 to 2; nil: the provider's. Default nil.
 	Temperature *float64 `toml:"temperature"`
 }
@@ -122,17 +124,24 @@ func (c Config) model(alias string) (errs []error) {
 	} else if m.ContextTokens <= m.MaxOutputTokens {
 		errs = append(errs, fmt.Errorf("%s.context_tokens: must be more than max_output_tokens, which is %d", key, m.MaxOutputTokens))
 	}
-	if m.PriceIn < 0 {
-		errs = append(errs, fmt.Errorf("%s.price_in: must not be negative", key))
-	}
-	if m.PriceOut < 0 {
-		errs = append(errs, fmt.Errorf("%s.price_out: must not be negative", key))
+	for i, price := range []*float64{m.PriceIn, m.PriceOut, m.PriceCached} {
+		name := [...]string{"price_in", "price_out", "price_cached"}[i]
+		switch {
+		case price == nil || *price >= 0 && *price <= maxPrice:
+		case *price < 0:
+			errs = append(errs, fmt.Errorf("%s.%s: must not be negative", key, name))
+		default:
+			errs = append(errs, fmt.Errorf("%s.%s: %g is more than any price; at most %g", key, name, *price, float64(maxPrice)))
+		}
 	}
 	if t := m.Temperature; t != nil && (*t < 0 || *t > 2) {
 		errs = append(errs, fmt.Errorf("%s.temperature: %g is not between 0 and 2", key, *t))
 	}
 	return errs
 }
+
+// maxPrice bounds a price per million tokens, whatever the currency.
+const maxPrice = 1e9
 
 // NoKey as APIKey says that the server wants no key, so that none is sent.
 const NoKey secrets.Secret = "none"

@@ -25,6 +25,11 @@ type Request struct {
 	// shown something of it: then a call that breaks off is not made again. A server that
 	// cannot stream is asked for its answer as one; then nothing is called. Nil: the same.
 	Stream func(text string) bool
+	// Reserve is called before each try whose cost is not reserved yet, and before each of
+	// a model without prices: its error ends the call, and nothing was asked. What the call
+	// used in the end is in the Response's Usage and never costs more, as far as the provider
+	// keeps to max_output_tokens. Nil: nobody counts money.
+	Reserve func(Quote) error
 }
 
 // A Schema is a JSON schema in the strict dialect: every property required,
@@ -47,12 +52,17 @@ type Response struct {
 // Usage counts tokens and money. Cost is in the currency of [budget], from the
 // prices of the settings; 0 where they are not given.
 type Usage struct {
-	In, Out, Cached int64
-	Cost            float64
+	In, Out int64
+	Cached  int64 // of In, what the provider's cache served
+	Cost    float64
+	// Estimated: of a part the provider did not tell what was used, and it may have been
+	// used. Cost holds the most that it can have cost.
+	Estimated bool
 }
 
 func (u *Usage) add(v Usage) {
-	u.In, u.Out, u.Cached, u.Cost = u.In+v.In, u.Out+v.Out, u.Cached+v.Cached, u.Cost+v.Cost
+	u.In, u.Out, u.Cached, u.Cost = u.In+v.In, u.Out+v.Out, u.Cached+v.Cached, money((u.Cost+v.Cost)*1e6)
+	u.Estimated = u.Estimated || v.Estimated
 }
 
 // An Exchange is what went over the wire, for `turn show --prompts`. It is

@@ -148,6 +148,6 @@ func (m *Models) Complete(ctx context.Context, model string, req Request) (Respo
 	m.log.LogAttrs(ctx, level, "model call",
 		slog.String("role", req.Role), slog.String("provider", t.provider.name), slog.String("model", t.id),
 		slog.Duration("duration", resp.Exchange.Duration),
-		slog.Int64("tokens_in", resp.Usage.In), slog.Int64("tokens_out", resp.Usage.Out), slog.Any("error", err))
+		slog.Int64("billed_tokens", resp.Usage.In+resp.Usage.Out), slog.Any("error", err))
 	return resp, err
 }

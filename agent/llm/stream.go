@@ -209,9 +209,8 @@ func (e *events) event(data []byte, all bool) bool {
 		e.fault, e.done = fault, true
 		return true
 	}
-	if c.Usage != nil {
-		usage := c.usage()
-		e.usage = &usage
+	if usage := c.usage(); usage != nil {
+		e.usage = usage
 	}
 	for _, choice := range c.Choices[:min(1, len(c.Choices))] {
 		e.chosen = true
@@ -229,10 +228,7 @@ func (e *events) event(data []byte, all bool) bool {
 func (e *events) said() said {
 	s := said{
 		text: e.text.String(), thoughts: e.thoughts.String(), refusal: e.refusal, finish: e.finish,
-		fault: e.fault, nothing: !e.chosen,
-	}
-	if e.usage != nil {
-		s.usage = *e.usage
+		fault: e.fault, nothing: !e.chosen, usage: e.usage,
 	}
 	return s
 }
