@@ -29,8 +29,8 @@ type FileLimits struct {
 
 // trim takes off a message the attachments that are too many or too large, and
 // has the person notified besides; the rest is worked on.
-func (r *Router) trim(entry *sorted) {
-	limits := r.FileLimits
+func (s *sorting) trim(entry *sorted) {
+	limits := s.Settings.FileLimits
 	var kept []channels.Attachment
 	var large []string
 	many := 0

@@ -55,7 +55,7 @@ func (j *journal) deciders(ctx context.Context) ([]channels.Conversation, error)
 
 // ask renders what a step asks for, and commits it with the end of the work for now.
 func (j *journal) ask(ctx context.Context, step agent.Step) (next *claimed, err error) {
-	q, within := step.Ask, j.runner.ApprovalDeadline
+	q, within := step.Ask, j.runner.settings().ApprovalDeadline
 	wish := delivery.Wish{Tool: q.Tool, Shown: q.Shown, Rule: q.Rule, Reason: q.Reason, Taint: q.Taint, Within: within, Means: q.Means}
 	var chats []channels.Conversation
 	if err := j.patiently(ctx, "the admins' chats could not be read", func() (err error) {

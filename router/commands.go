@@ -41,14 +41,14 @@ func commandIn(text string) (name, args string, ok bool) {
 // stops says that a message is a bare stop word while something is under way in
 // its session; it is then the command /cancel. With nothing to stop, forwarded, or
 // with a file beside it, it is a message like any other.
-func (r *Router) stops(ctx context.Context, event channels.Event) (bool, error) {
+func (s *sorting) stops(ctx context.Context, event channels.Event) (bool, error) {
 	word := strings.ToLower(strings.Trim(event.Message.Text, " \t\r\n.!"))
-	if !ownText(event.Message) || !slices.Contains(r.Config.StopWords, word) {
+	if !ownText(event.Message) || !slices.Contains(s.Config.StopWords, word) {
 		return false, nil
 	}
-	turn, err := r.current(ctx, ledger.SessionKey(event.Conversation))
+	turn, err := s.current(ctx, ledger.SessionKey(event.Conversation))
 	if err != nil && !isNobodysFault(ctx, err) { // /cancel says by itself where there is nothing to stop
-		r.Log.ErrorContext(ctx, "a stop word is taken for /cancel unread", "channel", event.Conversation.Channel, "error", err)
+		s.Log.ErrorContext(ctx, "a stop word is taken for /cancel unread", "channel", event.Conversation.Channel, "error", err)
 		return true, nil
 	}
 	return turn != nil && ledger.TurnState(turn.State).Open(), err
@@ -285,7 +285,7 @@ func (r *Router) whoami(_ context.Context, c *commands.Call) (commands.Answer, e
 	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", known[len(known)-1], conv.Channel)
 	var usable []string
 	if r.Usable != nil { // sessions have no mode of their own yet
-		usable = r.Usable(tools.Question{Person: c.Person.Name, Channel: conv.Channel, Mode: r.Config.DefaultMode})
+		usable = r.Usable(tools.Question{Person: c.Person.Name, Channel: conv.Channel, Mode: r.settings().Config.DefaultMode})
 	}
 	if len(usable) == 0 {
 		b.WriteString("\nYou may use no tools here.")
@@ -306,7 +306,7 @@ func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answe
 		return a, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Session %s, model %s.\n", key, r.Model)
+	fmt.Fprintf(&b, "Session %s, model %s.\n", key, r.settings().Model)
 	switch {
 	case turn == nil:
 		b.WriteString("Nothing was asked yet.")

@@ -47,8 +47,10 @@ func (i *idleSessions) take(now time.Time) map[int64]idleSession {
 
 // keepIdle drops what is kept of sessions that have nothing to do, until ctx ends.
 func (r *runner) keepIdle(ctx context.Context) {
-	every := min(max(r.Config.IdleTimeout/4, 50*time.Millisecond), 15*time.Second)
-	for retry.Sleep(ctx, every) {
+	every := func() time.Duration {
+		return min(max(r.settings().Config.IdleTimeout/4, 50*time.Millisecond), 15*time.Second)
+	}
+	for retry.Sleep(ctx, every()) {
 		now := time.Now()
 		due := r.idle.take(now)
 		if len(due) == 0 {
@@ -66,7 +68,7 @@ func (r *runner) keepIdle(ctx context.Context) {
 
 // rest notes that a session is idle, unless something happened there meanwhile.
 func (r *runner) rest(ctx context.Context, session int64, s idleSession, now time.Time) {
-	again, err := r.Ledger.Idle(ctx, session, r.Config.IdleTimeout)
+	again, err := r.Ledger.Idle(ctx, session, r.settings().Config.IdleTimeout)
 	switch {
 	case err != nil:
 		again = now.Add(pollIdle)

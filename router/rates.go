@@ -35,10 +35,9 @@ const tooFastQuiet = time.Minute
 
 // personRates holds how fast each person may write.
 type personRates struct {
-	rate  float64
-	burst int
-
 	mu      sync.Mutex
+	rate    float64
+	burst   int
 	buckets map[string]*personBucket
 }
 
@@ -48,11 +47,22 @@ type personBucket struct {
 }
 
 func newPersonRates(setting string) (*personRates, error) {
+	p := &personRates{}
+	return p, p.set(setting)
+}
+
+// set begins anew with another rate: nobody has written yet.
+func (p *personRates) set(setting string) error {
 	rate, burst, err := delivery.ParseRate(setting)
 	if err != nil {
-		return nil, fmt.Errorf("router.rate_person: %w", err)
+		return fmt.Errorf("router.rate_person: %w", err)
 	}
-	return &personRates{rate: rate, burst: burst, buckets: map[string]*personBucket{}}, nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if rate > 0 { // else nobody asks any more
+		p.rate, p.burst, p.buckets = rate, burst, map[string]*personBucket{}
+	}
+	return nil
 }
 
 // A charge is what one event counts for in a person's rate.

@@ -207,10 +207,10 @@ func (r *rig) start() {
 		channel = r.wrap(channel)
 	}
 	r.router, err = router.New(router.Deps{
-		Config: r.config, Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Files: r.files, FileLimits: r.limits, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
+		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Files: r.files, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
-		Wakes:    r.wakes(r.engine.ID()), ApprovalDeadline: r.deadline,
-		DataDir: r.dir, Model: "test", Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
+		Wakes:    r.wakes(r.engine.ID()),
+		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -229,6 +229,11 @@ func (r *rig) start() {
 		engine.Close(context.Background())
 	}()
 	r.t.Cleanup(r.end)
+}
+
+// settings are those that may change while the router runs.
+func (r *rig) settings() router.Settings {
+	return router.Settings{Config: r.config, FileLimits: r.limits, Model: "test", ApprovalDeadline: r.deadline}
 }
 
 // end stops the router and waits for it; calling it twice is fine.

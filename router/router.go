@@ -40,7 +40,7 @@ type Ledger interface {
 
 // Deps are what a Router is made of; all are needed.
 type Deps struct {
-	Config   Config
+	Settings Settings // at the start
 	Channels *Channels
 	Roster   *Roster
 	Agent    Agent
@@ -53,18 +53,12 @@ type Deps struct {
 	Files  delivery.Attachments // what messages send along; nil: nothing
 	// Commands are those besides the router's own, such as the admins'.
 	Commands []commands.Command
-	// FileLimits bound the attachments of a message that comes in.
-	FileLimits FileLimits
-	DataDir    string // workspaces are made in it
-	Model      string // the planner's model, for /status
+	DataDir  string // workspaces are made in it
 	// NoticeTargets are where notices of a kind go; see delivery.Deps.
 	NoticeTargets func(ledger.NoticeKind) []string
 	// Missing says what is not set up yet, for admins who write /start; nil: nothing.
 	Missing func() []string
-	// ApprovalDeadline is how long a question for permission waits, and then counts as
-	// denied; 0: ten minutes.
-	ApprovalDeadline time.Duration
-	Secrets          Secrets // what /secret sets; nil: there is no store of them
+	Secrets Secrets // what /secret sets; nil: there is no store of them
 	// Mask takes known secrets out of what comes in and of what is said.
 	Mask *secrets.Masker
 	Log  *slog.Logger
@@ -76,6 +70,7 @@ type Deps struct {
 // A Router brings messages from channels to the agent and answers back.
 type Router struct {
 	Deps
+	*live
 	Lines      *delivery.Lines // what is sent, and over which connections
 	commands   *commands.Table
 	commandsIn *regexp.Regexp // finds our commands in a text
@@ -101,15 +96,16 @@ func New(deps Deps) (*Router, error) {
 	if deps.Grace == 0 {
 		deps.Grace = 10 * time.Second
 	}
-	if deps.ApprovalDeadline == 0 {
-		deps.ApprovalDeadline = 10 * time.Minute
-	}
-	rates, err := newPersonRates(deps.Config.RatePerson)
+	rates, err := newPersonRates(deps.Settings.Config.RatePerson)
 	if err != nil {
 		return nil, err
 	}
+	now := &live{}
+	now.set(deps.Settings)
+	deps.Settings = Settings{} // nobody is to read what may have changed
 	r := &Router{
 		Deps:  deps,
+		live:  now,
 		rates: rates,
 		moves: moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
 		stopped: make(chan struct{}), people: make(chan struct{}, 1), secrets: make(chan struct{}, 1),
@@ -119,9 +115,11 @@ func New(deps Deps) (*Router, error) {
 	}
 	r.commandsIn = regexp.MustCompile(`(?m)(^|[ (])/(` + strings.Join(r.commands.Names(), "|") + `)\b`)
 	r.work, r.handBack = context.WithCancelCause(context.Background())
-	r.runner = newRunner(r.work, r.Deps)
+	r.runner = newRunner(r.work, r.Deps, now)
 	r.Lines = delivery.New(r.work, delivery.Deps{
-		StaleAfter: r.Config.StaleAfter, MaxParts: r.Config.MaxParts, People: r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
+		StaleAfter: func() time.Duration { return now.settings().Config.StaleAfter },
+		MaxParts:   func() int { return now.settings().Config.MaxParts },
+		People:     r.Roster, Engine: r.Engine, Ledger: r.Ledger, Wakes: r.Wakes, Files: r.Files, Mask: r.Mask, Log: r.Log,
 		Accept: r.Accept, Marks: r.Ledger.Marks, Held: r.look, Menu: r.menu, Targets: r.NoticeTargets, Runs: r.runner.running.has,
 		Left: r.left, Grace: r.Grace,
 	})

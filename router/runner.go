@@ -35,6 +35,7 @@ type Agent interface {
 // A runner leases sessions and runs their turns, in each one after the other.
 type runner struct {
 	Deps
+	*live
 	Lines *delivery.Lines
 	work  context.Context // of turns
 
@@ -51,9 +52,9 @@ type runner struct {
 	turns       sync.WaitGroup // that run
 }
 
-func newRunner(work context.Context, deps Deps) *runner {
+func newRunner(work context.Context, deps Deps, now *live) *runner {
 	return &runner{
-		Deps: deps, work: work, workers: newWorkers(deps.Config.Workers), running: &runningTurns{turns: map[int64]*runningTurn{}},
+		Deps: deps, live: now, work: work, workers: newWorkers(now.settings().Config.Workers), running: &runningTurns{turns: map[int64]*runningTurn{}},
 		leased: leased{look: make(chan struct{}, 1), asked: map[int64]bool{}},
 		idle:   idleSessions{list: map[int64]idleSession{}}, wake: make(chan struct{}, 1), due: make(chan struct{}, 1),
 	}
@@ -62,7 +63,7 @@ func newRunner(work context.Context, deps Deps) *runner {
 // findWork claims sessions whose turns nobody runs (queued while all workers were
 // busy, or left by a dead engine), until ctx ends.
 func (r *runner) findWork(ctx context.Context) {
-	time.AfterFunc(r.Config.CollectWindow, r.turnQueuedHere) // for what an engine before this one collected
+	time.AfterFunc(r.settings().Config.CollectWindow, r.turnQueuedHere) // for what an engine before this one collected
 	for {
 		more, err := r.claimAll(ctx)
 		if err != nil && ctx.Err() == nil {

@@ -48,7 +48,7 @@ var situationTexts = map[ledger.Situation]string{
 func (r *Router) situationText(s ledger.Situation) string {
 	if s == ledger.SituationBusy {
 		return fmt.Sprintf("I am still busy with %d earlier messages here, so I did not take this one. "+
-			"Please send it again later; /status shows where I am and /cancel stops the one I am on.", r.Config.QueuePerSession)
+			"Please send it again later; /status shows where I am and /cancel stops the one I am on.", r.settings().Config.QueuePerSession)
 	}
 	return situationTexts[s]
 }

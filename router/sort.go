@@ -16,12 +16,13 @@ import (
 // known to it alone.
 type sorting struct {
 	*Router
-	here    map[string]*channel     // the channels as they were when it began
-	moves   *moves                  // stands for the Router's
-	buckets map[string]personBucket // by name, of who was asked about
-	tried   map[string]int          // codes, by who sent them
-	tooMany bool                    // somebody was too fast
-	known   map[string]bool         // keys that are committed already, if somebody looked
+	*Settings                         // those of the whole batch
+	here      map[string]*channel     // the channels as they were when it began
+	moves     *moves                  // stands for the Router's
+	buckets   map[string]personBucket // by name, of who was asked about
+	tried     map[string]int          // codes, by who sent them
+	tooMany   bool                    // somebody was too fast
+	known     map[string]bool         // keys that are committed already, if somebody looked
 }
 
 // A sorted is an event with what it is taken as, and what is done beside its commit.
@@ -43,7 +44,7 @@ func (r *Router) unsortedYet(event channels.Event) (entry sorted, kinds []string
 
 // newSorting begins a batch; known may be nil.
 func (r *Router) newSorting(known map[string]bool) *sorting {
-	return &sorting{Router: r, here: r.Channels.now(), moves: &r.moves, buckets: map[string]personBucket{}, tried: map[string]int{}, known: known}
+	return &sorting{Router: r, Settings: r.settings(), here: r.Channels.now(), moves: &r.moves, buckets: map[string]personBucket{}, tried: map[string]int{}, known: known}
 }
 
 // sortBatch turns events into the entries that will be committed. An error is nobody's
@@ -197,9 +198,10 @@ const modeCollect = "collect"
 // turn is how an event is queued that becomes a turn, or may become one.
 func (r *Router) turn(event channels.Event) ledger.AsTurn {
 	line := r.Lines.Line(event.Conversation.Channel)
-	turn := ledger.AsTurn{Mode: r.Config.Busy, QueueLimit: r.Config.QueuePerSession, Asked: line.Asked(event.At)}
+	now := r.settings().Config
+	turn := ledger.AsTurn{Mode: now.Busy, QueueLimit: now.QueuePerSession, Asked: line.Asked(event.At)}
 	if turn.Mode == modeCollect {
-		turn.CollectWindow = r.Config.CollectWindow
+		turn.CollectWindow = now.CollectWindow
 	}
 	return turn
 }
@@ -237,7 +239,7 @@ func (s *sorting) refuseFast(entry *sorted, person *ledger.Person, weight float6
 // earlier events of the batch leave the bucket of that name, and whether to notify
 // the person. It is counted when the entry is committed.
 func (s *sorting) tooFast(entry *sorted, name string, weight float64) (tooFast, notify bool) {
-	if s.rates.rate == 0 || entry.Event.Sender.Person != "" {
+	if s.Config.RatePerson == "off" || entry.Event.Sender.Person != "" {
 		return false, false
 	}
 	at := happened(entry.Event.At)

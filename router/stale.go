@@ -36,10 +36,11 @@ const (
 // lateness judges how late a turn is: it notes the time that nobody worked on one that
 // had begun.
 func (r *runner) lateness(ref ledger.TurnRef, data *ledger.TurnData) error {
-	if time.Since(data.Turn.StartedAt) <= r.Config.StaleAfter {
+	after := r.settings().Config.StaleAfter
+	if time.Since(data.Turn.StartedAt) <= after {
 		return nil
 	}
-	away, err := r.Ledger.Resume(r.work, ref, r.Config.StaleAfter)
+	away, err := r.Ledger.Resume(r.work, ref, after)
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
@@ -69,7 +70,7 @@ func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
 // offer makes one offer of the session's stale backlog, if that is what the turn is, and
 // ends the turn with it. No model is asked.
 func (j *journal) offer(ctx context.Context) (offered bool, err error) {
-	stale := j.runner.Config.StaleAfter
+	stale := j.runner.settings().Config.StaleAfter
 	if !j.untouched() || time.Since(j.data.Asked) <= stale {
 		return false, nil
 	}
@@ -160,7 +161,7 @@ func shown(w *ledger.Waiting) string {
 func (j *journal) lateLine() string {
 	away := j.data.Away
 	switch {
-	case away <= j.runner.Config.StaleAfter || j.lateSaid:
+	case away <= j.runner.settings().Config.StaleAfter || j.lateSaid:
 		return ""
 	case away < time.Minute:
 		return "This comes late: I was away for a moment.\n\n"

@@ -180,7 +180,9 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	if cause := data.CancelRequested.Cause(); cause != nil {
 		r.running.stop(ref.TurnID, cause)
 	}
-	defer func() { r.idle.worked(ref.SessionID, data.Conversation, time.Now().Add(r.Config.IdleTimeout)) }()
+	defer func() {
+		r.idle.worked(ref.SessionID, data.Conversation, time.Now().Add(r.settings().Config.IdleTimeout))
+	}()
 	if r.Roster.Named(c.Person) == nil {
 		if err := r.Roster.Learn(r.work, c.Person); err != nil { // let in by another engine
 			return nil, err
@@ -191,7 +193,7 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	}
 	turn := data.Turn
 	turn.Place = line.Place(data.Conversation)
-	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.Config.DefaultMode)
+	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.settings().Config.DefaultMode)
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err
 	}

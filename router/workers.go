@@ -10,15 +10,23 @@ import (
 
 // workers counts the turns running at once; one person holds a quarter at most.
 type workers struct {
+	mu          sync.Mutex
 	total, each int
-
-	mu       sync.Mutex
-	busy     int
-	byPerson map[string]int
+	busy        int
+	byPerson    map[string]int
 }
 
 func newWorkers(total int) *workers {
-	return &workers{total: total, each: max(1, total/4), byPerson: map[string]int{}}
+	w := &workers{byPerson: map[string]int{}}
+	w.set(total)
+	return w
+}
+
+// set makes them so many. Those that are busy stay so until they are given back.
+func (w *workers) set(total int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.total, w.each = total, max(1, total/4)
 }
 
 // workerLook is how often await looks for a worker.

@@ -122,10 +122,9 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		return usageError{err}
 	}
 	e.router, err = router.New(router.Deps{
-		Config: s.Router, Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
-		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Model: s.Agent.Planner, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
-		ApprovalDeadline: s.Approvals.Deadline, NoticeTargets: s.NoticeTargets,
-		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
+		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
+		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
+		NoticeTargets: s.NoticeTargets,
 	})
 	if err != nil {
 		return usageError{err}
@@ -136,6 +135,14 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 
 func (e *engine) diskLow(ctx context.Context, text string) {
 	e.router.Lines.Notify(ctx, ledger.NoticeDisk, "disk", text)
+}
+
+// routerSettings are those of the router that may change while it runs.
+func routerSettings(s *configs.Settings) router.Settings {
+	return router.Settings{
+		Config: s.Router, Model: s.Agent.Planner, ApprovalDeadline: s.Approvals.Deadline,
+		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
+	}
 }
 
 // write is the router's Messenger; the router is made after the agent.

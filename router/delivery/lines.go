@@ -24,9 +24,9 @@ const (
 // Deps are what lines are made of.
 type Deps struct {
 	// StaleAfter is how late a part has to be to say so.
-	StaleAfter time.Duration
+	StaleAfter func() time.Duration
 	// MaxParts is how many messages one answer may become; 0: any number.
-	MaxParts int
+	MaxParts func() int
 	People   interface {
 		Named(name string) *ledger.Person
 		Identified(identities ...string) *ledger.Person

@@ -90,7 +90,7 @@ const (
 func (l *Line) shorten(
 	ctx context.Context, reply *ledger.Reply, doc *render.Document, session string, say agent.Say, features channels.Features, files []channels.File,
 ) []channels.File {
-	most := l.lines.MaxParts
+	most := l.lines.MaxParts()
 	room := features.MaxText - features.Len(wholeNote)
 	if most == 0 || len(reply.Parts) <= most || !features.Files || room <= 0 || l.lines.Files == nil {
 		return files

@@ -201,7 +201,7 @@ func (s *sender) again(d *ledger.Delivery, at time.Time, detail string, now time
 // the first time says so. The row keeps it as it was written.
 func (l *Line) timely(d *ledger.Delivery) channels.Body {
 	late := d.FirstTry.Sub(d.Written)
-	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= l.lines.StaleAfter {
+	if d.Written.IsZero() || d.FirstTry.IsZero() || late <= l.lines.StaleAfter() {
 		return d.Body
 	}
 	features := l.channel().Features(d.Conversation)

@@ -1,0 +1,49 @@
+package router
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Settings are what a router goes by that may change while it runs; see Router.Apply.
+type Settings struct {
+	Config Config
+	// FileLimits bound the attachments of a message that comes in.
+	FileLimits FileLimits
+	Model      string // the planner's model, for /status
+	// ApprovalDeadline is how long a question for permission waits, and then counts as
+	// denied; 0: ten minutes.
+	ApprovalDeadline time.Duration
+}
+
+// live are the settings that count now. What reads them twice reads them once and keeps
+// them: an event and a turn go by one set.
+type live struct{ now atomic.Pointer[Settings] }
+
+func (l *live) settings() *Settings {
+	if l == nil {
+		return &Settings{}
+	}
+	return l.now.Load()
+}
+
+func (l *live) set(s Settings) {
+	if s.ApprovalDeadline == 0 {
+		s.ApprovalDeadline = 10 * time.Minute
+	}
+	l.now.Store(&s)
+}
+
+// Apply has what comes from now on go by s. An error leaves everything as it was.
+func (r *Router) Apply(s Settings) error {
+	was := r.settings()
+	if s.Config.RatePerson != was.Config.RatePerson {
+		if err := r.rates.set(s.Config.RatePerson); err != nil {
+			return err
+		}
+	}
+	r.live.set(s)
+	r.runner.workers.set(s.Config.Workers)
+	r.runner.signal()
+	return nil
+}
