@@ -219,6 +219,7 @@ func TestTurnThatRunsAtTheDetach(t *testing.T) {
 			release := r.brain.held("0")
 			r.start()
 			r.begins("c1", "ada", "0")
+			r.accept(event(91, "c1", "ada", "1"))
 			r.router.Detach(r.name)
 			r.until("it is detached", func() bool { return len(r.router.Channels.List()) == 0 })
 			if _, known := r.router.Channels.Rules(r.name); !known {
@@ -226,19 +227,23 @@ func TestTurnThatRunsAtTheDetach(t *testing.T) {
 			}
 			release()
 			r.shows(1, "re: 0")
+			r.detach()
+			if r.brain.ran("1") != 0 {
+				t.Error("the next turn began on a channel that is detached")
+			}
 		})
 		t.Run("does not", func(t *testing.T) {
+			release := r.brain.held("2")
 			r.attach(r.again())
-			release := r.brain.held("1")
-			r.begins("c1", "ada", "1")
-			r.accept(event(2, "c1", "ada", "2"))
+			r.begins("c1", "ada", "2")
+			r.accept(event(93, "c1", "ada", "3"))
 			r.detach()
 			if turns := r.turns(); turns[0].State != "queued" || turns[1].State != "running" {
 				t.Errorf("the turns are %q", r.outcomes())
 			}
 			release()
 			r.attach(r.again())
-			r.answered(3, "c1")
+			r.answered(4, "c1")
 		})
 	})
 }

@@ -65,6 +65,7 @@ func (l *Line) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		wanted, want := l.wanted(ctx)
 		if want == nil {
+			l.lines.Left(wanted, l.Name) // it may never have been served meanwhile
 			<-wanted.Done()
 			continue
 		}
