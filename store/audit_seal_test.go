@@ -10,6 +10,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
+	"switchboard/router/view"
 	"switchboard/store"
 	"switchboard/store/storetest"
 )
@@ -33,9 +34,9 @@ func (h *house) verified() store.Verified {
 	return v
 }
 
-func (h *house) exported(f store.AuditFilter) (list []*store.AuditRecord) {
+func (h *house) exported(f view.AuditFilter) (list []*view.AuditRecord) {
 	h.Helper()
-	if err := h.DB.ExportAudit(h.Ctx, f, func(r *store.AuditRecord) error {
+	if err := h.DB.ExportAudit(h.Ctx, f, func(r *view.AuditRecord) error {
 		list = append(list, r)
 		return nil
 	}); err != nil {
@@ -63,25 +64,25 @@ func TestEndedTurnsAndStrangersAreTakenIntoTheAuditOnce(t *testing.T) {
 		for range 3 {
 			h.seal()
 		}
-		turns := h.exported(store.AuditFilter{Kind: "turn"})
+		turns := h.exported(view.AuditFilter{Kind: "turn"})
 		if len(turns) != 1 || turns[0].Turn != ref.TurnID || turns[0].Person != "marco" || turns[0].Outcome != "done" || turns[0].Why != "answered" ||
 			!strings.Contains(string(turns[0].Data), `"tools":[{"tool":"exec","outcome":"ok","n":1}]`) {
 			t.Fatalf("%+v", turns)
 		}
-		if list := h.exported(store.AuditFilter{Kind: "message.refused"}); len(list) != 1 || list[0].Person != "" || list[0].Target == "" {
+		if list := h.exported(view.AuditFilter{Kind: "message.refused"}); len(list) != 1 || list[0].Person != "" || list[0].Target == "" {
 			t.Errorf("%+v", list)
 		}
 		h.Commit(open, end("failed", "model"))
 		h.later(2 * day) // a sweep takes what the sealer did not
 		h.sweep(keepADay)
-		if list := h.exported(store.AuditFilter{Kind: "turn", Turn: open.TurnID}); len(list) != 1 || list[0].Outcome != "failed" {
+		if list := h.exported(view.AuditFilter{Kind: "turn", Turn: open.TurnID}); len(list) != 1 || list[0].Outcome != "failed" {
 			t.Errorf("%+v", list)
 		}
 		if got := h.counts("turns"); got != "turns 0\n" {
 			t.Error(got)
 		}
 		h.seal()
-		if n := len(h.exported(store.AuditFilter{})); n != 3 {
+		if n := len(h.exported(view.AuditFilter{})); n != 3 {
 			t.Errorf("%d rows", n)
 		}
 	})

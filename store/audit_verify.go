@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"time"
+	"unicode/utf8"
+
+	"switchboard/router/view"
 )
 
 // A Verified says how far the audit log proves itself.
@@ -141,63 +144,50 @@ func (db *DB) verifyFrom(ctx context.Context, before segment) (v Verified, tampe
 	return v, nil, err
 }
 
-// An AuditFilter picks rows of the audit log; what is empty picks all.
-type AuditFilter struct {
-	Person string
-	// Kind is an action, or what stands before its dot.
-	Kind         string
-	Turn         int64
-	Since, Until time.Time
-}
-
-// An AuditRecord is a row of the audit log for people and programs to read.
-type AuditRecord struct {
-	ID      int64     `json:"id,string"`
-	At      time.Time `json:"at"`
-	Person  string    `json:"person"`
-	Action  string    `json:"action"`
-	Target  string    `json:"target"`
-	Rule    string    `json:"rule"`
-	Outcome string    `json:"outcome"`
-	Why     string    `json:"why"`
-	Cost    float64   `json:"cost"`
-	Session int64     `json:"session,string,omitempty"`
-	Turn    int64     `json:"turn,string,omitempty"`
-	Data    jsonRaw   `json:"data"`
-}
-
-// jsonRaw is JSON as it stands in a row.
-type jsonRaw string
-
-// MarshalJSON implements json.Marshaler.
-func (j jsonRaw) MarshalJSON() ([]byte, error) { return jsonOrText([]byte(j)), nil }
-
 // ExportAudit hands every row of the audit log to do, the oldest first.
-func (db *DB) ExportAudit(ctx context.Context, f AuditFilter, do func(*AuditRecord) error) error {
+func (db *DB) ExportAudit(ctx context.Context, f view.AuditFilter, do func(*view.AuditRecord) error) error {
 	before, err := db.anchor(ctx)
 	if err != nil {
 		return err
 	}
 	return db.auditRows(ctx, before.LastID, math.MaxInt64, func(e *auditEntry) error {
-		if !f.has(e) {
-			return nil
+		if r := e.record(); f.Has(r) {
+			return do(r)
 		}
-		return do(e.record())
+		return nil
 	})
 }
 
-func (e *auditEntry) record() *AuditRecord {
-	return &AuditRecord{
+func (e *auditEntry) record() *view.AuditRecord {
+	return &view.AuditRecord{
 		ID: e.ID, At: instant(e.CreatedAt), Person: e.Person, Action: e.Action, Target: e.Target, Rule: e.Rule, Outcome: e.Outcome, Why: e.Why,
-		Cost: e.Cost, Session: e.SessionID, Turn: e.TurnID, Data: jsonRaw(e.Data),
+		Cost: e.Cost, Session: e.SessionID, Turn: e.TurnID, Data: jsonOrText([]byte(e.Data)),
 	}
 }
 
-func (f *AuditFilter) has(e *auditEntry) bool {
-	at := instant(e.CreatedAt)
-	return (f.Person == "" || f.Person == e.Person) && (f.Turn == 0 || f.Turn == e.TurnID) &&
-		(f.Kind == "" || f.Kind == e.Action || len(e.Action) > len(f.Kind) && e.Action[:len(f.Kind)+1] == f.Kind+".") &&
-		(f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || at.Before(f.Until))
+// latestAudit reads from the newest row.
+const latestAudit = `
+	SELECT id, person, action, target, rule, outcome, why, cost, data, coalesce(session_id, 0) AS session_id, coalesce(turn_id, 0) AS turn_id, created_at
+	FROM audit WHERE id > ? AND (? = 0 OR id < ?) AND (? = '' OR person = ?) AND (? = 0 OR turn_id = ?)
+		AND (? = '' OR action = ? OR substr(action, 1, ?) = ?)
+	ORDER BY id DESC LIMIT ?`
+
+// Audit lists the newest rows of the audit log before a number; 0: from the newest of all.
+func (r *Router) Audit(ctx context.Context, f view.AuditFilter, before int64, limit int) (list []view.AuditRecord, err error) {
+	err = r.db.read(ctx, "list the audit log", func(t *tx) error {
+		cleared, err := t.segment(prunedSegment)
+		if err != nil {
+			return err
+		}
+		var rows []auditEntry
+		person, kind := clean(f.Person), clean(f.Kind)
+		err = t.All(&rows, latestAudit, cleared.LastID, before, before, person, person, f.Turn, f.Turn, kind, kind, utf8.RuneCountInString(kind)+1, kind+".", limit)
+		for i := range rows {
+			list = append(list, *rows[i].record())
+		}
+		return err
+	})
+	return list, err
 }
 
 // Unsealed is when the oldest row was written that is not sealed yet; zero: all are.

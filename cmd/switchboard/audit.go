@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"time"
 
+	"switchboard/router/view"
 	"switchboard/store"
 	"switchboard/words"
 )
@@ -62,13 +63,13 @@ type auditExportCmd struct {
 // Run implements the command.
 func (c *auditExportCmd) Run(a *app) error {
 	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
-		f := store.AuditFilter{Person: c.Person, Kind: c.Kind, Turn: c.Turn}
+		f := view.AuditFilter{Person: c.Person, Kind: c.Kind, Turn: c.Turn}
 		if c.Since > 0 {
 			f.Since = time.Now().Add(-c.Since)
 		}
 		out := bufio.NewWriter(a.out)
 		enc := json.NewEncoder(out)
-		if err := db.ExportAudit(ctx, f, func(r *store.AuditRecord) error { return enc.Encode(r) }); err != nil {
+		if err := db.ExportAudit(ctx, f, func(r *view.AuditRecord) error { return enc.Encode(r) }); err != nil {
 			return err
 		}
 		return out.Flush()

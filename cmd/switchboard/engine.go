@@ -24,6 +24,8 @@ import (
 	"switchboard/configs"
 	"switchboard/files"
 	"switchboard/router"
+	"switchboard/router/admin"
+	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/blobs"
@@ -125,6 +127,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		NoticeTargets: s.NoticeTargets,
+		Commands:      []commands.Command{admin.Audit(ledger)},
 	})
 	if err != nil {
 		return usageError{err}

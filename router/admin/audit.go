@@ -1,0 +1,131 @@
+// Package admin has the commands that admins give in direct chats, a file a topic, over small
+// interfaces that store and cmd implement.
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/channels/render"
+	"switchboard/router/commands"
+	"switchboard/router/view"
+	"switchboard/words"
+)
+
+// auditShown is how many rows of the audit log one answer has.
+const auditShown = 10
+
+// An AuditLog lists its newest rows before a number; 0: from the newest of all.
+type AuditLog interface {
+	Audit(ctx context.Context, f view.AuditFilter, before int64, limit int) ([]view.AuditRecord, error)
+}
+
+const auditUsage = "I show the newest rows of the audit log: /audit, and to pick some `person NAME`, `kind KIND` (turn, person, approval, tool, delivery …), `turn NUMBER` or `before NUMBER`."
+
+// Audit is the row of /audit.
+func Audit(log AuditLog) commands.Command {
+	return commands.Command{
+		Name: "audit", Admin: true, Args: "[person|kind|turn|before …]", About: commands.Text{
+			EN: "who did and decided what", DE: "wer was getan und entschieden hat", ES: "quién hizo y decidió qué",
+			FR: "qui a fait et décidé quoi", IT: "chi ha fatto e deciso che cosa",
+		},
+		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+			f, before, ok := auditFilter(c.Args)
+			if !ok {
+				return commands.Says(auditUsage), nil
+			}
+			rows, err := log.Audit(ctx, f, before, auditShown+1)
+			if err != nil {
+				return commands.Answer{}, err
+			}
+			return auditAnswer(rows, f, c.Person.TimeZone), nil
+		},
+	}
+}
+
+// auditFilter reads pairs of a word and what it picks.
+func auditFilter(args string) (f view.AuditFilter, before int64, ok bool) {
+	fields := strings.Fields(args)
+	if len(fields)%2 != 0 {
+		return f, 0, false
+	}
+	for i := 0; i < len(fields); i += 2 {
+		value := fields[i+1]
+		n, err := strconv.ParseInt(value, 10, 64)
+		number := err == nil && n > 0
+		switch strings.ToLower(fields[i]) {
+		case "person":
+			f.Person = value
+		case "kind":
+			f.Kind = strings.ToLower(value)
+		case "turn":
+			if f.Turn = n; !number {
+				return f, 0, false
+			}
+		case "before":
+			if before = n; !number {
+				return f, 0, false
+			}
+		default:
+			return f, 0, false
+		}
+	}
+	return f, before, true
+}
+
+func auditAnswer(rows []view.AuditRecord, f view.AuditFilter, zone string) commands.Answer {
+	if len(rows) == 0 {
+		return commands.Says("There is no such row in the audit log.")
+	}
+	loc, err := time.LoadLocation(zone)
+	if err != nil {
+		loc = time.UTC
+	}
+	more := len(rows) > auditShown
+	rows = rows[:min(len(rows), auditShown)]
+	var b strings.Builder
+	for i := range rows {
+		b.WriteString("- " + auditLine(&rows[i], loc) + "\n")
+	}
+	if more {
+		b.WriteString("\nOlder ones: /audit")
+		for _, pick := range []struct{ word, value string }{{"person", f.Person}, {"kind", f.Kind}} {
+			if pick.value != "" {
+				b.WriteString(" " + pick.word + " " + render.Escape(pick.value))
+			}
+		}
+		if f.Turn != 0 {
+			fmt.Fprintf(&b, " turn %d", f.Turn)
+		}
+		fmt.Fprintf(&b, " before %d", rows[len(rows)-1].ID)
+	}
+	return commands.Answer{Text: b.String(), Taint: "label"} // targets and reasons are in others' words
+}
+
+func auditLine(r *view.AuditRecord, loc *time.Location) string {
+	short := func(s string) string { return render.Escape(words.OneLine(s, 80)) }
+	line := fmt.Sprintf("%s %s %s", r.At.In(loc).Format("2006-01-02 15:04"), cmp.Or(short(r.Person), "–"), short(r.Action))
+	if r.Target != "" {
+		line += " " + short(r.Target)
+	}
+	if r.Outcome != "" && r.Outcome != "done" {
+		line += ": " + short(r.Outcome)
+	}
+	if r.Why != "" {
+		line += " (" + short(r.Why) + ")"
+	}
+	if r.Rule != "" {
+		line += ", by " + short(r.Rule)
+	}
+	if r.Turn != 0 && !strings.HasPrefix(r.Target, "turn ") {
+		line += fmt.Sprintf(", turn %d", r.Turn)
+	}
+	if r.Cost > 0 {
+		line += fmt.Sprintf(", cost %.4g", r.Cost)
+	}
+	return line
+}

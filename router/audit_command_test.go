@@ -1,0 +1,52 @@
+package router_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/router/admin"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+)
+
+// promise: P12.audited
+func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.commands = []commands.Command{admin.Audit(r.db.Router())}
+		r.start()
+		for i := range 12 {
+			code := ledger.HashCode(fmt.Sprint(i))
+			if err := r.db.Router().ProposeClaim(t.Context(), code, time.Now().Add(time.Hour), ledger.Hand{Person: "eve *x*", Rule: ledger.RuleMachine}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.db.Router().ProposeClaim(t.Context(), []byte("another"), time.Now().Add(time.Hour), ledger.OwnerHand("ada")); err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range []struct {
+			says string
+			rows int
+			has  string
+		}{
+			{"/audit", 10, "Older ones: /audit before 4"},
+			{"/audit before 4", 3, "eve *x* claim.make, by machine"},
+			{"/audit person ada", 1, "ada claim.make"},
+			{"/audit kind claim", 10, "Older ones: /audit kind claim before 4"},
+			{"/audit kind claim.mak", 0, "There is no such row"},
+			{"/audit turn 7", 0, "There is no such row"},
+			{"/audit turn", 0, "I show the newest rows"},
+		} {
+			r.platform.Say("adas", "ada", c.says)
+			text := r.await(i + 1)[i].Text
+			if got := strings.Count(text, "claim.make"); got != c.rows || !strings.Contains(text, c.has) {
+				t.Errorf("%s: %d rows in %q", c.says, got, text)
+			}
+		}
+		r.platform.Say("bobs", "bob", "/audit")
+		if text := r.await(8)[7].Text; !strings.Contains(text, "I do not know /audit") {
+			t.Errorf("a user reads %q", text)
+		}
+	})
+}
