@@ -95,6 +95,15 @@ func (a *Agent) Usable(q tools.Question) (names []string) {
 	return names
 }
 
+// Summary says in a line what a tool does.
+func (a *Agent) Summary(name string) string {
+	if name == tools.ExecName {
+		return "Run a command in the session's own folder."
+	}
+	tool, _ := a.toolbox.Get(name)
+	return tool.Summary
+}
+
 func compact(schema json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Compact(&out, schema) != nil {

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
@@ -71,7 +71,7 @@ I plan what you ask, do it step by step, check each step and answer: just write 
 
 // ownCommands are the router's own rows of the table.
 func (r *Router) ownCommands() []commands.Command {
-	return []commands.Command{
+	return append([]commands.Command{
 		{Name: "start", Hidden: true, About: commands.Text{
 			EN: "hello, and what I am", DE: "hallo, und was ich bin", ES: "hola, y qué soy", FR: "bonjour, et ce que je suis", IT: "ciao, e che cosa sono",
 		}, Run: r.start},
@@ -123,10 +123,11 @@ func (r *Router) ownCommands() []commands.Command {
 		{Name: "whoami", About: commands.Text{
 			EN: "who you are to me", DE: "wer du für mich bist", ES: "quién eres para mí", FR: "qui vous êtes pour moi", IT: "chi sei per me",
 		}, Run: r.whoami},
-		{Name: "help", About: commands.Text{
+	}, append(r.sessionCommands(),
+		commands.Command{Name: "help", About: commands.Text{
 			EN: "what I can do", DE: "was ich kann", ES: "qué sé hacer", FR: "ce que je sais faire", IT: "che cosa so fare",
 		}, Run: r.help},
-	}
+	)...)
 }
 
 func (r *Router) help(_ context.Context, c *commands.Call) (commands.Answer, error) {
@@ -283,10 +284,7 @@ func (r *Router) whoami(_ context.Context, c *commands.Call) (commands.Answer, e
 	var b strings.Builder
 	fmt.Fprintf(&b, "You are %s, role %s.", calledBy(c), c.Person.Role)
 	fmt.Fprintf(&b, "\nYou speak as %s on channel %s.", known[len(known)-1], conv.Channel)
-	var usable []string
-	if r.Usable != nil { // sessions have no mode of their own yet
-		usable = r.Usable(tools.Question{Person: c.Person.Name, Channel: conv.Channel, Mode: r.settings().Config.DefaultMode})
-	}
+	usable := r.usable(c)
 	if len(usable) == 0 {
 		b.WriteString("\nYou may use no tools here.")
 	} else {
@@ -306,7 +304,7 @@ func (r *Router) status(ctx context.Context, c *commands.Call) (a commands.Answe
 		return a, err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Session %s, model %s.\n", key, r.settings().Model)
+	fmt.Fprintf(&b, "Session %s, model %s.\n", key, render.Escape(cmp.Or(c.Session.Model, r.settings().Model)))
 	switch {
 	case turn == nil:
 		b.WriteString("Nothing was asked yet.")

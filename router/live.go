@@ -11,6 +11,8 @@ type Settings struct {
 	// FileLimits bound the attachments of a message that comes in.
 	FileLimits FileLimits
 	Model      string // the planner's model, for /status
+	// Models are those that a session may have in its place.
+	Models []string
 	// ApprovalDeadline is how long a question for permission waits, and then counts as
 	// denied; 0: ten minutes.
 	ApprovalDeadline time.Duration

@@ -145,6 +145,8 @@ type rig struct {
 	stop     context.CancelFunc
 	done     chan struct{}
 	commands []commands.Command // besides the router's own
+	models   []string
+	summary  func(string) string
 }
 
 // listing counts how often all people are read.
@@ -207,7 +209,7 @@ func (r *rig) start() {
 		channel = r.wrap(channel)
 	}
 	r.router, err = router.New(router.Deps{
-		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Files: r.files, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
+		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Files: r.files, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()),
 		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
@@ -233,7 +235,7 @@ func (r *rig) start() {
 
 // settings are those that may change while the router runs.
 func (r *rig) settings() router.Settings {
-	return router.Settings{Config: r.config, FileLimits: r.limits, Model: "test", ApprovalDeadline: r.deadline}
+	return router.Settings{Config: r.config, FileLimits: r.limits, Model: "test", Models: r.models, ApprovalDeadline: r.deadline}
 }
 
 // end stops the router and waits for it; calling it twice is fine.

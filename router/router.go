@@ -56,6 +56,8 @@ type Deps struct {
 	DataDir  string // workspaces are made in it
 	// NoticeTargets are where notices of a kind go; see delivery.Deps.
 	NoticeTargets func(ledger.NoticeKind) []string
+	// Summary says in a line what a tool does; nil: nothing is said.
+	Summary func(tool string) string
 	// Missing says what is not set up yet, for admins who write /start; nil: nothing.
 	Missing func() []string
 	Secrets Secrets // what /secret sets; nil: there is no store of them

@@ -124,7 +124,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		return usageError{err}
 	}
 	e.router, err = router.New(router.Deps{
-		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Engine: e.owner,
+		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Summary: brain.Summary, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		NoticeTargets: s.NoticeTargets,
 		Commands:      []commands.Command{admin.Audit(ledger)},
@@ -143,7 +143,7 @@ func (e *engine) diskLow(ctx context.Context, text string) {
 // routerSettings are those of the router that may change while it runs.
 func routerSettings(s *configs.Settings) router.Settings {
 	return router.Settings{
-		Config: s.Router, Model: s.Agent.Planner, ApprovalDeadline: s.Approvals.Deadline,
+		Config: s.Router, Model: s.Agent.Planner, Models: slices.Sorted(maps.Keys(s.LLM.Models)), ApprovalDeadline: s.Approvals.Deadline,
 		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
 	}
 }

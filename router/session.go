@@ -1,0 +1,155 @@
+package router
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+	"switchboard/words"
+)
+
+// sessionCommands show and set what a session has of its own, and what follows from it.
+func (r *Router) sessionCommands() []commands.Command {
+	return []commands.Command{
+		{Name: "mode", Args: "[ask|act]", About: commands.Text{
+			EN: "whether I may change things here, or only look things up", DE: "ob ich hier etwas ändern oder nur nachsehen darf",
+			ES: "si aquí puedo cambiar cosas o solo consultarlas", FR: "si je peux changer des choses ici, ou seulement les consulter",
+			IT: "se qui posso cambiare le cose o solo consultarle",
+		}, Run: r.mode},
+		{Name: "model", Args: "[NAME|default]", About: commands.Text{
+			EN: "the language model that plans here", DE: "das Sprachmodell, das hier plant", ES: "el modelo de lenguaje que planifica aquí",
+			FR: "le modèle de langage qui planifie ici", IT: "il modello linguistico che pianifica qui",
+		}, Run: r.model},
+		{Name: "tools", About: commands.Text{
+			EN: "what I may use here for you", DE: "was ich hier für dich benutzen darf", ES: "lo que puedo usar aquí para ti",
+			FR: "ce que je peux utiliser ici pour vous", IT: "che cosa posso usare qui per te",
+		}, Run: r.tools},
+		{Name: "timezone", Args: "[ZONE|default]", About: commands.Text{
+			EN: "the time zone by which I tell times here", DE: "die Zeitzone, in der ich hier Zeiten nenne", ES: "la zona horaria en que doy las horas aquí",
+			FR: "le fuseau horaire dans lequel je donne les heures ici", IT: "il fuso orario in cui dico le ore qui",
+		}, Run: r.timeZone},
+		{Name: "lang", Args: "[CODE|default]", About: commands.Text{
+			EN: "the language in which I answer here", DE: "die Sprache, in der ich hier antworte", ES: "el idioma en que respondo aquí",
+			FR: "la langue dans laquelle je réponds ici", IT: "la lingua in cui rispondo qui",
+		}, Run: r.language},
+	}
+}
+
+// asSettings is what people write to have a session go by the settings again.
+const asSettings = "default"
+
+// set answers a command that sets something of its session; said is what is true then. Where
+// others take part it is theirs as well, so that only an admin may.
+func set(c *commands.Call, of ledger.SessionSetting, to, said string) (commands.Answer, error) {
+	if c.Conversation().Kind != channels.Direct && !c.IsAdmin() {
+		return commands.Says("Others talk with me here too, so only an admin can set that here."), nil
+	}
+	return commands.Answer{Change: &ledger.SessionChange{Conversation: c.Conversation(), Of: of, To: to}, Text: said}, nil
+}
+
+func (r *Router) mode(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	means := map[string]string{
+		ModeAsk: "Mode ask: here I answer and look things up, and change nothing. /mode act changes that.",
+		ModeAct: "Mode act: here I may change things, within what you may. /mode ask changes that.",
+	}
+	to := strings.ToLower(c.Args)
+	switch {
+	case to == "":
+		return commands.Says("%s", means[r.modeOf(c.Session)]), nil
+	case to == asSettings:
+		return set(c, ledger.SessionMode, "", means[r.settings().Config.DefaultMode])
+	case means[to] == "":
+		return commands.Says("There are two modes: /mode ask, in which I change nothing, and /mode act."), nil
+	}
+	return set(c, ledger.SessionMode, to, means[to])
+}
+
+// modeOf is the mode that holds in a session.
+func (r *Router) modeOf(own ledger.Session) string {
+	return cmp.Or(own.Mode, r.settings().Config.DefaultMode)
+}
+
+func (r *Router) model(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	choices := func() string {
+		if len(r.settings().Models) == 0 {
+			return "The settings name no other."
+		}
+		return "/model and one of these names sets another: " + render.Escape(strings.Join(r.settings().Models, ", ")) + "; /model default goes back to the settings'."
+	}
+	switch {
+	case c.Args == "":
+		return commands.Says("The model here is %s. %s", render.Escape(cmp.Or(c.Session.Model, r.settings().Model)), choices()), nil
+	case c.Args == asSettings:
+		return set(c, ledger.SessionModel, "", fmt.Sprintf("The model here is %s from the next turn on.", render.Escape(r.settings().Model)))
+	case !slices.Contains(r.settings().Models, c.Args):
+		return commands.Says("I have no model of the name %s. %s", render.Escape(words.OneLine(c.Args, 60)), choices()), nil
+	}
+	return set(c, ledger.SessionModel, c.Args, fmt.Sprintf("The model here is %s from the next turn on.", render.Escape(c.Args)))
+}
+
+func (r *Router) tools(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	usable := r.usable(c)
+	if len(usable) == 0 {
+		return commands.Says("You may use no tools here."), nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "What I may use here for you, in mode %s:", r.modeOf(c.Session))
+	for _, name := range usable {
+		b.WriteString("\n- " + name)
+		if r.Summary != nil {
+			b.WriteString(" – " + render.Escape(r.Summary(name)))
+		}
+	}
+	return commands.Says("%s", b.String()), nil
+}
+
+// usable lists the tools that who gave a command may use where they gave it.
+func (r *Router) usable(c *commands.Call) []string {
+	if r.Usable == nil {
+		return nil
+	}
+	return r.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Mode: r.modeOf(c.Session)})
+}
+
+func (r *Router) timeZone(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	own := cmp.Or(c.Person.TimeZone, "UTC")
+	if c.Args == "" {
+		return commands.Says("The time zone here is %s. /timezone and a name such as Europe/Rome sets another; /timezone default goes back to yours.", cmp.Or(c.Session.TimeZone, own)), nil
+	}
+	if c.Args == asSettings {
+		return set(c, ledger.SessionTimeZone, "", "The time zone here is "+own+".")
+	}
+	zone, err := time.LoadLocation(c.Args)
+	if err != nil || zone == time.Local {
+		return commands.Says("I know no time zone %s. Write a name such as Europe/Rome or America/New\\_York.", render.Escape(words.OneLine(c.Args, 60))), nil
+	}
+	return set(c, ledger.SessionTimeZone, zone.String(), fmt.Sprintf("The time zone here is %s: it is %s there.", render.Escape(zone.String()), time.Now().In(zone).Format("15:04")))
+}
+
+var languageShape = regexp.MustCompile(`^[a-z]{2,3}$`)
+
+func (r *Router) language(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	to := strings.ToLower(c.Args)
+	switch {
+	case to == "":
+		return commands.Says("The language here is %s. /lang and two letters, such as de, sets another; /lang default lets me go by what you write.", cmp.Or(c.Session.Language, "that in which you write")), nil
+	case to == asSettings:
+		return set(c, ledger.SessionLanguage, "", "From the next turn on I go by what you write.")
+	case !languageShape.MatchString(to):
+		return commands.Says("Write the two letters of a language, such as /lang de or /lang it."), nil
+	}
+	said := commands.Text{
+		EN: "From the next turn on I answer here in the language " + to + ".", DE: "Ab jetzt antworte ich hier auf Deutsch.",
+		ES: "Desde ahora respondo aquí en español.", FR: "Désormais je réponds ici en français.", IT: "D'ora in poi rispondo qui in italiano.",
+	}
+	return set(c, ledger.SessionLanguage, to, said.In(to))
+}

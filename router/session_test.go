@@ -1,0 +1,55 @@
+package router_test
+
+import (
+	"testing"
+
+	"switchboard/agent/tools"
+	"switchboard/channels/channelstest/scripted"
+)
+
+// What a session has of its own is set by a command, holds from the next turn on, and goes
+// back to the settings; where others take part only admins set it.
+func TestSessionIsSetByCommands(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.channel.Groups = "open"
+		r.usable = func(q tools.Question) []string {
+			if q.Mode == "ask" {
+				return []string{"clock.now"}
+			}
+			return []string{"clock.now", "workspace.write"}
+		}
+		r.models, r.summary = []string{"small"}, func(tool string) string { return "about " + tool }
+		r.start()
+		n := 0
+		says := func(text string, parts ...string) {
+			t.Helper()
+			r.platform.Say("c2", "bob", text)
+			n++
+			r.mentions(n, parts...)
+		}
+		says("/tools", "in mode act:", "\n- clock.now – about clock.now\n- workspace.write")
+		says("/mode", "Mode act")
+		says("/mode never", "There are two modes")
+		says("/mode ask", "Mode ask")
+		says("/tools", "in mode ask:", "clock.now – about clock.now")
+		says("/whoami", "Tools you may use here: clock.now.")
+		says("/model", "The model here is test.", "small")
+		says("/model large", "I have no model of the name large")
+		says("/model small", "The model here is small")
+		says("/status", "model small")
+		says("/timezone Mars/Base", "I know no time zone Mars/Base")
+		says("/timezone Asia/Tokyo", "The time zone here is Asia/Tokyo")
+		says("/lang de", "Ab jetzt antworte ich hier auf Deutsch.")
+		says("/help", "Diese Befehle gehen jederzeit:", "\n/mode `[ask|act]` – ob ich hier etwas ändern")
+		says("/mode default", "Mode act")
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "bob", Text: "/mode ask", Mentioned: true})
+		n++
+		r.mentions(n, "only an admin can set that here")
+		if found, err := count(r, "SELECT count(*) FROM sessions WHERE mode = '' AND model = 'small' AND language = 'de' AND timezone = 'Asia/Tokyo'"); err != nil || found != 1 {
+			t.Errorf("%d sessions are set: %v", found, err)
+		}
+		if found, err := count(r, "SELECT count(*) FROM audit WHERE action LIKE 'session.%' AND person = 'bob'"); err != nil || found != 5 {
+			t.Errorf("%d changes are in the audit log: %v", found, err)
+		}
+	})
+}
