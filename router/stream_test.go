@@ -48,11 +48,11 @@ func TestStreamGrowsIntoTheAnswer(t *testing.T) {
 		var rows []string
 		r.onChange(scripted.OpDraft, func(c scripted.Change) channelstest.Fault {
 			at = append(at, time.Now())
-			if list := r.drafts(); len(list) != 1 {
-				t.Errorf("shown with no row: %q", c.Text)
-			} else {
-				rows = append(rows, string(list[0].Stage)+" "+string(list[0].PlatformID))
+			row := "no row"
+			if list := r.drafts(); len(list) == 1 {
+				row = string(list[0].Stage) + " " + string(list[0].PlatformID)
 			}
+			rows = append(rows, row)
 			return channelstest.Fault{Delay: 100 * time.Millisecond}
 		})
 		text := numbered(30)
@@ -74,6 +74,9 @@ func TestStreamGrowsIntoTheAnswer(t *testing.T) {
 			}
 			if i > 0 && at[i].Sub(at[i-1]) < time.Second {
 				t.Errorf("draft %d came %s after the one before", i, at[i].Sub(at[i-1]))
+			}
+			if i > 0 && i == len(drafts)-1 && rows[i] == "no row" {
+				continue // it was begun at the instant at which the answer took its place
 			}
 			if want := "shown " + string(sent[0].ID); i > 0 && rows[i] != want || rows[0] != "begun " {
 				t.Errorf("draft %d is %q in the ledger, want %q", i, rows[i], want)
