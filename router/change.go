@@ -23,6 +23,8 @@ func (r *Router) changed(ctx context.Context, change ledger.Change) {
 		r.peopleChanged(ctx)
 	case *ledger.SecretChange:
 		r.SecretChanged()
+	case *ledger.SettingsChange:
+		r.settingsChanged()
 	case *ledger.DeliveryChange:
 		r.Lines.Committed(c.Done.At) // who sends, also what is behind it
 	}

@@ -129,6 +129,7 @@ type rig struct {
 	missing  func() []string
 	targets  func(ledger.NoticeKind) []string
 	secrets  router.Secrets
+	reload   func(context.Context) error
 	name     string                                                      // of the channel
 	dir      string                                                      // the data folder; empty: one of its own
 	wakes    func(int64) ledger.Wakes                                    // by the engine's id; nil: the database's own
@@ -212,7 +213,7 @@ func (r *rig) start() {
 		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Files: r.files, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()),
-		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
+		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Reload: r.reload, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,
 	})
 	if err != nil {
 		r.t.Fatal(err)

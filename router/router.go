@@ -31,6 +31,7 @@ type Ledger interface {
 	Approvals
 	Changes
 	SecretList
+	Versions
 	delivery.Outbox
 	delivery.Drafts
 	delivery.ShownTurns
@@ -61,6 +62,10 @@ type Deps struct {
 	// Missing says what is not set up yet, for admins who write /start; nil: nothing.
 	Missing func() []string
 	Secrets Secrets // what /secret sets; nil: there is no store of them
+	// SettingsVersion is the version of the settings at the start. Reload has the program go by the
+	// one that counts now; nil: settings do not change at run time.
+	SettingsVersion int64
+	Reload          func(context.Context) error
 	// Mask takes known secrets out of what comes in and of what is said.
 	Mask *secrets.Masker
 	Log  *slog.Logger
@@ -85,6 +90,7 @@ type Router struct {
 	quiet      quiet          // where and for whom no admin is asked just now
 	people     chan struct{}  // they are to be read anew
 	secrets    chan struct{}  // the same
+	versions   chan struct{}  // of the settings, the same
 	entering   sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
 	accepts    sync.WaitGroup // Accepts on their way
 	stopped    chan struct{}  // closed when intake is over for good
@@ -110,7 +116,7 @@ func New(deps Deps) (*Router, error) {
 		live:  now,
 		rates: rates,
 		moves: moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
-		stopped: make(chan struct{}), people: make(chan struct{}, 1), secrets: make(chan struct{}, 1),
+		stopped: make(chan struct{}), people: make(chan struct{}, 1), secrets: make(chan struct{}, 1), versions: make(chan struct{}, 1),
 	}
 	if r.commands, err = commands.New(slices.Concat(r.ownCommands(), r.Commands)...); err != nil {
 		return nil, err
@@ -147,6 +153,9 @@ func (r *Router) Run(ctx context.Context) {
 	watchers.Go(func() { r.runner.keepIdle(ctx) })
 	watchers.Go(func() { r.watchPeople(listening) })
 	watchers.Go(func() { r.watchSecrets(listening) })
+	if r.Reload != nil {
+		watchers.Go(func() { r.watchSettings(ctx) })
+	}
 	watchers.Go(func() { r.watchApprovals(ctx) })
 	if r.Wakes != nil {
 		watchers.Go(func() { r.Wakes.Listen(listening, r.onWake) })
@@ -203,8 +212,10 @@ func (r *Router) onWake(w ledger.Wake) {
 		r.runner.leased.ask(0)
 		retry.Signal(r.people)
 		retry.Signal(r.secrets)
+		retry.Signal(r.versions)
 	case ledger.WakeSettings:
 		retry.Signal(r.secrets)
+		retry.Signal(r.versions)
 	case ledger.WakePeople:
 		retry.Signal(r.people)
 	case ledger.WakeDecided:

@@ -43,6 +43,8 @@ func (t *tx) apply(c ledger.Change, by ledger.Hand) (audited, error) {
 		return t.changeDelivery(c)
 	case *ledger.SecretChange:
 		return t.changeSecret(c, by)
+	case *ledger.SettingsChange:
+		return t.changeSettings(c, by)
 	}
 	return audited{}, fmt.Errorf("%T is no change that is known", c)
 }

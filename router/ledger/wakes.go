@@ -28,7 +28,7 @@ const (
 	WakeDraft    WakeKind = "draft"    // what is shown beside messages in Channel, Conversation changed
 	WakeTyping   WakeKind = "typing"   // an answer is being made in Channel, Conversation
 	WakePeople   WakeKind = "people"   // somebody was added, changed or removed
-	WakeSettings WakeKind = "settings" // a secret was set
+	WakeSettings WakeKind = "settings" // a secret was set, or a setting
 	WakeDecided  WakeKind = "decided"  // approval Approval is not open any more: its buttons go
 	WakeEvents   WakeKind = "events"   // clients that read Channel, Conversation find something new
 )

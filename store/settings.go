@@ -1,0 +1,228 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"switchboard/router/ledger"
+)
+
+const (
+	// settingsWait: it counts for now, by the clock %[1]s. With a clock that was set back by more
+	// than the time that there is to confirm, it does not: nobody is to be locked out for longer.
+	settingsWait = `(confirm_by IS NOT NULL AND confirmed_at IS NULL AND lapsed_at IS NULL AND confirm_by > %[1]s AND 2 * created_at - confirm_by <= %[1]s)`
+	// settingsCount: it counts.
+	settingsCount = `(confirm_by IS NULL OR confirmed_at IS NOT NULL OR ` + settingsWait + `)`
+
+	selectSettings = `
+		SELECT id, base, layer, changes, coalesce(undoes, 0) AS undoes, person, created_at, coalesce(confirm_by, 0) AS confirm_by, conversation,
+			confirmed_at IS NOT NULL AS confirmed, NOT ` + settingsCount + ` AS lapsed,
+			CASE WHEN ` + settingsWait + ` THEN confirm_by - %[1]s ELSE 0 END AS remaining
+		FROM settings_versions`
+	settingsNow  = selectSettings + ` WHERE ` + settingsCount + ` ORDER BY id DESC LIMIT ?`
+	settingsList = selectSettings + ` ORDER BY id DESC LIMIT ?`
+	settingsOf   = selectSettings + ` WHERE id = ?`
+	// lockSettings has two changes at once wait for each other.
+	lockSettings   = `LOCK TABLE settings_versions IN SHARE ROW EXCLUSIVE MODE`
+	insertSettings = `
+		INSERT INTO settings_versions (base, layer, changes, undoes, person, reason, conversation, created_at, confirm_by)
+		VALUES (?, ?, ?, ?, ?, ?, ?, %[1]s, CASE WHEN CAST(? AS bigint) > 0 THEN %[1]s + CAST(? AS bigint) END) RETURNING id`
+	confirmSettings = `UPDATE settings_versions SET confirmed_at = %[1]s WHERE id = ?`
+	lapseSettings   = `UPDATE settings_versions SET lapsed_at = %[1]s WHERE id = ?`
+	lapsedSettings  = `
+		UPDATE settings_versions SET lapsed_at = %[1]s
+		WHERE confirm_by IS NOT NULL AND confirmed_at IS NULL AND lapsed_at IS NULL AND NOT ` + settingsWait + ` RETURNING id`
+)
+
+// A settingsRow is a version of the settings.
+type settingsRow struct {
+	ID, Base, Undoes     int64
+	Layer, Changes       string
+	Person, Conversation string
+	CreatedAt            int64 `db:"created_at"`
+	ConfirmBy            int64 `db:"confirm_by"`
+	Confirmed, Lapsed    bool
+	Remaining            int64
+}
+
+// settings reads versions, the newest first.
+func (t *tx) settings(query string, arg int64) ([]ledger.SettingsVersion, error) {
+	var rows []settingsRow
+	if err := t.All(&rows, fmt.Sprintf(query, t.Clock(t.now)), arg); err != nil {
+		return nil, err
+	}
+	list := make([]ledger.SettingsVersion, len(rows))
+	for i, r := range rows {
+		v := ledger.SettingsVersion{
+			ID: r.ID, Base: r.Base, Undoes: r.Undoes, Person: r.Person, At: instant(r.CreatedAt), ConfirmBy: instant(r.ConfirmBy),
+			Conversation: r.Conversation, Confirmed: r.Confirmed, Lapsed: r.Lapsed, Left: time.Duration(r.Remaining) * time.Microsecond,
+		}
+		if err := json.Unmarshal([]byte(r.Layer), &v.Values); err != nil {
+			return nil, fmt.Errorf("settings of version %d: %w", r.ID, err)
+		}
+		if err := json.Unmarshal([]byte(r.Changes), &v.Diff); err != nil {
+			return nil, fmt.Errorf("changes of version %d: %w", r.ID, err)
+		}
+		list[i] = v
+	}
+	return list, nil
+}
+
+// settingsNow is the version that counts; ID 0: there is none.
+func (t *tx) settingsNow() (ledger.SettingsVersion, error) {
+	list, err := t.settings(settingsNow, 1)
+	if err != nil || len(list) == 0 {
+		return ledger.SettingsVersion{Values: map[string]string{}}, err
+	}
+	return list[0], nil
+}
+
+// SettingsNow implements router.SettingsVersions.
+func (r *Router) SettingsNow(ctx context.Context) (now ledger.SettingsVersion, err error) {
+	err = r.db.read(ctx, "read the version of the settings", func(t *tx) error {
+		now, err = t.settingsNow()
+		return err
+	})
+	return now, err
+}
+
+// SettingsCounting lists the versions that count or counted until a newer one did, the newest first.
+func (r *Router) SettingsCounting(ctx context.Context, limit int) ([]ledger.SettingsVersion, error) {
+	return r.settingsList(ctx, settingsNow, int64(limit))
+}
+
+// SettingsVersions lists all versions, the newest first.
+func (r *Router) SettingsVersions(ctx context.Context, limit int) ([]ledger.SettingsVersion, error) {
+	return r.settingsList(ctx, settingsList, int64(limit))
+}
+
+// SettingsVersion is one of them. ErrNotFound.
+func (r *Router) SettingsVersion(ctx context.Context, id int64) (ledger.SettingsVersion, error) {
+	list, err := r.settingsList(ctx, settingsOf, id)
+	if err == nil && len(list) == 0 {
+		err = ledger.ErrNotFound
+	}
+	if err != nil {
+		return ledger.SettingsVersion{}, err
+	}
+	return list[0], nil
+}
+
+func (r *Router) settingsList(ctx context.Context, query string, arg int64) (list []ledger.SettingsVersion, err error) {
+	err = r.db.read(ctx, "list versions of the settings", func(t *tx) error {
+		list, err = t.settings(query, arg)
+		return err
+	})
+	return list, err
+}
+
+// LapseSettings notes which versions were not confirmed in time, each once, and returns them.
+func (r *Router) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVersion, err error) {
+	err = r.db.write(ctx, full, "note settings that nobody confirmed", func(t *tx) error {
+		lapsed = nil
+		ids, err := t.ids(fmt.Sprintf(lapsedSettings, t.Clock(t.now)))
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			list, err := t.settings(settingsOf, id)
+			if err != nil {
+				return err
+			}
+			lapsed = append(lapsed, list...)
+			c := &ledger.SettingsChange{Version: &list[0]}
+			_, target := c.Names()
+			if err := t.audit(ledger.Hand{Person: list[0].Person, Rule: ledger.RuleUnconfirmed}, audited{
+				action: "config.lapse", target: target, outcome: "done", why: "nobody confirmed it in time", data: settingsData(&list[0]),
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return lapsed, err
+}
+
+// changeSettings makes a version, or decides about the one that waits.
+func (t *tx) changeSettings(c *ledger.SettingsChange, by ledger.Hand) (a audited, err error) {
+	c.Version = nil
+	if t.PG {
+		if _, err := t.Exec(lockSettings); err != nil {
+			return a, err
+		}
+	}
+	now, err := t.settingsNow()
+	if err != nil {
+		return a, err
+	}
+	id := now.ID
+	switch c.Kind {
+	case ledger.SetSettings:
+		id, err = t.setSettings(c, &now, by)
+	case ledger.ConfirmSettings:
+		err = t.confirmSettings(c, &now, by)
+	case ledger.TakeBackSettings:
+		if err = waits(&now); err == nil {
+			_, err = t.Exec(fmt.Sprintf(lapseSettings, t.Clock(t.now)), id)
+		}
+	default:
+		err = fmt.Errorf("%q is nothing to do with settings", c.Kind)
+	}
+	if err != nil {
+		return a, err
+	}
+	list, err := t.settings(settingsOf, id)
+	if err != nil {
+		return a, err
+	}
+	c.Version = &list[0]
+	return audited{outcome: "done", data: settingsData(c.Version)}, nil
+}
+
+// settingsData is what the audit log has of a version. Credentials are not in it: a setting is
+// changed to where one is kept.
+func settingsData(v *ledger.SettingsVersion) any {
+	return map[string]any{"version": v.ID, "base": v.Base, "diff": v.Diff, "undoes": v.Undoes, "confirm_by": v.ConfirmBy}
+}
+
+// setSettings makes a version of the one that it was thought of.
+func (t *tx) setSettings(c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Hand) (int64, error) {
+	switch {
+	case now.Waiting():
+		return 0, &ledger.StateError{Sentence: fmt.Sprintf(
+			"Version %d waits until %s to be confirmed by %s; nothing else is changed until then, and nothing was.",
+			now.ID, now.ConfirmBy.UTC().Format("15:04:05 MST"), now.Person)}
+	case now.ID != c.Base:
+		return 0, &ledger.StateError{Sentence: fmt.Sprintf(
+			"The settings were changed meanwhile, to version %d by %s. Nothing was changed now: look at it, and set yours again.", now.ID, now.Person)}
+	}
+	diff := ledger.DiffSettings(now.Values, c.Values)
+	if len(diff) == 0 {
+		return 0, &ledger.StateError{Sentence: "It is set so already; nothing was changed."}
+	}
+	within := c.ConfirmWithin.Microseconds()
+	return t.Insert(fmt.Sprintf(insertSettings, t.Clock(t.now)), now.ID, jsonText(c.Values), jsonText(diff), orNull(c.Undoes), clean(by.Person), "",
+		clean(c.Conversation), within, within)
+}
+
+func waits(now *ledger.SettingsVersion) error {
+	if now.Waiting() {
+		return nil
+	}
+	return &ledger.StateError{Sentence: "No change of the settings waits to be confirmed: there was none, or its time is over and all is as it was before."}
+}
+
+// confirmSettings keeps the version that waits.
+func (t *tx) confirmSettings(c *ledger.SettingsChange, now *ledger.SettingsVersion, by ledger.Hand) error {
+	if err := waits(now); err != nil {
+		return err
+	}
+	if now.Person != clean(by.Person) || now.Conversation != clean(c.Conversation) {
+		return &ledger.StateError{Sentence: fmt.Sprintf(
+			"Version %d is confirmed by %s alone, from the chat in which it was asked for: that shows that nobody was locked out.", now.ID, now.Person)}
+	}
+	_, err := t.Exec(fmt.Sprintf(confirmSettings, t.Clock(t.now)), now.ID)
+	return err
+}
