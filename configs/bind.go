@@ -43,7 +43,7 @@ func (b *binder) bind(v reflect.Value, n *node, key string, size bool) {
 	case t == reflect.TypeFor[Channel]():
 		b.channel(v, n, key)
 	case t == reflect.TypeFor[channels.Credential]():
-		if s, ok := b.text(n, key); ok {
+		if s, ok := b.credentialText(n, key); ok {
 			v.Set(reflect.ValueOf(b.credential(s, n, key)))
 		}
 	case t.Kind() == reflect.Struct:
@@ -59,7 +59,7 @@ func (b *binder) bind(v reflect.Value, n *node, key string, size bool) {
 			v.Set(p)
 		}
 	case isSecret(t):
-		if s, ok := b.text(n, key); ok {
+		if s, ok := b.credentialText(n, key); ok {
 			v.SetString(b.resolve(s, n, key))
 		}
 	case t == reflect.TypeFor[time.Duration]():
@@ -95,7 +95,7 @@ func (b *binder) bindStruct(n *node, key string, structs ...reflect.Value) {
 }
 
 func (b *binder) unknown(n *node, key, name string, known []string) {
-	for n.kind == table && n.src.env != "" && len(n.keys) > 0 {
+	for n.kind == table && n.src.planted() && len(n.keys) > 0 {
 		n = n.fields[n.keys[0]]
 	}
 	if best := words.Nearest(name, known); best != "" {
@@ -134,7 +134,7 @@ func (b *binder) bindList(v reflect.Value, n *node, key string, size bool) {
 	t := v.Type()
 	tables := t.Elem().Kind() == reflect.Struct
 	switch {
-	case n.src.env != "" && tables:
+	case n.src.planted() && tables:
 		for n.kind == table && len(n.keys) > 0 {
 			n = n.fields[n.keys[0]]
 		}
@@ -156,7 +156,7 @@ func (b *binder) bindList(v reflect.Value, n *node, key string, size bool) {
 	v.Set(filled)
 }
 
-// split reads a list from the environment: as TOML when it begins with a
+// split reads a list from the environment or a change at run time: as TOML when it begins with a
 // bracket, else with commas between.
 func split(n *node) *node {
 	trimmed := strings.TrimSpace(n.text)

@@ -85,7 +85,7 @@ func (b *binder) plant(n *node, path []string, leaf *node) {
 			b.fault(leaf.src, "", "names no key; two underscores stand between two levels")
 			return
 		}
-		if at := slices.IndexFunc(n.keys, func(k string) bool { return plain(k) == plain(key) }); at >= 0 {
+		if at := slices.IndexFunc(n.keys, func(k string) bool { return plain(k) == plain(key) }); at >= 0 && n.fields[key] == nil {
 			key = n.keys[at]
 		}
 		if i == len(path)-1 {

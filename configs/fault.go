@@ -9,7 +9,7 @@ import (
 
 // A Fault is one thing wrong with the settings.
 type Fault struct {
-	Source string `json:"source"` // "FILE:LINE", "environment NAME", "--data"; empty: a default
+	Source string `json:"source"` // "FILE:LINE", "run-time change", "environment NAME", "--data"; empty: a default
 	Key    string `json:"key"`    // e.g. "router.workers" or "people[0].role"; empty where no key is meant
 	Text   string `json:"text"`   // what is wrong and what to do
 	at     source
@@ -51,7 +51,12 @@ type source struct {
 	line int
 	env  string // name of a variable
 	flag string // name of a command-line option
+
+	change bool // made at run time
 }
+
+// planted says that a value is no part of the file's text.
+func (s source) planted() bool { return s.env != "" || s.flag != "" || s.change }
 
 // String is the source as people read it; "" for the default.
 func (s source) String() string {
@@ -60,6 +65,8 @@ func (s source) String() string {
 		return s.flag
 	case s.env != "":
 		return "environment " + s.env
+	case s.change:
+		return "run-time change"
 	case s.file != "" && s.line > 0:
 		return fmt.Sprintf("%s:%d", s.file, s.line)
 	}

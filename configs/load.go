@@ -23,6 +23,9 @@ type Options struct {
 	File string
 	// Env is the environment, as os.Environ gives it.
 	Env []string
+	// Changes are what was changed at run time, above the file and below the environment: keys as
+	// in the file ("router.workers"), with values as the environment takes them.
+	Changes map[string]string
 	// DataDir is what --data names; it overrides file and environment.
 	DataDir string
 	// LogLevel is what --log-level names; it overrides file and environment.
@@ -38,13 +41,15 @@ type Options struct {
 	Secrets func(name string) (secrets.Secret, error)
 	// Mask learns the credentials that are read; nil: a new one does.
 	Mask *secrets.Masker
+	// Vault has the secrets that are set at run time; nil: a new one does.
+	Vault *vault.Vault
 }
 
 // maxFile bounds a settings file, in bytes.
 const maxFile = 1 << 20
 
-// Load reads the settings: defaults, then the file, then the environment, then
-// the command line. The file is the first of Options.File, $SWITCHBOARD_CONFIG,
+// Load reads the settings: defaults, then the file, then what was changed at run time, then
+// the environment, then the command line. The file is the first of Options.File, $SWITCHBOARD_CONFIG,
 // ./switchboard.toml and the one in the OS configuration folder; the first two
 // must exist, and to have none is fine. An error is a Faults with everything
 // that is wrong, except where the file cannot be read at all. Load creates
@@ -83,6 +88,7 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	if len(faults) > 0 {
 		return nil, nil, sorted(faults) // the rest would be guesses
 	}
+	b.changes(root, opts.Changes)
 	b.overlay(root)
 	if opts.DataDir != "" {
 		b.plant(root, []string{"data_dir"}, &node{kind: word, text: opts.DataDir, src: source{flag: "--data"}})
@@ -93,8 +99,11 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	b.defaultKey(s)
 	b.bindStruct(root, "", reflect.ValueOf(s).Elem())
 	b.dataDir(s, opts.Dir)
-	s.Vault = vault.New(s.DataDir, env[vault.Variable], b.mask)
+	if s.Vault = opts.Vault; s.Vault == nil {
+		s.Vault = vault.New(s.DataDir, env[vault.Variable], b.mask)
+	}
 	s.sources, s.notes, s.refs, s.kinds = b.sources, b.notes, b.refs, b.allKinds()
+	s.opts, s.text = opts, data
 	b.maskCredentials(s)
 	b.validate(s)
 	b.strayVariables(s)

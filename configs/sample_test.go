@@ -65,6 +65,7 @@ func TestSampleIsTheDefaults(t *testing.T) {
 	}
 	want := Defaults()
 	want.DataDir, want.File, want.Mask, want.Vault, want.sources, want.notes, want.refs, want.kinds = s.DataDir, s.File, s.Mask, s.Vault, s.sources, s.notes, s.refs, s.kinds
+	want.opts, want.text = s.opts, s.text
 	p := want.LLM.Providers[openRouter]
 	p.Headers = map[string]string{}
 	want.LLM.Providers[openRouter] = p

@@ -53,6 +53,8 @@ type Settings struct {
 	notes   map[string]string // what Show adds to a key's source
 	kinds   map[string]Kind   // that identities may begin with
 	refs    map[string]string // where credentials are kept: "env:NAME", "file:PATH", absolute, "secret:NAME"
+	opts    Options           // what they were loaded with
+	text    []byte            // of the file
 }
 
 // Server is the table [server].

@@ -14,7 +14,7 @@ import (
 type Shown struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`  // as it would be written in the file; credentials "[redacted]" or "(not set)"
-	Source string `json:"source"` // "default", "FILE:LINE", "environment NAME", "--data"; for credentials also where they are kept
+	Source string `json:"source"` // "default", "FILE:LINE", "run-time change", "environment NAME", "--data"; for credentials also where they are kept
 	// Kept is where a credential is kept: "env:NAME", "file:PATH", absolute, or "secret:NAME"; empty for
 	// one that is written literally.
 	Kept string `json:"kept,omitempty"`
@@ -40,14 +40,21 @@ func (s *Settings) Show() []Shown {
 		if note := s.notes[l.key]; note != "" {
 			from += " (" + note + ")"
 		}
-		value := format(l)
-		if strings.HasPrefix(l.key, "llm.providers.") && strings.Contains(l.key, ".headers.") {
-			value = redacted // they often carry a credential
-		}
-		all = append(all, Shown{Key: l.key, Value: value, Source: from, Kept: s.refs[l.key]})
+		all = append(all, Shown{Key: l.key, Value: shown(l), Source: from, Kept: s.refs[l.key]})
 	}
 	return all
 }
+
+// shown is a setting as it would be written in the file, and nothing secret in it.
+func shown(l leaf) string {
+	if isHeader(l.key) {
+		return redacted
+	}
+	return format(l)
+}
+
+// isHeader says that a setting is a header of a provider, which often carries a credential.
+func isHeader(key string) bool { return matches("llm.providers.*.headers.*", key) }
 
 // UsedBy are the keys of the credentials that a secret of the encrypted store stands for.
 func (s *Settings) UsedBy(secret string) (keys []string) {

@@ -21,7 +21,7 @@ const (
 	decimal      // a float, as written
 	boolean      // "true" or "false"
 	instant      // a date or time; no setting takes one
-	word         // from the environment: the setting's type decides how it is read
+	word         // from the environment or a change at run time: the setting's type decides how it is read
 )
 
 // A node is one value of the settings file, with the place it was written.

@@ -1,0 +1,181 @@
+package configs
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"switchboard/secrets"
+)
+
+// changes lays what was changed at run time over the file's tree.
+func (b *binder) changes(root *node, changes map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(changes)) {
+		value := &node{kind: word, text: changes[key], src: source{change: true}}
+		if why := notChangeable(key); why != "" {
+			b.fault(value.src, key, "%s", why)
+			continue
+		}
+		parts := path(root, key)
+		if len(parts) == 0 || slices.Contains(parts, "") {
+			b.fault(value.src, key, "names no key; one dot stands between two levels")
+			continue
+		}
+		b.plant(root, parts, value)
+	}
+}
+
+// fixed are the settings that no change at run time reaches; * stands for one name.
+var fixed = []struct{ key, why string }{
+	{"data_dir", "cannot be changed while the program runs: what was changed stands there; write it in the file"},
+	{"store", "cannot be changed while the program runs: what was changed stands in that database; write it in the file"},
+	{"people", "people are changed with /people, or in the file"},
+	{"server.tokens", "lists of tables can be set only in the file"},
+	{"llm.providers.*.headers", "often holds a credential, which would stand readable in the database; write it in the file"},
+}
+
+// notChangeable says why a setting cannot be changed at run time; empty: it can.
+func notChangeable(key string) string {
+	bare, _, isEntry := strings.Cut(key, "[")
+	for _, f := range fixed {
+		if matches(f.key, bare) {
+			return f.why
+		}
+	}
+	if isEntry {
+		return "is an entry of a list; change the whole list"
+	}
+	return ""
+}
+
+// credentialText is the text of a credential; a change at run time is kept where people can read it.
+func (b *binder) credentialText(n *node, key string) (string, bool) {
+	s, ok := b.text(n, key)
+	if ok && n.src.change && s != "" && !isReference(s) {
+		b.mask.Add(secrets.Secret(s))
+		b.fault(n.src, key, "a credential would stand readable in the database; set it with /secret set NAME, and write secret:NAME here (or env:NAME, file:PATH)")
+		return "", false
+	}
+	return s, ok
+}
+
+func isReference(value string) bool {
+	return slices.ContainsFunc([]string{"env:", "file:", "secret:"}, func(form string) bool { return strings.HasPrefix(value, form) })
+}
+
+// path is a key in its parts. Names that people chose may hold a dot.
+func path(n *node, key string) []string {
+	var parts []string
+	for key != "" {
+		name, rest, _ := strings.Cut(key, ".")
+		if n != nil {
+			for _, there := range n.keys {
+				if after, ok := strings.CutPrefix(key, there); ok && len(there) > len(name) && (after == "" || after[0] == '.') {
+					name, rest = there, strings.TrimPrefix(after, ".")
+				}
+			}
+			n = n.fields[name]
+		}
+		parts, key = append(parts, name), rest
+	}
+	return parts
+}
+
+// Changes are what was changed at run time, as these settings have it.
+func (s *Settings) Changes() map[string]string { return maps.Clone(s.opts.Changes) }
+
+// Again reads the same file anew, with other changes at run time. It takes secrets as the
+// vault has them.
+func (s *Settings) Again(changes map[string]string) (*Settings, []Warning, error) {
+	opts := s.options(changes)
+	if s.File == "" {
+		return Load(opts)
+	}
+	data, err := readFile(s.File)
+	if err != nil {
+		return nil, nil, err
+	}
+	return load(opts, newVariables(opts.Env), s.File, data)
+}
+
+func (s *Settings) options(changes map[string]string) Options {
+	opts := s.opts
+	opts.Changes, opts.Mask, opts.Vault, opts.Secrets = maps.Clone(changes), s.Mask, s.Vault, s.Vault.Look
+	return opts
+}
+
+// A Proposal is what settings would become by a change at run time.
+type Proposal struct {
+	Settings *Settings
+	// Changes is the whole layer after it.
+	Changes map[string]string
+	Diff    []Difference
+	// Warnings are those that the change brings.
+	Warnings []Warning
+}
+
+// Propose says what the settings would be with other changes at run time: some set, and some
+// taken back. An error is a Faults with everything that is wrong; nothing is changed in any case.
+func (s *Settings) Propose(set map[string]string, unset []string) (*Proposal, error) {
+	changes := s.Changes()
+	if changes == nil {
+		changes = map[string]string{}
+	}
+	var faults Faults
+	fault := func(key, text string) {
+		at := source{change: true}
+		faults = append(faults, Fault{Source: at.String(), Key: key, Text: text, at: at})
+	}
+	for _, key := range unset {
+		if _, ok := changes[key]; !ok {
+			fault(key, "was not changed at run time")
+		}
+		delete(changes, key)
+	}
+	for key, value := range set {
+		if at := s.sources[key]; at.env != "" || at.flag != "" {
+			fault(key, "is set by "+at.String()+", which goes before; change it there")
+		}
+		changes[key] = value
+	}
+	opts := s.options(changes)
+	next, warnings, err := load(opts, newVariables(opts.Env), s.File, s.text)
+	if found, ok := errors.AsType[Faults](err); ok {
+		faults = append(faults, found...)
+	}
+	for key := range set {
+		if err == nil && len(faults) == 0 && !next.sources[key].change {
+			fault(key, "unknown key") // written in capitals, say
+		}
+	}
+	if len(faults) > 0 {
+		return nil, sorted(faults)
+	}
+	return &Proposal{
+		Settings: next, Changes: changes, Diff: Diff(s, next),
+		Warnings: slices.DeleteFunc(warnings, func(w Warning) bool { _, ok := set[w.Key]; return !ok }),
+	}, err
+}
+
+// harmless are the keys of a channel after which an admin is still let in there.
+var harmless = []string{"allow_conversations", "groups", "reply_in", "require_mention", "tools_allow", "tools_deny"}
+
+// LocksOut are the keys of a proposal after which an admin who asks for it in a direct chat of that channel
+// might not be heard there any more. The terminal always hears.
+func (p *Proposal) LocksOut(channel string) (keys []string) {
+	for _, d := range p.Diff {
+		rest, ofChannel := strings.CutPrefix(d.Key, "channels."+channel+".")
+		switch {
+		case ofChannel && !slices.Contains(harmless, rest):
+		case slices.Contains([]string{"router.rate_person", "router.message_limit", "router.stop_words"}, d.Key) && channel != terminal:
+		default:
+			continue
+		}
+		keys = append(keys, d.Key)
+	}
+	return keys
+}
+
+// terminal is the channel that every engine has, and no setting closes.
+const terminal = "console"

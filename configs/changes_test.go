@@ -1,0 +1,234 @@
+package configs
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/secrets"
+)
+
+func TestChangesLieBetweenFileAndEnvironment(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	opts := Options{
+		File: "s.toml", Dir: dir, Env: []string{"HOME=" + dir, "SWITCHBOARD_ROUTER__WORKERS=9"}, Kinds: kinds(), LogLevel: "debug",
+		Changes: map[string]string{
+			"router.workers": "8", "router.queue_per_session": "6", "log.level": "warn", "channels.a.b.dm": "open", "notify.budget": "ann, pigeon:7",
+			"llm.models.new.model": "openrouter/x", "llm.models.new.price_in": "1.5", "files.max_size": "1MB", "router.stop_words": `["a,b"]`,
+		},
+	}
+	s, _, err := Parse(opts, "[router]\nworkers = 7\nqueue_per_session = 5\nidle_timeout = \"4s\"\n[channels.\"a.b\"]\nkind = \"pigeon\"\ntoken = \"x\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := fmt.Sprint(s.Router.Workers, s.Router.QueuePerSession, s.Router.IdleTimeout, s.Log.Level, s.Channels["a.b"].DM, s.Notify["budget"],
+		s.LLM.Models["new"].Model, *s.LLM.Models["new"].PriceIn, s.Files.MaxSize, len(s.Router.StopWords))
+	if want := "9 6 4sdebugopen[ann pigeon:7]openrouter/x1.5 1048576 1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	from := map[string]string{}
+	for _, shown := range s.Show() {
+		from[shown.Key] = shown.Source
+	}
+	for key, want := range map[string]string{
+		"router.workers": "environment SWITCHBOARD_ROUTER__WORKERS", "router.queue_per_session": "run-time change", "log.level": "--log-level",
+		"channels.a.b.dm": "run-time change", "notify.budget": "run-time change",
+	} {
+		if from[key] != want {
+			t.Errorf("%s comes from %q, want %q", key, from[key], want)
+		}
+	}
+}
+
+func TestProposalSaysWhatWouldBe(t *testing.T) {
+	t.Parallel()
+	s := must(t, "[router]\nworkers = 7\n[channels.pigeon]\nkind = \"pigeon\"\ntoken = \"literal-token\"\n", "KEY=from-env-key", "OPENROUTER_API_KEY=first-key-value")
+	p, err := s.Propose(map[string]string{
+		"router.workers": "8", "channels.pigeon.token": "env:KEY", "log.format": "json", "budget.per_day": "3", "llm.models.m.model": "openrouter/x", "router.busy": "queue",
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, d := range p.Diff {
+		lines = append(lines, fmt.Sprintf("%s: %s → %s %v", d.Key, d.Was, d.Is, d.Live))
+	}
+	want := []string{
+		`log.format: "auto" → "json" false`, `llm.models.m.model:  → "openrouter/x" true`,
+		`llm.models.m.context_tokens:  → 128000 true`, `llm.models.m.max_output_tokens:  → 4096 true`,
+		`llm.models.m.price_in:  → (not set) true`, `llm.models.m.price_out:  → (not set) true`,
+		`llm.models.m.price_cached:  → (not set) true`, `llm.models.m.temperature:  → (not set) true`,
+		`router.workers: 7 → 8 true`, `channels.pigeon.token: [redacted] → env:KEY true`, `budget.per_day: 0 → 3 true`,
+	}
+	if !slices.Equal(lines, want) {
+		t.Errorf("the difference is\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+	if len(p.Warnings) != 1 || p.Warnings[0].Key != "budget.per_day" {
+		t.Errorf("warnings %v", p.Warnings)
+	}
+	if s.Router.Workers != 7 || s.Changes() != nil || len(p.Changes) != 6 {
+		t.Errorf("the proposal changed what it began with: %+v, %v; it is %v", s.Router, s.Changes(), p.Changes)
+	}
+
+	again, err := p.Settings.Propose(map[string]string{"router.busy": "steer"}, []string{"router.workers", "llm.models.m.model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(again.Settings.Router.Workers, again.Settings.Router.Busy, len(again.Settings.LLM.Models)); got != "7steer0" {
+		t.Errorf("after it was taken back: %s", got)
+	}
+	if d := again.Diff[len(again.Diff)-1]; d.Key != "llm.models.m.temperature" || d.Is != "" {
+		t.Errorf("what is gone: %+v", d)
+	}
+	if got := Diff(p.Settings, p.Settings); got != nil {
+		t.Errorf("the same differs in %v", got)
+	}
+}
+
+func TestProposalListsAllFaults(t *testing.T) {
+	t.Parallel()
+	s := must(t, "[channels.pigeon]\nkind = \"pigeon\"\ntoken = \"x\"\n[[people]]\nname = \"ann\"\nrole = \"admin\"\nidentities = [\"pigeon:1\"]\n[llm.providers.p]\nbase_url = \"http://127.0.0.1/v1\"\n",
+		"SWITCHBOARD_ROUTER__BUSY=steer")
+	_, err := s.Propose(map[string]string{
+		"router.workers": "none", "router.worker": "8", "router.busy": "queue", "data_dir": "/x", "store.url": "sqlite:x", "people[0].role": "user", "people": "[]",
+		"server.tokens": "[]", "channels.pigeon.token": "1:literal-credential", "llm.providers.p.headers.Authorization": "Bearer x", "agent.fallback[0]": "offline", "": "1",
+		"channels.gone.dm": "open", "agent.planner": "nowhere/x", "log..level": "info", "llm.providers": "x",
+	}, []string{"router.max_parts"})
+	said := fmt.Sprint(err)
+	for _, want := range []string{
+		"run-time change: router.max_parts: was not changed at run time",
+		`run-time change: router.workers: `, `router.worker: unknown key; did you mean "workers"?`,
+		"router.busy: is set by environment SWITCHBOARD_ROUTER__BUSY, which goes before",
+		"data_dir: cannot be changed while the program runs", "store.url: cannot be changed while", "people[0].role: people are changed with /people",
+		"people: people are changed with /people", "server.tokens: lists of tables can be set only in the file",
+		"channels.pigeon.token: a credential would stand readable in the database; set it with /secret set NAME",
+		"llm.providers.p.headers.Authorization: often holds a credential", "agent.fallback[0]: is an entry of a list",
+		"channels.gone.kind: is missing", `agent.planner: "nowhere/x" is no model`, "log..level: names no key",
+		`llm.providers: needs a table, not "x"`,
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("without %q:\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, "literal-credential") || s.Mask.Text("1:literal-credential") != "[redacted]" {
+		t.Error("the credential is shown")
+	}
+	if _, err := s.Propose(map[string]string{"ROUTER.workers": "3"}, nil); err == nil || !strings.Contains(err.Error(), "ROUTER: unknown key") {
+		t.Errorf("in capitals: %v", err)
+	}
+}
+
+func TestWhatCouldLockOutIsKnown(t *testing.T) {
+	t.Parallel()
+	s := must(t, "[channels.a]\nkind = \"pigeon\"\ntoken = \"x\"\n[channels.b]\nkind = \"pigeon\"\ntoken = \"y\"\n")
+	p, err := s.Propose(map[string]string{
+		"channels.a.enabled": "false", "channels.a.dm": "disabled", "channels.a.coop": "tree", "channels.a.tools_deny": "exec, files", "channels.a.require_mention": "false",
+		"channels.b.enabled": "false", "router.rate_person": "1/m", "router.stop_words": "/config", "router.message_limit": "1KB", "router.busy": "steer", "log.level": "warn",
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofRouter := []string{"router.stop_words", "router.rate_person", "router.message_limit"}
+	for channel, want := range map[string][]string{
+		"a":       append(ofRouter[:3:3], "channels.a.enabled", "channels.a.dm", "channels.a.coop"),
+		"b":       append(ofRouter[:3:3], "channels.b.enabled"),
+		"console": nil,
+	} {
+		if got := p.LocksOut(channel); !slices.Equal(got, want) {
+			t.Errorf("from %s: %v, want %v", channel, got, want)
+		}
+	}
+}
+
+// Every key of the file has its place in the table, and every place has keys.
+func TestEveryKeyIsLiveOrNot(t *testing.T) {
+	t.Parallel()
+	fits := map[string]bool{}
+	for key := range schema(reflect.TypeFor[Settings](), "") {
+		bare := strings.ReplaceAll(key, "[]", "")
+		found := false
+		for _, part := range liveness {
+			if matches(part.key, bare) {
+				found, fits[part.key] = true, true
+			}
+		}
+		if !found {
+			t.Errorf("nobody says whether %s is live", key)
+		}
+		if keys := strings.SplitN(bare, ".", 2); Live(key) != Live(bare) || keys[0] == "router" && !Live(key) {
+			t.Errorf("%s is not live", key)
+		}
+	}
+	for _, part := range liveness {
+		if !fits[part.key] {
+			t.Errorf("no key is %s", part.key)
+		}
+	}
+	for key, want := range map[string]bool{
+		"server.listen": false, "server.allow_private": true, "server.allow_private[1]": true, "server.tokens[0].value": false, "store.url": false,
+		"log.level": true, "log.format": false, "channels.x.token": true, "people[3].role": true, "nothing": false,
+	} {
+		if Live(key) != want {
+			t.Errorf("%s: %v", key, !want)
+		}
+	}
+}
+
+func TestWhatNeedsARestartStays(t *testing.T) {
+	t.Parallel()
+	const text = "data_dir = \"\"\n[router]\nidle_timeout = \"3m\"\n"
+	was := must(t, text)
+	is, _, err := Parse(was.options(map[string]string{"log.format": "json", "server.listen": "127.0.0.1:1", "server.allow_private": "10.0.0.0/8", "router.workers": "3"}),
+		strings.Replace(text, `data_dir = ""`, "data_dir = \"/else\"\nstore.url = \"sqlite:other\"\nserver.internal_token = \"other-token\"", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := is.Keeping(was)
+	for _, d := range Diff(is, kept) {
+		if d.Live {
+			t.Errorf("%s is live and was kept", d.Key)
+		}
+	}
+	for _, d := range Diff(was, kept) {
+		if !d.Live {
+			t.Errorf("%s is not live and was not kept", d.Key)
+		}
+	}
+	if kept.DataDir != was.DataDir || kept.Store != was.Store || kept.Log.Format != "auto" || kept.Router.Workers != 3 || len(kept.Server.AllowPrivate) != 1 {
+		t.Errorf("kept %+v", kept)
+	}
+	if len(Diff(was, is)) != 7 {
+		t.Errorf("it should differ in seven settings: %v", Diff(was, is))
+	}
+}
+
+func TestSettingsAreReadAgain(t *testing.T) {
+	t.Parallel()
+	s := must(t, "[router]\nworkers = 7\n[llm.providers.p]\napi_key = \"secret:model\"\n")
+	if _, _, err := s.Again(nil); err == nil || !strings.Contains(err.Error(), `there is no secret "model"`) {
+		t.Errorf("without the secret: %v", err)
+	}
+	if err := s.MakeDataDir(); err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := s.Vault.Seal(secrets.Secret("value-of-model"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Vault.Keep(map[string][]byte{"model": sealed})
+	write(t, s.File, "[router]\nworkers = 6\nqueue_per_session = 4\n[llm.providers.p]\napi_key = \"secret:model\"\n")
+	next, _, err := s.Again(map[string]string{"router.workers": "5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if next.Router.Workers != 5 || next.Router.QueuePerSession != 4 || next.LLM.Providers["p"].APIKey.Reveal() != "value-of-model" || next.Vault != s.Vault || next.Mask != s.Mask {
+		t.Errorf("read again: %+v", next.Router)
+	}
+	write(t, s.File, "[router]\nworkers = 6\nbusy = 3\n")
+	if _, _, err := s.Again(nil); err == nil {
+		t.Error("a broken file was read")
+	}
+}

@@ -1,0 +1,66 @@
+package configs
+
+import (
+	"cmp"
+	"reflect"
+
+	"switchboard/channels"
+)
+
+// A Difference is a setting that two Settings have otherwise.
+type Difference struct {
+	Key  string `json:"key"`
+	Was  string `json:"was"` // as Shown.Value, or where a credential is kept; empty: it was not there
+	Is   string `json:"is"`
+	Live bool   `json:"live"` // it counts at once; else from the next start
+}
+
+// Diff says what differs, in the order of the sample file. No credential is in it.
+func Diff(was, is *Settings) []Difference {
+	before, after := was.marks(), is.marks()
+	var diff []Difference
+	add := func(key string) {
+		if before[key] != after[key] {
+			diff = append(diff, Difference{Key: key, Was: before[key].text, Is: after[key].text, Live: Live(key)})
+		}
+	}
+	for _, shown := range is.Show() {
+		add(shown.Key)
+	}
+	for _, shown := range was.Show() {
+		if _, still := after[shown.Key]; !still {
+			add(shown.Key)
+		}
+	}
+	return diff
+}
+
+// A mark is what a setting is known by: what is shown, and what is not.
+type mark struct{ text, hidden string }
+
+func (s *Settings) marks() map[string]mark {
+	marks := map[string]mark{}
+	for l := range leaves(reflect.ValueOf(s).Elem(), "", false) {
+		m := mark{text: shown(l), hidden: hidden(l)}
+		if ref := s.refs[l.key]; ref != "" {
+			m.text = cmp.Or(s.opts.Changes[l.key], ref)
+		}
+		marks[l.key] = m
+	}
+	return marks
+}
+
+// hidden is the credential of a setting that is shown masked; empty where it is not read now.
+func hidden(l leaf) string {
+	switch v := l.value.Interface().(type) {
+	case channels.Credential:
+		secret, _ := v.Read()
+		return secret.Reveal()
+	case revealer:
+		return v.Reveal()
+	}
+	if isHeader(l.key) {
+		return l.value.String()
+	}
+	return ""
+}
