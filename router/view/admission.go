@@ -8,15 +8,15 @@ import (
 
 // admissions are the rules in words.
 var admissions = map[string]string{
-	ledger.RulePeople:         "let in, because the identity {identity} belongs to them in [[people]]",
-	ledger.RulePeopleHere:     "let in, because the identity {identity} belongs to them in [[people]], and [channels.{channel}] allows the group",
+	ledger.RulePeople:         "let in, because the identity {identity} belongs to them",
+	ledger.RulePeopleHere:     "let in, because the identity {identity} belongs to them, and [channels.{channel}] allows the group",
 	ledger.RuleOpen:           "let in, because [channels.{channel}] is open to everybody there",
 	ledger.RuleMachine:        "let in, because whoever runs the program on this machine may speak as anybody",
 	ledger.RuleBot:            "kept out, because another bot wrote it",
 	ledger.RuleUnnamed:        "kept out, because the platform does not say who wrote it",
 	ledger.RuleClaim:          "let in, because it brought a claim code",
 	ledger.RuleLink:           "let in, because it brought a link code",
-	ledger.RuleUnknown:        "kept out, because the identity {identity} belongs to nobody in [[people]]",
+	ledger.RuleUnknown:        "kept out, because the identity {identity} belongs to nobody",
 	ledger.RuleNoPerson:       "kept out, because there is nobody of the name it was sent under",
 	ledger.RuleNoLonger:       "kept out, because the identity {identity} is known only from where everybody is let in",
 	ledger.RuleNotAllowed:     "kept out, because the group is not in allow_conversations of [channels.{channel}]",

@@ -1,0 +1,155 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/channels/platformtest"
+	"switchboard/testkit"
+)
+
+// A follower does what a page says, as somebody who knows nothing else: commands of a shell, and
+// words in a chat.
+type follower struct {
+	t     *testing.T
+	dir   string
+	path  string // where "switchboard" is found
+	words map[string]string
+	chats map[string]*page
+	last  *page           // where was written last
+	seen  map[string]bool // messages that were there before that, with their texts
+	print string          // what the last command of a shell printed
+}
+
+// docs/administration.md, word by word.
+func TestAdministrationIsFollowedLiterally(t *testing.T) {
+	t.Parallel()
+	f := &follower{t: t, dir: t.TempDir(), words: map[string]string{}, chats: map[string]*page{}, seen: map[string]bool{}}
+	f.path = filepath.Join(f.dir, "bin")
+	if err := os.Mkdir(f.path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(build(t), filepath.Join(f.path, "switchboard")); err != nil {
+		t.Fatal(err)
+	}
+	text := testkit.Read(t, filepath.Join("..", "..", "docs", "administration.md"))
+	for _, block := range regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		for line := range strings.Lines(block[2]) {
+			line = strings.TrimSpace(line)
+			for word, is := range f.words {
+				line = strings.ReplaceAll(line, word, is)
+			}
+			if t.Logf("%s", line); block[1] == "chat" {
+				f.chat(line)
+			} else {
+				f.shell(line)
+			}
+			if t.Failed() {
+				return
+			}
+		}
+	}
+}
+
+// shell does a line of a shell. What goes on for ever is left to go on.
+func (f *follower) shell(line string) {
+	f.t.Helper()
+	switch fields := strings.Fields(line); {
+	case slices.Equal(fields[:2], []string{"switchboard", "dev"}):
+		log := devStarted(f.t, f.dir, append(fields[2:], "--listen", "127.0.0.1:0")...)
+		at := regexp.MustCompile(`A fake \w+ is on this machine at (\S+)`).FindStringSubmatch(log.String())[1]
+		for _, u := range devView(f.t, at, "", "").Users {
+			name, _, _ := strings.Cut(u.Name, " ")
+			f.chats[name] = &page{t: f.t, at: at, user: u.ID, chat: devView(f.t, at, u.ID, "").Chats[0].ID}
+			f.words[strings.ToUpper(name)+"_ID"] = u.ID
+		}
+	case slices.Equal(fields, []string{"switchboard", "serve"}):
+		run(f.t, f.dir, "serve")
+		for _, p := range f.chats {
+			testkit.Await(f.t, "the bot listens", time.Minute, func() bool { return devView(f.t, p.at, "", "").Connected })
+		}
+	default:
+		cmd := exec.Command("sh", "-c", line)
+		cmd.Dir, cmd.Env = f.dir, append(environ(), "HOME="+f.dir, "PATH="+f.path+":"+os.Getenv("PATH"))
+		out, err := cmd.CombinedOutput()
+		if f.print = string(out); err != nil {
+			f.t.Errorf("%s: %v\n%s", line, err, out)
+		}
+		if code := regexp.MustCompile(`claim code (\S+)`).FindStringSubmatch(f.print); code != nil {
+			f.words["CODE"] = code[1]
+		}
+	}
+}
+
+// chat does a line of a chat: who writes, "NAME presses BUTTON", or what the bot answers.
+func (f *follower) chat(line string) {
+	f.t.Helper()
+	who, text, said := strings.Cut(line, ": ")
+	if presser, label, ok := strings.Cut(line, " presses "); ok && !said {
+		p := f.chats[presser]
+		f.writesAt(p)
+		p.presses(p.found(""), label)
+		return
+	}
+	if p := f.chats[who]; p != nil {
+		f.writesAt(p)
+		p.writes(text)
+		return
+	}
+	if name, ok := strings.CutPrefix(who, "bot to "); ok {
+		f.last = f.chats[name]
+	} else if who != "bot" {
+		f.t.Fatalf("nobody is called %q", who)
+	}
+	f.reads(text)
+}
+
+// writesAt notes what is there before somebody writes.
+func (f *follower) writesAt(p *page) {
+	f.last = p
+	for _, p := range f.chats {
+		for _, m := range devView(f.t, p.at, p.user, p.chat).Messages {
+			f.seen[p.user+m.ID+m.Text] = true
+		}
+	}
+}
+
+// reads waits for a message of the bot, new or changed since the last was written, with all the pieces of text between "…".
+func (f *follower) reads(text string) {
+	f.t.Helper()
+	var shown []platformtest.Message
+	holds := func(m platformtest.Message) bool {
+		rest := m.Text
+		for piece := range strings.SplitSeq(text, "…") {
+			_, after, ok := strings.Cut(rest, strings.TrimSpace(piece))
+			if !ok {
+				return false
+			}
+			rest = after
+		}
+		return m.Bot
+	}
+	deadline := time.Now().Add(time.Minute)
+	for time.Now().Before(deadline) {
+		shown = slices.DeleteFunc(devView(f.t, f.last.at, f.last.user, f.last.chat).Messages, func(m platformtest.Message) bool {
+			return f.seen[f.last.user+m.ID+m.Text]
+		})
+		if i := slices.IndexFunc(shown, holds); i >= 0 {
+			f.t.Logf("\t%s", shown[i].Text)
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	var b strings.Builder
+	for _, m := range shown {
+		fmt.Fprintf(&b, "- %s\n", m.Text)
+	}
+	f.t.Errorf("the bot does not say %q but\n%s", text, b.String())
+}
