@@ -12,10 +12,12 @@ type Features struct {
 	// FilesPerPart is how many files one part may have; 0 counts as 1.
 	FilesPerPart int
 	// MaxFile is the largest file that can be sent, in bytes; 0: no limit.
-	MaxFile  int64
-	Buttons  bool // choices can be buttons; otherwise they are numbered lines
-	Markdown bool // more than plain text is shown
-	Removes  bool // a Deleter can delete here what others sent as well
+	MaxFile int64
+	Buttons bool // choices can be buttons; otherwise they are numbered lines
+	// MaxButtons is how many one part may have; 0: no limit.
+	MaxButtons int
+	Markdown   bool // more than plain text is shown
+	Removes    bool // a Deleter can delete here what others sent as well
 	// Command is what people write before the name of a command here; empty: a slash.
 	Command string
 	// TypingFor is how long the platform shows a Typing before it forgets it.

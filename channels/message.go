@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -192,7 +193,7 @@ type Body struct {
 	Text    string          `json:"text"`
 	Rich    json.RawMessage `json:"rich,omitempty"`
 	Files   []File          `json:"files,omitempty"`   // at most Features.FilesPerPart
-	Buttons []Button        `json:"buttons,omitempty"` // under the text, one a line
+	Buttons []Button        `json:"buttons,omitempty"` // under the text; see Rows
 }
 
 // A File goes out with a part; its bytes are read with Outbound.Open.
@@ -207,6 +208,24 @@ type File struct {
 type Button struct {
 	Label string `json:"label"`
 	Code  string `json:"code"` // at most 64 bytes of ASCII
+	// Beside puts it in one row with the button before, where the platform has room.
+	Beside bool `json:"beside,omitempty"`
+}
+
+// Rows are buttons as they stand under a text: where the rows that they ask for are more
+// than most, as few rows as there can be.
+func Rows(buttons []Button, most, inRow int) (rows [][]Button) {
+	for _, b := range buttons {
+		if last := len(rows) - 1; b.Beside && last >= 0 && len(rows[last]) < inRow {
+			rows[last] = append(rows[last], b)
+		} else {
+			rows = append(rows, []Button{b})
+		}
+	}
+	if len(rows) > most {
+		rows = slices.Collect(slices.Chunk(buttons, inRow))
+	}
+	return rows
 }
 
 // An Outbound is one part on its way to a platform.

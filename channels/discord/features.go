@@ -41,7 +41,7 @@ func (c *Client) Features(channels.Conversation) channels.Features {
 	return channels.Features{
 		MaxText: maxText, Measure: measure,
 		Files: true, FilesPerPart: maxFiles, MaxFile: maxFile,
-		Buttons: true, Markdown: true,
+		Buttons: true, MaxButtons: maxRows * maxInRow, Markdown: true,
 		TypingFor: typingFor, DraftEvery: draftEvery, Rates: rates,
 	}
 }

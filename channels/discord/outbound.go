@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
@@ -233,14 +232,10 @@ const (
 	maxRows, maxInRow, maxLabel = 5, 5, 80
 )
 
-// components are the buttons of a body: one a row while there are rows enough.
+// components are the buttons of a body: in its rows while there are rows enough.
 func components(buttons []channels.Button) []discordgo.MessageComponent {
 	rows := []discordgo.MessageComponent{}
-	width := 1
-	if len(buttons) > maxRows {
-		width = maxInRow
-	}
-	for some := range slices.Chunk(buttons[:min(len(buttons), width*maxRows)], width) {
+	for _, some := range channels.Rows(buttons[:min(len(buttons), maxRows*maxInRow)], maxRows, maxInRow) {
 		var row discordgo.ActionsRow
 		for _, b := range some {
 			row.Components = append(row.Components, discordgo.Button{

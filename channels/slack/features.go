@@ -41,7 +41,7 @@ func (c *Client) Features(conv channels.Conversation) channels.Features {
 		Command: command,
 		MaxText: maxText, Measure: render.Units,
 		Files: true, FilesPerPart: maxFiles, MaxFile: maxFile,
-		Buttons: true, Markdown: true,
+		Buttons: true, MaxButtons: maxRows * maxInRow, Markdown: true,
 		DraftEvery: draftEvery, Rates: rates,
 	}
 }

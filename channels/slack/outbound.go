@@ -29,8 +29,11 @@ const (
 	//
 	// Source: https://docs.slack.dev/reference/block-kit/block-elements/button-element.
 	maxLabel = 75
-	// maxRows is how many buttons get a line of their own.
-	maxRows = 20
+	// maxRows is how many lines of buttons there are, of the 50 blocks of a message; in each there
+	// may be 25, of which five can be read.
+	//
+	// Source: https://docs.slack.dev/reference/block-kit/blocks/actions-block.
+	maxRows, maxInRow = 20, 5
 )
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
@@ -68,14 +71,15 @@ func blocks(op string, body channels.Body) ([]slack.Block, error) {
 		return nil, &channels.RefusedError{Op: op, Reason: "its blocks cannot be read: " + err.Error()}
 	}
 	all := list.BlockSet
-	var row []slack.BlockElement
-	for i, b := range body.Buttons {
-		label := slack.NewTextBlockObject(slack.PlainTextType, words.OneLine(cmp.Or(strings.TrimSpace(b.Label), "…"), maxLabel), false, false)
-		row = append(row, slack.NewButtonBlockElement("b"+strconv.Itoa(i), b.Code, label))
-		if len(body.Buttons) <= maxRows || len(row) == 5 || i == len(body.Buttons)-1 {
-			all = append(all, slack.NewActionBlock("", row...))
-			row = nil
+	i := 0
+	for _, some := range channels.Rows(body.Buttons, maxRows, maxInRow) {
+		var row []slack.BlockElement
+		for _, b := range some {
+			label := slack.NewTextBlockObject(slack.PlainTextType, words.OneLine(cmp.Or(strings.TrimSpace(b.Label), "…"), maxLabel), false, false)
+			row = append(row, slack.NewButtonBlockElement("b"+strconv.Itoa(i), b.Code, label))
+			i++
 		}
+		all = append(all, slack.NewActionBlock("", row...))
 	}
 	return all, nil
 }

@@ -15,6 +15,8 @@ const (
 	//
 	// Source: https://core.telegram.org/bots/api#answercallbackquery "text".
 	maxToast = 200
+	// maxInRow is how many buttons of a row can still be read.
+	maxInRow = 4
 	// pressesAtOnce and pressTimeout bound the answers under way: they are a courtesy.
 	pressesAtOnce = 16
 	pressTimeout  = 5 * time.Second
@@ -47,14 +49,18 @@ type key struct {
 	Data string `json:"callback_data"`
 }
 
-// markup is the buttons of a body, one a row; nil: none.
+// markup is the buttons of a body; nil: none.
 func markup(buttons []channels.Button) any {
 	if len(buttons) == 0 {
 		return nil
 	}
-	k := keyboard{Rows: make([][]key, len(buttons))}
-	for i, b := range buttons {
-		k.Rows[i] = []key{{Text: b.Label, Data: b.Code}}
+	var k keyboard
+	for _, row := range channels.Rows(buttons, maxButtons, maxInRow) {
+		var keys []key
+		for _, b := range row {
+			keys = append(keys, key{Text: b.Label, Data: b.Code})
+		}
+		k.Rows = append(k.Rows, keys)
 	}
 	return k
 }

@@ -21,6 +21,9 @@ const (
 	//
 	// Source: https://core.telegram.org/bots/api#sendmediagroup "media".
 	maxAlbum = 10
+	// maxButtons is how many buttons a message may have. The platform does not say; more than 100
+	// it refused ("reply markup is too long").
+	maxButtons = 100
 	// maxFile and maxPhoto bound what is sent, in bytes; a larger picture goes as a
 	// document.
 	//
@@ -51,7 +54,7 @@ func (c *Client) Features(conv channels.Conversation) channels.Features {
 	f := channels.Features{
 		MaxText: maxText, Measure: render.Units,
 		Files: true, FilesPerPart: maxAlbum, MaxFile: maxFile,
-		Buttons: true, Markdown: true,
+		Buttons: true, MaxButtons: maxButtons, Markdown: true,
 		TypingFor: typingFor, DraftEvery: draftDirect, Rates: ratesDirect,
 	}
 	// "Bots can delete incoming messages in private chats", for 48 hours; in groups that is for
