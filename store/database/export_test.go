@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/lib/pq"
@@ -29,6 +30,16 @@ func (db *DB) MigrateAlso(ctx context.Context, script string) error {
 		return err
 	}
 	return db.migrate(ctx, append(list, migration{9999, "extra", script}), functions)
+}
+
+// MigrateAgain runs a migration once more, on what is there.
+func (db *DB) MigrateAgain(ctx context.Context, version int64) error {
+	list, err := db.migrations()
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(list, func(m migration) bool { return m.version == version })
+	return db.migrate(ctx, append(list, migration{9999, "again", list[i].script}), functions)
 }
 
 // MigrateWith migrates with other functions of PostgreSQL.

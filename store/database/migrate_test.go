@@ -2,6 +2,7 @@ package database_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +103,69 @@ func TestFunctionsThatDifferAreReplacedOnce(t *testing.T) {
 		t.Error(err)
 	}
 	function("sb_steps")
+}
+
+// What makes room for the buttons of commands makes the table of all buttons anew on SQLite.
+func TestMigrationOfButtonsKeepsActions(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := storetest.NewHouse(t, db)
+		h.Accept(storetest.Entry("c", "1", "hello"))
+		blob := "blob"
+		if db.PG() {
+			blob = "bytea"
+		}
+		code := func(text string) string { return "CAST('" + text + "' AS " + blob + ")" }
+		for i, kind := range []string{"approval", "snooze", "choice", "claim", "pairing", "link", "choice"} {
+			run(t, db, fmt.Sprintf(`INSERT INTO actions (code, kind, state, outcome, person, session_id, turn_id, message_id, text, number, data, used_by, created_at, expires_at, used_at)
+				VALUES (%s, '%s', 'accepted', 'used', 'ada', 1, 1, 1, 'green', 3, '{"does":"retry"}', 'bob', 11, 12, 13)`, code(fmt.Sprint("code", i)), kind))
+		}
+		run(t, db, "DELETE FROM actions WHERE kind = 'snooze'")
+		before := actionsTable(t, db)
+		if err := db.MigrateAgain(t.Context(), 9); err != nil {
+			t.Fatal(err)
+		}
+		if after := actionsTable(t, db); !slices.Equal(before, after) || len(after) < 6+6 {
+			t.Errorf("was %q, is %q", before, after)
+		}
+		run(t, db, "INSERT INTO actions (code, kind, state, session_id, message_id, created_at, expires_at) VALUES ("+code("new")+", 'command', 'proposed', 1, 1, 1, 2)")
+		for _, wrong := range []string{
+			"INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES ("+code("other")+", 'nonsense', 'proposed', 1, 2)",
+			"INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES ("+code("new")+", 'claim', 'proposed', 1, 2)",
+			"INSERT INTO actions (code, kind, state, session_id, created_at, expires_at) VALUES ("+code("other")+", 'claim', 'proposed', 99, 1, 2)",
+		} {
+			err := db.WriteFunc(t.Context(), database.Full, func(exec func(string) error) error { return exec(wrong) })
+			if err == nil {
+				t.Errorf("taken: %s", wrong)
+			}
+		}
+	})
+}
+
+// actionsTable is all that is in the table of actions, and its indexes.
+func actionsTable(t *testing.T, db *store.DB) (list []string) {
+	t.Helper()
+	indexes := "SELECT name || ' ' || coalesce(sql, '') AS c FROM sqlite_master WHERE type = 'index' AND tbl_name = 'actions' AND sql IS NOT NULL ORDER BY 1"
+	if db.PG() {
+		indexes = "SELECT indexdef AS c FROM pg_indexes WHERE schemaname = current_schema() AND tablename = 'actions' ORDER BY 1"
+	}
+	for _, query := range []string{indexes, `
+		SELECT id || ' ' || code || ' ' || kind || ' ' || state || ' ' || outcome || ' ' || person || ' ' || session_id || ' ' || turn_id || ' ' || message_id
+			|| ' ' || coalesce(approval_id, 0) || ' ' || text || ' ' || number || ' ' || data || ' ' || used_by || ' ' || created_at || ' ' || expires_at || ' ' || used_at AS c
+		FROM actions ORDER BY id`} {
+		err := db.Read(t.Context(), "test", func(tx *database.Tx) error {
+			var rows []struct{ C string }
+			err := tx.All(&rows, query)
+			for _, r := range rows {
+				list = append(list, r.C)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return list
 }
 
 // promise: P10.same-on-both
