@@ -92,7 +92,7 @@ var arrows = []struct {
 	{"agent", []string{"agent/"}},
 	{"router/ledger", []string{"channels", "agent", "agent/"}},
 	{"router/view", []string{"channels", "channels/render", "agent/tools", "router/ledger"}},
-	{"router/commands", []string{"channels", "agent/tools", "router/ledger"}},
+	{"router/commands", []string{"channels", "channels/render", "agent/tools", "router/ledger"}},
 	{"router/admin", []string{"channels", "channels/render", "agent/tools", "router/commands", "router/ledger", "router/view"}},
 	{"router/delivery", []string{"channels", "channels/render", "agent", "agent/", "router/ledger", "router/view"}},
 	{"router", []string{"channels", "channels/render", "agent", "agent/", "router/commands", "router/delivery", "router/ledger", "router/view"}},

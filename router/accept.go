@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -90,14 +91,17 @@ func (r *Router) take(ctx context.Context, entries []sorted) ([]ledger.Accepted,
 			plain[i] = entries[i].Entry
 		}
 		accepted, err := r.Ledger.Accept(ctx, r.Engine.ID(), plain)
-		if !errors.Is(err, ledger.ErrUnsaid) || !r.render(ctx, entries, accepted) {
+		if !errors.Is(err, ledger.ErrUnsaid) {
 			return accepted, err
+		}
+		if some, fault := r.render(ctx, entries, accepted); fault != nil || !some {
+			return accepted, cmp.Or(fault, err)
 		}
 	}
 }
 
 // render renders the replies that the transaction asked for; false: there are none.
-func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger.Accepted) (some bool) {
+func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger.Accepted) (some bool, err error) {
 	for i := range accepted {
 		e, situation := &entries[i], accepted[i].Situation
 		if _, known := e.Replies[situation]; known || situation == "" {
@@ -108,6 +112,10 @@ func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger
 		}
 		line := e.line
 		switch situation {
+		case ledger.CommandPressed:
+			if err := r.give(ctx, e, accepted[i].Command); err != nil {
+				return false, err
+			}
 		case ledger.ChangeMade:
 			answer := e.say()
 			e.Replies[situation] = line.answered(e.Event, r.Roster.Named(e.Sender.Person), answer)
@@ -124,7 +132,7 @@ func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger
 		}
 		some = true
 	}
-	return some
+	return some, nil
 }
 
 // reserve reserves a worker for each entry that may begin a turn at once.
@@ -153,6 +161,9 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 	turn := entry.Turn()
 	if turn != nil && turn.MayClaim && acc.Claimed == nil {
 		r.runner.workers.give(entry.Sender.Person)
+	}
+	if len(entry.Button) > 0 && acc.Action != ledger.ActionAccepted { // it was used meanwhile, so nothing was done
+		entry.As = &ledger.AsAction{Code: entry.Button}
 	}
 	r.followCode(ctx, entry, acc)
 	r.followRequest(ctx, entry, acc)

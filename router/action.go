@@ -2,6 +2,8 @@ package router
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 
 	"switchboard/channels"
 	"switchboard/router/ledger"
@@ -24,7 +26,41 @@ func (s *sorting) press(entry sorted, line *channel, person *ledger.Person) sort
 		return line.noticed(entry, text)
 	}
 	entry.As = &ledger.AsAction{Code: ledger.HashCode(entry.Event.Action.Code), Turn: s.turn(entry.Event)}
+	entry.typed = func(ctx context.Context, entry sorted, text string) (sorted, error) {
+		return caught(entry, func() (sorted, error) { return s.give(ctx, entry, line, person, text) })
+	}
 	return entry
+}
+
+// give makes the entry of a command that a button gives, as if whoever pressed it had typed
+// it there. The press was counted.
+func (s *sorting) give(ctx context.Context, entry sorted, line *channel, person *ledger.Person, text string) (sorted, error) {
+	entry.Button = entry.As.(*ledger.AsAction).Code
+	entry.Event.Message.Text = "/" + text
+	name, args, _ := commandIn(entry.Event.Message.Text)
+	return s.order(ctx, entry, line, person, name, args)
+}
+
+// give takes a press as the command that its button gives. Where that cannot be looked up the
+// button stays, and who pressed it is told; an error is nobody's fault.
+func (r *Router) give(ctx context.Context, e *sorted, command string) error {
+	given, err := e.typed(ctx, *e, command)
+	switch {
+	case err != nil && isNobodysFault(ctx, err):
+		return fmt.Errorf("sort the command of a button: %w", err)
+	case err != nil:
+		r.Log.ErrorContext(ctx, "the command of a button cannot be looked into", "channel", e.line.Name, "error", err)
+		e.Replies[ledger.CommandPressed] = e.line.Notice(e.Event, "I could not look that up just now; please press again.")
+		return nil
+	}
+	reserved := e.Turn().MayClaim
+	if turn := given.Turn(); turn != nil && turn.CollectWindow == 0 {
+		turn.MayClaim = reserved
+	} else if reserved {
+		r.runner.workers.give(e.Sender.Person)
+	}
+	*e = given
+	return nil
 }
 
 // decisionToasts say what became of an approval by a press.
@@ -41,6 +77,7 @@ var decisionToasts = map[ledger.ActionState]string{
 func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 	const unknown = "This button does not work any more."
 	_, taken := entry.As.(*ledger.AsAction)
+	command := acc.Command != ""
 	switch {
 	case entry.kept(ledger.AuditRejected):
 		return unknown
@@ -48,6 +85,8 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 		return "Only admins may decide that."
 	case acc.NotYours:
 		return "This is not for you."
+	case command && acc.Action == ledger.ActionAccepted:
+		toast = ""
 	case !taken:
 		return "Slow down a little, please, and press again."
 	case acc.Situation == ledger.SituationBusy:
@@ -58,6 +97,10 @@ func (l *channel) pressed(entry *sorted, acc *ledger.Accepted) (toast string) {
 		toast = cmp.Or(situationTexts[acc.Decision], decisionToasts[acc.Action])
 	case acc.Action == "":
 		toast = unknown
+	case acc.Action == ledger.ActionExpired && command:
+		toast = "That list is old, and its buttons have expired. Please give the command again."
+	case command:
+		toast = "This button was used already."
 	case acc.Action == ledger.ActionExpired:
 		toast = "This choice has expired."
 	default:

@@ -187,8 +187,9 @@ func (r *Router) notSetUp() string {
 // that is applied at once takes no turn and no worker.
 func (s *sorting) order(ctx context.Context, entry sorted, l *channel, person *ledger.Person, name, args string) (sorted, error) {
 	c := s.commands.Find(name)
-	free := c != nil && c.Free
-	if !free {
+	switch free := c != nil && c.Free; {
+	case len(entry.Button) > 0: // it was counted as a press
+	case !free:
 		weight := 1.0
 		if entry.Event.Conversation.Kind != channels.Direct {
 			weight = 2 // its answer keeps others waiting for theirs
@@ -196,10 +197,12 @@ func (s *sorting) order(ctx context.Context, entry sorted, l *channel, person *l
 		if reason, refused := s.refuseFast(&entry, person, weight); refused {
 			return l.noticed(entry, reason), nil
 		}
-	} else if tooFast, notify := s.tooFast(&entry, person.Name+"\x00"+name, 1); tooFast && !notify {
-		// It is obeyed, but a flood of it is not answered one by one. It has a rate of its own, so
-		// that it uses up nothing.
-		entry.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationIdle: nil}
+	default:
+		if tooFast, notify := s.tooFast(&entry, person.Name+"\x00"+name, 1); tooFast && !notify {
+			// It is obeyed, but a flood of it is not answered one by one. It has a rate of its own, so
+			// that it uses up nothing.
+			entry.Replies = map[ledger.Situation]*ledger.Reply{ledger.SituationIdle: nil}
+		}
 	}
 	answer, err := s.answer(ctx, c, &commands.Call{
 		Event: &entry.Event, Person: person, Name: name, Args: args, Slash: l.Command(entry.Event.Conversation),
@@ -263,8 +266,10 @@ func (c *channel) Notice(event channels.Event, text string) *ledger.Reply {
 
 // answered renders what a command answers.
 func (c *channel) answered(event channels.Event, person *ledger.Person, answer commands.Answer) *ledger.Reply {
-	reply := c.Notice(event, answer.Text)
+	shown := c.Offers(event.Conversation, answer.Buttons)
+	reply := c.Notice(event, answer.Text+commands.TypedOut(answer.Buttons[shown:]))
 	reply.Taint = answer.Taint
+	c.Offer(reply, person.Name, answer.Buttons[:shown])
 	return reply
 }
 

@@ -33,6 +33,7 @@ type sorted struct {
 	charge charge                 // is counted for the person once the entry is committed
 	say    func() commands.Answer // answers a command once it is known what became of its change
 	secret typedSecret
+	typed  func(ctx context.Context, entry sorted, text string) (sorted, error) // takes a press as that command
 }
 
 // unsortedYet is an event of which nothing secret is left; kinds says what was hidden.
@@ -91,18 +92,23 @@ func (s *sorting) all(ctx context.Context, batch []channels.Event) ([]sorted, er
 func (s *sorting) sortAlone(ctx context.Context, event channels.Event, line *channel) (entry sorted, err error) {
 	unsorted, hidden := s.unsortedYet(event)
 	unsorted.line = line
+	entry, err = caught(unsorted, func() (sorted, error) { return s.sort(ctx, unsorted, event) })
+	if control, ok := entry.As.(*ledger.AsControl); entry.secret.value != "" && !(ok && setsSecret(control)) {
+		hidden = append(hidden, "what followed the command")
+	}
+	entry.sayHidden(hidden)
+	return entry, err
+}
+
+// caught is what sort makes of an entry; of a panic an error of the entry as it is.
+func caught(unsorted sorted, sort func() (sorted, error)) (entry sorted, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			entry = unsorted
 			err = fmt.Errorf("%w: panic: %v\n%s", errBroken, fault, debug.Stack())
 		}
 	}()
-	entry, err = s.sort(ctx, unsorted, event)
-	if control, ok := entry.As.(*ledger.AsControl); entry.secret.value != "" && !(ok && setsSecret(control)) {
-		hidden = append(hidden, "what followed the command")
-	}
-	entry.sayHidden(hidden)
-	return entry, err
+	return sort()
 }
 
 // unsorted makes the entry of an event for which something could not be read. Who waits

@@ -17,16 +17,18 @@ const (
 		INSERT INTO actions (code, kind, state, person, session_id, turn_id, message_id, approval_id, text, number, data, created_at, expires_at)
 		VALUES (?, ?, 'proposed', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	actionColumns = `
-		SELECT a.id, a.state, a.person, a.message_id, coalesce(a.turn_id, 0) AS turn_id, coalesce(a.approval_id, 0) AS approval_id, a.text, a.number, a.data, a.expires_at, m.taint
+		SELECT a.id, a.kind, a.state, a.person, a.message_id, coalesce(a.turn_id, 0) AS turn_id, coalesce(a.approval_id, 0) AS approval_id, a.text, a.number, a.data, a.expires_at, m.taint
 		FROM actions a JOIN messages m ON m.id = a.message_id `
-	actionOf = actionColumns + `WHERE a.code = ? AND a.session_id = ? AND a.kind IN ('choice', 'approval')`
+	actionOf = actionColumns + `WHERE a.code = ? AND a.session_id = ? AND a.kind IN ('choice', 'command', 'approval')`
 	// openChoices are those of all open questions, the newest question first.
 	openChoices = actionColumns + `
 		WHERE a.session_id = ? AND a.state = 'proposed' AND a.kind = 'choice' AND (a.person = '' OR a.person = ?) AND a.expires_at > ?
 		ORDER BY a.message_id DESC, a.id`
-	// buttonsOf is where the buttons of a message are shown: under its last text.
-	buttonsOf = `
+	// uselessOf is where the buttons of a message are shown, under its last text, if none can be
+	// used any more.
+	uselessOf = `
 		SELECT platform_id FROM deliveries WHERE message_id = ? AND state = 'sent' AND extra LIKE '{"buttons":%'
+		AND NOT EXISTS (SELECT 1 FROM actions WHERE message_id = deliveries.message_id AND state = 'proposed' AND expires_at > ?)
 		ORDER BY part DESC LIMIT 1`
 	allAnswered = `
 		SELECT coalesce(a.approval_id, 0) FROM actions a WHERE a.message_id = ?
@@ -41,16 +43,16 @@ const (
 var numbers = regexp.MustCompile(`^[1-9][0-9]?$`)
 
 type actionRow struct {
-	ID            int64
-	State, Person string
-	MessageID     int64 `db:"message_id"`
-	TurnID        int64 `db:"turn_id"`     // of the message; 0: none
-	Approval      int64 `db:"approval_id"` // that it decides; 0: none
-	Text          string
-	Number        int
-	Data          string
-	ExpiresAt     int64 `db:"expires_at"`
-	Taint         tools.Taint
+	ID                  int64
+	Kind, State, Person string
+	MessageID           int64 `db:"message_id"`
+	TurnID              int64 `db:"turn_id"`     // of the message; 0: none
+	Approval            int64 `db:"approval_id"` // that it decides; 0: none
+	Text                string
+	Number              int
+	Data                string
+	ExpiresAt           int64 `db:"expires_at"`
+	Taint               tools.Taint
 }
 
 // actionData is what is kept of an action besides columns.
@@ -87,22 +89,11 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 	if row.Approval != 0 {
 		return t.pressDecision(e, row, a)
 	}
-	a.Action = ledger.ActionState(row.State)
-	switch {
-	case row.Person != "" && row.Person != clean(e.Sender.Person):
-		a.NotYours = true
-		return nil
-	case a.Action == ledger.ActionAccepted:
-		a.Action = ledger.ActionCancelled // the answer was given before
-		return t.question(row, a)
-	case a.Action != ledger.ActionProposed:
-		return t.question(row, a)
-	case row.ExpiresAt <= t.now:
-		a.Action = ledger.ActionExpired
-		if _, err := t.Exec(setAction, string(ledger.ActionExpired), "late", clean(e.Sender.Person), t.now, row.ID); err != nil {
-			return err
-		}
-		return t.question(row, a)
+	if usable, err := t.usable(e, row, a); err != nil || !usable {
+		return err
+	}
+	if row.Kind == ledger.ActionCommand {
+		return t.say(e, a, conversation, classNotice, ledger.CommandPressed)
 	}
 	chosen, f := *e, form{class: classTurn}
 	chosen.Event.Message.Text = row.Text
@@ -122,6 +113,47 @@ func (t *tx) acceptAction(owner int64, e *ledger.Entry, code []byte, turn ledger
 		return err
 	}
 	return t.question(row, a)
+}
+
+// usable says whether the sender of an entry may use an action now. What it says of it is in a.
+func (t *tx) usable(e *ledger.Entry, row *actionRow, a *ledger.Accepted) (bool, error) {
+	a.Action = ledger.ActionState(row.State)
+	if row.Kind == ledger.ActionCommand {
+		a.Command = row.Text
+	}
+	switch {
+	case row.Person != "" && row.Person != clean(e.Sender.Person):
+		a.NotYours = true
+		return false, nil
+	case a.Action == ledger.ActionAccepted:
+		a.Action = ledger.ActionCancelled // the answer was given before
+		return false, t.question(row, a)
+	case a.Action != ledger.ActionProposed:
+		return false, t.question(row, a)
+	case row.ExpiresAt <= t.now:
+		a.Action = ledger.ActionExpired
+		if _, err := t.Exec(setAction, string(ledger.ActionExpired), "late", clean(e.Sender.Person), t.now, row.ID); err != nil {
+			return false, err
+		}
+		return false, t.question(row, a)
+	}
+	return true, nil
+}
+
+// useButton uses up the button by which a command was given; false: it cannot be used any more.
+func (t *tx) useButton(e *ledger.Entry, a *ledger.Accepted) (bool, error) {
+	row, err := t.action(e, e.Button, a.SessionID)
+	if err != nil || row == nil {
+		return false, err
+	}
+	if usable, err := t.usable(e, row, a); err != nil || !usable {
+		return false, err
+	}
+	if _, err := t.Exec(setAction, string(ledger.ActionAccepted), "used", clean(e.Sender.Person), t.now, row.ID); err != nil {
+		return false, err
+	}
+	a.Action = ledger.ActionAccepted
+	return true, t.question(row, a)
 }
 
 // pressDecision decides an approval by a button.
@@ -156,9 +188,9 @@ func (t *tx) choose(owner int64, row *actionRow, chosen *ledger.Entry, turn ledg
 	return t.acceptTurn(owner, chosen, turn, a, conversation, f)
 }
 
-// question says where the buttons of an action are shown that can be used no more.
+// question says where the buttons of an action are shown, if none of them can be used any more.
 func (t *tx) question(row *actionRow, a *ledger.Accepted) error {
-	_, err := t.Row(buttonsOf, []any{row.MessageID}, &a.Question)
+	_, err := t.Row(uselessOf, []any{row.MessageID, t.now}, &a.Question)
 	return err
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 
 	"switchboard/agent"
 	"switchboard/agent/tools"
@@ -41,6 +42,9 @@ func (t *tx) audit(by ledger.Hand, a audited) error {
 	}
 	if a.at == 0 {
 		a.at = t.now
+	}
+	if by.Button {
+		a.why = strings.TrimSuffix("by button: "+a.why, ": ")
 	}
 	_, err := t.Exec(insertAudit, clean(by.Person), a.action, clean(a.target), clean(by.Rule), a.outcome, clean(a.why), a.cost, data,
 		orNull(a.session), orNull(a.turn), a.at)

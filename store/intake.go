@@ -167,6 +167,11 @@ func (t *tx) accept(owner int64, e *ledger.Entry, a *ledger.Accepted) error {
 	if a.SessionID, err = t.session(conversation, key, person); err != nil {
 		return err
 	}
+	if len(e.Button) > 0 {
+		if used, err := t.useButton(e, a); err != nil || !used {
+			return err
+		}
+	}
 	switch as := e.As.(type) {
 	case *ledger.AsTurn:
 		switch {
@@ -345,7 +350,7 @@ func (t *tx) acceptCancel(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accep
 
 // handOf is who sent an entry.
 func handOf(e *ledger.Entry) ledger.Hand {
-	return ledger.Hand{Person: clean(e.Sender.Person), Rule: e.Sender.Rule}
+	return ledger.Hand{Person: clean(e.Sender.Person), Rule: e.Sender.Rule, Button: len(e.Button) > 0}
 }
 
 // auditOther writes that somebody stopped another person's turn.

@@ -78,7 +78,7 @@ func acceptableNews(event *channels.Event) error {
 // unusual entries take a transaction of several round trips on PostgreSQL; the
 // others one.
 func unusual(e ledger.Entry) bool {
-	if e.Sender.New || slices.ContainsFunc(replies(&e), func(r *ledger.Reply) bool { return special(*r) }) { // a new person: once a day
+	if e.Sender.New || len(e.Button) > 0 || slices.ContainsFunc(replies(&e), func(r *ledger.Reply) bool { return special(*r) }) { // a new person: once a day
 		return true
 	}
 	switch as := e.As.(type) {

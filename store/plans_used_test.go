@@ -42,7 +42,7 @@ func TestFrequentQueriesReadNoHistory(t *testing.T) {
 		listDrafts:     "d USING INDEX deliveries_drafts",
 		shownTurns:     "t USING INDEX turns_shown",
 		openChoices:    "a USING INDEX actions_open",
-		buttonsOf:      "deliveries USING INDEX deliveries_message",
+		uselessOf:      "deliveries USING INDEX deliveries_message",
 		blobUsed:       "attachments USING COVERING INDEX attachments_blob",
 		fmt.Sprintf(claimable, "?", "''", "queued", "o.state = 'alive'"):  "t USING INDEX turns_oldest",
 		fmt.Sprintf(claimable, "?", "''", "running", "o.state = 'alive'"): "t USING INDEX turns_oldest",

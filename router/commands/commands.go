@@ -67,6 +67,9 @@ func (c *Call) IsAdmin() bool { return c.Person.Role == ledger.RoleAdmin }
 type Answer struct {
 	Text  string      // Markdown; a command of ours in it is shown as people write it there
 	Taint tools.Taint // of the words that Text repeats
+	// Buttons stand under Text: each gives a command as if whoever gave this one had typed it there.
+	// Those for which the platform has no room are lines of text.
+	Buttons []Button
 	// Change is made in the transaction that accepts the command. One that is refused is answered
 	// with why.
 	Change ledger.Change

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"switchboard/channels"
@@ -85,4 +86,29 @@ func (l *Line) aside(conv channels.Conversation, call func(context.Context)) {
 		}
 		call(ctx)
 	})
+}
+
+// Offers is how many of these buttons a conversation shows under a message.
+func (l *Line) Offers(conv channels.Conversation, list []ledger.Button) int {
+	features := l.features(conv)
+	switch {
+	case !features.Buttons:
+		return 0
+	case features.MaxButtons == 0:
+		return len(list)
+	}
+	return min(len(list), features.MaxButtons)
+}
+
+// Offer adds buttons to a reply, which give commands as person, and that person alone.
+func (l *Line) Offer(reply *ledger.Reply, person string, list []ledger.Button) {
+	until := time.Now().Add(choiceDeadline)
+	last := &reply.Parts[len(reply.Parts)-1]
+	for _, b := range list {
+		code := rand.Text()
+		reply.Actions = append(reply.Actions, ledger.Action{
+			Code: ledger.HashCode(code), Kind: ledger.ActionCommand, Person: person, Text: b.Command, ExpiresAt: until,
+		})
+		last.Buttons = append(last.Buttons, channels.Button{Label: l.lines.Mask.Text(b.Label), Code: code, Beside: b.Beside})
+	}
 }

@@ -21,7 +21,7 @@ type Formatter interface {
 	Format(doc *render.Document, f channels.Features) []channels.Body
 }
 
-// choiceDeadline is how long a question can be answered by a button.
+// choiceDeadline is how long a question can be answered by a button, or a command given.
 const choiceDeadline = 24 * time.Hour
 
 // Notice renders a fixed text of ours as the answer to an event.

@@ -71,6 +71,7 @@ type Settlement struct {
 type Hand struct {
 	Person string
 	Rule   string
+	Button bool // by a button that gives a command
 }
 
 // OwnerHand is whoever runs the program on this machine, under a person's name.

@@ -17,6 +17,9 @@ type Entry struct {
 	// As is what the event is taken as: *AsTurn, *AsControl, *AsEdit, *AsAction, *AsCode,
 	// *AsPairing, *AsDecision, *AsRevoke, *AsAudit or *AsNews.
 	As As
+	// Button is the code of the button by which As was given as a command: it is used up in the
+	// same transaction, and if it cannot be, nothing is done. Empty: none was.
+	Button []byte
 	// Replies are what is said in situations that only the transaction knows; a nil one
 	// says nothing. ErrUnsaid asks for one that is not here.
 	Replies map[Situation]*Reply
@@ -157,6 +160,7 @@ const (
 	ChoiceLeft       Situation = "choice_left"     // the person wants nothing to be done
 	EditTooLate      Situation = "edit_too_late"   // the edited message was answered before
 	EditAsked        Situation = "edit_asked"      // the edited message's turn waits for a decision
+	CommandPressed   Situation = "command_pressed" // AsAction gives Accepted.Command, which is not known to be one yet
 	ChangeMade       Situation = "change_made"     // AsControl.Change says what became of it
 	ChangeRefused    Situation = "change_refused"  // Accepted.Refusal says why
 	ClaimDone        Situation = "claim_done"      // the sender is an admin now
@@ -242,6 +246,7 @@ type Accepted struct {
 	Approval int64       // AsAction, AsDecision: the approval that is meant; 0: none
 	Decided  int64       // the turn that may go on, as its approval was decided or expired; 0: none
 	Action   ActionState // AsAction, AsTurn.Choice: accepted, or why not; empty: no such code or choice
+	Command  string      // AsAction: what the button gives as a command, without its slash
 	NotYours bool        // AsAction: the action is for another person
 	// Question, with an Action that was or is used up, is the message of ours that has its
 	// buttons; empty: it has none, or is not known to be shown.
@@ -277,18 +282,31 @@ const (
 	ActionCancelled ActionState = "cancelled" // another answer to the same question was given, or a newer claim code used
 )
 
-// ActionChoice is the kind of an action that answers a question with a ready text:
-// used, it becomes a turn whose message is that text.
-const ActionChoice = "choice"
+const (
+	// ActionChoice is the kind of an action that answers a question with a ready text:
+	// used, it becomes a turn whose message is that text.
+	ActionChoice = "choice"
+	// ActionCommand is the kind of an action that gives a command, as if it were typed.
+	ActionCommand = "command"
+)
+
+// A Button gives a command when it is pressed.
+type Button struct {
+	Label string
+	// Command is without its slash. It counts as the words of whoever presses it, so nothing that
+	// others wrote belongs there.
+	Command string
+	Beside  bool // it stands in one row with the button before
+}
 
 // An Action is a one-use button or code to be stored with the reply it stands
 // under.
 type Action struct {
 	Code   []byte // HashCode of the Button's code
-	Kind   string // ActionChoice | ActionApproval | ActionLink
+	Kind   string // ActionChoice | ActionCommand | ActionApproval | ActionLink
 	Person string // who may use it
-	// Text is what a choice says, and Number is its place from 1, by which it can be
-	// typed.
+	// Text is what a choice says, or the command that is given. Number is the place of a choice
+	// from 1, by which it can be typed.
 	Text   string
 	Number int
 	Does   Does

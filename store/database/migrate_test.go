@@ -130,9 +130,9 @@ func TestMigrationOfButtonsKeepsActions(t *testing.T) {
 		}
 		run(t, db, "INSERT INTO actions (code, kind, state, session_id, message_id, created_at, expires_at) VALUES ("+code("new")+", 'command', 'proposed', 1, 1, 1, 2)")
 		for _, wrong := range []string{
-			"INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES ("+code("other")+", 'nonsense', 'proposed', 1, 2)",
-			"INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES ("+code("new")+", 'claim', 'proposed', 1, 2)",
-			"INSERT INTO actions (code, kind, state, session_id, created_at, expires_at) VALUES ("+code("other")+", 'claim', 'proposed', 99, 1, 2)",
+			"INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES (" + code("other") + ", 'nonsense', 'proposed', 1, 2)",
+			"INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES (" + code("new") + ", 'claim', 'proposed', 1, 2)",
+			"INSERT INTO actions (code, kind, state, session_id, created_at, expires_at) VALUES (" + code("other") + ", 'claim', 'proposed', 99, 1, 2)",
 		} {
 			err := db.WriteFunc(t.Context(), database.Full, func(exec func(string) error) error { return exec(wrong) })
 			if err == nil {

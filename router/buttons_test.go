@@ -1,0 +1,279 @@
+package router_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
+)
+
+// A menu answers "/menu" with buttons that set the mode, ask for the secret of admins and
+// try again.
+func menu() []commands.Command {
+	about := commands.Text{EN: "for tests"}
+	return []commands.Command{
+		{Name: "menu", About: about, Run: func(context.Context, *commands.Call) (commands.Answer, error) {
+			return commands.Answer{Text: "What now?", Buttons: []commands.Button{
+				{Label: "Ask", Command: "mode ask"},
+				{Label: "Act", Command: "mode act", Beside: true},
+				{Label: "Private", Command: "private 12"},
+				{Label: "Retry", Command: "retry"},
+			}}, nil
+		}},
+		{Name: "private", Admin: true, About: about, Run: func(_ context.Context, c *commands.Call) (commands.Answer, error) {
+			return commands.Says("For admins: %s.", c.Args), nil
+		}},
+	}
+}
+
+// offered is a rig in which ada was shown the menu in c1.
+func offered(r *rig) {
+	r.t.Helper()
+	r.commands, r.script.Rich, r.script.Buttons = menu(), true, true
+	r.start()
+	r.platform.Say("c1", "ada", "/menu")
+	r.await(1)
+	r.until("it is known to be sent", func() bool { return len(r.deliveries("sent")) == 1 })
+}
+
+// says waits until the platform shows a part with these words.
+func (r *rig) says(words string) {
+	r.t.Helper()
+	r.until(words, func() bool { return strings.Contains(strings.Join(texts(r.platform.Sent()), "\n"), words) })
+}
+
+// audited are the rows of the audit log of one kind of change.
+func (r *rig) audited(kind string) (list []view.AuditRecord) {
+	r.t.Helper()
+	rows, err := r.db.Router().Audit(r.t.Context(), view.AuditFilter{}, 0, 1000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, row := range rows {
+		if row.Action == kind {
+			list = append(list, row)
+		}
+	}
+	return list
+}
+
+// promise: L.button-command
+func TestButtonGivesItsCommandOnceToWhoAskedForIt(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		offered(r)
+		if rows := channels.Rows(r.platform.Sent()[0].Buttons, 9, 9); len(rows) != 3 || len(rows[0]) != 2 {
+			t.Errorf("shown as %+v", rows)
+		}
+		r.toasts(r.platform.Press("c1", "bob", "Ask"), "This is not for you.")
+		r.toasts(r.platform.Press("c1", "ada", "Ask"), "")
+		r.says("Mode ask")
+		r.toasts(r.platform.Press("c1", "ada", "Ask"), "This button was used already.")
+		r.toasts(r.platform.Press("c1", "ada", "Private"), "") // the others stay
+		r.says("For admins: 12.")
+		list := r.audited("session.mode")
+		if len(list) != 1 || list[0].Person != "ada" || list[0].Why != "by button" || list[0].Outcome != "done" {
+			t.Errorf("audited %+v", list)
+		}
+		if n := len(r.platform.Changes(scripted.OpUnbutton)); n != 0 {
+			t.Error("buttons that can be used are gone")
+		}
+		r.toasts(r.platform.Press("c1", "ada", "Retry"), "")
+		r.says("There is nothing of yours that I could try again")
+		r.toasts(r.platform.Press("c1", "ada", "Act"), "")
+		r.until("used up, they are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) > 0 })
+		r.hasTurns(0)
+	})
+}
+
+// A command that is a turn runs as one.
+func TestButtonOfACommandThatIsATurn(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.Workers = 4 // one for each person: none is lost
+		offered(r)
+		for i := range 3 {
+			r.platform.Say("c1", "ada", fmt.Sprint("hello ", i))
+			r.says(fmt.Sprint("re: hello ", i))
+			r.platform.Say("c1", "ada", "/menu")
+			r.until("the menu", func() bool { sent := r.platform.Sent(); return sent[len(sent)-1].Text == "What now?" })
+			n := len(r.platform.Sent())
+			r.toasts(r.platform.Press("c1", "ada", "Retry"), "")
+			r.shows(n+1, fmt.Sprint("re: hello ", i))
+			r.toasts(r.platform.Press("c1", "ada", "Ask"), "")
+			r.await(n + 2)
+		}
+		r.hasTurns(6)
+	})
+}
+
+// What somebody may is looked up as they press.
+func TestButtonAfterTheRoleWasTakenAway(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		offered(r)
+		r.end()
+		r.people[0].Role = ledger.RoleUser
+		r.start()
+		r.toasts(r.platform.Press("c1", "ada", "Private"), "")
+		r.says("I do not know /private")
+	})
+}
+
+func TestButtonOfAListThatIsOld(t *testing.T) {
+	inTime(t, func(t *testing.T, r *rig) {
+		offered(r)
+		time.Sleep(24*time.Hour + time.Second)
+		r.toasts(r.platform.Press("c1", "ada", "Ask"), "That list is old, and its buttons have expired. Please give the command again.")
+		r.until("the buttons are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) > 0 })
+		if n := len(r.audited("session.mode")); n != 0 {
+			t.Error("it was done all the same")
+		}
+	})
+}
+
+// Where there are no buttons, what to type is in the text.
+func TestCommandsAreTextWhereThereAreNoButtons(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.commands = menu()
+		r.start()
+		r.platform.Say("c1", "ada", "/menu")
+		r.mentions(1, "What now?", "\nAsk: /mode ask\nAct: /mode act\nPrivate: /private 12\nRetry: /retry")
+	})
+}
+
+// pressed is the event of a press.
+func pressed(n int, user, code string) channels.Event {
+	e := event(n, "c1", user, "")
+	e.Kind, e.Message, e.Action = channels.EventAction, channels.Message{}, channels.Action{Code: code}
+	return e
+}
+
+// promise: L.button-command
+func TestButtonPressedAtTwoEnginesAtOnceGivesItsCommandOnce(t *testing.T) {
+	t.Parallel()
+	a, b := twins(t)
+	a.commands, a.script.Rich, a.script.Buttons = menu(), true, true
+	b.commands, b.script = a.commands, a.script
+	startBoth(a, b)
+	a.platform.Say("c1", "ada", "/menu")
+	a.await(1)
+	_, code := a.code("Ask")
+	var pressing sync.WaitGroup
+	var toasts [8]string
+	for i := range toasts {
+		pressing.Go(func() {
+			receipts, err := []*rig{a, b}[i%2].router.Accept(t.Context(), []channels.Event{pressed(100+i, "ada", code)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			toasts[i] = receipts[0].Toast
+		})
+	}
+	pressing.Wait()
+	slices.Sort(toasts[:])
+	if toasts[0] != "" || toasts[1] != "This button was used already." || len(a.audited("session.mode")) != 1 {
+		t.Errorf("%q, done %d times", toasts, len(a.audited("session.mode")))
+	}
+	a.await(2)
+	time.Sleep(100 * time.Millisecond)
+	if sent := a.platform.Sent(); len(sent) != 2 {
+		t.Errorf("sent %q", texts(sent))
+	}
+}
+
+// A frail ledger loses what it is to commit of presses, or its answer that it did.
+type frail struct {
+	router.Ledger
+	mu   sync.Mutex
+	fate *rand.Rand
+}
+
+func (f *frail) Accept(ctx context.Context, owner int64, entries []ledger.Entry) ([]ledger.Accepted, error) {
+	fate := 2
+	for _, e := range entries {
+		if e.Event.Kind == channels.EventAction {
+			f.mu.Lock()
+			fate = f.fate.IntN(4)
+			f.mu.Unlock()
+		}
+	}
+	away := fmt.Errorf("away: %w", ledger.ErrNotNow)
+	if fate == 0 {
+		return nil, away
+	}
+	list, err := f.Ledger.Accept(ctx, owner, entries)
+	if fate == 1 && err == nil {
+		err = away
+	}
+	return list, err
+}
+
+// Whatever dies meanwhile, a press gives its command once or was refused, and who pressed is
+// answered.
+//
+// promise: L.button-command
+func TestButtonsGiveTheirCommandsOnceWhateverDies(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		fate := rand.New(rand.NewPCG(seed, 1))
+		r.ledger = func(of router.Ledger) router.Ledger { return &frail{Ledger: of, fate: fate} }
+		const zones = 8
+		r.commands = []commands.Command{{Name: "zones", About: commands.Text{EN: "for tests"}, Run: func(context.Context, *commands.Call) (a commands.Answer, err error) {
+			a.Text = "Which?"
+			for i := range zones {
+				a.Buttons = append(a.Buttons, commands.Button{Label: fmt.Sprint("Zone ", i), Command: fmt.Sprint("timezone Etc/GMT+", i+1)})
+			}
+			return a, nil
+		}}}
+		r.script.Rich, r.script.Buttons = true, true
+		r.start()
+		r.platform.Say("c1", "ada", "/zones")
+		r.await(1)
+		buttons := r.platform.Sent()[0].Buttons
+		presses := map[int]bool{}
+		for range 30 {
+			i := rand.IntN(zones)
+			user := []string{"ada", "ada", "ada", "bob"}[rand.IntN(4)]
+			presses[i] = presses[i] || user == "ada"
+			r.platform.PressCode("c1", user, "m1", buttons[i].Code)
+			if rand.IntN(6) == 0 {
+				r.end()
+				r.start()
+			}
+		}
+		want := 0
+		for _, by := range presses {
+			if by {
+				want++
+			}
+		}
+		// The last of them is behind all presses.
+		r.platform.Say("c1", "bob", "and now")
+		r.says("re: and now")
+		r.until("all is answered", func() bool { return len(r.platform.Sent()) == want+2 })
+		answers := map[string]int{}
+		for _, text := range texts(r.platform.Sent()) {
+			answers[strings.Split(text, ": it is")[0]]++
+		}
+		for i := range zones {
+			said := answers[fmt.Sprintf("The time zone here is Etc/GMT+%d", i+1)]
+			if presses[i] != (said == 1) || said > 1 {
+				t.Errorf("zone %d was pressed %v and is answered %d times", i, presses[i], said)
+			}
+		}
+		if n := len(r.audited("session.timezone")); n != want {
+			t.Errorf("%d changes, want %d", n, want)
+		}
+	})
+}
