@@ -239,3 +239,37 @@ func FuzzLimitText(f *testing.F) {
 		}
 	})
 }
+
+// What a person types need not name what may be null, and they read what is wanted.
+func TestTypedArgumentsAreFilledAndExplained(t *testing.T) {
+	t.Parallel()
+	r, err := NewRegistry(Builtin(BuiltinConfig{})...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ tool, args, complete, fault string }{
+		{"time", "", `{"zone":null}`, ""},
+		{"time", `{"zone":"UTC"}`, `{"zone":"UTC"}`, ""},
+		{"time", `{"zone":1}`, "", "want string or null, got 1"},
+		{"time", `{"zone":"UTC","zone":"CET"}`, "", "stands there twice"},
+		{"time", `[1]`, "", "want object, got an array"},
+		{"time", `null`, "", "want object, got null"},
+		{"time", `zone UTC`, "", "not valid JSON"},
+		{"session.info", "", "{}", ""},
+		{ExecName, `{"command":"ls"}`, `{"command":"ls"}`, ""},
+		{ExecName, `{"command":""}`, "", "minLength"},
+		{"nothing", "", "", `there is no tool "nothing"`},
+	} {
+		complete, takes, fault := r.Typed(c.tool, json.RawMessage(c.args))
+		if c.fault == "" && (fault != nil || string(complete) != c.complete) ||
+			c.fault != "" && (fault == nil || !strings.Contains(fault.Error(), c.fault)) {
+			t.Errorf("%s %s: %s, %v", c.tool, c.args, complete, fault)
+		}
+		if c.tool == "time" && takes != "zone: string, may be left out – IANA time zone, e.g. Asia/Tokyo; null: the session's" {
+			t.Errorf("takes %q", takes)
+		}
+	}
+	if _, ok := r.Get(ExecName); ok {
+		t.Error("commands are no tool of the registry")
+	}
+}
