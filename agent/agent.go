@@ -118,6 +118,9 @@ func (a *Agent) run(ctx context.Context, turn Turn, journal Journal) error {
 
 // answer is the whole of a turn: plan, execute, plan again.
 func (r *run) answer(ctx context.Context) error {
+	if r.turn.Order != nil {
+		return r.obey(ctx)
+	}
 	for attempt := 0; ; attempt++ {
 		if err := r.gather(ctx, attempt); err != nil {
 			return err

@@ -95,6 +95,11 @@ func (a *Agent) Usable(q tools.Question) (names []string) {
 	return names
 }
 
+// Typed reads the arguments that a person typed for a tool, as tools.Registry does.
+func (a *Agent) Typed(tool string, args json.RawMessage) (complete json.RawMessage, takes string, fault error) {
+	return a.toolbox.Typed(tool, args)
+}
+
 // Summary says in a line what a tool does.
 func (a *Agent) Summary(name string) string {
 	if name == tools.ExecName {

@@ -33,7 +33,7 @@ const (
 func (r *run) doneBefore(plan *PlanRow, i int) *tools.Result {
 	task := plan.Tasks[i].Task
 	wanted := signature(task)
-	if wanted == "" || len(r.state.Former) == 0 || r.harmless(task) {
+	if wanted == "" || len(r.state.Former) == 0 || r.harmless(task) || r.turn.Order != nil { // who orders again means again
 		return nil
 	}
 	taken := 0

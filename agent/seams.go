@@ -31,6 +31,8 @@ type Toolbox interface {
 	// Check says what is wrong with args for the tool of that name: size (64 KB),
 	// depth (5), schema. The sentence goes back to the planner.
 	Check(name string, args json.RawMessage) error
+	// Typed reads arguments that a person typed.
+	Typed(name string, args json.RawMessage) (complete json.RawMessage, takes string, fault error)
 	// Run runs the tool within its timeout; a panic is a result.
 	Run(ctx context.Context, name string, call tools.Call) tools.Result
 }

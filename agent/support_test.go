@@ -43,6 +43,7 @@ type memJournal struct {
 	says    func(Ask) Approval // nil: nobody has said anything
 	asks    []Ask
 	used    []Use
+	ordered bool // plans have no model's answer
 	// what Stream was given
 	streamed []string
 }
@@ -163,7 +164,7 @@ func (j *memJournal) check(step Step) error {
 			return strings.HasPrefix(c.Step, asked) && c.Error == "" && c.Refused == ""
 		})
 	}
-	if step.Plan != nil && !answered(fmt.Sprintf("plan.%d.", step.Plan.Attempt)) {
+	if step.Plan != nil && !j.ordered && !answered(fmt.Sprintf("plan.%d.", step.Plan.Attempt)) {
 		return fmt.Errorf("journal: plan %d without its answer", step.Plan.Attempt)
 	}
 	plans := slices.Clone(j.plans)

@@ -33,6 +33,7 @@ type Turn struct {
 	Person    Person
 	Place     Place
 	Message   Incoming
+	Order     *Order    // the message called a tool; nil: it is to be planned for
 	Workspace string    // absolute path of the session's folder, which exists
 	StartedAt time.Time // when the turn first ran; turn_timeout counts from here
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"switchboard/channels"
+	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/words"
 )
@@ -36,8 +37,22 @@ func (s *sorting) edit(ctx context.Context, entry sorted, line *channel, person 
 		}
 	}
 	edit := &ledger.AsEdit{OnEdit: s.Config.OnEdit, Turn: s.turn(event)}
-	if name, _, ok := command(event.Message); ok && name == "retry" {
+	switch name, args, ok := command(event.Message); {
+	case ok && name == "retry":
 		edit.Turn.Retry = &ledger.Retry{} // as it was
+	case ok && name == toolCommand:
+		answer, err := s.answer(ctx, s.commands.Find(name), &commands.Call{
+			Event: &entry.Event, Person: person, Name: name, Args: args, Slash: line.Command(event.Conversation),
+		})
+		if err != nil {
+			return entry, err
+		}
+		if answer.As == nil {
+			entry = line.noticed(entry, answer.Text+kept(known))
+			entry.Event.Message.ID = "" // it stays the ID of the message as it was
+			return entry, nil
+		}
+		edit.Turn.Ordered = true
 	}
 	entry.As = edit
 	return entry, nil

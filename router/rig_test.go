@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -148,6 +149,7 @@ type rig struct {
 	commands []commands.Command // besides the router's own
 	models   []string
 	summary  func(string) string
+	typed    func(string, json.RawMessage) (json.RawMessage, string, error)
 }
 
 // listing counts how often all people are read.
@@ -210,7 +212,7 @@ func (r *rig) start() {
 		channel = r.wrap(channel)
 	}
 	r.router, err = router.New(router.Deps{
-		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Files: r.files, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
+		Settings: r.settings(), Roster: roster, Agent: runner, Usable: r.usable, Commands: r.commands, Summary: r.summary, Typed: r.typed, Files: r.files, Engine: doubtful{r.engine, r.safe, r.guard}, Ledger: through,
 		Channels: router.NewChannels(append([]router.Attached{{Channel: channel, Config: r.channel}}, r.readers...)...),
 		Wakes:    r.wakes(r.engine.ID()),
 		DataDir:  r.dir, Mask: r.mask, Missing: r.missing, NoticeTargets: r.targets, Secrets: r.secrets, Reload: r.reload, Log: slog.New(slog.NewTextHandler(r.log, nil)), Grace: 3 * time.Second,

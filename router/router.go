@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"regexp"
@@ -59,6 +60,8 @@ type Deps struct {
 	NoticeTargets func(ledger.NoticeKind) []string
 	// Summary says in a line what a tool does; nil: nothing is said.
 	Summary func(tool string) string
+	// Typed reads the arguments that a person typed for a tool, as tools.Registry does; nil: there are no tools.
+	Typed func(tool string, args json.RawMessage) (complete json.RawMessage, takes string, fault error)
 	// Missing says what is not set up yet, for admins who write /start; nil: nothing.
 	Missing func() []string
 	Secrets Secrets // what /secret sets; nil: there is no store of them

@@ -33,6 +33,10 @@ func (r *Router) sessionCommands() []commands.Command {
 			EN: "what I may use here for you", DE: "was ich hier für dich benutzen darf", ES: "lo que puedo usar aquí para ti",
 			FR: "ce que je peux utiliser ici pour vous", IT: "che cosa posso usare qui per te",
 		}, Run: r.tools},
+		{Name: toolCommand, Typed: true, Args: "NAME {JSON}", About: commands.Text{
+			EN: "run one tool yourself, with no model", DE: "ein Werkzeug selbst ausführen, ohne Modell", ES: "ejecutar tú una herramienta, sin modelo",
+			FR: "exécuter vous-même un outil, sans modèle", IT: "eseguire tu uno strumento, senza modello",
+		}, Run: r.tool},
 		{Name: "timezone", Args: "[ZONE|default]", About: commands.Text{
 			EN: "the time zone by which I tell times here", DE: "die Zeitzone, in der ich hier Zeiten nenne", ES: "la zona horaria en que doy las horas aquí",
 			FR: "le fuseau horaire dans lequel je donne les heures ici", IT: "il fuso orario in cui dico le ore qui",
@@ -97,19 +101,7 @@ func (r *Router) model(_ context.Context, c *commands.Call) (commands.Answer, er
 }
 
 func (r *Router) tools(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	usable := r.usable(c)
-	if len(usable) == 0 {
-		return commands.Says("You may use no tools here."), nil
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "What I may use here for you, in mode %s:", r.modeOf(c.Session))
-	for _, name := range usable {
-		b.WriteString("\n- " + name)
-		if r.Summary != nil {
-			b.WriteString(" – " + render.Escape(r.Summary(name)))
-		}
-	}
-	return commands.Says("%s", b.String()), nil
+	return commands.Says("%s", r.listed(r.usable(c), "What I may use here for you, in mode "+r.modeOf(c.Session)+":")), nil
 }
 
 // usable lists the tools that who gave a command may use where they gave it.

@@ -105,6 +105,9 @@ func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 			text += " " + passed.Text
 		}
 		backlog[0].Text, backlog[0].Files, backlog[0].Taint = text, len(m.Attachments), m.Taint
+		if j.data.Ordered { // it is merged with nothing
+			backlog = backlog[:1]
+		}
 		j.merge = []int64{}
 		for _, w := range backlog[1:] {
 			j.merge = append(j.merge, w.Turn)

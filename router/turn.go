@@ -193,6 +193,9 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	}
 	turn := data.Turn
 	turn.Place = line.Place(data.Conversation)
+	if data.Ordered {
+		turn.Order = orderOf(turn.Message.Text)
+	}
 	turn.Session.Mode = cmp.Or(turn.Session.Mode, r.settings().Config.DefaultMode)
 	if turn.Workspace, err = r.workspace(turn.Session.ID); err != nil {
 		return nil, err

@@ -19,12 +19,20 @@ const (
 	runningTurn = `
 		SELECT id FROM turns WHERE session_id = ? AND rank IS NOT NULL AND state = 'running' AND person = ?`
 	lastQueued = `
-		SELECT id, person, absorb FROM turns WHERE session_id = ? AND rank > 0 ORDER BY rank DESC LIMIT 1`
+		SELECT id, person, absorb OR ordered FROM turns WHERE session_id = ? AND rank > 0 ORDER BY rank DESC LIMIT 1`
 	insertCollected = `
 		INSERT INTO turns (session_id, message_id, person, state, outcome, merged_into, merged_from, asked_at, created_at, finished_at)
 		VALUES (?, ?, ?, 'merged', 'collected', ?, -1, ?, ?, ?) RETURNING id`
 	waitLonger = `UPDATE turns SET not_before = ? WHERE id = ?`
 )
+
+// alone is a turn that is merged with no other.
+func alone(turn ledger.AsTurn) ledger.AsTurn {
+	if turn.Mode != modeInterrupt {
+		turn.Mode, turn.CollectWindow = modeQueue, 0
+	}
+	return turn
+}
 
 // until is when a turn may begin, in µs; 0: at once.
 func (t *tx) until(turn ledger.AsTurn) int64 {
@@ -58,9 +66,9 @@ func (t *tx) meet(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted) error
 func (t *tx) collect(e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f form) (merged bool, err error) {
 	var into int64
 	var person string
-	var absorb bool
-	found, err := t.Row(lastQueued, []any{a.SessionID}, &into, &person, &absorb)
-	if err != nil || !found || absorb || person != clean(e.Sender.Person) {
+	var apart bool
+	found, err := t.Row(lastQueued, []any{a.SessionID}, &into, &person, &apart)
+	if err != nil || !found || apart || person != clean(e.Sender.Person) {
 		return false, err
 	}
 	message, taken, err := t.untaken(e, f, conversation, a.SessionID)

@@ -18,13 +18,18 @@ const (
 	// shownMessages are the states of one message of a platform, the newest first.
 	shownMessages = `
 		SELECT m.id, m.class, coalesce(m.said, m.text) AS text, coalesce(m.replaces, m.id) AS first, m.attachments AS count,
-			coalesce(t.id, 0) AS turn_id, coalesce(t.state, '') AS state, coalesce(t.person, '') AS person, coalesce(t.rank, 0) AS rank
+			coalesce(t.id, 0) AS turn_id, coalesce(t.state, '') AS state, coalesce(t.person, '') AS person, coalesce(t.rank, 0) AS rank,
+			coalesce(t.ordered, FALSE) AS ordered
 		FROM messages m LEFT JOIN turns t ON t.id = m.turn_id
 		WHERE m.conversation_id = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> '' ORDER BY m.id DESC`
 	storedFiles = `SELECT platform_id, kind, name, type, size FROM attachments WHERE message_id = ? ORDER BY position`
 	replaceText = `
 		UPDATE messages SET text = ?, said = NULL, quote = ?, outside = ?, forwarded_from = ?,
 			taint = ?, attachments = ? WHERE id = ?`
+	// reorder: what was collected into a turn is none of an order.
+	reorder = `
+		UPDATE turns SET ordered = ? WHERE message_id = ? AND rank > 0 AND retry_of IS NULL
+		AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.merged_into = turns.id)`
 	deleteFiles   = `DELETE FROM attachments WHERE message_id = ?`
 	forgetText    = `UPDATE messages SET text = '', said = NULL, quote = '', forwarded_from = '', attachments = 0 WHERE id = ?`
 	forgetFiles   = `UPDATE attachments SET state = 'gone', name = '', blob = '' WHERE message_id = ?`
@@ -41,6 +46,7 @@ type shown struct {
 	State       string
 	Person      string
 	Rank        int64 // of the turn; above 0 it has not begun
+	Ordered     bool  // of the turn
 }
 
 func (t *tx) shown(conversation int64, id channels.MessageID) (states []shown, err error) {
@@ -85,10 +91,10 @@ func (t *tx) acceptEdited(owner int64, e *ledger.Entry, as *ledger.AsEdit, a *le
 	switch {
 	case of.Rank > 0 && of == now:
 		a.Edited, a.MessageID, a.TurnID = ledger.EditReplaced, now.ID, of.TurnID
-		return t.replace(e, as.Turn.Retry != nil, now.ID, a.SessionID)
-	case of.State == "running" && of.Person == clean(e.Sender.Person) && as.OnEdit != onEditIgnore && as.OnEdit != "":
+		return t.replace(e, as.Turn, now.ID, a.SessionID)
+	case of.State == "running" && !of.Ordered && of.Person == clean(e.Sender.Person) && as.OnEdit != onEditIgnore && as.OnEdit != "":
 		steering := as.Turn
-		steering.Mode = modeSteer
+		steering.Mode, steering.Ordered = modeSteer, false
 		a.Edited = ledger.EditSteers
 		if as.OnEdit == onEditRestart {
 			a.Edited = ledger.EditRestarts
@@ -104,6 +110,9 @@ func (t *tx) acceptEdited(owner int64, e *ledger.Entry, as *ledger.AsEdit, a *le
 		a.Situation = map[string]ledger.Situation{
 			"done": ledger.EditTooLate, "waiting": ledger.EditAsked, "queued": ledger.EditAsked, // or was decided just now
 		}[of.State]
+		if of.Ordered && of.State == "running" {
+			a.Situation = ledger.EditTooLate
+		}
 		if reply := e.Replies[a.Situation]; reply != nil {
 			notice, err := t.outgoing(conversation, a.SessionID, 0, reply, nil)
 			if err != nil {
@@ -144,10 +153,13 @@ func (t *tx) same(was *shown, m *channels.Message) (bool, error) {
 }
 
 // replace gives a message that waits its new state.
-func (t *tx) replace(e *ledger.Entry, retry bool, id, session int64) error {
+func (t *tx) replace(e *ledger.Entry, turn ledger.AsTurn, id, session int64) error {
 	m := &e.Event.Message
 	_, err := t.Exec(replaceText, clean(m.Text), clean(m.Quote), m.Outside(), clean(m.Origin), clean(string(e.Taint)), len(m.Attachments), id)
-	if err == nil && !retry {
+	if err == nil {
+		_, err = t.Exec(reorder, turn.Ordered, id)
+	}
+	if err == nil && turn.Retry == nil {
 		_, err = t.Exec(forgetRetry, id) // it says something of its own now
 	}
 	if err == nil {

@@ -36,8 +36,8 @@ const (
 	knownKeys      = `SELECT key FROM event_keys WHERE expires_at > ? AND key IN (%s)`
 	insertRejected = `INSERT INTO rejected (channel, conversation, reason, raw, created_at) VALUES (?, ?, ?, ?, ?)`
 	insertTurn     = `
-		INSERT INTO turns (session_id, message_id, person, state, absorb, not_before, asked_at, retry_of, created_at)
-		VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?) RETURNING id`
+		INSERT INTO turns (session_id, message_id, person, state, absorb, not_before, asked_at, retry_of, ordered, created_at)
+		VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?) RETURNING id`
 	answeredBy = `UPDATE messages SET turn_id = ? WHERE id = ?`
 	// countQueued counts those that have not begun.
 	countQueued = `SELECT count(*) FROM turns WHERE session_id = ? AND rank > 0`
@@ -222,6 +222,9 @@ func rawOf(e *ledger.Entry) []byte { return append([]byte{}, e.Event.Raw...) }
 // acceptTurn queues a message as a turn, and takes the session for the owner
 // when it is idle and there is a worker.
 func (t *tx) acceptTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f form) error {
+	if turn.Ordered {
+		turn = alone(turn)
+	}
 	if turn.Mode == modeCollect {
 		if merged, err := t.collect(e, turn, a, conversation, f); err != nil || merged {
 			return err
@@ -249,7 +252,7 @@ func (t *tx) queueTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledg
 	notBefore := t.until(turn)
 	a.NotBefore = instant(notBefore)
 	if a.TurnID, err = t.Insert(insertTurn, a.SessionID, a.MessageID, clean(e.Sender.Person), turn.Mode == modeSteer, notBefore,
-		micros(turn.Asked), orNull(f.retryOf), t.now); err != nil {
+		micros(turn.Asked), orNull(f.retryOf), turn.Ordered, t.now); err != nil {
 		return err
 	}
 	if _, err = t.Exec(answeredBy, a.TurnID, a.MessageID); err != nil {

@@ -18,7 +18,7 @@ const (
 	// loadTurn reads a turn with all that is one row, under its fence.
 	loadTurn = `
 		SELECT t.id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.cancel_requested, t.resumed, t.calls,
-			coalesce(t.retry_of, 0), ` + askedAt + `, t.away,
+			coalesce(t.retry_of, 0), ` + askedAt + `, t.away, t.ordered,
 			s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
 			coalesce(p.role, ''), coalesce(p.timezone, ''),
 			c.channel, c.conversation, c.kind, c.place, c.title,
@@ -106,7 +106,7 @@ func (t *tx) load(ref ledger.TurnRef) (*ledger.TurnData, error) {
 	)
 	turn, s, c, m := &d.Turn, &d.Turn.Session, &d.Conversation, &d.Turn.Message
 	found, err := t.Row(loadTurn, []any{ref.TurnID, ref.SessionID, name(ref.SessionID), ref.Fence},
-		&turn.ID, &turn.Person.Name, &started, &d.CancelRequested, &d.Resumed, &calls, &retryOf, &asked, &away,
+		&turn.ID, &turn.Person.Name, &started, &d.CancelRequested, &d.Resumed, &calls, &retryOf, &asked, &away, &d.Ordered,
 		&s.ID, &s.Key, &s.Summary, &s.SummaryTaint, &s.Mode, &s.Model, &s.Language, &s.TimeZone, &resetMessage, &resetTurn,
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,

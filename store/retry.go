@@ -10,11 +10,11 @@ import (
 const (
 	// newestTurn is what a person means by "again".
 	newestTurn = `
-		SELECT id, coalesce(retry_of, 0) AS retry_of, state, person FROM turns
+		SELECT id, coalesce(retry_of, 0) AS retry_of, state, person, ordered FROM turns
 		WHERE session_id = ? AND message_id > 0 AND person = ? AND state <> 'merged' ORDER BY message_id DESC LIMIT 1`
 	// meantTurn: what was merged is answered by the turn it was merged into.
 	meantTurn = `
-		SELECT y.id, coalesce(y.retry_of, 0) AS retry_of, y.state, y.person
+		SELECT y.id, coalesce(y.retry_of, 0) AS retry_of, y.state, y.person, y.ordered
 		FROM turns t JOIN turns y ON y.id = coalesce(t.merged_into, t.id) WHERE t.id = ? AND t.session_id = ?`
 	repliedIncoming = `
 		SELECT turn_id FROM messages WHERE conversation_id = ? AND direction = 'in' AND platform_id = ? AND platform_id <> ''
@@ -57,6 +57,7 @@ type meant struct {
 	ID            int64
 	RetryOf       int64 `db:"retry_of"`
 	State, Person string
+	Ordered       bool
 }
 
 // first is the turn whose work it does.
@@ -67,7 +68,8 @@ func (m *meant) first() int64 {
 	return m.ID
 }
 
-// acceptRetry queues a turn that does the work of another again, or says why not.
+// acceptRetry queues a turn that does the work of another again, or says why not. It is not its own
+// text that counts, so it is not merged.
 // offered is the message of ours that offered it; 0: the person asked by themselves.
 func (t *tx) acceptRetry(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledger.Accepted, conversation int64, f form, offered int64) error {
 	m, why, err := t.meant(e, turn.Retry, a.SessionID, conversation)
@@ -80,11 +82,8 @@ func (t *tx) acceptRetry(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *le
 	if why != "" {
 		return t.declineRetry(e, a, conversation, f, why)
 	}
-	f.retryOf = m.first()
-	if turn.Mode != modeInterrupt { // it is not its text that counts, so it is not merged
-		turn.Mode, turn.CollectWindow = modeQueue, 0
-	}
-	return t.acceptTurn(owner, e, turn, a, conversation, f)
+	f.retryOf, turn.Ordered = m.first(), m.Ordered
+	return t.acceptTurn(owner, e, alone(turn), a, conversation, f)
 }
 
 // declineRetry keeps a message that becomes no turn, and answers it by a fixed text.

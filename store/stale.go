@@ -34,7 +34,7 @@ const (
 	waitingLong = `
 		SELECT t.id, t.created_at, ` + askedAt + ` AS asked_at FROM turns t
 		WHERE t.session_id = ? AND t.rank > ? AND t.person = ?
-		AND t.retry_of IS NULL AND ` + askedAt + ` < ? ORDER BY t.rank`
+		AND t.retry_of IS NULL AND t.ordered = FALSE AND ` + askedAt + ` < ? ORDER BY t.rank`
 	mergeStale = `
 		UPDATE turns SET state = 'merged', outcome = 'stale', merged_into = ?, merged_from = -1, finished_at = ? WHERE id = ? AND rank > 0`
 	// What was collected into a merged turn goes with it.

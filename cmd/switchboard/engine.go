@@ -124,7 +124,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		return usageError{err}
 	}
 	e.router, err = router.New(router.Deps{
-		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Summary: brain.Summary, Engine: e.owner,
+		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Summary: brain.Summary, Typed: brain.Typed, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		NoticeTargets: s.NoticeTargets,
 		Commands:      []commands.Command{admin.Deliveries(ledger), admin.Audit(ledger)},

@@ -56,6 +56,8 @@ type AsTurn struct {
 	MayClaim bool
 	// Retry makes it do the work of another turn again; nil: its message is its own.
 	Retry *Retry
+	// Ordered: it calls a tool by name, and is never merged with another.
+	Ordered bool
 	// Choice: the text may be the label of a choice of an open question to the person, but
 	// for case and the space around it, or its number from 1 to 99 in the newest question.
 	// The entry is then taken as that choice.

@@ -114,6 +114,8 @@ type TurnData struct {
 	// Retry: it does the work of another turn again, whose message and doings are in
 	// Turn.Message and State.Former. An empty message was taken back, or is kept no more.
 	Retry bool
+	// Ordered: the message calls a tool by name, as AsTurn says.
+	Ordered bool
 	// Asked is since when the person waits for the answer.
 	Asked time.Time
 	// Away is for how long nobody worked on the turn after it had begun; it is in

@@ -107,7 +107,7 @@ DECLARE
 	v_reset_turn bigint;
 BEGIN
 	SELECT jsonb_build_array(t.id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.cancel_requested, t.resumed, t.calls,
-		coalesce(t.retry_of, 0), CASE WHEN t.asked_at > 0 THEN t.asked_at ELSE t.created_at END, t.away,
+		coalesce(t.retry_of, 0), CASE WHEN t.asked_at > 0 THEN t.asked_at ELSE t.created_at END, t.away, t.ordered,
 		s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.reset_message, s.reset_turn,
 		coalesce(p.role, ''), coalesce(p.timezone, ''),
 		c.channel, c.conversation, c.kind, c.place, c.title,

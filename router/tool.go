@@ -1,0 +1,85 @@
+package router
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"switchboard/agent"
+	"switchboard/channels/render"
+	"switchboard/router/commands"
+	"switchboard/words"
+)
+
+// tool is /tool: a turn that runs one tool, with no model. It takes its place in the queue.
+func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, error) {
+	if r.Typed == nil {
+		return commands.Says("You may use no tools here."), nil
+	}
+	order, usable := orderIn(c.Args), r.usable(c)
+	if order.Tool == "" {
+		return commands.Says("%s", r.listed(usable, "/tool and one of these names runs it, with its arguments as JSON behind it:")), nil
+	}
+	_, takes, fault := r.Typed(order.Tool, json.RawMessage(order.Args))
+	name := render.Escape(words.OneLine(order.Tool, 60))
+	switch {
+	case r.Summary(order.Tool) == "":
+		text := "I have no tool " + name
+		if meant := words.Nearest(order.Tool, usable); meant != "" {
+			text += "; did you mean " + meant + "?"
+		} else {
+			text += "."
+		}
+		return commands.Says("%s", text+"\n\n"+r.listed(usable, "You may use here:")), nil
+	case strings.Contains(order.Args, redacted):
+		return commands.Says("I did not run %s: a part of what you typed is hidden, so it would not get what you meant.", name), nil
+	case fault != nil:
+		text := fmt.Sprintf("I did not run %s; %s.", name, render.Escape(words.OneLine(fault.Error(), 300)))
+		if strings.ContainsAny(order.Args, "“”„«»") {
+			text += " JSON needs straight quotes (\")."
+		}
+		if takes == "" {
+			return commands.Says("%s", text+" It takes no arguments."), nil
+		}
+		return commands.Says("%s", text+" It takes:\n```\n"+takes+"\n```"), nil
+	}
+	turn := r.turn(*c.Event)
+	turn.Ordered = true
+	return commands.Answer{As: &turn}, nil
+}
+
+// orderIn reads "NAME {json}"; a phone writes the name with a capital letter, and some platforms
+// show the rest as code.
+func orderIn(args string) agent.Order {
+	name, rest := firstWord(args)
+	return agent.Order{Tool: strings.ToLower(strings.Trim(name, "`")), Args: strings.TrimSpace(strings.Trim(rest, "`"))}
+}
+
+// orderOf is what the message of an ordered turn calls for, as it reads now; nil: it calls for no tool any more.
+func orderOf(text string) *agent.Order {
+	name, args, ok := commandIn(text)
+	if !ok || name != toolCommand {
+		return nil
+	}
+	order := orderIn(args)
+	return &order
+}
+
+const toolCommand = "tool"
+
+// listed are tools with what each does.
+func (r *Router) listed(names []string, lead string) string {
+	if len(names) == 0 {
+		return "You may use no tools here."
+	}
+	var b strings.Builder
+	b.WriteString(lead)
+	for _, name := range names {
+		b.WriteString("\n- " + name)
+		if r.Summary != nil {
+			b.WriteString(" – " + render.Escape(r.Summary(name)))
+		}
+	}
+	return b.String()
+}

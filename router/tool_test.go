@@ -1,0 +1,359 @@
+package router_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+	"switchboard/router/ledger"
+)
+
+// A bench is the real agent with the real gate, a few tools, and no model.
+type bench struct {
+	*rig
+	mu     sync.Mutex
+	ran    []string
+	hold   chan struct{} // not nil: pay waits for it
+	policy router.PolicyConfig
+}
+
+func newBench(r *rig) *bench {
+	b := &bench{rig: r, policy: router.DefaultPolicyConfig()}
+	schema := func(of string) json.RawMessage {
+		return json.RawMessage(`{"type":"object","properties":{` + of + `},"required":["amount","note"],"additionalProperties":false}`)
+	}
+	of := `"amount":{"type":"integer","description":"in cents"},"note":{"type":["string","null"]}`
+	tool := func(name string, effect tools.Effect) tools.Tool {
+		return tools.Tool{Name: name, Summary: "Does " + name + ".", Page: "One line.", Effect: effect, Schema: schema(of), Run: func(ctx context.Context, call tools.Call) tools.Result {
+			b.mu.Lock()
+			b.ran = append(b.ran, name+string(call.Args))
+			hold := b.hold
+			b.mu.Unlock()
+			if hold != nil && name == "pay" {
+				select {
+				case <-hold:
+				case <-ctx.Done():
+				}
+			}
+			return tools.Result{End: tools.EndOK, Output: name + " is done"}
+		}}
+	}
+	registry, err := tools.NewRegistry(tool("pay", tools.EffectWrite), tool("wire", tools.EffectOutside), tool("look", tools.EffectRead))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	brain, err := agent.New(agent.DefaultConfig(), noModel{}, registry, benchShell{b}, b, slog.New(slog.DiscardHandler), agent.Options{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.agent, b.usable, b.summary, b.typed = brain, brain.Usable, brain.Summary, brain.Typed
+	r.channel.ToolsDeny = nil
+	return b
+}
+
+// Decide implements agent.Gate.
+func (b *bench) Decide(q tools.Question) tools.Decision {
+	rules := func(string) (router.ChannelConfig, bool) { return b.channel, true }
+	return router.NewPolicy(b.roster, rules, b.policy).Decide(q)
+}
+
+func (b *bench) did() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.ran)
+}
+
+type noModel struct{}
+
+func (noModel) Complete(context.Context, string, llm.Request) (llm.Response, error) {
+	return llm.Response{}, fmt.Errorf("%w: there is no model", llm.ErrUnavailable)
+}
+
+type benchShell struct{ *bench }
+
+// Run implements agent.Shell.
+func (s benchShell) Run(_ context.Context, cmd tools.Command) tools.Result {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ran = append(s.ran, cmd.Line)
+	return tools.Result{End: tools.EndOK, Output: "ran " + cmd.Line}
+}
+
+const pay = `/tool pay {"amount": 5}`
+
+// promise: P7.ordered-as-it-stands
+func TestToolRunsOneToolWithNoModel(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		b := newBench(r)
+		r.start()
+		says := func(text string, wants ...string) {
+			t.Helper()
+			n := len(r.platform.Sent())
+			r.platform.Say("c1", "ada", text)
+			r.mentions(n+1, wants...)
+		}
+		says(pay, "pay is done")
+		says(`/tool EXEC {"command": "ls"}`, "ran ls")
+		says("/tool look `{\"amount\": 1, \"note\": \"x\"}`", "look is done")
+		b.same("what ran", b.did(), []string{`pay{"amount":5,"note":null}`, "ls", `look{"amount":1,"note":"x"}`})
+		turns := r.turns()
+		if len(turns) != 3 || turns[0].Outcome != "answered" {
+			t.Fatalf("turns %+v", turns)
+		}
+		turn, err := r.db.Router().Turn(t.Context(), turns[2].ID, false)
+		if err != nil || turn.Calls != 0 || len(turn.Plans) != 1 || len(turn.Plans[0].Tasks) != 1 || turn.Plans[0].Tasks[0].Review != nil {
+			t.Errorf("turn %+v, %v", turn, err)
+		}
+
+		// What does not fit is answered at once, and makes no turn.
+		says("/tool", "exec – Run a command", "pay – Does pay.", "wire", "look")
+		says("/tool payy {}", "I have no tool payy; did you mean pay?", "look – Does look.")
+		says("/tool pay", "property \"amount\" is missing", "amount: integer – in cents", "note: string, may be left out")
+		says("/tool pay {“amount”: 5}", "not valid JSON", "straight quotes")
+		says(`/tool exec {"comand": "ls"}`, "comand", "command: string")
+		says(`/tool pay {"amount": 5, "note": "`+strings.Repeat("x", 70<<10)+`"}`, "are more than the")
+		if len(b.did()) != 3 || len(r.turns()) != 3 {
+			t.Errorf("ran %q in %d turns", b.did(), len(r.turns()))
+		}
+		says("/retry", "look is done")
+		if ran := b.did(); len(ran) != 4 {
+			t.Errorf("the retry ran %q", ran)
+		}
+	})
+}
+
+// The same rules as for a task that was planned: mode, channel, policy and taint.
+func TestToolIsUnderTheSameRules(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		b := newBench(r)
+		b.policy.Ask = []string{"pay"}
+		r.script.Buttons = true
+		r.start()
+		r.platform.Say("c1", "ada", "/mode ask")
+		r.await(1)
+		r.platform.Say("c1", "ada", pay)
+		r.mentions(2, "I did not run pay (rule session.mode)", "only asks")
+		r.platform.Say("c1", "ada", `/tool look {"amount": 1}`)
+		r.mentions(3, "look is done")
+		r.platform.Say("c1", "ada", "/mode act")
+		r.await(4)
+		r.platform.Say("c2", "bob", `/tool exec {"command": "ls"}`)
+		r.mentions(5, "role.exec")
+		if got := b.did(); len(got) != 1 {
+			t.Fatalf("ran %q", got)
+		}
+
+		// It asks, and waits; what was refused does not run.
+		r.platform.Say("c1", "ada", pay)
+		r.mentions(6, "pay", "policy.ask", `"amount": 5`)
+		r.platform.Say("c1", "ada", `/tool look {"amount": 2}`)
+		r.mentions(7, "look is done")
+		r.platform.Press("c1", "ada", "Deny")
+		r.mentions(8, "did not allow pay")
+		r.platform.Say("c1", "ada", pay)
+		r.await(9)
+		r.end() // decided while another program runs
+		r.start()
+		r.platform.Press("c1", "ada", "Allow once")
+		r.mentions(10, "pay is done")
+		if got := b.did(); got[len(got)-1] != `pay{"amount":5,"note":null}` || len(got) != 3 {
+			t.Errorf("ran %q", got)
+		}
+	})
+}
+
+// Where outside text was read before, an act outside is asked for, whoever typed its arguments.
+//
+// promise: P5.taint-needs-approval
+func TestToolInATaintedSessionAsks(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		b := newBench(r)
+		r.start()
+		r.platform.Say("c1", "ada", `/tool wire {"amount": 1}`)
+		r.mentions(1, "wire is done")
+		r.platform.Write(scripted.Message{Conversation: "c1", User: "ada", Text: "they wrote this", Forwarded: true, Origin: "eve"})
+		n := len(r.await(2)) // no model: it failed
+		r.platform.Say("c1", "ada", `/tool wire {"amount": 2}`)
+		r.mentions(n+1, "taint.outside")
+		if got := b.did(); len(got) != 1 {
+			t.Errorf("ran %q", got)
+		}
+	})
+}
+
+// A dying ledger takes the n-th commit of a step, or does not, and nothing after it.
+type dying struct {
+	router.Ledger
+	*fuse
+}
+
+type fuse struct {
+	mu      sync.Mutex
+	left    int // commits until it dies; below 0: it lives on
+	applied bool
+	died    bool
+}
+
+func (f *fuse) burn(do func() error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.died {
+		return errDead
+	}
+	f.left--
+	if f.left != -1 {
+		return do()
+	}
+	f.died = true
+	if f.applied {
+		return errors.Join(do(), errDead)
+	}
+	return errDead
+}
+
+func (d dying) Commit(ctx context.Context, ref ledger.TurnRef, step agent.Step, says []ledger.Reply) (next *ledger.Claimed, err error) {
+	err = d.burn(func() error { next, err = d.Ledger.Commit(ctx, ref, step, says); return err })
+	return next, err
+}
+
+func (d dying) GiveBack(ctx context.Context, ref ledger.TurnRef) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.died {
+		return errDead
+	}
+	return d.Ledger.GiveBack(ctx, ref)
+}
+
+func (d dying) Claim(ctx context.Context, owner int64, of, except []string, limit int) (list []ledger.Claimed, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.died {
+		return nil, errDead
+	}
+	return d.Ledger.Claim(ctx, owner, of, except, limit)
+}
+
+// Whichever commit the program dies with, the tool runs once at most and the turn is answered once.
+//
+// promise: P7.ordered-as-it-stands
+func TestToolKilledAtEveryStepRunsOnce(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		b, f := newBench(r), &fuse{left: -2}
+		r.ledger = func(l router.Ledger) router.Ledger { return dying{l, f} }
+		r.start()
+		for n := range 3 {
+			for _, applied := range []bool{false, true} {
+				conv, before := fmt.Sprintf("c-%d-%v", n, applied), len(b.did())
+				f.mu.Lock()
+				f.left, f.applied, f.died = n, applied, false
+				f.mu.Unlock()
+				r.platform.Say(conv, "ada", pay)
+				r.until("the program dies", func() bool { f.mu.Lock(); defer f.mu.Unlock(); return f.died })
+				r.end()
+				f.mu.Lock()
+				f.left, f.died = -2, false
+				f.mu.Unlock()
+				r.start()
+				r.until("it is answered", func() bool { return len(r.platform.SentIn(conv)) > 0 })
+				r.allEnded()
+				sent := texts(r.platform.SentIn(conv))
+				done := len(sent) == 1 && strings.TrimPrefix(sent[0], "(repeated) ") == "pay is done"
+				if ran := len(b.did()) - before; ran > 1 || len(sent) != 1 || !strings.Contains(sent[0], "cut off") && (ran != 1 || !done) {
+					t.Errorf("%s: it ran %d times, answered %q", conv, ran, sent)
+				}
+			}
+		}
+	})
+}
+
+// Nothing is merged into it, in no busy mode, nor is it merged into anything.
+//
+// promise: P7.ordered-as-it-stands
+// promise: L.merged-at-boundary
+func TestToolIsMergedWithNothing(t *testing.T) {
+	for _, busy := range []string{"steer", "collect", "queue"} {
+		t.Run(busy, func(t *testing.T) {
+			each(t, func(t *testing.T, r *rig) {
+				b := newBench(r)
+				b.hold = make(chan struct{})
+				r.config.Busy, r.config.CollectWindow = busy, 100*time.Millisecond
+				r.start()
+				first := r.platform.Say("c1", "ada", pay)
+				r.until("it runs", func() bool { return len(b.did()) == 1 })
+				for _, text := range []string{"hello", `/tool look {"amount": 1}`, "you there?", `/tool look {"amount": 2}`} {
+					r.platform.Say("c1", "ada", text)
+				}
+				r.platform.Edit("c1", first, `/tool pay {"amount": 7}`)
+				r.until("all is accepted", func() bool { return r.platform.Pending() == 0 && len(r.turns()) == 5 })
+				close(b.hold)
+				r.allEnded()
+				b.same("what ran", b.did(), []string{`pay{"amount":5,"note":null}`, `look{"amount":1,"note":null}`, `look{"amount":2,"note":null}`})
+				for _, turn := range r.turns() {
+					if turn.State == "merged" || turn.MergedInto != 0 {
+						t.Errorf("turn %+v is merged", turn)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What waits is changed by an edit, where that is an order as well or none any more.
+func TestEditOfAToolThatWaits(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		b := newBench(r)
+		b.hold = make(chan struct{})
+		r.start()
+		r.platform.Say("c1", "ada", pay)
+		r.until("it runs", func() bool { return len(b.did()) == 1 })
+		other := r.platform.Say("c1", "ada", `/tool look {"amount": 1}`)
+		plain := r.platform.Say("c1", "ada", "say something")
+		none := r.platform.Say("c1", "ada", `/tool look {"amount": 9}`)
+		r.until("all is accepted", func() bool { return r.platform.Pending() == 0 && len(r.turns()) == 4 })
+		r.platform.Edit("c1", other, `/tool look {"amount": "two"}`)
+		r.mentions(1, "want integer", "Until then I go by the message as it was")
+		r.platform.Edit("c1", other, `/tool look {"amount": 2}`)
+		r.platform.Edit("c1", plain, `/tool look {"amount": 3}`)
+		r.platform.Edit("c1", none, "never mind")
+		r.until("all is accepted", func() bool { return r.platform.Pending() == 0 })
+		close(b.hold)
+		r.allEnded()
+		b.same("what ran", b.did(), []string{`pay{"amount":5,"note":null}`, `look{"amount":2,"note":null}`, `look{"amount":3,"note":null}`})
+		if turns := r.turns(); turns[0].Outcome != "model_error" {
+			t.Errorf("what is no order any more ended as %+v", turns[0])
+		}
+	})
+}
+
+// One that is hours old is offered by itself, and runs when its person says so.
+func TestStaleToolIsOfferedByItself(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		b := newBench(r)
+		r.script.Rich, r.script.Buttons = true, true
+		for i, text := range []string{pay, "hello", `/tool look {"amount": 2}`, `/tool look {"amount": 3}`} {
+			r.platform.Write(old("c1", "ada", text, time.Duration(5-i)*time.Hour))
+		}
+		r.start()
+		r.await(4)
+		r.allEnded()
+		if got := b.did(); len(got) != 0 {
+			t.Fatalf("ran %q", got)
+		}
+		r.toast(r.platform.Press("c1", "ada", "Go on"))
+		r.mentions(5, "look is done")
+		b.same("what ran", b.did(), []string{`look{"amount":3,"note":null}`})
+	})
+}

@@ -1,0 +1,2 @@
+-- Its message called a tool by name: it is never merged with another.
+ALTER TABLE turns ADD COLUMN ordered BOOLEAN NOT NULL DEFAULT FALSE;
