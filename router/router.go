@@ -65,10 +65,9 @@ type Deps struct {
 	// Missing says what is not set up yet, for admins who write /start; nil: nothing.
 	Missing func() []string
 	Secrets Secrets // what /secret sets; nil: there is no store of them
-	// SettingsVersion is the version of the settings at the start. Reload has the program go by the
-	// one that counts now; nil: settings do not change at run time.
-	SettingsVersion int64
-	Reload          func(context.Context) error
+	// Reload has the program go by the version of the settings that counts now; nil: they do not
+	// change at run time.
+	Reload func(context.Context) error
 	// Mask takes known secrets out of what comes in and of what is said.
 	Mask *secrets.Masker
 	Log  *slog.Logger

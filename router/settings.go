@@ -36,7 +36,7 @@ func (r *Router) settingsChanged() {
 // watchSettings has the program go by the version of the settings that counts, whichever engine
 // changes it, and by the former one when nobody confirms it, until ctx ends.
 func (r *Router) watchSettings(ctx context.Context) {
-	applied, waited := r.SettingsVersion, true // one may have lapsed while nothing ran
+	applied, waited := int64(-1), true // what counted at the start may have lapsed since
 	for {
 		now, err := r.Ledger.SettingsNow(ctx)
 		pause := settingsPoll

@@ -22,7 +22,6 @@ func TestLaterCommandsSaySo(t *testing.T) {
 	t.Parallel()
 	r := bare(t)
 	for _, line := range []string{
-		"config save",
 		"token create ci", "token list", "token revoke ci",
 		"job list", "job add --every 5m hello", "job run 1", "job pause 1", "job remove 1", "job history 1",
 		"memory list", "memory add x", "memory forget 1", "memory export", "memory erase",

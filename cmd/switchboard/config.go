@@ -12,6 +12,7 @@ import (
 
 	"switchboard/agent/llm"
 	"switchboard/agent/llm/offline"
+	"switchboard/channels/console"
 	"switchboard/configs"
 )
 
@@ -19,7 +20,15 @@ import (
 type settingsCmd struct {
 	Check configCheckCmd `cmd:"" help:"Say everything that is wrong with the settings, with file and line."`
 	Show  configShowCmd  `cmd:"" help:"The settings in force, secrets masked, and where each came from. What each may be stands in the file that \"switchboard init\" writes."`
-	Save  later          `cmd:"" hidden:""`
+
+	Get      configGetCmd      `cmd:"" help:"What counts in the running engine: one setting, or a table."`
+	Set      configSetCmd      `cmd:"" help:"Change a setting while the engine runs; it lies above the file and below the environment."`
+	Unset    configUnsetCmd    `cmd:"" help:"Take a change back to what the file says."`
+	Diff     configDiffCmd     `cmd:"" help:"What was changed at run time, beside what the file says."`
+	Versions configVersionsCmd `cmd:"" help:"All changes, the newest first."`
+	Undo     configUndoCmd     `cmd:"" help:"Take a change back, the last one or one by its number."`
+	Confirm  configConfirmCmd  `cmd:"" help:"Keep a change that has to be confirmed: by who made it, where it was made."`
+	Save     configSaveCmd     `cmd:"" help:"Write what was changed at run time into the file, its comments kept."`
 }
 
 type configCheckCmd struct{ jsonFlag }
@@ -37,6 +46,11 @@ func (c *configCheckCmd) Run(a *app) error {
 	settings, warnings, err := a.load()
 	if err == nil {
 		err = modelFaults(settings)
+	}
+	if err == nil {
+		if _, skipped, unread := a.counting(settings); unread == nil && skipped != "" {
+			warnings = append(warnings, configs.Warning{Text: skipped})
+		}
 	}
 	if c.JSON {
 		return a.checked(settings, warnings, err)
@@ -107,6 +121,12 @@ func (c *configShowCmd) Run(a *app) error {
 	settings, _, err := a.load()
 	if err != nil {
 		return err
+	}
+	settings, skipped, err := a.counting(settings)
+	if err != nil {
+		fmt.Fprintln(a.err, "warning: what was changed at run time is not shown:", console.Printable(err.Error()))
+	} else if skipped != "" {
+		fmt.Fprintln(a.err, "warning:", console.Printable(skipped))
 	}
 	return printRows(a.out, c.JSON, "KEY\tVALUE\tFROM", settings.Show(), func(s configs.Shown) []any {
 		return []any{s.Key, s.Value, s.Source}

@@ -81,7 +81,7 @@ func opener(others channelMaker, passing bool) engineOpener {
 		if e.owner, err = engines.Start(ctx, e.db.DB, passing); err != nil {
 			return nil, err
 		}
-		if err = e.wire(ctx, others); err != nil {
+		if err = e.countAtStart(ctx, func() error { return e.wire(ctx, others) }); err != nil {
 			return nil, err
 		}
 		e.local, err = local.Listen(settings.DataDir, e.owner.ID(), e.routes(), log)
@@ -126,8 +126,8 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	e.router, err = router.New(router.Deps{
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Summary: brain.Summary, Typed: brain.Typed, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
-		NoticeTargets: s.NoticeTargets,
-		Commands:      []commands.Command{admin.Deliveries(ledger), admin.Audit(ledger)},
+		NoticeTargets: s.NoticeTargets, Reload: e.reload,
+		Commands: []commands.Command{admin.Deliveries(ledger), admin.Audit(ledger), admin.Config(e)},
 	})
 	if err != nil {
 		return usageError{err}

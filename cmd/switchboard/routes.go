@@ -18,6 +18,7 @@ func (e *engine) routes() http.Handler {
 	readRoutes(mux, e.db.Router(), e.settings)
 	e.peopleRoutes(mux)
 	e.secretRoutes(mux)
+	e.settingsRoutes(mux)
 	route(mux, "GET /alive", func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
 	route(mux, "POST /turns/{id}/cancel", func(r *http.Request) (any, error) {
 		return struct{}{}, e.router.Cancel(r.Context(), id(r), ledger.OwnerHand(ownerName))

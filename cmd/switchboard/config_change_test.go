@@ -1,0 +1,57 @@
+package main_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Settings are changed on the command line: with no engine, and beside one, which goes by them at
+// once; bad ones are refused with all that is wrong; the file keeps its comments when they are saved.
+//
+// promise: L.settings-versions
+func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "stop_words = [\"stop\"] # a comment\n")
+	r.channel("tg", r.bot, r.bot.Token(), "")
+	r.env = append(r.env, "SWITCHBOARD_AGENT__MAX_PLAN_TASKS=9")
+	prints := func(code int, want, line string) {
+		t.Helper()
+		out, errs, got := r.command(strings.Fields(line)...)
+		if got != code || !strings.Contains(out+errs, want) {
+			t.Errorf("%s: exit %d, stdout %q, stderr %q, want %d, %q", line, got, out, errs, code, want)
+		}
+	}
+	prints(0, "router.message_limit is \"2KB\", was \"64KB\"; it counts at once", "config set router.message_limit 2KB")
+	prints(0, "run-time change", "config show")
+	r.ready()
+	prints(0, "\"2KB\"", "config get router.message_limit")
+	r.bot.Say(r.chief.ID, strings.Repeat("long ", 600))
+	r.await("it is too long", 20*time.Second, func() bool { return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "I take up to 2 KB") })
+
+	prints(0, "was \"2KB\"", "config set router.message_limit 8KB")
+	r.await("it is taken", 20*time.Second, func() bool {
+		r.bot.Say(r.chief.ID, strings.Repeat("long ", 600))
+		r.settle()
+		return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "heard: long")
+	})
+	prints(2, "router.message_limit: ", "config set router.message_limit many")
+	prints(2, "did you mean \"workers\"?", "config set router.wokers 3")
+	prints(2, "agent.max_plan_tasks: is set by environment SWITCHBOARD_AGENT__MAX_PLAN_TASKS", "config set agent.max_plan_tasks 3")
+	prints(2, "secret:NAME", "config set channels.tg.token 12345:abcdefghijklmnopqrstuvwxyzABCDEFG")
+	prints(0, "router.message_limit  \"8KB\"  \"64KB\"", "config diff")
+	prints(0, "Taken back", "config undo")
+	prints(0, "\"2KB\"", "config get router.message_limit")
+	prints(1, "changed again since: router.message_limit", "config undo 2")
+	prints(1, "No change of the settings waits", "config confirm")
+	prints(0, "undoes 2", "config versions")
+	prints(0, "Version 4", "config set router.stop_words halt,basta")
+	prints(0, "in the file: router.message_limit, router.stop_words", "config save")
+	text, err := os.ReadFile(r.config)
+	if err != nil || !strings.Contains(string(text), `stop_words = ["halt", "basta"] # a comment`) || !strings.Contains(string(text), `message_limit = "2KB"`) {
+		t.Errorf("%v: the file has\n%s", err, text)
+	}
+	prints(0, "", "config diff")
+	r.stop(10 * time.Second)
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/configs"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
+	"switchboard/secrets"
+)
+
+// confirmWithin is how long a change that could lock out who asks for it counts unconfirmed.
+const confirmWithin = time.Minute
+
+// reload has the engine go by the settings as they are now: the file, and the version that counts.
+func (e *engine) reload(ctx context.Context) error {
+	if err := e.Changed(ctx); err != nil { // a setting may name a secret that is new
+		return err
+	}
+	c, err := readCounted(ctx, e.db, e.settings, usable)
+	if err != nil {
+		return err
+	}
+	e.noteSkipped(ctx, c)
+	return e.router.Apply(routerSettings(c.settings))
+}
+
+// Settings implements admin.Settings.
+func (e *engine) Settings() []view.Setting {
+	shown := e.settings.Show()
+	list := make([]view.Setting, len(shown))
+	for i, s := range shown {
+		list[i] = view.Setting{Key: s.Key, Value: s.Value, Source: s.Source, Live: configs.Live(s.Key)}
+	}
+	return list
+}
+
+// SettingsVersions implements admin.Settings.
+func (e *engine) SettingsVersions(ctx context.Context, limit int) ([]ledger.SettingsVersion, error) {
+	return e.db.Router().SettingsVersions(ctx, limit)
+}
+
+// SettingsDiff implements admin.Settings.
+func (e *engine) SettingsDiff(ctx context.Context) ([]view.SettingDiff, error) {
+	c, err := readCounted(ctx, e.db, e.settings, usable)
+	if err != nil {
+		return nil, brokenFile(err)
+	}
+	file, _, err := c.settings.Again(nil)
+	if err != nil {
+		return nil, brokenFile(err)
+	}
+	return diffView(configs.Diff(file, c.settings)), nil
+}
+
+// brokenFile says in a sentence that the file has faults; other errors stay as they are.
+func brokenFile(err error) error {
+	if faults, ok := errors.AsType[configs.Faults](err); ok {
+		return &ledger.StateError{Sentence: "The settings file has faults, mend them first: " + strings.ReplaceAll(faults.Error(), "\n", "; ")}
+	}
+	return err
+}
+
+func diffView(diff []configs.Difference) []view.SettingDiff {
+	list := make([]view.SettingDiff, len(diff))
+	for i, d := range diff {
+		list[i] = view.SettingDiff(d)
+	}
+	return list
+}
+
+// PlanSettings implements admin.Settings.
+func (e *engine) PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*view.SettingsPlan, error) {
+	c, err := readCounted(ctx, e.db, e.settings, usable)
+	if err != nil {
+		return nil, brokenFile(err)
+	}
+	return e.plan(c, at, set, unset), nil
+}
+
+func (e *engine) plan(c *counted, at channels.Conversation, set map[string]string, unset []string) *view.SettingsPlan {
+	plan := &view.SettingsPlan{}
+	for key, value := range set {
+		if e.holdsSecret(value) {
+			plan.Faults = append(plan.Faults, key+": holds a credential, which would stand readable in the database; set it with /secret set NAME, and write secret:NAME here")
+			delete(set, key)
+		}
+	}
+	proposal, err := c.settings.Propose(set, unset)
+	if err == nil {
+		err = usable(proposal.Settings)
+	}
+	if faults, ok := errors.AsType[configs.Faults](err); ok {
+		for _, f := range faults {
+			if f.Source == "run-time change" {
+				f.Source = ""
+			}
+			plan.Faults = append(plan.Faults, f.Error())
+		}
+	} else if err != nil {
+		plan.Faults = append(plan.Faults, strings.Split(err.Error(), "\n")...)
+	}
+	if len(plan.Faults) > 0 {
+		slices.Sort(plan.Faults)
+		return plan
+	}
+	for _, w := range proposal.Warnings {
+		plan.Warnings = append(plan.Warnings, w.String())
+	}
+	if text := c.skipped(); text != "" {
+		plan.Warnings = append(plan.Warnings, text)
+	}
+	plan.Diff = diffView(proposal.Diff)
+	plan.Change = &ledger.SettingsChange{Kind: ledger.SetSettings, Base: c.version.ID, Values: proposal.Changes}
+	if plan.LocksOut = proposal.LocksOut(at.Channel); len(plan.LocksOut) > 0 {
+		plan.Change.ConfirmWithin = confirmWithin
+	}
+	return plan
+}
+
+// holdsSecret says that a value has a credential in it, or had one that was hidden.
+func (e *engine) holdsSecret(value string) bool {
+	known := e.settings.Mask.Text(value)
+	shaped, _ := secrets.Hide(known)
+	return shaped != value || strings.Contains(value, "[redacted]")
+}
+
+// PlanUndo implements admin.Settings.
+func (e *engine) PlanUndo(ctx context.Context, at channels.Conversation, version int64) (*view.SettingsPlan, error) {
+	c, err := readCounted(ctx, e.db, e.settings, usable)
+	if err != nil {
+		return nil, brokenFile(err)
+	}
+	v := c.version
+	switch {
+	case v.ID == 0 && version == 0:
+		return nil, &ledger.StateError{Sentence: "Nothing was changed at run time."}
+	case v.Waiting() && (version == 0 || version == v.ID):
+		return &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.TakeBackSettings}}, nil
+	case version != 0:
+		if v, err = e.db.Router().SettingsVersion(ctx, version); errors.Is(err, ledger.ErrNotFound) {
+			err = &ledger.StateError{Sentence: fmt.Sprintf("There is no version %d of the settings.", version)}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	set, unset, changed := v.Undo(c.version.Values)
+	switch {
+	case v.Lapsed:
+		return nil, &ledger.StateError{Sentence: fmt.Sprintf("Version %d does not count: it was not confirmed.", v.ID)}
+	case len(changed) > 0:
+		return nil, &ledger.StateError{Sentence: fmt.Sprintf("Version %d cannot be taken back: changed again since: %s. Set them as they are to be.", v.ID, strings.Join(changed, ", "))}
+	}
+	plan := e.plan(c, at, set, unset)
+	if plan.Change != nil {
+		plan.Change.Undoes = v.ID
+	}
+	return plan, nil
+}
+
+// A settingsAnswer is what an engine answers who changes settings.
+type settingsAnswer struct {
+	*view.SettingsPlan
+	Version *ledger.SettingsVersion `json:"version"` // nil: nothing was changed, for the faults
+	Saved   *configs.Saved          `json:"saved,omitempty"`
+}
+
+// terminal is where whoever runs the program changes settings: no setting closes it.
+var terminal = channels.Conversation{Channel: consoleName}
+
+// settingsRoutes change the settings.
+func (e *engine) settingsRoutes(mux *http.ServeMux) {
+	route(mux, "GET /config/diff", func(r *http.Request) (any, error) { return e.SettingsDiff(r.Context()) })
+	route(mux, "GET /config/versions", func(r *http.Request) (any, error) { return e.SettingsVersions(r.Context(), limit(r)) })
+	for how, plan := range map[string]func(*http.Request) (*view.SettingsPlan, error){
+		"set": func(r *http.Request) (*view.SettingsPlan, error) {
+			return e.PlanSettings(r.Context(), terminal, map[string]string{r.FormValue("key"): r.FormValue("value")})
+		},
+		"unset": func(r *http.Request) (*view.SettingsPlan, error) {
+			return e.PlanSettings(r.Context(), terminal, nil, r.FormValue("key"))
+		},
+		"undo": func(r *http.Request) (*view.SettingsPlan, error) {
+			version, err := strconv.ParseInt(r.FormValue("version"), 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			return e.PlanUndo(r.Context(), terminal, version)
+		},
+		"confirm": func(*http.Request) (*view.SettingsPlan, error) {
+			return &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.ConfirmSettings}}, nil
+		},
+	} {
+		route(mux, "POST /config/"+how, func(r *http.Request) (any, error) {
+			p, err := plan(r)
+			if err != nil || p.Change == nil {
+				return settingsAnswer{SettingsPlan: p}, err
+			}
+			return e.changeSettings(r.Context(), settingsAnswer{SettingsPlan: p})
+		})
+	}
+	route(mux, "POST /config/save", func(r *http.Request) (any, error) { return e.saveSettings(r.Context()) })
+}
+
+// changeSettings makes the change of an answer for whoever runs the program.
+func (e *engine) changeSettings(ctx context.Context, a settingsAnswer) (any, error) {
+	err := e.router.Change(ctx, a.Change, ledger.OwnerHand(ownerName))
+	a.Version = a.Change.Version
+	return a, err
+}
+
+// saveSettings writes what was changed at run time into the file, and takes it out of what lies
+// above the file.
+func (e *engine) saveSettings(ctx context.Context) (any, error) {
+	c, err := readCounted(ctx, e.db, e.settings, usable)
+	switch {
+	case err != nil:
+		return nil, brokenFile(err)
+	case c.version.Waiting():
+		return nil, &ledger.StateError{Sentence: fmt.Sprintf("Version %d waits to be confirmed by %s; save then", c.version.ID, c.version.Person)}
+	case c.why != nil:
+		return nil, &ledger.StateError{Sentence: c.skipped()}
+	}
+	saved, err := c.settings.Save()
+	if err != nil || len(saved.Keys) == 0 {
+		return settingsAnswer{SettingsPlan: &view.SettingsPlan{}, Saved: &saved}, err
+	}
+	left := c.settings.Changes()
+	for _, key := range saved.Keys {
+		delete(left, key)
+	}
+	plan := &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.SetSettings, Base: c.version.ID, Values: left}}
+	return e.changeSettings(ctx, settingsAnswer{SettingsPlan: plan, Saved: &saved})
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"switchboard/channels/render"
+	"switchboard/configs"
+	"switchboard/router/ledger"
+	"switchboard/store"
+)
+
+// versionsTried is how many older versions of the settings are tried when the one that counts
+// cannot be used any more.
+const versionsTried = 20
+
+// A counted is the settings of the file with what was changed at run time.
+type counted struct {
+	settings *configs.Settings
+	warnings []configs.Warning
+	// version counts. Where it cannot be used, why says so, and settings are those of used, an
+	// older one; ID 0: of none.
+	version ledger.SettingsVersion
+	used    int64
+	why     error
+}
+
+// readCounted reads the settings anew, of base's file, with the newest version that can be used: those
+// that the file, or this build, does not take any more are passed over. usable says why settings
+// that are valid cannot be used. An error says that the file has faults, or the database does not answer.
+func readCounted(ctx context.Context, db *store.DB, base *configs.Settings, usable func(*configs.Settings) error) (*counted, error) {
+	list, err := db.Router().SettingsCounting(ctx, versionsTried)
+	if err != nil {
+		return nil, err
+	}
+	c := &counted{}
+	if len(list) > 0 {
+		c.version = list[0]
+	}
+	list = append(list, ledger.SettingsVersion{}) // none of them
+	for i, v := range list {
+		c.settings, c.warnings, err = base.Again(v.Values)
+		if err == nil && usable != nil {
+			err = usable(c.settings)
+		}
+		if err == nil {
+			c.used = v.ID
+			return c, nil
+		}
+		c.why = cmp.Or(c.why, err)
+		if _, _, broken := base.Again(nil); i == 0 && broken != nil {
+			return nil, broken
+		}
+	}
+	return nil, err
+}
+
+// skipped says that the version that counts cannot be used; empty: it can.
+func (c *counted) skipped() string {
+	if c.why == nil {
+		return ""
+	}
+	instead := fmt.Sprintf("version %d counts in its place", c.used)
+	if c.used == 0 {
+		instead = "the settings of the file count alone"
+	}
+	return fmt.Sprintf("version %d of the settings, changed at run time, cannot be used any more, so %s: %v", c.version.ID, instead, c.why)
+}
+
+// countAtStart has the engine begin with what was changed at run time, wired by wire, and notes
+// what could not be used.
+func (e *engine) countAtStart(ctx context.Context, wire func() error) error {
+	sealed, err := sealedOf(ctx, e.db)
+	if err != nil {
+		return err
+	}
+	e.settings.Vault.Keep(sealed)
+	base := e.settings
+	c, err := readCounted(ctx, e.db, base, func(s *configs.Settings) error {
+		e.settings = s
+		return wire()
+	})
+	if err != nil {
+		return err
+	}
+	e.noteSkipped(ctx, c)
+	return nil
+}
+
+// noteSkipped tells log and admins of settings that cannot be used any more.
+func (e *engine) noteSkipped(ctx context.Context, c *counted) {
+	if text := c.skipped(); text != "" {
+		e.log.ErrorContext(ctx, "settings that were changed at run time cannot be used", "version", c.version.ID, "used", c.used, "error", c.why)
+		e.router.Lines.Notify(ctx, ledger.NoticeBrokenSettings, fmt.Sprintf("version %d", c.version.ID), render.Escape(text))
+	}
+}
+
+// usable says why settings that are valid could not be used by an engine.
+func usable(s *configs.Settings) error {
+	silent := slog.New(slog.DiscardHandler)
+	_, models := newModels(s, silent)
+	_, attached := attach(s, silent)
+	return errors.Join(models, attached)
+}
+
+// counting are settings with what was changed at run time, where no engine has the database open
+// here; skipped says what of that cannot be used.
+func (a *app) counting(settings *configs.Settings) (now *configs.Settings, skipped string, err error) {
+	if hasLedger(settings) != nil {
+		return settings, "", nil
+	}
+	db, err := store.OpenReadOnly(a.ctx, settings.Store, settings.DataDir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return settings, "", err
+	}
+	defer db.Close()
+	sealed, err := sealedOf(a.ctx, db)
+	if err != nil {
+		return settings, "", err
+	}
+	settings.Vault.Keep(sealed)
+	c, err := readCounted(a.ctx, db, settings, nil)
+	if err != nil {
+		return settings, "", err
+	}
+	return c.settings, c.skipped(), nil
+}

@@ -1,0 +1,259 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
+	"switchboard/words"
+)
+
+// Settings are those of the program, and what would become of them.
+type Settings interface {
+	// Settings are those that count now, in the order of the sample file.
+	Settings() []view.Setting
+	// SettingsDiff is what was changed at run time.
+	SettingsDiff(ctx context.Context) ([]view.SettingDiff, error)
+	// SettingsVersions lists the versions, the newest first.
+	SettingsVersions(ctx context.Context, limit int) ([]ledger.SettingsVersion, error)
+	// PlanSettings says what a change of settings would do, asked for in a conversation. Nothing is
+	// changed. An error is for people where it is a *ledger.StateError.
+	PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*view.SettingsPlan, error)
+	// PlanUndo is PlanSettings of taking a version back; 0: the one that counts.
+	PlanUndo(ctx context.Context, at channels.Conversation, version int64) (*view.SettingsPlan, error)
+}
+
+const (
+	settingsShown = 20
+	versionsShown = 5
+)
+
+const configUsage = "/config shows what was changed, `get KEY` what is set (also of a whole table, such as `router`), `set KEY VALUE` changes it, `unset KEY` takes the file's again, " +
+	"`diff` compares with the file, `undo` or `undo NUMBER` takes a change back, `confirm` keeps one that has to be confirmed."
+
+// Config is the row of /config.
+func Config(s Settings) commands.Command {
+	return commands.Command{
+		Name: "config", Admin: true, Args: "[get|set|unset|diff|undo|confirm …]", About: commands.Text{
+			EN: "the settings, changed while I run", DE: "die Einstellungen, geändert während ich laufe", ES: "la configuración, cambiada mientras funciono",
+			FR: "les réglages, changés pendant que je tourne", IT: "le impostazioni, cambiate mentre giro",
+		},
+		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+			answer, err := configCommand(ctx, s, c)
+			if refused, ok := err.(*ledger.StateError); ok { //nolint:errorlint // ours, as PlanSettings returns it
+				return commands.Answer{Text: render.Escape(refused.Sentence)}, nil
+			}
+			return answer, err
+		},
+	}
+}
+
+func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.Answer, error) {
+	verb, rest, _ := strings.Cut(c.Args, " ")
+	key, value, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	at := c.Conversation()
+	switch verb = strings.ToLower(verb); {
+	case verb == "":
+		return configVersions(ctx, s, c.Person.TimeZone)
+	case verb == "get" && key != "":
+		return configGet(s, key), nil
+	case verb == "set" && key != "" && value != "":
+		plan, err := s.PlanSettings(ctx, at, map[string]string{key: unquoted(value)})
+		return configPlanned(plan, at, err)
+	case verb == "unset" && key != "":
+		plan, err := s.PlanSettings(ctx, at, nil, key)
+		return configPlanned(plan, at, err)
+	case verb == "diff":
+		diff, err := s.SettingsDiff(ctx)
+		if err != nil || len(diff) > 0 {
+			return commands.Answer{Text: "What counts otherwise than the file and the defaults say:\n" + diffLines(diff)}, err
+		}
+		return commands.Says("All is as the file and the defaults say."), nil
+	case verb == "undo":
+		version, err := strconv.ParseInt(strings.TrimPrefix(key, "#"), 10, 64)
+		if key != "" && (err != nil || version < 1) {
+			break
+		}
+		plan, err := s.PlanUndo(ctx, at, version)
+		return configPlanned(plan, at, err)
+	case verb == "confirm":
+		change := &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Conversation: ledger.SessionKey(at)}
+		return commands.Answer{Change: change, Say: func() commands.Answer {
+			return commands.Says("Confirmed: version %d stays.", change.Version.ID)
+		}}, nil
+	}
+	return commands.Says(configUsage), nil
+}
+
+// unquoted takes a value also as the file has it.
+func unquoted(value string) string {
+	value = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(value), "= "))
+	if inner, ok := strings.CutPrefix(value, `"`); ok && strings.Count(value, `"`) == 2 && strings.HasSuffix(inner, `"`) {
+		return strings.TrimSuffix(inner, `"`)
+	}
+	return value
+}
+
+func configGet(s Settings, key string) commands.Answer {
+	var b strings.Builder
+	found, all := 0, s.Settings()
+	for _, one := range all {
+		if one.Key != key && !strings.HasPrefix(one.Key, strings.TrimSuffix(key, ".")+".") && !strings.HasPrefix(one.Key, key+"[") {
+			continue
+		}
+		if found++; found <= settingsShown {
+			fmt.Fprintf(&b, "- %s = %s, %s (%s)\n", code(one.Key), code(one.Value), counts(one.Live), render.Escape(one.Source))
+		}
+	}
+	switch {
+	case found > settingsShown:
+		fmt.Fprintf(&b, "\nand %d more; name a table or a key within it.", found-settingsShown)
+	case found == 0:
+		return unknownSetting(key, all)
+	}
+	return commands.Answer{Text: b.String()}
+}
+
+func unknownSetting(key string, all []view.Setting) commands.Answer {
+	names := make([]string, 0, len(all))
+	seen := map[string]bool{}
+	for _, one := range all {
+		for name := one.Key; name != "" && !seen[name]; name = name[:max(strings.LastIndexByte(name, '.'), 0)] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	text := "There is no setting " + code(key)
+	if meant := words.Nearest(key, names); meant != "" {
+		return commands.Answer{Text: text + "; did you mean " + code(meant) + "?"}
+	}
+	return commands.Answer{Text: text + "."}
+}
+
+// configPlanned answers a plan: it is made, or its faults are listed.
+func configPlanned(plan *view.SettingsPlan, at channels.Conversation, err error) (commands.Answer, error) {
+	if err != nil {
+		return commands.Answer{}, err
+	}
+	if plan.Change == nil {
+		return commands.Answer{Text: "Nothing was changed:\n" + bullets(plan.Faults)}, nil
+	}
+	change := plan.Change
+	change.Conversation = ledger.SessionKey(at)
+	return commands.Answer{Change: change, Say: func() commands.Answer {
+		v := change.Version
+		if change.Kind == ledger.TakeBackSettings {
+			return commands.Says("Version %d is taken back: all is as it was before.", v.ID)
+		}
+		text := fmt.Sprintf("Version %d of the settings.\n%s", v.ID, diffLines(plan.Diff))
+		if len(plan.Diff) == 0 {
+			text = fmt.Sprintf("Version %d of the settings; nothing counts otherwise than before.\n", v.ID)
+		}
+		text += bullets(plan.Warnings)
+		if v.Waiting() {
+			text += fmt.Sprintf("\nThis could lock you out (%s): write /config confirm here within %s, else all is as it was before.",
+				escapedList(plan.LocksOut), v.Left.Round(time.Second))
+		} else {
+			text += "\n/config undo takes it back."
+		}
+		return commands.Answer{Text: text}
+	}}, nil
+}
+
+// configVersions shows what was changed, and the last versions.
+func configVersions(ctx context.Context, s Settings, zone string) (commands.Answer, error) {
+	list, err := s.SettingsVersions(ctx, versionsShown+1)
+	if err != nil || len(list) == 0 {
+		return commands.Says("Nothing was changed while I run: the settings are those of the file, the environment and the defaults.\n\n%s", configUsage), err
+	}
+	diff, err := s.SettingsDiff(ctx)
+	if err != nil {
+		return commands.Answer{}, err
+	}
+	loc, err := time.LoadLocation(zone)
+	if err != nil {
+		loc = time.UTC
+	}
+	text := "Nothing is otherwise than the file and the defaults say."
+	if len(diff) > 0 {
+		text = "Changed while I run:\n" + diffLines(diff)
+	}
+	text += "\n\nThe last versions:\n"
+	for i := range min(len(list), versionsShown) {
+		text += "- " + versionLine(&list[i], loc) + "\n"
+	}
+	return commands.Answer{Text: text + "\n`/config undo NUMBER` takes one back."}, nil
+}
+
+func versionLine(v *ledger.SettingsVersion, loc *time.Location) string {
+	keys := make([]string, len(v.Diff))
+	for i, d := range v.Diff {
+		keys[i] = d.Key
+	}
+	line := fmt.Sprintf("%d, %s %s: %s", v.ID, v.At.In(loc).Format("2006-01-02 15:04"), render.Escape(v.Person), escapedList(keys))
+	switch {
+	case v.Undoes != 0:
+		line += fmt.Sprintf(", undoes %d", v.Undoes)
+	case v.Waiting():
+		line += fmt.Sprintf(", to be confirmed within %s", v.Left.Round(time.Second))
+	case v.Lapsed:
+		line += ", not confirmed, so it does not count"
+	}
+	return line
+}
+
+// diffLines says of each setting what it was, is, and when that counts.
+func diffLines(diff []view.SettingDiff) string {
+	var b strings.Builder
+	for i, d := range diff {
+		if i == settingsShown {
+			fmt.Fprintf(&b, "- and %d more\n", len(diff)-i)
+			break
+		}
+		switch {
+		case d.Was == "":
+			fmt.Fprintf(&b, "- %s is %s", code(d.Key), code(d.Is))
+		case d.Is == "":
+			fmt.Fprintf(&b, "- %s is not there any more, was %s", code(d.Key), code(d.Was))
+		default:
+			fmt.Fprintf(&b, "- %s is %s, was %s", code(d.Key), code(d.Is), code(d.Was))
+		}
+		fmt.Fprintf(&b, "; %s\n", counts(d.Live))
+	}
+	return b.String()
+}
+
+func counts(live bool) string {
+	if live {
+		return "counts at once"
+	}
+	return "counts from the next start"
+}
+
+func bullets(lines []string) string {
+	var b strings.Builder
+	for _, line := range lines {
+		b.WriteString("- " + render.Escape(words.OneLine(line, 400)) + "\n")
+	}
+	return b.String()
+}
+
+func escapedList(list []string) string {
+	return render.Escape(words.OneLine(strings.Join(list, ", "), 200))
+}
+
+// code is a text as it is typed.
+func code(text string) string {
+	text = words.OneLine(text, 200)
+	if strings.Contains(text, "`") {
+		return render.Escape(text)
+	}
+	return "`" + text + "`"
+}
