@@ -213,7 +213,7 @@ func (s *sorting) order(ctx context.Context, entry sorted, l *channel, person *l
 	}
 	switch as := answer.As.(type) {
 	case nil:
-		control := &ledger.AsControl{Change: answer.Change}
+		control := &ledger.AsControl{Change: answer.Change, Admins: c != nil && c.Admin}
 		if answer.Say == nil {
 			control.Reply = l.answered(entry.Event, person, answer)
 		} else {

@@ -165,7 +165,7 @@ func (t *tx) pressDecision(e *ledger.Entry, row *actionRow, a *ledger.Accepted) 
 	if data.Does == "" {
 		return nil // it is a code, and no button
 	}
-	_, err := t.decide(e, row, data.Does, "", a)
+	_, err := t.decide(e, row, &ledger.AsDecision{Does: data.Does}, a)
 	if err == nil && !a.NotYours {
 		err = t.question(row, a)
 	}

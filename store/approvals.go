@@ -230,7 +230,11 @@ func (w *stepWriter) use(c *agent.TaskChange) {
 
 // acceptDecision decides by a code that was typed.
 func (t *tx) acceptDecision(e *ledger.Entry, as *ledger.AsDecision, a *ledger.Accepted, conversation int64) error {
-	row, err := t.action(e, as.Code, a.SessionID)
+	var row *actionRow
+	var err error
+	if !as.Pairing {
+		row, err = t.action(e, as.Code, a.SessionID)
+	}
 	if err == nil && row == nil && e.Event.Conversation.Kind == channels.Direct { // whoever asks may tell any admin
 		var rows []actionRow
 		if err = t.All(&rows, pairingBy, as.Code); len(rows) > 0 {
@@ -242,7 +246,7 @@ func (t *tx) acceptDecision(e *ledger.Entry, as *ledger.AsDecision, a *ledger.Ac
 	}
 	situation := ledger.ApprovalUnknown
 	if row != nil && row.Approval != 0 {
-		if situation, err = t.decide(e, row, as.Does, as.Why, a); err != nil {
+		if situation, err = t.decide(e, row, as, a); err != nil {
 			return err
 		}
 	}
@@ -251,7 +255,8 @@ func (t *tx) acceptDecision(e *ledger.Entry, as *ledger.AsDecision, a *ledger.Ac
 
 // decide decides an approval for a person, whose role is looked up anew. The first decision
 // counts.
-func (t *tx) decide(e *ledger.Entry, row *actionRow, does ledger.Does, why string, a *ledger.Accepted) (ledger.Situation, error) {
+func (t *tx) decide(e *ledger.Entry, row *actionRow, as *ledger.AsDecision, a *ledger.Accepted) (ledger.Situation, error) {
+	does, why := as.Does, as.Why
 	name := clean(e.Sender.Person)
 	person, err := t.person(name)
 	if err != nil {
@@ -280,7 +285,7 @@ func (t *tx) decide(e *ledger.Entry, row *actionRow, does ledger.Does, why strin
 	case does == ledger.DoesDeny:
 		state, does = ledger.ActionRejected, ""
 	case p.Kind != ledger.ApprovalTool:
-		if state, err = t.grantRequest(p, name, a); err != nil {
+		if state, err = t.grantRequest(p, name, as.Name, a); err != nil {
 			return "", err
 		}
 		does = ""

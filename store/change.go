@@ -8,6 +8,8 @@ import (
 	"switchboard/router/ledger"
 )
 
+const roleOf = `SELECT role FROM people WHERE name = ?`
+
 // Change implements router.Changes.
 func (r *Router) Change(ctx context.Context, c ledger.Change, by ledger.Hand) error {
 	err := r.db.write(ctx, full, "change", func(t *tx) error { return t.change(c, by) })
@@ -56,6 +58,18 @@ func (t *tx) declined(c ledger.Change, by ledger.Hand, sentence string) error {
 	return t.audit(by, a)
 }
 
+// mayOrder refuses a change for admins by somebody who is none any more.
+func (t *tx) mayOrder(as *ledger.AsControl, by ledger.Hand) error {
+	if !as.Admins {
+		return nil
+	}
+	var role string
+	if _, err := t.Row(roleOf, []any{by.Person}, &role); err != nil || role == ledger.RoleAdmin {
+		return err
+	}
+	return &ledger.StateError{Sentence: "That is for admins."}
+}
+
 // acceptChange makes the change of a command and answers it: with its reply, with what is
 // said once it is known what became of it, or with why it was refused.
 func (t *tx) acceptChange(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accepted, conversation int64) error {
@@ -67,7 +81,10 @@ func (t *tx) acceptChange(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accep
 		_, err := t.answer(e, a, conversation, classControl, as.Reply)
 		return err
 	}
-	err := t.change(as.Change, by)
+	err := t.mayOrder(as, by)
+	if err == nil {
+		err = t.change(as.Change, by)
+	}
 	if errors.Is(err, ledger.ErrNotFound) {
 		_, target := as.Change.Names()
 		err = &ledger.StateError{Sentence: "There is no " + target + "."}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -113,8 +114,9 @@ func (t *tx) request(kind ledger.ApprovalKind, person string, e *ledger.Entry, i
 }
 
 // grantRequest lets a stranger in, or joins an account to its person, and tells them. The
-// state is cancelled where it cannot be done any more.
-func (t *tx) grantRequest(p *approvalRow, by string, a *ledger.Accepted) (ledger.ActionState, error) {
+// state is cancelled where it cannot be done any more. Called is what a stranger is to be
+// called; empty: as they call themselves.
+func (t *tx) grantRequest(p *approvalRow, by, called string, a *ledger.Accepted) (ledger.ActionState, error) {
 	var data requestData
 	if err := json.Unmarshal([]byte(p.Data), &data); err != nil {
 		return "", fmt.Errorf("stored approval %d: %w", p.ID, err)
@@ -136,7 +138,7 @@ func (t *tx) grantRequest(p *approvalRow, by string, a *ledger.Accepted) (ledger
 			err = t.join(maker, person, p.Identity, by)
 		}
 	case person == nil || person.Source == ledger.FromOpen:
-		_, err = t.letIn(person, ledger.RoleUser, p.Identity, data.Name)
+		_, err = t.letIn(person, ledger.RoleUser, p.Identity, cmp.Or(called, data.Name))
 	default: // they are in by another way
 		return ledger.ActionCancelled, nil
 	}

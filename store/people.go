@@ -17,9 +17,9 @@ const (
 	ownsIdentity   = `SELECT 1 FROM identities WHERE identity = ? AND person = ?`
 	insertIdentity = `
 		INSERT INTO identities (identity, person, created_at) VALUES (?, ?, ?) ON CONFLICT (identity) DO NOTHING`
-	listPeople       = `SELECT name, role, tools, timezone, source, updated_at FROM people ORDER BY name`
+	listPeople       = `SELECT name, role, tools, timezone, source, created_at, updated_at FROM people ORDER BY name`
 	listIdentities   = `SELECT identity, person FROM identities ORDER BY person, identity`
-	findPerson       = `SELECT name, role, tools, timezone, source, updated_at FROM people WHERE name = ?`
+	findPerson       = `SELECT name, role, tools, timezone, source, created_at, updated_at FROM people WHERE name = ?`
 	personIdentities = `SELECT identity, person FROM identities WHERE person = ? ORDER BY identity`
 	// unlinked are the identities that somebody was given at run time, but those that they
 	// joined to themselves.
@@ -96,6 +96,7 @@ func (t *tx) people() ([]ledger.Person, error) { return t.peopleBy(listPeople, l
 func (t *tx) peopleBy(who, owned string, args ...any) ([]ledger.Person, error) {
 	var rows []struct {
 		Name, Role, Tools, Timezone, Source string
+		CreatedAt                           int64 `db:"created_at"`
 		UpdatedAt                           int64 `db:"updated_at"`
 	}
 	if err := t.All(&rows, who, args...); err != nil {
@@ -111,7 +112,7 @@ func (t *tx) peopleBy(who, owned string, args ...any) ([]ledger.Person, error) {
 	}
 	people := make([]ledger.Person, len(rows))
 	for i, p := range rows {
-		people[i] = ledger.Person{Name: p.Name, Role: p.Role, TimeZone: p.Timezone, Source: p.Source, Identities: of[p.Name]}
+		people[i] = ledger.Person{Name: p.Name, Role: p.Role, TimeZone: p.Timezone, Source: p.Source, Since: instant(p.CreatedAt), Identities: of[p.Name]}
 		if p.Source == ledger.FromOpen {
 			people[i].Seen = instant(p.UpdatedAt)
 		}

@@ -11,6 +11,11 @@ const (
 		SELECT p.name, p.source FROM identities i JOIN people p ON p.name = i.person WHERE i.identity = ?`
 	// Who was let in by an open policy and gets a role is somebody by name from then on.
 	setRole  = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
+	setTools = `UPDATE people SET tools = ?, source = 'local', updated_at = ? WHERE name = ?`
+	// Of two admins who take the role from each other at once one waits.
+	lockAdmins  = `SELECT name FROM people WHERE role = 'admin' ORDER BY name`
+	otherAdmins = `
+		SELECT count(*) FROM identities i JOIN people p ON p.name = i.person WHERE p.role = 'admin' AND p.name <> ? AND i.identity <> ?`
 	endLinks = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
 )
 
@@ -19,12 +24,19 @@ func (t *tx) changePerson(c *ledger.PersonChange) (a audited, err error) {
 	if c.Now, err = t.personChanged(c); err != nil {
 		return a, err
 	}
-	return audited{outcome: "done", data: map[string]any{"role": c.Now.Role, "identities": c.Now.Identities}}, nil
+	return audited{outcome: "done", data: map[string]any{"role": c.Now.Role, "identities": c.Now.Identities, "tools": c.Now.Tools}}, nil
 }
 
 // personChanged returns somebody as they are after a change, or were before they were removed.
 func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 	name := clean(c.Person.Name)
+	takes := c.Local != "" && (c.Kind == ledger.ChangeRemove || c.Kind == ledger.ChangeRole && c.Person.Role != ledger.RoleAdmin)
+	if takes {
+		var admins []struct{ Name string }
+		if err := t.All(&admins, t.Locked(lockAdmins)); err != nil {
+			return nil, err
+		}
+	}
 	person, err := t.person(name)
 	switch {
 	case err != nil:
@@ -34,7 +46,12 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 	case person == nil && c.Kind != ledger.ChangeAdd:
 		return nil, ledger.ErrNotFound
 	case person != nil && c.Kind == ledger.ChangeAdd:
-		return nil, &ledger.StateError{Sentence: name + " is there already: role and link change them"}
+		return nil, &ledger.StateError{Sentence: name + " is there already: role, link and tools change them"}
+	}
+	if takes && person.Role == ledger.RoleAdmin {
+		if err := t.keepAdmin(name, c.Local); err != nil {
+			return nil, err
+		}
 	}
 	switch c.Kind {
 	case ledger.ChangeAdd:
@@ -49,6 +66,8 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 		if _, err = t.Exec(setRole, c.Person.Role, t.now, name); err == nil && c.Person.Role != ledger.RoleAdmin {
 			_, err = t.Exec(endGranted, t.now, name)
 		}
+	case ledger.ChangeTools:
+		_, err = t.Exec(setTools, jsonText(append([]string{}, c.Person.Tools...)), t.now, name)
 	case ledger.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
 		_, err = t.each([]string{deleteKnown, forgetGrants, endLinks, dropPerson}, []any{name})
 		return person, err
@@ -59,6 +78,15 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 		return nil, err
 	}
 	return t.person(name)
+}
+
+// keepAdmin refuses to take away the last admin who can give orders in a chat.
+func (t *tx) keepAdmin(name, local string) error {
+	var others int
+	if _, err := t.Row(otherAdmins, []any{name, local}, &others); err != nil || others > 0 {
+		return err
+	}
+	return &ledger.StateError{Sentence: name + " is the only admin who can write to me on a platform: make somebody else an admin first"}
 }
 
 // decided says that the settings name somebody, and where.

@@ -32,7 +32,7 @@ func TestSetPeopleReplacesThoseOfTheSettings(t *testing.T) {
 				if p := &got[i]; p.Seen.IsZero() == (p.Source == "open") {
 					t.Errorf("%s was seen %s", p.Name, p.Seen)
 				}
-				got[i].Seen = time.Time{}
+				got[i].Seen, got[i].Since = time.Time{}, time.Time{}
 			}
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%v\n got %+v\nwant %+v", err, got, want)

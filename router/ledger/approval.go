@@ -70,6 +70,9 @@ type AsDecision struct {
 	Code []byte // HashCode of the code
 	Does Does
 	Why  string // with DoesDeny
+	// Pairing: it lets a stranger in, and decides nothing else.
+	Pairing bool
+	Name    string // with Pairing, what to call them; empty: as they call themselves
 }
 
 // AsRevoke takes a grant back.

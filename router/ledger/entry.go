@@ -74,6 +74,8 @@ type AsControl struct {
 	// Change is made in the same transaction; nil: none. It is answered by Reply, without one
 	// by what is said in ChangeMade; in ChangeRefused nothing was changed.
 	Change Change
+	// Admins: Change is for admins, which the sender has to be still when it is made.
+	Admins bool
 	// Refusal is why Change was refused: it is not tried again, and Reply answers.
 	Refusal string
 	// Reply answers it, whatever the situation; nil: nothing does.

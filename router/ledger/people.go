@@ -8,12 +8,13 @@ import (
 
 // A Person is somebody the bot knows.
 type Person struct {
-	Name       string   `json:"name"`
-	Role       string   `json:"role"` // admin | user
-	Identities []string `json:"identities"`
-	Tools      []string `json:"tools"` // patterns; ["*"] is everything; empty is nothing
-	TimeZone   string   `json:"timezone"`
-	Source     string   `json:"source"` // see the sources
+	Name       string    `json:"name"`
+	Role       string    `json:"role"` // admin | user
+	Identities []string  `json:"identities"`
+	Tools      []string  `json:"tools"` // patterns; ["*"] is everything; empty is nothing
+	TimeZone   string    `json:"timezone"`
+	Source     string    `json:"source"`         // see the sources
+	Since      time.Time `json:"since,omitzero"` // when they were first known
 	// Seen (Source open) is when the person was last seen, to a day; else zero.
 	Seen time.Time `json:"-"`
 }
@@ -36,9 +37,12 @@ const (
 // A PersonChange changes somebody who is not from the settings.
 type PersonChange struct {
 	Kind ChangeKind
-	// Person has the name, and what is added (all of it), set (the role), or linked (the
-	// identities).
+	// Person has the name, and what is added (all of it), set (the role, the tools), or linked
+	// (the identities).
 	Person Person
+	// Local refuses a change that leaves no admin but whoever has this identity and no other:
+	// nobody could give orders in a chat any more. Empty: that is not looked at.
+	Local string
 	// File is where the settings are, to be named where they decide.
 	File string
 	// Now is filled in: who they are then; ChangeRemove: were. ErrNotFound: there is nobody of
@@ -53,6 +57,7 @@ const (
 	ChangeAdd    ChangeKind = "add"
 	ChangeRole   ChangeKind = "role"
 	ChangeLink   ChangeKind = "link"
+	ChangeTools  ChangeKind = "tools"
 	ChangeRemove ChangeKind = "remove"
 )
 
