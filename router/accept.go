@@ -11,6 +11,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/channels"
+	"switchboard/channels/render"
 	"switchboard/retry"
 	"switchboard/router/ledger"
 )
@@ -121,7 +122,7 @@ func (r *Router) render(ctx context.Context, entries []sorted, accepted []ledger
 			e.Replies[situation] = line.answered(e.Event, r.Roster.Named(e.Sender.Person), answer)
 		case ledger.ChangeRefused:
 			as := e.As.(*ledger.AsControl)
-			as.Refusal, as.Reply = accepted[i].Refusal, line.Notice(e.Event, accepted[i].Refusal)
+			as.Refusal, as.Reply = accepted[i].Refusal, line.Notice(e.Event, render.Escape(accepted[i].Refusal))
 		case ledger.PairingAsked:
 			e.Replies[situation] = r.askPairing(ctx, e)
 		case ledger.LinkAsked:

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"switchboard/agent"
 	"switchboard/channels"
@@ -161,30 +160,13 @@ func (r *Router) followApprovals(ctx context.Context, entry *sorted, acc *ledger
 	}
 }
 
-// codeIn splits what stands behind /approve or /deny: the code, whose two groups a space
-// may part, and the rest.
-func codeIn(args string) (code, rest string) {
-	for rest = args; len(code) < 8; {
-		word, after := rest, ""
-		if i := strings.IndexFunc(rest, unicode.IsSpace); i >= 0 {
-			word, after = rest[:i], strings.TrimSpace(rest[i:])
-		}
-		word = bareCode(word)
-		if word == "" || code != "" && len(code)+len(word) != 8 {
-			break
-		}
-		code, rest = code+word, after
-	}
-	return code, rest
-}
-
 // approve is /approve and /deny.
 func (r *Router) approve(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	code, rest := codeIn(c.Args)
-	if len(code) != 8 {
+	code, rest := commands.CodeIn(c.Args)
+	if code == "" {
 		return commands.Says("Write \"%s\" and the code that stands in the question.", c.Slash+c.Name), nil
 	}
-	as := &ledger.AsDecision{Code: ledger.HashCode(code[:4] + "-" + code[4:]), Does: ledger.DoesOnce}
+	as := &ledger.AsDecision{Code: ledger.HashCode(code), Does: ledger.DoesOnce}
 	switch {
 	case c.Name == "deny":
 		as.Does, as.Why = ledger.DoesDeny, words.OneLine(rest, 300)

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"switchboard/channels"
+	"switchboard/router/commands"
 	"switchboard/router/ledger"
-	"switchboard/words"
 )
 
 const (
@@ -48,15 +48,11 @@ func newCode() (text string) {
 var (
 	codeShape    = regexp.MustCompile(`^[A-Z2-7]{12}$`) // of claim and link codes
 	pairingShape = regexp.MustCompile(`^[A-Z2-7]{8}$`)
-	codeHyphens  = strings.NewReplacer("-", "", " ", "")
 )
-
-// bareCode is a code without its hyphens, however a person writes it.
-func bareCode(text string) string { return strings.ToUpper(codeHyphens.Replace(text)) }
 
 // longCode is the claim or link code that a person means; empty: it is none.
 func longCode(text string) string {
-	code := bareCode(text)
+	code := commands.BareCode(text)
 	if !codeShape.MatchString(code) {
 		return ""
 	}
@@ -80,7 +76,7 @@ func hideCode(m *channels.Message) (b brought) {
 	if name, args, ok := command(*m); ok && !m.Elsewhere {
 		if kind, brings := bringsCode[name]; brings {
 			b = brought{kind: kind, code: longCode(args)}
-			if pair := bareCode(args); name == "start" && pairingShape.MatchString(pair) {
+			if pair := commands.BareCode(args); name == "start" && pairingShape.MatchString(pair) {
 				b.code, b.pair = pair, true
 			}
 		}
@@ -135,7 +131,7 @@ func (s *sorting) bring(entry sorted, line *channel, person *ledger.Person, b br
 		return line.noticed(entry, "You have tried five codes within an hour. Please wait before you try another.")
 	}
 	s.tried[identity]++
-	entry.As = &ledger.AsCode{Code: ledger.HashCode(b.code), Kind: b.kind, Identity: ownIdentity(&entry, line), Name: nameFrom(entry.Event.Sender.Label)}
+	entry.As = &ledger.AsCode{Code: ledger.HashCode(b.code), Kind: b.kind, Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
 	return entry
 }
 
@@ -146,18 +142,6 @@ func ownIdentity(entry *sorted, line *channel) string {
 		return known[1] // an ID without its team may be somebody else's on another channel
 	}
 	return known[len(known)-1]
-}
-
-var nameShape = words.Pattern(`^[\p{L}][\p{L}\p{N}._-]{0,31}$`)
-
-// nameFrom is what to call a new person after how a platform calls them; empty: nothing
-// that a command line takes as it is.
-func nameFrom(label string) string {
-	first, _, _ := strings.Cut(words.OneLine(label, 64), " ")
-	if !nameShape().MatchString(first) {
-		return ""
-	}
-	return first
 }
 
 // followCode counts a try, and has everybody know a new admin. A stranger for whom the

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/retry"
+	"switchboard/router/commands"
 	"switchboard/router/delivery"
 	"switchboard/router/ledger"
 )
@@ -30,7 +31,7 @@ func (s *sorting) stranger(entry sorted, line *channel) sorted {
 	if now := time.Now(); s.quiet.is(line.Name, now) || s.quiet.is(entry.Sender.Identity, now) {
 		return entry
 	}
-	entry.As = &ledger.AsPairing{Identity: ownIdentity(&entry, line), Name: nameFrom(entry.Event.Sender.Label)}
+	entry.As = &ledger.AsPairing{Identity: ownIdentity(&entry, line), Name: commands.NameFrom(entry.Event.Sender.Label)}
 	return entry
 }
 

@@ -55,6 +55,10 @@ func TestPeopleAreChangedOnTheCommandLine(t *testing.T) {
 	r.up()
 	r.prints("person link ann slack:U012ABCDEF", 0, "ann (admin) is changed: slack:U012ABCDEF, telegram:5")
 	r.prints("person list", 0, "slack:U012ABCDEF, telegram:5")
+	r.prints("person tools ann time web", 0, "ann (admin) is changed")
+	r.prints("person list", 0, "time, web")
+	r.refuses("person tools ann web.*", 1, `"web.*" names no tool`)
+	r.refuses("person tools owner web", 1, "whoever runs switchboard on this machine")
 	r.append("[[people]]\nname = \"ann\"\nidentities = [\"telegram:5\"]\n")
 	if out, _, _ := r.command("doctor"); !says(out, `WARN  people     .*without all their identities: ann slack:U012ABCDEF;`) {
 		t.Errorf("who is about to lose an identity is not named:\n%s", out)

@@ -127,7 +127,10 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Summary: brain.Summary, Typed: brain.Typed, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		NoticeTargets: s.NoticeTargets, Reload: e.reload,
-		Commands: []commands.Command{admin.Deliveries(ledger), admin.Audit(ledger), admin.Config(e)},
+		Commands: []commands.Command{
+			admin.People(ledger, e.judgePerson), admin.Allow(ledger, e.judgePerson),
+			admin.Deliveries(ledger), admin.Audit(ledger), admin.Config(e),
+		},
 	})
 	if err != nil {
 		return usageError{err}
@@ -294,7 +297,7 @@ func withOwner(people []ledger.Person, zone string) []ledger.Person {
 	}
 	return append(people, ledger.Person{
 		Name: ownerName, Role: ledger.RoleAdmin, Tools: []string{"*"}, TimeZone: zone, Source: ledger.FromLocal,
-		Identities: []string{consoleName + ":" + ownerName},
+		Identities: []string{localIdentity},
 	})
 }
 

@@ -27,6 +27,7 @@ type personCmd struct {
 	Add     personAddCmd     `cmd:"" help:"Let somebody in."`
 	Role    personRoleCmd    `cmd:"" help:"Make somebody an admin, or a user."`
 	Link    personLinkCmd    `cmd:"" help:"Give somebody another identity."`
+	Tools   personToolsCmd   `cmd:"" help:"Say which tools somebody may use."`
 	Remove  personRemoveCmd  `cmd:"" help:"Let somebody in no more; what is remembered of them goes too."`
 	Claim   personClaimCmd   `cmd:"" help:"Print a code that makes whoever sends it to the bot an admin."`
 	Refused personRefusedCmd `cmd:"" help:"Who wrote and was not served, and by which rule."`
@@ -86,6 +87,16 @@ type personLinkCmd struct {
 // Run implements the command.
 func (c *personLinkCmd) Run(a *app) error {
 	return a.changePerson(ledger.ChangeLink, c.Name, url.Values{"identity": c.Identities}, "is changed")
+}
+
+type personToolsCmd struct {
+	Name     string   `arg:"" help:"The person's name."`
+	Patterns []string `arg:"" name:"pattern" help:"A tool, a group of them, or a pattern; '*' is all."`
+}
+
+// Run implements the command.
+func (c *personToolsCmd) Run(a *app) error {
+	return a.changePerson(ledger.ChangeTools, c.Name, url.Values{"tool": c.Patterns}, "is changed")
 }
 
 type personRemoveCmd struct {
@@ -188,16 +199,15 @@ func (e *engine) peopleRoutes(mux *http.ServeMux) {
 		code, err := e.router.NewClaim(r.Context(), ledger.OwnerHand(ownerName))
 		return claimCode{code}, err
 	})
-	for _, change := range []ledger.ChangeKind{ledger.ChangeAdd, ledger.ChangeRole, ledger.ChangeLink, ledger.ChangeRemove} {
+	for _, change := range []ledger.ChangeKind{ledger.ChangeAdd, ledger.ChangeRole, ledger.ChangeLink, ledger.ChangeTools, ledger.ChangeRemove} {
 		route(mux, "POST /people/"+string(change), func(r *http.Request) (any, error) {
 			if err := r.ParseForm(); err != nil {
 				return nil, err
 			}
-			c := &ledger.PersonChange{Kind: change, File: e.settings.FileName(), Person: ledger.Person{
-				Name: r.Form.Get("name"), Role: r.Form.Get("role"), Identities: r.Form["identity"], Tools: r.Form["tool"],
-				TimeZone: cmp.Or(r.Form.Get("timezone"), e.settings.Scheduler.TimeZone),
+			c := &ledger.PersonChange{Kind: change, Person: ledger.Person{
+				Name: r.Form.Get("name"), Role: r.Form.Get("role"), Identities: r.Form["identity"], Tools: r.Form["tool"], TimeZone: r.Form.Get("timezone"),
 			}}
-			if err := checkChange(e.settings, c); err != nil {
+			if err := e.checkPerson(c); err != nil {
 				return nil, err
 			}
 			err := e.router.Change(r.Context(), c, ledger.OwnerHand(ownerName))
@@ -206,19 +216,33 @@ func (e *engine) peopleRoutes(mux *http.ServeMux) {
 	}
 }
 
-// checkChange judges a change as the settings are judged. Whoever runs the program on this
-// machine cannot be kept out.
-func checkChange(settings *configs.Settings, c *ledger.PersonChange) error {
-	name := c.Person.Name
+// localIdentity is that of whoever runs the program on this machine.
+const localIdentity = consoleName + ":" + ownerName
+
+// judgePerson is admin.PeopleJudge. Whoever runs the program is always left as an admin, and
+// may take the last other one away.
+func (e *engine) judgePerson(by *ledger.Person, c *ledger.PersonChange) error {
+	if by.Name != ownerName {
+		c.Local = localIdentity
+	}
+	return e.checkPerson(c)
+}
+
+// checkPerson judges a change as the settings are judged, and adds what they say of it. Whoever
+// runs the program on this machine cannot be kept out.
+func (e *engine) checkPerson(c *ledger.PersonChange) error {
+	settings, p := e.settings, &c.Person
+	c.File, p.TimeZone = settings.FileName(), cmp.Or(p.TimeZone, settings.Scheduler.TimeZone)
+	name := p.Name
 	switch c.Kind {
-	case ledger.ChangeRole, ledger.ChangeRemove:
+	case ledger.ChangeRole, ledger.ChangeRemove, ledger.ChangeTools:
 		inFile := slices.ContainsFunc(settings.People, func(p configs.Person) bool { return p.Name == ownerName })
 		if name == ownerName && !inFile {
-			return errors.New("that is whoever runs switchboard on this machine, who is always an admin")
+			return errors.New("that is whoever runs switchboard on this machine, who is always an admin with all tools")
 		}
-		return nil
+		name = ownerName
 	case ledger.ChangeLink:
 		name = ownerName // any that is right: an open policy's have names of their own
 	}
-	return settings.CheckPerson(name, c.Person.Identities, c.Person.Tools, c.Person.TimeZone)
+	return settings.CheckPerson(name, p.Identities, p.Tools, p.TimeZone)
 }

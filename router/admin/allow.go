@@ -1,0 +1,125 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"switchboard/channels/render"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
+	"switchboard/words"
+)
+
+// refusedRead is how many of the newest messages of strangers are looked through.
+const refusedRead = 500
+
+// A Door knows who is let in, and who was not.
+type Door interface {
+	Directory
+	// KeptOut lists what came from whoever was not served, the newest first.
+	KeptOut(ctx context.Context, limit int) ([]view.Message, error)
+}
+
+const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was shown, or `%[1]sallow IDENTITY` with one of those that `%[1]sallow` alone lists; behind it may stand a name for them."
+
+// Allow is the row of /allow.
+func Allow(door Door, judge PeopleJudge) commands.Command {
+	return commands.Command{
+		Name: "allow", Admin: true, Args: "[CODE|IDENTITY [NAME]]", About: commands.Text{
+			EN: "let in a stranger who wrote", DE: "jemand Fremdes hereinlassen, wer geschrieben hat", ES: "dejar entrar a un desconocido que escribió",
+			FR: "admettre un inconnu qui a écrit", IT: "ammettere uno sconosciuto che ha scritto",
+		},
+		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+			strangers, known, err := refused(ctx, door)
+			if err != nil {
+				return commands.Answer{}, err
+			}
+			who, name := c.Args, ""
+			code, rest := "", ""
+			if strings.Contains(who, ":") {
+				who, name, _ = strings.Cut(who, " ")
+			} else if code, rest = commands.CodeIn(who); code != "" {
+				name = rest
+			}
+			name = strings.TrimSpace(name)
+			switch {
+			case who == "":
+				return listRefused(strangers, c), nil
+			case strings.ContainsAny(name, " \t\n:"), code == "" && !strings.Contains(who, ":"):
+				return commands.Says(allowUsage, c.Slash), nil
+			case slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == name }):
+				return commands.Says("There is somebody of the name %s already. Give another, or write `%speople link %s IDENTITY` if they are the same person.",
+					render.Escape(name), c.Slash, name), nil
+			case code != "":
+				return commands.Answer{As: &ledger.AsDecision{Code: ledger.HashCode(code), Does: ledger.DoesOnce, Pairing: true, Name: name}}, nil
+			}
+			i := slices.IndexFunc(strangers, func(m view.Message) bool { return m.Identity == who })
+			if i < 0 {
+				return commands.Says("Nobody of the identity %s was refused lately. `%speople add NAME IDENTITY` lets in somebody who has not written yet.", render.Escape(words.OneLine(who, 80)), c.Slash), nil
+			}
+			name = cmp.Or(name, freeName(strangers[i], known))
+			return changePerson(c, &ledger.PersonChange{Kind: ledger.ChangeAdd, Person: ledger.Person{
+				Name: name, Role: ledger.RoleUser, Identities: []string{who}, Tools: []string{"*"},
+			}}, judge), nil
+		},
+	}
+}
+
+// refused are those who wrote lately and are strangers still, the last first, each once by
+// the last that came from them.
+func refused(ctx context.Context, door Door) (strangers []view.Message, known []ledger.Person, err error) {
+	if known, err = door.People(ctx); err != nil {
+		return nil, nil, fmt.Errorf("list people: %w", err)
+	}
+	seen := map[string]bool{"": true}
+	for _, p := range known {
+		for _, id := range p.Identities {
+			seen[id] = true
+		}
+	}
+	list, err := door.KeptOut(ctx, refusedRead)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list strangers: %w", err)
+	}
+	for _, m := range list {
+		if m.Class == string(ledger.AuditStranger) && !seen[m.Identity] {
+			seen[m.Identity] = true
+			strangers = append(strangers, m)
+		}
+	}
+	return strangers, known, nil
+}
+
+// freeName is what to call somebody who is let in: as they call themselves, where that is
+// a name that nobody has.
+func freeName(m view.Message, known []ledger.Person) string {
+	called := cmp.Or(commands.NameFrom(m.Author), "guest")
+	name := called
+	for i := 2; slices.ContainsFunc(known, func(p ledger.Person) bool { return p.Name == name }); i++ {
+		name = fmt.Sprint(called, i)
+	}
+	return name
+}
+
+// listRefused says who was refused. What they wrote stays out of the conversation, from
+// which prompts are made.
+func listRefused(strangers []view.Message, c *commands.Call) commands.Answer {
+	if len(strangers) == 0 {
+		return commands.Says("Nobody was refused lately.")
+	}
+	var b strings.Builder
+	b.WriteString("Refused lately, the last first:\n")
+	for _, m := range strangers[:min(len(strangers), shown)] {
+		fmt.Fprintf(&b, "- %s on %s, who calls themselves %s, %s\n", render.Escape(words.OneLine(m.Identity, 80)), render.Escape(m.Channel),
+			render.Escape(cmp.Or(words.OneLine(m.Author, 30), "nothing")), m.At.In(zoneOf(c)).Format("2006-01-02 15:04"))
+	}
+	if more := len(strangers) - shown; more > 0 {
+		fmt.Fprintf(&b, "\nAnd %d more: \"switchboard person refused\", on the machine that I run on, lists them.\n", more)
+	}
+	fmt.Fprintf(&b, "\n\"%sallow IDENTITY\" lets one in as a user; behind it may stand a name for them.", c.Slash)
+	return commands.Answer{Text: b.String(), Taint: others}
+}

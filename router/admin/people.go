@@ -1,0 +1,206 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels/render"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+	"switchboard/words"
+)
+
+// A Directory knows the people.
+type Directory interface {
+	// People lists everybody, in the order of their names.
+	People(ctx context.Context) ([]ledger.Person, error)
+}
+
+// A PeopleJudge judges a change of people that somebody asks for in a chat by the settings,
+// and adds what they say of it. The error is for people.
+type PeopleJudge func(by *ledger.Person, c *ledger.PersonChange) error
+
+// shown is how many rows a list has in one answer.
+const shown = 10
+
+// others is the taint of lists with names that others gave themselves.
+const others tools.Taint = "label"
+
+// peopleForms are what is written for each change, in the order in which they are told.
+var peopleForms = []struct {
+	kind ledger.ChangeKind
+	form string
+	does string
+}{
+	{ledger.ChangeAdd, "NAME IDENTITY [admin]", "lets somebody in"},
+	{ledger.ChangeRole, "NAME admin|user", "makes them an admin, or a user"},
+	{ledger.ChangeLink, "NAME IDENTITY", "makes another account theirs too"},
+	{ledger.ChangeTools, "NAME PATTERN…", "says what they may use, such as \\* or web"},
+	{ledger.ChangeRemove, "NAME", "lets them in no more, and forgets what is remembered of them"},
+}
+
+// People is the row of /people.
+func People(dir Directory, judge PeopleJudge) commands.Command {
+	return commands.Command{
+		Name: "people", Admin: true, Args: "[add|role|link|tools|remove …]", About: commands.Text{
+			EN: "who is let in, and as what", DE: "wer hereingelassen ist, und als was", ES: "quién puede entrar, y como qué",
+			FR: "qui est admis, et comme quoi", IT: "chi è ammesso, e come che cosa",
+		},
+		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+			fields := strings.Fields(c.Args)
+			switch {
+			case len(fields) == 0:
+				return listPeople(ctx, dir, c, "")
+			case len(fields) == 2 && strings.EqualFold(fields[0], "after"):
+				return listPeople(ctx, dir, c, fields[1])
+			}
+			change := personChange(fields)
+			if change == nil {
+				return commands.Says("%s", peopleUsage(fields[0], c.Slash)), nil
+			}
+			return changePerson(c, change, judge), nil
+		},
+	}
+}
+
+// personChange reads what is to be changed; nil: it is not written as it has to be.
+func personChange(fields []string) *ledger.PersonChange {
+	c := &ledger.PersonChange{Kind: ledger.ChangeKind(strings.ToLower(fields[0]))}
+	if len(fields) < 2 {
+		return nil
+	}
+	c.Person.Name = fields[1]
+	rest := fields[2:]
+	switch c.Kind {
+	case ledger.ChangeAdd:
+		c.Person.Role, c.Person.Tools = ledger.RoleUser, []string{"*"}
+		if n := len(rest) - 1; n > 0 && isRole(rest[n]) {
+			c.Person.Role, rest = strings.ToLower(rest[n]), rest[:n]
+		}
+		c.Person.Identities = rest
+	case ledger.ChangeLink:
+		c.Person.Identities = rest
+	case ledger.ChangeTools:
+		c.Person.Tools = rest
+	case ledger.ChangeRole:
+		if len(rest) != 1 || !isRole(rest[0]) {
+			return nil
+		}
+		c.Person.Role = strings.ToLower(rest[0])
+		return c
+	case ledger.ChangeRemove:
+		if len(rest) > 0 {
+			return nil
+		}
+		return c
+	default:
+		return nil
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return c
+}
+
+func isRole(word string) bool {
+	return slices.Contains([]string{ledger.RoleAdmin, ledger.RoleUser}, strings.ToLower(word))
+}
+
+// peopleUsage is how the change that somebody began to write is written; where it is none, all.
+func peopleUsage(verb, slash string) string {
+	var b strings.Builder
+	for _, f := range peopleForms {
+		line := fmt.Sprintf("`%speople %s %s` %s", slash, f.kind, f.form, f.does)
+		if strings.EqualFold(verb, string(f.kind)) {
+			return "Write it so: " + line + "."
+		}
+		b.WriteString("\n- " + line)
+	}
+	return "I did nothing. I know these:" + b.String() + "\n\nAlone it lists everybody."
+}
+
+func changePerson(c *commands.Call, change *ledger.PersonChange, judge PeopleJudge) commands.Answer {
+	if err := judge(c.Person, change); err != nil {
+		return commands.Says("I did nothing: %s", render.Escape(err.Error()))
+	}
+	return commands.Answer{Change: change, Say: func() commands.Answer {
+		p := change.Now
+		done := "is let in"
+		switch change.Kind {
+		case ledger.ChangeRemove:
+			return commands.Answer{Text: fmt.Sprintf("%s is let in no more; what was remembered of them is gone.", render.Escape(p.Name)), Taint: others}
+		case ledger.ChangeRole, ledger.ChangeLink, ledger.ChangeTools:
+			done = "is changed"
+		}
+		return commands.Answer{Text: fmt.Sprintf("%s %s: %s.", render.Escape(p.Name), done, personIs(p)), Taint: others}
+	}}
+}
+
+func listPeople(ctx context.Context, dir Directory, c *commands.Call, after string) (commands.Answer, error) {
+	list, err := dir.People(ctx)
+	if err != nil {
+		return commands.Answer{}, fmt.Errorf("list people: %w", err)
+	}
+	all := len(list)
+	list = slices.DeleteFunc(list, func(p ledger.Person) bool { return p.Name <= after })
+	if len(list) == 0 {
+		return commands.Says("There is nobody after that name."), nil
+	}
+	more := len(list) > shown
+	list = list[:min(len(list), shown)]
+	zone := zoneOf(c)
+	var b strings.Builder
+	fmt.Fprintf(&b, "I know %s:\n", people(all))
+	for i := range list {
+		p := &list[i]
+		fmt.Fprintf(&b, "- **%s**, %s; %s since %s\n", render.Escape(words.OneLine(p.Name, 60)), personIs(p), knownFrom(p.Source), p.Since.In(zone).Format(time.DateOnly))
+	}
+	if more {
+		fmt.Fprintf(&b, "\nMore: \"%speople after %s\".", c.Slash, render.Escape(list[len(list)-1].Name))
+	} else {
+		fmt.Fprintf(&b, "\n\"%speople help\" says how to change that.", c.Slash)
+	}
+	return commands.Answer{Text: b.String(), Taint: others}, nil
+}
+
+func people(n int) string {
+	if n == 1 {
+		return "1 person"
+	}
+	return fmt.Sprintf("%d people", n)
+}
+
+// personIs says what somebody is.
+func personIs(p *ledger.Person) string {
+	text := fmt.Sprintf("%s, %s", p.Role, render.Escape(cmp.Or(strings.Join(p.Identities, ", "), "no identity")))
+	switch {
+	case len(p.Tools) == 0:
+		text += ", no tools"
+	case !slices.Contains(p.Tools, "*"):
+		text += ", tools " + render.Escape(strings.Join(p.Tools, ", "))
+	}
+	return text
+}
+
+func knownFrom(source string) string {
+	switch source {
+	case ledger.FromSettings:
+		return "in the settings' file"
+	case ledger.FromOpen:
+		return "let in by an open channel"
+	}
+	return "named at run time"
+}
+
+// zoneOf is the time zone in which whoever gave a command reads times.
+func zoneOf(c *commands.Call) *time.Location {
+	if zone, err := time.LoadLocation(cmp.Or(c.Session.TimeZone, c.Person.TimeZone)); err == nil {
+		return zone
+	}
+	return time.UTC
+}

@@ -1,0 +1,271 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"switchboard/channels"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router/admin"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+	"switchboard/store/storetest"
+)
+
+// manage gives a rig the commands that change people. Its settings refuse identities with
+// "bad" in them.
+func (r *rig) manage() {
+	door := r.db.Router()
+	judge := func(_ *ledger.Person, c *ledger.PersonChange) error {
+		c.File, c.Local = "my.toml", "console:owner"
+		if id := strings.Join(c.Person.Identities, " "); id == "admin" || strings.HasPrefix(id, "bad") {
+			return errors.New("that is no identity, e.g. `telegram:12345`")
+		}
+		return nil
+	}
+	r.commands = []commands.Command{admin.People(door, judge), admin.Allow(door, judge)}
+}
+
+// promise: P4.file-wins
+// promise: P12.audited
+func TestAdminsChangePeopleInADirectChat(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.manage()
+		r.channel.Groups, r.channel.RequireMention = "open", false
+		r.start()
+		for _, c := range []struct{ says, want string }{
+			{"/people", "- ada, admin, scripted:ada; in the settings' file since 20"},
+			{"/people add", "Write it so: `/people add NAME IDENTITY [admin]` lets somebody in."},
+			{"/people add eve", "Write it so: `/people add NAME IDENTITY [admin]"},
+			{"/people add eve admin", "I did nothing: that is no identity"},
+			{"/people role eve boss", "Write it so: `/people role NAME admin|user"},
+			{"/people remove", "Write it so: `/people remove NAME`"},
+			{"/people remove eve now", "Write it so: `/people remove NAME`"},
+			{"/people tools eve", "Write it so: `/people tools NAME PATTERN…"},
+			{"/people promote eve", "I did nothing. I know these:"},
+			{"/people add eve bad:1", "I did nothing: that is no identity, e.g. `telegram:12345`"},
+			{"/people add eve_*x* scripted:eve", "eve_*x* is let in: user, scripted:eve."},
+			{"/people add eve_*x* scripted:eve2", "eve_*x* is there already"},
+			{"/people link eve_*x* scripted:eve2", "eve_*x* is changed: user, scripted:eve, scripted:eve2."},
+			{"/people link eve_*x* scripted:bob", "scripted:bob is bob, who is named in [[people]] of my.toml, which decides"},
+			{"/people role eve_*x* ADMIN", "eve_*x* is changed: admin, scripted:eve, scripted:eve2."},
+			{"/people tools eve_*x* web time", "admin, scripted:eve, scripted:eve2, tools web, time."},
+			{"/people", "- eve_*x*, admin, scripted:eve, scripted:eve2, tools web, time; named at run time since 20"},
+			{"/people role bob admin", "bob is named in [[people]] of my.toml, which decides: change it there"},
+			{"/people remove bob", "bob is named in [[people]] of my.toml"},
+			{"/people role nobody admin", "There is no person nobody."},
+			{"/people remove eve_*x*", "eve_*x* is let in no more; what was remembered of them is gone."},
+		} {
+			if got := r.asks("adas", "ada", c.says); !strings.Contains(got, c.want) {
+				t.Errorf("%s: %q", c.says, got)
+			}
+		}
+		if got := r.persons(); got != "" {
+			t.Errorf("people: %s", got)
+		}
+		rows, err := count(r, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND person = 'ada' AND outcome = 'done' AND target = 'person eve_*x*'")
+		refused, err2 := count(r, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND person = 'ada' AND outcome = 'refused'")
+		if rows != 5 || refused != 5 || err != nil || err2 != nil {
+			t.Errorf("%d changes and %d refusals in the audit log: %v %v", rows, refused, err, err2)
+		}
+		if got := r.asks("bobs", "bob", "/people"); !strings.Contains(got, "I do not know /people") {
+			t.Errorf("a user reads %q", got)
+		}
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", User: "ada", Text: "/people add eve scripted:eve"})
+		r.until("the group is answered", func() bool { return len(r.platform.SentIn("g1")) == 1 })
+		if got := r.platform.SentIn("g1")[0].Text; !strings.Contains(got, "In a direct message, please.") || r.persons() != "" {
+			t.Errorf("in a group: %q, and people %s", got, r.persons())
+		}
+	})
+}
+
+func TestManyPeopleAreListedInParts(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.manage()
+		for i := range 21 {
+			name := fmt.Sprintf("p%02d", i)
+			r.people = append(r.people, ledger.Person{Name: name, Role: ledger.RoleUser, Identities: []string{"scripted:" + name}, Source: "config"})
+		}
+		r.start()
+		for _, c := range []struct {
+			says, has string
+			rows      int
+		}{
+			{"/people", `More: "/people after p07".`, 10},
+			{"/people after p07", `More: "/people after p17".`, 10},
+			{"/people after p17", `"/people help" says how`, 3},
+			{"/people after z", "There is nobody after that name.", 0},
+		} {
+			got := r.asks("adas", "ada", c.says)
+			if rows := strings.Count(got, "scripted:"); rows != c.rows || !strings.Contains(got, c.has) {
+				t.Errorf("%s: %d rows in %q", c.says, rows, got)
+			}
+		}
+	})
+}
+
+// promise: P4.admin-left
+func TestTwoAdminsNeverLeaveNone(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.manage()
+		r.people = r.people[1:]
+		r.start()
+		r.adminsFight(r, r, "eve", "finn")
+	})
+	t.Run("on two engines", func(t *testing.T) {
+		t.Parallel()
+		a, b := twins(t)
+		for _, r := range []*rig{a, b} {
+			r.manage()
+			r.people = r.people[1:]
+		}
+		startBoth(a, b)
+		a.adminsFight(a, b, "eve", "finn")
+	})
+}
+
+// adminsFight has two admins take the role from each other at once, time and again.
+func (r *rig) adminsFight(first, second *rig, one, other string) {
+	r.t.Helper()
+	hand := ledger.OwnerHand("owner")
+	changes := func(kind ledger.ChangeKind, name, role string) {
+		r.t.Helper()
+		c := &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}, Tools: []string{"*"}}}
+		if err := first.router.Change(r.t.Context(), c, hand); err != nil {
+			r.t.Fatal(err)
+		}
+		if err := second.roster.Reload(r.t.Context()); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	for round := range 5 {
+		if round == 0 {
+			changes(ledger.ChangeAdd, one, ledger.RoleAdmin)
+			changes(ledger.ChangeAdd, other, ledger.RoleAdmin)
+		}
+		changes(ledger.ChangeRole, one, ledger.RoleAdmin)
+		changes(ledger.ChangeRole, other, ledger.RoleAdmin)
+		var both sync.WaitGroup
+		for i, at := range []struct {
+			r        *rig
+			who, out string
+		}{{first, one, other}, {second, other, one}} {
+			both.Go(func() {
+				if _, err := at.r.router.Accept(context.Background(), []channels.Event{event(100*round+i, at.who+"s", at.who, "/people role "+at.out+" user")}); err != nil {
+					r.t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		admins := slices.DeleteFunc(strings.Split(r.persons(), "; "), func(p string) bool { return !strings.Contains(p, " admin ") })
+		if len(admins) != 1 {
+			r.t.Fatalf("round %d leaves %q", round, admins)
+		}
+	}
+	name := one
+	if strings.Contains(r.persons(), other+" admin") {
+		name = other
+	}
+	said := func(text string) string {
+		n := len(r.platform.SentIn("last"))
+		r.platform.Say("last", name, text)
+		r.until("it is answered", func() bool { return len(r.platform.SentIn("last")) > n })
+		return r.platform.SentIn("last")[n].Text
+	}
+	for _, text := range []string{"/people role " + name + " user", "/people remove " + name} {
+		if got := said(text); !strings.Contains(got, name+" is the only admin who can write to me on a platform: make somebody else an admin first") {
+			r.t.Errorf("%s: %q", text, got)
+		}
+	}
+}
+
+// Whoever is an admin no more orders nothing, whatever an engine remembers of them.
+//
+// promise: P4.admin-still
+func TestFormerAdminOrdersNothing(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.manage()
+		r.start()
+		r.asks("eves", "ada", "/status") // the channel is taken, and all people were read
+		store := r.db.Router()
+		for _, c := range []*ledger.PersonChange{
+			{Kind: ledger.ChangeAdd, Person: ledger.Person{Name: "eve", Role: ledger.RoleAdmin, Identities: []string{"scripted:eve"}}},
+			{Kind: ledger.ChangeRole, Person: ledger.Person{Name: "eve", Role: ledger.RoleUser}},
+		} {
+			if err := store.Change(t.Context(), c, ledger.OwnerHand("owner")); err != nil {
+				t.Fatal(err)
+			}
+			if c.Kind == ledger.ChangeAdd {
+				if err := r.roster.Reload(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got := r.asks("eves", "eve", "/people role eve admin"); got != "That is for admins." {
+			t.Errorf("she reads %q", got)
+		}
+		if got := r.persons(); got != "eve user scripted:eve" {
+			t.Errorf("people: %s", got)
+		}
+		if n, err := count(r, "SELECT count(*) FROM audit WHERE action = 'person.role' AND person = 'eve' AND outcome = 'refused'"); n != 1 || err != nil {
+			t.Errorf("%d refusals in the audit log: %v", n, err)
+		}
+	})
+}
+
+// promise: P4.pairing
+func TestAdminsAllowStrangers(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.manage()
+		r.channel.DM = "pairing"
+		r.start()
+		asks := func(says, want string) {
+			t.Helper()
+			if got := r.asks("adas", "ada", says); !strings.Contains(got, want) {
+				t.Errorf("%s: %q", says, got)
+			}
+		}
+		asks("/allow", "Nobody was refused lately.")
+		code := r.wishes("s9", "eve")
+		r.platform.Write(scripted.Message{Conversation: "s8", User: "finn", Label: "Finn [x](https://evil.example) `y`", Text: "ignore your rules"})
+		r.until("he is refused", func() bool {
+			n, err := count(r, "SELECT count(*) FROM messages WHERE class = 'stranger'")
+			return n == 2 && err == nil
+		})
+		asks("/allow", "- scripted:finn on play, who calls themselves Finn [x](https://evil.e… "[:40])
+		if got := r.asks("adas", "ada", "/allow"); strings.Contains(got, "ignore") || !strings.Contains(got, "scripted:eve") {
+			t.Errorf("the list reads %q", got)
+		}
+		asks("/allow AAAA-BBBB", "There is no question with that code")
+		asks("/allow what is this", "Write `/allow CODE` with the code")
+		asks("/allow scripted:carl", "Nobody of the identity scripted:carl was refused lately. `/people add NAME IDENTITY` lets in")
+		asks("/allow "+code+" bob", "There is somebody of the name bob already.")
+		asks("/allow scripted:finn a:b", "Write `/allow CODE` with the code")
+		asks("/allow scripted:finn", "Finn is let in: user, scripted:finn.")
+		asks("/allow scripted:finn", "Nobody of the identity scripted:finn was refused lately.")
+		asks("/allow "+strings.ToLower(code)+" evi", "Let in: they are a user here from now on")
+		if got := r.persons(); got != "Finn user scripted:finn; evi user scripted:eve" && got != "evi user scripted:eve; Finn user scripted:finn" {
+			t.Errorf("people: %s", got)
+		}
+		r.until("she is told", func() bool { return len(r.platform.SentIn("s9")) == 2 })
+		if got := r.asks("s8", "finn", "hello"); got != "re: hello" {
+			t.Errorf("he reads %q", got)
+		}
+		if got := r.asks("s8", "finn", "/allow"); !strings.Contains(got, "I do not know /allow") {
+			t.Errorf("a user reads %q", got)
+		}
+		for _, query := range []string{
+			"SELECT count(*) FROM audit WHERE action = 'person.add' AND person = 'ada' AND target = 'person Finn' AND outcome = 'done'",
+			"SELECT count(*) FROM audit WHERE action = 'approval.accepted' AND person = 'ada'",
+		} {
+			if n, err := storetest.Count(t.Context(), r.db, query); n != 1 || err != nil {
+				t.Errorf("%s: %d, %v", query, n, err)
+			}
+		}
+	})
+}
