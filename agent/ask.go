@@ -147,6 +147,17 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 	if spare {
 		req.Stall = r.cfg.StallTimeout
 	}
+	held, refusal := "", error(nil)
+	req.Reserve = func(quote llm.Quote) error {
+		ok, err := r.journal.Reserve(ctx, step, q.role, quote)
+		if ok {
+			held = step
+		}
+		if _, unpriced := errors.AsType[*llm.SetupError](err); !unpriced {
+			refusal = err
+		}
+		return err
+	}
 	if q.partial != nil && r.turn.Place.Streams {
 		read, masked := q.partial(), mask.Growing()
 		req.Stream = func(answer string) bool { return r.stream(ctx, masked(read(answer))) }
@@ -162,8 +173,14 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 	system, user := q.prompt(r.promptSize(model))
 	req.System, req.User = mask.Text(system), mask.Text(user)
 	response, err := r.models.Complete(limited, model, req)
+	if refusal != nil && errors.Is(err, refusal) { // nothing was asked
+		if over, ok := errors.AsType[*OverLimitError](err); ok {
+			err = &ending{state: "failed", outcome: "over_limit", text: over.Text, clean: true}
+		}
+		return Call{}, err
+	}
 	response.Exchange.Response = mask.Bytes(response.Exchange.Response)
-	call := Call{Step: step, Role: q.role, Usage: response.Usage, Exchange: response.Exchange}
+	call := Call{Step: step, Role: q.role, Usage: response.Usage, Exchange: response.Exchange, Held: held}
 	// A finished answer that is empty, cut off or no JSON is an answer all the
 	// same: what asked for it says what is wrong and asks again.
 	answered := errors.Is(err, llm.ErrUnavailable) && response.Finish != ""

@@ -59,6 +59,11 @@ func (j *memJournal) send(m Incoming) {
 	}
 }
 
+// Reserve implements Journal.
+func (j *memJournal) Reserve(context.Context, string, string, llm.Quote) (bool, error) {
+	return false, nil
+}
+
 func (j *memJournal) Stream(text string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -117,11 +117,21 @@ type Journal interface {
 	// Approval says what people said to a question that was asked of them for this very task,
 	// or granted before; it is read anew each time.
 	Approval(ctx context.Context, ask Ask) (Approval, error)
+	// Reserve sets aside what a call can cost, all of its tries so far and the one to come,
+	// before it is made. held is false where there are no limits and nothing was set aside.
+	// *OverLimitError: it may cost more than may be spent. *llm.SetupError: nobody knows what it
+	// costs. With any error the call is not made.
+	Reserve(ctx context.Context, step, role string, quote llm.Quote) (held bool, err error)
 	// Stream shows text (Markdown), the whole of what the turn's next message says so
 	// far. It is best effort and never blocks: what is shown may lag behind, or nothing
 	// be shown at all. Empty takes back what was streamed; the next message replaces it.
 	Stream(text string)
 }
+
+// OverLimitError is returned by Reserve. Text says to the person what is used up, and until when.
+type OverLimitError struct{ Text string }
+
+func (e *OverLimitError) Error() string { return "a limit of [budget] is reached" }
 
 // An Added is a message that was merged into a running turn.
 type Added struct {
@@ -241,6 +251,8 @@ type Call struct {
 	Refused  string // what was wrong with the answer; empty: it was used, or resumed from the journal
 	Usage    llm.Usage
 	Exchange llm.Exchange // empty when resumed from the journal
+	Held     string       // the Step under which its cost was reserved; empty: it was not
+	Day      string       // by which its cost is counted, YYYY-MM-DD; the journal fills it
 }
 
 // A TaskType is the kind of a task.
@@ -336,7 +348,7 @@ type Say struct {
 
 // An End is how a turn ended. Outcome is a short word: "answered", "asked",
 // "not_reached" (an answer that tells what failed), "not_served",
-// "invalid_plan", "replan_limit", "repeated_strategy", "call_limit", "timeout",
+// "invalid_plan", "replan_limit", "repeated_strategy", "call_limit", "over_limit", "timeout",
 // "model_error", "cancelled", "no_model", …
 type End struct {
 	// State is done | failed | cancelled, or waiting: an approval parks its turn, which is run again

@@ -148,7 +148,7 @@ func TestLaterSettingsWarn(t *testing.T) {
 enabled = true
 every = "30m"
 [budget]
-per_day = 1.5
+per_job_run = 1.5
 [llm.providers.c]
 kind = "anthropic"
 [[server.tokens]]
@@ -163,7 +163,7 @@ value = "b"
 		got[w.Key] = strings.Contains(w.String(), notAvailable) && w.Source != ""
 	}
 	want := map[string]bool{
-		"heartbeat.enabled": true, "budget.per_day": true, "llm.providers.c.kind": true,
+		"heartbeat.enabled": true, "budget.per_job_run": true, "llm.providers.c.kind": true,
 		"server.tokens": true, "agent.self_evolution": true,
 	}
 	if !reflect.DeepEqual(got, want) || len(warns) != len(want) {

@@ -86,6 +86,7 @@ func (b *binder) validate(s *Settings) {
 	b.people(s)
 	b.tools(s)
 	b.time(s)
+	b.budget(s)
 	b.rest(s)
 	b.ports(s)
 }
@@ -239,13 +240,6 @@ func (b *binder) time(s *Settings) {
 var currency = regexp.MustCompile(`^[A-Z]{3}$`)
 
 func (b *binder) rest(s *Settings) {
-	b.says(!currency.MatchString(s.Budget.Currency), "budget.currency", "%q is not a code of three capitals such as \"USD\"", s.Budget.Currency)
-	for key, limit := range map[string]float64{
-		"budget.per_day": s.Budget.PerDay, "budget.per_person_day": s.Budget.PerPersonDay,
-		"budget.per_session_day": s.Budget.PerSession, "budget.per_job_run": s.Budget.PerJobRun,
-	} {
-		b.says(limit < 0, key, "must not be negative; 0 means no limit")
-	}
 	c := s.Memory.MinConfidence
 	b.says(c < 0 || c > 1, "memory.min_confidence", "%g is not between 0 and 1", c)
 	b.says(s.Files.MaxSize < 1, "files.max_size", "must be at least 1 byte, e.g. \"25MB\"")

@@ -97,6 +97,8 @@ func TestEachRuleNamesItsFault(t *testing.T) {
 		{"[heartbeat]\nactive_hours = \"8-22\"", `heartbeat.active_hours: "8-22" is not of the form`},
 		{"[heartbeat]\ndeliver_to = \"home\"", `heartbeat.deliver_to: "home" is not of the form`},
 		{"[approvals]\ndeadline = \"0\"", "approvals.deadline: must be longer than 0"},
+		{"[budget]\nper_person_day = 1\n[agent]\nplanner = \"x/y\"\n[llm.providers.x]\nbase_url = \"http://127.0.0.1:1\"", `budget.per_person_day: cannot be kept: the model "x/y" has no price; make an alias of it ([llm.models.NAME] with model = "x/y", price_in and price_out) and name that in its place`},
+		{"[budget]\nper_day = 1\n[llm.models.a]\nmodel = \"x/y\"\nprice_in = 0\n[llm.providers.x]\nbase_url = \"http://127.0.0.1:1\"", `budget.per_day: cannot be kept: the model "a" lacks a price; set llm.models.a.price_out (0 is a price, too)`},
 		{"[budget]\nper_day = -1", "budget.per_day: must not be negative"},
 		{"[budget]\ncurrency = \"euro\"", `budget.currency: "euro" is not a code`},
 		{"[memory]\nmin_confidence = 2", "memory.min_confidence: 2 is not between"},

@@ -40,7 +40,10 @@ func (j *journal) Resume(context.Context) (*agent.State, error) {
 // Commit implements agent.Journal.
 func (j *journal) Commit(ctx context.Context, step agent.Step) error {
 	says := make([]ledger.Reply, len(step.Say))
-	step.Say = slices.Clone(step.Say)
+	step.Say, step.Calls = slices.Clone(step.Say), slices.Clone(step.Calls)
+	for i := range step.Calls {
+		step.Calls[i].Day = j.runner.settings().Budget.Day(time.Now())
+	}
 	for i := range step.Say {
 		step.Say[i] = j.line.Masked(step.Say[i])
 	}

@@ -3,6 +3,8 @@ package router
 import (
 	"sync/atomic"
 	"time"
+
+	"switchboard/router/ledger"
 )
 
 // Settings are what a router goes by that may change while it runs; see Router.Apply.
@@ -16,6 +18,7 @@ type Settings struct {
 	// ApprovalDeadline is how long a question for permission waits, and then counts as
 	// denied; 0: ten minutes.
 	ApprovalDeadline time.Duration
+	Budget           ledger.Budget
 }
 
 // live are the settings that count now. What reads them twice reads them once and keeps

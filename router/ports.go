@@ -92,6 +92,19 @@ type Steps interface {
 	Resume(ctx context.Context, ref ledger.TurnRef, stale time.Duration) (away time.Duration, err error)
 }
 
+// Money is set aside for model calls, and counted.
+type Money interface {
+	// Reserve sets aside what a call of the running turn can cost, in place of what was for the
+	// same call before, in one transaction that compares it with the limits: no number of calls
+	// on any engines passes one. It returns what was spent of each limit before. A commit of
+	// the call with Held settles it. *ledger.OverLimitError; ErrFenced; ErrConflict: it is
+	// answered already.
+	Reserve(ctx context.Context, ref ledger.TurnRef, r ledger.Reservation) ([]ledger.Spending, error)
+	// SettleLost ends, once, the calls that whoever ran the turn before had begun: each counts
+	// as what was reserved for it, and may be made again. ErrFenced.
+	SettleLost(ctx context.Context, ref ledger.TurnRef) error
+}
+
 // Approvals are what waits for a person's decision.
 type Approvals interface {
 	// Approval is what people said to ask: to the very task under ref, or as a grant to

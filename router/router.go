@@ -29,6 +29,7 @@ type Ledger interface {
 	Intake
 	Turns
 	Steps
+	Money
 	Approvals
 	Changes
 	SecretList

@@ -36,8 +36,9 @@ type Agent interface {
 type runner struct {
 	Deps
 	*live
-	Lines *delivery.Lines
-	work  context.Context // of turns
+	notified notified // of limits
+	Lines    *delivery.Lines
+	work     context.Context // of turns
 
 	workers     *workers
 	running     *runningTurns

@@ -227,11 +227,18 @@ func (r *runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 }
 
 // load gives what is known of a turn. What was read as it was claimed is as good for
-// the first try, unless somebody was asked to stop before they ran.
-func (r *runner) load(c *claimed) (*ledger.TurnData, error) {
-	data := c.Data
-	if c.Data = nil; data != nil && c.stops == r.running.stops() {
-		return data, nil
+// the first try, unless somebody was asked to stop before they ran. Of a call that a try before
+// began nobody will know the answer.
+func (r *runner) load(c *claimed) (data *ledger.TurnData, err error) {
+	data = c.Data
+	if c.Data = nil; data == nil || c.stops != r.running.stops() {
+		data, err = r.Ledger.Load(r.work, c.TurnRef)
+	}
+	if err != nil || !data.Unsettled {
+		return data, err
+	}
+	if err := r.Ledger.SettleLost(r.work, c.TurnRef); err != nil {
+		return nil, err
 	}
 	return r.Ledger.Load(r.work, c.TurnRef)
 }

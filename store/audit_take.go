@@ -134,6 +134,13 @@ type ranTool struct {
 }
 
 func (t *tx) auditTurns(marks string, args []any) error {
+	charges, err := t.loseCalls(marks, args) // nobody resumes them
+	if err != nil {
+		return err
+	}
+	if _, err := t.Exec(fmt.Sprintf(takeUsage, marks), args...); err != nil {
+		return err
+	}
 	var turns []struct {
 		ID                     int64
 		SessionID              int64 `db:"session_id"`
@@ -184,8 +191,10 @@ func (t *tx) auditTurns(marks string, args []any) error {
 			return err
 		}
 	}
-	_, err := t.Exec(fmt.Sprintf(markTurns, marks), args...)
-	return err
+	if _, err := t.Exec(fmt.Sprintf(markTurns, marks), args...); err != nil {
+		return err
+	}
+	return t.charge(charges...)
 }
 
 func (t *tx) auditStrangers(marks string, args []any) error {

@@ -74,13 +74,20 @@ func packCalls(calls []agent.Call) []body {
 func (w *stepWriter) calls(calls []agent.Call, bodies []body) {
 	for i, c := range calls {
 		x, u := &c.Exchange, &c.Usage
+		ch, settled := w.settle(&c)
+		if settled {
+			continue
+		}
 		n := w.exec(insertCall, w.turn, clean(c.Step), w.turn, clean(c.Role), clean(x.Provider), clean(x.Model), clean(c.Error), clean(c.Refused),
-			u.In, u.Out, u.Cached, u.Cost, x.Duration.Microseconds(), w.t.now)
+			u.In, u.Out, u.Cached, u.Cost, x.Duration.Microseconds(), ch.day, w.t.now)
 		if n == 0 {
 			continue // answered already, or an error that w.err holds
 		}
 		b := &bodies[i]
 		w.exec(insertBody, w.turn, clean(c.Step), b.answer, b.request, b.response, w.t.now+bodiesLive.Microseconds())
+		if ch.settled != 0 || ch.reserved != 0 {
+			w.charges = append(w.charges, ch)
+		}
 		w.used.calls++
 		w.used.In, w.used.Out, w.used.Cost = w.used.In+u.In, w.used.Out+u.Out, w.used.Cost+u.Cost
 	}

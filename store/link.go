@@ -141,6 +141,8 @@ func (t *tx) joinRows(maker, former string) error {
 	if _, err := t.each(joinPerson, []any{maker, former}); err != nil {
 		return err
 	}
-	_, err = t.Exec(dropPerson, former)
-	return err
+	if _, err := t.Exec(dropPerson, former); err != nil {
+		return err
+	}
+	return t.joinSpending(ledger.SpentByPerson, maker, former)
 }

@@ -29,7 +29,8 @@ const (
 			(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 			(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
 			(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
-			CASE WHEN EXISTS (SELECT 1 FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')) THEN 1 ELSE 0 END
+			CASE WHEN EXISTS (SELECT 1 FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')) THEN 1 ELSE 0 END,
+			EXISTS (SELECT 1 FROM llm_calls WHERE llm_calls.turn_id = t.id AND llm_calls.reserved > 0)
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
 		JOIN messages m ON m.id = t.message_id LEFT JOIN people p ON p.name = t.person
 		WHERE t.id = ? AND t.session_id = ? AND t.state = 'running' AND EXISTS (
@@ -57,7 +58,7 @@ const (
 	loadCalls = `
 		SELECT c.step, c.role, c.error, c.tokens_in, c.tokens_out, c.cached, c.cost, b.answer
 		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step
-		WHERE c.turn_id = ? ORDER BY c.ordinal`
+		WHERE c.turn_id = ? AND c.reserved = 0 ORDER BY c.ordinal`
 	loadSaid = `
 		SELECT attempt, position, notice, coalesce(said, text) AS text, choices, final, taint FROM messages
 		WHERE turn_id = ? AND class = 'say' ORDER BY id`
@@ -111,7 +112,7 @@ func (t *tx) load(ref ledger.TurnRef) (*ledger.TurnData, error) {
 		&turn.Person.Role, &turn.Person.TimeZone,
 		&c.Channel, &c.ID, &c.Kind, &c.Place, &c.Title,
 		&m.ID, &m.Text, &m.Author, &happened, &created, &m.Taint, &m.Quote, &own.Outside, &own.From, &d.ReplyTo, &m.Replaces,
-		&attachments, &d.Draft, &d.Overtaken, &merged, &plans, &says, &memories)
+		&attachments, &d.Draft, &d.Overtaken, &merged, &plans, &says, &memories, &d.Unsettled)
 	if err != nil {
 		return nil, err
 	}

@@ -182,6 +182,9 @@ func (t *tx) mergeSessions(elder, younger int64, a *ledger.Accepted) error {
 	); err != nil {
 		return err
 	}
+	if err := t.joinSpending(ledger.SpentInSession, name(into), name(from)); err != nil {
+		return err
+	}
 	var one int
 	if some, err = t.Row(hasOpenTurn, []any{into}, &one); err != nil || !some {
 		return err

@@ -105,7 +105,7 @@ func (db *DB) sweep(ctx context.Context, owner int64, keep Retention) (rows int6
 	}
 	defer s.db.endLease(ctx, retaining, s.fence)
 	for _, part := range []func(context.Context) error{
-		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.audit, s.engines, s.moves, s.conversations, s.people,
+		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.money, s.audit, s.engines, s.moves, s.conversations, s.people,
 	} {
 		if err := part(ctx); err != nil {
 			return s.rows, err

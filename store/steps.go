@@ -23,15 +23,16 @@ const (
 		JOIN owners o ON o.id = l.owner AND o.state = 'alive'
 		JOIN turns t ON t.id = ? AND t.session_id = s.id AND t.state = 'running' WHERE s.id = ?`
 
-	// A call that failed may be made again under its step; one that answered stays.
+	// A call that failed may be made again under its step; one that answered stays. One whose cost was reserved has
+	// its row.
 	insertCall = `
-		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, refused, tokens_in, tokens_out, cached, cost, duration, created_at)
-		VALUES (?, ?, (SELECT count(*) FROM llm_calls WHERE turn_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, refused, tokens_in, tokens_out, cached, cost, duration, day, created_at)
+		VALUES (?, ?, (SELECT count(*) FROM llm_calls WHERE turn_id = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (turn_id, step) DO UPDATE SET role = excluded.role, provider = excluded.provider, model = excluded.model,
 			error = excluded.error, refused = excluded.refused, tokens_in = llm_calls.tokens_in + excluded.tokens_in,
 			tokens_out = llm_calls.tokens_out + excluded.tokens_out, cached = llm_calls.cached + excluded.cached,
-			cost = llm_calls.cost + excluded.cost, duration = excluded.duration
-		WHERE llm_calls.error <> ''`
+			cost = llm_calls.cost + excluded.cost, duration = excluded.duration, day = excluded.day, reserved = 0
+		WHERE llm_calls.error <> '' OR llm_calls.reserved > 0`
 	insertBody = `
 		INSERT INTO llm_bodies (turn_id, step, answer, request, response, expires_at) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (turn_id, step) DO UPDATE SET answer = excluded.answer, request = excluded.request,
@@ -173,6 +174,9 @@ func (t *tx) step(ref ledger.TurnRef, step *agent.Step, bodies []body, says []le
 	if err == nil {
 		_, err = t.emit(ref.SessionID, w.events...)
 	}
+	if err == nil {
+		err = w.charge()
+	}
 	return next, err
 }
 
@@ -211,6 +215,7 @@ type stepWriter struct {
 	turn, session, conversation int64
 	events                      []event
 	used                        usage
+	charges                     []charge // what its calls cost
 	err                         error
 }
 

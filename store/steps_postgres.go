@@ -43,6 +43,10 @@ func stepArg(ref ledger.TurnRef, step *agent.Step, saying []ledger.Reply, now in
 			"step": clean(c.Step), "role": clean(c.Role), "provider": clean(x.Provider), "model": clean(x.Model),
 			"error": clean(c.Error), "refused": clean(c.Refused), "in": u.In, "out": u.Out, "cached": u.Cached, "cost": u.Cost,
 			"duration": x.Duration.Microseconds(), "answer": bodies[i].answer, "request": bodies[i].request, "response": bodies[i].response,
+			"day": callDay(&c, now), "charge": billionths(u.Cost),
+		}
+		if c.Held != "" {
+			calls[i]["held"] = clean(c.Held)
 		}
 	}
 	for i, c := range left {

@@ -73,7 +73,7 @@ func (r *turnRow) view() view.Turn {
 	return view.Turn{
 		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text, Taint: r.Taint,
 		CreatedAt: instant(r.CreatedAt), StartedAt: instantPtr(r.StartedAt), FinishedAt: instantPtr(r.FinishedAt),
-		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: shownCost(r.Cost),
+		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, BilledTokens: r.TokensIn + r.TokensOut, Cost: shownCost(r.Cost),
 		MergedInto: r.MergedInto, RetryOf: r.RetryOf,
 	}
 }

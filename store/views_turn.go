@@ -23,7 +23,7 @@ const (
 	listKeptOut  = messageColumns + `WHERE m.session_id IS NULL ORDER BY m.id DESC LIMIT ?`
 	turnParts    = deliveryColumns + `WHERE m.turn_id = ? AND m.direction = 'out' ORDER BY d.message_id, d.part`
 	turnCalls    = `
-		SELECT c.step, c.role, c.provider, c.model, c.tokens_in, c.tokens_out, c.cost, c.duration, c.error, c.refused, b.request, b.response
+		SELECT c.step, c.role, c.provider, c.model, c.tokens_in, c.tokens_out, c.cached, c.cost, c.reserved, c.lost, c.duration, c.error, c.refused, b.request, b.response
 		FROM llm_calls c LEFT JOIN llm_bodies b ON b.turn_id = c.turn_id AND b.step = c.step AND ? = TRUE
 		WHERE c.turn_id = ? ORDER BY c.ordinal`
 	turnHolders = `SELECT holders FROM turns WHERE id = ?`
@@ -223,7 +223,8 @@ func (t *tx) callViews(v *view.Turn, prompts bool) error {
 		TokensIn                                    int64 `db:"tokens_in"`
 		TokensOut                                   int64 `db:"tokens_out"`
 		Cost                                        float64
-		Duration                                    int64
+		Cached, Reserved, Duration                  int64
+		Lost                                        bool
 		Request, Response                           []byte
 	}
 	if err := t.All(&rows, turnCalls, prompts, v.ID); err != nil {
@@ -233,7 +234,10 @@ func (t *tx) callViews(v *view.Turn, prompts bool) error {
 		view := view.Call{
 			Step: c.Step, Role: c.Role, Provider: c.Provider, Model: c.Model, TokensIn: c.TokensIn, TokensOut: c.TokensOut,
 			Cost: shownCost(c.Cost), Duration: (time.Duration(c.Duration) * time.Microsecond).String(), Error: c.Error,
-			Refused: c.Refused,
+			Refused: c.Refused, CachedTokens: c.Cached, Reserved: money(c.Reserved), Lost: c.Lost,
+		}
+		if c.TokensIn > 0 {
+			v.PromptTokens = c.TokensIn
 		}
 		request, err := unpack(c.Request)
 		if err != nil {

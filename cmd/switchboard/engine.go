@@ -147,6 +147,7 @@ func (e *engine) diskLow(ctx context.Context, text string) {
 func routerSettings(s *configs.Settings) router.Settings {
 	return router.Settings{
 		Config: s.Router, Model: s.Agent.Planner, Models: slices.Sorted(maps.Keys(s.LLM.Models)), ApprovalDeadline: s.Approvals.Deadline,
+		Budget:     s.Limits(),
 		FileLimits: router.FileLimits{MaxSize: s.Files.MaxSize, MaxPerMessage: s.Files.MaxPerMessage},
 	}
 }

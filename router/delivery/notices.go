@@ -29,11 +29,16 @@ const (
 // chat. Notices of the same kind about the same within ten minutes are one. It waits for
 // the database only; what could not be written is logged.
 func (ls *Lines) Notify(ctx context.Context, kind ledger.NoticeKind, about, text string) {
-	ls.notifyBut(ctx, kind, about, text, tools.Clean, channels.Conversation{})
+	ls.NotifyOnce(ctx, kind, about, text, noticeQuiet)
+}
+
+// NotifyOnce is Notify where equal notices are one for that long.
+func (ls *Lines) NotifyOnce(ctx context.Context, kind ledger.NoticeKind, about, text string, quiet time.Duration) {
+	ls.notifyBut(ctx, kind, about, text, tools.Clean, channels.Conversation{}, quiet)
 }
 
 // notifyBut leaves out a conversation in which it is said already.
-func (ls *Lines) notifyBut(ctx context.Context, kind ledger.NoticeKind, about, text string, taint tools.Taint, but channels.Conversation) {
+func (ls *Lines) notifyBut(ctx context.Context, kind ledger.NoticeKind, about, text string, taint tools.Taint, but channels.Conversation, quiet time.Duration) {
 	ctx = context.WithoutCancel(ctx)
 	ls.Log.WarnContext(ctx, "the admins are notified", "kind", string(kind), "about", about, "text", text)
 	chats, err := ls.NoticeChats(ctx, kind)
@@ -43,7 +48,7 @@ func (ls *Lines) notifyBut(ctx context.Context, kind ledger.NoticeKind, about, t
 			continue
 		}
 		key := sha256.Sum256(fmt.Appendf(nil, "notice of\x00%s\x00%s\x00%s\x00%s\x00", kind, about, chat.Channel, chat.ID))
-		_, one := ls.Ledger.NotifyFor(ctx, key[:], noticeQuiet, chat, to.alert(chat, text, taint))
+		_, one := ls.Ledger.NotifyFor(ctx, key[:], quiet, chat, to.alert(chat, text, taint))
 		err = errors.Join(err, one)
 		to.Committed(chat)
 	}
@@ -103,7 +108,7 @@ func (s *sender) deadAlert(ctx context.Context, d *ledger.Delivery, outcome stri
 	}
 	text := fmt.Sprintf("A part of an answer on %s, in %s, was given up: %s. \"switchboard delivery list --state dead\" shows what else was.",
 		render.Escape(conv.Channel), render.Escape(words.OneLine(calledSo(conv), ShownName)), strings.ReplaceAll(outcome, "_", " "))
-	ls.notifyBut(ctx, ledger.NoticeDeadDelivery, conv.Channel, text, "label", conv)
+	ls.notifyBut(ctx, ledger.NoticeDeadDelivery, conv.Channel, text, "label", conv, noticeQuiet)
 }
 
 // calledSo is what people know a conversation by.

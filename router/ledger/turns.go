@@ -124,6 +124,9 @@ type TurnData struct {
 	// Resumed counts how often the turn was taken over from an engine that died,
 	// since its latest committed step.
 	Resumed int
+	// Unsettled: a model call was being made as whoever ran the turn before stopped, with its
+	// cost reserved. SettleLost is to be called before the turn goes on.
+	Unsettled bool
 }
 
 // A Stop says why a turn was asked to stop, as the first who asked had it.

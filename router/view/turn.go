@@ -22,7 +22,12 @@ type Turn struct {
 	Calls      int        `json:"llm_calls"`
 	TokensIn   int64      `json:"tokens_in"`
 	TokensOut  int64      `json:"tokens_out"`
-	Cost       float64    `json:"cost"`
+	// BilledTokens are those of all prompts and answers, TokensIn and TokensOut together;
+	// PromptTokens those of the last call's prompt alone, which is what the model's
+	// context_tokens have to hold. Turn fills the latter.
+	BilledTokens int64   `json:"billed_tokens"`
+	PromptTokens int64   `json:"prompt_tokens,omitempty"`
+	Cost         float64 `json:"cost"`
 	// MergedInto is the turn that answers this one's message; 0: it does itself.
 	MergedInto int64 `json:"merged_into,string,omitempty"`
 	// RetryOf is the turn whose work this one did again; 0: none.
@@ -126,18 +131,24 @@ type Message struct {
 
 // A Call is one use of a model.
 type Call struct {
-	Step      string          `json:"step"`
-	Role      string          `json:"role"`
-	Provider  string          `json:"provider"`
-	Model     string          `json:"model"`
-	TokensIn  int64           `json:"tokens_in"`
-	TokensOut int64           `json:"tokens_out"`
-	Cost      float64         `json:"cost"`
-	Duration  string          `json:"duration"`
-	Error     string          `json:"error,omitempty"`
-	Refused   string          `json:"refused,omitempty"`  // what was wrong with the answer; empty: it was used
-	Request   json.RawMessage `json:"request,omitempty"`  // with prompts
-	Response  string          `json:"response,omitempty"` // with prompts
+	Step      string `json:"step"`
+	Role      string `json:"role"`
+	Provider  string `json:"provider"`
+	Model     string `json:"model"`
+	TokensIn  int64  `json:"tokens_in"`
+	TokensOut int64  `json:"tokens_out"`
+	// CachedTokens are those of TokensIn that the provider's cache served.
+	CachedTokens int64   `json:"cached_tokens,omitempty"`
+	Cost         float64 `json:"cost"`
+	// Reserved is the most that it can cost, while it is being made; Lost, that its engine ended
+	// meanwhile, so that Cost is what was reserved.
+	Reserved float64         `json:"reserved,omitempty"`
+	Lost     bool            `json:"lost,omitempty"`
+	Duration string          `json:"duration"`
+	Error    string          `json:"error,omitempty"`
+	Refused  string          `json:"refused,omitempty"`  // what was wrong with the answer; empty: it was used
+	Request  json.RawMessage `json:"request,omitempty"`  // with prompts
+	Response string          `json:"response,omitempty"` // with prompts
 }
 
 // A Holder is an engine that held a turn.

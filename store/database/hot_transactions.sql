@@ -118,7 +118,8 @@ BEGIN
 		(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 		(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
 		(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
-		CASE WHEN EXISTS (SELECT 1 FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')) THEN 1 ELSE 0 END), s.id, m.id, t.person, s.reset_message, s.reset_turn
+		CASE WHEN EXISTS (SELECT 1 FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')) THEN 1 ELSE 0 END,
+		EXISTS (SELECT 1 FROM llm_calls WHERE llm_calls.turn_id = t.id AND llm_calls.reserved > 0)), s.id, m.id, t.person, s.reset_message, s.reset_turn
 	INTO v_turn, v_session, v_message, v_person, v_reset_message, v_reset_turn
 	FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
 	JOIN messages m ON m.id = t.message_id LEFT JOIN people p ON p.name = t.person
@@ -596,6 +597,10 @@ DECLARE
 	v_message bigint;
 	v_begun jsonb;
 	v_resumed bigint;
+	v_person text;
+	v_day text;
+	v_held bigint;
+	v_charges jsonb; -- NULL: nothing cost anything
 	v_stop text;
 	v_calls bigint := 0;
 	v_in bigint := 0;
@@ -604,7 +609,7 @@ DECLARE
 BEGIN
 	SELECT conversation_id INTO v_conversation FROM sessions WHERE id = p_session FOR UPDATE;
 	-- Behind the lock, which may have been waited for.
-	SELECT t.resumed INTO v_resumed FROM turns t
+	SELECT t.resumed, t.person INTO v_resumed, v_person FROM turns t
 	JOIN leases l ON l.kind = 'session' AND l.name = CAST(p_session AS text) AND l.fence = p_fence
 	JOIN owners o ON o.id = l.owner AND o.state = 'alive'
 	WHERE t.id = p_turn AND t.session_id + 0 = p_session AND t.state = 'running'; -- + 0: not by way of all turns of the session
@@ -613,15 +618,22 @@ BEGIN
 	END IF;
 
 	FOR v_x IN SELECT x FROM jsonb_array_elements(p_step -> 'calls') AS x LOOP
-		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, refused, tokens_in, tokens_out, cached, cost, duration, created_at)
+		v_day := coalesce(v_x ->> 'day', to_char(to_timestamp(p_now / 1000000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD')); -- of an older build
+		v_held := 0;
+		IF v_x ? 'held' THEN
+			UPDATE llm_calls SET step = v_x ->> 'step' WHERE turn_id = p_turn AND step = v_x ->> 'held' AND reserved > 0
+			RETURNING reserved, day INTO v_held, v_day;
+			CONTINUE WHEN NOT FOUND; -- it was settled before
+		END IF;
+		INSERT INTO llm_calls (turn_id, step, ordinal, role, provider, model, error, refused, tokens_in, tokens_out, cached, cost, duration, day, created_at)
 		VALUES (p_turn, v_x ->> 'step', (SELECT count(*) FROM llm_calls WHERE turn_id = p_turn), v_x ->> 'role', v_x ->> 'provider',
 			v_x ->> 'model', v_x ->> 'error', v_x ->> 'refused', CAST(v_x ->> 'in' AS bigint), CAST(v_x ->> 'out' AS bigint), CAST(v_x ->> 'cached' AS bigint),
-			CAST(v_x ->> 'cost' AS double precision), CAST(v_x ->> 'duration' AS bigint), p_now)
+			CAST(v_x ->> 'cost' AS double precision), CAST(v_x ->> 'duration' AS bigint), v_day, p_now)
 		ON CONFLICT (turn_id, step) DO UPDATE SET role = excluded.role, provider = excluded.provider, model = excluded.model,
 			error = excluded.error, refused = excluded.refused, tokens_in = llm_calls.tokens_in + excluded.tokens_in,
 			tokens_out = llm_calls.tokens_out + excluded.tokens_out, cached = llm_calls.cached + excluded.cached,
-			cost = llm_calls.cost + excluded.cost, duration = excluded.duration
-		WHERE llm_calls.error <> '';
+			cost = llm_calls.cost + excluded.cost, duration = excluded.duration, day = excluded.day, reserved = 0
+		WHERE llm_calls.error <> '' OR llm_calls.reserved > 0;
 		CONTINUE WHEN NOT FOUND;
 		INSERT INTO llm_bodies (turn_id, step, answer, request, response, expires_at)
 		VALUES (p_turn, v_x ->> 'step', decode(v_x ->> 'answer', 'base64'), decode(v_x ->> 'request', 'base64'),
@@ -632,6 +644,10 @@ BEGIN
 		v_in := v_in + CAST(v_x ->> 'in' AS bigint);
 		v_out := v_out + CAST(v_x ->> 'out' AS bigint);
 		v_cost := v_cost + CAST(v_x ->> 'cost' AS double precision);
+		IF v_held > 0 OR coalesce(CAST(v_x ->> 'charge' AS bigint), 0) > 0 THEN
+			v_charges := coalesce(v_charges, '[]') || jsonb_build_object('day', v_day, 'person', v_person, 'session', p_session,
+				'settled', coalesce(CAST(v_x ->> 'charge' AS bigint), 0), 'reserved', -v_held);
+		END IF;
 	END LOOP;
 
 	v_x := p_step -> 'plan';
@@ -694,7 +710,7 @@ BEGIN
 			WHERE id = p_turn;
 		END IF;
 		PERFORM sb_emit(p_session, v_events, p_now);
-		RETURN jsonb_build_object('begun', v_begun);
+		RETURN jsonb_build_object('begun', v_begun, 'charges', v_charges);
 	END IF;
 	IF v_x ->> 'state' = 'waiting' THEN
 		SELECT cancel_requested INTO v_stop FROM turns WHERE id = p_turn;
@@ -719,18 +735,40 @@ BEGIN
 	END IF;
 	PERFORM sb_emit(p_session, v_events || (v_x -> 'event'), p_now);
 	v_next := sb_run(p_session, p_fence, FALSE, NULL, p_now);
-	RETURN jsonb_build_object('next', v_next, 'begun', v_begun);
+	RETURN jsonb_build_object('next', v_next, 'begun', v_begun, 'charges', v_charges);
+END $$;
+
+-- sb_charge changes the sums of [budget] by what calls cost, and by what is reserved no more. Its lock is the last that a
+-- transaction waits for.
+CREATE OR REPLACE FUNCTION sb_charge(p_charges jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_advisory_xact_lock(CAST(CAST(CAST('spending' AS regclass) AS oid) AS integer), 0);
+	INSERT INTO spending (day, scope, name, settled, reserved)
+	SELECT c ->> 'day', s.scope, s.name, sum(CAST(c ->> 'settled' AS bigint)), sum(CAST(c ->> 'reserved' AS bigint))
+	FROM jsonb_array_elements(p_charges) AS c,
+		LATERAL (VALUES ('day', ''), ('person', c ->> 'person'), ('session', c ->> 'session')) AS s (scope, name)
+	GROUP BY 1, 2, 3
+	ON CONFLICT (day, scope, name) DO UPDATE SET settled = spending.settled + excluded.settled, reserved = spending.reserved + excluded.reserved;
 END $$;
 
 -- sb_steps commits steps of several sessions, in the order in which they have to be locked.
 CREATE OR REPLACE FUNCTION sb_steps(p_steps jsonb) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	v_step jsonb;
+	v_one jsonb;
+	v_charges jsonb := '[]';
 	v_out jsonb := '[]';
 BEGIN
 	FOR v_step IN SELECT x FROM jsonb_array_elements(p_steps) AS x LOOP
-		v_out := v_out || jsonb_build_array(sb_step(v_step));
+		v_one := sb_step(v_step);
+		IF jsonb_typeof(v_one -> 'charges') = 'array' THEN
+			v_charges := v_charges || (v_one -> 'charges');
+		END IF;
+		v_out := v_out || jsonb_build_array(v_one - 'charges');
 	END LOOP;
+	IF v_charges <> '[]' THEN
+		PERFORM sb_charge(v_charges);
+	END IF;
 	RETURN v_out;
 END $$;
 

@@ -1,0 +1,132 @@
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/llm"
+	"switchboard/channels/render"
+	"switchboard/router/ledger"
+)
+
+const (
+	// nearLimit is the part of a limit at which the admins are notified that it will be reached.
+	nearLimit = 0.8
+	// budgetQuiet is for how long a notice of a limit is not repeated: it names its day.
+	budgetQuiet = 48 * time.Hour
+)
+
+// Reserve implements agent.Journal.
+func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (held bool, err error) {
+	b := j.runner.settings().Budget
+	if !b.Limited() {
+		return false, nil
+	}
+	if q.Unpriced != "" { // a session may have a model that the settings did not know of as they were checked
+		reason, mend, _ := strings.Cut(q.Unpriced, "; ")
+		return false, &llm.SetupError{Reason: reason, Mend: mend, Err: fmt.Errorf("%w: there is a limit of [budget], and %s", llm.ErrNotAvailable, reason)}
+	}
+	now := time.Now()
+	var spent []ledger.Spending
+	var over *ledger.OverLimitError
+	err = j.patiently(ctx, "the cost of a model call could not be reserved", func() (err error) {
+		spent, err = j.runner.Ledger.Reserve(context.WithoutCancel(ctx), j.ref, ledger.Reservation{
+			Step: step, Role: role, Provider: q.Provider, Model: q.Model, Most: q.Most, Day: b.Day(now), Budget: b,
+		})
+		if errors.As(err, &over) {
+			return nil
+		}
+		return err
+	})
+	if errors.Is(err, ledger.ErrFenced) {
+		return false, agent.ErrHandBack
+	} else if err != nil {
+		j.unwritten = !ledger.IsFinal(err)
+		return false, err
+	}
+	for _, s := range spent {
+		if s.Settled >= nearLimit*s.Limit && (over == nil || s != over.Spending) {
+			j.runner.notifyBudget(j, b, s, now, fmt.Sprintf("is four fifths spent: %s of %s", b.Amount(s.Settled), b.Amount(s.Limit)), "near")
+		}
+	}
+	if over == nil {
+		return true, nil
+	}
+	if over.Settled+over.Most > over.Limit { // else there is enough as soon as others are answered
+		j.runner.notifyBudget(j, b, over.Spending, now, fmt.Sprintf(
+			"is reached: %s of %s are spent, and another call may cost %s. Such calls are not made before %s",
+			b.Amount(over.Settled), b.Amount(over.Limit), b.Amount(over.Most), b.Over(now).Format(dayOver)), "reached")
+	}
+	return false, &agent.OverLimitError{Text: overLimit(over, b.Over(now).In(j.zone(b)))}
+}
+
+const dayOver = "2006-01-02 15:04 MST"
+
+// zone is that of the person, who reads until when a limit holds.
+func (j *journal) zone(b ledger.Budget) *time.Location {
+	for _, zone := range []string{j.data.Turn.Session.TimeZone, j.data.Turn.Person.TimeZone} {
+		if loc, err := time.LoadLocation(zone); err == nil && zone != "" {
+			return loc
+		}
+	}
+	return b.Over(time.Now()).Location()
+}
+
+// overLimit says to a person why their message is not answered.
+func overLimit(e *ledger.OverLimitError, over time.Time) string {
+	what, in := "what may be spent on language models in a day", ""
+	switch e.Scope {
+	case ledger.SpentInAll:
+	case ledger.SpentByPerson:
+		what = "what you may spend on language models in a day"
+	case ledger.SpentInSession:
+		in = " in this conversation"
+	}
+	switch {
+	case e.Most > e.Limit:
+		return fmt.Sprintf("I cannot answer: a single question to the language model may cost more than %s%s. Whoever runs me has to raise that limit.", what, in)
+	case e.Settled+e.Most <= e.Limit:
+		return fmt.Sprintf("I cannot answer just now: the rest of %s%s is set aside for messages that I am working on. Please try again in a few minutes.", what, in)
+	}
+	return fmt.Sprintf("I cannot answer any more today: %s%s is used up. It goes on at %s.", what, in, over.Format(dayOver))
+}
+
+// notifyBudget notifies the admins once of each limit, day and level.
+func (r *runner) notifyBudget(j *journal, b ledger.Budget, s ledger.Spending, now time.Time, how, level string) {
+	about := fmt.Sprintf("%s %s %s %s", b.Day(now), s.Scope, s.Name, level)
+	if !r.notified.first(about, now) {
+		return
+	}
+	which := map[ledger.SpendingScope]string{
+		ledger.SpentInAll:     "for a day (budget.per_day)",
+		ledger.SpentByPerson:  "of " + render.Escape(s.Name) + " for a day (budget.per_person_day)",
+		ledger.SpentInSession: "of the conversation " + render.Escape(j.data.Turn.Session.Key) + " for a day (budget.per_session_day)",
+	}[s.Scope]
+	text := fmt.Sprintf("The limit %s %s. /budget shows what was spent.", which, how)
+	r.Lines.Beside(func() { r.Lines.NotifyOnce(r.work, ledger.NoticeBudget, about, text, budgetQuiet) })
+}
+
+// notified keeps an engine from asking the database each time whether a notice was given.
+type notified struct {
+	mu sync.Mutex
+	at map[string]time.Time
+}
+
+// first says that nobody was to be notified of it lately.
+func (n *notified) first(about string, now time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now.Sub(n.at[about]) < 10*time.Minute {
+		return false
+	}
+	if len(n.at) > 1000 || n.at == nil {
+		n.at = map[string]time.Time{}
+	}
+	n.at[about] = now
+	return true
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"switchboard/router/view"
+)
+
+const (
+	usageColumns = `count(*) AS calls, sum(c.tokens_in) AS tokens_in, sum(c.tokens_out) AS tokens_out, sum(c.cached) AS cached, sum(c.cost) AS cost`
+	// takeUsage adds the calls of turns that are taken into the audit log; in order, as another engine may do
+	// so with the same rows.
+	takeUsage = `
+		INSERT INTO usage (day, person, model, role, calls, tokens_in, tokens_out, cached, cost)
+		SELECT c.day, t.person, c.provider || '/' || c.model, c.role, ` + usageColumns + `
+		FROM llm_calls c JOIN turns t ON t.id = c.turn_id WHERE c.turn_id IN (%s) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
+		ON CONFLICT (day, person, model, role) DO UPDATE SET calls = usage.calls + excluded.calls, tokens_in = usage.tokens_in + excluded.tokens_in,
+			tokens_out = usage.tokens_out + excluded.tokens_out, cached = usage.cached + excluded.cached, cost = usage.cost + excluded.cost`
+	// usageBy are the sums, and what is not in them yet. %s is a column.
+	usageBy = `
+		SELECT %[1]s AS name, sum(calls) AS calls, sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out, sum(cached) AS cached, sum(cost) AS cost FROM (
+			SELECT day, person, model, role, calls, tokens_in, tokens_out, cached, cost FROM usage WHERE day >= ?
+			UNION ALL SELECT c.day, t.person, c.provider || '/' || c.model, c.role, 1, c.tokens_in, c.tokens_out, c.cached, c.cost
+			FROM turns t JOIN llm_calls c ON c.turn_id = t.id WHERE t.audited = FALSE AND t.id > ? AND c.reserved = 0 AND c.day >= ?
+		) AS u GROUP BY %[1]s ORDER BY %[2]s`
+	listSpent = `
+		SELECT scope, settled, reserved, CASE scope WHEN 'session'
+			THEN coalesce((SELECT key FROM sessions WHERE id = CAST(name AS bigint)), name) ELSE name END AS name
+		FROM spending WHERE day = ? AND scope = ? ORDER BY settled + reserved DESC, name LIMIT ?`
+	deleteUsage    = `DELETE FROM usage WHERE day < ?`
+	deleteSpending = `DELETE FROM spending WHERE day < ?`
+)
+
+// Usage sums up what was used of models since a day.
+func (db *DB) Usage(ctx context.Context, f view.UsageFilter) (list []view.Usage, err error) {
+	if !slices.Contains(view.UsageBy, f.By) {
+		return nil, fmt.Errorf("usage by %q is not known", f.By)
+	}
+	order := "cost DESC, tokens_in DESC, name"
+	if f.By == "day" {
+		order = "name DESC"
+	}
+	db.audits.Lock()
+	after := db.audited
+	db.audits.Unlock()
+	err = db.read(ctx, "sum usage up", func(t *tx) error {
+		var rows []struct {
+			Name      string
+			Calls     int64
+			TokensIn  int64 `db:"tokens_in"`
+			TokensOut int64 `db:"tokens_out"`
+			Cached    int64
+			Cost      float64
+		}
+		list = nil
+		err := t.All(&rows, fmt.Sprintf(usageBy, f.By, order), f.Since, after, f.Since)
+		for _, r := range rows {
+			list = append(list, view.Usage{
+				Name: r.Name, Calls: r.Calls, BilledTokens: r.TokensIn + r.TokensOut, TokensIn: r.TokensIn, TokensOut: r.TokensOut,
+				CachedTokens: r.Cached, Cost: shownCost(r.Cost),
+			})
+		}
+		return err
+	})
+	return list, err
+}
+
+// Spent lists what was spent of a day: in all, and by the top persons and sessions.
+func (db *DB) Spent(ctx context.Context, day string, top int) (list []view.Spent, err error) {
+	err = db.read(ctx, "list what was spent", func(t *tx) error {
+		list = nil
+		for _, scope := range []string{"day", "person", "session"} {
+			var rows []struct {
+				Scope, Name       string
+				Settled, Reserved int64
+			}
+			if err := t.All(&rows, listSpent, day, scope, top); err != nil {
+				return err
+			}
+			for _, r := range rows {
+				list = append(list, view.Spent{Scope: r.Scope, Name: r.Name, Settled: money(r.Settled), Reserved: money(r.Reserved)})
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// money deletes sums of days that nobody asks for: limits go by today's.
+func (s *sweeper) money(ctx context.Context) error {
+	day := func(before int64) string { return instant(before).Format(time.DateOnly) }
+	_, err := s.batch(ctx, func(t *tx) (int64, error) {
+		n, err := t.Exec(deleteSpending, day(s.before(s.keep.Turns)))
+		if err != nil {
+			return n, err
+		}
+		m, err := t.Exec(deleteUsage, day(s.before(s.keep.Audit)))
+		return n + m, err
+	})
+	return err
+}
