@@ -1,7 +1,9 @@
 package configs
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -99,9 +101,32 @@ func (s *Settings) Again(changes map[string]string) (*Settings, []Warning, error
 	return load(opts, newVariables(opts.Env), s.File, data)
 }
 
+// With is Again over the file's text as these settings have it, whatever became of the file.
+func (s *Settings) With(changes map[string]string) (*Settings, []Warning, error) {
+	opts := s.options(changes)
+	return load(opts, newVariables(opts.Env), s.File, s.text)
+}
+
+// Print tells two texts of the file apart: that which these settings were read from, and that which
+// is there now. It is empty where no file is.
+func (s *Settings) Print() (was, now string) {
+	if s.File == "" {
+		return "", ""
+	}
+	print := func(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
+	text, err := readFile(s.File)
+	if err != nil {
+		return print(s.text), err.Error()
+	}
+	return print(s.text), print(text)
+}
+
 func (s *Settings) options(changes map[string]string) Options {
 	opts := s.opts
-	opts.Changes, opts.Mask, opts.Vault, opts.Secrets = maps.Clone(changes), s.Mask, s.Vault, s.Vault.Look
+	opts.Changes, opts.Mask, opts.Vault = maps.Clone(changes), s.Mask, s.Vault
+	if opts.Secrets != nil || !s.UsesSecrets() { // else who loaded them needs none, and one may be about to be set
+		opts.Secrets = s.Vault.Look
+	}
 	return opts
 }
 
@@ -139,8 +164,7 @@ func (s *Settings) Propose(set map[string]string, unset []string) (*Proposal, er
 		}
 		changes[key] = value
 	}
-	opts := s.options(changes)
-	next, warnings, err := load(opts, newVariables(opts.Env), s.File, s.text)
+	next, warnings, err := s.With(changes)
 	if found, ok := errors.AsType[Faults](err); ok {
 		faults = append(faults, found...)
 	}

@@ -207,7 +207,8 @@ func TestWhatNeedsARestartStays(t *testing.T) {
 
 func TestSettingsAreReadAgain(t *testing.T) {
 	t.Parallel()
-	s := must(t, "[router]\nworkers = 7\n[llm.providers.p]\napi_key = \"secret:model\"\n")
+	s := must(t, "[router]\nworkers = 7\n")
+	write(t, s.File, "[llm.providers.p]\napi_key = \"secret:model\"\n")
 	if _, _, err := s.Again(nil); err == nil || !strings.Contains(err.Error(), `there is no secret "model"`) {
 		t.Errorf("without the secret: %v", err)
 	}

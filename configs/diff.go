@@ -3,8 +3,11 @@ package configs
 import (
 	"cmp"
 	"reflect"
+	"slices"
+	"strings"
 
 	"switchboard/channels"
+	"switchboard/router"
 )
 
 // A Difference is a setting that two Settings have otherwise.
@@ -63,4 +66,24 @@ func hidden(l leaf) string {
 		return l.value.String()
 	}
 	return ""
+}
+
+// OfChannel says what a difference changes of a channel: what the router goes by there, or what its
+// adapter is made of, which has to be made anew then.
+func OfChannel(diff []Difference, name string) (rules, adapter bool) {
+	var ofRouter []string
+	for f := range fieldsOf(reflect.TypeFor[router.ChannelConfig]()) {
+		ofRouter = append(ofRouter, f.key)
+	}
+	for _, d := range diff {
+		key, of := strings.CutPrefix(d.Key, "channels."+name+".")
+		switch {
+		case !of || strings.Contains(key, "."): // of a channel whose name goes on
+		case slices.Contains(ofRouter, key):
+			rules = true
+		default:
+			adapter = true
+		}
+	}
+	return rules, adapter
 }

@@ -39,7 +39,7 @@ func TestFileIsTakenOnlyWhenTheScannerFindsNothing(t *testing.T) {
 			t.Parallel()
 			r := newFileRig(t, tc.content, tc.command)
 			if name == "hangs" {
-				r.scanner.timeout = 300 * time.Millisecond
+				r.now.Load().scanner.timeout = 300 * time.Millisecond
 			}
 			id := r.came("a.txt")
 			began := time.Now()
@@ -70,7 +70,7 @@ func TestFileIsTakenOnlyWhenTheScannerFindsNothing(t *testing.T) {
 func TestScanBrokenOffDecidesNothing(t *testing.T) {
 	t.Parallel()
 	r := newFileRig(t, "x", "/bin/sleep 60")
-	r.scanner.command = []string{"/bin/sh", "-c", "sleep 60"}
+	r.now.Load().scanner.command = []string{"/bin/sh", "-c", "sleep 60"}
 	id := r.came("a.txt")
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
@@ -21,13 +22,18 @@ type Deps struct {
 	Ledger  Ledger
 	Blobs   Blobs
 	Channel func(name string) channels.Channel // one that is a Fetcher can bring attachments; nil: there is none
+	Limits  Limits                             // at the start; see Service.Apply
+	// Room says in a sentence why no file can be stored just now. Nil: always can.
+	Room func(ctx context.Context) error
+	Log  *slog.Logger
+}
+
+// Limits say which files are taken.
+type Limits struct {
 	// MaxSize is the largest file taken or published, in bytes; 0: no limit.
 	MaxSize int64
 	// ScanCommand judges each file before it is handed out; see scanner. Empty: none.
 	ScanCommand string
-	// Room says in a sentence why no file can be stored just now. Nil: always can.
-	Room func(ctx context.Context) error
-	Log  *slog.Logger
 }
 
 // A Service is where attachments are: at their platform until somebody wants
@@ -36,8 +42,8 @@ type Deps struct {
 // from several goroutines at once.
 type Service struct {
 	Deps
-	scanner scanner
-	one     tools.Locks[int64]
+	now atomic.Pointer[limits]
+	one tools.Locks[int64]
 	// settling keeps the janitor from removing a blob between the arrival of its
 	// bytes and the commit of the row that refers to it.
 	settling sync.Mutex
@@ -45,8 +51,22 @@ type Service struct {
 
 // New returns a service over deps; it does no I/O.
 func New(deps Deps) *Service {
-	return &Service{Deps: deps, scanner: newScanner(deps.ScanCommand)}
+	s := &Service{Deps: deps}
+	s.Apply(deps.Limits)
+	return s
 }
+
+// Apply has files that come from now on go by these limits.
+func (s *Service) Apply(l Limits) { s.now.Store(&limits{l.MaxSize, newScanner(l.ScanCommand)}) }
+
+// limits are Limits, ready for use.
+type limits struct {
+	maxSize int64
+	scanner scanner
+}
+
+// maxSize is the largest file taken now.
+func (s *Service) maxSize() int64 { return s.now.Load().maxSize }
 
 // Open implements tools.Files.
 func (s *Service) Open(ctx context.Context, session tools.Session, id string) (tools.File, io.ReadCloser, error) {
@@ -79,7 +99,7 @@ func (s *Service) Publish(ctx context.Context, session tools.Session, name strin
 		return tools.File{}, err
 	}
 	var head head
-	blob, size, err := s.Blobs.Put(ctx, s.MaxSize, func(w io.Writer) error {
+	blob, size, err := s.Blobs.Put(ctx, s.maxSize(), func(w io.Writer) error {
 		_, err := io.Copy(io.MultiWriter(w, &head), r)
 		return err
 	})
@@ -170,7 +190,7 @@ func fileRefused(why string) error { return fmt.Errorf("%w: %s", tools.ErrFileRe
 
 // tooLarge says why a file is not taken.
 func (s *Service) tooLarge() string {
-	return fmt.Sprintf("it is larger than the %s that one file may have", words.Size(s.MaxSize))
+	return fmt.Sprintf("it is larger than the %s that one file may have", words.Size(s.maxSize()))
 }
 
 // fetch brings the bytes of an attachment from its platform, checks them, and
@@ -182,14 +202,14 @@ func (s *Service) fetch(ctx context.Context, a *Attachment) error {
 		return tools.ErrFileGone
 	case fetcher == nil:
 		return fmt.Errorf("%w: the channel %s, which it came by, cannot bring it", tools.ErrFileGone, a.Channel)
-	case s.MaxSize > 0 && a.Size > s.MaxSize:
+	case s.maxSize() > 0 && a.Size > s.maxSize():
 		return fileRefused(s.tooLarge())
 	}
 	if err := s.room(ctx); err != nil {
 		return err
 	}
 	var head head
-	blob, size, err := s.Blobs.Put(ctx, s.MaxSize, func(w io.Writer) error {
+	blob, size, err := s.Blobs.Put(ctx, s.maxSize(), func(w io.Writer) error {
 		kept := &keeping{to: w}
 		err := fetcher.Fetch(ctx, channels.Attachment{
 			ID: a.PlatformID, Kind: a.Kind, Name: a.Name, Type: a.Type, Size: a.Size,
@@ -241,7 +261,7 @@ func (s *Service) unfetched(ctx context.Context, a *Attachment, err error) error
 func (s *Service) keep(ctx context.Context, a *Attachment, reason string, record func(context.Context, *Attachment) error) error {
 	if reason == "" {
 		var err error
-		if reason, err = s.scanner.judge(ctx, s.Blobs.Path(a.Blob)); err != nil {
+		if reason, err = s.now.Load().scanner.judge(ctx, s.Blobs.Path(a.Blob)); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ func (r *Router) Change(ctx context.Context, change ledger.Change, by ledger.Han
 func (r *Router) changed(ctx context.Context, change ledger.Change) {
 	switch c := change.(type) {
 	case *ledger.PersonChange:
-		r.peopleChanged(ctx)
+		r.PeopleChanged(ctx)
 	case *ledger.SecretChange:
 		r.SecretChanged()
 	case *ledger.SettingsChange:

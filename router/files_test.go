@@ -23,7 +23,7 @@ import (
 // filed gives the rig's router a file service over the real database and disk.
 func (r *rig) filed() *files.Service {
 	return files.New(files.Deps{
-		Ledger: r.db.Router(), Blobs: blobs.New(r.t.TempDir()), MaxSize: 1 << 20, Log: slog.New(slog.DiscardHandler),
+		Ledger: r.db.Router(), Blobs: blobs.New(r.t.TempDir()), Limits: files.Limits{MaxSize: 1 << 20}, Log: slog.New(slog.DiscardHandler),
 		Channel: func(string) channels.Channel { return channelstest.Scripted("play", r.platform, r.script) },
 	})
 }

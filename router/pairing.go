@@ -77,7 +77,7 @@ func (r *Router) followRequest(ctx context.Context, entry *sorted, acc *ledger.A
 		retry.Signal(r.runner.due)
 	}
 	if acc.People {
-		r.peopleChanged(ctx)
+		r.PeopleChanged(ctx)
 	}
 	if acc.Elsewhere.ID != "" {
 		r.Lines.Committed(acc.Elsewhere)

@@ -8,8 +8,8 @@ import (
 	"switchboard/router/ledger"
 )
 
-// peopleChanged has every engine read the people anew.
-func (r *Router) peopleChanged(ctx context.Context) {
+// PeopleChanged has every engine read the people anew.
+func (r *Router) PeopleChanged(ctx context.Context) {
 	if err := r.Roster.Reload(ctx); err != nil {
 		r.Log.ErrorContext(ctx, "cannot read the people anew", "error", err)
 		retry.Signal(r.people)

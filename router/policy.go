@@ -3,6 +3,7 @@ package router
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"switchboard/agent/tools"
 	shell "switchboard/agent/tools/command"
@@ -36,7 +37,7 @@ func DefaultPolicyConfig() PolicyConfig {
 type Policy struct {
 	roster *Roster
 	rules  Rules
-	config PolicyConfig
+	config atomic.Pointer[PolicyConfig]
 }
 
 // Rules are the settings of a channel, by name, as they are now.
@@ -44,8 +45,13 @@ type Rules func(channel string) (rules ChannelConfig, known bool)
 
 // NewPolicy returns the gate over the people of roster and the rules of channels.
 func NewPolicy(roster *Roster, rules Rules, config PolicyConfig) *Policy {
-	return &Policy{roster: roster, rules: rules, config: config}
+	p := &Policy{roster: roster, rules: rules}
+	p.Apply(config)
+	return p
 }
+
+// Apply has what is asked from now on judged by config.
+func (p *Policy) Apply(config PolicyConfig) { p.config.Store(&config) }
 
 // Decide implements agent.Gate. What refuses goes before what asks, and that before what
 // allows; among rules of a kind the first that has an opinion decides.
@@ -64,9 +70,10 @@ func (p *Policy) Decide(q tools.Question) tools.Decision {
 
 func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision {
 	channel, known := p.rules(q.Channel)
+	config := p.config.Load()
 	var judged shell.Judgement
 	if q.Tool == tools.ExecName && q.Command != "" {
-		judged = p.config.Exec.Judge(q.Command)
+		judged = config.Exec.Judge(q.Command)
 	}
 	allowed := tools.Decision{Verdict: tools.Allow, Rule: "role." + person.Role, Reason: fmt.Sprintf("%s is %s", q.Person, person.Role)}
 	switch {
@@ -97,7 +104,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 			Reason: fmt.Sprintf("after reading text from elsewhere (%s), %s takes only an address that stands in the person's own words of this turn, "+
 				"because an address can carry away what was read; they can write it out in full", q.Taint, q.Tool),
 		}
-	case tools.Named(p.config.Ask, q.Tool):
+	case tools.Named(config.Ask, q.Tool):
 		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: q.Tool + " needs a permission each time"}
 	case judged.Outcome == shell.Asked:
 		return tools.Decision{Verdict: tools.Ask, Rule: judged.Rule, Reason: judged.Reason}

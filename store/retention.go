@@ -57,9 +57,9 @@ const retainedAt = `SELECT taken_at FROM leases WHERE kind = 'run' AND name = 'r
 
 // Retain has the engine of owner clear away what is older than keep says, a minute after the start and then
 // hourly, until ctx ends. Of several engines one does it, with the others' hour counted.
-func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) {
+func (db *DB) Retain(ctx context.Context, owner int64, keep func() Retention) {
 	for pause := retainFirst; retry.Sleep(ctx, pause); pause = retainEvery {
-		if err := db.retainOnce(ctx, owner, keep); err != nil && ctx.Err() == nil {
+		if err := db.retainOnce(ctx, owner, keep()); err != nil && ctx.Err() == nil {
 			db.Log().WarnContext(ctx, "clearing old rows away failed, it is tried again later", "error", err)
 		}
 	}

@@ -82,7 +82,7 @@ func (a *app) askFiles(settings *configs.Settings, path string, result any, why 
 	}
 	defer db.Close()
 	mux := http.NewServeMux()
-	readRoutes(mux, db.Router(), settings)
+	readRoutes(mux, db.Router(), func() *configs.Settings { return settings })
 	if err := local.InProcess(mux).Do(a.ctx, http.MethodGet, path, result); err != nil {
 		return err
 	}

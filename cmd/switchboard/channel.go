@@ -141,7 +141,7 @@ func speaks(s channels.Status) int {
 // statuses are the engine's channels with those that it does not run.
 func (e *engine) statuses() []channels.Status {
 	list := e.router.Lines.Statuses()
-	for _, s := range unknownChannels(e.settings) {
+	for _, s := range unknownChannels(e.settings()) {
 		if !slices.ContainsFunc(list, func(known channels.Status) bool { return known.Name == s.Name }) {
 			list = append(list, s)
 		}

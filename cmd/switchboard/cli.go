@@ -15,6 +15,7 @@ import (
 	"switchboard/channels/console"
 	"switchboard/configs"
 	"switchboard/secrets"
+	"switchboard/secrets/vault"
 	"switchboard/words"
 )
 
@@ -190,29 +191,25 @@ func withSignals(parent context.Context, log io.Writer) (context.Context, func()
 
 // load reads the settings, with the secrets that they name; their faults are wrong usage.
 func (a *app) load() (*configs.Settings, []configs.Warning, error) {
-	settings, warnings, err := a.loadWith(nil)
+	settings, warnings, err := a.loadWith(nil, nil)
 	if err != nil || !settings.UsesSecrets() {
 		return settings, warnings, err
 	}
-	vault := settings.Vault
-	if settings, warnings, err = a.loadWith(a.lookUp(settings)); err == nil {
-		settings.Vault = vault // it has the secrets
-	}
-	return settings, warnings, err
+	return a.loadWith(a.lookUp(settings), settings.Vault)
 }
 
 // loadUnresolved is load for who needs no secret.
 func (a *app) loadUnresolved() (*configs.Settings, error) {
-	settings, _, err := a.loadWith(nil)
+	settings, _, err := a.loadWith(nil, nil)
 	return settings, err
 }
 
-func (a *app) loadWith(stored func(string) (secrets.Secret, error)) (*configs.Settings, []configs.Warning, error) {
+func (a *app) loadWith(stored func(string) (secrets.Secret, error), has *vault.Vault) (*configs.Settings, []configs.Warning, error) {
 	if a.Server != "" {
 		return nil, nil, usageError{fmt.Errorf("--server: %w", errNotAvailable)}
 	}
 	settings, warnings, err := configs.Load(configs.Options{
-		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: configKinds(), Secrets: stored, Mask: a.mask,
+		File: a.Config, Env: a.env, DataDir: a.Data, LogLevel: a.LogLevel, Kinds: configKinds(), Secrets: stored, Mask: a.mask, Vault: has,
 	})
 	if err != nil {
 		return nil, warnings, usageError{err}

@@ -246,7 +246,7 @@ func adminMissing(people []ledger.Person, name string, config router.ChannelConf
 
 // missing says what is not set up yet.
 func (e *engine) missing() (list []string) {
-	if e.settings.Agent.Planner == llm.Offline {
+	if e.settings().Agent.Planner == llm.Offline {
 		list = append(list, "a language model: until agent.planner names one I know a few things only, which help lists")
 	}
 	people := e.people()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"switchboard/agent"
@@ -39,14 +40,21 @@ const (
 
 // An engine is the running program: everything wired together, over one database.
 type engine struct {
-	settings *configs.Settings
-	log      *slog.Logger
-	db       *store.DB
-	owner    *engines.Engine
-	router   *router.Router
-	files    *files.Service
-	console  *console.Channel
-	local    *local.Server
+	now     atomic.Pointer[configs.Settings]
+	log     *slog.Logger
+	db      *store.DB
+	owner   *engines.Engine
+	router  *router.Router
+	others  channelMaker // nil: it serves the console alone
+	mind    minds
+	policy  *router.Policy
+	space   *workspace.Space
+	files   *files.Service
+	console *console.Channel
+	local   *local.Server
+
+	reloading sync.Mutex // while other settings are read and applied
+	broken    string     // what is wrong with the settings that are not gone by; under reloading
 }
 
 // The ways to open an engine. It has everything that is configured, serves the console
@@ -69,7 +77,8 @@ func opener(others channelMaker, passing bool) engineOpener {
 		if err := settings.MakeDataDir(); err != nil {
 			return nil, err
 		}
-		e := &engine{settings: settings, log: log}
+		e := &engine{log: log, others: others}
+		e.now.Store(settings)
 		defer func() {
 			if err != nil {
 				e.close()
@@ -81,7 +90,7 @@ func opener(others channelMaker, passing bool) engineOpener {
 		if e.owner, err = engines.Start(ctx, e.db.DB, passing); err != nil {
 			return nil, err
 		}
-		if err = e.countAtStart(ctx, func() error { return e.wire(ctx, others) }); err != nil {
+		if err = e.countAtStart(ctx); err != nil {
 			return nil, err
 		}
 		e.local, err = local.Listen(settings.DataDir, e.owner.ID(), e.routes(), log)
@@ -90,11 +99,11 @@ func opener(others channelMaker, passing bool) engineOpener {
 }
 
 // wire makes the parts and gives each what it needs.
-func (e *engine) wire(ctx context.Context, others channelMaker) error {
-	s := e.settings
+func (e *engine) wire(ctx context.Context) error {
+	s := e.settings()
 	ledger := e.db.Router()
-	if err := ledger.SetPeople(ctx, withOwner(s.Directory(), s.Scheduler.TimeZone)); err != nil {
-		return fmt.Errorf("write the people of the settings: %w", err)
+	if err := e.setPeople(ctx, s); err != nil {
+		return err
 	}
 	roster := router.NewRoster(ledger)
 	if err := roster.Reload(ctx); err != nil {
@@ -102,8 +111,8 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	}
 	e.console = console.New(consoleName, ledger, e.log)
 	attached := []router.Attached{{Channel: e.console, Config: consoleConfig()}}
-	if others != nil {
-		more, err := others(s, e.log)
+	if e.others != nil {
+		more, err := e.others(s, e.log)
 		if err != nil {
 			return usageError{err}
 		}
@@ -113,20 +122,22 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	if why := unconfined(s); why != "" {
 		e.log.WarnContext(ctx, "commands of admins are not confined", "setting", why)
 	}
-	space := &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
+	e.space = &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
 	e.files = files.New(files.Deps{
-		Room:   func(ctx context.Context) error { return space.CheckDisk(ctx, s.DataDir) },
+		Room:   func(ctx context.Context) error { return e.space.CheckDisk(ctx, s.DataDir) },
 		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channel: list.Adapter,
-		MaxSize: s.Files.MaxSize, ScanCommand: s.Files.ScanCommand, Log: e.log,
+		Limits: fileLimits(s), Log: e.log,
 	})
-	brain, err := newAgent(s, router.NewPolicy(roster, list.Rules, s.Policy), e, space)
+	e.policy = router.NewPolicy(roster, list.Rules, s.Policy)
+	first, err := e.newMind(s)
 	if err != nil {
 		return usageError{err}
 	}
+	e.mind.now.Store(first)
 	e.router, err = router.New(router.Deps{
-		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: brain, Usable: brain.Usable, Summary: brain.Summary, Typed: brain.Typed, Engine: e.owner,
+		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.mind, Usable: e.mind.usable, Summary: e.mind.summary, Typed: e.mind.typed, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
-		NoticeTargets: s.NoticeTargets, Reload: e.reload,
+		NoticeTargets: e.noticeTargets, Reload: e.reload,
 		Commands: []commands.Command{
 			admin.People(ledger, e.judgePerson), admin.Allow(ledger, e.judgePerson),
 			admin.Deliveries(ledger), admin.Audit(ledger), admin.Config(e),
@@ -135,7 +146,7 @@ func (e *engine) wire(ctx context.Context, others channelMaker) error {
 	if err != nil {
 		return usageError{err}
 	}
-	space.DiskLow = e.diskLow
+	e.space.DiskLow = e.diskLow
 	return nil
 }
 
@@ -162,8 +173,8 @@ func (e *engine) recipient(ctx context.Context, call tools.Call, to string) stri
 	return e.router.Recipient(ctx, call, to)
 }
 
-// newAgent makes the agent with its models, tools and shell.
-func newAgent(s *configs.Settings, gate agent.Gate, e *engine, space *workspace.Space) (*agent.Agent, error) {
+// newMind makes an agent with its models, tools and shell.
+func (e *engine) newMind(s *configs.Settings) (*mind, error) {
 	log := e.log
 	models, err := newModels(s, log)
 	if err != nil {
@@ -173,19 +184,20 @@ func newAgent(s *configs.Settings, gate agent.Gate, e *engine, space *workspace.
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Space: space})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Space: e.space})...)
 	if err != nil {
 		return nil, err
 	}
 	registry.Log, registry.OutputLimit, registry.Mask = log, s.Agent.OutputLimit, s.Mask
 	registry.Secret = e.secretFor
 	shell := tools.NewExec(tools.ExecConfig{
-		Config:      sandbox.Config{SafeUntil: e.owner.SafeUntil, Space: space, Timeout: s.Agent.ExecTimeout},
+		Config:      sandbox.Config{SafeUntil: e.owner.SafeUntil, Space: e.space, Timeout: s.Agent.ExecTimeout},
 		OutputLimit: s.Agent.OutputLimit, AdminUnconfined: unconfined(s) != "", Mask: s.Mask, Log: log,
 	})
-	return agent.New(s.Agent, models, registry, shell, gate, log, agent.Options{
+	made, err := agent.New(s.Agent, models, registry, shell, e.policy, log, agent.Options{
 		DataDir: s.DataDir, ContextTokens: models.ContextTokens, Guard: e.owner, Mask: s.Mask,
 	})
+	return &mind{made, models}, err
 }
 
 // newModels makes the models and makes sure that each role could be served.
@@ -250,7 +262,10 @@ func (e *engine) run(ctx context.Context) error {
 	parts.Go(e.local.Serve)
 	parts.Go(func() { e.files.Run(working) })
 	parts.Go(func() { e.db.Audit(working, e.owner.ID()) })
-	parts.Go(func() { e.db.Retain(working, e.owner.ID(), retention(e.settings, e.log)) })
+	parts.Go(func() {
+		e.db.Retain(working, e.owner.ID(), func() store.Retention { return retention(e.settings(), e.log) })
+	})
+	parts.Go(func() { e.watchFile(working) })
 	e.router.Run(working)
 	e.local.Close()
 	stop()

@@ -231,7 +231,7 @@ func (e *engine) judgePerson(by *ledger.Person, c *ledger.PersonChange) error {
 // checkPerson judges a change as the settings are judged, and adds what they say of it. Whoever
 // runs the program on this machine cannot be kept out.
 func (e *engine) checkPerson(c *ledger.PersonChange) error {
-	settings, p := e.settings, &c.Person
+	settings, p := e.settings(), &c.Person
 	c.File, p.TimeZone = settings.FileName(), cmp.Or(p.TimeZone, settings.Scheduler.TimeZone)
 	name := p.Name
 	switch c.Kind {

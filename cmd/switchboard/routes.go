@@ -32,17 +32,17 @@ func (e *engine) routes() http.Handler {
 	}
 	route(mux, "GET /commands", func(r *http.Request) (any, error) { return e.router.Completions(r.FormValue("person")), nil })
 	route(mux, "GET /channels", func(*http.Request) (any, error) { return e.statuses(), nil })
-	route(mux, "GET /settings", func(*http.Request) (any, error) { return runningSettings(e.settings), nil })
+	route(mux, "GET /settings", func(*http.Request) (any, error) { return runningSettings(e.settings()), nil })
 	return mux
 }
 
 // readRoutes answers what needs no engine: what stands in the ledger.
-func readRoutes(mux *http.ServeMux, ledger *store.Router, settings *configs.Settings) {
+func readRoutes(mux *http.ServeMux, ledger *store.Router, settings func() *configs.Settings) {
 	route(mux, "GET /secrets", func(r *http.Request) (any, error) {
 		list, err := ledger.Secrets(r.Context())
 		uses := make([]secretUse, len(list))
 		for i, s := range list {
-			uses[i] = secretUse{s, settings.UsedBy(s.Name)}
+			uses[i] = secretUse{s, settings().UsedBy(s.Name)}
 		}
 		return uses, err
 	})

@@ -168,9 +168,9 @@ func (e *engine) secretRoutes(mux *http.ServeMux) {
 
 // setSecret makes a change that whoever runs the program wants.
 func (e *engine) setSecret(ctx context.Context, c *ledger.SecretChange) (*secretUse, error) {
-	used := &secretUse{Secret: ledger.Secret{Name: c.Name}, By: e.settings.UsedBy(c.Name)}
+	used := &secretUse{Secret: ledger.Secret{Name: c.Name}, By: e.settings().UsedBy(c.Name)}
 	if c.Kind == ledger.SetSecret {
-		if _, err := e.settings.Vault.Open(c.Ciphertext); err != nil {
+		if _, err := e.settings().Vault.Open(c.Ciphertext); err != nil {
 			return nil, err
 		}
 	} else if len(used.By) > 0 {
@@ -183,33 +183,47 @@ func (e *engine) setSecret(ctx context.Context, c *ledger.SecretChange) (*secret
 }
 
 // Seal implements router.Secrets.
-func (e *engine) Seal(value secrets.Secret) ([]byte, error) { return e.settings.Vault.Seal(value) }
+func (e *engine) Seal(value secrets.Secret) ([]byte, error) { return e.settings().Vault.Seal(value) }
 
 // UsedBy implements router.Secrets.
-func (e *engine) UsedBy(name string) []string { return e.settings.UsedBy(name) }
+func (e *engine) UsedBy(name string) []string { return e.settings().UsedBy(name) }
 
-// Changed implements router.Secrets: a channel connects anew with what its settings name. What
-// else does keeps the former value until the next start.
+// Changed implements router.Secrets: what the settings use is read anew, and a channel connects with
+// it.
 func (e *engine) Changed(ctx context.Context) error {
+	e.reloading.Lock()
+	defer e.reloading.Unlock()
+	return e.readSecrets(ctx)
+}
+
+// readSecrets is Changed under the lock of those who reload.
+func (e *engine) readSecrets(ctx context.Context) error {
 	sealed, err := sealedOf(ctx, e.db)
 	if err != nil {
 		return err
 	}
-	changed := e.settings.Vault.Keep(sealed)
-	for _, name := range changed {
-		for _, key := range e.settings.UsedBy(name) {
-			at := strings.Split(key, ".")
-			line := e.router.Lines.Line(at[min(1, len(at)-1)])
-			if at[0] != "channels" || line == nil {
-				e.log.WarnContext(ctx, "a secret was set anew, and is used from the next start on", "setting", key)
-				continue
-			}
-			e.log.InfoContext(ctx, "a secret was set anew, and its channel connects with it", "setting", key, "channel", line.Name)
-			line.Reconnect()
-		}
-	}
+	changed := e.settings().Vault.Keep(sealed)
 	if len(changed) == 0 {
 		return nil
+	}
+	var keys, channels []string
+	for _, name := range changed {
+		keys = append(keys, e.settings().UsedBy(name)...)
+	}
+	for _, key := range keys {
+		if name, of := strings.CutPrefix(key, "channels."); of {
+			channels = append(channels, name[:strings.LastIndexByte(name, '.')])
+		}
+	}
+	if len(keys) > 0 {
+		e.log.InfoContext(ctx, "secrets were set anew, and count at once", "settings", strings.Join(keys, ", "))
+		next, _, err := e.settings().With(e.settings().Changes())
+		if err == nil {
+			err = e.applySettings(ctx, next, channels...)
+		}
+		if err != nil {
+			e.log.ErrorContext(ctx, "secrets that were set anew cannot be used, and the former ones stay", "error", err)
+		}
 	}
 	if err := e.db.EmptyLog(ctx); err != nil { // of what was replaced
 		e.log.WarnContext(ctx, "a replaced secret may stand in the write-ahead log, encrypted, until it is overwritten", "error", err)
@@ -244,7 +258,7 @@ func (e *engine) secretFor(ctx context.Context, tool, name string) (secrets.Secr
 		case !tools.Named(s.Tools, tool):
 			return "", fmt.Errorf("an admin has to allow it: switchboard secret set %s --tool %s", name, tool)
 		default:
-			return e.settings.Vault.Open(s.Ciphertext)
+			return e.settings().Vault.Open(s.Ciphertext)
 		}
 	}
 	return "", fmt.Errorf("%w; an admin has to set it: switchboard secret set %s --tool %s", secrets.ErrUnknown, name, tool)

@@ -68,7 +68,13 @@ func (serveCmd) Run(a *app) error {
 		if isFed(a.in) {
 			log.Warn("standard input is not read; lines are answered by \"switchboard chat\"")
 		}
-		return e.run(a.ctx)
+		hangups, stop := context.WithCancel(a.ctx)
+		var reloading sync.WaitGroup
+		reloading.Go(func() { e.reloadOnHangup(hangups) })
+		err := e.run(a.ctx)
+		stop()
+		reloading.Wait()
+		return err
 	}
 	a.note(a.greeting(settings))
 	if settings.File == "" {

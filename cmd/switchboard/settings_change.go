@@ -20,22 +20,9 @@ import (
 // confirmWithin is how long a change that could lock out who asks for it counts unconfirmed.
 const confirmWithin = time.Minute
 
-// reload has the engine go by the settings as they are now: the file, and the version that counts.
-func (e *engine) reload(ctx context.Context) error {
-	if err := e.Changed(ctx); err != nil { // a setting may name a secret that is new
-		return err
-	}
-	c, err := readCounted(ctx, e.db, e.settings, usable)
-	if err != nil {
-		return err
-	}
-	e.noteSkipped(ctx, c)
-	return e.router.Apply(routerSettings(c.settings))
-}
-
 // Settings implements admin.Settings.
 func (e *engine) Settings() []view.Setting {
-	shown := e.settings.Show()
+	shown := e.settings().Show()
 	list := make([]view.Setting, len(shown))
 	for i, s := range shown {
 		list[i] = view.Setting{Key: s.Key, Value: s.Value, Source: s.Source, Live: configs.Live(s.Key)}
@@ -50,7 +37,7 @@ func (e *engine) SettingsVersions(ctx context.Context, limit int) ([]ledger.Sett
 
 // SettingsDiff implements admin.Settings.
 func (e *engine) SettingsDiff(ctx context.Context) ([]view.SettingDiff, error) {
-	c, err := readCounted(ctx, e.db, e.settings, usable)
+	c, err := e.counted(ctx)
 	if err != nil {
 		return nil, brokenFile(err)
 	}
@@ -79,7 +66,7 @@ func diffView(diff []configs.Difference) []view.SettingDiff {
 
 // PlanSettings implements admin.Settings.
 func (e *engine) PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*view.SettingsPlan, error) {
-	c, err := readCounted(ctx, e.db, e.settings, usable)
+	c, err := e.counted(ctx)
 	if err != nil {
 		return nil, brokenFile(err)
 	}
@@ -96,7 +83,7 @@ func (e *engine) plan(c *counted, at channels.Conversation, set map[string]strin
 	}
 	proposal, err := c.settings.Propose(set, unset)
 	if err == nil {
-		err = usable(proposal.Settings)
+		err = e.usable(proposal.Settings)
 	}
 	if faults, ok := errors.AsType[configs.Faults](err); ok {
 		for _, f := range faults {
@@ -128,14 +115,14 @@ func (e *engine) plan(c *counted, at channels.Conversation, set map[string]strin
 
 // holdsSecret says that a value has a credential in it, or had one that was hidden.
 func (e *engine) holdsSecret(value string) bool {
-	known := e.settings.Mask.Text(value)
+	known := e.settings().Mask.Text(value)
 	shaped, _ := secrets.Hide(known)
 	return shaped != value || strings.Contains(value, "[redacted]")
 }
 
 // PlanUndo implements admin.Settings.
 func (e *engine) PlanUndo(ctx context.Context, at channels.Conversation, version int64) (*view.SettingsPlan, error) {
-	c, err := readCounted(ctx, e.db, e.settings, usable)
+	c, err := e.counted(ctx)
 	if err != nil {
 		return nil, brokenFile(err)
 	}
@@ -220,7 +207,7 @@ func (e *engine) changeSettings(ctx context.Context, a settingsAnswer) (any, err
 // saveSettings writes what was changed at run time into the file, and takes it out of what lies
 // above the file.
 func (e *engine) saveSettings(ctx context.Context) (any, error) {
-	c, err := readCounted(ctx, e.db, e.settings, usable)
+	c, err := e.counted(ctx)
 	switch {
 	case err != nil:
 		return nil, brokenFile(err)

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 
@@ -28,22 +27,28 @@ type counted struct {
 	why     error
 }
 
-// readCounted reads the settings anew, of base's file, with the newest version that can be used: those
-// that the file, or this build, does not take any more are passed over. usable says why settings
-// that are valid cannot be used. An error says that the file has faults, or the database does not answer.
-func readCounted(ctx context.Context, db *store.DB, base *configs.Settings, usable func(*configs.Settings) error) (*counted, error) {
-	list, err := db.Router().SettingsCounting(ctx, versionsTried)
+// counted reads the settings anew: the file, and what was changed at run time. An error says that the file
+// has faults, or the database does not answer.
+func (e *engine) counted(ctx context.Context) (*counted, error) {
+	list, err := e.db.Router().SettingsCounting(ctx, versionsTried)
 	if err != nil {
 		return nil, err
 	}
+	return newestOf(list, e.settings().Again, e.usable)
+}
+
+// newestOf are the settings, as read reads them, with the newest version that can be used: those
+// that the file, or this build, does not take any more are passed over. usable says why settings
+// that are valid cannot be used. An error says what is wrong with the settings without any version.
+func newestOf(list []ledger.SettingsVersion, read func(changes map[string]string) (*configs.Settings, []configs.Warning, error), usable func(*configs.Settings) error) (*counted, error) {
 	c := &counted{}
 	if len(list) > 0 {
 		c.version = list[0]
 	}
-	list = append(list, ledger.SettingsVersion{}) // none of them
-	for i, v := range list {
-		c.settings, c.warnings, err = base.Again(v.Values)
-		if err == nil && usable != nil {
+	var err error
+	for i, v := range append(list, ledger.SettingsVersion{}) { // at last none of them
+		c.settings, c.warnings, err = read(v.Values)
+		if err == nil {
 			err = usable(c.settings)
 		}
 		if err == nil {
@@ -51,7 +56,7 @@ func readCounted(ctx context.Context, db *store.DB, base *configs.Settings, usab
 			return c, nil
 		}
 		c.why = cmp.Or(c.why, err)
-		if _, _, broken := base.Again(nil); i == 0 && broken != nil {
+		if _, _, broken := read(nil); i == 0 && broken != nil {
 			return nil, broken
 		}
 	}
@@ -70,18 +75,21 @@ func (c *counted) skipped() string {
 	return fmt.Sprintf("version %d of the settings, changed at run time, cannot be used any more, so %s: %v", c.version.ID, instead, c.why)
 }
 
-// countAtStart has the engine begin with what was changed at run time, wired by wire, and notes
-// what could not be used.
-func (e *engine) countAtStart(ctx context.Context, wire func() error) error {
+// countAtStart wires the engine with what was changed at run time, and notes what could not be
+// used.
+func (e *engine) countAtStart(ctx context.Context) error {
 	sealed, err := sealedOf(ctx, e.db)
 	if err != nil {
 		return err
 	}
-	e.settings.Vault.Keep(sealed)
-	base := e.settings
-	c, err := readCounted(ctx, e.db, base, func(s *configs.Settings) error {
-		e.settings = s
-		return wire()
+	e.settings().Vault.Keep(sealed)
+	list, err := e.db.Router().SettingsCounting(ctx, versionsTried)
+	if err != nil {
+		return err
+	}
+	c, err := newestOf(list, e.settings().Again, func(s *configs.Settings) error {
+		e.now.Store(s)
+		return e.wire(ctx)
 	})
 	if err != nil {
 		return err
@@ -98,12 +106,13 @@ func (e *engine) noteSkipped(ctx context.Context, c *counted) {
 	}
 }
 
-// usable says why settings that are valid could not be used by an engine.
-func usable(s *configs.Settings) error {
-	silent := slog.New(slog.DiscardHandler)
-	_, models := newModels(s, silent)
-	_, attached := attach(s, silent)
-	return errors.Join(models, attached)
+// usable says why settings that are valid could not be used by this engine.
+func (e *engine) usable(s *configs.Settings) error {
+	c, err := e.prepare(s)
+	if c.mind != nil {
+		c.mind.models.Close()
+	}
+	return err
 }
 
 // counting are settings with what was changed at run time, where no engine has the database open
@@ -122,7 +131,11 @@ func (a *app) counting(settings *configs.Settings) (now *configs.Settings, skipp
 		return settings, "", err
 	}
 	settings.Vault.Keep(sealed)
-	c, err := readCounted(a.ctx, db, settings, nil)
+	list, err := db.Router().SettingsCounting(a.ctx, versionsTried)
+	if err != nil {
+		return settings, "", err
+	}
+	c, err := newestOf(list, settings.Again, func(*configs.Settings) error { return nil })
 	if err != nil {
 		return settings, "", err
 	}

@@ -226,10 +226,6 @@ func (l *Line) connect(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, errRenewed) {
-			fails = 0
-			continue
-		}
 		if err == nil {
 			err = errEnded
 		}
@@ -256,7 +252,7 @@ func (l *Line) connect(ctx context.Context) {
 			l.health.rests(wait)
 		}
 		l.judge(ctx, err)
-		retry.Await(ctx, l.renew, wait)
+		retry.Sleep(ctx, wait)
 	}
 }
 
@@ -275,27 +271,14 @@ var (
 	// errDeaf ends a connection on which nothing comes any more.
 	errDeaf  = errors.New("nothing came on the connection")
 	errEnded = errors.New("the connection ended")
-	// errRenewed ends a connection that is to be made with other credentials.
-	errRenewed = errors.New("the credentials are others")
 )
 
-// Reconnect ends the connection, if there is one, and makes it anew at once: its credentials
-// are others.
-func (l *Line) Reconnect() { retry.Signal(l.renew) }
-
 // listen runs the channel once, and ends it when it is silent for longer than it
-// can be while it is well, or is to be made anew.
+// can be while it is well.
 func (l *Line) listen(ctx context.Context) error {
 	running, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var watching sync.WaitGroup
-	watching.Go(func() {
-		select {
-		case <-running.Done():
-		case <-l.renew:
-			end(errRenewed)
-		}
-	})
 	if pulse, ok := l.channel().(channels.Pulse); ok && pulse.Silence() > 0 {
 		watching.Go(func() { l.watch(running, end, pulse.Silence()) })
 	}
@@ -303,7 +286,7 @@ func (l *Line) listen(ctx context.Context) error {
 	cause := context.Cause(running)
 	end(nil)
 	watching.Wait()
-	if errors.Is(cause, errDeaf) || errors.Is(cause, errRenewed) {
+	if errors.Is(cause, errDeaf) {
 		return cause
 	}
 	return err

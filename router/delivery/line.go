@@ -40,7 +40,7 @@ type Line struct {
 }
 
 func newLine(ls *Lines, c channels.Channel, limits *limits) *Line {
-	l := &Line{lines: ls, Name: c.Name(), Kind: c.Kind(), want: c, another: func() {}, limits: limits, health: newHealth(), renew: make(chan struct{}, 1)}
+	l := &Line{lines: ls, Name: c.Name(), Kind: c.Kind(), want: c, another: func() {}, limits: limits, health: newHealth()}
 	l.adapter.Store(&c)
 	l.presenter = newPresenter(l)
 	return l

@@ -10,7 +10,7 @@ import (
 )
 
 // A Space says what a workspace may hold and how much of the disk stays free. Its
-// fields are set before the first use; its methods are safe for use by several
+// fields are set before the first use, and by SetLimits; its methods are safe for use by several
 // goroutines. The zero Space and nil have the default limits and tell nobody.
 type Space struct {
 	// Bytes is the most all files of one workspace may have together. 0: 2 GB.
@@ -47,13 +47,25 @@ func (e *LimitError) Error() string { return e.Text }
 // Limits are the most bytes, and files and folders, of one workspace.
 func (s *Space) Limits() (bytes int64, files int) {
 	bytes, files = defaultBytes, defaultFiles
-	if s != nil && s.Bytes > 0 {
+	if s == nil {
+		return bytes, files
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Bytes > 0 {
 		bytes = s.Bytes
 	}
-	if s != nil && s.Files > 0 {
+	if s.Files > 0 {
 		files = s.Files
 	}
 	return bytes, files
+}
+
+// SetLimits changes what a workspace may hold, as Bytes and Files.
+func (s *Space) SetLimits(bytes int64, files int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Bytes, s.Files = bytes, files
 }
 
 // CheckDisk returns a *LimitError when the disk under path has

@@ -23,6 +23,7 @@ type calm struct {
 	slog.Handler
 	with     string // what WithAttrs and WithGroup added
 	warnings *warnings
+	level    *slog.LevelVar
 }
 
 // warnings are those of the last calmFor.
@@ -37,8 +38,8 @@ type warning struct {
 	over              *time.Timer
 }
 
-func newCalm(h slog.Handler) slog.Handler {
-	return &calm{Handler: h, warnings: &warnings{are: map[string]*warning{}}}
+func newCalm(h slog.Handler, level *slog.LevelVar) slog.Handler {
+	return &calm{Handler: h, warnings: &warnings{are: map[string]*warning{}}, level: level}
 }
 
 // Handle implements slog.Handler.
@@ -119,10 +120,10 @@ func (c *calm) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for _, a := range attrs {
 		with += a.String() + "\x00"
 	}
-	return &calm{c.Handler.WithAttrs(attrs), with, c.warnings}
+	return &calm{c.Handler.WithAttrs(attrs), with, c.warnings, c.level}
 }
 
 // WithGroup implements slog.Handler.
 func (c *calm) WithGroup(name string) slog.Handler {
-	return &calm{c.Handler.WithGroup(name), c.with + name + "\x00", c.warnings}
+	return &calm{c.Handler.WithGroup(name), c.with + name + "\x00", c.warnings, c.level}
 }

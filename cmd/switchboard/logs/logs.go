@@ -42,8 +42,13 @@ func (m masked) Write(record []byte) (int, error) {
 
 // newLog writes text where format says so, and JSON otherwise.
 func newLog(w io.Writer, format string, options tint.Options) *slog.Logger {
+	level := new(slog.LevelVar)
+	if options.Level != nil {
+		level.Set(options.Level.Level())
+	}
+	options.Level = level
 	if format == "text" {
-		return slog.New(newCalm(tint.NewHandler(w, &options)))
+		return slog.New(newCalm(tint.NewHandler(w, &options), level))
 	}
 	return slog.New(newCalm(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: options.Level, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if options.ReplaceAttr != nil {
@@ -53,7 +58,14 @@ func newLog(w io.Writer, format string, options tint.Options) *slog.Logger {
 			a.Value = slog.StringValue(a.Value.Duration().String())
 		}
 		return a
-	}})))
+	}}), level))
+}
+
+// SetLevel has a log of this package say from now on what log.level asks for.
+func SetLevel(log *slog.Logger, settings *configs.Settings) {
+	if c, ok := log.Handler().(*calm); ok {
+		c.level.Set(level(settings))
+	}
 }
 
 func level(settings *configs.Settings) slog.Level {
