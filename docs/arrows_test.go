@@ -100,6 +100,7 @@ var arrows = []struct {
 	{"store/database", []string{"router/ledger"}},
 	{"store/engines", []string{"agent/tools", "router/ledger", "store/database"}},
 	{"store/blobs", []string{"files", "router/ledger", "store/database"}},
+	{"store/backup", []string{"channels", "router/ledger", "secrets/vault", "store/blobs", "store/database", "store/engines"}},
 	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router", "router/", "files", "store/"}},
 	{"configs", []string{"channels", "channels/", "scheduler", "agent", "agent/", "router", "router/ledger", "secrets/vault", "store/database"}},
 	{"cmd/switchboard/local", nil},

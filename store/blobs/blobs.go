@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"switchboard/files"
@@ -117,7 +118,7 @@ func (b *Dir) Path(blob string) string {
 	return filepath.Join(b.dir, blob[:2], blob)
 }
 
-// Remove implements files.Blobs.
+// Remove implements files.Blobs. Held bytes stay, for the next look at what nothing names.
 func (b *Dir) Remove(blob string) error {
 	path := b.Path(blob)
 	if path == "" {
@@ -125,10 +126,48 @@ func (b *Dir) Remove(blob string) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	release, err := b.lock(syscall.LOCK_EX | syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("remove attachment: %w", err)
+	}
+	defer release()
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove attachment: %w", err)
 	}
 	return nil
+}
+
+// Hold keeps all bytes where they are, whichever program on this machine would remove them, until
+// release is called or this process ends.
+func (b *Dir) Hold() (release func(), err error) {
+	release, err = b.lock(syscall.LOCK_SH)
+	if err != nil {
+		return nil, fmt.Errorf("hold the files of attachments: %w", err)
+	}
+	return release, nil
+}
+
+// lock takes the lock of the folder, which ends with the process.
+func (b *Dir) lock(how int) (release func(), err error) {
+	if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(b.dir, ".hold"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		if err = syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil
 }
 
 // List implements files.Blobs. On its way it clears what killed programs left

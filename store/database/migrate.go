@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -60,6 +61,28 @@ func (db *DB) Migrate(ctx context.Context) error {
 	return db.migrate(ctx, list, functions)
 }
 
+// MigrateTo brings an empty database to the schema of an older build, for what that one
+// wrote; Migrate does the rest.
+func (db *DB) MigrateTo(ctx context.Context, version int64) error {
+	list, err := db.migrations()
+	if err != nil {
+		return err
+	}
+	return db.migrate(ctx, slices.DeleteFunc(list, func(m migration) bool { return m.version > version }), "")
+}
+
+// Newest is the number of the newest migration of this build, of either dialect.
+func Newest() (newest int64, err error) {
+	for _, dialect := range []string{"sqlite", "postgres"} {
+		list, err := migrationsOf(dialect)
+		if err != nil {
+			return 0, err
+		}
+		newest = max(newest, list[len(list)-1].version)
+	}
+	return newest, nil
+}
+
 func (db *DB) migrate(ctx context.Context, list []migration, script string) error {
 	if err := db.mayMigrate(ctx); err != nil {
 		return err
@@ -94,7 +117,7 @@ func (db *DB) migrate(ctx context.Context, list []migration, script string) erro
 		}
 		return fmt.Errorf("migrate: %w", Explain(err))
 	}
-	if db.PG() {
+	if db.PG() && script != "" {
 		return explainMigration(replaceFunctions(ctx, own, script))
 	}
 	return nil
@@ -112,7 +135,7 @@ func (db *DB) migrated(ctx context.Context, p *goose.Provider, own *sqlx.DB, scr
 	}
 	pending, err := p.HasPending(ctx)
 	done := !pending
-	if done && err == nil && db.PG() {
+	if done && err == nil && db.PG() && script != "" {
 		done, err = hasFunctions(ctx, own, script)
 	}
 	if err != nil {
@@ -176,8 +199,10 @@ func (db *DB) MigrationStatus(ctx context.Context) ([]MigrationStatus, error) {
 	return out, nil
 }
 
-func (db *DB) migrations() ([]migration, error) {
-	dir := path.Join("migrations", db.Kind())
+func (db *DB) migrations() ([]migration, error) { return migrationsOf(db.Kind()) }
+
+func migrationsOf(dialect string) ([]migration, error) {
+	dir := path.Join("migrations", dialect)
 	files, err := fs.ReadDir(migrationFiles, dir)
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)

@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -20,17 +18,12 @@ var errReadOnly = errors.New("the database was opened for reading alone")
 // and changes none. On SQLite it gives what the file and its log hold at that moment; an
 // engine that works on them from elsewhere may have written more. Writes return an error.
 func OpenReadOnly(ctx context.Context, cfg Config, dataDir string, log *slog.Logger) (*DB, error) {
-	address := cfg.URL.Reveal()
-	path, lite := strings.CutPrefix(address, "sqlite:")
-	switch {
-	case address == "":
-		path = filepath.Join(dataDir, "switchboard.db")
-	case !lite:
-		return Open(ctx, cfg, dataDir, log)
-	}
-	path, err := filepath.Abs(path)
+	path, err := cfg.File(dataDir)
 	if err != nil {
-		return nil, fmt.Errorf("database file: %w", err)
+		return nil, err
+	}
+	if path == "" {
+		return Open(ctx, cfg, dataDir, log)
 	}
 	pool, err := openToRead(ctx, path)
 	if err != nil {

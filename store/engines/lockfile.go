@@ -42,6 +42,16 @@ type lockFile struct {
 	passing bool     // told to whoever finds the file locked
 }
 
+// Alone takes the lock file of an SQLite database without being its engine, until release is
+// called. ErrRunning: an engine runs.
+func Alone(path string) (release func(), err error) {
+	l, err := takeLockFile(path+".lock", false)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = l.release() }, nil
+}
+
 func takeLockFile(path string, passing bool) (*lockFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

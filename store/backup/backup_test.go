@@ -1,0 +1,209 @@
+package backup_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/store"
+	"switchboard/store/backup"
+	"switchboard/store/database"
+	"switchboard/store/engines"
+	"switchboard/store/storetest"
+)
+
+// A table that a migration brings must be decided on: carried, in the list after the tables
+// that its rows name, or left.
+//
+// promise: L.backup-has-every-table
+func TestEveryTableIsCarriedOrLeft(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		err := db.Read(t.Context(), "test", func(tx *database.Tx) error {
+			query := "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+			if tx.PG {
+				query = "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()"
+			}
+			var rows []struct{ Name string }
+			if err := tx.All(&rows, query); err != nil {
+				return err
+			}
+			var have []string
+			for _, r := range rows {
+				have = append(have, r.Name)
+			}
+			listed := append(backup.Carried(), backup.Left()...)
+			slices.Sort(have)
+			slices.Sort(listed)
+			if !slices.Equal(have, listed) {
+				t.Errorf("the database has %v\nthe list is %v", have, listed)
+			}
+			if tx.PG {
+				return nil
+			}
+			for _, name := range backup.Carried() {
+				var key []struct{ Name string }
+				if err := tx.All(&key, "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", name); err != nil {
+					return err
+				}
+				var names []string
+				for _, k := range key {
+					names = append(names, k.Name)
+				}
+				if !slices.Equal(names, backup.Key(name)) {
+					t.Errorf("the key of %s is %v, the list says %v", name, names, backup.Key(name))
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// In every direction each row and file is as it was, nothing is in the way of an engine, and
+// new rows get numbers that none had.
+//
+// promise: L.backup-whole
+func TestWhatIsRestoredIsWhatWasBackedUp(t *testing.T) {
+	t.Parallel()
+	for _, from := range []string{"sqlite", "postgres"} {
+		for _, to := range []string{"sqlite", "postgres"} {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				t.Parallel()
+				source, target := empties(t)[from], empties(t)[to]
+				source.fill()
+				m, file := source.backUp("")
+				if !slices.Equal(m.Missing, []string{lost}) || m.Files != 2 || m.Bytes != 2 {
+					t.Errorf("%+v", m)
+				}
+				for _, table := range m.Tables {
+					if table.Rows == 0 {
+						t.Errorf("everything has no row of %s", table.Name)
+					}
+				}
+				made, err := target.restore(file)
+				if err != nil || !reflect.DeepEqual(made, m) {
+					t.Fatalf("%v\n%+v\n%+v", err, made, m)
+				}
+				if from == to {
+					same(t, source.open(), target.open())
+				}
+				if again, _ := target.backUp(""); !reflect.DeepEqual(again.Tables, m.Tables) {
+					t.Errorf("what was restored is\n%+v\nwhat was backed up\n%+v", again.Tables, m.Tables)
+				}
+				if _, err := target.restore(file); !errors.Is(err, backup.ErrNotEmpty) {
+					t.Errorf("it was restored twice: %v", err)
+				}
+				goesOn(t, target.open())
+			})
+		}
+	}
+}
+
+// same wants all rows of two databases to be the same, but for what is left.
+func same(t *testing.T, a, b *store.DB) {
+	t.Helper()
+	var rows [2][]string
+	for i, db := range []*store.DB{a, b} {
+		for line := range strings.Lines(storetest.Traces(t, db)) {
+			name, _, _ := strings.Cut(line, ":")
+			if slices.Contains(backup.Carried(), name) && name != "leases" {
+				rows[i] = append(rows[i], line)
+			}
+		}
+		slices.Sort(rows[i])
+	}
+	if !slices.Equal(rows[0], rows[1]) || len(rows[0]) < len(backup.Carried())-1 {
+		t.Errorf("%q\n%q", rows[0], rows[1])
+	}
+}
+
+// goesOn starts an engine and looks which numbers new rows get.
+func goesOn(t *testing.T, db *store.DB) {
+	t.Helper()
+	e, err := engines.Start(t.Context(), db.DB, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.ID() <= 7 {
+		t.Errorf("the engine has number %d, which rows name already", e.ID())
+	}
+	for table, want := range map[string]int64{
+		"turns (session_id, message_id, person, state, created_at) VALUES (11, 23, 'a', 'done', 1)":                                                                                 33,
+		"audit (action, created_at) VALUES ('a', 1)":                                                                                                                                89,
+		"messages (conversation_id, direction, class, text, created_at) VALUES (3, 'in', 'turn', '', 1)":                                                                            23,
+		"conversations (channel, conversation, kind, created_at) VALUES ('tg', 'c9', 'direct', 1)":                                                                                  5,
+		"approvals (kind, state, created_at, expires_at) VALUES ('tool', 'proposed', 1, 1)":                                                                                         52,
+		"deliveries (message_id, conversation_id, channel, seq, part, last, text, nonce, state, created_at, updated_at) VALUES (22, 3, 'tg', 2, 0, TRUE, '', 'x', 'pending', 1, 1)": 43,
+	} {
+		var got int64
+		err := db.Write(t.Context(), database.Full, "insert", func(tx *database.Tx) (err error) {
+			if !tx.PG {
+				_, _ = tx.Exec("PRAGMA defer_foreign_keys = 1")
+			}
+			if got, err = tx.Insert("INSERT INTO " + table + " RETURNING id"); err == nil && strings.HasPrefix(table, "turns") {
+				_, err = tx.Exec("DELETE FROM turns WHERE id = ?", got)
+			}
+			return err
+		})
+		if err != nil || got != want {
+			t.Errorf("%s: number %d, want %d, %v", table, got, want, err)
+		}
+	}
+	if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM leases WHERE fence >= 4"); n != 2 || err != nil {
+		t.Errorf("%d leases, %v", n, err)
+	}
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever byte was changed, is missing or was added: it is noticed before anything is written.
+//
+// promise: L.backup-damaged
+func TestDamagedFileIsRefusedBeforeAnythingIsWritten(t *testing.T) {
+	t.Parallel()
+	places := empties(t)
+	source, target := places["sqlite"], &place{TB: t, dir: t.TempDir()}
+	target.url = "sqlite:" + filepath.Join(target.dir, "switchboard.db")
+	source.fill()
+	_, file := source.backUp("")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(what string, data []byte) {
+		t.Helper()
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := target.restore(file); !errors.Is(err, backup.ErrDamaged) {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	for range 3000 {
+		at := rand.IntN(len(whole))
+		changed := slices.Clone(whole)
+		changed[at] ^= byte(1 + rand.IntN(255))
+		refused(fmt.Sprintf("byte %d of %d changed", at, len(whole)), changed)
+	}
+	for range 100 {
+		n := rand.IntN(len(whole))
+		refused(fmt.Sprintf("cut to %d of %d", n, len(whole)), whole[:n])
+		refused(fmt.Sprintf("byte %d missing", n), slices.Delete(slices.Clone(whole), n, n+1))
+		refused(fmt.Sprintf("a byte added at %d", n), slices.Insert(slices.Clone(whole), n, byte(rand.IntN(256))))
+	}
+	refused("appended", append(slices.Clone(whole), 0))
+	refused("twice", append(slices.Clone(whole), whole...))
+	if left, err := os.ReadDir(target.dir); err != nil || len(left) != 0 {
+		t.Errorf("something was written: %v, %v", left, err)
+	}
+}

@@ -1,0 +1,147 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+)
+
+// File is the SQLite file that c names; empty: it is PostgreSQL's.
+func (c Config) File(dataDir string) (path string, err error) {
+	address := c.URL.Reveal()
+	path, lite := strings.CutPrefix(address, "sqlite:")
+	switch {
+	case address == "":
+		path = filepath.Join(dataDir, "switchboard.db")
+	case !lite:
+		return "", nil
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return "", fmt.Errorf("database file: %w", err)
+	}
+	return path, nil
+}
+
+// bulkTx runs the statements of one transaction that takes as long as it takes.
+type bulkTx struct {
+	t   *sqlx.Tx
+	ctx context.Context //nolint:containedctx // lives as long as the transaction
+}
+
+func (q bulkTx) Exec(query string, args ...any) (sql.Result, error) {
+	return q.t.ExecContext(q.ctx, q.t.Rebind(query), args...)
+}
+
+func (q bulkTx) Query(query string, args ...any) (Rows, error) {
+	r, err := q.t.QueryxContext(q.ctx, q.t.Rebind(query), args...)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Snapshot runs fn's queries on one snapshot of everything that is committed, for as long as
+// they take. Nobody waits for it, but what SQLite is written meanwhile stays in its log.
+func (db *DB) Snapshot(ctx context.Context, op string, fn func(*Tx) error) error {
+	err := db.snapshot(ctx, fn)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, Explain(err))
+	}
+	return nil
+}
+
+func (db *DB) snapshot(ctx context.Context, fn func(*Tx) error) error {
+	if db.lite != nil { // the first query takes the snapshot
+		return inBulk(ctx, db.lite.readers.pool, nil, func(t *sqlx.Tx) error { return fn(&Tx{Q: bulkTx{t, ctx}}) })
+	}
+	return db.inPatience(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, func(t *sqlx.Tx) error {
+		return fn(&Tx{Q: bulkTx{t, ctx}, PG: true})
+	})
+}
+
+// inPatience runs fn in a transaction on PostgreSQL that may take long and stand still.
+func (db *DB) inPatience(ctx context.Context, o *sql.TxOptions, fn func(*sqlx.Tx) error) error {
+	pool, err := postgresPool(db.pg.url, "on", &patientDialer{})
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	return inBulk(ctx, pool, o, func(t *sqlx.Tx) error {
+		if _, err := t.ExecContext(ctx, `SET LOCAL idle_in_transaction_session_timeout = 0`); err != nil {
+			return err
+		}
+		return fn(t)
+	})
+}
+
+func inBulk(ctx context.Context, pool *sqlx.DB, o *sql.TxOptions, fn func(*sqlx.Tx) error) error {
+	t, err := pool.BeginTxx(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := fn(t); err != nil {
+		return errors.Join(err, ignoreDone(t.Rollback()))
+	}
+	return t.Commit()
+}
+
+// A Loading is a transaction that fills whole tables.
+type Loading struct {
+	*Tx
+	bulk bulkTx
+}
+
+// Load fills tables in one transaction, for as long as it takes. On SQLite names of rows that
+// are not there yet are taken as they come.
+func (db *DB) Load(ctx context.Context, op string, fn func(*Loading) error) error {
+	var err error
+	if db.lite == nil {
+		err = db.inPatience(ctx, nil, func(t *sqlx.Tx) error { return fn(&Loading{&Tx{Q: bulkTx{t, ctx}, PG: true}, bulkTx{t, ctx}}) })
+	} else {
+		err = db.lite.load(ctx, fn)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, explainMigration(err)) // in the database's own words
+	}
+	return nil
+}
+
+func (s *sqlite) load(ctx context.Context, fn func(*Loading) error) error {
+	pool, err := sqlx.Open("sqlite", sqliteDSN(s.path))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	pool.SetMaxOpenConns(1)
+	if _, err := pool.ExecContext(ctx, `PRAGMA foreign_keys = 0; PRAGMA cache_size = -100000`); err != nil {
+		return err
+	}
+	return inBulk(ctx, pool, nil, func(t *sqlx.Tx) error { return fn(&Loading{&Tx{Q: bulkTx{t, ctx}}, bulkTx{t, ctx}}) })
+}
+
+// Into fills a table: rows is called with what puts a row into it.
+func (l *Loading) Into(table string, columns []string, rows func(put func(values ...any) error) error) error {
+	query := pq.CopyIn(table, columns...)
+	if !l.PG {
+		marks, _ := In(columns)
+		query = `INSERT INTO "` + table + `" ("` + strings.Join(columns, `", "`) + `") VALUES (` + marks + `)`
+	}
+	s, err := l.bulk.t.PrepareContext(l.bulk.ctx, query)
+	if err != nil {
+		return err
+	}
+	err = rows(func(values ...any) error {
+		_, err := s.ExecContext(l.bulk.ctx, values...)
+		return err
+	})
+	if err == nil && l.PG {
+		_, err = s.ExecContext(l.bulk.ctx) // ends the COPY
+	}
+	return errors.Join(err, s.Close())
+}
