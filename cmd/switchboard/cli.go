@@ -54,6 +54,8 @@ type cli struct {
 	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do."`
 	Audit    auditCmd    `cmd:"" help:"Who did and decided what, sealed by hash."`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
+	Backup   backupCmd   `cmd:"" help:"Write everything that is known into one file, also while the program runs."`
+	Restore  restoreCmd  `cmd:"" help:"Fill an empty database from such a file, SQLite or PostgreSQL, whichever it came from."`
 	Dev      devCmd      `cmd:"" help:"A fake platform on this machine with a page to chat on, to try a channel with no account."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 
@@ -63,8 +65,6 @@ type cli struct {
 	Memory     later `cmd:"" hidden:""`
 	Skill      later `cmd:"" hidden:""`
 	Usage      later `cmd:"" hidden:""`
-	Backup     later `cmd:"" hidden:""`
-	Restore    later `cmd:"" hidden:""`
 	Completion later `cmd:"" hidden:""`
 }
 

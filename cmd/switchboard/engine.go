@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +28,6 @@ import (
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/store"
-	"switchboard/store/blobs"
 	"switchboard/store/engines"
 )
 
@@ -125,7 +123,7 @@ func (e *engine) wire(ctx context.Context) error {
 	e.space = &workspace.Space{Bytes: s.Agent.WorkspaceLimit, Files: s.Agent.WorkspaceFiles}
 	e.files = files.New(files.Deps{
 		Room:   func(ctx context.Context) error { return e.space.CheckDisk(ctx, s.DataDir) },
-		Ledger: ledger, Blobs: blobs.New(filepath.Join(s.DataDir, "attachments")), Channel: list.Adapter,
+		Ledger: ledger, Blobs: attachments(s), Channel: list.Adapter,
 		Limits: fileLimits(s), Log: e.log,
 	})
 	e.policy = router.NewPolicy(roster, list.Rules, s.Policy)

@@ -49,6 +49,8 @@ var everything = []row{
 	{`INSERT INTO reviews (turn_id, attempt, position, status, created_at) VALUES (32, 1, 0, 'ok', 1)`, nil},
 	{`INSERT INTO llm_calls (turn_id, step, ordinal, role, cost, created_at) VALUES (32, 'plan-10', 2, 'planner', 0.1, 1), (32, 'plan-2', 1, 'planner', 1e-300, 1), (32, 'Plan', 3, 'planner', -0.0, 1)`, nil},
 	{`INSERT INTO llm_bodies (turn_id, step, answer, request, response, expires_at) VALUES (32, 'plan-2', ?, NULL, ?, 1)`, []any{bytes.Repeat([]byte{0, 1, 2}, 1<<17), []byte{}}},
+	{`INSERT INTO spending (day, scope, name, settled, reserved) VALUES ('2026-01-01', 'day', '', 1, 2), ('2026-01-01', 'person', 'Zoë', 1, 0), ('2026-01-01', 'person', 'b', 1, 0)`, nil},
+	{`INSERT INTO usage (day, person, model, role, calls, tokens_in, tokens_out, cached, cost) VALUES ('2026-01-01', 'b', 'p/m', 'planner', 1, 2, 3, 4, 0.3)`, nil},
 	{`INSERT INTO memories (kind, scope, session_id, text, state, confidence, created_at, updated_at) VALUES ('fact', 'session', 11, ?, 'active', 0.5, 1, 1)`, []any{hard}},
 	{`INSERT INTO deliveries (id, message_id, conversation_id, channel, seq, part, last, text, extra, nonce, state, fence, created_at, updated_at) VALUES (41, 22, 3, 'tg', 1, 0, TRUE, ?, ?, 'n', 'sending', 9, 1, 1), (42, 22, 3, 'tg', NULL, 0, FALSE, '', NULL, 'n2', 'draft', 0, 1, 1)`, []any{hard, `{"files":[{"blob":"` + blobB + `","name":"b","type":"t","size":1}]}`}},
 	{`INSERT INTO approvals (id, kind, state, session_id, turn_id, hash, created_at, expires_at) VALUES (51, 'tool', 'accepted', 11, 32, ?, 1, 1)`, []any{[]byte{1}}},

@@ -33,6 +33,8 @@ var tables = []table{
 	{name: "reviews", key: []string{"turn_id", "attempt", "position"}},
 	{name: "llm_calls", key: []string{"turn_id", "step"}},
 	{name: "llm_bodies", key: []string{"turn_id", "step"}},
+	{name: "spending", key: []string{"day", "scope", "name"}},
+	{name: "usage", key: []string{"day", "person", "model", "role"}},
 	{name: "memories", key: []string{"id"}},
 	{name: "deliveries", key: []string{"id"}},
 	{name: "approvals", key: []string{"id"}},

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"switchboard/channels/console"
+	"switchboard/configs"
+	"switchboard/secrets/vault"
+	"switchboard/store"
+	"switchboard/store/backup"
+	"switchboard/store/blobs"
+	"switchboard/store/database"
+	"switchboard/words"
+)
+
+// backupCmd writes the ledger and all files into one file.
+type backupCmd struct {
+	File    string `arg:"" help:"Where to; \"-\": standard output."`
+	Force   bool   `help:"Replace the file if it is there."`
+	WithKey bool   `help:"With the key of the secrets: whoever has the file can read them."`
+}
+
+// Run implements the command.
+func (c *backupCmd) Run(a *app) error {
+	settings, err := a.loadUnresolved()
+	if err == nil {
+		err = hasLedger(settings)
+	}
+	if err != nil {
+		return err
+	}
+	source := backup.Source{Files: attachments(settings), Build: version()}
+	if c.WithKey {
+		path := filepath.Join(settings.DataDir, vault.KeyFile)
+		if source.Key, err = os.ReadFile(path); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("--with-key: %s is not there: no secret was set yet, or the key is in %s", path, vault.Variable)
+		} else if err != nil {
+			return fmt.Errorf("--with-key: %w", err)
+		}
+	}
+	db, err := a.openBeside(settings)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.Cluster(a.ctx); err != nil { // else the files would be others
+		return err
+	}
+	source.DB = db.DB
+	said, done := a.progress()
+	source.Said = said
+	m, err := c.write(a, source)
+	done()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.told(a), "%s backed up\n", contents(m))
+	switch n := m.Count("secrets"); {
+	case c.WithKey:
+		fmt.Fprintln(a.err, "The key of the secrets is in it: whoever has the file can read them.")
+	case n > 0:
+		fmt.Fprintf(a.err, "The key of the secrets is not in it: keep a copy of %s as well, in another place.\n", filepath.Join(settings.DataDir, vault.KeyFile))
+	}
+	a.missing(m)
+	return nil
+}
+
+// told is where the summary goes.
+func (c *backupCmd) told(a *app) io.Writer {
+	if c.File == "-" {
+		return a.err
+	}
+	return a.out
+}
+
+// write gives the file its name when it is whole.
+func (c *backupCmd) write(a *app, source backup.Source) (*backup.Manifest, error) {
+	if c.File == "-" {
+		if isTerminal(a.out) {
+			return nil, usageError{errors.New("a backup is nothing to read on a terminal; name a file, or send it to another program")}
+		}
+		return backup.Write(a.ctx, source, a.out)
+	}
+	if _, err := os.Lstat(c.File); err == nil && !c.Force {
+		return nil, fmt.Errorf("%s is there already; name another file, or --force replaces it", c.File)
+	}
+	f, err := os.CreateTemp(filepath.Dir(c.File), filepath.Base(c.File)+".tmp-*") // mode 0600
+	if err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	m, err := backup.Write(a.ctx, source, f)
+	if err == nil {
+		err = f.Sync()
+	}
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), c.File)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return nil, fmt.Errorf("%s was not written: %w", c.File, stopped(a.ctx, err))
+	}
+	return m, database.SyncFolder(filepath.Dir(c.File))
+}
+
+// restoreCmd fills an empty database from it.
+type restoreCmd struct {
+	File string `arg:"" help:"What \"backup\" wrote; \"-\": standard input."`
+}
+
+// Run implements the command.
+func (c *restoreCmd) Run(a *app) error {
+	settings, err := a.loadUnresolved()
+	if err == nil {
+		err = settings.MakeDataDir()
+	}
+	if err != nil {
+		return err
+	}
+	f, err := c.open(a, settings)
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	defer f.Close()
+	said, done := a.progress()
+	m, err := backup.Restore(a.ctx, backup.Target{
+		Config: settings.Store, DataDir: settings.DataDir, Files: attachments(settings),
+		Log: slog.New(slog.DiscardHandler), Said: said,
+	}, f)
+	done()
+	if err != nil {
+		return fmt.Errorf("restore: %w", stopped(a.ctx, err))
+	}
+	fmt.Fprintf(a.out, "%s restored; every row was compared with the backup\n", contents(m))
+	key := filepath.Join(settings.DataDir, vault.KeyFile)
+	if _, err := os.Stat(key); err != nil && m.Count("secrets") > 0 {
+		fmt.Fprintf(a.err, "The key of the secrets was not in it: put it into %s or %s before the start, or set the secrets anew.\n", key, vault.Variable)
+	}
+	a.missing(m)
+	return nil
+}
+
+// open opens the file. What comes from a pipe is kept beside the data until it was read to its end.
+func (c *restoreCmd) open(a *app, settings *configs.Settings) (*os.File, error) {
+	if c.File != "-" {
+		return os.Open(c.File)
+	}
+	f, err := os.CreateTemp(settings.DataDir, ".restore-*") // mode 0600
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(f.Name())
+	if _, err = io.Copy(f, a.in); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func attachments(s *configs.Settings) *blobs.Dir {
+	return blobs.New(filepath.Join(s.DataDir, "attachments"))
+}
+
+// openBeside opens the database as it is, beside an engine or without one, on a full disk too.
+func (a *app) openBeside(settings *configs.Settings) (*store.DB, error) {
+	quiet := slog.New(slog.DiscardHandler)
+	db, err := store.Open(a.ctx, settings.Store, settings.DataDir, quiet)
+	if database.Unwritable(err) {
+		return store.OpenReadOnly(a.ctx, settings.Store, settings.DataDir, quiet)
+	}
+	return db, err
+}
+
+// stopped says of what was broken off that it was no success.
+func stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("it was stopped before it was whole")
+	}
+	return err
+}
+
+// progress shows on a terminal how far something is, on one line.
+func (a *app) progress() (said backup.Progress, done func()) {
+	if !isTerminal(a.err) {
+		return func(string) {}, func() {}
+	}
+	var last time.Time
+	return func(text string) {
+		if time.Since(last) > 100*time.Millisecond {
+			last = time.Now()
+			fmt.Fprintf(a.err, "\r\033[K%s", console.Printable(text))
+		}
+	}, func() { fmt.Fprint(a.err, "\r\033[K") }
+}
+
+func contents(m *backup.Manifest) string {
+	return fmt.Sprintf("%s of %s and %s (%s)", words.Count(int(m.Rows()), "row"), words.Count(len(m.Tables), "table"),
+		words.Count(m.Files, "file"), words.Size(m.Bytes))
+}
+
+// missing says that some bytes are lost, which is no reason to keep nothing.
+func (a *app) missing(m *backup.Manifest) {
+	if n := len(m.Missing); n > 0 {
+		fmt.Fprintf(a.err, "%s could not be kept: their bytes were not in the data folder as it was backed up, or damaged there.\n", words.Count(n, "file"))
+	}
+}
