@@ -52,6 +52,9 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `stop_words = ["halt", "basta"] # a comment`) || !strings.Contains(string(text), `message_limit = "2KB"`) {
 		t.Errorf("%v: the file has\n%s", err, text)
 	}
-	prints(0, "", "config diff")
+	if out, _, _ := r.command("config", "diff"); strings.Contains(out, "router") {
+		t.Errorf("the file and what counts differ: %s", out)
+	}
+	prints(0, "[\"halt\", \"basta\"]", "config get router.stop_words")
 	r.stop(10 * time.Second)
 }

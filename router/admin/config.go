@@ -157,13 +157,14 @@ func configPlanned(plan *view.SettingsPlan, at channels.Conversation, err error)
 			text = fmt.Sprintf("Version %d of the settings; nothing counts otherwise than before.\n", v.ID)
 		}
 		text += bullets(plan.Warnings)
-		if v.Waiting() {
-			text += fmt.Sprintf("\nThis could lock you out (%s): write /config confirm here within %s, else all is as it was before.",
-				escapedList(plan.LocksOut), v.Left.Round(time.Second))
-		} else {
-			text += "\n/config undo takes it back."
+		undo := commands.Button{Label: "Undo", Command: fmt.Sprintf("config undo %d", v.ID)}
+		if !v.Waiting() {
+			return commands.Answer{Text: text, Buttons: []commands.Button{undo}}
 		}
-		return commands.Answer{Text: text}
+		undo.Beside = true
+		text += fmt.Sprintf("\nThis could lock you out (%s): confirm it here within %.0f s with /config confirm, else all is as it was before.",
+			escapedList(plan.LocksOut), v.Left.Seconds())
+		return commands.Answer{Text: text, Buttons: []commands.Button{{Label: "Confirm", Command: "config confirm"}, undo}}
 	}}, nil
 }
 
@@ -189,7 +190,7 @@ func configVersions(ctx context.Context, s Settings, zone string) (commands.Answ
 	for i := range min(len(list), versionsShown) {
 		text += "- " + versionLine(&list[i], loc) + "\n"
 	}
-	return commands.Answer{Text: text + "\n`/config undo NUMBER` takes one back."}, nil
+	return commands.Answer{Text: text + "\n/config undo and a number takes one back."}, nil
 }
 
 func versionLine(v *ledger.SettingsVersion, loc *time.Location) string {
@@ -202,7 +203,7 @@ func versionLine(v *ledger.SettingsVersion, loc *time.Location) string {
 	case v.Undoes != 0:
 		line += fmt.Sprintf(", undoes %d", v.Undoes)
 	case v.Waiting():
-		line += fmt.Sprintf(", to be confirmed within %s", v.Left.Round(time.Second))
+		line += fmt.Sprintf(", to be confirmed within %.0f s", v.Left.Seconds())
 	case v.Lapsed:
 		line += ", not confirmed, so it does not count"
 	}

@@ -1,0 +1,193 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/cmd/switchboard/local"
+	"switchboard/configs"
+	"switchboard/testkit"
+)
+
+// orders has somebody write a command, and returns what the bot answers with a part in it.
+func (r *telegramRig) orders(user int64, command, want string) (id int64, text string) {
+	r.t.Helper()
+	before := len(r.bot.FromBot(user))
+	r.bot.Say(user, command)
+	r.await(command+" is answered with "+want, 20*time.Second, func() bool {
+		for _, m := range r.bot.FromBot(user)[before:] {
+			if strings.Contains(m.Text, want) {
+				id, text = m.ID, m.Text
+				return true
+			}
+		}
+		return false
+	})
+	return id, text
+}
+
+// A setting is changed in the chat, refused, and undone by its button.
+//
+// promise: L.settings-versions
+func TestSettingsAreChangedInTheChat(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "")
+	r.channel("tg", r.bot, r.bot.Token(), "")
+	bob := r.bot.AddUser("Bob")
+	r.admit("user", bob)
+	r.env = append(r.env, "SWITCHBOARD_AGENT__MAX_PLAN_TASKS=9")
+	r.ready()
+	chief := r.chief.ID
+	long := strings.Repeat("long ", 600)
+	r.orders(chief, "/config", "Nothing was changed while I run")
+	first, text := r.orders(chief, "/config set agent.max_llm_calls 30", "Version 1 of the settings.")
+	if !strings.Contains(text, `agent.max_llm_calls is 30, was 40; counts at once`) || strings.Contains(text, "lock you out") {
+		t.Errorf("%q", text)
+	}
+	id, _ := r.orders(chief, "/config set router.message_limit 2KB", "This could lock you out (router.message_limit): confirm it here within 60 s")
+	r.bot.Press(chief, chief, id, "Confirm")
+	r.await("it is confirmed", 20*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.answers(chief), "\n"), "Confirmed: version 2 stays")
+	})
+	r.orders(chief, long, "I take up to 2 KB")
+	for command, want := range map[string]string{
+		"/config set router.message_limit many":      "router.message_limit: ",
+		"/config set router.wokers 3":                `did you mean "workers"?`,
+		"/config set agent.max_plan_tasks 3":         "agent.max_plan_tasks: is set by environment SWITCHBOARD_AGENT__MAX_PLAN_TASKS",
+		"/config set agent.planner nobody/knows":     "agent.planner",
+		"/config set store.url sqlite:/tmp/x":        "store.url: cannot be changed",
+		"/config set tg.token 1:x":                   "tg",
+		"/config set channels.tg.token secret:there": `there is no secret "there"`,
+		"/config unset router.workers":               "router.workers: was not changed",
+		"/config undo 7":                             "There is no version 7",
+		"/config confirm":                            "No change of the settings waits",
+		"/config get router.message_limit":           `"2KB", counts at once (run-time change)`,
+		"/config get agent.max_plan_task":            "did you mean agent.max_plan_tasks?",
+		"/config get router":                         "router.workers = 64",
+		"/config diff":                               `router.message_limit is "2KB", was "64KB"`,
+		"/config":                                    "Chief: router.message_limit",
+		"/config what":                               "`set KEY VALUE`",
+	} {
+		r.orders(chief, command, strings.ReplaceAll(want, "`", ""))
+	}
+	r.orders(chief, "/config set server.listen 127.0.0.1:8585", "counts from the next start")
+	r.orders(chief, "/config undo", "Version 4")
+	r.bot.Press(chief, chief, first, "Undo")
+	r.await("it is undone", 20*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.answers(chief), "\n"), "agent.max_llm_calls is 40, was 30")
+	})
+	r.orders(chief, "/config undo 2", "This could lock you out")
+	r.orders(chief, "/config set agent.max_llm_calls 20", "Version 6 waits until")
+	r.orders(chief, "/config confirm", "Confirmed: version 6 stays")
+	r.orders(chief, long, "heard: long")
+	r.orders(bob.ID, "/config", "I do not know /config")
+	group := r.bot.AddGroup("Team", r.chief)
+	r.bot.SayIn(group.ID, chief, "/config set router.workers 2")
+	r.settle()
+	if n := r.count("SELECT count(*) FROM settings_versions"); n != 6 {
+		t.Errorf("%d versions", n)
+	}
+	if n := r.count("SELECT count(*) FROM audit WHERE action = 'config.set' AND outcome = 'done' AND person = 'Chief'"); n != 6 {
+		t.Errorf("%d rows in the audit log", n)
+	}
+	r.stop(10 * time.Second)
+}
+
+// A change that locks its admin out undoes itself, also where the program was killed meanwhile;
+// one that is confirmed stays.
+//
+// promise: L.locked-out
+func TestLockOutUndoesItself(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, set     string
+		kill, confirm bool
+	}{
+		{name: "killed meanwhile", set: "channels.tg.dm disabled", kill: true},
+		{name: "detached", set: "channels.tg.enabled false"},
+		{name: "confirmed", set: "channels.tg.dm open", confirm: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newTelegram(t, "")
+			r.channel("tg", r.bot, r.bot.Token(), "")
+			r.ready()
+			chief, eve := r.chief.ID, r.bot.AddUser("Eve").ID
+			r.orders(chief, "hello", "heard: hello")
+			began := time.Now()
+			id, _ := r.orders(chief, "/config set "+c.set, "This could lock you out")
+			if c.confirm {
+				r.bot.Press(chief, chief, id, "Confirm")
+				r.await("it is confirmed", 20*time.Second, func() bool {
+					return strings.Contains(strings.Join(r.answers(chief), "\n"), "Confirmed: version 1 stays")
+				})
+				r.orders(eve, "hello", "heard: hello")
+				time.Sleep(time.Until(began.Add(65 * time.Second)))
+				r.orders(eve, "still here", "heard: still here")
+				return
+			}
+			heard := func(text string) bool { return strings.Contains(strings.Join(r.answers(chief), "\n"), "heard: "+text) }
+			time.Sleep(time.Second)
+			r.bot.Say(chief, "away")
+			if time.Sleep(15 * time.Second); heard("away") {
+				t.Error("the admin is served still")
+			}
+			if c.kill {
+				r.kill()
+				r.log = &testkit.Log{}
+				r.ready()
+				r.bot.Say(chief, "after the kill")
+				if time.Sleep(5 * time.Second); heard("after the kill") {
+					t.Error("the admin is served again before the time is over")
+				}
+			}
+			last := ""
+			for i := 0; last == "" || !heard(last); i++ {
+				if time.Since(began) > 90*time.Second {
+					t.Fatalf("the admin is locked out: %q", r.answers(chief))
+				}
+				last = fmt.Sprint("here again ", i)
+				r.bot.Say(chief, last)
+				time.Sleep(2 * time.Second)
+			}
+			if took := time.Since(began); took < 50*time.Second {
+				t.Errorf("it was undone after %s", took)
+			}
+			r.await("the admin reads why", 20*time.Second, func() bool {
+				return strings.Contains(strings.Join(r.answers(chief), "\n"), "The settings are as they were before version 1 of Chief: nobody confirmed it in time.")
+			})
+		})
+	}
+}
+
+// Both engines of one database go by a change within two seconds.
+//
+// promise: L.settings-versions
+func TestTwoEnginesGoByAChange(t *testing.T) {
+	t.Parallel()
+	f := twoEngines(t, "", "ada")
+	f.up()
+	for _, limit := range []string{"2KB", "3KB", "4KB"} {
+		began := time.Now()
+		if out, errs, code := f.command("config", "set", "router.message_limit", limit); code != 0 {
+			t.Fatalf("%s%s", out, errs)
+		}
+		goBy := func() (n int) {
+			type running struct{ Settings []configs.Shown }
+			answers, _, _ := local.AskAll[running](t.Context(), f.dir+"/data", "/settings")
+			for _, a := range answers {
+				for _, s := range a.Settings {
+					if s.Key == "router.message_limit" && s.Value == `"`+limit+`"` {
+						n++
+					}
+				}
+			}
+			return n
+		}
+		f.await("both go by it", 20*time.Second, func() bool { return goBy() == 2 })
+		testkit.Soon(t, time.Since(began), 2*time.Second)
+	}
+	f.stop()
+}
