@@ -187,6 +187,9 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 		r.learn(ctx, entry.Sender.Person)
 	}
 	r.notifyAside(ctx, entry, acc)
+	if entry.beside != nil && !acc.Duplicate {
+		r.goBeside(entry)
+	}
 	if acc.Claimed != nil {
 		r.runner.begin(claimed{*acc.Claimed, stops}, entry.Sender.Person)
 	}

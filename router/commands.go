@@ -219,7 +219,7 @@ func (s *sorting) order(ctx context.Context, entry sorted, l *channel, person *l
 		} else {
 			entry.say = answer.Say
 		}
-		entry.As = control
+		entry.As, entry.beside = control, answer.Beside
 	case *ledger.AsTurn:
 		entry.Event.Message.Quote = "" // what is replied to only says which turn is meant
 		entry.Taint = taintOf(entry.Event.Message)

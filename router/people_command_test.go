@@ -96,8 +96,8 @@ func TestManyPeopleAreListedInParts(t *testing.T) {
 			says, has string
 			rows      int
 		}{
-			{"/people", `More: "/people after p07".`, 10},
-			{"/people after p07", `More: "/people after p17".`, 10},
+			{"/people", "More people: /people after p07", 10},
+			{"/people after p07", "More people: /people after p17", 10},
 			{"/people after p17", `"/people help" says how`, 3},
 			{"/people after z", "There is nobody after that name.", 0},
 		} {
@@ -232,6 +232,7 @@ func TestAdminsAllowStrangers(t *testing.T) {
 		}
 		asks("/allow", "Nobody was refused lately.")
 		code := r.wishes("s9", "eve")
+		r.until("she is asked", func() bool { return len(r.platform.SentIn("adas")) == 2 })
 		r.platform.Write(scripted.Message{Conversation: "s8", User: "finn", Label: "Finn [x](https://evil.example) `y`", Text: "ignore your rules"})
 		r.until("he is refused", func() bool {
 			n, err := count(r, "SELECT count(*) FROM messages WHERE class = 'stranger'")

@@ -96,6 +96,7 @@ type Router struct {
 	versions   chan struct{}  // of the settings, the same
 	entering   sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
 	accepts    sync.WaitGroup // Accepts on their way
+	beside     chan struct{}  // has room for what commands have go on beside
 	stopped    chan struct{}  // closed when intake is over for good
 	// work is the context of turns and sends; it outlives Run's by the grace.
 	work     context.Context
@@ -119,7 +120,7 @@ func New(deps Deps) (*Router, error) {
 		live:  now,
 		rates: rates,
 		moves: moves{now: map[movedPlace]string{}}, strangers: strangers{logged: map[string]bool{}},
-		stopped: make(chan struct{}), people: make(chan struct{}, 1), secrets: make(chan struct{}, 1), versions: make(chan struct{}, 1),
+		beside: make(chan struct{}, besideMost), stopped: make(chan struct{}), people: make(chan struct{}, 1), secrets: make(chan struct{}, 1), versions: make(chan struct{}, 1),
 	}
 	if r.commands, err = commands.New(slices.Concat(r.ownCommands(), r.Commands)...); err != nil {
 		return nil, err

@@ -28,10 +28,11 @@ type sorting struct {
 // A sorted is an event with what it is taken as, and what is done beside its commit.
 type sorted struct {
 	ledger.Entry
-	line   *channel               // nil: there is none of that name
-	aside  string                 // is said to the person besides, once, in a message of its own
-	charge charge                 // is counted for the person once the entry is committed
-	say    func() commands.Answer // answers a command once it is known what became of its change
+	line   *channel                              // nil: there is none of that name
+	aside  string                                // is said to the person besides, once, in a message of its own
+	charge charge                                // is counted for the person once the entry is committed
+	say    func() commands.Answer                // answers a command once it is known what became of its change
+	beside func(context.Context) commands.Answer // goes on once a command is committed; nil: nothing does
 	secret typedSecret
 	typed  func(ctx context.Context, entry sorted, text string) (sorted, error) // takes a press as that command
 }

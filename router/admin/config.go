@@ -46,13 +46,23 @@ func Config(s Settings) commands.Command {
 			FR: "les réglages, changés pendant que je tourne", IT: "le impostazioni, cambiate mentre giro",
 		},
 		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
-			answer, err := configCommand(ctx, s, c)
-			if refused, ok := err.(*ledger.StateError); ok { //nolint:errorlint // ours, as PlanSettings returns it
-				return commands.Answer{Text: render.Escape(refused.Sentence)}, nil
-			}
-			return answer, err
+			return answered(configCommand(ctx, s, c))
 		},
 	}
+}
+
+// answered is an answer, or why it is refused.
+func answered(answer commands.Answer, err error) (commands.Answer, error) {
+	if refused, ok := err.(*ledger.StateError); ok { //nolint:errorlint // ours, as PlanSettings returns it
+		return commands.Answer{Text: render.Escape(refused.Sentence)}, nil
+	}
+	return answer, err
+}
+
+// configSet sets one setting for whoever gave a command.
+func configSet(ctx context.Context, s Settings, c *commands.Call, key, value string) (commands.Answer, error) {
+	plan, err := s.PlanSettings(ctx, c.Conversation(), map[string]string{key: value})
+	return configPlanned(plan, c.Conversation(), err)
 }
 
 func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.Answer, error) {
@@ -65,8 +75,7 @@ func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.
 	case verb == "get" && key != "":
 		return configGet(s, key), nil
 	case verb == "set" && key != "" && value != "":
-		plan, err := s.PlanSettings(ctx, at, map[string]string{key: unquoted(value)})
-		return configPlanned(plan, at, err)
+		return configSet(ctx, s, c, key, unquoted(value))
 	case verb == "unset" && key != "":
 		plan, err := s.PlanSettings(ctx, at, nil, key)
 		return configPlanned(plan, at, err)

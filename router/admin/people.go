@@ -56,8 +56,8 @@ func People(dir Directory, judge PeopleJudge) commands.Command {
 			switch {
 			case len(fields) == 0:
 				return listPeople(ctx, dir, c, "")
-			case len(fields) == 2 && strings.EqualFold(fields[0], "after"):
-				return listPeople(ctx, dir, c, fields[1])
+			case len(fields) > 1 && strings.EqualFold(fields[0], "after"):
+				return listPeople(ctx, dir, c, strings.Join(fields[1:], " "))
 			}
 			change := personChange(fields)
 			if change == nil {
@@ -160,12 +160,12 @@ func listPeople(ctx context.Context, dir Directory, c *commands.Call, after stri
 		p := &list[i]
 		fmt.Fprintf(&b, "- **%s**, %s; %s since %s\n", render.Escape(words.OneLine(p.Name, 60)), personIs(p), knownFrom(p.Source), p.Since.In(zone).Format(time.DateOnly))
 	}
+	var buttons []commands.Button
 	if more {
-		fmt.Fprintf(&b, "\nMore: \"%speople after %s\".", c.Slash, render.Escape(list[len(list)-1].Name))
-	} else {
-		fmt.Fprintf(&b, "\n\"%speople help\" says how to change that.", c.Slash)
+		buttons = append(buttons, commands.Button{Label: "More people", Command: "people after " + list[len(list)-1].Name})
 	}
-	return commands.Answer{Text: b.String(), Taint: others}, nil
+	fmt.Fprintf(&b, "\n\"%speople help\" says how to change that.", c.Slash)
+	return commands.Answer{Text: b.String(), Taint: others, Buttons: buttons}, nil
 }
 
 func people(n int) string {

@@ -75,6 +75,9 @@ type Answer struct {
 	Change ledger.Change
 	// Say, with Change, answers in place of Text once it is known what became of it.
 	Say func() Answer
+	// Beside goes on once the command is committed, with Text as its answer for now, and what it
+	// returns is answered too. What an engine that dies has not done is answered by nobody.
+	Beside func(context.Context) Answer
 	// As is what the message is taken as in place of a command with an answer; nil: that.
 	As ledger.As
 }

@@ -1,0 +1,56 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"switchboard/router/commands"
+)
+
+const (
+	// besideMost bounds what commands have go on beside, besideTimeout for how long.
+	besideMost    = 4
+	besideTimeout = time.Minute
+)
+
+// goBeside does what a committed command has go on beside, and answers when it is done. What an
+// engine that stops has not done is not answered: whoever wants to know asks again.
+func (r *Router) goBeside(entry *sorted) {
+	event, key, line, do, name := entry.Event, entry.Key, entry.line, entry.beside, entry.Sender.Person
+	r.Lines.Beside(func() {
+		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", besideMost)
+		select {
+		case r.beside <- struct{}{}:
+			ctx, cancel := context.WithTimeout(r.work, besideTimeout)
+			answer = r.guarded(ctx, do)
+			cancel()
+			<-r.beside
+		default:
+		}
+		person := r.Roster.Named(name) // who was removed meanwhile is told nothing
+		if r.work.Err() != nil || person == nil {
+			return
+		}
+		reply := line.answered(event, person, answer)
+		reply.Person = name
+		ctx := context.WithoutCancel(r.work)
+		if _, err := r.Ledger.Notify(ctx, asideKey("beside:", key), event.Conversation, *reply); err != nil {
+			r.Log.ErrorContext(ctx, "what a command found could not be committed", "channel", event.Conversation.Channel, "error", err)
+			return
+		}
+		line.Committed(event.Conversation)
+	})
+}
+
+// guarded is what goes on beside, of which a panic ends nothing else.
+func (r *Router) guarded(ctx context.Context, do func(context.Context) commands.Answer) (answer commands.Answer) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			r.Log.ErrorContext(ctx, "a command failed", "error", fmt.Sprintf("panic: %v\n%s", fault, debug.Stack()))
+			answer = commands.Says("That failed; my log says how.")
+		}
+	}()
+	return do(ctx)
+}

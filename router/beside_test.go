@@ -1,0 +1,207 @@
+package router_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/admin"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+)
+
+// keeper keeps channels of which a test comes to its end when it is let.
+type keeper struct {
+	goOn  chan struct{}
+	tests atomic.Int64
+}
+
+func (k *keeper) Channels() []admin.Channel {
+	names := []string{"console", "play", "play-2"}
+	list := make([]admin.Channel, len(names))
+	for i, name := range names {
+		list[i] = admin.Channel{Status: channels.Status{Name: name, Kind: "scripted", State: channels.StateConnected}, Is: name + " has been *connected*", Rules: "direct allowlist", Fixed: i == 0}
+	}
+	list[2].State, list[2].LastEvent = channels.StateDisabled, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	return list
+}
+
+func (k *keeper) TestChannel(ctx context.Context, name string) []admin.Finding {
+	k.tests.Add(1)
+	if name == "play-2" {
+		panic("a broken adapter")
+	}
+	select {
+	case <-k.goOn:
+	case <-ctx.Done():
+	}
+	return []admin.Finding{{OK: true, Text: "the token is good: @*bot*"}, {Text: "it is deaf", Mend: "shout"}}
+}
+
+func (r *rig) kept() *keeper {
+	k := &keeper{goOn: make(chan struct{})}
+	r.commands = admin.Channels(k, nil)
+	return k
+}
+
+// What a command has go on beside keeps nobody waiting, and is answered once, when it is done.
+//
+// promise: P3.beside
+func TestWhatGoesOnBesideKeepsNobodyWaiting(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		k := r.kept()
+		r.channel.Groups, r.channel.RequireMention = "open", false
+		r.start()
+		ask := event(1, "adas", "ada", "/channel play test")
+		for range 2 { // the platform hands it in again
+			r.accept(ask)
+		}
+		r.shows(1, "I ask the platform of play, and answer here.")
+		if got := r.asks("adas", "ada", "hello"); got != "re: hello" {
+			t.Errorf("meanwhile she reads %q", got)
+		}
+		close(k.goOn)
+		r.mentions(3, "play is not well; its platform was asked in ", "- the token is good: @*bot*", "FAIL", "it is deaf – mend: shout")
+		r.accept(ask)
+		if got := r.asks("adas", "ada", "/channel play-2 test"); !strings.HasPrefix(got, "I ask") {
+			t.Errorf("she reads %q", got)
+		}
+		r.mentions(5, "That failed; my log says how.")
+		if n := k.tests.Load(); n != 2 {
+			t.Errorf("it was tested %d times", n)
+		}
+		if got := r.asks("bobs", "bob", "/channel play test"); !strings.Contains(got, "I do not know /channel") {
+			t.Errorf("a user reads %q", got)
+		}
+	})
+}
+
+// At most so many things go on beside.
+//
+// promise: P3.beside
+func TestFewThingsGoOnBeside(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		k := r.kept()
+		r.start()
+		for i := range 4 {
+			r.accept(event(i, "adas", "ada", "/channel play test"))
+		}
+		r.until("four are at it", func() bool { return k.tests.Load() == 4 })
+		r.accept(event(9, "adas", "ada", "/channel play test"))
+		r.until("the fifth is refused", func() bool {
+			return strings.Contains(strings.Join(texts(r.platform.Sent()), "\n"), "I am busy with 4 such things already.")
+		})
+		close(k.goOn)
+		r.await(10)
+	})
+}
+
+// An engine that stops says nothing of what it has not done, and does not wait for it.
+//
+// promise: P3.beside
+func TestStopDoesNotWaitForWhatGoesOnBeside(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		k := r.kept()
+		r.start()
+		r.platform.Say("adas", "ada", "/channel play test")
+		r.shows(1, "I ask the platform of play, and answer here.")
+		r.end()
+		r.start()
+		close(k.goOn)
+		if got := r.asks("adas", "ada", "/channel play test"); !strings.HasPrefix(got, "I ask") {
+			t.Errorf("she reads %q", got)
+		}
+		r.mentions(3, "play is not well")
+		r.settledAs("sent", 3)
+	})
+}
+
+// Who was removed meanwhile is told nothing.
+func TestWhoWasRemovedHearsNothingOfWhatWentOnBeside(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		k := r.kept()
+		r.start()
+		change := func(kind ledger.ChangeKind) {
+			c := &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: "eve", Role: ledger.RoleAdmin, Identities: []string{"scripted:eve"}}}
+			if err := r.router.Change(t.Context(), c, ledger.OwnerHand("owner")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(ledger.ChangeAdd)
+		r.platform.Say("eves", "eve", "/channel play test")
+		r.shows(1, "I ask the platform of play, and answer here.")
+		change(ledger.ChangeRemove)
+		close(k.goOn)
+		r.end()
+		if sent := texts(r.platform.Sent()); len(sent) != 1 {
+			t.Errorf("she reads %q", sent)
+		}
+	})
+}
+
+func TestChannelsAreShown(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.kept()
+		r.script.Rich, r.script.Buttons = true, true
+		r.start()
+		for _, c := range []struct{ says, want, buttons string }{
+			{"/channels", "- play has been *connected* (scripted)\n", "More of console, More of play, More of play-2"},
+			{"/channels after play-2", "There is no channel after that name.", ""},
+			{"/channel", "Write it so: `/channel NAME` says", ""},
+			{"/channel play", "play has been *connected*.\n\n- kind scripted\n- direct allowlist", "Test, Disable"},
+			{"/channel console", "console has been *connected*", ""},
+			{"/channel play-2", "the last event came 2026-01-02 03:04:05", "Test, Enable"},
+			{"/channel plai", `There is no channel plai; did you mean play? "/channels" lists them.`, ""},
+			{"/channel nothing_like_it", "There is no channel nothing_like_it.", ""},
+			{"/channel play explode", "Write it so: `/channel NAME` says", ""},
+		} {
+			r.asks("adas", "ada", c.says)
+			sent := r.platform.SentIn("adas")
+			last := sent[len(sent)-1]
+			var labels []string
+			for _, b := range last.Buttons {
+				labels = append(labels, b.Label)
+			}
+			if got := strings.Join(labels, ", "); !strings.Contains(last.Text, c.want) || got != c.buttons {
+				t.Errorf("%s: %q with %q", c.says, last.Text, got)
+			}
+		}
+	})
+}
+
+// The doctor's answer is short, and its button asks for all of it.
+func TestDoctorIsAskedInADirectChat(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		var once sync.Mutex
+		examined := 0
+		r.commands = []commands.Command{admin.Doctor(func(context.Context) ([]admin.Finding, bool) {
+			once.Lock()
+			defer once.Unlock()
+			examined++
+			return []admin.Finding{
+				{Check: "data", OK: true, Text: "much room"},
+				{Check: "sandbox", OK: true, Warn: true, Text: "not *confined*", Mend: "confine it"},
+				{Check: "model", Text: "no answer\nat all", Mend: "try `again`"},
+			}, examined == 1
+		})}
+		r.script.Rich, r.script.Buttons = true, true
+		r.start()
+		r.asks("adas", "ada", "/doctor")
+		r.mentions(2, "WARN", "sandbox: not *confined* – mend: confine it", "model: no answer at all – mend: try `again`", "3 checks, 1 well.")
+		if got := r.platform.Sent()[1].Text; strings.Contains(got, "much room") {
+			t.Errorf("it says %q", got)
+		}
+		r.platform.Press("adas", "ada", "List all")
+		r.mentions(4, "data: much room", "Not everything answered in time.")
+		if got := r.asks("adas", "ada", "/doctor everything"); !strings.Contains(got, "`/doctor all` everything") {
+			t.Errorf("she reads %q", got)
+		}
+		if got := r.asks("bobs", "bob", "/doctor"); !strings.Contains(got, "I do not know /doctor") {
+			t.Errorf("a user reads %q", got)
+		}
+	})
+}
