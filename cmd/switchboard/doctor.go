@@ -303,11 +303,7 @@ func checkChannels(settings *configs.Settings) []finding {
 	}
 	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
 		ch := settings.Channels[name]
-		text := fmt.Sprintf("%s (%s): direct %s, groups %s", name, ch.Kind, ch.DM, ch.Groups)
-		if ch.Groups == "allowlist" {
-			text += fmt.Sprintf(" of %d", len(ch.AllowConversations))
-		}
-		findings = append(findings, finding{Check: "channel", OK: true, Text: text})
+		findings = append(findings, finding{Check: "channel", OK: true, Text: fmt.Sprintf("%s (%s): %s", name, ch.Kind, whoMayWrite(ch.ChannelConfig))})
 	}
 	return findings
 }

@@ -24,8 +24,6 @@ import (
 	"switchboard/configs"
 	"switchboard/files"
 	"switchboard/router"
-	"switchboard/router/admin"
-	"switchboard/router/commands"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
@@ -53,6 +51,7 @@ type engine struct {
 
 	reloading sync.Mutex // while other settings are read and applied
 	broken    string     // what is wrong with the settings that are not gone by; under reloading
+	examining sync.Mutex // the doctor is at it
 }
 
 // The ways to open an engine. It has everything that is configured, serves the console
@@ -136,10 +135,7 @@ func (e *engine) wire(ctx context.Context) error {
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.mind, Usable: e.mind.usable, Summary: e.mind.summary, Typed: e.mind.typed, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		NoticeTargets: e.noticeTargets, Reload: e.reload,
-		Commands: []commands.Command{
-			admin.People(ledger, e.judgePerson), admin.Allow(ledger, e.judgePerson),
-			admin.Deliveries(ledger), admin.Audit(ledger), admin.Config(e),
-		},
+		Commands: e.adminCommands(ledger),
 	})
 	if err != nil {
 		return usageError{err}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/configs"
+	"switchboard/router"
+	"switchboard/router/admin"
+	"switchboard/router/commands"
+	"switchboard/store"
+)
+
+// adminCommands are the commands of admins, with what they need of the engine.
+func (e *engine) adminCommands(ledger *store.Router) []commands.Command {
+	return append([]commands.Command{
+		admin.People(ledger, e.judgePerson), admin.Allow(ledger, e.judgePerson),
+		admin.Config(e), admin.Deliveries(ledger), admin.Audit(ledger), admin.Doctor(e.examine),
+	}, admin.Channels(e, e)...)
+}
+
+// Channels implements admin.ChannelKeeper.
+func (e *engine) Channels() []admin.Channel {
+	list := e.statuses()
+	shown := make([]admin.Channel, len(list))
+	for i, s := range list {
+		shown[i] = admin.Channel{Status: s, Is: howItIs(s), Rules: "whoever may run switchboard on this machine", Fixed: s.Name == consoleName}
+		if ch, ok := e.settings().Channels[s.Name]; ok {
+			shown[i].Rules = whoMayWrite(ch.ChannelConfig)
+		}
+	}
+	return shown
+}
+
+// whoMayWrite says by which policies people write on a channel.
+func whoMayWrite(ch router.ChannelConfig) string {
+	text := fmt.Sprintf("direct %s, groups %s", ch.DM, ch.Groups)
+	if ch.Groups == "allowlist" {
+		text += fmt.Sprintf(" of %d", len(ch.AllowConversations))
+	}
+	return text
+}
+
+// TestChannel implements admin.ChannelKeeper.
+func (e *engine) TestChannel(ctx context.Context, name string) (found []admin.Finding) {
+	for _, s := range e.statuses() {
+		if s.Name == name {
+			found = append(found, admin.Finding{OK: !inTrouble(s), Warn: s.State != channels.StateConnected && name != consoleName, Text: howItIs(s)})
+		}
+	}
+	adapter := e.router.Channels.Adapter(name)
+	if adapter == nil { // it is switched off, or of a kind that this build has not
+		made, err := adapterOf(e.settings(), name)
+		if err != nil {
+			return append(found, admin.Finding{Text: err.Error(), Mend: "see [channels." + name + "] in the settings"})
+		}
+		adapter = made
+	}
+	examiner, ok := adapter.(channels.Examiner)
+	if !ok {
+		return found
+	}
+	ctx, cancel := context.WithTimeout(ctx, platformTimeout)
+	defer cancel()
+	for _, f := range examiner.Examine(ctx) {
+		found = append(found, admin.Finding{OK: f.OK, Warn: f.Warn, Text: f.Text, Mend: f.Mend})
+	}
+	return found
+}
+
+// adapterOf makes a channel of the settings, which may be switched off; nil: this build has
+// none of its kind.
+func adapterOf(settings *configs.Settings, name string) (channels.Channel, error) {
+	ch, ok := settings.Channels[name]
+	i := slices.IndexFunc(kinds(), func(k kind) bool { return k.name == ch.Kind })
+	if !ok || i < 0 {
+		return nil, nil
+	}
+	made, err := kinds()[i].connect(name, ch.Adapter, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, fmt.Errorf("channels.%s: %w", name, err)
+	}
+	return made, nil
+}
+
+// doctorTimeout bounds a doctor's visit that a chat asks for.
+const doctorTimeout = 30 * time.Second
+
+// examine is what the doctor says of this engine, with its settings as they are in the file now.
+// It does it once at a time.
+func (e *engine) examine(ctx context.Context) (found []admin.Finding, whole bool) {
+	if !e.examining.TryLock() {
+		return []admin.Finding{{OK: true, Warn: true, Check: "doctor", Text: "I am at it already; its answer comes"}}, true
+	}
+	defer e.examining.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
+	defer cancel()
+	running := e.settings()
+	settings, warnings, err := running.Again(running.Changes())
+	findings := checkSettings(settings, warnings, err)
+	if err != nil {
+		settings = running // as it runs
+	}
+	a := &app{mask: running.Mask, ctx: ctx}
+	for _, f := range append(findings, a.examine(settings)...) {
+		found = append(found, admin.Finding(f))
+	}
+	return found, ctx.Err() == nil
+}

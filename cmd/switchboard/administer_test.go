@@ -1,0 +1,65 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asks has a user write something, and waits until an answer after it says what is wanted.
+func (r *telegramRig) asks(user int64, text, want string) string {
+	r.t.Helper()
+	before := len(r.answers(user))
+	r.bot.Say(user, text)
+	var said string
+	r.await(fmt.Sprintf("%s is answered with %q", text, want), 40*time.Second, func() bool {
+		said = strings.Join(r.answers(user)[before:], "\n")
+		return strings.Contains(said, want)
+	})
+	return said
+}
+
+// promise: P4.pairing
+// promise: P6.secret-unprintable
+func TestAdminsRunTheBotFromTheChat(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "")
+	r.channel("tg", r.bot, r.bot.Token(), "")
+	r.ready()
+	eve := r.bot.AddUser("Eve")
+	identity := fmt.Sprintf("telegram:%d", eve.ID)
+	r.bot.Say(eve.ID, "let me in")
+	chief := r.chief.ID
+	r.await("she is refused", 20*time.Second, func() bool {
+		out, _, _ := r.command("person", "refused")
+		return strings.Contains(out, identity)
+	})
+	r.asks(chief, "/people", fmt.Sprintf("Chief, admin, telegram:%d; in the settings' file since", chief))
+	r.asks(chief, "/allow", identity+" on tg, who calls themselves Eve")
+	r.asks(chief, "/allow "+identity, "Eve is let in: user, "+identity)
+	r.asks(eve.ID, "hello", "heard: hello")
+	r.asks(eve.ID, "/people", "I do not know /people")
+	r.asks(chief, "/people tools Eve web.*", "I did nothing: \"web.*\" names no tool")
+	r.asks(chief, "/people tools Eve time", "Eve is changed: user, "+identity+", tools time.")
+	r.asks(chief, "/people role Chief user", "is named in [[people]] of "+r.config)
+	r.asks(chief, "/people remove owner", "whoever runs switchboard on this machine")
+	r.asks(chief, "/people role Eve admin", "Eve is changed: admin")
+	r.asks(chief, "/people remove Eve", "Eve is let in no more")
+	r.asks(chief, "/channels", "tg has been connected since")
+	r.asks(chief, "/channel tg", "direct allowlist, groups allowlist of 0")
+	r.asks(chief, "/channel tg test", "the token is good: @")
+	said := r.asks(chief, "/doctor all", "checks, ")
+	for _, want := range []string{"database: ", "model: fake/model", "channel: tg: the token is good", "Chief (admin: telegram:"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the doctor does not say %q:\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, r.bot.Token()) || strings.Contains(said, "test-key-not-secret") {
+		t.Errorf("a secret is in what the doctor says:\n%s", said)
+	}
+	if out, _, _ := r.command("audit", "export"); strings.Count(out, `"target":"person Eve"`) != 4 {
+		t.Errorf("the audit log has\n%s", out)
+	}
+	r.stop(10 * time.Second)
+}
