@@ -83,7 +83,7 @@ func (r *run) offered() (exec bool, effect tools.Effect, offered []tools.Tool) {
 func (a *Agent) Usable(q tools.Question) (names []string) {
 	r := &run{Agent: a, turn: Turn{
 		Person: Person{Name: q.Person, Role: "admin"}, // what commands may change matters to no rule here
-		Place:  Place{Channel: q.Channel}, Session: Session{Mode: q.Mode},
+		Place:  Place{Channel: q.Channel, Direct: q.Direct}, Session: Session{Mode: q.Mode},
 	}}
 	exec, _, offered := r.offered()
 	if exec {

@@ -179,7 +179,8 @@ func (v *validation) permitted(field, name string, effect tools.Effect, command 
 // decide asks the policy gate about a tool, or a command, for the turn as it is now. What
 // is neither allowed nor asked for is refused.
 func (r *run) decide(q tools.Question) tools.Decision {
-	q.Person, q.Channel, q.Mode, q.Taint = r.turn.Person.Name, r.turn.Place.Channel, r.turn.Session.Mode, r.taintOf(q)
+	q.Person, q.Channel, q.Direct, q.Mode = r.turn.Person.Name, r.turn.Place.Channel, r.turn.Place.Direct, r.turn.Session.Mode
+	q.Taint = r.taintOf(q)
 	if q.Sends != "" {
 		q.Words = r.ownWords()
 	}

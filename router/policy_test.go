@@ -57,6 +57,9 @@ func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 		rule    string
 	}{
 		{"admin runs", tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "exec", Effect: tools.EffectWrite}, tools.Allow, "role.admin"},
+		{"admins' tools ask", tools.Question{Person: "ada", Channel: "console", Direct: true, Mode: ModeAct, Tool: "admin.config", Effect: tools.EffectOutside}, tools.Ask, "policy.ask"},
+		{"admins' tools in a group", tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "admin.config", Effect: tools.EffectOutside}, tools.Refuse, "role.admin"},
+		{"admins' tools of a user", tools.Question{Person: "dan", Channel: "console", Direct: true, Mode: ModeAct, Tool: "admin.audit", Effect: tools.EffectRead}, tools.Refuse, "role.admin"},
 		{"nobody", tools.Question{Person: "eve", Channel: "console", Mode: ModeAct, Tool: "time", Effect: tools.EffectRead}, tools.Refuse, "person.unknown"},
 		{"no name", tools.Question{Channel: "console", Mode: ModeAct, Tool: "time", Effect: tools.EffectRead}, tools.Refuse, "person.unknown"},
 		{"unknown channel", tools.Question{Person: "ada", Channel: "other", Mode: ModeAct, Tool: "time", Effect: tools.EffectRead}, tools.Refuse, "channel.unknown"},
@@ -88,7 +91,7 @@ func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 		{"a group is denied", tools.Question{Person: "ada", Channel: "groups", Mode: ModeAct, Tool: "http.get", Effect: tools.EffectRead}, tools.Refuse, "channel.tools_deny"},
 		{"one of a group is denied", tools.Question{Person: "ada", Channel: "groups", Mode: ModeAct, Tool: "workspace.remove", Effect: tools.EffectWrite}, tools.Refuse, "channel.tools_deny"},
 		{"asks by policy", tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "message.send", Effect: tools.EffectOutside}, tools.Ask, "policy.ask"},
-		{"a group asks by policy", tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "admin.people", Effect: tools.EffectRead}, tools.Ask, "policy.ask"},
+		{"a group asks by policy", tools.Question{Person: "ada", Channel: "console", Direct: true, Mode: ModeAct, Tool: "admin.people", Effect: tools.EffectRead}, tools.Ask, "policy.ask"},
 		{"refused goes before asked", tools.Question{Person: "ada", Channel: "console", Mode: ModeAsk, Tool: "message.send", Effect: tools.EffectOutside}, tools.Refuse, "session.mode"},
 		{"a command is allowed", run("ada", "console", "git status"), tools.Allow, `policy.exec.allow "git *"`},
 		{"a command is denied", run("ada", "console", "git status; git push"), tools.Refuse, `policy.exec.deny "git push *"`},

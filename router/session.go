@@ -109,7 +109,7 @@ func (r *Router) usable(c *commands.Call) []string {
 	if r.Usable == nil {
 		return nil
 	}
-	return r.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Mode: r.modeOf(c.Session)})
+	return r.Usable(tools.Question{Person: c.Person.Name, Channel: c.Conversation().Channel, Direct: c.Conversation().Kind == channels.Direct, Mode: r.modeOf(c.Session)})
 }
 
 func (r *Router) timeZone(_ context.Context, c *commands.Call) (commands.Answer, error) {

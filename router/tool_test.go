@@ -50,7 +50,11 @@ func newBench(r *rig) *bench {
 			return tools.Result{End: tools.EndOK, Output: name + " is done"}
 		}}
 	}
-	registry, err := tools.NewRegistry(tool("pay", tools.EffectWrite), tool("wire", tools.EffectOutside), tool("look", tools.EffectRead))
+	builtin := tools.Builtin(tools.BuiltinConfig{Commander: func(ctx context.Context, call tools.Call, name string, args ...string) tools.Result {
+		return b.router.GiveCommand(ctx, call, name, args...)
+	}})
+	admins := slices.DeleteFunc(builtin, func(t tools.Tool) bool { return !strings.HasPrefix(t.Name, "admin.") })
+	registry, err := tools.NewRegistry(append(admins, tool("pay", tools.EffectWrite), tool("wire", tools.EffectOutside), tool("look", tools.EffectRead))...)
 	if err != nil {
 		b.t.Fatal(err)
 	}

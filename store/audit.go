@@ -43,6 +43,9 @@ func (t *tx) audit(by ledger.Hand, a audited) error {
 	if a.at == 0 {
 		a.at = t.now
 	}
+	if by.Turn != 0 {
+		a.turn = by.Turn
+	}
 	if by.Button {
 		a.why = strings.TrimSuffix("by button: "+a.why, ": ")
 	}

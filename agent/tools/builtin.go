@@ -34,6 +34,8 @@ type BuiltinConfig struct {
 	Files Files
 	// Messenger writes to others. Nil: there is no message.send.
 	Messenger Messenger
+	// Commander gives the admins' commands. Nil: there is no admin.*.
+	Commander Commander
 	// Recipient says to whom a Messenger would write now, as plain text; nil: it does not say.
 	Recipient func(ctx context.Context, call Call, to string) string
 }
@@ -49,7 +51,8 @@ func (c BuiltinConfig) withDefaults() BuiltinConfig {
 
 // Builtin returns the tools that are always there: time, workspace.list,
 // workspace.read, workspace.write, workspace.remove, http.get and session.info; with Files also
-// attachment.read, attachment.save and workspace.publish, with Messenger message.send.
+// attachment.read, attachment.save and workspace.publish, with Messenger message.send, with
+// Commander admin.people, admin.config, admin.channels, admin.deliveries and admin.audit.
 func Builtin(cfg BuiltinConfig) []Tool {
 	cfg = cfg.withDefaults()
 	files := files{space: cfg.Space, fileLimit: cfg.FileLimit}
@@ -86,6 +89,9 @@ func Builtin(cfg BuiltinConfig) []Tool {
 	}
 	if cfg.Files != nil {
 		list = append(list, attachments{files, cfg.Files}.tools()...)
+	}
+	if cfg.Commander != nil {
+		list = append(list, cfg.Commander.tools()...)
 	}
 	if cfg.Messenger != nil {
 		send := Tool{

@@ -17,6 +17,7 @@ const ExecName = "exec"
 type Question struct {
 	Person  string // the person's name; role and rights are looked up anew at each question
 	Channel string // the channel's name
+	Direct  bool   // it is a chat with one person
 	Mode    string // the session's mode: "ask" | "act"
 	Tool    string // a registry name, or ExecName; empty: whether the person is served at all
 	// Command is the line that exec is to run; empty while it is only offered.

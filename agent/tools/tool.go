@@ -49,6 +49,8 @@ type Session struct {
 	Person   string
 	Role     string // admin | user
 	Channel  string
+	Direct   bool  // a chat with one person
+	Turn     int64 // the turn's number
 	Mode     string
 	TimeZone string // IANA name; empty: UTC
 	Language string

@@ -53,9 +53,9 @@ func (e entry) takes() string {
 	var b strings.Builder
 	for _, name := range e.root.Required {
 		property := e.root.Properties[name]
-		what := wanted(property)
-		if optional := strings.TrimSuffix(what, " or null"); optional != what {
-			what = optional + ", may be left out"
+		what := strings.TrimSuffix(wanted(property), " or null")
+		if slices.Contains(typesOf(property), "null") {
+			what += ", may be left out"
 		}
 		fmt.Fprintf(&b, "%s: %s", name, what)
 		if property.Description != "" {

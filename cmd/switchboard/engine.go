@@ -167,6 +167,11 @@ func (e *engine) recipient(ctx context.Context, call tools.Call, to string) stri
 	return e.router.Recipient(ctx, call, to)
 }
 
+// give is the router's Commander.
+func (e *engine) give(ctx context.Context, call tools.Call, name string, args ...string) tools.Result {
+	return e.router.GiveCommand(ctx, call, name, args...)
+}
+
 // newMind makes an agent with its models, tools and shell.
 func (e *engine) newMind(s *configs.Settings) (*mind, error) {
 	log := e.log
@@ -178,7 +183,7 @@ func (e *engine) newMind(s *configs.Settings) (*mind, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Space: e.space})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Commander: e.give, Space: e.space})...)
 	if err != nil {
 		return nil, err
 	}

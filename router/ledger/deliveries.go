@@ -71,7 +71,8 @@ type Settlement struct {
 type Hand struct {
 	Person string
 	Rule   string
-	Button bool // by a button that gives a command
+	Turn   int64 // by a tool in this turn; 0: not
+	Button bool  // by a button that gives a command
 }
 
 // OwnerHand is whoever runs the program on this machine, under a person's name.

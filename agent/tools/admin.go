@@ -1,0 +1,204 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// AdminTools names the tools that only admins have, in direct chats.
+const AdminTools = "admin.*"
+
+// A Commander gives one of the admins' commands for the person of the call, as they would type it:
+// what is changed and audited, and what is refused, is the command's affair. The router's is one.
+type Commander func(ctx context.Context, call Call, name string, args ...string) Result
+
+// word is a property that is one word of a command, so that none can bring more words along.
+func word(of string) string {
+	return `{"type": ["string", "null"], "pattern": "^\\S+$", "maxLength": 200, "description": "` + of + `"}`
+}
+
+var (
+	adminPeopleSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"action": {"type": "string", "enum": ["list", "strangers", "let_in", "add", "role", "link", "tools", "remove"]},
+		"name": ` + word("the person's name, one word") + `,
+		"identity": {"type": ["string", "null"], "pattern": "^\\S+:\\S+$", "maxLength": 200, "description": "KIND:ID or CHANNEL:ID, with the platform's own ID"},
+		"role": {"type": ["string", "null"], "enum": ["admin", "user", null]},
+		"tools": {"type": ["array", "null"], "items": ` + strings.Replace(word("a pattern of tools"), `["string", "null"]`, `"string"`, 1) + `, "description": "what they may use"}
+	},
+	"required": ["action", "name", "identity", "role", "tools"],
+	"additionalProperties": false
+}`)
+	adminConfigSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"action": {"type": "string", "enum": ["versions", "get", "diff", "set", "unset", "undo"]},
+		"key": ` + word("a setting such as log.level; for get also a table") + `,
+		"value": {"type": ["string", "null"], "minLength": 1, "maxLength": 4000, "description": "what to set it to; never a credential"},
+		"version": {"type": ["integer", "null"], "minimum": 1, "description": "undo: which version; null: the last"}
+	},
+	"required": ["action", "key", "value", "version"],
+	"additionalProperties": false
+}`)
+	adminChannelsSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"action": {"type": "string", "enum": ["list", "enable", "disable", "test"]},
+		"name": ` + word("the channel's name; null for list") + `
+	},
+	"required": ["action", "name"],
+	"additionalProperties": false
+}`)
+	adminDeliveriesSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"action": {"type": "string", "enum": ["list", "retry", "drop"]},
+		"number": {"type": ["integer", "null"], "minimum": 1, "description": "of the delivery; null for list"}
+	},
+	"required": ["action", "number"],
+	"additionalProperties": false
+}`)
+	adminAuditSchema = json.RawMessage(`{
+	"type": "object",
+	"properties": {
+		"person": ` + word("only what this person did") + `,
+		"kind": ` + word("only this kind: turn, person, approval, tool, config …") + `,
+		"turn": {"type": ["integer", "null"], "minimum": 1, "description": "only of this turn"},
+		"before": {"type": ["integer", "null"], "minimum": 1, "description": "only rows before this number"}
+	},
+	"required": ["person", "kind", "turn", "before"],
+	"additionalProperties": false
+}`)
+)
+
+func (c Commander) tools() []Tool {
+	return []Tool{
+		{
+			Name: "admin.people", Summary: "Who is let in: list, let in, change and remove people.",
+			Effect: EffectOutside, Schema: adminPeopleSchema, Run: with(c.people),
+		},
+		{
+			Name: "admin.config", Summary: "The program's settings: show, change and take back.",
+			Effect: EffectOutside, Schema: adminConfigSchema, Run: with(c.config),
+		},
+		{
+			Name: "admin.channels", Summary: "The channels: how they are, switch on and off, test.",
+			Effect: EffectOutside, Schema: adminChannelsSchema, Run: with(c.channels),
+		},
+		{
+			Name: "admin.deliveries", Summary: "What could not be sent: list, send again, give up.",
+			Effect: EffectOutside, Schema: adminDeliveriesSchema, Run: with(c.deliveries),
+		},
+		{
+			Name: "admin.audit", Summary: "The newest rows of the audit log: who did and decided what.",
+			Effect: EffectRead, Schema: adminAuditSchema, Run: with(c.audit),
+		},
+	}
+}
+
+// give gives a command, unless a word of it is missing.
+func (c Commander) give(ctx context.Context, call Call, action, name string, args ...string) Result {
+	for _, arg := range args {
+		if arg == "" {
+			return refused("bad_arguments", "give every argument that the action needs", "%s of admin.%s needs more arguments; its page says which", action, name)
+		}
+	}
+	return c(ctx, call, name, args...)
+}
+
+func (c Commander) people(ctx context.Context, call Call, a struct {
+	Action, Name, Identity, Role string
+	Tools                        []string
+},
+) Result {
+	switch a.Action {
+	case "list":
+		return c(ctx, call, "people")
+	case "strangers":
+		return c(ctx, call, "allow")
+	case "let_in":
+		if a.Name == "" {
+			return c.give(ctx, call, a.Action, "allow", a.Identity)
+		}
+		return c.give(ctx, call, a.Action, "allow", a.Identity, a.Name)
+	case "add":
+		if a.Role == "" {
+			a.Role = "user"
+		}
+		return c.give(ctx, call, a.Action, "people", a.Action, a.Name, a.Identity, a.Role)
+	case "role":
+		return c.give(ctx, call, a.Action, "people", a.Action, a.Name, a.Role)
+	case "link":
+		return c.give(ctx, call, a.Action, "people", a.Action, a.Name, a.Identity)
+	case "tools":
+		return c.give(ctx, call, a.Action, "people", a.Action, a.Name, strings.Join(a.Tools, " "))
+	}
+	return c.give(ctx, call, a.Action, "people", a.Action, a.Name)
+}
+
+func (c Commander) config(ctx context.Context, call Call, a struct {
+	Action, Key, Value string
+	Version            int64
+},
+) Result {
+	switch a.Action {
+	case "versions":
+		return c(ctx, call, "config")
+	case "diff":
+		return c(ctx, call, "config", a.Action)
+	case "set":
+		return c.give(ctx, call, a.Action, "config", a.Action, a.Key, a.Value)
+	case "undo":
+		if a.Version == 0 {
+			return c(ctx, call, "config", a.Action)
+		}
+		return c(ctx, call, "config", a.Action, fmt.Sprint(a.Version))
+	}
+	return c.give(ctx, call, a.Action, "config", a.Action, a.Key)
+}
+
+func (c Commander) channels(ctx context.Context, call Call, a struct{ Action, Name string }) Result {
+	if a.Action == "list" {
+		return c(ctx, call, "channels")
+	}
+	return c.give(ctx, call, a.Action, "channel", a.Name, a.Action)
+}
+
+func (c Commander) deliveries(ctx context.Context, call Call, a struct {
+	Action string
+	Number int64
+},
+) Result {
+	switch {
+	case a.Action == "list":
+		return c(ctx, call, "deliveries")
+	case a.Number == 0:
+		return c.give(ctx, call, a.Action, "deliveries", "")
+	}
+	return c(ctx, call, "deliveries", a.Action, fmt.Sprint(a.Number))
+}
+
+func (c Commander) audit(ctx context.Context, call Call, a struct {
+	Person, Kind string
+	Turn, Before int64
+},
+) Result {
+	var args []string
+	for _, pick := range []struct{ word, value string }{{"person", a.Person}, {"kind", a.Kind}} {
+		if pick.value != "" {
+			args = append(args, pick.word, pick.value)
+		}
+	}
+	for _, pick := range []struct {
+		word   string
+		number int64
+	}{{"turn", a.Turn}, {"before", a.Before}} {
+		if pick.number != 0 {
+			args = append(args, pick.word, fmt.Sprint(pick.number))
+		}
+	}
+	return c(ctx, call, "audit", args...)
+}

@@ -1,0 +1,73 @@
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"switchboard/agent/llm/llmtest"
+)
+
+// steward plans what admins say in plain words.
+func steward(req llmtest.Request) llmtest.Reply {
+	switch {
+	case req.Role == "reviewer":
+		return llmtest.Text(llmtest.ReviewOK())
+	case req.Role == "worker":
+		return llmtest.Text("Told: " + req.Section("Outputs of earlier tasks"))
+	case req.Section("Faults in your last plan") != "":
+		return llmtest.Text(llmtest.Plan("be honest", llmtest.Answer("I may not: "+req.Section("Faults in your last plan"))))
+	}
+	use := func(tool string, args map[string]any) llmtest.Reply {
+		return llmtest.Text(llmtest.Plan("do it", llmtest.Tool(tool, args, "it says so"), llmtest.Msg("Tell it.")))
+	}
+	switch said(req) {
+	case "make the log level debug":
+		return use("admin.config", map[string]any{"action": "set", "key": "log.level", "value": "debug", "version": nil})
+	case "take that back":
+		return use("admin.config", map[string]any{"action": "undo", "key": nil, "value": nil, "version": nil})
+	case "who did that?":
+		return use("admin.audit", map[string]any{"person": nil, "kind": "config", "turn": nil, "before": nil})
+	}
+	return llmtest.Text(llmtest.Plan("say it", llmtest.Answer("heard: "+said(req))))
+}
+
+// An admin says it in plain words, allows it, and it is as if they had given the command. To users
+// the tools are not even shown.
+//
+// promise: P4.admins-tools
+func TestAdminsSayItInPlainWords(t *testing.T) {
+	t.Parallel()
+	r := plannedBy(t, "", steward, "u1")
+	r.append("[[people]]\nname = \"u2\"\nidentities = [\"scripted:u2\"]\n")
+	r.up()
+	allowed := func(text, tool, want string) {
+		t.Helper()
+		if asked := r.ask("u1", text); !strings.Contains(asked, "May I use `"+tool+"`") {
+			t.Fatalf("%q is answered %q", text, asked)
+		}
+		code := pairCode.FindString(r.shown("u1")[len(r.shown("u1"))-1])
+		before := len(r.shown("u1"))
+		r.platform.Say("cu1", "u1", "/approve "+code)
+		r.await("it is done", patience, func() bool { return strings.Contains(strings.Join(r.shown("u1")[before:], "\n"), want) })
+	}
+	allowed("make the log level debug", "admin.config", "log.level")
+	r.await("it counts", patience, func() bool { return strings.Contains(r.ask("u1", "/config get log.level"), "debug") })
+	allowed("who did that?", "admin.audit", "u1 config.set")
+	allowed("take that back", "admin.config", "Version 2")
+	r.await("it counts no more", patience, func() bool { return strings.Contains(r.ask("u1", "/config get log.level"), "info") })
+	rows := r.query("SELECT person, turn_id FROM audit WHERE action = 'config.set' ORDER BY id")
+	want := [][]string{{"u1", fmt.Sprint(r.turnOf("make the log level debug").ID)}, {"u1", fmt.Sprint(r.turnOf("take that back").ID)}}
+	if fmt.Sprint(rows) != fmt.Sprint(want) {
+		t.Errorf("the audit log has %v, want %v", rows, want)
+	}
+	if got := r.ask("u2", "make the log level debug"); !strings.Contains(got, "I may not") || !strings.Contains(got, "only admins") {
+		t.Errorf("a user is answered %q", got)
+	}
+	for _, req := range r.model.Requests() {
+		offered := strings.Contains(req.System, "### admin.config")
+		if user := strings.Contains(req.User, "u2"); req.Role == "planner" && offered == user {
+			t.Errorf("offered to a user: %v; prompt %q", user, tail(req.User, 300))
+		}
+	}
+}

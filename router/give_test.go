@@ -1,0 +1,99 @@
+package router_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/agent/tools"
+	"switchboard/channels/channelstest"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router/admin"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
+)
+
+// What an admin's tool changes is changed once a person allowed it, by the very change of the
+// command, and the audit row names person and turn.
+//
+// promise: P4.admins-tools
+// promise: P12.audited
+func TestAdminToolsGiveTheCommands(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		newBench(r)
+		r.script.Buttons = true
+		r.targets = func(ledger.NoticeKind) []string { return []string{"play:c9"} } // of what is given up
+		r.commands = []commands.Command{admin.Deliveries(r.db.Router()), admin.Audit(r.db.Router())}
+		r.start()
+		r.platform.Next(channelstest.Fault{Refused: "no such thing"})
+		r.platform.Say("c2", "bob", `/tool look {"amount": 1}`)
+		r.until("its answer is dead", func() bool { return len(r.deliveries("dead")) == 1 })
+		id := r.deliveries("dead")[0].ID
+		says := func(text string, wants ...string) {
+			t.Helper()
+			n := len(r.platform.SentIn("c1"))
+			r.platform.Say("c1", "ada", text)
+			r.until("it is asked for", func() bool { return len(r.platform.SentIn("c1")) > n })
+			if asked := r.platform.SentIn("c1")[n].Text; !strings.Contains(asked, "May I use `admin.") {
+				t.Fatalf("%s: not asked for: %q", text, asked)
+			}
+			r.platform.Press("c1", "ada", "Allow once")
+			r.until("it is answered", func() bool { return len(r.platform.SentIn("c1")) > n+1 })
+			for _, want := range wants {
+				if got := r.platform.SentIn("c1")[n+1].Text; !strings.Contains(got, want) {
+					t.Errorf("%s: answered %q, without %q", text, got, want)
+				}
+			}
+		}
+		says(`/tool admin.deliveries {"action": "list"}`, "(refused) on play: look is done")
+		says(`/tool admin.deliveries {"action": "drop", "number": 999}`, "I did not run admin.deliveries", "There is no delivery 999.")
+		says(`/tool admin.deliveries {"action": "drop"}`, "needs more arguments")
+		says(fmt.Sprintf(`/tool admin.deliveries {"action": "drop", "number": %d}`, id), fmt.Sprintf("Delivery %d was dead and is dropped now.", id))
+		says(`/tool admin.audit {"kind": "delivery"}`, fmt.Sprintf("ada delivery.drop delivery %d", id))
+		says(`/tool admin.people {"action": "list"}`, "no command /people")
+		rows, err := r.db.Router().Audit(t.Context(), view.AuditFilter{Kind: "delivery"}, 0, 10)
+		i := slices.IndexFunc(r.turns(), func(turn view.Turn) bool { return strings.Contains(turn.Text, fmt.Sprintf(`"number": %d`, id)) })
+		if err != nil || i < 0 || rows[0].Person != "ada" || rows[0].Turn != r.turns()[i].ID || rows[0].Outcome != "dropped" {
+			t.Errorf("%+v, %v", rows, err)
+		}
+	})
+}
+
+// They are nobody's but admins', and nowhere but in direct chats.
+//
+// promise: P4.admins-tools
+func TestAdminToolsAreForAdminsInDirectChats(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		newBench(r)
+		r.channel.AllowConversations = []string{"g1"}
+		r.commands = []commands.Command{admin.Audit(r.db.Router())}
+		r.start()
+		r.platform.Say("c2", "bob", "/tool admin.audit")
+		r.mentions(1, "only admins may use admin.audit, in a direct chat")
+		r.platform.Say("c2", "bob", "/tools")
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "ada", Text: "/tool admin.audit"})
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "ada", Text: "/tools"})
+		r.await(4)
+		for _, text := range texts(r.platform.Sent())[1:] {
+			if strings.Contains(text, "admin.") && !strings.Contains(text, "only admins may use") {
+				t.Errorf("said %q", text)
+			}
+		}
+		for name, session := range map[string]tools.Session{
+			"a user":   {ID: "play:c2", Channel: "play", Person: "bob", Direct: true},
+			"a group":  {ID: "play:g1", Channel: "play", Person: "ada"},
+			"a nobody": {ID: "play:c1", Channel: "play", Person: "eve", Direct: true},
+		} {
+			res := r.router.GiveCommand(t.Context(), tools.Call{Session: session}, "audit")
+			if res.End != tools.EndRefused || res.Rule != ledger.RuleApprover {
+				t.Errorf("%s: %+v", name, res)
+			}
+		}
+		res := r.router.GiveCommand(t.Context(), tools.Call{Session: tools.Session{ID: "play:c1", Channel: "play", Person: "ada", Direct: true}}, "reset")
+		if res.End != tools.EndRefused {
+			t.Errorf("a command that is none of admins: %+v", res)
+		}
+	})
+}
