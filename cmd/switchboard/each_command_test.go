@@ -1,0 +1,93 @@
+package main_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/cmd/switchboard/local"
+)
+
+// Each command, once, by an admin in a direct chat, in an order in which each has something to
+// answer; and what the answer says.
+var eachCommand = []struct {
+	name string // as the table has it
+	says string
+	want string
+}{
+	{"status", "/status", "Nothing was asked yet."},
+	{"start", "/start", "Hello u1. You are let in here, role admin."},
+	{"help", "/help", "/audit"},
+	{"whoami", "/whoami", "You are u1, role admin."},
+	{"tools", "/tools", "- time – The date and time now"},
+	{"tool", `/tool time {"zone": "Europe/Rome"}`, "Europe/Rome"},
+	{"retry", "/retry", "Europe/Rome"},
+	{"plan", "/plan", "Goal: /tool time"},
+	{"why", "/why", "u1 asked: /retry"},
+	{"cancel", "/cancel", "There is nothing of yours to cancel here."},
+	{"mode", "/mode ask", "Mode ask:"},
+	{"model", "/model", "The model here is fake/model."},
+	{"timezone", "/timezone Europe/Rome", "The time zone here is Europe/Rome"},
+	{"lang", "/lang default", "I go by what you write."},
+	{"grants", "/grants", "Nothing is allowed without asking"},
+	{"approve", "/approve AAAA-BBBB", "There is no question with that code in this chat."},
+	{"deny", "/deny AAAA-BBBB", "There is no question with that code in this chat."},
+	{"link", "/link", "/link"},
+	{"claim", "/claim", "A claim code makes whoever sends it an admin"},
+	{"people", "/people add eve scripted:eve", "eve is let in: user, scripted:eve."},
+	{"allow", "/allow", "Nobody was refused lately."},
+	{"secret", "/secret list", "No secret is set."},
+	{"config", "/config get log.level", "info"},
+	{"channels", "/channels", "play"},
+	{"channel", "/channel play test", "play"},
+	{"deliveries", "/deliveries", "Everything was sent, or is on its way."},
+	{"audit", "/audit kind person", "u1 person.add person eve"},
+	{"budget", "/budget", "limit"},
+	{"reload", "/reload", "settings"},
+	{"doctor", "/doctor", "settings"},
+	{"reset", "/reset", "Forgotten. We start anew"},
+}
+
+// Every row of the program's table of commands is here, and is answered over a platform by the
+// program as people run it. To a user the admins' are unknown, and in a group they do nothing.
+func TestEachCommandAnswers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, []string{"u1"}, "allow_conversations = [\"g1\"]\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n")
+	r.model.Handle(clerk)
+	r.append("[[people]]\nname = \"u2\"\nidentities = [\"scripted:u2\"]\n")
+	r.up()
+	var admins, users []string
+	for person, list := range map[string]*[]string{"u1": &admins, "u2": &users} {
+		if err := local.Ask(t.Context(), filepath.Join(r.dir, "data"), "/commands?person="+person, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range eachCommand {
+		i := slices.Index(admins, "/"+c.name)
+		if i < 0 {
+			t.Logf("the program has no /%s", c.name)
+			continue
+		}
+		admins = slices.Delete(admins, i, i+1)
+		if got := r.ask("u1", c.says); !strings.Contains(got, c.want) {
+			t.Errorf("%s is answered %q, without %q", c.says, got, c.want)
+		}
+		if slices.Contains(users, "/"+c.name) {
+			continue
+		}
+		if got := r.ask("u2", c.says); !strings.HasPrefix(got, "I do not know /"+c.name) {
+			t.Errorf("to a user %s is answered %q", c.says, got)
+		}
+		n := len(r.platform.SentIn("g1"))
+		r.platform.Write(scripted.Message{Conversation: "g1", Kind: "group", Mentioned: true, User: "u1", Text: c.says})
+		r.await("an answer in the group", patience, func() bool { return len(r.platform.SentIn("g1")) > n })
+		if got := r.platform.SentIn("g1")[n].Text; got != "In a direct message, please. I did nothing." {
+			t.Errorf("in a group %s is answered %q", c.says, got)
+		}
+	}
+	if len(admins) > 0 {
+		t.Errorf("not tried: %q", admins)
+	}
+}
