@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"switchboard/testkit"
 )
 
 // Settings are changed on the command line: with no engine, and beside one, which goes by them at
@@ -56,5 +58,54 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 		t.Errorf("the file and what counts differ: %s", out)
 	}
 	prints(0, "[\"halt\", \"basta\"]", "config get router.stop_words")
+	r.stop(10 * time.Second)
+}
+
+// What the file does not take any more keeps nothing from starting: the newest version that can be
+// used counts, the admins are told, and another change mends it.
+//
+// promise: L.settings-versions
+func TestStoredSettingsThatCannotBeUsedAnyMore(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "")
+	r.channel("tg", r.bot, r.bot.Token(), "")
+	const alias = "[llm.models.smart]\nmodel = \"fake/model\"\n"
+	r.append(alias)
+	r.ready()
+	r.orders(r.chief.ID, "hello", "heard: hello")
+	for _, line := range []string{"config set router.workers 7", "config set agent.reviewer smart", "config set router.max_parts 5"} {
+		if out, errs, code := r.command(strings.Fields(line)...); code != 0 {
+			t.Fatalf("%s: %s%s", line, out, errs)
+		}
+	}
+	r.kill()
+	text, err := os.ReadFile(r.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Write(t, r.config, strings.Replace(string(text), alias, "", 1))
+	if out, errs, code := r.command("config", "check"); code != 0 || !strings.Contains(errs, "version 3 of the settings, changed at run time, cannot be used") {
+		t.Errorf("exit %d, %s%s", code, out, errs)
+	}
+	r.log = &testkit.Log{}
+	r.ready()
+	r.orders(r.chief.ID, "still here", "heard: still here")
+	if !r.log.Has("settings that were changed at run time cannot be used") {
+		t.Error("the log does not say so")
+	}
+	r.await("the admin reads it", 20*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.answers(r.chief.ID), "\n"), "version 3 of the settings, changed at run time, cannot be used any more, so version 1 counts in its place")
+	})
+	r.prints("config get router.workers", 0, "7")
+	r.prints("config get router.max_parts", 0, "10")
+	r.orders(r.chief.ID, "/config set router.queue_per_session 9", "Version 4 of the settings.")
+	r.prints("config get router.queue_per_session", 0, "9")
+	r.stop(10 * time.Second)
+	r.log = &testkit.Log{}
+	r.ready()
+	if r.log.Has("cannot be used") {
+		t.Error("it was not mended")
+	}
+	r.prints("config get router.workers", 0, "7")
 	r.stop(10 * time.Second)
 }
