@@ -60,6 +60,12 @@ func (c *doctorCmd) Run(a *app) error {
 		}
 		return err
 	}
+	if err == nil {
+		now, skipped, unread := a.counting(settings)
+		if settings = now; unread == nil && skipped != "" { // what keeps the database from being read is said below
+			warnings = append(warnings, configs.Warning{Text: skipped})
+		}
+	}
 	findings := checkSettings(settings, warnings, err)
 	if err == nil {
 		findings = append(findings, a.examine(settings)...)
