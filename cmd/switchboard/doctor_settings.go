@@ -39,34 +39,48 @@ func runningSettings(settings *configs.Settings) running {
 	return r
 }
 
-// checkRunning warns where the running engine does not know the settings as they are
+// checkRunning warns where the running engine does not go by the settings as they are
 // now.
-func (a *app) checkRunning(settings *configs.Settings) []finding {
+func (a *app) checkRunning(settings *configs.Settings) (findings []finding) {
 	var engine running
 	err := local.Ask(a.ctx, settings.DataDir, "/settings", &engine)
 	now := runningSettings(settings)
-	f := finding{Check: "engine", OK: true, Warn: true}
-	switch changed := changedSettings(engine.Settings, now.Settings); {
+	var texts []string
+	switch {
 	case errors.Is(err, local.ErrNoEngine):
 		return nil
 	case err != nil:
-		f.Text = "it does not say which settings it runs with (" + err.Error() + "); an older version may be running"
+		texts = append(texts, "it does not say which settings it runs with ("+err.Error()+"); an older version may be running")
 	case engine.File != now.File:
-		f.Text = fmt.Sprintf("it runs with the settings of %s, and this command has read %s", cmp.Or(engine.File, "no file"), cmp.Or(now.File, "no file"))
-	case len(changed) > 0:
-		if most := 10; len(changed) > most {
-			changed = append(changed[:most], fmt.Sprintf("and %d more", len(changed)-most))
-		}
-		f.Text = "the settings changed since it started, and count after a restart: " + strings.Join(changed, ", ")
+		texts = append(texts, fmt.Sprintf("it runs with the settings of %s, and this command has read %s", cmp.Or(engine.File, "no file"), cmp.Or(now.File, "no file")))
 	default:
-		return nil
+		changed := changedSettings(engine.Settings, now.Settings)
+		live := slices.DeleteFunc(slices.Clone(changed), func(key string) bool { return !configs.Live(key) })
+		later := slices.DeleteFunc(changed, configs.Live)
+		if len(live) > 0 {
+			texts = append(texts, "it does not go by what the file says of these, and its log says why, unless that was written a moment ago: "+first(live))
+		}
+		if len(later) > 0 {
+			texts = append(texts, "these were changed since it started, and count after a restart: "+first(later))
+		}
 	}
-	return []finding{f}
+	for _, text := range texts {
+		findings = append(findings, finding{Check: "engine", OK: true, Warn: true, Text: text})
+	}
+	return findings
+}
+
+// first lists the first ten of keys.
+func first(keys []string) string {
+	if most := 10; len(keys) > most {
+		keys = append(keys[:most:most], fmt.Sprintf("and %d more", len(keys)-most))
+	}
+	return strings.Join(keys, ", ")
 }
 
 // changedSettings lists the keys, and the tables that are on one side alone, in which
 // the settings differ. What an environment or a command line says counts for one
-// process and is left out. Credentials are known by where they are kept.
+// process, what was changed at run time is no command's, and both are left out. Credentials are known by where they are kept.
 func changedSettings(before, after []configs.Shown) (keys []string) {
 	theirs := map[string]configs.Shown{}
 	for _, s := range before {
@@ -94,7 +108,7 @@ func changedSettings(before, after []configs.Shown) (keys []string) {
 }
 
 func passing(s configs.Shown) bool {
-	return strings.HasPrefix(s.Source, "--") || strings.HasPrefix(s.Source, "environment ")
+	return strings.HasPrefix(s.Source, "--") || strings.HasPrefix(s.Source, "environment ") || strings.HasPrefix(s.Source, "run-time change")
 }
 
 // people are those whom the engine knows, or, where none runs, whom it would know.
