@@ -2,6 +2,8 @@ package configs
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"switchboard/secrets"
 )
 
+// promise: L.settings-layers
 func TestChangesLieBetweenFileAndEnvironment(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -47,7 +50,7 @@ func TestProposalSaysWhatWouldBe(t *testing.T) {
 	t.Parallel()
 	s := must(t, "[router]\nworkers = 7\n[channels.pigeon]\nkind = \"pigeon\"\ntoken = \"literal-token\"\n", "KEY=from-env-key", "OPENROUTER_API_KEY=first-key-value")
 	p, err := s.Propose(map[string]string{
-		"router.workers": "8", "channels.pigeon.token": "env:KEY", "log.format": "json", "budget.per_day": "3", "llm.models.m.model": "openrouter/x", "router.busy": "queue",
+		"router.workers": "8", "channels.pigeon.token": "env:KEY", "log.format": "json", "heartbeat.every": "20m", "llm.models.m.model": "openrouter/x", "router.busy": "queue",
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -61,12 +64,12 @@ func TestProposalSaysWhatWouldBe(t *testing.T) {
 		`llm.models.m.context_tokens:  → 128000 true`, `llm.models.m.max_output_tokens:  → 4096 true`,
 		`llm.models.m.price_in:  → (not set) true`, `llm.models.m.price_out:  → (not set) true`,
 		`llm.models.m.price_cached:  → (not set) true`, `llm.models.m.temperature:  → (not set) true`,
-		`router.workers: 7 → 8 true`, `channels.pigeon.token: [redacted] → env:KEY true`, `budget.per_day: 0 → 3 true`,
+		`router.workers: 7 → 8 true`, `channels.pigeon.token: [redacted] → env:KEY true`, `heartbeat.every: "30m" → "20m" true`,
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("the difference is\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
-	if len(p.Warnings) != 1 || p.Warnings[0].Key != "budget.per_day" {
+	if len(p.Warnings) != 1 || p.Warnings[0].Key != "heartbeat.every" {
 		t.Errorf("warnings %v", p.Warnings)
 	}
 	if s.Router.Workers != 7 || s.Changes() != nil || len(p.Changes) != 6 {
@@ -88,6 +91,7 @@ func TestProposalSaysWhatWouldBe(t *testing.T) {
 	}
 }
 
+// promise: L.settings-layers
 func TestProposalListsAllFaults(t *testing.T) {
 	t.Parallel()
 	s := must(t, "[channels.pigeon]\nkind = \"pigeon\"\ntoken = \"x\"\n[[people]]\nname = \"ann\"\nrole = \"admin\"\nidentities = [\"pigeon:1\"]\n[llm.providers.p]\nbase_url = \"http://127.0.0.1/v1\"\n",
@@ -174,6 +178,23 @@ func TestEveryKeyIsLiveOrNot(t *testing.T) {
 		if Live(key) != want {
 			t.Errorf("%s: %v", key, !want)
 		}
+	}
+}
+
+// docs/settings.md has the same table.
+func TestDocsSayWhatIsLive(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("..", "docs", "settings.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	want.WriteString("| settings | a change counts |\n|---|---|\n")
+	for _, part := range liveness {
+		fmt.Fprintf(&want, "| `%s` | at %s |\n", part.key, map[bool]string{true: "once", false: "the next start"}[part.live])
+	}
+	if !strings.Contains(string(text), "\n\n"+want.String()+"\n") {
+		t.Errorf("docs/settings.md lacks this table:\n%s", want.String())
 	}
 }
 

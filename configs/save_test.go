@@ -29,6 +29,7 @@ base_url = "http://127.0.0.1:1/v1"
 [log]
 level = "info"`
 
+// promise: L.settings-saved
 func TestChangesAreSavedAndCommentsStay(t *testing.T) {
 	t.Parallel()
 	for _, crlf := range []bool{false, true} {
@@ -101,6 +102,7 @@ func TestChangesAreSavedAndCommentsStay(t *testing.T) {
 	}
 }
 
+// promise: L.settings-saved
 func TestDottedKeysAreSavedBesideTheirLike(t *testing.T) {
 	t.Parallel()
 	s := must(t, "router.workers = 7\n[channels]\npigeon.kind = \"pigeon\" # one\n[log]\n")
@@ -117,6 +119,7 @@ func TestDottedKeysAreSavedBesideTheirLike(t *testing.T) {
 	}
 }
 
+// promise: L.settings-saved
 func TestNothingIsSavedIntoABrokenFile(t *testing.T) {
 	t.Parallel()
 	s := must(t, "[router]\nworkers = 7\n")
