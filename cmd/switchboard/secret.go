@@ -216,13 +216,14 @@ func (e *engine) readSecrets(ctx context.Context) error {
 		}
 	}
 	if len(keys) > 0 {
-		e.log.InfoContext(ctx, "secrets were set anew, and count at once", "settings", strings.Join(keys, ", "))
 		next, _, err := e.settings().With(e.settings().Changes())
 		if err == nil {
 			err = e.applySettings(ctx, next, channels...)
 		}
 		if err != nil {
 			e.log.ErrorContext(ctx, "secrets that were set anew cannot be used, and the former ones stay", "error", err)
+		} else {
+			e.log.InfoContext(ctx, "secrets were set anew, and count now", "settings", strings.Join(keys, ", "))
 		}
 	}
 	if err := e.db.EmptyLog(ctx); err != nil { // of what was replaced

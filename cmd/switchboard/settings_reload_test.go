@@ -95,7 +95,7 @@ func TestBrokenFileKeepsTheFormerSettings(t *testing.T) {
 // The file is followed while the program runs: channels come, change and go, people are let in and out,
 // and what a turn is done with is another for the turns that begin from then on.
 //
-// promise: L.settings-live
+// promise: L.file-followed
 func TestFileIsFollowedWhileTheProgramRuns(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "idle_timeout = \"4m\"\n")
@@ -197,7 +197,7 @@ func TestModelKeyIsRotated(t *testing.T) {
 		if i == 0 {
 			r.ready()
 		} else {
-			r.says("secrets were set anew, and count at once", 1)
+			r.says("secrets were set anew, and count now", i)
 		}
 		text := fmt.Sprintf("with key %d", i)
 		r.bot.Say(r.chief.ID, text)
