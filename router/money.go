@@ -14,6 +14,9 @@ import (
 	"switchboard/router/ledger"
 )
 
+// Budget is what counts now.
+func (r *Router) Budget() ledger.Budget { return r.settings().Budget }
+
 const (
 	// nearLimit is the part of a limit at which the admins are notified that it will be reached.
 	nearLimit = 0.8
@@ -57,7 +60,12 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 	if over == nil {
 		return true, nil
 	}
-	if over.Settled+over.Most > over.Limit { // else there is enough as soon as others are answered
+	switch {
+	case over.Most > over.Limit:
+		j.runner.notifyBudget(j, b, over.Spending, now, fmt.Sprintf(
+			"is %s, too low for any call: a single one may cost %s, as long as what is sent and [llm.models] max_output_tokens are what they are",
+			b.Amount(over.Limit), b.Amount(over.Most)), "low")
+	case over.Settled+over.Most > over.Limit: // else there is enough as soon as others are answered
 		j.runner.notifyBudget(j, b, over.Spending, now, fmt.Sprintf(
 			"is reached: %s of %s are spent, and another call may cost %s. Such calls are not made before %s",
 			b.Amount(over.Settled), b.Amount(over.Limit), b.Amount(over.Most), b.Over(now).Format(dayOver)), "reached")

@@ -19,7 +19,7 @@ import (
 func (e *engine) adminCommands(ledger *store.Router) []commands.Command {
 	return append([]commands.Command{
 		admin.People(ledger, e.judgePerson), admin.Allow(ledger, e.judgePerson),
-		admin.Config(e), admin.Deliveries(ledger), admin.Audit(ledger), admin.Doctor(e.examine),
+		admin.Config(e), admin.Deliveries(ledger), admin.Audit(ledger), admin.Doctor(e.examine), admin.Budget(e.db, e.limits),
 	}, admin.Channels(e, e)...)
 }
 

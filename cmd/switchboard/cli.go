@@ -53,6 +53,7 @@ type cli struct {
 	Secret   secretCmd   `cmd:"" help:"What settings and tools use and nobody is shown, encrypted."`
 	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do."`
 	Audit    auditCmd    `cmd:"" help:"Who did and decided what, sealed by hash."`
+	Usage    usageCmd    `cmd:"" help:"What was used of models, and what it cost."`
 	Migrate  migrateCmd  `cmd:"" help:"The database's schema."`
 	Backup   backupCmd   `cmd:"" help:"Write everything that is known into one file, also while the program runs."`
 	Restore  restoreCmd  `cmd:"" help:"Fill an empty database from such a file, SQLite or PostgreSQL, whichever it came from."`
@@ -64,7 +65,6 @@ type cli struct {
 	Job        later `cmd:"" hidden:""`
 	Memory     later `cmd:"" hidden:""`
 	Skill      later `cmd:"" hidden:""`
-	Usage      later `cmd:"" hidden:""`
 	Completion later `cmd:"" hidden:""`
 }
 

@@ -116,6 +116,7 @@ func (a *app) examine(settings *configs.Settings) []finding {
 	findings := append([]finding{a.checkDisk(settings), database, running}, ledger...)
 	findings = append(findings, a.checkRunning(settings)...)
 	findings = append(findings, a.checkModels(settings)...)
+	findings = append(findings, checkBudget(settings))
 	findings = append(findings, checkPrompts(settings)...)
 	findings = append(findings, a.checkSandbox(settings)...)
 	findings = append(findings, a.checkScanner(settings)...)

@@ -144,6 +144,9 @@ func (e *engine) wire(ctx context.Context) error {
 	return nil
 }
 
+// limits are those of [budget] that count now; the router is made after what asks for them.
+func (e *engine) limits() ledger.Budget { return e.router.Budget() }
+
 func (e *engine) diskLow(ctx context.Context, text string) {
 	e.router.Lines.Notify(ctx, ledger.NoticeDisk, "disk", text)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"switchboard/agent/llm/llmtest"
+	"switchboard/router/view"
 )
 
 // priced are settings with a planner of which a call is reserved at 4 EUR.
@@ -30,6 +31,54 @@ func costing(req llmtest.Request) llmtest.Reply {
 	reply := echo(req)
 	reply.Usage = &llmtest.Usage{In: 100, Out: 3}
 	return reply
+}
+
+// What was spent is shown by /budget, usage, turn show and the doctor, with what the provider's
+// cache served at its own price.
+//
+// promise: P11.usage
+// promise: P11.cached
+func TestWhatWasSpentIsShown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, []string{"u1", "u2"}, strings.Replace(fmt.Sprintf(priced, "per_day = 100.0"), "price_in = 0", "price_in = 1000.0\nprice_cached = 500.0", 1))
+	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+		reply := echo(req)
+		reply.Usage = &llmtest.Usage{In: 100, Out: 1, Cached: 40}
+		return reply
+	})
+	r.up()
+	budget := func(user string, wants ...string) {
+		t.Helper()
+		text := r.ask(user, "/budget")
+		for _, want := range wants {
+			if !regexp.MustCompile(want).MatchString(text) {
+				t.Errorf("no %q in %q", want, text)
+			}
+		}
+	}
+	budget("u1", `in all, limit 100\.00 EUR \(budget\.per_day\):\n+- nothing\n+each person, no limit`)
+	r.answers("u1", "hello", "heard: hello") // (60 * 1000 + 40 * 500 + 1 * 1000000) / 1000000
+	r.answers("u1", "again", "heard: again")
+	r.answers("u2", "hi", "heard: hi")
+	budget("u2", `^Spent on models on \d{4}-\d\d-\d\d, until 00:00 CES?T`, `\n- 3\.24 EUR, 3 %`, `- u1: 2\.16 EUR\n+- u2: 1\.08 EUR\n`, `- play:cu1: 2\.16 EUR\n`)
+	if turn := r.turnOf("again"); turn.PromptTokens != 100 || turn.BilledTokens != 101 || turn.Cost != 1.08 || turn.LLM[0].CachedTokens != 40 {
+		t.Errorf("%+v", turn)
+	}
+	r.prints("turn show 1", 0, "100 in (40 cached), 1 out, 1.080000 EUR")
+	for by, want := range map[string]string{
+		"day": `(?m)^\d{4}-\d\d-\d\d +3 +303 +300 +120 +3 +3\.24 EUR$`, "person": `(?m)^u1 +2 +202 +200 +80 +2 +2\.16 EUR$`,
+		"model": `(?m)^fake/model +3 `, "role": `(?m)^planner +3 `,
+	} {
+		out, errs, code := r.command("usage", "--by", by)
+		if code != 0 || !regexp.MustCompile(want).MatchString(out) || !regexp.MustCompile(`(?m)^in all +3 .* 3\.24 EUR$`).MatchString(out) {
+			t.Errorf("usage --by %s: exit %d\n%s%s", by, code, out, errs)
+		}
+	}
+	if rows := list[[]view.Usage](r, "usage", "--by", "person", "--json", "--since", "24h"); len(rows) != 2 || rows[0].Name != "u1" || rows[0].CachedTokens != 80 {
+		t.Errorf("%+v", rows)
+	}
+	r.prints("doctor", 0, "at most 100.00 EUR a day")
+	r.stop(20 * time.Second)
 }
 
 // How a limit is reached: the admins are notified once as it is nearly spent and once as it is

@@ -32,7 +32,12 @@ func (b Budget) in(t time.Time) time.Time {
 }
 
 // Amount is money for people to read.
-func (b Budget) Amount(sum float64) string { return fmt.Sprintf("%.2f %s", sum, b.Currency) }
+func (b Budget) Amount(sum float64) string {
+	if sum > 0 && sum < 0.1 {
+		return fmt.Sprintf("%.6f %s", sum, b.Currency)
+	}
+	return fmt.Sprintf("%.2f %s", sum, b.Currency)
+}
 
 // A SpendingScope says what a sum of a day is of.
 type SpendingScope string

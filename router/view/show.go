@@ -46,7 +46,10 @@ func (v *Turn) Show(currency string, zone *time.Location) string {
 	}
 	for i := range v.LLM {
 		c := &v.LLM[i]
-		t.line(0, "\ncall %s  %s/%s  %s  %d in, %d out%s", c.Step, c.Provider, c.Model, c.Duration, c.TokensIn, c.TokensOut, t.price(c.Cost))
+		t.line(0, "\ncall %s  %s/%s  %s  %s%s", c.Step, c.Provider, c.Model, c.Duration, c.tokens(), t.price(c.Cost))
+		if c.Reserved > 0 {
+			t.line(1, "it is being made%s set aside for it", t.price(c.Reserved))
+		}
 		if c.Error != "" {
 			t.line(1, "error: %s", c.Error)
 		}
@@ -101,6 +104,15 @@ func (t *report) at(when time.Time) string { return when.In(t.zone).Format("2006
 // cost says what model calls cost.
 func (t *report) cost(calls int, in, out int64, cost float64) string {
 	return fmt.Sprintf("%s, %d tokens in, %d out%s", words.Count(calls, "model call"), in, out, t.price(cost))
+}
+
+// tokens are what a call used.
+func (c *Call) tokens() string {
+	in := fmt.Sprintf("%d in", c.TokensIn)
+	if c.CachedTokens > 0 {
+		in += fmt.Sprintf(" (%d cached)", c.CachedTokens)
+	}
+	return fmt.Sprintf("%s, %d out", in, c.TokensOut)
 }
 
 // price is what something cost, as the end of a list; nothing where no price is known.

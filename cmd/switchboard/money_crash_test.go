@@ -1,0 +1,160 @@
+package main_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+	"switchboard/store/storetest"
+)
+
+const (
+	moneyUsers  = 50
+	moneyRounds = 6
+	moneyTurns  = 2 * moneyUsers * moneyRounds
+	moneyLimit  = 800
+)
+
+// A till is the provider's own account of what it bills: a call once it has come whole,
+// whatever becomes of its answer.
+type till struct {
+	billed, calls, at, most atomic.Int64
+}
+
+// serve bills 1 to 4 EUR for a call, and 4 for one that breaks without a word of what it used.
+func (b *till) serve(req llmtest.Request) llmtest.Reply {
+	out := rand.Int64N(4) + 1
+	reply := echo(req)
+	reply.Usage, reply.Delay = &llmtest.Usage{In: 100, Out: out}, time.Duration(rand.IntN(400))*time.Millisecond
+	if b.calls.Add(1)%20 == 0 {
+		out, reply = 4, llmtest.Raw(500, "{}")
+	}
+	b.billed.Add(out)
+	return reply
+}
+
+// newTill is a rig of 50 people whose planner bills, with a limit for the day.
+func newTill(t *testing.T) (*rig, *till) {
+	t.Helper()
+	var people []string
+	for i := range moneyUsers {
+		people = append(people, fmt.Sprintf("u%d", i))
+	}
+	r := newRig(t, people, fmt.Sprintf(priced, fmt.Sprintf("per_day = %d.0", moneyLimit))+"[router]\nrate_person = \"off\"\n[notify]\nbudget = [\"play:cnotices\"]\n")
+	b := &till{}
+	r.model.Handle(b.serve)
+	return r, b
+}
+
+// Fifty turns at once on two engines that are killed at random: what the provider bills is
+// never above the limit, what we count is never below that, and nothing stays reserved.
+//
+// promise: P11.limits
+// promise: P11.lost-calls
+func TestMoneyOnTwoEnginesThatAreKilled(t *testing.T) {
+	t.Parallel()
+	url := storetest.PostgresURL(t)
+	r, b := newTill(t)
+	f := newFleet(r, url, "one", "two")
+	f.up()
+	for round := range moneyRounds {
+		talk(r, round)
+		time.Sleep(time.Duration(100+rand.IntN(300)) * time.Millisecond)
+		victim := f.engines[rand.IntN(2)]
+		victim.kill()
+		f.other(victim).mustLive()
+		victim.up()
+	}
+	sums := func(query string) float64 {
+		t.Helper()
+		n, err := strconv.ParseFloat(f.query(query)[0][0], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	b.check(r, sums)
+	if n := sums("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"); n > 0 {
+		t.Errorf("%g deadlocks", n)
+	}
+	f.stop()
+}
+
+// The same on SQLite, with one engine.
+//
+// promise: P11.limits
+// promise: P11.lost-calls
+func TestMoneyOnAnEngineThatIsKilled(t *testing.T) {
+	t.Parallel()
+	r, b := newTill(t)
+	r.up()
+	for round := range moneyRounds {
+		talk(r, round)
+		time.Sleep(time.Duration(100+rand.IntN(300)) * time.Millisecond)
+		r.kill()
+		r.up()
+	}
+	b.check(r, func(query string) float64 {
+		t.Helper()
+		n, err := strconv.ParseFloat(r.query(query)[0][0], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	})
+	r.stop(20 * time.Second)
+}
+
+// talk has everybody write two messages.
+func talk(r *rig, round int) {
+	for i := range 2 * moneyUsers {
+		user := fmt.Sprintf("u%d", i%moneyUsers)
+		r.platform.Say("c"+user, user, fmt.Sprintf("hello %d.%d", round, i/moneyUsers))
+	}
+}
+
+// check waits until everybody is answered, and holds the provider's account against the
+// limit and the ledger.
+func (b *till) check(r *rig, sum func(query string) float64) {
+	r.t.Helper()
+	r.await("all turns have ended", time.Minute, func() bool {
+		return sum("SELECT count(*) FROM turns WHERE state IN ('done', 'failed')") == moneyTurns
+	})
+	const day = " FROM spending WHERE scope = 'day'"
+	billed, settled := float64(b.billed.Load()), sum("SELECT sum(settled)"+day)/1e9
+	lost := sum("SELECT count(*) FROM llm_calls WHERE lost = TRUE")
+	over := sum("SELECT count(*) FROM turns WHERE outcome = 'over_limit'")
+	r.t.Logf("%g of %d billed, %g counted, %d calls, %g lost, %g turns over the limit", billed, moneyLimit, settled, b.calls.Load(), lost, over)
+	if billed > moneyLimit || settled > moneyLimit {
+		r.t.Errorf("%g billed and %g counted, with a limit of %d", billed, settled, moneyLimit)
+	}
+	if settled < billed {
+		r.t.Errorf("%g billed, and %g counted", billed, settled)
+	}
+	if reserved := sum("SELECT sum(reserved) FROM spending"); reserved != 0 {
+		r.t.Errorf("%g stays reserved", reserved)
+	}
+	if calls := sum("SELECT sum(cost) FROM llm_calls"); calls != settled {
+		r.t.Errorf("the calls cost %g, and %g is counted", calls, settled)
+	}
+	for _, scope := range []string{"person", "session"} {
+		if n := sum("SELECT sum(settled) FROM spending WHERE scope = '"+scope+"'") / 1e9; n != settled {
+			r.t.Errorf("%g counted by %s, %g in all", n, scope, settled)
+		}
+	}
+	if lost == 0 || over == 0 || settled < 0.8*moneyLimit {
+		r.t.Errorf("%g calls lost, %g turns over the limit, %g of %d counted: too little to show anything", lost, over, settled, moneyLimit)
+	}
+	notices := 0
+	for _, text := range r.shown("notices") {
+		notices += strings.Count(text, "is reached")
+	}
+	if notices > 1 {
+		r.t.Errorf("%d notices of the limit", notices)
+	}
+}

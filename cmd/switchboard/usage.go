@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"switchboard/configs"
+	"switchboard/router/view"
+	"switchboard/store"
+)
+
+// usageCmd sums up what was used of models.
+type usageCmd struct {
+	By    string        `enum:"day,person,model,role" default:"day" help:"What to sum up by: day, person, model or role."`
+	Since time.Duration `default:"720h" help:"From the day that was so long ago, e.g. 24h."`
+	jsonFlag
+}
+
+// Run implements the command.
+func (c *usageCmd) Run(a *app) error {
+	settings, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	limits := settings.Limits()
+	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
+		rows, err := db.Usage(ctx, view.UsageFilter{By: c.By, Since: limits.Day(time.Now().Add(-c.Since))})
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(a.out, append([]view.Usage{}, rows...))
+		}
+		all := view.Usage{Name: "in all"}
+		for _, r := range rows {
+			all.Calls, all.BilledTokens, all.TokensIn, all.TokensOut = all.Calls+r.Calls, all.BilledTokens+r.BilledTokens, all.TokensIn+r.TokensIn, all.TokensOut+r.TokensOut
+			all.CachedTokens, all.Cost = all.CachedTokens+r.CachedTokens, all.Cost+r.Cost
+		}
+		head := strings.ToUpper(c.By) + "\tCALLS\tBILLED TOKENS\tIN\tOF THEM CACHED\tOUT\tCOST"
+		return printRows(a.out, false, head, append(rows, all), func(u view.Usage) []any {
+			return []any{oneLine(u.Name, 60), u.Calls, u.BilledTokens, u.TokensIn, u.CachedTokens, u.TokensOut, limits.Amount(u.Cost)}
+		})
+	})
+}
+
+// checkBudget says which limits there are, and which models have no price.
+func checkBudget(settings *configs.Settings) finding {
+	b := settings.Limits()
+	f := finding{Check: "budget", OK: true}
+	var limits []string
+	for _, limit := range []struct {
+		name  string
+		value float64
+	}{{"a day", b.PerDay}, {"a person and day", b.PerPersonDay}, {"a conversation and day", b.PerSessionDay}} {
+		if limit.value > 0 {
+			limits = append(limits, b.Amount(limit.value)+" "+limit.name)
+		}
+	}
+	if f.Text = "at most " + strings.Join(limits, ", "); len(limits) == 0 {
+		f.Text = "no limits"
+	}
+	if faults := settings.Unpriced(); len(faults) > 0 { // with a limit it would be no valid setting
+		f.Text += ", and what models cost is not known: " + strings.Join(faults, "; ")
+	}
+	return f
+}

@@ -1,0 +1,86 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"switchboard/channels/render"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
+	"switchboard/words"
+)
+
+// budgetShown is how many persons and conversations /budget lists.
+const budgetShown = 5
+
+// A Spender knows what was spent on models in a day, in all and by the top persons and
+// sessions.
+type Spender interface {
+	Spent(ctx context.Context, day string, top int) ([]view.Spent, error)
+}
+
+// Budget is the row of /budget. Limits are those that count now.
+func Budget(of Spender, limits func() ledger.Budget) commands.Command {
+	return commands.Command{
+		Name: "budget", Admin: true, About: commands.Text{
+			EN: "what was spent on models today, and the limits", DE: "was heute für Modelle ausgegeben wurde, und die Grenzen",
+			ES: "lo gastado hoy en modelos, y los límites", FR: "ce que les modèles ont coûté aujourd'hui, et les limites",
+			IT: "quanto si è speso oggi per i modelli, e i limiti",
+		},
+		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+			b, now := limits(), time.Now()
+			list, err := of.Spent(ctx, b.Day(now), budgetShown)
+			if err != nil {
+				return commands.Answer{}, err
+			}
+			return budgetAnswer(b, list, now), nil
+		},
+	}
+}
+
+func budgetAnswer(b ledger.Budget, list []view.Spent, now time.Time) commands.Answer {
+	var out strings.Builder
+	fmt.Fprintf(&out, "Spent on models on %s, until %s:\n", b.Day(now), b.Over(now).Format("15:04 MST"))
+	for _, part := range []struct {
+		scope ledger.SpendingScope
+		title string
+		limit float64
+		key   string
+	}{
+		{ledger.SpentInAll, "in all", b.PerDay, "budget.per_day"},
+		{ledger.SpentByPerson, "each person", b.PerPersonDay, "budget.per_person_day"},
+		{ledger.SpentInSession, "each conversation", b.PerSessionDay, "budget.per_session_day"},
+	} {
+		limit := "no limit"
+		if part.limit > 0 {
+			limit = fmt.Sprintf("limit %s (%s)", b.Amount(part.limit), part.key)
+		}
+		fmt.Fprintf(&out, "\n%s, %s:\n", part.title, limit)
+		none := true
+		for _, s := range list {
+			if s.Scope != string(part.scope) {
+				continue
+			}
+			none = false
+			line := "- " + b.Amount(s.Settled)
+			if s.Name != "" {
+				line = "- " + render.Escape(words.OneLine(s.Name, 80)) + ": " + b.Amount(s.Settled)
+			}
+			if s.Reserved > 0 {
+				line += ", and " + b.Amount(s.Reserved) + " set aside for calls that are being made"
+			}
+			if part.limit > 0 {
+				line += fmt.Sprintf(", %.0f %%", 100*s.Settled/part.limit)
+			}
+			out.WriteString(line + "\n")
+		}
+		if none {
+			out.WriteString("- nothing\n")
+		}
+	}
+	out.WriteString("\n`/config set budget.per_day 5` sets a limit, 0 takes it away. `switchboard usage` shows days, models and roles.")
+	return commands.Answer{Text: out.String(), Taint: others}
+}
