@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -181,24 +182,34 @@ func (r *Router) approve(_ context.Context, c *commands.Call) (commands.Answer, 
 
 // grants is /grants: what is allowed without asking, or that one is taken back.
 func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+	var after int64
 	if c.Args != "" {
-		words := strings.Fields(c.Args)
-		id, err := strconv.ParseInt(strings.TrimPrefix(words[len(words)-1], "#"), 10, 64)
-		if err != nil || len(words) != 2 || words[0] != "remove" {
+		verb, number, _ := strings.Cut(strings.ToLower(c.Args), " ")
+		id, err := strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(number), "#"), 10, 64)
+		switch {
+		case err == nil && verb == "remove":
+			return commands.Answer{As: &ledger.AsRevoke{Grant: id, AnyPerson: c.IsAdmin()}}, nil
+		case err != nil || verb != "after":
 			return commands.Says("\"%sgrants\" lists what is allowed without asking; with \"remove\" and a number behind it that one is taken back.", c.Slash), nil
 		}
-		return commands.Answer{As: &ledger.AsRevoke{Grant: id, AnyPerson: c.IsAdmin()}}, nil
+		after = id
 	}
 	list, err := r.Ledger.Grants(ctx, c.Person.Name, c.IsAdmin() && c.Conversation().Kind == channels.Direct) // what others may is not for a group
 	if err != nil {
 		return commands.Answer{}, fmt.Errorf("list grants: %w", err)
 	}
-	if len(list) == 0 {
+	list = slices.DeleteFunc(list, func(g ledger.Grant) bool { return g.ID <= after })
+	switch {
+	case len(list) == 0 && after != 0:
+		return commands.Says("Nothing more is allowed without asking."), nil
+	case len(list) == 0:
 		return commands.Says("Nothing is allowed without asking."), nil
 	}
+	var a commands.Answer
 	var b strings.Builder
 	b.WriteString("Allowed without asking:")
-	for _, g := range list[:min(len(list), grantsShown)] {
+	shown := list[:min(len(list), commands.Rows)]
+	for _, g := range shown {
 		where := "in another chat, " + render.Escape(g.Session)
 		switch {
 		case g.Scope == string(ledger.DoesAlways):
@@ -207,16 +218,14 @@ func (r *Router) grants(ctx context.Context, c *commands.Call) (commands.Answer,
 			where = "in this chat"
 		}
 		fmt.Fprintf(&b, "\n- %d: %s, %s %s, %s (by %s, %s)", g.ID, render.Escape(g.Person), g.Tool, codeOf(g.Shown), where, render.Escape(g.By), g.At.UTC().Format(time.DateOnly))
+		a.Buttons = append(a.Buttons, commands.Button{Label: fmt.Sprint("Remove ", g.ID), Command: fmt.Sprint("grants remove ", g.ID)})
 	}
-	if more := len(list) - grantsShown; more > 0 {
-		fmt.Fprintf(&b, "\n- and %d more", more)
+	if len(list) > len(shown) {
+		a.Buttons = append(a.Buttons, commands.Button{Label: "More", Command: fmt.Sprint("grants after ", shown[len(shown)-1].ID)})
 	}
-	fmt.Fprintf(&b, "\n\nWrite \"%sgrants remove\" and a number to take one back.", c.Slash)
-	return commands.Says("%s", b.String()), nil
+	a.Text = b.String()
+	return a, nil
 }
-
-// grantsShown is how many grants are listed.
-const grantsShown = 50
 
 // codeOf shows a command or arguments within a line.
 func codeOf(text string) string {

@@ -60,21 +60,44 @@ func set(c *commands.Call, of ledger.SessionSetting, to, said string) (commands.
 	return commands.Answer{Change: &ledger.SessionChange{Conversation: c.Conversation(), Of: of, To: to}, Text: said}, nil
 }
 
-func (r *Router) mode(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	means := map[string]string{
-		ModeAsk: "Mode ask: here I answer and look things up, and change nothing. /mode act changes that.",
-		ModeAct: "Mode act: here I may change things, within what you may. /mode ask changes that.",
+// pick lists what a command sets, for whoever may: a page of what there is after a name, without
+// what is set now.
+func pick(c *commands.Call, now, after string, of ...string) (buttons []commands.Button) {
+	if c.Conversation().Kind != channels.Direct && !c.IsAdmin() {
+		return nil
 	}
-	to := strings.ToLower(c.Args)
+	page, last := commands.Page(of, after)
+	for _, name := range page {
+		if name != now {
+			buttons = append(buttons, commands.Button{Label: name, Command: c.Name + " " + name})
+		}
+	}
+	if last != "" {
+		buttons = append(buttons, commands.Button{Label: "More", Command: c.Name + " after " + last})
+	}
+	return buttons
+}
+
+func (r *Router) mode(_ context.Context, c *commands.Call) (a commands.Answer, err error) {
+	means := map[string]string{
+		ModeAsk: "Mode ask: here I answer and look things up, and change nothing.",
+		ModeAct: "Mode act: here I may change things, within what you may.",
+	}
+	to, now := strings.ToLower(c.Args), r.modeOf(c.Session)
 	switch {
 	case to == "":
-		return commands.Says("%s", means[r.modeOf(c.Session)]), nil
+		return commands.Answer{Text: means[now], Buttons: pick(c, now, "", ModeAsk, ModeAct)}, nil
 	case to == asSettings:
-		return set(c, ledger.SessionMode, "", means[r.settings().Config.DefaultMode])
+		now = r.settings().Config.DefaultMode
+		a, err = set(c, ledger.SessionMode, "", means[now])
 	case means[to] == "":
-		return commands.Says("There are two modes: /mode ask, in which I change nothing, and /mode act."), nil
+		return commands.Answer{Text: "There are two modes: in ask I change nothing, in act I may.", Buttons: pick(c, "", "", ModeAsk, ModeAct)}, nil
+	default:
+		now = to
+		a, err = set(c, ledger.SessionMode, to, means[to])
 	}
-	return set(c, ledger.SessionMode, to, means[to])
+	a.Buttons = pick(c, now, "", ModeAsk, ModeAct)
+	return a, err
 }
 
 // modeOf is the mode that holds in a session.
@@ -83,25 +106,31 @@ func (r *Router) modeOf(own ledger.Session) string {
 }
 
 func (r *Router) model(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	choices := func() string {
-		if len(r.settings().Models) == 0 {
-			return "The settings name no other."
+	now, models := cmp.Or(c.Session.Model, r.settings().Model), r.settings().Models
+	choices := func(said, after string) commands.Answer {
+		switch {
+		case len(models) == 0:
+			said += " The settings name no other."
+		case c.Session.Model != "":
+			models = append(slices.Clone(models), asSettings)
 		}
-		return "/model and one of these names sets another: " + render.Escape(strings.Join(r.settings().Models, ", ")) + "; /model default goes back to the settings'."
+		return commands.Answer{Text: said, Buttons: pick(c, now, after, models...)}
 	}
+	after, more := strings.CutPrefix(c.Args, "after ")
 	switch {
-	case c.Args == "":
-		return commands.Says("The model here is %s. %s", render.Escape(cmp.Or(c.Session.Model, r.settings().Model)), choices()), nil
+	case c.Args == "" || more:
+		return choices(fmt.Sprintf("The model here is %s.", render.Escape(now)), after), nil
 	case c.Args == asSettings:
 		return set(c, ledger.SessionModel, "", fmt.Sprintf("The model here is %s from the next turn on.", render.Escape(r.settings().Model)))
-	case !slices.Contains(r.settings().Models, c.Args):
-		return commands.Says("I have no model of the name %s. %s", render.Escape(words.OneLine(c.Args, 60)), choices()), nil
+	case !slices.Contains(models, c.Args):
+		return choices(fmt.Sprintf("I have no model of the name %s.", render.Escape(words.OneLine(c.Args, 60))), ""), nil
 	}
 	return set(c, ledger.SessionModel, c.Args, fmt.Sprintf("The model here is %s from the next turn on.", render.Escape(c.Args)))
 }
 
 func (r *Router) tools(_ context.Context, c *commands.Call) (commands.Answer, error) {
-	return commands.Says("%s", r.listed(r.usable(c), "What I may use here for you, in mode "+r.modeOf(c.Session)+":")), nil
+	after := strings.TrimPrefix(c.Args, "after ")
+	return r.listed(r.usable(c), after, "What I may use here for you, in mode "+r.modeOf(c.Session)+":"), nil
 }
 
 // usable lists the tools that who gave a command may use where they gave it.

@@ -19,7 +19,7 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 	}
 	order, usable := orderIn(c.Args), r.usable(c)
 	if order.Tool == "" {
-		return commands.Says("%s", r.listed(usable, "/tool and one of these names runs it, with its arguments as JSON behind it:")), nil
+		return r.listed(usable, "", "/tool and one of these names runs it, with its arguments as JSON behind it:"), nil
 	}
 	_, takes, fault := r.Typed(order.Tool, json.RawMessage(order.Args))
 	name := render.Escape(words.OneLine(order.Tool, 60))
@@ -31,7 +31,9 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 		} else {
 			text += "."
 		}
-		return commands.Says("%s", text+"\n\n"+r.listed(usable, "You may use here:")), nil
+		a := r.listed(usable, "", "You may use here:")
+		a.Text = text + "\n\n" + a.Text
+		return a, nil
 	case strings.Contains(order.Args, redacted):
 		return commands.Says("I did not run %s: a part of what you typed is hidden, so it would not get what you meant.", name), nil
 	case fault != nil:
@@ -68,18 +70,22 @@ func orderOf(text string) *agent.Order {
 
 const toolCommand = "tool"
 
-// listed are tools with what each does.
-func (r *Router) listed(names []string, lead string) string {
+// listed are tools with what each does, a page of those behind after.
+func (r *Router) listed(names []string, after, lead string) (a commands.Answer) {
 	if len(names) == 0 {
-		return "You may use no tools here."
+		return commands.Says("You may use no tools here.")
 	}
+	page, last := commands.Page(names, after)
 	var b strings.Builder
 	b.WriteString(lead)
-	for _, name := range names {
+	for _, name := range page {
 		b.WriteString("\n- " + name)
 		if r.Summary != nil {
 			b.WriteString(" – " + render.Escape(r.Summary(name)))
 		}
 	}
-	return b.String()
+	if a.Text = b.String(); last != "" {
+		a.Buttons = []commands.Button{{Label: "More", Command: "tools after " + last}}
+	}
+	return a
 }

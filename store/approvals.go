@@ -482,7 +482,7 @@ func (t *tx) acceptRevoke(e *ledger.Entry, as *ledger.AsRevoke, a *ledger.Accept
 	situation := ledger.GrantUnknown
 	if n > 0 {
 		situation = ledger.GrantRevoked
-		if err := t.audit(ledger.Hand{Person: clean(e.Sender.Person), Rule: ledger.RuleApprover}, audited{
+		if err := t.audit(approverOf(e), audited{
 			action: "grant.revoke", target: fmt.Sprintf("grant %d", as.Grant), outcome: "done",
 		}); err != nil {
 			return err

@@ -356,13 +356,20 @@ func handOf(e *ledger.Entry) ledger.Hand {
 	return ledger.Hand{Person: clean(e.Sender.Person), Rule: e.Sender.Rule, Button: len(e.Button) > 0}
 }
 
+// approverOf is who sent an entry that approvers may send.
+func approverOf(e *ledger.Entry) ledger.Hand {
+	by := handOf(e)
+	by.Rule = ledger.RuleApprover
+	return by
+}
+
 // auditOther writes that somebody stopped another person's turn.
 func (t *tx) auditOther(e *ledger.Entry, turn, session int64) error {
 	var person string
 	if _, err := t.Row(personOf, []any{turn}, &person); err != nil || person == clean(e.Sender.Person) {
 		return err
 	}
-	return t.auditCancel(ledger.Hand{Person: clean(e.Sender.Person), Rule: ledger.RuleApprover}, session, turn)
+	return t.auditCancel(approverOf(e), session, turn)
 }
 
 // say answers an entry with what is said in a situation.

@@ -31,6 +31,7 @@ const (
 			d.repeated, d.platform_id, d.text, d.updated_at
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id `
 	listDeliveries = deliveryColumns + `WHERE (? = '' OR d.state = ?) ORDER BY d.id DESC LIMIT ?`
+	undelivered    = deliveryColumns + `WHERE d.state IN ('dead', 'unknown') AND (? = 0 OR d.id < ?) ORDER BY d.id DESC LIMIT ?`
 	shownIncoming  = `
 		SELECT coalesce(m.said, m.text), m.taint, m.person FROM conversations c JOIN messages m ON m.conversation_id = c.id
 		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
@@ -210,6 +211,11 @@ func (d *deliveryRow) view() view.Delivery {
 // Deliveries lists the newest first. State filters; empty: all.
 func (r *Router) Deliveries(ctx context.Context, state string, limit int) ([]view.Delivery, error) {
 	return listed(ctx, r.db, "list deliveries", (*deliveryRow).view, listDeliveries, state, state, limit)
+}
+
+// Undelivered implements admin.DeliveryList.
+func (r *Router) Undelivered(ctx context.Context, before int64, limit int) ([]view.Delivery, error) {
+	return listed(ctx, r.db, "list deliveries", (*deliveryRow).view, undelivered, before, before, limit)
 }
 
 // KeptOut lists what came from whoever was not served, the newest first.

@@ -16,9 +16,6 @@ import (
 	"switchboard/words"
 )
 
-// auditShown is how many rows of the audit log one answer has.
-const auditShown = 10
-
 // An AuditLog lists its newest rows before a number; 0: from the newest of all.
 type AuditLog interface {
 	Audit(ctx context.Context, f view.AuditFilter, before int64, limit int) ([]view.AuditRecord, error)
@@ -38,7 +35,7 @@ func Audit(log AuditLog) commands.Command {
 			if !ok {
 				return commands.Says(auditUsage), nil
 			}
-			rows, err := log.Audit(ctx, f, before, auditShown+1)
+			rows, err := log.Audit(ctx, f, before, commands.Rows+1)
 			if err != nil {
 				return commands.Answer{}, err
 			}
@@ -85,25 +82,31 @@ func auditAnswer(rows []view.AuditRecord, f view.AuditFilter, zone string) comma
 	if err != nil {
 		loc = time.UTC
 	}
-	more := len(rows) > auditShown
-	rows = rows[:min(len(rows), auditShown)]
+	more := len(rows) > commands.Rows
+	rows = rows[:min(len(rows), commands.Rows)]
 	var b strings.Builder
 	for i := range rows {
 		b.WriteString("- " + auditLine(&rows[i], loc) + "\n")
 	}
+	a := commands.Answer{Text: b.String(), Taint: "label"} // targets and reasons are in others' words
 	if more {
-		b.WriteString("\nOlder ones: /audit")
-		for _, pick := range []struct{ word, value string }{{"person", f.Person}, {"kind", f.Kind}} {
-			if pick.value != "" {
-				b.WriteString(" " + pick.word + " " + render.Escape(pick.value))
-			}
-		}
-		if f.Turn != 0 {
-			fmt.Fprintf(&b, " turn %d", f.Turn)
-		}
-		fmt.Fprintf(&b, " before %d", rows[len(rows)-1].ID)
+		a.Buttons = []commands.Button{{Label: "Earlier", Command: auditCommand(f) + fmt.Sprintf(" before %d", rows[len(rows)-1].ID)}}
 	}
-	return commands.Answer{Text: b.String(), Taint: "label"} // targets and reasons are in others' words
+	return a
+}
+
+// auditCommand is the command that has a filter.
+func auditCommand(f view.AuditFilter) string {
+	command := "audit"
+	for _, pick := range []struct{ word, value string }{{"person", f.Person}, {"kind", f.Kind}} {
+		if pick.value != "" {
+			command += " " + pick.word + " " + pick.value
+		}
+	}
+	if f.Turn != 0 {
+		command += fmt.Sprintf(" turn %d", f.Turn)
+	}
+	return command
 }
 
 func auditLine(r *view.AuditRecord, loc *time.Location) string {

@@ -13,30 +13,31 @@ import (
 	"switchboard/words"
 )
 
-// deliveriesShown is how many deliveries of a state one answer has.
-const deliveriesShown = 10
-
-// A DeliveryList lists the newest deliveries in a state.
+// A DeliveryList lists the newest deliveries that are dead or unknown, before a number; 0: from
+// the newest of all.
 type DeliveryList interface {
-	Deliveries(ctx context.Context, state string, limit int) ([]view.Delivery, error)
+	Undelivered(ctx context.Context, before int64, limit int) ([]view.Delivery, error)
 }
 
 // Deliveries is the row of /deliveries.
 func Deliveries(list DeliveryList) commands.Command {
 	return commands.Command{
-		Name: "deliveries", Admin: true, Args: "[retry|drop NUMBER]", About: commands.Text{
+		Name: "deliveries", Admin: true, Args: "[retry|drop|before NUMBER]", About: commands.Text{
 			EN: "what could not be sent, or is not known to be", DE: "was nicht gesendet wurde, oder wovon man es nicht weiß",
 			ES: "lo que no se pudo enviar, o no se sabe", FR: "ce qui n'a pas pu être envoyé, ou dont on ne le sait pas",
 			IT: "che cosa non è stato inviato, o non si sa",
 		},
 		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
 			if c.Args == "" {
-				return listDeliveries(ctx, list, c.Slash)
+				return listDeliveries(ctx, list, 0)
 			}
-			verb, number, _ := strings.Cut(c.Args, " ")
+			verb, number, _ := strings.Cut(strings.ToLower(c.Args), " ")
 			id, err := strconv.ParseInt(strings.TrimSpace(number), 10, 64)
-			kind := ledger.DeliveryChangeKind(strings.ToLower(verb))
-			if err != nil || kind != ledger.RetryDelivery && kind != ledger.DropDelivery {
+			kind := ledger.DeliveryChangeKind(verb)
+			switch {
+			case err == nil && verb == "before":
+				return listDeliveries(ctx, list, id)
+			case err != nil || kind != ledger.RetryDelivery && kind != ledger.DropDelivery:
 				return commands.Says("Write \"%sdeliveries retry\" or \"%sdeliveries drop\" and a number; alone it lists them.", c.Slash, c.Slash), nil
 			}
 			change := &ledger.DeliveryChange{ID: id, Kind: kind}
@@ -47,20 +48,27 @@ func Deliveries(list DeliveryList) commands.Command {
 	}
 }
 
-func listDeliveries(ctx context.Context, list DeliveryList, slash string) (commands.Answer, error) {
-	var b strings.Builder
-	for _, state := range []ledger.DeliveryState{ledger.DeliveryDead, ledger.DeliveryUnknown} {
-		found, err := list.Deliveries(ctx, string(state), deliveriesShown)
-		if err != nil {
-			return commands.Answer{}, err
-		}
-		for _, d := range found {
-			fmt.Fprintf(&b, "- %d %s (%s) on %s: %s\n", d.ID, d.State, render.Escape(words.OneLine(d.Outcome, 40)), render.Escape(d.Channel), render.Escape(words.OneLine(d.Text, 60)))
-		}
+func listDeliveries(ctx context.Context, list DeliveryList, before int64) (a commands.Answer, err error) {
+	found, err := list.Undelivered(ctx, before, commands.Rows+1)
+	if err != nil {
+		return a, err
 	}
-	if b.Len() == 0 {
+	if len(found) == 0 && before == 0 {
 		return commands.Says("Everything was sent, or is on its way."), nil
+	} else if len(found) == 0 {
+		return commands.Says("There are no older ones."), nil
 	}
-	fmt.Fprintf(&b, "\n\"%sdeliveries retry\" or \"drop\" and a number sends one again, or gives it up.", slash)
-	return commands.Answer{Text: b.String(), Taint: "label"}, nil
+	var b strings.Builder
+	shown := found[:min(len(found), commands.Rows)]
+	for _, d := range shown {
+		fmt.Fprintf(&b, "- %d %s (%s) on %s: %s\n", d.ID, d.State, render.Escape(words.OneLine(d.Outcome, 40)), render.Escape(d.Channel), render.Escape(words.OneLine(d.Text, 60)))
+		a.Buttons = append(a.Buttons,
+			commands.Button{Label: fmt.Sprint("Retry ", d.ID), Command: fmt.Sprint("deliveries retry ", d.ID)},
+			commands.Button{Label: fmt.Sprint("Drop ", d.ID), Command: fmt.Sprint("deliveries drop ", d.ID), Beside: true})
+	}
+	if len(found) > len(shown) {
+		a.Buttons = append(a.Buttons, commands.Button{Label: "More", Command: fmt.Sprint("deliveries before ", shown[len(shown)-1].ID)})
+	}
+	a.Text, a.Taint = b.String(), "label"
+	return a, nil
 }

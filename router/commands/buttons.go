@@ -1,11 +1,25 @@
 package commands
 
 import (
+	"slices"
 	"strings"
 
 	"switchboard/channels/render"
 	"switchboard/router/ledger"
 )
+
+// Rows is how many rows of a list one answer has; a button goes on to the others.
+const Rows = 10
+
+// Page is as many names of a list as an answer has, from the one behind after on; where that is
+// none of them, from the first. Last is the last of them if more follow.
+func Page(list []string, after string) (page []string, last string) {
+	page = list[slices.Index(list, after)+1:]
+	if len(page) <= Rows {
+		return page, ""
+	}
+	return page[:Rows], page[Rows-1]
+}
 
 // A Button gives a command when it is pressed, once.
 type Button = ledger.Button
@@ -17,7 +31,7 @@ func TypedOut(buttons []Button) string {
 	at := map[string]int{} // by the command without the thing
 	for _, b := range buttons {
 		thing := b.Command[strings.LastIndexByte(b.Command, ' ')+1:]
-		verb, several := strings.CutSuffix(b.Label, " "+thing)
+		verb, several := strings.CutSuffix(" "+b.Label, " "+thing)
 		stem := strings.TrimSuffix(b.Command, thing)
 		if i, ok := at[stem]; ok && several {
 			lines[i] += ", " + render.Escape(thing)
@@ -26,7 +40,7 @@ func TypedOut(buttons []Button) string {
 		if several {
 			at[stem] = len(lines)
 		}
-		lines = append(lines, render.Escape(verb)+": /"+render.Escape(b.Command))
+		lines = append(lines, strings.TrimPrefix(render.Escape(strings.TrimSpace(verb))+": /", ": ")+render.Escape(b.Command))
 	}
 	if len(lines) == 0 {
 		return ""
