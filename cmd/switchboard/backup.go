@@ -26,6 +26,7 @@ type backupCmd struct {
 	File    string `arg:"" help:"Where to; \"-\": standard output."`
 	Force   bool   `help:"Replace the file if it is there."`
 	WithKey bool   `help:"With the key of the secrets: whoever has the file can read them."`
+	jsonFlag
 }
 
 // Run implements the command.
@@ -62,7 +63,13 @@ func (c *backupCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.told(a), "%s backed up\n", contents(m))
+	out := a.out
+	if c.File == "-" {
+		out = a.err
+	}
+	if err := c.summary(out, m, "backed up"); err != nil {
+		return err
+	}
 	switch n := m.Count("secrets"); {
 	case c.WithKey:
 		fmt.Fprintln(a.err, "The key of the secrets is in it: whoever has the file can read them.")
@@ -71,14 +78,6 @@ func (c *backupCmd) Run(a *app) error {
 	}
 	a.missing(m)
 	return nil
-}
-
-// told is where the summary goes.
-func (c *backupCmd) told(a *app) io.Writer {
-	if c.File == "-" {
-		return a.err
-	}
-	return a.out
 }
 
 // write gives the file its name when it is whole.
@@ -114,6 +113,7 @@ func (c *backupCmd) write(a *app, source backup.Source) (*backup.Manifest, error
 // restoreCmd fills an empty database from it.
 type restoreCmd struct {
 	File string `arg:"" help:"What \"backup\" wrote; \"-\": standard input."`
+	jsonFlag
 }
 
 // Run implements the command.
@@ -139,7 +139,9 @@ func (c *restoreCmd) Run(a *app) error {
 	if err != nil {
 		return fmt.Errorf("restore: %w", stopped(a.ctx, err))
 	}
-	fmt.Fprintf(a.out, "%s restored; every row was compared with the backup\n", contents(m))
+	if err := c.summary(a.out, m, "restored, every row compared"); err != nil {
+		return err
+	}
 	key := filepath.Join(settings.DataDir, vault.KeyFile)
 	if _, err := os.Stat(key); err != nil && m.Count("secrets") > 0 {
 		fmt.Fprintf(a.err, "The key of the secrets was not in it: put it into %s or %s before the start, or set the secrets anew.\n", key, vault.Variable)
@@ -200,9 +202,14 @@ func (a *app) progress() (said backup.Progress, done func()) {
 	}, func() { fmt.Fprint(a.err, "\r\033[K") }
 }
 
-func contents(m *backup.Manifest) string {
-	return fmt.Sprintf("%s of %s and %s (%s)", words.Count(int(m.Rows()), "row"), words.Count(len(m.Tables), "table"),
-		words.Count(m.Files, "file"), words.Size(m.Bytes))
+// summary says what a backup holds; as JSON with the hash of each table's rows.
+func (f jsonFlag) summary(w io.Writer, m *backup.Manifest, done string) error {
+	if f.JSON {
+		return printJSON(w, m)
+	}
+	_, err := fmt.Fprintf(w, "%s of %s and %s (%s): %s\n", words.Count(int(m.Rows()), "row"), words.Count(len(m.Tables), "table"),
+		words.Count(m.Files, "file"), words.Size(m.Bytes), done)
+	return err
 }
 
 // missing says that some bytes are lost, which is no reason to keep nothing.

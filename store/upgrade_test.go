@@ -1,0 +1,210 @@
+package store_test
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/secrets"
+	"switchboard/store/backup"
+	"switchboard/store/blobs"
+	"switchboard/store/database"
+	"switchboard/store/storetest"
+)
+
+// before unpacks what the build 079d196 left, filled and killed in the middle of a turn: a
+// data folder of each database, and what pg_dump --inserts says of PostgreSQL's.
+func before(t *testing.T, kind string) (url, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	f, err := os.Open("testdata/before-" + kind + ".tar.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	unpacked, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := tar.NewReader(unpacked); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, filepath.FromSlash(h.Name))
+		if h.Typeflag == tar.TypeDir {
+			err = os.MkdirAll(path, 0o700)
+		} else {
+			var text []byte
+			if text, err = io.ReadAll(r); err == nil {
+				err = os.WriteFile(path, text, 0o600)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kind == "sqlite" {
+		return "sqlite:" + filepath.Join(dir, "switchboard.db"), dir
+	}
+	script, err := os.ReadFile(filepath.Join(dir, "dump.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url = storetest.PostgresURL(t)
+	db, err := sql.Open("postgres", url)
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), string(script))
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return url, dir
+}
+
+// contents are all rows of all tables, by table, with the columns that are asked for; nil: all.
+func contents(t *testing.T, kind, url string, columns map[string][]string) (all map[string][]string, of map[string][]string) {
+	t.Helper()
+	address, tables := url, "SELECT CAST(tablename AS text) FROM pg_tables WHERE schemaname = current_schema()"
+	if kind == "sqlite" {
+		address = "file:" + strings.TrimPrefix(url, "sqlite:") + "?mode=ro"
+		tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+	}
+	db, err := sql.Open(kind, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	read := func(query string, each func(columns []string, row []any)) {
+		t.Helper()
+		rows, err := db.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		names, err := rows.Columns()
+		values, dest := make([]any, len(names)), make([]any, len(names))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		each(names, nil)
+		for err == nil && rows.Next() {
+			if err = rows.Scan(dest...); err == nil {
+				each(names, values)
+			}
+		}
+		if err = errors.Join(err, rows.Err()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if columns == nil {
+		columns = map[string][]string{}
+		read(tables, func(_ []string, row []any) {
+			if row != nil && row[0] != "goose_db_version" {
+				columns[row[0].(string)] = nil
+			}
+		})
+		for table := range columns {
+			read(`SELECT * FROM "`+table+`" LIMIT 1`, func(names []string, _ []any) {
+				columns[table] = slices.DeleteFunc(slices.Clone(names), func(c string) bool { return table == "audit" && c == "chain" }) // which nothing ever wrote
+			})
+		}
+	}
+	all = map[string][]string{}
+	for table, names := range columns {
+		read(`SELECT "`+strings.Join(names, `", "`)+`" FROM "`+table+`"`, func(_ []string, row []any) {
+			if row != nil {
+				all[table] = append(all[table], fmt.Sprintf("%q", row))
+			}
+		})
+		slices.Sort(all[table])
+	}
+	return all, columns
+}
+
+// A filled database of the build before opens with all its rows, and is worked with.
+//
+// promise: L.upgrade-keeps-rows
+func TestDatabaseOfTheBuildBeforeOpensWithAllItsRows(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			url, dir := before(t, kind)
+			db := storetest.Opened(t, url, dir, quiet)
+			had, columns := contents(t, kind, url, nil)
+			for table, least := range map[string]int{
+				"turns": 30, "messages": 70, "deliveries": 35, "people": 3, "identities": 3, "approvals": 4, "actions": 4, "attachments": 2,
+				"llm_calls": 40, "llm_bodies": 40, "tasks": 40, "plans": 30, "reviews": 3, "events": 100, "event_keys": 30, "audit": 1, "leases": 3, "owners": 1,
+			} {
+				if len(had[table]) < least {
+					t.Errorf("the fixture has %d rows of %s", len(had[table]), table)
+				}
+			}
+			if err := db.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			has, _ := contents(t, kind, url, columns)
+			for _, table := range slices.Sorted(maps.Keys(columns)) {
+				if !slices.Equal(had[table], has[table]) {
+					t.Errorf("%s had %d rows and has %d, or others:\n%.2000q\n%.2000q", table, len(had[table]), len(has[table]), had[table], has[table])
+				}
+			}
+			h := newHouse(t, db)
+			h.Accept(storetest.Entry("c1", "new", "hello"))
+			h.whole("c2", "new2")
+			// One that ran, one that waits for it, one that waits for a decision, and the new one.
+			h.wantCount(4, "SELECT count(*) FROM turns WHERE state IN ('running', 'waiting', 'queued')")
+		})
+	}
+}
+
+// A backup that is made before the upgrade is restored by the newer build, into the other
+// database too.
+//
+// promise: L.upgrade-keeps-rows
+func TestBackupOfTheBuildBeforeIsRestored(t *testing.T) {
+	t.Parallel()
+	for kind, other := range map[string]string{"sqlite": "postgres", "postgres": "sqlite"} {
+		t.Run(kind+" to "+other, func(t *testing.T) {
+			t.Parallel()
+			url, dir := before(t, kind)
+			file, err := os.Create(filepath.Join(t.TempDir(), "backup"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			said := func(string) {}
+			made, err := backup.Write(t.Context(), backup.Source{DB: storetest.Opened(t, url, dir, quiet).DB, Files: blobs.New(filepath.Join(dir, "attachments")), Said: said}, file)
+			if err != nil || made.Files != 2 || len(made.Missing) > 0 {
+				t.Fatalf("%+v, %v", made, err)
+			}
+			dir = t.TempDir()
+			if url = "sqlite:" + filepath.Join(dir, "switchboard.db"); other == "postgres" {
+				url = storetest.PostgresURL(t)
+			}
+			restored, err := backup.Restore(t.Context(), backup.Target{
+				Config: database.Config{URL: secrets.Secret(url)}, DataDir: dir, Files: blobs.New(filepath.Join(dir, "attachments")), Log: quiet, Said: said,
+			}, file)
+			if err != nil || restored.Count("turns") < 30 || !slices.Equal(restored.Tables, made.Tables) {
+				t.Fatalf("%+v, %v", restored, err)
+			}
+			h := newHouse(t, storetest.Opened(t, url, dir, quiet))
+			h.Accept(storetest.Entry("c1", "new", "hello"))
+			h.wantCount(4, "SELECT count(*) FROM turns WHERE state IN ('running', 'waiting', 'queued')")
+		})
+	}
+}
