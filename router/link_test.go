@@ -136,6 +136,7 @@ func TestLinkedRowsMove(t *testing.T) {
 		r.until("it waits", func() bool { return len(r.turns()) == 3 })
 		storetest.Exec(t, r.db,
 			"INSERT INTO memories (kind, scope, person, text, state, created_at, updated_at) VALUES ('fact', 'person', 'carl', 'x', 'active', 1, 1)",
+			"INSERT INTO spending (day, scope, name, settled, reserved) VALUES ('2026-01-01', 'person', 'carl', 5, 2), ('2026-01-01', 'person', 'dora', 1, 0)",
 			"INSERT INTO approvals (kind, state, person, scope, decided_by, created_at, expires_at) VALUES ('tool', 'accepted', 'carl', 'always', 'carl', 1, 1)",
 			"INSERT INTO actions (code, kind, state, person, session_id, created_at, expires_at) SELECT CAST('x' AS "+r.bytes()+"), 'choice', 'proposed', 'carl', min(session_id), 1, 1 FROM turns WHERE person = 'carl'")
 		if got := r.asks("c8", "carl2", "/link "+r.links("c1", "dora")); !strings.Contains(got, "the same person") {
@@ -153,6 +154,7 @@ func TestLinkedRowsMove(t *testing.T) {
 		for _, query := range []string{
 			"SELECT count(*) FROM turns WHERE person = 'carl'", "SELECT count(*) FROM sessions WHERE person = 'carl'",
 			"SELECT count(*) FROM messages WHERE direction = 'in' AND (person = 'carl' OR author = 'carl')", "SELECT count(*) FROM memories WHERE person = 'carl'",
+			"SELECT count(*) FROM spending WHERE name = 'carl'", "SELECT settled - 6 FROM spending WHERE name = 'dora'", "SELECT reserved - 2 FROM spending WHERE name = 'dora'",
 			"SELECT count(*) FROM approvals WHERE person = 'carl' OR decided_by = 'carl'", "SELECT count(*) FROM actions WHERE person = 'carl' AND state = 'proposed'",
 		} {
 			if n, err := count(r, query); err != nil || n != 0 {

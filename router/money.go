@@ -106,7 +106,7 @@ func overLimit(e *ledger.OverLimitError, over time.Time) string {
 
 // notifyBudget notifies the admins once of each limit, day and level.
 func (r *runner) notifyBudget(j *journal, b ledger.Budget, s ledger.Spending, now time.Time, how, level string) {
-	about := fmt.Sprintf("%s %s %s %s", b.Day(now), s.Scope, s.Name, level)
+	about := fmt.Sprintf("%s %s %s %g %s", b.Day(now), s.Scope, s.Name, s.Limit, level)
 	if !r.notified.first(about, now) {
 		return
 	}

@@ -252,6 +252,31 @@ func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 	})
 }
 
+// Where two conversations become one, so do what was spent in them and what is reserved.
+func TestSessionsThatBecomeOneAddWhatTheySpent(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		b := ledger.Budget{PerSessionDay: 2}
+		old, young := h.Begun("old", "1"), h.Begun("new", "2")
+		for _, ref := range []ledger.TurnRef{old, young} {
+			if err := h.reserve(ref, 1, b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.one(moves("old", "new", "1"))
+		h.spent("day  0 2", "person marco 0 2", "session tg:new 0 2")
+		last := called(0.5)
+		last.End = end("done", "answered").End
+		next := h.Commit(old, last)
+		if next == nil || next.TurnID != young.TurnID {
+			t.Fatalf("next %+v", next)
+		}
+		if err := h.Router.SettleLost(h.Ctx, next.TurnRef); err != nil {
+			t.Error(err)
+		}
+		h.spent("day  1.5 0", "person marco 1.5 0", "session tg:new 1.5 0")
+	})
+}
+
 // A turn with no limits asks the database for nothing more than before.
 //
 // promise: P11.limits
