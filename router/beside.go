@@ -40,7 +40,7 @@ func (r *Router) goBeside(entry *sorted) {
 			r.Log.ErrorContext(ctx, "what a command found could not be committed", "channel", event.Conversation.Channel, "error", err)
 			return
 		}
-		line.Committed(event.Conversation)
+		r.Lines.Committed(event.Conversation) // its channel may be another meanwhile
 	})
 }
 

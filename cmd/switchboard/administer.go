@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"switchboard/channels"
@@ -12,6 +14,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/admin"
 	"switchboard/router/commands"
+	"switchboard/router/view"
 	"switchboard/store"
 )
 
@@ -20,6 +23,7 @@ func (e *engine) adminCommands(ledger *store.Router) []commands.Command {
 	return append([]commands.Command{
 		admin.People(ledger, e.judgePerson), admin.Allow(ledger, e.judgePerson),
 		admin.Config(e), admin.Deliveries(ledger), admin.Audit(ledger), admin.Doctor(e.examine), admin.Budget(e.db, e.limits),
+		admin.Reload(e.reloadNow),
 	}, admin.Channels(e, e)...)
 }
 
@@ -110,4 +114,22 @@ func (e *engine) examine(ctx context.Context) (found []admin.Finding, whole bool
 		found = append(found, admin.Finding(f))
 	}
 	return found, ctx.Err() == nil
+}
+
+// reloadNow reads the file anew for somebody who waits for what comes of it. What counts from the
+// next start alone is told each time.
+func (e *engine) reloadNow(ctx context.Context) (diff []view.SettingDiff, faults []string, err error) {
+	was := e.settings()
+	err = e.reread(ctx)
+	if broken, ok := errors.AsType[*brokenError](err); ok {
+		return nil, strings.Split(broken.Error(), "\n"), nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	now := e.settings()
+	file, _, err := now.Again(now.Changes())
+	if err != nil {
+		return nil, nil, err
+	}
+	return diffView(configs.Diff(was, file)), nil, nil
 }

@@ -5,6 +5,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"switchboard/channels"
+	"switchboard/channels/telegram/telegramtest"
+	"switchboard/testkit"
 )
 
 // asks has a user write something, and waits until an answer after it says what is wanted.
@@ -61,5 +65,37 @@ func TestAdminsRunTheBotFromTheChat(t *testing.T) {
 	if out, _, _ := r.command("audit", "export"); strings.Count(out, `"target":"person Eve"`) != 4 {
 		t.Errorf("the audit log has\n%s", out)
 	}
+	r.stop(10 * time.Second)
+}
+
+// A channel is switched off and on from another, and a file that was changed is taken or refused
+// with all that is wrong with it.
+//
+// promise: L.settings-versions
+func TestAdminsSwitchChannelsAndReload(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "")
+	r.channel("tg", r.bot, r.bot.Token(), "")
+	other := telegramtest.New(t)
+	r.channel("tg2", other, other.Token(), "")
+	r.ready()
+	chief := r.chief.ID
+	r.asks(chief, "/channel tg disable", "I cannot hear you confirm it")
+	r.asks(chief, "/channel tg2 disable", "channels.tg2.enabled is false, was true; counts at once")
+	r.await("it is off", 20*time.Second, func() bool { return r.statuses()["tg2"].State == channels.StateDisabled })
+	r.asks(chief, "/channel tg2", "tg2 is switched off")
+	r.asks(chief, "/channel tg2 test", "the token is good: @")
+	r.asks(chief, "/channel tg2 enable", "Version 2 of the settings")
+	r.await("it is on", 20*time.Second, func() bool { return r.statuses()["tg2"].State == channels.StateConnected })
+	r.asks(chief, "/channel tg2 enable", "tg2 is switched on already.")
+	r.asks(chief, "/reload", "nothing is otherwise than before")
+	text := testkit.Read(t, r.config)
+	testkit.Write(t, r.config, text+"[files]\nmax_size = \"many\"\nmaximum = 3\n")
+	said := r.asks(chief, "/reload", "The settings have faults, so I go on with the former ones:")
+	if !strings.Contains(said, "files.max_size: ") || !strings.Contains(said, "files.maximum: ") {
+		t.Errorf("it does not name both faults: %s", said)
+	}
+	testkit.Write(t, r.config, text+"[log]\nformat = \"text\"\n")
+	r.asks(chief, "/reload", "log.format is \"text\", was \"auto\"; counts from the next start")
 	r.stop(10 * time.Second)
 }

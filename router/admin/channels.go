@@ -57,7 +57,13 @@ func Channels(keeper ChannelKeeper, settings Settings) []commands.Command {
 			case i < 0:
 				return noChannel(list, name, c), nil
 			case verb == "":
-				return inDetail(&list[i], zoneOf(c)), nil
+				return inDetail(&list[i], c), nil
+			case list[i].Fixed && verb != "test":
+				return commands.Says("Nobody switches that one on or off: it is there for whoever runs me on this machine."), nil
+			case verb == "disable" && name == c.Conversation().Channel:
+				return commands.Says("Here you speak with me: once it is off I cannot hear you confirm it. Write that on another channel, or `switchboard config set channels.%s.enabled false` on the machine that I run on.", name), nil
+			case verb == "enable" && list[i].State != channels.StateDisabled:
+				return commands.Says("%s is switched on already.", render.Escape(name)), nil
 			case verb == "enable" || verb == "disable":
 				return answered(configSet(ctx, settings, c, "channels."+name+".enabled", fmt.Sprint(verb == "enable")))
 			case verb == "test":
@@ -102,25 +108,27 @@ func noChannel(list []Channel, name string, c *commands.Call) commands.Answer {
 	return commands.Says("%s \"%schannels\" lists them.", said, c.Slash)
 }
 
-func inDetail(ch *Channel, zone *time.Location) commands.Answer {
+func inDetail(ch *Channel, c *commands.Call) commands.Answer {
 	text := fmt.Sprintf("%s.\n- kind %s\n- %s", render.Escape(ch.Is), ch.Kind, render.Escape(ch.Rules))
 	for _, last := range []struct {
 		what string
 		at   time.Time
 	}{{"the platform last spoke", ch.LastFrame}, {"the last event came", ch.LastEvent}} {
 		if !last.at.IsZero() {
-			text += fmt.Sprintf("\n- %s %s", last.what, last.at.In(zone).Format("2006-01-02 15:04:05"))
+			text += fmt.Sprintf("\n- %s %s", last.what, last.at.In(zoneOf(c)).Format("2006-01-02 15:04:05"))
 		}
 	}
 	answer := commands.Answer{Text: text, Taint: others}
-	if ch.Fixed {
-		return answer
+	verbs := []string{"test", "disable"}
+	switch {
+	case ch.Fixed:
+		verbs = nil
+	case ch.State == channels.StateDisabled:
+		verbs[1] = "enable"
+	case ch.Name == c.Conversation().Channel:
+		verbs = verbs[:1]
 	}
-	does := "disable"
-	if ch.State == channels.StateDisabled {
-		does = "enable"
-	}
-	for _, verb := range []string{"test", does} {
+	for _, verb := range verbs {
 		answer.Buttons = append(answer.Buttons, commands.Button{Label: strings.ToUpper(verb[:1]) + verb[1:], Command: "channel " + ch.Name + " " + verb})
 	}
 	return answer
