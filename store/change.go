@@ -47,6 +47,8 @@ func (t *tx) apply(c ledger.Change, by ledger.Hand) (audited, error) {
 		return t.changeSecret(c, by)
 	case *ledger.SettingsChange:
 		return t.changeSettings(c, by)
+	case *ledger.SettingsFileChange:
+		return audited{outcome: "done", data: map[string]any{"file": c.File, "diff": c.Diff}}, nil
 	}
 	return audited{}, fmt.Errorf("%T is no change that is known", c)
 }

@@ -189,11 +189,15 @@ func (e *engine) Seal(value secrets.Secret) ([]byte, error) { return e.settings(
 func (e *engine) UsedBy(name string) []string { return e.settings().UsedBy(name) }
 
 // Changed implements router.Secrets: what the settings use is read anew, and a channel connects with
-// it.
+// it. Settings that could not be used may have lacked a secret.
 func (e *engine) Changed(ctx context.Context) error {
 	e.reloading.Lock()
-	defer e.reloading.Unlock()
-	return e.readSecrets(ctx)
+	err, broken := e.readSecrets(ctx), e.broken != ""
+	e.reloading.Unlock()
+	if err == nil && broken {
+		err = e.reload(ctx)
+	}
+	return err
 }
 
 // readSecrets is Changed under the lock of those who reload.

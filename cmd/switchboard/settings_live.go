@@ -127,6 +127,7 @@ func (e *engine) apply(ctx context.Context, c *change) error {
 		errs = append(errs, e.router.Attach(at))
 	}
 	e.sayApplied(ctx, c)
+	e.noteFile(ctx, was, c)
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("the settings were checked, and part of them cannot be applied: %w", err)
 	}
@@ -148,6 +149,31 @@ func (e *engine) sayApplied(ctx context.Context, c *change) {
 	}
 	if len(later) > 0 {
 		e.log.WarnContext(ctx, "settings were changed that count from the next start on", "settings", strings.Join(later, ", "))
+	}
+}
+
+// noteFile has the audit log tell what the file has otherwise; what was changed at run time is there.
+func (e *engine) noteFile(ctx context.Context, was *configs.Settings, c *change) {
+	text := func(value string) *string {
+		if value == "" {
+			return nil
+		}
+		return &value
+	}
+	note := &ledger.SettingsFileChange{File: c.settings.File}
+	for _, d := range c.diff {
+		if _, before := was.Changes()[d.Key]; before {
+			continue
+		}
+		if _, now := c.settings.Changes()[d.Key]; !now && d.Was != d.Is && d.Live {
+			note.Diff = append(note.Diff, ledger.SettingsDiff{Key: d.Key, Was: text(d.Was), Is: text(d.Is)})
+		}
+	}
+	if len(note.Diff) == 0 {
+		return
+	}
+	if err := e.db.Router().Change(ctx, note, ledger.Hand{Rule: ledger.RuleSettings}); err != nil {
+		e.log.ErrorContext(ctx, "what the settings file changed cannot be noted in the audit log", "error", err)
 	}
 }
 

@@ -165,9 +165,30 @@ func TestFileIsFollowedWhileTheProgramRuns(t *testing.T) {
 		out, _, _ := r.command("person", "list")
 		return !strings.Contains(out, "Ann")
 	})
+	if out, errs, code := r.command("audit", "export"); code != 0 || strings.Count(out, `"config.file"`) < 6 || !strings.Contains(out, "settings channels.second.kind") ||
+		!strings.Contains(out, `"was":"\"fake/model\""`) || strings.Contains(out, other.Token()) {
+		t.Errorf("audit: %s%s", out, errs)
+	}
 	if r.cmd.Process.Pid != pid || r.server.ready() != 1 {
 		t.Error("the program was started again")
 	}
+	r.stop(10 * time.Second)
+}
+
+// A file that names a secret before it is set is taken as soon as it is.
+func TestFileWaitsForItsSecret(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "")
+	r.channel("telegram", r.bot, r.bot.Token(), "")
+	r.ready()
+	r.edit(fmt.Sprintf("token = %q", r.bot.Token()), "token = \"secret:bot\"")
+	r.says("there is no secret", 1)
+	if out, errs, code := r.commandWith(r.bot.Token()+"\n", "secret", "set", "bot"); code != 0 {
+		t.Fatalf("exit %d, %q, %q", code, out, errs)
+	}
+	r.says("the settings can be used again", 1)
+	r.bot.Say(r.chief.ID, "one")
+	r.expect(r.chief.ID, "heard: one")
 	r.stop(10 * time.Second)
 }
 

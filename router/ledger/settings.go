@@ -108,11 +108,27 @@ const (
 func (c *SettingsChange) Names() (action, target string) {
 	target = "settings"
 	if v := c.Version; v != nil {
-		keys := make([]string, len(v.Diff))
-		for i, d := range v.Diff {
-			keys[i] = d.Key
-		}
-		target = "settings " + cmp.Or(strings.Join(keys, ", "), "as they were")
+		target = "settings " + cmp.Or(keysOf(v.Diff), "as they were")
 	}
 	return "config." + string(c.Kind), target
+}
+
+func keysOf(diff []SettingsDiff) string {
+	keys := make([]string, len(diff))
+	for i, d := range diff {
+		keys[i] = d.Key
+	}
+	return strings.Join(keys, ", ")
+}
+
+// A SettingsFileChange notes what an engine goes by because its settings file has it so now. No
+// credential is in it.
+type SettingsFileChange struct {
+	File string
+	Diff []SettingsDiff
+}
+
+// Names implements Change.
+func (c *SettingsFileChange) Names() (action, target string) {
+	return "config.file", "settings " + keysOf(c.Diff)
 }
