@@ -42,7 +42,7 @@ func TestWhoamiListsWhatMayBeUsed(t *testing.T) {
 		if s := r.await(1)[0]; !strings.HasSuffix(s.Text, "Tools you may use here: exec, http.get.") {
 			t.Errorf("%q", s.Text)
 		}
-		if want := (tools.Question{Person: "ada", Channel: "play", Mode: "ask"}); asked != want {
+		if want := (tools.Question{Person: "ada", Channel: "play", Direct: true, Mode: "ask"}); asked != want {
 			t.Errorf("asked %+v", asked)
 		}
 		r.platform.Say("c2", "bob", "/whoami")
