@@ -52,6 +52,9 @@ func (r *Router) given(ctx context.Context, c *commands.Command, call *commands.
 	if answer.As != nil {
 		return answer, &ledger.StateError{Sentence: fmt.Sprintf("this has to be typed: %s%s %s", call.Slash, call.Name, call.Args)}
 	}
+	if answer.Beside != nil { // the tool waits for it
+		return answer.Beside(ctx), nil
+	}
 	if answer.Change == nil {
 		return answer, nil
 	}

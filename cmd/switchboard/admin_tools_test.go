@@ -26,6 +26,10 @@ func steward(req llmtest.Request) llmtest.Reply {
 		return use("admin.config", map[string]any{"action": "set", "key": "log.level", "value": "debug", "version": nil})
 	case "take that back":
 		return use("admin.config", map[string]any{"action": "undo", "key": nil, "value": nil, "version": nil})
+	case "is play well?":
+		return use("admin.channels", map[string]any{"action": "test", "name": "play"})
+	case "let Anna in":
+		return use("admin.people", map[string]any{"action": "let_in", "name": "anna", "identity": "scripted:u3", "role": nil, "tools": nil})
 	case "who did that?":
 		return use("admin.audit", map[string]any{"person": nil, "kind": "config", "turn": nil, "before": nil})
 	}
@@ -54,6 +58,11 @@ func TestAdminsSayItInPlainWords(t *testing.T) {
 	allowed("make the log level debug", "admin.config", "log.level")
 	r.await("it counts", patience, func() bool { return strings.Contains(r.ask("u1", "/config get log.level"), "debug") })
 	allowed("who did that?", "admin.audit", "u1 config.set")
+	allowed("is play well?", "admin.channels", "its platform was asked in")
+	r.platform.Say("cu3", "u3", "let me in")
+	r.await("she is refused", patience, func() bool { return strings.Contains(r.ask("u1", "/allow"), "scripted:u3") })
+	allowed("let Anna in", "admin.people", "anna is let in: user, scripted:u3")
+	r.answers("u3", "hello", "heard: hello")
 	allowed("take that back", "admin.config", "Version 2")
 	r.await("it counts no more", patience, func() bool { return strings.Contains(r.ask("u1", "/config get log.level"), "info") })
 	rows := r.query("SELECT person, turn_id FROM audit WHERE action = 'config.set' ORDER BY id")
@@ -66,7 +75,7 @@ func TestAdminsSayItInPlainWords(t *testing.T) {
 	}
 	for _, req := range r.model.Requests() {
 		offered := strings.Contains(req.System, "### admin.config")
-		if user := strings.Contains(req.User, "u2"); req.Role == "planner" && offered == user {
+		if user := !strings.Contains(req.User, "You work for: u1"); req.Role == "planner" && (offered == user || user && strings.Contains(req.User, "- admin.")) && req.Section("Faults in your last plan") == "" {
 			t.Errorf("offered to a user: %v; prompt %q", user, tail(req.User, 300))
 		}
 	}
