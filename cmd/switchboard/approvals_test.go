@@ -52,6 +52,7 @@ type desk struct {
 	kind     string
 	slash    string // before a command
 	ada, bob *page
+	breaks   func(platformtest.Fault)
 }
 
 func newOffice(t *testing.T, dm, extra string) *office {
@@ -73,6 +74,7 @@ func (o *office) desk(kind, slash, dm string, server interface {
 	URL() string
 	APIURL() string
 	Login(had map[string]string) map[string]string
+	Break(platformtest.Fault)
 },
 ) {
 	o.t.Helper()
@@ -80,7 +82,7 @@ func (o *office) desk(kind, slash, dm string, server interface {
 	for key, token := range server.Login(nil) {
 		table += fmt.Sprintf("%s = %q\n", key, token)
 	}
-	d := &desk{kind: kind, slash: slash}
+	d := &desk{kind: kind, slash: slash, breaks: server.Break}
 	users := devView(o.t.(*testing.T), server.URL(), "", "").Users
 	for i, u := range users {
 		p := &page{t: o.t.(*testing.T), at: server.URL(), user: u.ID}

@@ -13,41 +13,42 @@ import (
 // Each command, once, by an admin in a direct chat, in an order in which each has something to
 // answer; and what the answer says.
 var eachCommand = []struct {
-	name string // as the table has it
-	says string
-	want string
+	name  string // as the table has it
+	says  string
+	want  string
+	later string // what is said when it is done, where that goes on beside
 }{
-	{"status", "/status", "Nothing was asked yet."},
-	{"start", "/start", "Hello u1. You are let in here, role admin."},
-	{"help", "/help", "/audit"},
-	{"whoami", "/whoami", "You are u1, role admin."},
-	{"tools", "/tools", "- time – The date and time now"},
-	{"tool", `/tool time {"zone": "Europe/Rome"}`, "Europe/Rome"},
-	{"retry", "/retry", "Europe/Rome"},
-	{"plan", "/plan", "Goal: /tool time"},
-	{"why", "/why", "u1 asked: /retry"},
-	{"cancel", "/cancel", "There is nothing of yours to cancel here."},
-	{"mode", "/mode ask", "Mode ask:"},
-	{"model", "/model", "The model here is fake/model."},
-	{"timezone", "/timezone Europe/Rome", "The time zone here is Europe/Rome"},
-	{"lang", "/lang default", "I go by what you write."},
-	{"grants", "/grants", "Nothing is allowed without asking"},
-	{"approve", "/approve AAAA-BBBB", "There is no question with that code in this chat."},
-	{"deny", "/deny AAAA-BBBB", "There is no question with that code in this chat."},
-	{"link", "/link", "/link"},
-	{"claim", "/claim", "A claim code makes whoever sends it an admin"},
-	{"people", "/people add eve scripted:eve", "eve is let in: user, scripted:eve."},
-	{"allow", "/allow", "Nobody was refused lately."},
-	{"secret", "/secret list", "No secret is set."},
-	{"config", "/config get log.level", "info"},
-	{"channels", "/channels", "play"},
-	{"channel", "/channel play test", "play"},
-	{"deliveries", "/deliveries", "Everything was sent, or is on its way."},
-	{"audit", "/audit kind person", "u1 person.add person eve"},
-	{"budget", "/budget", "limit"},
-	{"reload", "/reload", "settings"},
-	{"doctor", "/doctor", "settings"},
-	{"reset", "/reset", "Forgotten. We start anew"},
+	{"status", "/status", "Nothing was asked yet.", ""},
+	{"start", "/start", "Hello u1. You are let in here, role admin.", ""},
+	{"help", "/help", "/audit", ""},
+	{"whoami", "/whoami", "You are u1, role admin.", ""},
+	{"tools", "/tools", "- time – The date and time now", ""},
+	{"tool", `/tool time {"zone": "Europe/Rome"}`, "Europe/Rome", ""},
+	{"retry", "/retry", "Europe/Rome", ""},
+	{"plan", "/plan", "Goal: /tool time", ""},
+	{"why", "/why", "u1 asked: /retry", ""},
+	{"cancel", "/cancel", "There is nothing of yours to cancel here.", ""},
+	{"mode", "/mode ask", "Mode ask:", ""},
+	{"model", "/model", "The model here is fake/model.", ""},
+	{"timezone", "/timezone Europe/Rome", "The time zone here is Europe/Rome", ""},
+	{"lang", "/lang default", "I go by what you write.", ""},
+	{"grants", "/grants", "Nothing is allowed without asking", ""},
+	{"approve", "/approve AAAA-BBBB", "There is no question with that code in this chat.", ""},
+	{"deny", "/deny AAAA-BBBB", "There is no question with that code in this chat.", ""},
+	{"link", "/link", "/link", ""},
+	{"claim", "/claim", "A claim code makes whoever sends it an admin", ""},
+	{"people", "/people add eve scripted:eve", "eve is let in: user, scripted:eve.", ""},
+	{"allow", "/allow", "Nobody was refused lately.", ""},
+	{"secret", "/secret list", "No secret is set.", ""},
+	{"config", "/config get log.level", "info", ""},
+	{"channels", "/channels", "play", ""},
+	{"channel", "/channel play test", "I ask the platform of play", "its platform was asked in"},
+	{"deliveries", "/deliveries", "Everything was sent, or is on its way.", ""},
+	{"audit", "/audit kind person", "u1 person.add person eve", ""},
+	{"budget", "/budget", "in all, no limit", ""},
+	{"reload", "/reload", "settings", ""},
+	{"doctor", "/doctor all", "I look at everything", "database: "},
+	{"reset", "/reset", "Forgotten. We start anew", ""},
 }
 
 // Every row of the program's table of commands is here, and is answered over a platform by the
@@ -74,6 +75,7 @@ func TestEachCommandAnswers(t *testing.T) {
 		if got := r.ask("u1", c.says); !strings.Contains(got, c.want) {
 			t.Errorf("%s is answered %q, without %q", c.says, got, c.want)
 		}
+		r.await(c.says+" is done", patience, func() bool { return strings.Contains(strings.Join(r.shown("u1"), "\n"), c.later) })
 		if slices.Contains(users, "/"+c.name) {
 			continue
 		}
