@@ -710,7 +710,7 @@ BEGIN
 			WHERE id = p_turn;
 		END IF;
 		PERFORM sb_emit(p_session, v_events, p_now);
-		RETURN jsonb_build_object('begun', v_begun, 'charges', v_charges);
+		RETURN CASE WHEN v_charges IS NULL THEN jsonb_build_object('begun', v_begun) ELSE jsonb_build_object('begun', v_begun, 'charges', v_charges) END;
 	END IF;
 	IF v_x ->> 'state' = 'waiting' THEN
 		SELECT cancel_requested INTO v_stop FROM turns WHERE id = p_turn;
@@ -735,7 +735,8 @@ BEGIN
 	END IF;
 	PERFORM sb_emit(p_session, v_events || (v_x -> 'event'), p_now);
 	v_next := sb_run(p_session, p_fence, FALSE, NULL, p_now);
-	RETURN jsonb_build_object('next', v_next, 'begun', v_begun, 'charges', v_charges);
+	v_x := jsonb_build_object('next', v_next, 'begun', v_begun);
+	RETURN CASE WHEN v_charges IS NULL THEN v_x ELSE v_x || jsonb_build_object('charges', v_charges) END;
 END $$;
 
 -- sb_charge changes the sums of [budget] by what calls cost, and by what is reserved no more. Its lock is the last that a
@@ -756,17 +757,18 @@ CREATE OR REPLACE FUNCTION sb_steps(p_steps jsonb) RETURNS jsonb LANGUAGE plpgsq
 DECLARE
 	v_step jsonb;
 	v_one jsonb;
-	v_charges jsonb := '[]';
+	v_charges jsonb; -- NULL: nothing cost anything
 	v_out jsonb := '[]';
 BEGIN
 	FOR v_step IN SELECT x FROM jsonb_array_elements(p_steps) AS x LOOP
 		v_one := sb_step(v_step);
-		IF jsonb_typeof(v_one -> 'charges') = 'array' THEN
-			v_charges := v_charges || (v_one -> 'charges');
+		IF v_one ? 'charges' THEN
+			v_charges := coalesce(v_charges, '[]') || (v_one -> 'charges');
+			v_one := v_one - 'charges';
 		END IF;
-		v_out := v_out || jsonb_build_array(v_one - 'charges');
+		v_out := v_out || jsonb_build_array(v_one);
 	END LOOP;
-	IF v_charges <> '[]' THEN
+	IF v_charges IS NOT NULL THEN
 		PERFORM sb_charge(v_charges);
 	END IF;
 	RETURN v_out;
