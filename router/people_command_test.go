@@ -270,3 +270,22 @@ func TestAdminsAllowStrangers(t *testing.T) {
 		}
 	})
 }
+
+// The code of another question decides nothing behind /allow.
+//
+// promise: P4.pairing
+func TestAllowDecidesNoOtherQuestion(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.manage()
+		r.wish()
+		r.start()
+		r.platform.Say("c1", "ada", "ask rm x")
+		code := r.typedCode(r.await(1)[0])
+		if got := r.asks("c1", "ada", "/allow "+code); !strings.Contains(got, "There is no question with that code") {
+			t.Errorf("answered %q", got)
+		}
+		if got := r.asks("c1", "ada", "/deny "+code); !strings.Contains(got, "rejected") && !strings.Contains(got, "Denied") {
+			t.Errorf("answered %q", got)
+		}
+	})
+}

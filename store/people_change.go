@@ -91,7 +91,7 @@ func (t *tx) keepAdmin(name, local string) error {
 
 // decided says that the settings name somebody, and where.
 func decided(who, file string) error {
-	return &ledger.StateError{Sentence: fmt.Sprintf("%s is named in [[people]] of %s, which decides: change it there, and start the engine anew", who, file)}
+	return &ledger.StateError{Sentence: fmt.Sprintf("%s is named in [[people]] of %s, which decides: change it there", who, file)}
 }
 
 // person reads somebody who stays as they are to the end of the transaction; nil: there is
