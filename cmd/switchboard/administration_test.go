@@ -136,7 +136,7 @@ func (f *follower) reads(text string) {
 		}
 		return m.Bot
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(patience)
 	for time.Now().Before(deadline) {
 		shown = slices.DeleteFunc(devView(f.t, f.last.at, f.last.user, f.last.chat).Messages, func(m platformtest.Message) bool {
 			return f.seen[f.last.user+m.ID+m.Text]
