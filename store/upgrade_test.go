@@ -1,12 +1,9 @@
 package store_test
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,60 +17,6 @@ import (
 	"switchboard/store/database"
 	"switchboard/store/storetest"
 )
-
-// before unpacks what the build 079d196 left, filled and killed in the middle of a turn: a
-// data folder of each database, and what pg_dump --inserts says of PostgreSQL's.
-func before(t *testing.T, kind string) (url, dir string) {
-	t.Helper()
-	dir = t.TempDir()
-	f, err := os.Open("testdata/before-" + kind + ".tar.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	unpacked, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for r := tar.NewReader(unpacked); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(dir, filepath.FromSlash(h.Name))
-		if h.Typeflag == tar.TypeDir {
-			err = os.MkdirAll(path, 0o700)
-		} else {
-			var text []byte
-			if text, err = io.ReadAll(r); err == nil {
-				err = os.WriteFile(path, text, 0o600)
-			}
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if kind == "sqlite" {
-		return "sqlite:" + filepath.Join(dir, "switchboard.db"), dir
-	}
-	script, err := os.ReadFile(filepath.Join(dir, "dump.sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	url = storetest.PostgresURL(t)
-	db, err := sql.Open("postgres", url)
-	if err == nil {
-		_, err = db.ExecContext(t.Context(), string(script))
-		err = errors.Join(err, db.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return url, dir
-}
 
 // contents are all rows of all tables, by table, with the columns that are asked for; nil: all.
 func contents(t *testing.T, kind, url string, columns map[string][]string) (all map[string][]string, of map[string][]string) {
@@ -143,7 +86,8 @@ func TestDatabaseOfTheBuildBeforeOpensWithAllItsRows(t *testing.T) {
 	for _, kind := range []string{"sqlite", "postgres"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			url, dir := before(t, kind)
+			dir := t.TempDir()
+			url := storetest.Before(t, kind, dir)
 			db := storetest.Opened(t, url, dir, quiet)
 			had, columns := contents(t, kind, url, nil)
 			for table, least := range map[string]int{
@@ -181,7 +125,8 @@ func TestBackupOfTheBuildBeforeIsRestored(t *testing.T) {
 	for kind, other := range map[string]string{"sqlite": "postgres", "postgres": "sqlite"} {
 		t.Run(kind+" to "+other, func(t *testing.T) {
 			t.Parallel()
-			url, dir := before(t, kind)
+			dir := t.TempDir()
+			url := storetest.Before(t, kind, dir)
 			file, err := os.Create(filepath.Join(t.TempDir(), "backup"))
 			if err != nil {
 				t.Fatal(err)

@@ -80,7 +80,7 @@ func TestWhatIsRestoredIsWhatWasBackedUp(t *testing.T) {
 				t.Parallel()
 				source, target := empties(t)[from], empties(t)[to]
 				source.fill()
-				m, file := source.backUp("")
+				m, file := source.backUp()
 				if !slices.Equal(m.Missing, []string{lost}) || m.Files != 2 || m.Bytes != 2 {
 					t.Errorf("%+v", m)
 				}
@@ -96,7 +96,7 @@ func TestWhatIsRestoredIsWhatWasBackedUp(t *testing.T) {
 				if from == to {
 					same(t, source.open(), target.open())
 				}
-				if again, _ := target.backUp(""); !reflect.DeepEqual(again.Tables, m.Tables) {
+				if again, _ := target.backUp(); !reflect.DeepEqual(again.Tables, m.Tables) {
 					t.Errorf("what was restored is\n%+v\nwhat was backed up\n%+v", again.Tables, m.Tables)
 				}
 				if _, err := target.restore(file); !errors.Is(err, backup.ErrNotEmpty) {
@@ -175,7 +175,7 @@ func TestDamagedFileIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	source, target := places["sqlite"], &place{TB: t, dir: t.TempDir()}
 	target.url = "sqlite:" + filepath.Join(target.dir, "switchboard.db")
 	source.fill()
-	_, file := source.backUp("")
+	_, file := source.backUp()
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -205,5 +205,74 @@ func TestDamagedFileIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 	refused("twice", append(slices.Clone(whole), whole...))
 	if left, err := os.ReadDir(target.dir); err != nil || len(left) != 0 {
 		t.Errorf("something was written: %v, %v", left, err)
+	}
+}
+
+// What is written, and cleared away, while a backup is made has no part in it.
+//
+// promise: L.backup-beside
+func TestBackupIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	for kind, source := range empties(t) {
+		t.Run(kind, func(t *testing.T) {
+			source.TB = t
+			source.fill()
+			want, _ := source.backUp()
+			beside, n := source.open(), 0
+			m, file := source.backUpWhile(func(string) {
+				n++
+				err := beside.Write(t.Context(), database.Full, "beside", func(tx *database.Tx) error {
+					for _, table := range []string{"messages (id, conversation_id, direction, class, text, created_at) VALUES (?, 3, 'in', 'turn', 'new', 1)", "audit (id, action, created_at) VALUES (?, 'new', 1)"} {
+						if _, err := tx.Exec("INSERT INTO "+table, 1000+n); err != nil {
+							return err
+						}
+					}
+					_, err := tx.Exec("UPDATE attachments SET state = 'gone', blob = ''")
+					return err
+				})
+				if err = errors.Join(err, source.files().Remove(blobA)); err != nil {
+					t.Error(err)
+				}
+			})
+			if n < len(m.Tables) || !reflect.DeepEqual(m, want) {
+				t.Errorf("%d rows were written beside it\n%+v\n%+v", n, m, want)
+			}
+			target := empties(t)["sqlite"]
+			if _, err := target.restore(file); err != nil {
+				t.Error(err)
+			}
+			if err := source.files().Remove(blobA); err != nil {
+				t.Error(err)
+			}
+			for name, there := range map[string]bool{source.files().Path(blobA): false, target.files().Path(blobA): true} {
+				if _, err := os.Stat(name); (err == nil) != there {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// An engine that runs on the target, and a schema that is newer than the backup's, are refused.
+func TestTargetThatIsInUseIsRefused(t *testing.T) {
+	t.Parallel()
+	source := empties(t)["sqlite"]
+	source.fill()
+	_, file := source.backUp()
+	for kind, target := range empties(t) {
+		db := target.open()
+		e, err := engines.Start(t.Context(), db.DB, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := target.restore(file); !errors.Is(err, engines.ErrRunning) && !errors.Is(err, backup.ErrNotEmpty) {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM turns"); n != 0 || err != nil {
+			t.Errorf("%s: %d turns, %v", kind, n, err)
+		}
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package backup_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -118,15 +117,17 @@ func (p *place) fill() {
 }
 
 // backUp writes the database into a file.
-func (p *place) backUp(key string) (*backup.Manifest, string) {
+func (p *place) backUp() (*backup.Manifest, string) {
+	p.Helper()
+	return p.backUpWhile(func(string) {})
+}
+
+// backUpWhile does so, and something else whenever it says how far it is.
+func (p *place) backUpWhile(said backup.Progress) (*backup.Manifest, string) {
 	p.Helper()
 	db := p.open()
 	var out bytes.Buffer
-	s := backup.Source{DB: db.DB, Files: p.files(), Build: "test", Said: func(string) {}}
-	if key != "" {
-		s.Key = []byte(key)
-	}
-	m, err := backup.Write(p.Context(), s, &out)
+	m, err := backup.Write(p.Context(), backup.Source{DB: db.DB, Files: p.files(), Build: "test", Said: said}, &out)
 	if err = errors.Join(err, db.Close()); err != nil {
 		p.Fatal(err)
 	}
@@ -138,15 +139,11 @@ func (p *place) backUp(key string) (*backup.Manifest, string) {
 }
 
 func (p *place) restore(path string) (*backup.Manifest, error) {
-	return p.restoreWith(p.Context(), path, func(string) {})
-}
-
-func (p *place) restoreWith(ctx context.Context, path string, said backup.Progress) (*backup.Manifest, error) {
 	p.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		p.Fatal(err)
 	}
 	defer f.Close()
-	return backup.Restore(ctx, backup.Target{Config: database.Config{URL: secrets.Secret(p.url)}, DataDir: p.dir, Files: p.files(), Log: quiet, Said: said}, f)
+	return backup.Restore(p.Context(), backup.Target{Config: database.Config{URL: secrets.Secret(p.url)}, DataDir: p.dir, Files: p.files(), Log: quiet, Said: func(string) {}}, f)
 }

@@ -1,0 +1,342 @@
+package main_test
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"switchboard/agent/llm/llmtest"
+	"switchboard/channels"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router/view"
+	"switchboard/store/backup"
+	"switchboard/store/storetest"
+	"switchboard/testkit"
+)
+
+// on is a rig over a database of that kind, with the people u1 to u4.
+func on(t *testing.T, kind string) *rig {
+	t.Helper()
+	extra := "files = 4\nbuttons = true\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n[policy.exec]\nask = [\"echo *\"]\n"
+	if kind == "postgres" {
+		extra += fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))
+	}
+	r := newRig(t, []string{"u1", "u2", "u3", "u4"}, extra)
+	r.model.Handle(func(req llmtest.Request) llmtest.Reply {
+		switch {
+		case req.Section("What failed") != "":
+			return llmtest.Text(llmtest.Plan("be honest", llmtest.Answer("It was cut off.")))
+		case req.Role != "planner" && !strings.Contains(req.Section("Task"), "Say that you ran"), strings.Contains(said(req), "read it"):
+			return filer(req)
+		}
+		return clerk(req)
+	})
+	return r
+}
+
+// data is the path of something in the data folder.
+func (r *rig) data(path ...string) string {
+	return filepath.Join(append([]string{r.dir, "data"}, path...)...)
+}
+
+// attachments are the names of the files that the data folder has, each with the bytes that its name says.
+func (r *rig) attachments() (names []string) {
+	r.t.Helper()
+	err := filepath.WalkDir(r.data("attachments"), func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && (d.IsDir() || strings.HasPrefix(d.Name(), ".")) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		bytes, err := os.ReadFile(path)
+		if sum := sha256.Sum256(bytes); hex.EncodeToString(sum[:]) != d.Name() {
+			r.t.Errorf("the bytes of %s are others", d.Name())
+		}
+		names = append(names, d.Name())
+		return err
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return names
+}
+
+// load lets four people write, with files now and then, until it is ended.
+func (r *rig) load() (end func()) {
+	done, over := make(chan struct{}), sync.WaitGroup{}
+	over.Go(func() {
+		for i := 0; ; i++ {
+			user := fmt.Sprintf("u%d", 1+i%4)
+			if i%8 == 0 {
+				file := r.platform.Upload(channels.Attachment{Kind: channels.Document, Name: "list.txt", Type: "text/plain"}, fmt.Appendf(nil, "milk\nbread\n%d\n", i))
+				r.platform.Write(scripted.Message{Conversation: "c" + user, User: user, Text: "read it", Attachments: []channels.Attachment{file}})
+			} else {
+				r.platform.Say("c"+user, user, fmt.Sprintf("message %d", i))
+			}
+			select {
+			case <-done:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	})
+	return sync.OnceFunc(func() { close(done); over.Wait() })
+}
+
+// finished are the turns that have ended and the deliveries that were sent, which stay as they are.
+func (r *rig) finished() (all []any) {
+	r.t.Helper()
+	for _, t := range r.turns() {
+		if t.State == "done" {
+			all = append(all, t)
+		}
+	}
+	for _, d := range r.deliveries() {
+		if d.State == "sent" {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// Beside a program that answers, each turn, delivery and file of one moment is backed up, and
+// restored into the other database, where the program goes on.
+//
+// promise: L.backup-beside
+func TestBackupUnderLoadIsRestoredIntoTheOtherDatabase(t *testing.T) {
+	t.Parallel()
+	for kind, other := range map[string]string{"sqlite": "postgres", "postgres": "sqlite"} {
+		t.Run(kind+" to "+other, func(t *testing.T) {
+			t.Parallel()
+			r, file := on(t, kind), filepath.Join(t.TempDir(), "backup")
+			r.up()
+			end := r.load()
+			defer end()
+			r.await("much was answered", patience, func() bool { return len(r.platform.Sent()) > 60 })
+			before, files := r.finished(), r.attachments()
+			if len(before) < 60 || len(files) < 2 {
+				t.Fatalf("before the backup there are %d turns and deliveries, and %d files", len(before), len(files))
+			}
+			sent := len(r.platform.Sent())
+			made := list[backup.Manifest](r, "backup", file, "--json")
+			r.await("it went on", patience, func() bool { return len(r.platform.Sent()) > sent+4 })
+			end()
+			r.stop(20 * time.Second)
+
+			back := on(t, other)
+			testkit.Write(t, back.config, strings.ReplaceAll(testkit.Read(t, back.config), back.addr, r.addr))
+			back.platform = r.platform
+			if restored := list[backup.Manifest](back, "restore", file, "--json"); !reflect.DeepEqual(restored, made) {
+				t.Errorf("backed up: %+v\nrestored: %+v", made, restored)
+			}
+			if again := list[backup.Manifest](back, "backup", file, "--force", "--json"); !slices.Equal(again.Tables, made.Tables) {
+				t.Errorf("backed up: %+v\nof what was restored: %+v", made, again)
+			}
+			has := back.finished()
+			for _, had := range before {
+				if !slices.ContainsFunc(has, func(h any) bool { return reflect.DeepEqual(h, had) }) {
+					t.Errorf("this is lost, or another: %+v", had)
+				}
+			}
+			for _, name := range files {
+				if !slices.Contains(back.attachments(), name) {
+					t.Errorf("file %s is lost", name)
+				}
+			}
+			back.prints("audit verify", 0, "")
+			back.up()
+			back.platform.Say("cu1", "u1", "hello again")
+			back.await("it goes on", patience, func() bool { return slices.Contains(back.shown("u1"), "heard: hello again") })
+			back.await("what was not over is", patience, func() bool {
+				return !slices.ContainsFunc(back.turns(), func(t view.Turn) bool { return t.State != "done" && t.State != "merged" })
+			})
+			back.stop(20 * time.Second)
+		})
+	}
+}
+
+// turnsIn is how many turns the database of a rig has; 0: it is not there, or has no table yet.
+func (r *rig) turnsIn(kind string) (n int) {
+	r.t.Helper()
+	address := "file:" + r.data("switchboard.db") + "?mode=ro"
+	if kind == "postgres" {
+		address = regexp.MustCompile(`postgres://[^"]*`).FindString(testkit.Read(r.t, r.config))
+	} else if _, err := os.Stat(r.data("switchboard.db")); err != nil {
+		return 0
+	}
+	db, err := sql.Open(kind, address)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer db.Close()
+	_ = db.QueryRowContext(r.t.Context(), "SELECT count(*) FROM turns").Scan(&n)
+	return n
+}
+
+// A restore that is killed leaves nothing or all, and is run again.
+//
+// promise: L.backup-all-or-nothing
+func TestRestoreThatIsKilledLeavesNothingOrAll(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "backup")
+	source := on(t, "sqlite")
+	storetest.Before(t, "sqlite", source.data())
+	made := list[backup.Manifest](source, "backup", file, "--json")
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r, nothing, whole := on(t, kind), 0, 0
+			for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline) && (nothing < 12 || whole < 1); {
+				cmd := exec.CommandContext(t.Context(), binary.path, "--config", r.config, "restore", file)
+				cmd.Dir, cmd.Env = r.dir, environ()
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				kill := time.AfterFunc(rand.N(time.Duration(80+20*nothing)*time.Millisecond), func() { _ = cmd.Process.Kill() })
+				err := cmd.Wait()
+				kill.Stop()
+				switch n := r.turnsIn(kind); {
+				case n == 0 && err != nil:
+					nothing++
+				case n == made.Count("turns"):
+					whole++
+					r = on(t, kind)
+				default:
+					t.Fatalf("%d turns of %d, %v", n, made.Count("turns"), err)
+				}
+			}
+			t.Logf("killed with nothing: %d, whole: %d", nothing, whole)
+			r.prints("restore "+file, 0, "restored, every row compared")
+			r.refuses("restore "+file, 1, "into an empty database only")
+			if n := r.turnsIn(kind); n != made.Count("turns") {
+				t.Errorf("%d turns", n)
+			}
+		})
+	}
+}
+
+var allowOnce = regexp.MustCompile(`"label":"Allow once","code":"([^"]+)"`)
+
+// A database of the build before, which was killed in the middle of its work, is opened by this
+// one, which goes on with all of it.
+//
+// promise: L.upgrade-keeps-rows
+func TestProgramGoesOnWithTheDatabaseOfTheBuildBefore(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"sqlite", "postgres"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := on(t, "sqlite")
+			r.append("[retention]\nturns = \"876000h\"\nsessions = \"876000h\"\n") // it is older each day
+			url := storetest.Before(t, kind, r.data())
+			if kind == "postgres" {
+				r.append(fmt.Sprintf("[store]\nurl = %q\n", url))
+			}
+			for range 200 { // those that it has had would be taken for the same
+				r.platform.Say("cmallory", "mallory", "let me in")
+			}
+			r.up()
+			reads := func(user, text string) {
+				t.Helper()
+				r.await(user+" reads "+text, patience, func() bool {
+					return slices.ContainsFunc(r.shown(user), func(got string) bool { return strings.Contains(got, text) })
+				})
+			}
+			reads("u1", "This comes late") // which it does
+			reads("u1", "ran: sleep 50")
+			reads("u1", "“after it”\n\nShall I go on with it?")
+			r.platform.Say("cu2", "u2", "hello")
+			reads("u2", "heard: hello")
+			address := url // the question is not good for ever
+			if kind == "sqlite" {
+				address = "file:" + r.data("switchboard.db") + "?mode=ro"
+			}
+			question := rowsOf(t, kind, address, "SELECT platform_id, extra FROM deliveries WHERE extra LIKE '%Allow once%' ORDER BY id DESC LIMIT 1")[0]
+			r.platform.PressCode("cu2", "u2", question[0], allowOnce.FindStringSubmatch(question[1])[1])
+			r.await("what was asked before is decided", patience, func() bool {
+				return !slices.ContainsFunc(r.turns(), func(t view.Turn) bool { return t.State == "waiting" })
+			})
+			if n := len(r.turns()); n < 35 {
+				t.Errorf("%d turns are left", n)
+			}
+			r.stop(20 * time.Second)
+		})
+	}
+}
+
+// What is asked of backup and restore wrongly is refused with what to do, and nothing is changed.
+func TestBackupAndRestoreRefuse(t *testing.T) {
+	t.Parallel()
+	r := on(t, "sqlite")
+	r.refuses("backup x", 1, "there is nothing in")
+	storetest.Before(t, "sqlite", r.data())
+	r.refuses("backup x --with-key", 1, "secret.key is not there")
+	r.prints("backup x", 0, "backed up")
+	if info, err := os.Stat(filepath.Join(r.dir, "x")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	r.refuses("backup x", 1, "--force replaces it")
+	r.refuses("backup nowhere/x", 1, "no such file or directory")
+	r.refuses("restore x", 1, "is there already; move it away")
+	r.refuses("restore switchboard.toml", 1, "is no backup, or is not as it was written")
+	left, err := filepath.Glob(filepath.Join(r.dir, "x.*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+
+	// The key goes along if it is wished, and never over another.
+	_, _, code := r.commandWith("a secret value", "secret", "set", "one")
+	out, errs, _ := r.command("backup", "with", "--with-key")
+	if code != 0 || !strings.Contains(errs, "whoever has the file can read them") {
+		t.Fatalf("%d %s%s", code, out, errs)
+	}
+	_, errs, _ = r.command("backup", "without")
+	if !strings.Contains(errs, "The key of the secrets is not in it: keep a copy of "+r.data("secret.key")) {
+		t.Errorf("%s", errs)
+	}
+	back := on(t, "sqlite")
+	testkit.Write(t, filepath.Join(back.dir, "with"), testkit.Read(t, filepath.Join(r.dir, "with")))
+	if err := os.MkdirAll(back.data(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Write(t, back.data("secret.key"), "another")
+	back.refuses("restore with", 1, "is another key than the one in the backup")
+	if err := os.Remove(back.data("secret.key")); err != nil {
+		t.Fatal(err)
+	}
+	back.prints("restore with", 0, "restored")
+	if testkit.Read(t, back.data("secret.key")) != testkit.Read(t, r.data("secret.key")) {
+		t.Error("the key is another")
+	}
+	if info, err := os.Stat(back.data("secret.key")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+
+	// A pipe from one to the other, beside a running engine; a running target is refused.
+	r.up()
+	piped := on(t, "sqlite")
+	packed, errs, code := r.command("backup", "-")
+	if code != 0 || !strings.Contains(errs, "backed up") {
+		t.Fatalf("%d %s", code, errs)
+	}
+	if out, errs, code := piped.commandWith(packed, "restore", "-"); code != 0 || !strings.Contains(out, "restored") || !strings.Contains(errs, "The key of the secrets was not in it") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	r.refuses("restore with", 1, "an engine is running on this database")
+	r.stop(20 * time.Second)
+}
