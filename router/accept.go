@@ -164,7 +164,7 @@ func (r *Router) follow(ctx context.Context, entry *sorted, acc *ledger.Accepted
 		r.runner.workers.give(entry.Sender.Person)
 	}
 	if len(entry.Button) > 0 && acc.Action != ledger.ActionAccepted { // it was used meanwhile, so nothing was done
-		entry.As = &ledger.AsAction{Code: entry.Button}
+		entry.As, entry.beside = &ledger.AsAction{Code: entry.Button}, nil
 	}
 	r.followCode(ctx, entry, acc)
 	r.followRequest(ctx, entry, acc)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 
 // A menu answers "/menu" with buttons that set the mode, ask for the secret of admins and
 // try again.
-func menu() []commands.Command {
+func menu(slow func()) []commands.Command {
 	about := commands.Text{EN: "for tests"}
 	return []commands.Command{
 		{Name: "menu", About: about, Run: func(context.Context, *commands.Call) (commands.Answer, error) {
@@ -29,6 +30,13 @@ func menu() []commands.Command {
 				{Label: "Act", Command: "mode act", Beside: true},
 				{Label: "Private", Command: "private 12"},
 				{Label: "Retry", Command: "retry"},
+				{Label: "Slow", Command: "slow"},
+			}}, nil
+		}},
+		{Name: "slow", About: about, Run: func(context.Context, *commands.Call) (commands.Answer, error) {
+			return commands.Answer{Text: "I begin.", Beside: func(context.Context) commands.Answer {
+				slow()
+				return commands.Says("It is done.")
 			}}, nil
 		}},
 		{Name: "private", Admin: true, About: about, Run: func(_ context.Context, c *commands.Call) (commands.Answer, error) {
@@ -40,7 +48,7 @@ func menu() []commands.Command {
 // offered is a rig in which ada was shown the menu in c1.
 func offered(r *rig) {
 	r.t.Helper()
-	r.commands, r.script.Rich, r.script.Buttons = menu(), true, true
+	r.commands, r.script.Rich, r.script.Buttons = menu(func() {}), true, true
 	r.start()
 	r.platform.Say("c1", "ada", "/menu")
 	r.await(1)
@@ -72,7 +80,7 @@ func (r *rig) audited(kind string) (list []view.AuditRecord) {
 func TestButtonGivesItsCommandOnceToWhoAskedForIt(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		offered(r)
-		if rows := channels.Rows(r.platform.Sent()[0].Buttons, 9, 9); len(rows) != 3 || len(rows[0]) != 2 {
+		if rows := channels.Rows(r.platform.Sent()[0].Buttons, 9, 9); len(rows) != 4 || len(rows[0]) != 2 {
 			t.Errorf("shown as %+v", rows)
 		}
 		r.toasts(r.platform.Press("c1", "bob", "Ask"), "This is not for you.")
@@ -90,6 +98,8 @@ func TestButtonGivesItsCommandOnceToWhoAskedForIt(t *testing.T) {
 		}
 		r.toasts(r.platform.Press("c1", "ada", "Retry"), "")
 		r.says("There is nothing of yours that I could try again")
+		r.toasts(r.platform.Press("c1", "ada", "Slow"), "")
+		r.says("It is done.")
 		r.toasts(r.platform.Press("c1", "ada", "Act"), "")
 		r.until("used up, they are gone", func() bool { return len(r.platform.Changes(scripted.OpUnbutton)) > 0 })
 		r.hasTurns(0)
@@ -143,10 +153,10 @@ func TestButtonOfAListThatIsOld(t *testing.T) {
 // Where there are no buttons, what to type is in the text.
 func TestCommandsAreTextWhereThereAreNoButtons(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.commands = menu()
+		r.commands = menu(func() {})
 		r.start()
 		r.platform.Say("c1", "ada", "/menu")
-		r.mentions(1, "What now?", "\nAsk: /mode ask\nAct: /mode act\nPrivate: /private 12\nRetry: /retry")
+		r.mentions(1, "What now?", "\nAsk: /mode ask\nAct: /mode act\nPrivate: /private 12\nRetry: /retry\nSlow: /slow")
 	})
 }
 
@@ -161,33 +171,36 @@ func pressed(n int, user, code string) channels.Event {
 func TestButtonPressedAtTwoEnginesAtOnceGivesItsCommandOnce(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
-	a.commands, a.script.Rich, a.script.Buttons = menu(), true, true
+	var slow atomic.Int32
+	a.commands, a.script.Rich, a.script.Buttons = menu(func() { slow.Add(1) }), true, true
 	b.commands, b.script = a.commands, a.script
 	startBoth(a, b)
 	a.platform.Say("c1", "ada", "/menu")
 	a.await(1)
-	_, code := a.code("Ask")
-	var pressing sync.WaitGroup
-	var toasts [8]string
-	for i := range toasts {
-		pressing.Go(func() {
-			receipts, err := []*rig{a, b}[i%2].router.Accept(t.Context(), []channels.Event{pressed(100+i, "ada", code)})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			toasts[i] = receipts[0].Toast
-		})
+	for round, label := range []string{"Ask", "Slow"} {
+		_, code := a.code(label)
+		var pressing sync.WaitGroup
+		var toasts [8]string
+		for i := range toasts {
+			pressing.Go(func() {
+				receipts, err := []*rig{a, b}[i%2].router.Accept(t.Context(), []channels.Event{pressed(100*round+100+i, "ada", code)})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				toasts[i] = receipts[0].Toast
+			})
+		}
+		pressing.Wait()
+		slices.Sort(toasts[:])
+		if toasts[0] != "" || toasts[1] != "This button was used already." {
+			t.Errorf("%s: %q", label, toasts)
+		}
 	}
-	pressing.Wait()
-	slices.Sort(toasts[:])
-	if toasts[0] != "" || toasts[1] != "This button was used already." || len(a.audited("session.mode")) != 1 {
-		t.Errorf("%q, done %d times", toasts, len(a.audited("session.mode")))
-	}
-	a.await(2)
+	a.await(4)
 	time.Sleep(100 * time.Millisecond)
-	if sent := a.platform.Sent(); len(sent) != 2 {
-		t.Errorf("sent %q", texts(sent))
+	if sent := a.platform.Sent(); len(sent) != 4 || len(a.audited("session.mode")) != 1 || slow.Load() != 1 {
+		t.Errorf("sent %q, done %d and %d times", texts(sent), len(a.audited("session.mode")), slow.Load())
 	}
 }
 

@@ -38,7 +38,7 @@ func (r *Router) GiveCommand(ctx context.Context, call tools.Call, name string, 
 			Hint: "look before doing it again",
 		}
 	}
-	return tools.Result{End: tools.EndOK, Output: render.Parse(answer.Text).Plain(), Taint: answer.Taint}
+	return tools.Result{End: tools.EndOK, Output: render.Parse(answer.Text + commands.TypedOut(answer.Buttons)).Plain(), Taint: answer.Taint}
 }
 
 // given runs a command and makes its change.
