@@ -43,7 +43,8 @@ type memJournal struct {
 	says    func(Ask) Approval // nil: nobody has said anything
 	asks    []Ask
 	used    []Use
-	ordered bool // plans have no model's answer
+	reserve func(step string, q llm.Quote) (bool, error) // nil: there are no limits
+	ordered bool                                         // plans have no model's answer
 	// what Stream was given
 	streamed []string
 }
@@ -60,8 +61,11 @@ func (j *memJournal) send(m Incoming) {
 }
 
 // Reserve implements Journal.
-func (j *memJournal) Reserve(context.Context, string, string, llm.Quote) (bool, error) {
-	return false, nil
+func (j *memJournal) Reserve(_ context.Context, step, _ string, q llm.Quote) (bool, error) {
+	if j.reserve == nil {
+		return false, nil
+	}
+	return j.reserve(step, q)
 }
 
 func (j *memJournal) Stream(text string) {
