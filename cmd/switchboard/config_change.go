@@ -45,14 +45,23 @@ func (c *configGetCmd) Run(a *app) error {
 }
 
 type configSetCmd struct {
-	Key   string `arg:"" help:"As in the file, with dots: router.workers."`
-	Value string `arg:"" help:"A list has commas between, or is in brackets."`
+	Key   string   `arg:"" help:"As in the file, with dots: router.workers."`
+	Value string   `arg:"" help:"A list has commas between, or is in brackets."`
+	More  []string `arg:"" optional:"" name:"key value" help:"More that belong together: all are changed, or none."`
 	jsonFlag
 }
 
 // Run implements the command.
 func (c *configSetCmd) Run(a *app) error {
-	return a.changeSettings("set", url.Values{"key": {c.Key}, "value": {c.Value}}, c.JSON)
+	with := url.Values{"key": {c.Key}, "value": {c.Value}}
+	if len(c.More)%2 != 0 {
+		return usageError{fmt.Errorf("%s has no value", c.More[len(c.More)-1])}
+	}
+	for i := 0; i < len(c.More); i += 2 {
+		with.Add("key", c.More[i])
+		with.Add("value", c.More[i+1])
+	}
+	return a.changeSettings("set", with, c.JSON)
 }
 
 type configUnsetCmd struct {

@@ -2,10 +2,13 @@ package main_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"switchboard/channels"
+	"switchboard/channels/telegram/telegramtest"
 	"switchboard/testkit"
 )
 
@@ -58,6 +61,12 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 		t.Errorf("the file and what counts differ: %s", out)
 	}
 	prints(0, "[\"halt\", \"basta\"]", "config get router.stop_words")
+
+	second := telegramtest.New(t) // a channel is several settings, which go together
+	testkit.Write(t, filepath.Join(r.dir, "token"), second.Token())
+	prints(2, "has no value", "config set channels.second.kind telegram channels.second.token")
+	prints(0, "channels.second.enabled is true", "config set channels.second.kind telegram channels.second.token file:token channels.second.api_url "+second.URL())
+	r.await("it is connected", 20*time.Second, func() bool { return r.statuses()["second"].State == channels.StateConnected })
 	r.stop(10 * time.Second)
 }
 

@@ -81,6 +81,10 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 	r.orders(chief, "/config undo 2", "This could lock you out")
 	r.orders(chief, "/config set agent.max_llm_calls 20", "Version 6 waits until")
 	r.orders(chief, "/config confirm", "Confirmed: version 6 stays")
+	r.orders(chief, "/config set\nchannels.second.kind telegram\nchannels.second.groups nowhere\nchannels.second.dm = \"some\"", "channels.second.groups: ")
+	if got := r.answers(chief); !strings.Contains(got[len(got)-1], "channels.second.dm: ") {
+		t.Errorf("not all faults are listed: %q", got[len(got)-1])
+	}
 	r.orders(chief, long, "heard: long")
 	r.orders(bob.ID, "/config", "I do not know /config")
 	group := r.bot.AddGroup("Team", r.chief)

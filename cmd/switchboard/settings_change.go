@@ -170,7 +170,14 @@ func (e *engine) settingsRoutes(mux *http.ServeMux) {
 	route(mux, "GET /config/versions", func(r *http.Request) (any, error) { return e.SettingsVersions(r.Context(), limit(r)) })
 	for how, plan := range map[string]func(*http.Request) (*view.SettingsPlan, error){
 		"set": func(r *http.Request) (*view.SettingsPlan, error) {
-			return e.PlanSettings(r.Context(), terminal, map[string]string{r.FormValue("key"): r.FormValue("value")})
+			if err := r.ParseForm(); err != nil {
+				return nil, err
+			}
+			keys, values, set := r.Form["key"], r.Form["value"], map[string]string{}
+			for i := range min(len(keys), len(values)) {
+				set[keys[i]] = values[i]
+			}
+			return e.PlanSettings(r.Context(), terminal, set)
 		},
 		"unset": func(r *http.Request) (*view.SettingsPlan, error) {
 			return e.PlanSettings(r.Context(), terminal, nil, r.FormValue("key"))

@@ -65,7 +65,7 @@ func Channels(keeper ChannelKeeper, settings Settings) []commands.Command {
 			case verb == "enable" && list[i].State != channels.StateDisabled:
 				return commands.Says("%s is switched on already.", render.Escape(name)), nil
 			case verb == "enable" || verb == "disable":
-				return answered(configSet(ctx, settings, c, "channels."+name+".enabled", fmt.Sprint(verb == "enable")))
+				return answered(configSet(ctx, settings, c, map[string]string{"channels." + name + ".enabled": fmt.Sprint(verb == "enable")}))
 			case verb == "test":
 				return testChannel(keeper, name), nil
 			}

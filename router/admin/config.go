@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,7 +36,7 @@ const (
 	versionsShown = 5
 )
 
-const configUsage = "/config shows what was changed, `get KEY` what is set (also of a whole table, such as `router`), `set KEY VALUE` changes it, `unset KEY` takes the file's again, " +
+const configUsage = "/config shows what was changed, `get KEY` what is set (also of a whole table, such as `router`), `set KEY VALUE` changes it (several that belong together: one a line), `unset KEY` takes the file's again, " +
 	"`diff` compares with the file, `undo` or `undo NUMBER` takes a change back, `confirm` keeps one that has to be confirmed."
 
 // Config is the row of /config.
@@ -53,29 +54,31 @@ func Config(s Settings) commands.Command {
 
 // answered is an answer, or why it is refused.
 func answered(answer commands.Answer, err error) (commands.Answer, error) {
-	if refused, ok := err.(*ledger.StateError); ok { //nolint:errorlint // ours, as PlanSettings returns it
+	if refused, ok := errors.AsType[*ledger.StateError](err); ok {
 		return commands.Answer{Text: render.Escape(refused.Sentence)}, nil
 	}
 	return answer, err
 }
 
-// configSet sets one setting for whoever gave a command.
-func configSet(ctx context.Context, s Settings, c *commands.Call, key, value string) (commands.Answer, error) {
-	plan, err := s.PlanSettings(ctx, c.Conversation(), map[string]string{key: value})
+// configSet changes settings for whoever gave a command.
+func configSet(ctx context.Context, s Settings, c *commands.Call, set map[string]string) (commands.Answer, error) {
+	plan, err := s.PlanSettings(ctx, c.Conversation(), set)
 	return configPlanned(plan, c.Conversation(), err)
 }
 
 func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.Answer, error) {
-	verb, rest, _ := strings.Cut(c.Args, " ")
-	key, value, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	verb, rest := keyAndValue(c.Args)
+	key, _ := keyAndValue(rest)
 	at := c.Conversation()
 	switch verb = strings.ToLower(verb); {
 	case verb == "":
 		return configVersions(ctx, s, c.Person.TimeZone)
 	case verb == "get" && key != "":
 		return configGet(s, key), nil
-	case verb == "set" && key != "" && value != "":
-		return configSet(ctx, s, c, key, unquoted(value))
+	case verb == "set":
+		if set := wanted(rest); len(set) > 0 {
+			return configSet(ctx, s, c, set)
+		}
 	case verb == "unset" && key != "":
 		plan, err := s.PlanSettings(ctx, at, nil, key)
 		return configPlanned(plan, at, err)
@@ -101,9 +104,31 @@ func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.
 	return commands.Says(configUsage), nil
 }
 
+// wanted are the settings of a command, one a line; nil: a line has no value.
+func wanted(lines string) map[string]string {
+	set := map[string]string{}
+	for line := range strings.Lines(lines) {
+		key, value := keyAndValue(line)
+		if key != "" && value == "" {
+			return nil
+		} else if key != "" {
+			set[key] = unquoted(value)
+		}
+	}
+	return set
+}
+
+func keyAndValue(text string) (key, value string) {
+	text = strings.TrimSpace(text)
+	if i := strings.IndexAny(text, " \t\n"); i >= 0 {
+		return text[:i], strings.TrimSpace(text[i:])
+	}
+	return text, ""
+}
+
 // unquoted takes a value also as the file has it.
 func unquoted(value string) string {
-	value = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(value), "= "))
+	value = strings.TrimSpace(strings.TrimPrefix(value, "= "))
 	if inner, ok := strings.CutPrefix(value, `"`); ok && strings.Count(value, `"`) == 2 && strings.HasSuffix(inner, `"`) {
 		return strings.TrimSuffix(inner, `"`)
 	}
