@@ -128,6 +128,7 @@ func TestToolRunsOneToolWithNoModel(t *testing.T) {
 		says("/tool pay {“amount”: 5}", "not valid JSON", "straight quotes")
 		says(`/tool exec {"comand": "ls"}`, "comand", "command: string")
 		says(`/tool pay {"amount": 5, "note": "`+strings.Repeat("x", 70<<10)+`"}`, "are more than the")
+		says(`/tool look {"amount": 1, "note": "ghp_`+strings.Repeat("aB3", 12)+`"}`, "a part of what you typed is hidden")
 		if len(b.did()) != 3 || len(r.turns()) != 3 {
 			t.Errorf("ran %q in %d turns", b.did(), len(r.turns()))
 		}

@@ -67,6 +67,10 @@ func TestCommandsOverEachPlatform(t *testing.T) {
 			d.ada.found("Mode act")
 		}
 	})
+	o.each(func(d *desk) func() {
+		d.ada.writes(d.slash + `tool time {"zone": "Europe/Rome"}`)
+		return func() { d.ada.found("Europe/Rome") }
+	})
 	ids := map[string]string{"telegram": "telegram:4711", "slack": "slack:T0TEST/U4711TEST", "discord": "discord:80351110224678912"}
 	o.each(func(d *desk) func() {
 		d.ada.writes(d.slash + "people add guest-" + d.kind + " " + ids[d.kind])
