@@ -46,7 +46,7 @@ var eachCommand = []struct {
 	{"deliveries", "/deliveries", "Everything was sent, or is on its way.", ""},
 	{"audit", "/audit kind person", "u1 person.add person eve", ""},
 	{"budget", "/budget", "in all, no limit", ""},
-	{"reload", "/reload", "settings", ""},
+	{"reload", "/reload", "I read the settings file anew", ""},
 	{"doctor", "/doctor all", "I look at everything", "database: "},
 	{"reset", "/reset", "Forgotten. We start anew", ""},
 }
@@ -68,7 +68,7 @@ func TestEachCommandAnswers(t *testing.T) {
 	for _, c := range eachCommand {
 		i := slices.Index(admins, "/"+c.name)
 		if i < 0 {
-			t.Logf("the program has no /%s", c.name)
+			t.Errorf("the program has no /%s", c.name)
 			continue
 		}
 		admins = slices.Delete(admins, i, i+1)
