@@ -128,7 +128,9 @@ func TestToolRunsOneToolWithNoModel(t *testing.T) {
 		says("/tool pay {“amount”: 5}", "not valid JSON", "straight quotes")
 		says(`/tool exec {"comand": "ls"}`, "comand", "command: string")
 		says(`/tool pay {"amount": 5, "note": "`+strings.Repeat("x", 70<<10)+`"}`, "are more than the")
+		n := len(r.platform.Sent())
 		says(`/tool look {"amount": 1, "note": "ghp_`+strings.Repeat("aB3", 12)+`"}`, "a part of what you typed is hidden")
+		r.await(n + 2) // also that something was hidden
 		if len(b.did()) != 3 || len(r.turns()) != 3 {
 			t.Errorf("ran %q in %d turns", b.did(), len(r.turns()))
 		}
