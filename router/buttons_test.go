@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -288,5 +289,39 @@ func TestButtonsGiveTheirCommandsOnceWhateverDies(t *testing.T) {
 		if n := len(r.audited("session.timezone")); n != want {
 			t.Errorf("%d changes, want %d", n, want)
 		}
+	})
+}
+
+// A command that breaks off as its button is pressed leaves the button as it is.
+func TestButtonWhoseCommandBreaksOff(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		var tries atomic.Int32
+		about := commands.Text{EN: "for tests"}
+		r.commands = []commands.Command{
+			{Name: "list", About: about, Run: func(context.Context, *commands.Call) (commands.Answer, error) {
+				return commands.Answer{Text: "What now?", Buttons: []commands.Button{{Label: "Go", Command: "go"}}}, nil
+			}},
+			{Name: "go", About: about, Run: func(context.Context, *commands.Call) (commands.Answer, error) {
+				switch tries.Add(1) {
+				case 1:
+					return commands.Answer{}, fmt.Errorf("away: %w", ledger.ErrNotNow) // it is handed in again
+				case 2:
+					return commands.Answer{}, errors.New("a fault of its own")
+				case 3:
+					panic("another one")
+				}
+				return commands.Says("Gone."), nil
+			}},
+		}
+		r.script.Rich, r.script.Buttons = true, true
+		r.start()
+		r.platform.Say("c1", "ada", "/list")
+		r.await(1)
+		for i := range 2 {
+			r.toasts(r.platform.Press("c1", "ada", "Go"), "")
+			r.shows(i+2, "I could not look that up just now; please press again.")
+		}
+		r.toasts(r.platform.Press("c1", "ada", "Go"), "")
+		r.shows(4, "Gone.")
 	})
 }

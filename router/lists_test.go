@@ -13,6 +13,7 @@ import (
 	"switchboard/router/admin"
 	"switchboard/router/commands"
 	"switchboard/router/ledger"
+	"switchboard/secrets"
 )
 
 // labels are the buttons under a part.
@@ -194,6 +195,27 @@ func TestSessionIsSetByButtons(t *testing.T) {
 		presses("More", "\n- tool.11")
 		if found, err := count(r, "SELECT count(*) FROM sessions WHERE mode = 'ask' AND model = ''"); err != nil || found != 1 {
 			t.Errorf("%d sessions are set: %v", found, err)
+		}
+	})
+}
+
+func TestSecretsAreListedByTen(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.secrets = &safe{mask: secrets.NewMasker()}
+		r.script.Rich, r.script.Buttons = true, true
+		r.start()
+		for i := range 12 {
+			c := &ledger.SecretChange{Kind: ledger.SetSecret, Name: fmt.Sprintf("name_%02d", i), Ciphertext: []byte("sealed")}
+			if err := r.db.Router().Change(t.Context(), c, ledger.OwnerHand("ada")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.platform.Say("c1", "ada", "/secret list")
+		r.mentions(1, "name_00", "name_09")
+		r.toasts(r.platform.Press("c1", "ada", "More secrets"), "")
+		r.mentions(2, "name_10", "name_11")
+		if sent := r.platform.Sent(); strings.Contains(sent[0].Text, "name_10") || strings.Contains(sent[1].Text, "name_09") || len(sent[1].Buttons) > 0 {
+			t.Errorf("%q", texts(sent))
 		}
 	})
 }

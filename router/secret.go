@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,8 +35,7 @@ func (r *Router) secret(ctx context.Context, c *commands.Call) (commands.Answer,
 	case r.Secrets == nil:
 		return commands.Says("There is no encrypted store here."), nil
 	case verb == "list":
-		text, err := r.listSecrets(ctx)
-		return commands.Answer{Text: text}, err
+		return r.listSecrets(ctx, strings.TrimPrefix(rest, "after "))
 	case verb == "set" && c.Secret.Value != "":
 		conv := c.Conversation()
 		return r.setSecret(c.Secret, r.Lines.Line(conv.Channel).Removes(conv)), nil
@@ -77,14 +77,19 @@ func (r *Router) setSecret(typed commands.Secret, removes bool) commands.Answer 
 	return commands.Answer{Change: &ledger.SecretChange{Kind: ledger.SetSecret, Name: typed.Name, Ciphertext: sealed}, Text: text + left}
 }
 
-// listSecrets lists names, and who uses and set them.
-func (r *Router) listSecrets(ctx context.Context) (string, error) {
+// listSecrets lists names behind after, and who uses and set them.
+func (r *Router) listSecrets(ctx context.Context, after string) (a commands.Answer, err error) {
 	list, err := r.Ledger.Secrets(ctx)
 	if err != nil {
-		return "", fmt.Errorf("list secrets: %w", err)
+		return a, fmt.Errorf("list secrets: %w", err)
 	}
 	if len(list) == 0 {
-		return "No secret is set. " + secretHelp, nil
+		return commands.Says("No secret is set. %s", secretHelp), nil
+	}
+	list = list[slices.IndexFunc(list, func(one ledger.Secret) bool { return one.Name == after })+1:]
+	if len(list) > commands.Rows {
+		list = list[:commands.Rows]
+		a.Buttons = []commands.Button{{Label: "More secrets", Command: "secret list after " + list[commands.Rows-1].Name}}
 	}
 	var b strings.Builder
 	b.WriteString("The secrets:")
@@ -97,7 +102,8 @@ func (r *Router) listSecrets(ctx context.Context) (string, error) {
 			b.WriteString(", for the tools " + render.Escape(strings.Join(one.Tools, ", ")))
 		}
 	}
-	return b.String(), nil
+	a.Text = b.String()
+	return a, nil
 }
 
 // followSecret deletes a message that brought a secret, where that can be, and has all engines

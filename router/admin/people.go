@@ -147,6 +147,8 @@ func listPeople(ctx context.Context, dir Directory, c *commands.Call, after stri
 		return commands.Answer{}, fmt.Errorf("list people: %w", err)
 	}
 	all := len(list)
+	// A database may have another order, by which names would be left out between two pages.
+	slices.SortFunc(list, func(a, b ledger.Person) int { return strings.Compare(a.Name, b.Name) })
 	list = slices.DeleteFunc(list, func(p ledger.Person) bool { return p.Name <= after })
 	if len(list) == 0 {
 		return commands.Says("There is nobody after that name."), nil
