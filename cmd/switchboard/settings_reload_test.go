@@ -198,14 +198,20 @@ func TestChannelCannotChangeItsKind(t *testing.T) {
 	r := newTelegram(t, "")
 	r.channel("bot", r.bot, r.bot.Token(), "")
 	r.ready()
+	r.edit("[agent]\n", "[agent]\nmax_plan_tasks = 3\n")
 	r.edit(fmt.Sprintf("kind = \"telegram\"\ntoken = %q", r.bot.Token()), "kind = \"discord\"")
 	r.says("channels.bot.kind: was telegram since the program began", 1)
 	r.bot.Say(r.chief.ID, "one")
 	r.await("it answers", 20*time.Second, func() bool { return slices.Contains(r.answers(r.chief.ID), "heard: one") })
+	if r.log.Has("other settings count now") {
+		t.Error("part of it counts")
+	}
 	r.stop(10 * time.Second)
 }
 
 // A model's key that is rotated counts at once.
+//
+// promise: P6.rotated
 func TestModelKeyIsRotated(t *testing.T) {
 	t.Parallel()
 	r := newTelegram(t, "")
