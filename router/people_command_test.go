@@ -129,7 +129,8 @@ func TestTwoAdminsNeverLeaveNone(t *testing.T) {
 	})
 }
 
-// adminsFight has two admins take the role from each other at once, time and again.
+// adminsFight has two admins take the role from each other at once, or each from themselves, time and
+// again.
 func (r *rig) adminsFight(first, second *rig, one, other string) {
 	r.t.Helper()
 	hand := ledger.OwnerHand("owner")
@@ -143,7 +144,7 @@ func (r *rig) adminsFight(first, second *rig, one, other string) {
 			r.t.Fatal(err)
 		}
 	}
-	for round := range 5 {
+	for round := range 6 {
 		if round == 0 {
 			changes(ledger.ChangeAdd, one, ledger.RoleAdmin)
 			changes(ledger.ChangeAdd, other, ledger.RoleAdmin)
@@ -155,6 +156,9 @@ func (r *rig) adminsFight(first, second *rig, one, other string) {
 			r        *rig
 			who, out string
 		}{{first, one, other}, {second, other, one}} {
+			if round%2 == 1 {
+				at.out = at.who
+			}
 			both.Go(func() {
 				if _, err := at.r.router.Accept(context.Background(), []channels.Event{event(100*round+i, at.who+"s", at.who, "/people role "+at.out+" user")}); err != nil {
 					r.t.Error(err)
@@ -212,7 +216,12 @@ func TestFormerAdminOrdersNothing(t *testing.T) {
 		if got := r.persons(); got != "eve user scripted:eve" {
 			t.Errorf("people: %s", got)
 		}
-		if n, err := count(r, "SELECT count(*) FROM audit WHERE action = 'person.role' AND person = 'eve' AND outcome = 'refused'"); n != 1 || err != nil {
+		var refused *ledger.StateError
+		byTool := &ledger.PersonChange{Kind: ledger.ChangeRole, Person: ledger.Person{Name: "eve", Role: ledger.RoleAdmin}}
+		if err := r.router.Change(t.Context(), byTool, ledger.Hand{Person: "eve", Rule: ledger.RuleApprover, Turn: 1}); !errors.As(err, &refused) {
+			t.Errorf("by a tool: %v", err)
+		}
+		if n, err := count(r, "SELECT count(*) FROM audit WHERE action = 'person.role' AND person = 'eve' AND outcome = 'refused'"); n != 2 || err != nil {
 			t.Errorf("%d refusals in the audit log: %v", n, err)
 		}
 	})

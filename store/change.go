@@ -12,7 +12,12 @@ const roleOf = `SELECT role FROM people WHERE name = ?`
 
 // Change implements router.Changes.
 func (r *Router) Change(ctx context.Context, c ledger.Change, by ledger.Hand) error {
-	err := r.db.write(ctx, full, "change", func(t *tx) error { return t.change(c, by) })
+	err := r.db.write(ctx, full, "change", func(t *tx) error {
+		if err := t.mayOrder(by.Turn != 0, by); err != nil { // tools that change something are the admins'
+			return err
+		}
+		return t.change(c, by)
+	})
 	refused, ok := errors.AsType[*ledger.StateError](err)
 	if !ok {
 		return err
@@ -60,13 +65,14 @@ func (t *tx) declined(c ledger.Change, by ledger.Hand, sentence string) error {
 	return t.audit(by, a)
 }
 
-// mayOrder refuses a change for admins by somebody who is none any more.
-func (t *tx) mayOrder(as *ledger.AsControl, by ledger.Hand) error {
-	if !as.Admins {
+// mayOrder refuses a change for admins by somebody who is none any more. Who is one stays one
+// to the end of the transaction.
+func (t *tx) mayOrder(admins bool, by ledger.Hand) error {
+	if !admins {
 		return nil
 	}
 	var role string
-	if _, err := t.Row(roleOf, []any{by.Person}, &role); err != nil || role == ledger.RoleAdmin {
+	if _, err := t.Row(t.Locked(roleOf), []any{by.Person}, &role); err != nil || role == ledger.RoleAdmin {
 		return err
 	}
 	return &ledger.StateError{Sentence: "That is for admins."}
@@ -83,7 +89,7 @@ func (t *tx) acceptChange(e *ledger.Entry, as *ledger.AsControl, a *ledger.Accep
 		_, err := t.answer(e, a, conversation, classControl, as.Reply)
 		return err
 	}
-	err := t.mayOrder(as, by)
+	err := t.mayOrder(as.Admins, by)
 	if err == nil {
 		err = t.change(as.Change, by)
 	}

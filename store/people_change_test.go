@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"switchboard/router/ledger"
@@ -81,5 +83,38 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 		h.wantCount(1, "SELECT count(*) FROM audit WHERE action = 'person.unlink'")
 		h.wantCount(6, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'done' AND person = 'owner' AND rule = 'machine'")
 		h.wantCount(7, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'refused' AND person = 'owner' AND rule = 'machine'")
+	})
+}
+
+// promise: P4.admin-left
+func TestAdminsWhoGiveUpAtOnceLeaveOne(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		const admins = 12
+		by := ledger.OwnerHand("owner")
+		for round := range 3 {
+			var all sync.WaitGroup
+			for i := range admins {
+				name := fmt.Sprint("a", i)
+				c := change(ledger.ChangeRole, name, "admin")
+				if round == 0 {
+					c = change(ledger.ChangeAdd, name, "admin", "tg:"+name)
+				}
+				if err := h.Router.Change(h.Ctx, c, by); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range admins {
+				all.Go(func() {
+					c := change(ledger.ChangeRole, fmt.Sprint("a", i), "user")
+					c.Local = "console:owner"
+					var refused *ledger.StateError
+					if err := h.Router.Change(h.Ctx, c, by); err != nil && !errors.As(err, &refused) {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			h.wantCount(1, "SELECT count(*) FROM people WHERE role = 'admin'")
+		}
 	})
 }
