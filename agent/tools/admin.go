@@ -99,14 +99,27 @@ func (c Commander) tools() []Tool {
 	}
 }
 
-// give gives a command, unless a word of it is missing.
-func (c Commander) give(ctx context.Context, call Call, action, name string, args ...string) Result {
-	for _, arg := range args {
-		if arg == "" {
-			return refused("bad_arguments", "give every argument that the action needs", "%s of admin.%s needs more arguments; its page says which", action, name)
+// give gives a command, unless a word of it is missing, or brings others along.
+func (c Commander) give(ctx context.Context, call Call, name string, words ...string) Result {
+	if fault := oneWordEach(words...); fault != nil {
+		return *fault
+	}
+	return c(ctx, call, name, words...)
+}
+
+func oneWordEach(words ...string) *Result {
+	var fault Result
+	for _, word := range words {
+		switch fields := strings.Fields(word); { // what the commands split by
+		case len(fields) == 0:
+			fault = refused("bad_arguments", "give every argument that the action needs", "this action needs more arguments; the page of the tool says which")
+			return &fault
+		case fields[0] != word:
+			fault = refused("bad_arguments", "give one word", "%q is not one word", word)
+			return &fault
 		}
 	}
-	return c(ctx, call, name, args...)
+	return nil
 }
 
 func (c Commander) people(ctx context.Context, call Call, a struct {
@@ -121,22 +134,25 @@ func (c Commander) people(ctx context.Context, call Call, a struct {
 		return c(ctx, call, "allow")
 	case "let_in":
 		if a.Name == "" {
-			return c.give(ctx, call, a.Action, "allow", a.Identity)
+			return c.give(ctx, call, "allow", a.Identity)
 		}
-		return c.give(ctx, call, a.Action, "allow", a.Identity, a.Name)
+		return c.give(ctx, call, "allow", a.Identity, a.Name)
 	case "add":
 		if a.Role == "" {
 			a.Role = "user"
 		}
-		return c.give(ctx, call, a.Action, "people", a.Action, a.Name, a.Identity, a.Role)
+		return c.give(ctx, call, "people", a.Action, a.Name, a.Identity, a.Role)
 	case "role":
-		return c.give(ctx, call, a.Action, "people", a.Action, a.Name, a.Role)
+		return c.give(ctx, call, "people", a.Action, a.Name, a.Role)
 	case "link":
-		return c.give(ctx, call, a.Action, "people", a.Action, a.Name, a.Identity)
+		return c.give(ctx, call, "people", a.Action, a.Name, a.Identity)
 	case "tools":
-		return c.give(ctx, call, a.Action, "people", a.Action, a.Name, strings.Join(a.Tools, " "))
+		if len(a.Tools) == 0 {
+			a.Tools = []string{""}
+		}
+		return c.give(ctx, call, "people", append([]string{a.Action, a.Name}, a.Tools...)...)
 	}
-	return c.give(ctx, call, a.Action, "people", a.Action, a.Name)
+	return c.give(ctx, call, "people", a.Action, a.Name)
 }
 
 func (c Commander) config(ctx context.Context, call Call, a struct {
@@ -150,21 +166,27 @@ func (c Commander) config(ctx context.Context, call Call, a struct {
 	case "diff":
 		return c(ctx, call, "config", a.Action)
 	case "set":
-		return c.give(ctx, call, a.Action, "config", a.Action, a.Key, a.Value)
+		if fault := oneWordEach(a.Action, a.Key); fault != nil {
+			return *fault
+		}
+		if strings.ContainsAny(a.Value, "\r\n") || strings.TrimSpace(a.Value) == "" { // a line is a setting
+			return refused("bad_arguments", "set one setting at a time", "the value has to be one line")
+		}
+		return c(ctx, call, "config", a.Action, a.Key, a.Value)
 	case "undo":
 		if a.Version == 0 {
 			return c(ctx, call, "config", a.Action)
 		}
 		return c(ctx, call, "config", a.Action, fmt.Sprint(a.Version))
 	}
-	return c.give(ctx, call, a.Action, "config", a.Action, a.Key)
+	return c.give(ctx, call, "config", a.Action, a.Key)
 }
 
 func (c Commander) channels(ctx context.Context, call Call, a struct{ Action, Name string }) Result {
 	if a.Action == "list" {
 		return c(ctx, call, "channels")
 	}
-	return c.give(ctx, call, a.Action, "channel", a.Name, a.Action)
+	return c.give(ctx, call, "channel", a.Name, a.Action)
 }
 
 func (c Commander) deliveries(ctx context.Context, call Call, a struct {
@@ -176,7 +198,7 @@ func (c Commander) deliveries(ctx context.Context, call Call, a struct {
 	case a.Action == "list":
 		return c(ctx, call, "deliveries")
 	case a.Number == 0:
-		return c.give(ctx, call, a.Action, "deliveries", "")
+		return c.give(ctx, call, "deliveries", "")
 	}
 	return c(ctx, call, "deliveries", a.Action, fmt.Sprint(a.Number))
 }
@@ -200,5 +222,5 @@ func (c Commander) audit(ctx context.Context, call Call, a struct {
 			args = append(args, pick.word, fmt.Sprint(pick.number))
 		}
 	}
-	return c(ctx, call, "audit", args...)
+	return c.give(ctx, call, "audit", args...)
 }
