@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/router/commands"
+	"switchboard/router/ledger"
 )
 
 const (
@@ -19,6 +20,7 @@ const (
 // engine that stops has not done is not answered: whoever wants to know asks again.
 func (r *Router) goBeside(entry *sorted) {
 	event, key, line, do, name := entry.Event, entry.Key, entry.line, entry.beside, entry.Sender.Person
+	admins := entry.As.(*ledger.AsControl).Admins
 	r.Lines.Beside(func() {
 		answer := commands.Says("I am busy with %d such things already. Please ask again in a minute.", besideMost)
 		select {
@@ -29,8 +31,8 @@ func (r *Router) goBeside(entry *sorted) {
 			<-r.beside
 		default:
 		}
-		person := r.Roster.Named(name) // who was removed meanwhile is told nothing
-		if r.work.Err() != nil || person == nil {
+		person := r.Roster.Named(name) // who was removed meanwhile, or is no admin any more, is told nothing
+		if r.work.Err() != nil || person == nil || admins && person.Role != ledger.RoleAdmin {
 			return
 		}
 		reply := line.answered(event, person, answer)

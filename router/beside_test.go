@@ -120,25 +120,28 @@ func TestStopDoesNotWaitForWhatGoesOnBeside(t *testing.T) {
 	})
 }
 
-// Who was removed meanwhile is told nothing.
-func TestWhoWasRemovedHearsNothingOfWhatWentOnBeside(t *testing.T) {
+// Who was removed meanwhile is told nothing, nor is who is no admin any more.
+func TestWhoMayNoMoreHearsNothingOfWhatWentOnBeside(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		k := r.kept()
 		r.start()
-		change := func(kind ledger.ChangeKind) {
-			c := &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: "eve", Role: ledger.RoleAdmin, Identities: []string{"scripted:eve"}}}
+		change := func(kind ledger.ChangeKind, name, role string) {
+			c := &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: name, Role: role, Identities: []string{"scripted:" + name}}}
 			if err := r.router.Change(t.Context(), c, ledger.OwnerHand("owner")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		change(ledger.ChangeAdd)
-		r.platform.Say("eves", "eve", "/channel play test")
-		r.shows(1, "I ask the platform of play, and answer here.")
-		change(ledger.ChangeRemove)
+		for i, name := range []string{"eve", "fay"} {
+			change(ledger.ChangeAdd, name, ledger.RoleAdmin)
+			r.platform.Say(name+"s", name, "/channel play test")
+			r.shows(i+1, "I ask the platform of play, and answer here.")
+		}
+		change(ledger.ChangeRemove, "eve", "")
+		change(ledger.ChangeRole, "fay", ledger.RoleUser)
 		close(k.goOn)
 		r.end()
-		if sent := texts(r.platform.Sent()); len(sent) != 1 {
-			t.Errorf("she reads %q", sent)
+		if sent := texts(r.platform.Sent()); len(sent) != 2 {
+			t.Errorf("they read %q", sent)
 		}
 	})
 }
