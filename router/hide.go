@@ -17,9 +17,24 @@ type typedSecret struct{ name, value string }
 // secretCommand is "/secret", however it is spelled, and what follows it.
 var secretCommand = regexp.MustCompile(`(?i)^\s*/secrets?(@\S+)?\s+(\S[\s\S]*)$`)
 
+// settingCommand is "/config set". credentialLine is a line of it with a setting that is a credential, and
+// what that is to be; reference is where one is kept, which is no secret.
+var (
+	settingCommand = regexp.MustCompile(`(?i)^\s*/config(@\S+)?\s+set\s`)
+	credentialLine = regexp.MustCompile(`(?im)^(?:\s*/config(?:@\S+)?\s+set\s+)?[ \t]*\S*(?:token|key|secret|\.headers\.\S+)[\s="']+(\S.*)$`)
+	reference      = regexp.MustCompile(`^(?:env|file|secret):\S+\s*$`)
+)
+
 // withoutSecret is a text without the value that a command in it sets, which is typed.
 // What follows the command may be a value wherever it is not spelled as it has to be.
 func withoutSecret(text string) (string, typedSecret) {
+	if settingCommand.MatchString(text) {
+		for _, m := range credentialLine.FindAllStringSubmatchIndex(text, -1) {
+			if !reference.MatchString(text[m[2]:m[3]]) { // nothing of it will be set
+				return text[:m[2]] + redacted, typedSecret{value: text[m[2]:]}
+			}
+		}
+	}
 	m := secretCommand.FindStringSubmatch(text)
 	if m == nil {
 		return text, typedSecret{}

@@ -64,6 +64,10 @@ func TestCredentialsInMessagesAreNeverKept(t *testing.T) {
 				e.Conversation.Kind, e.Conversation.ID, e.Message.Mentioned = channels.Group, "g1", true
 			})
 			typed(user, "hello", func(e *channels.Event) { e.Message.Quote = "/secret set NAME " + core })
+			typed(user, "/config set channels.tg.token "+core, nil)
+			typed(user, "/Config@bot set llm.providers.own.api_key = \""+core+"\"", nil)
+			typed(user, "/config set llm.providers.own.headers.X-Auth env:OWN "+core, nil)
+			typed(user, "/config set\nchannels.tg.kind telegram\nchannels.tg.webhook_secret env:HOOK\nchannels.tg.token "+core+"\n"+core, nil)
 		}
 		r.until("all is answered", func() bool {
 			turns := r.turns()
