@@ -58,7 +58,8 @@ type change struct {
 // anew in any case. An error is for people.
 func (e *engine) prepare(next *configs.Settings, renew ...string) (c *change, err error) {
 	was := e.settings()
-	c = &change{settings: next, diff: configs.Diff(was, next)}
+	c = &change{settings: next.Keeping(was), diff: configs.Diff(was, next)}
+	next = c.settings
 	if c.mind, err = e.newMind(next); err != nil || e.others == nil {
 		return c, err
 	}
@@ -108,8 +109,7 @@ func (e *engine) apply(ctx context.Context, c *change) error {
 		}
 		e.router.PeopleChanged(ctx)
 	}
-	kept := s.Keeping(was)
-	e.now.Store(kept)
+	e.now.Store(s)
 	e.policy.Apply(s.Policy)
 	e.space.SetLimits(s.Agent.WorkspaceLimit, s.Agent.WorkspaceFiles)
 	e.files.Apply(fileLimits(s))

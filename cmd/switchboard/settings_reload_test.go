@@ -3,6 +3,7 @@ package main_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -189,6 +190,31 @@ func TestFileWaitsForItsSecret(t *testing.T) {
 	r.says("the settings can be used again", 1)
 	r.bot.Say(r.chief.ID, "one")
 	r.expect(r.chief.ID, "heard: one")
+	r.stop(10 * time.Second)
+}
+
+// Another data folder counts from the next start on, for the prompts in it too.
+func TestDataFolderStaysWhileTheProgramRuns(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "")
+	r.channel("telegram", r.bot, r.bot.Token(), "")
+	r.ready()
+	other := filepath.Join(r.dir, "other")
+	if err := os.MkdirAll(filepath.Join(other, "roles"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Write(t, filepath.Join(other, "roles", "planner.md"), "You are a pirate.\n")
+	was, now := fmt.Sprintf("data_dir = %q", filepath.Join(r.dir, "data")), fmt.Sprintf("data_dir = %q", other)
+	r.edit(was, now)
+	r.says("count from the next start on\",\"settings\":\"data_dir\"", 1)
+	r.bot.Say(r.chief.ID, "one")
+	r.expect(r.chief.ID, "heard: one")
+	for _, req := range r.model.Requests() {
+		if strings.Contains(req.System, "pirate") {
+			t.Errorf("the %s is asked with the prompt of the other folder", req.Role)
+		}
+	}
+	r.edit(now, was)
 	r.stop(10 * time.Second)
 }
 
