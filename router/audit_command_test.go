@@ -48,5 +48,10 @@ func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
 		if text := r.await(8)[7].Text; !strings.Contains(text, "I do not know /audit") {
 			t.Errorf("a user reads %q", text)
 		}
+		r.asks("adas", "ada", "/timezone Pacific/Kiritimati")
+		there := time.Now().In(time.FixedZone("", 14*60*60))
+		if text := r.asks("adas", "ada", "/audit kind claim"); !strings.Contains(text, there.Format("2006-01-02 15:")) && there.Minute() > 0 {
+			t.Errorf("she reads %q, and there it is %s", text, there)
+		}
 	})
 }

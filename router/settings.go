@@ -3,7 +3,6 @@ package router
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"switchboard/channels/render"
@@ -72,12 +71,8 @@ func (r *Router) lapseSettings(ctx context.Context) {
 	}
 	for i := range lapsed {
 		v := &lapsed[i]
-		keys := make([]string, len(v.Diff))
-		for i, d := range v.Diff {
-			keys[i] = d.Key
-		}
 		r.Lines.Notify(ctx, ledger.NoticeBrokenSettings, fmt.Sprintf("version %d", v.ID), fmt.Sprintf(
 			"The settings are as they were before version %d of %s: nobody confirmed it in time. It had changed %s.",
-			v.ID, render.Escape(v.Person), render.Escape(strings.Join(keys, ", "))))
+			v.ID, render.Escape(v.Person), render.Escape(v.Keys())))
 	}
 }

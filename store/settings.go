@@ -27,8 +27,8 @@ const (
 	// lockSettings has two changes at once wait for each other.
 	lockSettings   = `LOCK TABLE settings_versions IN SHARE ROW EXCLUSIVE MODE`
 	insertSettings = `
-		INSERT INTO settings_versions (base, layer, changes, undoes, person, reason, conversation, created_at, confirm_by)
-		VALUES (?, ?, ?, ?, ?, ?, ?, %[1]s, CASE WHEN CAST(? AS bigint) > 0 THEN %[1]s + CAST(? AS bigint) END) RETURNING id`
+		INSERT INTO settings_versions (base, layer, changes, undoes, person, conversation, created_at, confirm_by)
+		VALUES (?, ?, ?, ?, ?, ?, %[1]s, CASE WHEN CAST(? AS bigint) > 0 THEN %[1]s + CAST(? AS bigint) END) RETURNING id`
 	confirmSettings = `UPDATE settings_versions SET confirmed_at = %[1]s WHERE id = ?`
 	lapseSettings   = `UPDATE settings_versions SET lapsed_at = %[1]s WHERE id = ?`
 	lapsedSettings  = `
@@ -79,7 +79,7 @@ func (t *tx) settingsNow() (ledger.SettingsVersion, error) {
 	return list[0], nil
 }
 
-// SettingsNow implements router.SettingsVersions.
+// SettingsNow implements router.Versions.
 func (r *Router) SettingsNow(ctx context.Context) (now ledger.SettingsVersion, err error) {
 	err = r.db.read(ctx, "read the version of the settings", func(t *tx) error {
 		now, err = t.settingsNow()
@@ -118,7 +118,7 @@ func (r *Router) settingsList(ctx context.Context, query string, arg int64) (lis
 	return list, err
 }
 
-// LapseSettings notes which versions were not confirmed in time, each once, and returns them.
+// LapseSettings implements router.Versions.
 func (r *Router) LapseSettings(ctx context.Context) (lapsed []ledger.SettingsVersion, err error) {
 	err = r.db.write(ctx, full, "note settings that nobody confirmed", func(t *tx) error {
 		lapsed = nil
@@ -203,7 +203,7 @@ func (t *tx) setSettings(c *ledger.SettingsChange, now *ledger.SettingsVersion, 
 		return 0, &ledger.StateError{Sentence: "It is set so already; nothing was changed."}
 	}
 	within := c.ConfirmWithin.Microseconds()
-	return t.Insert(fmt.Sprintf(insertSettings, t.Clock(t.now)), now.ID, jsonText(c.Values), jsonText(diff), orNull(c.Undoes), clean(by.Person), "",
+	return t.Insert(fmt.Sprintf(insertSettings, t.Clock(t.now)), now.ID, jsonText(c.Values), jsonText(diff), orNull(c.Undoes), clean(by.Person),
 		clean(c.Conversation), within, within)
 }
 

@@ -111,10 +111,6 @@ type configVersionsCmd struct {
 // Run implements the command.
 func (c *configVersionsCmd) Run(a *app) error {
 	return list(a, "/config/versions?"+query("", c.Limit), c.JSON, "VERSION\tWHEN\tWHO\tCHANGED\tSTATE", func(v ledger.SettingsVersion) []any {
-		keys := make([]string, len(v.Diff))
-		for i, d := range v.Diff {
-			keys[i] = d.Key
-		}
 		state := ""
 		switch {
 		case v.Lapsed:
@@ -124,7 +120,7 @@ func (c *configVersionsCmd) Run(a *app) error {
 		case v.Undoes != 0:
 			state = fmt.Sprintf("undoes %d", v.Undoes)
 		}
-		return []any{v.ID, at(v.At), v.Person, oneLine(strings.Join(keys, ", "), 80), state}
+		return []any{v.ID, at(v.At), v.Person, oneLine(v.Keys(), 80), state}
 	})
 }
 

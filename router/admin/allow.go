@@ -114,12 +114,12 @@ func listRefused(strangers []view.Message, c *commands.Call) commands.Answer {
 	var b strings.Builder
 	b.WriteString("Refused lately, the last first:\n")
 	var buttons []commands.Button
-	for _, m := range strangers[:min(len(strangers), shown)] {
+	for _, m := range strangers[:min(len(strangers), commands.Rows)] {
 		buttons = append(buttons, commands.Button{Label: "Let in " + m.Identity, Command: "allow " + m.Identity})
 		fmt.Fprintf(&b, "- %s on %s, who calls themselves %s, %s\n", render.Escape(words.OneLine(m.Identity, 80)), render.Escape(m.Channel),
-			render.Escape(cmp.Or(words.OneLine(m.Author, 30), "nothing")), m.At.In(zoneOf(c)).Format("2006-01-02 15:04"))
+			render.Escape(cmp.Or(words.OneLine(m.Author, 30), "nothing")), m.At.In(c.Zone()).Format("2006-01-02 15:04"))
 	}
-	if more := len(strangers) - shown; more > 0 {
+	if more := len(strangers) - commands.Rows; more > 0 {
 		fmt.Fprintf(&b, "\nAnd %d more: \"switchboard person refused\", on the machine that I run on, lists them.\n", more)
 	}
 	fmt.Fprintf(&b, "\n\"%sallow IDENTITY\" lets one in as a user; behind it may stand a name for them.", c.Slash)

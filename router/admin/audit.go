@@ -39,7 +39,7 @@ func Audit(log AuditLog) commands.Command {
 			if err != nil {
 				return commands.Answer{}, err
 			}
-			return auditAnswer(rows, f, c.Person.TimeZone), nil
+			return auditAnswer(rows, f, c.Zone()), nil
 		},
 	}
 }
@@ -74,19 +74,15 @@ func auditFilter(args string) (f view.AuditFilter, before int64, ok bool) {
 	return f, before, true
 }
 
-func auditAnswer(rows []view.AuditRecord, f view.AuditFilter, zone string) commands.Answer {
+func auditAnswer(rows []view.AuditRecord, f view.AuditFilter, zone *time.Location) commands.Answer {
 	if len(rows) == 0 {
 		return commands.Says("There is no such row in the audit log.")
-	}
-	loc, err := time.LoadLocation(zone)
-	if err != nil {
-		loc = time.UTC
 	}
 	more := len(rows) > commands.Rows
 	rows = rows[:min(len(rows), commands.Rows)]
 	var b strings.Builder
 	for i := range rows {
-		b.WriteString("- " + auditLine(&rows[i], loc) + "\n")
+		b.WriteString("- " + auditLine(&rows[i], zone) + "\n")
 	}
 	a := commands.Answer{Text: b.String(), Taint: "label"} // targets and reasons are in others' words
 	if more {

@@ -84,12 +84,12 @@ func listChannels(list []Channel, c *commands.Call) commands.Answer {
 	}
 	var b strings.Builder
 	var buttons []commands.Button
-	for _, ch := range list[:min(len(list), shown)] {
+	for _, ch := range list[:min(len(list), commands.Rows)] {
 		fmt.Fprintf(&b, "- %s (%s)\n", render.Escape(words.OneLine(ch.Is, 200)), ch.Kind)
 		buttons = append(buttons, commands.Button{Label: "More of " + ch.Name, Command: "channel " + ch.Name})
 	}
-	if len(list) > shown {
-		buttons = append(buttons, commands.Button{Label: "More channels", Command: "channels after " + list[shown-1].Name})
+	if len(list) > commands.Rows {
+		buttons = append(buttons, commands.Button{Label: "More channels", Command: "channels after " + list[commands.Rows-1].Name})
 	}
 	return commands.Answer{Text: b.String(), Taint: others, Buttons: buttons}
 }
@@ -115,7 +115,7 @@ func inDetail(ch *Channel, c *commands.Call) commands.Answer {
 		at   time.Time
 	}{{"the platform last spoke", ch.LastFrame}, {"the last event came", ch.LastEvent}} {
 		if !last.at.IsZero() {
-			text += fmt.Sprintf("\n- %s %s", last.what, last.at.In(zoneOf(c)).Format("2006-01-02 15:04:05"))
+			text += fmt.Sprintf("\n- %s %s", last.what, last.at.In(c.Zone()).Format("2006-01-02 15:04:05"))
 		}
 	}
 	answer := commands.Answer{Text: text, Taint: others}

@@ -72,7 +72,7 @@ func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.
 	at := c.Conversation()
 	switch verb = strings.ToLower(verb); {
 	case verb == "":
-		return configVersions(ctx, s, c.Person.TimeZone)
+		return configVersions(ctx, s, c.Zone())
 	case verb == "get" && key != "":
 		return configGet(s, key), nil
 	case verb == "set":
@@ -197,13 +197,13 @@ func configPlanned(plan *view.SettingsPlan, at channels.Conversation, err error)
 		}
 		undo.Beside = true
 		text += fmt.Sprintf("\nThis could lock you out (%s): confirm it here within %.0f s with /config confirm, else all is as it was before.",
-			escapedList(plan.LocksOut), v.Left.Seconds())
+			shortened(strings.Join(plan.LocksOut, ", ")), v.Left.Seconds())
 		return commands.Answer{Text: text, Buttons: []commands.Button{{Label: "Confirm", Command: "config confirm"}, undo}}
 	}}, nil
 }
 
 // configVersions shows what was changed, and the last versions.
-func configVersions(ctx context.Context, s Settings, zone string) (commands.Answer, error) {
+func configVersions(ctx context.Context, s Settings, zone *time.Location) (commands.Answer, error) {
 	list, err := s.SettingsVersions(ctx, versionsShown+1)
 	if err != nil || len(list) == 0 {
 		return commands.Says("Nothing was changed while I run: the settings are those of the file, the environment and the defaults.\n\n%s", configUsage), err
@@ -212,27 +212,19 @@ func configVersions(ctx context.Context, s Settings, zone string) (commands.Answ
 	if err != nil {
 		return commands.Answer{}, err
 	}
-	loc, err := time.LoadLocation(zone)
-	if err != nil {
-		loc = time.UTC
-	}
 	text := "Nothing is otherwise than the file and the defaults say."
 	if len(diff) > 0 {
 		text = "Changed while I run:\n" + diffLines(diff)
 	}
 	text += "\n\nThe last versions:\n"
 	for i := range min(len(list), versionsShown) {
-		text += "- " + versionLine(&list[i], loc) + "\n"
+		text += "- " + versionLine(&list[i], zone) + "\n"
 	}
 	return commands.Answer{Text: text + "\n/config undo and a number takes one back."}, nil
 }
 
 func versionLine(v *ledger.SettingsVersion, loc *time.Location) string {
-	keys := make([]string, len(v.Diff))
-	for i, d := range v.Diff {
-		keys[i] = d.Key
-	}
-	line := fmt.Sprintf("%d, %s %s: %s", v.ID, v.At.In(loc).Format("2006-01-02 15:04"), render.Escape(v.Person), escapedList(keys))
+	line := fmt.Sprintf("%d, %s %s: %s", v.ID, v.At.In(loc).Format("2006-01-02 15:04"), render.Escape(v.Person), shortened(v.Keys()))
 	switch {
 	case v.Undoes != 0:
 		line += fmt.Sprintf(", undoes %d", v.Undoes)
@@ -280,9 +272,7 @@ func bullets(lines []string) string {
 	return b.String()
 }
 
-func escapedList(list []string) string {
-	return render.Escape(words.OneLine(strings.Join(list, ", "), 200))
-}
+func shortened(text string) string { return render.Escape(words.OneLine(text, 200)) }
 
 // code is a text as it is typed.
 func code(text string) string {

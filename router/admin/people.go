@@ -25,9 +25,6 @@ type Directory interface {
 // and adds what they say of it. The error is for people.
 type PeopleJudge func(by *ledger.Person, c *ledger.PersonChange) error
 
-// shown is how many rows a list has in one answer.
-const shown = 10
-
 // others is the taint of lists with names that others gave themselves.
 const others tools.Taint = "label"
 
@@ -153,9 +150,9 @@ func listPeople(ctx context.Context, dir Directory, c *commands.Call, after stri
 	if len(list) == 0 {
 		return commands.Says("There is nobody after that name."), nil
 	}
-	more := len(list) > shown
-	list = list[:min(len(list), shown)]
-	zone := zoneOf(c)
+	more := len(list) > commands.Rows
+	list = list[:min(len(list), commands.Rows)]
+	zone := c.Zone()
 	var b strings.Builder
 	fmt.Fprintf(&b, "I know %s:\n", people(all))
 	for i := range list {
@@ -197,12 +194,4 @@ func knownFrom(source string) string {
 		return "let in by an open channel"
 	}
 	return "named at run time"
-}
-
-// zoneOf is the time zone in which whoever gave a command reads times.
-func zoneOf(c *commands.Call) *time.Location {
-	if zone, err := time.LoadLocation(cmp.Or(c.Session.TimeZone, c.Person.TimeZone)); err == nil {
-		return zone
-	}
-	return time.UTC
 }

@@ -7,10 +7,12 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
@@ -62,6 +64,14 @@ func (c *Call) Conversation() channels.Conversation { return c.Event.Conversatio
 
 // IsAdmin says that an admin gave the command.
 func (c *Call) IsAdmin() bool { return c.Person.Role == ledger.RoleAdmin }
+
+// Zone is the time zone in which whoever gave the command reads times there.
+func (c *Call) Zone() *time.Location {
+	if zone, err := time.LoadLocation(cmp.Or(c.Session.TimeZone, c.Person.TimeZone)); err == nil {
+		return zone
+	}
+	return time.UTC
+}
 
 // An Answer is what becomes of a command.
 type Answer struct {

@@ -30,6 +30,9 @@ type SettingsVersion struct {
 // Waiting says that the version counts only until ConfirmBy, unless it is confirmed.
 func (v *SettingsVersion) Waiting() bool { return v.Left > 0 }
 
+// Keys are those that the version changed, with commas between.
+func (v *SettingsVersion) Keys() string { return keysOf(v.Diff) }
+
 // A SettingsDiff is what a version changed of one key. Nil: the layer does not have it.
 type SettingsDiff struct {
 	Key string  `json:"key"`
@@ -108,7 +111,7 @@ const (
 func (c *SettingsChange) Names() (action, target string) {
 	target = "settings"
 	if v := c.Version; v != nil {
-		target = "settings " + cmp.Or(keysOf(v.Diff), "as they were")
+		target = "settings " + cmp.Or(v.Keys(), "as they were")
 	}
 	return "config." + string(c.Kind), target
 }
