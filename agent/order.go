@@ -98,20 +98,11 @@ func verbatim(task *TaskRow, output string) string {
 	case strings.TrimSpace(output) == "":
 		return ""
 	case strings.ContainsAny(output[:1], "{[") && json.Indent(&indented, []byte(output), "", "  ") == nil:
-		return fenced("json", indented.String())
+		return words.Fenced("json", indented.String())
 	case task.Type == TaskExec, strings.Contains(output, "\n "), strings.Contains(output, "\t"):
-		return fenced("", output)
+		return words.Fenced("", output)
 	case task.Result.Taint == tools.Clean && strings.Contains(output, "](attachment:"): // the file goes along
 		return output
 	}
 	return words.Escape(output)
-}
-
-// fenced is text as a block of code.
-func fenced(language, text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + language + "\n" + text + "\n" + fence
 }

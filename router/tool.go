@@ -44,7 +44,7 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 		if takes == "" {
 			return commands.Says("%s", text+" It takes no arguments."), nil
 		}
-		return commands.Says("%s", text+" It takes:\n```\n"+takes+"\n```"), nil
+		return commands.Says("%s", text+" It takes:\n"+words.Fenced("", takes)), nil
 	}
 	turn := r.turn(*c.Event)
 	turn.Ordered = true

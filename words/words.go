@@ -105,6 +105,15 @@ func Span(d time.Duration) string {
 	return Count((minutes+12*60)/(24*60), "day")
 }
 
+// Fenced is text as a block of code in Markdown that nothing in the text ends; language may be empty.
+func Fenced(language, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + text + "\n" + fence
+}
+
 // Escape makes any text mean itself in Markdown.
 func Escape(text string) string {
 	var b strings.Builder

@@ -122,7 +122,7 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, what, code st
 	} else {
 		b.WriteString(". May I?")
 	}
-	fmt.Fprintf(&b, "\n\n%s\n\n", fenced(what))
+	fmt.Fprintf(&b, "\n\n%s\n\n", words.Fenced("", what))
 	if file > 0 {
 		fmt.Fprintf(&b, "That is its beginning; the whole, %d bytes, is in the file below.\n\n", file)
 	}
@@ -256,12 +256,3 @@ func visible(text string) string {
 
 // hollow are letters and symbols that show nothing.
 const hollow = "\u115f\u1160\u2800\u3164\uffa0\ufffc\U0001d159"
-
-// fenced is a block of code that nothing in the text ends.
-func fenced(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + text + "\n" + fence
-}
