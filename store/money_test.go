@@ -246,9 +246,12 @@ func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 		h.sweep(store.Retention{Turns: 1, Audit: 1 << 62})
 		h.wantCount(1, "SELECT count(*) FROM turns")
 		check("3 30 20 8 1.75")
+		h.spent() // of a day that is over
 		if list, err := h.DB.Usage(h.Ctx, view.UsageFilter{By: "day", Since: "2026-03-02"}); len(list) != 0 || err != nil {
 			t.Errorf("%+v, %v", list, err)
 		}
+		h.sweep(store.Retention{Turns: 1 << 62, Audit: 1})
+		check("1 15 10 4 0.25") // of the turn that is open
 	})
 }
 

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -20,21 +21,20 @@ const (
 	moneyLimit  = 800
 )
 
-// A till is the provider's own account of what it bills: a call once it has come whole,
-// whatever becomes of its answer.
-type till struct {
-	billed, calls, at, most atomic.Int64
-}
+// A till is the provider's own account of what it bills, in billionths of a EUR: a call once it
+// has come whole, whatever becomes of its answer.
+type till struct{ billed, calls atomic.Int64 }
 
-// serve bills 1 to 4 EUR for a call, and 4 for one that breaks without a word of what it used.
+// serve bills up to a token for each byte that it is sent, at 10 EUR a million, and 1 to 4 for the
+// answer, at 1 EUR each; of a call that breaks without a word of what it used the most.
 func (b *till) serve(req llmtest.Request) llmtest.Reply {
-	out := rand.Int64N(4) + 1
+	in, out := rand.Int64N(int64(len(req.Body)))+1, rand.Int64N(4)+1
 	reply := echo(req)
-	reply.Usage, reply.Delay = &llmtest.Usage{In: 100, Out: out}, time.Duration(rand.IntN(400))*time.Millisecond
+	reply.Usage, reply.Delay = &llmtest.Usage{In: in, Out: out}, time.Duration(rand.IntN(400))*time.Millisecond
 	if b.calls.Add(1)%20 == 0 {
-		out, reply = 4, llmtest.Raw(500, "{}")
+		in, out, reply = int64(len(req.Body)), 4, llmtest.Raw(500, "{}")
 	}
-	b.billed.Add(out)
+	b.billed.Add(10_000*in + 1e9*out)
 	return reply
 }
 
@@ -45,7 +45,8 @@ func newTill(t *testing.T) (*rig, *till) {
 	for i := range moneyUsers {
 		people = append(people, fmt.Sprintf("u%d", i))
 	}
-	r := newRig(t, people, fmt.Sprintf(priced, fmt.Sprintf("per_day = %d.0", moneyLimit))+"[router]\nrate_person = \"off\"\n[notify]\nbudget = [\"play:cnotices\"]\n")
+	settings := strings.Replace(fmt.Sprintf(priced, fmt.Sprintf("per_day = %d.0", moneyLimit)), "price_in = 0", "price_in = 10.0", 1)
+	r := newRig(t, people, settings+"[router]\nrate_person = \"off\"\n[notify]\nbudget = [\"play:cnotices\"]\n")
 	b := &till{}
 	r.model.Handle(b.serve)
 	return r, b
@@ -126,7 +127,7 @@ func (b *till) check(r *rig, sum func(query string) float64) {
 		return sum("SELECT count(*) FROM turns WHERE state IN ('done', 'failed')") == moneyTurns
 	})
 	const day = " FROM spending WHERE scope = 'day'"
-	billed, settled := float64(b.billed.Load()), sum("SELECT sum(settled)"+day)/1e9
+	billed, settled := float64(b.billed.Load())/1e9, sum("SELECT sum(settled)"+day)/1e9
 	lost := sum("SELECT count(*) FROM llm_calls WHERE lost = TRUE")
 	over := sum("SELECT count(*) FROM turns WHERE outcome = 'over_limit'")
 	r.t.Logf("%g of %d billed, %g counted, %d calls, %g lost, %g turns over the limit", billed, moneyLimit, settled, b.calls.Load(), lost, over)
@@ -139,7 +140,7 @@ func (b *till) check(r *rig, sum func(query string) float64) {
 	if reserved := sum("SELECT sum(reserved) FROM spending"); reserved != 0 {
 		r.t.Errorf("%g stays reserved", reserved)
 	}
-	if calls := sum("SELECT sum(cost) FROM llm_calls"); calls != settled {
+	if calls := sum("SELECT sum(cost) FROM llm_calls"); math.Abs(calls-settled) > 1e-6 {
 		r.t.Errorf("the calls cost %g, and %g is counted", calls, settled)
 	}
 	for _, scope := range []string{"person", "session"} {
