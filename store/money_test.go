@@ -111,25 +111,49 @@ func TestNoNumberOfCallsPassesALimit(t *testing.T) {
 		for i := range refs {
 			refs[i] = h.Begun(fmt.Sprintf("c%d", i), fmt.Sprint(i))
 		}
-		var at, calls atomic.Int64
+		// All at once, and nobody is answered yet: as many as fit.
+		var mu sync.Mutex
+		var waiting, begun []ledger.TurnRef
 		var wg sync.WaitGroup
 		for _, ref := range refs {
 			wg.Go(func() {
 				err := h.reserve(ref, most, b)
-				if over, ok := errors.AsType[*ledger.OverLimitError](err); ok {
-					if over.Settled+over.Reserved+most <= limit {
-						t.Errorf("refused: %v", err)
-					}
-					return
-				} else if err != nil {
+				_, over := errors.AsType[*ledger.OverLimitError](err)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case over:
+					waiting = append(waiting, ref)
+				case err != nil:
 					t.Errorf("reserve: %v", err)
+				default:
+					begun = append(begun, ref)
+				}
+			})
+		}
+		wg.Wait()
+		if len(begun) != limit/most {
+			t.Fatalf("%d calls are reserved, want %d", len(begun), limit/most)
+		}
+		// Those are answered while the others ask again.
+		var calls atomic.Int64
+		for _, ref := range begun {
+			wg.Go(func() {
+				calls.Add(1)
+				if _, err := h.Router.Commit(h.Ctx, ref, called(0.5), nil); err != nil {
+					t.Errorf("commit: %v", err)
+				}
+			})
+		}
+		for _, ref := range waiting {
+			wg.Go(func() {
+				if err := h.reserve(ref, most, b); err != nil {
+					if _, over := errors.AsType[*ledger.OverLimitError](err); !over {
+						t.Errorf("reserve: %v", err)
+					}
 					return
 				}
 				calls.Add(1)
-				if n := at.Add(1); n > limit/most {
-					t.Errorf("%d calls at once", n)
-				}
-				at.Add(-1)
 				if _, err := h.Router.Commit(h.Ctx, ref, called(0.5), nil); err != nil {
 					t.Errorf("commit: %v", err)
 				}
