@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"switchboard/channels/console"
@@ -70,11 +72,11 @@ func (c *backupCmd) Run(a *app) error {
 	if err := c.summary(out, m, "backed up"); err != nil {
 		return err
 	}
-	switch n := m.Count("secrets"); {
-	case c.WithKey:
+	key := filepath.Join(settings.DataDir, vault.KeyFile)
+	if c.WithKey {
 		fmt.Fprintln(a.err, "The key of the secrets is in it: whoever has the file can read them.")
-	case n > 0:
-		fmt.Fprintf(a.err, "The key of the secrets is not in it: keep a copy of %s as well, in another place.\n", filepath.Join(settings.DataDir, vault.KeyFile))
+	} else if _, err := os.Stat(key); err == nil && m.Count("secrets") > 0 {
+		fmt.Fprintf(a.err, "The key of the secrets is not in it: keep a copy of %s as well, in another place.\n", key)
 	}
 	a.missing(m)
 	return nil
@@ -143,7 +145,8 @@ func (c *restoreCmd) Run(a *app) error {
 		return err
 	}
 	key := filepath.Join(settings.DataDir, vault.KeyFile)
-	if _, err := os.Stat(key); err != nil && m.Count("secrets") > 0 {
+	given := slices.ContainsFunc(a.env, func(v string) bool { return strings.HasPrefix(v, vault.Variable+"=") })
+	if _, err := os.Stat(key); err != nil && !given && m.Count("secrets") > 0 {
 		fmt.Fprintf(a.err, "The key of the secrets was not in it: put it into %s or %s before the start, or set the secrets anew.\n", key, vault.Variable)
 	}
 	a.missing(m)

@@ -118,6 +118,9 @@ func (l *loading) intoFile(ctx context.Context, path string) error {
 	if err := l.fill(ctx, database.Config{URL: secrets.Secret("sqlite:" + part)}, ""); err != nil {
 		return errors.Join(err, discard())
 	}
+	if _, err := os.Lstat(part + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the restored database could not be closed whole: %w", errors.Join(err, discard()))
+	}
 	f, err := os.Open(part)
 	if err == nil {
 		err = errors.Join(f.Sync(), f.Close(), os.Rename(part, path), database.SyncFolder(filepath.Dir(path)))
@@ -157,14 +160,11 @@ func (l *loading) fill(ctx context.Context, cfg database.Config, dataDir string)
 
 // empty refuses a database that has rows of ours, engines' included.
 func empty(t *database.Tx) error {
-	names, err := present(t)
+	names, err := ours(t)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if name == "goose_db_version" || tableNamed(name) == nil && !slices.Contains(left, name) {
-			continue
-		}
 		var one int
 		switch found, err := t.Row(`SELECT 1 FROM "`+name+`" LIMIT 1`, nil, &one); {
 		case err != nil:
@@ -190,9 +190,17 @@ func (l *loading) fits(t *database.Tx) error {
 	return err
 }
 
+// ours are the tables that the database has of an engine's.
+func ours(t *database.Tx) ([]string, error) {
+	names, err := present(t)
+	return slices.DeleteFunc(names, func(name string) bool {
+		return name == "goose_db_version" || tableNamed(name) == nil && !slices.Contains(left, name)
+	}), err
+}
+
 // lock makes engines and other restores that come now wait, and then find it filled.
 func lock(t *database.Tx) error {
-	names, err := present(t)
+	names, err := ours(t)
 	if err != nil || !t.PG {
 		return err
 	}
