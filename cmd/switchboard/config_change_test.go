@@ -107,8 +107,19 @@ func TestStoredSettingsThatCannotBeUsedAnyMore(t *testing.T) {
 	})
 	r.prints("config get router.workers", 0, "7")
 	r.prints("config get router.max_parts", 0, "10")
-	r.orders(r.chief.ID, "/config set router.queue_per_session 9", "Version 4 of the settings.")
+	r.orders(r.chief.ID, "/config unset agent.reviewer", "Version 4 of the settings.") // which mends the newest
+	r.prints("config get router.max_parts", 0, "5")
+
+	testkit.Write(t, r.config, string(text)) // the same while it runs
+	r.await("the alias is there again", 20*time.Second, func() bool {
+		_, _, code := r.command("config", "set", "agent.reviewer", "smart")
+		return code == 0
+	})
+	testkit.Write(t, r.config, strings.Replace(string(text), alias, "", 1))
+	r.await("it is passed over", 20*time.Second, func() bool { return r.log.Has(`"version":5,"used":4`) })
+	r.orders(r.chief.ID, "/config set router.queue_per_session 9", "Version 6 of the settings.") // of the one that is used
 	r.prints("config get router.queue_per_session", 0, "9")
+	r.prints("config get router.max_parts", 0, "5")
 	r.stop(10 * time.Second)
 	r.log = &testkit.Log{}
 	r.ready()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -81,10 +82,7 @@ func (e *engine) plan(c *counted, at channels.Conversation, set map[string]strin
 			delete(set, key)
 		}
 	}
-	proposal, err := c.settings.Propose(set, unset)
-	if err == nil {
-		err = e.usable(proposal.Settings)
-	}
+	proposal, err := e.propose(c, set, unset)
 	if faults, ok := errors.AsType[configs.Faults](err); ok {
 		for _, f := range faults {
 			if f.Source == "run-time change" {
@@ -102,15 +100,48 @@ func (e *engine) plan(c *counted, at channels.Conversation, set map[string]strin
 	for _, w := range proposal.Warnings {
 		plan.Warnings = append(plan.Warnings, w.String())
 	}
-	if text := c.skipped(); text != "" {
-		plan.Warnings = append(plan.Warnings, text)
-	}
 	plan.Diff = diffView(proposal.Diff)
 	plan.Change = &ledger.SettingsChange{Kind: ledger.SetSettings, Base: c.version.ID, Values: proposal.Changes}
 	if plan.LocksOut = proposal.LocksOut(at.Channel); len(plan.LocksOut) > 0 {
 		plan.Change.ConfirmWithin = confirmWithin
 	}
 	return plan
+}
+
+// propose proposes a change of what counts. Where that cannot be used any more, and could not be with
+// the change either, it is one of the older version that is used in its place.
+func (e *engine) propose(c *counted, set map[string]string, unset []string) (*configs.Proposal, error) {
+	propose := func(set map[string]string, unset []string) (*configs.Proposal, error) {
+		p, err := c.settings.Propose(set, unset)
+		if err == nil {
+			err = e.usable(p.Settings)
+		}
+		return p, err
+	}
+	if c.why == nil {
+		return propose(set, unset)
+	}
+	mended, used := maps.Clone(c.version.Values), c.settings.Changes()
+	maps.Copy(mended, set)
+	for _, key := range unset {
+		delete(mended, key)
+	}
+	sets, drops := map[string]string{}, []string(nil)
+	for _, d := range ledger.DiffSettings(used, mended) {
+		if d.Is == nil {
+			drops = append(drops, d.Key)
+		} else {
+			sets[d.Key] = *d.Is
+		}
+	}
+	if p, err := propose(sets, drops); err == nil {
+		return p, nil
+	}
+	return propose(set, slices.DeleteFunc(unset, func(key string) bool {
+		_, of := used[key]
+		_, was := c.version.Values[key]
+		return was && !of // it is gone with the version that cannot be used
+	}))
 }
 
 // holdsSecret says that a value has a credential in it, or had one that was hidden.

@@ -100,8 +100,12 @@ func (e *engine) tellBroken(ctx context.Context, err error) {
 // editors write files in many ways.
 func (e *engine) watchFile(ctx context.Context) {
 	known, _ := e.settings().Print()
+	read := known
 	for e.settings().File != "" && retry.Sleep(ctx, filePoll) {
-		_, now := e.settings().Print()
+		is, now := e.settings().Print()
+		if is != read { // something else had it read meanwhile
+			read, known = is, is
+		}
 		for former := known; now != former; _, now = e.settings().Print() {
 			if former = now; !retry.Sleep(ctx, fileQuiet) {
 				return
