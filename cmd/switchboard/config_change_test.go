@@ -68,6 +68,12 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 	prints(0, "channels.second.enabled is true", "config set channels.second.kind telegram channels.second.token file:token channels.second.api_url "+second.URL())
 	r.await("it is connected", 20*time.Second, func() bool { return r.statuses()["second"].State == channels.StateConnected })
 	r.stop(10 * time.Second)
+	r.log = &testkit.Log{}
+	r.ready()
+	if !r.log.Has(`"channels":3`) {
+		t.Errorf("it starts without what was changed: %s", r.log)
+	}
+	r.stop(10 * time.Second)
 }
 
 // What the file does not take any more keeps nothing from starting: the newest version that can be

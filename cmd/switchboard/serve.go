@@ -47,6 +47,7 @@ func (serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	settings = e.settings() // with what was changed at run time
 	people := e.people()
 	warnOfClosed(settings, people, func(channel, mend string) {
 		log.Warn("nobody is let in on this channel", "channel", channel, "mend", mend)
