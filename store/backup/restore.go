@@ -70,7 +70,7 @@ func Restore(ctx context.Context, t Target, file *os.File) (*Manifest, error) {
 	if path != "" {
 		err = l.intoFile(ctx, path)
 	} else {
-		err = l.intoServer(ctx)
+		err = l.fill(ctx, t.Config, t.DataDir)
 	}
 	if err != nil {
 		return nil, errors.Join(err, key.forget())
@@ -123,15 +123,16 @@ func (l *loading) intoFile(ctx context.Context, path string) error {
 	}
 	f, err := os.Open(part)
 	if err == nil {
-		err = errors.Join(f.Sync(), f.Close(), os.Rename(part, path), database.SyncFolder(filepath.Dir(path)))
+		err = errors.Join(f.Sync(), f.Close())
+	}
+	if err == nil {
+		err = errors.Join(os.Rename(part, path), database.SyncFolder(filepath.Dir(path)))
 	}
 	if err != nil {
 		return fmt.Errorf("name the restored database: %w", errors.Join(err, discard()))
 	}
 	return nil
 }
-
-func (l *loading) intoServer(ctx context.Context) error { return l.fill(ctx, l.Config, l.DataDir) }
 
 // fill fills a database in one transaction and brings it to this build's schema.
 func (l *loading) fill(ctx context.Context, cfg database.Config, dataDir string) error {
