@@ -7,9 +7,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"switchboard/secrets"
 	"switchboard/store/backup"
@@ -152,4 +154,33 @@ func TestBackupOfTheBuildBeforeIsRestored(t *testing.T) {
 			h.wantCount(4, "SELECT count(*) FROM turns WHERE state IN ('running', 'waiting', 'queued')")
 		})
 	}
+}
+
+// Hours that were sealed prove themselves in the database that a backup was restored into, and
+// those after them follow.
+//
+// promise: L.backup-whole
+func TestSealedAuditIsVerifiedAfterARestore(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		for i := range 3 {
+			h.changes(2)
+			h.later(time.Duration(i+1) * time.Hour)
+			h.seal()
+		}
+		was := h.verified()
+		dir := t.TempDir()
+		for i, url := range []string{"sqlite:" + filepath.Join(dir, "switchboard.db"), storetest.PostgresURL(t)} {
+			other := moved(t, h.DB, blobs.New(filepath.Join(dir, "attachments")), url, fmt.Sprint("target ", i))
+			if is, err := other.VerifyAudit(t.Context()); err != nil || !reflect.DeepEqual(is, was) || was.Segments != 3 {
+				t.Errorf("%+v, %v, want %+v", is, err, was)
+			}
+			next := newHouse(t, other)
+			next.changes(2)
+			next.later(5 * time.Hour)
+			next.seal()
+			if is := next.verified(); is.Segments != 4 || is.Open != 0 {
+				t.Errorf("%+v", is)
+			}
+		}
+	})
 }
