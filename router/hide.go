@@ -23,6 +23,10 @@ var (
 	settingCommand = regexp.MustCompile(`(?i)^\s*/config(@\S+)?\s+set\s`)
 	credentialLine = regexp.MustCompile(`(?im)^(?:\s*/config(?:@\S+)?\s+set\s+)?[ \t]*\S*(?:token|key|secret|\.headers\.\S+)[\s="']+(\S.*)$`)
 	reference      = regexp.MustCompile(`^(?:env|file|secret):\S+\s*$`)
+	// settingTool is the same by "/tool"; credentialKey and toolValue are in its arguments.
+	settingTool   = regexp.MustCompile("(?i)^\\s*/tool(@\\S+)?\\s+`?admin\\.config\\b")
+	credentialKey = regexp.MustCompile(`(?i)"key"\s*:\s*"[^"]*(?:token|key|secret|\.headers\.[^"]*)"`)
+	toolValue     = regexp.MustCompile(`(?i)"value"\s*:\s*"([^"]*)`)
 )
 
 // withoutSecret is a text without the value that a command in it sets, which is typed.
@@ -33,6 +37,11 @@ func withoutSecret(text string) (string, typedSecret) {
 			if !reference.MatchString(text[m[2]:m[3]]) { // nothing of it will be set
 				return text[:m[2]] + redacted, typedSecret{value: text[m[2]:]}
 			}
+		}
+	}
+	if settingTool.MatchString(text) && credentialKey.MatchString(text) {
+		if m := toolValue.FindStringSubmatchIndex(text); m != nil && !reference.MatchString(text[m[2]:m[3]]) {
+			return text[:m[2]] + redacted, typedSecret{value: text[m[2]:m[3]]}
 		}
 	}
 	m := secretCommand.FindStringSubmatch(text)
