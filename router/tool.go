@@ -24,7 +24,7 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 	_, takes, fault := r.Typed(order.Tool, json.RawMessage(order.Args))
 	name := render.Escape(words.OneLine(order.Tool, 60))
 	switch {
-	case r.Summary(order.Tool) == "":
+	case r.Summary == nil || r.Summary(order.Tool) == "":
 		text := "I have no tool " + name
 		if meant := words.Nearest(order.Tool, usable); meant != "" {
 			text += "; did you mean " + meant + "?"

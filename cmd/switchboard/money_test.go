@@ -86,6 +86,8 @@ func TestWhatWasSpentIsShown(t *testing.T) {
 	for strings.HasPrefix(r.ask("u1", "and now"), "heard") {
 	}
 	r.await("the last one is refused", patience, func() bool { return r.turns()[0].Outcome == "over_limit" })
+	r.prints("config set budget.currency CHF", 0)
+	r.prints("usage", 0, " CHF")
 	r.stop(20 * time.Second)
 }
 

@@ -23,6 +23,9 @@ func (c *usageCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if settings, _, err = a.counting(settings); err != nil {
+		return err
+	}
 	limits := settings.Limits()
 	return a.readDatabase(func(ctx context.Context, db *store.DB) error {
 		rows, err := db.Usage(ctx, view.UsageFilter{By: c.By, Since: limits.Day(time.Now().Add(-c.Since))})
