@@ -342,6 +342,13 @@ func TestLostAnswersLeaveNoSessionBehind(t *testing.T) {
 						r.accept(e)
 					}
 					close(both)
+					if c.lost == "give back" { // which a worker would spare
+						r.until("it is given back", func() bool {
+							l.mu.Lock()
+							defer l.mu.Unlock()
+							return l.lost[c.lost] == 1
+						})
+					}
 					time.AfterFunc(time.Second, release)
 					want = map[bool]int{true: 2, false: 3}[c.lost == "commit"]
 				}

@@ -114,7 +114,10 @@ func TestStoredSettingsThatCannotBeUsedAnyMore(t *testing.T) {
 	r.prints("config get router.workers", 0, "7")
 	r.prints("config get router.max_parts", 0, "10")
 	r.orders(r.chief.ID, "/config unset agent.reviewer", "Version 4 of the settings.") // which mends the newest
-	r.prints("config get router.max_parts", 0, "5")
+	r.await("what it had changed counts again", 20*time.Second, func() bool {
+		out, _, _ := r.command("config", "get", "router.max_parts")
+		return strings.Contains(out, " 5 ")
+	})
 
 	testkit.Write(t, r.config, string(text)) // the same while it runs
 	r.await("the alias is there again", 20*time.Second, func() bool {
@@ -124,7 +127,10 @@ func TestStoredSettingsThatCannotBeUsedAnyMore(t *testing.T) {
 	testkit.Write(t, r.config, strings.Replace(string(text), alias, "", 1))
 	r.await("it is passed over", 20*time.Second, func() bool { return r.log.Has(`"version":5,"used":4`) })
 	r.orders(r.chief.ID, "/config set router.queue_per_session 9", "Version 6 of the settings.") // of the one that is used
-	r.prints("config get router.queue_per_session", 0, "9")
+	r.await("the change counts", 20*time.Second, func() bool {
+		out, _, _ := r.command("config", "get", "router.queue_per_session")
+		return strings.Contains(out, " 9 ")
+	})
 	r.prints("config get router.max_parts", 0, "5")
 	r.stop(10 * time.Second)
 	r.log = &testkit.Log{}

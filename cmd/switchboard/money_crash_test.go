@@ -64,8 +64,7 @@ func TestMoneyOnTwoEnginesThatAreKilled(t *testing.T) {
 	f := newFleet(r, url, "one", "two")
 	f.up()
 	for round := range moneyRounds {
-		talk(r, round)
-		time.Sleep(time.Duration(100+rand.IntN(300)) * time.Millisecond)
+		b.during(func() { talk(r, round) })
 		victim := f.engines[rand.IntN(2)]
 		victim.kill()
 		f.other(victim).mustLive()
@@ -95,8 +94,7 @@ func TestMoneyOnAnEngineThatIsKilled(t *testing.T) {
 	r, b := newTill(t)
 	r.up()
 	for round := range moneyRounds {
-		talk(r, round)
-		time.Sleep(time.Duration(100+rand.IntN(300)) * time.Millisecond)
+		b.during(func() { talk(r, round) })
 		r.kill()
 		r.up()
 	}
@@ -109,6 +107,15 @@ func TestMoneyOnAnEngineThatIsKilled(t *testing.T) {
 		return n
 	})
 	r.stop(20 * time.Second)
+}
+
+// during waits until some calls that talk brings are being made, or none is any more at the limit.
+func (b *till) during(talk func()) {
+	before, late := b.calls.Load(), time.Now().Add(5*time.Second)
+	for talk(); b.calls.Load() < before+10 && time.Now().Before(late); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
 }
 
 // talk has everybody write two messages.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -64,7 +65,7 @@ func checkBudget(settings *configs.Settings) finding {
 		f.Text = "no limits"
 	}
 	if faults := settings.Unpriced(); len(faults) > 0 { // with a limit it would be no valid setting
-		f.Text += ", and what models cost is not known: " + strings.Join(faults, "; ")
+		f.Text += fmt.Sprintf("; models without a price: %d", len(faults))
 	}
 	return f
 }
