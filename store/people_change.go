@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"strings"
 
 	"switchboard/router/ledger"
 )
@@ -9,6 +10,10 @@ import (
 const (
 	ownerOf = `
 		SELECT p.name, p.source FROM identities i JOIN people p ON p.name = i.person WHERE i.identity = ?`
+	// ownerInTeam is ownerOf where one of the two forms names the team as well: "kind:TEAM/ID".
+	ownerInTeam = `
+		SELECT p.name, i.identity FROM identities i JOIN people p ON p.name = i.person
+		WHERE p.name <> ? AND p.source <> 'open' AND (i.identity = ? OR i.identity LIKE ? ESCAPE '!') ORDER BY i.identity LIMIT 1`
 	// Who was let in by an open policy and gets a role is somebody by name from then on.
 	setRole  = `UPDATE people SET role = ?, source = 'local', updated_at = ? WHERE name = ?`
 	setTools = `UPDATE people SET tools = ?, source = 'local', updated_at = ? WHERE name = ?`
@@ -120,6 +125,9 @@ func (t *tx) link(name string, c *ledger.PersonChange) error {
 		case owned && source != ledger.FromOpen:
 			return &ledger.StateError{Sentence: fmt.Sprintf("%s is %s already", id, owner)}
 		}
+		if err := t.freeInTeam(name, id); err != nil {
+			return err
+		}
 		if _, err := t.Exec(moveIdentity, clean(id), name, t.now); err != nil {
 			return err
 		}
@@ -127,3 +135,21 @@ func (t *tx) link(name string, c *ledger.PersonChange) error {
 	_, err := t.Exec(dropNameless)
 	return err
 }
+
+// freeInTeam makes sure that an account is nobody else by its other form: with its team, or
+// without.
+func (t *tx) freeInTeam(name, id string) error {
+	plain, hasTeam := ledger.WithoutTeam(id)
+	pattern := ""
+	if kind, rest, ok := strings.Cut(id, ":"); ok && !hasTeam {
+		pattern = likeEscaper.Replace(kind) + ":%/" + likeEscaper.Replace(rest)
+	}
+	var owner, known string
+	owned, err := t.Row(ownerInTeam, []any{name, clean(plain), clean(pattern)}, &owner, &known)
+	if err == nil && owned {
+		err = &ledger.StateError{Sentence: fmt.Sprintf("%s is %s already, as %s", id, owner, known)}
+	}
+	return err
+}
+
+var likeEscaper = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")

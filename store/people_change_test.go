@@ -50,6 +50,13 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 			{change(ledger.ChangeRole, "bob", "admin"), "bob admin tg:2 local"},
 			{change(ledger.ChangeLink, "bob", "", "tg:7", "tg:2"), "bob admin tg:2 tg:7 local"},
 			{change(ledger.ChangeLink, "owner", "", "tg:9"), "owner admin console:owner tg:9 local"},
+			{change(ledger.ChangeAdd, "tim", "user", "sl:T_1/U1"), "tim user sl:T_1/U1 local"},
+			{change(ledger.ChangeAdd, "tom", "user", "sl:U1"), "sl:U1 is tim already, as sl:T_1/U1"},
+			{change(ledger.ChangeAdd, "tom", "user", "sl:T_2/U1"), "tom user sl:T_2/U1 local"},
+			{change(ledger.ChangeLink, "tim", "", "sl:U2"), "tim user sl:T_1/U1 sl:U2 local"},
+			{change(ledger.ChangeLink, "tom", "", "sl:T_3/U2"), "sl:T_3/U2 is tim already, as sl:U2"},
+			{change(ledger.ChangeRemove, "tim", ""), "tim user sl:T_1/U1 sl:U2 local"},
+			{change(ledger.ChangeRemove, "tom", ""), "tom user sl:T_2/U1 local"},
 			{change(ledger.ChangeAdd, "dora", "user"), "dora user local"},
 			{change(ledger.ChangeRemove, "dora", ""), "dora user local"},
 		} {
@@ -81,8 +88,8 @@ func TestPeopleAreChangedUnlessTheSettingsNameThem(t *testing.T) {
 		h.wantCount(1, "SELECT count(*) FROM audit WHERE action = 'person.unlink' AND rule = 'settings' AND target = 'person bob' AND data LIKE '%[\"tg:7\"]%'")
 		set() // they are told of once
 		h.wantCount(1, "SELECT count(*) FROM audit WHERE action = 'person.unlink'")
-		h.wantCount(6, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'done' AND person = 'owner' AND rule = 'machine'")
-		h.wantCount(7, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'refused' AND person = 'owner' AND rule = 'machine'")
+		h.wantCount(11, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'done' AND person = 'owner' AND rule = 'machine'")
+		h.wantCount(9, "SELECT count(*) FROM audit WHERE action LIKE 'person.%' AND outcome = 'refused' AND person = 'owner' AND rule = 'machine'")
 	})
 }
 

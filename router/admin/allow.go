@@ -30,7 +30,7 @@ const allowUsage = "Write `%[1]sallow CODE` with the code that a stranger was sh
 func Allow(door Door, judge PeopleJudge) commands.Command {
 	return commands.Command{
 		Name: "allow", Admin: true, Args: "[CODE|IDENTITY [NAME]]", About: commands.Text{
-			EN: "let in a stranger who wrote", DE: "jemand Fremdes hereinlassen, wer geschrieben hat", ES: "dejar entrar a un desconocido que escribió",
+			EN: "let in a stranger who wrote", DE: "jemand Fremden hereinlassen, der geschrieben hat", ES: "dejar entrar a un desconocido que escribió",
 			FR: "admettre un inconnu qui a écrit", IT: "ammettere uno sconosciuto che ha scritto",
 		},
 		Run: func(ctx context.Context, c *commands.Call) (commands.Answer, error) {
@@ -79,6 +79,9 @@ func refused(ctx context.Context, door Door) (strangers []view.Message, known []
 	for _, p := range known {
 		for _, id := range p.Identities {
 			seen[id] = true
+			if plain, ok := ledger.WithoutTeam(id); ok {
+				seen[plain] = true
+			}
 		}
 	}
 	list, err := door.KeptOut(ctx, refusedRead)

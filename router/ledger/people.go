@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"strings"
 	"time"
 
 	"switchboard/channels"
@@ -66,3 +67,10 @@ const (
 	RoleAdmin = "admin"
 	RoleUser  = "user"
 )
+
+// WithoutTeam is an identity with its team, "kind:TEAM/ID", as it is without: "kind:ID".
+func WithoutTeam(identity string) (plain string, ok bool) {
+	kind, rest, _ := strings.Cut(identity, ":")
+	_, id, ok := strings.Cut(rest, "/")
+	return kind + ":" + id, ok
+}
