@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"switchboard/secrets"
+	"switchboard/secrets/vault"
 )
 
 // changes lays what was changed at run time over the file's tree.
@@ -33,9 +35,15 @@ var fixed = []struct{ key, why string }{
 	{"data_dir", "cannot be changed while the program runs: what was changed stands there; write it in the file"},
 	{"store", "cannot be changed while the program runs: what was changed stands in that database; write it in the file"},
 	{"people", "people are changed with /people, or in the file"},
+	{"agent.sandbox", hostOnly},
+	{"agent.admin_unconfined", hostOnly},
+	{"files.scan_command", hostOnly},
 	{"server.tokens", "lists of tables can be set only in the file"},
 	{"llm.providers.*.headers", "often holds a credential, which would stand readable in the database; write it in the file"},
 }
+
+// hostOnly is why a setting that lets a chat reach the machine stands in the file alone.
+const hostOnly = "decides what reaches the machine itself, so it is changed in the file alone"
 
 // notChangeable says why a setting cannot be changed at run time; empty: it can.
 func notChangeable(key string) string {
@@ -55,7 +63,9 @@ func notChangeable(key string) string {
 func (b *binder) credentialText(n *node, key string) (string, bool) {
 	s, ok := b.text(n, key)
 	if ok && n.src.change && s != "" && !isReference(s) {
-		b.mask.Add(secrets.Secret(s))
+		if !strings.HasPrefix(s, "/") { // which may be a command
+			b.mask.Add(secrets.Secret(s))
+		}
 		b.fault(n.src, key, "a credential would stand readable in the database; set it with /secret set NAME, and write secret:NAME here (or env:NAME, file:PATH)")
 		return "", false
 	}
@@ -203,3 +213,18 @@ func (p *Proposal) LocksOut(channel string) (keys []string) {
 
 // terminal is the channel that every engine has, and no setting closes.
 const terminal = "console"
+
+// keptApart refuses references of a change at run time to what the secrets are encrypted with: a
+// provider could be sent it.
+func (b *binder) keptApart(s *Settings) {
+	for key, ref := range b.refs {
+		at := b.sources[key]
+		path, isFile := strings.CutPrefix(ref, "file:")
+		below, err := filepath.Rel(s.DataDir, path)
+		switch {
+		case !at.change:
+		case isFile && err == nil && filepath.IsLocal(below), ref == "env:"+vault.Variable:
+			b.fault(at, key, "lies with the data of the program itself; name a file elsewhere, or set it with /secret set NAME")
+		}
+	}
+}

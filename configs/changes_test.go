@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -252,5 +253,41 @@ func TestSettingsAreReadAgain(t *testing.T) {
 	write(t, s.File, "[router]\nworkers = 6\nbusy = 3\n")
 	if _, _, err := s.Again(nil); err == nil {
 		t.Error("a broken file was read")
+	}
+}
+
+// A chat does not reach the machine by a setting, nor have a provider sent the key of the secrets.
+func TestChangesDoNotReachTheMachine(t *testing.T) {
+	t.Parallel()
+	s := must(t, "", "SWITCHBOARD_SECRET_KEY=AGE-SECRET-KEY-1X")
+	for key, value := range map[string]string{
+		"agent.sandbox": "off", "agent.admin_unconfined": "true", "files.scan_command": "true",
+		"llm.providers.openrouter.api_key": "env:SWITCHBOARD_SECRET_KEY",
+		"server.internal_token":            "file:" + filepath.Join(s.DataDir, "x", "..", "secret.key"),
+	} {
+		p, err := s.Propose(map[string]string{key: value}, nil)
+		if faults, ok := errors.AsType[Faults](err); !ok || !slices.ContainsFunc(faults, func(f Fault) bool {
+			return f.Key == key && (strings.Contains(f.Text, "reaches the machine") || strings.Contains(f.Text, "lies with the data"))
+		}) {
+			t.Errorf("%s = %s: %v, %v", key, value, p, err)
+		}
+	}
+}
+
+// A value of the environment is not what is saved.
+func TestSaveLeavesWhatTheEnvironmentSets(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "switchboard.toml")
+	if err := os.WriteFile(path, []byte("[router]\nworkers = 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := Load(Options{File: path, Env: []string{"HOME=" + t.TempDir(), "SWITCHBOARD_ROUTER__WORKERS=9"}, Changes: map[string]string{"router.workers": "7", "router.busy": "steer"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := s.Save()
+	text, readErr := os.ReadFile(path)
+	if err != nil || readErr != nil || !slices.Equal(saved.Keys, []string{"router.busy"}) || !strings.Contains(string(text), "workers = 3\n") {
+		t.Errorf("%+v, %v, %v\n%s", saved, err, readErr, text)
 	}
 }

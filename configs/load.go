@@ -99,6 +99,7 @@ func load(opts Options, env variables, path string, data []byte) (*Settings, []W
 	b.defaultKey(s)
 	b.bindStruct(root, "", reflect.ValueOf(s).Elem())
 	b.dataDir(s, opts.Dir)
+	b.keptApart(s)
 	if s.Vault = opts.Vault; s.Vault == nil {
 		s.Vault = vault.New(s.DataDir, env[vault.Variable], b.mask)
 	}
@@ -173,6 +174,13 @@ func below(dir, path string) string {
 }
 
 func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // to open a pipe would wait for whoever writes into it
+		return nil, fmt.Errorf("%s: is no file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,9 @@ func (s *Settings) Save() (Saved, error) {
 	values, left := now.written(), now.Changes()
 	text, rest := was, map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(left)) {
+		if !now.sources[key].change {
+			continue // what counts is the environment's
+		}
 		edited, ok := edit(text, path(root, key), values[key])
 		if !ok {
 			rest[key] = values[key]

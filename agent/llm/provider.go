@@ -122,6 +122,11 @@ func (p Provider) Credentials() (list []secrets.Secret) {
 	if hasKey(p) {
 		list = append(list, p.APIKey)
 	}
+	if at, err := url.Parse(p.BaseURL); err == nil {
+		if password, ok := at.User.Password(); ok {
+			list = append(list, secrets.Secret(password))
+		}
+	}
 	for name, value := range p.Headers {
 		name = strings.ToLower(name)
 		for _, mark := range []string{"auth", "key", "token", "secret", "cookie"} {

@@ -12,6 +12,14 @@ const Clean Taint = ""
 // answered them, in the turn of somebody else.
 const Others Taint = "others"
 
+// Words says where the text came from, for people.
+func (t Taint) Words() string {
+	if t == "label" {
+		return "what people or chats call themselves"
+	}
+	return string(t)
+}
+
 // Join returns t, or other when t is clean: the first source is kept.
 func (t Taint) Join(other Taint) Taint {
 	if t == Clean {
