@@ -17,11 +17,11 @@ type typedSecret struct{ name, value string }
 // secretCommand is "/secret", however it is spelled, and what follows it.
 var secretCommand = regexp.MustCompile(`(?i)^\s*/secrets?(@\S+)?\s+(\S[\s\S]*)$`)
 
-// settingCommand is "/config set". credentialLine is a line of it with a setting that is a credential, and
-// what that is to be; reference is where one is kept, which is no secret.
+// settingCommand is "/config", also where "set" is forgotten. credentialLine is a line of it with a setting that is a
+// credential, and what that is to be; reference is where one is kept, which is no secret.
 var (
-	settingCommand = regexp.MustCompile(`(?i)^\s*/config(@\S+)?\s+set\s`)
-	credentialLine = regexp.MustCompile(`(?im)^(?:\s*/config(?:@\S+)?\s+set\s+)?[ \t]*\S*(?:token|key|secret|\.headers\.\S+)[\s="']+(\S.*)$`)
+	settingCommand = regexp.MustCompile(`(?i)^\s*/config(@\S+)?\s`)
+	credentialLine = regexp.MustCompile(`(?im)(?:^|[\s\x{a0}])[^\s\x{a0}]*(?:token|key|secret|\.headers\.[^\s\x{a0}=:]+)["']?[\s\x{a0}=:"']+(\S.*)$`)
 	reference      = regexp.MustCompile(`^(?:env|file|secret):\S+\s*$`)
 	// settingTool is the same by "/tool"; credentialKey and toolValue are in its arguments.
 	settingTool   = regexp.MustCompile("(?i)^\\s*/tool(@\\S+)?\\s+`?admin\\.config\\b")

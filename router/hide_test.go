@@ -67,6 +67,8 @@ func TestCredentialsInMessagesAreNeverKept(t *testing.T) {
 			typed(user, "/config set channels.tg.token "+core, nil)
 			typed(user, "/Config@bot set llm.providers.own.api_key = \""+core+"\"", nil)
 			typed(user, "/config set llm.providers.own.headers.X-Auth env:OWN "+core, nil)
+			typed(user, "/config server.internal_token "+core, nil)
+			typed(user, "/config set channels.tg.token:\u00a0"+core, nil)
 			typed(user, `/tool admin.config {"action":"set","key":"channels.tg.token","value":"`+core+`","version":null}`, nil)
 			typed(user, "/TOOL `admin.config {\"value\": \""+core+"\", \"key\": \"server.internal_token\"}`", nil)
 			typed(user, "/config set\nchannels.tg.kind telegram\nchannels.tg.webhook_secret env:HOOK\nchannels.tg.token "+core+"\n"+core, nil)

@@ -98,13 +98,13 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 	case q.Taint != tools.Clean && q.Effect == tools.EffectOutside:
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: "taint.outside",
-			Reason: fmt.Sprintf("%s would act outside after reading text from elsewhere (%s); a person must approve it", q.Tool, q.Taint),
+			Reason: fmt.Sprintf("%s would act outside after reading text from elsewhere (%s); a person must approve it", q.Tool, q.Taint.Words()),
 		}
 	case q.Taint != tools.Clean && q.Sends != "" && !tools.Wrote(q.Words, q.Sends):
 		return tools.Decision{
 			Verdict: tools.Ask, Rule: "taint.url",
 			Reason: fmt.Sprintf("after reading text from elsewhere (%s), %s takes only an address that stands in the person's own words of this turn, "+
-				"because an address can carry away what was read; they can write it out in full", q.Taint, q.Tool),
+				"because an address can carry away what was read; they can write it out in full", q.Taint.Words(), q.Tool),
 		}
 	case tools.Named(config.Ask, q.Tool):
 		return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: q.Tool + " needs a permission each time"}

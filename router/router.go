@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"switchboard/agent"
@@ -94,6 +95,7 @@ type Router struct {
 	people     chan struct{}  // they are to be read anew
 	secrets    chan struct{}  // the same
 	versions   chan struct{}  // of the settings, the same
+	counting   atomic.Int64   // the version of the settings that counts here
 	entering   sync.Mutex     // no Accept begins once the runner is stopping, which is set under it
 	accepts    sync.WaitGroup // Accepts on their way
 	beside     chan struct{}  // has room for what commands have go on beside

@@ -45,6 +45,7 @@ func (r *Router) watchSettings(ctx context.Context) {
 			}
 			if err == nil {
 				applied = now.ID
+				r.counting.Store(applied)
 			}
 			if waited && !now.Waiting() {
 				r.lapseSettings(ctx)
@@ -62,6 +63,9 @@ func (r *Router) watchSettings(ctx context.Context) {
 		}
 	}
 }
+
+// SettingsCounting is the version of the settings by which this engine goes.
+func (r *Router) SettingsCounting() int64 { return r.counting.Load() }
 
 // lapseSettings notifies the admins of changes that nobody confirmed.
 func (r *Router) lapseSettings(ctx context.Context) {

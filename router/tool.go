@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"switchboard/agent"
@@ -36,6 +37,8 @@ func (r *Router) tool(_ context.Context, c *commands.Call) (commands.Answer, err
 		return a, nil
 	case strings.Contains(order.Args, redacted):
 		return commands.Says("I did not run %s: a part of what you typed is hidden, so it would not get what you meant.", name), nil
+	case fault != nil && !slices.Contains(usable, order.Tool):
+		return commands.Says("I did not run %s; you may not use it here. /tools lists what you may.", name), nil
 	case fault != nil:
 		text := fmt.Sprintf("I did not run %s; %s.", name, render.Escape(words.OneLine(fault.Error(), 300)))
 		if strings.ContainsAny(order.Args, "“”„«»") {

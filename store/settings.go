@@ -223,6 +223,10 @@ func (t *tx) confirmSettings(c *ledger.SettingsChange, now *ledger.SettingsVersi
 		return &ledger.StateError{Sentence: fmt.Sprintf(
 			"Version %d is confirmed by %s alone, from the chat in which it was asked for: that shows that nobody was locked out.", now.ID, now.Person)}
 	}
+	if c.Counting != now.ID {
+		return &ledger.StateError{Sentence: fmt.Sprintf(
+			"Version %d does not count here yet, so this shows nothing. Please confirm it once more.", now.ID)}
+	}
 	_, err := t.Exec(fmt.Sprintf(confirmSettings, t.Clock(t.now)), now.ID)
 	return err
 }

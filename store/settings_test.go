@@ -177,7 +177,11 @@ func (m *settingsModel) make(t *rapid.T, c *ledger.SettingsChange, now int64) {
 // Decide confirms the version that waits, or takes it back.
 func (m *settingsModel) Decide(t *rapid.T) {
 	person, place, now := modelPeople.Draw(t, "person"), modelPlaces.Draw(t, "place"), m.now()
-	c := &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Conversation: place}
+	c := &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Conversation: place, Counting: int64(now)}
+	early := rapid.IntRange(0, 3).Draw(t, "counts here") == 0
+	if early {
+		c.Counting-- // the engine has not followed yet
+	}
 	takes := rapid.Bool().Draw(t, "take back")
 	if takes {
 		c.Kind = ledger.TakeBackSettings
@@ -189,6 +193,10 @@ func (m *settingsModel) Decide(t *rapid.T) {
 	v := &m.list[now-1]
 	if !takes && (v.person != person || v.place != place) {
 		m.change(t, c, person, "is confirmed by "+v.person+" alone")
+		return
+	}
+	if early && !takes {
+		m.change(t, c, person, "does not count here yet")
 		return
 	}
 	m.change(t, c, person, "")

@@ -25,6 +25,8 @@ type follower struct {
 	chats map[string]*page
 	last  *page           // where was written last
 	seen  map[string]bool // messages that were there before that, with their texts
+	log   *testkit.Log    // of the bot
+	made  int             // versions of the settings
 	print string          // what the last command of a shell printed
 }
 
@@ -71,7 +73,7 @@ func (f *follower) shell(line string) {
 			f.words[strings.ToUpper(name)+"_ID"] = u.ID
 		}
 	case slices.Equal(fields, []string{"switchboard", "serve"}):
-		run(f.t, f.dir, "serve")
+		f.log = run(f.t, f.dir, "serve")
 		for _, p := range f.chats {
 			testkit.Await(f.t, "the bot listens", time.Minute, func() bool { return devView(f.t, p.at, "", "").Connected })
 		}
@@ -143,6 +145,10 @@ func (f *follower) reads(text string) {
 		})
 		if i := slices.IndexFunc(shown, holds); i >= 0 {
 			f.t.Logf("\t%s", shown[i].Text)
+			if strings.Contains(shown[i].Text, "of the settings.") { // who has read that confirms it once it counts
+				f.made++
+				testkit.Await(f.t, "the change counts", patience, func() bool { return strings.Count(f.log.String(), "other settings count now") >= f.made })
+			}
 			return
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -83,7 +83,9 @@ func TestCommandsOverEachPlatform(t *testing.T) {
 		d.ada.found(`is "info", was "debug"`)
 		o.await("it is undone by "+d.kind, patience, func() bool { return strings.Contains(o.output("config", "get", "log.level"), "info") })
 		limit := fmt.Sprintf("%dKB", 3+len(d.kind)) // what could lock its admin out
-		d.ada.presses(d.answer("config set router.message_limit "+limit, limit, "This could lock you out"), "Confirm")
+		set = d.answer("config set router.message_limit "+limit, limit, "This could lock you out")
+		o.counts("router.message_limit", limit)
+		d.ada.presses(set, "Confirm")
 		d.ada.found("Confirmed: version")
 	}
 	for _, d := range o.desks {

@@ -47,6 +47,7 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	id, _ := r.orders(chief, "/config set router.message_limit 2KB", "This could lock you out (router.message_limit): confirm it here within 60 s")
+	r.counts("router.message_limit", "2KB")
 	r.bot.Press(chief, chief, id, "Confirm")
 	r.await("it is confirmed", 20*time.Second, func() bool {
 		return strings.Contains(strings.Join(r.answers(chief), "\n"), "Confirmed: version 2 stays")
@@ -80,6 +81,7 @@ func TestSettingsAreChangedInTheChat(t *testing.T) {
 	})
 	r.orders(chief, "/config undo 2", "This could lock you out")
 	r.orders(chief, "/config set agent.max_llm_calls 20", "Version 6 waits until")
+	r.counts("router.message_limit", "64KB")
 	r.orders(chief, "/config confirm", "Confirmed: version 6 stays")
 	r.orders(chief, "/config set\nchannels.second.kind telegram\nchannels.second.groups nowhere\nchannels.second.dm = \"some\"", "channels.second.groups: ")
 	if got := r.answers(chief); !strings.Contains(got[len(got)-1], "channels.second.dm: ") {
@@ -123,6 +125,7 @@ func TestLockOutUndoesItself(t *testing.T) {
 			began := time.Now()
 			id, _ := r.orders(chief, "/config set "+c.set, "This could lock you out")
 			if c.confirm {
+				r.counts("channels.tg.dm", "open")
 				r.bot.Press(chief, chief, id, "Confirm")
 				r.await("it is confirmed", 20*time.Second, func() bool {
 					return strings.Contains(strings.Join(r.answers(chief), "\n"), "Confirmed: version 1 stays")
@@ -194,4 +197,35 @@ func TestTwoEnginesGoByAChange(t *testing.T) {
 		testkit.Soon(t, time.Since(began), 2*time.Second)
 	}
 	f.stop()
+}
+
+// What is confirmed in the same breath, before it counts, shows nothing.
+//
+// promise: L.locked-out
+func TestConfirmationInTheSameBreathIsNone(t *testing.T) {
+	t.Parallel()
+	r := newTelegram(t, "")
+	r.channel("tg", r.bot, r.bot.Token(), "")
+	r.ready()
+	chief := r.chief.ID
+	r.bot.Say(chief, "/config set channels.tg.dm disabled")
+	r.bot.Say(chief, "/config confirm")
+	r.await("the change is made", 20*time.Second, func() bool {
+		return strings.Contains(strings.Join(r.answers(chief), "\n"), "This could lock you out")
+	})
+	r.counts("channels.tg.dm", "disabled")
+	r.settle()
+	if n := r.count("SELECT count(*) FROM settings_versions WHERE confirmed_at IS NOT NULL"); n != 0 {
+		t.Error("it stays, and nobody is heard")
+	}
+	r.stop(10 * time.Second)
+}
+
+// counts waits until a setting is so in the running program.
+func (r *rig) counts(key, value string) {
+	r.t.Helper()
+	r.await(key+" is "+value, 20*time.Second, func() bool {
+		out, _, _ := r.command("config", "get", key)
+		return strings.Contains(out, value)
+	})
 }

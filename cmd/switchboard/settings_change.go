@@ -221,7 +221,7 @@ func (e *engine) settingsRoutes(mux *http.ServeMux) {
 			return e.PlanUndo(r.Context(), terminal, version)
 		},
 		"confirm": func(*http.Request) (*view.SettingsPlan, error) {
-			return &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.ConfirmSettings}}, nil
+			return &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Counting: e.SettingsCounting()}}, nil
 		},
 	} {
 		route(mux, "POST /config/"+how, func(r *http.Request) (any, error) {
@@ -265,3 +265,6 @@ func (e *engine) saveSettings(ctx context.Context) (any, error) {
 	plan := &view.SettingsPlan{Change: &ledger.SettingsChange{Kind: ledger.SetSettings, Base: c.version.ID, Values: left}}
 	return e.changeSettings(ctx, settingsAnswer{SettingsPlan: plan, Saved: &saved})
 }
+
+// SettingsCounting implements admin.Settings.
+func (e *engine) SettingsCounting() int64 { return e.router.SettingsCounting() }

@@ -24,6 +24,8 @@ type Settings interface {
 	SettingsDiff(ctx context.Context) ([]view.SettingDiff, error)
 	// SettingsVersions lists the versions, the newest first.
 	SettingsVersions(ctx context.Context, limit int) ([]ledger.SettingsVersion, error)
+	// SettingsCounting is the version by which the program goes.
+	SettingsCounting() int64
 	// PlanSettings says what a change of settings would do, asked for in a conversation. Nothing is
 	// changed. An error is for people where it is a *ledger.StateError.
 	PlanSettings(ctx context.Context, at channels.Conversation, set map[string]string, unset ...string) (*view.SettingsPlan, error)
@@ -42,7 +44,7 @@ const configUsage = "/config shows what was changed, `get KEY` what is set (also
 // Config is the row of /config.
 func Config(s Settings) commands.Command {
 	return commands.Command{
-		Name: "config", Admin: true, Args: "[get|set|unset|diff|undo|confirm …]", About: commands.Text{
+		Name: "config", Admin: true, Free: true, Args: "[get|set|unset|diff|undo|confirm …]", About: commands.Text{
 			EN: "the settings, changed while I run", DE: "die Einstellungen, geändert während ich laufe", ES: "la configuración, cambiada mientras funciono",
 			FR: "les réglages, changés pendant que je tourne", IT: "le impostazioni, cambiate mentre giro",
 		},
@@ -96,7 +98,7 @@ func configCommand(ctx context.Context, s Settings, c *commands.Call) (commands.
 		plan, err := s.PlanUndo(ctx, at, version)
 		return configPlanned(plan, at, err)
 	case verb == "confirm":
-		change := &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Conversation: ledger.SessionKey(at)}
+		change := &ledger.SettingsChange{Kind: ledger.ConfirmSettings, Conversation: ledger.SessionKey(at), Counting: s.SettingsCounting()}
 		return commands.Answer{Change: change, Say: func() commands.Answer {
 			return commands.Says("Confirmed: version %d stays.", change.Version.ID)
 		}}, nil

@@ -131,7 +131,7 @@ func (l *Line) questionText(conv channels.Conversation, wish Wish, what, code st
 	}
 	fmt.Fprintf(&b, "I ask because %s (rule `%s`).", render.Escape(strings.TrimSuffix(wish.Reason, ".")), wish.Rule)
 	if wish.Taint != tools.Clean {
-		fmt.Fprintf(&b, " What led to it holds text from elsewhere (%s), so it can be allowed once only.", render.Escape(string(wish.Taint)))
+		fmt.Fprintf(&b, " What led to it holds text from elsewhere (%s), so it can be allowed once only.", render.Escape(wish.Taint.Words()))
 	}
 	command := l.Command(conv)
 	fmt.Fprintf(&b, "\n\n"+Waiting+"%s, then it counts as denied. To type it: `%sapprove %s`", waits(wish.Within), command, code)

@@ -94,6 +94,9 @@ type SettingsChange struct {
 	Undoes        int64
 	ConfirmWithin time.Duration
 	Conversation  string // a session's key; empty: the machine that the program runs on
+	// Counting (ConfirmSettings) is the version by which the program goes: only what counts already
+	// shows that nobody is locked out by it.
+	Counting int64
 	// Version is filled in: the one that was made, confirmed or taken back.
 	Version *SettingsVersion
 }
