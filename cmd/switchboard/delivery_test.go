@@ -2,6 +2,8 @@ package main_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +43,8 @@ func TestDeadDeliveryIsRetriedOrDroppedByHand(t *testing.T) {
 		t.Helper()
 		out, errs, got := r.command(append([]string{"delivery"}, args...)...)
 		if got != code || !strings.Contains(out+errs, want) || (code == 0) != (errs == "") {
-			t.Errorf("delivery %v: exit %d, %q, %q; want %q", args, got, out, errs, want)
+			log, _ := os.ReadFile(filepath.Join(r.dir, "data", "switchboard.log"))
+			t.Errorf("delivery %v: exit %d, %q, %q; want %q\n%s", args, got, out, errs, want, log)
 		}
 	}
 	tell(0, "delivery "+id+": it is sent again", "retry", id)

@@ -310,7 +310,11 @@ func checkChannels(settings *configs.Settings) []finding {
 	}
 	for _, name := range slices.Sorted(maps.Keys(settings.Channels)) {
 		ch := settings.Channels[name]
-		findings = append(findings, finding{Check: "channel", OK: true, Text: fmt.Sprintf("%s (%s): %s", name, ch.Kind, whoMayWrite(ch.ChannelConfig))})
+		who := whoMayWrite(ch.ChannelConfig)
+		if !ch.Enabled {
+			who = "switched off"
+		}
+		findings = append(findings, finding{Check: "channel", OK: true, Text: fmt.Sprintf("%s (%s): %s", name, ch.Kind, who)})
 	}
 	return findings
 }
