@@ -58,8 +58,9 @@ func TestPeopleAreChangedOnTheCommandLine(t *testing.T) {
 	r.prints("person list", 0, "time, web")
 	r.refuses("person tools ann web.*", 1, `"web.*" names no tool`)
 	r.refuses("person tools owner web", 1, "whoever runs switchboard on this machine")
-	r.append("[[people]]\nname = \"ann\"\nidentities = [\"telegram:5\"]\n")
-	if out, _, _ := r.command("doctor"); !says(out, `WARN  people     .*without all their identities: ann slack:U012ABCDEF;`) {
+	later := filepath.Join(r.dir, "later.toml") // the engine would follow its own file
+	testkit.Write(t, later, testkit.Read(t, r.config)+"[[people]]\nname = \"ann\"\nidentities = [\"telegram:5\"]\n")
+	if out, _, _ := r.command("--config", later, "doctor"); !says(out, `WARN  people     .*without all their identities: ann slack:U012ABCDEF;`) {
 		t.Errorf("who is about to lose an identity is not named:\n%s", out)
 	}
 	r.prints("person remove ann", 0, "ann (admin) is let in no more")
