@@ -35,7 +35,7 @@ func (r *Router) settingsChanged() {
 // watchSettings has the program go by the version of the settings that counts, whichever engine
 // changes it, and by the former one when nobody confirms it, until ctx ends.
 func (r *Router) watchSettings(ctx context.Context) {
-	applied, waited := int64(-1), true // what counted at the start may have lapsed since
+	applied, waited := r.counting.Load(), true // what counted at the start may have lapsed since
 	for {
 		now, err := r.Ledger.SettingsNow(ctx)
 		pause := settingsPoll
@@ -63,6 +63,9 @@ func (r *Router) watchSettings(ctx context.Context) {
 		}
 	}
 }
+
+// BeganBy says by which version of the settings the program has made what it gave to New; before Run.
+func (r *Router) BeganBy(version int64) { r.counting.Store(version) }
 
 // SettingsCounting is the version of the settings by which this engine goes.
 func (r *Router) SettingsCounting() int64 { return r.counting.Load() }

@@ -221,8 +221,12 @@ func (e *engine) readSecrets(ctx context.Context) error {
 	}
 	if len(keys) > 0 {
 		next, _, err := e.settings().With(e.settings().Changes())
+		var c *change
 		if err == nil {
-			err = e.applySettings(ctx, next, channels...)
+			c, err = e.prepare(next, channels...)
+		}
+		if err == nil {
+			err = e.apply(ctx, c)
 		}
 		if err != nil {
 			e.log.ErrorContext(ctx, "secrets that were set anew cannot be used, and the former ones stay", "error", err)

@@ -186,16 +186,6 @@ func touches(diff []configs.Difference, keys ...string) bool {
 	})
 }
 
-// applySettings has the engine go by other settings, and connects the channels of renew anew in any
-// case. An error leaves everything as it was; a *brokenError is the settings' own.
-func (e *engine) applySettings(ctx context.Context, next *configs.Settings, renew ...string) error {
-	c, err := e.prepare(next, renew...)
-	if err != nil {
-		return &brokenError{err}
-	}
-	return e.apply(ctx, c)
-}
-
 // setPeople writes whom the settings name into the database.
 func (e *engine) setPeople(ctx context.Context, s *configs.Settings) error {
 	if err := e.db.Router().SetPeople(ctx, withOwner(s.Directory(), s.Scheduler.TimeZone)); err != nil {

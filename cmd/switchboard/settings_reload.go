@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"switchboard/channels/render"
+	"switchboard/configs"
 	"switchboard/retry"
 	"switchboard/router/ledger"
 )
@@ -51,11 +52,16 @@ func (e *engine) reread(ctx context.Context) error {
 		return err
 	}
 	was := e.settings()
-	next, broken := newestOf(versions, was.Again, e.usable)
+	var ready *change
+	prepare := func(s *configs.Settings) (err error) {
+		ready, err = e.prepare(s)
+		return err
+	}
+	next, broken := newestOf(versions, was.Again, prepare)
 	if broken != nil {
 		e.tellBroken(ctx, broken)
 		// What was changed at run time counts, whatever became of the file.
-		if next, err = newestOf(versions, was.With, e.usable); err != nil || maps.Equal(next.settings.Changes(), was.Changes()) {
+		if next, err = newestOf(versions, was.With, prepare); err != nil || maps.Equal(next.settings.Changes(), was.Changes()) {
 			return &brokenError{broken}
 		}
 	} else if e.broken != "" {
@@ -66,10 +72,13 @@ func (e *engine) reread(ctx context.Context) error {
 	for _, w := range next.warnings {
 		e.log.WarnContext(ctx, "settings", "warning", w.String())
 	}
-	if err := e.applySettings(ctx, next.settings); err != nil || broken == nil {
+	if err := e.apply(ctx, ready); err != nil {
 		return err
 	}
-	return &brokenError{broken}
+	if broken != nil {
+		return &brokenError{broken}
+	}
+	return nil
 }
 
 // tellBroken says what is wrong with settings: once, while it stays the same.

@@ -94,6 +94,7 @@ func (e *engine) countAtStart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	e.router.BeganBy(c.version.ID)
 	e.noteSkipped(ctx, c)
 	return nil
 }
@@ -108,10 +109,7 @@ func (e *engine) noteSkipped(ctx context.Context, c *counted) {
 
 // usable says why settings that are valid could not be used by this engine.
 func (e *engine) usable(s *configs.Settings) error {
-	c, err := e.prepare(s)
-	if c.mind != nil {
-		c.mind.models.Close()
-	}
+	_, err := e.prepare(s)
 	return err
 }
 
