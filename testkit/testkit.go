@@ -5,6 +5,7 @@ package testkit
 
 import (
 	"flag"
+	"math/rand/v2"
 	"net"
 	"os"
 	"strconv"
@@ -78,13 +79,18 @@ func Read(t testing.TB, path string) string {
 	return string(data)
 }
 
-// FreeAddress is an address of this machine on which nobody listens.
+// FreeAddress is an address of this machine on which nobody listens. Its port is below those that
+// Linux gives to whoever asks for any, so that none of them has it meanwhile: a server that stops can start
+// there again.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(12000+rand.IntN(20000))))
+		if err == nil {
+			defer l.Close()
+			return l.Addr().String()
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }

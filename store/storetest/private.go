@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"switchboard/testkit"
 )
 
 // A Server is a PostgreSQL of one test, to be broken: the package's shared server is
@@ -23,7 +25,7 @@ import (
 type Server struct {
 	t         testing.TB
 	bin, dir  string
-	port      int
+	addr      string // host:port
 	attr      func() *syscall.SysProcAttr
 	postgres  *exec.Cmd
 	exited    chan struct{}
@@ -57,7 +59,7 @@ func NewServer(t testing.TB, prepare ...func(dir string)) *Server {
 	if err != nil {
 		unavailable(t, err)
 	}
-	s := &Server{t: t, bin: bin, port: freePort(t)}
+	s := &Server{t: t, bin: bin, addr: testkit.FreeAddress(t)}
 	if err := s.create(prepare); err != nil {
 		t.Fatalf("PostgreSQL of this test: %v", err)
 	}
@@ -115,11 +117,16 @@ func (s *Server) create(prepare []func(dir string)) (err error) {
 // URL is the address of the server's one database, by its socket. Tables go to the
 // schema public, so that a server serves one store.
 func (s *Server) URL() string {
-	return fmt.Sprintf("postgres://postgres@/postgres?sslmode=disable&port=%d&host=%s", s.port, url.QueryEscape(s.dir))
+	return fmt.Sprintf("postgres://postgres@/postgres?sslmode=disable&port=%s&host=%s", s.port(), url.QueryEscape(s.dir))
 }
 
 // Addr is host:port, for a Proxy.
-func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+func (s *Server) Addr() string { return s.addr }
+
+func (s *Server) port() string {
+	_, port, _ := net.SplitHostPort(s.addr)
+	return port
+}
 
 // URLAt is the same database through addr, which leads to the server.
 func (s *Server) URLAt(addr string) string {
@@ -135,7 +142,7 @@ func (s *Server) Start() {
 	}
 	defer log.Close()
 	s.postgres = exec.Command(filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"), "-k", s.dir,
-		"-p", strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c", "shared_buffers=32MB", "-c", "deadlock_timeout=100ms")
+		"-p", s.port(), "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200", "-c", "shared_buffers=32MB", "-c", "deadlock_timeout=100ms")
 	s.postgres.Dir, s.postgres.SysProcAttr = s.dir, s.attr()
 	s.postgres.Stdout, s.postgres.Stderr = log, log
 	if err := s.postgres.Start(); err != nil {
@@ -239,15 +246,4 @@ func children(pid int) (pids []int) {
 		}
 	}
 	return pids
-}
-
-// freePort is a port of 127.0.0.1 that nobody listens on.
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
