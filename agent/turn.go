@@ -34,9 +34,26 @@ type Turn struct {
 	Place     Place
 	Message   Incoming
 	Order     *Order    // the message called a tool; nil: it is to be planned for
+	Terms     Terms     // what narrows it; the zero value: nothing
 	Workspace string    // absolute path of the session's folder, which exists
 	StartedAt time.Time // when the turn first ran; turn_timeout counts from here
 }
+
+// Terms narrow a turn that nobody typed. They are stored with it, as JSON.
+type Terms struct {
+	NoWeb       bool `json:"no_web,omitempty"`       // no tool that reaches other machines
+	NoTools     bool `json:"no_tools,omitempty"`     // no tools and no commands
+	NoQuestions bool `json:"no_questions,omitempty"` // the answer asks nothing: nobody is there
+	NoApprovals bool `json:"no_approvals,omitempty"` // what would ask for an approval is refused at once
+	// Quiet: an answer that is QuietAnswer and no more is not sent.
+	Quiet  bool    `json:"quiet,omitempty"`
+	Model  string  `json:"model,omitempty"`  // in place of the session's
+	Budget float64 `json:"budget,omitempty"` // the most that its calls may cost; 0: no limit of its own
+	Run    int64   `json:"run,omitempty"`    // the run that it is the work of; 0: none
+}
+
+// QuietAnswer is what a turn answers that has nothing to say, where its Terms are Quiet.
+const QuietAnswer = "NOTHING_TO_SAY"
 
 // Session is what is remembered of one conversation.
 type Session struct {

@@ -13,6 +13,7 @@ const (
 	RuleLink        = "link"                // a link code made the sender the person who made it
 	RuleSettings    = "settings"            // the settings name who is who
 	RuleUnconfirmed = "settings.confirm_by" // a change of the settings that nobody confirmed is taken back
+	RuleJob         = "job"                 // a job of the person's is due
 	RuleApprover    = "role.admin"          // admins decide
 	RuleUnknown     = "people.unknown"      // the identity is nobody's
 	RuleNoPerson    = "person.unknown"      // there is no person of that name

@@ -1,0 +1,97 @@
+package ledger
+
+import (
+	"strconv"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/scheduler"
+)
+
+// A Submission is work that nobody typed, for Submit: what a run of a job puts in. It is committed under
+// the rights that its person has at that moment, and its text is never a command.
+type Submission struct {
+	// Key is what it is there once by, within 30 days: "run:JOB:SLOT:TRY".
+	Key    string
+	Origin string // job | api
+	Person string
+	Rule   string // by which it is let in; see rules.go
+	To     channels.Conversation
+	// Text is what the agent is asked for, or, with Say, what we say ourselves, in Markdown.
+	Text  string
+	Taint tools.Taint
+	// Say: it is a message of ours, and no turn.
+	Say bool
+	// Buttons are shown under a message of ours.
+	Buttons []Button
+	// Notification: a message of ours is kept for the person to read again (/notifications).
+	Notification bool
+	// Terms narrow a turn.
+	Terms agent.Terms
+	// Run is the run that is set running by the same transaction, or done where there is no turn;
+	// 0: none.
+	Run int64
+	// Try of the run, which has to be due still: else nothing is done.
+	Try int
+}
+
+// Submitted is what became of a Submission.
+type Submitted struct {
+	Turn, Message int64
+	Duplicate     bool // its key is known, or its run is not due any more: nothing was done
+	// Refused says why it was not taken, in a word and a sentence after ": "; empty: it was.
+	// "busy: …" means that the session's queue is full.
+	Refused string
+}
+
+// A JobChange makes, changes or ends a job. ErrNotFound: there is none of that number, or it is not Of.
+type JobChange struct {
+	Kind JobChangeKind
+	ID   int64
+	// Of is whose job it has to be; empty: anybody's, the program's own included.
+	Of string
+	// Job is what is made; of an edit what it becomes.
+	Job *scheduler.Job
+	// Target is where it speaks; nil: nowhere, or as before.
+	Target *channels.Conversation
+	// Done is the job as it is after the change; filled in.
+	Done *scheduler.Job
+	// Run is the number of a run that was made by "run"; filled in.
+	Run int64
+	// Until is when a snoozed reminder comes again.
+	Until time.Time
+}
+
+// A JobChangeKind is what a JobChange does.
+type JobChangeKind string
+
+const (
+	AddJob    JobChangeKind = "add"
+	EditJob   JobChangeKind = "edit" // spec, text, name, rules, target
+	PauseJob  JobChangeKind = "pause"
+	ResumeJob JobChangeKind = "resume"
+	RemoveJob JobChangeKind = "remove"
+	SkipJob   JobChangeKind = "skip"   // the next slot
+	RunJob    JobChangeKind = "run"    // now, beside its slots
+	SnoozeJob JobChangeKind = "snooze" // a new one-shot with the text of ID, at Until
+)
+
+// Names implements Change.
+func (c *JobChange) Names() (action, target string) {
+	id := c.ID
+	if c.Done != nil {
+		id = c.Done.ID
+	}
+	return "job." + string(c.Kind), "job " + strconv.FormatInt(id, 10)
+}
+
+// A Notification is what a job told its owner.
+type Notification struct {
+	ID   int64     `json:"id"`
+	Job  int64     `json:"job,omitempty"`
+	Text string    `json:"text"`
+	At   time.Time `json:"at"`
+	Read time.Time `json:"read,omitzero"` // zero: unread
+}

@@ -1,0 +1,155 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Job is work that nobody types when it is due.
+type Job struct {
+	ID    int64
+	Owner string // the person under whose rights it runs; empty: the program's own (maintenance)
+	// Name is a short title; of maintenance, which. Empty: none.
+	Name    string
+	Payload Payload
+	// Text is what is said (notify, send), or asked of the agent (agent, heartbeat).
+	Text   string
+	Spec   Spec
+	Rules  Rules
+	Target Target
+	// Taint is what the turn had read by which the job was made: it runs under it. Empty: clean.
+	Taint  string
+	State  JobState
+	Reason string // why it is paused or disabled; empty: its owner wished so
+	// Slot is the instant of the spec that is next, and Due when it runs: Slot and its jitter. Zero:
+	// none is left.
+	Slot, Due time.Time
+	Version   int64  // grows with each change and each claim
+	Runs      int    // slots that were claimed
+	Failures  int    // in a row
+	Seen      string // a heartbeat's memory of what it saw last
+	CreatedAt time.Time
+}
+
+// A Payload says what a run of a job does.
+type Payload string
+
+const (
+	PayloadNotify      Payload = "notify"      // says a fixed text to its owner, and keeps it as a notification
+	PayloadAgent       Payload = "agent"       // runs a prompt as a turn of the target's session
+	PayloadHeartbeat   Payload = "heartbeat"   // the same, where something changed since the last
+	PayloadSend        Payload = "send"        // says a fixed text in a conversation
+	PayloadMaintenance Payload = "maintenance" // the program looks after itself
+)
+
+// A JobState is whether a job has runs.
+type JobState string
+
+const (
+	JobActive   JobState = "active"
+	JobPaused   JobState = "paused"
+	JobDisabled JobState = "disabled" // it failed MostFailures times in a row
+	JobDone     JobState = "done"     // no slot is left
+	JobRemoved  JobState = "removed"  // kept for its history
+)
+
+// A Target is the conversation in which a job speaks; its session is the one of its turns.
+type Target struct{ Channel, Conversation string }
+
+// Rules say how a job runs. What is zero is as the settings say.
+type Rules struct {
+	Misfire Misfire       `json:"misfire,omitempty"`
+	Grace   time.Duration `json:"grace,omitempty"`
+	Overlap Overlap       `json:"overlap,omitempty"` // empty: skip
+	Timeout time.Duration `json:"timeout,omitempty"` // of a turn; 0: turn_timeout alone
+	// Retries is how often a run that failed is tried again; nil: MostRetries.
+	Retries *int `json:"retries,omitempty"`
+	// Budget is the most that the model calls of a run may cost; 0: as [budget] says.
+	Budget float64 `json:"budget,omitempty"`
+	Model  string  `json:"model,omitempty"` // of an agent's run; empty: the session's
+	// NoWeb and NoTools narrow an agent's run.
+	NoWeb   bool `json:"no_web,omitempty"`
+	NoTools bool `json:"no_tools,omitempty"`
+	// File is a heartbeat's checklist, a path in the data folder; empty: its Text is.
+	File string `json:"file,omitempty"`
+	// Approved: a person allowed the job to speak outside of its owner's own chats, once, when it was
+	// saved.
+	Approved bool `json:"approved,omitempty"`
+}
+
+// A Misfire says what becomes of slots that passed while nobody looked.
+type Misfire string
+
+const (
+	MisfireSkip Misfire = "skip" // none of them runs
+	MisfireOnce Misfire = "once" // the newest runs, if it is within the grace
+	MisfireAll  Misfire = "all"  // each runs that is within the grace, MostMissed of them
+)
+
+// An Overlap says what becomes of a slot while a former run of the job is open.
+type Overlap string
+
+const (
+	OverlapSkip  Overlap = "skip"
+	OverlapQueue Overlap = "queue" // it runs after it
+	OverlapAllow Overlap = "allow" // it runs beside it
+)
+
+const (
+	// MostFailures in a row disable a job.
+	MostFailures = 10
+	// MostRetries is how often a run is tried again, after 30 s, 1, 5, 15 and 60 minutes.
+	MostRetries = 5
+	// MostMissed is how many slots MisfireAll makes up for at most.
+	MostMissed = 100
+	// LateAfter is how late a run may begin and still count as on time.
+	LateAfter = time.Minute
+)
+
+// A Run is what became of one slot of a job.
+type Run struct {
+	ID, JobID int64
+	Slot      time.Time // unique in the job
+	// Last and Count are of a stretch of slots that did not run (RunMissed): its last, and how many.
+	Last  time.Time
+	Count int
+	Try   int // from 1
+	State RunState
+	// Reason says why it is missed, skipped or failed: a word, or a word and a sentence after ": ".
+	Reason string
+	// StartAt is when it is to be started at the earliest, while it is due.
+	StartAt             time.Time
+	Engine              int64 // the engine that works on it, where there is no turn; 0: none
+	Turn, Message       int64 // what it became; 0: nothing (yet)
+	Claimed             time.Time
+	Started, Finished   time.Time // zero: not yet
+	Calls               int
+	TokensIn, TokensOut int64
+	Cost                float64
+	// Delivery is what became of what it said, from the ledger: "delivered" only when the platform
+	// said so. Empty: it said nothing, or that is not kept any more.
+	Delivery string
+}
+
+// A RunState is how far a run is.
+type RunState string
+
+const (
+	RunDue     RunState = "due"     // claimed; it is started at StartAt
+	RunRunning RunState = "running" // its turn is in the ledger, or its engine works on it
+	RunDone    RunState = "done"
+	RunFailed  RunState = "failed"  // and is not tried again
+	RunMissed  RunState = "missed"  // a stretch of slots passed while nobody looked
+	RunSkipped RunState = "skipped" // overlap, busy, and what else Reason says
+)
+
+// Key is the key of a try: what it puts into the ledger is there once.
+func (r *Run) Key() string { return fmt.Sprintf("run:%d:%d:%d", r.JobID, r.Slot.UnixMicro(), r.Try) }
+
+// Lag is how late the first try began; 0: it did not.
+func (r *Run) Lag() time.Duration {
+	if r.Started.IsZero() {
+		return 0
+	}
+	return r.Started.Sub(r.Slot)
+}

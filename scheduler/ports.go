@@ -1,0 +1,83 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps jobs and runs. Every write is one transaction, conditional on what the caller knows;
+// instants are compared with the database's clock.
+type Store interface {
+	// DueJobs are active jobs whose Due has come by the database's clock, now, the longest waiting first, at
+	// most limit. Next is when the next one after them is due; zero: none is. Maintenance leaves out all
+	// other jobs.
+	DueJobs(ctx context.Context, limit int, maintenance bool) (jobs []Job, now, next time.Time, err error)
+	// Claim claims slots, each if its job is still in the version of the claim, and returns the runs that are due; with what was
+	// claimed by others it does nothing.
+	Claim(ctx context.Context, claims []Claim) ([]Run, error)
+	// DueRuns are runs in state due that are to be started by now, with their jobs, the longest
+	// waiting first. Next is when the next one is; zero: none.
+	DueRuns(ctx context.Context, limit int, maintenance bool) (runs []DueRun, next time.Time, err error)
+	// EndedRuns are open runs whose turns have ended, or whose engines are dead. Open is how many runs are
+	// open beside them.
+	EndedRuns(ctx context.Context, limit int) (ended []EndedRun, open int, err error)
+	// Settle writes what became of runs, each if it is still the same try in the same state.
+	Settle(ctx context.Context, settled []Settled) error
+}
+
+// A Claim is what becomes of a job's slots up to now, in one transaction.
+type Claim struct {
+	Job Job // as it was read
+	// Slot and Due are the job's next; zero: none is left, and the job is done.
+	Slot, Due time.Time
+	Runs      []Run // due, missed or skipped
+}
+
+// A DueRun is a run that is to be started.
+type DueRun struct {
+	Job Job
+	Run Run
+	// Busy: a former run of the job is open, which its Overlap has to allow.
+	Busy bool
+}
+
+// An EndedRun is a run whose work is over.
+type EndedRun struct {
+	Job Job
+	Run Run
+	// Ended is how its turn ended (done, failed, cancelled, merged, or gone: it is kept no more), or dead:
+	// its engine is.
+	Ended   string
+	Outcome string // of the turn
+}
+
+// Settled is what became of a run.
+type Settled struct {
+	Run    Run // as it was read
+	State  RunState
+	Reason string
+	// RetryAt is when the next try is to be started, with State RunDue.
+	RetryAt time.Time
+	// Failed adds to the job's failures in a row, or else ends them, where the run was one that counts.
+	Failed bool
+	// Disable: the job is disabled, for Reason.
+	Disable bool
+	// Seen is what a heartbeat saw; empty: as before.
+	Seen string
+}
+
+// A Starter starts runs.
+type Starter interface {
+	// Start puts the work of a run into the ledger under run.Key, in one transaction that sets the run
+	// running (or done, where there is no turn), so that repeating it is harmless. Else it returns why the run is not
+	// started. An error says that nobody knows, or the database cannot: it is tried again.
+	Start(ctx context.Context, run DueRun) (NotStarted, error)
+}
+
+// NotStarted says why a run was not started; the zero value: it was.
+type NotStarted struct {
+	State  RunState // skipped or failed
+	Reason string
+	// Pause: the job is paused for Reason, and an admin notified: its owner may not any more.
+	Pause bool
+}
