@@ -95,3 +95,14 @@ type Notification struct {
 	At   time.Time `json:"at"`
 	Read time.Time `json:"read,omitzero"` // zero: unread
 }
+
+// A NotificationsRead marks notifications of a person as read.
+type NotificationsRead struct {
+	Person string
+	IDs    []int64
+}
+
+// Names implements Change.
+func (c *NotificationsRead) Names() (action, target string) {
+	return "notification.read", "person " + c.Person
+}

@@ -1,0 +1,28 @@
+// Package jobs has what people do with jobs: the commands /remind, /jobs and /notifications, what
+// stands behind the tools schedule.*, and what a run of a job becomes when it is due (Starter).
+//
+// When a job is due, and what becomes of slots that passed, is the scheduler's.
+package jobs
+
+import (
+	"context"
+
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// A Ledger has the jobs, and what became of them. Implemented by store.
+type Ledger interface {
+	// Jobs lists jobs that are neither done nor removed, by number from after on; of one person,
+	// or, where that is empty, of everybody and of the program itself.
+	Jobs(ctx context.Context, of string, after int64, limit int) ([]scheduler.Job, error)
+	// HasJobs says that a person has a job, or had one.
+	HasJobs(ctx context.Context, of string) (bool, error)
+	// Job is one job, in whatever state. ErrNotFound: there is none of that number, or it is not of
+	// that person; empty: of whomever.
+	Job(ctx context.Context, id int64, of string) (*scheduler.Job, error)
+	// Runs lists runs of a job, the newest first, before a number; 0: from the newest of all.
+	Runs(ctx context.Context, job, before int64, limit int) ([]scheduler.Run, error)
+	// Notifications lists a person's, the newest first, before a number; 0: from the newest of all.
+	Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]ledger.Notification, error)
+}
