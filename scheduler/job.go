@@ -8,7 +8,7 @@ import (
 // A Job is work that nobody types when it is due.
 type Job struct {
 	ID    int64
-	Owner string // the person under whose rights it runs; empty: the program's own (maintenance)
+	Owner string // the person under whose rights it runs; empty: the program's own (maintain.go)
 	// Name is a short title; of maintenance, which. Empty: none.
 	Name    string
 	Payload Payload

@@ -76,8 +76,10 @@ type Starter interface {
 
 // NotStarted says why a run was not started; the zero value: it was.
 type NotStarted struct {
-	State  RunState // skipped or failed
+	State  RunState // skipped or failed; done: there was nothing to do
 	Reason string
 	// Pause: the job is paused for Reason, and an admin notified: its owner may not any more.
 	Pause bool
+	// Seen is what a heartbeat saw; empty: as before.
+	Seen string
 }

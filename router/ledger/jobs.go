@@ -35,6 +35,8 @@ type Submission struct {
 	Run int64
 	// Try of the run, which has to be due still: else nothing is done.
 	Try int
+	// Seen is what the run's heartbeat remembers from then on; empty: as before.
+	Seen string
 }
 
 // Submitted is what became of a Submission.

@@ -23,7 +23,7 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_due ON jobs (due_at) WHERE state = 'active' AND due_at > 0;
 CREATE INDEX jobs_owner ON jobs (owner, id);
 CREATE INDEX jobs_conversation ON jobs (conversation_id) WHERE conversation_id IS NOT NULL;
-CREATE UNIQUE INDEX jobs_maintenance ON jobs (name) WHERE payload = 'maintenance';
+CREATE UNIQUE INDEX jobs_own ON jobs (name) WHERE owner = ''; -- the program's
 
 CREATE TABLE runs (
 	id          INTEGER PRIMARY KEY AUTOINCREMENT,
