@@ -25,7 +25,7 @@ type Job struct {
 	// none is left.
 	Slot, Due time.Time
 	Version   int64  // grows with each change and each claim
-	Runs      int    // slots that were claimed
+	Runs      int    // slots that ran, or are due; not those that were missed or skipped
 	Failures  int    // in a row
 	Seen      string // a heartbeat's memory of what it saw last
 	CreatedAt time.Time

@@ -25,7 +25,8 @@ type Store interface {
 	Settle(ctx context.Context, settled []Settled) error
 }
 
-// A Claim is what becomes of a job's slots up to now, in one transaction.
+// A Claim is what becomes of a job's slots up to now, in one transaction: what Decide says. The job's Runs
+// grow by those of its runs that are due.
 type Claim struct {
 	Job Job // as it was read
 	// Slot and Due are the job's next; zero: none is left, and the job is done.
@@ -37,17 +38,16 @@ type Claim struct {
 type DueRun struct {
 	Job Job
 	Run Run
-	// Busy: a former run of the job is open, which its Overlap has to allow.
+	// Busy: a former run of the job is open. Unless the Overlap is allow, this one waits: what is to be
+	// skipped was when it was claimed.
 	Busy bool
 }
 
 // An EndedRun is a run whose work is over.
 type EndedRun struct {
-	Job Job
-	Run Run
-	// Ended is how its turn ended (done, failed, cancelled, merged, or gone: it is kept no more), or dead:
-	// its engine is.
-	Ended   string
+	Job     Job
+	Run     Run
+	Ended   string // how its turn ended, one of EndedDone and so on
 	Outcome string // of the turn
 }
 
@@ -58,7 +58,7 @@ type Settled struct {
 	Reason string
 	// RetryAt is when the next try is to be started, with State RunDue.
 	RetryAt time.Time
-	// Failed adds to the job's failures in a row, or else ends them, where the run was one that counts.
+	// Failed adds to the job's failures in a row; a run that is done ends them.
 	Failed bool
 	// Disable: the job is disabled, for Reason.
 	Disable bool

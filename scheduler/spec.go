@@ -1,26 +1,297 @@
 package scheduler
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
 
 // A Spec says when a job is due: one of At, Every and Cron, in Zone.
+//
+// Where clocks change, Every and a Cron whose field of hours is * or */n follow elapsed time: each
+// real minute that the clock shows as the spec wants it is a slot. Any other Cron and a local At are
+// times of the wall clock: one that does not exist is the first instant after the gap, one that
+// exists twice is its first, and slots that fall on one instant are one.
 type Spec struct {
-	// At is one local time in Zone, as 2006-01-02T15:04:05.
+	// At is one local time in Zone, as 2006-01-02T15:04:05, or an instant, with Z or an offset behind.
 	At string `json:"at,omitempty"`
-	// Every is the time between slots, counted from Anchor in elapsed time: no drift.
+	// Every is the time between slots, counted from Anchor, the first, in elapsed time: no drift. Whole
+	// seconds.
 	Every  time.Duration `json:"every,omitempty"`
-	Anchor time.Time     `json:"anchor,omitzero"`
+	Anchor time.Time     `json:"anchor,omitzero"` // zero: 1970
 	// Cron has five fields, or six with seconds first, or is a descriptor such as @daily.
 	Cron string `json:"cron,omitempty"`
 	// Zone is an IANA name; never empty.
 	Zone string `json:"zone"`
-	// From and Until bound the slots; zero: they do not.
+	// From and Until are the first and the last instant that may be a slot; zero: any may.
 	From  time.Time `json:"from,omitzero"`
 	Until time.Time `json:"until,omitzero"`
-	// Hours are those in which slots count, as HH:MM-HH:MM in Zone; 22:00-06:00 wraps over midnight.
-	// Empty: all.
+	// Hours are those in which slots count, as HH:MM-HH:MM in Zone, the end not among them; 22:00-06:00
+	// wraps over midnight. Empty: all.
 	Hours string `json:"hours,omitempty"`
 	// Jitter delays each slot by less than that, each slot by its own amount.
 	Jitter time.Duration `json:"jitter,omitempty"`
 	// Most is how many slots run in all; 0: no limit.
 	Most int `json:"most,omitempty"`
+}
+
+// horizon is how far ahead a slot is looked for: beyond the eight years from one 29 February to the next
+// around 2100.
+const horizon = 10
+
+// A plan is a spec that was read.
+type plan struct {
+	next        func(after time.Time) time.Time // strictly after, hours and bounds aside; zero: none
+	zone        *time.Location
+	hours       *hours
+	from, until time.Time
+}
+
+// Check reports what is wrong with s, in a sentence for whoever wrote it.
+func (s *Spec) Check() error {
+	p, err := s.read()
+	if err != nil {
+		return err
+	}
+	if s.At != "" && (s.Every != 0 || s.Hours != "" || !s.From.IsZero() || !s.Until.IsZero() || s.Most != 0) {
+		return errors.New("a job that is due once takes no interval, hours, start, end or number of runs")
+	}
+	if s.Most < 0 {
+		return errors.New("the number of runs is below 0")
+	}
+	if !s.Until.IsZero() && s.Until.Before(s.From) {
+		return errors.New("the end is before the start")
+	}
+	if s.Jitter < 0 || s.Jitter > 24*time.Hour {
+		return errors.New("the jitter is not between 0 and 24h")
+	}
+	if s.At != "" {
+		return nil
+	}
+	// What has no slot in the ten years after some time in 2025 has none at all, but for an interval.
+	after := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	if !s.From.IsZero() {
+		after = s.From.Add(-1)
+	} else if s.Anchor.After(after) {
+		after = s.Anchor.Add(-1)
+	}
+	p.until = time.Time{}
+	for former, n := p.slot(after), 0; n < 25; n++ {
+		if former.IsZero() {
+			if n == 0 {
+				return fmt.Errorf("this is never due: no time fits all of %s", s)
+			}
+			return nil
+		}
+		next := p.slot(former)
+		if !next.IsZero() && next.Sub(former) < s.Jitter {
+			return fmt.Errorf("the jitter (%s) is longer than the time between two runs (%s)", s.Jitter, next.Sub(former))
+		}
+		former = next
+	}
+	return nil
+}
+
+// Next is the first slot after an instant, strictly; ok is false where none is left, or s is not valid.
+func (s *Spec) Next(after time.Time) (slot time.Time, ok bool) {
+	p, err := s.read()
+	if err != nil {
+		return time.Time{}, false
+	}
+	slot = p.slot(after)
+	return slot, !slot.IsZero()
+}
+
+// Upcoming are the first n slots after an instant; fewer where fewer are left.
+func (s *Spec) Upcoming(after time.Time, n int) []time.Time {
+	p, err := s.read()
+	if err != nil {
+		return nil
+	}
+	var slots []time.Time
+	for range n {
+		if after = p.slot(after); after.IsZero() {
+			break
+		}
+		slots = append(slots, after)
+	}
+	return slots
+}
+
+// slot is the first slot after an instant; zero: none is left.
+func (p *plan) slot(after time.Time) time.Time {
+	if after.Before(p.from) {
+		after = p.from.Add(-1)
+	}
+	if after.Year() > 2200 {
+		return time.Time{}
+	}
+	for end := after.AddDate(horizon, 0, 0); ; {
+		slot := p.next(after)
+		switch {
+		case slot.IsZero() || !p.until.IsZero() && slot.After(p.until) || p.hours != nil && slot.After(end):
+			return time.Time{}
+		case p.hours == nil || p.hours.have(wall(slot, p.zone)):
+			return slot
+		}
+		after = p.hours.opening(slot, p.zone).Add(-1)
+	}
+}
+
+// read makes a plan of s.
+func (s *Spec) read() (*plan, error) {
+	zone, err := Zone(s.Zone)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{zone: zone, from: s.From, until: s.Until}
+	for _, t := range []time.Time{s.Anchor, s.From, s.Until} {
+		if !t.IsZero() && !sensible(t) {
+			return nil, fmt.Errorf("the year %d is not between 1970 and 2200", t.Year())
+		}
+	}
+	if s.Hours != "" {
+		if p.hours, err = readHours(s.Hours); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case s.At != "" && s.Every == 0 && s.Cron == "":
+		return p, s.once(p)
+	case s.Every != 0 && s.At == "" && s.Cron == "":
+		return p, s.interval(p)
+	case s.Cron != "" && s.At == "" && s.Every == 0:
+		return p, s.calendar(p)
+	}
+	return nil, errors.New("give one of a time, an interval and a cron expression")
+}
+
+// sensible: arithmetic with t cannot overflow, and somebody may have meant it.
+func sensible(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 2200 }
+
+// once plans At.
+func (s *Spec) once(p *plan) error {
+	at, err := time.Parse(time.RFC3339, s.At)
+	if err != nil {
+		if at, err = time.Parse("2006-01-02T15:04:05", s.At); err != nil {
+			return fmt.Errorf("the time %q is not written as 2026-12-05T09:00:00", s.At)
+		}
+		at = reached(at, p.zone)
+	}
+	if at = instant(at); !sensible(at) {
+		return fmt.Errorf("the year %d is not between 1970 and 2200", at.Year())
+	}
+	p.next = func(after time.Time) time.Time {
+		if after.Before(at) {
+			return at
+		}
+		return time.Time{}
+	}
+	return nil
+}
+
+// interval plans Every.
+func (s *Spec) interval(p *plan) error {
+	switch {
+	case s.Every < time.Second || s.Every%time.Second != 0:
+		return fmt.Errorf("the interval %s is not a number of whole seconds, from 1", s.Every)
+	case s.Every > 3660*24*time.Hour:
+		return fmt.Errorf("the interval %s is longer than ten years", s.Every)
+	}
+	anchor := instant(s.Anchor)
+	if s.Anchor.IsZero() {
+		anchor = time.Unix(0, 0).UTC()
+	}
+	p.next = func(after time.Time) time.Time {
+		if after.Before(anchor) {
+			return anchor
+		}
+		return anchor.Add((after.Sub(anchor)/s.Every + 1) * s.Every)
+	}
+	return nil
+}
+
+// calendar plans Cron.
+func (s *Spec) calendar(p *plan) error {
+	fields, elapsed, err := readCron(s.Cron)
+	if err != nil {
+		return err
+	}
+	p.next = func(after time.Time) time.Time {
+		if elapsed {
+			return nextElapsed(fields, after, p.zone)
+		}
+		// The clock has shown everything up to shown, and reaches what is later at one instant each.
+		if shown := fields.Next(shown(after, p.zone)); !shown.IsZero() {
+			return reached(shown, p.zone)
+		}
+		return time.Time{}
+	}
+	return nil
+}
+
+// fields are those of a cron expression on a calendar without zones, that of UTC. Nothing is asked of
+// the library but what it makes of an expression, and what is next there.
+type fields struct{ *cron.SpecSchedule }
+
+// Next is the first time that fits after t, strictly; zero: none in ten years. The library gives up
+// after five, which is too early for a 29 February around 2100.
+func (f fields) Next(t time.Time) time.Time {
+	if next := f.SpecSchedule.Next(t); !next.IsZero() {
+		return next
+	}
+	return f.SpecSchedule.Next(t.AddDate(5, 0, 0))
+}
+
+var parser = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor)
+
+// readCron reads a cron expression; elapsed: its slots follow elapsed time.
+func readCron(text string) (f fields, elapsed bool, err error) {
+	bad := func(why any) (fields, bool, error) {
+		return fields{}, false, fmt.Errorf("the cron expression %q is not right: %v", text, why)
+	}
+	defer func() { // the library panics on some of what it does not take
+		if why := recover(); why != nil {
+			f, elapsed, err = bad(why)
+		}
+	}()
+	text = strings.TrimSpace(text)
+	words := strings.Fields(text)
+	switch {
+	case len(text) > 200:
+		return bad("it is too long")
+	case len(words) == 0:
+		return bad("it is empty")
+	case strings.Contains(text, "="):
+		return bad("the time zone is not part of it")
+	case strings.HasPrefix(text, "@every"):
+		return bad("an interval is written as \"every 15 minutes\"")
+	}
+	schedule, err := parser.Parse(text)
+	if err != nil {
+		return bad(err)
+	}
+	s, ok := schedule.(*cron.SpecSchedule)
+	if !ok {
+		return bad("it has no fields")
+	}
+	for _, field := range []uint64{s.Second, s.Minute, s.Hour, s.Dom, s.Month, s.Dow} {
+		if bits.OnesCount64(field) == 0 {
+			return bad("a field is empty")
+		}
+	}
+	s.Location = time.UTC
+	f = fields{s}
+	if f.Next(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return bad("no month has that day")
+	}
+	if len(words) < 5 {
+		return f, text == "@hourly", nil
+	}
+	hour := words[len(words)-4]
+	return f, hour == "*" || hour == "?" || strings.HasPrefix(hour, "*/") && !strings.Contains(hour, ","), nil
 }

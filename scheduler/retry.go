@@ -1,0 +1,57 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+)
+
+// pauses are before the second try of a run, the third and so on.
+var pauses = [MostRetries]time.Duration{30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour}
+
+// How the work of a run ended: EndedRun.Ended.
+const (
+	EndedDone      = "done"
+	EndedFailed    = "failed"
+	EndedCancelled = "cancelled"
+	EndedMerged    = "merged"
+	EndedGone      = "gone" // its turn is kept no more
+	EndedDead      = "dead" // its engine is
+)
+
+// hopeless are outcomes of a turn that another try would only repeat. They are not the job's fault, and do not
+// disable it.
+var hopeless = map[string]bool{"over_limit": true, "not_served": true}
+
+// Settle says what becomes of a run whose work is over: it is done, tried again after 30 s, 1, 5, 15 and
+// 60 minutes, or failed. MostFailures runs that failed in a row disable their job.
+func Settle(run EndedRun, now time.Time) Settled {
+	s := Settled{Run: run.Run, State: RunFailed}
+	tries := MostRetries
+	if r := run.Job.Rules.Retries; r != nil {
+		tries = min(max(*r, 0), MostRetries)
+	}
+	again := run.Run.Try <= tries
+	switch {
+	case run.Ended == EndedDone || run.Ended == EndedMerged:
+		s.State = RunDone
+	case run.Ended == EndedCancelled:
+		s.Reason = "cancelled: somebody stopped it"
+	case run.Ended == EndedGone:
+		s.Reason = "stuck: what became of it is not kept any more"
+	case run.Ended == EndedDead && again:
+		s.State, s.Reason, s.RetryAt = RunDue, "retry: its engine died", now
+	case run.Ended == EndedDead:
+		s.Reason, s.Failed = "stuck: its engine died each time", true
+	case hopeless[run.Outcome]:
+		s.Reason = run.Outcome
+	case again:
+		s.State, s.Reason, s.RetryAt = RunDue, "retry: "+run.Outcome, now.Add(pauses[max(run.Run.Try, 1)-1])
+	default:
+		s.Reason, s.Failed = run.Outcome, true
+	}
+	if s.Failed && run.Job.Failures+1 >= MostFailures {
+		s.Disable = true
+		s.Reason = fmt.Sprintf("%s; it failed %d times in a row", s.Reason, run.Job.Failures+1)
+	}
+	return s
+}

@@ -1,0 +1,144 @@
+package scheduler
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const moment = "Monday 2 January 2006 at 15:04"
+
+// String is s for people, in words that Read takes; what is not valid is a cron expression or so. It
+// names the zone where the clock matters.
+func (s *Spec) String() string {
+	zone, err := Zone(s.Zone)
+	if err != nil {
+		zone = time.UTC
+	}
+	var b strings.Builder
+	clock := true
+	switch {
+	case s.At != "":
+		at := s.At
+		if p, err := s.read(); err == nil {
+			at = sayMoment(p.next(time.Time{}), zone)
+		}
+		b.WriteString("once, " + at)
+	case s.Every != 0:
+		b.WriteString("every " + sayInterval(s.Every))
+		clock = false
+	default:
+		b.WriteString(sayCron(s.Cron))
+	}
+	if s.Hours != "" {
+		b.WriteString(" between " + strings.Replace(s.Hours, "-", " and ", 1))
+	}
+	if !s.From.IsZero() {
+		b.WriteString(" from " + sayMoment(s.From, zone))
+	}
+	if !s.Until.IsZero() {
+		b.WriteString(" until " + sayMoment(s.Until, zone))
+	}
+	if clock || s.Hours != "" || !s.From.IsZero() || !s.Until.IsZero() {
+		b.WriteString(" (" + s.Zone + ")")
+	}
+	if s.Most > 0 {
+		fmt.Fprintf(&b, ", %d times", s.Most)
+	}
+	return b.String()
+}
+
+func sayMoment(t time.Time, zone *time.Location) string {
+	t = t.In(zone)
+	if t.Second() != 0 || t.Nanosecond() != 0 {
+		return t.Format(moment + ":05")
+	}
+	return t.Format(moment)
+}
+
+// sayInterval writes an interval in the largest unit that it is whole in.
+func sayInterval(d time.Duration) string {
+	for _, u := range []struct {
+		d          time.Duration
+		one, short string
+	}{{24 * time.Hour, "day", "days"}, {time.Hour, "hour", "hours"}, {time.Minute, "minute", "min"}, {time.Second, "second", "s"}} {
+		switch {
+		case d == 24*time.Hour:
+			return "24 hours" // every day is at a time of the clock
+		case d == u.d:
+			return u.one
+		case d%u.d == 0:
+			return strconv.FormatInt(int64(d/u.d), 10) + " " + u.short
+		}
+	}
+	return d.String()
+}
+
+// sayCron writes the usual ones in words, and others as they are.
+func sayCron(text string) string {
+	f, _, err := readCron(text)
+	raw := "cron " + strings.Join(strings.Fields(text), " ")
+	if err != nil {
+		return raw
+	}
+	at, ok := sayClock(f)
+	if !ok {
+		return raw
+	}
+	every := func(set uint64, n int) bool { return bits.OnesCount64(set&^(1<<63)) == n }
+	days, months := every(f.Dom, 31), every(f.Month, 12)
+	switch weekdays := f.Dow &^ (1 << 63); {
+	case days && months && every(f.Dow, 7):
+		return "every day at " + at
+	case days && months && weekdays == 0b0111110:
+		return "every weekday at " + at
+	case days && months:
+		return "every " + sayList(weekdays, func(i int) string { return time.Weekday(i).String() }) + " at " + at
+	case months && every(f.Dow, 7):
+		return "every month on the " + sayList(f.Dom, ordinal) + " at " + at
+	case every(f.Dow, 7) && every(f.Month, 1) && every(f.Dom, 1):
+		return fmt.Sprintf("every year on %d %s at %s", bits.TrailingZeros64(f.Dom), time.Month(bits.TrailingZeros64(f.Month)), at)
+	}
+	return raw
+}
+
+// sayClock writes the times of the day, where they are few.
+func sayClock(f fields) (string, bool) {
+	if f.Second != 1 || bits.OnesCount64(f.Minute) != 1 || bits.OnesCount64(f.Hour) > 4 {
+		return "", false
+	}
+	minute := bits.TrailingZeros64(f.Minute)
+	return sayList(f.Hour, func(i int) string { return fmt.Sprintf("%02d:%02d", i, minute) }), true
+}
+
+// sayList writes the members of a set: "a, b and c".
+func sayList(set uint64, name func(int) string) string {
+	var list []string
+	for i := range 63 {
+		if set&(1<<i) != 0 {
+			list = append(list, name(i))
+		}
+	}
+	if n := len(list); n > 1 {
+		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+	}
+	return strings.Join(list, "")
+}
+
+// ordinal is 1st, 2nd, 3rd, 4th …
+func ordinal(n int) string {
+	suffix := "th"
+	if n/10 != 1 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return strconv.Itoa(n) + suffix
+}
