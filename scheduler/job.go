@@ -7,28 +7,29 @@ import (
 
 // A Job is work that nobody types when it is due.
 type Job struct {
-	ID    int64
-	Owner string // the person under whose rights it runs; empty: the program's own (maintain.go)
+	ID    int64  `json:"id,string"`
+	Owner string `json:"owner"` // the person under whose rights it runs; empty: the program's own (maintain.go)
 	// Name is a short title; of maintenance, which. Empty: none.
-	Name    string
-	Payload Payload
+	Name    string  `json:"name,omitempty"`
+	Payload Payload `json:"payload"`
 	// Text is what is said (notify, send), or asked of the agent (agent, heartbeat).
-	Text   string
-	Spec   Spec
-	Rules  Rules
-	Target Target
+	Text   string `json:"text"`
+	Spec   Spec   `json:"spec"`
+	Rules  Rules  `json:"rules"`
+	Target Target `json:"target,omitzero"`
 	// Taint is what the turn had read by which the job was made: it runs under it. Empty: clean.
-	Taint  string
-	State  JobState
-	Reason string // why it is paused or disabled; empty: its owner wished so
+	Taint  string   `json:"taint,omitempty"`
+	State  JobState `json:"state"`
+	Reason string   `json:"reason,omitempty"` // why it is paused or disabled; empty: its owner wished so
 	// Slot is the instant of the spec that is next, and Due when it runs: Slot and its jitter. Zero:
 	// none is left.
-	Slot, Due time.Time
-	Version   int64  // grows with each change and each claim
-	Runs      int    // slots that ran, or are due; not those that were missed or skipped
-	Failures  int    // in a row
-	Seen      string // a heartbeat's memory of what it saw last
-	CreatedAt time.Time
+	Slot      time.Time `json:"slot,omitzero"`
+	Due       time.Time `json:"due,omitzero"`
+	Version   int64     `json:"-"`        // grows with each change and each claim
+	Runs      int       `json:"runs"`     // slots that ran, or are due; not those that were missed or skipped
+	Failures  int       `json:"failures"` // in a row
+	Seen      string    `json:"-"`        // a heartbeat's memory of what it saw last
+	CreatedAt time.Time `json:"created_at"`
 }
 
 // A Payload says what a run of a job does.
@@ -54,7 +55,10 @@ const (
 )
 
 // A Target is the conversation in which a job speaks; its session is the one of its turns.
-type Target struct{ Channel, Conversation string }
+type Target struct {
+	Channel      string `json:"channel"`
+	Conversation string `json:"conversation"`
+}
 
 // Rules say how a job runs. What is zero is as the settings say.
 type Rules struct {
@@ -108,27 +112,31 @@ const (
 
 // A Run is what became of one slot of a job.
 type Run struct {
-	ID, JobID int64
-	Slot      time.Time // unique in the job
+	ID    int64     `json:"id,string"`
+	JobID int64     `json:"job,string"`
+	Slot  time.Time `json:"slot"` // unique in the job
 	// Last and Count are of a stretch of slots that did not run (RunMissed): its last, and how many.
-	Last  time.Time
-	Count int
-	Try   int // from 1
-	State RunState
+	Last  time.Time `json:"last,omitzero"`
+	Count int       `json:"count,omitempty"`
+	Try   int       `json:"try"` // from 1
+	State RunState  `json:"state"`
 	// Reason says why it is missed, skipped or failed: a word, or a word and a sentence after ": ".
-	Reason string
+	Reason string `json:"reason,omitempty"`
 	// StartAt is when it is to be started at the earliest, while it is due.
-	StartAt             time.Time
-	Engine              int64 // the engine that works on it, where there is no turn; 0: none
-	Turn, Message       int64 // what it became; 0: nothing (yet)
-	Claimed             time.Time
-	Started, Finished   time.Time // zero: not yet
-	Calls               int
-	TokensIn, TokensOut int64
-	Cost                float64
+	StartAt   time.Time `json:"start_at,omitzero"`
+	Engine    int64     `json:"-"`                        // the engine that works on it, where there is no turn; 0: none
+	Turn      int64     `json:"turn_id,string,omitempty"` // what it became; 0: nothing (yet)
+	Message   int64     `json:"message_id,string,omitempty"`
+	Claimed   time.Time `json:"claimed"`
+	Started   time.Time `json:"started,omitzero"` // zero: not yet
+	Finished  time.Time `json:"finished,omitzero"`
+	Calls     int       `json:"llm_calls,omitempty"`
+	TokensIn  int64     `json:"tokens_in,omitempty"`
+	TokensOut int64     `json:"tokens_out,omitempty"`
+	Cost      float64   `json:"cost,omitempty"`
 	// Delivery is what became of what it said, from the ledger: "delivered" only when the platform
-	// said so. Empty: it said nothing, or that is not kept any more.
-	Delivery string
+	// said so; else pending, unknown, dead or dropped. Empty: it said nothing, or that is not kept any more.
+	Delivery string `json:"delivery,omitempty"`
 }
 
 // A RunState is how far a run is.

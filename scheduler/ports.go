@@ -11,18 +11,30 @@ type Store interface {
 	// DueJobs are active jobs whose Due has come by the database's clock, now, the longest waiting first, at
 	// most limit. Next is when the next one after them is due; zero: none is. Maintenance leaves out all
 	// other jobs.
-	DueJobs(ctx context.Context, limit int, maintenance bool) (jobs []Job, now, next time.Time, err error)
+	DueJobs(ctx context.Context, limit int, maintenance bool) (jobs []DueJob, now, next time.Time, err error)
 	// Claim claims slots, each if its job is still in the version of the claim, and returns the runs that are due; with what was
 	// claimed by others it does nothing.
 	Claim(ctx context.Context, claims []Claim) ([]Run, error)
 	// DueRuns are runs in state due that are to be started by now, with their jobs, the longest
-	// waiting first. Next is when the next one is; zero: none.
+	// waiting first; those that wait for a former run of their job (OverlapQueue) are left out. Next is
+	// when the next one is; zero: none.
 	DueRuns(ctx context.Context, limit int, maintenance bool) (runs []DueRun, next time.Time, err error)
-	// EndedRuns are open runs whose turns have ended, or whose engines are dead. Open is how many runs are
-	// open beside them.
+	// Begin sets a due run running that has no turn: this engine works on it. False: it is not due any more.
+	Begin(ctx context.Context, run Run) (bool, error)
+	// EndedRuns are running runs whose turns have ended, or whose engines are dead. Open is how many
+	// run beside them.
 	EndedRuns(ctx context.Context, limit int) (ended []EndedRun, open int, err error)
 	// Settle writes what became of runs, each if it is still the same try in the same state.
 	Settle(ctx context.Context, settled []Settled) error
+	// Untold are missed stretches of which their jobs' owner was not told yet, of one owner; Teller.Tell
+	// marks them. Those of the last seconds are left out, so that one message says them all.
+	Untold(ctx context.Context) ([]DueRun, error)
+}
+
+// A DueJob is a job whose slot has come.
+type DueJob struct {
+	Job  Job
+	Open int // how many runs of it are open
 }
 
 // A Claim is what becomes of a job's slots up to now, in one transaction: what Decide says. The job's Runs
@@ -32,6 +44,8 @@ type Claim struct {
 	// Slot and Due are the job's next; zero: none is left, and the job is done.
 	Slot, Due time.Time
 	Runs      []Run // due, missed or skipped
+	// Disable: its spec cannot be reckoned with any more, and it is disabled for that reason.
+	Disable string
 }
 
 // A DueRun is a run that is to be started.
@@ -56,12 +70,14 @@ type Settled struct {
 	Run    Run // as it was read
 	State  RunState
 	Reason string
-	// RetryAt is when the next try is to be started, with State RunDue.
+	// RetryAt is when the next try (one more than Run.Try) is to be started, with State RunDue.
 	RetryAt time.Time
 	// Failed adds to the job's failures in a row; a run that is done ends them.
 	Failed bool
 	// Disable: the job is disabled, for Reason.
 	Disable bool
+	// Pause: the job is paused for Reason.
+	Pause bool
 	// Seen is what a heartbeat saw; empty: as before.
 	Seen string
 }
@@ -82,4 +98,13 @@ type NotStarted struct {
 	Pause bool
 	// Seen is what a heartbeat saw; empty: as before.
 	Seen string
+}
+
+// A Teller says what nobody waits for.
+type Teller interface {
+	// Tell says something to a person, once by its key; the missed runs are marked as told in the same transaction,
+	// also when there is no chat to tell it in.
+	Tell(ctx context.Context, person, key, text string, missed []int64) error
+	// Warn notifies the admins of what became of a job.
+	Warn(ctx context.Context, job Job, text string)
 }
