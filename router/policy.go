@@ -19,8 +19,8 @@ const (
 // PolicyConfig is the table [policy]: what is asked for on top of role, person, channel,
 // mode and taint.
 type PolicyConfig struct {
-	// Ask are patterns of tools that need an approval each time. Default message.send and
-	// admin.*.
+	// Ask are patterns of tools that need an approval each time. Default message.send,
+	// schedule.send and admin.*.
 	Ask []string `toml:"ask"`
 	// Exec judges commands.
 	Exec shell.Rules `toml:"exec"`
@@ -28,7 +28,7 @@ type PolicyConfig struct {
 
 // DefaultPolicyConfig is [policy] with nothing set.
 func DefaultPolicyConfig() PolicyConfig {
-	return PolicyConfig{Ask: []string{"message.send", "admin.*"}, Exec: shell.DefaultRules()}
+	return PolicyConfig{Ask: []string{"message.send", "schedule.send", "admin.*"}, Exec: shell.DefaultRules()}
 }
 
 // Policy is the one gate between the agent and its tools. It is asked when tools

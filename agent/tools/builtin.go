@@ -36,6 +36,8 @@ type BuiltinConfig struct {
 	Messenger Messenger
 	// Commander gives the admins' commands. Nil: there is no admin.*.
 	Commander Commander
+	// Schedule keeps jobs. Nil: there is no schedule.*.
+	Schedule Schedule
 	// Recipient says to whom a Messenger would write now, as plain text; nil: it does not say.
 	Recipient func(ctx context.Context, call Call, to string) string
 }
@@ -52,7 +54,8 @@ func (c BuiltinConfig) withDefaults() BuiltinConfig {
 // Builtin returns the tools that are always there: time, workspace.list,
 // workspace.read, workspace.write, workspace.remove, http.get and session.info; with Files also
 // attachment.read, attachment.save and workspace.publish, with Messenger message.send, with
-// Commander admin.people, admin.config, admin.channels, admin.deliveries and admin.audit.
+// Commander admin.people, admin.config, admin.channels, admin.deliveries and admin.audit, with Schedule
+// schedule.add, schedule.list, schedule.change and schedule.send.
 func Builtin(cfg BuiltinConfig) []Tool {
 	cfg = cfg.withDefaults()
 	files := files{space: cfg.Space, fileLimit: cfg.FileLimit}
@@ -92,6 +95,9 @@ func Builtin(cfg BuiltinConfig) []Tool {
 	}
 	if cfg.Commander != nil {
 		list = append(list, cfg.Commander.tools()...)
+	}
+	if cfg.Schedule != nil {
+		list = append(list, scheduleTools(cfg.Schedule)...)
 	}
 	if cfg.Messenger != nil {
 		send := Tool{

@@ -21,7 +21,7 @@ var groups = map[string][]string{
 }
 
 // later are beginnings of names of tools that builds to come have.
-var later = []string{"schedule.", "memory."}
+var later = []string{"memory."}
 
 // Named says whether one of the patterns names the tool: a group that has it, or a pattern
 // in which "*" stands for any text. A pattern that is none names nothing.
@@ -40,7 +40,7 @@ func Named(patterns []string, tool string) bool {
 // is the name that was probably meant; empty: none is near.
 func KnownPattern(pattern string) (near string, ok bool) {
 	names := []string{ExecName}
-	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}, Messenger: nobody, Commander: noCommand}) {
+	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}, Messenger: nobody, Commander: noCommand, Schedule: noJobs{}}) {
 		names = append(names, tool.Name)
 	}
 	if slices.ContainsFunc(append(names, later...), func(name string) bool {
@@ -56,8 +56,10 @@ func KnownPattern(pattern string) (near string, ok bool) {
 	return words.Nearest(pattern, names), false
 }
 
-// noFiles and nobody have Builtin list the tools that need more too.
+// noFiles, noJobs and nobody have Builtin list the tools that need more too.
 type noFiles struct{ Files }
+
+type noJobs struct{ Schedule }
 
 func noCommand(context.Context, Call, string, ...string) Result { return Result{} }
 

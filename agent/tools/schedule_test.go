@@ -1,0 +1,52 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"testing"
+)
+
+// jobs notes what it is asked for.
+type jobs struct{ said []string }
+
+func (j *jobs) note(call Call, what any) Result {
+	j.said = append(j.said, fmt.Sprintf("%s %s %+v", call.Session.Person, call.Taint, what))
+	return Result{End: EndOK}
+}
+
+func (j *jobs) AddJob(_ context.Context, call Call, job NewJob) Result   { return j.note(call, job) }
+func (j *jobs) ListJobs(_ context.Context, call Call, l JobList) Result  { return j.note(call, l) }
+func (j *jobs) ChangeJob(_ context.Context, call Call, e JobEdit) Result { return j.note(call, e) }
+func (j *jobs) Recipient(_ context.Context, _ Call, to string) string    { return "to " + to + "!" }
+
+func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
+	t.Parallel()
+	var to jobs
+	_, call := builtin(t, BuiltinConfig{Schedule: &to})
+	for _, tt := range []struct{ tool, args, want string }{
+		{"schedule.add", `{"kind":"remind","when":"in 3 seconds to stretch","text":null,"zone":null}`, "Ann web {Kind:remind When:in 3 seconds to stretch Text: Zone: To:}"},
+		{"schedule.add", `{"kind":"task","when":"at 9","text":"a","zone":"Europe/Rome"}`, "Ann web {Kind:task When:at 9 Text:a Zone:Europe/Rome To:}"},
+		{"schedule.list", `{"job":null,"all":true,"after":3}`, "Ann web {Job:0 All:true After:3}"},
+		{"schedule.change", `{"job":3,"action":"skip","when":null,"text":null,"zone":null}`, "Ann web {Job:3 Action:skip When: Text: Zone:}"},
+		{"schedule.send", `{"to":"bob","when":"at 9","text":"a","zone":null}`, "Ann web {Kind:send When:at 9 Text:a Zone: To:bob}"},
+		{"schedule.add", `{"kind":"send","when":"at 9","text":"a","zone":null}`, ""},
+		{"schedule.add", `{"kind":"remind","when":"","text":"a","zone":null}`, ""},
+		{"schedule.change", `{"job":0,"action":"skip","when":null,"text":null,"zone":null}`, ""},
+		{"schedule.change", `{"job":3,"action":"snooze","when":null,"text":null,"zone":null}`, ""},
+		{"schedule.send", `{"to":null,"when":"at 9","text":"a","zone":null}`, ""},
+	} {
+		to.said = nil
+		res := call(tt.tool, tt.args, "web")
+		switch {
+		case tt.want == "" && (res.Code != "bad_arguments" || to.said != nil):
+			t.Errorf("%s %s: %+v, handed on %q", tt.tool, tt.args, res, to.said)
+		case tt.want != "" && (len(to.said) != 1 || to.said[0] != tt.want):
+			t.Errorf("%s %s: %+v, handed on %q, want %s", tt.tool, tt.args, res, to.said, tt.want)
+		}
+	}
+	for _, tool := range Builtin(BuiltinConfig{Schedule: &to}) {
+		if tool.Name == "schedule.send" && tool.Means(t.Context(), Call{Args: []byte(`{"to":" bob "}`)}) != "to bob!" {
+			t.Error("the question does not say to whom it goes")
+		}
+	}
+}
