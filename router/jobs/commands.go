@@ -1,0 +1,339 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// Commands are the rows of /remind, /jobs and /notifications.
+func (d *Desk) Commands() []commands.Command {
+	return []commands.Command{
+		{Name: "remind", Typed: true, Args: "WHEN WHAT", About: commands.Text{
+			EN: "remind you of something, as in tomorrow at 9 to call Ann", DE: "dich an etwas erinnern, wie in tomorrow at 9 to call Ann",
+			ES: "recordarte algo, como en tomorrow at 9 to call Ann", FR: "vous rappeler quelque chose, comme dans tomorrow at 9 to call Ann",
+			IT: "ricordarti qualcosa, come in tomorrow at 9 to call Ann",
+		}, Run: d.remind},
+		{Name: "jobs", Args: "[NUMBER|add WHEN WHAT|all]", About: commands.Text{
+			EN: "your reminders, and what I do for you later or again and again", DE: "deine Erinnerungen, und was ich später oder immer wieder für dich tue",
+			ES: "tus recordatorios, y lo que hago para ti más tarde o una y otra vez", FR: "vos rappels, et ce que je fais pour vous plus tard ou régulièrement",
+			IT: "i tuoi promemoria, e ciò che faccio per te più tardi o di continuo",
+		}, ToAdmins: commands.Text{
+			EN: "your reminders and jobs; all lists everybody's", DE: "deine Erinnerungen und Aufträge; all zeigt die aller", ES: "tus recordatorios y tareas; all muestra los de todos",
+			FR: "vos rappels et tâches ; all montre ceux de tous", IT: "i tuoi promemoria e lavori; all mostra quelli di tutti",
+		}, Run: d.jobs},
+		{Name: "notifications", Direct: true, Args: "[all]", About: commands.Text{
+			EN: "what reminders told you and you have not read", DE: "was Erinnerungen dir sagten und du nicht gelesen hast", ES: "lo que te dijeron los recordatorios y no has leído",
+			FR: "ce que les rappels vous ont dit et que vous n'avez pas lu", IT: "che cosa ti hanno detto i promemoria e non hai letto",
+		}, Run: d.notifications},
+	}
+}
+
+// asked is who gave a command, and where.
+func asked(c *commands.Call) *asking {
+	zone := c.Session.TimeZone
+	if zone == "" {
+		zone = c.Person.TimeZone
+	}
+	return &asking{person: c.Person, conv: c.Conversation(), zone: zone, slash: c.Slash}
+}
+
+// says answers a command with why nothing was done; what is no fault of anybody's stays an error.
+func says(err error, retry string) (commands.Answer, error) {
+	f, ok := errors.AsType[*fault](err)
+	if !ok {
+		return commands.Answer{}, err
+	}
+	answer := commands.Says("%s", render.Escape(f.text))
+	for _, c := range f.choices {
+		answer.Buttons = append(answer.Buttons, commands.Button{Label: c.label, Command: retry + " " + c.when})
+	}
+	return answer, nil
+}
+
+func (d *Desk) remind(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+	if c.Args == "" {
+		return commands.Says("Write \"%sremind\", when, and what: \"%[1]sremind tomorrow at 9 to call Ann\", \"%[1]sremind in 20 minutes tea\", "+
+			"\"%[1]sremind every weekday at 8 stand up\". \"%[1]sjobs\" lists them.", c.Slash), nil
+	}
+	return d.added(ctx, c, wish{payload: scheduler.PayloadNotify, when: c.Args}, "remind")
+}
+
+// added answers a command that adds a job.
+func (d *Desk) added(ctx context.Context, c *commands.Call, w wish, retry string) (commands.Answer, error) {
+	change, err := d.add(ctx, asked(c), w)
+	if err != nil {
+		return says(err, retry)
+	}
+	return d.done(change), nil
+}
+
+// done makes a change, and answers with what the job is then.
+func (d *Desk) done(change *ledger.JobChange) commands.Answer {
+	return commands.Answer{Change: change, Say: func() commands.Answer {
+		job := change.Done
+		answer := commands.Answer{Text: d.became(change), Taint: taintOf(change.Of, *job)}
+		if change.Kind != ledger.RemoveJob && change.Kind != ledger.RunJob {
+			answer.Buttons = []commands.Button{{Label: fmt.Sprint("Job ", job.ID), Command: fmt.Sprint("jobs ", job.ID)}}
+		}
+		return answer
+	}}
+}
+
+// became says what a change did.
+func (d *Desk) became(c *ledger.JobChange) string {
+	job := c.Done
+	switch c.Kind {
+	case ledger.PauseJob:
+		return fmt.Sprintf("Job %d is paused: %s", job.ID, short(job.Text, 100))
+	case ledger.RemoveJob:
+		return fmt.Sprintf("Job %d is deleted: %s", job.ID, short(job.Text, 100))
+	case ledger.RunJob:
+		if off := d.whenOff(); off != "" {
+			return render.Escape(off)
+		}
+		return fmt.Sprintf("Job %d is run now.", job.ID)
+	case ledger.SkipJob:
+		if next := d.upcoming(job, 1); next != "" {
+			return fmt.Sprintf("The next time of job %d is left out; then it is %s.", job.ID, next)
+		}
+		return fmt.Sprintf("The next time of job %d is left out; no other is left.", job.ID)
+	case ledger.SnoozeJob:
+		return fmt.Sprintf("Snoozed until %s (%s), as job %d.", local(c.Until, job.Spec.Zone), render.Escape(job.Spec.Zone), job.ID)
+	case ledger.ResumeJob:
+		return "It goes on. " + d.made(job)
+	}
+	return d.made(job)
+}
+
+// verbs are what is written behind the number of a job.
+var verbs = map[string]ledger.JobChangeKind{
+	"pause": ledger.PauseJob, "resume": ledger.ResumeJob, "run": ledger.RunJob, "skip": ledger.SkipJob,
+	"delete": ledger.RemoveJob, "remove": ledger.RemoveJob, "snooze": ledger.SnoozeJob,
+}
+
+func (d *Desk) jobs(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+	first, rest, _ := strings.Cut(c.Args, " ")
+	rest = strings.TrimSpace(rest)
+	id, err := strconv.ParseInt(first, 10, 64)
+	switch verb := strings.ToLower(first); {
+	case err == nil:
+		return d.oneJob(ctx, c, id, rest)
+	case verb == "add" && rest != "":
+		return d.added(ctx, c, wish{payload: scheduler.PayloadAgent, when: rest}, "jobs add")
+	case verb == "", verb == "all", verb == "after":
+		return d.list(ctx, c, strings.Fields(strings.ToLower(c.Args)))
+	}
+	return commands.Says("Alone, %sjobs lists yours. I know these: `%[1]sjobs NUMBER`, and behind the number pause, resume, run, skip, delete, history, "+
+		"`when` with a new time, or `text` with a new text; `%[1]sjobs add WHEN WHAT` has me do something later; `%[1]sjobs all` is for admins, in a direct chat.", c.Slash), nil
+}
+
+// list is a page of jobs: "[all] [after NUMBER]".
+func (d *Desk) list(ctx context.Context, c *commands.Call, args []string) (commands.Answer, error) {
+	a, command := asked(c), "jobs"
+	of := a.person.Name
+	if len(args) > 0 && args[0] == "all" {
+		if a.whose() != "" {
+			return commands.Says("Everybody's jobs are for admins, in a direct chat."), nil
+		}
+		of, command, args = "", "jobs all", args[1:]
+	}
+	var after int64
+	if len(args) == 2 && args[0] == "after" {
+		after, _ = strconv.ParseInt(args[1], 10, 64)
+	}
+	shown, more, err := d.some(ctx, a, of, after, commands.Rows)
+	if err != nil {
+		return commands.Answer{}, err
+	}
+	answer := commands.Answer{Text: d.listed(shown, of == "", after), Taint: taintOf(a.person.Name, shown...)}
+	for i := range shown {
+		answer.Buttons = append(answer.Buttons, commands.Button{
+			Label: fmt.Sprint("Job ", shown[i].ID), Command: fmt.Sprint("jobs ", shown[i].ID), Beside: i%5 != 0,
+		})
+	}
+	if more {
+		answer.Buttons = append(answer.Buttons, commands.Button{Label: "More", Command: fmt.Sprintf("%s after %d", command, shown[len(shown)-1].ID)})
+	}
+	return answer, nil
+}
+
+// listed are jobs for people to read.
+func (d *Desk) listed(list []scheduler.Job, owners bool, after int64) string {
+	var b strings.Builder
+	switch {
+	case len(list) == 0 && after > 0:
+		b.WriteString("There are no others.\n")
+	case len(list) == 0:
+		b.WriteString("There are none. `remind me tomorrow at 9 to call Ann` makes one.\n")
+	}
+	for i := range list {
+		b.WriteString(line(&list[i], owners))
+	}
+	if off := d.whenOff(); off != "" {
+		b.WriteString("\n" + render.Escape(off))
+	}
+	return b.String()
+}
+
+// oneJob shows a job, or does what stands behind its number.
+func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest string) (commands.Answer, error) {
+	a := asked(c)
+	verb, more, _ := strings.Cut(rest, " ")
+	verb, more = strings.ToLower(verb), strings.TrimSpace(more)
+	var err error
+	var change *ledger.JobChange
+	switch kind := verbs[verb]; {
+	case verb == "when":
+		change, err = d.edit(ctx, a, id, wish{when: more})
+	case verb == "text":
+		change, err = d.edit(ctx, a, id, wish{text: more})
+	case verb == "history":
+		before, _ := strconv.ParseInt(strings.TrimPrefix(more, "before "), 10, 64)
+		return d.history(ctx, a, id, before)
+	case verb == "":
+		return d.show(ctx, a, id)
+	case kind != "":
+		change, err = d.change(ctx, a, id, kind, more)
+	default:
+		err = faulty("bad_arguments", "Behind the number of a job I know pause, resume, run, skip, delete, history, when and text.")
+	}
+	if err != nil {
+		return says(err, fmt.Sprintf("jobs %d when", id))
+	}
+	return d.done(change), nil
+}
+
+// change makes a change of a job that there is.
+func (d *Desk) change(ctx context.Context, a *asking, id int64, kind ledger.JobChangeKind, more string) (*ledger.JobChange, error) {
+	job, err := d.job(ctx, a, id)
+	if err != nil {
+		return nil, err
+	}
+	c := &ledger.JobChange{Kind: kind, ID: id, Of: a.whose()}
+	switch {
+	case kind == ledger.RemoveJob && job.Owner == "":
+		return nil, faulty("refused", "Job %d is the program's own and stays; it can be paused.", id)
+	case kind == ledger.RunJob && !d.Settings().Enabled && job.Payload != scheduler.PayloadMaintenance:
+		return nil, faulty("unavailable", "%s", d.whenOff())
+	case kind == ledger.SnoozeJob:
+		c.Until, err = d.snoozedUntil(a, job, more)
+	}
+	return c, err
+}
+
+// snoozedUntil is when a reminder comes again.
+func (d *Desk) snoozedUntil(a *asking, job *scheduler.Job, by string) (time.Time, error) {
+	now := d.Now()
+	if job.Payload != scheduler.PayloadNotify {
+		return now, faulty("refused", "Only reminders can be snoozed.")
+	}
+	if by == "tomorrow" {
+		zone, err := scheduler.Zone(job.Spec.Zone)
+		if a.zone != "" {
+			zone, err = scheduler.Zone(a.zone)
+		}
+		if err != nil {
+			zone = time.UTC
+		}
+		return now.In(zone).AddDate(0, 0, 1), nil
+	}
+	wait, err := time.ParseDuration(by)
+	if err != nil || wait < leastPause || wait > 366*24*time.Hour {
+		return now, faulty("bad_time", "A reminder is snoozed for a time such as 10m or 1h, or tomorrow.")
+	}
+	return now.Add(wait), nil
+}
+
+func (d *Desk) show(ctx context.Context, a *asking, id int64) (commands.Answer, error) {
+	job, err := d.job(ctx, a, id)
+	if err != nil {
+		return says(err, "")
+	}
+	return commands.Answer{Text: d.detail(job, job.Owner != a.person.Name), Taint: taintOf(a.person.Name, *job), Buttons: jobButtons(job)}, nil
+}
+
+func (d *Desk) history(ctx context.Context, a *asking, id, before int64) (commands.Answer, error) {
+	job, err := d.job(ctx, a, id)
+	if err != nil {
+		return says(err, "")
+	}
+	runs, err := d.Ledger.Runs(ctx, id, before, commands.Rows+1)
+	if err != nil {
+		return commands.Answer{}, err
+	}
+	shown := runs[:min(len(runs), commands.Rows)]
+	answer := commands.Answer{Text: runsOf(job, shown, before), Taint: taintOf(a.person.Name, *job)}
+	if len(runs) > len(shown) {
+		answer.Buttons = []commands.Button{{Label: "Earlier", Command: fmt.Sprintf("jobs %d history before %d", id, shown[len(shown)-1].ID)}}
+	}
+	return answer, nil
+}
+
+func runsOf(job *scheduler.Job, runs []scheduler.Run, before int64) string {
+	if len(runs) == 0 && before == 0 {
+		return fmt.Sprintf("Job %d has not run yet.", job.ID)
+	} else if len(runs) == 0 {
+		return "There are no earlier ones."
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Job %d, times in %s:\n", job.ID, render.Escape(job.Spec.Zone))
+	for i := range runs {
+		b.WriteString(runLine(&runs[i], job.Spec.Zone))
+	}
+	return b.String()
+}
+
+// notifications lists what jobs told, and marks as read what is shown.
+func (d *Desk) notifications(ctx context.Context, c *commands.Call) (commands.Answer, error) {
+	if c.Conversation().Kind != channels.Direct {
+		return commands.Says("In a direct message, please: others would read it here."), nil
+	}
+	fields := strings.Fields(strings.ToLower(c.Args))
+	all := len(fields) > 0 && fields[0] == "all"
+	var before int64
+	if len(fields) == 3 && fields[1] == "before" {
+		before, _ = strconv.ParseInt(fields[2], 10, 64)
+	}
+	list, err := d.Ledger.Notifications(ctx, c.Person.Name, before, commands.Rows+1, !all)
+	if err != nil {
+		return commands.Answer{}, err
+	}
+	if len(list) == 0 && !all {
+		return commands.Answer{
+			Text: "There is nothing that you have not read.", Buttons: []commands.Button{{Label: "Show those I have read", Command: "notifications all"}},
+		}, nil
+	} else if len(list) == 0 {
+		return commands.Says("There are none."), nil
+	}
+	shown := list[:min(len(list), commands.Rows)]
+	var b strings.Builder
+	read := &ledger.NotificationsRead{Person: c.Person.Name}
+	for i := range shown {
+		mark := ""
+		if shown[i].Read.IsZero() {
+			mark = "**new** "
+			read.IDs = append(read.IDs, shown[i].ID)
+		}
+		fmt.Fprintf(&b, "- %s%s: %s\n", mark, shown[i].At.In(c.Zone()).Format("Mon 2 Jan 15:04"), short(shown[i].Text, 300))
+	}
+	answer := commands.Answer{Text: b.String(), Taint: "job"}
+	if len(read.IDs) > 0 {
+		answer.Change = read
+	}
+	if len(list) > len(shown) && all {
+		answer.Buttons = []commands.Button{{Label: "Earlier", Command: fmt.Sprintf("notifications all before %d", shown[len(shown)-1].ID)}}
+	} else if len(list) > len(shown) {
+		answer.Buttons = []commands.Button{{Label: "More", Command: "notifications"}}
+	}
+	return answer, nil
+}

@@ -1,0 +1,296 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+	"switchboard/words"
+)
+
+const (
+	// mostJobs is how many jobs a person may have at once that are neither done nor removed.
+	mostJobs = 200
+	// mostText is the longest text of a job, in bytes.
+	mostText = 8000
+	// leastPause and leastTask are the shortest times between two slots of a job, and of one that is
+	// a turn.
+	leastPause, leastTask = 10 * time.Second, time.Minute
+)
+
+// Deps are what a Desk needs.
+type Deps struct {
+	Ledger Ledger
+	// Person is somebody who is known, by name; nil: nobody is.
+	Person func(name string) *ledger.Person
+	// Chat is a conversation that has a session. ErrNotFound.
+	Chat func(ctx context.Context, session string) (channels.Conversation, error)
+	// Recipient is to whom person may have us write by a name; a refusal says why to nobody.
+	Recipient func(ctx context.Context, person *ledger.Person, to string) (conv channels.Conversation, name string, refusal *tools.Result)
+	// Change makes a change for a tool.
+	Change func(context.Context, ledger.Change, ledger.Hand) error
+	// Settings are those that count now.
+	Settings func() Settings
+	Now      func() time.Time
+}
+
+// Settings are what a Desk goes by.
+type Settings struct {
+	Enabled  bool   // [scheduler] enabled
+	TimeZone string // an IANA name, for whoever has none of their own
+}
+
+// A Desk takes what people want of jobs, whether they type a command or ask for it in their words.
+type Desk struct{ Deps }
+
+// asking is who wants something of jobs, and where.
+type asking struct {
+	person *ledger.Person
+	conv   channels.Conversation
+	zone   string // the session's, or the person's; empty: the settings'
+	slash  string
+	taint  tools.Taint
+}
+
+// whose is whose jobs are meant: an admin may in direct chats see and change everybody's.
+func (a *asking) whose() string {
+	if a.person.Role == ledger.RoleAdmin && a.conv.Kind == channels.Direct {
+		return ""
+	}
+	return a.person.Name
+}
+
+// here says that a job may be spoken of: in a group only one that speaks there.
+func (a *asking) here(job *scheduler.Job) bool {
+	return a.conv.Kind == channels.Direct || job.Target == target(&a.conv)
+}
+
+func target(c *channels.Conversation) scheduler.Target {
+	return scheduler.Target{Channel: c.Channel, Conversation: string(c.ID)}
+}
+
+// some are jobs by number from after on, at most limit and one that says there are more; of one person,
+// or of everybody.
+func (d *Desk) some(ctx context.Context, a *asking, of string, after int64, limit int) (list []scheduler.Job, more bool, err error) {
+	read := limit + 1
+	if a.conv.Kind != channels.Direct {
+		read = mostJobs
+	}
+	list, err = d.Ledger.Jobs(ctx, of, after, read)
+	list = slices.DeleteFunc(list, func(job scheduler.Job) bool { return !a.here(&job) })
+	return list[:min(len(list), limit)], len(list) > limit, err
+}
+
+// A fault says why nothing was done.
+type fault struct {
+	code    string // for tools
+	text    string
+	hint    string // for tools
+	choices []choice
+}
+
+// A choice is what may have been meant: its label, and the time with all that belongs to it.
+type choice struct{ label, when string }
+
+func (f *fault) Error() string { return f.text }
+
+func faulty(code, format string, args ...any) *fault {
+	return &fault{code: code, text: fmt.Sprintf(format, args...)}
+}
+
+// A wish is a job as somebody wants it.
+type wish struct {
+	payload          scheduler.Payload
+	when, text, zone string
+	to               *channels.Conversation
+}
+
+// add makes the change that adds a job.
+func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, error) {
+	spec, text, err := d.time(ctx, a, w)
+	if err != nil {
+		return nil, err
+	}
+	if text == "" {
+		return nil, faulty("no_text", "When is clear (%s), but not what: write it behind the time.", spec.String())
+	}
+	list, err := d.Ledger.Jobs(ctx, a.person.Name, 0, mostJobs)
+	if err != nil {
+		return nil, err
+	} else if len(list) == mostJobs {
+		return nil, faulty("too_many_jobs", "There are %d jobs of yours already, which is the most; delete some first.", mostJobs)
+	}
+	to := &a.conv
+	if w.to != nil {
+		to = w.to
+	}
+	job := &scheduler.Job{
+		Owner: a.person.Name, Payload: w.payload, Text: text, Spec: spec, Taint: string(a.taint), State: scheduler.JobActive,
+		Target: target(to),
+		Rules:  scheduler.Rules{Approved: w.payload == scheduler.PayloadSend},
+	}
+	return &ledger.JobChange{Kind: ledger.AddJob, Job: job, Target: to}, d.mayRun(job)
+}
+
+// edit makes the change that gives a job another time, another text, or both.
+func (d *Desk) edit(ctx context.Context, a *asking, id int64, w wish) (*ledger.JobChange, error) {
+	job, err := d.job(ctx, a, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case job.Owner == "":
+		return nil, faulty("refused", "Job %d is the program's own; its time and work are fixed.", id)
+	case w.when == "" && w.text == "":
+		return nil, faulty("bad_arguments", "Say a new time, a new text, or both.")
+	case w.when == "" && len(w.text) > mostText:
+		return nil, tooLong()
+	}
+	if w.when != "" {
+		if w.zone == "" && a.zone == "" {
+			w.zone = job.Spec.Zone
+		}
+		if job.Spec, w.text, err = d.time(ctx, a, w); err != nil {
+			return nil, err
+		}
+	}
+	job.Text = cmp.Or(w.text, job.Text)
+	if job.Taint == "" {
+		job.Taint = string(a.taint)
+	}
+	return &ledger.JobChange{Kind: ledger.EditJob, ID: id, Of: a.whose(), Job: job}, d.mayRun(job)
+}
+
+func tooLong() *fault {
+	return faulty("too_long", "The text is too long; a job takes %d bytes.", mostText)
+}
+
+// job is a job of whoever asks.
+func (d *Desk) job(ctx context.Context, a *asking, id int64) (*scheduler.Job, error) {
+	job, err := d.Ledger.Job(ctx, id, a.whose())
+	if errors.Is(err, ledger.ErrNotFound) || err == nil && !a.here(job) {
+		return nil, faulty("not_found", "There is no job %d of yours. \"%sjobs\" lists them.", id, a.slash)
+	}
+	return job, err
+}
+
+// time reads when a job is due, and what stands beside that where the wish has no text.
+func (d *Desk) time(ctx context.Context, a *asking, w wish) (spec scheduler.Spec, text string, err error) {
+	now, when := d.Now(), strings.TrimSpace(w.when)
+	zone := cmp.Or(w.zone, a.zone, d.Settings().TimeZone)
+	if first, rest, _ := strings.Cut(when, " "); w.zone == "" && (first == "UTC" || strings.Contains(first, "/")) {
+		if _, err := scheduler.Zone(first); err == nil { // "Europe/Rome tomorrow at 9"
+			zone, w.zone, when = first, first, rest
+		}
+	}
+	if _, err := scheduler.Zone(zone); err != nil {
+		return spec, "", faulty("bad_time", "%s is no time zone that I know; write a name such as Europe/Rome.", words.OneLine(zone, 60))
+	}
+	read, err := scheduler.Read(when, now, zone)
+	if err != nil {
+		return spec, "", unread(err, w)
+	}
+	text = strings.TrimSpace(w.text)
+	switch rest := whatOf(read.Rest); {
+	case text == "":
+		text = rest
+	case rest != "":
+		return spec, "", faulty("bad_time", "I read the time as %s, and do not know what %q has to do with it.", read.Spec.String(), words.OneLine(rest, 60))
+	}
+	spec = read.Spec
+	first, ok := spec.Next(now)
+	if err := spec.Check(); err != nil {
+		return spec, "", faulty("bad_time", "That is no time that a job can have: %v", err)
+	} else if !ok {
+		return spec, "", faulty("past", "That is over: %s.", spec.String())
+	}
+	if len(text) > mostText {
+		return spec, "", tooLong()
+	}
+	if w.zone == "" {
+		return spec, text, d.askZone(ctx, a, w, zone, when, first)
+	}
+	return spec, text, nil
+}
+
+// unread says why a time was not read.
+func unread(err error, w wish) *fault {
+	if several, ok := errors.AsType[*scheduler.Ambiguous](err); ok {
+		f := &fault{code: "ambiguous", text: "That may be one of several times; which do you mean?"}
+		for _, c := range several.Choices {
+			f.choices = append(f.choices, choice{c.Words, joined(w.zone, c.Words, cmp.Or(w.text, whatOf(c.When.Rest)))})
+		}
+		return f
+	}
+	if past, ok := errors.AsType[*scheduler.PastError](err); ok {
+		return faulty("past", "%s", past.Reason)
+	}
+	return faulty("bad_time", "%v", err)
+}
+
+// whatOf is what a reminder says: "to call Ann" is to be read as "call Ann".
+func whatOf(rest string) string {
+	rest = strings.TrimSpace(rest)
+	for _, lead := range []string{"to ", "that ", "about ", ": ", "– ", "- ", ", "} {
+		if len(rest) > len(lead) && strings.EqualFold(rest[:len(lead)], lead) {
+			return strings.TrimSpace(rest[len(lead):])
+		}
+	}
+	return rest
+}
+
+// askZone asks for the time zone of somebody who has no job yet, nor a zone that anybody named,
+// where another zone would mean another time.
+func (d *Desk) askZone(ctx context.Context, a *asking, w wish, zone, when string, first time.Time) error {
+	if zone != "UTC" {
+		return nil
+	}
+	elsewhere, err := scheduler.Read(when, d.Now(), "Pacific/Kiritimati")
+	if err == nil {
+		if then, ok := elsewhere.Spec.Next(d.Now()); ok && then.Equal(first) {
+			return nil
+		}
+	}
+	if had, err := d.Ledger.HasJobs(ctx, a.person.Name); err != nil || had {
+		return err
+	}
+	return &fault{
+		code: "unknown_zone", choices: []choice{{"UTC", joined("UTC", when, w.text)}}, hint: "ask the person, and give their answer as zone",
+		text: "I do not know your time zone yet. Which is it? Write it before the time, as in Europe/Rome, or set it here with " + a.slash + "timezone and say it again.",
+	}
+}
+
+// mayRun refuses a job that would run more often than anybody wants.
+func (d *Desk) mayRun(job *scheduler.Job) error {
+	least := leastPause
+	if job.Payload == scheduler.PayloadAgent {
+		least = leastTask
+	}
+	slots := job.Spec.Upcoming(d.Now(), 5)
+	for i := 1; i < len(slots); i++ {
+		if slots[i].Sub(slots[i-1]) < least {
+			return faulty("too_often", "That is too often: between two runs there have to be at least %s.", least)
+		}
+	}
+	return nil
+}
+
+// whenOff says that no job runs here; empty: they do.
+func (d *Desk) whenOff() string {
+	if d.Settings().Enabled {
+		return ""
+	}
+	return "Jobs are switched off here ([scheduler] enabled = false): nothing is run, and those that are there stay as they are."
+}
+
+// joined are words with a space between them; what is empty is left out.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " ")
+}
