@@ -30,6 +30,20 @@ type Intake interface {
 	Moved(ctx context.Context) ([]ledger.Moved, error)
 }
 
+// Submissions are put in with no event of a platform.
+type Submissions interface {
+	// Chat is what is known of the conversation of that channel and ID. ErrNotFound.
+	Chat(ctx context.Context, conv channels.Conversation) (ledger.Chat, error)
+	// PersonChats lists the direct chats of a person that are open to us, the one in which they
+	// wrote last first.
+	PersonChats(ctx context.Context, person string) ([]ledger.Chat, error)
+	// Submit commits s as turn, or as say, which is nil for a turn, and sets its run running or
+	// done, in one transaction, durable to power loss. Duplicate: its key is known, or its run is
+	// not due any more, and nothing was done. Refusal says why it is not taken, as in
+	// Submitted.Refused.
+	Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.AsTurn, say *ledger.Reply) (ledger.Accepted, error)
+}
+
 // Changes makes changes that no message asked for.
 type Changes interface {
 	// Change makes a change and writes its audit row in the same transaction. *StateError: it

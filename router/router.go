@@ -28,6 +28,7 @@ var errStopping = errors.New("the engine is stopping")
 // Ledger is what the router needs of the store.
 type Ledger interface {
 	Intake
+	Submissions
 	Turns
 	Steps
 	Money

@@ -71,7 +71,7 @@ func (j *journal) answer(ctx context.Context, turn agent.Turn) error {
 // ends the turn with it. No model is asked.
 func (j *journal) offer(ctx context.Context) (offered bool, err error) {
 	stale := j.runner.settings().Config.StaleAfter
-	if !j.untouched() || time.Since(j.data.Asked) <= stale {
+	if j.data.Submitted || !j.untouched() || time.Since(j.data.Asked) <= stale {
 		return false, nil
 	}
 	for since := time.Now(); ; {

@@ -17,7 +17,7 @@ const (
 
 const (
 	runningTurn = `
-		SELECT id FROM turns WHERE session_id = ? AND rank IS NOT NULL AND state = 'running' AND person = ?`
+		SELECT id FROM turns WHERE session_id = ? AND rank IS NOT NULL AND state = 'running' AND person = ? AND terms IS NULL`
 	lastQueued = `
 		SELECT id, person, absorb OR ordered FROM turns WHERE session_id = ? AND rank > 0 ORDER BY rank DESC LIMIT 1`
 	insertCollected = `
@@ -104,7 +104,7 @@ const (
 		SELECT EXISTS (SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 				WHERE l.kind = 'session' AND l.name = ? AND l.fence = ? AND o.state = 'alive'),
 			EXISTS (SELECT 1 FROM turns q JOIN turns t ON t.id = ?
-				WHERE q.session_id = ? AND q.rank > t.id AND q.absorb = TRUE AND q.person = t.person)`
+				WHERE q.session_id = ? AND q.rank > t.id AND q.absorb = TRUE AND q.person = t.person AND t.terms IS NULL)`
 	// queuedToAbsorb are those behind the turn in order that have not begun.
 	queuedToAbsorb = `
 		SELECT q.id FROM turns q JOIN turns t ON t.id = ?

@@ -20,7 +20,7 @@ const (
 	// first; where no message is kept any more, the one last used.
 	lastWritten = `
 		ORDER BY CASE WHEN s.person = '' THEN 0 ELSE coalesce((SELECT m.id` + theirLast + `), 0) END DESC, s.used_at DESC, s.id DESC`
-	theirLast   = ` FROM messages m WHERE m.session_id = s.id AND m.direction = 'in' AND m.person = s.person ORDER BY m.id DESC LIMIT 1`
+	theirLast   = ` FROM messages m WHERE m.session_id = s.id AND m.direction = 'in' AND m.person = s.person AND m.origin <> 'job' ORDER BY m.id DESC LIMIT 1`
 	chatColumns = `
 		SELECT c.channel, c.conversation, c.kind, c.place, c.title, s.person,
 			CASE WHEN s.person = '' THEN '' ELSE coalesce((SELECT m.identity` + theirLast + `), '') END AS identity`
@@ -28,6 +28,9 @@ const (
 	adminChats = chatColumns + `
 		FROM people p CROSS JOIN sessions s CROSS JOIN conversations c
 		WHERE p.role = 'admin' AND s.person = p.name AND s.person <> '' AND c.id = s.conversation_id AND c.kind = 'direct' AND c.gone_at = 0` + lastWritten
+	personChats = chatColumns + `
+		FROM sessions s JOIN conversations c ON c.id = s.conversation_id
+		WHERE s.person = ? AND s.person <> '' AND c.kind = 'direct' AND c.gone_at = 0` + lastWritten
 	knownChats = chatColumns + `
 		FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE c.gone_at = 0 AND c.kind <> ''` + lastWritten
 )
@@ -68,13 +71,18 @@ func (r *Router) Chats(ctx context.Context) ([]ledger.Chat, error) {
 	return r.chats(ctx, "list chats", knownChats)
 }
 
-func (r *Router) chats(ctx context.Context, what, query string) (list []ledger.Chat, err error) {
+// PersonChats implements router.Submissions.
+func (r *Router) PersonChats(ctx context.Context, person string) ([]ledger.Chat, error) {
+	return r.chats(ctx, "list a person's chats", personChats, clean(person))
+}
+
+func (r *Router) chats(ctx context.Context, what, query string, args ...any) (list []ledger.Chat, err error) {
 	err = r.db.read(ctx, what, func(t *tx) error {
 		var rows []struct {
 			conversationRow
 			Person, Identity string
 		}
-		err := t.All(&rows, query)
+		err := t.All(&rows, query, args...)
 		for _, c := range rows {
 			list = append(list, ledger.Chat{Conversation: c.conversation(), Person: c.Person, Identity: c.Identity})
 		}

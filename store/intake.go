@@ -36,8 +36,8 @@ const (
 	knownKeys      = `SELECT key FROM event_keys WHERE expires_at > ? AND key IN (%s)`
 	insertRejected = `INSERT INTO rejected (channel, conversation, reason, raw, created_at) VALUES (?, ?, ?, ?, ?)`
 	insertTurn     = `
-		INSERT INTO turns (session_id, message_id, person, state, absorb, not_before, asked_at, retry_of, ordered, created_at)
-		VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?) RETURNING id`
+		INSERT INTO turns (session_id, message_id, person, state, absorb, not_before, asked_at, retry_of, ordered, terms, created_at)
+		VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	answeredBy = `UPDATE messages SET turn_id = ? WHERE id = ?`
 	// countQueued counts those that have not begun.
 	countQueued = `SELECT count(*) FROM turns WHERE session_id = ? AND rank > 0`
@@ -252,7 +252,7 @@ func (t *tx) queueTurn(owner int64, e *ledger.Entry, turn ledger.AsTurn, a *ledg
 	notBefore := t.until(turn)
 	a.NotBefore = instant(notBefore)
 	if a.TurnID, err = t.Insert(insertTurn, a.SessionID, a.MessageID, clean(e.Sender.Person), turn.Mode == modeSteer, notBefore,
-		micros(turn.Asked), orNull(f.retryOf), turn.Ordered, t.now); err != nil {
+		micros(turn.Asked), orNull(f.retryOf), turn.Ordered, termsText(turn.Terms), t.now); err != nil {
 		return err
 	}
 	if _, err = t.Exec(answeredBy, a.TurnID, a.MessageID); err != nil {

@@ -126,6 +126,11 @@ func (t *tx) load(ref ledger.TurnRef) (*ledger.TurnData, error) {
 	turn.StartedAt, d.Asked, d.Away = instant(started+away), instant(asked), time.Duration(away)*time.Microsecond
 	m.At = saidAt(happened, created)
 	own.passOn(m)
+	if d.Ordered {
+		if err := t.terms(&d); err != nil {
+			return &d, err
+		}
+	}
 	if attachments > 0 {
 		files, err := t.attachments(m.ID)
 		if err != nil {

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// newestTurn is what a person means by "again".
+	// newestTurn is what a person means by "again": not what nobody asked for just then.
 	newestTurn = `
 		SELECT id, coalesce(retry_of, 0) AS retry_of, state, person, ordered FROM turns
-		WHERE session_id = ? AND message_id > 0 AND person = ? AND state <> 'merged' ORDER BY message_id DESC LIMIT 1`
+		WHERE session_id = ? AND message_id > 0 AND person = ? AND terms IS NULL AND state <> 'merged' ORDER BY message_id DESC LIMIT 1`
 	// meantTurn: what was merged is answered by the turn it was merged into.
 	meantTurn = `
-		SELECT y.id, coalesce(y.retry_of, 0) AS retry_of, y.state, y.person, y.ordered
+		SELECT y.id, coalesce(y.retry_of, 0) AS retry_of, y.state, y.person, y.ordered AND y.terms IS NULL AS ordered
 		FROM turns t JOIN turns y ON y.id = coalesce(t.merged_into, t.id) WHERE t.id = ? AND t.session_id = ?`
 	repliedIncoming = `
 		SELECT turn_id FROM messages WHERE conversation_id = ? AND direction = 'in' AND platform_id = ? AND platform_id <> ''

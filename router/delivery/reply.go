@@ -40,6 +40,16 @@ func (l *Line) Relayed(conv channels.Conversation, from, markdown string, taint 
 	return reply
 }
 
+// Told renders what we say unasked.
+func (l *Line) Told(conv channels.Conversation, markdown string, taint tools.Taint) ledger.Reply {
+	reply := l.reply(conv, markdown)
+	if len(reply.Parts) == 0 { // all of it is markup that shows nothing
+		reply = l.reply(conv, render.Escape(markdown))
+	}
+	reply.Taint = taint
+	return reply
+}
+
 // Command is what people write before a command's name in a conversation.
 func (l *Line) Command(conv channels.Conversation) string {
 	return cmp.Or(l.channel().Features(conv).Command, "/")

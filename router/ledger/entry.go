@@ -3,6 +3,7 @@ package ledger
 import (
 	"time"
 
+	"switchboard/agent"
 	"switchboard/agent/tools"
 	"switchboard/channels"
 )
@@ -58,6 +59,9 @@ type AsTurn struct {
 	Retry *Retry
 	// Ordered: it calls a tool by name, and is never merged with another.
 	Ordered bool
+	// Terms are of a turn that nobody typed, which is never merged with another either; nil:
+	// somebody did.
+	Terms *agent.Terms
 	// Choice: the text may be the label of a choice of an open question to the person, but
 	// for case and the space around it, or its number from 1 to 99 in the newest question.
 	// The entry is then taken as that choice.

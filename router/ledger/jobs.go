@@ -24,6 +24,9 @@ type Submission struct {
 	Taint tools.Taint
 	// Say: it is a message of ours, and no turn.
 	Say bool
+	// Abroad: a message may go to whomever its person may have us write to. Otherwise it goes to a
+	// direct chat of theirs, or to a group in which they are served.
+	Abroad bool
 	// Buttons are shown under a message of ours.
 	Buttons []Button
 	// Notification: a message of ours is kept for the person to read again (/notifications).
@@ -47,9 +50,17 @@ type Submitted struct {
 	Turn, Message int64
 	Duplicate     bool // its key is known, or its run is not due any more: nothing was done
 	// Refused says why it was not taken, in a word and a sentence after ": "; empty: it was.
-	// "busy: …" means that the session's queue is full.
+	// The words are those below.
 	Refused string
 }
+
+// The words with which Submitted.Refused begins.
+const (
+	RefusedBusy         = "busy"         // the session's queue is full
+	RefusedPerson       = "person"       // its person is not known any more
+	RefusedConversation = "conversation" // it is not known, or closed to us
+	RefusedRights       = "rights"       // its person may not have us speak there
+)
 
 // A JobChange makes, changes or ends a job. ErrNotFound: there is none of that number, or it is not Of.
 type JobChange struct {

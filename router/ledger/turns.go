@@ -116,6 +116,8 @@ type TurnData struct {
 	Retry bool
 	// Ordered: the message calls a tool by name, as AsTurn says.
 	Ordered bool
+	// Submitted: nobody typed its message, and nobody waits for the answer; see Submission.
+	Submitted bool
 	// Asked is since when the person waits for the answer.
 	Asked time.Time
 	// Away is for how long nobody worked on the turn after it had begun; it is in

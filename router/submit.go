@@ -1,0 +1,167 @@
+package router
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"switchboard/channels"
+	"switchboard/router/commands"
+	"switchboard/router/ledger"
+)
+
+// ErrNotHere is returned by Submit, which did nothing, where this engine does not serve the
+// channel: another may, or this one later.
+var ErrNotHere = errors.New("its channel is not connected here")
+
+// Submit puts in what nobody typed: what a job has us say, or do as a turn. It is committed and
+// claimed as Accept does it. An error says that nobody knows whether it was: it is to be
+// submitted again, which its key makes harmless.
+func (r *Router) Submit(ctx context.Context, s ledger.Submission) (done ledger.Submitted, err error) {
+	if s.Key == "" || blank(s.Text) || s.Person == "" && !s.Say {
+		return done, errors.New("submit: it has no key, no text, or nobody's rights")
+	}
+	if !r.enter() {
+		return done, errStopping
+	}
+	defer r.accepts.Done()
+	ctx, end := r.untilHandBack(ctx)
+	defer end()
+	person, err := r.submitter(ctx, s.Person)
+	if err != nil {
+		return done, err
+	} else if person == nil && s.Person != "" {
+		done.Refused = ledger.RefusedPerson + ": " + s.Person + " is not known any more"
+		return done, nil
+	}
+	chat, err := r.Ledger.Chat(ctx, s.To)
+	switch {
+	case errors.Is(err, ledger.ErrNotFound):
+		done.Refused = fmt.Sprintf("%s: %s is not known", ledger.RefusedConversation, ledger.SessionKey(s.To))
+		return done, nil
+	case err != nil:
+		return done, fmt.Errorf("submit: %w", err)
+	}
+	line := r.Channels.here(chat.Channel)
+	if line == nil {
+		return done, fmt.Errorf("submit to %s: %w", chat.Channel, ErrNotHere)
+	}
+	if person != nil {
+		s.Person = person.Name
+		if why := r.mayHaveSaid(line, person, &chat, s.Abroad && s.Say); why != "" {
+			done.Refused = ledger.RefusedRights + ": " + why
+			return done, nil
+		}
+	}
+	s.To, s.Text = chat.Conversation, r.Mask.Text(s.Text)
+	return r.submit(ctx, line, s, person != nil && chat.Kind == channels.Direct && chat.Person == person.Name)
+}
+
+// submit commits what was looked into. Own: it goes to a chat of its person's.
+func (r *Router) submit(ctx context.Context, line *channel, s ledger.Submission, own bool) (done ledger.Submitted, err error) {
+	turn := ledger.AsTurn{QueueLimit: r.settings().Config.QueuePerSession}
+	var say *ledger.Reply
+	if s.Say {
+		say = line.told(&s, own)
+	} else {
+		turn.MayClaim = r.runner.mayBegin(s.Person)
+	}
+	stops := r.runner.running.stops()
+	accepted, err := r.Ledger.Submit(ctx, r.Engine.ID(), s, turn, say)
+	if turn.MayClaim && accepted.Claimed == nil {
+		r.runner.workers.give(s.Person)
+	}
+	switch {
+	case err != nil && turn.MayClaim:
+		r.runner.leased.soon() // it may be committed all the same
+		fallthrough
+	case err != nil:
+		return done, fmt.Errorf("submit: %w", err)
+	case accepted.Claimed != nil:
+		r.runner.begin(claimed{*accepted.Claimed, stops}, s.Person)
+	case accepted.Waiting:
+		r.runner.turnQueuedHere()
+	}
+	if s.Say || line.Reads() {
+		line.Committed(s.To)
+	}
+	return ledger.Submitted{
+		Turn: accepted.TurnID, Message: accepted.MessageID, Duplicate: accepted.Duplicate, Refused: accepted.Refusal,
+	}, nil
+}
+
+// submitter is the person under whose rights something is submitted, as they are now; nil:
+// nobody is known by that name.
+func (r *Router) submitter(ctx context.Context, name string) (*ledger.Person, error) {
+	if name == "" {
+		return nil, nil
+	}
+	if p := r.Roster.Named(name); p != nil {
+		return p, nil
+	}
+	err := r.Roster.Learn(ctx, name) // another engine may have let them in
+	return r.Roster.Named(name), err
+}
+
+// mayHaveSaid says why person may not have us speak in a conversation; empty: they may. Abroad:
+// it may be wherever they may have us write to.
+func (r *Router) mayHaveSaid(l *channel, p *ledger.Person, c *ledger.Chat, abroad bool) string {
+	key := ledger.SessionKey(c.Conversation)
+	if c.Kind != channels.Direct {
+		switch {
+		case l.config.Groups == "disabled", abroad && p.Role != ledger.RoleAdmin,
+			!abroad && p.Source == ledger.FromOpen && l.config.Groups != "open",
+			!abroad && l.config.Groups != "open" && !l.allows(&r.moves, c.Conversation):
+			return fmt.Sprintf("%s may not have me speak in the group %s", p.Name, key)
+		}
+		return ""
+	}
+	to := p
+	if abroad {
+		to = r.Roster.Named(c.Person)
+	}
+	switch {
+	case to == nil || c.Person != to.Name:
+		return fmt.Sprintf("%s is no direct chat of %s", key, p.Name)
+	case l.config.DM == "disabled", to.Source == ledger.FromOpen && l.config.DM != "open", !l.IsOf(*c, to):
+		return fmt.Sprintf("%s is not served in %s any more", to.Name, key)
+	}
+	return ""
+}
+
+// told renders what is said unasked. Who is not its person reads whose words they are.
+func (c *channel) told(s *ledger.Submission, own bool) *ledger.Reply {
+	shown := c.Offers(s.To, s.Buttons)
+	text := s.Text + c.router.asTyped(c.Command(s.To), commands.TypedOut(s.Buttons[shown:]))
+	var reply ledger.Reply
+	if s.Abroad && !own {
+		reply = c.Relayed(s.To, s.Person, text, s.Taint)
+	} else {
+		reply = c.Told(s.To, text, s.Taint)
+	}
+	reply.Person = s.Person
+	c.Offer(&reply, s.Person, s.Buttons[:shown])
+	return &reply
+}
+
+// Tell says something to a person in the direct chat that they used last, once by the key.
+// ErrNotFound: they have none in which they are served.
+func (r *Router) Tell(ctx context.Context, person, key, text string) error {
+	chats, err := r.Ledger.PersonChats(ctx, person)
+	if err != nil {
+		return fmt.Errorf("tell %s: %w", person, err)
+	}
+	open := r.recipients(chats, false)
+	if len(open) == 0 {
+		return fmt.Errorf("tell %s: they have no direct chat with me: %w", person, ledger.ErrNotFound)
+	}
+	to, line := open[0].Conversation, r.Lines.Line(open[0].Channel)
+	reply, once := line.Told(to, text, ""), sha256.Sum256([]byte("tell\x00"+key))
+	reply.Person = person
+	if _, err := r.Ledger.Notify(ctx, once[:], to, reply); err != nil {
+		return fmt.Errorf("tell %s: %w", person, err)
+	}
+	line.Committed(to)
+	return nil
+}

@@ -1,0 +1,178 @@
+package router_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/channels/channelstest/scripted"
+	"switchboard/router"
+	"switchboard/router/ledger"
+)
+
+func (r *rig) submit(s ledger.Submission) ledger.Submitted {
+	r.t.Helper()
+	done, err := r.router.Submit(r.t.Context(), s)
+	if err != nil {
+		r.t.Fatalf("submit %s: %v", s.Key, err)
+	}
+	return done
+}
+
+func submitted(key, person, conv, text string) ledger.Submission {
+	return ledger.Submission{
+		Key: key, Origin: "job", Person: person, Rule: ledger.RuleJob, Text: text,
+		To: channels.Conversation{Channel: "play", ID: channels.ConversationID(conv)},
+	}
+}
+
+func spoken(s ledger.Submission) ledger.Submission {
+	s.Say = true
+	return s
+}
+
+func TestSubmittedTurnIsAnsweredOnceAndIsText(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		var terms []agent.Terms
+		r.brain.think = func(_ context.Context, turn agent.Turn) (string, error) {
+			terms = append(terms, turn.Terms)
+			return "re: " + turn.Message.Text, nil
+		}
+		r.config.RatePerson = "1/h"
+		r.start()
+		r.platform.Say("c1", "bob", "hello")
+		r.await(1)
+		s := submitted("k", "bob", "c1", "/reset")
+		s.Terms = agent.Terms{NoApprovals: true}
+		first := r.submit(s)
+		if again := r.submit(s); first.Turn == 0 || !again.Duplicate || again.Turn != 0 {
+			t.Errorf("first %+v, again %+v", first, again)
+		}
+		r.reads("re: hello", "re: /reset")
+		r.hasTurns(2)
+		if !slices.Equal(terms, []agent.Terms{{}, {NoApprovals: true}}) {
+			t.Errorf("they ran under %+v", terms)
+		}
+	})
+}
+
+func TestSubmittedMessageHasButtonsOfItsPerson(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.script.Rich, r.script.Buttons = true, true
+		r.start()
+		r.platform.Say("c1", "bob", "hello")
+		r.await(1)
+		s := spoken(submitted("k", "bob", "c1", "**Stretch**, [x]: y"))
+		s.Buttons = []ledger.Button{{Label: "Who am I", Command: "whoami"}}
+		if done := r.submit(s); done.Message == 0 || done.Turn != 0 {
+			t.Errorf("%+v", done)
+		}
+		r.submit(s)
+		r.await(2)
+		r.toasts(r.platform.Press("c1", "ada", "Who am I"), "This is not for you.")
+		r.toasts(r.platform.Press("c1", "bob", "Who am I"), "")
+		r.mentions(3, "You are bob")
+		r.submit(spoken(submitted("empty", "bob", "c1", "[x]: https://a.example"))) // Markdown that shows nothing
+		r.mentions(4, "a.example")
+	})
+}
+
+func TestSubmitReadsRightsThen(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.channel.AllowConversations = []string{"g1"}
+		r.people = append(r.people, ledger.Person{Name: "eve", Role: ledger.RoleUser, Identities: []string{"scripted:eve"}, Tools: []string{"*"}, Source: "config"})
+		r.start()
+		r.platform.Say("c1", "bob", "hello")
+		r.platform.Say("c2", "ada", "hello")
+		for _, g := range []string{"g1", "g2"} {
+			r.platform.Write(scripted.Message{Conversation: g, Kind: "group", Mentioned: true, User: "bob", Text: "hello"})
+		}
+		r.await(3)
+		abroad := func(s ledger.Submission) ledger.Submission { s.Abroad = true; return spoken(s) }
+		for what, c := range map[string]struct {
+			s    ledger.Submission
+			want string
+		}{
+			"nobody":                    {submitted("1", "mallory", "c1", "x"), ledger.RefusedPerson},
+			"another's chat":            {submitted("2", "bob", "c2", "x"), ledger.RefusedRights},
+			"another's chat, a message": {spoken(submitted("3", "bob", "c2", "x")), ledger.RefusedRights},
+			"a turn abroad":             {func() ledger.Submission { s := submitted("4", "bob", "c2", "x"); s.Abroad = true; return s }(), ledger.RefusedRights},
+			"a group that is not known": {submitted("5", "bob", "g9", "x"), ledger.RefusedConversation},
+			"a group abroad":            {abroad(submitted("6", "bob", "g1", "x")), ledger.RefusedRights},
+			"a group not allowed":       {spoken(submitted("7", "bob", "g2", "x")), ledger.RefusedRights},
+			"somebody with no chat":     {spoken(submitted("8", "eve", "c1", "x")), ledger.RefusedRights},
+		} {
+			if got := r.submit(c.s); !strings.HasPrefix(got.Refused, c.want+": ") || got.Turn+got.Message != 0 {
+				t.Errorf("%s: %+v, want %s", what, got, c.want)
+			}
+		}
+		for _, s := range []ledger.Submission{spoken(submitted("a", "bob", "g1", "x")), abroad(submitted("b", "bob", "c2", "x")), abroad(submitted("c", "ada", "g1", "x"))} {
+			if got := r.submit(s); got.Message == 0 {
+				t.Errorf("%s: %+v", s.Key, got)
+			}
+		}
+		r.await(6)
+		if last := r.platform.SentIn("c2"); !strings.Contains(last[len(last)-1].Text, "bob has me tell you") {
+			t.Errorf("ada reads %q", texts(last))
+		}
+		rules := r.channel
+		rules.DM, rules.Groups = "disabled", "disabled"
+		if err := r.router.SetRules("play", rules); err != nil {
+			t.Fatal(err)
+		}
+		for _, conv := range []string{"c1", "g1"} {
+			if got := r.submit(submitted("closed "+conv, "bob", conv, "x")); !strings.HasPrefix(got.Refused, ledger.RefusedRights+": ") {
+				t.Errorf("%s is closed: %+v", conv, got)
+			}
+		}
+		r.router.Detach("play")
+		if _, err := r.router.Submit(t.Context(), submitted("away", "bob", "c1", "x")); !errors.Is(err, router.ErrNotHere) {
+			t.Errorf("with its channel away: %v", err)
+		}
+	})
+}
+
+func TestSubmitToAFullQueueIsBusy(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.config.QueuePerSession = 1
+		release := r.brain.held("busy")
+		r.start()
+		r.begins("c1", "bob", "busy")
+		if got := r.submit(submitted("1", "bob", "c1", "first")); got.Turn == 0 {
+			t.Errorf("%+v", got)
+		}
+		if got := r.submit(submitted("2", "bob", "c1", "second")); !strings.HasPrefix(got.Refused, ledger.RefusedBusy+": ") {
+			t.Errorf("%+v", got)
+		}
+		release()
+		r.reads("re: busy", "re: first")
+	})
+}
+
+func TestTellIsSaidOnceWhereSomebodyWroteLast(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.start()
+		r.platform.Say("c1", "bob", "hello")
+		r.await(1)
+		r.platform.Say("c2", "bob", "hello")
+		r.await(2)
+		r.submit(spoken(submitted("k", "bob", "c1", "job")))
+		r.await(3)
+		for range 2 {
+			if err := r.router.Tell(t.Context(), "bob", "key", "told"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.await(4)
+		if got := texts(r.platform.SentIn("c2")); !slices.Equal(got, []string{"re: hello", "told"}) {
+			t.Errorf("c2 shows %q", got)
+		}
+		if err := r.router.Tell(t.Context(), "ada", "key", "told"); !errors.Is(err, ledger.ErrNotFound) {
+			t.Errorf("who has no chat: %v", err)
+		}
+	})
+}
