@@ -182,7 +182,7 @@ func (r *run) place(p *prompt) {
 	ask := func(name string, effect tools.Effect, sends string) {
 		switch d := r.decide(tools.Question{Tool: name, Effect: effect, Sends: sends}); d.Verdict {
 		case tools.Refuse:
-			if r.turn.Person.Role != "admin" && tools.Named([]string{tools.AdminTools}, name) {
+			if r.turn.Person.Role != "admin" && tools.Named(tools.AdminTools, name) {
 				return // what users never have
 			}
 			withheld = append(withheld, fmt.Sprintf("  - %s: %s (rule %s)", name, oneLine(d.Reason), oneLine(d.Rule)))

@@ -87,6 +87,7 @@ var arrows = []struct {
 	{"agent/tools/sandbox", []string{"agent/tools/workspace"}},
 	{"agent/tools/workspace", nil},
 	{"agent/tools/command", nil},
+	{"agent/tools/host", nil},
 	{"agent/skills", nil},
 	{"agent/memory", []string{"agent/llm", "agent/tools"}},
 	{"agent", []string{"agent/"}},

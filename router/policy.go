@@ -83,7 +83,7 @@ func (p *Policy) decide(q tools.Question, person *ledger.Person) tools.Decision 
 		return allowed
 	case person.Role != ledger.RoleAdmin && q.Tool == tools.ExecName && !slices.Contains(person.Tools, tools.ExecName):
 		return refuse("role.exec", "only admins may run commands, and others whose tools name exec")
-	case tools.Named([]string{tools.AdminTools}, q.Tool) && (person.Role != ledger.RoleAdmin || !q.Direct):
+	case tools.Named(tools.AdminTools, q.Tool) && (person.Role != ledger.RoleAdmin || !q.Direct):
 		return refuse(ledger.RuleApprover, "only admins may use %s, in a direct chat", q.Tool)
 	case !tools.Named(person.Tools, q.Tool):
 		return refuse("person.tools", "%s may not use %s", q.Person, q.Tool)

@@ -59,6 +59,7 @@ func TestPolicyDecidesByPersonToolAndChannel(t *testing.T) {
 		{"admin runs", tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "exec", Effect: tools.EffectWrite}, tools.Allow, "role.admin"},
 		{"admins' tools ask", tools.Question{Person: "ada", Channel: "console", Direct: true, Mode: ModeAct, Tool: "admin.config", Effect: tools.EffectOutside}, tools.Ask, "policy.ask"},
 		{"admins' tools in a group", tools.Question{Person: "ada", Channel: "console", Mode: ModeAct, Tool: "admin.config", Effect: tools.EffectOutside}, tools.Refuse, "role.admin"},
+		{"the machine to a user", tools.Question{Person: "dan", Channel: "console", Direct: true, Mode: ModeAct, Tool: "host.info", Effect: tools.EffectRead}, tools.Refuse, "role.admin"},
 		{"admins' tools of a user", tools.Question{Person: "dan", Channel: "console", Direct: true, Mode: ModeAct, Tool: "admin.audit", Effect: tools.EffectRead}, tools.Refuse, "role.admin"},
 		{"nobody", tools.Question{Person: "eve", Channel: "console", Mode: ModeAct, Tool: "time", Effect: tools.EffectRead}, tools.Refuse, "person.unknown"},
 		{"no name", tools.Question{Channel: "console", Mode: ModeAct, Tool: "time", Effect: tools.EffectRead}, tools.Refuse, "person.unknown"},

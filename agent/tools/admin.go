@@ -8,7 +8,7 @@ import (
 )
 
 // AdminTools names the tools that only admins have, in direct chats.
-const AdminTools = "admin.*"
+var AdminTools = []string{"admin.*", "host.*"}
 
 // A Commander gives one of the admins' commands for the person of the call, as they would type it:
 // what is changed and audited, and what is refused, is the command's affair. The router's is one.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent/tools/host"
 	"switchboard/agent/tools/workspace"
 )
 
@@ -38,6 +39,8 @@ type BuiltinConfig struct {
 	Commander Commander
 	// Schedule keeps jobs. Nil: there is no schedule.*.
 	Schedule Schedule
+	// Host says how the machine is. Nil: there is no host.info.
+	Host func(ctx context.Context) (host.Reading, error)
 	// Recipient says to whom a Messenger would write now, as plain text; nil: it does not say.
 	Recipient func(ctx context.Context, call Call, to string) string
 }
@@ -55,7 +58,7 @@ func (c BuiltinConfig) withDefaults() BuiltinConfig {
 // workspace.read, workspace.write, workspace.remove, http.get and session.info; with Files also
 // attachment.read, attachment.save and workspace.publish, with Messenger message.send, with
 // Commander admin.people, admin.config, admin.channels, admin.deliveries and admin.audit, with Schedule
-// schedule.add, schedule.list, schedule.change and schedule.send.
+// schedule.add, schedule.list, schedule.change and schedule.send, with Host host.info.
 func Builtin(cfg BuiltinConfig) []Tool {
 	cfg = cfg.withDefaults()
 	files := files{space: cfg.Space, fileLimit: cfg.FileLimit}
@@ -98,6 +101,12 @@ func Builtin(cfg BuiltinConfig) []Tool {
 	}
 	if cfg.Schedule != nil {
 		list = append(list, scheduleTools(cfg.Schedule)...)
+	}
+	if cfg.Host != nil {
+		list = append(list, Tool{
+			Name: "host.info", Summary: "How the machine is that the bot runs on: processors, memory, disk.",
+			Effect: EffectRead, Schema: infoSchema, Run: hostInfo(cfg.Host).run,
+		})
 	}
 	if cfg.Messenger != nil {
 		send := Tool{

@@ -1,7 +1,9 @@
 package tools
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/agent/tools/host"
 	"switchboard/agent/tools/workspace"
 )
 
@@ -35,7 +38,7 @@ func builtin(t *testing.T, cfg BuiltinConfig) (workspace string, call func(name,
 func TestBuiltinPagesExplainUseExamplesAndErrors(t *testing.T) {
 	t.Parallel()
 	var names []string
-	for _, tool := range Builtin(BuiltinConfig{Messenger: nobody}) {
+	for _, tool := range Builtin(BuiltinConfig{Messenger: nobody, Host: machine}) {
 		names = append(names, tool.Name)
 		for _, part := range []string{tool.Name + ":", "Use it", "Examples", "Errors"} {
 			if !strings.Contains(tool.Page, part) {
@@ -53,9 +56,27 @@ func TestBuiltinPagesExplainUseExamplesAndErrors(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"time", "workspace.list", "workspace.read", "workspace.write", "workspace.remove", "http.get", "session.info", "message.send"}
+	want := []string{"time", "workspace.list", "workspace.read", "workspace.write", "workspace.remove", "http.get", "session.info", "host.info", "message.send"}
 	if !slices.Equal(names, want) {
 		t.Errorf("tools: %v", names)
+	}
+}
+
+// machine is how a machine is whose disk cannot be asked.
+func machine(context.Context) (host.Reading, error) {
+	return host.Reading{
+		Host: "atlas", System: "debian 13 (linux/amd64)", Up: 26*time.Hour + 3*time.Minute + 20*time.Second, CPUs: 4, CPU: 12.4, Load: [3]float64{0.5, 1, 1.25},
+		Memory: 8e9, Used: 6e9, Program: 71_500_000,
+	}, errors.New("disk: no such file")
+}
+
+func TestHostInfoSaysWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	_, call := builtin(t, BuiltinConfig{Host: machine})
+	want := "host: atlas, debian 13 (linux/amd64), up 26h3m0s\nprocessors: 4, 12 % busy, load 0.50 1.00 1.25\nmemory: 75 % of 8.0 GB used\n" +
+		"this program: 71 MB of memory\nnot known: disk: no such file\n"
+	if got := call("host.info", "{}"); got != (Result{End: EndOK, Output: want}) {
+		t.Errorf("%+v", got)
 	}
 }
 
