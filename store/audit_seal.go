@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	sealEvery   = 30 * time.Second
+	takeEvery   = 30 * time.Second
 	sealing     = "audit" // the name of the lease, so that one engine alone does it
 	auditPage   = 1000
 	actionPrune = "audit.prune"
@@ -95,29 +95,30 @@ func (e *auditEntry) add(h hash.Hash) {
 	}
 }
 
-// Audit takes what ended into the audit log and seals the hours that are over, until ctx
-// ends. Of several engines one seals.
-func (db *DB) Audit(ctx context.Context, owner int64) {
-	for pause := sealEvery; retry.Sleep(ctx, pause); {
+// Audit takes what ended into the audit log, shortly after it did, until ctx ends.
+func (db *DB) Audit(ctx context.Context) {
+	for pause := takeEvery; retry.Sleep(ctx, pause); {
 		began := time.Now()
-		if err := db.auditOnce(ctx, owner); err != nil && ctx.Err() == nil {
+		if err := db.takeIntoAudit(ctx); err != nil && ctx.Err() == nil {
 			db.Log().WarnContext(ctx, "the audit log is not up to date, it is tried again", "error", err)
 		}
-		pause = max(sealEvery, 20*time.Since(began))
+		pause = max(takeEvery, 20*time.Since(began))
 	}
 }
 
-func (db *DB) auditOnce(ctx context.Context, owner int64) error {
+// SealAudit seals the hours of the audit log that are over, if that is due, and returns how many rows
+// it sealed. Of several engines one does.
+func (db *DB) SealAudit(ctx context.Context, owner int64) (rows int64, err error) {
 	if err := db.takeIntoAudit(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	_, due, err := db.sealDue(ctx)
 	if err != nil || !due {
-		return err
+		return 0, err
 	}
 	ok, err := db.knowsTheTime(ctx)
 	if err != nil || !ok {
-		return err
+		return 0, err
 	}
 	var fence int64
 	err = db.write(ctx, db.forLeases(), "begin to seal", func(t *tx) (err error) {
@@ -125,7 +126,7 @@ func (db *DB) auditOnce(ctx context.Context, owner int64) error {
 		return err
 	})
 	if err != nil || !ok {
-		return err
+		return 0, err
 	}
 	defer db.endLease(ctx, sealing, fence)
 	return db.sealHour(ctx, fence)
@@ -172,9 +173,9 @@ func (t *tx) segment(query string, args ...any) (s segment, err error) {
 // stay as they are from then on; a row that comes later has a higher one, and belongs to
 // the next segment. Nothing is written before the segment is whole, so that an engine may
 // die anywhere.
-func (db *DB) sealHour(ctx context.Context, fence int64) error {
+func (db *DB) sealHour(ctx context.Context, fence int64) (rows int64, err error) {
 	next := segment{}
-	err := db.write(ctx, rides, "find what to seal", func(t *tx) error {
+	err = db.write(ctx, rides, "find what to seal", func(t *tx) error {
 		if t.PG {
 			if _, err := t.Exec(briefly); err != nil {
 				return err
@@ -192,16 +193,16 @@ func (db *DB) sealHour(ctx context.Context, fence int64) error {
 		return err
 	})
 	if err != nil || next.LastID < next.FirstID {
-		return err
+		return 0, err
 	}
 	if err := db.step("found"); err != nil {
-		return err
+		return 0, err
 	}
 	if next.RowCount, next.Digest, err = db.digest(ctx, next.FirstID, next.LastID); err != nil {
-		return err
+		return 0, err
 	}
 	if err := db.step("hashed"); err != nil {
-		return err
+		return 0, err
 	}
 	err = db.write(ctx, full, "seal", func(t *tx) error {
 		if err := t.Fenced(leaseRun, sealing, fence); err != nil {
@@ -216,7 +217,7 @@ func (db *DB) sealHour(ctx context.Context, fence int64) error {
 		db.Log().InfoContext(ctx, "an hour of the audit log was sealed", "segment", next.ID, "rows", next.RowCount, "hash", hex.EncodeToString(next.Hash))
 		err = db.step("sealed")
 	}
-	return err
+	return next.RowCount, err
 }
 
 // step is where a test may kill the sealer.

@@ -19,7 +19,7 @@ import (
 func (h *house) seal() {
 	h.Helper()
 	h.Renew()
-	if err := h.DB.AuditOnce(h.Ctx, h.owner()); err != nil {
+	if _, err := h.DB.SealAudit(h.Ctx, h.owner()); err != nil {
 		h.Fatal(err)
 	}
 }
@@ -188,13 +188,13 @@ func TestSealsHoldThroughKillsAndClearing(t *testing.T) {
 				h.later(time.Duration(hours) * time.Hour)
 				h.Renew()
 				h.DB.OnSealStep(die)
-				if err := h.DB.AuditOnce(h.Ctx, h.owner()); err != nil && !errors.Is(err, errKilled) {
+				if _, err := h.DB.SealAudit(h.Ctx, h.owner()); err != nil && !errors.Is(err, errKilled) {
 					t.Fatal(err)
 				}
 			case 4:
 				h.Renew()
 				h.DB.OnSealStep(die)
-				if _, err := h.DB.Sweep(h.Ctx, h.owner(), keep); err != nil && !errors.Is(err, errKilled) {
+				if _, err := h.DB.Retain(h.Ctx, h.owner(), keep); err != nil && !errors.Is(err, errKilled) {
 					t.Fatal(err)
 				}
 			}
@@ -233,7 +233,7 @@ func TestASlowTransactionIsWaitedFor(t *testing.T) {
 	h.changes(1)
 	h.later(time.Hour)
 	h.Renew()
-	if err := h.DB.AuditOnce(h.Ctx, h.owner()); err == nil {
+	if _, err := h.DB.SealAudit(h.Ctx, h.owner()); err == nil {
 		t.Error("it was sealed beside a transaction that can still commit")
 	}
 	if v := h.verified(); v.Segments != 0 {

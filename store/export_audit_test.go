@@ -2,9 +2,6 @@ package store
 
 import "context"
 
-// AuditOnce is one round of the sealer.
-func (db *DB) AuditOnce(ctx context.Context, owner int64) error { return db.auditOnce(ctx, owner) }
-
 // OnSealStep has each step of the sealer ask whether it dies there; nil: none does.
 func (db *DB) OnSealStep(die func(step string) error) { db.sealStep = die }
 

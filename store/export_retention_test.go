@@ -6,11 +6,6 @@ import (
 	"strings"
 )
 
-// Sweep clears away at once.
-func (db *DB) Sweep(ctx context.Context, owner int64, keep Retention) (rows int64, err error) {
-	return db.sweep(ctx, owner, keep)
-}
-
 // SweepQueries are the statements of a sweep, by a name.
 func SweepQueries() map[string]string {
 	all := map[string]string{

@@ -36,7 +36,7 @@ func growth(b *testing.B, db *store.DB, size string) {
 	ctx, stop := context.WithCancel(h.Ctx)
 	var swept int64
 	if size == "swept" {
-		sweeping.Go(func() { swept, _ = db.Sweep(ctx, h.owner(), keepAYear) })
+		sweeping.Go(func() { swept, _ = db.Retain(ctx, h.owner(), keepAYear) })
 	}
 	took := map[string][]time.Duration{}
 	timed := func(name string, fn func() error) {

@@ -260,7 +260,7 @@ func TestUsageIsSummedOnceAndOutlivesTurns(t *testing.T) {
 		}
 		check("2 30 20 8 0.75")
 		for range 2 {
-			if err := h.DB.AuditOnce(h.Ctx, h.owner()); err != nil {
+			if _, err := h.DB.SealAudit(h.Ctx, h.owner()); err != nil {
 				t.Fatal(err)
 			}
 			check("3 30 20 8 1.75")

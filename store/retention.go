@@ -35,10 +35,8 @@ func (r *Retention) named(channel, conversation string) bool {
 }
 
 const (
-	retainEvery = time.Hour
-	retainFirst = time.Minute // after the start, which has better things to do
-	leaseRun    = "run"
-	retaining   = "retention" // the name of the lease, so that one engine alone does it
+	leaseRun  = "run"
+	retaining = "retention" // the name of the lease, so that one engine alone does it
 )
 
 // A batch touches some hundred rows, so that nobody waits for it, and is followed by a
@@ -53,41 +51,11 @@ const (
 // clocksApart is how far our clock may be from the database's for us to say what is old.
 const clocksApart = time.Hour
 
-const retainedAt = `SELECT taken_at FROM leases WHERE kind = 'run' AND name = 'retention'`
-
-// Retain has the engine of owner clear away what is older than keep says, a minute after the start and then
-// hourly, until ctx ends. Of several engines one does it, with the others' hour counted.
-func (db *DB) Retain(ctx context.Context, owner int64, keep func() Retention) {
-	for pause := retainFirst; retry.Sleep(ctx, pause); pause = retainEvery {
-		if err := db.retainOnce(ctx, owner, keep()); err != nil && ctx.Err() == nil {
-			db.Log().WarnContext(ctx, "clearing old rows away failed, it is tried again later", "error", err)
-		}
-	}
-}
-
-// retainOnce sweeps unless somebody did within the hour.
-func (db *DB) retainOnce(ctx context.Context, owner int64, keep Retention) error {
-	var taken int64
-	err := db.read(ctx, "look when rows were cleared away", func(t *tx) error {
-		_, err := t.Row(retainedAt, nil, &taken)
-		return err
-	})
-	if err != nil || db.now().Sub(instant(taken)) < retainEvery-retainFirst {
-		return err
-	}
-	began := time.Now()
-	n, err := db.sweep(ctx, owner, keep)
-	if n > 0 {
-		db.Log().InfoContext(ctx, "old rows were cleared away", "rows", n, "duration", time.Since(began).Round(time.Millisecond))
-	}
-	return err
-}
-
-// sweep clears away at once what is older than keep says, in small batches with pauses,
+// Retain has the engine of owner clear away at once what is older than keep says, in small batches with pauses,
 // and returns how many rows it was told of (those that go with a turn are not counted).
 // While another engine does so, it does nothing, nor while our clock and the database's
 // differ by more than an hour: nobody knows then what is old.
-func (db *DB) sweep(ctx context.Context, owner int64, keep Retention) (rows int64, err error) {
+func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) (rows int64, err error) {
 	ok, err := db.knowsTheTime(ctx)
 	if err != nil || !ok {
 		return 0, err

@@ -193,7 +193,7 @@ func TestSweepReportsWhatIsGoneBeforeItStops(t *testing.T) {
 				}
 			}
 		})
-		_, err := h.DB.Sweep(ctx, h.owner(), keep)
+		_, err := h.DB.Retain(ctx, h.owner(), keep)
 		stop()
 		stopper.Wait()
 		if got := h.conversations(); got != "" || told != 1 {

@@ -24,7 +24,7 @@ func TestEnginesLongGoneAreSwept(t *testing.T) {
 		count := func(want int64) {
 			t.Helper()
 			keep := store.Retention{Turns: time.Hour, Strangers: time.Hour, Prompts: time.Hour, Audit: time.Hour}
-			if _, err := alive.DB.Sweep(t.Context(), alive.owner(), keep); err != nil {
+			if _, err := alive.DB.Retain(t.Context(), alive.owner(), keep); err != nil {
 				t.Fatal(err)
 			}
 			if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM owners"); n != want || err != nil {
@@ -56,7 +56,7 @@ func TestSweepKeepsKeysLongerThanBodies(t *testing.T) {
 	h.Commit(done, step)
 	db.SetNow(func() time.Time { return time.Now().Add(8 * 24 * time.Hour) })
 	week := store.Retention{Turns: 100 * 24 * time.Hour, Strangers: time.Hour, Prompts: 7 * 24 * time.Hour, Audit: time.Hour}
-	if _, err := h.DB.Sweep(t.Context(), h.owner(), week); err != nil {
+	if _, err := h.DB.Retain(t.Context(), h.owner(), week); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := storetest.Count(t.Context(), db, "SELECT count(*) FROM llm_bodies"); n != 1 || err != nil {

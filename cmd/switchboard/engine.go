@@ -186,7 +186,7 @@ func (e *engine) newMind(s *configs.Settings) (*mind, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Commander: e.give, Space: e.space})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Commander: e.give, Space: e.space, Host: e.hostInfo})...)
 	if err != nil {
 		return nil, err
 	}
@@ -262,11 +262,8 @@ func (e *engine) run(ctx context.Context) error {
 		}
 	})
 	parts.Go(e.local.Serve)
-	parts.Go(func() { e.files.Run(working) })
-	parts.Go(func() { e.db.Audit(working, e.owner.ID()) })
-	parts.Go(func() {
-		e.db.Retain(working, e.owner.ID(), func() store.Retention { return retention(e.settings(), e.log) })
-	})
+	parts.Go(func() { e.db.Audit(working) })
+	parts.Go(func() { e.maintainHourly(working) })
 	parts.Go(func() { e.watchFile(working) })
 	e.router.Run(working)
 	e.local.Close()
@@ -274,18 +271,6 @@ func (e *engine) run(ctx context.Context) error {
 	cancel()
 	parts.Wait()
 	return errors.Join(lost, e.close())
-}
-
-func retention(s *configs.Settings, log *slog.Logger) store.Retention {
-	r := s.Retention
-	return store.Retention{
-		Turns: r.Turns, Strangers: r.Strangers, Prompts: r.Prompts, Audit: r.Audit, Sessions: r.Sessions, Named: s.Names,
-		Dropped: func(session int64) {
-			if err := tools.RemoveWorkspace(router.Workspace(s.DataDir, session)); err != nil {
-				log.Warn("the workspace of a session that is gone could not be removed", "session_id", session, "error", err)
-			}
-		},
-	}
 }
 
 // close releases the database; safe to call on a half-made engine.

@@ -86,11 +86,16 @@ func (s *sqlite) close() error {
 
 // EmptyLog empties SQLite's write-ahead log, which may still hold what was overwritten
 // in the database. It waits for readers under way.
-func (db *DB) EmptyLog(ctx context.Context) error {
+func (db *DB) EmptyLog(ctx context.Context) error { return db.emptyLog(ctx) }
+
+// ShrinkLog is EmptyLog that leaves it as it is where somebody reads: those who write do not wait.
+func (db *DB) ShrinkLog(ctx context.Context) error { return db.emptyLog(ctx, "busy_timeout(100)") }
+
+func (db *DB) emptyLog(ctx context.Context, pragmas ...string) error {
 	if db.lite == nil {
 		return nil
 	}
-	pool, err := sqlx.Open("sqlite", sqliteDSN(db.lite.path))
+	pool, err := sqlx.Open("sqlite", sqliteDSN(db.lite.path, pragmas...))
 	if err != nil {
 		return fmt.Errorf("empty the write-ahead log: %w", err)
 	}
