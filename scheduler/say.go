@@ -8,6 +8,8 @@ import (
 	"time"
 )
 
+const and = " and "
+
 const moment = "Monday 2 January 2006 at 15:04"
 
 // String is s for people, in words that Read takes; what is not valid is a cron expression or so. It
@@ -52,6 +54,9 @@ func (s *Spec) String() string {
 
 func sayMoment(t time.Time, zone *time.Location) string {
 	t = t.In(zone)
+	if !reached(wall(t, zone), zone).Equal(t) { // the second of two
+		return t.Format(time.RFC3339)
+	}
 	if t.Second() != 0 || t.Nanosecond() != 0 {
 		return t.Format(moment + ":05")
 	}
@@ -95,9 +100,9 @@ func sayCron(text string) string {
 	case days && months && weekdays == 0b0111110:
 		return "every weekday at " + at
 	case days && months:
-		return "every " + sayList(weekdays, func(i int) string { return time.Weekday(i).String() }) + " at " + at
+		return "every " + sayList(weekdays, func(i int) string { return time.Weekday(i).String() }, and) + " at " + at
 	case months && every(f.Dow, 7):
-		return "every month on the " + sayList(f.Dom, ordinal) + " at " + at
+		return "every month on the " + sayList(f.Dom, ordinal, and) + " at " + at
 	case every(f.Dow, 7) && every(f.Month, 1) && every(f.Dom, 1):
 		return fmt.Sprintf("every year on %d %s at %s", bits.TrailingZeros64(f.Dom), time.Month(bits.TrailingZeros64(f.Month)), at)
 	}
@@ -110,11 +115,11 @@ func sayClock(f fields) (string, bool) {
 		return "", false
 	}
 	minute := bits.TrailingZeros64(f.Minute)
-	return sayList(f.Hour, func(i int) string { return fmt.Sprintf("%02d:%02d", i, minute) }), true
+	return sayList(f.Hour, func(i int) string { return fmt.Sprintf("%02d:%02d", i, minute) }, and), true
 }
 
 // sayList writes the members of a set: "a, b and c".
-func sayList(set uint64, name func(int) string) string {
+func sayList(set uint64, name func(int) string, last string) string {
 	var list []string
 	for i := range 63 {
 		if set&(1<<i) != 0 {
@@ -122,7 +127,7 @@ func sayList(set uint64, name func(int) string) string {
 		}
 	}
 	if n := len(list); n > 1 {
-		return strings.Join(list[:n-1], ", ") + " and " + list[n-1]
+		return strings.Join(list[:n-1], ", ") + last + list[n-1]
 	}
 	return strings.Join(list, "")
 }

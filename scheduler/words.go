@@ -1,7 +1,8 @@
 package scheduler
 
 import (
-	"errors"
+	"fmt"
+	"strings"
 	"time"
 )
 
@@ -14,21 +15,144 @@ type When struct {
 // Ambiguous says that words mean one of several times.
 type Ambiguous struct{ Choices []Choice }
 
-// A Choice is one of the times that were meant.
+// A Choice is one of the times that may be meant.
 type Choice struct {
-	Words string // that Read takes, and that mean it
+	Words string // that mean it, and that Read takes
 	When  When
 }
 
-func (*Ambiguous) Error() string { return "that may be one of several times; say which" }
+func (e *Ambiguous) Error() string {
+	var list []string
+	for _, c := range e.Choices {
+		list = append(list, "“"+c.Words+"”")
+	}
+	return "that may be " + strings.Join(list, " or ") + "; say which"
+}
 
 // PastError says that a time is over.
 type PastError struct{ Reason string }
 
 func (e *PastError) Error() string { return e.Reason }
 
+// taken is what to say to somebody whose time was not understood.
+const taken = "say for example “in 20 minutes”, “tomorrow at 9”, “on friday at 18:30”, “on 5 december at 9”, " +
+	"“every weekday at 8”, “every 15 minutes” or “cron 0 8 * * 1-5”"
+
 // Read reads a time in words, at the start or the end of a text, as somebody in a zone means it now. An
-// error is an *Ambiguous, a *PastError, or says what is taken.
+// error is an *Ambiguous, a *PastError, or says what is wrong, for whoever wrote the text. The text may be long.
 func Read(text string, now time.Time, zone string) (When, error) {
-	return When{}, errors.New("times in words are not read yet")
+	if _, err := Zone(zone); err != nil {
+		return When{}, err
+	}
+	tokens := tokenize(text)
+	said, first, last, err := find(tokens)
+	if err != nil {
+		return When{}, err
+	}
+	if said.zone == "" {
+		said.zone = zone
+	}
+	when := When{Rest: rest(text, tokens, first, last)}
+	r := resolver{said: said, now: now.UTC()}
+	r.zone, _ = Zone(said.zone)
+	specs, err := r.specs()
+	if err != nil {
+		return When{}, err
+	}
+	for i := range specs {
+		if err := specs[i].Check(); err != nil {
+			return When{}, err
+		}
+		if _, ok := specs[i].Next(now); !ok {
+			return When{}, &PastError{fmt.Sprintf("That is over, or never comes: %s. It is %s now.", &specs[i], sayMoment(r.now, r.zone))}
+		}
+	}
+	if when.Spec = specs[0]; len(specs) == 1 {
+		return when, nil
+	}
+	var choices []Choice
+	for _, s := range specs {
+		choices = append(choices, Choice{Words: s.short(now), When: When{Spec: s, Rest: when.Rest}})
+	}
+	return When{}, &Ambiguous{choices}
+}
+
+// short is s in words, with no more than it takes to be understood by now.
+func (s *Spec) short(now time.Time) string {
+	zone, _ := Zone(s.Zone)
+	at, ok := s.Next(now)
+	if s.At == "" || !ok {
+		return s.String()
+	}
+	text := sayMoment(at, zone)
+	if at.In(zone).Year() == now.In(zone).Year() {
+		text = strings.Replace(text, fmt.Sprintf(" %d at", at.In(zone).Year()), " at", 1)
+	}
+	return text
+}
+
+// find looks for a time: at the start, at the end, or a day at one and its time at the other. First and last bound
+// the tokens that are left.
+func find(tokens []token) (said *said, first, last int, err error) {
+	n := len(tokens)
+	p := grammar{tokens: tokens, start: true}
+	head := p.parse()
+	first = p.at
+	if p.err != nil {
+		return nil, 0, 0, p.err
+	}
+	if head != nil && (head.whole() || first == n) {
+		return head, first, n, nil
+	}
+	for i := first; i < n; i++ {
+		p := grammar{tokens: tokens, at: i}
+		tail := p.parse()
+		if err == nil {
+			err = p.err
+		}
+		switch {
+		case p.err != nil || tail == nil || p.at < n:
+		case head == nil:
+			return tail, 0, i, nil
+		case head.join(tail):
+			return head, first, i, nil
+		}
+	}
+	switch {
+	case head != nil:
+		return head, first, n, nil
+	case err != nil:
+		return nil, 0, 0, err
+	}
+	return nil, 0, 0, fmt.Errorf("no time was found in it; %s", taken)
+}
+
+// rest is the text of some tokens, without the word that joined it to the time.
+func rest(text string, tokens []token, first, last int) string {
+	if first < last && tokens[first].word == "to" {
+		first++
+	}
+	if first >= last {
+		return ""
+	}
+	return strings.TrimLeft(text[tokens[first].from:tokens[last-1].to], "-–—:,; ")
+}
+
+// A token is a word of a text.
+type token struct {
+	word     string // lower case, without the punctuation behind it
+	raw      string
+	from, to int // bytes of the text
+}
+
+func tokenize(text string) (tokens []token) {
+	from := 0
+	for raw := range strings.FieldsSeq(text) {
+		from += strings.Index(text[from:], raw)
+		tokens = append(tokens, token{
+			word: strings.ToLower(strings.TrimRight(raw, ",;:.!?")), raw: raw, from: from, to: from + len(raw),
+		})
+		from += len(raw)
+	}
+	return tokens
 }

@@ -1,0 +1,195 @@
+package scheduler
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// readClock reads 9, 9:30, 9:30:15, 9pm and so on.
+func readClock(word string) (c clock, ok bool) {
+	word = strings.ReplaceAll(word, ".m", "m")
+	digits, afternoon := strings.CutSuffix(word, "pm")
+	digits, morning := strings.CutSuffix(digits, "am")
+	list := strings.Split(digits, ":")
+	for i, into := range []*int{&c.hour, &c.minute, &c.second} {
+		if i >= len(list) {
+			break
+		}
+		n, err := strconv.Atoi(list[i])
+		if err != nil || n < 0 || n > 59 || len(list[i]) > 2 || i > 0 && len(list[i]) != 2 || list[i][0] == '+' {
+			return c, false
+		}
+		*into = n
+	}
+	switch {
+	case len(list) > 3 || c.hour > 23 || (morning || afternoon) && (c.hour < 1 || c.hour > 12):
+		return c, false
+	case morning || afternoon:
+		c.hour %= 12
+		if afternoon {
+			c.hour += 12
+		}
+	default:
+		c.plain = c.hour >= 1 && c.hour <= 12 && list[0][0] != '0'
+	}
+	return c, true
+}
+
+// clock reads a time of the day; bare: also a number alone.
+func (g *grammar) clock(bare bool) (c clock, ok bool) {
+	switch {
+	case g.take("noon", "12 noon", "midday"):
+		return clock{hour: 12}, true
+	case g.take("midnight", "12 midnight"):
+		return clock{midnight: true}, true
+	}
+	word := g.peek(0)
+	for _, half := range []string{"am", "pm", "a.m", "p.m"} {
+		if _, isNumber := number(word); isNumber && g.peek(1) == half {
+			word += half
+			bare = true
+			defer func() { g.at++ }()
+		}
+	}
+	if n, isNumber := number(word); bare && isNumber {
+		if len(word) > 2 { // in letters
+			word = strconv.Itoa(n)
+		}
+	} else if bare && len(word) > 3 && word[len(word)-3] == '.' {
+		word = word[:len(word)-3] + ":" + word[len(word)-2:]
+	}
+	c, ok = readClock(word)
+	if _, err := strconv.Atoi(word); !ok || err == nil && !bare {
+		if !ok && strings.Contains(word, ":") && strings.Trim(word, "0123456789:") == "" {
+			g.fail("%s is no time of the day", word)
+		}
+		return c, false
+	}
+	g.at++
+	g.take("o'clock", "o’clock")
+	if c.plain && g.take("sharp") {
+		return c, true
+	}
+	return c, true
+}
+
+// clockItem reads "at 9", "21:30", "at 9 and 18:00".
+func (g *grammar) clockItem(s *said) bool {
+	if s.fixed() || len(s.clocks) > 0 {
+		return false
+	}
+	named := g.take("at")
+	if named && g.take("night") {
+		if s.part = parts["night"]; s.day == nil && s.again == nil {
+			return false
+		}
+		return true
+	}
+	_, isNumber := number(g.peek(0))
+	last := g.at+1 == len(g.tokens) || g.peek(1) == "to"
+	c, ok := g.clock(named || isNumber && last && (s.day != nil || s.again != nil))
+	if !ok {
+		return false
+	}
+	s.clocks = []clock{c}
+	for s.again != nil {
+		before := g.at
+		g.take("and")
+		if c, ok := g.clock(g.at > before); ok {
+			s.clocks = append(s.clocks, c)
+			continue
+		}
+		g.at = before
+		break
+	}
+	return true
+}
+
+// partItem reads "in the evening", and "morning" behind a day.
+func (g *grammar) partItem(s *said) bool {
+	if s.fixed() || s.part != nil || s.day == nil && s.again == nil && len(s.clocks) == 0 {
+		return false
+	}
+	if !g.take("in the", "at") && s.day == nil && s.again == nil {
+		return false
+	}
+	if s.part = parts[g.peek(0)]; s.part == nil {
+		return false
+	}
+	g.at++
+	return true
+}
+
+// bounds reads "between 9:00 and 18:00", "from 1 december", "until friday at 18:00", "5 times".
+func (g *grammar) bounds(s *said) bool {
+	if s.again == nil && s.every == 0 && s.cron == "" {
+		return false
+	}
+	if n, ok := number(g.peek(0)); ok && n > 0 && s.most == 0 && g.peek(1) == "times" {
+		g.at += 2
+		s.most = n
+		return true
+	}
+	if s.hours == nil {
+		before := g.at
+		if g.take("between", "from") {
+			a, ok := g.clock(true)
+			if ok && g.take("and", "to", "until", "till") {
+				if b, ok := g.clock(true); ok {
+					return g.setHours(s, a, b)
+				}
+			}
+			if g.tokens[before].word == "between" {
+				return g.fail("hours are written as “between 9:00 and 18:00”")
+			}
+		}
+		g.at = before
+	}
+	switch {
+	case s.from == nil && g.take("from", "starting", "beginning"):
+		s.from = g.moment()
+		return s.from != nil || g.fail("behind “from” comes a day or a time")
+	case s.until == nil && g.take("until", "till"):
+		s.until = g.moment()
+		return s.until != nil || g.fail("behind “until” comes a day or a time")
+	}
+	return false
+}
+
+func (g *grammar) setHours(s *said, a, b clock) bool {
+	if a.plain && b.plain && b.hour < a.hour && a.minute+b.minute == 0 && a.hour < 12 {
+		return g.fail("say which hours: “between %02d:00 and %02d:00”, or over midnight “between %02d:00 and %02d:00”", a.hour, b.hour+12, a.hour, b.hour)
+	}
+	s.hours = &[2]clock{a, b}
+	return true
+}
+
+// moment reads a bound; nil: there is none.
+func (g *grammar) moment() *said {
+	m := &said{}
+	for {
+		before := g.at
+		if g.instant(m) || g.reset(before) || g.dayItem(m) || g.reset(before) || g.clockItem(m) || g.reset(before) || g.partItem(m) {
+			continue
+		}
+		g.at = before
+		if c, ok := g.clock(true); ok && len(m.clocks) == 0 && m.day == nil && m.exact.IsZero() {
+			m.clocks = []clock{c}
+			continue
+		}
+		g.at = before
+		if m.day == nil && len(m.clocks) == 0 && m.exact.IsZero() {
+			return nil
+		}
+		return m
+	}
+}
+
+func (g *grammar) reset(at int) bool {
+	g.at = at
+	return false
+}
+
+// String is c as HH:MM.
+func (c clock) String() string { return fmt.Sprintf("%02d:%02d", c.hour, c.minute) }

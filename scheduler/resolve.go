@@ -1,0 +1,336 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A resolver finds out when that is which was said.
+type resolver struct {
+	said *said
+	now  time.Time
+	zone *time.Location
+}
+
+const local = "2006-01-02T15:04:05"
+
+// A day without a time is at nine.
+const plainHour = 9
+
+// specs are what was said may mean, the likeliest first.
+func (r *resolver) specs() (specs []Spec, err error) {
+	s := r.said
+	switch {
+	case s.wait != 0:
+		return []Spec{r.at(r.now.Add(s.wait + time.Second - 1).Truncate(time.Second))}, nil
+	case !s.exact.IsZero():
+		return []Spec{r.at(s.exact)}, nil
+	case s.every != 0:
+		specs, err = r.interval()
+	case s.cron != "":
+		specs = []Spec{{Cron: s.cron}}
+	case s.again != nil:
+		specs, err = r.calendar()
+	default:
+		times, err := r.once(s)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range times {
+			specs = append(specs, Spec{At: t.Format(local), Zone: s.zone})
+		}
+		return specs, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range specs {
+		if err := r.bound(&specs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return specs, nil
+}
+
+// at is an instant.
+func (r *resolver) at(t time.Time) Spec {
+	return Spec{At: t.UTC().Format(local) + "Z", Zone: r.said.zone}
+}
+
+// bound sets what is common to all that comes again.
+func (r *resolver) bound(spec *Spec) error {
+	s := r.said
+	spec.Zone, spec.Most = s.zone, s.most
+	if s.hours != nil {
+		spec.Hours = s.hours[0].String() + "-" + s.hours[1].String()
+		if s.hours[1].midnight {
+			spec.Hours = s.hours[0].String() + "-24:00"
+		}
+	}
+	var err error
+	if s.from != nil {
+		if spec.From, err = r.moment(s.from, 0); err != nil {
+			return err
+		}
+		if spec.Every != 0 {
+			spec.Anchor = spec.From
+		}
+	}
+	if s.until != nil {
+		spec.Until, err = r.moment(s.until, 24*time.Hour-time.Second)
+	}
+	return err
+}
+
+// moment is the instant of a bound; a day without a time is at that time of it.
+func (r *resolver) moment(m *said, bare time.Duration) (time.Time, error) {
+	if !m.exact.IsZero() {
+		return m.exact, nil
+	}
+	if len(m.clocks) == 0 && m.part == nil {
+		dates, err := r.dates(m.day)
+		if err != nil {
+			return time.Time{}, err
+		}
+		return reached(dates[0].Add(bare), r.zone), nil
+	}
+	times, err := r.once(m)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return reached(times[0], r.zone), nil
+}
+
+// interval is every so often, from the time that was said, from when its hours begin, or else from
+// now. Nothing is asked about its first time, which is shown.
+func (r *resolver) interval() ([]Spec, error) {
+	s := r.said
+	spec := Spec{Every: s.every, Anchor: r.now.Truncate(time.Second).Add(s.every)}
+	if s.hours != nil {
+		spec.Anchor = reached(r.today().Add(s.hours[0].day()), r.zone)
+	}
+	if s.day == nil && len(s.clocks) == 0 {
+		return []Spec{spec}, nil
+	}
+	for i := range s.clocks {
+		s.clocks[i] = s.part.apply(s.clocks[i])
+		s.clocks[i].plain = false
+	}
+	times, err := r.once(s)
+	if err != nil {
+		return nil, err
+	}
+	spec.Anchor = reached(times[0], r.zone)
+	return []Spec{spec}, nil
+}
+
+// today is the start of the day in the zone, as the clock shows it.
+func (r *resolver) today() time.Time { return wall(r.now, r.zone).Truncate(24 * time.Hour) }
+
+// calendar is a cron expression.
+func (r *resolver) calendar() ([]Spec, error) {
+	s, a := r.said, *r.said.again
+	switch today := r.today(); {
+	case a.week && a.weekdays == 0:
+		a.weekdays = 1 << today.Weekday()
+	case a.month && a.dates == 0:
+		a.dates = 1 << today.Day()
+	case a.year && a.dates == 0:
+		a.dates, a.months = 1<<today.Day(), 1<<today.Month()
+	}
+	var specs []Spec
+	for _, pm := range []bool{true, false} {
+		var hours uint64
+		var low bool
+		first := s.clock(plainHour)
+		for _, c := range append(slices.Clone(s.clocks), first)[:max(len(s.clocks), 1)] {
+			c = s.part.apply(c)
+			if c.minute != first.minute || c.second != first.second {
+				return nil, errors.New("times with different minutes are two jobs: make one of each")
+			}
+			if c.low() {
+				if low = true; pm {
+					c.hour += 12
+				}
+			}
+			hours |= 1 << (c.hour % 24)
+		}
+		if pm && !low {
+			continue
+		}
+		cron := fmt.Sprintf("%d %s %s %s %s", first.minute, cronSet(hours), cronSet(a.dates), cronSet(a.months), cronSet(a.weekdays))
+		if first.second != 0 {
+			cron = fmt.Sprintf("%d %s", first.second, cron)
+		}
+		specs = append(specs, Spec{Cron: cron})
+	}
+	return specs, nil
+}
+
+// cronSet writes a field; the empty set is any.
+func cronSet(set uint64) string {
+	switch set {
+	case 0:
+		return "*"
+	case workdays:
+		return "1-5"
+	}
+	return strings.ReplaceAll(sayList(set, func(i int) string { return fmt.Sprint(i) }, ","), " ", "")
+}
+
+// clock is the first time of the day that was said, or one that goes without saying.
+func (s *said) clock(hour int) clock {
+	switch {
+	case len(s.clocks) > 0:
+		return s.part.apply(s.clocks[0])
+	case s.part != nil:
+		return clock{hour: s.part.hour}
+	}
+	return clock{hour: hour}
+}
+
+// low: it may as well be after noon.
+func (c clock) low() bool { return c.plain && c.hour <= 6 }
+
+// day is how long after midnight it is.
+func (c clock) day() time.Duration {
+	return time.Duration(c.hour)*time.Hour + time.Duration(c.minute)*time.Minute + time.Duration(c.second)*time.Second
+}
+
+// apply makes c one of a part of the day. The small hours of a night are in the next day, as is the
+// midnight of one: its hour is 24 and more.
+func (p *part) apply(c clock) clock {
+	if p == nil || !c.plain {
+		return c
+	}
+	c.plain = false
+	switch night := p == parts["night"]; {
+	case !p.pm:
+		c.hour %= 12
+	case night && (c.hour < 5 || c.hour == 12):
+		c.hour = 24 + c.hour%12
+	default:
+		c.hour = 12 + c.hour%12
+	}
+	return c
+}
+
+// once are the times that one day and one time of the day may mean, as a clock shows them.
+func (r *resolver) once(s *said) ([]time.Time, error) {
+	if s.day == nil {
+		return r.next(s.clock(plainHour)), nil
+	}
+	dates, err := r.dates(s.day)
+	if err != nil {
+		return nil, err
+	}
+	c, p := s.clock(plainHour), s.part
+	switch {
+	case s.day.tonight:
+		if c = (clock{hour: 20}); len(s.clocks) > 0 {
+			c = parts["night"].apply(s.clocks[0])
+		}
+	case len(s.clocks) > 0 || p != nil:
+	case s.day.today:
+		return nil, errors.New("say at which time today")
+	case s.day.months != 0 || s.day.days != 0 && s.day.named == "":
+		shown := wall(r.now, r.zone)
+		c = clock{hour: shown.Hour(), minute: shown.Minute(), second: shown.Second()}
+		if s.day.tomorrow {
+			c = clock{hour: plainHour}
+		}
+	}
+	if c.midnight && s.day.today {
+		c.hour = 24
+	}
+	var times []time.Time
+	for _, d := range dates {
+		if c.low() {
+			times = append(times, d.Add(c.day()+12*time.Hour))
+		}
+		times = append(times, d.Add(c.day()))
+	}
+	over := times[0]
+	times = slices.DeleteFunc(times, func(t time.Time) bool { return !reached(t, r.zone).After(r.now) })
+	if len(times) == 0 {
+		why := fmt.Sprintf("%s is over: it is %s now (%s).", over.Format(moment), sayMoment(r.now.Truncate(time.Minute), r.zone), s.zone)
+		if s.day.today && c.plain {
+			why += fmt.Sprintf(" Say “today at %02d:%02d” or “tomorrow at %s”.", (c.hour+12)%24, c.minute, c)
+		}
+		return nil, &PastError{why}
+	}
+	return times, nil
+}
+
+// next are the next times at which the clock shows c. An hour of the morning that is next is meant as it was
+// said; else it may be that in the evening.
+func (r *resolver) next(c clock) []time.Time {
+	ahead := func(c clock) time.Time {
+		t := r.today().Add(c.day())
+		if !reached(t, r.zone).After(r.now) {
+			t = t.Add(24 * time.Hour)
+		}
+		return t
+	}
+	times := []time.Time{ahead(c)}
+	if other := (clock{hour: (c.hour + 12) % 24, minute: c.minute, second: c.second}); c.plain {
+		if t := ahead(other); t.Before(times[0]) {
+			times = []time.Time{t, times[0]}
+		} else if c.low() {
+			times = append(times, t)
+		}
+	}
+	return times
+}
+
+// dates are the days that one may mean, each at its start.
+func (r *resolver) dates(d *day) ([]time.Time, error) {
+	today := r.today()
+	if d == nil {
+		return []time.Time{today}, nil
+	}
+	toWeekday := (int(d.weekday) - int(today.Weekday()) + 7) % 7
+	in := func(days int) time.Time { return today.AddDate(0, 0, days) }
+	switch {
+	case d.date != 0:
+		return r.date(d)
+	case d.named == "week":
+		return []time.Time{in(7 - (int(today.Weekday())+6)%7)}, nil
+	case d.named == "the" && toWeekday == 0:
+		return []time.Time{today, in(7)}, nil
+	case d.named == "next" && toWeekday == 0:
+		return []time.Time{in(7)}, nil
+	case d.named == "next" && (int(today.Weekday())+6)%7 < (int(d.weekday)+6)%7: // this week's or the next one's
+		return []time.Time{in(toWeekday), in(toWeekday + 7)}, nil
+	case d.named != "":
+		return []time.Time{in(toWeekday)}, nil
+	}
+	return []time.Time{today.AddDate(0, d.months, d.days)}, nil
+}
+
+// date is a date of a month, of the year that was said or the next that has it.
+func (r *resolver) date(d *day) ([]time.Time, error) {
+	today := r.today()
+	for n := range 12 * 9 {
+		month, year := time.Month(d.month), today.Year()+n/12
+		switch {
+		case d.year != 0:
+			year = d.year
+		case d.month == 0:
+			first := time.Date(today.Year(), today.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+			month, year = first.Month(), first.Year()
+		}
+		day := time.Date(year, month, d.date, 0, 0, 0, 0, time.UTC)
+		if day.Day() != d.date || day.Before(today) && d.year == 0 {
+			continue
+		}
+		if d.named != "" && day.Weekday() != d.weekday {
+			return nil, fmt.Errorf("%s is a %s", day.Format("2 January 2006"), day.Weekday())
+		}
+		return []time.Time{day}, nil
+	}
+	return nil, fmt.Errorf("there is no day %d in that month", d.date)
+}

@@ -1,0 +1,199 @@
+package scheduler
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Monday 23 November 2026, 10:00 in Rome.
+const spoken = "2026-11-23T09:00:00Z"
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"in 3 seconds to stretch":               "once, Monday 23 November 2026 at 10:00:03 (Europe/Rome) | stretch",
+		"to stretch in 3 seconds":               "once, Monday 23 November 2026 at 10:00:03 (Europe/Rome) | stretch",
+		"in 20 minutes":                         "once, Monday 23 November 2026 at 10:20 (Europe/Rome)",
+		"after 20 minutes: tea":                 "once, Monday 23 November 2026 at 10:20 (Europe/Rome) | tea",
+		"10 minutes tea":                        "once, Monday 23 November 2026 at 10:10 (Europe/Rome) | tea",
+		"in an hour":                            "once, Monday 23 November 2026 at 11:00 (Europe/Rome)",
+		"in an hour and a half":                 "once, Monday 23 November 2026 at 11:30 (Europe/Rome)",
+		"in half an hour call Ann":              "once, Monday 23 November 2026 at 10:30 (Europe/Rome) | call Ann",
+		"in 1 hour and 30 minutes":              "once, Monday 23 November 2026 at 11:30 (Europe/Rome)",
+		"in 1h30m":                              "once, Monday 23 November 2026 at 11:30 (Europe/Rome)",
+		"in two hours":                          "once, Monday 23 November 2026 at 12:00 (Europe/Rome)",
+		"in 2 days":                             "once, Wednesday 25 November 2026 at 10:00 (Europe/Rome)",
+		"in 2 days at 9":                        "once, Wednesday 25 November 2026 at 09:00 (Europe/Rome)",
+		"in a week":                             "once, Monday 30 November 2026 at 10:00 (Europe/Rome)",
+		"in a month at noon":                    "once, Wednesday 23 December 2026 at 12:00 (Europe/Rome)",
+		"tomorrow at 9 to call Ann":             "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | call Ann",
+		"Tomorrow at 9, call Ann":               "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | call Ann",
+		"call Ann tomorrow at 9":                "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | call Ann",
+		"call Ann at 9 tomorrow.":               "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | call Ann",
+		"tomorrow call Ann at 9":                "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | call Ann",
+		"at 9 call Ann tomorrow":                "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | call Ann",
+		"tomorrow 9":                            "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome)",
+		"tomorrow at 9:30pm":                    "once, Tuesday 24 November 2026 at 21:30 (Europe/Rome)",
+		"tomorrow at 9 p.m. call":               "once, Tuesday 24 November 2026 at 21:00 (Europe/Rome) | call",
+		"tomorrow":                              "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome)",
+		"tomorrow to buy 3 eggs":                "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | buy 3 eggs",
+		"tomorrow morning":                      "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome)",
+		"tomorrow evening":                      "once, Tuesday 24 November 2026 at 19:00 (Europe/Rome)",
+		"tomorrow at 3 in the afternoon":        "once, Tuesday 24 November 2026 at 15:00 (Europe/Rome)",
+		"the day after tomorrow at 8":           "once, Wednesday 25 November 2026 at 08:00 (Europe/Rome)",
+		"at 9pm":                                "once, Monday 23 November 2026 at 21:00 (Europe/Rome)",
+		"at 11":                                 "once, Monday 23 November 2026 at 11:00 (Europe/Rome)",
+		"21:30":                                 "once, Monday 23 November 2026 at 21:30 (Europe/Rome)",
+		"at 09:00":                              "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome)",
+		"at noon":                               "once, Monday 23 November 2026 at 12:00 (Europe/Rome)",
+		"at midnight":                           "once, Tuesday 24 November 2026 at 00:00 (Europe/Rome)",
+		"tonight":                               "once, Monday 23 November 2026 at 20:00 (Europe/Rome)",
+		"tonight at 9":                          "once, Monday 23 November 2026 at 21:00 (Europe/Rome)",
+		"today at 3":                            "once, Monday 23 November 2026 at 15:00 (Europe/Rome)",
+		"this afternoon":                        "once, Monday 23 November 2026 at 15:00 (Europe/Rome)",
+		"on wednesday":                          "once, Wednesday 25 November 2026 at 09:00 (Europe/Rome)",
+		"on monday":                             "once, Monday 30 November 2026 at 09:00 (Europe/Rome)",
+		"friday at 18:00 go home":               "once, Friday 27 November 2026 at 18:00 (Europe/Rome) | go home",
+		"next monday at 9":                      "once, Monday 30 November 2026 at 09:00 (Europe/Rome)",
+		"on 5 december":                         "once, Saturday 5 December 2026 at 09:00 (Europe/Rome)",
+		"on december 5th at 9:30":               "once, Saturday 5 December 2026 at 09:30 (Europe/Rome)",
+		"on the 5th of January at 9":            "once, Tuesday 5 January 2027 at 09:00 (Europe/Rome)",
+		"on the 1st at 9":                       "once, Tuesday 1 December 2026 at 09:00 (Europe/Rome)",
+		"29 february 2028":                      "once, Tuesday 29 February 2028 at 09:00 (Europe/Rome)",
+		"2026-12-05 09:00":                      "once, Saturday 5 December 2026 at 09:00 (Europe/Rome)",
+		"2026-12-05 at 9 pay":                   "once, Saturday 5 December 2026 at 09:00 (Europe/Rome) | pay",
+		"2026-12-05T09:30":                      "once, Saturday 5 December 2026 at 09:30 (Europe/Rome)",
+		"2026-12-05T09:00:00Z":                  "once, Saturday 5 December 2026 at 10:00 (Europe/Rome)",
+		"tomorrow at 9 (America/New_York)":      "once, Tuesday 24 November 2026 at 09:00 (America/New_York)",
+		"tomorrow at 9 Asia/Tokyo call":         "once, Tuesday 24 November 2026 at 09:00 (Asia/Tokyo) | call",
+		"every 15 minutes":                      "every 15 min",
+		"every hour":                            "every hour",
+		"hourly":                                "every hour",
+		"every other day at 9":                  "every 2 days",
+		"every 2 weeks on friday at 9":          "every 14 days",
+		"every 10 seconds, 3 times":             "every 10 s, 3 times",
+		"every 15 minutes between 9 and 18":     "every 15 min between 09:00 and 18:00 (Europe/Rome)",
+		"every hour from 9:00 to 18:00":         "every hour between 09:00 and 18:00 (Europe/Rome)",
+		"every hour until 18:00":                "every hour until Monday 23 November 2026 at 18:00 (Europe/Rome)",
+		"every day at 9":                        "every day at 09:00 (Europe/Rome)",
+		"every day at 9 and 18:00":              "every day at 09:00 and 18:00 (Europe/Rome)",
+		"daily at 8 water the plants":           "every day at 08:00 (Europe/Rome) | water the plants",
+		"every weekday at 8 send me the tasks":  "every weekday at 08:00 (Europe/Rome) | send me the tasks",
+		"every weekday send me the tasks at 8":  "every weekday at 08:00 (Europe/Rome) | send me the tasks",
+		"send me the tasks every weekday at 8":  "every weekday at 08:00 (Europe/Rome) | send me the tasks",
+		"every morning":                         "every day at 09:00 (Europe/Rome)",
+		"every evening at 7 stretch":            "every day at 19:00 (Europe/Rome) | stretch",
+		"every monday and thursday at 9:30":     "every Monday and Thursday at 09:30 (Europe/Rome)",
+		"every monday, tuesday and sunday at 9": "every Sunday, Monday and Tuesday at 09:00 (Europe/Rome)",
+		"on mondays at 9":                       "every Monday at 09:00 (Europe/Rome)",
+		"weekly on friday at 17:00 report":      "every Friday at 17:00 (Europe/Rome) | report",
+		"every month on the 1st at 9":           "every month on the 1st at 09:00 (Europe/Rome)",
+		"every month on the 1st and 15th at 9":  "every month on the 1st and 15th at 09:00 (Europe/Rome)",
+		"monthly on the 1st at 9 pay the rent":  "every month on the 1st at 09:00 (Europe/Rome) | pay the rent",
+		"every year on 1 december at 9":         "every year on 1 December at 09:00 (Europe/Rome)",
+		"every monday at 9 until 20 december":   "every Monday at 09:00 until Sunday 20 December 2026 at 23:59:59 (Europe/Rome)",
+		"every monday at 9 from 1 december":     "every Monday at 09:00 from Tuesday 1 December 2026 at 00:00 (Europe/Rome)",
+		"cron 0 8 * * 1-5":                      "every weekday at 08:00 (Europe/Rome)",
+		"cron */10 9-17 * * mon-fri check it":   "cron */10 9-17 * * mon-fri (Europe/Rome) | check it",
+		"cron `*/10 9-17 * * 1-5` 3 eggs":       "cron */10 9-17 * * 1-5 (Europe/Rome) | 3 eggs",
+		"@daily":                                "every day at 00:00 (Europe/Rome)",
+		"enjoy the sun tomorrow":                "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome) | enjoy the sun",
+		"walk for 20 minutes at 11":             "once, Monday 23 November 2026 at 11:00 (Europe/Rome) | walk for 20 minutes",
+	} {
+		got, err := Read(text, at(t, spoken), "Europe/Rome")
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		said := got.Spec.String()
+		if got.Rest != "" {
+			said += " | " + got.Rest
+		}
+		if said != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, said, want)
+		}
+	}
+}
+
+// What is not clear is asked about, in words that are clear.
+func TestReadAsks(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"at 9 call Ann":          "Monday 23 November at 21:00 | Tuesday 24 November at 09:00",
+		"at 3":                   "Monday 23 November at 15:00 | Tuesday 24 November at 03:00",
+		"tomorrow at 3":          "Tuesday 24 November at 15:00 | Tuesday 24 November at 03:00",
+		"next friday at 18:00":   "Friday 27 November at 18:00 | Friday 4 December at 18:00",
+		"on monday at 18:00":     "Monday 23 November at 18:00 | Monday 30 November at 18:00",
+		"every day at 5 stretch": "every day at 17:00 (Europe/Rome) | every day at 05:00 (Europe/Rome)",
+	} {
+		_, err := Read(text, at(t, spoken), "Europe/Rome")
+		ambiguous, ok := errors.AsType[*Ambiguous](err)
+		if !ok {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		var words []string
+		for _, c := range ambiguous.Choices {
+			words = append(words, c.Words)
+			if again, err := Read(c.Words, at(t, spoken), "Europe/Rome"); err != nil || again.Spec != c.When.Spec {
+				t.Errorf("%s: %q is %+v, %v; want %+v", text, c.Words, again.Spec, err, c.When.Spec)
+			}
+		}
+		if got := strings.Join(words, " | "); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// What is over or not right is refused with the reason.
+func TestReadRefuses(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"2020-01-01 09:00 pay":          "past: Wednesday 1 January 2020 at 09:00 is over",
+		"2020-01-01T09:00:00Z":          "past: That is over",
+		"today at 9":                    "past: Say “today at 21:00” or “tomorrow at 09:00”",
+		"yesterday at 9":                "past: That is over",
+		"every day at 9 until 1 9 2020": "past: That is over",
+		"in 0 minutes":                  "that is now",
+		"at 25:00":                      "25:00 is no time of the day",
+		"on 31 february":                "there is no day 31",
+		"2026-13-01":                    "there is no day 2026-13-01",
+		"monday 5 december at 9":        "5 December 2026 is a Saturday",
+		"today":                         "say at which time today",
+		"every fortnight":               "behind “every” comes",
+		"every 3 months":                "*/3",
+		"every 15 minutes on weekdays":  "an interval has no days",
+		"every hour between 9 and 5":    "between 09:00 and 17:00",
+		"every day at 9 and 17:30":      "two jobs",
+		"cron":                          "behind “cron” comes",
+		"cron 61 8 * * *":               "above maximum",
+		"cron 0 8 31 2 *":               "no month has that day",
+		"call Ann":                      "no time was found in it; say for example",
+		"":                              "no time was found",
+	} {
+		_, err := Read(text, at(t, spoken), "Europe/Rome")
+		if past, ok := errors.AsType[*PastError](err); ok && !strings.HasPrefix(want, "past: ") {
+			t.Errorf("%s is past: %s", text, past.Reason)
+		}
+		if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(want, "past: ")) {
+			t.Errorf("%s: %v; want %q", text, err, want)
+		}
+	}
+	if _, err := Read("tomorrow", at(t, spoken), "Mars/Base"); err == nil || !strings.Contains(err.Error(), "IANA") {
+		t.Error(err)
+	}
+}
+
+// Long text costs little: a message may be 64 KB.
+func TestReadLongText(t *testing.T) {
+	t.Parallel()
+	begun := time.Now()
+	for _, word := range []string{"every ", "1 ", "monday and ", "at 9 ", "in the ", "cron * ", "from 9 to "} {
+		_, _ = Read(strings.Repeat(word, 64<<10/len(word)), at(t, spoken), "Europe/Rome")
+	}
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
