@@ -25,8 +25,19 @@ func (r *Router) changed(ctx context.Context, change ledger.Change) {
 		r.SecretChanged()
 	case *ledger.SettingsChange:
 		r.settingsChanged()
+	case *ledger.JobChange:
+		r.wakeScheduler()
+		if r.Wakes != nil {
+			r.Wakes.Wake(ledger.Wake{Kind: ledger.WakeJobs})
+		}
 	case *ledger.DeliveryChange:
 		r.Lines.Committed(c.Done.At) // who sends, also what is behind it
+	}
+}
+
+func (r *Router) wakeScheduler() {
+	if r.JobsChanged != nil {
+		r.JobsChanged()
 	}
 }
 

@@ -71,6 +71,8 @@ type Deps struct {
 	// Reload has the program go by the version of the settings that counts now; nil: they do not
 	// change at run time.
 	Reload func(context.Context) error
+	// JobsChanged has this engine's scheduler look anew; nil: there is none.
+	JobsChanged func()
 	// Mask takes known secrets out of what comes in and of what is said.
 	Mask *secrets.Masker
 	Log  *slog.Logger
@@ -220,6 +222,9 @@ func (r *Router) onWake(w ledger.Wake) {
 		retry.Signal(r.people)
 		retry.Signal(r.secrets)
 		retry.Signal(r.versions)
+		r.wakeScheduler()
+	case ledger.WakeJobs:
+		r.wakeScheduler()
 	case ledger.WakeSettings:
 		retry.Signal(r.secrets)
 		retry.Signal(r.versions)

@@ -16,8 +16,8 @@ type Store interface {
 	// claimed by others it does nothing.
 	Claim(ctx context.Context, claims []Claim) ([]Run, error)
 	// DueRuns are runs in state due that are to be started by now, with their jobs, the longest
-	// waiting first; those that wait for a former run of their job (OverlapQueue) are left out. Next is
-	// when the next one is; zero: none.
+	// waiting first. Those that wait for a former run of their job to end are left out, unless its Overlap
+	// is allow. Next is when the next one is; zero: none.
 	DueRuns(ctx context.Context, limit int, maintenance bool) (runs []DueRun, next time.Time, err error)
 	// Begin sets a due run running that has no turn: this engine works on it. False: it is not due any more.
 	Begin(ctx context.Context, run Run) (bool, error)
@@ -29,6 +29,8 @@ type Store interface {
 	// Untold are missed stretches of which their jobs' owner was not told yet, of one owner; Teller.Tell
 	// marks them. Those of the last seconds are left out, so that one message says them all.
 	Untold(ctx context.Context) ([]DueRun, error)
+	// Told marks missed runs as told: there is nobody to tell.
+	Told(ctx context.Context, missed []int64) error
 }
 
 // A DueJob is a job whose slot has come.
@@ -52,9 +54,6 @@ type Claim struct {
 type DueRun struct {
 	Job Job
 	Run Run
-	// Busy: a former run of the job is open. Unless the Overlap is allow, this one waits: what is to be
-	// skipped was when it was claimed.
-	Busy bool
 }
 
 // An EndedRun is a run whose work is over.
@@ -102,9 +101,9 @@ type NotStarted struct {
 
 // A Teller says what nobody waits for.
 type Teller interface {
-	// Tell says something to a person, once by its key; the missed runs are marked as told in the same transaction,
-	// also when there is no chat to tell it in.
-	Tell(ctx context.Context, person, key, text string, missed []int64) error
+	// Tell says something to a person, once by its key; the missed runs are marked as told by the same
+	// transaction. False: there is no chat to say it in.
+	Tell(ctx context.Context, person, key, text string, missed ...int64) (bool, error)
 	// Warn notifies the admins of what became of a job.
 	Warn(ctx context.Context, job Job, text string)
 }

@@ -29,6 +29,7 @@ const (
 	WakeTyping   WakeKind = "typing"   // an answer is being made in Channel, Conversation
 	WakePeople   WakeKind = "people"   // somebody was added, changed or removed
 	WakeSettings WakeKind = "settings" // a secret was set, or a setting
+	WakeJobs     WakeKind = "jobs"     // a job was made or changed
 	WakeDecided  WakeKind = "decided"  // approval Approval is not open any more: its buttons go
 	WakeEvents   WakeKind = "events"   // clients that read Channel, Conversation find something new
 )

@@ -14,7 +14,7 @@ CREATE TABLE jobs (
 	slot            bigint NOT NULL DEFAULT 0, -- µs, the next; 0: none is left
 	due_at          bigint NOT NULL DEFAULT 0, -- µs, slot and its jitter
 	version         bigint NOT NULL DEFAULT 1,
-	runs            bigint NOT NULL DEFAULT 0, -- slots that were claimed
+	runs            bigint NOT NULL DEFAULT 0, -- slots that ran, or are due
 	failures        bigint NOT NULL DEFAULT 0, -- in a row
 	seen            text NOT NULL DEFAULT '', -- what a heartbeat saw last
 	created_at      bigint NOT NULL, -- µs
@@ -23,6 +23,7 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_due ON jobs (due_at) WHERE state = 'active' AND due_at > 0;
 CREATE INDEX jobs_owner ON jobs (owner, id);
 CREATE INDEX jobs_conversation ON jobs (conversation_id) WHERE conversation_id IS NOT NULL;
+CREATE INDEX jobs_over ON jobs (updated_at) WHERE state IN ('done', 'removed');
 CREATE UNIQUE INDEX jobs_own ON jobs (name) WHERE owner = ''; -- the program's
 
 CREATE TABLE runs (
@@ -35,6 +36,7 @@ CREATE TABLE runs (
 	state       text NOT NULL CHECK (state IN ('due', 'running', 'done', 'failed', 'missed', 'skipped')),
 	reason      text NOT NULL DEFAULT '',
 	start_at    bigint NOT NULL DEFAULT 0, -- µs, due: not before
+	beside      boolean NOT NULL DEFAULT FALSE, -- it runs beside former runs of its job, and else after them
 	engine      bigint, -- the owner row of who works on it, where there is no turn
 	turn_id     bigint, -- of the last try; NULL: none. It may be gone
 	message_id  bigint, -- the same of what it said without a turn
@@ -48,6 +50,7 @@ CREATE TABLE runs (
 	finished_at bigint, -- µs
 	UNIQUE (job_id, slot)
 );
+CREATE INDEX runs_job ON runs (job_id, id);
 CREATE INDEX runs_due ON runs (start_at) WHERE state = 'due';
 CREATE INDEX runs_running ON runs (id) WHERE state = 'running';
 CREATE INDEX runs_open ON runs (job_id) WHERE state IN ('due', 'running');

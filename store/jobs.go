@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// jobFields and runFields are selected as "job.id" and so on, so that a row may have both.
+var (
+	jobFields = fields("j", "job", "id", "owner", "name", "payload", "text", "spec", "rules", "taint", "state", "reason", "slot", "due_at",
+		"version", "runs", "failures", "seen", "created_at") +
+		`, coalesce(c.channel, '') AS "job.channel", coalesce(c.conversation, '') AS "job.conversation"`
+	runFields = fields("r", "run", "id", "job_id", "slot", "last_slot", "slots", "try", "state", "reason", "start_at", "calls", "tokens_in",
+		"tokens_out", "cost", "created_at") + `,
+		coalesce(r.engine, 0) AS "run.engine", coalesce(r.turn_id, 0) AS "run.turn_id", coalesce(r.message_id, 0) AS "run.message_id",
+		coalesce(r.started_at, 0) AS "run.started_at", coalesce(r.finished_at, 0) AS "run.finished_at"`
+)
+
+func fields(table, prefix string, columns ...string) string {
+	for i, c := range columns {
+		columns[i] = table + "." + c + ` AS "` + prefix + "." + c + `"`
+	}
+	return strings.Join(columns, ", ")
+}
+
+var (
+	jobsFrom = `SELECT ` + jobFields + ` FROM jobs j LEFT JOIN conversations c ON c.id = j.conversation_id `
+	oneJob   = jobsFrom + `WHERE j.id = ?`
+	openJobs = jobsFrom + `WHERE j.state NOT IN ('done', 'removed') AND j.id > ? ORDER BY j.id LIMIT ?`
+	jobsOf   = jobsFrom + `WHERE j.owner = ? AND j.state NOT IN ('done', 'removed') AND j.id > ? ORDER BY j.id LIMIT ?`
+	// runsOf: what is said of a turn that still runs is added; delivered is what all parts are. Drafts have
+	// no place in their conversation, and do not count.
+	runsOf = `
+		SELECT ` + runFields + `, coalesce(t.calls, 0) AS calls, coalesce(t.tokens_in, 0) AS tokens_in, coalesce(t.tokens_out, 0) AS tokens_out,
+			coalesce(t.cost, 0) AS cost, coalesce((
+				SELECT max(CASE d.state WHEN 'sent' THEN 1 WHEN 'pending' THEN 2 WHEN 'sending' THEN 2 WHEN 'unknown' THEN 3
+					WHEN 'dropped' THEN 4 ELSE 5 END)
+				FROM deliveries d WHERE d.seq IS NOT NULL AND d.message_id IN (
+					SELECT r.message_id UNION ALL SELECT m.id FROM messages m WHERE m.turn_id = r.turn_id AND m.direction = 'out')), 0) AS delivery
+		FROM runs r LEFT JOIN turns t ON t.id = r.turn_id AND r.state = 'running'
+		WHERE r.job_id = ? AND (? = 0 OR r.id < ?) ORDER BY r.id DESC LIMIT ?`
+	listNotifications = `
+		SELECT id, coalesce(job_id, 0) AS job_id, text, created_at, coalesce(read_at, 0) AS read_at FROM notifications
+		WHERE person = ? AND (? = 0 OR id < ?) AND (? = FALSE OR read_at IS NULL) ORDER BY id DESC LIMIT ?`
+)
+
+const (
+	hasJobs  = `SELECT 1 FROM jobs WHERE owner = ? LIMIT 1`
+	readThem = `UPDATE notifications SET read_at = ? WHERE person = ? AND id = ? AND read_at IS NULL`
+)
+
+// deliveries are what runsOf calls what became of what a run said.
+var delivered = [...]string{"", "delivered", "pending", "unknown", "dropped", "dead"}
+
+type jobRow struct {
+	ID                                                    int64
+	Owner, Name, Payload, Text, Spec, Rules, Taint, State string
+	Reason                                                string
+	Slot                                                  int64
+	DueAt                                                 int64 `db:"due_at"`
+	Version                                               int64
+	Runs, Failures                                        int
+	Seen                                                  string
+	CreatedAt                                             int64 `db:"created_at"`
+	Channel, Conversation                                 string
+}
+
+func (r *jobRow) job() scheduler.Job {
+	j := scheduler.Job{
+		ID: r.ID, Owner: r.Owner, Name: r.Name, Payload: scheduler.Payload(r.Payload), Text: r.Text, Taint: r.Taint,
+		Target: scheduler.Target{Channel: r.Channel, Conversation: r.Conversation},
+		State:  scheduler.JobState(r.State), Reason: r.Reason, Slot: instant(r.Slot), Due: instant(r.DueAt),
+		Version: r.Version, Runs: r.Runs, Failures: r.Failures, Seen: r.Seen, CreatedAt: instant(r.CreatedAt),
+	}
+	// What cannot be read is zero: Spec.Check refuses it, so that the job is disabled and keeps no other from running.
+	_ = json.Unmarshal([]byte(r.Spec), &j.Spec)
+	_ = json.Unmarshal([]byte(r.Rules), &j.Rules)
+	return j
+}
+
+type runRow struct {
+	ID         int64
+	JobID      int64 `db:"job_id"`
+	Slot       int64
+	LastSlot   int64 `db:"last_slot"`
+	Slots, Try int
+	State      string
+	Reason     string
+	StartAt    int64 `db:"start_at"`
+	Engine     int64
+	TurnID     int64 `db:"turn_id"`
+	MessageID  int64 `db:"message_id"`
+	Calls      int
+	TokensIn   int64 `db:"tokens_in"`
+	TokensOut  int64 `db:"tokens_out"`
+	Cost       float64
+	CreatedAt  int64 `db:"created_at"`
+	StartedAt  int64 `db:"started_at"`
+	FinishedAt int64 `db:"finished_at"`
+}
+
+func (r *runRow) run() scheduler.Run {
+	return scheduler.Run{
+		ID: r.ID, JobID: r.JobID, Slot: instant(r.Slot), Last: instant(r.LastSlot), Count: r.Slots, Try: r.Try,
+		State: scheduler.RunState(r.State), Reason: r.Reason, StartAt: instant(r.StartAt), Engine: r.Engine, Turn: r.TurnID, Message: r.MessageID,
+		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, Cost: r.Cost,
+		Claimed: instant(r.CreatedAt), Started: instant(r.StartedAt), Finished: instant(r.FinishedAt),
+	}
+}
+
+// job reads a job; ErrNotFound: there is none, or it is not of that person (empty: of whomever).
+func (t *tx) job(query string, id int64, of string) (*scheduler.Job, error) {
+	var rows []struct{ Job jobRow }
+	if err := t.All(&rows, query, id); err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 || of != "" && clean(of) != rows[0].Job.Owner {
+		return nil, ledger.ErrNotFound
+	}
+	job := rows[0].Job.job()
+	return &job, nil
+}
+
+// Jobs implements jobs.Ledger.
+func (r *Router) Jobs(ctx context.Context, of string, after int64, limit int) ([]scheduler.Job, error) {
+	query, args := openJobs, []any{after, limit}
+	if of != "" {
+		query, args = jobsOf, append([]any{clean(of)}, args...)
+	}
+	type row struct{ Job jobRow }
+	return listed(ctx, r.db, "list jobs", func(r *row) scheduler.Job { return r.Job.job() }, query, args...)
+}
+
+// HasJobs implements jobs.Ledger.
+func (r *Router) HasJobs(ctx context.Context, of string) (has bool, err error) {
+	err = r.db.read(ctx, "look for jobs", func(t *tx) error {
+		var one int
+		has, err = t.Row(hasJobs, []any{clean(of)}, &one)
+		return err
+	})
+	return has, err
+}
+
+// Job implements jobs.Ledger.
+func (r *Router) Job(ctx context.Context, id int64, of string) (job *scheduler.Job, err error) {
+	err = r.db.read(ctx, "read a job", func(t *tx) error {
+		job, err = t.job(oneJob, id, of)
+		return err
+	})
+	return job, err
+}
+
+// Runs implements jobs.Ledger.
+func (r *Router) Runs(ctx context.Context, job, before int64, limit int) ([]scheduler.Run, error) {
+	type row struct {
+		Run       runRow
+		Calls     int
+		TokensIn  int64 `db:"tokens_in"`
+		TokensOut int64 `db:"tokens_out"`
+		Cost      float64
+		Delivery  int
+	}
+	return listed(ctx, r.db, "list runs", func(r *row) scheduler.Run {
+		run := r.Run.run()
+		run.Calls += r.Calls
+		run.TokensIn += r.TokensIn
+		run.TokensOut += r.TokensOut
+		run.Cost = shownCost(run.Cost + r.Cost)
+		run.Delivery = delivered[r.Delivery]
+		return run
+	}, runsOf, job, before, before, limit)
+}
+
+// Notifications implements jobs.Ledger.
+func (r *Router) Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]ledger.Notification, error) {
+	type row struct {
+		ID        int64
+		JobID     int64 `db:"job_id"`
+		Text      string
+		CreatedAt int64 `db:"created_at"`
+		ReadAt    int64 `db:"read_at"`
+	}
+	return listed(ctx, r.db, "list notifications", func(r *row) ledger.Notification {
+		return ledger.Notification{ID: r.ID, Job: r.JobID, Text: r.Text, At: instant(r.CreatedAt), Read: instant(r.ReadAt)}
+	}, listNotifications, clean(person), before, before, unread, limit)
+}
+
+// readNotifications marks notifications as read.
+func (t *tx) readNotifications(c *ledger.NotificationsRead) (a audited, err error) {
+	for _, id := range c.IDs {
+		if _, err := t.Exec(readThem, t.now, clean(c.Person), id); err != nil {
+			return a, err
+		}
+	}
+	return audited{outcome: "done", data: map[string]any{"ids": c.IDs}}, nil
+}
+
+// at is an instant as it is compared and stored.
+func (t *tx) at() time.Time { return instant(t.now) }

@@ -1,0 +1,253 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// mostJobs is how many jobs of a person may be open: a program that makes them by mistake has an end.
+const mostJobs = 1000
+
+const (
+	insertJob = `
+		INSERT INTO jobs (owner, name, payload, text, spec, rules, conversation_id, taint, state, slot, due_at, seen, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?) RETURNING id`
+	setJob = `
+		UPDATE jobs SET name = ?, text = ?, spec = ?, rules = ?, conversation_id = coalesce(?, conversation_id), taint = ?, state = ?, reason = ?,
+			slot = ?, due_at = ?, failures = ?, version = version + 1, updated_at = ?
+		WHERE id = ?`
+	countJobs = `SELECT count(*) FROM jobs WHERE owner = ? AND state NOT IN ('done', 'removed')`
+	anyRun    = `SELECT 1 FROM runs WHERE job_id = ? AND state IN ('due', 'running') LIMIT 1`
+)
+
+// changeJob makes, changes or ends a job. What a change of its state leaves behind of runs that were claimed
+// and not started does not start any more.
+func (t *tx) changeJob(c *ledger.JobChange) (a audited, err error) {
+	job, err := t.jobToChange(c)
+	if err != nil {
+		return a, err
+	}
+	was := job.State
+	change := map[ledger.JobChangeKind]func(*ledger.JobChange, *scheduler.Job) error{
+		ledger.AddJob: t.addJob, ledger.EditJob: t.editJob, ledger.PauseJob: t.pauseJob, ledger.ResumeJob: t.resumeJob,
+		ledger.RemoveJob: t.removeJob, ledger.SkipJob: t.skipJob, ledger.RunJob: t.runJob, ledger.SnoozeJob: t.snoozeJob,
+	}[c.Kind]
+	if change == nil {
+		return a, fmt.Errorf("%q is nothing to do with a job", c.Kind)
+	}
+	if err := change(c, job); err != nil {
+		return a, err
+	}
+	if job.State != was && job.State != scheduler.JobActive {
+		if _, err := t.Exec(dropDue, string(job.State), t.now, job.ID); err != nil {
+			return a, err
+		}
+	}
+	if c.Done, err = t.job(oneJob, job.ID, ""); err != nil {
+		return a, err
+	}
+	return audited{outcome: string(c.Done.State), data: map[string]any{
+		"was": was, "owner": c.Done.Owner, "payload": c.Done.Payload, "spec": c.Done.Spec, "target": c.Done.Target,
+	}}, nil
+}
+
+// jobToChange is the job of a change, which stays as it is to the end of the transaction; of one that
+// makes a job it is that one.
+func (t *tx) jobToChange(c *ledger.JobChange) (*scheduler.Job, error) {
+	if c.Kind == ledger.AddJob {
+		if c.Job == nil {
+			return nil, errors.New("add a job: there is none")
+		}
+		job := *c.Job
+		return &job, nil
+	}
+	if _, err := t.lockJobs([]int64{c.ID}); err != nil {
+		return nil, err
+	}
+	job, err := t.job(oneJob, c.ID, c.Of)
+	if err == nil && job.State == scheduler.JobRemoved && c.Kind != ledger.SnoozeJob {
+		err = ledger.ErrNotFound
+	}
+	return job, err
+}
+
+func cannot(job *scheduler.Job, why string) error {
+	return &ledger.StateError{Sentence: fmt.Sprintf("Job %d %s.", job.ID, why)}
+}
+
+// arm sets the job's next slot, which there has to be.
+func (t *tx) arm(job *scheduler.Job) error {
+	if job.Spec.Every > 0 && job.Spec.Anchor.IsZero() {
+		job.Spec.Anchor = t.at()
+	}
+	if err := job.Spec.Check(); err != nil {
+		return &ledger.StateError{Sentence: "That is no time for a job: " + err.Error() + "."}
+	}
+	if job.Arm(t.at()); job.Slot.IsZero() {
+		return &ledger.StateError{Sentence: "That time has passed, and no later one is left: give it another one."}
+	}
+	return nil
+}
+
+// saved writes what a change may set of a job.
+func (t *tx) saved(job *scheduler.Job, conversation any) error {
+	_, err := t.Exec(setJob, clean(job.Name), clean(job.Text), jsonText(job.Spec), jsonText(job.Rules), conversation, clean(job.Taint),
+		string(job.State), clean(job.Reason), micros(job.Slot), micros(job.Due), job.Failures, t.now, job.ID)
+	return err
+}
+
+// target finds or makes where a job speaks; nil: it is not said.
+func (t *tx) target(c *ledger.JobChange) (conversation any, err error) {
+	if c.Target == nil {
+		return nil, nil
+	}
+	p, err := t.findOrMake(cleanConversation(*c.Target))
+	return p.id, err
+}
+
+func (t *tx) addJob(c *ledger.JobChange, job *scheduler.Job) error {
+	if c.Target == nil && job.Payload != scheduler.PayloadMaintenance {
+		return &ledger.StateError{Sentence: "A job needs a chat to speak in: say in which, or make it there."}
+	}
+	if job.Owner != "" {
+		if person, err := t.person(clean(job.Owner)); err != nil {
+			return err
+		} else if person == nil {
+			return &ledger.StateError{Sentence: "Nobody here is called " + job.Owner + "."}
+		}
+		var open int
+		if _, err := t.Row(countJobs, []any{clean(job.Owner)}, &open); err != nil {
+			return err
+		} else if open >= mostJobs {
+			return &ledger.StateError{Sentence: fmt.Sprintf("%s has %d jobs, and there can be no more: delete some first.", job.Owner, open)}
+		}
+	}
+	if err := t.arm(job); err != nil {
+		return err
+	}
+	conversation, err := t.target(c)
+	if err != nil {
+		return err
+	}
+	job.State = scheduler.JobActive
+	job.ID, err = t.Insert(insertJob, clean(job.Owner), clean(job.Name), string(job.Payload), clean(job.Text), jsonText(job.Spec), jsonText(job.Rules),
+		conversation, clean(job.Taint), micros(job.Slot), micros(job.Due), clean(job.Seen), t.now, t.now)
+	return err
+}
+
+func (t *tx) editJob(c *ledger.JobChange, job *scheduler.Job) error {
+	if c.Job == nil {
+		return errors.New("edit a job: nothing is said of it")
+	}
+	job.Name, job.Text, job.Rules = c.Job.Name, c.Job.Text, c.Job.Rules
+	job.Taint = string(tools.Taint(job.Taint).Join(tools.Taint(c.Job.Taint)))
+	if c.Job.Spec != job.Spec { // else its slots stay as they are
+		job.Spec = c.Job.Spec
+		if err := t.arm(job); err != nil {
+			return err
+		}
+		if job.State == scheduler.JobDone {
+			job.State = scheduler.JobActive
+		}
+	}
+	conversation, err := t.target(c)
+	if err != nil {
+		return err
+	}
+	return t.saved(job, conversation)
+}
+
+func (t *tx) pauseJob(_ *ledger.JobChange, job *scheduler.Job) error {
+	if job.State != scheduler.JobActive {
+		return cannot(job, "is "+string(job.State)+" already")
+	}
+	job.State, job.Reason = scheduler.JobPaused, ""
+	return t.saved(job, nil)
+}
+
+// resumeJob goes on with the next slot: those that passed meanwhile were not wanted, and are not missed.
+func (t *tx) resumeJob(_ *ledger.JobChange, job *scheduler.Job) error {
+	if job.State != scheduler.JobPaused && job.State != scheduler.JobDisabled {
+		return cannot(job, "is "+string(job.State)+", not paused")
+	}
+	job.State, job.Reason, job.Failures = scheduler.JobActive, "", 0
+	if err := t.arm(job); err != nil {
+		return err
+	}
+	return t.saved(job, nil)
+}
+
+func (t *tx) removeJob(_ *ledger.JobChange, job *scheduler.Job) error {
+	if job.Payload == scheduler.PayloadMaintenance {
+		return cannot(job, "is the program's own: pause it instead")
+	}
+	job.State, job.Reason, job.Slot, job.Due = scheduler.JobRemoved, "", time.Time{}, time.Time{}
+	return t.saved(job, nil)
+}
+
+func (t *tx) skipJob(_ *ledger.JobChange, job *scheduler.Job) error {
+	if job.State != scheduler.JobActive {
+		return cannot(job, "is "+string(job.State)+": nothing is next")
+	}
+	_, err := t.insertRuns([]newRun{{scheduler.Run{Slot: job.Slot, Last: job.Slot, State: scheduler.RunSkipped, Reason: "asked"}, job}})
+	if err != nil {
+		return err
+	}
+	if job.Arm(job.Slot); job.Slot.IsZero() {
+		job.State = scheduler.JobDone
+	}
+	return t.saved(job, nil)
+}
+
+func (t *tx) runJob(c *ledger.JobChange, job *scheduler.Job) error {
+	var one int
+	open, err := t.Row(anyRun, []any{job.ID}, &one)
+	if err != nil {
+		return err
+	}
+	if open && cmp.Or(job.Rules.Overlap, scheduler.OverlapSkip) == scheduler.OverlapSkip {
+		return cannot(job, "is running, or about to: see its history")
+	}
+	due, err := t.insertRuns([]newRun{{scheduler.Run{Slot: t.at(), Last: t.at(), State: scheduler.RunDue, StartAt: t.at()}, job}})
+	if err == nil && len(due) == 0 {
+		err = cannot(job, "began this very moment")
+	}
+	if err == nil {
+		c.Run = due[0].ID
+	}
+	return err
+}
+
+// snoozeJob makes a one-shot with the same text. Its time is in UTC where the local one is there twice.
+func (t *tx) snoozeJob(c *ledger.JobChange, job *scheduler.Job) error {
+	const local = "2006-01-02T15:04:05"
+	until := c.Until.Truncate(time.Second)
+	spec := scheduler.Spec{Zone: job.Spec.Zone}
+	if zone, err := time.LoadLocation(spec.Zone); err == nil {
+		spec.At = until.In(zone).Format(local)
+	}
+	if slot, ok := spec.Next(t.at()); !ok || !slot.Equal(until) {
+		spec = scheduler.Spec{At: until.UTC().Format(local), Zone: "UTC"}
+	}
+	again := scheduler.Job{
+		Owner: job.Owner, Name: job.Name, Payload: job.Payload, Text: job.Text, Spec: spec, Rules: job.Rules, Taint: job.Taint,
+	}
+	if err := t.arm(&again); err != nil {
+		return err
+	}
+	var conversation int64
+	if _, err := t.Row(`SELECT coalesce(conversation_id, 0) FROM jobs WHERE id = ?`, []any{job.ID}, &conversation); err != nil {
+		return err
+	}
+	var err error
+	again.ID, err = t.Insert(insertJob, again.Owner, again.Name, string(again.Payload), again.Text, jsonText(again.Spec), jsonText(again.Rules),
+		orNull(conversation), again.Taint, micros(again.Slot), micros(again.Due), "", t.now, t.now)
+	*job = again
+	return err
+}

@@ -1,0 +1,226 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/router/view"
+	"switchboard/scheduler"
+	"switchboard/store"
+)
+
+var marcosChat = channels.Conversation{Channel: "tg", ID: "c1", Kind: channels.Direct, Place: "c1"}
+
+var byMarco = ledger.Hand{Person: "marco", Rule: "test"}
+
+// changed makes a change of a job.
+func (h *house) changed(c ledger.JobChange) *ledger.JobChange {
+	h.Helper()
+	if err := h.Router.Change(h.Ctx, &c, byMarco); err != nil {
+		h.Fatalf("%s job %d: %v", c.Kind, c.ID, err)
+	}
+	return &c
+}
+
+// reminder adds a job of marco's, who is somebody.
+func (h *house) reminder(spec scheduler.Spec) *scheduler.Job {
+	h.Helper()
+	h.people()
+	job := scheduler.Job{Owner: "marco", Payload: scheduler.PayloadNotify, Text: "stretch", Spec: spec}
+	return h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &marcosChat}).Done
+}
+
+func (h *house) people() {
+	h.Helper()
+	if err := h.Router.SetPeople(h.Ctx, []ledger.Person{{Name: "marco", Role: ledger.RoleAdmin}, {Name: "eve", Role: ledger.RoleUser}}); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// work is the scheduler's view.
+func (h *house) work() *store.Scheduler { return h.DB.Scheduler(h.owner()) }
+
+// claimed claims what is due as the loop does.
+func (h *house) claimed() []scheduler.Run {
+	h.Helper()
+	jobs, now, _, err := h.work().DueJobs(h.Ctx, 100, false)
+	if err != nil {
+		h.Fatal(err)
+	}
+	var claims []scheduler.Claim
+	for _, j := range jobs {
+		claims = append(claims, scheduler.Decide(j.Job, now, j.Open, scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour}))
+	}
+	runs, err := h.work().Claim(h.Ctx, claims)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return runs
+}
+
+// due has the jobs' next slot have come this long ago.
+func (h *house) due(ago time.Duration) {
+	h.Helper()
+	at := nameOf(h.clock().Add(-ago).UnixMicro())
+	h.write("UPDATE jobs SET slot = " + at + ", due_at = " + at + " WHERE state = 'active' AND due_at > 0")
+}
+
+func (h *house) clock() time.Time { return time.Now() }
+
+var hourly = scheduler.Spec{Every: time.Hour, Zone: "UTC"}
+
+// promise: P9.jobs-changed
+func TestJobsAreMadeAndChanged(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		job := h.reminder(hourly)
+		if job.ID == 0 || job.State != scheduler.JobActive || job.Slot.IsZero() || job.Target != (scheduler.Target{Channel: "tg", Conversation: "c1"}) {
+			t.Errorf("added: %+v", job)
+		}
+		edit := *job
+		edit.Text, edit.Spec = "walk", scheduler.Spec{Every: 2 * time.Hour, Zone: "Europe/Rome"}
+		got := h.changed(ledger.JobChange{Kind: ledger.EditJob, ID: job.ID, Of: "marco", Job: &edit}).Done
+		if got.Text != "walk" || got.Spec.Zone != "Europe/Rome" || got.Version <= job.Version || !got.Slot.After(job.Slot) || got.Target != job.Target {
+			t.Errorf("edited: %+v", got)
+		}
+		if got = h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID}).Done; got.State != scheduler.JobPaused {
+			t.Errorf("paused: %+v", got)
+		}
+		if got = h.changed(ledger.JobChange{Kind: ledger.ResumeJob, ID: job.ID}).Done; got.State != scheduler.JobActive || got.Slot.IsZero() {
+			t.Errorf("resumed: %+v", got)
+		}
+		next := got.Slot
+		if got = h.changed(ledger.JobChange{Kind: ledger.SkipJob, ID: job.ID}).Done; !got.Slot.Equal(next.Add(2 * time.Hour)) {
+			t.Errorf("skipped: %+v", got)
+		}
+		until := time.Now().Add(10 * time.Minute).Truncate(time.Second)
+		later := h.changed(ledger.JobChange{Kind: ledger.SnoozeJob, ID: job.ID, Of: "marco", Until: until}).Done
+		if later.ID == job.ID || !later.Slot.Equal(until) || later.Text != "walk" || later.Target != job.Target || later.Owner != "marco" {
+			t.Errorf("snoozed: %+v", later)
+		}
+		c := h.changed(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID})
+		h.changed(ledger.JobChange{Kind: ledger.RemoveJob, ID: job.ID})
+		runs, err := h.Router.Runs(h.Ctx, job.ID, 0, 10)
+		if err != nil || len(runs) != 2 || runs[0].ID != c.Run || runs[0].State != scheduler.RunSkipped || runs[0].Reason != "removed" || runs[1].Reason != "asked" {
+			t.Errorf("its history: %+v, %v", runs, err)
+		}
+		list, err := h.Router.Jobs(h.Ctx, "marco", 0, 10)
+		if err != nil || len(list) != 1 || list[0].ID != later.ID {
+			t.Errorf("what is left: %+v, %v", list, err)
+		}
+		audit, err := h.Router.Audit(h.Ctx, view.AuditFilter{}, 0, 20)
+		if n := len(audit); err != nil || n < 8 || audit[0].Action != "job.remove" || audit[0].Person != "marco" {
+			t.Errorf("audit: %+v, %v", audit, err)
+		}
+	})
+}
+
+// promise: P9.jobs-changed
+func TestJobChangesThatAreRefused(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		job := h.reminder(hourly)
+		refused := func(c ledger.JobChange, why string) {
+			t.Helper()
+			err := h.Router.Change(h.Ctx, &c, byMarco)
+			if no, ok := errors.AsType[*ledger.StateError](err); !ok || !strings.Contains(no.Sentence, why) {
+				t.Errorf("%s: %v", c.Kind, err)
+			}
+		}
+		add := func(change func(*scheduler.Job)) ledger.JobChange {
+			j := scheduler.Job{Owner: "marco", Payload: scheduler.PayloadNotify, Text: "x", Spec: hourly}
+			change(&j)
+			return ledger.JobChange{Kind: ledger.AddJob, Job: &j, Target: &marcosChat}
+		}
+		nowhere := add(func(*scheduler.Job) {})
+		nowhere.Target = nil
+		refused(nowhere, "needs a chat")
+		refused(add(func(j *scheduler.Job) { j.Owner = "nobody" }), "Nobody here is called nobody")
+		refused(add(func(j *scheduler.Job) { j.Spec.Zone = "Mars/Base" }), "Mars/Base")
+		refused(add(func(j *scheduler.Job) { j.Spec = scheduler.Spec{At: "2020-01-01T09:00:00", Zone: "UTC"} }), "has passed")
+		refused(ledger.JobChange{Kind: ledger.ResumeJob, ID: job.ID}, "not paused")
+		h.changed(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID})
+		refused(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID}, "is running")
+		h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID})
+		refused(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID}, "paused already")
+		refused(ledger.JobChange{Kind: ledger.SkipJob, ID: job.ID}, "paused")
+		for _, c := range []ledger.JobChange{
+			{Kind: ledger.PauseJob, ID: job.ID, Of: "eve"}, {Kind: ledger.RemoveJob, ID: 999},
+		} {
+			if err := h.Router.Change(h.Ctx, &c, byMarco); !errors.Is(err, ledger.ErrNotFound) {
+				t.Errorf("%+v: %v", c, err)
+			}
+		}
+		h.changed(ledger.JobChange{Kind: ledger.RemoveJob, ID: job.ID})
+		if err := h.Router.Change(h.Ctx, &ledger.JobChange{Kind: ledger.ResumeJob, ID: job.ID}, byMarco); !errors.Is(err, ledger.ErrNotFound) {
+			t.Errorf("resume what is removed: %v", err)
+		}
+	})
+}
+
+// A slot is claimed once, whoever tries, and runs are settled once.
+//
+// promise: P9.slot-once
+func TestASlotIsClaimedOnce(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		job := h.reminder(hourly)
+		h.due(time.Second)
+		jobs, now, _, err := h.work().DueJobs(h.Ctx, 10, false)
+		if err != nil || len(jobs) != 1 || jobs[0].Job.ID != job.ID {
+			t.Fatalf("due: %+v, %v", jobs, err)
+		}
+		claim := []scheduler.Claim{scheduler.Decide(jobs[0].Job, now, jobs[0].Open, scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour})}
+		for i := range 3 {
+			runs, err := h.work().Claim(h.Ctx, claim)
+			if err != nil || len(runs) != map[int]int{0: 1}[i] {
+				t.Fatalf("claim %d: %+v, %v", i, runs, err)
+			}
+		}
+		runs, _, err := h.work().DueRuns(h.Ctx, 10, false)
+		if err != nil || len(runs) != 1 || runs[0].Job.Text != "stretch" || runs[0].Run.Try != 1 {
+			t.Fatalf("due runs: %+v, %v", runs, err)
+		}
+		if more, _, next, err := h.work().DueJobs(h.Ctx, 10, false); err != nil || len(more) != 0 || !next.Equal(claim[0].Due) {
+			t.Errorf("after it: %+v, next %s, %v", more, next, err)
+		}
+		// Its try failed: there is one new try, whoever settles it.
+		again := scheduler.Settled{Run: runs[0].Run, State: scheduler.RunDue, Reason: "retry: x", RetryAt: now.Add(-time.Second)}
+		for range 2 {
+			if err := h.work().Settle(h.Ctx, []scheduler.Settled{again}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if runs, _, err = h.work().DueRuns(h.Ctx, 10, false); err != nil || len(runs) != 1 || runs[0].Run.Try != 2 {
+			t.Errorf("tried again: %+v, %v", runs, err)
+		}
+	})
+}
+
+// A run that fails while its job was paused or removed is not tried again.
+//
+// promise: P9.slot-once
+func TestNothingOfAPausedJobIsTriedAgain(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		job := h.reminder(hourly)
+		h.changed(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID})
+		runs, _, err := h.work().DueRuns(h.Ctx, 10, false)
+		if err != nil || len(runs) != 1 {
+			t.Fatalf("%+v, %v", runs, err)
+		}
+		if ok, err := h.work().Begin(h.Ctx, runs[0].Run); !ok || err != nil {
+			t.Fatalf("begin: %v, %v", ok, err)
+		}
+		h.changed(ledger.JobChange{Kind: ledger.PauseJob, ID: job.ID})
+		run := runs[0].Run
+		run.State = scheduler.RunRunning
+		if err := h.work().Settle(h.Ctx, []scheduler.Settled{{Run: run, State: scheduler.RunDue, Reason: "retry: x", RetryAt: time.Now()}}); err != nil {
+			t.Fatal(err)
+		}
+		list, err := h.Router.Runs(h.Ctx, job.ID, 0, 10)
+		if err != nil || len(list) != 1 || list[0].State != scheduler.RunFailed || list[0].Finished.IsZero() {
+			t.Errorf("%+v, %v", list, err)
+		}
+	})
+}
