@@ -46,23 +46,17 @@ func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text stri
 	if sender == nil {
 		return *notSent("not_served", "tell the person so", "%s is not somebody I know", call.Session.Person)
 	}
-	chats, err := r.Ledger.Chats(ctx)
-	if err != nil {
-		r.Log.ErrorContext(ctx, "cannot list who can be written to", "error", err)
-		return tools.Result{End: tools.EndError, Code: "unavailable", Output: "the database does not answer; nothing was sent", Hint: "try once more, then tell the person"}
-	}
-	known := r.recipients(chats, sender.Role == ledger.RoleAdmin)
-	chat, why := r.find(known, to)
+	chat, name, why := r.FindRecipient(ctx, sender, to)
 	switch {
 	case why != nil:
 		return *why
-	case chat.key() == call.Session.ID:
+	case ledger.SessionKey(chat) == call.Session.ID:
 		return *notSent("this_conversation", "answer here with a msg task", "%s is the conversation that we speak in", to)
 	}
 	l := r.Lines.Line(chat.Channel)
-	reply, once := l.Relayed(chat.Conversation, sender.Name, text, call.Taint), []byte("message.send "+rand.Text())
-	err = ledger.Insist(ctx, func() error {
-		_, err := r.Ledger.Notify(ctx, once, chat.Conversation, reply)
+	reply, once := l.Relayed(chat, sender.Name, text, call.Taint), []byte("message.send "+rand.Text())
+	err := ledger.Insist(ctx, func() error {
+		_, err := r.Ledger.Notify(ctx, once, chat, reply)
 		return err
 	})
 	if err != nil {
@@ -72,8 +66,22 @@ func (r *Router) SendMessage(ctx context.Context, call tools.Call, to, text stri
 			Hint: "tell the person, and do not send it again unasked",
 		}
 	}
-	l.Committed(chat.Conversation)
-	return tools.Result{End: tools.EndOK, Output: fmt.Sprintf("sent to %s on %s\n", cmp.Or(chat.name, to), chat.Channel)}
+	l.Committed(chat)
+	return tools.Result{End: tools.EndOK, Output: fmt.Sprintf("sent to %s on %s\n", cmp.Or(name, to), chat.Channel)}
+}
+
+// FindRecipient is the conversation to which person may have us write by that name, with whose it is
+// (empty: a group's), or the refusal that says why there is none.
+func (r *Router) FindRecipient(ctx context.Context, person *ledger.Person, to string) (channels.Conversation, string, *tools.Result) {
+	chats, err := r.Ledger.Chats(ctx)
+	if err != nil {
+		r.Log.ErrorContext(ctx, "cannot list who can be written to", "error", err)
+		return channels.Conversation{}, "", &tools.Result{
+			End: tools.EndError, Code: "unavailable", Output: "the database does not answer; nothing was done", Hint: "try once more, then tell the person",
+		}
+	}
+	chat, why := r.find(r.recipients(chats, person.Role == ledger.RoleAdmin), to)
+	return chat.Conversation, chat.name, why
 }
 
 // Recipient says to whom SendMessage would write now, for whoever is asked to allow it;
@@ -83,19 +91,14 @@ func (r *Router) Recipient(ctx context.Context, call tools.Call, to string) stri
 	if sender == nil {
 		return ""
 	}
-	chats, err := r.Ledger.Chats(ctx)
-	if err != nil {
-		r.Log.WarnContext(ctx, "a question does not say who would be written to", "error", err)
-		return ""
-	}
-	chat, why := r.find(r.recipients(chats, sender.Role == ledger.RoleAdmin), to)
+	chat, name, why := r.FindRecipient(ctx, sender, to)
 	switch {
 	case why != nil:
 		return ""
 	case chat.Kind == channels.Direct:
-		return fmt.Sprintf("It would go to %s, in the chat %s.", chat.name, chat.key())
+		return fmt.Sprintf("It would go to %s, in the chat %s.", name, ledger.SessionKey(chat))
 	}
-	return fmt.Sprintf("It would go to the group %q, in the chat %s.", words.OneLine(chat.Title, 60), chat.key())
+	return fmt.Sprintf("It would go to the group %q, in the chat %s.", words.OneLine(chat.Title, 60), ledger.SessionKey(chat))
 }
 
 // recipients are the conversations that somebody may write to by us, as far as their

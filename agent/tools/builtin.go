@@ -41,7 +41,7 @@ type BuiltinConfig struct {
 	Schedule Schedule
 	// Host says how the machine is. Nil: there is no host.info.
 	Host func(ctx context.Context) (host.Reading, error)
-	// Recipient says to whom a Messenger would write now, as plain text; nil: it does not say.
+	// Recipient says to whom a Messenger, or a job, would write now, as plain text; nil: it does not say.
 	Recipient func(ctx context.Context, call Call, to string) string
 }
 
@@ -100,7 +100,7 @@ func Builtin(cfg BuiltinConfig) []Tool {
 		list = append(list, cfg.Commander.tools()...)
 	}
 	if cfg.Schedule != nil {
-		list = append(list, scheduleTools(cfg.Schedule)...)
+		list = append(list, scheduleTools(cfg.Schedule, cfg.meansRecipient())...)
 	}
 	if cfg.Host != nil {
 		list = append(list, Tool{
@@ -109,22 +109,26 @@ func Builtin(cfg BuiltinConfig) []Tool {
 		})
 	}
 	if cfg.Messenger != nil {
-		send := Tool{
+		list = append(list, Tool{
 			Name: "message.send", Summary: "Write to a known person, or to another conversation.",
-			Effect: EffectOutside, Schema: messageSchema, Run: with(cfg.Messenger.send),
-		}
-		if cfg.Recipient != nil {
-			send.Means = func(ctx context.Context, call Call) string {
-				var args messageArgs
-				if json.Unmarshal(call.Args, &args) != nil {
-					return ""
-				}
-				return cfg.Recipient(ctx, call, strings.TrimSpace(args.To))
-			}
-		}
-		list = append(list, send)
+			Effect: EffectOutside, Schema: messageSchema, Run: with(cfg.Messenger.send), Means: cfg.meansRecipient(),
+		})
 	}
 	return withPages(list)
+}
+
+// meansRecipient says to whom a message would go, by the argument "to"; nil: nobody can say.
+func (c *BuiltinConfig) meansRecipient() func(context.Context, Call) string {
+	if c.Recipient == nil {
+		return nil
+	}
+	return func(ctx context.Context, call Call) string {
+		var args messageArgs
+		if json.Unmarshal(call.Args, &args) != nil {
+			return ""
+		}
+		return c.Recipient(ctx, call, strings.TrimSpace(args.To))
+	}
 }
 
 // withPages gives each tool its page from the embedded folder.

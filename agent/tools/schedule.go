@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"encoding/json"
-	"strings"
 )
 
 // A Schedule keeps the jobs of the person of a call; the router's room jobs has one.
@@ -14,8 +13,6 @@ type Schedule interface {
 	ListJobs(ctx context.Context, call Call, which JobList) Result
 	// ChangeJob changes one.
 	ChangeJob(ctx context.Context, call Call, change JobEdit) Result
-	// Recipient says to whom a job with To would write, as plain text; empty: to nobody.
-	Recipient(ctx context.Context, call Call, to string) string
 }
 
 // What a NewJob does.
@@ -98,8 +95,8 @@ var (
 }`)
 )
 
-// scheduleTools are the tools schedule.*.
-func scheduleTools(s Schedule) []Tool {
+// scheduleTools are the tools schedule.*; means says to whom a message would go.
+func scheduleTools(s Schedule, means func(context.Context, Call) string) []Tool {
 	return []Tool{
 		{
 			Name: "schedule.add", Summary: "Remind the person later, or do something for them later, once or again and again.",
@@ -120,13 +117,7 @@ func scheduleTools(s Schedule) []Tool {
 				job.Kind = JobSend
 				return s.AddJob(ctx, call, job)
 			}),
-			Means: func(ctx context.Context, call Call) string {
-				var job NewJob
-				if json.Unmarshal(call.Args, &job) != nil {
-					return ""
-				}
-				return s.Recipient(ctx, call, strings.TrimSpace(job.To))
-			},
+			Means: means,
 		},
 	}
 }

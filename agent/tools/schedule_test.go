@@ -17,7 +17,6 @@ func (j *jobs) note(call Call, what any) Result {
 func (j *jobs) AddJob(_ context.Context, call Call, job NewJob) Result   { return j.note(call, job) }
 func (j *jobs) ListJobs(_ context.Context, call Call, l JobList) Result  { return j.note(call, l) }
 func (j *jobs) ChangeJob(_ context.Context, call Call, e JobEdit) Result { return j.note(call, e) }
-func (j *jobs) Recipient(_ context.Context, _ Call, to string) string    { return "to " + to + "!" }
 
 func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
 	t.Parallel()
@@ -44,7 +43,7 @@ func TestScheduleToolsHandOnWhatIsComplete(t *testing.T) {
 			t.Errorf("%s %s: %+v, handed on %q, want %s", tt.tool, tt.args, res, to.said, tt.want)
 		}
 	}
-	for _, tool := range Builtin(BuiltinConfig{Schedule: &to}) {
+	for _, tool := range Builtin(BuiltinConfig{Schedule: &to, Recipient: func(_ context.Context, _ Call, to string) string { return "to " + to + "!" }}) {
 		if tool.Name == "schedule.send" && tool.Means(t.Context(), Call{Args: []byte(`{"to":" bob "}`)}) != "to bob!" {
 			t.Error("the question does not say to whom it goes")
 		}

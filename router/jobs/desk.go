@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// mostJobs is how many jobs a person may have at once that are neither done nor removed.
-	mostJobs = 200
+	// mostRead is how many jobs are read to find those of a group.
+	mostRead = 1000
 	// mostText is the longest text of a job, in bytes.
 	mostText = 8000
 	// leastPause and leastTask are the shortest times between two slots of a job, and of one that is
@@ -33,8 +33,8 @@ type Deps struct {
 	Person func(name string) *ledger.Person
 	// Chat is a conversation that has a session. ErrNotFound.
 	Chat func(ctx context.Context, session string) (channels.Conversation, error)
-	// Recipient is to whom person may have us write by a name; a refusal says why to nobody.
-	Recipient func(ctx context.Context, person *ledger.Person, to string) (conv channels.Conversation, name string, refusal *tools.Result)
+	// FindRecipient is to whom person may have us write by a name; a refusal says why to nobody.
+	FindRecipient func(ctx context.Context, person *ledger.Person, to string) (conv channels.Conversation, name string, refusal *tools.Result)
 	// Change makes a change for a tool.
 	Change func(context.Context, ledger.Change, ledger.Hand) error
 	// Settings are those that count now.
@@ -82,7 +82,7 @@ func target(c *channels.Conversation) scheduler.Target {
 func (d *Desk) some(ctx context.Context, a *asking, of string, after int64, limit int) (list []scheduler.Job, more bool, err error) {
 	read := limit + 1
 	if a.conv.Kind != channels.Direct {
-		read = mostJobs
+		read = mostRead
 	}
 	list, err = d.Ledger.Jobs(ctx, of, after, read)
 	list = slices.DeleteFunc(list, func(job scheduler.Job) bool { return !a.here(&job) })
@@ -100,7 +100,13 @@ type fault struct {
 // A choice is what may have been meant: its label, and the time with all that belongs to it.
 type choice struct{ label, when string }
 
-func (f *fault) Error() string { return f.text }
+func (f *fault) Error() string {
+	text := f.text
+	for _, c := range f.choices {
+		text += "\n- " + c.when
+	}
+	return text
+}
 
 func faulty(code, format string, args ...any) *fault {
 	return &fault{code: code, text: fmt.Sprintf(format, args...)}
@@ -121,12 +127,6 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 	}
 	if text == "" {
 		return nil, faulty("no_text", "When is clear (%s), but not what: write it behind the time.", spec.String())
-	}
-	list, err := d.Ledger.Jobs(ctx, a.person.Name, 0, mostJobs)
-	if err != nil {
-		return nil, err
-	} else if len(list) == mostJobs {
-		return nil, faulty("too_many_jobs", "There are %d jobs of yours already, which is the most; delete some first.", mostJobs)
 	}
 	to := &a.conv
 	if w.to != nil {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,10 @@ import (
 )
 
 var _ tools.Schedule = (*Desk)(nil)
+
+var payloads = map[string]scheduler.Payload{
+	tools.JobRemind: scheduler.PayloadNotify, tools.JobTask: scheduler.PayloadAgent, tools.JobSend: scheduler.PayloadSend,
+}
 
 // calling is who a tool is used for, and where.
 func (d *Desk) calling(ctx context.Context, call tools.Call) (*asking, error) {
@@ -34,13 +39,9 @@ func (d *Desk) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) to
 	if err != nil {
 		return refused(err)
 	}
-	w := wish{payload: scheduler.PayloadNotify, when: job.When, text: job.Text, zone: job.Zone}
-	switch job.Kind {
-	case tools.JobTask:
-		w.payload = scheduler.PayloadAgent
-	case tools.JobSend:
-		w.payload = scheduler.PayloadSend
-		to, _, refusal := d.Deps.Recipient(ctx, a.person, strings.TrimSpace(job.To))
+	w := wish{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone}
+	if job.Kind == tools.JobSend {
+		to, _, refusal := d.FindRecipient(ctx, a.person, strings.TrimSpace(job.To))
 		if refusal != nil {
 			return *refusal
 		}
@@ -96,13 +97,16 @@ func (d *Desk) ChangeJob(ctx context.Context, call tools.Call, edit tools.JobEdi
 	if err != nil {
 		return refused(err)
 	}
-	var change *ledger.JobChange
-	if edit.Action == "edit" {
-		change, err = d.edit(ctx, a, edit.Job, wish{when: edit.When, text: edit.Text, zone: edit.Zone})
-	} else {
-		change, err = d.change(ctx, a, edit.Job, ledger.JobChangeKind(edit.Action), "")
-	}
+	change, err := d.edited(ctx, a, edit)
 	return d.changed(ctx, call, change, err)
+}
+
+// edited makes the change that an edit asks for.
+func (d *Desk) edited(ctx context.Context, a *asking, edit tools.JobEdit) (*ledger.JobChange, error) {
+	if edit.Action == string(ledger.EditJob) {
+		return d.edit(ctx, a, edit.Job, wish{when: edit.When, text: edit.Text, zone: edit.Zone})
+	}
+	return d.change(ctx, a, edit.Job, ledger.JobChangeKind(edit.Action), "")
 }
 
 // changed makes a change for a tool and says what became of it.
@@ -124,33 +128,53 @@ func (d *Desk) changed(ctx context.Context, call tools.Call, change *ledger.JobC
 	return tools.Result{End: tools.EndOK, Output: plain(d.became(change)), Taint: taintOf(call.Session.Person, *change.Done)}
 }
 
-// Recipient implements tools.Schedule.
-func (d *Desk) Recipient(ctx context.Context, call tools.Call, to string) string {
-	person := d.Person(call.Session.Person)
-	if person == nil {
-		return ""
-	}
-	conv, name, refusal := d.Deps.Recipient(ctx, person, to)
-	switch {
-	case refusal != nil:
-		return ""
-	case conv.Kind == channels.Direct:
-		return fmt.Sprintf("It would go to %s, in the chat %s.", name, ledger.SessionKey(conv))
-	}
-	return fmt.Sprintf("It would go to the group %q, in the chat %s.", conv.Title, ledger.SessionKey(conv))
-}
-
 // refused says to a planner why nothing was done.
 func refused(err error) tools.Result {
 	f, ok := errors.AsType[*fault](err)
 	if !ok {
 		return tools.Result{End: tools.EndError, Code: "unavailable", Output: "the database does not answer; nothing was done", Hint: "try once more, then tell the person"}
 	}
-	text := f.text
-	for _, c := range f.choices {
-		text += "\n- " + c.when
-	}
-	return tools.Result{End: tools.EndRefused, Code: f.code, Output: text, Hint: f.hint}
+	return tools.Result{End: tools.EndRefused, Code: f.code, Output: f.Error(), Hint: f.hint}
 }
 
 func plain(markdown string) string { return render.Parse(markdown).Plain() }
+
+// Add makes the change that adds a job for a person who is named by whoever runs the program. It
+// speaks in the direct chat that the person used last, or where To says.
+func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob) (*ledger.JobChange, error) {
+	p := d.Person(person)
+	if p == nil {
+		return nil, fmt.Errorf("there is no person %q", person)
+	}
+	w := wish{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone}
+	if w.payload == "" || job.Kind == tools.JobSend && job.To == "" {
+		return nil, errors.New("a message to others needs somebody to whom it goes")
+	}
+	conv, _, refusal := d.FindRecipient(ctx, p, cmp.Or(job.To, person))
+	if refusal != nil {
+		return nil, errors.New(refusal.Output)
+	}
+	return d.add(ctx, &asking{person: p, conv: conv, zone: p.TimeZone, slash: "/"}, w)
+}
+
+// Edit makes a change of anybody's job for whoever runs the program, who is an admin.
+func (d *Desk) Edit(ctx context.Context, admin string, edit tools.JobEdit) (*ledger.JobChange, error) {
+	return d.edited(ctx, d.machine(admin), edit)
+}
+
+// Show is anybody's job, with all about it in plain text, for whoever runs the program.
+func (d *Desk) Show(ctx context.Context, id int64) (*scheduler.Job, string, error) {
+	job, err := d.Ledger.Job(ctx, id, "")
+	if err != nil {
+		return nil, "", err
+	}
+	return job, plain(d.detail(job, true)), nil
+}
+
+// Said is what a change that was made came to, in plain text.
+func (d *Desk) Said(c *ledger.JobChange) string { return plain(d.became(c)) }
+
+// machine is whoever runs the program on this machine.
+func (d *Desk) machine(name string) *asking {
+	return &asking{person: &ledger.Person{Name: name, Role: ledger.RoleAdmin}, conv: channels.Conversation{Kind: channels.Direct}, slash: "/"}
+}

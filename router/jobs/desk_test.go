@@ -1,0 +1,347 @@
+package jobs_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router/commands"
+	"switchboard/router/jobs"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// rows is a ledger of jobs in memory.
+type rows struct {
+	jobs []scheduler.Job
+	told []ledger.Notification
+	runs []scheduler.Run
+	hand ledger.Hand
+}
+
+func (r *rows) Jobs(_ context.Context, of string, after int64, limit int) (list []scheduler.Job, err error) {
+	for _, j := range r.jobs {
+		if (of == "" || j.Owner == of) && j.ID > after && j.State != scheduler.JobRemoved && len(list) < limit {
+			list = append(list, j)
+		}
+	}
+	return list, nil
+}
+
+func (r *rows) HasJobs(_ context.Context, of string) (bool, error) {
+	return slices.ContainsFunc(r.jobs, func(j scheduler.Job) bool { return j.Owner == of }), nil
+}
+
+func (r *rows) Job(_ context.Context, id int64, of string) (*scheduler.Job, error) {
+	for _, j := range r.jobs {
+		if j.ID == id && (of == "" || j.Owner == of) {
+			return &j, nil
+		}
+	}
+	return nil, ledger.ErrNotFound
+}
+
+func (r *rows) Runs(context.Context, int64, int64, int) ([]scheduler.Run, error) { return r.runs, nil }
+
+func (r *rows) Notifications(_ context.Context, _ string, _ int64, limit int, unread bool) (list []ledger.Notification, err error) {
+	for _, n := range r.told {
+		if !unread || n.Read.IsZero() {
+			list = append(list, n)
+		}
+	}
+	return list[:min(len(list), limit)], nil
+}
+
+// Change does what the store does, as far as what is said of it goes.
+func (r *rows) Change(_ context.Context, change ledger.Change, by ledger.Hand) error {
+	c, ok := change.(*ledger.JobChange)
+	if !ok {
+		return nil
+	}
+	r.hand = by
+	if c.Kind == ledger.AddJob {
+		job := *c.Job
+		job.ID = int64(len(r.jobs) + 1)
+		r.jobs = append(r.jobs, job)
+		c.Done = &job
+		return nil
+	}
+	i := slices.IndexFunc(r.jobs, func(j scheduler.Job) bool { return j.ID == c.ID && (c.Of == "" || j.Owner == c.Of) })
+	if i < 0 {
+		return ledger.ErrNotFound
+	}
+	switch c.Kind {
+	case ledger.EditJob:
+		r.jobs[i] = *c.Job
+	case ledger.PauseJob:
+		r.jobs[i].State = scheduler.JobPaused
+	case ledger.RemoveJob:
+		r.jobs[i].State = scheduler.JobRemoved
+	case ledger.SnoozeJob:
+		job := r.jobs[i]
+		job.ID, job.Spec = int64(len(r.jobs)+1), scheduler.Spec{At: c.Until.UTC().Format("2006-01-02T15:04:05Z"), Zone: job.Spec.Zone}
+		r.jobs = append(r.jobs, job)
+		c.Done = &job
+		return nil
+	}
+	job := r.jobs[i]
+	c.Done = &job
+	return nil
+}
+
+// now is a Monday, 11:00 in Rome.
+var now = time.Date(2026, 11, 23, 10, 0, 0, 0, time.UTC)
+
+var (
+	ann  = &ledger.Person{Name: "ann", Role: ledger.RoleUser, TimeZone: "Europe/Rome"}
+	root = &ledger.Person{Name: "root", Role: ledger.RoleAdmin, TimeZone: "Europe/Rome"}
+	nils = &ledger.Person{Name: "nils", Role: ledger.RoleUser, TimeZone: "UTC"} // as the settings have it
+	chat = channels.Conversation{Channel: "telegram", ID: "7", Kind: channels.Direct}
+	club = channels.Conversation{Channel: "telegram", ID: "-9", Kind: channels.Group}
+)
+
+func newDesk(r *rows) *jobs.Desk {
+	return &jobs.Desk{Deps: jobs.Deps{
+		Ledger: r, Change: r.Change, Now: func() time.Time { return now },
+		Settings: func() jobs.Settings { return jobs.Settings{Enabled: true, TimeZone: "UTC"} },
+		Person: func(name string) *ledger.Person {
+			return map[string]*ledger.Person{"ann": ann, "root": root, "nils": nils}[name]
+		},
+		Chat: func(_ context.Context, session string) (channels.Conversation, error) {
+			return map[string]channels.Conversation{"telegram:7": chat, "telegram:-9": club}[session], nil
+		},
+		FindRecipient: func(_ context.Context, _ *ledger.Person, to string) (channels.Conversation, string, *tools.Result) {
+			if to != "bob" {
+				return channels.Conversation{}, "", &tools.Result{End: tools.EndRefused, Code: "no_recipient"}
+			}
+			return channels.Conversation{Channel: "slack", ID: "D1", Kind: channels.Direct}, "bob", nil
+		},
+	}}
+}
+
+// give gives a command as the router does, and returns what is answered.
+func give(t *testing.T, d *jobs.Desk, r *rows, by *ledger.Person, at channels.Conversation, text string) commands.Answer {
+	t.Helper()
+	name, args, _ := strings.Cut(text, " ")
+	for _, c := range d.Commands() {
+		if c.Name != name {
+			continue
+		}
+		answer, err := c.Run(t.Context(), &commands.Call{Event: &channels.Event{Conversation: at}, Person: by, Name: name, Args: args, Slash: "/"})
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if answer.Change != nil {
+			if err := r.Change(t.Context(), answer.Change, ledger.Hand{}); err != nil {
+				return commands.Says("%v", err)
+			}
+		}
+		if answer.Say != nil {
+			return answer.Say()
+		}
+		return answer
+	}
+	t.Fatalf("there is no command %s", name)
+	return commands.Answer{}
+}
+
+// unescaped is a text as people read it.
+func unescaped(text string) string { return strings.ReplaceAll(text, `\`, "") }
+
+// A reminder is answered with the local time, the zone, the next three times and the number.
+func TestRemindEchoesWhatWasUnderstood(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"remind tomorrow at 9 to call Ann": "Job 1, a reminder, once, Tuesday 24 November 2026 at 09:00 (Europe/Rome): call Ann",
+		"remind in 3 seconds to stretch":   "Job 1, a reminder, once, Monday 23 November 2026 at 11:00:03 (Europe/Rome): stretch",
+		"remind every weekday at 8 stand up": "Job 1, a reminder, every weekday at 08:00 (Europe/Rome): stand up\n" +
+			"Next: Tue 24 Nov 2026 08:00, Wed 25 Nov 2026 08:00, Thu 26 Nov 2026 08:00.",
+		"remind Asia/Tokyo tomorrow at 9 to call Ann":       "Job 1, a reminder, once, Tuesday 24 November 2026 at 09:00 (Asia/Tokyo): call Ann",
+		"jobs add every hour list files":                    "Job 1, a task, every hour (Europe/Rome): list files\nNext: ",
+		"remind tomorrow at 9":                              "When is clear (once, Tuesday 24 November 2026 at 09:00 (Europe/Rome)), but not what",
+		"remind every second to breathe":                    "That is too often: between two runs there have to be at least 10s.",
+		"jobs add every 30 seconds list files":              "That is too often: between two runs there have to be at least 1m0s.",
+		"remind 2020-01-01 09:00 to call":                   "2020",
+		"remind whenever you like":                          "",
+		"remind":                                            "Write \"/remind\", when, and what",
+		"remind tomorrow at 9 " + strings.Repeat("x", 8001): "The text is too long; a job takes 8000 bytes.",
+	} {
+		var r rows
+		answer := give(t, newDesk(&r), &r, ann, chat, text)
+		if !strings.Contains(unescaped(answer.Text), want) {
+			t.Errorf("%.60s: %s\nwant %s", text, answer.Text, want)
+		}
+		if made := strings.HasPrefix(want, "Job 1"); made != (len(r.jobs) == 1) {
+			t.Errorf("%.60s: %d jobs", text, len(r.jobs))
+		}
+	}
+}
+
+// What may be one of several times is asked with buttons, each of which makes the job.
+func TestAmbiguousTimeIsAskedWithButtons(t *testing.T) {
+	t.Parallel()
+	var r rows
+	d := newDesk(&r)
+	answer := give(t, d, &r, ann, chat, "remind at 9 to call Ann")
+	if len(answer.Buttons) != 2 || len(r.jobs) != 0 {
+		t.Fatalf("%+v", answer)
+	}
+	said := give(t, d, &r, ann, chat, answer.Buttons[1].Command)
+	if want := "once, Tuesday 24 November 2026 at 09:00 (Europe/Rome): call Ann"; !strings.Contains(unescaped(said.Text), want) {
+		t.Errorf("%q says %q", answer.Buttons[1].Command, said.Text)
+	}
+}
+
+// Somebody whose zone nobody named is asked for it once, and only where it matters.
+func TestUnknownZoneIsAskedForOnce(t *testing.T) {
+	t.Parallel()
+	var r rows
+	d := newDesk(&r)
+	answer := give(t, d, &r, nils, chat, "remind tomorrow at 9 to call Ann")
+	if len(r.jobs) != 0 || len(answer.Buttons) != 1 || !strings.Contains(answer.Text, "I do not know your time zone yet") {
+		t.Fatalf("%+v", answer)
+	}
+	if answer := give(t, d, &r, nils, chat, answer.Buttons[0].Command); len(r.jobs) != 1 || !strings.Contains(unescaped(answer.Text), "09:00 (UTC): call Ann") {
+		t.Errorf("the button says %q", answer.Text)
+	}
+	if answer := give(t, d, &r, nils, chat, "remind tomorrow at 10 to call Bob"); len(r.jobs) != 2 || !strings.Contains(unescaped(answer.Text), "(UTC)") {
+		t.Errorf("the second time: %q", answer.Text)
+	}
+	var other rows
+	if give(t, newDesk(&other), &other, nils, chat, "remind in 20 minutes tea"); len(other.jobs) != 1 {
+		t.Error("it is asked for where it does not matter")
+	}
+}
+
+func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
+	t.Parallel()
+	r := rows{jobs: []scheduler.Job{{
+		ID: 1, Name: "audit", Payload: scheduler.PayloadMaintenance, Spec: scheduler.Spec{Cron: "1 * * * *", Zone: "UTC"}, State: scheduler.JobActive,
+	}}}
+	d := newDesk(&r)
+	give(t, d, &r, ann, chat, "remind every day at 9 call Ann")
+	give(t, d, &r, root, chat, "remind tomorrow at 9 call root")
+	for _, tt := range []struct {
+		by   *ledger.Person
+		at   channels.Conversation
+		text string
+		want string
+	}{
+		{ann, chat, "jobs", "- **2** reminder, every day at 09:00 (Europe/Rome): call Ann\n"},
+		{ann, chat, "jobs 2", "- next: Tue 24 Nov 2026 09:00, Wed 25 Nov 2026 09:00, Thu 26 Nov 2026 09:00"},
+		{ann, chat, "jobs 3", "There is no job 3 of yours."},
+		{ann, chat, "jobs 3 delete", "There is no job 3 of yours."},
+		{ann, chat, "jobs all", "Everybody's jobs are for admins"},
+		{root, club, "jobs all", "Everybody's jobs are for admins"},
+		{root, club, "jobs 2", "There is no job 2 of yours."},
+		{ann, club, "jobs", "There are none."},
+		{ann, club, "jobs 2", "There is no job 2 of yours."},
+		{root, chat, "jobs", "- **3** reminder"},
+		{root, chat, "jobs all", "- **1** maintenance, cron 1 * * * * (UTC): audit"},
+		{root, chat, "jobs 1 delete", "Job 1 is the program's own and stays"},
+		{root, chat, "jobs 1 text x", "Job 1 is the program's own"},
+		{ann, chat, "jobs 2 when every day at 10", "Job 2, a reminder, every day at 10:00 (Europe/Rome): call Ann"},
+		{ann, chat, "jobs 2 text call Bob", "Job 2, a reminder, every day at 10:00 (Europe/Rome): call Bob"},
+		{ann, chat, "jobs 2 text", "Say a new time, a new text, or both."},
+		{ann, chat, "jobs 2 when blue", ""},
+		{ann, chat, "jobs 2 snooze 10m", "Snoozed until Mon 23 Nov 2026 11:10 (Europe/Rome), as job 4."},
+		{ann, chat, "jobs 2 snooze tomorrow", "Snoozed until Tue 24 Nov 2026 11:00 (Europe/Rome), as job 5."},
+		{ann, chat, "jobs 2 snooze 1s", "A reminder is snoozed for a time such as 10m or 1h, or tomorrow."},
+		{ann, chat, "jobs 2 dance", "Behind the number of a job I know"},
+		{ann, chat, "jobs 2 history", "Job 2 has not run yet."},
+		{ann, chat, "jobs dance", "I know these"},
+		{ann, chat, "jobs 2 pause", "Job 2 is paused: call Bob"},
+		{ann, chat, "jobs 2 resume", "It goes on. Job 2"},
+		{root, chat, "jobs 2 delete", "Job 2 is deleted: call Bob"},
+		{ann, chat, "jobs after 5", "There are no others."},
+	} {
+		answer := give(t, d, &r, tt.by, tt.at, tt.text)
+		if !strings.Contains(unescaped(answer.Text), tt.want) {
+			t.Errorf("%s: %s: %s\nwant %s", tt.by.Name, tt.text, answer.Text, tt.want)
+		}
+		if tt.by == root && strings.HasPrefix(tt.text, "jobs 2") && answer.Taint != tools.Others && tt.at == chat {
+			t.Errorf("%s repeats the words of another clean", tt.text)
+		}
+	}
+}
+
+// What the tools say is what the commands say, and the job remembers what its turn had read.
+func TestToolsDoWhatCommandsDo(t *testing.T) {
+	t.Parallel()
+	var r rows
+	d := newDesk(&r)
+	call := tools.Call{Session: tools.Session{ID: "telegram:7", Person: "ann", Channel: "telegram", Direct: true, Turn: 5, TimeZone: "Europe/Rome"}, Taint: "web"}
+	res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobTask, When: "every weekday at 8:00", Text: "List my tasks."})
+	if res.End != tools.EndOK || !strings.HasPrefix(res.Output, "Job 1, a task, every weekday at 08:00 (Europe/Rome): List my tasks.") || res.Taint != "web" {
+		t.Errorf("%+v", res)
+	}
+	if r.jobs[0].Taint != "web" || r.jobs[0].Target != (scheduler.Target{Channel: "telegram", Conversation: "7"}) || r.hand.Turn != 5 || r.hand.Person != "ann" {
+		t.Errorf("it is stored as %+v, by %+v", r.jobs[0], r.hand)
+	}
+	res = d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobSend, When: "tomorrow at 9", Text: "Hello", To: " bob "})
+	if res.End != tools.EndOK || !r.jobs[1].Rules.Approved || r.jobs[1].Target.Channel != "slack" {
+		t.Errorf("%+v, %+v", res, r.jobs[1])
+	}
+	for _, tt := range []struct {
+		job  tools.NewJob
+		code string
+	}{
+		{tools.NewJob{Kind: tools.JobRemind, When: "at 9 to call Ann"}, "ambiguous"},
+		{tools.NewJob{Kind: tools.JobRemind, When: "2020-01-01 09:00", Text: "x"}, "past"},
+		{tools.NewJob{Kind: tools.JobRemind, When: "ogni giorno", Text: "x"}, "bad_time"},
+		{tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x", Zone: "Mars/Olympus"}, "bad_time"},
+		{tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9 to call Ann", Text: "x"}, "bad_time"},
+		{tools.NewJob{Kind: tools.JobSend, When: "tomorrow at 9", Text: "x", To: "eve"}, "no_recipient"},
+	} {
+		if res := d.AddJob(t.Context(), call, tt.job); res.End != tools.EndRefused || res.Code != tt.code {
+			t.Errorf("%+v: %+v", tt.job, res)
+		}
+	}
+	if res := d.ListJobs(t.Context(), call, tools.JobList{All: true}); res.Code != "not_permitted" {
+		t.Errorf("everybody's: %+v", res)
+	}
+	if res := d.ListJobs(t.Context(), call, tools.JobList{}); res.End != tools.EndOK || !strings.Contains(res.Output, "List my tasks.") || res.Taint != "web" {
+		t.Errorf("%+v", res)
+	}
+	if res := d.ListJobs(t.Context(), call, tools.JobList{Job: 1}); res.End != tools.EndOK || !strings.Contains(res.Output, "has not run yet") {
+		t.Errorf("%+v", res)
+	}
+	if res := d.ChangeJob(t.Context(), call, tools.JobEdit{Job: 9, Action: "remove"}); res.Code != "not_found" {
+		t.Errorf("%+v", res)
+	}
+	if res := d.ChangeJob(t.Context(), call, tools.JobEdit{Job: 1, Action: "remove"}); res.End != tools.EndOK || r.jobs[0].State != scheduler.JobRemoved {
+		t.Errorf("%+v", res)
+	}
+	d.Deps.Settings = func() jobs.Settings { return jobs.Settings{TimeZone: "UTC"} }
+	if res := d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobRemind, When: "tomorrow at 9", Text: "x"}); res.Code != "unavailable" || !strings.Contains(res.Output, "[scheduler] enabled = false") {
+		t.Errorf("switched off: %+v", res)
+	}
+}
+
+func TestNotificationsAreReadByBeingShown(t *testing.T) {
+	t.Parallel()
+	r := rows{told: []ledger.Notification{{ID: 2, Text: "call Ann", At: now}, {ID: 1, Text: "tea", At: now, Read: now}}}
+	d := newDesk(&r)
+	for _, c := range d.Commands() {
+		if c.Name != "notifications" {
+			continue
+		}
+		call := &commands.Call{Event: &channels.Event{Conversation: chat}, Person: ann, Name: c.Name, Slash: "/"}
+		answer, err := c.Run(t.Context(), call)
+		read, ok := answer.Change.(*ledger.NotificationsRead)
+		if err != nil || !ok || !slices.Equal(read.IDs, []int64{2}) || strings.Contains(answer.Text, "tea") {
+			t.Errorf("%+v, error %v", answer, err)
+		}
+		call.Args = "all"
+		if answer, err := c.Run(t.Context(), call); err != nil || !strings.Contains(answer.Text, "**new** Mon 23 Nov 11:00: call Ann") || !strings.Contains(answer.Text, "tea") {
+			t.Errorf("%+v, error %v", answer, err)
+		}
+	}
+	if answer := give(t, d, &r, ann, club, "notifications"); !strings.Contains(answer.Text, "In a direct message") {
+		t.Errorf("in a group: %+v", answer)
+	}
+}

@@ -1,0 +1,77 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/agent/tools"
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// A Submitter puts in what nobody typed; the router is one.
+type Submitter interface {
+	Submit(ctx context.Context, s ledger.Submission) (ledger.Submitted, error)
+}
+
+// A Starter is a scheduler.Starter: it makes of a run what is submitted.
+type Starter struct {
+	Router Submitter
+	// Budget is the most that the model calls of a run may cost whose job says nothing of it; 0: no limit.
+	Budget func() float64
+	Now    func() time.Time
+}
+
+var _ scheduler.Starter = (*Starter)(nil)
+
+// snoozes stand under a reminder.
+var snoozes = []struct{ label, by string }{{"10 min", "10m"}, {"1 h", "1h"}, {"Tomorrow", "tomorrow"}}
+
+// Start implements scheduler.Starter.
+func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.NotStarted, error) {
+	job, run := &due.Job, &due.Run
+	work := ledger.Submission{
+		Key: run.Key(), Origin: "job", Person: job.Owner, Rule: ledger.RuleJob, Taint: tools.Taint(job.Taint), Run: run.ID, Try: run.Try,
+		To: channels.Conversation{Channel: job.Target.Channel, ID: channels.ConversationID(job.Target.Conversation)},
+	}
+	late := s.late(job, run)
+	switch job.Payload {
+	case scheduler.PayloadNotify:
+		work.Say, work.Notification, work.Text = true, true, "Reminder: "+job.Text+late
+		for i, z := range snoozes {
+			work.Buttons = append(work.Buttons, ledger.Button{Label: z.label, Command: fmt.Sprintf("jobs %d snooze %s", job.ID, z.by), Beside: i > 0})
+		}
+	case scheduler.PayloadSend:
+		work.Say, work.Abroad, work.Text = true, job.Rules.Approved, job.Text+late
+	case scheduler.PayloadAgent:
+		work.Text = job.Text + late
+		work.Terms = agent.Terms{
+			NoWeb: job.Rules.NoWeb, NoTools: job.Rules.NoTools, NoQuestions: true, NoApprovals: true,
+			Model: job.Rules.Model, Budget: cmp.Or(job.Rules.Budget, s.Budget()), Run: run.ID,
+		}
+	default:
+		return scheduler.NotStarted{State: scheduler.RunFailed, Reason: fmt.Sprintf("payload: nothing here does what a job of payload %s is for", job.Payload)}, nil
+	}
+	done, err := s.Router.Submit(ctx, work)
+	if err != nil || done.Refused == "" {
+		return scheduler.NotStarted{}, err
+	}
+	if word, _, _ := strings.Cut(done.Refused, ":"); word == ledger.RefusedBusy {
+		return scheduler.NotStarted{State: scheduler.RunSkipped, Reason: done.Refused}, nil
+	}
+	return scheduler.NotStarted{State: scheduler.RunFailed, Reason: done.Refused, Pause: true}, nil
+}
+
+// late says when a run was due that begins late; empty: it does not.
+func (s *Starter) late(job *scheduler.Job, run *scheduler.Run) string {
+	due := run.Slot
+	if s.Now().Sub(due) <= scheduler.LateAfter+job.Spec.Jitter {
+		return ""
+	}
+	return fmt.Sprintf("\n\n(was due at %s, %s)", local(due, job.Spec.Zone), job.Spec.Zone)
+}

@@ -1,0 +1,113 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"switchboard/agent"
+	"switchboard/channels"
+	"switchboard/router/jobs"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// submitter notes what is submitted, and answers as it is told to.
+type submitter struct {
+	got    ledger.Submission
+	answer ledger.Submitted
+	err    error
+}
+
+func (s *submitter) Submit(_ context.Context, got ledger.Submission) (ledger.Submitted, error) {
+	s.got = got
+	return s.answer, s.err
+}
+
+var slot = time.Date(2026, 12, 1, 8, 0, 0, 0, time.UTC)
+
+func due(payload scheduler.Payload) scheduler.DueRun {
+	return scheduler.DueRun{
+		Job: scheduler.Job{
+			ID: 3, Owner: "ann", Payload: payload, Text: "/call *Bob*", Spec: scheduler.Spec{At: "2026-12-01T09:00:00", Zone: "Europe/Rome"},
+			Target: scheduler.Target{Channel: "telegram", Conversation: "7"}, Taint: "web",
+			Rules: scheduler.Rules{Model: "m", NoWeb: true, Approved: true},
+		},
+		Run: scheduler.Run{ID: 9, JobID: 3, Slot: slot, Try: 2},
+	}
+}
+
+// What a run becomes is known by its key and its rule, under the taint of its job, whatever it does.
+func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
+	t.Parallel()
+	base := ledger.Submission{
+		Key: "run:3:1796112000000000:2", Origin: "job", Person: "ann", Rule: ledger.RuleJob, Taint: "web", Run: 9, Try: 2,
+		To: channels.Conversation{Channel: "telegram", ID: "7"},
+	}
+	for payload, want := range map[scheduler.Payload]func(*ledger.Submission){
+		scheduler.PayloadNotify: func(s *ledger.Submission) {
+			s.Say, s.Notification, s.Text = true, true, "Reminder: /call *Bob*"
+			s.Buttons = []ledger.Button{
+				{Label: "10 min", Command: "jobs 3 snooze 10m"},
+				{Label: "1 h", Command: "jobs 3 snooze 1h", Beside: true},
+				{Label: "Tomorrow", Command: "jobs 3 snooze tomorrow", Beside: true},
+			}
+		},
+		scheduler.PayloadSend: func(s *ledger.Submission) { s.Say, s.Abroad, s.Text = true, true, "/call *Bob*" },
+		scheduler.PayloadAgent: func(s *ledger.Submission) {
+			s.Text = "/call *Bob*"
+			s.Terms = agent.Terms{NoWeb: true, NoQuestions: true, NoApprovals: true, Model: "m", Budget: 0.5, Run: 9}
+		},
+	} {
+		var to submitter
+		starter := &jobs.Starter{Router: &to, Budget: func() float64 { return 0.5 }, Now: func() time.Time { return slot.Add(time.Second) }}
+		said, err := starter.Start(t.Context(), due(payload))
+		wanted := base
+		want(&wanted)
+		if err != nil || said != (scheduler.NotStarted{}) || !reflect.DeepEqual(to.got, wanted) {
+			t.Errorf("%s: %+v, error %v, submitted\n%+v, want\n%+v", payload, said, err, to.got, wanted)
+		}
+	}
+}
+
+func TestLateRunSaysWhenItWasDue(t *testing.T) {
+	t.Parallel()
+	for late, want := range map[time.Duration]string{
+		scheduler.LateAfter:               "Reminder: /call *Bob*",
+		scheduler.LateAfter + time.Second: "Reminder: /call *Bob*\n\n(was due at Tue 1 Dec 2026 09:00, Europe/Rome)",
+		48 * time.Hour:                    "Reminder: /call *Bob*\n\n(was due at Tue 1 Dec 2026 09:00, Europe/Rome)",
+	} {
+		var to submitter
+		starter := &jobs.Starter{Router: &to, Budget: func() float64 { return 0 }, Now: func() time.Time { return slot.Add(late) }}
+		if _, err := starter.Start(t.Context(), due(scheduler.PayloadNotify)); err != nil || to.got.Text != want {
+			t.Errorf("%s late: %q, error %v", late, to.got.Text, err)
+		}
+	}
+}
+
+// Rights are those of the moment: who lost them has the job paused, and a full queue skips the run alone.
+func TestRefusedRunIsSkippedOrPausesItsJob(t *testing.T) {
+	t.Parallel()
+	for refused, want := range map[string]scheduler.NotStarted{
+		ledger.RefusedBusy + ": full":         {State: scheduler.RunSkipped, Reason: "busy: full"},
+		ledger.RefusedPerson + ": gone":       {State: scheduler.RunFailed, Reason: "person: gone", Pause: true},
+		ledger.RefusedRights + ": not there":  {State: scheduler.RunFailed, Reason: "rights: not there", Pause: true},
+		ledger.RefusedConversation + ": shut": {State: scheduler.RunFailed, Reason: "conversation: shut", Pause: true},
+	} {
+		starter := &jobs.Starter{Router: &submitter{answer: ledger.Submitted{Refused: refused}}, Budget: func() float64 { return 0 }, Now: time.Now}
+		if said, err := starter.Start(t.Context(), due(scheduler.PayloadAgent)); err != nil || said != want {
+			t.Errorf("%s: %+v, error %v", refused, said, err)
+		}
+	}
+	away := errors.New("away")
+	starter := &jobs.Starter{Router: &submitter{err: away}, Budget: func() float64 { return 0 }, Now: time.Now}
+	if said, err := starter.Start(t.Context(), due(scheduler.PayloadAgent)); !errors.Is(err, away) || said != (scheduler.NotStarted{}) {
+		t.Errorf("%+v, error %v", said, err)
+	}
+	said, err := starter.Start(t.Context(), due(scheduler.PayloadMaintenance))
+	if err != nil || said.State != scheduler.RunFailed || said.Pause {
+		t.Errorf("of a payload that is nobody's: %+v, error %v", said, err)
+	}
+}
