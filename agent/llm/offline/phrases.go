@@ -9,12 +9,14 @@ import (
 
 const sent = `(?:,? and (?P<send>send) (?:it|me the file|me it)(?: to me)?)?`
 
-// phrases are what a person can say, by the names of a pattern's groups. The first
-// that has a plan counts.
-var phrases = []struct {
+// A phrase is what a person can say, by the names of a pattern's groups.
+type phrase struct {
 	words *regexp.Regexp
 	plan  func(planner, map[string]string) (plan, bool)
-}{
+}
+
+// phrases are those that are known. The first that has a plan counts.
+var phrases = append(jobPhrases, []phrase{
 	{say(`(?:(?:what(?:'s|’s| is| does| do)(?: in)?|read|show|open|print|cat)(?: me)? (?P<that>it|this|that|these|them|(?:the|my) (?:file|attachments?|document))(?: files?)?(?: say)?)?`), planner.attached},
 	{say(`|help(?: me)?|commands|(?:what|who) are you|what (?:can|do) you do(?: for me)?|how (?:do|does) (?:you|this|it) work|what is this`), answer("say what I can do", canDo)},
 	{say(`(?:hi|hello|hey|hallo|ciao|good (?:morning|afternoon|evening|day))(?: there| bot| switchboard)?`), answer("greet", "Hello! I run without a language model; say *help* to see what I can do.")},
@@ -30,7 +32,7 @@ var phrases = []struct {
 	{say(`(?:write|make|create)(?: me)?(?: a| the)?(?: file)?(?: called| named)? (?P<name>\S+\.\w+) (?:with|containing|saying):? (?P<text>.+?)` + sent), planner.write},
 	{say(`(?:write|save|store) (?P<text>.+?) (?:to|into|in|as)(?: the)?(?: file)? (?P<name>\S+?)` + sent), planner.write},
 	{say(`(?P<more>append|add) (?P<text>.+?) to(?: the)?(?: file)? (?P<name>\S*[./"'_\x60]\S*?)` + sent), planner.write}, // "add two to three" is no file
-}
+}...)
 
 var (
 	readWords  = say(`(?:read|show|open|cat|print)(?: me)?(?: the)?(?: file)? (?P<name>[^\s?!]+)`)

@@ -59,6 +59,9 @@ func makePlan(system, user prompt) plan {
 			made, _ := p.show(f)
 			return made
 		}
+		if made, ok := whichTime(failed, text); ok {
+			return made
+		}
 		return ready("say what failed", failure(failed))
 	}
 	for _, phrase := range phrases {
@@ -120,7 +123,7 @@ func failure(s section) string {
 		how := cmp.Or(map[string]string{"timeout": "took too long", "refused": "is not allowed here", "interrupted": "was cut off"}[end], "failed")
 		said = strings.TrimSuffix(fmt.Sprintf("`%s` %s.\n\n%s", clip(what, 200), how, block(said, 1000)), "\n\n"+block("", 0))
 	default:
-		said += "."
+		said = strings.TrimRight(said, ".") + "."
 	}
 	return "I could not do that: " + said
 }
@@ -134,6 +137,9 @@ func work(p prompt) string {
 	text := fences[len(fences)-1]
 	if link := aLink.FindStringSubmatch(text); link != nil && strings.HasPrefix(detail, "Send the person ") {
 		return "Here it is: " + link[1]
+	}
+	if strings.HasPrefix(detail, sayIt) {
+		return text
 	}
 	if text == "" {
 		return "Done; there was no output."

@@ -1,0 +1,72 @@
+package offline
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sayIt begins the detail of a message that is a tool's output as it is.
+const sayIt = "Say what became of it: "
+
+// jobPhrases are those of reminders and jobs. The tools read the times: whatever begins like one is theirs.
+var jobPhrases = []phrase{
+	{say(`(?:can you |could you )?(?:remind me|set (?:me )?a reminder)[:,]? (?P<remind>.+)`), planner.schedule},
+	{say(`(?P<task>(?:every|daily|weekly|hourly|monthly|tomorrow|tonight|(?:in|after) (?:\d+|an?|half an?) ?(?:s|secs?|seconds?|m|mins?|minutes?|h|hours?|days?|weeks?)\b|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|at \d\d?(?::\d\d)?(?: ?[ap]m)?\b),? .+)`), planner.schedule},
+	{say(`(?:(?:list|show)(?: me)?|what are|which are)(?: all)?(?: of)?(?: the| my)? (?:reminders|jobs)(?: (?:are there|do i have))?`), planner.jobs},
+	{say(`(?:show(?: me)?|what is|history of)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})`), planner.jobs},
+	{say(`(?P<verb>delete|remove|cancel|pause|resume|skip|run)(?: the| my)? (?:reminder|job|task) (?:number |no\.? ?|#)?(?P<number>\d{1,15})(?: now)?`), planner.changeJob},
+}
+
+func (p planner) schedule(m map[string]string) (plan, bool) {
+	kind := "remind"
+	if m["task"] != "" {
+		kind = "task"
+	}
+	return p.job("schedule.add", map[string]any{"kind": kind, "when": strings.TrimSpace(m["remind"] + m["task"])})
+}
+
+func (p planner) jobs(m map[string]string) (plan, bool) {
+	known := map[string]any{}
+	if n, err := strconv.Atoi(m["number"]); err == nil {
+		known["job"] = n
+	}
+	return p.job("schedule.list", known)
+}
+
+func (p planner) changeJob(m map[string]string) (plan, bool) {
+	n, _ := strconv.Atoi(m["number"]) // the digits fit
+	action := strings.ToLower(m["verb"])
+	if action == "delete" || action == "cancel" {
+		action = "remove"
+	}
+	return p.job("schedule.change", map[string]any{"job": n, "action": action})
+}
+
+func (p planner) job(tool string, known map[string]any) (plan, bool) {
+	return p.act("do it with "+tool, sayIt+tool+".", p.use(tool, "Do it.", known)), true
+}
+
+var choiceLine = regexp.MustCompile(`(?m)^- (.+)$`)
+
+// whichTime has the person choose where words mean several times; false: that is not what failed.
+func whichTime(failed section, text string) (plan, bool) {
+	lines := choiceLine.FindAllStringSubmatch(failed.said(), -1)
+	if !strings.HasPrefix(failed.field("Tool"), "schedule.add") || len(lines) == 0 {
+		return plan{}, false
+	}
+	lead := ""
+	if matched(jobPhrases[0].words, text) != nil {
+		lead = "remind me "
+	}
+	question, _, _ := strings.Cut(failed.said(), "\n")
+	var choices []string
+	for _, line := range lines {
+		choices = append(choices, lead+line[1])
+	}
+	if slices.ContainsFunc(choices, func(c string) bool { return len([]rune(c)) > 64 }) { // no button has room for it
+		return ready("ask which is meant", question+" Write one of these:\n\n- "+strings.Join(choices, "\n- ")), true
+	}
+	return planned("ask which is meant", task{"type": "msg", "detail": "Ask.", "choices": choices, "answer": question}), true
+}
