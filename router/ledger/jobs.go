@@ -122,3 +122,29 @@ type NotificationsRead struct {
 func (c *NotificationsRead) Names() (action, target string) {
 	return "notification.read", "person " + c.Person
 }
+
+// A Queue is what waits to be done, or was given up.
+type Queue struct {
+	Waiting int           // turns that could begin
+	Oldest  time.Duration // for how long the oldest of them has waited
+	Dead    int           // deliveries that were given up, and that nobody has looked after
+}
+
+// News are what came about for a heartbeat, since a former one or at all.
+type News struct {
+	// Message, Notification and Failed are the newest of each: the message's and the notification's
+	// number, and the µs at which the run ended.
+	Message, Notification, Failed int64
+	// Messages and Notifications are how many are new, at most 1000.
+	Messages, Notifications int
+	Failures                []Failure // new ones, the oldest first, at most 10
+	// Health is what the health job remembers.
+	Health string
+}
+
+// A Failure is a run that failed.
+type Failure struct {
+	Job          int64
+	Name, Reason string
+	At           time.Time
+}

@@ -11,9 +11,10 @@ const (
 	NoticeBudget         NoticeKind = "budget"          // a limit is reached, or nearly
 	NoticeBrokenSettings NoticeKind = "broken_settings" // changed ones cannot be used, and the old ones stay
 	NoticeDisk           NoticeKind = "disk"            // it is nearly full
+	NoticeHealth         NoticeKind = "health"          // processors, memory, queue or deliveries are not well
 )
 
 // NoticeKinds are all kinds.
 var NoticeKinds = []NoticeKind{
-	NoticePairing, NoticeChannelDown, NoticeDeadDelivery, NoticeJobDisabled, NoticeBudget, NoticeBrokenSettings, NoticeDisk,
+	NoticePairing, NoticeChannelDown, NoticeDeadDelivery, NoticeJobDisabled, NoticeBudget, NoticeBrokenSettings, NoticeDisk, NoticeHealth,
 }

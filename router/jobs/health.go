@@ -1,0 +1,180 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"switchboard/agent/tools/host"
+	"switchboard/channels"
+	"switchboard/channels/render"
+	"switchboard/router/ledger"
+)
+
+// Health looks how the program and its machine are, and notifies the admins of what is not well, and
+// again when it is: once each, however often it looks. What it remembers is the health job's.
+type Health struct {
+	Machine  func(ctx context.Context) (host.Reading, error)
+	Queue    func(ctx context.Context) (ledger.Queue, error)
+	Channels func() []channels.Status
+	Notify   func(ctx context.Context, kind ledger.NoticeKind, about, text string)
+}
+
+// A gauge is one thing that can be not well. It is ill from high on, and well below low only, each in as many
+// looks in a row as it says: what goes to and fro is said once.
+type gauge struct {
+	name      string
+	high, low float64
+	looks     int
+	kind      ledger.NoticeKind // empty: others notify of it
+}
+
+var (
+	gaugeCPU    = gauge{"processors", 95, 80, 3, ledger.NoticeHealth}
+	gaugeMemory = gauge{"memory", 95, 90, 2, ledger.NoticeHealth}
+	gaugeDisk   = gauge{"disk", 95, 92, 1, ledger.NoticeDisk}
+	gaugeQueue  = gauge{"queue", 15 * 60, 5 * 60, 1, ledger.NoticeHealth} // seconds that the oldest turn has waited
+	gaugeDead   = gauge{"deliveries", 20, 10, 1, ledger.NoticeHealth}     // that are dead
+	// The channel's own watch notifies of it, sooner.
+	gaugeChannel = gauge{"channel", 1, 1, 2, ""}
+)
+
+// ills is what is remembered of gauges that are or may become ill, by "gauge@place".
+type ills map[string]*ill
+
+type ill struct {
+	Ill   bool      `json:"ill,omitempty"`
+	Looks int       `json:"looks,omitempty"` // in a row that say otherwise
+	Since time.Time `json:"since,omitzero"`
+	Text  string    `json:"text,omitempty"` // what it was about at first
+}
+
+// readIlls reads what the health job remembers.
+func readIlls(seen string) ills {
+	list := ills{}
+	_ = json.Unmarshal([]byte(seen), &list) // what cannot be read is begun anew
+	return list
+}
+
+// Look looks once. Seen is what the last look has returned.
+func (h *Health) Look(ctx context.Context, seen string, now time.Time) (did, remember string, err error) {
+	list := readIlls(seen)
+	var said []string
+	look := func(g gauge, place string, value float64, text string) {
+		if word := list.note(g, place, value, text, now); word != "" {
+			said = append(said, g.name+" "+word)
+			h.notify(ctx, g, place, list[g.name+"@"+place], word, text)
+		}
+	}
+	errs := []error{h.lookAtMachine(ctx, look), h.lookAtQueue(ctx, look)}
+	h.lookAtChannels(list, look)
+	maps.DeleteFunc(list, func(_ string, i *ill) bool { return !i.Ill && i.Looks == 0 })
+	text, fault := json.Marshal(list)
+	return strings.Join(said, ", "), string(text), errors.Join(append(errs, fault)...)
+}
+
+// note notes a value, and says whether it became ill or well with it.
+func (l ills) note(g gauge, place string, value float64, text string, now time.Time) (word string) {
+	key := g.name + "@" + place
+	i := l[key]
+	if i == nil {
+		i = &ill{}
+		l[key] = i
+	}
+	other := value >= g.high
+	if i.Ill {
+		other = value < g.low
+	}
+	if !other {
+		i.Looks = 0
+		return ""
+	}
+	if i.Looks++; i.Looks < g.looks {
+		return ""
+	}
+	i.Ill, i.Looks = !i.Ill, 0
+	if i.Ill {
+		i.Since, i.Text = now.UTC().Truncate(time.Second), text
+		return "not well"
+	}
+	return "well again"
+}
+
+func (h *Health) notify(ctx context.Context, g gauge, place string, i *ill, word, text string) {
+	switch {
+	case g.kind == "":
+	case i.Ill:
+		h.Notify(ctx, g.kind, g.name+"@"+place+" "+word, text)
+	default:
+		h.Notify(ctx, g.kind, g.name+"@"+place+" "+word, fmt.Sprintf("It is well again since %s: %s", i.Since.Format("15:04 UTC"), text))
+	}
+}
+
+type looker func(g gauge, place string, value float64, text string)
+
+func (h *Health) lookAtMachine(ctx context.Context, look looker) error {
+	r, err := h.Machine(ctx) // what it does not say is below zero
+	at := render.Escape(r.Host)
+	if r.CPU >= 0 {
+		look(gaugeCPU, r.Host, r.CPU, fmt.Sprintf("The processors of %s are %.0f %% busy.", at, r.CPU))
+	}
+	if used := r.MemoryUsed(); used >= 0 {
+		look(gaugeMemory, r.Host, used, fmt.Sprintf("The memory of %s is %.0f %% full; I take %d MB of it.", at, used, r.Program/1_000_000))
+	}
+	if used := r.DiskUsed(); used >= 0 {
+		look(gaugeDisk, r.Host, used, fmt.Sprintf("The disk of %s with my data is %.0f %% full; %.1f GB are free.", at, used, float64(r.Free)/1e9))
+	}
+	return err
+}
+
+func (h *Health) lookAtQueue(ctx context.Context, look looker) error {
+	b, err := h.Queue(ctx)
+	if err != nil {
+		return err
+	}
+	look(gaugeQueue, "", b.Oldest.Seconds(), fmt.Sprintf("%d messages wait to be worked on, the oldest for %s.", b.Waiting, b.Oldest.Round(time.Minute)))
+	look(gaugeDead, "", float64(b.Dead), fmt.Sprintf("%d parts of answers could not be delivered; \"switchboard delivery list --state dead\" shows them.", b.Dead))
+	return nil
+}
+
+// lookAtChannels looks at those that this engine serves, or served when it looked last.
+func (h *Health) lookAtChannels(list ills, look looker) {
+	states := map[string]float64{}
+	for _, s := range h.Channels() {
+		switch s.State {
+		case channels.StateConnected:
+			states[s.Name] = 0
+		case channels.StateDeaf, channels.StateError:
+			states[s.Name] = 1
+		case channels.StateDisabled, channels.StateWaiting, channels.StateConnecting: // another's, or nobody knows yet
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(states)) {
+		look(gaugeChannel, name, states[name], "The channel "+name+" is not connected.")
+	}
+	for key := range list {
+		name, is := strings.CutPrefix(key, gaugeChannel.name+"@")
+		if !is {
+			continue
+		}
+		if !slices.ContainsFunc(h.Channels(), func(s channels.Status) bool { return s.Name == name && s.State != channels.StateDisabled }) {
+			delete(list, key) // it is no channel any more
+		}
+	}
+}
+
+// NotWell says what the health job found that is not well still, in words.
+func NotWell(seen string) (list []string) {
+	all := readIlls(seen)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if i := all[key]; i.Ill {
+			list = append(list, i.Text+" (since "+i.Since.Format("2 January 15:04 UTC")+")")
+		}
+	}
+	return list
+}

@@ -1,0 +1,167 @@
+package jobs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+	"switchboard/words"
+)
+
+// HeartbeatText is what a heartbeat asks that says nothing itself.
+const HeartbeatText = "Look at what has changed and at the checklist, if there is one. Say in a few sentences what needs a person's attention now, and nothing else."
+
+// mostChecklist is how much of a checklist is taken, in bytes.
+const mostChecklist = 16 << 10
+
+// Heartbeats find out without a model whether there is something for one to look at.
+type Heartbeats struct {
+	Ledger Beats
+	// Checklist reads a file of the folder for checklists. fs.ErrNotExist: there is none of that name.
+	Checklist func(name string) ([]byte, error)
+	// Sees says that the health of the program and its machine is news to this person; empty: the program itself.
+	Sees func(person string) bool
+}
+
+// Beats are what came about in the ledger. Implemented by store.
+type Beats interface {
+	// News is what came about for a person since what a heartbeat saw, or, with nil, how far all is.
+	// With no person it is everybody's. What became of runs of that job itself is no news.
+	News(ctx context.Context, job int64, person string, since *ledger.News) (ledger.News, error)
+}
+
+// A Beat is what a heartbeat finds.
+type Beat struct {
+	Changed bool   // there is something to look at
+	Prompt  string // what the model is asked then
+	Seen    string // what the job remembers from then on
+}
+
+// seen is what a heartbeat remembers.
+type seen struct {
+	Message      int64    `json:"message"`
+	Notification int64    `json:"notification"`
+	Failed       int64    `json:"failed"`
+	Checklist    string   `json:"checklist,omitempty"` // its hash
+	NotWell      []string `json:"not_well,omitempty"`
+}
+
+// Beat finds out what has changed since the last one. The first has nothing to compare with: it is worth a
+// look if the job asks something of its own, has a checklist, or something is not well. A run that is tried
+// again has something to look at, as it had before.
+func (h *Heartbeats) Beat(ctx context.Context, job *scheduler.Job, try int) (b Beat, err error) {
+	var was seen
+	first := json.Unmarshal([]byte(job.Seen), &was) != nil // also what cannot be read
+	var since *ledger.News
+	if !first {
+		since = &ledger.News{Message: was.Message, Notification: was.Notification, Failed: was.Failed}
+	}
+	news, err := h.Ledger.News(ctx, job.ID, job.Owner, since)
+	if err != nil {
+		return b, fmt.Errorf("look what is new for heartbeat %d: %w", job.ID, err)
+	}
+	now := seen{Message: news.Message, Notification: news.Notification, Failed: news.Failed}
+	list, fault := h.checklist(job)
+	if fault != nil {
+		return b, fault
+	}
+	if list != "" {
+		sum := sha256.Sum256([]byte(list))
+		now.Checklist = hex.EncodeToString(sum[:8])
+	}
+	if h.Sees(job.Owner) {
+		now.NotWell = NotWell(news.Health)
+	}
+	changes := changes(&news, &was, &now)
+	b.Changed = len(changes) > 0 || try > 1 || first && (job.Text != "" || list != "")
+	text, err := json.Marshal(now)
+	b.Seen = string(text)
+	if b.Changed {
+		b.Prompt = prompt(job, list, changes, &now)
+	}
+	return b, err
+}
+
+// checklist is the text of the job's checklist; empty: it has none, or nothing stands in it.
+func (h *Heartbeats) checklist(job *scheduler.Job) (string, error) {
+	if job.Rules.File == "" {
+		return "", nil
+	}
+	text, err := h.Checklist(job.Rules.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", fmt.Errorf("the checklist %s of heartbeat %d cannot be read: %w", job.Rules.File, job.ID, err)
+	case len(text) > mostChecklist:
+		text = append(text[:mostChecklist:mostChecklist], "\n(the rest is left out)"...)
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(string(text), "\uFFFD")), nil
+}
+
+// changes says what is different, a line each.
+func changes(news *ledger.News, was, now *seen) (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if news.Messages > 0 {
+		add("%s", words.Count(news.Messages, "new message"))
+	}
+	if news.Notifications > 0 {
+		add("%s came due", words.Count(news.Notifications, "reminder"))
+	}
+	for _, f := range news.Failures {
+		add("job %d (%s) failed at %s: %s", f.Job, words.OneLine(f.Name, 80), f.At.Format("2006-01-02 15:04 UTC"), words.OneLine(f.Reason, 200))
+	}
+	if was.Checklist != now.Checklist {
+		add("the checklist was changed")
+	}
+	for _, ill := range now.NotWell {
+		if !slices.Contains(was.NotWell, ill) {
+			add("not well: %s", ill)
+		}
+	}
+	for _, ill := range was.NotWell {
+		if !slices.Contains(now.NotWell, ill) {
+			add("well again: %s", ill)
+		}
+	}
+	return list
+}
+
+func prompt(job *scheduler.Job, checklist string, changes []string, now *seen) string {
+	text := job.Text
+	if text == "" {
+		text = HeartbeatText
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "This is a heartbeat: nobody wrote to you, and nobody waits for an answer.\n\n%s\n", text)
+	lines := func(title string, list []string) {
+		if len(list) > 0 {
+			fmt.Fprintf(&b, "\n%s:\n- %s\n", title, strings.Join(list, "\n- "))
+		}
+	}
+	lines("What has changed since the last heartbeat", changes)
+	lines("What is not well", now.NotWell)
+	if checklist != "" {
+		fmt.Fprintf(&b, "\nThe checklist:\n%s\n", checklist)
+	}
+	return b.String()
+}
+
+// SystemJob is the job of [heartbeat].
+func SystemJob(every time.Duration, hours, zone, checklist string, to scheduler.Target) scheduler.Job {
+	return scheduler.Job{
+		Name: scheduler.SystemHeartbeat, Payload: scheduler.PayloadHeartbeat, Target: to,
+		// One anchor whenever it is made, so that the same settings are the same job.
+		Spec:  scheduler.Spec{Every: every, Anchor: time.Unix(0, 0).UTC(), Zone: zone, Hours: hours},
+		Rules: scheduler.Rules{File: checklist, Misfire: scheduler.MisfireSkip},
+	}
+}

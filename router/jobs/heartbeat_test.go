@@ -1,0 +1,111 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/router/jobs"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+)
+
+// A world is what a heartbeat may see.
+type world struct {
+	news  ledger.News
+	file  string
+	fault error
+	job   scheduler.Job
+}
+
+func (w *world) News(_ context.Context, _ int64, _ string, since *ledger.News) (ledger.News, error) {
+	n := w.news
+	if since == nil {
+		n.Messages, n.Notifications, n.Failures = 0, 0, nil
+	} else {
+		n.Messages, n.Notifications = int(n.Message-since.Message), int(n.Notification-since.Notification)
+	}
+	return n, nil
+}
+
+func (w *world) beat(t *testing.T, try int) jobs.Beat {
+	t.Helper()
+	h := &jobs.Heartbeats{
+		Ledger: w, Sees: func(person string) bool { return person != "dan" },
+		Checklist: func(name string) ([]byte, error) {
+			if w.file == "" && w.fault == nil {
+				return nil, fs.ErrNotExist
+			}
+			return []byte(w.file), w.fault
+		},
+	}
+	b, err := h.Beat(t.Context(), &w.job, try)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.job.Seen = b.Seen
+	return b
+}
+
+// promise: P11.idle-is-free
+func TestHeartbeatIsFreeWhereNothingChanged(t *testing.T) {
+	t.Parallel()
+	w := &world{job: scheduler.Job{ID: 7, Name: "heartbeat", Rules: scheduler.Rules{File: "list.md"}}, news: ledger.News{Message: 10}}
+	quiet := func(when string) {
+		t.Helper()
+		for range 3 {
+			if b := w.beat(t, 1); b.Changed || b.Prompt != "" {
+				t.Errorf("%s: asked %q", when, b.Prompt)
+			}
+		}
+	}
+	looks := func(when, want string) {
+		t.Helper()
+		if b := w.beat(t, 1); !b.Changed || !strings.Contains(b.Prompt, want) {
+			t.Errorf("%s: %v, asked\n%s\nwant %q", when, b.Changed, b.Prompt, want)
+		}
+		quiet("after " + when)
+	}
+	quiet("at first")
+	w.news.Message = 12
+	looks("messages", "- 2 new messages\n")
+	w.news.Notification = 1
+	looks("a reminder", "- 1 reminder came due\n")
+	w.file = "Is the backup there?"
+	looks("a checklist", "- the checklist was changed\n\nThe checklist:\nIs the backup there?\n")
+	w.file = "Is the backup there, and whole?"
+	looks("another checklist", "and whole?\n")
+	w.news.Failures = []ledger.Failure{{Job: 3, Name: "the\nnews", Reason: "turn failed", At: time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)}}
+	if b := w.beat(t, 1); !strings.Contains(b.Prompt, "- job 3 (the news) failed at 2026-11-23 08:00 UTC: turn failed\n") {
+		t.Errorf("a failed job: asked\n%s", b.Prompt)
+	}
+	w.news.Failures = nil
+	quiet("after a failed job")
+	w.news.Health = `{"disk@atlas":{"ill":true,"since":"2026-11-23T08:00:00Z","text":"The disk is full."},"cpu@atlas":{"looks":1}}`
+	looks("a full disk", "- not well: The disk is full. (since 23 November 08:00 UTC)\n")
+	w.news.Health = `{"cpu@atlas":{"looks":2}}`
+	looks("room again", "- well again: The disk is full.")
+}
+
+func TestHeartbeatsOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := &world{job: scheduler.Job{Owner: "dan", Text: "Is there mail?"}, news: ledger.News{Health: `{"disk@a":{"ill":true,"text":"full"}}`}}
+	b := w.beat(t, 1)
+	if !b.Changed || !strings.Contains(b.Prompt, "\n\nIs there mail?\n") || strings.Contains(b.Prompt, "full") {
+		t.Errorf("the first of one with a text of its own: %+v", b)
+	}
+	if b := w.beat(t, 1); b.Changed {
+		t.Errorf("the second: %+v", b)
+	}
+	if b := w.beat(t, 2); !b.Changed || b.Prompt == "" { // its turn failed: what it was about stands there no more
+		t.Errorf("tried again: %+v", b)
+	}
+	w.job.Rules.File, w.fault = "list.md", errors.New("disk trouble")
+	h := &jobs.Heartbeats{Ledger: w, Sees: func(string) bool { return true }, Checklist: func(string) ([]byte, error) { return nil, w.fault }}
+	if _, err := h.Beat(t.Context(), &w.job, 1); !errors.Is(err, w.fault) {
+		t.Errorf("with a checklist that cannot be read: %v", err)
+	}
+}
