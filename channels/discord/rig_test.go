@@ -6,14 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/discord/discordtest"
+	"switchboard/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m, 8) } // they wait for the platform more than they work
 
 // patience bounds every wait.
 const patience = channelstest.Patience

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"switchboard/channels"
 	"switchboard/channels/channelstest"
 	"switchboard/channels/slack/slacktest"
@@ -14,7 +12,7 @@ import (
 	"switchboard/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.Main(m, 8) } // they wait for the platform more than they work
 
 // patience bounds every wait.
 const patience = channelstest.Patience
