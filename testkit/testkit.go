@@ -42,11 +42,22 @@ func AtOnce(n int) {
 // does not hold in time.
 func Await(t testing.TB, what string, within time.Duration, cond func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(within); !cond(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(within); ; {
+		asked := time.Now()
+		if cond() {
+			return
+		}
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s", within, what)
 		}
+		Pause(time.Since(asked))
 	}
+}
+
+// Pause waits before something is asked once more that took so long: what starts a process for
+// each answer is to leave the machine to what it waits for.
+func Pause(took time.Duration) {
+	time.Sleep(min(max(5*time.Millisecond, 3*took), 250*time.Millisecond))
 }
 
 // Soon logs how long something took. That it took no longer than most is held only

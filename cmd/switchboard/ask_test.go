@@ -14,8 +14,10 @@ import (
 //
 // promise: L.reads-unwritable
 func TestCommandsReadWhereNothingCanBeWritten(t *testing.T) {
+	t.Parallel()
 	for _, place := range []string{"full", "read-only"} {
 		t.Run(place, func(t *testing.T) {
+			t.Parallel()
 			r := bare(t)
 			data := filepath.Join(r.dir, "data")
 			if err := os.MkdirAll(data, 0o700); err != nil {

@@ -83,6 +83,7 @@ type approvalsCrash struct {
 }
 
 func newApprovalsCrash(t *testing.T, router string) *approvalsCrash {
+	busy(t)
 	seed := crashSeed(t)
 	c := &approvalsCrash{crash: &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: marker()}}
 	var people strings.Builder

@@ -152,6 +152,7 @@ func TestChatLimitedForAnHourDelaysNoOther(t *testing.T) {
 // Far more is asked than can be worked on; all of it waits, and is answered in order.
 func TestTenThousandQueuedAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
+	busy(t)
 	const users, each = 200, 50
 	held := make(chan struct{})
 	r := plannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
@@ -199,6 +200,7 @@ func TestTenThousandQueuedAreAnsweredInOrder(t *testing.T) {
 // A thousand sessions write at once to two engines with 64 workers each.
 func TestThousandSessionsAtOnceAreAnsweredOnce(t *testing.T) {
 	t.Parallel()
+	busy(t)
 	const users = 1000
 	f := twoEngines(t, "", crowd(users)...)
 	f.model.Handle(func(req llmtest.Request) llmtest.Reply {
@@ -229,6 +231,7 @@ func TestThousandSessionsAtOnceAreAnsweredOnce(t *testing.T) {
 // memory, and who belongs here is served meanwhile.
 func TestFloodOfEventsTakesBoundedMemory(t *testing.T) {
 	t.Parallel()
+	busy(t)
 	const perSecond, seconds = 5000, 4
 	r := plannedBy(t, "", echo, "u1", "u2")
 	r.up()

@@ -43,6 +43,7 @@ func TestTwoEnginesTelegram(t *testing.T) {
 // crashTwo is crashTest with two engines, each killed at random.
 func crashTwo(t *testing.T, place func(*rig) place) {
 	t.Helper()
+	busy(t)
 	seed := crashSeed(t)
 	url := storetest.PostgresURL(t)
 	c := newCrash(t, seed, place, "workers = 4\n")

@@ -36,7 +36,7 @@ type builtBinary struct {
 }
 
 func TestMain(m *testing.M) {
-	testkit.AtOnce(6) // they wait for processes, a dozen of them for half a minute and more
+	testkit.AtOnce(12) // they wait for processes, a dozen of them for half a minute and more
 	code := m.Run()
 	if err := goleak.Find(testkit.ClosingConnections); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
@@ -49,6 +49,16 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(code)
 }
+
+// busy has a test wait for its place among the few that keep the machine busy as long as they run;
+// beside them there is room for those that mostly wait.
+func busy(t testing.TB) {
+	t.Helper()
+	busyPlaces <- struct{}{}
+	t.Cleanup(func() { <-busyPlaces })
+}
+
+var busyPlaces = make(chan struct{}, 6)
 
 func build(t testing.TB) string {
 	t.Helper()
@@ -65,7 +75,7 @@ func (b *builtBinary) build(t testing.TB) string {
 			return
 		}
 		b.path = filepath.Join(b.dir, "switchboard")
-		args := append([]string{"build", "-tags", "scripted", "-o", b.path}, b.flags...)
+		args := append([]string{"build", "-tags", "scripted", "-ldflags=-s -w", "-o", b.path}, b.flags...)
 		out, err := exec.Command("go", append(args, ".")...).CombinedOutput()
 		if err != nil {
 			b.err = fmt.Errorf("build the binary: %w\n%s", err, out)

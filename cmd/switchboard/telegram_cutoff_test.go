@@ -14,6 +14,7 @@ import (
 //
 // promise: L.one-connection
 func TestTelegramPollerThatIsCutOffDrivesNobodyOut(t *testing.T) {
+	t.Parallel()
 	server := storetest.NewServer(t)
 	var telegram *telegramPlace
 	c := newCrash(t, crashSeed(t), func(r *rig) place { telegram = newTelegramPlace(r.t, false); return telegram }, "workers = 4\n")
