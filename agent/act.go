@@ -45,7 +45,10 @@ func (r *run) act(ctx context.Context, plan *PlanRow, i int) error {
 			return r.settle(ctx, plan, i, TaskInterrupted, interrupted(r.taint))
 		}
 		var err error
-		if use, decision.Rule, err = r.permitted(ctx, plan, i, ask); err != nil {
+		use, decision.Rule, err = r.permitted(ctx, plan, i, ask)
+		if errors.Is(err, errNobodyAsked) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}

@@ -135,8 +135,12 @@ func (r *run) messages(attempt int) []turnMessage {
 	return list
 }
 
-// ownWords are the person's own words in the turn, as their messages read now.
+// ownWords are the person's own words in the turn, as their messages read now. What a job asks
+// for that was made after text from elsewhere was read may not be.
 func (r *run) ownWords() string {
+	if r.turn.Terms.Run != 0 && r.turn.Message.Taint != tools.Clean {
+		return ""
+	}
 	var texts []string
 	for _, m := range r.messages(math.MaxInt) {
 		texts = append(texts, m.Text)

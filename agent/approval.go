@@ -14,6 +14,9 @@ import (
 // questions of the turn's person are open; nothing was written.
 var ErrTooManyAsked = errors.New("too many questions of this person are open")
 
+// errNobodyAsked says that a task is refused, because nobody is asked in its turn.
+var errNobodyAsked = errors.New("nobody is asked in this turn")
+
 // errParked is how the work on a turn ends that waits for a decision: another Run goes on.
 var errParked = errors.New("the turn waits for a decision")
 
@@ -56,6 +59,11 @@ func (r *run) permitted(ctx context.Context, plan *PlanRow, i int, ask Ask) (use
 		return &Use{Approval: a.ID, Hash: ask.Hash, Grant: true}, "grant." + a.Scope, nil
 	case a.State == Accepted:
 		return &Use{Approval: a.ID, Hash: ask.Hash}, "approval." + a.Scope, nil
+	case a.State == "" && r.turn.Terms.NoApprovals:
+		if err := r.settle(ctx, plan, i, TaskFailed, r.nobodyAsked(ask)); err != nil {
+			return nil, "", err
+		}
+		return nil, "", errNobodyAsked
 	case a.State == "":
 		if err := r.park(ctx, ask); !errors.Is(err, ErrTooManyAsked) {
 			return nil, "", err

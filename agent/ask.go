@@ -158,7 +158,7 @@ func (r *run) complete(ctx context.Context, q question, step, model string, spar
 		}
 		return err
 	}
-	if q.partial != nil && r.turn.Place.Streams {
+	if q.partial != nil && r.turn.Place.Streams && !r.turn.Terms.Quiet {
 		read, masked := q.partial(), mask.Growing()
 		req.Stream = func(answer string) bool { return r.stream(ctx, masked(read(answer))) }
 	} else if req.Stall > 0 && (req.Timeout <= 0 || req.Stall < req.Timeout) {
@@ -206,7 +206,7 @@ func (r *run) promptSize(model string) int {
 // modelOf is the model of a role; the session may have a planner of its own.
 func (r *run) modelOf(role string) string {
 	cfg := r.cfg
-	cfg.Planner = cmp.Or(r.turn.Session.Model, cfg.Planner)
+	cfg.Planner = cmp.Or(r.turn.Terms.Model, r.turn.Session.Model, cfg.Planner)
 	return cfg.Roles()[role]
 }
 

@@ -198,7 +198,11 @@ func (r *run) place(p *prompt) {
 		}
 		ask(tool.Name, tool.Effect, sends)
 	}
-	if len(asked) > 0 {
+	r.terms(p)
+	switch {
+	case len(asked) > 0 && r.turn.Terms.NoApprovals:
+		p.linef("- Refused, as nobody is there to be asked, unless they allowed the very same before: %s", strings.Join(asked, ", "))
+	case len(asked) > 0:
 		p.linef("- A person is asked first, each time (plan it all the same): %s", strings.Join(asked, ", "))
 	}
 	if len(withheld) > 0 {

@@ -24,6 +24,9 @@ func (r *run) workerPrompt(plan *PlanRow, i int, size int) (system, user string)
 		}
 		p.section("Task")
 		p.add(indent(plan.Tasks[i].Detail) + "\n")
+		if i == len(plan.Tasks)-1 {
+			r.mayBeQuiet(&p, "")
+		}
 		return p.String()
 	})
 }

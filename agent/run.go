@@ -96,7 +96,7 @@ func (r *run) inherit(result *tools.Result) {
 }
 
 func (r *run) timeLeft() time.Duration {
-	return r.turn.StartedAt.Add(r.cfg.TurnTimeout).Sub(r.opts.Now())
+	return r.turn.StartedAt.Add(r.timeout()).Sub(r.opts.Now())
 }
 
 // stage adds step to what rides on the next commit, and to the mirror.
@@ -227,7 +227,7 @@ func (r *run) halted(ctx context.Context) error {
 		return ErrRestart
 	default:
 		return &ending{state: "failed", outcome: "timeout", text: fmt.Sprintf(
-			"I stopped: this took longer than the %s that one request may take.", r.cfg.TurnTimeout)}
+			"I stopped: this took longer than the %s that one request may take.", r.timeout())}
 	}
 }
 

@@ -39,8 +39,12 @@ func (r *run) runMsg(ctx context.Context, plan *PlanRow, i int) error {
 		return r.stage(ctx, step)
 	}
 	say.Final = r.reached(plan)
-	step.Say = []Say{say}
 	step.End = &End{State: "done", Outcome: "answered"}
+	if r.quiet(text) {
+		step.End.Outcome = "quiet"
+		return r.commit(ctx, step)
+	}
+	step.Say = []Say{say}
 	switch {
 	case len(task.Choices) > 0:
 		step.End.Outcome = "asked"

@@ -45,11 +45,14 @@ type Terms struct {
 	NoTools     bool `json:"no_tools,omitempty"`     // no tools and no commands
 	NoQuestions bool `json:"no_questions,omitempty"` // the answer asks nothing: nobody is there
 	NoApprovals bool `json:"no_approvals,omitempty"` // what would ask for an approval is refused at once
-	// Quiet: an answer that is QuietAnswer and no more is not sent.
-	Quiet  bool    `json:"quiet,omitempty"`
-	Model  string  `json:"model,omitempty"`  // in place of the session's
-	Budget float64 `json:"budget,omitempty"` // the most that its calls may cost; 0: no limit of its own
-	Run    int64   `json:"run,omitempty"`    // the run that it is the work of; 0: none
+	// Quiet: nothing is shown before the answer, and one that is QuietAnswer and no more is not sent.
+	Quiet bool `json:"quiet,omitempty"`
+	// Silent: where it fails, that is not said: it is tried again, or of no use to the person.
+	Silent  bool          `json:"silent,omitempty"`
+	Model   string        `json:"model,omitempty"`   // in place of the session's
+	Timeout time.Duration `json:"timeout,omitempty"` // of the turn, where that is less than turn_timeout; 0: turn_timeout
+	Budget  float64       `json:"budget,omitempty"`  // the most that its calls may cost; 0: no limit of its own
+	Run     int64         `json:"run,omitempty"`     // the run that it is the work of; 0: none
 }
 
 // QuietAnswer is what a turn answers that has nothing to say, where its Terms are Quiet.

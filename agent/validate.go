@@ -107,6 +107,10 @@ const (
 )
 
 func (v *validation) choices(choices []string) {
+	if len(choices) > 0 && v.turn.Terms.NoQuestions {
+		v.fault("choices", "must be null: nobody is there to choose")
+		return
+	}
 	if len(choices) > maxChoices {
 		v.fault("choices", "%d choices, at most %d are allowed", len(choices), maxChoices)
 		return
@@ -184,7 +188,7 @@ func (r *run) decide(q tools.Question) tools.Decision {
 	if q.Sends != "" {
 		q.Words = r.ownWords()
 	}
-	d := r.gate.Decide(q)
+	d := r.narrowed(q, r.gate.Decide(q))
 	if d.Verdict != tools.Allow && d.Verdict != tools.Ask {
 		d.Verdict = tools.Refuse
 	}

@@ -81,6 +81,7 @@ func TestSubmittedMessageHasButtonsOfItsPerson(t *testing.T) {
 	})
 }
 
+// promise: P4.submitted-under-rights
 func TestSubmitReadsRightsThen(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.channel.AllowConversations = []string{"g1"}

@@ -60,6 +60,9 @@ func NewPreview(l *Line, ref ledger.TurnRef, data *ledger.TurnData) *Preview {
 		},
 	}
 	p.ctx, p.end = context.WithCancel(l.lines.work)
+	if data.Turn.Terms.Quiet { // nothing is shown before it is known that there is something to say
+		return p
+	}
 	if plans := data.State.Plans; len(plans) > 0 {
 		p.Note(agent.Step{Plan: &plans[len(plans)-1]})
 	}

@@ -1,0 +1,174 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"switchboard/agent/tools"
+)
+
+// jobWorld is a turn that nobody typed, under these terms.
+func jobWorld(t *testing.T, terms Terms) *world {
+	t.Helper()
+	t.Parallel()
+	w := newWorld(t)
+	w.turn.Terms = terms
+	return w
+}
+
+// promise: P4.nobody-asked
+func TestNobodyIsAskedInATurnWithoutApprovals(t *testing.T) {
+	for name, grant := range map[string]*Approval{
+		"nothing was granted": nil,
+		"it was granted":      {ID: 5, State: Accepted, Scope: "always", Grant: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := jobWorld(t, Terms{NoApprovals: true, Run: 3})
+			w.decide = func(q tools.Question) tools.Decision {
+				if q.Tool == "post" {
+					return tools.Decision{Verdict: tools.Ask, Rule: "policy.ask", Reason: "it asks"}
+				}
+				return tools.Decision{Verdict: tools.Allow, Rule: "test"}
+			}
+			if grant != nil {
+				w.journal.says = func(Ask) Approval { return *grant }
+			}
+			replan := `{"status":"replan","reason":"it was refused","learn":null}`
+			w.script(map[string][]string{
+				rolePlanner:  {planText(toolTask("post", "a"), msgTask("tell")), planText(answerTask("it was not posted"))},
+				roleReviewer: {map[bool]string{true: replan, false: okText()}[grant == nil]}, roleWorker: {"posted"},
+			})
+			w.run()
+			if len(w.journal.asks) != 0 {
+				t.Fatalf("somebody was asked: %+v", w.journal.asks)
+			}
+			result := w.journal.plans[0].Tasks[0].Result
+			if grant == nil && (result.End != tools.EndRefused || result.Rule != ruleNoApprovals || !strings.Contains(result.Hint, "policy.ask")) || grant == nil != (len(w.ran) == 0) {
+				t.Errorf("it ended %+v, ran %q", result, w.ran)
+			}
+			if w.journal.end.State != "done" {
+				t.Errorf("the turn ended %+v", w.journal.end)
+			}
+			if user := w.requests(rolePlanner)[0].User; !strings.Contains(user, "Refused, as nobody is there to be asked, unless they allowed the very same before: post") || !strings.Contains(user, "a job asks for") {
+				t.Errorf("the planner was told\n%s", user)
+			}
+		})
+	}
+}
+
+func TestTermsWithholdTools(t *testing.T) {
+	for name, c := range map[string]struct {
+		terms   Terms
+		rule    string
+		offered []string
+	}{
+		"no tools": {Terms{NoTools: true}, ruleNoTools, nil},
+		"no web":   {Terms{NoWeb: true}, ruleNoWeb, []string{"exec", "look", "post"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := jobWorld(t, c.terms)
+			w.script(map[string][]string{rolePlanner: {planText(toolTask("fetch", "a"), msgTask("tell")), planText(answerTask("no"))}})
+			w.run()
+			reqs := w.requests(rolePlanner)
+			var offered []string
+			for _, tool := range []string{"exec", "look", "fetch", "post"} {
+				if strings.Contains(reqs[0].System, "\n### "+tool+"\n") {
+					offered = append(offered, tool)
+				}
+			}
+			if !slices.Equal(offered, c.offered) || len(w.ran) != 0 || len(reqs) != 2 || !strings.Contains(reqs[1].User, c.rule) {
+				t.Errorf("offered %q, ran %q, asked %d times", offered, w.ran, len(reqs))
+			}
+		})
+	}
+	t.Run("a command that is not confined reaches out", func(t *testing.T) {
+		w := jobWorld(t, Terms{NoWeb: true})
+		w.cfg.Sandbox = "off"
+		w.script(map[string][]string{rolePlanner: {planText(execTask("curl"), msgTask("tell")), planText(answerTask("no"))}})
+		if w.run(); len(w.ran) != 0 {
+			t.Errorf("ran %q", w.ran)
+		}
+	})
+}
+
+func TestNoQuestionsRefusesChoices(t *testing.T) {
+	w := jobWorld(t, Terms{NoQuestions: true})
+	asks := answerTask("which?")
+	asks.Choices = []string{"one", "two"}
+	w.script(map[string][]string{rolePlanner: {planText(asks), planText(answerTask("done"))}})
+	w.run()
+	if texts := w.journal.texts(); !slices.Equal(texts, []string{"done"}) {
+		t.Errorf("said %q", texts)
+	}
+}
+
+func TestQuietAnswerIsNotSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		plan string
+		want []string
+	}{
+		"ready":                {planText(answerTask(QuietAnswer)), nil},
+		"written by a worker":  {planText(msgTask("tell")), nil},
+		"something to say":     {planText(answerTask("The disk is full.")), []string{"The disk is full."}},
+		"a word beside it":     {planText(answerTask("Note: " + QuietAnswer)), []string{"Note: " + QuietAnswer}},
+		"with signs around it": {planText(answerTask("`" + QuietAnswer + "`.")), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := jobWorld(t, Terms{Quiet: true})
+			w.turn.Place.Streams = true
+			w.script(map[string][]string{rolePlanner: {c.plan}, roleWorker: {QuietAnswer + "\n"}})
+			w.run()
+			if !slices.Equal(w.journal.texts(), c.want) || w.journal.end.State != "done" || (w.journal.end.Outcome == "quiet") != (c.want == nil) || len(w.journal.streamed) != 0 {
+				t.Errorf("said %q, streamed %q, ended %+v", w.journal.texts(), w.journal.streamed, w.journal.end)
+			}
+		})
+	}
+	t.Run("others say it", func(t *testing.T) {
+		w := jobWorld(t, Terms{})
+		w.script(map[string][]string{rolePlanner: {planText(answerTask(QuietAnswer))}})
+		if w.run(); len(w.journal.texts()) != 1 {
+			t.Error("it was not said")
+		}
+	})
+}
+
+func TestSilentTurnFailsWithoutAWord(t *testing.T) {
+	w := jobWorld(t, Terms{Silent: true})
+	w.script(map[string][]string{rolePlanner: {"no plan"}})
+	w.run()
+	if len(w.journal.texts()) != 0 || w.journal.end.State != "failed" || w.journal.end.Outcome != "invalid_plan" {
+		t.Errorf("said %q, ended %+v", w.journal.texts(), w.journal.end)
+	}
+}
+
+func TestTermsNameModelAndTimeout(t *testing.T) {
+	w := jobWorld(t, Terms{Model: "own", Timeout: time.Minute})
+	w.turn.Session.Model = "session"
+	w.script(map[string][]string{rolePlanner: {planText(answerTask("done"))}})
+	w.run()
+	if !slices.Equal(w.models, []string{"own"}) {
+		t.Errorf("asked %q", w.models)
+	}
+	late := newWorld(t)
+	late.turn.Terms = Terms{Timeout: time.Minute}
+	late.turn.StartedAt = late.turn.StartedAt.Add(-2 * time.Minute)
+	if late.run(); late.journal.end.Outcome != "timeout" {
+		t.Errorf("ended %+v", late.journal.end)
+	}
+}
+
+// What a job asks for that was made after text from elsewhere was read names no address.
+func TestTaintedJobHasNoWordsOfItsPerson(t *testing.T) {
+	for taint, want := range map[tools.Taint]string{tools.Clean: "see https://a.example", "web": ""} {
+		w := newWorld(t)
+		w.turn.Terms, w.turn.Message.Text, w.turn.Message.Taint = Terms{Run: 1}, "see https://a.example", taint
+		w.script(map[string][]string{rolePlanner: {planText(toolTask("fetch", "https://a.example"), msgTask("tell"))}, roleReviewer: {okText()}, roleWorker: {"told"}})
+		w.run()
+		i := slices.IndexFunc(w.gated, func(q tools.Question) bool { return q.Sends == "https://a.example" })
+		if i < 0 || w.gated[i].Words != want {
+			t.Errorf("taint %q: asked %+v", taint, w.gated)
+		}
+	}
+}
