@@ -49,6 +49,7 @@ type cli struct {
 	Explain  explainCmd  `cmd:"" help:"Why it was answered so."`
 	Delivery deliveryCmd `cmd:"" help:"What was sent, and what was not."`
 	Channel  channelCmd  `cmd:"" help:"How the channels are."`
+	Job      jobCmd      `cmd:"" help:"Reminders, and what is done later or again and again."`
 	Person   personCmd   `cmd:"" help:"Who is let in."`
 	Secret   secretCmd   `cmd:"" help:"What settings and tools use and nobody is shown, encrypted."`
 	Prompt   promptCmd   `cmd:"" help:"What tells the model of each role what to do."`
@@ -62,7 +63,6 @@ type cli struct {
 
 	// What later versions bring answers with a clear sentence.
 	Token      later `cmd:"" hidden:""`
-	Job        later `cmd:"" hidden:""`
 	Memory     later `cmd:"" hidden:""`
 	Skill      later `cmd:"" hidden:""`
 	Completion later `cmd:"" hidden:""`

@@ -23,7 +23,6 @@ func TestLaterCommandsSaySo(t *testing.T) {
 	r := bare(t)
 	for _, line := range []string{
 		"token create ci", "token list", "token revoke ci",
-		"job list", "job add --every 5m hello", "job run 1", "job pause 1", "job remove 1", "job history 1",
 		"memory list", "memory add x", "memory forget 1", "memory export", "memory erase",
 		"skill list", "skill add x", "skill remove x",
 		"completion bash",

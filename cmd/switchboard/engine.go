@@ -24,6 +24,7 @@ import (
 	"switchboard/configs"
 	"switchboard/files"
 	"switchboard/router"
+	"switchboard/router/jobs"
 	"switchboard/router/ledger"
 	"switchboard/store"
 	"switchboard/store/engines"
@@ -44,6 +45,7 @@ type engine struct {
 	others  channelMaker // nil: it serves the console alone
 	mind    minds
 	policy  *router.Policy
+	desk    *jobs.Desk
 	space   *workspace.Space
 	files   *files.Service
 	console *console.Channel
@@ -126,6 +128,7 @@ func (e *engine) wire(ctx context.Context) error {
 		Limits: fileLimits(s), Log: e.log,
 	})
 	e.policy = router.NewPolicy(roster, list.Rules, s.Policy)
+	e.desk = e.newDesk(ledger, roster.Named)
 	first, err := e.newMind(s)
 	if err != nil {
 		return usageError{err}
@@ -135,7 +138,7 @@ func (e *engine) wire(ctx context.Context) error {
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.mind, Usable: e.mind.usable, Summary: e.mind.summary, Typed: e.mind.typed, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		NoticeTargets: e.noticeTargets, Reload: e.reload,
-		Commands: e.adminCommands(ledger),
+		Commands: append(e.desk.Commands(), e.adminCommands(ledger)...),
 	})
 	if err != nil {
 		return usageError{err}
@@ -186,7 +189,7 @@ func (e *engine) newMind(s *configs.Settings) (*mind, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Commander: e.give, Space: e.space, Host: e.hostInfo})...)
+	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{AllowPrivate: allow, Files: e.files, Messenger: e.write, Recipient: e.recipient, Commander: e.give, Schedule: e.desk, Space: e.space, Host: e.hostInfo})...)
 	if err != nil {
 		return nil, err
 	}

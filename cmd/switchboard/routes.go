@@ -17,6 +17,7 @@ func (e *engine) routes() http.Handler {
 	mux.Handle("/console/", e.console.Handler())
 	readRoutes(mux, e.db.Router(), e.settings)
 	e.peopleRoutes(mux)
+	e.jobRoutes(mux)
 	e.secretRoutes(mux)
 	e.settingsRoutes(mux)
 	route(mux, "GET /alive", func(*http.Request) (any, error) { return map[string]bool{"alive": true}, nil })
@@ -56,6 +57,15 @@ func readRoutes(mux *http.ServeMux, ledger *store.Router, settings func() *confi
 	route(mux, "GET /deliveries", func(r *http.Request) (any, error) {
 		return ledger.Deliveries(r.Context(), r.FormValue("state"), limit(r))
 	})
+	route(mux, "GET /jobs", func(r *http.Request) (any, error) {
+		return ledger.Jobs(r.Context(), r.FormValue("person"), number(r, "after"), limit(r))
+	})
+	route(mux, "GET /jobs/{id}/runs", func(r *http.Request) (any, error) {
+		if _, err := ledger.Job(r.Context(), id(r), ""); err != nil {
+			return nil, err
+		}
+		return ledger.Runs(r.Context(), id(r), number(r, "before"), limit(r))
+	})
 	route(mux, "GET /rejected", func(r *http.Request) (any, error) { return ledger.Rejected(r.Context(), limit(r)) })
 	route(mux, "GET /people", func(r *http.Request) (any, error) { return ledger.People(r.Context()) })
 }
@@ -74,6 +84,12 @@ func route(mux *http.ServeMux, pattern string, answer func(*http.Request) (any, 
 
 func id(r *http.Request) int64 {
 	n, _ := strconv.ParseInt(r.PathValue("id"), 10, 64) // 0 is nobody's
+	return n
+}
+
+// number is what is asked for under a name; 0: nothing.
+func number(r *http.Request, name string) int64 {
+	n, _ := strconv.ParseInt(r.FormValue(name), 10, 64)
 	return n
 }
 
