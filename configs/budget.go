@@ -15,7 +15,7 @@ func (s *Settings) Limits() ledger.Budget {
 		zone = time.UTC
 	}
 	b := &s.Budget
-	return ledger.Budget{Currency: b.Currency, Zone: zone, PerDay: b.PerDay, PerPersonDay: b.PerPersonDay, PerSessionDay: b.PerSession}
+	return ledger.Budget{Currency: b.Currency, Zone: zone, PerDay: b.PerDay, PerPersonDay: b.PerPersonDay, PerSessionDay: b.PerSession, PerRun: b.PerJobRun}
 }
 
 // Unpriced says of each model that may be asked, and of which nobody knows what it costs, what

@@ -163,7 +163,7 @@ value = "b"
 		got[w.Key] = strings.Contains(w.String(), notAvailable) && w.Source != ""
 	}
 	want := map[string]bool{
-		"heartbeat.enabled": true, "budget.per_job_run": true, "llm.providers.c.kind": true,
+		"heartbeat.enabled": true, "llm.providers.c.kind": true,
 		"server.tokens": true, "agent.self_evolution": true,
 	}
 	if !reflect.DeepEqual(got, want) || len(warns) != len(want) {

@@ -35,7 +35,6 @@ var laterKeys = []struct {
 	{key: "scheduler.misfire"},
 	{key: "scheduler.misfire_grace"},
 	{key: "heartbeat"},
-	{key: "budget.per_job_run"},
 	{key: "memory"},
 	{key: "embeddings"},
 	{key: "transcription"},

@@ -26,7 +26,8 @@ const (
 
 // Reserve implements agent.Journal.
 func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (held bool, err error) {
-	b := j.runner.settings().Budget
+	terms := j.data.Turn.Terms
+	b := j.runner.settings().Budget.Under(terms)
 	if !b.Limited() {
 		return false, nil
 	}
@@ -39,7 +40,7 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 	var over *ledger.OverLimitError
 	err = j.patiently(ctx, "the cost of a model call could not be reserved", func() (err error) {
 		spent, err = j.runner.Ledger.Reserve(context.WithoutCancel(ctx), j.ref, ledger.Reservation{
-			Step: step, Role: role, Provider: q.Provider, Model: q.Model, Most: q.Most, Day: b.Day(now), Budget: b,
+			Step: step, Role: role, Provider: q.Provider, Model: q.Model, Most: q.Most, Day: b.Day(now), Budget: b, Run: terms.Run,
 		})
 		if errors.As(err, &over) {
 			return nil
@@ -61,6 +62,7 @@ func (j *journal) Reserve(ctx context.Context, step, role string, q llm.Quote) (
 		return true, nil
 	}
 	switch {
+	case over.Scope == ledger.SpentInRun: // it is the job's own matter
 	case over.Most > over.Limit:
 		j.runner.notifyBudget(j, b, over.Spending, now, fmt.Sprintf(
 			"is %s, too low for any call: a single one may cost %s, as long as what is sent and [llm.models] max_output_tokens are what they are",
@@ -89,6 +91,8 @@ func (j *journal) zone(b ledger.Budget) *time.Location {
 func overLimit(e *ledger.OverLimitError, over time.Time) string {
 	what, in := "what may be spent on language models in a day", ""
 	switch e.Scope {
+	case ledger.SpentInRun:
+		return "I stopped: this would cost more than a run of its job may (/jobs, budget.per_job_run)."
 	case ledger.SpentInAll:
 	case ledger.SpentByPerson:
 		what = "what you may spend on language models in a day"

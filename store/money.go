@@ -18,6 +18,9 @@ const (
 	readSpending = `
 		SELECT scope, settled, reserved FROM spending
 		WHERE day = ? AND (scope = 'day' AND name = '' OR scope = 'person' AND name = ? OR scope = 'session' AND name = ?)`
+	// spentInRun is what the tries of a run before cost, and the calls of this one's turn.
+	spentInRun = `
+		SELECT coalesce((SELECT cost FROM runs WHERE id = ?), 0) + coalesce(sum(cost), 0), coalesce(sum(reserved), 0) FROM llm_calls WHERE turn_id = ?`
 	addSpending = `
 		INSERT INTO spending (day, scope, name, settled, reserved) VALUES (?, 'day', '', ?, ?), (?, 'person', ?, ?, ?), (?, 'session', ?, ?, ?)
 		ON CONFLICT (day, scope, name) DO UPDATE SET settled = spending.settled + excluded.settled, reserved = spending.reserved + excluded.reserved`
@@ -124,6 +127,9 @@ func (t *tx) reserve(ref ledger.TurnRef, of *ledger.Reservation) (spent []ledger
 		return nil, nil, err
 	}
 	spent, over, err = t.compare(of, day, person, name(ref.SessionID), most-was)
+	if err == nil && over == nil {
+		over, err = t.compareRun(of, ref.TurnID, most-was)
+	}
 	if err != nil || over != nil {
 		return spent, over, err
 	}
@@ -167,6 +173,22 @@ func (t *tx) compare(of *ledger.Reservation, day, person, session string, more i
 		}
 	}
 	return spent, over, nil
+}
+
+// compareRun says whether the limit of the turn's run is passed if that much more is spent.
+func (t *tx) compareRun(of *ledger.Reservation, turn, more int64) (over, err error) {
+	s := ledger.Spending{Scope: ledger.SpentInRun, Limit: of.Budget.PerRun}
+	if s.Limit <= 0 {
+		return nil, nil
+	}
+	var reserved int64
+	if _, err := t.Row(spentInRun, []any{of.Run, turn}, &s.Settled, &reserved); err != nil {
+		return nil, err
+	}
+	if s.Reserved = money(reserved); billionths(s.Settled)+reserved+more > billionths(s.Limit) {
+		over = &ledger.OverLimitError{Spending: s, Most: of.Most}
+	}
+	return over, nil
 }
 
 // SettleLost implements router.Money.

@@ -318,3 +318,41 @@ func TestMoneyCostsNothingWhereNothingCosts(t *testing.T) {
 		}
 	})
 }
+
+// A run of a job has a limit for all of its tries, and other turns of the session have none of it.
+//
+// promise: P11.limits
+func TestRunHasALimitForAllOfItsTries(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.withRun()
+		run(h, h.DB, `UPDATE runs SET cost = 0.5`) // of a try before
+		ref := h.submit(submission("k"), ledger.AsTurn{MayClaim: true}).Claimed.TurnRef
+		limit := ledger.Budget{PerRun: 0.4}.Under(agent.Terms{Run: 1, Budget: 1})
+		of := reservation(0.6, limit)
+		of.Run = 1
+		_, err := h.Router.Reserve(h.Ctx, ref, of)
+		want := ledger.OverLimitError{Spending: ledger.Spending{Scope: ledger.SpentInRun, Limit: 1, Settled: 0.5}, Most: 0.6}
+		if over, ok := errors.AsType[*ledger.OverLimitError](err); !ok || *over != want {
+			t.Fatalf("over the limit of its run: %v", err)
+		}
+		h.spent()
+		for _, most := range []float64{0.4, 0.5} { // another try of the same call
+			of.Most = most
+			if _, err := h.Router.Reserve(h.Ctx, ref, of); err != nil {
+				t.Fatalf("%g: %v", most, err)
+			}
+		}
+		h.Commit(ref, called(0.2))
+		of.Step, of.Most = "review.0.0.1", 0.300000001
+		if _, err := h.Router.Reserve(h.Ctx, ref, of); err == nil {
+			t.Error("its second call passed the limit")
+		}
+		of.Most = 0.3
+		if _, err := h.Router.Reserve(h.Ctx, ref, of); err != nil {
+			t.Error(err)
+		}
+		if err := h.reserve(h.Begun("d", "other"), 5, ledger.Budget{PerRun: 1}.Under(agent.Terms{})); err != nil {
+			t.Errorf("a turn of no run: %v", err)
+		}
+	})
+}

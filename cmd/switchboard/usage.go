@@ -56,7 +56,7 @@ func checkBudget(settings *configs.Settings) finding {
 	for _, limit := range []struct {
 		name  string
 		value float64
-	}{{"a day", b.PerDay}, {"a person and day", b.PerPersonDay}, {"a conversation and day", b.PerSessionDay}} {
+	}{{"a day", b.PerDay}, {"a person and day", b.PerPersonDay}, {"a conversation and day", b.PerSessionDay}, {"a run of a job", b.PerRun}} {
 		if limit.value > 0 {
 			limits = append(limits, b.Amount(limit.value)+" "+limit.name)
 		}

@@ -81,6 +81,9 @@ func budgetAnswer(b ledger.Budget, list []view.Spent, now time.Time) commands.An
 			out.WriteString("- nothing\n")
 		}
 	}
+	if b.PerRun > 0 {
+		fmt.Fprintf(&out, "\neach run of a job: limit %s (budget.per_job_run)\n", b.Amount(b.PerRun))
+	}
 	out.WriteString("\n`/config set budget.per_day 5` sets a limit, 0 takes it away. `switchboard usage` shows days, models and roles.")
 	return commands.Answer{Text: out.String(), Taint: others}
 }

@@ -1,8 +1,11 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"time"
+
+	"switchboard/agent"
 )
 
 // Budget is [budget], as turns go by it. Limits are in Currency; 0: no limit.
@@ -10,10 +13,22 @@ type Budget struct {
 	Currency                            string
 	Zone                                *time.Location // by whose days money is counted; nil: UTC
 	PerDay, PerPersonDay, PerSessionDay float64
+	PerRun                              float64 // of a job, all of its tries
 }
 
 // Limited says that there is a limit.
-func (b Budget) Limited() bool { return b.PerDay > 0 || b.PerPersonDay > 0 || b.PerSessionDay > 0 }
+func (b Budget) Limited() bool {
+	return b.PerDay > 0 || b.PerPersonDay > 0 || b.PerSessionDay > 0 || b.PerRun > 0
+}
+
+// Under is b for a turn under these terms: a run's limit is its job's own, else that of [budget],
+// and of no other turn.
+func (b Budget) Under(terms agent.Terms) Budget {
+	if b.PerRun = cmp.Or(terms.Budget, b.PerRun); terms.Run == 0 {
+		b.PerRun = terms.Budget
+	}
+	return b
+}
 
 // Day is the day at t, by which money is counted, as YYYY-MM-DD.
 func (b Budget) Day(t time.Time) string { return b.in(t).Format(time.DateOnly) }
@@ -46,6 +61,7 @@ const (
 	SpentInAll     SpendingScope = "day"
 	SpentByPerson  SpendingScope = "person"
 	SpentInSession SpendingScope = "session"
+	SpentInRun     SpendingScope = "run" // it is of no day
 )
 
 // A Reservation is what is set aside for a model call before it is made.
@@ -54,9 +70,10 @@ type Reservation struct {
 	Most                        float64 // in all; it replaces what was reserved for the same call before
 	Day                         string
 	Budget                      Budget
+	Run                         int64 // of a job, that the turn is the work of; 0: none
 }
 
-// Spending is a limit of a day and what was spent of it.
+// Spending is a limit of a day, or of a run, and what was spent of it.
 type Spending struct {
 	Scope             SpendingScope
 	Name              string // the person, the number of the session
