@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 	"switchboard/words"
@@ -28,8 +29,10 @@ type Heartbeats struct {
 	Ledger Beats
 	// Checklist reads a file of the folder for checklists. fs.ErrNotExist: there is none of that name.
 	Checklist func(name string) ([]byte, error)
-	// Sees says that the health of the program and its machine is news to this person; empty: the program itself.
-	Sees func(person string) bool
+	// Admins are the names of those who are, in order.
+	Admins func() []string
+	// AdminChats are the direct chats of admins that this engine serves.
+	AdminChats func(ctx context.Context) ([]channels.Conversation, error)
 }
 
 // Beats are what came about in the ledger. Implemented by store.
@@ -37,6 +40,8 @@ type Beats interface {
 	// News is what came about for a person since what a heartbeat saw, or, with nil, how far all is.
 	// With no person it is everybody's. What became of runs of that job itself is no news.
 	News(ctx context.Context, job int64, person string, since *ledger.News) (ledger.News, error)
+	// Chat is a conversation. ErrNotFound: it is not known.
+	Chat(ctx context.Context, conv channels.Conversation) (ledger.Chat, error)
 }
 
 // A Beat is what a heartbeat finds.
@@ -78,7 +83,7 @@ func (h *Heartbeats) Beat(ctx context.Context, job *scheduler.Job, try int) (b B
 		sum := sha256.Sum256([]byte(list))
 		now.Checklist = hex.EncodeToString(sum[:8])
 	}
-	if h.Sees(job.Owner) {
+	if job.Owner == "" || slices.Contains(h.Admins(), job.Owner) {
 		now.NotWell = NotWell(news.Health)
 	}
 	changes := changes(&news, &was, &now)
@@ -89,6 +94,57 @@ func (h *Heartbeats) Beat(ctx context.Context, job *scheduler.Job, try int) (b B
 		b.Prompt = prompt(job, list, changes, &now)
 	}
 	return b, err
+}
+
+// Fill makes of a heartbeat's run the work that is submitted, or says why there is none.
+func (h *Heartbeats) Fill(ctx context.Context, due *scheduler.DueRun, work *ledger.Submission) (none scheduler.NotStarted, err error) {
+	job := &due.Job
+	if job.Owner == "" {
+		if none, err = h.address(ctx, job, work); err != nil || none.State != "" {
+			return none, err
+		}
+	}
+	b, err := h.Beat(ctx, job, due.Run.Try)
+	if err != nil {
+		return none, err
+	}
+	if !b.Changed {
+		return scheduler.NotStarted{State: scheduler.RunDone, Reason: "nothing changed", Seen: b.Seen}, nil
+	}
+	work.Text, work.Seen, work.Terms.Quiet = b.Prompt, b.Seen, true
+	return none, nil
+}
+
+// address says where the program's own heartbeat speaks, and under whose rights: those of the admin whose chat
+// it is, or of the first one.
+func (h *Heartbeats) address(ctx context.Context, job *scheduler.Job, work *ledger.Submission) (none scheduler.NotStarted, err error) {
+	skipped := func(why string) (scheduler.NotStarted, error) {
+		return scheduler.NotStarted{State: scheduler.RunSkipped, Reason: "nobody: " + why}, nil
+	}
+	if job.Target == (scheduler.Target{}) {
+		chats, err := h.AdminChats(ctx)
+		if err != nil {
+			return none, fmt.Errorf("look where the heartbeat speaks: %w", err)
+		}
+		if len(chats) == 0 {
+			return skipped("no admin has a direct chat with me; one writes to me, or heartbeat.deliver_to names a chat")
+		}
+		work.To = chats[0]
+	}
+	chat, err := h.Ledger.Chat(ctx, work.To)
+	if err != nil && !errors.Is(err, ledger.ErrNotFound) {
+		return none, fmt.Errorf("look where the heartbeat speaks: %w", err)
+	}
+	admins := h.Admins()
+	switch {
+	case len(admins) == 0:
+		return skipped("there is no admin")
+	case slices.Contains(admins, chat.Person):
+		work.Person = chat.Person
+	default:
+		work.Person = admins[0]
+	}
+	return none, nil
 }
 
 // checklist is the text of the job's checklist; empty: it has none, or nothing stands in it.

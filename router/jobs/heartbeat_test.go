@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/router/jobs"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
@@ -31,10 +32,17 @@ func (w *world) News(_ context.Context, _ int64, _ string, since *ledger.News) (
 	return n, nil
 }
 
+func (w *world) Chat(_ context.Context, conv channels.Conversation) (ledger.Chat, error) {
+	if conv.ID == "roots" {
+		return ledger.Chat{Person: "root"}, nil
+	}
+	return ledger.Chat{}, ledger.ErrNotFound
+}
+
 func (w *world) beat(t *testing.T, try int) jobs.Beat {
 	t.Helper()
 	h := &jobs.Heartbeats{
-		Ledger: w, Sees: func(person string) bool { return person != "dan" },
+		Ledger: w, Admins: func() []string { return []string{"ann", "root"} },
 		Checklist: func(name string) ([]byte, error) {
 			if w.file == "" && w.fault == nil {
 				return nil, fs.ErrNotExist
@@ -104,8 +112,60 @@ func TestHeartbeatsOfItsOwn(t *testing.T) {
 		t.Errorf("tried again: %+v", b)
 	}
 	w.job.Rules.File, w.fault = "list.md", errors.New("disk trouble")
-	h := &jobs.Heartbeats{Ledger: w, Sees: func(string) bool { return true }, Checklist: func(string) ([]byte, error) { return nil, w.fault }}
+	h := &jobs.Heartbeats{Ledger: w, Admins: func() []string { return nil }, Checklist: func(string) ([]byte, error) { return nil, w.fault }}
 	if _, err := h.Beat(t.Context(), &w.job, 1); !errors.Is(err, w.fault) {
 		t.Errorf("with a checklist that cannot be read: %v", err)
+	}
+}
+
+// The program's own heartbeat speaks where the settings say, or to an admin, under an admin's rights.
+func TestHeartbeatOfTheProgramIsAnAdmins(t *testing.T) {
+	t.Parallel()
+	roots := channels.Conversation{Channel: "tg", ID: "roots"}
+	group := channels.Conversation{Channel: "tg", ID: "ops"}
+	for name, c := range map[string]struct {
+		target, to string
+		chats      []channels.Conversation
+		admins     []string
+		person     string
+	}{
+		"nowhere":             {admins: []string{"ann"}},
+		"no admin":            {target: "ops"},
+		"an admin's chat":     {chats: []channels.Conversation{roots}, admins: []string{"ann", "root"}, to: "roots", person: "root"},
+		"a chat of the file":  {target: "roots", admins: []string{"ann", "root"}, to: "roots", person: "root"},
+		"a group of the file": {target: "ops", chats: []channels.Conversation{roots}, admins: []string{"ann", "root"}, to: "ops", person: "ann"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &world{news: ledger.News{Message: 5}}
+			h := &jobs.Heartbeats{
+				Ledger: w, Admins: func() []string { return c.admins },
+				AdminChats: func(context.Context) ([]channels.Conversation, error) { return c.chats, nil },
+				Checklist:  func(string) ([]byte, error) { return []byte("mail?"), nil },
+			}
+			due := &scheduler.DueRun{Job: scheduler.Job{Rules: scheduler.Rules{File: "list.md"}}, Run: scheduler.Run{Try: 1}}
+			var work ledger.Submission
+			if c.target != "" {
+				due.Job.Target = scheduler.Target{Channel: "tg", Conversation: c.target}
+				work.To = map[string]channels.Conversation{"roots": roots, "ops": group}[c.target]
+			}
+			none, err := h.Fill(t.Context(), due, &work)
+			if err != nil || (none.State == "") != (c.person != "") {
+				t.Fatalf("%+v, %v", none, err)
+			}
+			if c.person == "" {
+				if none.State != scheduler.RunSkipped || none.Seen != "" {
+					t.Errorf("%+v", none)
+				}
+				return
+			}
+			if work.Person != c.person || string(work.To.ID) != c.to || !work.Terms.Quiet || !strings.Contains(work.Text, "mail?") || work.Seen == "" {
+				t.Errorf("%+v", work)
+			}
+			due.Job.Seen = work.Seen
+			if none, err := h.Fill(t.Context(), due, &work); err != nil || none.State != scheduler.RunDone || none.Reason != "nothing changed" {
+				t.Errorf("again: %+v, %v", none, err)
+			}
+		})
 	}
 }
