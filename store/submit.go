@@ -23,6 +23,7 @@ const (
 	runSaid    = `UPDATE runs SET state = 'done', message_id = ?, started_at = coalesce(started_at, ?), finished_at = ? WHERE id = ?`
 	jobSpoke   = `UPDATE jobs SET failures = 0 WHERE id = ? AND failures > 0`
 	keepNotice = `INSERT INTO notifications (person, job_id, run_id, text, taint, created_at) VALUES (?, ?, ?, ?, ?, ?)`
+	jobSaw     = `UPDATE jobs SET seen = ? WHERE id = (SELECT job_id FROM runs WHERE id = ?)`
 	turnTerms  = `SELECT coalesce(terms, '') FROM turns WHERE id = ?`
 )
 
@@ -114,6 +115,11 @@ func (t *tx) submitTurn(owner int64, s *ledger.Submission, turn ledger.AsTurn, a
 	turn.Mode, turn.Ordered, turn.Terms = modeQueue, true, &terms
 	if err := t.queueTurn(owner, e, turn, a, conversation, form{class: classTurn}); err != nil || s.Run == 0 {
 		return err
+	}
+	if s.Seen != "" {
+		if _, err := t.Exec(jobSaw, s.Seen, s.Run); err != nil {
+			return err
+		}
 	}
 	_, err := t.Exec(runBegins, a.TurnID, t.now, s.Run)
 	return err

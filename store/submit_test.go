@@ -100,12 +100,17 @@ func TestSubmittedTurnHasItsTermsHoweverItIsClaimed(t *testing.T) {
 func TestSubmittingTwiceDoesNothing(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.withRun()
-		h.submit(submission("k"), ledger.AsTurn{})
+		saw := submission("k")
+		saw.Seen = "what a heartbeat saw"
+		h.submit(saw, ledger.AsTurn{})
+		h.wantCount(1, `SELECT count(*) FROM jobs WHERE seen = 'what a heartbeat saw'`)
 		for _, again := range []ledger.Submission{submission("k"), submission("other key")} {
+			again.Seen = "more"
 			if a := h.submit(again, ledger.AsTurn{MayClaim: true}); !a.Duplicate || a.Claimed != nil || a.TurnID != 0 {
 				t.Errorf("%s: %+v", again.Key, a)
 			}
 		}
+		h.wantCount(0, `SELECT count(*) FROM jobs WHERE seen = 'more'`)
 		other := submission("k") // of no run, but with a key that is known
 		if other.Run = 0; !h.submit(other, ledger.AsTurn{}).Duplicate {
 			t.Error("a known key was taken")

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/agent"
 	"switchboard/channels"
 	"switchboard/router/jobs"
 	"switchboard/router/ledger"
@@ -167,5 +168,27 @@ func TestHeartbeatOfTheProgramIsAnAdmins(t *testing.T) {
 				t.Errorf("again: %+v, %v", none, err)
 			}
 		})
+	}
+}
+
+func TestHeartbeatIsSubmittedAsAQuietTurn(t *testing.T) {
+	t.Parallel()
+	var to submitter
+	w := &world{}
+	starter := &jobs.Starter{
+		Router: &to, Budget: func() float64 { return 0.5 }, Now: func() time.Time { return slot.Add(time.Hour) },
+		Heartbeats: &jobs.Heartbeats{Ledger: w, Admins: func() []string { return nil }},
+	}
+	beat := due(scheduler.PayloadHeartbeat)
+	if none, err := starter.Start(t.Context(), beat); err != nil || none != (scheduler.NotStarted{}) {
+		t.Fatalf("%+v, %v", none, err)
+	}
+	want := agent.Terms{NoWeb: true, NoQuestions: true, NoApprovals: true, Quiet: true, Model: "m", Budget: 0.5, Run: 9}
+	if to.got.Terms != want || to.got.Seen == "" || to.got.Person != "ann" || to.got.Say {
+		t.Errorf("%+v", to.got)
+	}
+	beat.Job.Seen, beat.Run.Try, to.got = to.got.Seen, 1, ledger.Submission{}
+	if none, err := starter.Start(t.Context(), beat); err != nil || none.State != scheduler.RunDone || to.got.Key != "" {
+		t.Errorf("with nothing new: %+v, %v, submitted %+v", none, err, to.got)
 	}
 }

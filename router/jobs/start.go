@@ -21,7 +21,8 @@ type Submitter interface {
 
 // A Starter is a scheduler.Starter: it makes of a run what is submitted.
 type Starter struct {
-	Router Submitter
+	Router     Submitter
+	Heartbeats *Heartbeats
 	// Budget is the most that the model calls of a run may cost whose job says nothing of it; 0: no limit.
 	Budget func() float64
 	Now    func() time.Time
@@ -50,11 +51,13 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 		work.Say, work.Abroad, work.Text = true, job.Rules.Approved, job.Text+late
 	case scheduler.PayloadAgent:
 		work.Text = job.Text + late
-		work.Terms = agent.Terms{
-			NoWeb: job.Rules.NoWeb, NoTools: job.Rules.NoTools, NoQuestions: true, NoApprovals: true,
-			Model: job.Rules.Model, Budget: cmp.Or(job.Rules.Budget, s.Budget()), Run: run.ID,
+		work.Terms = s.terms(job, run)
+	case scheduler.PayloadHeartbeat:
+		work.Terms = s.terms(job, run)
+		if none, err := s.Heartbeats.Fill(ctx, &due, &work); err != nil || none.State != "" {
+			return none, err
 		}
-	default:
+	default: // maintenance is no work for the router
 		return scheduler.NotStarted{State: scheduler.RunFailed, Reason: fmt.Sprintf("payload: nothing here does what a job of payload %s is for", job.Payload)}, nil
 	}
 	done, err := s.Router.Submit(ctx, work)
@@ -65,6 +68,14 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 		return scheduler.NotStarted{State: scheduler.RunSkipped, Reason: done.Refused}, nil
 	}
 	return scheduler.NotStarted{State: scheduler.RunFailed, Reason: done.Refused, Pause: true}, nil
+}
+
+// terms narrow the turn of a run.
+func (s *Starter) terms(job *scheduler.Job, run *scheduler.Run) agent.Terms {
+	return agent.Terms{
+		NoWeb: job.Rules.NoWeb, NoTools: job.Rules.NoTools, NoQuestions: true, NoApprovals: true,
+		Model: job.Rules.Model, Budget: cmp.Or(job.Rules.Budget, s.Budget()), Run: run.ID,
+	}
 }
 
 // late says when a run was due that begins late; empty: it does not.
