@@ -109,7 +109,7 @@ func TestCheckRefuses(t *testing.T) {
 		"\"CRON_TZ=X 0 9 * * *\"":      {Cron: "CRON_TZ=X 0 9 * * *", Zone: "UTC"},
 		"expected 5 to 6 fields":       {Cron: "0 9 * *", Zone: "UTC"},
 		"a field is empty":             {Cron: ", 9 * * *", Zone: "UTC"},
-		"no month has that day":        {Cron: "0 9 31 2 *", Zone: "UTC"},
+		"every year on 31 February":    {Cron: "0 9 31 2 *", Zone: "UTC"},
 		"above maximum":                {Cron: "0 24 * * *", Zone: "UTC"},
 		"every 15 minutes":             {Cron: "@every 1h", Zone: "UTC"},
 		"unrecognized descriptor":      {Cron: "@reboot", Zone: "UTC"},

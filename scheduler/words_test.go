@@ -169,7 +169,7 @@ func TestReadRefuses(t *testing.T) {
 		"every day at 9 and 17:30":      "two jobs",
 		"cron":                          "behind “cron” comes",
 		"cron 61 8 * * *":               "above maximum",
-		"cron 0 8 31 2 *":               "no month has that day",
+		"cron 0 8 31 2 *":               "this is never due",
 		"call Ann":                      "no time was found in it; say for example",
 		"":                              "no time was found",
 	} {

@@ -41,6 +41,10 @@ type stretch struct {
 func stretchAt(t time.Time, zone *time.Location) stretch {
 	t = t.In(zone)
 	start, end := t.ZoneBounds()
+	if !end.IsZero() && !end.After(t) {
+		// Where a zone goes by a rule, and not by a table, Go 1.26 takes each year to have 365 days.
+		end = t.Add(time.Hour)
+	}
 	_, seconds := t.Zone()
 	return stretch{start.UTC(), end.UTC(), time.Duration(seconds) * time.Second}
 }
