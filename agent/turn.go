@@ -53,6 +53,7 @@ type Terms struct {
 	Timeout time.Duration `json:"timeout,omitempty"` // of the turn, where that is less than turn_timeout; 0: turn_timeout
 	Budget  float64       `json:"budget,omitempty"`  // the most that its calls may cost; 0: no limit of its own
 	Run     int64         `json:"run,omitempty"`     // the run that it is the work of; 0: none
+	Job     int64         `json:"job,omitempty"`     // whose run that is
 }
 
 // QuietAnswer is what a turn answers that has nothing to say, where its Terms are Quiet.

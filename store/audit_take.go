@@ -32,7 +32,7 @@ const (
 	markMessages  = `UPDATE messages SET audited = TRUE WHERE id IN (%s)`
 	endedTurns    = `
 		SELECT t.id, t.session_id, t.person, t.state, t.outcome, t.cost, coalesce(t.merged_into, 0) AS merged_into, coalesce(t.retry_of, 0) AS retry_of,
-			t.calls, t.tokens_in, t.tokens_out, t.created_at, coalesce(t.finished_at, 0) AS finished_at,
+			coalesce(t.terms, '') AS terms, t.calls, t.tokens_in, t.tokens_out, t.created_at, coalesce(t.finished_at, 0) AS finished_at,
 			m.rule, m.identity, m.origin, m.taint, c.channel, c.conversation
 		FROM turns t JOIN messages m ON m.id = t.message_id JOIN conversations c ON c.id = m.conversation_id WHERE t.id IN (%s) ORDER BY t.id`
 	ranTools = `
@@ -154,6 +154,7 @@ func (t *tx) auditTurns(marks string, args []any) error {
 		CreatedAt              int64 `db:"created_at"`
 		FinishedAt             int64 `db:"finished_at"`
 		Rule, Identity, Origin string
+		Terms                  string
 		Taint                  string
 		Channel, Conversation  string
 	}
@@ -173,7 +174,7 @@ func (t *tx) auditTurns(marks string, args []any) error {
 			"identity": u.Identity, "origin": u.Origin, "channel": u.Channel, "conversation": u.Conversation, "asked_at": instant(u.CreatedAt),
 			"calls": u.Calls, "tokens_in": u.TokensIn, "tokens_out": u.TokensOut,
 		}
-		for key, n := range map[string]int64{"merged_into": u.MergedInto, "retry_of": u.RetryOf} {
+		for key, n := range map[string]int64{"merged_into": u.MergedInto, "retry_of": u.RetryOf, "job": jobOf(u.Terms)} {
 			if n != 0 {
 				data[key] = name(n)
 			}

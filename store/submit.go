@@ -18,6 +18,7 @@ const (
 			CASE WHEN coalesce(s.person, '') = '' THEN '' ELSE coalesce((SELECT m.identity` + theirLast + `), '') END
 		FROM conversations c LEFT JOIN sessions s ON s.conversation_id = c.id WHERE c.id = ?`
 	isPerson   = `SELECT 1 FROM people WHERE name = ?`
+	runsJob    = `SELECT id FROM jobs WHERE id = (SELECT job_id FROM runs WHERE id = ?)`
 	dueRun     = `SELECT job_id FROM runs WHERE id = ? AND state = 'due' AND try = ?`
 	runBegins  = `UPDATE runs SET state = 'running', turn_id = ?, started_at = coalesce(started_at, ?) WHERE id = ?`
 	runSaid    = `UPDATE runs SET state = 'done', message_id = ?, started_at = coalesce(started_at, ?), finished_at = ? WHERE id = ?`
@@ -57,6 +58,9 @@ func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, t
 func (t *tx) submit(owner int64, s *ledger.Submission, turn ledger.AsTurn, say *ledger.Reply, a *ledger.Accepted) error {
 	job := int64(0)
 	if s.Run != 0 {
+		if _, err := t.Row(t.Locked(runsJob), []any{s.Run}, &job); err != nil { // before its runs
+			return err
+		}
 		if due, err := t.Row(t.Locked(dueRun), []any{s.Run, s.Try}, &job); err != nil || !due {
 			a.Duplicate = err == nil
 			return err
@@ -99,19 +103,19 @@ func (t *tx) submit(owner int64, s *ledger.Submission, turn ledger.AsTurn, say *
 		return err
 	}
 	if say == nil {
-		return t.submitTurn(owner, s, turn, a, p.id)
+		return t.submitTurn(owner, s, job, turn, a, p.id)
 	}
 	return t.submitSaid(s, job, say, a, p.id)
 }
 
 // submitTurn queues a turn that nobody typed.
-func (t *tx) submitTurn(owner int64, s *ledger.Submission, turn ledger.AsTurn, a *ledger.Accepted, conversation int64) error {
+func (t *tx) submitTurn(owner int64, s *ledger.Submission, job int64, turn ledger.AsTurn, a *ledger.Accepted, conversation int64) error {
 	e := &ledger.Entry{
 		Event:  channels.Event{Conversation: s.To, Message: channels.Message{Text: s.Text}},
 		Sender: ledger.Sender{Person: s.Person, Rule: s.Rule}, Origin: s.Origin, Taint: s.Taint,
 	}
 	terms := s.Terms
-	terms.Run = s.Run
+	terms.Run, terms.Job = s.Run, job
 	turn.Mode, turn.Ordered, turn.Terms = modeQueue, true, &terms
 	if err := t.queueTurn(owner, e, turn, a, conversation, form{class: classTurn}); err != nil || s.Run == 0 {
 		return err
@@ -150,6 +154,13 @@ func termsText(terms *agent.Terms) any {
 		return nil
 	}
 	return jsonText(terms)
+}
+
+// jobOf is the job whose work a turn with these terms is; 0: of none.
+func jobOf(terms string) int64 {
+	var t agent.Terms
+	_ = json.Unmarshal([]byte(terms), &t) // where it cannot be read, who runs the turn complains of it
+	return t.Job
 }
 
 // terms reads what narrows a turn of which the message is not merged: one that nobody typed

@@ -84,7 +84,7 @@ func TestSubmittedTurnHasItsTermsHoweverItIsClaimed(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				want := agent.Terms{NoApprovals: true, NoQuestions: true, Budget: 0.5, Run: 1}
+				want := agent.Terms{NoApprovals: true, NoQuestions: true, Budget: 0.5, Run: 1, Job: 1}
 				if data.Turn.Terms != want || !data.Submitted || data.Ordered || data.Turn.Message.Text != "/tool look {}" || data.Turn.Person.Name != "marco" {
 					t.Errorf("it is loaded as %+v", data)
 				}
@@ -260,5 +260,31 @@ func TestJobsDoNotSayWhereSomebodyIs(t *testing.T) {
 		if err != nil || c.Person != "marco" || c.Identity != "tg:1" || c.Kind != channels.Direct {
 			t.Errorf("the chat is %+v, %v", c, err)
 		}
+	})
+}
+
+func TestTurnSaysWhoseJobItIs(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.withRun()
+		ref := h.submit(submission("k"), ledger.AsTurn{MayClaim: true}).Claimed.TurnRef
+		h.Commit(ref, end("done", "quiet"))
+		v, err := h.Router.Turn(h.Ctx, ref.TurnID, false)
+		if err != nil || v.Job != 1 || len(v.Messages) != 1 {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		for what, text := range map[string]string{
+			"turn show": v.Show("USD", time.UTC), "explain turn": v.Explanation().Show("USD", time.UTC), "/why": v.Brief(false),
+		} {
+			if !strings.Contains(strings.ToLower(text), "job 1 of marco") && !strings.Contains(text, `job      1, under the terms {"no_questions":true,`) {
+				t.Errorf("%s says\n%s", what, text)
+			}
+		}
+		if text := v.Brief(false); !strings.Contains(text, "marco was served, because a job of theirs was due") {
+			t.Errorf("/why says\n%s", text)
+		}
+		if _, err := h.DB.SealAudit(h.Ctx, h.owner()); err != nil {
+			t.Fatal(err)
+		}
+		h.wantCount(1, `SELECT count(*) FROM audit WHERE action = 'turn' AND rule = 'job' AND data LIKE '%"job":"1"%' AND data LIKE '%"origin":"job"%'`)
 	})
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"switchboard/agent/tools"
@@ -13,7 +14,8 @@ import (
 const (
 	turnColumns = `
 		SELECT t.id, s.key, t.person, t.state, t.outcome, m.text, m.taint, t.created_at, t.started_at, t.finished_at,
-			t.calls, t.tokens_in, t.tokens_out, t.cost, coalesce(t.merged_into, 0) AS merged_into, coalesce(t.retry_of, 0) AS retry_of
+			t.calls, t.tokens_in, t.tokens_out, t.cost, coalesce(t.merged_into, 0) AS merged_into, coalesce(t.retry_of, 0) AS retry_of,
+			coalesce(t.terms, '') AS terms
 		FROM turns t JOIN sessions s ON s.id = t.session_id JOIN messages m ON m.id = t.message_id `
 	listTurns   = turnColumns + `WHERE (? = '' OR t.state = ?) ORDER BY t.id DESC LIMIT ?`
 	oneTurn     = turnColumns + `WHERE t.id = ?`
@@ -68,6 +70,7 @@ type turnRow struct {
 	Cost                                     float64
 	MergedInto                               int64 `db:"merged_into"`
 	RetryOf                                  int64 `db:"retry_of"`
+	Terms                                    string
 }
 
 func (r *turnRow) view() view.Turn {
@@ -75,7 +78,7 @@ func (r *turnRow) view() view.Turn {
 		ID: r.ID, Session: r.Key, Person: r.Person, State: r.State, Outcome: r.Outcome, Text: r.Text, Taint: r.Taint,
 		CreatedAt: instant(r.CreatedAt), StartedAt: instantPtr(r.StartedAt), FinishedAt: instantPtr(r.FinishedAt),
 		Calls: r.Calls, TokensIn: r.TokensIn, TokensOut: r.TokensOut, BilledTokens: r.TokensIn + r.TokensOut, Cost: shownCost(r.Cost),
-		MergedInto: r.MergedInto, RetryOf: r.RetryOf,
+		MergedInto: r.MergedInto, RetryOf: r.RetryOf, Job: jobOf(r.Terms), Terms: json.RawMessage(r.Terms),
 	}
 }
 

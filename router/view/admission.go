@@ -16,6 +16,7 @@ var admissions = map[string]string{
 	ledger.RuleUnnamed:        "kept out, because the platform does not say who wrote it",
 	ledger.RuleClaim:          "let in, because it brought a claim code",
 	ledger.RuleLink:           "let in, because it brought a link code",
+	ledger.RuleJob:            "served, because a job of theirs was due",
 	ledger.RuleUnknown:        "kept out, because the identity {identity} belongs to nobody",
 	ledger.RuleNoPerson:       "kept out, because there is nobody of the name it was sent under",
 	ledger.RuleNoLonger:       "kept out, because the identity {identity} is known only from where everybody is let in",

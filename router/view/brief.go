@@ -57,7 +57,11 @@ func (v *Turn) Brief(full bool) string {
 		if by := m.late(); by > 0 {
 			late = fmt.Sprintf(" (%s before it reached me)", by.Round(time.Second))
 		}
-		fmt.Fprintf(&b, "\n%s asked%s: %s", render.Escape(m.Author), render.Escape(late), render.Escape(words.OneLine(m.Text, 100)))
+		who := m.Author
+		if e.Job != 0 {
+			who = fmt.Sprintf("Job %d of %s", e.Job, m.Person)
+		}
+		fmt.Fprintf(&b, "\n%s asked%s: %s", render.Escape(who), render.Escape(late), render.Escape(words.OneLine(m.Text, 100)))
 		if m.Why != "" {
 			fmt.Fprintf(&b, "\n%s was %s.", render.Escape(m.Person), render.Escape(m.Why))
 		}

@@ -79,7 +79,11 @@ func (t *report) asked(e *Explanation) {
 		if i > 0 {
 			when += ", added"
 		}
-		t.line(1, "%s  %s (%s) in %s:%s", when, m.Author, m.Identity, m.Channel, m.Conversation)
+		who := fmt.Sprintf("%s (%s)", m.Author, m.Identity)
+		if i == 0 && e.Job != 0 {
+			who = fmt.Sprintf("job %d of %s", e.Job, m.Person)
+		}
+		t.line(1, "%s  %s in %s:%s", when, who, m.Channel, m.Conversation)
 		t.line(2, "%s", words.OneLine(m.Text, 300))
 		if m.Why != "" {
 			t.line(2, "%s: %s (rule %s)", m.Person, m.Why, m.Rule)

@@ -21,6 +21,9 @@ func (v *Turn) Show(currency string, zone *time.Location) string {
 	if v.RetryOf != 0 {
 		t.line(0, "retries  turn %d", v.RetryOf)
 	}
+	if v.Job != 0 {
+		t.line(0, "job      %d, under the terms %s", v.Job, v.Terms)
+	}
 	if v.FinishedAt != nil {
 		t.line(0, "ended    %s, after %s", t.at(*v.FinishedAt), v.FinishedAt.Sub(v.CreatedAt).Round(time.Millisecond))
 	}

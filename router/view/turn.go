@@ -32,6 +32,10 @@ type Turn struct {
 	MergedInto int64 `json:"merged_into,string,omitempty"`
 	// RetryOf is the turn whose work this one did again; 0: none.
 	RetryOf int64 `json:"retry_of,string,omitempty"`
+	// Job is the job whose work it is, and Terms what narrows a turn that nobody typed; 0 and
+	// nil: somebody did.
+	Job   int64           `json:"job,string,omitempty"`
+	Terms json.RawMessage `json:"terms,omitempty"`
 	// the rest is filled by Turn; Current fills Plans
 	Plans    []Plan    `json:"plans,omitempty"`
 	Messages []Message `json:"messages,omitempty"` // in: its own, and those merged into it
