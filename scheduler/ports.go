@@ -8,17 +8,16 @@ import (
 // Store keeps jobs and runs. Every write is one transaction, conditional on what the caller knows;
 // instants are compared with the database's clock.
 type Store interface {
-	// DueJobs are active jobs whose Due has come by the database's clock, now, the longest waiting first, at
-	// most limit. Next is when the next one after them is due; zero: none is. Maintenance leaves out all
-	// other jobs.
-	DueJobs(ctx context.Context, limit int, maintenance bool) (jobs []DueJob, now, next time.Time, err error)
+	// DueJobs are active jobs within reach whose Due has come by the database's clock, now, the longest
+	// waiting first, at most limit. Next is when the next one after them is due; zero: none is.
+	DueJobs(ctx context.Context, limit int, of Reach) (jobs []DueJob, now, next time.Time, err error)
 	// Claim claims slots, each if its job is still in the version of the claim, and returns the runs that are due; with what was
 	// claimed by others it does nothing.
 	Claim(ctx context.Context, claims []Claim) ([]Run, error)
-	// DueRuns are runs in state due that are to be started by now, with their jobs, the longest
+	// DueRuns are runs within reach in state due that are to be started by now, with their jobs, the longest
 	// waiting first. Those that wait for a former run of their job to end are left out, unless its Overlap
 	// is allow. Next is when the next one is; zero: none.
-	DueRuns(ctx context.Context, limit int, maintenance bool) (runs []DueRun, next time.Time, err error)
+	DueRuns(ctx context.Context, limit int, of Reach) (runs []DueRun, next time.Time, err error)
 	// Begin sets a due run running that has no turn: this engine works on it. False: it is not due any more.
 	Begin(ctx context.Context, run Run) (bool, error)
 	// EndedRuns are running runs whose turns have ended, or whose engines are dead. Open is how many
@@ -32,6 +31,9 @@ type Store interface {
 	// Told marks missed runs as told: there is nobody to tell.
 	Told(ctx context.Context, missed []int64) error
 }
+
+// Reach is what an engine claims and starts: maintenance, and jobs that speak in its channels.
+type Reach struct{ Channels []string }
 
 // A DueJob is a job whose slot has come.
 type DueJob struct {

@@ -47,7 +47,7 @@ func (h *house) work() *store.Scheduler { return h.DB.Scheduler(h.owner()) }
 // claimed claims what is due as the loop does.
 func (h *house) claimed() []scheduler.Run {
 	h.Helper()
-	jobs, now, _, err := h.work().DueJobs(h.Ctx, 100, false)
+	jobs, now, _, err := h.work().DueJobs(h.Ctx, 100, ofTG)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -70,6 +70,8 @@ func (h *house) due(ago time.Duration) {
 }
 
 func (h *house) clock() time.Time { return time.Now() }
+
+var ofTG = scheduler.Reach{Channels: []string{"tg"}}
 
 var hourly = scheduler.Spec{Every: time.Hour, Zone: "UTC"}
 
@@ -167,7 +169,7 @@ func TestASlotIsClaimedOnce(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		job := h.reminder(hourly)
 		h.due(time.Second)
-		jobs, now, _, err := h.work().DueJobs(h.Ctx, 10, false)
+		jobs, now, _, err := h.work().DueJobs(h.Ctx, 10, ofTG)
 		if err != nil || len(jobs) != 1 || jobs[0].Job.ID != job.ID {
 			t.Fatalf("due: %+v, %v", jobs, err)
 		}
@@ -178,11 +180,11 @@ func TestASlotIsClaimedOnce(t *testing.T) {
 				t.Fatalf("claim %d: %+v, %v", i, runs, err)
 			}
 		}
-		runs, _, err := h.work().DueRuns(h.Ctx, 10, false)
+		runs, _, err := h.work().DueRuns(h.Ctx, 10, ofTG)
 		if err != nil || len(runs) != 1 || runs[0].Job.Text != "stretch" || runs[0].Run.Try != 1 {
 			t.Fatalf("due runs: %+v, %v", runs, err)
 		}
-		if more, _, next, err := h.work().DueJobs(h.Ctx, 10, false); err != nil || len(more) != 0 || !next.Equal(claim[0].Due) {
+		if more, _, next, err := h.work().DueJobs(h.Ctx, 10, ofTG); err != nil || len(more) != 0 || !next.Equal(claim[0].Due) {
 			t.Errorf("after it: %+v, next %s, %v", more, next, err)
 		}
 		// Its try failed: there is one new try, whoever settles it.
@@ -192,7 +194,7 @@ func TestASlotIsClaimedOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if runs, _, err = h.work().DueRuns(h.Ctx, 10, false); err != nil || len(runs) != 1 || runs[0].Run.Try != 2 {
+		if runs, _, err = h.work().DueRuns(h.Ctx, 10, ofTG); err != nil || len(runs) != 1 || runs[0].Run.Try != 2 {
 			t.Errorf("tried again: %+v, %v", runs, err)
 		}
 	})
@@ -205,7 +207,7 @@ func TestNothingOfAPausedJobIsTriedAgain(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		job := h.reminder(hourly)
 		h.changed(ledger.JobChange{Kind: ledger.RunJob, ID: job.ID})
-		runs, _, err := h.work().DueRuns(h.Ctx, 10, false)
+		runs, _, err := h.work().DueRuns(h.Ctx, 10, ofTG)
 		if err != nil || len(runs) != 1 {
 			t.Fatalf("%+v, %v", runs, err)
 		}

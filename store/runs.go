@@ -23,16 +23,16 @@ func (db *DB) Scheduler(owner int64) *Scheduler { return &Scheduler{db, owner} }
 
 // A job's row is locked before those of its runs.
 var (
-	// jobsDue: %s is what else a job has to be.
+	// jobsDue: %s is within reach.
 	jobsDue = `
 		SELECT ` + jobFields + `, (SELECT count(*) FROM runs r WHERE r.job_id = j.id AND r.state IN ('due', 'running')) AS open
 		FROM jobs j LEFT JOIN conversations c ON c.id = j.conversation_id
-		WHERE j.state = 'active' AND j.due_at > 0 AND j.due_at <= ? %sORDER BY j.due_at LIMIT ?`
+		WHERE j.state = 'active' AND j.due_at > 0 AND j.due_at <= ? AND %s ORDER BY j.due_at LIMIT ?`
 	// runsDue leaves out those that wait for a former run of their job.
 	runsDue = `
 		SELECT ` + jobFields + `, ` + runFields + `
 		FROM runs r JOIN jobs j ON j.id = r.job_id LEFT JOIN conversations c ON c.id = j.conversation_id
-		WHERE r.state = 'due' AND r.start_at <= ? %sAND (r.beside = TRUE OR NOT EXISTS (
+		WHERE r.state = 'due' AND r.start_at <= ? AND %s AND (r.beside = TRUE OR NOT EXISTS (
 			SELECT 1 FROM runs x WHERE x.job_id = r.job_id AND x.state IN ('due', 'running') AND x.id < r.id))
 		ORDER BY r.start_at LIMIT ?`
 	// runsEnded: %s is alive.
@@ -54,11 +54,13 @@ var (
 )
 
 const (
-	ofMaintenance = `AND j.owner = '' AND j.payload = 'maintenance' `
-	nextJob       = `SELECT coalesce(min(j.due_at), 0) FROM jobs j WHERE j.state = 'active' AND j.due_at > 0 AND j.due_at > ? `
-	nextRun       = `SELECT coalesce(min(r.start_at), 0) FROM runs r JOIN jobs j ON j.id = r.job_id WHERE r.state = 'due' AND r.start_at > ? `
-	countRunning  = `SELECT count(*) FROM runs WHERE state = 'running'`
-	lockJobs      = `SELECT id, state, version FROM jobs WHERE id IN (%s) ORDER BY id`
+	ofMaintenance = `j.owner = '' AND j.payload = 'maintenance'`
+	// nextJob and nextRun are within anybody's reach: to look in vain costs little.
+	nextJob      = `SELECT coalesce(min(due_at), 0) FROM jobs WHERE state = 'active' AND due_at > 0 AND due_at > ?`
+	nextOwn      = `SELECT coalesce(min(j.due_at), 0) FROM jobs j WHERE j.state = 'active' AND j.due_at > ? AND ` + ofMaintenance
+	nextRun      = `SELECT coalesce(min(start_at), 0) FROM runs WHERE state = 'due' AND start_at > ?`
+	countRunning = `SELECT count(*) FROM runs WHERE state = 'running'`
+	lockJobs     = `SELECT id, state, version FROM jobs WHERE id IN (%s) ORDER BY id`
 	// setClaimed: the first row of values says their types.
 	setClaimed = `
 		UPDATE jobs SET slot = v.column2, due_at = v.column3, runs = runs + v.column4, state = v.column5, reason = v.column6,
@@ -101,15 +103,17 @@ func (t *tx) clockNow() (now int64, err error) {
 	return now, err
 }
 
-func only(maintenance bool) string {
-	if maintenance {
-		return ofMaintenance
+// within is the condition that a job is within reach.
+func within(of scheduler.Reach) (condition string, args []any) {
+	if len(of.Channels) == 0 {
+		return ofMaintenance, nil
 	}
-	return ""
+	marks, args := database.In(of.Channels)
+	return `(` + ofMaintenance + ` OR c.channel IN (` + marks + `))`, args
 }
 
 // DueJobs implements scheduler.Store.
-func (s *Scheduler) DueJobs(ctx context.Context, limit int, maintenance bool) (jobs []scheduler.DueJob, now, next time.Time, err error) {
+func (s *Scheduler) DueJobs(ctx context.Context, limit int, of scheduler.Reach) (jobs []scheduler.DueJob, now, next time.Time, err error) {
 	err = s.db.read(ctx, "look for jobs that are due", func(t *tx) error {
 		at, err := t.clockNow()
 		if err != nil {
@@ -119,14 +123,20 @@ func (s *Scheduler) DueJobs(ctx context.Context, limit int, maintenance bool) (j
 			Job  jobRow
 			Open int
 		}
-		if err := t.All(&rows, fmt.Sprintf(jobsDue, only(maintenance)), at, limit); err != nil {
+		reach, args := within(of)
+		if err := t.All(&rows, fmt.Sprintf(jobsDue, reach), slices.Concat([]any{at}, args, []any{limit})...); err != nil {
 			return err
 		}
+		jobs = nil
 		for i := range rows {
 			jobs = append(jobs, scheduler.DueJob{Job: rows[i].Job.job(), Open: rows[i].Open})
 		}
 		var first int64
-		_, err = t.Row(nextJob+only(maintenance), []any{at}, &first)
+		query := nextJob
+		if len(of.Channels) == 0 {
+			query = nextOwn
+		}
+		_, err = t.Row(query, []any{at}, &first)
 		now, next = instant(at), instant(first)
 		return err
 	})
@@ -254,17 +264,18 @@ func (t *tx) insertRuns(runs []newRun) (due []scheduler.Run, err error) {
 }
 
 // DueRuns implements scheduler.Store.
-func (s *Scheduler) DueRuns(ctx context.Context, limit int, maintenance bool) (runs []scheduler.DueRun, next time.Time, err error) {
+func (s *Scheduler) DueRuns(ctx context.Context, limit int, of scheduler.Reach) (runs []scheduler.DueRun, next time.Time, err error) {
 	err = s.db.read(ctx, "look for runs that are due", func(t *tx) error {
 		at, err := t.clockNow()
 		if err != nil {
 			return err
 		}
-		if runs, err = t.dueRuns(fmt.Sprintf(runsDue, only(maintenance)), at, limit); err != nil {
+		reach, args := within(of)
+		if runs, err = t.dueRuns(fmt.Sprintf(runsDue, reach), slices.Concat([]any{at}, args, []any{limit})...); err != nil {
 			return err
 		}
 		var first int64
-		_, err = t.Row(nextRun+only(maintenance), []any{at}, &first)
+		_, err = t.Row(nextRun, []any{at}, &first)
 		next = instant(first)
 		return err
 	})

@@ -1,0 +1,449 @@
+package scheduler_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+	"switchboard/store"
+	"switchboard/store/storetest"
+	"switchboard/testkit"
+)
+
+// A rig is a scheduler over a real store. Its starter puts runs into the ledger as the router does.
+type rig struct {
+	*storetest.House
+	log     testkit.Log
+	set     scheduler.Settings
+	fault   func(run scheduler.DueRun) error // before a start
+	after   func(run scheduler.DueRun) error // after it
+	not     func(run scheduler.DueRun) scheduler.NotStarted
+	upkeep  func(ctx context.Context, job *scheduler.Job) (scheduler.Maintained, error)
+	looks   atomic.Int64
+	mu      sync.Mutex
+	told    []string
+	warned  []string
+	started map[string]int // tries that were started, by their key
+}
+
+var chat = channels.Conversation{Channel: "tg", ID: "c1", Kind: channels.Direct, Place: "c1"}
+
+func newRig(t testing.TB, db *store.DB) *rig {
+	r := &rig{
+		House: storetest.NewHouse(t, db), started: map[string]int{},
+		set: scheduler.Settings{Enabled: true, Defaults: scheduler.Defaults{Misfire: scheduler.MisfireOnce, Grace: time.Hour}},
+	}
+	if err := r.Router.SetPeople(r.Ctx, []ledger.Person{{Name: "marco", Role: ledger.RoleAdmin}}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// inBubble runs a test on SQLite with the clock of a synctest bubble.
+func inBubble(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	storetest.SQLite(t) // what a process makes once is made outside
+	synctest.Test(t, func(t *testing.T) { test(t, newRig(t, storetest.SQLite(t))) })
+}
+
+// add makes a job of marco's.
+func (r *rig) add(job scheduler.Job) *scheduler.Job {
+	r.Helper()
+	if job.Payload == "" {
+		job.Payload = scheduler.PayloadNotify
+	}
+	job.Owner, job.Text = "marco", "stretch"
+	c := ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &chat}
+	if job.Payload == scheduler.PayloadMaintenance {
+		job.Owner, job.Name, c.Target = "", "files", nil
+	}
+	if err := r.Router.Change(r.Ctx, &c, ledger.Hand{Person: "marco", Rule: "test"}); err != nil {
+		r.Fatal(err)
+	}
+	return c.Done
+}
+
+func (r *rig) scheduler() *scheduler.Scheduler {
+	return scheduler.New(scheduler.Deps{
+		Store: counted{r.DB.Scheduler(r.Engine.ID()), r}, Starter: r, Maintainer: r, Teller: r,
+		Settings: func() scheduler.Settings { return r.set }, Channels: func() []string { return []string{"tg"} },
+		Log: slog.New(slog.NewTextHandler(&r.log, nil)),
+	})
+}
+
+// runFor has a scheduler run for a while.
+func (r *rig) runFor(d time.Duration) {
+	ctx, stop := context.WithTimeout(context.Background(), d)
+	defer stop()
+	r.scheduler().Run(ctx)
+}
+
+type counted struct {
+	scheduler.Store
+	r *rig
+}
+
+func (c counted) DueJobs(ctx context.Context, limit int, of scheduler.Reach) ([]scheduler.DueJob, time.Time, time.Time, error) {
+	c.r.looks.Add(1)
+	return c.Store.DueJobs(ctx, limit, of)
+}
+
+// Start implements scheduler.Starter.
+func (r *rig) Start(ctx context.Context, run scheduler.DueRun) (scheduler.NotStarted, error) {
+	if r.not != nil {
+		if not := r.not(run); not.State != "" {
+			return not, nil
+		}
+	}
+	if r.fault != nil {
+		if err := r.fault(run); err != nil {
+			return scheduler.NotStarted{}, err
+		}
+	}
+	s := ledger.Submission{
+		Key: run.Run.Key(), Origin: "job", Person: run.Job.Owner, Rule: ledger.RuleJob, To: chat, Text: run.Job.Text,
+		Say: run.Job.Payload == scheduler.PayloadNotify, Run: run.Run.ID, Try: run.Run.Try,
+	}
+	var say *ledger.Reply
+	if s.Say {
+		say = &ledger.Reply{Text: s.Text, Parts: []channels.Body{{Text: s.Text}}}
+	}
+	a, err := r.Router.Submit(ctx, r.Engine.ID(), s, ledger.AsTurn{QueueLimit: 50}, say)
+	if err == nil && !a.Duplicate && a.Refusal == "" {
+		r.mu.Lock()
+		r.started[s.Key]++
+		r.mu.Unlock()
+	}
+	if err == nil && r.after != nil {
+		err = r.after(run)
+	}
+	return scheduler.NotStarted{}, err
+}
+
+// Maintain implements scheduler.Maintainer.
+func (r *rig) Maintain(ctx context.Context, job *scheduler.Job) (scheduler.Maintained, error) {
+	return r.upkeep(ctx, job)
+}
+
+// Tell implements scheduler.Teller.
+func (r *rig) Tell(ctx context.Context, person, key, text string, missed ...int64) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told = append(r.told, person+": "+text)
+	return true, r.DB.Scheduler(r.Engine.ID()).Told(ctx, missed)
+}
+
+// Warn implements scheduler.Teller.
+func (r *rig) Warn(_ context.Context, job scheduler.Job, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.warned = append(r.warned, fmt.Sprintf("job %d: %s", job.ID, text))
+}
+
+// history is the job's runs, the oldest first.
+func (r *rig) history(job int64) (runs []scheduler.Run) {
+	r.Helper()
+	list, err := r.Router.Runs(r.Ctx, job, 0, 1000)
+	if err != nil {
+		r.Fatal(err)
+	}
+	for i := range list {
+		runs = append(runs, list[len(list)-1-i])
+	}
+	return runs
+}
+
+func (r *rig) job(id int64) *scheduler.Job {
+	r.Helper()
+	job, err := r.Router.Job(r.Ctx, id, "")
+	if err != nil {
+		r.Fatal(err)
+	}
+	return job
+}
+
+// states are the runs' states, in order.
+func states(runs []scheduler.Run) string {
+	var words []string
+	for _, r := range runs {
+		words = append(words, string(r.State))
+	}
+	return strings.Join(words, " ")
+}
+
+// end ends all turns that are queued.
+func (r *rig) end(state, outcome string) {
+	r.Helper()
+	for _, c := range r.Claim(9) {
+		for next := &c; next != nil; {
+			next = r.Commit(next.TurnRef, storetest.End(state, outcome))
+		}
+	}
+}
+
+// every is a job that is due each so often, from the next whole one on.
+func every(d time.Duration) scheduler.Spec {
+	return scheduler.Spec{Every: d, Anchor: time.Now().Truncate(d), Zone: "UTC"}
+}
+
+// promise: P9.slot-once
+func TestJobsRunOnTime(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, r *rig) {
+		often := r.add(scheduler.Job{Spec: every(20 * time.Minute)})
+		once := r.add(scheduler.Job{Spec: scheduler.Spec{At: time.Now().UTC().Add(90 * time.Minute).Format("2006-01-02T15:04:05"), Zone: "UTC"}})
+		r.runFor(12*time.Hour + time.Second)
+		runs := r.history(often.ID)
+		if len(runs) != 36 || len(r.history(once.ID)) != 1 || len(r.started) != 37 {
+			t.Errorf("%d runs, %d, %d started", len(runs), len(r.history(once.ID)), len(r.started))
+		}
+		for i, run := range append(runs, r.history(once.ID)...) {
+			if run.State != scheduler.RunDone || run.Lag() > 100*time.Millisecond || i > 0 && i < 36 && run.Slot.Sub(runs[i-1].Slot) != 20*time.Minute || run.Delivery != "pending" {
+				t.Errorf("%+v", run)
+			}
+		}
+		if job := r.job(once.ID); job.State != scheduler.JobDone || !job.Due.IsZero() {
+			t.Errorf("a one-shot that ran: %+v", job)
+		}
+		// Idle it looks 4 times a minute, and once more for each run.
+		if n := r.looks.Load(); n > 12*60*4+3*37 {
+			t.Errorf("%d looks in 12 hours", n)
+		}
+	})
+}
+
+// The program is started a hundred times around the instant of a slot, and each time dies at any step.
+//
+// promise: P9.slot-once
+func TestRestartsAcrossASlot(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, r *rig) {
+		job := r.add(scheduler.Job{Spec: scheduler.Spec{At: time.Now().UTC().Add(time.Minute).Format("2006-01-02T15:04:05"), Zone: "UTC"}})
+		time.Sleep(59 * time.Second)
+		dice := rand.New(rand.NewPCG(1, 2))
+		var died atomic.Bool
+		die := func(scheduler.DueRun) error {
+			if dice.IntN(8) > 0 {
+				died.Store(true)
+				return errors.New("it died")
+			}
+			return nil
+		}
+		r.fault, r.after = die, die
+		for range 100 {
+			r.runFor(time.Duration(1+dice.IntN(40)) * time.Millisecond)
+		}
+		r.fault, r.after = nil, nil
+		r.runFor(time.Minute)
+		runs := r.history(job.ID)
+		if len(runs) != 1 || runs[0].State != scheduler.RunDone || len(r.started) != 1 || !died.Load() {
+			t.Errorf("%+v; started %v; died: %v", runs, r.started, died.Load())
+		}
+		for key, n := range r.started {
+			if n != 1 {
+				t.Errorf("%s was started %d times", key, n)
+			}
+		}
+	})
+}
+
+// One job's turn takes ten minutes, a start hangs, another cannot be started: the others are on time.
+//
+// promise: P3.jobs-independent
+func TestSlowJobDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, r *rig) {
+		slow := r.add(scheduler.Job{Payload: scheduler.PayloadAgent, Spec: every(time.Minute)})
+		hangs, broken := r.add(scheduler.Job{Spec: every(time.Minute)}), r.add(scheduler.Job{Spec: every(time.Minute)})
+		r.fault = func(run scheduler.DueRun) error {
+			switch run.Job.ID {
+			case hangs.ID:
+				time.Sleep(29 * time.Second)
+			case broken.ID:
+				return errors.New("no such thing")
+			}
+			return nil
+		}
+		var others []int64
+		for range 20 {
+			others = append(others, r.add(scheduler.Job{Spec: every(time.Minute)}).ID)
+		}
+		r.runFor(10*time.Minute + time.Second)
+		if runs := r.history(slow.ID); states(runs) != "running"+strings.Repeat(" skipped", 9) || !strings.HasPrefix(runs[1].Reason, "overlap") {
+			t.Errorf("the slow one: %s", states(runs))
+		}
+		if runs := r.history(broken.ID); states(runs) != "due"+strings.Repeat(" skipped", 9) || r.job(broken.ID).Failures != 0 {
+			t.Errorf("the broken one: %s", states(runs))
+		}
+		for _, id := range others {
+			for _, run := range r.history(id) {
+				if run.State != scheduler.RunDone || run.Lag() > time.Second {
+					t.Errorf("%+v", run)
+				}
+			}
+		}
+		if n := r.log.Count("could not be started"); n > 3 {
+			t.Errorf("the log says %d times that a run could not be started", n)
+		}
+	})
+}
+
+// promise: P9.overlap
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, r *rig) {
+		job := func(o scheduler.Overlap) int64 {
+			return r.add(scheduler.Job{Payload: scheduler.PayloadAgent, Spec: every(time.Minute), Rules: scheduler.Rules{Overlap: o}}).ID
+		}
+		queue, allow := job(scheduler.OverlapQueue), job(scheduler.OverlapAllow)
+		r.runFor(2*time.Minute + 10*time.Second)
+		if got := states(r.history(queue)); got != "running due" {
+			t.Errorf("queue: %s", got)
+		}
+		if got := states(r.history(allow)); got != "running running" {
+			t.Errorf("allow: %s", got)
+		}
+		r.end("done", "answered")
+		r.runFor(10 * time.Second)
+		if got := states(r.history(queue)); got != "done running" {
+			t.Errorf("queue, after the first: %s", got)
+		}
+	})
+}
+
+// promise: P9.retries
+func TestFailedRunsAreTriedAgainAndThenDisableTheirJob(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, r *rig) {
+		job := r.add(scheduler.Job{Payload: scheduler.PayloadAgent, Spec: every(3 * time.Hour)})
+		var began []time.Duration
+		r.after = func(scheduler.DueRun) error {
+			began = append(began, time.Since(job.CreatedAt))
+			r.end("failed", "no_plan")
+			return nil
+		}
+		r.runFor(40 * time.Hour)
+		runs := r.history(job.ID)
+		if got := states(runs); got != strings.TrimSpace(strings.Repeat("failed ", 10)) || runs[0].Try != 6 || len(began) != 60 {
+			t.Errorf("%s, %d tries of the first, %d in all", got, runs[0].Try, len(began))
+		}
+		for i, want := range []time.Duration{30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, time.Hour} {
+			if wait := began[i+1] - began[i]; wait < want || wait > want+4*time.Second {
+				t.Errorf("try %d came %s after the one before", i+2, wait)
+			}
+		}
+		if job := r.job(job.ID); job.State != scheduler.JobDisabled || job.Failures != 10 || len(r.told) != 1 || !strings.Contains(r.told[0], "/jobs 1 resume") {
+			t.Errorf("%+v; told %q", job, r.told)
+		}
+	})
+}
+
+// promise: P9.missed-leaves-a-row
+func TestMissedRunsAreToldOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, r *rig) {
+		often, hourly := r.add(scheduler.Job{Spec: every(10 * time.Minute)}), r.add(scheduler.Job{Spec: every(time.Hour)})
+		once := r.add(scheduler.Job{Spec: scheduler.Spec{At: time.Now().UTC().Add(time.Hour).Format("2006-01-02T15:04:05"), Zone: "UTC"}})
+		time.Sleep(5*time.Hour + time.Minute)
+		for range 4 {
+			r.runFor(15 * time.Second)
+		}
+		if runs := r.history(often.ID); states(runs) != "missed done" || runs[0].Count != 29 {
+			t.Errorf("%s: %+v", states(runs), runs)
+		}
+		if runs := r.history(hourly.ID); states(runs) != "missed done" || runs[0].Count != 4 {
+			t.Errorf("%s: %+v", states(runs), runs)
+		}
+		if runs := r.history(once.ID); states(runs) != "done" || runs[0].Lag() < 4*time.Hour {
+			t.Errorf("%s: %+v", states(runs), runs)
+		}
+		if len(r.told) != 1 || !strings.HasPrefix(r.told[0], "marco: ") || !strings.Contains(r.told[0], "29 times from") || !strings.Contains(r.told[0], "4 times from") {
+			t.Errorf("told %q", r.told)
+		}
+	})
+}
+
+// promise: P9.maintenance
+func TestMaintenance(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.set.Enabled = false
+		job, mine := r.add(scheduler.Job{Payload: scheduler.PayloadMaintenance, Spec: every(time.Hour)}), r.add(scheduler.Job{Spec: every(time.Hour)})
+		cut := true
+		r.upkeep = func(ctx context.Context, job *scheduler.Job) (scheduler.Maintained, error) {
+			if cut {
+				<-ctx.Done()
+				return scheduler.Maintained{}, ctx.Err()
+			}
+			return scheduler.Maintained{Did: "3 rows", Seen: "x"}, nil
+		}
+		r.runFor(time.Hour + time.Minute) // its engine stops in the middle of it
+		if got := states(r.history(job.ID)); got != "running" {
+			t.Errorf("%s", got)
+		}
+		cut = false
+		r.runFor(time.Minute) // it lives, as far as anybody knows
+		if got := states(r.history(job.ID)); got != "running" {
+			t.Errorf("beside its engine: %s", got)
+		}
+		if err := r.Engine.Close(r.Ctx); err != nil {
+			t.Fatal(err)
+		}
+		next := storetest.NewHouse(t, r.DB)
+		r.Engine = next.Engine
+		r.runFor(time.Minute)
+		runs := r.history(job.ID)
+		if states(runs) != "done" || runs[0].Try != 2 || runs[0].Reason != "3 rows" || r.job(job.ID).Seen != "x" {
+			t.Errorf("by the next engine: %+v, %+v", runs, r.job(job.ID))
+		}
+		if runs := r.history(mine.ID); len(runs) != 0 {
+			t.Errorf("switched off: %+v", runs)
+		}
+	})
+}
+
+// Its owner may not any more, the queue is full, it fails at once; the machine lost a time zone.
+//
+// promise: P9.not-started
+func TestRunsThatAreNotStarted(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, r *rig) {
+		paused, busy, failing, lost := r.add(scheduler.Job{Spec: every(time.Minute)}), r.add(scheduler.Job{Spec: every(time.Minute)}),
+			r.add(scheduler.Job{Spec: every(time.Minute)}), r.add(scheduler.Job{Spec: every(time.Minute)})
+		storetest.Exec(r, r.DB, fmt.Sprintf(`UPDATE jobs SET spec = '{"every":60000000000,"zone":"Atlantis/Capital"}' WHERE id = %d`, lost.ID))
+		r.not = func(run scheduler.DueRun) scheduler.NotStarted {
+			return map[int64]scheduler.NotStarted{
+				paused.ID:  {State: scheduler.RunFailed, Reason: "person: marco is not known any more", Pause: true},
+				busy.ID:    {State: scheduler.RunSkipped, Reason: "busy: 50 messages wait"},
+				failing.ID: {State: scheduler.RunFailed, Reason: "payload: no"},
+			}[run.Job.ID]
+		}
+		r.runFor(12 * time.Minute)
+		if job := r.job(paused.ID); states(r.history(paused.ID)) != "failed" || job.State != scheduler.JobPaused || !strings.HasPrefix(job.Reason, "person: ") {
+			t.Errorf("%+v", job)
+		}
+		if got := states(r.history(busy.ID)); r.job(busy.ID).State != scheduler.JobActive || !strings.HasPrefix(got, "skipped skipped") {
+			t.Errorf("busy: %s", got)
+		}
+		if job := r.job(failing.ID); len(r.history(failing.ID)) != 10 || job.State != scheduler.JobDisabled {
+			t.Errorf("failing: %+v", job)
+		}
+		if job := r.job(lost.ID); job.State != scheduler.JobDisabled || !strings.Contains(job.Reason, "Atlantis") {
+			t.Errorf("in a lost zone: %+v", job)
+		}
+		if len(r.warned) != 1 || len(r.told) != 2 {
+			t.Errorf("warned %q, told %q", r.warned, r.told)
+		}
+	})
+}
