@@ -87,8 +87,9 @@ const (
 			updated_at = ? WHERE id = ?`
 	stopJob = `UPDATE jobs SET state = ?, reason = ?, version = version + 1 WHERE id = ? AND state = 'active'`
 	// dropDue ends what was claimed and not started.
-	dropDue = `UPDATE runs SET state = 'skipped', reason = ?, finished_at = ? WHERE job_id = ? AND state = 'due'`
-	setTold = `UPDATE runs SET told = TRUE WHERE id = ? AND told = FALSE`
+	dropDue    = `UPDATE runs SET state = 'skipped', reason = ?, finished_at = ? WHERE job_id = ? AND state = 'due'`
+	lockUntold = `SELECT id FROM runs WHERE id IN (%s) AND told = FALSE ORDER BY id`
+	setTold    = `UPDATE runs SET told = TRUE WHERE id IN (%s)`
 )
 
 const (
@@ -377,19 +378,23 @@ func (s *Scheduler) Untold(ctx context.Context) (runs []scheduler.DueRun, err er
 }
 
 // Told implements scheduler.Store.
-func (s *Scheduler) Told(ctx context.Context, ids []int64) error {
+func (s *Scheduler) Told(ctx context.Context, missed []int64) error {
 	return s.db.write(ctx, rides, "note who was told", func(t *tx) error {
-		_, err := t.tell(ids)
+		_, err := t.tell(missed)
 		return err
 	})
 }
 
-// tell marks missed runs as told. False: one of them was.
-func (t *tx) tell(ids []int64) (bool, error) {
-	for _, id := range ids {
-		if n, err := t.Exec(setTold, id); err != nil || n == 0 {
-			return false, err
-		}
+// tell marks missed runs as told. False: one of them was, and none is marked.
+func (t *tx) tell(missed []int64) (bool, error) {
+	if len(missed) == 0 {
+		return true, nil
 	}
-	return true, nil
+	marks, args := database.In(missed)
+	untold, err := t.ids(t.Locked(fmt.Sprintf(lockUntold, marks)), args...)
+	if err != nil || len(untold) < len(missed) {
+		return false, err
+	}
+	_, err = t.Exec(fmt.Sprintf(setTold, marks), args...)
+	return err == nil, err
 }

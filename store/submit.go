@@ -96,6 +96,10 @@ func (t *tx) submit(owner int64, s *ledger.Submission, turn ledger.AsTurn, say *
 			return nil
 		}
 	}
+	if untold, err := t.tell(s.Told); err != nil || !untold {
+		a.Duplicate = err == nil
+		return err
+	}
 	key := sha256.Sum256([]byte("submission\x00" + s.Key))
 	var one int
 	if fresh, err := t.Row(insertKey, []any{key[:], t.now + keysLive.Microseconds(), t.now}, &one); err != nil || !fresh {
