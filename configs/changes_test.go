@@ -51,7 +51,7 @@ func TestProposalSaysWhatWouldBe(t *testing.T) {
 	t.Parallel()
 	s := must(t, "[router]\nworkers = 7\n[channels.pigeon]\nkind = \"pigeon\"\ntoken = \"literal-token\"\n", "KEY=from-env-key", "OPENROUTER_API_KEY=first-key-value")
 	p, err := s.Propose(map[string]string{
-		"router.workers": "8", "channels.pigeon.token": "env:KEY", "log.format": "json", "heartbeat.every": "20m", "llm.models.m.model": "openrouter/x", "router.busy": "queue",
+		"router.workers": "8", "channels.pigeon.token": "env:KEY", "log.format": "json", "memory.expire_after": "20h", "llm.models.m.model": "openrouter/x", "router.busy": "queue",
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -65,12 +65,12 @@ func TestProposalSaysWhatWouldBe(t *testing.T) {
 		`llm.models.m.context_tokens:  → 128000 true`, `llm.models.m.max_output_tokens:  → 4096 true`,
 		`llm.models.m.price_in:  → (not set) true`, `llm.models.m.price_out:  → (not set) true`,
 		`llm.models.m.price_cached:  → (not set) true`, `llm.models.m.temperature:  → (not set) true`,
-		`router.workers: 7 → 8 true`, `channels.pigeon.token: [redacted] → env:KEY true`, `heartbeat.every: "30m" → "20m" true`,
+		`router.workers: 7 → 8 true`, `channels.pigeon.token: [redacted] → env:KEY true`, `memory.expire_after: "0" → "20h" true`,
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("the difference is\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
-	if len(p.Warnings) != 1 || p.Warnings[0].Key != "heartbeat.every" {
+	if len(p.Warnings) != 1 || p.Warnings[0].Key != "memory.expire_after" {
 		t.Errorf("warnings %v", p.Warnings)
 	}
 	if s.Router.Workers != 7 || s.Changes() != nil || len(p.Changes) != 6 {

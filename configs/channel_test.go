@@ -144,11 +144,8 @@ func TestSecretFaultsNameTheSettingAndNoSecret(t *testing.T) {
 func TestLaterSettingsWarn(t *testing.T) {
 	t.Parallel()
 	_, warns, err := loaded(t, `
-[heartbeat]
-enabled = true
-every = "30m"
-[budget]
-per_job_run = 1.5
+[memory]
+learning = false
 [llm.providers.c]
 kind = "anthropic"
 [[server.tokens]]
@@ -163,7 +160,7 @@ value = "b"
 		got[w.Key] = strings.Contains(w.String(), notAvailable) && w.Source != ""
 	}
 	want := map[string]bool{
-		"heartbeat.enabled": true, "llm.providers.c.kind": true,
+		"memory.learning": true, "llm.providers.c.kind": true,
 		"server.tokens": true, "agent.self_evolution": true,
 	}
 	if !reflect.DeepEqual(got, want) || len(warns) != len(want) {

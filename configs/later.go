@@ -34,7 +34,6 @@ var laterKeys = []struct {
 	{key: "scheduler.enabled"},
 	{key: "scheduler.misfire"},
 	{key: "scheduler.misfire_grace"},
-	{key: "heartbeat"},
 	{key: "memory"},
 	{key: "embeddings"},
 	{key: "transcription"},

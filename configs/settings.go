@@ -140,14 +140,14 @@ type Scheduler struct {
 
 // Heartbeat is the table [heartbeat].
 type Heartbeat struct {
-	// Enabled lets the bot look around by itself. Default false.
+	// Enabled lets the bot look around by itself, where something has changed. Default false.
 	Enabled bool `toml:"enabled"`
-	// Every is the time between two looks. Default 30m.
+	// Every is the time between two looks, whole seconds and at least a minute. Default 30m.
 	Every time.Duration `toml:"every"`
 	// ActiveHours is HH:MM-HH:MM in the scheduler's zone; empty: always. Default
 	// 08:00-22:00.
 	ActiveHours string `toml:"active_hours"`
-	// DeliverTo is channel:conversation; empty: nowhere. Default empty.
+	// DeliverTo is channel:conversation; empty: the last used direct chat of an admin. Default empty.
 	DeliverTo string `toml:"deliver_to"`
 }
 

@@ -214,8 +214,11 @@ func (b *binder) time(s *Settings) {
 	b.zone("scheduler.timezone", s.Scheduler.TimeZone)
 	b.says(s.Scheduler.TimeZone == "", "scheduler.timezone", "is empty; write an IANA name such as \"UTC\"")
 	b.oneOf("scheduler.misfire", s.Scheduler.Misfire, "skip", "once", "all")
-	b.says(s.Heartbeat.ActiveHours != "" && !hours.MatchString(s.Heartbeat.ActiveHours),
+	from, until, _ := strings.Cut(s.Heartbeat.ActiveHours, "-")
+	b.says(s.Heartbeat.ActiveHours != "" && (from == until || !hours.MatchString(s.Heartbeat.ActiveHours)),
 		"heartbeat.active_hours", "%q is not of the form \"08:00-22:00\"", s.Heartbeat.ActiveHours)
+	every := s.Heartbeat.Every
+	b.says(every > 0 && (every < time.Minute || every%time.Second != 0), "heartbeat.every", "%s is not whole seconds, from a minute on, e.g. \"30m\"", every)
 	for _, d := range []struct {
 		key   string
 		value time.Duration

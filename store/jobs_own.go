@@ -21,6 +21,7 @@ const (
 
 // KeepOwn makes the program's own jobs those of list, each once by its name whichever engines do it. One of
 // maintenance stays as an admin has set it, paused or at another time; the heartbeat is as the settings say.
+// One that was disabled begins anew.
 func (r *Router) KeepOwn(ctx context.Context, list []scheduler.Job) error {
 	return r.db.write(ctx, rides, "keep the program's own jobs", func(t *tx) error {
 		var rows []ownJob
@@ -69,7 +70,8 @@ func (t *tx) keepOwn(job scheduler.Job, was ownJob) error {
 	}
 	job.Arm(instant(t.now))
 	spec, rules, to := jsonText(job.Spec), jsonText(job.Rules), orNull(conversation)
-	same := was.State != string(scheduler.JobRemoved) &&
+	over := was.State == string(scheduler.JobRemoved) || was.State == string(scheduler.JobDisabled)
+	same := !over &&
 		(job.Payload == scheduler.PayloadMaintenance || was.Spec == spec && was.Rules == rules && was.Conversation == conversation)
 	var err error
 	switch {

@@ -46,6 +46,13 @@ func TestOwnJobsAreThereOnce(t *testing.T) {
 			t.Error("it was changed, though nothing had")
 		}
 
+		// One that failed too often begins anew.
+		h.write("UPDATE jobs SET state = 'disabled', failures = 10 WHERE name = 'audit'")
+		keep(beat("", scheduler.Target{}))
+		if n := count("name = 'audit' AND state = 'active' AND failures = 0"); n != 1 {
+			t.Error("what was disabled stays so")
+		}
+
 		// The heartbeat follows the settings.
 		keep(beat("08:00-22:00", scheduler.Target{Channel: "tg", Conversation: "c1"}))
 		if n := count("name = 'heartbeat' AND state = 'active' AND version = 2 AND conversation_id = (SELECT id FROM conversations WHERE conversation = 'c1')"); n != 1 {

@@ -17,6 +17,7 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/agent/llm/offline"
 	"switchboard/agent/tools"
+	"switchboard/agent/tools/host"
 	"switchboard/agent/tools/sandbox"
 	"switchboard/agent/tools/workspace"
 	"switchboard/channels/console"
@@ -50,6 +51,7 @@ type engine struct {
 	files   *files.Service
 	console *console.Channel
 	local   *local.Server
+	meter   host.Meter // of the health job
 
 	reloading sync.Mutex // while other settings are read and applied
 	broken    string     // what is wrong with the settings that are not gone by; under reloading
@@ -102,6 +104,9 @@ func (e *engine) wire(ctx context.Context) error {
 	s := e.settings()
 	ledger := e.db.Router()
 	if err := e.setPeople(ctx, s); err != nil {
+		return err
+	}
+	if err := e.keepOwnJobs(ctx, s); err != nil {
 		return err
 	}
 	roster := router.NewRoster(ledger)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"switchboard/agent/tools"
@@ -11,6 +14,8 @@ import (
 	"switchboard/configs"
 	"switchboard/retry"
 	"switchboard/router"
+	"switchboard/router/jobs"
+	"switchboard/router/ledger"
 	"switchboard/scheduler"
 	"switchboard/store"
 )
@@ -33,6 +38,8 @@ func (e *engine) Maintain(ctx context.Context, job *scheduler.Job) (done schedul
 		done.Did = some(n, "rows of the audit log were sealed")
 	case scheduler.MaintainOptimize:
 		err = e.db.Optimize(ctx)
+	case scheduler.MaintainHealth:
+		done.Did, done.Seen, err = e.health().Look(ctx, job.Seen, time.Now())
 	default:
 		err = fmt.Errorf("this build has no maintenance %q", job.Name)
 	}
@@ -66,6 +73,58 @@ func (e *engine) hostInfo(ctx context.Context) (host.Reading, error) {
 	_, _ = m.Read(ctx, dir) // the one that counts says the same
 	retry.Sleep(ctx, 300*time.Millisecond)
 	return m.Read(ctx, dir)
+}
+
+// health looks how machine and program are.
+func (e *engine) health() *jobs.Health {
+	return &jobs.Health{
+		Machine: func(ctx context.Context) host.Reading {
+			r, err := e.meter.Read(ctx, e.settings().DataDir)
+			if err != nil {
+				e.log.DebugContext(ctx, "the system does not say how the machine is", "error", err)
+			}
+			return r
+		},
+		Queue: e.db.Queue, Channels: e.router.Lines.Statuses, Notify: e.router.Lines.Notify,
+	}
+}
+
+// keepOwnJobs makes the program's own jobs, and the one of [heartbeat] as it is set.
+func (e *engine) keepOwnJobs(ctx context.Context, s *configs.Settings) error {
+	list, h := scheduler.Maintenance(), s.Heartbeat
+	if h.Enabled {
+		channel, conversation, _ := strings.Cut(h.DeliverTo, ":")
+		list = append(list, jobs.SystemJob(h.Every, h.ActiveHours, s.Scheduler.TimeZone, checklistFile, scheduler.Target{Channel: channel, Conversation: conversation}))
+	}
+	return e.db.Router().KeepOwn(ctx, list)
+}
+
+const (
+	checklists    = "heartbeat" // the folder of checklists, in the data folder
+	checklistFile = "checklist.md"
+)
+
+// newHeartbeats makes what finds out whether a heartbeat has something to look at.
+func (e *engine) newHeartbeats(of *store.Router) *jobs.Heartbeats {
+	return &jobs.Heartbeats{
+		Ledger: of, AdminChats: e.router.Lines.AdminChats,
+		Admins: func() (names []string) {
+			for _, p := range e.router.Roster.Everybody() {
+				if p.Role == ledger.RoleAdmin {
+					names = append(names, p.Name)
+				}
+			}
+			return names
+		},
+		Checklist: func(name string) ([]byte, error) {
+			folder, err := os.OpenRoot(filepath.Join(e.settings().DataDir, checklists))
+			if err != nil {
+				return nil, err
+			}
+			defer folder.Close()
+			return folder.ReadFile(name)
+		},
+	}
 }
 
 // maintainHourly does all maintenance until the scheduler does.

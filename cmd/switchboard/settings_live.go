@@ -109,6 +109,11 @@ func (e *engine) apply(ctx context.Context, c *change) error {
 		}
 		e.router.PeopleChanged(ctx)
 	}
+	if touches(c.diff, "heartbeat", "scheduler.timezone") {
+		if err := e.keepOwnJobs(ctx, s); err != nil {
+			return err
+		}
+	}
 	e.now.Store(s)
 	e.policy.Apply(s.Policy)
 	e.space.SetLimits(s.Agent.WorkspaceLimit, s.Agent.WorkspaceFiles)

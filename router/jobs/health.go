@@ -19,7 +19,7 @@ import (
 // Health looks how the program and its machine are, and notifies the admins of what is not well, and
 // again when it is: once each, however often it looks. What it remembers is the health job's.
 type Health struct {
-	Machine  func(ctx context.Context) (host.Reading, error)
+	Machine  func(ctx context.Context) host.Reading // what it does not say is below zero
 	Queue    func(ctx context.Context) (ledger.Queue, error)
 	Channels func() []channels.Status
 	Notify   func(ctx context.Context, kind ledger.NoticeKind, about, text string)
@@ -71,11 +71,12 @@ func (h *Health) Look(ctx context.Context, seen string, now time.Time) (did, rem
 			h.notify(ctx, g, place, list[g.name+"@"+place], word, text)
 		}
 	}
-	errs := []error{h.lookAtMachine(ctx, look), h.lookAtQueue(ctx, look)}
+	h.lookAtMachine(ctx, look)
+	err = h.lookAtQueue(ctx, look)
 	h.lookAtChannels(list, look)
 	maps.DeleteFunc(list, func(_ string, i *ill) bool { return !i.Ill && i.Looks == 0 })
 	text, fault := json.Marshal(list)
-	return strings.Join(said, ", "), string(text), errors.Join(append(errs, fault)...)
+	return strings.Join(said, ", "), string(text), errors.Join(err, fault)
 }
 
 // note notes a value, and says whether it became ill or well with it.
@@ -117,8 +118,8 @@ func (h *Health) notify(ctx context.Context, g gauge, place string, i *ill, word
 
 type looker func(g gauge, place string, value float64, text string)
 
-func (h *Health) lookAtMachine(ctx context.Context, look looker) error {
-	r, err := h.Machine(ctx) // what it does not say is below zero
+func (h *Health) lookAtMachine(ctx context.Context, look looker) {
+	r := h.Machine(ctx)
 	at := render.Escape(r.Host)
 	if r.CPU >= 0 {
 		look(gaugeCPU, r.Host, r.CPU, fmt.Sprintf("The processors of %s are %.0f %% busy.", at, r.CPU))
@@ -129,7 +130,6 @@ func (h *Health) lookAtMachine(ctx context.Context, look looker) error {
 	if used := r.DiskUsed(); used >= 0 {
 		look(gaugeDisk, r.Host, used, fmt.Sprintf("The disk of %s with my data is %.0f %% full; %.1f GB are free.", at, used, float64(r.Free)/1e9))
 	}
-	return err
 }
 
 func (h *Health) lookAtQueue(ctx context.Context, look looker) error {

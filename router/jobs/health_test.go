@@ -28,10 +28,10 @@ type patient struct {
 
 func (p *patient) health() *jobs.Health {
 	return &jobs.Health{
-		Machine: func(context.Context) (host.Reading, error) {
+		Machine: func(context.Context) host.Reading {
 			return host.Reading{
 				Host: "atlas", CPU: p.cpu, Memory: 1000, Used: uint64(p.memory * 10), Disk: 1000, Free: uint64(1000 - p.disk*10),
-			}, nil
+			}
 		},
 		Queue: func(context.Context) (ledger.Queue, error) { return p.queue, p.queueErr },
 		Channels: func() []channels.Status {
