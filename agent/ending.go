@@ -42,7 +42,7 @@ func (r *run) close(ctx context.Context, end *ending) error {
 	if err := r.stage(ctx, step); err != nil {
 		return err
 	}
-	if terms := r.turn.Terms; end.state == "failed" && (terms.Silent || terms.Quiet) {
+	if r.unsaid(end) {
 		return r.flush(ctx)
 	}
 	say := Say{Attempt: r.lastAttempt(), Position: -1, Notice: true, Text: end.text, Taint: r.taint}

@@ -70,6 +70,13 @@ func (r *run) quiet(text string) bool {
 	return r.turn.Terms.Quiet && strings.Trim(text, " \t\r\n`*_\".") == QuietAnswer
 }
 
+// unsaid says that nobody is told of an ending. What another try would only repeat is not tried
+// again, so that a silent turn says it.
+func (r *run) unsaid(end *ending) bool {
+	terms := &r.turn.Terms
+	return end.state == "failed" && (terms.Quiet || terms.Silent && end.outcome != "over_limit" && end.outcome != "not_served")
+}
+
 // timeout is how long the turn may take in all.
 func (r *run) timeout() time.Duration {
 	if own := r.turn.Terms.Timeout; own > 0 {

@@ -1,11 +1,13 @@
 package agent
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"switchboard/agent/llm"
 	"switchboard/agent/tools"
 )
 
@@ -140,6 +142,15 @@ func TestSilentTurnFailsWithoutAWord(t *testing.T) {
 	w.run()
 	if len(w.journal.texts()) != 0 || w.journal.end.State != "failed" || w.journal.end.Outcome != "invalid_plan" {
 		t.Errorf("said %q, ended %+v", w.journal.texts(), w.journal.end)
+	}
+	over := newWorld(t)
+	over.turn.Terms = Terms{Silent: true}
+	over.answer = func(_ context.Context, _ string, req llm.Request) (llm.Response, error) {
+		return llm.Response{}, req.Reserve(llm.Quote{Most: 1})
+	}
+	over.journal.reserve = func(string, llm.Quote) (bool, error) { return false, &OverLimitError{Text: "too much"} }
+	if over.run(); !slices.Equal(over.journal.texts(), []string{"too much"}) {
+		t.Errorf("what is not tried again says %q", over.journal.texts())
 	}
 }
 

@@ -47,7 +47,7 @@ type Terms struct {
 	NoApprovals bool `json:"no_approvals,omitempty"` // what would ask for an approval is refused at once
 	// Quiet: nothing is shown before the answer, and one that is QuietAnswer and no more is not sent.
 	Quiet bool `json:"quiet,omitempty"`
-	// Silent: where it fails, that is not said: it is tried again, or of no use to the person.
+	// Silent: where it fails and is tried again, that is not said.
 	Silent  bool          `json:"silent,omitempty"`
 	Model   string        `json:"model,omitempty"`   // in place of the session's
 	Timeout time.Duration `json:"timeout,omitempty"` // of the turn, where that is less than turn_timeout; 0: turn_timeout

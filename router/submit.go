@@ -145,23 +145,23 @@ func (c *channel) told(s *ledger.Submission, own bool) *ledger.Reply {
 	return &reply
 }
 
-// Tell says something to a person in the direct chat that they used last, once by the key.
-// ErrNotFound: they have none in which they are served.
-func (r *Router) Tell(ctx context.Context, person, key, text string) error {
+// Tell says something to a person in the direct chat that they used last, once by the key, and marks
+// missed runs as told in the same transaction. False: they have none in which they are served.
+func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...int64) (bool, error) {
 	chats, err := r.Ledger.PersonChats(ctx, person)
 	if err != nil {
-		return fmt.Errorf("tell %s: %w", person, err)
+		return false, fmt.Errorf("tell %s: %w", person, err)
 	}
 	open := r.recipients(chats, false)
 	if len(open) == 0 {
-		return fmt.Errorf("tell %s: they have no direct chat with me: %w", person, ledger.ErrNotFound)
+		return false, nil
 	}
 	to, line := open[0].Conversation, r.Lines.Line(open[0].Channel)
 	reply, once := line.Told(to, text, ""), sha256.Sum256([]byte("tell\x00"+key))
 	reply.Person = person
-	if _, err := r.Ledger.Notify(ctx, once[:], to, reply); err != nil {
-		return fmt.Errorf("tell %s: %w", person, err)
+	if err := r.Ledger.Tell(ctx, once[:], to, reply, missed); err != nil {
+		return false, fmt.Errorf("tell %s: %w", person, err)
 	}
 	line.Committed(to)
-	return nil
+	return true, nil
 }

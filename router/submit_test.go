@@ -164,16 +164,16 @@ func TestTellIsSaidOnceWhereSomebodyWroteLast(t *testing.T) {
 		r.submit(spoken(submitted("k", "bob", "c1", "job")))
 		r.await(3)
 		for range 2 {
-			if err := r.router.Tell(t.Context(), "bob", "key", "told"); err != nil {
-				t.Fatal(err)
+			if told, err := r.router.Tell(t.Context(), "bob", "key", "told"); err != nil || !told {
+				t.Fatal(told, err)
 			}
 		}
 		r.await(4)
 		if got := texts(r.platform.SentIn("c2")); !slices.Equal(got, []string{"re: hello", "told"}) {
 			t.Errorf("c2 shows %q", got)
 		}
-		if err := r.router.Tell(t.Context(), "ada", "key", "told"); !errors.Is(err, ledger.ErrNotFound) {
-			t.Errorf("who has no chat: %v", err)
+		if told, err := r.router.Tell(t.Context(), "ada", "key", "told"); err != nil || told {
+			t.Errorf("who has no chat: %v, %v", told, err)
 		}
 	})
 }

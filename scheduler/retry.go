@@ -22,15 +22,20 @@ const (
 // disable it.
 var hopeless = map[string]bool{"over_limit": true, "not_served": true}
 
+// Retried says that a run is tried again whose try of that number fails.
+func (r *Rules) Retried(try int) bool {
+	most := MostRetries
+	if r.Retries != nil {
+		most = min(max(*r.Retries, 0), MostRetries)
+	}
+	return try <= most
+}
+
 // Settle says what becomes of a run whose work is over: it is done, tried again after 30 s, 1, 5, 15 and
 // 60 minutes, or failed. MostFailures runs that failed in a row disable their job.
 func Settle(run EndedRun, now time.Time) Settled {
 	s := Settled{Run: run.Run, State: RunFailed}
-	tries := MostRetries
-	if r := run.Job.Rules.Retries; r != nil {
-		tries = min(max(*r, 0), MostRetries)
-	}
-	again := run.Run.Try <= tries
+	again := run.Job.Rules.Retried(run.Run.Try)
 	switch {
 	case run.Ended == EndedDone || run.Ended == EndedMerged:
 		s.State = RunDone

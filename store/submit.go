@@ -55,6 +55,19 @@ func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, t
 	return a, nil
 }
 
+// Tell implements router.Submissions.
+func (r *Router) Tell(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply, missed []int64) error {
+	return r.db.write(ctx, full, "tell", func(t *tx) error {
+		for _, id := range missed {
+			if _, err := t.Exec(setTold, id); err != nil {
+				return err
+			}
+		}
+		_, err := t.notify(key, keysLive, conv, &reply)
+		return err
+	})
+}
+
 func (t *tx) submit(owner int64, s *ledger.Submission, turn ledger.AsTurn, say *ledger.Reply, a *ledger.Accepted) error {
 	job := int64(0)
 	if s.Run != 0 {

@@ -288,3 +288,17 @@ func TestTurnSaysWhoseJobItIs(t *testing.T) {
 		h.wantCount(1, `SELECT count(*) FROM audit WHERE action = 'turn' AND rule = 'job' AND data LIKE '%"job":"1"%' AND data LIKE '%"origin":"job"%'`)
 	})
 }
+
+func TestMissedRunsAreToldOnce(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.withRun()
+		run(h, h.DB, `UPDATE runs SET state = 'missed'`)
+		for range 2 {
+			if err := h.Router.Tell(h.Ctx, []byte("key"), inC, *text("missed"), []int64{1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.wantCount(1, `SELECT count(*) FROM messages WHERE text = 'missed'`)
+		h.wantCount(1, `SELECT count(*) FROM runs WHERE told = TRUE`)
+	})
+}

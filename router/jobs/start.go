@@ -74,6 +74,7 @@ func (s *Starter) Start(ctx context.Context, due scheduler.DueRun) (scheduler.No
 func (s *Starter) terms(job *scheduler.Job, run *scheduler.Run) agent.Terms {
 	return agent.Terms{
 		NoWeb: job.Rules.NoWeb, NoTools: job.Rules.NoTools, NoQuestions: true, NoApprovals: true,
+		Timeout: job.Rules.Timeout, Silent: job.Rules.Retried(run.Try), // the last try says that it failed
 		Model: job.Rules.Model, Budget: cmp.Or(job.Rules.Budget, s.Budget()), Run: run.ID,
 	}
 }
