@@ -8,84 +8,6 @@ import (
 	"time"
 )
 
-// said is what words say, before it is clear when that is.
-type said struct {
-	zone   string
-	exact  time.Time     // an instant, with its offset
-	wait   time.Duration // in 20 minutes
-	day    *day
-	part   *part
-	clocks []clock
-	every  time.Duration // an interval
-	again  *again        // by the calendar
-	cron   string
-	hours  *[2]clock
-	from   *said
-	until  *said
-	most   int
-}
-
-// A day is one that was named.
-type day struct {
-	today, tonight bool
-	days, months   int          // from today
-	tomorrow       bool         // days are named, and not counted
-	weekday        time.Weekday // with named
-	named          string       // "the", "this" or "next" weekday
-	year, month    int          // of a date; 0: the next such
-	date           int          // of a month; 0: no date
-}
-
-// A part of the day: what it means alone, and whether hours in it are counted from noon.
-type part struct {
-	hour int
-	pm   bool
-}
-
-var parts = map[string]*part{
-	"morning": {9, false}, "afternoon": {15, true}, "evening": {19, true}, "night": {21, true},
-}
-
-// A clock is a time of the day. Plain: it may be one before noon or after.
-type clock struct {
-	hour, minute, second int
-	plain, midnight      bool
-}
-
-// again is a day that comes again: sets of weekdays, dates and months. Empty: any; with week or month
-// set, that of today.
-type again struct {
-	weekdays, dates, months uint64
-	week, month, year       bool
-}
-
-// whole: nothing could still be added that belongs to it.
-func (s *said) whole() bool {
-	return s.wait != 0 || !s.exact.IsZero() || s.every != 0 || s.cron != "" ||
-		len(s.clocks) > 0 && (s.day != nil || s.again != nil)
-}
-
-// join adds a time of the day to a day, or a day to a time of the day.
-func (s *said) join(o *said) bool {
-	onlyClock := func(s *said) bool { return len(s.clocks) > 0 && s.day == nil && s.again == nil && s.part == nil }
-	onlyDay := func(s *said) bool { return len(s.clocks) == 0 && (s.day != nil || s.again != nil) }
-	if o.whole() && !onlyClock(o) || o.zone != "" && s.zone != "" || o.from != nil || o.until != nil || o.hours != nil {
-		return false
-	}
-	switch {
-	case onlyDay(s) && onlyClock(o):
-		s.clocks = o.clocks
-	case onlyClock(s) && onlyDay(o):
-		s.day, s.again, s.part = o.day, o.again, o.part
-	default:
-		return false
-	}
-	if s.zone == "" {
-		s.zone = o.zone
-	}
-	return true
-}
-
 // A grammar reads tokens from left to right. Its methods advance over what they take, and take nothing where
 // they answer no.
 type grammar struct {
@@ -149,9 +71,6 @@ func (g *grammar) parse() *said {
 	}
 	return s
 }
-
-// fixed: the time is so far one instant, to which nothing belongs but a zone.
-func (s *said) fixed() bool { return s.wait != 0 || !s.exact.IsZero() || s.cron != "" }
 
 // schedule reads a cron expression.
 func (g *grammar) schedule(s *said) bool {

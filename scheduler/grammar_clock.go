@@ -67,10 +67,7 @@ func (g *grammar) clock(bare bool) (c clock, ok bool) {
 		return c, false
 	}
 	g.at++
-	g.take("o'clock", "o’clock")
-	if c.plain && g.take("sharp") {
-		return c, true
-	}
+	g.take("o'clock", "o’clock", "sharp")
 	return c, true
 }
 

@@ -35,7 +35,7 @@ func (s *Spec) String() string {
 		b.WriteString(sayCron(s.Cron))
 	}
 	if s.Hours != "" {
-		b.WriteString(" between " + strings.Replace(s.Hours, "-", " and ", 1))
+		b.WriteString(" between " + strings.NewReplacer("-", and, "24:00", "midnight").Replace(s.Hours))
 	}
 	if !s.From.IsZero() {
 		b.WriteString(" from " + sayMoment(s.From, zone))
