@@ -71,5 +71,18 @@ func TestOwnJobsAreThereOnce(t *testing.T) {
 		if n := count("name = 'heartbeat' AND state = 'active' AND due_at > 0 AND conversation_id IS NULL"); n != 1 {
 			t.Error("the heartbeat is not on again")
 		}
+
+		// Without channels an engine does maintenance alone; the heartbeat that speaks nowhere in particular is any other's.
+		h.write("UPDATE jobs SET due_at = 1")
+		for channels, want := range map[string]int{"": 5, "tg": 6} { // one is paused
+			reach := scheduler.Reach{}
+			if channels != "" {
+				reach.Channels = []string{channels}
+			}
+			due, _, _, err := h.DB.Scheduler(h.owner()).DueJobs(h.Ctx, 100, reach)
+			if err != nil || len(due) != want {
+				t.Errorf("due with the channels %q: %d, %v", channels, len(due), err)
+			}
+		}
 	})
 }

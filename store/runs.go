@@ -104,13 +104,13 @@ func (t *tx) clockNow() (now int64, err error) {
 	return now, err
 }
 
-// within is the condition that a job is within reach.
+// within is the condition that a job is within reach. One that speaks nowhere in particular is within everybody's.
 func within(of scheduler.Reach) (condition string, args []any) {
 	if len(of.Channels) == 0 {
 		return ofMaintenance, nil
 	}
 	marks, args := database.In(of.Channels)
-	return `(` + ofMaintenance + ` OR c.channel IN (` + marks + `))`, args
+	return `(` + ofMaintenance + ` OR j.conversation_id IS NULL OR c.channel IN (` + marks + `))`, args
 }
 
 // DueJobs implements scheduler.Store.

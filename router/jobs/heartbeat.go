@@ -42,6 +42,8 @@ type Beats interface {
 	News(ctx context.Context, job int64, person string, since *ledger.News) (ledger.News, error)
 	// Chat is a conversation. ErrNotFound: it is not known.
 	Chat(ctx context.Context, conv channels.Conversation) (ledger.Chat, error)
+	// AdminChats are the direct chats of admins, on whichever engine.
+	AdminChats(ctx context.Context) ([]ledger.Chat, error)
 }
 
 // A Beat is what a heartbeat finds.
@@ -126,7 +128,13 @@ func (h *Heartbeats) address(ctx context.Context, job *scheduler.Job, work *ledg
 		if err != nil {
 			return none, fmt.Errorf("look where the heartbeat speaks: %w", err)
 		}
-		if len(chats) == 0 {
+		all, err := h.Ledger.AdminChats(ctx)
+		switch {
+		case err != nil:
+			return none, fmt.Errorf("look where the heartbeat speaks: %w", err)
+		case len(chats) == 0 && len(all) > 0:
+			return none, errors.New("no chat of an admin is connected here")
+		case len(chats) == 0:
 			return skipped("no admin has a direct chat with me; one writes to me, or heartbeat.deliver_to names a chat")
 		}
 		work.To = chats[0]

@@ -21,6 +21,7 @@ type world struct {
 	file  string
 	fault error
 	job   scheduler.Job
+	chats []ledger.Chat // of admins
 }
 
 func (w *world) News(_ context.Context, _ int64, _ string, since *ledger.News) (ledger.News, error) {
@@ -39,6 +40,8 @@ func (w *world) Chat(_ context.Context, conv channels.Conversation) (ledger.Chat
 	}
 	return ledger.Chat{}, ledger.ErrNotFound
 }
+
+func (w *world) AdminChats(context.Context) ([]ledger.Chat, error) { return w.chats, nil }
 
 func (w *world) beat(t *testing.T, try int) jobs.Beat {
 	t.Helper()
@@ -155,6 +158,10 @@ func TestHeartbeatOfTheProgramIsAnAdmins(t *testing.T) {
 				t.Fatalf("%+v, %v", none, err)
 			}
 			if c.person == "" {
+				w.chats = []ledger.Chat{{}}
+				if _, err := h.Fill(t.Context(), due, &work); (err != nil) != (c.target == "") {
+					t.Errorf("with the admin's chat on another engine: %v", err)
+				}
 				if none.State != scheduler.RunSkipped || none.Seen != "" {
 					t.Errorf("%+v", none)
 				}
