@@ -37,7 +37,6 @@ var laterKeys = []struct {
 	{key: "memory"},
 	{key: "embeddings"},
 	{key: "transcription"},
-	{key: "retention.runs"},
 }
 
 // later warns of settings that this build knows and does not use.

@@ -33,3 +33,8 @@ func (db *DB) WriteFunc(ctx context.Context, durable bool, fn func(exec func(str
 
 // SetNow replaces the clock of instants in rows.
 func (db *DB) SetNow(now func() time.Time) { db.now = now }
+
+// Join makes a person another one, as a link code does.
+func (r *Router) Join(ctx context.Context, maker, former string) error {
+	return r.db.write(ctx, full, "join", func(t *tx) error { return t.joinRows(maker, former) })
+}

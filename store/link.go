@@ -30,6 +30,8 @@ var joinPerson = []string{
 	`UPDATE identities SET person = ?, linked = TRUE WHERE person = ?`,
 	`UPDATE sessions SET person = ? WHERE person = ? AND person <> ''`,
 	`UPDATE memories SET person = ? WHERE person = ? AND person <> ''`,
+	`UPDATE jobs SET owner = ? WHERE owner = ? AND owner <> ''`,
+	`UPDATE notifications SET person = ? WHERE person = ?`,
 	`UPDATE approvals SET person = ? WHERE person = ?`,
 	`UPDATE approvals SET decided_by = ? WHERE decided_by = ? AND scope IN ('session', 'always')`,
 }

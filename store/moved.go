@@ -44,6 +44,7 @@ var (
 	mergeConversation = []string{
 		`UPDATE messages SET conversation_id = ? WHERE conversation_id = ?`,
 		`UPDATE moved SET conversation_id = ? WHERE conversation_id = ?`,
+		`UPDATE jobs SET conversation_id = ? WHERE conversation_id = ?`,
 	}
 	mergeSession = []string{
 		`UPDATE messages SET session_id = ? WHERE session_id = ?`,

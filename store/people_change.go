@@ -21,7 +21,11 @@ const (
 	lockAdmins  = `SELECT name FROM people WHERE role = 'admin' ORDER BY name`
 	otherAdmins = `
 		SELECT count(*) FROM identities i JOIN people p ON p.name = i.person WHERE p.role = 'admin' AND p.name <> ? AND i.identity <> ?`
-	endLinks = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
+	// Jobs of somebody who was removed stay for the admins to see; whoever is given the name later has none of them.
+	orphanJobs = `
+		UPDATE jobs SET state = 'paused', reason = 'person: its owner was removed', version = version + 1 WHERE owner = ? AND state = 'active'`
+	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
+	endLinks   = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
 )
 
 // changePerson changes somebody who is not from the settings.
@@ -64,7 +68,9 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 		if _, err := t.Exec(upsertPerson, name, c.Person.Role, tools, clean(c.Person.TimeZone), ledger.FromLocal, t.now, t.now); err != nil {
 			return nil, err
 		}
-		err = t.link(name, c)
+		if _, err = t.Exec(forgetJobs, name); err == nil {
+			err = t.link(name, c)
+		}
 	case ledger.ChangeLink:
 		err = t.link(name, c)
 	case ledger.ChangeRole:
@@ -74,7 +80,7 @@ func (t *tx) personChanged(c *ledger.PersonChange) (*ledger.Person, error) {
 	case ledger.ChangeTools:
 		_, err = t.Exec(setTools, jsonText(append([]string{}, c.Person.Tools...)), t.now, name)
 	case ledger.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
-		_, err = t.each([]string{deleteKnown, forgetGrants, endLinks, dropPerson}, []any{name})
+		_, err = t.each([]string{deleteKnown, deleteTold, orphanJobs, forgetGrants, endLinks, dropPerson}, []any{name})
 		return person, err
 	default:
 		return nil, fmt.Errorf("change a person: %q is no such change", c.Kind)

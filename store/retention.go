@@ -18,6 +18,7 @@ type Retention struct {
 	Strangers time.Duration // messages of those who were kept out, rejected input
 	Prompts   time.Duration // exact requests to models and their answers
 	Audit     time.Duration
+	Runs      time.Duration // runs of jobs since they ended, jobs that are over, notifications that were read
 	// Sessions is how long a session is kept after its last message, with its conversation;
 	// so are people let in by an open policy after they were last seen, and former IDs of
 	// conversations. It does not begin before all else of the session is gone.
@@ -73,7 +74,7 @@ func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) (rows int
 	}
 	defer s.db.endLease(ctx, retaining, s.fence)
 	for _, part := range []func(context.Context) error{
-		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.money, s.audit, s.engines, s.moves, s.conversations, s.people,
+		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.money, s.audit, s.engines, s.moves, s.jobs, s.conversations, s.people,
 	} {
 		if err := part(ctx); err != nil {
 			return s.rows, err

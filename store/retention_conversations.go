@@ -15,8 +15,7 @@ const (
 )
 
 // Conversations go with their sessions and the leases of these, once nothing is left in
-// them and nothing names them. Jobs are not there yet; what they name is to be asked for
-// here, as is who is an admin, or in Retention.Named.
+// them and nothing names them: no job, and nothing in Retention.Named.
 const (
 	// conversationOver: the instants are those up to which what was made for somebody who is not
 	// served is old, and a session that was not used.
@@ -30,6 +29,7 @@ const (
 			OR EXISTS (SELECT 1 FROM people p WHERE p.name = s.person AND p.role = 'admin')))
 		AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id IS NULL AND m.conversation_id = x.id)
 		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.conversation_id = x.id)
+		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.conversation_id = x.id)
 		AND NOT EXISTS (SELECT 1 FROM moved m WHERE m.conversation_id = x.id)`
 	oldConversations = `
 		SELECT x.id, x.channel, x.conversation, x.created_at > ? AS recent, ` + conversationOver + ` AS ready
@@ -49,7 +49,9 @@ const (
 
 	oldPeople = `
 		SELECT name FROM people WHERE source = 'open' AND updated_at <= ?
-		AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.person = people.name AND s.person <> '') ORDER BY updated_at LIMIT ?`
+		AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.person = people.name AND s.person <> '')
+		AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.owner = people.name) ORDER BY updated_at LIMIT ?`
+	deleteTold  = `DELETE FROM notifications WHERE person = ?`
 	deleteKnown = `DELETE FROM memories WHERE person = ? AND person <> ''`
 )
 
@@ -173,7 +175,7 @@ func (s *sweeper) people(ctx context.Context) error {
 				return 0, err
 			}
 			for _, p := range rows {
-				if _, err := t.each([]string{deleteKnown, forgetGrants, dropPerson}, []any{p.Name}); err != nil {
+				if _, err := t.each([]string{deleteKnown, deleteTold, forgetGrants, dropPerson}, []any{p.Name}); err != nil {
 					return 0, err
 				}
 			}

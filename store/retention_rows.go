@@ -58,6 +58,17 @@ const (
 		WHERE b.expires_at <= ? AND t.state IN ('done', 'failed', 'cancelled', 'merged') ORDER BY b.expires_at LIMIT 500`
 	deleteKeys = `
 		DELETE FROM event_keys WHERE key IN (SELECT key FROM event_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT 500)`
+	// A job that is over goes after its last run. What was not read is kept as long as a session.
+	deleteRuns = `
+		DELETE FROM runs WHERE id IN (
+			SELECT id FROM runs WHERE finished_at IS NOT NULL AND finished_at <= ? ORDER BY finished_at LIMIT 500)`
+	deleteJobs = `
+		DELETE FROM jobs WHERE id IN (
+			SELECT x.id FROM jobs x WHERE x.state IN ('done', 'removed') AND x.updated_at <= ?
+			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.job_id = x.id) ORDER BY x.updated_at LIMIT 500)`
+	deleteNotifications = `
+		DELETE FROM notifications WHERE id IN (
+			SELECT id FROM notifications WHERE created_at <= ? AND (read_at IS NOT NULL OR created_at <= ?) ORDER BY created_at LIMIT 500)`
 	// oldMade are files made here whose bytes are gone. Those that came go with their
 	// message.
 	oldMade = `
@@ -210,6 +221,18 @@ func (s *sweeper) plain(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// jobs deletes what became of jobs, and those that are over.
+func (s *sweeper) jobs(ctx context.Context) error {
+	before := s.before(s.keep.Runs)
+	if err := s.until(ctx, deleteRuns, before); err != nil {
+		return err
+	}
+	if err := s.until(ctx, deleteJobs, before); err != nil {
+		return err
+	}
+	return s.until(ctx, deleteNotifications, before, s.before(max(s.keep.Runs, s.keep.Sessions)))
 }
 
 // engines forgets engines that ended or died long ago.

@@ -57,7 +57,7 @@ func some(n int64, what string) string {
 func retention(s *configs.Settings, log *slog.Logger) store.Retention {
 	r := s.Retention
 	return store.Retention{
-		Turns: r.Turns, Strangers: r.Strangers, Prompts: r.Prompts, Audit: r.Audit, Sessions: r.Sessions, Named: s.Names,
+		Turns: r.Turns, Strangers: r.Strangers, Prompts: r.Prompts, Audit: r.Audit, Runs: r.Runs, Sessions: r.Sessions, Named: s.Names,
 		Dropped: func(session int64) {
 			if err := tools.RemoveWorkspace(router.Workspace(s.DataDir, session)); err != nil {
 				log.Warn("the workspace of a session that is gone could not be removed", "session_id", session, "error", err)

@@ -1,0 +1,197 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/router/ledger"
+	"switchboard/scheduler"
+	"switchboard/store/storetest"
+)
+
+// What became of jobs goes once it is old, and a job that is over after its last run. A job that is
+// open keeps its conversation and its owner.
+//
+// promise: L.retention
+func TestSweepOfJobs(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		kept, gone := h.reminder(hourly), h.reminder(hourly)
+		h.write("UPDATE people SET source = 'open', updated_at = 1 WHERE name = 'marco'")
+		for _, job := range []*scheduler.Job{kept, gone} {
+			h.changed(ledger.JobChange{Kind: ledger.SkipJob, ID: job.ID})
+		}
+		h.write(fmt.Sprintf("INSERT INTO notifications (person, text, created_at, read_at) VALUES ('marco', 'read', %[1]d, %[1]d), ('marco', 'unread', %[1]d, NULL)",
+			time.Now().UnixMicro()))
+		h.changed(ledger.JobChange{Kind: ledger.RemoveJob, ID: gone.ID})
+		keep := keepADay
+		keep.Runs = day
+		h.later(day / 2)
+		h.sweep(keep)
+		if got := h.counts("jobs", "runs", "notifications"); got != "jobs 2\nruns 2\nnotifications 2\n" {
+			t.Errorf("too early: %s", got)
+		}
+		h.later(400 * day)
+		h.sweep(keep)
+		if got := h.counts("jobs", "runs", "notifications", "conversations", "people"); got != "jobs 1\nruns 0\nnotifications 0\nconversations 1\npeople 2\n" {
+			t.Errorf("what is left: %s", got)
+		}
+		h.changed(ledger.JobChange{Kind: ledger.RemoveJob, ID: kept.ID})
+		h.later(402 * day)
+		h.sweep(keep)
+		if got := h.counts("jobs", "conversations", "people"); got != "jobs 0\nconversations 0\npeople 1\n" {
+			t.Errorf("and after the last job: %s", got)
+		}
+	})
+}
+
+// A job speaks where its conversation has moved to, also where two became one.
+//
+// promise: L.moved-as-one
+func TestJobsFollowMoves(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.people()
+		add := func(conv channels.ConversationID) int64 {
+			job := scheduler.Job{Owner: "marco", Payload: scheduler.PayloadNotify, Text: "x", Spec: hourly}
+			return h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &channels.Conversation{Channel: "tg", ID: conv, Kind: channels.Group, Place: string(conv)}}).Done.ID
+		}
+		in, of := add("old"), add("new")
+		h.one(moves("old", "new", "1"))
+		for _, id := range []int64{in, of} {
+			job, err := h.Router.Job(h.Ctx, id, "marco")
+			if err != nil || job.Target.Conversation != "new" {
+				t.Errorf("%+v, %v", job, err)
+			}
+		}
+		h.wantCount(1, "SELECT count(*) FROM conversations")
+	})
+}
+
+// Jobs go with the person that somebody becomes; those of who is removed stop, and are nobody's who has
+// the name later.
+//
+// promise: P4.jobs-of-people
+func TestJobsOfPeople(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.reminder(hourly)
+		person := func(kind ledger.ChangeKind, name string) {
+			t.Helper()
+			if err := h.Router.Change(h.Ctx, &ledger.PersonChange{Kind: kind, Person: ledger.Person{Name: name, Role: ledger.RoleUser}}, byMarco); err != nil {
+				t.Fatal(err)
+			}
+		}
+		person(ledger.ChangeAdd, "ann")
+		person(ledger.ChangeAdd, "bob")
+		job := scheduler.Job{Owner: "ann", Payload: scheduler.PayloadNotify, Text: "private", Spec: hourly}
+		id := h.changed(ledger.JobChange{Kind: ledger.AddJob, Job: &job, Target: &marcosChat}).Done.ID
+		h.write("INSERT INTO notifications (person, text, created_at) VALUES ('ann', 'private', 1)")
+		if err := h.Router.Join(h.Ctx, "bob", "ann"); err != nil {
+			t.Fatal(err)
+		}
+		if job, err := h.Router.Job(h.Ctx, id, "bob"); err != nil || job.State != scheduler.JobActive {
+			t.Errorf("joined: %+v, %v", job, err)
+		}
+		if list, err := h.Router.Notifications(h.Ctx, "bob", 0, 9, true); err != nil || len(list) != 1 {
+			t.Errorf("joined: %+v, %v", list, err)
+		}
+		person(ledger.ChangeRemove, "bob")
+		if job, err := h.Router.Job(h.Ctx, id, ""); err != nil || job.State != scheduler.JobPaused || job.Reason == "" {
+			t.Errorf("removed: %+v, %v", job, err)
+		}
+		if list, err := h.Router.Notifications(h.Ctx, "bob", 0, 9, true); err != nil || len(list) != 0 {
+			t.Errorf("removed: %+v, %v", list, err)
+		}
+		person(ledger.ChangeAdd, "bob")
+		if _, err := h.Router.Job(h.Ctx, id, ""); !errors.Is(err, ledger.ErrNotFound) {
+			t.Errorf("of somebody else: %v", err)
+		}
+	})
+}
+
+// The clock is set back over a slot that has run, and leaps over several: none runs twice.
+//
+// promise: P9.slot-once
+func TestClockJumps(t *testing.T) {
+	t.Parallel()
+	storetest.SQLite(t) // what a process makes once is made outside of the bubble
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, storetest.SQLite(t))
+		off := time.Duration(0)
+		h.DB.SetNow(func() time.Time { return time.Now().Add(off) })
+		job := h.reminder(scheduler.Spec{Every: 10 * time.Minute, Anchor: time.Now().Truncate(10 * time.Minute), Zone: "UTC"})
+		for _, step := range []struct{ off, wait time.Duration }{{0, 25 * time.Minute}, {-15 * time.Minute, 14 * time.Minute}, {45 * time.Minute, time.Minute}} {
+			off = step.off
+			for end := time.Now().Add(step.wait); time.Now().Before(end); time.Sleep(15 * time.Second) {
+				h.claimed()
+				h.write("UPDATE runs SET state = 'done', finished_at = 1 WHERE state = 'due'")
+			}
+		}
+		runs, err := h.Router.Runs(h.Ctx, job.ID, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slots := map[time.Time]bool{}
+		ran, missed := 0, 0
+		for _, r := range runs {
+			for s := r.Slot; !s.After(r.Last); s = s.Add(10 * time.Minute) {
+				if slots[s] {
+					t.Errorf("%s is in two rows", s)
+				}
+				slots[s] = true
+			}
+			if r.State == scheduler.RunMissed {
+				missed += r.Count
+			} else {
+				ran++
+			}
+		}
+		if ran != 3 || missed != 5 || len(slots) != 8 {
+			t.Errorf("%d ran, %d missed: %+v", ran, missed, runs)
+		}
+	})
+}
+
+// Two engines look at once, and one dies between any two steps: no slot runs twice, or not at all.
+//
+// promise: P9.slot-once
+func TestTwoEnginesAndOneDies(t *testing.T) {
+	t.Parallel()
+	url := storetest.PostgresURL(t)
+	a, b := newHouse(t, opened(t, url, "", quiet)), newHouse(t, opened(t, url, "", quiet))
+	var jobs []int64
+	for range 20 {
+		jobs = append(jobs, a.reminder(scheduler.Spec{Every: time.Hour, Anchor: time.Now().Add(-30 * time.Minute), Zone: "UTC"}).ID)
+	}
+	for round := range 10 {
+		a.due(time.Duration(round) * time.Second)
+		claims := make(chan int, 2)
+		for _, h := range []*house{a, b} {
+			go func() { claims <- len(h.claimed()) }()
+		}
+		n := <-claims + <-claims
+		if n != len(jobs) {
+			t.Fatalf("round %d: %d claimed", round, n)
+		}
+		for _, h := range []*house{a, b} { // each starts what it finds, whoever claimed it; one stops half way
+			runs, _, err := h.work().DueRuns(h.Ctx, 100, ofTG)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h == a {
+				runs = runs[:round]
+			}
+			for _, r := range runs {
+				s := ledger.Submission{Key: r.Run.Key(), Person: "marco", To: marcosChat, Say: true, Text: "x", Run: r.Run.ID, Try: r.Run.Try}
+				if _, err := h.Router.Submit(h.Ctx, h.owner(), s, ledger.AsTurn{}, text("x")); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	h := a
+	h.wantCount(200, "SELECT count(*) FROM runs WHERE state = 'done'")
+	h.wantCount(200, "SELECT count(*) FROM messages")
+}
