@@ -5,6 +5,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +18,8 @@ type process struct {
 	zombie      bool
 	holder      int // a thread that shows what the process holds
 	threads     int
-	resident    int64 // bytes
+	resident    int64  // bytes
+	started     uint64 // in ticks since the machine did
 }
 
 // kibibytes is what a line of a file about the process says, in bytes, or otherwise.
@@ -36,11 +39,31 @@ func (p process) kibibytes(file, line string, otherwise int64) int64 {
 	return otherwise
 }
 
+// elders are processes that began before this one, and so are never below it. To read them at every look
+// costs as much as the machine has processes. They are found anew each second: an id is used again.
+var elders struct {
+	sync.Mutex
+	ids   map[int]bool
+	until time.Time
+}
+
 // descendants lists all processes below this one, zombies too.
-func descendants() ([]process, error) { return below(os.Getpid()) }
+func descendants() ([]process, error) {
+	elders.Lock()
+	defer elders.Unlock()
+	if now := time.Now(); now.After(elders.until) {
+		elders.ids, elders.until = map[int]bool{}, now.Add(time.Second)
+	}
+	self, _ := readStat(os.Getpid())
+	return listed(os.Getpid(), elders.ids, self.started)
+}
 
 // below lists all processes below the one of that id.
-func below(pid int) ([]process, error) {
+func below(pid int) ([]process, error) { return listed(pid, nil, 0) }
+
+// listed lists all processes below the one of that id without those in skip, and adds to skip those
+// that began before an instant.
+func listed(pid int, skip map[int]bool, before uint64) ([]process, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -52,10 +75,14 @@ func below(pid int) ([]process, error) {
 	}
 	children := map[int][]process{}
 	for _, name := range names {
-		if id, err := strconv.Atoi(name); err == nil {
-			if p, ok := readProcess(id); ok {
-				children[p.parent] = append(children[p.parent], p)
-			}
+		id, err := strconv.Atoi(name)
+		if err != nil || skip[id] {
+			continue
+		}
+		if p, ok := readProcess(id); ok && p.started < before {
+			skip[id] = true
+		} else if ok {
+			children[p.parent] = append(children[p.parent], p)
 		}
 	}
 	list := children[pid]
@@ -112,10 +139,11 @@ func readStat(id int) (process, bool) {
 	}
 	group, _ := strconv.Atoi(fields[2])
 	threads, _ := strconv.Atoi(fields[17])
+	started, _ := strconv.ParseUint(fields[19], 10, 64)
 	pages, _ := strconv.ParseInt(fields[21], 10, 64)
 	return process{
 		pid: id, holder: id, parent: parent, group: group, zombie: fields[0] == "Z", threads: threads,
-		resident: pages * int64(os.Getpagesize()),
+		resident: pages * int64(os.Getpagesize()), started: started,
 	}, true
 }
 
