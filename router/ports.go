@@ -42,7 +42,8 @@ type Submissions interface {
 	// not due any more, and nothing was done. Refusal says why it is not taken, as in
 	// Submitted.Refused.
 	Submit(ctx context.Context, owner int64, s ledger.Submission, turn ledger.AsTurn, say *ledger.Reply) (ledger.Accepted, error)
-	// Tell stores a message of ours, unless its key is known, and marks missed runs as told.
+	// Tell stores a message of ours, unless its key is known, and marks missed runs as told. It does
+	// nothing where one of those was told already.
 	Tell(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply, missed []int64) error
 }
 

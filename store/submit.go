@@ -58,12 +58,10 @@ func (r *Router) Submit(ctx context.Context, owner int64, s ledger.Submission, t
 // Tell implements router.Submissions.
 func (r *Router) Tell(ctx context.Context, key []byte, conv channels.Conversation, reply ledger.Reply, missed []int64) error {
 	return r.db.write(ctx, full, "tell", func(t *tx) error {
-		for _, id := range missed {
-			if _, err := t.Exec(setTold, id); err != nil {
-				return err
-			}
+		untold, err := t.tell(missed)
+		if err == nil && untold {
+			_, err = t.notify(key, keysLive, conv, &reply)
 		}
-		_, err := t.notify(key, keysLive, conv, &reply)
 		return err
 	})
 }
@@ -108,10 +106,6 @@ func (t *tx) submit(owner int64, s *ledger.Submission, turn ledger.AsTurn, say *
 			a.Refusal = fmt.Sprintf("%s: %d messages wait in %s already", ledger.RefusedBusy, queued, p.key)
 			return nil
 		}
-	}
-	if untold, err := t.tell(s.Told); err != nil || !untold {
-		a.Duplicate = err == nil
-		return err
 	}
 	key := sha256.Sum256([]byte("submission\x00" + s.Key))
 	var one int

@@ -40,9 +40,6 @@ type Submission struct {
 	Try int
 	// Seen is what the run's heartbeat remembers from then on; empty: as before.
 	Seen string
-	// Told are missed runs that are marked as told by the same transaction. Where one of them was told already,
-	// nothing is done, as with a known key.
-	Told []int64
 }
 
 // Submitted is what became of a Submission.
