@@ -114,8 +114,7 @@ func (s *Scheduler) claim(ctx context.Context, _ *sync.WaitGroup) (time.Duration
 		claims := make([]Claim, len(jobs))
 		for i, j := range jobs {
 			claims[i] = Decide(j.Job, now, j.Open, settings.Defaults)
-			if err := j.Job.Spec.Check(); err != nil { // an operating system may lose a time zone
-				claims[i] = Claim{Job: j.Job, Slot: j.Job.Slot, Due: j.Job.Due, Disable: "spec: " + err.Error()}
+			if claims[i].Disable != "" {
 				s.disabled(ctx, &j.Job, &Run{Slot: j.Job.Slot}, claims[i].Disable)
 			}
 		}

@@ -40,13 +40,19 @@ func (j *Job) due(slot time.Time) time.Time {
 
 // Decide says what becomes of a job's slots that are due by now: which run, which are skipped because a
 // former run is open (open of them), and one missed row for the stretch of those that nobody looked
-// at in time. A slot that is found within LateAfter is on time, whatever Misfire says.
+// at in time. A slot that is found within LateAfter is on time, whatever Misfire says. A job whose spec
+// cannot be read any more is disabled.
 func Decide(job Job, now time.Time, open int, settings Defaults) Claim {
 	claim := Claim{Job: job, Slot: job.Slot, Due: job.Due}
 	if job.Slot.IsZero() || job.Due.After(now) {
 		return claim
 	}
-	passed, missed, next := job.passed(now, settings)
+	p, err := job.Spec.read()
+	if err != nil { // it was checked when it was saved, but a system may lose a time zone
+		claim.Disable = "spec: " + err.Error()
+		return claim
+	}
+	passed, missed, next := job.passed(p, now, settings)
 	left := len(passed)
 	if job.Spec.Most > 0 {
 		left = min(left, max(job.Spec.Most-job.Runs, 0))
@@ -75,7 +81,7 @@ func Decide(job Job, now time.Time, open int, settings Defaults) Claim {
 
 // passed sorts the job's slots up to now: the ones to run, oldest first, and the stretch before them
 // that is missed. Next is the slot after them; zero: none is left.
-func (j *Job) passed(now time.Time, settings Defaults) (run []time.Time, missed Run, next time.Time) {
+func (j *Job) passed(p *plan, now time.Time, settings Defaults) (run []time.Time, missed Run, next time.Time) {
 	misfire, grace := j.Rules.Misfire, j.Rules.Grace
 	if misfire == "" {
 		misfire = settings.Misfire
@@ -99,10 +105,6 @@ func (j *Job) passed(now time.Time, settings Defaults) (run []time.Time, missed 
 		}
 		missed.Last = slot
 		missed.Count++
-	}
-	p, err := j.Spec.read()
-	if err != nil { // it was checked when it was saved
-		p = &plan{next: func(time.Time) time.Time { return time.Time{} }}
 	}
 	slot := j.Slot
 	for n := 1; !slot.IsZero() && !j.due(slot).After(now); n++ {

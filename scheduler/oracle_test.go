@@ -17,15 +17,18 @@ type oracle struct {
 	at    time.Time // what the clock is to show
 	from  int       // minutes of the day, of the hours
 	until int
-	real  bool // each real step that fits; else what the clock shows for the first time
-	slots []time.Time
+	// minutes are those of an hour of the clock in which there may be slots, but for gaps.
+	minutes uint64
+	real    bool // each real step that fits; else what the clock shows for the first time
+	slots   []time.Time
 }
 
 func newOracle(t *testing.T, s Spec) *oracle {
 	t.Helper()
-	o := &oracle{spec: s, real: true}
+	o := &oracle{spec: s, real: true, minutes: 1<<60 - 1}
 	if s.At != "" {
 		o.at, _ = time.Parse("2006-01-02T15:04:05", s.At)
+		o.minutes = 1 << o.at.Minute()
 	}
 	if s.Hours != "" {
 		minutes := func(from int) int { return 60*atoi(t, s.Hours[from:from+2]) + atoi(t, s.Hours[from+3:from+5]) }
@@ -57,6 +60,7 @@ func newOracle(t *testing.T, s Spec) *oracle {
 			}
 		}
 	}
+	o.minutes = o.field[1]
 	o.days = words[3] != "*" && words[5] != "*"
 	o.real = words[2] == "*" || strings.HasPrefix(words[2], "*/")
 	return o
@@ -232,8 +236,11 @@ func compare(t *testing.T, zone *time.Location, from, to time.Time, step time.Du
 		oracles = append(oracles, newOracle(t, s))
 	}
 	watch(zone, from, to, step, func(now, shown time.Time, fresh []time.Time) {
+		minute := shown.Unix() / 60 % 60
 		for _, o := range oracles {
-			o.look(now, shown, fresh)
+			if len(fresh) > 1 || o.minutes>>minute&1 == 1 { // most do not care for most minutes
+				o.look(now, shown, fresh)
+			}
 		}
 	})
 	random := rand.New(rand.NewPCG(1, 2))
