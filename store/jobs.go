@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
@@ -45,7 +46,7 @@ var (
 		FROM runs r LEFT JOIN turns t ON t.id = r.turn_id AND r.state = 'running'
 		WHERE r.job_id = ? AND (? = 0 OR r.id < ?) ORDER BY r.id DESC LIMIT ?`
 	listNotifications = `
-		SELECT id, coalesce(job_id, 0) AS job_id, text, created_at, coalesce(read_at, 0) AS read_at FROM notifications
+		SELECT id, coalesce(job_id, 0) AS job_id, text, taint, created_at, coalesce(read_at, 0) AS read_at FROM notifications
 		WHERE person = ? AND (? = 0 OR id < ?) AND (? = FALSE OR read_at IS NULL) ORDER BY id DESC LIMIT ?`
 )
 
@@ -179,14 +180,14 @@ func (r *Router) Runs(ctx context.Context, job, before int64, limit int) ([]sche
 // Notifications implements jobs.Ledger.
 func (r *Router) Notifications(ctx context.Context, person string, before int64, limit int, unread bool) ([]ledger.Notification, error) {
 	type row struct {
-		ID        int64
-		JobID     int64 `db:"job_id"`
-		Text      string
-		CreatedAt int64 `db:"created_at"`
-		ReadAt    int64 `db:"read_at"`
+		ID          int64
+		JobID       int64 `db:"job_id"`
+		Text, Taint string
+		CreatedAt   int64 `db:"created_at"`
+		ReadAt      int64 `db:"read_at"`
 	}
 	return listed(ctx, r.db, "list notifications", func(r *row) ledger.Notification {
-		return ledger.Notification{ID: r.ID, Job: r.JobID, Text: r.Text, At: instant(r.CreatedAt), Read: instant(r.ReadAt)}
+		return ledger.Notification{ID: r.ID, Job: r.JobID, Text: r.Text, Taint: tools.Taint(r.Taint), At: instant(r.CreatedAt), Read: instant(r.ReadAt)}
 	}, listNotifications, clean(person), before, before, unread, limit)
 }
 

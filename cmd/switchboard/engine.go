@@ -27,6 +27,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/jobs"
 	"switchboard/router/ledger"
+	"switchboard/scheduler"
 	"switchboard/store"
 	"switchboard/store/engines"
 )
@@ -47,6 +48,7 @@ type engine struct {
 	mind    minds
 	policy  *router.Policy
 	desk    *jobs.Desk
+	jobs    *scheduler.Scheduler
 	space   *workspace.Space
 	files   *files.Service
 	console *console.Channel
@@ -143,11 +145,13 @@ func (e *engine) wire(ctx context.Context) error {
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: &e.mind, Usable: e.mind.usable, Summary: e.mind.summary, Typed: e.mind.typed, Engine: e.owner,
 		Ledger: ledger, Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e, Mask: s.Mask, Log: e.log,
 		NoticeTargets: e.noticeTargets, Reload: e.reload,
-		Commands: append(e.desk.Commands(), e.adminCommands(ledger)...),
+		JobsChanged: func() { e.jobs.Wake() },
+		Commands:    append(e.desk.Commands(), e.adminCommands(ledger)...),
 	})
 	if err != nil {
 		return usageError{err}
 	}
+	e.jobs = e.newScheduler(ledger)
 	e.space.DiskLow = e.diskLow
 	return nil
 }
@@ -271,7 +275,7 @@ func (e *engine) run(ctx context.Context) error {
 	})
 	parts.Go(e.local.Serve)
 	parts.Go(func() { e.db.Audit(working) })
-	parts.Go(func() { e.maintainHourly(working) })
+	parts.Go(func() { e.jobs.Run(working) })
 	parts.Go(func() { e.watchFile(working) })
 	e.router.Run(working)
 	e.local.Close()

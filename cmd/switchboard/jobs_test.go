@@ -20,29 +20,47 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 			t.Errorf("job %q: exit %d, %q, %q; want %q", args, got, out, errs, want)
 		}
 	}
+	tell(0, "maintenance", "list", "--all") // the program's own are 1 to 6
 	tell(1, "owner has no direct chat with me", "add", "tomorrow at 9", "call Ann")
-	if out, errs, _ := r.commandWith("remind me tomorrow at 9 to call Ann\n", "chat"); !strings.Contains(out, "Job 1, a reminder, once, ") || !strings.Contains(out, " at 09:00 (Europe/Rome): call Ann") {
+	if out, errs, _ := r.commandWith("remind me tomorrow at 9 to call Ann\n", "chat"); !strings.Contains(out, "Job 7, a reminder, once, ") || !strings.Contains(out, " at 09:00 (Europe/Rome): call Ann") {
 		t.Fatalf("in the chat: %s %s", out, errs)
 	}
-	tell(0, "Job 2, a task, every weekday at 08:00 (Europe/Rome): list files\nNext: ", "add", "every weekday at 8", "list files", "--does", "task")
+	tell(0, "Job 8, a task, every weekday at 08:00 (Europe/Rome): list files\nNext: ", "add", "every weekday at 8", "list files", "--does", "task")
 	tell(0, "(Asia/Tokyo)", "add", "every day at 9", "tea", "--timezone", "Asia/Tokyo", "--to", "console:owner/default")
 	tell(1, "is over: it is", "add", "2020-01-01 09:00", "tea")
 	tell(1, "which do you mean?\n- ", "add", "at 9", "tea")
 	tell(1, "nobody whom I can write to is called \"eve\"", "add", "--does", "send", "--to", "eve", "tomorrow at 9", "tea")
 	tell(1, "there is no person \"eve\"", "add", "--person", "eve", "tomorrow at 9", "tea")
-	tell(0, "Job 2 is paused: list files", "pause", "2")
-	tell(1, "Job 2 is paused already.", "pause", "2")
-	tell(0, "- paused", "show", "2")
-	tell(0, "It goes on. Job 2, a task", "resume", "2")
-	tell(0, "every day at 10:00 (Europe/Rome): list all files", "edit", "2", "--when", "every day at 10", "--text", "list all files")
-	tell(2, "give --when, --text, or both", "edit", "2")
-	tell(0, "The next time of job 2 is left out; then it is ", "skip", "2")
-	tell(0, "skipped", "history", "2")
-	tell(0, "Job 3 is deleted: tea", "remove", "3")
-	tell(1, "not found", "remove", "3")
+	tell(0, "Job 8 is paused: list files", "pause", "8")
+	tell(1, "Job 8 is paused already.", "pause", "8")
+	tell(0, "- paused", "show", "8")
+	tell(0, "It goes on. Job 8, a task", "resume", "8")
+	tell(0, "every day at 10:00 (Europe/Rome): list all files", "edit", "8", "--when", "every day at 10", "--text", "list all files")
+	tell(2, "give --when, --text, or both", "edit", "8")
+	tell(0, "The next time of job 8 is left out; then it is ", "skip", "8")
+	tell(0, "skipped", "history", "8")
+	tell(0, "Job 9 is deleted: tea", "remove", "9")
+	tell(1, "not found", "remove", "9")
 	tell(1, "not found", "history", "99")
 	jobs := list[[]scheduler.Job](r, "job", "list", "--json")
 	if len(jobs) != 2 || jobs[0].Text != "call Ann" || jobs[1].Payload != scheduler.PayloadAgent || jobs[1].Owner != "owner" {
 		t.Errorf("the list has %+v", jobs)
+	}
+}
+
+// In the terminal, with no model: what is to come in some seconds comes, and what was due while nothing ran
+// comes at the next start, once.
+func TestReminderArrivesInThePipe(t *testing.T) {
+	t.Parallel()
+	r := bare(t)
+	out, errs, code := r.commandWith("remind me in 2 seconds to stretch\nremind me in 9 seconds to go home\n", "chat", "--linger", "6s")
+	if code != 0 || strings.Count(out, "Reminder: stretch\n") != 1 || strings.Count(out, " (UTC): ") != 2 {
+		t.Fatalf("exit %d\n%s\n%s", code, out, errs)
+	}
+	if out, errs, _ := r.commandWith("hello\n", "chat", "--linger", "5s"); strings.Contains(out, "stretch") || strings.Count(out, "Reminder: go home\n") != 1 {
+		t.Errorf("at the next start: %s\n%s", out, errs)
+	}
+	if out, _, _ := r.commandWith("/notifications\n/notifications\n", "chat"); strings.Count(out, "go home") != 1 || !strings.Contains(out, "There is nothing that you have not read.") {
+		t.Errorf("the notifications: %s", out)
 	}
 }

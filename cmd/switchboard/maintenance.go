@@ -126,14 +126,3 @@ func (e *engine) newHeartbeats(of *store.Router) *jobs.Heartbeats {
 		},
 	}
 }
-
-// maintainHourly does all maintenance until the scheduler does.
-func (e *engine) maintainHourly(ctx context.Context) {
-	for pause := time.Minute; retry.Sleep(ctx, pause); pause = time.Hour {
-		for _, job := range scheduler.Maintenance() {
-			if _, err := e.Maintain(ctx, &job); err != nil && ctx.Err() == nil {
-				e.log.WarnContext(ctx, "maintenance failed, it is tried again later", "job", job.Name, "error", err)
-			}
-		}
-	}
-}

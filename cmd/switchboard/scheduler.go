@@ -1,16 +1,52 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels"
+	"switchboard/router"
 	"switchboard/router/jobs"
 	"switchboard/router/ledger"
+	"switchboard/scheduler"
 	"switchboard/store"
+	"switchboard/words"
 )
+
+// newScheduler makes what has jobs run when they are due.
+func (e *engine) newScheduler(of *store.Router) *scheduler.Scheduler {
+	return scheduler.New(scheduler.Deps{
+		Store: e.db.Scheduler(e.owner.ID()), Channels: e.channels, Maintainer: e, Teller: teller{e.router}, Log: e.log,
+		Starter: &jobs.Starter{Router: e.router, Heartbeats: e.newHeartbeats(of), Now: time.Now, Budget: func() float64 { return e.settings().Budget.PerJobRun }},
+		Settings: func() scheduler.Settings {
+			s := e.settings().Scheduler
+			return scheduler.Settings{Enabled: s.Enabled, Defaults: scheduler.Defaults{Misfire: scheduler.Misfire(s.Misfire), Grace: s.MisfireGrace}}
+		},
+	})
+}
+
+// channels are the names of the channels that are attached here.
+func (e *engine) channels() []string {
+	list := e.router.Channels.List()
+	names := make([]string, len(list))
+	for i, at := range list {
+		names[i] = at.Name()
+	}
+	return names
+}
+
+// A teller is scheduler.Teller; the router tells persons.
+type teller struct{ *router.Router }
+
+// Warn implements scheduler.Teller.
+func (t teller) Warn(ctx context.Context, job scheduler.Job, text string) {
+	t.Lines.Notify(ctx, ledger.NoticeJobDisabled, fmt.Sprint("job ", job.ID), fmt.Sprintf("Job %d of %s does not run any more: %s. \"/jobs %d\" says more.",
+		job.ID, words.Escape(cmp.Or(job.Owner, "the program")), words.Escape(text), job.ID))
+}
 
 // newDesk makes what stands behind the commands and tools for jobs; the router is made after it.
 func (e *engine) newDesk(of *store.Router, person func(string) *ledger.Person) *jobs.Desk {

@@ -65,6 +65,12 @@ func (serveCmd) Run(a *app) error {
 	}
 	log.Info("ready", "data_dir", settings.DataDir, "database", e.db.Kind(), "planner", settings.Agent.Planner,
 		"channels", len(settings.Channels), "people", strings.Join(namesOf(people), "; "), "duration", time.Since(began).String())
+	if off := e.desk.WhenOff(); off != "" {
+		log.Warn("jobs are switched off: none is run but maintenance", "setting", "scheduler.enabled")
+		if terminal {
+			a.note(off)
+		}
+	}
 	if !terminal {
 		if isFed(a.in) {
 			log.Warn("standard input is not read; lines are answered by \"switchboard chat\"")

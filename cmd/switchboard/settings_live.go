@@ -131,6 +131,7 @@ func (e *engine) apply(ctx context.Context, c *change) error {
 	for _, at := range c.attach {
 		errs = append(errs, e.router.Attach(at))
 	}
+	e.jobs.Wake()
 	e.sayApplied(ctx, c)
 	e.noteFile(ctx, was, c)
 	if err := errors.Join(errs...); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/render"
 	"switchboard/router/commands"
@@ -98,7 +99,7 @@ func (d *Desk) became(c *ledger.JobChange) string {
 	case ledger.RemoveJob:
 		return fmt.Sprintf("Job %d is deleted: %s", job.ID, short(job.Text, 100))
 	case ledger.RunJob:
-		if off := d.whenOff(); off != "" {
+		if off := d.WhenOff(); off != "" {
 			return render.Escape(off)
 		}
 		return fmt.Sprintf("Job %d is run now.", job.ID)
@@ -142,7 +143,7 @@ func (d *Desk) list(ctx context.Context, c *commands.Call, args []string) (comma
 	a, command := asked(c), "jobs"
 	of := a.person.Name
 	if len(args) > 0 && args[0] == "all" {
-		if a.whose() != "" {
+		if !a.sees() {
 			return commands.Says("Everybody's jobs are for admins, in a direct chat."), nil
 		}
 		of, command, args = "", "jobs all", args[1:]
@@ -179,7 +180,7 @@ func (d *Desk) listed(list []scheduler.Job, owners bool, after int64) string {
 	for i := range list {
 		b.WriteString(line(&list[i], owners))
 	}
-	if off := d.whenOff(); off != "" {
+	if off := d.WhenOff(); off != "" {
 		b.WriteString("\n" + render.Escape(off))
 	}
 	return b.String()
@@ -224,7 +225,7 @@ func (d *Desk) change(ctx context.Context, a *asking, id int64, kind ledger.JobC
 	case kind == ledger.RemoveJob && job.Owner == "":
 		return nil, faulty("refused", "Job %d is the program's own and stays; it can be paused.", id)
 	case kind == ledger.RunJob && !d.Settings().Enabled && job.Payload != scheduler.PayloadMaintenance:
-		return nil, faulty("unavailable", "%s", d.whenOff())
+		return nil, faulty("unavailable", "%s", d.WhenOff())
 	case kind == ledger.SnoozeJob:
 		c.Until, err = d.snoozedUntil(a, job, more)
 	}
@@ -317,16 +318,18 @@ func (d *Desk) notifications(ctx context.Context, c *commands.Call) (commands.An
 	}
 	shown := list[:min(len(list), commands.Rows)]
 	var b strings.Builder
+	var taint tools.Taint
 	read := &ledger.NotificationsRead{Person: c.Person.Name}
 	for i := range shown {
 		mark := ""
+		taint = taint.Join(shown[i].Taint)
 		if shown[i].Read.IsZero() {
 			mark = "**new** "
 			read.IDs = append(read.IDs, shown[i].ID)
 		}
 		fmt.Fprintf(&b, "- %s%s: %s\n", mark, shown[i].At.In(c.Zone()).Format("Mon 2 Jan 15:04"), short(shown[i].Text, 300))
 	}
-	answer := commands.Answer{Text: b.String(), Taint: "job"}
+	answer := commands.Answer{Text: b.String(), Taint: taint}
 	if len(read.IDs) > 0 {
 		answer.Change = read
 	}

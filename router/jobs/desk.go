@@ -58,11 +58,18 @@ type asking struct {
 	zone   string // the session's, or the person's; empty: the settings'
 	slash  string
 	taint  tools.Taint
+	tool   bool // by a tool
 }
 
-// whose is whose jobs are meant: an admin may in direct chats see and change everybody's.
+// sees says that everybody's jobs may be listed: by admins, in direct chats.
+func (a *asking) sees() bool {
+	return a.person.Role == ledger.RoleAdmin && a.conv.Kind == channels.Direct
+}
+
+// whose is whose jobs are meant; empty: everybody's. What a tool changes is the person's own: of others'
+// jobs an admin types the command.
 func (a *asking) whose() string {
-	if a.person.Role == ledger.RoleAdmin && a.conv.Kind == channels.Direct {
+	if a.sees() && !a.tool {
 		return ""
 	}
 	return a.person.Name
@@ -282,12 +289,12 @@ func (d *Desk) mayRun(job *scheduler.Job) error {
 	return nil
 }
 
-// whenOff says that no job runs here; empty: they do.
-func (d *Desk) whenOff() string {
+// WhenOff says that no job runs here; empty: they do.
+func (d *Desk) WhenOff() string {
 	if d.Settings().Enabled {
 		return ""
 	}
-	return "Jobs are switched off here ([scheduler] enabled = false): nothing is run, and those that are there stay as they are."
+	return "Jobs are switched off ([scheduler] enabled = false): none is run, and those that there are stay as they are."
 }
 
 // joined are words with a space between them; what is empty is left out.

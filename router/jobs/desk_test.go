@@ -217,6 +217,7 @@ func TestUnknownZoneIsAskedForOnce(t *testing.T) {
 	}
 }
 
+// promise: P9.jobs-owned
 func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 	t.Parallel()
 	r := rows{jobs: []scheduler.Job{{
@@ -270,6 +271,8 @@ func TestJobsAreManagedByTheirOwnersAndAdmins(t *testing.T) {
 }
 
 // What the tools say is what the commands say, and the job remembers what its turn had read.
+//
+// promise: P5.jobs-tainted
 func TestToolsDoWhatCommandsDo(t *testing.T) {
 	t.Parallel()
 	var r rows
@@ -285,6 +288,16 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 	res = d.AddJob(t.Context(), call, tools.NewJob{Kind: tools.JobSend, When: "tomorrow at 9", Text: "Hello", To: " bob "})
 	if res.End != tools.EndOK || !r.jobs[1].Rules.Approved || r.jobs[1].Target.Channel != "slack" {
 		t.Errorf("%+v, %+v", res, r.jobs[1])
+	}
+	for _, edit := range []tools.JobEdit{{Job: 2, Action: "edit", Text: "Pay me"}, {Job: 2, Action: "run"}} {
+		if res := d.ChangeJob(t.Context(), call, edit); res.Code != "refused" || r.jobs[1].Text != "Hello" {
+			t.Errorf("what was allowed as it was is changed: %+v", res)
+		}
+	}
+	byAdmin := call
+	byAdmin.Session.Person = "root"
+	if res := d.ChangeJob(t.Context(), byAdmin, tools.JobEdit{Job: 1, Action: "pause"}); res.Code != "not_found" {
+		t.Errorf("a tool changes another's job: %+v", res)
 	}
 	for _, tt := range []struct {
 		job  tools.NewJob
@@ -324,7 +337,7 @@ func TestToolsDoWhatCommandsDo(t *testing.T) {
 
 func TestNotificationsAreReadByBeingShown(t *testing.T) {
 	t.Parallel()
-	r := rows{told: []ledger.Notification{{ID: 2, Text: "call Ann", At: now}, {ID: 1, Text: "tea", At: now, Read: now}}}
+	r := rows{told: []ledger.Notification{{ID: 2, Text: "call Ann", Taint: "web", At: now}, {ID: 1, Text: "tea", At: now, Read: now}}}
 	d := newDesk(&r)
 	for _, c := range d.Commands() {
 		if c.Name != "notifications" {
@@ -333,7 +346,7 @@ func TestNotificationsAreReadByBeingShown(t *testing.T) {
 		call := &commands.Call{Event: &channels.Event{Conversation: chat}, Person: ann, Name: c.Name, Slash: "/"}
 		answer, err := c.Run(t.Context(), call)
 		read, ok := answer.Change.(*ledger.NotificationsRead)
-		if err != nil || !ok || !slices.Equal(read.IDs, []int64{2}) || strings.Contains(answer.Text, "tea") {
+		if err != nil || !ok || !slices.Equal(read.IDs, []int64{2}) || strings.Contains(answer.Text, "tea") || answer.Taint != "web" {
 			t.Errorf("%+v, error %v", answer, err)
 		}
 		call.Args = "all"

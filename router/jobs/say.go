@@ -36,7 +36,7 @@ func (d *Desk) made(job *scheduler.Job) string {
 	if next := d.upcoming(job, 3); job.Spec.At == "" && next != "" {
 		text += "\nNext: " + next + "."
 	}
-	if off := d.whenOff(); off != "" {
+	if off := d.WhenOff(); off != "" {
 		text += "\n" + render.Escape(off)
 	}
 	return text
@@ -113,7 +113,7 @@ func (d *Desk) detail(job *scheduler.Job, owners bool) string {
 	if job.Taint != "" {
 		fmt.Fprintf(&b, "\n- made after reading text from elsewhere (%s), and runs as such", short(tools.Taint(job.Taint).Words(), 60))
 	}
-	if off := d.whenOff(); off != "" {
+	if off := d.WhenOff(); off != "" {
 		b.WriteString("\n\n" + render.Escape(off))
 	}
 	return b.String()

@@ -40,6 +40,9 @@ func due(payload scheduler.Payload) scheduler.DueRun {
 }
 
 // What a run becomes is known by its key and its rule, under the taint of its job, whatever it does.
+//
+// promise: P5.jobs-tainted
+// promise: P9.jobs-owned
 func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 	t.Parallel()
 	base := ledger.Submission{
@@ -88,6 +91,8 @@ func TestLateRunSaysWhenItWasDue(t *testing.T) {
 }
 
 // Rights are those of the moment: who lost them has the job paused, and a full queue skips the run alone.
+//
+// promise: P9.jobs-owned
 func TestRefusedRunIsSkippedOrPausesItsJob(t *testing.T) {
 	t.Parallel()
 	for refused, want := range map[string]scheduler.NotStarted{

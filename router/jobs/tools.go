@@ -27,12 +27,12 @@ func (d *Desk) calling(ctx context.Context, call tools.Call) (*asking, error) {
 		return nil, faulty("not_served", "%s is not somebody I know", call.Session.Person)
 	}
 	conv, err := d.Chat(ctx, call.Session.ID)
-	return &asking{person: person, conv: conv, zone: call.Session.TimeZone, slash: "/", taint: call.Taint}, err
+	return &asking{person: person, conv: conv, zone: call.Session.TimeZone, slash: "/", taint: call.Taint, tool: true}, err
 }
 
 // AddJob implements tools.Schedule.
 func (d *Desk) AddJob(ctx context.Context, call tools.Call, job tools.NewJob) tools.Result {
-	if off := d.whenOff(); off != "" {
+	if off := d.WhenOff(); off != "" {
 		return refused(faulty("unavailable", "%s", off))
 	}
 	a, err := d.calling(ctx, call)
@@ -62,7 +62,7 @@ func (d *Desk) ListJobs(ctx context.Context, call tools.Call, which tools.JobLis
 	}
 	of := a.person.Name
 	if which.All {
-		if of = a.whose(); of != "" {
+		if of = ""; !a.sees() {
 			return refused(faulty("not_permitted", "everybody's jobs are for admins, in a direct chat"))
 		}
 	}
@@ -96,6 +96,11 @@ func (d *Desk) ChangeJob(ctx context.Context, call tools.Call, edit tools.JobEdi
 	a, err := d.calling(ctx, call)
 	if err != nil {
 		return refused(err)
+	}
+	if job, err := d.job(ctx, a, edit.Job); err != nil {
+		return refused(err)
+	} else if job.Payload == scheduler.PayloadSend && (edit.Action == string(ledger.EditJob) || edit.Action == string(ledger.RunJob)) {
+		return refused(faulty("refused", "what goes to others was allowed as it is: remove the job, and make another with schedule.send"))
 	}
 	change, err := d.edited(ctx, a, edit)
 	return d.changed(ctx, call, change, err)

@@ -102,11 +102,13 @@ func (c *JobChange) Names() (action, target string) {
 
 // A Notification is what a job told its owner.
 type Notification struct {
-	ID   int64     `json:"id"`
-	Job  int64     `json:"job,omitempty"`
-	Text string    `json:"text"`
-	At   time.Time `json:"at"`
-	Read time.Time `json:"read,omitzero"` // zero: unread
+	ID   int64  `json:"id"`
+	Job  int64  `json:"job,omitempty"`
+	Text string `json:"text"`
+	// Taint is that of the job.
+	Taint tools.Taint `json:"taint,omitempty"`
+	At    time.Time   `json:"at"`
+	Read  time.Time   `json:"read,omitzero"` // zero: unread
 }
 
 // A NotificationsRead marks notifications of a person as read.
