@@ -93,20 +93,20 @@ func begin(ctx context.Context, c *client, o Options, seen *seen, last int64) (t
 		t := newTerminal(c, o, seen)
 		return t.run, t.catchUp(ctx, last)
 	}
-	whole := true
+	p := newPipe(c, o, seen)
 	if seen.n < last {
 		err := c.between(ctx, seen.n, last, func(e channels.SessionEvent) bool {
-			whole = !says(e)
-			return whole
+			p.whole = p.keep(e) || !says(e)
+			return p.whole
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if whole {
+	if p.whole {
 		seen.advance(last)
 	}
-	return newPipe(c, o, seen, whole).run, nil
+	return p.run, nil
 }
 
 // shared lets several goroutines write.

@@ -34,6 +34,7 @@ type pipe struct {
 	held      *messageLine // the turn's newest message, while it matters whether it is the last
 	timeout   <-chan time.Time
 	lingering <-chan time.Time // set while later messages are listened for
+	later     []*messageLine   // what came before that and answers nothing, as a reminder does
 	failed    int
 	total     int
 	decided   int64 // the event of what was typed for the person about an approval; 0: nothing was
@@ -50,13 +51,33 @@ type messageLine struct {
 	Outcome string `json:"outcome,omitempty"`
 }
 
-func newPipe(c *client, o Options, seen *seen, whole bool) *pipe {
-	return &pipe{client: c, o: o, progress: newProgress(false), seen: seen, whole: whole}
+func newPipe(c *client, o Options, seen *seen) *pipe {
+	return &pipe{client: c, o: o, progress: newProgress(false), seen: seen, whole: true}
+}
+
+// keep keeps a message for those who listen for later ones: they are to have it too where it came before
+// the last answer, or before this process listened.
+func (p *pipe) keep(e channels.SessionEvent) bool {
+	if p.o.Linger <= 0 || e.Message == nil || e.Message.Direction != "out" {
+		return false
+	}
+	p.later = append(p.later, newSpoken(e))
+	return true
+}
+
+// writeLater writes what was kept.
+func (p *pipe) writeLater() (err error) {
+	for _, said := range p.later {
+		err = errors.Join(err, p.write(said))
+	}
+	p.later = nil
+	return err
 }
 
 // run sends line by line and returns when all are answered and Linger is over.
 func (p *pipe) run(ctx context.Context, events <-chan channels.SessionEvent, lost <-chan error) error {
 	defer func() {
+		_ = p.writeLater() // it counts as shown
 		if err := p.seen.save(); err != nil {
 			p.note(err.Error())
 		}
@@ -73,6 +94,9 @@ func (p *pipe) run(ctx context.Context, events <-chan channels.SessionEvent, los
 				return errors.Join(<-readErr, p.verdict())
 			}
 			p.lingering = time.After(p.o.Linger)
+			if err := p.writeLater(); err != nil {
+				return err
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -226,7 +250,7 @@ func (p *pipe) show(e channels.SessionEvent) (shown bool, err error) {
 	case e.Message != nil && p.lingering != nil:
 		return true, p.write(newSpoken(e))
 	case e.Message != nil:
-		return false, nil
+		return p.keep(e), nil
 	case mine:
 		return true, p.step(e)
 	}

@@ -180,6 +180,29 @@ func TestPipeLingersForWhatComesLater(t *testing.T) {
 	}
 }
 
+// What was said before the process listened, and before the last answer, comes too, once.
+func TestPipeThatLingersMissesNothing(t *testing.T) {
+	t.Parallel()
+	var reminder *turn
+	e := newEngine(t, func(_ string, u *turn) {
+		reminder = &turn{e: u.e, conv: u.conv, id: 9}
+		reminder.say("a reminder meanwhile", true, false)
+		u.answer("yes")
+	})
+	_, seen := seenFile(t)
+	linger := func(o *Options) {
+		seen(o)
+		o.Linger = 10 * time.Millisecond
+	}
+	for _, want := range []string{"yes\na reminder meanwhile\n", "yes\na reminder of before\na reminder meanwhile\n"} {
+		out, _, err := inPipe(t, e, "a\n", linger)
+		if err != nil || out != want {
+			t.Errorf("%q, %v, want %q", out, err, want)
+		}
+		reminder.say("a reminder of before", true, false)
+	}
+}
+
 // What was said before Chat began is not repeated.
 func TestPipeRepeatsNothingFromBefore(t *testing.T) {
 	t.Parallel()
