@@ -17,9 +17,10 @@ type Schedule interface {
 
 // What a NewJob does.
 const (
-	JobRemind = "remind" // says a text
-	JobTask   = "task"   // has the agent do something
-	JobSend   = "send"   // says a text elsewhere
+	JobRemind    = "remind"    // says a text
+	JobTask      = "task"      // has the agent do something
+	JobHeartbeat = "heartbeat" // has the agent look at something, where something has changed
+	JobSend      = "send"      // says a text elsewhere
 )
 
 // A NewJob is what schedule.add and schedule.send take. What is null is empty.
@@ -52,7 +53,7 @@ var (
 	scheduleAddSchema = json.RawMessage(`{
 	"type": "object",
 	"properties": {
-		"kind": {"type": "string", "enum": ["remind", "task"], "description": "remind says text as it is; task has you do what text says"},
+		"kind": {"type": "string", "enum": ["remind", "task", "heartbeat"], "description": "remind says text as it is; task has you do what text says; heartbeat is a task that is left out where nothing has changed"},
 		"when": {"type": "string", "minLength": 1, ` + jobTime + `},
 		"text": {"type": ["string", "null"], "maxLength": 8000, "description": "what to say, or to do; null: it stands in when, before or behind the time"},
 		"zone": ` + zoneArg + `

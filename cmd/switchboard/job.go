@@ -4,13 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"switchboard/agent/tools"
 	"switchboard/channels/console"
+	"switchboard/configs"
 	"switchboard/router/ledger"
 	"switchboard/scheduler"
 )
@@ -53,12 +58,15 @@ func (c *jobListCmd) Run(a *app) error {
 }
 
 type jobAddCmd struct {
-	When     string `arg:"" help:"When, as in \"tomorrow at 9\" or \"every weekday at 8\"."`
-	Text     string `arg:"" help:"What is said, or asked of the agent."`
-	Does     string `help:"remind (say the text), task (have the agent do it) or send (say it to somebody else)." enum:"remind,task,send" default:"remind"`
-	To       string `help:"Where it speaks: a person, a group's title, or CHANNEL:ID; the person's last used direct chat if none is named." placeholder:"WHERE"`
-	Person   string `help:"Whose it is; yours if nobody is named." default:"owner" placeholder:"NAME"`
-	Timezone string `help:"An IANA name; that of the person if none is given." placeholder:"ZONE"`
+	When      string  `arg:"" help:"When, as in \"tomorrow at 9\" or \"every weekday at 8\"."`
+	Text      string  `arg:"" help:"What is said, or asked of the agent."`
+	Does      string  `help:"remind (say the text), task (have the agent do it), heartbeat (the same, where something has changed) or send (say it to somebody else)." enum:"remind,task,heartbeat,send" default:"remind"`
+	To        string  `help:"Where it speaks: a person, a group's title, or CHANNEL:ID; the person's last used direct chat if none is named." placeholder:"WHERE"`
+	Person    string  `help:"Whose it is; yours if nobody is named." default:"owner" placeholder:"NAME"`
+	Timezone  string  `help:"An IANA name; that of the person if none is given." placeholder:"ZONE"`
+	Model     string  `help:"Of a task or a heartbeat: the model it asks, in place of the chat's." placeholder:"MODEL"`
+	Budget    float64 `help:"Of a task or a heartbeat: what a run may cost at most, in place of budget.per_job_run." placeholder:"AMOUNT"`
+	Checklist string  `help:"Of a heartbeat: a file in the folder heartbeat of the data folder." placeholder:"FILE"`
 	jsonFlag
 }
 
@@ -66,6 +74,7 @@ type jobAddCmd struct {
 func (c *jobAddCmd) Run(a *app) error {
 	return a.changeJob("/jobs?"+url.Values{
 		"person": {c.Person}, "kind": {c.Does}, "when": {c.When}, "text": {c.Text}, "zone": {c.Timezone}, "to": {c.To},
+		"model": {c.Model}, "budget": {strconv.FormatFloat(c.Budget, 'f', -1, 64)}, "checklist": {c.Checklist},
 	}.Encode(), "job add", c.JSON)
 }
 
@@ -195,9 +204,13 @@ func (e *engine) jobRoutes(mux *http.ServeMux) {
 		return jobSaid{*c.Done, e.desk.Said(c)}, nil
 	}
 	route(mux, "POST /jobs", func(r *http.Request) (any, error) {
+		rules, err := jobRules(e.settings(), r.FormValue("model"), r.FormValue("budget"), r.FormValue("checklist"))
+		if err != nil {
+			return nil, err
+		}
 		c, err := e.desk.Add(r.Context(), r.FormValue("person"), tools.NewJob{
 			Kind: r.FormValue("kind"), When: r.FormValue("when"), Text: r.FormValue("text"), Zone: r.FormValue("zone"), To: r.FormValue("to"),
-		})
+		}, rules)
 		return change(r, c, err)
 	})
 	route(mux, "POST /jobs/{id}/{action}", func(r *http.Request) (any, error) {
@@ -206,4 +219,19 @@ func (e *engine) jobRoutes(mux *http.ServeMux) {
 		})
 		return change(r, c, err)
 	})
+}
+
+// jobRules are what the command line says of a task or a heartbeat.
+func jobRules(s *configs.Settings, model, budget, checklist string) (r scheduler.Rules, err error) {
+	r = scheduler.Rules{Model: model, File: checklist}
+	if models := append(routerSettings(s).Models, s.Agent.Planner); model != "" && !slices.Contains(models, model) {
+		return r, fmt.Errorf("there is no model %q; there are %s", model, strings.Join(models, ", "))
+	}
+	if r.Budget, err = strconv.ParseFloat(cmp.Or(budget, "0"), 64); err != nil || !(r.Budget >= 0) || math.IsInf(r.Budget, 0) { // nor NaN
+		return r, fmt.Errorf("%q is no amount; a budget is a number from 0 on", budget)
+	}
+	if checklist != "" && !filepath.IsLocal(checklist) {
+		return r, fmt.Errorf("%q is no file in the folder %s of the data folder", checklist, checklists)
+	}
+	return r, nil
 }

@@ -131,11 +131,13 @@ func (d *Desk) jobs(ctx context.Context, c *commands.Call) (commands.Answer, err
 		return d.oneJob(ctx, c, id, rest)
 	case verb == "add" && rest != "":
 		return d.added(ctx, c, wish{payload: scheduler.PayloadAgent, when: rest}, "jobs add")
+	case verb == "heartbeat" && rest != "":
+		return d.added(ctx, c, wish{payload: scheduler.PayloadHeartbeat, when: rest}, "jobs heartbeat")
 	case verb == "", verb == "all", verb == "after":
 		return d.list(ctx, c, strings.Fields(strings.ToLower(c.Args)))
 	}
 	return commands.Says("Alone, %sjobs lists yours. I know these: `%[1]sjobs NUMBER`, and behind the number pause, resume, run, skip, delete, history, "+
-		"`when` with a new time, or `text` with a new text; `%[1]sjobs add WHEN WHAT` has me do something later; `%[1]sjobs all` is for admins, in a direct chat.", c.Slash), nil
+		"`when` with a new time, or `text` with a new text; `%[1]sjobs add WHEN WHAT` has me do something later, `%[1]sjobs heartbeat WHEN WHAT` only where something has changed; `%[1]sjobs all` is for admins, in a direct chat.", c.Slash), nil
 }
 
 // list is a page of jobs: "[all] [after NUMBER]".

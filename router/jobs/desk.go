@@ -124,6 +124,7 @@ type wish struct {
 	payload          scheduler.Payload
 	when, text, zone string
 	to               *channels.Conversation
+	rules            scheduler.Rules
 }
 
 // add makes the change that adds a job.
@@ -141,8 +142,11 @@ func (d *Desk) add(ctx context.Context, a *asking, w wish) (*ledger.JobChange, e
 	}
 	job := &scheduler.Job{
 		Owner: a.person.Name, Payload: w.payload, Text: text, Spec: spec, Taint: string(a.taint), State: scheduler.JobActive,
-		Target: target(to),
-		Rules:  scheduler.Rules{Approved: w.payload == scheduler.PayloadSend},
+		Target: target(to), Rules: w.rules,
+	}
+	job.Rules.Approved = w.payload == scheduler.PayloadSend
+	if job.Payload == scheduler.PayloadHeartbeat && spec.At != "" {
+		return nil, faulty("bad_time", "A heartbeat comes again and again: say so, as in \"every 30 minutes between 8:00 and 22:00\".")
 	}
 	return &ledger.JobChange{Kind: ledger.AddJob, Job: job, Target: to}, d.mayRun(job)
 }
@@ -277,7 +281,7 @@ func (d *Desk) askZone(ctx context.Context, a *asking, w wish, zone, when string
 // mayRun refuses a job that would run more often than anybody wants.
 func (d *Desk) mayRun(job *scheduler.Job) error {
 	least := leastPause
-	if job.Payload == scheduler.PayloadAgent {
+	if job.Payload == scheduler.PayloadAgent || job.Payload == scheduler.PayloadHeartbeat {
 		least = leastTask
 	}
 	slots := job.Spec.Upcoming(d.Now(), 5)

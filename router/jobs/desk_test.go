@@ -160,15 +160,18 @@ func TestRemindEchoesWhatWasUnderstood(t *testing.T) {
 		"remind in 3 seconds to stretch":   "Job 1, a reminder, once, Monday 23 November 2026 at 11:00:03 (Europe/Rome): stretch",
 		"remind every weekday at 8 stand up": "Job 1, a reminder, every weekday at 08:00 (Europe/Rome): stand up\n" +
 			"Next: Tue 24 Nov 2026 08:00, Wed 25 Nov 2026 08:00, Thu 26 Nov 2026 08:00.",
-		"remind Asia/Tokyo tomorrow at 9 to call Ann":       "Job 1, a reminder, once, Tuesday 24 November 2026 at 09:00 (Asia/Tokyo): call Ann",
-		"jobs add every hour list files":                    "Job 1, a task, every hour (Europe/Rome): list files\nNext: ",
-		"remind tomorrow at 9":                              "When is clear (once, Tuesday 24 November 2026 at 09:00 (Europe/Rome)), but not what",
-		"remind every second to breathe":                    "That is too often: between two runs there have to be at least 10s.",
-		"jobs add every 30 seconds list files":              "That is too often: between two runs there have to be at least 1m0s.",
-		"remind 2020-01-01 09:00 to call":                   "2020",
-		"remind whenever you like":                          "",
-		"remind":                                            "Write \"/remind\", when, and what",
-		"remind tomorrow at 9 " + strings.Repeat("x", 8001): "The text is too long; a job takes 8000 bytes.",
+		"remind Asia/Tokyo tomorrow at 9 to call Ann":                      "Job 1, a reminder, once, Tuesday 24 November 2026 at 09:00 (Asia/Tokyo): call Ann",
+		"jobs add every hour list files":                                   "Job 1, a task, every hour (Europe/Rome): list files\nNext: ",
+		"jobs heartbeat every hour between 8:00 and 22:00 see what is new": "Job 1, a heartbeat, every hour between 08:00 and 22:00 (Europe/Rome): see what is new\nNext: ",
+		"jobs heartbeat every 30 seconds see":                              "That is too often: between two runs there have to be at least 1m0s.",
+		"jobs heartbeat tomorrow at 9 see":                                 "A heartbeat comes again and again",
+		"remind tomorrow at 9":                                             "When is clear (once, Tuesday 24 November 2026 at 09:00 (Europe/Rome)), but not what",
+		"remind every second to breathe":                                   "That is too often: between two runs there have to be at least 10s.",
+		"jobs add every 30 seconds list files":                             "That is too often: between two runs there have to be at least 1m0s.",
+		"remind 2020-01-01 09:00 to call":                                  "2020",
+		"remind whenever you like":                                         "",
+		"remind":                                                           "Write \"/remind\", when, and what",
+		"remind tomorrow at 9 " + strings.Repeat("x", 8001):                "The text is too long; a job takes 8000 bytes.",
 	} {
 		var r rows
 		answer := give(t, newDesk(&r), &r, ann, chat, text)

@@ -18,6 +18,7 @@ var _ tools.Schedule = (*Desk)(nil)
 
 var payloads = map[string]scheduler.Payload{
 	tools.JobRemind: scheduler.PayloadNotify, tools.JobTask: scheduler.PayloadAgent, tools.JobSend: scheduler.PayloadSend,
+	tools.JobHeartbeat: scheduler.PayloadHeartbeat,
 }
 
 // calling is who a tool is used for, and where.
@@ -145,8 +146,8 @@ func refused(err error) tools.Result {
 func plain(markdown string) string { return render.Parse(markdown).Plain() }
 
 // Add makes the change that adds a job for a person who is named by whoever runs the program. It
-// speaks in the direct chat that the person used last, or where To says.
-func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob) (*ledger.JobChange, error) {
+// speaks in the direct chat that the person used last, or where To says. Rules are what they say of a task or heartbeat.
+func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob, rules scheduler.Rules) (*ledger.JobChange, error) {
 	p := d.Person(person)
 	if p == nil {
 		return nil, fmt.Errorf("there is no person %q", person)
@@ -154,6 +155,11 @@ func (d *Desk) Add(ctx context.Context, person string, job tools.NewJob) (*ledge
 	w := wish{payload: payloads[job.Kind], when: job.When, text: job.Text, zone: job.Zone}
 	if w.payload == "" || job.Kind == tools.JobSend && job.To == "" {
 		return nil, errors.New("a message to others needs somebody to whom it goes")
+	}
+	w.rules = rules
+	if agents := w.payload == scheduler.PayloadAgent || w.payload == scheduler.PayloadHeartbeat; rules != (scheduler.Rules{}) && !agents ||
+		rules.File != "" && w.payload != scheduler.PayloadHeartbeat {
+		return nil, errors.New("only tasks and heartbeats have a model and a budget, and only heartbeats a checklist")
 	}
 	conv, _, refusal := d.FindRecipient(ctx, p, cmp.Or(job.To, person))
 	if refusal != nil {
