@@ -69,7 +69,32 @@ func (g *grammar) parse() *said {
 		g.at = begin
 		return nil
 	}
+	g.unread(s)
 	return s
+}
+
+// unread fails where what follows belongs to the time, and is nothing that is taken: it must not become part
+// of the text.
+func (g *grammar) unread(s *said) {
+	next, digit := g.peek(1), g.peek(1) != "" && g.peek(1)[0] >= '0' && g.peek(1)[0] <= '9'
+	switch word := g.peek(0); {
+	case word == "at" && digit && len(s.clocks) == 0 && !s.fixed():
+		g.fail("%s is no time of the day; write 9:30, 21:30 or 9pm", next)
+	case (word == "except" || word == "but" || word == "unless") && (s.again != nil || s.every != 0):
+		g.fail("exceptions are not taken; name the days on which it is to be, or write a cron expression")
+	case s.again != nil && s.again.weekdays != 0 && word == "the" && digit:
+		g.fail("a weekday that has a certain date is not taken")
+	case s.again != nil && word == "of" && s.again.dates != 0:
+		g.fail("%s is not taken there; %s", next, taken)
+	}
+}
+
+// numericDate: a word is a date such as 5/12 or 5.12.2026.
+func numericDate(word string) bool {
+	word = strings.TrimRight(word, ",;:!?")
+	n := strings.Count(word, "/")
+	return strings.Trim(word, "0123456789/") == "" && (n == 1 || n == 2) && word[0] != '/' && word[len(word)-1] != '/' ||
+		strings.Trim(word, "0123456789.") == "" && strings.Count(word, ".") == 2 && word[0] != '.'
 }
 
 // schedule reads a cron expression.
@@ -163,6 +188,14 @@ func (g *grammar) length() (d time.Duration, ok bool) {
 		if g.peek(0) == "a" || g.peek(0) == "an" {
 			n, isNumber = 1, true
 		}
+		whole, half := strings.CutSuffix(g.peek(0), ".5")
+		if n, ok2 := number(whole); half && ok2 {
+			if u, isUnit := unit(g.peek(1)); isUnit && u > time.Second {
+				g.at += 2
+				d, ok = d+time.Duration(n)*u+u/2, true
+				continue
+			}
+		}
 		if u, isUnit := unit(g.peek(1)); isNumber && isUnit {
 			g.at += 2
 			d, ok = d+time.Duration(n)*u, true
@@ -203,8 +236,10 @@ func (g *grammar) delay(s *said) bool {
 	case d > 100*366*24*time.Hour:
 		return g.fail("that is more than a hundred years ahead")
 	case d%(24*time.Hour) == 0:
+		g.take("from now")
 		s.day = &day{days: int(d / (24 * time.Hour))}
 	default:
+		g.take("from now")
 		s.wait = d
 	}
 	return true
@@ -212,20 +247,29 @@ func (g *grammar) delay(s *said) bool {
 
 // instant reads 2026-12-05T09:00:00+01:00, and 2026-12-05 with or without a time.
 func (g *grammar) instant(s *said) bool {
-	if s.fixed() || s.day != nil || s.again != nil || len(g.peek(0)) < len("2026-12-05") && g.peek(0) != "on" && g.peek(0) != "at" {
+	if s.fixed() || s.day != nil || s.again != nil {
 		return false
 	}
 	g.take("on", "at")
 	word := strings.ToUpper(g.peek(0))
+	if word == "" || word[0] < '0' || word[0] > '9' {
+		return false
+	}
 	if t, err := time.Parse(time.RFC3339, word); err == nil && len(s.clocks) == 0 {
 		s.exact = t
 		g.at++
 		return true
 	}
+	if g.at < len(g.tokens) && numericDate(g.tokens[g.at].raw) {
+		return g.fail("%s is a date that is read in two ways; write it as 2026-12-05 or 5 december", g.tokens[g.at].raw)
+	}
 	date, rest, joined := strings.Cut(word, "T")
+	if len(date) != len("2026-12-05") {
+		return false
+	}
 	t, err := time.Parse(time.DateOnly, date)
 	if err != nil {
-		if _, wrong := errors.AsType[*time.ParseError](err); wrong && len(date) == 10 && date[4] == '-' && strings.Trim(date, "0123456789-") == "" {
+		if _, wrong := errors.AsType[*time.ParseError](err); wrong && date[4] == '-' && strings.Trim(date, "0123456789-") == "" {
 			return g.fail("there is no day %s", date)
 		}
 		return false

@@ -44,9 +44,19 @@ func (g *grammar) clock(bare bool) (c clock, ok bool) {
 	case g.take("midnight", "12 midnight"):
 		return clock{midnight: true}, true
 	}
+	for words, minutes := range map[string]int{"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15} {
+		if g.take(words) {
+			if c, ok = g.clock(true); c.minute != 0 || c.midnight {
+				return c, false
+			}
+			all := (24*60 + 60*c.hour + minutes) % (24 * 60)
+			c.hour, c.minute = all/60, all%60
+			return c, ok
+		}
+	}
 	word := g.peek(0)
 	for _, half := range []string{"am", "pm", "a.m", "p.m"} {
-		if _, isNumber := number(word); isNumber && g.peek(1) == half {
+		if c, isClock := readClock(word); isClock && c.plain && g.peek(1) == half {
 			word += half
 			bare = true
 			defer func() { g.at++ }()
@@ -76,7 +86,7 @@ func (g *grammar) clockItem(s *said) bool {
 	if s.fixed() || len(s.clocks) > 0 {
 		return false
 	}
-	named := g.take("at")
+	named := g.take("at", "@")
 	if named && g.take("night") {
 		if s.part = parts["night"]; s.day == nil && s.again == nil {
 			return false
@@ -122,6 +132,11 @@ func (g *grammar) partItem(s *said) bool {
 func (g *grammar) bounds(s *said) bool {
 	if s.again == nil && s.every == 0 && s.cron == "" {
 		return false
+	}
+	if s.until == nil && s.span == 0 && g.take("for") {
+		d, ok := g.length()
+		s.span = d
+		return ok
 	}
 	if n, ok := number(g.peek(0)); ok && n > 0 && s.most == 0 && g.peek(1) == "times" {
 		g.at += 2

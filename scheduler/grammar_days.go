@@ -32,6 +32,9 @@ func month(word string) (int, bool) {
 
 // date reads the number of a day in a month; ordinal: it has its ending.
 func date(word string) (n int, ordinal, ok bool) {
+	if word == "first" {
+		word = "1st"
+	}
 	digits := strings.TrimRight(word, "stndrh")
 	if n, err := strconv.Atoi(digits); err == nil && n >= 1 && n <= 31 && len(digits) <= 2 &&
 		(digits == word || strings.Contains(" st nd rd th ", " "+word[len(digits):]+" ")) {
@@ -62,9 +65,14 @@ func (g *grammar) again(s *said) bool {
 		s.again = &again{year: true}
 	case g.take("every", "each"):
 		return g.every(s)
-	case g.peek(0) == "on" && strings.HasSuffix(g.peek(1), "days") && g.take("on"):
+	case strings.HasSuffix(g.peek(0), "days"), g.peek(0) == "on" && strings.HasSuffix(g.peek(1), "days"):
+		g.take("on")
 		s.again = &again{weekdays: g.weekdays()}
-		return s.again.weekdays != 0
+		if s.again.weekdays == 0 {
+			s.again = nil
+			return false
+		}
+		return true
 	default:
 		return false
 	}
@@ -104,6 +112,15 @@ func (g *grammar) interval(s *said) bool {
 		return true
 	}
 	if _, ordinal, ok := date(g.peek(0)); ok && ordinal {
+		if n, _, _ := date(g.peek(0)); n > 1 && g.peek(1) == "day" {
+			g.at += 2
+			s.every = time.Duration(n) * 24 * time.Hour
+			return true
+		}
+		if d, m, ok := g.dateAndMonth(); ok {
+			s.again = &again{dates: 1 << d, months: 1 << m}
+			return true
+		}
 		s.again = &again{dates: g.dates()}
 		g.take("of the month", "of each month", "of every month")
 		return true
@@ -111,6 +128,10 @@ func (g *grammar) interval(s *said) bool {
 	times := time.Duration(1)
 	if g.take("other") {
 		times = 2
+	}
+	if g.take("hour on the hour") {
+		s.cron = "0 * * * *"
+		return true
 	}
 	if d, ok := unit(g.peek(0)); ok {
 		g.at++
@@ -159,7 +180,7 @@ func (g *grammar) daysOf(a *again) bool {
 
 // weekdays reads a list of them.
 func (g *grammar) weekdays() (set uint64) {
-	for {
+	for range 20 { // a text may consist of them
 		before := g.at
 		if set != 0 {
 			g.take("and")
@@ -172,6 +193,7 @@ func (g *grammar) weekdays() (set uint64) {
 		set |= 1 << d
 		g.at++
 	}
+	return set
 }
 
 // dates reads a list of them.
@@ -235,6 +257,14 @@ func (g *grammar) dayItem(s *said) bool {
 		return false
 	case g.take("next week"):
 		d.named = "week"
+		before := g.at
+		g.take("on")
+		if w, long, ok := weekday(g.peek(0)); ok && long {
+			d.weekday, d.days = w, (int(w)+6)%7
+			g.at++
+		} else {
+			g.at = before
+		}
 	default:
 		return g.namedDay(s, d)
 	}
@@ -273,7 +303,7 @@ func (g *grammar) namedDay(s *said, d *day) bool {
 		}
 		return true
 	}
-	if n, ordinal, ok := date(g.peek(0)); ok && ordinal && (the || on) {
+	if n, ordinal, ok := date(g.peek(0)); ok && ordinal && (the || on || isWeekday) {
 		d.date = n
 		g.at++
 		g.take("of this month", "of the month")

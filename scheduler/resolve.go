@@ -72,12 +72,22 @@ func (r *resolver) bound(spec *Spec) error {
 	}
 	var err error
 	if s.from != nil {
+		for i := range s.from.clocks {
+			s.from.clocks[i].plain = false
+		}
 		if spec.From, err = r.moment(s.from, 0); err != nil {
 			return err
 		}
 		if spec.Every != 0 {
 			spec.Anchor = spec.From
 		}
+	}
+	if s.span != 0 {
+		spec.Until = r.now.Truncate(time.Second)
+		if spec.From.After(spec.Until) {
+			spec.Until = spec.From
+		}
+		spec.Until = spec.Until.Add(s.span)
 	}
 	if s.until != nil {
 		spec.Until, err = r.moment(s.until, 24*time.Hour-time.Second)

@@ -17,7 +17,7 @@ func (r *resolver) dates(d *day) ([]time.Time, error) {
 	case d.date != 0:
 		return r.date(d)
 	case d.named == "week":
-		return []time.Time{in(7 - (int(today.Weekday())+6)%7)}, nil
+		return []time.Time{in(7 - (int(today.Weekday())+6)%7 + d.days)}, nil
 	case d.named == "the" && toWeekday == 0:
 		return []time.Time{today, in(7)}, nil
 	case d.named == "next" && toWeekday == 0:

@@ -16,6 +16,7 @@ type said struct {
 	hours  *[2]clock
 	from   *said
 	until  *said
+	span   time.Duration // for 3 weeks
 	most   int
 }
 

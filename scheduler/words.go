@@ -113,6 +113,9 @@ func find(tokens []token) (said *said, first, last int, err error) {
 		switch {
 		case p.err != nil || tail == nil || p.at < n:
 		case head == nil:
+			if i > 0 && numericDate(tokens[i-1].raw) {
+				return nil, 0, 0, fmt.Errorf("%s is a date that is read in two ways; write it as 2026-12-05 or 5 december", tokens[i-1].raw)
+			}
 			return tail, 0, i, nil
 		case head.join(tail):
 			return head, first, i, nil
