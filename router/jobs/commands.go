@@ -75,14 +75,14 @@ func (d *Desk) added(ctx context.Context, c *commands.Call, w wish, retry string
 	if err != nil {
 		return says(err, retry)
 	}
-	return d.done(change), nil
+	return d.done(c, change), nil
 }
 
 // done makes a change, and answers with what the job is then.
-func (d *Desk) done(change *ledger.JobChange) commands.Answer {
+func (d *Desk) done(c *commands.Call, change *ledger.JobChange) commands.Answer {
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		job := change.Done
-		answer := commands.Answer{Text: d.became(change), Taint: taintOf(change.Of, *job)}
+		answer := commands.Answer{Text: d.became(change), Taint: taintOf(c.Person.Name, *job)}
 		if change.Kind != ledger.RemoveJob && change.Kind != ledger.RunJob {
 			answer.Buttons = []commands.Button{{Label: fmt.Sprint("Job ", job.ID), Command: fmt.Sprint("jobs ", job.ID)}}
 		}
@@ -213,7 +213,7 @@ func (d *Desk) oneJob(ctx context.Context, c *commands.Call, id int64, rest stri
 	if err != nil {
 		return says(err, fmt.Sprintf("jobs %d when", id))
 	}
-	return d.done(change), nil
+	return d.done(c, change), nil
 }
 
 // change makes a change of a job that there is.

@@ -178,6 +178,9 @@ func TestRemindEchoesWhatWasUnderstood(t *testing.T) {
 		if !strings.Contains(unescaped(answer.Text), want) {
 			t.Errorf("%.60s: %s\nwant %s", text, answer.Text, want)
 		}
+		if answer.Taint != "" {
+			t.Errorf("%.60s: the answer is tainted (%s)", text, answer.Taint)
+		}
 		if made := strings.HasPrefix(want, "Job 1"); made != (len(r.jobs) == 1) {
 			t.Errorf("%.60s: %d jobs", text, len(r.jobs))
 		}

@@ -79,10 +79,14 @@ func (s *Starter) terms(job *scheduler.Job, run *scheduler.Run) agent.Terms {
 	}
 }
 
+// saidLate is how late a run may begin that says nothing of it: no later than the start of nearly all. What was
+// due while nothing ran is later, however short that was.
+const saidLate = 2 * time.Second
+
 // late says when a run was due that begins late; empty: it does not.
 func (s *Starter) late(job *scheduler.Job, run *scheduler.Run) string {
 	due := run.Slot
-	if s.Now().Sub(due) <= scheduler.LateAfter+job.Spec.Jitter {
+	if s.Now().Sub(due) <= saidLate+job.Spec.Jitter {
 		return ""
 	}
 	return fmt.Sprintf("\n\n(was due at %s, %s)", local(due, job.Spec.Zone), job.Spec.Zone)

@@ -78,9 +78,9 @@ func TestRunIsSubmittedAsWhatItsJobDoes(t *testing.T) {
 func TestLateRunSaysWhenItWasDue(t *testing.T) {
 	t.Parallel()
 	for late, want := range map[time.Duration]string{
-		scheduler.LateAfter:               "Reminder: /call *Bob*",
-		scheduler.LateAfter + time.Second: "Reminder: /call *Bob*\n\n(was due at Tue 1 Dec 2026 09:00, Europe/Rome)",
-		48 * time.Hour:                    "Reminder: /call *Bob*\n\n(was due at Tue 1 Dec 2026 09:00, Europe/Rome)",
+		2 * time.Second: "Reminder: /call *Bob*",
+		3 * time.Second: "Reminder: /call *Bob*\n\n(was due at Tue 1 Dec 2026 09:00, Europe/Rome)",
+		48 * time.Hour:  "Reminder: /call *Bob*\n\n(was due at Tue 1 Dec 2026 09:00, Europe/Rome)",
 	} {
 		var to submitter
 		starter := &jobs.Starter{Router: &to, Budget: func() float64 { return 0 }, Now: func() time.Time { return slot.Add(late) }}
